@@ -1,0 +1,88 @@
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+# `generate` swaps files that every other target reads.
+.NOTPARALLEL:
+
+generated := ':(glob)pkg/client/**' ':(glob)pkg/apis/**/zz_generated.*' ':(glob)deploy/crds/*.crd.yaml'
+modules := $(patsubst %/go.mod,%,. $(wildcard hack/tools/*/go.mod))
+
+##@ Product
+
+.PHONY: build
+build: ## Build the hub (bin/work) and the sandbox (bin/sandbox)
+	CGO_ENABLED=0 go build -o bin/ ./cmd/work ./cmd/sandbox
+
+.PHONY: demo
+demo: build ## Watch a rollout, an abort and an undo on local control planes
+	bin/sandbox demo
+
+.PHONY: sandbox
+sandbox: build ## Start local control planes with this hub and keep them until Ctrl-C
+	bin/sandbox up
+
+##@ Tests
+
+.PHONY: test
+test: tools ## Run every test, those on real control planes included
+	go test -timeout 20m ./...
+
+.PHONY: unit
+unit: ## Run the tests that need no control plane
+	go test $$(go list ./... | grep -Ev '/work-rollback/test(/|$$)')
+
+.PHONY: tools
+tools: ## Build the control-plane binaries (minutes the first time, then cached)
+	go run ./cmd/sandbox tools
+
+##@ Checks
+
+.PHONY: verify
+verify: verify-format verify-modules verify-generated vet lint ## Run every check below
+
+.PHONY: verify-format
+verify-format: ## Check that the Go code is formatted
+	@out=$$(git ls-files -co --exclude-standard '*.go' | while read -r file; do [[ ! -e $$file ]] || gofmt -l "$$file"; done); \
+	[[ -z $$out ]] || { printf 'not formatted, run gofmt -w:\n%s\n' "$$out" >&2; exit 1; }
+
+.PHONY: verify-modules
+verify-modules: ## Check that each go.mod is tidy and that vendor/ is not tracked
+	@for module in $(modules); do \
+		(cd "$$module" && GOFLAGS=-mod=mod go mod tidy -diff) || { echo "$$module/go.mod is not tidy, run go mod tidy there" >&2; exit 1; }; \
+	done
+	@[[ -z $$(git ls-files vendor) ]] || { echo 'vendor/ is tracked, run git rm -r --cached vendor' >&2; exit 1; }
+
+.PHONY: verify-generated
+verify-generated: generate ## Check that the generated files are up to date
+	@git diff --exit-code -- $(generated) \
+		|| { echo 'generated files differ from what git has, add the ones just generated' >&2; exit 1; }
+	@out=$$(git ls-files -o --exclude-standard -- $(generated)); \
+	[[ -z $$out ]] || { printf 'generated files that git does not have:\n%s\n' "$$out" >&2; exit 1; }
+
+.PHONY: vet
+vet: ## Run go vet
+	go vet ./...
+
+.PHONY: lint
+lint: ## Run golangci-lint (LINT=./pkg/... narrows it)
+	tools=$$(hack/tools/build.sh lint) && "$$tools/golangci-lint" run $(or $(LINT),./...)
+
+##@ Upkeep
+
+.PHONY: generate
+generate: ## Generate deepcopy, CRD, clientset, listers and informers from the API types
+	hack/generate.sh
+
+.PHONY: vendor
+vendor: ## Copy the dependencies into vendor/, which git ignores
+	go mod vendor
+
+.PHONY: clean
+clean: ## Remove what was built, the cached tools included
+	rm -rf bin _output vendor
+
+.PHONY: help
+help: ## List the targets
+	@awk 'BEGIN {FS = ":.*## "} \
+		/^##@ / {printf "\n%s\n", substr($$0, 5)} \
+		/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))

@@ -1,0 +1,348 @@
+package crds
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	crdvalidation "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
+	structuralmeta "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	apijson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/yaml"
+)
+
+const (
+	upstreamModule  = "open-cluster-management.io/api"
+	upstreamVersion = "v1.3.0"
+	upstreamFile    = "work/v1alpha1/0000_00_work.open-cluster-management.io_manifestworkreplicasets.crd.yaml"
+)
+
+// added is everything that our CRD has and upstream's does not. What is added here is what an administrator gets
+// by replacing upstream's CRD, and loses by going back to it.
+var added = []string{
+	`additionalPrinterColumns[4]: {"description":"Hash of the last revision that every selected cluster reached","jsonPath":".status.currentRevision","name":"Current","type":"string"}`,
+	`additionalPrinterColumns[5]: {"description":"Hash of the revision of today's template","jsonPath":".status.updateRevision","name":"Update","type":"string"}`,
+	`additionalPrinterColumns[6]: {"description":"Clusters that succeeded at the update revision","jsonPath":".status.summary.updated","name":"Updated","type":"integer"}`,
+	`additionalPrinterColumns[7]: {"description":"Selected clusters","jsonPath":".status.summary.desiredTotal","name":"Desired","type":"integer"}`,
+	`additionalPrinterColumns[8]: {"description":"How far the rollout is","jsonPath":".status.conditions[?(@.type==\"PlacementRolledOut\")].reason","name":"RolledOut","type":"string"}`,
+	`additionalPrinterColumns[9]: {"jsonPath":".metadata.creationTimestamp","name":"Age","type":"date"}`,
+	`spec.placementRefs[].rolloutStrategy.failureStrategy enum "AbortAll"`,
+	`spec.placementRefs[].rolloutStrategy.failureStrategy type: "string"`,
+	`spec.revisionHistoryLimit default: 10`,
+	`spec.revisionHistoryLimit format: "int32"`,
+	`spec.revisionHistoryLimit minimum: 0`,
+	`spec.revisionHistoryLimit type: "integer"`,
+	`status.abortedTime format: "date-time"`,
+	`status.abortedTime type: "string"`,
+	`status.collisionCount format: "int32"`,
+	`status.collisionCount type: "integer"`,
+	`status.currentRevision type: "string"`,
+	`status.updateRevision type: "string"`,
+}
+
+// TestSupersetOfUpstream compares facts, not texts: each field, type, default, enum value, pattern, limit, list type,
+// required field, validation rule and printer column of a CRD is one line, and the two sets of lines may differ only
+// by what is listed above. Descriptions are ours to choose.
+func TestSupersetOfUpstream(t *testing.T) {
+	ours, theirs := facts(t, parse(t, ManifestWorkReplicaSet)), facts(t, upstreamCRD(t))
+	if len(theirs) < 200 {
+		t.Fatalf("only %d facts found in upstream's CRD: the comparison would prove nothing", len(theirs))
+	}
+
+	for _, fact := range slices.Sorted(maps.Keys(theirs)) {
+		if !ours[fact] {
+			t.Errorf("upstream's CRD says, and ours doesn't: %s", fact)
+		}
+		delete(ours, fact)
+	}
+	if diff := cmp.Diff(added, slices.Sorted(maps.Keys(ours))); diff != "" {
+		t.Errorf("what our CRD adds to upstream's is not what is listed here (-listed +found):\n%s", diff)
+	}
+}
+
+// TestAcceptedByAPIServer runs the checks that an API server runs on a CRD when it is created.
+func TestAcceptedByAPIServer(t *testing.T) {
+	crd := parse(t, ManifestWorkReplicaSet)
+	apiextensionsv1.SetDefaults_CustomResourceDefinition(crd)
+	apiextensionsv1.SetDefaults_CustomResourceDefinitionSpec(&crd.Spec)
+	internal := &apiextensions.CustomResourceDefinition{}
+	if err := apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(crd, internal, nil); err != nil {
+		t.Fatal(err)
+	}
+	internal.Status.StoredVersions = []string{"v1alpha1"} // the API server sets it before it validates
+	for _, err := range crdvalidation.ValidateCustomResourceDefinition(t.Context(), internal) {
+		t.Error(err)
+	}
+}
+
+// TestUpstreamObjects shows that the two CRDs treat an object alike: accepted or rejected by both, and stored with the
+// same defaults and the same fields pruned, but for the one default that we add.
+func TestUpstreamObjects(t *testing.T) {
+	ours, theirs := newServer(t, parse(t, ManifestWorkReplicaSet)), newServer(t, upstreamCRD(t))
+
+	for _, verdict := range []string{"accepted", "rejected"} {
+		files, err := filepath.Glob(filepath.Join("testdata", verdict, "*.yaml"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("no samples in testdata/%s: %v", verdict, err)
+		}
+		for _, file := range files {
+			t.Run(verdict+"/"+strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
+				raw, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want, wantErrs := theirs.admit(t, raw)
+				if accepted := len(wantErrs) == 0; accepted != (verdict == "accepted") {
+					t.Fatalf("the sample is in the wrong folder, upstream's CRD says: %v", wantErrs)
+				}
+				got, gotErrs := ours.admit(t, raw)
+				if diff := cmp.Diff(messages(wantErrs), messages(gotErrs)); diff != "" {
+					t.Errorf("our CRD judges this object in another way (-upstream +ours):\n%s", diff)
+				}
+				if spec, ok := got["spec"].(map[string]any); ok {
+					if limit := spec["revisionHistoryLimit"]; limit != int64(10) {
+						t.Errorf("revisionHistoryLimit is %v, want the default", limit)
+					}
+					delete(spec, "revisionHistoryLimit")
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("our CRD stores this object in another way (-upstream +ours):\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+// TestAddedFields shows that the fields that we add are kept and validated.
+func TestAddedFields(t *testing.T) {
+	server := newServer(t, parse(t, ManifestWorkReplicaSet))
+	sample := func(spec, strategy, status string) []byte {
+		return fmt.Appendf(nil, `{
+			"apiVersion": "work.open-cluster-management.io/v1alpha1", "kind": "ManifestWorkReplicaSet",
+			"metadata": {"name": "web", "namespace": "default"},
+			"spec": {"placementRefs": [{"name": "all", "rolloutStrategy": {"type": "All"%s}}], "cascadeDeletionPolicy": "Background",
+				"manifestWorkTemplate": {}%s},
+			"status": {%s}}`, strategy, spec, status)
+	}
+	for name, tc := range map[string]struct {
+		spec, strategy, status string
+		wantErr                string
+	}{
+		"all set": {
+			spec: `, "revisionHistoryLimit": 0`, strategy: `, "failureStrategy": "AbortAll"`,
+			status: `"collisionCount": 1, "currentRevision": "a", "updateRevision": "b", "abortedTime": "2026-01-02T03:04:05Z"`,
+		},
+		"negative limit":           {spec: `, "revisionHistoryLimit": -1`, wantErr: "spec.revisionHistoryLimit"},
+		"unknown failure strategy": {strategy: `, "failureStrategy": "AbortOne"`, wantErr: "rolloutStrategy.failureStrategy"},
+		"empty failure strategy":   {strategy: `, "failureStrategy": ""`, wantErr: "rolloutStrategy.failureStrategy"},
+		"abort time without a day": {status: `"abortedTime": "03:04:05"`, wantErr: "status.abortedTime"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			raw := sample(tc.spec, tc.strategy, tc.status)
+			got, errs := server.admit(t, raw)
+			if tc.wantErr != "" {
+				if len(errs) == 0 || !strings.Contains(errs.ToAggregate().Error(), tc.wantErr) {
+					t.Fatalf("got errors %v, want one about %s", errs, tc.wantErr)
+				}
+				return
+			}
+			if len(errs) > 0 {
+				t.Fatal(errs)
+			}
+			if diff := cmp.Diff(decode(t, raw), got); diff != "" {
+				t.Errorf("changed on its way in (-sent +stored):\n%s", diff)
+			}
+		})
+	}
+}
+
+// upstreamCRD reads the CRD that upstream ships from the module cache.
+func upstreamCRD(t *testing.T) *apiextensionsv1.CustomResourceDefinition {
+	t.Helper()
+	type module struct{ Dir, Version string }
+	query := func(args ...string) (m module) {
+		t.Helper()
+		command := exec.Command("go", args...)
+		command.Env = append(os.Environ(), "GOFLAGS=") // GOFLAGS may ask for vendor/, which holds no YAML
+		command.Stderr = os.Stderr
+		out, err := command.Output()
+		if err != nil {
+			t.Fatalf("%s: %v", command, err)
+		}
+		if err := json.Unmarshal(out, &m); err != nil {
+			t.Fatalf("%s: %v", command, err)
+		}
+		return m
+	}
+	m := query("list", "-mod=readonly", "-m", "-json", upstreamModule)
+	if m.Version != upstreamVersion {
+		t.Fatalf("go.mod pins %s %s: go through what the new CRD brings, then name that version here (%s)",
+			upstreamModule, m.Version, upstreamVersion)
+	}
+	if m.Dir == "" { // not downloaded yet, which happens where everything was built from vendor/
+		m = query("mod", "download", "-json", upstreamModule)
+	}
+	raw, err := os.ReadFile(filepath.Join(m.Dir, upstreamFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parse(t, raw)
+}
+
+func parse(t *testing.T, raw []byte) *apiextensionsv1.CustomResourceDefinition {
+	t.Helper()
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	if err := yaml.UnmarshalStrict(raw, crd); err != nil {
+		t.Fatal(err)
+	}
+	if len(crd.Spec.Versions) != 1 {
+		t.Fatalf("the CRD has %d versions, these tests read one", len(crd.Spec.Versions))
+	}
+	return crd
+}
+
+// facts is a CRD as a set of lines, one for each thing that it says.
+func facts(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) map[string]bool {
+	t.Helper()
+	set := map[string]bool{"name: " + crd.Name: true}
+	spec := toJSON(t, crd.Spec)
+	version := spec["versions"].([]any)[0].(map[string]any)
+	delete(spec, "versions")
+	for key, value := range spec {
+		set[fmt.Sprintf("%s: %s", key, text(t, value))] = true
+	}
+	for key, value := range version {
+		switch key {
+		case "schema":
+			schemaFacts(t, set, "", value.(map[string]any)["openAPIV3Schema"].(map[string]any))
+		case "additionalPrinterColumns":
+			for i, column := range value.([]any) {
+				set[fmt.Sprintf("%s[%d]: %s", key, i, text(t, column))] = true
+			}
+		default:
+			set[fmt.Sprintf("version %s: %s", key, text(t, value))] = true
+		}
+	}
+	return set
+}
+
+func schemaFacts(t *testing.T, set map[string]bool, path string, schema map[string]any) {
+	t.Helper()
+	for key, value := range schema {
+		switch key {
+		case "description":
+		case "properties":
+			for name, property := range value.(map[string]any) {
+				schemaFacts(t, set, strings.TrimPrefix(path+"."+name, "."), property.(map[string]any))
+			}
+		case "items":
+			schemaFacts(t, set, path+"[]", value.(map[string]any))
+		case "enum", "required":
+			for _, entry := range value.([]any) {
+				set[fmt.Sprintf("%s %s %s", path, key, text(t, entry))] = true
+			}
+		default:
+			set[fmt.Sprintf("%s %s: %s", path, key, text(t, value))] = true
+		}
+	}
+}
+
+func toJSON(t *testing.T, in any) (out map[string]any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text(t, in)), &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func text(t *testing.T, in any) string {
+	t.Helper()
+	var out strings.Builder
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(in); err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(out.String())
+}
+
+// server does to an object what an API server with that CRD does when the object is created.
+type server struct {
+	schema    *structuralschema.Structural
+	validator validation.SchemaValidator
+	rules     *cel.Validator
+}
+
+func newServer(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) *server {
+	t.Helper()
+	internal := &apiextensions.CustomResourceValidation{}
+	if err := apiextensionsv1.Convert_v1_CustomResourceValidation_To_apiextensions_CustomResourceValidation(
+		crd.Spec.Versions[0].Schema, internal, nil); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := structuralschema.NewStructural(internal.OpenAPIV3Schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	validator, _, err := validation.NewSchemaValidator(internal.OpenAPIV3Schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &server{schema: schema, validator: validator, rules: cel.NewValidator(schema, true, 1<<30)}
+}
+
+func (s *server) admit(t *testing.T, raw []byte) (map[string]any, field.ErrorList) {
+	t.Helper()
+	obj := decode(t, raw)
+	pruning.Prune(obj, s.schema, true)
+	defaulting.PruneNonNullableNullsWithoutDefaults(obj, s.schema)
+	defaulting.Default(obj, s.schema)
+
+	errs := validation.ValidateCustomResource(nil, obj, s.validator)
+	errs = append(errs, structuralmeta.Validate(nil, obj, s.schema, true)...)
+	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, s.schema, obj)...)
+	if len(errs) == 0 { // the API server evaluates no rule on an object that its schema rejects
+		ruleErrs, _ := s.rules.Validate(t.Context(), nil, s.schema, obj, nil, 1<<30)
+		errs = append(errs, ruleErrs...)
+	}
+	return obj, errs
+}
+
+// decode reads numbers as an API server does, as int64 where they are whole.
+func decode(t *testing.T, raw []byte) map[string]any {
+	t.Helper()
+	raw, err := yaml.YAMLToJSONStrict(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var obj map[string]any
+	if err := apijson.Unmarshal(raw, &obj); err != nil {
+		t.Fatal(err)
+	}
+	return obj
+}
+
+func messages(errs field.ErrorList) []string {
+	out := make([]string, 0, len(errs))
+	for _, err := range errs {
+		out = append(out, err.Error())
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Generates what follows from the Go types in pkg/apis: deepcopy, CRD, clientset, listers and informers.
+set -euo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+module=$(go list -m)
+header=hack/boilerplate.go.txt
+apis="${module}/pkg/apis"
+api="${apis}/work/v1alpha1"
+client="${module}/pkg/client"
+crds=deploy/crds
+tools=$(hack/tools/build.sh codegen)
+
+"${tools}/controller-gen" object:headerFile="${header}" paths=./pkg/apis/...
+
+work=$(mktemp -d)
+trap 'rm -rf "${work}"' EXIT
+"${tools}/controller-gen" crd:crdVersions=v1 paths=./pkg/apis/... output:crd:dir="${work}"
+# controller-gen names its files <group>_<plural>.yaml. OCM's bundles name a CRD <group>_<plural>.crd.yaml, and
+# whoever replaces upstream's file with this one looks for that name.
+rm -f "${crds}"/*.crd.yaml
+for file in "${work}"/*.yaml; do
+    mv "${file}" "${crds}/$(basename "${file}" .yaml).crd.yaml"
+done
+chmod 0644 "${crds}"/*.crd.yaml
+
+# Generated aside and swapped in, so that the files of a removed type don't stay behind, and a failure half-way
+# leaves the old ones.
+"${tools}/client-gen" \
+    --go-header-file "${header}" \
+    --input-base "${apis}" --input work/v1alpha1 \
+    --clientset-name versioned \
+    --output-dir "${work}/clientset" --output-pkg "${client}/clientset"
+"${tools}/lister-gen" \
+    --go-header-file "${header}" \
+    --output-dir "${work}/listers" --output-pkg "${client}/listers" \
+    "${api}"
+"${tools}/informer-gen" \
+    --go-header-file "${header}" \
+    --versioned-clientset-package "${client}/clientset/versioned" \
+    --listers-package "${client}/listers" \
+    --output-dir "${work}/informers" --output-pkg "${client}/informers" \
+    "${api}"
+rm -rf pkg/client
+mkdir -p pkg/client
+mv "${work}/clientset" "${work}/listers" "${work}/informers" pkg/client/

@@ -1,0 +1,60 @@
+package v1alpha1
+
+import (
+	upstream "open-cluster-management.io/api/work/v1alpha1"
+)
+
+// Condition types of a ManifestWorkReplicaSet. The first three are upstream's.
+const (
+	// ConditionPlacementVerified says whether every Placement is found and selects clusters.
+	// Reasons: AsExpected, PlacementDecisionNotFound, PlacementDecisionEmpty, NotAsExpected.
+	ConditionPlacementVerified = upstream.ManifestWorkReplicaSetConditionPlacementVerified
+
+	// ConditionManifestworkApplied says whether every selected cluster has its ManifestWork as wanted.
+	// Reasons: AsExpected, Processing, NotAsExpected, PlacementDecisionEmpty, InvalidManifestWorkName.
+	ConditionManifestworkApplied = upstream.ManifestWorkReplicaSetConditionManifestworkApplied
+
+	// ConditionPlacementRolledOut says whether the rollout is over.
+	// Reasons: Progressing, Complete, RolloutDegraded.
+	ConditionPlacementRolledOut = upstream.ManifestWorkReplicaSetConditionPlacementRolledOut
+
+	// ConditionProgressing tells how the rollout of the update revision goes. It is False both when
+	// the rollout is complete and when it does not go on; the reason tells which.
+	// Reasons: NewRevisionCreated, FoundNewRevision, NewManifestWorkAvailable, RolloutAborted,
+	// ProgressDeadlineExceeded.
+	ConditionProgressing = "Progressing"
+)
+
+// Reasons of the condition types above.
+const (
+	// ReasonAsExpected is the good reason of PlacementVerified and ManifestworkApplied.
+	ReasonAsExpected = upstream.ReasonAsExpected
+	// ReasonNotAsExpected means that something is not as the spec wants it; the message names it.
+	ReasonNotAsExpected = upstream.ReasonNotAsExpected
+	// ReasonProcessing means that a rollout is under way (ManifestworkApplied).
+	ReasonProcessing = upstream.ReasonProcessing
+	// ReasonPlacementDecisionNotFound means that a Placement does not exist.
+	ReasonPlacementDecisionNotFound = upstream.ReasonPlacementDecisionNotFound
+	// ReasonPlacementDecisionEmpty means that the Placements select no cluster.
+	ReasonPlacementDecisionEmpty = upstream.ReasonPlacementDecisionEmpty
+	// ReasonProgressing means that the rollout, or an abort of it, is under way (PlacementRolledOut).
+	ReasonProgressing = upstream.ReasonProgressing
+	// ReasonComplete means that every selected cluster has the update revision (PlacementRolledOut).
+	ReasonComplete = upstream.ReasonComplete
+	// ReasonRolloutDegraded means that the rollout stopped or was aborted (PlacementRolledOut).
+	ReasonRolloutDegraded = "RolloutDegraded"
+	// ReasonInvalidManifestWorkName means that the value of the owner label, namespace.name, is longer than a
+	// label value may be.
+	ReasonInvalidManifestWorkName = "InvalidManifestWorkName"
+
+	// ReasonNewRevisionCreated means that the rollout is one of a template that had no revision yet.
+	ReasonNewRevisionCreated = "NewRevisionCreated"
+	// ReasonFoundNewRevision means that the rollout is one of a template that had a revision already: an undo.
+	ReasonFoundNewRevision = "FoundNewRevision"
+	// ReasonNewManifestWorkAvailable means that the rollout is complete.
+	ReasonNewManifestWorkAvailable = "NewManifestWorkAvailable"
+	// ReasonProgressDeadlineExceeded means that the rollout does not go on: clusters failed (R14).
+	ReasonProgressDeadlineExceeded = "ProgressDeadlineExceeded"
+	// ReasonRolloutAborted means that the current revision was written back to every cluster (R12).
+	ReasonRolloutAborted = "RolloutAborted"
+)

@@ -1,0 +1,40 @@
+package v1alpha1
+
+import (
+	upstream "open-cluster-management.io/api/work/v1alpha1"
+)
+
+// Labels and annotations of the objects that a ManifestWorkReplicaSet owns.
+const (
+	// LabelReplicaSet holds the owner of a ManifestWork or ControllerRevision as "<namespace>.<name>".
+	LabelReplicaSet = upstream.ManifestWorkReplicaSetControllerNameLabelKey
+	// LabelPlacement holds the name of the Placement that a ManifestWork's cluster belongs to (R8).
+	LabelPlacement = upstream.ManifestWorkReplicaSetPlacementNameLabelKey
+	// LabelControllerHash holds the hash of the revision that a ManifestWork bears or a ControllerRevision is.
+	LabelControllerHash = "work.open-cluster-management.io/controller-hash"
+
+	// AnnotationAppliedAt holds when the hub wrote the revision that a ManifestWork bears (R10), in RFC 3339
+	// with nanoseconds. Every write that changes the work's generation renews it.
+	AnnotationAppliedAt = "work.open-cluster-management.io/revision-applied-at"
+	// AnnotationDecisionGroup holds the decision group that the cluster of a ManifestWork was in when the revision
+	// was written, as "<index>/<name>": a cluster that leaves its Placement is still counted in that group (R8, R11).
+	AnnotationDecisionGroup = "work.open-cluster-management.io/revision-decision-group"
+
+	// AnnotationGeneration holds the generation of the ManifestWorkReplicaSet that a revision was made from (R2).
+	AnnotationGeneration = "work.open-cluster-management.io/generation"
+	// AnnotationCurrentSince holds, on a revision, when it became the current one (R16), in RFC 3339 with nanoseconds.
+	// The revision with the latest one is the current revision.
+	AnnotationCurrentSince = "work.open-cluster-management.io/revision-current-since"
+	// AnnotationAborted holds, on a revision, when its rollout was aborted (R16), in RFC 3339.
+	AnnotationAborted = "work.open-cluster-management.io/revision-aborted"
+
+	// AnnotationReused holds, on a revision, the generation of the ManifestWorkReplicaSet whose template came back to it
+	// (R3): a rollout of it has the reason FoundNewRevision.
+	AnnotationReused = "work.open-cluster-management.io/revision-reused"
+	// AnnotationCopiedLabels holds, on a ManifestWork, the keys of the labels that were copied from its owner, separated by
+	// commas: when the owner loses one, the work loses it too, and keeps those that others put there (R9).
+	AnnotationCopiedLabels = "work.open-cluster-management.io/copied-labels"
+
+	// Finalizer keeps a ManifestWorkReplicaSet until its ManifestWorks are deleted.
+	Finalizer = upstream.ManifestWorkReplicaSetFinalizer
+)

@@ -1,0 +1,110 @@
+package v1alpha1
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	upstream "open-cluster-management.io/api/work/v1alpha1"
+	"sigs.k8s.io/randfill"
+)
+
+const samples = 200
+
+// filler fills objects with values that JSON can carry. With seeds from 0 up, a failure names one that can be run again.
+func filler(seed int64) *randfill.Filler {
+	return randfill.NewWithSeed(seed).NilChance(0.2).NumElements(1, 3).Funcs(
+		func(t *metav1.Time, c randfill.Continue) {
+			*t = metav1.NewTime(time.Unix(c.Int63n(1<<32), 0)) // JSON holds whole seconds
+		},
+		func(m *metav1.ManagedFieldsEntry, _ randfill.Continue) {
+			*m = metav1.ManagedFieldsEntry{Manager: "kubectl", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{}}`)}}
+		},
+		func(d *metav1.Duration, c randfill.Continue) {
+			d.Duration = time.Duration(c.Int63())
+		},
+		func(v *intstr.IntOrString, c randfill.Continue) {
+			*v = intstr.FromInt32(c.Int31())
+			if c.Bool() {
+				*v = intstr.FromString(fmt.Sprintf("%d%%", c.Intn(101)))
+			}
+		},
+		func(r *runtime.RawExtension, c randfill.Continue) {
+			r.Raw = fmt.Appendf(nil, `{"kind":"ConfigMap","data":{"n":%d}}`, c.Uint64())
+		},
+	)
+}
+
+// TestUpstreamRoundTrip shows that whatever upstream's types can say survives being read and written by ours.
+func TestUpstreamRoundTrip(t *testing.T) {
+	for seed := range int64(samples) {
+		sent, got := &upstream.ManifestWorkReplicaSet{}, &upstream.ManifestWorkReplicaSet{}
+		filler(seed).Fill(sent)
+
+		ours := &ManifestWorkReplicaSet{}
+		recode(t, sent, ours)
+		recode(t, ours, got)
+		if !equality.Semantic.DeepEqual(sent, got) {
+			t.Fatalf("seed %d, lost on the way (-sent +got):\n%s", seed, cmp.Diff(sent, got))
+		}
+	}
+}
+
+// TestRoundTrip shows that our own fields survive too, and that upstream's types read what we write.
+func TestRoundTrip(t *testing.T) {
+	for seed := range int64(samples) {
+		sent, got := &ManifestWorkReplicaSet{}, &ManifestWorkReplicaSet{}
+		filler(seed).Fill(sent)
+
+		recode(t, sent, got)
+		if !equality.Semantic.DeepEqual(sent, got) {
+			t.Fatalf("seed %d, lost on the way (-sent +got):\n%s", seed, cmp.Diff(sent, got))
+		}
+		if !equality.Semantic.DeepEqual(sent, sent.DeepCopy()) {
+			t.Fatalf("seed %d, lost in the deep copy:\n%s", seed, cmp.Diff(sent, sent.DeepCopy()))
+		}
+		if err := json.Unmarshal(marshal(t, sent), &upstream.ManifestWorkReplicaSet{}); err != nil {
+			t.Fatalf("seed %d, upstream's type doesn't read it: %v", seed, err)
+		}
+	}
+}
+
+// TestStrategyIsInline pins the one place where our types wrap upstream's: in JSON nothing may show of it.
+func TestStrategyIsInline(t *testing.T) {
+	const raw = `{"type":"Progressive","progressive":{"minSuccessTime":"30s","progressDeadline":"10m","maxFailures":"10%",` +
+		`"maxConcurrency":2},"failureStrategy":"AbortAll"}`
+	strategy := &RolloutStrategy{}
+	recode(t, json.RawMessage(raw), strategy)
+	if strategy.Progressive == nil || strategy.Progressive.MinSuccessTime.Duration != 30*time.Second || strategy.FailureStrategy != AbortAll {
+		t.Fatalf("read as %+v", strategy)
+	}
+	if diff := cmp.Diff(raw, string(marshal(t, strategy))); diff != "" {
+		t.Errorf("written in another way (-read +written):\n%s", diff)
+	}
+}
+
+// recode writes from as JSON and reads it into to, which must know every field of it.
+func recode(t *testing.T, from, to any) {
+	t.Helper()
+	decoder := json.NewDecoder(bytes.NewReader(marshal(t, from)))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(to); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func marshal(t *testing.T, obj any) []byte {
+	t.Helper()
+	raw, err := json.Marshal(obj)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}

@@ -1,0 +1,146 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	upstream "open-cluster-management.io/api/work/v1alpha1"
+)
+
+// ManifestWorkReplicaSet spreads one ManifestWork template over the clusters that
+// Placements select, remembers the templates it had as revisions, and can go back
+// to them.
+//
+// +genclient
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:path=manifestworkreplicasets,shortName=mwrs,scope=Namespaced
+// +kubebuilder:storageversion
+// +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name="Placement",type="string",JSONPath=".status.conditions[?(@.type==\"PlacementVerified\")].reason",description="Reason"
+// +kubebuilder:printcolumn:name="Found",type="string",JSONPath=".status.conditions[?(@.type==\"PlacementVerified\")].status",description="Configured"
+// +kubebuilder:printcolumn:name="ManifestWorks",type="string",JSONPath=".status.conditions[?(@.type==\"ManifestworkApplied\")].reason",description="Reason"
+// +kubebuilder:printcolumn:name="Applied",type="string",JSONPath=".status.conditions[?(@.type==\"ManifestworkApplied\")].status",description="Applied"
+// +kubebuilder:printcolumn:name="Current",type="string",JSONPath=".status.currentRevision",description="Hash of the last revision that every selected cluster reached"
+// +kubebuilder:printcolumn:name="Update",type="string",JSONPath=".status.updateRevision",description="Hash of the revision of today's template"
+// +kubebuilder:printcolumn:name="Updated",type="integer",JSONPath=".status.summary.updated",description="Clusters that succeeded at the update revision"
+// +kubebuilder:printcolumn:name="Desired",type="integer",JSONPath=".status.summary.desiredTotal",description="Selected clusters"
+// +kubebuilder:printcolumn:name="RolledOut",type="string",JSONPath=".status.conditions[?(@.type==\"PlacementRolledOut\")].reason",description="How far the rollout is"
+// +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
+type ManifestWorkReplicaSet struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec is the template, and the Placements that select its clusters.
+	Spec ManifestWorkReplicaSetSpec `json:"spec,omitempty"`
+
+	// status is what the hub observed last.
+	Status ManifestWorkReplicaSetStatus `json:"status,omitempty"`
+}
+
+// ManifestWorkReplicaSetSpec is what the user wants on the selected clusters.
+type ManifestWorkReplicaSetSpec struct {
+	// manifestWorkTemplate becomes the spec of each selected cluster's ManifestWork. A change of it
+	// is a new revision.
+	ManifestWorkTemplate workv1.ManifestWorkSpec `json:"manifestWorkTemplate"`
+
+	// placementRefs names the Placements, in the namespace of this object, that select the clusters.
+	// A cluster that several of them select belongs to the first.
+	// +kubebuilder:validation:Required
+	// +kubebuilder:validation:MinItems=1
+	// +required
+	PlacementRefs []LocalPlacementReference `json:"placementRefs"`
+
+	// cascadeDeletionPolicy decides whether this object is deleted before or after its ManifestWorks are gone.
+	// 'Background' doesn't wait for them, 'Foreground' does.
+	// +kubebuilder:default=Background
+	// +kubebuilder:validation:Enum=Background;Foreground
+	// +kubebuilder:validation:Required
+	// +optional
+	CascadeDeletionPolicy upstream.CascadeDeletionPolicy `json:"cascadeDeletionPolicy,omitempty"`
+
+	// revisionHistoryLimit is how many revisions are kept beside the live ones (the current one, the
+	// update one, and those that a ManifestWork still bears). 0 keeps none.
+	// +kubebuilder:default=10
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	RevisionHistoryLimit *int32 `json:"revisionHistoryLimit,omitempty"`
+}
+
+// LocalPlacementReference names a Placement and says how the template reaches its clusters.
+type LocalPlacementReference struct {
+	// name of the Placement in the namespace of this object.
+	// +required
+	// +kubebuilder:validation:Required
+	// +kubebuilder:validation:MinLength=1
+	Name string `json:"name"`
+
+	// rolloutStrategy decides how many clusters take a new revision at a time, and what happens when they fail.
+	// +optional
+	// +kubebuilder:default={type: All, all: {progressDeadline: None}}
+	RolloutStrategy RolloutStrategy `json:"rolloutStrategy"`
+}
+
+// RolloutStrategy is upstream's strategy and what to do when it fails.
+type RolloutStrategy struct {
+	clusterv1alpha1.RolloutStrategy `json:",inline"`
+
+	// failureStrategy AbortAll writes the current (last stable) revision back to every cluster of every
+	// placementRef, at once, when more than maxFailures clusters did not succeed within progressDeadline.
+	// Unset, a failed rollout stops where it is. Be careful with AbortAll where the template holds
+	// CustomResourceDefinitions: going back to an older definition can lose data.
+	// +optional
+	FailureStrategy FailureStrategy `json:"failureStrategy,omitempty"`
+}
+
+// FailureStrategy says what a failed rollout leads to.
+// +kubebuilder:validation:Enum=AbortAll
+type FailureStrategy string
+
+// AbortAll brings every cluster of the ManifestWorkReplicaSet back to its current revision (R12).
+const AbortAll FailureStrategy = "AbortAll"
+
+// DefaultRevisionHistoryLimit is used where spec.revisionHistoryLimit is unset, as it is on objects that an
+// older CRD stored.
+const DefaultRevisionHistoryLimit int32 = 10
+
+// ManifestWorkReplicaSetStatus is what the hub observed last.
+type ManifestWorkReplicaSetStatus struct {
+	// conditions are PlacementVerified, ManifestworkApplied, Progressing and PlacementRolledOut.
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// summary counts the ManifestWorks over all placementRefs.
+	Summary upstream.ManifestWorkReplicaSetSummary `json:"summary"`
+
+	// placementSummary counts the ManifestWorks of each placementRef.
+	PlacementsSummary []upstream.PlacementSummary `json:"placementSummary"`
+
+	// collisionCount is how often the hash of a template met a revision with the same name and another content.
+	// +optional
+	CollisionCount *int32 `json:"collisionCount,omitempty"`
+
+	// currentRevision is the hash of the last revision that every selected cluster reached: the stable one.
+	// +optional
+	CurrentRevision string `json:"currentRevision,omitempty"`
+
+	// updateRevision is the hash of the revision of today's template.
+	// +optional
+	UpdateRevision string `json:"updateRevision,omitempty"`
+
+	// abortedTime is when the rollout of updateRevision was aborted. It is removed when a new rollout begins.
+	// Removing it by hand tries the same revision again.
+	// +optional
+	AbortedTime *metav1.Time `json:"abortedTime,omitempty"`
+}
+
+// ManifestWorkReplicaSetList is a list of ManifestWorkReplicaSets.
+//
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+// +kubebuilder:object:root=true
+type ManifestWorkReplicaSetList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []ManifestWorkReplicaSet `json:"items"`
+}

@@ -1,0 +1,135 @@
+package revision
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	workv1 "open-cluster-management.io/api/work/v1"
+)
+
+// Digest identifies what a template means (R1). Two templates with equal digests are the same revision,
+// whatever their hashes are.
+type Digest string
+
+// DigestOf digests a template: decoded into this binary's types by its caller, defaulted as the CRD
+// defaults it, its manifests compared as JSON values. Key order, number notation and a null
+// creationTimestamp, which serialisers add and drop, make no difference.
+//
+// The error names the manifest that is not a JSON object.
+func DigestOf(template *workv1.ManifestWorkSpec) (Digest, error) {
+	value, err := canonical(template)
+	if err != nil {
+		return "", err
+	}
+	data, err := json.Marshal(value)
+	if err != nil {
+		return "", fmt.Errorf("encoding the template: %w", err)
+	}
+	sum := sha256.Sum256(data)
+	return Digest(hex.EncodeToString(sum[:])), nil
+}
+
+func canonical(template *workv1.ManifestWorkSpec) (map[string]any, error) {
+	defaulted := template.DeepCopy()
+	setDefaults(defaulted)
+	manifests, err := manifestValues(defaulted.Workload.Manifests)
+	if err != nil {
+		return nil, err
+	}
+	defaulted.Workload.Manifests = nil
+	value, err := runtime.DefaultUnstructuredConverter.ToUnstructured(defaulted)
+	if err != nil {
+		return nil, fmt.Errorf("converting the template: %w", err)
+	}
+	value["workload"] = manifests
+	return value, nil
+}
+
+func manifestValues(manifests []workv1.Manifest) ([]any, error) {
+	values := make([]any, 0, len(manifests))
+	for i := range manifests {
+		value, err := manifestValue(&manifests[i].RawExtension)
+		if err != nil {
+			return nil, fmt.Errorf("workload.manifests[%d]: %w", i, err)
+		}
+		values = append(values, value)
+	}
+	return values, nil
+}
+
+func manifestValue(manifest *runtime.RawExtension) (any, error) {
+	raw := manifest.Raw
+	if raw == nil && manifest.Object != nil {
+		encoded, err := json.Marshal(manifest.Object)
+		if err != nil {
+			return nil, fmt.Errorf("encoding: %w", err)
+		}
+		raw = encoded
+	}
+	var value map[string]any
+	if err := utiljson.Unmarshal(raw, &value); err != nil {
+		return nil, fmt.Errorf("not a JSON object: %w", err)
+	}
+	dropNullTimestamps(value)
+	return value, nil
+}
+
+// dropNullTimestamps removes what ObjectMeta's serialisation adds and the API server may take away
+// again, in the object and in the templates inside it.
+func dropNullTimestamps(value any) {
+	switch v := value.(type) {
+	case map[string]any:
+		if metadata, ok := v["metadata"].(map[string]any); ok {
+			if timestamp, set := metadata["creationTimestamp"]; set && timestamp == nil {
+				delete(metadata, "creationTimestamp")
+			}
+		}
+		for _, child := range v {
+			dropNullTimestamps(child)
+		}
+	case []any:
+		for _, child := range v {
+			dropNullTimestamps(child)
+		}
+	}
+}
+
+// setDefaults applies the defaults of the ManifestWork CRD, which a template that an older CRD stored,
+// or a revision's data, may lack.
+func setDefaults(template *workv1.ManifestWorkSpec) {
+	if option := template.DeleteOption; option != nil && option.PropagationPolicy == "" {
+		option.PropagationPolicy = workv1.DeletePropagationPolicyTypeForeground
+	}
+	for i := range template.ManifestConfigs {
+		setConfigDefaults(&template.ManifestConfigs[i])
+	}
+}
+
+func setConfigDefaults(config *workv1.ManifestConfigOption) {
+	if config.FeedbackScrapeType == "" {
+		config.FeedbackScrapeType = workv1.FeedbackPollType
+	}
+	strategy := config.UpdateStrategy
+	if strategy == nil {
+		return
+	}
+	if strategy.Type == "" {
+		strategy.Type = workv1.UpdateStrategyTypeUpdate
+	}
+	apply := strategy.ServerSideApply
+	if apply == nil {
+		return
+	}
+	if apply.FieldManager == "" {
+		apply.FieldManager = workv1.DefaultFieldManager
+	}
+	for i := range apply.IgnoreFields {
+		if apply.IgnoreFields[i].Condition == "" {
+			apply.IgnoreFields[i].Condition = workv1.IgnoreFieldsConditionOnSpokePresent
+		}
+	}
+}

@@ -1,0 +1,27 @@
+package revision
+
+import (
+	"encoding/binary"
+	"hash/fnv"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/util/rand"
+	hashutil "k8s.io/kubernetes/pkg/util/hash"
+	workv1 "open-cluster-management.io/api/work/v1"
+)
+
+// ComputeHash is the short name of a template: the 32 bit FNV-1a hash that the apps/v1 controllers
+// use for pod templates, over the template and, when set, the collision count (R2).
+//
+// It names a revision and nothing more. Whether two templates are the same revision is for Digest to
+// say, so that a hash that comes out differently in a later release starts no rollout (R1).
+func ComputeHash(template *workv1.ManifestWorkSpec, collisionCount *int32) string {
+	hasher := fnv.New32a()
+	hashutil.DeepHashObject(hasher, *template)
+	if collisionCount != nil {
+		count := make([]byte, 8)
+		binary.LittleEndian.PutUint32(count, uint32(*collisionCount)) //nolint:gosec // the seed's hash takes the bit pattern
+		_, _ = hasher.Write(count)
+	}
+	return rand.SafeEncodeString(strconv.FormatUint(uint64(hasher.Sum32()), 10))
+}

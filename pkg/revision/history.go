@@ -1,0 +1,123 @@
+package revision
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+)
+
+// History is what an owner's revisions tell, sorted by number, the oldest first.
+type History struct {
+	// Revisions are those that count, the unreadable ones among them.
+	Revisions []Revision
+	// Ignored says which objects claim to be revisions of this owner and don't count, and why.
+	Ignored []string
+}
+
+// NewHistory takes the revisions that this owner controls and that bear the name that their
+// hash gives them (R2); the others are named in Ignored.
+func NewHistory(owner metav1.Object, revisions []Revision) History {
+	var h History
+	for i := range revisions {
+		rev := &revisions[i]
+		switch {
+		case !metav1.IsControlledBy(rev.Object, owner):
+			// Another owner's, or one of an earlier object with our name: the garbage collector's business.
+		case rev.Object.Name != Name(owner.GetName(), rev.Hash):
+			h.Ignored = append(h.Ignored, fmt.Sprintf(
+				"ControllerRevision %s claims the hash %q and is ignored: a revision with that hash has the name %s",
+				rev.Object.Name, rev.Hash, Name(owner.GetName(), rev.Hash)))
+		default:
+			h.Revisions = append(h.Revisions, *rev)
+		}
+	}
+	slices.SortFunc(h.Revisions, func(a, b Revision) int { return compare(a.Object, b.Object) })
+	slices.Sort(h.Ignored)
+	return h
+}
+
+// compare orders by number, then age, then name, as the history of the apps/v1 controllers is ordered.
+func compare(a, b *appsv1.ControllerRevision) int {
+	switch {
+	case a.Revision != b.Revision:
+		if a.Revision < b.Revision {
+			return -1
+		}
+		return 1
+	case !a.CreationTimestamp.Equal(&b.CreationTimestamp):
+		return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
+	case a.Name < b.Name:
+		return -1
+	case a.Name > b.Name:
+		return 1
+	}
+	return 0
+}
+
+// ByHash finds the revision with a hash, readable or not; nil when there is none.
+func (h *History) ByHash(hash string) *Revision {
+	if hash == "" {
+		return nil
+	}
+	for i := range h.Revisions {
+		if h.Revisions[i].Hash == hash {
+			return &h.Revisions[i]
+		}
+	}
+	return nil
+}
+
+// ByDigest finds the newest revision with this content (R1); nil when there is none.
+func (h *History) ByDigest(digest Digest) *Revision {
+	for i := len(h.Revisions) - 1; i >= 0; i-- {
+		if rev := &h.Revisions[i]; rev.Err == nil && rev.Digest == digest {
+			return rev
+		}
+	}
+	return nil
+}
+
+// LatestCurrent finds the revision that became the current one last, as the revisions themselves tell
+// it (R16); nil when none ever did.
+func (h *History) LatestCurrent() *Revision {
+	var found *Revision
+	var latest time.Time
+	for i := range h.Revisions {
+		if since, ok := h.Revisions[i].CurrentSince(); ok && (found == nil || since.After(latest)) {
+			found, latest = &h.Revisions[i], since
+		}
+	}
+	return found
+}
+
+// Newest is the revision with the largest number; nil when there is none.
+func (h *History) Newest() *Revision {
+	if len(h.Revisions) == 0 {
+		return nil
+	}
+	return &h.Revisions[len(h.Revisions)-1]
+}
+
+// NextNumber is one more than the largest number (R2, R3).
+func (h *History) NextNumber() int64 {
+	if newest := h.Newest(); newest != nil {
+		return newest.Object.Revision + 1
+	}
+	return 1
+}
+
+// Surplus lists, the oldest first, the revisions that go under a limit: live ones never, and of the
+// others all but the newest limit (R5).
+func (h *History) Surplus(live sets.Set[string], limit int) []*appsv1.ControllerRevision {
+	var others []*appsv1.ControllerRevision
+	for i := range h.Revisions {
+		if !live.Has(h.Revisions[i].Hash) {
+			others = append(others, h.Revisions[i].Object)
+		}
+	}
+	return others[:max(0, len(others)-max(0, limit))]
+}

@@ -1,0 +1,115 @@
+package revision
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// Revision is a ControllerRevision, read.
+type Revision struct {
+	// Object is the ControllerRevision. It is shared with the cache that it came from: never changed.
+	Object *appsv1.ControllerRevision
+	// Hash is the value of its label controller-hash.
+	Hash string
+	// Template is the template that it holds; nil when Err is set.
+	Template *workv1.ManifestWorkSpec
+	// Digest says what the template means; empty when Err is set.
+	Digest Digest
+	// Err says why the data can't be read.
+	Err error
+}
+
+// data is the shape of a revision's data (R2).
+type data struct {
+	Spec struct {
+		ManifestWorkTemplate *workv1.ManifestWorkSpec `json:"manifestWorkTemplate"`
+	} `json:"spec"`
+}
+
+// Decode reads a ControllerRevision. What can't be read is in Err, in the words of the object.
+func Decode(object *appsv1.ControllerRevision) Revision {
+	rev := Revision{Object: object, Hash: object.Labels[workv1alpha1.LabelControllerHash]}
+	template, err := templateOf(object.Data.Raw)
+	if err == nil {
+		rev.Digest, err = DigestOf(template)
+	}
+	if err != nil {
+		rev.Err = fmt.Errorf("ControllerRevision %s/%s holds no template in data.spec.manifestWorkTemplate: %w; delete it, and the hub makes it anew",
+			object.Namespace, object.Name, err)
+		return rev
+	}
+	rev.Template = template
+	return rev
+}
+
+func templateOf(raw []byte) (*workv1.ManifestWorkSpec, error) {
+	var content data
+	if err := json.Unmarshal(raw, &content); err != nil {
+		return nil, err
+	}
+	if content.Spec.ManifestWorkTemplate == nil {
+		return nil, errors.New("the field is absent")
+	}
+	return content.Spec.ManifestWorkTemplate, nil
+}
+
+// Name is the only name under which a revision with this hash counts (R2).
+func Name(owner, hash string) string {
+	return owner + "-" + hash
+}
+
+// New makes the ControllerRevision of an owner's template (R2).
+func New(owner *workv1alpha1.ManifestWorkReplicaSet, hash string, number int64) (*appsv1.ControllerRevision, error) {
+	var content data
+	content.Spec.ManifestWorkTemplate = &owner.Spec.ManifestWorkTemplate
+	raw, err := json.Marshal(&content)
+	if err != nil {
+		return nil, fmt.Errorf("encoding spec.manifestWorkTemplate: %w", err)
+	}
+	return &appsv1.ControllerRevision{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:      Name(owner.Name, hash),
+			Namespace: owner.Namespace,
+			Labels: map[string]string{
+				workv1alpha1.LabelControllerHash: hash,
+				workv1alpha1.LabelReplicaSet:     workv1alpha1.OwnerLabelValue(owner.Namespace, owner.Name),
+			},
+			Annotations: map[string]string{
+				workv1alpha1.AnnotationGeneration: strconv.FormatInt(owner.Generation, 10),
+			},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, workv1alpha1.ManifestWorkReplicaSetKind)},
+		},
+		Data:     runtime.RawExtension{Raw: raw},
+		Revision: number,
+	}, nil
+}
+
+// CurrentSince is when this revision became the current one, and whether it ever did (R16).
+func (r *Revision) CurrentSince() (time.Time, bool) {
+	return r.timeAnnotation(workv1alpha1.AnnotationCurrentSince)
+}
+
+// AbortedAt is when the rollout of this revision was aborted, and whether it was (R16).
+func (r *Revision) AbortedAt() (time.Time, bool) {
+	return r.timeAnnotation(workv1alpha1.AnnotationAborted)
+}
+
+// Reused says that this revision was found for a template that came back: an undo (R3).
+func (r *Revision) Reused() bool {
+	return r.Object.Annotations[workv1alpha1.AnnotationReused] != ""
+}
+
+func (r *Revision) timeAnnotation(key string) (time.Time, bool) {
+	at, err := time.Parse(time.RFC3339Nano, r.Object.Annotations[key])
+	return at, err == nil
+}

@@ -1,0 +1,264 @@
+package rollout
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Decide makes the plan for a snapshot. Equal snapshots give equal plans.
+func Decide(s *Snapshot) *Plan {
+	p := &Plan{Desired: s.desired(), Phases: map[string]Phase{}, Counts: map[Phase]int{}}
+	owners := Owners(s.Refs)
+	byCluster, surplus := works(s.Works, s.usualName())
+	fleets := make([]*fleet, len(s.Refs))
+	for i := range s.Refs {
+		fleets[i] = newFleet(s, i, owners, byCluster)
+		p.Refs = append(p.Refs, outcome(fleets[i]))
+		p.tally(s, fleets[i])
+	}
+	slices.SortFunc(p.Failing, func(a, b Failing) int { return cmp.Compare(a.Cluster, b.Cluster) })
+
+	if s.Aborted {
+		p.goBack(s, fleets, byCluster, owners)
+	} else {
+		if p.decideAbort(s, fleets); p.Abort != nil {
+			return p
+		}
+		p.rollOut(s, fleets)
+	}
+	p.relabel(s, fleets)
+	p.remove(s, owners, byCluster, surplus)
+	if !s.Aborted {
+		p.judgeRollout()
+	}
+	return p
+}
+
+// desired is the revision that every cluster shall have in the end.
+func (s *Snapshot) desired() *Revision {
+	if s.Aborted {
+		return s.Current
+	}
+	return s.Update
+}
+
+// usualName is the name that works have where nothing else has it (R9): the owner's.
+func (s *Snapshot) usualName() string {
+	_, name, _ := strings.Cut(s.Owner, ".")
+	return name
+}
+
+func outcome(f *fleet) RefOutcome {
+	v := f.judge()
+	o := RefOutcome{Name: f.ref.Name, Err: f.err, Failed: v.failed, Halted: v.halted, PlacementMissing: f.ref.Placement == nil}
+	if placement := f.ref.Placement; placement != nil {
+		o.Matches = placement.Matches()
+		o.Decisions = placement.Decisions
+		o.Groups = len(placement.Groups)
+		o.PlacementSelected = placement.Selected
+	}
+	for i := range f.members {
+		m := &f.members[i]
+		if m.phase == PhaseDegraded && !m.next.IsZero() {
+			o.awaited++
+		}
+		if !m.owned {
+			continue
+		}
+		o.Selected++
+		if m.phase == PhaseSucceeded || m.phase == PhaseSoaking {
+			o.Updated++
+		}
+	}
+	return o
+}
+
+// tally counts a fleet's members into the plan.
+func (p *Plan) tally(s *Snapshot, f *fleet) {
+	for i := range f.members {
+		m := &f.members[i]
+		switch m.phase {
+		case PhaseFailed, PhaseDegraded, PhaseCompleted:
+			p.Failing = append(p.Failing, Failing{Cluster: m.cluster, Phase: m.phase, Since: m.since})
+		}
+		if !m.owned {
+			continue
+		}
+		p.Phases[m.cluster] = m.phase
+		p.Counts[m.phase]++
+		p.confirm(s, m)
+	}
+}
+
+func (p *Plan) confirm(s *Snapshot, m *member) {
+	if m.work == nil || m.work.Deleting() || !m.work.At(p.Desired) {
+		return
+	}
+	if Assess(m.work, p.Desired, s.Now).State == Succeeded {
+		p.Confirmed++
+	}
+	if m.work.Digest != p.Desired.Digest {
+		p.Accepted = append(p.Accepted, m.cluster+"/"+m.work.Object.Name)
+	}
+}
+
+// decideAbort aborts where a failed ref asks for it, a rollout is under way, and the revision to go back to is at hand (R12).
+func (p *Plan) decideAbort(s *Snapshot, fleets []*fleet) {
+	var reasons []string
+	for i, f := range fleets {
+		if p.Refs[i].Failed && f.strategy.abortAll {
+			reasons = append(reasons, fmt.Sprintf("placement %s: %s", f.ref.Name, f.describeFailed()))
+		}
+	}
+	switch {
+	case len(reasons) == 0:
+	case s.Current == nil:
+		p.AbortImpossible = s.CurrentProblem
+	case s.Current.Hash != s.Update.Hash:
+		p.Abort = &Abort{Reason: strings.Join(reasons, "; ")}
+	}
+}
+
+func (f *fleet) describeFailed() string {
+	var names []string
+	for i := range f.members {
+		if f.members[i].phase == PhaseFailed {
+			names = append(names, f.members[i].cluster)
+		}
+	}
+	return fmt.Sprintf("%s not successful within %s, more than maxFailures %s allows",
+		Names(names), f.strategy.deadline, f.strategy.maxFailures.String())
+}
+
+// namesShown bounds the clusters that a message names: a message is for a person, and a condition's may hold 32 KiB.
+const namesShown = 5
+
+// Names counts clusters and names the first of them.
+func Names(clusters []string) string {
+	if len(clusters) == 1 {
+		return "1 cluster (" + clusters[0] + ")"
+	}
+	shown, more := clusters, ""
+	if len(clusters) > namesShown {
+		shown, more = clusters[:namesShown], fmt.Sprintf(" and %d more", len(clusters)-namesShown)
+	}
+	return fmt.Sprintf("%d clusters (%s%s)", len(clusters), strings.Join(shown, ", "), more)
+}
+
+// rollOut hands out what the strategies let come next, and takes over the works of an older hub.
+func (p *Plan) rollOut(s *Snapshot, fleets []*fleet) {
+	for i, f := range fleets {
+		f.recheck(s, p)
+		f.adopt(s, p)
+		if f.err != nil || p.Refs[i].Halted {
+			continue
+		}
+		next, err := f.handOut()
+		if err != nil {
+			p.Refs[i].Err = err
+			continue
+		}
+		for _, m := range next {
+			p.write(f, m, s.Update, f.why(s, m))
+		}
+	}
+}
+
+// adopt labels what an older hub wrote and is the update revision already: nothing on the cluster changes, so that no strategy is asked (R6).
+func (f *fleet) adopt(s *Snapshot, p *Plan) {
+	for i := range f.members {
+		m := &f.members[i]
+		if m.phase == PhaseWaiting && m.work != nil && !m.work.Deleting() && m.work.Hash() == "" && m.work.Digest == s.Update.Digest {
+			m.phase = PhaseInFlight
+			p.Writes = append(p.Writes, Write{
+				Action: Adopt, Cluster: m.cluster, Placement: f.ref.Name, Work: m.work, Revision: s.Update,
+				Group: f.groups[m.group].Key(), Why: "its spec is this revision already",
+			})
+		}
+	}
+}
+
+func (f *fleet) why(s *Snapshot, m *member) string {
+	switch {
+	case m.work == nil:
+		return "selected by " + f.ref.Name
+	case m.work.Hash() == s.Update.Hash:
+		return "put back, it is not what was written"
+	default:
+		return "its turn in " + f.ref.Name
+	}
+}
+
+func (f *fleet) recheck(s *Snapshot, p *Plan) {
+	for i := range f.members {
+		p.recheckAt(s.Now, f.members[i].next)
+	}
+}
+
+func (p *Plan) write(f *fleet, m *member, rev *Revision, why string) {
+	w := Write{Action: Update, Cluster: m.cluster, Placement: f.ref.Name, Work: m.work, Revision: rev, Why: why, Group: f.groups[m.group].Key()}
+	if m.work == nil {
+		w.Action = Create
+	}
+	p.Writes = append(p.Writes, w)
+}
+
+// goBack writes the current revision to every cluster that is not there, at once, whatever the strategies say: also to
+// those whose Placement is missing, and to those that nothing selects for the moment (R12, P1).
+func (p *Plan) goBack(s *Snapshot, fleets []*fleet, byCluster map[string]*Work, owners map[string]int) {
+	if s.Current == nil {
+		return
+	}
+	for _, f := range fleets {
+		for i := range f.members {
+			if m := &f.members[i]; m.owned && (m.work == nil || !m.work.Deleting()) && !m.work.at(s.Current) {
+				p.write(f, m, s.Current, "aborted")
+			}
+		}
+	}
+	var unselected []string
+	for cluster, w := range byCluster {
+		if _, selected := owners[cluster]; !selected && !w.Deleting() && !w.At(s.Current) {
+			unselected = append(unselected, cluster)
+		}
+	}
+	slices.Sort(unselected)
+	for _, cluster := range unselected {
+		w := byCluster[cluster]
+		p.Writes = append(p.Writes, Write{
+			Action: Update, Cluster: cluster, Placement: w.PlacementName(), Work: w, Revision: s.Current, Why: "aborted",
+		})
+	}
+	p.Behind = len(p.Writes)
+}
+
+// at is At for a work that may not exist.
+func (w *Work) at(rev *Revision) bool {
+	return w != nil && w.At(rev)
+}
+
+// judgeRollout says whether the rollout is over: complete (R13), or stalled (R14).
+func (p *Plan) judgeRollout() {
+	p.Behind = p.Counts[PhaseWaiting]
+	selected := p.Selected()
+	p.Complete = selected > 0 && p.decisionsKnown() && p.Counts[PhaseSucceeded] == selected
+	handedOut := 0
+	for i := range p.Writes {
+		if p.Writes[i].Action != Relabel {
+			handedOut++
+		}
+	}
+	pending := p.Counts[PhaseInFlight] + p.Counts[PhaseSoaking] + p.awaited()
+	p.Stalled = !p.Complete && handedOut == 0 && pending == 0 && len(p.Failing) > 0
+}
+
+// awaited counts the degraded clusters that a deadline will still decide on: without one, nothing will (R14).
+func (p *Plan) awaited() int {
+	n := 0
+	for i := range p.Refs {
+		n += p.Refs[i].awaited
+	}
+	return n
+}

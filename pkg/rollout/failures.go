@@ -1,0 +1,51 @@
+package rollout
+
+import clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
+
+// verdict is what the failed and the degraded clusters of a ref mean for it.
+type verdict struct {
+	// failed says that more clusters failed than the strategy tolerates (R11).
+	failed bool
+	// halted says that failed and degraded clusters together are more than that: nothing new is started (R10).
+	halted bool
+}
+
+// judge counts over all clusters for All and Progressive, and over each decision group for ProgressivePerGroup. A
+// mandatory group tolerates no failure (R11).
+func (f *fleet) judge() verdict {
+	failed := make([]int, len(f.groups))
+	broken := make([]int, len(f.groups))
+	sizes := make([]int, len(f.groups))
+	for i := range f.members {
+		m := &f.members[i]
+		sizes[m.group]++
+		switch m.phase {
+		case PhaseFailed:
+			failed[m.group]++
+			broken[m.group]++
+		case PhaseDegraded:
+			broken[m.group]++
+		}
+	}
+	return verdict{failed: f.exceeds(failed, sizes), halted: f.exceeds(broken, sizes)}
+}
+
+func (f *fleet) exceeds(counts, sizes []int) bool {
+	perGroup := f.strategy.kind == clusterv1alpha1.ProgressivePerGroup
+	total, size := 0, 0
+	for g := range counts {
+		total += counts[g]
+		size += sizes[g]
+		switch {
+		case f.strategy.isMandatory(&f.groups[g]):
+			if counts[g] > 0 {
+				return true
+			}
+		case perGroup:
+			if counts[g] > f.strategy.failuresAllowed(sizes[g]) {
+				return true
+			}
+		}
+	}
+	return !perGroup && total > f.strategy.failuresAllowed(size)
+}

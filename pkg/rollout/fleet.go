@@ -1,0 +1,236 @@
+package rollout
+
+import (
+	"slices"
+	"sort"
+	"strings"
+	"time"
+)
+
+// Phase is where a selected cluster is on its way to the update revision.
+type Phase string
+
+// The phases of a cluster. A cluster is in one of them.
+const (
+	// PhaseWaiting means that its turn has not come: it bears another revision, or none.
+	PhaseWaiting Phase = "Waiting"
+	// PhaseLeaving means that it has a work that is being deleted: nothing can be written before that is gone (R8).
+	PhaseLeaving Phase = "Leaving"
+	// PhaseInFlight means that the update revision was written, and that its outcome is awaited.
+	PhaseInFlight Phase = "InFlight"
+	// PhaseSoaking means that it succeeded, and that the success is not settled yet (R10).
+	PhaseSoaking Phase = "Soaking"
+	// PhaseDegraded means that its agent reports it as degraded, before any deadline.
+	PhaseDegraded Phase = "Degraded"
+	// PhaseFailed means that it was in flight or degraded for longer than the deadline (R11).
+	PhaseFailed Phase = "Failed"
+	// PhaseCompleted means that it ran to completion at an older revision and takes no new one (R17).
+	PhaseCompleted Phase = "Completed"
+	// PhaseSucceeded means that its success is settled.
+	PhaseSucceeded Phase = "Succeeded"
+)
+
+// member is a cluster that counts for a ref: one that it owns, or one whose work still bears its name.
+type member struct {
+	cluster string
+	group   int // index into fleet.groups
+	work    *Work
+	// owned says that the ref selects the cluster now; otherwise only its work is still counted here (R8).
+	owned bool
+	phase Phase
+	// since is meaningful in all phases but Waiting and Leaving.
+	since time.Time
+	// next is when the phase changes by itself; zero for never.
+	next time.Time
+}
+
+// fleet is a ref with its clusters.
+type fleet struct {
+	ref      *Ref
+	strategy strategy
+	err      error
+	groups   []Group
+	members  []member
+}
+
+// Owners tells for each selected cluster the index of the ref that it belongs to: the first in spec order (R8).
+func Owners(refs []Ref) map[string]int {
+	owners := map[string]int{}
+	for i := range refs {
+		if refs[i].Placement == nil {
+			continue
+		}
+		for g := range refs[i].Placement.Groups {
+			for _, cluster := range refs[i].Placement.Groups[g].Clusters {
+				if _, taken := owners[cluster]; !taken {
+					owners[cluster] = i
+				}
+			}
+		}
+	}
+	return owners
+}
+
+// works finds each cluster's one work. Where there are several, as older hubs could make them, the one to keep is not
+// being deleted, bears the usual name, or is the oldest, in this order; the others are surplus.
+func works(all []Work, usualName string) (byCluster map[string]*Work, surplus []*Work) {
+	byCluster = make(map[string]*Work, len(all))
+	var doubled map[string][]*Work
+	for i := range all {
+		w := &all[i]
+		first, taken := byCluster[w.Cluster()]
+		if !taken {
+			byCluster[w.Cluster()] = w
+			continue
+		}
+		if doubled == nil {
+			doubled = map[string][]*Work{}
+		}
+		if doubled[w.Cluster()] == nil {
+			doubled[w.Cluster()] = []*Work{first}
+		}
+		doubled[w.Cluster()] = append(doubled[w.Cluster()], w)
+	}
+	for cluster, candidates := range doubled {
+		slices.SortFunc(candidates, func(a, b *Work) int { return compareWorks(a, b, usualName) })
+		byCluster[cluster] = candidates[0]
+		for _, w := range candidates[1:] {
+			if !w.Deleting() {
+				surplus = append(surplus, w)
+			}
+		}
+	}
+	slices.SortFunc(surplus, func(a, b *Work) int { return strings.Compare(a.Cluster()+"/"+a.Object.Name, b.Cluster()+"/"+b.Object.Name) })
+	return byCluster, surplus
+}
+
+func compareWorks(a, b *Work, usualName string) int {
+	for _, prefer := range []func(*Work) bool{
+		func(w *Work) bool { return !w.Deleting() },
+		func(w *Work) bool { return w.Object.Name == usualName },
+	} {
+		if prefer(a) != prefer(b) {
+			if prefer(a) {
+				return -1
+			}
+			return 1
+		}
+	}
+	if byAge := a.Object.CreationTimestamp.Compare(b.Object.CreationTimestamp.Time); byAge != 0 {
+		return byAge
+	}
+	return strings.Compare(a.Object.Name, b.Object.Name)
+}
+
+// newFleet gathers the members of a ref and says in which phase each of them is.
+func newFleet(s *Snapshot, index int, owners map[string]int, byCluster map[string]*Work) *fleet {
+	ref := &s.Refs[index]
+	f := &fleet{ref: ref}
+	f.strategy, f.err = parseStrategy(ref.Field, &ref.Strategy)
+	if ref.Placement != nil {
+		f.groups = slices.Clone(ref.Placement.Groups)
+	}
+	for g := range f.groups {
+		for _, cluster := range f.groups[g].Clusters {
+			if owners[cluster] != index {
+				continue
+			}
+			f.members = append(f.members, member{cluster: cluster, group: g, work: byCluster[cluster], owned: true})
+		}
+	}
+	for cluster, work := range byCluster {
+		if owner, selected := owners[cluster]; work.PlacementName() != ref.Name || (selected && (owner == index || !work.Deleting())) {
+			continue
+		}
+		// Nothing selects it for this ref any more, and still it is not gone: what the revision did to it counts.
+		if work.At(s.Update) {
+			f.members = append(f.members, member{cluster: cluster, group: f.groupOf(work), work: work})
+		}
+	}
+	sort.Slice(f.members, func(i, j int) bool { return f.members[i].cluster < f.members[j].cluster })
+	for i := range f.members {
+		f.place(s, &f.members[i])
+	}
+	return f
+}
+
+// groupOf finds the group that the cluster of a work was in when it was written: by index and name, or by name. Where there
+// is none any more, a group of its own is made for it.
+func (f *fleet) groupOf(work *Work) int {
+	index, name, ok := work.decisionGroup()
+	if !ok {
+		index, name = -1, ""
+	}
+	for i := range f.groups {
+		if f.groups[i].Index == index && f.groups[i].Name == name {
+			return i
+		}
+	}
+	for i := range f.groups {
+		if name != "" && f.groups[i].Name == name {
+			return i
+		}
+	}
+	f.groups = append(f.groups, Group{Name: name, Index: index})
+	return len(f.groups) - 1
+}
+
+// place says in which phase a member is.
+func (f *fleet) place(s *Snapshot, m *member) {
+	switch {
+	case m.work != nil && m.owned && m.work.Deleting() && (m.work.PlacementName() != f.ref.Name || !m.work.At(s.Update)):
+		m.phase = PhaseLeaving
+		return
+	case m.work == nil || !m.work.At(s.Update):
+		m.phase = PhaseWaiting
+		return
+	}
+	a := Assess(m.work, s.Update, s.Now)
+	m.since = a.Since
+	switch a.State {
+	case Succeeded:
+		m.phase, m.next = settle(s, m.work, a.Since.Add(f.strategy.minSuccessTime))
+	case Completed:
+		m.phase = PhaseCompleted
+	case Degraded:
+		m.phase, m.next = f.overdue(s, a.Since, PhaseDegraded)
+	default:
+		m.phase, m.next = f.overdue(s, a.Since, PhaseInFlight)
+	}
+}
+
+// settle says whether a success counts: this process has seen it for long enough, and it was soaked (R10).
+func settle(s *Snapshot, work *Work, soaked time.Time) (Phase, time.Time) {
+	if work.SucceededSince.IsZero() {
+		return PhaseSoaking, s.Now.Add(s.Settle)
+	}
+	ripe := later(work.SucceededSince.Add(s.Settle), soaked)
+	if s.Now.Before(ripe) {
+		return PhaseSoaking, ripe
+	}
+	return PhaseSucceeded, time.Time{}
+}
+
+// overdue says whether a member has failed: it was on its way for longer than the deadline, and the agents had time to
+// report since the hub could hear them (R11).
+func (f *fleet) overdue(s *Snapshot, since time.Time, before Phase) (Phase, time.Time) {
+	deadline := f.strategy.deadline
+	if f.err != nil || deadline == noDeadline {
+		return before, time.Time{}
+	}
+	due := later(since.Add(deadline), s.DeadlinesSince.Add(min(deadline, maxGrace)))
+	if s.Now.Before(due) {
+		return before, due
+	}
+	return PhaseFailed, time.Time{}
+}
+
+// maxGrace bounds how long no deadline fires after the hub was away (R11).
+const maxGrace = 2 * time.Minute
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,75 @@
+package rollout
+
+import (
+	"slices"
+	"strings"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// WorkLabels are the labels that a work bears beside its hash: its owner's, and who and what it is for.
+func WorkLabels(s *Snapshot, placement string) map[string]string {
+	labels := make(map[string]string, len(s.Labels)+2)
+	for key, value := range s.Labels {
+		labels[key] = value
+	}
+	delete(labels, workv1alpha1.LabelControllerHash)
+	labels[workv1alpha1.LabelReplicaSet] = s.Owner
+	labels[workv1alpha1.LabelPlacement] = placement
+	return labels
+}
+
+// CopiedLabels is the value of AnnotationCopiedLabels: the keys of the owner's labels, sorted.
+func CopiedLabels(s *Snapshot) string {
+	keys := make([]string, 0, len(s.Labels))
+	for key := range s.Labels {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return strings.Join(keys, ",")
+}
+
+// DroppedLabels are the keys that were copied to a work from labels that its owner has no longer.
+func DroppedLabels(s *Snapshot, w *Work) []string {
+	var dropped []string
+	for _, key := range strings.Split(w.Object.Annotations[workv1alpha1.AnnotationCopiedLabels], ",") {
+		if _, kept := s.Labels[key]; kept || key == "" || strings.HasPrefix(key, workv1alpha1.GroupName+"/") {
+			continue
+		}
+		if _, there := w.Object.Labels[key]; there {
+			dropped = append(dropped, key)
+		}
+	}
+	return dropped
+}
+
+// relabel brings labels up to date where nothing else is written: a change of the owner's labels or a cluster that another
+// ref took over is a metadata write, whatever the strategies say (R8, R9).
+func (p *Plan) relabel(s *Snapshot, fleets []*fleet) {
+	written := make(map[*Work]bool, len(p.Writes))
+	for i := range p.Writes {
+		written[p.Writes[i].Work] = true
+	}
+	copied := CopiedLabels(s)
+	for _, f := range fleets {
+		wanted := WorkLabels(s, f.ref.Name)
+		for i := range f.members {
+			m := &f.members[i]
+			if !m.owned || m.work == nil || m.work.Deleting() || written[m.work] || labelled(s, m.work, wanted, copied) {
+				continue
+			}
+			p.Writes = append(p.Writes, Write{
+				Action: Relabel, Cluster: m.cluster, Placement: f.ref.Name, Work: m.work, Why: "its labels changed",
+			})
+		}
+	}
+}
+
+func labelled(s *Snapshot, w *Work, wanted map[string]string, copied string) bool {
+	for key, value := range wanted {
+		if found, ok := w.Object.Labels[key]; !ok || found != value {
+			return false
+		}
+	}
+	return w.Object.Annotations[workv1alpha1.AnnotationCopiedLabels] == copied && len(DroppedLabels(s, w)) == 0
+}

@@ -1,0 +1,169 @@
+package rollout
+
+import (
+	"fmt"
+	"time"
+)
+
+// Action is what a Write does to a work.
+type Action string
+
+// The actions.
+const (
+	// Create makes the work of a cluster that has none.
+	Create Action = "Create"
+	// Update writes a revision into a work: spec, hash and time in one request.
+	Update Action = "Update"
+	// Adopt gives the hash to a work of an older hub whose spec is the revision's already: metadata only (R6).
+	Adopt Action = "Adopt"
+	// Relabel brings the labels that are not about the revision up to date: metadata only (R8, R9).
+	Relabel Action = "Relabel"
+)
+
+// Write is one request that the plan wants made.
+type Write struct {
+	Action    Action
+	Cluster   string
+	Placement string
+	// Work is the work as it is; nil for Create.
+	Work *Work
+	// Revision is what the work gets; nil for Relabel.
+	Revision *Revision
+	// Group is the decision group, as AnnotationDecisionGroup names it; empty for Relabel and where none is known.
+	Group string
+	// Why is the reason, for logs and traces.
+	Why string
+}
+
+// String says what is written, and why.
+func (w Write) String() string {
+	if w.Revision == nil {
+		return fmt.Sprintf("%s %s: %s", w.Action, w.Cluster, w.Why)
+	}
+	return fmt.Sprintf("%s %s to %s: %s", w.Action, w.Cluster, w.Revision.Hash, w.Why)
+}
+
+// Delete is a work that goes.
+type Delete struct {
+	Work *Work
+	Why  string
+}
+
+// String says what is deleted, and why.
+func (d Delete) String() string {
+	return fmt.Sprintf("Delete %s/%s: %s", d.Work.Cluster(), d.Work.Object.Name, d.Why)
+}
+
+// Abort is the decision to go back to the current revision (R12).
+type Abort struct {
+	// Reason names the refs that failed, and their clusters.
+	Reason string
+}
+
+// RefOutcome is what a plan found of one placementRef.
+type RefOutcome struct {
+	Name string
+	// Err says which field of the ref can't be used; nothing new is started then.
+	Err error
+	// PlacementMissing says that there is no such Placement.
+	PlacementMissing bool
+	// Matches says that all decisions of the Placement were seen.
+	Matches bool
+	// Decisions is how many PlacementDecision objects were seen.
+	Decisions int
+	// Groups is how many decision groups there are.
+	Groups int
+	// PlacementSelected is the Placement's own count of its clusters.
+	PlacementSelected int
+	// Selected is how many clusters the ref owns.
+	Selected int
+	// Updated is how many of them succeeded at the update revision, settled or not.
+	Updated int
+	// Failed and Halted are the judgement over its clusters (R10, R11).
+	Failed, Halted bool
+
+	// awaited is how many of its degraded clusters a deadline will still decide on.
+	awaited int
+}
+
+// Plan is what Decide found and wants done.
+type Plan struct {
+	// Desired is the revision that the works shall bear: the update revision, or the current one while aborted;
+	// nil when aborted and the current one can't be had.
+	Desired *Revision
+	// Abort is set when the rollout is to be aborted. Then Writes and Deletes are empty: the abort is persisted first.
+	Abort *Abort
+	// AbortImpossible says why a failed ref with AbortAll does not lead to an abort.
+	AbortImpossible string
+	// Writes in the order in which they should be made.
+	Writes []Write
+	// Deletes of works that no ref selects, and of surplus ones.
+	Deletes []Delete
+	// Complete says that every selected cluster has settled success at the update revision (R13).
+	Complete bool
+	// Stalled says that the rollout does not go on by itself (R14).
+	Stalled bool
+	// Recheck is after what time something changes by itself; zero for never.
+	Recheck time.Duration
+
+	// Refs are the outcomes of the refs, in spec order.
+	Refs []RefOutcome
+	// Phases holds, for each selected cluster, where it is on the way to the update revision.
+	Phases map[string]Phase
+	// Counts is how many selected clusters are in each phase.
+	Counts map[Phase]int
+	// Failing names the failed, degraded and completed clusters that count, those without a ref among them, sorted.
+	Failing []Failing
+	// Confirmed is how many selected clusters succeeded at the desired revision.
+	Confirmed int
+	// Behind is how many works, of those that can be written, are not at the desired revision.
+	Behind int
+	// Accepted names works that the API server stored with another spec than was asked for.
+	Accepted []string
+}
+
+// Failing is a cluster that holds the rollout up.
+type Failing struct {
+	Cluster string
+	Phase   Phase
+	Since   time.Time
+}
+
+// Selected is how many clusters are selected, each once.
+func (p *Plan) Selected() int {
+	n := 0
+	for i := range p.Refs {
+		n += p.Refs[i].Selected
+	}
+	return n
+}
+
+// Updated is how many selected clusters succeeded at the update revision.
+func (p *Plan) Updated() int {
+	n := 0
+	for i := range p.Refs {
+		n += p.Refs[i].Updated
+	}
+	return n
+}
+
+// decisionsKnown says that every Placement is found and every decision of theirs was seen.
+func (p *Plan) decisionsKnown() bool {
+	for i := range p.Refs {
+		if p.Refs[i].PlacementMissing || !p.Refs[i].Matches {
+			return false
+		}
+	}
+	return true
+}
+
+// recheckAt notes that something changes by itself at a time.
+func (p *Plan) recheckAt(now, at time.Time) {
+	if at.IsZero() {
+		return
+	}
+	wait := max(at.Sub(now), time.Millisecond)
+	if p.Recheck == 0 || wait < p.Recheck {
+		p.Recheck = wait
+	}
+}

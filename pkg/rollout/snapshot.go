@@ -1,0 +1,183 @@
+package rollout
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+)
+
+// Snapshot is all that Decide knows of one ManifestWorkReplicaSet.
+type Snapshot struct {
+	// Now is the hub's clock.
+	Now time.Time
+	// DeadlinesSince is when this process's caches had synced, or its connection to the API server had
+	// come back: until the agents had time to report, no deadline fires (R11).
+	DeadlinesSince time.Time
+	// Settle is how long this process must have seen a success without interruption before it counts (R10).
+	Settle time.Duration
+
+	// Update is the revision of today's template. Never nil.
+	Update *Revision
+	// Current is the last revision that every selected cluster reached; nil when there is none, or when
+	// it can't be found or read. CurrentProblem says which.
+	Current *Revision
+	// CurrentProblem says why Current is nil, for a person.
+	CurrentProblem string
+	// Aborted says that the rollout of Update was aborted: the desired revision is Current.
+	Aborted bool
+
+	// Owner is the value of the works' owner label.
+	Owner string
+	// Labels are the owner's own labels, which its works bear too (R9).
+	Labels map[string]string
+	// Refs are the placementRefs in spec order.
+	Refs []Ref
+	// Works are all ManifestWorks that bear the owner label.
+	Works []Work
+}
+
+// Revision is what Decide needs to know of a ControllerRevision.
+type Revision struct {
+	// Name of the ControllerRevision.
+	Name string
+	// Hash is its short name.
+	Hash string
+	// Digest says what its template means.
+	Digest revision.Digest
+	// Template is what the works get. Never changed.
+	Template *workv1.ManifestWorkSpec
+	// Reused says that the template came back to an older revision: an undo (R3).
+	Reused bool
+}
+
+// NewRevision takes over what Decide needs from a readable revision.
+func NewRevision(rev *revision.Revision) *Revision {
+	return &Revision{
+		Name:     rev.Object.Name,
+		Hash:     rev.Hash,
+		Digest:   rev.Digest,
+		Template: rev.Template,
+		Reused:   rev.Reused(),
+	}
+}
+
+// reportsProgress says whether a rule of the template makes the agent report Progressing (R10).
+func (r *Revision) reportsProgress() bool {
+	for i := range r.Template.ManifestConfigs {
+		for j := range r.Template.ManifestConfigs[i].ConditionRules {
+			if r.Template.ManifestConfigs[i].ConditionRules[j].Condition == workv1.ManifestProgressing {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Ref is a placementRef and what its Placement decided.
+type Ref struct {
+	// Name of the Placement.
+	Name string
+	// Field is the path of the ref in the spec, for messages.
+	Field string
+	// Strategy is the ref's rollout strategy, as the user wrote it.
+	Strategy workv1alpha1.RolloutStrategy
+	// Placement is nil where there is no such Placement.
+	Placement *Placement
+}
+
+// Placement is what the PlacementDecisions of a Placement say.
+type Placement struct {
+	// Selected is the Placement's own count of the clusters that it selected.
+	Selected int
+	// Decisions is how many PlacementDecision objects were seen.
+	Decisions int
+	// Groups are the decision groups, by index, each cluster in one of them.
+	Groups []Group
+}
+
+// seen counts the distinct clusters in the decisions.
+func (p *Placement) seen() int {
+	n := 0
+	for i := range p.Groups {
+		n += len(p.Groups[i].Clusters)
+	}
+	return n
+}
+
+// Matches says whether the decisions that were seen are all that the Placement made: they are written
+// in slices, one after the other (R8, R13).
+func (p *Placement) Matches() bool {
+	return p.seen() == p.Selected
+}
+
+// Group is a decision group.
+type Group struct {
+	Name     string
+	Index    int32
+	Clusters []string
+}
+
+// Key is how AnnotationDecisionGroup names a group: "<index>/<name>".
+func (g *Group) Key() string {
+	return strconv.Itoa(int(g.Index)) + "/" + g.Name
+}
+
+// Work is a ManifestWork of the owner, and what this process knows of it.
+type Work struct {
+	// Object is the ManifestWork, shared with a cache: never changed.
+	Object *workv1.ManifestWork
+	// Digest says what its spec means. Empty when the spec can't be read: it then equals no revision.
+	Digest revision.Digest
+	// SucceededSince is since when this process has seen it succeed without interruption; zero when it does not (R10).
+	SucceededSince time.Time
+	// UnselectedSince is since when this process has seen no ref select its cluster; zero when one does (R8).
+	UnselectedSince time.Time
+	// AcceptedAs is the digest that was asked for where the API server stored something else, at this generation:
+	// asking again would not change it (R10).
+	AcceptedAs revision.Digest
+}
+
+// Cluster is the managed cluster that the work is for.
+func (w *Work) Cluster() string { return w.Object.Namespace }
+
+// Hash is the short name of the revision that the work bears; empty when it bears none.
+func (w *Work) Hash() string { return w.Object.Labels[workv1alpha1.LabelControllerHash] }
+
+// PlacementName is the Placement that the work is counted under.
+func (w *Work) PlacementName() string { return w.Object.Labels[workv1alpha1.LabelPlacement] }
+
+// Deleting says that the work waits for its agent to let it go.
+func (w *Work) Deleting() bool { return !w.Object.DeletionTimestamp.IsZero() }
+
+// AppliedAt is when the hub wrote the revision that the work bears; false when the annotation is missing or unreadable.
+func (w *Work) AppliedAt() (time.Time, bool) {
+	at, err := time.Parse(time.RFC3339Nano, w.Object.Annotations[workv1alpha1.AnnotationAppliedAt])
+	return at, err == nil
+}
+
+// At says whether the work is at a revision: it bears the hash and the time, and its spec is the template's
+// (R10). A work that someone edited is not.
+func (w *Work) At(rev *Revision) bool {
+	if rev == nil || w.Hash() != rev.Hash {
+		return false
+	}
+	if _, ok := w.AppliedAt(); !ok {
+		return false
+	}
+	return w.Digest == rev.Digest || (w.AcceptedAs != "" && w.AcceptedAs == rev.Digest)
+}
+
+// decisionGroup is the group that the cluster was in when the revision was written.
+func (w *Work) decisionGroup() (index int32, name string, ok bool) {
+	number, name, found := strings.Cut(w.Object.Annotations[workv1alpha1.AnnotationDecisionGroup], "/")
+	if !found {
+		return 0, "", false
+	}
+	n, err := strconv.ParseInt(number, 10, 32)
+	return int32(n), name, err == nil
+}

@@ -1,0 +1,156 @@
+package rollout
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
+	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// noDeadline stands for "None": a cluster may take for ever.
+const noDeadline = time.Duration(math.MaxInt64)
+
+// strategy is a ref's rollout strategy, parsed.
+type strategy struct {
+	kind           clusterv1alpha1.RolloutType
+	deadline       time.Duration
+	minSuccessTime time.Duration
+	maxFailures    intstr.IntOrString
+	maxConcurrency intstr.IntOrString
+	mandatory      []clusterv1alpha1.MandatoryDecisionGroup
+	abortAll       bool
+}
+
+// parseStrategy reads a ref's strategy. The error names the field and what it may hold.
+func parseStrategy(field string, in *workv1alpha1.RolloutStrategy) (strategy, error) {
+	s := strategy{kind: in.Type, abortAll: in.FailureStrategy == workv1alpha1.AbortAll}
+	if s.kind == "" {
+		s.kind = clusterv1alpha1.All
+	}
+	field += ".rolloutStrategy"
+	var config clusterv1alpha1.RolloutConfig
+	switch s.kind {
+	case clusterv1alpha1.All:
+		field += ".all"
+		if in.All != nil {
+			config = in.All.RolloutConfig
+		}
+		// The soak is for the wait between two batches: All has none.
+		config.MinSuccessTime.Duration = 0
+	case clusterv1alpha1.Progressive:
+		field += ".progressive"
+		if in.Progressive != nil {
+			config = in.Progressive.RolloutConfig
+			s.maxConcurrency = in.Progressive.MaxConcurrency
+			s.mandatory = in.Progressive.MandatoryDecisionGroups.MandatoryDecisionGroups
+		}
+	case clusterv1alpha1.ProgressivePerGroup:
+		field += ".progressivePerGroup"
+		if in.ProgressivePerGroup != nil {
+			config = in.ProgressivePerGroup.RolloutConfig
+			s.mandatory = in.ProgressivePerGroup.MandatoryDecisionGroups.MandatoryDecisionGroups
+		}
+	default:
+		return s, fmt.Errorf("%s.type: %q is not a rollout type: use All, Progressive or ProgressivePerGroup", field, in.Type)
+	}
+	return s, s.parseConfig(field, config)
+}
+
+func (s *strategy) parseConfig(field string, config clusterv1alpha1.RolloutConfig) error {
+	s.minSuccessTime = config.MinSuccessTime.Duration
+	s.maxFailures = config.MaxFailures
+	var err error
+	if s.deadline, err = parseDeadline(config.ProgressDeadline); err != nil {
+		return fmt.Errorf("%s.progressDeadline: %w", field, err)
+	}
+	if err := checkSize(s.maxFailures); err != nil {
+		return fmt.Errorf("%s.maxFailures: %w", field, err)
+	}
+	if err := checkSize(s.maxConcurrency); err != nil {
+		return fmt.Errorf("%s.maxConcurrency: %w", field, err)
+	}
+	return nil
+}
+
+func parseDeadline(value string) (time.Duration, error) {
+	if value == "" || value == "None" {
+		return noDeadline, nil
+	}
+	deadline, err := time.ParseDuration(value)
+	if err != nil || deadline <= 0 {
+		return noDeadline, fmt.Errorf("%q is no deadline: use None, or a duration above zero such as 90s, 10m or 2h", value)
+	}
+	return deadline, nil
+}
+
+func checkSize(value intstr.IntOrString) error {
+	if value.Type == intstr.Int {
+		if value.IntVal < 0 {
+			return fmt.Errorf("%d is negative: use a number of clusters or a percentage such as 10%%", value.IntVal)
+		}
+		return nil
+	}
+	if _, err := percentage(value.StrVal); err != nil {
+		return fmt.Errorf("%q is neither a number nor a percentage: use a number of clusters such as 2, without quotes, or a percentage such as \"10%%\"",
+			value.StrVal)
+	}
+	return nil
+}
+
+func percentage(value string) (float64, error) {
+	number, ok := strings.CutSuffix(value, "%")
+	if !ok {
+		return 0, fmt.Errorf("%q does not end in %%", value)
+	}
+	percent, err := strconv.ParseUint(number, 10, 16)
+	return float64(percent), err
+}
+
+// failuresAllowed is how many of total clusters may fail: a percentage is rounded up, and a number is taken as it
+// is, also where it is larger than the total (R11).
+func (s *strategy) failuresAllowed(total int) int {
+	if s.maxFailures.Type == intstr.Int {
+		return s.maxFailures.IntValue()
+	}
+	percent, _ := percentage(s.maxFailures.StrVal)
+	return int(math.Ceil(percent / 100 * float64(total)))
+}
+
+// isMandatory says whether a decision group must succeed before the others begin. A name wins over an index.
+func (s *strategy) isMandatory(group *Group) bool {
+	for _, m := range s.mandatory {
+		if m.GroupName != "" {
+			if m.GroupName == group.Name {
+				return true
+			}
+		} else if m.GroupIndex == group.Index {
+			return true
+		}
+	}
+	return false
+}
+
+// plain is the strategy that sdk-go's handler gets: the order, the groups and the batch size. Time and failures are
+// decided here, over all clusters (R10).
+func (s *strategy) plain(mandatory []clusterv1alpha1.MandatoryDecisionGroup) clusterv1alpha1.RolloutStrategy {
+	config := clusterv1alpha1.RolloutConfig{ProgressDeadline: "None"}
+	groups := clusterv1alpha1.MandatoryDecisionGroups{MandatoryDecisionGroups: mandatory}
+	out := clusterv1alpha1.RolloutStrategy{Type: s.kind}
+	switch s.kind {
+	case clusterv1alpha1.Progressive:
+		out.Progressive = &clusterv1alpha1.RolloutProgressive{
+			RolloutConfig: config, MandatoryDecisionGroups: groups, MaxConcurrency: s.maxConcurrency,
+		}
+	case clusterv1alpha1.ProgressivePerGroup:
+		out.ProgressivePerGroup = &clusterv1alpha1.RolloutProgressivePerGroup{RolloutConfig: config, MandatoryDecisionGroups: groups}
+	default:
+		out.All = &clusterv1alpha1.RolloutAll{RolloutConfig: config}
+	}
+	return out
+}

@@ -1,0 +1,44 @@
+package controlplane
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/process"
+)
+
+// Controllers of kube-controller-manager that callers ask for.
+const (
+	GarbageCollector = "garbage-collector-controller"
+	Namespaces       = "namespace-controller"
+	Deployments      = "deployment-controller"
+	ReplicaSets      = "replicaset-controller"
+	ServiceAccounts  = "serviceaccount-controller"
+)
+
+// StartControllerManager starts a kube-controller-manager with the named controllers and no others.
+func StartControllerManager(group *process.Group, binary string, server *APIServer, controllers ...string) (*process.Process, error) {
+	kubeconfig, err := server.Kubeconfig("")
+	if err != nil {
+		return nil, err
+	}
+	child, err := group.Start(process.Command{
+		Name: server.Name + "-kube-controller-manager",
+		Path: binary,
+		Args: []string{
+			"--kubeconfig=" + kubeconfig,
+			"--controllers=" + strings.Join(controllers, ","),
+			"--leader-elect=false",
+			// Nobody asks it anything, and 0 is one port less to collide on.
+			"--secure-port=0",
+			"--use-service-account-credentials=false",
+			"--kube-api-qps=100",
+			"--kube-api-burst=200",
+		},
+		Abrupt: true,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("controllers of %s: %w", server.Name, err)
+	}
+	return child, nil
+}

@@ -1,0 +1,139 @@
+package controlplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/process"
+	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/tools"
+)
+
+// Env is a group of child processes with one etcd that all control planes share.
+type Env struct {
+	// Group runs the children; callers may start their own in it.
+	Group *process.Group
+	// Tools are the binaries.
+	Tools tools.Tools
+	// Etcd is shared by the control planes.
+	Etcd *Etcd
+}
+
+// NewEnv builds the tools where they are missing, which it reports to out, and starts etcd.
+func NewEnv(ctx context.Context, out io.Writer) (*Env, error) {
+	built, err := tools.Ensure(ctx, out, "")
+	if err != nil {
+		return nil, err
+	}
+	return NewEnvWith(ctx, built)
+}
+
+// NewEnvWith starts etcd from tools that are there.
+func NewEnvWith(ctx context.Context, built tools.Tools) (*Env, error) {
+	group, err := process.NewGroup("work-rollback")
+	if err != nil {
+		return nil, err
+	}
+	env := &Env{Group: group, Tools: built}
+	if env.Etcd, err = StartEtcd(ctx, group, built.Etcd); err != nil {
+		return nil, errors.Join(err, group.Stop(ctx))
+	}
+	return env, nil
+}
+
+// Stop ends every child and removes their files.
+func (e *Env) Stop(ctx context.Context) error { return e.Group.Stop(ctx) }
+
+// Options says what a control plane has.
+type Options struct {
+	// Name is unique in its Env.
+	Name string
+	// CRDs are installed before Start returns.
+	CRDs [][]byte
+	// Controllers of kube-controller-manager to run; none means that it does not run.
+	Controllers []string
+	// APIServerArgs are added to the flags of kube-apiserver.
+	APIServerArgs []string
+}
+
+// ControlPlane is an API server and its controllers.
+type ControlPlane struct {
+	*APIServer
+
+	// ControllerManager is nil where no controllers were asked for.
+	ControllerManager *process.Process
+}
+
+// Start starts a control plane and returns when it serves its CRDs.
+func (e *Env) Start(ctx context.Context, options Options) (*ControlPlane, error) {
+	server, err := StartAPIServer(ctx, e.Group, e.Tools.KubeAPIServer, e.Etcd, APIServerOptions{Name: options.Name, Args: options.APIServerArgs})
+	if err != nil {
+		return nil, err
+	}
+	plane := &ControlPlane{APIServer: server}
+	if len(options.Controllers) > 0 {
+		plane.ControllerManager, err = StartControllerManager(e.Group, e.Tools.KubeControllerManager, server, options.Controllers...)
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err := InstallCRDs(ctx, server.RESTConfig(), options.CRDs...); err != nil {
+		return nil, fmt.Errorf("%s: %w", options.Name, err)
+	}
+	return plane, nil
+}
+
+// HubOptions says what a hub has beside its API server and CRDs.
+type HubOptions struct {
+	// Name is "hub" if empty.
+	Name string
+	// GarbageCollection runs the controllers that delete what lost its owner or its namespace.
+	GarbageCollection bool
+	// APIServerArgs are added to the flags of kube-apiserver.
+	APIServerArgs []string
+}
+
+// StartHub starts a hub with OCM's CRDs and this project's ManifestWorkReplicaSet.
+func (e *Env) StartHub(ctx context.Context, options HubOptions) (*ControlPlane, error) {
+	definitions, err := HubCRDs()
+	if err != nil {
+		return nil, err
+	}
+	plane := Options{Name: options.Name, CRDs: definitions, APIServerArgs: options.APIServerArgs}
+	if plane.Name == "" {
+		plane.Name = "hub"
+	}
+	if options.GarbageCollection {
+		plane.Controllers = []string{GarbageCollector, Namespaces}
+	}
+	return e.Start(ctx, plane)
+}
+
+// StartManagedClusters starts a control plane for each name, all at the same time, with the CRDs of a work agent
+// and, if workloads is set, the controllers that turn Deployments into Pods.
+func (e *Env) StartManagedClusters(ctx context.Context, workloads bool, names ...string) ([]*ControlPlane, error) {
+	definitions, err := ManagedClusterCRDs()
+	if err != nil {
+		return nil, err
+	}
+	var controllers []string
+	if workloads {
+		controllers = []string{Deployments, ReplicaSets, GarbageCollector, Namespaces}
+	}
+	planes := make([]*ControlPlane, len(names))
+	var starts errgroup.Group
+	for i, name := range names {
+		starts.Go(func() error {
+			var err error
+			planes[i], err = e.Start(ctx, Options{Name: name, CRDs: definitions, Controllers: controllers})
+			return err
+		})
+	}
+	if err := starts.Wait(); err != nil {
+		return nil, err
+	}
+	return planes, nil
+}

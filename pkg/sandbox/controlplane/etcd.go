@@ -1,0 +1,87 @@
+package controlplane
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/process"
+)
+
+// startAttempts is how often a process is started on a new port: another process can take a
+// free port before ours does.
+const startAttempts = 5
+
+// Etcd is a running etcd, which any number of API servers share under a prefix each.
+type Etcd struct {
+	*process.Process
+
+	// URL is where clients reach it.
+	URL string
+}
+
+// StartEtcd starts an etcd that is fast rather than durable: its data does not outlive the group.
+func StartEtcd(ctx context.Context, group *process.Group, binary string) (*Etcd, error) {
+	var last error
+	for range startAttempts {
+		etcd, err := startEtcdOnce(ctx, group, binary)
+		if err == nil {
+			return etcd, nil
+		}
+		last = err
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, fmt.Errorf("starting etcd: %w", last)
+}
+
+func startEtcdOnce(ctx context.Context, group *process.Group, binary string) (*Etcd, error) {
+	port, err := process.FreePort()
+	if err != nil {
+		return nil, err
+	}
+	url := fmt.Sprintf("http://127.0.0.1:%d", port)
+	child, err := group.Start(process.Command{
+		Name: "etcd",
+		Path: binary,
+		Args: []string{
+			"--name=sandbox",
+			"--data-dir=" + group.Path("etcd"),
+			"--listen-client-urls=" + url,
+			"--advertise-client-urls=" + url,
+			// One member has no peers, so any port will do.
+			"--listen-peer-urls=http://127.0.0.1:0",
+			"--unsafe-no-fsync",
+			"--log-level=warn",
+		},
+		Abrupt: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := child.WaitReady(ctx, 30*time.Second, func(ctx context.Context) error { return httpOK(ctx, url+"/health") }); err != nil {
+		_ = child.Kill()
+		return nil, err
+	}
+	return &Etcd{Process: child, URL: url}, nil
+}
+
+func httpOK(ctx context.Context, url string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	_, _ = io.Copy(io.Discard, response.Body)
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s answers %s", url, response.Status)
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+package process
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+)
+
+//go:embed watchdog.sh
+var watchdogScript string
+
+// Group is a set of child processes and the directory that holds their files.
+type Group struct {
+	// Dir holds everything that the children write. It is removed by Stop, or by the watchdog.
+	Dir string
+
+	watchdog *exec.Cmd
+	pipe     io.WriteCloser
+
+	mu       sync.Mutex
+	children []*Process
+	keep     bool
+}
+
+// NewGroup makes the directory, under the system's place for temporary files, and starts the watchdog. The
+// name of the directory begins with prefix.
+func NewGroup(prefix string) (*Group, error) {
+	dir, err := os.MkdirTemp("", prefix+"-")
+	if err != nil {
+		return nil, fmt.Errorf("making a temporary directory (set TMPDIR to a directory that can be written): %w", err)
+	}
+	// Certificates name their host, not this path, but kubeconfigs and logs do: resolve links once.
+	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = resolved
+	}
+	group := &Group{Dir: dir}
+	if err := group.startWatchdog(); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return group, nil
+}
+
+func (g *Group) startWatchdog() error {
+	g.watchdog = exec.Command("sh", "-c", watchdogScript, "watchdog", g.Dir)
+	g.watchdog.Dir = os.TempDir()
+	// The watchdog has to outlive this process, so no parent-death signal here.
+	g.watchdog.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	pipe, err := g.watchdog.StdinPipe()
+	if err != nil {
+		return fmt.Errorf("making the watchdog's pipe: %w", err)
+	}
+	if err := g.watchdog.Start(); err != nil {
+		return fmt.Errorf("starting the watchdog (it needs a POSIX sh in PATH): %w", err)
+	}
+	g.pipe = pipe
+	return nil
+}
+
+// KeepDir makes Stop leave the directory. A crash still removes it.
+func (g *Group) KeepDir() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.keep = true
+}
+
+// Path joins elements to the group's directory.
+func (g *Group) Path(elements ...string) string {
+	return filepath.Join(append([]string{g.Dir}, elements...)...)
+}
+
+// Stop ends the children, the last started first, and removes the directory.
+func (g *Group) Stop(ctx context.Context) error {
+	g.mu.Lock()
+	children, keep := g.children, g.keep
+	g.children = nil
+	g.mu.Unlock()
+
+	var errs []error
+	for i := len(children) - 1; i >= 0; i-- {
+		errs = append(errs, children[i].Stop(ctx))
+	}
+	if keep {
+		// The watchdog removes the directory when its pipe closes, so it has to go first.
+		errs = append(errs, ignoreDone(g.watchdog.Process.Kill()))
+	}
+	errs = append(errs, g.pipe.Close())
+	if err := g.watchdog.Wait(); err != nil && !keep {
+		errs = append(errs, fmt.Errorf("waiting for the watchdog: %w", err))
+	}
+	if !keep {
+		errs = append(errs, os.RemoveAll(g.Dir))
+	}
+	return errors.Join(errs...)
+}
+
+// tell reports a child to the watchdog. A watchdog that is gone is no reason to fail: it is needed only if
+// this process dies too.
+func (g *Group) tell(what string, pid int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	_, _ = fmt.Fprintf(g.pipe, "%s %d\n", what, pid)
+}
+
+func ignoreDone(err error) error {
+	if errors.Is(err, os.ErrProcessDone) {
+		return nil
+	}
+	return err
+}
+
+// WatchdogPID is the process number of the watchdog.
+func (g *Group) WatchdogPID() int { return g.watchdog.Process.Pid }

@@ -1,0 +1,42 @@
+package process
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+// WaitReady polls probe until it returns nil. It gives up when the child ends, or after the timeout, and then says
+// what the probe said last and what the child logged.
+func (p *Process) WaitReady(ctx context.Context, timeout time.Duration, probe func(context.Context) error) error {
+	var last error
+	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, timeout, true, func(ctx context.Context) (bool, error) {
+		if ended, err := p.Exited(); ended {
+			return false, err
+		}
+		last = probe(ctx)
+		return last == nil, nil
+	})
+	switch {
+	case err == nil:
+		return nil
+	case wait.Interrupted(err):
+		return fmt.Errorf("%s is not ready after %v: %v; the end of its log:\n%s", p.command.Name, timeout, last, p.LogTail(20))
+	default:
+		return err
+	}
+}
+
+// FreePort returns a loopback port that nothing listens on now. Another process can take it before the caller
+// does, so a child that ends at once is worth another try with another port.
+func FreePort() (int, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, fmt.Errorf("looking for a free port on 127.0.0.1: %w", err)
+	}
+	defer listener.Close()
+	return listener.Addr().(*net.TCPAddr).Port, nil
+}

@@ -1,0 +1,101 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// modulePath marks the root of the repository.
+const modulePath = "github.com/open-cluster-management-io/work-rollback"
+
+// FindRoot returns the root of the repository that holds the working directory.
+func FindRoot() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("looking for the working directory: %w", err)
+	}
+	for start := dir; ; dir = filepath.Dir(dir) {
+		data, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+		if err == nil && bytes.Contains(data, []byte("module "+modulePath+"\n")) {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("%s is not inside a clone of %s: change to one", start, modulePath)
+		}
+	}
+}
+
+// requirements returns the versions that the go.mod in dir requires, by module.
+func requirements(ctx context.Context, dir string) (map[string]string, error) {
+	output, err := runGo(ctx, dir, "mod", "edit", "-json")
+	if err != nil {
+		return nil, fmt.Errorf("reading the versions in %s/go.mod: %w", dir, err)
+	}
+	var mod struct {
+		Require []struct{ Path, Version string }
+	}
+	if err := json.Unmarshal(output, &mod); err != nil {
+		return nil, fmt.Errorf("reading the versions in %s/go.mod: %w", dir, err)
+	}
+	versions := map[string]string{}
+	for _, require := range mod.Require {
+		versions[require.Path] = require.Version
+	}
+	return versions, nil
+}
+
+// build builds one binary beside its place and moves it there when it is whole, so that a build that is
+// interrupted leaves nothing that looks like a tool.
+func build(ctx context.Context, root string, b binary) error {
+	dir := filepath.Dir(b.file)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("making the cache of %s: %w", b.name, err)
+	}
+	temp, err := os.MkdirTemp(dir, ".build-")
+	if err != nil {
+		return fmt.Errorf("making the cache of %s: %w", b.name, err)
+	}
+	defer os.RemoveAll(temp)
+
+	file := filepath.Join(temp, b.name)
+	// -mod on the command line wins over GOFLAGS, where a developer may have -mod=mod or -mod=vendor for the root module.
+	if _, err := runGo(ctx, filepath.Join(root, b.dir), "build", "-mod=readonly", "-o", file, b.pkg); err != nil {
+		return fmt.Errorf("building %s: %w", b.name, err)
+	}
+	if err := os.Rename(file, b.file); err != nil {
+		return fmt.Errorf("moving %s into the cache: %w", b.name, err)
+	}
+	return nil
+}
+
+// runGo runs the go command in dir and returns its standard output. An error holds the last lines of the other output.
+func runGo(ctx context.Context, dir string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOWORK=off")
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	switch err := cmd.Run(); {
+	case err == nil:
+		return stdout.Bytes(), nil
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case errors.Is(err, exec.ErrNotFound):
+		return nil, fmt.Errorf("the go command is not in PATH: install Go from https://go.dev/dl: %w", err)
+	default:
+		return nil, fmt.Errorf("go %s: %w:\n%s", strings.Join(args, " "), err, tail(stderr.String(), 20))
+	}
+}
+
+func tail(text string, lines int) string {
+	all := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
+}

@@ -1,0 +1,108 @@
+package status
+
+import (
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+)
+
+// manifestworkApplied says whether every selected cluster has its work, and has it as wanted.
+func manifestworkApplied(in *Input) metav1.Condition {
+	problems := in.Problems
+	if accepted := in.Plan.Accepted; len(accepted) > 0 {
+		problems = append(problems[:len(problems):len(problems)], fmt.Sprintf(
+			"the API server stored %d works otherwise than they were written, %s among them", len(accepted), accepted[0]))
+	}
+	message := strings.Join(problems, "; ")
+	switch {
+	case in.Stage == Aborting || in.Stage == Aborted:
+		return notApplied(workv1alpha1.ReasonNotAsExpected, join("the rollout was aborted", message))
+	case message != "":
+		return notApplied(workv1alpha1.ReasonNotAsExpected, message)
+	case in.Stage == Stalled || in.Plan.Stalled:
+		return notApplied(workv1alpha1.ReasonNotAsExpected, failing(in.Plan))
+	case in.Plan.Selected() == 0:
+		return notApplied(workv1alpha1.ReasonPlacementDecisionEmpty, "the placements select no cluster")
+	case in.Stage == Complete && in.Plan.Updated() == in.Plan.Selected():
+		return condition(workv1alpha1.ConditionManifestworkApplied, workv1alpha1.ReasonAsExpected,
+			clusters(in.Plan.Selected())+" as wanted", metav1.ConditionTrue)
+	default:
+		return notApplied(workv1alpha1.ReasonProcessing, progress(in.Plan))
+	}
+}
+
+func notApplied(reason, message string) metav1.Condition {
+	return condition(workv1alpha1.ConditionManifestworkApplied, reason, message, metav1.ConditionFalse)
+}
+
+// InvalidOwnerLabel is ManifestworkApplied of an object whose owner label would be too long to find its works by.
+func InvalidOwnerLabel(value string) metav1.Condition {
+	return notApplied(workv1alpha1.ReasonInvalidManifestWorkName, fmt.Sprintf(
+		"the works would bear the label %s=%s of %d characters, and a label value may hold %d: use a shorter name or namespace",
+		workv1alpha1.LabelReplicaSet, value, len(value), workv1alpha1.MaxOwnerLabelLength))
+}
+
+// InvalidSpec is ManifestworkApplied of an object whose spec can't be rolled out. The message names the field and the remedy.
+func InvalidSpec(message string) metav1.Condition {
+	return notApplied(workv1alpha1.ReasonNotAsExpected, message)
+}
+
+func join(parts ...string) string {
+	kept := parts[:0]
+	for _, part := range parts {
+		if part != "" {
+			kept = append(kept, part)
+		}
+	}
+	return strings.Join(kept, "; ")
+}
+
+// progress counts the selected clusters by where they are.
+func progress(plan *rollout.Plan) string {
+	parts := []string{fmt.Sprintf("%d of %s succeeded", plan.Counts[rollout.PhaseSucceeded], clusters(plan.Selected()))}
+	for _, phase := range []struct {
+		phase rollout.Phase
+		words string
+	}{
+		{rollout.PhaseSoaking, "soaking"},
+		{rollout.PhaseInFlight, "in flight"},
+		{rollout.PhaseWaiting, "waiting"},
+		{rollout.PhaseLeaving, "waiting for an older work to be gone"},
+		{rollout.PhaseDegraded, "degraded"},
+		{rollout.PhaseFailed, "failed"},
+		{rollout.PhaseCompleted, "completed at an older revision"},
+	} {
+		if n := plan.Counts[phase.phase]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, phase.words))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// failing names the clusters that hold the rollout up, by what is wrong with them.
+func failing(plan *rollout.Plan) string {
+	var parts []string
+	for _, kind := range []struct {
+		phase rollout.Phase
+		words string
+	}{
+		{rollout.PhaseFailed, "not successful within the progressDeadline"},
+		{rollout.PhaseDegraded, "degraded"},
+		{rollout.PhaseCompleted, "completed at an older revision: agents leave a completed work as it is, delete it to have the new revision there"},
+	} {
+		var names []string
+		for i := range plan.Failing {
+			if plan.Failing[i].Phase == kind.phase {
+				names = append(names, plan.Failing[i].Cluster)
+			}
+		}
+		if len(names) > 0 {
+			parts = append(parts, rollout.Names(names)+" "+kind.words)
+		}
+	}
+	return strings.Join(parts, "; ")
+}

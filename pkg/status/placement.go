@@ -1,0 +1,54 @@
+package status
+
+import (
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// placementVerified says whether every Placement is there, can be used, and selects clusters.
+func placementVerified(in *Input) metav1.Condition {
+	unverified := func(reason, message string) metav1.Condition {
+		return condition(workv1alpha1.ConditionPlacementVerified, reason, message, metav1.ConditionFalse)
+	}
+	if missing := missingPlacements(in); len(missing) > 0 {
+		return unverified(workv1alpha1.ReasonPlacementDecisionNotFound, strings.Join(missing, "; "))
+	}
+	var invalid []string
+	for i := range in.Plan.Refs {
+		if err := in.Plan.Refs[i].Err; err != nil {
+			invalid = append(invalid, err.Error())
+		}
+	}
+	if len(invalid) > 0 {
+		return unverified(workv1alpha1.ReasonNotAsExpected, strings.Join(invalid, "; "))
+	}
+	selected := in.Plan.Selected()
+	if selected == 0 {
+		return unverified(workv1alpha1.ReasonPlacementDecisionEmpty,
+			"the placements select no cluster: see the status of the Placements that spec.placementRefs names")
+	}
+	return condition(workv1alpha1.ConditionPlacementVerified, workv1alpha1.ReasonAsExpected,
+		clusters(selected)+" selected", metav1.ConditionTrue)
+}
+
+func missingPlacements(in *Input) []string {
+	var missing []string
+	for i := range in.Plan.Refs {
+		if ref := &in.Plan.Refs[i]; ref.PlacementMissing {
+			missing = append(missing, fmt.Sprintf("%s.name: there is no Placement %q in namespace %s: create it, or take the reference out; until then no work is deleted",
+				in.Snapshot.Refs[i].Field, ref.Name, in.Object.Namespace))
+		}
+	}
+	return missing
+}
+
+func clusters(n int) string {
+	if n == 1 {
+		return "1 cluster"
+	}
+	return fmt.Sprintf("%d clusters", n)
+}

@@ -1,0 +1,70 @@
+package status
+
+import (
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+)
+
+// progressing tells how the rollout goes. True means that it goes on by itself.
+func progressing(in *Input) metav1.Condition {
+	update := in.Snapshot.Update
+	stopped := func(reason, message string) metav1.Condition {
+		return condition(workv1alpha1.ConditionProgressing, reason, message, metav1.ConditionFalse)
+	}
+	switch in.Stage {
+	case Complete:
+		return stopped(workv1alpha1.ReasonNewManifestWorkAvailable,
+			fmt.Sprintf("New revision %s is successfully progressed", update.Name))
+	case Stalled:
+		return stopped(workv1alpha1.ReasonProgressDeadlineExceeded, join(
+			fmt.Sprintf("revision %s does not go on: %s", update.Name, failing(in.Plan)), abortImpossible(in.Plan)))
+	case Aborting:
+		return stopped(workv1alpha1.ReasonProgressDeadlineExceeded, join(
+			fmt.Sprintf("revision %s is being aborted", update.Name), in.AbortReason, goingBack(in)))
+	case Aborted:
+		return stopped(workv1alpha1.ReasonRolloutAborted, join(
+			fmt.Sprintf("revision %s was aborted", update.Name), in.AbortReason, goingBack(in), strings.Join(in.Problems, "; ")))
+	default:
+		reason := workv1alpha1.ReasonNewRevisionCreated
+		if update.Reused {
+			reason = workv1alpha1.ReasonFoundNewRevision
+		}
+		return condition(workv1alpha1.ConditionProgressing, reason, join(
+			fmt.Sprintf("revision %s: %s", update.Name, progress(in.Plan)), failing(in.Plan), awaiting(in.Plan)), metav1.ConditionTrue)
+	}
+}
+
+func abortImpossible(plan *rollout.Plan) string {
+	if plan.AbortImpossible == "" {
+		return ""
+	}
+	return "failureStrategy AbortAll can't be followed: " + plan.AbortImpossible
+}
+
+// goingBack says what the clusters go back to, and how many have confirmed it.
+func goingBack(in *Input) string {
+	if in.Snapshot.Current == nil {
+		return in.Snapshot.CurrentProblem
+	}
+	return fmt.Sprintf("back to revision %s, confirmed by %d of %s",
+		in.Snapshot.Current.Name, in.Plan.Confirmed, clusters(in.Plan.Selected()))
+}
+
+// awaiting says what a rollout waits for that is not a cluster.
+func awaiting(plan *rollout.Plan) string {
+	var parts []string
+	for i := range plan.Refs {
+		switch ref := &plan.Refs[i]; {
+		case ref.PlacementMissing:
+			parts = append(parts, fmt.Sprintf("waiting for Placement %s", ref.Name))
+		case !ref.Matches:
+			parts = append(parts, fmt.Sprintf("waiting for the decisions of Placement %s", ref.Name))
+		}
+	}
+	return strings.Join(parts, "; ")
+}

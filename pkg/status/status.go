@@ -1,0 +1,104 @@
+package status
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+)
+
+// Stage is how far the rollout of the update revision is.
+type Stage string
+
+// The stages. The first three are of a rollout under way, the next two of an abort.
+const (
+	// RollingOut means that the update revision is on its way to the clusters.
+	RollingOut Stage = "RollingOut"
+	// Stalled means that it does not go on by itself (R14).
+	Stalled Stage = "Stalled"
+	// Complete means that every selected cluster had it (R13). It stays so, whatever the clusters do later.
+	Complete Stage = "Complete"
+	// Aborting means that the abort is decided and not every work is written back.
+	Aborting Stage = "Aborting"
+	// Aborted means that every work that can be written is written back.
+	Aborted Stage = "Aborted"
+)
+
+// Input is all that the status is made from.
+type Input struct {
+	// Object is the ManifestWorkReplicaSet whose status is built: its generation is what the conditions observed, its
+	// conditions are those that change.
+	Object *workv1alpha1.ManifestWorkReplicaSet
+	// Revisions says which revisions the new status names.
+	Revisions Revisions
+	Stage     Stage
+	Snapshot  *rollout.Snapshot
+	Plan      *rollout.Plan
+	// AbortReason is why the rollout was aborted, when this process knows it.
+	AbortReason string
+	// Problems are what went wrong in this pass, each naming its object and the remedy. Sorted.
+	Problems []string
+	// Now becomes the transition time of the conditions whose status changes.
+	Now metav1.Time
+}
+
+// Revisions are the fields of the status that decide: each is persisted before the writes that follow from it (R4, R12).
+type Revisions struct {
+	CollisionCount  *int32
+	CurrentRevision string
+	UpdateRevision  string
+	AbortedTime     *metav1.Time
+}
+
+// RevisionsOf reads the deciding fields of a status.
+func RevisionsOf(status *workv1alpha1.ManifestWorkReplicaSetStatus) Revisions {
+	return Revisions{
+		CollisionCount:  status.CollisionCount,
+		CurrentRevision: status.CurrentRevision,
+		UpdateRevision:  status.UpdateRevision,
+		AbortedTime:     status.AbortedTime,
+	}
+}
+
+// Build makes the whole status.
+func Build(in *Input) workv1alpha1.ManifestWorkReplicaSetStatus {
+	out := workv1alpha1.ManifestWorkReplicaSetStatus{
+		Conditions:      slices.Clone(in.Object.Status.Conditions),
+		CollisionCount:  in.Revisions.CollisionCount,
+		CurrentRevision: in.Revisions.CurrentRevision,
+		UpdateRevision:  in.Revisions.UpdateRevision,
+		AbortedTime:     in.Revisions.AbortedTime,
+	}
+	out.Summary, out.PlacementsSummary = summarize(in)
+	for _, condition := range []metav1.Condition{
+		placementVerified(in), manifestworkApplied(in), progressing(in), placementRolledOut(in),
+	} {
+		Set(&out.Conditions, condition, in.Object.Generation, in.Now)
+	}
+	return out
+}
+
+// Set puts a condition among others: it observed this generation, and its transition time changes with its status only.
+func Set(conditions *[]metav1.Condition, condition metav1.Condition, generation int64, now metav1.Time) {
+	condition.ObservedGeneration = generation
+	condition.LastTransitionTime = now
+	condition.Message = bounded(condition.Message)
+	meta.SetStatusCondition(conditions, condition)
+}
+
+// maxMessage keeps a message below what the API server takes, 32 KiB, by a wide margin.
+const maxMessage = 4096
+
+func bounded(message string) string {
+	if len(message) <= maxMessage {
+		return message
+	}
+	return message[:maxMessage] + " …"
+}
+
+func condition(conditionType, reason, message string, status metav1.ConditionStatus) metav1.Condition {
+	return metav1.Condition{Type: conditionType, Status: status, Reason: reason, Message: message}
+}

@@ -1,0 +1,65 @@
+package status
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	upstream "open-cluster-management.io/api/work/v1alpha1"
+)
+
+// summarize counts every work of the owner, by its conditions of its own generation, over all and by the Placement that it
+// bears. Updated counts clusters, and is 0 once an abort is carried out.
+func summarize(in *Input) (upstream.ManifestWorkReplicaSetSummary, []upstream.PlacementSummary) {
+	var total upstream.ManifestWorkReplicaSetSummary
+	placements := make([]upstream.PlacementSummary, len(in.Plan.Refs))
+	byName := map[string]int{}
+	for i := range in.Plan.Refs {
+		ref := &in.Plan.Refs[i]
+		placements[i] = upstream.PlacementSummary{Name: ref.Name}
+		placements[i].Summary.DesiredTotal = ref.Selected
+		if in.Stage != Aborted {
+			placements[i].Summary.Updated = ref.Updated
+		}
+		total.DesiredTotal += placements[i].Summary.DesiredTotal
+		total.Updated += placements[i].Summary.Updated
+		if _, taken := byName[ref.Name]; !taken {
+			byName[ref.Name] = i
+		}
+	}
+	for i := range in.Snapshot.Works {
+		w := &in.Snapshot.Works[i]
+		count(&total, w.Object)
+		if ref, ok := byName[w.PlacementName()]; ok {
+			count(&placements[ref].Summary, w.Object)
+		}
+	}
+	for i := range placements {
+		ref := &in.Plan.Refs[i]
+		// The format is upstream's: people have scripts that read it.
+		placements[i].AvailableDecisionGroups = fmt.Sprintf("%d (%d / %d clusters applied)",
+			ref.Groups, placements[i].Summary.Total, ref.PlacementSelected)
+	}
+	return total, placements
+}
+
+func count(summary *upstream.ManifestWorkReplicaSetSummary, work *workv1.ManifestWork) {
+	summary.Total++
+	for conditionType, counter := range map[string]*int{
+		workv1.WorkApplied:     &summary.Applied,
+		workv1.WorkAvailable:   &summary.Available,
+		workv1.WorkDegraded:    &summary.Degraded,
+		workv1.WorkProgressing: &summary.Progressing,
+	} {
+		found := meta.FindStatusCondition(work.Status.Conditions, conditionType)
+		if found != nil && found.Status == metav1.ConditionTrue && ofGeneration(found, work.Generation) {
+			*counter++
+		}
+	}
+}
+
+// ofGeneration also believes an Available that bears no generation, as the rollout does (R10).
+func ofGeneration(found *metav1.Condition, generation int64) bool {
+	return found.ObservedGeneration == generation || (found.Type == workv1.WorkAvailable && found.ObservedGeneration == 0)
+}
