@@ -64,8 +64,8 @@ vet: ## Run go vet
 	go vet ./...
 
 .PHONY: lint
-lint: ## Run golangci-lint (LINT=./pkg/... narrows it)
-	tools=$$(hack/tools/build.sh lint) && "$$tools/golangci-lint" run $(or $(LINT),./...)
+lint: ## Run golangci-lint (PKG=./pkg/apis/... narrows it)
+	tools=$$(hack/tools/build.sh lint) && "$$tools/golangci-lint" run $(or $(PKG),./...)
 
 ##@ Upkeep
 

@@ -104,9 +104,14 @@ func (r *Revision) AbortedAt() (time.Time, bool) {
 	return r.timeAnnotation(workv1alpha1.AnnotationAborted)
 }
 
-// Reused says that this revision was found for a template that came back: an undo (R3).
-func (r *Revision) Reused() bool {
-	return r.Object.Annotations[workv1alpha1.AnnotationReused] != ""
+// ReusedAt is when a template came back to this revision, and whether one did: an undo (R3).
+func (r *Revision) ReusedAt() (time.Time, bool) {
+	return r.timeAnnotation(workv1alpha1.AnnotationReused)
+}
+
+// RetriedAt is when a person asked to try this revision again, and whether one did (R4).
+func (r *Revision) RetriedAt() (time.Time, bool) {
+	return r.timeAnnotation(workv1alpha1.AnnotationRetriedAt)
 }
 
 func (r *Revision) timeAnnotation(key string) (time.Time, bool) {

@@ -36,7 +36,7 @@ type Assessment struct {
 // applies decides. Conditions of an older generation count as absent.
 func Assess(w *Work, rev *Revision, now time.Time) Assessment {
 	appliedAt, _ := w.AppliedAt()
-	a := assessor{work: w.Object, appliedAt: appliedAt, now: now}
+	a := assessor{work: w.Object, appliedAt: later(appliedAt, rev.BeginsAt), now: now}
 
 	if complete := meta.FindStatusCondition(w.Object.Status.Conditions, workv1.WorkComplete); complete != nil &&
 		complete.Status == metav1.ConditionTrue && complete.ObservedGeneration != w.Object.Generation {

@@ -100,7 +100,7 @@ func (p *Plan) confirm(s *Snapshot, m *member) {
 		p.Confirmed++
 	}
 	if m.work.Digest != p.Desired.Digest {
-		p.Accepted = append(p.Accepted, m.cluster+"/"+m.work.Object.Name)
+		p.Accepted = append(p.Accepted, m.work)
 	}
 }
 

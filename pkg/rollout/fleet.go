@@ -100,7 +100,9 @@ func works(all []Work, usualName string) (byCluster map[string]*Work, surplus []
 			}
 		}
 	}
-	slices.SortFunc(surplus, func(a, b *Work) int { return strings.Compare(a.Cluster()+"/"+a.Object.Name, b.Cluster()+"/"+b.Object.Name) })
+	slices.SortFunc(surplus, func(a, b *Work) int {
+		return strings.Compare(a.Cluster()+"/"+a.Object.Name, b.Cluster()+"/"+b.Object.Name)
+	})
 	return byCluster, surplus
 }
 

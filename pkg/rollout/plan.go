@@ -118,8 +118,8 @@ type Plan struct {
 	Confirmed int
 	// Behind is how many works, of those that can be written, are not at the desired revision.
 	Behind int
-	// Accepted names works that the API server stored with another spec than was asked for.
-	Accepted []string
+	// Accepted are works that the API server stored with another spec than was asked for (R10).
+	Accepted []*Work
 }
 
 // Failing is a cluster that holds the rollout up.

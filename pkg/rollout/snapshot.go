@@ -53,21 +53,30 @@ type Revision struct {
 	Template *workv1.ManifestWorkSpec
 	// Reused says that the template came back to an older revision: an undo (R3).
 	Reused bool
+	// BeginsAt is when the template came back to it, or a person tried it again (R3, R4); zero when neither happened. What
+	// clusters that bear it already did before says nothing about this rollout.
+	BeginsAt time.Time
 }
 
 // NewRevision takes over what Decide needs from a readable revision.
 func NewRevision(rev *revision.Revision) *Revision {
+	reusedAt, reused := rev.ReusedAt()
+	retriedAt, _ := rev.RetriedAt()
 	return &Revision{
 		Name:     rev.Object.Name,
 		Hash:     rev.Hash,
 		Digest:   rev.Digest,
 		Template: rev.Template,
-		Reused:   rev.Reused(),
+		Reused:   reused,
+		BeginsAt: later(reusedAt, retriedAt),
 	}
 }
 
 // reportsProgress says whether a rule of the template makes the agent report Progressing (R10).
 func (r *Revision) reportsProgress() bool {
+	if r.Template == nil {
+		return false
+	}
 	for i := range r.Template.ManifestConfigs {
 		for j := range r.Template.ManifestConfigs[i].ConditionRules {
 			if r.Template.ManifestConfigs[i].ConditionRules[j].Condition == workv1.ManifestProgressing {

@@ -12,12 +12,7 @@ import (
 
 // manifestworkApplied says whether every selected cluster has its work, and has it as wanted.
 func manifestworkApplied(in *Input) metav1.Condition {
-	problems := in.Problems
-	if accepted := in.Plan.Accepted; len(accepted) > 0 {
-		problems = append(problems[:len(problems):len(problems)], fmt.Sprintf(
-			"the API server stored %d works otherwise than they were written, %s among them", len(accepted), accepted[0]))
-	}
-	message := strings.Join(problems, "; ")
+	message := strings.Join(in.Problems, "; ")
 	switch {
 	case in.Stage == Aborting || in.Stage == Aborted:
 		return notApplied(workv1alpha1.ReasonNotAsExpected, join("the rollout was aborted", message))

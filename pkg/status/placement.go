@@ -9,8 +9,8 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// placementVerified says whether every Placement is there, can be used, and selects clusters.
-func placementVerified(in *Input) metav1.Condition {
+// PlacementVerified says whether every Placement is there, can be used, and selects clusters.
+func PlacementVerified(in *Input) metav1.Condition {
 	unverified := func(reason, message string) metav1.Condition {
 		return condition(workv1alpha1.ConditionPlacementVerified, reason, message, metav1.ConditionFalse)
 	}

@@ -74,7 +74,7 @@ func Build(in *Input) workv1alpha1.ManifestWorkReplicaSetStatus {
 	}
 	out.Summary, out.PlacementsSummary = summarize(in)
 	for _, condition := range []metav1.Condition{
-		placementVerified(in), manifestworkApplied(in), progressing(in), placementRolledOut(in),
+		PlacementVerified(in), manifestworkApplied(in), progressing(in), placementRolledOut(in),
 	} {
 		Set(&out.Conditions, condition, in.Object.Generation, in.Now)
 	}

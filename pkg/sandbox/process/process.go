@@ -52,7 +52,8 @@ func (g *Group) Start(command Command) (*Process, error) {
 
 	p.cmd = exec.Command(command.Path, command.Args...)
 	p.cmd.Dir = g.Dir
-	p.cmd.Env = append(os.Environ(), command.Env...)
+	// Children that are killed can't remove their temporary files, so those belong into the directory too.
+	p.cmd.Env = append(append(os.Environ(), "TMPDIR="+g.Dir), command.Env...)
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	p.cmd.SysProcAttr = childAttr()
 	if err := start(p.cmd); err != nil {

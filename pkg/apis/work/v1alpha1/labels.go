@@ -28,8 +28,13 @@ const (
 	// AnnotationAborted holds, on a revision, when its rollout was aborted (R16), in RFC 3339.
 	AnnotationAborted = "work.open-cluster-management.io/revision-aborted"
 
-	// AnnotationReused holds, on a revision, the generation of the ManifestWorkReplicaSet whose template came back to it
-	// (R3): a rollout of it has the reason FoundNewRevision.
+	// AnnotationAbortReason holds, on a revision, why its rollout was aborted, for a person.
+	AnnotationAbortReason = "work.open-cluster-management.io/revision-abort-reason"
+	// AnnotationRetriedAt holds, on a revision, when a person asked to try it again by clearing status.abortedTime (R4), in RFC 3339
+	// with nanoseconds.
+	AnnotationRetriedAt = "work.open-cluster-management.io/revision-retried-at"
+	// AnnotationReused holds, on a revision, when a template came back to it (R3), in RFC 3339 with nanoseconds: a rollout of
+	// it has the reason FoundNewRevision, and begins then.
 	AnnotationReused = "work.open-cluster-management.io/revision-reused"
 	// AnnotationCopiedLabels holds, on a ManifestWork, the keys of the labels that were copied from its owner, separated by
 	// commas: when the owner loses one, the work loses it too, and keeps those that others put there (R9).

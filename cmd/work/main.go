@@ -1,0 +1,52 @@
+// Command work is the work hub of Open Cluster Management with revision history, automatic abort and undo for
+// ManifestWorkReplicaSets.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	cliflag "k8s.io/component-base/cli/flag"
+	"k8s.io/component-base/logs"
+	ocmfeature "open-cluster-management.io/api/feature"
+	"open-cluster-management.io/ocm/pkg/features"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/hub"
+	"github.com/open-cluster-management-io/work-rollback/pkg/version"
+)
+
+func main() {
+	pflag.CommandLine.SetNormalizeFunc(cliflag.WordSepNormalizeFunc)
+	pflag.CommandLine.AddGoFlagSet(flag.CommandLine)
+	logs.AddFlags(pflag.CommandLine)
+	logs.InitLogs()
+	utilruntime.Must(features.HubMutableFeatureGate.Add(ocmfeature.DefaultHubWorkFeatureGates))
+	features.HubMutableFeatureGate.AddFlag(pflag.CommandLine)
+
+	err := newCommand().Execute()
+	logs.FlushLogs()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func newCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:           "work",
+		Short:         "The work hub of Open Cluster Management, with rollback",
+		Version:       version.Get().String(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_ = cmd.Help()
+			return fmt.Errorf("name a command: work manager")
+		},
+	}
+	cmd.AddCommand(hub.NewManagerCommand())
+	return cmd
+}

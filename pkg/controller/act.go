@@ -1,0 +1,175 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+)
+
+// writers is how many writes are under way at once. More would not make one API server any faster.
+const writers = 16
+
+// parallel calls do for each index, in order, a bounded number at a time. A cancelled context leaves the rest undone.
+func parallel(ctx context.Context, n int, do func(int)) {
+	workqueue.ParallelizeUntil(ctx, min(n, writers), n, do)
+}
+
+// errUnseen says that a work of ours exists that the cache does not show yet.
+var errUnseen = errors.New("the cache has not shown the work yet")
+
+// act makes the plan's writes and deletes. Nothing else writes ManifestWorks, but for deletion of the owner.
+func (r *deployReconciler) act(ctx context.Context, p *pass) error {
+	results := make([]error, len(p.plan.Writes))
+	parallel(ctx, len(results), func(i int) {
+		results[i] = r.write(ctx, p, &p.plan.Writes[i])
+	})
+	deletions := make([]error, len(p.plan.Deletes))
+	parallel(ctx, len(deletions), func(i int) {
+		deletions[i] = r.delete(ctx, p, p.plan.Deletes[i])
+	})
+	if ctx.Err() != nil {
+		p.aborting = true
+		return ctx.Err()
+	}
+	return utilerrors.NewAggregate(append(r.sortOut(p, results), deletions...))
+}
+
+func (r *deployReconciler) write(ctx context.Context, p *pass, w *rollout.Write) error {
+	klog.FromContext(ctx).V(2).Info("Writing a ManifestWork", "action", w.Action, "cluster", w.Cluster, "why", w.Why)
+	var answer *workv1.ManifestWork
+	var err error
+	if w.Action == rollout.Create {
+		answer, err = r.create(ctx, p, w)
+	} else {
+		answer, err = r.patch(ctx, p, w)
+	}
+	if err != nil {
+		return err
+	}
+	r.wroteWork(p, answer)
+	if w.Revision != nil {
+		r.memory.wrote(answer, w.Revision)
+	}
+	return nil
+}
+
+func (r *deployReconciler) patch(ctx context.Context, p *pass, w *rollout.Write) (*workv1.ManifestWork, error) {
+	data, err := workPatch(p.snapshot, w, r.clock.Now())
+	if err != nil {
+		return nil, err
+	}
+	return r.works.WorkV1().ManifestWorks(w.Cluster).Patch(ctx, w.Work.Object.Name, types.MergePatchType, data, metav1.PatchOptions{})
+}
+
+// create makes a work under the owner's name or, where another owner has that name in the cluster's namespace, under
+// one that follows from the owner's namespace and name. The live look keeps a cache that missed something from making
+// a second one (R9).
+func (r *deployReconciler) create(ctx context.Context, p *pass, w *rollout.Write) (*workv1.ManifestWork, error) {
+	client := r.works.WorkV1().ManifestWorks(w.Cluster)
+	answer, err := client.Create(ctx, newWork(p.snapshot, w, p.object.Name, r.clock.Now()), metav1.CreateOptions{})
+	if !apierrors.IsAlreadyExists(err) {
+		return answer, err
+	}
+	selector := labels.SelectorFromSet(labels.Set{workv1alpha1.LabelReplicaSet: p.owner})
+	ours, err := client.List(ctx, metav1.ListOptions{LabelSelector: selector.String()})
+	if err != nil {
+		return nil, fmt.Errorf("listing the ManifestWorks of %s in namespace %s: %w", p.key, w.Cluster, err)
+	}
+	if len(ours.Items) > 0 {
+		r.wroteWork(p, &ours.Items[0])
+		return nil, errUnseen
+	}
+	return client.Create(ctx, newWork(p.snapshot, w, alternativeName(p), r.clock.Now()), metav1.CreateOptions{})
+}
+
+// alternativeName is the same for every process and pass: a second try finds what the first one made.
+func alternativeName(p *pass) string {
+	hasher := fnv.New32a()
+	_, _ = hasher.Write([]byte(p.key))
+	return p.object.Name + "-" + rand.SafeEncodeString(fmt.Sprint(hasher.Sum32()))
+}
+
+func (r *deployReconciler) delete(ctx context.Context, p *pass, d rollout.Delete) error {
+	work := d.Work.Object
+	klog.FromContext(ctx).V(2).Info("Deleting a ManifestWork", "cluster", work.Namespace, "name", work.Name, "why", d.Why)
+	err := r.works.WorkV1().ManifestWorks(work.Namespace).Delete(ctx, work.Name, metav1.DeleteOptions{
+		Preconditions: &metav1.Preconditions{UID: &work.UID, ResourceVersion: &work.ResourceVersion},
+	})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("deleting ManifestWork %s/%s: %w", work.Namespace, work.Name, err)
+	}
+	r.consistency.deleted(p.key, r.workIndex, work, r.clock.Now())
+	return nil
+}
+
+// sortOut tells the writes that will succeed when tried again from those that won't until someone mends something. The
+// latter are named for the conditions, and don't hold an abort up (R4).
+func (r *deployReconciler) sortOut(p *pass, results []error) []error {
+	var errs []error
+	var named []string
+	for i, err := range results {
+		w := &p.plan.Writes[i]
+		lasting := err != nil && isLasting(err)
+		if w.Revision != nil {
+			r.memory.refuse(p.key, w.Cluster, lasting)
+		}
+		switch {
+		case err == nil:
+			continue
+		case lasting:
+			named = append(named, fmt.Sprintf("cluster %s: %v", w.Cluster, err))
+		case w.Revision != nil:
+			p.aborting = p.snapshot.Aborted
+		}
+		if apierrors.IsConflict(err) || errors.Is(err, errUnseen) {
+			p.lookAgain(conflictInterval)
+			continue
+		}
+		errs = append(errs, fmt.Errorf("writing the ManifestWork of cluster %s: %w", w.Cluster, err))
+	}
+	if len(named) > 0 {
+		p.problem(fmt.Sprintf("%d ManifestWorks can't be written, mend what the API server says of them: %s", len(named), firstOf(named)))
+	}
+	return errs
+}
+
+// isLasting says whether trying again changes nothing by itself.
+func isLasting(err error) bool {
+	switch {
+	case apierrors.IsConflict(err), errors.Is(err, errUnseen):
+		return false
+	case apierrors.IsTooManyRequests(err), apierrors.IsServerTimeout(err), apierrors.IsTimeout(err),
+		apierrors.IsServiceUnavailable(err), apierrors.IsInternalError(err):
+		return false
+	}
+	var known apierrors.APIStatus
+	return errors.As(err, &known)
+}
+
+// errorsShown bounds what a message holds.
+const errorsShown = 3
+
+func firstOf(texts []string) string {
+	if len(texts) > errorsShown {
+		return strings.Join(texts[:errorsShown], "; ") + fmt.Sprintf("; and %d more", len(texts)-errorsShown)
+	}
+	return strings.Join(texts, "; ")
+}

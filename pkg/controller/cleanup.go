@@ -1,0 +1,40 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/utils/ptr"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// cleanupReconciler prunes revisions over the limit (R5).
+type cleanupReconciler struct{ *Controller }
+
+func (r *cleanupReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
+	live := sets.New(p.revisions.CurrentRevision, p.revisions.UpdateRevision, p.update.Hash)
+	for _, work := range p.works {
+		live.Insert(work.Labels[workv1alpha1.LabelControllerHash])
+	}
+	if newest := p.history.Newest(); newest != nil {
+		live.Insert(newest.Hash) // The template's, also while an older abort is finished first (R4).
+	}
+	limit := ptr.Deref(p.object.Spec.RevisionHistoryLimit, workv1alpha1.DefaultRevisionHistoryLimit)
+	var errs []error
+	for _, surplus := range p.history.Surplus(live, int(limit)) {
+		err := r.kube.AppsV1().ControllerRevisions(surplus.Namespace).
+			Delete(ctx, surplus.Name, *metav1.NewPreconditionDeleteOptions(string(surplus.UID)))
+		switch {
+		case err == nil:
+			r.consistency.deleted(p.key, r.revisionIndex, surplus, r.clock.Now())
+		case !apierrors.IsNotFound(err):
+			errs = append(errs, fmt.Errorf("pruning ControllerRevision %s/%s: %w", surplus.Namespace, surplus.Name, err))
+		}
+	}
+	return true, utilerrors.NewAggregate(errs)
+}

@@ -1,0 +1,250 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+	appsinformers "k8s.io/client-go/informers/apps/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+	clusterinformers "open-cluster-management.io/api/client/cluster/informers/externalversions/cluster/v1beta1"
+	clusterlisters "open-cluster-management.io/api/client/cluster/listers/cluster/v1beta1"
+	workclientset "open-cluster-management.io/api/client/work/clientset/versioned"
+	workinformers "open-cluster-management.io/api/client/work/informers/externalversions/work/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"open-cluster-management.io/sdk-go/pkg/basecontroller/factory"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+const (
+	// resyncPeriod is how often the caches hand everything to the controller again, as upstream's do.
+	resyncPeriod = 30 * time.Minute
+	// DefaultSuccessSettle is how long a success must be seen before it counts (R10). An agent stamps a new generation on
+	// conditions that it read before it applied it, and corrects itself within a second or two.
+	DefaultSuccessSettle = 3 * time.Second
+	// conflictInterval is how soon a pass whose write met a newer object is made again; that object's event comes earlier.
+	conflictInterval = time.Second
+	// catchUpInterval is how often a pass that waits for its caches looks again; an event usually wakes it earlier.
+	catchUpInterval = 200 * time.Millisecond
+	// catchUpPatience is how long a cache may lag behind a write before the API server is asked whether the object still
+	// exists.
+	catchUpPatience = 10 * time.Second
+)
+
+// Config is what a Controller works with.
+type Config struct {
+	// Dynamic reads and patches ManifestWorkReplicaSets.
+	Dynamic dynamic.Interface
+	// Works writes ManifestWorks: the API server's client, or that of a CloudEvents driver.
+	Works workclientset.Interface
+	// Kube writes ControllerRevisions.
+	Kube kubernetes.Interface
+
+	ReplicaSetInformer cache.SharedIndexInformer
+	WorkInformer       workinformers.ManifestWorkInformer
+	RevisionInformer   appsinformers.ControllerRevisionInformer
+	PlacementInformer  clusterinformers.PlacementInformer
+	DecisionInformer   clusterinformers.PlacementDecisionInformer
+
+	// Connection says since when the API server can be heard (R11).
+	Connection *Connection
+	// Recorder tells people what happened to a ManifestWorkReplicaSet.
+	Recorder events.EventRecorder
+	// Clock is the hub's clock.
+	Clock clock.PassiveClock
+	// SuccessSettle is how long this process must see a success before it counts.
+	SuccessSettle time.Duration
+}
+
+// Controller rolls ManifestWorkReplicaSets out, and back.
+type Controller struct {
+	dynamic   dynamic.Interface
+	works     workclientset.Interface
+	kube      kubernetes.Interface
+	placement clusterlisters.PlacementLister
+
+	replicaSets   cache.Indexer
+	workIndex     cache.Indexer
+	revisionIndex cache.Indexer
+	decisionIndex cache.Indexer
+
+	connection    *Connection
+	recorder      events.EventRecorder
+	clock         clock.PassiveClock
+	successSettle time.Duration
+
+	consistency *consistency
+	memory      *memory
+	contents    *contents
+	chain       []reconciler
+}
+
+// reconciler is a step of a pass. It says whether the pass goes on.
+type reconciler interface {
+	reconcile(ctx context.Context, p *pass) (goOn bool, err error)
+}
+
+// New makes the controller and registers it with its informers, which its caller starts.
+func New(config Config) (factory.Controller, error) {
+	c := &Controller{
+		dynamic:       config.Dynamic,
+		works:         config.Works,
+		kube:          config.Kube,
+		placement:     config.PlacementInformer.Lister(),
+		replicaSets:   config.ReplicaSetInformer.GetIndexer(),
+		workIndex:     config.WorkInformer.Informer().GetIndexer(),
+		revisionIndex: config.RevisionInformer.Informer().GetIndexer(),
+		decisionIndex: config.DecisionInformer.Informer().GetIndexer(),
+		connection:    config.Connection,
+		recorder:      config.Recorder,
+		clock:         config.Clock,
+		successSettle: config.SuccessSettle,
+		consistency:   newConsistency(),
+		memory:        newMemory(),
+		contents:      newContents(),
+	}
+	c.chain = []reconciler{
+		&finalizeReconciler{c}, &revisionReconciler{c}, &rolloutReconciler{c}, &deployReconciler{c}, &statusReconciler{c}, &cleanupReconciler{c},
+	}
+	if err := c.index(config); err != nil {
+		return nil, err
+	}
+	c.watchDeletions(config)
+
+	owned := func(obj any) bool { return len(ownerKeys(untombed(obj))) > 0 }
+	return factory.New().
+		WithInformersQueueKeysFunc(objectQueueKeys, config.ReplicaSetInformer).
+		WithFilteredEventsInformersQueueKeysFunc(ownerQueueKeys, owned,
+			config.WorkInformer.Informer(), config.RevisionInformer.Informer()).
+		WithInformersQueueKeysFunc(c.placementQueueKeys, config.PlacementInformer.Informer(), config.DecisionInformer.Informer()).
+		WithSync(func(ctx context.Context, syncContext factory.SyncContext, key string) error {
+			return c.sync(ctx, key, func(after time.Duration) { syncContext.Queue().AddAfter(key, after) })
+		}).
+		ToController("ManifestWorkReplicaSetController"), nil
+}
+
+func (c *Controller) index(config Config) error {
+	for _, add := range []struct {
+		informer cache.SharedIndexInformer
+		indexers cache.Indexers
+	}{
+		{config.WorkInformer.Informer(), cache.Indexers{byOwner: indexByOwner}},
+		{config.RevisionInformer.Informer(), cache.Indexers{byOwner: indexByOwner}},
+		{config.DecisionInformer.Informer(), cache.Indexers{byPlacement: indexByPlacement}},
+	} {
+		if err := add.informer.AddIndexers(add.indexers); err != nil {
+			return fmt.Errorf("adding an index to an informer: %w", err)
+		}
+	}
+	return nil
+}
+
+// watchDeletions drops what is known of objects that are gone.
+func (c *Controller) watchDeletions(config Config) {
+	onDelete := func(store cache.Store, forget func(metav1.Object)) cache.ResourceEventHandler {
+		return cache.ResourceEventHandlerFuncs{DeleteFunc: func(obj any) {
+			object, err := meta.Accessor(untombed(obj))
+			if err != nil {
+				return
+			}
+			forget(object)
+			for _, owner := range ownerKeys(object) {
+				c.consistency.gone(owner, store, object)
+			}
+		}}
+	}
+	_, _ = config.WorkInformer.Informer().AddEventHandler(onDelete(c.workIndex, func(o metav1.Object) { c.memory.forget(o.GetUID()) }))
+	_, _ = config.RevisionInformer.Informer().AddEventHandler(onDelete(c.revisionIndex, func(o metav1.Object) { c.contents.forget(o.GetUID()) }))
+	_, _ = config.ReplicaSetInformer.AddEventHandler(onDelete(c.replicaSets, func(o metav1.Object) {
+		c.contents.forget(o.GetUID())
+		c.consistency.gone(cache.MetaObjectToName(o).String(), c.replicaSets, o)
+	}))
+}
+
+// untombed unwraps what an informer tells of an object whose deletion it missed.
+func untombed(obj any) any {
+	if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		return tombstone.Obj
+	}
+	return obj
+}
+
+// sync makes one pass over a ManifestWorkReplicaSet. again asks for another one after some time.
+func (c *Controller) sync(ctx context.Context, key string, again func(time.Duration)) error {
+	cached, exists, err := c.replicaSets.GetByKey(key)
+	if err != nil || !exists {
+		return err
+	}
+	if !c.caughtUp(ctx, key) {
+		again(catchUpInterval)
+		return nil
+	}
+	logger := klog.FromContext(ctx).WithValues("manifestWorkReplicaSet", key)
+	p := c.newPass(cached.(*replicaSet), key)
+	ctx = klog.NewContext(ctx, logger)
+	for _, step := range c.chain {
+		goOn, err := step.reconcile(ctx, p)
+		if err != nil && !apierrors.IsConflict(err) {
+			p.errs = append(p.errs, err)
+		}
+		if apierrors.IsConflict(err) {
+			p.lookAgain(conflictInterval)
+		}
+		if !goOn {
+			break
+		}
+	}
+	if p.recheck > 0 {
+		again(p.recheck)
+	}
+	return p.err()
+}
+
+// caughtUp says whether every cache shows this process's own last writes (R15). A write whose object was deleted
+// before a cache saw it would never show: when it takes long, the API server is asked.
+func (c *Controller) caughtUp(ctx context.Context, owner string) bool {
+	behind := c.consistency.behind(owner)
+	for key, w := range behind {
+		if c.clock.Since(w.at) > catchUpPatience && c.isGone(ctx, key, w) {
+			c.consistency.forget(owner, key)
+			delete(behind, key)
+		}
+	}
+	return len(behind) == 0
+}
+
+func (c *Controller) isGone(ctx context.Context, key writeKey, w write) bool {
+	name, err := cache.ParseObjectName(key.key)
+	if err != nil {
+		return true
+	}
+	var live metav1.Object
+	switch key.store {
+	case c.workIndex:
+		live, err = c.works.WorkV1().ManifestWorks(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
+	case c.revisionIndex:
+		live, err = c.kube.AppsV1().ControllerRevisions(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
+	default:
+		live, err = c.dynamic.Resource(workv1alpha1.ManifestWorkReplicaSetResource).Namespace(name.Namespace).
+			Get(ctx, name.Name, metav1.GetOptions{})
+	}
+	return apierrors.IsNotFound(err) || (err == nil && live.GetUID() != w.uid)
+}
+
+func (c *Controller) wroteWork(p *pass, work *workv1.ManifestWork) {
+	c.consistency.wrote(p.key, c.workIndex, work, c.clock.Now())
+}
+
+func (c *Controller) wroteRevision(p *pass, revision *appsv1.ControllerRevision) {
+	c.consistency.wrote(p.key, c.revisionIndex, revision, c.clock.Now())
+}

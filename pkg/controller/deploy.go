@@ -1,0 +1,75 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/ptr"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+)
+
+// deployReconciler decides, persists what was decided where it must be (R12, R13), and acts.
+type deployReconciler struct{ *Controller }
+
+func (r *deployReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
+	p.plan = rollout.Decide(p.snapshot)
+	p.lookAgain(p.plan.Recheck)
+	r.nameAccepted(p)
+	if p.plan.Abort != nil {
+		return false, r.abort(ctx, p)
+	}
+	if p.plan.Complete && p.revisions.CurrentRevision != p.update.Hash {
+		if latest := p.history.LatestCurrent(); latest == nil || latest.Hash != p.update.Hash {
+			return false, r.tellCurrent(ctx, p)
+		}
+		p.revisions.CurrentRevision = p.update.Hash
+	}
+	return true, r.act(ctx, p)
+}
+
+// abort persists the abort. The works go back in the next pass, when the caches show it (R12, R15).
+func (r *deployReconciler) abort(ctx context.Context, p *pass) error {
+	p.revisions.AbortedTime = ptr.To(p.transitionTime().Rfc3339Copy())
+	reason := p.plan.Abort.Reason
+	if err := r.patchStatus(ctx, p, status.Aborting, reason); err != nil {
+		return err
+	}
+	klog.FromContext(ctx).Info("Aborting the rollout", "revision", p.update.Name, "backTo", p.snapshot.Current.Name, "reason", reason)
+	r.event(p, corev1.EventTypeWarning, "RolloutAborted", "Abort",
+		fmt.Sprintf("the rollout of revision %s is aborted, every cluster goes back to revision %s: %s", p.update.Name, p.snapshot.Current.Name, reason))
+	if update := p.history.ByHash(p.update.Hash); update != nil {
+		return r.tellAborted(ctx, p, update, reason)
+	}
+	return nil
+}
+
+// tellCurrent writes on a revision that it is the current one from now on, before the status says so (R16). The pass
+// ends with it.
+func (r *deployReconciler) tellCurrent(ctx context.Context, p *pass) error {
+	since := p.now
+	if latest := p.history.LatestCurrent(); latest != nil {
+		// Also when the clock went back, the latest is the last.
+		if before, _ := latest.CurrentSince(); !since.After(before) {
+			since = before.Add(time.Nanosecond)
+		}
+	}
+	return r.patchRevision(ctx, p, p.history.ByHash(p.update.Hash),
+		map[string]any{workv1alpha1.AnnotationCurrentSince: since.UTC().Format(timeFormat)}, nil)
+}
+
+// nameAccepted says which field the API server keeps otherwise than it was written (R10).
+func (r *deployReconciler) nameAccepted(p *pass) {
+	if len(p.plan.Accepted) == 0 {
+		return
+	}
+	first := p.plan.Accepted[0]
+	field := r.memory.difference(first.Object.UID)
+	p.problem(fmt.Sprintf("the API server stored %d ManifestWorks otherwise than they were written, ManifestWork %s/%s for one in its field %s: "+
+		"update the ManifestWork CRD, or look for a webhook that changes the field", len(p.plan.Accepted), first.Cluster(), first.Object.Name, field))
+}

@@ -1,0 +1,15 @@
+// Package controller is all that reads and writes for ManifestWorkReplicaSets.
+//
+// A pass over one of them goes this way:
+//
+//	observe   the informers' caches become one view of it                    (observe.go, placements.go)
+//	finalize  deletion, and the finalizer that makes it wait                 (finalize.go)
+//	revision  the revision of the template, and the start of a rollout       (revisions.go, rollouts.go)
+//	deploy    decide (package rollout), persist what decides, act            (deploy.go, act.go)
+//	status    the conditions and counts (package status), in one write       (report.go)
+//	cleanup   revisions over the limit                                       (cleanup.go)
+//
+// Write-ahead: a step that persists something that decides ends the pass, and the next pass begins when every
+// cache has caught up with the write (consistency.go, R15). So a process that is killed after any write leaves behind
+// what its successor needs.
+package controller

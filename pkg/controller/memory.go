@@ -1,0 +1,183 @@
+package controller
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+)
+
+// memory is what this process has seen of the works and can't be read from them. All of it may be lost: a restart waits
+// a little longer, and asks again what it was refused (R8, R10).
+type memory struct {
+	mu        sync.Mutex
+	works     map[types.UID]*workMemory
+	refusals  map[refusal]bool
+	announced map[string]bool
+}
+
+type refusal struct{ owner, cluster string }
+
+type workMemory struct {
+	// content is the digest of the spec at a generation, so that a spec is parsed once per generation (P8).
+	content           revision.Digest
+	contentGeneration int64
+
+	// succeededSince is since when the work is seen succeeding, as the fingerprint describes it.
+	succeededSince time.Time
+	fingerprint    fingerprint
+
+	unselectedSince time.Time
+
+	// accepted is what was asked for when the API server stored something else at a generation.
+	accepted           revision.Digest
+	acceptedGeneration int64
+	// difference names the field in which the two differ.
+	difference string
+}
+
+func newMemory() *memory {
+	return &memory{works: map[types.UID]*workMemory{}, refusals: map[refusal]bool{}, announced: map[string]bool{}}
+}
+
+// of finds what is known of a work. The caller holds mu.
+func (m *memory) of(uid types.UID) *workMemory {
+	known := m.works[uid]
+	if known == nil {
+		known = &workMemory{}
+		m.works[uid] = known
+	}
+	return known
+}
+
+func (m *memory) forget(uid types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.works, uid)
+}
+
+// view makes a work as Decide wants it.
+func (m *memory) view(object *workv1.ManifestWork, selected bool, now time.Time) rollout.Work {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known := m.of(object.UID)
+	if known.content == "" || known.contentGeneration != object.Generation {
+		known.learn(object)
+	}
+	switch {
+	case selected:
+		known.unselectedSince = time.Time{}
+	case known.unselectedSince.IsZero():
+		known.unselectedSince = now
+	}
+	w := rollout.Work{Object: object, Digest: known.content, UnselectedSince: known.unselectedSince}
+	if known.accepted != "" && known.acceptedGeneration == object.Generation {
+		w.AcceptedAs = known.accepted
+	}
+	return w
+}
+
+// learn digests the spec. One that can't be digested equals no revision, and is put back under the strategy.
+func (w *workMemory) learn(object *workv1.ManifestWork) {
+	w.content, _ = revision.DigestOf(&object.Spec)
+	w.contentGeneration = object.Generation
+}
+
+// settle notes whether a work is seen succeeding at a revision, and fills in since when. A success that was interrupted, or that
+// is one of another revision, begins anew (R10).
+func (m *memory) settle(w *rollout.Work, succeeds bool, now time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known := m.of(w.Object.UID)
+	print := fingerprintOf(w.Object)
+	switch {
+	case !succeeds:
+		known.succeededSince = time.Time{}
+	case known.succeededSince.IsZero() || known.fingerprint != print:
+		known.succeededSince = now
+	}
+	known.fingerprint = print
+	w.SucceededSince = known.succeededSince
+}
+
+// wrote takes over what the API server answered to a write of a revision. It returns what it remembers as the difference.
+func (m *memory) wrote(answer *workv1.ManifestWork, wanted *rollout.Revision) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known := m.of(answer.UID)
+	known.learn(answer)
+	known.accepted, known.difference = "", ""
+	if known.content != wanted.Digest {
+		known.accepted, known.acceptedGeneration = wanted.Digest, answer.Generation
+		known.difference = revision.FirstDifference(wanted.Template, &answer.Spec)
+	}
+	return known.difference
+}
+
+// difference says in which field a work differs from what was written to it.
+func (m *memory) difference(uid types.UID) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.of(uid).difference
+}
+
+// refuse notes whether a cluster's work can't be written for a reason that lasts. owner is "namespace/name".
+func (m *memory) refuse(owner, cluster string, lasting bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if lasting {
+		m.refusals[refusal{owner, cluster}] = true
+	} else {
+		delete(m.refusals, refusal{owner, cluster})
+	}
+}
+
+// refused says whether the last attempt to write a cluster's work failed for a reason that lasts.
+func (m *memory) refused(owner, cluster string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.refusals[refusal{owner, cluster}]
+}
+
+// announce says whether a text is told for the first time by this process.
+func (m *memory) announce(text string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.announced[text] {
+		return false
+	}
+	m.announced[text] = true
+	return true
+}
+
+// fingerprint tells two reports of an agent apart, also when both say success: a condition that went away and came back has
+// another transition time.
+type fingerprint struct {
+	generation                                int64
+	revision                                  string
+	applied, progressing, available, degraded string
+}
+
+func fingerprintOf(work *workv1.ManifestWork) fingerprint {
+	f := fingerprint{generation: work.Generation, revision: work.Annotations[workv1alpha1.AnnotationAppliedAt]}
+	for i := range work.Status.Conditions {
+		c := &work.Status.Conditions[i]
+		print := string(c.Status) + c.LastTransitionTime.UTC().Format(time.RFC3339)
+		switch c.Type {
+		case workv1.WorkApplied:
+			f.applied = print
+		case workv1.WorkProgressing:
+			f.progressing = print
+		case workv1.WorkAvailable:
+			f.available = print
+		case workv1.WorkDegraded:
+			f.degraded = print
+		}
+	}
+	return f
+}

@@ -1,0 +1,95 @@
+package controller
+
+import (
+	"fmt"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+)
+
+// observe reads the caches into the pass. It reads nothing but what this owner's is (P8).
+func (c *Controller) observe(p *pass) error {
+	revisions, err := c.revisionIndex.ByIndex(byOwner, p.key)
+	if err != nil {
+		return fmt.Errorf("reading the ControllerRevisions: %w", err)
+	}
+	decoded := make([]revision.Revision, 0, len(revisions))
+	for _, object := range revisions {
+		if rev := object.(*appsv1.ControllerRevision); rev.Namespace == p.object.Namespace {
+			decoded = append(decoded, c.contents.revision(rev))
+		}
+	}
+	p.history = revision.NewHistory(p.object, decoded)
+
+	works, err := c.workIndex.ByIndex(byOwner, p.key)
+	if err != nil {
+		return fmt.Errorf("reading the ManifestWorks: %w", err)
+	}
+	p.works = make([]*workv1.ManifestWork, 0, len(works))
+	for _, object := range works {
+		p.works = append(p.works, object.(*workv1.ManifestWork))
+	}
+	slices.SortFunc(p.works, compareWorks)
+
+	p.refs, err = c.observeRefs(p)
+	return err
+}
+
+func compareWorks(a, b *workv1.ManifestWork) int {
+	switch {
+	case a.Namespace != b.Namespace:
+		if a.Namespace < b.Namespace {
+			return -1
+		}
+		return 1
+	case a.Name < b.Name:
+		return -1
+	case a.Name > b.Name:
+		return 1
+	}
+	return 0
+}
+
+// view makes the snapshot for a rollout of one revision, aborted or not.
+func (c *Controller) view(p *pass, update *rollout.Revision, aborted bool) *rollout.Snapshot {
+	s := &rollout.Snapshot{
+		Now:            p.now,
+		DeadlinesSince: c.connection.Since(),
+		Settle:         c.successSettle,
+		Update:         update,
+		Aborted:        aborted,
+		Owner:          p.owner,
+		Labels:         p.object.Labels,
+		Refs:           p.refs,
+		Works:          make([]rollout.Work, 0, len(p.works)),
+	}
+	s.Current, s.CurrentProblem = p.current()
+	owners := rollout.Owners(p.refs)
+	for _, object := range p.works {
+		_, selected := owners[object.Namespace]
+		w := c.memory.view(object, selected, p.now)
+		c.memory.settle(&w, w.At(update) && rollout.Assess(&w, update, p.now).State == rollout.Succeeded, p.now)
+		s.Works = append(s.Works, w)
+	}
+	return s
+}
+
+// current is the stable revision, or why there is none.
+func (p *pass) current() (*rollout.Revision, string) {
+	hash := p.revisions.CurrentRevision
+	if hash == "" {
+		return nil, "there is no stable revision to go back to: no rollout was complete yet"
+	}
+	found := p.history.ByHash(hash)
+	switch {
+	case found == nil:
+		return nil, fmt.Sprintf("there is no ControllerRevision %s to go back to: it was deleted", revision.Name(p.object.Name, hash))
+	case found.Err != nil:
+		return nil, found.Err.Error()
+	}
+	return rollout.NewRevision(found), ""
+}

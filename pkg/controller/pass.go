@@ -1,0 +1,92 @@
+package controller
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"open-cluster-management.io/sdk-go/pkg/patcher"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+)
+
+// pass is one look at a ManifestWorkReplicaSet, handed from step to step.
+type pass struct {
+	// key is "namespace/name".
+	key string
+	now time.Time
+	// object is shared with the cache: never changed.
+	object *replicaSet
+	// owner is the value of the owner label.
+	owner string
+
+	// history and works are what the caches hold of this owner's.
+	history revision.History
+	works   []*workv1.ManifestWork
+	refs    []rollout.Ref
+
+	// revisions are the deciding fields of the status, rebuilt where it was lost (R16).
+	revisions status.Revisions
+	// update is the revision that the rollout is one of. It is the template's, but for an abort that is finished first (R4).
+	update *rollout.Revision
+
+	snapshot *rollout.Snapshot
+	plan     *rollout.Plan
+	// aborting says that a work that can be written was not written back in this pass.
+	aborting bool
+	// problems are for the conditions, each naming its object and the remedy.
+	problems []string
+
+	recheck time.Duration
+	errs    []error
+}
+
+func (c *Controller) newPass(object *replicaSet, key string) *pass {
+	p := &pass{
+		key:       key,
+		now:       c.clock.Now(),
+		object:    object,
+		owner:     workv1alpha1.OwnerLabelValue(object.Namespace, object.Name),
+		revisions: status.RevisionsOf(&object.Status),
+	}
+	return p
+}
+
+// lookAgain asks for another pass after some time, at the latest.
+func (p *pass) lookAgain(after time.Duration) {
+	if after > 0 && (p.recheck == 0 || after < p.recheck) {
+		p.recheck = after
+	}
+}
+
+func (p *pass) err() error { return utilerrors.NewAggregate(p.errs) }
+
+// transitionTime is the pass's time as conditions bear it.
+func (p *pass) transitionTime() metav1.Time { return metav1.NewTime(p.now) }
+
+// problem notes what a condition shall name, once.
+func (p *pass) problem(text string) {
+	for _, known := range p.problems {
+		if known == text {
+			return
+		}
+	}
+	p.problems = append(p.problems, text)
+}
+
+type replicaSetPatcher = patcher.Patcher[*workv1alpha1.ManifestWorkReplicaSet, workv1alpha1.ManifestWorkReplicaSetSpec, workv1alpha1.ManifestWorkReplicaSetStatus]
+
+// patcher writes this pass's object. Its patches carry the resourceVersion that the pass decided on (R15).
+func (c *Controller) patcher(p *pass) replicaSetPatcher {
+	return patcher.NewPatcher[*workv1alpha1.ManifestWorkReplicaSet, workv1alpha1.ManifestWorkReplicaSetSpec, workv1alpha1.ManifestWorkReplicaSetStatus](
+		&replicaSetClient{
+			ResourceInterface: c.dynamic.Resource(workv1alpha1.ManifestWorkReplicaSetResource).Namespace(p.object.Namespace),
+			wrote: func(answer metav1.Object) {
+				c.consistency.wrote(p.key, c.replicaSets, answer, c.clock.Now())
+			},
+		})
+}

@@ -1,0 +1,84 @@
+package controller
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+)
+
+// observeRefs reads the Placements that the object refers to, and their decisions.
+func (c *Controller) observeRefs(p *pass) ([]rollout.Ref, error) {
+	refs := make([]rollout.Ref, 0, len(p.object.Spec.PlacementRefs))
+	for i := range p.object.Spec.PlacementRefs {
+		spec := &p.object.Spec.PlacementRefs[i]
+		ref := rollout.Ref{Name: spec.Name, Field: fmt.Sprintf("spec.placementRefs[%d]", i), Strategy: spec.RolloutStrategy}
+		placement, err := c.placement.Placements(p.object.Namespace).Get(spec.Name)
+		switch {
+		case apierrors.IsNotFound(err):
+		case err != nil:
+			return nil, fmt.Errorf("reading Placement %s/%s: %w", p.object.Namespace, spec.Name, err)
+		default:
+			if ref.Placement, err = c.observePlacement(placement); err != nil {
+				return nil, err
+			}
+		}
+		refs = append(refs, ref)
+	}
+	return refs, nil
+}
+
+func (c *Controller) observePlacement(placement *clusterv1beta1.Placement) (*rollout.Placement, error) {
+	objects, err := c.decisionIndex.ByIndex(byPlacement, placement.Namespace+"/"+placement.Name)
+	if err != nil {
+		return nil, fmt.Errorf("reading the decisions of Placement %s/%s: %w", placement.Namespace, placement.Name, err)
+	}
+	decisions := make([]*clusterv1beta1.PlacementDecision, 0, len(objects))
+	for _, object := range objects {
+		decisions = append(decisions, object.(*clusterv1beta1.PlacementDecision))
+	}
+	return placementOf(placement, decisions), nil
+}
+
+// placementOf sorts decisions into groups. A cluster that is in two slices for a moment is in the first one's group.
+func placementOf(placement *clusterv1beta1.Placement, decisions []*clusterv1beta1.PlacementDecision) *rollout.Placement {
+	out := &rollout.Placement{Selected: int(placement.Status.NumberOfSelectedClusters), Decisions: len(decisions)}
+	slices.SortFunc(decisions, func(a, b *clusterv1beta1.PlacementDecision) int {
+		return cmp.Or(cmp.Compare(groupIndex(a), groupIndex(b)), cmp.Compare(a.Name, b.Name))
+	})
+	seen := map[string]bool{}
+	for _, decision := range decisions {
+		group := groupOf(out, groupIndex(decision), decision.Labels[clusterv1beta1.DecisionGroupNameLabel])
+		for i := range decision.Status.Decisions {
+			if cluster := decision.Status.Decisions[i].ClusterName; cluster != "" && !seen[cluster] {
+				seen[cluster] = true
+				group.Clusters = append(group.Clusters, cluster)
+			}
+		}
+	}
+	return out
+}
+
+// groupIndex is 0 where a decision names no group, as those of older placement controllers don't.
+func groupIndex(decision *clusterv1beta1.PlacementDecision) int32 {
+	index, err := strconv.ParseInt(decision.Labels[clusterv1beta1.DecisionGroupIndexLabel], 10, 32)
+	if err != nil || index < 0 {
+		return 0
+	}
+	return int32(index)
+}
+
+func groupOf(placement *rollout.Placement, index int32, name string) *rollout.Group {
+	for i := range placement.Groups {
+		if group := &placement.Groups[i]; group.Index == index && group.Name == name {
+			return group
+		}
+	}
+	placement.Groups = append(placement.Groups, rollout.Group{Name: name, Index: index})
+	return &placement.Groups[len(placement.Groups)-1]
+}

@@ -1,0 +1,91 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+)
+
+// statusReconciler tells what the pass found and did, in one write.
+type statusReconciler struct{ *Controller }
+
+func (r *statusReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
+	before := p.object.Status.CurrentRevision
+	if err := r.patchStatus(ctx, p, stageOf(p), abortReason(p)); err != nil {
+		return false, err
+	}
+	if p.revisions.CurrentRevision != before {
+		r.event(p, corev1.EventTypeNormal, "RolloutComplete", "RollOut", fmt.Sprintf("every cluster is at revision %s", p.update.Name))
+	}
+	return true, nil
+}
+
+// stageOf says how far the rollout is, after this pass acted.
+func stageOf(p *pass) status.Stage {
+	switch {
+	case p.snapshot.Aborted && (p.aborting || p.snapshot.Current == nil):
+		return status.Aborting
+	case p.snapshot.Aborted:
+		return status.Aborted
+	case p.revisions.CurrentRevision == p.update.Hash:
+		return status.Complete
+	case p.plan.Stalled:
+		return status.Stalled
+	default:
+		return status.RollingOut
+	}
+}
+
+// abortReason is what the update revision remembers of why it was aborted.
+func abortReason(p *pass) string {
+	if update := p.history.ByHash(p.update.Hash); p.snapshot.Aborted && update != nil {
+		return update.Object.Annotations[workv1alpha1.AnnotationAbortReason]
+	}
+	return ""
+}
+
+// patchStatus writes the status, once, and only when it changed (P7).
+func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stage, abortReason string) error {
+	slices.Sort(p.problems)
+	wanted := status.Build(&status.Input{
+		Object:      p.object.ManifestWorkReplicaSet,
+		Revisions:   p.revisions,
+		Stage:       stage,
+		Snapshot:    p.snapshot,
+		Plan:        p.plan,
+		AbortReason: abortReason,
+		Problems:    p.problems,
+		Now:         p.transitionTime(),
+	})
+	_, err := c.patcher(p).PatchStatus(ctx, p.object.ManifestWorkReplicaSet, wanted, p.object.Status)
+	return err
+}
+
+// reportInvalid tells of a spec that can't be rolled out. The conditions that need a rollout stay as they were seen.
+func (c *Controller) reportInvalid(ctx context.Context, p *pass, applied metav1.Condition) error {
+	wanted := p.object.Status.DeepCopy()
+	wanted.CollisionCount, wanted.CurrentRevision = p.revisions.CollisionCount, p.revisions.CurrentRevision
+	wanted.UpdateRevision, wanted.AbortedTime = p.revisions.UpdateRevision, p.revisions.AbortedTime
+	if p.object.decodeErr == nil {
+		snapshot := &rollout.Snapshot{Now: p.now, Update: &rollout.Revision{}, Owner: p.owner, Refs: p.refs}
+		verified := status.PlacementVerified(&status.Input{
+			Object: p.object.ManifestWorkReplicaSet, Snapshot: snapshot, Plan: rollout.Decide(snapshot),
+		})
+		status.Set(&wanted.Conditions, verified, p.object.Generation, p.transitionTime())
+	}
+	status.Set(&wanted.Conditions, applied, p.object.Generation, p.transitionTime())
+	_, err := c.patcher(p).PatchStatus(ctx, p.object.ManifestWorkReplicaSet, *wanted, p.object.Status)
+	return err
+}
+
+// event tells a person what happened.
+func (c *Controller) event(p *pass, eventType, reason, action, note string) {
+	c.recorder.Eventf(p.object.ManifestWorkReplicaSet, nil, eventType, reason, action, "%s", note)
+}

@@ -1,0 +1,171 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+)
+
+// revisionReconciler sees to it that today's template has a revision, and that it is the newest (R1, R2, R3).
+type revisionReconciler struct{ *Controller }
+
+func (r *revisionReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
+	if p.object.decodeErr != nil {
+		return false, r.reportInvalid(ctx, p, status.InvalidSpec(fmt.Sprintf(
+			"the spec can't be read: %v; mend the field, durations for one are written as 90s, 5m or 2h", p.object.decodeErr)))
+	}
+	if err := r.observe(p); err != nil {
+		return false, err
+	}
+	if len(p.owner) > workv1alpha1.MaxOwnerLabelLength {
+		return false, r.reportInvalid(ctx, p, status.InvalidOwnerLabel(p.owner))
+	}
+	r.tellIgnored(p)
+	p.rebuildRevisions()
+
+	digest, err := r.contents.template(p.object.ManifestWorkReplicaSet)
+	if invalid := invalidTemplate(p.object.ManifestWorkReplicaSet, err); invalid != "" {
+		return r.withoutTemplate(ctx, p, invalid)
+	}
+	found := p.history.ByDigest(digest)
+	switch {
+	case found == nil:
+		return false, r.create(ctx, p, digest)
+	case found.Object != p.history.Newest().Object:
+		return false, r.renumber(ctx, p, found)
+	}
+	p.update = rollout.NewRevision(found)
+	return true, nil
+}
+
+// invalidTemplate says what is wrong with a template that no agent could apply.
+func invalidTemplate(object *workv1alpha1.ManifestWorkReplicaSet, err error) string {
+	switch {
+	case err != nil:
+		return fmt.Sprintf("spec.manifestWorkTemplate.%v: write each manifest as a Kubernetes object", err)
+	case len(object.Spec.ManifestWorkTemplate.Workload.Manifests) == 0:
+		return "spec.manifestWorkTemplate.workload.manifests is empty: put at least one manifest there, or delete the ManifestWorkReplicaSet to take everything off the clusters"
+	}
+	return ""
+}
+
+// withoutTemplate reports a template that can't be rolled out. Nothing is written, but for an abort that is under way.
+func (r *revisionReconciler) withoutTemplate(ctx context.Context, p *pass, invalid string) (bool, error) {
+	if p.revisions.AbortedTime == nil {
+		return false, r.reportInvalid(ctx, p, status.InvalidSpec(invalid))
+	}
+	p.problem(invalid)
+	p.update = p.revisionNamed(p.revisions.UpdateRevision)
+	return true, nil
+}
+
+// revisionNamed finds a revision by its hash. One that is gone or unreadable is still named; no work is at it.
+func (p *pass) revisionNamed(hash string) *rollout.Revision {
+	if found := p.history.ByHash(hash); found != nil && found.Err == nil {
+		return rollout.NewRevision(found)
+	}
+	return &rollout.Revision{Name: revision.Name(p.object.Name, hash), Hash: hash, Digest: "gone"}
+}
+
+// tellIgnored says once which objects pretend to be revisions.
+func (r *revisionReconciler) tellIgnored(p *pass) {
+	for _, ignored := range p.history.Ignored {
+		if r.memory.announce(p.key + ignored) {
+			r.event(p, corev1.EventTypeWarning, "RevisionIgnored", "Observe", ignored)
+		}
+	}
+}
+
+// rebuildRevisions makes up for a status that was lost, from what the revisions tell: an older CRD prunes it, a restore
+// drops it. A lost status is never a retry, and never a first rollout (R16).
+func (p *pass) rebuildRevisions() {
+	newest := p.history.Newest()
+	if p.revisions.UpdateRevision != "" || newest == nil {
+		return
+	}
+	p.revisions.UpdateRevision = newest.Hash
+	if latest := p.history.LatestCurrent(); latest != nil && p.revisions.CurrentRevision == "" {
+		p.revisions.CurrentRevision = latest.Hash
+	}
+	if at, aborted := newest.AbortedAt(); aborted && p.revisions.AbortedTime == nil {
+		p.revisions.AbortedTime = ptr.To(metav1.NewTime(at))
+	}
+}
+
+// create makes the revision of a template that has none (R2). The pass ends with it.
+func (r *revisionReconciler) create(ctx context.Context, p *pass, digest revision.Digest) error {
+	hash := revision.ComputeHash(&p.object.Spec.ManifestWorkTemplate, p.revisions.CollisionCount)
+	wanted, err := revision.New(p.object.ManifestWorkReplicaSet, hash, p.history.NextNumber())
+	if err != nil {
+		return err
+	}
+	client := r.kube.AppsV1().ControllerRevisions(p.object.Namespace)
+	created, err := client.Create(ctx, wanted, metav1.CreateOptions{})
+	switch {
+	case err == nil:
+		r.wroteRevision(p, created)
+		r.event(p, corev1.EventTypeNormal, "RevisionCreated", "Create", fmt.Sprintf("created revision %s", created.Name))
+		return nil
+	case !apierrors.IsAlreadyExists(err):
+		return fmt.Errorf("creating ControllerRevision %s/%s: %w", wanted.Namespace, wanted.Name, err)
+	}
+	live, err := client.Get(ctx, wanted.Name, metav1.GetOptions{})
+	if err != nil {
+		return fmt.Errorf("reading ControllerRevision %s/%s, whose name is taken: %w", wanted.Namespace, wanted.Name, err)
+	}
+	if metav1.IsControlledBy(live, p.object) && r.contents.revision(live).Digest == digest {
+		r.wroteRevision(p, live) // Ours, from before a restart: the cache will show it.
+		return nil
+	}
+	return r.collide(ctx, p)
+}
+
+// collide persists that the hash is taken. The next pass tries the next one.
+func (r *revisionReconciler) collide(ctx context.Context, p *pass) error {
+	bumped := p.object.Status.DeepCopy()
+	bumped.CollisionCount = ptr.To(ptr.Deref(p.revisions.CollisionCount, 0) + 1)
+	_, err := r.patcher(p).PatchStatus(ctx, p.object.ManifestWorkReplicaSet, *bumped, p.object.Status)
+	return err
+}
+
+// renumber makes an older revision the newest: its template came back (R3). The pass ends with it.
+func (r *revisionReconciler) renumber(ctx context.Context, p *pass, found *revision.Revision) error {
+	err := r.patchRevision(ctx, p, found, map[string]any{workv1alpha1.AnnotationReused: p.now.UTC().Format(timeFormat)},
+		map[string]any{"revision": p.history.NextNumber()})
+	if err == nil {
+		r.event(p, corev1.EventTypeNormal, "RevisionFound", "Undo", fmt.Sprintf("the template is that of revision %s", found.Object.Name))
+	}
+	return err
+}
+
+// patchRevision writes annotations, and other fields, of a revision, as it was seen.
+func (c *Controller) patchRevision(ctx context.Context, p *pass, rev *revision.Revision, annotations, fields map[string]any) error {
+	patch := map[string]any{"metadata": map[string]any{
+		"uid": rev.Object.UID, "resourceVersion": rev.Object.ResourceVersion, "annotations": annotations,
+	}}
+	for key, value := range fields {
+		patch[key] = value
+	}
+	data, err := json.Marshal(patch)
+	if err != nil {
+		return fmt.Errorf("encoding a patch: %w", err)
+	}
+	answer, err := c.kube.AppsV1().ControllerRevisions(rev.Object.Namespace).
+		Patch(ctx, rev.Object.Name, types.MergePatchType, data, metav1.PatchOptions{})
+	if err != nil {
+		return fmt.Errorf("patching ControllerRevision %s/%s: %w", rev.Object.Namespace, rev.Object.Name, err)
+	}
+	c.wroteRevision(p, answer)
+	return nil
+}

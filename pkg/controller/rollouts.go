@@ -1,0 +1,95 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+)
+
+// timeFormat is how annotations hold times.
+const timeFormat = time.RFC3339Nano
+
+// rolloutReconciler begins rollouts, and sees to it that what decides is persisted before any work is written (R4, R16).
+type rolloutReconciler struct{ *Controller }
+
+func (r *rolloutReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
+	begins := p.revisions.UpdateRevision != p.update.Hash
+	if begins && p.revisions.AbortedTime != nil && r.abortUnfinished(p) {
+		begins = false
+		p.update = p.revisionNamed(p.revisions.UpdateRevision)
+	}
+	if begins {
+		p.revisions.UpdateRevision = p.update.Hash
+		p.revisions.AbortedTime = nil
+	}
+	p.snapshot = r.view(p, p.update, p.revisions.AbortedTime != nil)
+	if !equality.Semantic.DeepEqual(p.revisions, status.RevisionsOf(&p.object.Status)) {
+		return false, r.begin(ctx, p, begins)
+	}
+	return r.annotate(ctx, p)
+}
+
+// abortUnfinished says whether a work that can be written still has to go back: then the new rollout waits (R4).
+func (r *rolloutReconciler) abortUnfinished(p *pass) bool {
+	plan := rollout.Decide(r.view(p, p.revisionNamed(p.revisions.UpdateRevision), true))
+	for i := range plan.Writes {
+		if w := &plan.Writes[i]; w.Revision != nil && !r.memory.refused(p.key, w.Cluster) {
+			return true
+		}
+	}
+	return false
+}
+
+// begin persists a new rollout, or a status that was rebuilt. The pass ends with it.
+func (r *rolloutReconciler) begin(ctx context.Context, p *pass, begins bool) error {
+	stage := status.RollingOut
+	if p.snapshot.Aborted {
+		stage = status.Aborting
+	}
+	p.plan = rollout.Decide(p.snapshot)
+	if err := r.patchStatus(ctx, p, stage, ""); err != nil {
+		return err
+	}
+	if begins {
+		r.event(p, corev1.EventTypeNormal, "RolloutStarted", "RollOut", fmt.Sprintf("the rollout of revision %s begins", p.update.Name))
+	}
+	return nil
+}
+
+// annotate brings what the update revision tells of an abort in line with the status. Where the status has no abort and
+// the revision tells of one, someone took it out of the status: a retry (R4, R16).
+func (r *rolloutReconciler) annotate(ctx context.Context, p *pass) (bool, error) {
+	update := p.history.ByHash(p.update.Hash)
+	if update == nil {
+		return true, nil
+	}
+	_, told := update.AbortedAt()
+	switch {
+	case p.snapshot.Aborted && !told:
+		return false, r.tellAborted(ctx, p, update, "")
+	case !p.snapshot.Aborted && told:
+		return false, r.patchRevision(ctx, p, update, map[string]any{
+			workv1alpha1.AnnotationAborted: nil, workv1alpha1.AnnotationAbortReason: nil,
+			// A retry is a rollout of its own: what the clusters did before says nothing about it.
+			workv1alpha1.AnnotationRetriedAt: p.now.UTC().Format(timeFormat),
+		}, nil)
+	}
+	return true, nil
+}
+
+// tellAborted writes on a revision that its rollout was aborted.
+func (c *Controller) tellAborted(ctx context.Context, p *pass, update *revision.Revision, reason string) error {
+	annotations := map[string]any{workv1alpha1.AnnotationAborted: p.revisions.AbortedTime.UTC().Format(timeFormat)}
+	if reason != "" {
+		annotations[workv1alpha1.AnnotationAbortReason] = reason
+	}
+	return c.patchRevision(ctx, p, update, annotations, nil)
+}

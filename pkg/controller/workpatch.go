@@ -1,0 +1,108 @@
+package controller
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"time"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+)
+
+// newWork makes the work that a Create wants (R9, R10).
+func newWork(s *rollout.Snapshot, w *rollout.Write, name string, now time.Time) *workv1.ManifestWork {
+	work := &workv1.ManifestWork{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:        name,
+			Namespace:   w.Cluster,
+			Labels:      rollout.WorkLabels(s, w.Placement),
+			Annotations: map[string]string{},
+		},
+		Spec: *w.Revision.Template.DeepCopy(),
+	}
+	work.Labels[workv1alpha1.LabelControllerHash] = w.Revision.Hash
+	maps.Copy(work.Annotations, revisionAnnotations(w, now))
+	if copied := rollout.CopiedLabels(s); copied != "" {
+		work.Annotations[workv1alpha1.AnnotationCopiedLabels] = copied
+	}
+	return work
+}
+
+func revisionAnnotations(w *rollout.Write, now time.Time) map[string]string {
+	annotations := map[string]string{workv1alpha1.AnnotationAppliedAt: now.UTC().Format(timeFormat)}
+	if w.Group != "" {
+		annotations[workv1alpha1.AnnotationDecisionGroup] = w.Group
+	}
+	return annotations
+}
+
+// workPatch makes the merge patch that brings an existing work to where a write wants it: labels, annotations and, where
+// it differs, the spec, in one request that carries the version that was decided on (R15). What others put on the work
+// stays.
+func workPatch(s *rollout.Snapshot, w *rollout.Write, now time.Time) ([]byte, error) {
+	existing := w.Work.Object
+	labels := map[string]any{}
+	for key, value := range rollout.WorkLabels(s, w.Placement) {
+		setChanged(labels, existing.Labels, key, value)
+	}
+	for _, key := range rollout.DroppedLabels(s, w.Work) {
+		labels[key] = nil
+	}
+	annotations := map[string]any{}
+	setChanged(annotations, existing.Annotations, workv1alpha1.AnnotationCopiedLabels, rollout.CopiedLabels(s))
+	patch := map[string]any{}
+	if w.Revision != nil {
+		setChanged(labels, existing.Labels, workv1alpha1.LabelControllerHash, w.Revision.Hash)
+		for key, value := range revisionAnnotations(w, now) {
+			setChanged(annotations, existing.Annotations, key, value)
+		}
+		if w.Work.Digest != w.Revision.Digest {
+			spec, err := specPatch(&existing.Spec, w.Revision.Template)
+			if err != nil {
+				return nil, err
+			}
+			patch["spec"] = spec
+		}
+	}
+	metadata := map[string]any{"uid": existing.UID, "resourceVersion": existing.ResourceVersion}
+	if len(labels) > 0 {
+		metadata["labels"] = labels
+	}
+	if len(annotations) > 0 {
+		metadata["annotations"] = annotations
+	}
+	patch["metadata"] = metadata
+	return json.Marshal(patch)
+}
+
+func setChanged(patch map[string]any, existing map[string]string, key, value string) {
+	if found, ok := existing[key]; ok == (value != "") && found == value {
+		return
+	}
+	patch[key] = value
+	if value == "" {
+		patch[key] = nil
+	}
+}
+
+// specPatch touches only what differs in the fields that this binary knows: a field that only a newer CRD knows stays.
+func specPatch(existing, wanted *workv1.ManifestWorkSpec) (json.RawMessage, error) {
+	before, err := json.Marshal(existing)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the stored spec: %w", err)
+	}
+	after, err := json.Marshal(wanted)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the template: %w", err)
+	}
+	patch, err := jsonpatch.CreateMergePatch(before, after)
+	if err != nil {
+		return nil, fmt.Errorf("comparing the stored spec with the template: %w", err)
+	}
+	return patch, nil
+}

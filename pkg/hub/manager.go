@@ -1,0 +1,154 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/openshift/library-go/pkg/controller/controllercmd"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/dynamic"
+	kubeinformers "k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+	clusterclientset "open-cluster-management.io/api/client/cluster/clientset/versioned"
+	clusterinformers "open-cluster-management.io/api/client/cluster/informers/externalversions"
+	workclientset "open-cluster-management.io/api/client/work/clientset/versioned"
+	workinformers "open-cluster-management.io/api/client/work/informers/externalversions/work/v1"
+	ocmfeature "open-cluster-management.io/api/feature"
+	"open-cluster-management.io/ocm/pkg/features"
+	"open-cluster-management.io/ocm/pkg/work/hub/controllers/manifestworkgarbagecollection"
+	"open-cluster-management.io/sdk-go/pkg/basecontroller/events"
+	"open-cluster-management.io/sdk-go/pkg/basecontroller/factory"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
+)
+
+// workers is how many ManifestWorkReplicaSets are reconciled at once, as upstream's hub does it.
+const workers = 5
+
+// Manager runs the hub's controllers.
+type Manager struct {
+	Options *Options
+	Clock   clock.PassiveClock
+}
+
+// Run starts the controllers whose feature gates are on, and returns when the context ends.
+func (m *Manager) Run(ctx context.Context, controllerContext *controllercmd.ControllerContext) error {
+	if err := m.Options.Validate(); err != nil {
+		return err
+	}
+	connection := controller.NewConnection(m.Clock)
+	config := controllerContext.KubeConfig
+	config.Wrap(connection.Wrap)
+
+	workClient, workInformer, err := newWorks(ctx, m.Options, config, connection)
+	if err != nil {
+		return err
+	}
+	h := &hub{Manager: m, connection: connection, workClient: workClient, workInformer: workInformer}
+	if features.HubMutableFeatureGate.Enabled(ocmfeature.ManifestWorkReplicaSet) {
+		if err := h.addReplicaSets(ctx, controllerContext); err != nil {
+			return err
+		}
+	}
+	if features.HubMutableFeatureGate.Enabled(ocmfeature.CleanUpCompletedManifestWork) {
+		h.controllers = append(h.controllers,
+			manifestworkgarbagecollection.NewManifestWorkGarbageCollectionController(workClient, workInformer))
+	}
+	return h.run(ctx)
+}
+
+// hub is a manager whose parts are being put together.
+type hub struct {
+	*Manager
+	connection   *controller.Connection
+	workClient   workclientset.Interface
+	workInformer workinformers.ManifestWorkInformer
+
+	// informers are started before the controllers.
+	informers   []cache.SharedIndexInformer
+	controllers []factory.Controller
+}
+
+func (h *hub) addReplicaSets(ctx context.Context, controllerContext *controllercmd.ControllerContext) error {
+	config := controllerContext.KubeConfig
+	dynamicClient, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("making the client of ManifestWorkReplicaSets: %w", err)
+	}
+	kubeClient, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("making the client of ControllerRevisions: %w", err)
+	}
+	clusterClient, err := clusterclientset.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("making the client of Placements: %w", err)
+	}
+	replicaSets, err := controller.NewReplicaSetInformer(dynamicClient)
+	if err != nil {
+		return fmt.Errorf("making the informer of ManifestWorkReplicaSets: %w", err)
+	}
+	scheme := runtime.NewScheme()
+	if err := workv1alpha1.AddToScheme(scheme); err != nil {
+		return err
+	}
+	recorder, err := events.NewEventRecorder(ctx, scheme, kubeClient.EventsV1(), "work-hub")
+	if err != nil {
+		return fmt.Errorf("making the event recorder: %w", err)
+	}
+	revisions := kubeinformers.NewSharedInformerFactoryWithOptions(kubeClient, resyncPeriod,
+		kubeinformers.WithTweakListOptions(func(o *metav1.ListOptions) {
+			// Only ours: the hub's own StatefulSets and DaemonSets have revisions too.
+			o.LabelSelector = workv1alpha1.LabelReplicaSet
+			controller.FreshList(o)
+		})).Apps().V1().ControllerRevisions()
+	clusters := clusterinformers.NewSharedInformerFactory(clusterClient, resyncPeriod).Cluster().V1beta1()
+
+	replicaSetController, err := controller.New(controller.Config{
+		Dynamic:            dynamicClient,
+		Works:              h.workClient,
+		Kube:               kubeClient,
+		ReplicaSetInformer: replicaSets,
+		WorkInformer:       h.workInformer,
+		RevisionInformer:   revisions,
+		PlacementInformer:  clusters.Placements(),
+		DecisionInformer:   clusters.PlacementDecisions(),
+		Connection:         h.connection,
+		Recorder:           recorder,
+		Clock:              h.Clock,
+		SuccessSettle:      h.Options.SuccessSettle,
+	})
+	if err != nil {
+		return err
+	}
+	h.controllers = append(h.controllers, replicaSetController)
+	h.informers = append(h.informers, replicaSets, revisions.Informer(), clusters.Placements().Informer(), clusters.PlacementDecisions().Informer())
+	return nil
+}
+
+// run fills the caches first: a controller that begins with half a cache would take what is missing for gone.
+func (h *hub) run(ctx context.Context) error {
+	synced := make([]cache.InformerSynced, 0, len(h.informers)+1)
+	for _, informer := range append(h.informers, h.workInformer.Informer()) {
+		go informer.RunWithContext(ctx)
+		synced = append(synced, informer.HasSynced)
+	}
+	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return errors.New("the caches did not fill")
+	}
+	h.connection.Restart()
+	klog.FromContext(ctx).Info("The caches are filled", "controllers", len(h.controllers))
+	for _, c := range h.controllers {
+		go c.Run(ctx, workers)
+	}
+	<-ctx.Done()
+	return nil
+}

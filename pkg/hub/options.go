@@ -1,0 +1,58 @@
+package hub
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
+)
+
+// The work drivers.
+const (
+	driverKube = "kube"
+	driverMQTT = "mqtt"
+	driverGRPC = "grpc"
+)
+
+// Options are the flags of the manager beside those that all of OCM's hub components share.
+type Options struct {
+	// WorkDriver is how ManifestWorks travel to the agents: kube, mqtt or grpc.
+	WorkDriver string
+	// WorkDriverConfig is the path of the driver's configuration; a kubeconfig for kube.
+	WorkDriverConfig string
+	// CloudEventsClientID identifies this hub to a CloudEvents driver.
+	CloudEventsClientID string
+	// SuccessSettle is how long this process must have seen a cluster succeed before it counts (R10).
+	SuccessSettle time.Duration
+}
+
+// NewOptions returns the defaults.
+func NewOptions() *Options {
+	return &Options{WorkDriver: driverKube, SuccessSettle: controller.DefaultSuccessSettle}
+}
+
+// AddFlags registers the flags.
+func (o *Options) AddFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.WorkDriver, "work-driver", o.WorkDriver, "How ManifestWorks travel to the agents: kube, mqtt or grpc.")
+	flags.StringVar(&o.WorkDriverConfig, "work-driver-config", o.WorkDriverConfig, "Path of the configuration of the work driver.")
+	flags.StringVar(&o.CloudEventsClientID, "cloudevents-client-id", o.CloudEventsClientID,
+		"The ID of this hub's client when works are published with CloudEvents.")
+	flags.DurationVar(&o.SuccessSettle, "success-settle", o.SuccessSettle,
+		"How long a cluster must be seen succeeding without interruption before it counts as succeeded. "+
+			"It outlasts the moment in which an agent reports a new revision by what it read of the old one.")
+}
+
+// Validate says which flag can't be used, and what it may be.
+func (o *Options) Validate() error {
+	switch o.WorkDriver {
+	case driverKube, driverMQTT, driverGRPC:
+	default:
+		return fmt.Errorf("--work-driver=%s: use kube, mqtt or grpc", o.WorkDriver)
+	}
+	if o.SuccessSettle < 0 {
+		return fmt.Errorf("--success-settle=%s: use 0s or more", o.SuccessSettle)
+	}
+	return nil
+}

@@ -1,0 +1,115 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/openshift/library-go/pkg/controller/controllercmd"
+	"k8s.io/client-go/rest"
+	ocmfeature "open-cluster-management.io/api/feature"
+	"open-cluster-management.io/ocm/pkg/common/options"
+	"open-cluster-management.io/ocm/pkg/features"
+	"open-cluster-management.io/ocm/pkg/work/spoke"
+)
+
+// AgentOptions says what a work agent connects.
+type AgentOptions struct {
+	// Cluster is the name of the managed cluster, and of its namespace on the hub.
+	Cluster string
+	// HubKubeconfig is the file by which the agent reaches the hub.
+	HubKubeconfig string
+	// Managed is how the agent reaches its own cluster.
+	Managed *rest.Config
+	// StatusSyncInterval is how often the agent looks at what it applied; 2 s if zero, where OCM has 10 s.
+	StatusSyncInterval time.Duration
+}
+
+// Agent is OCM's work agent of one managed cluster. It runs inside this process.
+type Agent struct {
+	options AgentOptions
+
+	mu     sync.Mutex
+	cancel context.CancelFunc
+	done   chan struct{}
+	err    error
+}
+
+// RegisterAgentFeatureGates makes OCM's feature gates of the work agent known, once per process.
+var RegisterAgentFeatureGates = sync.OnceValue(func() error {
+	return features.SpokeMutableFeatureGate.Add(ocmfeature.DefaultSpokeWorkFeatureGates)
+})
+
+// NewAgent returns an agent that doesn't run yet.
+func NewAgent(agentOptions AgentOptions) (*Agent, error) {
+	if err := RegisterAgentFeatureGates(); err != nil {
+		return nil, fmt.Errorf("registering the feature gates of the work agent: %w", err)
+	}
+	if agentOptions.StatusSyncInterval == 0 {
+		agentOptions.StatusSyncInterval = 2 * time.Second
+	}
+	return &Agent{options: agentOptions}, nil
+}
+
+// Start runs the agent until Stop. Starting one that runs does nothing.
+func (a *Agent) Start() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.cancel != nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	a.cancel, a.done = cancel, done
+	go func() {
+		defer close(done)
+		err := a.run(ctx)
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.err = err
+	}()
+}
+
+// Stop takes the cluster offline: its agent sees and reports nothing until it is started again. A write that is
+// on its way still arrives.
+func (a *Agent) Stop() {
+	a.mu.Lock()
+	cancel, done := a.cancel, a.done
+	a.cancel = nil
+	a.mu.Unlock()
+	if cancel != nil {
+		cancel()
+		<-done
+	}
+}
+
+// Err says why the agent ended by itself, if it did.
+func (a *Agent) Err() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if errors.Is(a.err, context.Canceled) {
+		return nil
+	}
+	return a.err
+}
+
+func (a *Agent) run(ctx context.Context) error {
+	common := options.NewAgentOptions()
+	common.SpokeClusterName = a.options.Cluster
+	common.AgentID = a.options.Cluster + "-agent"
+	// OCM has defaults for these only where it parses flags; zero would mean five requests a second.
+	common.HubQPS, common.HubBurst = 50, 100
+
+	work := spoke.NewWorkloadAgentOptions()
+	work.StatusSyncInterval = a.options.StatusSyncInterval
+	work.WorkloadSourceConfig = a.options.HubKubeconfig
+
+	agent := spoke.NewWorkAgentConfig(common, work)
+	err := agent.RunWorkloadAgent(ctx, &controllercmd.ControllerContext{KubeConfig: rest.CopyConfig(a.options.Managed)})
+	if err != nil {
+		return fmt.Errorf("running the work agent of %s: %w", a.options.Cluster, err)
+	}
+	return nil
+}

@@ -1,0 +1,44 @@
+package sandbox
+
+import (
+	"context"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/controlplane"
+	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/process"
+)
+
+// ManagedCluster is a cluster of its own, with Deployments that work, and OCM's work agent.
+type ManagedCluster struct {
+	*controlplane.ControlPlane
+
+	// Kwok plays the kubelet.
+	Kwok *process.Process
+	// Agent applies the works of the hub.
+	Agent *Agent
+}
+
+// StartManagedClusters starts clusters that apply the works of a hub. They have to join it too, see Fleet.
+func StartManagedClusters(ctx context.Context, env *controlplane.Env, hub *controlplane.APIServer, names ...string) ([]*ManagedCluster, error) {
+	hubKubeconfig, err := hub.Kubeconfig("")
+	if err != nil {
+		return nil, err
+	}
+	planes, err := env.StartManagedClusters(ctx, true, names...)
+	if err != nil {
+		return nil, err
+	}
+	clusters := make([]*ManagedCluster, len(planes))
+	for i, plane := range planes {
+		cluster := &ManagedCluster{ControlPlane: plane}
+		if cluster.Kwok, err = StartKwok(ctx, env.Group, env.Tools.Kwok, plane.APIServer); err != nil {
+			return nil, err
+		}
+		options := AgentOptions{Cluster: plane.Name, HubKubeconfig: hubKubeconfig, Managed: plane.RESTConfig()}
+		if cluster.Agent, err = NewAgent(options); err != nil {
+			return nil, err
+		}
+		cluster.Agent.Start()
+		clusters[i] = cluster
+	}
+	return clusters, nil
+}

@@ -1,0 +1,138 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/controlplane"
+)
+
+// Names that the sandbox gives.
+const (
+	// Namespace is where the demo's ManifestWorkReplicaSet and Placement live on the hub.
+	Namespace = "demo"
+	// PlacementName is the Placement that selects every cluster.
+	PlacementName = "all-clusters"
+)
+
+// Options says what a sandbox has.
+type Options struct {
+	// Clusters is how many managed clusters there are.
+	Clusters int
+	// WorkBinary is this project's work hub.
+	WorkBinary string
+	// WorkArgs are added to its flags.
+	WorkArgs []string
+	// Keep leaves the directory with the logs after Stop.
+	Keep bool
+	// Out is told what is being started.
+	Out io.Writer
+}
+
+// Sandbox is a hub with its managed clusters.
+type Sandbox struct {
+	Env      *controlplane.Env
+	Hub      *controlplane.ControlPlane
+	WorkHub  *WorkHub
+	Fleet    *Fleet
+	Clusters []*ManagedCluster
+
+	stopPlacement func() error
+}
+
+// Start starts a sandbox. It is up when Start returns: the clusters have joined, a Placement selects them, and the work hub runs.
+func Start(ctx context.Context, options Options) (*Sandbox, error) {
+	say := func(format string, args ...any) { fmt.Fprintf(options.Out, format+"\n", args...) }
+	env, err := controlplane.NewEnv(ctx, options.Out)
+	if err != nil {
+		return nil, err
+	}
+	if options.Keep {
+		env.Group.KeepDir()
+	}
+	s := &Sandbox{Env: env}
+	say("Starting a hub and %d managed clusters in %s ...", options.Clusters, env.Group.Dir)
+	if err := s.start(ctx, options, say); err != nil {
+		// The context may be what ended the start; stopping needs one that lives.
+		return nil, errors.Join(err, s.Stop(context.WithoutCancel(ctx)))
+	}
+	return s, nil
+}
+
+func (s *Sandbox) start(ctx context.Context, options Options, say func(string, ...any)) error {
+	if err := LogToFile(s.Env.Group.Path("logs", "agents.log")); err != nil {
+		return err
+	}
+	var err error
+	if s.Hub, err = s.Env.StartHub(ctx, controlplane.HubOptions{GarbageCollection: true}); err != nil {
+		return err
+	}
+	say("The hub is up. Now its managed clusters ...")
+	var work errgroup.Group
+	work.Go(func() error {
+		var err error
+		s.Clusters, err = StartManagedClusters(ctx, s.Env, s.Hub.APIServer, clusterNames(options.Clusters)...)
+		return err
+	})
+	work.Go(func() error { return s.startHubControllers(ctx, options) })
+	if err := work.Wait(); err != nil {
+		return err
+	}
+	for _, cluster := range s.Clusters {
+		if err := s.Fleet.Join(ctx, cluster.Name, cluster.Host()); err != nil {
+			return err
+		}
+	}
+	say("The managed clusters are up and have joined the hub.")
+	return nil
+}
+
+// startHubControllers starts what runs against the hub: OCM's placement controller and the work hub.
+func (s *Sandbox) startHubControllers(ctx context.Context, options Options) error {
+	var err error
+	if s.Fleet, err = NewFleet(s.Hub.RESTConfig()); err != nil {
+		return err
+	}
+	for _, namespace := range []string{HubNamespace, Namespace} {
+		if err := s.Fleet.Namespace(ctx, namespace); err != nil {
+			return err
+		}
+	}
+	if err := s.Fleet.Bind(ctx, Namespace); err != nil {
+		return err
+	}
+	if err := s.Fleet.Place(ctx, Namespace, PlacementName); err != nil {
+		return err
+	}
+	s.stopPlacement = StartPlacement(s.Hub.RESTConfig())
+	if s.WorkHub, err = NewWorkHub(s.Env.Group, options.WorkBinary, s.Hub.APIServer, options.WorkArgs...); err != nil {
+		return err
+	}
+	return s.WorkHub.Start(ctx)
+}
+
+func clusterNames(count int) []string {
+	names := make([]string, count)
+	for i := range names {
+		names[i] = fmt.Sprintf("cluster%d", i+1)
+	}
+	return names
+}
+
+// Stop ends everything and removes every file, unless they are to be kept.
+func (s *Sandbox) Stop(ctx context.Context) error {
+	var errs []error
+	for _, cluster := range s.Clusters {
+		if cluster != nil && cluster.Agent != nil {
+			cluster.Agent.Stop()
+		}
+	}
+	if s.stopPlacement != nil {
+		errs = append(errs, s.stopPlacement())
+	}
+	return errors.Join(append(errs, s.Env.Stop(ctx))...)
+}

@@ -1,0 +1,142 @@
+package screen
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+)
+
+// Printer shows views as they change.
+type Printer interface {
+	// Show shows the view of a step that goes on.
+	Show(View)
+	// Finish shows the last view of a step.
+	Finish(View)
+}
+
+// NewPrinter returns a printer that redraws in place where out is a terminal, and prints changes elsewhere.
+func NewPrinter(out io.Writer) Printer {
+	file, ok := out.(*os.File)
+	if !ok || !term.IsTerminal(int(file.Fd())) || os.Getenv("TERM") == "dumb" {
+		return NewPlain(out, time.Now)
+	}
+	p := colours
+	if os.Getenv("NO_COLOR") != "" {
+		p = noColours
+	}
+	return &terminal{out: out, palette: p, size: func() (int, int) {
+		width, height, err := term.GetSize(int(file.Fd()))
+		if err != nil {
+			return 80, 24
+		}
+		return width, height
+	}}
+}
+
+// Plain prints a headline per step, then each line that changed, then the whole screen once the step is over.
+type Plain struct {
+	out   io.Writer
+	now   func() time.Time
+	step  int
+	begin time.Time
+	seen  map[string]string
+}
+
+// NewPlain returns a printer without colours. The clock is for the time that each line bears.
+func NewPlain(out io.Writer, now func() time.Time) *Plain {
+	return &Plain{out: out, now: now}
+}
+
+// Show prints what changed since the last view of the same step.
+func (p *Plain) Show(view View) {
+	if p.step != view.Step {
+		p.step, p.begin, p.seen = view.Step, p.now(), map[string]string{}
+		fmt.Fprintf(p.out, "\n%s", text(head(view, noColours)))
+	}
+	for _, line := range body(view, noColours) {
+		// What is still to be checked is no news, and column heads never are.
+		quiet := strings.HasPrefix(line.text, "  [ ]") || line.key == "clusters" || line.key == "conditions"
+		if !quiet && p.seen[line.key] != line.text {
+			fmt.Fprintf(p.out, "%s%s\n", clock(p.now().Sub(p.begin)), line.text)
+		}
+		p.seen[line.key] = line.text
+	}
+}
+
+// Finish prints the changes and then the whole screen.
+func (p *Plain) Finish(view View) {
+	p.Show(view)
+	fmt.Fprintf(p.out, "   -- step %d is done after %v:\n%s", view.Step, p.now().Sub(p.begin).Round(time.Second), text(body(view, noColours)))
+}
+
+func clock(elapsed time.Duration) string {
+	seconds := int(elapsed.Seconds())
+	return fmt.Sprintf("%2d:%02d", seconds/60, seconds%60)
+}
+
+func text(lines []line) string {
+	var b strings.Builder
+	for _, line := range lines {
+		b.WriteString(line.text + "\n")
+	}
+	return b.String()
+}
+
+// terminal redraws a step in place and leaves its last screen in the scrollback.
+type terminal struct {
+	out     io.Writer
+	palette palette
+	size    func() (width, height int)
+	drawn   int
+	last    string
+}
+
+func (t *terminal) Show(view View) {
+	width, height := t.size()
+	lines := append(head(view, t.palette), body(view, t.palette)...)
+	// A screen that is higher than the terminal can't be redrawn: what has scrolled away stays.
+	lines = lines[:min(len(lines), max(1, height-2))]
+	for i := range lines {
+		lines[i].text = clip(lines[i].text, width-1)
+	}
+	screen := text(lines)
+	if screen == t.last {
+		return
+	}
+	if t.drawn > 0 {
+		fmt.Fprintf(t.out, "\033[%dA\033[J", t.drawn)
+	}
+	fmt.Fprint(t.out, screen)
+	t.drawn, t.last = len(lines), screen
+}
+
+func (t *terminal) Finish(view View) {
+	t.Show(view)
+	fmt.Fprintln(t.out)
+	t.drawn, t.last = 0, ""
+}
+
+// clip shortens text to a width, so that it never wraps; colour codes don't count.
+func clip(text string, width int) string {
+	var b strings.Builder
+	for used := 0; text != ""; {
+		if strings.HasPrefix(text, "\033[") {
+			end := strings.IndexByte(text, 'm') + 1
+			b.WriteString(text[:end])
+			text = text[end:]
+			continue
+		}
+		_, size := utf8.DecodeRuneInString(text)
+		if used < width {
+			b.WriteString(text[:size])
+		}
+		used++
+		text = text[size:]
+	}
+	return b.String()
+}

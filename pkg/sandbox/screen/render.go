@@ -1,0 +1,102 @@
+package screen
+
+import (
+	"fmt"
+	"strings"
+)
+
+// line is a line of a screen. Its key stays the same when its text changes.
+type line struct {
+	key  string
+	text string
+}
+
+// palette colours text by its mood.
+type palette map[Mood]string
+
+const (
+	heading Mood = 100 + iota
+	faint
+)
+
+var (
+	noColours = palette{}
+	colours   = palette{
+		Good:    "\033[32m",
+		Busy:    "\033[33m",
+		Bad:     "\033[31m",
+		heading: "\033[1m",
+		faint:   "\033[2m",
+	}
+)
+
+func (p palette) paint(mood Mood, text string) string {
+	code, ok := p[mood]
+	if !ok || text == "" {
+		return text
+	}
+	return code + text + "\033[0m"
+}
+
+// head renders what stays the same during a step.
+func head(view View, p palette) []line {
+	title := fmt.Sprintf("[%d/%d] %s", view.Step, view.Steps, view.Title)
+	return []line{{"title", p.paint(heading, title)}, {"why", "      " + view.Why}}
+}
+
+// body renders what changes during a step. Columns are aligned before they are coloured, because colour
+// codes have no width.
+func body(view View, p palette) []line {
+	var lines []line
+	add := func(key, format string, args ...any) {
+		lines = append(lines, line{key, strings.TrimRight(fmt.Sprintf(format, args...), " ")})
+	}
+	names, revisions := len("CLUSTER"), len("REVISION")
+	for _, cluster := range view.Clusters {
+		names, revisions = max(names, len(cluster.Name)), max(revisions, len(cluster.Revision.short()))
+	}
+	add("clusters", "  %s", p.paint(faint, fmt.Sprintf("%-*s  %-*s  STATE", names, "CLUSTER", revisions, "REVISION")))
+	for _, cluster := range view.Clusters {
+		add("cluster "+cluster.Name, "  %-*s  %-*s  %s", names, cluster.Name, revisions, cluster.Revision.short(), p.paint(cluster.Mood, cluster.State))
+	}
+	add("current", "  current revision  %s", view.Current.long())
+	add("update", "  update revision   %s", view.Update.long())
+
+	types, statuses := len("CONDITION"), len("Unknown")
+	for _, condition := range view.Conditions {
+		types = max(types, len(condition.Type))
+	}
+	add("conditions", "  %s", p.paint(faint, fmt.Sprintf("%-*s  %-*s  REASON", types, "CONDITION", statuses, "STATUS")))
+	for _, condition := range view.Conditions {
+		add("condition "+condition.Type, "  %-*s  %-*s  %s", types, condition.Type, statuses, condition.Status, p.paint(condition.Mood, condition.Reason))
+	}
+	if view.Message != "" {
+		add("message", "  the hub says: %s", view.Message)
+	}
+	for _, check := range view.Checks {
+		mark, mood := "[ ]", Neutral
+		if check.Done {
+			mark, mood = "[x]", Good
+		}
+		add("check "+check.Text, "  %s %s", p.paint(mood, mark), check.Text)
+	}
+	return lines
+}
+
+func (r Revision) short() string {
+	switch {
+	case r.Hash == "":
+		return "-"
+	case r.Version == "":
+		return r.Hash
+	default:
+		return fmt.Sprintf("%s (%s)", r.Hash, r.Version)
+	}
+}
+
+func (r Revision) long() string {
+	if r.Hash == "" || r.Number == 0 {
+		return r.short()
+	}
+	return fmt.Sprintf("%s, number %d", r.short(), r.Number)
+}
