@@ -1,0 +1,205 @@
+package integration
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	workclient "open-cluster-management.io/api/client/work/clientset/versioned"
+	workinformers "open-cluster-management.io/api/client/work/informers/externalversions"
+	workv1 "open-cluster-management.io/api/work/v1"
+)
+
+// outcome is what a simulated agent reports of a version.
+type outcome string
+
+const (
+	succeeds outcome = "succeeds"
+	hangs    outcome = "hangs" // applied, and progressing for ever
+	degrades outcome = "degrades"
+	silent   outcome = "silent"  // the agent is offline: it reports nothing
+	liesAt   outcome = "liesAt"  // it first reports the old success under the new generation, then hangs
+	refuses  outcome = "refuses" // the manifests can't be applied
+)
+
+// agentFinalizer keeps a work while its agent is offline, as the real agent's finalizer does.
+const agentFinalizer = "cluster.open-cluster-management.io/manifest-work-cleanup"
+
+// agents plays the work agents of all clusters of all tests.
+type agents struct {
+	client workclient.Interface
+	queue  workqueue.TypedRateLimitingInterface[string]
+	store  cache.Store
+
+	mu sync.Mutex
+	// outcomes by "cluster/version", "cluster/" and "/version"; the first that is set counts.
+	outcomes map[string]outcome
+	// writes counts the generations of each work, and the hashes that it bore, in order.
+	seen map[string][]string
+}
+
+func newAgents(client workclient.Interface) *agents {
+	return &agents{
+		client:   client,
+		queue:    workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]()),
+		outcomes: map[string]outcome{},
+		seen:     map[string][]string{},
+	}
+}
+
+func (a *agents) run(ctx context.Context) {
+	informer := workinformers.NewSharedInformerFactory(a.client, 0).Work().V1().ManifestWorks().Informer()
+	a.store = informer.GetStore()
+	enqueue := func(obj any) {
+		if key, err := cache.DeletionHandlingMetaNamespaceKeyFunc(obj); err == nil {
+			a.queue.Add(key)
+		}
+	}
+	_, _ = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: enqueue, UpdateFunc: func(_, obj any) { enqueue(obj) },
+	})
+	for range 4 {
+		go func() {
+			for {
+				key, quit := a.queue.Get()
+				if quit {
+					return
+				}
+				if err := a.report(ctx, key); err != nil {
+					a.queue.AddRateLimited(key)
+				} else {
+					a.queue.Forget(key)
+				}
+				a.queue.Done(key)
+			}
+		}()
+	}
+	go func() {
+		<-ctx.Done()
+		a.queue.ShutDown()
+	}()
+	informer.RunWithContext(ctx)
+}
+
+// set says what the agents report from now on. An empty cluster or version stands for all.
+func (a *agents) set(cluster, version string, o outcome) {
+	a.mu.Lock()
+	a.outcomes[cluster+"/"+version] = o
+	a.mu.Unlock()
+	if a.store == nil {
+		return
+	}
+	for _, key := range a.store.ListKeys() {
+		a.queue.Add(key)
+	}
+}
+
+func (a *agents) outcome(cluster, version string) outcome {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, key := range []string{cluster + "/" + version, cluster + "/", "/" + version} {
+		if o, ok := a.outcomes[key]; ok {
+			return o
+		}
+	}
+	return succeeds
+}
+
+func (a *agents) report(ctx context.Context, key string) error {
+	cached, exists, err := a.store.GetByKey(key)
+	if err != nil || !exists {
+		return err
+	}
+	work := cached.(*workv1.ManifestWork).DeepCopy()
+	what := a.outcome(work.Namespace, versionOf(work))
+	client := a.client.WorkV1().ManifestWorks(work.Namespace)
+	if what == silent {
+		return nil
+	}
+	if !work.DeletionTimestamp.IsZero() {
+		work.Finalizers = nil
+		_, err := client.Update(ctx, work, metav1.UpdateOptions{})
+		return err
+	}
+	if len(work.Finalizers) == 0 {
+		work.Finalizers = []string{agentFinalizer}
+		_, err := client.Update(ctx, work, metav1.UpdateOptions{})
+		return err
+	}
+	wanted := work.DeepCopy()
+	if what == liesAt && stale(work) {
+		for i := range wanted.Status.Conditions {
+			wanted.Status.Conditions[i].ObservedGeneration = work.Generation
+		}
+	} else {
+		conditionsOf(wanted, what)
+	}
+	if equality.Semantic.DeepEqual(wanted.Status, work.Status) {
+		return nil
+	}
+	_, err = client.UpdateStatus(ctx, wanted, metav1.UpdateOptions{})
+	return err
+}
+
+// stale says whether the conditions are still those of an older generation.
+func stale(work *workv1.ManifestWork) bool {
+	applied := meta.FindStatusCondition(work.Status.Conditions, workv1.WorkApplied)
+	return applied != nil && applied.ObservedGeneration != work.Generation
+}
+
+func conditionsOf(work *workv1.ManifestWork, what outcome) {
+	set := func(conditionType string, status bool) {
+		condition := metav1.Condition{
+			Type: conditionType, Status: metav1.ConditionFalse, Reason: "Simulated", Message: string(what),
+			ObservedGeneration: work.Generation, LastTransitionTime: metav1.NewTime(time.Now()),
+		}
+		if status {
+			condition.Status = metav1.ConditionTrue
+		}
+		meta.SetStatusCondition(&work.Status.Conditions, condition)
+	}
+	set(workv1.WorkApplied, what != refuses)
+	set(workv1.WorkAvailable, true)
+	set(workv1.WorkProgressing, what == hangs || what == liesAt || what == degrades)
+	set(workv1.WorkDegraded, what == degrades)
+}
+
+// template makes a template of a version, with the rules that make an agent report progress.
+func template(version string) workv1.ManifestWorkSpec {
+	return workv1.ManifestWorkSpec{
+		Workload: workv1.ManifestsTemplate{Manifests: []workv1.Manifest{configMap(version)}},
+		ManifestConfigs: []workv1.ManifestConfigOption{{
+			ResourceIdentifier: workv1.ResourceIdentifier{Resource: "configmaps", Namespace: "default", Name: "demo"},
+			ConditionRules: []workv1.ConditionRule{
+				{Type: workv1.CelConditionExpressionsType, Condition: workv1.WorkProgressing, CelExpressions: []string{"false"}},
+				{Type: workv1.CelConditionExpressionsType, Condition: workv1.WorkDegraded, CelExpressions: []string{"false"}},
+			},
+		}},
+	}
+}
+
+func configMap(version string) workv1.Manifest {
+	manifest := workv1.Manifest{}
+	manifest.Raw = fmt.Appendf(nil, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"demo","namespace":"default"},"data":{"version":%q}}`, version)
+	return manifest
+}
+
+func versionOf(work *workv1.ManifestWork) string {
+	if len(work.Spec.Workload.Manifests) == 0 {
+		return ""
+	}
+	var content struct {
+		Data struct {
+			Version string `json:"version"`
+		} `json:"data"`
+	}
+	_ = json.Unmarshal(work.Spec.Workload.Manifests[0].Raw, &content)
+	return content.Data.Version
+}

@@ -1,0 +1,322 @@
+package integration
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/util/retry"
+	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// fleet is a namespace with one ManifestWorkReplicaSet, and its clusters, of one test.
+type fleet struct {
+	t         *testing.T
+	namespace string
+	name      string
+	clusters  []string
+}
+
+// newFleet makes a namespace and n clusters. Tests run at the same time: their names begin with the test's own.
+func newFleet(t *testing.T, n int) *fleet {
+	t.Helper()
+	f := &fleet{t: t, name: "web", namespace: strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(t.Name()))}
+	f.namespace = strings.TrimPrefix(f.namespace, "test")
+	if len(f.namespace) > 45 {
+		f.namespace = strings.Trim(f.namespace[len(f.namespace)-45:], "-")
+	}
+	require.NoError(t, suite.fleet.Namespace(t.Context(), f.namespace))
+	for i := range n {
+		f.join(fmt.Sprintf("c%d", i+1))
+	}
+	return f
+}
+
+// cluster is the full name of a cluster of this fleet.
+func (f *fleet) cluster(short string) string { return f.namespace + "-" + short }
+
+func (f *fleet) join(short string) {
+	f.t.Helper()
+	require.NoError(f.t, suite.fleet.Namespace(f.t.Context(), f.cluster(short)))
+	f.clusters = append(f.clusters, short)
+}
+
+// place makes a Placement whose decisions are these groups of clusters, as the placement controller would write them.
+func (f *fleet) place(name string, groups ...[]string) {
+	f.t.Helper()
+	f.placed(name, groups...)
+}
+
+func (f *fleet) placed(name string, groups ...[]string) {
+	f.t.Helper()
+	ctx := f.t.Context()
+	placements := suite.clusters.ClusterV1beta1().Placements(f.namespace)
+	placement, err := placements.Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		placement, err = placements.Create(ctx, &clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+		require.NoError(f.t, err)
+	}
+	selected := 0
+	for i, group := range groups {
+		f.decide(name, fmt.Sprintf("%s-decision-%d", name, i+1), i, group...)
+		selected += len(group)
+	}
+	placement.Status.NumberOfSelectedClusters = int32(selected)
+	_, err = placements.UpdateStatus(ctx, placement, metav1.UpdateOptions{})
+	require.NoError(f.t, err)
+}
+
+// decide writes one PlacementDecision.
+func (f *fleet) decide(placement, name string, group int, clusters ...string) {
+	f.t.Helper()
+	ctx := f.t.Context()
+	decisions := suite.clusters.ClusterV1beta1().PlacementDecisions(f.namespace)
+	decision, err := decisions.Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		decision, err = decisions.Create(ctx, &clusterv1beta1.PlacementDecision{ObjectMeta: metav1.ObjectMeta{
+			Name: name,
+			Labels: map[string]string{
+				clusterv1beta1.PlacementLabel:          placement,
+				clusterv1beta1.DecisionGroupIndexLabel: fmt.Sprint(group),
+				clusterv1beta1.DecisionGroupNameLabel:  fmt.Sprintf("g%d", group),
+			},
+		}}, metav1.CreateOptions{})
+		require.NoError(f.t, err)
+	}
+	decision.Status.Decisions = []clusterv1beta1.ClusterDecision{}
+	for _, short := range clusters {
+		decision.Status.Decisions = append(decision.Status.Decisions, clusterv1beta1.ClusterDecision{ClusterName: f.cluster(short)})
+	}
+	_, err = decisions.UpdateStatus(ctx, decision, metav1.UpdateOptions{})
+	require.NoError(f.t, err)
+}
+
+// strategies
+
+type strategyOption func(*workv1alpha1.RolloutStrategy)
+
+// abortAll asks for the automatic abort.
+func abortAll(s *workv1alpha1.RolloutStrategy) { s.FailureStrategy = workv1alpha1.AbortAll }
+
+func config(deadline string, maxFailures int) clusterv1alpha1.RolloutConfig {
+	return clusterv1alpha1.RolloutConfig{ProgressDeadline: deadline, MaxFailures: intstr.FromInt32(int32(maxFailures))}
+}
+
+func all(deadline string, maxFailures int, options ...strategyOption) workv1alpha1.RolloutStrategy {
+	s := workv1alpha1.RolloutStrategy{}
+	s.Type = clusterv1alpha1.All
+	s.All = &clusterv1alpha1.RolloutAll{RolloutConfig: config(deadline, maxFailures)}
+	return with(s, options)
+}
+
+func progressive(concurrency int, deadline string, maxFailures int, options ...strategyOption) workv1alpha1.RolloutStrategy {
+	s := workv1alpha1.RolloutStrategy{}
+	s.Type = clusterv1alpha1.Progressive
+	s.Progressive = &clusterv1alpha1.RolloutProgressive{
+		RolloutConfig: config(deadline, maxFailures), MaxConcurrency: intstr.FromInt32(int32(concurrency)),
+	}
+	return with(s, options)
+}
+
+func perGroup(deadline string, maxFailures int, options ...strategyOption) workv1alpha1.RolloutStrategy {
+	s := workv1alpha1.RolloutStrategy{}
+	s.Type = clusterv1alpha1.ProgressivePerGroup
+	s.ProgressivePerGroup = &clusterv1alpha1.RolloutProgressivePerGroup{RolloutConfig: config(deadline, maxFailures)}
+	return with(s, options)
+}
+
+func with(s workv1alpha1.RolloutStrategy, options []strategyOption) workv1alpha1.RolloutStrategy {
+	for _, option := range options {
+		option(&s)
+	}
+	return s
+}
+
+func ref(placement string, strategy workv1alpha1.RolloutStrategy) workv1alpha1.LocalPlacementReference {
+	return workv1alpha1.LocalPlacementReference{Name: placement, RolloutStrategy: strategy}
+}
+
+// the ManifestWorkReplicaSet
+
+// create makes the ManifestWorkReplicaSet.
+func (f *fleet) create(version string, refs ...workv1alpha1.LocalPlacementReference) {
+	f.t.Helper()
+	mwrs := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: f.name, Namespace: f.namespace}}
+	mwrs.Spec.ManifestWorkTemplate = template(version)
+	mwrs.Spec.PlacementRefs = refs
+	_, err := suite.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).Create(f.t.Context(), mwrs, metav1.CreateOptions{})
+	require.NoError(f.t, err)
+}
+
+func (f *fleet) get() *workv1alpha1.ManifestWorkReplicaSet {
+	f.t.Helper()
+	mwrs, err := suite.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).Get(f.t.Context(), f.name, metav1.GetOptions{})
+	require.NoError(f.t, err)
+	return mwrs
+}
+
+// edit changes the spec, as a person would.
+func (f *fleet) edit(change func(*workv1alpha1.ManifestWorkReplicaSet)) {
+	f.t.Helper()
+	require.NoError(f.t, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		mwrs := f.get()
+		change(mwrs)
+		_, err := suite.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).Update(f.t.Context(), mwrs, metav1.UpdateOptions{})
+		return err
+	}))
+}
+
+// update sets the template to a version.
+func (f *fleet) update(version string) {
+	f.t.Helper()
+	f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) { mwrs.Spec.ManifestWorkTemplate = template(version) })
+}
+
+// editStatus changes the status behind the hub's back.
+func (f *fleet) editStatus(change func(*workv1alpha1.ManifestWorkReplicaSetStatus)) {
+	f.t.Helper()
+	require.NoError(f.t, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		mwrs := f.get()
+		change(&mwrs.Status)
+		_, err := suite.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).UpdateStatus(f.t.Context(), mwrs, metav1.UpdateOptions{})
+		return err
+	}))
+}
+
+func (f *fleet) works() []workv1.ManifestWork {
+	f.t.Helper()
+	list, err := suite.works.WorkV1().ManifestWorks("").List(f.t.Context(), metav1.ListOptions{
+		LabelSelector: workv1alpha1.LabelReplicaSet + "=" + workv1alpha1.OwnerLabelValue(f.namespace, f.name),
+	})
+	require.NoError(f.t, err)
+	return list.Items
+}
+
+// versions tells which version each cluster's work holds.
+func (f *fleet) versions() map[string]string {
+	f.t.Helper()
+	versions := map[string]string{}
+	works := f.works()
+	for i := range works {
+		versions[strings.TrimPrefix(works[i].Namespace, f.namespace+"-")] = versionOf(&works[i])
+	}
+	return versions
+}
+
+// revisions are the ControllerRevisions, the oldest number first.
+func (f *fleet) revisions() []appsv1.ControllerRevision {
+	f.t.Helper()
+	list, err := suite.kube.AppsV1().ControllerRevisions(f.namespace).List(f.t.Context(), metav1.ListOptions{})
+	require.NoError(f.t, err)
+	slices.SortFunc(list.Items, func(a, b appsv1.ControllerRevision) int { return int(a.Revision - b.Revision) })
+	return list.Items
+}
+
+// checks
+
+// everywhere waits until each of the clusters, and no other, has a version.
+func (f *fleet) everywhere(version string, clusters ...string) {
+	f.t.Helper()
+	if len(clusters) == 0 {
+		clusters = f.clusters
+	}
+	eventually(f.t, "version "+version+" on "+strings.Join(clusters, ","), func() error {
+		versions := f.versions()
+		if len(versions) != len(clusters) {
+			return fmt.Errorf("works: %v", versions)
+		}
+		for _, cluster := range clusters {
+			if versions[cluster] != version {
+				return fmt.Errorf("works: %v", versions)
+			}
+		}
+		return nil
+	})
+}
+
+// state waits for the reasons of the four conditions, in the order of the table: PlacementVerified, ManifestworkApplied,
+// Progressing, PlacementRolledOut. Each is written as Reason=Status; an empty one is not looked at.
+func (f *fleet) state(wanted ...string) *workv1alpha1.ManifestWorkReplicaSet {
+	f.t.Helper()
+	var mwrs *workv1alpha1.ManifestWorkReplicaSet
+	eventually(f.t, "conditions "+strings.Join(wanted, " "), func() error {
+		mwrs = f.get()
+		for i, conditionType := range []string{
+			workv1alpha1.ConditionPlacementVerified, workv1alpha1.ConditionManifestworkApplied,
+			workv1alpha1.ConditionProgressing, workv1alpha1.ConditionPlacementRolledOut,
+		} {
+			if wanted[i] == "" {
+				continue
+			}
+			condition := meta.FindStatusCondition(mwrs.Status.Conditions, conditionType)
+			if condition == nil || condition.Reason+"="+string(condition.Status) != wanted[i] {
+				return fmt.Errorf("%s is not %s: %s", conditionType, wanted[i], describe(mwrs))
+			}
+			if condition.ObservedGeneration != mwrs.Generation {
+				return fmt.Errorf("%s observed generation %d of %d", conditionType, condition.ObservedGeneration, mwrs.Generation)
+			}
+		}
+		return nil
+	})
+	return mwrs
+}
+
+func describe(mwrs *workv1alpha1.ManifestWorkReplicaSet) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "current=%q update=%q aborted=%v", mwrs.Status.CurrentRevision, mwrs.Status.UpdateRevision, mwrs.Status.AbortedTime)
+	for _, c := range mwrs.Status.Conditions {
+		fmt.Fprintf(&b, "\n  %s=%s %s (generation %d): %s", c.Type, c.Status, c.Reason, c.ObservedGeneration, c.Message)
+	}
+	return b.String()
+}
+
+// the states of the table
+
+func (f *fleet) complete() *workv1alpha1.ManifestWorkReplicaSet {
+	f.t.Helper()
+	return f.state("AsExpected=True", "AsExpected=True", "NewManifestWorkAvailable=False", "Complete=True")
+}
+
+func (f *fleet) aborted() *workv1alpha1.ManifestWorkReplicaSet {
+	f.t.Helper()
+	return f.state("AsExpected=True", "NotAsExpected=False", "RolloutAborted=False", "RolloutDegraded=False")
+}
+
+func (f *fleet) stalled() *workv1alpha1.ManifestWorkReplicaSet {
+	f.t.Helper()
+	return f.state("AsExpected=True", "NotAsExpected=False", "ProgressDeadlineExceeded=False", "RolloutDegraded=False")
+}
+
+func (f *fleet) rolling(reason string) *workv1alpha1.ManifestWorkReplicaSet {
+	f.t.Helper()
+	return f.state("AsExpected=True", "Processing=False", reason+"=True", "Progressing=False")
+}
+
+// message is the message of a condition.
+func message(mwrs *workv1alpha1.ManifestWorkReplicaSet, conditionType string) string {
+	if condition := meta.FindStatusCondition(mwrs.Status.Conditions, conditionType); condition != nil {
+		return condition.Message
+	}
+	return ""
+}
+
+// agentsReport says what the agent of a cluster of this fleet reports; an empty cluster stands for all of them.
+func (f *fleet) agentsReport(short, version string, what outcome) {
+	if short == "" {
+		for _, cluster := range f.clusters {
+			suite.agents.set(f.cluster(cluster), version, what)
+		}
+		return
+	}
+	suite.agents.set(f.cluster(short), version, what)
+}
