@@ -24,8 +24,8 @@ func (r *deployReconciler) reconcile(ctx context.Context, p *pass) (bool, error)
 	if p.plan.Abort != nil {
 		return false, r.abort(ctx, p)
 	}
-	if p.plan.Complete && p.revisions.CurrentRevision != p.update.Hash {
-		if latest := p.history.LatestCurrent(); latest == nil || latest.Hash != p.update.Hash {
+	if p.plan.Complete {
+		if latest := p.history.LatestCurrent(); latest == nil || latest.Hash != p.update.Hash || p.update.Underway() {
 			return false, r.tellCurrent(ctx, p)
 		}
 		p.revisions.CurrentRevision = p.update.Hash

@@ -68,6 +68,7 @@ func (c *Controller) view(p *pass, update *rollout.Revision, aborted bool) *roll
 		Works:          make([]rollout.Work, 0, len(p.works)),
 	}
 	s.Current, s.CurrentProblem = p.current()
+	s.Older = p.older(update.Hash)
 	owners := rollout.Owners(p.refs)
 	for _, object := range p.works {
 		_, selected := owners[object.Namespace]
@@ -82,6 +83,9 @@ func (c *Controller) view(p *pass, update *rollout.Revision, aborted bool) *roll
 func (p *pass) current() (*rollout.Revision, string) {
 	hash := p.revisions.CurrentRevision
 	if hash == "" {
+		if n := len(p.history.Revisions); n > 1 {
+			return nil, fmt.Sprintf("there is no stable revision to go back to: no rollout was complete since this hub knows of this object, and which of the %d revisions was stable before is not known", n)
+		}
 		return nil, "there is no stable revision to go back to: no rollout was complete yet"
 	}
 	found := p.history.ByHash(hash)
@@ -92,4 +96,15 @@ func (p *pass) current() (*rollout.Revision, string) {
 		return nil, found.Err.Error()
 	}
 	return rollout.NewRevision(found), ""
+}
+
+// older are the readable revisions but one.
+func (p *pass) older(update string) []*rollout.Revision {
+	var older []*rollout.Revision
+	for i := range p.history.Revisions {
+		if rev := &p.history.Revisions[i]; rev.Err == nil && rev.Hash != update {
+			older = append(older, rollout.NewRevision(rev))
+		}
+	}
+	return older
 }

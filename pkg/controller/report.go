@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -17,14 +18,20 @@ import (
 type statusReconciler struct{ *Controller }
 
 func (r *statusReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
-	before := p.object.Status.CurrentRevision
+	completes := p.completes()
 	if err := r.patchStatus(ctx, p, stageOf(p), abortReason(p)); err != nil {
 		return false, err
 	}
-	if p.revisions.CurrentRevision != before {
+	if completes {
 		r.event(p, corev1.EventTypeNormal, "RolloutComplete", "RollOut", fmt.Sprintf("every cluster is at revision %s", p.update.Name))
 	}
 	return true, nil
+}
+
+// completes says that this pass is the first to tell that the rollout is complete.
+func (p *pass) completes() bool {
+	told := meta.FindStatusCondition(p.object.Status.Conditions, workv1alpha1.ConditionProgressing)
+	return stageOf(p) == status.Complete && (told == nil || told.Reason != workv1alpha1.ReasonNewManifestWorkAvailable)
 }
 
 // stageOf says how far the rollout is, after this pass acted.
@@ -34,7 +41,7 @@ func stageOf(p *pass) status.Stage {
 		return status.Aborting
 	case p.snapshot.Aborted:
 		return status.Aborted
-	case p.revisions.CurrentRevision == p.update.Hash:
+	case p.revisions.CurrentRevision == p.update.Hash && !p.update.Underway():
 		return status.Complete
 	case p.plan.Stalled:
 		return status.Stalled

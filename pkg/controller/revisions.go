@@ -32,7 +32,10 @@ func (r *revisionReconciler) reconcile(ctx context.Context, p *pass) (bool, erro
 		return false, r.reportInvalid(ctx, p, status.InvalidOwnerLabel(p.owner))
 	}
 	r.tellIgnored(p)
-	p.rebuildRevisions()
+	if rebuilt, err := r.rebuild(ctx, p); rebuilt || err != nil {
+		return false, err
+	}
+	p.rebuildStatus()
 
 	digest, err := r.contents.template(p.object.ManifestWorkReplicaSet)
 	if invalid := invalidTemplate(p.object.ManifestWorkReplicaSet, err); invalid != "" {
@@ -87,9 +90,9 @@ func (r *revisionReconciler) tellIgnored(p *pass) {
 	}
 }
 
-// rebuildRevisions makes up for a status that was lost, from what the revisions tell: an older CRD prunes it, a restore
+// rebuildStatus makes up for a status that was lost, from what the revisions tell: an older CRD prunes it, a restore
 // drops it. A lost status is never a retry, and never a first rollout (R16).
-func (p *pass) rebuildRevisions() {
+func (p *pass) rebuildStatus() {
 	newest := p.history.Newest()
 	if p.revisions.UpdateRevision != "" || newest == nil {
 		return
@@ -105,8 +108,9 @@ func (p *pass) rebuildRevisions() {
 
 // create makes the revision of a template that has none (R2). The pass ends with it.
 func (r *revisionReconciler) create(ctx context.Context, p *pass, digest revision.Digest) error {
-	hash := revision.ComputeHash(&p.object.Spec.ManifestWorkTemplate, p.revisions.CollisionCount)
-	wanted, err := revision.New(p.object.ManifestWorkReplicaSet, hash, p.history.NextNumber())
+	template := &p.object.Spec.ManifestWorkTemplate
+	hash := revision.ComputeHash(template, p.revisions.CollisionCount)
+	wanted, err := revision.New(p.object.ManifestWorkReplicaSet, template, hash, p.history.NextNumber())
 	if err != nil {
 		return err
 	}
@@ -141,8 +145,11 @@ func (r *revisionReconciler) collide(ctx context.Context, p *pass) error {
 
 // renumber makes an older revision the newest: its template came back (R3). The pass ends with it.
 func (r *revisionReconciler) renumber(ctx context.Context, p *pass, found *revision.Revision) error {
-	err := r.patchRevision(ctx, p, found, map[string]any{workv1alpha1.AnnotationReused: p.now.UTC().Format(timeFormat)},
-		map[string]any{"revision": p.history.NextNumber()})
+	err := r.patchRevision(ctx, p, found, map[string]any{
+		workv1alpha1.AnnotationReused: p.now.UTC().Format(timeFormat),
+		// If it was aborted, that was another rollout.
+		workv1alpha1.AnnotationAborted: nil, workv1alpha1.AnnotationAbortReason: nil,
+	}, map[string]any{"revision": p.history.NextNumber()})
 	if err == nil {
 		r.event(p, corev1.EventTypeNormal, "RevisionFound", "Undo", fmt.Sprintf("the template is that of revision %s", found.Object.Name))
 	}

@@ -110,6 +110,15 @@ func (h *History) NextNumber() int64 {
 	return 1
 }
 
+// LowerNumber is one below the smallest number, for a revision that was there before the others (R6, R7). Numbers don't go
+// below 0.
+func (h *History) LowerNumber() int64 {
+	if len(h.Revisions) == 0 {
+		return 1
+	}
+	return max(0, h.Revisions[0].Object.Revision-1)
+}
+
 // Surplus lists, the oldest first, the revisions that go under a limit: live ones never, and of the
 // others all but the newest limit (R5).
 func (h *History) Surplus(live sets.Set[string], limit int) []*appsv1.ControllerRevision {

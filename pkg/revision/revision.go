@@ -68,13 +68,13 @@ func Name(owner, hash string) string {
 	return owner + "-" + hash
 }
 
-// New makes the ControllerRevision of an owner's template (R2).
-func New(owner *workv1alpha1.ManifestWorkReplicaSet, hash string, number int64) (*appsv1.ControllerRevision, error) {
+// New makes the ControllerRevision of a template of an owner (R2).
+func New(owner *workv1alpha1.ManifestWorkReplicaSet, template *workv1.ManifestWorkSpec, hash string, number int64) (*appsv1.ControllerRevision, error) {
 	var content data
-	content.Spec.ManifestWorkTemplate = &owner.Spec.ManifestWorkTemplate
+	content.Spec.ManifestWorkTemplate = template
 	raw, err := json.Marshal(&content)
 	if err != nil {
-		return nil, fmt.Errorf("encoding spec.manifestWorkTemplate: %w", err)
+		return nil, fmt.Errorf("encoding the template of revision %s: %w", Name(owner.Name, hash), err)
 	}
 	return &appsv1.ControllerRevision{
 		ObjectMeta: metav1.ObjectMeta{

@@ -152,32 +152,60 @@ func (p *Plan) rollOut(s *Snapshot, fleets []*fleet) {
 	for i, f := range fleets {
 		f.recheck(s, p)
 		f.adopt(s, p)
-		if f.err != nil || p.Refs[i].Halted {
-			continue
-		}
-		next, err := f.handOut()
-		if err != nil {
-			p.Refs[i].Err = err
-			continue
-		}
-		for _, m := range next {
-			p.write(f, m, s.Update, f.why(s, m))
+		p.start(s, f, &p.Refs[i])
+		f.adoptOlder(s, p)
+	}
+}
+
+// start writes the update revision to the clusters whose turn it is. A ref with too many failures gets nothing new (R10).
+func (p *Plan) start(s *Snapshot, f *fleet, outcome *RefOutcome) {
+	if f.err != nil || outcome.Halted {
+		return
+	}
+	next, err := f.handOut()
+	if err != nil {
+		outcome.Err = err
+		return
+	}
+	for _, m := range next {
+		p.write(f, m, s.Update, f.why(s, m))
+	}
+}
+
+// adopt labels what an older hub wrote and is the update revision already: nothing on the cluster changes, so that no
+// strategy is asked (R6).
+func (f *fleet) adopt(s *Snapshot, p *Plan) {
+	for i := range f.members {
+		if m := &f.members[i]; m.unlabelled() && m.work.Digest == s.Update.Digest {
+			m.phase = PhaseInFlight
+			p.adopt(f, m, s.Update)
 		}
 	}
 }
 
-// adopt labels what an older hub wrote and is the update revision already: nothing on the cluster changes, so that no strategy is asked (R6).
-func (f *fleet) adopt(s *Snapshot, p *Plan) {
+// adoptOlder labels what an older hub wrote and is an older revision. Its turn for the update revision comes as any other's.
+func (f *fleet) adoptOlder(s *Snapshot, p *Plan) {
 	for i := range f.members {
 		m := &f.members[i]
-		if m.phase == PhaseWaiting && m.work != nil && !m.work.Deleting() && m.work.Hash() == "" && m.work.Digest == s.Update.Digest {
-			m.phase = PhaseInFlight
-			p.Writes = append(p.Writes, Write{
-				Action: Adopt, Cluster: m.cluster, Placement: f.ref.Name, Work: m.work, Revision: s.Update,
-				Group: f.groups[m.group].Key(), Why: "its spec is this revision already",
-			})
+		if !m.unlabelled() || slices.ContainsFunc(p.Writes, func(w Write) bool { return w.Work == m.work }) {
+			continue
+		}
+		older := slices.IndexFunc(s.Older, func(rev *Revision) bool { return rev.Digest == m.work.Digest })
+		if older >= 0 {
+			p.adopt(f, m, s.Older[older])
 		}
 	}
+}
+
+func (m *member) unlabelled() bool {
+	return m.phase == PhaseWaiting && m.work != nil && !m.work.Deleting() && m.work.Hash() == ""
+}
+
+func (p *Plan) adopt(f *fleet, m *member, rev *Revision) {
+	p.Writes = append(p.Writes, Write{
+		Action: Adopt, Cluster: m.cluster, Placement: f.ref.Name, Work: m.work, Revision: rev,
+		Group: f.groups[m.group].Key(), Why: "its spec is this revision already",
+	})
 }
 
 func (f *fleet) why(s *Snapshot, m *member) string {

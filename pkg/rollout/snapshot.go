@@ -28,6 +28,8 @@ type Snapshot struct {
 	Current *Revision
 	// CurrentProblem says why Current is nil, for a person.
 	CurrentProblem string
+	// Older are the other readable revisions: works of an older hub whose spec is one of them get its hash (R6).
+	Older []*Revision
 	// Aborted says that the rollout of Update was aborted: the desired revision is Current.
 	Aborted bool
 
@@ -56,12 +58,21 @@ type Revision struct {
 	// BeginsAt is when the template came back to it, or a person tried it again (R3, R4); zero when neither happened. What
 	// clusters that bear it already did before says nothing about this rollout.
 	BeginsAt time.Time
+	// CurrentSince is when every cluster was at it last (R13); zero when that never was.
+	CurrentSince time.Time
+}
+
+// Underway says that a rollout of this revision began and did not end yet, also when it is one back to the current
+// revision.
+func (r *Revision) Underway() bool {
+	return r.BeginsAt.After(r.CurrentSince)
 }
 
 // NewRevision takes over what Decide needs from a readable revision.
 func NewRevision(rev *revision.Revision) *Revision {
 	reusedAt, reused := rev.ReusedAt()
 	retriedAt, _ := rev.RetriedAt()
+	currentSince, _ := rev.CurrentSince()
 	return &Revision{
 		Name:     rev.Object.Name,
 		Hash:     rev.Hash,
@@ -69,6 +80,8 @@ func NewRevision(rev *revision.Revision) *Revision {
 		Template: rev.Template,
 		Reused:   reused,
 		BeginsAt: later(reusedAt, retriedAt),
+
+		CurrentSince: currentSince,
 	}
 }
 

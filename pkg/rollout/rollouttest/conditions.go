@@ -1,0 +1,150 @@
+package rollouttest
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+)
+
+// ownGeneration marks a condition that gets the generation of its work, whatever that will be.
+const ownGeneration = -1
+
+// ConditionOption changes a condition.
+type ConditionOption func(*metav1.Condition)
+
+// Observed sets the generation that a condition observed. By default it is that of its work.
+func Observed(generation int64) ConditionOption {
+	return func(c *metav1.Condition) { c.ObservedGeneration = generation }
+}
+
+// Because sets the reason of a condition.
+func Because(reason string) ConditionOption {
+	return func(c *metav1.Condition) { c.Reason = reason }
+}
+
+// Condition makes a condition that changed at a time.
+func Condition(conditionType string, status metav1.ConditionStatus, since time.Duration, options ...ConditionOption) metav1.Condition {
+	c := metav1.Condition{
+		Type: conditionType, Status: status, Reason: "Reported", ObservedGeneration: ownGeneration,
+		LastTransitionTime: metav1.NewTime(At(since)),
+	}
+	for _, option := range options {
+		option(&c)
+	}
+	return c
+}
+
+func stamp(conditions []metav1.Condition, generation int64) {
+	for i := range conditions {
+		if conditions[i].ObservedGeneration == ownGeneration {
+			conditions[i].ObservedGeneration = generation
+		}
+	}
+}
+
+// With puts conditions on a work.
+func With(conditions ...metav1.Condition) WorkOption {
+	return func(w *rollout.Work) {
+		for _, c := range conditions {
+			meta.SetStatusCondition(&w.Object.Status.Conditions, c)
+		}
+	}
+}
+
+// Manifest gives a work the status of one more manifest.
+func Manifest(conditions ...metav1.Condition) WorkOption {
+	return func(w *rollout.Work) {
+		status := &w.Object.Status.ResourceStatus
+		ordinal := int32(len(status.Manifests)) //nolint:gosec // a few manifests
+		status.Manifests = append(status.Manifests, workv1.ManifestCondition{
+			ResourceMeta: workv1.ManifestResourceMeta{Ordinal: ordinal}, Conditions: conditions,
+		})
+	}
+}
+
+// Applied is Applied=True.
+func Applied(since time.Duration, options ...ConditionOption) WorkOption {
+	return With(Condition(workv1.WorkApplied, metav1.ConditionTrue, since, options...))
+}
+
+// NotApplied is Applied=False.
+func NotApplied(since time.Duration, options ...ConditionOption) WorkOption {
+	return With(Condition(workv1.WorkApplied, metav1.ConditionFalse, since, options...))
+}
+
+// Available is Available=True.
+func Available(since time.Duration, options ...ConditionOption) WorkOption {
+	return With(Condition(workv1.WorkAvailable, metav1.ConditionTrue, since, options...))
+}
+
+// NotAvailable is Available=False.
+func NotAvailable(since time.Duration, options ...ConditionOption) WorkOption {
+	return With(Condition(workv1.WorkAvailable, metav1.ConditionFalse, since, options...))
+}
+
+// Progresses is Progressing=True.
+func Progresses(since time.Duration, options ...ConditionOption) WorkOption {
+	return With(Condition(workv1.WorkProgressing, metav1.ConditionTrue, since, options...))
+}
+
+// MayProgress is Progressing=Unknown.
+func MayProgress(since time.Duration, options ...ConditionOption) WorkOption {
+	return With(Condition(workv1.WorkProgressing, metav1.ConditionUnknown, since, options...))
+}
+
+// Rests is Progressing=False.
+func Rests(since time.Duration, options ...ConditionOption) WorkOption {
+	return With(Condition(workv1.WorkProgressing, metav1.ConditionFalse, since, options...))
+}
+
+// IsDegraded is Degraded=True.
+func IsDegraded(since time.Duration, options ...ConditionOption) WorkOption {
+	return With(Condition(workv1.WorkDegraded, metav1.ConditionTrue, since, options...))
+}
+
+// NotDegraded is Degraded=False.
+func NotDegraded(since time.Duration, options ...ConditionOption) WorkOption {
+	return With(Condition(workv1.WorkDegraded, metav1.ConditionFalse, since, options...))
+}
+
+// IsComplete is Complete=True.
+func IsComplete(since time.Duration, options ...ConditionOption) WorkOption {
+	return With(Condition(workv1.WorkComplete, metav1.ConditionTrue, since, options...))
+}
+
+// ManifestDegraded is Degraded=True of a manifest, for Manifest.
+func ManifestDegraded(since time.Duration, options ...ConditionOption) metav1.Condition {
+	return Condition(workv1.ManifestDegraded, metav1.ConditionTrue, since, options...)
+}
+
+// ManifestRests is Progressing=False of a manifest, for Manifest.
+func ManifestRests(since time.Duration, options ...ConditionOption) metav1.Condition {
+	return Condition(workv1.ManifestProgressing, metav1.ConditionFalse, since, options...)
+}
+
+// InFlight is what an agent reports that has applied the work and sees progress.
+func InFlight(since time.Duration) WorkOption {
+	return all(Applied(since), Progresses(since), NotDegraded(since), NotAvailable(since))
+}
+
+// Degraded is what an agent reports that has applied the work and sees it degraded.
+func Degraded(since time.Duration) WorkOption {
+	return all(Applied(since), Rests(since), IsDegraded(since), Available(since))
+}
+
+// Succeeded is what an agent reports when the work is as wanted, and this process has seen it since.
+func Succeeded(since time.Duration) WorkOption {
+	return all(Applied(since), Rests(since), NotDegraded(since), Available(since), SeenSucceeding(since))
+}
+
+func all(options ...WorkOption) WorkOption {
+	return func(w *rollout.Work) {
+		for _, option := range options {
+			option(w)
+		}
+	}
+}

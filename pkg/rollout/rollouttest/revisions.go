@@ -1,0 +1,56 @@
+package rollouttest
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+)
+
+// RevisionOption changes a revision.
+type RevisionOption func(*rollout.Revision)
+
+// Revision is the revision with a hash. Its template has a rule that makes the agents report Progressing.
+func Revision(hash string, options ...RevisionOption) *rollout.Revision {
+	rev := &rollout.Revision{
+		Name:     OwnerName + "-" + hash,
+		Hash:     hash,
+		Digest:   DigestOf(hash),
+		Template: Template(hash),
+	}
+	rev.Template.ManifestConfigs = []workv1.ManifestConfigOption{{
+		ResourceIdentifier: workv1.ResourceIdentifier{Resource: "configmaps", Namespace: "default", Name: "web"},
+		ConditionRules: []workv1.ConditionRule{{
+			Condition: workv1.ManifestProgressing, Type: workv1.CelConditionExpressionsType, CelExpressions: []string{"false"},
+		}},
+	}}
+	for _, option := range options {
+		option(rev)
+	}
+	return rev
+}
+
+// Template is a template with one ConfigMap that holds a value.
+func Template(value string) *workv1.ManifestWorkSpec {
+	return &workv1.ManifestWorkSpec{Workload: workv1.ManifestsTemplate{Manifests: []workv1.Manifest{{RawExtension: runtime.RawExtension{
+		Raw: fmt.Appendf(nil, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"web","namespace":"default"},"data":{"value":%q}}`, value),
+	}}}}}
+}
+
+// WithoutRules takes the condition rules away: the agents report no Progressing.
+func WithoutRules() RevisionOption {
+	return func(rev *rollout.Revision) { rev.Template.ManifestConfigs = nil }
+}
+
+// ReusedAt says that the template came back to the revision: an undo.
+func ReusedAt(since time.Duration) RevisionOption {
+	return func(rev *rollout.Revision) { rev.Reused, rev.BeginsAt = true, At(since) }
+}
+
+// RetriedAt says that a person tried the revision again.
+func RetriedAt(since time.Duration) RevisionOption {
+	return func(rev *rollout.Revision) { rev.BeginsAt = At(since) }
+}

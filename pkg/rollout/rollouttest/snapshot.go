@@ -1,0 +1,82 @@
+package rollouttest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+)
+
+// SnapshotOption changes a snapshot.
+type SnapshotOption func(*rollout.Snapshot)
+
+// Snapshot is one at Epoch, of a rollout from aaa to bbb that selects nothing. A success counts at once.
+func Snapshot(options ...SnapshotOption) *rollout.Snapshot {
+	s := &rollout.Snapshot{Now: Epoch, DeadlinesSince: At(-24 * time.Hour), Owner: Owner}
+	Rolling("aaa", "bbb")(s)
+	for _, option := range options {
+		option(s)
+	}
+	return s
+}
+
+// Now sets the hub's clock.
+func Now(since time.Duration) SnapshotOption {
+	return func(s *rollout.Snapshot) { s.Now = At(since) }
+}
+
+// ConnectedSince is when the hub could hear the agents.
+func ConnectedSince(since time.Duration) SnapshotOption {
+	return func(s *rollout.Snapshot) { s.DeadlinesSince = At(since) }
+}
+
+// Settle is how long a success must be seen.
+func Settle(settle time.Duration) SnapshotOption {
+	return func(s *rollout.Snapshot) { s.Settle = settle }
+}
+
+// Rolling is a rollout from one revision to another. Where there is none to come from, the first is empty.
+func Rolling(current, update string) SnapshotOption {
+	return func(s *rollout.Snapshot) {
+		s.Update = Revision(update)
+		s.Current, s.CurrentProblem = nil, "there is no stable revision"
+		if current != "" {
+			s.Current, s.CurrentProblem = Revision(current), ""
+		}
+	}
+}
+
+// Updating sets the update revision.
+func Updating(rev *rollout.Revision) SnapshotOption {
+	return func(s *rollout.Snapshot) { s.Update = rev }
+}
+
+// Aborted says that the rollout was aborted.
+func Aborted() SnapshotOption {
+	return func(s *rollout.Snapshot) { s.Aborted = true }
+}
+
+// OwnerLabel puts a label on the owner.
+func OwnerLabel(key, value string) SnapshotOption {
+	return func(s *rollout.Snapshot) {
+		if s.Labels == nil {
+			s.Labels = map[string]string{}
+		}
+		s.Labels[key] = value
+	}
+}
+
+// Refs are the placementRefs, in spec order.
+func Refs(refs ...rollout.Ref) SnapshotOption {
+	return func(s *rollout.Snapshot) {
+		for i := range refs {
+			refs[i].Field = fmt.Sprintf("spec.placementRefs[%d]", i)
+		}
+		s.Refs = refs
+	}
+}
+
+// Works are the owner's works.
+func Works(works ...rollout.Work) SnapshotOption {
+	return func(s *rollout.Snapshot) { s.Works = append(s.Works, works...) }
+}

@@ -1,0 +1,155 @@
+package rollouttest
+
+import (
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+)
+
+// Epoch is when the stories begin.
+var Epoch = time.Date(2030, time.January, 1, 12, 0, 0, 0, time.UTC)
+
+// At is a time of a story.
+func At(since time.Duration) time.Time { return Epoch.Add(since) }
+
+// The owner of every work, unless a test says otherwise.
+const (
+	OwnerNamespace = "default"
+	OwnerName      = "web"
+)
+
+// Owner is the value of the owner label.
+var Owner = workv1alpha1.OwnerLabelValue(OwnerNamespace, OwnerName)
+
+// WorkOption changes a work.
+type WorkOption func(*rollout.Work)
+
+// Work is a work of a cluster: of placement p1, of generation 1, without any revision or condition.
+func Work(cluster string, options ...WorkOption) rollout.Work {
+	w := rollout.Work{Object: &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
+		Name:              OwnerName,
+		Namespace:         cluster,
+		UID:               types.UID("uid-of-" + cluster),
+		Generation:        1,
+		CreationTimestamp: metav1.NewTime(Epoch),
+		Labels:            map[string]string{workv1alpha1.LabelReplicaSet: Owner, workv1alpha1.LabelPlacement: "p1"},
+		Annotations:       map[string]string{},
+	}}}
+	for _, option := range options {
+		option(&w)
+	}
+	stamp(w.Object.Status.Conditions, w.Object.Generation)
+	for i := range w.Object.Status.ResourceStatus.Manifests {
+		stamp(w.Object.Status.ResourceStatus.Manifests[i].Conditions, w.Object.Generation)
+	}
+	return w
+}
+
+// Bears makes it a work that has a revision's hash and content, written at Epoch.
+func Bears(hash string) WorkOption {
+	return func(w *rollout.Work) {
+		w.Object.Labels[workv1alpha1.LabelControllerHash] = hash
+		w.Digest = DigestOf(hash)
+		WrittenAt(0)(w)
+	}
+}
+
+// WrittenAt sets applied-at.
+func WrittenAt(since time.Duration) WorkOption {
+	return func(w *rollout.Work) {
+		w.Object.Annotations[workv1alpha1.AnnotationAppliedAt] = At(since).Format(time.RFC3339Nano)
+	}
+}
+
+// NeverWritten takes applied-at away.
+func NeverWritten() WorkOption {
+	return func(w *rollout.Work) { delete(w.Object.Annotations, workv1alpha1.AnnotationAppliedAt) }
+}
+
+// Holds sets the content, and leaves the hash label as it is.
+func Holds(hash string) WorkOption {
+	return func(w *rollout.Work) { w.Digest = DigestOf(hash) }
+}
+
+// Edited makes the content equal to no revision.
+func Edited() WorkOption {
+	return func(w *rollout.Work) { w.Digest = "edited by hand" }
+}
+
+// StoredOtherwise says that the API server stored something else than a revision's content.
+func StoredOtherwise(hash string) WorkOption {
+	return func(w *rollout.Work) { w.Digest, w.AcceptedAs = "pruned", DigestOf(hash) }
+}
+
+// OfPlacement sets the placement label.
+func OfPlacement(name string) WorkOption {
+	return func(w *rollout.Work) { w.Object.Labels[workv1alpha1.LabelPlacement] = name }
+}
+
+// InGroup sets the decision group that the work was written in, as "<index>/<name>".
+func InGroup(key string) WorkOption {
+	return func(w *rollout.Work) { w.Object.Annotations[workv1alpha1.AnnotationDecisionGroup] = key }
+}
+
+// Named sets the name, and a UID that follows from it.
+func Named(name string) WorkOption {
+	return func(w *rollout.Work) {
+		w.Object.Name = name
+		w.Object.UID = types.UID("uid-of-" + w.Object.Namespace + "/" + name)
+	}
+}
+
+// CreatedAt sets the age.
+func CreatedAt(since time.Duration) WorkOption {
+	return func(w *rollout.Work) { w.Object.CreationTimestamp = metav1.NewTime(At(since)) }
+}
+
+// Deleting says that the work waits for its agent to let it go.
+func Deleting() WorkOption {
+	return func(w *rollout.Work) {
+		at := metav1.NewTime(Epoch)
+		w.Object.DeletionTimestamp = &at
+	}
+}
+
+// Unselected is since when no ref was seen to select the cluster.
+func Unselected(since time.Duration) WorkOption {
+	return func(w *rollout.Work) { w.UnselectedSince = At(since) }
+}
+
+// SeenSucceeding is since when this process has seen it succeed.
+func SeenSucceeding(since time.Duration) WorkOption {
+	return func(w *rollout.Work) { w.SucceededSince = At(since) }
+}
+
+// JustSeenSucceeding says that this process sees it succeed for the first time.
+func JustSeenSucceeding() WorkOption {
+	return func(w *rollout.Work) { w.SucceededSince = time.Time{} }
+}
+
+// Labelled puts a label on the work.
+func Labelled(key, value string) WorkOption {
+	return func(w *rollout.Work) { w.Object.Labels[key] = value }
+}
+
+// Copied says which labels were copied from the owner.
+func Copied(keys ...string) WorkOption {
+	return func(w *rollout.Work) {
+		w.Object.Annotations[workv1alpha1.AnnotationCopiedLabels] = strings.Join(keys, ",")
+	}
+}
+
+// Generation sets the generation of the work.
+func Generation(generation int64) WorkOption {
+	return func(w *rollout.Work) { w.Object.Generation = generation }
+}
+
+// DigestOf is the digest of the revision with a hash, in these stories.
+func DigestOf(hash string) revision.Digest { return revision.Digest("digest of " + hash) }
