@@ -21,12 +21,21 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// writers is how many writes are under way at once. More would not make one API server any faster.
-const writers = 16
+// defaultWriters is how many writes of one pass are under way at once.
+const defaultWriters = 16
 
 // parallel calls do for each index, in order, a bounded number at a time. A cancelled context leaves the rest undone.
-func parallel(ctx context.Context, n int, do func(int)) {
-	workqueue.ParallelizeUntil(ctx, min(n, writers), n, do)
+func (c *Controller) parallel(ctx context.Context, n int, do func(int)) {
+	if c.writers > 1 {
+		workqueue.ParallelizeUntil(ctx, min(n, c.writers), n, do)
+		return
+	}
+	for i := range n {
+		if ctx.Err() != nil {
+			return
+		}
+		do(i)
+	}
 }
 
 // errUnseen says that a work of ours exists that the cache does not show yet.
@@ -35,11 +44,11 @@ var errUnseen = errors.New("the cache has not shown the work yet")
 // act makes the plan's writes and deletes. Nothing else writes ManifestWorks, but for deletion of the owner.
 func (r *deployReconciler) act(ctx context.Context, p *pass) error {
 	results := make([]error, len(p.plan.Writes))
-	parallel(ctx, len(results), func(i int) {
+	r.parallel(ctx, len(results), func(i int) {
 		results[i] = r.write(ctx, p, &p.plan.Writes[i])
 	})
 	deletions := make([]error, len(p.plan.Deletes))
-	parallel(ctx, len(deletions), func(i int) {
+	r.parallel(ctx, len(deletions), func(i int) {
 		deletions[i] = r.delete(ctx, p, p.plan.Deletes[i])
 	})
 	if ctx.Err() != nil {

@@ -64,6 +64,32 @@ type Config struct {
 	Clock clock.PassiveClock
 	// SuccessSettle is how long this process must see a success before it counts.
 	SuccessSettle time.Duration
+	// Writers is how many writes of one pass are under way at once; 16 if zero. More would not make an API server any faster.
+	Writers int
+}
+
+// Stores are the caches that a Controller reads. Informers fill them; a simulation fills them itself, late if it likes.
+type Stores struct {
+	// ReplicaSets holds what TransformReplicaSet makes.
+	ReplicaSets cache.Indexer
+	Works       cache.Indexer
+	Revisions   cache.Indexer
+	Placements  cache.Indexer
+	Decisions   cache.Indexer
+}
+
+// NewStores makes empty ones, with the indices that a Controller needs.
+func NewStores() Stores {
+	indexer := func(indexers cache.Indexers) cache.Indexer {
+		return cache.NewIndexer(cache.MetaNamespaceKeyFunc, indexers)
+	}
+	return Stores{
+		ReplicaSets: indexer(cache.Indexers{byPlacement: indexByPlacement}),
+		Works:       indexer(cache.Indexers{byOwner: indexByOwner}),
+		Revisions:   indexer(cache.Indexers{byOwner: indexByOwner}),
+		Placements:  indexer(cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}),
+		Decisions:   indexer(cache.Indexers{byPlacement: indexByPlacement}),
+	}
 }
 
 // Controller rolls ManifestWorkReplicaSets out, and back.
@@ -82,6 +108,7 @@ type Controller struct {
 	recorder      events.EventRecorder
 	clock         clock.PassiveClock
 	successSettle time.Duration
+	writers       int
 
 	consistency *consistency
 	memory      *memory
@@ -96,30 +123,21 @@ type reconciler interface {
 
 // New makes the controller and registers it with its informers, which its caller starts.
 func New(config Config) (factory.Controller, error) {
-	c := &Controller{
-		dynamic:       config.Dynamic,
-		works:         config.Works,
-		kube:          config.Kube,
-		placement:     config.PlacementInformer.Lister(),
-		replicaSets:   config.ReplicaSetInformer.GetIndexer(),
-		workIndex:     config.WorkInformer.Informer().GetIndexer(),
-		revisionIndex: config.RevisionInformer.Informer().GetIndexer(),
-		decisionIndex: config.DecisionInformer.Informer().GetIndexer(),
-		connection:    config.Connection,
-		recorder:      config.Recorder,
-		clock:         config.Clock,
-		successSettle: config.SuccessSettle,
-		consistency:   newConsistency(),
-		memory:        newMemory(),
-		contents:      newContents(),
-	}
-	c.chain = []reconciler{
-		&finalizeReconciler{c}, &revisionReconciler{c}, &rolloutReconciler{c}, &deployReconciler{c}, &statusReconciler{c}, &cleanupReconciler{c},
-	}
-	if err := c.index(config); err != nil {
+	if err := index(config); err != nil {
 		return nil, err
 	}
-	c.watchDeletions(config)
+	c := NewWithStores(config, Stores{
+		ReplicaSets: config.ReplicaSetInformer.GetIndexer(),
+		Works:       config.WorkInformer.Informer().GetIndexer(),
+		Revisions:   config.RevisionInformer.Informer().GetIndexer(),
+		Placements:  config.PlacementInformer.Informer().GetIndexer(),
+		Decisions:   config.DecisionInformer.Informer().GetIndexer(),
+	})
+	for _, informer := range []cache.SharedIndexInformer{config.WorkInformer.Informer(), config.RevisionInformer.Informer(), config.ReplicaSetInformer} {
+		if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{DeleteFunc: c.Forget}); err != nil {
+			return nil, fmt.Errorf("watching an informer for deletions: %w", err)
+		}
+	}
 
 	owned := func(obj any) bool { return len(ownerKeys(untombed(obj))) > 0 }
 	return factory.New().
@@ -128,12 +146,46 @@ func New(config Config) (factory.Controller, error) {
 			config.WorkInformer.Informer(), config.RevisionInformer.Informer()).
 		WithInformersQueueKeysFunc(c.placementQueueKeys, config.PlacementInformer.Informer(), config.DecisionInformer.Informer()).
 		WithSync(func(ctx context.Context, syncContext factory.SyncContext, key string) error {
-			return c.sync(ctx, key, func(after time.Duration) { syncContext.Queue().AddAfter(key, after) })
+			again, err := c.Sync(ctx, key)
+			if again > 0 {
+				syncContext.Queue().AddAfter(key, again)
+			}
+			return err
 		}).
 		ToController("ManifestWorkReplicaSetController"), nil
 }
 
-func (c *Controller) index(config Config) error {
+// NewWithStores makes a controller that no informer drives: its caller fills the stores and calls Sync. The informers in
+// the config are not used.
+func NewWithStores(config Config, stores Stores) *Controller {
+	c := &Controller{
+		dynamic:       config.Dynamic,
+		works:         config.Works,
+		kube:          config.Kube,
+		placement:     clusterlisters.NewPlacementLister(stores.Placements),
+		replicaSets:   stores.ReplicaSets,
+		workIndex:     stores.Works,
+		revisionIndex: stores.Revisions,
+		decisionIndex: stores.Decisions,
+		connection:    config.Connection,
+		recorder:      config.Recorder,
+		clock:         config.Clock,
+		successSettle: config.SuccessSettle,
+		writers:       config.Writers,
+		consistency:   newConsistency(),
+		memory:        newMemory(),
+		contents:      newContents(),
+	}
+	if c.writers <= 0 {
+		c.writers = defaultWriters
+	}
+	c.chain = []reconciler{
+		&finalizeReconciler{c}, &revisionReconciler{c}, &rolloutReconciler{c}, &deployReconciler{c}, &statusReconciler{c}, &cleanupReconciler{c},
+	}
+	return c
+}
+
+func index(config Config) error {
 	for _, add := range []struct {
 		informer cache.SharedIndexInformer
 		indexers cache.Indexers
@@ -149,26 +201,29 @@ func (c *Controller) index(config Config) error {
 	return nil
 }
 
-// watchDeletions drops what is known of objects that are gone.
-func (c *Controller) watchDeletions(config Config) {
-	onDelete := func(store cache.Store, forget func(metav1.Object)) cache.ResourceEventHandler {
-		return cache.ResourceEventHandlerFuncs{DeleteFunc: func(obj any) {
-			object, err := meta.Accessor(untombed(obj))
-			if err != nil {
-				return
-			}
-			forget(object)
-			for _, owner := range ownerKeys(object) {
-				c.consistency.gone(owner, store, object)
-			}
-		}}
+// Forget drops what is known of an object that a cache saw disappear.
+func (c *Controller) Forget(obj any) {
+	object, err := meta.Accessor(untombed(obj))
+	if err != nil {
+		return
 	}
-	_, _ = config.WorkInformer.Informer().AddEventHandler(onDelete(c.workIndex, func(o metav1.Object) { c.memory.forget(o.GetUID()) }))
-	_, _ = config.RevisionInformer.Informer().AddEventHandler(onDelete(c.revisionIndex, func(o metav1.Object) { c.contents.forget(o.GetUID()) }))
-	_, _ = config.ReplicaSetInformer.AddEventHandler(onDelete(c.replicaSets, func(o metav1.Object) {
-		c.contents.forget(o.GetUID())
-		c.consistency.gone(cache.MetaObjectToName(o).String(), c.replicaSets, o)
-	}))
+	switch object.(type) {
+	case *replicaSet:
+		c.contents.forget(object.GetUID())
+		c.consistency.gone(cache.MetaObjectToName(object).String(), c.replicaSets, object)
+	case *appsv1.ControllerRevision:
+		c.contents.forget(object.GetUID())
+		c.gone(c.revisionIndex, object)
+	case *workv1.ManifestWork:
+		c.memory.forget(object.GetUID())
+		c.gone(c.workIndex, object)
+	}
+}
+
+func (c *Controller) gone(store cache.Store, object metav1.Object) {
+	for _, owner := range ownerKeys(object) {
+		c.consistency.gone(owner, store, object)
+	}
 }
 
 // untombed unwraps what an informer tells of an object whose deletion it missed.
@@ -179,35 +234,31 @@ func untombed(obj any) any {
 	return obj
 }
 
-// sync makes one pass over a ManifestWorkReplicaSet. again asks for another one after some time.
-func (c *Controller) sync(ctx context.Context, key string, again func(time.Duration)) error {
+// Sync makes one pass over the ManifestWorkReplicaSet with this "namespace/name". It asks for another one after some
+// time, unless that is zero.
+func (c *Controller) Sync(ctx context.Context, key string) (again time.Duration, err error) {
 	cached, exists, err := c.replicaSets.GetByKey(key)
 	if err != nil || !exists {
-		return err
+		return 0, err
 	}
 	if !c.caughtUp(ctx, key) {
-		again(catchUpInterval)
-		return nil
+		return catchUpInterval, nil
 	}
-	logger := klog.FromContext(ctx).WithValues("manifestWorkReplicaSet", key)
+	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithValues("manifestWorkReplicaSet", key))
 	p := c.newPass(cached.(*replicaSet), key)
-	ctx = klog.NewContext(ctx, logger)
 	for _, step := range c.chain {
 		goOn, err := step.reconcile(ctx, p)
-		if err != nil && !apierrors.IsConflict(err) {
-			p.errs = append(p.errs, err)
-		}
-		if apierrors.IsConflict(err) {
+		switch {
+		case apierrors.IsConflict(err):
 			p.lookAgain(conflictInterval)
+		case err != nil:
+			p.errs = append(p.errs, err)
 		}
 		if !goOn {
 			break
 		}
 	}
-	if p.recheck > 0 {
-		again(p.recheck)
-	}
-	return p.err()
+	return p.recheck, p.err()
 }
 
 // caughtUp says whether every cache shows this process's own last writes (R15). A write whose object was deleted

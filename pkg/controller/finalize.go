@@ -53,7 +53,7 @@ func (r *finalizeReconciler) liveWorks(ctx context.Context, p *pass) ([]workv1.M
 
 func (r *finalizeReconciler) deleteAll(ctx context.Context, works []workv1.ManifestWork) error {
 	errs := make([]error, len(works))
-	parallel(ctx, len(works), func(i int) {
+	r.parallel(ctx, len(works), func(i int) {
 		w := &works[i]
 		if !w.DeletionTimestamp.IsZero() {
 			return

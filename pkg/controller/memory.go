@@ -65,10 +65,7 @@ func (m *memory) forget(uid types.UID) {
 func (m *memory) view(object *workv1.ManifestWork, selected bool, now time.Time) rollout.Work {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	known := m.of(object.UID)
-	if known.content == "" || known.contentGeneration != object.Generation {
-		known.learn(object)
-	}
+	known := m.read(object)
 	switch {
 	case selected:
 		known.unselectedSince = time.Time{}
@@ -80,6 +77,22 @@ func (m *memory) view(object *workv1.ManifestWork, selected bool, now time.Time)
 		w.AcceptedAs = known.accepted
 	}
 	return w
+}
+
+// digest says what a work's spec means.
+func (m *memory) digest(object *workv1.ManifestWork) revision.Digest {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.read(object).content
+}
+
+// read parses the spec of a work, once per generation. The caller holds mu.
+func (m *memory) read(object *workv1.ManifestWork) *workMemory {
+	known := m.of(object.UID)
+	if known.contentGeneration != object.Generation {
+		known.learn(object)
+	}
+	return known
 }
 
 // learn digests the spec. One that can't be digested equals no revision, and is put back under the strategy.

@@ -61,13 +61,16 @@ func NewReplicaSetInformer(client dynamic.Interface) (cache.SharedIndexInformer,
 		},
 	}, client)
 	informer := cache.NewSharedIndexInformer(lw, &unstructured.Unstructured{}, resyncPeriod, cache.Indexers{byPlacement: indexByPlacement})
-	err := informer.SetTransform(func(obj any) (any, error) {
-		if u, ok := obj.(*unstructured.Unstructured); ok {
-			return decodeReplicaSet(u), nil
-		}
-		return obj, nil
-	})
+	err := informer.SetTransform(TransformReplicaSet)
 	return informer, err
+}
+
+// TransformReplicaSet makes of an unstructured ManifestWorkReplicaSet what a Controller's store holds.
+func TransformReplicaSet(obj any) (any, error) {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		return decodeReplicaSet(u), nil
+	}
+	return obj, nil
 }
 
 // FreshList asks for the newest state where a reflector would take any: right after a restart a decision must not

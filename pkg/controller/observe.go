@@ -69,9 +69,11 @@ func (c *Controller) view(p *pass, update *rollout.Revision, aborted bool) *roll
 	}
 	s.Current, s.CurrentProblem = p.current()
 	s.Older = p.older(update.Hash)
-	owners := rollout.Owners(p.refs)
+	owners, known := rollout.Owners(p.refs), rollout.SelectionKnown(p.refs)
 	for _, object := range p.works {
 		_, selected := owners[object.Namespace]
+		// While a Placement is missing or undecided nobody knows: the time of being unselected begins after that (R8).
+		selected = selected || !known
 		w := c.memory.view(object, selected, p.now)
 		c.memory.settle(&w, w.At(update) && rollout.Assess(&w, update, p.now).State == rollout.Succeeded, p.now)
 		s.Works = append(s.Works, w)

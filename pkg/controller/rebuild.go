@@ -58,7 +58,7 @@ func (r *revisionReconciler) firstSight(p *pass) []lost {
 	found := map[revision.Digest]*older{}
 	var order []revision.Digest
 	for _, object := range p.works {
-		w := r.memory.view(object, true, p.now)
+		w := rollout.Work{Object: object, Digest: r.memory.digest(object)}
 		if w.Hash() != "" || w.Digest == "" || w.Digest == template || w.Deleting() {
 			continue
 		}
@@ -90,8 +90,7 @@ func (r *revisionReconciler) deleted(p *pass) []lost {
 		hash := object.Labels[workv1alpha1.LabelControllerHash]
 		live.Insert(hash)
 		if p.history.ByHash(hash) == nil {
-			w := r.memory.view(object, true, p.now)
-			bearers[hash] = append(bearers[hash], revision.Candidate{Spec: &object.Spec, Digest: w.Digest})
+			bearers[hash] = append(bearers[hash], revision.Candidate{Spec: &object.Spec, Digest: r.memory.digest(object)})
 		}
 	}
 	var missing []lost
@@ -111,7 +110,11 @@ func (r *revisionReconciler) deleted(p *pass) []lost {
 // remake creates a revision under the name that its hash gives it. Where something else has that name, nothing can be
 // done; the conditions say so when the revision is needed.
 func (r *revisionReconciler) remake(ctx context.Context, p *pass, l *lost) (bool, error) {
-	wanted, err := revision.New(p.object.ManifestWorkReplicaSet, l.template, l.hash, p.history.LowerNumber())
+	number := p.history.LowerNumber()
+	if l.hash == p.revisions.UpdateRevision {
+		number = p.history.NextNumber() // It was the newest: its rollout goes on, and is no undo.
+	}
+	wanted, err := revision.New(p.object.ManifestWorkReplicaSet, l.template, l.hash, number)
 	if err != nil {
 		return false, err
 	}

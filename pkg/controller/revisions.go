@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -128,11 +129,32 @@ func (r *revisionReconciler) create(ctx context.Context, p *pass, digest revisio
 	if err != nil {
 		return fmt.Errorf("reading ControllerRevision %s/%s, whose name is taken: %w", wanted.Namespace, wanted.Name, err)
 	}
-	if metav1.IsControlledBy(live, p.object) && r.contents.revision(live).Digest == digest {
-		r.wroteRevision(p, live) // Ours, from before a restart: the cache will show it.
-		return nil
+	if !metav1.IsControlledBy(live, p.object) || revision.Decode(live).Digest != digest {
+		return r.collide(ctx, p)
 	}
-	return r.collide(ctx, p)
+	for key, value := range wanted.Labels {
+		if live.Labels[key] != value {
+			return r.relabel(ctx, p, live, wanted.Labels)
+		}
+	}
+	r.wroteRevision(p, live) // Ours, from before a restart: the cache will show it.
+	return nil
+}
+
+// relabel gives a revision back the labels by which it is found, and without which it does not count.
+func (r *revisionReconciler) relabel(ctx context.Context, p *pass, live *appsv1.ControllerRevision, wanted map[string]string) error {
+	data, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": live.UID, "resourceVersion": live.ResourceVersion, "labels": wanted,
+	}})
+	if err != nil {
+		return fmt.Errorf("encoding a patch: %w", err)
+	}
+	answer, err := r.kube.AppsV1().ControllerRevisions(live.Namespace).Patch(ctx, live.Name, types.MergePatchType, data, metav1.PatchOptions{})
+	if err != nil {
+		return fmt.Errorf("patching ControllerRevision %s/%s: %w", live.Namespace, live.Name, err)
+	}
+	r.wroteRevision(p, answer)
+	return nil
 }
 
 // collide persists that the hash is taken. The next pass tries the next one.

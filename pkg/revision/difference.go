@@ -1,27 +1,44 @@
 package revision
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
 
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
 // FirstDifference names the first field, in alphabetical order, in which two templates differ, for a person; empty when
 // they mean the same.
 func FirstDifference(wanted, stored *workv1.ManifestWorkSpec) string {
-	w, err := canonical(wanted)
+	w, err := digested(wanted)
 	if err != nil {
 		return err.Error()
 	}
-	s, err := canonical(stored)
+	s, err := digested(stored)
 	if err != nil {
 		return err.Error()
 	}
 	w["workload"] = map[string]any{"manifests": w["workload"]}
 	s["workload"] = map[string]any{"manifests": s["workload"]}
 	return firstDifference("spec", w, s)
+}
+
+// digested is a template as its digest sees it: 1 and 1.0 are one number there.
+func digested(template *workv1.ManifestWorkSpec) (map[string]any, error) {
+	value, err := canonical(template)
+	if err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(value)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the template: %w", err)
+	}
+	var out map[string]any
+	err = utiljson.Unmarshal(data, &out)
+	return out, err
 }
 
 func firstDifference(path string, a, b any) string {

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -73,6 +74,9 @@ func manifestValue(manifest *runtime.RawExtension) (any, error) {
 	var value map[string]any
 	if err := utiljson.Unmarshal(raw, &value); err != nil {
 		return nil, fmt.Errorf("not a JSON object: %w", err)
+	}
+	if value == nil {
+		return nil, errors.New("not a JSON object: null")
 	}
 	dropNullTimestamps(value)
 	return value, nil

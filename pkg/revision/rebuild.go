@@ -14,27 +14,23 @@ type Candidate struct {
 // collisionsTried bounds how many collision counts are tried beyond the known one.
 const collisionsTried = 8
 
-// Rebuild finds the template that a lost revision held, from the works that bear its hash (R7): the one that they all have or,
-// where someone edited some of them, the one whose hash it is. It returns nil when neither tells. That they agree counts only
-// where the hash is known to be one; any other must be the spec's own.
+// Rebuild finds the template that a lost revision held, from the works that bear its hash (R7): the one whose hash it is or, where
+// a release changed the hash function, the one that they all have. It returns nil when neither tells. That they agree counts only
+// where the hash is known to be one: what the status does not name may be anything that someone put into a label.
 func Rebuild(hash string, candidates []Candidate, collisionCount *int32, known bool) *workv1.ManifestWorkSpec {
-	agree := known
-	for i := range candidates {
-		if candidates[i].Digest == "" || candidates[i].Digest != candidates[0].Digest {
-			agree = false
-		}
-	}
-	if agree && len(candidates) > 0 {
-		return candidates[0].Spec
-	}
 	tried := map[Digest]bool{}
 	for i := range candidates {
-		if c := &candidates[i]; c.Digest != "" && !tried[c.Digest] {
-			tried[c.Digest] = true
-			if hashes(c.Spec, hash, collisionCount) {
-				return c.Spec
-			}
+		c := &candidates[i]
+		if c.Digest == "" || tried[c.Digest] {
+			continue
 		}
+		tried[c.Digest] = true
+		if hashes(c.Spec, hash, collisionCount) {
+			return c.Spec
+		}
+	}
+	if known && len(tried) == 1 && candidates[0].Digest != "" {
+		return candidates[0].Spec
 	}
 	return nil
 }

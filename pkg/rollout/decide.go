@@ -61,7 +61,7 @@ func outcome(f *fleet) RefOutcome {
 	}
 	for i := range f.members {
 		m := &f.members[i]
-		if m.phase == PhaseDegraded && !m.next.IsZero() {
+		if m.awaited() {
 			o.awaited++
 		}
 		if !m.owned {
@@ -278,11 +278,22 @@ func (p *Plan) judgeRollout() {
 			handedOut++
 		}
 	}
-	pending := p.Counts[PhaseInFlight] + p.Counts[PhaseSoaking] + p.awaited()
-	p.Stalled = !p.Complete && handedOut == 0 && pending == 0 && len(p.Failing) > 0
+	p.Stalled = !p.Complete && handedOut == 0 && p.awaited() == 0 && len(p.Failing) > 0
 }
 
-// awaited counts the degraded clusters that a deadline will still decide on: without one, nothing will (R14).
+// awaited says whether an outcome is still to come: a degraded cluster has its own but for a deadline that will decide on
+// it, without one nothing will (R14).
+func (m *member) awaited() bool {
+	switch m.phase {
+	case PhaseInFlight, PhaseSoaking:
+		return true
+	case PhaseDegraded:
+		return !m.next.IsZero()
+	}
+	return false
+}
+
+// awaited counts the clusters whose outcome is to come, those that nothing selects any more among them.
 func (p *Plan) awaited() int {
 	n := 0
 	for i := range p.Refs {

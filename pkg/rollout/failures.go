@@ -11,8 +11,11 @@ type verdict struct {
 }
 
 // judge counts over all clusters for All and Progressive, and over each decision group for ProgressivePerGroup. A
-// mandatory group tolerates no failure (R11).
+// mandatory group tolerates no failure (R11). A strategy that can't be read fails nothing, and starts nothing.
 func (f *fleet) judge() verdict {
+	if f.err != nil {
+		return verdict{halted: true}
+	}
 	failed := make([]int, len(f.groups))
 	broken := make([]int, len(f.groups))
 	sizes := make([]int, len(f.groups))

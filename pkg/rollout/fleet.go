@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"slices"
 	"sort"
 	"strings"
@@ -141,7 +142,7 @@ func newFleet(s *Snapshot, index int, owners map[string]int, byCluster map[strin
 		}
 	}
 	for cluster, work := range byCluster {
-		if owner, selected := owners[cluster]; work.PlacementName() != ref.Name || (selected && (owner == index || !work.Deleting())) {
+		if owner, selected := owners[cluster]; firstNamed(s.Refs, work.PlacementName()) != index || (selected && (owner == index || !work.Deleting())) {
 			continue
 		}
 		// Nothing selects it for this ref any more, and still it is not gone: what the revision did to it counts.
@@ -149,11 +150,17 @@ func newFleet(s *Snapshot, index int, owners map[string]int, byCluster map[strin
 			f.members = append(f.members, member{cluster: cluster, group: f.groupOf(work), work: work})
 		}
 	}
+	f.orderGroups()
 	sort.Slice(f.members, func(i, j int) bool { return f.members[i].cluster < f.members[j].cluster })
 	for i := range f.members {
 		f.place(s, &f.members[i])
 	}
 	return f
+}
+
+// firstNamed is the index of the first ref to a Placement: a work that is on its way out is counted once. -1 when there is none.
+func firstNamed(refs []Ref, placement string) int {
+	return slices.IndexFunc(refs, func(ref Ref) bool { return ref.Name == placement })
 }
 
 // groupOf finds the group that the cluster of a work was in when it was written: by index and name, or by name. Where there
@@ -175,6 +182,25 @@ func (f *fleet) groupOf(work *Work) int {
 	}
 	f.groups = append(f.groups, Group{Name: name, Index: index})
 	return len(f.groups) - 1
+}
+
+// orderGroups puts the groups in the order of their indices: one that only works which are on their way out are in keeps its
+// turn, so that no later group is opened while they are in flight.
+func (f *fleet) orderGroups() {
+	order := make([]int, len(f.groups))
+	for g := range order {
+		order[g] = g
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(f.groups[a].Index, f.groups[b].Index) })
+	groups := make([]Group, len(order))
+	position := make([]int, len(order))
+	for now, before := range order {
+		groups[now], position[before] = f.groups[before], now
+	}
+	f.groups = groups
+	for i := range f.members {
+		f.members[i].group = position[f.members[i].group]
+	}
 }
 
 // place says in which phase a member is.

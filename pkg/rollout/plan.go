@@ -82,7 +82,7 @@ type RefOutcome struct {
 	// Failed and Halted are the judgement over its clusters (R10, R11).
 	Failed, Halted bool
 
-	// awaited is how many of its degraded clusters a deadline will still decide on.
+	// awaited is how many of its clusters have an outcome still to come, also of those that it does not select any more.
 	awaited int
 }
 

@@ -15,7 +15,7 @@ const (
 // remove deletes the works of clusters that nothing selects, and surplus works. While a Placement is missing, or has no
 // decision at all, nothing is deleted: that nothing is selected can't be told from that nothing is known (R8).
 func (p *Plan) remove(s *Snapshot, owners map[string]int, byCluster map[string]*Work, surplus []*Work) {
-	if !p.selectionKnown() {
+	if !SelectionKnown(s.Refs) {
 		return
 	}
 	for _, w := range surplus {
@@ -50,10 +50,11 @@ func (p *Plan) removeUnselected(s *Snapshot, w *Work, wait time.Duration) {
 	p.Deletes = append(p.Deletes, Delete{Work: w, Why: "no placement selects the cluster"})
 }
 
-// selectionKnown says that every Placement is there and has at least one PlacementDecision.
-func (p *Plan) selectionKnown() bool {
-	for i := range p.Refs {
-		if p.Refs[i].PlacementMissing || p.Refs[i].Decisions == 0 {
+// SelectionKnown says that every Placement is there and has at least one PlacementDecision: otherwise a cluster that nothing
+// selects may well be selected.
+func SelectionKnown(refs []Ref) bool {
+	for i := range refs {
+		if refs[i].Placement == nil || refs[i].Placement.Decisions == 0 {
 			return false
 		}
 	}

@@ -1,6 +1,8 @@
 package sandbox
 
 import (
+	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -20,7 +22,17 @@ func LogToFile(path string) error {
 	if err != nil {
 		return fmt.Errorf("opening the log of the agents: %w", err)
 	}
-	klog.LogToStderr(false)
+	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
+	klog.InitFlags(flags)
+	err = errors.Join(
+		flags.Set("logtostderr", "false"),
+		// Errors go to the terminal too, otherwise, and into the file once for each lower severity.
+		flags.Set("stderrthreshold", "FATAL"),
+		flags.Set("one_output", "true"),
+	)
+	if err != nil {
+		return fmt.Errorf("configuring the log of the agents: %w", err)
+	}
 	klog.SetOutput(file)
 	// Without a logger it complains on the terminal after half a minute.
 	ctrllog.SetLogger(klog.NewKlogr())

@@ -2,6 +2,7 @@ package status
 
 import (
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -96,7 +97,8 @@ func bounded(message string) string {
 	if len(message) <= maxMessage {
 		return message
 	}
-	return message[:maxMessage] + " …"
+	// Half a character at the end would be stored as another one, and written again for ever (P7).
+	return strings.ToValidUTF8(message[:maxMessage], "") + " …"
 }
 
 func condition(conditionType, reason, message string, status metav1.ConditionStatus) metav1.Condition {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,7 +14,6 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	workclient "open-cluster-management.io/api/client/work/clientset/versioned"
-	workinformers "open-cluster-management.io/api/client/work/informers/externalversions"
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
@@ -36,35 +36,35 @@ const agentFinalizer = "cluster.open-cluster-management.io/manifest-work-cleanup
 type agents struct {
 	client workclient.Interface
 	queue  workqueue.TypedRateLimitingInterface[string]
-	store  cache.Store
+	works  cache.SharedIndexInformer
 
 	mu sync.Mutex
 	// outcomes by "cluster/version", "cluster/" and "/version"; the first that is set counts.
 	outcomes map[string]outcome
-	// writes counts the generations of each work, and the hashes that it bore, in order.
-	seen map[string][]string
 }
 
-func newAgents(client workclient.Interface) *agents {
+// newAgents takes a running informer of the ManifestWorks.
+func newAgents(client workclient.Interface, works cache.SharedIndexInformer) *agents {
 	return &agents{
 		client:   client,
-		queue:    workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]()),
+		queue:    workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[string](5*time.Millisecond, time.Second)),
+		works:    works,
 		outcomes: map[string]outcome{},
-		seen:     map[string][]string{},
 	}
 }
 
-func (a *agents) run(ctx context.Context) {
-	informer := workinformers.NewSharedInformerFactory(a.client, 0).Work().V1().ManifestWorks().Informer()
-	a.store = informer.GetStore()
+func (a *agents) run(ctx context.Context) error {
 	enqueue := func(obj any) {
 		if key, err := cache.DeletionHandlingMetaNamespaceKeyFunc(obj); err == nil {
 			a.queue.Add(key)
 		}
 	}
-	_, _ = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+	_, err := a.works.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: enqueue, UpdateFunc: func(_, obj any) { enqueue(obj) },
 	})
+	if err != nil {
+		return err
+	}
 	for range 4 {
 		go func() {
 			for {
@@ -85,7 +85,7 @@ func (a *agents) run(ctx context.Context) {
 		<-ctx.Done()
 		a.queue.ShutDown()
 	}()
-	informer.RunWithContext(ctx)
+	return nil
 }
 
 // set says what the agents report from now on. An empty cluster or version stands for all.
@@ -93,11 +93,10 @@ func (a *agents) set(cluster, version string, o outcome) {
 	a.mu.Lock()
 	a.outcomes[cluster+"/"+version] = o
 	a.mu.Unlock()
-	if a.store == nil {
-		return
-	}
-	for _, key := range a.store.ListKeys() {
-		a.queue.Add(key)
+	for _, key := range a.works.GetStore().ListKeys() {
+		if cluster == "" || strings.HasPrefix(key, cluster+"/") {
+			a.queue.Add(key)
+		}
 	}
 }
 
@@ -113,7 +112,7 @@ func (a *agents) outcome(cluster, version string) outcome {
 }
 
 func (a *agents) report(ctx context.Context, key string) error {
-	cached, exists, err := a.store.GetByKey(key)
+	cached, exists, err := a.works.GetStore().GetByKey(key)
 	if err != nil || !exists {
 		return err
 	}

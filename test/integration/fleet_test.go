@@ -5,9 +5,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -17,11 +19,13 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
 // fleet is a namespace with one ManifestWorkReplicaSet, and its clusters, of one test.
 type fleet struct {
 	t         *testing.T
+	w         *world
 	namespace string
 	name      string
 	clusters  []string
@@ -30,12 +34,17 @@ type fleet struct {
 // newFleet makes a namespace and n clusters. Tests run at the same time: their names begin with the test's own.
 func newFleet(t *testing.T, n int) *fleet {
 	t.Helper()
-	f := &fleet{t: t, name: "web", namespace: strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(t.Name()))}
+	return newFleetIn(suite, t, n)
+}
+
+func newFleetIn(w *world, t *testing.T, n int) *fleet {
+	t.Helper()
+	f := &fleet{t: t, w: w, name: "web", namespace: strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(t.Name()))}
 	f.namespace = strings.TrimPrefix(f.namespace, "test")
 	if len(f.namespace) > 45 {
 		f.namespace = strings.Trim(f.namespace[len(f.namespace)-45:], "-")
 	}
-	require.NoError(t, suite.fleet.Namespace(t.Context(), f.namespace))
+	require.NoError(t, w.fleet.Namespace(t.Context(), f.namespace))
 	for i := range n {
 		f.join(fmt.Sprintf("c%d", i+1))
 	}
@@ -47,7 +56,7 @@ func (f *fleet) cluster(short string) string { return f.namespace + "-" + short 
 
 func (f *fleet) join(short string) {
 	f.t.Helper()
-	require.NoError(f.t, suite.fleet.Namespace(f.t.Context(), f.cluster(short)))
+	require.NoError(f.t, f.w.fleet.Namespace(f.t.Context(), f.cluster(short)))
 	f.clusters = append(f.clusters, short)
 }
 
@@ -60,7 +69,7 @@ func (f *fleet) place(name string, groups ...[]string) {
 func (f *fleet) placed(name string, groups ...[]string) {
 	f.t.Helper()
 	ctx := f.t.Context()
-	placements := suite.clusters.ClusterV1beta1().Placements(f.namespace)
+	placements := f.w.clusters.ClusterV1beta1().Placements(f.namespace)
 	placement, err := placements.Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		placement, err = placements.Create(ctx, &clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
@@ -80,7 +89,7 @@ func (f *fleet) placed(name string, groups ...[]string) {
 func (f *fleet) decide(placement, name string, group int, clusters ...string) {
 	f.t.Helper()
 	ctx := f.t.Context()
-	decisions := suite.clusters.ClusterV1beta1().PlacementDecisions(f.namespace)
+	decisions := f.w.clusters.ClusterV1beta1().PlacementDecisions(f.namespace)
 	decision, err := decisions.Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		decision, err = decisions.Create(ctx, &clusterv1beta1.PlacementDecision{ObjectMeta: metav1.ObjectMeta{
@@ -154,13 +163,13 @@ func (f *fleet) create(version string, refs ...workv1alpha1.LocalPlacementRefere
 	mwrs := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: f.name, Namespace: f.namespace}}
 	mwrs.Spec.ManifestWorkTemplate = template(version)
 	mwrs.Spec.PlacementRefs = refs
-	_, err := suite.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).Create(f.t.Context(), mwrs, metav1.CreateOptions{})
+	_, err := f.w.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).Create(f.t.Context(), mwrs, metav1.CreateOptions{})
 	require.NoError(f.t, err)
 }
 
 func (f *fleet) get() *workv1alpha1.ManifestWorkReplicaSet {
 	f.t.Helper()
-	mwrs, err := suite.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).Get(f.t.Context(), f.name, metav1.GetOptions{})
+	mwrs, err := f.w.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).Get(f.t.Context(), f.name, metav1.GetOptions{})
 	require.NoError(f.t, err)
 	return mwrs
 }
@@ -171,7 +180,7 @@ func (f *fleet) edit(change func(*workv1alpha1.ManifestWorkReplicaSet)) {
 	require.NoError(f.t, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		mwrs := f.get()
 		change(mwrs)
-		_, err := suite.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).Update(f.t.Context(), mwrs, metav1.UpdateOptions{})
+		_, err := f.w.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).Update(f.t.Context(), mwrs, metav1.UpdateOptions{})
 		return err
 	}))
 }
@@ -188,14 +197,14 @@ func (f *fleet) editStatus(change func(*workv1alpha1.ManifestWorkReplicaSetStatu
 	require.NoError(f.t, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		mwrs := f.get()
 		change(&mwrs.Status)
-		_, err := suite.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).UpdateStatus(f.t.Context(), mwrs, metav1.UpdateOptions{})
+		_, err := f.w.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).UpdateStatus(f.t.Context(), mwrs, metav1.UpdateOptions{})
 		return err
 	}))
 }
 
 func (f *fleet) works() []workv1.ManifestWork {
 	f.t.Helper()
-	list, err := suite.works.WorkV1().ManifestWorks("").List(f.t.Context(), metav1.ListOptions{
+	list, err := f.w.works.WorkV1().ManifestWorks("").List(f.t.Context(), metav1.ListOptions{
 		LabelSelector: workv1alpha1.LabelReplicaSet + "=" + workv1alpha1.OwnerLabelValue(f.namespace, f.name),
 	})
 	require.NoError(f.t, err)
@@ -216,7 +225,7 @@ func (f *fleet) versions() map[string]string {
 // revisions are the ControllerRevisions, the oldest number first.
 func (f *fleet) revisions() []appsv1.ControllerRevision {
 	f.t.Helper()
-	list, err := suite.kube.AppsV1().ControllerRevisions(f.namespace).List(f.t.Context(), metav1.ListOptions{})
+	list, err := f.w.kube.AppsV1().ControllerRevisions(f.namespace).List(f.t.Context(), metav1.ListOptions{})
 	require.NoError(f.t, err)
 	slices.SortFunc(list.Items, func(a, b appsv1.ControllerRevision) int { return int(a.Revision - b.Revision) })
 	return list.Items
@@ -244,6 +253,12 @@ func (f *fleet) everywhere(version string, clusters ...string) {
 	})
 }
 
+// conditionTypes is the order of the table.
+var conditionTypes = []string{
+	workv1alpha1.ConditionPlacementVerified, workv1alpha1.ConditionManifestworkApplied,
+	workv1alpha1.ConditionProgressing, workv1alpha1.ConditionPlacementRolledOut,
+}
+
 // state waits for the reasons of the four conditions, in the order of the table: PlacementVerified, ManifestworkApplied,
 // Progressing, PlacementRolledOut. Each is written as Reason=Status; an empty one is not looked at.
 func (f *fleet) state(wanted ...string) *workv1alpha1.ManifestWorkReplicaSet {
@@ -251,10 +266,7 @@ func (f *fleet) state(wanted ...string) *workv1alpha1.ManifestWorkReplicaSet {
 	var mwrs *workv1alpha1.ManifestWorkReplicaSet
 	eventually(f.t, "conditions "+strings.Join(wanted, " "), func() error {
 		mwrs = f.get()
-		for i, conditionType := range []string{
-			workv1alpha1.ConditionPlacementVerified, workv1alpha1.ConditionManifestworkApplied,
-			workv1alpha1.ConditionProgressing, workv1alpha1.ConditionPlacementRolledOut,
-		} {
+		for i, conditionType := range conditionTypes {
 			if wanted[i] == "" {
 				continue
 			}
@@ -297,6 +309,12 @@ func (f *fleet) stalled() *workv1alpha1.ManifestWorkReplicaSet {
 	return f.state("AsExpected=True", "NotAsExpected=False", "ProgressDeadlineExceeded=False", "RolloutDegraded=False")
 }
 
+// aborting is an abort that is decided and not yet carried out.
+func (f *fleet) aborting() *workv1alpha1.ManifestWorkReplicaSet {
+	f.t.Helper()
+	return f.state("AsExpected=True", "NotAsExpected=False", "ProgressDeadlineExceeded=False", "Progressing=False")
+}
+
 func (f *fleet) rolling(reason string) *workv1alpha1.ManifestWorkReplicaSet {
 	f.t.Helper()
 	return f.state("AsExpected=True", "Processing=False", reason+"=True", "Progressing=False")
@@ -314,9 +332,132 @@ func message(mwrs *workv1alpha1.ManifestWorkReplicaSet, conditionType string) st
 func (f *fleet) agentsReport(short, version string, what outcome) {
 	if short == "" {
 		for _, cluster := range f.clusters {
-			suite.agents.set(f.cluster(cluster), version, what)
+			f.w.agents.set(f.cluster(cluster), version, what)
 		}
 		return
 	}
-	suite.agents.set(f.cluster(short), version, what)
+	f.w.agents.set(f.cluster(short), version, what)
+}
+
+// work is a cluster's one work.
+func (f *fleet) work(short string) *workv1.ManifestWork {
+	f.t.Helper()
+	var found []*workv1.ManifestWork
+	works := f.works()
+	for i := range works {
+		if works[i].Namespace == f.cluster(short) {
+			found = append(found, &works[i])
+		}
+	}
+	require.Len(f.t, found, 1, "works of %s", short)
+	return found[0]
+}
+
+// editWork changes a cluster's work behind the hub's back.
+func (f *fleet) editWork(short string, change func(*workv1.ManifestWork)) {
+	f.t.Helper()
+	require.NoError(f.t, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		work := f.work(short)
+		change(work)
+		_, err := f.w.works.WorkV1().ManifestWorks(work.Namespace).Update(f.t.Context(), work, metav1.UpdateOptions{})
+		return err
+	}))
+}
+
+// generations tells how often each cluster's agent was given something new.
+func (f *fleet) generations() map[string]int64 {
+	f.t.Helper()
+	generations := map[string]int64{}
+	works := f.works()
+	for i := range works {
+		generations[f.short(works[i].Namespace)] = works[i].Generation
+	}
+	return generations
+}
+
+// versionOfRevision is the version that a ControllerRevision holds; empty if it can't be read.
+func versionOfRevision(rev *appsv1.ControllerRevision) string {
+	decoded := revision.Decode(rev)
+	if decoded.Err != nil {
+		return ""
+	}
+	return versionOf(&workv1.ManifestWork{Spec: *decoded.Template})
+}
+
+// recorded are the versions that the ControllerRevisions hold, the oldest number first.
+func (f *fleet) recorded() []string {
+	f.t.Helper()
+	versions := []string{}
+	revisions := f.revisions()
+	for i := range revisions {
+		versions = append(versions, versionOfRevision(&revisions[i]))
+	}
+	return versions
+}
+
+// revisionOf is the ControllerRevision of a version.
+func (f *fleet) revisionOf(version string) *appsv1.ControllerRevision {
+	f.t.Helper()
+	revisions := f.revisions()
+	for i := range revisions {
+		if versionOfRevision(&revisions[i]) == version {
+			return &revisions[i]
+		}
+	}
+	f.t.Fatalf("there is no revision of %s, but of %v", version, f.recorded())
+	return nil
+}
+
+// hash is the short name of a version's revision.
+func (f *fleet) hash(version string) string {
+	f.t.Helper()
+	return f.revisionOf(version).Labels[workv1alpha1.LabelControllerHash]
+}
+
+// has waits until a cluster has a version.
+func (f *fleet) has(short, version string) {
+	f.t.Helper()
+	eventually(f.t, short+" has "+version, func() error {
+		if versions := f.versions(); versions[short] != version {
+			return fmt.Errorf("works: %v", versions)
+		}
+		return nil
+	})
+}
+
+// never fails when a cluster gets a version within a while.
+func (f *fleet) never(short, version string, during time.Duration) {
+	f.t.Helper()
+	always(f.t, short+" doesn't get "+version, during, func() error {
+		if slices.Contains(f.reached(version), short) {
+			return fmt.Errorf("it has: %v", f.versions())
+		}
+		return nil
+	})
+}
+
+func (f *fleet) delete() {
+	f.t.Helper()
+	require.NoError(f.t, f.w.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).Delete(f.t.Context(), f.name, metav1.DeleteOptions{}))
+}
+
+// gone waits until nothing is left but works of these clusters.
+func (f *fleet) gone(except ...string) {
+	f.t.Helper()
+	eventually(f.t, "all is gone", func() error {
+		_, err := f.w.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).Get(f.t.Context(), f.name, metav1.GetOptions{})
+		if !apierrors.IsNotFound(err) {
+			return fmt.Errorf("the ManifestWorkReplicaSet: %v", err)
+		}
+		works := f.works()
+		for i := range works {
+			if short := f.short(works[i].Namespace); works[i].DeletionTimestamp == nil || !slices.Contains(except, short) {
+				return fmt.Errorf("the work of %s (being deleted: %v)", short, works[i].DeletionTimestamp)
+			}
+		}
+		if revisions := f.recorded(); len(revisions) > 0 {
+			return fmt.Errorf("revisions %v", revisions)
+		}
+		return nil
+	})
 }

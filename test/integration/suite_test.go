@@ -2,8 +2,12 @@ package integration
 
 import (
 	"context"
+	"errors"
+	"flag"
 	"fmt"
+	"net/http"
 	"os"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,6 +16,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 	clusterclient "open-cluster-management.io/api/client/cluster/clientset/versioned"
 	workclient "open-cluster-management.io/api/client/work/clientset/versioned"
@@ -30,8 +35,14 @@ const settle = 400 * time.Millisecond
 // patience is how long a test waits for what should happen. It passes only when something is wrong, or the machine is busy.
 const patience = 60 * time.Second
 
-// suite is what all tests of this package share: one hub, one manager, one set of simulated agents.
-var suite struct {
+// atOnce is how many tests run at the same time, whatever the number of cores: most of them wait most of the time.
+const atOnce = "24"
+
+// suite is what most tests of this package share: one hub, one manager, one set of simulated agents.
+var suite *world
+
+// world is a hub.
+type world struct {
 	env         *controlplane.Env
 	plane       *controlplane.ControlPlane
 	config      *rest.Config
@@ -42,9 +53,11 @@ var suite struct {
 	dynamic     dynamic.Interface
 	fleet       *sandbox.Fleet
 	agents      *agents
+	history     *history
 }
 
 func TestMain(m *testing.M) {
+	flag.Parse()
 	code, err := run(m)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -54,6 +67,9 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) (int, error) {
+	if err := flag.Set("test.parallel", atOnce); err != nil {
+		return 1, err
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	env, err := controlplane.NewEnv(ctx, os.Stderr)
@@ -61,12 +77,12 @@ func run(m *testing.M) (int, error) {
 		return 1, err
 	}
 	defer func() { _ = env.Stop(context.WithoutCancel(ctx)) }()
-	plane, err := env.StartHub(ctx, controlplane.HubOptions{GarbageCollection: true})
-	if err != nil {
+	if err := sandbox.LogToFile(env.Group.Path("logs", "manager-and-agents.log")); err != nil {
 		return 1, err
 	}
-	suite.env, suite.plane, suite.config = env, plane, unlimited(plane.RESTConfig())
-	if err := connect(); err != nil {
+	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
+	klog.InitFlags(flags)
+	if err := flags.Set("stderrthreshold", "FATAL"); err != nil {
 		return 1, err
 	}
 	if err := features.HubMutableFeatureGate.Add(ocmfeature.DefaultHubWorkFeatureGates); err != nil {
@@ -75,30 +91,68 @@ func run(m *testing.M) (int, error) {
 	if err := features.HubMutableFeatureGate.Set(string(ocmfeature.ManifestWorkReplicaSet) + "=true"); err != nil {
 		return 1, err
 	}
-	suite.agents = newAgents(suite.works)
-	go suite.agents.run(ctx)
-	stop := startManager(ctx, settle)
+	if suite, err = newWorld(ctx, env, "hub"); err != nil {
+		return 1, err
+	}
+	if err := suite.simulateAgents(ctx); err != nil {
+		return 1, err
+	}
+	stop := suite.startManager(ctx, settle)
 	defer stop()
 	return m.Run(), nil
 }
 
-func connect() (err error) {
-	if suite.kube, err = kubernetes.NewForConfig(suite.config); err != nil {
+// newWorld starts a hub without a manager and without agents.
+func newWorld(ctx context.Context, env *controlplane.Env, name string) (*world, error) {
+	plane, err := env.StartHub(ctx, controlplane.HubOptions{Name: name, GarbageCollection: true})
+	if err != nil {
+		return nil, err
+	}
+	w := &world{env: env, plane: plane, config: unlimited(plane.RESTConfig())}
+	if err := w.connect(); err != nil {
+		return nil, err
+	}
+	w.history = newHistory()
+	return w, w.history.run(ctx, w)
+}
+
+// privateWorld starts a hub for one test, for what would disturb others.
+func privateWorld(t *testing.T, name string) *world {
+	t.Helper()
+	w, err := newWorld(t.Context(), suite.env, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = w.plane.ControllerManager.Kill()
+		_ = w.plane.Stop()
+	})
+	return w
+}
+
+// simulateAgents starts the simulated agents of all clusters.
+func (w *world) simulateAgents(ctx context.Context) error {
+	w.agents = newAgents(w.works, w.history.works)
+	return w.agents.run(ctx)
+}
+
+func (w *world) connect() (err error) {
+	if w.kube, err = kubernetes.NewForConfig(w.config); err != nil {
 		return err
 	}
-	if suite.clusters, err = clusterclient.NewForConfig(suite.config); err != nil {
+	if w.clusters, err = clusterclient.NewForConfig(w.config); err != nil {
 		return err
 	}
-	if suite.works, err = workclient.NewForConfig(suite.config); err != nil {
+	if w.works, err = workclient.NewForConfig(w.config); err != nil {
 		return err
 	}
-	if suite.replicaSets, err = versioned.NewForConfig(suite.config); err != nil {
+	if w.replicaSets, err = versioned.NewForConfig(w.config); err != nil {
 		return err
 	}
-	if suite.dynamic, err = dynamic.NewForConfig(suite.config); err != nil {
+	if w.dynamic, err = dynamic.NewForConfig(w.config); err != nil {
 		return err
 	}
-	suite.fleet, err = sandbox.NewFleet(suite.config)
+	w.fleet, err = sandbox.NewFleet(w.config)
 	return err
 }
 
@@ -108,30 +162,50 @@ func unlimited(config *rest.Config) *rest.Config {
 	return config
 }
 
-// startManager runs the hub's manager in this process. stop returns when it ended.
-func startManager(ctx context.Context, settle time.Duration) (stop func()) {
+// startManager runs the hub's manager in this process. stop returns when it ended; nothing of it reaches the API server after that.
+func (w *world) startManager(ctx context.Context, settle time.Duration, wrappers ...func(http.RoundTripper) http.RoundTripper) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	options := hub.NewOptions()
 	options.SuccessSettle = settle
 	manager := &hub.Manager{Options: options, Clock: clock.RealClock{}}
+	config := rest.CopyConfig(w.config)
+	for _, wrap := range wrappers {
+		config.Wrap(wrap)
+	}
+	var stopped atomic.Bool
+	config.Wrap(func(inner http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(request *http.Request) (*http.Response, error) {
+			if stopped.Load() {
+				return nil, errors.New("this manager was stopped")
+			}
+			return inner.RoundTrip(request)
+		})
+	})
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if err := manager.Run(ctx, &controllercmd.ControllerContext{KubeConfig: rest.CopyConfig(suite.config)}); err != nil {
+		if err := manager.Run(ctx, &controllercmd.ControllerContext{KubeConfig: config}); err != nil && ctx.Err() == nil {
 			panic(err)
 		}
 	}()
 	return func() {
+		stopped.Store(true)
 		cancel()
 		<-done
 	}
 }
 
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
+
+const pollInterval = 100 * time.Millisecond
+
 // eventually polls until check returns nil, and fails with what it said last.
 func eventually(t *testing.T, what string, check func() error) {
 	t.Helper()
 	var last error
-	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, patience, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), pollInterval, patience, true, func(context.Context) (bool, error) {
 		last = check()
 		return last == nil, nil
 	})
@@ -143,7 +217,7 @@ func eventually(t *testing.T, what string, check func() error) {
 // always polls for a while and fails when check does.
 func always(t *testing.T, what string, during time.Duration, check func() error) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, during, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), pollInterval, during, true, func(context.Context) (bool, error) {
 		return false, check()
 	})
 	if !wait.Interrupted(err) {

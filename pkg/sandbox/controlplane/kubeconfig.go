@@ -1,7 +1,10 @@
 package controlplane
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -24,8 +27,26 @@ func WriteKubeconfig(path, name string, config *rest.Config) error {
 	content.AuthInfos[name] = &clientcmdapi.AuthInfo{ClientCertificateData: config.CertData, ClientKeyData: config.KeyData}
 	content.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name}
 	content.CurrentContext = name
-	if err := clientcmd.WriteToFile(*content, path); err != nil {
+	data, err := clientcmd.Write(*content)
+	if err != nil {
+		return fmt.Errorf("encoding the kubeconfig of %s: %w", name, err)
+	}
+	if err := replaceFile(path, data); err != nil {
 		return fmt.Errorf("writing the kubeconfig of %s: %w", name, err)
 	}
 	return nil
+}
+
+// replaceFile writes a file in one step: a process that was given it before may be reading it.
+func replaceFile(path string, data []byte) error {
+	// A temporary file can be read by its owner only, as a kubeconfig has to be.
+	temp, err := os.CreateTemp(filepath.Dir(path), ".kubeconfig-")
+	if err != nil {
+		return err
+	}
+	_, err = temp.Write(data)
+	if err := errors.Join(err, temp.Close()); err != nil {
+		return errors.Join(err, os.Remove(temp.Name()))
+	}
+	return os.Rename(temp.Name(), path)
 }

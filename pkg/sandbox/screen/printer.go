@@ -3,6 +3,7 @@ package screen
 import (
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"strings"
 	"time"
@@ -49,13 +50,15 @@ type Plain struct {
 
 // NewPlain returns a printer without colours. The clock is for the time that each line bears.
 func NewPlain(out io.Writer, now func() time.Time) *Plain {
-	return &Plain{out: out, now: now}
+	return &Plain{out: out, now: now, seen: map[string]string{}}
 }
 
 // Show prints what changed since the last view of the same step.
 func (p *Plain) Show(view View) {
 	if p.step != view.Step {
-		p.step, p.begin, p.seen = view.Step, p.now(), map[string]string{}
+		p.step, p.begin = view.Step, p.now()
+		// Every step has checks of its own; all else goes on from where the last step ended.
+		maps.DeleteFunc(p.seen, func(key, _ string) bool { return strings.HasPrefix(key, checkKey) })
 		fmt.Fprintf(p.out, "\n%s", text(head(view, noColours)))
 	}
 	for _, line := range body(view, noColours) {

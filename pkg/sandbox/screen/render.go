@@ -11,6 +11,9 @@ type line struct {
 	text string
 }
 
+// checkKey begins the key of a check's line.
+const checkKey = "check "
+
 // palette colours text by its mood.
 type palette map[Mood]string
 
@@ -78,7 +81,7 @@ func body(view View, p palette) []line {
 		if check.Done {
 			mark, mood = "[x]", Good
 		}
-		add("check "+check.Text, "  %s %s", p.paint(mood, mark), check.Text)
+		add(checkKey+check.Text, "  %s %s", p.paint(mood, mark), check.Text)
 	}
 	return lines
 }

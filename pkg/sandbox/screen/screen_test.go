@@ -114,6 +114,24 @@ func TestPlainPrintsOnlyChanges(t *testing.T) {
 `, out.String())
 }
 
+func TestPlainGoesOnFromTheLastStep(t *testing.T) {
+	var out strings.Builder
+	printer := NewPlain(&out, func() time.Time { return time.Unix(0, 0) })
+	view := sample()
+	printer.Finish(view)
+
+	out.Reset()
+	view.Step, view.Title = 3, "The hub aborts"
+	view.Clusters[0].State = "going back"
+	printer.Show(view)
+	require.Equal(t, `
+[3/5] The hub aborts
+      One cluster at a time.
+ 0:00  cluster1  58d9f (v2-broken)  going back
+ 0:00  [x] one cluster has version 2
+`, out.String())
+}
+
 func TestTerminalRedrawsInPlace(t *testing.T) {
 	var out strings.Builder
 	screen := &terminal{out: &out, palette: noColours, size: func() (int, int) { return 30, 6 }}

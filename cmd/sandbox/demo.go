@@ -1,0 +1,50 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox"
+	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/screen"
+	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/story"
+)
+
+func newDemoCommand() *cobra.Command {
+	o := &options{}
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Watch a rollout, an abort and an undo",
+		Long: "Starts a sandbox and plays a story on it: version 1 rolls out, version 2 is broken and taken back, version 3 is good, " +
+			"and an undo leads back to version 1. It succeeds only if every step was proved on the API objects.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, out := cmd.Context(), cmd.OutOrStdout()
+			return o.withSandbox(ctx, out, func(s *sandbox.Sandbox) error {
+				begin := time.Now()
+				if err := story.Play(ctx, s, screen.NewPrinter(out)); err != nil {
+					return o.explain(err, s)
+				}
+				fmt.Fprintf(out, "\nThe story is over: every step was proved, in %v.\n", time.Since(begin).Round(time.Second))
+				return nil
+			})
+		},
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+// explain says where to look after a failure.
+func (o *options) explain(err error, s *sandbox.Sandbox) error {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return err
+	case o.keep:
+		return fmt.Errorf("%w\nThe logs are in %s", err, s.Env.Group.Path("logs"))
+	default:
+		return fmt.Errorf("%w\nThe end of the work hub's log:\n%s\nFor all logs run it again with --keep", err, s.WorkHub.Process().LogTail(20))
+	}
+}

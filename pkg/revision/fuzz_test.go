@@ -1,0 +1,70 @@
+package revision
+
+import (
+	"testing"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// FuzzDecode: whatever someone puts into a revision, it is read, or it is said why not.
+func FuzzDecode(f *testing.F) {
+	for _, seed := range []string{
+		``, `null`, `{`, `[]`, `{"spec":null}`, `{"spec":{"manifestWorkTemplate":{}}}`,
+		`{"spec":{"manifestWorkTemplate":{"workload":{"manifests":[` + configMap + `,null,7,{"n":1.0,"m":-0.0,"big":1e400}]}}}}`,
+		`{"spec":{"manifestWorkTemplate":{"workload":{"manifests":[` + configMap + `]},"deleteOption":{},"manifestConfigs":[{},{"updateStrategy":{"serverSideApply":{"ignoreFields":[{}]}}}]}}}`,
+		`{"spec":{"manifestWorkTemplate":{"workload":{"manifests":[{"metadata":null,"items":[{"metadata":{"creationTimestamp":null}}]}]}}}}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		rev := stored(t, "abc", 1, holding(string(data)))
+		if (rev.Err == nil) != (rev.Template != nil) || (rev.Err == nil) != (rev.Digest != "") {
+			t.Fatalf("half read: %+v", rev)
+		}
+		if rev.Err != nil {
+			return
+		}
+		again, err := New(owner(), rev.Template, "abc", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if second := Decode(again); second.Digest != rev.Digest {
+			t.Fatalf("written and read again it means something else: %v %s", second.Err, FirstDifference(rev.Template, second.Template))
+		}
+		if difference := FirstDifference(rev.Template, rev.Template); difference != "" {
+			t.Fatalf("it differs from itself in %s", difference)
+		}
+		ComputeHash(rev.Template, nil)
+	})
+}
+
+// FuzzOwnerLabel: what can be parsed is what would be made of it.
+func FuzzOwnerLabel(f *testing.F) {
+	for _, seed := range []string{"", ".", "default.web", "default.web.of.dots", "default", ".web", "default.", "a..b"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, value string) {
+		namespace, name, ok := workv1alpha1.ParseOwnerLabelValue(value)
+		if ok && workv1alpha1.OwnerLabelValue(namespace, name) != value {
+			t.Fatalf("%q is taken for %q and %q", value, namespace, name)
+		}
+	})
+}
+
+// FuzzTimes: broken times of revisions are none.
+func FuzzTimes(f *testing.F) {
+	for _, seed := range []string{"", "yesterday", "2030-01-01T12:00:00Z", "2030-01-01T12:00:00.000000001+02:00", "9999-99-99T99:99:99Z"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, value string) {
+		rev := stored(t, "abc", 1, annotated(workv1alpha1.AnnotationCurrentSince, value))
+		at, ok := rev.CurrentSince()
+		if !ok && !at.IsZero() {
+			t.Fatalf("%q is no time, and still %s", value, at)
+		}
+		h := NewHistory(owner(), []Revision{rev})
+		if (h.LatestCurrent() != nil) != ok {
+			t.Fatalf("%q", value)
+		}
+	})
+}

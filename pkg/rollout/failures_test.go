@@ -1,0 +1,223 @@
+package rollout_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+)
+
+// TestFailed says when a cluster has failed, and when its ref (R11).
+func TestFailed(t *testing.T) {
+	deadline := rt.Deadline("5m")
+	four := rt.Clusters("c1", "c2", "c3", "c4")
+	twoGroups := func(options ...rt.RefOption) rollout.Ref {
+		return rt.Ref("p1", append(options, deadline, rt.Group("a", "c1", "c2"), rt.Group("b", "c3", "c4"))...)
+	}
+	for name, tc := range map[string]struct {
+		ref            rollout.Ref
+		works          []rollout.Work
+		failed, halted bool
+	}{
+		"nothing failed":                              {ref: rt.Ref("p1", deadline, four), works: []rollout.Work{inFlight("c1"), done("c2"), old("c3")}},
+		"in flight past the deadline":                 {ref: rt.Ref("p1", deadline, four), works: []rollout.Work{failed("c1")}, failed: true, halted: true},
+		"degraded before the deadline":                {ref: rt.Ref("p1", deadline, four), works: []rollout.Work{broken("c1")}, halted: true},
+		"no deadline":                                 {ref: rt.Ref("p1", four), works: []rollout.Work{failed("c1")}},
+		"deadline None":                               {ref: rt.Ref("p1", rt.Deadline("None"), four), works: []rollout.Work{failed("c1")}},
+		"All: as many as tolerated":                   {ref: rt.Ref("p1", deadline, rt.MaxFailures(1), four), works: []rollout.Work{failed("c1")}},
+		"All: one more":                               {ref: rt.Ref("p1", deadline, rt.MaxFailures(1), four), works: []rollout.Work{failed("c1"), failed("c2")}, failed: true, halted: true},
+		"All: failed and degraded":                    {ref: rt.Ref("p1", deadline, rt.MaxFailures(1), four), works: []rollout.Work{failed("c1"), broken("c2")}, halted: true},
+		"Progressive: a percentage is rounded up":     {ref: rt.Ref("p1", rt.Progressive(1), deadline, rt.MaxFailures("26%"), four), works: []rollout.Work{failed("c1"), failed("c2")}},
+		"Progressive: beyond the percentage":          {ref: rt.Ref("p1", rt.Progressive(1), deadline, rt.MaxFailures("25%"), four), works: []rollout.Work{failed("c1"), failed("c2")}, failed: true, halted: true},
+		"Progressive: 0%":                             {ref: rt.Ref("p1", rt.Progressive(1), deadline, rt.MaxFailures("0%"), four), works: []rollout.Work{failed("c1")}, failed: true, halted: true},
+		"Progressive: 100%":                           {ref: rt.Ref("p1", rt.Progressive(1), deadline, rt.MaxFailures("100%"), four), works: []rollout.Work{failed("c1"), failed("c2"), failed("c3"), failed("c4")}},
+		"maxFailures larger than the fleet":           {ref: rt.Ref("p1", rt.Progressive(1), deadline, rt.MaxFailures(9), four), works: []rollout.Work{failed("c1"), failed("c2"), failed("c3"), failed("c4")}},
+		"Progressive: over all groups":                {ref: twoGroups(rt.Progressive(4), rt.MaxFailures(1)), works: []rollout.Work{failed("c1"), failed("c3")}, failed: true, halted: true},
+		"PerGroup: one in each":                       {ref: twoGroups(rt.PerGroup(), rt.MaxFailures(1)), works: []rollout.Work{failed("c1"), failed("c3")}},
+		"PerGroup: two in one":                        {ref: twoGroups(rt.PerGroup(), rt.MaxFailures(1)), works: []rollout.Work{failed("c3"), failed("c4")}, failed: true, halted: true},
+		"PerGroup: a percentage of each group":        {ref: twoGroups(rt.PerGroup(), rt.MaxFailures("50%")), works: []rollout.Work{failed("c1"), failed("c3")}},
+		"PerGroup: not one in a mandatory":            {ref: twoGroups(rt.PerGroup(), rt.MaxFailures(2), rt.Mandatory("a")), works: []rollout.Work{failed("c1")}, failed: true, halted: true},
+		"PerGroup: in the rest beside it":             {ref: twoGroups(rt.PerGroup(), rt.MaxFailures(1), rt.Mandatory("a")), works: []rollout.Work{failed("c3")}},
+		"Progressive: not one in a mandatory":         {ref: twoGroups(rt.Progressive(1), rt.MaxFailures(4), rt.MandatoryAt(0)), works: []rollout.Work{failed("c1")}, failed: true, halted: true},
+		"Progressive: a degraded mandatory one":       {ref: twoGroups(rt.Progressive(1), rt.MaxFailures(4), rt.Mandatory("a")), works: []rollout.Work{broken("c1")}, halted: true},
+		"who completed an older revision":             {ref: rt.Ref("p1", deadline, four), works: []rollout.Work{rt.Work("c1", rt.Bears("bbb"), rt.Generation(2), rt.IsComplete(0, rt.Observed(1)))}},
+		"another revision has no deadline":            {ref: rt.Ref("p1", rt.Progressive(0), deadline, four), works: []rollout.Work{rt.Work("c1", rt.Bears("aaa"), rt.IsDegraded(0), rt.Applied(0))}},
+		"a late success heals":                        {ref: rt.Ref("p1", deadline, four), works: []rollout.Work{failed("c1", rt.Rests(9*minute), rt.Available(9*minute))}},
+		"degraded for the deadline":                   {ref: rt.Ref("p1", deadline, four), works: []rollout.Work{failed("c1", rt.IsDegraded(4*minute), rt.Rests(3*minute))}, failed: true, halted: true},
+		"an edited work is not there, nor has failed": {ref: rt.Ref("p1", deadline, four), works: []rollout.Work{failed("c1", rt.Edited())}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := decide(rt.Now(10*minute), rt.Refs(tc.ref), rt.Works(tc.works...))
+			if p.Refs[0].Failed != tc.failed || p.Refs[0].Halted != tc.halted {
+				t.Errorf("failed %v, halted %v; want %v, %v; %v", p.Refs[0].Failed, p.Refs[0].Halted, tc.failed, tc.halted, p.Phases)
+			}
+		})
+	}
+}
+
+// TestDeadline says when it fires: to the instant, and not before the agents had time to report (R11).
+func TestDeadline(t *testing.T) {
+	for name, tc := range map[string]struct {
+		deadline  string
+		connected rt.SnapshotOption
+		now       rt.SnapshotOption
+		failed    bool
+		recheck   string
+	}{
+		"a moment before":                         {"5m", rt.ConnectedSince(-hour), rt.Now(5*minute - 1), false, "1ms"},
+		"a second before":                         {"5m", rt.ConnectedSince(-hour), rt.Now(5*minute - second), false, "1s"},
+		"then":                                    {"5m", rt.ConnectedSince(-hour), rt.Now(5 * minute), true, "0s"},
+		"the hub came back a minute ago":          {"5m", rt.ConnectedSince(9 * minute), rt.Now(10 * minute), false, "1m0s"},
+		"the hub came back two minutes ago":       {"5m", rt.ConnectedSince(8 * minute), rt.Now(10 * minute), true, "0s"},
+		"no longer than the deadline itself":      {"30s", rt.ConnectedSince(9 * minute), rt.Now(10 * minute), true, "0s"},
+		"the grace of a short deadline":           {"30s", rt.ConnectedSince(10*minute - 10*second), rt.Now(10 * minute), false, "20s"},
+		"the grace does not lengthen a later one": {"20m", rt.ConnectedSince(9 * minute), rt.Now(20 * minute), true, "0s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := decide(tc.now, tc.connected, rt.Refs(rt.Ref("p1", rt.Deadline(tc.deadline), rt.Clusters("c1"))),
+				rt.Works(rt.Work("c1", rt.Bears("bbb"))))
+			if p.Refs[0].Failed != tc.failed || p.Recheck.String() != tc.recheck {
+				t.Errorf("failed %v, again after %s; want %v, %s", p.Refs[0].Failed, p.Recheck, tc.failed, tc.recheck)
+			}
+		})
+	}
+}
+
+// TestAbort says when a rollout is aborted (R12).
+func TestAbort(t *testing.T) {
+	abort := func(name string, clusters ...string) rollout.Ref {
+		return rt.Ref(name, rt.Deadline("5m"), rt.AbortAll(), rt.Clusters(clusters...))
+	}
+	stop := func(name string, clusters ...string) rollout.Ref {
+		return rt.Ref(name, rt.Deadline("5m"), rt.Clusters(clusters...))
+	}
+	const c1 = "placement p1: 1 cluster (c1) not successful within 5m0s, more than maxFailures 0 allows"
+	for name, tc := range map[string]struct {
+		rolling    rt.SnapshotOption
+		refs       []rollout.Ref
+		works      []rollout.Work
+		reason     string
+		impossible string
+	}{
+		"a failed ref that asks for it": {refs: []rollout.Ref{abort("p1", "c1", "c2")}, works: []rollout.Work{failed("c1")}, reason: c1},
+		"a failed ref that does not":    {refs: []rollout.Ref{stop("p1", "c1")}, works: []rollout.Work{failed("c1")}},
+		"a degraded cluster is not a failed one": {
+			refs: []rollout.Ref{abort("p1", "c1")}, works: []rollout.Work{broken("c1")},
+		},
+		"only the other ref asks for it": {
+			refs: []rollout.Ref{stop("p1", "c1"), abort("p2", "c2")}, works: []rollout.Work{failed("c1"), done("c2")},
+		},
+		"two of three refs failed": {
+			refs:   []rollout.Ref{abort("p1", "c1"), stop("p2", "c2"), abort("p3", "c3")},
+			works:  []rollout.Work{failed("c1"), failed("c2"), failed("c3")},
+			reason: c1 + "; placement p3: 1 cluster (c3) not successful within 5m0s, more than maxFailures 0 allows",
+		},
+		"the first rollout has nothing to go back to": {
+			rolling: rt.Rolling("", "bbb"), refs: []rollout.Ref{abort("p1", "c1")}, works: []rollout.Work{failed("c1")},
+			impossible: "there is no stable revision",
+		},
+		"a failure after the rollout was complete": {
+			rolling: rt.Rolling("bbb", "bbb"), refs: []rollout.Ref{abort("p1", "c1")}, works: []rollout.Work{failed("c1")},
+		},
+		"by a cluster that was deselected": {
+			refs: []rollout.Ref{abort("p1", "c2")}, works: []rollout.Work{failed("c1", rt.Deleting())}, reason: c1,
+		},
+		"while its Placement is missing": {
+			refs:  []rollout.Ref{rt.Ref("p1", rt.Deadline("5m"), rt.AbortAll(), rt.Missing())},
+			works: []rollout.Work{failed("c1")}, reason: c1,
+		},
+		"never by limits that can't be read": {
+			refs:  []rollout.Ref{rt.Ref("p1", rt.Deadline("5m"), rt.MaxFailures(-1), rt.AbortAll(), rt.Clusters("c1"))},
+			works: []rollout.Work{done("c1")},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			options := []rt.SnapshotOption{rt.Now(10 * minute), rt.Refs(tc.refs...), rt.Works(tc.works...)}
+			if tc.rolling != nil {
+				options = append(options, tc.rolling)
+			}
+			p := decide(options...)
+			reason := ""
+			if p.Abort != nil {
+				reason = p.Abort.Reason
+				if len(texts(p)) > 0 {
+					t.Errorf("it is persisted before anything is written: %v", texts(p))
+				}
+			}
+			if reason != tc.reason || p.AbortImpossible != tc.impossible {
+				t.Errorf("abort %q, impossible %q; want %q, %q", reason, p.AbortImpossible, tc.reason, tc.impossible)
+			}
+		})
+	}
+}
+
+// TestAbortMessageIsBounded: a message is for a person.
+func TestAbortMessageIsBounded(t *testing.T) {
+	var names []string
+	var works []rollout.Work
+	for _, letter := range "abcdefgh" {
+		names = append(names, "c-"+string(letter))
+		works = append(works, failed("c-"+string(letter)))
+	}
+	p := decide(rt.Now(10*minute), rt.Refs(rt.Ref("p1", rt.Deadline("5m"), rt.AbortAll(), rt.Clusters(names...))), rt.Works(works...))
+	const want = "8 clusters (c-a, c-b, c-c, c-d, c-e and 3 more)"
+	if p.Abort == nil || !strings.Contains(p.Abort.Reason, want) {
+		t.Errorf("got %+v, want %q", p.Abort, want)
+	}
+}
+
+// TestGoBack: every cluster of every ref, at once, whatever the strategies say (R12, P1).
+func TestGoBack(t *testing.T) {
+	p := decide(rt.Now(10*minute), rt.Aborted(),
+		rt.Refs(
+			rt.Ref("p1", rt.Progressive(1), rt.Deadline("5m"), rt.AbortAll(), rt.Clusters("c1", "c2", "c3", "c4", "c5", "c6")),
+			rt.Ref("p2", rt.Progressive(1), rt.Deadline("5 minutes"), rt.Group("a", "d1"), rt.Group("b", "d2")),
+			rt.Ref("p3", rt.Missing()),
+		),
+		rt.Works(
+			failed("c1"), broken("c2"), inFlight("c3"), done("c4"), old("c5"),
+			// c6 joins now.
+			done("d1", rt.OfPlacement("p2")), done("d2", rt.OfPlacement("p2"), rt.Deleting()),
+			done("e1", rt.OfPlacement("p3")), old("e2", rt.OfPlacement("p3")), failed("f1", rt.OfPlacement("gone")),
+			rt.Work("f2", rt.OfPlacement("gone"), rt.Bears("bbb"), rt.Deleting()),
+		))
+	want := []string{
+		"Update c1 to aaa: aborted", "Update c2 to aaa: aborted", "Update c3 to aaa: aborted", "Update c4 to aaa: aborted",
+		"Create c6 to aaa: aborted", "Update d1 to aaa: aborted", "Update e1 to aaa: aborted", "Update f1 to aaa: aborted",
+	}
+	if diff := cmp.Diff(want, texts(p)); diff != "" {
+		t.Error(diff)
+	}
+	if p.Desired.Hash != "aaa" || p.Behind != 8 || p.Confirmed != 1 || p.Complete || p.Stalled || p.Abort != nil {
+		t.Errorf("desired %s, behind %d, confirmed %d, complete %v, stalled %v, abort %v",
+			p.Desired.Hash, p.Behind, p.Confirmed, p.Complete, p.Stalled, p.Abort)
+	}
+	for _, w := range p.Writes {
+		if w.Cluster == "d1" && (w.Group != "0/a" || w.Placement != "p2") {
+			t.Errorf("d1 is written in group %q of %s", w.Group, w.Placement)
+		}
+		if w.Cluster == "f1" && w.Placement != "gone" {
+			t.Errorf("f1 changes its placement to %s", w.Placement)
+		}
+	}
+}
+
+// TestGoBackIsOver: nothing to write once all bear the current revision, also where the API server stores it otherwise.
+func TestGoBackIsOver(t *testing.T) {
+	p := decide(rt.Now(10*minute), rt.Aborted(), rt.Refs(rt.Ref("p1", rt.Clusters("c1", "c2"))),
+		rt.Works(old("c1"), rt.Work("c2", rt.Bears("aaa"), rt.StoredOtherwise("aaa"))))
+	if len(texts(p)) > 0 || p.Behind != 0 || p.Confirmed != 1 || len(p.Accepted) != 1 {
+		t.Errorf("%v behind %d confirmed %d accepted %d", texts(p), p.Behind, p.Confirmed, len(p.Accepted))
+	}
+}
+
+// TestGoBackToNothing: the current revision was lost after the abort. Nothing is written, and nothing else is decided.
+func TestGoBackToNothing(t *testing.T) {
+	p := decide(rt.Now(10*minute), rt.Rolling("", "bbb"), rt.Aborted(), rt.Refs(rt.Ref("p1", rt.Clusters("c1", "c2"))), rt.Works(done("c1")))
+	if len(texts(p)) > 0 || p.Desired != nil || p.Complete {
+		t.Errorf("%v, desired %v, complete %v", texts(p), p.Desired, p.Complete)
+	}
+}

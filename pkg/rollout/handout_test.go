@@ -1,0 +1,449 @@
+package rollout_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+)
+
+// started names the clusters that a plan writes a revision to, in order.
+func started(p *rollout.Plan) string {
+	var names []string
+	for _, w := range p.Writes {
+		if w.Revision != nil && w.Action != rollout.Adopt {
+			names = append(names, w.Cluster)
+		}
+	}
+	return strings.Join(names, " ")
+}
+
+func decide(options ...rt.SnapshotOption) *rollout.Plan {
+	return rollout.Decide(rt.Snapshot(options...))
+}
+
+// Works of the rollout from aaa to bbb, as they are at 10m. The deadline of the tests is 5m.
+func old(cluster string, more ...rt.WorkOption) rollout.Work {
+	return rt.Work(cluster, append([]rt.WorkOption{rt.Bears("aaa"), rt.Succeeded(0)}, more...)...)
+}
+func inFlight(cluster string, more ...rt.WorkOption) rollout.Work {
+	return rt.Work(cluster, append([]rt.WorkOption{rt.Bears("bbb"), rt.WrittenAt(8 * minute), rt.InFlight(8 * minute)}, more...)...)
+}
+func broken(cluster string, more ...rt.WorkOption) rollout.Work {
+	return rt.Work(cluster, append([]rt.WorkOption{rt.Bears("bbb"), rt.WrittenAt(8 * minute), rt.Degraded(8 * minute)}, more...)...)
+}
+func failed(cluster string, more ...rt.WorkOption) rollout.Work {
+	return rt.Work(cluster, append([]rt.WorkOption{rt.Bears("bbb"), rt.WrittenAt(2 * minute), rt.InFlight(2 * minute)}, more...)...)
+}
+func done(cluster string, more ...rt.WorkOption) rollout.Work {
+	return rt.Work(cluster, append([]rt.WorkOption{rt.Bears("bbb"), rt.WrittenAt(2 * minute), rt.Succeeded(3 * minute)}, more...)...)
+}
+
+// TestHandOut says which clusters come next (R10).
+func TestHandOut(t *testing.T) {
+	deadline := rt.Deadline("5m")
+	threeGroups := func(options ...rt.RefOption) rollout.Ref {
+		return rt.Ref("p1", append(options, deadline, rt.Group("a", "c1", "c2"), rt.Group("b", "c3", "c4"), rt.Group("c", "c5", "c6"))...)
+	}
+	for name, tc := range map[string]struct {
+		ref   rollout.Ref
+		works []rollout.Work
+		want  string
+	}{
+		"All: everyone at once": {
+			ref: rt.Ref("p1", rt.Clusters("c1", "c2", "c3")), works: []rollout.Work{old("c1"), old("c3")}, want: "c1 c2 c3",
+		},
+		"All: an unset strategy": {
+			ref: rt.Ref("p1", rt.Clusters("c1", "c2"), func(r *rollout.Ref) { r.Strategy.Type, r.Strategy.All = "", nil }), want: "c1 c2",
+		},
+		"All: only who is not there yet": {
+			ref: rt.Ref("p1", rt.Clusters("c1", "c2", "c3")), works: []rollout.Work{old("c1"), inFlight("c2"), done("c3")}, want: "c1",
+		},
+		"All: nothing new beside a degraded cluster": {
+			ref: rt.Ref("p1", rt.Clusters("c1", "c2")), works: []rollout.Work{broken("c1")}, want: "",
+		},
+		"All: a tolerated degraded cluster": {
+			ref: rt.Ref("p1", rt.MaxFailures(1), rt.Clusters("c1", "c2")), works: []rollout.Work{broken("c1")}, want: "c2",
+		},
+
+		"Progressive: the first batch, in the order of the names": {
+			ref: rt.Ref("p1", rt.Progressive(2), rt.Clusters("c3", "c2", "c1")), want: "c1 c2",
+		},
+		"Progressive: without maxConcurrency all at once": {
+			ref: rt.Ref("p1", rt.Progressive(0), rt.Clusters("c1", "c2", "c3")), want: "c1 c2 c3",
+		},
+		"Progressive: a percentage is rounded up": {
+			ref: rt.Ref("p1", rt.Progressive("34%"), rt.Clusters("c1", "c2", "c3")), want: "c1 c2",
+		},
+		"Progressive: maxConcurrency larger than the fleet": {
+			ref: rt.Ref("p1", rt.Progressive(20), rt.Clusters("c1", "c2")), want: "c1 c2",
+		},
+		"Progressive: one in flight takes a slot": {
+			ref: rt.Ref("p1", rt.Progressive(2), rt.Clusters("c1", "c2", "c3", "c4")), works: []rollout.Work{inFlight("c2")}, want: "c1",
+		},
+		"Progressive: a success frees its slot": {
+			ref: rt.Ref("p1", rt.Progressive(1), rt.Clusters("c1", "c2")), works: []rollout.Work{done("c1")}, want: "c2",
+		},
+		"Progressive: a soaking success does not": {
+			ref:   rt.Ref("p1", rt.Progressive(1), rt.Soak(8*minute), rt.Clusters("c1", "c2")),
+			works: []rollout.Work{done("c1")}, want: "",
+		},
+		"Progressive: a soaked success does": {
+			ref:   rt.Ref("p1", rt.Progressive(1), rt.Soak(7*minute), rt.Clusters("c1", "c2")),
+			works: []rollout.Work{done("c1")}, want: "c2",
+		},
+		"Progressive: the soak is not for All": {
+			ref:   rt.Ref("p1", rt.All(), rt.Soak(hour), rt.Clusters("c1")),
+			works: []rollout.Work{done("c1")}, want: "",
+		},
+		"Progressive: a tolerated degraded cluster keeps its slot until its deadline": {
+			ref:   rt.Ref("p1", rt.Progressive(1), deadline, rt.MaxFailures(1), rt.Clusters("c1", "c2")),
+			works: []rollout.Work{broken("c1")}, want: "",
+		},
+		"Progressive: a tolerated failed cluster frees its slot": {
+			ref:   rt.Ref("p1", rt.Progressive(1), deadline, rt.MaxFailures(1), rt.Clusters("c1", "c2")),
+			works: []rollout.Work{failed("c1")}, want: "c2",
+		},
+		"Progressive: failed and degraded together are too many": {
+			ref:   rt.Ref("p1", rt.Progressive(3), deadline, rt.MaxFailures(1), rt.Clusters("c1", "c2", "c3")),
+			works: []rollout.Work{failed("c1"), broken("c2")}, want: "",
+		},
+		"Progressive: an edited work is put back in its turn": {
+			ref:   rt.Ref("p1", rt.Progressive(1), rt.Clusters("c1", "c2", "c3")),
+			works: []rollout.Work{inFlight("c1"), done("c2", rt.Edited()), done("c3")}, want: "",
+		},
+
+		"quirk: a full batch does not hide a failure that comes later in the order": {
+			ref:   rt.Ref("p1", rt.Progressive(2), deadline, rt.Clusters("c1", "c2", "c3", "c4")),
+			works: []rollout.Work{done("c1"), failed("c4")}, want: "",
+		},
+		"quirk: maxFailures larger than the fleet stays what it is": {
+			ref:   rt.Ref("p1", rt.Progressive(1), deadline, rt.MaxFailures(20), rt.Clusters("c1", "c2")),
+			works: []rollout.Work{failed("c1")}, want: "c2",
+		},
+		"quirk: a timed-out cluster does not open the next group while another is in flight": {
+			ref: threeGroups(rt.PerGroup(), rt.MaxFailures(1)), works: []rollout.Work{failed("c1"), inFlight("c2")}, want: "",
+		},
+		"quirk: two timed-out clusters do not make up for one in flight": {
+			ref:   rt.Ref("p1", rt.PerGroup(), rt.MaxFailures(2), deadline, rt.Group("a", "c1", "c2", "c3"), rt.Group("b", "c4")),
+			works: []rollout.Work{failed("c1"), failed("c2"), inFlight("c3")}, want: "",
+		},
+		"quirk: a tolerated failure outside ends the mandatory phase all the same": {
+			ref:   rt.Ref("p1", rt.Progressive(1), rt.MaxFailures(1), deadline, rt.Mandatory("a"), rt.Group("a", "c1"), rt.Group("b", "c2", "c3")),
+			works: []rollout.Work{done("c1"), failed("c2")}, want: "c3",
+		},
+		"quirk: nothing of the rest comes along in the mandatory phase": {
+			ref:   rt.Ref("p1", rt.PerGroup(), deadline, rt.Mandatory("b"), rt.Group("a", "c1"), rt.Group("b", "c2", "c3")),
+			works: []rollout.Work{inFlight("c2"), done("c3")}, want: "",
+		},
+		"quirk: group indices with a gap, while decisions are being written": {
+			ref: rt.Ref("p1", rt.PerGroup(), rt.GroupAt(0, "a", "c1"), rt.GroupAt(5, "f", "c2")), works: []rollout.Work{done("c1")}, want: "c2",
+		},
+		"quirk: the first group index is not there yet": {
+			ref: rt.Ref("p1", rt.PerGroup(), rt.GroupAt(3, "d", "c1"), rt.GroupAt(5, "f", "c2")), want: "c1",
+		},
+		"quirk: a mandatory group by index is that index, not its place": {
+			ref: rt.Ref("p1", rt.PerGroup(), rt.MandatoryAt(5), rt.GroupAt(3, "d", "c1"), rt.GroupAt(5, "f", "c2")), want: "c2",
+		},
+
+		"PerGroup: the first group": {
+			ref: threeGroups(rt.PerGroup()), want: "c1 c2",
+		},
+		"PerGroup: the next one when all have succeeded": {
+			ref: threeGroups(rt.PerGroup()), works: []rollout.Work{done("c1"), done("c2")}, want: "c3 c4",
+		},
+		"PerGroup: not while one soaks": {
+			ref: threeGroups(rt.PerGroup(), rt.Soak(8*minute)), works: []rollout.Work{done("c1"), done("c2")}, want: "",
+		},
+		"PerGroup: the next one after a tolerated failure": {
+			ref: threeGroups(rt.PerGroup(), rt.MaxFailures(1)), works: []rollout.Work{done("c1"), failed("c2")}, want: "c3 c4",
+		},
+		"PerGroup: nothing after a failure that is not tolerated": {
+			ref: threeGroups(rt.PerGroup()), works: []rollout.Work{done("c1"), failed("c2")}, want: "",
+		},
+		"PerGroup: a mandatory group first": {
+			ref: threeGroups(rt.PerGroup(), rt.Mandatory("b")), want: "c3 c4",
+		},
+		"PerGroup: then the rest, in order": {
+			ref: threeGroups(rt.PerGroup(), rt.Mandatory("b")), works: []rollout.Work{done("c3"), done("c4")}, want: "c1 c2",
+		},
+
+		"Progressive: a mandatory group at once, whatever maxConcurrency": {
+			ref: threeGroups(rt.Progressive(1), rt.Mandatory("b")), want: "c3 c4",
+		},
+		"Progressive: mandatory groups one after the other, by index": {
+			ref: threeGroups(rt.Progressive(1), rt.Mandatory("c", "b")), works: []rollout.Work{inFlight("c3"), done("c4")}, want: "",
+		},
+		"Progressive: the second mandatory group": {
+			ref: threeGroups(rt.Progressive(1), rt.Mandatory("c", "b")), works: []rollout.Work{done("c3"), done("c4")}, want: "c5 c6",
+		},
+		"Progressive: the rest after the mandatory groups": {
+			ref: threeGroups(rt.Progressive(3), rt.Mandatory("b")), works: []rollout.Work{done("c3"), done("c4")}, want: "c1 c2 c5",
+		},
+		"Progressive: a percentage is one of the rest": {
+			ref: threeGroups(rt.Progressive("25%"), rt.Mandatory("b")), works: []rollout.Work{done("c3"), done("c4")}, want: "c1",
+		},
+		"Progressive: one failure in a mandatory group stops all": {
+			ref: threeGroups(rt.Progressive(3), rt.MaxFailures(5), rt.Mandatory("b")), works: []rollout.Work{done("c3"), failed("c4")}, want: "",
+		},
+		"Progressive: who completed an older revision does not hold up a mandatory group": {
+			ref:   threeGroups(rt.Progressive(1), rt.Mandatory("a")),
+			works: []rollout.Work{done("c1"), rt.Work("c2", rt.Bears("bbb"), rt.Generation(2), rt.IsComplete(0, rt.Observed(1)))}, want: "c3",
+		},
+		"a mandatory group that does not exist holds nothing up": {
+			ref: threeGroups(rt.Progressive(1), rt.Mandatory("nowhere")), want: "c1",
+		},
+		"a work that is being deleted is not written": {
+			ref: rt.Ref("p1", rt.Clusters("c1", "c2")), works: []rollout.Work{old("c1", rt.Deleting())}, want: "c2",
+		},
+		"a work that the API server stores otherwise is not written again": {
+			ref: rt.Ref("p1", rt.Clusters("c1")), works: []rollout.Work{done("c1", rt.StoredOtherwise("bbb"))}, want: "",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := decide(rt.Now(10*minute), rt.Refs(tc.ref), rt.Works(tc.works...))
+			if err := p.Refs[0].Err; err != nil {
+				t.Fatal(err)
+			}
+			if got := started(p); got != tc.want {
+				t.Errorf("got %q, want %q; %v", got, tc.want, p.Phases)
+			}
+		})
+	}
+}
+
+// TestStrategyErrors: a strategy that can't be read starts nothing, and says which field holds what.
+func TestStrategyErrors(t *testing.T) {
+	for name, tc := range map[string]struct {
+		ref  rollout.Ref
+		want string
+	}{
+		"type": {
+			ref:  rt.Ref("p1", func(r *rollout.Ref) { r.Strategy.Type = "Slowly" }),
+			want: `spec.placementRefs[0].rolloutStrategy.type: "Slowly" is not a rollout type: use All, Progressive or ProgressivePerGroup`,
+		},
+		"deadline": {
+			ref:  rt.Ref("p1", rt.Deadline("5 minutes")),
+			want: `spec.placementRefs[0].rolloutStrategy.all.progressDeadline: "5 minutes" is no deadline: use None, or a duration above zero such as 90s, 10m or 2h`,
+		},
+		"deadline 0": {
+			ref:  rt.Ref("p1", rt.Progressive(1), rt.Deadline("0s")),
+			want: `spec.placementRefs[0].rolloutStrategy.progressive.progressDeadline: "0s" is no deadline: use None, or a duration above zero such as 90s, 10m or 2h`,
+		},
+		"maxFailures without a percent sign": {
+			ref: rt.Ref("p1", rt.PerGroup(), rt.MaxFailures("5")),
+			want: `spec.placementRefs[0].rolloutStrategy.progressivePerGroup.maxFailures: "5" is neither a number nor a percentage: ` +
+				`use a number of clusters such as 2, without quotes, or a percentage such as "10%"`,
+		},
+		"maxFailures below zero": {
+			ref:  rt.Ref("p1", rt.MaxFailures(-1)),
+			want: `spec.placementRefs[0].rolloutStrategy.all.maxFailures: -1 is negative: use a number of clusters or a percentage such as 10%`,
+		},
+		"maxConcurrency": {
+			ref: rt.Ref("p1", rt.Progressive("many")),
+			want: `spec.placementRefs[0].rolloutStrategy.progressive.maxConcurrency: "many" is neither a number nor a percentage: ` +
+				`use a number of clusters such as 2, without quotes, or a percentage such as "10%"`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rt.Clusters("c1", "c2")(&tc.ref)
+			other := rt.Ref("p2", rt.Clusters("c3"))
+			p := decide(rt.Now(hour), rt.Refs(tc.ref, other), rt.Works(inFlight("c1")))
+			if got := fmt.Sprint(p.Refs[0].Err); got != tc.want {
+				t.Error(cmp.Diff(tc.want, got))
+			}
+			if got := started(p); got != "c3" {
+				t.Errorf("started %q, want the other ref's c3 only", got)
+			}
+			if p.Refs[0].Failed {
+				t.Error("it can't have failed: its limits are not known")
+			}
+		})
+	}
+}
+
+// TestSettle says when a success counts, and when to look again (R10).
+func TestSettle(t *testing.T) {
+	success := func(more ...rt.WorkOption) rollout.Work {
+		return rt.Work("c1", append([]rt.WorkOption{rt.Bears("bbb"), rt.WrittenAt(0), rt.Succeeded(minute)}, more...)...)
+	}
+	for name, tc := range map[string]struct {
+		work    rollout.Work
+		soak    rt.RefOption
+		phase   rollout.Phase
+		recheck string
+	}{
+		"seen for long enough":         {success(rt.SeenSucceeding(10*minute - 3*second)), rt.Soak(0), rollout.PhaseSucceeded, "0s"},
+		"seen for a moment":            {success(rt.SeenSucceeding(10*minute - second)), rt.Soak(0), rollout.PhaseSoaking, "2s"},
+		"seen for the first time":      {success(rt.JustSeenSucceeding()), rt.Soak(0), rollout.PhaseSoaking, "3s"},
+		"settled, not soaked":          {success(), rt.Soak(10 * minute), rollout.PhaseSoaking, "1m0s"},
+		"soaked, not settled":          {success(rt.SeenSucceeding(10*minute - second)), rt.Soak(minute), rollout.PhaseSoaking, "2s"},
+		"soaked to the instant":        {success(), rt.Soak(9 * minute), rollout.PhaseSucceeded, "0s"},
+		"a success of before the undo": {success(rt.SeenSucceeding(9 * minute)), rt.Soak(2 * minute), rollout.PhaseSoaking, "1m0s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			update := rt.Revision("bbb")
+			if strings.Contains(name, "undo") {
+				update = rt.Revision("bbb", rt.ReusedAt(9*minute))
+			}
+			p := decide(rt.Now(10*minute), rt.Settle(3*second), rt.Updating(update), rt.Works(tc.work),
+				rt.Refs(rt.Ref("p1", rt.Progressive(1), tc.soak, rt.Clusters("c1"))))
+			if p.Phases["c1"] != tc.phase || p.Recheck.String() != tc.recheck {
+				t.Errorf("got %s, again after %s; want %s, %s", p.Phases["c1"], p.Recheck, tc.phase, tc.recheck)
+			}
+			if p.Complete != (tc.phase == rollout.PhaseSucceeded) {
+				t.Errorf("complete is %v", p.Complete)
+			}
+		})
+	}
+}
+
+// TestOwners: a cluster belongs to the first ref that selects it, and is counted once (R8).
+func TestOwners(t *testing.T) {
+	p := decide(rt.Refs(
+		rt.Ref("p1", rt.Clusters("c1", "c2")),
+		rt.Ref("p2", rt.Progressive(1), rt.Clusters("c2", "c3", "c4")),
+		rt.Ref("p3", rt.Missing()),
+		rt.Ref("p4", rt.Clusters("c4", "c1")),
+	))
+	var got []string
+	for _, w := range p.Writes {
+		got = append(got, w.Cluster+" for "+w.Placement)
+	}
+	if diff := cmp.Diff([]string{"c1 for p1", "c2 for p1", "c3 for p2"}, got); diff != "" {
+		t.Error(diff)
+	}
+	if p.Selected() != 4 || p.Refs[0].Selected != 2 || p.Refs[1].Selected != 2 || p.Refs[3].Selected != 0 {
+		t.Errorf("selected %d: %+v", p.Selected(), p.Refs)
+	}
+}
+
+// TestHandover: a cluster that another ref takes over is relabelled, counts there, and is not rolled out again (R8).
+func TestHandover(t *testing.T) {
+	p := decide(rt.Now(10*minute), rt.Works(inFlight("c1"), old("c2")),
+		rt.Refs(rt.Ref("p2", rt.Progressive(1), rt.Clusters("c1", "c2"))))
+	if diff := cmp.Diff([]string{"Relabel c1: its labels changed", "Relabel c2: its labels changed"}, texts(p)); diff != "" {
+		t.Error(diff)
+	}
+	if len(p.Deletes) > 0 {
+		t.Error(p.Deletes)
+	}
+	if p.Refs[0].Selected != 2 || p.Counts[rollout.PhaseInFlight] != 1 {
+		t.Errorf("%+v %v", p.Refs, p.Counts)
+	}
+}
+
+func texts(p *rollout.Plan) []string {
+	var out []string
+	for _, w := range p.Writes {
+		out = append(out, w.String())
+	}
+	for _, d := range p.Deletes {
+		out = append(out, d.String())
+	}
+	return out
+}
+
+// TestLeaving: works that nothing selects, or that are being deleted, keep their slot and count in their group (R8).
+func TestLeaving(t *testing.T) {
+	at10 := rt.Now(10 * minute)
+	progressive := func(clusters ...string) rollout.Ref {
+		return rt.Ref("p1", rt.Progressive(1), rt.Deadline("5m"), rt.MaxFailures(1), rt.Clusters(clusters...))
+	}
+	t.Run("one that was deselected in flight keeps its slot", func(t *testing.T) {
+		p := decide(at10, rt.Refs(progressive("c2")), rt.Works(inFlight("c1", rt.Unselected(10*minute), rt.InGroup("0/"))))
+		if started(p) != "" {
+			t.Error(started(p))
+		}
+	})
+	t.Run("one that is being deleted in flight keeps its slot", func(t *testing.T) {
+		p := decide(at10, rt.Refs(progressive("c2")), rt.Works(inFlight("c1", rt.Deleting(), rt.InGroup("0/"))))
+		if started(p) != "" {
+			t.Error(started(p))
+		}
+		if p.Stalled {
+			t.Error("its deadline is still to come")
+		}
+	})
+	t.Run("one at the older revision has no slot", func(t *testing.T) {
+		p := decide(at10, rt.Refs(progressive("c2")), rt.Works(old("c1", rt.Deleting())))
+		if started(p) != "c2" {
+			t.Error(started(p))
+		}
+	})
+	t.Run("failed ones still fail the ref", func(t *testing.T) {
+		p := decide(at10, rt.Refs(progressive("c3")), rt.Works(failed("c1", rt.Deleting()), failed("c2", rt.Unselected(10*minute))))
+		if !p.Refs[0].Failed || started(p) != "" || len(p.Failing) != 2 {
+			t.Errorf("%+v %v %v", p.Refs, started(p), p.Failing)
+		}
+		if p.Selected() != 1 || p.Counts[rollout.PhaseFailed] != 0 {
+			t.Errorf("they are not selected: %v", p.Counts)
+		}
+	})
+	t.Run("under the placement that they bear", func(t *testing.T) {
+		p := decide(at10, rt.Works(failed("c1", rt.Deleting()), failed("c2", rt.Deleting())),
+			rt.Refs(rt.Ref("p2", rt.Deadline("5m"), rt.Clusters("c3")), progressive("c4")))
+		if p.Refs[0].Failed || !p.Refs[1].Failed {
+			t.Errorf("%+v", p.Refs)
+		}
+	})
+	t.Run("once, where a placement is referred to twice", func(t *testing.T) {
+		p := decide(at10, rt.Works(failed("c1", rt.Deleting())), rt.Refs(progressive("c2"), rt.Ref("p1", rt.Deadline("5m"), rt.Clusters("c2"))))
+		if p.Refs[0].Failed || p.Refs[1].Failed || len(p.Failing) != 1 {
+			t.Errorf("%+v %v", p.Refs, p.Failing)
+		}
+	})
+	t.Run("in the group that they were written in", func(t *testing.T) {
+		ref := rt.Ref("p1", rt.PerGroup(), rt.Deadline("5m"), rt.MaxFailures(1), rt.Group("a", "c1", "c2"), rt.Group("b", "c3"))
+		p := decide(at10, rt.Refs(ref), rt.Works(failed("c4", rt.Deleting(), rt.InGroup("0/a")), failed("c5", rt.Deleting(), rt.InGroup("1/b"))))
+		if p.Refs[0].Failed {
+			t.Error("one failure in each group is tolerated")
+		}
+		p = decide(at10, rt.Refs(ref), rt.Works(failed("c4", rt.Deleting(), rt.InGroup("0/a")), failed("c5", rt.Deleting(), rt.InGroup("0/a"))))
+		if !p.Refs[0].Failed {
+			t.Error("two failures in one group are not")
+		}
+	})
+	t.Run("in a group that exists no more, and keep its turn", func(t *testing.T) {
+		ref := rt.Ref("p1", rt.PerGroup(), rt.GroupAt(1, "b", "c2"))
+		if p := decide(at10, rt.Refs(ref), rt.Works(inFlight("c1", rt.Deleting(), rt.InGroup("0/a")))); started(p) != "" {
+			t.Errorf("%s was started while the group before it is in flight", started(p))
+		}
+	})
+	t.Run("also without a group", func(t *testing.T) {
+		ref := rt.Ref("p1", rt.PerGroup(), rt.Deadline("5m"), rt.GroupAt(1, "b", "c2"))
+		if p := decide(at10, rt.Refs(ref), rt.Works(failed("c1", rt.Deleting()))); !p.Refs[0].Failed {
+			t.Error("its failure is not counted")
+		}
+	})
+	t.Run("one that is selected again waits until its older work is gone", func(t *testing.T) {
+		p := decide(at10, rt.Refs(progressive("c1")), rt.Works(old("c1", rt.Deleting())))
+		if p.Phases["c1"] != rollout.PhaseLeaving || len(texts(p)) > 0 || p.Complete {
+			t.Errorf("%v %v", p.Phases, texts(p))
+		}
+	})
+	t.Run("one that another ref selects now counts for both", func(t *testing.T) {
+		p := decide(at10, rt.Works(failed("c1", rt.Deleting())),
+			rt.Refs(rt.Ref("p1", rt.Deadline("5m")), rt.Ref("p2", rt.Clusters("c1"))))
+		if !p.Refs[0].Failed || p.Phases["c1"] != rollout.PhaseLeaving {
+			t.Errorf("%+v %v", p.Refs, p.Phases)
+		}
+	})
+}
+
+// TestPlanIsSorted: whatever order the works come in, messages and writes don't move.
+func TestPlanIsSorted(t *testing.T) {
+	works := []rollout.Work{failed("c3"), failed("c1"), broken("c2", rt.Deleting(), rt.InGroup("0/"))}
+	ref := rt.Ref("p1", rt.Deadline("5m"), rt.Clusters("c3", "c1"))
+	first := decide(rt.Now(10*minute), rt.Refs(ref), rt.Works(works...))
+	slices.Reverse(works)
+	second := decide(rt.Now(10*minute), rt.Refs(ref), rt.Works(works...))
+	if diff := cmp.Diff(first.Failing, second.Failing); diff != "" {
+		t.Error(diff)
+	}
+}

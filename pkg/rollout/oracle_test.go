@@ -1,0 +1,335 @@
+package rollout_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
+	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+)
+
+// The oracle judges what the world does by the design's words, with what the world knows of its own agents.
+
+func latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
+
+// since is when what the agent says now began, for this rollout.
+func (w *world) since(work *worldWork) time.Time {
+	begin := latest(work.writtenAt(), w.revisions[w.update].BeginsAt)
+	if work.report == silent {
+		return begin
+	}
+	return latest(begin, work.reportSince)
+}
+
+// isSettled: the success was seen for long enough, and soaked.
+func (w *world) isSettled(work *worldWork, ref *worldRef) bool {
+	return work.at(w.update) && work.report == succeeding && !work.seenSuccess.IsZero() &&
+		!w.now.Before(work.seenSuccess.Add(w.settle)) && !w.now.Before(w.since(work).Add(soakOf(ref)))
+}
+
+// isFailed: not successful for the deadline, and the agents had time to say otherwise.
+func (w *world) isFailed(work *worldWork, ref *worldRef) bool {
+	deadline, ok := deadlineOf(ref)
+	return ok && work.at(w.update) && work.report != succeeding &&
+		!w.now.Before(w.since(work).Add(deadline)) && !w.now.Before(w.deadlinesSince.Add(min(deadline, 2*minute)))
+}
+
+func config(ref *worldRef) clusterv1alpha1.RolloutConfig {
+	switch s := ref.Strategy; s.Type {
+	case clusterv1alpha1.Progressive:
+		return s.Progressive.RolloutConfig
+	case clusterv1alpha1.ProgressivePerGroup:
+		return s.ProgressivePerGroup.RolloutConfig
+	default:
+		return s.All.RolloutConfig
+	}
+}
+
+func deadlineOf(ref *worldRef) (time.Duration, bool) {
+	deadline, err := time.ParseDuration(config(ref).ProgressDeadline)
+	return deadline, err == nil
+}
+
+func soakOf(ref *worldRef) time.Duration {
+	if ref.Strategy.Type == clusterv1alpha1.All {
+		return 0
+	}
+	return config(ref).MinSuccessTime.Duration
+}
+
+func sizeOf(value intstr.IntOrString, total int) int {
+	if value.Type == intstr.Int {
+		return value.IntValue()
+	}
+	percent, _ := strconv.Atoi(strings.TrimSuffix(value.StrVal, "%"))
+	return int(math.Ceil(float64(percent*total) / 100))
+}
+
+func isMandatory(ref *worldRef, key string) bool {
+	var mandatory []clusterv1alpha1.MandatoryDecisionGroup
+	switch s := ref.Strategy; s.Type {
+	case clusterv1alpha1.Progressive:
+		mandatory = s.Progressive.MandatoryDecisionGroups.MandatoryDecisionGroups
+	case clusterv1alpha1.ProgressivePerGroup:
+		mandatory = s.ProgressivePerGroup.MandatoryDecisionGroups.MandatoryDecisionGroups
+	}
+	index, name, _ := strings.Cut(key, "/")
+	return slices.ContainsFunc(mandatory, func(m clusterv1alpha1.MandatoryDecisionGroup) bool {
+		if m.GroupName != "" {
+			return m.GroupName == name
+		}
+		return fmt.Sprint(m.GroupIndex) == index
+	})
+}
+
+// subject is a cluster that counts for a ref.
+type subject struct {
+	cluster string
+	group   string
+	work    *worldWork // nil where there is none
+	gone    bool       // not selected by the ref any more
+}
+
+func (w *world) subjects(ref *worldRef) []subject {
+	owners := w.owners()
+	var all []subject
+	if !ref.missing {
+		for _, g := range ref.groups {
+			for _, cluster := range g.Clusters {
+				if owners[cluster] == ref {
+					all = append(all, subject{cluster: cluster, group: g.Key(), work: w.works[cluster]})
+				}
+			}
+		}
+	}
+	for _, work := range w.sorted() {
+		selectedBy := owners[work.cluster]
+		if work.object.Labels[workv1alpha1.LabelPlacement] != ref.Name || selectedBy == ref || !work.at(w.update) {
+			continue
+		}
+		if selectedBy == nil || work.deleting {
+			all = append(all, subject{
+				cluster: work.cluster, group: work.object.Annotations[workv1alpha1.AnnotationDecisionGroup], work: work, gone: true,
+			})
+		}
+	}
+	return all
+}
+
+// note remembers which works settled or failed. It runs at each pass, as the hub itself sees no more.
+func (w *world) note() {
+	for _, ref := range w.refs {
+		for _, s := range w.subjects(ref) {
+			if s.work != nil {
+				s.work.settled = s.work.settled || w.isSettled(s.work, ref)
+				s.work.failed = s.work.failed || w.isFailed(s.work, ref)
+			}
+		}
+	}
+}
+
+// underWay: written at the update revision, never settled, and not failed (P4).
+func (w *world) underWay(s subject) bool {
+	return s.work != nil && s.work.at(w.update) && !s.work.settled && !s.work.failed
+}
+
+// leaving: selected, and its older work is not gone yet.
+func (w *world) leaving(s subject, ref *worldRef) bool {
+	return !s.gone && s.work != nil && s.work.deleting &&
+		(!s.work.at(w.update) || s.work.object.Labels[workv1alpha1.LabelPlacement] != ref.Name)
+}
+
+// judge holds a plan against P3, P4 and R8. It returns what is wrong.
+func (w *world) judge(p *rollout.Plan) error {
+	for _, d := range p.Deletes {
+		if err := w.judgeDelete(d); err != nil {
+			return err
+		}
+	}
+	if p.Abort != nil && (len(p.Writes) > 0 || len(p.Deletes) > 0) {
+		return fmt.Errorf("an abort writes before it is persisted")
+	}
+	for _, write := range p.Writes {
+		if work := w.works[write.Cluster]; work != nil && work.deleting {
+			return fmt.Errorf("R8: %s, and that work is being deleted", write)
+		}
+		if write.Revision != nil && write.Revision.Hash != w.desired() {
+			return fmt.Errorf("%s, and the desired revision is %s", write, w.desired())
+		}
+	}
+	if err := w.judgeComplete(p); err != nil || w.aborted {
+		return err
+	}
+	for _, ref := range w.refs {
+		if err := w.judgeStarts(ref, p); err != nil {
+			return fmt.Errorf("%s: %w", ref.Name, err)
+		}
+	}
+	return nil
+}
+
+func (w *world) desired() string {
+	if w.aborted {
+		return w.current
+	}
+	return w.update
+}
+
+func (w *world) judgeDelete(d rollout.Delete) error {
+	work := w.works[d.Work.Cluster()]
+	for _, ref := range w.refs {
+		if ref.missing {
+			return fmt.Errorf("R8: %s, and Placement %s is missing", d, ref.Name)
+		}
+	}
+	if w.owners()[work.cluster] != nil || work.unselected.IsZero() || w.now.Before(work.unselected.Add(5*second)) {
+		return fmt.Errorf("R8: %s, and it is selected or was a moment ago", d)
+	}
+	return nil
+}
+
+// judgeComplete is P3.
+func (w *world) judgeComplete(p *rollout.Plan) error {
+	if !p.Complete {
+		return nil
+	}
+	owners := w.owners()
+	if w.aborted || len(owners) == 0 {
+		return fmt.Errorf("P3: complete while aborted, or without a cluster")
+	}
+	for cluster, ref := range owners {
+		if work := w.works[cluster]; work == nil || work.deleting && work.object.Labels[workv1alpha1.LabelPlacement] != ref.Name || !w.isSettled(work, ref) {
+			return fmt.Errorf("P3: complete, and %s has not settled", cluster)
+		}
+	}
+	for _, ref := range w.refs {
+		if ref.missing || ref.hidden > 0 {
+			return fmt.Errorf("P3: complete, and not all decisions of %s are known", ref.Name)
+		}
+	}
+	return nil
+}
+
+// judgeStarts is P4, at the moment when clusters of a ref are started.
+func (w *world) judgeStarts(ref *worldRef, p *rollout.Plan) error {
+	all := w.subjects(ref)
+	started := map[string]bool{}
+	for _, write := range p.Writes {
+		if write.Placement == ref.Name && (write.Action == rollout.Create || write.Action == rollout.Update) {
+			started[write.Cluster] = true
+		}
+	}
+	if len(started) == 0 {
+		return nil
+	}
+	if err := w.judgeFailures(ref, all); err != nil {
+		return fmt.Errorf("P4: %d started, %w", len(started), err)
+	}
+	switch ref.Strategy.Type {
+	case clusterv1alpha1.Progressive:
+		return w.judgeBatch(ref, all, started)
+	case clusterv1alpha1.ProgressivePerGroup:
+		return w.judgeGroups(ref, all, started)
+	}
+	return nil
+}
+
+// judgeFailures says when the failed and degraded clusters are more than the strategy tolerates.
+func (w *world) judgeFailures(ref *worldRef, all []subject) error {
+	broken, size := map[string]int{}, map[string]int{}
+	total := 0
+	for _, s := range all {
+		size[s.group]++
+		if s.work != nil && s.work.at(w.update) && (s.work.report == degraded || w.isFailed(s.work, ref)) && !w.leaving(s, ref) {
+			broken[s.group]++
+			total++
+		}
+	}
+	allowed := config(ref).MaxFailures
+	for group, n := range broken {
+		if isMandatory(ref, group) {
+			return fmt.Errorf("and %d failed in the mandatory group %s", n, group)
+		}
+		if ref.Strategy.Type == clusterv1alpha1.ProgressivePerGroup && n > sizeOf(allowed, size[group]) {
+			return fmt.Errorf("and %d failed in group %s", n, group)
+		}
+	}
+	if ref.Strategy.Type != clusterv1alpha1.ProgressivePerGroup && total > sizeOf(allowed, len(all)) {
+		return fmt.Errorf("and %d failed", total)
+	}
+	return nil
+}
+
+// judgeBatch is the batch of Progressive: a mandatory group at a time, then maxConcurrency of the rest.
+func (w *world) judgeBatch(ref *worldRef, all []subject, started map[string]bool) error {
+	var rest []subject
+	mandatoryStarts := false
+	for _, s := range all {
+		if isMandatory(ref, s.group) {
+			mandatoryStarts = mandatoryStarts || started[s.cluster]
+		} else {
+			rest = append(rest, s)
+		}
+	}
+	if mandatoryStarts {
+		return w.judgeGroups(ref, all, started)
+	}
+	inFlight := 0
+	for _, s := range rest {
+		if started[s.cluster] || w.underWay(s) {
+			inFlight++
+		}
+	}
+	batch := sizeOf(ref.Strategy.Progressive.MaxConcurrency, len(rest))
+	if batch <= 0 || batch > len(rest) {
+		batch = len(rest)
+	}
+	if inFlight > batch {
+		return fmt.Errorf("P4: %d in flight, the batch is %d", inFlight, batch)
+	}
+	for _, s := range all {
+		if isMandatory(ref, s.group) && !(s.work != nil && s.work.settled) {
+			return fmt.Errorf("P4: the rest was started, and %s of the mandatory group %s has not settled", s.cluster, s.group)
+		}
+	}
+	return nil
+}
+
+// judgeGroups is the batch where decision groups come one after the other, the mandatory ones first.
+func (w *world) judgeGroups(ref *worldRef, all []subject, started map[string]bool) error {
+	group := ""
+	for _, s := range all {
+		if started[s.cluster] {
+			if group != "" && group != s.group {
+				return fmt.Errorf("P4: groups %s and %s started together", group, s.group)
+			}
+			group = s.group
+		}
+	}
+	before := func(key string) bool {
+		if a, b := isMandatory(ref, key), isMandatory(ref, group); a != b {
+			return a
+		}
+		return index(key) < index(group)
+	}
+	for _, s := range all {
+		if s.group == group || !before(s.group) || s.work != nil && (s.work.settled || s.work.failed) || w.leaving(s, ref) {
+			continue
+		}
+		return fmt.Errorf("P4: group %s was started before %s of group %s had its outcome", group, s.cluster, s.group)
+	}
+	return nil
+}
+
+func index(key string) int {
+	number, _, _ := strings.Cut(key, "/")
+	n, _ := strconv.Atoi(number)
+	return n
+}

@@ -1,0 +1,218 @@
+package rollout_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+)
+
+// TestOutcome says when a rollout is complete (R13), and when it is stalled (R14).
+func TestOutcome(t *testing.T) {
+	deadline := rt.Deadline("5m")
+	two := rt.Clusters("c1", "c2")
+	completed := rt.Work("c2", rt.Bears("bbb"), rt.Generation(2), rt.IsComplete(0, rt.Observed(1)))
+	for name, tc := range map[string]struct {
+		refs              []rollout.Ref
+		works             []rollout.Work
+		complete, stalled bool
+	}{
+		"all succeeded":            {refs: []rollout.Ref{rt.Ref("p1", two)}, works: []rollout.Work{done("c1"), done("c2")}, complete: true},
+		"one in flight":            {refs: []rollout.Ref{rt.Ref("p1", two)}, works: []rollout.Work{done("c1"), inFlight("c2")}},
+		"one is created now":       {refs: []rollout.Ref{rt.Ref("p1", two)}, works: []rollout.Work{done("c1")}},
+		"one soaks":                {refs: []rollout.Ref{rt.Ref("p1", two)}, works: []rollout.Work{done("c1"), done("c2", rt.JustSeenSucceeding())}},
+		"one at the older":         {refs: []rollout.Ref{rt.Ref("p1", two)}, works: []rollout.Work{done("c1"), old("c2")}},
+		"no cluster":               {refs: []rollout.Ref{rt.Ref("p1")}},
+		"decisions are missing":    {refs: []rollout.Ref{rt.Ref("p1", two, rt.Expecting(3))}, works: []rollout.Work{done("c1"), done("c2")}},
+		"too many decisions":       {refs: []rollout.Ref{rt.Ref("p1", two, rt.Expecting(1))}, works: []rollout.Work{done("c1"), done("c2")}},
+		"a Placement is missing":   {refs: []rollout.Ref{rt.Ref("p1", two), rt.Ref("p2", rt.Missing())}, works: []rollout.Work{done("c1"), done("c2")}},
+		"an empty ref beside":      {refs: []rollout.Ref{rt.Ref("p1", two), rt.Ref("p2")}, works: []rollout.Work{done("c1"), done("c2")}, complete: true},
+		"a ref can't be read":      {refs: []rollout.Ref{rt.Ref("p1", two, rt.Deadline("soon"))}, works: []rollout.Work{done("c1"), old("c2")}},
+		"overlapping refs":         {refs: []rollout.Ref{rt.Ref("p1", two), rt.Ref("p2", two)}, works: []rollout.Work{done("c1"), done("c2")}, complete: true},
+		"an unselected work fails": {refs: []rollout.Ref{rt.Ref("p1", two)}, works: []rollout.Work{done("c1"), done("c2"), broken("c3", rt.Unselected(10*minute))}, complete: true},
+		"stored otherwise":         {refs: []rollout.Ref{rt.Ref("p1", two)}, works: []rollout.Work{done("c1"), done("c2", rt.StoredOtherwise("bbb"))}, complete: true},
+		"one is being deleted":     {refs: []rollout.Ref{rt.Ref("p1", two)}, works: []rollout.Work{done("c1"), old("c2", rt.Deleting())}},
+
+		"one failed, the rest waits":         {refs: []rollout.Ref{rt.Ref("p1", deadline, two)}, works: []rollout.Work{failed("c1"), old("c2")}, stalled: true},
+		"one failed, the rest succeeded":     {refs: []rollout.Ref{rt.Ref("p1", deadline, two)}, works: []rollout.Work{failed("c1"), done("c2")}, stalled: true},
+		"a tolerated failure at the end":     {refs: []rollout.Ref{rt.Ref("p1", deadline, rt.MaxFailures(1), two)}, works: []rollout.Work{failed("c1"), done("c2")}, stalled: true},
+		"one failed, one in flight":          {refs: []rollout.Ref{rt.Ref("p1", deadline, two)}, works: []rollout.Work{failed("c1"), inFlight("c2")}},
+		"one failed, one soaks":              {refs: []rollout.Ref{rt.Ref("p1", deadline, two)}, works: []rollout.Work{failed("c1"), done("c2", rt.JustSeenSucceeding())}},
+		"one failed, another is handed out":  {refs: []rollout.Ref{rt.Ref("p1", deadline, rt.MaxFailures(1), two)}, works: []rollout.Work{failed("c1"), old("c2")}},
+		"one failed, the other ref goes on":  {refs: []rollout.Ref{rt.Ref("p1", deadline, rt.Clusters("c1")), rt.Ref("p2", rt.Clusters("c2"))}, works: []rollout.Work{failed("c1")}},
+		"degraded before its deadline":       {refs: []rollout.Ref{rt.Ref("p1", deadline, two)}, works: []rollout.Work{broken("c1"), done("c2")}},
+		"degraded without a deadline":        {refs: []rollout.Ref{rt.Ref("p1", two)}, works: []rollout.Work{broken("c1"), old("c2")}, stalled: true},
+		"degraded, and no deadline readable": {refs: []rollout.Ref{rt.Ref("p1", rt.Deadline("soon"), two)}, works: []rollout.Work{broken("c1"), old("c2")}, stalled: true},
+		"in flight without a deadline":       {refs: []rollout.Ref{rt.Ref("p1", two)}, works: []rollout.Work{broken("c1"), inFlight("c2")}},
+		"one takes no new revision":          {refs: []rollout.Ref{rt.Ref("p1", deadline, two)}, works: []rollout.Work{done("c1"), completed}, stalled: true},
+		"a deselected one still has a slot": {
+			refs:  []rollout.Ref{rt.Ref("p1", rt.Progressive(1), deadline, rt.MaxFailures(1), two)},
+			works: []rollout.Work{failed("c1"), inFlight("c3", rt.Deleting())},
+		},
+		"labels alone don't make it go on": {
+			refs:  []rollout.Ref{rt.Ref("p1", deadline, two)},
+			works: []rollout.Work{failed("c1", rt.OfPlacement("p0")), done("c2")}, stalled: true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := decide(rt.Now(10*minute), rt.Refs(tc.refs...), rt.Works(tc.works...))
+			if p.Complete != tc.complete || p.Stalled != tc.stalled {
+				t.Errorf("complete %v, stalled %v; want %v, %v; %v", p.Complete, p.Stalled, tc.complete, tc.stalled, p.Phases)
+			}
+		})
+	}
+}
+
+// TestRelapse: a relapse after the rollout was complete is neither a new rollout nor an abort.
+func TestRelapse(t *testing.T) {
+	p := decide(rt.Now(10*minute), rt.Rolling("bbb", "bbb"), rt.Works(failed("c1"), done("c2")),
+		rt.Refs(rt.Ref("p1", rt.Deadline("5m"), rt.AbortAll(), rt.Clusters("c1", "c2"))))
+	if p.Abort != nil || p.Complete || !p.Stalled || len(texts(p)) > 0 {
+		t.Errorf("abort %v, complete %v, stalled %v, %v", p.Abort, p.Complete, p.Stalled, texts(p))
+	}
+}
+
+// TestRemove says which works are deleted, and when (R8).
+func TestRemove(t *testing.T) {
+	one := rt.Ref("p1", rt.Clusters("c1"))
+	const unselected = "Delete c2/web: no placement selects the cluster"
+	for name, tc := range map[string]struct {
+		refs    []rollout.Ref
+		works   []rollout.Work
+		aborted bool
+		want    []string
+		recheck string
+	}{
+		"unselected for 5s":             {refs: []rollout.Ref{one}, works: []rollout.Work{done("c1"), done("c2", rt.Unselected(10*minute-5*second))}, want: []string{unselected}, recheck: "0s"},
+		"whatever revision it bears":    {refs: []rollout.Ref{one}, works: []rollout.Work{done("c1"), rt.Work("c2", rt.Unselected(0))}, want: []string{unselected}, recheck: "0s"},
+		"unselected for 4s":             {refs: []rollout.Ref{one}, works: []rollout.Work{done("c1"), done("c2", rt.Unselected(10*minute-4*second))}, recheck: "1s"},
+		"unselected just now":           {refs: []rollout.Ref{one}, works: []rollout.Work{done("c1"), done("c2")}, recheck: "5s"},
+		"decisions don't match, 14s":    {refs: []rollout.Ref{rt.Ref("p1", rt.Clusters("c1"), rt.Expecting(2))}, works: []rollout.Work{done("c1"), done("c2", rt.Unselected(10*minute-14*second))}, recheck: "1s"},
+		"decisions don't match, 15s":    {refs: []rollout.Ref{rt.Ref("p1", rt.Clusters("c1"), rt.Expecting(2))}, works: []rollout.Work{done("c1"), done("c2", rt.Unselected(10*minute-15*second))}, want: []string{unselected}, recheck: "0s"},
+		"another ref's don't match":     {refs: []rollout.Ref{one, rt.Ref("p2", rt.Expecting(1))}, works: []rollout.Work{done("c1"), done("c2", rt.Unselected(10*minute-6*second))}, recheck: "9s"},
+		"a Placement without decisions": {refs: []rollout.Ref{one, rt.Ref("p2", rt.Undecided())}, works: []rollout.Work{done("c1"), done("c2", rt.Unselected(0))}, recheck: "0s"},
+		"a Placement is missing":        {refs: []rollout.Ref{one, rt.Ref("p2", rt.Missing())}, works: []rollout.Work{done("c1"), done("c2", rt.Unselected(0))}, recheck: "0s"},
+		"it is being deleted already":   {refs: []rollout.Ref{one}, works: []rollout.Work{done("c1"), done("c2", rt.Unselected(0), rt.Deleting())}, recheck: "0s"},
+		"while aborted":                 {refs: []rollout.Ref{one}, works: []rollout.Work{old("c1"), done("c2", rt.Unselected(0))}, aborted: true, want: []string{unselected}, recheck: "0s"},
+		"while aborted, not yet": {refs: []rollout.Ref{one}, works: []rollout.Work{old("c1"), done("c2", rt.Unselected(10*minute-second))}, aborted: true,
+			want: []string{"Update c2 to aaa: aborted"}, recheck: "4s"},
+		"nothing is selected any more": {refs: []rollout.Ref{rt.Ref("p1")}, works: []rollout.Work{done("c2", rt.Unselected(0))}, want: []string{unselected}, recheck: "0s"},
+		"a second work: the one with another name": {refs: []rollout.Ref{one}, works: []rollout.Work{done("c1", rt.Named("another"), rt.CreatedAt(-hour)), done("c1")},
+			want: []string{"Delete c1/another: the cluster has another work of this owner"}, recheck: "0s"},
+		"a second work: the younger": {refs: []rollout.Ref{one}, works: []rollout.Work{done("c1", rt.Named("a")), done("c1", rt.Named("b"), rt.CreatedAt(-hour))},
+			want: []string{"Delete c1/a: the cluster has another work of this owner"}, recheck: "0s"},
+		"a second work: the later name": {refs: []rollout.Ref{one}, works: []rollout.Work{done("c1", rt.Named("b")), done("c1", rt.Named("a"))},
+			want: []string{"Delete c1/b: the cluster has another work of this owner"}, recheck: "0s"},
+		"a second work: the one that goes already": {refs: []rollout.Ref{one}, works: []rollout.Work{done("c1", rt.Deleting()), done("c1", rt.Named("a"))}, recheck: "0s"},
+		"a third work": {refs: []rollout.Ref{one}, works: []rollout.Work{done("c1", rt.Named("b")), done("c1", rt.Named("a")), done("c1")},
+			want: []string{"Delete c1/a: the cluster has another work of this owner", "Delete c1/b: the cluster has another work of this owner"}, recheck: "0s"},
+		"a second work, while a Placement is missing": {refs: []rollout.Ref{one, rt.Ref("p2", rt.Missing())}, works: []rollout.Work{done("c1"), done("c1", rt.Named("a"))}, recheck: "0s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			options := []rt.SnapshotOption{rt.Now(10 * minute), rt.Refs(tc.refs...), rt.Works(tc.works...)}
+			if tc.aborted {
+				options = append(options, rt.Aborted())
+			}
+			p := decide(options...)
+			if diff := cmp.Diff(tc.want, texts(p)); diff != "" {
+				t.Error(diff)
+			}
+			if p.Recheck.String() != tc.recheck {
+				t.Errorf("again after %s, want %s", p.Recheck, tc.recheck)
+			}
+		})
+	}
+}
+
+// TestLabels: the owner's labels are on its works, and a change of them is a metadata write (R9).
+func TestLabels(t *testing.T) {
+	ref := rt.Refs(rt.Ref("p1", rt.Progressive(1), rt.Clusters("c1")))
+	team := rt.OwnerLabel("team", "blue")
+	relabel := []string{"Relabel c1: its labels changed"}
+	for name, tc := range map[string]struct {
+		options []rt.SnapshotOption
+		work    []rt.WorkOption
+		want    []string
+		dropped []string
+	}{
+		"none":                       {},
+		"new on the owner":           {options: []rt.SnapshotOption{team}, want: relabel},
+		"copied":                     {options: []rt.SnapshotOption{team}, work: []rt.WorkOption{rt.Labelled("team", "blue"), rt.Copied("team")}},
+		"copied, and not noted":      {options: []rt.SnapshotOption{team}, work: []rt.WorkOption{rt.Labelled("team", "blue")}, want: relabel},
+		"another value":              {options: []rt.SnapshotOption{team}, work: []rt.WorkOption{rt.Labelled("team", "red"), rt.Copied("team")}, want: relabel},
+		"gone from the owner":        {work: []rt.WorkOption{rt.Labelled("team", "blue"), rt.Copied("team")}, want: relabel, dropped: []string{"team"}},
+		"gone from both":             {work: []rt.WorkOption{rt.Copied("team")}, want: relabel},
+		"someone else's stays":       {work: []rt.WorkOption{rt.Labelled("cost-center", "7")}},
+		"our own are never dropped":  {work: []rt.WorkOption{rt.Copied(workv1alpha1.LabelControllerHash)}, want: relabel},
+		"the owner's don't win over": {options: []rt.SnapshotOption{rt.OwnerLabel(workv1alpha1.LabelPlacement, "p9"), rt.OwnerLabel(workv1alpha1.LabelControllerHash, "zzz")}, want: relabel},
+		"another placement":          {work: []rt.WorkOption{rt.OfPlacement("p0")}, want: relabel},
+		"a work that goes":           {options: []rt.SnapshotOption{team}, work: []rt.WorkOption{rt.Deleting()}},
+		"a work that is written":     {options: []rt.SnapshotOption{team}, work: []rt.WorkOption{rt.Edited()}, want: []string{"Update c1 to bbb: put back, it is not what was written"}},
+		"while aborted":              {options: []rt.SnapshotOption{team, rt.Aborted(), rt.Rolling("bbb", "ccc")}, want: relabel},
+	} {
+		t.Run(name, func(t *testing.T) {
+			work := done("c1", tc.work...)
+			s := rt.Snapshot(append([]rt.SnapshotOption{rt.Now(10 * minute), ref, rt.Works(work)}, tc.options...)...)
+			p := rollout.Decide(s)
+			if diff := cmp.Diff(tc.want, texts(p)); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(tc.dropped, rollout.DroppedLabels(s, &s.Works[0])); diff != "" {
+				t.Error(diff)
+			}
+			labels := rollout.WorkLabels(s, "p1")
+			if _, set := labels[workv1alpha1.LabelControllerHash]; set || labels[workv1alpha1.LabelPlacement] != "p1" || labels[workv1alpha1.LabelReplicaSet] != rt.Owner {
+				t.Errorf("%v", labels)
+			}
+		})
+	}
+}
+
+func TestCopiedLabels(t *testing.T) {
+	s := rt.Snapshot(rt.OwnerLabel("b", "2"), rt.OwnerLabel("a", "1"))
+	if got := rollout.CopiedLabels(s); got != "a,b" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestAdopt: works of an older hub whose spec is this revision already only get the hash, whatever the strategy (R6).
+func TestAdopt(t *testing.T) {
+	unlabelled := func(cluster, content string, more ...rt.WorkOption) rollout.Work {
+		return rt.Work(cluster, append([]rt.WorkOption{rt.Holds(content), rt.Succeeded(0)}, more...)...)
+	}
+	p := decide(rt.Now(10*minute), rt.Rolling("", "bbb"), rt.Refs(rt.Ref("p1", rt.Progressive(2), rt.Clusters("c1", "c2", "c3", "c4", "c5"))),
+		rt.Works(unlabelled("c1", "bbb"), unlabelled("c2", "bbb"), unlabelled("c3", "bbb"), unlabelled("c4", "aaa"),
+			unlabelled("c5", "bbb", rt.Deleting()), unlabelled("c6", "bbb")))
+	const why = "its spec is this revision already"
+	want := []string{"Adopt c1 to bbb: " + why, "Adopt c2 to bbb: " + why, "Adopt c3 to bbb: " + why}
+	if diff := cmp.Diff(want, texts(p)); diff != "" {
+		t.Error(diff)
+	}
+	if p.Complete || p.Stalled {
+		t.Errorf("complete %v, stalled %v", p.Complete, p.Stalled)
+	}
+	if w := p.Writes[0]; w.Group != "0/" || w.Placement != "p1" {
+		t.Errorf("%+v", w)
+	}
+}
+
+// TestAdoptInSpiteOfFailures: it starts nothing, so that nothing keeps it from being done.
+func TestAdoptInSpiteOfFailures(t *testing.T) {
+	p := decide(rt.Now(10*minute), rt.Refs(rt.Ref("p1", rt.Deadline("5m"), rt.Clusters("c1", "c2"))),
+		rt.Works(failed("c1"), rt.Work("c2", rt.Holds("bbb"))))
+	if diff := cmp.Diff([]string{"Adopt c2 to bbb: its spec is this revision already"}, texts(p)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestAccepted: what the API server stores otherwise is named, and counts as written (R10).
+func TestAccepted(t *testing.T) {
+	p := decide(rt.Now(10*minute), rt.Refs(rt.Ref("p1", rt.Clusters("c1", "c2"))),
+		rt.Works(done("c1"), done("c2", rt.StoredOtherwise("bbb"))))
+	if len(p.Accepted) != 1 || p.Accepted[0].Cluster() != "c2" || p.Confirmed != 2 {
+		t.Errorf("accepted %v, confirmed %d", p.Accepted, p.Confirmed)
+	}
+}

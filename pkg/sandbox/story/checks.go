@@ -1,0 +1,183 @@
+package story
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// check is one thing that a step proves.
+type check struct {
+	text string
+	// prove returns nil if the facts hold it, else what was expected and what is there.
+	prove func(*facts) error
+}
+
+// minSuccessTime is the one of web.yaml.
+const minSuccessTime = 2 * time.Second
+
+// wanted is a condition that a step ends with.
+type wanted struct {
+	kind, reason string
+	status       metav1.ConditionStatus
+}
+
+var (
+	complete = []wanted{
+		{workv1alpha1.ConditionPlacementVerified, workv1alpha1.ReasonAsExpected, metav1.ConditionTrue},
+		{workv1alpha1.ConditionManifestworkApplied, workv1alpha1.ReasonAsExpected, metav1.ConditionTrue},
+		{workv1alpha1.ConditionProgressing, workv1alpha1.ReasonNewManifestWorkAvailable, metav1.ConditionFalse},
+		{workv1alpha1.ConditionPlacementRolledOut, workv1alpha1.ReasonComplete, metav1.ConditionTrue},
+	}
+	aborted = []wanted{
+		{workv1alpha1.ConditionPlacementVerified, workv1alpha1.ReasonAsExpected, metav1.ConditionTrue},
+		{workv1alpha1.ConditionManifestworkApplied, workv1alpha1.ReasonNotAsExpected, metav1.ConditionFalse},
+		{workv1alpha1.ConditionProgressing, workv1alpha1.ReasonRolloutAborted, metav1.ConditionFalse},
+		{workv1alpha1.ConditionPlacementRolledOut, workv1alpha1.ReasonRolloutDegraded, metav1.ConditionFalse},
+	}
+)
+
+func conditionsAre(text string, all []wanted) check {
+	return check{text, func(f *facts) error {
+		var errs []error
+		for _, want := range all {
+			errs = append(errs, want.prove(f))
+		}
+		return errors.Join(errs...)
+	}}
+}
+
+func (w wanted) prove(f *facts) error {
+	got := meta.FindStatusCondition(f.mwrs.Status.Conditions, w.kind)
+	switch {
+	case got == nil:
+		return fmt.Errorf("the condition %s is not there, expected %s %s", w.kind, w.status, w.reason)
+	case got.ObservedGeneration != f.mwrs.Generation:
+		return fmt.Errorf("the condition %s is about generation %d, expected %d", w.kind, got.ObservedGeneration, f.mwrs.Generation)
+	case got.Status != w.status || got.Reason != w.reason:
+		return fmt.Errorf("the condition %s is %s %s (%s), expected %s %s", w.kind, got.Status, got.Reason, got.Message, w.status, w.reason)
+	}
+	return nil
+}
+
+// revisionsAre proves which versions the status names as current and update.
+func revisionsAre(current, update string) check {
+	text := fmt.Sprintf("the hub's current revision is %s, its update revision %s", current, update)
+	return check{text, func(f *facts) error {
+		status := f.mwrs.Status
+		if got := f.version(status.CurrentRevision); got != current {
+			return fmt.Errorf("the current revision is %q with version %q, expected version %q", status.CurrentRevision, got, current)
+		}
+		if got := f.version(status.UpdateRevision); got != update {
+			return fmt.Errorf("the update revision is %q with version %q, expected version %q", status.UpdateRevision, got, update)
+		}
+		return nil
+	}}
+}
+
+// everyClusterRuns proves a version on the hub's works and on the clusters themselves.
+func everyClusterRuns(version string) check {
+	return check{"every cluster runs " + version + ", by its own Deployment", func(f *facts) error {
+		var errs []error
+		for i := range f.clusters {
+			cluster := &f.clusters[i]
+			if got := f.version(cluster.hash()); got != version {
+				errs = append(errs, fmt.Errorf("the ManifestWork of %s bears version %q, expected %q", cluster.name, got, version))
+			}
+			if got := cluster.version(); got != version || !cluster.healthy() {
+				state, _ := state(cluster, version)
+				errs = append(errs, fmt.Errorf("%s has version %q and is %q, expected healthy Pods of %q", cluster.name, got, state, version))
+			}
+		}
+		return errors.Join(errs...)
+	}}
+}
+
+// reached proves how many clusters ever began to run a version. Their ReplicaSets remember.
+func reached(version string, count int) check {
+	return check{fmt.Sprintf("%s ever reached %d of the clusters", version, count), func(f *facts) error {
+		var names []string
+		for i := range f.clusters {
+			if f.clusters[i].everHad(version) {
+				names = append(names, f.clusters[i].name)
+			}
+		}
+		if len(names) != count {
+			return fmt.Errorf("version %s reached the clusters %v, expected %d of them", version, names, count)
+		}
+		return nil
+	}}
+}
+
+// oneAfterTheOther proves on the ManifestWorks that each cluster had its time with a version before the next got it.
+func oneAfterTheOther(version string) check {
+	return check{"the hub reached one cluster after the other", func(f *facts) error {
+		var times []time.Time
+		for i := range f.clusters {
+			cluster := &f.clusters[i]
+			if got := f.version(cluster.hash()); got != version {
+				return fmt.Errorf("the ManifestWork of %s bears version %q, expected %q", cluster.name, got, version)
+			}
+			at, err := time.Parse(time.RFC3339Nano, cluster.work.Annotations[workv1alpha1.AnnotationAppliedAt])
+			if err != nil {
+				return fmt.Errorf("the ManifestWork of %s does not say when its revision was applied: %w", cluster.name, err)
+			}
+			times = append(times, at)
+		}
+		slices.SortFunc(times, time.Time.Compare)
+		for i := 1; i < len(times); i++ {
+			if gap := times[i].Sub(times[i-1]); gap < minSuccessTime {
+				return fmt.Errorf("two clusters were reached within %v, expected at least %v", gap, minSuccessTime)
+			}
+		}
+		return nil
+	}}
+}
+
+// revisionCount proves how many revisions the hub keeps.
+func revisionCount(count int) check {
+	return check{fmt.Sprintf("the hub remembers %d revisions", count), func(f *facts) error {
+		if len(f.revisions) != count {
+			return fmt.Errorf("there are %d revisions, expected %d", len(f.revisions), count)
+		}
+		return nil
+	}}
+}
+
+// abortedTime proves whether the hub aborted.
+func abortedTime(set bool) check {
+	text := "no rollout is aborted"
+	if set {
+		text = "the hub aborted the rollout"
+	}
+	return check{text, func(f *facts) error {
+		if got := f.mwrs.Status.AbortedTime; (got != nil) != set {
+			return fmt.Errorf("status.abortedTime is %v, expected it to be set: %v", got, set)
+		}
+		return nil
+	}}
+}
+
+// atMostOneUnderWay holds during a whole rollout: the strategy's maxConcurrency.
+func atMostOneUnderWay(f *facts) error {
+	var names []string
+	for i := range f.clusters {
+		cluster := &f.clusters[i]
+		if cluster.hash() == "" || cluster.hash() != f.mwrs.Status.UpdateRevision {
+			continue
+		}
+		if cluster.version() != f.version(cluster.hash()) || !cluster.healthy() {
+			names = append(names, cluster.name)
+		}
+	}
+	if len(names) > 1 {
+		return fmt.Errorf("the clusters %v take the new revision at the same time, expected one at a time", names)
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+package story
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// revision returns the revision with a hash, or nil.
+func (f *facts) revision(hash string) *appsv1.ControllerRevision {
+	for i := range f.revisions {
+		if hash != "" && f.revisions[i].Labels[workv1alpha1.LabelControllerHash] == hash {
+			return &f.revisions[i]
+		}
+	}
+	return nil
+}
+
+// version returns the version that the revision with a hash recorded.
+func (f *facts) version(hash string) string {
+	revision := f.revision(hash)
+	if revision == nil {
+		return ""
+	}
+	template, err := templateOf(revision)
+	if err != nil {
+		return ""
+	}
+	return versionOfTemplate(template)
+}
+
+// hash returns the hash of the revision that the hub gave a cluster.
+func (c *clusterFacts) hash() string {
+	if c.work == nil {
+		return ""
+	}
+	return c.work.Labels[workv1alpha1.LabelControllerHash]
+}
+
+// version returns the version that a cluster was told to run by itself: its Deployment's.
+func (c *clusterFacts) version() string {
+	if c.deployment == nil {
+		return ""
+	}
+	return versionOfPods(c.deployment.Spec.Template.Spec.Containers[0].Image)
+}
+
+// everHad says whether a cluster ever began to run a version.
+func (c *clusterFacts) everHad(version string) bool {
+	for i := range c.replicaSets {
+		if versionOfPods(c.replicaSets[i].Spec.Template.Spec.Containers[0].Image) == version {
+			return true
+		}
+	}
+	return false
+}
+
+// healthy says whether all Pods of a cluster are of its Deployment's version, and ready.
+func (c *clusterFacts) healthy() bool {
+	if c.deployment == nil {
+		return false
+	}
+	status, wanted := c.deployment.Status, *c.deployment.Spec.Replicas
+	return status.ObservedGeneration == c.deployment.Generation &&
+		status.Replicas == wanted && status.UpdatedReplicas == wanted && status.AvailableReplicas == wanted
+}
+
+// stuck says whether a cluster's own Deployment gave up.
+func (c *clusterFacts) stuck() bool {
+	if c.deployment == nil || c.deployment.Status.ObservedGeneration != c.deployment.Generation {
+		return false
+	}
+	for _, condition := range c.deployment.Status.Conditions {
+		if condition.Type == appsv1.DeploymentProgressing {
+			return condition.Status == corev1.ConditionFalse && condition.Reason == "ProgressDeadlineExceeded"
+		}
+	}
+	return false
+}

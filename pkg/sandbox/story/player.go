@@ -1,0 +1,127 @@
+package story
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox"
+	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/screen"
+)
+
+// lookEvery is how often the story looks at the API objects.
+const lookEvery = 200 * time.Millisecond
+
+// player plays the story on a sandbox.
+type player struct {
+	sandbox  *sandbox.Sandbox
+	observer *observer
+	printer  screen.Printer
+
+	// first is the hash of the first revision.
+	first string
+	// seen holds the reasons that Progressing had during this step.
+	seen map[string]bool
+}
+
+// Play plays the story. It returns nil only if every step was proved on the API objects.
+func Play(ctx context.Context, s *sandbox.Sandbox, printer screen.Printer) error {
+	observer, err := newObserver(s)
+	if err != nil {
+		return err
+	}
+	p := &player{sandbox: s, observer: observer, printer: printer}
+	all := p.steps()
+	for i, step := range all {
+		view := screen.View{Step: i + 1, Steps: len(all), Title: step.title, Why: step.why}
+		if err := p.play(ctx, step, view); err != nil {
+			return fmt.Errorf("step %d of %d, %q: %w", i+1, len(all), step.title, err)
+		}
+	}
+	return nil
+}
+
+// limit is how long a step may take: every cluster its deadline and its soak, and a slow machine.
+func (p *player) limit() time.Duration {
+	return time.Minute + time.Duration(len(p.observer.clusters))*30*time.Second
+}
+
+func (p *player) play(ctx context.Context, step step, view screen.View) error {
+	p.seen = map[string]bool{}
+	if step.do != nil {
+		if err := step.do(ctx); err != nil {
+			return err
+		}
+	}
+	var open error
+	err := wait.PollUntilContextTimeout(ctx, lookEvery, p.limit(), true, func(ctx context.Context) (bool, error) {
+		var err error
+		open, err = p.look(ctx, step, view)
+		return open == nil, err
+	})
+	if err == nil {
+		return nil
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	if wait.Interrupted(err) {
+		return fmt.Errorf("not proved after %v:\n%w", p.limit(), open)
+	}
+	return err
+}
+
+// look observes once, shows it, and says what is still open. Its second error ends the story.
+func (p *player) look(ctx context.Context, step step, view screen.View) (open, fatal error) {
+	if ended, err := p.sandbox.WorkHub.Process().Exited(); ended {
+		return nil, fmt.Errorf("the work hub must not end: %w", err)
+	}
+	f, err := p.observer.observe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p.remember(f)
+	if step.always != nil {
+		if err := step.always(f); err != nil {
+			return nil, err
+		}
+	}
+	var errs []error
+	for _, check := range step.checks {
+		err := check.prove(f)
+		errs = append(errs, err)
+		view.Checks = append(view.Checks, screen.Check{Text: check.text, Done: err == nil})
+	}
+	show(&view, f)
+	if open = errors.Join(errs...); open != nil {
+		p.printer.Show(view)
+		return open, nil
+	}
+	p.printer.Finish(view)
+	return nil, nil
+}
+
+func (p *player) remember(f *facts) {
+	if p.first == "" {
+		p.first = f.mwrs.Status.CurrentRevision
+	}
+	progressing := meta.FindStatusCondition(f.mwrs.Status.Conditions, workv1alpha1.ConditionProgressing)
+	// Right after an edit the reason is still the last rollout's.
+	if progressing != nil && progressing.ObservedGeneration == f.mwrs.Generation {
+		p.seen[progressing.Reason] = true
+	}
+}
+
+// Begin creates the story's workload in its first version and leaves the rest to the reader.
+func Begin(ctx context.Context, s *sandbox.Sandbox) error {
+	observer, err := newObserver(s)
+	if err != nil {
+		return err
+	}
+	return (&player{observer: observer}).create(ctx)
+}

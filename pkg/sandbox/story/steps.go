@@ -1,0 +1,185 @@
+package story
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox"
+)
+
+// step is a part of the story.
+type step struct {
+	title, why string
+	// do changes something; nil only waits.
+	do func(context.Context) error
+	// always has to hold at every look; nil means nothing has to.
+	always func(*facts) error
+	// checks end the step when all of them hold at once.
+	checks []check
+}
+
+// steps is the story. first is where it remembers the revision that it goes back to.
+func (p *player) steps() []step {
+	clusters := len(p.observer.clusters)
+	return []step{
+		{
+			title: "Version 1 rolls out, one cluster at a time",
+			why:   "The next cluster gets it once the one before is healthy and stayed so for a while.",
+			do:    p.create, always: atMostOneUnderWay,
+			checks: []check{
+				everyClusterRuns(version1), reached(version1, clusters), oneAfterTheOther(version1),
+				revisionsAre(version1, version1), revisionCount(1),
+				conditionsAre("the conditions say that the rollout is complete", complete), p.sawReason(workv1alpha1.ReasonNewRevisionCreated),
+			},
+		},
+		{
+			title: "Version 2 rolls out, and its image can't be pulled",
+			why:   "It reaches one cluster. The hub sees that it doesn't get healthy there, and gives up after 15 seconds.",
+			do:    p.setVersion(version2), always: onlyOneHas(version2),
+			checks: []check{reached(version2, 1), revisionsAre(version1, version2), revisionCount(2), abortedTime(true)},
+		},
+		{
+			title:  "The hub aborts: every cluster goes back to version 1",
+			why:    "Nobody has to do anything. That is what failureStrategy AbortAll means.",
+			always: onlyOneHas(version2),
+			checks: []check{
+				everyClusterRuns(version1), reached(version2, 1), abortedTime(true), revisionsAre(version1, version2),
+				conditionsAre("the conditions say that the rollout was aborted", aborted),
+			},
+		},
+		{
+			title: "Version 3 is good, and rolls out",
+			why:   "A new version after an abort is an ordinary rollout.",
+			do:    p.setVersion(version3), always: atMostOneUnderWay,
+			checks: []check{
+				everyClusterRuns(version3), reached(version2, 1), oneAfterTheOther(version3), abortedTime(false),
+				revisionsAre(version3, version3), revisionCount(3),
+				conditionsAre("the conditions say that the rollout is complete", complete), p.sawReason(workv1alpha1.ReasonNewRevisionCreated),
+			},
+		},
+		{
+			title: "Undo: back to version 1",
+			why:   "Its template comes from the revision that the hub kept. The hub finds that revision again instead of making a new one.",
+			do:    p.undo, always: atMostOneUnderWay,
+			checks: []check{
+				everyClusterRuns(version1), oneAfterTheOther(version1), abortedTime(false),
+				revisionsAre(version1, version1), revisionCount(3), p.sameRevision(),
+				conditionsAre("the conditions say that the rollout is complete", complete), p.sawReason(workv1alpha1.ReasonFoundNewRevision),
+			},
+		},
+	}
+}
+
+func onlyOneHas(version string) func(*facts) error {
+	return func(f *facts) error {
+		var names []string
+		for i := range f.clusters {
+			if f.clusters[i].everHad(version) {
+				names = append(names, f.clusters[i].name)
+			}
+		}
+		if len(names) > 1 {
+			return fmt.Errorf("the broken version %s reached the clusters %v, expected only one", version, names)
+		}
+		return nil
+	}
+}
+
+func (p *player) create(ctx context.Context) error {
+	mwrs, err := replicaSet(version1)
+	if err != nil {
+		return err
+	}
+	_, err = p.observer.mwrs.WorkV1alpha1().ManifestWorkReplicaSets(mwrs.Namespace).Create(ctx, mwrs, metav1.CreateOptions{})
+	if err != nil {
+		return fmt.Errorf("creating the ManifestWorkReplicaSet: %w", err)
+	}
+	return nil
+}
+
+// change updates the ManifestWorkReplicaSet, as a person with kubectl does.
+func (p *player) change(ctx context.Context, mutate func(*workv1alpha1.ManifestWorkReplicaSet) error) error {
+	api := p.observer.mwrs.WorkV1alpha1().ManifestWorkReplicaSets(sandbox.Namespace)
+	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		mwrs, err := api.Get(ctx, "web", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if err := mutate(mwrs); err != nil {
+			return err
+		}
+		_, err = api.Update(ctx, mwrs, metav1.UpdateOptions{})
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("updating the ManifestWorkReplicaSet: %w", err)
+	}
+	return nil
+}
+
+func (p *player) setVersion(version string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		return p.change(ctx, func(mwrs *workv1alpha1.ManifestWorkReplicaSet) error {
+			wanted, err := replicaSet(version)
+			if err != nil {
+				return err
+			}
+			mwrs.Spec.ManifestWorkTemplate = wanted.Spec.ManifestWorkTemplate
+			return nil
+		})
+	}
+}
+
+// undo writes the template of the story's first revision back, from what the hub recorded.
+func (p *player) undo(ctx context.Context) error {
+	f, err := p.observer.observe(ctx)
+	if err != nil {
+		return err
+	}
+	first := f.revision(p.first)
+	if first == nil {
+		return fmt.Errorf("the hub no longer has the revision %s, expected it to be kept", p.first)
+	}
+	template, err := templateOf(first)
+	if err != nil {
+		return err
+	}
+	return p.change(ctx, func(mwrs *workv1alpha1.ManifestWorkReplicaSet) error {
+		mwrs.Spec.ManifestWorkTemplate = template
+		return nil
+	})
+}
+
+// sameRevision proves that the undo led to the first revision, raised over all others, and made none.
+func (p *player) sameRevision() check {
+	return check{"it is the same revision as in the beginning, with the highest number", func(f *facts) error {
+		if got := f.mwrs.Status.CurrentRevision; got != p.first {
+			return fmt.Errorf("the current revision is %q, expected %q again", got, p.first)
+		}
+		first := f.revision(p.first)
+		if first == nil {
+			return errors.New("the current revision has no ControllerRevision")
+		}
+		for i := range f.revisions {
+			if other := &f.revisions[i]; other.Name != first.Name && other.Revision >= first.Revision {
+				return fmt.Errorf("the revision %s has number %d, expected it below the %d of %s", other.Name, other.Revision, first.Revision, first.Name)
+			}
+		}
+		return nil
+	}}
+}
+
+// sawReason proves that the rollout went under a reason while it lasted.
+func (p *player) sawReason(reason string) check {
+	return check{"its reason was " + reason, func(*facts) error {
+		if !p.seen[reason] {
+			return fmt.Errorf("the condition Progressing never had the reason %s during this rollout", reason)
+		}
+		return nil
+	}}
+}

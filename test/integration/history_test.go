@@ -1,0 +1,275 @@
+package integration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	kubeinformers "k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/cache"
+	workinformers "open-cluster-management.io/api/client/work/informers/externalversions"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// history remembers every state that the ManifestWorks and the ManifestWorkReplicaSets of a hub went through, as watches told
+// them, so that tests can say what never happened.
+type history struct {
+	works cache.SharedIndexInformer
+
+	mu sync.Mutex
+	// seenWorks are all states of all works, in the order of the watch.
+	seenWorks []seenWork
+	// seenSets are the states of each ManifestWorkReplicaSet by "namespace/name".
+	seenSets map[string][]seenSet
+	// last says when something in a namespace was written last, and what.
+	last map[string]lastWrite
+}
+
+type seenWork struct {
+	cluster, name, owner, placement, version, hash string
+	uid                                            types.UID
+	generation                                     int64
+	// succeeded says that the agent reported this generation as succeeded.
+	succeeded bool
+	deleting  bool
+	gone      bool
+	at        time.Time
+}
+
+// seenSet is one state of a ManifestWorkReplicaSet.
+type seenSet struct {
+	// reasons are those of the four conditions, in the order of the table.
+	reasons                  [4]string
+	current, update, aborted string
+}
+
+type lastWrite struct {
+	at   time.Time
+	what string
+}
+
+func newHistory() *history {
+	return &history{seenSets: map[string][]seenSet{}, last: map[string]lastWrite{}}
+}
+
+// run watches until the context ends. It returns when it sees.
+func (h *history) run(ctx context.Context, w *world) error {
+	h.works = workinformers.NewSharedInformerFactory(w.works, 0).Work().V1().ManifestWorks().Informer()
+	kube := kubeinformers.NewSharedInformerFactory(w.kube, 0)
+	sets := dynamicinformer.NewDynamicSharedInformerFactory(w.dynamic, 0).ForResource(workv1alpha1.ManifestWorkReplicaSetResource).Informer()
+	var synced []cache.InformerSynced
+	for informer, also := range map[cache.SharedIndexInformer]func(obj any, gone bool){
+		h.works: func(obj any, gone bool) { h.work(obj.(*workv1.ManifestWork), gone) },
+		sets: func(obj any, gone bool) {
+			if !gone {
+				h.set(obj.(*unstructured.Unstructured))
+			}
+		},
+		kube.Apps().V1().ControllerRevisions().Informer(): func(any, bool) {},
+		kube.Events().V1().Events().Informer():            func(any, bool) {},
+	} {
+		handle := func(obj any, gone bool) {
+			if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+				obj = tombstone.Obj
+			}
+			h.note(obj, gone)
+			also(obj, gone)
+		}
+		registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+			AddFunc: func(obj any) { handle(obj, false) }, UpdateFunc: func(_, obj any) { handle(obj, false) },
+			DeleteFunc: func(obj any) { handle(obj, true) },
+		})
+		if err != nil {
+			return err
+		}
+		synced = append(synced, registration.HasSynced)
+		go informer.RunWithContext(ctx)
+	}
+	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
+		return errors.New("the history's watches did not start")
+	}
+	return nil
+}
+
+func (h *history) note(obj any, gone bool) {
+	object, err := meta.Accessor(obj)
+	if err != nil {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.last[object.GetNamespace()] = lastWrite{
+		at: time.Now(), what: fmt.Sprintf("%T %s/%s at %s (gone: %v)", obj, object.GetNamespace(), object.GetName(), object.GetResourceVersion(), gone),
+	}
+}
+
+func (h *history) work(work *workv1.ManifestWork, gone bool) {
+	seen := seenWork{
+		cluster: work.Namespace, name: work.Name, uid: work.UID, generation: work.Generation,
+		owner: work.Labels[workv1alpha1.LabelReplicaSet], placement: work.Labels[workv1alpha1.LabelPlacement],
+		hash: work.Labels[workv1alpha1.LabelControllerHash], version: versionOf(work),
+		deleting: work.DeletionTimestamp != nil, gone: gone, at: time.Now(),
+	}
+	progressing := meta.FindStatusCondition(work.Status.Conditions, workv1.WorkProgressing)
+	seen.succeeded = progressing != nil && progressing.Status == metav1.ConditionFalse && progressing.ObservedGeneration == work.Generation
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.seenWorks = append(h.seenWorks, seen)
+}
+
+func (h *history) set(object *unstructured.Unstructured) {
+	var content workv1alpha1.ManifestWorkReplicaSet
+	status, _ := object.Object["status"].(map[string]any)
+	if runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{"status": status}, &content) != nil {
+		return
+	}
+	seen := seenSet{current: content.Status.CurrentRevision, update: content.Status.UpdateRevision}
+	if content.Status.AbortedTime != nil {
+		seen.aborted = "aborted"
+	}
+	for i, conditionType := range conditionTypes {
+		if condition := meta.FindStatusCondition(content.Status.Conditions, conditionType); condition != nil {
+			seen.reasons[i] = condition.Reason + "=" + string(condition.Status)
+		}
+	}
+	key := object.GetNamespace() + "/" + object.GetName()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if states := h.seenSets[key]; len(states) == 0 || states[len(states)-1] != seen {
+		h.seenSets[key] = append(states, seen)
+	}
+}
+
+// ofFleet are the states of a fleet's works.
+func (h *history) ofFleet(f *fleet) []seenWork {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var seen []seenWork
+	for i := range h.seenWorks {
+		if h.seenWorks[i].owner == workv1alpha1.OwnerLabelValue(f.namespace, f.name) {
+			seen = append(seen, h.seenWorks[i])
+		}
+	}
+	return seen
+}
+
+// seenOf are the states of a fleet's ManifestWorkReplicaSet.
+func (h *history) seenOf(f *fleet) []seenSet {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.seenSets[f.namespace+"/"+f.name])
+}
+
+// what a fleet's history tells
+
+func (f *fleet) short(cluster string) string { return strings.TrimPrefix(cluster, f.namespace+"-") }
+
+// sequence is the versions that a cluster's work went through: one for each generation.
+func (f *fleet) sequence(short string) []string {
+	var versions []string
+	var uid types.UID
+	var generation int64
+	for _, seen := range f.w.history.ofFleet(f) {
+		if seen.cluster != f.cluster(short) || seen.deleting || (seen.uid == uid && seen.generation == generation) {
+			continue
+		}
+		uid, generation = seen.uid, seen.generation
+		versions = append(versions, seen.version)
+	}
+	return versions
+}
+
+// reached is the clusters that ever had a version, sorted.
+func (f *fleet) reached(version string) []string {
+	clusters := []string{}
+	for _, seen := range f.w.history.ofFleet(f) {
+		if seen.version == version && !slices.Contains(clusters, f.short(seen.cluster)) {
+			clusters = append(clusters, f.short(seen.cluster))
+		}
+	}
+	slices.Sort(clusters)
+	return clusters
+}
+
+// mostInFlight is how many clusters had a version, and had not reported its success, at the same time (P4).
+func (f *fleet) mostInFlight(version string) int {
+	most := 0
+	inFlight := map[string]bool{}
+	succeeded := map[string]int64{}
+	for _, seen := range f.w.history.ofFleet(f) {
+		key := seen.cluster + "/" + string(seen.uid)
+		if seen.succeeded {
+			succeeded[key] = seen.generation
+		}
+		if seen.version == version && !seen.gone && succeeded[key] != seen.generation {
+			inFlight[key] = true
+		} else {
+			delete(inFlight, key)
+		}
+		most = max(most, len(inFlight))
+	}
+	return most
+}
+
+// firstAt is when a cluster got a version, or, with succeeded, when its agent reported that as succeeded.
+func (f *fleet) firstAt(short, version string, succeeded bool) time.Time {
+	f.t.Helper()
+	for _, seen := range f.w.history.ofFleet(f) {
+		if seen.cluster == f.cluster(short) && seen.version == version && (seen.succeeded || !succeeded) {
+			return seen.at
+		}
+	}
+	f.t.Fatalf("%s never had %s (succeeded: %v)", short, version, succeeded)
+	return time.Time{}
+}
+
+// quietFor is how long nothing must be written. quietWithin bounds what may still come before: agents report a moment after
+// the hub has nothing left to do, and the status counts what they say.
+const (
+	quietFor    = 3 * time.Second
+	quietWithin = 15 * time.Second
+)
+
+// quiet fails unless writing ends: no ManifestWorkReplicaSet, ManifestWork, ControllerRevision or event of this fleet
+// changes for a while (P7).
+func (f *fleet) quiet() {
+	f.t.Helper()
+	begin := time.Now()
+	eventually(f.t, "nothing is written any more (P7)", func() error {
+		last := lastWrite{at: begin}
+		f.w.history.mu.Lock()
+		defer f.w.history.mu.Unlock()
+		for _, namespace := range append([]string{f.namespace}, f.clusterNamespaces()...) {
+			if found := f.w.history.last[namespace]; found.at.After(last.at) {
+				last = found
+			}
+		}
+		if time.Since(begin) > quietFor+quietWithin {
+			f.t.Fatalf("not quiet (P7), the last write was of %s; %s", last.what, describe(f.get()))
+		}
+		if time.Since(last.at) < quietFor {
+			return fmt.Errorf("the last write was of %s", last.what)
+		}
+		return nil
+	})
+}
+
+func (f *fleet) clusterNamespaces() []string {
+	namespaces := make([]string, 0, len(f.clusters))
+	for _, short := range f.clusters {
+		namespaces = append(namespaces, f.cluster(short))
+	}
+	return namespaces
+}

@@ -1,0 +1,172 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
+	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox"
+)
+
+// realFleet is a fleet whose clusters have API servers of their own and OCM's work agents, and whose decisions OCM's placement
+// controller makes.
+type realFleet struct {
+	*fleet
+	agents map[string]*sandbox.Agent
+	kube   map[string]kubernetes.Interface
+}
+
+func newRealFleet(t *testing.T) *realFleet {
+	t.Helper()
+	ctx := t.Context()
+	w := privateWorld(t, "real")
+	f := &realFleet{
+		fleet:  &fleet{t: t, w: w, name: "web", namespace: "real", clusters: []string{"c1", "c2"}},
+		agents: map[string]*sandbox.Agent{}, kube: map[string]kubernetes.Interface{},
+	}
+	kubeconfig, err := w.plane.Kubeconfig("")
+	require.NoError(t, err)
+	planes, err := w.env.StartManagedClusters(ctx, false, f.clusterNamespaces()...)
+	require.NoError(t, err)
+	require.NoError(t, w.fleet.Namespace(ctx, f.namespace))
+	require.NoError(t, w.fleet.Bind(ctx, f.namespace))
+	require.NoError(t, w.fleet.Place(ctx, f.namespace, "p1"))
+	for i, short := range f.clusters {
+		plane := planes[i]
+		t.Cleanup(func() { _ = plane.Stop() })
+		f.kube[short], err = kubernetes.NewForConfig(plane.RESTConfig())
+		require.NoError(t, err)
+		require.NoError(t, w.fleet.Join(ctx, plane.Name, plane.Host()))
+		agent, err := sandbox.NewAgent(sandbox.AgentOptions{
+			Cluster: plane.Name, HubKubeconfig: kubeconfig, Managed: plane.RESTConfig(), StatusSyncInterval: time.Second,
+		})
+		require.NoError(t, err)
+		f.agents[short] = agent
+		agent.Start()
+		t.Cleanup(agent.Stop)
+	}
+	stopPlacement := sandbox.StartPlacement(w.config)
+	t.Cleanup(func() { _ = stopPlacement() })
+	t.Cleanup(w.startManager(context.WithoutCancel(ctx), controller.DefaultSuccessSettle))
+	return f
+}
+
+// realTemplate holds a ConfigMap by whose content the agent tells whether it works.
+func realTemplate(version string, works bool) workv1.ManifestWorkSpec {
+	spec := template(version)
+	spec.Workload.Manifests[0].Raw = fmt.Appendf(nil,
+		`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"demo","namespace":"default"},"data":{"version":%q,"works":"%v"}}`, version, works)
+	for i, rule := range spec.ManifestConfigs[0].ConditionRules {
+		rule.CelExpressions = []string{`object.data.works == "false"`}
+		spec.ManifestConfigs[0].ConditionRules[i] = rule
+	}
+	return spec
+}
+
+func (f *realFleet) roll(version string, works bool) {
+	f.t.Helper()
+	f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) { mwrs.Spec.ManifestWorkTemplate = realTemplate(version, works) })
+}
+
+// deployed is the version that a cluster really has; empty for none.
+func (f *realFleet) deployed(short string) string {
+	f.t.Helper()
+	found, err := f.kube[short].CoreV1().ConfigMaps("default").Get(f.t.Context(), "demo", metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return ""
+	}
+	require.NoError(f.t, err)
+	return found.Data["version"]
+}
+
+func (f *realFleet) deploys(versions map[string]string) {
+	f.t.Helper()
+	eventually(f.t, fmt.Sprintf("the clusters have %v", versions), func() error {
+		for short, version := range versions {
+			if found := f.deployed(short); found != version {
+				return fmt.Errorf("%s has %q", short, found)
+			}
+		}
+		return nil
+	})
+}
+
+// The whole story with OCM's own agents and placement controller.
+func TestRealAgentsAndPlacement(t *testing.T) {
+	t.Parallel()
+	f := newRealFleet(t)
+
+	mwrs := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: f.name, Namespace: f.namespace}}
+	mwrs.Spec.ManifestWorkTemplate = realTemplate("v1", true)
+	mwrs.Spec.PlacementRefs = []workv1alpha1.LocalPlacementReference{ref("p1", progressive(1, "8s", 0, abortAll))}
+	_, err := f.w.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).Create(t.Context(), mwrs, metav1.CreateOptions{})
+	require.NoError(t, err)
+	f.complete()
+	f.deploys(map[string]string{"c1": "v1", "c2": "v1"})
+
+	// A broken version reaches one cluster, and goes.
+	f.roll("v2", false)
+	f.aborted()
+	f.deploys(map[string]string{"c1": "v1", "c2": "v1"})
+	require.Len(t, f.reached("v2"), 1)
+	eventually(t, "both confirm", func() error {
+		if text := message(f.get(), workv1alpha1.ConditionProgressing); !strings.Contains(text, "confirmed by 2 of 2 clusters") {
+			return fmt.Errorf("%s", text)
+		}
+		return nil
+	})
+	f.quiet()
+
+	// A good one completes, and is undone.
+	f.roll("v3", true)
+	f.complete()
+	f.deploys(map[string]string{"c1": "v3", "c2": "v3"})
+	f.roll("v1", true)
+	f.complete()
+	f.deploys(map[string]string{"c1": "v1", "c2": "v1"})
+	require.Equal(t, []string{"v2", "v3", "v1"}, f.recorded())
+
+	// An agent is offline until its deadline. When it comes back it finds what everybody has, and never saw the other.
+	f.agents["c2"].Stop()
+	f.roll("v4", true)
+	f.deploys(map[string]string{"c1": "v4"})
+	f.aborted()
+	f.everywhere("v1")
+	f.deploys(map[string]string{"c1": "v1"})
+	f.agents["c2"].Start()
+	eventually(t, "the agent that came back confirms", func() error {
+		if text := message(f.get(), workv1alpha1.ConditionProgressing); !strings.Contains(text, "confirmed by 2 of 2 clusters") {
+			return fmt.Errorf("%s", text)
+		}
+		return nil
+	})
+	require.Equal(t, "v1", f.deployed("c2"))
+	f.quiet()
+
+	// Offline in a rollout that waits: it takes the new version when it is back.
+	f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) {
+		mwrs.Spec.PlacementRefs[0].RolloutStrategy = progressive(1, "8s", 0)
+	})
+	f.agents["c1"].Stop()
+	f.roll("v5", true)
+	f.stalled()
+	require.Equal(t, "v1", f.deployed("c1"))
+	f.agents["c1"].Start()
+	f.complete()
+	f.deploys(map[string]string{"c1": "v5", "c2": "v5"})
+	f.quiet()
+
+	f.delete()
+	f.gone()
+	f.deploys(map[string]string{"c1": "", "c2": ""})
+}

@@ -1,0 +1,256 @@
+package integration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// restartWorld is a hub whose manager the tests of restarts stop and start. It has no manager yet.
+func restartWorld(t *testing.T, name string) *world {
+	t.Helper()
+	w := privateWorld(t, name)
+	require.NoError(t, w.simulateAgents(t.Context()))
+	return w
+}
+
+// named gives fleets in a hub of their own names of their own.
+func (f *fleet) in(namespace string) *fleet {
+	f.t.Helper()
+	g := &fleet{t: f.t, w: f.w, name: f.name, namespace: namespace}
+	require.NoError(f.t, f.w.fleet.Namespace(f.t.Context(), namespace))
+	for i := range 3 {
+		g.join(fmt.Sprintf("c%d", i+1))
+	}
+	g.place("p1", g.clusters)
+	return g
+}
+
+// P5: a manager that is stopped in the middle of everything, and started again some time later, goes on where it was: no cluster
+// is restarted, nothing is forgotten, and no deadline fires that the agents had no chance to meet (R11).
+func TestRestartInTheMiddleOfEverything(t *testing.T) {
+	t.Parallel()
+	w := restartWorld(t, "restart")
+	ctx := t.Context()
+	stop := w.startManager(ctx, settle)
+	root := &fleet{t: t, w: w, name: "web"}
+
+	complete, rolling, aborted, aborting, stalled, undoing, late, silenced := root.in("complete"), root.in("rolling"), root.in("aborted"),
+		root.in("aborting"), root.in("stalled"), root.in("undoing"), root.in("late"), root.in("silenced")
+	fleets := []*fleet{complete, rolling, aborted, aborting, stalled, undoing, late, silenced}
+	for _, f := range fleets {
+		strategy := progressive(1, "3s", 0, abortAll)
+		switch f {
+		case stalled:
+			strategy = progressive(1, "3s", 0)
+		case rolling, undoing:
+			strategy = progressive(1, "60s", 0, abortAll)
+		case aborting:
+			strategy = all("3s", 0, abortAll)
+		}
+		f.create("v1", ref("p1", strategy))
+	}
+	for _, f := range fleets {
+		f.complete()
+	}
+	for _, f := range []*fleet{aborted, aborting, stalled} {
+		f.agentsReport("", "v2", hangs)
+	}
+	for _, f := range []*fleet{rolling, late} {
+		f.agentsReport("c2", "v2", hangs)
+	}
+	silenced.agentsReport("c1", "v2", silent)
+	for _, f := range fleets {
+		if f != late && f != silenced {
+			f.update("v2")
+		}
+	}
+	clear := aborting.obstructSoon("c2")
+	aborted.aborted()
+	stalled.stalled()
+	aborting.aborting()
+	aborting.has("c1", "v1")
+	rolling.has("c2", "v2")
+	undoing.complete()
+	undoing.agentsReport("c2", "v1", hangs)
+	undoing.update("v1")
+	undoing.has("c2", "v1")
+	late.update("v2")
+	silenced.update("v2")
+	late.has("c2", "v2")
+	silenced.has("c1", "v2")
+	for _, f := range []*fleet{complete, aborted, stalled} {
+		f.settled()
+	}
+	before := map[*fleet]map[string]int64{}
+	for _, f := range fleets {
+		before[f] = f.generations()
+	}
+
+	stop()
+	away := time.Now()
+	for _, f := range fleets {
+		f.never("c1", "anything", 0)
+	}
+	// The hub is away for longer than the deadline. One cluster succeeds in that time, another one says nothing.
+	always(t, "the hub is away", 4*time.Second, func() error { return nil })
+	late.agentsReport("c2", "v2", succeeds)
+	clear()
+	stop = w.startManager(ctx, settle)
+	back := time.Now()
+	defer func() { stop() }()
+
+	late.complete()
+	require.Equal(t, map[string]int64{"c1": 2, "c2": 2, "c3": 2}, late.generations(), "what succeeded while the hub was away has not failed")
+	silenced.aborted()
+	require.GreaterOrEqual(t, time.Since(back), 3*time.Second, "R11: no deadline fires right after a restart")
+	require.Greater(t, time.Since(away), 7*time.Second)
+
+	complete.complete()
+	aborted.aborted()
+	stalled.stalled()
+	rolling.rolling(workv1alpha1.ReasonNewRevisionCreated)
+	undoing.rolling(workv1alpha1.ReasonFoundNewRevision)
+	for _, f := range []*fleet{complete, aborted, stalled, rolling, undoing} {
+		f.quiet()
+		require.Equal(t, before[f], f.generations(), "%s: nothing happened on the clusters", f.namespace)
+	}
+	aborting.aborted()
+	aborting.everywhere("v1")
+	require.Equal(t, []string{"v1", "v2", "v1"}, aborting.sequence("c2"))
+	rolling.agentsReport("c2", "v2", succeeds)
+	rolling.complete()
+	undoing.agentsReport("c2", "v1", succeeds)
+	undoing.complete()
+	undoing.everywhere("v1")
+	for _, f := range []*fleet{rolling, undoing} {
+		for _, cluster := range f.clusters {
+			require.EqualValues(t, len(f.sequence(cluster)), f.work(cluster).Generation)
+		}
+	}
+	require.Equal(t, []string{"v1", "v2"}, rolling.sequence("c1"))
+	require.Equal(t, []string{"v1", "v2", "v1"}, undoing.sequence("c1"))
+}
+
+// obstructSoon obstructs a cluster once it has the new version.
+func (f *fleet) obstructSoon(short string) (clear func()) {
+	f.t.Helper()
+	f.has(short, "v2")
+	return f.obstruct(short)
+}
+
+// settled waits until nothing is written any more.
+func (f *fleet) settled() {
+	f.t.Helper()
+	f.quiet()
+}
+
+// oneWrite lets a process make one write, and kills it then: it does not even hear the answer. Events don't count.
+type oneWrite struct {
+	mu      sync.Mutex
+	done    bool
+	what    string
+	written chan struct{}
+}
+
+var errKilled = errors.New("this process was killed")
+
+func (o *oneWrite) wrap(inner http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(request *http.Request) (*http.Response, error) {
+		reads := request.Method == http.MethodGet || request.Method == http.MethodHead
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if o.done {
+			return nil, errKilled
+		}
+		if reads || strings.Contains(request.URL.Path, "/events") {
+			o.mu.Unlock()
+			defer o.mu.Lock()
+			return inner.RoundTrip(request)
+		}
+		response, err := inner.RoundTrip(request)
+		if err != nil || response.StatusCode >= http.StatusMultipleChoices {
+			return response, err
+		}
+		_ = response.Body.Close()
+		o.done, o.what = true, request.Method+" "+request.URL.Path
+		close(o.written)
+		return nil, errKilled
+	})
+}
+
+// P5: kill the process after any single write, and start it again: the same final state, no cluster restarted twice. Here it is
+// killed after each and every one of them.
+func TestKilledAfterEveryWrite(t *testing.T) {
+	t.Parallel()
+	w := restartWorld(t, "killed")
+	ctx, cancel := context.WithCancel(t.Context())
+	var lives []string
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for ctx.Err() == nil {
+			gate := &oneWrite{written: make(chan struct{})}
+			stop := w.startManager(ctx, settle, gate.wrap)
+			select {
+			case <-gate.written:
+			case <-ctx.Done():
+			}
+			stop()
+			lives = append(lives, gate.what)
+		}
+	}()
+	defer func() {
+		cancel()
+		<-ended
+		t.Logf("%d lives: %s", len(lives), strings.Join(lives, "\n"))
+	}()
+
+	f := (&fleet{t: t, w: w, name: "web"}).in("killed")
+	f.create("v1", ref("p1", progressive(2, "2s", 0, abortAll)))
+	f.complete()
+	f.everywhere("v1")
+
+	f.agentsReport("c2", "v2", hangs)
+	f.update("v2")
+	mwrs := f.aborted()
+	f.everywhere("v1")
+	require.Equal(t, f.hash("v1"), mwrs.Status.CurrentRevision)
+	require.Equal(t, f.hash("v2"), mwrs.Status.UpdateRevision)
+
+	f.update("v3")
+	f.complete()
+	f.everywhere("v3")
+	f.update("v1")
+	mwrs = f.complete()
+	f.everywhere("v1")
+	require.Equal(t, f.hash("v1"), mwrs.Status.CurrentRevision)
+	require.Nil(t, mwrs.Status.AbortedTime)
+	require.Nil(t, mwrs.Status.CollisionCount)
+	require.Equal(t, []string{"v2", "v3", "v1"}, f.recorded())
+	f.quiet()
+
+	for _, cluster := range f.clusters {
+		want := []string{"v1", "v2", "v1", "v3", "v1"}
+		if !slices.Contains(f.reached("v2"), cluster) {
+			want = []string{"v1", "v3", "v1"}
+		}
+		require.Equal(t, want, f.sequence(cluster), cluster)
+		require.EqualValues(t, len(want), f.work(cluster).Generation)
+	}
+	for _, version := range []string{"v1", "v2", "v3"} {
+		require.LessOrEqual(t, f.mostInFlight(version), 2, "P4 for %s", version)
+	}
+	f.delete()
+	f.gone()
+}

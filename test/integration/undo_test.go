@@ -1,0 +1,93 @@
+package integration
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// R3: a template that comes back renumbers its revision, and is rolled out like any other, with a reason of its own.
+func TestUndoIsAnOrdinaryRollout(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, 3)
+	f.place("p1", []string{"c1", "c2", "c3"})
+	f.create("v1", ref("p1", progressive(1, "20s", 0)))
+	first := f.complete()
+	f.update("v2")
+	f.complete()
+	require.Equal(t, []string{"v1", "v2"}, f.recorded())
+
+	f.agentsReport("c1", "v1", hangs)
+	f.update("v1")
+	f.has("c1", "v1")
+	f.rolling(workv1alpha1.ReasonFoundNewRevision)
+	require.Equal(t, map[string]string{"c1": "v1", "c2": "v2", "c3": "v2"}, f.versions())
+	require.Equal(t, []string{"v2", "v1"}, f.recorded())
+	require.EqualValues(t, 3, f.revisionOf("v1").Revision)
+
+	f.agentsReport("c1", "v1", succeeds)
+	mwrs := f.complete()
+	f.everywhere("v1")
+	require.Equal(t, first.Status.CurrentRevision, mwrs.Status.CurrentRevision)
+	f.quiet()
+	require.Equal(t, 1, f.mostInFlight("v1"))
+	require.Equal(t, []string{"v1", "v2", "v1"}, f.sequence("c2"))
+}
+
+// R3, R12: an undo that fails is aborted like any other rollout: back to the revision that was current.
+func TestUndoThatFailsIsAborted(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, 2)
+	f.place("p1", []string{"c1", "c2"})
+	f.create("v1", ref("p1", progressive(1, "2s", 0, abortAll)))
+	f.complete()
+	f.update("v2")
+	f.complete()
+	f.agentsReport("", "v1", hangs)
+	f.update("v1")
+	mwrs := f.aborted()
+	f.everywhere("v2")
+	require.Equal(t, f.hash("v2"), mwrs.Status.CurrentRevision)
+	require.Equal(t, f.hash("v1"), mwrs.Status.UpdateRevision)
+	f.quiet()
+}
+
+// R3: an undo in the middle of a rollout: clusters that never left the old revision don't restart.
+func TestUndoInTheMiddleOfARollout(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, 3)
+	f.place("p1", []string{"c1", "c2", "c3"})
+	f.create("v1", ref("p1", progressive(1, "30s", 0)))
+	f.complete()
+	f.agentsReport("c2", "v2", hangs)
+	f.update("v2")
+	f.has("c2", "v2")
+	f.update("v1")
+	mwrs := f.complete()
+	f.everywhere("v1")
+	require.Equal(t, f.hash("v1"), mwrs.Status.CurrentRevision)
+	require.Equal(t, []string{"v1"}, f.sequence("c3"))
+	f.quiet()
+}
+
+// A new template in the middle of a rollout takes its place; nobody gets the old one any more.
+func TestUpdateInTheMiddleOfARollout(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, 3)
+	f.place("p1", []string{"c1", "c2", "c3"})
+	f.create("v1", ref("p1", progressive(1, "30s", 0)))
+	f.complete()
+	f.agentsReport("c1", "v2", hangs)
+	f.update("v2")
+	f.has("c1", "v2")
+	f.update("v3")
+	f.complete()
+	f.everywhere("v3")
+	require.Equal(t, []string{"c1"}, f.reached("v2"))
+	require.LessOrEqual(t, f.mostInFlight("v3"), 1)
+	f.quiet()
+	f.never("c2", "v2", time.Second)
+}

@@ -1,0 +1,183 @@
+package simulation
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// Outcome is what an agent makes of a version.
+type Outcome string
+
+// The outcomes.
+const (
+	// Succeeds reports progress, then success.
+	Succeeds Outcome = "succeeds"
+	// Lies reports the old outcome under the new generation first, as real agents do, then as Succeeds.
+	Lies Outcome = "lies, then succeeds"
+	// LiesThenHangs reports the old outcome under the new generation first, and then that it never gets there.
+	LiesThenHangs Outcome = "lies, then hangs"
+	// Hangs reports progress for ever.
+	Hangs Outcome = "hangs"
+	// Degrades reports one manifest of several as degraded.
+	Degrades Outcome = "degrades"
+	// Silent reports nothing: the cluster is cut off.
+	Silent Outcome = "silent"
+)
+
+// finalizer keeps a work until its agent let it go.
+const finalizer = "agent"
+
+// reportDelay is the time between two reports of an agent.
+const reportDelay = time.Second
+
+// agent is what the agent of a work did so far.
+type agent struct {
+	generation int64
+	stage      int
+	due        time.Time
+	outcome    Outcome
+	// succeeded is the generation that it truly reported as successful last.
+	succeeded int64
+	// reached is when the hub wrote what it was successful with last.
+	reached string
+}
+
+// Version reads which version a work holds.
+func Version(work *workv1.ManifestWork) string {
+	if len(work.Spec.Workload.Manifests) == 0 {
+		return ""
+	}
+	var content struct {
+		Data struct {
+			Version string `json:"version"`
+		} `json:"data"`
+	}
+	_ = json.Unmarshal(work.Spec.Workload.Manifests[0].Raw, &content)
+	return content.Data.Version
+}
+
+// Template is the template of a version.
+func Template(version string) workv1.ManifestWorkSpec {
+	template := workv1.ManifestWorkSpec{Workload: workv1.ManifestsTemplate{Manifests: make([]workv1.Manifest, 1)}}
+	template.Workload.Manifests[0].Raw = fmt.Appendf(nil, `{"apiVersion":"v1","data":{"version":%q},"kind":"ConfigMap","metadata":{"name":"demo","namespace":"default"}}`, version)
+	template.ManifestConfigs = []workv1.ManifestConfigOption{{
+		ResourceIdentifier: workv1.ResourceIdentifier{Resource: "configmaps", Namespace: "default", Name: "demo"},
+		ConditionRules: []workv1.ConditionRule{
+			{Type: workv1.CelConditionExpressionsType, Condition: workv1.WorkProgressing, CelExpressions: []string{"false"}},
+		},
+	}}
+	return template
+}
+
+// runAgents lets every agent that is due report once, and returns when the next one is due, zero for never.
+func (w *World) runAgents() time.Time {
+	var next time.Time
+	for _, object := range w.API.List(Works, "", nil) {
+		work := into(object, &workv1.ManifestWork{})
+		due := w.runAgent(work)
+		if !due.IsZero() && (next.IsZero() || due.Before(next)) {
+			next = due
+		}
+	}
+	return next
+}
+
+func (w *World) runAgent(work *workv1.ManifestWork) time.Time {
+	outcome := w.outcome(work.Namespace, Version(work))
+	if outcome == Silent {
+		return time.Time{}
+	}
+	if !work.DeletionTimestamp.IsZero() {
+		w.patch(Works, work.Namespace, work.Name, map[string]any{"metadata": map[string]any{"finalizers": nil}}, false)
+		return time.Time{}
+	}
+	if len(work.Finalizers) == 0 {
+		w.patch(Works, work.Namespace, work.Name, map[string]any{"metadata": map[string]any{"finalizers": []string{finalizer}}}, false)
+	}
+	a := w.agents[work.UID]
+	if a == nil {
+		a = &agent{}
+		w.agents[work.UID] = a
+	}
+	if a.generation != work.Generation || a.outcome != outcome {
+		*a = agent{generation: work.Generation, outcome: outcome, due: w.Clock.Now().Add(reportDelay), succeeded: a.succeeded, reached: a.reached}
+	}
+	if a.due.IsZero() || a.due.After(w.Clock.Now()) {
+		return a.due
+	}
+	status := work.Status.DeepCopy()
+	more, success := report(status, work.Generation, outcome, a.stage, w.Clock.Now())
+	a.stage++
+	if a.succeeded = 0; success {
+		a.succeeded = work.Generation
+		a.reached = work.Annotations[workv1alpha1.AnnotationAppliedAt]
+	}
+	a.due = time.Time{}
+	if more {
+		a.due = w.Clock.Now().Add(reportDelay)
+	}
+	w.patch(Works, work.Namespace, work.Name, map[string]any{"status": status}, true)
+	return a.due
+}
+
+// report fills in what an agent reports at a stage, and says whether more is to come, and whether it is a true success.
+func report(status *workv1.ManifestWorkStatus, generation int64, outcome Outcome, stage int, now time.Time) (more, success bool) {
+	set := func(conditions *[]metav1.Condition, conditionType string, value bool) {
+		c := metav1.Condition{Type: conditionType, Status: metav1.ConditionFalse, Reason: "Simulated", ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now)}
+		if value {
+			c.Status = metav1.ConditionTrue
+		}
+		meta.SetStatusCondition(conditions, c)
+	}
+	if outcome == Lies || outcome == LiesThenHangs {
+		if stage == 0 && len(status.Conditions) > 0 {
+			for i := range status.Conditions {
+				status.Conditions[i].ObservedGeneration = generation
+			}
+			return true, false
+		}
+		stage--
+	}
+	stuck := outcome == Hangs || outcome == LiesThenHangs || outcome == Degrades
+	set(&status.Conditions, workv1.WorkApplied, true)
+	set(&status.Conditions, workv1.WorkAvailable, true)
+	set(&status.Conditions, workv1.WorkProgressing, stuck || stage <= 0)
+	status.ResourceStatus.Manifests = []workv1.ManifestCondition{{}, {}}
+	if outcome == Degrades {
+		set(&status.ResourceStatus.Manifests[1].Conditions, workv1.ManifestDegraded, true)
+	}
+	return !stuck && stage <= 0, !stuck && stage > 0
+}
+
+// succeeded says whether the agent of a work has reported success of what the work holds now, and nothing else since.
+func (w *World) succeeded(work *workv1.ManifestWork) bool {
+	a := w.agents[work.UID]
+	return a != nil && a.succeeded == work.Generation
+}
+
+// reached says whether a work was successful since the hub wrote it last, whatever came after.
+func (w *World) reached(work *workv1.ManifestWork) bool {
+	a := w.agents[work.UID]
+	return a != nil && (a.reached == work.Annotations[workv1alpha1.AnnotationAppliedAt] || a.succeeded == work.Generation)
+}
+
+func (w *World) outcome(cluster, version string) Outcome {
+	for _, k := range []string{cluster + "/" + version, cluster + "/", "/" + version} {
+		if outcome, ok := w.outcomes[k]; ok {
+			return outcome
+		}
+	}
+	return Succeeds
+}
+
+// Report says what agents make of a version from now on. An empty cluster or version stands for all.
+func (w *World) Report(cluster, version string, outcome Outcome) {
+	w.outcomes[cluster+"/"+version] = outcome
+}

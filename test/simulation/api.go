@@ -1,0 +1,217 @@
+package simulation
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+)
+
+// Kind is a resource that the in-memory API server knows.
+type Kind string
+
+// The kinds.
+const (
+	ReplicaSets Kind = "manifestworkreplicasets"
+	Works       Kind = "manifestworks"
+	Revisions   Kind = "controllerrevisions"
+	Placements  Kind = "placements"
+	Decisions   Kind = "placementdecisions"
+)
+
+func (k Kind) resource() schema.GroupResource { return schema.GroupResource{Resource: string(k)} }
+
+// API is as much of an API server as a hub can tell: versions, generations, merge patches, the status apart, finalizers and
+// preconditions. It keeps a log of what changed, from which caches are filled, each at its own pace.
+type API struct {
+	now     func() time.Time
+	version int64
+	uids    int64
+	objects map[Kind]map[string]*unstructured.Unstructured
+	log     []Event
+}
+
+// Event is a change of an object.
+type Event struct {
+	Kind    Kind
+	Object  *unstructured.Unstructured
+	Deleted bool
+}
+
+// NewAPI makes an empty one.
+func NewAPI(now func() time.Time) *API {
+	return &API{now: now, objects: map[Kind]map[string]*unstructured.Unstructured{}}
+}
+
+func key(namespace, name string) string { return namespace + "/" + name }
+
+// Get returns a copy.
+func (a *API) Get(kind Kind, namespace, name string) (*unstructured.Unstructured, error) {
+	object, ok := a.objects[kind][key(namespace, name)]
+	if !ok {
+		return nil, apierrors.NewNotFound(kind.resource(), name)
+	}
+	return object.DeepCopy(), nil
+}
+
+// List returns copies, sorted by namespace and name, of those in a namespace (all if empty) that a filter keeps.
+func (a *API) List(kind Kind, namespace string, keep func(*unstructured.Unstructured) bool) []*unstructured.Unstructured {
+	var found []*unstructured.Unstructured
+	for _, k := range slices.Sorted(maps.Keys(a.objects[kind])) {
+		object := a.objects[kind][k]
+		if (namespace == "" || object.GetNamespace() == namespace) && (keep == nil || keep(object)) {
+			found = append(found, object.DeepCopy())
+		}
+	}
+	return found
+}
+
+// Create stores a new object.
+func (a *API) Create(kind Kind, object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	k := key(object.GetNamespace(), object.GetName())
+	if _, taken := a.objects[kind][k]; taken {
+		return nil, apierrors.NewAlreadyExists(kind.resource(), object.GetName())
+	}
+	stored := object.DeepCopy()
+	a.uids++
+	stored.SetUID(types.UID(fmt.Sprintf("uid-%d", a.uids)))
+	stored.SetCreationTimestamp(metav1.NewTime(a.now()))
+	stored.SetGeneration(1)
+	if kind == ReplicaSets || kind == Works {
+		delete(stored.Object, "status")
+	}
+	a.store(kind, stored)
+	return stored.DeepCopy(), nil
+}
+
+// Patch merges a patch into an object, or into its status. A patch that changes nothing writes nothing.
+func (a *API) Patch(kind Kind, namespace, name string, data []byte, status bool) (*unstructured.Unstructured, error) {
+	existing, ok := a.objects[kind][key(namespace, name)]
+	if !ok {
+		return nil, apierrors.NewNotFound(kind.resource(), name)
+	}
+	var patch struct {
+		Metadata struct {
+			UID             types.UID `json:"uid"`
+			ResourceVersion string    `json:"resourceVersion"`
+		} `json:"metadata"`
+	}
+	if err := json.Unmarshal(data, &patch); err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	if uid := patch.Metadata.UID; uid != "" && uid != existing.GetUID() {
+		return nil, apierrors.NewConflict(kind.resource(), name, fmt.Errorf("the UID is another"))
+	}
+	if version := patch.Metadata.ResourceVersion; version != "" && version != existing.GetResourceVersion() {
+		return nil, apierrors.NewConflict(kind.resource(), name, fmt.Errorf("the object has been modified"))
+	}
+	merged, err := merge(existing, data)
+	if err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	next := existing.DeepCopy()
+	switch {
+	case status:
+		next.Object["status"] = merged.Object["status"]
+	case kind == ReplicaSets || kind == Works:
+		merged.Object["status"] = existing.Object["status"]
+		if existing.Object["status"] == nil {
+			delete(merged.Object, "status")
+		}
+		next = merged
+	default:
+		next = merged
+	}
+	next.SetUID(existing.GetUID())
+	next.SetResourceVersion(existing.GetResourceVersion())
+	next.SetGeneration(existing.GetGeneration())
+	if equality.Semantic.DeepEqual(next.Object, existing.Object) {
+		return existing.DeepCopy(), nil
+	}
+	if !status && !equality.Semantic.DeepEqual(next.Object["spec"], existing.Object["spec"]) {
+		next.SetGeneration(existing.GetGeneration() + 1)
+	}
+	a.store(kind, next)
+	a.collect(kind, next)
+	return next.DeepCopy(), nil
+}
+
+func merge(existing *unstructured.Unstructured, patch []byte) (*unstructured.Unstructured, error) {
+	before, err := json.Marshal(existing.Object)
+	if err != nil {
+		return nil, err
+	}
+	after, err := jsonpatch.MergePatch(before, patch)
+	if err != nil {
+		return nil, err
+	}
+	merged := &unstructured.Unstructured{}
+	return merged, utiljson.Unmarshal(after, &merged.Object)
+}
+
+// Delete removes an object, or marks it where a finalizer holds it.
+func (a *API) Delete(kind Kind, namespace, name string, preconditions *metav1.Preconditions) error {
+	existing, ok := a.objects[kind][key(namespace, name)]
+	if !ok {
+		return apierrors.NewNotFound(kind.resource(), name)
+	}
+	if preconditions != nil {
+		if uid := preconditions.UID; uid != nil && *uid != existing.GetUID() {
+			return apierrors.NewConflict(kind.resource(), name, fmt.Errorf("the UID is another"))
+		}
+		if version := preconditions.ResourceVersion; version != nil && *version != existing.GetResourceVersion() {
+			return apierrors.NewConflict(kind.resource(), name, fmt.Errorf("the object has been modified"))
+		}
+	}
+	if existing.GetDeletionTimestamp() != nil {
+		return nil
+	}
+	marked := existing.DeepCopy()
+	now := metav1.NewTime(a.now())
+	marked.SetDeletionTimestamp(&now)
+	a.store(kind, marked)
+	a.collect(kind, marked)
+	return nil
+}
+
+// collect removes a deleted object that nothing holds any more.
+func (a *API) collect(kind Kind, object *unstructured.Unstructured) {
+	if object.GetDeletionTimestamp() == nil || len(object.GetFinalizers()) > 0 {
+		return
+	}
+	delete(a.objects[kind], key(object.GetNamespace(), object.GetName()))
+	a.version++
+	gone := object.DeepCopy()
+	gone.SetResourceVersion(strconv.FormatInt(a.version, 10))
+	a.log = append(a.log, Event{Kind: kind, Object: gone, Deleted: true})
+}
+
+func (a *API) store(kind Kind, object *unstructured.Unstructured) {
+	if a.objects[kind] == nil {
+		a.objects[kind] = map[string]*unstructured.Unstructured{}
+	}
+	a.version++
+	object.SetResourceVersion(strconv.FormatInt(a.version, 10))
+	a.objects[kind][key(object.GetNamespace(), object.GetName())] = object
+	a.log = append(a.log, Event{Kind: kind, Object: object.DeepCopy()})
+}
+
+// jsonOf is an object's metadata and spec or status as a merge patch of its own.
+func jsonOf(patch map[string]any) []byte {
+	data, err := json.Marshal(patch)
+	if err != nil {
+		panic(err) // Only what the simulation itself made.
+	}
+	return data
+}

@@ -1,0 +1,177 @@
+package simulation
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
+	"pgregory.net/rapid"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+var clusterNames = []string{"c1", "c2", "c3", "c4", "c5", "c6"}
+
+// TestModel plays generated stories and checks the properties after every write and whenever the world is quiet.
+func TestModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := newModel(t)
+		t.Repeat(map[string]func(*rapid.T){
+			"update": func(t *rapid.T) { m.w.Update(rapid.SampledFrom([]string{"v1", "v2", "v3"}).Draw(t, "version")) },
+			"outcome": func(t *rapid.T) {
+				cluster := rapid.SampledFrom(append([]string{""}, clusterNames...)).Draw(t, "cluster")
+				version := rapid.SampledFrom([]string{"v1", "v2", "v3"}).Draw(t, "version")
+				m.report(cluster, version, rapid.SampledFrom([]Outcome{Succeeds, Lies, LiesThenHangs, Hangs, Degrades, Silent}).Draw(t, "outcome"))
+			},
+			"place": func(t *rapid.T) { m.place(t) },
+			"retry": func(_ *rapid.T) {
+				if object := m.w.Object(); object.Status.AbortedTime != nil {
+					m.w.patch(ReplicaSets, Namespace, Name, map[string]any{"status": map[string]any{"abortedTime": nil}}, true)
+					m.w.Tell("user: clears abortedTime")
+				}
+			},
+			"strategies": func(t *rapid.T) {
+				refs := m.refs(t)
+				m.w.Edit("changes the strategies", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.PlacementRefs = refs })
+			},
+			"history limit": func(t *rapid.T) {
+				limit := rapid.Int32Range(0, 3).Draw(t, "limit")
+				m.w.Edit(fmt.Sprintf("sets revisionHistoryLimit to %d", limit), func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.RevisionHistoryLimit = ptr.To(limit) })
+			},
+			"hand edit": func(t *rapid.T) { m.handEdit(t) },
+			"delete revision": func(t *rapid.T) {
+				if revisions := m.w.Revisions(); len(revisions) > 0 {
+					victim := rapid.SampledFrom(revisions).Draw(t, "revision")
+					m.w.DeleteRevision(victim.Name)
+				}
+			},
+			"wipe status": func(_ *rapid.T) {
+				m.w.patch(ReplicaSets, Namespace, Name, map[string]any{"status": nil}, true)
+				m.w.Tell("user: wipes the status")
+			},
+			"restart": func(_ *rapid.T) {
+				m.w.Tell("the hub restarts")
+				m.w.Restart()
+			},
+			"wait": func(t *rapid.T) { m.settle(time.Duration(rapid.IntRange(0, 40).Draw(t, "seconds")) * time.Second) },
+			"quiet": func(_ *rapid.T) {
+				m.settle(Forever)
+				m.must(m.w.CheckQuiet())
+			},
+		})
+		m.w.Fault, m.w.Lag = nil, nil
+		m.settle(Forever)
+		m.must(m.w.CheckQuiet())
+	})
+}
+
+type model struct {
+	t *rapid.T
+	w *World
+}
+
+func newModel(t *rapid.T) *model {
+	m := &model{t: t, w: NewWorld()}
+	m.w.Check = func(write string) {
+		if err := m.w.CheckWrite(write); err != nil {
+			m.fail(err)
+		}
+	}
+	if rapid.Bool().Draw(t, "lagging caches") {
+		m.w.Lag = func(waiting int) int { return rapid.IntRange(1, waiting).Draw(t, "observed") }
+	}
+	if rapid.Bool().Draw(t, "faults") {
+		m.w.Fault = func(string) Fault {
+			if rapid.IntRange(0, 9).Draw(t, "fault?") > 0 {
+				return NoFault
+			}
+			return rapid.SampledFrom([]Fault{KilledBefore, KilledAfter, Refused, Throttled, Conflicted, Lost}).Draw(t, "fault")
+		}
+	}
+	m.place(t)
+	m.w.Create("v1", m.refs(t)...)
+	m.settle(time.Duration(rapid.IntRange(0, 60).Draw(t, "at first")) * time.Second)
+	return m
+}
+
+func (m *model) refs(t *rapid.T) []workv1alpha1.LocalPlacementReference {
+	refs := []workv1alpha1.LocalPlacementReference{drawRef(t, "p1")}
+	if rapid.Bool().Draw(t, "two refs") {
+		refs = append(refs, drawRef(t, "p2"))
+	}
+	return refs
+}
+
+func drawRef(t *rapid.T, placement string) workv1alpha1.LocalPlacementReference {
+	ref := workv1alpha1.LocalPlacementReference{Name: placement}
+	config := clusterv1alpha1.RolloutConfig{
+		ProgressDeadline: rapid.SampledFrom([]string{"None", "10s", "30s", "3m"}).Draw(t, "deadline"),
+		MaxFailures:      rapid.SampledFrom([]intstr.IntOrString{intstr.FromInt32(0), intstr.FromInt32(1), intstr.FromString("40%")}).Draw(t, "maxFailures"),
+	}
+	config.MinSuccessTime.Duration = rapid.SampledFrom([]time.Duration{0, 5 * time.Second}).Draw(t, "minSuccessTime")
+	if rapid.Bool().Draw(t, "abort") {
+		ref.RolloutStrategy.FailureStrategy = workv1alpha1.AbortAll
+	}
+	var mandatory clusterv1alpha1.MandatoryDecisionGroups
+	if rapid.IntRange(0, 3).Draw(t, "mandatory?") == 0 {
+		mandatory.MandatoryDecisionGroups = []clusterv1alpha1.MandatoryDecisionGroup{{GroupName: "g0"}}
+		// The batch of a mandatory group is the group, which the check of P4 does not know.
+		ref.RolloutStrategy.Type = clusterv1alpha1.ProgressivePerGroup
+	} else {
+		ref.RolloutStrategy.Type = rapid.SampledFrom([]clusterv1alpha1.RolloutType{clusterv1alpha1.All, clusterv1alpha1.Progressive, clusterv1alpha1.ProgressivePerGroup}).Draw(t, "type")
+	}
+	switch ref.RolloutStrategy.Type {
+	case clusterv1alpha1.All:
+		ref.RolloutStrategy.All = &clusterv1alpha1.RolloutAll{RolloutConfig: config}
+	case clusterv1alpha1.Progressive:
+		ref.RolloutStrategy.Progressive = &clusterv1alpha1.RolloutProgressive{RolloutConfig: config, MaxConcurrency: intstr.FromInt32(rapid.Int32Range(1, 3).Draw(t, "maxConcurrency"))}
+	default:
+		ref.RolloutStrategy.ProgressivePerGroup = &clusterv1alpha1.RolloutProgressivePerGroup{RolloutConfig: config, MandatoryDecisionGroups: mandatory}
+	}
+	return ref
+}
+
+// place has each placement select some clusters, in up to two groups; they may overlap.
+func (m *model) place(t *rapid.T) {
+	for _, placement := range []string{"p1", "p2"} {
+		var groups [2][]string
+		for _, cluster := range clusterNames {
+			if group := rapid.IntRange(-1, 1).Draw(t, placement+" "+cluster); group >= 0 {
+				groups[group] = append(groups[group], cluster)
+			}
+		}
+		m.w.Place(placement, groups[0], groups[1])
+	}
+}
+
+func (m *model) report(cluster, version string, outcome Outcome) {
+	m.w.Report(cluster, version, outcome)
+	m.w.Tell("agents: %s %s %s", cluster, version, outcome)
+}
+
+func (m *model) handEdit(t *rapid.T) {
+	works := m.w.Works()
+	if len(works) == 0 {
+		return
+	}
+	work := rapid.SampledFrom(works).Draw(t, "work")
+	template := Template("edited")
+	m.w.patch(Works, work.Namespace, work.Name, map[string]any{"spec": from(&template).Object}, false)
+	m.w.Tell("user: edits the work of %s", work.Namespace)
+}
+
+func (m *model) settle(during time.Duration) { m.must(m.w.Settle(during)) }
+
+func (m *model) must(err error) {
+	if err != nil {
+		m.fail(err)
+	}
+}
+
+func (m *model) fail(err error) {
+	m.t.Fatalf("%v\n%s", err, strings.Join(m.w.Story, "\n"))
+}

@@ -1,0 +1,180 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/events"
+	clocktesting "k8s.io/utils/clock/testing"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
+)
+
+// Fault is what happens to a write.
+type Fault string
+
+// The faults.
+const (
+	// NoFault lets the write through.
+	NoFault Fault = ""
+	// KilledBefore ends the process before the write.
+	KilledBefore Fault = "killed before"
+	// KilledAfter ends the process after the write, before the answer.
+	KilledAfter Fault = "killed after"
+	// Refused answers 500, and writes nothing.
+	Refused Fault = "500"
+	// Throttled answers 429, and writes nothing.
+	Throttled Fault = "429"
+	// Conflicted answers 409, and writes nothing.
+	Conflicted Fault = "409"
+	// Lost writes, and times out.
+	Lost Fault = "written, but timed out"
+)
+
+// errKilled is what a process that is dead gets from the API server: nothing.
+var errKilled = errors.New("the process is dead")
+
+// Process is one run of the hub: the controller with its memory and its caches. A killed one is replaced by a new one.
+type Process struct {
+	api        *API
+	clock      *clocktesting.FakeClock
+	controller *controller.Controller
+	stores     controller.Stores
+	connection *controller.Connection
+	seen       int
+	queue      map[string]bool
+	dead       bool
+
+	// Fault is asked before each write; nil for none.
+	Fault func(write string) Fault
+	// Wrote is told each write that reached the API server.
+	Wrote func(write string)
+}
+
+// NewProcess starts a process: its caches are full, its memory is empty.
+func NewProcess(api *API, clk *clocktesting.FakeClock, settle time.Duration, recorder events.EventRecorder) *Process {
+	p := &Process{api: api, clock: clk, stores: controller.NewStores(), queue: map[string]bool{}}
+	p.connection = controller.NewConnection(clk)
+	p.controller = controller.NewWithStores(controller.Config{
+		Dynamic: dynamicClient{process: p}, Works: workClient{process: p}, Kube: kubeClient{process: p},
+		Connection: p.connection, Recorder: recorder, Clock: clk, SuccessSettle: settle, Writers: 1,
+	}, p.stores)
+	p.Observe(len(api.log))
+	return p
+}
+
+// Observe lets the caches see the next n events at the most.
+func (p *Process) Observe(n int) {
+	for range n {
+		if p.seen >= len(p.api.log) {
+			return
+		}
+		p.see(p.api.log[p.seen])
+		p.seen++
+	}
+}
+
+// Behind is how many events the caches have not seen.
+func (p *Process) Behind() int { return len(p.api.log) - p.seen }
+
+func (p *Process) see(event Event) {
+	object, store := p.decode(event)
+	var err error
+	if event.Deleted {
+		err = store.Delete(object)
+		p.controller.Forget(object)
+	} else {
+		err = store.Update(object)
+	}
+	if err != nil {
+		panic(err)
+	}
+}
+
+func (p *Process) decode(event Event) (any, cache.Store) {
+	switch event.Kind {
+	case ReplicaSets:
+		object, err := controller.TransformReplicaSet(event.Object.DeepCopy())
+		if err != nil {
+			panic(err)
+		}
+		return object, p.stores.ReplicaSets
+	case Works:
+		return into(event.Object, &workv1.ManifestWork{}), p.stores.Works
+	case Revisions:
+		return into(event.Object, &appsv1.ControllerRevision{}), p.stores.Revisions
+	case Placements:
+		return into(event.Object, &clusterv1beta1.Placement{}), p.stores.Placements
+	default:
+		return into(event.Object, &clusterv1beta1.PlacementDecision{}), p.stores.Decisions
+	}
+}
+
+// into converts an unstructured object into a typed one.
+func into[T any](object *unstructured.Unstructured, typed T) T {
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, typed); err != nil {
+		panic(fmt.Sprintf("converting %s: %v", object.GetName(), err))
+	}
+	return typed
+}
+
+// from converts a typed object.
+func from(typed any) *unstructured.Unstructured {
+	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(typed)
+	if err != nil {
+		panic(err)
+	}
+	return &unstructured.Unstructured{Object: object}
+}
+
+// Sync makes one pass. It reports after what time the controller wants another, zero for never; dead says that the process
+// was killed in it.
+func (p *Process) Sync(ctx context.Context, key string) (again time.Duration, dead bool, err error) {
+	again, err = p.controller.Sync(ctx, key)
+	return again, p.dead, err
+}
+
+// write lets one write through, or what the fault makes of it.
+func write[T any](p *Process, what string, do func() (T, error)) (T, error) {
+	var none T
+	if p.dead {
+		return none, errKilled
+	}
+	fault := NoFault
+	if p.Fault != nil {
+		fault = p.Fault(what)
+	}
+	switch fault {
+	case KilledBefore:
+		p.dead = true
+		return none, errKilled
+	case Refused:
+		return none, apierrors.NewInternalError(errors.New("simulated"))
+	case Throttled:
+		return none, apierrors.NewTooManyRequests("simulated", 1)
+	case Conflicted:
+		return none, apierrors.NewConflict(Works.resource(), what, errors.New("simulated"))
+	}
+	before := p.api.version
+	answer, err := do()
+	if err == nil && p.Wrote != nil && p.api.version != before {
+		p.Wrote(what)
+	}
+	switch fault {
+	case KilledAfter:
+		p.dead = true
+		return none, errKilled
+	case Lost:
+		return none, apierrors.NewTimeoutError("simulated", 1)
+	}
+	return answer, err
+}

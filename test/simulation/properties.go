@@ -1,0 +1,328 @@
+package simulation
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/utils/ptr"
+	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+)
+
+// selected are the clusters that any ref selects.
+func (w *World) selected() sets.Set[string] {
+	clusters := sets.New[string]()
+	object := w.Object()
+	if object == nil {
+		return clusters
+	}
+	for _, ref := range object.Spec.PlacementRefs {
+		for _, decision := range w.API.List(Decisions, Namespace, nil) {
+			if decision.GetLabels()[clusterv1beta1.PlacementLabel] != ref.Name {
+				continue
+			}
+			for _, d := range into(decision, &clusterv1beta1.PlacementDecision{}).Status.Decisions {
+				clusters.Insert(d.ClusterName)
+			}
+		}
+	}
+	return clusters
+}
+
+// contents are the versions that the revisions hold, by hash.
+func (w *World) contents() map[string]string {
+	contents := map[string]string{}
+	for _, object := range w.Revisions() {
+		if rev := revision.Decode(object); rev.Err == nil {
+			contents[rev.Hash] = Version(&workv1.ManifestWork{Spec: *rev.Template})
+		}
+	}
+	return contents
+}
+
+// CheckQuiet checks what must hold when nothing happens any more by itself: P1, P2, P6, P7.
+func (w *World) CheckQuiet() error {
+	for _, check := range []func() error{w.checkWorks, w.checkHistory, w.checkSilence} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkWorks checks P1 where the rollout is aborted, and P2 where every cluster is well.
+func (w *World) checkWorks() error {
+	object := w.Object()
+	if object == nil {
+		if works := w.Works(); len(works) > 0 {
+			return fmt.Errorf("the owner is gone, and %d works are left", len(works))
+		}
+		return nil
+	}
+	if w.Irreparable.HasAny(object.Status.CurrentRevision, object.Status.UpdateRevision) {
+		return nil // What it held may be told by works that someone edited.
+	}
+	contents := w.contents()
+	wanted := contents[object.Status.UpdateRevision]
+	if object.Status.AbortedTime != nil {
+		if wanted = contents[object.Status.CurrentRevision]; wanted == "" {
+			return nil // Someone deleted what the way back led to.
+		}
+	} else if !w.allWell(wanted) {
+		return nil
+	}
+	clusters := sets.New[string]()
+	for _, work := range w.Works() {
+		if !work.DeletionTimestamp.IsZero() {
+			continue
+		}
+		clusters.Insert(work.Namespace)
+		if Version(work) != wanted {
+			return fmt.Errorf("quiet, aborted=%v: cluster %s has %s, not %s", object.Status.AbortedTime != nil, work.Namespace, Version(work), wanted)
+		}
+	}
+	if selected := w.selected(); !clusters.Equal(selected) && w.allPlaced() {
+		return fmt.Errorf("quiet: works in %v, selected %v", sets.List(clusters), sets.List(selected))
+	}
+	if object.Status.AbortedTime == nil && clusters.Len() > 0 && object.Status.CurrentRevision != object.Status.UpdateRevision {
+		return fmt.Errorf("quiet, and every cluster is well: current %s is not update %s", object.Status.CurrentRevision, object.Status.UpdateRevision)
+	}
+	return nil
+}
+
+// allWell says whether every selected cluster's agent succeeds with a version, and none holds a work that it should let go.
+func (w *World) allWell(version string) bool {
+	for cluster := range w.selected() {
+		if o := w.outcome(cluster, version); o != Succeeds && o != Lies {
+			return false
+		}
+	}
+	for _, work := range w.Works() {
+		if o := w.outcome(work.Namespace, Version(work)); o == Silent {
+			return false
+		}
+	}
+	return w.allPlaced()
+}
+
+func (w *World) allPlaced() bool {
+	for _, ref := range w.Object().Spec.PlacementRefs {
+		if _, err := w.API.Get(Placements, Namespace, ref.Name); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// checkHistory checks P6.
+func (w *World) checkHistory() error {
+	object := w.Object()
+	if object == nil || len(object.Spec.PlacementRefs) == 0 {
+		return nil
+	}
+	live := sets.New(object.Status.CurrentRevision, object.Status.UpdateRevision)
+	for _, work := range w.Works() {
+		live.Insert(work.Labels[workv1alpha1.LabelControllerHash])
+	}
+	live.Delete("")
+	there := sets.New[string]()
+	for _, rev := range w.Revisions() {
+		there.Insert(rev.Labels[workv1alpha1.LabelControllerHash])
+	}
+	if !there.IsSuperset(live.Difference(w.Irreparable)) {
+		return fmt.Errorf("live revisions %v, there are only %v", sets.List(live), sets.List(there))
+	}
+	limit := int(ptr.Deref(object.Spec.RevisionHistoryLimit, workv1alpha1.DefaultRevisionHistoryLimit))
+	if others := there.Difference(live); others.Len() > limit {
+		return fmt.Errorf("%d revisions beside the live ones, the limit is %d", others.Len(), limit)
+	}
+	return nil
+}
+
+// checkSilence checks P7: another look, also much later, writes nothing and says nothing.
+func (w *World) checkSilence() error {
+	version, told, story := w.API.version, len(w.events), len(w.Story)
+	for _, later := range []time.Duration{0, time.Minute, time.Hour} {
+		w.Clock.Step(later)
+		w.due = true
+		if err := w.Settle(0); err != nil {
+			return err
+		}
+	}
+	if w.API.version != version || len(w.events) != told {
+		return fmt.Errorf("not quiet when idle:\n%s", strings.Join(w.Story[story:], "\n"))
+	}
+	return nil
+}
+
+// CheckWrite checks what must hold at each write: P3 and P4, and that no abort comes without a failure.
+func (w *World) CheckWrite(write string) error {
+	switch {
+	case strings.HasPrefix(write, "patch revision"):
+		return w.checkCurrent(strings.TrimPrefix(write, "patch revision "))
+	case strings.HasPrefix(write, "patch work "), strings.HasPrefix(write, "create work "):
+		_, name, _ := strings.Cut(write, " work ")
+		return w.checkStarted(name)
+	case strings.HasSuffix(write, "/status"):
+		return w.checkAborted()
+	}
+	return nil
+}
+
+// checkCurrent checks P3: a revision that became the current one in this moment has succeeded on every work that the hub
+// sees.
+func (w *World) checkCurrent(name string) error {
+	object, err := w.API.Get(Revisions, Namespace, name)
+	if err != nil {
+		return err
+	}
+	rev := revision.Decode(into(object, w.Revisions()[0].DeepCopy()))
+	since, ok := rev.CurrentSince()
+	if !ok || w.Clock.Since(since) > time.Millisecond {
+		return nil
+	}
+	for _, cached := range w.Hub.stores.Works.List() {
+		work := cached.(*workv1.ManifestWork)
+		if !w.selected().Has(work.Namespace) || !work.DeletionTimestamp.IsZero() {
+			continue
+		}
+		if work.Labels[workv1alpha1.LabelControllerHash] != rev.Hash {
+			return fmt.Errorf("%s became current, and cluster %s bears %s", name, work.Namespace, work.Labels[workv1alpha1.LabelControllerHash])
+		}
+		if !w.succeeded(work) {
+			return fmt.Errorf("%s became current, and cluster %s has not succeeded", name, work.Namespace)
+		}
+	}
+	return nil
+}
+
+// checkStarted checks P4: where a write starts a cluster, those in flight for its ref are no more than the batch.
+func (w *World) checkStarted(name string) error {
+	namespace, workName, _ := strings.Cut(name, "/")
+	object, err := w.API.Get(Works, namespace, workName)
+	if err != nil {
+		return nil
+	}
+	started := into(object, &workv1.ManifestWork{})
+	at := string(started.UID) + started.Labels[workv1alpha1.LabelControllerHash] + started.Annotations[workv1alpha1.AnnotationAppliedAt]
+	if w.started[name] == at {
+		return nil // Relabelled only.
+	}
+	w.started[name] = at
+	owner := w.seen()
+	if owner == nil || owner.Status.AbortedTime != nil || started.Labels[workv1alpha1.LabelControllerHash] != owner.Status.UpdateRevision {
+		return nil
+	}
+	placement := started.Labels[workv1alpha1.LabelPlacement]
+	strategy, batch, deadline := strategyOf(owner, placement)
+	if strategy != clusterv1alpha1.Progressive {
+		return nil
+	}
+	var inFlight []string
+	for _, work := range w.Works() {
+		// What someone edited by hand is not at the revision (R10).
+		if w.countedUnder(owner, work) != placement || work.Labels[workv1alpha1.LabelControllerHash] != owner.Status.UpdateRevision ||
+			Version(work) != Version(started) {
+			continue
+		}
+		at, err := time.Parse(time.RFC3339Nano, work.Annotations[workv1alpha1.AnnotationAppliedAt])
+		failed := deadline > 0 && err == nil && w.Clock.Since(at) >= deadline
+		if !w.reached(work) && !failed {
+			inFlight = append(inFlight, work.Namespace)
+		}
+	}
+	if len(inFlight) > batch {
+		slices.Sort(inFlight)
+		return fmt.Errorf("%s is started: in flight for %s are %v, the batch is %d", name, placement, inFlight, batch)
+	}
+	return nil
+}
+
+// countedUnder is the placement that a work counts under for the hub, by what it has seen: the first that selects the cluster,
+// or the one that the work bears.
+func (w *World) countedUnder(owner *workv1alpha1.ManifestWorkReplicaSet, work *workv1.ManifestWork) string {
+	if !work.DeletionTimestamp.IsZero() {
+		return work.Labels[workv1alpha1.LabelPlacement]
+	}
+	for _, ref := range owner.Spec.PlacementRefs {
+		for _, cached := range w.Hub.stores.Decisions.List() {
+			decision := cached.(*clusterv1beta1.PlacementDecision)
+			if decision.Labels[clusterv1beta1.PlacementLabel] != ref.Name {
+				continue
+			}
+			for _, d := range decision.Status.Decisions {
+				if d.ClusterName == work.Namespace {
+					return ref.Name
+				}
+			}
+		}
+	}
+	return work.Labels[workv1alpha1.LabelPlacement]
+}
+
+// checkAborted says that an abort came without a cluster that failed: a false one costs an outage.
+func (w *World) checkAborted() error {
+	object := w.Object()
+	if object == nil {
+		return nil
+	}
+	known := w.abortedTime
+	w.abortedTime = object.Status.AbortedTime
+	if object.Status.AbortedTime.IsZero() || !known.IsZero() {
+		return nil
+	}
+	for _, rev := range w.Revisions() {
+		if rev.Annotations[workv1alpha1.AnnotationAborted] != "" {
+			return nil // Rebuilt, after someone wiped the status.
+		}
+	}
+	for _, work := range w.Works() {
+		at, err := time.Parse(time.RFC3339Nano, work.Annotations[workv1alpha1.AnnotationAppliedAt])
+		_, _, deadline := strategyOf(object, work.Labels[workv1alpha1.LabelPlacement])
+		if err == nil && deadline > 0 && w.Clock.Since(at) >= deadline && !w.succeeded(work) {
+			return nil
+		}
+	}
+	return fmt.Errorf("aborted, and no cluster has failed")
+}
+
+// seen is the owner as the hub's cache shows it.
+func (w *World) seen() *workv1alpha1.ManifestWorkReplicaSet {
+	cached, exists, err := w.Hub.stores.ReplicaSets.GetByKey(Namespace + "/" + Name)
+	if err != nil || !exists {
+		return nil
+	}
+	object, _ := cached.(interface {
+		DeepCopy() *workv1alpha1.ManifestWorkReplicaSet
+	})
+	return object.DeepCopy()
+}
+
+func strategyOf(owner *workv1alpha1.ManifestWorkReplicaSet, placement string) (kind clusterv1alpha1.RolloutType, batch int, deadline time.Duration) {
+	for _, ref := range owner.Spec.PlacementRefs {
+		if ref.Name != placement {
+			continue
+		}
+		text := ""
+		switch s := ref.RolloutStrategy; s.Type {
+		case clusterv1alpha1.Progressive:
+			batch, text = s.Progressive.MaxConcurrency.IntValue(), s.Progressive.ProgressDeadline
+		case clusterv1alpha1.ProgressivePerGroup:
+			text = s.ProgressivePerGroup.ProgressDeadline
+		default:
+			if s.All != nil {
+				text = s.All.ProgressDeadline
+			}
+		}
+		deadline, _ = time.ParseDuration(text)
+		return ref.RolloutStrategy.Type, batch, deadline
+	}
+	return "", 0, 0
+}

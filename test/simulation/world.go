@@ -1,0 +1,315 @@
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	clocktesting "k8s.io/utils/clock/testing"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+const (
+	// Namespace and Name are the ManifestWorkReplicaSet's.
+	Namespace = "default"
+	Name      = "web"
+	// settleTime is the process's success settle: longer than an agent lies.
+	settleTime = 3 * time.Second
+)
+
+// World is a hub, its clusters, and all that can happen to them.
+type World struct {
+	API   *API
+	Clock *clocktesting.FakeClock
+	Hub   *Process
+	// Story is what happened, a line each.
+	Story []string
+	// Check is called after each write of the hub; nil for none.
+	Check func(write string)
+	// Fault is handed to each process of the hub.
+	Fault func(write string) Fault
+	// Irreparable are the hashes of revisions that a person deleted: they are made anew only where a work tells what they held
+	// (R7).
+	Irreparable sets.Set[string]
+	// Lag keeps the hub's caches behind: how many of the waiting events they may see; nil lets them see all.
+	Lag func(waiting int) int
+
+	began    time.Time
+	agents   map[types.UID]*agent
+	outcomes map[string]Outcome
+	again    time.Time
+	due      bool
+	events   []string
+	lastErr  string
+	// started holds when each work was written last.
+	started map[string]string
+	// abortedTime is what the status had when the hub wrote it last.
+	abortedTime *metav1.Time
+}
+
+// NewWorld starts an empty one, with a hub that has nothing to do.
+func NewWorld() *World {
+	w := &World{
+		Clock:    clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)),
+		agents:   map[types.UID]*agent{},
+		outcomes: map[string]Outcome{},
+		started:  map[string]string{},
+	}
+	w.began, w.Irreparable = w.Clock.Now(), sets.New[string]()
+	w.API = NewAPI(w.Clock.Now)
+	w.Restart()
+	return w
+}
+
+// Restart replaces the hub's process by a new one, with nothing in its memory.
+func (w *World) Restart() {
+	w.Hub = NewProcess(w.API, w.Clock, settleTime, recorder{w})
+	w.Hub.Fault = func(what string) Fault {
+		if w.Fault == nil {
+			return NoFault
+		}
+		fault := w.Fault(what)
+		if fault != NoFault {
+			w.Tell("fault: %s %s", what, fault)
+		}
+		return fault
+	}
+	w.Hub.Wrote = func(what string) {
+		w.Tell("hub: %s", w.describe(what))
+		if w.Check != nil {
+			w.Check(what)
+		}
+	}
+	w.due, w.again = true, time.Time{}
+}
+
+// describe adds to a write of a work what it holds now.
+func (w *World) describe(what string) string {
+	verb, rest, _ := strings.Cut(what, " work ")
+	namespace, name, ok := strings.Cut(rest, "/")
+	if !ok || verb == "delete" {
+		return what
+	}
+	object, err := w.API.Get(Works, namespace, name)
+	if err != nil {
+		return what
+	}
+	return fmt.Sprintf("%s (%s)", what, Version(into(object, &workv1.ManifestWork{})))
+}
+
+// Tell adds a line to the story.
+func (w *World) Tell(format string, args ...any) {
+	w.Story = append(w.Story, fmt.Sprintf("%7s  %s", w.Clock.Since(w.began), fmt.Sprintf(format, args...)))
+}
+
+// recorder notes events in the story.
+type recorder struct{ w *World }
+
+// Eventf implements events.EventRecorder.
+func (r recorder) Eventf(_, _ runtime.Object, _, reason, _, note string, args ...any) {
+	r.w.events = append(r.w.events, reason)
+	r.w.Tell("event: %s: %s", reason, fmt.Sprintf(note, args...))
+}
+
+// Object is the ManifestWorkReplicaSet as the API server has it; nil when it is gone.
+func (w *World) Object() *workv1alpha1.ManifestWorkReplicaSet {
+	object, err := w.API.Get(ReplicaSets, Namespace, Name)
+	if err != nil {
+		return nil
+	}
+	return into(object, &workv1alpha1.ManifestWorkReplicaSet{})
+}
+
+// Works are all works as the API server has them.
+func (w *World) Works() []*workv1.ManifestWork {
+	var works []*workv1.ManifestWork
+	for _, object := range w.API.List(Works, "", nil) {
+		works = append(works, into(object, &workv1.ManifestWork{}))
+	}
+	return works
+}
+
+// Revisions are all ControllerRevisions, by number.
+func (w *World) Revisions() []*appsv1.ControllerRevision {
+	var revisions []*appsv1.ControllerRevision
+	for _, object := range w.API.List(Revisions, "", nil) {
+		revisions = append(revisions, into(object, &appsv1.ControllerRevision{}))
+	}
+	slices.SortFunc(revisions, func(a, b *appsv1.ControllerRevision) int { return int(a.Revision - b.Revision) })
+	return revisions
+}
+
+// Create makes the ManifestWorkReplicaSet.
+func (w *World) Create(version string, refs ...workv1alpha1.LocalPlacementReference) {
+	object := &workv1alpha1.ManifestWorkReplicaSet{
+		ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: Name},
+		Spec:       workv1alpha1.ManifestWorkReplicaSetSpec{ManifestWorkTemplate: Template(version), PlacementRefs: refs},
+	}
+	if _, err := w.API.Create(ReplicaSets, from(object)); err != nil {
+		panic(err)
+	}
+	w.Tell("user: creates version %s", version)
+}
+
+// Edit changes the spec.
+func (w *World) Edit(what string, change func(*workv1alpha1.ManifestWorkReplicaSetSpec)) {
+	object := w.Object()
+	if object == nil {
+		return
+	}
+	change(&object.Spec)
+	w.patch(ReplicaSets, Namespace, Name, map[string]any{"spec": from(&object.Spec).Object}, false)
+	w.Tell("user: %s", what)
+}
+
+// Update sets the template to a version.
+func (w *World) Update(version string) {
+	w.Edit("updates to version "+version, func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.ManifestWorkTemplate = Template(version) })
+}
+
+// Place makes or changes a Placement and its decisions: one group of clusters each.
+func (w *World) Place(name string, groups ...[]string) {
+	placement := &clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: name}}
+	_, _ = w.API.Create(Placements, from(placement))
+	selected := 0
+	for i := range max(len(groups), w.decisions(name)) {
+		var clusters []string
+		if i < len(groups) {
+			clusters = groups[i]
+		}
+		w.decide(name, i, clusters)
+		selected += len(clusters)
+	}
+	w.patch(Placements, Namespace, name, map[string]any{"status": map[string]any{"numberOfSelectedClusters": selected}}, true)
+	w.Tell("placement %s selects %v", name, groups)
+}
+
+func (w *World) decisions(placement string) int {
+	n := 0
+	for _, object := range w.API.List(Decisions, Namespace, nil) {
+		if object.GetLabels()[clusterv1beta1.PlacementLabel] == placement {
+			n++
+		}
+	}
+	return n
+}
+
+func (w *World) decide(placement string, group int, clusters []string) {
+	decision := &clusterv1beta1.PlacementDecision{ObjectMeta: metav1.ObjectMeta{
+		Namespace: Namespace, Name: fmt.Sprintf("%s-decision-%d", placement, group+1),
+		Labels: map[string]string{
+			clusterv1beta1.PlacementLabel: placement, clusterv1beta1.DecisionGroupIndexLabel: fmt.Sprint(group),
+			clusterv1beta1.DecisionGroupNameLabel: fmt.Sprintf("g%d", group),
+		},
+	}}
+	_, _ = w.API.Create(Decisions, from(decision))
+	decided := make([]map[string]string, 0, len(clusters))
+	for _, cluster := range clusters {
+		decided = append(decided, map[string]string{"clusterName": cluster, "reason": ""})
+	}
+	w.patch(Decisions, Namespace, decision.Name, map[string]any{"status": map[string]any{"decisions": decided}}, true)
+}
+
+// patch writes as somebody else than the hub.
+func (w *World) patch(kind Kind, namespace, name string, patch map[string]any, status bool) {
+	if _, err := w.API.Patch(kind, namespace, name, jsonOf(patch), status); err != nil {
+		panic(fmt.Sprintf("%s %s/%s: %v", kind, namespace, name, err))
+	}
+}
+
+// tooMany bounds how many steps a world may take until it is quiet: more is a hot loop.
+const tooMany = 4000
+
+// Settle runs the world until nothing happens any more by itself, or for some time. It fails on a loop without end.
+func (w *World) Settle(during time.Duration) error {
+	until := w.Clock.Now().Add(during)
+	for range tooMany {
+		acted, next := w.step()
+		if acted {
+			continue
+		}
+		if next.IsZero() || next.After(until) {
+			if during != Forever {
+				w.Clock.SetTime(until)
+			}
+			return nil
+		}
+		w.Clock.SetTime(next)
+	}
+	return fmt.Errorf("not quiet after %d steps: the hub's next look is at %s, the agents' at %s", tooMany, w.again, w.runAgents())
+}
+
+// Forever lets Settle run until nothing happens any more by itself.
+const Forever = 1000 * time.Hour
+
+// step does what can be done now. Otherwise it tells when there is something to do, zero for never.
+func (w *World) step() (acted bool, next time.Time) {
+	before := w.API.version
+	next = w.runAgents()
+	if w.API.version != before {
+		acted = true
+	}
+	if waiting := w.Hub.Behind(); waiting > 0 {
+		n := waiting
+		if w.Lag != nil {
+			n = min(waiting, max(0, w.Lag(waiting)))
+		}
+		if n > 0 {
+			w.Hub.Observe(n)
+			w.due = true
+		}
+		acted = true
+	}
+	if !w.again.IsZero() && !w.again.After(w.Clock.Now()) {
+		w.due = true
+	}
+	if !w.due {
+		if !w.again.IsZero() && (next.IsZero() || w.again.Before(next)) {
+			next = w.again
+		}
+		return acted, next
+	}
+	w.sync()
+	return true, time.Time{}
+}
+
+// sync makes one pass of the hub, and starts a new process where it died.
+func (w *World) sync() {
+	w.due, w.again = false, time.Time{}
+	again, dead, err := w.Hub.Sync(context.Background(), Namespace+"/"+Name)
+	switch {
+	case dead:
+		w.Tell("the hub died, and starts again")
+		w.Restart()
+	case err != nil:
+		if text := err.Error(); text != w.lastErr {
+			w.lastErr = text
+			w.Tell("the pass fails: %s", text)
+		}
+		// The queue's rate limiter: what lasts is tried less and less often.
+		w.again = w.Clock.Now().Add(5 * time.Second)
+	case again > 0:
+		w.again = w.Clock.Now().Add(again)
+	}
+}
+
+// DeleteRevision deletes a revision, as a person would.
+func (w *World) DeleteRevision(name string) {
+	object, err := w.API.Get(Revisions, Namespace, name)
+	if err != nil {
+		return
+	}
+	w.Irreparable.Insert(object.GetLabels()[workv1alpha1.LabelControllerHash])
+	_ = w.API.Delete(Revisions, Namespace, name, nil)
+	w.Tell("user: deletes revision %s", name)
+}
