@@ -33,7 +33,7 @@ func (r *deployReconciler) reconcile(ctx context.Context, p *pass) (bool, error)
 	return true, r.act(ctx, p)
 }
 
-// abort persists the abort. The works go back in the next pass, when the caches show it (R12, R15).
+// abort persists the abort. The works go back when the caches show it, and the revision tells of it (R12, R15, R16).
 func (r *deployReconciler) abort(ctx context.Context, p *pass) error {
 	p.revisions.AbortedTime = ptr.To(p.transitionTime().Rfc3339Copy())
 	reason := p.plan.Abort.Reason
@@ -43,9 +43,6 @@ func (r *deployReconciler) abort(ctx context.Context, p *pass) error {
 	klog.FromContext(ctx).Info("Aborting the rollout", "revision", p.update.Name, "backTo", p.snapshot.Current.Name, "reason", reason)
 	r.event(p, corev1.EventTypeWarning, "RolloutAborted", "Abort",
 		fmt.Sprintf("the rollout of revision %s is aborted, every cluster goes back to revision %s: %s", p.update.Name, p.snapshot.Current.Name, reason))
-	if update := p.history.ByHash(p.update.Hash); update != nil {
-		return r.tellAborted(ctx, p, update, reason)
-	}
 	return nil
 }
 

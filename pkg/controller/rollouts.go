@@ -74,7 +74,7 @@ func (r *rolloutReconciler) annotate(ctx context.Context, p *pass) (bool, error)
 	_, told := update.AbortedAt()
 	switch {
 	case p.snapshot.Aborted && !told:
-		return false, r.tellAborted(ctx, p, update, "")
+		return false, r.tellAborted(ctx, p, update)
 	case !p.snapshot.Aborted && told:
 		return false, r.patchRevision(ctx, p, update, map[string]any{
 			workv1alpha1.AnnotationAborted: nil, workv1alpha1.AnnotationAbortReason: nil,
@@ -85,11 +85,14 @@ func (r *rolloutReconciler) annotate(ctx context.Context, p *pass) (bool, error)
 	return true, nil
 }
 
-// tellAborted writes on a revision that its rollout was aborted.
-func (c *Controller) tellAborted(ctx context.Context, p *pass, update *revision.Revision, reason string) error {
+// tellAborted writes on a revision that its rollout was aborted, and why, before any work goes back.
+func (r *rolloutReconciler) tellAborted(ctx context.Context, p *pass, update *revision.Revision) error {
 	annotations := map[string]any{workv1alpha1.AnnotationAborted: p.revisions.AbortedTime.UTC().Format(timeFormat)}
-	if reason != "" {
-		annotations[workv1alpha1.AnnotationAbortReason] = reason
+	// The works are as they were when the abort was decided, maybe by a process that is gone: its grace was over.
+	s := r.view(p, p.update, false)
+	s.DeadlinesSince = time.Time{}
+	if abort := rollout.Decide(s).Abort; abort != nil {
+		annotations[workv1alpha1.AnnotationAbortReason] = abort.Reason
 	}
-	return c.patchRevision(ctx, p, update, annotations, nil)
+	return r.patchRevision(ctx, p, update, annotations, nil)
 }

@@ -216,3 +216,16 @@ func TestAccepted(t *testing.T) {
 		t.Errorf("accepted %v, confirmed %d", p.Accepted, p.Confirmed)
 	}
 }
+
+// TestAdoptOlder: works of an older hub whose spec is an older revision get its hash, but for those whose turn it is (R6).
+func TestAdoptOlder(t *testing.T) {
+	p := decide(rt.Now(10*minute), rt.Rolling("", "bbb"), rt.Older("aaa", "zzz"),
+		rt.Refs(rt.Ref("p1", rt.Progressive(1), rt.Clusters("c1", "c2", "c3", "c4", "c5"))),
+		rt.Works(rt.Work("c1", rt.Holds("aaa")), rt.Work("c2", rt.Holds("aaa")), rt.Work("c3", rt.Holds("zzz")),
+			rt.Work("c4", rt.Edited()), rt.Work("c5", rt.Holds("aaa"), rt.Deleting())))
+	const why = "its spec is this revision already"
+	want := []string{"Update c1 to bbb: its turn in p1", "Adopt c2 to aaa: " + why, "Adopt c3 to zzz: " + why}
+	if diff := cmp.Diff(want, texts(p)); diff != "" {
+		t.Error(diff)
+	}
+}

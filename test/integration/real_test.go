@@ -75,7 +75,9 @@ func realTemplate(version string, works bool) workv1.ManifestWorkSpec {
 
 func (f *realFleet) roll(version string, works bool) {
 	f.t.Helper()
-	f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) { mwrs.Spec.ManifestWorkTemplate = realTemplate(version, works) })
+	f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) {
+		mwrs.Spec.ManifestWorkTemplate = realTemplate(version, works)
+	})
 }
 
 // deployed is the version that a cluster really has; empty for none.

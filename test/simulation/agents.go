@@ -180,4 +180,5 @@ func (w *World) outcome(cluster, version string) Outcome {
 // Report says what agents make of a version from now on. An empty cluster or version stands for all.
 func (w *World) Report(cluster, version string, outcome Outcome) {
 	w.outcomes[cluster+"/"+version] = outcome
+	w.agentsSaw = 0
 }

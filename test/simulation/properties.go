@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/ptr"
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
@@ -165,8 +166,10 @@ func (w *World) checkSilence() error {
 // CheckWrite checks what must hold at each write: P3 and P4, and that no abort comes without a failure.
 func (w *World) CheckWrite(write string) error {
 	switch {
-	case strings.HasPrefix(write, "patch revision"):
-		return w.checkCurrent(strings.TrimPrefix(write, "patch revision "))
+	case strings.HasPrefix(write, "create revision "):
+		return w.checkCurrent(strings.TrimPrefix(write, "create revision "), true)
+	case strings.HasPrefix(write, "patch revision "):
+		return w.checkCurrent(strings.TrimPrefix(write, "patch revision "), false)
 	case strings.HasPrefix(write, "patch work "), strings.HasPrefix(write, "create work "):
 		_, name, _ := strings.Cut(write, " work ")
 		return w.checkStarted(name)
@@ -177,15 +180,17 @@ func (w *World) CheckWrite(write string) error {
 }
 
 // checkCurrent checks P3: a revision that became the current one in this moment has succeeded on every work that the hub
-// sees.
-func (w *World) checkCurrent(name string) error {
+// sees. One that was rebuilt was the current one before.
+func (w *World) checkCurrent(name string, rebuilt bool) error {
 	object, err := w.API.Get(Revisions, Namespace, name)
 	if err != nil {
 		return err
 	}
-	rev := revision.Decode(into(object, w.Revisions()[0].DeepCopy()))
-	since, ok := rev.CurrentSince()
-	if !ok || w.Clock.Since(since) > time.Millisecond {
+	rev := revision.Decode(into(object, &appsv1.ControllerRevision{}))
+	since := rev.Object.Annotations[workv1alpha1.AnnotationCurrentSince]
+	known := w.currentSince[name]
+	w.currentSince[name] = since
+	if since == known || rebuilt {
 		return nil
 	}
 	for _, cached := range w.Hub.stores.Works.List() {

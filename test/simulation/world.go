@@ -53,6 +53,11 @@ type World struct {
 	lastErr  string
 	// started holds when each work was written last.
 	started map[string]string
+	// currentSince holds when each revision became the current one last.
+	currentSince map[string]string
+	// agentsSaw and agentsDue spare the agents a look when nothing changed.
+	agentsSaw int64
+	agentsDue time.Time
 	// abortedTime is what the status had when the hub wrote it last.
 	abortedTime *metav1.Time
 }
@@ -64,6 +69,8 @@ func NewWorld() *World {
 		agents:   map[types.UID]*agent{},
 		outcomes: map[string]Outcome{},
 		started:  map[string]string{},
+
+		currentSince: map[string]string{},
 	}
 	w.began, w.Irreparable = w.Clock.Now(), sets.New[string]()
 	w.API = NewAPI(w.Clock.Now)
@@ -246,7 +253,7 @@ func (w *World) Settle(during time.Duration) error {
 		}
 		w.Clock.SetTime(next)
 	}
-	return fmt.Errorf("not quiet after %d steps: the hub's next look is at %s, the agents' at %s", tooMany, w.again, w.runAgents())
+	return fmt.Errorf("not quiet after %d steps: the hub's next look is at %s, the agents' at %s", tooMany, w.again, w.agentsDue)
 }
 
 // Forever lets Settle run until nothing happens any more by itself.
@@ -254,11 +261,13 @@ const Forever = 1000 * time.Hour
 
 // step does what can be done now. Otherwise it tells when there is something to do, zero for never.
 func (w *World) step() (acted bool, next time.Time) {
-	before := w.API.version
-	next = w.runAgents()
-	if w.API.version != before {
-		acted = true
+	if w.API.version != w.agentsSaw || (!w.agentsDue.IsZero() && !w.agentsDue.After(w.Clock.Now())) {
+		before := w.API.version
+		w.agentsDue = w.runAgents()
+		acted = w.API.version != before
+		w.agentsSaw = before
 	}
+	next = w.agentsDue
 	if waiting := w.Hub.Behind(); waiting > 0 {
 		n := waiting
 		if w.Lag != nil {

@@ -80,3 +80,12 @@ func Refs(refs ...rollout.Ref) SnapshotOption {
 func Works(works ...rollout.Work) SnapshotOption {
 	return func(s *rollout.Snapshot) { s.Works = append(s.Works, works...) }
 }
+
+// Older are further revisions of the history.
+func Older(hashes ...string) SnapshotOption {
+	return func(s *rollout.Snapshot) {
+		for _, hash := range hashes {
+			s.Older = append(s.Older, Revision(hash))
+		}
+	}
+}

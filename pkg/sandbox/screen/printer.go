@@ -7,7 +7,6 @@ import (
 	"os"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"golang.org/x/term"
 )
@@ -64,10 +63,12 @@ func (p *Plain) Show(view View) {
 	for _, line := range body(view, noColours) {
 		// What is still to be checked is no news, and column heads never are.
 		quiet := strings.HasPrefix(line.text, "  [ ]") || line.key == "clusters" || line.key == "conditions"
-		if !quiet && p.seen[line.key] != line.text {
+		// A column that gets wider is no news either.
+		content := strings.Join(strings.Fields(line.text), " ")
+		if !quiet && p.seen[line.key] != content {
 			fmt.Fprintf(p.out, "%s%s\n", clock(p.now().Sub(p.begin)), line.text)
 		}
-		p.seen[line.key] = line.text
+		p.seen[line.key] = content
 	}
 }
 
@@ -101,12 +102,28 @@ type terminal struct {
 
 func (t *terminal) Show(view View) {
 	width, height := t.size()
-	lines := append(head(view, t.palette), body(view, t.palette)...)
 	// A screen that is higher than the terminal can't be redrawn: what has scrolled away stays.
-	lines = lines[:min(len(lines), max(1, height-2))]
-	for i := range lines {
-		lines[i].text = clip(lines[i].text, width-1)
+	lines := t.lines(view, width)
+	t.draw(lines[:min(len(lines), max(1, height-2))])
+}
+
+// Finish shows the whole last screen, however high, since it is never redrawn.
+func (t *terminal) Finish(view View) {
+	width, _ := t.size()
+	t.draw(t.lines(view, width))
+	fmt.Fprintln(t.out)
+	t.drawn, t.last = 0, ""
+}
+
+func (t *terminal) lines(view View, width int) []line {
+	var lines []line
+	for _, line := range append(head(view, t.palette), body(view, t.palette)...) {
+		lines = append(lines, fit(line, width-1)...)
 	}
+	return lines
+}
+
+func (t *terminal) draw(lines []line) {
 	screen := text(lines)
 	if screen == t.last {
 		return
@@ -116,30 +133,4 @@ func (t *terminal) Show(view View) {
 	}
 	fmt.Fprint(t.out, screen)
 	t.drawn, t.last = len(lines), screen
-}
-
-func (t *terminal) Finish(view View) {
-	t.Show(view)
-	fmt.Fprintln(t.out)
-	t.drawn, t.last = 0, ""
-}
-
-// clip shortens text to a width, so that it never wraps; colour codes don't count.
-func clip(text string, width int) string {
-	var b strings.Builder
-	for used := 0; text != ""; {
-		if strings.HasPrefix(text, "\033[") {
-			end := strings.IndexByte(text, 'm') + 1
-			b.WriteString(text[:end])
-			text = text[end:]
-			continue
-		}
-		_, size := utf8.DecodeRuneInString(text)
-		if used < width {
-			b.WriteString(text[:size])
-		}
-		used++
-		text = text[size:]
-	}
-	return b.String()
 }

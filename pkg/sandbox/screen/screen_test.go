@@ -154,9 +154,10 @@ func TestTerminalRedrawsInPlace(t *testing.T) {
 
 	out.Reset()
 	screen.Finish(view)
-	require.Equal(t, "\n", out.String())
+	require.Contains(t, out.String(), "[ ] the hub aborted\n\n", "the last screen is whole")
+	out.Reset()
 	screen.Show(view)
-	require.True(t, strings.HasPrefix(out.String(), "\n[2/5]"), "a finished screen stays, got %q", out.String())
+	require.True(t, strings.HasPrefix(out.String(), "[2/5]"), "a finished screen stays, got %q", out.String())
 }
 
 func TestClip(t *testing.T) {
@@ -173,4 +174,8 @@ func TestClip(t *testing.T) {
 			require.Equal(t, test.want, clip(test.text, 4))
 		})
 	}
+}
+
+func TestSentencesGoOnInTheNextLine(t *testing.T) {
+	require.Equal(t, "  one two\n  three\n  much-too\n", text(fit(line{"message", "  one two three much-too-long"}, 10)))
 }

@@ -101,7 +101,7 @@ func everyClusterRuns(version string) check {
 
 // reached proves how many clusters ever began to run a version. Their ReplicaSets remember.
 func reached(version string, count int) check {
-	return check{fmt.Sprintf("%s ever reached %d of the clusters", version, count), func(f *facts) error {
+	return check{fmt.Sprintf("%s has run on exactly %s", version, clusters(count)), func(f *facts) error {
 		var names []string
 		for i := range f.clusters {
 			if f.clusters[i].everHad(version) {
@@ -109,7 +109,7 @@ func reached(version string, count int) check {
 			}
 		}
 		if len(names) != count {
-			return fmt.Errorf("version %s reached the clusters %v, expected %d of them", version, names, count)
+			return fmt.Errorf("version %s reached the clusters %v, expected %s", version, names, clusters(count))
 		}
 		return nil
 	}}
@@ -140,9 +140,16 @@ func oneAfterTheOther(version string) check {
 	}}
 }
 
+func clusters(count int) string {
+	if count == 1 {
+		return "1 cluster"
+	}
+	return fmt.Sprintf("%d clusters", count)
+}
+
 // revisionCount proves how many revisions the hub keeps.
 func revisionCount(count int) check {
-	return check{fmt.Sprintf("the hub remembers %d revisions", count), func(f *facts) error {
+	return check{fmt.Sprintf("number of revisions that the hub keeps: %d", count), func(f *facts) error {
 		if len(f.revisions) != count {
 			return fmt.Errorf("there are %d revisions, expected %d", len(f.revisions), count)
 		}

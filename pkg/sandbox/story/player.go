@@ -27,6 +27,8 @@ type player struct {
 	first string
 	// seen holds the reasons that Progressing had during this step.
 	seen map[string]bool
+	// stuck says whether a cluster was stuck during this step. A look that comes late may find it healed.
+	stuck bool
 }
 
 // Play plays the story. It returns nil only if every step was proved on the API objects.
@@ -52,7 +54,7 @@ func (p *player) limit() time.Duration {
 }
 
 func (p *player) play(ctx context.Context, step step, view screen.View) error {
-	p.seen = map[string]bool{}
+	p.seen, p.stuck = map[string]bool{}, false
 	if step.do != nil {
 		if err := step.do(ctx); err != nil {
 			return err
@@ -107,6 +109,9 @@ func (p *player) look(ctx context.Context, step step, view screen.View) (open, f
 }
 
 func (p *player) remember(f *facts) {
+	for i := range f.clusters {
+		p.stuck = p.stuck || f.clusters[i].stuck()
+	}
 	if p.first == "" {
 		p.first = f.mwrs.Status.CurrentRevision
 	}

@@ -1,0 +1,120 @@
+package simulation
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/utils/ptr"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// wholeLife is a story with every kind of write in it: first rollout, update, abort, undo, prune, delete. note is called at each
+// quiet point.
+func wholeLife(w *World, note func(chapter string)) error {
+	w.Report("", "v3", Hangs)
+	for _, chapter := range []struct {
+		name string
+		do   func()
+	}{
+		{"first rollout", func() {
+			w.Place("p1", []string{"c1", "c2"}, []string{"c3"})
+			w.Place("p2", []string{"c3", "c4"})
+			w.Create("v1", progressive("p1", 1, "30s", 0, true), progressive("p2", 1, "30s", 0, false))
+		}},
+		{"update", func() { w.Update("v2") }},
+		{"abort", func() { w.Update("v3") }},
+		{"retry", func() {
+			w.Report("", "v3", Succeeds)
+			w.patch(ReplicaSets, Namespace, Name, map[string]any{"status": map[string]any{"abortedTime": nil}}, true)
+		}},
+		{"undo", func() { w.Update("v1") }},
+		{"prune", func() {
+			w.Edit("keeps no history", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.RevisionHistoryLimit = ptr.To[int32](0) })
+		}},
+		{"leave and join", func() { w.Place("p2", []string{"c5"}) }},
+		{"delete", func() {
+			if err := w.API.Delete(ReplicaSets, Namespace, Name, nil); err != nil {
+				panic(err)
+			}
+			w.Tell("user: deletes it")
+		}},
+	} {
+		chapter.do()
+		if err := w.Settle(Forever); err != nil {
+			return fmt.Errorf("%s: %w", chapter.name, err)
+		}
+		if err := w.CheckQuiet(); err != nil {
+			return fmt.Errorf("%s: %w", chapter.name, err)
+		}
+		note(chapter.name)
+	}
+	return nil
+}
+
+// state is what must be the same whatever went wrong on the way: everything but times and versions. A work's generation tells
+// how often its cluster was restarted.
+func (w *World) state() string {
+	var b strings.Builder
+	if object := w.Object(); object != nil {
+		fmt.Fprintf(&b, "current %s, update %s, aborted %v, summary %+v\n", object.Status.CurrentRevision, object.Status.UpdateRevision,
+			object.Status.AbortedTime != nil, object.Status.Summary)
+		for _, c := range object.Status.Conditions {
+			fmt.Fprintf(&b, "%s %s %s %d: %s\n", c.Type, c.Status, c.Reason, c.ObservedGeneration, c.Message)
+		}
+	}
+	for _, work := range w.Works() {
+		fmt.Fprintf(&b, "%s/%s %s, generation %d, labels %v\n", work.Namespace, work.Name, Version(work), work.Generation, work.Labels)
+	}
+	for _, rev := range w.Revisions() {
+		fmt.Fprintf(&b, "%s %d\n", rev.Name, rev.Revision)
+	}
+	return b.String()
+}
+
+// TestEveryWriteMayFail lets each write of a whole life fail in each way, one at a time, and compares each quiet point with that of
+// a life in which nothing failed (P5).
+func TestEveryWriteMayFail(t *testing.T) {
+	t.Parallel()
+	calm := NewWorld()
+	writes := 0
+	calm.Fault = func(string) Fault { writes++; return NoFault }
+	wanted := map[string]string{}
+	require.NoError(t, wholeLife(calm, func(chapter string) { wanted[chapter] = calm.state() }))
+	require.Greater(t, writes, 50)
+	t.Logf("%d writes in a whole life, each fails in 6 ways", writes)
+
+	for _, fault := range []Fault{KilledBefore, KilledAfter, Refused, Throttled, Conflicted, Lost} {
+		t.Run(string(fault), func(t *testing.T) {
+			t.Parallel()
+			for k := 1; k <= writes; k++ {
+				w := NewWorld()
+				n := 0
+				w.Fault = func(string) Fault {
+					if n++; n == k {
+						return fault
+					}
+					return NoFault
+				}
+				w.Check = func(write string) {
+					if err := w.CheckWrite(write); err != nil {
+						t.Errorf("write %d, %s: %v\n%s", k, fault, err, strings.Join(w.Story, "\n"))
+					}
+				}
+				err := wholeLife(w, func(chapter string) {
+					if got := w.state(); got != wanted[chapter] {
+						t.Errorf("write %d, %s: after the %s there is\n%sand without the fault\n%s\n%s", k, fault, chapter, got, wanted[chapter], strings.Join(w.Story, "\n"))
+					}
+				})
+				if err != nil {
+					t.Errorf("write %d, %s: %v\n%s", k, fault, err, strings.Join(w.Story, "\n"))
+				}
+				if t.Failed() {
+					return
+				}
+			}
+		})
+	}
+}

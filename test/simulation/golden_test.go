@@ -1,0 +1,234 @@
+package simulation
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+var update = flag.Bool("update", false, "write the golden traces anew")
+
+func progressive(placement string, concurrency int32, deadline string, maxFailures int32, abort bool) workv1alpha1.LocalPlacementReference {
+	ref := workv1alpha1.LocalPlacementReference{Name: placement}
+	ref.RolloutStrategy.Type = clusterv1alpha1.Progressive
+	ref.RolloutStrategy.Progressive = &clusterv1alpha1.RolloutProgressive{
+		RolloutConfig:  clusterv1alpha1.RolloutConfig{ProgressDeadline: deadline, MaxFailures: intstr.FromInt32(maxFailures)},
+		MaxConcurrency: intstr.FromInt32(concurrency),
+	}
+	return aborting(ref, abort)
+}
+
+func perGroup(placement, deadline string, maxFailures int32, abort bool) workv1alpha1.LocalPlacementReference {
+	ref := workv1alpha1.LocalPlacementReference{Name: placement}
+	ref.RolloutStrategy.Type = clusterv1alpha1.ProgressivePerGroup
+	ref.RolloutStrategy.ProgressivePerGroup = &clusterv1alpha1.RolloutProgressivePerGroup{
+		RolloutConfig: clusterv1alpha1.RolloutConfig{ProgressDeadline: deadline, MaxFailures: intstr.FromInt32(maxFailures)},
+	}
+	return aborting(ref, abort)
+}
+
+func all(placement, deadline string, abort bool) workv1alpha1.LocalPlacementReference {
+	ref := workv1alpha1.LocalPlacementReference{Name: placement}
+	ref.RolloutStrategy.Type = clusterv1alpha1.All
+	ref.RolloutStrategy.All = &clusterv1alpha1.RolloutAll{RolloutConfig: clusterv1alpha1.RolloutConfig{ProgressDeadline: deadline}}
+	return aborting(ref, abort)
+}
+
+func aborting(ref workv1alpha1.LocalPlacementReference, abort bool) workv1alpha1.LocalPlacementReference {
+	if abort {
+		ref.RolloutStrategy.FailureStrategy = workv1alpha1.AbortAll
+	}
+	return ref
+}
+
+// TestStories plays named stories and compares what happened, a line a step, with what is in testdata. -update writes them.
+func TestStories(t *testing.T) {
+	for name, play := range map[string]func(*teller){
+		"first rollout, update, undo": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2", "c3"})
+			s.Create("v1", progressive("p1", 2, "30s", 0, true))
+			s.quiet()
+			s.Update("v2")
+			s.quiet()
+			s.Update("v1")
+			s.quiet()
+		},
+		"abort under Progressive": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2", "c3"})
+			s.Create("v1", progressive("p1", 2, "30s", 0, true))
+			s.quiet()
+			s.Report("c2", "v2", Hangs)
+			s.Update("v2")
+			s.quiet()
+		},
+		"abort under ProgressivePerGroup takes the group that succeeded back too": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"}, []string{"c3", "c4"})
+			s.Create("v1", perGroup("p1", "30s", 0, true))
+			s.quiet()
+			s.Report("c4", "v2", Degrades)
+			s.Update("v2")
+			s.quiet()
+		},
+		"abort of one placement brings the other back": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"})
+			s.Place("p2", []string{"c3", "c4"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true), all("p2", "None", false))
+			s.quiet()
+			s.Report("c1", "v2", Silent)
+			s.Update("v2")
+			s.quiet()
+			s.Tell("agents: c1 is back")
+			s.Report("c1", "v2", Succeeds)
+			s.quiet()
+		},
+		"first rollout that fails stops": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"})
+			s.Report("", "v1", Hangs)
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.quiet()
+		},
+		"without failureStrategy it stops, and a late success heals it": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, false))
+			s.quiet()
+			s.Report("c1", "v2", Hangs)
+			s.Update("v2")
+			s.quiet()
+			s.Tell("agents: c1 gets there after all")
+			s.Report("c1", "v2", Succeeds)
+			s.quiet()
+		},
+		"an agent that tells of the old version first": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.quiet()
+			s.Report("", "v2", LiesThenHangs)
+			s.Update("v2")
+			s.quiet()
+		},
+		"a new version while an abort is being carried out": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", all("p1", "30s", true))
+			s.quiet()
+			s.Report("", "v2", Hangs)
+			s.Update("v2")
+			s.Fault = failing(s.World, "patch work c2/web", Refused)
+			s.settle(32 * time.Second)
+			s.Update("v3")
+			s.quiet()
+		},
+		"retry after an abort": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.quiet()
+			s.Report("c1", "v2", Hangs)
+			s.Update("v2")
+			s.quiet()
+			s.Report("c1", "v2", Succeeds)
+			s.patch(ReplicaSets, Namespace, Name, map[string]any{"status": map[string]any{"abortedTime": nil}}, true)
+			s.Tell("user: clears status.abortedTime")
+			s.quiet()
+		},
+		"clusters leave and join in the middle": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2", "c3"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.settle(3 * time.Second)
+			s.Place("p1", []string{"c2", "c4"})
+			s.quiet()
+		},
+		"a broken cluster that is deselected still counts": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2", "c3"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.quiet()
+			s.Report("c1", "v2", Silent)
+			s.Update("v2")
+			s.settle(time.Second)
+			s.Place("p1", []string{"c2", "c3"})
+			s.quiet()
+		},
+		"the hub dies in the middle of an abort": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2", "c3"})
+			s.Create("v1", all("p1", "30s", true))
+			s.quiet()
+			s.Report("c2", "v2", Hangs)
+			s.Update("v2")
+			s.Fault = failing(s.World, "patch work c3/web", KilledBefore)
+			s.quiet()
+		},
+		"someone wipes the status of an aborted one": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.quiet()
+			s.Report("c1", "v2", Hangs)
+			s.Update("v2")
+			s.quiet()
+			s.patch(ReplicaSets, Namespace, Name, map[string]any{"status": nil}, true)
+			s.Tell("user: wipes the status")
+			s.quiet()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &teller{World: NewWorld(), t: t}
+			play(s)
+			golden(t, name, strings.Join(s.Story, "\n")+"\n")
+		})
+	}
+}
+
+// teller plays a story.
+type teller struct {
+	*World
+	t *testing.T
+}
+
+func (s *teller) settle(during time.Duration) {
+	s.t.Helper()
+	require.NoError(s.t, s.Settle(during), strings.Join(s.Story, "\n"))
+}
+
+// quiet waits until nothing happens any more, checks the properties, and tells how things stand.
+func (s *teller) quiet() {
+	s.t.Helper()
+	s.settle(Forever)
+	story := s.Story
+	require.NoError(s.t, s.CheckQuiet(), strings.Join(story, "\n"))
+	object := s.Object()
+	for _, c := range object.Status.Conditions {
+		s.Tell("  %s %s %s: %s", c.Type, c.Status, c.Reason, c.Message)
+	}
+	s.Tell("quiet: current %s, update %s", object.Status.CurrentRevision, object.Status.UpdateRevision)
+}
+
+// failing lets the first write with a name that comes in an abort fail.
+func failing(w *World, write string, fault Fault) func(string) Fault {
+	done := false
+	return func(what string) Fault {
+		if done || what != write || w.Object().Status.AbortedTime == nil {
+			return NoFault
+		}
+		done = true
+		return fault
+	}
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", strings.NewReplacer(" ", "-", ",", "").Replace(name)+".txt")
+	if *update {
+		require.NoError(t, os.MkdirAll("testdata", 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
+		return
+	}
+	wanted, err := os.ReadFile(path)
+	require.NoError(t, err, "run go test ./test/simulation -run TestStories -update")
+	require.Equal(t, string(wanted), got, "if the change is wanted, run go test ./test/simulation -run TestStories -update, and read the difference")
+}
