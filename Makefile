@@ -31,6 +31,10 @@ test: tools ## Run every test, those on real control planes included
 unit: ## Run the tests that need no control plane
 	go test $$(go list ./... | grep -Ev '/work-rollback/test(/|$$)')
 
+.PHONY: soak
+soak: ## Play generated stories for DURATION (default 10m) and check the properties
+	go test ./test/simulation -run TestModel -timeout 0 -soak=$(or $(DURATION),10m)
+
 .PHONY: tools
 tools: ## Build the control-plane binaries (minutes the first time, then cached)
 	go run ./cmd/sandbox tools

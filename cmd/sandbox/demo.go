@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -26,7 +25,7 @@ func newDemoCommand() *cobra.Command {
 			return o.withSandbox(ctx, out, func(s *sandbox.Sandbox) error {
 				begin := time.Now()
 				if err := story.Play(ctx, s, screen.NewPrinter(out)); err != nil {
-					return o.explain(err, s)
+					return o.explain(ctx, err, s)
 				}
 				fmt.Fprintf(out, "\nThe story is over: every step was proved, in %v.\n", time.Since(begin).Round(time.Second))
 				return nil
@@ -38,9 +37,9 @@ func newDemoCommand() *cobra.Command {
 }
 
 // explain says where to look after a failure.
-func (o *options) explain(err error, s *sandbox.Sandbox) error {
+func (o *options) explain(ctx context.Context, err error, s *sandbox.Sandbox) error {
 	switch {
-	case errors.Is(err, context.Canceled):
+	case ctx.Err() != nil:
 		return err
 	case o.keep:
 		return fmt.Errorf("%w\nThe logs are in %s", err, s.Env.Group.Path("logs"))

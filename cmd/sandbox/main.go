@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -20,7 +19,8 @@ func main() {
 	err := newCommand().ExecuteContext(ctx)
 	switch {
 	case err == nil:
-	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+	case ctx.Err() != nil:
+		// Whatever was under way failed because of that.
 		fmt.Fprintln(os.Stderr, "Interrupted.")
 		os.Exit(130)
 	default:

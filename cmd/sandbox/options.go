@@ -64,9 +64,12 @@ func (o *options) withSandbox(ctx context.Context, out io.Writer, use func(*sand
 	err = use(s)
 	fmt.Fprintln(out, "Stopping the sandbox ...")
 	// ctx may have ended; stopping needs one that lives.
-	err = errors.Join(err, s.Stop(context.WithoutCancel(ctx)))
+	stopErr := s.Stop(context.WithoutCancel(ctx))
+	if stopErr != nil {
+		fmt.Fprintln(out, "Stopping failed, look for processes and files that are left:", stopErr)
+	}
 	if o.keep {
 		fmt.Fprintln(out, "Kept", s.Env.Group.Dir)
 	}
-	return err
+	return errors.Join(err, stopErr)
 }

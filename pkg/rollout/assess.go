@@ -38,9 +38,8 @@ func Assess(w *Work, rev *Revision, now time.Time) Assessment {
 	appliedAt, _ := w.AppliedAt()
 	a := assessor{work: w.Object, appliedAt: later(appliedAt, rev.BeginsAt), now: now}
 
-	if complete := meta.FindStatusCondition(w.Object.Status.Conditions, workv1.WorkComplete); complete != nil &&
-		complete.Status == metav1.ConditionTrue && complete.ObservedGeneration != w.Object.Generation {
-		return a.at(Completed, complete)
+	if completed(w.Object) && a.condition(workv1.WorkComplete) == nil {
+		return a.at(Completed, meta.FindStatusCondition(w.Object.Status.Conditions, workv1.WorkComplete))
 	}
 
 	applied := a.condition(workv1.WorkApplied)
@@ -74,6 +73,11 @@ func Assess(w *Work, rev *Revision, now time.Time) Assessment {
 		return a.at(Succeeded, progressing)
 	}
 	return a.at(InFlight, nil)
+}
+
+// completed says whether the agent takes no new spec of the work any more (R17).
+func completed(work *workv1.ManifestWork) bool {
+	return meta.IsStatusConditionTrue(work.Status.Conditions, workv1.WorkComplete)
 }
 
 type assessor struct {

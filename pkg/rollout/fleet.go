@@ -209,6 +209,10 @@ func (f *fleet) place(s *Snapshot, m *member) {
 	case m.work != nil && m.owned && m.work.Deleting() && (m.work.PlacementName() != f.ref.Name || !m.work.At(s.Update)):
 		m.phase = PhaseLeaving
 		return
+	case m.work != nil && m.work.Digest != s.Update.Digest && completed(m.work.Object):
+		// It would not take the revision; left alone it is still at its own one, should that come back (R17).
+		m.phase = PhaseCompleted
+		return
 	case m.work == nil || !m.work.At(s.Update):
 		m.phase = PhaseWaiting
 		return

@@ -152,11 +152,14 @@ func TestLiveRevisionsAreNeverPruned(t *testing.T) {
 	f.agentsReport("c2", "", silent)
 	f.placed("p1", []string{"c1"})
 	f.leaving("c2")
+	kept := f.revisionOf("v1").UID
 	for _, version := range []string{"v2", "v3"} {
 		f.update(version)
 		f.complete()
 	}
 	f.keeps("v1", "v3")
+	f.quiet()
+	require.Equal(t, kept, f.revisionOf("v1").UID, "it was kept, not pruned and rebuilt (R7)")
 	f.agentsReport("", "v4", hangs)
 	f.update("v4")
 	f.aborted()

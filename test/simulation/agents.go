@@ -137,7 +137,7 @@ func report(status *workv1.ManifestWorkStatus, generation int64, outcome Outcome
 		meta.SetStatusCondition(conditions, c)
 	}
 	if outcome == Lies || outcome == LiesThenHangs {
-		if stage == 0 && len(status.Conditions) > 0 {
+		if stage == 0 && len(status.Conditions) > 0 && status.Conditions[0].ObservedGeneration != generation {
 			for i := range status.Conditions {
 				status.Conditions[i].ObservedGeneration = generation
 			}

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"flag"
 	"fmt"
 	"strings"
 	"testing"
@@ -16,8 +17,17 @@ import (
 
 var clusterNames = []string{"c1", "c2", "c3", "c4", "c5", "c6"}
 
+var soak = flag.Duration("soak", 0, "how long TestModel goes on with new stories")
+
 // TestModel plays generated stories and checks the properties after every write and whenever the world is quiet.
 func TestModel(t *testing.T) {
+	began := time.Now()
+	for round := 1; round == 1 || (time.Since(began) < *soak && !t.Failed()); round++ {
+		t.Run(fmt.Sprintf("round %d", round), checkModel)
+	}
+}
+
+func checkModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := newModel(t)
 		t.Repeat(map[string]func(*rapid.T){

@@ -23,6 +23,8 @@ func (p *Process) WaitReady(ctx context.Context, timeout time.Duration, probe fu
 	switch {
 	case err == nil:
 		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
 	case wait.Interrupted(err):
 		return fmt.Errorf("%s is not ready after %v: %v; the end of its log:\n%s", p.command.Name, timeout, last, p.LogTail(20))
 	default:

@@ -69,8 +69,8 @@ func (p *player) play(ctx context.Context, step step, view screen.View) error {
 	if err == nil {
 		return nil
 	}
-	if cause := context.Cause(ctx); cause != nil {
-		return cause
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
 	if wait.Interrupted(err) {
 		return fmt.Errorf("not proved after %v:\n%w", p.limit(), open)

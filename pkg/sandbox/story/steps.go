@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/retry"
+	"sigs.k8s.io/yaml"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox"
@@ -95,6 +97,12 @@ func (p *player) create(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// As kubectl apply would create it: otherwise the reader's first kubectl apply begins with a warning.
+	applied, err := yaml.YAMLToJSON([]byte(sample(version1)))
+	if err != nil {
+		return fmt.Errorf("encoding the workload of the demo: %w", err)
+	}
+	mwrs.Annotations = map[string]string{corev1.LastAppliedConfigAnnotation: string(applied)}
 	_, err = p.observer.mwrs.WorkV1alpha1().ManifestWorkReplicaSets(mwrs.Namespace).Create(ctx, mwrs, metav1.CreateOptions{})
 	if err != nil {
 		return fmt.Errorf("creating the ManifestWorkReplicaSet: %w", err)

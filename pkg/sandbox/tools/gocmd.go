@@ -66,7 +66,9 @@ func build(ctx context.Context, root string, b binary) error {
 
 	file := filepath.Join(temp, b.name)
 	// -mod on the command line wins over GOFLAGS, where a developer may have -mod=mod or -mod=vendor for the root module.
-	if _, err := runGo(ctx, filepath.Join(root, b.dir), "build", "-mod=readonly", "-o", file, b.pkg); err != nil {
+	// Without its version a Kubernetes server calls itself v0.0.0, which confuses kubectl. No one debugs the tools.
+	ldflags := "-ldflags=-s -w -X k8s.io/component-base/version.gitVersion=" + b.version
+	if _, err := runGo(ctx, filepath.Join(root, b.dir), "build", "-mod=readonly", ldflags, "-o", file, b.pkg); err != nil {
 		return fmt.Errorf("building %s: %w", b.name, err)
 	}
 	if err := os.Rename(file, b.file); err != nil {
