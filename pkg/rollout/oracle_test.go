@@ -295,7 +295,7 @@ func (w *world) judgeBatch(ref *worldRef, all []subject, started map[string]bool
 		return fmt.Errorf("P4: %d in flight, the batch is %d", inFlight, batch)
 	}
 	for _, s := range all {
-		if isMandatory(ref, s.group) && !(s.work != nil && s.work.settled) {
+		if isMandatory(ref, s.group) && (s.work == nil || !s.work.settled) {
 			return fmt.Errorf("P4: the rest was started, and %s of the mandatory group %s has not settled", s.cluster, s.group)
 		}
 	}

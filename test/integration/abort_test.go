@@ -337,7 +337,7 @@ func TestWorkThatCannotBeWrittenDoesNotHoldAnAbortUp(t *testing.T) {
 	// Whoever mends it need not tell the hub.
 	clear()
 	f.everywhere("v1")
-	mwrs = f.aborted()
+	f.aborted()
 	eventually(t, "the message forgets it", func() error {
 		if text := message(f.get(), workv1alpha1.ConditionManifestworkApplied); text != "the rollout was aborted" {
 			return fmt.Errorf("%s", text)

@@ -211,7 +211,7 @@ func TestHashCollision(t *testing.T) {
 	f.quiet()
 
 	f.update("v2")
-	mwrs = f.complete()
+	f.complete()
 	f.update("v1")
 	mwrs = f.complete()
 	require.EqualValues(t, 1, ptr.Deref(mwrs.Status.CollisionCount, 0), "the revision is found by its content")

@@ -230,24 +230,31 @@ func (w *World) checkStarted(name string) error {
 	if strategy != clusterv1alpha1.Progressive {
 		return nil
 	}
-	var inFlight []string
-	for _, work := range w.Works() {
-		// What someone edited by hand is not at the revision (R10).
-		if w.countedUnder(owner, work) != placement || work.Labels[workv1alpha1.LabelControllerHash] != owner.Status.UpdateRevision ||
-			Version(work) != Version(started) {
-			continue
-		}
-		at, err := time.Parse(time.RFC3339Nano, work.Annotations[workv1alpha1.AnnotationAppliedAt])
-		failed := deadline > 0 && err == nil && w.Clock.Since(at) >= deadline
-		if !w.reached(work) && !failed {
-			inFlight = append(inFlight, work.Namespace)
-		}
-	}
+	inFlight := w.inFlight(owner, started, deadline)
 	if len(inFlight) > batch {
 		slices.Sort(inFlight)
 		return fmt.Errorf("%s is started: in flight for %s are %v, the batch is %d", name, placement, inFlight, batch)
 	}
 	return nil
+}
+
+// inFlight are the clusters that count for the placement of a work that is started, have what it has, and neither got there since
+// the hub wrote it nor failed.
+func (w *World) inFlight(owner *workv1alpha1.ManifestWorkReplicaSet, started *workv1.ManifestWork, deadline time.Duration) []string {
+	var clusters []string
+	for _, work := range w.Works() {
+		// What someone edited by hand is not at the revision (R10).
+		if w.countedUnder(owner, work) != started.Labels[workv1alpha1.LabelPlacement] ||
+			work.Labels[workv1alpha1.LabelControllerHash] != owner.Status.UpdateRevision || Version(work) != Version(started) {
+			continue
+		}
+		at, err := time.Parse(time.RFC3339Nano, work.Annotations[workv1alpha1.AnnotationAppliedAt])
+		failed := deadline > 0 && err == nil && w.Clock.Since(at) >= deadline
+		if !w.reached(work) && !failed {
+			clusters = append(clusters, work.Namespace)
+		}
+	}
+	return clusters
 }
 
 // countedUnder is the placement that a work counts under for the hub, by what it has seen: the first that selects the cluster,

@@ -20,9 +20,10 @@ import (
 )
 
 const (
-	// Namespace and Name are the ManifestWorkReplicaSet's.
+	// Namespace is the ManifestWorkReplicaSet's.
 	Namespace = "default"
-	Name      = "web"
+	// Name is the ManifestWorkReplicaSet's.
+	Name = "web"
 	// settleTime is the process's success settle: longer than an agent lies.
 	settleTime = 3 * time.Second
 )

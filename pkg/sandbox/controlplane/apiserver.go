@@ -108,6 +108,12 @@ func (s *APIServer) flags() []string {
 		"--tls-cert-file=" + file(servingCertFile),
 		"--tls-private-key-file=" + file(servingKeyFile),
 		"--client-ca-file=" + file(caFile),
+		// Nobody proxies here, but servers that ask this one who their clients are (the work hub's metrics) want to know.
+		"--requestheader-client-ca-file=" + file(caFile),
+		"--requestheader-allowed-names=front-proxy",
+		"--requestheader-username-headers=X-Remote-User",
+		"--requestheader-group-headers=X-Remote-Group",
+		"--requestheader-extra-headers-prefix=X-Remote-Extra-",
 		"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
 		"--service-account-key-file=" + file(tokenKeyFile),
 		"--service-account-signing-key-file=" + file(tokenKeyFile),

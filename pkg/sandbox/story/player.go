@@ -62,9 +62,12 @@ func (p *player) play(ctx context.Context, step step, view screen.View) error {
 	}
 	var open error
 	err := wait.PollUntilContextTimeout(ctx, lookEvery, p.limit(), true, func(ctx context.Context) (bool, error) {
-		var err error
-		open, err = p.look(ctx, step, view)
-		return open == nil, err
+		left, err := p.look(ctx, step, view)
+		// A look that the time limit cuts off says nothing about what is still open.
+		if ctx.Err() == nil {
+			open = left
+		}
+		return left == nil, err
 	})
 	if err == nil {
 		return nil
@@ -72,20 +75,21 @@ func (p *player) play(ctx context.Context, step step, view screen.View) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if wait.Interrupted(err) {
+	if wait.Interrupted(err) && open != nil {
 		return fmt.Errorf("not proved after %v:\n%w", p.limit(), open)
 	}
 	return err
 }
 
-// look observes once, shows it, and says what is still open. Its second error ends the story.
+// look observes once, shows it, and says what is still open. The second error ends the story.
 func (p *player) look(ctx context.Context, step step, view screen.View) (open, fatal error) {
 	if ended, err := p.sandbox.WorkHub.Process().Exited(); ended {
 		return nil, fmt.Errorf("the work hub must not end: %w", err)
 	}
 	f, err := p.observer.observe(ctx)
 	if err != nil {
-		return nil, err
+		// A server that is slow for a moment doesn't end the story; the time limit does.
+		return err, nil
 	}
 	p.remember(f)
 	if step.always != nil {
