@@ -209,8 +209,10 @@ func (c *Controller) Forget(obj any) {
 	}
 	switch object.(type) {
 	case *replicaSet:
+		owner := cache.MetaObjectToName(object).String()
 		c.contents.forget(object.GetUID())
-		c.consistency.gone(cache.MetaObjectToName(object).String(), c.replicaSets, object)
+		c.memory.forgetOwner(owner)
+		c.consistency.gone(owner, c.replicaSets, object)
 	case *appsv1.ControllerRevision:
 		c.contents.forget(object.GetUID())
 		c.gone(c.revisionIndex, object)

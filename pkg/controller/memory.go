@@ -1,6 +1,8 @@
 package controller
 
 import (
+	"maps"
+	"strings"
 	"sync"
 	"time"
 
@@ -19,6 +21,8 @@ type memory struct {
 	works     map[types.UID]*workMemory
 	refusals  map[refusal]bool
 	announced map[string]bool
+	// pruned holds when the API server was seen dropping the status fields that only our CRD has, by owner.
+	pruned map[string]time.Time
 }
 
 type refusal struct{ owner, cluster string }
@@ -42,7 +46,7 @@ type workMemory struct {
 }
 
 func newMemory() *memory {
-	return &memory{works: map[types.UID]*workMemory{}, refusals: map[refusal]bool{}, announced: map[string]bool{}}
+	return &memory{works: map[types.UID]*workMemory{}, refusals: map[refusal]bool{}, announced: map[string]bool{}, pruned: map[string]time.Time{}}
 }
 
 // of finds what is known of a work. The caller holds mu.
@@ -155,6 +159,45 @@ func (m *memory) refused(owner, cluster string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.refusals[refusal{owner, cluster}]
+}
+
+// prunedInterval is how often the API server is asked again whether it keeps the status fields that only our CRD has.
+const prunedInterval = 5 * time.Minute
+
+// prunes notes whether the API server drops the status fields that only our CRD has.
+func (m *memory) prunes(owner string, pruned bool, now time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if pruned {
+		m.pruned[owner] = now
+	} else {
+		delete(m.pruned, owner)
+	}
+}
+
+// isPruned says whether it was seen doing so lately.
+func (m *memory) isPruned(owner string, now time.Time) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	seen, ok := m.pruned[owner]
+	return ok && now.Before(seen.Add(prunedInterval))
+}
+
+// knownPruned says whether it was seen doing so the last time that it was asked.
+func (m *memory) knownPruned(owner string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_, ok := m.pruned[owner]
+	return ok
+}
+
+// forgetOwner drops what is known of an owner that is gone.
+func (m *memory) forgetOwner(owner string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.pruned, owner)
+	maps.DeleteFunc(m.refusals, func(r refusal, _ bool) bool { return r.owner == owner })
+	maps.DeleteFunc(m.announced, func(text string, _ bool) bool { return strings.HasPrefix(text, owner+" ") })
 }
 
 // announce says whether a text is told for the first time by this process.

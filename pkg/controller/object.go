@@ -88,7 +88,7 @@ func FreshList(options *metav1.ListOptions) {
 // replicaSetClient patches ManifestWorkReplicaSets, also those that the types can't hold, and notes its writes.
 type replicaSetClient struct {
 	dynamic.ResourceInterface
-	wrote func(metav1.Object)
+	wrote func(*unstructured.Unstructured)
 }
 
 // Patch is what sdk-go's patcher calls.

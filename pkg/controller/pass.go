@@ -4,6 +4,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"open-cluster-management.io/sdk-go/pkg/patcher"
@@ -38,6 +39,8 @@ type pass struct {
 	plan     *rollout.Plan
 	// aborting says that a work that can be written was not written back in this pass.
 	aborting bool
+	// answer is what the API server made of this pass's last write of the object.
+	answer *replicaSet
 	// problems are for the conditions, each naming its object and the remedy.
 	problems []string
 
@@ -85,7 +88,8 @@ func (c *Controller) patcher(p *pass) replicaSetPatcher {
 	return patcher.NewPatcher[*workv1alpha1.ManifestWorkReplicaSet, workv1alpha1.ManifestWorkReplicaSetSpec, workv1alpha1.ManifestWorkReplicaSetStatus](
 		&replicaSetClient{
 			ResourceInterface: c.dynamic.Resource(workv1alpha1.ManifestWorkReplicaSetResource).Namespace(p.object.Namespace),
-			wrote: func(answer metav1.Object) {
+			wrote: func(answer *unstructured.Unstructured) {
+				p.answer = decodeReplicaSet(answer)
 				c.consistency.wrote(p.key, c.replicaSets, answer, c.clock.Now())
 			},
 		})

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
@@ -61,6 +62,7 @@ func abortReason(p *pass) string {
 // patchStatus writes the status, once, and only when it changed (P7).
 func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stage, abortReason string) error {
 	slices.Sort(p.problems)
+	pruned := c.memory.isPruned(p.key, p.now)
 	wanted := status.Build(&status.Input{
 		Object:      p.object.ManifestWorkReplicaSet,
 		Revisions:   p.revisions,
@@ -69,10 +71,33 @@ func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stag
 		Plan:        p.plan,
 		AbortReason: abortReason,
 		Problems:    p.problems,
+		Note:        c.prunedNote(p),
 		Now:         p.transitionTime(),
 	})
-	_, err := c.patcher(p).PatchStatus(ctx, p.object.ManifestWorkReplicaSet, wanted, p.object.Status)
+	if pruned {
+		wanted.CollisionCount, wanted.CurrentRevision, wanted.UpdateRevision, wanted.AbortedTime = nil, "", "", nil
+		p.lookAgain(prunedInterval)
+	}
+	written, err := c.patcher(p).PatchStatus(ctx, p.object.ManifestWorkReplicaSet, wanted, p.object.Status)
+	if err == nil && written && !pruned {
+		c.memory.prunes(p.key, p.answer.Status.UpdateRevision != wanted.UpdateRevision, p.now)
+	}
 	return err
+}
+
+// prunedNote says, in the status, the log and an event, that an older CRD drops what the status should tell. The rollout goes on
+// with what the revisions tell (R16).
+func (c *Controller) prunedNote(p *pass) string {
+	if !c.memory.knownPruned(p.key) {
+		return ""
+	}
+	note := "the API server drops status.currentRevision, status.updateRevision and status.abortedTime, and failureStrategy from the spec: " +
+		"its CRD of ManifestWorkReplicaSet is an older one, apply the one that came with this hub"
+	if c.memory.announce(p.key + " " + note) {
+		klog.Background().Info("An older CRD drops fields", "manifestWorkReplicaSet", p.key, "note", note)
+		c.event(p, corev1.EventTypeWarning, "OlderCRD", "Report", note)
+	}
+	return note
 }
 
 // reportInvalid tells of a spec that can't be rolled out. The conditions that need a rollout stay as they were seen.

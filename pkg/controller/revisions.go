@@ -85,7 +85,7 @@ func (p *pass) revisionNamed(hash string) *rollout.Revision {
 // tellIgnored says once which objects pretend to be revisions.
 func (r *revisionReconciler) tellIgnored(p *pass) {
 	for _, ignored := range p.history.Ignored {
-		if r.memory.announce(p.key + ignored) {
+		if r.memory.announce(p.key + " " + ignored) {
 			r.event(p, corev1.EventTypeWarning, "RevisionIgnored", "Observe", ignored)
 		}
 	}

@@ -31,8 +31,12 @@ func (r *rolloutReconciler) reconcile(ctx context.Context, p *pass) (bool, error
 		p.revisions.AbortedTime = nil
 	}
 	p.snapshot = r.view(p, p.update, p.revisions.AbortedTime != nil)
-	if !equality.Semantic.DeepEqual(p.revisions, status.RevisionsOf(&p.object.Status)) {
-		return false, r.begin(ctx, p, begins)
+	persisted := equality.Semantic.DeepEqual(p.revisions, status.RevisionsOf(&p.object.Status))
+	if !persisted && !r.memory.isPruned(p.key, p.now) {
+		if err := r.begin(ctx, p, begins); err != nil || !r.memory.isPruned(p.key, p.now) {
+			return false, err
+		}
+		// It can't be persisted there. The revisions tell the same, and the next pass reads it from them (R16).
 	}
 	return r.annotate(ctx, p)
 }
@@ -50,12 +54,13 @@ func (r *rolloutReconciler) abortUnfinished(p *pass) bool {
 
 // begin persists a new rollout, or a status that was rebuilt. The pass ends with it.
 func (r *rolloutReconciler) begin(ctx context.Context, p *pass, begins bool) error {
-	stage := status.RollingOut
-	if p.snapshot.Aborted {
-		stage = status.Aborting
-	}
 	p.plan = rollout.Decide(p.snapshot)
-	if err := r.patchStatus(ctx, p, stage, ""); err != nil {
+	stage := status.RollingOut
+	if !begins {
+		p.aborting = p.plan.Behind > 0
+		stage = stageOf(p)
+	}
+	if err := r.patchStatus(ctx, p, stage, abortReason(p)); err != nil {
 		return err
 	}
 	if begins {
@@ -86,13 +91,13 @@ func (r *rolloutReconciler) annotate(ctx context.Context, p *pass) (bool, error)
 }
 
 // tellAborted writes on a revision that its rollout was aborted, and why, before any work goes back.
-func (r *rolloutReconciler) tellAborted(ctx context.Context, p *pass, update *revision.Revision) error {
+func (c *Controller) tellAborted(ctx context.Context, p *pass, update *revision.Revision) error {
 	annotations := map[string]any{workv1alpha1.AnnotationAborted: p.revisions.AbortedTime.UTC().Format(timeFormat)}
 	// The works are as they were when the abort was decided, maybe by a process that is gone: its grace was over.
-	s := r.view(p, p.update, false)
+	s := c.view(p, p.update, false)
 	s.DeadlinesSince = time.Time{}
 	if abort := rollout.Decide(s).Abort; abort != nil {
 		annotations[workv1alpha1.AnnotationAbortReason] = abort.Reason
 	}
-	return r.patchRevision(ctx, p, update, annotations, nil)
+	return c.patchRevision(ctx, p, update, annotations, nil)
 }

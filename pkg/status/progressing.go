@@ -14,7 +14,7 @@ import (
 func progressing(in *Input) metav1.Condition {
 	update := in.Snapshot.Update
 	stopped := func(reason, message string) metav1.Condition {
-		return condition(workv1alpha1.ConditionProgressing, reason, message, metav1.ConditionFalse)
+		return condition(workv1alpha1.ConditionProgressing, reason, join(message, in.Note), metav1.ConditionFalse)
 	}
 	switch in.Stage {
 	case Complete:
@@ -35,7 +35,7 @@ func progressing(in *Input) metav1.Condition {
 			reason = workv1alpha1.ReasonFoundNewRevision
 		}
 		return condition(workv1alpha1.ConditionProgressing, reason, join(
-			fmt.Sprintf("revision %s: %s", update.Name, progress(in.Plan)), failing(in.Plan), awaiting(in.Plan)), metav1.ConditionTrue)
+			fmt.Sprintf("revision %s: %s", update.Name, progress(in.Plan)), failing(in.Plan), awaiting(in.Plan), in.Note), metav1.ConditionTrue)
 	}
 }
 

@@ -42,6 +42,8 @@ type Input struct {
 	AbortReason string
 	// Problems are what went wrong in this pass, each naming its object and the remedy. Sorted.
 	Problems []string
+	// Note is added to what Progressing says; empty for none.
+	Note string
 	// Now becomes the transition time of the conditions whose status changes.
 	Now metav1.Time
 }

@@ -40,6 +40,9 @@ type API struct {
 	uids    int64
 	objects map[Kind]map[string]*unstructured.Unstructured
 	log     []Event
+
+	// OlderCRD drops from the status what only our CRD has, as an API server with upstream's does.
+	OlderCRD bool
 }
 
 // Event is a change of an object.
@@ -124,6 +127,11 @@ func (a *API) Patch(kind Kind, namespace, name string, data []byte, status bool)
 	switch {
 	case status:
 		next.Object["status"] = merged.Object["status"]
+		if kept, ok := next.Object["status"].(map[string]any); ok && a.OlderCRD && kind == ReplicaSets {
+			for _, field := range []string{"collisionCount", "currentRevision", "updateRevision", "abortedTime"} {
+				delete(kept, field)
+			}
+		}
 	case kind == ReplicaSets || kind == Works:
 		merged.Object["status"] = existing.Object["status"]
 		if existing.Object["status"] == nil {

@@ -164,6 +164,33 @@ func TestStories(t *testing.T) {
 			s.Fault = failing(s.World, "patch work c3/web", KilledBefore)
 			s.quiet()
 		},
+		"an older CRD drops the status fields": func(s *teller) {
+			s.API.OlderCRD = true
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, false))
+			s.settle(12 * time.Minute)
+			s.Update("v2")
+			s.settle(12 * time.Minute)
+			s.must(s.checkWorks())
+			s.Tell("admin: applies the newer CRD")
+			s.API.OlderCRD = false
+			s.quiet()
+		},
+		"an older CRD comes back in the middle of a rollout that fails": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.quiet()
+			s.Report("c1", "v2", Hangs)
+			s.Update("v2")
+			s.settle(20 * time.Second)
+			s.Tell("admin: applies an older CRD")
+			s.API.OlderCRD = true
+			s.settle(12 * time.Minute)
+			s.must(s.checkWorks())
+			s.Tell("admin: applies the newer CRD")
+			s.API.OlderCRD = false
+			s.quiet()
+		},
 		"someone wipes the status of an aborted one": func(s *teller) {
 			s.Place("p1", []string{"c1", "c2"})
 			s.Create("v1", progressive("p1", 1, "30s", 0, true))
@@ -193,6 +220,11 @@ type teller struct {
 func (s *teller) settle(during time.Duration) {
 	s.t.Helper()
 	require.NoError(s.t, s.Settle(during), strings.Join(s.Story, "\n"))
+}
+
+func (s *teller) must(err error) {
+	s.t.Helper()
+	require.NoError(s.t, err, strings.Join(s.Story, "\n"))
 }
 
 // quiet waits until nothing happens any more, checks the properties, and tells how things stand.

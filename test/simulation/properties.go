@@ -58,22 +58,38 @@ func (w *World) CheckQuiet() error {
 	return nil
 }
 
+// told are the revisions that the status names or, where an older CRD drops that, the revisions themselves.
+func (w *World) told() (current, update string, aborted bool) {
+	object := w.Object()
+	if !w.API.OlderCRD {
+		return object.Status.CurrentRevision, object.Status.UpdateRevision, object.Status.AbortedTime != nil
+	}
+	since := ""
+	for _, rev := range w.Revisions() {
+		update, aborted = rev.Labels[workv1alpha1.LabelControllerHash], rev.Annotations[workv1alpha1.AnnotationAborted] != ""
+		if at := rev.Annotations[workv1alpha1.AnnotationCurrentSince]; at > since {
+			since, current = at, update
+		}
+	}
+	return current, update, aborted
+}
+
 // checkWorks checks P1 where the rollout is aborted, and P2 where every cluster is well.
 func (w *World) checkWorks() error {
-	object := w.Object()
-	if object == nil {
+	if w.Object() == nil {
 		if works := w.Works(); len(works) > 0 {
 			return fmt.Errorf("the owner is gone, and %d works are left", len(works))
 		}
 		return nil
 	}
-	if w.Irreparable.HasAny(object.Status.CurrentRevision, object.Status.UpdateRevision) {
+	current, update, aborted := w.told()
+	if w.Irreparable.HasAny(current, update) {
 		return nil // What it held may be told by works that someone edited.
 	}
 	contents := w.contents()
-	wanted := contents[object.Status.UpdateRevision]
-	if object.Status.AbortedTime != nil {
-		if wanted = contents[object.Status.CurrentRevision]; wanted == "" {
+	wanted := contents[update]
+	if aborted {
+		if wanted = contents[current]; wanted == "" {
 			return nil // Someone deleted what the way back led to.
 		}
 	} else if !w.allWell(wanted) {
@@ -86,14 +102,14 @@ func (w *World) checkWorks() error {
 		}
 		clusters.Insert(work.Namespace)
 		if Version(work) != wanted {
-			return fmt.Errorf("quiet, aborted=%v: cluster %s has %s, not %s", object.Status.AbortedTime != nil, work.Namespace, Version(work), wanted)
+			return fmt.Errorf("quiet, aborted=%v: cluster %s has %s, not %s", aborted, work.Namespace, Version(work), wanted)
 		}
 	}
 	if selected := w.selected(); !clusters.Equal(selected) && w.allPlaced() {
 		return fmt.Errorf("quiet: works in %v, selected %v", sets.List(clusters), sets.List(selected))
 	}
-	if object.Status.AbortedTime == nil && clusters.Len() > 0 && object.Status.CurrentRevision != object.Status.UpdateRevision {
-		return fmt.Errorf("quiet, and every cluster is well: current %s is not update %s", object.Status.CurrentRevision, object.Status.UpdateRevision)
+	if !aborted && clusters.Len() > 0 && current != update {
+		return fmt.Errorf("quiet, and every cluster is well: current %s is not update %s", current, update)
 	}
 	return nil
 }
