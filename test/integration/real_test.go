@@ -28,10 +28,18 @@ type realFleet struct {
 
 func newRealFleet(t *testing.T) *realFleet {
 	t.Helper()
+	f := newRealClusters(t, "real")
+	t.Cleanup(f.w.startManager(context.WithoutCancel(t.Context()), controller.DefaultSuccessSettle))
+	return f
+}
+
+// newRealClusters makes a fleet whose hub has no work manager yet.
+func newRealClusters(t *testing.T, name string) *realFleet {
+	t.Helper()
 	ctx := t.Context()
-	w := privateWorld(t, "real")
+	w := privateWorld(t, name)
 	f := &realFleet{
-		fleet:  &fleet{t: t, w: w, name: "web", namespace: "real", clusters: []string{"c1", "c2"}},
+		fleet:  &fleet{t: t, w: w, name: "web", namespace: name, clusters: []string{"c1", "c2"}},
 		agents: map[string]*sandbox.Agent{}, kube: map[string]kubernetes.Interface{},
 	}
 	kubeconfig, err := w.plane.Kubeconfig("")
@@ -57,7 +65,6 @@ func newRealFleet(t *testing.T) *realFleet {
 	}
 	stopPlacement := sandbox.StartPlacement(w.config)
 	t.Cleanup(func() { _ = stopPlacement() })
-	t.Cleanup(w.startManager(context.WithoutCancel(ctx), controller.DefaultSuccessSettle))
 	return f
 }
 

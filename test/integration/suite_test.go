@@ -22,6 +22,7 @@ import (
 	workclient "open-cluster-management.io/api/client/work/clientset/versioned"
 	ocmfeature "open-cluster-management.io/api/feature"
 	"open-cluster-management.io/ocm/pkg/features"
+	upstreamhub "open-cluster-management.io/ocm/pkg/work/hub"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/client/clientset/versioned"
 	"github.com/open-cluster-management-io/work-rollback/pkg/hub"
@@ -164,10 +165,19 @@ func unlimited(config *rest.Config) *rest.Config {
 
 // startManager runs the hub's manager in this process. stop returns when it ended; nothing of it reaches the API server after that.
 func (w *world) startManager(ctx context.Context, settle time.Duration, wrappers ...func(http.RoundTripper) http.RoundTripper) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
 	options := hub.NewOptions()
 	options.SuccessSettle = settle
 	manager := &hub.Manager{Options: options, Clock: clock.RealClock{}}
+	return w.start(ctx, manager.Run, wrappers...)
+}
+
+// startUpstream runs the manager that this hub replaces: that of ocm v1.2.0.
+func (w *world) startUpstream(ctx context.Context) (stop func()) {
+	return w.start(ctx, upstreamhub.NewWorkHubManagerConfig(upstreamhub.NewWorkHubManagerOptions()).RunWorkHubManager)
+}
+
+func (w *world) start(ctx context.Context, run controllercmd.StartFunc, wrappers ...func(http.RoundTripper) http.RoundTripper) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
 	config := rest.CopyConfig(w.config)
 	for _, wrap := range wrappers {
 		config.Wrap(wrap)
@@ -184,7 +194,7 @@ func (w *world) startManager(ctx context.Context, settle time.Duration, wrappers
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if err := manager.Run(ctx, &controllercmd.ControllerContext{KubeConfig: config}); err != nil && ctx.Err() == nil {
+		if err := run(ctx, &controllercmd.ControllerContext{KubeConfig: config}); err != nil && ctx.Err() == nil {
 			panic(err)
 		}
 	}()

@@ -1,0 +1,66 @@
+package hub
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// upstreamFlags are the flags of `work manager` of ocm v1.2.0 beside those of the process (logging, --feature-gates), which
+// cmd/work registers, with their defaults: the Deployment that the ClusterManager operator writes must go on working.
+var upstreamFlags = map[string]string{
+	"config":                         "",
+	"kubeconfig":                     "",
+	"namespace":                      "",
+	"listen":                         "",
+	"terminate-on-files":             "[]",
+	"kube-api-qps":                   "50",
+	"kube-api-burst":                 "100",
+	"disable-leader-election":        "false",
+	"leader-election-lease-duration": "2m17s",
+	"leader-election-renew-deadline": "1m47s",
+	"leader-election-retry-period":   "26s",
+	"work-driver":                    "kube",
+	"work-driver-config":             "",
+	"cloudevents-client-id":          "",
+}
+
+func TestManagerTakesUpstreamsFlags(t *testing.T) {
+	cmd := NewManagerCommand()
+	require.Equal(t, "manager", cmd.Name())
+	for name, value := range upstreamFlags {
+		flag := cmd.Flags().Lookup(name)
+		if flag == nil {
+			flag = cmd.PersistentFlags().Lookup(name)
+		}
+		require.NotNil(t, flag, "--%s", name)
+		require.Equal(t, value, flag.DefValue, "--%s", name)
+	}
+	require.Equal(t, "3s", cmd.Flags().Lookup("success-settle").DefValue)
+}
+
+func TestOptionsValidate(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*Options)
+		wanted string
+	}{
+		"the defaults":       {func(*Options) {}, ""},
+		"an unknown driver":  {func(o *Options) { o.WorkDriver = "kafka" }, "--work-driver=kafka: use kube, mqtt or grpc"},
+		"a negative settle":  {func(o *Options) { o.SuccessSettle = -time.Second }, "--success-settle=-1s: use 0s or more"},
+		"no settle at all":   {func(o *Options) { o.SuccessSettle = 0 }, ""},
+		"a CloudEvents hub":  {func(o *Options) { o.WorkDriver = "mqtt" }, ""},
+		"the other of those": {func(o *Options) { o.WorkDriver = "grpc" }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := NewOptions()
+			test.change(o)
+			err := o.Validate()
+			if test.wanted == "" {
+				require.NoError(t, err)
+			} else {
+				require.EqualError(t, err, test.wanted)
+			}
+		})
+	}
+}

@@ -1,0 +1,100 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
+)
+
+// onClusters tells how often each cluster's work was written, and which version of its object each cluster has: what a hub that only
+// takes over must leave alone (R6).
+func (f *realFleet) onClusters() map[string]string {
+	f.t.Helper()
+	found := map[string]string{}
+	for _, work := range f.works() {
+		found["work "+work.Namespace] = fmt.Sprintf("generation %d", work.Generation)
+	}
+	for _, short := range f.clusters {
+		object, err := f.kube[short].CoreV1().ConfigMaps("default").Get(f.t.Context(), "demo", metav1.GetOptions{})
+		require.NoError(f.t, err)
+		found["object on "+short] = object.ResourceVersion
+	}
+	return found
+}
+
+// Upstream's own hub rolls out; the update comes in the middle of a rollout that fails. This hub takes over without touching a
+// cluster, knows what was stable, and aborts. Then upstream's takes over again, and this one once more: nobody notices.
+func TestTakingOverFromUpstreamAndBack(t *testing.T) {
+	t.Parallel()
+	f := newRealClusters(t, "takeover")
+	ctx := context.WithoutCancel(t.Context())
+
+	stop := f.w.startUpstream(ctx)
+	mwrs := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: f.name, Namespace: f.namespace}}
+	mwrs.Spec.ManifestWorkTemplate = realTemplate("v1", true)
+	mwrs.Spec.PlacementRefs = []workv1alpha1.LocalPlacementReference{ref("p1", progressive(1, "10s", 0, abortAll))}
+	_, err := f.w.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).Create(t.Context(), mwrs, metav1.CreateOptions{})
+	require.NoError(t, err)
+	eventually(t, "upstream completes v1", func() error {
+		// Upstream's is also complete before there is any decision.
+		if found := f.get(); found.Status.Summary.Available < 2 ||
+			!meta.IsStatusConditionTrue(found.Status.Conditions, workv1alpha1.ConditionPlacementRolledOut) {
+			return fmt.Errorf("%s", describe(found))
+		}
+		return nil
+	})
+	f.roll("v2", false)
+	f.deploys(map[string]string{"c1": "v2", "c2": "v1"})
+	stop()
+
+	before := f.onClusters()
+	stop = f.w.startManager(ctx, controller.DefaultSuccessSettle)
+	taken := f.rolling("NewRevisionCreated")
+	eventually(t, "both works bear a hash", func() error {
+		for _, work := range f.works() {
+			if work.Labels[workv1alpha1.LabelControllerHash] == "" {
+				return fmt.Errorf("%s bears none", work.Namespace)
+			}
+		}
+		return nil
+	})
+	require.Equal(t, before, f.onClusters(), "nothing was written to a cluster")
+	require.Len(t, f.revisions(), 2)
+	require.NotEmpty(t, taken.Status.CurrentRevision, "the one that a cluster had succeeded with is the stable one")
+	require.NotEqual(t, taken.Status.UpdateRevision, taken.Status.CurrentRevision)
+	f.aborted()
+	f.deploys(map[string]string{"c1": "v1", "c2": "v1"})
+	f.roll("v3", true)
+	f.complete()
+	f.deploys(map[string]string{"c1": "v3", "c2": "v3"})
+	f.quiet()
+	stop()
+
+	before = f.onClusters()
+	known := f.get().Status
+	stop = f.w.startUpstream(ctx)
+	always(t, "upstream leaves the clusters alone", 3*time.Second, func() error {
+		if found := f.onClusters(); fmt.Sprint(found) != fmt.Sprint(before) {
+			return fmt.Errorf("%v, before %v", found, before)
+		}
+		return nil
+	})
+	stop()
+	require.Len(t, f.revisions(), 3, "the history outlives the downgrade")
+
+	t.Cleanup(f.w.startManager(ctx, controller.DefaultSuccessSettle))
+	back := f.complete()
+	f.quiet()
+	require.Equal(t, before, f.onClusters(), "nothing was written to a cluster")
+	require.Equal(t, known.CurrentRevision, back.Status.CurrentRevision)
+	require.Equal(t, known.UpdateRevision, back.Status.UpdateRevision)
+	require.Len(t, f.revisions(), 3)
+}
