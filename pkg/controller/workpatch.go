@@ -55,6 +55,9 @@ func workPatch(s *rollout.Snapshot, w *rollout.Write, now time.Time) ([]byte, er
 	}
 	annotations := map[string]any{}
 	setChanged(annotations, existing.Annotations, workv1alpha1.AnnotationCopiedLabels, rollout.CopiedLabels(s))
+	if w.Group != "" {
+		setChanged(annotations, existing.Annotations, workv1alpha1.AnnotationDecisionGroup, w.Group)
+	}
 	patch := map[string]any{}
 	if w.Revision != nil {
 		setChanged(labels, existing.Labels, workv1alpha1.LabelControllerHash, w.Revision.Hash)

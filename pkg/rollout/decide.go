@@ -123,13 +123,18 @@ func (p *Plan) decideAbort(s *Snapshot, fleets []*fleet) {
 
 func (f *fleet) describeFailed() string {
 	var names []string
+	mandatory := false
 	for i := range f.members {
-		if f.members[i].phase == PhaseFailed {
-			names = append(names, f.members[i].cluster)
+		if m := &f.members[i]; m.phase == PhaseFailed {
+			names = append(names, m.cluster)
+			mandatory = mandatory || f.strategy.isMandatory(&f.groups[m.group])
 		}
 	}
-	return fmt.Sprintf("%s not successful within %s, more than maxFailures %s allows",
-		Names(names), f.strategy.deadline, f.strategy.maxFailures.String())
+	allowed := "more than maxFailures " + f.strategy.maxFailures.String() + " allows"
+	if mandatory {
+		allowed = "and a mandatory decision group tolerates no failure"
+	}
+	return fmt.Sprintf("%s not successful within %s, %s", Names(names), f.strategy.deadline, allowed)
 }
 
 // namesShown bounds the clusters that a message names: a message is for a person, and a condition's may hold 32 KiB.

@@ -327,8 +327,11 @@ func TestOwners(t *testing.T) {
 func TestHandover(t *testing.T) {
 	p := decide(rt.Now(10*minute), rt.Works(inFlight("c1"), old("c2")),
 		rt.Refs(rt.Ref("p2", rt.Progressive(1), rt.Clusters("c1", "c2"))))
-	if diff := cmp.Diff([]string{"Relabel c1: its labels changed", "Relabel c2: its labels changed"}, texts(p)); diff != "" {
+	if diff := cmp.Diff([]string{"Relabel c1: its cluster belongs to p2 now", "Relabel c2: its cluster belongs to p2 now"}, texts(p)); diff != "" {
 		t.Error(diff)
+	}
+	if p.Writes[0].Group != "0/" {
+		t.Errorf("it counts in group %q from now on", p.Writes[0].Group)
 	}
 	if len(p.Deletes) > 0 {
 		t.Error(p.Deletes)

@@ -58,9 +58,12 @@ func (p *Plan) relabel(s *Snapshot, fleets []*fleet) {
 			if !m.owned || m.work == nil || m.work.Deleting() || written[m.work] || labelled(s, m.work, wanted, copied) {
 				continue
 			}
-			p.Writes = append(p.Writes, Write{
-				Action: Relabel, Cluster: m.cluster, Placement: f.ref.Name, Work: m.work, Why: "its labels changed",
-			})
+			w := Write{Action: Relabel, Cluster: m.cluster, Placement: f.ref.Name, Work: m.work, Why: "its labels changed"}
+			if m.work.PlacementName() != f.ref.Name {
+				// From now on it counts here, and in this group (R8).
+				w.Group, w.Why = f.groups[m.group].Key(), "its cluster belongs to "+f.ref.Name+" now"
+			}
+			p.Writes = append(p.Writes, w)
 		}
 	}
 }

@@ -148,7 +148,7 @@ func TestLabels(t *testing.T) {
 		"someone else's stays":       {work: []rt.WorkOption{rt.Labelled("cost-center", "7")}},
 		"our own are never dropped":  {work: []rt.WorkOption{rt.Copied(workv1alpha1.LabelControllerHash)}, want: relabel},
 		"the owner's don't win over": {options: []rt.SnapshotOption{rt.OwnerLabel(workv1alpha1.LabelPlacement, "p9"), rt.OwnerLabel(workv1alpha1.LabelControllerHash, "zzz")}, want: relabel},
-		"another placement":          {work: []rt.WorkOption{rt.OfPlacement("p0")}, want: relabel},
+		"another placement":          {work: []rt.WorkOption{rt.OfPlacement("p0")}, want: []string{"Relabel c1: its cluster belongs to p1 now"}},
 		"a work that goes":           {options: []rt.SnapshotOption{team}, work: []rt.WorkOption{rt.Deleting()}},
 		"a work that is written":     {options: []rt.SnapshotOption{team}, work: []rt.WorkOption{rt.Edited()}, want: []string{"Update c1 to bbb: put back, it is not what was written"}},
 		"while aborted":              {options: []rt.SnapshotOption{team, rt.Aborted(), rt.Rolling("bbb", "ccc")}, want: relabel},

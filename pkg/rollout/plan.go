@@ -29,7 +29,7 @@ type Write struct {
 	Work *Work
 	// Revision is what the work gets; nil for Relabel.
 	Revision *Revision
-	// Group is the decision group, as AnnotationDecisionGroup names it; empty for Relabel and where none is known.
+	// Group is the decision group, as AnnotationDecisionGroup names it; empty where it stays as it is.
 	Group string
 	// Why is the reason, for logs and traces.
 	Why string
