@@ -1,0 +1,52 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	clocktesting "k8s.io/utils/clock/testing"
+)
+
+// While the API server can't be heard no deadline fires, and the grace begins when it is back (R11).
+func TestConnectionKnowsSinceWhenItHears(t *testing.T) {
+	clk := clocktesting.NewFakePassiveClock(time.Unix(1000, 0))
+	connection := NewConnection(clk)
+	at := func(seconds int64) time.Time { return time.Unix(seconds, 0) }
+	var answer *http.Response
+	var failure error
+	transport := connection.Wrap(roundTripperFunc(func(*http.Request) (*http.Response, error) { return answer, failure }))
+	ask := func(ctx context.Context, status int, err error) {
+		answer, failure = &http.Response{StatusCode: status, Body: http.NoBody}, err
+		request, newErr := http.NewRequestWithContext(ctx, http.MethodGet, "http://hub", nil)
+		require.NoError(t, newErr)
+		response, gotErr := transport.RoundTrip(request)
+		require.Equal(t, err, gotErr)
+		require.NoError(t, response.Body.Close())
+	}
+	ctx := t.Context()
+
+	clk.SetTime(at(1100))
+	ask(ctx, http.StatusOK, nil)
+	require.Equal(t, at(1000), connection.Since())
+
+	ask(ctx, 0, errors.New("connection refused"))
+	clk.SetTime(at(1200))
+	require.Equal(t, at(1200), connection.Since(), "it is down: no time has passed yet")
+	ask(ctx, http.StatusServiceUnavailable, nil)
+	clk.SetTime(at(1300))
+	ask(ctx, http.StatusNotFound, nil)
+	clk.SetTime(at(1400))
+	require.Equal(t, at(1300), connection.Since(), "since the first answer, whatever it was")
+
+	cancelled, cancel := context.WithCancel(ctx)
+	cancel()
+	ask(cancelled, 0, context.Canceled)
+	require.Equal(t, at(1300), connection.Since(), "we hung up ourselves")
+
+	connection.Restart()
+	require.Equal(t, at(1400), connection.Since())
+}
