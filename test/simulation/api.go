@@ -123,24 +123,7 @@ func (a *API) Patch(kind Kind, namespace, name string, data []byte, status bool)
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
-	next := existing.DeepCopy()
-	switch {
-	case status:
-		next.Object["status"] = merged.Object["status"]
-		if kept, ok := next.Object["status"].(map[string]any); ok && a.OlderCRD && kind == ReplicaSets {
-			for _, field := range []string{"collisionCount", "currentRevision", "updateRevision", "abortedTime"} {
-				delete(kept, field)
-			}
-		}
-	case kind == ReplicaSets || kind == Works:
-		merged.Object["status"] = existing.Object["status"]
-		if existing.Object["status"] == nil {
-			delete(merged.Object, "status")
-		}
-		next = merged
-	default:
-		next = merged
-	}
+	next := a.admit(kind, existing, merged, status)
 	next.SetUID(existing.GetUID())
 	next.SetResourceVersion(existing.GetResourceVersion())
 	next.SetGeneration(existing.GetGeneration())
@@ -153,6 +136,28 @@ func (a *API) Patch(kind Kind, namespace, name string, data []byte, status bool)
 	a.store(kind, next)
 	a.collect(kind, next)
 	return next.DeepCopy(), nil
+}
+
+// admit takes from a merged object what the request may change: the status, or all but the status.
+func (a *API) admit(kind Kind, existing, merged *unstructured.Unstructured, status bool) *unstructured.Unstructured {
+	if !status {
+		if kind != ReplicaSets && kind != Works {
+			return merged
+		}
+		merged.Object["status"] = existing.Object["status"]
+		if existing.Object["status"] == nil {
+			delete(merged.Object, "status")
+		}
+		return merged
+	}
+	next := existing.DeepCopy()
+	next.Object["status"] = merged.Object["status"]
+	if kept, ok := next.Object["status"].(map[string]any); ok && a.OlderCRD && kind == ReplicaSets {
+		for _, field := range []string{"collisionCount", "currentRevision", "updateRevision", "abortedTime"} {
+			delete(kept, field)
+		}
+	}
+	return next
 }
 
 func merge(existing *unstructured.Unstructured, patch []byte) (*unstructured.Unstructured, error) {
