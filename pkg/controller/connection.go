@@ -17,19 +17,24 @@ type Connection struct {
 
 	mu    sync.Mutex
 	since time.Time
-	down  bool
+	// down holds what could not be heard the last time: the path of each collection that an informer lists and watches, and
+	// anyRequest for the rest. An informer tries again at its own pace: until it has, its cache shows a past.
+	down map[string]bool
 }
+
+// anyRequest stands for the requests that are not an informer's: it is unclear whether the same one is ever made again.
+const anyRequest = ""
 
 // NewConnection begins at the clock's now.
 func NewConnection(clk clock.PassiveClock) *Connection {
-	return &Connection{clock: clk, since: clk.Now()}
+	return &Connection{clock: clk, since: clk.Now(), down: map[string]bool{}}
 }
 
 // Since is when the connection began or came back; now, while it is down.
 func (c *Connection) Since() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.down {
+	if len(c.down) > 0 {
 		return c.clock.Now()
 	}
 	return c.since
@@ -56,15 +61,27 @@ func (c *Connection) observe(request *http.Request, response *http.Response, err
 		return // We hung up ourselves.
 	}
 	failed := err != nil || response.StatusCode == http.StatusServiceUnavailable || response.StatusCode == http.StatusGatewayTimeout
+	heard := listens(request)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch {
-	case failed:
-		c.down = true
-	case c.down:
-		c.down = false
+	if failed {
+		c.down[heard] = true
+		return
+	}
+	if c.down[heard] || c.down[anyRequest] {
+		delete(c.down, heard)
+		delete(c.down, anyRequest)
 		c.since = c.clock.Now()
 	}
+}
+
+// listens is the path of a collection where a request lists or watches it for an informer, and anyRequest for all others.
+func listens(request *http.Request) string {
+	query := request.URL.Query()
+	if request.Method == http.MethodGet && (query.Has("watch") || query.Has("resourceVersion") || query.Has("limit")) {
+		return request.URL.Path
+	}
+	return anyRequest
 }
 
 type roundTripperFunc func(*http.Request) (*http.Response, error)

@@ -19,9 +19,10 @@ func TestConnectionKnowsSinceWhenItHears(t *testing.T) {
 	var answer *http.Response
 	var failure error
 	transport := connection.Wrap(roundTripperFunc(func(*http.Request) (*http.Response, error) { return answer, failure }))
+	url := "http://hub/apis/x/v1/things/one"
 	ask := func(ctx context.Context, status int, err error) {
 		answer, failure = &http.Response{StatusCode: status, Body: http.NoBody}, err
-		request, newErr := http.NewRequestWithContext(ctx, http.MethodGet, "http://hub", nil)
+		request, newErr := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 		require.NoError(t, newErr)
 		response, gotErr := transport.RoundTrip(request)
 		require.Equal(t, err, gotErr)
@@ -47,6 +48,21 @@ func TestConnectionKnowsSinceWhenItHears(t *testing.T) {
 	ask(cancelled, 0, context.Canceled)
 	require.Equal(t, at(1300), connection.Since(), "we hung up ourselves")
 
+	// An informer that could not watch shows a past until it can again, whatever else is heard.
+	url = "http://hub/apis/x/v1/things?watch=true"
+	ask(ctx, 0, errors.New("connection refused"))
+	url = "http://hub/apis/x/v1/others?limit=500"
+	ask(ctx, http.StatusOK, nil)
+	url = "http://hub/apis/x/v1/things/one"
+	ask(ctx, http.StatusOK, nil)
+	clk.SetTime(at(1500))
+	require.Equal(t, at(1500), connection.Since(), "the things are not heard yet")
+	url = "http://hub/apis/x/v1/things?limit=500"
+	ask(ctx, http.StatusOK, nil)
+	clk.SetTime(at(1600))
+	require.Equal(t, at(1500), connection.Since())
+
+	clk.SetTime(at(1400))
 	connection.Restart()
 	require.Equal(t, at(1400), connection.Since())
 }
