@@ -47,6 +47,14 @@ func (c *Connection) Restart() {
 	c.since = c.clock.Now()
 }
 
+// Lost says that an informer's watch of a collection ended with an error: until it has listed or watched it anew, its cache
+// shows a past. A watch that is answered at first, and then told that its version is too old, is seen only here.
+func (c *Connection) Lost(collection string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.down[collection] = true
+}
+
 // Wrap watches a transport. It is for rest.Config.Wrap.
 func (c *Connection) Wrap(inner http.RoundTripper) http.RoundTripper {
 	return roundTripperFunc(func(request *http.Request) (*http.Response, error) {
@@ -60,8 +68,12 @@ func (c *Connection) observe(request *http.Request, response *http.Response, err
 	if err != nil && (errors.Is(err, context.Canceled) || request.Context().Err() != nil) {
 		return // We hung up ourselves.
 	}
-	failed := err != nil || response.StatusCode == http.StatusServiceUnavailable || response.StatusCode == http.StatusGatewayTimeout
 	heard := listens(request)
+	failed := err != nil || response.StatusCode == http.StatusServiceUnavailable || response.StatusCode == http.StatusGatewayTimeout
+	if heard != anyRequest && err == nil {
+		// A server that starts refuses what it will allow a moment later: no refusal fills a cache.
+		failed = response.StatusCode >= http.StatusBadRequest
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if failed {

@@ -58,9 +58,20 @@ func TestConnectionKnowsSinceWhenItHears(t *testing.T) {
 	clk.SetTime(at(1500))
 	require.Equal(t, at(1500), connection.Since(), "the things are not heard yet")
 	url = "http://hub/apis/x/v1/things?limit=500"
+	ask(ctx, http.StatusForbidden, nil)
+	require.Equal(t, at(1500), connection.Since(), "a server that starts refuses it")
 	ask(ctx, http.StatusOK, nil)
 	clk.SetTime(at(1600))
 	require.Equal(t, at(1500), connection.Since())
+
+	// The watch was answered, and then told that its version is too old.
+	url = "http://hub/apis/x/v1/things?watch=true"
+	connection.Lost("/apis/x/v1/things")
+	require.Equal(t, at(1600), connection.Since())
+	clk.SetTime(at(1700))
+	ask(ctx, http.StatusOK, nil)
+	clk.SetTime(at(1800))
+	require.Equal(t, at(1700), connection.Since())
 
 	clk.SetTime(at(1400))
 	connection.Restart()

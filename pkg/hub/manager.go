@@ -50,7 +50,10 @@ func (m *Manager) Run(ctx context.Context, controllerContext *controllercmd.Cont
 	if err != nil {
 		return err
 	}
-	h := &hub{Manager: m, connection: connection, workClient: workClient, workInformer: workInformer}
+	h := &hub{
+		Manager: m, connection: connection, workClient: workClient, workInformer: workInformer,
+		informers: map[string]cache.SharedIndexInformer{"/apis/work.open-cluster-management.io/v1/manifestworks": workInformer.Informer()},
+	}
 	if features.HubMutableFeatureGate.Enabled(ocmfeature.ManifestWorkReplicaSet) {
 		if err := h.addReplicaSets(ctx, controllerContext); err != nil {
 			return err
@@ -70,8 +73,8 @@ type hub struct {
 	workClient   workclientset.Interface
 	workInformer workinformers.ManifestWorkInformer
 
-	// informers are started before the controllers.
-	informers   []cache.SharedIndexInformer
+	// informers are started before the controllers, each under the path of what it watches.
+	informers   map[string]cache.SharedIndexInformer
 	controllers []factory.Controller
 }
 
@@ -127,14 +130,20 @@ func (h *hub) addReplicaSets(ctx context.Context, controllerContext *controllerc
 		return err
 	}
 	h.controllers = append(h.controllers, replicaSetController)
-	h.informers = append(h.informers, replicaSets, revisions.Informer(), clusters.Placements().Informer(), clusters.PlacementDecisions().Informer())
+	h.informers["/apis/work.open-cluster-management.io/v1alpha1/manifestworkreplicasets"] = replicaSets
+	h.informers["/apis/apps/v1/controllerrevisions"] = revisions.Informer()
+	h.informers["/apis/cluster.open-cluster-management.io/v1beta1/placements"] = clusters.Placements().Informer()
+	h.informers["/apis/cluster.open-cluster-management.io/v1beta1/placementdecisions"] = clusters.PlacementDecisions().Informer()
 	return nil
 }
 
 // run fills the caches first: a controller that begins with half a cache would take what is missing for gone.
 func (h *hub) run(ctx context.Context) error {
-	synced := make([]cache.InformerSynced, 0, len(h.informers)+1)
-	for _, informer := range append(h.informers, h.workInformer.Informer()) {
+	synced := make([]cache.InformerSynced, 0, len(h.informers))
+	for path, informer := range h.informers {
+		if err := h.noticeLoss(path, informer); err != nil {
+			return err
+		}
 		go informer.RunWithContext(ctx)
 		synced = append(synced, informer.HasSynced)
 	}
@@ -150,5 +159,21 @@ func (h *hub) run(ctx context.Context) error {
 		go c.Run(ctx, workers)
 	}
 	<-ctx.Done()
+	return nil
+}
+
+// noticeLoss tells the connection when an informer's watch ends with an error (R11). What a CloudEvents driver carries is no
+// watch of the API server: nothing would tell that it is back.
+func (h *hub) noticeLoss(path string, informer cache.SharedIndexInformer) error {
+	if informer == h.workInformer.Informer() && h.Options.WorkDriver != driverKube {
+		return nil
+	}
+	err := informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, r *cache.Reflector, err error) {
+		h.connection.Lost(path)
+		cache.DefaultWatchErrorHandler(ctx, r, err)
+	})
+	if err != nil {
+		return fmt.Errorf("watching the informer of %s: %w", path, err)
+	}
 	return nil
 }
