@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -188,10 +189,20 @@ func TestNameThatAnotherOwnerHas(t *testing.T) {
 	require.Equal(t, name, f.work("c1").Name)
 
 	// Made anew it has the same name.
+	deleted := f.work("c1").UID
 	require.NoError(t, f.w.works.WorkV1().ManifestWorks(f.cluster("c1")).Delete(t.Context(), name, metav1.DeleteOptions{}))
+	eventually(t, "it is made anew", func() error {
+		again, err := f.w.works.WorkV1().ManifestWorks(f.cluster("c1")).Get(t.Context(), name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if again.UID == deleted {
+			return errors.New("it is still the old one")
+		}
+		return nil
+	})
 	f.everywhere("v2")
 	f.complete()
-	require.Equal(t, name, f.work("c1").Name)
 
 	f.delete()
 	f.gone()
