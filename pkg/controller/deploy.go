@@ -6,6 +6,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
 
@@ -33,8 +35,45 @@ func (r *deployReconciler) reconcile(ctx context.Context, p *pass) (bool, error)
 	return true, r.act(ctx, p)
 }
 
+// failuresChecked bounds how many failed clusters are asked for before an abort: a cache that lags behind lags for all of them.
+const failuresChecked = 20
+
+// staleInterval is how soon a pass that met a cache behind the API server looks again.
+const staleInterval = time.Second
+
+// stale says whether the cache shows another version of a failed cluster's work than the API server has. A watch can be dead
+// without anybody noticing for minutes, and then a success that nobody saw would be a false abort (R11).
+func (r *deployReconciler) stale(ctx context.Context, p *pass) (bool, error) {
+	failed := map[string]bool{}
+	for i := range p.plan.Failing {
+		if f := &p.plan.Failing[i]; f.Phase == rollout.PhaseFailed && len(failed) < failuresChecked {
+			failed[f.Cluster] = true
+		}
+	}
+	for _, cached := range p.works {
+		if !failed[cached.Namespace] {
+			continue
+		}
+		live, err := r.works.WorkV1().ManifestWorks(cached.Namespace).Get(ctx, cached.Name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return true, nil
+		}
+		if err != nil {
+			return false, fmt.Errorf("asking for ManifestWork %s/%s before an abort: %w", cached.Namespace, cached.Name, err)
+		}
+		if live.ResourceVersion != cached.ResourceVersion {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
 // abort persists the abort. The works go back when the caches show it, and the revision tells of it (R12, R15, R16).
 func (r *deployReconciler) abort(ctx context.Context, p *pass) error {
+	if stale, err := r.stale(ctx, p); err != nil || stale {
+		p.lookAgain(staleInterval)
+		return err
+	}
 	p.revisions.AbortedTime = ptr.To(p.transitionTime().Rfc3339Copy())
 	reason := p.plan.Abort.Reason
 	if err := r.patchStatus(ctx, p, status.Aborting, reason); err != nil {
