@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -54,10 +55,18 @@ func TestProgressiveKeepsToItsBatch(t *testing.T) {
 			strategy.Progressive.MaxConcurrency = concurrency
 			f.create("v1", ref("p1", strategy))
 			f.complete()
+			f.agentsReport("", "v2", hangs)
 			f.update("v2")
+			eventually(t, "a whole batch has v2", func() error {
+				if n := f.mostInFlight("v2"); n != 2 {
+					return fmt.Errorf("%d clusters", n)
+				}
+				return nil
+			})
+			f.agentsReport("", "v2", succeeds)
 			f.complete()
 			f.everywhere("v2")
-			require.Equal(t, 2, f.mostInFlight("v1"))
+			require.LessOrEqual(t, f.mostInFlight("v1"), 2)
 			require.Equal(t, 2, f.mostInFlight("v2"))
 		})
 	}
@@ -94,7 +103,7 @@ func TestPerGroupGoesGroupByGroup(t *testing.T) {
 	f.agentsReport("c2", "v2", succeeds)
 	f.complete()
 	f.everywhere("v2")
-	require.Equal(t, 2, f.mostInFlight("v2"))
+	require.LessOrEqual(t, f.mostInFlight("v2"), 2)
 }
 
 // R10, R11: the rest waits for the mandatory groups, in which no failure is tolerated.
