@@ -78,7 +78,11 @@ func (r *deployReconciler) write(ctx context.Context, p *pass, w *rollout.Write)
 }
 
 func (r *deployReconciler) patch(ctx context.Context, p *pass, w *rollout.Write) (*workv1.ManifestWork, error) {
-	data, err := workPatch(p.snapshot, w, r.clock.Now())
+	spec, err := r.specPatch(ctx, p, w)
+	if err != nil {
+		return nil, err
+	}
+	data, err := workPatch(p.snapshot, w, spec, r.clock.Now())
 	if err != nil {
 		return nil, err
 	}

@@ -113,6 +113,7 @@ type Controller struct {
 	consistency *consistency
 	memory      *memory
 	contents    *contents
+	specs       *specs
 	chain       []reconciler
 }
 
@@ -175,6 +176,7 @@ func NewWithStores(config Config, stores Stores) *Controller {
 		consistency:   newConsistency(),
 		memory:        newMemory(),
 		contents:      newContents(),
+		specs:         newSpecs(),
 	}
 	if c.writers <= 0 {
 		c.writers = defaultWriters

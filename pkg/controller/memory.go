@@ -18,6 +18,7 @@ import (
 // a little longer, and asks again what it was refused (R8, R10).
 type memory struct {
 	mu        sync.Mutex
+	digests   *digests
 	works     map[types.UID]*workMemory
 	refusals  map[refusal]bool
 	announced map[string]bool
@@ -28,7 +29,7 @@ type memory struct {
 type refusal struct{ owner, cluster string }
 
 type workMemory struct {
-	// content is the digest of the spec at a generation, so that a spec is parsed once per generation (P8).
+	// content is the digest of the spec at a generation, so that a spec is looked at once per generation (P8).
 	content           revision.Digest
 	contentGeneration int64
 
@@ -46,7 +47,7 @@ type workMemory struct {
 }
 
 func newMemory() *memory {
-	return &memory{works: map[types.UID]*workMemory{}, refusals: map[refusal]bool{}, announced: map[string]bool{}, pruned: map[string]time.Time{}}
+	return &memory{digests: newDigests(), works: map[types.UID]*workMemory{}, refusals: map[refusal]bool{}, announced: map[string]bool{}, pruned: map[string]time.Time{}}
 }
 
 // of finds what is known of a work. The caller holds mu.
@@ -90,19 +91,22 @@ func (m *memory) digest(object *workv1.ManifestWork) revision.Digest {
 	return m.read(object).content
 }
 
-// read parses the spec of a work, once per generation. The caller holds mu.
+// read finds what the spec of a work means, once per generation. The caller holds mu.
 func (m *memory) read(object *workv1.ManifestWork) *workMemory {
 	known := m.of(object.UID)
 	if known.contentGeneration != object.Generation {
-		known.learn(object)
+		m.learn(known, object)
 	}
 	return known
 }
 
-// learn digests the spec. One that can't be digested equals no revision, and is put back under the strategy.
-func (w *workMemory) learn(object *workv1.ManifestWork) {
-	w.content, _ = revision.DigestOf(&object.Spec)
-	w.contentGeneration = object.Generation
+// learn notes what the spec means. One that can't be digested equals no revision, and is put back under the strategy.
+func (m *memory) learn(known *workMemory, object *workv1.ManifestWork) {
+	digest, slim := slimDigest(object)
+	if !slim {
+		digest = m.digests.of(&object.Spec)
+	}
+	known.content, known.contentGeneration = digest, object.Generation
 }
 
 // settle notes whether a work is seen succeeding at a revision, and fills in since when. A success that was interrupted, or that
@@ -127,7 +131,7 @@ func (m *memory) wrote(answer *workv1.ManifestWork, wanted *rollout.Revision) st
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := m.of(answer.UID)
-	known.learn(answer)
+	m.learn(known, answer)
 	known.accepted, known.difference = "", ""
 	if known.content != wanted.Digest {
 		known.accepted, known.acceptedGeneration = wanted.Digest, answer.Generation

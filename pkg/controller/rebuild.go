@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -26,14 +27,16 @@ type lost struct {
 
 // rebuild makes up for revisions that are not there: at first sight of what an older hub rolled out (R6), and after someone
 // deleted one (R7). The pass ends when it wrote any.
-func (r *revisionReconciler) rebuild(ctx context.Context, p *pass) (bool, error) {
+func (r *revisionReconciler) rebuild(ctx context.Context, p *pass) (wrote bool, err error) {
 	var missing []lost
 	if len(p.history.Revisions) == 0 && p.revisions.UpdateRevision == "" {
-		missing = r.firstSight(p)
+		missing, err = r.firstSight(ctx, p)
 	} else {
-		missing = r.deleted(p)
+		missing, err = r.deleted(ctx, p)
 	}
-	wrote := false
+	if err != nil {
+		return false, err
+	}
 	for i := range missing {
 		made, err := r.remake(ctx, p, &missing[i])
 		wrote = wrote || made
@@ -46,10 +49,10 @@ func (r *revisionReconciler) rebuild(ctx context.Context, p *pass) (bool, error)
 
 // firstSight finds the specs that an older hub's works have beside the template's: the upgrade came in the middle of a
 // rollout. Where there is exactly one, and a cluster succeeded with it, it is the stable one (R6).
-func (r *revisionReconciler) firstSight(p *pass) []lost {
-	template, err := r.contents.template(p.object.ManifestWorkReplicaSet)
-	if err != nil {
-		return nil
+func (r *revisionReconciler) firstSight(ctx context.Context, p *pass) ([]lost, error) {
+	template, invalid := r.contents.template(p.object.ManifestWorkReplicaSet)
+	if invalid != nil {
+		return nil, nil
 	}
 	type older struct {
 		spec      *workv1.ManifestWorkSpec
@@ -63,10 +66,14 @@ func (r *revisionReconciler) firstSight(p *pass) []lost {
 			continue
 		}
 		if found[w.Digest] == nil {
-			found[w.Digest] = &older{spec: &object.Spec}
+			spec, err := r.spec(ctx, p, object, w.Digest)
+			if err != nil {
+				return nil, err
+			}
+			found[w.Digest] = &older{spec: spec}
 			order = append(order, w.Digest)
 		}
-		rev := &rollout.Revision{Digest: w.Digest, Template: &object.Spec}
+		rev := &rollout.Revision{Digest: w.Digest, Template: found[w.Digest].spec}
 		if rollout.Assess(&w, rev, p.now).State == rollout.Succeeded {
 			found[w.Digest].succeeded = true
 		}
@@ -79,18 +86,22 @@ func (r *revisionReconciler) firstSight(p *pass) []lost {
 			current:  len(order) == 1 && found[digest].succeeded,
 		})
 	}
-	return missing
+	return missing, nil
 }
 
 // deleted finds the live revisions that are gone, and what the works that bear their hashes tell of them (R7).
-func (r *revisionReconciler) deleted(p *pass) []lost {
+func (r *revisionReconciler) deleted(ctx context.Context, p *pass) ([]lost, error) {
 	live := sets.New(p.revisions.CurrentRevision, p.revisions.UpdateRevision)
 	bearers := map[string][]revision.Candidate{}
 	for _, object := range p.works {
 		hash := object.Labels[workv1alpha1.LabelControllerHash]
 		live.Insert(hash)
-		if p.history.ByHash(hash) == nil {
-			bearers[hash] = append(bearers[hash], revision.Candidate{Spec: &object.Spec, Digest: r.memory.digest(object)})
+		if p.history.ByHash(hash) != nil {
+			continue
+		}
+		var err error
+		if bearers[hash], err = r.bearer(ctx, p, object, bearers[hash]); err != nil {
+			return nil, err
 		}
 	}
 	var missing []lost
@@ -104,7 +115,22 @@ func (r *revisionReconciler) deleted(p *pass) []lost {
 			missing = append(missing, lost{hash: hash, template: template, current: hash == p.revisions.CurrentRevision})
 		}
 	}
-	return missing
+	return missing, nil
+}
+
+// bearer adds what a work holds to the others that bear its hash, each once.
+func (r *revisionReconciler) bearer(ctx context.Context, p *pass, object *workv1.ManifestWork, known []revision.Candidate) ([]revision.Candidate, error) {
+	candidate := revision.Candidate{Digest: r.memory.digest(object)}
+	if slices.ContainsFunc(known, func(c revision.Candidate) bool { return c.Digest == candidate.Digest }) {
+		return known, nil
+	}
+	if candidate.Digest != "" {
+		var err error
+		if candidate.Spec, err = r.spec(ctx, p, object, candidate.Digest); err != nil {
+			return nil, err
+		}
+	}
+	return append(known, candidate), nil
 }
 
 // remake creates a revision under the name that its hash gives it. Where something else has that name, nothing can be

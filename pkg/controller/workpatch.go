@@ -2,11 +2,9 @@ package controller
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"time"
 
-	jsonpatch "github.com/evanphx/json-patch/v5"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -43,8 +41,8 @@ func revisionAnnotations(w *rollout.Write, now time.Time) map[string]string {
 
 // workPatch makes the merge patch that brings an existing work to where a write wants it: labels, annotations and, where
 // it differs, the spec, in one request that carries the version that was decided on (R15). What others put on the work
-// stays.
-func workPatch(s *rollout.Snapshot, w *rollout.Write, now time.Time) ([]byte, error) {
+// stays. spec is the difference of the specs, nil for none.
+func workPatch(s *rollout.Snapshot, w *rollout.Write, spec json.RawMessage, now time.Time) ([]byte, error) {
 	existing := w.Work.Object
 	labels := map[string]any{}
 	for key, value := range rollout.WorkLabels(s, w.Placement) {
@@ -64,13 +62,9 @@ func workPatch(s *rollout.Snapshot, w *rollout.Write, now time.Time) ([]byte, er
 		for key, value := range revisionAnnotations(w, now) {
 			setChanged(annotations, existing.Annotations, key, value)
 		}
-		if w.Work.Digest != w.Revision.Digest {
-			spec, err := specPatch(&existing.Spec, w.Revision.Template)
-			if err != nil {
-				return nil, err
-			}
-			patch["spec"] = spec
-		}
+	}
+	if spec != nil {
+		patch["spec"] = spec
 	}
 	metadata := map[string]any{"uid": existing.UID, "resourceVersion": existing.ResourceVersion}
 	if len(labels) > 0 {
@@ -91,21 +85,4 @@ func setChanged(patch map[string]any, existing map[string]string, key, value str
 	if value == "" {
 		patch[key] = nil
 	}
-}
-
-// specPatch touches only what differs in the fields that this binary knows: a field that only a newer CRD knows stays.
-func specPatch(existing, wanted *workv1.ManifestWorkSpec) (json.RawMessage, error) {
-	before, err := json.Marshal(existing)
-	if err != nil {
-		return nil, fmt.Errorf("encoding the stored spec: %w", err)
-	}
-	after, err := json.Marshal(wanted)
-	if err != nil {
-		return nil, fmt.Errorf("encoding the template: %w", err)
-	}
-	patch, err := jsonpatch.CreateMergePatch(before, after)
-	if err != nil {
-		return nil, fmt.Errorf("comparing the stored spec with the template: %w", err)
-	}
-	return patch, nil
 }

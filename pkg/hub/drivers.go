@@ -11,12 +11,15 @@ import (
 	workclientset "open-cluster-management.io/api/client/work/clientset/versioned"
 	workfactory "open-cluster-management.io/api/client/work/informers/externalversions"
 	workinformers "open-cluster-management.io/api/client/work/informers/externalversions/work/v1"
+	ocmfeature "open-cluster-management.io/api/feature"
+	"open-cluster-management.io/ocm/pkg/features"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/options"
 	cloudeventswork "open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work/source/codec"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work/store"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options/builder"
 
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
 )
 
@@ -52,8 +55,18 @@ func newKubeWorks(o *Options, config *rest.Config, connection *controller.Connec
 		return nil, nil, fmt.Errorf("making the client of ManifestWorks: %w", err)
 	}
 	factory := workfactory.NewSharedInformerFactoryWithOptions(client, resyncPeriod,
-		workfactory.WithTweakListOptions(func(o *metav1.ListOptions) { controller.FreshList(o) }))
-	return client, factory.Work().V1().ManifestWorks(), nil
+		workfactory.WithTweakListOptions(func(o *metav1.ListOptions) {
+			if !features.HubMutableFeatureGate.Enabled(ocmfeature.CleanUpCompletedManifestWork) {
+				// A hub has more works than ours: add-ons have some on each cluster. Only the garbage collection wants them all.
+				o.LabelSelector = workv1alpha1.LabelReplicaSet
+			}
+			controller.FreshList(o)
+		}))
+	informer := factory.Work().V1().ManifestWorks()
+	if err := informer.Informer().SetTransform(controller.NewWorkTransform()); err != nil {
+		return nil, nil, fmt.Errorf("making the informer of ManifestWorks: %w", err)
+	}
+	return client, informer, nil
 }
 
 // newCloudEventsWorks makes a client that publishes works, and an informer whose store the client fills.

@@ -50,6 +50,7 @@ type Process struct {
 	controller *controller.Controller
 	stores     controller.Stores
 	connection *controller.Connection
+	slim       cache.TransformFunc
 	seen       int
 	queue      map[string]bool
 	dead       bool
@@ -62,7 +63,7 @@ type Process struct {
 
 // NewProcess starts a process: its caches are full, its memory is empty.
 func NewProcess(api *API, clk *clocktesting.FakeClock, settle time.Duration, recorder events.EventRecorder) *Process {
-	p := &Process{api: api, clock: clk, stores: controller.NewStores(), queue: map[string]bool{}}
+	p := &Process{api: api, clock: clk, stores: controller.NewStores(), queue: map[string]bool{}, slim: controller.NewWorkTransform()}
 	p.connection = controller.NewConnection(clk)
 	p.controller = controller.NewWithStores(controller.Config{
 		Dynamic: dynamicClient{process: p}, Works: workClient{process: p}, Kube: kubeClient{process: p},
@@ -109,7 +110,11 @@ func (p *Process) decode(event Event) (any, cache.Store) {
 		}
 		return object, p.stores.ReplicaSets
 	case Works:
-		return into(event.Object, &workv1.ManifestWork{}), p.stores.Works
+		object, err := p.slim(into(event.Object, &workv1.ManifestWork{}))
+		if err != nil {
+			panic(err)
+		}
+		return object, p.stores.Works
 	case Revisions:
 		return into(event.Object, &appsv1.ControllerRevision{}), p.stores.Revisions
 	case Placements:
