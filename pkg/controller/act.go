@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,10 +25,25 @@ import (
 // defaultWriters is how many writes of one pass are under way at once.
 const defaultWriters = 16
 
-// parallel calls do for each index, in order, a bounded number at a time. A cancelled context leaves the rest undone.
+// actBudget is for how long one pass writes works before it looks again: what broke meanwhile is not kept waiting by a
+// fleet of writes (R12). A pass that took long to decide writes for longer.
+const (
+	actBudget       = 500 * time.Millisecond
+	actBudgetFactor = 20
+)
+
+// errLater says that a write was left to the next pass.
+var errLater = errors.New("left to the next pass")
+
+// parallel calls do for each index, in order, a bounded number at a time, over all passes. A cancelled context leaves the rest
+// undone.
 func (c *Controller) parallel(ctx context.Context, n int, do func(int)) {
 	if c.writers > 1 {
-		workqueue.ParallelizeUntil(ctx, min(n, c.writers), n, do)
+		workqueue.ParallelizeUntil(ctx, min(n, c.writers), n, func(i int) {
+			c.slots <- struct{}{}
+			defer func() { <-c.slots }()
+			do(i)
+		})
 		return
 	}
 	for i := range n {
@@ -44,7 +60,13 @@ var errUnseen = errors.New("the cache has not shown the work yet")
 // act makes the plan's writes and deletes. Nothing else writes ManifestWorks, but for deletion of the owner.
 func (r *deployReconciler) act(ctx context.Context, p *pass) error {
 	results := make([]error, len(p.plan.Writes))
+	began := r.clock.Now()
+	until := began.Add(max(actBudget, actBudgetFactor*began.Sub(p.now)))
 	r.parallel(ctx, len(results), func(i int) {
+		if r.clock.Now().After(until) {
+			results[i] = errLater
+			return
+		}
 		results[i] = r.write(ctx, p, &p.plan.Writes[i])
 	})
 	deletions := make([]error, len(p.plan.Deletes))
@@ -129,7 +151,7 @@ func (r *deployReconciler) delete(ctx context.Context, p *pass, d rollout.Delete
 	case err != nil:
 		return fmt.Errorf("deleting ManifestWork %s/%s: %w", work.Namespace, work.Name, err)
 	}
-	r.consistency.deleted(p.key, r.workIndex, work, r.clock.Now())
+	r.deleted(p, r.workIndex, work)
 	return nil
 }
 
@@ -141,7 +163,7 @@ func (r *deployReconciler) sortOut(p *pass, results []error) []error {
 	for i, err := range results {
 		w := &p.plan.Writes[i]
 		lasting := err != nil && isLasting(err)
-		if w.Revision != nil {
+		if w.Revision != nil && !errors.Is(err, errLater) {
 			r.memory.refuse(p.key, w.Cluster, lasting)
 		}
 		switch {
@@ -152,7 +174,11 @@ func (r *deployReconciler) sortOut(p *pass, results []error) []error {
 		case w.Revision != nil:
 			p.aborting = p.snapshot.Aborted
 		}
-		if apierrors.IsConflict(err) || errors.Is(err, errUnseen) {
+		switch {
+		case errors.Is(err, errLater):
+			p.lookAgain(time.Millisecond)
+			continue
+		case apierrors.IsConflict(err), errors.Is(err, errUnseen):
 			p.lookAgain(conflictInterval)
 			continue
 		}
@@ -167,7 +193,7 @@ func (r *deployReconciler) sortOut(p *pass, results []error) []error {
 // isLasting says whether trying again changes nothing by itself.
 func isLasting(err error) bool {
 	switch {
-	case apierrors.IsConflict(err), errors.Is(err, errUnseen):
+	case apierrors.IsConflict(err), errors.Is(err, errUnseen), errors.Is(err, errLater):
 		return false
 	case apierrors.IsTooManyRequests(err), apierrors.IsServerTimeout(err), apierrors.IsTimeout(err),
 		apierrors.IsServiceUnavailable(err), apierrors.IsInternalError(err):

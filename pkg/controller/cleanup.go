@@ -31,7 +31,7 @@ func (r *cleanupReconciler) reconcile(ctx context.Context, p *pass) (bool, error
 			Delete(ctx, surplus.Name, *metav1.NewPreconditionDeleteOptions(string(surplus.UID)))
 		switch {
 		case err == nil:
-			r.consistency.deleted(p.key, r.revisionIndex, surplus, r.clock.Now())
+			r.deleted(p, r.revisionIndex, surplus)
 		case !apierrors.IsNotFound(err):
 			errs = append(errs, fmt.Errorf("pruning ControllerRevision %s/%s: %w", surplus.Namespace, surplus.Name, err))
 		}

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -64,7 +65,7 @@ type Config struct {
 	Clock clock.PassiveClock
 	// SuccessSettle is how long this process must see a success before it counts.
 	SuccessSettle time.Duration
-	// Writers is how many writes of one pass are under way at once; 16 if zero. More would not make an API server any faster.
+	// Writers is how many writes of ManifestWorks are under way at once; 16 if zero. More would not make an API server any faster.
 	Writers int
 }
 
@@ -109,10 +110,13 @@ type Controller struct {
 	clock         clock.PassiveClock
 	successSettle time.Duration
 	writers       int
+	// slots are what the passes over several objects share: each write takes one.
+	slots chan struct{}
 
 	consistency *consistency
 	memory      *memory
 	contents    *contents
+	pace        *pace
 	specs       *specs
 	chain       []reconciler
 }
@@ -172,15 +176,14 @@ func NewWithStores(config Config, stores Stores) *Controller {
 		recorder:      config.Recorder,
 		clock:         config.Clock,
 		successSettle: config.SuccessSettle,
-		writers:       config.Writers,
+		writers:       cmp.Or(max(config.Writers, 0), defaultWriters),
 		consistency:   newConsistency(),
 		memory:        newMemory(),
 		contents:      newContents(),
+		pace:          newPace(),
 		specs:         newSpecs(),
 	}
-	if c.writers <= 0 {
-		c.writers = defaultWriters
-	}
+	c.slots = make(chan struct{}, c.writers)
 	c.chain = []reconciler{
 		&finalizeReconciler{c}, &revisionReconciler{c}, &rolloutReconciler{c}, &deployReconciler{c}, &statusReconciler{c}, &cleanupReconciler{c},
 	}
@@ -214,6 +217,7 @@ func (c *Controller) Forget(obj any) {
 		owner := cache.MetaObjectToName(object).String()
 		c.contents.forget(object.GetUID())
 		c.memory.forgetOwner(owner)
+		c.pace.forget(owner)
 		c.consistency.gone(owner, c.replicaSets, object)
 	case *appsv1.ControllerRevision:
 		c.contents.forget(object.GetUID())
@@ -245,11 +249,16 @@ func (c *Controller) Sync(ctx context.Context, key string) (again time.Duration,
 	if err != nil || !exists {
 		return 0, err
 	}
+	began := c.clock.Now()
+	if wait := c.pace.wait(key, began); wait > 0 {
+		return wait, nil
+	}
 	if !c.caughtUp(ctx, key) {
 		return catchUpInterval, nil
 	}
 	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithValues("manifestWorkReplicaSet", key))
 	p := c.newPass(cached.(*replicaSet), key)
+	defer func() { c.pace.passed(key, began, c.clock.Now(), p.wrote.Load()) }()
 	for _, step := range c.chain {
 		goOn, err := step.reconcile(ctx, p)
 		switch {
@@ -296,10 +305,20 @@ func (c *Controller) isGone(ctx context.Context, key writeKey, w write) bool {
 	return apierrors.IsNotFound(err) || (err == nil && live.GetUID() != w.uid)
 }
 
-func (c *Controller) wroteWork(p *pass, work *workv1.ManifestWork) {
-	c.consistency.wrote(p.key, c.workIndex, work, c.clock.Now())
+// wrote notes that this pass wrote an object, as the API server answered it (R15).
+func (c *Controller) wrote(p *pass, store cache.Store, answer metav1.Object) {
+	p.wrote.Store(true)
+	c.consistency.wrote(p.key, store, answer, c.clock.Now())
 }
 
+// deleted notes that this pass deleted an object (R15).
+func (c *Controller) deleted(p *pass, store cache.Store, object metav1.Object) {
+	p.wrote.Store(true)
+	c.consistency.deleted(p.key, store, object, c.clock.Now())
+}
+
+func (c *Controller) wroteWork(p *pass, work *workv1.ManifestWork) { c.wrote(p, c.workIndex, work) }
+
 func (c *Controller) wroteRevision(p *pass, revision *appsv1.ControllerRevision) {
-	c.consistency.wrote(p.key, c.revisionIndex, revision, c.clock.Now())
+	c.wrote(p, c.revisionIndex, revision)
 }

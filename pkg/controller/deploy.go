@@ -3,13 +3,16 @@ package controller
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
+	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
@@ -50,22 +53,31 @@ func (r *deployReconciler) stale(ctx context.Context, p *pass) (bool, error) {
 			failed[f.Cluster] = true
 		}
 	}
+	var asked []*workv1.ManifestWork
 	for _, cached := range p.works {
-		if !failed[cached.Namespace] {
-			continue
-		}
-		live, err := r.works.WorkV1().ManifestWorks(cached.Namespace).Get(ctx, cached.Name, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			return true, nil
-		}
-		if err != nil {
-			return false, fmt.Errorf("asking for ManifestWork %s/%s before an abort: %w", cached.Namespace, cached.Name, err)
-		}
-		if live.ResourceVersion != cached.ResourceVersion {
-			return true, nil
+		if failed[cached.Namespace] {
+			asked = append(asked, cached)
 		}
 	}
-	return false, nil
+	stale, errs := make([]bool, len(asked)), make([]error, len(asked))
+	r.parallel(ctx, len(asked), func(i int) {
+		stale[i], errs[i] = r.isStale(ctx, asked[i])
+	})
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
+	return slices.Contains(stale, true), utilerrors.NewAggregate(errs)
+}
+
+func (r *deployReconciler) isStale(ctx context.Context, cached *workv1.ManifestWork) (bool, error) {
+	live, err := r.works.WorkV1().ManifestWorks(cached.Namespace).Get(ctx, cached.Name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return true, nil
+	case err != nil:
+		return false, fmt.Errorf("asking for ManifestWork %s/%s before an abort: %w", cached.Namespace, cached.Name, err)
+	}
+	return live.ResourceVersion != cached.ResourceVersion, nil
 }
 
 // abort persists the abort. The works go back when the caches show it, and the revision tells of it (R12, R15, R16).

@@ -23,6 +23,9 @@ func (r *finalizeReconciler) reconcile(ctx context.Context, p *pass) (bool, erro
 		added, err := r.patcher(p).AddFinalizer(ctx, p.object.ManifestWorkReplicaSet, workv1alpha1.Finalizer)
 		return !added && err == nil, err
 	}
+	if p.object.Spec.CascadeDeletionPolicy == upstream.Foreground && r.waitsForAgents(p) {
+		return false, nil
+	}
 	works, err := r.liveWorks(ctx, p)
 	if err != nil {
 		return false, err
@@ -35,6 +38,21 @@ func (r *finalizeReconciler) reconcile(ctx context.Context, p *pass) (bool, erro
 		return false, nil
 	}
 	return false, r.patcher(p).RemoveFinalizer(ctx, p.object.ManifestWorkReplicaSet, workv1alpha1.Finalizer)
+}
+
+// waitsForAgents says that works which are being deleted are still there: each one's disappearance leads to another pass, and
+// the API server need not be asked for all of them each time.
+func (r *finalizeReconciler) waitsForAgents(p *pass) bool {
+	works, err := r.workIndex.ByIndex(byOwner, p.key)
+	if err != nil {
+		return false
+	}
+	for _, object := range works {
+		if object.(*workv1.ManifestWork).DeletionTimestamp.IsZero() {
+			return false
+		}
+	}
+	return len(works) > 0
 }
 
 // liveWorks lists the works as the API server knows them: one that the cache has not shown yet would stay behind for

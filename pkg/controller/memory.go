@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -24,6 +25,8 @@ type memory struct {
 	announced map[string]bool
 	// pruned holds when the API server was seen dropping the status fields that only our CRD has, by owner.
 	pruned map[string]time.Time
+	// reports holds when a status was written last, by owner.
+	reports map[string]time.Time
 }
 
 type refusal struct{ owner, cluster string }
@@ -47,7 +50,10 @@ type workMemory struct {
 }
 
 func newMemory() *memory {
-	return &memory{digests: newDigests(), works: map[types.UID]*workMemory{}, refusals: map[refusal]bool{}, announced: map[string]bool{}, pruned: map[string]time.Time{}}
+	return &memory{
+		digests: newDigests(), works: map[types.UID]*workMemory{}, refusals: map[refusal]bool{}, announced: map[string]bool{},
+		pruned: map[string]time.Time{}, reports: map[string]time.Time{},
+	}
 }
 
 // of finds what is known of a work. The caller holds mu.
@@ -200,6 +206,7 @@ func (m *memory) forgetOwner(owner string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.pruned, owner)
+	delete(m.reports, owner)
 	maps.DeleteFunc(m.refusals, func(r refusal, _ bool) bool { return r.owner == owner })
 	maps.DeleteFunc(m.announced, func(text string, _ bool) bool { return strings.HasPrefix(text, owner+" ") })
 }
@@ -220,14 +227,20 @@ func (m *memory) announce(text string) bool {
 type fingerprint struct {
 	generation                                int64
 	revision                                  string
-	applied, progressing, available, degraded string
+	applied, progressing, available, degraded conditionPrint
+}
+
+// conditionPrint is a condition as far as it matters. The API server keeps whole seconds.
+type conditionPrint struct {
+	status metav1.ConditionStatus
+	since  int64
 }
 
 func fingerprintOf(work *workv1.ManifestWork) fingerprint {
 	f := fingerprint{generation: work.Generation, revision: work.Annotations[workv1alpha1.AnnotationAppliedAt]}
 	for i := range work.Status.Conditions {
 		c := &work.Status.Conditions[i]
-		print := string(c.Status) + c.LastTransitionTime.UTC().Format(time.RFC3339)
+		print := conditionPrint{status: c.Status, since: c.LastTransitionTime.Unix()}
 		switch c.Type {
 		case workv1.WorkApplied:
 			f.applied = print

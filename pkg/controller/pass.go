@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"sync/atomic"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -44,6 +45,8 @@ type pass struct {
 	// problems are for the conditions, each naming its object and the remedy.
 	problems []string
 
+	// wrote says that this pass changed something.
+	wrote   atomic.Bool
 	recheck time.Duration
 	errs    []error
 }
@@ -90,7 +93,7 @@ func (c *Controller) patcher(p *pass) replicaSetPatcher {
 			ResourceInterface: c.dynamic.Resource(workv1alpha1.ManifestWorkReplicaSetResource).Namespace(p.object.Namespace),
 			wrote: func(answer *unstructured.Unstructured) {
 				p.answer = decodeReplicaSet(answer)
-				c.consistency.wrote(p.key, c.replicaSets, answer, c.clock.Now())
+				c.wrote(p, c.replicaSets, answer)
 			},
 		})
 }

@@ -51,7 +51,7 @@ func placementOf(placement *clusterv1beta1.Placement, decisions []*clusterv1beta
 	slices.SortFunc(decisions, func(a, b *clusterv1beta1.PlacementDecision) int {
 		return cmp.Or(cmp.Compare(groupIndex(a), groupIndex(b)), cmp.Compare(a.Name, b.Name))
 	})
-	seen := map[string]bool{}
+	seen := make(map[string]bool, out.Selected)
 	for _, decision := range decisions {
 		group := groupOf(out, groupIndex(decision), decision.Labels[clusterv1beta1.DecisionGroupNameLabel])
 		for i := range decision.Status.Decisions {

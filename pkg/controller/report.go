@@ -78,7 +78,13 @@ func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stag
 		wanted.CollisionCount, wanted.CurrentRevision, wanted.UpdateRevision, wanted.AbortedTime = nil, "", "", nil
 		p.lookAgain(prunedInterval)
 	}
+	if c.memory.reportsLater(p, &wanted) {
+		return nil
+	}
 	written, err := c.patcher(p).PatchStatus(ctx, p.object.ManifestWorkReplicaSet, wanted, p.object.Status)
+	if written {
+		c.memory.reported(p.key, p.now)
+	}
 	if err == nil && written && !pruned {
 		c.memory.prunes(p.key, p.answer.Status.UpdateRevision != wanted.UpdateRevision, p.now)
 	}

@@ -10,11 +10,20 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/version"
 )
 
+// The defaults of --kube-api-qps and --kube-api-burst. An abort has to reach a thousand clusters within seconds, and upstream's
+// 50 and 100 hold it up. How many writes are under way at once is bounded beside this, so that an API server that is slower
+// than this sets the pace itself.
+const (
+	defaultQPS   = 200
+	defaultBurst = 400
+)
+
 // NewManagerCommand makes `work manager`: upstream's flags, by upstream's own options and library-go's command, and ours.
 func NewManagerCommand() *cobra.Command {
 	options := NewOptions()
 	manager := &Manager{Options: options, Clock: clock.RealClock{}}
 	common := commonoptions.NewOptions()
+	common.QPS, common.Burst = defaultQPS, defaultBurst
 	config := common.NewControllerCommandConfig("work-manager", version.Get(), manager.Run, clock.RealClock{})
 
 	cmd := config.NewCommandWithContext(context.Background())

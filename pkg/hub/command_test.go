@@ -15,8 +15,8 @@ var upstreamFlags = map[string]string{
 	"namespace":                      "",
 	"listen":                         "",
 	"terminate-on-files":             "[]",
-	"kube-api-qps":                   "50",
-	"kube-api-burst":                 "100",
+	"kube-api-qps":                   "200", // upstream's is 50
+	"kube-api-burst":                 "400", // upstream's is 100
 	"disable-leader-election":        "false",
 	"leader-election-lease-duration": "2m17s",
 	"leader-election-renew-deadline": "1m47s",

@@ -9,8 +9,8 @@ import (
 
 // Decide makes the plan for a snapshot. Equal snapshots give equal plans.
 func Decide(s *Snapshot) *Plan {
-	p := &Plan{Desired: s.desired(), Phases: map[string]Phase{}, Counts: map[Phase]int{}}
 	owners := Owners(s.Refs)
+	p := &Plan{Desired: s.desired(), Phases: make(map[string]Phase, len(owners)), Counts: map[Phase]int{}}
 	byCluster, surplus := works(s.Works, s.usualName())
 	fleets := make([]*fleet, len(s.Refs))
 	for i := range s.Refs {
@@ -190,9 +190,10 @@ func (f *fleet) adopt(s *Snapshot, p *Plan) {
 
 // adoptOlder labels what an older hub wrote and is an older revision. Its turn for the update revision comes as any other's.
 func (f *fleet) adoptOlder(s *Snapshot, p *Plan) {
+	written := p.written()
 	for i := range f.members {
 		m := &f.members[i]
-		if !m.unlabelled() || slices.ContainsFunc(p.Writes, func(w Write) bool { return w.Work == m.work }) {
+		if !m.unlabelled() || written[m.work] {
 			continue
 		}
 		older := slices.IndexFunc(s.Older, func(rev *Revision) bool { return rev.Digest == m.work.Digest })
@@ -200,6 +201,15 @@ func (f *fleet) adoptOlder(s *Snapshot, p *Plan) {
 			p.adopt(f, m, s.Older[older])
 		}
 	}
+}
+
+// written are the works that the plan writes.
+func (p *Plan) written() map[*Work]bool {
+	written := make(map[*Work]bool, len(p.Writes))
+	for i := range p.Writes {
+		written[p.Writes[i].Work] = true
+	}
+	return written
 }
 
 func (m *member) unlabelled() bool {

@@ -56,7 +56,7 @@ type fleet struct {
 
 // Owners tells for each selected cluster the index of the ref that it belongs to: the first in spec order (R8).
 func Owners(refs []Ref) map[string]int {
-	owners := map[string]int{}
+	owners := make(map[string]int, clusters(refs))
 	for i := range refs {
 		if refs[i].Placement == nil {
 			continue
@@ -70,6 +70,17 @@ func Owners(refs []Ref) map[string]int {
 		}
 	}
 	return owners
+}
+
+// clusters is how many clusters the refs select, those that several select counted several times.
+func clusters(refs []Ref) int {
+	n := 0
+	for i := range refs {
+		if refs[i].Placement != nil {
+			n += refs[i].Placement.seen()
+		}
+	}
+	return n
 }
 
 // works finds each cluster's one work. Where there are several, as older hubs could make them, the one to keep is not
@@ -132,6 +143,7 @@ func newFleet(s *Snapshot, index int, owners map[string]int, byCluster map[strin
 	f.strategy, f.err = parseStrategy(ref.Field, &ref.Strategy)
 	if ref.Placement != nil {
 		f.groups = slices.Clone(ref.Placement.Groups)
+		f.members = make([]member, 0, ref.Placement.seen())
 	}
 	for g := range f.groups {
 		for _, cluster := range f.groups[g].Clusters {

@@ -32,7 +32,7 @@ func CopiedLabels(s *Snapshot) string {
 // DroppedLabels are the keys that were copied to a work from labels that its owner has no longer.
 func DroppedLabels(s *Snapshot, w *Work) []string {
 	var dropped []string
-	for _, key := range strings.Split(w.Object.Annotations[workv1alpha1.AnnotationCopiedLabels], ",") {
+	for key := range strings.SplitSeq(w.Object.Annotations[workv1alpha1.AnnotationCopiedLabels], ",") {
 		if _, kept := s.Labels[key]; kept || key == "" || strings.HasPrefix(key, workv1alpha1.GroupName+"/") {
 			continue
 		}
@@ -46,10 +46,7 @@ func DroppedLabels(s *Snapshot, w *Work) []string {
 // relabel brings labels up to date where nothing else is written: a change of the owner's labels or a cluster that another
 // ref took over is a metadata write, whatever the strategies say (R8, R9).
 func (p *Plan) relabel(s *Snapshot, fleets []*fleet) {
-	written := make(map[*Work]bool, len(p.Writes))
-	for i := range p.Writes {
-		written[p.Writes[i].Work] = true
-	}
+	written := p.written()
 	copied := CopiedLabels(s)
 	for _, f := range fleets {
 		wanted := WorkLabels(s, f.ref.Name)

@@ -3,7 +3,6 @@ package status
 import (
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	upstream "open-cluster-management.io/api/work/v1alpha1"
@@ -46,15 +45,20 @@ func summarize(in *Input) (upstream.ManifestWorkReplicaSetSummary, []upstream.Pl
 
 func count(summary *upstream.ManifestWorkReplicaSetSummary, work *workv1.ManifestWork) {
 	summary.Total++
-	for conditionType, counter := range map[string]*int{
-		workv1.WorkApplied:     &summary.Applied,
-		workv1.WorkAvailable:   &summary.Available,
-		workv1.WorkDegraded:    &summary.Degraded,
-		workv1.WorkProgressing: &summary.Progressing,
-	} {
-		found := meta.FindStatusCondition(work.Status.Conditions, conditionType)
-		if found != nil && found.Status == metav1.ConditionTrue && ofGeneration(found, work.Generation) {
-			*counter++
+	for i := range work.Status.Conditions {
+		found := &work.Status.Conditions[i]
+		if found.Status != metav1.ConditionTrue || !ofGeneration(found, work.Generation) {
+			continue
+		}
+		switch found.Type {
+		case workv1.WorkApplied:
+			summary.Applied++
+		case workv1.WorkAvailable:
+			summary.Available++
+		case workv1.WorkDegraded:
+			summary.Degraded++
+		case workv1.WorkProgressing:
+			summary.Progressing++
 		}
 	}
 }

@@ -313,9 +313,14 @@ func (w *World) checkAborted() error {
 	}
 	for _, work := range w.Works() {
 		at, err := time.Parse(time.RFC3339Nano, work.Annotations[workv1alpha1.AnnotationAppliedAt])
-		_, _, deadline := strategyOf(object, work.Labels[workv1alpha1.LabelPlacement])
-		if err == nil && deadline > 0 && w.Clock.Since(at) >= deadline && !w.succeeded(work) {
-			return nil
+		if err != nil || w.succeeded(work) {
+			continue
+		}
+		// A cluster that another ref took over has that one's deadline before its label says so.
+		for _, placement := range []string{work.Labels[workv1alpha1.LabelPlacement], w.countedUnder(object, work)} {
+			if _, _, deadline := strategyOf(object, placement); deadline > 0 && w.Clock.Since(at) >= deadline {
+				return nil
+			}
 		}
 	}
 	return fmt.Errorf("aborted, and no cluster has failed")

@@ -1,0 +1,101 @@
+package controller
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+)
+
+func spec(manifest string) workv1.ManifestWorkSpec {
+	return workv1.ManifestWorkSpec{
+		Workload:        workv1.ManifestsTemplate{Manifests: []workv1.Manifest{{RawExtension: runtime.RawExtension{Raw: []byte(manifest)}}}},
+		DeleteOption:    &workv1.DeleteOption{TTLSecondsAfterFinished: ptr.To(int64(60))},
+		ManifestConfigs: []workv1.ManifestConfigOption{{}},
+	}
+}
+
+const configMap = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"b"}}`
+
+// A slim work says what its spec meant, keeps what decides (R10) and what the garbage collection reads, and nothing else.
+func TestSlimWorks(t *testing.T) {
+	full := work("u1", "7")
+	full.Generation = 3
+	full.Spec = spec(configMap)
+	full.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "agent"}}
+	full.Status.Conditions = []metav1.Condition{{Type: workv1.WorkApplied, Status: metav1.ConditionTrue, Message: "long"}}
+	full.Status.ResourceStatus.Manifests = []workv1.ManifestCondition{
+		{ResourceMeta: workv1.ManifestResourceMeta{Name: "a"}, Conditions: []metav1.Condition{{Type: workv1.ManifestApplied, Status: metav1.ConditionTrue}}},
+		{Conditions: []metav1.Condition{
+			{Type: workv1.ManifestDegraded, Status: metav1.ConditionTrue, Message: "long", ObservedGeneration: 3},
+			{Type: workv1.ManifestProgressing, Status: metav1.ConditionFalse, Reason: workv1.ConditionRuleExpressionError},
+			{Type: workv1.ManifestProgressing, Status: metav1.ConditionFalse, Reason: "Done"},
+		}},
+	}
+	meant, err := revision.DigestOf(&full.Spec)
+	require.NoError(t, err)
+	transform := NewWorkTransform()
+
+	slimmed, err := transform(full.DeepCopy())
+	require.NoError(t, err)
+	got := slimmed.(*workv1.ManifestWork)
+	digest, slim := slimDigest(got)
+	require.True(t, slim)
+	require.Equal(t, meant, digest)
+	require.Empty(t, got.Spec.Workload.Manifests)
+	require.Empty(t, got.Spec.ManifestConfigs)
+	require.Empty(t, got.ManagedFields)
+	require.Equal(t, full.Spec.DeleteOption, got.Spec.DeleteOption, "the garbage collection reads it")
+	require.Equal(t, []metav1.Condition{{Type: workv1.WorkApplied, Status: metav1.ConditionTrue}}, got.Status.Conditions)
+	require.Equal(t, []workv1.ManifestCondition{{Conditions: []metav1.Condition{
+		{Type: workv1.ManifestDegraded, Status: metav1.ConditionTrue, ObservedGeneration: 3},
+		{Type: workv1.ManifestProgressing, Status: metav1.ConditionFalse, Reason: workv1.ConditionRuleExpressionError},
+	}}}, got.Status.ResourceStatus.Manifests)
+
+	again, err := transform(got.DeepCopy())
+	require.NoError(t, err)
+	require.Equal(t, got, again, "once is enough")
+	require.Equal(t, meant, newMemory().digest(got))
+	require.Equal(t, meant, newMemory().digest(full), "a cache without the transform says the same")
+}
+
+// Nobody can make a work pass for one that means something else.
+func TestForgedDigestsDoNotCount(t *testing.T) {
+	forged := work("u1", "7")
+	forged.Generation = 3
+	forged.Spec = spec(configMap)
+	forged.Annotations = map[string]string{annotationDigest: "0123:abc"}
+	meant, err := revision.DigestOf(&forged.Spec)
+	require.NoError(t, err)
+	require.Equal(t, meant, newMemory().digest(forged))
+	slimmed, err := NewWorkTransform()(forged)
+	require.NoError(t, err)
+	digest, _ := slimDigest(slimmed.(*workv1.ManifestWork))
+	require.Equal(t, meant, digest)
+}
+
+// What was parsed once is known by its bytes; what differs in any byte that counts is another spec.
+func TestDigestsAreKnownByBytes(t *testing.T) {
+	d := newDigests()
+	first, other := spec(configMap), spec(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c","namespace":"b"}}`)
+	spaced := spec(`{"kind":"ConfigMap", "apiVersion":"v1","metadata":{"name":"a","namespace":"b"}}`)
+	config := spec(configMap)
+	config.ManifestConfigs[0].ResourceIdentifier.Name = "x"
+	broken := spec(`[]`)
+	object := spec("")
+	object.Workload.Manifests[0].RawExtension = runtime.RawExtension{Object: &metav1.Status{}}
+
+	require.Equal(t, d.of(&first), d.of(ptr.To(spec(configMap))))
+	require.Equal(t, d.of(&first), d.of(&spaced), "the meaning counts, not the bytes")
+	require.NotEqual(t, d.of(&first), d.of(&other))
+	require.NotEqual(t, d.of(&first), d.of(&config))
+	require.Empty(t, d.of(&broken))
+	require.Empty(t, d.of(&broken))
+	require.NotEmpty(t, d.of(&object), "manifests that are no bytes are digested anyhow")
+	require.Equal(t, 5, d.byBytes.Len())
+}

@@ -1,0 +1,62 @@
+package controller
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+func toldStatus() workv1alpha1.ManifestWorkReplicaSetStatus {
+	return workv1alpha1.ManifestWorkReplicaSetStatus{
+		UpdateRevision: "b",
+		Conditions: []metav1.Condition{{
+			Type: workv1alpha1.ConditionProgressing, Status: metav1.ConditionTrue, Reason: "NewRevisionCreated", Message: "3 of 9", ObservedGeneration: 2,
+		}},
+	}
+}
+
+// Counts and messages wait for a second; what someone waits for is told at once.
+func TestProgressIsReportedOnceInAWhile(t *testing.T) {
+	now := time.Unix(1000, 0)
+	for name, test := range map[string]struct {
+		change func(*workv1alpha1.ManifestWorkReplicaSetStatus)
+		since  time.Duration
+		later  time.Duration
+	}{
+		"counts":                    {func(s *workv1alpha1.ManifestWorkReplicaSetStatus) { s.Summary.Applied = 5 }, 300 * time.Millisecond, 700 * time.Millisecond},
+		"a message":                 {func(s *workv1alpha1.ManifestWorkReplicaSetStatus) { s.Conditions[0].Message = "4 of 9" }, 0, time.Second},
+		"counts, after a second":    {func(s *workv1alpha1.ManifestWorkReplicaSetStatus) { s.Summary.Applied = 5 }, time.Second, 0},
+		"counts, the clock is back": {func(s *workv1alpha1.ManifestWorkReplicaSetStatus) { s.Summary.Applied = 5 }, -time.Minute, 0},
+		"nothing":                   {func(*workv1alpha1.ManifestWorkReplicaSetStatus) {}, 0, 0},
+		"a reason":                  {func(s *workv1alpha1.ManifestWorkReplicaSetStatus) { s.Conditions[0].Reason = "RolloutAborted" }, 0, 0},
+		"a status":                  {func(s *workv1alpha1.ManifestWorkReplicaSetStatus) { s.Conditions[0].Status = metav1.ConditionFalse }, 0, 0},
+		"another generation":        {func(s *workv1alpha1.ManifestWorkReplicaSetStatus) { s.Conditions[0].ObservedGeneration = 3 }, 0, 0},
+		"another condition": {func(s *workv1alpha1.ManifestWorkReplicaSetStatus) {
+			s.Conditions = append(s.Conditions, s.Conditions[0])
+		}, 0, 0},
+		"another current revision": {func(s *workv1alpha1.ManifestWorkReplicaSetStatus) { s.CurrentRevision = "b" }, 0, 0},
+		"an abort, and counts of it": {func(s *workv1alpha1.ManifestWorkReplicaSetStatus) {
+			s.AbortedTime = &metav1.Time{Time: now}
+			s.Summary.Applied = 5
+		}, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMemory()
+			m.reported("default/web", now.Add(-test.since))
+			p := &pass{key: "default/web", now: now, object: &replicaSet{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{Status: toldStatus()}}}
+			wanted := toldStatus()
+			test.change(&wanted)
+			require.Equal(t, test.later > 0, m.reportsLater(p, &wanted))
+			require.Equal(t, test.later, p.recheck)
+		})
+	}
+	m := newMemory()
+	wanted := toldStatus()
+	wanted.Summary.Applied = 5
+	p := &pass{key: "default/web", now: now, object: &replicaSet{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{Status: toldStatus()}}}
+	require.False(t, m.reportsLater(p, &wanted), "a process that has told nothing yet tells at once")
+}

@@ -1,0 +1,48 @@
+package controller
+
+import (
+	"sync"
+	"time"
+)
+
+const (
+	// restFactor is how many times as long as a pass took the next one waits: passes that change nothing take at most a tenth of a
+	// core for each ManifestWorkReplicaSet, however many agents report at once.
+	restFactor = 10
+	// maxRest bounds that, so that nobody waits for an abort because of it.
+	maxRest = time.Second
+)
+
+// pace spares the passes that the events of a large fleet would lead to: each agent's report is an event, and one pass sees
+// them all. A pass that wrote is followed by the next one at once, what it decided goes on there; the first event after a quiet
+// time is looked at at once too.
+type pace struct {
+	mu    sync.Mutex
+	until map[string]time.Time
+}
+
+func newPace() *pace { return &pace{until: map[string]time.Time{}} }
+
+// wait is how long to wait before the next pass over a key.
+func (p *pace) wait(key string, now time.Time) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return min(p.until[key].Sub(now), maxRest)
+}
+
+// passed notes a pass.
+func (p *pace) passed(key string, began, ended time.Time, wrote bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if wrote {
+		delete(p.until, key)
+		return
+	}
+	p.until[key] = ended.Add(min(restFactor*ended.Sub(began), maxRest))
+}
+
+func (p *pace) forget(key string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.until, key)
+}
