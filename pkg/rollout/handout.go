@@ -17,10 +17,65 @@ func (f *fleet) handOut() ([]*member, error) {
 		return nil, nil
 	}
 	if mandatory := f.openMandatory(); len(mandatory) > 0 {
-		next, err := f.ask(f.strategy.plain(mandatory), func(int) bool { return true })
+		next, err := f.ask(f.strategy.plain(mandatory, 0), f.onTheWay(1), func(int) bool { return true })
 		return slices.DeleteFunc(next, func(m *member) bool { return !f.strategy.isMandatory(&f.groups[m.group]) }), err
 	}
-	return f.ask(f.strategy.plain(nil), func(group int) bool { return !f.strategy.isMandatory(&f.groups[group]) })
+	return f.handOutRest()
+}
+
+// handOutRest asks for the groups that are not mandatory. The handler looks its states up in steps of clusters times states, so
+// that it is told of those only that make a difference: for Progressive how many slots are free says it all, for All nothing
+// does, and a group is kept waiting by one cluster that is on its way as by a thousand.
+func (f *fleet) handOutRest() ([]*member, error) {
+	rest := func(group int) bool { return !f.strategy.isMandatory(&f.groups[group]) }
+	switch f.strategy.kind {
+	case clusterv1alpha1.ProgressivePerGroup:
+		return f.ask(f.strategy.plain(nil, 0), f.onTheWay(1), rest)
+	case clusterv1alpha1.Progressive:
+		free := f.freeSlots(rest)
+		if free <= 0 {
+			return nil, nil
+		}
+		return f.ask(f.strategy.plain(nil, free), nil, rest)
+	default:
+		return f.ask(f.strategy.plain(nil, 0), nil, rest)
+	}
+}
+
+// onTheWay lists up to limit members that take a slot.
+func (f *fleet) onTheWay(limit int) []*member {
+	var found []*member
+	for i := range f.members {
+		if m := &f.members[i]; len(found) < limit && m.takesSlot() {
+			found = append(found, m)
+		}
+	}
+	return found
+}
+
+// freeSlots is how many of the batch are free, over the groups for which include holds.
+func (f *fleet) freeSlots(include func(group int) bool) int {
+	total, taken := 0, 0
+	for i := range f.members {
+		m := &f.members[i]
+		if !include(m.group) {
+			continue
+		}
+		total++
+		if m.takesSlot() {
+			taken++
+		}
+	}
+	return f.strategy.batch(total) - taken
+}
+
+// takesSlot says whether a member is on its way. Whoever is past the deadline takes no slot.
+func (m *member) takesSlot() bool {
+	switch m.phase {
+	case PhaseInFlight, PhaseSoaking, PhaseDegraded:
+		return true
+	}
+	return false
 }
 
 func (f *fleet) anyWaiting() bool {
@@ -55,27 +110,27 @@ func (f *fleet) openMandatory() []clusterv1alpha1.MandatoryDecisionGroup {
 	return mandatory
 }
 
-// ask calls the handler with the groups for which include holds. It needs the group indices without gaps, which
-// decisions that are still being written don't promise, so that the groups are numbered by their place.
-func (f *fleet) ask(plain clusterv1alpha1.RolloutStrategy, include func(group int) bool) ([]*member, error) {
+// ask calls the handler with the waiting members of the groups for which include holds, and with those on their way. It needs
+// the group indices without gaps, which decisions that are still being written don't promise, so that the groups are numbered
+// by their place.
+func (f *fleet) ask(plain clusterv1alpha1.RolloutStrategy, onTheWay []*member, include func(group int) bool) ([]*member, error) {
 	groups := tracker.ClusterGroupsMap{}
 	for g := range f.groups {
-		groups[tracker.GroupKey{GroupIndex: int32(g)}] = sets.New[string]() //nolint:gosec // a few groups
+		groups[groupKey(g)] = sets.New[string]()
 	}
-	var states []handler.ClusterRolloutStatus
 	waiting := map[string]*member{}
 	for i := range f.members {
-		m := &f.members[i]
-		if !include(m.group) {
-			continue
-		}
-		key := tracker.GroupKey{GroupIndex: int32(m.group)} //nolint:gosec // a few groups
-		groups[key].Insert(m.cluster)
-		if m.phase == PhaseWaiting {
+		if m := &f.members[i]; m.phase == PhaseWaiting && include(m.group) {
+			groups[groupKey(m.group)].Insert(m.cluster)
 			waiting[m.cluster] = m
-			continue
 		}
-		states = append(states, handler.ClusterRolloutStatus{ClusterName: m.cluster, GroupKey: key, Status: handlerStatus(m.phase)})
+	}
+	var states []handler.ClusterRolloutStatus
+	for _, m := range onTheWay {
+		if include(m.group) {
+			groups[groupKey(m.group)].Insert(m.cluster)
+			states = append(states, handler.ClusterRolloutStatus{ClusterName: m.cluster, GroupKey: groupKey(m.group), Status: handler.Progressing})
+		}
 	}
 
 	pdTracker := tracker.NewPlacementDecisionClustersTrackerWithGroups(nil, nil, groups)
@@ -98,15 +153,6 @@ func (f *fleet) ask(plain clusterv1alpha1.RolloutStrategy, include func(group in
 	return next, nil
 }
 
-// handlerStatus hides time and failure from the handler: whoever is on the way takes a slot, whoever is past the
-// deadline takes none.
-func handlerStatus(phase Phase) handler.RolloutStatus {
-	switch phase {
-	case PhaseSucceeded:
-		return handler.Succeeded
-	case PhaseFailed, PhaseCompleted, PhaseLeaving:
-		return handler.Skip
-	default:
-		return handler.Progressing
-	}
+func groupKey(group int) tracker.GroupKey {
+	return tracker.GroupKey{GroupIndex: int32(group)} //nolint:gosec // a few groups
 }

@@ -122,6 +122,20 @@ func (s *strategy) failuresAllowed(total int) int {
 	return int(math.Ceil(percent / 100 * float64(total)))
 }
 
+// batch is how many of total clusters may be on their way at once: a percentage is rounded up, and nothing, zero or more than
+// there are means all, as sdk-go's handler has it.
+func (s *strategy) batch(total int) int {
+	size := s.maxConcurrency.IntValue()
+	if s.maxConcurrency.Type == intstr.String {
+		percent, _ := percentage(s.maxConcurrency.StrVal)
+		size = int(math.Ceil(percent / 100 * float64(total)))
+	}
+	if size <= 0 || size > total {
+		return total
+	}
+	return size
+}
+
 // isMandatory says whether a decision group must succeed before the others begin. A name wins over an index.
 func (s *strategy) isMandatory(group *Group) bool {
 	for _, m := range s.mandatory {
@@ -137,15 +151,15 @@ func (s *strategy) isMandatory(group *Group) bool {
 }
 
 // plain is the strategy that sdk-go's handler gets: the order, the groups and the batch size. Time and failures are
-// decided here, over all clusters (R10).
-func (s *strategy) plain(mandatory []clusterv1alpha1.MandatoryDecisionGroup) clusterv1alpha1.RolloutStrategy {
+// decided here, over all clusters (R10). free is how many slots of a Progressive batch are free.
+func (s *strategy) plain(mandatory []clusterv1alpha1.MandatoryDecisionGroup, free int) clusterv1alpha1.RolloutStrategy {
 	config := clusterv1alpha1.RolloutConfig{ProgressDeadline: "None"}
 	groups := clusterv1alpha1.MandatoryDecisionGroups{MandatoryDecisionGroups: mandatory}
 	out := clusterv1alpha1.RolloutStrategy{Type: s.kind}
 	switch s.kind {
 	case clusterv1alpha1.Progressive:
 		out.Progressive = &clusterv1alpha1.RolloutProgressive{
-			RolloutConfig: config, MandatoryDecisionGroups: groups, MaxConcurrency: s.maxConcurrency,
+			RolloutConfig: config, MandatoryDecisionGroups: groups, MaxConcurrency: intstr.FromInt32(int32(free)), //nolint:gosec // a few thousand
 		}
 	case clusterv1alpha1.ProgressivePerGroup:
 		out.ProgressivePerGroup = &clusterv1alpha1.RolloutProgressivePerGroup{RolloutConfig: config, MandatoryDecisionGroups: groups}
