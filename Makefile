@@ -71,7 +71,7 @@ vet: ## Run go vet
 # A cache that two checkouts share names files by the path of the other one, where exclusions miss them.
 lint: export GOLANGCI_LINT_CACHE := $(CURDIR)/_output/golangci-lint
 lint: ## Run golangci-lint (PKG=./pkg/apis/... narrows it)
-	tools=$$(hack/tools/build.sh lint) && "$$tools/golangci-lint" run $(or $(PKG),./...)
+	tools=$$(hack/tools/build.sh lint) && "$$tools/golangci-lint" run --allow-parallel-runners $(or $(PKG),./...)
 
 ##@ Upkeep
 

@@ -20,6 +20,8 @@ type Connection struct {
 	// down holds what could not be heard the last time: the path of each collection that an informer lists and watches, and
 	// anyRequest for the rest. An informer tries again at its own pace: until it has, its cache shows a past.
 	down map[string]bool
+	// optional holds the collections that a hub can do without, and since when each is refused; zero while it is not.
+	optional map[string]time.Time
 }
 
 // anyRequest stands for the requests that are not an informer's: it is unclear whether the same one is ever made again.
@@ -27,7 +29,31 @@ const anyRequest = ""
 
 // NewConnection begins at the clock's now.
 func NewConnection(clk clock.PassiveClock) *Connection {
-	return &Connection{clock: clk, since: clk.Now(), down: map[string]bool{}}
+	return &Connection{clock: clk, since: clk.Now(), down: map[string]bool{}, optional: map[string]time.Time{}}
+}
+
+// refusedFor is how long a collection is refused before it counts as not allowed: a server that starts refuses what it will
+// allow a moment later.
+const refusedFor = 10 * time.Second
+
+// Optional says that a hub can do without a collection: that it may not read it does not make its connection one that is down.
+func (c *Connection) Optional(collection string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.optional[collection] = time.Time{}
+}
+
+// Refused says that the API server does not allow an optional collection to be read, and not only for a moment.
+func (c *Connection) Refused(collection string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.refused(collection)
+}
+
+// refused is Refused for a caller that holds mu.
+func (c *Connection) refused(collection string) bool {
+	since := c.optional[collection]
+	return !since.IsZero() && c.clock.Since(since) >= refusedFor
 }
 
 // Since is when the connection began or came back; now, while it is down.
@@ -52,7 +78,9 @@ func (c *Connection) Restart() {
 func (c *Connection) Lost(collection string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.down[collection] = true
+	if !c.refused(collection) {
+		c.down[collection] = true
+	}
 }
 
 // Wrap watches a transport. It is for rest.Config.Wrap.
@@ -76,7 +104,8 @@ func (c *Connection) observe(request *http.Request, response *http.Response, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if failed {
+	c.noteRefusal(heard, err == nil && response.StatusCode == http.StatusForbidden)
+	if failed && !c.refused(heard) {
 		c.down[heard] = true
 		return
 	}
@@ -84,6 +113,18 @@ func (c *Connection) observe(request *http.Request, response *http.Response, err
 		delete(c.down, heard)
 		delete(c.down, anyRequest)
 		c.since = c.clock.Now()
+	}
+}
+
+// noteRefusal keeps since when an optional collection is refused. The caller holds mu.
+func (c *Connection) noteRefusal(collection string, refused bool) {
+	since, optional := c.optional[collection]
+	switch {
+	case !optional:
+	case !refused:
+		c.optional[collection] = time.Time{}
+	case since.IsZero():
+		c.optional[collection] = c.clock.Now()
 	}
 }
 

@@ -73,6 +73,28 @@ func TestConnectionKnowsSinceWhenItHears(t *testing.T) {
 	clk.SetTime(at(1800))
 	require.Equal(t, at(1700), connection.Since())
 
+	// A collection that a hub can do without is refused for good: that is no connection that is down.
+	connection.Optional("/apis/x/v1/extras")
+	url = "http://hub/apis/x/v1/extras?limit=500"
+	ask(ctx, http.StatusForbidden, nil)
+	require.False(t, connection.Refused("/apis/x/v1/extras"), "it may be a server that starts")
+	clk.SetTime(at(1805))
+	require.Equal(t, at(1805), connection.Since())
+	clk.SetTime(at(1820))
+	ask(ctx, http.StatusForbidden, nil)
+	connection.Lost("/apis/x/v1/extras")
+	clk.SetTime(at(1900))
+	require.True(t, connection.Refused("/apis/x/v1/extras"))
+	require.Equal(t, at(1820), connection.Since())
+	ask(ctx, http.StatusOK, nil)
+	require.False(t, connection.Refused("/apis/x/v1/extras"))
+	url = "http://hub/apis/x/v1/things?limit=500"
+	ask(ctx, http.StatusForbidden, nil)
+	clk.SetTime(at(2000))
+	ask(ctx, http.StatusForbidden, nil)
+	require.False(t, connection.Refused("/apis/x/v1/things"), "nothing goes without the things")
+	require.Equal(t, at(2000), connection.Since())
+
 	clk.SetTime(at(1400))
 	connection.Restart()
 	require.Equal(t, at(1400), connection.Since())

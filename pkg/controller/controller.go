@@ -57,6 +57,8 @@ type Config struct {
 	PlacementInformer  clusterinformers.PlacementInformer
 	DecisionInformer   clusterinformers.PlacementDecisionInformer
 
+	// HistoryProblem says why ControllerRevisions can't be read now, and what to do about it; empty when they can. Nil for always.
+	HistoryProblem func() string
 	// Connection says since when the API server can be heard (R11).
 	Connection *Connection
 	// Recorder tells people what happened to a ManifestWorkReplicaSet.
@@ -105,6 +107,8 @@ type Controller struct {
 	revisionIndex cache.Indexer
 	decisionIndex cache.Indexer
 
+	historyProblem func() string
+
 	connection    *Connection
 	recorder      events.EventRecorder
 	clock         clock.PassiveClock
@@ -148,7 +152,7 @@ func New(config Config) (factory.Controller, error) {
 	return factory.New().
 		WithInformersQueueKeysFunc(objectQueueKeys, config.ReplicaSetInformer).
 		WithFilteredEventsInformersQueueKeysFunc(ownerQueueKeys, owned,
-			config.WorkInformer.Informer(), config.RevisionInformer.Informer()).
+			config.WorkInformer.Informer(), optionalInformer{config.RevisionInformer.Informer(), c.historyProblem}).
 		WithInformersQueueKeysFunc(c.placementQueueKeys, config.PlacementInformer.Informer(), config.DecisionInformer.Informer()).
 		WithSync(func(ctx context.Context, syncContext factory.SyncContext, key string) error {
 			again, err := c.Sync(ctx, key)
@@ -164,14 +168,16 @@ func New(config Config) (factory.Controller, error) {
 // the config are not used.
 func NewWithStores(config Config, stores Stores) *Controller {
 	c := &Controller{
-		dynamic:       config.Dynamic,
-		works:         config.Works,
-		kube:          config.Kube,
-		placement:     clusterlisters.NewPlacementLister(stores.Placements),
-		replicaSets:   stores.ReplicaSets,
-		workIndex:     stores.Works,
-		revisionIndex: stores.Revisions,
-		decisionIndex: stores.Decisions,
+		dynamic:        config.Dynamic,
+		works:          config.Works,
+		kube:           config.Kube,
+		placement:      clusterlisters.NewPlacementLister(stores.Placements),
+		replicaSets:    stores.ReplicaSets,
+		workIndex:      stores.Works,
+		revisionIndex:  stores.Revisions,
+		decisionIndex:  stores.Decisions,
+		historyProblem: config.HistoryProblem,
+
 		connection:    config.Connection,
 		recorder:      config.Recorder,
 		clock:         config.Clock,
@@ -182,6 +188,9 @@ func NewWithStores(config Config, stores Stores) *Controller {
 		contents:      newContents(),
 		pace:          newPace(),
 		specs:         newSpecs(),
+	}
+	if c.historyProblem == nil {
+		c.historyProblem = func() string { return "" }
 	}
 	c.slots = make(chan struct{}, c.writers)
 	c.chain = []reconciler{

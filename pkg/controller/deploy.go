@@ -29,7 +29,10 @@ func (r *deployReconciler) reconcile(ctx context.Context, p *pass) (bool, error)
 	if p.plan.Abort != nil {
 		return false, r.abort(ctx, p)
 	}
-	if p.plan.Complete {
+	if p.plan.Complete && p.noHistory != "" {
+		p.revisions.CurrentRevision = p.update.Hash
+		r.memory.record(p.key, p.revisions)
+	} else if p.plan.Complete {
 		if latest := p.history.LatestCurrent(); latest == nil || latest.Hash != p.update.Hash || p.update.Underway() {
 			return false, r.tellCurrent(ctx, p)
 		}

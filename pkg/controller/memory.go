@@ -13,6 +13,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
 // memory is what this process has seen of the works and can't be read from them. All of it may be lost: a restart waits
@@ -27,6 +28,8 @@ type memory struct {
 	pruned map[string]time.Time
 	// reports holds when a status was written last, by owner.
 	reports map[string]time.Time
+	// unwritten holds the deciding fields of the status while nothing else does, by owner.
+	unwritten map[string]status.Revisions
 }
 
 type refusal struct{ owner, cluster string }
@@ -52,7 +55,7 @@ type workMemory struct {
 func newMemory() *memory {
 	return &memory{
 		digests: newDigests(), works: map[types.UID]*workMemory{}, refusals: map[refusal]bool{}, announced: map[string]bool{},
-		pruned: map[string]time.Time{}, reports: map[string]time.Time{},
+		pruned: map[string]time.Time{}, reports: map[string]time.Time{}, unwritten: map[string]status.Revisions{},
 	}
 }
 
@@ -207,6 +210,7 @@ func (m *memory) forgetOwner(owner string) {
 	defer m.mu.Unlock()
 	delete(m.pruned, owner)
 	delete(m.reports, owner)
+	delete(m.unwritten, owner)
 	maps.DeleteFunc(m.refusals, func(r refusal, _ bool) bool { return r.owner == owner })
 	maps.DeleteFunc(m.announced, func(text string, _ bool) bool { return strings.HasPrefix(text, owner+" ") })
 }

@@ -84,6 +84,9 @@ func (c *Controller) view(p *pass, update *rollout.Revision, aborted bool) *roll
 // current is the stable revision, or why there is none.
 func (p *pass) current() (*rollout.Revision, string) {
 	hash := p.revisions.CurrentRevision
+	if p.noHistory != "" {
+		return nil, p.noHistory
+	}
 	if hash == "" {
 		if n := len(p.history.Revisions); n > 1 {
 			return nil, fmt.Sprintf("there is no stable revision to go back to: no rollout was complete since this hub knows of this object, and which of the %d revisions was stable before is not known", n)

@@ -42,6 +42,8 @@ type pass struct {
 	aborting bool
 	// answer is what the API server made of this pass's last write of the object.
 	answer *replicaSet
+	// noHistory says why there are no revisions to be had; empty when there are.
+	noHistory string
 	// problems are for the conditions, each naming its object and the remedy.
 	problems []string
 

@@ -38,7 +38,12 @@ func (r *revisionReconciler) rebuild(ctx context.Context, p *pass) (wrote bool, 
 		return false, err
 	}
 	for i := range missing {
-		made, err := r.remake(ctx, p, &missing[i])
+		number := p.history.LowerNumber()
+		if missing[i].hash == p.revisions.UpdateRevision {
+			// It was the newest: its rollout goes on, and is no undo.
+			number = max(p.history.NextNumber(), int64(len(missing)))
+		}
+		made, err := r.remake(ctx, p, &missing[i], number)
 		wrote = wrote || made
 		if err != nil {
 			return wrote, err
@@ -133,13 +138,9 @@ func (r *revisionReconciler) bearer(ctx context.Context, p *pass, object *workv1
 	return append(known, candidate), nil
 }
 
-// remake creates a revision under the name that its hash gives it. Where something else has that name, nothing can be
+// remake creates a revision with a number under the name that its hash gives it. Where something else has that name, nothing can be
 // done; the conditions say so when the revision is needed.
-func (r *revisionReconciler) remake(ctx context.Context, p *pass, l *lost) (bool, error) {
-	number := p.history.LowerNumber()
-	if l.hash == p.revisions.UpdateRevision {
-		number = p.history.NextNumber() // It was the newest: its rollout goes on, and is no undo.
-	}
+func (r *revisionReconciler) remake(ctx context.Context, p *pass, l *lost, number int64) (bool, error) {
 	wanted, err := revision.New(p.object.ManifestWorkReplicaSet, l.template, l.hash, number)
 	if err != nil {
 		return false, err

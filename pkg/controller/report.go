@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -71,7 +72,7 @@ func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stag
 		Plan:        p.plan,
 		AbortReason: abortReason,
 		Problems:    p.problems,
-		Note:        c.prunedNote(p),
+		Note:        c.note(p),
 		Now:         p.transitionTime(),
 	})
 	if pruned {
@@ -89,6 +90,16 @@ func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stag
 		c.memory.prunes(p.key, p.answer.Status.UpdateRevision != wanted.UpdateRevision, p.now)
 	}
 	return err
+}
+
+// note is what is missing on this hub.
+func (c *Controller) note(p *pass) string {
+	notes := []string{c.prunedNote(p), p.noHistory}
+	if p.noHistory != "" && c.memory.announce(p.key+" "+p.noHistory) {
+		klog.Background().Info("There is no history", "manifestWorkReplicaSet", p.key, "note", p.noHistory)
+		c.event(p, corev1.EventTypeWarning, reasonHistoryOff, "Report", p.noHistory)
+	}
+	return strings.Join(slices.DeleteFunc(notes, func(note string) bool { return note == "" }), "; ")
 }
 
 // prunedNote says, in the status, the log and an event, that an older CRD drops what the status should tell. The rollout goes on

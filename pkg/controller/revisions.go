@@ -32,6 +32,9 @@ func (r *revisionReconciler) reconcile(ctx context.Context, p *pass) (bool, erro
 	if len(p.owner) > workv1alpha1.MaxOwnerLabelLength {
 		return false, r.reportInvalid(ctx, p, status.InvalidOwnerLabel(p.owner))
 	}
+	if problem := r.historyProblem(); problem != "" {
+		return r.withoutHistory(ctx, p, problem)
+	}
 	r.tellIgnored(p)
 	if rebuilt, err := r.rebuild(ctx, p); rebuilt || err != nil {
 		return false, err

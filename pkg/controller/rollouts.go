@@ -30,6 +30,9 @@ func (r *rolloutReconciler) reconcile(ctx context.Context, p *pass) (bool, error
 		p.revisions.UpdateRevision = p.update.Hash
 		p.revisions.AbortedTime = nil
 	}
+	if p.noHistory != "" {
+		r.memory.record(p.key, p.revisions)
+	}
 	p.snapshot = r.view(p, p.update, p.revisions.AbortedTime != nil)
 	persisted := equality.Semantic.DeepEqual(p.revisions, status.RevisionsOf(&p.object.Status))
 	if !persisted && !r.memory.isPruned(p.key, p.now) {

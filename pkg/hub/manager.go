@@ -76,6 +76,8 @@ type hub struct {
 	// informers are started before the controllers, each under the path of what it watches.
 	informers   map[string]cache.SharedIndexInformer
 	controllers []factory.Controller
+	// withoutHistory says that the controllers were started while ControllerRevisions could not be read.
+	withoutHistory bool
 }
 
 func (h *hub) addReplicaSets(ctx context.Context, controllerContext *controllercmd.ControllerContext) error {
@@ -112,6 +114,8 @@ func (h *hub) addReplicaSets(ctx context.Context, controllerContext *controllerc
 		})).Apps().V1().ControllerRevisions()
 	clusters := clusterinformers.NewSharedInformerFactory(clusterClient, resyncPeriod).Cluster().V1beta1()
 
+	h.connection.Optional(revisionsPath)
+	withoutHistory := func() string { return h.historyProblem(revisions.Informer()) }
 	replicaSetController, err := controller.New(controller.Config{
 		Dynamic:            dynamicClient,
 		Works:              h.workClient,
@@ -121,6 +125,7 @@ func (h *hub) addReplicaSets(ctx context.Context, controllerContext *controllerc
 		RevisionInformer:   revisions,
 		PlacementInformer:  clusters.Placements(),
 		DecisionInformer:   clusters.PlacementDecisions(),
+		HistoryProblem:     withoutHistory,
 		Connection:         h.connection,
 		Recorder:           recorder,
 		Clock:              h.Clock,
@@ -131,10 +136,22 @@ func (h *hub) addReplicaSets(ctx context.Context, controllerContext *controllerc
 	}
 	h.controllers = append(h.controllers, replicaSetController)
 	h.informers["/apis/work.open-cluster-management.io/v1alpha1/manifestworkreplicasets"] = replicaSets
-	h.informers["/apis/apps/v1/controllerrevisions"] = revisions.Informer()
+	h.informers[revisionsPath] = revisions.Informer()
 	h.informers["/apis/cluster.open-cluster-management.io/v1beta1/placements"] = clusters.Placements().Informer()
 	h.informers["/apis/cluster.open-cluster-management.io/v1beta1/placementdecisions"] = clusters.PlacementDecisions().Informer()
 	return nil
+}
+
+// revisionsPath is where ControllerRevisions are listed. A hub without the permission rolls out, and can't go back.
+const revisionsPath = "/apis/apps/v1/controllerrevisions"
+
+// historyProblem says why there is no history, and how to have one.
+func (h *hub) historyProblem(revisions cache.SharedIndexInformer) string {
+	if h.connection.Refused(revisionsPath) || (h.withoutHistory && !revisions.HasSynced()) {
+		return "there is no revision history, so that no rollout can be aborted: the API server does not let this hub read ControllerRevisions, " +
+			"apply the ClusterRole and its binding that came with this hub (deploy/rbac)"
+	}
+	return ""
 }
 
 // run fills the caches first: a controller that begins with half a cache would take what is missing for gone.
@@ -145,7 +162,7 @@ func (h *hub) run(ctx context.Context) error {
 			return err
 		}
 		go informer.RunWithContext(ctx)
-		synced = append(synced, informer.HasSynced)
+		synced = append(synced, func() bool { return informer.HasSynced() || h.connection.Refused(path) })
 	}
 	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
 		if ctx.Err() != nil {
@@ -153,6 +170,7 @@ func (h *hub) run(ctx context.Context) error {
 		}
 		return errors.New("the caches did not fill")
 	}
+	h.withoutHistory = h.connection.Refused(revisionsPath)
 	h.connection.Restart()
 	klog.FromContext(ctx).Info("The caches are filled", "controllers", len(h.controllers))
 	for _, c := range h.controllers {

@@ -14,7 +14,7 @@ import (
 func progressing(in *Input) metav1.Condition {
 	update := in.Snapshot.Update
 	stopped := func(reason, message string) metav1.Condition {
-		return condition(workv1alpha1.ConditionProgressing, reason, join(message, in.Note), metav1.ConditionFalse)
+		return condition(workv1alpha1.ConditionProgressing, reason, noted(message, in.Note), metav1.ConditionFalse)
 	}
 	switch in.Stage {
 	case Complete:
@@ -67,4 +67,12 @@ func awaiting(plan *rollout.Plan) string {
 		}
 	}
 	return strings.Join(parts, "; ")
+}
+
+// noted adds a note to a message that does not say it already.
+func noted(message, note string) string {
+	if strings.Contains(message, note) {
+		return message
+	}
+	return join(message, note)
 }

@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -43,6 +44,8 @@ type API struct {
 
 	// OlderCRD drops from the status what only our CRD has, as an API server with upstream's does.
 	OlderCRD bool
+	// NoHistory refuses the hub everything that it asks of ControllerRevisions.
+	NoHistory bool
 }
 
 // Event is a change of an object.
@@ -55,6 +58,14 @@ type Event struct {
 // NewAPI makes an empty one.
 func NewAPI(now func() time.Time) *API {
 	return &API{now: now, objects: map[Kind]map[string]*unstructured.Unstructured{}}
+}
+
+// refuse is what the hub gets where it may not do what it asks.
+func (a *API) refuse(kind Kind, name string) error {
+	if kind == Revisions && a.NoHistory {
+		return apierrors.NewForbidden(kind.resource(), name, errors.New("simulated"))
+	}
+	return nil
 }
 
 func key(namespace, name string) string { return namespace + "/" + name }

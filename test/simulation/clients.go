@@ -146,22 +146,34 @@ type revisions struct {
 }
 
 func (c revisions) Get(_ context.Context, name string, _ metav1.GetOptions) (*appsv1.ControllerRevision, error) {
+	if err := c.process.api.refuse(Revisions, name); err != nil {
+		return nil, err
+	}
 	return typed(&appsv1.ControllerRevision{})(c.process.api.Get(Revisions, c.namespace, name))
 }
 
 func (c revisions) Create(_ context.Context, revision *appsv1.ControllerRevision, _ metav1.CreateOptions) (*appsv1.ControllerRevision, error) {
+	if err := c.process.api.refuse(Revisions, revision.Name); err != nil {
+		return nil, err
+	}
 	return write(c.process, "create revision "+revision.Name, func() (*appsv1.ControllerRevision, error) {
 		return typed(&appsv1.ControllerRevision{})(c.process.api.Create(Revisions, from(revision)))
 	})
 }
 
 func (c revisions) Patch(_ context.Context, name string, _ types.PatchType, data []byte, _ metav1.PatchOptions, _ ...string) (*appsv1.ControllerRevision, error) {
+	if err := c.process.api.refuse(Revisions, name); err != nil {
+		return nil, err
+	}
 	return write(c.process, "patch revision "+name, func() (*appsv1.ControllerRevision, error) {
 		return typed(&appsv1.ControllerRevision{})(c.process.api.Patch(Revisions, c.namespace, name, data, false))
 	})
 }
 
 func (c revisions) Delete(_ context.Context, name string, options metav1.DeleteOptions) error {
+	if err := c.process.api.refuse(Revisions, name); err != nil {
+		return err
+	}
 	_, err := write(c.process, "delete revision "+name, func() (struct{}, error) {
 		return struct{}{}, c.process.api.Delete(Revisions, c.namespace, name, options.Preconditions)
 	})

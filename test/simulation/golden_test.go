@@ -191,6 +191,59 @@ func TestStories(t *testing.T) {
 			s.API.OlderCRD = false
 			s.quiet()
 		},
+		"no permission on ControllerRevisions at first": func(s *teller) {
+			s.API.NoHistory = true
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.settle(time.Minute)
+			s.Tell("the hub restarts")
+			s.Restart()
+			s.settle(time.Minute)
+			s.Report("c1", "v2", Hangs)
+			s.Update("v2")
+			s.settle(5 * time.Minute)
+			s.conditions()
+			s.Tell("admin: grants the permission")
+			s.API.NoHistory = false
+			s.settle(time.Minute)
+			s.conditions()
+			s.Update("v3")
+			s.quiet()
+		},
+		"no permission and an older CRD, then both are mended": func(s *teller) {
+			s.API.NoHistory, s.API.OlderCRD = true, true
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.settle(12 * time.Minute)
+			s.conditions()
+			s.Tell("the hub restarts")
+			s.Restart()
+			s.Update("v2")
+			s.settle(12 * time.Minute)
+			s.Tell("admin: applies the newer CRD and grants the permission")
+			s.API.NoHistory, s.API.OlderCRD = false, false
+			s.quiet()
+			s.Report("c1", "v3", Hangs)
+			s.Update("v3")
+			s.quiet()
+		},
+		"the permission is taken away in the middle of an abort": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2", "c3"})
+			s.Create("v1", progressive("p1", 3, "30s", 0, true))
+			s.quiet()
+			s.Report("c1", "v2", Hangs)
+			s.Fault = failing(s.World, "patch work c2/web", KilledBefore)
+			s.Wrote("patch work c1/web (v1)", func() {
+				s.Tell("admin: takes the permission away")
+				s.API.NoHistory = true
+			})
+			s.Update("v2")
+			s.settle(5 * time.Minute)
+			s.conditions()
+			s.Tell("admin: grants the permission")
+			s.API.NoHistory = false
+			s.quiet()
+		},
 		"someone wipes the status of an aborted one": func(s *teller) {
 			s.Place("p1", []string{"c1", "c2"})
 			s.Create("v1", progressive("p1", 1, "30s", 0, true))
@@ -233,11 +286,25 @@ func (s *teller) quiet() {
 	s.settle(Forever)
 	story := s.Story
 	require.NoError(s.t, s.CheckQuiet(), strings.Join(story, "\n"))
+	s.conditions()
 	object := s.Object()
-	for _, c := range object.Status.Conditions {
+	s.Tell("quiet: current %s, update %s", object.Status.CurrentRevision, object.Status.UpdateRevision)
+}
+
+func (s *teller) conditions() {
+	for _, c := range s.Object().Status.Conditions {
 		s.Tell("  %s %s %s: %s", c.Type, c.Status, c.Reason, c.Message)
 	}
-	s.Tell("quiet: current %s, update %s", object.Status.CurrentRevision, object.Status.UpdateRevision)
+}
+
+// Wrote does something once, after a write of the hub.
+func (s *teller) Wrote(write string, do func()) {
+	s.Check = func(what string) {
+		if s.describe(what) == write {
+			s.Check = nil
+			do()
+		}
+	}
 }
 
 // failing lets the first write with a name that comes in an abort fail.

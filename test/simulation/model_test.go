@@ -67,15 +67,12 @@ func checkModel(t *testing.T) {
 				m.w.Tell("the hub restarts")
 				m.w.Restart()
 			},
-			"wait": func(t *rapid.T) { m.settle(time.Duration(rapid.IntRange(0, 40).Draw(t, "seconds")) * time.Second) },
-			"quiet": func(_ *rapid.T) {
-				m.settle(Forever)
-				m.must(m.w.CheckQuiet())
-			},
+			"wait":       func(t *rapid.T) { m.settle(time.Duration(rapid.IntRange(0, 40).Draw(t, "seconds")) * time.Second) },
+			"permission": func(_ *rapid.T) { m.permit(m.w.API.NoHistory) },
+			"quiet":      func(_ *rapid.T) { m.quiet() },
 		})
 		m.w.Fault, m.w.Lag = nil, nil
-		m.settle(Forever)
-		m.must(m.w.CheckQuiet())
+		m.quiet()
 	})
 }
 
@@ -106,6 +103,21 @@ func newModel(t *rapid.T) *model {
 	m.w.Create("v1", m.refs(t)...)
 	m.settle(time.Duration(rapid.IntRange(0, 60).Draw(t, "at first")) * time.Second)
 	return m
+}
+
+// permit gives the hub the permission on ControllerRevisions, or takes it away.
+func (m *model) permit(allowed bool) {
+	if m.w.API.NoHistory == allowed {
+		m.w.API.NoHistory = !allowed
+		m.w.Tell("admin: permission on ControllerRevisions: %v", allowed)
+	}
+}
+
+// quiet checks the properties when nothing happens any more.
+func (m *model) quiet() {
+	m.permit(true)
+	m.settle(Forever)
+	m.must(m.w.CheckQuiet())
 }
 
 func (m *model) refs(t *rapid.T) []workv1alpha1.LocalPlacementReference {

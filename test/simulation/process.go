@@ -67,10 +67,18 @@ func NewProcess(api *API, clk *clocktesting.FakeClock, settle time.Duration, rec
 	p.connection = controller.NewConnection(clk)
 	p.controller = controller.NewWithStores(controller.Config{
 		Dynamic: dynamicClient{process: p}, Works: workClient{process: p}, Kube: kubeClient{process: p},
-		Connection: p.connection, Recorder: recorder, Clock: clk, SuccessSettle: settle, Writers: 1,
+		HistoryProblem: p.historyProblem,
+		Connection:     p.connection, Recorder: recorder, Clock: clk, SuccessSettle: settle, Writers: 1,
 	}, p.stores)
 	p.Observe(len(api.log))
 	return p
+}
+
+func (p *Process) historyProblem() string {
+	if p.api.NoHistory {
+		return "no history: simulated"
+	}
+	return ""
 }
 
 // Observe lets the caches see the next n events at the most.

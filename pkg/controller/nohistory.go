@@ -1,0 +1,84 @@
+package controller
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/client-go/tools/cache"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+)
+
+// historyInterval is how often a pass without a history looks whether there is one now.
+const historyInterval = 15 * time.Second
+
+// reasonHistoryOff is the event's reason where ControllerRevisions can't be read.
+const reasonHistoryOff = "HistoryUnavailable"
+
+// optionalInformer is one that counts as synced also where its objects may not be read.
+type optionalInformer struct {
+	cache.SharedIndexInformer
+	without func() string
+}
+
+// HasSynced says that a controller need not wait for it.
+func (i optionalInformer) HasSynced() bool {
+	return i.SharedIndexInformer.HasSynced() || i.without() != ""
+}
+
+// withoutHistory makes a pass roll out as a hub without revisions would: the template has a revision that exists in memory and
+// on the works only, under the name that it will have. There is nothing to go back to, so that a rollout which fails stops.
+func (r *revisionReconciler) withoutHistory(ctx context.Context, p *pass, problem string) (bool, error) {
+	p.noHistory = problem
+	p.history = revision.History{}
+	p.lookAgain(historyInterval)
+	if p.revisions.UpdateRevision == "" {
+		p.revisions = r.memory.unrecorded(p.key)
+	}
+	digest, err := r.contents.template(p.object.ManifestWorkReplicaSet)
+	if invalid := invalidTemplate(p.object.ManifestWorkReplicaSet, err); invalid != "" {
+		return r.withoutTemplate(ctx, p, invalid)
+	}
+	template := &p.object.Spec.ManifestWorkTemplate
+	hash := r.hashOnWorks(p, digest)
+	if hash == "" {
+		hash = revision.ComputeHash(template, p.revisions.CollisionCount)
+	}
+	p.update = &rollout.Revision{Name: revision.Name(p.object.Name, hash), Hash: hash, Digest: digest, Template: template}
+	return true, nil
+}
+
+// hashOnWorks is the hash that works with a content bear, the update revision's before any other: it stays what it is, whatever
+// this binary would compute (R1).
+func (r *revisionReconciler) hashOnWorks(p *pass, digest revision.Digest) string {
+	found := ""
+	for _, work := range p.works {
+		hash := work.Labels[workv1alpha1.LabelControllerHash]
+		if hash == "" || r.memory.digest(work) != digest {
+			continue
+		}
+		if hash == p.revisions.UpdateRevision {
+			return hash
+		}
+		if found == "" || hash < found {
+			found = hash
+		}
+	}
+	return found
+}
+
+// record keeps, for this process, what a status may not be able to hold while there is no history that would.
+func (m *memory) record(owner string, revisions status.Revisions) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.unwritten[owner] = revisions
+}
+
+func (m *memory) unrecorded(owner string) status.Revisions {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.unwritten[owner]
+}
