@@ -50,7 +50,7 @@ func run(ctx context.Context, args []string) error {
 	return errors.Join(err, write(settings.out, &result))
 }
 
-// write writes what was measured.
+// write writes what was measured: the raw figures, the tables and the plot.
 func write(dir string, result *report.Run) error {
 	if len(result.Figures) == 0 {
 		return nil
@@ -62,7 +62,12 @@ func write(dir string, result *report.Run) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, "results.json"), append(data, '\n'), 0o644)
+	files := map[string]string{"results.json": string(data) + "\n", "results.md": result.Markdown(), "results.svg": result.SVG()}
+	var errs []error
+	for name, content := range files {
+		errs = append(errs, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644))
+	}
+	return errors.Join(errs...)
 }
 
 // quietLogs keeps what client libraries log off the terminal.

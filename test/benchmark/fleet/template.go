@@ -16,7 +16,7 @@ const (
 	configMaps = 5
 	// configMapSize is how many bytes of data each of them holds, so that a template has 20 KB.
 	configMapSize = 4000
-	// lineSize is the size of one value, as configuration has many rather than one.
+	// lineSize is the size of one key with its value, as configuration has many rather than one.
 	lineSize = 80
 )
 
@@ -45,7 +45,7 @@ func configMap(i, version int) []byte {
 		Data:       map[string]string{},
 	}
 	for line := range configMapSize / lineSize {
-		content.Data[fmt.Sprintf("setting-%02d", line)] = strings.Repeat("x", lineSize-len("setting-00"))
+		content.Data[fmt.Sprintf("setting-%02d", line)] = strings.Repeat("x", lineSize-len(`"setting-00":"",`))
 	}
 	if i == 0 {
 		content.Data["version"] = fmt.Sprint(version)
