@@ -36,6 +36,7 @@ func TestParse(t *testing.T) {
 		"-qps=0":              "-qps=0: use -1 for no limit, a number from 1, or default",
 		"-settle=-1s":         "-settle=-1s: use 0s or more",
 		"-delay=-1s":          "-delay=-1s: use 0s or more",
+		"-repeat=0":           "-repeat=0: use 1 or more",
 		"-events=0":           "-events=0: use 1 or more",
 		"-patience=0s":        "-patience=0s: use more than 0s",
 		"-out=":               "-out is empty: name a directory",
@@ -53,7 +54,7 @@ func TestEveryScenario(t *testing.T) {
 	figures, err := scenario.Run(t.Context(), scenario.Options{
 		Clusters: []int{4}, Sets: 2, PerSet: 3, Controllers: []hub.Controller{hub.Ours, hub.Upstream}, Binaries: binaries,
 		Flags: []string{"--kube-api-qps=-1"}, Settle: 100 * time.Millisecond, Delay: 50 * time.Millisecond,
-		Events: 1, EventTime: time.Second, Patience: time.Minute, Out: io.Discard,
+		Repeat: 1, Events: 1, EventTime: time.Second, Patience: time.Minute, Out: io.Discard,
 	})
 	require.NoError(t, err)
 	played := map[string]int{}
@@ -75,9 +76,9 @@ func TestEveryScenario(t *testing.T) {
 	}
 	require.Equal(t, []string{
 		"floor: update All", "floor: update Progressive 10%",
-		"ours: automatic abort", "ours: first rollout", "ours: going back by hand, half done", "ours: status event that changes nothing",
+		"ours: automatic abort", "ours: first rollout", "ours: first rollout, many sets", "ours: going back by hand, half done", "ours: status event that changes nothing",
 		"ours: status event, many sets", "ours: update All", "ours: update Progressive 10%",
-		"upstream: first rollout", "upstream: going back by hand, half done", "upstream: status event that changes nothing",
+		"upstream: first rollout", "upstream: first rollout, many sets", "upstream: going back by hand, half done", "upstream: status event that changes nothing",
 		"upstream: status event, many sets", "upstream: update All", "upstream: update Progressive 10%",
 	}, slices.Sorted(maps.Keys(played)))
 	result := report.Run{Figures: figures}

@@ -35,6 +35,9 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	if settings.render {
+		return render(settings.out)
+	}
 	if err := quietLogs(); err != nil {
 		return err
 	}
@@ -50,6 +53,9 @@ func run(ctx context.Context, args []string) error {
 	return errors.Join(err, write(settings.out, &result))
 }
 
+// resultsFile holds the raw figures.
+const resultsFile = "results.json"
+
 // write writes what was measured: the raw figures, the tables and the plot.
 func write(dir string, result *report.Run) error {
 	if len(result.Figures) == 0 {
@@ -62,12 +68,25 @@ func write(dir string, result *report.Run) error {
 	if err != nil {
 		return err
 	}
-	files := map[string]string{"results.json": string(data) + "\n", "results.md": result.Markdown(), "results.svg": result.SVG()}
+	files := map[string]string{resultsFile: string(data) + "\n", "results.md": result.Markdown(), "results.svg": result.SVG()}
 	var errs []error
 	for name, content := range files {
 		errs = append(errs, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644))
 	}
 	return errors.Join(errs...)
+}
+
+// render makes the report of results that are there already.
+func render(dir string) error {
+	data, err := os.ReadFile(filepath.Join(dir, resultsFile))
+	if err != nil {
+		return fmt.Errorf("-render: %w: measure first, or name its directory with -out", err)
+	}
+	result := &report.Run{}
+	if err := json.Unmarshal(data, result); err != nil {
+		return fmt.Errorf("-render: %s: %w", resultsFile, err)
+	}
+	return write(dir, result)
 }
 
 // quietLogs keeps what client libraries log off the terminal.

@@ -19,6 +19,8 @@ type settings struct {
 	scenario.Options
 	// out is the directory for the results.
 	out string
+	// render makes the report of results that are there, and measures nothing.
+	render bool
 }
 
 // parse reads the flags. An error names the flag and what it may be.
@@ -31,10 +33,12 @@ func parse(args []string) (*settings, error) {
 	qps := flags.String("qps", "-1", "--kube-api-qps of both controllers; -1 sets no limit, default leaves each its own")
 	flags.DurationVar(&s.Settle, "settle", 3*time.Second, "--success-settle of ours")
 	flags.DurationVar(&s.Delay, "delay", time.Second, "after what time an agent answers")
+	flags.IntVar(&s.Repeat, "repeat", 3, "how often an update and an abort of all clusters are measured, and their floor")
 	flags.IntVar(&s.Events, "events", 20, "how many status events are measured at the most")
 	flags.DurationVar(&s.EventTime, "event-time", 12*time.Second, "for how long status events are measured, at least three")
 	flags.DurationVar(&s.Patience, "patience", 15*time.Minute, "how long one scenario may take")
 	flags.StringVar(&s.Profiles, "profiles", "", "a directory for CPU and allocation profiles, of extra rounds")
+	flags.BoolVar(&s.render, "render", false, "measure nothing, make the report of the results.json that is in the -out directory")
 	flags.StringVar(&s.out, "out", "test/benchmark/results", "the directory for the results")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
@@ -64,6 +68,8 @@ func (s *settings) validate() error {
 		return fmt.Errorf("-settle=%s: use 0s or more", s.Settle)
 	case s.Delay < 0:
 		return fmt.Errorf("-delay=%s: use 0s or more", s.Delay)
+	case s.Repeat < 1:
+		return fmt.Errorf("-repeat=%d: use 1 or more", s.Repeat)
 	case s.Events < 1:
 		return fmt.Errorf("-events=%d: use 1 or more", s.Events)
 	case s.Patience <= 0:

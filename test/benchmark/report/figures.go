@@ -20,6 +20,8 @@ const (
 	Abort = "automatic abort"
 	// QuietOfMany is Quiet where there are many ManifestWorkReplicaSets.
 	QuietOfMany = "status event, many sets"
+	// FirstOfMany is the first rollout of those.
+	FirstOfMany = "first rollout, many sets"
 )
 
 // The controllers, and the loops that stand for what no controller can beat.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -17,23 +18,40 @@ func (r *Run) sizes(scenario, controller string) []int {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// find returns the figures of a controller in a scenario; nil for none. A scenario of one ManifestWorkReplicaSet that was measured in
-// the course of another one counts less than the one that was measured for itself: the first one is taken.
+// find returns the figures of a controller in a scenario; nil for none. Of several rounds it is the one in the middle.
 func (r *Run) find(scenario, controller string, clusters int) *Figures {
-	for i := range r.Figures {
-		if f := &r.Figures[i]; f.Scenario == scenario && f.Controller == controller && f.Clusters == clusters && f.Sets == 1 {
-			return f
-		}
-	}
-	return nil
+	return r.median(func(f *Figures) bool {
+		return f.Scenario == scenario && f.Controller == controller && f.Clusters == clusters && f.Sets == 1
+	})
 }
 
-// floor returns the faster one of the loops of a scenario; nil for none.
-func (r *Run) floor(scenario string, clusters int) *Figures {
-	var fastest *Figures
+// median returns the figures in the middle of those that match, by the time until the last write; nil for none.
+func (r *Run) median(matches func(*Figures) bool) *Figures {
+	var rounds []*Figures
 	for i := range r.Figures {
-		f := &r.Figures[i]
-		if f.Scenario == scenario && f.Controller == Floor && f.Clusters == clusters && (fastest == nil || f.LastWrite < fastest.LastWrite) {
+		if f := &r.Figures[i]; matches(f) {
+			rounds = append(rounds, f)
+		}
+	}
+	if len(rounds) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(rounds, func(a, b *Figures) int { return cmp.Compare(a.LastWrite, b.LastWrite) })
+	return rounds[(len(rounds)-1)/2]
+}
+
+// floor returns the loop of a scenario, with the number of workers that is faster; nil for none.
+func (r *Run) floor(scenario string, clusters int) *Figures {
+	workers := map[int]bool{}
+	for i := range r.Figures {
+		workers[r.Figures[i].Workers] = true
+	}
+	var fastest *Figures
+	for _, n := range slices.Sorted(maps.Keys(workers)) {
+		f := r.median(func(f *Figures) bool {
+			return f.Scenario == scenario && f.Controller == Floor && f.Clusters == clusters && f.Workers == n
+		})
+		if f != nil && (fastest == nil || f.LastWrite < fastest.LastWrite) {
 			fastest = f
 		}
 	}

@@ -15,7 +15,7 @@ func (r *Run) Markdown() string {
 	r.writeGoals(&b)
 	b.WriteString("\nThe figures. CPU is user and system time of the controller's process until it rests; times run from the write that sets a scenario off, " +
 		"for an abort from the status report that is one failure too many. The floor is a loop of patches with nothing to decide, by the faster one of 16 and 64 workers; " +
-		"for Progressive it writes a tenth, waits until all of it is answered and believed, and goes on.\n\n")
+		"for Progressive it writes a tenth, waits until all of it is answered and believed, and goes on. Where there are several rounds, the goals take the middle one.\n\n")
 	r.writeFigures(&b)
 	b.WriteString("\n\"Works\", \"status\" and \"other\" are requests of the controller that write ManifestWorks, the status of ManifestWorkReplicaSets, and all others but watches.\n")
 	return b.String()
@@ -35,7 +35,7 @@ func (r *Run) writeGoals(b *strings.Builder) {
 
 func (r *Run) writeFigures(b *strings.Builder) {
 	table := newTable("scenario", "N", "sets", "", "CPU", "first write", "last write", "complete", "allocated", "objects", "peak memory", "held", "works", "status", "other")
-	for _, scenario := range append(append([]string{}, scenarios...), QuietOfMany) {
+	for _, scenario := range append(append([]string{}, scenarios...), FirstOfMany, QuietOfMany) {
 		for i := range r.Figures {
 			if f := &r.Figures[i]; f.Scenario == scenario {
 				table.row(f.cells()...)

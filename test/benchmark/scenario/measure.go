@@ -85,7 +85,7 @@ func (w *world) rest(ctx context.Context) error {
 	})
 }
 
-// calibrate measures what the measuring costs, and what doing nothing costs.
+// calibrate measures what the measuring costs.
 func (w *world) calibrate(ctx context.Context) error {
 	first, err := w.manager.Allocations(ctx)
 	if err != nil {
@@ -96,23 +96,25 @@ func (w *world) calibrate(ctx context.Context) error {
 		return err
 	}
 	w.scrape = second.Minus(first)
-	if w.emptyHeap, err = w.manager.LiveHeap(ctx); err != nil {
-		return err
-	}
+	w.emptyHeap, err = w.manager.LiveHeap(ctx)
+	return err
+}
+
+// idle is how much CPU time the manager uses in a second in which nothing happens.
+func (w *world) idle(ctx context.Context) (time.Duration, error) {
+	const watched = 3 * time.Second
 	if err := w.rest(ctx); err != nil {
-		return err
+		return 0, err
 	}
 	before, err := w.manager.CPU()
 	if err != nil {
-		return err
+		return 0, err
 	}
-	const watched = 2 * time.Second
 	if err := wait(ctx, watched); err != nil {
-		return err
+		return 0, err
 	}
 	after, err := w.manager.CPU()
-	w.idle = time.Duration(float64(after-before) / watched.Seconds())
-	return err
+	return time.Duration(float64(after-before) / watched.Seconds()), err
 }
 
 // used are the figures of what happened between two samples.

@@ -7,8 +7,6 @@ import (
 	"io"
 	"time"
 
-	"github.com/open-cluster-management-io/work-rollback/test/benchmark/fleet"
-	"github.com/open-cluster-management-io/work-rollback/test/benchmark/floor"
 	"github.com/open-cluster-management-io/work-rollback/test/benchmark/hub"
 	"github.com/open-cluster-management-io/work-rollback/test/benchmark/report"
 )
@@ -29,6 +27,8 @@ type Options struct {
 	Settle time.Duration
 	// Delay is after what time an agent answers.
 	Delay time.Duration
+	// Repeat is how often an update and an abort of all clusters are measured, and their floor.
+	Repeat int
 	// Events is how many status events are measured at most, and EventTime for how long: at least three.
 	Events    int
 	EventTime time.Duration
@@ -57,9 +57,6 @@ func Run(ctx context.Context, options Options) ([]report.Figures, error) {
 				err := w.rollouts(ctx)
 				if err == nil && options.Profiles != "" {
 					err = w.profile(ctx)
-				}
-				if err == nil && controller == hub.Ours {
-					err = w.floors(ctx)
 				}
 				return err
 			})
@@ -105,59 +102,15 @@ func (w *world) many(ctx context.Context) error {
 			return nil
 		}
 	}
-	if err := w.play(ctx, step{scenario: report.First, works: w.n, over: complete(w.n), trigger: create(0, 1)}); err != nil {
+	if err := w.play(ctx, step{scenario: report.FirstOfMany, works: w.n, over: complete(w.n), trigger: create(0, 1)}); err != nil {
 		return err
 	}
 	if err := w.quietAs(ctx, report.QuietOfMany); err != nil {
 		return err
 	}
 	w.sets = w.options.Sets
-	if err := w.play(ctx, step{scenario: report.First, works: w.n * (w.sets - 1), over: complete(w.n), trigger: create(1, w.sets)}); err != nil {
+	if err := w.play(ctx, step{scenario: report.FirstOfMany, works: w.n * (w.sets - 1), over: complete(w.n), trigger: create(1, w.sets)}); err != nil {
 		return err
 	}
 	return w.quietAs(ctx, report.QuietOfMany)
-}
-
-// floorWorkers are how many writers the loops have.
-var floorWorkers = []int{16, 64}
-
-// floors measures the loops that no controller can beat, on the same hub, once the controller is gone.
-func (w *world) floors(ctx context.Context) error {
-	if err := w.manager.Stop(ctx); err != nil {
-		return err
-	}
-	for _, workers := range floorWorkers {
-		loop, err := floor.NewLoop(w.plane.Config(), w.fleet, name(0), workers)
-		if err != nil {
-			return err
-		}
-		if err := w.floor(report.All, workers, func() (fleet.Seen, error) {
-			w.version++
-			template := fleet.Template(w.version)
-			return loop.All(ctx, w.n, &template)
-		}); err != nil {
-			return err
-		}
-		if err := w.floor(report.Progressive, workers, func() (fleet.Seen, error) {
-			w.version++
-			template := fleet.Template(w.version)
-			return loop.Waves(ctx, w.n, share(10, w.n), w.options.Settle, &template)
-		}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (w *world) floor(scenario string, workers int, run func() (fleet.Seen, error)) error {
-	began := time.Now()
-	seen, err := run()
-	if err != nil {
-		return fmt.Errorf("the floor of %s: %w", scenario, err)
-	}
-	w.tell(report.Figures{
-		Scenario: scenario, Controller: report.Floor, Clusters: w.n, Sets: 1, Workers: workers, Works: w.n, Writes: seen.Writes,
-		FirstWrite: seen.First.Sub(began).Seconds(), LastWrite: seen.Last.Sub(began).Seconds(), Complete: time.Since(began).Seconds(),
-	})
-	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/test/benchmark/fleet"
 	"github.com/open-cluster-management-io/work-rollback/test/benchmark/hub"
 	"github.com/open-cluster-management-io/work-rollback/test/benchmark/report"
@@ -16,9 +17,16 @@ const deadline = 3 * time.Second
 
 // rollouts plays all scenarios of one ManifestWorkReplicaSet.
 func (w *world) rollouts(ctx context.Context) error {
-	for _, scenario := range []func(context.Context) error{
-		w.first, w.memory, w.quiet, w.updateAll, w.updateProgressive, w.goBack, w.abort,
-	} {
+	story := []func(context.Context) error{w.first, w.memory, w.quiet}
+	for range w.options.Repeat {
+		// One after the other, so that a machine that gets slower or faster does so to both.
+		story = append(story, w.updateAll, w.floorOfAll)
+	}
+	story = append(story, w.updateProgressive, w.floorOfProgressive, w.goBack)
+	for range w.options.Repeat {
+		story = append(story, w.abort)
+	}
+	for _, scenario := range story {
 		if err := scenario(ctx); err != nil {
 			return err
 		}
@@ -28,7 +36,7 @@ func (w *world) rollouts(ctx context.Context) error {
 
 // first rolls out for the first time.
 func (w *world) first(ctx context.Context) error {
-	w.version = 1
+	w.version, w.stable = 1, 1
 	return w.play(ctx, step{
 		scenario: report.First, works: w.n, over: complete(w.n),
 		trigger: func(ctx context.Context) error { return w.objects.create(ctx, name(0), w.version, all()) },
@@ -46,6 +54,10 @@ func (w *world) memory(ctx context.Context) error {
 func (w *world) quiet(ctx context.Context) error { return w.quietAs(ctx, report.Quiet) }
 
 func (w *world) quietAs(ctx context.Context, scenario string) error {
+	idle, err := w.idle(ctx)
+	if err != nil {
+		return err
+	}
 	before, err := w.before(ctx)
 	if err != nil {
 		return err
@@ -67,7 +79,7 @@ func (w *world) quietAs(ctx context.Context, scenario string) error {
 	}
 	f := w.used(scenario, before, after)
 	f.Events = events
-	f.CPU = max(0, f.CPU-w.idle.Seconds()*elapsed.Seconds()) / float64(events)
+	f.CPU = max(0, f.CPU-idle.Seconds()*elapsed.Seconds()) / float64(events)
 	f.AllocatedBytes /= float64(events)
 	f.AllocatedObjects /= float64(events)
 	w.tell(f)
@@ -75,26 +87,25 @@ func (w *world) quietAs(ctx context.Context, scenario string) error {
 }
 
 // updateAll gives every cluster a new version at once.
-func (w *world) updateAll(ctx context.Context) error {
-	w.version++
-	return errors.Join(w.play(ctx, step{
-		scenario: report.All, works: w.n, over: complete(w.n),
-		trigger: func(ctx context.Context) error { return w.objects.edit(ctx, name(0), w.version, all()) },
-	}), w.verify(ctx, 0, w.version))
-}
+func (w *world) updateAll(ctx context.Context) error { return w.update(ctx, report.All, all()) }
 
 // updateProgressive gives a new version to a tenth of the clusters at a time.
 func (w *world) updateProgressive(ctx context.Context) error {
+	return w.update(ctx, report.Progressive, percent(10))
+}
+
+func (w *world) update(ctx context.Context, scenario string, strategy workv1alpha1.RolloutStrategy) error {
 	w.version++
+	w.stable = w.version
 	return errors.Join(w.play(ctx, step{
-		scenario: report.Progressive, works: w.n, over: complete(w.n),
-		trigger: func(ctx context.Context) error { return w.objects.edit(ctx, name(0), w.version, percent(10)) },
-	}), w.verify(ctx, 0, w.version))
+		scenario: scenario, works: w.n, over: complete(w.n),
+		trigger: func(ctx context.Context) error { return w.objects.edit(ctx, name(0), w.stable, strategy) },
+	}), w.verify(ctx, 0, w.stable))
 }
 
 // goBack rolls out until half of the clusters have a version that none of them gets along with. Then a person goes back.
 func (w *world) goBack(ctx context.Context) error {
-	stable, half := w.version, share(50, w.n)
+	half := share(50, w.n)
 	w.version++
 	w.fleet.Report(func(string) fleet.Outcome { return fleet.Hangs })
 	phase := w.fleet.Begin()
@@ -112,8 +123,8 @@ func (w *world) goBack(ctx context.Context) error {
 	w.fleet.Report(func(string) fleet.Outcome { return fleet.Succeeds })
 	return errors.Join(w.play(ctx, step{
 		scenario: report.Back, works: half, over: complete(w.n),
-		trigger: func(ctx context.Context) error { return w.objects.edit(ctx, name(0), stable, all()) },
-	}), w.verify(ctx, 0, stable))
+		trigger: func(ctx context.Context) error { return w.objects.edit(ctx, name(0), w.stable, all()) },
+	}), w.verify(ctx, 0, w.stable))
 }
 
 // abort rolls out a version with which one cluster never succeeds, which is tolerated, until another one reports, late, that it has been
@@ -122,7 +133,6 @@ func (w *world) abort(ctx context.Context) error {
 	if w.controller != hub.Ours {
 		return nil
 	}
-	stable := w.version - 1
 	w.version++
 	w.fleet.Report(func(cluster string) fleet.Outcome {
 		if cluster == fleet.Cluster(0) {
@@ -152,5 +162,5 @@ func (w *world) abort(ctx context.Context) error {
 		trigger: func(ctx context.Context) error {
 			return w.fleet.Degrade(ctx, fleet.Cluster(w.n-1), name(0), time.Now().Add(-deadline-time.Second))
 		},
-	}), w.verify(ctx, 0, stable))
+	}), w.verify(ctx, 0, w.stable))
 }

@@ -28,12 +28,10 @@ type world struct {
 	manager    *hub.Manager
 	stop       context.CancelFunc
 
-	// version is the newest version that was ever rolled out.
-	version int
+	// version is the newest version that was ever written; stable is the one that every cluster has.
+	version, stable int
 	// scrape is what asking the manager for its allocations allocates.
 	scrape hub.Allocations
-	// idle is how much CPU time the manager uses in a second in which nothing happens.
-	idle time.Duration
 	// emptyHeap is what the manager's heap holds when there is no work.
 	emptyHeap float64
 
@@ -71,13 +69,22 @@ func (w *world) start(ctx, inner context.Context) error {
 	if w.works, err = workclient.NewForConfig(config); err != nil {
 		return err
 	}
-	if w.manager, err = w.plane.StartManager(ctx, w.options.Binaries[w.controller], w.options.flags(w.controller)...); err != nil {
+	if err := w.startManager(ctx); err != nil {
 		return err
 	}
 	if err := w.rest(ctx); err != nil {
 		return err
 	}
 	return w.calibrate(ctx)
+}
+
+func (w *world) startManager(ctx context.Context) error {
+	manager, err := w.plane.StartManager(ctx, w.options.Binaries[w.controller], w.options.flags(w.controller)...)
+	if err != nil {
+		return err
+	}
+	w.manager = manager
+	return nil
 }
 
 // end stops everything.
