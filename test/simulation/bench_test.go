@@ -64,28 +64,47 @@ func (w *World) pass(b *testing.B) {
 	}
 }
 
-// BenchmarkQuietPass is a pass over a fleet at rest, with nothing new.
-func BenchmarkQuietPass(b *testing.B) {
+// BenchmarkPass is what one pass of the controller costs, apart from the API server.
+func BenchmarkPass(b *testing.B) {
 	for _, n := range fleetSizes {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			w := fleetAtRest(b, n, all("p1", "None", false))
-			perWork(b, n, func() {}, func() { w.pass(b) })
+			w := fleetAtRest(b, n, all("p1", "1m", true))
+			b.Run("quiet", func(b *testing.B) { perWork(b, n, func() {}, func() { w.pass(b) }) })
+			b.Run("after-a-report", func(b *testing.B) { w.passesAfterReports(b, n) })
+			b.Run("decides-an-abort", func(b *testing.B) { w.abortDecisions(b, n) })
 		})
 	}
 }
 
-// BenchmarkPassAfterAReport is a pass over a fleet at rest of which one agent has reported again what it had reported.
-func BenchmarkPassAfterAReport(b *testing.B) {
-	for _, n := range fleetSizes {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			w := fleetAtRest(b, n, all("p1", "None", false))
-			reports := 0
-			perWork(b, n, func() {
-				reports++
-				w.reportAgain(reports%n, fmt.Sprintf("report %d", reports))
-			}, func() { w.pass(b) })
-		})
+// passesAfterReports makes passes over a fleet at rest, each when one agent has reported again what it had reported.
+func (w *World) passesAfterReports(b *testing.B, n int) {
+	b.Helper()
+	reports := 0
+	perWork(b, n, func() {
+		reports++
+		w.reportAgain(reports%n, fmt.Sprintf("report %d", reports))
+	}, func() { w.pass(b) })
+}
+
+// abortDecisions makes passes that decide an abort: every cluster has the new version, and one of them failed. What such a pass persists
+// before it writes the first work back is refused, so that the next one decides the same.
+func (w *World) abortDecisions(b *testing.B, n int) {
+	b.Helper()
+	version := fmt.Sprintf("v%d", len(w.Revisions())+1) // -count comes here again.
+	w.Report("c00000", version, Hangs)
+	w.Update(version)
+	require.NoError(b, w.Settle(30*time.Second))
+	w.Clock.Step(time.Minute)
+	refused := 0
+	w.Hub.Fault = func(string) Fault {
+		refused++
+		return Refused
 	}
+	perWork(b, n, func() {}, func() { _, _, _ = w.Hub.Sync(b.Context(), Namespace+"/"+Name) })
+	require.Equal(b, b.N, refused, "each pass decides, and writes nothing else")
+	w.Hub.Fault = nil
+	require.NoError(b, w.Settle(Forever))
+	require.NotNil(b, w.Object().Status.AbortedTime)
 }
 
 // reportAgain changes a message in the status of the work of a cluster.
@@ -99,28 +118,4 @@ func (w *World) reportAgain(cluster int, message string) {
 	status.Conditions[0].Message = message
 	w.patch(Works, namespace, Name, map[string]any{"status": status}, true)
 	w.Hub.Observe(w.Hub.Behind())
-}
-
-// BenchmarkAbortDecision is the pass that decides an abort: every cluster has the new version, and one of them fails. What it persists
-// before it writes the first work back is refused, so that the next pass decides the same.
-func BenchmarkAbortDecision(b *testing.B) {
-	for _, n := range fleetSizes {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			w := fleetAtRest(b, n, all("p1", "1m", true))
-			w.Report("c00000", "v2", Hangs)
-			w.Update("v2")
-			require.NoError(b, w.Settle(30*time.Second))
-			w.Clock.Step(time.Minute)
-			refused := 0
-			w.Hub.Fault = func(string) Fault {
-				refused++
-				return Refused
-			}
-			perWork(b, n, func() {}, func() { _, _, _ = w.Hub.Sync(b.Context(), Namespace+"/"+Name) })
-			require.Equal(b, b.N, refused, "each pass decides, and writes nothing else")
-			w.Hub.Fault = nil
-			require.NoError(b, w.Settle(0))
-			require.NotNil(b, w.Object().Status.AbortedTime)
-		})
-	}
 }
