@@ -35,6 +35,14 @@ unit: ## Run the tests that need no control plane
 soak: ## Play generated stories for DURATION (default 10m) and check the properties
 	go test ./test/simulation -run TestModel -timeout 0 -soak=$(or $(DURATION),10m)
 
+.PHONY: bench
+bench: tools ## Measure this hub against upstream's with N clusters (N=300,1000 SETS=100x100 OUT=dir PROFILES=dir)
+	go run ./test/benchmark $(if $(N),-n=$(N)) $(if $(SETS),-sets=$(SETS)) $(if $(OUT),-out=$(OUT)) $(if $(PROFILES),-profiles=$(PROFILES))
+
+.PHONY: microbench
+microbench: ## Measure what one pass decides and costs, with 1,000 and 10,000 clusters
+	go test -run '^$$' -bench . -timeout 30m ./pkg/rollout ./test/simulation
+
 .PHONY: tools
 tools: ## Build the control-plane binaries (minutes the first time, then cached)
 	go run ./cmd/sandbox tools

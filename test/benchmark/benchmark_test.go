@@ -1,0 +1,86 @@
+package main
+
+import (
+	"io"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/open-cluster-management-io/work-rollback/test/benchmark/hub"
+	"github.com/open-cluster-management-io/work-rollback/test/benchmark/report"
+	"github.com/open-cluster-management-io/work-rollback/test/benchmark/scenario"
+)
+
+func TestParse(t *testing.T) {
+	s, err := parse([]string{"-n=300,1000", "-sets=100x100", "-qps=default"})
+	require.NoError(t, err)
+	require.Equal(t, []int{300, 1000}, s.Clusters)
+	require.Equal(t, [2]int{100, 100}, [2]int{s.Sets, s.PerSet})
+	require.Empty(t, s.Flags)
+	require.Equal(t, []hub.Controller{hub.Ours, hub.Upstream}, s.Controllers)
+	s, err = parse([]string{"-sets=0"})
+	require.NoError(t, err)
+	require.Zero(t, s.Sets)
+	require.Equal(t, []string{"--kube-api-qps=-1", "--kube-api-burst=2"}, s.Flags)
+
+	for flag, wanted := range map[string]string{
+		"-n=":                 `-n=: "" is not a number from 2 to 50000; write for example -n=300,1000`,
+		"-n=300,many":         `-n=300,many: "many" is not a number from 2 to 50000; write for example -n=300,1000`,
+		"-n=1":                `-n=1: "1" is not a number from 2 to 50000; write for example -n=300,1000`,
+		"-sets=100":           "-sets=100: write two numbers from 2 that make at most 50000 works, for example -sets=100x100, or 0 for none",
+		"-sets=1000x1000":     "-sets=1000x1000: write two numbers from 2 that make at most 50000 works, for example -sets=100x100, or 0 for none",
+		"-controllers=theirs": `-controllers=theirs: "theirs" is none of ours and upstream`,
+		"-qps=0":              "-qps=0: use -1 for no limit, a number from 1, or default",
+		"-settle=-1s":         "-settle=-1s: use 0s or more",
+		"-delay=-1s":          "-delay=-1s: use 0s or more",
+		"-repeat=0":           "-repeat=0: use 1 or more",
+		"-events=0":           "-events=0: use 1 or more",
+		"-patience=0s":        "-patience=0s: use more than 0s",
+		"-out=":               "-out is empty: name a directory",
+		"N=300":               `unexpected "N=300": every option begins with a dash, see -help`,
+	} {
+		_, err := parse([]string{flag})
+		require.EqualError(t, err, wanted)
+	}
+}
+
+// Every scenario runs with both controllers, on real control planes. What it measures is of no use at this size.
+func TestEveryScenario(t *testing.T) {
+	binaries, err := hub.Build(t.Context())
+	require.NoError(t, err)
+	figures, err := scenario.Run(t.Context(), scenario.Options{
+		Clusters: []int{4}, Sets: 2, PerSet: 3, Controllers: []hub.Controller{hub.Ours, hub.Upstream}, Binaries: binaries,
+		Flags: []string{"--kube-api-qps=-1"}, Settle: 100 * time.Millisecond, Delay: 50 * time.Millisecond,
+		Repeat: 1, Events: 1, EventTime: time.Second, Patience: time.Minute, Out: io.Discard,
+	})
+	require.NoError(t, err)
+	played := map[string]int{}
+	for i := range figures {
+		f := &figures[i]
+		played[f.Controller+": "+f.Scenario]++
+		if f.Controller == report.Floor {
+			require.Equal(t, f.Works, f.Writes, "%+v", f)
+			continue
+		}
+		require.Positive(t, f.CPU, "%+v", f)
+		require.Positive(t, f.AllocatedObjects, "%+v", f)
+		if f.Works > 0 {
+			require.Equal(t, f.Works, f.Writes, "%+v", f)
+			require.GreaterOrEqual(t, f.LastWrite, f.FirstWrite, "%+v", f)
+			require.Greater(t, f.Complete, f.LastWrite, "%+v", f)
+			require.Equal(t, f.Works, f.Requests["POST manifestworks"]+f.Requests["PATCH manifestworks"], "%+v", f)
+		}
+	}
+	require.Equal(t, []string{
+		"floor: update All", "floor: update Progressive 10%",
+		"ours: automatic abort", "ours: first rollout", "ours: first rollout, many sets", "ours: going back by hand, half done", "ours: status event that changes nothing",
+		"ours: status event, many sets", "ours: update All", "ours: update Progressive 10%",
+		"upstream: first rollout", "upstream: first rollout, many sets", "upstream: going back by hand, half done", "upstream: status event that changes nothing",
+		"upstream: status event, many sets", "upstream: update All", "upstream: update Progressive 10%",
+	}, slices.Sorted(maps.Keys(played)))
+	result := report.Run{Figures: figures}
+	require.NoError(t, write(t.TempDir(), &result))
+}

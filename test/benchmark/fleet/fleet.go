@@ -1,0 +1,221 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/metadata/metadatainformer"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	workclient "open-cluster-management.io/api/client/work/clientset/versioned"
+	workv1 "open-cluster-management.io/api/work/v1"
+)
+
+const (
+	// answerers is how many answers are under way at once: the agents of a real fleet don't wait for each other.
+	answerers = 64
+	// onlyMetadata has the API server leave the contents out of an answer that nobody reads.
+	onlyMetadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+)
+
+var worksResource = schema.GroupVersionResource{Group: workv1.GroupName, Version: "v1", Resource: "manifestworks"}
+
+// Fleet plays the agents of all clusters. It watches no more of the works than their metadata, so that the machine is left to what
+// is measured.
+type Fleet struct {
+	client rest.Interface
+	delay  time.Duration
+	queue  workqueue.TypedDelayingInterface[string]
+
+	mu    sync.Mutex
+	works map[string]*work
+	// outcome is asked for each answer.
+	outcome func(cluster string) Outcome
+	phase   *Phase
+	err     error
+	// touched is how often an agent reported again.
+	touched int
+}
+
+// work is what an agent knows of its work.
+type work struct {
+	generation int64
+	answered   int64
+	status     workv1.ManifestWorkStatus
+}
+
+// Start starts agents that answer a write after a delay with success. They end with the context.
+func Start(ctx context.Context, config *rest.Config, delay time.Duration) (*Fleet, error) {
+	works, err := workclient.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	metadataClient, err := metadata.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	f := &Fleet{
+		client: works.WorkV1().RESTClient(), delay: delay, works: map[string]*work{}, phase: newPhase(),
+		queue: workqueue.NewTypedDelayingQueue[string](),
+	}
+	f.Report(func(string) Outcome { return Succeeds })
+	informer := metadatainformer.NewSharedInformerFactory(metadataClient, 0).
+		ForResource(worksResource).Informer()
+	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: f.see, UpdateFunc: func(_, object any) { f.see(object) }, DeleteFunc: f.lose,
+	}); err != nil {
+		return nil, fmt.Errorf("watching the works: %w", err)
+	}
+	go informer.RunWithContext(ctx)
+	if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
+		return nil, context.Cause(ctx)
+	}
+	for range answerers {
+		go f.answerAll(ctx)
+	}
+	go func() {
+		<-ctx.Done()
+		f.queue.ShutDown()
+	}()
+	return f, nil
+}
+
+// Report says what the agents make of everything that they are given from now on.
+func (f *Fleet) Report(outcome func(cluster string) Outcome) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.outcome = outcome
+}
+
+// Begin begins a phase: what was seen until now belongs to the one before.
+func (f *Fleet) Begin() *Phase {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.phase = newPhase()
+	return f.phase
+}
+
+// Err is the first answer that could not be given.
+func (f *Fleet) Err() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err
+}
+
+func (f *Fleet) see(object any) {
+	seen, ok := object.(*metav1.PartialObjectMetadata)
+	if !ok {
+		return
+	}
+	key := cache.MetaObjectToName(seen).String()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	known := f.works[key]
+	if known == nil {
+		known = &work{}
+		f.works[key] = known
+	}
+	if known.generation == seen.Generation {
+		return
+	}
+	known.generation = seen.Generation
+	f.phase.wrote(key, time.Now())
+	f.queue.AddAfter(key, f.delay)
+}
+
+func (f *Fleet) lose(object any) {
+	key, err := cache.DeletionHandlingMetaNamespaceKeyFunc(object)
+	if err != nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.works, key)
+}
+
+func (f *Fleet) answerAll(ctx context.Context) {
+	for {
+		key, quit := f.queue.Get()
+		if quit {
+			return
+		}
+		if err := f.answer(ctx, key); err != nil && ctx.Err() == nil {
+			f.mu.Lock()
+			if f.err == nil {
+				f.err = fmt.Errorf("answering for %s: %w", key, err)
+			}
+			f.mu.Unlock()
+		}
+		f.queue.Done(key)
+	}
+}
+
+func (f *Fleet) answer(ctx context.Context, key string) error {
+	name, err := cache.ParseObjectName(key)
+	if err != nil {
+		return err
+	}
+	f.mu.Lock()
+	known := f.works[key]
+	if known == nil || known.answered == known.generation {
+		f.mu.Unlock()
+		return nil
+	}
+	generation, outcome, phase := known.generation, f.outcome(name.Namespace), f.phase
+	Answer(&known.status, outcome, generation, time.Now())
+	data, err := statusPatch(&known.status)
+	known.answered = generation
+	f.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if err := f.patch(ctx, name, data); err != nil {
+		return err
+	}
+	phase.answers(key, time.Now())
+	return nil
+}
+
+func (f *Fleet) patch(ctx context.Context, name cache.ObjectName, data []byte) error {
+	return f.client.Patch(types.MergePatchType).SetHeader("Accept", onlyMetadata).
+		Namespace(name.Namespace).Resource("manifestworks").Name(name.Name).SubResource("status").
+		Body(data).Do(ctx).Error()
+}
+
+// Touch has an agent report again what it reported, in other words: an event that changes nothing.
+func (f *Fleet) Touch(ctx context.Context, cluster, name string) error {
+	// The API server writes nothing, and tells nobody, where a status stays the same to the letter.
+	return f.change(ctx, cluster, name, func(known *work) {
+		f.touched++
+		known.status.Conditions[0].Message = fmt.Sprintf("Apply manifest work complete, report %d", f.touched)
+	})
+}
+
+// Degrade has an agent report that its work has been degraded since some time.
+func (f *Fleet) Degrade(ctx context.Context, cluster, name string, since time.Time) error {
+	return f.change(ctx, cluster, name, func(known *work) { Degrade(&known.status, known.generation, since) })
+}
+
+func (f *Fleet) change(ctx context.Context, cluster, name string, change func(*work)) error {
+	at := cache.NewObjectName(cluster, name)
+	f.mu.Lock()
+	known := f.works[at.String()]
+	if known == nil || len(known.status.Conditions) == 0 {
+		f.mu.Unlock()
+		return fmt.Errorf("there is no work %s that its agent has answered for", at)
+	}
+	change(known)
+	data, err := statusPatch(&known.status)
+	f.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return f.patch(ctx, at, data)
+}

@@ -1,0 +1,74 @@
+package fleet
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	workv1 "open-cluster-management.io/api/work/v1"
+)
+
+const (
+	// configMaps is how many manifests a template has.
+	configMaps = 5
+	// configMapSize is how many bytes of data each of them holds, so that a template has 20 KB.
+	configMapSize = 4000
+	// lineSize is the size of one key with its value, as configuration has many rather than one.
+	lineSize = 80
+)
+
+// Template is the template of a version. Versions differ in one value. A rule has the agents report Progressing: without one, a
+// rollout of upstream's controller never completes.
+func Template(version int) workv1.ManifestWorkSpec {
+	template := workv1.ManifestWorkSpec{}
+	for i := range configMaps {
+		template.Workload.Manifests = append(template.Workload.Manifests, workv1.Manifest{RawExtension: runtime.RawExtension{Raw: configMap(i, version)}})
+	}
+	template.ManifestConfigs = []workv1.ManifestConfigOption{{
+		ResourceIdentifier: workv1.ResourceIdentifier{Resource: "configmaps", Namespace: "default", Name: configMapName(0)},
+		ConditionRules: []workv1.ConditionRule{{
+			Type: workv1.CelConditionExpressionsType, Condition: workv1.ManifestProgressing, CelExpressions: []string{"false"},
+		}},
+	}}
+	return template
+}
+
+func configMapName(i int) string { return fmt.Sprintf("settings-%d", i) }
+
+func configMap(i, version int) []byte {
+	content := corev1.ConfigMap{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: metav1.ObjectMeta{Name: configMapName(i), Namespace: "default"},
+		Data:       map[string]string{},
+	}
+	for line := range configMapSize / lineSize {
+		content.Data[fmt.Sprintf("setting-%02d", line)] = strings.Repeat("x", lineSize-len(`"setting-00":"",`))
+	}
+	if i == 0 {
+		content.Data["version"] = fmt.Sprint(version)
+	}
+	data, err := json.Marshal(content)
+	if err != nil {
+		panic(err) // Strings only.
+	}
+	return data
+}
+
+// Version reads which version a work holds; -1 for none.
+func Version(spec *workv1.ManifestWorkSpec) int {
+	if len(spec.Workload.Manifests) == 0 {
+		return -1
+	}
+	var content struct {
+		Data struct {
+			Version int `json:"version,string"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal(spec.Workload.Manifests[0].Raw, &content); err != nil {
+		return -1
+	}
+	return content.Data.Version
+}

@@ -1,0 +1,138 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox"
+	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/process"
+	"github.com/open-cluster-management-io/work-rollback/test/benchmark/measure"
+)
+
+// Manager is a running work manager.
+type Manager struct {
+	child *process.Process
+	url   string
+	pages *http.Client
+}
+
+// StartManager starts a work manager, and returns when it answers.
+func (p *Plane) StartManager(ctx context.Context, binary string, args ...string) (*Manager, error) {
+	kubeconfig, err := p.server.Kubeconfig("")
+	if err != nil {
+		return nil, err
+	}
+	port, err := process.FreePort()
+	if err != nil {
+		return nil, err
+	}
+	address := fmt.Sprintf("127.0.0.1:%d", port)
+	m := &Manager{url: "https://" + address}
+	if m.pages, err = pagesOf(p.server.RESTConfig()); err != nil {
+		return nil, err
+	}
+	flags := []string{
+		"manager",
+		"--kubeconfig=" + kubeconfig,
+		"--namespace=" + sandbox.HubNamespace,
+		"--feature-gates=ManifestWorkReplicaSet=true",
+		"--disable-leader-election",
+		"--listen=" + address,
+	}
+	if m.child, err = p.env.Group.Start(process.Command{Name: "manager", Path: binary, Args: append(flags, args...)}); err != nil {
+		return nil, err
+	}
+	ready := func(ctx context.Context) error {
+		_, err := measure.Get(ctx, m.pages, m.url+"/healthz")
+		return err
+	}
+	if err := m.child.WaitReady(ctx, time.Minute, ready); err != nil {
+		return nil, errors.Join(err, m.child.Kill())
+	}
+	return m, nil
+}
+
+// pagesOf is a client for the pages of a manager: it knows the API server's users, and makes a certificate of its own.
+func pagesOf(config *rest.Config) (*http.Client, error) {
+	config = rest.CopyConfig(config)
+	config.Insecure, config.CAData = true, nil
+	return rest.HTTPClientFor(config)
+}
+
+// CPU is what it has used so far.
+func (m *Manager) CPU() (time.Duration, error) { return measure.CPU(m.child.PID()) }
+
+// PeakMemory is the most that it had in memory so far, in bytes.
+func (m *Manager) PeakMemory() (int64, error) { return measure.PeakMemory(m.child.PID()) }
+
+// Allocations is what a process has allocated since it began.
+type Allocations struct {
+	// Bytes of all objects.
+	Bytes float64
+	// Objects is how many.
+	Objects float64
+}
+
+// Minus are the allocations since an earlier time.
+func (a Allocations) Minus(earlier Allocations) Allocations {
+	return Allocations{Bytes: a.Bytes - earlier.Bytes, Objects: a.Objects - earlier.Objects}
+}
+
+// Allocations asks it. The question allocates too: ask twice in a row to know how much.
+func (m *Manager) Allocations(ctx context.Context) (Allocations, error) {
+	values, err := m.values(ctx, "go_memstats_alloc_bytes_total", "go_memstats_mallocs_total")
+	if err != nil {
+		return Allocations{}, err
+	}
+	return Allocations{Bytes: values["go_memstats_alloc_bytes_total"], Objects: values["go_memstats_mallocs_total"]}, nil
+}
+
+// LiveHeap collects its garbage, and says how many bytes are left.
+func (m *Manager) LiveHeap(ctx context.Context) (float64, error) {
+	if _, err := measure.Get(ctx, m.pages, m.url+"/debug/pprof/heap?gc=1"); err != nil {
+		return 0, err
+	}
+	values, err := m.values(ctx, "go_memstats_alloc_bytes")
+	return values["go_memstats_alloc_bytes"], err
+}
+
+func (m *Manager) values(ctx context.Context, names ...string) (map[string]float64, error) {
+	metrics, err := measure.Scrape(ctx, m.pages, m.url+"/metrics", names...)
+	if err != nil {
+		return nil, fmt.Errorf("reading the metrics of the manager: %w", err)
+	}
+	values := map[string]float64{}
+	for _, metric := range metrics {
+		values[metric.Name] += metric.Value
+	}
+	for _, name := range names {
+		if _, ok := values[name]; !ok {
+			return nil, fmt.Errorf("the manager's /metrics has no %s", name)
+		}
+	}
+	return values, nil
+}
+
+// Profile writes a page of /debug/pprof, such as "allocs" or "profile?seconds=5", to a file.
+func (m *Manager) Profile(ctx context.Context, page, file string) error {
+	data, err := measure.Get(ctx, m.pages, m.url+"/debug/pprof/"+page)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, data, 0o600)
+}
+
+// Stop ends it.
+func (m *Manager) Stop(ctx context.Context) error { return m.child.Stop(ctx) }
+
+// Exited says whether it ended by itself, and why.
+func (m *Manager) Exited() (bool, error) { return m.child.Exited() }
+
+// LogTail is the end of its log.
+func (m *Manager) LogTail(lines int) string { return m.child.LogTail(lines) }

@@ -1,0 +1,78 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox"
+	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/controlplane"
+	"github.com/open-cluster-management-io/work-rollback/test/benchmark/measure"
+)
+
+// Plane is a hub without a work manager: etcd and an API server that hold nothing else.
+type Plane struct {
+	env    *controlplane.Env
+	server *controlplane.ControlPlane
+	own    *measure.Counter
+	pages  *http.Client
+}
+
+// StartPlane starts an empty hub. Its API server has every limit that it has by default; the benchmark's own client has none.
+func StartPlane(ctx context.Context, out io.Writer) (*Plane, error) {
+	env, err := controlplane.NewEnv(ctx, out)
+	if err != nil {
+		return nil, err
+	}
+	plane := &Plane{env: env, own: measure.NewCounter()}
+	if err := plane.start(ctx); err != nil {
+		return nil, errors.Join(err, env.Stop(context.WithoutCancel(ctx)))
+	}
+	return plane, nil
+}
+
+func (p *Plane) start(ctx context.Context) error {
+	var err error
+	if p.server, err = p.env.StartHub(ctx, controlplane.HubOptions{}); err != nil {
+		return err
+	}
+	if p.pages, err = rest.HTTPClientFor(p.server.RESTConfig()); err != nil {
+		return err
+	}
+	fleet, err := sandbox.NewFleet(p.Config())
+	if err != nil {
+		return err
+	}
+	return fleet.Namespace(ctx, sandbox.HubNamespace)
+}
+
+// Config is a client configuration of the benchmark. What it asks for is not counted as the manager's.
+func (p *Plane) Config() *rest.Config {
+	config := rest.CopyConfig(p.server.RESTConfig())
+	config.Wrap(p.own.Wrap)
+	return config
+}
+
+// Requests are those that the API server answered so far to anyone but the benchmark.
+func (p *Plane) Requests(ctx context.Context) (measure.Requests, error) {
+	// The benchmark's own are read first: what it asks in between would be subtracted without being there.
+	own := p.own.Requests()
+	served, err := measure.ServedRequests(ctx, p.pages, p.server.Host())
+	if err != nil {
+		return nil, fmt.Errorf("reading the metrics of the API server: %w", err)
+	}
+	return served.Minus(own), nil
+}
+
+// KeepLogs leaves the directory with the logs, and returns it.
+func (p *Plane) KeepLogs() string {
+	p.env.Group.KeepDir()
+	return p.env.Group.Dir
+}
+
+// Stop ends everything.
+func (p *Plane) Stop(ctx context.Context) error { return p.env.Stop(ctx) }

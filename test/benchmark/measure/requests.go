@@ -1,0 +1,106 @@
+package measure
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apiserver/pkg/endpoints/request"
+)
+
+// Requests counts requests by what they are about: "PATCH manifestworks/status".
+type Requests map[string]int
+
+// groups are the API groups whose requests count: others are the API server's own business.
+var groups = sets.New("work.open-cluster-management.io", "cluster.open-cluster-management.io", "apps", "events.k8s.io")
+
+// Minus are the requests of a later count that an earlier one does not hold. What is none is left out.
+func (r Requests) Minus(earlier Requests) Requests {
+	difference := Requests{}
+	for what, n := range r {
+		if n != earlier[what] {
+			difference[what] = n - earlier[what]
+		}
+	}
+	for what, n := range earlier {
+		if _, known := r[what]; !known && n != 0 {
+			difference[what] = -n
+		}
+	}
+	return difference
+}
+
+// ServedRequests are all requests that an API server has answered so far, whoever made them. Watches don't count: the API
+// server counts one when it ends.
+func ServedRequests(ctx context.Context, client *http.Client, server string) (Requests, error) {
+	metrics, err := Scrape(ctx, client, server+"/metrics", "apiserver_request_total")
+	if err != nil {
+		return nil, err
+	}
+	return servedRequests(metrics), nil
+}
+
+func servedRequests(metrics []Metric) Requests {
+	requests := Requests{}
+	for _, m := range metrics {
+		if groups.Has(m.Labels["group"]) && m.Labels["verb"] != "WATCH" {
+			requests[describe(m.Labels["verb"], m.Labels["resource"], m.Labels["subresource"])] += int(m.Value)
+		}
+	}
+	return requests
+}
+
+func describe(verb, resource, subresource string) string {
+	what := verb + " " + resource
+	if subresource != "" {
+		what += "/" + subresource
+	}
+	return what
+}
+
+// Counter counts the requests that pass through its transports: the benchmark's own, which are not the controller's.
+type Counter struct {
+	mu       sync.Mutex
+	requests Requests
+}
+
+// NewCounter counts from zero.
+func NewCounter() *Counter { return &Counter{requests: Requests{}} }
+
+// Requests are those that were answered so far.
+func (c *Counter) Requests() Requests {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.requests)
+}
+
+// verbs are the names that an API server's metrics have for verbs, where they differ by more than case.
+var verbs = map[string]string{"create": "POST", "update": "PUT"}
+
+// Wrap counts the requests of a transport. It is for rest.Config.Wrap.
+func (c *Counter) Wrap(inner http.RoundTripper) http.RoundTripper {
+	resolver := &request.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")}
+	return roundTripper(func(req *http.Request) (*http.Response, error) {
+		response, err := inner.RoundTrip(req)
+		info, infoErr := resolver.NewRequestInfo(req)
+		if err != nil || infoErr != nil || !groups.Has(info.APIGroup) || info.Verb == "watch" {
+			return response, err
+		}
+		verb, other := verbs[info.Verb]
+		if !other {
+			verb = strings.ToUpper(info.Verb)
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.requests[describe(verb, info.Resource, info.Subresource)]++
+		return response, nil
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }

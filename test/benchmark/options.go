@@ -1,0 +1,160 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/open-cluster-management-io/work-rollback/test/benchmark/hub"
+	"github.com/open-cluster-management-io/work-rollback/test/benchmark/scenario"
+)
+
+// settings are the parsed flags.
+type settings struct {
+	scenario.Options
+	// out is the directory for the results.
+	out string
+	// render makes the report of results that are there, and measures nothing.
+	render bool
+}
+
+// parse reads the flags. An error names the flag and what it may be.
+func parse(args []string) (*settings, error) {
+	s := &settings{}
+	flags := flag.NewFlagSet("benchmark", flag.ContinueOnError)
+	clusters := flags.String("n", "300", "sizes of the fleet, separated by commas")
+	sets := flags.String("sets", "10x30", "how many ManifestWorkReplicaSets of how many clusters, for the event among many; 0 leaves it out")
+	controllers := flags.String("controllers", "ours,upstream", "which controllers, separated by commas")
+	qps := flags.String("qps", "-1", "--kube-api-qps of both controllers; -1 sets no limit, default leaves each its own")
+	flags.DurationVar(&s.Settle, "settle", 3*time.Second, "--success-settle of ours")
+	flags.DurationVar(&s.Delay, "delay", time.Second, "after what time an agent answers")
+	flags.IntVar(&s.Repeat, "repeat", 3, "how often an update and an abort of all clusters are measured, and their floor")
+	flags.IntVar(&s.Events, "events", 20, "how many status events are measured at the most")
+	flags.DurationVar(&s.EventTime, "event-time", 12*time.Second, "for how long status events are measured, at least three")
+	flags.DurationVar(&s.Patience, "patience", 15*time.Minute, "how long one scenario may take")
+	flags.StringVar(&s.Profiles, "profiles", "", "a directory for CPU and allocation profiles, of extra rounds")
+	flags.BoolVar(&s.render, "render", false, "measure nothing, make the report of the results.json that is in the -out directory")
+	flags.StringVar(&s.out, "out", "test/benchmark/results", "the directory for the results")
+	if err := flags.Parse(args); err != nil {
+		return nil, err
+	}
+	if flags.NArg() > 0 {
+		return nil, fmt.Errorf("unexpected %q: every option begins with a dash, see -help", flags.Arg(0))
+	}
+	var err error
+	if s.Clusters, err = sizes(*clusters); err != nil {
+		return nil, err
+	}
+	if s.Sets, s.PerSet, err = product(*sets); err != nil {
+		return nil, err
+	}
+	if s.Controllers, err = chosen(*controllers); err != nil {
+		return nil, err
+	}
+	if s.Flags, err = limits(*qps); err != nil {
+		return nil, err
+	}
+	return s, s.validate()
+}
+
+func (s *settings) validate() error {
+	switch {
+	case s.Settle < 0:
+		return fmt.Errorf("-settle=%s: use 0s or more", s.Settle)
+	case s.Delay < 0:
+		return fmt.Errorf("-delay=%s: use 0s or more", s.Delay)
+	case s.Repeat < 1:
+		return fmt.Errorf("-repeat=%d: use 1 or more", s.Repeat)
+	case s.Events < 1:
+		return fmt.Errorf("-events=%d: use 1 or more", s.Events)
+	case s.Patience <= 0:
+		return fmt.Errorf("-patience=%s: use more than 0s", s.Patience)
+	case s.out == "":
+		return fmt.Errorf("-out is empty: name a directory")
+	}
+	if s.Profiles == "" {
+		return nil
+	}
+	absolute, err := filepath.Abs(s.Profiles)
+	if err != nil {
+		return err
+	}
+	s.Profiles = absolute
+	return os.MkdirAll(absolute, 0o755)
+}
+
+// largest is what two decimal digits of thousands make of a fleet: more than one API server carries.
+const largest = 50000
+
+func sizes(text string) ([]int, error) {
+	var found []int
+	for field := range strings.SplitSeq(text, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(field))
+		if err != nil || n < 2 || n > largest {
+			return nil, fmt.Errorf("-n=%s: %q is not a number from 2 to %d; write for example -n=300,1000", text, field, largest)
+		}
+		found = append(found, n)
+	}
+	return found, nil
+}
+
+func product(text string) (sets, perSet int, err error) {
+	if text == "0" {
+		return 0, 0, nil
+	}
+	first, second, found := strings.Cut(text, "x")
+	sets, errSets := strconv.Atoi(first)
+	perSet, errPer := strconv.Atoi(second)
+	if !found || errSets != nil || errPer != nil || sets < 2 || perSet < 2 || sets*perSet > largest {
+		return 0, 0, fmt.Errorf("-sets=%s: write two numbers from 2 that make at most %d works, for example -sets=100x100, or 0 for none", text, largest)
+	}
+	return sets, perSet, nil
+}
+
+func chosen(text string) ([]hub.Controller, error) {
+	var found []hub.Controller
+	for field := range strings.SplitSeq(text, ",") {
+		switch c := hub.Controller(strings.TrimSpace(field)); c {
+		case hub.Ours, hub.Upstream:
+			found = append(found, c)
+		default:
+			return nil, fmt.Errorf("-controllers=%s: %q is none of %s and %s", text, field, hub.Ours, hub.Upstream)
+		}
+	}
+	return found, nil
+}
+
+func limits(qps string) ([]string, error) {
+	if qps == "default" {
+		return nil, nil
+	}
+	limit, err := strconv.Atoi(qps)
+	if err != nil || limit < -1 || limit == 0 {
+		return nil, fmt.Errorf("-qps=%s: use -1 for no limit, a number from 1, or default", qps)
+	}
+	return []string{fmt.Sprintf("--kube-api-qps=%d", limit), fmt.Sprintf("--kube-api-burst=%d", 2*max(1, limit))}, nil
+}
+
+// machine describes where this runs.
+func machine() string {
+	model := "unknown processor"
+	if data, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		for line := range strings.SplitSeq(string(data), "\n") {
+			if name, value, found := strings.Cut(line, ":"); found && strings.TrimSpace(name) == "model name" {
+				model = strings.TrimSpace(value)
+				break
+			}
+		}
+	}
+	return fmt.Sprintf("%d cores (%s), %s/%s, %s", runtime.NumCPU(), model, runtime.GOOS, runtime.GOARCH, runtime.Version())
+}
+
+// command repeats a run.
+func command(args []string) string {
+	return strings.Join(append([]string{"go run ./test/benchmark"}, args...), " ")
+}

@@ -1,0 +1,197 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/test/benchmark/fleet"
+	"github.com/open-cluster-management-io/work-rollback/test/benchmark/hub"
+	"github.com/open-cluster-management-io/work-rollback/test/benchmark/measure"
+	"github.com/open-cluster-management-io/work-rollback/test/benchmark/report"
+)
+
+const (
+	// restWindow is for how long a manager must have done next to nothing to be at rest. It is longer than any pause that a
+	// controller makes within what it does.
+	restWindow = 500 * time.Millisecond
+	// restUse is what next to nothing is, as a share of one processor.
+	restUse = 0.02
+)
+
+// sample is the state of all counters at a moment.
+type sample struct {
+	cpu         time.Duration
+	allocations hub.Allocations
+	requests    measure.Requests
+}
+
+// before reads the counters so that what the reading costs comes before the CPU time is read.
+func (w *world) before(ctx context.Context) (sample, error) {
+	var s sample
+	var err error
+	if s.requests, err = w.plane.Requests(ctx); err != nil {
+		return s, err
+	}
+	if s.allocations, err = w.manager.Allocations(ctx); err != nil {
+		return s, err
+	}
+	if err := w.rest(ctx); err != nil {
+		return s, err
+	}
+	s.cpu, err = w.manager.CPU()
+	return s, err
+}
+
+// after reads the counters once the manager rests.
+func (w *world) after(ctx context.Context) (sample, error) {
+	var s sample
+	err := w.rest(ctx)
+	if err != nil {
+		return s, err
+	}
+	if s.cpu, err = w.manager.CPU(); err != nil {
+		return s, err
+	}
+	if s.allocations, err = w.manager.Allocations(ctx); err != nil {
+		return s, err
+	}
+	s.requests, err = w.plane.Requests(ctx)
+	return s, err
+}
+
+// rest waits until the manager does nothing any more.
+func (w *world) rest(ctx context.Context) error {
+	type reading struct {
+		at  time.Time
+		cpu time.Duration
+	}
+	var readings []reading
+	return w.until(ctx, func() error {
+		now, err := w.manager.CPU()
+		if err != nil {
+			return err
+		}
+		readings = append(readings, reading{time.Now(), now})
+		for len(readings) > 1 && time.Since(readings[1].at) >= restWindow {
+			readings = readings[1:]
+		}
+		elapsed, used := time.Since(readings[0].at), now-readings[0].cpu
+		if elapsed < restWindow || used.Seconds() > restUse*elapsed.Seconds() {
+			return fmt.Errorf("the manager used %s in the last %s", used, elapsed)
+		}
+		return nil
+	})
+}
+
+// calibrate measures what the measuring costs.
+func (w *world) calibrate(ctx context.Context) error {
+	first, err := w.manager.Allocations(ctx)
+	if err != nil {
+		return err
+	}
+	second, err := w.manager.Allocations(ctx)
+	if err != nil {
+		return err
+	}
+	w.scrape = second.Minus(first)
+	w.emptyHeap, err = w.manager.LiveHeap(ctx)
+	return err
+}
+
+// idle is how much CPU time the manager uses in a second in which nothing happens.
+func (w *world) idle(ctx context.Context) (time.Duration, error) {
+	const watched = 3 * time.Second
+	if err := w.rest(ctx); err != nil {
+		return 0, err
+	}
+	before, err := w.manager.CPU()
+	if err != nil {
+		return 0, err
+	}
+	if err := wait(ctx, watched); err != nil {
+		return 0, err
+	}
+	after, err := w.manager.CPU()
+	return time.Duration(float64(after-before) / watched.Seconds()), err
+}
+
+// used are the figures of what happened between two samples.
+func (w *world) used(scenario string, before, after sample) report.Figures {
+	allocations := after.allocations.Minus(before.allocations).Minus(w.scrape)
+	return report.Figures{
+		Scenario: scenario, Controller: string(w.controller), Clusters: w.n, Sets: w.sets,
+		CPU:            (after.cpu - before.cpu).Seconds(),
+		AllocatedBytes: allocations.Bytes, AllocatedObjects: allocations.Objects,
+		Requests: after.requests.Minus(before.requests),
+	}
+}
+
+// step is something that makes the controller write works.
+type step struct {
+	scenario string
+	// works is how many works it has to write.
+	works int
+	// trigger sets it off.
+	trigger func(context.Context) error
+	// over says whether the status of a ManifestWorkReplicaSet tells that it is over.
+	over func(*workv1alpha1.ManifestWorkReplicaSet) error
+}
+
+// play measures a step, and leaves the controller at rest.
+func (w *world) play(ctx context.Context, s step) error {
+	before, err := w.before(ctx)
+	if err != nil {
+		return err
+	}
+	phase := w.fleet.Begin()
+	began := time.Now()
+	if err := s.trigger(ctx); err != nil {
+		return fmt.Errorf("%s: %w", s.scenario, err)
+	}
+	ended, err := w.outcome(ctx, phase, s)
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.scenario, err)
+	}
+	after, err := w.after(ctx)
+	if err != nil {
+		return err
+	}
+	seen := phase.Seen()
+	f := w.used(s.scenario, before, after)
+	f.Works, f.Writes = s.works, seen.Writes
+	f.FirstWrite, f.LastWrite = seen.First.Sub(began).Seconds(), seen.Last.Sub(began).Seconds()
+	f.Complete = ended.Sub(began).Seconds()
+	peak, err := w.manager.PeakMemory()
+	f.PeakMemory = float64(peak)
+	w.tell(f)
+	return err
+}
+
+// outcome waits until a step is over, and says since when it is.
+func (w *world) outcome(ctx context.Context, phase *fleet.Phase, s step) (time.Time, error) {
+	err := w.until(ctx, func() error {
+		if seen := phase.Seen(); seen.Written < s.works || seen.Answered < s.works {
+			return fmt.Errorf("%d works of %d are written, %d answered", seen.Written, s.works, seen.Answered)
+		}
+		return nil
+	})
+	if err != nil {
+		return time.Time{}, err
+	}
+	ended := phase.Seen().LastAnswer
+	err = w.until(ctx, func() error {
+		for set := range w.sets {
+			since, err := w.objects.since(name(set), s.over)
+			if err != nil {
+				return err
+			}
+			if since.After(ended) {
+				ended = since
+			}
+		}
+		return nil
+	})
+	return ended, err
+}

@@ -1,0 +1,116 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/open-cluster-management-io/work-rollback/test/benchmark/hub"
+	"github.com/open-cluster-management-io/work-rollback/test/benchmark/report"
+)
+
+// Options say what to measure.
+type Options struct {
+	// Clusters are the sizes of the fleets.
+	Clusters []int
+	// Sets is how many ManifestWorkReplicaSets there are in the scenario with many, of PerSet clusters each; 0 leaves it out.
+	Sets, PerSet int
+	// Controllers are measured in this order.
+	Controllers []hub.Controller
+	// Binaries are those controllers.
+	Binaries hub.Binaries
+	// Flags are given to both.
+	Flags []string
+	// Settle is given to ours as --success-settle.
+	Settle time.Duration
+	// Delay is after what time an agent answers.
+	Delay time.Duration
+	// Repeat is how often an update and an abort of all clusters are measured, and their floor.
+	Repeat int
+	// Events is how many status events are measured at most, and EventTime for how long: at least three.
+	Events    int
+	EventTime time.Duration
+	// Patience is how long a scenario may take.
+	Patience time.Duration
+	// Profiles is the directory for profiles of an extra round that is not measured; empty for none.
+	Profiles string
+	// Out is told each figure as it comes.
+	Out io.Writer
+}
+
+func (o *Options) flags(controller hub.Controller) []string {
+	flags := append([]string{}, o.Flags...)
+	if controller == hub.Ours {
+		flags = append(flags, "--success-settle="+o.Settle.String())
+	}
+	return flags
+}
+
+// Run measures everything, one after the other. What was measured before an error is returned with it.
+func Run(ctx context.Context, options Options) ([]report.Figures, error) {
+	var figures []report.Figures
+	for _, n := range options.Clusters {
+		for _, controller := range options.Controllers {
+			measured, err := inWorld(ctx, options, controller, n, func(w *world) error {
+				err := w.rollouts(ctx)
+				if err == nil && options.Profiles != "" {
+					err = w.profile(ctx)
+				}
+				return err
+			})
+			figures = append(figures, measured...)
+			if err != nil {
+				return figures, err
+			}
+		}
+	}
+	if options.Sets == 0 {
+		return figures, nil
+	}
+	for _, controller := range options.Controllers {
+		measured, err := inWorld(ctx, options, controller, options.PerSet, func(w *world) error { return w.many(ctx) })
+		figures = append(figures, measured...)
+		if err != nil {
+			return figures, err
+		}
+	}
+	return figures, nil
+}
+
+func inWorld(ctx context.Context, options Options, controller hub.Controller, n int, do func(*world) error) ([]report.Figures, error) {
+	w, err := newWorld(ctx, options, controller, n)
+	if err != nil {
+		return nil, fmt.Errorf("%s with %d clusters: %w", controller, n, err)
+	}
+	if err = do(w); err != nil {
+		err = fmt.Errorf("%s with %d clusters: %w; the end of its log:\n%s", controller, n, err, w.manager.LogTail(10))
+	}
+	return w.figures, errors.Join(err, w.end(ctx))
+}
+
+// many measures a status event of one ManifestWorkReplicaSet, alone and among many.
+func (w *world) many(ctx context.Context) error {
+	create := func(first, last int) func(context.Context) error {
+		return func(ctx context.Context) error {
+			for set := first; set < last; set++ {
+				if err := w.objects.create(ctx, name(set), 1, all()); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+	if err := w.play(ctx, step{scenario: report.FirstOfMany, works: w.n, over: complete(w.n), trigger: create(0, 1)}); err != nil {
+		return err
+	}
+	if err := w.quietAs(ctx, report.QuietOfMany); err != nil {
+		return err
+	}
+	w.sets = w.options.Sets
+	if err := w.play(ctx, step{scenario: report.FirstOfMany, works: w.n * (w.sets - 1), over: complete(w.n), trigger: create(1, w.sets)}); err != nil {
+		return err
+	}
+	return w.quietAs(ctx, report.QuietOfMany)
+}

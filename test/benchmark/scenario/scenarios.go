@@ -1,0 +1,166 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/test/benchmark/fleet"
+	"github.com/open-cluster-management-io/work-rollback/test/benchmark/hub"
+	"github.com/open-cluster-management-io/work-rollback/test/benchmark/report"
+)
+
+// deadline is the progressDeadline of the rollout that is aborted.
+const deadline = 3 * time.Second
+
+// rollouts plays all scenarios of one ManifestWorkReplicaSet.
+func (w *world) rollouts(ctx context.Context) error {
+	story := []func(context.Context) error{w.first, w.memory, w.quiet}
+	for range w.options.Repeat {
+		// One after the other, so that a machine that gets slower or faster does so to both.
+		story = append(story, w.updateAll, w.floorOfAll)
+	}
+	story = append(story, w.updateProgressive, w.floorOfProgressive, w.goBack)
+	for range w.options.Repeat {
+		story = append(story, w.abort)
+	}
+	for _, scenario := range story {
+		if err := scenario(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// first rolls out for the first time.
+func (w *world) first(ctx context.Context) error {
+	w.version, w.stable = 1, 1
+	return w.play(ctx, step{
+		scenario: report.First, works: w.n, over: complete(w.n),
+		trigger: func(ctx context.Context) error { return w.objects.create(ctx, name(0), w.version, all()) },
+	})
+}
+
+// memory notes what the cache of a fleet at rest holds, with the figures of the first rollout.
+func (w *world) memory(ctx context.Context) error {
+	heap, err := w.manager.LiveHeap(ctx)
+	w.figures[len(w.figures)-1].LiveHeap = heap - w.emptyHeap
+	return err
+}
+
+// quiet has agents report again what they reported, one after the other.
+func (w *world) quiet(ctx context.Context) error { return w.quietAs(ctx, report.Quiet) }
+
+func (w *world) quietAs(ctx context.Context, scenario string) error {
+	idle, err := w.idle(ctx)
+	if err != nil {
+		return err
+	}
+	before, err := w.before(ctx)
+	if err != nil {
+		return err
+	}
+	began, events := time.Now(), 0
+	for events < w.options.Events && (events < 3 || time.Since(began) < w.options.EventTime) {
+		if err := w.fleet.Touch(ctx, fleet.Cluster(events%w.n), name(0)); err != nil {
+			return err
+		}
+		if err := w.rest(ctx); err != nil {
+			return err
+		}
+		events++
+	}
+	elapsed := time.Since(began)
+	after, err := w.after(ctx)
+	if err != nil {
+		return err
+	}
+	f := w.used(scenario, before, after)
+	f.Events = events
+	f.CPU = max(0, f.CPU-idle.Seconds()*elapsed.Seconds()) / float64(events)
+	f.AllocatedBytes /= float64(events)
+	f.AllocatedObjects /= float64(events)
+	w.tell(f)
+	return nil
+}
+
+// updateAll gives every cluster a new version at once.
+func (w *world) updateAll(ctx context.Context) error { return w.update(ctx, report.All, all()) }
+
+// updateProgressive gives a new version to a tenth of the clusters at a time.
+func (w *world) updateProgressive(ctx context.Context) error {
+	return w.update(ctx, report.Progressive, percent(10))
+}
+
+func (w *world) update(ctx context.Context, scenario string, strategy workv1alpha1.RolloutStrategy) error {
+	w.version++
+	w.stable = w.version
+	return errors.Join(w.play(ctx, step{
+		scenario: scenario, works: w.n, over: complete(w.n),
+		trigger: func(ctx context.Context) error { return w.objects.edit(ctx, name(0), w.stable, strategy) },
+	}), w.verify(ctx, 0, w.stable))
+}
+
+// goBack rolls out until half of the clusters have a version that none of them gets along with. Then a person goes back.
+func (w *world) goBack(ctx context.Context) error {
+	half := share(50, w.n)
+	w.version++
+	w.fleet.Report(func(string) fleet.Outcome { return fleet.Hangs })
+	phase := w.fleet.Begin()
+	if err := w.objects.edit(ctx, name(0), w.version, percent(50)); err != nil {
+		return err
+	}
+	if err := w.until(ctx, func() error {
+		if seen := phase.Seen(); seen.Written < half || seen.Answered < half {
+			return fmt.Errorf("%d works of %d are written, %d answered", seen.Written, half, seen.Answered)
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	w.fleet.Report(func(string) fleet.Outcome { return fleet.Succeeds })
+	return errors.Join(w.play(ctx, step{
+		scenario: report.Back, works: half, over: complete(w.n),
+		trigger: func(ctx context.Context) error { return w.objects.edit(ctx, name(0), w.stable, all()) },
+	}), w.verify(ctx, 0, w.stable))
+}
+
+// abort rolls out a version with which one cluster never succeeds, which is tolerated, until another one reports, late, that it has been
+// degraded for longer than the deadline. Upstream's controller knows no abort.
+func (w *world) abort(ctx context.Context) error {
+	if w.controller != hub.Ours {
+		return nil
+	}
+	w.version++
+	w.fleet.Report(func(cluster string) fleet.Outcome {
+		if cluster == fleet.Cluster(0) {
+			return fleet.Hangs
+		}
+		return fleet.Succeeds
+	})
+	phase := w.fleet.Begin()
+	if err := w.objects.edit(ctx, name(0), w.version, allOrAbort(deadline)); err != nil {
+		return err
+	}
+	if err := w.until(ctx, func() error {
+		if seen := phase.Seen(); seen.Written < w.n || seen.Answered < w.n {
+			return fmt.Errorf("%d works of %d are written, %d answered", seen.Written, w.n, seen.Answered)
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	// Conditions hold whole seconds.
+	if err := wait(ctx, deadline+2*time.Second); err != nil {
+		return err
+	}
+	w.fleet.Report(func(string) fleet.Outcome { return fleet.Succeeds })
+	return errors.Join(w.play(ctx, step{
+		scenario: report.Abort, works: w.n, over: aborted,
+		trigger: func(ctx context.Context) error {
+			return w.fleet.Degrade(ctx, fleet.Cluster(w.n-1), name(0), time.Now().Add(-deadline-time.Second))
+		},
+	}), w.verify(ctx, 0, w.stable))
+}

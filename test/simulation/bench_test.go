@@ -1,0 +1,121 @@
+package simulation
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+var fleetSizes = []int{1000, 10000}
+
+// fleetAtRest is a world in which n clusters have version v1, and the hub has nothing to do.
+func fleetAtRest(b *testing.B, n int, ref workv1alpha1.LocalPlacementReference) *World {
+	b.Helper()
+	w := NewWorld()
+	clusters := make([]string, 0, n)
+	for i := range n {
+		clusters = append(clusters, fmt.Sprintf("c%05d", i))
+	}
+	w.Place(ref.Name, clusters)
+	w.Create("v1", ref)
+	require.NoError(b, w.Settle(Forever))
+	require.Len(b, w.Works(), n)
+	return w
+}
+
+// perWork runs passes, and reports what one of them costs for each work. before is not counted.
+func perWork(b *testing.B, n int, before, pass func()) {
+	b.Helper()
+	var objects, bytes uint64
+	var at, after runtime.MemStats
+	b.ResetTimer()
+	for b.Loop() {
+		b.StopTimer()
+		before()
+		runtime.ReadMemStats(&at)
+		b.StartTimer()
+		pass()
+		b.StopTimer()
+		runtime.ReadMemStats(&after)
+		objects, bytes = objects+after.Mallocs-at.Mallocs, bytes+after.TotalAlloc-at.TotalAlloc
+		b.StartTimer()
+	}
+	passes := float64(b.N) * float64(n)
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/passes, "ns/work")
+	b.ReportMetric(float64(objects)/passes, "objects/work")
+	b.ReportMetric(float64(bytes)/passes, "B/work")
+}
+
+// nothing is written by a quiet pass (P7).
+func (w *World) pass(b *testing.B) {
+	b.Helper()
+	version := w.API.version
+	if _, _, err := w.Hub.Sync(b.Context(), Namespace+"/"+Name); err != nil {
+		b.Fatal(err)
+	}
+	if w.API.version != version {
+		b.Fatal("the pass wrote something")
+	}
+}
+
+// BenchmarkPass is what one pass of the controller costs, apart from the API server.
+func BenchmarkPass(b *testing.B) {
+	for _, n := range fleetSizes {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			w := fleetAtRest(b, n, all("p1", "1m", true))
+			b.Run("quiet", func(b *testing.B) { perWork(b, n, func() {}, func() { w.pass(b) }) })
+			b.Run("after-a-report", func(b *testing.B) { w.passesAfterReports(b, n) })
+			b.Run("decides-an-abort", func(b *testing.B) { w.abortDecisions(b, n) })
+		})
+	}
+}
+
+// passesAfterReports makes passes over a fleet at rest, each when one agent has reported again what it had reported.
+func (w *World) passesAfterReports(b *testing.B, n int) {
+	b.Helper()
+	reports := 0
+	perWork(b, n, func() {
+		reports++
+		w.reportAgain(reports%n, fmt.Sprintf("report %d", reports))
+	}, func() { w.pass(b) })
+}
+
+// abortDecisions makes passes that decide an abort: every cluster has the new version, and one of them failed. What such a pass persists
+// before it writes the first work back is refused, so that the next one decides the same.
+func (w *World) abortDecisions(b *testing.B, n int) {
+	b.Helper()
+	version := fmt.Sprintf("v%d", len(w.Revisions())+1) // -count comes here again.
+	w.Report("c00000", version, Hangs)
+	w.Update(version)
+	require.NoError(b, w.Settle(30*time.Second))
+	w.Clock.Step(time.Minute)
+	refused := 0
+	w.Hub.Fault = func(string) Fault {
+		refused++
+		return Refused
+	}
+	perWork(b, n, func() {}, func() { _, _, _ = w.Hub.Sync(b.Context(), Namespace+"/"+Name) })
+	require.Equal(b, b.N, refused, "each pass decides, and writes nothing else")
+	w.Hub.Fault = nil
+	require.NoError(b, w.Settle(Forever))
+	require.NotNil(b, w.Object().Status.AbortedTime)
+}
+
+// reportAgain changes a message in the status of the work of a cluster.
+func (w *World) reportAgain(cluster int, message string) {
+	namespace := fmt.Sprintf("c%05d", cluster)
+	object, err := w.API.Get(Works, namespace, Name)
+	if err != nil {
+		panic(err)
+	}
+	status := into(object, &workv1.ManifestWork{}).Status
+	status.Conditions[0].Message = message
+	w.patch(Works, namespace, Name, map[string]any{"status": status}, true)
+	w.Hub.Observe(w.Hub.Behind())
+}
