@@ -38,7 +38,7 @@ func Assess(w *Work, rev *Revision, now time.Time) Assessment {
 	appliedAt, _ := w.AppliedAt()
 	a := assessor{work: w.Object, appliedAt: later(appliedAt, rev.BeginsAt), now: now}
 
-	if completed(w.Object) && a.condition(workv1.WorkComplete) == nil {
+	if completed(w.Object) && a.ignored() {
 		return a.at(Completed, meta.FindStatusCondition(w.Object.Status.Conditions, workv1.WorkComplete))
 	}
 
@@ -78,6 +78,12 @@ func Assess(w *Work, rev *Revision, now time.Time) Assessment {
 // completed says whether the agent takes no new spec of the work any more (R17).
 func completed(work *workv1.ManifestWork) bool {
 	return meta.IsStatusConditionTrue(work.Status.Conditions, workv1.WorkComplete)
+}
+
+// ignored says that the agent did not apply this generation of a completed work, and never will. It may have stamped the
+// generation on what it read of the older object, Complete among it: only Applied comes from applying.
+func (a *assessor) ignored() bool {
+	return a.condition(workv1.WorkComplete) == nil || a.condition(workv1.WorkApplied) == nil
 }
 
 type assessor struct {

@@ -207,6 +207,10 @@ func TestAssess(t *testing.T) {
 			reports: []rt.WorkOption{rt.IsComplete(2*minute, rt.Observed(older)), rt.Applied(2*minute, rt.Observed(older))},
 			state:   rollout.Completed, since: 2 * minute,
 		},
+		"Complete of the older object, under this generation": {
+			reports: []rt.WorkOption{rt.IsComplete(2 * minute), rt.Applied(2*minute, rt.Observed(older)), rt.Rests(2 * minute), rt.Available(2 * minute)},
+			state:   rollout.Completed, since: 2 * minute,
+		},
 		"Complete of this generation": {
 			reports: []rt.WorkOption{rt.IsComplete(2 * minute), rt.Applied(2 * minute), rt.Rests(3 * minute), rt.Available(2 * minute)},
 			state:   rollout.Succeeded, since: 3 * minute,
