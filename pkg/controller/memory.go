@@ -43,6 +43,12 @@ type workMemory struct {
 	succeededSince time.Time
 	fingerprint    fingerprint
 
+	// turnedAt is when it was seen to turn from success to something else, or the other way, since the hub wrote its revision;
+	// succeeds is what it was seen to be last. clockAhead says that its agent's clock was seen ahead in that time.
+	turnedAt   time.Time
+	succeeds   bool
+	clockAhead bool
+
 	unselectedSince time.Time
 
 	// accepted is what was asked for when the API server stored something else at a generation.
@@ -131,8 +137,21 @@ func (m *memory) settle(w *rollout.Work, succeeds bool, now time.Time) {
 	case known.succeededSince.IsZero() || known.fingerprint != print:
 		known.succeededSince = now
 	}
+	known.turn(succeeds, known.fingerprint.sameWrite(print), now)
+	known.clockAhead = known.clockAhead || rollout.ClockIsAhead(w.Object, now)
 	known.fingerprint = print
-	w.SucceededSince = known.succeededSince
+	w.SucceededSince, w.TurnedAt, w.ClockAhead = known.succeededSince, known.turnedAt, known.clockAhead
+}
+
+// turn notes when a work that this process watches turns. What it was before the hub wrote it last says nothing.
+func (w *workMemory) turn(succeeds, watched bool, now time.Time) {
+	switch {
+	case !watched:
+		w.turnedAt, w.clockAhead = time.Time{}, false
+	case succeeds != w.succeeds:
+		w.turnedAt = now
+	}
+	w.succeeds = succeeds
 }
 
 // wrote takes over what the API server answered to a write of a revision. It returns what it remembers as the difference.
@@ -238,6 +257,11 @@ type fingerprint struct {
 type conditionPrint struct {
 	status metav1.ConditionStatus
 	since  int64
+}
+
+// sameWrite says that the hub wrote no revision between two reports.
+func (f fingerprint) sameWrite(other fingerprint) bool {
+	return f.generation == other.generation && f.revision == other.revision
 }
 
 func fingerprintOf(work *workv1.ManifestWork) fingerprint {

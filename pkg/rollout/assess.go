@@ -32,13 +32,31 @@ type Assessment struct {
 	Since time.Time
 }
 
-// Assess reads the conditions of a work that is at a revision, by the table of R10: the first row that
-// applies decides. Conditions of an older generation count as absent.
+// Assess reads the conditions of a work that is at a revision, by the table of R10. A state that this process saw begin has
+// not lasted any longer than that, whatever the agent's clock says.
 func Assess(w *Work, rev *Revision, now time.Time) Assessment {
-	appliedAt, _ := w.AppliedAt()
-	a := assessor{work: w.Object, appliedAt: later(appliedAt, rev.BeginsAt), now: now}
+	found := assess(w, rev, now)
+	found.Since = later(found.Since, w.TurnedAt)
+	return found
+}
 
-	if completed(w.Object) && a.condition(workv1.WorkComplete) == nil {
+// ClockIsAhead says that a condition of the work's generation bears a time that the hub's clock does not come to within a minute.
+func ClockIsAhead(work *workv1.ManifestWork, now time.Time) bool {
+	for i := range work.Status.Conditions {
+		c := &work.Status.Conditions[i]
+		if c.ObservedGeneration == work.Generation && c.LastTransitionTime.After(now.Add(clockSkew)) {
+			return true
+		}
+	}
+	return false
+}
+
+// assess goes through the rows of the table: the first that applies decides. Conditions of an older generation count as absent.
+func assess(w *Work, rev *Revision, now time.Time) Assessment {
+	appliedAt, _ := w.AppliedAt()
+	a := assessor{work: w.Object, appliedAt: later(appliedAt, rev.BeginsAt), now: now, ahead: w.ClockAhead}
+
+	if completed(w.Object) && a.ignored() {
 		return a.at(Completed, meta.FindStatusCondition(w.Object.Status.Conditions, workv1.WorkComplete))
 	}
 
@@ -80,10 +98,17 @@ func completed(work *workv1.ManifestWork) bool {
 	return meta.IsStatusConditionTrue(work.Status.Conditions, workv1.WorkComplete)
 }
 
+// ignored says that the agent did not apply this generation of a completed work, and never will. It may have stamped the
+// generation on what it read of the older object, Complete among it: only Applied comes from applying.
+func (a *assessor) ignored() bool {
+	return a.condition(workv1.WorkComplete) == nil || a.condition(workv1.WorkApplied) == nil
+}
+
 type assessor struct {
 	work      *workv1.ManifestWork
 	appliedAt time.Time
 	now       time.Time
+	ahead     bool
 }
 
 // at is a state since a condition's transition; since the revision was written when there is no condition.
@@ -97,7 +122,7 @@ func (a *assessor) at(state State, condition *metav1.Condition) Assessment {
 // since corrects a transition: not before the revision was written, and not believed when the agent's clock is
 // far ahead of the hub's.
 func (a *assessor) since(transition time.Time) time.Time {
-	if transition.Before(a.appliedAt) || transition.After(a.now.Add(clockSkew)) {
+	if a.ahead || transition.Before(a.appliedAt) || transition.After(a.now.Add(clockSkew)) {
 		return a.appliedAt
 	}
 	return transition

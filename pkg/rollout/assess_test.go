@@ -178,6 +178,26 @@ func TestAssess(t *testing.T) {
 			reports: []rt.WorkOption{rt.Applied(2 * minute), rt.Progresses(10*minute + 61*second)},
 			state:   rollout.InFlight, since: minute,
 		},
+		"a transition that was ahead when it was seen first": {
+			reports: []rt.WorkOption{rt.Applied(2 * minute), rt.Progresses(5 * minute), rt.ClockAhead()},
+			state:   rollout.InFlight, since: minute,
+		},
+		"in flight again, as this process saw": {
+			reports: []rt.WorkOption{rt.Applied(2 * minute), rt.Progresses(2 * minute), rt.TurnedAt(8 * minute)},
+			state:   rollout.InFlight, since: 8 * minute,
+		},
+		"not available any more, as this process saw": {
+			reports: []rt.WorkOption{rt.Applied(2 * minute), rt.Rests(2 * minute), rt.TurnedAt(8 * minute)},
+			state:   rollout.InFlight, since: 8 * minute,
+		},
+		"a success that this process saw begin": {
+			reports: []rt.WorkOption{rt.Applied(2 * minute), rt.Rests(2 * minute), rt.Available(2 * minute), rt.TurnedAt(8 * minute)},
+			state:   rollout.Succeeded, since: 8 * minute,
+		},
+		"a turn that its agent dates later": {
+			reports: []rt.WorkOption{rt.Applied(2 * minute), rt.Progresses(9 * minute), rt.TurnedAt(8 * minute)},
+			state:   rollout.InFlight, since: 9 * minute,
+		},
 		"a success 61s ahead of the hub": {
 			reports: []rt.WorkOption{rt.Applied(2 * minute), rt.Rests(10*minute + 61*second), rt.Available(2 * minute)},
 			state:   rollout.Succeeded, since: minute,
@@ -205,6 +225,10 @@ func TestAssess(t *testing.T) {
 
 		"Complete of an older generation": {
 			reports: []rt.WorkOption{rt.IsComplete(2*minute, rt.Observed(older)), rt.Applied(2*minute, rt.Observed(older))},
+			state:   rollout.Completed, since: 2 * minute,
+		},
+		"Complete of the older object, under this generation": {
+			reports: []rt.WorkOption{rt.IsComplete(2 * minute), rt.Applied(2*minute, rt.Observed(older)), rt.Rests(2 * minute), rt.Available(2 * minute)},
 			state:   rollout.Completed, since: 2 * minute,
 		},
 		"Complete of this generation": {

@@ -15,7 +15,7 @@ func Decide(s *Snapshot) *Plan {
 	fleets := make([]*fleet, len(s.Refs))
 	for i := range s.Refs {
 		fleets[i] = newFleet(s, i, owners, byCluster)
-		p.Refs = append(p.Refs, outcome(fleets[i]))
+		p.Refs = append(p.Refs, outcome(s, fleets[i]))
 		p.tally(s, fleets[i])
 	}
 	slices.SortFunc(p.Failing, func(a, b Failing) int { return cmp.Compare(a.Cluster, b.Cluster) })
@@ -44,15 +44,23 @@ func (s *Snapshot) desired() *Revision {
 	return s.Update
 }
 
+// abortable says that a rollout is under way, and that there is a revision to go back to (R12).
+func (s *Snapshot) abortable() bool {
+	return !s.Aborted && s.Current != nil && s.Current.Hash != s.Update.Hash
+}
+
 // usualName is the name that works have where nothing else has it (R9): the owner's.
 func (s *Snapshot) usualName() string {
 	_, name, _ := strings.Cut(s.Owner, ".")
 	return name
 }
 
-func outcome(f *fleet) RefOutcome {
+func outcome(s *Snapshot, f *fleet) RefOutcome {
 	v := f.judge()
 	o := RefOutcome{Name: f.ref.Name, Err: f.err, Failed: v.failed, Halted: v.halted, PlacementMissing: f.ref.Placement == nil}
+	if s.abortable() {
+		o.Undecided = v.undecided
+	}
 	if placement := f.ref.Placement; placement != nil {
 		o.Matches = placement.Matches()
 		o.Decisions = placement.Decisions
@@ -286,7 +294,7 @@ func (w *Work) at(rev *Revision) bool {
 func (p *Plan) judgeRollout() {
 	p.Behind = p.Counts[PhaseWaiting]
 	selected := p.Selected()
-	p.Complete = selected > 0 && p.decisionsKnown() && p.Counts[PhaseSucceeded] == selected
+	p.Complete = selected > 0 && p.decisionsKnown() && p.Counts[PhaseSucceeded] == selected && p.decided()
 	handedOut := 0
 	for i := range p.Writes {
 		if p.Writes[i].Action != Relabel {
@@ -294,6 +302,11 @@ func (p *Plan) judgeRollout() {
 		}
 	}
 	p.Stalled = !p.Complete && handedOut == 0 && p.awaited() == 0 && len(p.Failing) > 0
+}
+
+// decided says that no cluster which is on its way out could still lead to an abort.
+func (p *Plan) decided() bool {
+	return !slices.ContainsFunc(p.Refs, func(ref RefOutcome) bool { return len(ref.Undecided) > 0 })
 }
 
 // awaited says whether an outcome is still to come: a degraded cluster has its own but for a deadline that will decide on

@@ -8,6 +8,8 @@ type verdict struct {
 	failed bool
 	// halted says that failed and degraded clusters together are more than that: nothing new is started (R10).
 	halted bool
+	// undecided are clusters that nothing selects any more, whose deadline is still to come, and that would fail the ref (R13).
+	undecided []string
 }
 
 // judge counts over all clusters for All and Progressive, and over each decision group for ProgressivePerGroup. A
@@ -18,6 +20,8 @@ func (f *fleet) judge() verdict {
 	}
 	failed := make([]int, len(f.groups))
 	broken := make([]int, len(f.groups))
+	open := make([]int, len(f.groups))
+	var undecided []string
 	sizes := make([]int, len(f.groups))
 	for i := range f.members {
 		m := &f.members[i]
@@ -29,8 +33,24 @@ func (f *fleet) judge() verdict {
 		case PhaseDegraded:
 			broken[m.group]++
 		}
+		if !m.owned && m.mayFail() {
+			open[m.group]++
+			undecided = append(undecided, m.cluster)
+		}
 	}
-	return verdict{failed: f.exceeds(failed, sizes), halted: f.exceeds(broken, sizes)}
+	v := verdict{failed: f.exceeds(failed, sizes), halted: f.exceeds(broken, sizes)}
+	for g := range open {
+		open[g] += failed[g]
+	}
+	if f.strategy.abortAll && f.exceeds(open, sizes) {
+		v.undecided = undecided
+	}
+	return v
+}
+
+// mayFail says that a deadline will decide on a cluster.
+func (m *member) mayFail() bool {
+	return (m.phase == PhaseInFlight || m.phase == PhaseDegraded) && !m.next.IsZero()
 }
 
 func (f *fleet) exceeds(counts, sizes []int) bool {

@@ -52,6 +52,38 @@ func TestOutcome(t *testing.T) {
 			refs:  []rollout.Ref{rt.Ref("p1", rt.Progressive(1), deadline, rt.MaxFailures(1), two)},
 			works: []rollout.Work{failed("c1"), inFlight("c3", rt.Deleting())},
 		},
+		"a dropped one can still fail it": {
+			refs:  []rollout.Ref{rt.Ref("p1", rt.Deadline("20m"), rt.AbortAll(), two)},
+			works: []rollout.Work{done("c1"), done("c2"), inFlight("c3", rt.Deleting())},
+		},
+		"a dropped one is degraded": {
+			refs:  []rollout.Ref{rt.Ref("p1", rt.Deadline("20m"), rt.AbortAll(), two)},
+			works: []rollout.Work{done("c1"), done("c2"), broken("c3", rt.Unselected(10*minute))},
+		},
+		"a dropped one would be tolerated": {
+			refs:  []rollout.Ref{rt.Ref("p1", rt.Deadline("20m"), rt.AbortAll(), rt.MaxFailures(1), two)},
+			works: []rollout.Work{done("c1"), done("c2"), inFlight("c3", rt.Deleting())}, complete: true,
+		},
+		"a dropped one would be one too many": {
+			refs:  []rollout.Ref{rt.Ref("p1", rt.Deadline("5m"), rt.AbortAll(), rt.MaxFailures(1), two)},
+			works: []rollout.Work{done("c1"), done("c2"), failed("c3", rt.Deleting()), inFlight("c4", rt.WrittenAt(9*minute), rt.Deleting())},
+		},
+		"a dropped one, and no abort is asked for": {
+			refs:  []rollout.Ref{rt.Ref("p1", rt.Deadline("20m"), two)},
+			works: []rollout.Work{done("c1"), done("c2"), inFlight("c3", rt.Deleting())}, complete: true,
+		},
+		"a dropped one, and no deadline ever comes": {
+			refs:  []rollout.Ref{rt.Ref("p1", rt.AbortAll(), two)},
+			works: []rollout.Work{done("c1"), done("c2"), inFlight("c3", rt.Deleting())}, complete: true,
+		},
+		"a dropped one that had succeeded": {
+			refs:  []rollout.Ref{rt.Ref("p1", rt.Deadline("20m"), rt.AbortAll(), two)},
+			works: []rollout.Work{done("c1"), done("c2"), done("c3", rt.Deleting())}, complete: true,
+		},
+		"a dropped one of the older revision": {
+			refs:  []rollout.Ref{rt.Ref("p1", rt.Deadline("20m"), rt.AbortAll(), two)},
+			works: []rollout.Work{done("c1"), done("c2"), old("c3", rt.Deleting())}, complete: true,
+		},
 		"labels alone don't make it go on": {
 			refs:  []rollout.Ref{rt.Ref("p1", deadline, two)},
 			works: []rollout.Work{failed("c1", rt.OfPlacement("p0")), done("c2")}, stalled: true,

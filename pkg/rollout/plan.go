@@ -81,6 +81,9 @@ type RefOutcome struct {
 	Updated int
 	// Failed and Halted are the judgement over its clusters (R10, R11).
 	Failed, Halted bool
+	// Undecided are clusters that it does not select any more, and that would still lead to an abort when their deadline comes. The
+	// rollout is not complete before that: the new revision may be what cut them off (R8, R13).
+	Undecided []string
 
 	// awaited is how many of its clusters have an outcome still to come, also of those that it does not select any more.
 	awaited int

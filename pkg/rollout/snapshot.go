@@ -157,6 +157,12 @@ type Work struct {
 	Digest revision.Digest
 	// SucceededSince is since when this process has seen it succeed without interruption; zero when it does not (R10).
 	SucceededSince time.Time
+	// TurnedAt is when this process saw the work turn, at the revision that it bears, from success to something else or the other
+	// way; zero when it saw no turn. What it saw holds also where the agent's clock is wrong (R10).
+	TurnedAt time.Time
+	// ClockAhead says that this process saw the agent's clock more than a minute ahead of the hub's at this revision: also when that
+	// minute has come, its transitions are not believed (R10).
+	ClockAhead bool
 	// UnselectedSince is since when this process has seen no ref select its cluster; zero when one does (R8).
 	UnselectedSince time.Time
 	// AcceptedAs is the digest that was asked for where the API server stored something else, at this generation:

@@ -64,6 +64,9 @@ func awaiting(plan *rollout.Plan) string {
 			parts = append(parts, fmt.Sprintf("waiting for Placement %s", ref.Name))
 		case !ref.Matches:
 			parts = append(parts, fmt.Sprintf("waiting for the decisions of Placement %s", ref.Name))
+		case len(ref.Undecided) > 0:
+			parts = append(parts, fmt.Sprintf("waiting for the progressDeadline of %s that Placement %s dropped during the rollout",
+				rollout.Names(ref.Undecided), ref.Name))
 		}
 	}
 	return strings.Join(parts, "; ")

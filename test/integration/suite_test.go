@@ -100,7 +100,11 @@ func run(m *testing.M) (int, error) {
 	}
 	stop := suite.startManager(ctx, settle)
 	defer stop()
-	return m.Run(), nil
+	code := m.Run()
+	for _, end := range closing {
+		end()
+	}
+	return code, nil
 }
 
 // newWorld starts a hub without a manager and without agents.

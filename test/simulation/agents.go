@@ -113,7 +113,7 @@ func (w *World) runAgent(work *workv1.ManifestWork) time.Time {
 		return a.due
 	}
 	status := work.Status.DeepCopy()
-	more, success := report(status, work.Generation, outcome, a.stage, w.Clock.Now())
+	more, success := report(status, work.Generation, outcome, a.stage, w.Clock.Now().Add(w.AgentsAhead[work.Namespace]))
 	a.stage++
 	if a.succeeded = 0; success {
 		a.succeeded = work.Generation

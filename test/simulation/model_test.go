@@ -99,6 +99,13 @@ func newModel(t *rapid.T) *model {
 			return rapid.SampledFrom([]Fault{KilledBefore, KilledAfter, Refused, Throttled, Conflicted, Lost}).Draw(t, "fault")
 		}
 	}
+	if rapid.Bool().Draw(t, "clocks apart") {
+		m.w.AgentsAhead = map[string]time.Duration{}
+		for _, cluster := range clusterNames {
+			m.w.AgentsAhead[cluster] = rapid.SampledFrom([]time.Duration{-5 * time.Minute, -20 * time.Second, 0, 20 * time.Second, 64 * time.Second, 5 * time.Minute}).
+				Draw(t, "clock of "+cluster)
+		}
+	}
 	m.place(t)
 	m.w.Create("v1", m.refs(t)...)
 	m.settle(time.Duration(rapid.IntRange(0, 60).Draw(t, "at first")) * time.Second)

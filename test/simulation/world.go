@@ -48,10 +48,12 @@ type World struct {
 	began    time.Time
 	agents   map[types.UID]*agent
 	outcomes map[string]Outcome
-	again    time.Time
-	due      bool
-	events   []string
-	lastErr  string
+	// AgentsAhead is how far the clock of each cluster's agent is ahead of the hub's.
+	AgentsAhead map[string]time.Duration
+	again       time.Time
+	due         bool
+	events      []string
+	lastErr     string
 	// started holds when each work was written last.
 	started map[string]string
 	// currentSince holds when each revision became the current one last.

@@ -129,6 +129,16 @@ func SeenSucceeding(since time.Duration) WorkOption {
 	return func(w *rollout.Work) { w.SucceededSince = At(since) }
 }
 
+// TurnedAt is when this process saw it turn.
+func TurnedAt(since time.Duration) WorkOption {
+	return func(w *rollout.Work) { w.TurnedAt = At(since) }
+}
+
+// ClockAhead says that its agent's clock was seen ahead.
+func ClockAhead() WorkOption {
+	return func(w *rollout.Work) { w.ClockAhead = true }
+}
+
 // JustSeenSucceeding says that this process sees it succeed for the first time.
 func JustSeenSucceeding() WorkOption {
 	return func(w *rollout.Work) { w.SucceededSince = time.Time{} }

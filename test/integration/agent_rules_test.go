@@ -1,0 +1,104 @@
+package integration
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+)
+
+// ofManifest is a condition of a cluster's n-th manifest.
+func (f *labFleet) ofManifest(short string, n int, conditionType string) *metav1.Condition {
+	f.t.Helper()
+	manifests := f.work(short).Status.ResourceStatus.Manifests
+	require.Greater(f.t, len(manifests), n)
+	found := meta.FindStatusCondition(manifests[n].Conditions, conditionType)
+	require.NotNil(f.t, found, "%s of manifest %d of %s", conditionType, n, short)
+	return found
+}
+
+// errs is a rule for what only some contents have: without it the agent can't evaluate it.
+func errs() []workv1.ConditionRule {
+	return []workv1.ConditionRule{rule(workv1.WorkProgressing, `object.data.ready == "no"`)}
+}
+
+// unevaluated begins with a version whose rule can be evaluated, and rolls one whose rule can't.
+func (f *labFleet) unevaluated(way way, deadline string) {
+	f.t.Helper()
+	f.begin(way.of(deadline, 0, abortAll), f.template(errs(), data{"version": "v1", "ready": "yes"}))
+	f.roll(f.template(errs(), data{"version": "v2"}))
+	f.deploys("c1", "v2")
+	f.reported("c1", "v2 as one that works", seems(2)...)
+	require.Equal(f.t, workv1.ConditionRuleExpressionError, f.ofManifest("c1", 0, workv1.ManifestProgressing).Reason)
+	work := f.work("c1")
+	require.NotEqual(f.t, workv1.ConditionRuleExpressionError, meta.FindStatusCondition(work.Status.Conditions, workv1.WorkProgressing).Reason,
+		"the work's own condition does not tell")
+}
+
+// Quirk: a rule that can't be evaluated makes Progressing False, which is how success looks. It is none, and runs into the deadline.
+func TestRuleThatCannotBeEvaluatedIsNoSuccess(t *testing.T) {
+	underBoth(t, func(t *testing.T, way way) {
+		f := newLabFleet(t, labOptions{})
+		f.unevaluated(way, "6s")
+		f.abortedTo("v1", "v2", way.first)
+	})
+}
+
+// One that can be evaluated in the end is a success from then on.
+func TestRuleThatIsEvaluatedLate(t *testing.T) {
+	underBoth(t, func(t *testing.T, way way) {
+		f := newLabFleet(t, labOptions{})
+		f.unevaluated(way, "60s")
+		for _, short := range f.clusters {
+			f.deploys(short, "v2")
+			f.change(short, 0, data{"ready": "yes"})
+		}
+		f.complete()
+		f.everywhere("v2")
+		f.neverAborted()
+	})
+}
+
+// degraded begins with a version whose two objects work, and rolls one whose second object is degraded.
+func (f *labFleet) degraded(way way, deadline string) {
+	f.t.Helper()
+	f.begin(way.of(deadline, 0, abortAll), f.template(rules(), healthy("v1"), healthy("v1")))
+	f.roll(f.template(rules(), healthy("v2"), data{"version": "v2", "works": "degraded"}))
+	f.reported("c1", "v2 as one that works", append(seems(2), is(workv1.WorkDegraded, metav1.ConditionFalse, 2))...)
+	require.Equal(f.t, metav1.ConditionFalse, f.ofManifest("c1", 0, workv1.ManifestDegraded).Status)
+	eventually(f.t, "one manifest says that it is degraded", func() error {
+		if found := f.ofManifest("c1", 1, workv1.ManifestDegraded); found.Status != metav1.ConditionTrue || found.ObservedGeneration != 2 {
+			return fmt.Errorf("it says %+v", found)
+		}
+		return nil
+	})
+	require.Equal(f.t, metav1.ConditionFalse, meta.FindStatusCondition(f.work("c1").Status.Conditions, workv1.WorkDegraded).Status,
+		"the work's own condition does not tell")
+}
+
+// Quirk: a work is Degraded only when all of its manifests are. One is enough to fail (R10).
+func TestOneDegradedManifestIsAFailure(t *testing.T) {
+	underBoth(t, func(t *testing.T, way way) {
+		f := newLabFleet(t, labOptions{})
+		f.degraded(way, "6s")
+		f.abortedTo("v1", "v2", way.first)
+	})
+}
+
+// One that heals before its deadline has not failed.
+func TestDegradedManifestThatHeals(t *testing.T) {
+	underBoth(t, func(t *testing.T, way way) {
+		f := newLabFleet(t, labOptions{})
+		f.degraded(way, "60s")
+		for _, short := range f.clusters {
+			f.deploys(short, "v2")
+			eventually(t, short+" has both", func() error { return f.tryChange(short, 1, data{"version": "v2", "works": "true"}) })
+		}
+		f.complete()
+		f.everywhere("v2")
+		f.neverAborted()
+	})
+}

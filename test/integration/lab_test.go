@@ -1,0 +1,326 @@
+package integration
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/client-go/util/retry"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
+	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox"
+	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/controlplane"
+)
+
+// lab is what the tests of OCM's real agents share: a hub whose manager settles successes as in production, and two API servers for
+// managed clusters. Each fleet has agents of its own: one API server can be the cluster of many agents, because each of them
+// has its objects' names to itself.
+var lab = sync.OnceValues(func() (*world, error) {
+	w, err := newWorld(context.Background(), suite.env, "lab")
+	if err != nil {
+		return nil, err
+	}
+	closing = append(closing, w.startManager(context.Background(), controller.DefaultSuccessSettle))
+	return w, nil
+})
+
+// managedPlanes are the API servers that labClusters share, one for each cluster of a fleet.
+var managedPlanes = sync.OnceValues(func() ([]*controlplane.ControlPlane, error) {
+	return suite.env.StartManagedClusters(context.Background(), false, "managed-c1", "managed-c2")
+})
+
+// closing is done after the last test.
+var closing []func()
+
+// labFleet is a fleet with OCM's agents, whose connections can be seen and held.
+type labFleet struct {
+	*fleet
+	agents map[string]*labAgent
+}
+
+// labAgent is the agent of one cluster.
+type labAgent struct {
+	*sandbox.Agent
+	// hub and managed are on its connections to the hub, and to its own cluster.
+	hub, managed *tap
+	// kube is the test's own way to the cluster.
+	kube kubernetes.Interface
+}
+
+// labOptions say how the agents of a fleet are.
+type labOptions struct {
+	// statusSync is how often the agents look at what they applied; 1 s if zero.
+	statusSync time.Duration
+}
+
+func newLabFleet(t *testing.T, options labOptions) *labFleet {
+	t.Helper()
+	w, err := lab()
+	require.NoError(t, err)
+	return newLabFleetIn(w, t, options)
+}
+
+// newLabFleetIn makes a fleet of two clusters with real agents.
+func newLabFleetIn(w *world, t *testing.T, options labOptions) *labFleet {
+	t.Helper()
+	planes, err := managedPlanes()
+	require.NoError(t, err)
+	f := &labFleet{fleet: newFleetIn(w, t, len(planes)), agents: map[string]*labAgent{}}
+	if options.statusSync == 0 {
+		options.statusSync = time.Second
+	}
+	for i, short := range f.clusters {
+		f.agents[short] = newLabAgent(t, w, f.cluster(short), planes[i], options)
+	}
+	f.place("p1", f.clusters)
+	return f
+}
+
+func newLabAgent(t *testing.T, w *world, cluster string, plane *controlplane.ControlPlane, options labOptions) *labAgent {
+	t.Helper()
+	a := &labAgent{hub: &tap{}, managed: &tap{}}
+	var err error
+	a.kube, err = kubernetes.NewForConfig(plane.RESTConfig())
+	require.NoError(t, err)
+	managed := plane.RESTConfig()
+	managed.Wrap(a.managed.wrap)
+	a.Agent, err = sandbox.NewAgent(sandbox.AgentOptions{
+		Cluster: cluster, HubKubeconfig: tappedKubeconfig(t, w, a.hub), Managed: managed, StatusSyncInterval: options.statusSync,
+	})
+	require.NoError(t, err)
+	a.Start()
+	t.Cleanup(a.Stop)
+	return a
+}
+
+// tappedKubeconfig is a file by which a client reaches the hub through a tap.
+func tappedKubeconfig(t *testing.T, w *world, through *tap) string {
+	t.Helper()
+	transport, err := rest.TransportFor(w.config)
+	require.NoError(t, err)
+	target, err := url.Parse(w.plane.Host())
+	require.NoError(t, err)
+	server := httptest.NewServer(&httputil.ReverseProxy{
+		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		Transport:     through.wrap(transport),
+		FlushInterval: -1,
+		ErrorLog:      log.New(io.Discard, "", 0),
+	})
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	config := clientcmdapi.NewConfig()
+	config.Clusters["hub"] = &clientcmdapi.Cluster{Server: server.URL}
+	config.Contexts["hub"] = &clientcmdapi.Context{Cluster: "hub"}
+	config.CurrentContext = "hub"
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	require.NoError(t, clientcmd.WriteToFile(*config, file))
+	return file
+}
+
+// templates
+
+// data is the content of the ConfigMap that a template holds.
+type data map[string]string
+
+// healthy is a version whose agents report that it works; stuck is one that never comes to an end.
+func healthy(version string) data { return data{"version": version, "works": "true"} }
+func stuck(version string) data   { return data{"version": version, "works": "false"} }
+
+// rules are those of most lab templates: the content says what an agent makes of it.
+func rules() []workv1.ConditionRule {
+	return []workv1.ConditionRule{
+		rule(workv1.WorkProgressing, `object.data.works == "false"`),
+		rule(workv1.WorkDegraded, `object.data.works == "degraded"`),
+	}
+}
+
+func rule(condition, expression string) workv1.ConditionRule {
+	return workv1.ConditionRule{Type: workv1.CelConditionExpressionsType, Condition: condition, CelExpressions: []string{expression}}
+}
+
+// object is the name of a fleet's n-th ConfigMap on its clusters.
+func (f *labFleet) object(n int) string { return fmt.Sprintf("%s-%d", f.namespace, n) }
+
+// template holds a ConfigMap for each content, all with the same rules.
+func (f *labFleet) template(rules []workv1.ConditionRule, contents ...data) workv1.ManifestWorkSpec {
+	f.t.Helper()
+	spec := workv1.ManifestWorkSpec{}
+	for i, content := range contents {
+		raw, err := json.Marshal(map[string]any{
+			"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": f.object(i), "namespace": "default"}, "data": content,
+		})
+		require.NoError(f.t, err)
+		manifest := workv1.Manifest{}
+		manifest.Raw = raw
+		spec.Workload.Manifests = append(spec.Workload.Manifests, manifest)
+		spec.ManifestConfigs = append(spec.ManifestConfigs, workv1.ManifestConfigOption{
+			ResourceIdentifier: workv1.ResourceIdentifier{Resource: "configmaps", Namespace: "default", Name: f.object(i)},
+			ConditionRules:     rules,
+		})
+	}
+	return spec
+}
+
+// begin creates the ManifestWorkReplicaSet and waits until the first version is everywhere.
+func (f *labFleet) begin(strategy workv1alpha1.RolloutStrategy, template workv1.ManifestWorkSpec) {
+	f.t.Helper()
+	mwrs := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: f.name, Namespace: f.namespace}}
+	mwrs.Spec.ManifestWorkTemplate = template
+	mwrs.Spec.PlacementRefs = []workv1alpha1.LocalPlacementReference{ref("p1", strategy)}
+	_, err := f.w.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).Create(f.t.Context(), mwrs, metav1.CreateOptions{})
+	require.NoError(f.t, err)
+	f.complete()
+}
+
+func (f *labFleet) roll(template workv1.ManifestWorkSpec) {
+	f.t.Helper()
+	f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) { mwrs.Spec.ManifestWorkTemplate = template })
+}
+
+// on the clusters
+
+// content is what a cluster really has; nil for nothing.
+func (f *labFleet) content(short string) data {
+	f.t.Helper()
+	found, err := f.agents[short].kube.CoreV1().ConfigMaps("default").Get(f.t.Context(), f.object(0), metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	require.NoError(f.t, err)
+	return found.Data
+}
+
+func (f *labFleet) deploys(short, version string) {
+	f.t.Helper()
+	eventually(f.t, short+" really has "+version, func() error {
+		if content := f.content(short); content["version"] != version {
+			return fmt.Errorf("it has %v", content)
+		}
+		return nil
+	})
+}
+
+// change changes a cluster's object itself, as what happens on a cluster does. The hub has no part in it.
+func (f *labFleet) change(short string, n int, content data) {
+	f.t.Helper()
+	require.NoError(f.t, f.tryChange(short, n, content))
+}
+
+func (f *labFleet) tryChange(short string, n int, content data) error {
+	objects := f.agents[short].kube.CoreV1().ConfigMaps("default")
+	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		object, err := objects.Get(f.t.Context(), f.object(n), metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		for key, value := range content {
+			object.Data[key] = value
+		}
+		_, err = objects.Update(f.t.Context(), object, metav1.UpdateOptions{})
+		return err
+	})
+}
+
+// reported waits until the hub has these words of a cluster's agent.
+func (f *labFleet) reported(short, what string, words ...func(*workv1.ManifestWorkStatus) bool) {
+	f.t.Helper()
+	eventually(f.t, short+" reports "+what, func() error {
+		work := f.work(short)
+		if slices.ContainsFunc(words, func(says func(*workv1.ManifestWorkStatus) bool) bool { return !says(&work.Status) }) {
+			return fmt.Errorf("it reports, at generation %d: %+v", work.Generation, work.Status.Conditions)
+		}
+		return nil
+	})
+}
+
+// seems is what an agent reports of a revision that works.
+func seems(generation int64) []func(*workv1.ManifestWorkStatus) bool {
+	return []func(*workv1.ManifestWorkStatus) bool{
+		is(workv1.WorkApplied, metav1.ConditionTrue, generation),
+		is(workv1.WorkAvailable, metav1.ConditionTrue, generation),
+		is(workv1.WorkProgressing, metav1.ConditionFalse, generation),
+	}
+}
+
+// soon waits for a channel.
+func soon(t *testing.T, what string, happens <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-happens:
+	case <-time.After(patience):
+		t.Fatalf("%s: not within %s", what, patience)
+	}
+}
+
+// what never was
+
+// abortedTo demands the end of a rollout that failed: every cluster is back at the version before, nobody took the failed one for
+// complete at any time, and it reached no other clusters than these.
+func (f *labFleet) abortedTo(version, failed string, reached []string) {
+	f.t.Helper()
+	mwrs := f.aborted()
+	f.everywhere(version)
+	require.Equal(f.t, f.hash(version), mwrs.Status.CurrentRevision)
+	f.neverCurrent(failed)
+	require.Equal(f.t, reached, f.reached(failed), "%s reached others", failed)
+}
+
+// neverCurrent fails if a version ever was the stable one.
+func (f *labFleet) neverCurrent(version string) {
+	f.t.Helper()
+	hash := f.hash(version)
+	for _, seen := range f.w.history.seenOf(f.fleet) {
+		require.NotEqual(f.t, hash, seen.current, "%s was complete at some time", version)
+	}
+}
+
+// neverAborted fails if any rollout was.
+func (f *labFleet) neverAborted() {
+	f.t.Helper()
+	for _, seen := range f.w.history.seenOf(f.fleet) {
+		require.Empty(f.t, seen.aborted, "it was aborted at some time")
+	}
+}
+
+// way is a strategy that each quirk is shown under.
+type way struct {
+	name string
+	of   func(deadline string, maxFailures int, options ...strategyOption) workv1alpha1.RolloutStrategy
+	// first are the clusters that a revision reaches before any of them succeeded.
+	first []string
+}
+
+// underBoth runs a test under Progressive, where one cluster takes a revision at a time, and under All.
+func underBoth(t *testing.T, test func(t *testing.T, way way)) {
+	t.Parallel()
+	oneByOne := func(deadline string, maxFailures int, options ...strategyOption) workv1alpha1.RolloutStrategy {
+		return progressive(1, deadline, maxFailures, options...)
+	}
+	for _, way := range []way{{"Progressive", oneByOne, []string{"c1"}}, {"All", all, []string{"c1", "c2"}}} {
+		t.Run(way.name, func(t *testing.T) {
+			t.Parallel()
+			test(t, way)
+		})
+	}
+}
