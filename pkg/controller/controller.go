@@ -24,6 +24,7 @@ import (
 	"open-cluster-management.io/sdk-go/pkg/basecontroller/factory"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 )
 
 const (
@@ -60,6 +61,8 @@ type Config struct {
 	Connection *Connection
 	// Recorder tells people what happened to a ManifestWorkReplicaSet.
 	Recorder events.EventRecorder
+	// Metrics are set by what happens; nil for none.
+	Metrics *metrics.Metrics
 	// Clock is the hub's clock.
 	Clock clock.PassiveClock
 	// SuccessSettle is how long this process must see a success before it counts.
@@ -106,6 +109,7 @@ type Controller struct {
 
 	connection    *Connection
 	recorder      events.EventRecorder
+	metrics       *metrics.Metrics
 	clock         clock.PassiveClock
 	successSettle time.Duration
 	writers       int
@@ -169,12 +173,16 @@ func NewWithStores(config Config, stores Stores) *Controller {
 		decisionIndex: stores.Decisions,
 		connection:    config.Connection,
 		recorder:      config.Recorder,
+		metrics:       config.Metrics,
 		clock:         config.Clock,
 		successSettle: config.SuccessSettle,
 		writers:       config.Writers,
 		consistency:   newConsistency(),
 		memory:        newMemory(),
 		contents:      newContents(),
+	}
+	if c.metrics == nil {
+		c.metrics = metrics.New() // Not registered, they count nothing.
 	}
 	if c.writers <= 0 {
 		c.writers = defaultWriters
@@ -241,13 +249,26 @@ func untombed(obj any) any {
 func (c *Controller) Sync(ctx context.Context, key string) (again time.Duration, err error) {
 	cached, exists, err := c.replicaSets.GetByKey(key)
 	if err != nil || !exists {
+		c.metrics.Forget(key)
 		return 0, err
 	}
 	if !c.caughtUp(ctx, key) {
+		c.metrics.Reconciled(metrics.Behind)
 		return catchUpInterval, nil
 	}
+	again, err = c.pass(ctx, key, cached.(*replicaSet))
+	if err != nil {
+		c.metrics.Reconciled(metrics.Erred)
+	} else {
+		c.metrics.Reconciled(metrics.Passed)
+	}
+	return again, err
+}
+
+// pass makes one, whose steps are those of the chain.
+func (c *Controller) pass(ctx context.Context, key string, object *replicaSet) (again time.Duration, err error) {
 	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithValues("manifestWorkReplicaSet", key))
-	p := c.newPass(cached.(*replicaSet), key)
+	p := c.newPass(object, key)
 	for _, step := range c.chain {
 		goOn, err := step.reconcile(ctx, p)
 		switch {
