@@ -19,6 +19,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
@@ -89,6 +90,7 @@ func (r *deployReconciler) write(ctx context.Context, p *pass, w *rollout.Write)
 	} else {
 		answer, err = r.patch(ctx, p, w)
 	}
+	r.metrics.WorkWrite(verbOf(w.Action), writeResult(err))
 	if err != nil {
 		return err
 	}
@@ -145,10 +147,11 @@ func (r *deployReconciler) delete(ctx context.Context, p *pass, d rollout.Delete
 	err := r.works.WorkV1().ManifestWorks(work.Namespace).Delete(ctx, work.Name, metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{UID: &work.UID, ResourceVersion: &work.ResourceVersion},
 	})
-	switch {
-	case apierrors.IsNotFound(err):
+	if apierrors.IsNotFound(err) {
 		return nil
-	case err != nil:
+	}
+	r.metrics.WorkWrite(metrics.Delete, writeResult(err))
+	if err != nil {
 		return fmt.Errorf("deleting ManifestWork %s/%s: %w", work.Namespace, work.Name, err)
 	}
 	r.deleted(p, r.workIndex, work)
@@ -201,6 +204,26 @@ func isLasting(err error) bool {
 	}
 	var known apierrors.APIStatus
 	return errors.As(err, &known)
+}
+
+func verbOf(action rollout.Action) metrics.Verb {
+	if action == rollout.Create {
+		return metrics.Create
+	}
+	return metrics.Patch
+}
+
+func writeResult(err error) metrics.WriteResult {
+	switch {
+	case err == nil:
+		return metrics.Written
+	case apierrors.IsConflict(err), errors.Is(err, errUnseen):
+		return metrics.Conflict
+	case isLasting(err):
+		return metrics.Refused
+	default:
+		return metrics.Failed
+	}
 }
 
 // errorsShown bounds what a message holds.

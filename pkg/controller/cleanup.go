@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
@@ -32,6 +33,8 @@ func (r *cleanupReconciler) reconcile(ctx context.Context, p *pass) (bool, error
 		switch {
 		case err == nil:
 			r.deleted(p, r.revisionIndex, surplus)
+			r.event(p, surplus, corev1.EventTypeNormal, workv1alpha1.EventRevisionPruned, "Prune",
+				fmt.Sprintf("deleted revision %s: spec.revisionHistoryLimit is %d", surplus.Name, limit))
 		case !apierrors.IsNotFound(err):
 			errs = append(errs, fmt.Errorf("pruning ControllerRevision %s/%s: %w", surplus.Namespace, surplus.Name, err))
 		}

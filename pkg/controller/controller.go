@@ -25,6 +25,7 @@ import (
 	"open-cluster-management.io/sdk-go/pkg/basecontroller/factory"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 )
 
 const (
@@ -63,6 +64,8 @@ type Config struct {
 	Connection *Connection
 	// Recorder tells people what happened to a ManifestWorkReplicaSet.
 	Recorder events.EventRecorder
+	// Metrics are set by what happens; nil for none.
+	Metrics *metrics.Metrics
 	// Clock is the hub's clock.
 	Clock clock.PassiveClock
 	// SuccessSettle is how long this process must see a success before it counts.
@@ -111,6 +114,7 @@ type Controller struct {
 
 	connection    *Connection
 	recorder      events.EventRecorder
+	metrics       *metrics.Metrics
 	clock         clock.PassiveClock
 	successSettle time.Duration
 	writers       int
@@ -180,6 +184,7 @@ func NewWithStores(config Config, stores Stores) *Controller {
 
 		connection:    config.Connection,
 		recorder:      config.Recorder,
+		metrics:       config.Metrics,
 		clock:         config.Clock,
 		successSettle: config.SuccessSettle,
 		writers:       cmp.Or(max(config.Writers, 0), defaultWriters),
@@ -191,6 +196,9 @@ func NewWithStores(config Config, stores Stores) *Controller {
 	}
 	if c.historyProblem == nil {
 		c.historyProblem = func() string { return "" }
+	}
+	if c.metrics == nil {
+		c.metrics = metrics.New() // Not registered, they count nothing.
 	}
 	c.slots = make(chan struct{}, c.writers)
 	c.chain = []reconciler{
@@ -256,18 +264,30 @@ func untombed(obj any) any {
 func (c *Controller) Sync(ctx context.Context, key string) (again time.Duration, err error) {
 	cached, exists, err := c.replicaSets.GetByKey(key)
 	if err != nil || !exists {
+		c.metrics.Forget(key)
 		return 0, err
 	}
-	began := c.clock.Now()
-	if wait := c.pace.wait(key, began); wait > 0 {
+	if wait := c.pace.wait(key, c.clock.Now()); wait > 0 {
 		return wait, nil
 	}
 	if !c.caughtUp(ctx, key) {
+		c.metrics.Reconciled(metrics.Behind)
 		return catchUpInterval, nil
 	}
+	again, err = c.pass(ctx, key, cached.(*replicaSet))
+	if err != nil {
+		c.metrics.Reconciled(metrics.Erred)
+	} else {
+		c.metrics.Reconciled(metrics.Passed)
+	}
+	return again, err
+}
+
+// pass makes one, whose steps are those of the chain.
+func (c *Controller) pass(ctx context.Context, key string, object *replicaSet) (again time.Duration, err error) {
 	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithValues("manifestWorkReplicaSet", key))
-	p := c.newPass(cached.(*replicaSet), key)
-	defer func() { c.pace.passed(key, began, c.clock.Now(), p.wrote.Load()) }()
+	p := c.newPass(object, key)
+	defer func() { c.pace.passed(key, p.now, c.clock.Now(), p.wrote.Load()) }()
 	for _, step := range c.chain {
 		goOn, err := step.reconcile(ctx, p)
 		switch {

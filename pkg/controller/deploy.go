@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
@@ -95,8 +94,6 @@ func (r *deployReconciler) abort(ctx context.Context, p *pass) error {
 		return err
 	}
 	klog.FromContext(ctx).Info("Aborting the rollout", "revision", p.update.Name, "backTo", p.snapshot.Current.Name, "reason", reason)
-	r.event(p, corev1.EventTypeWarning, "RolloutAborted", "Abort",
-		fmt.Sprintf("the rollout of revision %s is aborted, every cluster goes back to revision %s: %s", p.update.Name, p.snapshot.Current.Name, reason))
 	if update := p.history.ByHash(p.update.Hash); update != nil && r.memory.isPruned(p.key, p.now) {
 		return r.tellAborted(ctx, p, update) // The status can't hold it: the revision does (R16).
 	}

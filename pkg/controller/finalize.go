@@ -12,6 +12,7 @@ import (
 	upstream "open-cluster-management.io/api/work/v1alpha1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 )
 
 // finalizeReconciler deletes the works of an object that is being deleted, and makes deletion wait for that (R18). It comes
@@ -77,7 +78,11 @@ func (r *finalizeReconciler) deleteAll(ctx context.Context, works []workv1.Manif
 			return
 		}
 		err := r.works.WorkV1().ManifestWorks(w.Namespace).Delete(ctx, w.Name, *metav1.NewPreconditionDeleteOptions(string(w.UID)))
-		if err != nil && !apierrors.IsNotFound(err) {
+		if apierrors.IsNotFound(err) {
+			return
+		}
+		r.metrics.WorkWrite(metrics.Delete, writeResult(err))
+		if err != nil {
 			errs[i] = fmt.Errorf("deleting ManifestWork %s/%s: %w", w.Namespace, w.Name, err)
 		}
 	})

@@ -15,9 +15,6 @@ import (
 // historyInterval is how often a pass without a history looks whether there is one now.
 const historyInterval = 15 * time.Second
 
-// reasonHistoryOff is the event's reason where ControllerRevisions can't be read.
-const reasonHistoryOff = "HistoryUnavailable"
-
 // optionalInformer is one that counts as synced also where its objects may not be read.
 type optionalInformer struct {
 	cache.SharedIndexInformer

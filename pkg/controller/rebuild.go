@@ -156,7 +156,7 @@ func (r *revisionReconciler) remake(ctx context.Context, p *pass, l *lost, numbe
 		return false, fmt.Errorf("creating ControllerRevision %s/%s: %w", wanted.Namespace, wanted.Name, err)
 	}
 	r.wroteRevision(p, created)
-	r.event(p, corev1.EventTypeNormal, "RevisionRebuilt", "Rebuild",
+	r.event(p, created, corev1.EventTypeNormal, workv1alpha1.EventRevisionRebuilt, "Rebuild",
 		fmt.Sprintf("rebuilt revision %s from the ManifestWorks that bear it", created.Name))
 	return true, nil
 }

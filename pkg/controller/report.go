@@ -2,16 +2,15 @@ package controller
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
@@ -20,20 +19,11 @@ import (
 type statusReconciler struct{ *Controller }
 
 func (r *statusReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
-	completes := p.completes()
 	if err := r.patchStatus(ctx, p, stageOf(p), abortReason(p)); err != nil {
 		return false, err
 	}
-	if completes {
-		r.event(p, corev1.EventTypeNormal, "RolloutComplete", "RollOut", fmt.Sprintf("every cluster is at revision %s", p.update.Name))
-	}
-	return true, nil
-}
-
-// completes says that this pass is the first to tell that the rollout is complete.
-func (p *pass) completes() bool {
-	told := meta.FindStatusCondition(p.object.Status.Conditions, workv1alpha1.ConditionProgressing)
-	return stageOf(p) == status.Complete && (told == nil || told.Reason != workv1alpha1.ReasonNewManifestWorkAvailable)
+	r.metrics.Observe(p.key, p.observed())
+	return true, r.tellRestored(ctx, p)
 }
 
 // stageOf says how far the rollout is, after this pass acted.
@@ -60,7 +50,7 @@ func abortReason(p *pass) string {
 	return ""
 }
 
-// patchStatus writes the status, once, and only when it changed (P7).
+// patchStatus writes the status, once, and only when it changed (P7). What it says for the first time becomes an event.
 func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stage, abortReason string) error {
 	slices.Sort(p.problems)
 	pruned := c.memory.isPruned(p.key, p.now)
@@ -89,6 +79,9 @@ func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stag
 	if err == nil && written && !pruned {
 		c.memory.prunes(p.key, p.answer.Status.UpdateRevision != wanted.UpdateRevision, p.now)
 	}
+	if err == nil && written {
+		c.tell(p, abortReason)
+	}
 	return err
 }
 
@@ -97,7 +90,7 @@ func (c *Controller) note(p *pass) string {
 	notes := []string{c.prunedNote(p), p.noHistory}
 	if p.noHistory != "" && c.memory.announce(p.key+" "+p.noHistory) {
 		klog.Background().Info("There is no history", "manifestWorkReplicaSet", p.key, "note", p.noHistory)
-		c.event(p, corev1.EventTypeWarning, reasonHistoryOff, "Report", p.noHistory)
+		c.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventHistoryUnavailable, "Report", p.noHistory)
 	}
 	return strings.Join(slices.DeleteFunc(notes, func(note string) bool { return note == "" }), "; ")
 }
@@ -112,7 +105,7 @@ func (c *Controller) prunedNote(p *pass) string {
 		"its CRD of ManifestWorkReplicaSet is an older one, apply the one that came with this hub"
 	if c.memory.announce(p.key + " " + note) {
 		klog.Background().Info("An older CRD drops fields", "manifestWorkReplicaSet", p.key, "note", note)
-		c.event(p, corev1.EventTypeWarning, "OlderCRD", "Report", note)
+		c.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventOlderCRD, "Report", note)
 	}
 	return note
 }
@@ -130,11 +123,7 @@ func (c *Controller) reportInvalid(ctx context.Context, p *pass, applied metav1.
 		status.Set(&wanted.Conditions, verified, p.object.Generation, p.transitionTime())
 	}
 	status.Set(&wanted.Conditions, applied, p.object.Generation, p.transitionTime())
+	c.metrics.Observe(p.key, metrics.Observation{Stage: metrics.Invalid})
 	_, err := c.patcher(p).PatchStatus(ctx, p.object.ManifestWorkReplicaSet, *wanted, p.object.Status)
 	return err
-}
-
-// event tells a person what happened.
-func (c *Controller) event(p *pass, eventType, reason, action, note string) {
-	c.recorder.Eventf(p.object.ManifestWorkReplicaSet, nil, eventType, reason, action, "%s", note)
 }

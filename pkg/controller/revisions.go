@@ -89,7 +89,7 @@ func (p *pass) revisionNamed(hash string) *rollout.Revision {
 func (r *revisionReconciler) tellIgnored(p *pass) {
 	for _, ignored := range p.history.Ignored {
 		if r.memory.announce(p.key + " " + ignored) {
-			r.event(p, corev1.EventTypeWarning, "RevisionIgnored", "Observe", ignored)
+			r.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventRevisionIgnored, "Observe", ignored)
 		}
 	}
 }
@@ -123,7 +123,7 @@ func (r *revisionReconciler) create(ctx context.Context, p *pass, digest revisio
 	switch {
 	case err == nil:
 		r.wroteRevision(p, created)
-		r.event(p, corev1.EventTypeNormal, "RevisionCreated", "Create", fmt.Sprintf("created revision %s", created.Name))
+		r.event(p, created, corev1.EventTypeNormal, workv1alpha1.EventRevisionCreated, "Create", fmt.Sprintf("created revision %s", created.Name))
 		return nil
 	case !apierrors.IsAlreadyExists(err):
 		return fmt.Errorf("creating ControllerRevision %s/%s: %w", wanted.Namespace, wanted.Name, err)
@@ -173,10 +173,10 @@ func (r *revisionReconciler) renumber(ctx context.Context, p *pass, found *revis
 	err := r.patchRevision(ctx, p, found, map[string]any{
 		workv1alpha1.AnnotationReused: p.now.UTC().Format(timeFormat),
 		// If it was aborted, that was another rollout.
-		workv1alpha1.AnnotationAborted: nil, workv1alpha1.AnnotationAbortReason: nil,
+		workv1alpha1.AnnotationAborted: nil, workv1alpha1.AnnotationAbortReason: nil, workv1alpha1.AnnotationRestored: nil,
 	}, map[string]any{"revision": p.history.NextNumber()})
 	if err == nil {
-		r.event(p, corev1.EventTypeNormal, "RevisionFound", "Undo", fmt.Sprintf("the template is that of revision %s", found.Object.Name))
+		r.event(p, found.Object, corev1.EventTypeNormal, workv1alpha1.EventRevisionFound, "Undo", fmt.Sprintf("the template is that of revision %s", found.Object.Name))
 	}
 	return err
 }

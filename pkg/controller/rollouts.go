@@ -2,10 +2,8 @@ package controller
 
 import (
 	"context"
-	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -63,13 +61,7 @@ func (r *rolloutReconciler) begin(ctx context.Context, p *pass, begins bool) err
 		p.aborting = p.plan.Behind > 0
 		stage = stageOf(p)
 	}
-	if err := r.patchStatus(ctx, p, stage, abortReason(p)); err != nil {
-		return err
-	}
-	if begins {
-		r.event(p, corev1.EventTypeNormal, "RolloutStarted", "RollOut", fmt.Sprintf("the rollout of revision %s begins", p.update.Name))
-	}
-	return nil
+	return r.patchStatus(ctx, p, stage, abortReason(p))
 }
 
 // annotate brings what the update revision tells of an abort in line with the status. Where the status has no abort and
@@ -85,7 +77,7 @@ func (r *rolloutReconciler) annotate(ctx context.Context, p *pass) (bool, error)
 		return false, r.tellAborted(ctx, p, update)
 	case !p.snapshot.Aborted && told:
 		return false, r.patchRevision(ctx, p, update, map[string]any{
-			workv1alpha1.AnnotationAborted: nil, workv1alpha1.AnnotationAbortReason: nil,
+			workv1alpha1.AnnotationAborted: nil, workv1alpha1.AnnotationAbortReason: nil, workv1alpha1.AnnotationRestored: nil,
 			// A retry is a rollout of its own: what the clusters did before says nothing about it.
 			workv1alpha1.AnnotationRetriedAt: p.now.UTC().Format(timeFormat),
 		}, nil)
@@ -95,7 +87,9 @@ func (r *rolloutReconciler) annotate(ctx context.Context, p *pass) (bool, error)
 
 // tellAborted writes on a revision that its rollout was aborted, and why, before any work goes back.
 func (c *Controller) tellAborted(ctx context.Context, p *pass, update *revision.Revision) error {
-	annotations := map[string]any{workv1alpha1.AnnotationAborted: p.revisions.AbortedTime.UTC().Format(timeFormat)}
+	annotations := map[string]any{
+		workv1alpha1.AnnotationAborted: p.revisions.AbortedTime.UTC().Format(timeFormat), workv1alpha1.AnnotationRestored: nil,
+	}
 	// The works are as they were when the abort was decided, maybe by a process that is gone: its grace was over.
 	s := c.view(p, p.update, false)
 	s.DeadlinesSince = time.Time{}

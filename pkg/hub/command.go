@@ -4,9 +4,14 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
+	// They tell the endpoint of the queue, of the requests to the API server, and of who leads.
+	_ "k8s.io/component-base/metrics/prometheus/clientgo/leaderelection"
+	_ "k8s.io/component-base/metrics/prometheus/restclient"
+	_ "k8s.io/component-base/metrics/prometheus/workqueue"
 	"k8s.io/utils/clock"
 	commonoptions "open-cluster-management.io/ocm/pkg/common/options"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 	"github.com/open-cluster-management-io/work-rollback/pkg/version"
 )
 
@@ -21,7 +26,7 @@ const (
 // NewManagerCommand makes `work manager`: upstream's flags, by upstream's own options and library-go's command, and ours.
 func NewManagerCommand() *cobra.Command {
 	options := NewOptions()
-	manager := &Manager{Options: options, Clock: clock.RealClock{}}
+	manager := &Manager{Options: options, Clock: clock.RealClock{}, Metrics: metrics.Default()}
 	common := commonoptions.NewOptions()
 	common.QPS, common.Burst = defaultQPS, defaultBurst
 	config := common.NewControllerCommandConfig("work-manager", version.Get(), manager.Run, clock.RealClock{})

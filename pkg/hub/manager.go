@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/openshift/library-go/pkg/controller/controllercmd"
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
@@ -26,6 +27,7 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
+	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 )
 
 // workers is how many ManifestWorkReplicaSets are reconciled at once, as upstream's hub does it.
@@ -35,6 +37,8 @@ const workers = 5
 type Manager struct {
 	Options *Options
 	Clock   clock.PassiveClock
+	// Metrics are set by what the controllers do; nil for none.
+	Metrics *metrics.Metrics
 }
 
 // Run starts the controllers whose feature gates are on, and returns when the context ends.
@@ -78,6 +82,8 @@ type hub struct {
 	controllers []factory.Controller
 	// withoutHistory says that the controllers were started while ControllerRevisions could not be read.
 	withoutHistory bool
+	// reconciles says that the controller of ManifestWorkReplicaSets is one of them.
+	reconciles bool
 }
 
 func (h *hub) addReplicaSets(ctx context.Context, controllerContext *controllercmd.ControllerContext) error {
@@ -99,8 +105,11 @@ func (h *hub) addReplicaSets(ctx context.Context, controllerContext *controllerc
 		return fmt.Errorf("making the informer of ManifestWorkReplicaSets: %w", err)
 	}
 	scheme := runtime.NewScheme()
-	if err := workv1alpha1.AddToScheme(scheme); err != nil {
-		return err
+	// What events are about, and what they are related to.
+	for _, add := range []func(*runtime.Scheme) error{workv1alpha1.AddToScheme, appsv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return err
+		}
 	}
 	recorder, err := events.NewEventRecorder(ctx, scheme, kubeClient.EventsV1(), "work-hub")
 	if err != nil {
@@ -128,13 +137,14 @@ func (h *hub) addReplicaSets(ctx context.Context, controllerContext *controllerc
 		HistoryProblem:     withoutHistory,
 		Connection:         h.connection,
 		Recorder:           recorder,
+		Metrics:            h.Metrics,
 		Clock:              h.Clock,
 		SuccessSettle:      h.Options.SuccessSettle,
 	})
 	if err != nil {
 		return err
 	}
-	h.controllers = append(h.controllers, replicaSetController)
+	h.controllers, h.reconciles = append(h.controllers, replicaSetController), true
 	h.informers["/apis/work.open-cluster-management.io/v1alpha1/manifestworkreplicasets"] = replicaSets
 	h.informers[revisionsPath] = revisions.Informer()
 	h.informers["/apis/cluster.open-cluster-management.io/v1beta1/placements"] = clusters.Placements().Informer()
@@ -175,6 +185,10 @@ func (h *hub) run(ctx context.Context) error {
 	klog.FromContext(ctx).Info("The caches are filled", "controllers", len(h.controllers))
 	for _, c := range h.controllers {
 		go c.Run(ctx, workers)
+	}
+	if h.Metrics != nil && h.reconciles {
+		h.Metrics.Running(true)
+		defer h.Metrics.Running(false)
 	}
 	<-ctx.Done()
 	return nil

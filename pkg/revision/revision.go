@@ -104,6 +104,12 @@ func (r *Revision) AbortedAt() (time.Time, bool) {
 	return r.timeAnnotation(workv1alpha1.AnnotationAborted)
 }
 
+// Restored says that every cluster confirmed the revision that it was brought back to when this one's rollout was aborted.
+func (r *Revision) Restored() bool {
+	_, restored := r.timeAnnotation(workv1alpha1.AnnotationRestored)
+	return restored
+}
+
 // ReusedAt is when a template came back to this revision, and whether one did: an undo (R3).
 func (r *Revision) ReusedAt() (time.Time, bool) {
 	return r.timeAnnotation(workv1alpha1.AnnotationReused)

@@ -39,11 +39,14 @@ func progressing(in *Input) metav1.Condition {
 	}
 }
 
+// abortCannotBeFollowed begins what Progressing says of an abort that is asked for and can't be. Transitions reads it there.
+const abortCannotBeFollowed = "failureStrategy AbortAll can't be followed: "
+
 func abortImpossible(plan *rollout.Plan) string {
 	if plan.AbortImpossible == "" {
 		return ""
 	}
-	return "failureStrategy AbortAll can't be followed: " + plan.AbortImpossible
+	return abortCannotBeFollowed + plan.AbortImpossible
 }
 
 // goingBack says what the clusters go back to, and how many have confirmed it.

@@ -108,6 +108,9 @@ func TestEveryWriteMayFail(t *testing.T) {
 						t.Errorf("write %d, %s: after the %s there is\n%sand without the fault\n%s\n%s", k, fault, chapter, got, wanted[chapter], strings.Join(w.Story, "\n"))
 					}
 				})
+				if err == nil {
+					err = checkEvents(calm.events, w.events, fault)
+				}
 				if err != nil {
 					t.Errorf("write %d, %s: %v\n%s", k, fault, err, strings.Join(w.Story, "\n"))
 				}

@@ -30,6 +30,9 @@ const (
 
 	// AnnotationAbortReason holds, on a revision, why its rollout was aborted, for a person.
 	AnnotationAbortReason = "work.open-cluster-management.io/revision-abort-reason"
+	// AnnotationRestored holds, on a revision whose rollout was aborted, when every selected cluster had confirmed the revision that
+	// it was brought back to, in RFC 3339 with nanoseconds.
+	AnnotationRestored = "work.open-cluster-management.io/revision-restored"
 	// AnnotationRetriedAt holds, on a revision, when a person asked to try it again by clearing status.abortedTime (R4), in RFC 3339
 	// with nanoseconds.
 	AnnotationRetriedAt = "work.open-cluster-management.io/revision-retried-at"

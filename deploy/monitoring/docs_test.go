@@ -1,0 +1,84 @@
+package monitoring
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
+)
+
+// eventReasons reads the constants of the events, so that a new one is not forgotten.
+func eventReasons(t *testing.T) []string {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "../../pkg/apis/work/v1alpha1/events.go", nil, 0)
+	require.NoError(t, err)
+	var reasons []string
+	ast.Inspect(file, func(node ast.Node) bool {
+		if spec, ok := node.(*ast.ValueSpec); ok {
+			for _, value := range spec.Values {
+				reason, err := strconv.Unquote(value.(*ast.BasicLit).Value)
+				require.NoError(t, err)
+				reasons = append(reasons, reason)
+			}
+		}
+		return true
+	})
+	require.Greater(t, len(reasons), 10)
+	return reasons
+}
+
+// docs/monitoring.md names every metric with its labels and their values, every alert and every event reason, and none that there
+// is not.
+func TestDocsNameEverything(t *testing.T) {
+	content, err := os.ReadFile("../../docs/monitoring.md")
+	require.NoError(t, err)
+	docs := string(content)
+	known := map[string]bool{}
+	row := func(first string) string {
+		known[first] = true
+		for line := range strings.Lines(docs) {
+			if strings.HasPrefix(line, "| `"+first+"` |") {
+				return line
+			}
+		}
+		t.Errorf("docs/monitoring.md has no row for %s", first)
+		return ""
+	}
+	for name, labels := range exported(t) {
+		if !strings.HasPrefix(name, "mwrs_") || strings.HasSuffix(name, "_sum") || strings.HasSuffix(name, "_count") {
+			continue
+		}
+		text := row(strings.TrimSuffix(name, "_bucket"))
+		for label, values := range labels {
+			if label == "" || label == "le" {
+				continue
+			}
+			require.Contains(t, text, "`"+label+"`")
+			for _, value := range values {
+				if label != "namespace" && label != "name" {
+					require.Contains(t, text, "`"+value+"`", name)
+				}
+			}
+		}
+	}
+	for _, group := range rules(t).Groups {
+		for _, r := range group.Rules {
+			row(r.Alert)
+		}
+	}
+	for _, reason := range eventReasons(t) {
+		row(reason)
+	}
+	require.Contains(t, docs, "The first "+strconv.Itoa(metrics.MaxReplicaSets)+" MWRSs")
+	for _, first := range regexp.MustCompile("(?m)^\\| `(mwrs_[a-z_]+|[A-Z][A-Za-z]+)` \\|").FindAllStringSubmatch(docs, -1) {
+		require.True(t, known[first[1]], "docs/monitoring.md explains %s, and there is no such thing", first[1])
+	}
+}

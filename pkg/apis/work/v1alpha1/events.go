@@ -1,0 +1,45 @@
+package v1alpha1
+
+// Reasons of the events of a ManifestWorkReplicaSet. Each happening has one event, made when the write that says so
+// succeeded; a hub that dies between the two makes none, and a restart makes none again. An event that is about a revision
+// has it as its related object.
+const (
+	// EventRevisionCreated means that the template had no revision yet and got one (R2).
+	EventRevisionCreated = "RevisionCreated"
+	// EventRevisionFound means that the template came back to an older revision: an undo (R3).
+	EventRevisionFound = "RevisionFound"
+	// EventRevisionRebuilt means that a revision that was not there was made anew from the ManifestWorks that bear it (R6, R7).
+	EventRevisionRebuilt = "RevisionRebuilt"
+	// EventRevisionPruned means that a revision was deleted because there were more than spec.revisionHistoryLimit (R5).
+	EventRevisionPruned = "RevisionPruned"
+	// EventRevisionIgnored is a warning: a ControllerRevision claims to be this object's and does not count (R2). Each process
+	// of the hub says it once.
+	EventRevisionIgnored = "RevisionIgnored"
+
+	// EventRolloutStarted means that a rollout of the update revision began, or began again after an abort (R4).
+	EventRolloutStarted = "RolloutStarted"
+	// EventRolloutComplete means that every selected cluster reached the update revision (R13).
+	EventRolloutComplete = "RolloutComplete"
+	// EventRolloutStalled is a warning: the rollout does not go on by itself; the note counts and names the clusters (R14).
+	EventRolloutStalled = "RolloutStalled"
+	// EventRolloutResumed means that a stalled rollout goes on: clusters recovered, or the strategy or the selection changed.
+	EventRolloutResumed = "RolloutResumed"
+	// EventAbortImpossible is a warning: the rollout failed, failureStrategy AbortAll asks for an abort, and there is no
+	// revision to go back to; the note says why (R12).
+	EventAbortImpossible = "AbortImpossible"
+
+	// EventRolloutAborted is a warning: the rollout is aborted; the note names the clusters and why they count as failed (R12).
+	EventRolloutAborted = "RolloutAborted"
+	// EventAbortCarriedOut means that the current revision was written back to every cluster; the note names those that can't be
+	// written (R12).
+	EventAbortCarriedOut = "AbortCarriedOut"
+	// EventClustersRestored means that every selected cluster confirmed the revision that it was brought back to.
+	EventClustersRestored = "ClustersRestored"
+
+	// EventOlderCRD is a warning: the API server drops fields that the hub needs, because its CRD is an older one (R16). Each
+	// process of the hub says it once.
+	EventOlderCRD = "OlderCRD"
+	// EventHistoryUnavailable is a warning: the API server does not let the hub read ControllerRevisions, so that nothing can be
+	// aborted. Each process of the hub says it once.
+	EventHistoryUnavailable = "HistoryUnavailable"
+)

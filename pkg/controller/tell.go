@@ -1,0 +1,129 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+)
+
+// tell makes the events of what a status write said for the first time, and counts it.
+func (c *Controller) tell(p *pass, abortReason string) {
+	for _, transition := range status.Transitions(&p.object.Status, &p.answer.Status) {
+		switch transition {
+		case status.Started:
+			c.tellStarted(p)
+		case status.Resumed:
+			c.event(p, p.updateObject(), corev1.EventTypeNormal, workv1alpha1.EventRolloutResumed, "RollOut", p.progressMessage())
+		case status.Stopped:
+			c.metrics.RolloutDegraded()
+			c.event(p, p.updateObject(), corev1.EventTypeWarning, workv1alpha1.EventRolloutStalled, "RollOut", p.progressMessage())
+		case status.Completed:
+			c.metrics.RolloutCompleted()
+			c.event(p, p.updateObject(), corev1.EventTypeNormal, workv1alpha1.EventRolloutComplete, "RollOut",
+				fmt.Sprintf("every cluster is at revision %s", p.update.Name))
+		case status.AbortDecided:
+			c.metrics.RolloutAborted()
+			c.event(p, p.updateObject(), corev1.EventTypeWarning, workv1alpha1.EventRolloutAborted, "Abort",
+				fmt.Sprintf("the rollout of revision %s is aborted, every cluster goes back to revision %s: %s", p.update.Name, p.currentName(), abortReason))
+		case status.AbortCarriedOut:
+			c.event(p, p.updateObject(), corev1.EventTypeNormal, workv1alpha1.EventAbortCarriedOut, "Abort", strings.Join(
+				append([]string{fmt.Sprintf("revision %s is written back to every cluster", p.currentName())}, p.problems...), "; but "))
+		case status.AbortRuledOut:
+			c.event(p, p.updateObject(), corev1.EventTypeWarning, workv1alpha1.EventAbortImpossible, "Abort", p.plan.AbortImpossible)
+		}
+	}
+}
+
+func (c *Controller) tellStarted(p *pass) {
+	reason, note := metrics.Created, "the rollout of revision %s begins"
+	if update := p.history.ByHash(p.update.Hash); update != nil {
+		reused, found := update.ReusedAt()
+		retried, again := update.RetriedAt()
+		switch {
+		case again && retried.After(reused):
+			reason, note = metrics.Retried, "the rollout of revision %s begins again"
+		case found:
+			reason = metrics.Found
+		}
+	}
+	c.metrics.RolloutStarted(reason)
+	c.event(p, p.updateObject(), corev1.EventTypeNormal, workv1alpha1.EventRolloutStarted, "RollOut", fmt.Sprintf(note, p.update.Name))
+}
+
+// tellRestored notes, once for each abort, that every selected cluster confirmed the revision that it was brought back to. The
+// update revision remembers it: the status tells it in words only, and counts that change when a cluster joins.
+func (c *Controller) tellRestored(ctx context.Context, p *pass) error {
+	selected := p.plan.Selected()
+	if !p.snapshot.Aborted || p.aborting || p.plan.Behind > 0 || selected == 0 || p.plan.Confirmed < selected {
+		return nil
+	}
+	update := p.history.ByHash(p.update.Hash)
+	if update == nil || update.Restored() {
+		return nil
+	}
+	err := c.patchRevision(ctx, p, update, map[string]any{workv1alpha1.AnnotationRestored: p.now.UTC().Format(timeFormat)}, nil)
+	if err != nil {
+		return err
+	}
+	took := p.now.Sub(p.revisions.AbortedTime.Time)
+	c.metrics.Restored(took)
+	c.event(p, p.updateObject(), corev1.EventTypeNormal, workv1alpha1.EventClustersRestored, "Abort",
+		fmt.Sprintf("every cluster confirmed revision %s, %s after the abort was decided", p.currentName(), took.Round(1e9)))
+	return nil
+}
+
+// observed is what this pass found, for the gauges.
+func (p *pass) observed() metrics.Observation {
+	o := metrics.Observation{Stage: stageOf(p), Clusters: p.plan.Counts, Revisions: len(p.history.Revisions)}
+	if p.snapshot.Aborted {
+		o.Clusters = map[rollout.Phase]int{
+			metrics.Restored: p.plan.Confirmed, metrics.Restoring: p.plan.Selected() - p.plan.Confirmed,
+		}
+	}
+	return o
+}
+
+// progressMessage is what the status that was just written says of the rollout.
+func (p *pass) progressMessage() string {
+	if told := meta.FindStatusCondition(p.answer.Status.Conditions, workv1alpha1.ConditionProgressing); told != nil {
+		return told.Message
+	}
+	return ""
+}
+
+func (p *pass) currentName() string {
+	if p.snapshot.Current != nil {
+		return p.snapshot.Current.Name
+	}
+	return revision.Name(p.object.Name, p.revisions.CurrentRevision)
+}
+
+// updateObject is the update revision as the cache has it; nil when it is gone.
+func (p *pass) updateObject() runtime.Object {
+	if update := p.history.ByHash(p.update.Hash); update != nil {
+		return update.Object
+	}
+	return nil
+}
+
+// maxNote is what the API server takes of an event's note: 1024. A longer one would lose the event.
+const maxNote = 1000
+
+// event tells a person what happened, to the object and to what is related to it; nil for nothing. Events of one pass that
+// differ in their note only would be counted as one: what they are about sets them apart.
+func (c *Controller) event(p *pass, related runtime.Object, eventType, reason, action, note string) {
+	if len(note) > maxNote {
+		note = strings.ToValidUTF8(note[:maxNote], "") + " …"
+	}
+	c.recorder.Eventf(p.object.ManifestWorkReplicaSet, related, eventType, reason, action, "%s", note)
+}

@@ -1,0 +1,208 @@
+// Package metrics is what the hub tells Prometheus about ManifestWorkReplicaSets. docs/monitoring.md explains each of them
+// to those who read them.
+//
+// Counters count what happened once, when the write that says so succeeded; a restart counts nothing again. The gauges of a
+// ManifestWorkReplicaSet are what its last pass found. Nothing here decides anything.
+package metrics
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	k8smetrics "k8s.io/component-base/metrics"
+	"k8s.io/component-base/metrics/legacyregistry"
+)
+
+// prefix is what the names of all these metrics begin with: the short name of the resource.
+const prefix = "mwrs"
+
+// StartReason says what a rollout is one of.
+type StartReason string
+
+// The reasons of a rollout.
+const (
+	// Created means that the template had no revision yet.
+	Created StartReason = "Created"
+	// Found means that a template came back: an undo (R3).
+	Found StartReason = "Found"
+	// Retried means that a person cleared status.abortedTime (R4).
+	Retried StartReason = "Retried"
+)
+
+// Verb is what was done to a ManifestWork.
+type Verb string
+
+// The verbs.
+const (
+	Create Verb = "create"
+	Patch  Verb = "patch"
+	Delete Verb = "delete"
+)
+
+// WriteResult is how a write of a ManifestWork ended.
+type WriteResult string
+
+// The results of writes.
+const (
+	// Written means that the API server took it.
+	Written WriteResult = "success"
+	// Conflict means that the work was not as it was seen; the next pass looks again.
+	Conflict WriteResult = "conflict"
+	// Refused means that the API server won't take it until someone mends something.
+	Refused WriteResult = "refused"
+	// Failed means that the API server could not be reached or had too much to do; it is tried again.
+	Failed WriteResult = "failed"
+)
+
+// PassResult is how a pass over a ManifestWorkReplicaSet ended.
+type PassResult string
+
+// The results of passes.
+const (
+	// Passed means that nothing went wrong.
+	Passed PassResult = "success"
+	// Behind means that nothing was done, because a cache had not caught up with this process's own writes (R15).
+	Behind PassResult = "behind"
+	// Erred means that something failed; the pass is made again.
+	Erred PassResult = "error"
+)
+
+var (
+	startReasons = []StartReason{Created, Found, Retried}
+	verbs        = []Verb{Create, Patch, Delete}
+	writeResults = []WriteResult{Written, Conflict, Refused, Failed}
+	passResults  = []PassResult{Passed, Behind, Erred}
+)
+
+// restoreBuckets reach from an agent that is quick, in seconds, to a fleet that takes half a day.
+var restoreBuckets = []float64{1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600, 4 * 3600, 12 * 3600}
+
+// Metrics are the hub's. They may be set before they are registered, and count nothing until then. Safe for concurrent use.
+type Metrics struct {
+	running   *k8smetrics.Gauge
+	started   *k8smetrics.CounterVec
+	completed *k8smetrics.Counter
+	aborted   *k8smetrics.Counter
+	degraded  *k8smetrics.Counter
+	restored  *k8smetrics.Histogram
+	writes    *k8smetrics.CounterVec
+	passes    *k8smetrics.CounterVec
+
+	replicaSets *replicaSets
+}
+
+// New makes metrics that are not registered.
+func New() *Metrics {
+	return &Metrics{
+		running: k8smetrics.NewGauge(&k8smetrics.GaugeOpts{
+			Namespace: prefix, Name: "controller_running", StabilityLevel: k8smetrics.ALPHA,
+			Help: "1 while this process leads, has filled its caches and reconciles ManifestWorkReplicaSets.",
+		}),
+		started: k8smetrics.NewCounterVec(counter("rollouts_started_total",
+			"Rollouts that began, by what they are rollouts of: a template that was Created, one that was Found again (an undo), "+
+				"or an aborted one that was Retried."), []string{"reason"}),
+		completed: k8smetrics.NewCounter(counter("rollouts_completed_total", "Rollouts whose revision every selected cluster reached.")),
+		aborted:   k8smetrics.NewCounter(counter("rollouts_aborted_total", "Rollouts that were aborted because clusters failed.")),
+		degraded:  k8smetrics.NewCounter(counter("rollouts_degraded_total", "Rollouts that stopped because clusters failed, and were not aborted.")),
+		restored: k8smetrics.NewHistogram(&k8smetrics.HistogramOpts{
+			Namespace: prefix, Name: "abort_restore_duration_seconds", StabilityLevel: k8smetrics.ALPHA, Buckets: restoreBuckets,
+			Help: "Time from the decision to abort until every selected cluster had confirmed the revision that it was brought back to.",
+		}),
+		writes: k8smetrics.NewCounterVec(counter("work_writes_total",
+			"Attempts to write a ManifestWork, by verb and result: success, conflict, refused (until someone mends something) or failed (tried again)."),
+			[]string{"verb", "result"}),
+		passes: k8smetrics.NewCounterVec(counter("reconciles_total",
+			"Passes over a ManifestWorkReplicaSet, by result: success, behind (the caches had not caught up, nothing was done) or error."),
+			[]string{"result"}),
+		replicaSets: newReplicaSets(),
+	}
+}
+
+func counter(name, help string) *k8smetrics.CounterOpts {
+	return &k8smetrics.CounterOpts{Namespace: prefix, Name: name, Help: help, StabilityLevel: k8smetrics.ALPHA}
+}
+
+// Default are the metrics that the manager's endpoint serves, registered in the process's registry.
+var Default = sync.OnceValue(func() *Metrics {
+	m := New()
+	if err := m.Register(legacy{}); err != nil {
+		panic("registering the metrics of this very package: " + err.Error())
+	}
+	return m
+})
+
+// Registry is where metrics are registered: a KubeRegistry, for one.
+type Registry interface {
+	Register(k8smetrics.Registerable) error
+	CustomRegister(k8smetrics.StableCollector) error
+}
+
+type legacy struct{}
+
+func (legacy) Register(r k8smetrics.Registerable) error { return legacyregistry.Register(r) }
+
+func (legacy) CustomRegister(c k8smetrics.StableCollector) error {
+	return legacyregistry.CustomRegister(c)
+}
+
+// Register registers them, once, and begins each counter at 0: a rate needs a value before the first event.
+func (m *Metrics) Register(registry Registry) error {
+	var errs []error
+	for _, metric := range []k8smetrics.Registerable{
+		m.running, m.started, m.completed, m.aborted, m.degraded, m.restored, m.writes, m.passes,
+	} {
+		errs = append(errs, registry.Register(metric))
+	}
+	errs = append(errs, registry.CustomRegister(m.replicaSets))
+	for _, reason := range startReasons {
+		m.started.WithLabelValues(string(reason)).Add(0)
+	}
+	for _, verb := range verbs {
+		for _, result := range writeResults {
+			m.writes.WithLabelValues(string(verb), string(result)).Add(0)
+		}
+	}
+	for _, result := range passResults {
+		m.passes.WithLabelValues(string(result)).Add(0)
+	}
+	return errors.Join(errs...)
+}
+
+// Running says whether this process reconciles ManifestWorkReplicaSets.
+func (m *Metrics) Running(yes bool) {
+	if yes {
+		m.running.Set(1)
+	} else {
+		m.running.Set(0)
+	}
+}
+
+// RolloutStarted counts a rollout that began.
+func (m *Metrics) RolloutStarted(reason StartReason) { m.started.WithLabelValues(string(reason)).Inc() }
+
+// RolloutCompleted counts a rollout that is complete (R13).
+func (m *Metrics) RolloutCompleted() { m.completed.Inc() }
+
+// RolloutAborted counts an abort that was decided (R12).
+func (m *Metrics) RolloutAborted() { m.aborted.Inc() }
+
+// RolloutDegraded counts a rollout that does not go on (R14).
+func (m *Metrics) RolloutDegraded() { m.degraded.Inc() }
+
+// Restored notes how long it took from the decision to abort until every cluster had confirmed the revision that it went back to.
+func (m *Metrics) Restored(took time.Duration) { m.restored.Observe(max(took, 0).Seconds()) }
+
+// WorkWrite counts an attempt to write a ManifestWork.
+func (m *Metrics) WorkWrite(verb Verb, result WriteResult) {
+	m.writes.WithLabelValues(string(verb), string(result)).Inc()
+}
+
+// Reconciled counts a pass.
+func (m *Metrics) Reconciled(result PassResult) { m.passes.WithLabelValues(string(result)).Inc() }
+
+// Observe replaces what is known of the ManifestWorkReplicaSet with this "namespace/name".
+func (m *Metrics) Observe(key string, o Observation) { m.replicaSets.observe(key, o) }
+
+// Forget drops the series of a ManifestWorkReplicaSet that is gone.
+func (m *Metrics) Forget(key string) { m.replicaSets.forget(key) }

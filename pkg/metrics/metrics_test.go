@@ -1,0 +1,231 @@
+package metrics_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	k8smetrics "k8s.io/component-base/metrics"
+	"k8s.io/component-base/metrics/legacyregistry"
+	"k8s.io/component-base/metrics/testutil"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+)
+
+func registered(t *testing.T) (*metrics.Metrics, k8smetrics.KubeRegistry) {
+	t.Helper()
+	m, registry := metrics.New(), k8smetrics.NewKubeRegistry()
+	require.NoError(t, m.Register(registry))
+	return m, registry
+}
+
+// series counts the series of a metric, those of one ManifestWorkReplicaSet if a name is given.
+func series(t *testing.T, registry k8smetrics.Gatherer, metric, name string) (n int, sum float64) {
+	t.Helper()
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	for _, family := range families {
+		for _, m := range family.Metric {
+			for _, label := range m.Label {
+				if family.GetName() == metric && label.GetName() == "name" && label.GetValue() == name {
+					n++
+					sum += m.Gauge.GetValue()
+				}
+			}
+		}
+	}
+	return n, sum
+}
+
+func TestCountersBeginAtZero(t *testing.T) {
+	_, registry := registered(t)
+	require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(`
+# HELP mwrs_rollouts_started_total [ALPHA] Rollouts that began, by what they are rollouts of: a template that was Created, one that was Found again (an undo), or an aborted one that was Retried.
+# TYPE mwrs_rollouts_started_total counter
+mwrs_rollouts_started_total{reason="Created"} 0
+mwrs_rollouts_started_total{reason="Found"} 0
+mwrs_rollouts_started_total{reason="Retried"} 0
+# HELP mwrs_reconciles_total [ALPHA] Passes over a ManifestWorkReplicaSet, by result: success, behind (the caches had not caught up, nothing was done) or error.
+# TYPE mwrs_reconciles_total counter
+mwrs_reconciles_total{result="behind"} 0
+mwrs_reconciles_total{result="error"} 0
+mwrs_reconciles_total{result="success"} 0
+`), "mwrs_rollouts_started_total", "mwrs_reconciles_total"))
+}
+
+func TestWhatHappensIsCounted(t *testing.T) {
+	m, registry := registered(t)
+	m.RolloutStarted(metrics.Found)
+	m.RolloutCompleted()
+	m.RolloutAborted()
+	m.RolloutDegraded()
+	m.Running(true)
+	m.Restored(90 * time.Second)
+	m.Restored(-time.Second) // The hub's clock went back.
+	m.WorkWrite(metrics.Patch, metrics.Refused)
+	m.Reconciled(metrics.Erred)
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	counted := map[string]float64{}
+	for _, family := range families {
+		for _, metric := range family.Metric {
+			if metric.Counter.GetValue() == 0 {
+				continue
+			}
+			name := family.GetName()
+			for _, label := range metric.Label {
+				name += " " + label.GetValue()
+			}
+			counted[name] = metric.Counter.GetValue()
+		}
+	}
+	require.Equal(t, map[string]float64{
+		"mwrs_rollouts_started_total Found": 1, "mwrs_rollouts_completed_total": 1, "mwrs_rollouts_aborted_total": 1,
+		"mwrs_rollouts_degraded_total": 1, "mwrs_work_writes_total refused patch": 1, "mwrs_reconciles_total error": 1,
+	}, counted)
+	durations, err := testutil.GetHistogramVecFromGatherer(registry, "mwrs_abort_restore_duration_seconds", nil)
+	require.NoError(t, err)
+	require.EqualValues(t, 2, durations.GetAggregatedSampleCount())
+	require.Equal(t, 90.0, durations.GetAggregatedSampleSum())
+	require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(`
+# HELP mwrs_controller_running [ALPHA] 1 while this process leads, has filled its caches and reconciles ManifestWorkReplicaSets.
+# TYPE mwrs_controller_running gauge
+mwrs_controller_running 1
+`), "mwrs_controller_running"))
+	m.Running(false)
+}
+
+// A ManifestWorkReplicaSet has the series of its last pass, and none when it is gone.
+func TestReplicaSetsHaveSeriesOfTheirLastPass(t *testing.T) {
+	m, registry := registered(t)
+	m.Observe("default/web", metrics.Observation{Stage: status.RollingOut, Clusters: map[rollout.Phase]int{rollout.PhaseWaiting: 3}, Revisions: 1})
+	m.Observe("default/web", metrics.Observation{
+		Stage: status.Aborted, Clusters: map[rollout.Phase]int{metrics.Restored: 2, metrics.Restoring: 1}, Revisions: 2,
+	})
+	m.Observe("default/bad", metrics.Observation{Stage: metrics.Invalid})
+	require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(`
+# HELP mwrs_stage [ALPHA] 1 for the stage that a ManifestWorkReplicaSet is in: RollingOut, Stalled, Complete, Aborting, Aborted or Invalid.
+# TYPE mwrs_stage gauge
+mwrs_stage{name="bad",namespace="default",stage="Invalid"} 1
+mwrs_stage{name="web",namespace="default",stage="Aborted"} 1
+# HELP mwrs_clusters [ALPHA] Selected clusters of a ManifestWorkReplicaSet, by state. While it is aborted: Restoring or Restored.
+# TYPE mwrs_clusters gauge
+mwrs_clusters{name="web",namespace="default",state="Completed"} 0
+mwrs_clusters{name="web",namespace="default",state="Degraded"} 0
+mwrs_clusters{name="web",namespace="default",state="Failed"} 0
+mwrs_clusters{name="web",namespace="default",state="InFlight"} 0
+mwrs_clusters{name="web",namespace="default",state="Leaving"} 0
+mwrs_clusters{name="web",namespace="default",state="Restored"} 2
+mwrs_clusters{name="web",namespace="default",state="Restoring"} 1
+mwrs_clusters{name="web",namespace="default",state="Soaking"} 0
+mwrs_clusters{name="web",namespace="default",state="Succeeded"} 0
+mwrs_clusters{name="web",namespace="default",state="Waiting"} 0
+# HELP mwrs_revisions [ALPHA] Revisions that are kept of a ManifestWorkReplicaSet.
+# TYPE mwrs_revisions gauge
+mwrs_revisions{name="web",namespace="default"} 2
+`), "mwrs_stage", "mwrs_clusters", "mwrs_revisions"))
+	m.Forget("default/web")
+	m.Forget("default/bad")
+	m.Forget("default/never-there")
+	for _, metric := range []string{"mwrs_stage", "mwrs_clusters", "mwrs_revisions"} {
+		n, _ := series(t, registry, metric, "web")
+		require.Zero(t, n, metric)
+	}
+}
+
+// However many there are, the number of series is bounded, and a sum over all of them is still right.
+func TestManyReplicaSetsShareSeries(t *testing.T) {
+	m, registry := registered(t)
+	const surplus = 7
+	observe := func(i int) {
+		m.Observe(fmt.Sprintf("default/web-%d", i), metrics.Observation{
+			Stage: status.Complete, Clusters: map[rollout.Phase]int{rollout.PhaseSucceeded: 10}, Revisions: 2,
+		})
+	}
+	for i := range metrics.MaxReplicaSets + surplus {
+		observe(i)
+	}
+	n, sum := series(t, registry, "mwrs_clusters", "")
+	require.Equal(t, 10, n, "one for each state")
+	require.Equal(t, 10.0*surplus, sum)
+	_, sum = series(t, registry, "mwrs_stage", "")
+	require.Equal(t, float64(surplus), sum)
+	last := metrics.MaxReplicaSets + surplus - 1
+	name := fmt.Sprintf("web-%d", last)
+	n, _ = series(t, registry, "mwrs_stage", name)
+	require.Zero(t, n)
+
+	m.Forget("default/web-0")
+	observe(last)
+	n, _ = series(t, registry, "mwrs_stage", name)
+	require.Equal(t, 1, n, "it takes the place of one that is gone")
+	_, sum = series(t, registry, "mwrs_revisions", "")
+	require.Equal(t, 2.0*(surplus-1), sum)
+	n, _ = series(t, registry, "mwrs_stage", "web-0")
+	require.Zero(t, n)
+}
+
+// What is set before registration is lost, and harms nobody.
+func TestUnregisteredMetricsCountNothing(t *testing.T) {
+	m := metrics.New()
+	m.RolloutStarted(metrics.Created)
+	m.Restored(time.Second)
+	m.Running(true)
+	m.Observe("default/web", metrics.Observation{Stage: status.Complete})
+	m.Forget("default/web")
+}
+
+func TestSafeForConcurrentUse(t *testing.T) {
+	m, registry := registered(t)
+	var group sync.WaitGroup
+	for i := range 8 {
+		group.Go(func() {
+			key := fmt.Sprintf("default/web-%d", i%2)
+			for range 50 {
+				m.Observe(key, metrics.Observation{Stage: status.Complete, Clusters: map[rollout.Phase]int{}})
+				_, err := registry.Gather()
+				if err != nil {
+					t.Error(err)
+				}
+				m.Forget(key)
+			}
+		})
+	}
+	group.Wait()
+}
+
+// The endpoint serves the process's registry: these metrics are there, and named by Prometheus's conventions.
+func TestDefaultIsServed(t *testing.T) {
+	require.Same(t, metrics.Default(), metrics.Default())
+	m, registry := registered(t)
+	for _, each := range []*metrics.Metrics{metrics.Default(), m} {
+		each.Observe("default/web", metrics.Observation{Stage: status.Complete, Clusters: map[rollout.Phase]int{}})
+		defer each.Forget("default/web")
+	}
+	answer := httptest.NewRecorder()
+	legacyregistry.Handler().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	served := answer.Body.String()
+
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	require.NotEmpty(t, families)
+	for _, family := range families {
+		require.Contains(t, served, "# TYPE "+family.GetName()+" ")
+	}
+	var ours []string
+	for line := range strings.Lines(served) {
+		if strings.Contains(line, "mwrs_") {
+			ours = append(ours, line)
+		}
+	}
+	problems, err := testutil.NewPromLinter(strings.NewReader(strings.Join(ours, ""))).Lint()
+	require.NoError(t, err)
+	require.Empty(t, problems)
+}

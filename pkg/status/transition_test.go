@@ -1,0 +1,87 @@
+package status_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+)
+
+// statuses are one of each stage, as Build makes them, of revision bbb.
+func statuses() map[status.Stage]workv1alpha1.ManifestWorkReplicaSetStatus {
+	two := rt.Clusters("c1", "c2")
+	return map[status.Stage]workv1alpha1.ManifestWorkReplicaSetStatus{
+		"":                {},
+		status.RollingOut: status.Build(input(status.RollingOut, p1(two), rt.Works(inFlight("c1"), old("c2")))),
+		status.Stalled:    status.Build(input(status.Stalled, p1(two), rt.Works(failed("c1"), old("c2")))),
+		status.Complete:   status.Build(input(status.Complete, p1(two), rt.Works(done("c1"), done("c2")))),
+		status.Aborting:   status.Build(input(status.Aborting, p1(two), rt.Works(failed("c1"), old("c2")))),
+		status.Aborted:    status.Build(input(status.Aborted, p1(two), rt.Works(old("c1"), old("c2")))),
+	}
+}
+
+// What Build writes is what Told reads.
+func TestTold(t *testing.T) {
+	for stage, s := range statuses() {
+		require.Equal(t, stage, status.Told(s.Conditions))
+	}
+	relapsed := status.Build(input(status.Complete, p1(rt.Clusters("c1", "c2")), rt.Works(done("c1"), failed("c2"))))
+	require.Equal(t, status.Complete, status.Told(relapsed.Conditions), "once complete it stays so")
+}
+
+func TestTransitions(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		was, is  status.Stage
+		another  bool
+		expected []status.Transition
+	}{
+		{"the first rollout", "", status.RollingOut, true, []status.Transition{status.Started}},
+		{"a status that was lost, of what is complete", "", status.Complete, true, nil},
+		{"a status that was lost, of what is aborted", "", status.Aborted, true, nil},
+		{"a status that was lost, of what is stalled", "", status.Stalled, true, nil},
+		{"it goes on", status.RollingOut, status.RollingOut, false, nil},
+		{"a new template in the middle", status.RollingOut, status.RollingOut, true, []status.Transition{status.Started}},
+		{"a new template after a rollout", status.Complete, status.RollingOut, true, []status.Transition{status.Started}},
+		{"a new template after a stall", status.Stalled, status.RollingOut, true, []status.Transition{status.Started}},
+		{"a new template after an abort", status.Aborted, status.RollingOut, true, []status.Transition{status.Started}},
+		{"a retry after an abort", status.Aborted, status.RollingOut, false, []status.Transition{status.Started}},
+		{"a retry in the middle of an abort", status.Aborting, status.RollingOut, false, []status.Transition{status.Started}},
+		{"complete", status.RollingOut, status.Complete, false, []status.Transition{status.Completed}},
+		{"complete after a stall", status.Stalled, status.Complete, false, []status.Transition{status.Completed}},
+		{"still complete", status.Complete, status.Complete, false, nil},
+		{"stalled", status.RollingOut, status.Stalled, false, []status.Transition{status.Stopped}},
+		{"healed", status.Stalled, status.RollingOut, false, []status.Transition{status.Resumed}},
+		{"an abort", status.RollingOut, status.Aborting, false, []status.Transition{status.AbortDecided}},
+		{"an abort after a stall", status.Stalled, status.Aborting, false, []status.Transition{status.AbortDecided}},
+		{"an abort that goes on", status.Aborting, status.Aborting, false, nil},
+		{"carried out", status.Aborting, status.Aborted, false, []status.Transition{status.AbortCarriedOut}},
+		{"carried out in one", status.RollingOut, status.Aborted, false, []status.Transition{status.AbortDecided, status.AbortCarriedOut}},
+		{"a work has to go back again", status.Aborted, status.Aborting, false, nil},
+		{"still aborted", status.Aborted, status.Aborted, false, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			before, after := statuses()[tc.was], statuses()[tc.is]
+			if tc.another {
+				before.UpdateRevision = "aaa"
+			}
+			require.Equal(t, tc.expected, status.Transitions(&before, &after))
+		})
+	}
+}
+
+// An abort that is asked for and can't be is told once, with the stall or when it is asked for later.
+func TestTransitionsOfAnImpossibleAbort(t *testing.T) {
+	rolling, stalled := statuses()[status.RollingOut], statuses()[status.Stalled]
+	in := input(status.Stalled, p1(rt.Clusters("c1", "c2")), rt.Works(failed("c1"), old("c2")))
+	in.Plan = &rollout.Plan{AbortImpossible: "there is no stable revision", Failing: in.Plan.Failing, Refs: in.Plan.Refs}
+	impossible := status.Build(in)
+	require.Equal(t, []status.Transition{status.Stopped, status.AbortRuledOut}, status.Transitions(&rolling, &impossible))
+	require.Equal(t, []status.Transition{status.AbortRuledOut}, status.Transitions(&stalled, &impossible))
+	require.Empty(t, status.Transitions(&impossible, &impossible))
+	require.Empty(t, status.Transitions(&workv1alpha1.ManifestWorkReplicaSetStatus{}, &impossible), "the status was lost")
+}

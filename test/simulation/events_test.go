@@ -1,0 +1,39 @@
+package simulation
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// counts tells how many events of each reason there were.
+func counts(events []string) map[string]int {
+	n := map[string]int{}
+	for _, reason := range events {
+		n[reason]++
+	}
+	return n
+}
+
+// checkEvents compares the events of a life in which one write failed with those of a calm one: nothing is told twice, and what
+// the failure can cost is the one happening whose write nobody knew of.
+func checkEvents(calm, got []string, fault Fault) error {
+	wanted, told := counts(calm), counts(got)
+	missing := 0
+	for _, reason := range slices.Sorted(maps.Keys(wanted)) {
+		if told[reason] > wanted[reason] {
+			return fmt.Errorf("%d events %s instead of %d", told[reason], reason, wanted[reason])
+		}
+		missing += wanted[reason] - told[reason]
+	}
+	for _, reason := range slices.Sorted(maps.Keys(told)) {
+		if wanted[reason] == 0 {
+			return fmt.Errorf("event %s, and none in a calm life", reason)
+		}
+	}
+	unknown := fault == KilledAfter || fault == Lost
+	if missing > 1 || (missing > 0 && !unknown) {
+		return fmt.Errorf("events %v instead of %v", told, wanted)
+	}
+	return nil
+}
