@@ -124,7 +124,7 @@ func (r *Run) judgeWrites() []verdict {
 		if grows, ok := exponent(writes); ok {
 			if takes, ok := exponent(times); ok && takes > 0 {
 				found = append(found, verdict{
-					scenario + ": growth of the status writes, of the time's", 0, exponentText(grows), exponentText(takes), grows / takes, exponentLimit,
+					scenario + ": growth of the status writes, of the time's", 0, exponentText(grows), exponentText(takes), max(0, grows) / takes, exponentLimit,
 				})
 			}
 		}
