@@ -37,7 +37,7 @@ func Transitions(before, after *workv1alpha1.ManifestWorkReplicaSetStatus) []Tra
 	was, is := Told(before.Conditions), Told(after.Conditions)
 	var found []Transition
 	if is == RollingOut {
-		found = goesOn(was, before.UpdateRevision != after.UpdateRevision)
+		found = goesOn(was, another(before.UpdateRevision, after.UpdateRevision))
 	} else if was != "" && was != is {
 		found = stops(was, is)
 	}
@@ -45,6 +45,11 @@ func Transitions(before, after *workv1alpha1.ManifestWorkReplicaSetStatus) []Tra
 		found = append(found, AbortRuledOut)
 	}
 	return found
+}
+
+// another says whether two hashes name two revisions. Where an older CRD came or went, one of them is lost and says nothing (R16).
+func another(before, after string) bool {
+	return before != after && before != "" && after != ""
 }
 
 // goesOn is what a rollout that is under way tells. another says that it is one of another revision than before.

@@ -74,6 +74,15 @@ func TestTransitions(t *testing.T) {
 	}
 }
 
+// An older CRD that comes or goes in the middle of a rollout takes the hash away or brings it back: no rollout begins with that.
+func TestTransitionsWhereAnOlderCRDDropsTheHash(t *testing.T) {
+	told, dropped := statuses()[status.RollingOut], statuses()[status.RollingOut]
+	require.NotEmpty(t, told.UpdateRevision)
+	dropped.UpdateRevision = ""
+	require.Empty(t, status.Transitions(&told, &dropped))
+	require.Empty(t, status.Transitions(&dropped, &told))
+}
+
 // An abort that is asked for and can't be is told once, with the stall or when it is asked for later.
 func TestTransitionsOfAnImpossibleAbort(t *testing.T) {
 	rolling, stalled := statuses()[status.RollingOut], statuses()[status.Stalled]

@@ -1,0 +1,34 @@
+package controller
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
+)
+
+// Every answer of the API server is one of four: what an alert says of a write must not depend on a webhook's words.
+func TestWriteResult(t *testing.T) {
+	works := workv1.Resource("manifestworks")
+	for name, test := range map[string]struct {
+		err    error
+		wanted metrics.WriteResult
+	}{
+		"it was taken":                     {nil, metrics.Written},
+		"it was not as seen":               {apierrors.NewConflict(works, "web", errors.New("newer")), metrics.Conflict},
+		"the cache has not shown it":       {errUnseen, metrics.Conflict},
+		"wrapped":                          {fmt.Errorf("patching: %w", apierrors.NewConflict(works, "web", errors.New("newer"))), metrics.Conflict},
+		"a webhook says no":                {apierrors.NewForbidden(works, "web", errors.New("quota")), metrics.Refused},
+		"the cluster's namespace is going": {apierrors.NewNotFound(works, "web"), metrics.Refused},
+		"too much to do":                   {apierrors.NewTooManyRequests("later", 1), metrics.Failed},
+		"a webhook does not answer":        {apierrors.NewInternalError(errors.New("timeout")), metrics.Failed},
+		"no connection":                    {errors.New("connection refused"), metrics.Failed},
+	} {
+		t.Run(name, func(t *testing.T) { require.Equal(t, test.wanted, writeResult(test.err)) })
+	}
+}
