@@ -1,12 +1,11 @@
 package webhook
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"testing"
-	"text/template"
 
+	"github.com/openshift/library-go/pkg/assets"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
@@ -43,17 +42,13 @@ func render(t *testing.T, file string, into any) {
 	t.Helper()
 	text, err := manifests.ClusterManagerManifestFiles.ReadFile("cluster-manager/" + file)
 	require.NoError(t, err)
-	filled := template.New(file).Funcs(template.FuncMap{"indent": func(_ int, text []byte) string { return string(text) }})
-	_, err = filled.Parse(string(text))
-	require.NoError(t, err)
-	var out bytes.Buffer
-	require.NoError(t, filled.Execute(&out, manifests.HubConfig{
+	filled := assets.MustCreateAssetFromTemplate(file, text, manifests.HubConfig{
 		ClusterManagerName: "cluster-manager", ClusterManagerNamespace: "open-cluster-management-hub", HostedMode: true,
 		WorkFeatureGates:    []string{"--feature-gates=ManifestWorkReplicaSet=true,NilExecutorValidating=true"},
 		RegistrationWebhook: manifests.Webhook{Port: 9443}, WorkWebhook: manifests.Webhook{Port: 9443},
 		RegistrationAPIServiceCABundle: "Y2E=",
-	}))
-	require.NoError(t, yaml.Unmarshal(out.Bytes(), into))
+	})
+	require.NoError(t, yaml.Unmarshal(filled.Data, into))
 }
 
 // TestFitsTheOperatorsDeployment: arguments, ports, probes and certificates are those of the Deployment that is there already.

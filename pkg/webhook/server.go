@@ -42,21 +42,22 @@ func (s *Server) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("making a client of the hub: %w", err)
 	}
-	server := ctrlwebhook.NewServer(ctrlwebhook.Options{
-		Port: s.Options.Port, CertDir: s.Options.certDir(), CertName: certName, KeyName: keyName,
-		TLSOpts: []func(*tls.Config){func(config *tls.Config) { config.MinVersion = tls.VersionTLS12 }},
-	})
 	// The manager needs no right on the hub: nothing is cached, and nobody leads.
 	mgr, err := manager.New(s.Config, manager.Options{
 		Logger:                 logger,
 		Metrics:                metricsserver.Options{BindAddress: s.Options.MetricsAddress},
 		HealthProbeBindAddress: s.Options.HealthAddress,
-		WebhookServer:          server,
+		WebhookServer: ctrlwebhook.NewServer(ctrlwebhook.Options{
+			Port: s.Options.Port, CertDir: s.Options.certDir(), CertName: certName, KeyName: keyName,
+			TLSOpts: []func(*tls.Config){func(config *tls.Config) { config.MinVersion = tls.VersionTLS12 }},
+		}),
 	})
 	if err != nil {
 		return fmt.Errorf("making the server (--metrics-bind-address=%s, --health-probe-bind-address=%s): %w",
 			s.Options.MetricsAddress, s.Options.HealthAddress, err)
 	}
+	// Asking for the server is what makes the manager start it.
+	server := mgr.GetWebhookServer()
 	err = errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("serving", server.StartedChecker()))
 	if err != nil {
 		return fmt.Errorf("adding the health checks: %w", err)
