@@ -17,6 +17,7 @@ import (
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/hub"
 	"github.com/open-cluster-management-io/work-rollback/pkg/version"
+	"github.com/open-cluster-management-io/work-rollback/pkg/webhook"
 )
 
 func main() {
@@ -44,9 +45,9 @@ func newCommand() *cobra.Command {
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_ = cmd.Help()
-			return fmt.Errorf("name a command: work manager")
+			return fmt.Errorf("name a command: work manager or work webhook-server")
 		},
 	}
-	cmd.AddCommand(hub.NewManagerCommand())
+	cmd.AddCommand(hub.NewManagerCommand(), webhook.NewCommand())
 	return cmd
 }

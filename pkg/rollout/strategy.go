@@ -29,37 +29,47 @@ type strategy struct {
 
 // parseStrategy reads a ref's strategy. The error names the field and what it may hold.
 func parseStrategy(field string, in *workv1alpha1.RolloutStrategy) (strategy, error) {
-	s := strategy{kind: in.Type, abortAll: in.FailureStrategy == workv1alpha1.AbortAll}
+	field += ".rolloutStrategy"
+	s, part, config, err := takeStrategy(in)
+	if err != nil {
+		return s, fmt.Errorf("%s.type: %w", field, err)
+	}
+	if s.kind == clusterv1alpha1.All {
+		// The soak is for the wait between two batches: All has none.
+		config.MinSuccessTime.Duration = 0
+	}
+	return s, s.parseConfig(field+"."+part, config)
+}
+
+// takeStrategy returns what a strategy's type uses, and which part of the strategy that is.
+func takeStrategy(in *workv1alpha1.RolloutStrategy) (s strategy, part string, config clusterv1alpha1.RolloutConfig, err error) {
+	s = strategy{kind: in.Type, abortAll: in.FailureStrategy == workv1alpha1.AbortAll}
 	if s.kind == "" {
 		s.kind = clusterv1alpha1.All
 	}
-	field += ".rolloutStrategy"
-	var config clusterv1alpha1.RolloutConfig
 	switch s.kind {
 	case clusterv1alpha1.All:
-		field += ".all"
+		part = "all"
 		if in.All != nil {
 			config = in.All.RolloutConfig
 		}
-		// The soak is for the wait between two batches: All has none.
-		config.MinSuccessTime.Duration = 0
 	case clusterv1alpha1.Progressive:
-		field += ".progressive"
+		part = "progressive"
 		if in.Progressive != nil {
 			config = in.Progressive.RolloutConfig
 			s.maxConcurrency = in.Progressive.MaxConcurrency
 			s.mandatory = in.Progressive.MandatoryDecisionGroups.MandatoryDecisionGroups
 		}
 	case clusterv1alpha1.ProgressivePerGroup:
-		field += ".progressivePerGroup"
+		part = "progressivePerGroup"
 		if in.ProgressivePerGroup != nil {
 			config = in.ProgressivePerGroup.RolloutConfig
 			s.mandatory = in.ProgressivePerGroup.MandatoryDecisionGroups.MandatoryDecisionGroups
 		}
 	default:
-		return s, fmt.Errorf("%s.type: %q is not a rollout type: use All, Progressive or ProgressivePerGroup", field, in.Type)
+		err = fmt.Errorf("%q is not a rollout type: use All, Progressive or ProgressivePerGroup", in.Type)
 	}
-	return s, s.parseConfig(field, config)
+	return s, part, config, err
 }
 
 func (s *strategy) parseConfig(field string, config clusterv1alpha1.RolloutConfig) error {

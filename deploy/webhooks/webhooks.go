@@ -1,0 +1,11 @@
+// Package webhooks carries the webhook configurations of this hub that the ClusterManager operator doesn't have.
+package webhooks
+
+import (
+	_ "embed" // for ReplicaSets
+)
+
+// ReplicaSets is the YAML of the ValidatingWebhookConfiguration for ManifestWorkReplicaSets.
+//
+//go:embed manifestworkreplicasets.yaml
+var ReplicaSets []byte

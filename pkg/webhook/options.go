@@ -1,0 +1,70 @@
+package webhook
+
+import (
+	"crypto/tls"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/pflag"
+)
+
+// Options are the flags of the webhook server.
+type Options struct {
+	// Port that the webhooks are served at.
+	Port int
+	// CertDir holds tls.crt and tls.key. Empty means where the operator mounts them: k8s-webhook-server/serving-certs in the
+	// directory for temporary files.
+	CertDir string
+	// ManifestLimit is how many bytes the manifests of one object may have in all.
+	ManifestLimit int
+	// Kubeconfig is the path of the kubeconfig of the hub; empty where the server runs in a Pod of the hub.
+	Kubeconfig string
+	// HealthAddress is where /healthz and /readyz are served, without TLS. "0" means nowhere.
+	HealthAddress string
+	// MetricsAddress is where /metrics is served, without TLS. "0" means nowhere.
+	MetricsAddress string
+}
+
+// NewOptions returns the defaults: upstream's, and those of the operator's Deployment and probes.
+func NewOptions() *Options {
+	return &Options{Port: 9443, ManifestLimit: 500 * 1024, HealthAddress: ":8000", MetricsAddress: ":8080"}
+}
+
+// AddFlags registers the flags.
+func (o *Options) AddFlags(flags *pflag.FlagSet) {
+	flags.IntVar(&o.Port, "port", o.Port, "Port that the webhooks are served at.")
+	flags.StringVar(&o.CertDir, "certdir", o.CertDir, "Directory that holds tls.crt and tls.key. If not set, "+
+		"{TempDir}/k8s-webhook-server/serving-certs.")
+	flags.IntVar(&o.ManifestLimit, "manifestLimit", o.ManifestLimit, "How many bytes the manifests of one object may have in all.")
+	flags.StringVar(&o.Kubeconfig, "kubeconfig", o.Kubeconfig, "Path of a kubeconfig of the hub. Not needed in a Pod of the hub.")
+	flags.StringVar(&o.HealthAddress, "health-probe-bind-address", o.HealthAddress, "Where /healthz and /readyz are served; 0 means nowhere.")
+	flags.StringVar(&o.MetricsAddress, "metrics-bind-address", o.MetricsAddress, "Where /metrics is served; 0 means nowhere.")
+}
+
+// Validate says which flag can't be used, and what it may be.
+func (o *Options) Validate() error {
+	if o.Port < 1 || o.Port > 65535 {
+		return fmt.Errorf("--port=%d: use a port between 1 and 65535", o.Port)
+	}
+	if o.ManifestLimit < 1 {
+		return fmt.Errorf("--manifestLimit=%d: use a number of bytes above 0", o.ManifestLimit)
+	}
+	dir := o.certDir()
+	if _, err := tls.LoadX509KeyPair(filepath.Join(dir, certName), filepath.Join(dir, keyName)); err != nil {
+		return fmt.Errorf("--certdir=%s: name a directory that holds the %s and %s of the webhook's service: %w", dir, certName, keyName, err)
+	}
+	return nil
+}
+
+const (
+	certName = "tls.crt"
+	keyName  = "tls.key"
+)
+
+func (o *Options) certDir() string {
+	if o.CertDir != "" {
+		return o.CertDir
+	}
+	return filepath.Join(os.TempDir(), "k8s-webhook-server", "serving-certs")
+}

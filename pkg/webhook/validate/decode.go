@@ -1,0 +1,72 @@
+package validate
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+var specPath = field.NewPath("spec")
+
+// decode reads name, namespace and spec of a ManifestWorkReplicaSet as the controller does. The CRD lets durations through that the
+// type can't hold; they are problems, and left out, so that the rest can be checked. Where still more can't be decoded the spec is
+// empty and readable is false.
+func decode(object *unstructured.Unstructured) (mwrs *workv1alpha1.ManifestWorkReplicaSet, problems []problem, readable bool) {
+	spec, _ := object.Object["spec"].(map[string]any)
+	spec = runtime.DeepCopyJSON(spec)
+	problems = dropDurations(spec)
+	mwrs = &workv1alpha1.ManifestWorkReplicaSet{}
+	err := runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{"spec": spec}, mwrs)
+	if err != nil {
+		mwrs = &workv1alpha1.ManifestWorkReplicaSet{}
+		problems = append(problems, inField(invalid(specPath, "can't be decoded: "+shorten(explain(spec, err).Error()))))
+	}
+	mwrs.Namespace, mwrs.Name = object.GetNamespace(), object.GetName()
+	return mwrs, problems, err == nil
+}
+
+// explain says which field it is that can't be decoded, where the JSON decoder knows: the other one doesn't tell.
+func explain(spec map[string]any, err error) error {
+	data, encodeErr := json.Marshal(spec)
+	if encodeErr != nil {
+		return err
+	}
+	if named := json.Unmarshal(data, &workv1alpha1.ManifestWorkReplicaSetSpec{}); named != nil {
+		return named
+	}
+	return err
+}
+
+// dropDurations removes the durations that can't be parsed, in every part of every strategy: also one that the strategy's type
+// doesn't use keeps the object from being decoded.
+func dropDurations(spec map[string]any) []problem {
+	var problems []problem
+	refs, _, _ := unstructured.NestedSlice(spec, "placementRefs")
+	for i := range refs {
+		ref, _ := refs[i].(map[string]any)
+		for _, part := range []string{"all", "progressive", "progressivePerGroup"} {
+			value, found, err := unstructured.NestedFieldNoCopy(ref, "rolloutStrategy", part, "minSuccessTime")
+			text, isText := value.(string)
+			if err != nil || !found || !isText {
+				continue
+			}
+			if _, err := time.ParseDuration(text); err == nil {
+				continue
+			}
+			path := refsPath.Index(i).Child("rolloutStrategy", part, "minSuccessTime")
+			problems = append(problems, inRef(i, fmt.Sprint(ref["name"]),
+				invalid(path, fmt.Sprintf("%q is no duration: use 0s for no soak, or a duration such as 30s, 5m or 1h30m", shorten(text)))))
+			unstructured.RemoveNestedField(ref, "rolloutStrategy", part, "minSuccessTime")
+		}
+	}
+	if len(problems) > 0 {
+		spec["placementRefs"] = refs
+	}
+	return problems
+}

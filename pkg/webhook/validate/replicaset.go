@@ -1,0 +1,115 @@
+package validate
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+)
+
+var (
+	templatePath = specPath.Child("manifestWorkTemplate")
+	refsPath     = specPath.Child("placementRefs")
+)
+
+// ReplicaSet checks a ManifestWorkReplicaSet, whose manifests may hold limit bytes in all. Old is nil when it is created. The objects
+// come undecoded, because one that can't be decoded must get an answer too.
+func ReplicaSet(old, object *unstructured.Unstructured, limit int) Verdict {
+	mwrs, found := inspect(object, limit)
+	var before []problem
+	if old != nil && len(found) > 0 {
+		_, before = inspect(old, limit)
+	}
+	brought, kept := ratchet(found, before)
+	verdict := Verdict{Errors: brought}
+	if len(brought) > 0 || object.GetDeletionTimestamp() != nil {
+		return verdict
+	}
+	verdict.Warnings = reminders(kept)
+	if old == nil || !equality.Semantic.DeepEqual(old.Object["spec"], object.Object["spec"]) {
+		verdict.Warnings = append(verdict.Warnings, surprises(mwrs)...)
+	}
+	return verdict
+}
+
+// inspect finds everything that is wrong with an object.
+func inspect(object *unstructured.Unstructured, limit int) (*workv1alpha1.ManifestWorkReplicaSet, []problem) {
+	mwrs, problems, readable := decode(object)
+	problems = append(problems, ownerLabelProblems(mwrs)...)
+	if !readable {
+		return mwrs, problems
+	}
+	problems = append(problems, templateProblems(mwrs, limit)...)
+	problems = append(problems, refProblems(mwrs.Spec.PlacementRefs)...)
+	if keep := mwrs.Spec.RevisionHistoryLimit; keep != nil && *keep < 0 {
+		problems = append(problems, inField(field.Invalid(specPath.Child("revisionHistoryLimit"), *keep,
+			"use 0 to keep no old revision, or the number of old revisions to keep")))
+	}
+	return mwrs, problems
+}
+
+// ownerLabelProblems finds names whose works could not be found again (R9). A name can't be changed, so this refuses creations only.
+func ownerLabelProblems(mwrs *workv1alpha1.ManifestWorkReplicaSet) []problem {
+	value := workv1alpha1.OwnerLabelValue(mwrs.Namespace, mwrs.Name)
+	if len(value) <= workv1alpha1.MaxOwnerLabelLength {
+		return nil
+	}
+	return []problem{inField(invalid(field.NewPath("metadata", "name"), fmt.Sprintf(
+		"the ManifestWorks would bear the label %s=%s of %d characters, and a label value may hold %d: use a shorter name or namespace",
+		workv1alpha1.LabelReplicaSet, value, len(value), workv1alpha1.MaxOwnerLabelLength)))}
+}
+
+func templateProblems(mwrs *workv1alpha1.ManifestWorkReplicaSet, limit int) []problem {
+	template := &mwrs.Spec.ManifestWorkTemplate
+	problems := manifestProblems(templatePath.Child("workload", "manifests"), template.Workload.Manifests, limit)
+	if template.Executor != nil {
+		if err := executorError(templatePath.Child("executor"), template.Executor); err != nil {
+			problems = append(problems, inField(err))
+		}
+	}
+	return problems
+}
+
+func refProblems(refs []workv1alpha1.LocalPlacementReference) []problem {
+	var problems []problem
+	seen := map[string]int{}
+	for i := range refs {
+		ref, path := &refs[i], refsPath.Index(i)
+		if first, again := seen[ref.Name]; again {
+			problems = append(problems, problem{
+				Error: invalid(path.Child("name"), fmt.Sprintf(
+					"%q is the Placement of %s already, which all its clusters belong to: remove one of the two", ref.Name, refsPath.Index(first))),
+				key: "placement " + ref.Name,
+			})
+		} else {
+			seen[ref.Name] = i
+		}
+		strategy := path.Child("rolloutStrategy")
+		errs := rollout.ValidateStrategy(strategy, &ref.RolloutStrategy)
+		if known := ref.RolloutStrategy.FailureStrategy; known != "" && known != workv1alpha1.AbortAll {
+			errs = append(errs, field.NotSupported(strategy.Child("failureStrategy"), known, []workv1alpha1.FailureStrategy{workv1alpha1.AbortAll}))
+		}
+		for _, err := range errs {
+			problems = append(problems, inRef(i, ref.Name, err))
+		}
+	}
+	return problems
+}
+
+// inRef is a problem of the placementRef at an index. The name of the Placement stands for it when the refs move.
+func inRef(index int, name string, err *field.Error) problem {
+	return at(name+strings.TrimPrefix(err.Field, refsPath.Index(index).String()), err)
+}
+
+func errorsOf(problems []problem) field.ErrorList {
+	var errs field.ErrorList
+	for _, p := range problems {
+		errs = append(errs, p.Error)
+	}
+	return errs
+}

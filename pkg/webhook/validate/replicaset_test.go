@@ -1,0 +1,292 @@
+package validate
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	firstProgressive = "spec.placementRefs.0.rolloutStrategy.progressive"
+	manifestsOf      = "spec.manifestWorkTemplate.workload.manifests"
+)
+
+func longName(value string) edit { return set("metadata.name", strings.Repeat(value, 56)) }
+
+// Everything that is refused, and in which words. What is wrong when an object is created is let through, with a reminder, when it was
+// there before: see TestRatchet.
+var broken = map[string]struct {
+	edits []edit
+	want  []string
+}{
+	"no manifests": {
+		[]edit{set(manifestsOf, "[]")},
+		[]string{"spec.manifestWorkTemplate.workload.manifests: Required value: manifests should not be empty: name at least one object to apply"},
+	},
+	"no template": {
+		[]edit{set("spec.manifestWorkTemplate", "")},
+		[]string{"spec.manifestWorkTemplate.workload.manifests: Required value: manifests should not be empty: name at least one object to apply"},
+	},
+	"a manifest without a name": {
+		[]edit{set(manifestsOf+".1.metadata.name", "")},
+		[]string{"spec.manifestWorkTemplate.workload.manifests[1]: Invalid value: name must be set in manifest"},
+	},
+	"a manifest without a kind": {
+		[]edit{set(manifestsOf+".1.kind", "")},
+		[]string{`spec.manifestWorkTemplate.workload.manifests[1]: Invalid value: Object 'Kind' is missing in ` +
+			`'{"apiVersion":"v1","metadata":{"name":"b","namespace":"default"}}'`},
+	},
+	"a generated name, and another without one": {
+		[]edit{set(manifestsOf+".0.metadata.generateName", "a-"), set(manifestsOf+".1.metadata.name", "")},
+		[]string{
+			"spec.manifestWorkTemplate.workload.manifests[0]: Invalid value: generateName must not be set in manifest",
+			"spec.manifestWorkTemplate.workload.manifests[1]: Invalid value: name must be set in manifest",
+		},
+	},
+	"a manifest twice": {
+		[]edit{set(manifestsOf+".1.metadata.name", "a")},
+		[]string{"spec.manifestWorkTemplate.workload.manifests[1]: Invalid value: duplicate manifest: v1 ConfigMap default/a is " +
+			"spec.manifestWorkTemplate.workload.manifests[0] already, remove one of the two"},
+	},
+	"too large": {
+		[]edit{set(manifestsOf+".1.data.large", strings.Repeat("x", limit))},
+		[]string{"spec.manifestWorkTemplate.workload.manifests: Invalid value: the size of manifests is 2193 bytes which exceeds the 2000 limit: " +
+			"put some of them into another object, or raise --manifestLimit of the webhook"},
+	},
+	"an executor without an account": {
+		[]edit{set("spec.manifestWorkTemplate.executor", "{subject: {type: ServiceAccount}}")},
+		[]string{"spec.manifestWorkTemplate.executor.subject.serviceAccount: Required value: name the service account that applies the manifests"},
+	},
+	"an unknown failureStrategy": {
+		[]edit{set("spec.placementRefs.1.rolloutStrategy.failureStrategy", "Rollback")},
+		[]string{`spec.placementRefs[1].rolloutStrategy.failureStrategy: Unsupported value: "Rollback": supported values: "AbortAll"`},
+	},
+	"an unknown type": {
+		[]edit{set("spec.placementRefs.1.rolloutStrategy.type", "Slowly")},
+		[]string{`spec.placementRefs[1].rolloutStrategy.type: Invalid value: "Slowly" is not a rollout type: use All, Progressive or ProgressivePerGroup`},
+	},
+	"a negative revisionHistoryLimit": {
+		[]edit{set("spec.revisionHistoryLimit", "-1")},
+		[]string{"spec.revisionHistoryLimit: Invalid value: -1: use 0 to keep no old revision, or the number of old revisions to keep"},
+	},
+	"a placement twice": {
+		[]edit{set("spec.placementRefs.1.name", "first")},
+		[]string{`spec.placementRefs[1].name: Invalid value: "first" is the Placement of spec.placementRefs[0] already, which all its clusters ` +
+			`belong to: remove one of the two`},
+	},
+	"a name that is too long for the label": {
+		[]edit{longName("n")},
+		[]string{"metadata.name: Invalid value: the ManifestWorks would bear the label work.open-cluster-management.io/manifestworkreplicaset=default." +
+			strings.Repeat("n", 56) + " of 64 characters, and a label value may hold 63: use a shorter name or namespace"},
+	},
+	"a deadline of 0": {
+		[]edit{set(firstProgressive+".progressDeadline", "0s")},
+		[]string{`spec.placementRefs[0].rolloutStrategy.progressive.progressDeadline: Invalid value: "0s" is no deadline: ` +
+			`use None, or a duration above zero such as 90s, 10m or 2h`},
+	},
+	"a deadline in words": {
+		[]edit{set(firstProgressive+".progressDeadline", "5s or so")},
+		[]string{`spec.placementRefs[0].rolloutStrategy.progressive.progressDeadline: Invalid value: "5s or so" is no deadline: ` +
+			`use None, or a duration above zero such as 90s, 10m or 2h`},
+	},
+	"a soak in words": {
+		[]edit{set(firstProgressive+".minSuccessTime", "5 minutes")},
+		[]string{`spec.placementRefs[0].rolloutStrategy.progressive.minSuccessTime: Invalid value: "5 minutes" is no duration: ` +
+			`use 0s for no soak, or a duration such as 30s, 5m or 1h30m`},
+	},
+	"a soak in words, where nothing uses it": {
+		[]edit{set("spec.placementRefs.1.rolloutStrategy.progressivePerGroup.minSuccessTime", "soon")},
+		[]string{`spec.placementRefs[1].rolloutStrategy.progressivePerGroup.minSuccessTime: Invalid value: "soon" is no duration: ` +
+			`use 0s for no soak, or a duration such as 30s, 5m or 1h30m`},
+	},
+	"a negative soak": {
+		[]edit{set(firstProgressive+".minSuccessTime", "-5s")},
+		[]string{`spec.placementRefs[0].rolloutStrategy.progressive.minSuccessTime: Invalid value: -5s is negative: ` +
+			`use 0s for no soak, or a duration such as 30s or 5m`},
+	},
+	"quoted numbers": {
+		[]edit{set(firstProgressive+".maxFailures", `"3"`), set(firstProgressive+".maxConcurrency", `"2"`)},
+		[]string{
+			`spec.placementRefs[0].rolloutStrategy.progressive.maxFailures: Invalid value: "3" is neither a number nor a percentage: ` +
+				`use a number of clusters such as 2, without quotes, or a percentage such as "10%"`,
+			`spec.placementRefs[0].rolloutStrategy.progressive.maxConcurrency: Invalid value: "2" is neither a number nor a percentage: ` +
+				`use a number of clusters such as 2, without quotes, or a percentage such as "10%"`,
+		},
+	},
+	"everything of a soak and a deadline at once": {
+		[]edit{set(firstProgressive+".minSuccessTime", "5 minutes"), set("spec.placementRefs.1.rolloutStrategy.all.progressDeadline", "0m")},
+		[]string{
+			`spec.placementRefs[0].rolloutStrategy.progressive.minSuccessTime: Invalid value: "5 minutes" is no duration: ` +
+				`use 0s for no soak, or a duration such as 30s, 5m or 1h30m`,
+			`spec.placementRefs[1].rolloutStrategy.all.progressDeadline: Invalid value: "0m" is no deadline: ` +
+				`use None, or a duration above zero such as 90s, 10m or 2h`,
+		},
+	},
+	"a type that holds something else": {
+		[]edit{set("spec.revisionHistoryLimit", "many")},
+		[]string{"spec: Invalid value: can't be decoded: json: cannot unmarshal string into Go struct field ManifestWorkReplicaSetSpec.revisionHistoryLimit of type int32"},
+	},
+}
+
+func TestReplicaSetCreate(t *testing.T) {
+	verdict := ReplicaSet(nil, build(t), limit)
+	require.Empty(t, verdict.Errors)
+	require.Empty(t, verdict.Warnings)
+	for name, tc := range broken {
+		t.Run(name, func(t *testing.T) {
+			verdict := ReplicaSet(nil, build(t, tc.edits...), limit)
+			require.Equal(t, tc.want, messages(verdict.Errors))
+			require.Empty(t, verdict.Warnings, "the errors come first")
+		})
+	}
+}
+
+// An update is refused for what it breaks, as a creation is. A name can't be changed.
+func TestReplicaSetUpdateThatBreaks(t *testing.T) {
+	for name, tc := range broken {
+		if name == "a name that is too long for the label" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, tc.want, messages(ReplicaSet(build(t), build(t, tc.edits...), limit).Errors))
+		})
+	}
+}
+
+// TestRatchet: whatever is wrong with an object never stands in the way of a change of something else.
+func TestRatchet(t *testing.T) {
+	finalizer := set("metadata.finalizers", "[work.open-cluster-management.io/manifest-work-cleanup]")
+	for name, tc := range broken {
+		reminders := func(t *testing.T, verdict Verdict) {
+			t.Helper()
+			require.Empty(t, verdict.Errors)
+			require.GreaterOrEqual(t, len(verdict.Warnings), len(tc.want))
+			for i, problem := range tc.want {
+				require.Equal(t, "was so before this update and still is: "+problem, verdict.Warnings[i])
+			}
+		}
+		with := func(t *testing.T, more ...edit) Verdict {
+			t.Helper()
+			return ReplicaSet(build(t, append(tc.edits, finalizer)...), build(t, append(tc.edits, more...)...), limit)
+		}
+		t.Run(name, func(t *testing.T) {
+			reminders(t, with(t))
+			reminders(t, with(t, set("metadata.labels", "{a: b}")))
+			reminders(t, with(t, set("spec.cascadeDeletionPolicy", "Foreground")))
+			verdict := ReplicaSet(build(t, tc.edits...), build(t), limit)
+			require.Empty(t, verdict.Errors, "it can be mended")
+			require.Empty(t, verdict.Warnings)
+		})
+		t.Run(name+", being deleted", func(t *testing.T) {
+			deleted := set("metadata.deletionTimestamp", `"2026-01-01T00:00:00Z"`)
+			verdict := ReplicaSet(build(t, append(tc.edits, finalizer, deleted)...), build(t, append(tc.edits, deleted)...), limit)
+			require.Empty(t, verdict.Errors)
+			require.Empty(t, verdict.Warnings, "nobody is left to read them")
+		})
+	}
+}
+
+// What moved is not new, and what was changed for something as bad is.
+func TestRatchetTellsOldFromNew(t *testing.T) {
+	third := set("spec.placementRefs.2", "{name: third, rolloutStrategy: {type: All, all: {progressDeadline: 5m}}}")
+	soak, deadline := set("spec.placementRefs.2.rolloutStrategy.progressive.minSuccessTime", "soon"), set("spec.placementRefs.2.rolloutStrategy.all.progressDeadline", "0s")
+	third0 := set("spec.placementRefs", "[{name: third, rolloutStrategy: {type: All, all: {progressDeadline: 0s}, progressive: {minSuccessTime: soon}}}]")
+	unnamed := "{apiVersion: v1, kind: ConfigMap, metadata: {namespace: default}}"
+	other := "{apiVersion: v1, kind: ConfigMap, metadata: {namespace: default}, data: {a: b}}"
+	a := "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"
+	for name, tc := range map[string]struct {
+		old, new []edit
+		refused  bool
+	}{
+		"the refs before it went away":       {[]edit{third, soak, deadline}, []edit{third0}, false},
+		"another deadline that is none":      {[]edit{set(firstProgressive+".progressDeadline", "0s")}, []edit{set(firstProgressive+".progressDeadline", "0m")}, true},
+		"another soak that is none":          {[]edit{set(firstProgressive+".minSuccessTime", "now")}, []edit{set(firstProgressive+".minSuccessTime", "then")}, true},
+		"the same in another ref":            {[]edit{set(firstProgressive+".minSuccessTime", "now")}, []edit{set("spec.placementRefs.1.rolloutStrategy.all.minSuccessTime", "now")}, true},
+		"a sound field beside a broken one":  {[]edit{set(firstProgressive+".minSuccessTime", "now")}, []edit{set(firstProgressive, "{minSuccessTime: now, maxConcurrency: 7}")}, false},
+		"one more of a placement":            {[]edit{set("spec.placementRefs", "[{name: a}, {name: a}]")}, []edit{set("spec.placementRefs", "[{name: a}, {name: a}, {name: a}]")}, true},
+		"doubled placements, in other order": {[]edit{set("spec.placementRefs", "[{name: a}, {name: b}, {name: a}]")}, []edit{set("spec.placementRefs", "[{name: b}, {name: a}, {name: a}]")}, false},
+		"a manifest before a bad one":        {[]edit{set(manifestsOf, "["+unnamed+"]")}, []edit{set(manifestsOf, "["+a+", "+unnamed+"]")}, false},
+		"a bad manifest that changes":        {[]edit{set(manifestsOf, "["+unnamed+"]")}, []edit{set(manifestsOf, "["+other+"]")}, true},
+		"two that were the same, moved":      {[]edit{set(manifestsOf, "["+a+", "+a+"]")}, []edit{set(manifestsOf+".2", a), set(manifestsOf+".0", a)}, false},
+		"a third that is the same":           {[]edit{set(manifestsOf, "["+a+", "+a+"]")}, []edit{set(manifestsOf, "["+a+", "+a+", "+a+"]")}, true},
+		"still too large":                    {[]edit{set(manifestsOf+".1.data.large", strings.Repeat("x", 2*limit))}, []edit{set(manifestsOf+".1.data.large", strings.Repeat("x", limit))}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Empty(t, ReplicaSet(build(t, tc.old...), build(t, tc.old...), limit).Errors)
+			require.NotEmpty(t, ReplicaSet(nil, build(t, tc.old...), limit).Errors)
+			verdict := ReplicaSet(build(t, tc.old...), build(t, tc.new...), limit)
+			require.Equal(t, tc.refused, len(verdict.Errors) > 0, "%v", messages(verdict.Errors))
+		})
+	}
+}
+
+func TestSurprises(t *testing.T) {
+	const rules = "spec.manifestWorkTemplate.manifestConfigs"
+	noRules := "spec.manifestWorkTemplate.manifestConfigs: without a conditionRule for Progressing or Degraded a cluster succeeds as soon as " +
+		"its objects exist, so AbortAll does not see a workload that fails"
+	for name, tc := range map[string]struct {
+		edits []edit
+		want  []string
+	}{
+		"AbortAll and no deadline": {
+			[]edit{set(firstProgressive+".progressDeadline", "None")},
+			[]string{"spec.placementRefs[0].rolloutStrategy: AbortAll never aborts while progressDeadline is None, because no cluster ever counts " +
+				"as failed: set a progressDeadline such as 10m"},
+		},
+		"no deadline and no AbortAll": {[]edit{set("spec.placementRefs.1.rolloutStrategy.all.progressDeadline", "None")}, nil},
+		"AbortAll of a definition": {
+			[]edit{set(manifestsOf+".1", "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: xs.example.com}}")},
+			[]string{"spec.manifestWorkTemplate.workload.manifests[1]: an abort writes the older CustomResourceDefinition back, which can lose data: " +
+				"give definitions a ManifestWorkReplicaSet of their own without AbortAll"},
+		},
+		"a definition without AbortAll": {[]edit{
+			set(manifestsOf+".1", "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: xs.example.com}}"),
+			set("spec.placementRefs.0.rolloutStrategy.failureStrategy", ""),
+		}, nil},
+		"AbortAll and no rules":          {[]edit{set(rules, "")}, []string{noRules}},
+		"AbortAll and a rule for others": {[]edit{set(rules+".0.conditionRules.0.condition", "Complete")}, []string{noRules}},
+		"AbortAll and a rule for health": {[]edit{set(rules+".0.conditionRules.0.condition", "Degraded")}, nil},
+		"no AbortAll and no rules":       {[]edit{set(rules, ""), set("spec.placementRefs.0.rolloutStrategy.failureStrategy", "")}, nil},
+		"AbortAll, all may fail": {
+			[]edit{set(firstProgressive+".maxFailures", "100%")},
+			[]string{"spec.placementRefs[0].rolloutStrategy: AbortAll never aborts while maxFailures tolerates the failure of every cluster: use less than 100%"},
+		},
+		"all may fail": {
+			[]edit{set("spec.placementRefs.1.rolloutStrategy.all.maxFailures", "100%")},
+			[]string{"spec.placementRefs[1].rolloutStrategy: maxFailures tolerates the failure of every cluster, so nothing stops a bad rollout: use less than 100%"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			object := build(t, tc.edits...)
+			verdict := ReplicaSet(nil, object, limit)
+			require.Empty(t, messages(verdict.Errors))
+			require.Equal(t, tc.want, verdict.Warnings)
+			require.Equal(t, tc.want, ReplicaSet(build(t, set("spec.revisionHistoryLimit", "3")), object, limit).Warnings, "an update of the spec says it too")
+			require.Empty(t, ReplicaSet(object, build(t, append(tc.edits, set("metadata.labels", "{a: b}"))...), limit).Warnings, "and no other")
+			for _, warning := range tc.want {
+				require.LessOrEqual(t, len(warning), 256, "API servers cut warnings there")
+			}
+		})
+	}
+}
+
+// What a user can send never makes the webhook panic.
+func TestReplicaSetOfAnyShape(t *testing.T) {
+	for _, path := range []string{
+		"metadata", "spec", "spec.placementRefs", "spec.placementRefs.0", "spec.placementRefs.0.name", "spec.placementRefs.0.rolloutStrategy",
+		firstProgressive, firstProgressive + ".minSuccessTime", firstProgressive + ".maxFailures", "spec.manifestWorkTemplate",
+		"spec.manifestWorkTemplate.workload", manifestsOf, manifestsOf + ".0", manifestsOf + ".0.metadata", "spec.manifestWorkTemplate.executor",
+	} {
+		for _, value := range []string{"", "null", "text", "7", "1.5", "[]", "[null]", "[7]", "{}", "{a: 7}", "true"} {
+			t.Run(path+" is "+value, func(t *testing.T) {
+				odd := build(t, set(path, value))
+				require.NotPanics(t, func() {
+					ReplicaSet(nil, odd, limit)
+					require.Empty(t, ReplicaSet(odd, odd, limit).Errors)
+					require.Empty(t, ReplicaSet(odd, build(t), limit).Errors)
+				})
+			})
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package validate
+
+import (
+	"fmt"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+)
+
+// surprises are warnings of what is legal and probably not what its author thinks it is.
+func surprises(mwrs *workv1alpha1.ManifestWorkReplicaSet) []string {
+	var out []string
+	aborts := false
+	for i := range mwrs.Spec.PlacementRefs {
+		traits := rollout.TraitsOf(&mwrs.Spec.PlacementRefs[i].RolloutStrategy)
+		out = append(out, strategySurprises(refsPath.Index(i).Child("rolloutStrategy"), traits)...)
+		aborts = aborts || traits.AbortAll
+	}
+	if aborts {
+		out = append(out, templateSurprises(&mwrs.Spec.ManifestWorkTemplate)...)
+	}
+	return out
+}
+
+func strategySurprises(path *field.Path, traits rollout.Traits) []string {
+	var out []string
+	if traits.AbortAll && traits.NoDeadline {
+		out = append(out, fmt.Sprintf(
+			"%s: AbortAll never aborts while progressDeadline is None, because no cluster ever counts as failed: set a progressDeadline such as 10m", path))
+	}
+	switch {
+	case traits.ToleratesAll && traits.AbortAll:
+		out = append(out, fmt.Sprintf("%s: AbortAll never aborts while maxFailures tolerates the failure of every cluster: use less than 100%%", path))
+	case traits.ToleratesAll:
+		out = append(out, fmt.Sprintf("%s: maxFailures tolerates the failure of every cluster, so nothing stops a bad rollout: use less than 100%%", path))
+	}
+	return out
+}
+
+// templateSurprises are those of a template that AbortAll may take back.
+func templateSurprises(template *workv1.ManifestWorkSpec) []string {
+	var out []string
+	if !reportsHealth(template) {
+		out = append(out, fmt.Sprintf("%s: without a conditionRule for Progressing or Degraded a cluster succeeds as soon as its objects exist, "+
+			"so AbortAll does not see a workload that fails", templatePath.Child("manifestConfigs")))
+	}
+	for i := range template.Workload.Manifests {
+		if isCRD(&template.Workload.Manifests[i]) {
+			out = append(out, fmt.Sprintf("%s: an abort writes the older CustomResourceDefinition back, which can lose data: "+
+				"give definitions a ManifestWorkReplicaSet of their own without AbortAll", templatePath.Child("workload", "manifests").Index(i)))
+		}
+	}
+	return out
+}
+
+// reportsHealth says whether a rule makes the agents report Progressing or Degraded: by themselves they report neither.
+func reportsHealth(template *workv1.ManifestWorkSpec) bool {
+	for i := range template.ManifestConfigs {
+		for _, rule := range template.ManifestConfigs[i].ConditionRules {
+			if rule.Condition == workv1.ManifestProgressing || rule.Condition == workv1.ManifestDegraded {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func isCRD(manifest *workv1.Manifest) bool {
+	object := &unstructured.Unstructured{}
+	if object.UnmarshalJSON(manifest.Raw) != nil {
+		return false
+	}
+	wanted := schema.GroupKind{Group: apiextensionsv1.GroupName, Kind: "CustomResourceDefinition"}
+	return object.GroupVersionKind().GroupKind() == wanted
+}

@@ -1,0 +1,108 @@
+package webhook
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const (
+	group        = "work.open-cluster-management.io"
+	asAdmin      = "spec: {executor: {subject: {type: ServiceAccount, serviceAccount: {namespace: default, name: admin}}}}"
+	asGuest      = "spec: {executor: {subject: {type: ServiceAccount, serviceAccount: {namespace: default, name: guest}}}}"
+	asAgent      = "spec: {executor: null}"
+	adminAccount = "system:serviceaccount:default:admin"
+	agentAccount = "system:serviceaccount::klusterlet-work-sa"
+)
+
+// allow gives a user rights on the works of a namespace; on those with names, only where names are given.
+func allow(t *testing.T, namespace, user string, verbs []string, names ...string) {
+	t.Helper()
+	role := &rbacv1.Role{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "works-", Namespace: namespace},
+		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{group}, Resources: []string{"manifestworks"}, Verbs: verbs, ResourceNames: names}},
+	}
+	role, err := hub.kube.RbacV1().Roles(namespace).Create(t.Context(), role, metav1.CreateOptions{})
+	require.NoError(t, err)
+	binding := &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: role.Name, Namespace: namespace},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
+	}
+	_, err = hub.kube.RbacV1().RoleBindings(namespace).Create(t.Context(), binding, metav1.CreateOptions{})
+	require.NoError(t, err)
+}
+
+// author is somebody who may write the works of a namespace, which the API server knows already.
+func author(t *testing.T, namespace, user string) *client {
+	t.Helper()
+	allow(t, namespace, user, []string{"get", "create", "update", "patch", "delete"})
+	config, err := hub.plane.UserConfig(user)
+	require.NoError(t, err)
+	c := as(t, config, namespace)
+	eventually(t, user+" may write works", func() error {
+		if err := c.patch(workResource, "no-such-work", "metadata: {}"); !apierrors.IsNotFound(err) {
+			return fmt.Errorf("the answer is %w", err)
+		}
+		return nil
+	})
+	return c
+}
+
+func mayNot(t *testing.T, err error, account string) {
+	t.Helper()
+	require.True(t, apierrors.IsBadRequest(err), "%v", err)
+	require.ErrorContains(t, err, "cannot have this work executed as "+account)
+}
+
+// TestExecutor: who names an executor must have been given that account; who leaves it alone need not.
+func TestExecutor(t *testing.T) {
+	t.Parallel()
+	namespace := namespace(t, usual)
+	ann, bob := author(t, namespace, "ann"), author(t, namespace, "bob")
+	work := parse(t, workText)
+	edit(work, parse(t, "{kind: x, apiVersion: v1, "+asAdmin+"}").Object["spec"].(map[string]any)["executor"], "spec", "executor")
+	_, err := ann.create(workResource, work)
+	mayNot(t, err, adminAccount)
+
+	allow(t, namespace, "ann", []string{"execute-as"}, adminAccount)
+	eventually(t, "ann may use the account", func() error {
+		_, err := ann.create(workResource, work)
+		return err
+	})
+	// Another account is another matter.
+	mayNot(t, ann.patch(workResource, "web", asGuest), "system:serviceaccount:default:guest")
+
+	// Bob may write works, and leaves the executor as it is.
+	require.NoError(t, bob.patch(workResource, "web", "metadata: {labels: {a: b}}"))
+	require.NoError(t, bob.patch(workResource, "web", "spec: {workload: {manifests: [{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}]}}"))
+	mayNot(t, bob.patch(workResource, "web", asGuest), "system:serviceaccount:default:guest")
+	require.NoError(t, bob.patch(workResource, "web", asAgent), "as upstream: no executor is not asked about")
+	mayNot(t, bob.patch(workResource, "web", asAdmin), adminAccount)
+	require.NoError(t, ann.patch(workResource, "web", asAdmin))
+
+	other := parse(t, workText)
+	other.SetName("other")
+	_, err = bob.create(workResource, other)
+	require.NoError(t, err)
+}
+
+// TestNilExecutor: with the feature gate, a work without an executor counts as one that the agent's account executes.
+func TestNilExecutor(t *testing.T) {
+	t.Parallel()
+	namespace := namespace(t, strict)
+	ann := author(t, namespace, "ann")
+	_, err := ann.create(workResource, parse(t, workText))
+	mayNot(t, err, agentAccount)
+	allow(t, namespace, "ann", []string{"execute-as"}, agentAccount)
+	eventually(t, "ann may use the account of the agent", func() error {
+		_, err := ann.create(workResource, parse(t, workText))
+		return err
+	})
+	bob := author(t, namespace, "bob")
+	require.NoError(t, bob.patch(workResource, "web", "metadata: {labels: {a: b}}"))
+}

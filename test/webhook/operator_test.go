@@ -1,0 +1,118 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/openshift/library-go/pkg/assets"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	certutil "k8s.io/client-go/util/cert"
+	"open-cluster-management.io/ocm/manifests"
+	"sigs.k8s.io/yaml"
+
+	"github.com/open-cluster-management-io/work-rollback/deploy/webhooks"
+	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/controlplane"
+)
+
+const hubNamespace = "open-cluster-management-hub"
+
+// operators fills in one of the manifests that the ClusterManager operator applies.
+func operators(file string, gates string, into any) error {
+	text, err := manifests.ClusterManagerManifestFiles.ReadFile("cluster-manager/" + file)
+	if err != nil {
+		return err
+	}
+	filled := assets.MustCreateAssetFromTemplate(file, text, manifests.HubConfig{
+		ClusterManagerName: "cluster-manager", ClusterManagerNamespace: hubNamespace, WorkFeatureGates: []string{"--feature-gates=" + gates},
+		RegistrationWebhook: manifests.Webhook{Port: 9443}, WorkWebhook: manifests.Webhook{Port: 9443},
+	})
+	return yaml.Unmarshal(filled.Data, into)
+}
+
+// operatorsArguments are those of the Deployment, without the binary.
+func operatorsArguments(gates string) ([]string, error) {
+	deployment := &appsv1.Deployment{}
+	if err := operators("management/work/webhook-deployment.yaml", gates, deployment); err != nil {
+		return nil, err
+	}
+	return deployment.Spec.Template.Spec.Containers[0].Args[1:], nil
+}
+
+func grantTheOperatorsRights(ctx context.Context) error {
+	role, binding := &rbacv1.ClusterRole{}, &rbacv1.ClusterRoleBinding{}
+	if err := operators("hub/work/webhook-clusterrole.yaml", "", role); err != nil {
+		return err
+	}
+	if err := operators("hub/work/webhook-clusterrolebinding.yaml", "", binding); err != nil {
+		return err
+	}
+	if _, err := hub.kube.RbacV1().ClusterRoles().Create(ctx, role, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	_, err := hub.kube.RbacV1().ClusterRoleBindings().Create(ctx, binding, metav1.CreateOptions{})
+	return err
+}
+
+// serviceAccountKubeconfig is for the operator's service account.
+func serviceAccountKubeconfig(name string) (string, error) {
+	config, err := hub.plane.UserConfig("system:serviceaccount:"+hubNamespace+":work-webhook-sa",
+		"system:serviceaccounts", "system:serviceaccounts:"+hubNamespace)
+	if err != nil {
+		return "", err
+	}
+	path := hub.env.Group.Path("webhook-" + name + ".kubeconfig")
+	return path, controlplane.WriteKubeconfig(path, name, config)
+}
+
+type certificate struct {
+	dir string
+	ca  []byte
+}
+
+func writeCertificate(name string) (certificate, error) {
+	cert, key, err := certutil.GenerateSelfSignedCertKey("127.0.0.1", []net.IP{net.IPv4(127, 0, 0, 1)}, nil)
+	if err != nil {
+		return certificate{}, err
+	}
+	dir := hub.env.Group.Path("webhook-"+name, "serving-certs")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return certificate{}, err
+	}
+	for file, data := range map[string][]byte{"tls.crt": cert, "tls.key": key} {
+		if err := os.WriteFile(filepath.Join(dir, file), data, 0o600); err != nil {
+			return certificate{}, err
+		}
+	}
+	return certificate{dir: dir, ca: cert}, nil
+}
+
+// registerServer creates the operator's configuration and ours, for the namespaces that a server looks at. Nothing resolves Services
+// here, so the paths are called at the server's own address.
+func registerServer(ctx context.Context, name, address string, ca []byte) error {
+	theirs, ours := &admissionregistrationv1.ValidatingWebhookConfiguration{}, &admissionregistrationv1.ValidatingWebhookConfiguration{}
+	if err := operators("hub/work/webhook-validatingconfiguration.yaml", "", theirs); err != nil {
+		return err
+	}
+	if err := yaml.UnmarshalStrict(webhooks.ReplicaSets, ours); err != nil {
+		return err
+	}
+	for _, configuration := range []*admissionregistrationv1.ValidatingWebhookConfiguration{theirs, ours} {
+		configuration.Name = strings.Replace(configuration.Name, "validators", "validators-"+name, 1)
+		webhook := &configuration.Webhooks[0]
+		url := address + *webhook.ClientConfig.Service.Path
+		webhook.ClientConfig = admissionregistrationv1.WebhookClientConfig{URL: &url, CABundle: ca}
+		webhook.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{lookedAtBy: name}}
+		_, err := hub.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(ctx, configuration, metav1.CreateOptions{})
+		if err != nil {
+			return fmt.Errorf("registering %s: %w", configuration.Name, err)
+		}
+	}
+	return nil
+}
