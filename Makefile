@@ -13,6 +13,10 @@ modules := $(patsubst %/go.mod,%,. $(wildcard hack/tools/*/go.mod))
 build: ## Build the hub (bin/work) and the sandbox (bin/sandbox)
 	CGO_ENABLED=0 go build -o bin/ ./cmd/work ./cmd/sandbox
 
+.PHONY: image
+image: ## Build the hub's container image IMAGE for ARCH, with podman, docker or buildah
+	hack/image.sh $(or $(IMAGE),registry.example.com/work:latest)
+
 .PHONY: demo
 demo: build ## Watch a rollout, an abort and an undo on local control planes
 	bin/sandbox demo

@@ -19,12 +19,14 @@ type options struct {
 	clusters   int
 	keep       bool
 	workBinary string
+	operator   bool
 }
 
 func (o *options) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.IntVar(&o.clusters, "clusters", 3, "How many managed clusters to start, about 0.5 GB of memory each.")
 	flags.BoolVar(&o.keep, "keep", false, "Leave the directory with kubeconfigs and logs behind.")
+	flags.BoolVar(&o.operator, "operator", true, "Have OCM's ClusterManager operator and deploy/ set up the hub, and run the work hub with the rights that they give it.")
 	flags.StringVar(&o.workBinary, "work-binary", "", "The work hub to run. (default: \"work\" beside this program, else bin/work of the repository)")
 }
 
@@ -57,7 +59,9 @@ func (o *options) withSandbox(ctx context.Context, out io.Writer, use func(*sand
 	if err := o.complete(); err != nil {
 		return err
 	}
-	s, err := sandbox.Start(ctx, sandbox.Options{Clusters: o.clusters, WorkBinary: o.workBinary, Keep: o.keep, Out: out})
+	s, err := sandbox.Start(ctx, sandbox.Options{
+		Clusters: o.clusters, WorkBinary: o.workBinary, Operator: o.operator, Keep: o.keep, Out: out,
+	})
 	if err != nil {
 		return err
 	}

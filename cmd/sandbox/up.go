@@ -37,14 +37,8 @@ func stayUp(ctx context.Context, out io.Writer, s *sandbox.Sandbox) error {
 	if err := printHints(out, s, samples); err != nil {
 		return err
 	}
-	select {
-	case <-ctx.Done():
-		// Ctrl-C is how it is meant to end.
-		return nil
-	case <-s.WorkHub.Process().Done():
-		_, err := s.WorkHub.Process().Exited()
-		return err
-	}
+	// Ctrl-C is how it is meant to end.
+	return s.Wait(ctx)
 }
 
 func printHints(out io.Writer, s *sandbox.Sandbox, samples []string) error {
@@ -71,6 +65,10 @@ func printHints(out io.Writer, s *sandbox.Sandbox, samples []string) error {
 		{"kubectl apply -f " + samples[0], "back to the first: an undo"},
 	} {
 		fmt.Fprintf(out, "  %s\n      # %s\n", hint.command, hint.comment)
+	}
+	if s.Operator != nil {
+		fmt.Fprintf(out, "  kubectl edit clustermanager %s\n      # what OCM's operator is told: without the feature gate ManifestWorkReplicaSet the work hub ends\n",
+			sandbox.ClusterManagerName)
 	}
 	fmt.Fprintf(out, "\nOn a cluster: kubectl get deployments,pods. The logs are in %s.\n", s.Env.Group.Path("logs"))
 	return nil

@@ -17,7 +17,8 @@ type ManagedCluster struct {
 	Agent *Agent
 }
 
-// StartManagedClusters starts clusters that apply the works of a hub. They have to join it too, see Fleet.
+// StartManagedClusters starts clusters that are to apply the works of a hub. They have to join it, see Fleet, and their agents have to
+// be started: an agent that finds no CRDs on the hub waits longer and longer before it looks again.
 func StartManagedClusters(ctx context.Context, env *controlplane.Env, hub *controlplane.APIServer, names ...string) ([]*ManagedCluster, error) {
 	hubKubeconfig, err := hub.Kubeconfig("")
 	if err != nil {
@@ -37,7 +38,6 @@ func StartManagedClusters(ctx context.Context, env *controlplane.Env, hub *contr
 		if cluster.Agent, err = NewAgent(options); err != nil {
 			return nil, err
 		}
-		cluster.Agent.Start()
 		clusters[i] = cluster
 	}
 	return clusters, nil

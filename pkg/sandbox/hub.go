@@ -9,7 +9,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/controlplane"
 	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/process"
@@ -20,15 +23,45 @@ const HubNamespace = "open-cluster-management-hub"
 
 // WorkHub is this project's work hub, a process of its own.
 type WorkHub struct {
-	group      *process.Group
-	binary     string
-	kubeconfig string
-	args       []string
-	child      *process.Process
+	group   *process.Group
+	binary  string
+	args    []string
+	crashed chan error
+
+	mu      sync.Mutex
+	command process.Command
+	child   *process.Process
+	// wanted says that the child is to run: if it ends, it ended by itself.
+	wanted bool
 }
 
-// NewWorkHub returns a work hub that doesn't run yet. Flags in args win over the sandbox's.
+// NewWorkHub returns a work hub that has all rights on a hub and doesn't run yet. Flags in args win over the sandbox's.
 func NewWorkHub(group *process.Group, binary string, hub *controlplane.APIServer, args ...string) (*WorkHub, error) {
+	w, err := newWorkHub(group, binary, args)
+	if err != nil {
+		return nil, err
+	}
+	kubeconfig, err := hub.Kubeconfig("")
+	if err != nil {
+		return nil, err
+	}
+	w.command = process.Command{Name: "work-hub", Path: w.binary, Args: []string{
+		"manager",
+		"--kubeconfig=" + kubeconfig,
+		"--namespace=" + HubNamespace,
+		"--feature-gates=ManifestWorkReplicaSet=true",
+		"--disable-leader-election",
+	}}
+	return w, nil
+}
+
+// NewDeployedWorkHub returns a work hub that doesn't run yet: Deploy says how it runs, and with which rights. Flags in args win over
+// those of the Deployment.
+func NewDeployedWorkHub(group *process.Group, binary string, args ...string) (*WorkHub, error) {
+	return newWorkHub(group, binary, args)
+}
+
+func newWorkHub(group *process.Group, binary string, args []string) (*WorkHub, error) {
 	// The child runs in another directory.
 	absolute, err := filepath.Abs(binary)
 	if err != nil {
@@ -37,11 +70,24 @@ func NewWorkHub(group *process.Group, binary string, hub *controlplane.APIServer
 	if _, err := os.Stat(absolute); err != nil {
 		return nil, fmt.Errorf("looking for the work hub (build it with \"make build\"): %w", err)
 	}
-	kubeconfig, err := hub.Kubeconfig("")
+	return &WorkHub{group: group, binary: absolute, args: args, crashed: make(chan error, 1)}, nil
+}
+
+// Deploy runs the hub as the container of a Deployment instead of how it ran before, and returns when it listens.
+func (w *WorkHub) Deploy(ctx context.Context, hub *controlplane.APIServer, deployment *appsv1.Deployment) error {
+	command, err := PodCommand(ctx, w.group, hub, deployment, w.binary)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return &WorkHub{group: group, binary: absolute, kubeconfig: kubeconfig, args: args}, nil
+	// library-go asks for its namespace where a Pod has it, at one fixed path of the machine.
+	command.Args = append(command.Args, "--namespace="+deployment.Namespace)
+	if err := w.Stop(ctx); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	w.command = command
+	w.mu.Unlock()
+	return w.Start(ctx)
 }
 
 // Start runs the hub and returns when it listens.
@@ -51,11 +97,15 @@ func (w *WorkHub) Start(ctx context.Context) error {
 		return err
 	}
 	address := fmt.Sprintf("127.0.0.1:%d", port)
-	child, err := w.group.Start(process.Command{Name: "work-hub", Path: w.binary, Args: w.commandLine(address)})
+	w.mu.Lock()
+	command := w.command
+	command.Args = w.commandLine(address)
+	child, err := w.group.Start(command)
+	w.child, w.wanted = child, err == nil
+	w.mu.Unlock()
 	if err != nil {
 		return err
 	}
-	w.child = child
 	listens := func(ctx context.Context) error {
 		connection, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
 		if err != nil {
@@ -66,29 +116,62 @@ func (w *WorkHub) Start(ctx context.Context) error {
 	if err := child.WaitReady(ctx, time.Minute, listens); err != nil {
 		return errors.Join(err, child.Kill())
 	}
+	go w.watch(child)
 	return nil
 }
 
 func (w *WorkHub) commandLine(address string) []string {
-	flags := []string{
-		"--kubeconfig=" + w.kubeconfig,
-		"--namespace=" + HubNamespace,
-		"--feature-gates=ManifestWorkReplicaSet=true",
-		"--disable-leader-election",
-		"--listen=" + address,
-	}
+	flags := append(slices.Clone(w.command.Args), "--listen="+address)
 	flags = slices.DeleteFunc(flags, func(flag string) bool {
 		name, _, _ := strings.Cut(flag, "=")
 		return slices.ContainsFunc(w.args, func(arg string) bool { return arg == name || strings.HasPrefix(arg, name+"=") })
 	})
-	return slices.Concat([]string{"manager"}, flags, w.args)
+	return append(flags, w.args...)
 }
 
-// Process is the child process that runs now, nil before the first Start.
-func (w *WorkHub) Process() *process.Process { return w.child }
+// watch reports a child that ends by itself.
+func (w *WorkHub) watch(child *process.Process) {
+	<-child.Done()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.child == child && w.wanted {
+		_, err := child.Exited()
+		select {
+		case w.crashed <- err:
+		default: // The first one is enough.
+		}
+	}
+}
 
-// Stop ends the hub as a rollout of its Deployment would.
-func (w *WorkHub) Stop(ctx context.Context) error { return w.child.Stop(ctx) }
+// Crashed tells when the hub ended although nobody ended it.
+func (w *WorkHub) Crashed() <-chan error { return w.crashed }
+
+// Process is the child process that runs now or ran last; nil before the first Start.
+func (w *WorkHub) Process() *process.Process {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.child
+}
+
+// Stop ends the hub as a rollout of its Deployment would. Stopping one that doesn't run does nothing.
+func (w *WorkHub) Stop(ctx context.Context) error {
+	if child := w.unwanted(); child != nil {
+		return child.Stop(ctx)
+	}
+	return nil
+}
 
 // Kill ends the hub as a crash would.
-func (w *WorkHub) Kill() error { return w.child.Kill() }
+func (w *WorkHub) Kill() error {
+	if child := w.unwanted(); child != nil {
+		return child.Kill()
+	}
+	return nil
+}
+
+func (w *WorkHub) unwanted() *process.Process {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.wanted = false
+	return w.child
+}

@@ -27,6 +27,10 @@ type Options struct {
 	WorkBinary string
 	// WorkArgs are added to its flags.
 	WorkArgs []string
+	// Operator has OCM's ClusterManager operator set the hub up, and the work hub run as the operator's Deployment and deploy/ say: with
+	// the token of its ServiceAccount and its rights, while the feature gate is on. Without it the sandbox installs the CRDs, and
+	// the work hub may do everything.
+	Operator bool
 	// Keep leaves the directory with the logs after Stop.
 	Keep bool
 	// Out is told what is being started.
@@ -40,6 +44,10 @@ type Sandbox struct {
 	WorkHub  *WorkHub
 	Fleet    *Fleet
 	Clusters []*ManagedCluster
+
+	// Operator and Kubelet are nil unless the options ask for the operator.
+	Operator *Operator
+	Kubelet  *Kubelet
 
 	stopPlacement func() error
 }
@@ -68,10 +76,10 @@ func (s *Sandbox) start(ctx context.Context, options Options, say func(string, .
 		return err
 	}
 	var err error
-	if s.Hub, err = s.Env.StartHub(ctx, controlplane.HubOptions{GarbageCollection: true}); err != nil {
+	if s.Hub, err = s.Env.StartHub(ctx, controlplane.HubOptions{GarbageCollection: true, Bare: options.Operator}); err != nil {
 		return err
 	}
-	say("The hub is up. Now its managed clusters ...")
+	say("The hub's API server is up. Now OCM's controllers and the managed clusters ...")
 	var work errgroup.Group
 	work.Go(func() error {
 		var err error
@@ -86,6 +94,7 @@ func (s *Sandbox) start(ctx context.Context, options Options, say func(string, .
 		if err := s.Fleet.Join(ctx, cluster.Name, cluster.Host()); err != nil {
 			return err
 		}
+		cluster.Agent.Start()
 	}
 	say("The managed clusters are up and have joined the hub.")
 	return nil
@@ -93,6 +102,11 @@ func (s *Sandbox) start(ctx context.Context, options Options, say func(string, .
 
 // startHubControllers starts what runs against the hub: OCM's placement controller and the work hub.
 func (s *Sandbox) startHubControllers(ctx context.Context, options Options) error {
+	if options.Operator {
+		if err := s.installOperator(ctx); err != nil {
+			return err
+		}
+	}
 	var err error
 	if s.Fleet, err = NewFleet(s.Hub.RESTConfig()); err != nil {
 		return err
@@ -109,10 +123,63 @@ func (s *Sandbox) startHubControllers(ctx context.Context, options Options) erro
 		return err
 	}
 	s.stopPlacement = StartPlacement(s.Hub.RESTConfig())
+	if options.Operator {
+		return s.startDeployedWorkHub(ctx, options)
+	}
 	if s.WorkHub, err = NewWorkHub(s.Env.Group, options.WorkBinary, s.Hub.APIServer, options.WorkArgs...); err != nil {
 		return err
 	}
 	return s.WorkHub.Start(ctx)
+}
+
+// installOperator does what an administrator does: `clusteradm init`, and then `kubectl apply -k deploy`.
+func (s *Sandbox) installOperator(ctx context.Context) error {
+	hub := s.Hub.RESTConfig()
+	var err error
+	if s.Operator, err = StartOperator(ctx, hub); err != nil {
+		return err
+	}
+	if err := Deploy(ctx, hub); err != nil {
+		return err
+	}
+	definitions, err := controlplane.HubCRDs()
+	if err != nil {
+		return err
+	}
+	return controlplane.WaitForCRDs(ctx, hub, definitions...)
+}
+
+// startDeployedWorkHub runs the work hub as the operator's Deployment says. The operator makes more Deployments, and nobody runs them:
+// the placement controller is the one inside this process, and Fleet does what registration would do. The work webhook's
+// Deployment is to get a Kubelet here as well.
+func (s *Sandbox) startDeployedWorkHub(ctx context.Context, options Options) error {
+	// It is the only one, and need not wait until the lease of the one before is over: the operator takes the right to give it back
+	// away when the feature gate is turned off.
+	args := append([]string{"--disable-leader-election"}, options.WorkArgs...)
+	var err error
+	if s.WorkHub, err = NewDeployedWorkHub(s.Env.Group, options.WorkBinary, args...); err != nil {
+		return err
+	}
+	if s.Kubelet, err = StartKubelet(s.Hub.APIServer, HubNamespace, WorkController, s.WorkHub); err != nil {
+		return err
+	}
+	return s.Kubelet.WaitRunning(ctx)
+}
+
+// Wait waits until ctx ends, and then returns nil, or until the work hub ends although nobody ended it.
+func (s *Sandbox) Wait(ctx context.Context) error {
+	var kubelet <-chan struct{}
+	if s.Kubelet != nil {
+		kubelet = s.Kubelet.Done()
+	}
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-s.WorkHub.Crashed():
+		return err
+	case <-kubelet:
+		return s.Kubelet.Err()
+	}
 }
 
 func clusterNames(count int) []string {
@@ -130,6 +197,12 @@ func (s *Sandbox) Stop(ctx context.Context) error {
 		if cluster != nil && cluster.Agent != nil {
 			cluster.Agent.Stop()
 		}
+	}
+	if s.Kubelet != nil {
+		s.Kubelet.Stop()
+	}
+	if s.Operator != nil {
+		errs = append(errs, s.Operator.Stop())
 	}
 	if s.stopPlacement != nil {
 		errs = append(errs, s.stopPlacement())

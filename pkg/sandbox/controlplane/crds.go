@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/open-cluster-management-io/work-rollback/deploy/crds"
+	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/tools"
 )
 
 const (
@@ -59,23 +60,55 @@ func ManagedClusterCRDs() ([][]byte, error) {
 	return [][]byte{data}, nil
 }
 
+// ClusterManagerCRD returns the definition by which OCM's operator is told what to do.
+func ClusterManagerCRD(ctx context.Context) ([]byte, error) {
+	return tools.ModuleFile(ctx, "open-cluster-management.io/api", "operator/v1/0000_01_operator.open-cluster-management.io_clustermanagers.crd.yaml")
+}
+
 // InstallCRDs creates or replaces definitions, and returns when the API server serves them.
 func InstallCRDs(ctx context.Context, config *rest.Config, definitions ...[]byte) error {
 	client, err := apiextensionsclient.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("making a client for CRDs: %w", err)
 	}
-	wanted := make([]*apiextensionsv1.CustomResourceDefinition, 0, len(definitions))
-	for _, definition := range definitions {
-		crd := &apiextensionsv1.CustomResourceDefinition{}
-		if err := yaml.Unmarshal(definition, crd); err != nil {
-			return fmt.Errorf("decoding a CRD: %w", err)
-		}
+	wanted, err := decode(definitions)
+	if err != nil {
+		return err
+	}
+	for _, crd := range wanted {
 		if err := apply(ctx, client, crd); err != nil {
 			return fmt.Errorf("installing the CRD %s: %w", crd.Name, err)
 		}
-		wanted = append(wanted, crd)
 	}
+	return waitAllServed(ctx, client, wanted)
+}
+
+// WaitForCRDs waits until the API server serves definitions that somebody else installs.
+func WaitForCRDs(ctx context.Context, config *rest.Config, definitions ...[]byte) error {
+	client, err := apiextensionsclient.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("making a client for CRDs: %w", err)
+	}
+	wanted, err := decode(definitions)
+	if err != nil {
+		return err
+	}
+	return waitAllServed(ctx, client, wanted)
+}
+
+func decode(definitions [][]byte) ([]*apiextensionsv1.CustomResourceDefinition, error) {
+	crds := make([]*apiextensionsv1.CustomResourceDefinition, 0, len(definitions))
+	for _, definition := range definitions {
+		crd := &apiextensionsv1.CustomResourceDefinition{}
+		if err := yaml.Unmarshal(definition, crd); err != nil {
+			return nil, fmt.Errorf("decoding a CRD: %w", err)
+		}
+		crds = append(crds, crd)
+	}
+	return crds, nil
+}
+
+func waitAllServed(ctx context.Context, client apiextensionsclient.Interface, wanted []*apiextensionsv1.CustomResourceDefinition) error {
 	for _, crd := range wanted {
 		if err := waitServed(ctx, client, crd); err != nil {
 			return err

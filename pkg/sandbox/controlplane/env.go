@@ -92,6 +92,8 @@ type HubOptions struct {
 	Name string
 	// GarbageCollection runs the controllers that delete what lost its owner or its namespace.
 	GarbageCollection bool
+	// Bare leaves OCM's CRDs to somebody else: to OCM's own operator.
+	Bare bool
 	// APIServerArgs are added to the flags of kube-apiserver.
 	APIServerArgs []string
 }
@@ -103,6 +105,9 @@ func (e *Env) StartHub(ctx context.Context, options HubOptions) (*ControlPlane, 
 		return nil, err
 	}
 	plane := Options{Name: options.Name, CRDs: definitions, APIServerArgs: options.APIServerArgs}
+	if options.Bare {
+		plane.CRDs = nil
+	}
 	if plane.Name == "" {
 		plane.Name = "hub"
 	}

@@ -20,11 +20,13 @@ func (s *APIServer) Kubeconfig(path string) (string, error) {
 	return path, WriteKubeconfig(path, s.Name, s.RESTConfig())
 }
 
-// WriteKubeconfig writes a client configuration that uses certificates to path. Its only context bears name.
+// WriteKubeconfig writes a client configuration that uses certificates or a token to path. Its only context bears name.
 func WriteKubeconfig(path, name string, config *rest.Config) error {
 	content := clientcmdapi.NewConfig()
 	content.Clusters[name] = &clientcmdapi.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData}
-	content.AuthInfos[name] = &clientcmdapi.AuthInfo{ClientCertificateData: config.CertData, ClientKeyData: config.KeyData}
+	content.AuthInfos[name] = &clientcmdapi.AuthInfo{
+		ClientCertificateData: config.CertData, ClientKeyData: config.KeyData, Token: config.BearerToken,
+	}
 	content.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name}
 	content.CurrentContext = name
 	data, err := clientcmd.Write(*content)

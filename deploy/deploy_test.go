@@ -1,0 +1,79 @@
+package deploy
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	versionutil "k8s.io/apimachinery/pkg/util/version"
+	operatorv1 "open-cluster-management.io/api/operator/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/open-cluster-management-io/work-rollback/deploy/crds"
+)
+
+// rendered returns the one object of a kind.
+func rendered(t *testing.T, kind string, into any) {
+	t.Helper()
+	objects, err := Render()
+	require.NoError(t, err)
+	var found []*unstructured.Unstructured
+	for _, object := range objects {
+		if object.GetKind() == kind {
+			found = append(found, object)
+		}
+	}
+	require.Len(t, found, 1, kind)
+	require.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructured(found[0].Object, into))
+}
+
+func TestRender(t *testing.T) {
+	objects, err := Render()
+	require.NoError(t, err)
+	var kinds []string
+	for _, object := range objects {
+		kinds = append(kinds, object.GetKind())
+	}
+	require.Equal(t, []string{"CustomResourceDefinition", "ClusterRole", "ClusterRoleBinding", "ClusterManager"}, kinds)
+}
+
+// The operator compares the annotation with its own version, and writes its own CRD unless the annotation's is higher.
+func TestNoOperatorIsLater(t *testing.T) {
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	rendered(t, "CustomResourceDefinition", crd)
+	for _, operator := range []string{"0.0.0", "v1.2.0", "v1.3.0-12-g0123abc", "v2.0.0", "v99.99.99"} {
+		version, err := versionutil.ParseGeneric(operator)
+		require.NoError(t, err)
+		compared, err := version.Compare(crd.Annotations["operator.open-cluster-management.io/version"])
+		require.NoError(t, err)
+		require.Negative(t, compared, operator)
+	}
+}
+
+// Beside the annotation it is the CRD that was generated.
+func TestTheCRDIsTheGeneratedOne(t *testing.T) {
+	crd, generated := &apiextensionsv1.CustomResourceDefinition{}, &apiextensionsv1.CustomResourceDefinition{}
+	rendered(t, "CustomResourceDefinition", crd)
+	require.NoError(t, yaml.UnmarshalStrict(crds.ManifestWorkReplicaSet, generated))
+	require.Equal(t, generated.Name, crd.Name)
+	require.Equal(t, generated.Spec, crd.Spec)
+}
+
+// A field that the operator's API doesn't know would be dropped without a word.
+func TestClusterManager(t *testing.T) {
+	raw, err := files.ReadFile("clustermanager.yaml")
+	require.NoError(t, err)
+	require.NoError(t, yaml.UnmarshalStrict(raw, &operatorv1.ClusterManager{}))
+
+	manager := &operatorv1.ClusterManager{}
+	rendered(t, "ClusterManager", manager)
+	require.Equal(t, []operatorv1.FeatureGate{{Feature: "ManifestWorkReplicaSet", Mode: operatorv1.FeatureGateModeTypeEnable}},
+		manager.Spec.WorkConfiguration.FeatureGates)
+	kustomization, err := files.ReadFile("kustomization.yaml")
+	require.NoError(t, err)
+	require.True(t, bytes.Contains(kustomization, []byte("newName: registry.example.com/work\n")))
+	require.Equal(t, "registry.example.com/work:latest", manager.Spec.WorkImagePullSpec, "what kustomization.yaml names in images")
+}

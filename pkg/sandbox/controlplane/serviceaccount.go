@@ -1,0 +1,32 @@
+package controlplane
+
+import (
+	"context"
+	"fmt"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+)
+
+// ServiceAccountConfig returns a client configuration with a token of a ServiceAccount, and so with the rights that RBAC gives it. The
+// token lives as long as the server's certificates: nobody renews it, as a kubelet would.
+func (s *APIServer) ServiceAccountConfig(ctx context.Context, namespace, name string) (*rest.Config, error) {
+	client, err := kubernetes.NewForConfig(s.RESTConfig())
+	if err != nil {
+		return nil, fmt.Errorf("making a client of %s: %w", s.Name, err)
+	}
+	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: ptr.To(int64(lifetime.Seconds()))}}
+	answer, err := client.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name, request, metav1.CreateOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("asking %s for a token of the ServiceAccount %s/%s: %w", s.Name, namespace, name, err)
+	}
+	return &rest.Config{
+		Host:            s.Host(),
+		TLSClientConfig: rest.TLSClientConfig{CAData: s.ca.pem},
+		BearerToken:     answer.Status.Token,
+		QPS:             -1,
+	}, nil
+}
