@@ -17,8 +17,10 @@ type Connection struct {
 
 	mu    sync.Mutex
 	since time.Time
-	// down holds what could not be heard the last time: the path of each collection that an informer lists and watches, and
-	// anyRequest for the rest. An informer tries again at its own pace: until it has, its cache shows a past.
+	// settled is when agents that lost their way to this hub count as back.
+	settled time.Time
+	// down holds what could not be heard the last time: the path of each collection that an informer lists and watches, the broker of
+	// a CloudEvents driver, and anyRequest for the rest. An informer tries again at its own pace: until it has, its cache shows a past.
 	down map[string]bool
 }
 
@@ -30,12 +32,15 @@ func NewConnection(clk clock.PassiveClock) *Connection {
 	return &Connection{clock: clk, since: clk.Now(), down: map[string]bool{}}
 }
 
-// Since is when the connection began or came back; now, while it is down.
+// Since is when the connection began or came back; now, while it is down. It is still to come while agents are on their way back.
 func (c *Connection) Since() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.down) > 0 {
 		return c.clock.Now()
+	}
+	if c.settled.After(c.since) {
+		return c.settled
 	}
 	return c.since
 }
@@ -53,6 +58,18 @@ func (c *Connection) Lost(collection string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.down[collection] = true
+}
+
+// Back says that what was lost is heard again, and for how long those who report by it may still be on their way back: the agents
+// lost their broker too. What was not lost changes nothing.
+func (c *Connection) Back(name string, settle time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.down[name] {
+		delete(c.down, name)
+		c.since = c.clock.Now()
+		c.settled = c.since.Add(settle)
+	}
 }
 
 // Wrap watches a transport. It is for rest.Config.Wrap.
