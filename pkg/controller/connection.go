@@ -17,8 +17,10 @@ type Connection struct {
 
 	mu    sync.Mutex
 	since time.Time
-	// down holds what could not be heard the last time: the path of each collection that an informer lists and watches, and
-	// anyRequest for the rest. An informer tries again at its own pace: until it has, its cache shows a past.
+	// settled is when agents that lost their way to this hub count as back.
+	settled time.Time
+	// down holds what could not be heard the last time: the path of each collection that an informer lists and watches, the broker of
+	// a CloudEvents driver, and anyRequest for the rest. An informer tries again at its own pace: until it has, its cache shows a past.
 	down map[string]bool
 	// optional holds the collections that a hub can do without, and since when each is refused; zero while it is not.
 	optional map[string]time.Time
@@ -56,12 +58,15 @@ func (c *Connection) refused(collection string) bool {
 	return !since.IsZero() && c.clock.Since(since) >= refusedFor
 }
 
-// Since is when the connection began or came back; now, while it is down.
+// Since is when the connection began or came back; now, while it is down. It is still to come while agents are on their way back.
 func (c *Connection) Since() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.down) > 0 {
 		return c.clock.Now()
+	}
+	if c.settled.After(c.since) {
+		return c.settled
 	}
 	return c.since
 }
@@ -80,6 +85,18 @@ func (c *Connection) Lost(collection string) {
 	defer c.mu.Unlock()
 	if !c.refused(collection) {
 		c.down[collection] = true
+	}
+}
+
+// Back says that what was lost is heard again, and for how long those who report by it may still be on their way back: the agents
+// lost their broker too. What was not lost changes nothing.
+func (c *Connection) Back(name string, settle time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.down[name] {
+		delete(c.down, name)
+		c.since = c.clock.Now()
+		c.settled = c.since.Add(settle)
 	}
 }
 

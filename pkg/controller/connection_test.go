@@ -99,3 +99,28 @@ func TestConnectionKnowsSinceWhenItHears(t *testing.T) {
 	connection.Restart()
 	require.Equal(t, at(1400), connection.Since())
 }
+
+// Agents lose their broker when this hub does, and need some time to find it again (R11).
+func TestConnectionWaitsForThoseWhoReport(t *testing.T) {
+	at := func(seconds int64) time.Time { return time.Unix(seconds, 0) }
+	clk := clocktesting.NewFakePassiveClock(at(1000))
+	connection := NewConnection(clk)
+	clk.SetTime(at(1100))
+	connection.Back("broker", time.Minute)
+	require.Equal(t, at(1000), connection.Since(), "it was never lost")
+
+	connection.Lost("broker")
+	clk.SetTime(at(1200))
+	require.Equal(t, at(1200), connection.Since())
+	connection.Back("broker", time.Minute)
+	require.Equal(t, at(1260), connection.Since())
+	connection.Lost("broker")
+	require.Equal(t, at(1200), connection.Since(), "it is down: no time has passed yet")
+	clk.SetTime(at(1210))
+	connection.Back("broker", time.Minute)
+	connection.Restart()
+	require.Equal(t, at(1270), connection.Since(), "what happens elsewhere makes it no shorter")
+	clk.SetTime(at(1300))
+	connection.Restart()
+	require.Equal(t, at(1300), connection.Since())
+}

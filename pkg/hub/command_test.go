@@ -48,6 +48,7 @@ func TestOptionsValidate(t *testing.T) {
 		"the defaults":       {func(*Options) {}, ""},
 		"an unknown driver":  {func(o *Options) { o.WorkDriver = "kafka" }, "--work-driver=kafka: use kube, mqtt or grpc"},
 		"a negative settle":  {func(o *Options) { o.SuccessSettle = -time.Second }, "--success-settle=-1s: use 0s or more"},
+		"a negative return":  {func(o *Options) { o.CloudEventsAgentReturn = -time.Second }, "--cloudevents-agent-return=-1s: use 0s or more"},
 		"no settle at all":   {func(o *Options) { o.SuccessSettle = 0 }, ""},
 		"a CloudEvents hub":  {func(o *Options) { o.WorkDriver = "mqtt" }, ""},
 		"the other of those": {func(o *Options) { o.WorkDriver = "grpc" }, ""},

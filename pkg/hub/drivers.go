@@ -6,6 +6,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	workclientset "open-cluster-management.io/api/client/work/clientset/versioned"
@@ -13,38 +15,36 @@ import (
 	workinformers "open-cluster-management.io/api/client/work/informers/externalversions/work/v1"
 	ocmfeature "open-cluster-management.io/api/feature"
 	"open-cluster-management.io/ocm/pkg/features"
-	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/options"
-	cloudeventswork "open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work"
-	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work/source/codec"
-	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work/store"
-	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options/builder"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cloudevents"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
 )
 
-const (
-	// sourceID is what upstream's hub calls itself to agents and brokers. Works that it published stay ours.
-	sourceID = "mwrsctrl"
-	// resyncPeriod is how often informers hand everything to the controllers again, as upstream's do.
-	resyncPeriod = 30 * time.Minute
-)
+// resyncPeriod is how often informers hand everything to the controllers again, as upstream's do.
+const resyncPeriod = 30 * time.Minute
 
-// newWorks makes the client and the informer of ManifestWorks for the driver that the flags name.
-func newWorks(ctx context.Context, o *Options, config *rest.Config, connection *controller.Connection,
-) (workclientset.Interface, workinformers.ManifestWorkInformer, error) {
-	if o.WorkDriver == driverKube {
-		return newKubeWorks(o, config, connection)
-	}
-	return newCloudEventsWorks(ctx, o)
+// works are the ManifestWorks by the driver that the flags name.
+type works struct {
+	client   workclientset.Interface
+	informer workinformers.ManifestWorkInformer
+	// restore returns when it is known which works there are: a broker keeps none. It comes before the informer starts.
+	restore func(context.Context) error
 }
 
-func newKubeWorks(o *Options, config *rest.Config, connection *controller.Connection,
-) (workclientset.Interface, workinformers.ManifestWorkInformer, error) {
+// newWorks makes the client and the informer of ManifestWorks for the driver that the flags name.
+func (m *Manager) newWorks(ctx context.Context, config *rest.Config, connection *controller.Connection) (*works, error) {
+	if m.Options.WorkDriver == driverKube {
+		return newKubeWorks(m.Options, config, connection)
+	}
+	return m.newCloudEventsWorks(ctx, config, connection)
+}
+
+func newKubeWorks(o *Options, config *rest.Config, connection *controller.Connection) (*works, error) {
 	if o.WorkDriverConfig != "" {
 		other, err := clientcmd.BuildConfigFromFlags("", o.WorkDriverConfig)
 		if err != nil {
-			return nil, nil, fmt.Errorf("--work-driver-config=%s: %w", o.WorkDriverConfig, err)
+			return nil, fmt.Errorf("--work-driver-config=%s: %w", o.WorkDriverConfig, err)
 		}
 		other.QPS, other.Burst = config.QPS, config.Burst
 		other.Wrap(connection.Wrap)
@@ -52,7 +52,7 @@ func newKubeWorks(o *Options, config *rest.Config, connection *controller.Connec
 	}
 	client, err := workclientset.NewForConfig(config)
 	if err != nil {
-		return nil, nil, fmt.Errorf("making the client of ManifestWorks: %w", err)
+		return nil, fmt.Errorf("making the client of ManifestWorks: %w", err)
 	}
 	factory := workfactory.NewSharedInformerFactoryWithOptions(client, resyncPeriod,
 		workfactory.WithTweakListOptions(func(o *metav1.ListOptions) {
@@ -64,27 +64,46 @@ func newKubeWorks(o *Options, config *rest.Config, connection *controller.Connec
 		}))
 	informer := factory.Work().V1().ManifestWorks()
 	if err := informer.Informer().SetTransform(controller.NewWorkTransform()); err != nil {
-		return nil, nil, fmt.Errorf("making the informer of ManifestWorks: %w", err)
+		return nil, fmt.Errorf("making the informer of ManifestWorks: %w", err)
 	}
-	return client, informer, nil
+	return &works{client: client, informer: informer, restore: func(context.Context) error { return nil }}, nil
 }
 
-// newCloudEventsWorks makes a client that publishes works, and an informer whose store the client fills.
-func newCloudEventsWorks(ctx context.Context, o *Options) (workclientset.Interface, workinformers.ManifestWorkInformer, error) {
-	_, config, err := builder.NewConfigLoader(o.WorkDriver, o.WorkDriverConfig).LoadConfig()
+// newCloudEventsWorks makes a client that publishes works and keeps them, and an informer of what it keeps.
+func (m *Manager) newCloudEventsWorks(ctx context.Context, config *rest.Config, connection *controller.Connection) (*works, error) {
+	dynamicClient, err := dynamic.NewForConfig(config)
 	if err != nil {
-		return nil, nil, fmt.Errorf("--work-driver-config=%s: %w", o.WorkDriverConfig, err)
+		return nil, fmt.Errorf("making the client of ManifestWorkReplicaSets: %w", err)
 	}
-	watcherStore := store.NewSourceInformerWatcherStore(ctx)
-	holder, err := cloudeventswork.NewSourceClientHolder(ctx,
-		options.NewGenericClientOptions(config, codec.NewManifestBundleCodec(), o.CloudEventsClientID).
-			WithSourceID(sourceID).
-			WithClientWatcherStore(watcherStore))
+	kubeClient, err := kubernetes.NewForConfig(config)
 	if err != nil {
-		return nil, nil, fmt.Errorf("connecting by %s: %w", o.WorkDriver, err)
+		return nil, fmt.Errorf("making the client of ControllerRevisions: %w", err)
 	}
-	client := holder.WorkInterface()
-	informer := workfactory.NewSharedInformerFactory(client, resyncPeriod).Work().V1().ManifestWorks()
-	watcherStore.SetInformer(informer.Informer())
-	return client, informer, nil
+	owners := cloudevents.NewLiveOwners(dynamicClient, kubeClient, m.Clock)
+	driver, err := cloudevents.New(ctx, cloudevents.Options{
+		Type:        m.Options.WorkDriver,
+		ConfigFile:  m.Options.WorkDriverConfig,
+		ClientID:    m.Options.CloudEventsClientID,
+		Owners:      owners,
+		Connection:  connection,
+		AgentReturn: m.Options.CloudEventsAgentReturn,
+		Clock:       m.Clock,
+	})
+	if err != nil {
+		return nil, err
+	}
+	client := driver.Works()
+	return &works{
+		client: client, informer: workfactory.NewSharedInformerFactory(client, resyncPeriod).Work().V1().ManifestWorks(),
+		restore: func(ctx context.Context) error {
+			if !features.HubMutableFeatureGate.Enabled(ocmfeature.ManifestWorkReplicaSet) {
+				return nil
+			}
+			expected, err := owners.Expected(ctx)
+			if err != nil {
+				return err
+			}
+			return driver.Restore(ctx, expected)
+		},
+	}, nil
 }

@@ -17,8 +17,6 @@ import (
 	"k8s.io/utils/clock"
 	clusterclientset "open-cluster-management.io/api/client/cluster/clientset/versioned"
 	clusterinformers "open-cluster-management.io/api/client/cluster/informers/externalversions"
-	workclientset "open-cluster-management.io/api/client/work/clientset/versioned"
-	workinformers "open-cluster-management.io/api/client/work/informers/externalversions/work/v1"
 	ocmfeature "open-cluster-management.io/api/feature"
 	"open-cluster-management.io/ocm/pkg/features"
 	"open-cluster-management.io/ocm/pkg/work/hub/controllers/manifestworkgarbagecollection"
@@ -50,13 +48,13 @@ func (m *Manager) Run(ctx context.Context, controllerContext *controllercmd.Cont
 	config := controllerContext.KubeConfig
 	config.Wrap(connection.Wrap)
 
-	workClient, workInformer, err := newWorks(ctx, m.Options, config, connection)
+	works, err := m.newWorks(ctx, config, connection)
 	if err != nil {
 		return err
 	}
 	h := &hub{
-		Manager: m, connection: connection, workClient: workClient, workInformer: workInformer,
-		informers: map[string]cache.SharedIndexInformer{"/apis/work.open-cluster-management.io/v1/manifestworks": workInformer.Informer()},
+		Manager: m, connection: connection, works: works,
+		informers: map[string]cache.SharedIndexInformer{"/apis/work.open-cluster-management.io/v1/manifestworks": works.informer.Informer()},
 	}
 	if features.HubMutableFeatureGate.Enabled(ocmfeature.ManifestWorkReplicaSet) {
 		if err := h.addReplicaSets(ctx, controllerContext); err != nil {
@@ -65,7 +63,7 @@ func (m *Manager) Run(ctx context.Context, controllerContext *controllercmd.Cont
 	}
 	if features.HubMutableFeatureGate.Enabled(ocmfeature.CleanUpCompletedManifestWork) {
 		h.controllers = append(h.controllers,
-			manifestworkgarbagecollection.NewManifestWorkGarbageCollectionController(workClient, workInformer))
+			manifestworkgarbagecollection.NewManifestWorkGarbageCollectionController(works.client, works.informer))
 	}
 	return h.run(ctx)
 }
@@ -73,9 +71,8 @@ func (m *Manager) Run(ctx context.Context, controllerContext *controllercmd.Cont
 // hub is a manager whose parts are being put together.
 type hub struct {
 	*Manager
-	connection   *controller.Connection
-	workClient   workclientset.Interface
-	workInformer workinformers.ManifestWorkInformer
+	connection *controller.Connection
+	works      *works
 
 	// informers are started before the controllers, each under the path of what it watches.
 	informers   map[string]cache.SharedIndexInformer
@@ -127,10 +124,10 @@ func (h *hub) addReplicaSets(ctx context.Context, controllerContext *controllerc
 	withoutHistory := func() string { return h.historyProblem(revisions.Informer()) }
 	replicaSetController, err := controller.New(controller.Config{
 		Dynamic:            dynamicClient,
-		Works:              h.workClient,
+		Works:              h.works.client,
 		Kube:               kubeClient,
 		ReplicaSetInformer: replicaSets,
-		WorkInformer:       h.workInformer,
+		WorkInformer:       h.works.informer,
 		RevisionInformer:   revisions,
 		PlacementInformer:  clusters.Placements(),
 		DecisionInformer:   clusters.PlacementDecisions(),
@@ -159,13 +156,19 @@ const revisionsPath = "/apis/apps/v1/controllerrevisions"
 func (h *hub) historyProblem(revisions cache.SharedIndexInformer) string {
 	if h.connection.Refused(revisionsPath) || (h.withoutHistory && !revisions.HasSynced()) {
 		return "there is no revision history, so that no rollout can be aborted: the API server does not let this hub read ControllerRevisions, " +
-			"apply the ClusterRole and its binding that came with this hub (deploy/rbac)"
+			"apply the ClusterRole and its binding that came with this hub (deploy/)"
 	}
 	return ""
 }
 
 // run fills the caches first: a controller that begins with half a cache would take what is missing for gone.
 func (h *hub) run(ctx context.Context) error {
+	if err := h.works.restore(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return fmt.Errorf("learning which ManifestWorks there are: %w", err)
+	}
 	synced := make([]cache.InformerSynced, 0, len(h.informers))
 	for path, informer := range h.informers {
 		if err := h.noticeLoss(path, informer); err != nil {
@@ -195,9 +198,9 @@ func (h *hub) run(ctx context.Context) error {
 }
 
 // noticeLoss tells the connection when an informer's watch ends with an error (R11). What a CloudEvents driver carries is no
-// watch of the API server: nothing would tell that it is back.
+// watch of the API server: the driver tells of its broker itself.
 func (h *hub) noticeLoss(path string, informer cache.SharedIndexInformer) error {
-	if informer == h.workInformer.Informer() && h.Options.WorkDriver != driverKube {
+	if informer == h.works.informer.Informer() && h.Options.WorkDriver != driverKube {
 		return nil
 	}
 	err := informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, r *cache.Reflector, err error) {

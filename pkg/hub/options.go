@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/cloudevents"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
 )
 
@@ -24,13 +25,15 @@ type Options struct {
 	WorkDriverConfig string
 	// CloudEventsClientID identifies this hub to a CloudEvents driver.
 	CloudEventsClientID string
+	// CloudEventsAgentReturn is how long agents may take to be connected again after the broker was away: no deadline fires (R11).
+	CloudEventsAgentReturn time.Duration
 	// SuccessSettle is how long this process must have seen a cluster succeed before it counts (R10).
 	SuccessSettle time.Duration
 }
 
 // NewOptions returns the defaults.
 func NewOptions() *Options {
-	return &Options{WorkDriver: driverKube, SuccessSettle: controller.DefaultSuccessSettle}
+	return &Options{WorkDriver: driverKube, SuccessSettle: controller.DefaultSuccessSettle, CloudEventsAgentReturn: cloudevents.DefaultAgentReturn}
 }
 
 // AddFlags registers the flags.
@@ -39,6 +42,8 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.WorkDriverConfig, "work-driver-config", o.WorkDriverConfig, "Path of the configuration of the work driver.")
 	flags.StringVar(&o.CloudEventsClientID, "cloudevents-client-id", o.CloudEventsClientID,
 		"The ID of this hub's client when works are published with CloudEvents.")
+	flags.DurationVar(&o.CloudEventsAgentReturn, "cloudevents-agent-return", o.CloudEventsAgentReturn,
+		"How long agents may take to be connected again after the broker was away. No progressDeadline fires in that time.")
 	flags.DurationVar(&o.SuccessSettle, "success-settle", o.SuccessSettle,
 		"How long a cluster must be seen succeeding without interruption before it counts as succeeded. "+
 			"It outlasts the moment in which an agent reports a new revision by what it read of the old one.")
@@ -50,6 +55,9 @@ func (o *Options) Validate() error {
 	case driverKube, driverMQTT, driverGRPC:
 	default:
 		return fmt.Errorf("--work-driver=%s: use kube, mqtt or grpc", o.WorkDriver)
+	}
+	if o.CloudEventsAgentReturn < 0 {
+		return fmt.Errorf("--cloudevents-agent-return=%s: use 0s or more", o.CloudEventsAgentReturn)
 	}
 	if o.SuccessSettle < 0 {
 		return fmt.Errorf("--success-settle=%s: use 0s or more", o.SuccessSettle)

@@ -21,6 +21,10 @@ type AgentOptions struct {
 	Cluster string
 	// HubKubeconfig is the file by which the agent reaches the hub.
 	HubKubeconfig string
+	// SourceDriver is how works reach the agent: kube if empty, mqtt or grpc.
+	SourceDriver string
+	// SourceConfig is the file of the driver's configuration, where that is mqtt or grpc.
+	SourceConfig string
 	// Managed is how the agent reaches its own cluster.
 	Managed *rest.Config
 	// StatusSyncInterval is how often the agent looks at what it applied; 2 s if zero, where OCM has 10 s.
@@ -105,6 +109,10 @@ func (a *Agent) run(ctx context.Context) error {
 	work := spoke.NewWorkloadAgentOptions()
 	work.StatusSyncInterval = a.options.StatusSyncInterval
 	work.WorkloadSourceConfig = a.options.HubKubeconfig
+	if a.options.SourceDriver != "" {
+		work.WorkloadSourceDriver, work.WorkloadSourceConfig = a.options.SourceDriver, a.options.SourceConfig
+		work.CloudEventsClientID = a.options.Cluster + "-work-agent"
+	}
 
 	agent := spoke.NewWorkAgentConfig(common, work)
 	err := agent.RunWorkloadAgent(ctx, &controllercmd.ControllerContext{KubeConfig: rest.CopyConfig(a.options.Managed)})

@@ -1,0 +1,181 @@
+package cloudevents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apimachinery/pkg/watch"
+	workv1client "open-cluster-management.io/api/client/work/clientset/versioned/typed/work/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"open-cluster-management.io/sdk-go/pkg/apis/work/v1/validator"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/common"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/utils"
+	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
+)
+
+// client is the client of the ManifestWorks of one cluster, or of all where the namespace is empty. It answers as an API server would,
+// also what sdk-go's source client leaves out: it refuses a patch or a deletion that was decided on an older version (R15), counts the
+// generation of each change of the spec, and does not lose a report that comes in while it writes.
+type client struct {
+	driver    *Driver
+	namespace string
+}
+
+var _ workv1client.ManifestWorkInterface = &client{}
+
+// uid is the same for every hub and every life of it.
+func (c *client) uid(name string) types.UID {
+	return workUID(c.namespace, name)
+}
+
+func workUID(namespace, name string) types.UID {
+	return types.UID(utils.UID(SourceID, common.ManifestWorkGR.String(), namespace, name))
+}
+
+// Create publishes a new work.
+func (c *client) Create(ctx context.Context, work *workv1.ManifestWork, _ metav1.CreateOptions) (*workv1.ManifestWork, error) {
+	uid := c.uid(work.Name)
+	defer c.driver.lock(uid)()
+	if c.driver.store.get(uid) != nil {
+		return nil, apierrors.NewAlreadyExists(common.ManifestWorkGR, work.Name)
+	}
+	created := work.DeepCopy()
+	created.Namespace, created.UID = c.namespace, uid
+	created.Generation = c.driver.store.nextGeneration(uid, 0)
+	created.CreationTimestamp = metav1.NewTime(c.driver.clock.Now())
+	if err := c.driver.publishSpec(ctx, eventtypes.CreateRequestAction, created); err != nil {
+		return nil, err
+	}
+	return c.driver.store.put(created).DeepCopy(), nil
+}
+
+// Patch publishes a changed work. A change of the metadata alone makes no new generation.
+func (c *client) Patch(ctx context.Context, name string, kind types.PatchType, data []byte, _ metav1.PatchOptions, subresources ...string,
+) (*workv1.ManifestWork, error) {
+	if len(subresources) > 0 {
+		return nil, apierrors.NewMethodNotSupported(common.ManifestWorkGR, "patch of a subresource")
+	}
+	uid := c.uid(name)
+	defer c.driver.lock(uid)()
+	before := c.driver.store.get(uid)
+	if before == nil {
+		return nil, apierrors.NewNotFound(common.ManifestWorkGR, name)
+	}
+	changed, err := utils.Patch(kind, before, data)
+	if err != nil {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("ManifestWork %s/%s can't be patched: %v", c.namespace, name, err))
+	}
+	if err := unchanged(before, &changed.UID, &changed.ResourceVersion); err != nil {
+		return nil, err
+	}
+	// Neither identity nor deletion can be patched.
+	changed.Name, changed.Namespace, changed.DeletionTimestamp = before.Name, before.Namespace, before.DeletionTimestamp
+	if !equality.Semantic.DeepEqual(before.Spec, changed.Spec) {
+		changed.Generation = c.driver.store.nextGeneration(uid, 0)
+	}
+	if err := c.driver.publishSpec(ctx, eventtypes.UpdateRequestAction, changed); err != nil {
+		return nil, err
+	}
+	return c.driver.store.put(changed).DeepCopy(), nil
+}
+
+// Delete publishes a deletion. A work that no agent has reported yet is gone at once; any other when its agent says so.
+func (c *client) Delete(ctx context.Context, name string, options metav1.DeleteOptions) error {
+	uid := c.uid(name)
+	defer c.driver.lock(uid)()
+	before := c.driver.store.get(uid)
+	if before == nil {
+		return apierrors.NewNotFound(common.ManifestWorkGR, name)
+	}
+	if p := options.Preconditions; p != nil {
+		if err := unchanged(before, p.UID, p.ResourceVersion); err != nil {
+			return err
+		}
+	}
+	deleting := before.DeepCopy()
+	if deleting.DeletionTimestamp.IsZero() {
+		now := metav1.NewTime(c.driver.clock.Now())
+		deleting.DeletionTimestamp = &now
+	}
+	if err := c.driver.publish(ctx, eventtypes.DeleteRequestAction, deleting); err != nil {
+		return err
+	}
+	if len(before.Finalizers) == 0 {
+		c.driver.store.remove(uid)
+	} else {
+		c.driver.store.put(deleting)
+	}
+	return nil
+}
+
+func unchanged(work *workv1.ManifestWork, uid *types.UID, version *string) error {
+	if uid != nil && *uid != work.UID {
+		return apierrors.NewConflict(common.ManifestWorkGR, work.Name, errors.New("it is another one by now"))
+	}
+	if version != nil && *version != work.ResourceVersion {
+		return apierrors.NewConflict(common.ManifestWorkGR, work.Name,
+			fmt.Errorf("this was decided on version %s, it is %s by now", *version, work.ResourceVersion))
+	}
+	return nil
+}
+
+// Get is for who wants to know for sure: it fails while the broker can't be reached, and makes the agent report again.
+func (c *client) Get(ctx context.Context, name string, _ metav1.GetOptions) (*workv1.ManifestWork, error) {
+	if err := c.driver.ask(ctx, c.namespace); err != nil {
+		return nil, refusal(name, err)
+	}
+	found := c.driver.store.get(c.uid(name))
+	if found == nil {
+		return nil, apierrors.NewNotFound(common.ManifestWorkGR, name)
+	}
+	return found.DeepCopy(), nil
+}
+
+// List lists what the hub knows.
+func (c *client) List(_ context.Context, options metav1.ListOptions) (*workv1.ManifestWorkList, error) {
+	selector, err := labels.Parse(options.LabelSelector)
+	if err != nil {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("labelSelector %q: %v", options.LabelSelector, err))
+	}
+	return c.driver.store.list(c.namespace, selector), nil
+}
+
+// Watch tells of the works of all clusters.
+func (c *client) Watch(_ context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	if c.namespace != metav1.NamespaceAll {
+		return nil, apierrors.NewMethodNotSupported(common.ManifestWorkGR, "watch of one namespace")
+	}
+	return c.driver.store.watch(options.ResourceVersion)
+}
+
+// Update is not supported: nothing here needs it.
+func (c *client) Update(context.Context, *workv1.ManifestWork, metav1.UpdateOptions) (*workv1.ManifestWork, error) {
+	return nil, apierrors.NewMethodNotSupported(common.ManifestWorkGR, "update")
+}
+
+// UpdateStatus is not supported: the status is the agents'.
+func (c *client) UpdateStatus(context.Context, *workv1.ManifestWork, metav1.UpdateOptions) (*workv1.ManifestWork, error) {
+	return nil, apierrors.NewMethodNotSupported(common.ManifestWorkGR, "update of the status")
+}
+
+// DeleteCollection is not supported: nothing here needs it.
+func (c *client) DeleteCollection(context.Context, metav1.DeleteOptions, metav1.ListOptions) error {
+	return apierrors.NewMethodNotSupported(common.ManifestWorkGR, "deletion of a collection")
+}
+
+// validate refuses what an agent would refuse without saying so.
+func validate(work *workv1.ManifestWork) error {
+	if err := validator.ManifestValidator.ValidateManifests(work.Spec.Workload.Manifests); err != nil {
+		return apierrors.NewInvalid(common.ManifestWorkGK, work.Name, field.ErrorList{
+			field.Invalid(field.NewPath("spec", "workload", "manifests"), "", err.Error()),
+		})
+	}
+	return nil
+}

@@ -1,0 +1,420 @@
+package cloudevents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	cloudevents "github.com/cloudevents/sdk-go/v2"
+	cloudeventstypes "github.com/cloudevents/sdk-go/v2/types"
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
+	workv1client "open-cluster-management.io/api/client/work/clientset/versioned/typed/work/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/common"
+	agentcodec "open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work/agent/codec"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work/payload"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options"
+	resync "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/payload"
+	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// wire is a transport to an agent that a test plays.
+type wire struct {
+	errs     chan error
+	received chan cloudevents.Event
+
+	mu     sync.Mutex
+	broken error
+	sent   []cloudevents.Event
+}
+
+func (w *wire) Connect(context.Context) error   { return nil }
+func (w *wire) Subscribe(context.Context) error { return nil }
+func (w *wire) Close(context.Context) error     { return nil }
+func (w *wire) ErrorChan() <-chan error         { return w.errs }
+
+func (w *wire) Send(_ context.Context, event cloudevents.Event) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.broken != nil {
+		return w.broken
+	}
+	w.sent = append(w.sent, event)
+	return nil
+}
+
+func (w *wire) Receive(ctx context.Context, handle options.ReceiveHandlerFn) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case event := <-w.received:
+			handle(ctx, event)
+		}
+	}
+}
+
+func (w *wire) breaks(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.broken = err
+}
+
+// said are the events that were sent: subresource, action, cluster.
+func (w *wire) said() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	said := []string{}
+	for i := range w.sent {
+		kind, _ := eventtypes.ParseCloudEventsType(w.sent[i].Type())
+		cluster, _ := cloudeventstypes.ToString(w.sent[i].Extensions()[eventtypes.ExtensionClusterName])
+		said = append(said, strings.TrimSpace(fmt.Sprintf("%s %s %s", kind.SubResource, kind.Action, cluster)))
+	}
+	return said
+}
+
+// last decodes the last event as its agent would.
+func (w *wire) last(t *testing.T) *workv1.ManifestWork {
+	t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	work, err := agentcodec.NewManifestBundleCodec().Decode(&w.sent[len(w.sent)-1])
+	require.NoError(t, err)
+	return work
+}
+
+// tell sends what an agent has of a work.
+func (w *wire) tell(t *testing.T, work *workv1.ManifestWork) {
+	t.Helper()
+	work = work.DeepCopy()
+	if work.Labels == nil {
+		work.Labels = map[string]string{}
+	}
+	work.Labels[common.CloudEventsOriginalSourceLabelKey] = SourceID
+	event, err := agentcodec.NewManifestBundleCodec().Encode("agent", eventtypes.CloudEventsType{
+		CloudEventsDataType: payload.ManifestBundleEventDataType, SubResource: eventtypes.SubResourceStatus, Action: eventtypes.UpdateRequestAction,
+	}, work)
+	require.NoError(t, err)
+	w.received <- *event
+}
+
+type fakeConnection struct {
+	mu     sync.Mutex
+	events []string
+}
+
+func (c *fakeConnection) Lost(name string) { c.note("lost " + name) }
+func (c *fakeConnection) Back(name string, settle time.Duration) {
+	c.note(fmt.Sprintf("back %s %s", name, settle))
+}
+
+func (c *fakeConnection) note(event string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.events = append(c.events, event)
+}
+
+func (c *fakeConnection) all() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.events)
+}
+
+// fakeOwners holds templates by "namespace/name/hash", and owners by "namespace/name".
+type fakeOwners map[string]*workv1.ManifestWorkSpec
+
+func (o fakeOwners) Find(_ context.Context, namespace, name, hash string) (bool, *workv1.ManifestWorkSpec, error) {
+	_, found := o[namespace+"/"+name]
+	return found, o[namespace+"/"+name+"/"+hash], nil
+}
+
+type rig struct {
+	*Driver
+	t          *testing.T
+	clock      *clocktesting.FakePassiveClock
+	wire       *wire
+	connection *fakeConnection
+}
+
+func newRig(t *testing.T, owners fakeOwners) *rig {
+	t.Helper()
+	r := &rig{
+		t: t, clock: clocktesting.NewFakePassiveClock(noon), connection: &fakeConnection{},
+		wire: &wire{errs: make(chan error), received: make(chan cloudevents.Event)},
+	}
+	var err error
+	r.Driver, err = connect(t.Context(), Options{
+		Type: "mqtt", ClientID: "hub", Owners: owners, Connection: r.connection, AgentReturn: time.Minute, Clock: r.clock,
+	}, &options.CloudEventsSourceOptions{CloudEventsTransport: r.wire, SourceID: SourceID})
+	require.NoError(t, err)
+	r.eventually("it asks all agents what they have", func() bool { return slices.Contains(r.wire.said(), "status resync_request") })
+	return r
+}
+
+func (r *rig) eventually(what string, check func() bool) {
+	r.t.Helper()
+	require.Eventually(r.t, check, 10*time.Second, 5*time.Millisecond, what)
+}
+
+func (r *rig) cluster(name string) workv1client.ManifestWorkInterface {
+	return r.Works().WorkV1().ManifestWorks(name)
+}
+
+func spec(version string) workv1.ManifestWorkSpec {
+	manifest := workv1.Manifest{}
+	manifest.Raw = fmt.Appendf(nil, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"demo","namespace":"default"},"data":{"version":%q}}`, version)
+	return workv1.ManifestWorkSpec{Workload: workv1.ManifestsTemplate{Manifests: []workv1.Manifest{manifest}}}
+}
+
+// owned is a work of the ManifestWorkReplicaSet ns/web at a revision.
+func owned(cluster, hash string) *workv1.ManifestWork {
+	work := testWork(cluster, 0)
+	work.Labels = map[string]string{workv1alpha1.LabelReplicaSet: "ns.web", workv1alpha1.LabelControllerHash: hash}
+	work.Annotations = map[string]string{workv1alpha1.AnnotationAppliedAt: "2026-06-01T11:00:00Z"}
+	work.Spec = spec(hash)
+	return work
+}
+
+func (r *rig) create(work *workv1.ManifestWork) *workv1.ManifestWork {
+	r.t.Helper()
+	created, err := r.cluster(work.Namespace).Create(r.t.Context(), work, metav1.CreateOptions{})
+	require.NoError(r.t, err)
+	return created
+}
+
+func (r *rig) patch(work *workv1.ManifestWork, patch string) (*workv1.ManifestWork, error) {
+	return r.cluster(work.Namespace).Patch(r.t.Context(), work.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+}
+
+func TestClientIsAnAPIServer(t *testing.T) {
+	r := newRig(t, nil)
+	created := r.create(owned("c1", "v1"))
+	require.Equal(t, created.Generation, r.wire.last(t).Generation)
+	_, err := r.cluster("c1").Create(t.Context(), owned("c1", "v1"), metav1.CreateOptions{})
+	require.True(t, apierrors.IsAlreadyExists(err), err)
+
+	labelled, err := r.patch(created, fmt.Sprintf(`{"metadata":{"uid":%q,"resourceVersion":%q,"labels":{"a":"b"}}}`, created.UID, created.ResourceVersion))
+	require.NoError(t, err)
+	require.Equal(t, created.Generation, labelled.Generation, "the metadata alone is no new generation")
+	require.Equal(t, "b", r.wire.last(t).Labels["a"])
+
+	_, err = r.patch(created, fmt.Sprintf(`{"metadata":{"resourceVersion":%q,"labels":{"a":"c"}}}`, created.ResourceVersion))
+	require.True(t, apierrors.IsConflict(err), "R15: %v", err)
+	_, err = r.patch(created, `{"metadata":{"uid":"other"}}`)
+	require.True(t, apierrors.IsConflict(err), err)
+
+	changed, err := r.patch(created, `{"spec":{"deleteOption":{"propagationPolicy":"Orphan"}}}`)
+	require.NoError(t, err)
+	require.Greater(t, changed.Generation, created.Generation)
+	require.Equal(t, workv1.DeletePropagationPolicyTypeOrphan, r.wire.last(t).Spec.DeleteOption.PropagationPolicy)
+
+	_, err = r.patch(created, `{"spec":{"workload":{"manifests":[]}}}`)
+	require.True(t, apierrors.IsInvalid(err), "an agent would refuse it without saying so: %v", err)
+	_, err = r.patch(testWork("c2", 0), `{}`)
+	require.True(t, apierrors.IsNotFound(err), err)
+}
+
+// What the broker does not take has not happened, and its generation is never used for anything else.
+func TestBrokerRefuses(t *testing.T) {
+	r := newRig(t, nil)
+	created := r.create(owned("c1", "v1"))
+	r.wire.breaks(errors.New("no such luck"))
+	_, err := r.patch(created, `{"spec":{"deleteOption":{"propagationPolicy":"Orphan"}}}`)
+	require.True(t, apierrors.IsServiceUnavailable(err), "try again: %v", err)
+	require.Nil(t, r.store.get(created.UID).Spec.DeleteOption)
+	_, err = r.cluster("c1").Get(t.Context(), "web", metav1.GetOptions{})
+	require.True(t, apierrors.IsServiceUnavailable(err), "nobody knows for sure: %v", err)
+	err = r.cluster("c1").Delete(t.Context(), "web", metav1.DeleteOptions{})
+	require.True(t, apierrors.IsServiceUnavailable(err), err)
+	require.Zero(t, r.store.get(created.UID).DeletionTimestamp)
+	r.wire.breaks(nil)
+	changed, err := r.patch(created, `{"spec":{"deleteOption":{"propagationPolicy":"Foreground"}}}`)
+	require.NoError(t, err)
+	require.Equal(t, created.Generation+2, changed.Generation)
+}
+
+func TestDeletionWaitsForTheAgent(t *testing.T) {
+	r := newRig(t, nil)
+	for _, cluster := range []string{"c1", "c2"} {
+		r.create(owned(cluster, "v1"))
+	}
+	held := r.store.get(workUID("c2", "web"))
+	r.wire.tell(t, held)
+	r.eventually("c2 reports", func() bool { return len(r.store.get(held.UID).Finalizers) > 0 })
+
+	require.NoError(t, r.cluster("c1").Delete(t.Context(), "web", metav1.DeleteOptions{}))
+	require.Nil(t, r.store.get(workUID("c1", "web")), "no agent ever had it")
+	stale := held.ResourceVersion
+	err := r.cluster("c2").Delete(t.Context(), "web", metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &stale}})
+	require.True(t, apierrors.IsConflict(err), err)
+	require.NoError(t, r.cluster("c2").Delete(t.Context(), "web", metav1.DeleteOptions{}))
+	require.NotZero(t, r.store.get(held.UID).DeletionTimestamp)
+
+	gone := held.DeepCopy()
+	gone.Status.Conditions = []metav1.Condition{condition(common.ResourceDeleted, 0)}
+	r.wire.tell(t, gone)
+	r.eventually("it is gone", func() bool { return r.store.get(held.UID) == nil })
+}
+
+// After a restart the agents tell what they have; the revisions tell what that is.
+func TestRestore(t *testing.T) {
+	v1 := spec("v1")
+	r := newRig(t, fakeOwners{"ns/web": nil, "ns/web/v1": &v1})
+	restored := make(chan error)
+	go func() { restored <- r.Restore(t.Context(), map[string]int{"ns.web": 2}) }()
+
+	told := owned("c1", "v1")
+	told.Generation = 7
+	told.Status.Conditions = []metav1.Condition{condition("Applied", 7)}
+	told.Spec = workv1.ManifestWorkSpec{}
+	r.wire.tell(t, told)
+	lost := owned("c2", "v0")
+	lost.Generation = 7
+	r.wire.tell(t, lost)
+	foreign := owned("c3", "v1")
+	foreign.Labels = nil
+	r.wire.tell(t, foreign)
+
+	r.eventually("c1 is known again", func() bool { return r.store.get(told.UID) != nil })
+	found := r.store.get(told.UID)
+	require.Equal(t, v1, found.Spec)
+	require.Equal(t, int64(7), found.Generation)
+	require.Equal(t, map[string]string{workv1alpha1.LabelReplicaSet: "ns.web", workv1alpha1.LabelControllerHash: "v1"}, found.Labels)
+	require.Equal(t, owned("c1", "v1").Annotations, found.Annotations)
+	require.Equal(t, []string{"Applied"}, conditionTypes(found))
+	r.eventually("both count as told", func() bool { return len(r.missing(map[string]int{"ns.web": 2})) == 0 })
+	require.Nil(t, r.store.get(lost.UID), "nobody knows what v0 was")
+	select {
+	case <-restored:
+		t.Fatal("there may be more to come")
+	default:
+	}
+	r.clock.SetTime(noon.Add(restoreQuiet))
+	require.NoError(t, <-restored)
+
+	// The controller sends the other cluster what it should have: more than its agent knows of.
+	require.Greater(t, r.create(owned("c2", "v1")).Generation, lost.Generation)
+	require.Equal(t, []string{"status resync_request", "spec create_request c2"}, r.wire.said())
+}
+
+// Agents that are offline are not waited for.
+func TestRestoreIsPatientForAWhile(t *testing.T) {
+	r := newRig(t, nil)
+	require.NoError(t, r.Restore(t.Context(), nil), "there is nothing to wait for")
+	restored := make(chan error)
+	go func() { restored <- r.Restore(t.Context(), map[string]int{"ns.web": 1}) }()
+	r.eventually("it asked", func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return !r.asked.IsZero()
+	})
+	r.clock.SetTime(noon.Add(restorePatience))
+	require.NoError(t, <-restored)
+}
+
+// A work whose owner was deleted while nobody could tell its agent goes, but not at once.
+func TestOwnerlessWorkGoes(t *testing.T) {
+	r := newRig(t, fakeOwners{})
+	report := owned("c1", "v1")
+	do := func() {
+		_, err := r.removeOwnerless(t.Context(), report)
+		require.NoError(t, err)
+	}
+	do()
+	r.clock.SetTime(noon.Add(ownerlessFor - time.Second))
+	do()
+	require.NotContains(t, r.wire.said(), "spec delete_request c1")
+	r.clock.SetTime(noon.Add(ownerlessFor))
+	do()
+	require.Contains(t, r.wire.said(), "spec delete_request c1")
+	require.NotZero(t, r.store.get(report.UID).DeletionTimestamp)
+}
+
+// An agent that comes back asks for its works. What this hub does not know (yet) is not deleted, but asked for.
+func TestAgentComesBack(t *testing.T) {
+	r := newRig(t, fakeOwners{"ns/web": nil})
+	known := r.create(owned("c1", "v1"))
+	kind := eventtypes.CloudEventsType{
+		CloudEventsDataType: payload.ManifestBundleEventDataType, SubResource: eventtypes.SubResourceSpec, Action: eventtypes.ResyncRequestAction,
+	}
+	event := eventtypes.NewEventBuilder("agent", kind).WithClusterName("c1").NewEvent()
+	require.NoError(t, event.SetData(cloudevents.ApplicationJSON, &resync.ResourceVersionList{Versions: []resync.ResourceVersion{
+		{ResourceID: string(known.UID), ResourceVersion: known.Generation}, {ResourceID: "something-else", ResourceVersion: 3},
+	}}))
+	r.wire.received <- event
+	r.eventually("it is asked", func() bool { return slices.Contains(r.wire.said(), "status resync_request c1") })
+	require.Equal(t, []string{
+		"status resync_request", "spec create_request c1",
+		"spec resync_response c1", // The one that is known. A deletion of the other one would be a second one.
+		"status resync_request c1",
+	}, r.wire.said())
+}
+
+func TestAgentAstrayIsSentItsWorkAgain(t *testing.T) {
+	r := newRig(t, nil)
+	work := r.create(owned("c1", "v1"))
+	ahead := work.DeepCopy()
+	ahead.Generation += 1000
+	r.wire.tell(t, ahead)
+	r.eventually("it is sent again", func() bool { return r.store.get(work.UID).Generation > ahead.Generation })
+	again := r.store.get(work.UID)
+	require.Equal(t, again.Generation, r.wire.last(t).Generation)
+	require.Equal(t, noon.Format(time.RFC3339Nano), again.Annotations[workv1alpha1.AnnotationAppliedAt], "its deadline begins anew")
+	require.Equal(t, work.Spec, again.Spec)
+}
+
+func TestBrokerComesAndGoes(t *testing.T) {
+	r := newRig(t, nil)
+	require.Equal(t, []string{"back broker 1m0s"}, r.connection.all())
+	r.wire.errs <- errors.New("broken pipe")
+	r.eventually("it is lost", func() bool { return slices.Equal([]string{"back broker 1m0s", "lost broker"}, r.connection.all()) })
+	_, err := r.cluster("c1").Get(t.Context(), "web", metav1.GetOptions{})
+	require.True(t, apierrors.IsServiceUnavailable(err), err)
+}
+
+func TestConfigIsChecked(t *testing.T) {
+	good := map[string]string{
+		"brokerHost": "brokerHost: 127.0.0.1:1", "topics": "topics:", "sourceEvents": "  sourceEvents: sources/mwrsctrl/clusters/+/sourceevents",
+		"agentEvents":     "  agentEvents: sources/mwrsctrl/clusters/+/agentevents",
+		"sourceBroadcast": "  sourceBroadcast: sources/mwrsctrl/sourcebroadcast", "agentBroadcast": "  agentBroadcast: clusters/+/agentbroadcast",
+	}
+	keys := []string{"brokerHost", "topics", "sourceEvents", "agentEvents", "sourceBroadcast", "agentBroadcast"}
+	for name, test := range map[string]struct{ client, key, value, wanted string }{
+		"no client":          {"", "", "", "--cloudevents-client-id is empty"},
+		"no broker":          {"hub", "brokerHost", "", "brokerHost is required"},
+		"another source":     {"hub", "agentEvents", "  agentEvents: sources/other/clusters/+/agentevents", "topics.agentEvents: the topic source \"other\" does not match"},
+		"no sourceBroadcast": {"hub", "sourceBroadcast", "", "topics.sourceBroadcast is empty: set it to sources/mwrsctrl/sourcebroadcast"},
+		"no agentBroadcast":  {"hub", "agentBroadcast", "", "topics.agentBroadcast is empty: set it to clusters/+/agentbroadcast"},
+		"nobody listens":     {"hub", "", "", "connecting by mqtt"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var lines []string
+			for _, key := range keys {
+				if key == test.key {
+					lines = append(lines, test.value)
+				} else {
+					lines = append(lines, good[key])
+				}
+			}
+			path := filepath.Join(t.TempDir(), "config.yaml")
+			require.NoError(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600))
+			_, err := New(t.Context(), Options{
+				Type: "mqtt", ConfigFile: path, ClientID: test.client, Connection: &fakeConnection{}, Clock: clocktesting.NewFakePassiveClock(noon),
+			})
+			require.ErrorContains(t, err, test.wanted)
+		})
+	}
+}

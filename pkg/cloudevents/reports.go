@@ -1,0 +1,114 @@
+package cloudevents
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/klog/v2"
+	workv1 "open-cluster-management.io/api/work/v1"
+	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// received notes a report. It must not wait: the transport hands over one event after the other.
+func (d *Driver) received(_ context.Context, work *workv1.ManifestWork) error {
+	d.mu.Lock()
+	d.reports[work.UID] = work
+	d.mu.Unlock()
+	d.tasks.Add(task{uid: work.UID})
+	return nil
+}
+
+// next does one task. It says whether there may be another.
+func (d *Driver) next(ctx context.Context) bool {
+	t, over := d.tasks.Get()
+	if over {
+		return false
+	}
+	defer d.tasks.Done(t)
+	again, err := d.do(ctx, t)
+	switch {
+	case err != nil:
+		klog.FromContext(ctx).Error(err, "Working on an agent's report", "uid", t.uid, "cluster", t.cluster)
+		d.tasks.AddRateLimited(t)
+	case again > 0:
+		d.tasks.Forget(t)
+		d.tasks.AddAfter(t, again)
+	default:
+		d.tasks.Forget(t)
+	}
+	return true
+}
+
+func (d *Driver) do(ctx context.Context, t task) (again time.Duration, err error) {
+	if t.uid == "" {
+		return 0, d.askAgain(ctx, t.cluster)
+	}
+	d.mu.Lock()
+	report := d.reports[t.uid]
+	d.mu.Unlock()
+	if report == nil {
+		return 0, nil
+	}
+	switch d.store.report(report) {
+	case unknown:
+		again, err = d.restore(ctx, report)
+	case astray:
+		err = d.renew(ctx, report)
+	}
+	if again == 0 && err == nil {
+		d.done(report)
+	}
+	return again, err
+}
+
+// done drops a report that was taken over, unless there is a newer one.
+func (d *Driver) done(report *workv1.ManifestWork) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.ownerless, report.UID)
+	if d.reports[report.UID] == report {
+		delete(d.reports, report.UID)
+	}
+}
+
+// askAgain asks what agents have. Where the broker is away there is no need to try again: they are asked when it is back.
+func (d *Driver) askAgain(ctx context.Context, cluster string) error {
+	if !d.link.up.Load() {
+		return nil
+	}
+	if err := d.ask(ctx, cluster); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if cluster == eventtypes.ClusterAll && d.asked.IsZero() {
+		d.asked = d.clock.Now()
+	}
+	return nil
+}
+
+func (d *Driver) ask(ctx context.Context, cluster string) error { return d.link.ask(ctx, cluster) }
+
+// renew sends a work again, under a generation that its agent can't take for an old one: the agent has lost it, or has a newer one
+// than this hub knows of.
+func (d *Driver) renew(ctx context.Context, report *workv1.ManifestWork) error {
+	defer d.lock(report.UID)()
+	before := d.store.get(report.UID)
+	if before == nil || !before.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	klog.FromContext(ctx).Info("Sending a ManifestWork again, its agent does not have what it should have",
+		"cluster", before.Namespace, "name", before.Name, "generation", before.Generation, "agents", report.Generation)
+	again := before.DeepCopy()
+	again.Generation = d.store.nextGeneration(report.UID, report.Generation+1)
+	if _, bears := again.Annotations[workv1alpha1.AnnotationAppliedAt]; bears {
+		again.Annotations[workv1alpha1.AnnotationAppliedAt] = d.clock.Now().UTC().Format(time.RFC3339Nano)
+	}
+	if err := d.publishSpec(ctx, eventtypes.UpdateRequestAction, again); err != nil {
+		return err
+	}
+	d.store.put(again)
+	return nil
+}

@@ -1,0 +1,155 @@
+package cloudevents
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/klog/v2"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/common"
+	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+const (
+	// restoreQuiet is how long no agent must have told anything new before what is known counts as all: agents that are connected
+	// answer within a moment.
+	restoreQuiet = 2 * time.Second
+	// restorePatience is how long agents that don't answer are waited for. What they have is sent to them again, when their turn comes.
+	restorePatience = 30 * time.Second
+	// unknownInterval is how often a work that can't be restored is looked at again: the controller may have written it since.
+	unknownInterval = 30 * time.Second
+	// ownerlessFor is how long an owner must be seen missing before its work is taken off the cluster. A hub that is being restored
+	// from a backup must not tear everything down.
+	ownerlessFor = 10 * time.Minute
+)
+
+// Restore returns when the works that this hub had before its restart are known again: as many as each owner is said to have, and
+// nothing new for a moment. Agents that are offline are not waited for long. Nothing must be decided before (R15).
+func (d *Driver) Restore(ctx context.Context, expected map[string]int) error {
+	if len(expected) == 0 {
+		return nil
+	}
+	return wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(context.Context) (bool, error) {
+		d.mu.Lock()
+		asked, last := d.asked, d.restored
+		d.mu.Unlock()
+		if asked.IsZero() {
+			return false, nil
+		}
+		if last.Before(asked) {
+			last = asked
+		}
+		missing := d.missing(expected)
+		if len(missing) == 0 && d.clock.Since(last) >= restoreQuiet {
+			return true, nil
+		}
+		if d.clock.Since(asked) < restorePatience {
+			return false, nil
+		}
+		klog.FromContext(ctx).Info("Some agents did not tell what they have, their works are sent again when their turn comes", "works", missing)
+		return true, nil
+	})
+}
+
+// missing is how many works of each owner are not known yet.
+func (d *Driver) missing(expected map[string]int) map[string]int {
+	missing := maps.Clone(expected)
+	known := func(work *workv1.ManifestWork) { missing[work.Labels[workv1alpha1.LabelReplicaSet]]-- }
+	list := d.store.list(metav1.NamespaceAll, labels.Everything())
+	for i := range list.Items {
+		known(&list.Items[i])
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for uid, report := range d.reports {
+		if d.store.get(uid) == nil {
+			known(report) // Its agent told of it, and still it can't be restored.
+		}
+	}
+	maps.DeleteFunc(missing, func(_ string, n int) bool { return n <= 0 })
+	return missing
+}
+
+// restore makes of a report the work that this hub sent before it was restarted. A work whose revision is not there stays unknown:
+// its cluster is sent the one that it should have when its turn comes.
+func (d *Driver) restore(ctx context.Context, report *workv1.ManifestWork) (again time.Duration, err error) {
+	logger := klog.FromContext(ctx).WithValues("cluster", report.Namespace, "name", report.Name)
+	namespace, name, ok := workv1alpha1.ParseOwnerLabelValue(report.Labels[workv1alpha1.LabelReplicaSet])
+	if !ok || report.UID != workUID(report.Namespace, report.Name) {
+		logger.V(2).Info("Ignoring the report of a ManifestWork that no ManifestWorkReplicaSet owns")
+		return 0, nil
+	}
+	found, template, err := d.owners.Find(ctx, namespace, name, report.Labels[workv1alpha1.LabelControllerHash])
+	if err != nil {
+		return 0, err
+	}
+	if !found {
+		return d.removeOwnerless(ctx, report)
+	}
+	d.mu.Lock()
+	delete(d.ownerless, report.UID)
+	d.mu.Unlock()
+	if template == nil && report.DeletionTimestamp.IsZero() {
+		logger.Info("An agent has a ManifestWork whose revision is not known", "hash", report.Labels[workv1alpha1.LabelControllerHash])
+		return unknownInterval, nil
+	}
+	defer d.lock(report.UID)()
+	if d.store.get(report.UID) != nil {
+		return 0, nil
+	}
+	work, sequence := restored(report)
+	if template != nil {
+		work.Spec = *template.DeepCopy()
+	}
+	d.store.restore(work, sequence)
+	d.mu.Lock()
+	d.restored = d.clock.Now()
+	d.mu.Unlock()
+	return 0, nil
+}
+
+// restored is a reported work without what sdk-go's clients put on it.
+func restored(report *workv1.ManifestWork) (work *workv1.ManifestWork, sequence string) {
+	work = report.DeepCopy()
+	sequence = work.Annotations[common.CloudEventsSequenceIDAnnotationKey]
+	maps.DeleteFunc(work.Annotations, func(key, _ string) bool {
+		return slices.Contains([]string{common.CloudEventsSequenceIDAnnotationKey, common.CloudEventsDataTypeAnnotationKey}, key)
+	})
+	delete(work.Labels, common.CloudEventsOriginalSourceLabelKey)
+	work.Finalizers = []string{workv1.ManifestWorkFinalizer}
+	return work, sequence
+}
+
+// removeOwnerless takes a work off its cluster whose owner was deleted while its agent, or this hub, could not hear of it.
+func (d *Driver) removeOwnerless(ctx context.Context, report *workv1.ManifestWork) (again time.Duration, err error) {
+	now := d.clock.Now()
+	d.mu.Lock()
+	since, seen := d.ownerless[report.UID]
+	if !seen {
+		since = now
+		d.ownerless[report.UID] = now
+	}
+	d.mu.Unlock()
+	if now.Sub(since) < ownerlessFor {
+		return unknownInterval, nil
+	}
+	defer d.lock(report.UID)()
+	if d.store.get(report.UID) != nil {
+		return 0, nil
+	}
+	work, sequence := restored(report)
+	deleted := metav1.NewTime(now)
+	work.DeletionTimestamp = &deleted
+	if err := d.publish(ctx, eventtypes.DeleteRequestAction, work); err != nil {
+		return 0, err
+	}
+	d.store.restore(work, sequence)
+	return 0, nil
+}

@@ -1,0 +1,35 @@
+package cloudevents
+
+import (
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+)
+
+// mergeStatus is what an API server would hold after a report: an agent that was restarted has forgotten what it knew, and reports
+// it again piece by piece. What it has not reported yet of today's generation is taken from the last status, otherwise a cluster that
+// succeeded long ago would for a moment be one that never answered, and be past its deadline (R11).
+func mergeStatus(before, reported *workv1.ManifestWorkStatus, generation int64) workv1.ManifestWorkStatus {
+	merged := *reported.DeepCopy()
+	merged.Conditions = keepUnreported(before.Conditions, merged.Conditions, generation)
+	manifests := merged.ResourceStatus.Manifests
+	for i := range manifests {
+		for j := range before.ResourceStatus.Manifests {
+			if old := &before.ResourceStatus.Manifests[j]; old.ResourceMeta == manifests[i].ResourceMeta {
+				manifests[i].Conditions = keepUnreported(old.Conditions, manifests[i].Conditions, generation)
+			}
+		}
+	}
+	return merged
+}
+
+// keepUnreported adds the conditions of a generation whose types a report lacks. An agent never takes back a condition that a rule of
+// the same generation made.
+func keepUnreported(before, reported []metav1.Condition, generation int64) []metav1.Condition {
+	for _, condition := range before {
+		if condition.ObservedGeneration == generation && meta.FindStatusCondition(reported, condition.Type) == nil {
+			reported = append(reported, condition)
+		}
+	}
+	return reported
+}

@@ -1,0 +1,185 @@
+package cloudevents
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/watch"
+	clocktesting "k8s.io/utils/clock/testing"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/common"
+)
+
+var noon = time.Date(2026, time.June, 1, 12, 0, 0, 0, time.UTC)
+
+func newTestStore() (*store, *clocktesting.FakePassiveClock) {
+	clk := clocktesting.NewFakePassiveClock(noon)
+	return newStore(clk), clk
+}
+
+func testWork(cluster string, generation int64) *workv1.ManifestWork {
+	return &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
+		Name: "web", Namespace: cluster, UID: workUID(cluster, "web"), Generation: generation,
+	}}
+}
+
+// sequences are snowflake IDs, which an agent counts up.
+func reported(cluster string, generation, sequence int64, conditions ...metav1.Condition) *workv1.ManifestWork {
+	report := testWork(cluster, generation)
+	report.Annotations = map[string]string{common.CloudEventsSequenceIDAnnotationKey: fmt.Sprint(sequence << 22)}
+	report.Status.Conditions = conditions
+	return report
+}
+
+func condition(kind string, generation int64) metav1.Condition {
+	return metav1.Condition{Type: kind, Status: metav1.ConditionTrue, ObservedGeneration: generation}
+}
+
+func conditionTypes(work *workv1.ManifestWork) []string {
+	kinds := []string{}
+	for _, c := range work.Status.Conditions {
+		kinds = append(kinds, c.Type)
+	}
+	return kinds
+}
+
+// An agent ignores a generation that is less than the one that it has, and a hub forgets them when it is restarted.
+func TestGenerationsGrowOverRestarts(t *testing.T) {
+	s, clk := newTestStore()
+	uid := workUID("c1", "web")
+	first := s.nextGeneration(uid, 0)
+	require.Greater(t, first, int64(0))
+	require.Less(t, first, int64(1)<<31, "an event holds 32 bits of it")
+	second := s.nextGeneration(uid, 0)
+	require.Greater(t, second, first, "also where the first one was never stored: the agent may have seen it")
+	require.Equal(t, second+100, s.nextGeneration(uid, second+100))
+
+	clk.SetTime(noon.Add(time.Hour))
+	restarted := newStore(clk)
+	require.Greater(t, restarted.nextGeneration(uid, 0), second)
+
+	clk.SetTime(noon.Add(-time.Hour))
+	backward := newStore(clk)
+	backward.put(testWork("c1", second))
+	require.Greater(t, backward.nextGeneration(uid, 0), second, "also where the clock went back")
+}
+
+func TestReports(t *testing.T) {
+	uid := workUID("c1", "web")
+	gone := condition(common.ResourceDeleted, 0)
+	deleting := testWork("c1", 5)
+	deleting.DeletionTimestamp = &metav1.Time{Time: noon}
+	for name, test := range map[string]struct {
+		known   *workv1.ManifestWork
+		report  *workv1.ManifestWork
+		verdict verdict
+		wanted  []string // conditions afterwards; nil where there is no work any more
+	}{
+		"of a work that is not known":        {nil, reported("c1", 5, 2), unknown, nil},
+		"that an unknown work is gone":       {nil, reported("c1", 5, 2, gone), noted, nil},
+		"of today's generation":              {testWork("c1", 5), reported("c1", 5, 2, condition("Applied", 5)), noted, []string{"Applied"}},
+		"of an older generation":             {testWork("c1", 5), reported("c1", 4, 2, condition("Applied", 4)), noted, []string{"Applied"}},
+		"of a generation that is to come":    {testWork("c1", 5), reported("c1", 6, 2, condition("Applied", 6)), astray, []string{}},
+		"that a work which should be, isn't": {testWork("c1", 5), reported("c1", 5, 2, gone), astray, []string{}},
+		"that a deleted work is gone":        {deleting, reported("c1", 5, 2, gone), noted, nil},
+		"of a work that is being deleted":    {deleting, reported("c1", 6, 2, condition("Applied", 6)), noted, []string{"Applied"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, _ := newTestStore()
+			if test.known != nil {
+				s.put(test.known.DeepCopy())
+			}
+			require.Equal(t, test.verdict, s.report(test.report))
+			if test.wanted == nil {
+				require.Nil(t, s.get(uid))
+				return
+			}
+			require.Equal(t, test.wanted, conditionTypes(s.get(uid)))
+		})
+	}
+}
+
+func TestReportsComeInAnyOrder(t *testing.T) {
+	s, _ := newTestStore()
+	s.put(testWork("c1", 5))
+	uid := workUID("c1", "web")
+	require.Equal(t, noted, s.report(reported("c1", 5, 3, condition("Applied", 5))))
+	version := s.get(uid).ResourceVersion
+	require.Equal(t, noted, s.report(reported("c1", 5, 2, condition("Available", 5))))
+	require.Equal(t, []string{"Applied"}, conditionTypes(s.get(uid)), "an older report says nothing")
+	require.Equal(t, noted, s.report(reported("c1", 5, 4, condition("Applied", 5))))
+	require.Equal(t, version, s.get(uid).ResourceVersion, "nor one that tells nothing new")
+	require.Equal(t, []string{workv1.ManifestWorkFinalizer}, s.get(uid).Finalizers, "it is on the cluster")
+}
+
+// A restarted agent reports piece by piece what it had reported before.
+func TestRestartedAgentTakesNothingBack(t *testing.T) {
+	s, _ := newTestStore()
+	s.put(testWork("c1", 5))
+	manifest := func(kinds ...string) workv1.ManifestResourceStatus {
+		m := workv1.ManifestCondition{ResourceMeta: workv1.ManifestResourceMeta{Resource: "configmaps", Name: "demo"}}
+		for _, kind := range kinds {
+			m.Conditions = append(m.Conditions, condition(kind, 5))
+		}
+		return workv1.ManifestResourceStatus{Manifests: []workv1.ManifestCondition{m}}
+	}
+	full := reported("c1", 5, 2, condition("Applied", 5), condition("Available", 5), condition("Progressing", 5), condition("Old", 4))
+	full.Status.ResourceStatus = manifest("Applied", "Degraded")
+	s.report(full)
+	part := reported("c1", 5, 3, condition("Applied", 5))
+	part.Status.ResourceStatus = manifest("Applied")
+	s.report(part)
+	work := s.get(workUID("c1", "web"))
+	require.Equal(t, []string{"Applied", "Available", "Progressing"}, conditionTypes(work))
+	require.NotNil(t, meta.FindStatusCondition(work.Status.ResourceStatus.Manifests[0].Conditions, "Degraded"))
+
+	// A new generation begins with nothing.
+	next := work.DeepCopy()
+	next.Generation = 6
+	s.put(next)
+	s.report(reported("c1", 6, 4, condition("Applied", 6)))
+	require.Equal(t, []string{"Applied"}, conditionTypes(s.get(workUID("c1", "web"))))
+}
+
+// A report that comes in while the hub writes stays.
+func TestAWriteLeavesTheStatusAlone(t *testing.T) {
+	s, _ := newTestStore()
+	before := s.put(testWork("c1", 5)).DeepCopy()
+	s.report(reported("c1", 5, 2, condition("Applied", 5)))
+	before.Labels = map[string]string{"a": "b"}
+	after := s.put(before)
+	require.Equal(t, []string{"Applied"}, conditionTypes(after))
+	require.Equal(t, "b", after.Labels["a"])
+}
+
+func TestWatchMissesNothing(t *testing.T) {
+	s, _ := newTestStore()
+	s.put(testWork("c1", 5))
+	listed := s.list(metav1.NamespaceAll, labels.Everything())
+	require.Len(t, listed.Items, 1)
+	s.put(testWork("c2", 5))
+	w, err := s.watch(listed.ResourceVersion)
+	require.NoError(t, err)
+	defer w.Stop()
+	s.put(testWork("c1", 6))
+	s.remove(workUID("c2", "web"))
+	var seen []string
+	for range 3 {
+		event := <-w.ResultChan()
+		seen = append(seen, fmt.Sprint(event.Type, " ", event.Object.(*workv1.ManifestWork).Namespace))
+	}
+	require.Equal(t, []string{"MODIFIED c2", "MODIFIED c1", "DELETED c2"}, seen)
+
+	_, err = s.watch(listed.ResourceVersion)
+	require.Error(t, err, "a deletion in between is not known any more: list again")
+	w.Stop()
+	for event := range w.ResultChan() {
+		require.NotEqual(t, watch.Error, event.Type)
+	}
+	require.Empty(t, s.watchers)
+}
