@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -102,31 +103,44 @@ func startServer(ctx context.Context, binary, name, gates string) error {
 	if err != nil {
 		return err
 	}
-	ports := make([]int, 2)
-	for i := range ports {
-		if ports[i], err = process.FreePort(); err != nil {
-			return err
-		}
-	}
 	args, err := operatorsArguments(gates)
 	if err != nil {
 		return err
 	}
-	// Only what two servers on one machine can't share differs from what the operator says.
-	args = append(args, "--kubeconfig="+kubeconfig, "--certdir="+certs.dir, fmt.Sprintf("--port=%d", ports[0]),
-		fmt.Sprintf("--health-probe-bind-address=127.0.0.1:%d", ports[1]), "--metrics-bind-address=0", "--manifestLimit=20000")
-	child, err := hub.env.Group.Start(process.Command{Name: "webhook-" + name, Path: binary, Args: args})
+	args = append(args, "--kubeconfig="+kubeconfig, "--certdir="+certs.dir, "--metrics-bind-address=0", "--manifestLimit=20000")
+	var port int
+	// Another process can take a port that was free.
+	for range 3 {
+		if port, err = launch(ctx, binary, name, args); err == nil {
+			return registerServer(ctx, name, fmt.Sprintf("https://127.0.0.1:%d", port), certs.ca)
+		}
+	}
+	return err
+}
+
+// launch starts a server at a port of its own, and returns when it serves. Only what two servers on one machine can't share differs
+// from what the operator says.
+func launch(ctx context.Context, binary, name string, args []string) (int, error) {
+	port, err := process.FreePort()
 	if err != nil {
-		return err
+		return 0, err
 	}
-	ready := func(ctx context.Context) error { return get(ctx, fmt.Sprintf("http://127.0.0.1:%d/readyz", ports[1])) }
-	if err := child.WaitReady(ctx, patience, ready); err != nil {
-		return err
+	healthPort, err := process.FreePort()
+	if err != nil {
+		return 0, err
 	}
-	if err := get(ctx, fmt.Sprintf("http://127.0.0.1:%d/healthz", ports[1])); err != nil {
-		return fmt.Errorf("the probes of the operator's Deployment ask for /healthz: %w", err)
+	health := fmt.Sprintf("127.0.0.1:%d", healthPort)
+	child, err := hub.env.Group.Start(process.Command{
+		Name: "webhook-" + name, Path: binary, Args: append(args, fmt.Sprintf("--port=%d", port), "--health-probe-bind-address="+health),
+	})
+	if err != nil {
+		return 0, err
 	}
-	return registerServer(ctx, name, fmt.Sprintf("https://127.0.0.1:%d", ports[0]), certs.ca)
+	if err := child.WaitReady(ctx, patience, func(ctx context.Context) error { return get(ctx, "http://"+health+"/readyz") }); err != nil {
+		return 0, errors.Join(err, child.Kill())
+	}
+	// The probes of the operator's Deployment ask for this one.
+	return port, get(ctx, "http://"+health+"/healthz")
 }
 
 func get(ctx context.Context, url string) error {

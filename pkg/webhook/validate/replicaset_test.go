@@ -135,9 +135,11 @@ func TestReplicaSetCreate(t *testing.T) {
 	require.Empty(t, verdict.Warnings)
 	for name, tc := range broken {
 		t.Run(name, func(t *testing.T) {
-			verdict := ReplicaSet(nil, build(t, tc.edits...), limit)
+			object := build(t, tc.edits...)
+			verdict := ReplicaSet(nil, object, limit)
 			require.Equal(t, tc.want, messages(verdict.Errors))
 			require.Empty(t, verdict.Warnings, "the errors come first")
+			require.Equal(t, build(t, tc.edits...), object, "it belongs to the caller")
 		})
 	}
 }
