@@ -54,7 +54,7 @@ func TestEveryScenario(t *testing.T) {
 	figures, err := scenario.Run(t.Context(), scenario.Options{
 		Clusters: []int{4}, Sets: 2, PerSet: 3, Controllers: []hub.Controller{hub.Ours, hub.Upstream}, Binaries: binaries,
 		Flags: []string{"--kube-api-qps=-1"}, Settle: 100 * time.Millisecond, Delay: 50 * time.Millisecond,
-		Repeat: 1, Events: 1, EventTime: time.Second, Patience: time.Minute, Out: io.Discard,
+		Repeat: 1, Events: 1, EventTime: time.Second, Rest: 150 * time.Millisecond, Idle: 150 * time.Millisecond, Patience: time.Minute, Out: io.Discard,
 	})
 	require.NoError(t, err)
 	played := map[string]int{}
@@ -65,9 +65,10 @@ func TestEveryScenario(t *testing.T) {
 			require.Equal(t, f.Works, f.Writes, "%+v", f)
 			continue
 		}
-		require.Positive(t, f.CPU, "%+v", f)
-		require.Positive(t, f.AllocatedObjects, "%+v", f)
+		// What one event costs with so few clusters is lost in what the measuring costs.
 		if f.Works > 0 {
+			require.Positive(t, f.CPU, "%+v", f)
+			require.Positive(t, f.AllocatedObjects, "%+v", f)
 			require.Equal(t, f.Works, f.Writes, "%+v", f)
 			require.GreaterOrEqual(t, f.LastWrite, f.FirstWrite, "%+v", f)
 			require.Greater(t, f.Complete, f.LastWrite, "%+v", f)

@@ -25,7 +25,7 @@ type settings struct {
 
 // parse reads the flags. An error names the flag and what it may be.
 func parse(args []string) (*settings, error) {
-	s := &settings{}
+	s := &settings{Options: scenario.Options{Rest: 500 * time.Millisecond, Idle: 3 * time.Second}}
 	flags := flag.NewFlagSet("benchmark", flag.ContinueOnError)
 	clusters := flags.String("n", "300", "sizes of the fleet, separated by commas")
 	sets := flags.String("sets", "10x30", "how many ManifestWorkReplicaSets of how many clusters, for the event among many; 0 leaves it out")

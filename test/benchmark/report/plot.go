@@ -82,7 +82,7 @@ func (r *Run) panels() []panel {
 // axis maps values to pixels by their logarithm.
 type axis struct{ low, high, length float64 }
 
-// newAxis covers the values with some room, at least a factor of two.
+// newAxis covers the values with some room, at least half a power of ten: 1, 2 or 5 times one is always in it.
 func newAxis(values []float64, length float64) axis {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, value := range values {
@@ -93,7 +93,7 @@ func newAxis(values []float64, length float64) axis {
 	if low > high {
 		low, high = 0, 0
 	}
-	room := max(0.15, (high-low)*0.1)
+	room := max(0.25, (high-low)*0.1)
 	return axis{low: low - room, high: high + room, length: length}
 }
 
@@ -117,7 +117,24 @@ func (p *panel) draw(b *strings.Builder) {
 	}
 }
 
-// drawTicks marks each size of a fleet, and each power of ten.
+// ticks are the values to mark: each power of ten or, where there are few, 2 and 5 times it too.
+func (a axis) ticks() []float64 {
+	steps := []float64{1}
+	if a.high-a.low < 2 {
+		steps = []float64{1, 2, 5}
+	}
+	var marks []float64
+	for power := math.Floor(a.low); power <= a.high; power++ {
+		for _, step := range steps {
+			if mark := step * math.Pow(10, power); math.Log10(mark) >= a.low && math.Log10(mark) <= a.high {
+				marks = append(marks, mark)
+			}
+		}
+	}
+	return marks
+}
+
+// drawTicks marks each size of a fleet, and some values.
 func (p *panel) drawTicks(b *strings.Builder, x, y axis) {
 	marked := map[int]bool{}
 	for _, l := range p.lines {
@@ -129,10 +146,10 @@ func (p *panel) drawTicks(b *strings.Builder, x, y axis) {
 			fmt.Fprintf(b, `<text x="%.1f" y="%d" text-anchor="middle">%d</text>`+"\n", marginLeft+x.at(float64(at.clusters)), marginTop+plotHeight+14, at.clusters)
 		}
 	}
-	for power := math.Ceil(y.low); power <= y.high; power++ {
-		height := marginTop + plotHeight - y.at(math.Pow(10, power))
+	for _, mark := range y.ticks() {
+		height := marginTop + plotHeight - y.at(mark)
 		fmt.Fprintf(b, `<line x1="%d" x2="%d" y1="%.1f" y2="%.1f" stroke="#ddd"/>`, marginLeft, marginLeft+plotWidth, height, height)
-		fmt.Fprintf(b, `<text x="%d" y="%.1f" text-anchor="end">%s</text>`+"\n", marginLeft-4, height+4, seconds(math.Pow(10, power)))
+		fmt.Fprintf(b, `<text x="%d" y="%.1f" text-anchor="end">%s</text>`+"\n", marginLeft-4, height+4, seconds(mark))
 	}
 }
 

@@ -151,6 +151,14 @@ func TestSVG(t *testing.T) {
 	require.NotContains(t, (&Run{}).SVG(), "NaN")
 }
 
+func TestTicks(t *testing.T) {
+	require.Equal(t, []float64{0.01, 0.1, 1}, newAxis([]float64{0.004, 4}, 100).ticks())
+	require.Equal(t, []float64{20, 50}, newAxis([]float64{19, 45}, 100).ticks())
+	for value := 1.0; value < 10; value += 0.1 {
+		require.NotEmpty(t, newAxis([]float64{value}, 100).ticks(), value)
+	}
+}
+
 func TestAxisKeepsValuesInside(t *testing.T) {
 	for _, values := range [][]float64{{1}, {0.001, 10}, {300, 1000}, nil, {0}} {
 		a := newAxis(values, 100)

@@ -32,6 +32,9 @@ type Options struct {
 	// Events is how many status events are measured at most, and EventTime for how long: at least three.
 	Events    int
 	EventTime time.Duration
+	// Rest is for how long a manager must have done next to nothing to be at rest: longer than any pause that a controller makes within
+	// what it does. Idle is for how long it is watched doing nothing.
+	Rest, Idle time.Duration
 	// Patience is how long a scenario may take.
 	Patience time.Duration
 	// Profiles is the directory for profiles of an extra round that is not measured; empty for none.

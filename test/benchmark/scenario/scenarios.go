@@ -54,6 +54,9 @@ func (w *world) memory(ctx context.Context) error {
 func (w *world) quiet(ctx context.Context) error { return w.quietAs(ctx, report.Quiet) }
 
 func (w *world) quietAs(ctx context.Context, scenario string) error {
+	if err := w.calibrate(ctx); err != nil {
+		return err
+	}
 	idle, err := w.idle(ctx)
 	if err != nil {
 		return err

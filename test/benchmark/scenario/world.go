@@ -75,7 +75,12 @@ func (w *world) start(ctx, inner context.Context) error {
 	if err := w.rest(ctx); err != nil {
 		return err
 	}
-	return w.calibrate(ctx)
+	err = w.calibrate(ctx)
+	if err != nil {
+		return err
+	}
+	w.emptyHeap, err = w.manager.LiveHeap(ctx)
+	return err
 }
 
 func (w *world) startManager(ctx context.Context) error {
