@@ -1,0 +1,233 @@
+package operator
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	operatorv1 "open-cluster-management.io/api/operator/v1"
+
+	"github.com/open-cluster-management-io/work-rollback/deploy"
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox"
+)
+
+// The operator's name for the version of a CRD.
+const versionAnnotation = "operator.open-cluster-management.io/version"
+
+// TestWithTheOperator is one story on one hub: each part begins where the one before ended.
+func TestWithTheOperator(t *testing.T) {
+	h := newHub(t)
+	t.Run("before deploy/ the hub is upstream's", h.isUpstreams)
+	h.join(t)
+	h.deploy(t)
+	for _, part := range []struct {
+		name string
+		play func(*testing.T)
+	}{
+		{"the Deployment runs as it is", h.runsTheDeployment},
+		{"the webhook's Deployment can be run too", h.preparesTheWebhook},
+		{"rollout, abort and undo", h.rollsOutAbortsAndUndoes},
+		{"a name that is taken", h.avoidsATakenName},
+		{"the operator takes nothing back", h.survivesTheOperator},
+		{"it needs the rights that it has, and has no others", h.needsItsRights},
+		{"the feature gate turns it off and on", h.obeysTheFeatureGate},
+		{"without the annotation the hub is upstream's again", h.goesBack},
+	} {
+		if !t.Run(part.name, part.play) {
+			return
+		}
+	}
+}
+
+func (h *hub) isUpstreams(t *testing.T) {
+	require.False(t, knowsAborts(h.definition(t)))
+	_, err := h.kube.AppsV1().Deployments(sandbox.HubNamespace).Get(t.Context(), sandbox.WorkController, metav1.GetOptions{})
+	require.NoError(t, gone(err), "without the feature gate the operator makes no Deployment for the work hub")
+}
+
+func (h *hub) runsTheDeployment(t *testing.T) {
+	require.True(t, knowsAborts(h.definition(t)))
+	deployment, err := h.kube.AppsV1().Deployments(sandbox.HubNamespace).Get(t.Context(), sandbox.WorkController, metav1.GetOptions{})
+	require.NoError(t, err)
+	pod := deployment.Spec.Template.Spec
+	require.Equal(t, "work-controller-sa", pod.ServiceAccountName)
+	container := pod.Containers[0]
+	require.Equal(t, "registry.example.com/work:latest", container.Image, "what deploy/ names")
+	require.Empty(t, container.Command)
+	require.Equal(t, []string{"/work", "manager", "--feature-gates=ManifestWorkReplicaSet=true"}, container.Args)
+}
+
+// preparesTheWebhook shows that what the webhook server finds in its Pod is there. The program itself is not part of the binary yet.
+func (h *hub) preparesTheWebhook(t *testing.T) {
+	deployment, err := h.kube.AppsV1().Deployments(sandbox.HubNamespace).Get(t.Context(), "cluster-manager-work-webhook", metav1.GetOptions{})
+	require.NoError(t, err)
+	command, err := sandbox.PodCommand(t.Context(), h.env.Group, h.plane.APIServer, deployment, "/bin/true")
+	require.NoError(t, err)
+	pod := h.env.Group.Path(h.plane.Name, "pods", deployment.Name)
+	require.Equal(t, []string{
+		"webhook-server", "port=9443", "--feature-gates=ManifestWorkReplicaSet=true", "--kubeconfig=" + filepath.Join(pod, "kubeconfig"),
+	}, command.Args)
+	require.Contains(t, command.Env, "TMPDIR="+filepath.Join(pod, "tmp"))
+	for _, file := range []string{"tls.crt", "tls.key"} {
+		require.FileExists(t, filepath.Join(pod, "tmp", "k8s-webhook-server", "serving-certs", file))
+	}
+}
+
+func (h *hub) rollsOutAbortsAndUndoes(t *testing.T) {
+	h.create(t, "v1")
+	first := h.reaches(t, workv1alpha1.ReasonNewManifestWorkAvailable)
+	h.everywhere(t, "v1")
+
+	h.update(t, "v2", false)
+	aborted := h.reaches(t, workv1alpha1.ReasonRolloutAborted)
+	h.everywhere(t, "v1")
+	require.NotNil(t, aborted.Status.AbortedTime)
+	require.Equal(t, first.Status.CurrentRevision, aborted.Status.CurrentRevision)
+
+	h.update(t, "v3", true)
+	h.reaches(t, workv1alpha1.ReasonNewManifestWorkAvailable)
+	h.everywhere(t, "v3")
+
+	h.update(t, "v1", true)
+	undone := h.reaches(t, workv1alpha1.ReasonNewManifestWorkAvailable)
+	h.everywhere(t, "v1")
+	require.Equal(t, first.Status.CurrentRevision, undone.Status.CurrentRevision)
+	require.Nil(t, undone.Status.AbortedTime)
+	require.Equal(t, []string{"v2", "v3", "v1"}, h.versions(t))
+}
+
+// survivesTheOperator has the operator apply everything again: its own CRD, which knows no revisions, among it.
+func (h *hub) survivesTheOperator(t *testing.T) {
+	before := h.definition(t)
+	h.resync(t, "quay.io/open-cluster-management/registration:v1.2.0")
+	require.Equal(t, before.ResourceVersion, h.definition(t).ResourceVersion, "the operator wrote the CRD")
+	require.NotEmpty(t, h.status(t).CurrentRevision)
+	_, err := h.kube.RbacV1().ClusterRoles().Get(t.Context(), "open-cluster-management:cluster-manager-work:revisions", metav1.GetOptions{})
+	require.NoError(t, err)
+	h.update(t, "v3", true)
+	h.reaches(t, workv1alpha1.ReasonNewManifestWorkAvailable)
+	h.everywhere(t, "v3")
+}
+
+// resync changes what has nothing to do with works in the ClusterManager, and waits until the operator went through everything.
+func (h *hub) resync(t *testing.T, registrationImage string) {
+	t.Helper()
+	require.NoError(t, h.operator.Change(t.Context(), func(spec *operatorv1.ClusterManagerSpec) {
+		spec.RegistrationImagePullSpec = registrationImage
+	}))
+	require.NoError(t, h.operator.WaitApplied(t.Context()))
+}
+
+func (h *hub) status(t *testing.T) workv1alpha1.ManifestWorkReplicaSetStatus {
+	t.Helper()
+	mwrs, err := h.get(t.Context())
+	require.NoError(t, err)
+	return mwrs.Status
+}
+
+// obeysTheFeatureGate: without the gate the operator deletes Deployment, ServiceAccount and role of the work hub, and so the kubelet ends
+// it. What is changed meanwhile waits until the gate is on again.
+func (h *hub) obeysTheFeatureGate(t *testing.T) {
+	ctx := t.Context()
+	before := h.work.Process()
+	h.setGate(t, operatorv1.FeatureGateModeTypeDisable)
+	eventually(t, "the work hub ends", func() error {
+		if ended, _ := before.Exited(); !ended {
+			return errors.New("it runs")
+		}
+		return nil
+	})
+	_, err := h.kube.AppsV1().Deployments(sandbox.HubNamespace).Get(ctx, sandbox.WorkController, metav1.GetOptions{})
+	require.NoError(t, gone(err))
+	_, err = h.kube.CoreV1().ServiceAccounts(sandbox.HubNamespace).Get(ctx, "work-controller-sa", metav1.GetOptions{})
+	require.NoError(t, gone(err))
+
+	status, works, versions := h.status(t), h.workGenerations(t), h.versions(t)
+	h.update(t, "v5", true)
+	h.resync(t, "quay.io/open-cluster-management/registration:latest")
+	require.Equal(t, status, h.status(t))
+	require.Equal(t, works, h.workGenerations(t))
+	require.Equal(t, versions, h.versions(t))
+	require.True(t, knowsAborts(h.definition(t)))
+
+	// The operator took the role away before the hub could give its lease back, and the next hub would wait until the lease is over:
+	// more than two minutes.
+	require.NoError(t, h.kube.CoordinationV1().Leases(sandbox.HubNamespace).Delete(ctx, "work-manager-lock", metav1.DeleteOptions{}))
+	h.setGate(t, operatorv1.FeatureGateModeTypeEnable)
+	h.reaches(t, workv1alpha1.ReasonNewManifestWorkAvailable)
+	h.everywhere(t, "v5")
+	require.NotSame(t, before, h.work.Process())
+	select {
+	case err := <-h.work.Crashed():
+		t.Fatal(err)
+	default:
+	}
+}
+
+func (h *hub) setGate(t *testing.T, mode operatorv1.FeatureGateModeType) {
+	t.Helper()
+	require.NoError(t, h.operator.Change(t.Context(), func(spec *operatorv1.ClusterManagerSpec) {
+		require.Len(t, spec.WorkConfiguration.FeatureGates, 1)
+		spec.WorkConfiguration.FeatureGates[0].Mode = mode
+	}))
+	require.NoError(t, h.operator.WaitApplied(t.Context()))
+}
+
+// needsItsRights reads in the API server's audit log what the work hub asked for in all parts before this one.
+func (h *hub) needsItsRights(t *testing.T) {
+	objects, err := deploy.Render()
+	require.NoError(t, err)
+	require.NotEmpty(t, grants(t, objects))
+	var requests []request
+	eventually(t, "every right that deploy/ gives is needed", func() error {
+		var err error
+		if requests, err = readAudit(h.auditLog); err != nil {
+			return err
+		}
+		unused := grants(t, objects)
+		for _, request := range requests {
+			delete(unused, request.grant())
+		}
+		if len(unused) > 0 {
+			return fmt.Errorf("nobody needed %v", unused)
+		}
+		return nil
+	})
+	for _, request := range requests {
+		require.NotEqual(t, "forbid", request.decision(), "the work hub may not %s", request)
+	}
+
+	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		User:               "system:serviceaccount:open-cluster-management-hub:work-controller-sa",
+		Groups:             []string{"system:serviceaccounts", "system:serviceaccounts:open-cluster-management-hub", "system:authenticated"},
+		ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "get", Resource: "secrets", Namespace: sandbox.HubNamespace},
+	}}
+	review, err = h.kube.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), review, metav1.CreateOptions{})
+	require.NoError(t, err)
+	require.False(t, review.Status.Allowed, "the work hub runs with the rights of an administrator")
+}
+
+// goesBack is the way back that deploy/README.md describes, as far as the CRD goes: it is also the proof that nothing but
+// the annotation keeps the operator from taking our fields away.
+func (h *hub) goesBack(t *testing.T) {
+	crd := h.definition(t)
+	delete(crd.Annotations, versionAnnotation)
+	_, err := h.definitions.ApiextensionsV1().CustomResourceDefinitions().Update(t.Context(), crd, metav1.UpdateOptions{})
+	require.NoError(t, err)
+	h.resync(t, "quay.io/open-cluster-management/registration:v1.2.0")
+	require.False(t, knowsAborts(h.definition(t)))
+
+	// And forth again.
+	require.NoError(t, sandbox.Deploy(t.Context(), h.plane.RESTConfig()))
+	require.NoError(t, h.operator.WaitApplied(t.Context()))
+	require.True(t, knowsAborts(h.definition(t)))
+	h.update(t, "v6", true)
+	h.reaches(t, workv1alpha1.ReasonNewManifestWorkAvailable)
+	h.everywhere(t, "v6")
+	require.NotEmpty(t, h.status(t).CurrentRevision)
+}
