@@ -83,12 +83,17 @@ type Driver struct {
 	asked time.Time
 	// restored is when a work was restored last.
 	restored time.Time
+	// resent is how often each work was sent again that no agent has confirmed.
+	resent map[types.UID]int
+	// confirmAfter is how long an agent may take to tell anything of what it was sent.
+	confirmAfter time.Duration
 }
 
-// task is to look at the report of a work, or to ask the agent of a cluster.
+// task is one of: look at the report of a work, ask the agent of a cluster, see whether what was sent arrived.
 type task struct {
 	uid     types.UID
 	cluster string
+	confirm bool
 }
 
 // New connects. It fails where the configuration is wrong or there is no broker; after that it goes on trying by itself.
@@ -115,6 +120,7 @@ func connect(ctx context.Context, o Options, source *options.CloudEventsSourceOp
 		clock: o.Clock, owners: o.Owners, store: newStore(o.Clock), locks: keymutex.NewHashed(64),
 		tasks:   workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[task](100*time.Millisecond, 30*time.Second)),
 		reports: map[types.UID]*workv1.ManifestWork{}, ownerless: map[types.UID]time.Time{},
+		resent: map[types.UID]int{}, confirmAfter: confirmAfter,
 	}
 	d.link = &link{
 		CloudEventTransport: source.CloudEventsTransport, name: "broker", connection: o.Connection, agentReturn: o.AgentReturn,
@@ -201,10 +207,11 @@ func (d *Driver) publish(ctx context.Context, action eventtypes.EventAction, wor
 	err := d.events.Publish(ctx, eventtypes.CloudEventsType{
 		CloudEventsDataType: payload.ManifestBundleEventDataType, SubResource: eventtypes.SubResourceSpec, Action: action,
 	}, work)
-	if err == nil {
-		return nil
+	if err != nil {
+		return refusal(work.Name, err)
 	}
-	return refusal(work.Name, err)
+	d.expectWord(work.UID)
+	return nil
 }
 
 func refusal(name string, err error) error {

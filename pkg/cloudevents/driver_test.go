@@ -86,6 +86,19 @@ func (w *wire) said() []string {
 	return said
 }
 
+// deletions counts the events that delete a work.
+func (w *wire) deletions() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := 0
+	for i := range w.sent {
+		if _, deletes := w.sent[i].Extensions()[eventtypes.ExtensionDeletionTimestamp]; deletes {
+			n++
+		}
+	}
+	return n
+}
+
 // last decodes the last event as its agent would.
 func (w *wire) last(t *testing.T) *workv1.ManifestWork {
 	t.Helper()
@@ -374,6 +387,40 @@ func TestAgentAstrayIsSentItsWorkAgain(t *testing.T) {
 	require.Equal(t, again.Generation, r.wire.last(t).Generation)
 	require.Equal(t, noon.Format(time.RFC3339Nano), again.Annotations[workv1alpha1.AnnotationAppliedAt], "its deadline begins anew")
 	require.Equal(t, work.Spec, again.Spec)
+}
+
+// An event that the broker lost is sent again, until its agent says anything of it.
+func TestLostEventIsSentAgain(t *testing.T) {
+	r := newRig(t, nil)
+	r.mu.Lock()
+	r.confirmAfter = time.Millisecond
+	r.mu.Unlock()
+	work := r.create(owned("c1", "v1"))
+	r.eventually("it is sent again, and again", func() bool { return count(r.wire.said(), "spec resync_response c1") >= 2 })
+	require.Contains(t, r.wire.said(), "status resync_request c1", "a report may have been lost too")
+	require.Equal(t, work.Generation, r.store.get(work.UID).Generation)
+	told := r.store.get(work.UID).DeepCopy()
+	told.Status.Conditions = []metav1.Condition{condition("Applied", told.Generation)}
+	r.wire.tell(t, told)
+	r.eventually("that is enough", func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		_, looked := r.resent[work.UID]
+		return !looked
+	})
+
+	require.NoError(t, r.cluster("c1").Delete(t.Context(), "web", metav1.DeleteOptions{}))
+	r.eventually("so is a deletion", func() bool { return r.wire.deletions() >= 2 })
+}
+
+func count(events []string, event string) int {
+	n := 0
+	for _, found := range events {
+		if found == event {
+			n++
+		}
+	}
+	return n
 }
 
 func TestBrokerComesAndGoes(t *testing.T) {

@@ -42,8 +42,11 @@ func (d *Driver) next(ctx context.Context) bool {
 }
 
 func (d *Driver) do(ctx context.Context, t task) (again time.Duration, err error) {
-	if t.uid == "" {
+	switch {
+	case t.uid == "":
 		return 0, d.askAgain(ctx, t.cluster)
+	case t.confirm:
+		return d.confirm(ctx, t.uid)
 	}
 	d.mu.Lock()
 	report := d.reports[t.uid]

@@ -12,15 +12,25 @@ import (
 func mergeStatus(before, reported *workv1.ManifestWorkStatus, generation int64) workv1.ManifestWorkStatus {
 	merged := *reported.DeepCopy()
 	merged.Conditions = keepUnreported(before.Conditions, merged.Conditions, generation)
-	manifests := merged.ResourceStatus.Manifests
-	for i := range manifests {
-		for j := range before.ResourceStatus.Manifests {
-			if old := &before.ResourceStatus.Manifests[j]; old.ResourceMeta == manifests[i].ResourceMeta {
-				manifests[i].Conditions = keepUnreported(old.Conditions, manifests[i].Conditions, generation)
-			}
-		}
+	for i := range before.ResourceStatus.Manifests {
+		keepManifest(&before.ResourceStatus.Manifests[i], &merged.ResourceStatus, generation)
 	}
 	return merged
+}
+
+// keepManifest adds to a report what it lacks of a manifest.
+func keepManifest(before *workv1.ManifestCondition, reported *workv1.ManifestResourceStatus, generation int64) {
+	for i := range reported.Manifests {
+		if m := &reported.Manifests[i]; m.ResourceMeta == before.ResourceMeta {
+			m.Conditions = keepUnreported(before.Conditions, m.Conditions, generation)
+			return
+		}
+	}
+	if kept := keepUnreported(before.Conditions, nil, generation); len(kept) > 0 {
+		m := before.DeepCopy()
+		m.Conditions = kept
+		reported.Manifests = append(reported.Manifests, *m)
+	}
 }
 
 // keepUnreported adds the conditions of a generation whose types a report lacks. An agent never takes back a condition that a rule of

@@ -138,12 +138,20 @@ func TestRestartedAgentTakesNothingBack(t *testing.T) {
 	require.Equal(t, []string{"Applied", "Available", "Progressing"}, conditionTypes(work))
 	require.NotNil(t, meta.FindStatusCondition(work.Status.ResourceStatus.Manifests[0].Conditions, "Degraded"))
 
+	// The first thing that it tells is that it knows nothing yet.
+	s.report(reported("c1", 5, 4))
+	work = s.get(workUID("c1", "web"))
+	require.Equal(t, []string{"Applied", "Available", "Progressing"}, conditionTypes(work))
+	require.Len(t, work.Status.ResourceStatus.Manifests, 1)
+
 	// A new generation begins with nothing.
 	next := work.DeepCopy()
 	next.Generation = 6
 	s.put(next)
-	s.report(reported("c1", 6, 4, condition("Applied", 6)))
-	require.Equal(t, []string{"Applied"}, conditionTypes(s.get(workUID("c1", "web"))))
+	s.report(reported("c1", 6, 5, condition("Applied", 6)))
+	work = s.get(workUID("c1", "web"))
+	require.Equal(t, []string{"Applied"}, conditionTypes(work))
+	require.Empty(t, work.Status.ResourceStatus.Manifests)
 }
 
 // A report that comes in while the hub writes stays.

@@ -33,8 +33,8 @@ func newRealFleet(t *testing.T) *realFleet {
 	return f
 }
 
-// newRealClusters makes a fleet whose hub has no work manager yet.
-func newRealClusters(t *testing.T, name string) *realFleet {
+// newRealClusters makes a fleet whose hub has no work manager yet. customise changes how its agents are connected.
+func newRealClusters(t *testing.T, name string, customise ...func(*sandbox.AgentOptions)) *realFleet {
 	t.Helper()
 	ctx := t.Context()
 	w := privateWorld(t, name)
@@ -55,9 +55,13 @@ func newRealClusters(t *testing.T, name string) *realFleet {
 		f.kube[short], err = kubernetes.NewForConfig(plane.RESTConfig())
 		require.NoError(t, err)
 		require.NoError(t, w.fleet.Join(ctx, plane.Name, plane.Host()))
-		agent, err := sandbox.NewAgent(sandbox.AgentOptions{
+		options := sandbox.AgentOptions{
 			Cluster: plane.Name, HubKubeconfig: kubeconfig, Managed: plane.RESTConfig(), StatusSyncInterval: time.Second,
-		})
+		}
+		for _, change := range customise {
+			change(&options)
+		}
+		agent, err := sandbox.NewAgent(options)
 		require.NoError(t, err)
 		f.agents[short] = agent
 		agent.Start()

@@ -171,6 +171,11 @@ func unlimited(config *rest.Config) *rest.Config {
 func (w *world) startManager(ctx context.Context, settle time.Duration, wrappers ...func(http.RoundTripper) http.RoundTripper) (stop func()) {
 	options := hub.NewOptions()
 	options.SuccessSettle = settle
+	return w.startManagerWith(ctx, options, wrappers...)
+}
+
+// startManagerWith runs the hub's manager with flags of the test's own.
+func (w *world) startManagerWith(ctx context.Context, options *hub.Options, wrappers ...func(http.RoundTripper) http.RoundTripper) (stop func()) {
 	manager := &hub.Manager{Options: options, Clock: clock.RealClock{}}
 	return w.start(ctx, manager.Run, wrappers...)
 }

@@ -1,0 +1,149 @@
+package integration
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	mochi "github.com/mochi-mqtt/server/v2"
+	"github.com/mochi-mqtt/server/v2/hooks/auth"
+	"github.com/mochi-mqtt/server/v2/listeners"
+	"github.com/mochi-mqtt/server/v2/packets"
+	"github.com/stretchr/testify/require"
+	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
+)
+
+// sent counts what a hub sent to agents through a broker.
+type sent struct {
+	mu     sync.Mutex
+	events []string
+}
+
+// note takes down an event of a work for a cluster.
+func (s *sent) note(eventType, cluster string) {
+	kind, err := eventtypes.ParseCloudEventsType(eventType)
+	if err != nil || kind.SubResource != eventtypes.SubResourceSpec {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.events = append(s.events, string(kind.Action)+" "+cluster)
+}
+
+// works are the works that were written: created, changed or deleted, those apart that an agent asked for.
+func (s *sent) works() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var works []string
+	for _, event := range s.events {
+		if !strings.HasPrefix(event, string(eventtypes.ResyncResponseAction)) {
+			works = append(works, event)
+		}
+	}
+	return works
+}
+
+// broker is an MQTT broker on loopback.
+type broker struct {
+	t       *testing.T
+	address string
+	server  *mochi.Server
+	sent    sent
+}
+
+func newBroker(t *testing.T) *broker {
+	t.Helper()
+	b := &broker{t: t, address: freeAddress(t)}
+	b.start()
+	t.Cleanup(b.stop)
+	return b
+}
+
+// freeAddress finds a port that nothing listens on.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+// start starts the broker, on the same port as before.
+func (b *broker) start() {
+	b.t.Helper()
+	b.server = mochi.New(&mochi.Options{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	require.NoError(b.t, b.server.AddHook(new(auth.AllowHook), nil))
+	require.NoError(b.t, b.server.AddHook(&listening{sent: &b.sent}, nil))
+	require.NoError(b.t, b.server.AddListener(listeners.NewTCP(listeners.Config{ID: "tcp", Address: b.address})))
+	require.NoError(b.t, b.server.Serve())
+}
+
+// stop ends the broker and everything that it remembers.
+func (b *broker) stop() {
+	if b.server != nil {
+		_ = b.server.Close()
+		b.server = nil
+	}
+}
+
+// listening notes what hubs publish.
+type listening struct {
+	mochi.HookBase
+	sent *sent
+}
+
+// ID implements mochi.Hook.
+func (l *listening) ID() string { return "listening" }
+
+// Provides implements mochi.Hook.
+func (l *listening) Provides(event byte) bool {
+	return bytes.Contains([]byte{mochi.OnPublished}, []byte{event})
+}
+
+// OnPublished implements mochi.Hook.
+func (l *listening) OnPublished(_ *mochi.Client, packet packets.Packet) {
+	parts := strings.Split(packet.TopicName, "/")
+	if len(parts) != 5 || parts[4] != "sourceevents" {
+		return
+	}
+	for _, property := range packet.Properties.User {
+		if property.Key == "ce-type" {
+			l.sent.note(property.Val, parts[3])
+		}
+	}
+}
+
+// sourceConfig writes the configuration of a hub.
+func (b *broker) sourceConfig() string {
+	return b.config("hub", "+", "sources/mwrsctrl/sourcebroadcast", "clusters/+/agentbroadcast")
+}
+
+// agentConfig writes the configuration of an agent.
+func (b *broker) agentConfig(cluster string) string {
+	return b.config(cluster, cluster, "sources/+/sourcebroadcast", "clusters/"+cluster+"/agentbroadcast")
+}
+
+func (b *broker) config(name, cluster, sourceBroadcast, agentBroadcast string) string {
+	b.t.Helper()
+	return configFile(b.t, name, fmt.Sprintf(`brokerHost: %s
+topics:
+  sourceEvents: sources/mwrsctrl/clusters/%s/sourceevents
+  agentEvents: sources/mwrsctrl/clusters/%s/agentevents
+  sourceBroadcast: %s
+  agentBroadcast: %s
+`, b.address, cluster, cluster, sourceBroadcast, agentBroadcast))
+}
+
+func configFile(t *testing.T, name, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name+".yaml")
+	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+	return path
+}
