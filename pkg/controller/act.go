@@ -83,7 +83,7 @@ func (r *deployReconciler) act(ctx context.Context, p *pass) error {
 
 func (r *deployReconciler) write(ctx context.Context, p *pass, w *rollout.Write) error {
 	klog.FromContext(ctx).V(2).Info("Writing a ManifestWork", "action", w.Action, "cluster", w.Cluster, "why", w.Why)
-	var answer *workv1.ManifestWork
+	var answer metav1.Object
 	var err error
 	if w.Action == rollout.Create {
 		answer, err = r.create(ctx, p, w)
@@ -101,7 +101,8 @@ func (r *deployReconciler) write(ctx context.Context, p *pass, w *rollout.Write)
 	return nil
 }
 
-func (r *deployReconciler) patch(ctx context.Context, p *pass, w *rollout.Write) (*workv1.ManifestWork, error) {
+// patch asks for no more than the metadata of what it wrote: reading a large work back costs more than writing it.
+func (r *deployReconciler) patch(ctx context.Context, p *pass, w *rollout.Write) (metav1.Object, error) {
 	spec, err := r.specPatch(ctx, p, w)
 	if err != nil {
 		return nil, err
@@ -110,13 +111,19 @@ func (r *deployReconciler) patch(ctx context.Context, p *pass, w *rollout.Write)
 	if err != nil {
 		return nil, err
 	}
-	return r.works.WorkV1().ManifestWorks(w.Cluster).Patch(ctx, w.Work.Object.Name, types.MergePatchType, data, metav1.PatchOptions{})
+	name := w.Work.Object.Name
+	if r.metadata != nil {
+		return r.metadata.Resource(worksResource).Namespace(w.Cluster).Patch(ctx, name, types.MergePatchType, data, metav1.PatchOptions{})
+	}
+	return r.works.WorkV1().ManifestWorks(w.Cluster).Patch(ctx, name, types.MergePatchType, data, metav1.PatchOptions{})
 }
+
+var worksResource = workv1.SchemeGroupVersion.WithResource("manifestworks")
 
 // create makes a work under the owner's name or, where another owner has that name in the cluster's namespace, under
 // one that follows from the owner's namespace and name. The live look keeps a cache that missed something from making
 // a second one (R9).
-func (r *deployReconciler) create(ctx context.Context, p *pass, w *rollout.Write) (*workv1.ManifestWork, error) {
+func (r *deployReconciler) create(ctx context.Context, p *pass, w *rollout.Write) (metav1.Object, error) {
 	client := r.works.WorkV1().ManifestWorks(w.Cluster)
 	answer, err := client.Create(ctx, newWork(p.snapshot, w, p.object.Name, r.clock.Now()), metav1.CreateOptions{})
 	if !apierrors.IsAlreadyExists(err) {

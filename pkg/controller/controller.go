@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	appsinformers "k8s.io/client-go/informers/apps/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
@@ -49,6 +50,8 @@ type Config struct {
 	Dynamic dynamic.Interface
 	// Works writes ManifestWorks: the API server's client, or that of a CloudEvents driver.
 	Works workclientset.Interface
+	// Metadata patches ManifestWorks without reading them back; nil where a driver has no such client.
+	Metadata metadata.Interface
 	// Kube writes ControllerRevisions.
 	Kube kubernetes.Interface
 
@@ -102,6 +105,7 @@ func NewStores() Stores {
 type Controller struct {
 	dynamic   dynamic.Interface
 	works     workclientset.Interface
+	metadata  metadata.Interface
 	kube      kubernetes.Interface
 	placement clusterlisters.PlacementLister
 
@@ -174,6 +178,7 @@ func NewWithStores(config Config, stores Stores) *Controller {
 	c := &Controller{
 		dynamic:        config.Dynamic,
 		works:          config.Works,
+		metadata:       config.Metadata,
 		kube:           config.Kube,
 		placement:      clusterlisters.NewPlacementLister(stores.Placements),
 		replicaSets:    stores.ReplicaSets,
@@ -346,7 +351,7 @@ func (c *Controller) deleted(p *pass, store cache.Store, object metav1.Object) {
 	c.consistency.deleted(p.key, store, object, c.clock.Now())
 }
 
-func (c *Controller) wroteWork(p *pass, work *workv1.ManifestWork) { c.wrote(p, c.workIndex, work) }
+func (c *Controller) wroteWork(p *pass, work metav1.Object) { c.wrote(p, c.workIndex, work) }
 
 func (c *Controller) wroteRevision(p *pass, revision *appsv1.ControllerRevision) {
 	c.wrote(p, c.revisionIndex, revision)

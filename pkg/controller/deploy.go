@@ -14,6 +14,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
@@ -24,7 +25,7 @@ type deployReconciler struct{ *Controller }
 func (r *deployReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
 	p.plan = rollout.Decide(p.snapshot)
 	p.lookAgain(p.plan.Recheck)
-	r.nameAccepted(p)
+	r.nameAccepted(ctx, p)
 	if p.plan.Abort != nil {
 		return false, r.abort(ctx, p)
 	}
@@ -115,12 +116,18 @@ func (r *deployReconciler) tellCurrent(ctx context.Context, p *pass) error {
 }
 
 // nameAccepted says which field the API server keeps otherwise than it was written (R10).
-func (r *deployReconciler) nameAccepted(p *pass) {
+func (r *deployReconciler) nameAccepted(ctx context.Context, p *pass) {
 	if len(p.plan.Accepted) == 0 {
 		return
 	}
 	first := p.plan.Accepted[0]
-	field := r.memory.difference(first.Object.UID)
+	field := r.memory.difference(first.Object.UID, func() string {
+		stored, err := r.spec(ctx, p, first.Object, first.Digest)
+		if err != nil {
+			return ""
+		}
+		return revision.FirstDifference(p.plan.Desired.Template, stored)
+	})
 	p.problem(fmt.Sprintf("the API server stored %d ManifestWorks otherwise than they were written, ManifestWork %s/%s for one in its field %s: "+
 		"update the ManifestWork CRD, or look for a webhook that changes the field", len(p.plan.Accepted), first.Cluster(), first.Object.Name, field))
 }

@@ -51,9 +51,9 @@ type workMemory struct {
 
 	unselectedSince time.Time
 
-	// accepted is what was asked for when the API server stored something else at a generation.
-	accepted           revision.Digest
-	acceptedGeneration int64
+	// asked is the content that was written last, and askedGeneration what generation came of it.
+	asked           revision.Digest
+	askedGeneration int64
 	// difference names the field in which the two differ.
 	difference string
 }
@@ -93,8 +93,8 @@ func (m *memory) view(object *workv1.ManifestWork, selected bool, now time.Time)
 		known.unselectedSince = now
 	}
 	w := rollout.Work{Object: object, Digest: known.content, UnselectedSince: known.unselectedSince}
-	if known.accepted != "" && known.acceptedGeneration == object.Generation {
-		w.AcceptedAs = known.accepted
+	if known.asked != known.content && known.askedGeneration == object.Generation {
+		w.AcceptedAs = known.asked
 	}
 	return w
 }
@@ -154,25 +154,28 @@ func (w *workMemory) turn(succeeds, watched bool, now time.Time) {
 	w.succeeds = succeeds
 }
 
-// wrote takes over what the API server answered to a write of a revision. It returns what it remembers as the difference.
-func (m *memory) wrote(answer *workv1.ManifestWork, wanted *rollout.Revision) string {
+// wrote notes which revision was written to a work. If the cache shows another content at the generation that came of it, that
+// is how the API server accepted it (R10).
+func (m *memory) wrote(answer metav1.Object, wanted *rollout.Revision) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	known := m.of(answer.UID)
-	m.learn(known, answer)
-	known.accepted, known.difference = "", ""
-	if known.content != wanted.Digest {
-		known.accepted, known.acceptedGeneration = wanted.Digest, answer.Generation
-		known.difference = revision.FirstDifference(wanted.Template, &answer.Spec)
-	}
-	return known.difference
+	known := m.of(answer.GetUID())
+	known.asked, known.askedGeneration, known.difference = wanted.Digest, answer.GetGeneration(), ""
 }
 
-// difference says in which field a work differs from what was written to it.
-func (m *memory) difference(uid types.UID) string {
+// difference says in which field a work differs from what was written to it; find is asked the first time.
+func (m *memory) difference(uid types.UID, find func() string) string {
+	m.mu.Lock()
+	known := m.of(uid).difference
+	m.mu.Unlock()
+	if known != "" {
+		return known
+	}
+	known = find()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.of(uid).difference
+	m.of(uid).difference = known
+	return known
 }
 
 // refuse notes whether a cluster's work can't be written for a reason that lasts. owner is "namespace/name".

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	workclientset "open-cluster-management.io/api/client/work/clientset/versioned"
@@ -26,7 +27,9 @@ const resyncPeriod = 30 * time.Minute
 
 // works are the ManifestWorks by the driver that the flags name.
 type works struct {
-	client   workclientset.Interface
+	client workclientset.Interface
+	// metadata patches them without reading them back; nil where the driver can't.
+	metadata metadata.Interface
 	informer workinformers.ManifestWorkInformer
 	// restore returns when it is known which works there are: a broker keeps none. It comes before the informer starts.
 	restore func(context.Context) error
@@ -66,7 +69,11 @@ func newKubeWorks(o *Options, config *rest.Config, connection *controller.Connec
 	if err := informer.Informer().SetTransform(controller.NewWorkTransform()); err != nil {
 		return nil, fmt.Errorf("making the informer of ManifestWorks: %w", err)
 	}
-	return &works{client: client, informer: informer, restore: func(context.Context) error { return nil }}, nil
+	patches, err := metadata.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("making the client that patches ManifestWorks: %w", err)
+	}
+	return &works{client: client, metadata: patches, informer: informer, restore: func(context.Context) error { return nil }}, nil
 }
 
 // newCloudEventsWorks makes a client that publishes works and keeps them, and an informer of what it keeps.

@@ -125,6 +125,7 @@ func (h *hub) addReplicaSets(ctx context.Context, controllerContext *controllerc
 	replicaSetController, err := controller.New(controller.Config{
 		Dynamic:            dynamicClient,
 		Works:              h.works.client,
+		Metadata:           h.works.metadata,
 		Kube:               kubeClient,
 		ReplicaSetInformer: replicaSets,
 		WorkInformer:       h.works.informer,

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	appsv1client "k8s.io/client-go/kubernetes/typed/apps/v1"
+	"k8s.io/client-go/metadata"
 	workclientset "open-cluster-management.io/api/client/work/clientset/versioned"
 	workv1client "open-cluster-management.io/api/client/work/clientset/versioned/typed/work/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -121,6 +122,36 @@ func (c works) Delete(_ context.Context, name string, options metav1.DeleteOptio
 		return struct{}{}, c.process.api.Delete(Works, c.namespace, name, options.Preconditions)
 	})
 	return err
+}
+
+// metadataClient patches works, and answers with their metadata.
+type metadataClient struct {
+	metadata.Interface
+	process *Process
+}
+
+func (c metadataClient) Resource(schema.GroupVersionResource) metadata.Getter {
+	return metadataWorks{process: c.process}
+}
+
+type metadataWorks struct {
+	metadata.ResourceInterface
+	process   *Process
+	namespace string
+}
+
+func (c metadataWorks) Namespace(namespace string) metadata.ResourceInterface {
+	c.namespace = namespace
+	return c
+}
+
+func (c metadataWorks) Patch(ctx context.Context, name string, kind types.PatchType, data []byte, options metav1.PatchOptions, subresources ...string,
+) (*metav1.PartialObjectMetadata, error) {
+	answer, err := works{process: c.process, namespace: c.namespace}.Patch(ctx, name, kind, data, options, subresources...)
+	if err != nil {
+		return nil, err
+	}
+	return &metav1.PartialObjectMetadata{ObjectMeta: answer.ObjectMeta}, nil
 }
 
 type kubeClient struct {
