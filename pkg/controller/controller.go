@@ -156,11 +156,18 @@ func New(config Config) (factory.Controller, error) {
 		}
 	}
 
+	const name = "ManifestWorkReplicaSetController"
+	syncContext := factory.NewSyncContext(name)
+	if _, err := config.WorkInformer.Informer().AddEventHandler(workEvents(syncContext.Queue().Add)); err != nil {
+		return nil, fmt.Errorf("watching the informer of ManifestWorks: %w", err)
+	}
 	owned := func(obj any) bool { return len(ownerKeys(untombed(obj))) > 0 }
 	return factory.New().
+		WithSyncContext(syncContext).
+		WithBareInformers(config.WorkInformer.Informer()).
 		WithInformersQueueKeysFunc(objectQueueKeys, config.ReplicaSetInformer).
 		WithFilteredEventsInformersQueueKeysFunc(ownerQueueKeys, owned,
-			config.WorkInformer.Informer(), optionalInformer{config.RevisionInformer.Informer(), c.historyProblem}).
+			optionalInformer{config.RevisionInformer.Informer(), c.historyProblem}).
 		WithInformersQueueKeysFunc(c.placementQueueKeys, config.PlacementInformer.Informer(), config.DecisionInformer.Informer()).
 		WithSync(func(ctx context.Context, syncContext factory.SyncContext, key string) error {
 			again, err := c.Sync(ctx, key)
@@ -169,7 +176,7 @@ func New(config Config) (factory.Controller, error) {
 			}
 			return err
 		}).
-		ToController("ManifestWorkReplicaSetController"), nil
+		ToController(name), nil
 }
 
 // NewWithStores makes a controller that no informer drives: its caller fills the stores and calls Sync. The informers in

@@ -1,0 +1,76 @@
+package controller
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// Which events of a work lead to a pass, and over whom.
+func TestWorkEvents(t *testing.T) {
+	at := metav1.NewTime(time.Unix(1000, 0))
+	report := func(version string, change func(*workv1.ManifestWork)) *workv1.ManifestWork {
+		w := work("u1", version)
+		w.Generation = 2
+		w.Labels = map[string]string{workv1alpha1.LabelReplicaSet: "default.web"}
+		w.Spec = spec(configMap)
+		w.Status.Conditions = []metav1.Condition{{Type: workv1.WorkApplied, Status: metav1.ConditionTrue, ObservedGeneration: 2, LastTransitionTime: at, Message: "a"}}
+		w.Status.ResourceStatus.Manifests = []workv1.ManifestCondition{{Conditions: []metav1.Condition{{Type: workv1.ManifestApplied, Status: metav1.ConditionTrue}}}}
+		change(w)
+		slimmed, err := NewWorkTransform()(w)
+		require.NoError(t, err)
+		return slimmed.(*workv1.ManifestWork)
+	}
+	as := func(*workv1.ManifestWork) {}
+	for name, test := range map[string]struct {
+		version string
+		change  func(*workv1.ManifestWork)
+		keys    []string
+	}{
+		"a resync": {"7", as, []string{"default/web"}},
+		"nothing":  {"8", as, nil},
+		"other words": {"8", func(w *workv1.ManifestWork) {
+			w.Status.Conditions[0].Message = "b"
+			w.Status.ResourceStatus.Manifests[0].Conditions[0].Message = "c"
+			w.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "agent"}}
+		}, nil},
+		"a time":       {"8", func(w *workv1.ManifestWork) { w.Status.Conditions[0].LastTransitionTime.Time = at.Add(time.Second) }, []string{"default/web"}},
+		"a status":     {"8", func(w *workv1.ManifestWork) { w.Status.Conditions[0].Status = metav1.ConditionFalse }, []string{"default/web"}},
+		"a generation": {"8", func(w *workv1.ManifestWork) { w.Status.Conditions[0].ObservedGeneration = 1 }, []string{"default/web"}},
+		"a manifest degrades": {"8", func(w *workv1.ManifestWork) {
+			w.Status.ResourceStatus.Manifests[0].Conditions[0].Type = workv1.ManifestDegraded
+		}, []string{"default/web"}},
+		"a deletion": {"8", func(w *workv1.ManifestWork) { w.DeletionTimestamp = &at }, []string{"default/web"}},
+		"an edit":    {"8", func(w *workv1.ManifestWork) { w.Spec = spec(`{"kind":"X"}`) }, []string{"default/web"}},
+		"a label":    {"8", func(w *workv1.ManifestWork) { w.Labels["x"] = "y" }, []string{"default/web"}},
+		"another owner": {"8", func(w *workv1.ManifestWork) {
+			w.Labels[workv1alpha1.LabelReplicaSet] = "default.other"
+		}, []string{"default/other", "default/web"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var keys []string
+			handler := workEvents(func(key string) { keys = append(keys, key) })
+			handler.OnUpdate(report("7", as), report(test.version, test.change))
+			require.Equal(t, test.keys, keys)
+		})
+	}
+	var keys []string
+	handler := workEvents(func(key string) { keys = append(keys, key) })
+	handler.OnAdd(report("7", as), true)
+	handler.OnDelete(cache.DeletedFinalStateUnknown{Obj: report("7", as)})
+	handler.OnUpdate(work("u1", "1"), work("u1", "2"))
+	require.Equal(t, []string{"default/web", "default/web"}, keys)
+	whole := func(version string) *workv1.ManifestWork {
+		w := work("u1", version)
+		w.Labels = map[string]string{workv1alpha1.LabelReplicaSet: "default.web"}
+		return w
+	}
+	handler.OnUpdate(whole("1"), whole("2"))
+	require.Len(t, keys, 3, "a cache that keeps works whole does not tell what decides")
+}
