@@ -170,3 +170,22 @@ func TestAxisKeepsValuesInside(t *testing.T) {
 		}
 	}
 }
+
+// Of several rounds the one in the middle counts, and of the floors the number of workers that is faster then.
+func TestRounds(t *testing.T) {
+	r := &Run{}
+	add := func(controller string, workers int, seconds ...float64) {
+		for _, s := range seconds {
+			r.Figures = append(r.Figures, Figures{Scenario: All, Controller: controller, Clusters: 10, Sets: 1, Workers: workers, LastWrite: s})
+		}
+	}
+	add(Ours, 0, 1, 5, 2)
+	add(Upstream, 0, 9, 8)
+	add(Floor, 16, 4, 0.1, 5)
+	add(Floor, 64, 3, 7, 2)
+	require.InDelta(t, 2, r.find(All, Ours, 10).LastWrite, 0)
+	require.InDelta(t, 8, r.find(All, Upstream, 10).LastWrite, 0)
+	require.InDelta(t, 3, r.floor(All, 10).LastWrite, 0)
+	require.Nil(t, r.find(Abort, Ours, 10))
+	require.Nil(t, r.floor(Progressive, 10))
+}
