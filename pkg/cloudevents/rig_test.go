@@ -1,0 +1,208 @@
+package cloudevents
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	cloudevents "github.com/cloudevents/sdk-go/v2"
+	cloudeventstypes "github.com/cloudevents/sdk-go/v2/types"
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
+	workv1client "open-cluster-management.io/api/client/work/clientset/versioned/typed/work/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/common"
+	agentcodec "open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work/agent/codec"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work/payload"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options"
+	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// wire is a transport to an agent that a test plays.
+type wire struct {
+	errs     chan error
+	received chan cloudevents.Event
+
+	mu     sync.Mutex
+	broken error
+	sent   []cloudevents.Event
+}
+
+func (w *wire) Connect(context.Context) error   { return nil }
+func (w *wire) Subscribe(context.Context) error { return nil }
+func (w *wire) Close(context.Context) error     { return nil }
+func (w *wire) ErrorChan() <-chan error         { return w.errs }
+
+func (w *wire) Send(_ context.Context, event cloudevents.Event) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.broken != nil {
+		return w.broken
+	}
+	w.sent = append(w.sent, event)
+	return nil
+}
+
+func (w *wire) Receive(ctx context.Context, handle options.ReceiveHandlerFn) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case event := <-w.received:
+			handle(ctx, event)
+		}
+	}
+}
+
+func (w *wire) breaks(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.broken = err
+}
+
+// said are the events that were sent: subresource, action, cluster.
+func (w *wire) said() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	said := []string{}
+	for i := range w.sent {
+		kind, _ := eventtypes.ParseCloudEventsType(w.sent[i].Type())
+		cluster, _ := cloudeventstypes.ToString(w.sent[i].Extensions()[eventtypes.ExtensionClusterName])
+		said = append(said, strings.TrimSpace(fmt.Sprintf("%s %s %s", kind.SubResource, kind.Action, cluster)))
+	}
+	return said
+}
+
+// deletions counts the events that delete a work.
+func (w *wire) deletions() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := 0
+	for i := range w.sent {
+		if _, deletes := w.sent[i].Extensions()[eventtypes.ExtensionDeletionTimestamp]; deletes {
+			n++
+		}
+	}
+	return n
+}
+
+// last decodes the last event as its agent would.
+func (w *wire) last(t *testing.T) *workv1.ManifestWork {
+	t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	work, err := agentcodec.NewManifestBundleCodec().Decode(&w.sent[len(w.sent)-1])
+	require.NoError(t, err)
+	return work
+}
+
+// tell sends what an agent has of a work.
+func (w *wire) tell(t *testing.T, work *workv1.ManifestWork) {
+	t.Helper()
+	work = work.DeepCopy()
+	if work.Labels == nil {
+		work.Labels = map[string]string{}
+	}
+	work.Labels[common.CloudEventsOriginalSourceLabelKey] = SourceID
+	event, err := agentcodec.NewManifestBundleCodec().Encode("agent", eventtypes.CloudEventsType{
+		CloudEventsDataType: payload.ManifestBundleEventDataType, SubResource: eventtypes.SubResourceStatus, Action: eventtypes.UpdateRequestAction,
+	}, work)
+	require.NoError(t, err)
+	w.received <- *event
+}
+
+type fakeConnection struct {
+	mu     sync.Mutex
+	events []string
+}
+
+func (c *fakeConnection) Lost(name string) { c.note("lost " + name) }
+func (c *fakeConnection) Back(name string, settle time.Duration) {
+	c.note(fmt.Sprintf("back %s %s", name, settle))
+}
+
+func (c *fakeConnection) note(event string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.events = append(c.events, event)
+}
+
+func (c *fakeConnection) all() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.events)
+}
+
+// fakeOwners holds templates by "namespace/name/hash", and owners by "namespace/name".
+type fakeOwners map[string]*workv1.ManifestWorkSpec
+
+func (o fakeOwners) Find(_ context.Context, namespace, name, hash string) (bool, *workv1.ManifestWorkSpec, error) {
+	_, found := o[namespace+"/"+name]
+	return found, o[namespace+"/"+name+"/"+hash], nil
+}
+
+type rig struct {
+	*Driver
+	t          *testing.T
+	clock      *clocktesting.FakePassiveClock
+	wire       *wire
+	connection *fakeConnection
+}
+
+func newRig(t *testing.T, owners fakeOwners) *rig {
+	t.Helper()
+	r := &rig{
+		t: t, clock: clocktesting.NewFakePassiveClock(noon), connection: &fakeConnection{},
+		wire: &wire{errs: make(chan error), received: make(chan cloudevents.Event)},
+	}
+	var err error
+	r.Driver, err = connect(t.Context(), Options{
+		Type: "mqtt", ClientID: "hub", Owners: owners, Connection: r.connection, AgentReturn: time.Minute, Clock: r.clock,
+	}, &options.CloudEventsSourceOptions{CloudEventsTransport: r.wire, SourceID: SourceID})
+	require.NoError(t, err)
+	r.eventually("it asks all agents what they have", func() bool { return slices.Contains(r.wire.said(), "status resync_request") })
+	return r
+}
+
+func (r *rig) eventually(what string, check func() bool) {
+	r.t.Helper()
+	require.Eventually(r.t, check, 10*time.Second, 5*time.Millisecond, what)
+}
+
+func (r *rig) cluster(name string) workv1client.ManifestWorkInterface {
+	return r.Works().WorkV1().ManifestWorks(name)
+}
+
+func spec(version string) workv1.ManifestWorkSpec {
+	manifest := workv1.Manifest{}
+	manifest.Raw = fmt.Appendf(nil, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"demo","namespace":"default"},"data":{"version":%q}}`, version)
+	return workv1.ManifestWorkSpec{Workload: workv1.ManifestsTemplate{Manifests: []workv1.Manifest{manifest}}}
+}
+
+// owned is a work of the ManifestWorkReplicaSet ns/web at a revision.
+func owned(cluster, hash string) *workv1.ManifestWork {
+	work := testWork(cluster, 0)
+	work.Labels = map[string]string{workv1alpha1.LabelReplicaSet: "ns.web", workv1alpha1.LabelControllerHash: hash}
+	work.Annotations = map[string]string{workv1alpha1.AnnotationAppliedAt: "2026-06-01T11:00:00Z"}
+	work.Spec = spec(hash)
+	return work
+}
+
+func (r *rig) create(work *workv1.ManifestWork) *workv1.ManifestWork {
+	r.t.Helper()
+	created, err := r.cluster(work.Namespace).Create(r.t.Context(), work, metav1.CreateOptions{})
+	require.NoError(r.t, err)
+	return created
+}
+
+func (r *rig) patch(work *workv1.ManifestWork, patch string) (*workv1.ManifestWork, error) {
+	return r.cluster(work.Namespace).Patch(r.t.Context(), work.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+}
