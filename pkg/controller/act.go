@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/rand"
@@ -118,7 +119,7 @@ func (r *deployReconciler) patch(ctx context.Context, p *pass, w *rollout.Write)
 	return r.works.WorkV1().ManifestWorks(w.Cluster).Patch(ctx, name, types.MergePatchType, data, metav1.PatchOptions{})
 }
 
-var worksResource = workv1.SchemeGroupVersion.WithResource("manifestworks")
+var worksResource = schema.GroupVersionResource{Group: workv1.GroupName, Version: "v1", Resource: "manifestworks"}
 
 // create makes a work under the owner's name or, where another owner has that name in the cluster's namespace, under
 // one that follows from the owner's namespace and name. The live look keeps a cache that missed something from making
