@@ -95,7 +95,17 @@ func TestDegradedManifestThatHeals(t *testing.T) {
 		f.degraded(way, "60s")
 		for _, short := range f.clusters {
 			f.deploys(short, "v2")
-			eventually(t, short+" has both", func() error { return f.tryChange(short, 1, data{"version": "v2", "works": "true"}) })
+			// An agent that is about to apply the template once more undoes the change.
+			eventually(t, short+" has both, and says so", func() error {
+				if err := f.tryChange(short, 1, data{"version": "v2", "works": "true"}); err != nil {
+					return err
+				}
+				manifests := f.work(short).Status.ResourceStatus.Manifests
+				if len(manifests) < 2 || !meta.IsStatusConditionFalse(manifests[1].Conditions, workv1.ManifestDegraded) {
+					return fmt.Errorf("it reports %+v", manifests)
+				}
+				return nil
+			})
 		}
 		f.complete()
 		f.everywhere("v2")
