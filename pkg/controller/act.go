@@ -34,6 +34,10 @@ const (
 	actBudgetFactor = 20
 )
 
+// refusedInterval is how often a write that was refused for a reason that lasts is tried again, at the least: the queue's own
+// back-off grows to a quarter of an hour, and whoever mended the reason waits for it.
+const refusedInterval = time.Minute
+
 // errLater says that a write was left to the next pass.
 var errLater = errors.New("left to the next pass")
 
@@ -181,6 +185,7 @@ func (r *deployReconciler) sortOut(p *pass, results []error) []error {
 		case err == nil:
 			continue
 		case lasting:
+			p.lookAgain(refusedInterval)
 			named = append(named, fmt.Sprintf("cluster %s: %v", w.Cluster, err))
 		case w.Revision != nil:
 			p.aborting = p.snapshot.Aborted
