@@ -56,6 +56,8 @@ type Figures struct {
 	FirstWrite float64 `json:"firstWriteSeconds"`
 	LastWrite  float64 `json:"lastWriteSeconds"`
 	Complete   float64 `json:"completeSeconds"`
+	// Others is how long a small read of somebody else took meanwhile: all but one of a hundred took no longer.
+	Others float64 `json:"othersSeconds,omitempty"`
 	// Requests of the controller by what they are about, watches aside.
 	Requests map[string]int `json:"requests,omitempty"`
 	// PeakMemory is the most that the process ever had, in bytes, at the end of the scenario; LiveHeap is what its heap holds after a

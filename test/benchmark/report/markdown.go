@@ -17,7 +17,8 @@ func (r *Run) Markdown() string {
 		"for an abort from the status report that is one failure too many. The floor is a loop of patches with nothing to decide, by the faster one of 16 and 64 workers; " +
 		"for Progressive it writes a tenth, waits until all of it is answered and believed, and goes on. Where there are several rounds, the goals take the middle one.\n\n")
 	r.writeFigures(&b)
-	b.WriteString("\n\"Works\", \"status\" and \"other\" are requests of the controller that write ManifestWorks, the status of ManifestWorkReplicaSets, and all others but watches.\n")
+	b.WriteString("\n\"Works\", \"status\" and \"other\" are requests of the controller that write ManifestWorks, the status of ManifestWorkReplicaSets, and all others but watches. " +
+		"\"Others wait\" is how long a small read of somebody else took meanwhile, at the 99th percentile.\n")
 	return b.String()
 }
 
@@ -34,7 +35,7 @@ func (r *Run) writeGoals(b *strings.Builder) {
 }
 
 func (r *Run) writeFigures(b *strings.Builder) {
-	table := newTable("scenario", "N", "sets", "", "CPU", "first write", "last write", "complete", "allocated", "objects", "peak memory", "held", "works", "status", "other")
+	table := newTable("scenario", "N", "sets", "", "CPU", "first write", "last write", "complete", "allocated", "objects", "peak memory", "held", "works", "status", "other", "others wait")
 	for _, scenario := range append(append([]string{}, scenarios...), FirstOfMany, QuietOfMany) {
 		for i := range r.Figures {
 			if f := &r.Figures[i]; f.Scenario == scenario {
@@ -50,7 +51,7 @@ func (f *Figures) cells() []string {
 	if f.Controller == Floor {
 		who = fmt.Sprintf("floor, %d workers", f.Workers)
 	}
-	cells := []string{f.Scenario, fmt.Sprint(f.Clusters), fmt.Sprint(f.Sets), who, "", "", "", "", "", "", "", "", "", "", ""}
+	cells := []string{f.Scenario, fmt.Sprint(f.Clusters), fmt.Sprint(f.Sets), who, "", "", "", "", "", "", "", "", "", "", "", ""}
 	if f.Controller != Floor {
 		cells[4], cells[8], cells[9] = seconds(f.CPU), bytes(f.AllocatedBytes), number(f.AllocatedObjects)
 		cells[12], cells[13], cells[14] = fmt.Sprint(f.workWrites()), fmt.Sprint(f.statusWrites()), fmt.Sprint(f.otherRequests())
@@ -60,6 +61,9 @@ func (f *Figures) cells() []string {
 	}
 	if f.PeakMemory > 0 {
 		cells[10] = bytes(f.PeakMemory)
+	}
+	if f.Others > 0 {
+		cells[15] = seconds(f.Others)
 	}
 	if f.LiveHeap > 0 {
 		cells[11] = bytes(f.LiveHeap)

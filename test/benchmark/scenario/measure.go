@@ -146,12 +146,18 @@ func (w *world) play(ctx context.Context, s step) error {
 	if err != nil {
 		return err
 	}
+	bystander, err := startBystander(ctx, w.plane.Config())
+	if err != nil {
+		return err
+	}
+	defer bystander.stop()
 	phase := w.fleet.Begin()
 	began := time.Now()
 	if err := s.trigger(ctx); err != nil {
 		return fmt.Errorf("%s: %w", s.scenario, err)
 	}
 	ended, err := w.outcome(ctx, phase, s)
+	others := bystander.slowest()
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.scenario, err)
 	}
@@ -163,7 +169,7 @@ func (w *world) play(ctx context.Context, s step) error {
 	f := w.used(s.scenario, before, after)
 	f.Works, f.Writes = s.works, seen.Writes
 	f.FirstWrite, f.LastWrite = seen.First.Sub(began).Seconds(), seen.Last.Sub(began).Seconds()
-	f.Complete = ended.Sub(began).Seconds()
+	f.Complete, f.Others = ended.Sub(began).Seconds(), others.Seconds()
 	peak, err := w.manager.PeakMemory()
 	f.PeakMemory = float64(peak)
 	w.tell(f)
