@@ -40,6 +40,8 @@ type hub struct {
 	// clone is the person's working directory; environment holds the path of kubectl, and the kubeconfig.
 	clone       string
 	environment []string
+	// stopUpstream ends OCM's own work hub.
+	stopUpstream func() error
 
 	kube        kubernetes.Interface
 	works       workclient.Interface
@@ -53,7 +55,7 @@ func newHub(t *testing.T) *hub {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, env.Stop(context.Background())) })
 	require.NoError(t, sandbox.LogToFile(env.Group.Path("logs", "operator-and-agents.log")))
-	h := &hub{env: env}
+	h := &hub{env: env, stopUpstream: func() error { return nil }}
 	h.plane, err = env.StartHub(ctx, controlplane.HubOptions{Bare: true, GarbageCollection: true})
 	require.NoError(t, err)
 	config := h.plane.RESTConfig()
@@ -66,6 +68,7 @@ func newHub(t *testing.T) *hub {
 	h.operator, err = sandbox.StartOperator(ctx, config)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, h.operator.Stop()) })
+	t.Cleanup(func() { require.NoError(t, h.stopUpstream()) })
 	h.clone = clone(t)
 	h.setEnvironment(t)
 	h.join(t)

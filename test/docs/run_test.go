@@ -34,6 +34,7 @@ func TestCommands(t *testing.T) {
 		}
 		if page == "docs/install.md" && !t.Failed() {
 			t.Run("the YAML of the pages", h.acceptsYAML)
+			t.Run("who may write revisions", h.trustsNobody)
 		}
 	}
 	if !t.Failed() {

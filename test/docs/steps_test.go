@@ -40,6 +40,17 @@ func (h *hub) steps() map[string]step {
 		"hold":        {after: h.isHeld},
 		"go-on":       {after: h.goesOn},
 		"delete-work": {before: h.rememberWork, after: h.worksAgain},
+		// docs/crd.md
+		"crd-version":   {after: func(t *testing.T, output string) { require.Equal(t, "1000.0.0\n", output) }},
+		"apply-again":   {before: h.loseTheCRD, after: h.knowsAborts},
+		"lost-strategy": {after: func(t *testing.T, output string) { require.Regexp(t, `default +web +<none>`, output) }},
+		// docs/skew.md
+		"missing": {before: h.loseTheRights, after: func(t *testing.T, output string) { require.Contains(t, output, "default/web: ") }},
+		"remedy":  {after: h.hasHistoryAgain},
+		// docs/remove.md
+		"downgrade": {before: h.stopThisHub, after: h.isUpstreams},
+		"traces":    {after: h.bearsNoTraces},
+		"workloads": {after: h.isEmpty},
 	}
 }
 
