@@ -67,7 +67,7 @@ func (r *revisionReconciler) firstSight(ctx context.Context, p *pass) ([]lost, e
 	var order []revision.Digest
 	for _, object := range p.works {
 		w := rollout.Work{Object: object, Digest: r.memory.digest(object)}
-		if w.Hash() != "" || w.Digest == "" || w.Digest == template || w.Deleting() {
+		if w.Hash() != "" || w.Digest == "" || w.Digest == template || w.Deleting() || p.precedes(object) {
 			continue
 		}
 		if found[w.Digest] == nil {
@@ -92,6 +92,12 @@ func (r *revisionReconciler) firstSight(ctx context.Context, p *pass) ([]lost, e
 		})
 	}
 	return missing, nil
+}
+
+// precedes says that a work is older than the object, so that no hub made it for that: somebody gave it the owner label. An agent can,
+// as OCM lets it change its works, and what it holds must not become what other clusters go back to.
+func (p *pass) precedes(work *workv1.ManifestWork) bool {
+	return work.CreationTimestamp.Before(&p.object.CreationTimestamp)
 }
 
 // deleted finds the live revisions that are gone, and what the works that bear their hashes tell of them (R7).

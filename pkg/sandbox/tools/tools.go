@@ -17,6 +17,8 @@ type Tools struct {
 	KubeAPIServer         string
 	KubeControllerManager string
 	Kwok                  string
+	// Kubectl is set by EnsureKubectl only.
+	Kubectl string
 }
 
 // tool is one binary: a package of a Go module, and the module that gives its version.
@@ -50,9 +52,25 @@ var all = []tool{
 	},
 }
 
+// kubectl is what a person has. The tests of the documentation run its commands.
+var kubectl = []tool{{
+	name: "kubectl", dir: "hack/tools/controlplane", pkg: "k8s.io/kubernetes/cmd/kubectl", module: "k8s.io/kubernetes",
+	path: func(t *Tools) *string { return &t.Kubectl },
+}}
+
 // Ensure returns the tools of the repository at root, and builds those that are not in its cache. An
 // empty root means the repository that holds the working directory. It reports to out what it builds.
 func Ensure(ctx context.Context, out io.Writer, root string) (Tools, error) {
+	return ensure(ctx, out, root, all)
+}
+
+// EnsureKubectl returns the path of kubectl, and builds it as Ensure does. A sandbox does without it.
+func EnsureKubectl(ctx context.Context, out io.Writer, root string) (string, error) {
+	found, err := ensure(ctx, out, root, kubectl)
+	return found.Kubectl, err
+}
+
+func ensure(ctx context.Context, out io.Writer, root string, wanted []tool) (Tools, error) {
 	if root == "" {
 		found, err := FindRoot()
 		if err != nil {
@@ -60,7 +78,7 @@ func Ensure(ctx context.Context, out io.Writer, root string) (Tools, error) {
 		}
 		root = found
 	}
-	result, missing, err := lookUp(ctx, root)
+	result, missing, err := lookUp(ctx, root, wanted)
 	if err != nil || len(missing) == 0 {
 		return result, err
 	}
@@ -71,7 +89,7 @@ func Ensure(ctx context.Context, out io.Writer, root string) (Tools, error) {
 	}
 	defer unlock()
 	// Another process may have built them while this one waited.
-	if result, missing, err = lookUp(ctx, root); err != nil {
+	if result, missing, err = lookUp(ctx, root, wanted); err != nil {
 		return Tools{}, err
 	}
 	return result, buildAll(ctx, out, root, missing)
@@ -85,11 +103,11 @@ type binary struct {
 }
 
 // lookUp returns where the tools belong, and which of them are not there.
-func lookUp(ctx context.Context, root string) (Tools, []binary, error) {
+func lookUp(ctx context.Context, root string, wanted []tool) (Tools, []binary, error) {
 	var result Tools
 	var missing []binary
 	versions := map[string]map[string]string{}
-	for _, t := range all {
+	for _, t := range wanted {
 		if versions[t.dir] == nil {
 			required, err := requirements(ctx, filepath.Join(root, t.dir))
 			if err != nil {
@@ -119,7 +137,7 @@ func buildAll(ctx context.Context, out io.Writer, root string, missing []binary)
 		return nil
 	}
 	begin := time.Now()
-	fmt.Fprintf(out, "Building %s from Go modules into %s.\nOnly the first build takes this long: about ten minutes on two cores.\n",
+	fmt.Fprintf(out, "Building %s from Go modules into %s.\nOnly the first build takes long: all of them about ten minutes on two cores.\n",
 		count(len(missing), "program"), cacheDir(root))
 	for i, b := range missing {
 		title := fmt.Sprintf("[%d/%d] %s %s", i+1, len(missing), b.name, b.version)

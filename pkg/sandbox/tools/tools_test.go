@@ -35,6 +35,7 @@ func fakeRepository(t *testing.T) string {
 	write("hack/tools/controlplane/etcd/main.go", program)
 	write("hack/tools/controlplane/k8s.io/kubernetes/cmd/kube-apiserver/main.go", program)
 	write("hack/tools/controlplane/k8s.io/kubernetes/cmd/kube-controller-manager/main.go", program)
+	write("hack/tools/controlplane/k8s.io/kubernetes/cmd/kubectl/main.go", program)
 	write("hack/tools/kwok/sigs.k8s.io/kwok/cmd/kwok/main.go", program)
 	return root
 }
@@ -61,6 +62,15 @@ func TestEnsure(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, built, again)
 	require.Empty(t, second.String(), "nothing to build, nothing to say")
+}
+
+func TestEnsureKubectl(t *testing.T) {
+	root := fakeRepository(t)
+	var out bytes.Buffer
+	path, err := EnsureKubectl(t.Context(), &out, root)
+	require.NoError(t, err)
+	require.FileExists(t, path)
+	require.Contains(t, out.String(), "[1/1] kubectl v1.0.0 built in ", "it needs no other tool")
 }
 
 func TestEnsureInParallelBuildsOnce(t *testing.T) {

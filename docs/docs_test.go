@@ -1,0 +1,155 @@
+package docs
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/yaml"
+)
+
+// root of the repository, from here.
+const root = ".."
+
+// unmarked are the blocks of the README, which has no room for markers: its first page is for people.
+var unmarked = map[string]string{
+	"make demo\n": Make,
+	"make test\n": Make,
+	"kubectl apply --server-side --force-conflicts -f deploy/crds/work.open-cluster-management.io_manifestworkreplicasets.crd.yaml\n": RealHub,
+}
+
+func fenced(t *testing.T) []Block {
+	t.Helper()
+	blocks, err := Fenced(root)
+	require.NoError(t, err)
+	require.Greater(t, len(blocks), 20)
+	return blocks
+}
+
+// Every block of commands is run by test/docs, or says why it is not.
+func TestCommandsAreMarked(t *testing.T) {
+	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	require.NoError(t, err)
+	for _, block := range fenced(t) {
+		if block.Language != "sh" {
+			require.Contains(t, []string{"yaml", "text"}, block.Language, "%s: mark a block as sh, yaml or text", block.Where())
+			continue
+		}
+		mark := block.Marker
+		if block.Page == "README.md" && mark == "" {
+			mark = unmarked[block.Text]
+		}
+		switch {
+		case mark == Make:
+			for _, line := range strings.Split(strings.TrimSpace(block.Text), "\n") {
+				require.Regexp(t, `^make [a-z-]+`, line, block.Where())
+				require.Contains(t, string(makefile), "\n"+strings.Fields(line)[1]+":", "%s: there is no such target", block.Where())
+			}
+		case mark == RealHub, mark == Run, strings.HasPrefix(mark, Run+": "):
+		default:
+			t.Errorf("%s: the block before which there is %q needs one of the comments <!-- run -->, <!-- run: name -->, <!-- make --> or <!-- %s -->",
+				block.Where(), mark, RealHub)
+		}
+	}
+}
+
+func TestYAMLCanBeRead(t *testing.T) {
+	for _, block := range fenced(t) {
+		if block.Language == "yaml" {
+			var value map[string]any
+			require.NoError(t, yaml.Unmarshal([]byte(block.Text), &value), block.Where())
+		}
+	}
+}
+
+var (
+	code    = regexp.MustCompile("(?s)```.*?```|`[^`\n]*`")
+	link    = regexp.MustCompile(`\[[^\]]*\]\(([^)\s]+)\)`)
+	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
+)
+
+// anchor is what GitHub makes of a heading.
+func anchor(title string) string {
+	kept := strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsLetter(r), unicode.IsDigit(r), r == '-', r == '_':
+			return unicode.ToLower(r)
+		case r == ' ':
+			return '-'
+		}
+		return -1
+	}, title)
+	return kept
+}
+
+func anchors(page string) []string {
+	var found []string
+	for _, title := range heading.FindAllStringSubmatch(regexp.MustCompile("(?s)```.*?```").ReplaceAllString(page, ""), -1) {
+		found = append(found, anchor(title[1]))
+	}
+	return found
+}
+
+// Links lead to files and headings that are there.
+func TestLinks(t *testing.T) {
+	pages, err := Pages(root)
+	require.NoError(t, err)
+	checked := 0
+	for path, page := range pages {
+		for _, found := range link.FindAllStringSubmatch(code.ReplaceAllString(page, ""), -1) {
+			if strings.Contains(found[1], "://") {
+				continue
+			}
+			checked++
+			target, fragment, _ := strings.Cut(found[1], "#")
+			file := path
+			if target != "" {
+				file = filepath.ToSlash(filepath.Join(filepath.Dir(path), target))
+			}
+			_, err := os.Stat(filepath.Join(root, file))
+			require.NoError(t, err, "%s: the link %s", path, found[1])
+			if fragment != "" {
+				require.Contains(t, anchors(pages[file]), fragment, "%s: the link %s", path, found[1])
+			}
+		}
+	}
+	require.Greater(t, checked, 20)
+}
+
+// Every page can be found: the README, or a page that it leads to, has a link to it.
+func TestEveryPageIsLinked(t *testing.T) {
+	pages, err := Pages(root)
+	require.NoError(t, err)
+	reached := []string{"README.md"}
+	for i := 0; i < len(reached); i++ {
+		for _, found := range link.FindAllStringSubmatch(pages[reached[i]], -1) {
+			target, _, _ := strings.Cut(found[1], "#")
+			file := filepath.ToSlash(filepath.Join(filepath.Dir(reached[i]), target))
+			if _, isPage := pages[file]; isPage && !slices.Contains(reached, file) {
+				reached = append(reached, file)
+			}
+		}
+	}
+	for path := range pages {
+		require.Contains(t, reached, path, "no page leads there from the README")
+	}
+}
+
+func TestBlocks(t *testing.T) {
+	blocks, err := Blocks("x.md", "a\n\n   <!-- run: it -->\n   ```sh\n   one\n     two\n   ```\n```yaml\na: b\n```\n")
+	require.NoError(t, err)
+	require.Equal(t, []Block{
+		{Page: "x.md", Line: 4, Language: "sh", Marker: "run: it", Text: "one\n  two\n"},
+		{Page: "x.md", Line: 8, Language: "yaml", Text: "a: b\n"},
+	}, blocks)
+	require.True(t, blocks[0].IsRun())
+	require.Equal(t, "it", blocks[0].Name())
+
+	_, err = Blocks("x.md", "```sh\nls\n")
+	require.ErrorContains(t, err, "x.md:1 is not closed")
+}

@@ -1,0 +1,84 @@
+package docs
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/yaml"
+)
+
+// workflow is what these tests look at in a file of .github/workflows.
+type workflow struct {
+	Name string `json:"name"`
+	// On is the key "on", which YAML 1.1 takes for a boolean; GitHub does not.
+	On          any               `json:"true"`
+	Permissions map[string]string `json:"permissions"`
+	Jobs        map[string]struct {
+		RunsOn         string `json:"runs-on"`
+		TimeoutMinutes int    `json:"timeout-minutes"`
+		Steps          []struct {
+			Uses string         `json:"uses"`
+			Run  string         `json:"run"`
+			With map[string]any `json:"with"`
+		} `json:"steps"`
+	} `json:"jobs"`
+}
+
+// pinned is an action at a major version or a commit, never at a branch.
+var pinned = regexp.MustCompile(`^[\w-]+/[\w/-]+@(v[0-9]+|[0-9a-f]{40})$`)
+
+func workflows(t *testing.T) map[string]workflow {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(root, ".github/workflows/*.y*ml"))
+	require.NoError(t, err)
+	all := map[string]workflow{}
+	for _, path := range paths {
+		content, err := os.ReadFile(path)
+		require.NoError(t, err)
+		// Strictly first: a key that is there twice is an error, also where the type doesn't look.
+		var whole map[string]any
+		require.NoError(t, yaml.UnmarshalStrict(content, &whole), path)
+		var w workflow
+		require.NoError(t, yaml.Unmarshal(content, &w), path)
+		require.NotEmpty(t, w.Name, path)
+		all[filepath.Base(path)] = w
+	}
+	return all
+}
+
+// The workflows run what a person runs: targets of the Makefile, with the Go version of go.mod.
+func TestWorkflows(t *testing.T) {
+	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	require.NoError(t, err)
+	made := map[string]string{}
+	for file, w := range workflows(t) {
+		require.NotNil(t, w.On, file)
+		require.Equal(t, map[string]string{"contents": "read"}, w.Permissions, "%s: it needs to write nothing", file)
+		for name, job := range w.Jobs {
+			require.NotEmpty(t, job.RunsOn, "%s: %s", file, name)
+			require.NotZero(t, job.TimeoutMinutes, "%s: %s may run for ever", file, name)
+			goVersion := false
+			for _, step := range job.Steps {
+				if step.Uses != "" {
+					require.Regexp(t, pinned, step.Uses, file)
+				}
+				if strings.HasPrefix(step.Uses, "actions/setup-go@") {
+					goVersion = true
+					require.Equal(t, "go.mod", step.With["go-version-file"], file)
+				}
+				if target, isMake := strings.CutPrefix(step.Run, "make "); isMake {
+					target = strings.Fields(target)[0]
+					require.Contains(t, string(makefile), "\n"+target+":", "%s: there is no such target", file)
+					made[target] = file
+				}
+			}
+			require.True(t, goVersion, "%s: %s needs Go", file, name)
+		}
+	}
+	require.Equal(t, map[string]string{"verify": "ci.yaml", "test": "ci.yaml", "soak": "soak.yaml"}, made)
+	require.Contains(t, workflows(t)["soak.yaml"].On, "schedule")
+}

@@ -1,0 +1,81 @@
+package docs
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/yaml"
+
+	"github.com/open-cluster-management-io/work-rollback/docs"
+)
+
+// The pages whose commands are run, in the order in which a person comes to them: each goes on where the one before ended.
+var story = []string{"docs/install.md", "deploy/README.md", "docs/operations.md", "docs/crd.md", "docs/skew.md", "docs/remove.md"}
+
+// TestCommands runs every block of commands that is not marked as one that needs a real hub.
+func TestCommands(t *testing.T) {
+	blocks, err := docs.Fenced(root)
+	require.NoError(t, err)
+	for _, block := range blocks {
+		if block.IsRun() {
+			require.Contains(t, story, block.Page, "%s: no test runs the commands of this page", block.Where())
+		}
+	}
+	h := newHub(t)
+	steps := h.steps()
+	for _, page := range story {
+		for i := range blocks {
+			block := &blocks[i]
+			if block.Page != page || !block.IsRun() || t.Failed() {
+				continue
+			}
+			t.Run(block.Where(), func(t *testing.T) { h.play(t, block, steps) })
+		}
+		if page == "docs/install.md" && !t.Failed() {
+			t.Run("the YAML of the pages", h.acceptsYAML)
+			t.Run("who may write revisions", h.trustsNobody)
+		}
+	}
+	if !t.Failed() {
+		require.Empty(t, steps, "steps that no page has")
+	}
+}
+
+// play runs a block, and the checks of its name.
+func (h *hub) play(t *testing.T, block *docs.Block, steps map[string]step) {
+	var s step
+	if name := block.Name(); name != "" {
+		var known bool
+		s, known = steps[name]
+		require.True(t, known, "%s: there is no step %q", block.Where(), name)
+		delete(steps, name)
+	}
+	if s.before != nil {
+		s.before(t)
+	}
+	output := h.shell(t, block.Text)
+	if s.after != nil {
+		s.after(t, output)
+	}
+}
+
+// acceptsYAML has the API server decide, without storing anything, on every whole object in the pages.
+func (h *hub) acceptsYAML(t *testing.T) {
+	blocks, err := docs.Fenced(root)
+	require.NoError(t, err)
+	accepted := map[string]int{}
+	for _, block := range blocks {
+		if block.Language != "yaml" {
+			continue
+		}
+		text := strings.ReplaceAll(block.Text, "{ … }", "{workload: {manifests: [{apiVersion: v1, kind: ConfigMap, metadata: {name: web, namespace: default}}]}}")
+		object := map[string]any{}
+		require.NoError(t, yaml.Unmarshal([]byte(text), &object), block.Where())
+		kind, whole := object["kind"].(string)
+		require.True(t, whole, "%s: write a whole object, so that it can be tried", block.Where())
+		h.shell(t, "kubectl apply --dry-run=server --server-side --force-conflicts --field-manager=docs -f - <<'EOF'\n"+text+"EOF\n")
+		accepted[kind]++
+	}
+	require.NotZero(t, accepted["ManifestWorkReplicaSet"])
+}

@@ -1,0 +1,197 @@
+package docs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/openshift/library-go/pkg/controller/controllercmd"
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	ocmfeature "open-cluster-management.io/api/feature"
+	"open-cluster-management.io/ocm/pkg/features"
+	upstreamhub "open-cluster-management.io/ocm/pkg/work/hub"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// explain fails where the API server serves OCM's own CRD.
+const explain = "kubectl explain mwrs.status.abortedTime"
+
+// generations are those of the clusters' works: what is not to change while hubs come and go.
+func (h *hub) generations(t *testing.T) map[string]int64 {
+	t.Helper()
+	list, err := h.works.WorkV1().ManifestWorks(metav1.NamespaceAll).List(t.Context(), metav1.ListOptions{LabelSelector: workv1alpha1.LabelReplicaSet})
+	require.NoError(t, err)
+	found := map[string]int64{}
+	for i := range list.Items {
+		found[list.Items[i].Namespace] = list.Items[i].Generation
+	}
+	return found
+}
+
+// says waits until the condition Progressing says, or doesn't say, something.
+func (h *hub) says(t *testing.T, words string, wanted bool) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("%q is said: %v", words, wanted), func() error {
+		found := meta.FindStatusCondition(h.get(t).Status.Conditions, workv1alpha1.ConditionProgressing)
+		if strings.Contains(found.Message, words) != wanted {
+			return errors.New(found.Message)
+		}
+		return nil
+	})
+}
+
+// resync has the operator go through everything.
+func (h *hub) resync(t *testing.T) {
+	t.Helper()
+	h.shell(t, `kubectl patch clustermanager cluster-manager --type=merge -p '{"spec": {"registrationImagePullSpec": "quay.io/open-cluster-management/registration:v1.2.0"}}'`)
+	require.NoError(t, h.operator.WaitApplied(t.Context()))
+}
+
+// loseTheCRD: the annotation is lost, and the operator writes its own CRD. The object is written under it.
+func (h *hub) loseTheCRD(t *testing.T) {
+	h.shell(t, "kubectl annotate crd manifestworkreplicasets.work.open-cluster-management.io operator.open-cluster-management.io/version-")
+	h.resync(t)
+	eventually(t, "OCM's own CRD is served", func() error {
+		if _, problem := h.try(t, explain); problem == "" {
+			return errors.New("the field is known")
+		}
+		return nil
+	})
+	h.shell(t, "kubectl label mwrs web touched=yes")
+	h.says(t, "the API server drops", true)
+	h.shell(t, "kubectl events --for mwrs/web | grep OlderCRD")
+}
+
+func (h *hub) knowsAborts(t *testing.T, _ string) {
+	require.NoError(t, h.operator.WaitApplied(t.Context()))
+	eventually(t, "this hub's CRD is served", func() error {
+		if _, problem := h.try(t, explain); problem != "" {
+			return errors.New(problem)
+		}
+		return nil
+	})
+	h.failureStrategyIs(t, "")
+}
+
+// loseTheRights has the hub start without them.
+func (h *hub) loseTheRights(t *testing.T) {
+	child := h.work.Process()
+	gate := func(mode string) string {
+		return `kubectl patch clustermanager cluster-manager --type=merge ` +
+			`-p '{"spec": {"workConfiguration": {"featureGates": [{"feature": "ManifestWorkReplicaSet", "mode": "` + mode + `"}]}}}'`
+	}
+	h.shell(t, gate("Disable"))
+	eventually(t, "the work hub ends", func() error {
+		if ended, _ := child.Exited(); !ended {
+			return errors.New("it runs")
+		}
+		return nil
+	})
+	h.shell(t, "kubectl delete clusterrolebinding open-cluster-management:cluster-manager-work:revisions")
+	h.shell(t, gate("Enable"))
+	h.says(t, "there is no revision history", true)
+}
+
+// hasHistoryAgain: without a restart, and without a write to a cluster.
+func (h *hub) hasHistoryAgain(t *testing.T, _ string) {
+	generations, child := h.generations(t), h.work.Process()
+	h.says(t, "there is no revision history", false)
+	eventually(t, "what is stable is known", func() error {
+		if status := h.get(t).Status; status.CurrentRevision == "" || status.CurrentRevision != status.UpdateRevision {
+			return fmt.Errorf("current %q, update %q", status.CurrentRevision, status.UpdateRevision)
+		}
+		return nil
+	})
+	require.Equal(t, generations, h.generations(t))
+	require.Same(t, child, h.work.Process())
+	require.Len(t, h.revisions(t), 3)
+}
+
+// stopThisHub: the image that the commands name is not this one's.
+func (h *hub) stopThisHub(t *testing.T) {
+	h.kubelet.Stop()
+	require.NoError(t, h.work.Stop(t.Context()))
+}
+
+// isUpstreams: the operator wrote its CRD and its image. Its hub, which nobody pulls here, is started in this process, and leaves the
+// clusters alone.
+func (h *hub) isUpstreams(t *testing.T, _ string) {
+	require.NoError(t, h.operator.WaitApplied(t.Context()))
+	eventually(t, "OCM's own CRD is served", func() error {
+		if _, problem := h.try(t, explain); problem == "" {
+			return errors.New("the field is known")
+		}
+		return nil
+	})
+	image := h.shell(t, "kubectl -n open-cluster-management-hub get deployment cluster-manager-work-controller -o jsonpath='{.spec.template.spec.containers[0].image}'")
+	require.Equal(t, "quay.io/open-cluster-management/work:v1.2.0", image)
+	generations := h.generations(t)
+	h.startUpstream(t)
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 3*time.Second, true, func(context.Context) (bool, error) {
+		if found := h.generations(t); fmt.Sprint(found) != fmt.Sprint(generations) {
+			return false, fmt.Errorf("generations are %v, before %v", found, generations)
+		}
+		return false, nil
+	})
+	require.True(t, wait.Interrupted(err), err)
+	require.Len(t, h.revisions(t), 3, "the history stays")
+}
+
+// startUpstream runs OCM's own work hub until the whole test ends.
+func (h *hub) startUpstream(t *testing.T) {
+	t.Helper()
+	require.NoError(t, features.HubMutableFeatureGate.Add(ocmfeature.DefaultHubWorkFeatureGates))
+	require.NoError(t, features.HubMutableFeatureGate.Set(string(ocmfeature.ManifestWorkReplicaSet)+"=true"))
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() {
+		done <- upstreamhub.NewWorkHubManagerConfig(upstreamhub.NewWorkHubManagerOptions()).
+			RunWorkHubManager(ctx, &controllercmd.ControllerContext{KubeConfig: h.plane.RESTConfig()})
+	}()
+	h.stopUpstream = func() error {
+		cancel()
+		return <-done
+	}
+}
+
+func (h *hub) bearsNoTraces(t *testing.T, _ string) {
+	require.Empty(t, h.revisions(t))
+	printed := h.shell(t, "kubectl get manifestworks -A -o yaml")
+	for _, trace := range []string{workv1alpha1.LabelControllerHash, workv1alpha1.AnnotationAppliedAt, workv1alpha1.AnnotationDecisionGroup, workv1alpha1.AnnotationCopiedLabels} {
+		require.NotContains(t, printed, trace)
+	}
+	require.Len(t, h.generations(t), len(clusterNames))
+}
+
+func (h *hub) isEmpty(t *testing.T, _ string) {
+	eventually(t, "the works are gone", func() error {
+		if found := h.generations(t); len(found) > 0 {
+			return fmt.Errorf("there are %v", found)
+		}
+		return nil
+	})
+}
+
+// SECURITY.md: nobody but administrators writes ControllerRevisions, and whoever may view reads them.
+func (h *hub) trustsNobody(t *testing.T) {
+	rules := `kubectl get clusterrole %s -o jsonpath='{range .rules[?(@.apiGroups[0]=="apps")]}{.resources}{.verbs}{"\n"}{end}'`
+	of := func(role string) (lines []string) {
+		for line := range strings.Lines(h.shell(t, fmt.Sprintf(rules, role))) {
+			if strings.Contains(line, "controllerrevisions") {
+				lines = append(lines, line)
+			}
+		}
+		return lines
+	}
+	require.Empty(t, of("system:aggregate-to-edit"))
+	require.Empty(t, of("system:aggregate-to-admin"))
+	require.Len(t, of("system:aggregate-to-view"), 1)
+	require.Contains(t, of("system:aggregate-to-view")[0], `["get","list","watch"]`)
+}

@@ -1,0 +1,194 @@
+package docs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// step is what is done before a block with a name, and what its commands must have led to.
+type step struct {
+	before func(t *testing.T)
+	after  func(t *testing.T, output string)
+}
+
+func (h *hub) steps() map[string]step {
+	return map[string]step{
+		// docs/install.md
+		"apply":  {after: h.isInstalled},
+		"verify": {after: h.isVerified},
+		"try":    {after: func(t *testing.T, _ string) { h.isEverywhere(t, "v1") }},
+		// docs/operations.md
+		"roll-out":    {after: func(t *testing.T, _ string) { h.isEverywhere(t, "v2") }},
+		"history":     {after: h.listsHistory},
+		"undo":        {after: h.isUndone},
+		"abort":       {after: h.isAborted},
+		"retry":       {after: h.isRetried},
+		"back":        {after: func(t *testing.T, _ string) { h.isEverywhere(t, "v1") }},
+		"no-abort":    {after: func(t *testing.T, _ string) { h.failureStrategyIs(t, "") }},
+		"abort-again": {after: func(t *testing.T, _ string) { h.failureStrategyIs(t, workv1alpha1.AbortAll) }},
+		"hold":        {after: h.isHeld},
+		"go-on":       {after: h.goesOn},
+		"delete-work": {before: h.rememberWork, after: h.worksAgain},
+		// docs/crd.md
+		"crd-version":   {after: func(t *testing.T, output string) { require.Equal(t, "1000.0.0\n", output) }},
+		"apply-again":   {before: h.loseTheCRD, after: h.knowsAborts},
+		"lost-strategy": {after: func(t *testing.T, output string) { require.Regexp(t, `default +web +<none>`, output) }},
+		// docs/skew.md
+		"missing": {before: h.loseTheRights, after: func(t *testing.T, output string) { require.Contains(t, output, "default/web: ") }},
+		"remedy":  {after: h.hasHistoryAgain},
+		// docs/remove.md
+		"downgrade": {before: h.stopThisHub, after: h.isUpstreams},
+		"traces":    {after: h.bearsNoTraces},
+		"workloads": {after: h.isEmpty},
+	}
+}
+
+func (h *hub) get(t *testing.T) *workv1alpha1.ManifestWorkReplicaSet {
+	t.Helper()
+	mwrs, err := h.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets("default").Get(t.Context(), "web", metav1.GetOptions{})
+	require.NoError(t, err)
+	return mwrs
+}
+
+// versions are what the clusters' works hold.
+func (h *hub) versions(t *testing.T) []string {
+	t.Helper()
+	printed := h.shell(t, `kubectl get manifestworks -A -l work.open-cluster-management.io/manifestworkreplicaset=default.web `+
+		`-o jsonpath='{range .items[*]}{.spec.workload.manifests[0].data.version}{"\n"}{end}'`)
+	return strings.Fields(printed)
+}
+
+// isEverywhere demands that both clusters have a version, and that the hub calls it stable.
+func (h *hub) isEverywhere(t *testing.T, version string) {
+	t.Helper()
+	require.Equal(t, []string{version, version}, h.versions(t))
+	mwrs := h.get(t)
+	require.NotEmpty(t, mwrs.Status.CurrentRevision)
+	require.Equal(t, mwrs.Status.UpdateRevision, mwrs.Status.CurrentRevision)
+	require.Nil(t, mwrs.Status.AbortedTime)
+}
+
+func (h *hub) isInstalled(t *testing.T, output string) {
+	for _, object := range []string{"clustermanager", "customresourcedefinition", "clusterrole.", "clusterrolebinding."} {
+		require.Contains(t, output, object)
+	}
+	require.NoError(t, h.operator.WaitApplied(t.Context()))
+	waiting, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	require.NoError(t, h.kubelet.WaitRunning(waiting))
+}
+
+func (h *hub) isVerified(t *testing.T, output string) {
+	for _, said := range []string{"True\n", "registry.example.com/work:latest\n", "abortedTime is when", "1000.0.0\n"} {
+		require.Contains(t, output, said)
+	}
+	require.Equal(t, 6, strings.Count(output, "yes\n"))
+}
+
+func (h *hub) listsHistory(t *testing.T, output string) {
+	lines := strings.Split(strings.TrimSpace(output), "\n")
+	require.Len(t, lines, 3)
+	status := h.get(t).Status
+	require.Contains(t, lines[2], "web-"+status.UpdateRevision, "the last one is today's")
+	require.Equal(t, "2", strings.Fields(lines[2])[2])
+}
+
+// isUndone: the revision of v1 is there again under a new number, and none was made.
+func (h *hub) isUndone(t *testing.T, _ string) {
+	h.isEverywhere(t, "v1")
+	revisions := h.revisions(t)
+	require.Len(t, revisions, 2)
+	require.EqualValues(t, 3, revisions[1].Revision)
+	require.Equal(t, h.get(t).Status.CurrentRevision, revisions[1].Labels[workv1alpha1.LabelControllerHash])
+}
+
+func (h *hub) revisions(t *testing.T) []appsv1.ControllerRevision {
+	t.Helper()
+	list, err := h.kube.AppsV1().ControllerRevisions("default").List(t.Context(), metav1.ListOptions{LabelSelector: workv1alpha1.LabelReplicaSet})
+	require.NoError(t, err)
+	slices.SortFunc(list.Items, func(a, b appsv1.ControllerRevision) int { return int(a.Revision - b.Revision) })
+	return list.Items
+}
+
+func (h *hub) isAborted(t *testing.T, output string) {
+	status := h.get(t).Status
+	require.Contains(t, output, "web-"+status.UpdateRevision+" was aborted")
+	require.Contains(t, output, "back to revision web-"+status.CurrentRevision)
+	require.NotNil(t, status.AbortedTime)
+	require.Equal(t, []string{"v1", "v1"}, h.versions(t))
+}
+
+// isRetried: the same revision begins again. Nobody mended anything, so that it is aborted again.
+func (h *hub) isRetried(t *testing.T, _ string) {
+	eventually(t, "the retry", func() error {
+		revisions := h.revisions(t)
+		if revisions[len(revisions)-1].Annotations[workv1alpha1.AnnotationRetriedAt] == "" {
+			return errors.New("the newest revision tells of none")
+		}
+		return nil
+	})
+	eventually(t, "the second abort", func() error {
+		found := meta.FindStatusCondition(h.get(t).Status.Conditions, workv1alpha1.ConditionProgressing)
+		if found.Reason != workv1alpha1.ReasonRolloutAborted || h.get(t).Status.AbortedTime == nil {
+			return fmt.Errorf("%s: %s", found.Reason, found.Message)
+		}
+		return nil
+	})
+}
+
+func (h *hub) failureStrategyIs(t *testing.T, wanted workv1alpha1.FailureStrategy) {
+	require.Equal(t, wanted, h.get(t).Spec.PlacementRefs[0].RolloutStrategy.FailureStrategy)
+}
+
+// isHeld: the operator takes the Deployment away, and with it the process.
+func (h *hub) isHeld(t *testing.T, _ string) {
+	child := h.work.Process()
+	eventually(t, "the work hub ends", func() error {
+		if ended, _ := child.Exited(); !ended {
+			return errors.New("it runs")
+		}
+		return nil
+	})
+}
+
+func (h *hub) goesOn(t *testing.T, _ string) {
+	before := h.work.Process()
+	eventually(t, "the work hub runs again", func() error {
+		if ended, _ := h.work.Process().Exited(); ended || h.work.Process() == before {
+			return errors.New("it does not")
+		}
+		return nil
+	})
+	h.isEverywhere(t, "v1")
+}
+
+var deletedWork string
+
+func (h *hub) rememberWork(t *testing.T) { deletedWork = h.workUID(t) }
+
+func (h *hub) workUID(t *testing.T) string {
+	output, _ := h.try(t, "kubectl -n cluster1 get manifestwork web -o jsonpath='{.metadata.uid}'")
+	return output
+}
+
+func (h *hub) worksAgain(t *testing.T, _ string) {
+	eventually(t, "another work", func() error {
+		if uid := h.workUID(t); uid == "" || uid == deletedWork {
+			return errors.New("there is none")
+		}
+		return nil
+	})
+	h.shell(t, "kubectl wait mwrs/web --for=condition=PlacementRolledOut --timeout=2m")
+	h.isEverywhere(t, "v1")
+}
