@@ -99,3 +99,25 @@ func TestDigestsAreKnownByBytes(t *testing.T) {
 	require.NotEmpty(t, d.of(&object), "manifests that are no bytes are digested anyhow")
 	require.Equal(t, 5, d.byBytes.Len())
 }
+
+// What an agent reports once more in other words does not make a cache stale before an abort; what decides does (R11).
+func TestACacheShowsWhatIsLive(t *testing.T) {
+	c := &Controller{memory: newMemory()}
+	live := func(version string, status metav1.ConditionStatus, message string) *workv1.ManifestWork {
+		w := work("u1", version)
+		w.Generation = 3
+		w.Spec = spec(configMap)
+		w.Status.Conditions = []metav1.Condition{{Type: workv1.WorkApplied, Status: status, Message: message}}
+		return w
+	}
+	cached, err := NewWorkTransform()(live("7", metav1.ConditionTrue, "a"))
+	require.NoError(t, err)
+	slimmed := cached.(*workv1.ManifestWork)
+	require.True(t, c.shows(slimmed, live("7", metav1.ConditionTrue, "a")))
+	require.True(t, c.shows(slimmed, live("8", metav1.ConditionTrue, "b")))
+	require.False(t, c.shows(slimmed, live("8", metav1.ConditionFalse, "a")))
+	edited := live("8", metav1.ConditionTrue, "a")
+	edited.Spec = spec(`{"kind":"X"}`)
+	require.False(t, c.shows(slimmed, edited))
+	require.False(t, c.shows(live("7", metav1.ConditionTrue, "a"), live("8", metav1.ConditionTrue, "a")), "a cache without the transform is compared by version")
+}

@@ -27,6 +27,7 @@ func (r *deployReconciler) reconcile(ctx context.Context, p *pass) (bool, error)
 	p.lookAgain(p.plan.Recheck)
 	r.nameAccepted(ctx, p)
 	if p.plan.Abort != nil {
+		p.urgent = true
 		return false, r.abort(ctx, p)
 	}
 	if p.plan.Complete && p.noHistory != "" {
@@ -80,7 +81,19 @@ func (r *deployReconciler) isStale(ctx context.Context, cached *workv1.ManifestW
 	case err != nil:
 		return false, fmt.Errorf("asking for ManifestWork %s/%s before an abort: %w", cached.Namespace, cached.Name, err)
 	}
-	return live.ResourceVersion != cached.ResourceVersion, nil
+	return !r.shows(cached, live), nil
+}
+
+// shows says whether the cache holds what decides of a work that was read live.
+func (c *Controller) shows(cached, live *workv1.ManifestWork) bool {
+	if live.ResourceVersion == cached.ResourceVersion {
+		return true
+	}
+	if !isSlim(cached) {
+		return false
+	}
+	slim(live, c.memory.digests.of(&live.Spec))
+	return saysTheSame(cached, live)
 }
 
 // abort persists the abort. The works go back when the caches show it, and the revision tells of it (R12, R15, R16).

@@ -47,8 +47,9 @@ type pass struct {
 	// problems are for the conditions, each naming its object and the remedy.
 	problems []string
 
-	// wrote says that this pass changed something.
+	// wrote says that this pass changed something; urgent that it wants to, as soon as it may.
 	wrote   atomic.Bool
+	urgent  bool
 	recheck time.Duration
 	errs    []error
 }

@@ -42,7 +42,7 @@ func (c *Controller) Sync(ctx context.Context, key string) (again time.Duration,
 func (c *Controller) pass(ctx context.Context, key string, object *replicaSet) (again time.Duration, err error) {
 	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithValues("manifestWorkReplicaSet", key))
 	p := c.newPass(object, key)
-	defer func() { c.pace.passed(key, p.now, c.clock.Now(), p.wrote.Load()) }()
+	defer func() { c.pace.passed(key, p.now, c.clock.Now(), p.wrote.Load() || p.urgent) }()
 	for _, step := range c.chain {
 		goOn, err := step.reconcile(ctx, p)
 		switch {
