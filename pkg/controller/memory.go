@@ -25,7 +25,7 @@ type memory struct {
 	refusals  map[refusal]bool
 	announced map[string]bool
 	// pruned holds when the API server was seen dropping the status fields that only our CRD has, by owner.
-	pruned map[string]time.Time
+	pruned map[string]pruning
 	// reports holds when a status was written last, by owner.
 	reports map[string]time.Time
 	// unwritten holds the deciding fields of the status while nothing else does, by owner.
@@ -61,7 +61,7 @@ type workMemory struct {
 func newMemory() *memory {
 	return &memory{
 		digests: newDigests(), works: map[types.UID]*workMemory{}, refusals: map[refusal]bool{}, announced: map[string]bool{},
-		pruned: map[string]time.Time{}, reports: map[string]time.Time{}, unwritten: map[string]status.Revisions{},
+		pruned: map[string]pruning{}, reports: map[string]time.Time{}, unwritten: map[string]status.Revisions{},
 	}
 }
 
@@ -199,14 +199,31 @@ func (m *memory) refused(owner, cluster string) bool {
 // prunedInterval is how often the API server is asked again whether it keeps the status fields that only our CRD has.
 const prunedInterval = 5 * time.Minute
 
-// prunes notes whether the API server drops the status fields that only our CRD has.
-func (m *memory) prunes(owner string, pruned bool, now time.Time) {
+// pruning is how the API server was seen dropping fields.
+type pruning struct {
+	at time.Time
+	// defaulted says that the object had a default that only our CRD gives, all the same.
+	defaulted bool
+}
+
+// prunes notes whether the API server drops the status fields that only our CRD has, and whether its answer was defaulted by our CRD.
+func (m *memory) prunes(owner string, pruned, defaulted bool, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if pruned {
-		m.pruned[owner] = now
+		m.pruned[owner] = pruning{at: now, defaulted: defaulted}
 	} else {
 		delete(m.pruned, owner)
+	}
+}
+
+// defaulted notes that an object has a default that only our CRD gives. If it did not have it when fields were dropped, the CRD
+// became a newer one since, and need not be waited for: the API server is asked with the next status.
+func (m *memory) defaulted(owner string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if seen, ok := m.pruned[owner]; ok && !seen.defaulted {
+		m.pruned[owner] = pruning{}
 	}
 }
 
@@ -215,7 +232,7 @@ func (m *memory) isPruned(owner string, now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	seen, ok := m.pruned[owner]
-	return ok && now.Before(seen.Add(prunedInterval))
+	return ok && now.Before(seen.at.Add(prunedInterval))
 }
 
 // knownPruned says whether it was seen doing so the last time that it was asked.

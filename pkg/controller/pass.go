@@ -62,6 +62,9 @@ func (c *Controller) newPass(object *replicaSet, key string) *pass {
 		owner:     workv1alpha1.OwnerLabelValue(object.Namespace, object.Name),
 		revisions: status.RevisionsOf(&object.Status),
 	}
+	if object.Spec.RevisionHistoryLimit != nil {
+		c.memory.defaulted(key)
+	}
 	return p
 }
 

@@ -77,7 +77,7 @@ func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stag
 		c.memory.reported(p.key, p.now)
 	}
 	if err == nil && written && !pruned {
-		c.memory.prunes(p.key, p.answer.Status.UpdateRevision != wanted.UpdateRevision, p.now)
+		c.memory.prunes(p.key, p.answer.Status.UpdateRevision != wanted.UpdateRevision, p.answer.Spec.RevisionHistoryLimit != nil, p.now)
 	}
 	if err == nil && written {
 		c.tell(p, abortReason)

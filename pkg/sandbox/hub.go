@@ -62,15 +62,23 @@ func NewDeployedWorkHub(group *process.Group, binary string, args ...string) (*W
 }
 
 func newWorkHub(group *process.Group, binary string, args []string) (*WorkHub, error) {
-	// The child runs in another directory.
-	absolute, err := filepath.Abs(binary)
+	absolute, err := findBinary(binary)
 	if err != nil {
-		return nil, fmt.Errorf("looking for the work hub: %w", err)
-	}
-	if _, err := os.Stat(absolute); err != nil {
-		return nil, fmt.Errorf("looking for the work hub (build it with \"make build\"): %w", err)
+		return nil, err
 	}
 	return &WorkHub{group: group, binary: absolute, args: args, crashed: make(chan error, 1)}, nil
+}
+
+// findBinary returns where this project's binary is, absolutely: children run in another directory.
+func findBinary(binary string) (string, error) {
+	absolute, err := filepath.Abs(binary)
+	if err != nil {
+		return "", fmt.Errorf("looking for the work hub: %w", err)
+	}
+	if _, err := os.Stat(absolute); err != nil {
+		return "", fmt.Errorf("looking for the work hub (build it with \"make build\"): %w", err)
+	}
+	return absolute, nil
 }
 
 // Deploy runs the hub as the container of a Deployment instead of how it ran before, and returns when it listens.

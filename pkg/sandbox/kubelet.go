@@ -26,7 +26,7 @@ type Kubelet struct {
 	err     error
 }
 
-// Workload is what a Kubelet can run. The WorkHub is one; the webhook server becomes another.
+// Workload is what a Kubelet can run: the WorkHub and the WebhookServer.
 type Workload interface {
 	// Deploy runs it as the container of a Deployment, instead of how it ran before, and returns when it is ready.
 	Deploy(ctx context.Context, hub *controlplane.APIServer, deployment *appsv1.Deployment) error

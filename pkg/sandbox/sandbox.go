@@ -45,9 +45,11 @@ type Sandbox struct {
 	Fleet    *Fleet
 	Clusters []*ManagedCluster
 
-	// Operator and Kubelet are nil unless the options ask for the operator.
-	Operator *Operator
-	Kubelet  *Kubelet
+	// Operator, Webhook and the kubelets of WorkHub and Webhook are nil unless the options ask for the operator.
+	Operator       *Operator
+	Webhook        *WebhookServer
+	Kubelet        *Kubelet
+	WebhookKubelet *Kubelet
 
 	stopPlacement func() error
 }
@@ -150,8 +152,8 @@ func (s *Sandbox) installOperator(ctx context.Context) error {
 }
 
 // startDeployedWorkHub runs the work hub as the operator's Deployment says. The operator makes more Deployments, and nobody runs them:
-// the placement controller is the one inside this process, and Fleet does what registration would do. The work webhook's
-// Deployment is to get a Kubelet here as well.
+// the placement controller is the one inside this process, and Fleet does what registration would do.
+// The webhook server runs, and the API server does not ask it: nobody makes Services reachable here.
 func (s *Sandbox) startDeployedWorkHub(ctx context.Context, options Options) error {
 	// It is the only one, and need not wait until the lease of the one before is over: the operator takes the right to give it back
 	// away when the feature gate is turned off.
@@ -163,14 +165,23 @@ func (s *Sandbox) startDeployedWorkHub(ctx context.Context, options Options) err
 	if s.Kubelet, err = StartKubelet(s.Hub.APIServer, HubNamespace, WorkController, s.WorkHub); err != nil {
 		return err
 	}
-	return s.Kubelet.WaitRunning(ctx)
+	if s.Webhook, err = NewWebhookServer(s.Env.Group, options.WorkBinary); err != nil {
+		return err
+	}
+	if s.WebhookKubelet, err = StartKubelet(s.Hub.APIServer, HubNamespace, WorkWebhook, s.Webhook); err != nil {
+		return err
+	}
+	return errors.Join(s.Kubelet.WaitRunning(ctx), s.WebhookKubelet.WaitRunning(ctx))
 }
 
 // Wait waits until ctx ends, and then returns nil, or until the work hub ends although nobody ended it.
 func (s *Sandbox) Wait(ctx context.Context) error {
-	var kubelet <-chan struct{}
+	var kubelet, webhookKubelet <-chan struct{}
 	if s.Kubelet != nil {
 		kubelet = s.Kubelet.Done()
+	}
+	if s.WebhookKubelet != nil {
+		webhookKubelet = s.WebhookKubelet.Done()
 	}
 	select {
 	case <-ctx.Done():
@@ -179,6 +190,8 @@ func (s *Sandbox) Wait(ctx context.Context) error {
 		return err
 	case <-kubelet:
 		return s.Kubelet.Err()
+	case <-webhookKubelet:
+		return s.WebhookKubelet.Err()
 	}
 }
 
@@ -198,8 +211,10 @@ func (s *Sandbox) Stop(ctx context.Context) error {
 			cluster.Agent.Stop()
 		}
 	}
-	if s.Kubelet != nil {
-		s.Kubelet.Stop()
+	for _, kubelet := range []*Kubelet{s.Kubelet, s.WebhookKubelet} {
+		if kubelet != nil {
+			kubelet.Stop()
+		}
 	}
 	if s.Operator != nil {
 		errs = append(errs, s.Operator.Stop())

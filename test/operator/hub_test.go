@@ -19,6 +19,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/client/clientset/versioned"
 	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox"
 	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/controlplane"
+	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/process"
 	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/tools"
 )
 
@@ -35,6 +36,7 @@ type hub struct {
 	auditLog string
 	operator *sandbox.Operator
 	work     *sandbox.WorkHub
+	webhook  *sandbox.WebhookServer
 
 	kube        kubernetes.Interface
 	definitions apiextensionsclient.Interface
@@ -91,22 +93,34 @@ func (h *hub) deploy(t *testing.T) {
 	ctx := t.Context()
 	require.NoError(t, sandbox.Deploy(ctx, h.plane.RESTConfig()))
 	require.NoError(t, h.operator.WaitApplied(ctx))
-	binary, err := tools.BuildWork(ctx, t.TempDir())
+	h.run(t)
+}
+
+// run runs the work hub and the webhook server of this project as the operator's Deployments.
+func (h *hub) run(t *testing.T) {
+	t.Helper()
+	binary, err := tools.BuildWork(t.Context(), t.TempDir())
 	require.NoError(t, err)
 	h.work, err = sandbox.NewDeployedWorkHub(h.env.Group, binary)
 	require.NoError(t, err)
-	// The webhook server of the same binary is to get a kubelet of its own here, for the Deployment cluster-manager-work-webhook.
-	kubelet, err := sandbox.StartKubelet(h.plane.APIServer, sandbox.HubNamespace, sandbox.WorkController, h.work)
+	h.webhook, err = sandbox.NewWebhookServer(h.env.Group, binary)
 	require.NoError(t, err)
-	t.Cleanup(func() {
-		kubelet.Stop()
-		if t.Failed() {
-			t.Log("the end of the work hub's log:\n" + h.work.Process().LogTail(40))
-		}
-	})
-	waiting, cancel := context.WithTimeout(ctx, patience)
+	waiting, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	require.NoError(t, kubelet.WaitRunning(waiting))
+	for name, workload := range map[string]interface {
+		sandbox.Workload
+		Process() *process.Process
+	}{sandbox.WorkController: h.work, sandbox.WorkWebhook: h.webhook} {
+		kubelet, err := sandbox.StartKubelet(h.plane.APIServer, sandbox.HubNamespace, name, workload)
+		require.NoError(t, err)
+		t.Cleanup(func() {
+			kubelet.Stop()
+			if child := workload.Process(); t.Failed() && child != nil {
+				t.Log("the end of the log of " + name + ":\n" + child.LogTail(40))
+			}
+		})
+		require.NoError(t, kubelet.WaitRunning(waiting))
+	}
 }
 
 // join starts managed clusters, with OCM's own work agents and placement controller.

@@ -3,7 +3,6 @@ package operator
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -30,7 +29,7 @@ func TestWithTheOperator(t *testing.T) {
 		play func(*testing.T)
 	}{
 		{"the Deployment runs as it is", h.runsTheDeployment},
-		{"the webhook's Deployment can be run too", h.preparesTheWebhook},
+		{"the webhook's Deployment runs too", h.runsTheWebhook},
 		{"rollout, abort and undo", h.rollsOutAbortsAndUndoes},
 		{"a name that is taken", h.avoidsATakenName},
 		{"the operator takes nothing back", h.survivesTheOperator},
@@ -60,22 +59,6 @@ func (h *hub) runsTheDeployment(t *testing.T) {
 	require.Equal(t, "registry.example.com/work:latest", container.Image, "what deploy/ names")
 	require.Empty(t, container.Command)
 	require.Equal(t, []string{"/work", "manager", "--feature-gates=ManifestWorkReplicaSet=true"}, container.Args)
-}
-
-// preparesTheWebhook shows that what the webhook server finds in its Pod is there. The program itself is not part of the binary yet.
-func (h *hub) preparesTheWebhook(t *testing.T) {
-	deployment, err := h.kube.AppsV1().Deployments(sandbox.HubNamespace).Get(t.Context(), "cluster-manager-work-webhook", metav1.GetOptions{})
-	require.NoError(t, err)
-	command, err := sandbox.PodCommand(t.Context(), h.env.Group, h.plane.APIServer, deployment, "/bin/true")
-	require.NoError(t, err)
-	pod := h.env.Group.Path(h.plane.Name, "pods", deployment.Name)
-	require.Equal(t, []string{
-		"webhook-server", "port=9443", "--feature-gates=ManifestWorkReplicaSet=true", "--kubeconfig=" + filepath.Join(pod, "kubeconfig"),
-	}, command.Args)
-	require.Contains(t, command.Env, "TMPDIR="+filepath.Join(pod, "tmp"))
-	for _, file := range []string{"tls.crt", "tls.key"} {
-		require.FileExists(t, filepath.Join(pod, "tmp", "k8s-webhook-server", "serving-certs", file))
-	}
 }
 
 func (h *hub) rollsOutAbortsAndUndoes(t *testing.T) {
