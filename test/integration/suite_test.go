@@ -169,9 +169,16 @@ func unlimited(config *rest.Config) *rest.Config {
 
 // startManager runs the hub's manager in this process. stop returns when it ended; nothing of it reaches the API server after that.
 func (w *world) startManager(ctx context.Context, settle time.Duration, wrappers ...func(http.RoundTripper) http.RoundTripper) (stop func()) {
+	return w.startManagerWith(ctx, settle, clock.RealClock{}, wrappers...)
+}
+
+// startManagerWith runs it with a clock of its own.
+func (w *world) startManagerWith(
+	ctx context.Context, settle time.Duration, clk clock.PassiveClock, wrappers ...func(http.RoundTripper) http.RoundTripper,
+) (stop func()) {
 	options := hub.NewOptions()
 	options.SuccessSettle = settle
-	manager := &hub.Manager{Options: options, Clock: clock.RealClock{}}
+	manager := &hub.Manager{Options: options, Clock: clk}
 	return w.start(ctx, manager.Run, wrappers...)
 }
 
