@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -14,35 +13,73 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// lie makes the agent of c1 report the next revision, of this generation, by what it read of the old object, and keep to that until
-// the returned hold is released. Two of its controllers wake up at a new spec: one applies it, the other one reads the object
+// lie makes the agents of these clusters report the next revision, of this generation, by what they read of the old object, and keep to
+// that until they are told. Two controllers of an agent wake up at a new spec: one applies it, the other one reads the object
 // and stamps the new generation on what it read. The first is held until the second has read the old object; then the
 // second, until the hub knows that the first has applied the new one. Nothing is forged: each word is the agent's own.
-func (f *labFleet) lie(generation int64, begin func()) (late *hold) {
+func (f *labFleet) lie(generation int64, shorts []string, begin func()) (tell func()) {
 	f.t.Helper()
-	agent := f.agents["c1"]
-	before := f.content("c1")["version"]
-	apply := agent.managed.hold(writes(f.object(0)))
-	held := make(chan *hold, 1)
+	liars := make([]*liar, 0, len(shorts))
+	for _, short := range shorts {
+		liars = append(liars, f.liar(short, generation))
+	}
+	begin()
+	var late []*hold
+	for _, l := range liars {
+		late = append(late, l.speak())
+	}
+	return func() {
+		for _, h := range late {
+			h.release()
+		}
+	}
+}
+
+type liar struct {
+	f          *labFleet
+	short      string
+	generation int64
+	before     string
+	apply      *hold
+	rereads    chan *hold
+}
+
+func (f *labFleet) liar(short string, generation int64) *liar {
+	f.t.Helper()
+	agent := f.agents[short]
+	l := &liar{
+		f: f, short: short, generation: generation, before: f.content(short)["version"],
+		apply: agent.managed.hold(writes(f.object(0))), rereads: make(chan *hold, 1),
+	}
 	agent.hub.around(reports(is(workv1.WorkApplied, "", generation)), func(pass func() bool) {
-		rereading := agent.managed.hold(reads(f.object(0)))
+		reread := agent.managed.hold(reads(f.object(0)))
 		if !pass() {
-			rereading.release() // Its view of the work was too old. It applies and reports once more.
+			reread.release() // Its view of the work was too old. It applies and reports once more.
 			return
 		}
 		select {
-		case held <- rereading:
+		case l.rereads <- reread:
 		default:
-			rereading.release()
+			reread.release()
 		}
 	})
-	begin()
-	soon(f.t, "the agent applies it", apply.caught)
-	f.reported("c1", "the new generation", is(workv1.WorkProgressing, "", generation), is(workv1.WorkAvailable, metav1.ConditionTrue, generation))
-	require.Equal(f.t, before, f.content("c1")["version"], "what it reports is what it read of the old object")
-	apply.release()
-	f.reported("c1", "the new generation as applied", is(workv1.WorkApplied, metav1.ConditionTrue, generation))
-	return <-held
+	return l
+}
+
+func (l *liar) speak() (late *hold) {
+	f := l.f
+	f.t.Helper()
+	soon(f.t, l.short+" applies it", l.apply.caught)
+	f.reported(l.short, "the new generation", is(workv1.WorkProgressing, "", l.generation), is(workv1.WorkAvailable, metav1.ConditionTrue, l.generation))
+	require.Equal(f.t, l.before, f.content(l.short)["version"], "what it reports is what it read of the old object")
+	l.apply.release()
+	f.reported(l.short, "the new generation as applied", is(workv1.WorkApplied, metav1.ConditionTrue, l.generation))
+	select {
+	case late = <-l.rereads:
+	case <-time.After(patience):
+		f.t.Fatalf("%s did not report what it applied within %s", l.short, patience)
+	}
+	return late
 }
 
 // Quirk: the agent stamps the new generation on conditions that it read from the old object. An old success counts for
@@ -51,52 +88,63 @@ func TestOldSuccessUnderTheNewGeneration(t *testing.T) {
 	underBoth(t, func(t *testing.T, way way) {
 		f := newLabFleet(t, labOptions{})
 		f.begin(way.of("6s", 0, abortAll), f.template(rules(), healthy("v1")))
-		late := f.lie(2, func() { f.roll(f.template(rules(), stuck("v2"))) })
-		defer late.release()
-		f.reported("c1", "that v2 works", seems(2)...)
-		require.Equal(t, stuck("v2"), f.content("c1"), "which is not true")
+		tell := f.lie(2, way.first, func() { f.roll(f.template(rules(), stuck("v2"))) })
+		defer tell()
+		for _, short := range way.first {
+			f.reported(short, "that v2 works", seems(2)...)
+			require.Equal(t, stuck("v2"), f.content(short), "which is not true")
+		}
 		eventually(t, "the hub hears it", func() error {
-			if updated := f.get().Status.Summary.Updated; updated == 0 {
-				return errors.New("no cluster is updated")
+			if updated := f.get().Status.Summary.Updated; int(updated) < len(way.first) {
+				return fmt.Errorf("%d are updated", updated)
 			}
 			return nil
 		})
-		late.release()
+		tell()
 		f.reported("c1", "the truth", is(workv1.WorkProgressing, metav1.ConditionTrue, 2))
 		f.abortedTo("v1", "v2", way.first)
 	})
 }
 
-// The same quirk with an old failure: the new revision works, and is not aborted by how long the old one had been stuck.
+// The same quirk with an old failure: the new revision works, and is not aborted by how long the old one had been stuck or degraded.
 func TestOldFailureUnderTheNewGeneration(t *testing.T) {
-	underBoth(t, func(t *testing.T, way way) {
-		const deadline = 8 * time.Second
-		f := newLabFleet(t, labOptions{})
-		f.begin(way.of(deadline.String(), 0), f.template(rules(), healthy("v1")))
-		f.roll(f.template(rules(), stuck("v2")))
-		f.stalled()
-		old := meta.FindStatusCondition(f.work("c1").Status.Conditions, workv1.WorkProgressing)
-		late := f.lie(3, func() {
-			f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) {
-				mwrs.Spec.ManifestWorkTemplate = f.template(rules(), healthy("v3"))
-				mwrs.Spec.PlacementRefs[0].RolloutStrategy = way.of(deadline.String(), 0, abortAll)
-			})
+	for name, failure := range map[string]struct{ works, condition string }{
+		"Progressing": {"false", workv1.WorkProgressing},
+		"Degraded":    {"degraded", workv1.WorkDegraded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			underBoth(t, func(t *testing.T, way way) { oldFailure(t, way, failure.works, failure.condition) })
 		})
-		defer late.release()
-		f.reported("c1", "v3 as stuck", is(workv1.WorkApplied, metav1.ConditionTrue, 3), is(workv1.WorkProgressing, metav1.ConditionTrue, 3))
-		stamped := meta.FindStatusCondition(f.work("c1").Status.Conditions, workv1.WorkProgressing)
-		require.Equal(t, old.LastTransitionTime, stamped.LastTransitionTime, "as long as v2 was")
-		require.Greater(t, time.Since(stamped.LastTransitionTime.Time), deadline, "longer than the deadline")
-		always(t, "it has not failed", time.Second, func() error {
-			if mwrs := f.get(); mwrs.Status.AbortedTime != nil {
-				return fmt.Errorf("aborted: %s", describe(mwrs))
-			}
-			return nil
+	}
+}
+
+func oldFailure(t *testing.T, way way, works, condition string) {
+	const deadline = 8 * time.Second
+	f := newLabFleet(t, labOptions{})
+	f.begin(way.of(deadline.String(), 0), f.template(rules(), healthy("v1")))
+	f.roll(f.template(rules(), data{"version": "v2", "works": works}))
+	f.stalled()
+	old := meta.FindStatusCondition(f.work("c1").Status.Conditions, condition)
+	tell := f.lie(3, []string{"c1"}, func() {
+		f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) {
+			mwrs.Spec.ManifestWorkTemplate = f.template(rules(), healthy("v3"))
+			mwrs.Spec.PlacementRefs[0].RolloutStrategy = way.of(deadline.String(), 0, abortAll)
 		})
-		late.release()
-		f.complete()
-		f.everywhere("v3")
-		f.neverAborted()
-		f.neverCurrent("v2")
 	})
+	defer tell()
+	f.reported("c1", "v3 as a failure", is(workv1.WorkApplied, metav1.ConditionTrue, 3), is(condition, metav1.ConditionTrue, 3))
+	stamped := meta.FindStatusCondition(f.work("c1").Status.Conditions, condition)
+	require.Equal(t, old.LastTransitionTime, stamped.LastTransitionTime, "as long as v2 was")
+	require.Greater(t, time.Since(stamped.LastTransitionTime.Time), deadline, "longer than the deadline")
+	always(t, "it has not failed", time.Second, func() error {
+		if mwrs := f.get(); mwrs.Status.AbortedTime != nil {
+			return fmt.Errorf("aborted: %s", describe(mwrs))
+		}
+		return nil
+	})
+	tell()
+	f.complete()
+	f.everywhere("v3")
+	f.neverAborted()
+	f.neverCurrent("v2")
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	workclient "open-cluster-management.io/api/client/work/clientset/versioned"
@@ -41,6 +42,8 @@ type agents struct {
 	mu sync.Mutex
 	// outcomes by "cluster/version", "cluster/" and "/version"; the first that is set counts.
 	outcomes map[string]outcome
+	// clocks is how far the agents' clocks are ahead of the hub's, by cluster.
+	clocks map[string]time.Duration
 }
 
 // newAgents takes a running informer of the ManifestWorks.
@@ -50,6 +53,7 @@ func newAgents(client workclient.Interface, works cache.SharedIndexInformer) *ag
 		queue:    workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[string](5*time.Millisecond, time.Second)),
 		works:    works,
 		outcomes: map[string]outcome{},
+		clocks:   map[string]time.Duration{},
 	}
 }
 
@@ -111,12 +115,44 @@ func (a *agents) outcome(cluster, version string) outcome {
 	return succeeds
 }
 
+// setClock puts an agent's clock ahead of the hub's.
+func (a *agents) setClock(cluster string, ahead time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.clocks[cluster] = ahead
+}
+
+// now is an agent's clock.
+func (a *agents) now(cluster string) time.Time {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return time.Now().Add(a.clocks[cluster])
+}
+
 func (a *agents) report(ctx context.Context, key string) error {
 	cached, exists, err := a.works.GetStore().GetByKey(key)
 	if err != nil || !exists {
 		return err
 	}
-	work := cached.(*workv1.ManifestWork).DeepCopy()
+	return a.answer(ctx, cached.(*workv1.ManifestWork).DeepCopy())
+}
+
+// poll makes the agents look at the API server again and again, where run makes them wait for what a watch tells. It ends with the
+// context.
+func (a *agents) poll(ctx context.Context) {
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
+		works, err := a.client.WorkV1().ManifestWorks("").List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return // It is away.
+		}
+		for i := range works.Items {
+			_ = a.answer(ctx, &works.Items[i]) // The next look tries again.
+		}
+	}, pollInterval)
+}
+
+// answer does what an agent does next about a work.
+func (a *agents) answer(ctx context.Context, work *workv1.ManifestWork) error {
 	what := a.outcome(work.Namespace, versionOf(work))
 	client := a.client.WorkV1().ManifestWorks(work.Namespace)
 	if what == silent {
@@ -138,12 +174,12 @@ func (a *agents) report(ctx context.Context, key string) error {
 			wanted.Status.Conditions[i].ObservedGeneration = work.Generation
 		}
 	} else {
-		conditionsOf(wanted, what)
+		conditionsOf(wanted, what, a.now(work.Namespace))
 	}
 	if equality.Semantic.DeepEqual(wanted.Status, work.Status) {
 		return nil
 	}
-	_, err = client.UpdateStatus(ctx, wanted, metav1.UpdateOptions{})
+	_, err := client.UpdateStatus(ctx, wanted, metav1.UpdateOptions{})
 	return err
 }
 
@@ -153,11 +189,11 @@ func stale(work *workv1.ManifestWork) bool {
 	return applied != nil && applied.ObservedGeneration != work.Generation
 }
 
-func conditionsOf(work *workv1.ManifestWork, what outcome) {
+func conditionsOf(work *workv1.ManifestWork, what outcome, now time.Time) {
 	set := func(conditionType string, status bool) {
 		condition := metav1.Condition{
 			Type: conditionType, Status: metav1.ConditionFalse, Reason: "Simulated", Message: string(what),
-			ObservedGeneration: work.Generation, LastTransitionTime: metav1.NewTime(time.Now()),
+			ObservedGeneration: work.Generation, LastTransitionTime: metav1.NewTime(now),
 		}
 		if status {
 			condition.Status = metav1.ConditionTrue

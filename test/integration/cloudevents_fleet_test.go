@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"k8s.io/utils/clock"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -58,7 +59,7 @@ func newMQTTFleet(t *testing.T, name string) (*eventFleet, *broker) {
 }
 
 func (f *eventFleet) startHub(wrappers ...func(http.RoundTripper) http.RoundTripper) {
-	f.stop = f.w.startManagerWith(context.WithoutCancel(f.t.Context()), f.options, wrappers...)
+	f.stop = f.w.startManagerWith(context.WithoutCancel(f.t.Context()), f.options, clock.RealClock{}, wrappers...)
 }
 
 func (f *eventFleet) stopHub() {

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -287,18 +288,18 @@ func (f *labFleet) abortedTo(version, failed string, reached []string) {
 }
 
 // neverCurrent fails if a version ever was the stable one.
-func (f *labFleet) neverCurrent(version string) {
+func (f *fleet) neverCurrent(version string) {
 	f.t.Helper()
 	hash := f.hash(version)
-	for _, seen := range f.w.history.seenOf(f.fleet) {
+	for _, seen := range f.w.history.seenOf(f) {
 		require.NotEqual(f.t, hash, seen.current, "%s was complete at some time", version)
 	}
 }
 
 // neverAborted fails if any rollout was.
-func (f *labFleet) neverAborted() {
+func (f *fleet) neverAborted() {
 	f.t.Helper()
-	for _, seen := range f.w.history.seenOf(f.fleet) {
+	for _, seen := range f.w.history.seenOf(f) {
 		require.Empty(f.t, seen.aborted, "it was aborted at some time")
 	}
 }
@@ -323,4 +324,16 @@ func underBoth(t *testing.T, test func(t *testing.T, way way)) {
 			test(t, way)
 		})
 	}
+}
+
+// contents are the versions that an agent wrote to its cluster.
+func (f *labFleet) contents(short string) []string {
+	var versions []string
+	for _, r := range f.agents[short].managed.accepted(func(r *request) bool { return r.method != "GET" && strings.Contains(r.path, "/configmaps") }) {
+		var object struct{ Data data }
+		if json.Unmarshal(r.body, &object) == nil && object.Data["version"] != "" {
+			versions = append(versions, object.Data["version"])
+		}
+	}
+	return versions
 }

@@ -23,7 +23,9 @@ import (
 type realFleet struct {
 	*fleet
 	agents map[string]*sandbox.Agent
-	kube   map[string]kubernetes.Interface
+	// taps are on the agents' connections to the hub.
+	taps map[string]*tap
+	kube map[string]kubernetes.Interface
 }
 
 func newRealFleet(t *testing.T) *realFleet {
@@ -40,10 +42,8 @@ func newRealClusters(t *testing.T, name string, customise ...func(*sandbox.Agent
 	w := privateWorld(t, name)
 	f := &realFleet{
 		fleet:  &fleet{t: t, w: w, name: "web", namespace: name, clusters: []string{"c1", "c2"}},
-		agents: map[string]*sandbox.Agent{}, kube: map[string]kubernetes.Interface{},
+		agents: map[string]*sandbox.Agent{}, taps: map[string]*tap{}, kube: map[string]kubernetes.Interface{},
 	}
-	kubeconfig, err := w.plane.Kubeconfig("")
-	require.NoError(t, err)
 	planes, err := w.env.StartManagedClusters(ctx, false, f.clusterNamespaces()...)
 	require.NoError(t, err)
 	require.NoError(t, w.fleet.Namespace(ctx, f.namespace))
@@ -55,8 +55,9 @@ func newRealClusters(t *testing.T, name string, customise ...func(*sandbox.Agent
 		f.kube[short], err = kubernetes.NewForConfig(plane.RESTConfig())
 		require.NoError(t, err)
 		require.NoError(t, w.fleet.Join(ctx, plane.Name, plane.Host()))
+		f.taps[short] = &tap{}
 		options := sandbox.AgentOptions{
-			Cluster: plane.Name, HubKubeconfig: kubeconfig, Managed: plane.RESTConfig(), StatusSyncInterval: time.Second,
+			Cluster: plane.Name, HubKubeconfig: tappedKubeconfig(t, w, f.taps[short]), Managed: plane.RESTConfig(), StatusSyncInterval: time.Second,
 		}
 		for _, change := range customise {
 			change(&options)

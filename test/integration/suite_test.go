@@ -169,14 +169,23 @@ func unlimited(config *rest.Config) *rest.Config {
 
 // startManager runs the hub's manager in this process. stop returns when it ended; nothing of it reaches the API server after that.
 func (w *world) startManager(ctx context.Context, settle time.Duration, wrappers ...func(http.RoundTripper) http.RoundTripper) (stop func()) {
-	options := hub.NewOptions()
-	options.SuccessSettle = settle
-	return w.startManagerWith(ctx, options, wrappers...)
+	return w.startManagerAt(ctx, settle, clock.RealClock{}, wrappers...)
 }
 
-// startManagerWith runs the hub's manager with flags of the test's own.
-func (w *world) startManagerWith(ctx context.Context, options *hub.Options, wrappers ...func(http.RoundTripper) http.RoundTripper) (stop func()) {
-	manager := &hub.Manager{Options: options, Clock: clock.RealClock{}}
+// startManagerAt runs it with a clock of its own.
+func (w *world) startManagerAt(
+	ctx context.Context, settle time.Duration, clk clock.PassiveClock, wrappers ...func(http.RoundTripper) http.RoundTripper,
+) (stop func()) {
+	options := hub.NewOptions()
+	options.SuccessSettle = settle
+	return w.startManagerWith(ctx, options, clk, wrappers...)
+}
+
+// startManagerWith runs the hub's manager with flags, and a clock, of the test's own.
+func (w *world) startManagerWith(
+	ctx context.Context, options *hub.Options, clk clock.PassiveClock, wrappers ...func(http.RoundTripper) http.RoundTripper,
+) (stop func()) {
+	manager := &hub.Manager{Options: options, Clock: clk}
 	return w.start(ctx, manager.Run, wrappers...)
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
@@ -40,7 +41,7 @@ func TestTakingOverFromUpstreamAndBack(t *testing.T) {
 	stop := f.w.startUpstream(ctx)
 	mwrs := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: f.name, Namespace: f.namespace}}
 	mwrs.Spec.ManifestWorkTemplate = realTemplate("v1", true)
-	mwrs.Spec.PlacementRefs = []workv1alpha1.LocalPlacementReference{ref("p1", progressive(1, "10s", 0, abortAll))}
+	mwrs.Spec.PlacementRefs = []workv1alpha1.LocalPlacementReference{ref("p1", progressive(1, "60s", 0, abortAll))}
 	_, err := f.w.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).Create(t.Context(), mwrs, metav1.CreateOptions{})
 	require.NoError(t, err)
 	eventually(t, "upstream completes v1", func() error {
@@ -51,9 +52,18 @@ func TestTakingOverFromUpstreamAndBack(t *testing.T) {
 		}
 		return nil
 	})
+	// Upstream's believes an agent that stamps the new generation on the old success, and would go on to c2: it hears nothing of c1.
+	unheard := f.taps["c1"].hold(reports(func(*workv1.ManifestWorkStatus) bool { return true }))
 	f.roll("v2", false)
 	f.deploys(map[string]string{"c1": "v2", "c2": "v1"})
 	stop()
+	unheard.release()
+	eventually(t, "c1 reports v2 as stuck", func() error {
+		if status := f.work("c1").Status; !is(workv1.WorkApplied, metav1.ConditionTrue, 2)(&status) || !is(workv1.WorkProgressing, metav1.ConditionTrue, 2)(&status) {
+			return fmt.Errorf("it reports %+v", status.Conditions)
+		}
+		return nil
+	})
 
 	before := f.onClusters()
 	stop = f.w.startManager(ctx, controller.DefaultSuccessSettle)
@@ -70,6 +80,9 @@ func TestTakingOverFromUpstreamAndBack(t *testing.T) {
 	require.Len(t, f.revisions(), 2)
 	require.NotEmpty(t, taken.Status.CurrentRevision, "the one that a cluster had succeeded with is the stable one")
 	require.NotEqual(t, taken.Status.UpdateRevision, taken.Status.CurrentRevision)
+	f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) {
+		mwrs.Spec.PlacementRefs[0].RolloutStrategy = progressive(1, "8s", 0, abortAll)
+	})
 	f.aborted()
 	f.deploys(map[string]string{"c1": "v1", "c2": "v1"})
 	f.roll("v3", true)
