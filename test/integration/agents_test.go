@@ -137,7 +137,7 @@ func (a *agents) report(ctx context.Context, key string) error {
 		for i := range wanted.Status.Conditions {
 			wanted.Status.Conditions[i].ObservedGeneration = work.Generation
 		}
-	} else {
+	} else if !skewed(wanted, what) {
 		conditionsOf(wanted, what)
 	}
 	if equality.Semantic.DeepEqual(wanted.Status, work.Status) {
