@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
@@ -23,6 +24,11 @@ func Deploy(ctx context.Context, hub *rest.Config) error {
 	if err != nil {
 		return err
 	}
+	return Apply(ctx, hub, objects...)
+}
+
+// Apply does what `kubectl apply --server-side --force-conflicts` does.
+func Apply(ctx context.Context, hub *rest.Config, objects ...*unstructured.Unstructured) error {
 	client, err := dynamic.NewForConfig(hub)
 	if err != nil {
 		return fmt.Errorf("making a client of the hub: %w", err)
@@ -41,7 +47,7 @@ func Deploy(ctx context.Context, hub *rest.Config) error {
 		resource := client.Resource(mapping.Resource).Namespace(object.GetNamespace())
 		_, err = resource.Apply(ctx, object.GetName(), object, metav1.ApplyOptions{FieldManager: fieldManager, Force: true})
 		if err != nil {
-			return fmt.Errorf("applying %s %s of deploy/: %w", kind.Kind, object.GetName(), err)
+			return fmt.Errorf("applying %s %s: %w", kind.Kind, object.GetName(), err)
 		}
 	}
 	return nil

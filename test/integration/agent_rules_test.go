@@ -20,6 +20,22 @@ func (f *labFleet) ofManifest(short string, n int, conditionType string) *metav1
 	return found
 }
 
+// mends changes an object on a cluster until the agent reports of it what is wanted: an agent that is about to apply the template once
+// more undoes the change.
+func (f *labFleet) mends(short string, n int, content data, mended func([]metav1.Condition) bool) {
+	f.t.Helper()
+	eventually(f.t, short+" is mended, and says so", func() error {
+		if err := f.tryChange(short, n, content); err != nil {
+			return err
+		}
+		manifests := f.work(short).Status.ResourceStatus.Manifests
+		if len(manifests) <= n || !mended(manifests[n].Conditions) {
+			return fmt.Errorf("it reports %+v", manifests)
+		}
+		return nil
+	})
+}
+
 // errs is a rule for what only some contents have: without it the agent can't evaluate it.
 func errs() []workv1.ConditionRule {
 	return []workv1.ConditionRule{rule(workv1.WorkProgressing, `object.data.ready == "no"`)}
@@ -54,7 +70,10 @@ func TestRuleThatIsEvaluatedLate(t *testing.T) {
 		f.unevaluated(way, "60s")
 		for _, short := range f.clusters {
 			f.deploys(short, "v2")
-			f.change(short, 0, data{"ready": "yes"})
+			f.mends(short, 0, data{"ready": "yes"}, func(conditions []metav1.Condition) bool {
+				progressing := meta.FindStatusCondition(conditions, workv1.ManifestProgressing)
+				return progressing != nil && progressing.Reason != workv1.ConditionRuleExpressionError
+			})
 		}
 		f.complete()
 		f.everywhere("v2")
@@ -95,16 +114,8 @@ func TestDegradedManifestThatHeals(t *testing.T) {
 		f.degraded(way, "60s")
 		for _, short := range f.clusters {
 			f.deploys(short, "v2")
-			// An agent that is about to apply the template once more undoes the change.
-			eventually(t, short+" has both, and says so", func() error {
-				if err := f.tryChange(short, 1, data{"version": "v2", "works": "true"}); err != nil {
-					return err
-				}
-				manifests := f.work(short).Status.ResourceStatus.Manifests
-				if len(manifests) < 2 || !meta.IsStatusConditionFalse(manifests[1].Conditions, workv1.ManifestDegraded) {
-					return fmt.Errorf("it reports %+v", manifests)
-				}
-				return nil
+			f.mends(short, 1, data{"version": "v2", "works": "true"}, func(conditions []metav1.Condition) bool {
+				return meta.IsStatusConditionFalse(conditions, workv1.ManifestDegraded)
 			})
 		}
 		f.complete()

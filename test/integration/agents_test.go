@@ -173,7 +173,7 @@ func (a *agents) answer(ctx context.Context, work *workv1.ManifestWork) error {
 		for i := range wanted.Status.Conditions {
 			wanted.Status.Conditions[i].ObservedGeneration = work.Generation
 		}
-	} else {
+	} else if !skewed(wanted, what, a.now(work.Namespace)) {
 		conditionsOf(wanted, what, a.now(work.Namespace))
 	}
 	if equality.Semantic.DeepEqual(wanted.Status, work.Status) {

@@ -37,6 +37,8 @@ type hub struct {
 	operator *sandbox.Operator
 	work     *sandbox.WorkHub
 	webhook  *sandbox.WebhookServer
+	// asked is how many requests of the work hub the audit log had when the hub had all its rights.
+	asked int
 
 	kube        kubernetes.Interface
 	definitions apiextensionsclient.Interface
@@ -85,15 +87,6 @@ func (h *hub) connect(t *testing.T, config *rest.Config) {
 	require.NoError(t, err)
 	h.replicaSets, err = versioned.NewForConfig(config)
 	require.NoError(t, err)
-}
-
-// deploy applies deploy/ and runs the work hub as the Deployment says that the operator makes then.
-func (h *hub) deploy(t *testing.T) {
-	t.Helper()
-	ctx := t.Context()
-	require.NoError(t, sandbox.Deploy(ctx, h.plane.RESTConfig()))
-	require.NoError(t, h.operator.WaitApplied(ctx))
-	h.run(t)
 }
 
 // run runs the work hub and the webhook server of this project as the operator's Deployments.
@@ -169,6 +162,12 @@ func knowsAborts(crd *apiextensionsv1.CustomResourceDefinition) bool {
 
 // eventually polls until check returns nil, and fails with what it said last.
 func eventually(t *testing.T, what string, check func() error) {
+	t.Helper()
+	within(t, patience, what, check)
+}
+
+// within is eventually with a patience of its own.
+func within(t *testing.T, patience time.Duration, what string, check func() error) {
 	t.Helper()
 	var last error
 	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, patience, true, func(context.Context) (bool, error) {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
@@ -22,7 +23,8 @@ import (
 
 // request is what the API server's audit log tells of one.
 type request struct {
-	Verb      string `json:"verb"`
+	Verb      string    `json:"verb"`
+	Received  time.Time `json:"requestReceivedTimestamp"`
 	ObjectRef struct {
 		APIGroup    string `json:"apiGroup"`
 		Resource    string `json:"resource"`

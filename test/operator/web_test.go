@@ -54,7 +54,7 @@ func (h *hub) update(t *testing.T, version string, works bool) {
 		if err != nil {
 			return err
 		}
-		mwrs.Spec.ManifestWorkTemplate = web(t, version, works).Spec.ManifestWorkTemplate
+		mwrs.Spec = web(t, version, works).Spec
 		_, err = api.Update(t.Context(), mwrs, metav1.UpdateOptions{})
 		return err
 	}))

@@ -1,0 +1,266 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/openshift/library-go/pkg/controller/controllercmd"
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ocmfeature "open-cluster-management.io/api/feature"
+	operatorv1 "open-cluster-management.io/api/operator/v1"
+	"open-cluster-management.io/ocm/pkg/features"
+	upstreamhub "open-cluster-management.io/ocm/pkg/work/hub"
+
+	"github.com/open-cluster-management-io/work-rollback/deploy"
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox"
+)
+
+// What the hub says is missing, and how to add it.
+const (
+	missingCRD    = "its CRD of ManifestWorkReplicaSet is an older one, apply the one that came with this hub"
+	missingRights = "the API server does not let this hub read ControllerRevisions, apply the ClusterRole and its binding that came with this hub (deploy/)"
+)
+
+// nameImage has the operator make the Deployments of deploy/, without the rest of it.
+func (h *hub) nameImage(t *testing.T) {
+	t.Helper()
+	require.NoError(t, h.operator.Change(t.Context(), func(spec *operatorv1.ClusterManagerSpec) {
+		spec.WorkImagePullSpec = "registry.example.com/work:latest"
+		spec.WorkConfiguration = &operatorv1.WorkConfiguration{FeatureGates: []operatorv1.FeatureGate{
+			{Feature: string(ocmfeature.ManifestWorkReplicaSet), Mode: operatorv1.FeatureGateModeTypeEnable},
+		}}
+	}))
+	require.NoError(t, h.operator.WaitApplied(t.Context()))
+}
+
+// runsWithoutTheRest: the ClusterManager names the image, and nobody applied CRD and roles of deploy/.
+func (h *hub) runsWithoutTheRest(t *testing.T) {
+	require.False(t, knowsAborts(h.definition(t)))
+
+	h.create(t, "v0")
+	h.reaches(t, workv1alpha1.ReasonNewManifestWorkAvailable)
+	h.everywhere(t, "v0")
+	// Longer than it takes until the hub looks for a history again.
+	h.quiet(t, 16*time.Second)
+	seen := h.reaches(t, workv1alpha1.ReasonNewManifestWorkAvailable)
+	require.Empty(t, seen.Status.CurrentRevision, "upstream's CRD keeps it")
+	require.Contains(t, progressing(seen), missingCRD)
+	require.Contains(t, progressing(seen), missingRights)
+	require.Equal(t, everyWork(1), h.workGenerations(t))
+	h.told(t, workv1alpha1.EventOlderCRD, missingCRD)
+	h.told(t, workv1alpha1.EventHistoryUnavailable, missingRights)
+}
+
+// runsWithoutRights: the CRD is there, and the roles are not.
+func (h *hub) runsWithoutRights(t *testing.T) {
+	objects, err := deploy.Render()
+	require.NoError(t, err)
+	for _, object := range objects {
+		if object.GetKind() == "CustomResourceDefinition" {
+			require.NoError(t, sandbox.Apply(t.Context(), h.plane.RESTConfig(), object))
+		}
+	}
+	eventually(t, "the CRD is served", func() error {
+		// The API server fills in what only this CRD has a default for.
+		if mwrs, err := h.get(t.Context()); err != nil || mwrs.Spec.RevisionHistoryLimit == nil {
+			return fmt.Errorf("the old one is, or: %w", err)
+		}
+		return nil
+	})
+	h.update(t, "v1", true)
+	h.reaches(t, workv1alpha1.ReasonNewManifestWorkAvailable)
+	h.everywhere(t, "v1")
+	h.quiet(t, 3*time.Second)
+	seen := h.reaches(t, workv1alpha1.ReasonNewManifestWorkAvailable)
+	require.NotContains(t, progressing(seen), missingCRD)
+	require.Contains(t, progressing(seen), missingRights)
+	require.NotEmpty(t, seen.Status.CurrentRevision)
+	require.Empty(t, h.revisions(t))
+	require.Equal(t, everyWork(2), h.workGenerations(t))
+}
+
+// startsItsHistory applies deploy/ to a hub that runs. No cluster notices.
+func (h *hub) startsItsHistory(t *testing.T) {
+	before := h.work.Process()
+	require.NoError(t, sandbox.Deploy(t.Context(), h.plane.RESTConfig()))
+	require.NoError(t, h.operator.WaitApplied(t.Context()))
+	// The informer of revisions was refused again and again, and tries more and more seldom: every minute at last.
+	within(t, 2*time.Minute, "the history starts", func() error {
+		seen, err := h.get(t.Context())
+		if err != nil {
+			return err
+		}
+		revisions := h.revisions(t)
+		if len(revisions) != 1 || seen.Status.CurrentRevision != revisions[0].Labels[workv1alpha1.LabelControllerHash] {
+			return fmt.Errorf("there are %d revisions, current is %q: %s", len(revisions), seen.Status.CurrentRevision, progressing(seen))
+		}
+		if progressing(seen) != fmt.Sprintf("New revision %s is successfully progressed", revisions[0].Name) {
+			return errors.New(progressing(seen))
+		}
+		return nil
+	})
+	h.quiet(t, 3*time.Second)
+	require.Equal(t, []string{"v1"}, h.versions(t))
+	require.Equal(t, everyWork(2), h.workGenerations(t))
+	require.Same(t, before, h.work.Process())
+	ended, _ := before.Exited()
+	require.False(t, ended)
+	requests, err := readAudit(h.auditLog)
+	require.NoError(t, err)
+	h.asked = len(requests)
+}
+
+// keepsHistoryWithoutTheCRD: the rights are there, and the CRD is upstream's.
+func (h *hub) keepsHistoryWithoutTheCRD(t *testing.T) {
+	before := h.workGenerations(t)
+	h.update(t, "v5c", true)
+	h.reaches(t, workv1alpha1.ReasonNewManifestWorkAvailable)
+	h.everywhere(t, "v5c")
+	h.quiet(t, 5*time.Second)
+	seen := h.reaches(t, workv1alpha1.ReasonNewManifestWorkAvailable)
+	require.Contains(t, progressing(seen), missingCRD)
+	require.NotContains(t, progressing(seen), missingRights)
+	require.True(t, slices.Contains(h.versions(t), "v5c"))
+	for cluster, generation := range h.workGenerations(t) {
+		require.Equal(t, before[cluster]+1, generation, cluster)
+	}
+}
+
+// survivesUpstreamsHub has OCM's own hub take over while CRD and rights stay, and this hub once more after it.
+func (h *hub) survivesUpstreamsHub(t *testing.T) {
+	ctx := t.Context()
+	h.quiet(t, 3*time.Second)
+	status, works, versions := h.status(t), h.workGenerations(t), h.versions(t)
+	require.NoError(t, h.work.Stop(ctx))
+	stop := h.startUpstream(t)
+	h.update(t, "v7", true)
+	h.everywhere(t, "v7")
+	eventually(t, "upstream's hub tells of both clusters", func() error {
+		seen, err := h.get(ctx)
+		if err != nil || seen.Status.Summary.Available != 2 || !meta.IsStatusConditionTrue(seen.Status.Conditions, workv1alpha1.ConditionPlacementRolledOut) {
+			return fmt.Errorf("the status is %+v: %w", seen.Status, err)
+		}
+		return nil
+	})
+	stop()
+	for cluster, generation := range h.workGenerations(t) {
+		require.Equal(t, works[cluster]+1, generation, cluster)
+	}
+	require.Equal(t, versions, h.versions(t), "the revisions outlive it")
+	require.Equal(t, status.CurrentRevision, h.status(t).CurrentRevision)
+
+	works = h.workGenerations(t)
+	require.NoError(t, h.work.Start(ctx))
+	back := h.reaches(t, workv1alpha1.ReasonNewManifestWorkAvailable)
+	h.quiet(t, 3*time.Second)
+	require.Equal(t, works, h.workGenerations(t), "nothing is rolled out again")
+	newest := h.revisions(t)[len(h.revisions(t))-1]
+	require.Equal(t, newest.Labels[workv1alpha1.LabelControllerHash], back.Status.CurrentRevision)
+	require.Equal(t, "v7", h.versions(t)[len(h.versions(t))-1])
+	require.True(t, slices.Contains(h.versions(t), versions[len(versions)-1]), "what was current before is still there")
+
+	h.update(t, "v8", false)
+	h.reaches(t, workv1alpha1.ReasonRolloutAborted)
+	h.everywhere(t, "v7")
+}
+
+// startUpstream runs the hub controllers of ocm v1.2.0 with the rights of the work controller's ServiceAccount.
+func (h *hub) startUpstream(t *testing.T) (stop func()) {
+	t.Helper()
+	require.NoError(t, features.HubMutableFeatureGate.Add(ocmfeature.DefaultHubWorkFeatureGates))
+	require.NoError(t, features.HubMutableFeatureGate.Set(string(ocmfeature.ManifestWorkReplicaSet)+"=true"))
+	config, err := h.plane.ServiceAccountConfig(t.Context(), sandbox.HubNamespace, "work-controller-sa")
+	require.NoError(t, err)
+	// Its controllers outlive its Run for a moment.
+	var stopped atomic.Bool
+	config.Wrap(func(inner http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(request *http.Request) (*http.Response, error) {
+			if stopped.Load() {
+				return nil, errors.New("this hub was stopped")
+			}
+			return inner.RoundTrip(request)
+		})
+	})
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	t.Cleanup(cancel)
+	done := make(chan error, 1)
+	go func() {
+		done <- upstreamhub.NewWorkHubManagerConfig(upstreamhub.NewWorkHubManagerOptions()).
+			RunWorkHubManager(ctx, &controllercmd.ControllerContext{KubeConfig: config})
+	}()
+	return func() {
+		stopped.Store(true)
+		cancel()
+		require.NoError(t, <-done)
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
+
+// quiet waits until the work hub has written nothing for some time, nor tried to. One that loops never gets there.
+func (h *hub) quiet(t *testing.T, duration time.Duration) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("no writes for %v", duration), func() error {
+		requests, err := readAudit(h.auditLog)
+		if err != nil {
+			return err
+		}
+		for _, request := range slices.Backward(requests) {
+			if request.writes() && time.Since(request.Received) < duration {
+				return fmt.Errorf("%s, at %s", request, request.Received)
+			}
+		}
+		return nil
+	})
+}
+
+// writes says whether a request was to change what the work hub is there for; its own lease aside.
+func (r request) writes() bool {
+	return slices.Contains([]string{"create", "update", "patch", "delete", "deletecollection"}, r.Verb) &&
+		slices.Contains([]string{"manifestworks", "manifestworkreplicasets", "controllerrevisions", "events"}, r.ObjectRef.Resource)
+}
+
+// told waits until an event and the log of the work hub have said something.
+func (h *hub) told(t *testing.T, reason, what string) {
+	t.Helper()
+	eventually(t, "an event "+reason, func() error {
+		events, err := h.kube.EventsV1().Events(namespace).List(t.Context(), metav1.ListOptions{FieldSelector: "reason=" + reason})
+		if err != nil || len(events.Items) != 1 {
+			return fmt.Errorf("there are %d: %w", len(events.Items), err)
+		}
+		require.Contains(t, events.Items[0].Note, what)
+		return nil
+	})
+	log, err := os.ReadFile(h.work.Process().LogPath())
+	require.NoError(t, err)
+	require.Contains(t, string(log), what)
+}
+
+func progressing(mwrs *workv1alpha1.ManifestWorkReplicaSet) string {
+	if condition := meta.FindStatusCondition(mwrs.Status.Conditions, workv1alpha1.ConditionProgressing); condition != nil {
+		return condition.Message
+	}
+	return ""
+}
+
+// everyWork is a generation that all works have.
+func everyWork(generation int64) map[string]int64 {
+	generations := map[string]int64{}
+	for _, cluster := range clusterNames {
+		generations[cluster] = generation
+	}
+	return generations
+}
