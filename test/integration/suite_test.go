@@ -31,7 +31,7 @@ import (
 )
 
 // settle is short here: the simulated agents lie for no longer than they are told to.
-const settle = 400 * time.Millisecond
+const settle = 800 * time.Millisecond
 
 // patience is how long a test waits for what should happen. It passes only when something is wrong, or the machine is busy.
 const patience = 60 * time.Second
