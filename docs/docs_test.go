@@ -20,7 +20,6 @@ const root = ".."
 var unmarked = map[string]string{
 	"make demo\n": Make,
 	"make test\n": Make,
-	"kubectl apply --server-side --force-conflicts -f deploy/crds/work.open-cluster-management.io_manifestworkreplicasets.crd.yaml\n": RealHub,
 }
 
 func fenced(t *testing.T) []Block {
