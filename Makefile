@@ -32,12 +32,12 @@ test: tools ## Run every test, those on real control planes included
 	go test -timeout 20m ./...
 
 .PHONY: race
-race: ## Run the tests that need no control plane, and the simulation, with the race detector
+race: tools ## Run the tests of what runs in parallel with the race detector
 	go test -race -timeout 20m $$(go list ./... | grep -Ev '/work-rollback/test(/|$$)')
-	go test -race -timeout 20m ./test/simulation -rapid.checks=40
+	go test -race -timeout 20m ./test/integration -run '^Test(Abort|Undo|Deletion|History|Labels|Killed)'
 
 .PHONY: race-integration
-race-integration: tools ## Run the tests on a real API server with the race detector
+race-integration: tools ## Run all tests on a real API server with the race detector
 	go test -race -timeout 40m ./test/integration
 
 .PHONY: unit

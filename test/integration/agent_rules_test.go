@@ -1,12 +1,14 @@
 package integration
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
@@ -20,14 +22,12 @@ func (f *labFleet) ofManifest(short string, n int, conditionType string) *metav1
 	return found
 }
 
-// mends changes an object on a cluster until the agent reports of it what is wanted: an agent that is about to apply the template once
-// more undoes the change.
+// mends changes an object on a cluster, and waits until the agent reports of it what is wanted. It goes on with that until the test ends:
+// an agent that applies the template once more undoes the change.
 func (f *labFleet) mends(short string, n int, content data, mended func([]metav1.Condition) bool) {
 	f.t.Helper()
+	go wait.UntilWithContext(f.t.Context(), func(context.Context) { _ = f.tryChange(short, n, content) }, pollInterval)
 	eventually(f.t, short+" is mended, and says so", func() error {
-		if err := f.tryChange(short, n, content); err != nil {
-			return err
-		}
 		manifests := f.work(short).Status.ResourceStatus.Manifests
 		if len(manifests) <= n || !mended(manifests[n].Conditions) {
 			return fmt.Errorf("it reports %+v", manifests)
@@ -48,7 +48,12 @@ func (f *labFleet) unevaluated(way way, deadline string) {
 	f.roll(f.template(errs(), data{"version": "v2"}))
 	f.deploys("c1", "v2")
 	f.reported("c1", "v2 as one that works", seems(2)...)
-	require.Equal(f.t, workv1.ConditionRuleExpressionError, f.ofManifest("c1", 0, workv1.ManifestProgressing).Reason)
+	eventually(f.t, "the rule can't be evaluated", func() error {
+		if reason := f.ofManifest("c1", 0, workv1.ManifestProgressing).Reason; reason != workv1.ConditionRuleExpressionError {
+			return fmt.Errorf("the agent reports %s", reason)
+		}
+		return nil
+	})
 	work := f.work("c1")
 	require.NotEqual(f.t, workv1.ConditionRuleExpressionError, meta.FindStatusCondition(work.Status.Conditions, workv1.WorkProgressing).Reason,
 		"the work's own condition does not tell")

@@ -37,7 +37,7 @@ const settle = 800 * time.Millisecond
 const patience = 60 * time.Second
 
 // atOnce is how many tests run at the same time, whatever the number of cores: most of them wait most of the time.
-const atOnce = "24"
+const atOnce = "16"
 
 // suite is what most tests of this package share: one hub, one manager, one set of simulated agents.
 var suite *world
