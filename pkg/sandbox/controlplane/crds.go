@@ -46,11 +46,6 @@ func HubCRDs() ([][]byte, error) {
 	return result, nil
 }
 
-// UpstreamReplicaSetCRD returns OCM's own definition of ManifestWorkReplicaSet.
-func UpstreamReplicaSetCRD() ([]byte, error) {
-	return manifests.ClusterManagerManifestFiles.ReadFile(hubCRDs + "0000_00_work.open-cluster-management.io_manifestworkreplicasets.crd.yaml")
-}
-
 // ManagedClusterCRDs returns the definitions that a work agent needs on its cluster.
 func ManagedClusterCRDs() ([][]byte, error) {
 	data, err := manifests.KlusterletManifestFiles.ReadFile(spokeCRDs + "0000_01_work.open-cluster-management.io_appliedmanifestworks.crd.yaml")
