@@ -283,7 +283,8 @@ func (w *world) judgeBatch(ref *worldRef, all []subject, started map[string]bool
 	}
 	inFlight := 0
 	for _, s := range rest {
-		if started[s.cluster] || w.underWay(s) {
+		// What still goes away for another ref has its slot there (R8).
+		if started[s.cluster] || (w.underWay(s) && !w.leaving(s, ref)) {
 			inFlight++
 		}
 	}

@@ -3,6 +3,7 @@ package simulation
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -43,10 +44,17 @@ type agent struct {
 	stage      int
 	due        time.Time
 	outcome    Outcome
-	// succeeded is the generation that it truly reported as successful last.
-	succeeded int64
+	// reports are what it said so far, in the order of the works' resourceVersions.
+	reports []agentReport
 	// reached is when the hub wrote what it was successful with last.
 	reached string
+}
+
+// agentReport is what an agent said in truth, and the resourceVersion of the work that says so.
+type agentReport struct {
+	version    int64
+	generation int64
+	success    bool
 }
 
 // Version reads which version a work holds.
@@ -107,7 +115,7 @@ func (w *World) runAgent(work *workv1.ManifestWork) time.Time {
 		w.agents[work.UID] = a
 	}
 	if a.generation != work.Generation || a.outcome != outcome {
-		*a = agent{generation: work.Generation, outcome: outcome, due: w.Clock.Now().Add(reportDelay), succeeded: a.succeeded, reached: a.reached}
+		*a = agent{generation: work.Generation, outcome: outcome, due: w.Clock.Now().Add(reportDelay), reports: a.reports, reached: a.reached}
 	}
 	if a.due.IsZero() || a.due.After(w.Clock.Now()) {
 		return a.due
@@ -115,15 +123,15 @@ func (w *World) runAgent(work *workv1.ManifestWork) time.Time {
 	status := work.Status.DeepCopy()
 	more, success := report(status, work.Generation, outcome, a.stage, w.Clock.Now().Add(w.AgentsAhead[work.Namespace]))
 	a.stage++
-	if a.succeeded = 0; success {
-		a.succeeded = work.Generation
+	if success {
 		a.reached = work.Annotations[workv1alpha1.AnnotationAppliedAt]
 	}
 	a.due = time.Time{}
 	if more {
 		a.due = w.Clock.Now().Add(reportDelay)
 	}
-	w.patch(Works, work.Namespace, work.Name, map[string]any{"status": status}, true)
+	version := w.patch(Works, work.Namespace, work.Name, map[string]any{"status": status}, true)
+	a.reports = append(a.reports, agentReport{version, work.Generation, success})
 	return a.due
 }
 
@@ -156,16 +164,25 @@ func report(status *workv1.ManifestWorkStatus, generation int64, outcome Outcome
 	return !stuck && stage <= 0, !stuck && stage > 0
 }
 
-// succeeded says whether the agent of a work has reported success of what the work holds now, and nothing else since.
+// succeeded says whether a work, as it was at its resourceVersion, bears the report of its agent that what it holds succeeds. A
+// hub whose cache is behind can know no more.
 func (w *World) succeeded(work *workv1.ManifestWork) bool {
 	a := w.agents[work.UID]
-	return a != nil && a.succeeded == work.Generation
+	if a == nil {
+		return false
+	}
+	for _, r := range slices.Backward(a.reports) {
+		if r.version <= versionOf(work) {
+			return r.success && r.generation == work.Generation
+		}
+	}
+	return false
 }
 
 // reached says whether a work was successful since the hub wrote it last, whatever came after.
 func (w *World) reached(work *workv1.ManifestWork) bool {
 	a := w.agents[work.UID]
-	return a != nil && (a.reached == work.Annotations[workv1alpha1.AnnotationAppliedAt] || a.succeeded == work.Generation)
+	return a != nil && (a.reached == work.Annotations[workv1alpha1.AnnotationAppliedAt] || w.succeeded(work))
 }
 
 func (w *World) outcome(cluster, version string) Outcome {

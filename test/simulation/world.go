@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -230,11 +231,22 @@ func (w *World) decide(placement string, group int, clusters []string) {
 	w.patch(Decisions, Namespace, decision.Name, map[string]any{"status": map[string]any{"decisions": decided}}, true)
 }
 
-// patch writes as somebody else than the hub.
-func (w *World) patch(kind Kind, namespace, name string, patch map[string]any, status bool) {
-	if _, err := w.API.Patch(kind, namespace, name, jsonOf(patch), status); err != nil {
+// patch writes as somebody else than the hub. It returns the object's resourceVersion.
+func (w *World) patch(kind Kind, namespace, name string, patch map[string]any, status bool) int64 {
+	patched, err := w.API.Patch(kind, namespace, name, jsonOf(patch), status)
+	if err != nil {
 		panic(fmt.Sprintf("%s %s/%s: %v", kind, namespace, name, err))
 	}
+	return versionOf(patched)
+}
+
+// versionOf is an object's resourceVersion, which counts up over all objects here.
+func versionOf(object metav1.Object) int64 {
+	version, err := strconv.ParseInt(object.GetResourceVersion(), 10, 64)
+	if err != nil {
+		panic(fmt.Sprintf("%s/%s: %v", object.GetNamespace(), object.GetName(), err))
+	}
+	return version
 }
 
 // tooMany bounds how many steps a world may take until it is quiet: more is a hot loop.

@@ -14,7 +14,7 @@ func (r *Run) Markdown() string {
 	b.WriteString("Each goal is a ratio that may be at most its limit.\n\n")
 	r.writeGoals(&b)
 	b.WriteString("\nThe figures. CPU is user and system time of the controller's process until it rests; times run from the write that sets a scenario off, " +
-		"for an abort from the status report that is one failure too many. The floor is a loop of patches with nothing to decide, by the faster one of 16 and 64 workers; " +
+		"for an abort from the end of the deadline of the cluster that is one failure too many. The floor is a loop of patches with nothing to decide, by the faster one of 16 and 64 workers; " +
 		"for Progressive it writes a tenth, waits until all of it is answered and believed, and goes on. Where there are several rounds, the goals take the middle one.\n\n")
 	r.writeFigures(&b)
 	b.WriteString("\n\"Works\", \"status\" and \"other\" are requests of the controller that write ManifestWorks, the status of ManifestWorkReplicaSets, and all others but watches. " +

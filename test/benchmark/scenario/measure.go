@@ -136,6 +136,8 @@ type step struct {
 	works int
 	// trigger sets it off.
 	trigger func(context.Context) error
+	// due is after what time it is the controller's turn: times run from then on.
+	due time.Duration
 	// over says whether the status of a ManifestWorkReplicaSet tells that it is over.
 	over func(*workv1alpha1.ManifestWorkReplicaSet) error
 }
@@ -152,7 +154,7 @@ func (w *world) play(ctx context.Context, s step) error {
 	}
 	defer bystander.stop()
 	phase := w.fleet.Begin()
-	began := time.Now()
+	began := time.Now().Add(s.due)
 	if err := s.trigger(ctx); err != nil {
 		return fmt.Errorf("%s: %w", s.scenario, err)
 	}

@@ -130,8 +130,8 @@ func (w *world) goBack(ctx context.Context) error {
 	}), w.verify(ctx, 0, w.stable))
 }
 
-// abort rolls out a version with which one cluster never succeeds, which is tolerated, until another one reports, late, that it has been
-// degraded for longer than the deadline. Upstream's controller knows no abort.
+// abort rolls out a version with which one cluster never succeeds, which is tolerated, until another one reports that it is degraded now,
+// and stays so until the deadline: that moment is one failure too many. Upstream's controller knows no abort.
 func (w *world) abort(ctx context.Context) error {
 	if w.controller != hub.Ours {
 		return nil
@@ -161,9 +161,9 @@ func (w *world) abort(ctx context.Context) error {
 	}
 	w.fleet.Report(func(string) fleet.Outcome { return fleet.Succeeds })
 	return errors.Join(w.play(ctx, step{
-		scenario: report.Abort, works: w.n, over: aborted,
+		scenario: report.Abort, works: w.n, over: aborted, due: deadline,
 		trigger: func(ctx context.Context) error {
-			return w.fleet.Degrade(ctx, fleet.Cluster(w.n-1), name(0), time.Now().Add(-deadline-time.Second))
+			return w.fleet.Degrade(ctx, fleet.Cluster(w.n-1), name(0), time.Now())
 		},
 	}), w.verify(ctx, 0, w.stable))
 }
