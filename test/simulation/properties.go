@@ -144,16 +144,18 @@ func (w *World) checkHistory() error {
 	if object == nil || len(object.Spec.PlacementRefs) == 0 {
 		return nil
 	}
-	live := sets.New(object.Status.CurrentRevision, object.Status.UpdateRevision)
+	borne := sets.New[string]()
 	for _, work := range w.Works() {
-		live.Insert(work.Labels[workv1alpha1.LabelControllerHash])
+		borne.Insert(work.Labels[workv1alpha1.LabelControllerHash])
 	}
+	live := borne.Union(sets.New(object.Status.CurrentRevision, object.Status.UpdateRevision))
 	live.Delete("")
 	there := sets.New[string]()
 	for _, rev := range w.Revisions() {
 		there.Insert(rev.Labels[workv1alpha1.LabelControllerHash])
 	}
-	if !there.IsSuperset(live.Difference(w.Irreparable)) {
+	lost := w.unrecorded.Difference(borne)
+	if !there.IsSuperset(live.Difference(w.Irreparable).Difference(lost)) {
 		return fmt.Errorf("live revisions %v, there are only %v", sets.List(live), sets.List(there))
 	}
 	limit := int(ptr.Deref(object.Spec.RevisionHistoryLimit, workv1alpha1.DefaultRevisionHistoryLimit))
@@ -177,6 +179,21 @@ func (w *World) checkSilence() error {
 		return fmt.Errorf("not quiet when idle:\n%s", strings.Join(w.Story[story:], "\n"))
 	}
 	return nil
+}
+
+// noteRecords follows which revisions became the current one without a ControllerRevision, for lack of the permission: once no work
+// bears such a one any more, nothing tells what it held (R7).
+func (w *World) noteRecords() {
+	object := w.Object()
+	if object == nil {
+		return
+	}
+	if w.API.NoHistory {
+		w.unrecorded.Insert(object.Status.CurrentRevision)
+	}
+	for _, rev := range w.Revisions() {
+		w.unrecorded.Delete(rev.Labels[workv1alpha1.LabelControllerHash])
+	}
 }
 
 // CheckWrite checks what must hold at each write: P3 and P4, and that no abort comes without a failure.

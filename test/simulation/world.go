@@ -43,6 +43,8 @@ type World struct {
 	// Irreparable are the hashes of revisions that a person deleted: they are made anew only where a work tells what they held
 	// (R7).
 	Irreparable sets.Set[string]
+	// unrecorded are the hashes of revisions that became the current one while no ControllerRevision could be made.
+	unrecorded sets.Set[string]
 	// Lag keeps the hub's caches behind: how many of the waiting events they may see; nil lets them see all.
 	Lag func(waiting int) int
 
@@ -76,7 +78,7 @@ func NewWorld() *World {
 
 		currentSince: map[string]string{},
 	}
-	w.began, w.Irreparable = w.Clock.Now(), sets.New[string]()
+	w.began, w.Irreparable, w.unrecorded = w.Clock.Now(), sets.New[string](), sets.New[string]()
 	w.API = NewAPI(w.Clock.Now)
 	w.Restart()
 	return w
@@ -97,6 +99,7 @@ func (w *World) Restart() {
 	}
 	w.Hub.Wrote = func(what string) {
 		w.Tell("hub: %s", w.describe(what))
+		w.noteRecords()
 		if w.Check != nil {
 			w.Check(what)
 		}
