@@ -12,8 +12,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/test/benchmark/report"
 )
 
-// deadline is the progressDeadline of the rollout that is aborted.
-const deadline = 3 * time.Second
+// deadline is the progressDeadline of the rollout that is aborted: longer than a busy machine keeps an answer waiting.
+const deadline = 15 * time.Second
 
 // rollouts plays all scenarios of one ManifestWorkReplicaSet.
 func (w *world) rollouts(ctx context.Context) error {
