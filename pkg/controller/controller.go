@@ -249,7 +249,7 @@ func (c *Controller) Forget(obj any) {
 		c.contents.forget(object.GetUID())
 		c.gone(c.revisionIndex, object)
 	case *workv1.ManifestWork:
-		c.memory.forget(object.GetUID())
+		c.memory.forgetWork(object.GetUID())
 		c.gone(c.workIndex, object)
 	}
 }
