@@ -102,7 +102,7 @@ func (r *deployReconciler) write(ctx context.Context, p *pass, w *rollout.Write)
 	}
 	r.wroteWork(p, answer)
 	if w.Revision != nil {
-		r.memory.wrote(answer, w.Revision)
+		r.memory.works.wrote(answer, w.Revision)
 	}
 	return nil
 }
@@ -180,7 +180,7 @@ func (r *deployReconciler) sortOut(p *pass, results []error) []error {
 		w := &p.plan.Writes[i]
 		lasting := err != nil && isLasting(err)
 		if w.Revision != nil && !errors.Is(err, errLater) {
-			r.memory.refuse(p.key, w.Cluster, lasting)
+			r.memory.owners.refuse(p.key, w.Cluster, lasting)
 		}
 		switch {
 		case err == nil:

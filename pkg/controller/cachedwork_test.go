@@ -60,8 +60,8 @@ func TestSlimWorks(t *testing.T) {
 	again, err := transform(got.DeepCopy())
 	require.NoError(t, err)
 	require.Equal(t, got, again, "once is enough")
-	require.Equal(t, meant, newMemory().digest(got))
-	require.Equal(t, meant, newMemory().digest(full), "a cache without the transform says the same")
+	require.Equal(t, meant, newWorkMemory().digest(got))
+	require.Equal(t, meant, newWorkMemory().digest(full), "a cache without the transform says the same")
 }
 
 // Nobody can make a work pass for one that means something else.
@@ -72,7 +72,7 @@ func TestForgedDigestsDoNotCount(t *testing.T) {
 	forged.Annotations = map[string]string{annotationDigest: "0123:abc"}
 	meant, err := revision.DigestOf(&forged.Spec)
 	require.NoError(t, err)
-	require.Equal(t, meant, newMemory().digest(forged))
+	require.Equal(t, meant, newWorkMemory().digest(forged))
 	slimmed, err := NewWorkTransform()(forged)
 	require.NoError(t, err)
 	digest, _ := slimDigest(slimmed.(*workv1.ManifestWork))

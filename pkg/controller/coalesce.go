@@ -16,11 +16,9 @@ const reportInterval = time.Second
 
 // reportsLater says that a status is not written in this pass: it tells of progress only, and the last one was written a
 // moment ago. It asks for the pass that will.
-func (m *memory) reportsLater(p *pass, wanted *workv1alpha1.ManifestWorkReplicaSetStatus) bool {
-	m.mu.Lock()
-	last, ok := m.reports[p.key]
-	m.mu.Unlock()
-	if !ok || !onlyProgress(&p.object.Status, wanted) || equality.Semantic.DeepEqual(p.object.Status, *wanted) {
+func (m *toldMemory) reportsLater(p *pass, wanted *workv1alpha1.ManifestWorkReplicaSetStatus) bool {
+	last := m.lastReport(p.key)
+	if last.IsZero() || !onlyProgress(&p.object.Status, wanted) || equality.Semantic.DeepEqual(p.object.Status, *wanted) {
 		return false
 	}
 	wait := last.Add(reportInterval).Sub(p.now)
@@ -29,13 +27,6 @@ func (m *memory) reportsLater(p *pass, wanted *workv1alpha1.ManifestWorkReplicaS
 	}
 	p.lookAgain(wait)
 	return true
-}
-
-// reported notes that a status was written.
-func (m *memory) reported(owner string, now time.Time) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.reports[owner] = now
 }
 
 // onlyProgress says that two statuses differ in counts and messages at the most.

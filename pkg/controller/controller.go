@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	appsinformers "k8s.io/client-go/informers/apps/v1"
 	"k8s.io/client-go/kubernetes"
@@ -20,7 +17,6 @@ import (
 	clusterlisters "open-cluster-management.io/api/client/cluster/listers/cluster/v1beta1"
 	workclientset "open-cluster-management.io/api/client/work/clientset/versioned"
 	workinformers "open-cluster-management.io/api/client/work/informers/externalversions/work/v1"
-	workv1 "open-cluster-management.io/api/work/v1"
 	"open-cluster-management.io/sdk-go/pkg/basecontroller/factory"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
@@ -100,34 +96,39 @@ func NewStores() Stores {
 
 // Controller rolls ManifestWorkReplicaSets out, and back.
 type Controller struct {
-	dynamic   dynamic.Interface
-	works     workclientset.Interface
-	metadata  metadata.Interface
-	kube      kubernetes.Interface
-	placement clusterlisters.PlacementLister
+	// What writes, and reads live.
+	dynamic  dynamic.Interface
+	works    workclientset.Interface
+	metadata metadata.Interface
+	kube     kubernetes.Interface
 
+	// The caches that are read.
 	replicaSets   cache.Indexer
 	workIndex     cache.Indexer
 	revisionIndex cache.Indexer
+	placement     clusterlisters.PlacementLister
 	decisionIndex cache.Indexer
 
+	// What it works with, as in Config.
 	historyProblem func() string
-
-	connection    *Connection
-	recorder      events.EventRecorder
-	metrics       *metrics.Metrics
-	clock         clock.PassiveClock
-	successSettle time.Duration
-	writers       int
+	connection     *Connection
+	recorder       events.EventRecorder
+	metrics        *metrics.Metrics
+	clock          clock.PassiveClock
+	successSettle  time.Duration
+	writers        int
 	// slots are what the passes over several objects share: each write takes one.
 	slots chan struct{}
 
+	// What is kept from one pass to the next, each with a lock of its own (doc.go).
 	consistency *consistency
 	memory      *memory
 	contents    *contents
 	pace        *pace
 	specs       *specs
-	chain       []reconciler
+
+	// chain holds the steps of a pass, in order.
+	chain []reconciler
 }
 
 // reconciler is a step of a pass. It says whether the pass goes on.
@@ -230,40 +231,4 @@ func index(config Config) error {
 		}
 	}
 	return nil
-}
-
-// Forget drops what is known of an object that a cache saw disappear.
-func (c *Controller) Forget(obj any) {
-	object, err := meta.Accessor(untombed(obj))
-	if err != nil {
-		return
-	}
-	switch object.(type) {
-	case *replicaSet:
-		owner := cache.MetaObjectToName(object).String()
-		c.contents.forget(object.GetUID())
-		c.memory.forgetOwner(owner)
-		c.pace.forget(owner)
-		c.consistency.gone(owner, c.replicaSets, object)
-	case *appsv1.ControllerRevision:
-		c.contents.forget(object.GetUID())
-		c.gone(c.revisionIndex, object)
-	case *workv1.ManifestWork:
-		c.memory.forget(object.GetUID())
-		c.gone(c.workIndex, object)
-	}
-}
-
-func (c *Controller) gone(store cache.Store, object metav1.Object) {
-	for _, owner := range ownerKeys(object) {
-		c.consistency.gone(owner, store, object)
-	}
-}
-
-// untombed unwraps what an informer tells of an object whose deletion it missed.
-func untombed(obj any) any {
-	if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-		return tombstone.Obj
-	}
-	return obj
 }

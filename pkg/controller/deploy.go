@@ -32,7 +32,7 @@ func (r *deployReconciler) reconcile(ctx context.Context, p *pass) (bool, error)
 	}
 	if p.plan.Complete && p.noHistory != "" {
 		p.revisions.CurrentRevision = p.update.Hash
-		r.memory.record(p.key, p.revisions)
+		r.memory.owners.keepRevisions(p.key, p.revisions)
 	} else if p.plan.Complete {
 		if latest := p.history.LatestCurrent(); latest == nil || latest.Hash != p.update.Hash || p.update.Underway() {
 			return false, r.tellCurrent(ctx, p)
@@ -92,7 +92,7 @@ func (c *Controller) shows(cached, live *workv1.ManifestWork) bool {
 	if !isSlim(cached) {
 		return false
 	}
-	slim(live, c.memory.digests.of(&live.Spec))
+	slim(live, c.memory.works.digests.of(&live.Spec))
 	return saysTheSame(cached, live)
 }
 
@@ -108,7 +108,7 @@ func (r *deployReconciler) abort(ctx context.Context, p *pass) error {
 		return err
 	}
 	klog.FromContext(ctx).Info("Aborting the rollout", "revision", p.update.Name, "backTo", p.snapshot.Current.Name, "reason", reason)
-	if update := p.history.ByHash(p.update.Hash); update != nil && r.memory.isPruned(p.key, p.now) {
+	if update := p.history.ByHash(p.update.Hash); update != nil && r.memory.owners.prunedLately(p.key, p.now) {
 		return r.tellAborted(ctx, p, update) // The status can't hold it: the revision does (R16).
 	}
 	return nil
@@ -134,7 +134,7 @@ func (r *deployReconciler) nameAccepted(ctx context.Context, p *pass) {
 		return
 	}
 	first := p.plan.Accepted[0]
-	field := r.memory.difference(first.Object.UID, func() string {
+	field := r.memory.works.difference(first.Object.UID, func() string {
 		stored, err := r.spec(ctx, p, first.Object, first.Digest)
 		if err != nil {
 			return ""

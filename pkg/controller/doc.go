@@ -12,4 +12,8 @@
 // Write-ahead: a step that persists something that decides ends the pass, and the next pass begins when every
 // cache has caught up with the write (consistency.go, R15). So a process that is killed after any write leaves behind
 // what its successor needs.
+//
+// What a process keeps from one pass to the next is never needed by its successor: what it saw and told (memory.go), its own writes
+// until the caches show them (consistency.go), what is costly to find again (contents.go, specs.go, digests.go), and when a pass may be
+// made again (pace.go). What is known of an object goes away with it (forget.go).
 package controller

@@ -1,72 +1,44 @@
 package controller
 
 import (
+	"context"
+	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/util/workqueue"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
-	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 )
 
-// What this process sees turn, it remembers by the hub's clock; what another write of the hub made of a work is no turn (R10).
-func TestTurns(t *testing.T) {
-	m := newMemory()
-	see := func(at time.Duration, succeeds bool, options ...rt.WorkOption) rollout.Work {
-		w := rt.Work("c1", append([]rt.WorkOption{rt.Bears("bbb")}, options...)...)
-		m.settle(&w, succeeds, rt.At(at))
-		return w
-	}
-	require.Zero(t, see(1*time.Second, false).TurnedAt, "it begins so")
-	require.Zero(t, see(2*time.Second, false).TurnedAt)
-	require.Equal(t, rt.At(3*time.Second), see(3*time.Second, true).TurnedAt, "it succeeds")
-	require.Equal(t, rt.At(3*time.Second), see(4*time.Second, true).TurnedAt)
-	require.Equal(t, rt.At(9*time.Second), see(9*time.Second, false).TurnedAt, "it relapses")
-	require.Zero(t, see(10*time.Second, true, rt.WrittenAt(10*time.Second)).TurnedAt, "written anew, what it was before says nothing")
-	require.Equal(t, rt.At(11*time.Second), see(11*time.Second, false, rt.WrittenAt(10*time.Second)).TurnedAt)
-	require.Zero(t, see(12*time.Second, true, rt.Generation(2)).TurnedAt)
-}
-
-// An agent whose clock was seen ahead is not believed when the hub's clock has come closer, until the hub writes the work anew.
-func TestClockAhead(t *testing.T) {
-	m := newMemory()
-	see := func(at time.Duration, options ...rt.WorkOption) bool {
-		w := rt.Work("c1", append([]rt.WorkOption{rt.Bears("bbb")}, options...)...)
-		m.settle(&w, false, rt.At(at))
-		return w.ClockAhead
-	}
-	require.False(t, see(0, rt.Progresses(time.Minute)), "a minute is believed")
-	require.True(t, see(0, rt.Progresses(time.Minute+time.Second)))
-	require.True(t, see(time.Hour, rt.Progresses(time.Minute+time.Second)))
-	require.False(t, see(time.Hour, rt.WrittenAt(time.Hour), rt.Progresses(time.Hour)), "another write")
-}
-
-// Fields that the API server dropped are written again after a while, or as soon as an object shows that its CRD became a newer one.
-func TestPruned(t *testing.T) {
-	const owner = "demo/web"
-	for name, test := range map[string]struct {
-		// defaulted is whether the answer that had dropped fields had a default of our CRD.
-		defaulted, seen bool
-		later           time.Duration
-		pruned          bool
-	}{
-		"the CRD is the same":                        {later: time.Minute, pruned: true},
-		"nobody knows for a while":                   {later: prunedInterval},
-		"the object has the default now":             {seen: true},
-		"it had the default, and lost fields anyway": {defaulted: true, seen: true, later: time.Minute, pruned: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			m := newMemory()
-			m.prunes(owner, true, test.defaulted, rt.At(0))
-			require.True(t, m.isPruned(owner, rt.At(0)))
-			if test.seen {
-				m.defaulted(owner)
-			}
-			require.Equal(t, test.pruned, m.isPruned(owner, rt.At(test.later)))
-			require.True(t, m.knownPruned(owner), "until the API server has answered")
-			m.prunes(owner, false, test.defaulted, rt.At(test.later))
-			require.False(t, m.knownPruned(owner))
+// Writers of several passes note at once what they did while informers forget what is gone: none waits for another, and each note is
+// told once.
+func TestMemoryIsShared(t *testing.T) {
+	const notes, callers = 16, 4
+	m, now := newMemory(), time.Unix(1000, 0)
+	var told atomic.Int32
+	workqueue.ParallelizeUntil(context.Background(), defaultWriters, notes*callers*8, func(i int) {
+		object := work(fmt.Sprint("u", i%5), "7")
+		object.Generation, object.Spec = int64(1+i%3), spec(configMap)
+		w := m.works.view(object, i%2 == 0, now)
+		m.works.settle(&w, i%2 == 0, now)
+		m.works.wrote(object, &rollout.Revision{Digest: "abc"})
+		m.works.difference(object.UID, func() string {
+			return "spec." + string(m.works.digest(object)) // It may take long: who asks in the meantime gets an answer.
 		})
-	}
+		gone := fmt.Sprint("demo/web", i%3)
+		noteAll(m, gone, now)
+		m.owners.defaulted(gone)
+		known(m, gone, now)
+		if m.told.announce("demo/stays", fmt.Sprint("note ", i%notes)) {
+			told.Add(1)
+		}
+		if i%7 == 0 {
+			m.forgetWork(object.UID)
+			m.forgetOwner(gone)
+		}
+	})
+	require.Equal(t, int32(notes), told.Load())
 }

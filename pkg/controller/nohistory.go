@@ -9,7 +9,6 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
-	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
 // historyInterval is how often a pass without a history looks whether there is one now.
@@ -33,7 +32,7 @@ func (r *revisionReconciler) withoutHistory(ctx context.Context, p *pass, proble
 	p.history = revision.History{}
 	p.lookAgain(historyInterval)
 	if p.revisions.UpdateRevision == "" {
-		p.revisions = r.memory.unrecorded(p.key)
+		p.revisions = r.memory.owners.keptRevisions(p.key)
 	}
 	digest, err := r.contents.template(p.object.ManifestWorkReplicaSet)
 	if invalid := invalidTemplate(p.object.ManifestWorkReplicaSet, err); invalid != "" {
@@ -54,7 +53,7 @@ func (r *revisionReconciler) hashOnWorks(p *pass, digest revision.Digest) string
 	found := ""
 	for _, work := range p.works {
 		hash := work.Labels[workv1alpha1.LabelControllerHash]
-		if hash == "" || r.memory.digest(work) != digest {
+		if hash == "" || r.memory.works.digest(work) != digest {
 			continue
 		}
 		if hash == p.revisions.UpdateRevision {
@@ -65,17 +64,4 @@ func (r *revisionReconciler) hashOnWorks(p *pass, digest revision.Digest) string
 		}
 	}
 	return found
-}
-
-// record keeps, for this process, what a status may not be able to hold while there is no history that would.
-func (m *memory) record(owner string, revisions status.Revisions) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.unwritten[owner] = revisions
-}
-
-func (m *memory) unrecorded(owner string) status.Revisions {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.unwritten[owner]
 }

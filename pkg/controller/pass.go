@@ -63,7 +63,7 @@ func (c *Controller) newPass(object *replicaSet, key string) *pass {
 		revisions: status.RevisionsOf(&object.Status),
 	}
 	if object.Spec.RevisionHistoryLimit != nil {
-		c.memory.defaulted(key)
+		c.memory.owners.defaulted(key)
 	}
 	return p
 }

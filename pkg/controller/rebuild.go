@@ -66,7 +66,7 @@ func (r *revisionReconciler) firstSight(ctx context.Context, p *pass) ([]lost, e
 	found := map[revision.Digest]*older{}
 	var order []revision.Digest
 	for _, object := range p.works {
-		w := rollout.Work{Object: object, Digest: r.memory.digest(object)}
+		w := rollout.Work{Object: object, Digest: r.memory.works.digest(object)}
 		if w.Hash() != "" || w.Digest == "" || w.Digest == template || w.Deleting() || p.precedes(object) {
 			continue
 		}
@@ -131,7 +131,7 @@ func (r *revisionReconciler) deleted(ctx context.Context, p *pass) ([]lost, erro
 
 // bearer adds what a work holds to the others that bear its hash, each once.
 func (r *revisionReconciler) bearer(ctx context.Context, p *pass, object *workv1.ManifestWork, known []revision.Candidate) ([]revision.Candidate, error) {
-	candidate := revision.Candidate{Digest: r.memory.digest(object)}
+	candidate := revision.Candidate{Digest: r.memory.works.digest(object)}
 	if slices.ContainsFunc(known, func(c revision.Candidate) bool { return c.Digest == candidate.Digest }) {
 		return known, nil
 	}

@@ -53,7 +53,7 @@ func abortReason(p *pass) string {
 // patchStatus writes the status, once, and only when it changed (P7). What it says for the first time becomes an event.
 func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stage, abortReason string) error {
 	slices.Sort(p.problems)
-	pruned := c.memory.isPruned(p.key, p.now)
+	pruned := c.memory.owners.prunedLately(p.key, p.now)
 	wanted := status.Build(&status.Input{
 		Object:      p.object.ManifestWorkReplicaSet,
 		Revisions:   p.revisions,
@@ -69,15 +69,15 @@ func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stag
 		wanted.CollisionCount, wanted.CurrentRevision, wanted.UpdateRevision, wanted.AbortedTime = nil, "", "", nil
 		p.lookAgain(prunedInterval)
 	}
-	if c.memory.reportsLater(p, &wanted) {
+	if c.memory.told.reportsLater(p, &wanted) {
 		return nil
 	}
 	written, err := c.patcher(p).PatchStatus(ctx, p.object.ManifestWorkReplicaSet, wanted, p.object.Status)
 	if written {
-		c.memory.reported(p.key, p.now)
+		c.memory.told.reported(p.key, p.now)
 	}
 	if err == nil && written && !pruned {
-		c.memory.prunes(p.key, p.answer.Status.UpdateRevision != wanted.UpdateRevision, p.answer.Spec.RevisionHistoryLimit != nil, p.now)
+		c.memory.owners.prunes(p.key, p.answer.Status.UpdateRevision != wanted.UpdateRevision, p.answer.Spec.RevisionHistoryLimit != nil, p.now)
 	}
 	if err == nil && written {
 		c.tell(p, abortReason)
@@ -88,7 +88,7 @@ func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stag
 // note is what is missing on this hub.
 func (c *Controller) note(p *pass) string {
 	notes := []string{c.prunedNote(p), p.noHistory}
-	if p.noHistory != "" && c.memory.announce(p.key+" "+p.noHistory) {
+	if p.noHistory != "" && c.memory.told.announce(p.key, p.noHistory) {
 		klog.Background().Info("There is no history", "manifestWorkReplicaSet", p.key, "note", p.noHistory)
 		c.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventHistoryUnavailable, "Report", p.noHistory)
 	}
@@ -98,12 +98,12 @@ func (c *Controller) note(p *pass) string {
 // prunedNote says, in the status, the log and an event, that an older CRD drops what the status should tell. The rollout goes on
 // with what the revisions tell (R16).
 func (c *Controller) prunedNote(p *pass) string {
-	if !c.memory.knownPruned(p.key) {
+	if !c.memory.owners.prunedLast(p.key) {
 		return ""
 	}
 	note := "the API server drops status.currentRevision, status.updateRevision and status.abortedTime, and failureStrategy from the spec: " +
 		"its CRD of ManifestWorkReplicaSet is an older one, apply the one that came with this hub"
-	if c.memory.announce(p.key + " " + note) {
+	if c.memory.told.announce(p.key, note) {
 		klog.Background().Info("An older CRD drops fields", "manifestWorkReplicaSet", p.key, "note", note)
 		c.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventOlderCRD, "Report", note)
 	}

@@ -88,7 +88,7 @@ func (p *pass) revisionNamed(hash string) *rollout.Revision {
 // tellIgnored says once which objects pretend to be revisions.
 func (r *revisionReconciler) tellIgnored(p *pass) {
 	for _, ignored := range p.history.Ignored {
-		if r.memory.announce(p.key + " " + ignored) {
+		if r.memory.told.announce(p.key, ignored) {
 			r.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventRevisionIgnored, "Observe", ignored)
 		}
 	}

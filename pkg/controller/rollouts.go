@@ -29,12 +29,12 @@ func (r *rolloutReconciler) reconcile(ctx context.Context, p *pass) (bool, error
 		p.revisions.AbortedTime = nil
 	}
 	if p.noHistory != "" {
-		r.memory.record(p.key, p.revisions)
+		r.memory.owners.keepRevisions(p.key, p.revisions)
 	}
 	p.snapshot = r.view(p, p.update, p.revisions.AbortedTime != nil)
 	persisted := equality.Semantic.DeepEqual(p.revisions, status.RevisionsOf(&p.object.Status))
-	if !persisted && !r.memory.isPruned(p.key, p.now) {
-		if err := r.begin(ctx, p, begins); err != nil || !r.memory.isPruned(p.key, p.now) {
+	if !persisted && !r.memory.owners.prunedLately(p.key, p.now) {
+		if err := r.begin(ctx, p, begins); err != nil || !r.memory.owners.prunedLately(p.key, p.now) {
 			return false, err
 		}
 		// It can't be persisted there. The revisions tell the same, and the next pass reads it from them (R16).
@@ -46,7 +46,7 @@ func (r *rolloutReconciler) reconcile(ctx context.Context, p *pass) (bool, error
 func (r *rolloutReconciler) abortUnfinished(p *pass) bool {
 	plan := rollout.Decide(r.view(p, p.revisionNamed(p.revisions.UpdateRevision), true))
 	for i := range plan.Writes {
-		if w := &plan.Writes[i]; w.Revision != nil && !r.memory.refused(p.key, w.Cluster) {
+		if w := &plan.Writes[i]; w.Revision != nil && !r.memory.owners.refused(p.key, w.Cluster) {
 			return true
 		}
 	}

@@ -1,0 +1,78 @@
+package controller
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+)
+
+// noteAll makes a memory know all that it can of an owner.
+func noteAll(m *memory, owner string, now time.Time) {
+	m.owners.refuse(owner, "c1", true)
+	m.owners.prunes(owner, true, false, now)
+	m.owners.keepRevisions(owner, status.Revisions{UpdateRevision: "b"})
+	m.told.announce(owner, "a note")
+	m.told.reported(owner, now)
+}
+
+// known counts what a memory knows of an owner.
+func known(m *memory, owner string, now time.Time) (things int) {
+	for _, knows := range []bool{
+		m.owners.refused(owner, "c1"), m.owners.prunedLately(owner, now), m.owners.prunedLast(owner),
+		m.owners.keptRevisions(owner).UpdateRevision != "", !m.told.lastReport(owner).IsZero(),
+	} {
+		if knows {
+			things++
+		}
+	}
+	return things
+}
+
+// What is known of an object goes away with it, also when its deletion was missed; what is known of others stays.
+func TestWhatIsGoneIsForgotten(t *testing.T) {
+	now := time.Unix(1000, 0)
+	for name, tell := range map[string]func(object any) any{
+		"a deletion that was seen":   func(object any) any { return object },
+		"a deletion that was missed": func(object any) any { return cache.DeletedFinalStateUnknown{Obj: object} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := NewWithStores(Config{}, NewStores())
+			noteAll(c.memory, "demo/web", now)
+			noteAll(c.memory, "demo/web2", now)
+			gone, stays := work("u1", "7"), work("u2", "7")
+			for _, object := range []metav1.Object{gone, stays} {
+				c.memory.works.wrote(object, &rollout.Revision{Digest: "abc"})
+			}
+
+			owner := &replicaSet{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "web"}}}
+			c.Forget(tell(owner))
+			require.Zero(t, known(c.memory, "demo/web", now))
+			require.Equal(t, 5, known(c.memory, "demo/web2", now))
+			require.True(t, c.memory.told.announce("demo/web", "a note"), "another object of that name is told of anew")
+			require.False(t, c.memory.told.announce("demo/web2", "a note"))
+			require.Len(t, c.memory.works.works, 2, "its works go away one by one")
+
+			c.Forget(tell(gone))
+			require.NotContains(t, c.memory.works.works, gone.UID)
+			require.Contains(t, c.memory.works.works, stays.UID)
+		})
+	}
+}
+
+// A question about an owner, or that all is well, is no reason to remember it: it may be gone already.
+func TestQuestionsLeaveNothingBehind(t *testing.T) {
+	m := newMemory()
+	require.Zero(t, known(m, "demo/web", time.Unix(1000, 0)))
+	m.owners.refuse("demo/web", "c1", false)
+	m.owners.prunes("demo/web", false, true, time.Unix(1000, 0))
+	m.owners.defaulted("demo/web")
+	require.Empty(t, m.owners.owners)
+	require.Empty(t, m.told.owners)
+}

@@ -1,0 +1,137 @@
+package controller
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+)
+
+// ownerMemory is what this process knows of each ManifestWorkReplicaSet and can't be read from it, by "namespace/name": which clusters'
+// works it can't write, whether the API server drops fields of its status, and what the status can't hold.
+//
+// An entry begins when something is noted, never with a question, and goes away as a whole when the cache shows that its owner is gone.
+// An entry is read and changed only by who holds mu.
+type ownerMemory struct {
+	mu     sync.Mutex
+	owners map[string]*knownOwner
+}
+
+// knownOwner is what is known of one owner. Of one without an entry, what the zero value says.
+type knownOwner struct {
+	// refused holds the clusters whose work can't be written for a reason that lasts.
+	refused sets.Set[string]
+	// pruned is how the API server was seen dropping the status fields that only our CRD has; nil when it kept them the last time that
+	// it was asked.
+	pruned *pruning
+	// revisions are the deciding fields of the status as of the last pass without a history. They stay when there is one again.
+	revisions status.Revisions
+}
+
+// prunedInterval is how often the API server is asked again whether it keeps the status fields that only our CRD has.
+const prunedInterval = 5 * time.Minute
+
+// pruning is how the API server was seen dropping fields.
+type pruning struct {
+	// at is when; zero when the API server is to be asked with the next status.
+	at time.Time
+	// defaulted says that the object had a default that only our CRD gives, all the same.
+	defaulted bool
+}
+
+func newOwnerMemory() *ownerMemory { return &ownerMemory{owners: map[string]*knownOwner{}} }
+
+// forget drops what is known of an owner that is gone.
+func (m *ownerMemory) forget(owner string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.owners, owner)
+}
+
+// refuse notes whether a cluster's work can't be written for a reason that lasts.
+func (m *ownerMemory) refuse(owner, cluster string, lasting bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if lasting {
+		m.of(owner).refused.Insert(cluster)
+	} else if known := m.owners[owner]; known != nil {
+		known.refused.Delete(cluster)
+	}
+}
+
+// refused says whether the last attempt to write a cluster's work failed for a reason that lasts.
+func (m *ownerMemory) refused(owner, cluster string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.look(owner).refused.Has(cluster)
+}
+
+// prunes notes whether the API server drops the status fields that only our CRD has, and whether its answer was defaulted by our CRD.
+func (m *ownerMemory) prunes(owner string, pruned, defaulted bool, now time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if pruned {
+		m.of(owner).pruned = &pruning{at: now, defaulted: defaulted}
+	} else if known := m.owners[owner]; known != nil {
+		known.pruned = nil
+	}
+}
+
+// defaulted notes that an object has a default that only our CRD gives. If it did not have it when fields were dropped, the CRD
+// became a newer one since, and need not be waited for: the API server is asked with the next status.
+func (m *ownerMemory) defaulted(owner string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if known := m.owners[owner]; known != nil && known.pruned != nil && !known.pruned.defaulted {
+		known.pruned = &pruning{}
+	}
+}
+
+// prunedLately says whether the API server was seen dropping fields, and is not to be asked again yet.
+func (m *ownerMemory) prunedLately(owner string, now time.Time) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	seen := m.look(owner).pruned
+	return seen != nil && now.Before(seen.at.Add(prunedInterval))
+}
+
+// prunedLast says whether it was seen doing so the last time that it was asked.
+func (m *ownerMemory) prunedLast(owner string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.look(owner).pruned != nil
+}
+
+// keepRevisions keeps, for this process, what a status may not be able to hold while there is no history that would.
+func (m *ownerMemory) keepRevisions(owner string, revisions status.Revisions) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.of(owner).revisions = revisions
+}
+
+// keptRevisions are those that were kept last; zero for none.
+func (m *ownerMemory) keptRevisions(owner string) status.Revisions {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.look(owner).revisions
+}
+
+// of finds what is known of an owner, to note more. The caller holds mu.
+func (m *ownerMemory) of(owner string) *knownOwner {
+	known := m.owners[owner]
+	if known == nil {
+		known = &knownOwner{refused: sets.New[string]()}
+		m.owners[owner] = known
+	}
+	return known
+}
+
+// look is what is known of an owner, to read only. It makes no entry for one of whom nothing is known. The caller holds mu.
+func (m *ownerMemory) look(owner string) knownOwner {
+	if known := m.owners[owner]; known != nil {
+		return *known
+	}
+	return knownOwner{}
+}

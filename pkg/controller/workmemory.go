@@ -1,0 +1,173 @@
+package controller
+
+import (
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+)
+
+// workMemory is what this process knows of single ManifestWorks: what their specs mean, what it wrote to them, and since when it
+// sees what it sees.
+//
+// An entry begins with the first question about a work, and goes away when the cache shows that the work is gone. It is found
+// by UID: a work that is made anew under the same name begins with nothing. A pass that began before the work went away may make
+// an entry again, which nobody asks for any more. An entry is read and changed only by who holds mu.
+// A spec is digested while it is held, once for each generation; nothing else that takes time is done then.
+type workMemory struct {
+	// digests has a lock of its own, and may be asked without holding mu.
+	digests *digests
+
+	mu    sync.Mutex
+	works map[types.UID]*knownWork
+}
+
+// knownWork is what is known of one work. The zero value is that nothing is.
+type knownWork struct {
+	// content is the digest of the spec at a generation, so that a spec is looked at once per generation (P8).
+	content           revision.Digest
+	contentGeneration int64
+
+	// succeededSince is since when the work is seen succeeding, as the fingerprint describes it.
+	succeededSince time.Time
+	fingerprint    fingerprint
+
+	// turnedAt is when it was seen to turn from success to something else, or the other way, since the hub wrote its revision;
+	// succeeds is what it was seen to be last. clockAhead says that its agent's clock was seen ahead in that time.
+	turnedAt   time.Time
+	succeeds   bool
+	clockAhead bool
+
+	// unselectedSince is since when no placement is seen selecting the work's cluster; zero while one does (R8).
+	unselectedSince time.Time
+
+	// asked is the content that was written last, and askedGeneration what generation came of it.
+	asked           revision.Digest
+	askedGeneration int64
+	// difference names the field in which the two differ.
+	difference string
+}
+
+func newWorkMemory() *workMemory {
+	return &workMemory{digests: newDigests(), works: map[types.UID]*knownWork{}}
+}
+
+// forget drops what is known of a work that is gone.
+func (m *workMemory) forget(uid types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.works, uid)
+}
+
+// view makes a work as Decide wants it.
+func (m *workMemory) view(object *workv1.ManifestWork, selected bool, now time.Time) rollout.Work {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known := m.read(object)
+	switch {
+	case selected:
+		known.unselectedSince = time.Time{}
+	case known.unselectedSince.IsZero():
+		known.unselectedSince = now
+	}
+	w := rollout.Work{Object: object, Digest: known.content, UnselectedSince: known.unselectedSince}
+	if known.asked != known.content && known.askedGeneration == object.Generation {
+		w.AcceptedAs = known.asked
+	}
+	return w
+}
+
+// digest says what a work's spec means.
+func (m *workMemory) digest(object *workv1.ManifestWork) revision.Digest {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.read(object).content
+}
+
+// settle notes whether a work is seen succeeding at a revision, and fills in since when. A success that was interrupted, or that
+// is one of another revision, begins anew (R10).
+func (m *workMemory) settle(w *rollout.Work, succeeds bool, now time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known := m.of(w.Object.UID)
+	print := fingerprintOf(w.Object)
+	switch {
+	case !succeeds:
+		known.succeededSince = time.Time{}
+	case known.succeededSince.IsZero() || known.fingerprint != print:
+		known.succeededSince = now
+	}
+	known.turn(succeeds, known.fingerprint.sameWrite(print), now)
+	known.clockAhead = known.clockAhead || rollout.ClockIsAhead(w.Object, now)
+	known.fingerprint = print
+	w.SucceededSince, w.TurnedAt, w.ClockAhead = known.succeededSince, known.turnedAt, known.clockAhead
+}
+
+// wrote notes which revision was written to a work. If the cache shows another content at the generation that came of it, that
+// is how the API server accepted it (R10).
+func (m *workMemory) wrote(answer metav1.Object, wanted *rollout.Revision) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known := m.of(answer.GetUID())
+	known.asked, known.askedGeneration, known.difference = wanted.Digest, answer.GetGeneration(), ""
+}
+
+// difference says in which field a work differs from what was written to it; find is asked until it knows. It may ask the API
+// server: mu is not held meanwhile.
+func (m *workMemory) difference(uid types.UID, find func() string) string {
+	m.mu.Lock()
+	known := m.of(uid).difference
+	m.mu.Unlock()
+	if known != "" {
+		return known
+	}
+	known = find()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.of(uid).difference = known
+	return known
+}
+
+// of finds what is known of a work. The caller holds mu.
+func (m *workMemory) of(uid types.UID) *knownWork {
+	known := m.works[uid]
+	if known == nil {
+		known = &knownWork{}
+		m.works[uid] = known
+	}
+	return known
+}
+
+// read finds what the spec of a work means, once per generation. The caller holds mu.
+func (m *workMemory) read(object *workv1.ManifestWork) *knownWork {
+	known := m.of(object.UID)
+	if known.contentGeneration != object.Generation {
+		m.learn(known, object)
+	}
+	return known
+}
+
+// learn notes what the spec means. One that can't be digested equals no revision, and is put back under the strategy.
+func (m *workMemory) learn(known *knownWork, object *workv1.ManifestWork) {
+	digest, slim := slimDigest(object)
+	if !slim {
+		digest = m.digests.of(&object.Spec)
+	}
+	known.content, known.contentGeneration = digest, object.Generation
+}
+
+// turn notes when a work that this process watches turns. What it was before the hub wrote it last says nothing.
+func (w *knownWork) turn(succeeds, watched bool, now time.Time) {
+	switch {
+	case !watched:
+		w.turnedAt, w.clockAhead = time.Time{}, false
+	case succeeds != w.succeeds:
+		w.turnedAt = now
+	}
+	w.succeeds = succeeds
+}

@@ -1,0 +1,43 @@
+package controller
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+)
+
+// What this process sees turn, it remembers by the hub's clock; what another write of the hub made of a work is no turn (R10).
+func TestTurns(t *testing.T) {
+	m := newWorkMemory()
+	see := func(at time.Duration, succeeds bool, options ...rt.WorkOption) rollout.Work {
+		w := rt.Work("c1", append([]rt.WorkOption{rt.Bears("bbb")}, options...)...)
+		m.settle(&w, succeeds, rt.At(at))
+		return w
+	}
+	require.Zero(t, see(1*time.Second, false).TurnedAt, "it begins so")
+	require.Zero(t, see(2*time.Second, false).TurnedAt)
+	require.Equal(t, rt.At(3*time.Second), see(3*time.Second, true).TurnedAt, "it succeeds")
+	require.Equal(t, rt.At(3*time.Second), see(4*time.Second, true).TurnedAt)
+	require.Equal(t, rt.At(9*time.Second), see(9*time.Second, false).TurnedAt, "it relapses")
+	require.Zero(t, see(10*time.Second, true, rt.WrittenAt(10*time.Second)).TurnedAt, "written anew, what it was before says nothing")
+	require.Equal(t, rt.At(11*time.Second), see(11*time.Second, false, rt.WrittenAt(10*time.Second)).TurnedAt)
+	require.Zero(t, see(12*time.Second, true, rt.Generation(2)).TurnedAt)
+}
+
+// An agent whose clock was seen ahead is not believed when the hub's clock has come closer, until the hub writes the work anew.
+func TestClockAhead(t *testing.T) {
+	m := newWorkMemory()
+	see := func(at time.Duration, options ...rt.WorkOption) bool {
+		w := rt.Work("c1", append([]rt.WorkOption{rt.Bears("bbb")}, options...)...)
+		m.settle(&w, false, rt.At(at))
+		return w.ClockAhead
+	}
+	require.False(t, see(0, rt.Progresses(time.Minute)), "a minute is believed")
+	require.True(t, see(0, rt.Progresses(time.Minute+time.Second)))
+	require.True(t, see(time.Hour, rt.Progresses(time.Minute+time.Second)))
+	require.False(t, see(time.Hour, rt.WrittenAt(time.Hour), rt.Progresses(time.Hour)), "another write")
+}
