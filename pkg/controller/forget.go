@@ -31,6 +31,18 @@ func (c *Controller) Forget(obj any) {
 	}
 }
 
+// ForgetReplaced drops what is known of an object that another one of the same name took the place of while its informer did not
+// watch: client-go tells of that as of an update.
+func (c *Controller) ForgetReplaced(before, after any) {
+	old, err := meta.Accessor(before)
+	if err != nil {
+		return
+	}
+	if now, err := meta.Accessor(after); err == nil && now.GetUID() != old.GetUID() {
+		c.Forget(before)
+	}
+}
+
 func (c *Controller) gone(store cache.Store, object metav1.Object) {
 	for _, owner := range ownerKeys(object) {
 		c.consistency.gone(owner, store, object)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -64,6 +65,23 @@ func TestWhatIsGoneIsForgotten(t *testing.T) {
 			require.Contains(t, c.memory.works.works, stays.UID)
 		})
 	}
+}
+
+// An object that was deleted and made again while nothing watched is another one: what its namesake left, as revisions that no history
+// holds, is not its own.
+func TestWhatIsReplacedIsForgotten(t *testing.T) {
+	now := time.Unix(1000, 0)
+	c := NewWithStores(Config{}, NewStores())
+	owner := func(uid types.UID, version string) *replicaSet {
+		return &replicaSet{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "web", UID: uid, ResourceVersion: version},
+		}}
+	}
+	noteAll(c.memory, "demo/web", now)
+	c.ForgetReplaced(owner("a", "1"), owner("a", "2"))
+	require.Equal(t, 5, known(c.memory, "demo/web", now), "an update")
+	c.ForgetReplaced(owner("a", "2"), owner("b", "3"))
+	require.Zero(t, known(c.memory, "demo/web", now), "another object")
 }
 
 // A question about an owner, or that all is well, is no reason to remember it: it may be gone already.
