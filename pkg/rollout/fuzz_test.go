@@ -1,7 +1,10 @@
 package rollout_test
 
 import (
+	"encoding/json"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
@@ -37,5 +40,38 @@ func FuzzWorkAnnotations(f *testing.F) {
 		if _, readable := s.Works[0].AppliedAt(); !readable && p.Phases["c1"] != rollout.PhaseWaiting {
 			t.Fatalf("written at %q, and %s", appliedAt, p.Phases["c1"])
 		}
+	})
+}
+
+// FuzzStrategy: whatever stands in a strategy, Decide follows it or says what is wrong with it, as validation does, and no work of a
+// selected cluster is deleted.
+func FuzzStrategy(f *testing.F) {
+	for _, seed := range []string{
+		`{}`,
+		`{"type":"All","all":{"progressDeadline":"5m","maxFailures":"10%","minSuccessTime":"10s"},"failureStrategy":"AbortAll"}`,
+		`{"type":"Progressive","progressive":{"maxConcurrency":"25%","mandatoryDecisionGroups":[{"groupName":"a"},{"groupIndex":7}]}}`,
+		`{"type":"ProgressivePerGroup","progressivePerGroup":{"progressDeadline":"None","maxFailures":-1}}`,
+		`{"type":"Progressive","progressive":{"maxConcurrency":2147483647,"maxFailures":"2147483648%"}}`,
+		`{"type":"Progressive","progressive":{"maxConcurrency":"-1%","progressDeadline":"999999999999h"}}`,
+		`{"type":"Progressive","progressive":{"mandatoryDecisionGroups":[{"groupIndex":-1},{"groupName":""}]}}`,
+		`{"type":"Slowly","failureStrategy":"Perhaps"}`,
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, data string) {
+		ref := rt.Ref("p1", rt.Group("a", "c1", "c2"), rt.GroupAt(7, "b", "c3"))
+		ref.Strategy = workv1alpha1.RolloutStrategy{}
+		if json.Unmarshal([]byte(data), &ref.Strategy) != nil {
+			return // The API server lets no such thing pass.
+		}
+		p := rollout.Decide(rt.Snapshot(rt.Now(10*minute), rt.Works(inFlight("c1"), failed("c2")), rt.Refs(ref)))
+		errs := rollout.ValidateStrategy(field.NewPath("rolloutStrategy"), &ref.Strategy)
+		if p.Refs[0].Err != nil && len(errs) == 0 {
+			t.Fatalf("validation lets pass what Decide refuses: %v", p.Refs[0].Err)
+		}
+		if len(p.Deletes) > 0 || p.Complete {
+			t.Fatalf("deletes %v, complete %v", p.Deletes, p.Complete)
+		}
+		rollout.TraitsOf(&ref.Strategy)
 	})
 }
