@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox"
+	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/controlplane"
 	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/process"
 	"github.com/open-cluster-management-io/work-rollback/test/benchmark/measure"
 )
@@ -22,10 +23,14 @@ type Manager struct {
 	pages *http.Client
 }
 
-// StartManager starts a work manager, and returns when it answers.
+// StartManager starts a work manager as a ServiceAccount, as on a real hub, and returns when it answers.
 func (p *Plane) StartManager(ctx context.Context, binary string, args ...string) (*Manager, error) {
-	kubeconfig, err := p.server.Kubeconfig("")
+	account, err := p.account(ctx, "manager")
 	if err != nil {
+		return nil, err
+	}
+	kubeconfig := p.env.Group.Path("manager.kubeconfig")
+	if err := controlplane.WriteKubeconfig(kubeconfig, "hub", account); err != nil {
 		return nil, err
 	}
 	port, err := process.FreePort()

@@ -148,7 +148,7 @@ func (w *world) play(ctx context.Context, s step) error {
 	if err != nil {
 		return err
 	}
-	bystander, err := startBystander(ctx, w.plane.Config())
+	bystander, err := startBystander(ctx, w.bystander)
 	if err != nil {
 		return err
 	}

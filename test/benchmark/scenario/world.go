@@ -8,6 +8,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 	workclient "open-cluster-management.io/api/client/work/clientset/versioned"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -32,6 +33,8 @@ type world struct {
 	version, stable int
 	// scrape is what asking the manager for its allocations allocates.
 	scrape hub.Allocations
+	// bystander is the configuration of anyone else who asks the API server.
+	bystander *rest.Config
 	// emptyHeap is what the manager's heap holds when there is no work.
 	emptyHeap float64
 
@@ -67,6 +70,9 @@ func (w *world) start(ctx, inner context.Context) error {
 		return err
 	}
 	if w.works, err = workclient.NewForConfig(config); err != nil {
+		return err
+	}
+	if w.bystander, err = w.plane.BystanderConfig(ctx); err != nil {
 		return err
 	}
 	if err := w.startManager(ctx); err != nil {
