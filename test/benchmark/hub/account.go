@@ -37,9 +37,10 @@ func (p *Plane) account(ctx context.Context, name string) (*rest.Config, error) 
 	return p.server.ServiceAccountConfig(ctx, meta.Namespace, name)
 }
 
-// BystanderConfig is the client configuration of another controller of the hub. What it asks for is not counted as the manager's.
-func (p *Plane) BystanderConfig(ctx context.Context) (*rest.Config, error) {
-	config, err := p.account(ctx, "bystander")
+// ConfigAs is the client configuration of another controller of the hub, with a connection of its own. What it asks for is not counted
+// as the manager's.
+func (p *Plane) ConfigAs(ctx context.Context, name string) (*rest.Config, error) {
+	config, err := p.account(ctx, name)
 	if err != nil {
 		return nil, err
 	}

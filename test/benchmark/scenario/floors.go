@@ -58,7 +58,11 @@ func (w *world) floorOfProgressive(ctx context.Context) error {
 }
 
 func (w *world) floor(ctx context.Context, scenario string, workers, version int) error {
-	loop, err := floor.NewLoop(w.plane.Config(), w.fleet, name(0), workers)
+	config, err := w.plane.ConfigAs(ctx, "floor")
+	if err != nil {
+		return err
+	}
+	loop, err := floor.NewLoop(config, w.fleet, name(0), workers)
 	if err != nil {
 		return err
 	}

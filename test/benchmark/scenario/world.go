@@ -72,7 +72,7 @@ func (w *world) start(ctx, inner context.Context) error {
 	if w.works, err = workclient.NewForConfig(config); err != nil {
 		return err
 	}
-	if w.bystander, err = w.plane.BystanderConfig(ctx); err != nil {
+	if w.bystander, err = w.plane.ConfigAs(ctx, "bystander"); err != nil {
 		return err
 	}
 	if err := w.startManager(ctx); err != nil {
