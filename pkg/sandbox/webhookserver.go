@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -28,7 +28,7 @@ type WebhookServer struct {
 	health  string
 }
 
-// NewWebhookServer returns a server that doesn't run yet: Deploy says how it runs, and with which rights.
+// NewWebhookServer returns a server that doesn't run yet: Deploy or Start says how it runs, and with which rights.
 func NewWebhookServer(group *process.Group, binary string) (*WebhookServer, error) {
 	absolute, err := findBinary(binary)
 	if err != nil {
@@ -37,13 +37,19 @@ func NewWebhookServer(group *process.Group, binary string) (*WebhookServer, erro
 	return &WebhookServer{group: group, binary: absolute}, nil
 }
 
-// Deploy runs the server as the container of a Deployment instead of how it ran before, and returns when it serves. It differs from the
-// Deployment in its ports, which a Pod has for itself and a process of this machine doesn't.
+// Deploy runs the server as the container of a Deployment instead of how it ran before, and returns when it serves.
 func (w *WebhookServer) Deploy(ctx context.Context, hub *controlplane.APIServer, deployment *appsv1.Deployment) error {
 	command, err := PodCommand(ctx, w.group, hub, deployment, w.binary)
 	if err != nil {
 		return err
 	}
+	return w.Start(ctx, command)
+}
+
+// Start runs the server instead of how it ran before, and returns when it serves. The path of the command is the server's own binary,
+// whatever it says; and the arguments get flags for ports of its own, which a Pod has for itself and a process of this machine doesn't.
+// Another process can take a port that was free, so an error is worth another try.
+func (w *WebhookServer) Start(ctx context.Context, command process.Command) error {
 	if err := w.Stop(ctx); err != nil {
 		return err
 	}
@@ -56,12 +62,16 @@ func (w *WebhookServer) Deploy(ctx context.Context, hub *controlplane.APIServer,
 		return err
 	}
 	health := fmt.Sprintf("127.0.0.1:%d", healthPort)
-	command.Args = append(command.Args, fmt.Sprintf("--port=%d", port), "--health-probe-bind-address="+health, "--metrics-bind-address=0")
+	command.Path = w.binary
+	command.Args = slices.Concat(command.Args, []string{
+		fmt.Sprintf("--port=%d", port), "--health-probe-bind-address=" + health, "--metrics-bind-address=0",
+	})
 	child, err := w.group.Start(command)
 	if err != nil {
 		return err
 	}
-	if err := child.WaitReady(ctx, time.Minute, func(ctx context.Context) error { return probe(ctx, "http://"+health+"/readyz") }); err != nil {
+	ready := func(ctx context.Context) error { return process.HTTPOK(ctx, "http://"+health+"/readyz") }
+	if err := child.WaitReady(ctx, time.Minute, ready); err != nil {
 		return errors.Join(err, child.Kill())
 	}
 	w.mu.Lock()
@@ -70,7 +80,7 @@ func (w *WebhookServer) Deploy(ctx context.Context, hub *controlplane.APIServer,
 	return nil
 }
 
-// Address is where the webhooks are served, a host and a port; empty before the first Deploy.
+// Address is where the webhooks are served, a host and a port; empty before it ran first.
 func (w *WebhookServer) Address() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -82,10 +92,10 @@ func (w *WebhookServer) Healthy(ctx context.Context) error {
 	w.mu.Lock()
 	health := w.health
 	w.mu.Unlock()
-	return probe(ctx, health+"/healthz")
+	return process.HTTPOK(ctx, health+"/healthz")
 }
 
-// Process is the child process that runs now or ran last; nil before the first Deploy.
+// Process is the child process that runs now or ran last; nil before it ran first.
 func (w *WebhookServer) Process() *process.Process {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -96,23 +106,6 @@ func (w *WebhookServer) Process() *process.Process {
 func (w *WebhookServer) Stop(ctx context.Context) error {
 	if child := w.Process(); child != nil {
 		return child.Stop(ctx)
-	}
-	return nil
-}
-
-// probe is the HTTP probe of a kubelet.
-func probe(ctx context.Context, url string) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s says %s", url, response.Status)
 	}
 	return nil
 }

@@ -11,14 +11,11 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/kubernetes"
-	workclient "open-cluster-management.io/api/client/work/clientset/versioned"
 
-	"github.com/open-cluster-management-io/work-rollback/pkg/client/clientset/versioned"
 	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox"
-	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/controlplane"
 	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/tools"
+	"github.com/open-cluster-management-io/work-rollback/test/internal/await"
+	"github.com/open-cluster-management-io/work-rollback/test/operator/operatortest"
 )
 
 // patience is how long a test waits for what should happen. It passes only when something is wrong, or the machine is busy.
@@ -27,96 +24,33 @@ const patience = 2 * time.Minute
 // root of the repository, from here.
 const root = "../.."
 
-// The clusters, as the pages name them.
-var clusterNames = []string{"cluster1", "cluster2"}
-
-// hub is what `clusteradm init` and two `clusteradm join` made, and a person with kubectl in a clone of the repository.
+// hub is one of OCM's own, and a person with kubectl in a clone of the repository.
 type hub struct {
-	env      *controlplane.Env
-	plane    *controlplane.ControlPlane
-	operator *sandbox.Operator
-	kubelet  *sandbox.Kubelet
-	work     *sandbox.WorkHub
+	*operatortest.Hub
+	kubelet *sandbox.Kubelet
+	work    *sandbox.WorkHub
 	// clone is the person's working directory; environment holds the path of kubectl, and the kubeconfig.
 	clone       string
 	environment []string
 	// stopUpstream ends OCM's own work hub.
 	stopUpstream func() error
-
-	kube        kubernetes.Interface
-	works       workclient.Interface
-	replicaSets versioned.Interface
 }
 
 func newHub(t *testing.T) *hub {
 	t.Helper()
-	ctx := t.Context()
-	env, err := controlplane.NewEnv(ctx, os.Stderr)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, env.Stop(context.Background())) })
-	require.NoError(t, sandbox.LogToFile(env.Group.Path("logs", "operator-and-agents.log")))
-	h := &hub{env: env, stopUpstream: func() error { return nil }}
-	h.plane, err = env.StartHub(ctx, controlplane.HubOptions{Bare: true, GarbageCollection: true})
-	require.NoError(t, err)
-	config := h.plane.RESTConfig()
-	h.kube, err = kubernetes.NewForConfig(config)
-	require.NoError(t, err)
-	h.works, err = workclient.NewForConfig(config)
-	require.NoError(t, err)
-	h.replicaSets, err = versioned.NewForConfig(config)
-	require.NoError(t, err)
-	h.operator, err = sandbox.StartOperator(ctx, config)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, h.operator.Stop()) })
+	h := &hub{Hub: operatortest.Start(t), stopUpstream: func() error { return nil }}
 	t.Cleanup(func() { require.NoError(t, h.stopUpstream()) })
 	h.clone = clone(t)
 	h.setEnvironment(t)
-	h.join(t)
-	h.runDeployment(t)
-	return h
-}
-
-// join starts managed clusters, with OCM's own work agents and placement controller.
-func (h *hub) join(t *testing.T) {
-	t.Helper()
-	ctx := t.Context()
-	fleet, err := sandbox.NewFleet(h.plane.RESTConfig())
-	require.NoError(t, err)
 	// Registration, which no one runs here, would report the binding of the example as bound.
-	require.NoError(t, fleet.Bind(ctx, "default"))
-	planes, err := h.env.StartManagedClusters(ctx, false, clusterNames...)
-	require.NoError(t, err)
-	kubeconfig, err := h.plane.Kubeconfig("")
-	require.NoError(t, err)
-	for _, plane := range planes {
-		require.NoError(t, fleet.Join(ctx, plane.Name, plane.Host()))
-		agent, err := sandbox.NewAgent(sandbox.AgentOptions{
-			Cluster: plane.Name, HubKubeconfig: kubeconfig, Managed: plane.RESTConfig(), StatusSyncInterval: time.Second,
-		})
-		require.NoError(t, err)
-		agent.Start()
-		t.Cleanup(agent.Stop)
-	}
-	stop := sandbox.StartPlacement(h.plane.RESTConfig())
-	t.Cleanup(func() { require.NoError(t, stop()) })
-}
-
-// runDeployment runs the work hub once the operator has made its Deployment, whatever image that names.
-func (h *hub) runDeployment(t *testing.T) {
-	t.Helper()
-	binary, err := tools.BuildWork(t.Context(), t.TempDir())
-	require.NoError(t, err)
+	require.NoError(t, h.Fleet.Bind(t.Context(), "default"))
+	h.Join(t)
+	var err error
 	// It is the only one, and need not wait for the lease of the one before.
-	h.work, err = sandbox.NewDeployedWorkHub(h.env.Group, binary, "--disable-leader-election")
+	h.work, err = sandbox.NewDeployedWorkHub(h.Env.Group, operatortest.BuildWork(t), "--disable-leader-election")
 	require.NoError(t, err)
-	h.kubelet, err = sandbox.StartKubelet(h.plane.APIServer, sandbox.HubNamespace, sandbox.WorkController, h.work)
-	require.NoError(t, err)
-	t.Cleanup(h.kubelet.Stop)
-	t.Cleanup(func() {
-		if child := h.work.Process(); t.Failed() && child != nil {
-			t.Log("the end of the work hub's log:\n" + child.LogTail(40))
-		}
-	})
+	h.kubelet = h.RunDeployment(t, sandbox.WorkController, h.work)
+	return h
 }
 
 // clone copies what the commands use. The example soaks and fails in seconds there, as nobody wants to wait for minutes here.
@@ -139,7 +73,7 @@ func (h *hub) setEnvironment(t *testing.T) {
 	t.Helper()
 	kubectl, err := tools.EnsureKubectl(t.Context(), os.Stderr, "")
 	require.NoError(t, err)
-	kubeconfig, err := h.plane.Kubeconfig("")
+	kubeconfig, err := h.Plane.Kubeconfig("")
 	require.NoError(t, err)
 	h.environment = append(os.Environ(), "KUBECONFIG="+kubeconfig, "HOME="+t.TempDir(),
 		"PATH="+filepath.Dir(kubectl)+string(os.PathListSeparator)+os.Getenv("PATH"))
@@ -171,12 +105,5 @@ func (h *hub) try(t *testing.T, commands string) (output, problem string) {
 // eventually polls until check returns nil, and fails with what it said last.
 func eventually(t *testing.T, what string, check func() error) {
 	t.Helper()
-	var last error
-	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, patience, true, func(context.Context) (bool, error) {
-		last = check()
-		return last == nil, nil
-	})
-	if err != nil {
-		t.Fatalf("%s: %v (%v)", what, last, err)
-	}
+	await.Eventually(t, patience, what, check)
 }

@@ -8,16 +8,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/openshift/library-go/pkg/controller/controllercmd"
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
-	ocmfeature "open-cluster-management.io/api/feature"
-	"open-cluster-management.io/ocm/pkg/features"
-	upstreamhub "open-cluster-management.io/ocm/pkg/work/hub"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/test/internal/await"
+	"github.com/open-cluster-management-io/work-rollback/test/internal/manager"
+	"github.com/open-cluster-management-io/work-rollback/test/operator/operatortest"
 )
 
 // explain fails where the API server serves OCM's own CRD.
@@ -26,7 +24,7 @@ const explain = "kubectl explain mwrs.status.abortedTime"
 // generations are those of the clusters' works: what is not to change while hubs come and go.
 func (h *hub) generations(t *testing.T) map[string]int64 {
 	t.Helper()
-	list, err := h.works.WorkV1().ManifestWorks(metav1.NamespaceAll).List(t.Context(), metav1.ListOptions{LabelSelector: workv1alpha1.LabelReplicaSet})
+	list, err := h.Works.WorkV1().ManifestWorks(metav1.NamespaceAll).List(t.Context(), metav1.ListOptions{LabelSelector: workv1alpha1.LabelReplicaSet})
 	require.NoError(t, err)
 	found := map[string]int64{}
 	for i := range list.Items {
@@ -51,7 +49,7 @@ func (h *hub) says(t *testing.T, words string, wanted bool) {
 func (h *hub) resync(t *testing.T) {
 	t.Helper()
 	h.shell(t, `kubectl patch clustermanager cluster-manager --type=merge -p '{"spec": {"registrationImagePullSpec": "quay.io/open-cluster-management/registration:v1.2.0"}}'`)
-	require.NoError(t, h.operator.WaitApplied(t.Context()))
+	require.NoError(t, h.Operator.WaitApplied(t.Context()))
 }
 
 // loseTheCRD: the annotation is lost, and the operator writes its own CRD. The object is written under it.
@@ -70,7 +68,7 @@ func (h *hub) loseTheCRD(t *testing.T) {
 }
 
 func (h *hub) knowsAborts(t *testing.T, _ string) {
-	require.NoError(t, h.operator.WaitApplied(t.Context()))
+	require.NoError(t, h.Operator.WaitApplied(t.Context()))
 	eventually(t, "this hub's CRD is served", func() error {
 		if _, problem := h.try(t, explain); problem != "" {
 			return errors.New(problem)
@@ -123,7 +121,7 @@ func (h *hub) stopThisHub(t *testing.T) {
 // isUpstreams: the operator wrote its CRD and its image. Its hub, which nobody pulls here, is started in this process, and leaves the
 // clusters alone.
 func (h *hub) isUpstreams(t *testing.T, _ string) {
-	require.NoError(t, h.operator.WaitApplied(t.Context()))
+	require.NoError(t, h.Operator.WaitApplied(t.Context()))
 	eventually(t, "OCM's own CRD is served", func() error {
 		if _, problem := h.try(t, explain); problem == "" {
 			return errors.New("the field is known")
@@ -134,31 +132,20 @@ func (h *hub) isUpstreams(t *testing.T, _ string) {
 	require.Equal(t, "quay.io/open-cluster-management/work:v1.2.0", image)
 	generations := h.generations(t)
 	h.startUpstream(t)
-	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 3*time.Second, true, func(context.Context) (bool, error) {
+	await.Always(t, 3*time.Second, "the clusters are left alone", func() error {
 		if found := h.generations(t); fmt.Sprint(found) != fmt.Sprint(generations) {
-			return false, fmt.Errorf("generations are %v, before %v", found, generations)
+			return fmt.Errorf("generations are %v, before %v", found, generations)
 		}
-		return false, nil
+		return nil
 	})
-	require.True(t, wait.Interrupted(err), err)
 	require.Len(t, h.revisions(t), 3, "the history stays")
 }
 
 // startUpstream runs OCM's own work hub until the whole test ends.
 func (h *hub) startUpstream(t *testing.T) {
 	t.Helper()
-	require.NoError(t, features.HubMutableFeatureGate.Add(ocmfeature.DefaultHubWorkFeatureGates))
-	require.NoError(t, features.HubMutableFeatureGate.Set(string(ocmfeature.ManifestWorkReplicaSet)+"=true"))
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() {
-		done <- upstreamhub.NewWorkHubManagerConfig(upstreamhub.NewWorkHubManagerOptions()).
-			RunWorkHubManager(ctx, &controllercmd.ControllerContext{KubeConfig: h.plane.RESTConfig()})
-	}()
-	h.stopUpstream = func() error {
-		cancel()
-		return <-done
-	}
+	require.NoError(t, manager.EnableReplicaSets())
+	h.stopUpstream = manager.Start(context.Background(), h.Plane.RESTConfig(), manager.Upstream)
 }
 
 func (h *hub) bearsNoTraces(t *testing.T, _ string) {
@@ -167,7 +154,7 @@ func (h *hub) bearsNoTraces(t *testing.T, _ string) {
 	for _, trace := range []string{workv1alpha1.LabelControllerHash, workv1alpha1.AnnotationAppliedAt, workv1alpha1.AnnotationDecisionGroup, workv1alpha1.AnnotationCopiedLabels} {
 		require.NotContains(t, printed, trace)
 	}
-	require.Len(t, h.generations(t), len(clusterNames))
+	require.Len(t, h.generations(t), len(operatortest.ClusterNames))
 }
 
 func (h *hub) isEmpty(t *testing.T, _ string) {

@@ -56,7 +56,7 @@ func (h *hub) steps() map[string]step {
 
 func (h *hub) get(t *testing.T) *workv1alpha1.ManifestWorkReplicaSet {
 	t.Helper()
-	mwrs, err := h.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets("default").Get(t.Context(), "web", metav1.GetOptions{})
+	mwrs, err := h.ReplicaSets.WorkV1alpha1().ManifestWorkReplicaSets("default").Get(t.Context(), "web", metav1.GetOptions{})
 	require.NoError(t, err)
 	return mwrs
 }
@@ -83,7 +83,7 @@ func (h *hub) isInstalled(t *testing.T, output string) {
 	for _, object := range []string{"clustermanager", "customresourcedefinition", "clusterrole.", "clusterrolebinding."} {
 		require.Contains(t, output, object)
 	}
-	require.NoError(t, h.operator.WaitApplied(t.Context()))
+	require.NoError(t, h.Operator.WaitApplied(t.Context()))
 	waiting, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	require.NoError(t, h.kubelet.WaitRunning(waiting))
@@ -115,7 +115,7 @@ func (h *hub) isUndone(t *testing.T, _ string) {
 
 func (h *hub) revisions(t *testing.T) []appsv1.ControllerRevision {
 	t.Helper()
-	list, err := h.kube.AppsV1().ControllerRevisions("default").List(t.Context(), metav1.ListOptions{LabelSelector: workv1alpha1.LabelReplicaSet})
+	list, err := h.Kube.AppsV1().ControllerRevisions("default").List(t.Context(), metav1.ListOptions{LabelSelector: workv1alpha1.LabelReplicaSet})
 	require.NoError(t, err)
 	slices.SortFunc(list.Items, func(a, b appsv1.ControllerRevision) int { return int(a.Revision - b.Revision) })
 	return list.Items

@@ -59,6 +59,18 @@ func (f *labFleet) unevaluated(way way, deadline string) {
 		"the work's own condition does not tell")
 }
 
+// mendedInTime mends a manifest on each cluster as soon as a version is there, and demands that the version is rolled out and never aborted.
+func (f *labFleet) mendedInTime(version string, n int, content data, mended func([]metav1.Condition) bool) {
+	f.t.Helper()
+	for _, short := range f.clusters {
+		f.deploys(short, version)
+		f.mends(short, n, content, mended)
+	}
+	f.complete()
+	f.everywhere(version)
+	f.neverAborted()
+}
+
 // Quirk: a rule that can't be evaluated makes Progressing False, which is how success looks. It is none, and runs into the deadline.
 func TestRuleThatCannotBeEvaluatedIsNoSuccess(t *testing.T) {
 	underBoth(t, func(t *testing.T, way way) {
@@ -73,16 +85,10 @@ func TestRuleThatIsEvaluatedLate(t *testing.T) {
 	underBoth(t, func(t *testing.T, way way) {
 		f := newLabFleet(t, labOptions{})
 		f.unevaluated(way, "60s")
-		for _, short := range f.clusters {
-			f.deploys(short, "v2")
-			f.mends(short, 0, data{"ready": "yes"}, func(conditions []metav1.Condition) bool {
-				progressing := meta.FindStatusCondition(conditions, workv1.ManifestProgressing)
-				return progressing != nil && progressing.Reason != workv1.ConditionRuleExpressionError
-			})
-		}
-		f.complete()
-		f.everywhere("v2")
-		f.neverAborted()
+		f.mendedInTime("v2", 0, data{"ready": "yes"}, func(conditions []metav1.Condition) bool {
+			progressing := meta.FindStatusCondition(conditions, workv1.ManifestProgressing)
+			return progressing != nil && progressing.Reason != workv1.ConditionRuleExpressionError
+		})
 	})
 }
 
@@ -117,14 +123,8 @@ func TestDegradedManifestThatHeals(t *testing.T) {
 	underBoth(t, func(t *testing.T, way way) {
 		f := newLabFleet(t, labOptions{})
 		f.degraded(way, "60s")
-		for _, short := range f.clusters {
-			f.deploys(short, "v2")
-			f.mends(short, 1, data{"version": "v2", "works": "true"}, func(conditions []metav1.Condition) bool {
-				return meta.IsStatusConditionFalse(conditions, workv1.ManifestDegraded)
-			})
-		}
-		f.complete()
-		f.everywhere("v2")
-		f.neverAborted()
+		f.mendedInTime("v2", 1, data{"version": "v2", "works": "true"}, func(conditions []metav1.Condition) bool {
+			return meta.IsStatusConditionFalse(conditions, workv1.ManifestDegraded)
+		})
 	})
 }

@@ -2,7 +2,6 @@ package integration
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
@@ -16,6 +15,8 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	workclient "open-cluster-management.io/api/client/work/clientset/versioned"
 	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/open-cluster-management-io/work-rollback/test/internal/testwork"
 )
 
 // outcome is what a simulated agent reports of a version.
@@ -226,15 +227,4 @@ func configMap(version string) workv1.Manifest {
 	return manifest
 }
 
-func versionOf(work *workv1.ManifestWork) string {
-	if len(work.Spec.Workload.Manifests) == 0 {
-		return ""
-	}
-	var content struct {
-		Data struct {
-			Version string `json:"version"`
-		} `json:"data"`
-	}
-	_ = json.Unmarshal(work.Spec.Workload.Manifests[0].Raw, &content)
-	return content.Data.Version
-}
+func versionOf(work *workv1.ManifestWork) string { return testwork.Version(&work.Spec) }

@@ -91,6 +91,23 @@ func TestStrategyThatCannotBeParsed(t *testing.T) {
 	}
 }
 
+// spoil writes a duration into the object that this hub can't decode, and returns what takes it out again.
+func (f *fleet) spoil() (mend func()) {
+	f.t.Helper()
+	patch := func(operation string) {
+		f.t.Helper()
+		operation = fmt.Sprintf(`[{"path":"/spec/placementRefs/0/rolloutStrategy/progressive/minSuccessTime",%s}]`, operation)
+		_, err := f.w.dynamic.Resource(workv1alpha1.ManifestWorkReplicaSetResource).Namespace(f.namespace).
+			Patch(f.t.Context(), f.name, types.JSONPatchType, []byte(operation), metav1.PatchOptions{})
+		require.NoError(f.t, err)
+	}
+	patch(`"op":"add","value":"5 minutes"`)
+	return func() {
+		f.t.Helper()
+		patch(`"op":"remove"`)
+	}
+}
+
 // One object that can't be decoded is that object's condition, and never the others' problem.
 func TestObjectThatCannotBeDecoded(t *testing.T) {
 	t.Parallel()
@@ -98,10 +115,8 @@ func TestObjectThatCannotBeDecoded(t *testing.T) {
 	f.place("p1", []string{"c1"})
 	f.create("v1", ref("p1", progressive(1, "20s", 0)))
 	f.complete()
+	mend := f.spoil()
 	resource := f.w.dynamic.Resource(workv1alpha1.ManifestWorkReplicaSetResource).Namespace(f.namespace)
-	patch := []byte(`[{"op":"add","path":"/spec/placementRefs/0/rolloutStrategy/progressive/minSuccessTime","value":"5 minutes"}]`)
-	_, err := resource.Patch(t.Context(), f.name, types.JSONPatchType, patch, metav1.PatchOptions{})
-	require.NoError(t, err)
 	read := func() *unstructured.Unstructured {
 		object, err := resource.Get(t.Context(), f.name, metav1.GetOptions{})
 		require.NoError(t, err)
@@ -132,9 +147,7 @@ func TestObjectThatCannotBeDecoded(t *testing.T) {
 	g.complete()
 
 	// A broken one can be deleted, and mended.
-	patch = []byte(`[{"op":"remove","path":"/spec/placementRefs/0/rolloutStrategy/progressive/minSuccessTime"}]`)
-	_, err = resource.Patch(t.Context(), f.name, types.JSONPatchType, patch, metav1.PatchOptions{})
-	require.NoError(t, err)
+	mend()
 	f.complete()
 	f.quiet()
 	require.EqualValues(t, 1, f.work("c1").Generation)
@@ -146,10 +159,7 @@ func TestObjectThatCannotBeDecodedCanBeDeleted(t *testing.T) {
 	f.place("p1", []string{"c1"})
 	f.create("v1", ref("p1", progressive(1, "20s", 0)))
 	f.complete()
-	resource := f.w.dynamic.Resource(workv1alpha1.ManifestWorkReplicaSetResource).Namespace(f.namespace)
-	patch := []byte(`[{"op":"add","path":"/spec/placementRefs/0/rolloutStrategy/progressive/minSuccessTime","value":"5 minutes"}]`)
-	_, err := resource.Patch(t.Context(), f.name, types.JSONPatchType, patch, metav1.PatchOptions{})
-	require.NoError(t, err)
+	f.spoil()
 	f.delete()
 	f.gone()
 }

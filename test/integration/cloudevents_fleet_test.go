@@ -20,6 +20,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/hub"
 	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox"
+	"github.com/open-cluster-management-io/work-rollback/test/internal/manager"
 )
 
 // agentReturn is how long the hub waits for agents after the broker was away; they try again every half a second here.
@@ -148,7 +149,7 @@ func (f *eventFleet) unsent(before []string, what string) {
 // killedByAbort stops this manager with the write that persists an abort.
 func (f *eventFleet) killedByAbort(inner http.RoundTripper) http.RoundTripper {
 	var killed atomic.Bool
-	return roundTripper(func(request *http.Request) (*http.Response, error) {
+	return manager.RoundTripper(func(request *http.Request) (*http.Response, error) {
 		if killed.Load() {
 			return nil, errKilled
 		}

@@ -20,6 +20,7 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/test/internal/testwork"
 )
 
 // fleet is a namespace with one ManifestWorkReplicaSet, and its clusters, of one test.
@@ -381,7 +382,7 @@ func versionOfRevision(rev *appsv1.ControllerRevision) string {
 	if decoded.Err != nil {
 		return ""
 	}
-	return versionOf(&workv1.ManifestWork{Spec: *decoded.Template})
+	return testwork.Version(decoded.Template)
 }
 
 // recorded are the versions that the ControllerRevisions hold, the oldest number first.

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/test/internal/manager"
 )
 
 // restartWorld is a hub whose manager the tests of restarts stop and start. It has no manager yet.
@@ -183,7 +184,7 @@ func tells(request *http.Request) (bool, error) {
 var errKilled = errors.New("this process was killed")
 
 func (o *oneWrite) wrap(inner http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(request *http.Request) (*http.Response, error) {
+	return manager.RoundTripper(func(request *http.Request) (*http.Response, error) {
 		reads := request.Method == http.MethodGet || request.Method == http.MethodHead
 		o.mu.Lock()
 		defer o.mu.Unlock()

@@ -2,17 +2,14 @@ package integration
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"net/http"
 	"os"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/openshift/library-go/pkg/controller/controllercmd"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -20,14 +17,13 @@ import (
 	"k8s.io/utils/clock"
 	clusterclient "open-cluster-management.io/api/client/cluster/clientset/versioned"
 	workclient "open-cluster-management.io/api/client/work/clientset/versioned"
-	ocmfeature "open-cluster-management.io/api/feature"
-	"open-cluster-management.io/ocm/pkg/features"
-	upstreamhub "open-cluster-management.io/ocm/pkg/work/hub"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/client/clientset/versioned"
 	"github.com/open-cluster-management-io/work-rollback/pkg/hub"
 	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox"
 	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/controlplane"
+	"github.com/open-cluster-management-io/work-rollback/test/internal/await"
+	"github.com/open-cluster-management-io/work-rollback/test/internal/manager"
 )
 
 // settle is short here: the simulated agents lie for no longer than they are told to.
@@ -86,10 +82,7 @@ func run(m *testing.M) (int, error) {
 	if err := flags.Set("stderrthreshold", "FATAL"); err != nil {
 		return 1, err
 	}
-	if err := features.HubMutableFeatureGate.Add(ocmfeature.DefaultHubWorkFeatureGates); err != nil {
-		return 1, err
-	}
-	if err := features.HubMutableFeatureGate.Set(string(ocmfeature.ManifestWorkReplicaSet) + "=true"); err != nil {
+	if err := manager.EnableReplicaSets(); err != nil {
 		return 1, err
 	}
 	if suite, err = newWorld(ctx, env, "hub"); err != nil {
@@ -185,70 +178,40 @@ func (w *world) startManagerAt(
 func (w *world) startManagerWith(
 	ctx context.Context, options *hub.Options, clk clock.PassiveClock, wrappers ...func(http.RoundTripper) http.RoundTripper,
 ) (stop func()) {
-	manager := &hub.Manager{Options: options, Clock: clk}
-	return w.start(ctx, manager.Run, wrappers...)
+	return w.start(ctx, (&hub.Manager{Options: options, Clock: clk}).Run, wrappers...)
 }
 
 // startUpstream runs the manager that this hub replaces: that of ocm v1.2.0.
 func (w *world) startUpstream(ctx context.Context) (stop func()) {
-	return w.start(ctx, upstreamhub.NewWorkHubManagerConfig(upstreamhub.NewWorkHubManagerOptions()).RunWorkHubManager)
+	return w.start(ctx, manager.Upstream)
 }
 
+// start runs a manager in this process. One that ends by itself with an error ends all tests.
 func (w *world) start(ctx context.Context, run controllercmd.StartFunc, wrappers ...func(http.RoundTripper) http.RoundTripper) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
 	config := rest.CopyConfig(w.config)
 	for _, wrap := range wrappers {
 		config.Wrap(wrap)
 	}
-	var stopped atomic.Bool
-	config.Wrap(func(inner http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(request *http.Request) (*http.Response, error) {
-			if stopped.Load() {
-				return nil, errors.New("this manager was stopped")
-			}
-			return inner.RoundTrip(request)
-		})
-	})
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if err := run(ctx, &controllercmd.ControllerContext{KubeConfig: config}); err != nil && ctx.Err() == nil {
+	end := manager.Start(ctx, config, func(ctx context.Context, controllers *controllercmd.ControllerContext) error {
+		if err := run(ctx, controllers); err != nil && ctx.Err() == nil {
 			panic(err)
 		}
-	}()
-	return func() {
-		stopped.Store(true)
-		cancel()
-		<-done
-	}
+		return nil
+	})
+	return func() { _ = end() }
 }
 
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
-
+// pollInterval is how often what plays a part on a cluster looks.
 const pollInterval = 100 * time.Millisecond
 
 // eventually polls until check returns nil, and fails with what it said last.
 func eventually(t *testing.T, what string, check func() error) {
 	t.Helper()
-	var last error
-	err := wait.PollUntilContextTimeout(t.Context(), pollInterval, patience, true, func(context.Context) (bool, error) {
-		last = check()
-		return last == nil, nil
-	})
-	if err != nil {
-		t.Fatalf("%s: %v (%v)", what, last, err)
-	}
+	await.Eventually(t, patience, what, check)
 }
 
 // always polls for a while and fails when check does.
 func always(t *testing.T, what string, during time.Duration, check func() error) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), pollInterval, during, true, func(context.Context) (bool, error) {
-		return false, check()
-	})
-	if !wait.Interrupted(err) {
-		t.Fatalf("%s: %v", what, err)
-	}
+	await.Always(t, during, what, check)
 }

@@ -22,9 +22,9 @@ const versionAnnotation = "operator.open-cluster-management.io/version"
 func TestWithTheOperator(t *testing.T) {
 	h := newHub(t)
 	t.Run("before deploy/ the hub is upstream's", h.isUpstreams)
-	h.join(t)
+	h.joinAndPlace(t)
 	h.nameImage(t)
-	h.run(t)
+	h.runDeployments(t)
 	for _, part := range []struct {
 		name string
 		play func(*testing.T)
@@ -50,13 +50,13 @@ func TestWithTheOperator(t *testing.T) {
 
 func (h *hub) isUpstreams(t *testing.T) {
 	require.False(t, knowsAborts(h.definition(t)))
-	_, err := h.kube.AppsV1().Deployments(sandbox.HubNamespace).Get(t.Context(), sandbox.WorkController, metav1.GetOptions{})
+	_, err := h.Kube.AppsV1().Deployments(sandbox.HubNamespace).Get(t.Context(), sandbox.WorkController, metav1.GetOptions{})
 	require.NoError(t, gone(err), "without the feature gate the operator makes no Deployment for the work hub")
 }
 
 func (h *hub) runsTheDeployment(t *testing.T) {
 	require.True(t, knowsAborts(h.definition(t)))
-	deployment, err := h.kube.AppsV1().Deployments(sandbox.HubNamespace).Get(t.Context(), sandbox.WorkController, metav1.GetOptions{})
+	deployment, err := h.Kube.AppsV1().Deployments(sandbox.HubNamespace).Get(t.Context(), sandbox.WorkController, metav1.GetOptions{})
 	require.NoError(t, err)
 	pod := deployment.Spec.Template.Spec
 	require.Equal(t, "work-controller-sa", pod.ServiceAccountName)
@@ -95,7 +95,7 @@ func (h *hub) survivesTheOperator(t *testing.T) {
 	h.resync(t, "quay.io/open-cluster-management/registration:v1.2.0")
 	require.Equal(t, before.ResourceVersion, h.definition(t).ResourceVersion, "the operator wrote the CRD")
 	require.NotEmpty(t, h.status(t).CurrentRevision)
-	_, err := h.kube.RbacV1().ClusterRoles().Get(t.Context(), "open-cluster-management:cluster-manager-work:revisions", metav1.GetOptions{})
+	_, err := h.Kube.RbacV1().ClusterRoles().Get(t.Context(), "open-cluster-management:cluster-manager-work:revisions", metav1.GetOptions{})
 	require.NoError(t, err)
 	h.update(t, "v3", true)
 	h.reaches(t, workv1alpha1.ReasonNewManifestWorkAvailable)
@@ -105,10 +105,10 @@ func (h *hub) survivesTheOperator(t *testing.T) {
 // resync changes what has nothing to do with works in the ClusterManager, and waits until the operator went through everything.
 func (h *hub) resync(t *testing.T, registrationImage string) {
 	t.Helper()
-	require.NoError(t, h.operator.Change(t.Context(), func(spec *operatorv1.ClusterManagerSpec) {
+	require.NoError(t, h.Operator.Change(t.Context(), func(spec *operatorv1.ClusterManagerSpec) {
 		spec.RegistrationImagePullSpec = registrationImage
 	}))
-	require.NoError(t, h.operator.WaitApplied(t.Context()))
+	require.NoError(t, h.Operator.WaitApplied(t.Context()))
 }
 
 func (h *hub) status(t *testing.T) workv1alpha1.ManifestWorkReplicaSetStatus {
@@ -130,9 +130,9 @@ func (h *hub) obeysTheFeatureGate(t *testing.T) {
 		}
 		return nil
 	})
-	_, err := h.kube.AppsV1().Deployments(sandbox.HubNamespace).Get(ctx, sandbox.WorkController, metav1.GetOptions{})
+	_, err := h.Kube.AppsV1().Deployments(sandbox.HubNamespace).Get(ctx, sandbox.WorkController, metav1.GetOptions{})
 	require.NoError(t, gone(err))
-	_, err = h.kube.CoreV1().ServiceAccounts(sandbox.HubNamespace).Get(ctx, "work-controller-sa", metav1.GetOptions{})
+	_, err = h.Kube.CoreV1().ServiceAccounts(sandbox.HubNamespace).Get(ctx, "work-controller-sa", metav1.GetOptions{})
 	require.NoError(t, gone(err))
 
 	status, works, versions := h.status(t), h.workGenerations(t), h.versions(t)
@@ -145,7 +145,7 @@ func (h *hub) obeysTheFeatureGate(t *testing.T) {
 
 	// The operator took the role away before the hub could give its lease back, and the next hub would wait until the lease is over:
 	// more than two minutes.
-	require.NoError(t, h.kube.CoordinationV1().Leases(sandbox.HubNamespace).Delete(ctx, "work-manager-lock", metav1.DeleteOptions{}))
+	require.NoError(t, h.Kube.CoordinationV1().Leases(sandbox.HubNamespace).Delete(ctx, "work-manager-lock", metav1.DeleteOptions{}))
 	h.setGate(t, operatorv1.FeatureGateModeTypeEnable)
 	h.reaches(t, workv1alpha1.ReasonNewManifestWorkAvailable)
 	h.everywhere(t, "v5")
@@ -159,11 +159,11 @@ func (h *hub) obeysTheFeatureGate(t *testing.T) {
 
 func (h *hub) setGate(t *testing.T, mode operatorv1.FeatureGateModeType) {
 	t.Helper()
-	require.NoError(t, h.operator.Change(t.Context(), func(spec *operatorv1.ClusterManagerSpec) {
+	require.NoError(t, h.Operator.Change(t.Context(), func(spec *operatorv1.ClusterManagerSpec) {
 		require.Len(t, spec.WorkConfiguration.FeatureGates, 1)
 		spec.WorkConfiguration.FeatureGates[0].Mode = mode
 	}))
-	require.NoError(t, h.operator.WaitApplied(t.Context()))
+	require.NoError(t, h.Operator.WaitApplied(t.Context()))
 }
 
 // needsItsRights reads in the API server's audit log what the work hub asked for in all parts before this one.
@@ -195,7 +195,7 @@ func (h *hub) needsItsRights(t *testing.T) {
 		Groups:             []string{"system:serviceaccounts", "system:serviceaccounts:open-cluster-management-hub", "system:authenticated"},
 		ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "get", Resource: "secrets", Namespace: sandbox.HubNamespace},
 	}}
-	review, err = h.kube.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), review, metav1.CreateOptions{})
+	review, err = h.Kube.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), review, metav1.CreateOptions{})
 	require.NoError(t, err)
 	require.False(t, review.Status.Allowed, "the work hub runs with the rights of an administrator")
 }
@@ -212,8 +212,8 @@ func (h *hub) goesBack(t *testing.T) {
 	h.keepsHistoryWithoutTheCRD(t)
 
 	// And forth again.
-	require.NoError(t, sandbox.Deploy(t.Context(), h.plane.RESTConfig()))
-	require.NoError(t, h.operator.WaitApplied(t.Context()))
+	require.NoError(t, sandbox.Deploy(t.Context(), h.Plane.RESTConfig()))
+	require.NoError(t, h.Operator.WaitApplied(t.Context()))
 	require.True(t, knowsAborts(h.definition(t)))
 	h.update(t, "v6", true)
 	h.reaches(t, workv1alpha1.ReasonNewManifestWorkAvailable)

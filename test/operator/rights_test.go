@@ -101,7 +101,7 @@ func grants(t *testing.T, objects []*unstructured.Unstructured) map[string]bool 
 // avoidsATakenName gives somebody else the name that the next revision would get: the hub has to read what is there.
 func (h *hub) avoidsATakenName(t *testing.T) {
 	ctx := t.Context()
-	api := h.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(namespace)
+	api := h.ReplicaSets.WorkV1alpha1().ManifestWorkReplicaSets(namespace)
 	mwrs, err := h.get(ctx)
 	require.NoError(t, err)
 	mwrs.Spec.ManifestWorkTemplate = web(t, "v4", true).Spec.ManifestWorkTemplate
@@ -109,7 +109,7 @@ func (h *hub) avoidsATakenName(t *testing.T) {
 	stored, err := api.Update(ctx, mwrs, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
 	require.NoError(t, err)
 	taken := name + "-" + revision.ComputeHash(&stored.Spec.ManifestWorkTemplate, nil)
-	_, err = h.kube.AppsV1().ControllerRevisions(namespace).Create(ctx, &appsv1.ControllerRevision{
+	_, err = h.Kube.AppsV1().ControllerRevisions(namespace).Create(ctx, &appsv1.ControllerRevision{
 		ObjectMeta: metav1.ObjectMeta{Name: taken, Namespace: namespace}, Data: runtime.RawExtension{Raw: []byte(`{}`)},
 	}, metav1.CreateOptions{})
 	require.NoError(t, err)

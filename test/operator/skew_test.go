@@ -4,25 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/openshift/library-go/pkg/controller/controllercmd"
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ocmfeature "open-cluster-management.io/api/feature"
 	operatorv1 "open-cluster-management.io/api/operator/v1"
-	"open-cluster-management.io/ocm/pkg/features"
-	upstreamhub "open-cluster-management.io/ocm/pkg/work/hub"
 
 	"github.com/open-cluster-management-io/work-rollback/deploy"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox"
+	"github.com/open-cluster-management-io/work-rollback/test/internal/await"
+	"github.com/open-cluster-management-io/work-rollback/test/internal/manager"
+	"github.com/open-cluster-management-io/work-rollback/test/operator/operatortest"
 )
 
 // What the hub says is missing, and how to add it.
@@ -34,13 +32,13 @@ const (
 // nameImage has the operator make the Deployments of deploy/, without the rest of it.
 func (h *hub) nameImage(t *testing.T) {
 	t.Helper()
-	require.NoError(t, h.operator.Change(t.Context(), func(spec *operatorv1.ClusterManagerSpec) {
+	require.NoError(t, h.Operator.Change(t.Context(), func(spec *operatorv1.ClusterManagerSpec) {
 		spec.WorkImagePullSpec = "registry.example.com/work:latest"
 		spec.WorkConfiguration = &operatorv1.WorkConfiguration{FeatureGates: []operatorv1.FeatureGate{
 			{Feature: string(ocmfeature.ManifestWorkReplicaSet), Mode: operatorv1.FeatureGateModeTypeEnable},
 		}}
 	}))
-	require.NoError(t, h.operator.WaitApplied(t.Context()))
+	require.NoError(t, h.Operator.WaitApplied(t.Context()))
 }
 
 // runsWithoutTheRest: the ClusterManager names the image, and nobody applied CRD and roles of deploy/.
@@ -67,7 +65,7 @@ func (h *hub) runsWithoutRights(t *testing.T) {
 	require.NoError(t, err)
 	for _, object := range objects {
 		if object.GetKind() == "CustomResourceDefinition" {
-			require.NoError(t, sandbox.Apply(t.Context(), h.plane.RESTConfig(), object))
+			require.NoError(t, sandbox.Apply(t.Context(), h.Plane.RESTConfig(), object))
 		}
 	}
 	eventually(t, "the CRD is served", func() error {
@@ -77,11 +75,7 @@ func (h *hub) runsWithoutRights(t *testing.T) {
 		}
 		return nil
 	})
-	h.update(t, "v1", true)
-	h.reaches(t, workv1alpha1.ReasonNewManifestWorkAvailable)
-	h.everywhere(t, "v1")
-	h.quiet(t, 3*time.Second)
-	seen := h.reaches(t, workv1alpha1.ReasonNewManifestWorkAvailable)
+	seen := h.rollsOut(t, "v1", 3*time.Second)
 	require.NotContains(t, progressing(seen), missingCRD)
 	require.Contains(t, progressing(seen), missingRights)
 	require.NotEmpty(t, seen.Status.CurrentRevision)
@@ -92,10 +86,10 @@ func (h *hub) runsWithoutRights(t *testing.T) {
 // startsItsHistory applies deploy/ to a hub that runs. No cluster notices.
 func (h *hub) startsItsHistory(t *testing.T) {
 	before := h.work.Process()
-	require.NoError(t, sandbox.Deploy(t.Context(), h.plane.RESTConfig()))
-	require.NoError(t, h.operator.WaitApplied(t.Context()))
+	require.NoError(t, sandbox.Deploy(t.Context(), h.Plane.RESTConfig()))
+	require.NoError(t, h.Operator.WaitApplied(t.Context()))
 	// The informer of revisions was refused again and again, and tries more and more seldom: every minute at last.
-	within(t, 2*time.Minute, "the history starts", func() error {
+	await.Eventually(t, 2*time.Minute, "the history starts", func() error {
 		seen, err := h.get(t.Context())
 		if err != nil {
 			return err
@@ -123,11 +117,7 @@ func (h *hub) startsItsHistory(t *testing.T) {
 // keepsHistoryWithoutTheCRD: the rights are there, and the CRD is upstream's.
 func (h *hub) keepsHistoryWithoutTheCRD(t *testing.T) {
 	before := h.workGenerations(t)
-	h.update(t, "v5c", true)
-	h.reaches(t, workv1alpha1.ReasonNewManifestWorkAvailable)
-	h.everywhere(t, "v5c")
-	h.quiet(t, 5*time.Second)
-	seen := h.reaches(t, workv1alpha1.ReasonNewManifestWorkAvailable)
+	seen := h.rollsOut(t, "v5c", 5*time.Second)
 	require.Contains(t, progressing(seen), missingCRD)
 	require.NotContains(t, progressing(seen), missingRights)
 	require.True(t, slices.Contains(h.versions(t), "v5c"))
@@ -177,38 +167,24 @@ func (h *hub) survivesUpstreamsHub(t *testing.T) {
 // startUpstream runs the hub controllers of ocm v1.2.0 with the rights of the work controller's ServiceAccount.
 func (h *hub) startUpstream(t *testing.T) (stop func()) {
 	t.Helper()
-	require.NoError(t, features.HubMutableFeatureGate.Add(ocmfeature.DefaultHubWorkFeatureGates))
-	require.NoError(t, features.HubMutableFeatureGate.Set(string(ocmfeature.ManifestWorkReplicaSet)+"=true"))
-	config, err := h.plane.ServiceAccountConfig(t.Context(), sandbox.HubNamespace, "work-controller-sa")
+	require.NoError(t, manager.EnableReplicaSets())
+	config, err := h.Plane.ServiceAccountConfig(t.Context(), sandbox.HubNamespace, "work-controller-sa")
 	require.NoError(t, err)
-	// Its controllers outlive its Run for a moment.
-	var stopped atomic.Bool
-	config.Wrap(func(inner http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(request *http.Request) (*http.Response, error) {
-			if stopped.Load() {
-				return nil, errors.New("this hub was stopped")
-			}
-			return inner.RoundTrip(request)
-		})
-	})
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	t.Cleanup(cancel)
-	done := make(chan error, 1)
-	go func() {
-		done <- upstreamhub.NewWorkHubManagerConfig(upstreamhub.NewWorkHubManagerOptions()).
-			RunWorkHubManager(ctx, &controllercmd.ControllerContext{KubeConfig: config})
-	}()
-	return func() {
-		stopped.Store(true)
-		cancel()
-		require.NoError(t, <-done)
-	}
+	end := manager.Start(ctx, config, manager.Upstream)
+	return func() { require.NoError(t, end()) }
 }
 
-type roundTripper func(*http.Request) (*http.Response, error)
-
-// RoundTrip implements http.RoundTripper.
-func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
+// rollsOut rolls a version out that works, and returns what is seen when the work hub has written nothing for some time after it.
+func (h *hub) rollsOut(t *testing.T, version string, quiet time.Duration) *workv1alpha1.ManifestWorkReplicaSet {
+	t.Helper()
+	h.update(t, version, true)
+	h.reaches(t, workv1alpha1.ReasonNewManifestWorkAvailable)
+	h.everywhere(t, version)
+	h.quiet(t, quiet)
+	return h.reaches(t, workv1alpha1.ReasonNewManifestWorkAvailable)
+}
 
 // quiet waits until the work hub has written nothing for some time, nor tried to. One that loops never gets there.
 func (h *hub) quiet(t *testing.T, duration time.Duration) {
@@ -237,7 +213,7 @@ func (r request) writes() bool {
 func (h *hub) told(t *testing.T, reason, what string) {
 	t.Helper()
 	eventually(t, "an event "+reason, func() error {
-		events, err := h.kube.EventsV1().Events(namespace).List(t.Context(), metav1.ListOptions{FieldSelector: "reason=" + reason})
+		events, err := h.Kube.EventsV1().Events(namespace).List(t.Context(), metav1.ListOptions{FieldSelector: "reason=" + reason})
 		if err != nil || len(events.Items) != 1 {
 			return fmt.Errorf("there are %d: %w", len(events.Items), err)
 		}
@@ -259,7 +235,7 @@ func progressing(mwrs *workv1alpha1.ManifestWorkReplicaSet) string {
 // everyWork is a generation that all works have.
 func everyWork(generation int64) map[string]int64 {
 	generations := map[string]int64{}
-	for _, cluster := range clusterNames {
+	for _, cluster := range operatortest.ClusterNames {
 		generations[cluster] = generation
 	}
 	return generations

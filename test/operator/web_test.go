@@ -41,14 +41,14 @@ func web(t *testing.T, version string, works bool) *workv1alpha1.ManifestWorkRep
 
 func (h *hub) create(t *testing.T, version string) {
 	t.Helper()
-	_, err := h.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(namespace).Create(t.Context(), web(t, version, true), metav1.CreateOptions{})
+	_, err := h.ReplicaSets.WorkV1alpha1().ManifestWorkReplicaSets(namespace).Create(t.Context(), web(t, version, true), metav1.CreateOptions{})
 	require.NoError(t, err)
 }
 
 // update rolls a version out.
 func (h *hub) update(t *testing.T, version string, works bool) {
 	t.Helper()
-	api := h.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(namespace)
+	api := h.ReplicaSets.WorkV1alpha1().ManifestWorkReplicaSets(namespace)
 	require.NoError(t, retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		mwrs, err := api.Get(t.Context(), name, metav1.GetOptions{})
 		if err != nil {
@@ -61,7 +61,7 @@ func (h *hub) update(t *testing.T, version string, works bool) {
 }
 
 func (h *hub) get(ctx context.Context) (*workv1alpha1.ManifestWorkReplicaSet, error) {
-	return h.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(namespace).Get(ctx, name, metav1.GetOptions{})
+	return h.ReplicaSets.WorkV1alpha1().ManifestWorkReplicaSets(namespace).Get(ctx, name, metav1.GetOptions{})
 }
 
 // reaches waits until Progressing has a reason, for the spec as it is now, and returns what was seen then.
@@ -89,7 +89,7 @@ func (h *hub) reaches(t *testing.T, reason string) *workv1alpha1.ManifestWorkRep
 // everywhere waits until each managed cluster has a version.
 func (h *hub) everywhere(t *testing.T, version string) {
 	t.Helper()
-	for cluster, client := range h.clusters {
+	for cluster, client := range h.Clusters {
 		eventually(t, cluster+" has "+version, func() error {
 			found, err := client.CoreV1().ConfigMaps(corev1.NamespaceDefault).Get(t.Context(), name, metav1.GetOptions{})
 			if err != nil {
@@ -106,7 +106,7 @@ func (h *hub) everywhere(t *testing.T, version string) {
 // revisions are those that the hub keeps, the oldest first.
 func (h *hub) revisions(t *testing.T) []appsv1.ControllerRevision {
 	t.Helper()
-	list, err := h.kube.AppsV1().ControllerRevisions(namespace).List(t.Context(), metav1.ListOptions{
+	list, err := h.Kube.AppsV1().ControllerRevisions(namespace).List(t.Context(), metav1.ListOptions{
 		LabelSelector: workv1alpha1.LabelReplicaSet + "=" + workv1alpha1.OwnerLabelValue(namespace, name),
 	})
 	require.NoError(t, err)
@@ -135,7 +135,7 @@ func (h *hub) versions(t *testing.T) []string {
 // workGenerations tell whether anybody wrote the spec of a work.
 func (h *hub) workGenerations(t *testing.T) map[string]int64 {
 	t.Helper()
-	list, err := h.works.WorkV1().ManifestWorks(metav1.NamespaceAll).List(t.Context(), metav1.ListOptions{
+	list, err := h.Works.WorkV1().ManifestWorks(metav1.NamespaceAll).List(t.Context(), metav1.ListOptions{
 		LabelSelector: workv1alpha1.LabelReplicaSet + "=" + workv1alpha1.OwnerLabelValue(namespace, name),
 	})
 	require.NoError(t, err)

@@ -32,20 +32,20 @@ import (
 // nobody makes reachable here. So the test follows the two configurations itself.
 func (h *hub) runsTheWebhook(t *testing.T) {
 	ctx := t.Context()
-	deployment, err := h.kube.AppsV1().Deployments(sandbox.HubNamespace).Get(ctx, sandbox.WorkWebhook, metav1.GetOptions{})
+	deployment, err := h.Kube.AppsV1().Deployments(sandbox.HubNamespace).Get(ctx, sandbox.WorkWebhook, metav1.GetOptions{})
 	require.NoError(t, err)
 	pod := deployment.Spec.Template.Spec
 	require.Equal(t, "work-webhook-sa", pod.ServiceAccountName)
 	require.Equal(t, "registry.example.com/work:latest", pod.Containers[0].Image, "what deploy/ names")
 	require.Equal(t, []string{"/work", "webhook-server", "port=9443", "--feature-gates=ManifestWorkReplicaSet=true"}, pod.Containers[0].Args)
-	command, err := sandbox.PodCommand(ctx, h.env.Group, h.plane.APIServer, deployment, "/bin/true")
+	command, err := sandbox.PodCommand(ctx, h.Env.Group, h.Plane.APIServer, deployment, "/bin/true")
 	require.NoError(t, err)
-	require.Contains(t, command.Env, "TMPDIR="+filepath.Join(h.env.Group.Path(h.plane.Name, "pods", deployment.Name), "tmp"))
+	require.Contains(t, command.Env, "TMPDIR="+filepath.Join(h.Env.Group.Path(h.Plane.Name, "pods", deployment.Name), "tmp"))
 	require.NoError(t, h.webhook.Healthy(ctx))
 
 	theirs, ours := h.configurations(t)
 	for _, configuration := range []admissionregistrationv1.WebhookClientConfig{theirs, ours} {
-		service, err := h.kube.CoreV1().Services(configuration.Service.Namespace).Get(ctx, configuration.Service.Name, metav1.GetOptions{})
+		service, err := h.Kube.CoreV1().Services(configuration.Service.Namespace).Get(ctx, configuration.Service.Name, metav1.GetOptions{})
 		require.NoError(t, err)
 		require.Equal(t, *configuration.Service.Port, service.Spec.Ports[0].Port)
 	}
@@ -79,7 +79,7 @@ func (h *hub) runsTheWebhook(t *testing.T) {
 // CA copied as its file says.
 func (h *hub) configurations(t *testing.T) (theirs, ours admissionregistrationv1.WebhookClientConfig) {
 	t.Helper()
-	bundle, err := h.kube.CoreV1().ConfigMaps(sandbox.HubNamespace).Get(t.Context(), "ca-bundle-configmap", metav1.GetOptions{})
+	bundle, err := h.Kube.CoreV1().ConfigMaps(sandbox.HubNamespace).Get(t.Context(), "ca-bundle-configmap", metav1.GetOptions{})
 	require.NoError(t, err)
 	ca := []byte(bundle.Data["ca-bundle.crt"])
 

@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -11,6 +10,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/test/internal/testwork"
 )
 
 // Outcome is what an agent makes of a version.
@@ -58,18 +58,7 @@ type agentReport struct {
 }
 
 // Version reads which version a work holds.
-func Version(work *workv1.ManifestWork) string {
-	if len(work.Spec.Workload.Manifests) == 0 {
-		return ""
-	}
-	var content struct {
-		Data struct {
-			Version string `json:"version"`
-		} `json:"data"`
-	}
-	_ = json.Unmarshal(work.Spec.Workload.Manifests[0].Raw, &content)
-	return content.Data.Version
-}
+func Version(work *workv1.ManifestWork) string { return testwork.Version(&work.Spec) }
 
 // Template is the template of a version.
 func Template(version string) workv1.ManifestWorkSpec {

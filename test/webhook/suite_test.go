@@ -2,22 +2,19 @@ package webhook
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox"
 	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/controlplane"
 	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/process"
 	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/tools"
+	"github.com/open-cluster-management-io/work-rollback/test/internal/await"
 )
 
 // patience is how long a test waits for what should happen. It passes only when something is wrong, or the machine is busy.
@@ -65,8 +62,8 @@ func run(m *testing.M) (code int, err error) {
 	if err := grantTheOperatorsRights(ctx); err != nil {
 		return 1, err
 	}
-	binary := hub.env.Group.Path("work")
-	if err := build(ctx, binary); err != nil {
+	binary, err := tools.BuildWork(ctx, hub.env.Group.Dir)
+	if err != nil {
 		return 1, err
 	}
 	for name, gates := range map[string]string{
@@ -77,20 +74,6 @@ func run(m *testing.M) (code int, err error) {
 		}
 	}
 	return m.Run(), nil
-}
-
-// build builds the work hub of this checkout.
-func build(ctx context.Context, binary string) error {
-	root, err := tools.FindRoot()
-	if err != nil {
-		return err
-	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", binary, "./cmd/work")
-	cmd.Dir = root
-	if output, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("building cmd/work: %w\n%s", err, output)
-	}
-	return nil
 }
 
 // startServer runs a webhook server and makes the API server call it for the namespaces that bear its name.
@@ -107,67 +90,31 @@ func startServer(ctx context.Context, binary, name, gates string) error {
 	if err != nil {
 		return err
 	}
-	args = append(args, "--kubeconfig="+kubeconfig, "--certdir="+certs.dir, "--metrics-bind-address=0", "--manifestLimit=20000")
-	var port int
-	// Another process can take a port that was free.
+	server, err := sandbox.NewWebhookServer(hub.env.Group, binary)
+	if err != nil {
+		return err
+	}
+	// Only what two servers on one machine can't share differs from what the operator says.
+	command := process.Command{
+		Name: "webhook-" + name, Args: append(args, "--kubeconfig="+kubeconfig, "--certdir="+certs.dir, "--manifestLimit=20000"),
+	}
 	for range 3 {
-		if port, err = launch(ctx, binary, name, args); err == nil {
-			return registerServer(ctx, name, fmt.Sprintf("https://127.0.0.1:%d", port), certs.ca)
+		if err = server.Start(ctx, command); err == nil {
+			break
 		}
 	}
-	return err
-}
-
-// launch starts a server at a port of its own, and returns when it serves. Only what two servers on one machine can't share differs
-// from what the operator says.
-func launch(ctx context.Context, binary, name string, args []string) (int, error) {
-	port, err := process.FreePort()
 	if err != nil {
-		return 0, err
-	}
-	healthPort, err := process.FreePort()
-	if err != nil {
-		return 0, err
-	}
-	health := fmt.Sprintf("127.0.0.1:%d", healthPort)
-	child, err := hub.env.Group.Start(process.Command{
-		Name: "webhook-" + name, Path: binary, Args: append(args, fmt.Sprintf("--port=%d", port), "--health-probe-bind-address="+health),
-	})
-	if err != nil {
-		return 0, err
-	}
-	if err := child.WaitReady(ctx, patience, func(ctx context.Context) error { return get(ctx, "http://"+health+"/readyz") }); err != nil {
-		return 0, errors.Join(err, child.Kill())
+		return err
 	}
 	// The probes of the operator's Deployment ask for this one.
-	return port, get(ctx, "http://"+health+"/healthz")
-}
-
-func get(ctx context.Context, url string) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
+	if err := server.Healthy(ctx); err != nil {
 		return err
 	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s says %s", filepath.Base(url), response.Status)
-	}
-	return nil
+	return registerServer(ctx, name, "https://"+server.Address(), certs.ca)
 }
 
 // eventually polls until check returns nil, and fails with what it said last.
 func eventually(t *testing.T, what string, check func() error) {
 	t.Helper()
-	var last error
-	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, patience, true, func(context.Context) (bool, error) {
-		last = check()
-		return last == nil, nil
-	})
-	if err != nil {
-		t.Fatalf("%s: %v (%v)", what, last, err)
-	}
+	await.Eventually(t, patience, what, check)
 }

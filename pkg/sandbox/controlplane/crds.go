@@ -62,11 +62,7 @@ func ClusterManagerCRD(ctx context.Context) ([]byte, error) {
 
 // InstallCRDs creates or replaces definitions, and returns when the API server serves them.
 func InstallCRDs(ctx context.Context, config *rest.Config, definitions ...[]byte) error {
-	client, err := apiextensionsclient.NewForConfig(config)
-	if err != nil {
-		return fmt.Errorf("making a client for CRDs: %w", err)
-	}
-	wanted, err := decode(definitions)
+	client, wanted, err := decodeFor(config, definitions)
 	if err != nil {
 		return err
 	}
@@ -80,15 +76,21 @@ func InstallCRDs(ctx context.Context, config *rest.Config, definitions ...[]byte
 
 // WaitForCRDs waits until the API server serves definitions that somebody else installs.
 func WaitForCRDs(ctx context.Context, config *rest.Config, definitions ...[]byte) error {
-	client, err := apiextensionsclient.NewForConfig(config)
-	if err != nil {
-		return fmt.Errorf("making a client for CRDs: %w", err)
-	}
-	wanted, err := decode(definitions)
+	client, wanted, err := decodeFor(config, definitions)
 	if err != nil {
 		return err
 	}
 	return waitAllServed(ctx, client, wanted)
+}
+
+// decodeFor decodes definitions, and makes the client that knows them.
+func decodeFor(config *rest.Config, definitions [][]byte) (apiextensionsclient.Interface, []*apiextensionsv1.CustomResourceDefinition, error) {
+	client, err := apiextensionsclient.NewForConfig(config)
+	if err != nil {
+		return nil, nil, fmt.Errorf("making a client for CRDs: %w", err)
+	}
+	wanted, err := decode(definitions)
+	return client, wanted, err
 }
 
 func decode(definitions [][]byte) ([]*apiextensionsv1.CustomResourceDefinition, error) {

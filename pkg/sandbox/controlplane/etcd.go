@@ -3,8 +3,6 @@ package controlplane
 import (
 	"context"
 	"fmt"
-	"io"
-	"net/http"
 	"time"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/process"
@@ -62,26 +60,9 @@ func startEtcdOnce(ctx context.Context, group *process.Group, binary string) (*E
 	if err != nil {
 		return nil, err
 	}
-	if err := child.WaitReady(ctx, 30*time.Second, func(ctx context.Context) error { return httpOK(ctx, url+"/health") }); err != nil {
+	if err := child.WaitReady(ctx, 30*time.Second, func(ctx context.Context) error { return process.HTTPOK(ctx, url+"/health") }); err != nil {
 		_ = child.Kill()
 		return nil, err
 	}
 	return &Etcd{Process: child, URL: url}, nil
-}
-
-func httpOK(ctx context.Context, url string) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-	if err != nil {
-		return err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	_, _ = io.Copy(io.Discard, response.Body)
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answers %s", url, response.Status)
-	}
-	return nil
 }

@@ -3,7 +3,9 @@ package process
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -30,6 +32,24 @@ func (p *Process) WaitReady(ctx context.Context, timeout time.Duration, probe fu
 	default:
 		return err
 	}
+}
+
+// HTTPOK is a probe for WaitReady, as a kubelet's is: it asks url, and returns nil for the status 200.
+func HTTPOK(ctx context.Context, url string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	_, _ = io.Copy(io.Discard, response.Body)
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s answers %s", url, response.Status)
+	}
+	return nil
 }
 
 // FreePort returns a loopback port that nothing listens on now. Another process can take it before the caller

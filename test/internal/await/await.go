@@ -1,0 +1,36 @@
+// Package await has tests wait for conditions instead of sleeping.
+package await
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+const pollInterval = 100 * time.Millisecond
+
+// Eventually polls until check returns nil, and ends the test with what it said last when patience is over.
+func Eventually(t *testing.T, patience time.Duration, what string, check func() error) {
+	t.Helper()
+	var last error
+	err := wait.PollUntilContextTimeout(t.Context(), pollInterval, patience, true, func(context.Context) (bool, error) {
+		last = check()
+		return last == nil, nil
+	})
+	if err != nil {
+		t.Fatalf("%s: %v (%v)", what, last, err)
+	}
+}
+
+// Always polls for a while, and ends the test when check returns an error.
+func Always(t *testing.T, during time.Duration, what string, check func() error) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), pollInterval, during, true, func(context.Context) (bool, error) {
+		return false, check()
+	})
+	if !wait.Interrupted(err) {
+		t.Fatalf("%s: %v", what, err)
+	}
+}

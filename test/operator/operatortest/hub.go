@@ -1,0 +1,59 @@
+// Package operatortest starts the hub of the tests that show this project where it is to run: one that OCM's ClusterManager operator set
+// up, with managed clusters that have OCM's own work agents. What the operator deploys runs as child processes, in the kubelet's place.
+// Whether and how deploy/ is applied is up to the tests.
+package operatortest
+
+import (
+	"context"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/kubernetes"
+	workclient "open-cluster-management.io/api/client/work/clientset/versioned"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/client/clientset/versioned"
+	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox"
+	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/controlplane"
+)
+
+// Hub is what `clusteradm init` makes, and `clusteradm join` once Join was called. Its clients may do everything.
+type Hub struct {
+	Env      *controlplane.Env
+	Plane    *controlplane.ControlPlane
+	Operator *sandbox.Operator
+	Fleet    *sandbox.Fleet
+
+	Kube        kubernetes.Interface
+	Works       workclient.Interface
+	ReplicaSets versioned.Interface
+	// Clusters are clients of the managed clusters, by name; empty before Join.
+	Clusters map[string]kubernetes.Interface
+}
+
+// Start starts a hub that runs until the test ends. It is upstream's: nothing of deploy/ is there. Arguments are added to the flags of its
+// API server. The logger of the whole process becomes the hub's.
+func Start(t *testing.T, arguments ...string) *Hub {
+	t.Helper()
+	ctx := t.Context()
+	env, err := controlplane.NewEnv(ctx, os.Stderr)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, env.Stop(context.Background())) })
+	require.NoError(t, sandbox.LogToFile(env.Group.Path("logs", "operator-and-agents.log")))
+	h := &Hub{Env: env, Clusters: map[string]kubernetes.Interface{}}
+	h.Plane, err = env.StartHub(ctx, controlplane.HubOptions{Bare: true, GarbageCollection: true, APIServerArgs: arguments})
+	require.NoError(t, err)
+	config := h.Plane.RESTConfig()
+	h.Kube, err = kubernetes.NewForConfig(config)
+	require.NoError(t, err)
+	h.Works, err = workclient.NewForConfig(config)
+	require.NoError(t, err)
+	h.ReplicaSets, err = versioned.NewForConfig(config)
+	require.NoError(t, err)
+	h.Fleet, err = sandbox.NewFleet(config)
+	require.NoError(t, err)
+	h.Operator, err = sandbox.StartOperator(ctx, config)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, h.Operator.Stop()) })
+	return h
+}
