@@ -46,7 +46,8 @@ unit: ## Run the tests that need no control plane
 
 .PHONY: soak
 soak: ## Play generated stories for DURATION (default 10m) and check the properties
-	go test ./test/simulation -run TestModel -timeout 0 -soak=$(or $(DURATION),10m)
+	go test ./pkg/rollout -run '^(TestSimulation|TestDecideIsAFunction)$$' -timeout 0 -rapid.checks=20000
+	go test ./test/simulation -run TestModel -v -timeout 0 -soak=$(or $(DURATION),10m)
 
 .PHONY: bench
 bench: tools ## Measure this hub against upstream's with N clusters (N=300,1000 SETS=100x100 OUT=dir PROFILES=dir)

@@ -25,6 +25,31 @@ func TestModel(t *testing.T) {
 	for round := 1; round == 1 || (time.Since(began) < *soak && !t.Failed()); round++ {
 		t.Run(fmt.Sprintf("round %d", round), checkModel)
 	}
+	t.Log(&played)
+}
+
+// played is what all stories of this process came to.
+var played tally
+
+type tally struct{ stories, writes, faults, restarts int }
+
+func (s *tally) add(story []string) {
+	s.stories++
+	for _, line := range story {
+		switch _, what, _ := strings.Cut(strings.TrimSpace(line), "  "); {
+		case strings.HasPrefix(what, "hub: "):
+			s.writes++
+		case strings.HasPrefix(what, "fault: "):
+			s.faults++
+		case strings.HasPrefix(what, "the hub "):
+			s.restarts++
+		}
+	}
+}
+
+func (s *tally) String() string {
+	return fmt.Sprintf("%d stories, in which the hub wrote %d times, %d of its writes were hit by a fault, and it started again %d times",
+		s.stories, s.writes, s.faults, s.restarts)
 }
 
 func checkModel(t *testing.T) {
@@ -73,6 +98,7 @@ func checkModel(t *testing.T) {
 		})
 		m.w.Fault, m.w.Lag = nil, nil
 		m.quiet()
+		played.add(m.w.Story)
 	})
 }
 
