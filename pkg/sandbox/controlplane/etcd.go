@@ -53,6 +53,8 @@ func startEtcdOnce(ctx context.Context, group *process.Group, binary string) (*E
 			// One member has no peers, so any port will do.
 			"--listen-peer-urls=http://127.0.0.1:0",
 			"--unsafe-no-fsync",
+			// The 2 GB that it takes by default are full after a few updates of thousands of works within minutes.
+			"--quota-backend-bytes=8589934592",
 			"--log-level=warn",
 		},
 		Abrupt: true,
