@@ -24,9 +24,9 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// defaultWriters is how many writes are under way at once: so many that an API server's own pace decides, and a quarter of what it
-// gives to all workloads of its priority together by default.
-const defaultWriters = 64
+// defaultWriters is how many writes are under way at once, over all objects: as many as it takes until an API server's own pace decides. More
+// write no faster, and keep everybody else waiting.
+const defaultWriters = 16
 
 // actBudget is for how long one pass writes works before it looks again: what broke meanwhile is not kept waiting by a
 // fleet of writes (R12). A pass that took long to decide writes for longer.

@@ -66,7 +66,7 @@ type Config struct {
 	Clock clock.PassiveClock
 	// SuccessSettle is how long this process must see a success before it counts.
 	SuccessSettle time.Duration
-	// Writers is how many writes of ManifestWorks are under way at once; 64 if zero. More would not make an API server any faster.
+	// Writers is how many writes of ManifestWorks are under way at once, over all objects; 16 if zero.
 	Writers int
 }
 
