@@ -43,6 +43,10 @@ func (r *revisionReconciler) withoutHistory(ctx context.Context, p *pass, proble
 	if hash == "" {
 		hash = revision.ComputeHash(template, p.revisions.CollisionCount)
 	}
+	// No revision can tell that a rollout back to the current one is under way: until every cluster is there again there is none.
+	if before := p.revisions.UpdateRevision; before != "" && before != hash && p.revisions.CurrentRevision == hash {
+		p.revisions.CurrentRevision = ""
+	}
 	p.update = &rollout.Revision{Name: revision.Name(p.object.Name, hash), Hash: hash, Digest: digest, Template: template}
 	return true, nil
 }

@@ -210,6 +210,23 @@ func TestStories(t *testing.T) {
 			s.Update("v3")
 			s.quiet()
 		},
+		"no permission, and an undo in the middle of a rollout": func(s *teller) {
+			s.API.NoHistory = true
+			s.Place("p1", []string{"c1", "c2", "c3"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.settle(time.Minute)
+			s.Report("c2", "v2", Hangs)
+			s.Update("v2")
+			s.settle(10 * time.Second)
+			s.Update("v1")
+			s.settle(time.Second)
+			s.conditions()
+			s.settle(time.Minute)
+			s.conditions()
+			s.Tell("admin: grants the permission")
+			s.API.NoHistory = false
+			s.quiet()
+		},
 		"no permission and an older CRD, then both are mended": func(s *teller) {
 			s.API.NoHistory, s.API.OlderCRD = true, true
 			s.Place("p1", []string{"c1", "c2"})

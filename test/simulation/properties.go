@@ -17,6 +17,9 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
+// edited is the version of works that someone changed by hand.
+const edited = "edited"
+
 // selected are the clusters that any ref selects.
 func (w *World) selected() sets.Set[string] {
 	clusters := sets.New[string]()
@@ -144,17 +147,20 @@ func (w *World) checkHistory() error {
 	if object == nil || len(object.Spec.PlacementRefs) == 0 {
 		return nil
 	}
-	borne := sets.New[string]()
+	live, told := sets.New(object.Status.CurrentRevision, object.Status.UpdateRevision), sets.New(object.Status.UpdateRevision)
 	for _, work := range w.Works() {
-		borne.Insert(work.Labels[workv1alpha1.LabelControllerHash])
+		hash := work.Labels[workv1alpha1.LabelControllerHash]
+		live.Insert(hash)
+		if Version(work) != edited {
+			told.Insert(hash)
+		}
 	}
-	live := borne.Union(sets.New(object.Status.CurrentRevision, object.Status.UpdateRevision))
 	live.Delete("")
 	there := sets.New[string]()
 	for _, rev := range w.Revisions() {
 		there.Insert(rev.Labels[workv1alpha1.LabelControllerHash])
 	}
-	lost := w.unrecorded.Difference(borne)
+	lost := w.unrecorded.Difference(told)
 	if !there.IsSuperset(live.Difference(w.Irreparable).Difference(lost)) {
 		return fmt.Errorf("live revisions %v, there are only %v", sets.List(live), sets.List(there))
 	}
@@ -181,15 +187,15 @@ func (w *World) checkSilence() error {
 	return nil
 }
 
-// noteRecords follows which revisions became the current one without a ControllerRevision, for lack of the permission: once no work
-// bears such a one any more, nothing tells what it held (R7).
+// noteRecords follows which revisions were rolled out without a ControllerRevision, for lack of the permission: once no work holds such a
+// one any more, nothing tells what it was (R7).
 func (w *World) noteRecords() {
 	object := w.Object()
 	if object == nil {
 		return
 	}
 	if w.API.NoHistory {
-		w.unrecorded.Insert(object.Status.CurrentRevision)
+		w.unrecorded.Insert(object.Status.CurrentRevision, object.Status.UpdateRevision)
 	}
 	for _, rev := range w.Revisions() {
 		w.unrecorded.Delete(rev.Labels[workv1alpha1.LabelControllerHash])

@@ -43,7 +43,7 @@ type World struct {
 	// Irreparable are the hashes of revisions that a person deleted: they are made anew only where a work tells what they held
 	// (R7).
 	Irreparable sets.Set[string]
-	// unrecorded are the hashes of revisions that became the current one while no ControllerRevision could be made.
+	// unrecorded are the hashes of revisions that were rolled out while no ControllerRevision could be made.
 	unrecorded sets.Set[string]
 	// Lag keeps the hub's caches behind: how many of the waiting events they may see; nil lets them see all.
 	Lag func(waiting int) int
