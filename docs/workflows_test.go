@@ -79,6 +79,6 @@ func TestWorkflows(t *testing.T) {
 			require.True(t, goVersion, "%s: %s needs Go", file, name)
 		}
 	}
-	require.Equal(t, map[string]string{"verify": "ci.yaml", "test": "ci.yaml", "race": "ci.yaml", "soak": "soak.yaml", "race-integration": "soak.yaml"}, made)
+	require.Equal(t, map[string]string{"verify": "ci.yaml", "test": "ci.yaml", "race": "ci.yaml", "soak": "soak.yaml", "race-integration": "ci.yaml"}, made)
 	require.Contains(t, workflows(t)["soak.yaml"].On, "schedule")
 }
