@@ -218,8 +218,30 @@ func (w *World) CheckWrite(write string) error {
 	return nil
 }
 
-// checkCurrent checks P3: a revision that became the current one in this moment has succeeded on every work that the hub
-// sees. One that was rebuilt was the current one before.
+// seenSelected are the clusters that a ref selects, by what the hub has seen. A cluster that moves from one Placement to another is in
+// none of them for a moment, and then does not count (R13).
+func (w *World) seenSelected() sets.Set[string] {
+	clusters := sets.New[string]()
+	owner := w.seen()
+	if owner == nil {
+		return clusters
+	}
+	for _, cached := range w.Hub.stores.Decisions.List() {
+		decision := cached.(*clusterv1beta1.PlacementDecision)
+		for _, ref := range owner.Spec.PlacementRefs {
+			if decision.Labels[clusterv1beta1.PlacementLabel] != ref.Name {
+				continue
+			}
+			for _, d := range decision.Status.Decisions {
+				clusters.Insert(d.ClusterName)
+			}
+		}
+	}
+	return clusters
+}
+
+// checkCurrent checks P3: a revision that became the current one in this moment has succeeded on every selected cluster, by what the
+// hub has seen. One that was rebuilt was the current one before.
 func (w *World) checkCurrent(name string, rebuilt bool) error {
 	object, err := w.API.Get(Revisions, Namespace, name)
 	if err != nil {
@@ -232,9 +254,10 @@ func (w *World) checkCurrent(name string, rebuilt bool) error {
 	if since == known || rebuilt {
 		return nil
 	}
+	selected := w.seenSelected()
 	for _, cached := range w.Hub.stores.Works.List() {
 		work := cached.(*workv1.ManifestWork)
-		if !w.selected().Has(work.Namespace) || !work.DeletionTimestamp.IsZero() {
+		if !selected.Has(work.Namespace) || !work.DeletionTimestamp.IsZero() {
 			continue
 		}
 		if work.Labels[workv1alpha1.LabelControllerHash] != rev.Hash {
