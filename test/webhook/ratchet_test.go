@@ -88,6 +88,14 @@ func TestObjectsFromBefore(t *testing.T) {
 				require.NoError(t, dry.patch(story.resource, name, story.better))
 			}
 			require.NoError(t, c.delete(story.resource, name))
+			// Until then the API server may ask the webhook about the object as it was, and ask again.
+			eventually(t, "the API server's cache shows the deletion", func() error {
+				cached, err := c.dynamic.Resource(story.resource).Namespace(namespace).Get(t.Context(), name, metav1.GetOptions{ResourceVersion: "0"})
+				if err == nil && cached.GetDeletionTimestamp() == nil {
+					err = fmt.Errorf("resourceVersion %s is not being deleted", cached.GetResourceVersion())
+				}
+				return err
+			})
 			require.NoError(t, c.patch(story.resource, name, "metadata: {finalizers: [example.com/second]}"))
 			require.NoError(t, c.patch(story.resource, name, "metadata: {finalizers: []}"))
 			_, err := c.dynamic.Resource(story.resource).Namespace(namespace).Get(t.Context(), name, metav1.GetOptions{})
