@@ -218,28 +218,6 @@ func (w *World) CheckWrite(write string) error {
 	return nil
 }
 
-// seenSelected are the clusters that a ref selects, by what the hub has seen. A cluster that moves from one Placement to another is in
-// none of them for a moment, and then does not count (R13).
-func (w *World) seenSelected() sets.Set[string] {
-	clusters := sets.New[string]()
-	owner := w.seen()
-	if owner == nil {
-		return clusters
-	}
-	for _, cached := range w.Hub.stores.Decisions.List() {
-		decision := cached.(*clusterv1beta1.PlacementDecision)
-		for _, ref := range owner.Spec.PlacementRefs {
-			if decision.Labels[clusterv1beta1.PlacementLabel] != ref.Name {
-				continue
-			}
-			for _, d := range decision.Status.Decisions {
-				clusters.Insert(d.ClusterName)
-			}
-		}
-	}
-	return clusters
-}
-
 // checkCurrent checks P3: a revision that became the current one in this moment has succeeded on every selected cluster, by what the
 // hub has seen. One that was rebuilt was the current one before.
 func (w *World) checkCurrent(name string, rebuilt bool) error {
@@ -319,28 +297,6 @@ func (w *World) inFlight(owner *workv1alpha1.ManifestWorkReplicaSet, started *wo
 	return clusters
 }
 
-// countedUnder is the placement that a work counts under for the hub, by what it has seen: the first that selects the cluster,
-// or the one that the work bears.
-func (w *World) countedUnder(owner *workv1alpha1.ManifestWorkReplicaSet, work *workv1.ManifestWork) string {
-	if !work.DeletionTimestamp.IsZero() {
-		return work.Labels[workv1alpha1.LabelPlacement]
-	}
-	for _, ref := range owner.Spec.PlacementRefs {
-		for _, cached := range w.Hub.stores.Decisions.List() {
-			decision := cached.(*clusterv1beta1.PlacementDecision)
-			if decision.Labels[clusterv1beta1.PlacementLabel] != ref.Name {
-				continue
-			}
-			for _, d := range decision.Status.Decisions {
-				if d.ClusterName == work.Namespace {
-					return ref.Name
-				}
-			}
-		}
-	}
-	return work.Labels[workv1alpha1.LabelPlacement]
-}
-
 // checkAborted says that an abort came without a cluster that failed: a false one costs an outage.
 func (w *World) checkAborted() error {
 	object := w.Object()
@@ -370,38 +326,4 @@ func (w *World) checkAborted() error {
 		}
 	}
 	return fmt.Errorf("aborted, and no cluster has failed")
-}
-
-// seen is the owner as the hub's cache shows it.
-func (w *World) seen() *workv1alpha1.ManifestWorkReplicaSet {
-	cached, exists, err := w.Hub.stores.ReplicaSets.GetByKey(Namespace + "/" + Name)
-	if err != nil || !exists {
-		return nil
-	}
-	object, _ := cached.(interface {
-		DeepCopy() *workv1alpha1.ManifestWorkReplicaSet
-	})
-	return object.DeepCopy()
-}
-
-func strategyOf(owner *workv1alpha1.ManifestWorkReplicaSet, placement string) (kind clusterv1alpha1.RolloutType, batch int, deadline time.Duration) {
-	for _, ref := range owner.Spec.PlacementRefs {
-		if ref.Name != placement {
-			continue
-		}
-		text := ""
-		switch s := ref.RolloutStrategy; s.Type {
-		case clusterv1alpha1.Progressive:
-			batch, text = s.Progressive.MaxConcurrency.IntValue(), s.Progressive.ProgressDeadline
-		case clusterv1alpha1.ProgressivePerGroup:
-			text = s.ProgressivePerGroup.ProgressDeadline
-		default:
-			if s.All != nil {
-				text = s.All.ProgressDeadline
-			}
-		}
-		deadline, _ = time.ParseDuration(text)
-		return ref.RolloutStrategy.Type, batch, deadline
-	}
-	return "", 0, 0
 }
