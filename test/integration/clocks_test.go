@@ -165,7 +165,8 @@ func badVersion(t *testing.T, f *labFleet, hubClock shifted) {
 }
 
 func oldSuccess(t *testing.T, f *labFleet, _ shifted) {
-	f.begin(progressive(1, "8s", 0, abortAll), f.template(rules(), healthy("v1")))
+	// Long enough for an agent of a busy machine to say it before the deadline.
+	f.begin(progressive(1, "20s", 0, abortAll), f.template(rules(), healthy("v1")))
 	tell := f.lie(2, []string{"c1"}, func() { f.roll(f.template(rules(), stuck("v2"))) })
 	f.reported("c1", "that v2 works", seems(2)...)
 	tell()
