@@ -174,7 +174,7 @@ func oldSuccess(t *testing.T, f *labFleet, _ shifted) {
 }
 
 func failureBefore(t *testing.T, f *labFleet, _ shifted) {
-	const deadline = 8 * time.Second
+	const deadline = 20 * time.Second
 	f.begin(progressive(1, deadline.String(), 0), f.template(rules(), healthy("v1")))
 	f.roll(f.template(rules(), stuck("v2")))
 	f.stalled()
