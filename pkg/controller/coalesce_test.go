@@ -45,7 +45,7 @@ func TestProgressIsReportedOnceInAWhile(t *testing.T) {
 		}, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := newToldMemory()
+			m := &toldMemory{}
 			m.reported("default/web", now.Add(-test.since))
 			p := &pass{key: "default/web", now: now, object: &replicaSet{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{Status: toldStatus()}}}
 			wanted := toldStatus()
@@ -54,7 +54,7 @@ func TestProgressIsReportedOnceInAWhile(t *testing.T) {
 			require.Equal(t, test.later, p.recheck)
 		})
 	}
-	m := newToldMemory()
+	m := &toldMemory{}
 	wanted := toldStatus()
 	wanted.Summary.Applied = 5
 	p := &pass{key: "default/web", now: now, object: &replicaSet{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{Status: toldStatus()}}}

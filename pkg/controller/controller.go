@@ -149,7 +149,7 @@ func New(config Config) (factory.Controller, error) {
 		Decisions:   config.DecisionInformer.Informer().GetIndexer(),
 	})
 	for _, informer := range []cache.SharedIndexInformer{config.WorkInformer.Informer(), config.RevisionInformer.Informer(), config.ReplicaSetInformer} {
-		if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{UpdateFunc: c.ForgetReplaced, DeleteFunc: c.Forget}); err != nil {
+		if _, err := informer.AddEventHandler(c.forgetting()); err != nil {
 			return nil, fmt.Errorf("watching an informer for deletions: %w", err)
 		}
 	}

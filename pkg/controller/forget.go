@@ -4,6 +4,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 	workv1 "open-cluster-management.io/api/work/v1"
 )
@@ -31,16 +32,25 @@ func (c *Controller) Forget(obj any) {
 	}
 }
 
-// ForgetReplaced drops what is known of an object that another one of the same name took the place of while its informer did not
-// watch: client-go tells of that as of an update.
-func (c *Controller) ForgetReplaced(before, after any) {
-	old, err := meta.Accessor(before)
+// forgetting is the handler by which an informer tells of what is gone. Where another object of the same name took its place while the informer
+// did not watch, client-go tells of an update.
+func (c *Controller) forgetting() cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		UpdateFunc: func(before, after any) {
+			if uidOf(before) != uidOf(after) {
+				c.Forget(before)
+			}
+		},
+		DeleteFunc: c.Forget,
+	}
+}
+
+func uidOf(obj any) types.UID {
+	object, err := meta.Accessor(obj)
 	if err != nil {
-		return
+		return ""
 	}
-	if now, err := meta.Accessor(after); err == nil && now.GetUID() != old.GetUID() {
-		c.Forget(before)
-	}
+	return object.GetUID()
 }
 
 func (c *Controller) gone(store cache.Store, object metav1.Object) {

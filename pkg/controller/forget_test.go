@@ -53,16 +53,16 @@ func TestWhatIsGoneIsForgotten(t *testing.T) {
 			}
 
 			owner := &replicaSet{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "web"}}}
-			c.Forget(tell(owner))
+			c.forgetting().OnDelete(tell(owner))
 			require.Zero(t, known(c.memory, "demo/web", now))
 			require.Equal(t, 5, known(c.memory, "demo/web2", now))
 			require.True(t, c.memory.told.announce("demo/web", "a note"), "another object of that name is told of anew")
 			require.False(t, c.memory.told.announce("demo/web2", "a note"))
-			require.Len(t, c.memory.works.works, 2, "its works go away one by one")
+			require.Len(t, c.memory.works.known, 2, "its works go away one by one")
 
-			c.Forget(tell(gone))
-			require.NotContains(t, c.memory.works.works, gone.UID)
-			require.Contains(t, c.memory.works.works, stays.UID)
+			c.forgetting().OnDelete(tell(gone))
+			require.NotContains(t, c.memory.works.known, gone.UID)
+			require.Contains(t, c.memory.works.known, stays.UID)
 		})
 	}
 }
@@ -78,9 +78,9 @@ func TestWhatIsReplacedIsForgotten(t *testing.T) {
 		}}
 	}
 	noteAll(c.memory, "demo/web", now)
-	c.ForgetReplaced(owner("a", "1"), owner("a", "2"))
+	c.forgetting().OnUpdate(owner("a", "1"), owner("a", "2"))
 	require.Equal(t, 5, known(c.memory, "demo/web", now), "an update")
-	c.ForgetReplaced(owner("a", "2"), owner("b", "3"))
+	c.forgetting().OnUpdate(owner("a", "2"), owner("b", "3"))
 	require.Zero(t, known(c.memory, "demo/web", now), "another object")
 }
 
@@ -91,6 +91,6 @@ func TestQuestionsLeaveNothingBehind(t *testing.T) {
 	m.owners.refuse("demo/web", "c1", false)
 	m.owners.prunes("demo/web", false, true, time.Unix(1000, 0))
 	m.owners.defaulted("demo/web")
-	require.Empty(t, m.owners.owners)
-	require.Empty(t, m.told.owners)
+	require.Empty(t, m.owners.known)
+	require.Empty(t, m.told.known)
 }

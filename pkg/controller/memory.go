@@ -11,13 +11,11 @@ import "k8s.io/apimachinery/pkg/types"
 // Entries go away with what they are about, when the cache shows that it is gone: Controller.Forget sees to that.
 type memory struct {
 	works  *workMemory
-	owners *ownerMemory
-	told   *toldMemory
+	owners ownerMemory
+	told   toldMemory
 }
 
-func newMemory() *memory {
-	return &memory{works: newWorkMemory(), owners: newOwnerMemory(), told: newToldMemory()}
-}
+func newMemory() *memory { return &memory{works: newWorkMemory()} }
 
 // forgetWork drops what is known of a ManifestWork that is gone.
 func (m *memory) forgetWork(uid types.UID) { m.works.forget(uid) }

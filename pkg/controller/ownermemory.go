@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -13,11 +12,7 @@ import (
 // works it can't write, whether the API server drops fields of its status, and what the status can't hold.
 //
 // An entry begins when something is noted, never with a question, and goes away as a whole when the cache shows that its owner is gone.
-// An entry is read and changed only by who holds mu.
-type ownerMemory struct {
-	mu     sync.Mutex
-	owners map[string]*knownOwner
-}
+type ownerMemory struct{ entries[string, knownOwner] }
 
 // knownOwner is what is known of one owner. Of one without an entry, what the zero value says.
 type knownOwner struct {
@@ -41,24 +36,19 @@ type pruning struct {
 	defaulted bool
 }
 
-func newOwnerMemory() *ownerMemory { return &ownerMemory{owners: map[string]*knownOwner{}} }
-
-// forget drops what is known of an owner that is gone.
-func (m *ownerMemory) forget(owner string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.owners, owner)
-}
-
 // refuse notes whether a cluster's work can't be written for a reason that lasts.
 func (m *ownerMemory) refuse(owner, cluster string, lasting bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if lasting {
-		m.of(owner).refused.Insert(cluster)
-	} else if known := m.owners[owner]; known != nil {
-		known.refused.Delete(cluster)
+	if !lasting {
+		m.look(owner).refused.Delete(cluster)
+		return
 	}
+	known := m.of(owner)
+	if known.refused == nil {
+		known.refused = sets.New[string]()
+	}
+	known.refused.Insert(cluster)
 }
 
 // refused says whether the last attempt to write a cluster's work failed for a reason that lasts.
@@ -74,7 +64,7 @@ func (m *ownerMemory) prunes(owner string, pruned, defaulted bool, now time.Time
 	defer m.mu.Unlock()
 	if pruned {
 		m.of(owner).pruned = &pruning{at: now, defaulted: defaulted}
-	} else if known := m.owners[owner]; known != nil {
+	} else if known := m.known[owner]; known != nil {
 		known.pruned = nil
 	}
 }
@@ -84,7 +74,7 @@ func (m *ownerMemory) prunes(owner string, pruned, defaulted bool, now time.Time
 func (m *ownerMemory) defaulted(owner string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if known := m.owners[owner]; known != nil && known.pruned != nil && !known.pruned.defaulted {
+	if known := m.known[owner]; known != nil && known.pruned != nil && !known.pruned.defaulted {
 		known.pruned = &pruning{}
 	}
 }
@@ -116,22 +106,4 @@ func (m *ownerMemory) keptRevisions(owner string) status.Revisions {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.look(owner).revisions
-}
-
-// of finds what is known of an owner, to note more. The caller holds mu.
-func (m *ownerMemory) of(owner string) *knownOwner {
-	known := m.owners[owner]
-	if known == nil {
-		known = &knownOwner{refused: sets.New[string]()}
-		m.owners[owner] = known
-	}
-	return known
-}
-
-// look is what is known of an owner, to read only. It makes no entry for one of whom nothing is known. The caller holds mu.
-func (m *ownerMemory) look(owner string) knownOwner {
-	if known := m.owners[owner]; known != nil {
-		return *known
-	}
-	return knownOwner{}
 }

@@ -24,7 +24,7 @@ func TestPruned(t *testing.T) {
 		"it had the default, and lost fields anyway": {defaulted: true, seen: true, later: time.Minute, pruned: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := newOwnerMemory()
+			m := &ownerMemory{}
 			m.prunes(owner, true, test.defaulted, rt.At(0))
 			require.True(t, m.prunedLately(owner, rt.At(0)))
 			if test.seen {

@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -10,12 +9,9 @@ import (
 // toldMemory is what this process has told of each ManifestWorkReplicaSet, by "namespace/name", so that it does not tell it twice, nor too
 // often. What a status tells is told by its transitions (tell.go), and needs no memory.
 //
-// An entry begins when something is told, and goes away when the cache shows that its owner is gone. It is read and changed only
-// by who holds mu.
-type toldMemory struct {
-	mu     sync.Mutex
-	owners map[string]*toldOfOwner
-}
+// An entry begins when something is told, and goes away when the cache shows that its owner is gone: another one with its name is told of
+// anew.
+type toldMemory struct{ entries[string, toldOfOwner] }
 
 // toldOfOwner is what was told of one owner.
 type toldOfOwner struct {
@@ -23,15 +19,6 @@ type toldOfOwner struct {
 	notes sets.Set[string]
 	// reportedAt is when a status was written last; zero for never.
 	reportedAt time.Time
-}
-
-func newToldMemory() *toldMemory { return &toldMemory{owners: map[string]*toldOfOwner{}} }
-
-// forget drops what was told of an owner that is gone: another one with its name is told of anew.
-func (m *toldMemory) forget(owner string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.owners, owner)
 }
 
 // announce says whether a note of an owner is told for the first time by this process. From then on it is known as told: of
@@ -42,6 +29,9 @@ func (m *toldMemory) announce(owner, note string) bool {
 	told := m.of(owner)
 	if told.notes.Has(note) {
 		return false
+	}
+	if told.notes == nil {
+		told.notes = sets.New[string]()
 	}
 	told.notes.Insert(note)
 	return true
@@ -58,18 +48,5 @@ func (m *toldMemory) reported(owner string, now time.Time) {
 func (m *toldMemory) lastReport(owner string) time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if told := m.owners[owner]; told != nil {
-		return told.reportedAt
-	}
-	return time.Time{}
-}
-
-// of finds what was told of an owner, to note more. The caller holds mu.
-func (m *toldMemory) of(owner string) *toldOfOwner {
-	told := m.owners[owner]
-	if told == nil {
-		told = &toldOfOwner{notes: sets.New[string]()}
-		m.owners[owner] = told
-	}
-	return told
+	return m.look(owner).reportedAt
 }

@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,14 +16,13 @@ import (
 //
 // An entry begins with the first question about a work, and goes away when the cache shows that the work is gone. It is found
 // by UID: a work that is made anew under the same name begins with nothing. A pass that began before the work went away may make
-// an entry again, which nobody asks for any more. An entry is read and changed only by who holds mu.
+// an entry again, which nobody asks for any more.
 // A spec is digested while it is held, once for each generation; nothing else that takes time is done then.
 type workMemory struct {
 	// digests has a lock of its own, and may be asked without holding mu.
 	digests *digests
 
-	mu    sync.Mutex
-	works map[types.UID]*knownWork
+	entries[types.UID, knownWork]
 }
 
 // knownWork is what is known of one work. The zero value is that nothing is.
@@ -53,16 +51,7 @@ type knownWork struct {
 	difference string
 }
 
-func newWorkMemory() *workMemory {
-	return &workMemory{digests: newDigests(), works: map[types.UID]*knownWork{}}
-}
-
-// forget drops what is known of a work that is gone.
-func (m *workMemory) forget(uid types.UID) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.works, uid)
-}
+func newWorkMemory() *workMemory { return &workMemory{digests: newDigests()} }
 
 // view makes a work as Decide wants it.
 func (m *workMemory) view(object *workv1.ManifestWork, selected bool, now time.Time) rollout.Work {
@@ -130,16 +119,6 @@ func (m *workMemory) difference(uid types.UID, find func() string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.of(uid).difference = known
-	return known
-}
-
-// of finds what is known of a work. The caller holds mu.
-func (m *workMemory) of(uid types.UID) *knownWork {
-	known := m.works[uid]
-	if known == nil {
-		known = &knownWork{}
-		m.works[uid] = known
-	}
 	return known
 }
 
