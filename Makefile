@@ -46,7 +46,7 @@ unit: ## Run the tests that need no control plane
 
 .PHONY: soak
 soak: ## Play generated stories for DURATION (default 10m) and check the properties
-	go test ./pkg/rollout -run '^(TestSimulation|TestDecideIsAFunction)$$' -timeout 0 -rapid.checks=20000
+	go test ./pkg/rollout ./pkg/revision -timeout 0 -rapid.checks=20000 -rapid.seed=0
 	go test ./test/simulation -run TestModel -v -timeout 0 -soak=$(or $(DURATION),10m)
 
 .PHONY: bench

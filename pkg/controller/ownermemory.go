@@ -44,11 +44,14 @@ func (m *ownerMemory) refuse(owner, cluster string, lasting bool) {
 		m.look(owner).refused.Delete(cluster)
 		return
 	}
-	known := m.of(owner)
-	if known.refused == nil {
-		known.refused = sets.New[string]()
+	m.of(owner).refuse(cluster)
+}
+
+func (k *knownOwner) refuse(cluster string) {
+	if k.refused == nil {
+		k.refused = sets.New[string]()
 	}
-	known.refused.Insert(cluster)
+	k.refused.Insert(cluster)
 }
 
 // refused says whether the last attempt to write a cluster's work failed for a reason that lasts.

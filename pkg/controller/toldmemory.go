@@ -26,14 +26,17 @@ type toldOfOwner struct {
 func (m *toldMemory) announce(owner, note string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	told := m.of(owner)
-	if told.notes.Has(note) {
+	return m.of(owner).announce(note)
+}
+
+func (t *toldOfOwner) announce(note string) bool {
+	if t.notes.Has(note) {
 		return false
 	}
-	if told.notes == nil {
-		told.notes = sets.New[string]()
+	if t.notes == nil {
+		t.notes = sets.New[string]()
 	}
-	told.notes.Insert(note)
+	t.notes.Insert(note)
 	return true
 }
 

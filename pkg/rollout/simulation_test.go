@@ -14,16 +14,12 @@ import (
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 )
 
-// TestMain has every run play the same stories, unless someone asks for more of them, or for others by their seed: a change is
-// not to be refused for what an earlier one broke. `make soak` looks for new ones.
+// TestMain has every run play the same stories, where -rapid.checks and -rapid.seed don't say otherwise: a change is not to be refused
+// for what an earlier one broke. `make soak` plays new ones.
 func TestMain(m *testing.M) {
+	_ = flag.Set("rapid.checks", "3000")
+	_ = flag.Set("rapid.seed", "1")
 	flag.Parse()
-	asked := false
-	flag.Visit(func(f *flag.Flag) { asked = asked || f.Name == "rapid.checks" || f.Name == "rapid.seed" })
-	if !asked {
-		_ = flag.Set("rapid.checks", "3000")
-		_ = flag.Set("rapid.seed", "1")
-	}
 	os.Exit(m.Run())
 }
 

@@ -32,14 +32,20 @@ func (f *fleet) clocks(ahead time.Duration) {
 	}
 }
 
+// completeApart is a fleet of two, one cluster after the other, that has rolled out v1 with clocks apart.
+func completeApart(t *testing.T, ahead time.Duration) *fleet {
+	f := newFleet(t, 2)
+	f.clocks(ahead)
+	f.place("p1", f.clusters)
+	f.create("v1", ref("p1", progressive(1, "60s", 0, abortAll)))
+	f.complete()
+	return f
+}
+
 // R10: minSuccessTime is waited for from the success on, also where the agent says that it had that long ago, or will have it.
 func TestSoakWithClocksApart(t *testing.T) {
 	apart(t, func(t *testing.T, ahead time.Duration) {
-		f := newFleet(t, 2)
-		f.clocks(ahead)
-		f.place("p1", f.clusters)
-		f.create("v1", ref("p1", progressive(1, "60s", 0, abortAll)))
-		f.complete()
+		f := completeApart(t, ahead)
 		const soak = 4 * time.Second
 		f.agentsReport("c1", "v2", hangs)
 		f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) {
@@ -59,11 +65,7 @@ func TestSoakWithClocksApart(t *testing.T) {
 // R11: a cluster that had succeeded, and progresses again for a moment, has not been in flight since the beginning.
 func TestRelapseWithClocksApart(t *testing.T) {
 	apart(t, func(t *testing.T, ahead time.Duration) {
-		f := newFleet(t, 2)
-		f.clocks(ahead)
-		f.place("p1", f.clusters)
-		f.create("v1", ref("p1", progressive(1, "60s", 0, abortAll)))
-		f.complete()
+		f := completeApart(t, ahead)
 		const deadline = 4 * time.Second
 		f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) {
 			mwrs.Spec.ManifestWorkTemplate = template("v2")

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/ptr"
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
-	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -19,26 +18,6 @@ import (
 
 // edited is the version of works that someone changed by hand.
 const edited = "edited"
-
-// selected are the clusters that any ref selects.
-func (w *World) selected() sets.Set[string] {
-	clusters := sets.New[string]()
-	object := w.Object()
-	if object == nil {
-		return clusters
-	}
-	for _, ref := range object.Spec.PlacementRefs {
-		for _, decision := range w.API.List(Decisions, Namespace, nil) {
-			if decision.GetLabels()[clusterv1beta1.PlacementLabel] != ref.Name {
-				continue
-			}
-			for _, d := range into(decision, &clusterv1beta1.PlacementDecision{}).Status.Decisions {
-				clusters.Insert(d.ClusterName)
-			}
-		}
-	}
-	return clusters
-}
 
 // contents are the versions that the revisions hold, by hash.
 func (w *World) contents() map[string]string {

@@ -11,23 +11,47 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// seenSelected are the clusters that a ref selects, by what the hub has seen. A cluster that moves from one Placement to another is in
-// none of them for a moment, and then does not count (R13).
-func (w *World) seenSelected() sets.Set[string] {
+// selected are the clusters that any ref selects.
+func (w *World) selected() sets.Set[string] {
+	var decisions []*clusterv1beta1.PlacementDecision
+	for _, object := range w.API.List(Decisions, Namespace, nil) {
+		decisions = append(decisions, into(object, &clusterv1beta1.PlacementDecision{}))
+	}
+	return selectedBy(w.Object(), decisions)
+}
+
+// seenSelected are the same, by what the hub has seen. A cluster that moves from one Placement to another is in none of them for a
+// moment, and then does not count (R13).
+func (w *World) seenSelected() sets.Set[string] { return selectedBy(w.seen(), w.seenDecisions()) }
+
+func (w *World) seenDecisions() []*clusterv1beta1.PlacementDecision {
+	var decisions []*clusterv1beta1.PlacementDecision
+	for _, cached := range w.Hub.stores.Decisions.List() {
+		decisions = append(decisions, cached.(*clusterv1beta1.PlacementDecision))
+	}
+	return decisions
+}
+
+func selectedBy(owner *workv1alpha1.ManifestWorkReplicaSet, decisions []*clusterv1beta1.PlacementDecision) sets.Set[string] {
 	clusters := sets.New[string]()
-	owner := w.seen()
 	if owner == nil {
 		return clusters
 	}
-	for _, cached := range w.Hub.stores.Decisions.List() {
-		decision := cached.(*clusterv1beta1.PlacementDecision)
-		for _, ref := range owner.Spec.PlacementRefs {
-			if decision.Labels[clusterv1beta1.PlacementLabel] != ref.Name {
-				continue
-			}
-			for _, d := range decision.Status.Decisions {
-				clusters.Insert(d.ClusterName)
-			}
+	for _, ref := range owner.Spec.PlacementRefs {
+		clusters = clusters.Union(decidedFor(ref.Name, decisions))
+	}
+	return clusters
+}
+
+// decidedFor are the clusters of one Placement.
+func decidedFor(placement string, decisions []*clusterv1beta1.PlacementDecision) sets.Set[string] {
+	clusters := sets.New[string]()
+	for _, decision := range decisions {
+		if decision.Labels[clusterv1beta1.PlacementLabel] != placement {
+			continue
+		}
+		for _, d := range decision.Status.Decisions {
+			clusters.Insert(d.ClusterName)
 		}
 	}
 	return clusters
@@ -36,19 +60,11 @@ func (w *World) seenSelected() sets.Set[string] {
 // countedUnder is the placement that a work counts under for the hub, by what it has seen: the first that selects the cluster,
 // or the one that the work bears.
 func (w *World) countedUnder(owner *workv1alpha1.ManifestWorkReplicaSet, work *workv1.ManifestWork) string {
-	if !work.DeletionTimestamp.IsZero() {
-		return work.Labels[workv1alpha1.LabelPlacement]
-	}
-	for _, ref := range owner.Spec.PlacementRefs {
-		for _, cached := range w.Hub.stores.Decisions.List() {
-			decision := cached.(*clusterv1beta1.PlacementDecision)
-			if decision.Labels[clusterv1beta1.PlacementLabel] != ref.Name {
-				continue
-			}
-			for _, d := range decision.Status.Decisions {
-				if d.ClusterName == work.Namespace {
-					return ref.Name
-				}
+	if work.DeletionTimestamp.IsZero() {
+		decisions := w.seenDecisions()
+		for _, ref := range owner.Spec.PlacementRefs {
+			if decidedFor(ref.Name, decisions).Has(work.Namespace) {
+				return ref.Name
 			}
 		}
 	}
