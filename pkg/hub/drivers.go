@@ -53,9 +53,9 @@ func newKubeWorks(o *Options, config *rest.Config, connection *controller.Connec
 		other.Wrap(connection.Wrap)
 		config = other
 	}
-	client, err := workclientset.NewForConfig(config)
+	client, err := newWorkClientset(config)
 	if err != nil {
-		return nil, fmt.Errorf("making the client of ManifestWorks: %w", err)
+		return nil, err
 	}
 	factory := workfactory.NewSharedInformerFactoryWithOptions(client, resyncPeriod,
 		workfactory.WithTweakListOptions(func(o *metav1.ListOptions) {
