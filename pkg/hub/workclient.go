@@ -79,7 +79,8 @@ func (kinds) Interpret(data []byte) (*schema.GroupVersionKind, error) {
 // eventSerializer takes a watch event apart without reading the object in it, which is read next.
 type eventSerializer struct{ runtime.Serializer }
 
-// Decode implements runtime.Decoder. The object of an event is valid until the next one is decoded, and in doubt no JSON.
+// Decode implements runtime.Decoder. The object of an event shares data, which is valid until the next event is decoded. It is
+// JSON if data is: who decodes it would tell.
 func (s eventSerializer) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
 	if event, ok := into.(*metav1.WatchEvent); ok {
 		if event.Type, event.Object.Raw, ok = cutEvent(data); ok {
@@ -94,7 +95,8 @@ func (s eventSerializer) Decode(data []byte, defaults *schema.GroupVersionKind, 
 	return object, kind, nil
 }
 
-// cutEvent finds the type and the object of an event that an API server wrote about an object: there is nothing before, between or after them.
+// cutEvent finds the type and the object of an event in which an API server tells of an object: it writes nothing before, between or
+// after them.
 func cutEvent(data []byte) (string, []byte, bool) {
 	event, begins := bytes.CutPrefix(data, []byte(`{"type":"`))
 	eventType, object, follows := bytes.Cut(event, []byte(`","object":`))

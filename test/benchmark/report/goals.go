@@ -67,12 +67,8 @@ func (r *Run) judgeQuiet() []verdict {
 func (r *Run) judgeWalls() []verdict {
 	var found []verdict
 	for _, scenario := range []string{All, Abort, Progressive} {
-		floorOf := scenario
-		if scenario == Abort {
-			floorOf = All
-		}
 		for _, n := range r.sizes(scenario, Ours) {
-			ours, floor := r.find(scenario, Ours, n), r.floor(floorOf, n)
+			ours, floor := r.find(scenario, Ours, n), r.floor(scenario, n)
 			if floor == nil {
 				continue
 			}

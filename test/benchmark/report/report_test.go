@@ -78,6 +78,7 @@ func measured() *Run {
 		add(All, Upstream, n, func(f *Figures) { f.CPU, f.LastWrite = size/30, size/40 })
 		add(All, Floor, n, func(f *Figures) { f.Workers, f.Works, f.LastWrite = 16, n, size/120 })
 		add(All, Floor, n, func(f *Figures) { f.Workers, f.Works, f.LastWrite = 64, n, size/110 })
+		add(Abort, Floor, n, func(f *Figures) { f.Workers, f.Works, f.LastWrite = 16, n, size/120 })
 		add(Abort, Ours, n, func(f *Figures) { f.Works, f.FirstWrite, f.LastWrite = n, 0.25, size/119 })
 	}
 	many := Figures{Scenario: QuietOfMany, Controller: Ours, Clusters: 100, Sets: 1, CPU: 0.001}

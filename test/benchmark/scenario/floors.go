@@ -28,18 +28,23 @@ func (w *world) withoutManager(ctx context.Context, do func() error) error {
 	return w.rest(ctx)
 }
 
-// floorOfAll writes all works by a loop with few workers, and writes them back by one with many. It is measured with ours only: it is the
+func (w *world) floorOfAll(ctx context.Context) error { return w.thereAndBack(ctx, report.All) }
+
+// floorOfAbort is measured beside the aborts: an API server gets slower while it keeps more and more versions.
+func (w *world) floorOfAbort(ctx context.Context) error { return w.thereAndBack(ctx, report.Abort) }
+
+// thereAndBack writes all works by a loop with few workers, and writes them back by one with many. It is measured with ours only: it is the
 // same for both.
-func (w *world) floorOfAll(ctx context.Context) error {
+func (w *world) thereAndBack(ctx context.Context, scenario string) error {
 	if w.controller != hub.Ours {
 		return nil
 	}
 	return w.withoutManager(ctx, func() error {
 		w.version++
-		if err := w.floor(ctx, report.All, fewWriters, w.version); err != nil {
+		if err := w.floor(ctx, scenario, fewWriters, w.version); err != nil {
 			return err
 		}
-		return w.floor(ctx, report.All, manyWriters, w.stable)
+		return w.floor(ctx, scenario, manyWriters, w.stable)
 	})
 }
 

@@ -24,7 +24,7 @@ func (w *world) rollouts(ctx context.Context) error {
 	}
 	story = append(story, w.updateProgressive, w.floorOfProgressive, w.goBack)
 	for range w.options.Repeat {
-		story = append(story, w.abort)
+		story = append(story, w.abort, w.floorOfAbort)
 	}
 	for _, scenario := range story {
 		if err := scenario(ctx); err != nil {
