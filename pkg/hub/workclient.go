@@ -2,6 +2,7 @@ package hub
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,6 +35,7 @@ func newWorkClientset(config *rest.Config) (*workClientset, error) {
 	config = rest.CopyConfig(config)
 	version := schema.GroupVersion(workv1.GroupVersion)
 	config.APIPath, config.GroupVersion = "/apis", &version
+	config.UserAgent = cmp.Or(config.UserAgent, rest.DefaultKubernetesUserAgent())
 	config.NegotiatedSerializer = workCodecs{workscheme.Codecs.WithoutConversion()}
 	works, err := rest.RESTClientFor(config)
 	if err != nil {

@@ -89,6 +89,10 @@ func TestWorkClientset(t *testing.T) {
 	changed := strings.ReplaceAll(servedWork, `"name":"a"`, `"name":"b"`)
 	bookmark := `{"kind":"ManifestWork","apiVersion":"work.open-cluster-management.io/v1","metadata":{"resourceVersion":"7"}}`
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.UserAgent() != rest.DefaultKubernetesUserAgent() { // Fields that it writes are managed by that name.
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
 		w.Header().Set("Content-Type", "application/json")
 		answer := servedWork
 		switch {
