@@ -34,9 +34,11 @@ func newWorkClientset(config *rest.Config) (*workClientset, error) {
 	}
 	config = rest.CopyConfig(config)
 	version := schema.GroupVersion(workv1.GroupVersion)
-	config.APIPath, config.GroupVersion = "/apis", &version
+	config.APIPath = "/apis"
 	config.UserAgent = cmp.Or(config.UserAgent, rest.DefaultKubernetesUserAgent())
-	config.NegotiatedSerializer = workCodecs{workscheme.Codecs.WithoutConversion()}
+	config.ContentConfig = rest.ContentConfig{
+		ContentType: runtime.ContentTypeJSON, GroupVersion: &version, NegotiatedSerializer: workCodecs{workscheme.Codecs.WithoutConversion()},
+	}
 	works, err := rest.RESTClientFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("making the client of ManifestWorks: %w", err)
