@@ -76,7 +76,7 @@ func TestEveryScenario(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{
-		"floor: update All", "floor: update Progressive 10%",
+		"floor: automatic abort", "floor: update All", "floor: update Progressive 10%",
 		"ours: automatic abort", "ours: first rollout", "ours: first rollout, many sets", "ours: going back by hand, half done", "ours: status event that changes nothing",
 		"ours: status event, many sets", "ours: update All", "ours: update Progressive 10%",
 		"upstream: first rollout", "upstream: first rollout, many sets", "upstream: going back by hand, half done", "upstream: status event that changes nothing",
