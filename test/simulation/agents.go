@@ -88,6 +88,9 @@ func (w *World) runAgents() time.Time {
 
 func (w *World) runAgent(work *workv1.ManifestWork) time.Time {
 	outcome := w.outcome(work.Namespace, Version(work))
+	if a := w.agents[work.UID]; outcome == Silent && a != nil && a.lied(work) {
+		outcome = a.outcome
+	}
 	if outcome == Silent {
 		return time.Time{}
 	}
@@ -122,6 +125,13 @@ func (w *World) runAgent(work *workv1.ManifestWork) time.Time {
 	version := w.patch(Works, work.Namespace, work.Name, map[string]any{"status": status}, true)
 	a.reports = append(a.reports, agentReport{version, work.Generation, success})
 	return a.due
+}
+
+// lied says whether an agent has still to take back what it said of a work. It does before it falls silent: an agent that is cut off within
+// the second between the two can't be told from one that succeeded (R10 waits for --success-settle, and for no longer).
+func (a *agent) lied(work *workv1.ManifestWork) bool {
+	lies := a.outcome == Lies || a.outcome == LiesThenHangs
+	return lies && a.stage == 1 && a.generation == work.Generation && work.DeletionTimestamp.IsZero()
 }
 
 // report fills in what an agent reports at a stage, and says whether more is to come, and whether it is a true success.
