@@ -20,9 +20,7 @@ func TestAbortProgressive(t *testing.T) {
 	f.create("v1", ref("p1", progressive(1, "3s", 0, abortAll)))
 	before := f.complete()
 
-	f.agentsReport("", "v2", hangs)
-	f.update("v2")
-	mwrs := f.aborted()
+	mwrs := f.abort(hangs)
 	f.everywhere("v1")
 	require.NotNil(t, mwrs.Status.AbortedTime)
 	require.Equal(t, before.Status.CurrentRevision, mwrs.Status.CurrentRevision)
@@ -37,10 +35,7 @@ func TestAbortProgressive(t *testing.T) {
 // R12: not only those that failed go back, also those that had succeeded.
 func TestAbortTakesSucceededClustersBack(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 4)
-	f.place("p1", []string{"c1", "c2", "c3", "c4"})
-	f.create("v1", ref("p1", progressive(1, "2s", 1, abortAll)))
-	f.complete()
+	f := rolledOut(t, 4, progressive(1, "2s", 1, abortAll))
 	f.agentsReport("c2", "v2", hangs)
 	f.agentsReport("c3", "v2", degrades)
 	f.update("v2")
@@ -92,10 +87,7 @@ func TestAbortPerGroupCountsEachGroup(t *testing.T) {
 
 func TestAbortAllAtOnce(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 3)
-	f.place("p1", []string{"c1", "c2", "c3"})
-	f.create("v1", ref("p1", all("2s", 0, abortAll)))
-	f.complete()
+	f := rolledOut(t, 3, all("2s", 0, abortAll))
 	f.agentsReport("c3", "v2", degrades)
 	f.update("v2")
 	f.everywhere("v2")
@@ -145,13 +137,8 @@ func TestFailedRefWithoutStrategyDoesNotAbortTheOthers(t *testing.T) {
 
 func TestNewRevisionAfterAnAbort(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 2)
-	f.place("p1", []string{"c1", "c2"})
-	f.create("v1", ref("p1", progressive(1, "2s", 0, abortAll)))
-	f.complete()
-	f.agentsReport("", "v2", degrades)
-	f.update("v2")
-	f.aborted()
+	f := rolledOut(t, 2, progressive(1, "2s", 0, abortAll))
+	f.abort(degrades)
 
 	f.update("v3")
 	mwrs := f.complete()
@@ -166,13 +153,8 @@ func TestNewRevisionAfterAnAbort(t *testing.T) {
 // R3, R12: going back by hand to what the abort went back to is an ordinary rollout that has nothing to do on the clusters.
 func TestUndoAfterAnAbortTouchesNoCluster(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 2)
-	f.place("p1", []string{"c1", "c2"})
-	f.create("v1", ref("p1", progressive(1, "2s", 0, abortAll)))
-	f.complete()
-	f.agentsReport("", "v2", degrades)
-	f.update("v2")
-	f.aborted()
+	f := rolledOut(t, 2, progressive(1, "2s", 0, abortAll))
+	f.abort(degrades)
 	f.everywhere("v1")
 	before := f.generations()
 	f.update("v1")
@@ -186,13 +168,8 @@ func TestUndoAfterAnAbortTouchesNoCluster(t *testing.T) {
 // R4: clearing abortedTime tries the same revision again.
 func TestRetryAfterAnAbort(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 2)
-	f.place("p1", []string{"c1", "c2"})
-	f.create("v1", ref("p1", progressive(1, "2s", 0, abortAll)))
-	f.complete()
-	f.agentsReport("", "v2", hangs)
-	f.update("v2")
-	first := f.aborted()
+	f := rolledOut(t, 2, progressive(1, "2s", 0, abortAll))
+	first := f.abort(hangs)
 	retry := func() {
 		f.editStatus(func(status *workv1alpha1.ManifestWorkReplicaSetStatus) { status.AbortedTime = nil })
 	}
@@ -292,10 +269,7 @@ func worksRule() admissionv1.RuleWithOperations {
 // R4: a new template waits until the abort of the one before is carried out.
 func TestNewRevisionWaitsForAnAbortThatIsBeingCarriedOut(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 3)
-	f.place("p1", []string{"c1", "c2", "c3"})
-	f.create("v1", ref("p1", all("3s", 0, abortAll)))
-	f.complete()
+	f := rolledOut(t, 3, all("3s", 0, abortAll))
 	f.agentsReport("", "v2", hangs)
 	f.update("v2")
 	f.everywhere("v2")
@@ -320,10 +294,7 @@ func TestNewRevisionWaitsForAnAbortThatIsBeingCarriedOut(t *testing.T) {
 // R4: a work that can't be written is named, and holds neither the abort nor what comes after it up.
 func TestWorkThatCannotBeWrittenDoesNotHoldAnAbortUp(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 2)
-	f.place("p1", []string{"c1", "c2"})
-	f.create("v1", ref("p1", all("3s", 0, abortAll)))
-	f.complete()
+	f := rolledOut(t, 2, all("3s", 0, abortAll))
 	f.agentsReport("", "v2", hangs)
 	f.update("v2")
 	f.everywhere("v2")
@@ -350,10 +321,7 @@ func TestWorkThatCannotBeWrittenDoesNotHoldAnAbortUp(t *testing.T) {
 // R18: deletion wins over an abort.
 func TestDeletionDuringAnAbort(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 2)
-	f.place("p1", []string{"c1", "c2"})
-	f.create("v1", ref("p1", all("2s", 0, abortAll)))
-	f.complete()
+	f := rolledOut(t, 2, all("2s", 0, abortAll))
 	f.agentsReport("", "v2", hangs)
 	f.update("v2")
 	f.everywhere("v2")

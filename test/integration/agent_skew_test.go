@@ -103,10 +103,7 @@ func TestAgentsOfOtherReleases(t *testing.T) {
 // An agent that says nothing about which version it means is never believed: its cluster runs into the deadline, and is named.
 func TestAgentWithoutGenerations(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 2)
-	f.place("p1", []string{"c1", "c2"})
-	f.create("v1", ref("p1", progressive(1, "3s", 0, abortAll)))
-	f.complete()
+	f := rolledOut(t, 2, progressive(1, "3s", 0, abortAll))
 	f.agentsReport("c1", "", unstamped)
 	f.rollPlainly("v2")
 	f.aborted()

@@ -39,10 +39,7 @@ func (f *fleet) says(conditionType, reason string, words ...string) {
 
 func TestTemplateWithoutManifests(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 1)
-	f.place("p1", []string{"c1"})
-	f.create("v1", ref("p1", all("20s", 0)))
-	f.complete()
+	f := rolledOut(t, 1, all("20s", 0))
 	f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) {
 		mwrs.Spec.ManifestWorkTemplate.Workload.Manifests = []workv1.Manifest{}
 	})
@@ -111,10 +108,7 @@ func (f *fleet) spoil() (mend func()) {
 // One object that can't be decoded is that object's condition, and never the others' problem.
 func TestObjectThatCannotBeDecoded(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 1)
-	f.place("p1", []string{"c1"})
-	f.create("v1", ref("p1", progressive(1, "20s", 0)))
-	f.complete()
+	f := rolledOut(t, 1, progressive(1, "20s", 0))
 	mend := f.spoil()
 	resource := f.w.dynamic.Resource(workv1alpha1.ManifestWorkReplicaSetResource).Namespace(f.namespace)
 	read := func() *unstructured.Unstructured {
@@ -155,10 +149,7 @@ func TestObjectThatCannotBeDecoded(t *testing.T) {
 
 func TestObjectThatCannotBeDecodedCanBeDeleted(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 1)
-	f.place("p1", []string{"c1"})
-	f.create("v1", ref("p1", progressive(1, "20s", 0)))
-	f.complete()
+	f := rolledOut(t, 1, progressive(1, "20s", 0))
 	f.spoil()
 	f.delete()
 	f.gone()
@@ -183,7 +174,7 @@ func TestPlacementThatSelectsNothing(t *testing.T) {
 	mwrs := f.state("PlacementDecisionEmpty=False", "PlacementDecisionEmpty=False", "NewRevisionCreated=True", "Progressing=False")
 	require.Empty(t, mwrs.Status.CurrentRevision, "R13: at least one cluster")
 	f.quiet()
-	f.placed("p1", []string{"c1"})
+	f.place("p1", []string{"c1"})
 	f.complete()
 }
 

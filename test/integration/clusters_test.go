@@ -24,7 +24,7 @@ func TestClusterJoinsWhileRolling(t *testing.T) {
 	f.agentsReport("c1", "v2", hangs)
 	f.update("v2")
 	f.has("c1", "v2")
-	f.placed("p1", []string{"c1", "c2", "c3"})
+	f.place("p1", []string{"c1", "c2", "c3"})
 	f.never("c3", "v2", 2*time.Second) // The batch is full.
 	f.agentsReport("c1", "v2", succeeds)
 	mwrs := f.complete()
@@ -42,7 +42,7 @@ func TestClusterJoinsAfterCompletion(t *testing.T) {
 	f.create("v1", ref("p1", progressive(1, "30s", 0, abortAll)))
 	before := f.complete()
 	f.agentsReport("c2", "v1", hangs)
-	f.placed("p1", []string{"c1", "c2"})
+	f.place("p1", []string{"c1", "c2"})
 	f.has("c2", "v1")
 	mwrs := f.state("AsExpected=True", "Processing=False", "NewManifestWorkAvailable=False", "Progressing=False")
 	require.Equal(t, before.Status.CurrentRevision, mwrs.Status.CurrentRevision)
@@ -56,10 +56,7 @@ func TestClusterJoinsAfterCompletion(t *testing.T) {
 // R12, R13: where there is nothing older to go back to, a cluster that fails after completion aborts nothing.
 func TestClusterThatFailsAfterCompletionAbortsNothing(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 2)
-	f.place("p1", []string{"c1", "c2"})
-	f.create("v1", ref("p1", progressive(1, "2s", 0, abortAll)))
-	f.complete()
+	f := rolledOut(t, 2, progressive(1, "2s", 0, abortAll))
 	f.update("v2")
 	before := f.complete()
 	f.agentsReport("c1", "v2", degrades)
@@ -82,7 +79,7 @@ func TestClusterJoinsWhileStalled(t *testing.T) {
 	f.agentsReport("c1", "v2", hangs)
 	f.update("v2")
 	f.stalled()
-	f.placed("p1", []string{"c1", "c2", "c3"})
+	f.place("p1", []string{"c1", "c2", "c3"})
 	f.never("c3", "v2", 2*time.Second)
 	mwrs := f.stalled()
 	require.Equal(t, 3, mwrs.Status.Summary.DesiredTotal)
@@ -98,10 +95,8 @@ func TestClusterJoinsWhileAborted(t *testing.T) {
 	f.place("p1", []string{"c1", "c2"})
 	f.create("v1", ref("p1", progressive(1, "2s", 0, abortAll)))
 	f.complete()
-	f.agentsReport("", "v2", hangs)
-	f.update("v2")
-	f.aborted()
-	f.placed("p1", []string{"c1", "c2", "c3"})
+	f.abort(hangs)
+	f.place("p1", []string{"c1", "c2", "c3"})
 	f.everywhere("v1")
 	f.aborted()
 	f.quiet()
@@ -112,15 +107,12 @@ func TestClusterJoinsWhileAborted(t *testing.T) {
 // A cluster that leaves takes its slot with it, once its work is gone.
 func TestClusterLeavesWhileRolling(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 2)
-	f.place("p1", []string{"c1", "c2"})
-	f.create("v1", ref("p1", progressive(1, "60s", 0)))
-	f.complete()
+	f := rolledOut(t, 2, progressive(1, "60s", 0))
 	f.agentsReport("c1", "v2", hangs)
 	f.update("v2")
 	f.has("c1", "v2")
 	left := time.Now()
-	f.placed("p1", []string{"c2"})
+	f.place("p1", []string{"c2"})
 	mwrs := f.complete()
 	f.everywhere("v2", "c2")
 	require.Equal(t, 1, mwrs.Status.Summary.DesiredTotal)
@@ -131,12 +123,9 @@ func TestClusterLeavesWhileRolling(t *testing.T) {
 
 func TestClusterLeavesAfterCompletion(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 2)
-	f.place("p1", []string{"c1", "c2"})
-	f.create("v1", ref("p1", progressive(1, "20s", 0)))
-	f.complete()
+	f := rolledOut(t, 2, progressive(1, "20s", 0))
 	left := time.Now()
-	f.placed("p1", []string{"c1"})
+	f.place("p1", []string{"c1"})
 	f.everywhere("v1", "c1")
 	require.GreaterOrEqual(t, time.Since(left), unselectedFor)
 	mwrs := f.complete()
@@ -147,14 +136,11 @@ func TestClusterLeavesAfterCompletion(t *testing.T) {
 // A failed cluster that leaves for good no longer stops the others.
 func TestFailedClusterLeavesWhileStalled(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 2)
-	f.place("p1", []string{"c1", "c2"})
-	f.create("v1", ref("p1", progressive(1, "2s", 0)))
-	f.complete()
+	f := rolledOut(t, 2, progressive(1, "2s", 0))
 	f.agentsReport("c1", "v2", hangs)
 	f.update("v2")
 	f.stalled()
-	f.placed("p1", []string{"c2"})
+	f.place("p1", []string{"c2"})
 	f.complete()
 	f.everywhere("v2", "c2")
 	f.quiet()
@@ -162,14 +148,9 @@ func TestFailedClusterLeavesWhileStalled(t *testing.T) {
 
 func TestClusterLeavesWhileAborted(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 2)
-	f.place("p1", []string{"c1", "c2"})
-	f.create("v1", ref("p1", progressive(1, "2s", 0, abortAll)))
-	f.complete()
-	f.agentsReport("", "v2", hangs)
-	f.update("v2")
-	f.aborted()
-	f.placed("p1", []string{"c2"})
+	f := rolledOut(t, 2, progressive(1, "2s", 0, abortAll))
+	f.abort(hangs)
+	f.place("p1", []string{"c2"})
 	f.everywhere("v1", "c2")
 	mwrs := f.aborted()
 	require.Equal(t, 1, mwrs.Status.Summary.DesiredTotal)
@@ -179,14 +160,11 @@ func TestClusterLeavesWhileAborted(t *testing.T) {
 // R8, R11: a cluster that the new revision broke doesn't leave the count by being deselected while its agent is offline.
 func TestLeavingClusterKeepsItsSlotAndStillFails(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 3)
-	f.place("p1", []string{"c1", "c2", "c3"})
-	f.create("v1", ref("p1", progressive(1, "9s", 0, abortAll)))
-	f.complete()
+	f := rolledOut(t, 3, progressive(1, "9s", 0, abortAll))
 	f.agentsReport("c1", "", silent)
 	f.update("v2")
 	f.has("c1", "v2")
-	f.placed("p1", []string{"c2", "c3"})
+	f.place("p1", []string{"c2", "c3"})
 	f.leaving("c1")
 	require.Equal(t, []string{"c1"}, f.reached("v2"), "it keeps its slot")
 	generation := f.work("c1").Generation
@@ -202,14 +180,11 @@ func TestLeavingClusterKeepsItsSlotAndStillFails(t *testing.T) {
 // R8, R11: and one that failed before still counts until it is gone.
 func TestLeavingClusterThatFailedStillCounts(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 2)
-	f.place("p1", []string{"c1", "c2"})
-	f.create("v1", ref("p1", progressive(1, "2s", 0)))
-	f.complete()
+	f := rolledOut(t, 2, progressive(1, "2s", 0))
 	f.agentsReport("c1", "", silent)
 	f.update("v2")
 	f.stalled()
-	f.placed("p1", []string{"c2"})
+	f.place("p1", []string{"c2"})
 	f.leaving("c1")
 	f.never("c2", "v2", 2*time.Second)
 	f.stalled()
@@ -222,15 +197,12 @@ func TestLeavingClusterThatFailedStillCounts(t *testing.T) {
 // R8: a cluster that is selected again while its work is being deleted waits for that, and gets a new one.
 func TestClusterComesBackWhileItsWorkIsBeingDeleted(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 2)
-	f.place("p1", []string{"c1", "c2"})
-	f.create("v1", ref("p1", progressive(1, "30s", 0)))
-	f.complete()
+	f := rolledOut(t, 2, progressive(1, "30s", 0))
 	old := f.work("c1").UID
 	f.agentsReport("c1", "", silent)
-	f.placed("p1", []string{"c2"})
+	f.place("p1", []string{"c2"})
 	f.leaving("c1")
-	f.placed("p1", []string{"c1", "c2"})
+	f.place("p1", []string{"c1", "c2"})
 	always(t, "there is one work, the old one", time.Second, func() error {
 		if work := f.work("c1"); work.UID != old {
 			return fmt.Errorf("it is %s", work.UID)
@@ -303,10 +275,7 @@ func TestReorderedRefsHandClustersOver(t *testing.T) {
 // R8: decisions are written in slices, one after the other. A cluster that moves between slices is in none for a moment.
 func TestDecisionsThatMoveBetweenSlicesDeleteNothing(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 3)
-	f.place("p1", []string{"c1", "c2", "c3"})
-	f.create("v1", ref("p1", progressive(3, "20s", 0)))
-	f.complete()
+	f := rolledOut(t, 3, progressive(3, "20s", 0))
 	works := map[string]any{}
 	for _, cluster := range f.clusters {
 		works[cluster] = f.work(cluster).UID
@@ -326,10 +295,7 @@ func TestDecisionsThatMoveBetweenSlicesDeleteNothing(t *testing.T) {
 // R8: decisions that stay fewer than the Placement's own count are believed later.
 func TestDecisionsThatDontMatchAreBelievedLater(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 2)
-	f.place("p1", []string{"c1", "c2"})
-	f.create("v1", ref("p1", all("20s", 0)))
-	f.complete()
+	f := rolledOut(t, 2, all("20s", 0))
 	left := time.Now()
 	f.decide("p1", "p1-decision-1", 0, "c1") // NumberOfSelectedClusters says 2.
 	f.everywhere("v1", "c1")
@@ -339,7 +305,7 @@ func TestDecisionsThatDontMatchAreBelievedLater(t *testing.T) {
 	f.rolling(workv1alpha1.ReasonNewRevisionCreated)
 	f.never("c1", "complete", time.Second)
 	require.NotEqual(t, f.get().Status.CurrentRevision, f.get().Status.UpdateRevision, "R13: not complete while decisions are missing")
-	f.placed("p1", []string{"c1"})
+	f.place("p1", []string{"c1"})
 	f.complete()
 	f.quiet()
 }
@@ -353,7 +319,7 @@ func TestPlacementThatDisappearsDeletesNothing(t *testing.T) {
 	f.create("v1", ref("p1", all("20s", 0)), ref("p2", all("20s", 0)))
 	f.complete()
 	f.displace("p1")
-	f.placed("p2", []string{"c2"}) // Nobody selects c3 either.
+	f.place("p2", []string{"c2"}) // Nobody selects c3 either.
 	mwrs := f.state("PlacementDecisionNotFound=False", "", "", "")
 	require.Contains(t, message(mwrs, workv1alpha1.ConditionPlacementVerified), `"p1"`)
 	always(t, "all works stay", 7*time.Second, func() error {
@@ -384,10 +350,7 @@ func (f *fleet) displace(name string) {
 // R8: a Placement without any decision says nothing about its clusters.
 func TestPlacementWithoutDecisionsDeletesNothing(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 1)
-	f.place("p1", []string{"c1"})
-	f.create("v1", ref("p1", all("20s", 0)))
-	f.complete()
+	f := rolledOut(t, 1, all("20s", 0))
 	require.NoError(t, f.w.clusters.ClusterV1beta1().PlacementDecisions(f.namespace).Delete(t.Context(), "p1-decision-1", metav1.DeleteOptions{}))
 	always(t, "the work stays", 7*time.Second, func() error {
 		if versions := f.versions(); len(versions) != 1 {

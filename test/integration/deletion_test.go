@@ -47,10 +47,7 @@ func TestDeletion(t *testing.T) {
 
 func TestDeletionInTheMiddleOfARollout(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 3)
-	f.place("p1", []string{"c1", "c2", "c3"})
-	f.create("v1", ref("p1", progressive(1, "20s", 0)))
-	f.complete()
+	f := rolledOut(t, 3, progressive(1, "20s", 0))
 	f.agentsReport("c1", "v2", hangs)
 	f.update("v2")
 	f.has("c1", "v2")
@@ -62,13 +59,8 @@ func TestDeletionInTheMiddleOfARollout(t *testing.T) {
 // One that is made again under the same name does not inherit what the first one left.
 func TestDeletedAndMadeAgain(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 2)
-	f.place("p1", []string{"c1", "c2"})
-	f.create("v1", ref("p1", all("2s", 0, abortAll)))
-	f.complete()
-	f.agentsReport("", "v2", hangs)
-	f.update("v2")
-	first := f.aborted()
+	f := rolledOut(t, 2, all("2s", 0, abortAll))
+	first := f.abort(hangs)
 	f.delete()
 	f.gone()
 	f.agentsReport("", "v2", succeeds)
@@ -83,10 +75,7 @@ func TestDeletedAndMadeAgain(t *testing.T) {
 // Made again at once, while the works of the first one are still leaving.
 func TestDeletedAndMadeAgainAtOnce(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 2)
-	f.place("p1", []string{"c1", "c2"})
-	f.create("v1", ref("p1", all("20s", 0)))
-	f.complete()
+	f := rolledOut(t, 2, all("20s", 0))
 	f.agentsReport("c1", "", silent)
 	f.delete()
 	eventually(t, "it is gone", func() error {

@@ -52,6 +52,16 @@ func newFleetIn(w *world, t *testing.T, n int) *fleet {
 	return f
 }
 
+// rolledOut is a fleet of n clusters, all of the Placement p1, on which v1 is complete.
+func rolledOut(t *testing.T, n int, strategy workv1alpha1.RolloutStrategy) *fleet {
+	t.Helper()
+	f := newFleet(t, n)
+	f.place("p1", f.clusters)
+	f.create("v1", ref("p1", strategy))
+	f.complete()
+	return f
+}
+
 // cluster is the full name of a cluster of this fleet.
 func (f *fleet) cluster(short string) string { return f.namespace + "-" + short }
 
@@ -62,12 +72,8 @@ func (f *fleet) join(short string) {
 }
 
 // place makes a Placement whose decisions are these groups of clusters, as the placement controller would write them.
+// One that is there gets these.
 func (f *fleet) place(name string, groups ...[]string) {
-	f.t.Helper()
-	f.placed(name, groups...)
-}
-
-func (f *fleet) placed(name string, groups ...[]string) {
 	f.t.Helper()
 	ctx := f.t.Context()
 	placements := f.w.clusters.ClusterV1beta1().Placements(f.namespace)
@@ -308,6 +314,14 @@ func (f *fleet) aborted() *workv1alpha1.ManifestWorkReplicaSet {
 func (f *fleet) stalled() *workv1alpha1.ManifestWorkReplicaSet {
 	f.t.Helper()
 	return f.state("AsExpected=True", "NotAsExpected=False", "ProgressDeadlineExceeded=False", "RolloutDegraded=False")
+}
+
+// abort updates to a v2 of which every cluster reports this, and waits for the abort of it to be carried out.
+func (f *fleet) abort(report outcome) *workv1alpha1.ManifestWorkReplicaSet {
+	f.t.Helper()
+	f.agentsReport("", "v2", report)
+	f.update("v2")
+	return f.aborted()
 }
 
 // aborting is an abort that is decided and not yet carried out.

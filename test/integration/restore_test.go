@@ -20,10 +20,7 @@ func (f *fleet) wipeStatus() {
 // R16: a status that is lost while a rollout is complete is rebuilt, and nothing is rolled out.
 func TestStatusLostWhileComplete(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 2)
-	f.place("p1", []string{"c1", "c2"})
-	f.create("v1", ref("p1", progressive(1, "2s", 0, abortAll)))
-	f.complete()
+	f := rolledOut(t, 2, progressive(1, "2s", 0, abortAll))
 	f.update("v2")
 	before := f.complete()
 	f.wipeStatus()
@@ -38,10 +35,7 @@ func TestStatusLostWhileComplete(t *testing.T) {
 // R16: in the middle of a rollout.
 func TestStatusLostWhileRolling(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 3)
-	f.place("p1", []string{"c1", "c2", "c3"})
-	f.create("v1", ref("p1", progressive(1, "30s", 0, abortAll)))
-	f.complete()
+	f := rolledOut(t, 3, progressive(1, "30s", 0, abortAll))
 	f.agentsReport("c2", "v2", hangs)
 	f.update("v2")
 	f.has("c2", "v2")
@@ -61,13 +55,8 @@ func TestStatusLostWhileRolling(t *testing.T) {
 // R16: after an abort. A lost status is no retry.
 func TestStatusLostWhileAborted(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 2)
-	f.place("p1", []string{"c1", "c2"})
-	f.create("v1", ref("p1", progressive(1, "2s", 0, abortAll)))
-	f.complete()
-	f.agentsReport("", "v2", hangs)
-	f.update("v2")
-	before := f.aborted()
+	f := rolledOut(t, 2, progressive(1, "2s", 0, abortAll))
+	before := f.abort(hangs)
 	f.everywhere("v1")
 	f.wipeStatus()
 	mwrs := f.aborted()
@@ -82,10 +71,7 @@ func TestStatusLostWhileAborted(t *testing.T) {
 // R16: after a rollout stalled.
 func TestStatusLostWhileStalled(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 2)
-	f.place("p1", []string{"c1", "c2"})
-	f.create("v1", ref("p1", progressive(1, "2s", 0)))
-	f.complete()
+	f := rolledOut(t, 2, progressive(1, "2s", 0))
 	f.agentsReport("", "v2", hangs)
 	f.update("v2")
 	before := f.stalled()
@@ -99,10 +85,7 @@ func TestStatusLostWhileStalled(t *testing.T) {
 // R4, R16: an undo whose status is lost is still an undo.
 func TestStatusLostDuringAnUndo(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 2)
-	f.place("p1", []string{"c1", "c2"})
-	f.create("v1", ref("p1", progressive(1, "30s", 0)))
-	f.complete()
+	f := rolledOut(t, 2, progressive(1, "30s", 0))
 	f.update("v2")
 	before := f.complete()
 	f.agentsReport("c1", "v1", hangs)

@@ -47,10 +47,7 @@ func TestRevisionOfATemplate(t *testing.T) {
 // The hash label tells works of one revision from those of another.
 func TestWorksCanBeFilteredByTheHashLabel(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 3)
-	f.place("p1", []string{"c1", "c2", "c3"})
-	f.create("v1", ref("p1", progressive(1, "30s", 0)))
-	f.complete()
+	f := rolledOut(t, 3, progressive(1, "30s", 0))
 	f.agentsReport("", "v2", hangs)
 	f.update("v2")
 	f.has("c1", "v2")
@@ -125,10 +122,7 @@ func TestDefaultHistoryLimitIsTen(t *testing.T) {
 // R5: a limit that is lowered prunes at once.
 func TestLowerHistoryLimitPrunes(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 1)
-	f.place("p1", []string{"c1"})
-	f.create("v1", ref("p1", all("None", 0)))
-	f.complete()
+	f := rolledOut(t, 1, all("None", 0))
 	for _, version := range []string{"v2", "v3"} {
 		f.update(version)
 		f.complete()
@@ -150,7 +144,7 @@ func TestLiveRevisionsAreNeverPruned(t *testing.T) {
 
 	// c2 goes offline and leaves: its work stays, and bears v1.
 	f.agentsReport("c2", "", silent)
-	f.placed("p1", []string{"c1"})
+	f.place("p1", []string{"c1"})
 	f.leaving("c2")
 	kept := f.revisionOf("v1").UID
 	for _, version := range []string{"v2", "v3"} {

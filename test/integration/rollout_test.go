@@ -78,10 +78,7 @@ func TestProgressiveKeepsToItsBatch(t *testing.T) {
 // R10: All takes no turns.
 func TestAllStartsEveryClusterAtOnce(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 3)
-	f.place("p1", []string{"c1", "c2", "c3"})
-	f.create("v1", ref("p1", all("20s", 0)))
-	f.complete()
+	f := rolledOut(t, 3, all("20s", 0))
 	f.agentsReport("", "v2", hangs)
 	f.update("v2")
 	f.everywhere("v2")
@@ -204,10 +201,7 @@ func TestMaxFailuresPercentIsRoundedUp(t *testing.T) {
 // R14: with failureStrategy unset a rollout that failed stops where it is.
 func TestFailureWithoutStrategyStalls(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 3)
-	f.place("p1", []string{"c1", "c2", "c3"})
-	f.create("v1", ref("p1", progressive(1, "2s", 0)))
-	f.complete()
+	f := rolledOut(t, 3, progressive(1, "2s", 0))
 	f.agentsReport("c2", "v2", refuses)
 	f.update("v2")
 	mwrs := f.stalled()
@@ -226,10 +220,7 @@ func TestFailureWithoutStrategyStalls(t *testing.T) {
 // R14: a degraded cluster that no deadline will decide on stalls the rollout too.
 func TestDegradedWithoutDeadlineStalls(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 2)
-	f.place("p1", []string{"c1", "c2"})
-	f.create("v1", ref("p1", progressive(1, "None", 0, abortAll)))
-	f.complete()
+	f := rolledOut(t, 2, progressive(1, "None", 0, abortAll))
 	f.agentsReport("c1", "v2", degrades)
 	f.update("v2")
 	mwrs := f.stalled()
@@ -241,10 +232,7 @@ func TestDegradedWithoutDeadlineStalls(t *testing.T) {
 // R10: a cluster whose agent never answers runs into its deadline.
 func TestSilentAgentFails(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 2)
-	f.place("p1", []string{"c1", "c2"})
-	f.create("v1", ref("p1", progressive(1, "2s", 0, abortAll)))
-	f.complete()
+	f := rolledOut(t, 2, progressive(1, "2s", 0, abortAll))
 	f.agentsReport("c1", "v2", silent)
 	f.update("v2")
 	f.aborted()

@@ -55,10 +55,7 @@ func (f *fleet) mutate(short, patch string) {
 // R10: what the API server stores otherwise than it was written is not written again and again; the condition names the field.
 func TestWorkThatIsStoredOtherwiseThanItWasWritten(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 2)
-	f.place("p1", []string{"c1", "c2"})
-	f.create("v1", ref("p1", progressive(1, "10s", 0, abortAll)))
-	f.complete()
+	f := rolledOut(t, 2, progressive(1, "10s", 0, abortAll))
 	f.mutate("c1", `[{"op":"add","path":"/spec/deleteOption","value":{"propagationPolicy":"Orphan"}}]`)
 	f.update("v2")
 	f.everywhere("v2")

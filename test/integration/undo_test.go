@@ -40,10 +40,7 @@ func TestUndoIsAnOrdinaryRollout(t *testing.T) {
 // R3, R12: an undo that fails is aborted like any other rollout: back to the revision that was current.
 func TestUndoThatFailsIsAborted(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 2)
-	f.place("p1", []string{"c1", "c2"})
-	f.create("v1", ref("p1", progressive(1, "2s", 0, abortAll)))
-	f.complete()
+	f := rolledOut(t, 2, progressive(1, "2s", 0, abortAll))
 	f.update("v2")
 	f.complete()
 	f.agentsReport("", "v1", hangs)
@@ -58,10 +55,7 @@ func TestUndoThatFailsIsAborted(t *testing.T) {
 // R3: an undo in the middle of a rollout: clusters that never left the old revision don't restart.
 func TestUndoInTheMiddleOfARollout(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 3)
-	f.place("p1", []string{"c1", "c2", "c3"})
-	f.create("v1", ref("p1", progressive(1, "30s", 0)))
-	f.complete()
+	f := rolledOut(t, 3, progressive(1, "30s", 0))
 	f.agentsReport("c2", "v2", hangs)
 	f.update("v2")
 	f.has("c2", "v2")
@@ -76,10 +70,7 @@ func TestUndoInTheMiddleOfARollout(t *testing.T) {
 // A new template in the middle of a rollout takes its place; nobody gets the old one any more.
 func TestUpdateInTheMiddleOfARollout(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 3)
-	f.place("p1", []string{"c1", "c2", "c3"})
-	f.create("v1", ref("p1", progressive(1, "30s", 0)))
-	f.complete()
+	f := rolledOut(t, 3, progressive(1, "30s", 0))
 	f.agentsReport("c1", "v2", hangs)
 	f.update("v2")
 	f.has("c1", "v2")

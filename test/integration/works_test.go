@@ -89,13 +89,8 @@ func TestHandEditedWorkIsPutBackUnderTheStrategy(t *testing.T) {
 // A work that someone edits while an abort stands goes back at once (P1).
 func TestHandEditedWorkIsPutBackAfterAnAbort(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 2)
-	f.place("p1", []string{"c1", "c2"})
-	f.create("v1", ref("p1", progressive(1, "2s", 0, abortAll)))
-	f.complete()
-	f.agentsReport("", "v2", hangs)
-	f.update("v2")
-	f.aborted()
+	f := rolledOut(t, 2, progressive(1, "2s", 0, abortAll))
+	f.abort(hangs)
 	f.everywhere("v1")
 	for _, cluster := range []string{"c1", "c2"} {
 		f.editWork(cluster, func(work *workv1.ManifestWork) { work.Spec = template("v2") })
@@ -108,10 +103,7 @@ func TestHandEditedWorkIsPutBackAfterAnAbort(t *testing.T) {
 // The hash label is the hub's: one that is changed or taken away is put back.
 func TestHashLabelIsPutBack(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 2)
-	f.place("p1", []string{"c1", "c2"})
-	f.create("v1", ref("p1", progressive(1, "20s", 0)))
-	f.complete()
+	f := rolledOut(t, 2, progressive(1, "20s", 0))
 	f.editWork("c1", func(work *workv1.ManifestWork) { work.Labels[workv1alpha1.LabelControllerHash] = "other" })
 	f.editWork("c2", func(work *workv1.ManifestWork) { delete(work.Labels, workv1alpha1.LabelControllerHash) })
 	eventually(t, "the labels are back", func() error {
@@ -129,10 +121,7 @@ func TestHashLabelIsPutBack(t *testing.T) {
 
 func TestWorkThatIsDeletedByHandIsMadeAnew(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 2)
-	f.place("p1", []string{"c1", "c2"})
-	f.create("v1", ref("p1", progressive(1, "20s", 0)))
-	f.complete()
+	f := rolledOut(t, 2, progressive(1, "20s", 0))
 	old := f.work("c1")
 	require.NoError(t, f.w.works.WorkV1().ManifestWorks(old.Namespace).Delete(t.Context(), old.Name, metav1.DeleteOptions{}))
 	eventually(t, "a new work", func() error {
@@ -156,9 +145,7 @@ func TestNameWithDots(t *testing.T) {
 	f.place("p1", []string{"c1", "c2"})
 	f.create("v1", ref("p1", progressive(1, "2s", 0, abortAll)))
 	f.complete()
-	f.agentsReport("", "v2", hangs)
-	f.update("v2")
-	f.aborted()
+	f.abort(hangs)
 	f.everywhere("v1")
 	require.Equal(t, "web.example.com", f.work("c1").Name)
 	f.quiet()
@@ -253,10 +240,7 @@ func (f *fleet) labelled(labels map[string]string) {
 // R17: a work that ran to completion takes no new revision, is not counted as failed, and is named.
 func TestCompletedWorkTakesNoNewRevision(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 2)
-	f.place("p1", []string{"c1", "c2"})
-	f.create("v1", ref("p1", progressive(1, "2s", 0, abortAll)))
-	f.complete()
+	f := rolledOut(t, 2, progressive(1, "2s", 0, abortAll))
 	f.agentsReport("c1", "", silent)
 	work := f.work("c1")
 	work.Status.Conditions = append(work.Status.Conditions, metav1.Condition{

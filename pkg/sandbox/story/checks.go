@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -166,6 +167,20 @@ func abortedTime(set bool) check {
 	return check{text, func(f *facts) error {
 		if got := f.mwrs.Status.AbortedTime; (got != nil) != set {
 			return fmt.Errorf("status.abortedTime is %v, expected it to be set: %v", got, set)
+		}
+		return nil
+	}}
+}
+
+// allConfirmed proves that the hub heard from every cluster that it is back.
+func allConfirmed(count int) check {
+	return check{"the hub heard from every cluster that it is back", func(f *facts) error {
+		want, got := fmt.Sprintf("confirmed by %d of %s", count, clusters(count)), ""
+		if progressing := meta.FindStatusCondition(f.mwrs.Status.Conditions, workv1alpha1.ConditionProgressing); progressing != nil {
+			got = progressing.Message
+		}
+		if !strings.Contains(got, want) {
+			return fmt.Errorf("the condition Progressing says %q, expected %q", got, want)
 		}
 		return nil
 	}}

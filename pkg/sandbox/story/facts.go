@@ -56,19 +56,23 @@ func (c *clusterFacts) everHad(version string) bool {
 	return false
 }
 
+// observed says whether the status of a cluster's Deployment is about its spec of today.
+func (c *clusterFacts) observed() bool {
+	return c.deployment != nil && c.deployment.Status.ObservedGeneration == c.deployment.Generation
+}
+
 // healthy says whether all Pods of a cluster are of its Deployment's version, and ready.
 func (c *clusterFacts) healthy() bool {
-	if c.deployment == nil {
+	if !c.observed() {
 		return false
 	}
 	status, wanted := c.deployment.Status, *c.deployment.Spec.Replicas
-	return status.ObservedGeneration == c.deployment.Generation &&
-		status.Replicas == wanted && status.UpdatedReplicas == wanted && status.AvailableReplicas == wanted
+	return status.Replicas == wanted && status.UpdatedReplicas == wanted && status.AvailableReplicas == wanted
 }
 
 // stuck says whether a cluster's own Deployment gave up.
 func (c *clusterFacts) stuck() bool {
-	if c.deployment == nil || c.deployment.Status.ObservedGeneration != c.deployment.Generation {
+	if !c.observed() {
 		return false
 	}
 	for _, condition := range c.deployment.Status.Conditions {

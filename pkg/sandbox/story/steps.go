@@ -51,7 +51,7 @@ func (p *player) steps() []step {
 			always: onlyOneHas(version2),
 			checks: []check{
 				everyClusterRuns(version1), reached(version2, 1), abortedTime(true), revisionsAre(version1, version2),
-				conditionsAre("the conditions say that the rollout was aborted", aborted),
+				conditionsAre("the conditions say that the rollout was aborted", aborted), allConfirmed(clusters),
 			},
 		},
 		{

@@ -98,7 +98,7 @@ func TestState(t *testing.T) {
 		"halfway":        {clusterFacts{work: work, deployment: deployment("v2", halfway)}, "rolling out: 1 of 2 Pods are new, 2 are ready", screen.Busy},
 		"stuck":          {clusterFacts{work: work, deployment: deployment("v2", stuck)}, "broken: v2 can't start, 2 older Pods still serve", screen.Bad},
 		"healthy":        {clusterFacts{work: work, deployment: deployment("v2", healthy)}, "healthy: 2 of 2 Pods are ready", screen.Good},
-		"not looked yet": {clusterFacts{work: work, deployment: deployment("v2", stale)}, "rolling out: 2 of 2 Pods are new, 2 are ready", screen.Busy},
+		"not looked yet": {clusterFacts{work: work, deployment: deployment("v2", stale)}, "rolling out: its Deployment was just changed", screen.Busy},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -151,6 +151,16 @@ func TestChecksSayWhatIsThere(t *testing.T) {
 	require.NoError(t, atMostOneUnderWay(f))
 	f.clusters = append(f.clusters, f.clusters[1])
 	require.ErrorContains(t, atMostOneUnderWay(f), "at the same time")
+
+	progressing := func(message string) []metav1.Condition {
+		return []metav1.Condition{{Type: workv1alpha1.ConditionProgressing, Message: message}}
+	}
+	f.mwrs.Status.Conditions = progressing("back to revision web-1, confirmed by 2 of 3 clusters")
+	require.EqualError(t, allConfirmed(3).prove(f),
+		`the condition Progressing says "back to revision web-1, confirmed by 2 of 3 clusters", expected "confirmed by 3 of 3 clusters"`)
+	f.mwrs.Status.Conditions = progressing("back to revision web-1, confirmed by 3 of 3 clusters")
+	require.NoError(t, allConfirmed(3).prove(f))
+	f.mwrs.Status.Conditions = nil
 
 	require.EqualError(t, complete[0].prove(f), "the condition PlacementVerified is not there, expected True AsExpected")
 	f.mwrs.Generation = 2

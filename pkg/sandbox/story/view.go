@@ -72,6 +72,10 @@ func state(cluster *clusterFacts, version string) (string, screen.Mood) {
 	if cluster.deployment == nil || cluster.version() != version {
 		return "its agent is about to apply it", screen.Busy
 	}
+	if !cluster.observed() {
+		// What its status counts are Pods of the version before.
+		return "rolling out: its Deployment was just changed", screen.Busy
+	}
 	status, wanted := cluster.deployment.Status, *cluster.deployment.Spec.Replicas
 	switch {
 	case cluster.healthy():
