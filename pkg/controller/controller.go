@@ -45,6 +45,9 @@ type Config struct {
 	Works workclientset.Interface
 	// Metadata patches ManifestWorks without reading them back; nil where a driver has no such client.
 	Metadata metadata.Interface
+	// DeletionCounts says that the deletion of a ManifestWork makes a generation of its own, as the API server has it. Over a broker
+	// it makes none.
+	DeletionCounts bool
 	// Kube writes ControllerRevisions.
 	Kube kubernetes.Interface
 
@@ -110,6 +113,7 @@ type Controller struct {
 	decisionIndex cache.Indexer
 
 	// What it works with, as in Config.
+	deletionCounts bool
 	historyProblem func() string
 	connection     *Connection
 	recorder       events.EventRecorder
@@ -190,6 +194,7 @@ func NewWithStores(config Config, stores Stores) *Controller {
 		workIndex:      stores.Works,
 		revisionIndex:  stores.Revisions,
 		decisionIndex:  stores.Decisions,
+		deletionCounts: config.DeletionCounts,
 		historyProblem: config.HistoryProblem,
 
 		connection:    config.Connection,

@@ -5,6 +5,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
 // fingerprint tells two reports of an agent apart, also when both say success: a condition that went away and came back has
@@ -26,8 +27,9 @@ func (f fingerprint) sameWrite(other fingerprint) bool {
 	return f.generation == other.generation && f.revision == other.revision
 }
 
-func fingerprintOf(work *workv1.ManifestWork) fingerprint {
-	f := fingerprint{generation: work.Generation, revision: work.Annotations[workv1alpha1.AnnotationAppliedAt]}
+func fingerprintOf(w *rollout.Work) fingerprint {
+	work := w.Object
+	f := fingerprint{generation: w.SpecGeneration(), revision: work.Annotations[workv1alpha1.AnnotationAppliedAt]}
 	for i := range work.Status.Conditions {
 		c := &work.Status.Conditions[i]
 		print := conditionPrint{status: c.Status, since: c.LastTransitionTime.Unix()}

@@ -74,7 +74,7 @@ func (c *Controller) view(p *pass, update *rollout.Revision, aborted bool) *roll
 		_, selected := owners[object.Namespace]
 		// While a Placement is missing or undecided nobody knows: the time of being unselected begins after that (R8).
 		selected = selected || !known
-		w := c.memory.works.view(object, selected, p.now)
+		w := c.memory.works.view(object, selected, c.deletionCounts, p.now)
 		c.memory.works.settle(&w, w.At(update) && rollout.Assess(&w, update, p.now).State == rollout.Succeeded, p.now)
 		s.Works = append(s.Works, w)
 	}

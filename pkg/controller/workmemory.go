@@ -53,8 +53,8 @@ type knownWork struct {
 
 func newWorkMemory() *workMemory { return &workMemory{digests: newDigests()} }
 
-// view makes a work as Decide wants it.
-func (m *workMemory) view(object *workv1.ManifestWork, selected bool, now time.Time) rollout.Work {
+// view makes a work as Decide wants it. deletionCounts says that a deletion makes a generation, as the API server has it.
+func (m *workMemory) view(object *workv1.ManifestWork, selected, deletionCounts bool, now time.Time) rollout.Work {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := m.read(object)
@@ -64,8 +64,8 @@ func (m *workMemory) view(object *workv1.ManifestWork, selected bool, now time.T
 	case known.unselectedSince.IsZero():
 		known.unselectedSince = now
 	}
-	w := rollout.Work{Object: object, Digest: known.content, UnselectedSince: known.unselectedSince}
-	if known.asked != known.content && known.askedGeneration == object.Generation {
+	w := rollout.Work{Object: object, Digest: known.content, DeletionCounts: deletionCounts, UnselectedSince: known.unselectedSince}
+	if known.asked != known.content && known.askedGeneration == w.SpecGeneration() {
 		w.AcceptedAs = known.asked
 	}
 	return w
@@ -79,20 +79,24 @@ func (m *workMemory) digest(object *workv1.ManifestWork) revision.Digest {
 }
 
 // settle notes whether a work is seen succeeding at a revision, and fills in since when. A success that was interrupted, or that
-// is one of another revision, begins anew (R10).
+// is one of another revision, begins anew (R10). Of a work that is being deleted it stays: its agent takes away what succeeded.
 func (m *workMemory) settle(w *rollout.Work, succeeds bool, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := m.of(w.Object.UID)
-	print := fingerprintOf(w.Object)
+	print := fingerprintOf(w)
+	watched := known.fingerprint.sameWrite(print)
 	switch {
+	case w.Deleting() && watched && !known.succeededSince.IsZero():
+		w.SucceededSince, w.TurnedAt, w.ClockAhead = known.succeededSince, known.turnedAt, known.clockAhead
+		return
 	case !succeeds:
 		known.succeededSince = time.Time{}
 	case known.succeededSince.IsZero() || known.fingerprint != print:
 		known.succeededSince = now
 	}
-	known.turn(succeeds, known.fingerprint.sameWrite(print), now)
-	known.clockAhead = known.clockAhead || rollout.ClockIsAhead(w.Object, now)
+	known.turn(succeeds, watched, now)
+	known.clockAhead = known.clockAhead || rollout.ClockIsAhead(w, now)
 	known.fingerprint = print
 	w.SucceededSince, w.TurnedAt, w.ClockAhead = known.succeededSince, known.turnedAt, known.clockAhead
 }

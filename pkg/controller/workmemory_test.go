@@ -28,6 +28,28 @@ func TestTurns(t *testing.T) {
 	require.Zero(t, see(12*time.Second, true, rt.Generation(2)).TurnedAt)
 }
 
+// What succeeded when it was deleted stays so until it is gone, though its deletion makes another generation and its agent takes it away
+// (R8). What did not, is what its agent says.
+func TestSuccessThatIsTakenAway(t *testing.T) {
+	m := newWorkMemory()
+	see := func(at time.Duration, succeeds bool, options ...rt.WorkOption) rollout.Work {
+		w := rt.Work("c1", append([]rt.WorkOption{rt.Bears("bbb")}, options...)...)
+		m.settle(&w, succeeds, rt.At(at))
+		return w
+	}
+	since := see(time.Second, true, rt.Applied(0)).SucceededSince
+	require.Equal(t, rt.At(time.Second), since)
+	require.Equal(t, since, see(2*time.Second, true, rt.Applied(0), rt.Deleting()).SucceededSince)
+	gone := see(3*time.Second, false, rt.Applied(0), rt.NotAvailable(3*time.Second), rt.Deleting())
+	require.Equal(t, since, gone.SucceededSince)
+	require.Zero(t, gone.TurnedAt)
+
+	require.Equal(t, rt.At(5*time.Second), see(5*time.Second, true, rt.WrittenAt(time.Minute)).SucceededSince, "another write")
+	require.Zero(t, see(6*time.Second, false, rt.WrittenAt(time.Minute)).SucceededSince, "a relapse")
+	require.Zero(t, see(7*time.Second, false, rt.WrittenAt(time.Minute), rt.Deleting()).SucceededSince)
+	require.Equal(t, rt.At(6*time.Second), see(7*time.Second, false, rt.WrittenAt(time.Minute), rt.Deleting()).TurnedAt, "it lasts since then")
+}
+
 // An agent whose clock was seen ahead is not believed when the hub's clock has come closer, until the hub writes the work anew.
 func TestClockAhead(t *testing.T) {
 	m := newWorkMemory()

@@ -30,6 +30,9 @@ type works struct {
 	client workclientset.Interface
 	// metadata patches them without reading them back; nil where the driver can't.
 	metadata metadata.Interface
+	// deletionCounts says that the deletion of one makes a generation of its own, as the API server has it. Over a broker it makes none.
+	deletionCounts bool
+
 	informer workinformers.ManifestWorkInformer
 	// restore returns when it is known which works there are: a broker keeps none. It comes before the informer starts.
 	restore func(context.Context) error
@@ -73,7 +76,9 @@ func newKubeWorks(o *Options, config *rest.Config, connection *controller.Connec
 	if err != nil {
 		return nil, fmt.Errorf("making the client that patches ManifestWorks: %w", err)
 	}
-	return &works{client: client, metadata: patches, informer: informer, restore: func(context.Context) error { return nil }}, nil
+	return &works{
+		client: client, metadata: patches, deletionCounts: true, informer: informer, restore: func(context.Context) error { return nil },
+	}, nil
 }
 
 // newCloudEventsWorks makes a client that publishes works and keeps them, and an informer of what it keeps.

@@ -126,6 +126,7 @@ func (h *hub) addReplicaSets(ctx context.Context, controllerContext *controllerc
 		Dynamic:            dynamicClient,
 		Works:              h.works.client,
 		Metadata:           h.works.metadata,
+		DeletionCounts:     h.works.deletionCounts,
 		Kube:               kubeClient,
 		ReplicaSetInformer: replicaSets,
 		WorkInformer:       h.works.informer,

@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -35,16 +36,20 @@ type Assessment struct {
 // Assess reads the conditions of a work that is at a revision, by the table of R10. A state that this process saw begin has
 // not lasted any longer than that, whatever the agent's clock says.
 func Assess(w *Work, rev *Revision, now time.Time) Assessment {
+	if w.Deleting() && !w.SucceededSince.IsZero() {
+		// What its agent tells now is about taking it away.
+		return Assessment{State: Succeeded, Since: w.SucceededSince}
+	}
 	found := assess(w, rev, now)
 	found.Since = later(found.Since, w.TurnedAt)
 	return found
 }
 
 // ClockIsAhead says that a condition of the work's generation bears a time that the hub's clock does not come to within a minute.
-func ClockIsAhead(work *workv1.ManifestWork, now time.Time) bool {
-	for i := range work.Status.Conditions {
-		c := &work.Status.Conditions[i]
-		if c.ObservedGeneration == work.Generation && c.LastTransitionTime.After(now.Add(clockSkew)) {
+func ClockIsAhead(w *Work, now time.Time) bool {
+	for i := range w.Object.Status.Conditions {
+		c := &w.Object.Status.Conditions[i]
+		if w.Observed(c) && c.LastTransitionTime.After(now.Add(clockSkew)) {
 			return true
 		}
 	}
@@ -54,7 +59,7 @@ func ClockIsAhead(work *workv1.ManifestWork, now time.Time) bool {
 // assess goes through the rows of the table: the first that applies decides. Conditions of an older generation count as absent.
 func assess(w *Work, rev *Revision, now time.Time) Assessment {
 	appliedAt, _ := w.AppliedAt()
-	a := assessor{work: w.Object, appliedAt: later(appliedAt, rev.BeginsAt), now: now, ahead: w.ClockAhead}
+	a := assessor{work: w, appliedAt: later(appliedAt, rev.BeginsAt), now: now, ahead: w.ClockAhead}
 
 	if completed(w.Object) && a.ignored() {
 		return a.at(Completed, meta.FindStatusCondition(w.Object.Status.Conditions, workv1.WorkComplete))
@@ -76,11 +81,11 @@ func assess(w *Work, rev *Revision, now time.Time) Assessment {
 	available := a.available()
 	switch {
 	case progressing == nil && rev.reportsProgress():
-		return a.at(InFlight, nil)
+		return a.unknown()
 	case progressing == nil && available:
 		return a.at(Succeeded, meta.FindStatusCondition(w.Object.Status.Conditions, workv1.WorkAvailable))
 	case progressing == nil:
-		return a.at(InFlight, nil)
+		return a.unknown()
 	case progressing.Status != metav1.ConditionFalse:
 		return a.at(InFlight, progressing)
 	}
@@ -90,7 +95,7 @@ func assess(w *Work, rev *Revision, now time.Time) Assessment {
 	if available {
 		return a.at(Succeeded, progressing)
 	}
-	return a.at(InFlight, nil)
+	return a.unknown()
 }
 
 // completed says whether the agent takes no new spec of the work any more (R17).
@@ -105,7 +110,7 @@ func (a *assessor) ignored() bool {
 }
 
 type assessor struct {
-	work      *workv1.ManifestWork
+	work      *Work
 	appliedAt time.Time
 	now       time.Time
 	ahead     bool
@@ -119,6 +124,19 @@ func (a *assessor) at(state State, condition *metav1.Condition) Assessment {
 	return Assessment{State: state, Since: a.since(condition.LastTransitionTime.Time)}
 }
 
+// unknown is the state of a work whose agent applied it, and tells too little of what came of that: since the revision was written.
+// Where the agent is taking it away, that is why; what it told before is not known any more, and its time begins with the deletion.
+func (a *assessor) unknown() Assessment {
+	found := a.at(InFlight, nil)
+	takenAway := func(c metav1.Condition) bool {
+		return a.work.Observed(&c) && c.ObservedGeneration > a.work.SpecGeneration()
+	}
+	if slices.ContainsFunc(a.work.Object.Status.Conditions, takenAway) {
+		found.Since = later(found.Since, earlier(a.work.Object.DeletionTimestamp.Time, a.now))
+	}
+	return found
+}
+
 // since corrects a transition: not before the revision was written, and not believed when the agent's clock is
 // far ahead of the hub's.
 func (a *assessor) since(transition time.Time) time.Time {
@@ -129,31 +147,30 @@ func (a *assessor) since(transition time.Time) time.Time {
 }
 
 func (a *assessor) condition(conditionType string) *metav1.Condition {
-	return ofGeneration(a.work.Status.Conditions, conditionType, a.work.Generation)
+	return a.find(a.work.Object.Status.Conditions, conditionType)
 }
 
-func ofGeneration(conditions []metav1.Condition, conditionType string, generation int64) *metav1.Condition {
-	condition := meta.FindStatusCondition(conditions, conditionType)
-	if condition == nil || condition.ObservedGeneration != generation {
-		return nil
+func (a *assessor) find(conditions []metav1.Condition, conditionType string) *metav1.Condition {
+	if condition := meta.FindStatusCondition(conditions, conditionType); condition != nil && a.work.Observed(condition) {
+		return condition
 	}
-	return condition
+	return nil
 }
 
 // available also believes a condition that bears no generation.
 func (a *assessor) available() bool {
-	condition := meta.FindStatusCondition(a.work.Status.Conditions, workv1.WorkAvailable)
+	condition := meta.FindStatusCondition(a.work.Object.Status.Conditions, workv1.WorkAvailable)
 	return condition != nil && condition.Status == metav1.ConditionTrue &&
-		(condition.ObservedGeneration == a.work.Generation || condition.ObservedGeneration == 0)
+		(a.work.Observed(condition) || condition.ObservedGeneration == 0)
 }
 
 // degraded is the Degraded=True that began first, of the work and of its manifests: the agent makes the work's own
 // one True only when that of every manifest is.
 func (a *assessor) degraded() *metav1.Condition {
 	first := isTrue(a.condition(workv1.WorkDegraded))
-	manifests := a.work.Status.ResourceStatus.Manifests
+	manifests := a.work.Object.Status.ResourceStatus.Manifests
 	for i := range manifests {
-		found := isTrue(ofGeneration(manifests[i].Conditions, workv1.ManifestDegraded, a.work.Generation))
+		found := isTrue(a.find(manifests[i].Conditions, workv1.ManifestDegraded))
 		if found != nil && (first == nil || found.LastTransitionTime.Before(&first.LastTransitionTime)) {
 			first = found
 		}
@@ -183,9 +200,9 @@ func (a *assessor) degradedSince(degraded, progressing *metav1.Condition) Assess
 // unevaluated is the Progressing condition of a manifest whose rule could not be evaluated: the agent says False then,
 // which is no success.
 func (a *assessor) unevaluated() *metav1.Condition {
-	manifests := a.work.Status.ResourceStatus.Manifests
+	manifests := a.work.Object.Status.ResourceStatus.Manifests
 	for i := range manifests {
-		condition := ofGeneration(manifests[i].Conditions, workv1.ManifestProgressing, a.work.Generation)
+		condition := a.find(manifests[i].Conditions, workv1.ManifestProgressing)
 		if condition != nil && condition.Status == metav1.ConditionFalse && condition.Reason == workv1.ConditionRuleExpressionError {
 			return condition
 		}

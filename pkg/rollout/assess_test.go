@@ -203,6 +203,50 @@ func TestAssess(t *testing.T) {
 			state:   rollout.Succeeded, since: minute,
 		},
 
+		// The API server counts a deletion as a generation; the agent's last word before is about the one before.
+		"a success that is being taken away": {
+			reports: []rt.WorkOption{rt.Applied(2 * minute), rt.Rests(3 * minute), rt.Available(3 * minute), rt.DeletedAt(9 * minute)},
+			state:   rollout.Succeeded, since: 3 * minute,
+		},
+		"one that this process saw, and little is left of": {
+			reports: []rt.WorkOption{rt.Applied(2 * minute), rt.NotAvailable(9*minute, rt.Observed(3)), rt.SeenSucceeding(4 * minute), rt.DeletedAt(9 * minute)},
+			state:   rollout.Succeeded, since: 4 * minute,
+		},
+		"one that this process did not see, and little is left of": {
+			reports: []rt.WorkOption{rt.Applied(2 * minute), rt.NotAvailable(9*minute, rt.Observed(3)), rt.DeletedAt(8 * minute)},
+			state:   rollout.InFlight, since: 8 * minute,
+		},
+		"no rule, and little is left of it": {
+			revision: rt.Revision("bbb", rt.WithoutRules()),
+			reports:  []rt.WorkOption{rt.Applied(2 * minute), rt.NotAvailable(9*minute, rt.Observed(3)), rt.DeletedAt(8 * minute)},
+			state:    rollout.InFlight, since: 8 * minute,
+		},
+		"deleted by an API server whose clock is ahead": {
+			reports: []rt.WorkOption{rt.Applied(2 * minute), rt.Rests(3 * minute), rt.NotAvailable(9*minute, rt.Observed(3)), rt.DeletedAt(11 * minute)},
+			state:   rollout.InFlight, since: 10 * minute,
+		},
+		"in flight when it was deleted": {
+			reports: []rt.WorkOption{rt.Applied(2 * minute), rt.Progresses(3 * minute), rt.DeletedAt(8 * minute)},
+			state:   rollout.InFlight, since: 3 * minute,
+		},
+		"in flight when it was deleted, and still": {
+			reports: []rt.WorkOption{rt.Applied(2 * minute), rt.Progresses(3*minute, rt.Observed(3)), rt.DeletedAt(8 * minute)},
+			state:   rollout.InFlight, since: 3 * minute,
+		},
+		"degraded when it was deleted": {
+			reports: []rt.WorkOption{rt.Applied(2 * minute), rt.Rests(2 * minute), rt.IsDegraded(3 * minute), rt.DeletedAt(8 * minute)},
+			state:   rollout.Degraded, since: 3 * minute,
+		},
+		"deleted before its agent answered": {
+			reports: []rt.WorkOption{rt.Applied(2*minute, rt.Observed(older)), rt.Rests(2*minute, rt.Observed(older)),
+				rt.Available(2*minute, rt.Observed(older)), rt.DeletedAt(8 * minute)},
+			state: rollout.InFlight, since: minute,
+		},
+		"a generation that the work does not have yet": {
+			reports: []rt.WorkOption{rt.Applied(2*minute, rt.Observed(3)), rt.Rests(2 * minute), rt.Available(2 * minute)},
+			state:   rollout.InFlight, since: minute,
+		},
+
 		"an undo begins after it was written": {
 			revision: rt.Revision("bbb", rt.ReusedAt(5*minute)),
 			reports:  []rt.WorkOption{rt.Applied(2 * minute), rt.Progresses(3 * minute)},

@@ -272,6 +272,13 @@ func (f *fleet) overdue(s *Snapshot, since time.Time, before Phase) (Phase, time
 // maxGrace bounds how long no deadline fires after the hub was away (R11).
 const maxGrace = 2 * time.Minute
 
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
 func later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a

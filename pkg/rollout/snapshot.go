@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -155,7 +156,10 @@ type Work struct {
 	Object *workv1.ManifestWork
 	// Digest says what its spec means. Empty when the spec can't be read: it then equals no revision.
 	Digest revision.Digest
-	// SucceededSince is since when this process has seen it succeed without interruption; zero when it does not (R10).
+	// DeletionCounts says that the deletion of a work makes a generation of its own, as the API server has it.
+	DeletionCounts bool
+	// SucceededSince is since when this process has seen it succeed without interruption; zero when it does not (R10). Of a work that
+	// is being deleted, what was seen before.
 	SucceededSince time.Time
 	// TurnedAt is when this process saw the work turn, at the revision that it bears, from success to something else or the other
 	// way; zero when it saw no turn. What it saw holds also where the agent's clock is wrong (R10).
@@ -181,6 +185,21 @@ func (w *Work) PlacementName() string { return w.Object.Labels[workv1alpha1.Labe
 
 // Deleting says that the work waits for its agent to let it go.
 func (w *Work) Deleting() bool { return !w.Object.DeletionTimestamp.IsZero() }
+
+// SpecGeneration is the generation that the last write of the spec made. That of a work that is being deleted is one less than its own:
+// the API server counts the deletion as well, and the agent applies nothing any more that would bear that generation.
+func (w *Work) SpecGeneration() int64 {
+	if w.DeletionCounts && w.Deleting() {
+		return w.Object.Generation - 1
+	}
+	return w.Object.Generation
+}
+
+// Observed says whether a condition is about the spec that the work bears. There are two generations of it where the work is being
+// deleted.
+func (w *Work) Observed(condition *metav1.Condition) bool {
+	return w.SpecGeneration() <= condition.ObservedGeneration && condition.ObservedGeneration <= w.Object.Generation
+}
 
 // AppliedAt is when the hub wrote the revision that the work bears; false when the annotation is missing or unreadable.
 func (w *Work) AppliedAt() (time.Time, bool) {

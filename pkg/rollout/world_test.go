@@ -148,8 +148,8 @@ func (w *world) restart() {
 // say is an agent's report on the work as it is now.
 func (w *world) say(cluster string, r report) {
 	work := w.works[cluster]
-	if work == nil || work.report == r {
-		return
+	if work == nil || work.report == r || work.deleting && !work.seenSuccess.IsZero() {
+		return // What an agent says of a success that it takes away is about that.
 	}
 	w.log("%s reports %s", cluster, r)
 	work.report, work.reportSince = r, w.now
@@ -249,7 +249,7 @@ func (w *world) observe() *rollout.Snapshot {
 		}
 		s.Works = append(s.Works, rollout.Work{
 			Object: work.object.DeepCopy(), Digest: rt.DigestOf(work.content),
-			SucceededSince: work.seenSuccess, UnselectedSince: work.unselected,
+			SucceededSince: work.seenSuccess, UnselectedSince: work.unselected, DeletionCounts: true,
 		})
 	}
 	return s
@@ -279,6 +279,7 @@ func (w *world) pass() *rollout.Plan {
 		work := w.works[d.Work.Cluster()]
 		at := metav1.NewTime(w.now)
 		work.deleting, work.object.DeletionTimestamp = true, &at
+		work.object.Generation++ // The API server's way.
 	}
 	return p
 }

@@ -6,9 +6,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	upstream "open-cluster-management.io/api/work/v1alpha1"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// summarize counts every work of the owner, by its conditions of its own generation, over all and by the Placement that it
+// summarize counts every work of the owner, by its conditions about what it holds, over all and by the Placement that it
 // bears. Updated counts clusters, and is 0 once an abort is carried out.
 func summarize(in *Input) (upstream.ManifestWorkReplicaSetSummary, []upstream.PlacementSummary) {
 	var total upstream.ManifestWorkReplicaSetSummary
@@ -29,9 +31,9 @@ func summarize(in *Input) (upstream.ManifestWorkReplicaSetSummary, []upstream.Pl
 	}
 	for i := range in.Snapshot.Works {
 		w := &in.Snapshot.Works[i]
-		count(&total, w.Object)
+		count(&total, w)
 		if ref, ok := byName[w.PlacementName()]; ok {
-			count(&placements[ref].Summary, w.Object)
+			count(&placements[ref].Summary, w)
 		}
 	}
 	for i := range placements {
@@ -43,11 +45,11 @@ func summarize(in *Input) (upstream.ManifestWorkReplicaSetSummary, []upstream.Pl
 	return total, placements
 }
 
-func count(summary *upstream.ManifestWorkReplicaSetSummary, work *workv1.ManifestWork) {
+func count(summary *upstream.ManifestWorkReplicaSetSummary, work *rollout.Work) {
 	summary.Total++
-	for i := range work.Status.Conditions {
-		found := &work.Status.Conditions[i]
-		if found.Status != metav1.ConditionTrue || !ofGeneration(found, work.Generation) {
+	for i := range work.Object.Status.Conditions {
+		found := &work.Object.Status.Conditions[i]
+		if found.Status != metav1.ConditionTrue || !observed(work, found) {
 			continue
 		}
 		switch found.Type {
@@ -63,7 +65,7 @@ func count(summary *upstream.ManifestWorkReplicaSetSummary, work *workv1.Manifes
 	}
 }
 
-// ofGeneration also believes an Available that bears no generation, as the rollout does (R10).
-func ofGeneration(found *metav1.Condition, generation int64) bool {
-	return found.ObservedGeneration == generation || (found.Type == workv1.WorkAvailable && found.ObservedGeneration == 0)
+// observed also believes an Available that bears no generation, as the rollout does (R10).
+func observed(work *rollout.Work, found *metav1.Condition) bool {
+	return work.Observed(found) || (found.Type == workv1.WorkAvailable && found.ObservedGeneration == 0)
 }

@@ -177,6 +177,24 @@ func TestLeavingClusterKeepsItsSlotAndStillFails(t *testing.T) {
 	f.aborted()
 }
 
+// R8, R11: a cluster that has the new revision and leaves, its agent offline, did not fail, however long ago it was written: that the API
+// server counts the deletion of its work as a generation is none of its reports.
+func TestLeavingClusterThatSucceededDoesNotFail(t *testing.T) {
+	t.Parallel()
+	f := rolledOut(t, 3, soaking(progressive(1, "4s", 0, abortAll), 5*time.Second))
+	f.update("v2")
+	f.has("c2", "v2")
+	f.agentsReport("c1", "", silent)
+	f.place("p1", []string{"c2", "c3"})
+	f.leaving("c1")
+	f.has("c3", "v2")
+	mwrs := f.complete()
+	require.Nil(t, mwrs.Status.AbortedTime)
+	require.Equal(t, []string{"v1", "v2"}, f.sequence("c2"))
+	f.quiet()
+	require.NotNil(t, f.work("c1").DeletionTimestamp)
+}
+
 // R8, R11: and one that failed before still counts until it is gone.
 func TestLeavingClusterThatFailedStillCounts(t *testing.T) {
 	t.Parallel()

@@ -163,6 +163,14 @@ func report(status *workv1.ManifestWorkStatus, generation int64, outcome Outcome
 	return !stuck && stage <= 0, !stuck && stage > 0
 }
 
+// specGeneration is the generation that the last write of a work's spec made: its deletion made another one.
+func specGeneration(work *workv1.ManifestWork) int64 {
+	if work.DeletionTimestamp.IsZero() {
+		return work.Generation
+	}
+	return work.Generation - 1
+}
+
 // succeeded says whether a work, as it was at its resourceVersion, bears the report of its agent that what it holds succeeds. A
 // hub whose cache is behind can know no more.
 func (w *World) succeeded(work *workv1.ManifestWork) bool {
@@ -172,7 +180,7 @@ func (w *World) succeeded(work *workv1.ManifestWork) bool {
 	}
 	for _, r := range slices.Backward(a.reports) {
 		if r.version <= versionOf(work) {
-			return r.success && r.generation == work.Generation
+			return r.success && r.generation == specGeneration(work)
 		}
 	}
 	return false

@@ -204,6 +204,9 @@ func (a *API) Delete(kind Kind, namespace, name string, preconditions *metav1.Pr
 	marked := existing.DeepCopy()
 	now := metav1.NewTime(a.now())
 	marked.SetDeletionTimestamp(&now)
+	if marked.GetGeneration() > 0 {
+		marked.SetGeneration(marked.GetGeneration() + 1) // The API server's way.
+	}
 	a.store(kind, marked)
 	a.collect(kind, marked)
 	return nil

@@ -66,7 +66,7 @@ func NewProcess(api *API, clk *clocktesting.FakeClock, settle time.Duration, rec
 	p := &Process{api: api, clock: clk, stores: controller.NewStores(), queue: map[string]bool{}, slim: controller.NewWorkTransform()}
 	p.connection = controller.NewConnection(clk)
 	p.controller = controller.NewWithStores(controller.Config{
-		Dynamic: dynamicClient{process: p}, Works: workClient{process: p}, Metadata: metadataClient{process: p}, Kube: kubeClient{process: p},
+		Dynamic: dynamicClient{process: p}, Works: workClient{process: p}, Metadata: metadataClient{process: p}, DeletionCounts: true, Kube: kubeClient{process: p},
 		HistoryProblem: p.historyProblem,
 		Connection:     p.connection, Recorder: recorder, Clock: clk, SuccessSettle: settle, Writers: 1,
 	}, p.stores)

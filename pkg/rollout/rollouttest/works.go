@@ -45,9 +45,13 @@ func Work(cluster string, options ...WorkOption) rollout.Work {
 	for _, option := range options {
 		option(&w)
 	}
-	stamp(w.Object.Status.Conditions, w.Object.Generation)
+	if w.Deleting() {
+		w.DeletionCounts = true
+		w.Object.Generation++
+	}
+	stamp(w.Object.Status.Conditions, w.SpecGeneration())
 	for i := range w.Object.Status.ResourceStatus.Manifests {
-		stamp(w.Object.Status.ResourceStatus.Manifests[i].Conditions, w.Object.Generation)
+		stamp(w.Object.Status.ResourceStatus.Manifests[i].Conditions, w.SpecGeneration())
 	}
 	return w
 }
@@ -111,10 +115,13 @@ func CreatedAt(since time.Duration) WorkOption {
 	return func(w *rollout.Work) { w.Object.CreationTimestamp = metav1.NewTime(At(since)) }
 }
 
-// Deleting says that the work waits for its agent to let it go.
-func Deleting() WorkOption {
+// Deleting says that the work waits for its agent to let it go, since Epoch. The API server made a generation of that.
+func Deleting() WorkOption { return DeletedAt(0) }
+
+// DeletedAt is Deleting, since a time.
+func DeletedAt(since time.Duration) WorkOption {
 	return func(w *rollout.Work) {
-		at := metav1.NewTime(Epoch)
+		at := metav1.NewTime(At(since))
 		w.Object.DeletionTimestamp = &at
 	}
 }
