@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Decide makes the plan for a snapshot. Equal snapshots give equal plans.
@@ -105,7 +106,11 @@ func (p *Plan) confirm(s *Snapshot, m *member) {
 		return
 	}
 	if Assess(m.work, p.Desired, s.Now).State == Succeeded {
-		p.Confirmed++
+		phase, ripe := settle(s, m.work, time.Time{})
+		if phase == PhaseSucceeded {
+			p.Confirmed++
+		}
+		p.recheckAt(s.Now, ripe)
 	}
 	if m.work.Digest != p.Desired.Digest {
 		p.Accepted = append(p.Accepted, m.work)
@@ -226,7 +231,7 @@ func (m *member) unlabelled() bool {
 
 func (p *Plan) adopt(f *fleet, m *member, rev *Revision) {
 	p.Writes = append(p.Writes, Write{
-		Action: Adopt, Cluster: m.cluster, Placement: f.ref.Name, Work: m.work, Revision: rev,
+		Action: Adopt, Cluster: m.cluster, Placement: m.placement(f), Work: m.work, Revision: rev,
 		Group: f.groups[m.group].Key(), Why: "its spec is this revision already",
 	})
 }
@@ -249,7 +254,7 @@ func (f *fleet) recheck(s *Snapshot, p *Plan) {
 }
 
 func (p *Plan) write(f *fleet, m *member, rev *Revision, why string) {
-	w := Write{Action: Update, Cluster: m.cluster, Placement: f.ref.Name, Work: m.work, Revision: rev, Why: why, Group: f.groups[m.group].Key()}
+	w := Write{Action: Update, Cluster: m.cluster, Placement: m.placement(f), Work: m.work, Revision: rev, Why: why, Group: f.groups[m.group].Key()}
 	if m.work == nil {
 		w.Action = Create
 	}

@@ -214,6 +214,15 @@ func TestGoBackIsOver(t *testing.T) {
 	}
 }
 
+// TestConfirmed: that a cluster is back counts once its success does. Agents stamp a generation on what they read before it (R10).
+func TestConfirmed(t *testing.T) {
+	p := decide(rt.Now(10*minute), rt.Settle(3*second), rt.Aborted(), rt.Refs(rt.Ref("p1", rt.Clusters("c1", "c2"))),
+		rt.Works(old("c1"), old("c2", rt.SeenSucceeding(10*minute-second))))
+	if p.Confirmed != 1 || p.Recheck != 2*second {
+		t.Errorf("confirmed %d, again after %s", p.Confirmed, p.Recheck)
+	}
+}
+
 // TestGoBackToNothing: the current revision was lost after the abort. Nothing is written, and nothing else is decided.
 func TestGoBackToNothing(t *testing.T) {
 	p := decide(rt.Now(10*minute), rt.Rolling("", "bbb"), rt.Aborted(), rt.Refs(rt.Ref("p1", rt.Clusters("c1", "c2"))), rt.Works(done("c1")))

@@ -38,6 +38,9 @@ type member struct {
 	work    *Work
 	// owned says that the ref selects the cluster now; otherwise only its work is still counted here (R8).
 	owned bool
+	// held says that the cluster belongs to an earlier ref as long as nobody knows what that selects: until then nothing new is written
+	// to it (R8). It may be that its Placement was deleted and made again, or that its decisions are being written.
+	held  bool
 	phase Phase
 	// since is meaningful in all phases but Waiting and Leaving.
 	since time.Time
@@ -150,7 +153,8 @@ func newFleet(s *Snapshot, index int, owners map[string]int, byCluster map[strin
 			if owners[cluster] != index {
 				continue
 			}
-			f.members = append(f.members, member{cluster: cluster, group: g, work: byCluster[cluster], owned: true})
+			work := byCluster[cluster]
+			f.members = append(f.members, member{cluster: cluster, group: g, work: work, owned: true, held: heldByEarlier(s.Refs[:index], work)})
 		}
 	}
 	for cluster, work := range byCluster {
@@ -168,6 +172,15 @@ func newFleet(s *Snapshot, index int, owners map[string]int, byCluster map[strin
 		f.place(s, &f.members[i])
 	}
 	return f
+}
+
+// heldByEarlier says that a work is labelled as one of an earlier ref of which is not known what it selects.
+func heldByEarlier(earlier []Ref, work *Work) bool {
+	if work == nil {
+		return false
+	}
+	index := firstNamed(earlier, work.PlacementName())
+	return index >= 0 && !earlier[index].settled()
 }
 
 // firstNamed is the index of the first ref to a Placement: a work that is on its way out is counted once. -1 when there is none.

@@ -2,7 +2,6 @@ package rollout
 
 import (
 	"fmt"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/util/sets"
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
@@ -16,9 +15,8 @@ func (f *fleet) handOut() ([]*member, error) {
 	if !f.anyWaiting() {
 		return nil, nil
 	}
-	if mandatory := f.openMandatory(); len(mandatory) > 0 {
-		next, err := f.ask(f.strategy.plain(mandatory, 0), f.onTheWay(1), func(int) bool { return true })
-		return slices.DeleteFunc(next, func(m *member) bool { return !f.strategy.isMandatory(&f.groups[m.group]) }), err
+	if f.mandatoryOpen() || f.groupsUnknown() {
+		return f.ask(request{include: f.mandatory, inOrder: true, allMandatory: true})
 	}
 	return f.handOutRest()
 }
@@ -27,30 +25,27 @@ func (f *fleet) handOut() ([]*member, error) {
 // that it is told of those only that make a difference: for Progressive how many slots are free says it all, for All nothing
 // does, and a group is kept waiting by one cluster that is on its way as by a thousand.
 func (f *fleet) handOutRest() ([]*member, error) {
-	rest := func(group int) bool { return !f.strategy.isMandatory(&f.groups[group]) }
+	rest := func(group int) bool { return !f.mandatory(group) }
 	switch f.strategy.kind {
 	case clusterv1alpha1.ProgressivePerGroup:
-		return f.ask(f.strategy.plain(nil, 0), f.onTheWay(1), rest)
+		return f.ask(request{include: rest, inOrder: true})
 	case clusterv1alpha1.Progressive:
 		free := f.freeSlots(rest)
 		if free <= 0 {
 			return nil, nil
 		}
-		return f.ask(f.strategy.plain(nil, free), nil, rest)
+		return f.ask(request{include: rest, free: free})
 	default:
-		return f.ask(f.strategy.plain(nil, 0), nil, rest)
+		return f.ask(request{include: rest})
 	}
 }
 
-// onTheWay lists up to limit members that take a slot.
-func (f *fleet) onTheWay(limit int) []*member {
-	var found []*member
-	for i := range f.members {
-		if m := &f.members[i]; len(found) < limit && m.takesSlot() {
-			found = append(found, m)
-		}
-	}
-	return found
+func (f *fleet) mandatory(group int) bool { return f.strategy.isMandatory(&f.groups[group]) }
+
+// groupsUnknown says that a group may come first which no decision shows yet: they are written one after the other.
+func (f *fleet) groupsUnknown() bool {
+	inOrder := f.strategy.kind == clusterv1alpha1.ProgressivePerGroup || len(f.strategy.mandatory) > 0
+	return inOrder && !f.ref.settled()
 }
 
 // freeSlots is how many of the batch are free, over the groups for which include holds.
@@ -78,71 +73,82 @@ func (m *member) takesSlot() bool {
 	return false
 }
 
+// mayStart says that a member waits, and that its ref may start it.
+func (m *member) mayStart() bool { return m.phase == PhaseWaiting && !m.held }
+
 func (f *fleet) anyWaiting() bool {
 	for i := range f.members {
-		if f.members[i].phase == PhaseWaiting {
+		if f.members[i].mayStart() {
 			return true
 		}
 	}
 	return false
 }
 
-// openMandatory names the mandatory groups, by their place in f.groups, while one of their clusters has not succeeded. In the
-// mandatory phase there is nothing but them: none of the rest may come along.
-func (f *fleet) openMandatory() []clusterv1alpha1.MandatoryDecisionGroup {
-	open := false
+// mandatoryOpen says that a cluster of a mandatory group has not succeeded. Until then there is nothing but them: none of the rest may
+// come along.
+func (f *fleet) mandatoryOpen() bool {
 	for i := range f.members {
 		m := &f.members[i]
-		if f.strategy.isMandatory(&f.groups[m.group]) && m.phase != PhaseSucceeded && m.phase != PhaseCompleted {
-			open = true
-			break
+		if f.mandatory(m.group) && m.phase != PhaseSucceeded && m.phase != PhaseCompleted {
+			return true
 		}
 	}
-	if !open {
-		return nil
-	}
-	var mandatory []clusterv1alpha1.MandatoryDecisionGroup
-	for g := range f.groups {
-		if f.strategy.isMandatory(&f.groups[g]) {
-			mandatory = append(mandatory, clusterv1alpha1.MandatoryDecisionGroup{GroupIndex: int32(g)}) //nolint:gosec // a few groups
-		}
-	}
-	return mandatory
+	return false
 }
 
-// ask calls the handler with the waiting members of the groups for which include holds, and with those on their way. It needs
-// the group indices without gaps, which decisions that are still being written don't promise, so that the groups are numbered
-// by their place.
-func (f *fleet) ask(plain clusterv1alpha1.RolloutStrategy, onTheWay []*member, include func(group int) bool) ([]*member, error) {
-	groups := tracker.ClusterGroupsMap{}
-	for g := range f.groups {
-		groups[groupKey(g)] = sets.New[string]()
+// request is a question to the handler.
+type request struct {
+	// include says which groups it is about.
+	include func(group int) bool
+	// inOrder says that a group has to wait for those before it.
+	inOrder bool
+	// allMandatory says that the groups are mandatory ones.
+	allMandatory bool
+	// free is how many slots of a Progressive batch are free.
+	free int
+}
+
+// ask calls the handler with the waiting members of the groups that are asked for and, where the groups have an order, with one that
+// keeps the later ones waiting. It stops at the first group that it is given while one is on its way, and wants indices without gaps,
+// which decisions that are still being written don't promise: it gets the groups that have such members, numbered by their place.
+func (f *fleet) ask(r request) ([]*member, error) {
+	var first *member
+	if r.inOrder {
+		first = f.firstOnTheWay(r.include)
 	}
 	waiting := map[string]*member{}
+	groups := make([]sets.Set[string], len(f.groups))
+	add := func(m *member) {
+		if groups[m.group] == nil {
+			groups[m.group] = sets.New[string]()
+		}
+		groups[m.group].Insert(m.cluster)
+	}
 	for i := range f.members {
-		if m := &f.members[i]; m.phase == PhaseWaiting && include(m.group) {
-			groups[groupKey(m.group)].Insert(m.cluster)
+		if m := &f.members[i]; m.mayStart() && r.include(m.group) {
+			add(m)
 			waiting[m.cluster] = m
 		}
 	}
+	if first != nil {
+		add(first)
+	}
+	asked := tracker.ClusterGroupsMap{}
 	var states []handler.ClusterRolloutStatus
-	for _, m := range onTheWay {
-		if include(m.group) {
-			groups[groupKey(m.group)].Insert(m.cluster)
-			states = append(states, handler.ClusterRolloutStatus{ClusterName: m.cluster, GroupKey: groupKey(m.group), Status: handler.Progressing})
+	for g, clusters := range groups {
+		if clusters == nil {
+			continue
+		}
+		key := tracker.GroupKey{GroupIndex: int32(len(asked))} //nolint:gosec // a few groups
+		asked[key] = clusters
+		if first != nil && first.group == g {
+			states = append(states, handler.ClusterRolloutStatus{ClusterName: first.cluster, GroupKey: key, Status: handler.Progressing})
 		}
 	}
-
-	pdTracker := tracker.NewPlacementDecisionClustersTrackerWithGroups(nil, nil, groups)
-	rollouts, err := handler.NewRolloutHandler(pdTracker, func(string, struct{}) (handler.ClusterRolloutStatus, error) {
-		return handler.ClusterRolloutStatus{}, nil
-	})
+	result, err := f.getRolloutCluster(r, asked, states)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.ref.Field, err)
-	}
-	_, result, err := rollouts.GetRolloutCluster(plain, states)
-	if err != nil {
-		return nil, fmt.Errorf("%s.rolloutStrategy: %w", f.ref.Field, err)
+		return nil, err
 	}
 	var next []*member
 	for i := range result.ClustersToRollout {
@@ -153,6 +159,35 @@ func (f *fleet) ask(plain clusterv1alpha1.RolloutStrategy, onTheWay []*member, i
 	return next, nil
 }
 
-func groupKey(group int) tracker.GroupKey {
-	return tracker.GroupKey{GroupIndex: int32(group)} //nolint:gosec // a few groups
+// firstOnTheWay is one of the members of the first group of which one is on its way, or held.
+func (f *fleet) firstOnTheWay(include func(group int) bool) *member {
+	var first *member
+	for i := range f.members {
+		m := &f.members[i]
+		if (m.takesSlot() || m.held && m.phase == PhaseWaiting) && include(m.group) && (first == nil || m.group < first.group) {
+			first = m
+		}
+	}
+	return first
+}
+
+func (f *fleet) getRolloutCluster(r request, groups tracker.ClusterGroupsMap, states []handler.ClusterRolloutStatus) (handler.RolloutResult, error) {
+	var mandatory []clusterv1alpha1.MandatoryDecisionGroup
+	if r.allMandatory {
+		for _, key := range groups.GetOrderedGroupKeys() {
+			mandatory = append(mandatory, clusterv1alpha1.MandatoryDecisionGroup{GroupIndex: key.GroupIndex})
+		}
+	}
+	pdTracker := tracker.NewPlacementDecisionClustersTrackerWithGroups(nil, nil, groups)
+	rollouts, err := handler.NewRolloutHandler(pdTracker, func(string, struct{}) (handler.ClusterRolloutStatus, error) {
+		return handler.ClusterRolloutStatus{}, nil
+	})
+	if err != nil {
+		return handler.RolloutResult{}, fmt.Errorf("%s: %w", f.ref.Field, err)
+	}
+	_, result, err := rollouts.GetRolloutCluster(f.strategy.plain(mandatory, r.free), states)
+	if err != nil {
+		return handler.RolloutResult{}, fmt.Errorf("%s.rolloutStrategy: %w", f.ref.Field, err)
+	}
+	return result, nil
 }

@@ -50,6 +50,10 @@ func TestHandOut(t *testing.T) {
 	threeGroups := func(options ...rt.RefOption) rollout.Ref {
 		return rt.Ref("p1", append(options, deadline, rt.Group("a", "c1", "c2"), rt.Group("b", "c3", "c4"), rt.Group("c", "c5", "c6"))...)
 	}
+	expecting := func(selected int, ref rollout.Ref) rollout.Ref {
+		rt.Expecting(selected)(&ref)
+		return ref
+	}
 	for name, tc := range map[string]struct {
 		ref   rollout.Ref
 		works []rollout.Work
@@ -171,6 +175,38 @@ func TestHandOut(t *testing.T) {
 		},
 		"PerGroup: then the rest, in order": {
 			ref: threeGroups(rt.PerGroup(), rt.Mandatory("b")), works: []rollout.Work{done("c3"), done("c4")}, want: "c1 c2",
+		},
+
+		// A pass writes for half a second at most: the rest of a group is handed out while its first clusters are on their way.
+		"PerGroup: the rest of a later group": {
+			ref: threeGroups(rt.PerGroup()), works: []rollout.Work{done("c1"), done("c2"), inFlight("c3")}, want: "c4",
+		},
+		"PerGroup: one of an earlier group, whatever a later one does": {
+			ref: threeGroups(rt.PerGroup()), works: []rollout.Work{done("c1"), inFlight("c3")}, want: "c2",
+		},
+		"PerGroup: not a later group, whatever is on its way in one after it": {
+			ref: threeGroups(rt.PerGroup()), works: []rollout.Work{done("c1"), inFlight("c2"), inFlight("c5")}, want: "",
+		},
+		"PerGroup: the rest of the second mandatory group": {
+			ref: threeGroups(rt.PerGroup(), rt.Mandatory("b", "c")), works: []rollout.Work{done("c3"), done("c4"), inFlight("c5")}, want: "c6",
+		},
+		"Progressive: the rest of the second mandatory group": {
+			ref: threeGroups(rt.Progressive(1), rt.Mandatory("b", "c")), works: []rollout.Work{done("c3"), done("c4"), inFlight("c5")}, want: "c6",
+		},
+		"Progressive: a mandatory group does not wait for the rest": {
+			ref: threeGroups(rt.Progressive(1), rt.Mandatory("b", "c")), works: []rollout.Work{inFlight("c1"), done("c3"), done("c4")}, want: "c5 c6",
+		},
+		"PerGroup: no group as long as the first may be missing": {
+			ref: expecting(7, threeGroups(rt.PerGroup())), want: "",
+		},
+		"PerGroup: a mandatory one all the same": {
+			ref: expecting(7, threeGroups(rt.PerGroup(), rt.Mandatory("b"))), want: "c3 c4",
+		},
+		"Progressive: none of the rest as long as a mandatory group may be missing": {
+			ref: expecting(7, threeGroups(rt.Progressive(1), rt.Mandatory("d"))), want: "",
+		},
+		"Progressive: without mandatory groups there is no order to keep": {
+			ref: expecting(7, threeGroups(rt.Progressive(1))), want: "c1",
 		},
 
 		"Progressive: a mandatory group at once, whatever maxConcurrency": {
@@ -321,6 +357,80 @@ func TestOwners(t *testing.T) {
 	if p.Selected() != 4 || p.Refs[0].Selected != 2 || p.Refs[1].Selected != 2 || p.Refs[3].Selected != 0 {
 		t.Errorf("selected %d: %+v", p.Selected(), p.Refs)
 	}
+}
+
+// TestPercent: a percentage is rounded up, and no further: in floating point 7% of 100 are 8.
+func TestPercent(t *testing.T) {
+	clusters := make([]string, 100)
+	for i := range clusters {
+		clusters[i] = fmt.Sprintf("c%03d", i)
+	}
+	for percent := range 100 {
+		size := fmt.Sprintf("%d%%", percent+1)
+		p := decide(rt.Now(10*minute), rt.Refs(rt.Ref("p1", rt.Progressive(size), rt.Clusters(clusters...))))
+		if len(p.Writes) != percent+1 {
+			t.Errorf("%s of 100 clusters are %d", size, len(p.Writes))
+		}
+		works := make([]rollout.Work, percent+1)
+		for i := range works {
+			works[i] = failed(clusters[i])
+		}
+		allowed := rt.Refs(rt.Ref("p1", rt.Deadline("5m"), rt.MaxFailures(fmt.Sprintf("%d%%", percent)), rt.Clusters(clusters...)))
+		if p := decide(rt.Now(10*minute), allowed, rt.Works(works...)); !p.Refs[0].Failed {
+			t.Errorf("%d failures of 100 are tolerated by maxFailures %d%%", percent+1, percent)
+		}
+	}
+}
+
+// TestHeldByAnEarlierRef: while nobody knows what an earlier ref selects, a cluster that was its own does not follow the strategy of a
+// later one: a Placement that is deleted and made again would be rolled out at once by a careless ref behind it (R8).
+func TestHeldByAnEarlierRef(t *testing.T) {
+	all := rt.Ref("p2", rt.Clusters("c1", "c2", "c3"))
+	works := rt.Works(old("c1"), old("c2", rt.OfPlacement("p2")))
+	for name, tc := range map[string]struct {
+		first rollout.Ref
+		want  []string
+	}{
+		"its Placement is missing":    {rt.Ref("p1", rt.Missing()), []string{"Update c2 to bbb: its turn in p2", "Create c3 to bbb: selected by p2"}},
+		"it has no decisions":         {rt.Ref("p1", rt.Undecided()), []string{"Update c2 to bbb: its turn in p2", "Create c3 to bbb: selected by p2"}},
+		"its decisions are not whole": {rt.Ref("p1", rt.Expecting(1)), []string{"Update c2 to bbb: its turn in p2", "Create c3 to bbb: selected by p2"}},
+		"it selects others": {rt.Ref("p1", rt.Clusters("c4")), []string{
+			"Create c4 to bbb: selected by p1", "Update c1 to bbb: its turn in p2", "Update c2 to bbb: its turn in p2", "Create c3 to bbb: selected by p2",
+		}},
+		"there is no such ref": {rt.Ref("p0", rt.Missing()), []string{
+			"Update c1 to bbb: its turn in p2", "Update c2 to bbb: its turn in p2", "Create c3 to bbb: selected by p2",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, texts(decide(rt.Now(10*minute), works, rt.Refs(tc.first, all)))); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+
+	missing := rt.Ref("p1", rt.Missing())
+	t.Run("its other labels follow the owner's", func(t *testing.T) {
+		p := decide(rt.Now(10*minute), rt.OwnerLabel("team", "blue"), rt.Works(old("c1")), rt.Refs(missing, rt.Ref("p2", rt.Clusters("c1"))))
+		if len(p.Writes) != 1 || p.Writes[0].Action != rollout.Relabel || p.Writes[0].Placement != "p1" {
+			t.Errorf("%+v", p.Writes)
+		}
+	})
+	t.Run("it takes no slot, and keeps later groups waiting", func(t *testing.T) {
+		p := decide(rt.Now(10*minute), works, rt.Refs(missing, rt.Ref("p2", rt.Progressive(1), rt.Clusters("c1", "c2"))))
+		if got := started(p); got != "c2" {
+			t.Errorf("started %q", got)
+		}
+		p = decide(rt.Now(10*minute), works, rt.Refs(missing, rt.Ref("p2", rt.PerGroup(), rt.Group("a", "c1"), rt.Group("b", "c2"))))
+		if got := started(p); got != "" {
+			t.Errorf("started %q", got)
+		}
+	})
+	t.Run("an abort waits for nothing", func(t *testing.T) {
+		p := decide(rt.Now(10*minute), rt.Aborted(), rt.Works(failed("c1")), rt.Refs(missing, rt.Ref("p2", rt.Clusters("c1"))))
+		if diff := cmp.Diff([]string{"Update c1 to aaa: aborted"}, texts(p)); diff != "" {
+			t.Error(diff)
+		}
+	})
 }
 
 // TestHandover: a cluster that another ref takes over is relabelled, counts there, and is not rolled out again (R8).

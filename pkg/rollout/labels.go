@@ -49,20 +49,32 @@ func (p *Plan) relabel(s *Snapshot, fleets []*fleet) {
 	written := p.written()
 	copied := CopiedLabels(s)
 	for _, f := range fleets {
-		wanted := WorkLabels(s, f.ref.Name)
+		own := WorkLabels(s, f.ref.Name)
 		for i := range f.members {
 			m := &f.members[i]
+			wanted := own
+			if m.held {
+				wanted = WorkLabels(s, m.placement(f))
+			}
 			if !m.owned || m.work == nil || m.work.Deleting() || written[m.work] || labelled(s, m.work, wanted, copied) {
 				continue
 			}
-			w := Write{Action: Relabel, Cluster: m.cluster, Placement: f.ref.Name, Work: m.work, Why: "its labels changed"}
-			if m.work.PlacementName() != f.ref.Name {
+			w := Write{Action: Relabel, Cluster: m.cluster, Placement: m.placement(f), Work: m.work, Why: "its labels changed"}
+			if m.work.PlacementName() != w.Placement {
 				// From now on it counts here, and in this group (R8).
 				w.Group, w.Why = f.groups[m.group].Key(), "its cluster belongs to "+f.ref.Name+" now"
 			}
 			p.Writes = append(p.Writes, w)
 		}
 	}
+}
+
+// placement is the Placement that a member's work is labelled with.
+func (m *member) placement(f *fleet) string {
+	if m.held {
+		return m.work.PlacementName()
+	}
+	return f.ref.Name
 }
 
 func labelled(s *Snapshot, w *Work, wanted map[string]string, copied string) bool {

@@ -117,7 +117,7 @@ type Plan struct {
 	Counts map[Phase]int
 	// Failing names the failed, degraded and completed clusters that count, those without a ref among them, sorted.
 	Failing []Failing
-	// Confirmed is how many selected clusters succeeded at the desired revision.
+	// Confirmed is how many selected clusters were seen succeeding at the desired revision for long enough to count (R10).
 	Confirmed int
 	// Behind is how many works, of those that can be written, are not at the desired revision.
 	Behind int

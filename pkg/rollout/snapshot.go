@@ -113,6 +113,11 @@ type Ref struct {
 	Placement *Placement
 }
 
+// settled says that it is known which clusters the ref selects: its Placement is there, and has made all of its decisions.
+func (r *Ref) settled() bool {
+	return r.Placement != nil && r.Placement.Decisions > 0 && r.Placement.Matches()
+}
+
 // Placement is what the PlacementDecisions of a Placement say.
 type Placement struct {
 	// Selected is the Placement's own count of the clusters that it selected.

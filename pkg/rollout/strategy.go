@@ -113,13 +113,19 @@ func checkSize(value intstr.IntOrString) error {
 	return nil
 }
 
-func percentage(value string) (float64, error) {
+func percentage(value string) (int, error) {
 	number, ok := strings.CutSuffix(value, "%")
 	if !ok {
 		return 0, fmt.Errorf("%q does not end in %%", value)
 	}
 	percent, err := strconv.ParseUint(number, 10, 16)
-	return float64(percent), err
+	return int(percent), err //nolint:gosec // 16 bits
+}
+
+// percentOf is a percentage of total, rounded up. In floating point 7% of 100 would be 8.
+func percentOf(value string, total int) int {
+	percent, _ := percentage(value)
+	return (percent*total + 99) / 100
 }
 
 // failuresAllowed is how many of total clusters may fail: a percentage is rounded up, and a number is taken as it
@@ -128,8 +134,7 @@ func (s *strategy) failuresAllowed(total int) int {
 	if s.maxFailures.Type == intstr.Int {
 		return s.maxFailures.IntValue()
 	}
-	percent, _ := percentage(s.maxFailures.StrVal)
-	return int(math.Ceil(percent / 100 * float64(total)))
+	return percentOf(s.maxFailures.StrVal, total)
 }
 
 // batch is how many of total clusters may be on their way at once: a percentage is rounded up, and nothing, zero or more than
@@ -137,8 +142,7 @@ func (s *strategy) failuresAllowed(total int) int {
 func (s *strategy) batch(total int) int {
 	size := s.maxConcurrency.IntValue()
 	if s.maxConcurrency.Type == intstr.String {
-		percent, _ := percentage(s.maxConcurrency.StrVal)
-		size = int(math.Ceil(percent / 100 * float64(total)))
+		size = percentOf(s.maxConcurrency.StrVal, total)
 	}
 	if size <= 0 || size > total {
 		return total

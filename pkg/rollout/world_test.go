@@ -236,13 +236,17 @@ func (w *world) observe() *rollout.Snapshot {
 		}
 		s.Refs = append(s.Refs, view)
 	}
+	desired := w.update
+	if w.aborted && s.Current != nil {
+		desired = w.current
+	}
 	for _, work := range w.sorted() {
 		if owners[work.cluster] != nil {
 			work.unselected = time.Time{}
 		} else if work.unselected.IsZero() {
 			work.unselected = w.now
 		}
-		if succeeds := work.at(w.update) && work.report == succeeding; !succeeds {
+		if succeeds := work.at(desired) && work.report == succeeding; !succeeds {
 			work.seenSuccess = time.Time{}
 		} else if work.seenSuccess.IsZero() {
 			work.seenSuccess = w.now
