@@ -152,3 +152,21 @@ func TestBlocks(t *testing.T) {
 	_, err = Blocks("x.md", "```sh\nls\n")
 	require.ErrorContains(t, err, "x.md:1 is not closed")
 }
+
+// The table of the house in CONTRIBUTING.md has a row for every package that a person may look for.
+func TestTheHouseHasEveryRoom(t *testing.T) {
+	content, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
+	require.NoError(t, err)
+	house, _, _ := strings.Cut(string(content), "\n## Invariants")
+	rooms := []string{"deploy", "docs", "hack", ".github", ".ci"}
+	for _, floor := range []string{"cmd", "pkg", "test"} {
+		entries, err := os.ReadDir(filepath.Join(root, floor))
+		require.NoError(t, err)
+		for _, entry := range entries {
+			rooms = append(rooms, floor+"/"+entry.Name())
+		}
+	}
+	for _, room := range rooms {
+		require.Regexp(t, "(?m)^\\| [^|]*`"+regexp.QuoteMeta(room)+"[/`]", house, "%s is in no row", room)
+	}
+}

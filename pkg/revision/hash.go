@@ -20,7 +20,7 @@ func ComputeHash(template *workv1.ManifestWorkSpec, collisionCount *int32) strin
 	hashutil.DeepHashObject(hasher, *template)
 	if collisionCount != nil {
 		count := make([]byte, 8)
-		binary.LittleEndian.PutUint32(count, uint32(*collisionCount)) //nolint:gosec // the seed's hash takes the bit pattern
+		binary.LittleEndian.PutUint32(count, uint32(*collisionCount)) //nolint:gosec // the hash takes the bit pattern, as Kubernetes' own does
 		_, _ = hasher.Write(count)
 	}
 	return rand.SafeEncodeString(strconv.FormatUint(uint64(hasher.Sum32()), 10))

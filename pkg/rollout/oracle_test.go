@@ -15,7 +15,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// The oracle judges what the world does by the design's words, with what the world knows of its own agents.
+// The oracle judges what the world does by the words of docs/concepts/rules.md, with what the world knows of its own agents.
 
 func latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
 

@@ -67,7 +67,7 @@ const (
 	rolledOut   = workv1alpha1.ConditionPlacementRolledOut
 )
 
-// TestConditions is the design's table of conditions, row by row, with what the messages must name.
+// TestConditions is the README's table of conditions, row by row, with what the messages must name.
 func TestConditions(t *testing.T) {
 	two := rt.Clusters("c1", "c2")
 	for name, tc := range map[string]struct {

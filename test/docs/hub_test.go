@@ -28,12 +28,16 @@ const root = "../.."
 type hub struct {
 	*operatortest.Hub
 	kubelet *sandbox.Kubelet
-	work    *sandbox.WorkHub
+	// binary is this project's, and work runs it.
+	binary string
+	work   *sandbox.WorkHub
 	// clone is the person's working directory; environment holds the path of kubectl, and the kubeconfig.
 	clone       string
 	environment []string
 	// stopUpstream ends OCM's own work hub.
 	stopUpstream func() error
+	// broker is there while the commands that need one are tried.
+	broker *broker
 }
 
 func newHub(t *testing.T) *hub {
@@ -45,9 +49,10 @@ func newHub(t *testing.T) *hub {
 	// Registration, which no one runs here, would report the binding of the example as bound.
 	require.NoError(t, h.Fleet.Bind(t.Context(), "default"))
 	h.Join(t)
+	h.binary = operatortest.BuildWork(t)
 	var err error
 	// It is the only one, and need not wait for the lease of the one before.
-	h.work, err = sandbox.NewDeployedWorkHub(h.Env.Group, operatortest.BuildWork(t), "--disable-leader-election")
+	h.work, err = sandbox.NewDeployedWorkHub(h.Env.Group, h.binary, "--disable-leader-election")
 	require.NoError(t, err)
 	h.kubelet = h.RunDeployment(t, sandbox.WorkController, h.work)
 	return h

@@ -10,8 +10,11 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/docs"
 )
 
-// The pages whose commands are run, in the order in which a person comes to them: each goes on where the one before ended.
-var story = []string{"docs/install.md", "deploy/README.md", "docs/operations.md", "docs/crd.md", "docs/skew.md", "docs/remove.md"}
+// The pages whose commands are run, in the order in which a person comes to them: each goes on where the one before ended. The broker comes
+// last, because no ManifestWork outlives the change to it.
+var story = []string{
+	"docs/install.md", "deploy/README.md", "docs/operations.md", "docs/crd.md", "docs/skew.md", "docs/remove.md", "docs/cloudevents.md",
+}
 
 // TestCommands runs every block of commands that is not marked as one that needs a real hub.
 func TestCommands(t *testing.T) {
@@ -54,7 +57,11 @@ func (h *hub) play(t *testing.T, block *docs.Block, steps map[string]step) {
 	if s.before != nil {
 		s.before(t)
 	}
-	output := h.shell(t, block.Text)
+	commands := block.Text
+	if s.edit != nil {
+		commands = s.edit(t, commands)
+	}
+	output := h.shell(t, commands)
 	if s.after != nil {
 		s.after(t, output)
 	}

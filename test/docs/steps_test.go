@@ -16,9 +16,11 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// step is what is done before a block with a name, and what its commands must have led to.
+// step is what is done before a block with a name, what a person puts in place of the page's values, and what its commands must have
+// led to.
 type step struct {
 	before func(t *testing.T)
+	edit   func(t *testing.T, commands string) string
 	after  func(t *testing.T, output string)
 }
 
@@ -51,6 +53,9 @@ func (h *hub) steps() map[string]step {
 		"downgrade": {before: h.stopThisHub, after: h.isUpstreams},
 		"traces":    {after: h.bearsNoTraces},
 		"workloads": {after: h.isEmpty},
+		// docs/cloudevents.md
+		"broker":       {edit: h.withBroker, after: h.usesBroker},
+		"broker-flags": {after: h.showsDriver},
 	}
 }
 
