@@ -69,6 +69,9 @@ func (c *Controller) view(p *pass, update *rollout.Revision, aborted bool) *roll
 	}
 	s.Current, s.CurrentProblem = p.current()
 	s.Older = p.older(update.Hash)
+	if told := p.history.ByHash(update.Hash); aborted && told != nil {
+		s.Restored = told.Restored()
+	}
 	desired := update
 	if aborted && s.Current != nil {
 		desired = s.Current

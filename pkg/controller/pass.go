@@ -38,6 +38,8 @@ type pass struct {
 
 	snapshot *rollout.Snapshot
 	plan     *rollout.Plan
+	// standing is what the status goes on to tell; nil for the plan.
+	standing *rollout.Plan
 	// aborting says that a work that can be written was not written back in this pass.
 	aborting bool
 	// answer is what the API server made of this pass's last write of the object.

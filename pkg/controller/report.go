@@ -19,6 +19,7 @@ import (
 type statusReconciler struct{ *Controller }
 
 func (r *statusReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
+	p.standing = standing(p)
 	if err := r.patchStatus(ctx, p, stageOf(p), abortReason(p)); err != nil {
 		return false, err
 	}
@@ -35,7 +36,7 @@ func stageOf(p *pass) status.Stage {
 		return status.Aborted
 	case p.revisions.CurrentRevision == p.update.Hash && !p.update.Underway():
 		return status.Complete
-	case p.plan.Stalled:
+	case p.shown().Stalled:
 		return status.Stalled
 	default:
 		return status.RollingOut
@@ -59,7 +60,7 @@ func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stag
 		Revisions:   p.revisions,
 		Stage:       stage,
 		Snapshot:    p.snapshot,
-		Plan:        p.plan,
+		Plan:        p.shown(),
 		AbortReason: abortReason,
 		Problems:    p.problems,
 		Note:        c.note(p),

@@ -84,10 +84,11 @@ func (c *Controller) tellRestored(ctx context.Context, p *pass) error {
 
 // observed is what this pass found, for the gauges.
 func (p *pass) observed() metrics.Observation {
-	o := metrics.Observation{Stage: stageOf(p), Clusters: p.plan.Counts, Revisions: len(p.history.Revisions)}
+	shown := p.shown()
+	o := metrics.Observation{Stage: stageOf(p), Clusters: shown.Counts, Revisions: len(p.history.Revisions)}
 	if p.snapshot.Aborted {
 		o.Clusters = map[rollout.Phase]int{
-			metrics.Restored: p.plan.Confirmed, metrics.Restoring: p.plan.Selected() - p.plan.Confirmed,
+			metrics.Restored: shown.Confirmed, metrics.Restoring: shown.Selected() - shown.Confirmed,
 		}
 	}
 	return o

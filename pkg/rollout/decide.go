@@ -107,10 +107,11 @@ func (p *Plan) confirm(s *Snapshot, m *member) {
 	}
 	if Assess(m.work, p.Desired, s.Now).State == Succeeded {
 		phase, ripe := settle(s, m.work, time.Time{})
-		if phase == PhaseSucceeded {
+		if phase == PhaseSucceeded || s.Restored {
 			p.Confirmed++
+		} else {
+			p.recheckAt(s.Now, ripe)
 		}
-		p.recheckAt(s.Now, ripe)
 	}
 	if m.work.Digest != p.Desired.Digest {
 		p.Accepted = append(p.Accepted, m.work)

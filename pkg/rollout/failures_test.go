@@ -221,6 +221,12 @@ func TestConfirmed(t *testing.T) {
 	if p.Confirmed != 1 || p.Recheck != 2*second {
 		t.Errorf("confirmed %d, again after %s", p.Confirmed, p.Recheck)
 	}
+	// A hub that is started anew has nothing to say of what all of them had confirmed before.
+	p = decide(rt.Now(10*minute), rt.Settle(3*second), rt.Aborted(), rt.Refs(rt.Ref("p1", rt.Clusters("c1", "c2"))),
+		rt.Works(old("c1", rt.JustSeenSucceeding()), old("c2", rt.JustSeenSucceeding())), func(s *rollout.Snapshot) { s.Restored = true })
+	if p.Confirmed != 2 || p.Recheck != 0 {
+		t.Errorf("confirmed %d, again after %s", p.Confirmed, p.Recheck)
+	}
 }
 
 // TestGoBackToNothing: the current revision was lost after the abort. Nothing is written, and nothing else is decided.

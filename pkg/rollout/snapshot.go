@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -33,6 +34,9 @@ type Snapshot struct {
 	Older []*Revision
 	// Aborted says that the rollout of Update was aborted: the desired revision is Current.
 	Aborted bool
+	// Restored says that every cluster had confirmed the revision that it went back to: a process that was started since need not see
+	// each success for a while before it says so again.
+	Restored bool
 
 	// Owner is the value of the works' owner label.
 	Owner string
@@ -42,6 +46,24 @@ type Snapshot struct {
 	Refs []Ref
 	// Works are all ManifestWorks that bear the owner label.
 	Works []Work
+}
+
+// BeganLately says that this process, or its connection, is so young that no deadline may have fired yet (R11).
+func (s *Snapshot) BeganLately() bool {
+	return s.Now.Before(s.DeadlinesSince.Add(maxGrace))
+}
+
+// Watched is the snapshot as a process would make it that saw all of it for long: deadlines fire, and what succeeds is settled.
+func (s *Snapshot) Watched() *Snapshot {
+	watched := *s
+	watched.DeadlinesSince, watched.Settle = time.Time{}, 0
+	watched.Works = slices.Clone(s.Works)
+	for i := range watched.Works {
+		if w := &watched.Works[i]; w.SucceededSince.IsZero() && !w.Deleting() {
+			w.SucceededSince = s.Now
+		}
+	}
+	return &watched
 }
 
 // Revision is what Decide needs to know of a ControllerRevision.

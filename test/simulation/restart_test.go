@@ -1,0 +1,37 @@
+package simulation
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A hub that is started anew, after an upgrade for one, says of what stands still what was said before: it writes nothing (P7).
+func TestRestartOfWhatStandsStillWritesNothing(t *testing.T) {
+	for name, play := range map[string]func(*World){
+		"complete": func(*World) {},
+		"aborted": func(w *World) {
+			w.Report("c2", "v2", Hangs)
+			w.Update("v2")
+		},
+		"stalled": func(w *World) {
+			w.Report("c2", "v2", Hangs)
+			w.Update("v2")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := NewWorld()
+			w.Place("p1", []string{"c1", "c2", "c3"})
+			w.Create("v1", progressive("p1", 2, "30s", 0, name != "stalled"))
+			require.NoError(t, w.Settle(Forever))
+			play(w)
+			require.NoError(t, w.Settle(Forever))
+			version, told, story := w.API.version, len(w.events), len(w.Story)
+			w.Restart()
+			require.NoError(t, w.Settle(Forever))
+			require.Equal(t, version, w.API.version, "%s", strings.Join(w.Story[story:], "\n"))
+			require.Len(t, w.events, told)
+		})
+	}
+}
