@@ -44,19 +44,6 @@ func summarize(in *Input) (upstream.ManifestWorkReplicaSetSummary, []upstream.Pl
 	return total, placements
 }
 
-// writtenTo counts, for each ref, the works of selected clusters that are at the update revision, whatever their agents report.
-func writtenTo(in *Input, byName map[string]int) map[int]int {
-	written := map[int]int{}
-	for i := range in.Snapshot.Works {
-		w := &in.Snapshot.Works[i]
-		_, selected := in.Plan.Phases[w.Cluster()]
-		if ref, ok := byName[w.PlacementName()]; ok && selected && w.At(in.Snapshot.Update) {
-			written[ref]++
-		}
-	}
-	return written
-}
-
 func count(summary *upstream.ManifestWorkReplicaSetSummary, work *workv1.ManifestWork) {
 	summary.Total++
 	for i := range work.Status.Conditions {
@@ -80,4 +67,17 @@ func count(summary *upstream.ManifestWorkReplicaSetSummary, work *workv1.Manifes
 // ofGeneration also believes an Available that bears no generation, as the rollout does (R10).
 func ofGeneration(found *metav1.Condition, generation int64) bool {
 	return found.ObservedGeneration == generation || (found.Type == workv1.WorkAvailable && found.ObservedGeneration == 0)
+}
+
+// writtenTo counts, for each ref, the works of selected clusters that are at the update revision, whatever their agents report.
+func writtenTo(in *Input, byName map[string]int) map[int]int {
+	written := map[int]int{}
+	for i := range in.Snapshot.Works {
+		w := &in.Snapshot.Works[i]
+		_, selected := in.Plan.Phases[w.Cluster()]
+		if ref, ok := byName[w.PlacementName()]; ok && selected && w.At(in.Snapshot.Update) {
+			written[ref]++
+		}
+	}
+	return written
 }
