@@ -142,20 +142,9 @@ type reconciler interface {
 
 // New makes the controller and registers it with its informers, which its caller starts.
 func New(config Config) (factory.Controller, error) {
-	if err := index(config); err != nil {
+	c, err := newWithInformers(config)
+	if err != nil {
 		return nil, err
-	}
-	c := NewWithStores(config, Stores{
-		ReplicaSets: config.ReplicaSetInformer.GetIndexer(),
-		Works:       config.WorkInformer.Informer().GetIndexer(),
-		Revisions:   config.RevisionInformer.Informer().GetIndexer(),
-		Placements:  config.PlacementInformer.Informer().GetIndexer(),
-		Decisions:   config.DecisionInformer.Informer().GetIndexer(),
-	})
-	for _, informer := range []cache.SharedIndexInformer{config.WorkInformer.Informer(), config.RevisionInformer.Informer(), config.ReplicaSetInformer} {
-		if _, err := informer.AddEventHandler(c.forgetting()); err != nil {
-			return nil, fmt.Errorf("watching an informer for deletions: %w", err)
-		}
 	}
 
 	const name = "ManifestWorkReplicaSetController"
@@ -179,6 +168,26 @@ func New(config Config) (factory.Controller, error) {
 			return err
 		}).
 		ToController(name), nil
+}
+
+// newWithInformers makes a controller that reads the informers' caches, and forgets what they see disappear.
+func newWithInformers(config Config) (*Controller, error) {
+	if err := index(config); err != nil {
+		return nil, err
+	}
+	c := NewWithStores(config, Stores{
+		ReplicaSets: config.ReplicaSetInformer.GetIndexer(),
+		Works:       config.WorkInformer.Informer().GetIndexer(),
+		Revisions:   config.RevisionInformer.Informer().GetIndexer(),
+		Placements:  config.PlacementInformer.Informer().GetIndexer(),
+		Decisions:   config.DecisionInformer.Informer().GetIndexer(),
+	})
+	for _, informer := range []cache.SharedIndexInformer{config.WorkInformer.Informer(), config.RevisionInformer.Informer(), config.ReplicaSetInformer} {
+		if _, err := informer.AddEventHandler(c.forgetting()); err != nil {
+			return nil, fmt.Errorf("watching an informer for deletions: %w", err)
+		}
+	}
+	return c, nil
 }
 
 // NewWithStores makes a controller that no informer drives: its caller fills the stores and calls Sync. The informers in

@@ -5,9 +5,19 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	kubeinformers "k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
+	cachetesting "k8s.io/client-go/tools/cache/testing"
+	clusterinformers "open-cluster-management.io/api/client/cluster/informers/externalversions"
+	workclientset "open-cluster-management.io/api/client/work/clientset/versioned"
+	workinformers "open-cluster-management.io/api/client/work/informers/externalversions"
+	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
@@ -93,4 +103,86 @@ func TestQuestionsLeaveNothingBehind(t *testing.T) {
 	m.owners.defaulted("demo/web")
 	require.Empty(t, m.owners.known)
 	require.Empty(t, m.told.known)
+}
+
+// watchedObjects are objects whose informer runs.
+type watchedObjects struct {
+	t        *testing.T
+	source   *cachetesting.FakeControllerSource
+	informer cache.SharedIndexInformer
+}
+
+func newWatchedObjects(t *testing.T, of runtime.Object, indexers cache.Indexers) *watchedObjects {
+	source := cachetesting.NewFakeControllerSource()
+	return &watchedObjects{t: t, source: source, informer: cache.NewSharedIndexInformer(source, of, 0, indexers)}
+}
+
+// appears returns when the cache has the object.
+func (w *watchedObjects) appears(object runtime.Object) {
+	w.t.Helper()
+	w.source.Add(object)
+	require.Eventually(w.t, func() bool {
+		_, found, err := w.informer.GetStore().Get(object)
+		return err == nil && found
+	}, 10*time.Second, time.Millisecond, "the cache shows it")
+}
+
+// disappears returns when what was known of the object is gone.
+func (w *watchedObjects) disappears(object runtime.Object, knows func() bool) {
+	w.t.Helper()
+	require.True(w.t, knows(), "it is known while it is there")
+	w.source.Delete(object)
+	require.Eventually(w.t, func() bool { return !knows() }, 10*time.Second, time.Millisecond, "it is forgotten")
+}
+
+// Each informer of what something is remembered of tells when it is gone.
+func TestInformersForget(t *testing.T) {
+	works := newWatchedObjects(t, &workv1.ManifestWork{}, cache.Indexers{})
+	revisions := newWatchedObjects(t, &appsv1.ControllerRevision{}, cache.Indexers{})
+	owners := newWatchedObjects(t, &unstructured.Unstructured{}, cache.Indexers{byPlacement: indexByPlacement})
+	require.NoError(t, owners.informer.SetTransform(TransformReplicaSet))
+	workFactory := workinformers.NewSharedInformerFactory(nil, 0)
+	workFactory.InformerFor(&workv1.ManifestWork{}, func(workclientset.Interface, time.Duration) cache.SharedIndexInformer { return works.informer })
+	kubeFactory := kubeinformers.NewSharedInformerFactory(nil, 0)
+	kubeFactory.InformerFor(&appsv1.ControllerRevision{}, func(kubernetes.Interface, time.Duration) cache.SharedIndexInformer { return revisions.informer })
+	clusters := clusterinformers.NewSharedInformerFactory(nil, 0).Cluster().V1beta1()
+	c, err := newWithInformers(Config{
+		ReplicaSetInformer: owners.informer,
+		WorkInformer:       workFactory.Work().V1().ManifestWorks(),
+		RevisionInformer:   kubeFactory.Apps().V1().ControllerRevisions(),
+		PlacementInformer:  clusters.Placements(),
+		DecisionInformer:   clusters.PlacementDecisions(),
+	})
+	require.NoError(t, err)
+	for _, w := range []*watchedObjects{works, revisions, owners} {
+		go w.informer.RunWithContext(t.Context())
+	}
+
+	w := work("u1", "")
+	works.appears(w)
+	c.memory.works.wrote(w, &rollout.Revision{Digest: "abc"})
+	works.disappears(w, func() bool {
+		c.memory.works.mu.Lock()
+		defer c.memory.works.mu.Unlock()
+		return c.memory.works.known["u1"] != nil
+	})
+
+	r := &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "web-1", UID: "u2"}}
+	revisions.appears(r)
+	c.contents.revision(r)
+	revisions.disappears(r, func() bool {
+		c.contents.mu.Lock()
+		defer c.contents.mu.Unlock()
+		_, known := c.contents.revisions["u2"]
+		return known
+	})
+
+	now := time.Unix(1000, 0)
+	owner := &unstructured.Unstructured{}
+	owner.SetGroupVersionKind(workv1alpha1.ManifestWorkReplicaSetKind)
+	owner.SetNamespace("demo")
+	owner.SetName("web")
+	owners.appears(owner)
+	noteAll(c.memory, "demo/web", now)
+	owners.disappears(owner, func() bool { return known(c.memory, "demo/web", now) > 0 })
 }

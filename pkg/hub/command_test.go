@@ -1,10 +1,12 @@
 package hub
 
 import (
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/rest"
 )
 
 // upstreamFlags are the flags of `work manager` of ocm v1.2.0 beside those of the process (logging, --feature-gates), which
@@ -64,4 +66,12 @@ func TestOptionsValidate(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A kubeconfig that can't be read is named by its flag.
+func TestWorkDriverConfigIsNamed(t *testing.T) {
+	o := NewOptions()
+	o.WorkDriverConfig = filepath.Join(t.TempDir(), "missing")
+	_, err := newKubeWorks(o, &rest.Config{}, nil)
+	require.ErrorContains(t, err, "--work-driver-config="+o.WorkDriverConfig)
 }

@@ -62,8 +62,7 @@ func (m *Manager) Run(ctx context.Context, controllerContext *controllercmd.Cont
 		}
 	}
 	if features.HubMutableFeatureGate.Enabled(ocmfeature.CleanUpCompletedManifestWork) {
-		h.controllers = append(h.controllers,
-			manifestworkgarbagecollection.NewManifestWorkGarbageCollectionController(works.client, works.informer))
+		h.collection = manifestworkgarbagecollection.NewManifestWorkGarbageCollectionController(works.client, works.informer)
 	}
 	return h.run(ctx)
 }
@@ -77,6 +76,8 @@ type hub struct {
 	// informers are started before the controllers, each under the path of what it watches.
 	informers   map[string]cache.SharedIndexInformer
 	controllers []factory.Controller
+	// collection is OCM's garbage collection of completed works; nil while its gate is off.
+	collection factory.Controller
 	// withoutHistory says that the controllers were started while ControllerRevisions could not be read.
 	withoutHistory bool
 	// reconciles says that the controller of ManifestWorkReplicaSets is one of them.
@@ -179,6 +180,9 @@ func (h *hub) run(ctx context.Context) error {
 		go informer.RunWithContext(ctx)
 		synced = append(synced, func() bool { return informer.HasSynced() || h.connection.Refused(path) })
 	}
+	if h.collection != nil {
+		go h.collect(ctx)
+	}
 	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
 		if ctx.Err() != nil {
 			return nil
@@ -197,6 +201,14 @@ func (h *hub) run(ctx context.Context) error {
 	}
 	<-ctx.Done()
 	return nil
+}
+
+// collect runs the garbage collection. It reads works only, and does not wait for what else can't be read, as Placements without the
+// permission.
+func (h *hub) collect(ctx context.Context) {
+	if cache.WaitForCacheSync(ctx.Done(), h.works.informer.Informer().HasSynced) {
+		h.collection.Run(ctx, workers)
+	}
 }
 
 // noticeLoss tells the connection when an informer's watch ends with an error (R11). What a CloudEvents driver carries is no

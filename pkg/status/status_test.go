@@ -356,6 +356,43 @@ func TestSummaryTwice(t *testing.T) {
 	}
 }
 
+// TestAvailableDecisionGroups tells how far today's template came, as upstream's hub does: a work counts once it is written, whatever its
+// agent reports, and the works of the older revision don't.
+func TestAvailableDecisionGroups(t *testing.T) {
+	selected := p1(rt.Group("a", "c1", "c2"), rt.Group("b", "c3"))
+	edited := rt.Work("c2", rt.Bears("bbb"), rt.Edited())
+	unselected := rt.Work("c4", rt.Bears("bbb"), rt.InFlight(0), rt.Unselected(10*minute))
+	for name, tc := range map[string]struct {
+		in   *status.Input
+		want string
+	}{
+		"nothing written yet": {
+			in:   input(status.RollingOut, selected, rt.Works(old("c1"), old("c2"), old("c3"))),
+			want: "2 (0 / 3 clusters applied)",
+		},
+		"one succeeded, one is in flight": {
+			in:   input(status.RollingOut, selected, rt.Works(done("c1"), inFlight("c2"), old("c3"))),
+			want: "2 (2 / 3 clusters applied)",
+		},
+		"one was edited by hand": {
+			in:   input(status.RollingOut, selected, rt.Works(done("c1"), edited, old("c3"))),
+			want: "2 (1 / 3 clusters applied)",
+		},
+		"one is not selected any more": {
+			in:   input(status.RollingOut, selected, rt.Works(done("c1"), done("c2"), done("c3"), unselected)),
+			want: "2 (3 / 3 clusters applied)",
+		},
+		"aborted": {
+			in:   input(status.Aborted, rt.Aborted(), selected, rt.Works(old("c1"), old("c2"), old("c3"))),
+			want: "2 (0 / 3 clusters applied)",
+		},
+	} {
+		if got := status.Build(tc.in).PlacementsSummary[0].AvailableDecisionGroups; got != tc.want {
+			t.Errorf("%s: %s, wanted %s", name, got, tc.want)
+		}
+	}
+}
+
 // TestUpdated counts clusters at the update revision, and none once an abort is carried out.
 func TestUpdated(t *testing.T) {
 	snapshot := []rt.SnapshotOption{p1(rt.Clusters("c1", "c2")), rt.Works(done("c1"), old("c2"))}

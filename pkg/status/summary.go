@@ -36,11 +36,12 @@ func summarize(in *Input) (upstream.ManifestWorkReplicaSetSummary, []upstream.Pl
 			count(&placements[ref].Summary, w)
 		}
 	}
+	written := writtenTo(in, byName)
 	for i := range placements {
 		ref := &in.Plan.Refs[i]
-		// The format is upstream's: people have scripts that read it.
+		// The format is upstream's, and what it counts: people have scripts that read it.
 		placements[i].AvailableDecisionGroups = fmt.Sprintf("%d (%d / %d clusters applied)",
-			ref.Groups, placements[i].Summary.Total, ref.PlacementSelected)
+			ref.Groups, written[i], ref.PlacementSelected)
 	}
 	return total, placements
 }
@@ -68,4 +69,17 @@ func count(summary *upstream.ManifestWorkReplicaSetSummary, work *rollout.Work) 
 // observed also believes an Available that bears no generation, as the rollout does (R10).
 func observed(work *rollout.Work, found *metav1.Condition) bool {
 	return work.Observed(found) || (found.Type == workv1.WorkAvailable && found.ObservedGeneration == 0)
+}
+
+// writtenTo counts, for each ref, the works of selected clusters that are at the update revision, whatever their agents report.
+func writtenTo(in *Input, byName map[string]int) map[int]int {
+	written := map[int]int{}
+	for i := range in.Snapshot.Works {
+		w := &in.Snapshot.Works[i]
+		_, selected := in.Plan.Phases[w.Cluster()]
+		if ref, ok := byName[w.PlacementName()]; ok && selected && w.At(in.Snapshot.Update) {
+			written[ref]++
+		}
+	}
+	return written
 }
