@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/client-go/util/workqueue"
@@ -113,15 +112,15 @@ func (r *deployReconciler) patch(ctx context.Context, p *pass, w *rollout.Write)
 	if err != nil {
 		return nil, err
 	}
-	data, err := workPatch(p.snapshot, w, spec, r.clock.Now())
+	kind, data, err := workPatch(p.snapshot, w, spec, r.clock.Now())
 	if err != nil {
 		return nil, err
 	}
 	name := w.Work.Object.Name
 	if r.metadata != nil {
-		return r.metadata.Resource(worksResource).Namespace(w.Cluster).Patch(ctx, name, types.MergePatchType, data, metav1.PatchOptions{})
+		return r.metadata.Resource(worksResource).Namespace(w.Cluster).Patch(ctx, name, kind, data, metav1.PatchOptions{})
 	}
-	return r.works.WorkV1().ManifestWorks(w.Cluster).Patch(ctx, name, types.MergePatchType, data, metav1.PatchOptions{})
+	return r.works.WorkV1().ManifestWorks(w.Cluster).Patch(ctx, name, kind, data, metav1.PatchOptions{})
 }
 
 var worksResource = schema.GroupVersionResource{Group: workv1.GroupName, Version: "v1", Resource: "manifestworks"}
