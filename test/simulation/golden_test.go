@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
+	upstream "open-cluster-management.io/api/work/v1alpha1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
@@ -261,6 +262,41 @@ func TestStories(t *testing.T) {
 			s.API.NoHistory = false
 			s.quiet()
 		},
+		"a field that can't be read comes in the middle of an abort": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2", "c3"})
+			s.Create("v1", progressive("p1", 3, "30s", 0, true))
+			s.quiet()
+			s.Report("c1", "v2", Hangs)
+			s.Fault = failing(s.World, "patch work c2/web", KilledBefore)
+			s.Wrote("patch work c1/web (v1)", s.Spoil)
+			s.Update("v2")
+			s.settle(time.Minute)
+			s.conditions()
+			s.must(s.checkWorks())
+			s.Place("p1", []string{"c1", "c2", "c4"})
+			s.settle(time.Minute)
+			s.must(s.checkWorks())
+			s.Edit("mends the field", func(*workv1alpha1.ManifestWorkReplicaSetSpec) {})
+			s.quiet()
+		},
+		"a field that can't be read, and a deletion that waits for the agents": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 2, "30s", 0, true))
+			s.Edit("deletes in the foreground", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.CascadeDeletionPolicy = upstream.Foreground })
+			s.quiet()
+			s.Spoil()
+			s.settle(time.Minute)
+			s.conditions()
+			s.Report("c1", "", Silent)
+			s.must(s.API.Delete(ReplicaSets, Namespace, Name, nil))
+			s.Tell("user: deletes it")
+			s.settle(time.Minute)
+			require.NotNil(s.t, s.Object(), "c1 still has its work")
+			s.Tell("agents: c1 is back")
+			s.Report("c1", "", Succeeds)
+			s.settle(Forever)
+			require.Nil(s.t, s.Object())
+		},
 		"someone wipes the status of an aborted one": func(s *teller) {
 			s.Place("p1", []string{"c1", "c2"})
 			s.Create("v1", progressive("p1", 1, "30s", 0, true))
@@ -338,7 +374,7 @@ func failing(w *World, write string, fault Fault) func(string) Fault {
 
 func golden(t *testing.T, name, got string) {
 	t.Helper()
-	path := filepath.Join("testdata", strings.NewReplacer(" ", "-", ",", "").Replace(name)+".txt")
+	path := filepath.Join("testdata", strings.NewReplacer(" ", "-", ",", "", "'", "").Replace(name)+".txt")
 	if *update {
 		require.NoError(t, os.MkdirAll("testdata", 0o755))
 		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
