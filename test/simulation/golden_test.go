@@ -9,8 +9,11 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
+	workv1 "open-cluster-management.io/api/work/v1"
 	upstream "open-cluster-management.io/api/work/v1alpha1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -296,6 +299,63 @@ func TestStories(t *testing.T) {
 			s.Report("c1", "", Succeeds)
 			s.settle(Forever)
 			require.Nil(s.t, s.Object())
+		},
+		"a webhook is down for one cluster in an abort": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2", "c3"})
+			s.Create("v1", progressive("p1", 3, "30s", 0, true))
+			s.quiet()
+			s.Report("c1", "v2", Hangs)
+			down := true
+			s.Fault = func(what string) Fault {
+				if down && what == "patch work c2/web" && s.Object().Status.AbortedTime != nil {
+					return Refused
+				}
+				return NoFault
+			}
+			s.Update("v2")
+			s.settle(2 * time.Minute)
+			s.conditions()
+			require.Contains(s.t, meta.FindStatusCondition(s.Object().Status.Conditions, workv1alpha1.ConditionManifestworkApplied).Message, "cluster c2")
+			written := s.Object().ResourceVersion
+			s.settle(time.Minute)
+			require.Equal(s.t, written, s.Object().ResourceVersion, "what is said already is not said again")
+			s.Tell("admin: mends the webhook")
+			down = false
+			s.quiet()
+		},
+		"a write fails once": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.quiet()
+			n := 0
+			s.Fault = func(what string) Fault {
+				if what == "patch work c1/web" {
+					n++
+				}
+				if n == 1 {
+					return Refused
+				}
+				return NoFault
+			}
+			s.Update("v2")
+			s.settle(time.Second)
+			s.conditions()
+			s.quiet()
+		},
+		"other works have the names": func(s *teller) {
+			for _, taken := range []string{"c1/web", "c2/web", "c3/web", "c3/web-55489cf447"} {
+				namespace, name, _ := strings.Cut(taken, "/")
+				_, err := s.API.Create(Works, from(&workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}))
+				s.must(err)
+			}
+			s.Place("p1", []string{"c1", "c2", "c3"})
+			s.Create("v1", progressive("p1", 3, "30s", 0, true))
+			s.settle(10 * time.Second)
+			s.conditions()
+			s.must(s.API.Delete(Works, "c3", "web", nil))
+			s.Tell("user: deletes the other work web of c3")
+			s.settle(2 * time.Minute)
+			s.conditions()
 		},
 		"someone wipes the status of an aborted one": func(s *teller) {
 			s.Place("p1", []string{"c1", "c2"})
