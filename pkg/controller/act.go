@@ -242,7 +242,7 @@ func (r *deployReconciler) namePersisting(p *pass, writes, deletions []error) {
 	failures := make(map[string]error, len(writes)+len(deletions))
 	var order []string
 	note := func(what string, err error) {
-		if err == nil || apierrors.IsConflict(err) || errors.Is(err, errUnseen) || isLasting(err) {
+		if apierrors.IsConflict(err) || errors.Is(err, errUnseen) || isLasting(err) {
 			err = nil
 		}
 		failures[what] = err
