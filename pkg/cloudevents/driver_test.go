@@ -46,6 +46,17 @@ func TestClientIsAnAPIServer(t *testing.T) {
 	require.Greater(t, changed.Generation, created.Generation)
 	require.Equal(t, workv1.DeletePropagationPolicyTypeOrphan, r.wire.last(t).Spec.DeleteOption.PropagationPolicy)
 
+	// A JSON patch is taken literally: what a null in a manifest needs (R1).
+	_, err = r.jsonPatch(created, fmt.Sprintf(`[{"op":"add","path":"/metadata/uid","value":%q},{"op":"add","path":"/metadata/resourceVersion","value":"1"}]`, created.UID))
+	require.True(t, apierrors.IsConflict(err), "R15: %v", err)
+	withNull := `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"demo","namespace":"default"},"data":null}`
+	changed, err = r.jsonPatch(created, fmt.Sprintf(`[{"op":"add","path":"/metadata/uid","value":%q},{"op":"add","path":"/metadata/resourceVersion","value":%q},`+
+		`{"op":"add","path":"/spec/deleteOption","value":""},{"op":"remove","path":"/spec/deleteOption","value":null},`+
+		`{"op":"add","path":"/spec/workload/manifests","value":[%s]}]`, created.UID, changed.ResourceVersion, withNull))
+	require.NoError(t, err)
+	require.Nil(t, changed.Spec.DeleteOption)
+	require.JSONEq(t, withNull, string(r.wire.last(t).Spec.Workload.Manifests[0].Raw))
+
 	_, err = r.patch(created, `{"spec":{"workload":{"manifests":[]}}}`)
 	require.True(t, apierrors.IsInvalid(err), "an agent would refuse it without saying so: %v", err)
 	_, err = r.patch(testWork("c2", 0), `{}`)

@@ -206,3 +206,7 @@ func (r *rig) create(work *workv1.ManifestWork) *workv1.ManifestWork {
 func (r *rig) patch(work *workv1.ManifestWork, patch string) (*workv1.ManifestWork, error) {
 	return r.cluster(work.Namespace).Patch(r.t.Context(), work.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 }
+
+func (r *rig) jsonPatch(work *workv1.ManifestWork, patch string) (*workv1.ManifestWork, error) {
+	return r.cluster(work.Namespace).Patch(r.t.Context(), work.Name, types.JSONPatchType, []byte(patch), metav1.PatchOptions{})
+}

@@ -5,14 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"net/http"
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/client-go/util/workqueue"
@@ -84,7 +85,9 @@ func (r *deployReconciler) act(ctx context.Context, p *pass) error {
 		p.aborting = true
 		return ctx.Err()
 	}
-	return utilerrors.NewAggregate(append(r.sortOut(p, results), deletions...))
+	errs := append(r.sortOut(p, results), deletions...)
+	r.namePersisting(p, results, deletions)
+	return utilerrors.NewAggregate(errs)
 }
 
 func (r *deployReconciler) write(ctx context.Context, p *pass, w *rollout.Write) error {
@@ -113,15 +116,22 @@ func (r *deployReconciler) patch(ctx context.Context, p *pass, w *rollout.Write)
 	if err != nil {
 		return nil, err
 	}
-	data, err := workPatch(p.snapshot, w, spec, r.clock.Now())
+	kind, data, err := workPatch(p.snapshot, w, spec, r.clock.Now())
 	if err != nil {
 		return nil, err
 	}
 	name := w.Work.Object.Name
+	var answer metav1.Object
 	if r.metadata != nil {
-		return r.metadata.Resource(worksResource).Namespace(w.Cluster).Patch(ctx, name, types.MergePatchType, data, metav1.PatchOptions{})
+		answer, err = r.metadata.Resource(worksResource).Namespace(w.Cluster).Patch(ctx, name, kind, data, metav1.PatchOptions{})
+	} else {
+		answer, err = r.works.WorkV1().ManifestWorks(w.Cluster).Patch(ctx, name, kind, data, metav1.PatchOptions{})
 	}
-	return r.works.WorkV1().ManifestWorks(w.Cluster).Patch(ctx, name, types.MergePatchType, data, metav1.PatchOptions{})
+	if apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {
+		// It was deleted since the cache showed it: what to do about that is decided anew.
+		return nil, apierrors.NewConflict(workv1.Resource("manifestworks"), name, fmt.Errorf("it is gone from namespace %s", w.Cluster))
+	}
+	return answer, err
 }
 
 var worksResource = schema.GroupVersionResource{Group: workv1.GroupName, Version: "v1", Resource: "manifestworks"}
@@ -144,7 +154,25 @@ func (r *deployReconciler) create(ctx context.Context, p *pass, w *rollout.Write
 		r.wroteWork(p, &ours.Items[0])
 		return nil, errUnseen
 	}
-	return client.Create(ctx, newWork(p.snapshot, w, alternativeName(p), r.clock.Now()), metav1.CreateOptions{})
+	other := alternativeName(p)
+	answer, err = client.Create(ctx, newWork(p.snapshot, w, other, r.clock.Now()), metav1.CreateOptions{})
+	switch {
+	case apierrors.IsAlreadyExists(err):
+		return nil, fmt.Errorf("neither ManifestWork %s/%s nor ManifestWork %s/%s is of this ManifestWorkReplicaSet, and it has no third name for its own: "+
+			"delete one of the two, or make the ManifestWorkReplicaSet anew under another name: %w", w.Cluster, p.object.Name, w.Cluster, other, err)
+	case err == nil:
+		r.tellNameTaken(p, w.Cluster, other)
+	}
+	return answer, err
+}
+
+// tellNameTaken says once for each object that a work has another name than people look for (R9): an event for each cluster would be too many.
+func (r *deployReconciler) tellNameTaken(p *pass, cluster, other string) {
+	if r.memory.told.announce(p.key, workv1alpha1.EventWorkNameTaken) {
+		r.event(p, nil, corev1.EventTypeNormal, workv1alpha1.EventWorkNameTaken, "RollOut", fmt.Sprintf(
+			"ManifestWork %s/%s is not of this ManifestWorkReplicaSet: its own is %s/%s there, and has that name wherever the usual one is taken",
+			cluster, p.object.Name, cluster, other))
+	}
 }
 
 // alternativeName is the same for every process and pass: a second try finds what the first one made.
@@ -207,6 +235,31 @@ func (r *deployReconciler) sortOut(p *pass, results []error) []error {
 	return errs
 }
 
+// namePersisting names what writes fail with in one pass after the other though they are tried again: an abort and the next rollout wait for
+// them, and a person should know for what. A hiccup is no news, and the words are those of the first time, as long as the reason is the same: a
+// condition that changed with each try would be written with each (P7).
+func (r *deployReconciler) namePersisting(p *pass, writes, deletions []error) {
+	failures := make(map[string]error, len(writes)+len(deletions))
+	var order []string
+	note := func(what string, err error) {
+		if apierrors.IsConflict(err) || errors.Is(err, errUnseen) || isLasting(err) {
+			err = nil
+		}
+		failures[what] = err
+		order = append(order, what)
+	}
+	for i, err := range writes {
+		note("cluster "+p.plan.Writes[i].Cluster, err)
+	}
+	for i, err := range deletions {
+		note("deletion in cluster "+p.plan.Deletes[i].Work.Cluster(), err)
+	}
+	if named := r.memory.owners.persisting(p.key, order, failures, p.now); len(named) > 0 {
+		p.problem(fmt.Sprintf("%d ManifestWorks can't be written for some time, each is tried again, look at what the API server says of them: %s",
+			len(named), firstOf(named)))
+	}
+}
+
 // isLasting says whether trying again changes nothing by itself.
 func isLasting(err error) bool {
 	switch {
@@ -217,7 +270,7 @@ func isLasting(err error) bool {
 		return false
 	}
 	var known apierrors.APIStatus
-	return errors.As(err, &known)
+	return errors.As(err, &known) && known.Status().Code < http.StatusInternalServerError
 }
 
 func verbOf(action rollout.Action) metrics.Verb {

@@ -3,10 +3,15 @@ package controller
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"path"
+	"strings"
 	"sync"
 	"time"
 
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/transport"
 	"k8s.io/utils/clock"
 )
 
@@ -100,20 +105,32 @@ func (c *Connection) Back(name string, settle time.Duration) {
 	}
 }
 
-// Wrap watches a transport. It is for rest.Config.Wrap.
-func (c *Connection) Wrap(inner http.RoundTripper) http.RoundTripper {
-	return roundTripperFunc(func(request *http.Request) (*http.Response, error) {
-		response, err := inner.RoundTrip(request)
-		c.observe(request, response, err)
-		return response, err
-	})
+// Hear watches the transport of all clients that are made of a configuration from now on. A proxy may keep the API server below a path: a
+// collection has its own one, wherever that is.
+func (c *Connection) Hear(config *rest.Config) error {
+	server, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return fmt.Errorf("the API server's URL %q: %w", config.Host, err)
+	}
+	config.Wrap(c.under(path.Join("/", server.Path)))
+	return nil
 }
 
-func (c *Connection) observe(request *http.Request, response *http.Response, err error) {
+// under watches a transport to an API server whose paths begin with a prefix.
+func (c *Connection) under(prefix string) transport.WrapperFunc {
+	return func(inner http.RoundTripper) http.RoundTripper {
+		return roundTripperFunc(func(request *http.Request) (*http.Response, error) {
+			response, err := inner.RoundTrip(request)
+			c.observe(request, listens(request, prefix), response, err)
+			return response, err
+		})
+	}
+}
+
+func (c *Connection) observe(request *http.Request, heard string, response *http.Response, err error) {
 	if err != nil && (errors.Is(err, context.Canceled) || request.Context().Err() != nil) {
 		return // We hung up ourselves.
 	}
-	heard := listens(request)
 	failed := err != nil || response.StatusCode == http.StatusServiceUnavailable || response.StatusCode == http.StatusGatewayTimeout
 	if heard != anyRequest && err == nil {
 		// A server that starts refuses what it will allow a moment later: no refusal fills a cache.
@@ -146,10 +163,10 @@ func (c *Connection) noteRefusal(collection string, refused bool) {
 }
 
 // listens is the path of a collection where a request lists or watches it for an informer, and anyRequest for all others.
-func listens(request *http.Request) string {
+func listens(request *http.Request, prefix string) string {
 	query := request.URL.Query()
 	if request.Method == http.MethodGet && (query.Has("watch") || query.Has("resourceVersion") || query.Has("limit")) {
-		return request.URL.Path
+		return path.Join("/", strings.TrimPrefix(request.URL.Path, prefix))
 	}
 	return anyRequest
 }

@@ -4,10 +4,16 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/http/httptest"
+	"path"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
@@ -18,7 +24,7 @@ func TestConnectionKnowsSinceWhenItHears(t *testing.T) {
 	at := func(seconds int64) time.Time { return time.Unix(seconds, 0) }
 	var answer *http.Response
 	var failure error
-	transport := connection.Wrap(roundTripperFunc(func(*http.Request) (*http.Response, error) { return answer, failure }))
+	transport := connection.under("")(roundTripperFunc(func(*http.Request) (*http.Response, error) { return answer, failure }))
 	url := "http://hub/apis/x/v1/things/one"
 	ask := func(ctx context.Context, status int, err error) {
 		answer, failure = &http.Response{StatusCode: status, Body: http.NoBody}, err
@@ -123,4 +129,52 @@ func TestConnectionWaitsForThoseWhoReport(t *testing.T) {
 	clk.SetTime(at(1300))
 	connection.Restart()
 	require.Equal(t, at(1300), connection.Since())
+}
+
+// A kubeconfig's URL may have a path, where a proxy leads to several hubs: collections have their own paths below it (R11).
+func TestConnectionBelowAPath(t *testing.T) {
+	const collection = "/apis/x/v1/things"
+	at := func(seconds int64) time.Time { return time.Unix(seconds, 0) }
+	for _, prefix := range []string{"", "/", "/k8s/clusters/c1", "/k8s//clusters/c1/"} {
+		t.Run(prefix, func(t *testing.T) {
+			status := http.StatusOK
+			server := httptest.NewServer(http.HandlerFunc(func(response http.ResponseWriter, request *http.Request) {
+				if request.URL.Path != path.Join("/", prefix, collection) {
+					response.WriteHeader(http.StatusTeapot)
+					return
+				}
+				response.Header().Set("Content-Type", "application/json")
+				response.WriteHeader(status)
+				_, _ = response.Write([]byte(`{"apiVersion":"x/v1","kind":"ThingList","items":[]}`))
+			}))
+			defer server.Close()
+			clk := clocktesting.NewFakePassiveClock(at(1000))
+			connection := NewConnection(clk)
+			config := &rest.Config{Host: server.URL + prefix}
+			require.NoError(t, connection.Hear(config))
+			client, err := dynamic.NewForConfig(config)
+			require.NoError(t, err)
+			things := schema.GroupVersionResource{Group: "x", Version: "v1", Resource: "things"}
+			list := func() error {
+				_, err := client.Resource(things).List(t.Context(), metav1.ListOptions{Limit: 500})
+				return err
+			}
+			connection.Lost(collection)
+			clk.SetTime(at(1100))
+			require.NoError(t, list())
+			clk.SetTime(at(1200))
+			require.Equal(t, at(1100), connection.Since(), "what was lost is heard again")
+
+			connection.Optional(collection)
+			status = http.StatusForbidden
+			require.Error(t, list())
+			clk.SetTime(at(1300))
+			require.Error(t, list())
+			require.True(t, connection.Refused(collection))
+		})
+	}
+}
+
+func TestConnectionNeedsAURL(t *testing.T) {
+	require.ErrorContains(t, NewConnection(clocktesting.NewFakePassiveClock(time.Unix(0, 0))).Hear(&rest.Config{Host: "https://hub:port"}), "https://hub:port")
 }

@@ -29,6 +29,8 @@ type write struct {
 	resourceVersion string
 	deleted         bool
 	at              time.Time
+	// asked is when the API server was asked for the object last; zero for never.
+	asked time.Time
 }
 
 func newConsistency() *consistency {
@@ -82,6 +84,24 @@ func (c *consistency) behind(owner string) map[writeKey]write {
 		behind[key] = w
 	}
 	return behind
+}
+
+// late picks some writes of an owner that its cache has not shown for longer than a cache takes, and for which the API server was not asked in
+// that time. They count as asked for from now on.
+func (c *consistency) late(owner string, now time.Time, atMost int) map[writeKey]write {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	late := map[writeKey]write{}
+	for key, w := range c.pending[owner] {
+		if len(late) == atMost {
+			break
+		}
+		if now.Sub(w.at) > catchUpPatience && now.Sub(w.asked) > catchUpPatience {
+			w.asked = now
+			c.pending[owner][key], late[key] = w, w
+		}
+	}
+	return late
 }
 
 // forget drops one write of an owner.

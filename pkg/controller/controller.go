@@ -35,6 +35,8 @@ const (
 	// catchUpPatience is how long a cache may lag behind a write before the API server is asked whether the object still
 	// exists.
 	catchUpPatience = 10 * time.Second
+	// catchUpQuestions is for how many objects it is asked each time that a pass looks whether its caches have caught up.
+	catchUpQuestions = 4
 )
 
 // Config is what a Controller works with.

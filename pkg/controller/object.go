@@ -3,11 +3,15 @@ package controller
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/cache"
@@ -19,13 +23,14 @@ import (
 // types can't hold; with a typed informer one such object would hide all others of the hub.
 type replicaSet struct {
 	*workv1alpha1.ManifestWorkReplicaSet
-	// decodeErr says what can't be decoded. Then the spec is empty, and metadata and status are what could be read.
+	// decodeErr names the fields that can't be decoded. Then the spec lacks them, and metadata and status are what could be read.
 	decodeErr error
+	// placementsKnown says that the spec lacks none of the Placements' names.
+	placementsKnown bool
 }
 
 func decodeReplicaSet(u *unstructured.Unstructured) *replicaSet {
-	out := &replicaSet{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{}}
-	convert := runtime.DefaultUnstructuredConverter.FromUnstructured
+	out := &replicaSet{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{}, placementsKnown: true}
 	if out.decodeErr = convert(u.Object, out.ManifestWorkReplicaSet); out.decodeErr == nil {
 		return out
 	}
@@ -44,7 +49,80 @@ func decodeReplicaSet(u *unstructured.Unstructured) *replicaSet {
 			out.UID, out.ResourceVersion, out.Generation = u.GetUID(), u.GetResourceVersion(), u.GetGeneration()
 		}
 	}
+	out.readSpec(u)
 	return out
+}
+
+// readSpec takes over what can be read of the spec, and names what can't.
+func (r *replicaSet) readSpec(u *unstructured.Unstructured) {
+	kept, _, unreadable := readable(u.Object, "", func(object any) any { return object })
+	errs := make([]error, 0, len(unreadable))
+	for _, field := range unreadable {
+		errs = append(errs, field)
+		r.placementsKnown = r.placementsKnown && !field.hidesPlacements()
+	}
+	r.decodeErr = utilerrors.NewAggregate(errs)
+	object, _ := kept.(map[string]any)
+	read := &workv1alpha1.ManifestWorkReplicaSet{}
+	if err := convert(map[string]any{"spec": object["spec"]}, read); err != nil {
+		r.placementsKnown = false
+		return
+	}
+	r.Spec = read.Spec
+}
+
+var convert = runtime.DefaultUnstructuredConverter.FromUnstructured
+
+// unreadableField is one that the types can't hold.
+type unreadableField struct {
+	path string
+	err  error
+}
+
+// Error implements error.
+func (f unreadableField) Error() string { return fmt.Sprintf("%s: %v", f.path, f.err) }
+
+// hidesPlacements says whether without the field it is not known which Placements select clusters.
+func (f unreadableField) hidesPlacements() bool {
+	if refs, ok := strings.CutPrefix(f.path, "spec.placementRefs"); ok {
+		return !strings.Contains(refs, "].rolloutStrategy")
+	}
+	return f.path == "" || f.path == "spec"
+}
+
+// readable is a value without the fields that the types can't hold, which it names. Each is tried alone: within puts it where it belongs in an
+// object. A list loses no element, as the others would move up: where one can't be held at all, ok says that the list can't either.
+func readable(value any, at string, within func(any) any) (kept any, ok bool, unreadable []unreadableField) {
+	err := convert(within(value).(map[string]any), &workv1alpha1.ManifestWorkReplicaSet{})
+	if err == nil {
+		return value, true, nil
+	}
+	ok = true
+	switch v := value.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			child, held, found := readable(v[key], strings.TrimPrefix(at+"."+key, "."), func(child any) any { return within(map[string]any{key: child}) })
+			if held {
+				out[key] = child
+			}
+			unreadable = append(unreadable, found...)
+		}
+		kept = out
+	case []any:
+		out := make([]any, 0, len(v))
+		for i := range v {
+			child, held, found := readable(v[i], fmt.Sprintf("%s[%d]", at, i), func(child any) any { return within([]any{child}) })
+			ok = ok && held
+			out = append(out, child)
+			unreadable = append(unreadable, found...)
+		}
+		kept = out
+	}
+	if len(unreadable) == 0 {
+		return nil, false, []unreadableField{{path: at, err: err}}
+	}
+	return kept, ok, unreadable
 }
 
 // NewReplicaSetInformer makes the informer of ManifestWorkReplicaSets that survives objects which the types can't hold.

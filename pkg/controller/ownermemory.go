@@ -1,8 +1,12 @@
 package controller
 
 import (
+	"errors"
+	"fmt"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
@@ -18,6 +22,8 @@ type ownerMemory struct{ entries[string, knownOwner] }
 type knownOwner struct {
 	// refused holds the clusters whose work can't be written for a reason that lasts.
 	refused sets.Set[string]
+	// failing holds, for the writes that failed when they were tried last and are tried again, with what, by how a person calls them.
+	failing map[string]failure
 	// pruned is how the API server was seen dropping the status fields that only our CRD has; nil when it kept them the last time that
 	// it was asked.
 	pruned *pruning
@@ -59,6 +65,47 @@ func (m *ownerMemory) refused(owner, cluster string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.look(owner).refused.Has(cluster)
+}
+
+// persistsAfter is for how long a write must have failed, at each try, before it is named.
+const persistsAfter = 5 * time.Second
+
+// failure is what a write failed with, and since when.
+type failure struct {
+	reason metav1.StatusReason
+	text   string
+	since  time.Time
+}
+
+// persisting notes what the writes of a pass came to, and lists, in their order, those that have failed for some time. One that was not tried
+// in this pass stays what it was; one that is not wanted any more is forgotten.
+func (m *ownerMemory) persisting(owner string, order []string, failures map[string]error, now time.Time) []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	before := m.look(owner).failing
+	failing := map[string]failure{}
+	var named []string
+	for _, what := range order {
+		err := failures[what]
+		known, failed := before[what]
+		if err == nil || (!failed && errors.Is(err, errLater)) {
+			continue
+		}
+		if !failed {
+			known.since = now
+		}
+		if reason := apierrors.ReasonForError(err); !errors.Is(err, errLater) && (!failed || reason != known.reason) {
+			known.reason, known.text = reason, fmt.Sprintf("%s: %v", what, err)
+		}
+		failing[what] = known
+		if now.Sub(known.since) >= persistsAfter {
+			named = append(named, known.text)
+		}
+	}
+	if len(before) > 0 || len(failing) > 0 {
+		m.of(owner).failing = failing
+	}
+	return named
 }
 
 // prunes notes whether the API server drops the status fields that only our CRD has, and whether its answer was defaulted by our CRD.

@@ -23,8 +23,7 @@ type revisionReconciler struct{ *Controller }
 
 func (r *revisionReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
 	if p.object.decodeErr != nil {
-		return false, r.reportInvalid(ctx, p, status.InvalidSpec(fmt.Sprintf(
-			"the spec can't be read: %v; mend the field, durations for one are written as 90s, 5m or 2h", p.object.decodeErr)))
+		return r.withoutSpec(ctx, p)
 	}
 	if err := r.observe(p); err != nil {
 		return false, err

@@ -59,16 +59,18 @@ func (c *Controller) pass(ctx context.Context, key string, object *replicaSet) (
 }
 
 // caughtUp says whether every cache shows this process's own last writes (R15). A write whose object was deleted
-// before a cache saw it would never show: when it takes long, the API server is asked.
+// before a cache saw it would never show: when it takes long, the API server is asked. A cache that lags behind lags for all of them, and who
+// would ask for all at once would take the API server's time from the writes of an abort: each is asked for now and then, a few at a time.
 func (c *Controller) caughtUp(ctx context.Context, owner string) bool {
-	behind := c.consistency.behind(owner)
-	for key, w := range behind {
-		if c.clock.Since(w.at) > catchUpPatience && c.isGone(ctx, key, w) {
+	if len(c.consistency.behind(owner)) == 0 {
+		return true
+	}
+	for key, w := range c.consistency.late(owner, c.clock.Now(), catchUpQuestions) {
+		if !shows(key, w) && c.isGone(ctx, key, w) {
 			c.consistency.forget(owner, key)
-			delete(behind, key)
 		}
 	}
-	return len(behind) == 0
+	return len(c.consistency.behind(owner)) == 0
 }
 
 func (c *Controller) isGone(ctx context.Context, key writeKey, w write) bool {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -39,10 +40,9 @@ func revisionAnnotations(w *rollout.Write, now time.Time) map[string]string {
 	return annotations
 }
 
-// workPatch makes the merge patch that brings an existing work to where a write wants it: labels, annotations and, where
-// it differs, the spec, in one request that carries the version that was decided on (R15). What others put on the work
-// stays. spec is the difference of the specs, nil for none.
-func workPatch(s *rollout.Snapshot, w *rollout.Write, spec json.RawMessage, now time.Time) ([]byte, error) {
+// workPatch makes the patch that brings an existing work to where a write wants it: labels, annotations and, where it differs, the
+// spec, in one request that carries the version that was decided on (R15). What others put on the work stays.
+func workPatch(s *rollout.Snapshot, w *rollout.Write, spec specChange, now time.Time) (types.PatchType, []byte, error) {
 	existing := w.Work.Object
 	labels := map[string]any{}
 	for key, value := range rollout.WorkLabels(s, w.Placement) {
@@ -56,15 +56,19 @@ func workPatch(s *rollout.Snapshot, w *rollout.Write, spec json.RawMessage, now 
 	if w.Group != "" {
 		setChanged(annotations, existing.Annotations, workv1alpha1.AnnotationDecisionGroup, w.Group)
 	}
-	patch := map[string]any{}
 	if w.Revision != nil {
 		setChanged(labels, existing.Labels, workv1alpha1.LabelControllerHash, w.Revision.Hash)
 		for key, value := range revisionAnnotations(w, now) {
 			setChanged(annotations, existing.Annotations, key, value)
 		}
 	}
-	if spec != nil {
-		patch["spec"] = spec
+	if spec.operations != nil {
+		data, err := json.Marshal(append(metadataOperations(existing, labels, annotations), spec.operations...))
+		return types.JSONPatchType, data, err
+	}
+	patch := map[string]any{}
+	if spec.merge != nil {
+		patch["spec"] = spec.merge
 	}
 	metadata := map[string]any{"uid": existing.UID, "resourceVersion": existing.ResourceVersion}
 	if len(labels) > 0 {
@@ -74,7 +78,35 @@ func workPatch(s *rollout.Snapshot, w *rollout.Write, spec json.RawMessage, now 
 		metadata["annotations"] = annotations
 	}
 	patch["metadata"] = metadata
-	return json.Marshal(patch)
+	data, err := json.Marshal(patch)
+	return types.MergePatchType, data, err
+}
+
+// metadataOperations write labels and annotations as a whole: they are those of the version that the patch is for, and none of another.
+func metadataOperations(existing *workv1.ManifestWork, labels, annotations map[string]any) []operation {
+	annotated := changed(existing.Annotations, annotations)
+	delete(annotated, annotationDigest)
+	return []operation{
+		{Op: "add", Path: "/metadata/uid", Value: existing.UID},
+		{Op: "add", Path: "/metadata/resourceVersion", Value: existing.ResourceVersion},
+		{Op: "add", Path: "/metadata/labels", Value: changed(existing.Labels, labels)},
+		{Op: "add", Path: "/metadata/annotations", Value: annotated},
+	}
+}
+
+// changed is what a merge patch makes of a map.
+func changed(existing map[string]string, patch map[string]any) map[string]any {
+	out := make(map[string]any, len(existing)+len(patch))
+	for key, value := range existing {
+		out[key] = value
+	}
+	for key, value := range patch {
+		out[key] = value
+		if value == nil {
+			delete(out, key)
+		}
+	}
+	return out
 }
 
 func setChanged(patch map[string]any, existing map[string]string, key, value string) {

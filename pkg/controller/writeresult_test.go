@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
@@ -27,6 +28,8 @@ func TestWriteResult(t *testing.T) {
 		"the cluster's namespace is going": {apierrors.NewNotFound(works, "web"), metrics.Refused},
 		"too much to do":                   {apierrors.NewTooManyRequests("later", 1), metrics.Failed},
 		"a webhook does not answer":        {apierrors.NewInternalError(errors.New("timeout")), metrics.Failed},
+		"a proxy has no server":            {apierrors.NewGenericServerResponse(502, "patch", works, "web", "Bad Gateway", 0, true), metrics.Failed},
+		"a webhook is in trouble":          {&apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: 502}}, metrics.Failed},
 		"no connection":                    {errors.New("connection refused"), metrics.Failed},
 	} {
 		t.Run(name, func(t *testing.T) { require.Equal(t, test.wanted, writeResult(test.err)) })

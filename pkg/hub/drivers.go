@@ -53,7 +53,9 @@ func newKubeWorks(o *Options, config *rest.Config, connection *controller.Connec
 			return nil, fmt.Errorf("--work-driver-config=%s: %w", o.WorkDriverConfig, err)
 		}
 		other.QPS, other.Burst = config.QPS, config.Burst
-		other.Wrap(connection.Wrap)
+		if err := connection.Hear(other); err != nil {
+			return nil, fmt.Errorf("--work-driver-config=%s: %w", o.WorkDriverConfig, err)
+		}
 		config = other
 	}
 	client, err := newWorkClientset(config)

@@ -46,7 +46,9 @@ func (m *Manager) Run(ctx context.Context, controllerContext *controllercmd.Cont
 	}
 	connection := controller.NewConnection(m.Clock)
 	config := controllerContext.KubeConfig
-	config.Wrap(connection.Wrap)
+	if err := connection.Hear(config); err != nil {
+		return err
+	}
 
 	works, err := m.newWorks(ctx, config, connection)
 	if err != nil {

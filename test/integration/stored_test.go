@@ -3,6 +3,7 @@ package integration
 import (
 	"encoding/json"
 	"encoding/pem"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -10,10 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 	admissionreview "k8s.io/api/admission/v1"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
+	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
 // mutate has a webhook apply a JSON patch to whatever is written to the works of a cluster.
@@ -72,4 +77,36 @@ func TestWorkThatIsStoredOtherwiseThanItWasWritten(t *testing.T) {
 	f.everywhere("v2")
 	f.quiet()
 	require.EqualValues(t, 4, f.work("c1").Generation)
+}
+
+// R1, R10: a null in a manifest gets to every cluster as it was written, also where a work is patched.
+func TestNullsInManifestsAreStoredAsWritten(t *testing.T) {
+	t.Parallel()
+	f := rolledOut(t, 2, progressive(1, "20s", 0))
+	for _, version := range []string{"v2", "v3"} {
+		wanted := template(version)
+		if version == "v2" {
+			wanted.DeleteOption = &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeOrphan}
+		}
+		wanted.Workload.Manifests = append(wanted.Workload.Manifests, workv1.Manifest{})
+		wanted.Workload.Manifests[1].Raw = []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"nulls","namespace":"default","creationTimestamp":null,` +
+			`"annotations":null},"data":null,"list":[null,{"version":"` + version + `","null":null}]}`)
+		f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) { mwrs.Spec.ManifestWorkTemplate = wanted })
+		f.everywhere(version)
+		f.state("AsExpected=True", "AsExpected=True", "NewManifestWorkAvailable=False", "Complete=True")
+		for _, cluster := range f.clusters {
+			require.Empty(t, revision.FirstDifference(&f.get().Spec.ManifestWorkTemplate, &f.work(cluster).Spec))
+			require.Contains(t, string(f.work(cluster).Spec.Workload.Manifests[1].Raw), `"null":null`)
+		}
+	}
+	f.quiet()
+	require.Equal(t, map[string]int64{"c1": 3, "c2": 3}, f.generations())
+
+	// The API server takes what a JSON patch says of a version for what the patch was decided on (R15).
+	work := f.work("c1")
+	for _, uid := range []types.UID{work.UID, "other"} {
+		patch := fmt.Sprintf(`[{"op":"add","path":"/metadata/uid","value":%q},{"op":"add","path":"/metadata/resourceVersion","value":"1"}]`, uid)
+		_, err := f.w.works.WorkV1().ManifestWorks(work.Namespace).Patch(t.Context(), work.Name, types.JSONPatchType, []byte(patch), metav1.PatchOptions{})
+		require.True(t, apierrors.IsConflict(err), "%s: %v", uid, err)
+	}
 }

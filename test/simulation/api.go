@@ -33,7 +33,7 @@ const (
 
 func (k Kind) resource() schema.GroupResource { return schema.GroupResource{Resource: string(k)} }
 
-// API is as much of an API server as a hub can tell: versions, generations, merge patches, the status apart, finalizers and
+// API is as much of an API server as a hub can tell: versions, generations, patches, the status apart, finalizers and
 // preconditions. It keeps a log of what changed, from which caches are filled, each at its own pace.
 type API struct {
 	now     func() time.Time
@@ -109,30 +109,22 @@ func (a *API) Create(kind Kind, object *unstructured.Unstructured) (*unstructure
 	return stored.DeepCopy(), nil
 }
 
-// Patch merges a patch into an object, or into its status. A patch that changes nothing writes nothing.
+// Patch applies a merge patch or a JSON patch to an object, or to its status. A patch that changes nothing writes nothing.
 func (a *API) Patch(kind Kind, namespace, name string, data []byte, status bool) (*unstructured.Unstructured, error) {
 	existing, ok := a.objects[kind][key(namespace, name)]
 	if !ok {
 		return nil, apierrors.NewNotFound(kind.resource(), name)
 	}
-	var patch struct {
-		Metadata struct {
-			UID             types.UID `json:"uid"`
-			ResourceVersion string    `json:"resourceVersion"`
-		} `json:"metadata"`
-	}
-	if err := json.Unmarshal(data, &patch); err != nil {
-		return nil, apierrors.NewBadRequest(err.Error())
-	}
-	if uid := patch.Metadata.UID; uid != "" && uid != existing.GetUID() {
-		return nil, apierrors.NewConflict(kind.resource(), name, fmt.Errorf("the UID is another"))
-	}
-	if version := patch.Metadata.ResourceVersion; version != "" && version != existing.GetResourceVersion() {
-		return nil, apierrors.NewConflict(kind.resource(), name, fmt.Errorf("the object has been modified"))
-	}
-	merged, err := merge(existing, data)
+	merged, err := patched(existing, data)
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	// What a patch does not name stays: it is a precondition only where it was named.
+	if merged.GetUID() != existing.GetUID() {
+		return nil, apierrors.NewConflict(kind.resource(), name, fmt.Errorf("the UID is another"))
+	}
+	if merged.GetResourceVersion() != existing.GetResourceVersion() {
+		return nil, apierrors.NewConflict(kind.resource(), name, fmt.Errorf("the object has been modified"))
 	}
 	next := a.admit(kind, existing, merged, status)
 	next.SetUID(existing.GetUID())
@@ -171,12 +163,18 @@ func (a *API) admit(kind Kind, existing, merged *unstructured.Unstructured, stat
 	return next
 }
 
-func merge(existing *unstructured.Unstructured, patch []byte) (*unstructured.Unstructured, error) {
+// patched applies a JSON patch, which is a list, or a merge patch.
+func patched(existing *unstructured.Unstructured, patch []byte) (*unstructured.Unstructured, error) {
 	before, err := json.Marshal(existing.Object)
 	if err != nil {
 		return nil, err
 	}
-	after, err := jsonpatch.MergePatch(before, patch)
+	var after []byte
+	if operations, listErr := jsonpatch.DecodePatch(patch); listErr == nil {
+		after, err = operations.Apply(before)
+	} else {
+		after, err = jsonpatch.MergePatch(before, patch)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -234,8 +232,8 @@ func (a *API) store(kind Kind, object *unstructured.Unstructured) {
 	a.log = append(a.log, Event{Kind: kind, Object: object.DeepCopy()})
 }
 
-// jsonOf is an object's metadata and spec or status as a merge patch of its own.
-func jsonOf(patch map[string]any) []byte {
+// jsonOf is a patch that the simulation itself makes.
+func jsonOf(patch any) []byte {
 	data, err := json.Marshal(patch)
 	if err != nil {
 		panic(err) // Only what the simulation itself made.

@@ -9,8 +9,12 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	upstream "open-cluster-management.io/api/work/v1alpha1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
@@ -261,6 +265,98 @@ func TestStories(t *testing.T) {
 			s.API.NoHistory = false
 			s.quiet()
 		},
+		"a field that can't be read comes in the middle of an abort": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2", "c3"})
+			s.Create("v1", progressive("p1", 3, "30s", 0, true))
+			s.quiet()
+			s.Report("c1", "v2", Hangs)
+			s.Fault = failing(s.World, "patch work c2/web", KilledBefore)
+			s.Wrote("patch work c1/web (v1)", s.Spoil)
+			s.Update("v2")
+			s.settle(time.Minute)
+			s.conditions()
+			s.must(s.checkWorks())
+			s.Place("p1", []string{"c1", "c2", "c4"})
+			s.settle(time.Minute)
+			s.must(s.checkWorks())
+			s.Edit("mends the field", func(*workv1alpha1.ManifestWorkReplicaSetSpec) {})
+			s.quiet()
+		},
+		"a field that can't be read, and a deletion that waits for the agents": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 2, "30s", 0, true))
+			s.Edit("deletes in the foreground", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.CascadeDeletionPolicy = upstream.Foreground })
+			s.quiet()
+			s.Spoil()
+			s.settle(time.Minute)
+			s.conditions()
+			s.Report("c1", "", Silent)
+			s.must(s.API.Delete(ReplicaSets, Namespace, Name, nil))
+			s.Tell("user: deletes it")
+			s.settle(time.Minute)
+			require.NotNil(s.t, s.Object(), "c1 still has its work")
+			s.Tell("agents: c1 is back")
+			s.Report("c1", "", Succeeds)
+			s.settle(Forever)
+			require.Nil(s.t, s.Object())
+		},
+		"a webhook is down for one cluster in an abort": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2", "c3"})
+			s.Create("v1", progressive("p1", 3, "30s", 0, true))
+			s.quiet()
+			s.Report("c1", "v2", Hangs)
+			down := true
+			s.Fault = func(what string) Fault {
+				if down && what == "patch work c2/web" && s.Object().Status.AbortedTime != nil {
+					return Refused
+				}
+				return NoFault
+			}
+			s.Update("v2")
+			s.settle(2 * time.Minute)
+			s.conditions()
+			require.Contains(s.t, meta.FindStatusCondition(s.Object().Status.Conditions, workv1alpha1.ConditionManifestworkApplied).Message, "cluster c2")
+			written := s.Object().ResourceVersion
+			s.settle(time.Minute)
+			require.Equal(s.t, written, s.Object().ResourceVersion, "what is said already is not said again")
+			s.Tell("admin: mends the webhook")
+			down = false
+			s.quiet()
+		},
+		"a write fails once": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.quiet()
+			n := 0
+			s.Fault = func(what string) Fault {
+				if what == "patch work c1/web" {
+					n++
+				}
+				if n == 1 {
+					return Refused
+				}
+				return NoFault
+			}
+			s.Update("v2")
+			s.settle(time.Second)
+			s.conditions()
+			s.quiet()
+		},
+		"other works have the names": func(s *teller) {
+			for _, taken := range []string{"c1/web", "c2/web", "c3/web", "c3/web-55489cf447"} {
+				namespace, name, _ := strings.Cut(taken, "/")
+				_, err := s.API.Create(Works, from(&workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}))
+				s.must(err)
+			}
+			s.Place("p1", []string{"c1", "c2", "c3"})
+			s.Create("v1", progressive("p1", 3, "30s", 0, true))
+			s.settle(10 * time.Second)
+			s.conditions()
+			s.must(s.API.Delete(Works, "c3", "web", nil))
+			s.Tell("user: deletes the other work web of c3")
+			s.settle(2 * time.Minute)
+			s.conditions()
+		},
 		"someone wipes the status of an aborted one": func(s *teller) {
 			s.Place("p1", []string{"c1", "c2"})
 			s.Create("v1", progressive("p1", 1, "30s", 0, true))
@@ -338,7 +434,7 @@ func failing(w *World, write string, fault Fault) func(string) Fault {
 
 func golden(t *testing.T, name, got string) {
 	t.Helper()
-	path := filepath.Join("testdata", strings.NewReplacer(" ", "-", ",", "").Replace(name)+".txt")
+	path := filepath.Join("testdata", strings.NewReplacer(" ", "-", ",", "", "'", "").Replace(name)+".txt")
 	if *update {
 		require.NoError(t, os.MkdirAll("testdata", 0o755))
 		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))

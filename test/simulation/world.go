@@ -10,6 +10,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -141,8 +142,28 @@ func (w *World) Object() *workv1alpha1.ManifestWorkReplicaSet {
 	if err != nil {
 		return nil
 	}
+	refs, _, _ := unstructured.NestedSlice(object.Object, "spec", "placementRefs")
+	for _, ref := range refs {
+		if value, _, _ := unstructured.NestedFieldNoCopy(ref.(map[string]any), minSuccessTime...); value == unreadable {
+			unstructured.RemoveNestedField(ref.(map[string]any), minSuccessTime...)
+			_ = unstructured.SetNestedSlice(object.Object, refs, "spec", "placementRefs")
+		}
+	}
 	return into(object, &workv1alpha1.ManifestWorkReplicaSet{})
 }
+
+// Spoil writes a duration that the types can't hold into the first placementRef, as upstream's CRD lets a user do. The next Edit takes it out.
+func (w *World) Spoil() {
+	patch := jsonOf([]map[string]any{{"op": "add", "path": "/spec/placementRefs/0/" + strings.Join(minSuccessTime, "/"), "value": unreadable}})
+	if _, err := w.API.Patch(ReplicaSets, Namespace, Name, patch, false); err != nil {
+		panic(err)
+	}
+	w.Tell("user: writes minSuccessTime: %s", unreadable)
+}
+
+const unreadable = "5 minutes"
+
+var minSuccessTime = []string{"rolloutStrategy", "progressive", "minSuccessTime"}
 
 // Works are all works as the API server has them.
 func (w *World) Works() []*workv1.ManifestWork {

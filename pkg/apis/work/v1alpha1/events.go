@@ -36,6 +36,9 @@ const (
 	// EventClustersRestored means that every selected cluster confirmed the revision that it was brought back to.
 	EventClustersRestored = "ClustersRestored"
 
+	// EventWorkNameTaken means that a ManifestWork of somebody else has the name that the object's own would have; the note says what that is
+	// called instead (R9). Each process of the hub says it once.
+	EventWorkNameTaken = "WorkNameTaken"
 	// EventOlderCRD is a warning: the API server drops fields that the hub needs, because its CRD is an older one (R16). Each
 	// process of the hub says it once.
 	EventOlderCRD = "OlderCRD"
