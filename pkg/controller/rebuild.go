@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,7 +13,6 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
 // lost is a revision that should be there and is made anew from the works.
@@ -25,15 +23,13 @@ type lost struct {
 	current bool
 }
 
-// rebuild makes up for revisions that are not there: at first sight of what an older hub rolled out (R6), and after someone
-// deleted one (R7). The pass ends when it wrote any.
+// rebuild makes up for revisions that are not there: after someone deleted one (R7), and where another hub rolled out (R6). The pass
+// ends when it wrote any.
 func (r *revisionReconciler) rebuild(ctx context.Context, p *pass) (wrote bool, err error) {
-	var missing []lost
 	if len(p.history.Revisions) == 0 && p.revisions.UpdateRevision == "" {
-		missing, err = r.firstSight(ctx, p)
-	} else {
-		missing, err = r.deleted(ctx, p)
+		return r.lookBack(ctx, p)
 	}
+	missing, err := r.deleted(ctx, p)
 	if err != nil {
 		return false, err
 	}
@@ -49,49 +45,10 @@ func (r *revisionReconciler) rebuild(ctx context.Context, p *pass) (wrote bool, 
 			return wrote, err
 		}
 	}
-	return wrote, nil
-}
-
-// firstSight finds the specs that an older hub's works have beside the template's: the upgrade came in the middle of a
-// rollout. Where there is exactly one, and a cluster succeeded with it, it is the stable one (R6).
-func (r *revisionReconciler) firstSight(ctx context.Context, p *pass) ([]lost, error) {
-	template, invalid := r.contents.template(p.object.ManifestWorkReplicaSet)
-	if invalid != nil {
-		return nil, nil
+	if wrote {
+		return true, nil
 	}
-	type older struct {
-		spec      *workv1.ManifestWorkSpec
-		succeeded bool
-	}
-	found := map[revision.Digest]*older{}
-	var order []revision.Digest
-	for _, object := range p.works {
-		w := rollout.Work{Object: object, Digest: r.memory.works.digest(object)}
-		if w.Hash() != "" || w.Digest == "" || w.Digest == template || w.Deleting() || p.precedes(object) {
-			continue
-		}
-		if found[w.Digest] == nil {
-			spec, err := r.spec(ctx, p, object, w.Digest)
-			if err != nil {
-				return nil, err
-			}
-			found[w.Digest] = &older{spec: spec}
-			order = append(order, w.Digest)
-		}
-		rev := &rollout.Revision{Digest: w.Digest, Template: found[w.Digest].spec}
-		if rollout.Assess(&w, rev, p.now).State == rollout.Succeeded {
-			found[w.Digest].succeeded = true
-		}
-	}
-	missing := make([]lost, 0, len(order))
-	for _, digest := range order {
-		missing = append(missing, lost{
-			hash:     revision.ComputeHash(found[digest].spec, p.revisions.CollisionCount),
-			template: found[digest].spec,
-			current:  len(order) == 1 && found[digest].succeeded,
-		})
-	}
-	return missing, nil
+	return r.lookBack(ctx, p)
 }
 
 // precedes says that a work is older than the object, so that no hub made it for that: somebody gave it the owner label. An agent can,
@@ -152,7 +109,7 @@ func (r *revisionReconciler) remake(ctx context.Context, p *pass, l *lost, numbe
 		return false, err
 	}
 	if l.current {
-		wanted.Annotations[workv1alpha1.AnnotationCurrentSince] = p.now.UTC().Format(time.RFC3339Nano)
+		wanted.Annotations[workv1alpha1.AnnotationCurrentSince] = p.history.NextCurrentSince(p.now).UTC().Format(timeFormat)
 	}
 	created, err := r.kube.AppsV1().ControllerRevisions(p.object.Namespace).Create(ctx, wanted, metav1.CreateOptions{})
 	switch {
