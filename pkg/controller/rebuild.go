@@ -17,7 +17,8 @@ import (
 
 // lost is a revision that should be there and is made anew from the works.
 type lost struct {
-	hash     string
+	hash string
+	// template is nil where no work tells what it held.
 	template *workv1.ManifestWorkSpec
 	// current says that it is the stable one.
 	current bool
@@ -79,7 +80,7 @@ func (r *revisionReconciler) deleted(ctx context.Context, p *pass) ([]lost, erro
 		}
 		// A hash that the status does not name may be anything that someone put into a label.
 		named := hash == p.revisions.CurrentRevision || hash == p.revisions.UpdateRevision
-		if template := revision.Rebuild(hash, bearers[hash], p.revisions.CollisionCount, named); template != nil {
+		if template := revision.Rebuild(hash, bearers[hash], p.revisions.CollisionCount, named); template != nil || named {
 			missing = append(missing, lost{hash: hash, template: template, current: hash == p.revisions.CurrentRevision})
 		}
 	}
@@ -101,9 +102,12 @@ func (r *revisionReconciler) bearer(ctx context.Context, p *pass, object *workv1
 	return append(known, candidate), nil
 }
 
-// remake creates a revision with a number under the name that its hash gives it. Where something else has that name, nothing can be
-// done; the conditions say so when the revision is needed.
+// remake creates a revision with a number under the name that its hash gives it. Where something has that name that is not this
+// object's, nothing can be done; the conditions say so when the revision is needed.
 func (r *revisionReconciler) remake(ctx context.Context, p *pass, l *lost, number int64) (bool, error) {
+	if l.template == nil {
+		return r.reclaim(ctx, p, l.hash)
+	}
 	wanted, err := revision.New(p.object.ManifestWorkReplicaSet, l.template, l.hash, number)
 	if err != nil {
 		return false, err
@@ -114,7 +118,7 @@ func (r *revisionReconciler) remake(ctx context.Context, p *pass, l *lost, numbe
 	created, err := r.kube.AppsV1().ControllerRevisions(p.object.Namespace).Create(ctx, wanted, metav1.CreateOptions{})
 	switch {
 	case apierrors.IsAlreadyExists(err):
-		return false, nil
+		return r.reclaim(ctx, p, l.hash)
 	case err != nil:
 		return false, fmt.Errorf("creating ControllerRevision %s/%s: %w", wanted.Namespace, wanted.Name, err)
 	}
@@ -122,4 +126,22 @@ func (r *revisionReconciler) remake(ctx context.Context, p *pass, l *lost, numbe
 	r.event(p, created, corev1.EventTypeNormal, workv1alpha1.EventRevisionRebuilt, "Rebuild",
 		fmt.Sprintf("rebuilt revision %s from the ManifestWorks that bear it", created.Name))
 	return true, nil
+}
+
+// reclaim finds a revision that is there by its name, and gives it back the labels that someone took away: without them no cache
+// shows it, and it does not count (R7). It holds what it held: the data of a ControllerRevision never changes.
+func (r *revisionReconciler) reclaim(ctx context.Context, p *pass, hash string) (bool, error) {
+	name := revision.Name(p.object.Name, hash)
+	live, err := r.kube.AppsV1().ControllerRevisions(p.object.Namespace).Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("looking for ControllerRevision %s/%s: %w", p.object.Namespace, name, err)
+	case !metav1.IsControlledBy(live, p.object):
+		return false, nil
+	}
+	return true, r.relabel(ctx, p, live, map[string]string{
+		workv1alpha1.LabelControllerHash: hash, workv1alpha1.LabelReplicaSet: p.owner,
+	})
 }
