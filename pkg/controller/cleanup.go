@@ -22,6 +22,11 @@ func (r *cleanupReconciler) reconcile(ctx context.Context, p *pass) (bool, error
 	for _, work := range p.works {
 		live.Insert(work.Labels[workv1alpha1.LabelControllerHash])
 	}
+	for i := range p.plan.Writes {
+		if written := p.plan.Writes[i].Revision; written != nil {
+			live.Insert(written.Hash) // The works in hand don't bear it yet: adopted ones get an older one (R6).
+		}
+	}
 	if newest := p.history.Newest(); newest != nil {
 		live.Insert(newest.Hash) // The template's, also while an older abort is finished first (R4).
 	}

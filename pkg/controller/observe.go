@@ -95,6 +95,9 @@ func (p *pass) current() (*rollout.Revision, string) {
 		return nil, p.noHistory
 	}
 	if hash == "" {
+		if surpassed := p.history.LatestSurpassed(); surpassed != nil {
+			return nil, fmt.Sprintf("there is no stable revision to go back to: another hub rolled out after revision %s was the stable one here, and no rollout was complete since", surpassed.Object.Name)
+		}
 		if n := len(p.history.Revisions); n > 1 {
 			return nil, fmt.Sprintf("there is no stable revision to go back to: no rollout was complete since this hub knows of this object, and which of the %d revisions was stable before is not known", n)
 		}

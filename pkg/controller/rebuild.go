@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,26 +13,24 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
 // lost is a revision that should be there and is made anew from the works.
 type lost struct {
-	hash     string
+	hash string
+	// template is nil where no work tells what it held.
 	template *workv1.ManifestWorkSpec
 	// current says that it is the stable one.
 	current bool
 }
 
-// rebuild makes up for revisions that are not there: at first sight of what an older hub rolled out (R6), and after someone
-// deleted one (R7). The pass ends when it wrote any.
+// rebuild makes up for revisions that are not there: after someone deleted one (R7), and where another hub rolled out (R6). The pass
+// ends when it wrote any.
 func (r *revisionReconciler) rebuild(ctx context.Context, p *pass) (wrote bool, err error) {
-	var missing []lost
 	if len(p.history.Revisions) == 0 && p.revisions.UpdateRevision == "" {
-		missing, err = r.firstSight(ctx, p)
-	} else {
-		missing, err = r.deleted(ctx, p)
+		return r.lookBack(ctx, p)
 	}
+	missing, err := r.deleted(ctx, p)
 	if err != nil {
 		return false, err
 	}
@@ -49,49 +46,10 @@ func (r *revisionReconciler) rebuild(ctx context.Context, p *pass) (wrote bool, 
 			return wrote, err
 		}
 	}
-	return wrote, nil
-}
-
-// firstSight finds the specs that an older hub's works have beside the template's: the upgrade came in the middle of a
-// rollout. Where there is exactly one, and a cluster succeeded with it, it is the stable one (R6).
-func (r *revisionReconciler) firstSight(ctx context.Context, p *pass) ([]lost, error) {
-	template, invalid := r.contents.template(p.object.ManifestWorkReplicaSet)
-	if invalid != nil {
-		return nil, nil
+	if wrote {
+		return true, nil
 	}
-	type older struct {
-		spec      *workv1.ManifestWorkSpec
-		succeeded bool
-	}
-	found := map[revision.Digest]*older{}
-	var order []revision.Digest
-	for _, object := range p.works {
-		w := rollout.Work{Object: object, Digest: r.memory.works.digest(object)}
-		if w.Hash() != "" || w.Digest == "" || w.Digest == template || w.Deleting() || p.precedes(object) {
-			continue
-		}
-		if found[w.Digest] == nil {
-			spec, err := r.spec(ctx, p, object, w.Digest)
-			if err != nil {
-				return nil, err
-			}
-			found[w.Digest] = &older{spec: spec}
-			order = append(order, w.Digest)
-		}
-		rev := &rollout.Revision{Digest: w.Digest, Template: found[w.Digest].spec}
-		if rollout.Assess(&w, rev, p.now).State == rollout.Succeeded {
-			found[w.Digest].succeeded = true
-		}
-	}
-	missing := make([]lost, 0, len(order))
-	for _, digest := range order {
-		missing = append(missing, lost{
-			hash:     revision.ComputeHash(found[digest].spec, p.revisions.CollisionCount),
-			template: found[digest].spec,
-			current:  len(order) == 1 && found[digest].succeeded,
-		})
-	}
-	return missing, nil
+	return r.lookBack(ctx, p)
 }
 
 // precedes says that a work is older than the object, so that no hub made it for that: somebody gave it the owner label. An agent can,
@@ -122,7 +80,7 @@ func (r *revisionReconciler) deleted(ctx context.Context, p *pass) ([]lost, erro
 		}
 		// A hash that the status does not name may be anything that someone put into a label.
 		named := hash == p.revisions.CurrentRevision || hash == p.revisions.UpdateRevision
-		if template := revision.Rebuild(hash, bearers[hash], p.revisions.CollisionCount, named); template != nil {
+		if template := revision.Rebuild(hash, bearers[hash], p.revisions.CollisionCount, named); template != nil || named {
 			missing = append(missing, lost{hash: hash, template: template, current: hash == p.revisions.CurrentRevision})
 		}
 	}
@@ -144,20 +102,23 @@ func (r *revisionReconciler) bearer(ctx context.Context, p *pass, object *workv1
 	return append(known, candidate), nil
 }
 
-// remake creates a revision with a number under the name that its hash gives it. Where something else has that name, nothing can be
-// done; the conditions say so when the revision is needed.
+// remake creates a revision with a number under the name that its hash gives it. Where something has that name that is not this
+// object's, nothing can be done; the conditions say so when the revision is needed.
 func (r *revisionReconciler) remake(ctx context.Context, p *pass, l *lost, number int64) (bool, error) {
+	if l.template == nil {
+		return r.reclaim(ctx, p, l.hash)
+	}
 	wanted, err := revision.New(p.object.ManifestWorkReplicaSet, l.template, l.hash, number)
 	if err != nil {
 		return false, err
 	}
 	if l.current {
-		wanted.Annotations[workv1alpha1.AnnotationCurrentSince] = p.now.UTC().Format(time.RFC3339Nano)
+		wanted.Annotations[workv1alpha1.AnnotationCurrentSince] = p.history.NextCurrentSince(p.now).UTC().Format(timeFormat)
 	}
 	created, err := r.kube.AppsV1().ControllerRevisions(p.object.Namespace).Create(ctx, wanted, metav1.CreateOptions{})
 	switch {
 	case apierrors.IsAlreadyExists(err):
-		return false, nil
+		return r.reclaim(ctx, p, l.hash)
 	case err != nil:
 		return false, fmt.Errorf("creating ControllerRevision %s/%s: %w", wanted.Namespace, wanted.Name, err)
 	}
@@ -165,4 +126,22 @@ func (r *revisionReconciler) remake(ctx context.Context, p *pass, l *lost, numbe
 	r.event(p, created, corev1.EventTypeNormal, workv1alpha1.EventRevisionRebuilt, "Rebuild",
 		fmt.Sprintf("rebuilt revision %s from the ManifestWorks that bear it", created.Name))
 	return true, nil
+}
+
+// reclaim finds a revision that is there by its name, and gives it back the labels that someone took away: without them no cache
+// shows it, and it does not count (R7). It holds what it held: the data of a ControllerRevision never changes.
+func (r *revisionReconciler) reclaim(ctx context.Context, p *pass, hash string) (bool, error) {
+	name := revision.Name(p.object.Name, hash)
+	live, err := r.kube.AppsV1().ControllerRevisions(p.object.Namespace).Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("looking for ControllerRevision %s/%s: %w", p.object.Namespace, name, err)
+	case !metav1.IsControlledBy(live, p.object):
+		return false, nil
+	}
+	return true, r.relabel(ctx, p, live, map[string]string{
+		workv1alpha1.LabelControllerHash: hash, workv1alpha1.LabelReplicaSet: p.owner,
+	})
 }

@@ -94,6 +94,47 @@ func (h *History) LatestCurrent() *Revision {
 	return found
 }
 
+// NextCurrentSince is since when a revision that becomes the current one now is that: after all others, also when the clock went back.
+func (h *History) NextCurrentSince(now time.Time) time.Time {
+	latest := h.LatestCurrent()
+	if latest == nil {
+		return now
+	}
+	if before, _ := latest.CurrentSince(); !now.After(before) {
+		return before.Add(time.Nanosecond)
+	}
+	return now
+}
+
+// FormerCurrents are the revisions that tell of having been the current one, the latest last.
+func (h *History) FormerCurrents() []*Revision {
+	var found []*Revision
+	for i := range h.Revisions {
+		if _, ok := h.Revisions[i].CurrentSince(); ok {
+			found = append(found, &h.Revisions[i])
+		}
+	}
+	slices.SortStableFunc(found, func(a, b *Revision) int {
+		since, _ := a.CurrentSince()
+		other, _ := b.CurrentSince()
+		return since.Compare(other)
+	})
+	return found
+}
+
+// LatestSurpassed finds the revision that was the current one when another hub rolled out past it (R6), the last one; nil when
+// there is none.
+func (h *History) LatestSurpassed() *Revision {
+	var found *Revision
+	var latest time.Time
+	for i := range h.Revisions {
+		if at, ok := h.Revisions[i].SurpassedAt(); ok && (found == nil || at.After(latest)) {
+			found, latest = &h.Revisions[i], at
+		}
+	}
+	return found
+}
+
 // Newest is the revision with the largest number; nil when there is none.
 func (h *History) Newest() *Revision {
 	if len(h.Revisions) == 0 {

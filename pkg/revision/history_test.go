@@ -170,6 +170,38 @@ func TestAnnotations(t *testing.T) {
 	}
 }
 
+// TestCurrents: which revisions were the current one, in what order, and which another hub rolled out past (R6).
+func TestCurrents(t *testing.T) {
+	since := func(text string) func(*appsv1.ControllerRevision) {
+		return annotated(workv1alpha1.AnnotationCurrentSince, text)
+	}
+	h := NewHistory(owner(), []Revision{
+		stored(t, "aaa", 1, since("2030-01-01T12:00:00.000000002Z"), annotated(workv1alpha1.AnnotationSurpassed, "2029-01-01T12:00:00Z")),
+		stored(t, "bbb", 2, since("2030-01-01T12:00:00.000000001Z"), annotated(workv1alpha1.AnnotationSurpassed, "2029-01-01T12:00:01Z")),
+		stored(t, "ccc", 3),
+	})
+	var order []string
+	for _, rev := range h.FormerCurrents() {
+		order = append(order, rev.Hash)
+	}
+	if len(order) != 2 || order[0] != "bbb" || order[1] != "aaa" {
+		t.Errorf("the latest is not the last: %v", order)
+	}
+	if got := h.LatestSurpassed(); got == nil || got.Hash != "bbb" {
+		t.Errorf("surpassed last: %+v", got)
+	}
+	if got, want := h.NextCurrentSince(epoch), epoch.Add(3); !got.Equal(want) {
+		t.Errorf("the clock went back: %v, not %v", got, want)
+	}
+	if got, want := h.NextCurrentSince(epoch.Add(time.Hour)), epoch.Add(time.Hour); !got.Equal(want) {
+		t.Errorf("%v, not %v", got, want)
+	}
+	empty := NewHistory(owner(), nil)
+	if got := empty.NextCurrentSince(epoch); !got.Equal(epoch) || empty.LatestSurpassed() != nil || len(empty.FormerCurrents()) > 0 {
+		t.Errorf("of none: %v", got)
+	}
+}
+
 // TestSurplus is R5.
 func TestSurplus(t *testing.T) {
 	var revisions []Revision

@@ -99,6 +99,12 @@ func (r *Revision) CurrentSince() (time.Time, bool) {
 	return r.timeAnnotation(workv1alpha1.AnnotationCurrentSince)
 }
 
+// SurpassedAt is when this hub found that another one had rolled out past this revision, which was the current one, and whether that
+// was so (R6).
+func (r *Revision) SurpassedAt() (time.Time, bool) {
+	return r.timeAnnotation(workv1alpha1.AnnotationSurpassed)
+}
+
 // AbortedAt is when the rollout of this revision was aborted, and whether it was (R16).
 func (r *Revision) AbortedAt() (time.Time, bool) {
 	return r.timeAnnotation(workv1alpha1.AnnotationAborted)

@@ -297,3 +297,28 @@ func TestRevisionThatLostItsLabels(t *testing.T) {
 		})
 	}
 }
+
+// R7: the stable revision that lost a label is found by its name while a rollout is under way, and a failure goes back to it.
+func TestStableRevisionThatLostItsLabels(t *testing.T) {
+	t.Parallel()
+	for name, label := range map[string]string{"owner": workv1alpha1.LabelReplicaSet, "hash": workv1alpha1.LabelControllerHash} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFleet(t, 2)
+			f.place("p1", []string{"c1", "c2"})
+			f.create("v1", ref("p1", progressive(2, "5s", 0, abortAll)))
+			f.complete()
+			f.agentsReport("", "v2", hangs)
+			f.update("v2")
+			f.everywhere("v2")
+			rev := f.revisionOf("v1")
+			delete(rev.Labels, label)
+			_, err := f.w.kube.AppsV1().ControllerRevisions(f.namespace).Update(t.Context(), rev, metav1.UpdateOptions{})
+			require.NoError(t, err)
+			f.aborted()
+			f.everywhere("v1")
+			require.NotEmpty(t, f.revisionOf("v1").Labels[label])
+			f.quiet()
+		})
+	}
+}

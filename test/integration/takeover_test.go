@@ -32,7 +32,8 @@ func (f *realFleet) onClusters() map[string]string {
 }
 
 // Upstream's own hub rolls out; the update comes in the middle of a rollout that fails. This hub takes over without touching a
-// cluster, knows what was stable, and aborts. Then upstream's takes over again, and this one once more: nobody notices.
+// cluster, knows what was stable, and aborts. Then upstream's takes over again, and this one once more: nobody notices. In the end
+// upstream's rolls out, and this hub does not hold on to what was stable before.
 func TestTakingOverFromUpstreamAndBack(t *testing.T) {
 	t.Parallel()
 	f := newRealClusters(t, "takeover")
@@ -103,11 +104,48 @@ func TestTakingOverFromUpstreamAndBack(t *testing.T) {
 	stop()
 	require.Len(t, f.revisions(), 3, "the history outlives the downgrade")
 
-	t.Cleanup(f.w.startManager(ctx, controller.DefaultSuccessSettle))
+	stop = f.w.startManager(ctx, controller.DefaultSuccessSettle)
 	back := f.complete()
 	f.quiet()
 	require.Equal(t, before, f.onClusters(), "nothing was written to a cluster")
 	require.Equal(t, known.CurrentRevision, back.Status.CurrentRevision)
 	require.Equal(t, known.UpdateRevision, back.Status.UpdateRevision)
 	require.Len(t, f.revisions(), 3)
+	stop()
+
+	// What upstream's rolls out bears nothing of this hub's: so it is known that v3 was left, and v4 is taken over as it is (R6).
+	stop = f.w.startUpstream(ctx)
+	f.roll("v4", true)
+	f.deploys(map[string]string{"c1": "v4", "c2": "v4"})
+	for _, work := range f.works() {
+		require.Empty(t, work.Labels[workv1alpha1.LabelControllerHash])
+		require.Empty(t, work.Annotations)
+	}
+	stop()
+	generations := map[string]int64{}
+	for _, work := range f.works() {
+		generations[work.Namespace] = work.Generation
+	}
+
+	t.Cleanup(f.w.startManager(ctx, controller.DefaultSuccessSettle))
+	eventually(t, "v4 is the current revision", func() error {
+		found := f.get()
+		if current := found.Status.CurrentRevision; current == "" || current == known.CurrentRevision || current != found.Status.UpdateRevision {
+			return fmt.Errorf("%s", describe(found))
+		}
+		return nil
+	})
+	f.complete()
+	f.quiet()
+	for _, work := range f.works() {
+		require.Equal(t, generations[work.Namespace], work.Generation, "nothing was written to a cluster")
+	}
+	surpassed := 0
+	for _, rev := range f.revisions() {
+		if rev.Annotations[workv1alpha1.AnnotationSurpassed] != "" {
+			require.Equal(t, known.CurrentRevision, rev.Labels[workv1alpha1.LabelControllerHash])
+			surpassed++
+		}
+	}
+	require.Equal(t, 1, surpassed)
 }

@@ -208,7 +208,7 @@ func (w *World) checkCurrent(name string, rebuilt bool) error {
 	since := rev.Object.Annotations[workv1alpha1.AnnotationCurrentSince]
 	known := w.currentSince[name]
 	w.currentSince[name] = since
-	if since == known || rebuilt {
+	if since == known || since == "" || rebuilt {
 		return nil
 	}
 	selected := w.seenSelected()

@@ -46,6 +46,8 @@ type World struct {
 	Irreparable sets.Set[string]
 	// unrecorded are the hashes of revisions that were rolled out while no ControllerRevision could be made.
 	unrecorded sets.Set[string]
+	// Away says that another hub runs in this one's place.
+	Away bool
 	// Lag keeps the hub's caches behind: how many of the waiting events they may see; nil lets them see all.
 	Lag func(waiting int) int
 
@@ -307,6 +309,9 @@ func (w *World) step() (acted bool, next time.Time) {
 		w.agentsSaw = before
 	}
 	next = w.agentsDue
+	if w.Away {
+		return acted, next
+	}
 	if waiting := w.Hub.Behind(); waiting > 0 {
 		n := waiting
 		if w.Lag != nil {

@@ -1,0 +1,339 @@
+package simulation
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/utils/ptr"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// hashOf is the hash of the revision of a version; empty when there is none.
+func (w *World) hashOf(version string) string {
+	for hash, content := range w.contents() {
+		if content == version {
+			return hash
+		}
+	}
+	return ""
+}
+
+// has checks which version each cluster has.
+func (s *teller) has(version string, clusters ...string) {
+	s.t.Helper()
+	for _, cluster := range clusters {
+		for _, work := range s.Works() {
+			if work.Namespace == cluster {
+				require.Equal(s.t, version, Version(work), "cluster %s\n%s", cluster, strings.Join(s.Story, "\n"))
+			}
+		}
+	}
+}
+
+// takenOver makes a world whose hub completed v1 and v2 and gave way to one without revisions. keeps says that the CRD stayed, so
+// that the status goes on telling what it told.
+func takenOver(t *testing.T, keeps bool) *teller {
+	s := &teller{World: NewWorld(), t: t}
+	s.Place("p1", []string{"c1", "c2", "c3"})
+	s.Create("v1", progressive("p1", 1, "30s", 0, true))
+	s.settle(Forever)
+	s.Update("v2")
+	s.settle(Forever)
+	require.Equal(t, s.hashOf("v2"), s.Object().Status.CurrentRevision)
+	s.Check = func(write string) { s.must(s.CheckWrite(write)) }
+	if keeps {
+		s.Away = true
+		s.Tell("admin: downgrades, and leaves the CRD")
+	} else {
+		s.Downgrade()
+	}
+	return s
+}
+
+// comesBack lets this hub take over again, and checks that no cluster is touched for it.
+func (s *teller) comesBack() {
+	s.t.Helper()
+	before := map[string]int64{}
+	for _, work := range s.Works() {
+		before[work.Namespace] = work.Generation
+	}
+	s.Upgrade()
+	s.settle(time.Second)
+	for _, work := range s.Works() {
+		require.Equal(s.t, before[work.Namespace], work.Generation, "cluster %s was touched\n%s", work.Namespace, strings.Join(s.Story, "\n"))
+	}
+}
+
+// each plays a story twice: with a status that was lost on the way, and with one that was not.
+func each(t *testing.T, play func(*teller)) {
+	for name, keeps := range map[string]bool{"status lost": false, "status kept": true} {
+		t.Run(name, func(t *testing.T) { play(takenOver(t, keeps)) })
+	}
+}
+
+// What upstream's hub rolled out everywhere since this one was away is nobody's to undo: what was current before was left long ago (R6).
+func TestStayThatRolledOut(t *testing.T) {
+	for name, version := range map[string]string{"a new template": "v3", "an older template": "v1"} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(s *teller) {
+				s.Report("c2", version, Hangs)
+				s.Update(version)
+				s.Upstream("p1", version, "c1", "c2", "c3")
+				s.settle(500 * time.Hour)
+				s.comesBack()
+				s.quiet()
+				s.has(version, "c1", "c2", "c3")
+				object := s.Object()
+				require.Nil(s.t, object.Status.AbortedTime)
+				require.Empty(s.t, object.Status.CurrentRevision)
+				require.Contains(s.t, strings.Join(s.Story, "\n"), "failureStrategy AbortAll can't be followed: there is no stable revision to go back to: "+
+					"another hub rolled out after revision web-"+s.hashOf("v2")+" was the stable one here, and no rollout was complete since")
+
+				// Nothing brings it back.
+				s.Restart()
+				s.quiet()
+				s.patch(ReplicaSets, Namespace, Name, map[string]any{"status": nil}, true)
+				s.quiet()
+				s.has(version, "c1", "c2", "c3")
+				require.Empty(s.t, s.Object().Status.CurrentRevision)
+
+				// A late success completes it, and then there is something to go back to.
+				s.Report("c2", version, Succeeds)
+				s.quiet()
+				require.Equal(s.t, s.hashOf(version), s.Object().Status.CurrentRevision)
+				s.Report("c1", "v4", Hangs)
+				s.Update("v4")
+				s.quiet()
+				require.NotNil(s.t, s.Object().Status.AbortedTime)
+				s.has(version, "c1", "c2", "c3")
+			})
+		})
+	}
+}
+
+// The stay ended in the middle of a rollout: who has the stable one still is what tells that it is (R6).
+func TestStayThatEndsInTheMiddle(t *testing.T) {
+	each(t, func(s *teller) {
+		s.Upstream("p1", "v2", "c2")
+		s.Report("c1", "v3", Hangs)
+		s.Update("v3")
+		s.Upstream("p1", "v3", "c1")
+		s.settle(500 * time.Hour)
+		s.comesBack()
+		s.quiet()
+		require.NotNil(s.t, s.Object().Status.AbortedTime)
+		require.Equal(s.t, s.hashOf("v2"), s.Object().Status.CurrentRevision)
+		s.has("v2", "c1", "c2", "c3")
+	})
+}
+
+// Upstream's hub completed v3 and is in the middle of v4: v3 is the stable one, whether this hub knows it already or not (R6).
+func TestStayOfTwoRollouts(t *testing.T) {
+	for name, version := range map[string]string{"a new template": "v3", "an older template": "v1"} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(s *teller) {
+				s.Check = nil // P3 is of what this hub saw.
+				s.Update(version)
+				s.Upstream("p1", version, "c1", "c2", "c3")
+				s.settle(500 * time.Hour)
+				s.Report("c1", "v4", Hangs)
+				s.Update("v4")
+				s.Upstream("p1", "v4", "c1")
+				s.settle(500 * time.Hour)
+				s.comesBack()
+				require.Equal(s.t, s.hashOf(version), s.Object().Status.CurrentRevision)
+				s.quiet()
+				require.NotNil(s.t, s.Object().Status.AbortedTime)
+				s.has(version, "c1", "c2", "c3")
+			})
+		})
+	}
+}
+
+// Upstream's hub rolled v3 out, and the template is v4 when this one comes back: which of v3 and an abandoned one was stable is
+// not known where both are on clusters.
+func TestStayOfThreeSpecs(t *testing.T) {
+	each(t, func(s *teller) {
+		s.Upstream("p1", "v3", "c1", "c2")
+		s.Upstream("p1", "v5", "c3")
+		s.settle(500 * time.Hour)
+		s.Report("c1", "v4", Hangs)
+		s.Update("v4")
+		s.Upgrade()
+		s.quiet()
+		require.Nil(s.t, s.Object().Status.AbortedTime)
+		require.Empty(s.t, s.Object().Status.CurrentRevision)
+		require.NotEmpty(s.t, s.hashOf("v3"))
+		require.NotEmpty(s.t, s.hashOf("v5"))
+		s.has("v4", "c1")
+		s.has("v3", "c2")
+		s.has("v5", "c3")
+	})
+}
+
+// An abort that was still being carried out when upstream's hub took over, and a template that it rolled out since: no cluster goes back.
+func TestStayDuringAnAbort(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.Place("p1", []string{"c1", "c2"})
+	s.Create("v1", all("p1", "30s", true))
+	s.settle(Forever)
+	s.Report("", "v2", Hangs)
+	s.Update("v2")
+	s.Fault = failing(s.World, "patch work c2/web", Refused)
+	s.settle(32 * time.Second)
+	require.NotNil(s.t, s.Object().Status.AbortedTime)
+	s.Away = true
+	s.Update("v3")
+	s.Upstream("p1", "v3", "c1", "c2")
+	s.settle(500 * time.Hour)
+	s.comesBack()
+	s.quiet()
+	s.has("v3", "c1", "c2")
+	require.Equal(t, s.hashOf("v3"), s.Object().Status.CurrentRevision)
+}
+
+// A stay without a change of the template leaves all as it was, also where upstream's hub took the labels away.
+func TestStayWithoutAChange(t *testing.T) {
+	each(t, func(s *teller) {
+		current := s.hashOf("v2")
+		s.Upstream("p1", "v2", "c1", "c2", "c3")
+		s.settle(500 * time.Hour)
+		s.comesBack()
+		s.quiet()
+		require.Equal(s.t, current, s.Object().Status.CurrentRevision)
+		require.Equal(s.t, current, s.Object().Status.UpdateRevision)
+		s.Report("c3", "v3", Hangs)
+		s.Update("v3")
+		s.quiet()
+		require.NotNil(s.t, s.Object().Status.AbortedTime)
+		s.has("v2", "c1", "c2", "c3")
+	})
+}
+
+// A hub that lost labels to a hand, or to an agent that takes its work's marks away, does not forget what is stable.
+func TestStrippedWorkIsNoStay(t *testing.T) {
+	for name, marks := range map[string]map[string]any{
+		"the hash":  {"labels": map[string]any{workv1alpha1.LabelControllerHash: nil}},
+		"all marks": {"labels": map[string]any{workv1alpha1.LabelControllerHash: nil}, "annotations": nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &teller{World: NewWorld(), t: t}
+			s.Place("p1", []string{"c1", "c2", "c3"})
+			s.Create("v1", all("p1", "30s", true))
+			s.settle(Forever)
+			s.Report("c1", "v2", Hangs)
+			s.Update("v2")
+			s.settle(10 * time.Second)
+			s.has("v2", "c1", "c2", "c3")
+			s.patch(Works, "c3", Name, map[string]any{"metadata": marks}, false)
+			s.quiet()
+			require.NotNil(s.t, s.Object().Status.AbortedTime)
+			s.has("v1", "c1", "c2", "c3")
+		})
+	}
+}
+
+// firstSight is a story of works that another hub rolled out before this one knew of them: two older versions beside today's.
+func firstSight(w *World) {
+	w.Away = true
+	w.Place("p1", []string{"c1", "c2", "c3", "c4"})
+	w.Create("v3", progressive("p1", 1, "30s", 0, true))
+	w.Edit("keeps no history", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.RevisionHistoryLimit = ptr.To[int32](0) })
+	w.Report("c1", "v3", Hangs)
+	w.Upstream("p1", "v1", "c1")
+	w.Upstream("p1", "v2", "c2")
+	w.Upstream("p1", "v3", "c3")
+	w.Upstream("p1", "v1", "c4")
+}
+
+// stay is a story of a hub that comes back after another one rolled out v3, and again v4 to a part.
+func stay(keeps bool, versions ...string) func(w *World) {
+	return func(w *World) {
+		w.Place("p1", []string{"c1", "c2"})
+		for _, version := range []string{"v1", "v2"} {
+			if w.Object() == nil {
+				w.Create(version, progressive("p1", 1, "30s", 0, true))
+			} else {
+				w.Update(version)
+			}
+			if err := w.Settle(Forever); err != nil {
+				panic(err)
+			}
+		}
+		w.Away = true
+		if !keeps {
+			w.Downgrade()
+		}
+		w.Report("c1", versions[len(versions)-1], Hangs)
+		for i, version := range versions {
+			clusters := []string{"c1", "c2"}
+			if i > 0 {
+				clusters = clusters[:1]
+			}
+			w.Update(version)
+			w.Upstream("p1", version, clusters...)
+			if err := w.Settle(500 * time.Hour); err != nil {
+				panic(err)
+			}
+		}
+	}
+}
+
+// TestEveryWriteOfATakeoverMayFail lets each write with which this hub takes over from another fail, and compares the end
+// with that of a takeover in which nothing failed (P5).
+func TestEveryWriteOfATakeoverMayFail(t *testing.T) {
+	t.Parallel()
+	for name, before := range map[string]func(*World){
+		"first sight of three versions":      firstSight,
+		"rolled out meanwhile, status lost":  stay(false, "v3"),
+		"rolled out meanwhile, status kept":  stay(true, "v3"),
+		"undone meanwhile, status lost":      stay(false, "v1"),
+		"two versions meanwhile":             stay(false, "v3", "v4"),
+		"two versions meanwhile, one of old": stay(true, "v1", "v4"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			calm := NewWorld()
+			before(calm)
+			writes := 0
+			calm.Fault = func(string) Fault { writes++; return NoFault }
+			calm.Upgrade()
+			require.NoError(t, calm.Settle(Forever))
+			require.NoError(t, calm.CheckQuiet(), strings.Join(calm.Story, "\n"))
+			wanted := calm.state()
+			for _, fault := range []Fault{KilledBefore, KilledAfter, Conflicted, Lost} {
+				for k := 1; k <= writes; k++ {
+					w := NewWorld()
+					before(w)
+					n := 0
+					w.Fault = func(string) Fault {
+						if n++; n == k {
+							return fault
+						}
+						return NoFault
+					}
+					w.Upgrade()
+					require.NoError(t, w.Settle(Forever), strings.Join(w.Story, "\n"))
+					require.NoError(t, w.CheckQuiet(), strings.Join(w.Story, "\n"))
+					require.Equal(t, wanted, w.state(), "write %d, %s\n%s\nand without the fault\n%s", k, fault, strings.Join(w.Story, "\n"), strings.Join(calm.Story, "\n"))
+				}
+			}
+			t.Logf("%d writes", writes)
+		})
+	}
+}
+
+// Every version that another hub left on clusters is recorded before any cluster is touched, and stays as long as a cluster has it (R5, R6).
+func TestFirstSightRecordsAll(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	firstSight(s.World)
+	s.Upgrade()
+	s.quiet()
+	require.NotEmpty(t, s.hashOf("v1"), strings.Join(s.Story, "\n"))
+	require.NotContains(t, s.events, workv1alpha1.EventRevisionPruned, strings.Join(s.Story, "\n"))
+	require.Empty(t, s.Object().Status.CurrentRevision)
+	require.Nil(t, s.Object().Status.AbortedTime)
+}

@@ -1,0 +1,45 @@
+package simulation
+
+import (
+	"slices"
+
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// Downgrade replaces the hub by one without revisions, whose CRD drops what the status says of them.
+func (w *World) Downgrade() {
+	w.Away = true
+	if w.Object() != nil {
+		w.patch(ReplicaSets, Namespace, Name, map[string]any{"status": map[string]any{
+			"collisionCount": nil, "currentRevision": nil, "updateRevision": nil, "abortedTime": nil,
+		}}, true)
+	}
+	w.Tell("admin: downgrades")
+}
+
+// Upgrade replaces the hub without revisions by this one.
+func (w *World) Upgrade() {
+	w.Away = false
+	w.Restart()
+	w.Tell("admin: upgrades")
+}
+
+// Upstream is what the hub without revisions writes to a cluster: the spec, its own labels and no others, and no annotations.
+func (w *World) Upstream(placement, version string, clusters ...string) {
+	for _, cluster := range clusters {
+		labels := map[string]any{
+			workv1alpha1.LabelReplicaSet:     workv1alpha1.OwnerLabelValue(Namespace, Name),
+			workv1alpha1.LabelPlacement:      placement,
+			workv1alpha1.LabelControllerHash: nil,
+		}
+		work := &workv1.ManifestWork{Spec: Template(version)}
+		work.Namespace, work.Name = cluster, Name
+		_, _ = w.API.Create(Works, from(work))
+		w.patch(Works, cluster, Name, map[string]any{
+			"metadata": map[string]any{"labels": labels, "annotations": nil}, "spec": from(&work.Spec).Object,
+		}, false)
+	}
+	w.Tell("upstream: writes %s to %v", version, slices.Sorted(slices.Values(clusters)))
+}
