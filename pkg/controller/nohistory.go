@@ -36,7 +36,7 @@ func (r *revisionReconciler) withoutHistory(ctx context.Context, p *pass, proble
 	}
 	digest, err := r.contents.template(p.object.ManifestWorkReplicaSet)
 	if invalid := invalidTemplate(p.object.ManifestWorkReplicaSet, err); invalid != "" {
-		return r.withoutTemplate(ctx, p, invalid)
+		return r.withoutRevision(ctx, p, invalid)
 	}
 	template := &p.object.Spec.ManifestWorkTemplate
 	hash := r.hashOnWorks(p, digest)

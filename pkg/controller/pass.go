@@ -36,6 +36,9 @@ type pass struct {
 	// update is the revision that the rollout is one of. It is the template's, but for an abort that is finished first (R4).
 	update *rollout.Revision
 
+	// held says that the template has no revision, and that update is the one before it: nothing of that is started any more.
+	held bool
+
 	snapshot *rollout.Snapshot
 	plan     *rollout.Plan
 	// aborting says that a work that can be written was not written back in this pass.

@@ -36,24 +36,37 @@ func (r *revisionReconciler) reconcile(ctx context.Context, p *pass) (bool, erro
 		return r.withoutHistory(ctx, p, problem)
 	}
 	r.tellIgnored(p)
-	if rebuilt, err := r.rebuild(ctx, p); rebuilt || err != nil {
+	rebuilt, err := r.rebuild(ctx, p)
+	if rebuilt || apierrors.IsConflict(err) {
 		return false, err
 	}
 	p.rebuildStatus()
+	if err != nil {
+		refused := p.refused(err)
+		if p.history.ByHash(p.revisions.UpdateRevision) == nil {
+			return r.withoutRevision(ctx, p, refused) // Under a new hash it would be another rollout (R1).
+		}
+		p.problem(refused)
+	}
 
 	digest, err := r.contents.template(p.object.ManifestWorkReplicaSet)
 	if invalid := invalidTemplate(p.object.ManifestWorkReplicaSet, err); invalid != "" {
-		return r.withoutTemplate(ctx, p, invalid)
+		return r.withoutRevision(ctx, p, invalid)
 	}
 	found := p.history.ByDigest(digest)
 	switch {
 	case found == nil:
-		return false, r.create(ctx, p, digest)
+		err = r.create(ctx, p, digest)
 	case found.Object != p.history.Newest().Object:
-		return false, r.renumber(ctx, p, found)
+		err = r.renumber(ctx, p, found)
+	default:
+		p.update = rollout.NewRevision(found)
+		return true, nil
 	}
-	p.update = rollout.NewRevision(found)
-	return true, nil
+	if err == nil || apierrors.IsConflict(err) {
+		return false, err
+	}
+	return r.withoutRevision(ctx, p, p.refused(err)+"; until then nothing new is rolled out")
 }
 
 // invalidTemplate says what is wrong with a template that no agent could apply.
@@ -67,14 +80,25 @@ func invalidTemplate(object *workv1alpha1.ManifestWorkReplicaSet, err error) str
 	return ""
 }
 
-// withoutTemplate reports a template that can't be rolled out. Nothing is written, but for an abort that is under way.
-func (r *revisionReconciler) withoutTemplate(ctx context.Context, p *pass, invalid string) (bool, error) {
-	if p.revisions.AbortedTime == nil {
-		return false, r.reportInvalid(ctx, p, status.InvalidSpec(invalid))
+// withoutRevision makes a pass where today's template has no revision: no agent could apply it, or the API server refuses to record it. It
+// can't be rolled out, and what the status names is not the template any more, so that nothing is started. But an abort that is under
+// way is finished (R4), and a rollout that was under way and fails is aborted (R12): no newer one takes its place yet.
+func (r *revisionReconciler) withoutRevision(ctx context.Context, p *pass, problem string) (bool, error) {
+	aborted := p.revisions.AbortedTime != nil
+	if !aborted && (p.noHistory != "" || p.revisions.UpdateRevision == "") {
+		return false, r.reportInvalid(ctx, p, status.InvalidSpec(problem))
 	}
-	p.problem(invalid)
+	p.problem(problem)
 	p.update = p.revisionNamed(p.revisions.UpdateRevision)
+	p.held = !aborted
 	return true, nil
+}
+
+// refused notes that a revision could not be written, and says it for a condition: the log alone is not read (R12).
+func (p *pass) refused(err error) string {
+	p.errs = append(p.errs, err)
+	p.lookAgain(refusedInterval)
+	return fmt.Sprintf("%v: mend what the API server says of it (a quota, a policy, a webhook or a right may be the reason), it is tried again by itself", err)
 }
 
 // revisionNamed finds a revision by its hash. One that is gone or unreadable is still named; no work is at it.

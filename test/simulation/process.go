@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -32,6 +33,8 @@ const (
 	KilledAfter Fault = "killed after"
 	// Refused answers 500, and writes nothing.
 	Refused Fault = "500"
+	// Denied answers 403, and writes nothing: a right is missing, a quota is full, a policy says no.
+	Denied Fault = "403"
 	// Throttled answers 429, and writes nothing.
 	Throttled Fault = "429"
 	// Conflicted answers 409, and writes nothing.
@@ -172,6 +175,8 @@ func write[T any](p *Process, what string, do func() (T, error)) (T, error) {
 		return none, errKilled
 	case Refused:
 		return none, apierrors.NewInternalError(errors.New("simulated"))
+	case Denied:
+		return none, apierrors.NewForbidden(schema.GroupResource{}, what, errors.New("simulated"))
 	case Throttled:
 		return none, apierrors.NewTooManyRequests("simulated", 1)
 	case Conflicted:
