@@ -121,5 +121,9 @@ func (c *Controller) tellAborted(ctx context.Context, p *pass, update *revision.
 	if abort := rollout.Decide(s).Abort; abort != nil {
 		annotations[workv1alpha1.AnnotationAbortReason] = abort.Reason
 	}
+	if latest := p.history.LatestCurrent(); latest != nil && latest.Hash == update.Hash && p.revisions.CurrentRevision != update.Hash {
+		// A cluster relapsed before the status told that it is current. What the clusters go back to is the latest one then (R16).
+		annotations[workv1alpha1.AnnotationCurrentSince] = nil
+	}
 	return c.patchRevision(ctx, p, update, annotations, nil)
 }

@@ -208,8 +208,8 @@ func (w *World) checkCurrent(name string, rebuilt bool) error {
 	since := rev.Object.Annotations[workv1alpha1.AnnotationCurrentSince]
 	known := w.currentSince[name]
 	w.currentSince[name] = since
-	if since == known || rebuilt {
-		return nil
+	if since == known || since == "" || rebuilt {
+		return nil // One that tells it no more did not become the current one.
 	}
 	selected := w.seenSelected()
 	for _, cached := range w.Hub.stores.Works.List() {
