@@ -136,6 +136,9 @@ func (r *deployReconciler) abort(ctx context.Context, p *pass) error {
 			p.problem(p.refused(err) + "; until then nothing is written back")
 		}
 	}
+	// What is confirmed from now on is the revision that the clusters go back to.
+	p.snapshot = r.view(p, p.update, true)
+	p.plan = rollout.Decide(p.snapshot)
 	if err := r.patchStatus(ctx, p, status.Aborting, reason); err != nil {
 		return err
 	}
