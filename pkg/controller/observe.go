@@ -98,7 +98,7 @@ func (p *pass) current() (*rollout.Revision, string) {
 	case found == nil:
 		return nil, fmt.Sprintf("there is no ControllerRevision %s to go back to: it was deleted", revision.Name(p.object.Name, hash))
 	case found.Err != nil:
-		return nil, found.Err.Error()
+		return nil, p.broken(found)
 	}
 	return rollout.NewRevision(found), ""
 }

@@ -23,6 +23,8 @@ type knownOwner struct {
 	pruned *pruning
 	// revisions are the deciding fields of the status as of the last pass without a history. They stay when there is one again.
 	revisions status.Revisions
+	// collisions is status.collisionCount where the API server drops it.
+	collisions int32
 }
 
 // prunedInterval is how often the API server is asked again whether it keeps the status fields that only our CRD has.
@@ -109,4 +111,18 @@ func (m *ownerMemory) keptRevisions(owner string) status.Revisions {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.look(owner).revisions
+}
+
+// collided keeps, for this process, how many collisions were met where the status can't hold it.
+func (m *ownerMemory) collided(owner string, count int32) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.of(owner).collisions = count
+}
+
+// collisions is what was kept last; 0 for nothing.
+func (m *ownerMemory) collisions(owner string) int32 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.look(owner).collisions
 }

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/utils/ptr"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"open-cluster-management.io/sdk-go/pkg/patcher"
 
@@ -64,6 +65,9 @@ func (c *Controller) newPass(object *replicaSet, key string) *pass {
 		object:    object,
 		owner:     workv1alpha1.OwnerLabelValue(object.Namespace, object.Name),
 		revisions: status.RevisionsOf(&object.Status),
+	}
+	if count := c.memory.owners.collisions(key); count > ptr.Deref(p.revisions.CollisionCount, 0) {
+		p.revisions.CollisionCount = &count
 	}
 	if object.Spec.RevisionHistoryLimit != nil {
 		c.memory.owners.defaulted(key)
