@@ -127,6 +127,7 @@ func (r *deployReconciler) abort(ctx context.Context, p *pass) error {
 	}
 	p.revisions.AbortedTime = ptr.To(p.transitionTime().Rfc3339Copy())
 	reason := p.plan.Abort.Reason
+	r.memory.owners.abortedFor(p.key, p.revisions.AbortedTime, reason)
 	if update := p.history.ByHash(p.update.Hash); update != nil && r.memory.owners.prunedLately(p.key, p.now) {
 		// The status can't hold it: the revision does (R16).
 		switch err := r.tellAborted(ctx, p, update); {

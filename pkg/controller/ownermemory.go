@@ -3,6 +3,7 @@ package controller
 import (
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
@@ -25,6 +26,11 @@ type knownOwner struct {
 	revisions status.Revisions
 	// collisions is status.collisionCount where the API server drops it.
 	collisions int32
+	// aborted is when and why a rollout was aborted: until the revision tells it, nothing else does.
+	aborted struct {
+		at     metav1.Time
+		reason string
+	}
 }
 
 // prunedInterval is how often the API server is asked again whether it keeps the status fields that only our CRD has.
@@ -125,4 +131,22 @@ func (m *ownerMemory) collisions(owner string) int32 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.look(owner).collisions
+}
+
+// abortedFor keeps, for this process, why a rollout was aborted at a time.
+func (m *ownerMemory) abortedFor(owner string, at *metav1.Time, reason string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known := m.of(owner)
+	known.aborted.at, known.aborted.reason = *at, reason
+}
+
+// abortReason is why the rollout that was aborted at a time was; empty where it is not known.
+func (m *ownerMemory) abortReason(owner string, at *metav1.Time) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if known := m.look(owner); known.aborted.at.Equal(at) {
+		return known.aborted.reason
+	}
+	return ""
 }

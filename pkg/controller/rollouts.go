@@ -66,7 +66,7 @@ func (r *rolloutReconciler) begin(ctx context.Context, p *pass, begins bool) err
 		p.aborting = p.plan.Behind > 0
 		stage = stageOf(p)
 	}
-	return r.patchStatus(ctx, p, stage, abortReason(p))
+	return r.patchStatus(ctx, p, stage, r.abortReason(p))
 }
 
 // annotate brings what the update revision tells of an abort in line with the status. Where the status has no abort and
@@ -118,7 +118,9 @@ func (c *Controller) tellAborted(ctx context.Context, p *pass, update *revision.
 	// The works are as they were when the abort was decided, maybe by a process that is gone: its grace was over.
 	s := c.view(p, p.update, false)
 	s.DeadlinesSince = time.Time{}
-	if abort := rollout.Decide(s).Abort; abort != nil {
+	if reason := c.memory.owners.abortReason(p.key, p.revisions.AbortedTime); reason != "" {
+		annotations[workv1alpha1.AnnotationAbortReason] = reason // The works may have gone back meanwhile.
+	} else if abort := rollout.Decide(s).Abort; abort != nil {
 		annotations[workv1alpha1.AnnotationAbortReason] = abort.Reason
 	}
 	if latest := p.history.LatestCurrent(); latest != nil && latest.Hash == update.Hash && p.revisions.CurrentRevision != update.Hash {

@@ -40,7 +40,7 @@ func TestFirstWordOfAnAbort(t *testing.T) {
 	s.Report("c1", "v2", Hangs)
 	s.Update("v2")
 	told := false
-	s.World.Check = func(write string) {
+	s.Check = func(write string) {
 		if told || !strings.HasSuffix(write, "/status") || s.Object().Status.AbortedTime == nil {
 			return
 		}

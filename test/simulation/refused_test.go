@@ -31,7 +31,7 @@ func (s *teller) refusing(write string, fault Fault) (permit func()) {
 func rolledOut(t *testing.T) *teller {
 	t.Helper()
 	s := &teller{World: NewWorld(), t: t}
-	s.World.Check = func(write string) { s.must(s.CheckWrite(write)) }
+	s.Check = func(write string) { s.must(s.CheckWrite(write)) }
 	s.Place("p1", []string{"c1", "c2"})
 	s.Create("v1", all("p1", "30s", true))
 	s.quiet()
@@ -74,7 +74,7 @@ func TestAbortIsFinishedWhileTheNextRevisionIsRefused(t *testing.T) {
 			s := rolledOut(t)
 			s.Report("", "v2", Hangs)
 			s.Update("v2")
-			s.World.Fault = failing(s.World, "patch work c2/web", Refused)
+			s.Fault = failing(s.World, "patch work c2/web", Refused)
 			s.settle(32 * time.Second)
 			permit := s.refusing("create revision", fault)
 			s.Update("v3")
@@ -183,15 +183,41 @@ func TestAbortIsCarriedOutWhileItsAnnotationIsRefused(t *testing.T) {
 			permit := s.refusing("patch revision", fault)
 			s.settle(2 * time.Minute)
 			s.everywhere("v1")
-			s.says(workv1alpha1.ConditionProgressing, "was aborted", "ControllerRevision default/web-", "simulated")
+			const reason = "1 cluster (c1) not successful within 30s"
+			s.says(workv1alpha1.ConditionProgressing, "was aborted", reason, "ControllerRevision default/web-", "simulated")
 			s.idle()
 			permit()
 			s.quiet()
 			s.everywhere("v1")
 			require.NotEmpty(t, s.Revisions()[1].Annotations[workv1alpha1.AnnotationAborted])
+			s.says(workv1alpha1.ConditionProgressing, "was aborted", reason)
 			require.NotContains(t, s.says(workv1alpha1.ConditionProgressing).Message, "simulated")
 		})
 	}
+}
+
+// P7: what an older CRD drops is not sent again and again where a revision is refused.
+func TestRefusedRevisionUnderAnOlderCRD(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.API.OlderCRD = true
+	s.Place("p1", []string{"c1", "c2"})
+	s.Create("v1", all("p1", "30s", true))
+	s.settle(time.Minute)
+	s.Tell("the hub restarts")
+	s.Restart()
+	s.refusing("create revision", Denied)
+	s.Update("v2")
+	s.settle(time.Minute)
+	s.says(workv1alpha1.ConditionManifestworkApplied, "ControllerRevision default/web-", "simulated")
+	refuse, sent := s.Fault, 0
+	s.Fault = func(what string) Fault {
+		if strings.HasSuffix(what, "/status") {
+			sent++
+		}
+		return refuse(what)
+	}
+	s.idle()
+	require.Zero(t, sent)
 }
 
 // R16: where an older CRD drops the abort from the status, the annotation is all that tells of it: nothing goes back before it is written.
