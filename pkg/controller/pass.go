@@ -37,6 +37,8 @@ type pass struct {
 	// update is the revision that the rollout is one of. It is the template's, but for an abort that is finished first (R4).
 	update *rollout.Revision
 
+	// abortReason is why the rollout was aborted, where this process knows it; the revision tells it otherwise.
+	abortReason string
 	// held says that the template has no revision, and that update is the one before it: nothing of that is started any more.
 	held bool
 
@@ -66,6 +68,7 @@ func (c *Controller) newPass(object *replicaSet, key string) *pass {
 		owner:     workv1alpha1.OwnerLabelValue(object.Namespace, object.Name),
 		revisions: status.RevisionsOf(&object.Status),
 	}
+	p.abortReason = c.memory.owners.abortReason(key, p.revisions.AbortedTime)
 	if count := c.memory.owners.collisions(key); count > ptr.Deref(p.revisions.CollisionCount, 0) {
 		p.revisions.CollisionCount = &count
 	}

@@ -19,7 +19,7 @@ import (
 type statusReconciler struct{ *Controller }
 
 func (r *statusReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
-	if err := r.patchStatus(ctx, p, stageOf(p), r.abortReason(p)); err != nil {
+	if err := r.patchStatus(ctx, p, stageOf(p), abortReason(p)); err != nil {
 		return false, err
 	}
 	r.metrics.Observe(p.key, p.observed())
@@ -43,14 +43,14 @@ func stageOf(p *pass) status.Stage {
 }
 
 // abortReason is what the update revision remembers of why it was aborted, or this process where the revision can't be written.
-func (c *Controller) abortReason(p *pass) string {
+func abortReason(p *pass) string {
 	if !p.snapshot.Aborted {
 		return ""
 	}
 	if update := p.history.ByHash(p.update.Hash); update != nil && update.Object.Annotations[workv1alpha1.AnnotationAbortReason] != "" {
 		return update.Object.Annotations[workv1alpha1.AnnotationAbortReason]
 	}
-	return c.memory.owners.abortReason(p.key, p.revisions.AbortedTime)
+	return p.abortReason
 }
 
 // patchStatus writes the status, once, and only when it changed (P7). What it says for the first time becomes an event.

@@ -66,7 +66,7 @@ func (r *rolloutReconciler) begin(ctx context.Context, p *pass, begins bool) err
 		p.aborting = p.plan.Behind > 0
 		stage = stageOf(p)
 	}
-	return r.patchStatus(ctx, p, stage, r.abortReason(p))
+	return r.patchStatus(ctx, p, stage, abortReason(p))
 }
 
 // annotate brings what the update revision tells of an abort in line with the status. Where the status has no abort and
