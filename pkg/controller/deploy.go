@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -34,12 +35,34 @@ func (r *deployReconciler) reconcile(ctx context.Context, p *pass) (bool, error)
 		p.revisions.CurrentRevision = p.update.Hash
 		r.memory.owners.keepRevisions(p.key, p.revisions)
 	} else if p.plan.Complete {
-		if latest := p.history.LatestCurrent(); latest == nil || latest.Hash != p.update.Hash || p.update.Underway() {
-			return false, r.tellCurrent(ctx, p)
+		if goOn, err := r.complete(ctx, p); !goOn {
+			return false, err
 		}
-		p.revisions.CurrentRevision = p.update.Hash
+	}
+	if p.held {
+		slices.Sort(p.problems)
+		return false, r.reportInvalid(ctx, p, status.InvalidSpec(strings.Join(p.problems, "; ")))
 	}
 	return true, r.act(ctx, p)
+}
+
+// complete makes the update revision the current one: first the revision tells it, then the status (R13, R16).
+func (r *deployReconciler) complete(ctx context.Context, p *pass) (bool, error) {
+	latest := p.history.LatestCurrent()
+	if latest == nil || latest.Hash != p.update.Hash || p.update.Underway() {
+		err := r.tellCurrent(ctx, p)
+		if err == nil || apierrors.IsConflict(err) {
+			return false, err
+		}
+		p.problem(p.refused(err))
+		if r.memory.owners.prunedLately(p.key, p.now) {
+			return true, nil
+		}
+		// Every cluster had it: a relapse must not become an abort for want of the second copy, which nothing follows from yet. The
+		// condition names it, and each pass tries to write it.
+	}
+	p.revisions.CurrentRevision = p.update.Hash
+	return true, nil
 }
 
 // failuresChecked bounds how many failed clusters are asked for before an abort: a cache that lags behind lags for all of them.
@@ -104,13 +127,23 @@ func (r *deployReconciler) abort(ctx context.Context, p *pass) error {
 	}
 	p.revisions.AbortedTime = ptr.To(p.transitionTime().Rfc3339Copy())
 	reason := p.plan.Abort.Reason
+	r.memory.owners.abortedFor(p.key, p.revisions.AbortedTime, reason)
+	if update := p.history.ByHash(p.update.Hash); update != nil && r.memory.owners.prunedLately(p.key, p.now) {
+		// The status can't hold it: the revision does (R16).
+		switch err := r.tellAborted(ctx, p, update); {
+		case apierrors.IsConflict(err):
+			return err
+		case err != nil:
+			p.problem(p.refused(err) + "; until then nothing is written back")
+		}
+	}
+	// What is confirmed from now on is the revision that the clusters go back to.
+	p.snapshot = r.view(p, p.update, true)
+	p.plan = rollout.Decide(p.snapshot)
 	if err := r.patchStatus(ctx, p, status.Aborting, reason); err != nil {
 		return err
 	}
 	klog.FromContext(ctx).Info("Aborting the rollout", "revision", p.update.Name, "backTo", p.snapshot.Current.Name, "reason", reason)
-	if update := p.history.ByHash(p.update.Hash); update != nil && r.memory.owners.prunedLately(p.key, p.now) {
-		return r.tellAborted(ctx, p, update) // The status can't hold it: the revision does (R16).
-	}
 	return nil
 }
 

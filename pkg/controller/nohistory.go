@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"k8s.io/client-go/tools/cache"
@@ -29,6 +30,7 @@ func (i optionalInformer) HasSynced() bool {
 // on the works only, under the name that it will have. There is nothing to go back to, so that a rollout which fails stops.
 func (r *revisionReconciler) withoutHistory(ctx context.Context, p *pass, problem string) (bool, error) {
 	p.noHistory = problem
+	known := p.history // What could be read last.
 	p.history = revision.History{}
 	p.lookAgain(historyInterval)
 	if p.revisions.UpdateRevision == "" {
@@ -36,10 +38,20 @@ func (r *revisionReconciler) withoutHistory(ctx context.Context, p *pass, proble
 	}
 	digest, err := r.contents.template(p.object.ManifestWorkReplicaSet)
 	if invalid := invalidTemplate(p.object.ManifestWorkReplicaSet, err); invalid != "" {
-		return r.withoutTemplate(ctx, p, invalid)
+		return r.withoutRevision(ctx, p, invalid)
 	}
 	template := &p.object.Spec.ManifestWorkTemplate
 	hash := r.hashOnWorks(p, digest)
+	if hash == "" && p.revisions.AbortedTime != nil {
+		aborted, told := p.isAborted(known.ByHash(p.revisions.UpdateRevision), digest)
+		if !told {
+			return r.withoutRevision(ctx, p, fmt.Sprintf("ControllerRevision %s can't be read, so that nothing tells whether the template is the one whose rollout was aborted, and it is not rolled out: "+
+				"let the hub read ControllerRevisions again, or remove status.abortedTime to roll the template out", revision.Name(p.object.Name, p.revisions.UpdateRevision)))
+		}
+		if aborted {
+			hash = p.revisions.UpdateRevision
+		}
+	}
 	if hash == "" {
 		hash = revision.ComputeHash(template, p.revisions.CollisionCount)
 	}
@@ -49,6 +61,17 @@ func (r *revisionReconciler) withoutHistory(ctx context.Context, p *pass, proble
 	}
 	p.update = &rollout.Revision{Name: revision.Name(p.object.Name, hash), Hash: hash, Digest: digest, Template: template}
 	return true, nil
+}
+
+// isAborted says whether the template is the one whose rollout was aborted, and whether that is known. After an abort no work tells which hash
+// it had, and the hash that this binary computes today may be another one: of another release, or after collisions (R1, R2).
+func (p *pass) isAborted(update *revision.Revision, digest revision.Digest) (aborted, told bool) {
+	if update != nil && update.Err == nil {
+		return update.Digest == digest, true
+	}
+	template := []revision.Candidate{{Spec: &p.object.Spec.ManifestWorkTemplate, Digest: digest}}
+	aborted = revision.Rebuild(p.revisions.UpdateRevision, template, p.revisions.CollisionCount, false) != nil
+	return aborted, aborted
 }
 
 // hashOnWorks is the hash that works with a content bear, the update revision's before any other: it stays what it is, whatever

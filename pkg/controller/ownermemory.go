@@ -29,6 +29,13 @@ type knownOwner struct {
 	pruned *pruning
 	// revisions are the deciding fields of the status as of the last pass without a history. They stay when there is one again.
 	revisions status.Revisions
+	// collisions is status.collisionCount where the API server drops it.
+	collisions int32
+	// aborted is when and why a rollout was aborted: until the revision tells it, nothing else does.
+	aborted struct {
+		at     metav1.Time
+		reason string
+	}
 }
 
 // prunedInterval is how often the API server is asked again whether it keeps the status fields that only our CRD has.
@@ -156,4 +163,36 @@ func (m *ownerMemory) keptRevisions(owner string) status.Revisions {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.look(owner).revisions
+}
+
+// collided keeps, for this process, how many collisions were met where the status can't hold it.
+func (m *ownerMemory) collided(owner string, count int32) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.of(owner).collisions = count
+}
+
+// collisions is what was kept last; 0 for nothing.
+func (m *ownerMemory) collisions(owner string) int32 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.look(owner).collisions
+}
+
+// abortedFor keeps, for this process, why a rollout was aborted at a time.
+func (m *ownerMemory) abortedFor(owner string, at *metav1.Time, reason string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known := m.of(owner)
+	known.aborted.at, known.aborted.reason = *at, reason
+}
+
+// abortReason is why the rollout that was aborted at a time was; empty where it is not known.
+func (m *ownerMemory) abortReason(owner string, at *metav1.Time) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if known := m.look(owner); known.aborted.at.Equal(at) {
+		return known.aborted.reason
+	}
+	return ""
 }

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/utils/ptr"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"open-cluster-management.io/sdk-go/pkg/patcher"
 
@@ -36,6 +37,11 @@ type pass struct {
 	// update is the revision that the rollout is one of. It is the template's, but for an abort that is finished first (R4).
 	update *rollout.Revision
 
+	// abortReason is why the rollout was aborted, where this process knows it; the revision tells it otherwise.
+	abortReason string
+	// held says that the template has no revision, and that update is the one before it: nothing of that is started any more.
+	held bool
+
 	snapshot *rollout.Snapshot
 	plan     *rollout.Plan
 	// standing is what the status goes on to tell; nil for the plan.
@@ -63,6 +69,10 @@ func (c *Controller) newPass(object *replicaSet, key string) *pass {
 		object:    object,
 		owner:     workv1alpha1.OwnerLabelValue(object.Namespace, object.Name),
 		revisions: status.RevisionsOf(&object.Status),
+	}
+	p.abortReason = c.memory.owners.abortReason(key, p.revisions.AbortedTime)
+	if count := c.memory.owners.collisions(key); count > ptr.Deref(p.revisions.CollisionCount, 0) {
+		p.revisions.CollisionCount = &count
 	}
 	if object.Spec.RevisionHistoryLimit != nil {
 		c.memory.owners.defaulted(key)

@@ -24,11 +24,10 @@ type lost struct {
 	current bool
 }
 
-// rebuild makes up for revisions that are not there: after someone deleted one (R7), and where another hub rolled out (R6). The pass
-// ends when it wrote any.
+// rebuild makes up for revisions that someone deleted (R7). The pass ends when it wrote any.
 func (r *revisionReconciler) rebuild(ctx context.Context, p *pass) (wrote bool, err error) {
 	if len(p.history.Revisions) == 0 && p.revisions.UpdateRevision == "" {
-		return r.lookBack(ctx, p)
+		return false, nil // There never was one.
 	}
 	missing, err := r.deleted(ctx, p)
 	if err != nil {
@@ -46,10 +45,7 @@ func (r *revisionReconciler) rebuild(ctx context.Context, p *pass) (wrote bool, 
 			return wrote, err
 		}
 	}
-	if wrote {
-		return true, nil
-	}
-	return r.lookBack(ctx, p)
+	return wrote, nil
 }
 
 // precedes says that a work is older than the object, so that no hub made it for that: somebody gave it the owner label. An agent can,

@@ -43,12 +43,15 @@ func stageOf(p *pass) status.Stage {
 	}
 }
 
-// abortReason is what the update revision remembers of why it was aborted.
+// abortReason is what the update revision remembers of why it was aborted, or this process where the revision can't be written.
 func abortReason(p *pass) string {
-	if update := p.history.ByHash(p.update.Hash); p.snapshot.Aborted && update != nil {
+	if !p.snapshot.Aborted {
+		return ""
+	}
+	if update := p.history.ByHash(p.update.Hash); update != nil && update.Object.Annotations[workv1alpha1.AnnotationAbortReason] != "" {
 		return update.Object.Annotations[workv1alpha1.AnnotationAbortReason]
 	}
-	return ""
+	return p.abortReason
 }
 
 // patchStatus writes the status, once, and only when it changed (P7). What it says for the first time becomes an event.
@@ -114,8 +117,10 @@ func (c *Controller) prunedNote(p *pass) string {
 // reportInvalid tells of a spec that can't be rolled out. The conditions that need a rollout stay as they were seen.
 func (c *Controller) reportInvalid(ctx context.Context, p *pass, applied metav1.Condition) error {
 	wanted := p.object.Status.DeepCopy()
-	wanted.CollisionCount, wanted.CurrentRevision = p.revisions.CollisionCount, p.revisions.CurrentRevision
-	wanted.UpdateRevision, wanted.AbortedTime = p.revisions.UpdateRevision, p.revisions.AbortedTime
+	if !c.memory.owners.prunedLast(p.key) {
+		wanted.CollisionCount, wanted.CurrentRevision = p.revisions.CollisionCount, p.revisions.CurrentRevision
+		wanted.UpdateRevision, wanted.AbortedTime = p.revisions.UpdateRevision, p.revisions.AbortedTime
+	}
 	if p.object.decodeErr == nil {
 		snapshot := &rollout.Snapshot{Now: p.now, Update: &rollout.Revision{}, Owner: p.owner, Refs: p.refs}
 		verified := status.PlacementVerified(&status.Input{
@@ -125,6 +130,9 @@ func (c *Controller) reportInvalid(ctx context.Context, p *pass, applied metav1.
 	}
 	status.Set(&wanted.Conditions, applied, p.object.Generation, p.transitionTime())
 	c.metrics.Observe(p.key, metrics.Observation{Stage: metrics.Invalid})
-	_, err := c.patcher(p).PatchStatus(ctx, p.object.ManifestWorkReplicaSet, *wanted, p.object.Status)
+	written, err := c.patcher(p).PatchStatus(ctx, p.object.ManifestWorkReplicaSet, *wanted, p.object.Status)
+	if err == nil && written && p.answer.Status.UpdateRevision != wanted.UpdateRevision {
+		c.memory.owners.prunes(p.key, true, p.answer.Spec.RevisionHistoryLimit != nil, p.now)
+	}
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -35,24 +36,44 @@ func (r *revisionReconciler) reconcile(ctx context.Context, p *pass) (bool, erro
 		return r.withoutHistory(ctx, p, problem)
 	}
 	r.tellIgnored(p)
-	if rebuilt, err := r.rebuild(ctx, p); rebuilt || err != nil {
+	r.tellBroken(p)
+	rebuilt, err := r.rebuild(ctx, p)
+	if rebuilt || apierrors.IsConflict(err) {
 		return false, err
 	}
 	p.rebuildStatus()
+	if err != nil {
+		refused := p.refused(err)
+		if p.history.ByHash(p.revisions.UpdateRevision) == nil {
+			return r.withoutRevision(ctx, p, refused) // Under a new hash it would be another rollout (R1).
+		}
+		p.problem(refused)
+	}
+	// What another hub left has to be recorded before today's template is: that there is none yet tells that this was not done (R6).
+	if wrote, err := r.lookBack(ctx, p); wrote || apierrors.IsConflict(err) {
+		return false, err
+	} else if err != nil {
+		return r.withoutRevision(ctx, p, p.refused(err)+"; until then nothing new is rolled out")
+	}
 
 	digest, err := r.contents.template(p.object.ManifestWorkReplicaSet)
 	if invalid := invalidTemplate(p.object.ManifestWorkReplicaSet, err); invalid != "" {
-		return r.withoutTemplate(ctx, p, invalid)
+		return r.withoutRevision(ctx, p, invalid)
 	}
 	found := p.history.ByDigest(digest)
 	switch {
 	case found == nil:
-		return false, r.create(ctx, p, digest)
+		err = r.create(ctx, p, digest)
 	case found.Object != p.history.Newest().Object:
-		return false, r.renumber(ctx, p, found)
+		err = r.renumber(ctx, p, found)
+	default:
+		p.update = rollout.NewRevision(found)
+		return true, nil
 	}
-	p.update = rollout.NewRevision(found)
-	return true, nil
+	if err == nil || apierrors.IsConflict(err) {
+		return false, err
+	}
+	return r.withoutRevision(ctx, p, p.refused(err)+"; until then nothing new is rolled out")
 }
 
 // invalidTemplate says what is wrong with a template that no agent could apply.
@@ -66,14 +87,25 @@ func invalidTemplate(object *workv1alpha1.ManifestWorkReplicaSet, err error) str
 	return ""
 }
 
-// withoutTemplate reports a template that can't be rolled out. Nothing is written, but for an abort that is under way.
-func (r *revisionReconciler) withoutTemplate(ctx context.Context, p *pass, invalid string) (bool, error) {
-	if p.revisions.AbortedTime == nil {
-		return false, r.reportInvalid(ctx, p, status.InvalidSpec(invalid))
+// withoutRevision makes a pass where today's template has no revision: no agent could apply it, or the API server refuses to record it. It
+// can't be rolled out, and what the status names is not the template any more, so that nothing is started. But an abort that is under
+// way is finished (R4), and a rollout that was under way and fails is aborted (R12): no newer one takes its place yet.
+func (r *revisionReconciler) withoutRevision(ctx context.Context, p *pass, problem string) (bool, error) {
+	aborted := p.revisions.AbortedTime != nil
+	if !aborted && (p.noHistory != "" || p.revisions.UpdateRevision == "") {
+		return false, r.reportInvalid(ctx, p, status.InvalidSpec(problem))
 	}
-	p.problem(invalid)
+	p.problem(problem)
 	p.update = p.revisionNamed(p.revisions.UpdateRevision)
+	p.held = !aborted
 	return true, nil
+}
+
+// refused notes that a revision could not be written, and says it for a condition: the log alone is not read (R12).
+func (p *pass) refused(err error) string {
+	p.errs = append(p.errs, err)
+	p.lookAgain(refusedInterval)
+	return fmt.Sprintf("%v: mend what the API server says of it (a quota, a policy, a webhook or a right may be the reason), it is tried again by itself", err)
 }
 
 // revisionNamed finds a revision by its hash. One that is gone or unreadable is still named; no work is at it.
@@ -87,9 +119,58 @@ func (p *pass) revisionNamed(hash string) *rollout.Revision {
 // tellIgnored says once which objects pretend to be revisions.
 func (r *revisionReconciler) tellIgnored(p *pass) {
 	for _, ignored := range p.history.Ignored {
-		if r.memory.told.announce(p.key, ignored) {
-			r.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventRevisionIgnored, "Observe", ignored)
+		r.ignore(p, ignored)
+	}
+}
+
+// tellBroken names the live revisions that can't be read. The stable one is a problem before it is needed: nothing can be aborted (R12).
+// Today's template gets another revision, like one whose name is taken (R2).
+func (r *revisionReconciler) tellBroken(p *pass) {
+	for i := range p.history.Revisions {
+		rev := &p.history.Revisions[i]
+		if rev.Err == nil {
+			continue
 		}
+		current := rev.Hash == p.revisions.CurrentRevision
+		if !current && p.bearers(rev.Hash) == 0 {
+			continue
+		}
+		broken := p.broken(rev)
+		r.ignore(p, broken)
+		if current {
+			p.problem(broken)
+		}
+	}
+}
+
+// broken says what is wrong with a revision that can't be read, and what can be done about it: only the works that bear its hash tell
+// what it was (R7).
+func (p *pass) broken(rev *revision.Revision) string {
+	switch n := p.bearers(rev.Hash); n {
+	case 0:
+		return rev.Err.Error() + ": none does, so that it is lost, and nothing can go back to it; put a good template into the spec"
+	case 1:
+		return rev.Err.Error() + ": 1 does"
+	default:
+		return fmt.Sprintf("%v: %d do", rev.Err, n)
+	}
+}
+
+// bearers is how many works bear a hash.
+func (p *pass) bearers(hash string) int {
+	n := 0
+	for _, work := range p.works {
+		if work.Labels[workv1alpha1.LabelControllerHash] == hash {
+			n++
+		}
+	}
+	return n
+}
+
+// ignore says once that an object does not count as a revision.
+func (r *revisionReconciler) ignore(p *pass, why string) {
+	if r.memory.told.announce(p.key, why) {
+		r.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventRevisionIgnored, "Observe", why)
 	}
 }
 
@@ -132,6 +213,7 @@ func (r *revisionReconciler) create(ctx context.Context, p *pass, digest revisio
 		return fmt.Errorf("reading ControllerRevision %s/%s, whose name is taken: %w", wanted.Namespace, wanted.Name, err)
 	}
 	if !metav1.IsControlledBy(live, p.object) || revision.Decode(live).Digest != digest {
+		r.ignore(p, taken(live, p.object))
 		return r.collide(ctx, p)
 	}
 	for key, value := range wanted.Labels {
@@ -159,11 +241,28 @@ func (r *revisionReconciler) relabel(ctx context.Context, p *pass, live *appsv1.
 	return nil
 }
 
+// taken says why the template's revision gets another name than the one that its hash gives it first.
+func taken(live *appsv1.ControllerRevision, owner metav1.Object) string {
+	why := fmt.Sprintf("ControllerRevision %s/%s holds another template with the same hash", live.Namespace, live.Name)
+	if !metav1.IsControlledBy(live, owner) {
+		why = fmt.Sprintf("ControllerRevision %s/%s is not this object's", live.Namespace, live.Name)
+	} else if broken := revision.Decode(live).Err; broken != nil {
+		why = broken.Error()
+	}
+	return why + "; the revision of today's template gets another name"
+}
+
 // collide persists that the hash is taken. The next pass tries the next one.
 func (r *revisionReconciler) collide(ctx context.Context, p *pass) error {
 	bumped := p.object.Status.DeepCopy()
 	bumped.CollisionCount = ptr.To(ptr.Deref(p.revisions.CollisionCount, 0) + 1)
-	_, err := r.patcher(p).PatchStatus(ctx, p.object.ManifestWorkReplicaSet, *bumped, p.object.Status)
+	written, err := r.patcher(p).PatchStatus(ctx, p.object.ManifestWorkReplicaSet, *bumped, p.object.Status)
+	if err == nil && written && p.answer.Status.CollisionCount == nil {
+		// An older CRD drops it, and then no event of the object makes the next pass (R16).
+		r.memory.owners.collided(p.key, *bumped.CollisionCount)
+		p.urgent = true
+		p.lookAgain(time.Millisecond)
+	}
 	return err
 }
 

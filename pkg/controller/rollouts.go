@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
@@ -27,6 +28,10 @@ func (r *rolloutReconciler) reconcile(ctx context.Context, p *pass) (bool, error
 	if begins {
 		p.revisions.UpdateRevision = p.update.Hash
 		p.revisions.AbortedTime = nil
+	}
+	if p.held {
+		p.snapshot = r.view(p, p.update, false)
+		return true, nil
 	}
 	if p.noHistory != "" {
 		r.memory.owners.keepRevisions(p.key, p.revisions)
@@ -74,14 +79,34 @@ func (r *rolloutReconciler) annotate(ctx context.Context, p *pass) (bool, error)
 	_, told := update.AbortedAt()
 	switch {
 	case p.snapshot.Aborted && !told:
-		return false, r.tellAborted(ctx, p, update)
+		return r.goesOnUntold(p, r.tellAborted(ctx, p, update))
 	case !p.snapshot.Aborted && told:
-		return false, r.patchRevision(ctx, p, update, map[string]any{
+		err := r.patchRevision(ctx, p, update, map[string]any{
 			workv1alpha1.AnnotationAborted: nil, workv1alpha1.AnnotationAbortReason: nil, workv1alpha1.AnnotationRestored: nil,
 			// A retry is a rollout of its own: what the clusters did before says nothing about it.
 			workv1alpha1.AnnotationRetriedAt: p.now.UTC().Format(timeFormat),
 		}, nil)
+		if err == nil || apierrors.IsConflict(err) {
+			return false, err
+		}
+		return false, r.reportInvalid(ctx, p, status.InvalidSpec(p.refused(err)+"; until then the rollout does not begin again"))
 	}
+	return true, nil
+}
+
+// untoldPatience is for how long an abort waits for the revision to tell of it, where that fails for a reason that may pass.
+const untoldPatience = 10 * time.Second
+
+// goesOnUntold says whether an abort is carried out though the revision can't tell of it. What the revision tells is the second copy
+// (R16), and where the status holds the first one, the fleet does not stay on the bad revision for want of it. It is tried again in each pass.
+func (r *rolloutReconciler) goesOnUntold(p *pass, err error) (bool, error) {
+	if err == nil || apierrors.IsConflict(err) || r.memory.owners.prunedLately(p.key, p.now) {
+		return false, err
+	}
+	if !isLasting(err) && p.now.Sub(p.revisions.AbortedTime.Time) < untoldPatience {
+		return false, err
+	}
+	p.problem(p.refused(err))
 	return true, nil
 }
 
@@ -93,8 +118,14 @@ func (c *Controller) tellAborted(ctx context.Context, p *pass, update *revision.
 	// The works are as they were when the abort was decided, maybe by a process that is gone: its grace was over.
 	s := c.view(p, p.update, false)
 	s.DeadlinesSince = time.Time{}
-	if abort := rollout.Decide(s).Abort; abort != nil {
+	if reason := c.memory.owners.abortReason(p.key, p.revisions.AbortedTime); reason != "" {
+		annotations[workv1alpha1.AnnotationAbortReason] = reason // The works may have gone back meanwhile.
+	} else if abort := rollout.Decide(s).Abort; abort != nil {
 		annotations[workv1alpha1.AnnotationAbortReason] = abort.Reason
+	}
+	if latest := p.history.LatestCurrent(); latest != nil && latest.Hash == update.Hash && p.revisions.CurrentRevision != update.Hash {
+		// A cluster relapsed before the status told that it is current. What the clusters go back to is the latest one then (R16).
+		annotations[workv1alpha1.AnnotationCurrentSince] = nil
 	}
 	return c.patchRevision(ctx, p, update, annotations, nil)
 }

@@ -17,7 +17,7 @@ func (r *revisionReconciler) withoutSpec(ctx context.Context, p *pass) (bool, er
 	}
 	told := p.revisions
 	if p.rebuildStatus(); p.revisions.AbortedTime != nil && r.canGoBack(p) {
-		return r.withoutTemplate(ctx, p, invalid)
+		return r.withoutRevision(ctx, p, invalid)
 	}
 	p.revisions = told
 	return false, r.reportInvalid(ctx, p, status.InvalidSpec(invalid))

@@ -34,8 +34,8 @@ func progressing(in *Input) metav1.Condition {
 		if update.Reused {
 			reason = workv1alpha1.ReasonFoundNewRevision
 		}
-		return condition(workv1alpha1.ConditionProgressing, reason, join(
-			fmt.Sprintf("revision %s: %s", update.Name, progress(in.Plan)), failing(in.Plan), awaiting(in.Plan), in.Note), metav1.ConditionTrue)
+		message := join(fmt.Sprintf("revision %s: %s", update.Name, progress(in.Plan)), failing(in.Plan), abortImpossible(in.Plan), awaiting(in.Plan))
+		return condition(workv1alpha1.ConditionProgressing, reason, noted(message, in.Note), metav1.ConditionTrue)
 	}
 }
 
@@ -54,8 +54,28 @@ func goingBack(in *Input) string {
 	if in.Snapshot.Current == nil {
 		return in.Snapshot.CurrentProblem
 	}
-	return fmt.Sprintf("back to revision %s, confirmed by %d of %s",
-		in.Snapshot.Current.Name, in.Plan.Confirmed, clusters(in.Plan.Selected()))
+	return join(fmt.Sprintf("back to revision %s, confirmed by %d of %s",
+		in.Snapshot.Current.Name, in.Plan.Confirmed, clusters(in.Plan.Selected())), stayingBehind(in))
+}
+
+// stayingBehind names the clusters that do not go back: they completed another revision, and agents leave a completed work as it is (R17).
+func stayingBehind(in *Input) string {
+	current := in.Snapshot.Current
+	var names []string
+	for i := range in.Snapshot.Works {
+		w := &in.Snapshot.Works[i]
+		if _, selected := in.Plan.Phases[w.Cluster()]; !selected || w.Deleting() || !w.At(current) {
+			continue
+		}
+		if rollout.Assess(w, current, in.Snapshot.Now).State == rollout.Completed {
+			names = append(names, w.Cluster())
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s completed at another revision: agents leave a completed work as it is, delete it to have revision %s there",
+		rollout.Names(names), current.Name)
 }
 
 // awaiting says what a rollout waits for that is not a cluster.

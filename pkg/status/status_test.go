@@ -143,6 +143,28 @@ func TestConditions(t *testing.T) {
 					"failureStrategy AbortAll can't be followed: there is no stable revision",
 			},
 		},
+		"failed, nothing to go back to, and one is in flight": {
+			in:   input(status.RollingOut, rt.Rolling("", "bbb"), p1(two, rt.AbortAll()), rt.Works(failed("c1"), inFlight("c2"))),
+			want: [4]string{"AsExpected True", "Processing False", "NewRevisionCreated True", "Progressing False"},
+			says: map[string]string{
+				progressing: "revision web-bbb: 0 of 2 clusters succeeded, 1 in flight, 1 failed; 1 cluster (c1) not successful within the progressDeadline; " +
+					"failureStrategy AbortAll can't be followed: there is no stable revision",
+			},
+		},
+		"complete, and then nothing is selected": {
+			in:   input(status.Complete, rt.Rolling("bbb", "bbb"), p1()),
+			want: [4]string{"PlacementDecisionEmpty False", "PlacementDecisionEmpty False", "NewManifestWorkAvailable False", "Progressing False"},
+			says: map[string]string{rolledOut: "the placements select no cluster"},
+		},
+		"a completed work does not go back": {
+			in: input(status.Aborted, rt.Aborted(), p1(two), rt.Works(old("c1"),
+				rt.Work("c2", rt.Bears("aaa"), rt.Generation(3), rt.IsComplete(0, rt.Observed(2))))),
+			want: [4]string{"AsExpected True", "NotAsExpected False", "RolloutAborted False", "RolloutDegraded False"},
+			says: map[string]string{
+				progressing: "revision web-bbb was aborted; back to revision web-aaa, confirmed by 1 of 2 clusters; " +
+					"1 cluster (c2) completed at another revision: agents leave a completed work as it is, delete it to have revision web-aaa there",
+			},
+		},
 		"a completed work takes no new revision": {
 			in: input(status.Stalled, p1(two), rt.Works(done("c1"),
 				rt.Work("c2", rt.Bears("bbb"), rt.Generation(2), rt.IsComplete(0, rt.Observed(1))))),

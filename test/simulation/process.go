@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -32,6 +33,8 @@ const (
 	KilledAfter Fault = "killed after"
 	// Refused answers 500, and writes nothing.
 	Refused Fault = "500"
+	// Denied answers 403, and writes nothing: a right is missing, a quota is full, a policy says no.
+	Denied Fault = "403"
 	// Throttled answers 429, and writes nothing.
 	Throttled Fault = "429"
 	// Conflicted answers 409, and writes nothing.
@@ -52,8 +55,11 @@ type Process struct {
 	connection *controller.Connection
 	slim       cache.TransformFunc
 	seen       int
-	queue      map[string]bool
-	dead       bool
+	// unread says that the process may not list ControllerRevisions yet; hidden are what it would have seen of them.
+	unread bool
+	hidden []Event
+	queue  map[string]bool
+	dead   bool
 
 	// Fault is asked before each write; nil for none.
 	Fault func(write string) Fault
@@ -63,7 +69,7 @@ type Process struct {
 
 // NewProcess starts a process: its caches are full, its memory is empty.
 func NewProcess(api *API, clk *clocktesting.FakeClock, settle time.Duration, recorder events.EventRecorder) *Process {
-	p := &Process{api: api, clock: clk, stores: controller.NewStores(), queue: map[string]bool{}, slim: controller.NewWorkTransform()}
+	p := &Process{api: api, clock: clk, stores: controller.NewStores(), queue: map[string]bool{}, slim: controller.NewWorkTransform(), unread: api.NoHistory}
 	p.connection = controller.NewConnection(clk)
 	p.controller = controller.NewWithStores(controller.Config{
 		Dynamic: dynamicClient{process: p}, Works: workClient{process: p}, Metadata: metadataClient{process: p}, DeletionCounts: true, Kube: kubeClient{process: p},
@@ -95,7 +101,23 @@ func (p *Process) Observe(n int) {
 // Behind is how many events the caches have not seen.
 func (p *Process) Behind() int { return len(p.api.log) - p.seen }
 
+// list fills the cache of ControllerRevisions as soon as that is permitted. A watch that is open stays so without the permission.
+func (p *Process) list() {
+	if !p.unread || p.api.NoHistory {
+		return
+	}
+	p.unread = false
+	for _, event := range p.hidden {
+		p.see(event)
+	}
+	p.hidden = nil
+}
+
 func (p *Process) see(event Event) {
+	if p.list(); p.unread && event.Kind == Revisions {
+		p.hidden = append(p.hidden, event)
+		return
+	}
 	object, store := p.decode(event)
 	var err error
 	if event.Deleted {
@@ -152,6 +174,7 @@ func from(typed any) *unstructured.Unstructured {
 // Sync makes one pass. It reports after what time the controller wants another, zero for never; dead says that the process
 // was killed in it.
 func (p *Process) Sync(ctx context.Context, key string) (again time.Duration, dead bool, err error) {
+	p.list()
 	again, err = p.controller.Sync(ctx, key)
 	return again, p.dead, err
 }
@@ -172,6 +195,8 @@ func write[T any](p *Process, what string, do func() (T, error)) (T, error) {
 		return none, errKilled
 	case Refused:
 		return none, apierrors.NewInternalError(errors.New("simulated"))
+	case Denied:
+		return none, apierrors.NewForbidden(schema.GroupResource{}, what, errors.New("simulated"))
 	case Throttled:
 		return none, apierrors.NewTooManyRequests("simulated", 1)
 	case Conflicted:

@@ -209,7 +209,7 @@ func (w *World) checkCurrent(name string, rebuilt bool) error {
 	known := w.currentSince[name]
 	w.currentSince[name] = since
 	if since == known || since == "" || rebuilt {
-		return nil
+		return nil // One that tells it no more did not become the current one.
 	}
 	selected := w.seenSelected()
 	for _, cached := range w.Hub.stores.Works.List() {

@@ -12,8 +12,8 @@ const (
 	EventRevisionRebuilt = "RevisionRebuilt"
 	// EventRevisionPruned means that a revision was deleted because there were more than spec.revisionHistoryLimit (R5).
 	EventRevisionPruned = "RevisionPruned"
-	// EventRevisionIgnored is a warning: a ControllerRevision claims to be this object's and does not count (R2). Each process
-	// of the hub says it once.
+	// EventRevisionIgnored is a warning: a ControllerRevision claims to be this object's and does not count, can't be read, or has the
+	// name that a revision would get (R2). Each process of the hub says it once.
 	EventRevisionIgnored = "RevisionIgnored"
 
 	// EventRolloutStarted means that a rollout of the update revision began, or began again after an abort (R4).

@@ -1,0 +1,117 @@
+package simulation
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+)
+
+// breakRevision puts one in a revision's place whose data can't be read.
+func (s *teller) breakRevision(number int) *appsv1.ControllerRevision {
+	broken := s.Revisions()[number-1]
+	s.must(s.API.Delete(Revisions, Namespace, broken.Name, nil))
+	broken.UID, broken.ResourceVersion = "", ""
+	broken.Data.Raw = []byte(`{"spec":{"manifestWorkTemplate":"broken"}}`)
+	_, err := s.API.Create(Revisions, from(broken))
+	s.must(err)
+	s.Tell("user: breaks revision %s", broken.Name)
+	return broken
+}
+
+// warned checks that an event was made whose text names all parts.
+func (s *teller) warned(reason string, parts ...string) {
+	s.t.Helper()
+	require.True(s.t, slices.ContainsFunc(s.Story, func(line string) bool {
+		if !strings.Contains(line, "event: "+reason+": ") {
+			return false
+		}
+		return !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(line, part) })
+	}), strings.Join(s.Story, "\n"))
+}
+
+// R2: a revision of today's template that can't be read is named before another one takes its place.
+func TestBrokenUpdateRevisionIsNamed(t *testing.T) {
+	s := rolledOut(t)
+	broken := s.breakRevision(1)
+	s.quiet()
+	s.warned(workv1alpha1.EventRevisionIgnored, "ControllerRevision default/"+broken.Name, "another name")
+	require.EqualValues(t, 1, *s.Object().Status.CollisionCount)
+	s.everywhere("v1")
+	for _, work := range s.Works() {
+		require.EqualValues(t, 1, work.Generation)
+	}
+}
+
+// R7, R12: a stable revision that can't be read is named before it is needed, with what can be done: that depends on the works.
+func TestBrokenCurrentRevisionIsNamed(t *testing.T) {
+	for name, tc := range map[string]struct {
+		concurrency int32
+		remedy      string
+	}{
+		"a work bears it":  {1, "delete it, and the hub makes it anew from the ManifestWorks that bear its hash: 1 does"},
+		"no work bears it": {2, "put a good template into the spec"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &teller{World: NewWorld(), t: t}
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", tc.concurrency, "30s", 0, true))
+			s.quiet()
+			s.Report("c1", "v2", Hangs)
+			s.Update("v2")
+			s.settle(time.Second)
+			broken := s.breakRevision(1)
+			s.settle(10 * time.Second)
+			s.says(workv1alpha1.ConditionManifestworkApplied, "ControllerRevision default/"+broken.Name, tc.remedy)
+			s.warned(workv1alpha1.EventRevisionIgnored, "ControllerRevision default/"+broken.Name, tc.remedy)
+			s.quiet()
+			s.says(workv1alpha1.ConditionProgressing, "can't be followed", "ControllerRevision default/"+broken.Name, tc.remedy)
+			require.Nil(t, s.Object().Status.AbortedTime)
+			s.Report("c1", "v2", Succeeds)
+			s.quiet()
+			s.says(workv1alpha1.ConditionManifestworkApplied, "2 clusters as wanted")
+		})
+	}
+}
+
+// takeName gives somebody else's object the name that a version's revision would have.
+func (s *teller) takeName(version string, collisionCount *int32) {
+	template := Template(version)
+	other := &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{
+		Namespace: Namespace, Name: revision.Name(Name, revision.ComputeHash(&template, collisionCount)),
+	}}
+	_, err := s.API.Create(Revisions, from(other))
+	s.must(err)
+}
+
+// R2, R16: a collision does not end the rollout where an older CRD drops the count of them.
+func TestCollisionUnderAnOlderCRD(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.API.OlderCRD = true
+	s.Place("p1", []string{"c1", "c2"})
+	s.takeName("v1", nil)
+	s.takeName("v1", ptr.To[int32](1))
+	s.Create("v1", all("p1", "30s", true))
+	s.settle(time.Minute)
+	require.Len(t, s.Works(), 2, strings.Join(s.Story, "\n"))
+	s.warned(workv1alpha1.EventRevisionIgnored, "ControllerRevision default/web-", "another name")
+	s.Tell("the hub restarts")
+	s.Restart()
+	s.takeName("v2", nil)
+	s.Update("v2")
+	s.settle(time.Minute)
+	s.everywhere("v2")
+	require.Len(t, s.Revisions(), 5)
+	s.Tell("admin: applies the newer CRD")
+	s.API.OlderCRD = false
+	s.quiet()
+	s.everywhere("v2")
+}

@@ -1,0 +1,53 @@
+package simulation
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// R12: where an abort is asked for and there is nothing to go back to, the message says why and what to do, also while clusters are in flight.
+func TestAbortOfTheFirstRolloutIsImpossible(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.Place("p1", []string{"c1"})
+	s.Place("p2", []string{"c2"})
+	s.Report("", "v1", Hangs)
+	s.Create("v1", all("p1", "30s", true), all("p2", "None", false))
+	s.settle(time.Minute)
+	s.says(workv1alpha1.ConditionProgressing, "1 in flight", "can't be followed", "no rollout was complete yet", "put a good template into the spec")
+	require.Equal(t, 1, counts(s.events)[workv1alpha1.EventAbortImpossible])
+	s.quiet()
+}
+
+// R7, R12: the same where the stable revision was deleted, and no work bears it.
+func TestAbortToADeletedRevisionIsImpossible(t *testing.T) {
+	s := rolledOut(t)
+	s.Report("", "v2", Hangs)
+	s.Update("v2")
+	s.settle(time.Second)
+	s.DeleteRevision(s.Revisions()[0].Name)
+	s.quiet()
+	s.says(workv1alpha1.ConditionProgressing, "can't be followed", "it was deleted", "put a good template into the spec")
+}
+
+// R12: what an abort says when it is decided counts clusters at the revision that they go back to, not those that had succeeded at the bad one.
+func TestFirstWordOfAnAbort(t *testing.T) {
+	s := rolledOut(t)
+	s.Report("c1", "v2", Hangs)
+	s.Update("v2")
+	told := false
+	s.Check = func(write string) {
+		if told || !strings.HasSuffix(write, "/status") || s.Object().Status.AbortedTime == nil {
+			return
+		}
+		told = true
+		s.says(workv1alpha1.ConditionProgressing, "is being aborted", "confirmed by 0 of 2 clusters")
+		s.says(workv1alpha1.ConditionPlacementRolledOut, "confirmed by 0 of 2 clusters")
+	}
+	s.quiet()
+	require.True(t, told)
+}

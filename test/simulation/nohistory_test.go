@@ -1,0 +1,127 @@
+package simulation
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+)
+
+// abortedUnder is a world in which v2 was aborted, whose revision has a hash that this binary does not compute, as if an older one had made it.
+func abortedUnder(t *testing.T, hash string) *teller {
+	t.Helper()
+	s := rolledOut(t)
+	s.Report("c1", "v2", Hangs)
+	s.Update("v2")
+	template := Template("v2")
+	object, err := revision.New(s.Object(), &template, hash, 2)
+	s.must(err)
+	_, err = s.API.Create(Revisions, from(object))
+	s.must(err)
+	s.quiet()
+	s.aborted(hash)
+	s.Report("c1", "v2", Succeeds)
+	return s
+}
+
+// aborted checks that a revision is the one that was aborted, and that no cluster has it.
+func (s *teller) aborted(update string) {
+	s.t.Helper()
+	s.everywhere("v1")
+	require.NotNil(s.t, s.Object().Status.AbortedTime)
+	require.Equal(s.t, update, s.Object().Status.UpdateRevision)
+}
+
+func (s *teller) forbid() {
+	s.Tell("admin: takes the permission away")
+	s.API.NoHistory = true
+}
+
+func (s *teller) allow() {
+	s.Tell("admin: grants the permission")
+	s.API.NoHistory = false
+}
+
+// R1, R4: what was aborted is not rolled out again because the history can't be read and its hash would be another one today.
+func TestAbortedStaysAbortedWithoutHistory(t *testing.T) {
+	for name, restart := range map[string]bool{"the same process": false, "another process": true} {
+		t.Run(name, func(t *testing.T) {
+			s := abortedUnder(t, "older")
+			s.forbid()
+			if restart {
+				s.Tell("the hub restarts")
+				s.Restart()
+			}
+			s.settle(5 * time.Minute)
+			s.aborted("older")
+			s.Edit("allows a failure", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) {
+				spec.PlacementRefs = []workv1alpha1.LocalPlacementReference{progressive("p1", 1, "30s", 1, true)}
+			})
+			s.settle(5 * time.Minute)
+			s.aborted("older")
+			s.allow()
+			s.quiet()
+			s.aborted("older")
+		})
+	}
+}
+
+// R1, R2: nor because collisions were counted since.
+func TestAbortedStaysAbortedWithoutHistoryAfterCollisions(t *testing.T) {
+	s := rolledOut(t)
+	s.Report("c1", "v2", Hangs)
+	s.Update("v2")
+	s.quiet()
+	update := s.Object().Status.UpdateRevision
+	s.Report("c1", "v2", Succeeds)
+	s.patch(ReplicaSets, Namespace, Name, map[string]any{"status": map[string]any{"collisionCount": 2}}, true)
+	s.forbid()
+	s.Restart()
+	s.settle(5 * time.Minute)
+	s.aborted(update)
+	s.says(workv1alpha1.ConditionProgressing, "being aborted")
+	s.allow()
+	s.quiet()
+	s.aborted(update)
+}
+
+// R4: a new template begins a new rollout also without a history, where this process still knows what was aborted.
+func TestNewTemplateAfterAnAbortWithoutHistory(t *testing.T) {
+	s := abortedUnder(t, "older")
+	s.forbid()
+	s.settle(time.Minute)
+	s.Update("v3")
+	s.settle(5 * time.Minute)
+	s.everywhere("v3")
+	s.allow()
+	s.quiet()
+}
+
+// R4: where nothing tells whether the template is the one that was aborted, it stays so until a person says otherwise.
+func TestUnknownTemplateAfterAnAbortWithoutHistory(t *testing.T) {
+	for name, mend := range map[string]func(*teller){
+		"the permission comes back": (*teller).allow,
+		"a person clears the abort": func(s *teller) {
+			s.patch(ReplicaSets, Namespace, Name, map[string]any{"status": map[string]any{"abortedTime": nil}}, true)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := abortedUnder(t, "older")
+			s.forbid()
+			s.Restart()
+			s.Update("v3")
+			s.settle(5 * time.Minute)
+			s.aborted("older")
+			s.says(workv1alpha1.ConditionManifestworkApplied, "ControllerRevision web-older can't be read", "remove status.abortedTime")
+			mend(s)
+			s.settle(5 * time.Minute)
+			s.everywhere("v3")
+			s.allow()
+			s.quiet()
+			s.everywhere("v3")
+		})
+	}
+}

@@ -1,0 +1,314 @@
+package simulation
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// refusing lets the writes whose name begins so fail from now on, until the returned function is called.
+func (s *teller) refusing(write string, fault Fault) (permit func()) {
+	s.Tell("admin: lets %q fail: %s", write, fault)
+	s.Fault = func(what string) Fault {
+		if strings.HasPrefix(what, write) {
+			return fault
+		}
+		return NoFault
+	}
+	return func() {
+		s.Tell("admin: lets %q through", write)
+		s.Fault = nil
+	}
+}
+
+// rolledOut is a world in which v1 is complete on two clusters, and every abort is asked for.
+func rolledOut(t *testing.T) *teller {
+	t.Helper()
+	s := &teller{World: NewWorld(), t: t}
+	s.Check = func(write string) { s.must(s.CheckWrite(write)) }
+	s.Place("p1", []string{"c1", "c2"})
+	s.Create("v1", all("p1", "30s", true))
+	s.quiet()
+	return s
+}
+
+func (s *teller) everywhere(version string) {
+	s.t.Helper()
+	for _, work := range s.Works() {
+		require.Equal(s.t, version, Version(work), strings.Join(s.Story, "\n"))
+	}
+}
+
+// says checks that a condition observed today's spec, and what its message names.
+func (s *teller) says(conditionType string, parts ...string) *metav1.Condition {
+	s.t.Helper()
+	object := s.Object()
+	found := meta.FindStatusCondition(object.Status.Conditions, conditionType)
+	require.NotNil(s.t, found, strings.Join(s.Story, "\n"))
+	require.Equal(s.t, object.Generation, found.ObservedGeneration, strings.Join(s.Story, "\n"))
+	for _, part := range parts {
+		require.Contains(s.t, found.Message, part, strings.Join(s.Story, "\n"))
+	}
+	return found
+}
+
+// idle checks P7 while something is refused: what is tried again writes nothing.
+func (s *teller) idle() {
+	s.t.Helper()
+	version, told := s.API.version, len(s.events)
+	s.settle(10 * time.Minute)
+	require.Equal(s.t, version, s.API.version, strings.Join(s.Story, "\n"))
+	require.Len(s.t, s.events, told, strings.Join(s.Story, "\n"))
+}
+
+// R4: an abort under way is finished also where the revision of a newer template can't be recorded.
+func TestAbortIsFinishedWhileTheNextRevisionIsRefused(t *testing.T) {
+	for _, fault := range []Fault{Denied, Refused} {
+		t.Run(string(fault), func(t *testing.T) {
+			s := rolledOut(t)
+			s.Report("", "v2", Hangs)
+			s.Update("v2")
+			s.Fault = failing(s.World, "patch work c2/web", Refused)
+			s.settle(32 * time.Second)
+			permit := s.refusing("create revision", fault)
+			s.Update("v3")
+			s.settle(time.Minute)
+			s.everywhere("v1")
+			s.says(workv1alpha1.ConditionProgressing, "was aborted", "ControllerRevision default/web-", "simulated")
+			s.idle()
+			permit()
+			s.quiet()
+			s.everywhere("v3")
+		})
+	}
+}
+
+// R12: a rollout that fails is aborted also where the revision of a newer template can't be recorded.
+func TestFailedRolloutIsAbortedWhileTheNextRevisionIsRefused(t *testing.T) {
+	for _, fault := range []Fault{Denied, Refused} {
+		t.Run(string(fault), func(t *testing.T) {
+			s := rolledOut(t)
+			s.Report("c1", "v2", Hangs)
+			s.Update("v2")
+			s.settle(10 * time.Second)
+			permit := s.refusing("create revision", fault)
+			s.Update("v3")
+			s.settle(time.Second)
+			s.says(workv1alpha1.ConditionManifestworkApplied, "ControllerRevision default/web-", "simulated", "tried again")
+			s.settle(time.Minute)
+			s.everywhere("v1")
+			require.NotNil(t, s.Object().Status.AbortedTime)
+			s.says(workv1alpha1.ConditionProgressing, "was aborted", "ControllerRevision default/web-", "simulated")
+			s.idle()
+			permit()
+			s.quiet()
+			s.everywhere("v3")
+		})
+	}
+}
+
+// R12: the same where no agent could apply the newer template.
+func TestFailedRolloutIsAbortedWhileTheTemplateIsInvalid(t *testing.T) {
+	s := rolledOut(t)
+	s.Report("c1", "v2", Hangs)
+	s.Update("v2")
+	s.settle(10 * time.Second)
+	empty := map[string]any{"workload": map[string]any{"manifests": []any{}}}
+	s.patch(ReplicaSets, Namespace, Name, map[string]any{"spec": map[string]any{"manifestWorkTemplate": empty}}, false)
+	s.Tell("user: empties the template")
+	s.settle(time.Second)
+	s.says(workv1alpha1.ConditionManifestworkApplied, "spec.manifestWorkTemplate.workload.manifests is empty")
+	s.quiet()
+	s.everywhere("v1")
+	s.says(workv1alpha1.ConditionProgressing, "was aborted", "spec.manifestWorkTemplate.workload.manifests is empty")
+	s.Update("v3")
+	s.quiet()
+	s.everywhere("v3")
+}
+
+// R2, R3: a template whose revision can't be recorded is not rolled out, the conditions say so, and claim nothing for it.
+func TestRefusedRevisionIsTold(t *testing.T) {
+	for name, write := range map[string]string{"v3": "create revision", "v1": "patch revision"} {
+		t.Run(write, func(t *testing.T) {
+			s := rolledOut(t)
+			s.Update("v2")
+			s.quiet()
+			permit := s.refusing(write, Denied)
+			s.Update(name)
+			s.Place("p1", []string{"c1", "c2", "c3"})
+			s.settle(time.Minute)
+			s.says(workv1alpha1.ConditionManifestworkApplied, "ControllerRevision default/web-", "simulated", "tried again")
+			progressing := meta.FindStatusCondition(s.Object().Status.Conditions, workv1alpha1.ConditionProgressing)
+			require.NotEqual(t, s.Object().Generation, progressing.ObservedGeneration, "it is not known to be complete")
+			require.Len(t, s.Works(), 2)
+			s.everywhere("v2")
+			s.idle()
+			permit()
+			s.quiet()
+			s.everywhere(name)
+			require.Len(t, s.Works(), 3)
+		})
+	}
+}
+
+// R2: the first revision of all may be refused too.
+func TestFirstRevisionIsRefused(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	permit := s.refusing("create revision", Denied)
+	s.Place("p1", []string{"c1", "c2"})
+	s.Create("v1", all("p1", "30s", true))
+	s.settle(time.Minute)
+	s.says(workv1alpha1.ConditionManifestworkApplied, "ControllerRevision default/web-", "simulated", "tried again")
+	require.Empty(t, s.Works())
+	s.idle()
+	permit()
+	s.quiet()
+	s.everywhere("v1")
+}
+
+// R12, R16: an abort that the status holds is carried out also where the revision can't tell of it.
+func TestAbortIsCarriedOutWhileItsAnnotationIsRefused(t *testing.T) {
+	for _, fault := range []Fault{Denied, Refused} {
+		t.Run(string(fault), func(t *testing.T) {
+			s := rolledOut(t)
+			s.Report("c1", "v2", Hangs)
+			s.Update("v2")
+			s.settle(10 * time.Second)
+			permit := s.refusing("patch revision", fault)
+			s.settle(2 * time.Minute)
+			s.everywhere("v1")
+			const reason = "1 cluster (c1) not successful within 30s"
+			s.says(workv1alpha1.ConditionProgressing, "was aborted", reason, "ControllerRevision default/web-", "simulated")
+			s.idle()
+			permit()
+			s.quiet()
+			s.everywhere("v1")
+			require.NotEmpty(t, s.Revisions()[1].Annotations[workv1alpha1.AnnotationAborted])
+			s.says(workv1alpha1.ConditionProgressing, "was aborted", reason)
+			require.NotContains(t, s.says(workv1alpha1.ConditionProgressing).Message, "simulated")
+		})
+	}
+}
+
+// P7: what an older CRD drops is not sent again and again where a revision is refused.
+func TestRefusedRevisionUnderAnOlderCRD(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.API.OlderCRD = true
+	s.Place("p1", []string{"c1", "c2"})
+	s.Create("v1", all("p1", "30s", true))
+	s.settle(time.Minute)
+	s.Tell("the hub restarts")
+	s.Restart()
+	s.refusing("create revision", Denied)
+	s.Update("v2")
+	s.settle(time.Minute)
+	s.says(workv1alpha1.ConditionManifestworkApplied, "ControllerRevision default/web-", "simulated")
+	refuse, sent := s.Fault, 0
+	s.Fault = func(what string) Fault {
+		if strings.HasSuffix(what, "/status") {
+			sent++
+		}
+		return refuse(what)
+	}
+	s.idle()
+	require.Zero(t, sent)
+}
+
+// R16: where an older CRD drops the abort from the status, the annotation is all that tells of it: nothing goes back before it is written.
+func TestAbortWaitsForItsAnnotationUnderAnOlderCRD(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.API.OlderCRD = true
+	s.Place("p1", []string{"c1", "c2"})
+	s.Create("v1", all("p1", "30s", true))
+	s.settle(time.Minute)
+	s.Report("c1", "v2", Hangs)
+	s.Update("v2")
+	s.settle(10 * time.Second)
+	permit := s.refusing("patch revision", Denied)
+	s.settle(2 * time.Minute)
+	s.everywhere("v2")
+	s.says(workv1alpha1.ConditionManifestworkApplied, "ControllerRevision default/web-", "simulated")
+	permit()
+	s.settle(2 * time.Minute)
+	s.everywhere("v1")
+}
+
+// R13, R16: a completion that the revision can't tell of stands in the status, is not told without a word of that, and no relapse leads to
+// an abort any more.
+func TestCompletionWhileItsAnnotationIsRefused(t *testing.T) {
+	s := rolledOut(t)
+	s.Update("v2")
+	s.settle(time.Second)
+	permit := s.refusing("patch revision", Denied)
+	s.settle(time.Minute)
+	status := s.Object().Status
+	require.Equal(t, status.UpdateRevision, status.CurrentRevision)
+	s.says(workv1alpha1.ConditionManifestworkApplied, "ControllerRevision default/web-"+status.UpdateRevision, "simulated")
+	s.idle()
+	s.Report("c1", "v2", Hangs)
+	s.settle(2 * time.Minute)
+	require.Nil(t, s.Object().Status.AbortedTime)
+	s.Report("c1", "v2", Succeeds)
+	permit()
+	s.quiet()
+	s.says(workv1alpha1.ConditionManifestworkApplied, "2 clusters as wanted")
+	require.Contains(t, s.Revisions()[1].Annotations, workv1alpha1.AnnotationCurrentSince)
+}
+
+// R4: a retry waits for the revision to forget the abort, and says so.
+func TestRetryWhileItsAnnotationIsRefused(t *testing.T) {
+	s := rolledOut(t)
+	s.Report("c1", "v2", Hangs)
+	s.Update("v2")
+	s.quiet()
+	s.Report("c1", "v2", Succeeds)
+	permit := s.refusing("patch revision", Denied)
+	s.patch(ReplicaSets, Namespace, Name, map[string]any{"status": map[string]any{"abortedTime": nil}}, true)
+	s.Tell("user: clears status.abortedTime")
+	s.settle(time.Minute)
+	s.everywhere("v1")
+	s.says(workv1alpha1.ConditionManifestworkApplied, "ControllerRevision default/web-", "simulated", "tried again")
+	permit()
+	s.quiet()
+	s.everywhere("v2")
+}
+
+// R7, R12: a stable revision that is deleted, and can't be made anew, does not hold the rollout up; it is named.
+func TestStableRevisionCannotBeRebuilt(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.Place("p1", []string{"c1", "c2"})
+	s.Create("v1", progressive("p1", 1, "30s", 0, true))
+	s.quiet()
+	s.Update("v2")
+	s.settle(time.Second)
+	permit := s.refusing("create revision", Denied)
+	s.DeleteRevision(s.Revisions()[0].Name)
+	s.settle(2 * time.Second)
+	s.says(workv1alpha1.ConditionManifestworkApplied, "ControllerRevision default/web-", "simulated")
+	s.settle(time.Minute)
+	s.everywhere("v2")
+	permit()
+	s.quiet()
+}
+
+// R1, R7: an update revision that is deleted, and can't be made anew, is not rolled out under another hash.
+func TestUpdateRevisionCannotBeRebuilt(t *testing.T) {
+	s := rolledOut(t)
+	s.Update("v2")
+	s.settle(time.Second)
+	permit := s.refusing("create revision", Denied)
+	s.DeleteRevision(s.Revisions()[1].Name)
+	s.settle(time.Minute)
+	s.says(workv1alpha1.ConditionManifestworkApplied, "ControllerRevision default/web-", "simulated")
+	before := s.Object().Status.UpdateRevision
+	permit()
+	s.quiet()
+	require.Equal(t, before, s.Object().Status.UpdateRevision)
+	s.everywhere("v2")
+}
