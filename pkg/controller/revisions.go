@@ -37,25 +37,41 @@ func (r *revisionReconciler) reconcile(ctx context.Context, p *pass) (bool, erro
 	}
 	r.tellIgnored(p)
 	r.tellBroken(p)
+	if settled, goOn, err := r.settlePast(ctx, p); settled {
+		return goOn, err
+	}
+	return r.findRevision(ctx, p)
+}
+
+// settlePast sees to it that the history is whole before today's template is looked for in it. settled says that the step ends with that.
+func (r *revisionReconciler) settlePast(ctx context.Context, p *pass) (settled, goOn bool, err error) {
 	rebuilt, err := r.rebuild(ctx, p)
 	if rebuilt || apierrors.IsConflict(err) {
-		return false, err
+		return true, false, err
 	}
 	p.rebuildStatus()
 	if err != nil {
 		refused := p.refused(err)
 		if p.history.ByHash(p.revisions.UpdateRevision) == nil {
-			return r.withoutRevision(ctx, p, refused) // Under a new hash it would be another rollout (R1).
+			goOn, err = r.withoutRevision(ctx, p, refused) // Under a new hash it would be another rollout (R1).
+			return true, goOn, err
 		}
 		p.problem(refused)
 	}
 	// What another hub left has to be recorded before today's template is: that there is none yet tells that this was not done (R6).
-	if wrote, err := r.lookBack(ctx, p); wrote || apierrors.IsConflict(err) {
-		return false, err
-	} else if err != nil {
-		return r.withoutRevision(ctx, p, p.refused(err)+"; until then nothing new is rolled out")
+	wrote, err := r.lookBack(ctx, p)
+	if wrote || apierrors.IsConflict(err) {
+		return true, false, err
 	}
+	if err != nil {
+		goOn, err = r.withoutRevision(ctx, p, p.refused(err)+"; until then nothing new is rolled out")
+		return true, goOn, err
+	}
+	return false, true, nil
+}
 
+// findRevision finds or makes the revision of today's template, the newest of all.
+func (r *revisionReconciler) findRevision(ctx context.Context, p *pass) (bool, error) {
 	digest, err := r.contents.template(p.object.ManifestWorkReplicaSet)
 	if invalid := invalidTemplate(p.object.ManifestWorkReplicaSet, err); invalid != "" {
 		return r.withoutRevision(ctx, p, invalid)

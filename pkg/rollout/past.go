@@ -61,27 +61,35 @@ type PastInput struct {
 // it, no later revision has reached them all. A rollout of the update revision that this hub began itself is not surpassed by
 // whoever goes on with it, so that one work that lost its marks takes no abort away.
 func ReadPast(in *PastInput) Past {
-	var past Past
-	foreign, held, begun := false, false, false
+	past := Past{Surpassed: in.surpassed()}
 	for i := range in.Works {
-		w := &in.Works[i]
-		if w.Deleting() {
-			continue
-		}
-		theirs := w.Foreign() || (in.FirstSight && w.Hash() == "")
-		foreign = foreign || w.Foreign()
-		held = held || w.holds(in.Current)
-		begun = begun || (in.UpdateHash != "" && w.Hash() == in.UpdateHash)
-		switch {
-		case w.Digest == in.Template:
-		case theirs && w.Digest != "":
+		switch w := &in.Works[i]; {
+		case w.Deleting(), w.Digest == in.Template:
+		case w.Digest != "" && (w.Foreign() || (in.FirstSight && w.Hash() == "")):
 			past.add(w)
 		default:
 			past.mixed = true
 		}
 	}
-	past.Surpassed = in.Current != nil && in.Current.Digest != in.Template && foreign && !held && !begun
 	return past
+}
+
+func (in *PastInput) surpassed() bool {
+	if in.Current == nil || in.Current.Digest == in.Template {
+		return false
+	}
+	foreign := false
+	for i := range in.Works {
+		w := &in.Works[i]
+		if w.Deleting() {
+			continue
+		}
+		if w.holds(in.Current) || (in.UpdateHash != "" && w.Hash() == in.UpdateHash) {
+			return false
+		}
+		foreign = foreign || w.Foreign()
+	}
+	return foreign
 }
 
 // holds says whether a work has the content of a revision, or bears its hash.
