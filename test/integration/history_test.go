@@ -45,7 +45,8 @@ type seenWork struct {
 	succeeded bool
 	deleting  bool
 	gone      bool
-	at        time.Time
+	// written is when the hub wrote what the work holds, by the hub's clock; at is when this test saw it, on a busy machine seconds later.
+	written, at time.Time
 }
 
 // seenSet is one state of a ManifestWorkReplicaSet.
@@ -124,6 +125,7 @@ func (h *history) work(work *workv1.ManifestWork, gone bool) {
 	}
 	progressing := meta.FindStatusCondition(work.Status.Conditions, workv1.WorkProgressing)
 	seen.succeeded = progressing != nil && progressing.Status == metav1.ConditionFalse && progressing.ObservedGeneration == work.Generation
+	seen.written, _ = time.Parse(time.RFC3339Nano, work.Annotations[workv1alpha1.AnnotationAppliedAt])
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.seenWorks = append(h.seenWorks, seen)
@@ -226,13 +228,24 @@ func (f *fleet) mostInFlight(version string) int {
 // firstAt is when a cluster got a version, or, with succeeded, when its agent reported that as succeeded.
 func (f *fleet) firstAt(short, version string, succeeded bool) time.Time {
 	f.t.Helper()
+	return f.first(short, version, succeeded).at
+}
+
+// writtenAt is when the hub first wrote a version for a cluster, by the hub's clock.
+func (f *fleet) writtenAt(short, version string) time.Time {
+	f.t.Helper()
+	return f.first(short, version, false).written
+}
+
+func (f *fleet) first(short, version string, succeeded bool) seenWork {
+	f.t.Helper()
 	for _, seen := range f.w.history.ofFleet(f) {
 		if seen.cluster == f.cluster(short) && seen.version == version && (seen.succeeded || !succeeded) {
-			return seen.at
+			return seen
 		}
 	}
 	f.t.Fatalf("%s never had %s (succeeded: %v)", short, version, succeeded)
-	return time.Time{}
+	return seenWork{}
 }
 
 // quietFor is how long nothing must be written. quietWithin bounds what may still come before: agents report a moment after
