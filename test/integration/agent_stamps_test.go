@@ -2,6 +2,7 @@ package integration
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -33,6 +34,27 @@ func (f *labFleet) lie(generation int64, shorts []string, begin func()) (tell fu
 			h.release()
 		}
 	}
+}
+
+// untilItLies plays a scenario until the agent lied in it. On a busy machine the second controller may look once more, of its own accord, between
+// what the first applies and what that reports: then it tells the truth, which is another story.
+func untilItLies(t *testing.T, scenario func(t *testing.T) (lied bool)) {
+	t.Helper()
+	for try := range 5 {
+		lied := false
+		t.Run(fmt.Sprintf("try%d", try), func(t *testing.T) { lied = scenario(t) })
+		if lied || t.Failed() {
+			return
+		}
+	}
+	t.Fatal("the agent told the truth each time")
+}
+
+// says tells whether an agent's last report has these words.
+func (f *labFleet) says(short string, words ...func(*workv1.ManifestWorkStatus) bool) bool {
+	f.t.Helper()
+	work := f.work(short)
+	return !slices.ContainsFunc(words, func(says func(*workv1.ManifestWorkStatus) bool) bool { return !says(&work.Status) })
 }
 
 type liar struct {
@@ -86,24 +108,31 @@ func (l *liar) speak() (late *hold) {
 // nothing, though the hub hears of it, and the failure that follows is one (R10).
 func TestOldSuccessUnderTheNewGeneration(t *testing.T) {
 	underBoth(t, func(t *testing.T, way way) {
-		f := newLabFleet(t, labOptions{})
-		f.begin(way.of("6s", 0, abortAll), f.template(rules(), healthy("v1")))
-		tell := f.lie(2, way.first, func() { f.roll(f.template(rules(), stuck("v2"))) })
-		defer tell()
-		for _, short := range way.first {
-			f.reported(short, "that v2 works", seems(2)...)
-			require.Equal(t, stuck("v2"), f.content(short), "which is not true")
-		}
-		eventually(t, "the hub hears it", func() error {
-			if updated := f.get().Status.Summary.Updated; int(updated) < len(way.first) {
-				return fmt.Errorf("%d are updated", updated)
-			}
-			return nil
-		})
-		tell()
-		f.reported("c1", "the truth", is(workv1.WorkProgressing, metav1.ConditionTrue, 2))
-		f.abortedTo("v1", "v2", way.first)
+		untilItLies(t, func(t *testing.T) bool { return oldSuccessCountsForNothing(t, way) })
 	})
+}
+
+func oldSuccessCountsForNothing(t *testing.T, way way) (lied bool) {
+	f := newLabFleet(t, labOptions{})
+	f.begin(way.of("10s", 0, abortAll), f.template(rules(), healthy("v1")))
+	tell := f.lie(2, way.first, func() { f.roll(f.template(rules(), stuck("v2"))) })
+	defer tell()
+	for _, short := range way.first {
+		if !f.says(short, seems(2)...) {
+			return false
+		}
+		require.Equal(t, stuck("v2"), f.content(short), "which is not true")
+	}
+	eventually(t, "the hub hears it", func() error {
+		if updated := f.get().Status.Summary.Updated; int(updated) < len(way.first) {
+			return fmt.Errorf("%d are updated", updated)
+		}
+		return nil
+	})
+	tell()
+	f.reported("c1", "the truth", is(workv1.WorkProgressing, metav1.ConditionTrue, 2))
+	f.abortedTo("v1", "v2", way.first)
+	return true
 }
 
 // The same quirk with an old failure: the new revision works, and is not aborted by how long the old one had been stuck or degraded.
@@ -113,12 +142,14 @@ func TestOldFailureUnderTheNewGeneration(t *testing.T) {
 		"Degraded":    {"degraded", workv1.WorkDegraded},
 	} {
 		t.Run(name, func(t *testing.T) {
-			underBoth(t, func(t *testing.T, way way) { oldFailure(t, way, failure.works, failure.condition) })
+			underBoth(t, func(t *testing.T, way way) {
+				untilItLies(t, func(t *testing.T) bool { return oldFailure(t, way, failure.works, failure.condition) })
+			})
 		})
 	}
 }
 
-func oldFailure(t *testing.T, way way, works, condition string) {
+func oldFailure(t *testing.T, way way, works, condition string) (lied bool) {
 	const deadline = 8 * time.Second
 	f := newLabFleet(t, labOptions{})
 	f.begin(way.of(deadline.String(), 0), f.template(rules(), healthy("v1")))
@@ -132,7 +163,9 @@ func oldFailure(t *testing.T, way way, works, condition string) {
 		})
 	})
 	defer tell()
-	f.reported("c1", "v3 as a failure", is(workv1.WorkApplied, metav1.ConditionTrue, 3), is(condition, metav1.ConditionTrue, 3))
+	if !f.says("c1", is(workv1.WorkApplied, metav1.ConditionTrue, 3), is(condition, metav1.ConditionTrue, 3)) {
+		return false
+	}
 	stamped := meta.FindStatusCondition(f.work("c1").Status.Conditions, condition)
 	require.Equal(t, old.LastTransitionTime, stamped.LastTransitionTime, "as long as v2 was")
 	require.Greater(t, time.Since(stamped.LastTransitionTime.Time), deadline, "longer than the deadline")
@@ -147,4 +180,5 @@ func oldFailure(t *testing.T, way way, works, condition string) {
 	f.everywhere("v3")
 	f.neverAborted()
 	f.neverCurrent("v2")
+	return true
 }

@@ -3,8 +3,6 @@ package integration
 import (
 	"fmt"
 	"maps"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -60,7 +58,7 @@ func TestCompletedWorksAreCollected(t *testing.T) {
 	require.NoError(t, err)
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	require.NoError(t, controlplane.WriteKubeconfig(kubeconfig, "hub", user))
-	binary := buildHub(t)
+	binary := hubBinary(t)
 
 	t.Run("alone", func(t *testing.T) {
 		w.startHub(t, binary, onlyCollection, "--kubeconfig="+kubeconfig)
@@ -168,16 +166,6 @@ func (w *world) completes(t *testing.T, cluster, name string, at time.Time) {
 	if !apierrors.IsNotFound(err) {
 		require.NoError(t, err)
 	}
-}
-
-// buildHub builds the hub, for what a process must have to itself, as its feature gates.
-func buildHub(t *testing.T) (binary string) {
-	t.Helper()
-	binary = filepath.Join(t.TempDir(), "work")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../../cmd/work")
-	build.Stderr = os.Stderr
-	require.NoError(t, build.Run())
-	return binary
 }
 
 // startHub runs the hub as a process until the test ends.

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -86,10 +84,7 @@ func TestPrometheusReadsTheEndpoint(t *testing.T) {
 func (w *world) startAs(t *testing.T, user string, groups ...string) string {
 	t.Helper()
 	directory := t.TempDir()
-	binary := filepath.Join(directory, "work")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../../cmd/work")
-	build.Stderr = os.Stderr
-	require.NoError(t, build.Run())
+	binary := hubBinary(t)
 	config, err := w.plane.UserConfig(user, groups...)
 	require.NoError(t, err)
 	kubeconfig := filepath.Join(directory, "kubeconfig")

@@ -1,9 +1,6 @@
 package integration
 
 import (
-	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,10 +14,7 @@ func TestOtherHubFinishesTheAbortOfAKilledLeader(t *testing.T) {
 	w := restartWorld(t, "leader")
 	ctx := t.Context()
 	require.NoError(t, w.fleet.Namespace(ctx, sandbox.HubNamespace))
-	binary := filepath.Join(t.TempDir(), "work")
-	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "../../cmd/work")
-	build.Stderr = os.Stderr
-	require.NoError(t, build.Run())
+	binary := hubBinary(t)
 
 	start := func() *sandbox.WorkHub {
 		process, err := sandbox.NewWorkHub(w.env.Group, binary, w.plane.APIServer, "--disable-leader-election=false", "--success-settle=400ms",

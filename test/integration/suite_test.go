@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/openshift/library-go/pkg/controller/controllercmd"
+	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -99,6 +102,22 @@ func run(m *testing.M) (int, error) {
 	}
 	return code, nil
 }
+
+// hubBinary builds the hub once, for tests of what a process must have to itself: its feature gates, its flags, its end.
+func hubBinary(t *testing.T) string {
+	t.Helper()
+	binary, err := buildHub()
+	require.NoError(t, err)
+	return binary
+}
+
+var buildHub = sync.OnceValues(func() (string, error) {
+	binary := suite.env.Group.Path("bin", "work")
+	if out, err := exec.Command("go", "build", "-o", binary, "../../cmd/work").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building the hub: %w\n%s", err, out)
+	}
+	return binary, nil
+})
 
 // newWorld starts a hub without a manager and without agents.
 func newWorld(ctx context.Context, env *controlplane.Env, name string) (*world, error) {

@@ -30,12 +30,11 @@ func TestNothingIsLeftOfUp(t *testing.T) {
 		// code is what it exits with; -1 if the signal ends it.
 		code int
 	}{
-		"Ctrl-C":                 {syscall.SIGINT, "The sandbox is up until Ctrl-C.", 0},
 		"Ctrl-C while it starts": {syscall.SIGINT, "The hub's API server is up.", 130},
 		"kill -9":                {syscall.SIGKILL, "The sandbox is up until Ctrl-C.", -1},
+		"Ctrl-C":                 {syscall.SIGINT, "The sandbox is up until Ctrl-C.", 0},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		t.Run(name, func(t *testing.T) { // One after the other: each is a whole hub on this machine.
 			// The links of a temporary directory are resolved, as the sandbox does with its own.
 			dir, err := filepath.EvalSymlinks(t.TempDir())
 			require.NoError(t, err)
