@@ -44,6 +44,10 @@ race-integration: tools ## Run all tests on a real API server with the race dete
 unit: ## Run the tests that need no control plane
 	go test $$(go list ./... | grep -Ev '/work-rollback/test(/|$$)')
 
+.PHONY: stories
+stories: ## Play three times as many generated stories as the tests do, the same in each run
+	go test ./test/simulation -run TestModel -timeout 20m -rapid.checks=1200
+
 .PHONY: soak
 soak: ## Play generated stories for DURATION (default 10m) and check the properties
 	go test ./pkg/rollout ./pkg/revision -timeout 0 -rapid.checks=20000 -rapid.seed=0

@@ -80,7 +80,7 @@ func TestWorkflows(t *testing.T) {
 		}
 	}
 	require.Equal(t, map[string]string{
-		"verify": "ci.yaml", "test": "ci.yaml", "race": "ci.yaml", "soak": "soak.yaml", "race-integration": "ci.yaml", "demo": "ci.yaml",
+		"verify": "ci.yaml", "test": "ci.yaml", "stories": "ci.yaml", "race": "ci.yaml", "soak": "soak.yaml", "race-integration": "ci.yaml", "demo": "ci.yaml",
 	}, made)
 	require.Contains(t, workflows(t)["soak.yaml"].On, "schedule")
 }

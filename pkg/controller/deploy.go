@@ -150,15 +150,8 @@ func (r *deployReconciler) abort(ctx context.Context, p *pass) error {
 // tellCurrent writes on a revision that it is the current one from now on, before the status says so (R16). The pass
 // ends with it.
 func (r *deployReconciler) tellCurrent(ctx context.Context, p *pass) error {
-	since := p.now
-	if latest := p.history.LatestCurrent(); latest != nil {
-		// Also when the clock went back, the latest is the last.
-		if before, _ := latest.CurrentSince(); !since.After(before) {
-			since = before.Add(time.Nanosecond)
-		}
-	}
 	return r.patchRevision(ctx, p, p.history.ByHash(p.update.Hash),
-		map[string]any{workv1alpha1.AnnotationCurrentSince: since.UTC().Format(timeFormat)}, nil)
+		map[string]any{workv1alpha1.AnnotationCurrentSince: p.history.NextCurrentSince(p.now).UTC().Format(timeFormat)}, nil)
 }
 
 // nameAccepted says which field the API server keeps otherwise than it was written (R10).

@@ -83,12 +83,19 @@ func (h *History) ByDigest(digest Digest) *Revision {
 
 // LatestCurrent finds the revision that became the current one last, as the revisions themselves tell
 // it (R16); nil when none ever did.
-func (h *History) LatestCurrent() *Revision {
+func (h *History) LatestCurrent() *Revision { return h.latest((*Revision).CurrentSince) }
+
+// LatestSurpassed finds the revision that was the current one when another hub rolled out past it (R6), the last one; nil when
+// there is none.
+func (h *History) LatestSurpassed() *Revision { return h.latest((*Revision).SurpassedAt) }
+
+// latest finds the revision that tells the latest time of something; nil when none tells any.
+func (h *History) latest(tells func(*Revision) (time.Time, bool)) *Revision {
 	var found *Revision
 	var latest time.Time
 	for i := range h.Revisions {
-		if since, ok := h.Revisions[i].CurrentSince(); ok && (found == nil || since.After(latest)) {
-			found, latest = &h.Revisions[i], since
+		if at, ok := tells(&h.Revisions[i]); ok && (found == nil || at.After(latest)) {
+			found, latest = &h.Revisions[i], at
 		}
 	}
 	return found
@@ -119,19 +126,6 @@ func (h *History) FormerCurrents() []*Revision {
 		other, _ := b.CurrentSince()
 		return since.Compare(other)
 	})
-	return found
-}
-
-// LatestSurpassed finds the revision that was the current one when another hub rolled out past it (R6), the last one; nil when
-// there is none.
-func (h *History) LatestSurpassed() *Revision {
-	var found *Revision
-	var latest time.Time
-	for i := range h.Revisions {
-		if at, ok := h.Revisions[i].SurpassedAt(); ok && (found == nil || at.After(latest)) {
-			found, latest = &h.Revisions[i], at
-		}
-	}
 	return found
 }
 

@@ -31,7 +31,7 @@ func TestNothingIsLeftOfUp(t *testing.T) {
 		code int
 	}{
 		"Ctrl-C while it starts": {syscall.SIGINT, "The hub's API server is up.", 130},
-		"kill -9":                {syscall.SIGKILL, "The hub's API server is up.", -1},
+		"kill -9":                {syscall.SIGKILL, "The sandbox is up until Ctrl-C.", -1},
 		"Ctrl-C":                 {syscall.SIGINT, "The sandbox is up until Ctrl-C.", 0},
 	} {
 		t.Run(name, func(t *testing.T) { // One after the other: each is a whole hub on this machine.
