@@ -21,7 +21,6 @@ func (r *revisionReconciler) lookBack(ctx context.Context, p *pass) (wrote bool,
 	if invalid != nil || !slices.ContainsFunc(p.works, isUnlabelled) {
 		return false, nil
 	}
-	p.rebuildStatus()
 	update := p.history.ByDigest(template)
 	past := rollout.ReadPast(r.pastInput(p, template, update))
 	if update != nil && !past.Surpassed {
