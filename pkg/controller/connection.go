@@ -24,9 +24,13 @@ type Connection struct {
 	since time.Time
 	// settled is when agents that lost their way to this hub count as back.
 	settled time.Time
-	// down holds what could not be heard the last time: the path of each collection that an informer lists and watches, the broker of
-	// a CloudEvents driver, and anyRequest for the rest. An informer tries again at its own pace: until it has, its cache shows a past.
-	down map[string]bool
+	// down holds what cannot be heard, and since when: the path of each collection that an informer lists and watches, and the broker of
+	// a CloudEvents driver. An informer retries at its own pace: until a retry succeeds, its cache shows a past.
+	down map[string]time.Time
+	// failing is when the first of the requests failed that were made after the last successful one; zero while requests succeed.
+	failing time.Time
+	// beat is when this process was last seen running; zero while no heartbeat is expected.
+	beat time.Time
 	// optional holds the collections that a hub can do without, and since when each is refused; zero while it is not.
 	optional map[string]time.Time
 }
@@ -34,9 +38,13 @@ type Connection struct {
 // anyRequest stands for the requests that are not an informer's: it is unclear whether the same one is ever made again.
 const anyRequest = ""
 
+// outage is how long nothing must have succeeded before the connection counts as having been away. One request that fails now and then, while
+// others succeed, is no outage: it would switch every deadline off (R11).
+const outage = 5 * time.Second
+
 // NewConnection begins at the clock's now.
 func NewConnection(clk clock.PassiveClock) *Connection {
-	return &Connection{clock: clk, since: clk.Now(), down: map[string]bool{}, optional: map[string]time.Time{}}
+	return &Connection{clock: clk, since: clk.Now(), down: map[string]time.Time{}, optional: map[string]time.Time{}}
 }
 
 // refusedFor is how long a collection is refused before it counts as not allowed: a server that starts refuses what it will
@@ -67,8 +75,12 @@ func (c *Connection) refused(collection string) bool {
 func (c *Connection) Since() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.down) > 0 {
-		return c.clock.Now()
+	now := c.clock.Now()
+	if !c.beat.IsZero() {
+		c.noteBeat(now)
+	}
+	if len(c.down) > 0 || c.isOutage(c.failing, now) {
+		return now
 	}
 	if c.settled.After(c.since) {
 		return c.settled
@@ -89,7 +101,7 @@ func (c *Connection) Lost(collection string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.refused(collection) {
-		c.down[collection] = true
+		c.lost(collection)
 	}
 }
 
@@ -98,7 +110,7 @@ func (c *Connection) Lost(collection string) {
 func (c *Connection) Back(name string, settle time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.down[name] {
+	if _, lost := c.down[name]; lost {
 		delete(c.down, name)
 		c.since = c.clock.Now()
 		c.settled = c.since.Add(settle)
@@ -139,15 +151,38 @@ func (c *Connection) observe(request *http.Request, heard string, response *http
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.noteRefusal(heard, err == nil && response.StatusCode == http.StatusForbidden)
-	if failed && !c.refused(heard) {
-		c.down[heard] = true
-		return
+	switch {
+	case !failed || c.refused(heard):
+		c.succeeded(heard)
+	case heard == anyRequest:
+		if c.failing.IsZero() {
+			c.failing = c.clock.Now()
+		}
+	default:
+		c.lost(heard)
 	}
-	if c.down[heard] || c.down[anyRequest] {
-		delete(c.down, heard)
-		delete(c.down, anyRequest)
-		c.since = c.clock.Now()
+}
+
+// lost notes since when something is not heard. The caller holds mu.
+func (c *Connection) lost(name string) {
+	if _, known := c.down[name]; !known {
+		c.down[name] = c.clock.Now()
 	}
+}
+
+// succeeded notes that a request succeeded. The grace begins again only after an outage. The caller holds mu.
+func (c *Connection) succeeded(heard string) {
+	now := c.clock.Now()
+	if c.isOutage(c.failing, now) || c.isOutage(c.down[heard], now) {
+		c.since = now
+	}
+	c.failing = time.Time{}
+	delete(c.down, heard)
+}
+
+// isOutage reports whether what is not heard since a time has not been heard for long enough to count as away. The caller holds mu.
+func (c *Connection) isOutage(since, now time.Time) bool {
+	return !since.IsZero() && now.Sub(since) >= outage
 }
 
 // noteRefusal keeps since when an optional collection is refused. The caller holds mu.

@@ -106,6 +106,48 @@ func TestConnectionKnowsSinceWhenItHears(t *testing.T) {
 	require.Equal(t, at(1400), connection.Since())
 }
 
+// One request that fails now and then, while others succeed, is no outage: it must not switch every deadline off (R11).
+func TestConnectionSurvivesSingleFailures(t *testing.T) {
+	const write, list = "http://hub/apis/x/v1/things/one", "http://hub/apis/x/v1/things?watch=true"
+	for name, url := range map[string]string{"a write": write, "a watch": list} {
+		t.Run(name, func(t *testing.T) {
+			clk := clocktesting.NewFakePassiveClock(time.Unix(1000, 0))
+			connection := NewConnection(clk)
+			status := http.StatusOK
+			transport := connection.under("")(roundTripperFunc(func(*http.Request) (*http.Response, error) {
+				return &http.Response{StatusCode: status, Body: http.NoBody}, nil
+			}))
+			ask := func(url string, answer int) {
+				status = answer
+				request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+				require.NoError(t, err)
+				response, err := transport.RoundTrip(request)
+				require.NoError(t, err)
+				require.NoError(t, response.Body.Close())
+			}
+			pass := func(d time.Duration) { clk.SetTime(clk.Now().Add(d)) }
+			for range 10 {
+				pass(2 * time.Minute)
+				ask(url, http.StatusServiceUnavailable)
+				pass(time.Second)
+				ask(write, http.StatusOK)
+				ask(url, http.StatusOK)
+			}
+			require.Equal(t, time.Unix(1000, 0), connection.Since())
+
+			ask(url, http.StatusServiceUnavailable)
+			pass(outage)
+			require.Equal(t, clk.Now(), connection.Since(), "nothing has succeeded for some seconds")
+			ask(url, http.StatusServiceUnavailable)
+			pass(time.Second)
+			ask(url, http.StatusOK)
+			back := clk.Now()
+			pass(time.Minute)
+			require.Equal(t, back, connection.Since(), "after an outage the agents get time to report")
+		})
+	}
+}
+
 // Agents lose their broker when this hub does, and need some time to find it again (R11).
 func TestConnectionWaitsForThoseWhoReport(t *testing.T) {
 	at := func(seconds int64) time.Time { return time.Unix(seconds, 0) }

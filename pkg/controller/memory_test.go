@@ -22,7 +22,7 @@ func TestMemoryIsShared(t *testing.T) {
 	workqueue.ParallelizeUntil(context.Background(), defaultWriters, notes*callers*8, func(i int) {
 		object := work(fmt.Sprint("u", i%5), "7")
 		object.Generation, object.Spec = int64(1+i%3), spec(configMap)
-		w := m.works.view(object, i%2 == 0, true, now)
+		w := m.works.view(object, selection{selected: i%2 == 0}, true, now)
 		m.works.settle(&w, i%2 == 0, now)
 		m.works.wrote(object, &rollout.Revision{Digest: "abc"})
 		m.works.difference(object.UID, func() string {

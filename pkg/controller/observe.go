@@ -76,12 +76,10 @@ func (c *Controller) view(p *pass, update *rollout.Revision, aborted bool) *roll
 	if aborted && s.Current != nil {
 		desired = s.Current
 	}
-	owners, known := rollout.Owners(p.refs), rollout.SelectionKnown(p.refs)
+	owners, sliced, known := rollout.Owners(p.refs), rollout.Sliced(p.refs), rollout.SelectionKnown(p.refs)
 	for _, object := range p.works {
 		_, selected := owners[object.Namespace]
-		// While a Placement is missing or undecided nobody knows: the time of being unselected begins after that (R8).
-		selected = selected || !known
-		w := c.memory.works.view(object, selected, c.deletionCounts, p.now)
+		w := c.memory.works.view(object, selection{selected: selected, unknown: !known, sliced: sliced[object.Namespace]}, c.deletionCounts, p.now)
 		c.memory.works.settle(&w, w.At(desired) && rollout.Assess(&w, desired, p.now).State == rollout.Succeeded, p.now)
 		s.Works = append(s.Works, w)
 	}

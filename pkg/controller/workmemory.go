@@ -43,6 +43,8 @@ type knownWork struct {
 
 	// unselectedSince is since when no placement is seen selecting the work's cluster; zero while one does (R8).
 	unselectedSince time.Time
+	// selectedBy are the Placements with several slices that selected it last, by Placement name (R8).
+	selectedBy []string
 
 	// asked is the content that was written last, and askedGeneration what generation came of it.
 	asked           revision.Digest
@@ -53,18 +55,32 @@ type knownWork struct {
 
 func newWorkMemory() *workMemory { return &workMemory{digests: newDigests()} }
 
+// selection is what the Placements say about the cluster of a work.
+type selection struct {
+	// selected reports whether a Placement selects the cluster.
+	selected bool
+	// unknown reports whether a Placement may select it: one is missing, or has made no decision yet.
+	unknown bool
+	// sliced are the Placements with several slices that select it.
+	sliced []string
+}
+
 // view makes a work as Decide wants it. deletionCounts says that a deletion makes a generation, as the API server has it.
-func (m *workMemory) view(object *workv1.ManifestWork, selected, deletionCounts bool, now time.Time) rollout.Work {
+func (m *workMemory) view(object *workv1.ManifestWork, by selection, deletionCounts bool, now time.Time) rollout.Work {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := m.read(object)
 	switch {
-	case selected:
+	case by.unknown:
+		// The time of being unselected begins once it is known which clusters are selected (R8).
 		known.unselectedSince = time.Time{}
+	case by.selected:
+		known.unselectedSince, known.selectedBy = time.Time{}, by.sliced
 	case known.unselectedSince.IsZero():
 		known.unselectedSince = now
 	}
-	w := rollout.Work{Object: object, Digest: known.content, DeletionCounts: deletionCounts, UnselectedSince: known.unselectedSince}
+	w := rollout.Work{Object: object, Digest: known.content, DeletionCounts: deletionCounts,
+		UnselectedSince: known.unselectedSince, SelectedBy: known.selectedBy}
 	if known.asked != known.content && known.askedGeneration == w.SpecGeneration() {
 		w.AcceptedAs = known.asked
 	}

@@ -193,6 +193,7 @@ func (h *hub) run(ctx context.Context) error {
 	}
 	h.withoutHistory = h.connection.Refused(revisionsPath)
 	h.connection.Restart()
+	go h.connection.KeepBeating(ctx)
 	klog.FromContext(ctx).Info("The caches are filled", "controllers", len(h.controllers))
 	for _, c := range h.controllers {
 		go c.Run(ctx, workers)

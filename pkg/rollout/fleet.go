@@ -75,6 +75,30 @@ func Owners(refs []Ref) map[string]int {
 	return owners
 }
 
+// Sliced returns for each cluster the Placements with several slices that select it. It is nil where no Placement has several.
+func Sliced(refs []Ref) map[string][]string {
+	var sliced map[string][]string
+	for i := range refs {
+		if !refs[i].sliced() {
+			continue
+		}
+		if sliced == nil {
+			sliced = make(map[string][]string, refs[i].Placement.seen())
+		}
+		only := []string{refs[i].Name} // Shared by the clusters that no other Placement selects.
+		for g := range refs[i].Placement.Groups {
+			for _, cluster := range refs[i].Placement.Groups[g].Clusters {
+				if before := sliced[cluster]; before != nil {
+					sliced[cluster] = append(slices.Clip(before), refs[i].Name)
+				} else {
+					sliced[cluster] = only
+				}
+			}
+		}
+	}
+	return sliced
+}
+
 // clusters is how many clusters the refs select, those that several select counted several times.
 func clusters(refs []Ref) int {
 	n := 0

@@ -6,10 +6,14 @@ import (
 )
 
 // How long a cluster must have been unselected without interruption before its work is deleted: OCM writes decisions in
-// slices, one after the other, and a cluster that moves between slices is in none of them for a moment (R8).
+// slices, one after the other, and a cluster that moves between slices is in none of them until the last slice is written (R8).
 const (
-	unselectedFor          = 5 * time.Second
+	unselectedFor = 5 * time.Second
+	// unselectedForUnmatched applies while the decisions do not match the Placements' own counts.
 	unselectedForUnmatched = 15 * time.Second
+	// unselectedForSliced applies to Placements with several slices. The placement controller can die between two slices, and its successor
+	// writes the rest only after the leader lease of 137 s has expired.
+	unselectedForSliced = 3 * time.Minute
 )
 
 // remove deletes the works of clusters that nothing selects, and surplus works. While a Placement is missing, or has no
@@ -33,8 +37,20 @@ func (p *Plan) remove(s *Snapshot, owners map[string]int, byCluster map[string]*
 	}
 	slices.Sort(unselected)
 	for _, cluster := range unselected {
-		p.removeUnselected(s, byCluster[cluster], wait)
+		w := byCluster[cluster]
+		p.removeUnselected(s, w, max(wait, slicedWait(s.Refs, w)))
 	}
+}
+
+// slicedWait is the wait for a work whose cluster may be between two slices of a Placement that it was in. A placementRef that was taken out
+// of the spec does not count: that was a person's decision.
+func slicedWait(refs []Ref, w *Work) time.Duration {
+	for i := range refs {
+		if refs[i].sliced() && (refs[i].Name == w.PlacementName() || slices.Contains(w.SelectedBy, refs[i].Name)) {
+			return unselectedForSliced
+		}
+	}
+	return 0
 }
 
 func (p *Plan) removeUnselected(s *Snapshot, w *Work, wait time.Duration) {
@@ -42,7 +58,8 @@ func (p *Plan) removeUnselected(s *Snapshot, w *Work, wait time.Duration) {
 	if since.IsZero() {
 		since = s.Now
 	}
-	if due := since.Add(wait); s.Now.Before(due) {
+	// What was unselected before the hub could hear the API server again may have been selected since.
+	if due := later(since, s.DeadlinesSince).Add(wait); s.Now.Before(due) {
 		p.recheckAt(s.Now, due)
 		return
 	}

@@ -140,6 +140,14 @@ func (r *Ref) settled() bool {
 	return r.Placement != nil && r.Placement.Decisions > 0 && r.Placement.Matches()
 }
 
+// sliceSize is how many clusters OCM's placement controller puts into one PlacementDecision.
+const sliceSize = 100
+
+// sliced reports whether the ref's Placement writes its decisions in several slices, or may be about to: the first slice is full.
+func (r *Ref) sliced() bool {
+	return r.Placement != nil && (r.Placement.Decisions > 1 || r.Placement.seen() >= sliceSize)
+}
+
 // Placement is what the PlacementDecisions of a Placement say.
 type Placement struct {
 	// Selected is the Placement's own count of the clusters that it selected.
@@ -196,6 +204,8 @@ type Work struct {
 	ClockAhead bool
 	// UnselectedSince is since when this process has seen no ref select its cluster; zero when one does (R8).
 	UnselectedSince time.Time
+	// SelectedBy are the Placements with several slices that this process last saw selecting the cluster; nil where it saw none (R8).
+	SelectedBy []string
 	// AcceptedAs is the digest that was asked for where the API server stored something else, at this generation:
 	// asking again would not change it (R10).
 	AcceptedAs revision.Digest

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox"
 )
 
 // awayDeadline is the deadline of the tests that take the hub away, for longer than that.
@@ -119,6 +121,20 @@ func TestStoppedForLongerThanEveryDeadline(t *testing.T) {
 	stop := w.startManager(t.Context(), settle)
 	defer func() { stop() }()
 	away(t, w, stop, func() { stop = w.startManager(context.WithoutCancel(t.Context()), settle) })
+}
+
+// The hub's machine is suspended or migrated: no request fails, and what the agents reported meanwhile is read only after that.
+func TestMachineSuspendedForLongerThanEveryDeadline(t *testing.T) {
+	t.Parallel()
+	w := restartWorld(t, "suspended")
+	process, err := sandbox.NewWorkHub(w.env.Group, hubBinary(t), w.plane.APIServer, "--success-settle=400ms")
+	require.NoError(t, err)
+	require.NoError(t, process.Start(t.Context()))
+	t.Cleanup(func() { _ = process.Kill() })
+	signal := func(s syscall.Signal) func() {
+		return func() { require.NoError(t, syscall.Kill(process.Process().PID(), s)) }
+	}
+	away(t, w, signal(syscall.SIGSTOP), signal(syscall.SIGCONT))
 }
 
 // The API server itself is away: the agents can't report either. When it is back they do, at their own pace, and nothing is aborted that

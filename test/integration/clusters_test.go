@@ -310,6 +310,24 @@ func TestDecisionsThatMoveBetweenSlicesDeleteNothing(t *testing.T) {
 	f.quiet()
 }
 
+// R8: the placement controller dies between two slices. Its successor comes after the leader lease of 137 s: until then a cluster is in no slice.
+func TestPlacementControllerThatDiesBetweenSlicesDeletesNothing(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, 3)
+	f.place("p1", []string{"c1", "c2"}, []string{"c3"})
+	f.create("v1", ref("p1", all("20s", 0)))
+	f.complete()
+	uid := f.work("c2").UID
+	f.decide("p1", "p1-decision-1", 0, "c1")
+	f.never("c2", "gone", 17*time.Second)
+	require.Nil(t, f.work("c2").DeletionTimestamp)
+	f.decide("p1", "p1-decision-2", 1, "c2", "c3")
+	f.complete()
+	require.Equal(t, uid, f.work("c2").UID)
+	require.EqualValues(t, 1, f.work("c2").Generation)
+	f.quiet()
+}
+
 // R8: decisions that stay fewer than the Placement's own count are believed later.
 func TestDecisionsThatDontMatchAreBelievedLater(t *testing.T) {
 	t.Parallel()

@@ -159,6 +159,35 @@ func TestStories(t *testing.T) {
 			s.Place("p1", []string{"c2", "c3"})
 			s.quiet()
 		},
+		"the placement controller dies between two slices": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"}, []string{"c3"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.quiet()
+			s.Tell("the placement controller takes c2 out of the first slice, and dies")
+			s.decide("p1", 0, []string{"c1"})
+			s.settle(150 * time.Second)
+			require.Len(s.t, s.Works(), 3)
+			s.Tell("its successor puts c2 into the second slice")
+			s.decide("p1", 1, []string{"c2", "c3"})
+			s.quiet()
+			require.Len(s.t, s.Works(), 3)
+			s.Place("p1", []string{"c1"}, []string{"c3"})
+			s.quiet()
+		},
+		"the hub's machine is suspended for longer than the deadline": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.quiet()
+			s.Report("c1", "v2", Silent)
+			s.Update("v2")
+			s.settle(10 * time.Second)
+			s.Suspend(time.Hour)
+			s.settle(10 * time.Second)
+			s.Tell("agents: c1 is back")
+			s.Report("c1", "v2", Succeeds)
+			s.quiet()
+			require.Nil(s.t, s.Object().Status.AbortedTime)
+		},
 		"the hub dies in the middle of an abort": func(s *teller) {
 			s.Place("p1", []string{"c1", "c2", "c3"})
 			s.Create("v1", all("p1", "30s", true))

@@ -110,6 +110,14 @@ func (w *World) Restart() {
 	w.due, w.again = true, time.Time{}
 }
 
+// Suspend takes the hub's machine out of time: no request fails, and the process goes on where it was.
+func (w *World) Suspend(during time.Duration) {
+	w.Tell("the hub's machine is suspended for %s", during)
+	w.Clock.Step(during)
+	// A heartbeat that the clock of a simulation never misses by itself.
+	w.Hub.connection.Restart()
+}
+
 // describe adds to a write of a work what it holds now.
 func (w *World) describe(what string) string {
 	verb, rest, _ := strings.Cut(what, " work ")

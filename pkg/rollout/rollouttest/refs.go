@@ -52,6 +52,11 @@ func Undecided() RefOption {
 	return func(ref *rollout.Ref) { ref.Placement.Decisions = 0 }
 }
 
+// Slices is how many PlacementDecisions the Placement has.
+func Slices(n int) RefOption {
+	return func(ref *rollout.Ref) { ref.Placement.Decisions = n }
+}
+
 // Missing says that there is no such Placement.
 func Missing() RefOption {
 	return func(ref *rollout.Ref) { ref.Placement = nil }

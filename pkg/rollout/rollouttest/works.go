@@ -131,6 +131,11 @@ func Unselected(since time.Duration) WorkOption {
 	return func(w *rollout.Work) { w.UnselectedSince = At(since) }
 }
 
+// SelectedBy are the Placements with several slices that were seen selecting its cluster.
+func SelectedBy(placements ...string) WorkOption {
+	return func(w *rollout.Work) { w.SelectedBy = placements }
+}
+
 // SeenSucceeding is since when this process has seen it succeed.
 func SeenSucceeding(since time.Duration) WorkOption {
 	return func(w *rollout.Work) { w.SucceededSince = At(since) }

@@ -1,0 +1,74 @@
+package rollout_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+)
+
+// TestRemoveBetweenSlices: the placement controller can die after it took a cluster out of one slice and before it put the cluster into another
+// one. Its successor comes after the leader lease, and the workload must still be there (R8).
+func TestRemoveBetweenSlices(t *testing.T) {
+	hundred := make([]string, 100)
+	for i := range hundred {
+		hundred[i] = fmt.Sprintf("d%02d", i)
+	}
+	one, two := rt.Clusters("c1"), rt.Slices(2)
+	for name, tc := range map[string]struct {
+		refs []rollout.Ref
+		work []rt.WorkOption
+		wait time.Duration
+	}{
+		"one slice":                            {refs: []rollout.Ref{rt.Ref("p1", one)}, wait: 5 * second},
+		"two slices":                           {refs: []rollout.Ref{rt.Ref("p1", one, two)}, wait: 3 * minute},
+		"two slices that don't match":          {refs: []rollout.Ref{rt.Ref("p1", one, two, rt.Expecting(2))}, wait: 3 * minute},
+		"a slice that is full":                 {refs: []rollout.Ref{rt.Ref("p1", rt.Clusters(hundred...))}, wait: 3 * minute},
+		"another ref has two":                  {refs: []rollout.Ref{rt.Ref("p1", one), rt.Ref("p2", two)}, wait: 5 * second},
+		"it was in the other ref, too":         {refs: []rollout.Ref{rt.Ref("p1", one), rt.Ref("p2", two)}, work: []rt.WorkOption{rt.SelectedBy("p2")}, wait: 3 * minute},
+		"its ref was taken out of the spec":    {refs: []rollout.Ref{rt.Ref("p2", two)}, wait: 5 * second},
+		"its ref was taken out, another is in": {refs: []rollout.Ref{rt.Ref("p2", two)}, work: []rt.WorkOption{rt.SelectedBy("p1", "p2")}, wait: 3 * minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			work := old("c2", append(tc.work, rt.Unselected(10*minute-tc.wait+second))...)
+			for early, want := range map[time.Duration][]string{second: nil, 0: {"Delete c2/web: no placement selects the cluster"}} {
+				p := decide(rt.Now(10*minute+second-early), rt.Refs(tc.refs...), rt.Works(work))
+				var got []string
+				for _, d := range p.Deletes {
+					got = append(got, d.String())
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("%s early: %s", early, diff)
+				}
+			}
+		})
+	}
+}
+
+// TestRemoveAfterAnOutage: what the cache showed before the hub could hear the API server again is no reason to delete (R8).
+func TestRemoveAfterAnOutage(t *testing.T) {
+	for since, want := range map[time.Duration]int{5 * second: 1, 4 * second: 0, 0: 0} {
+		s := rt.Snapshot(rt.Now(10*minute), rt.Refs(rt.Ref("p1", rt.Clusters("c1"))), rt.Works(done("c1"), done("c2", rt.Unselected(0))))
+		s.DeadlinesSince = s.Now.Add(-since)
+		if p := rollout.Decide(s); len(p.Deletes) != want {
+			t.Errorf("%s after the outage: %v, recheck %s", since, p.Deletes, p.Recheck)
+		}
+	}
+}
+
+// TestSliced says which clusters may be between two slices of which Placements (R8).
+func TestSliced(t *testing.T) {
+	refs := []rollout.Ref{rt.Ref("p1", rt.Clusters("c1", "c2")), rt.Ref("p2", rt.Clusters("c2", "c3"), rt.Slices(2)),
+		rt.Ref("p3", rt.Clusters("c3"), rt.Slices(3)), rt.Ref("p4", rt.Missing())}
+	want := map[string][]string{"c2": {"p2"}, "c3": {"p2", "p3"}}
+	if diff := cmp.Diff(want, rollout.Sliced(refs)); diff != "" {
+		t.Error(diff)
+	}
+	if rollout.Sliced(refs[:1]) != nil {
+		t.Error("no Placement has several slices")
+	}
+}
