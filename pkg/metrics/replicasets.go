@@ -28,7 +28,7 @@ const (
 )
 
 var states = [...]rollout.Phase{
-	rollout.PhaseWaiting, rollout.PhaseLeaving, rollout.PhaseInFlight, rollout.PhaseSoaking, rollout.PhaseDegraded,
+	rollout.PhaseWaiting, rollout.PhaseLeaving, rollout.PhaseStuck, rollout.PhaseInFlight, rollout.PhaseSoaking, rollout.PhaseDegraded,
 	rollout.PhaseFailed, rollout.PhaseCompleted, rollout.PhaseSucceeded, Restoring, Restored,
 }
 

@@ -42,6 +42,11 @@ func Assess(w *Work, rev *Revision, now time.Time) Assessment {
 	}
 	found := assess(w, rev, now)
 	found.Since = later(found.Since, w.TurnedAt)
+	if w.Deleting() && (found.State == InFlight || found.State == Degraded) {
+		// Its time has run since its deletion at the latest, whatever its agent goes through while it takes it away (R8).
+		appliedAt, _ := w.AppliedAt()
+		found.Since = earlier(found.Since, later(w.Object.DeletionTimestamp.Time, later(appliedAt, rev.BeginsAt)))
+	}
 	return found
 }
 

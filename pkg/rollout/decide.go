@@ -19,7 +19,7 @@ func Decide(s *Snapshot) *Plan {
 		p.Refs = append(p.Refs, outcome(s, fleets[i]))
 		p.tally(s, fleets[i])
 	}
-	slices.SortFunc(p.Failing, func(a, b Failing) int { return cmp.Compare(a.Cluster, b.Cluster) })
+	p.sortFailing()
 
 	if s.Aborted {
 		p.goBack(s, fleets, byCluster, owners)
@@ -68,10 +68,18 @@ func outcome(s *Snapshot, f *fleet) RefOutcome {
 		o.Groups = len(placement.Groups)
 		o.PlacementSelected = placement.Selected
 	}
+	if f.strategy.deadline != noDeadline {
+		o.Deadline = f.strategy.deadline
+	}
+	waiting := slices.ContainsFunc(f.members, func(m member) bool { return m.phase == PhaseWaiting })
 	for i := range f.members {
 		m := &f.members[i]
 		if m.awaited() {
 			o.awaited++
+		}
+		if m.phase == PhaseLeaving && !v.halted && (m.owned || waiting) {
+			// Where nothing is started any more, nothing follows from its being gone.
+			o.Leaving = append(o.Leaving, m.cluster)
 		}
 		if !m.owned {
 			continue
@@ -89,7 +97,7 @@ func (p *Plan) tally(s *Snapshot, f *fleet) {
 	for i := range f.members {
 		m := &f.members[i]
 		switch m.phase {
-		case PhaseFailed, PhaseDegraded, PhaseCompleted:
+		case PhaseFailed, PhaseDegraded, PhaseCompleted, PhaseStuck:
 			p.Failing = append(p.Failing, Failing{Cluster: m.cluster, Phase: m.phase, Since: m.since})
 		}
 		if !m.owned {
@@ -99,6 +107,21 @@ func (p *Plan) tally(s *Snapshot, f *fleet) {
 		p.Counts[m.phase]++
 		p.confirm(s, m)
 	}
+}
+
+// sortFailing sorts by cluster, and names each once. A work that is being deleted counts under the Placement that it bears; that another
+// ref waits until it is gone says nothing new.
+func (p *Plan) sortFailing() {
+	stuck := func(f Failing) int {
+		if f.Phase == PhaseStuck {
+			return 1
+		}
+		return 0
+	}
+	slices.SortFunc(p.Failing, func(a, b Failing) int {
+		return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(stuck(a), stuck(b)))
+	})
+	p.Failing = slices.CompactFunc(p.Failing, func(a, b Failing) bool { return a.Cluster == b.Cluster })
 }
 
 func (p *Plan) confirm(s *Snapshot, m *member) {
@@ -331,7 +354,7 @@ func (m *member) awaited() bool {
 func (p *Plan) awaited() int {
 	n := 0
 	for i := range p.Refs {
-		n += p.Refs[i].awaited
+		n += p.Refs[i].awaited + len(p.Refs[i].Leaving)
 	}
 	return n
 }

@@ -1,7 +1,6 @@
 package rollout
 
 import (
-	"cmp"
 	"slices"
 	"sort"
 	"strings"
@@ -17,6 +16,9 @@ const (
 	PhaseWaiting Phase = "Waiting"
 	// PhaseLeaving means that it has a work that is being deleted: nothing can be written before that is gone (R8).
 	PhaseLeaving Phase = "Leaving"
+	// PhaseStuck means that it has had such a work for longer than the deadline. It never got the update revision there, so that it
+	// fails nothing; but while there are too many like it, nothing new is started (R8, R10).
+	PhaseStuck Phase = "Stuck"
 	// PhaseInFlight means that the update revision was written, and that its outcome is awaited.
 	PhaseInFlight Phase = "InFlight"
 	// PhaseSoaking means that it succeeded, and that the success is not settled yet (R10).
@@ -181,15 +183,7 @@ func newFleet(s *Snapshot, index int, owners map[string]int, byCluster map[strin
 			f.members = append(f.members, member{cluster: cluster, group: g, work: work, owned: true, held: heldByEarlier(s.Refs[:index], work)})
 		}
 	}
-	for cluster, work := range byCluster {
-		if owner, selected := owners[cluster]; firstNamed(s.Refs, work.PlacementName()) != index || (selected && (owner == index || !work.Deleting())) {
-			continue
-		}
-		// Nothing selects it for this ref any more, and still it is not gone: what the revision did to it counts.
-		if work.At(s.Update) {
-			f.members = append(f.members, member{cluster: cluster, group: f.groupOf(work), work: work})
-		}
-	}
+	f.addLeaving(s, f.leavingWorks(s, index, owners, byCluster))
 	f.orderGroups()
 	sort.Slice(f.members, func(i, j int) bool { return f.members[i].cluster < f.members[j].cluster })
 	for i := range f.members {
@@ -212,51 +206,11 @@ func firstNamed(refs []Ref, placement string) int {
 	return slices.IndexFunc(refs, func(ref Ref) bool { return ref.Name == placement })
 }
 
-// groupOf finds the group that the cluster of a work was in when it was written: by index and name, or by name. Where there
-// is none any more, a group of its own is made for it.
-func (f *fleet) groupOf(work *Work) int {
-	index, name, ok := work.decisionGroup()
-	if !ok {
-		index, name = -1, ""
-	}
-	for i := range f.groups {
-		if f.groups[i].Index == index && f.groups[i].Name == name {
-			return i
-		}
-	}
-	for i := range f.groups {
-		if name != "" && f.groups[i].Name == name {
-			return i
-		}
-	}
-	f.groups = append(f.groups, Group{Name: name, Index: index})
-	return len(f.groups) - 1
-}
-
-// orderGroups puts the groups in the order of their indices: one that only works which are on their way out are in keeps its
-// turn, so that no later group is opened while they are in flight.
-func (f *fleet) orderGroups() {
-	order := make([]int, len(f.groups))
-	for g := range order {
-		order[g] = g
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(f.groups[a].Index, f.groups[b].Index) })
-	groups := make([]Group, len(order))
-	position := make([]int, len(order))
-	for now, before := range order {
-		groups[now], position[before] = f.groups[before], now
-	}
-	f.groups = groups
-	for i := range f.members {
-		f.members[i].group = position[f.members[i].group]
-	}
-}
-
 // place says in which phase a member is.
 func (f *fleet) place(s *Snapshot, m *member) {
 	switch {
-	case m.work != nil && m.owned && m.work.Deleting() && (m.work.PlacementName() != f.ref.Name || !m.work.At(s.Update)):
-		m.phase = PhaseLeaving
+	case m.leaving(s, f.ref.Name):
+		f.placeLeaving(s, m)
 		return
 	case m.work != nil && m.work.Digest != s.Update.Digest && completed(m.work.Object):
 		// It would not take the revision; left alone it is still at its own one, should that come back (R17).
@@ -295,6 +249,11 @@ func settle(s *Snapshot, work *Work, soaked time.Time) (Phase, time.Time) {
 // overdue says whether a member has failed: it was on its way for longer than the deadline, and the agents had time to
 // report since the hub could hear them (R11).
 func (f *fleet) overdue(s *Snapshot, since time.Time, before Phase) (Phase, time.Time) {
+	return f.until(s, since, before, PhaseFailed)
+}
+
+// until is the phase before the deadline of what goes on since a time, and when that ends, or the phase after it.
+func (f *fleet) until(s *Snapshot, since time.Time, before, after Phase) (Phase, time.Time) {
 	deadline := f.strategy.deadline
 	if f.err != nil || deadline == noDeadline {
 		return before, time.Time{}
@@ -303,7 +262,7 @@ func (f *fleet) overdue(s *Snapshot, since time.Time, before Phase) (Phase, time
 	if s.Now.Before(due) {
 		return before, due
 	}
-	return PhaseFailed, time.Time{}
+	return after, time.Time{}
 }
 
 // maxGrace bounds how long no deadline fires after the hub was away (R11).

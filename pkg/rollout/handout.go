@@ -57,7 +57,7 @@ func (f *fleet) freeSlots(include func(group int) bool) int {
 			continue
 		}
 		total++
-		if m.takesSlot() {
+		if m.takesSlot() || m.keepsSlot(f.ref.Name) {
 			taken++
 		}
 	}
@@ -159,12 +159,13 @@ func (f *fleet) ask(r request) ([]*member, error) {
 	return next, nil
 }
 
-// firstOnTheWay is one of the members of the first group of which one is on its way, or held.
+// firstOnTheWay is one of the members of the first group of which one is on its way, there or out, or held.
 func (f *fleet) firstOnTheWay(include func(group int) bool) *member {
 	var first *member
 	for i := range f.members {
 		m := &f.members[i]
-		if (m.takesSlot() || m.held && m.phase == PhaseWaiting) && include(m.group) && (first == nil || m.group < first.group) {
+		onTheWay := m.takesSlot() || m.phase == PhaseLeaving || m.held && m.phase == PhaseWaiting
+		if onTheWay && include(m.group) && (first == nil || m.group < first.group) {
 			first = m
 		}
 	}

@@ -535,7 +535,7 @@ func TestLeaving(t *testing.T) {
 		}
 	})
 	t.Run("one that is selected again waits until its older work is gone", func(t *testing.T) {
-		p := decide(at10, rt.Refs(progressive("c1")), rt.Works(old("c1", rt.Deleting())))
+		p := decide(at10, rt.Refs(progressive("c1")), rt.Works(old("c1", rt.DeletedAt(9*minute))))
 		if p.Phases["c1"] != rollout.PhaseLeaving || len(texts(p)) > 0 || p.Complete {
 			t.Errorf("%v %v", p.Phases, texts(p))
 		}

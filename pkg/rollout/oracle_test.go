@@ -25,7 +25,11 @@ func (w *world) since(work *worldWork) time.Time {
 	if work.report == silent {
 		return begin
 	}
-	return latest(begin, work.reportSince)
+	since := latest(begin, work.reportSince)
+	if deleted := latest(begin, work.deletedAt()); work.deleting && work.report != succeeding && deleted.Before(since) {
+		return deleted
+	}
+	return since
 }
 
 // isSettled: the success was seen for long enough, and soaked.
@@ -39,6 +43,13 @@ func (w *world) isFailed(work *worldWork, ref *worldRef) bool {
 	deadline, ok := deadlineOf(ref)
 	return ok && work.at(w.update) && work.report != succeeding &&
 		!w.now.Before(w.since(work).Add(deadline)) && !w.now.Before(w.deadlinesSince.Add(min(deadline, 2*minute)))
+}
+
+// isStuck: another revision's work is on its way out for longer than the deadline, which runs since the deletion.
+func (w *world) isStuck(s subject, ref *worldRef) bool {
+	deadline, ok := deadlineOf(ref)
+	return ok && w.leaving(s, ref) && s.work.deleting &&
+		!w.now.Before(s.work.deletedAt().Add(deadline)) && !w.now.Before(w.deadlinesSince.Add(min(deadline, 2*minute)))
 }
 
 func config(ref *worldRef) clusterv1alpha1.RolloutConfig {
@@ -120,6 +131,23 @@ func (w *world) subjects(ref *worldRef) []subject {
 			})
 		}
 	}
+	return append(all, w.remnants(ref, all)...)
+}
+
+// remnants are all that is left of groups that have a turn: works of another revision, on their way out.
+func (w *world) remnants(ref *worldRef, others []subject) []subject {
+	var all []subject
+	owners := w.owners()
+	for _, work := range w.sorted() {
+		selectedBy, group := owners[work.cluster], work.object.Annotations[workv1alpha1.AnnotationDecisionGroup]
+		if work.object.Labels[workv1alpha1.LabelPlacement] != ref.Name || selectedBy == ref || work.at(w.update) || (selectedBy != nil && !work.deleting) {
+			continue
+		}
+		ordered := ref.Strategy.Type == clusterv1alpha1.ProgressivePerGroup || isMandatory(ref, group)
+		if ordered && !slices.ContainsFunc(others, func(s subject) bool { return s.group == group }) {
+			all = append(all, subject{cluster: work.cluster, group: group, work: work, gone: true})
+		}
+	}
 	return all
 }
 
@@ -140,9 +168,12 @@ func (w *world) underWay(s subject) bool {
 	return s.work != nil && s.work.at(w.update) && !s.work.settled && !s.work.failed
 }
 
-// leaving: selected, and its older work is not gone yet.
+// leaving: its older work, or the one that it had for another ref, is not gone yet.
 func (w *world) leaving(s subject, ref *worldRef) bool {
-	return !s.gone && s.work != nil && s.work.deleting &&
+	if s.gone {
+		return !s.work.at(w.update)
+	}
+	return s.work != nil && s.work.deleting &&
 		(!s.work.at(w.update) || s.work.object.Labels[workv1alpha1.LabelPlacement] != ref.Name)
 }
 
@@ -241,13 +272,21 @@ func (w *world) judgeStarts(ref *worldRef, p *rollout.Plan) error {
 	return nil
 }
 
+// isBroken: failed, degraded, or stuck.
+func (w *world) isBroken(s subject, ref *worldRef) bool {
+	if s.work == nil || w.leaving(s, ref) {
+		return s.work != nil && w.isStuck(s, ref)
+	}
+	return s.work.at(w.update) && (s.work.report == degraded || w.isFailed(s.work, ref))
+}
+
 // judgeFailures says when the failed and degraded clusters are more than the strategy tolerates.
 func (w *world) judgeFailures(ref *worldRef, all []subject) error {
 	broken, size := map[string]int{}, map[string]int{}
 	total := 0
 	for _, s := range all {
 		size[s.group]++
-		if s.work != nil && s.work.at(w.update) && (s.work.report == degraded || w.isFailed(s.work, ref)) && !w.leaving(s, ref) {
+		if w.isBroken(s, ref) {
 			broken[s.group]++
 			total++
 		}
@@ -284,7 +323,8 @@ func (w *world) judgeBatch(ref *worldRef, all []subject, started map[string]bool
 	inFlight := 0
 	for _, s := range rest {
 		// What still goes away for another ref has its slot there (R8).
-		if started[s.cluster] || (w.underWay(s) && !w.leaving(s, ref)) {
+		keeps := w.leaving(s, ref) && s.work.object.Labels[workv1alpha1.LabelPlacement] == ref.Name && !w.isStuck(s, ref)
+		if started[s.cluster] || keeps || (w.underWay(s) && !w.leaving(s, ref)) {
 			inFlight++
 		}
 	}
@@ -321,7 +361,11 @@ func (w *world) judgeGroups(ref *worldRef, all []subject, started map[string]boo
 		return index(key) < index(group)
 	}
 	for _, s := range all {
-		if s.group == group || !before(s.group) || s.work != nil && (s.work.settled || s.work.failed) || w.leaving(s, ref) {
+		over := s.work != nil && (s.work.settled || s.work.failed)
+		if w.leaving(s, ref) {
+			over = w.isStuck(s, ref)
+		}
+		if s.group == group || !before(s.group) || over {
 			continue
 		}
 		return fmt.Errorf("P4: group %s was started before %s of group %s had its outcome", group, s.cluster, s.group)

@@ -252,7 +252,7 @@ func TestAccepted(t *testing.T) {
 // TestAdoptOlder: works of an older hub whose spec is an older revision get its hash, but for those whose turn it is (R6).
 func TestAdoptOlder(t *testing.T) {
 	p := decide(rt.Now(10*minute), rt.Rolling("", "bbb"), rt.Older("aaa", "zzz"),
-		rt.Refs(rt.Ref("p1", rt.Progressive(1), rt.Clusters("c1", "c2", "c3", "c4", "c5"))),
+		rt.Refs(rt.Ref("p1", rt.Progressive(2), rt.Clusters("c1", "c2", "c3", "c4", "c5"))),
 		rt.Works(rt.Work("c1", rt.Holds("aaa")), rt.Work("c2", rt.Holds("aaa")), rt.Work("c3", rt.Holds("zzz")),
 			rt.Work("c4", rt.Edited()), rt.Work("c5", rt.Holds("aaa"), rt.Deleting())))
 	const why = "its spec is this revision already"

@@ -84,6 +84,10 @@ type RefOutcome struct {
 	// Undecided are clusters that it does not select any more, and that would still lead to an abort when their deadline comes. The
 	// rollout is not complete before that: the new revision may be what cut them off (R8, R13).
 	Undecided []string
+	// Leaving are clusters whose works are on their way out and hold something up: the slot of a cluster that the ref selects, or the
+	// turn of a group that has no other (R8). Deadline says for how long at most; zero for as long as it takes.
+	Leaving  []string
+	Deadline time.Duration
 
 	// awaited is how many of its clusters have an outcome still to come, also of those that it does not select any more.
 	awaited int

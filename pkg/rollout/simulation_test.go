@@ -94,7 +94,7 @@ func (w *world) step(t *rapid.T) {
 	ref := func() *worldRef { return rapid.SampledFrom(w.refs).Draw(t, "ref") }
 	switch rapid.SampledFrom([]string{
 		"report", "report", "report", "report", "wait", "wait", "wait", "succeed", "template",
-		"join", "leave", "vanish", "restart", "retry", "edit", "lose", "hide",
+		"join", "leave", "remove", "vanish", "restart", "retry", "edit", "lose", "hide",
 	}).Draw(t, "step") {
 	case "report":
 		w.say(cluster(), rapid.SampledFrom(reports).Draw(t, "report"))
@@ -112,6 +112,8 @@ func (w *world) step(t *rapid.T) {
 		ref().join(rapid.IntRange(0, len(groups)-1).Draw(t, "group"), cluster())
 	case "leave":
 		ref().leave(cluster())
+	case "remove":
+		w.remove(cluster())
 	case "vanish":
 		w.vanish(cluster())
 	case "restart":
@@ -193,8 +195,19 @@ func (w *world) judgeQuiet(t *rapid.T, p *rollout.Plan) {
 	pending, failing := false, false
 	for _, ref := range w.refs {
 		_, deadline := deadlineOf(ref)
-		for _, s := range w.subjects(ref) {
-			if s.work == nil || !s.work.at(w.update) || w.leaving(s, ref) {
+		all := w.subjects(ref)
+		waits := slices.ContainsFunc(all, func(s subject) bool {
+			return !s.gone && !w.leaving(s, ref) && (s.work == nil || !s.work.at(w.update))
+		})
+		halted := w.judgeFailures(ref, all) != nil
+		for _, s := range all {
+			if w.leaving(s, ref) {
+				stuck := w.isStuck(s, ref)
+				failing = failing || stuck
+				pending = pending || !stuck && !halted && (waits || !s.gone)
+				continue
+			}
+			if s.work == nil || !s.work.at(w.update) {
 				continue
 			}
 			failed := w.isFailed(s.work, ref)

@@ -177,6 +177,27 @@ func (w *world) vanish(cluster string) {
 	}
 }
 
+// remove is a person deleting the work of a cluster. Its agent may be offline.
+func (w *world) remove(cluster string) {
+	if work := w.works[cluster]; work != nil && !work.deleting {
+		w.log("the work of %s is deleted", cluster)
+		work.delete(w.now)
+	}
+}
+
+func (work *worldWork) delete(now time.Time) {
+	at := metav1.NewTime(now)
+	work.deleting, work.object.DeletionTimestamp = true, &at
+	work.object.Generation++ // The API server's way.
+}
+
+func (work *worldWork) deletedAt() time.Time {
+	if !work.deleting {
+		return time.Time{}
+	}
+	return work.object.DeletionTimestamp.Time
+}
+
 // edit is a person changing a work by hand.
 func (w *world) edit(cluster string) {
 	if work := w.works[cluster]; work != nil && work.content != "edited" {
@@ -280,10 +301,7 @@ func (w *world) pass() *rollout.Plan {
 	}
 	for _, d := range p.Deletes {
 		w.log("%s", d)
-		work := w.works[d.Work.Cluster()]
-		at := metav1.NewTime(w.now)
-		work.deleting, work.object.DeletionTimestamp = true, &at
-		work.object.Generation++ // The API server's way.
+		w.works[d.Work.Cluster()].delete(w.now)
 	}
 	return p
 }

@@ -67,6 +67,7 @@ func progress(plan *rollout.Plan) string {
 		{rollout.PhaseInFlight, "in flight"},
 		{rollout.PhaseWaiting, "waiting"},
 		{rollout.PhaseLeaving, "waiting for an older work to be gone"},
+		{rollout.PhaseStuck, "with an older work whose deletion hangs"},
 		{rollout.PhaseDegraded, "degraded"},
 		{rollout.PhaseFailed, "failed"},
 		{rollout.PhaseCompleted, "completed at an older revision"},
@@ -87,6 +88,8 @@ func failing(plan *rollout.Plan) string {
 	}{
 		{rollout.PhaseFailed, "not successful within the progressDeadline"},
 		{rollout.PhaseDegraded, "degraded"},
+		{rollout.PhaseStuck, "with a ManifestWork that is being deleted for longer than the progressDeadline: bring its agent back, or remove " +
+			"the finalizers of the ManifestWork if the cluster is lost"},
 		{rollout.PhaseCompleted, "completed at an older revision: agents leave a completed work as it is, delete it to have the new revision there"},
 	} {
 		var names []string

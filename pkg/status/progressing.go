@@ -78,11 +78,12 @@ func stayingBehind(in *Input) string {
 		rollout.Names(names), current.Name)
 }
 
-// awaiting says what a rollout waits for that is not a cluster.
+// awaiting says what a rollout waits for that is not an outcome.
 func awaiting(plan *rollout.Plan) string {
 	var parts []string
 	for i := range plan.Refs {
-		switch ref := &plan.Refs[i]; {
+		ref := &plan.Refs[i]
+		switch {
 		case ref.PlacementMissing:
 			parts = append(parts, fmt.Sprintf("waiting for Placement %s", ref.Name))
 		case !ref.Matches:
@@ -91,8 +92,21 @@ func awaiting(plan *rollout.Plan) string {
 			parts = append(parts, fmt.Sprintf("waiting for the progressDeadline of %s that Placement %s dropped during the rollout",
 				rollout.Names(ref.Undecided), ref.Name))
 		}
+		if len(ref.Leaving) > 0 {
+			parts = append(parts, awaitingDeletion(ref))
+		}
 	}
 	return strings.Join(parts, "; ")
+}
+
+// awaitingDeletion says which works have to be gone first, and for how long the rollout waits for that.
+func awaitingDeletion(ref *rollout.RefOutcome) string {
+	until := "it waits without a limit, because progressDeadline is None"
+	if ref.Deadline > 0 {
+		until = fmt.Sprintf("it waits for progressDeadline %s at most", ref.Deadline)
+	}
+	return fmt.Sprintf("Placement %s waits until the older ManifestWork is gone from %s, whose agent has to remove it; %s",
+		ref.Name, rollout.Names(ref.Leaving), until)
 }
 
 // noted adds a note to a message that does not say it already.

@@ -417,6 +417,16 @@ func (s *teller) settle(during time.Duration) {
 	require.NoError(s.t, s.Settle(during), strings.Join(s.Story, "\n"))
 }
 
+// held is the version that the work of a cluster holds; empty when there is none.
+func (s *teller) held(cluster string) string {
+	for _, work := range s.Works() {
+		if work.Namespace == cluster {
+			return Version(work)
+		}
+	}
+	return ""
+}
+
 func (s *teller) must(err error) {
 	s.t.Helper()
 	require.NoError(s.t, err, strings.Join(s.Story, "\n"))

@@ -1,0 +1,141 @@
+package rollout
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
+)
+
+// leavingWorks are the works that still count for a ref which does not select their clusters any more, by cluster: those that bear the
+// name of its Placement, and that nothing selects or that are being deleted (R8).
+func (f *fleet) leavingWorks(s *Snapshot, index int, owners map[string]int, byCluster map[string]*Work) []*Work {
+	var leaving []*Work
+	for cluster, work := range byCluster {
+		owner, selected := owners[cluster]
+		if selected && (owner == index || !work.Deleting()) || firstNamed(s.Refs, work.PlacementName()) != index {
+			continue
+		}
+		leaving = append(leaving, work)
+	}
+	slices.SortFunc(leaving, func(a, b *Work) int { return strings.Compare(a.Cluster(), b.Cluster()) })
+	return leaving
+}
+
+// addLeaving makes members of works that are on their way out. What the update revision did to a cluster always counts. One that bears
+// another revision counts where nothing else is left of a group that has its turn before others: such a group is not an empty one, and
+// a canary that goes away must not send the next revision to production first (R8). Elsewhere it has no part in the rollout: a cluster
+// that is lost for good would hold up every rollout of the fleet.
+func (f *fleet) addLeaving(s *Snapshot, leaving []*Work) {
+	var older []*Work
+	for _, work := range leaving {
+		if work.At(s.Update) {
+			f.members = append(f.members, member{cluster: work.Cluster(), group: f.groupOf(work), work: work})
+		} else if _, _, known := work.decisionGroup(); known {
+			older = append(older, work)
+		}
+	}
+	filled := make(map[string]bool, len(f.groups))
+	for i := range f.members {
+		filled[f.groups[f.members[i].group].Key()] = true
+	}
+	for _, work := range older {
+		group := f.findGroup(work)
+		if filled[group.Key()] || !f.hasTurn(&group) {
+			continue
+		}
+		f.members = append(f.members, member{cluster: work.Cluster(), group: f.groupOf(work), work: work})
+	}
+}
+
+// hasTurn says whether other groups wait for a group.
+func (f *fleet) hasTurn(group *Group) bool {
+	return f.err == nil && (f.strategy.kind == clusterv1alpha1.ProgressivePerGroup || f.strategy.isMandatory(group))
+}
+
+// findGroup is the group that the cluster of a work was in when it was written: by index and name, or by name. Where there is none
+// any more, it is one of its own.
+func (f *fleet) findGroup(work *Work) Group {
+	index, name, ok := work.decisionGroup()
+	if !ok {
+		index, name = -1, ""
+	}
+	for i := range f.groups {
+		if f.groups[i].Index == index && f.groups[i].Name == name {
+			return f.groups[i]
+		}
+	}
+	for i := range f.groups {
+		if name != "" && f.groups[i].Name == name {
+			return f.groups[i]
+		}
+	}
+	return Group{Name: name, Index: index}
+}
+
+// groupOf is the place of that group among the fleet's.
+func (f *fleet) groupOf(work *Work) int {
+	group := f.findGroup(work)
+	for i := range f.groups {
+		if f.groups[i].Key() == group.Key() {
+			return i
+		}
+	}
+	f.groups = append(f.groups, group)
+	return len(f.groups) - 1
+}
+
+// orderGroups puts the groups in the order of their indices: one that only works which are on their way out are in keeps its turn, so
+// that no later group is opened while they are in flight. It comes before a group with the same index: OCM numbers the groups that have
+// clusters, so that the next group takes over the index of one that has none left.
+func (f *fleet) orderGroups() {
+	order := make([]int, len(f.groups))
+	for g := range order {
+		order[g] = g
+	}
+	gone := func(g int) int {
+		if len(f.groups[g].Clusters) == 0 {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(f.groups[a].Index, f.groups[b].Index), cmp.Compare(gone(a), gone(b)))
+	})
+	groups := make([]Group, len(order))
+	position := make([]int, len(order))
+	for now, before := range order {
+		groups[now], position[before] = f.groups[before], now
+	}
+	f.groups = groups
+	for i := range f.members {
+		f.members[i].group = position[f.members[i].group]
+	}
+}
+
+// leaving says that a member has a work that has to go before anything else can come: one that is being deleted and is counted
+// elsewhere or is not at the update revision, or one that nothing selects for the ref any more and that is not there.
+func (m *member) leaving(s *Snapshot, placement string) bool {
+	switch {
+	case m.work == nil:
+		return false
+	case m.owned:
+		return m.work.Deleting() && (m.work.PlacementName() != placement || !m.work.At(s.Update))
+	}
+	return !m.work.At(s.Update)
+}
+
+// placeLeaving says whether a work that is on its way out has been so for longer than the deadline, which runs since its deletion (R8).
+func (f *fleet) placeLeaving(s *Snapshot, m *member) {
+	m.phase = PhaseLeaving
+	if m.work.Deleting() {
+		m.since = earlier(m.work.Object.DeletionTimestamp.Time, s.Now)
+		m.phase, m.next = f.until(s, m.since, PhaseLeaving, PhaseStuck)
+	}
+}
+
+// keepsSlot says that a member whose work is on its way out still has its slot: under the Placement that the work bears (R8).
+func (m *member) keepsSlot(placement string) bool {
+	return m.phase == PhaseLeaving && m.work.PlacementName() == placement
+}

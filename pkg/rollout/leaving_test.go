@@ -1,0 +1,118 @@
+package rollout_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+)
+
+// TestCanaryOnItsWayOut: a group whose only work is on its way out is not an empty group, and later groups wait for it (R8). It is 10m
+// now, the deadline is 5m, and the works bear the older revision.
+func TestCanaryOnItsWayOut(t *testing.T) {
+	deadline := rt.Deadline("5m")
+	lately, long := rt.DeletedAt(9*minute), rt.DeletedAt(minute)
+	canary := rt.InGroup("0/canary")
+	// As OCM numbers them: once the canary is not selected any more, production has its index.
+	selected := []rt.RefOption{rt.Group("canary", "k1"), rt.Group("production", "c1", "c2")}
+	deselected := []rt.RefOption{rt.Group("production", "c1", "c2")}
+	for name, tc := range map[string]struct {
+		strategy []rt.RefOption
+		groups   []rt.RefOption
+		work     rollout.Work
+		want     string
+		stalled  bool
+		leaving  []string
+		failing  []string
+	}{
+		"PerGroup, selected":             {strategy: []rt.RefOption{rt.PerGroup(), deadline}, groups: selected, work: old("k1", lately, canary), leaving: []string{"k1"}},
+		"PerGroup, selected, no group":   {strategy: []rt.RefOption{rt.PerGroup(), deadline}, groups: selected, work: old("k1", lately), leaving: []string{"k1"}},
+		"PerGroup, selected, too long":   {strategy: []rt.RefOption{rt.PerGroup(), deadline}, groups: selected, work: old("k1", long, canary), stalled: true, failing: []string{"k1"}},
+		"PerGroup, selected, tolerated":  {strategy: []rt.RefOption{rt.PerGroup(), deadline, rt.MaxFailures(1)}, groups: selected, work: old("k1", long, canary), want: "c1 c2", failing: []string{"k1"}},
+		"PerGroup, selected, None":       {strategy: []rt.RefOption{rt.PerGroup()}, groups: selected, work: old("k1", long, canary), leaving: []string{"k1"}},
+		"PerGroup, deselected":           {strategy: []rt.RefOption{rt.PerGroup(), deadline}, groups: deselected, work: old("k1", lately, canary), leaving: []string{"k1"}},
+		"PerGroup, deselected, too long": {strategy: []rt.RefOption{rt.PerGroup(), deadline}, groups: deselected, work: old("k1", long, canary), stalled: true, failing: []string{"k1"}},
+		"PerGroup, deselected, None":     {strategy: []rt.RefOption{rt.PerGroup()}, groups: deselected, work: old("k1", long, canary), leaving: []string{"k1"}},
+		"PerGroup, deselected just now":  {strategy: []rt.RefOption{rt.PerGroup(), deadline}, groups: deselected, work: old("k1", canary, rt.Unselected(10*minute)), leaving: []string{"k1"}},
+		"PerGroup, another canary": {
+			strategy: []rt.RefOption{rt.PerGroup(), deadline}, groups: []rt.RefOption{rt.Group("canary", "k2"), rt.Group("production", "c1", "c2")},
+			work: old("k1", long, canary), want: "k2",
+		},
+		"PerGroup, written by a hub without groups": {strategy: []rt.RefOption{rt.PerGroup(), deadline}, groups: deselected, work: old("k1", long), want: "c1 c2"},
+		"PerGroup, of a later group":                {strategy: []rt.RefOption{rt.PerGroup(), deadline}, groups: deselected, work: old("k1", lately, rt.InGroup("5/last")), want: "c1 c2", leaving: []string{"k1"}},
+		"mandatory, selected":                       {strategy: []rt.RefOption{rt.Progressive(2), deadline, rt.MaxFailures(9), rt.Mandatory("canary")}, groups: selected, work: old("k1", lately, canary), leaving: []string{"k1"}},
+		"mandatory, selected, too long":             {strategy: []rt.RefOption{rt.Progressive(2), deadline, rt.MaxFailures(9), rt.Mandatory("canary")}, groups: selected, work: old("k1", long, canary), stalled: true, failing: []string{"k1"}},
+		"mandatory, deselected":                     {strategy: []rt.RefOption{rt.Progressive(2), deadline, rt.MaxFailures(9), rt.Mandatory("canary")}, groups: deselected, work: old("k1", lately, canary), leaving: []string{"k1"}},
+		"mandatory, deselected, too long":           {strategy: []rt.RefOption{rt.Progressive(2), deadline, rt.MaxFailures(9), rt.Mandatory("canary")}, groups: deselected, work: old("k1", long, canary), stalled: true, failing: []string{"k1"}},
+		"Progressive, selected: it keeps its slot":  {strategy: []rt.RefOption{rt.Progressive(2), deadline}, groups: selected, work: old("k1", lately), want: "c1", leaving: []string{"k1"}},
+		"Progressive, selected, too long":           {strategy: []rt.RefOption{rt.Progressive(2), deadline}, groups: selected, work: old("k1", long), stalled: true, failing: []string{"k1"}},
+		"Progressive, selected, tolerated":          {strategy: []rt.RefOption{rt.Progressive(2), deadline, rt.MaxFailures(1)}, groups: selected, work: old("k1", long), want: "c1 c2", failing: []string{"k1"}},
+		"Progressive, taken over from another ref":  {strategy: []rt.RefOption{rt.Progressive(2), deadline}, groups: selected, work: old("k1", lately, rt.OfPlacement("p0")), want: "c1 c2", leaving: []string{"k1"}},
+		"Progressive, deselected: it had no slot":   {strategy: []rt.RefOption{rt.Progressive(2), deadline}, groups: deselected, work: old("k1", lately, canary), want: "c1 c2"},
+		"Progressive, a cluster that is lost":       {strategy: []rt.RefOption{rt.Progressive(2), deadline}, groups: deselected, work: old("k1", long, canary), want: "c1 c2"},
+		"All, selected":                             {strategy: []rt.RefOption{rt.All(), deadline}, groups: selected, work: old("k1", lately), want: "c1 c2", leaving: []string{"k1"}},
+		"All, selected, too long":                   {strategy: []rt.RefOption{rt.All(), deadline}, groups: selected, work: old("k1", long), stalled: true, failing: []string{"k1"}},
+		"All, a cluster that is lost":               {strategy: []rt.RefOption{rt.All(), deadline}, groups: deselected, work: old("k1", long, canary), want: "c1 c2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ref := rt.Ref("p1", slices.Concat(tc.strategy, []rt.RefOption{rt.AbortAll()}, tc.groups)...)
+			p := decide(rt.Now(10*minute), rt.Refs(ref), rt.Works(tc.work, old("c1"), old("c2")))
+			if got := started(p); got != tc.want {
+				t.Errorf("started %q, want %q", got, tc.want)
+			}
+			var failing []string
+			for _, f := range p.Failing {
+				failing = append(failing, f.Cluster)
+			}
+			if p.Stalled != tc.stalled || p.Abort != nil || p.Refs[0].Failed {
+				t.Errorf("stalled %v, want %v; abort %v: it never had the revision, and fails nothing", p.Stalled, tc.stalled, p.Abort)
+			}
+			if diff := cmp.Diff(map[string][]string{"leaving": tc.leaving, "failing": tc.failing}, map[string][]string{"leaving": p.Refs[0].Leaving, "failing": failing}); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestDeletionThatHangs: its deadline runs since the deletion, fires to the instant, and not before the agents had time to report (R8, R11).
+func TestDeletionThatHangs(t *testing.T) {
+	for name, tc := range map[string]struct {
+		now, since rt.SnapshotOption
+		work       rollout.Work
+		phase      rollout.Phase
+		recheck    string
+	}{
+		"a second before":                {rt.Now(9 * minute), rt.ConnectedSince(-hour), old("c1", rt.DeletedAt(4*minute+second)), rollout.PhaseLeaving, "1s"},
+		"then":                           {rt.Now(9 * minute), rt.ConnectedSince(-hour), old("c1", rt.DeletedAt(4*minute)), rollout.PhaseStuck, "0s"},
+		"the hub came back a minute ago": {rt.Now(9 * minute), rt.ConnectedSince(8 * minute), old("c1", rt.DeletedAt(4*minute)), rollout.PhaseLeaving, "1m0s"},
+		"an API server that is ahead":    {rt.Now(9 * minute), rt.ConnectedSince(-hour), old("c1", rt.DeletedAt(hour)), rollout.PhaseLeaving, "5m0s"},
+		"in flight there when it was deleted: its own deadline": {
+			rt.Now(9 * minute), rt.ConnectedSince(-hour), rt.Work("c1", rt.Bears("bbb"), rt.WrittenAt(4*minute), rt.InFlight(4*minute), rt.DeletedAt(6*minute)), rollout.PhaseFailed, "0s",
+		},
+		"in flight there since it was deleted": {
+			rt.Now(9 * minute), rt.ConnectedSince(-hour), inFlight("c1", rt.WrittenAt(0), rt.InFlight(8*minute), rt.DeletedAt(4*minute)), rollout.PhaseFailed, "0s",
+		},
+		"a success that is being taken away": {rt.Now(9 * minute), rt.ConnectedSince(-hour), done("c1", rt.DeletedAt(3*minute)), rollout.PhaseSucceeded, "0s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := decide(tc.now, tc.since, rt.Refs(rt.Ref("p1", rt.Deadline("5m"), rt.Clusters("c1"))), rt.Works(tc.work))
+			if p.Phases["c1"] != tc.phase || p.Recheck.String() != tc.recheck {
+				t.Errorf("%s, again after %s; want %s, %s", p.Phases["c1"], p.Recheck, tc.phase, tc.recheck)
+			}
+		})
+	}
+}
+
+// TestStuckIsNamedOnce: a work that counts for the ref whose name it bears is not named again by the one that waits for it.
+func TestStuckIsNamedOnce(t *testing.T) {
+	deadline := rt.Deadline("5m")
+	p := decide(rt.Now(10*minute), rt.Works(failed("c1", rt.DeletedAt(3*minute))),
+		rt.Refs(rt.Ref("p1", deadline), rt.Ref("p2", deadline, rt.Clusters("c1"))))
+	if got := fmt.Sprint(p.Failing[0].Phase, " ", len(p.Failing)); got != "Failed 1" || !p.Stalled {
+		t.Errorf("failing %+v, stalled %v", p.Failing, p.Stalled)
+	}
+}

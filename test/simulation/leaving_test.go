@@ -1,0 +1,86 @@
+package simulation
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// TestStoriesOfLeaving plays named stories of works whose agents don't let them go, as TestStories does (R8, R14).
+func TestStoriesOfLeaving(t *testing.T) {
+	for name, play := range map[string]func(*teller){
+		"a canary whose work is being deleted is not passed over": func(s *teller) {
+			s.Place("p1", []string{"c1"}, []string{"c2", "c3"})
+			s.Create("v1", perGroup("p1", "30s", 0, true))
+			s.quiet()
+			s.Report("c1", "", Silent)
+			s.must(s.API.Delete(Works, "c1", Name, nil))
+			s.Tell("user: deletes the work of c1")
+			s.settle(time.Second)
+			s.Report("", "v2", Hangs)
+			s.Update("v2")
+			s.settle(10 * time.Second)
+			s.conditions()
+			s.quiet()
+			require.Equal(s.t, "v1", s.held("c2"), "the canary never had it")
+			s.Tell("agents: c1 is back")
+			delete(s.outcomes, "c1/")
+			s.Report("c1", "v1", Succeeds)
+			s.quiet()
+		},
+		"a canary that is deselected while it is offline is not passed over": func(s *teller) {
+			s.Place("p1", []string{"c1"}, []string{"c2", "c3"})
+			s.Create("v1", perGroup("p1", "None", 0, false))
+			s.quiet()
+			s.Report("c1", "", Silent)
+			s.Place("p1", nil, []string{"c2", "c3"})
+			s.settle(10 * time.Second)
+			s.Update("v2")
+			s.settle(10 * time.Second)
+			require.Equal(s.t, "v1", s.held("c2"), "the canary never had it, and its work is still there")
+			s.settle(4 * time.Minute)
+			s.settle(time.Minute)
+			s.conditions()
+			require.Equal(s.t, "v1", s.held("c2"), "the canary never had it")
+			s.Edit("sets a deadline", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) {
+				spec.PlacementRefs = []workv1alpha1.LocalPlacementReference{perGroup("p1", "30s", 0, true)}
+			})
+			s.settle(time.Minute)
+			s.conditions()
+			require.Equal(s.t, "v1", s.held("c2"), "the canary never had it")
+			s.Tell("agents: c1 is back")
+			s.Report("c1", "", Succeeds)
+			s.quiet()
+		},
+		"a deletion that hangs holds nothing open": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2", "c3"})
+			s.Create("v1", progressive("p1", 2, "30s", 0, true))
+			s.quiet()
+			s.Update("v2")
+			s.settle(time.Second)
+			s.Report("c3", "", Silent)
+			s.must(s.API.Delete(Works, "c3", Name, nil))
+			s.Tell("user: deletes the work of c3")
+			s.quiet()
+			stalled := meta.FindStatusCondition(s.Object().Status.Conditions, workv1alpha1.ConditionProgressing)
+			require.Equal(s.t, workv1alpha1.ReasonProgressDeadlineExceeded, stalled.Reason)
+			require.Contains(s.t, stalled.Message, "c3")
+			require.Nil(s.t, s.Object().Status.AbortedTime, "it never had the new revision")
+			s.Tell("agents: c3 is back")
+			s.Report("c3", "", Succeeds)
+			s.quiet()
+			require.Equal(s.t, s.Object().Status.UpdateRevision, s.Object().Status.CurrentRevision)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &teller{World: NewWorld(), t: t}
+			play(s)
+			golden(t, name, strings.Join(s.Story, "\n")+"\n")
+		})
+	}
+}
