@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	// They tell the endpoint of the queue, of the requests to the API server, and of who leads.
 	_ "k8s.io/component-base/metrics/prometheus/clientgo/leaderelection"
 	_ "k8s.io/component-base/metrics/prometheus/restclient"
@@ -34,7 +35,27 @@ func NewManagerCommand() *cobra.Command {
 	cmd := config.NewCommandWithContext(context.Background())
 	cmd.Use = "manager"
 	cmd.Short = "Run the hub controllers of ManifestWorks"
-	common.AddFlags(cmd.Flags())
 	options.AddFlags(cmd.Flags())
+	// OCM 1.3 registers the TLS flags among these too: those that are there already stay ours.
+	upstream := pflag.NewFlagSet("upstream", pflag.ContinueOnError)
+	common.AddFlags(upstream)
+	cmd.Flags().AddFlagSet(upstream)
+	cmd.RunE, cmd.Run = options.serve(cmd.Run), nil
 	return cmd
+}
+
+// serve returns library-go's command with the TLS flags in effect. A flag that can't be used ends it before it asks for its lease.
+func (o *Options) serve(run func(*cobra.Command, []string)) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := o.Validate(); err != nil {
+			return err
+		}
+		remove, err := o.TLS.ApplyToFlags(cmd.Flags())
+		if err != nil {
+			return err
+		}
+		defer remove()
+		run(cmd, args)
+		return nil
+	}
 }

@@ -5,12 +5,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/rest"
+	commonoptions "open-cluster-management.io/ocm/pkg/common/options"
 )
 
-// upstreamFlags are the flags of `work manager` of ocm v1.2.0 beside those of the process (logging, --feature-gates), which
-// cmd/work registers, with their defaults: the Deployment that the ClusterManager operator writes must go on working.
+// upstreamFlags are the flags of `work manager` of ocm v1.3.1 beside those of the process (logging, --feature-gates), which
+// cmd/work registers, with their defaults: the Deployment that the ClusterManager operator writes must go on working. v1.2.0 has all of
+// them but those of TLS.
 var upstreamFlags = map[string]string{
 	"config":                         "",
 	"kubeconfig":                     "",
@@ -26,6 +29,8 @@ var upstreamFlags = map[string]string{
 	"work-driver":                    "kube",
 	"work-driver-config":             "",
 	"cloudevents-client-id":          "",
+	"tls-min-version":                "",
+	"tls-cipher-suites":              "",
 }
 
 func TestManagerTakesUpstreamsFlags(t *testing.T) {
@@ -39,6 +44,11 @@ func TestManagerTakesUpstreamsFlags(t *testing.T) {
 		require.NotNil(t, flag, "--%s", name)
 		require.Equal(t, value, flag.DefValue, "--%s", name)
 	}
+	linked := pflag.NewFlagSet("upstream", pflag.ContinueOnError)
+	commonoptions.NewOptions().AddFlags(linked)
+	linked.VisitAll(func(flag *pflag.Flag) {
+		require.Contains(t, upstreamFlags, flag.Name, "--%s is new in the linked release", flag.Name)
+	})
 	require.Equal(t, "3s", cmd.Flags().Lookup("success-settle").DefValue)
 }
 
@@ -51,6 +61,7 @@ func TestOptionsValidate(t *testing.T) {
 		"an unknown driver":  {func(o *Options) { o.WorkDriver = "kafka" }, "--work-driver=kafka: use kube, mqtt or grpc"},
 		"a negative settle":  {func(o *Options) { o.SuccessSettle = -time.Second }, "--success-settle=-1s: use 0s or more"},
 		"a negative return":  {func(o *Options) { o.CloudEventsAgentReturn = -time.Second }, "--cloudevents-agent-return=-1s: use 0s or more"},
+		"no TLS version":     {func(o *Options) { o.TLS.MinVersion = "TLS" }, "--tls-min-version=TLS: use one of VersionTLS10, VersionTLS11, VersionTLS12, VersionTLS13"},
 		"no settle at all":   {func(o *Options) { o.SuccessSettle = 0 }, ""},
 		"a CloudEvents hub":  {func(o *Options) { o.WorkDriver = "mqtt" }, ""},
 		"the other of those": {func(o *Options) { o.WorkDriver = "grpc" }, ""},

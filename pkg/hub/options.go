@@ -8,6 +8,7 @@ import (
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/cloudevents"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
+	"github.com/open-cluster-management-io/work-rollback/pkg/serving"
 )
 
 // The work drivers.
@@ -29,6 +30,8 @@ type Options struct {
 	CloudEventsAgentReturn time.Duration
 	// SuccessSettle is how long this process must have seen a cluster succeed before it counts (R10).
 	SuccessSettle time.Duration
+	// TLS bounds what clients of the serving port may use.
+	TLS serving.TLS
 }
 
 // NewOptions returns the defaults.
@@ -47,6 +50,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.SuccessSettle, "success-settle", o.SuccessSettle,
 		"How long a cluster must be seen succeeding without interruption before it counts as succeeded. "+
 			"It outlasts the moment in which an agent reports a new revision by what it read of the old one.")
+	o.TLS.AddFlags(flags)
 }
 
 // Validate says which flag can't be used, and what it may be.
@@ -62,5 +66,6 @@ func (o *Options) Validate() error {
 	if o.SuccessSettle < 0 {
 		return fmt.Errorf("--success-settle=%s: use 0s or more", o.SuccessSettle)
 	}
-	return nil
+	_, err := o.TLS.Config()
+	return err
 }

@@ -1,86 +1,123 @@
 package webhook
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 
-	"github.com/openshift/library-go/pkg/assets"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	certutil "k8s.io/client-go/util/cert"
-	"open-cluster-management.io/ocm/manifests"
 	commonoptions "open-cluster-management.io/ocm/pkg/common/options"
 	"sigs.k8s.io/yaml"
 
 	"github.com/open-cluster-management-io/work-rollback/deploy/webhooks"
+	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/ocm"
 )
 
-// TestTakesUpstreamsFlags compares with the options of upstream's server, and with the two flags of ocm v1.2.0 that no package which
-// compiles here registers.
+// upstreamFlags are the flags of `work webhook-server` of ocm v1.3.1, with their defaults, as its --help shows them; v1.2.0 has those of
+// them that are no port for health or metrics and say nothing of TLS.
+var upstreamFlags = map[string]string{
+	"certdir":           "",
+	"health-probe-port": "8000",
+	"kubeconfig":        "",
+	"manifestLimit":     "512000",
+	"metrics-port":      "8080",
+	"port":              "9443",
+	"tls-cipher-suites": "",
+	"tls-min-version":   "",
+}
+
+// TestTakesUpstreamsFlags compares with the table above, and the table with the options of the release that is linked.
 func TestTakesUpstreamsFlags(t *testing.T) {
-	wanted := map[string]string{"manifestLimit": "512000", "kubeconfig": ""}
-	upstream := pflag.NewFlagSet("upstream", pflag.ContinueOnError)
-	commonoptions.NewWebhookOptions().AddFlags(upstream)
-	upstream.VisitAll(func(flag *pflag.Flag) { wanted[flag.Name] = flag.DefValue })
-	require.Equal(t, map[string]string{"port": "9443", "certdir": "", "manifestLimit": "512000", "kubeconfig": ""}, wanted)
+	linked := pflag.NewFlagSet("upstream", pflag.ContinueOnError)
+	commonoptions.NewWebhookOptions().AddFlags(linked)
+	linked.VisitAll(func(flag *pflag.Flag) {
+		value, known := upstreamFlags[flag.Name]
+		require.True(t, known, "--%s is new in the linked release", flag.Name)
+		require.Equal(t, value, flag.DefValue, "--%s", flag.Name)
+	})
 
 	cmd := NewCommand()
 	require.Equal(t, "webhook-server", cmd.Name())
-	for name, value := range wanted {
+	for name, value := range upstreamFlags {
 		flag := cmd.Flags().Lookup(name)
 		require.NotNil(t, flag, "--%s", name)
 		require.Equal(t, value, flag.DefValue, "--%s", name)
 	}
 }
 
-// render fills in one of the manifests that the ClusterManager operator of ocm v1.2.0 applies.
+// render fills in one of the manifests that the ClusterManager operator of the linked release applies, in Hosted mode.
 func render(t *testing.T, file string, into any) {
 	t.Helper()
-	text, err := manifests.ClusterManagerManifestFiles.ReadFile("cluster-manager/" + file)
-	require.NoError(t, err)
-	filled := assets.MustCreateAssetFromTemplate(file, text, manifests.HubConfig{
-		ClusterManagerName: "cluster-manager", ClusterManagerNamespace: "open-cluster-management-hub", HostedMode: true,
-		WorkFeatureGates:    []string{"--feature-gates=ManifestWorkReplicaSet=true,NilExecutorValidating=true"},
-		RegistrationWebhook: manifests.Webhook{Port: 9443}, WorkWebhook: manifests.Webhook{Port: 9443},
-		RegistrationAPIServiceCABundle: "Y2E=",
-	})
-	require.NoError(t, yaml.Unmarshal(filled.Data, into))
+	values := ocm.Defaults()
+	values["HostedMode"] = true
+	values["WorkFeatureGates"] = []string{"--feature-gates=ManifestWorkReplicaSet=true,NilExecutorValidating=true"}
+	values["RegistrationAPIServiceCABundle"] = "Y2E="
+	require.NoError(t, ocm.Render(file, values, into))
 }
 
-// TestFitsTheOperatorsDeployment: arguments, ports, probes and certificates are those of the Deployment that is there already.
+// TestFitsTheOperatorsDeployment: ports, probes and certificates are those of the Deployment that is there already. What cmd/work takes of
+// each release is tested there.
 func TestFitsTheOperatorsDeployment(t *testing.T) {
 	deployment := &appsv1.Deployment{}
-	render(t, "management/work/webhook-deployment.yaml", deployment)
+	render(t, ocm.WebhookDeployment, deployment)
 	container := deployment.Spec.Template.Spec.Containers[0]
-	args := container.Args
-	require.Equal(t, []string{"/work", "webhook-server", "port=9443"}, args[:3])
-
-	options := NewOptions()
-	require.EqualValues(t, options.Port, container.Ports[0].ContainerPort)
-	require.Equal(t, filepath.Join("/tmp", "k8s-webhook-server", "serving-certs"), container.VolumeMounts[0].MountPath)
-	t.Setenv("TMPDIR", "/tmp")
-	require.Equal(t, container.VolumeMounts[0].MountPath, options.certDir())
-	require.Equal(t, ":"+container.LivenessProbe.HTTPGet.Port.String(), options.HealthAddress)
-	require.Equal(t, "/healthz", container.LivenessProbe.HTTPGet.Path)
-	require.Equal(t, "/healthz", container.ReadinessProbe.HTTPGet.Path)
+	require.Equal(t, []string{"/work", "webhook-server"}, container.Args[:2])
 
 	cmd := NewCommand()
 	gates := cmd.Flags().String("feature-gates", "", "cmd/work registers it")
 	ran := false
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		ran = true
-		require.Equal(t, []string{"port=9443"}, args)
-		require.Equal(t, "/var/run/secrets/hub/kubeconfig", cmd.Flags().Lookup("kubeconfig").Value.String())
+		if len(args) > 0 {
+			require.Equal(t, []string{"port=9443"}, args, "releases before 1.3 say it without dashes")
+		}
+		value := func(name string) string { return cmd.Flags().Lookup(name).Value.String() }
+		require.Equal(t, "/var/run/secrets/hub/kubeconfig", value("kubeconfig"))
+		require.Equal(t, fmt.Sprint(container.Ports[0].ContainerPort), value("port"))
+		require.Equal(t, container.LivenessProbe.HTTPGet.Port.String(), value("health-probe-port"))
 		return nil
 	}
-	cmd.SetArgs(args[2:])
+	cmd.SetArgs(container.Args[2:])
 	require.NoError(t, cmd.Execute())
 	require.True(t, ran)
 	require.NotEmpty(t, *gates)
+
+	options := NewOptions()
+	require.Equal(t, filepath.Join("/tmp", "k8s-webhook-server", "serving-certs"), container.VolumeMounts[0].MountPath)
+	t.Setenv("TMPDIR", "/tmp")
+	require.Equal(t, container.VolumeMounts[0].MountPath, options.certDir())
+	require.Equal(t, "/healthz", container.LivenessProbe.HTTPGet.Path)
+	require.Equal(t, "/healthz", container.ReadinessProbe.HTTPGet.Path)
+}
+
+// TestAddresses: this project's own flags win over the ports that the operator renders.
+func TestAddresses(t *testing.T) {
+	for name, test := range map[string]struct {
+		port    int
+		address string
+		wanted  string
+	}{
+		"a port":                {8000, "", ":8000"},
+		"no port":               {0, "", "0"},
+		"less than no port":     {-1, "", "0"},
+		"an address":            {8000, "127.0.0.1:8001", "127.0.0.1:8001"},
+		"an address alone":      {0, "127.0.0.1:8001", "127.0.0.1:8001"},
+		"no address on purpose": {8000, "0", "0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := NewOptions()
+			o.HealthPort, o.HealthAddress = test.port, test.address
+			require.Equal(t, test.wanted, o.healthAddress())
+			o.MetricsPort, o.MetricsAddress = test.port, test.address
+			require.Equal(t, test.wanted, o.metricsAddress())
+		})
+	}
 }
 
 // TestFitsTheConfigurations: what the operator makes API servers call is served, and so is what ours does.
@@ -112,6 +149,10 @@ func TestOptionsValidate(t *testing.T) {
 		"no port":            {func(o *Options) { o.Port = 0 }, "--port=0: use a port between 1 and 65535"},
 		"no port of TCP":     {func(o *Options) { o.Port = 70000 }, "--port=70000: use a port between 1 and 65535"},
 		"no manifests":       {func(o *Options) { o.ManifestLimit = 0 }, "--manifestLimit=0: use a number of bytes above 0"},
+		"no port for health": {func(o *Options) { o.HealthPort = 65536 }, "--health-probe-port=65536: use a port up to 65535, or 0 for none"},
+		"no port of metrics": {func(o *Options) { o.MetricsPort = 65536 }, "--metrics-port=65536: use a port up to 65535, or 0 for none"},
+		"ports switched off": {func(o *Options) { o.HealthPort, o.MetricsPort = 0, -1 }, ""},
+		"no TLS version":     {func(o *Options) { o.TLS.MinVersion = "1.2" }, "--tls-min-version=1.2: use one of VersionTLS10, "},
 		"no certificate yet": {func(o *Options) { o.CertDir = empty }, "--certdir=" + empty + ": name a directory that holds the tls.crt and tls.key"},
 	} {
 		t.Run(name, func(t *testing.T) {

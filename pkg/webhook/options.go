@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/pflag"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/serving"
 )
 
 // Options are the flags of the webhook server.
@@ -20,15 +22,21 @@ type Options struct {
 	ManifestLimit int
 	// Kubeconfig is the path of the kubeconfig of the hub; empty where the server runs in a Pod of the hub.
 	Kubeconfig string
-	// HealthAddress is where /healthz and /readyz are served, without TLS. "0" means nowhere.
+	// HealthPort is where /healthz and /readyz are served on every address, without TLS. 0 or less means nowhere.
+	HealthPort int
+	// MetricsPort is where /metrics is served on every address, without TLS. 0 or less means nowhere.
+	MetricsPort int
+	// HealthAddress wins over HealthPort where it is set. "0" means nowhere.
 	HealthAddress string
-	// MetricsAddress is where /metrics is served, without TLS. "0" means nowhere.
+	// MetricsAddress wins over MetricsPort where it is set. "0" means nowhere.
 	MetricsAddress string
+	// TLS bounds what clients of the webhooks may use.
+	TLS serving.TLS
 }
 
 // NewOptions returns the defaults: upstream's, and those of the operator's Deployment and probes.
 func NewOptions() *Options {
-	return &Options{Port: 9443, ManifestLimit: 500 * 1024, HealthAddress: ":8000", MetricsAddress: ":8080"}
+	return &Options{Port: 9443, ManifestLimit: 500 * 1024, HealthPort: 8000, MetricsPort: 8080}
 }
 
 // AddFlags registers the flags.
@@ -38,14 +46,45 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 		"{TempDir}/k8s-webhook-server/serving-certs.")
 	flags.IntVar(&o.ManifestLimit, "manifestLimit", o.ManifestLimit, "How many bytes the manifests of one object may have in all.")
 	flags.StringVar(&o.Kubeconfig, "kubeconfig", o.Kubeconfig, "Path of a kubeconfig of the hub. Not needed in a Pod of the hub.")
-	flags.StringVar(&o.HealthAddress, "health-probe-bind-address", o.HealthAddress, "Where /healthz and /readyz are served; 0 means nowhere.")
-	flags.StringVar(&o.MetricsAddress, "metrics-bind-address", o.MetricsAddress, "Where /metrics is served; 0 means nowhere.")
+	flags.IntVar(&o.HealthPort, "health-probe-port", o.HealthPort, "Port that /healthz and /readyz are served at; 0 means nowhere.")
+	flags.IntVar(&o.MetricsPort, "metrics-port", o.MetricsPort, "Port that /metrics is served at; 0 means nowhere.")
+	flags.StringVar(&o.HealthAddress, "health-probe-bind-address", o.HealthAddress,
+		"Host and port that /healthz and /readyz are served at; 0 means nowhere. Wins over --health-probe-port.")
+	flags.StringVar(&o.MetricsAddress, "metrics-bind-address", o.MetricsAddress,
+		"Host and port that /metrics is served at; 0 means nowhere. Wins over --metrics-port.")
+	o.TLS.AddFlags(flags)
 }
 
-// Validate says which flag can't be used, and what it may be.
+// healthAddress is where /healthz and /readyz are served, as controller-runtime takes it: "0" means nowhere.
+func (o *Options) healthAddress() string { return bindAddress(o.HealthAddress, o.HealthPort) }
+
+// metricsAddress is where /metrics is served, as controller-runtime takes it.
+func (o *Options) metricsAddress() string { return bindAddress(o.MetricsAddress, o.MetricsPort) }
+
+func bindAddress(address string, port int) string {
+	switch {
+	case address != "":
+		return address
+	case port > 0:
+		return fmt.Sprintf(":%d", port)
+	default:
+		return "0"
+	}
+}
+
+// Validate returns an error that says which flag can't be used, and what it may be.
 func (o *Options) Validate() error {
 	if o.Port < 1 || o.Port > 65535 {
 		return fmt.Errorf("--port=%d: use a port between 1 and 65535", o.Port)
+	}
+	if o.HealthPort > 65535 {
+		return fmt.Errorf("--health-probe-port=%d: use a port up to 65535, or 0 for none", o.HealthPort)
+	}
+	if o.MetricsPort > 65535 {
+		return fmt.Errorf("--metrics-port=%d: use a port up to 65535, or 0 for none", o.MetricsPort)
+	}
+	if _, err := o.TLS.Config(); err != nil {
+		return err
 	}
 	if o.ManifestLimit < 1 {
 		return fmt.Errorf("--manifestLimit=%d: use a number of bytes above 0", o.ManifestLimit)

@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
+	sdktls "open-cluster-management.io/sdk-go/pkg/tls"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -38,6 +39,13 @@ type Server struct {
 func (s *Server) Run(ctx context.Context) error {
 	logger := klog.FromContext(ctx).WithName("work-webhook")
 	ctrllog.SetLogger(logger)
+	bounds, err := s.Options.TLS.Config()
+	if err != nil {
+		return err
+	}
+	if bounds == nil {
+		bounds = sdktls.GetDefaultTLSConfig()
+	}
 	client, err := kubernetes.NewForConfig(s.Config)
 	if err != nil {
 		return fmt.Errorf("making a client of the hub: %w", err)
@@ -45,16 +53,16 @@ func (s *Server) Run(ctx context.Context) error {
 	// The manager needs no right on the hub: nothing is cached, and nobody leads.
 	mgr, err := manager.New(s.Config, manager.Options{
 		Logger:                 logger,
-		Metrics:                metricsserver.Options{BindAddress: s.Options.MetricsAddress},
-		HealthProbeBindAddress: s.Options.HealthAddress,
+		Metrics:                metricsserver.Options{BindAddress: s.Options.metricsAddress()},
+		HealthProbeBindAddress: s.Options.healthAddress(),
 		WebhookServer: ctrlwebhook.NewServer(ctrlwebhook.Options{
 			Port: s.Options.Port, CertDir: s.Options.certDir(), CertName: certName, KeyName: keyName,
-			TLSOpts: []func(*tls.Config){func(config *tls.Config) { config.MinVersion = tls.VersionTLS12 }},
+			TLSOpts: []func(*tls.Config){sdktls.ConfigToFunc(bounds)},
 		}),
 	})
 	if err != nil {
-		return fmt.Errorf("making the server (--metrics-bind-address=%s, --health-probe-bind-address=%s): %w",
-			s.Options.MetricsAddress, s.Options.HealthAddress, err)
+		return fmt.Errorf("making the server (metrics at %s, health at %s: see --metrics-port and --health-probe-port): %w",
+			s.Options.metricsAddress(), s.Options.healthAddress(), err)
 	}
 	// Asking for the server is what makes the manager start it.
 	server := mgr.GetWebhookServer()

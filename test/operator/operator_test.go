@@ -13,6 +13,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/deploy"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox"
+	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/ocm"
 )
 
 // The operator's name for the version of a CRD.
@@ -63,7 +64,17 @@ func (h *hub) runsTheDeployment(t *testing.T) {
 	container := pod.Containers[0]
 	require.Equal(t, "registry.example.com/work:latest", container.Image, "what deploy/ names")
 	require.Empty(t, container.Command)
-	require.Equal(t, []string{"/work", "manager", "--feature-gates=ManifestWorkReplicaSet=true"}, container.Args)
+	require.Equal(t, h.rendered(t, ocm.WorkDeployment), container.Args)
+}
+
+// rendered are the arguments that the operator of the linked release gives to a Deployment of this hub.
+func (h *hub) rendered(t *testing.T, file string) []string {
+	t.Helper()
+	values := ocm.Defaults()
+	values["WorkFeatureGates"] = []string{"--feature-gates=ManifestWorkReplicaSet=true"}
+	args, err := ocm.Arguments(file, values)
+	require.NoError(t, err)
+	return args
 }
 
 func (h *hub) rollsOutAbortsAndUndoes(t *testing.T) {

@@ -13,18 +13,17 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/openshift/library-go/pkg/assets"
 	"github.com/stretchr/testify/require"
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"open-cluster-management.io/ocm/manifests"
 	"sigs.k8s.io/yaml"
 
 	"github.com/open-cluster-management-io/work-rollback/deploy/webhooks"
 	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox"
+	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/ocm"
 )
 
 // runsTheWebhook asks the webhook server, which runs as the operator's Deployment, what an API server would ask it. The operator registers
@@ -37,7 +36,7 @@ func (h *hub) runsTheWebhook(t *testing.T) {
 	pod := deployment.Spec.Template.Spec
 	require.Equal(t, "work-webhook-sa", pod.ServiceAccountName)
 	require.Equal(t, "registry.example.com/work:latest", pod.Containers[0].Image, "what deploy/ names")
-	require.Equal(t, []string{"/work", "webhook-server", "port=9443", "--feature-gates=ManifestWorkReplicaSet=true"}, pod.Containers[0].Args)
+	require.Equal(t, h.rendered(t, ocm.WebhookDeployment), pod.Containers[0].Args)
 	command, err := sandbox.PodCommand(ctx, h.Env.Group, h.Plane.APIServer, deployment, "/bin/true")
 	require.NoError(t, err)
 	require.Contains(t, command.Env, "TMPDIR="+filepath.Join(h.Env.Group.Path(h.Plane.Name, "pods", deployment.Name), "tmp"))
@@ -83,15 +82,10 @@ func (h *hub) configurations(t *testing.T) (theirs, ours admissionregistrationv1
 	require.NoError(t, err)
 	ca := []byte(bundle.Data["ca-bundle.crt"])
 
-	const file = "cluster-manager/hub/work/webhook-validatingconfiguration.yaml"
-	text, err := manifests.ClusterManagerManifestFiles.ReadFile(file)
-	require.NoError(t, err)
-	filled := assets.MustCreateAssetFromTemplate(file, text, manifests.HubConfig{
-		ClusterManagerName: sandbox.ClusterManagerName, ClusterManagerNamespace: sandbox.HubNamespace,
-		RegistrationAPIServiceCABundle: base64.StdEncoding.EncodeToString(ca), RegistrationWebhook: manifests.Webhook{Port: 9443},
-	})
+	values := ocm.Defaults()
+	values["RegistrationAPIServiceCABundle"] = base64.StdEncoding.EncodeToString(ca)
 	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{}
-	require.NoError(t, yaml.Unmarshal(filled.Data, configuration))
+	require.NoError(t, ocm.Render("hub/work/webhook-validatingconfiguration.yaml", values, configuration))
 	theirs = configuration.Webhooks[0].ClientConfig
 
 	configuration = &admissionregistrationv1.ValidatingWebhookConfiguration{}

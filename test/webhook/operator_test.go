@@ -8,49 +8,39 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/openshift/library-go/pkg/assets"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	appsv1 "k8s.io/api/apps/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	certutil "k8s.io/client-go/util/cert"
-	"open-cluster-management.io/ocm/manifests"
 	"sigs.k8s.io/yaml"
 
 	"github.com/open-cluster-management-io/work-rollback/deploy/webhooks"
 	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/controlplane"
+	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/ocm"
 )
 
 const hubNamespace = "open-cluster-management-hub"
 
 // operators fills in one of the manifests that the ClusterManager operator applies.
-func operators(file string, gates string, into any) error {
-	text, err := manifests.ClusterManagerManifestFiles.ReadFile("cluster-manager/" + file)
-	if err != nil {
-		return err
-	}
-	filled := assets.MustCreateAssetFromTemplate(file, text, manifests.HubConfig{
-		ClusterManagerName: "cluster-manager", ClusterManagerNamespace: hubNamespace, WorkFeatureGates: []string{"--feature-gates=" + gates},
-		RegistrationWebhook: manifests.Webhook{Port: 9443}, WorkWebhook: manifests.Webhook{Port: 9443},
-	})
-	return yaml.Unmarshal(filled.Data, into)
-}
+func operators(file string, into any) error { return ocm.Render(file, ocm.Defaults(), into) }
 
 // operatorsArguments are those of the Deployment, without the binary.
 func operatorsArguments(gates string) ([]string, error) {
-	deployment := &appsv1.Deployment{}
-	if err := operators("management/work/webhook-deployment.yaml", gates, deployment); err != nil {
+	values := ocm.Defaults()
+	values["WorkFeatureGates"] = []string{"--feature-gates=" + gates}
+	args, err := ocm.Arguments(ocm.WebhookDeployment, values)
+	if err != nil {
 		return nil, err
 	}
-	return deployment.Spec.Template.Spec.Containers[0].Args[1:], nil
+	return args[1:], nil
 }
 
 func grantTheOperatorsRights(ctx context.Context) error {
 	role, binding := &rbacv1.ClusterRole{}, &rbacv1.ClusterRoleBinding{}
-	if err := operators("hub/work/webhook-clusterrole.yaml", "", role); err != nil {
+	if err := operators("hub/work/webhook-clusterrole.yaml", role); err != nil {
 		return err
 	}
-	if err := operators("hub/work/webhook-clusterrolebinding.yaml", "", binding); err != nil {
+	if err := operators("hub/work/webhook-clusterrolebinding.yaml", binding); err != nil {
 		return err
 	}
 	if _, err := hub.kube.RbacV1().ClusterRoles().Create(ctx, role, metav1.CreateOptions{}); err != nil {
@@ -97,7 +87,7 @@ func writeCertificate(name string) (certificate, error) {
 // here, so the paths are called at the server's own address.
 func registerServer(ctx context.Context, name, address string, ca []byte) error {
 	theirs, ours := &admissionregistrationv1.ValidatingWebhookConfiguration{}, &admissionregistrationv1.ValidatingWebhookConfiguration{}
-	if err := operators("hub/work/webhook-validatingconfiguration.yaml", "", theirs); err != nil {
+	if err := operators("hub/work/webhook-validatingconfiguration.yaml", theirs); err != nil {
 		return err
 	}
 	if err := yaml.UnmarshalStrict(webhooks.ReplicaSets, ours); err != nil {
