@@ -12,11 +12,13 @@ import (
 	"k8s.io/client-go/dynamic"
 	kubeinformers "k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 	clusterclientset "open-cluster-management.io/api/client/cluster/clientset/versioned"
 	clusterinformers "open-cluster-management.io/api/client/cluster/informers/externalversions"
+	clusterv1beta1 "open-cluster-management.io/api/client/cluster/informers/externalversions/cluster/v1beta1"
 	ocmfeature "open-cluster-management.io/api/feature"
 	"open-cluster-management.io/ocm/pkg/features"
 	"open-cluster-management.io/ocm/pkg/work/hub/controllers/manifestworkgarbagecollection"
@@ -54,12 +56,14 @@ func (m *Manager) Run(ctx context.Context, controllerContext *controllercmd.Cont
 	if err != nil {
 		return err
 	}
-	h := &hub{
-		Manager: m, connection: connection, works: works,
-		informers: map[string]cache.SharedIndexInformer{"/apis/work.open-cluster-management.io/v1/manifestworks": works.informer.Informer()},
-	}
+	h := newHub(m, connection, works)
 	if features.HubMutableFeatureGate.Enabled(ocmfeature.ManifestWorkReplicaSet) {
-		if err := h.addReplicaSets(ctx, controllerContext); err != nil {
+		clusterClient, err := clusterclientset.NewForConfig(config)
+		if err != nil {
+			return fmt.Errorf("making the client of Placements: %w", err)
+		}
+		clusters := clusterinformers.NewSharedInformerFactory(clusterClient, resyncPeriod).Cluster().V1beta1()
+		if err := h.addReplicaSets(ctx, config, clusters); err != nil {
 			return err
 		}
 	}
@@ -75,8 +79,10 @@ type hub struct {
 	connection *controller.Connection
 	works      *works
 
-	// informers are started before the controllers, each under the path of what it watches.
-	informers   map[string]cache.SharedIndexInformer
+	// informers are filled before the controllers begin, each under the path of what it watches.
+	informers map[string]cache.SharedIndexInformer
+	// shared holds the paths of those that somebody else starts.
+	shared      map[string]bool
 	controllers []factory.Controller
 	// collection is OCM's garbage collection of completed works; nil while its gate is off.
 	collection factory.Controller
@@ -86,8 +92,15 @@ type hub struct {
 	reconciles bool
 }
 
-func (h *hub) addReplicaSets(ctx context.Context, controllerContext *controllercmd.ControllerContext) error {
-	config := controllerContext.KubeConfig
+func newHub(m *Manager, connection *controller.Connection, works *works) *hub {
+	return &hub{
+		Manager: m, connection: connection, works: works,
+		informers: map[string]cache.SharedIndexInformer{worksPath: works.informer.Informer()}, shared: map[string]bool{},
+	}
+}
+
+// addReplicaSets adds the controller of ManifestWorkReplicaSets, and what it reads.
+func (h *hub) addReplicaSets(ctx context.Context, config *rest.Config, clusters clusterv1beta1.Interface) error {
 	dynamicClient, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("making the client of ManifestWorkReplicaSets: %w", err)
@@ -95,10 +108,6 @@ func (h *hub) addReplicaSets(ctx context.Context, controllerContext *controllerc
 	kubeClient, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("making the client of ControllerRevisions: %w", err)
-	}
-	clusterClient, err := clusterclientset.NewForConfig(config)
-	if err != nil {
-		return fmt.Errorf("making the client of Placements: %w", err)
 	}
 	replicaSets, err := controller.NewReplicaSetInformer(dynamicClient)
 	if err != nil {
@@ -121,7 +130,6 @@ func (h *hub) addReplicaSets(ctx context.Context, controllerContext *controllerc
 			o.LabelSelector = workv1alpha1.LabelReplicaSet
 			controller.FreshList(o)
 		})).Apps().V1().ControllerRevisions()
-	clusters := clusterinformers.NewSharedInformerFactory(clusterClient, resyncPeriod).Cluster().V1beta1()
 
 	h.connection.Optional(revisionsPath)
 	withoutHistory := func() string { return h.historyProblem(revisions.Informer()) }
@@ -147,15 +155,22 @@ func (h *hub) addReplicaSets(ctx context.Context, controllerContext *controllerc
 		return err
 	}
 	h.controllers, h.reconciles = append(h.controllers, replicaSetController), true
-	h.informers["/apis/work.open-cluster-management.io/v1alpha1/manifestworkreplicasets"] = replicaSets
+	h.informers[replicaSetsPath] = replicaSets
 	h.informers[revisionsPath] = revisions.Informer()
-	h.informers["/apis/cluster.open-cluster-management.io/v1beta1/placements"] = clusters.Placements().Informer()
-	h.informers["/apis/cluster.open-cluster-management.io/v1beta1/placementdecisions"] = clusters.PlacementDecisions().Informer()
+	h.informers[placementsPath] = clusters.Placements().Informer()
+	h.informers[decisionsPath] = clusters.PlacementDecisions().Informer()
 	return nil
 }
 
-// revisionsPath is where ControllerRevisions are listed. A hub without the permission rolls out, and can't go back.
-const revisionsPath = "/apis/apps/v1/controllerrevisions"
+// Where what the controllers read is listed.
+const (
+	worksPath       = "/apis/work.open-cluster-management.io/v1/manifestworks"
+	replicaSetsPath = "/apis/work.open-cluster-management.io/v1alpha1/manifestworkreplicasets"
+	placementsPath  = "/apis/cluster.open-cluster-management.io/v1beta1/placements"
+	decisionsPath   = "/apis/cluster.open-cluster-management.io/v1beta1/placementdecisions"
+	// A hub without the permission to read these rolls out, and can't go back.
+	revisionsPath = "/apis/apps/v1/controllerrevisions"
+)
 
 // historyProblem says why there is no history, and how to have one.
 func (h *hub) historyProblem(revisions cache.SharedIndexInformer) string {
@@ -174,27 +189,18 @@ func (h *hub) run(ctx context.Context) error {
 		}
 		return fmt.Errorf("learning which ManifestWorks there are: %w", err)
 	}
-	synced := make([]cache.InformerSynced, 0, len(h.informers))
-	for path, informer := range h.informers {
-		if err := h.noticeLoss(path, informer); err != nil {
-			return err
-		}
-		go informer.RunWithContext(ctx)
-		synced = append(synced, func() bool { return informer.HasSynced() || h.connection.Refused(path) })
+	if err := h.noticeLosses(); err != nil {
+		return err
 	}
 	if h.collection != nil {
 		go h.collect(ctx)
 	}
-	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
+	if !h.fillCaches(ctx) {
 		if ctx.Err() != nil {
 			return nil
 		}
 		return errors.New("the caches did not fill")
 	}
-	h.withoutHistory = h.connection.Refused(revisionsPath)
-	h.connection.Restart()
-	go h.connection.KeepBeating(ctx)
-	klog.FromContext(ctx).Info("The caches are filled", "controllers", len(h.controllers))
 	for _, c := range h.controllers {
 		go c.Run(ctx, workers)
 	}
@@ -206,12 +212,41 @@ func (h *hub) run(ctx context.Context) error {
 	return nil
 }
 
+// fillCaches starts the informers, and reports whether all caches have filled. The connection counts from then on (R11).
+func (h *hub) fillCaches(ctx context.Context) bool {
+	synced := make([]cache.InformerSynced, 0, len(h.informers))
+	for path, informer := range h.informers {
+		if !h.shared[path] {
+			go informer.RunWithContext(ctx)
+		}
+		synced = append(synced, func() bool { return informer.HasSynced() || h.connection.Refused(path) })
+	}
+	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
+		return false
+	}
+	h.withoutHistory = h.connection.Refused(revisionsPath)
+	h.connection.Restart()
+	go h.connection.KeepBeating(ctx)
+	klog.FromContext(ctx).Info("The caches are filled", "controllers", len(h.controllers))
+	return true
+}
+
 // collect runs the garbage collection. It reads works only, and does not wait for what else can't be read, as Placements without the
 // permission.
 func (h *hub) collect(ctx context.Context) {
 	if cache.WaitForCacheSync(ctx.Done(), h.works.informer.Informer().HasSynced) {
 		h.collection.Run(ctx, workers)
 	}
+}
+
+// noticeLosses is noticeLoss for every informer. It comes before any of them starts.
+func (h *hub) noticeLosses() error {
+	for path, informer := range h.informers {
+		if err := h.noticeLoss(path, informer); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // noticeLoss tells the connection when an informer's watch ends with an error (R11). What a CloudEvents driver carries is no

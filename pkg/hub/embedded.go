@@ -1,0 +1,125 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/openshift/library-go/pkg/controller/controllercmd"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	clusterinformers "open-cluster-management.io/api/client/cluster/informers/externalversions"
+	workinformers "open-cluster-management.io/api/client/work/informers/externalversions/work/v1"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
+	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
+)
+
+// Embedded makes the controller of ManifestWorkReplicaSets for another manager, which has the process, the leader lease, the flags, the
+// feature gates and the informers: OCM's own work hub (docs/upstream.md). It works with the driver kube, where an API server keeps the
+// ManifestWorks. OCM's CloudEvents drivers count no generations, so a report about the older revision looks like one about the newer (R10).
+//
+// The order is: Hear, and HearWorks where works have a kubeconfig of their own; then the clients and informers; then
+// NewReplicaSetController; then the informers start, and the controller's Run. OCM's options are no argument: their package imports this one.
+type Embedded struct {
+	manager    *Manager
+	connection *controller.Connection
+	// config is that of the API server with ManifestWorkReplicaSets, works that of the one with ManifestWorks: nil before Hear.
+	config, works *rest.Config
+}
+
+// NewEmbedded returns one with the defaults of this hub's flags, the machine's clock, and this project's metrics.
+func NewEmbedded() *Embedded {
+	return (&Manager{Options: NewOptions(), Clock: clock.RealClock{}, Metrics: metrics.Default()}).Embedded()
+}
+
+// Embedded is NewEmbedded with the options, the clock and the metrics of a manager. The driver has to be kube.
+func (m *Manager) Embedded() *Embedded {
+	return &Embedded{manager: m, connection: controller.NewConnection(m.Clock)}
+}
+
+// Hear returns a copy of a manager's context. The clients that are made of the copy's configuration show whether the API server can be heard:
+// no deadline fires while it can't (R11). The clients of all shared informers are among them.
+func (e *Embedded) Hear(controllerContext *controllercmd.ControllerContext) (*controllercmd.ControllerContext, error) {
+	heard := *controllerContext
+	heard.KubeConfig = rest.CopyConfig(controllerContext.KubeConfig)
+	if err := e.connection.Hear(heard.KubeConfig); err != nil {
+		return nil, err
+	}
+	e.config, e.works = heard.KubeConfig, heard.KubeConfig
+	return &heard, nil
+}
+
+// HearWorks is Hear for the configuration of the API server that has the ManifestWorks, where --work-driver-config names another one. It
+// returns a copy with the rates of Hear's: a kubeconfig names none, and client-go's own 5 requests in a second would hold an abort of a
+// thousand clusters up for minutes.
+func (e *Embedded) HearWorks(config *rest.Config) (*rest.Config, error) {
+	if e.config == nil {
+		return nil, errNotHeard
+	}
+	config = rest.CopyConfig(config)
+	config.QPS, config.Burst, config.RateLimiter = e.config.QPS, e.config.Burst, e.config.RateLimiter
+	if err := e.connection.Hear(config); err != nil {
+		return nil, err
+	}
+	e.works = config
+	return config, nil
+}
+
+var errNotHeard = errors.New("call Hear first, and make the clients of the shared informers of the configuration that it returns")
+
+// FreshList has an informer begin with the newest state where it would take any (R15). The shared informer of ManifestWorks needs it, as
+// an option of its factory: WithTweakListOptions(FreshList).
+func FreshList(options *metav1.ListOptions) { controller.FreshList(options) }
+
+// NewReplicaSetController returns the controller. It reads the manager's informers of ManifestWorks (all of them, and whole: no transform
+// takes away what the manager's other controllers read), Placements and PlacementDecisions. They have not been started yet, and the manager
+// starts them.
+func (e *Embedded) NewReplicaSetController(
+	ctx context.Context, shared workinformers.ManifestWorkInformer, clusters clusterinformers.SharedInformerFactory,
+) (*ReplicaSetController, error) {
+	if err := e.manager.Options.Validate(); err != nil {
+		return nil, err
+	}
+	if e.manager.Options.WorkDriver != driverKube {
+		return nil, fmt.Errorf("--work-driver=%s: inside another manager this controller works with kube", e.manager.Options.WorkDriver)
+	}
+	if e.config == nil {
+		return nil, errNotHeard
+	}
+	client, err := newWorkClientset(e.works)
+	if err != nil {
+		return nil, err
+	}
+	patches, err := metadata.NewForConfig(e.works)
+	if err != nil {
+		return nil, fmt.Errorf("making the client that patches ManifestWorks: %w", err)
+	}
+	h := newHub(e.manager, e.connection, &works{client: client, metadata: patches, deletionCounts: true, informer: shared})
+	if err := h.addReplicaSets(ctx, e.config, clusters.Cluster().V1beta1()); err != nil {
+		return nil, err
+	}
+	h.shared = map[string]bool{worksPath: true, placementsPath: true, decisionsPath: true}
+	if err := h.noticeLosses(); err != nil {
+		return nil, err
+	}
+	return &ReplicaSetController{hub: h}, nil
+}
+
+// ReplicaSetController is the controller of ManifestWorkReplicaSets inside another manager.
+type ReplicaSetController struct{ hub *hub }
+
+// Run starts what the controller does not share, informers of ManifestWorkReplicaSets and ControllerRevisions. It begins once all caches are
+// filled, those of the manager's informers too, and returns when the context ends.
+func (c *ReplicaSetController) Run(ctx context.Context, workers int) {
+	if !c.hub.fillCaches(ctx) {
+		return // The context has ended.
+	}
+	if m := c.hub.Metrics; m != nil {
+		m.Running(true)
+		defer m.Running(false)
+	}
+	c.hub.controllers[0].Run(ctx, workers)
+}
