@@ -2,12 +2,15 @@ package integration
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -112,6 +115,9 @@ func hubBinary(t *testing.T) string {
 }
 
 var buildHub = sync.OnceValues(func() (string, error) {
+	if manager.Binary() != "" {
+		return "", errors.New(manager.NotWithABinary)
+	}
 	binary := suite.env.Group.Path("bin", "work")
 	if out, err := exec.Command("go", "build", "-o", binary, "../../cmd/work").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building the hub: %w\n%s", err, out)
@@ -197,8 +203,38 @@ func (w *world) startManagerAt(
 func (w *world) startManagerWith(
 	ctx context.Context, options *hub.Options, clk clock.PassiveClock, wrappers ...func(http.RoundTripper) http.RoundTripper,
 ) (stop func()) {
+	if binary := manager.Binary(); binary != "" {
+		if clk != (clock.RealClock{}) || len(wrappers) > 0 || options.WorkDriver != hub.NewOptions().WorkDriver {
+			panic(manager.NotWithABinary)
+		}
+		return w.startBinary(ctx, binary, options)
+	}
 	return w.start(ctx, (&hub.Manager{Options: options, Clock: clk}).Run, wrappers...)
 }
+
+// startBinary runs the hub's manager as a process: a build that has this project's controller, and other flags.
+func (w *world) startBinary(ctx context.Context, binary string, options *hub.Options) (stop func()) {
+	kubeconfig := w.env.Group.Path("kubeconfigs", fmt.Sprintf("manager-%d", started.Add(1)))
+	args := []string{"--kubeconfig=" + kubeconfig, "--kube-api-qps=200", "--kube-api-burst=400"}
+	if options.WorkDriverConfig != "" {
+		args = append(args, "--work-driver-config="+options.WorkDriverConfig)
+	}
+	err := os.MkdirAll(filepath.Dir(kubeconfig), 0o700)
+	if err == nil {
+		err = controlplane.WriteKubeconfig(kubeconfig, "hub", w.config)
+	}
+	process, newErr := sandbox.NewWorkHub(w.env.Group, binary, w.plane.APIServer, args...)
+	if err = errors.Join(err, newErr); err == nil {
+		err = process.Start(ctx)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return func() { _ = process.Kill() }
+}
+
+// started counts the managers that run as processes.
+var started atomic.Int64
 
 // startUpstream runs the manager that this hub replaces: that of ocm v1.2.0.
 func (w *world) startUpstream(ctx context.Context) (stop func()) {
