@@ -54,7 +54,34 @@ func compareWorks(a, b *workv1.ManifestWork) int {
 	return 0
 }
 
-// view makes the snapshot for a rollout of one revision, aborted or not.
+// observeWorks notes what the works show now, once in each pass. What is remembered of a work is about the revision that it bears, so that it
+// does not depend on what is asked of it later in the pass (R10).
+func (c *Controller) observeWorks(p *pass) {
+	owners, sliced, known := rollout.Owners(p.refs), rollout.Sliced(p.refs), rollout.SelectionKnown(p.refs)
+	borne := p.revisionsByHash()
+	p.seen = make([]rollout.Work, 0, len(p.works))
+	for _, object := range p.works {
+		_, selected := owners[object.Namespace]
+		w := c.memory.works.view(object, selection{selected: selected, unknown: !known, sliced: sliced[object.Namespace]}, c.deletionCounts, p.now)
+		rev := borne[w.Hash()]
+		c.memory.works.settle(&w, w.At(rev) && rollout.Assess(&w, rev, p.now).State == rollout.Succeeded, p.now)
+		p.seen = append(p.seen, w)
+	}
+}
+
+// revisionsByHash are the readable revisions, and the update revision, which is not among them where there is no history.
+func (p *pass) revisionsByHash() map[string]*rollout.Revision {
+	found := make(map[string]*rollout.Revision, len(p.history.Revisions)+1)
+	found[p.update.Hash] = p.update
+	for i := range p.history.Revisions {
+		if rev := &p.history.Revisions[i]; rev.Err == nil {
+			found[rev.Hash] = rollout.NewRevision(rev)
+		}
+	}
+	return found
+}
+
+// view is the snapshot for a rollout of one revision, aborted or not. A pass may ask for several: it only reads what observeWorks noted.
 func (c *Controller) view(p *pass, update *rollout.Revision, aborted bool) *rollout.Snapshot {
 	s := &rollout.Snapshot{
 		Now:            p.now,
@@ -65,23 +92,12 @@ func (c *Controller) view(p *pass, update *rollout.Revision, aborted bool) *roll
 		Owner:          p.owner,
 		Labels:         p.object.Labels,
 		Refs:           p.refs,
-		Works:          make([]rollout.Work, 0, len(p.works)),
+		Works:          p.seen,
 	}
 	s.Current, s.CurrentProblem = p.current()
 	s.Older = p.older(update.Hash)
 	if told := p.history.ByHash(update.Hash); aborted && told != nil {
 		s.Restored = told.Restored()
-	}
-	desired := update
-	if aborted && s.Current != nil {
-		desired = s.Current
-	}
-	owners, sliced, known := rollout.Owners(p.refs), rollout.Sliced(p.refs), rollout.SelectionKnown(p.refs)
-	for _, object := range p.works {
-		_, selected := owners[object.Namespace]
-		w := c.memory.works.view(object, selection{selected: selected, unknown: !known, sliced: sliced[object.Namespace]}, c.deletionCounts, p.now)
-		c.memory.works.settle(&w, w.At(desired) && rollout.Assess(&w, desired, p.now).State == rollout.Succeeded, p.now)
-		s.Works = append(s.Works, w)
 	}
 	return s
 }

@@ -31,6 +31,8 @@ type pass struct {
 	history revision.History
 	works   []*workv1.ManifestWork
 	refs    []rollout.Ref
+	// seen is what this process knows of the works, noted once in the pass. Never changed after that.
+	seen []rollout.Work
 
 	// revisions are the deciding fields of the status, rebuilt where it was lost (R16).
 	revisions status.Revisions

@@ -20,6 +20,7 @@ const timeFormat = time.RFC3339Nano
 type rolloutReconciler struct{ *Controller }
 
 func (r *rolloutReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
+	r.observeWorks(p)
 	begins := p.revisions.UpdateRevision != p.update.Hash
 	if begins && p.revisions.AbortedTime != nil && r.abortUnfinished(p) {
 		begins = false

@@ -184,7 +184,7 @@ func TestAbortIsCarriedOutWhileItsAnnotationIsRefused(t *testing.T) {
 			s.settle(2 * time.Minute)
 			s.everywhere("v1")
 			const reason = "1 cluster (c1) not successful within 30s"
-			s.says(workv1alpha1.ConditionProgressing, "was aborted", reason, "ControllerRevision default/web-", "simulated")
+			s.says(workv1alpha1.ConditionProgressing, "was aborted", reason, "ControllerRevision default/web-", "simulated", "confirmed by 2 of 2 clusters")
 			s.idle()
 			permit()
 			s.quiet()

@@ -1,0 +1,44 @@
+package controller
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	clocktesting "k8s.io/utils/clock/testing"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+)
+
+// A pass may ask what it would decide for another revision, or if the rollout was not aborted. Asking changes nothing: what was seen
+// succeeding is about the revision that the work bears (R10).
+func TestAskingChangesNothing(t *testing.T) {
+	clock := clocktesting.NewFakeClock(rt.Epoch)
+	c := NewWithStores(Config{Connection: NewConnection(clock), Clock: clock}, NewStores())
+	look := func(at time.Duration) *pass {
+		work := rt.Work("c1", rt.Bears("aaa"), rt.Applied(0), rt.Available(0), rt.Rests(0))
+		work.Object.Spec = *rt.Revision("aaa").Template
+		digest, err := revision.DigestOf(&work.Object.Spec)
+		require.NoError(t, err)
+		p := &pass{
+			now: rt.At(at), object: &replicaSet{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{}},
+			works: []*workv1.ManifestWork{work.Object}, update: rt.Revision("aaa"),
+		}
+		p.update.Digest = digest
+		c.observeWorks(p)
+		return p
+	}
+	require.Equal(t, rt.At(time.Second), look(time.Second).seen[0].SucceededSince)
+	p := look(2 * time.Second)
+	for _, aborted := range []bool{false, true} {
+		for _, update := range []*rollout.Revision{rt.Revision("bbb"), p.update} {
+			require.Equal(t, rt.At(time.Second), c.view(p, update, aborted).Works[0].SucceededSince)
+		}
+	}
+	require.Equal(t, rt.At(time.Second), look(3 * time.Second).seen[0].SucceededSince)
+	require.Zero(t, look(3 * time.Second).seen[0].TurnedAt)
+}
