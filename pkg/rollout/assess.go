@@ -66,7 +66,7 @@ func assess(w *Work, rev *Revision, now time.Time) Assessment {
 	appliedAt, _ := w.AppliedAt()
 	a := assessor{work: w, appliedAt: later(appliedAt, rev.BeginsAt), now: now, ahead: w.ClockAhead}
 
-	if completed(w.Object) && a.ignored() {
+	if completed(w.Object) && !w.ranToCompletion() {
 		return a.at(Completed, meta.FindStatusCondition(w.Object.Status.Conditions, workv1.WorkComplete))
 	}
 
@@ -108,10 +108,13 @@ func completed(work *workv1.ManifestWork) bool {
 	return meta.IsStatusConditionTrue(work.Status.Conditions, workv1.WorkComplete)
 }
 
-// ignored says that the agent did not apply this generation of a completed work, and never will. It may have stamped the
-// generation on what it read of the older object, Complete among it: only Applied comes from applying.
-func (a *assessor) ignored() bool {
-	return a.condition(workv1.WorkComplete) == nil || a.condition(workv1.WorkApplied) == nil
+// ranToCompletion reports whether the agent applied this generation of the work, and completed it. It may have stamped the generation on
+// what it read of the older object, Complete among it: only Applied comes from applying.
+func (w *Work) ranToCompletion() bool {
+	conditions := w.Object.Status.Conditions
+	applied := meta.FindStatusCondition(conditions, workv1.WorkApplied)
+	complete := meta.FindStatusCondition(conditions, workv1.WorkComplete)
+	return isTrue(complete) != nil && w.Observed(complete) && applied != nil && w.Observed(applied)
 }
 
 type assessor struct {

@@ -307,6 +307,15 @@ func TestAt(t *testing.T) {
 		"no time":                            {[]rt.WorkOption{rt.Bears("bbb"), rt.NeverWritten()}, false},
 		"stored otherwise by the API server": {[]rt.WorkOption{rt.Bears("bbb"), rt.StoredOtherwise("bbb")}, true},
 		"stored otherwise, asked for another revision": {[]rt.WorkOption{rt.Bears("bbb"), rt.StoredOtherwise("aaa")}, false},
+		"stored differently, and it ran to completion": {[]rt.WorkOption{rt.Bears("bbb"), rt.Edited(), rt.IsComplete(0), rt.Applied(0)}, true},
+		"another hash, and it ran to completion":       {[]rt.WorkOption{rt.Bears("aaa"), rt.IsComplete(0), rt.Applied(0)}, false},
+		"no time, and it ran to completion":            {[]rt.WorkOption{rt.Bears("bbb"), rt.Edited(), rt.NeverWritten(), rt.IsComplete(0), rt.Applied(0)}, false},
+		"edited after it ran to completion": {
+			[]rt.WorkOption{rt.Bears("bbb"), rt.Edited(), rt.Generation(2), rt.IsComplete(0, rt.Observed(1)), rt.Applied(0, rt.Observed(1))}, false,
+		},
+		"edited after it ran to completion, stamped": {
+			[]rt.WorkOption{rt.Bears("bbb"), rt.Edited(), rt.Generation(2), rt.IsComplete(0), rt.Applied(0, rt.Observed(1))}, false,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := rt.Work("c1", tc.work...)

@@ -212,7 +212,7 @@ func (f *fleet) place(s *Snapshot, m *member) {
 	case m.leaving(s, f.ref.Name):
 		f.placeLeaving(s, m)
 		return
-	case m.work != nil && m.work.Digest != s.Update.Digest && completed(m.work.Object):
+	case m.work != nil && m.work.Digest != s.Update.Digest && completed(m.work.Object) && !m.work.At(s.Update):
 		// It would not take the revision; left alone it is still at its own one, should that come back (R17).
 		m.phase = PhaseCompleted
 		return

@@ -48,6 +48,14 @@ func TestOutcome(t *testing.T) {
 		"degraded, and no deadline readable": {refs: []rollout.Ref{rt.Ref("p1", rt.Deadline("soon"), two)}, works: []rollout.Work{broken("c1"), old("c2")}, stalled: true},
 		"in flight without a deadline":       {refs: []rollout.Ref{rt.Ref("p1", two)}, works: []rollout.Work{broken("c1"), inFlight("c2")}},
 		"one takes no new revision":          {refs: []rollout.Ref{rt.Ref("p1", deadline, two)}, works: []rollout.Work{done("c1"), completed}, stalled: true},
+		"one ran to completion, and is stored differently": {
+			refs:  []rollout.Ref{rt.Ref("p1", deadline, two)},
+			works: []rollout.Work{done("c1"), done("c2", rt.Edited(), rt.IsComplete(3*minute))}, complete: true,
+		},
+		"one ran to completion, and was edited after that": {
+			refs:  []rollout.Ref{rt.Ref("p1", deadline, two)},
+			works: []rollout.Work{done("c1"), rt.Work("c2", rt.Bears("bbb"), rt.Edited(), rt.Generation(2), rt.IsComplete(0, rt.Observed(1)))}, stalled: true,
+		},
 		"a deselected one still has a slot": {
 			refs:  []rollout.Ref{rt.Ref("p1", rt.Progressive(1), deadline, rt.MaxFailures(1), two)},
 			works: []rollout.Work{failed("c1"), inFlight("c3", rt.Deleting())},

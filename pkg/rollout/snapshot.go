@@ -244,8 +244,9 @@ func (w *Work) AppliedAt() (time.Time, bool) {
 	return at, err == nil
 }
 
-// At says whether the work is at a revision: it bears the hash and the time, and its spec is the template's
-// (R10). A work that someone edited is not.
+// At reports whether the work is at a revision: it bears the hash and the time, and its spec is the template's (R10). A work that
+// someone edited is not. A work that ran to completion since it was written is at the revision that it bears, also where the API server
+// stored it differently: its agent takes no other, and another write would only hide what it completed (R17).
 func (w *Work) At(rev *Revision) bool {
 	if rev == nil || w.Hash() != rev.Hash {
 		return false
@@ -253,7 +254,7 @@ func (w *Work) At(rev *Revision) bool {
 	if _, ok := w.AppliedAt(); !ok {
 		return false
 	}
-	return w.Digest == rev.Digest || (w.AcceptedAs != "" && w.AcceptedAs == rev.Digest)
+	return w.Digest == rev.Digest || (w.AcceptedAs != "" && w.AcceptedAs == rev.Digest) || w.ranToCompletion()
 }
 
 // decisionGroup is the group that the cluster was in when the revision was written.

@@ -28,6 +28,8 @@ const (
 	Hangs Outcome = "hangs"
 	// Degrades reports one manifest of several as degraded.
 	Degrades Outcome = "degrades"
+	// Completes reports progress, then that it ran to completion: from then on it takes no new spec of the work.
+	Completes Outcome = "runs to completion"
 	// Silent reports nothing: the cluster is cut off.
 	Silent Outcome = "silent"
 )
@@ -101,6 +103,9 @@ func (w *World) runAgent(work *workv1.ManifestWork) time.Time {
 	if len(work.Finalizers) == 0 {
 		w.patch(Works, work.Namespace, work.Name, map[string]any{"metadata": map[string]any{"finalizers": []string{finalizer}}}, false)
 	}
+	if meta.IsStatusConditionTrue(work.Status.Conditions, workv1.WorkComplete) {
+		return time.Time{}
+	}
 	a := w.agents[work.UID]
 	if a == nil {
 		a = &agent{}
@@ -156,6 +161,9 @@ func report(status *workv1.ManifestWorkStatus, generation int64, outcome Outcome
 	set(&status.Conditions, workv1.WorkApplied, true)
 	set(&status.Conditions, workv1.WorkAvailable, true)
 	set(&status.Conditions, workv1.WorkProgressing, stuck || stage <= 0)
+	if outcome == Completes && stage > 0 {
+		set(&status.Conditions, workv1.WorkComplete, true)
+	}
 	status.ResourceStatus.Manifests = []workv1.ManifestCondition{{}, {}}
 	if outcome == Degrades {
 		set(&status.ResourceStatus.Manifests[1].Conditions, workv1.ManifestDegraded, true)

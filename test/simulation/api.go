@@ -46,6 +46,8 @@ type API struct {
 	OlderCRD bool
 	// NoHistory refuses the hub everything that it asks of ControllerRevisions.
 	NoHistory bool
+	// Mutate changes the spec of each work that is written, as a webhook does; nil for none.
+	Mutate func(spec map[string]any)
 }
 
 // Event is a change of an object.
@@ -105,8 +107,15 @@ func (a *API) Create(kind Kind, object *unstructured.Unstructured) (*unstructure
 	if kind == ReplicaSets || kind == Works {
 		delete(stored.Object, "status")
 	}
+	a.mutate(kind, stored)
 	a.store(kind, stored)
 	return stored.DeepCopy(), nil
+}
+
+func (a *API) mutate(kind Kind, object *unstructured.Unstructured) {
+	if spec, ok := object.Object["spec"].(map[string]any); ok && kind == Works && a.Mutate != nil {
+		a.Mutate(spec)
+	}
 }
 
 // Patch applies a merge patch or a JSON patch to an object, or to its status. A patch that changes nothing writes nothing.
@@ -127,6 +136,9 @@ func (a *API) Patch(kind Kind, namespace, name string, data []byte, status bool)
 		return nil, apierrors.NewConflict(kind.resource(), name, fmt.Errorf("the object has been modified"))
 	}
 	next := a.admit(kind, existing, merged, status)
+	if !status {
+		a.mutate(kind, next)
+	}
 	next.SetUID(existing.GetUID())
 	next.SetResourceVersion(existing.GetResourceVersion())
 	next.SetGeneration(existing.GetGeneration())

@@ -386,6 +386,21 @@ func TestStories(t *testing.T) {
 			s.settle(2 * time.Minute)
 			s.conditions()
 		},
+		"Jobs that the API server stores differently, and the hub restarts": func(s *teller) {
+			s.API.Mutate = func(spec map[string]any) { spec["deleteOption"] = map[string]any{"propagationPolicy": "Orphan"} }
+			s.Report("", "v1", Completes)
+			s.Report("", "v2", Completes)
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.quiet()
+			s.Tell("the hub restarts")
+			s.Restart()
+			s.quiet()
+			s.Update("v2")
+			s.quiet()
+			s.Update("v1")
+			s.quiet()
+		},
 		"someone wipes the status of an aborted one": func(s *teller) {
 			s.Place("p1", []string{"c1", "c2"})
 			s.Create("v1", progressive("p1", 1, "30s", 0, true))
