@@ -99,6 +99,13 @@ func (r *Revision) CurrentSince() (time.Time, bool) {
 	return r.timeAnnotation(workv1alpha1.AnnotationCurrentSince)
 }
 
+// WasCurrent reports whether this revision is, or was, the current one, also where another hub rolled out past it since (R6, R16).
+func (r *Revision) WasCurrent() bool {
+	_, current := r.CurrentSince()
+	_, surpassed := r.SurpassedAt()
+	return current || surpassed
+}
+
 // SurpassedAt is when this hub found that another one had rolled out past this revision, which was the current one, and whether that
 // was so (R6).
 func (r *Revision) SurpassedAt() (time.Time, bool) {

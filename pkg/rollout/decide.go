@@ -45,9 +45,9 @@ func (s *Snapshot) desired() *Revision {
 	return s.Update
 }
 
-// abortable says that a rollout is under way, and that there is a revision to go back to (R12).
+// abortable reports whether a failure aborts the rollout: it is under way, there is a revision to go back to, and it is no undo (R12).
 func (s *Snapshot) abortable() bool {
-	return !s.Aborted && s.Current != nil && s.Current.Hash != s.Update.Hash
+	return !s.Aborted && s.Current != nil && s.Current.Hash != s.Update.Hash && !s.undoes()
 }
 
 // usualName is the name that works have where nothing else has it (R9): the owner's.
@@ -153,6 +153,8 @@ func (p *Plan) decideAbort(s *Snapshot, fleets []*fleet) {
 	case len(reasons) == 0:
 	case s.Current == nil:
 		p.AbortImpossible = s.CurrentProblem
+	case s.undoes():
+		p.AbortWithheld = s.withheld()
 	case s.Current.Hash != s.Update.Hash:
 		p.Abort = &Abort{Reason: strings.Join(reasons, "; ")}
 	}

@@ -102,6 +102,8 @@ type Plan struct {
 	Abort *Abort
 	// AbortImpossible says why a failed ref with AbortAll does not lead to an abort.
 	AbortImpossible string
+	// AbortWithheld says why a failed ref with AbortAll does not abort an undo, and how a person does (R12).
+	AbortWithheld string
 	// Writes in the order in which they should be made.
 	Writes []Write
 	// Deletes of works that no ref selects, and of surplus ones.

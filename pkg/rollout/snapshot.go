@@ -83,6 +83,10 @@ type Revision struct {
 	BeginsAt time.Time
 	// CurrentSince is when every cluster was at it last (R13); zero when that never was.
 	CurrentSince time.Time
+	// WasCurrent says that it is, or was, the current revision.
+	WasCurrent bool
+	// Age tells whether it was created before another one.
+	Age revision.Age
 }
 
 // Underway says that a rollout of this revision began and did not end yet, also when it is one back to the current
@@ -105,6 +109,8 @@ func NewRevision(rev *revision.Revision) *Revision {
 		BeginsAt: later(reusedAt, retriedAt),
 
 		CurrentSince: currentSince,
+		WasCurrent:   rev.WasCurrent(),
+		Age:          rev.Age(),
 	}
 }
 

@@ -22,7 +22,7 @@ func progressing(in *Input) metav1.Condition {
 			fmt.Sprintf("New revision %s is successfully progressed", update.Name))
 	case Stalled:
 		return stopped(workv1alpha1.ReasonProgressDeadlineExceeded, join(
-			fmt.Sprintf("revision %s does not go on: %s", update.Name, failing(in.Plan)), abortImpossible(in.Plan)))
+			fmt.Sprintf("revision %s does not go on: %s", update.Name, failing(in.Plan)), abortImpossible(in.Plan), in.Plan.AbortWithheld))
 	case Aborting:
 		return stopped(workv1alpha1.ReasonProgressDeadlineExceeded, join(
 			fmt.Sprintf("revision %s is being aborted", update.Name), in.AbortReason, goingBack(in)))
@@ -34,7 +34,8 @@ func progressing(in *Input) metav1.Condition {
 		if update.Reused {
 			reason = workv1alpha1.ReasonFoundNewRevision
 		}
-		message := join(fmt.Sprintf("revision %s: %s", update.Name, progress(in.Plan)), failing(in.Plan), abortImpossible(in.Plan), awaiting(in.Plan))
+		message := join(fmt.Sprintf("revision %s: %s", update.Name, progress(in.Plan)), failing(in.Plan), abortImpossible(in.Plan), in.Plan.AbortWithheld,
+			awaiting(in.Plan))
 		return condition(workv1alpha1.ConditionProgressing, reason, noted(message, in.Note), metav1.ConditionTrue)
 	}
 }

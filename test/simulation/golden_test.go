@@ -66,6 +66,31 @@ func TestStories(t *testing.T) {
 			s.Update("v1")
 			s.quiet()
 		},
+		"undo with one silent cluster and AbortAll": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2", "c3"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.quiet()
+			s.Update("v2")
+			s.quiet()
+			s.Report("c2", "v1", Silent)
+			s.Update("v1")
+			s.quiet()
+			s.Tell("agents: c2 is back")
+			s.Report("c2", "v1", Succeeds)
+			s.quiet()
+		},
+		"undo that fails is aborted by hand": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", all("p1", "30s", true))
+			s.quiet()
+			s.Update("v2")
+			s.quiet()
+			s.Report("c2", "v1", Hangs)
+			s.Update("v1")
+			s.quiet()
+			s.AbortByHand()
+			s.quiet()
+		},
 		"abort under Progressive": func(s *teller) {
 			s.Place("p1", []string{"c1", "c2", "c3"})
 			s.Create("v1", progressive("p1", 2, "30s", 0, true))

@@ -67,8 +67,8 @@ type World struct {
 	// agentsSaw and agentsDue spare the agents a look when nothing changed.
 	agentsSaw int64
 	agentsDue time.Time
-	// abortedTime is what the status had when the hub wrote it last.
-	abortedTime *metav1.Time
+	// abortedTime is what the status had when the hub wrote it last; abortedByHand is what a person put there last.
+	abortedTime, abortedByHand *metav1.Time
 }
 
 // NewWorld starts an empty one, with a hub that has nothing to do.
@@ -220,6 +220,14 @@ func (w *World) Edit(what string, change func(*workv1alpha1.ManifestWorkReplicaS
 // Update sets the template to a version.
 func (w *World) Update(version string) {
 	w.Edit("updates to version "+version, func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.ManifestWorkTemplate = Template(version) })
+}
+
+// AbortByHand sets status.abortedTime, as a person does.
+func (w *World) AbortByHand() {
+	now := metav1.NewTime(w.Clock.Now()).Rfc3339Copy()
+	w.abortedByHand = &now
+	w.patch(ReplicaSets, Namespace, Name, map[string]any{"status": map[string]any{"abortedTime": now}}, true)
+	w.Tell("user: sets status.abortedTime")
 }
 
 // Place makes or changes a Placement and its decisions: one group of clusters each.

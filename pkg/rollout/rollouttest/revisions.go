@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
@@ -53,4 +54,14 @@ func ReusedAt(since time.Duration) RevisionOption {
 // RetriedAt says that a person tried the revision again.
 func RetriedAt(since time.Duration) RevisionOption {
 	return func(rev *rollout.Revision) { rev.BeginsAt = At(since) }
+}
+
+// CreatedFirst says when the revision was created, by a generation of its owner.
+func CreatedFirst(since time.Duration, generation int64) RevisionOption {
+	return func(rev *rollout.Revision) { rev.Age = revision.Age{Created: At(since), Generation: generation} }
+}
+
+// CurrentBefore says that the revision was the current one.
+func CurrentBefore() RevisionOption {
+	return func(rev *rollout.Revision) { rev.WasCurrent = true }
 }

@@ -51,6 +51,11 @@ func Updating(rev *rollout.Revision) SnapshotOption {
 	return func(s *rollout.Snapshot) { s.Update = rev }
 }
 
+// Current sets the current revision.
+func Current(rev *rollout.Revision) SnapshotOption {
+	return func(s *rollout.Snapshot) { s.Current, s.CurrentProblem = rev, "" }
+}
+
 // Aborted says that the rollout was aborted.
 func Aborted() SnapshotOption {
 	return func(s *rollout.Snapshot) { s.Aborted = true }

@@ -25,6 +25,9 @@ const (
 	// AnnotationCurrentSince holds, on a revision, when it became the current one (R16), in RFC 3339 with nanoseconds.
 	// The revision with the latest one is the current revision.
 	AnnotationCurrentSince = "work.open-cluster-management.io/revision-current-since"
+	// AnnotationFirstCreated holds, on a revision that was rebuilt, when it was created first (R7, R12), in RFC 3339 with nanoseconds. A
+	// revision without it was created when its creationTimestamp says.
+	AnnotationFirstCreated = "work.open-cluster-management.io/revision-first-created"
 	// AnnotationSurpassed holds, on a revision that was the current one, when this hub found that another one had rolled out past it
 	// meanwhile (R6), in RFC 3339 with nanoseconds. It takes AnnotationCurrentSince's place.
 	AnnotationSurpassed = "work.open-cluster-management.io/revision-surpassed"

@@ -1,0 +1,37 @@
+package revision
+
+import (
+	"strconv"
+	"time"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// Age is what tells which of two revisions of an owner was created first. Their numbers don't: an undo changes them (R3).
+type Age struct {
+	// Created is when the revision was created first, in whole seconds as creation timestamps are.
+	Created time.Time
+	// Generation is the owner's that the revision was made from; 0 where that is not known.
+	Generation int64
+}
+
+// Age is the revision's. One that was rebuilt keeps its first creation; the generation that it was rebuilt at says nothing.
+func (r *Revision) Age() Age {
+	if first, rebuilt := r.timeAnnotation(workv1alpha1.AnnotationFirstCreated); rebuilt {
+		return Age{Created: first.UTC().Truncate(time.Second)}
+	}
+	age := Age{Created: r.Object.CreationTimestamp.UTC().Truncate(time.Second)}
+	if generation, err := strconv.ParseInt(r.Object.Annotations[workv1alpha1.AnnotationGeneration], 10, 64); err == nil {
+		age.Generation = generation
+	}
+	return age
+}
+
+// MayPrecede reports whether a revision may have been created before another one. Within a second the generations decide; where they
+// don't tell either, it may.
+func (a Age) MayPrecede(other Age) bool {
+	if !a.Created.Equal(other.Created) {
+		return a.Created.Before(other.Created)
+	}
+	return a.Generation == 0 || other.Generation == 0 || a.Generation <= other.Generation
+}

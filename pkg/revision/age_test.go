@@ -1,0 +1,53 @@
+package revision
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// TestAge: which of two revisions was created first, also where one was rebuilt, and both within a second (R12).
+func TestAge(t *testing.T) {
+	day := time.Date(2030, time.January, 1, 12, 0, 0, 0, time.UTC)
+	revision := func(created time.Time, annotations map[string]string) *Revision {
+		return &Revision{Object: &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(created), Annotations: annotations}}}
+	}
+	made := func(generation string) map[string]string {
+		return map[string]string{workv1alpha1.AnnotationGeneration: generation}
+	}
+	rebuilt := func(first time.Time) map[string]string {
+		return map[string]string{workv1alpha1.AnnotationGeneration: "9", workv1alpha1.AnnotationFirstCreated: first.Format(time.RFC3339Nano)}
+	}
+	for name, tc := range map[string]struct {
+		a, b                 *Revision
+		aPrecedes, bPrecedes bool
+	}{
+		"a second apart":             {a: revision(day, made("2")), b: revision(day.Add(time.Second), made("1")), aPrecedes: true},
+		"the same second":            {a: revision(day, made("1")), b: revision(day, made("2")), aPrecedes: true},
+		"the same generation":        {a: revision(day, made("1")), b: revision(day, made("1")), aPrecedes: true, bPrecedes: true},
+		"no generation":              {a: revision(day, made("one")), b: revision(day, nil), aPrecedes: true, bPrecedes: true},
+		"rebuilt":                    {a: revision(day.Add(time.Hour), rebuilt(day)), b: revision(day.Add(time.Minute), made("2")), aPrecedes: true},
+		"rebuilt, the same second":   {a: revision(day.Add(time.Hour), rebuilt(day.Add(1))), b: revision(day, made("2")), aPrecedes: true, bPrecedes: true},
+		"rebuilt, no one knows when": {a: revision(day.Add(time.Hour), map[string]string{workv1alpha1.AnnotationFirstCreated: "then"}), b: revision(day, nil), bPrecedes: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, tc.aPrecedes, tc.a.Age().MayPrecede(tc.b.Age()))
+			require.Equal(t, tc.bPrecedes, tc.b.Age().MayPrecede(tc.a.Age()))
+		})
+	}
+}
+
+// TestWasCurrent: also a revision that another hub rolled out past was the current one (R6).
+func TestWasCurrent(t *testing.T) {
+	for key, want := range map[string]bool{
+		workv1alpha1.AnnotationCurrentSince: true, workv1alpha1.AnnotationSurpassed: true, workv1alpha1.AnnotationAborted: false,
+	} {
+		rev := &Revision{Object: &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{key: "2030-01-01T12:00:00Z"}}}}
+		require.Equal(t, want, rev.WasCurrent(), key)
+	}
+}
