@@ -21,6 +21,9 @@ type rolloutReconciler struct{ *Controller }
 
 func (r *rolloutReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
 	r.observeWorks(p)
+	if handled, err := r.abortByHand(ctx, p); handled {
+		return false, err
+	}
 	begins := p.revisions.UpdateRevision != p.update.Hash
 	if begins && p.revisions.AbortedTime != nil && r.abortUnfinished(p) {
 		begins = false
@@ -104,7 +107,8 @@ func (r *rolloutReconciler) goesOnUntold(p *pass, err error) (bool, error) {
 	if err == nil || apierrors.IsConflict(err) || r.memory.owners.prunedLately(p.key, p.now) {
 		return false, err
 	}
-	if !isLasting(err) && p.now.Sub(p.revisions.AbortedTime.Time) < untoldPatience {
+	// A person may have set any time, also one to come.
+	if age := p.now.Sub(p.revisions.AbortedTime.Time); !isLasting(err) && age >= 0 && age < untoldPatience {
 		return false, err
 	}
 	p.problem(p.refused(err))
@@ -121,6 +125,8 @@ func (c *Controller) tellAborted(ctx context.Context, p *pass, update *revision.
 	s.DeadlinesSince = time.Time{}
 	if reason := c.memory.owners.abortReason(p.key, p.revisions.AbortedTime); reason != "" {
 		annotations[workv1alpha1.AnnotationAbortReason] = reason // The works may have gone back meanwhile.
+	} else if status.AbortSetBy(p.object.ManagedFields) != "" {
+		annotations[workv1alpha1.AnnotationAbortReason] = byHand + p.setter()
 	} else if abort := rollout.Decide(s).Abort; abort != nil {
 		annotations[workv1alpha1.AnnotationAbortReason] = abort.Reason
 	}

@@ -75,7 +75,7 @@ func (c *Controller) tellRestored(ctx context.Context, p *pass) error {
 	if err != nil {
 		return err
 	}
-	took := p.now.Sub(p.revisions.AbortedTime.Time)
+	took := max(0, p.now.Sub(p.revisions.AbortedTime.Time)) // A person may have set any time.
 	c.metrics.Restored(took)
 	c.event(p, p.updateObject(), corev1.EventTypeNormal, workv1alpha1.EventClustersRestored, "Abort",
 		fmt.Sprintf("every cluster confirmed revision %s, %s after the abort was decided", p.currentName(), took.Round(1e9)))

@@ -91,6 +91,22 @@ func TestStories(t *testing.T) {
 			s.AbortByHand()
 			s.quiet()
 		},
+		"abort by hand": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2", "c3"})
+			s.Create("v1", progressive("p1", 1, "None", 0, false))
+			s.settle(time.Second)
+			s.AbortByHand()
+			s.quiet()
+			s.AbortByHand()
+			s.quiet()
+			s.Report("c2", "v2", Hangs)
+			s.Update("v2")
+			s.settle(10 * time.Second)
+			s.AbortByHand()
+			s.quiet()
+			s.Update("v3")
+			s.quiet()
+		},
 		"abort under Progressive": func(s *teller) {
 			s.Place("p1", []string{"c1", "c2", "c3"})
 			s.Create("v1", progressive("p1", 2, "30s", 0, true))

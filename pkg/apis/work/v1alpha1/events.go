@@ -27,8 +27,12 @@ const (
 	// EventAbortImpossible is a warning: the rollout failed, failureStrategy AbortAll asks for an abort, and there is no
 	// revision to go back to; the note says why (R12).
 	EventAbortImpossible = "AbortImpossible"
+	// EventAbortIgnored is a warning: someone set status.abortedTime where nothing can be aborted, and the hub removed it; the note says why
+	// (R12).
+	EventAbortIgnored = "AbortIgnored"
 
-	// EventRolloutAborted is a warning: the rollout is aborted; the note names the clusters and why they count as failed (R12).
+	// EventRolloutAborted is a warning: the rollout is aborted; the note names the clusters and why they count as failed, or who set
+	// status.abortedTime (R12).
 	EventRolloutAborted = "RolloutAborted"
 	// EventAbortCarriedOut means that the current revision was written back to every cluster; the note names those that can't be
 	// written (R12).
