@@ -31,6 +31,11 @@ func wholeLife(w *World, note func(chapter string)) error {
 			w.patch(ReplicaSets, Namespace, Name, map[string]any{"status": map[string]any{"abortedTime": nil}}, true)
 		}},
 		{"undo", func() { w.Update("v1") }},
+		{"update that stalls", func() {
+			w.Report("c4", "v4", Hangs)
+			w.Update("v4")
+		}},
+		{"abort by hand", func() { w.AbortByHand() }},
 		{"prune", func() {
 			w.Edit("keeps no history", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.RevisionHistoryLimit = ptr.To[int32](0) })
 		}},

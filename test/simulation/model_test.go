@@ -62,6 +62,12 @@ func checkModel(t *testing.T) {
 				version := rapid.SampledFrom([]string{"v1", "v2", "v3"}).Draw(t, "version")
 				m.report(cluster, version, rapid.SampledFrom([]Outcome{Succeeds, Lies, LiesThenHangs, Hangs, Degrades, Silent}).Draw(t, "outcome"))
 			},
+			"undo with an offline cluster": func(t *rapid.T) { m.undoOffline(t) },
+			"abort by hand": func(_ *rapid.T) {
+				if m.w.Object().Status.AbortedTime == nil {
+					m.w.AbortByHand()
+				}
+			},
 			"place": func(t *rapid.T) { m.place(t) },
 			"retry": func(_ *rapid.T) {
 				if object := m.w.Object(); object.Status.AbortedTime != nil {
@@ -136,6 +142,24 @@ func newModel(t *rapid.T) *model {
 	m.w.Create("v1", m.refs(t)...)
 	m.settle(time.Duration(rapid.IntRange(0, 60).Draw(t, "at first")) * time.Second)
 	return m
+}
+
+// undoOffline puts an older template back that was complete once, while the agent of one cluster says nothing.
+func (m *model) undoOffline(t *rapid.T) {
+	contents, current := m.w.contents(), m.w.Object().Status.CurrentRevision
+	var former []string
+	for _, rev := range m.w.Revisions() {
+		hash := rev.Labels[workv1alpha1.LabelControllerHash]
+		if rev.Annotations[workv1alpha1.AnnotationCurrentSince] != "" && hash != current && contents[hash] != "" {
+			former = append(former, contents[hash])
+		}
+	}
+	if len(former) == 0 {
+		return
+	}
+	version := rapid.SampledFrom(former).Draw(t, "former version")
+	m.report(rapid.SampledFrom(clusterNames).Draw(t, "offline cluster"), version, Silent)
+	m.w.Update(version)
 }
 
 // permit gives the hub the permission on ControllerRevisions, or takes it away.

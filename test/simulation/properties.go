@@ -185,6 +185,7 @@ func (w *World) noteRecords() {
 func (w *World) CheckWrite(write string) error {
 	switch {
 	case strings.HasPrefix(write, "create revision "):
+		w.noteMade(strings.TrimPrefix(write, "create revision "))
 		return w.checkCurrent(strings.TrimPrefix(write, "create revision "), true)
 	case strings.HasPrefix(write, "patch revision "):
 		return w.checkCurrent(strings.TrimPrefix(write, "patch revision "), false)
@@ -225,6 +226,13 @@ func (w *World) checkCurrent(name string, rebuilt bool) error {
 		}
 	}
 	return nil
+}
+
+// noteMade notes the order in which revisions are made first.
+func (w *World) noteMade(name string) {
+	if _, known := w.made[name]; !known {
+		w.made[name] = len(w.made)
+	}
 }
 
 // checkStarted checks P4: where a write starts a cluster, those in flight for its ref are no more than the batch.
@@ -287,10 +295,16 @@ func (w *World) checkAborted() error {
 	if object.Status.AbortedTime.IsZero() || !known.IsZero() {
 		return nil
 	}
+	if object.Status.AbortedTime.Equal(w.abortedByHand) {
+		return nil
+	}
 	for _, rev := range w.Revisions() {
 		if rev.Annotations[workv1alpha1.AnnotationAborted] != "" {
 			return nil // Rebuilt, after someone wiped the status.
 		}
+	}
+	if w.undoes(object.Status.CurrentRevision, object.Status.UpdateRevision) {
+		return fmt.Errorf("an undo from %s to %s is aborted", object.Status.CurrentRevision, object.Status.UpdateRevision)
 	}
 	for _, work := range w.Works() {
 		at, err := time.Parse(time.RFC3339Nano, work.Annotations[workv1alpha1.AnnotationAppliedAt])
@@ -305,4 +319,15 @@ func (w *World) checkAborted() error {
 		}
 	}
 	return fmt.Errorf("aborted, and no cluster has failed")
+}
+
+// undoes reports whether a rollout goes back to a revision that was the current one, and was made before today's current one (R12). What was
+// deleted and rebuilt does not tell.
+func (w *World) undoes(current, update string) bool {
+	if w.Irreparable.HasAny(current, update) {
+		return false
+	}
+	name := func(hash string) string { return revision.Name(Name, hash) }
+	made, known := w.made[name(update)]
+	return known && w.currentSince[name(update)] != "" && made < w.made[name(current)]
 }

@@ -196,6 +196,61 @@ func TestAbortIsCarriedOutWhileItsAnnotationIsRefused(t *testing.T) {
 	}
 }
 
+// R12, R16: an abort that a person asked for is carried out also where the revision can't tell of it, and keeps its reason.
+func TestAbortByHandWhileItsAnnotationIsRefused(t *testing.T) {
+	for _, fault := range []Fault{Denied, Refused} {
+		t.Run(string(fault), func(t *testing.T) {
+			s := rolledOut(t)
+			s.Report("c1", "v2", Hangs)
+			s.Update("v2")
+			s.settle(10 * time.Second)
+			permit := s.refusing("patch revision", fault)
+			s.AbortByHand()
+			s.settle(time.Minute)
+			s.everywhere("v1")
+			s.says(workv1alpha1.ConditionProgressing, "was aborted", "aborted by hand", "simulated", "confirmed by 2 of 2 clusters")
+			s.idle()
+			permit()
+			s.quiet()
+			s.everywhere("v1")
+			require.Contains(t, s.Revisions()[1].Annotations[workv1alpha1.AnnotationAbortReason], "aborted by hand")
+			require.Equal(t, 1, counts(s.events)[workv1alpha1.EventRolloutAborted])
+		})
+	}
+}
+
+// R12: what a person sets where nothing can be aborted is removed, also without a history and beside a template that can't be rolled out; no
+// work is written, and the conditions claim nothing for the template.
+func TestAbortByHandOfNothing(t *testing.T) {
+	for name, before := range map[string]func(*teller){
+		"complete":   func(*teller) {},
+		"no history": func(s *teller) { s.API.NoHistory = true },
+		"refused":    func(s *teller) { s.refusing("create revision", Denied); s.Update("v3") },
+		"undone in the middle": func(s *teller) {
+			s.Report("c1", "v2", Hangs)
+			s.Update("v2")
+			s.settle(10 * time.Second)
+			s.Report("c1", "v1", Silent)
+			s.Update("v1")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := rolledOut(t)
+			before(s)
+			s.settle(time.Second)
+			works := s.Works()
+			s.AbortByHand()
+			s.settle(time.Minute)
+			require.Nil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+			require.Equal(t, 1, counts(s.events)[workv1alpha1.EventAbortIgnored], strings.Join(s.Story, "\n"))
+			require.Zero(t, counts(s.events)[workv1alpha1.EventRolloutAborted])
+			for i, work := range s.Works() {
+				require.Equal(t, works[i].Generation, work.Generation)
+			}
+		})
+	}
+}
+
 // P7: what an older CRD drops is not sent again and again where a revision is refused.
 func TestRefusedRevisionUnderAnOlderCRD(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}

@@ -64,6 +64,8 @@ type World struct {
 	started map[string]string
 	// currentSince holds when each revision became the current one last.
 	currentSince map[string]string
+	// made holds the order in which revisions were made first, by name.
+	made map[string]int
 	// agentsSaw and agentsDue spare the agents a look when nothing changed.
 	agentsSaw int64
 	agentsDue time.Time
@@ -80,6 +82,7 @@ func NewWorld() *World {
 		started:  map[string]string{},
 
 		currentSince: map[string]string{},
+		made:         map[string]int{},
 	}
 	w.began, w.Irreparable, w.unrecorded = w.Clock.Now(), sets.New[string](), sets.New[string]()
 	w.API = NewAPI(w.Clock.Now)
