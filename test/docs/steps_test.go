@@ -31,17 +31,18 @@ func (h *hub) steps() map[string]step {
 		"verify": {after: h.isVerified},
 		"try":    {after: func(t *testing.T, _ string) { h.isEverywhere(t, "v1") }},
 		// docs/operations.md
-		"roll-out":    {after: func(t *testing.T, _ string) { h.isEverywhere(t, "v2") }},
-		"history":     {after: h.listsHistory},
-		"undo":        {after: h.isUndone},
-		"abort":       {after: h.isAborted},
-		"retry":       {after: h.isRetried},
-		"back":        {after: func(t *testing.T, _ string) { h.isEverywhere(t, "v1") }},
-		"no-abort":    {after: func(t *testing.T, _ string) { h.failureStrategyIs(t, "") }},
-		"abort-again": {after: func(t *testing.T, _ string) { h.failureStrategyIs(t, workv1alpha1.AbortAll) }},
-		"hold":        {after: h.isHeld},
-		"go-on":       {after: h.goesOn},
-		"delete-work": {before: h.rememberWork, after: h.worksAgain},
+		"roll-out":      {after: func(t *testing.T, _ string) { h.isEverywhere(t, "v2") }},
+		"history":       {after: h.listsHistory},
+		"undo":          {after: h.isUndone},
+		"abort":         {after: h.isAborted},
+		"retry":         {after: h.isRetried},
+		"abort-by-hand": {after: h.isAbortedByHand},
+		"back":          {after: func(t *testing.T, _ string) { h.isEverywhere(t, "v1") }},
+		"no-abort":      {after: func(t *testing.T, _ string) { h.failureStrategyIs(t, "") }},
+		"abort-again":   {after: func(t *testing.T, _ string) { h.failureStrategyIs(t, workv1alpha1.AbortAll) }},
+		"hold":          {after: h.isHeld},
+		"go-on":         {after: h.goesOn},
+		"delete-work":   {before: h.rememberWork, after: h.worksAgain},
 		// docs/crd.md
 		"crd-version":   {after: func(t *testing.T, output string) { require.Equal(t, "1000.0.0\n", output) }},
 		"apply-again":   {before: h.loseTheCRD, after: h.knowsAborts},
@@ -132,6 +133,11 @@ func (h *hub) isAborted(t *testing.T, output string) {
 	require.Contains(t, output, "back to revision web-"+status.CurrentRevision)
 	require.NotNil(t, status.AbortedTime)
 	require.Equal(t, []string{"v1", "v1"}, h.versions(t))
+}
+
+func (h *hub) isAbortedByHand(t *testing.T, output string) {
+	h.isAborted(t, output)
+	require.Contains(t, output, "aborted by hand: field manager kubectl-patch set status.abortedTime")
 }
 
 // isRetried: the same revision begins again. Nobody mended anything, so that it is aborted again.

@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -37,19 +38,38 @@ func TestUndoIsAnOrdinaryRollout(t *testing.T) {
 	require.Equal(t, []string{"v1", "v2", "v1"}, f.sequence("c2"))
 }
 
-// R3, R12: an undo that fails is aborted like any other rollout: back to the revision that was current.
-func TestUndoThatFailsIsAborted(t *testing.T) {
+// R12: going back is never aborted to what was left. An undo that fails stops, names the cluster, and gives the command that aborts it.
+func TestUndoThatFailsIsNotAborted(t *testing.T) {
 	t.Parallel()
 	f := rolledOut(t, 2, progressive(1, "2s", 0, abortAll))
 	f.update("v2")
 	f.complete()
-	f.agentsReport("", "v1", hangs)
+	f.agentsReport("c1", "v1", hangs)
 	f.update("v1")
-	mwrs := f.aborted()
+	mwrs := f.stalled()
+	require.Nil(t, mwrs.Status.AbortedTime)
+	said := message(mwrs, workv1alpha1.ConditionProgressing)
+	require.Contains(t, said, "1 cluster ("+f.cluster("c1")+")")
+	require.Contains(t, said, fmt.Sprintf("kubectl -n %s patch mwrs web --subresource=status", f.namespace))
+	require.Equal(t, map[string]string{"c1": "v1", "c2": "v2"}, f.versions())
+	f.quiet()
+
+	f.abortByHand()
+	mwrs = f.aborted()
 	f.everywhere("v2")
 	require.Equal(t, f.hash("v2"), mwrs.Status.CurrentRevision)
 	require.Equal(t, f.hash("v1"), mwrs.Status.UpdateRevision)
 	f.quiet()
+
+	f.agentsReport("c1", "v1", succeeds)
+	f.editStatus(func(status *workv1alpha1.ManifestWorkReplicaSetStatus) { status.AbortedTime = nil })
+	f.complete()
+	f.everywhere("v1")
+
+	f.agentsReport("c1", "v3", hangs)
+	f.update("v3")
+	f.aborted()
+	f.everywhere("v1")
 }
 
 // R3: an undo in the middle of a rollout: clusters that never left the old revision don't restart.
