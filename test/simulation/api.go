@@ -46,6 +46,8 @@ type API struct {
 	OlderCRD bool
 	// NoHistory refuses the hub everything that it asks of ControllerRevisions.
 	NoHistory bool
+	// Manager is the field manager of who writes; the hub's where it is empty.
+	Manager string
 	// Mutate changes the spec of each work that is written, as a webhook does; nil for none.
 	Mutate func(spec map[string]any)
 }
@@ -145,12 +147,38 @@ func (a *API) Patch(kind Kind, namespace, name string, data []byte, status bool)
 	if equality.Semantic.DeepEqual(next.Object, existing.Object) {
 		return existing.DeepCopy(), nil
 	}
+	if status && kind == ReplicaSets {
+		a.manage(existing, next)
+	}
 	if !status && !equality.Semantic.DeepEqual(next.Object["spec"], existing.Object["spec"]) {
 		next.SetGeneration(existing.GetGeneration() + 1)
 	}
 	a.store(kind, next)
 	a.collect(kind, next)
 	return next.DeepCopy(), nil
+}
+
+// manage notes who owns status.abortedTime, as the API server does. Of the rest of a status the hub owns all.
+func (a *API) manage(existing, next *unstructured.Unstructured) {
+	before, _, _ := unstructured.NestedString(existing.Object, "status", "abortedTime")
+	after, _, _ := unstructured.NestedString(next.Object, "status", "abortedTime")
+	if before == after {
+		return
+	}
+	entry := func(manager, fields string) metav1.ManagedFieldsEntry {
+		return metav1.ManagedFieldsEntry{
+			Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "status", FieldsType: "FieldsV1",
+			FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:status":{` + fields + `}}`)},
+		}
+	}
+	switch {
+	case after == "":
+		next.SetManagedFields([]metav1.ManagedFieldsEntry{entry("hub", `"f:updateRevision":{}`)})
+	case a.Manager == "":
+		next.SetManagedFields([]metav1.ManagedFieldsEntry{entry("hub", `"f:abortedTime":{},"f:updateRevision":{}`)})
+	default:
+		next.SetManagedFields([]metav1.ManagedFieldsEntry{entry("hub", `"f:updateRevision":{}`), entry(a.Manager, `"f:abortedTime":{}`)})
+	}
 }
 
 // admit takes from a merged object what the request may change: the status, or all but the status.

@@ -36,6 +36,7 @@ func wholeLife(w *World, note func(chapter string)) error {
 			w.Update("v4")
 		}},
 		{"abort by hand", func() { w.AbortByHand() }},
+		{"update after that", func() { w.Update("v5") }},
 		{"prune", func() {
 			w.Edit("keeps no history", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.RevisionHistoryLimit = ptr.To[int32](0) })
 		}},

@@ -278,6 +278,8 @@ func (w *World) decide(placement string, group int, clusters []string) {
 
 // patch writes as somebody else than the hub. It returns the object's resourceVersion.
 func (w *World) patch(kind Kind, namespace, name string, patch map[string]any, status bool) int64 {
+	w.API.Manager = "kubectl-patch"
+	defer func() { w.API.Manager = "" }()
 	patched, err := w.API.Patch(kind, namespace, name, jsonOf(patch), status)
 	if err != nil {
 		panic(fmt.Sprintf("%s %s/%s: %v", kind, namespace, name, err))
