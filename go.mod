@@ -31,6 +31,7 @@ require (
 	open-cluster-management.io/ocm v1.2.0
 	open-cluster-management.io/sdk-go v1.3.0
 	pgregory.net/rapid v1.2.0
+	sigs.k8s.io/cli-utils v0.37.2
 	sigs.k8s.io/controller-runtime v0.23.1
 	sigs.k8s.io/kustomize/api v0.20.1
 	sigs.k8s.io/kustomize/kyaml v0.20.1

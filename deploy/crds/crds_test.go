@@ -22,6 +22,7 @@ import (
 	structuralmeta "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apijson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
@@ -48,11 +49,14 @@ var added = []string{
 	`spec.revisionHistoryLimit format: "int32"`,
 	`spec.revisionHistoryLimit minimum: 0`,
 	`spec.revisionHistoryLimit type: "integer"`,
+	`status default: {"observedGeneration":-1}`,
 	`status.abortedTime format: "date-time"`,
 	`status.abortedTime type: "string"`,
 	`status.collisionCount format: "int32"`,
 	`status.collisionCount type: "integer"`,
 	`status.currentRevision type: "string"`,
+	`status.observedGeneration format: "int64"`,
+	`status.observedGeneration type: "integer"`,
 	`status.updateRevision type: "string"`,
 }
 
@@ -92,7 +96,7 @@ func TestAcceptedByAPIServer(t *testing.T) {
 }
 
 // TestUpstreamObjects shows that the two CRDs treat an object alike: accepted or rejected by both, and stored with the
-// same defaults and the same fields pruned, but for the one default that we add.
+// same defaults and the same fields pruned, but for the two defaults that we add.
 func TestUpstreamObjects(t *testing.T) {
 	ours, theirs := newServer(t, parse(t, ManifestWorkReplicaSet)), newServer(t, upstreamCRD(t))
 
@@ -121,6 +125,12 @@ func TestUpstreamObjects(t *testing.T) {
 					}
 					delete(spec, "revisionHistoryLimit")
 				}
+				if want["status"] == nil {
+					if diff := cmp.Diff(map[string]any{"observedGeneration": int64(-1)}, got["status"]); diff != "" {
+						t.Errorf("an object without a status (-want +got):\n%s", diff)
+					}
+					delete(got, "status")
+				}
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("our CRD stores this object in another way (-upstream +ours):\n%s", diff)
 				}
@@ -146,12 +156,13 @@ func TestAddedFields(t *testing.T) {
 	}{
 		"all set": {
 			spec: `, "revisionHistoryLimit": 0`, strategy: `, "failureStrategy": "AbortAll"`,
-			status: `"collisionCount": 1, "currentRevision": "a", "updateRevision": "b", "abortedTime": "2026-01-02T03:04:05Z"`,
+			status: `"observedGeneration": 3, "collisionCount": 1, "currentRevision": "a", "updateRevision": "b", "abortedTime": "2026-01-02T03:04:05Z"`,
 		},
-		"negative limit":           {spec: `, "revisionHistoryLimit": -1`, wantErr: "spec.revisionHistoryLimit"},
-		"unknown failure strategy": {strategy: `, "failureStrategy": "AbortOne"`, wantErr: "rolloutStrategy.failureStrategy"},
-		"empty failure strategy":   {strategy: `, "failureStrategy": ""`, wantErr: "rolloutStrategy.failureStrategy"},
-		"abort time without a day": {status: `"abortedTime": "03:04:05"`, wantErr: "status.abortedTime"},
+		"negative limit":             {spec: `, "revisionHistoryLimit": -1`, wantErr: "spec.revisionHistoryLimit"},
+		"unknown failure strategy":   {strategy: `, "failureStrategy": "AbortOne"`, wantErr: "rolloutStrategy.failureStrategy"},
+		"empty failure strategy":     {strategy: `, "failureStrategy": ""`, wantErr: "rolloutStrategy.failureStrategy"},
+		"no number for a generation": {status: `"observedGeneration": "3"`, wantErr: "status.observedGeneration"},
+		"abort time without a day":   {status: `"abortedTime": "03:04:05"`, wantErr: "status.abortedTime"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			raw := sample(tc.spec, tc.strategy, tc.status)
@@ -169,6 +180,22 @@ func TestAddedFields(t *testing.T) {
 				t.Errorf("changed on its way in (-sent +stored):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestUnseenObject is one that no hub has seen: for tools that compute a status it is in progress, and not reconciled.
+func TestUnseenObject(t *testing.T) {
+	server := newServer(t, parse(t, ManifestWorkReplicaSet))
+	got, errs := server.admit(t, []byte(`{
+		"apiVersion": "work.open-cluster-management.io/v1alpha1", "kind": "ManifestWorkReplicaSet",
+		"metadata": {"name": "web", "namespace": "default"},
+		"spec": {"placementRefs": [{"name": "all"}], "manifestWorkTemplate": {}}}`))
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	observed, found, err := unstructured.NestedInt64(got, "status", "observedGeneration")
+	if observed != -1 || !found || err != nil {
+		t.Errorf("status.observedGeneration is %d, %v, %v", observed, found, err)
 	}
 }
 

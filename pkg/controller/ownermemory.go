@@ -27,6 +27,9 @@ type knownOwner struct {
 	// pruned is how the API server was seen dropping the status fields that only our CRD has; nil when it kept them the last time that
 	// it was asked.
 	pruned *pruning
+	// unobservedAt is when the API server was seen dropping status.observedGeneration, as a CRD does that has all other fields; zero when
+	// it kept it the last time that it was asked.
+	unobservedAt time.Time
 	// revisions are the deciding fields of the status as of the last pass without a history. They stay when there is one again.
 	revisions status.Revisions
 	// collisions is status.collisionCount where the API server drops it.
@@ -149,6 +152,32 @@ func (m *ownerMemory) prunedLast(owner string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.look(owner).pruned != nil
+}
+
+// unobserved notes whether the API server drops status.observedGeneration.
+func (m *ownerMemory) unobserved(owner string, dropped bool, now time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if dropped {
+		m.of(owner).unobservedAt = now
+	} else if known := m.known[owner]; known != nil {
+		known.unobservedAt = time.Time{}
+	}
+}
+
+// unobservedLately says whether the API server was seen dropping it, and is not to be asked again yet.
+func (m *ownerMemory) unobservedLately(owner string, now time.Time) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	seen := m.look(owner).unobservedAt
+	return !seen.IsZero() && now.Before(seen.Add(prunedInterval))
+}
+
+// unobservedLast says whether it was seen doing so the last time that it was asked.
+func (m *ownerMemory) unobservedLast(owner string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return !m.look(owner).unobservedAt.IsZero()
 }
 
 // keepRevisions keeps, for this process, what a status may not be able to hold while there is no history that would.

@@ -44,6 +44,10 @@ type pass struct {
 	// held says that the template has no revision, and that update is the one before it: nothing of that is started any more.
 	held bool
 
+	// pending says that today's template waits, for an abort to be carried out (R4) or for its revision to be written, and that the hub
+	// goes on by itself: the status does not observe this generation yet.
+	pending bool
+
 	snapshot *rollout.Snapshot
 	plan     *rollout.Plan
 	// standing is what the status goes on to tell; nil for the plan.

@@ -62,6 +62,7 @@ func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stag
 		Object:      p.object.ManifestWorkReplicaSet,
 		Revisions:   p.revisions,
 		Stage:       stage,
+		Pending:     p.pending,
 		Snapshot:    p.snapshot,
 		Plan:        p.shown(),
 		AbortReason: abortReason,
@@ -73,6 +74,7 @@ func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stag
 		wanted.CollisionCount, wanted.CurrentRevision, wanted.UpdateRevision, wanted.AbortedTime = nil, "", "", nil
 		p.lookAgain(prunedInterval)
 	}
+	asked := c.askToObserve(p, &wanted)
 	if c.memory.told.reportsLater(p, &wanted) {
 		return nil
 	}
@@ -84,9 +86,28 @@ func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stag
 		c.memory.owners.prunes(p.key, p.answer.Status.UpdateRevision != wanted.UpdateRevision, p.answer.Spec.RevisionHistoryLimit != nil, p.now)
 	}
 	if err == nil && written {
+		c.noteObserved(p, asked, &wanted)
 		c.tell(p, abortReason)
 	}
 	return err
+}
+
+// askToObserve says whether the API server is asked to store observedGeneration. One whose CRD of ManifestWorkReplicaSet is older drops it,
+// and would be asked with each pass (P7).
+func (c *Controller) askToObserve(p *pass, wanted *workv1alpha1.ManifestWorkReplicaSetStatus) bool {
+	if !c.memory.owners.prunedLately(p.key, p.now) && !c.memory.owners.unobservedLately(p.key, p.now) {
+		return true
+	}
+	wanted.ObservedGeneration = p.object.Status.ObservedGeneration
+	p.lookAgain(prunedInterval)
+	return false
+}
+
+// noteObserved notes whether the API server stored observedGeneration.
+func (c *Controller) noteObserved(p *pass, asked bool, wanted *workv1alpha1.ManifestWorkReplicaSetStatus) {
+	if asked {
+		c.memory.owners.unobserved(p.key, p.answer.Status.ObservedGeneration != wanted.ObservedGeneration, p.now)
+	}
 }
 
 // note is what is missing on this hub.
@@ -102,11 +123,16 @@ func (c *Controller) note(p *pass) string {
 // prunedNote says, in the status, the log and an event, that an older CRD drops what the status should tell. The rollout goes on
 // with what the revisions tell (R16).
 func (c *Controller) prunedNote(p *pass) string {
-	if !c.memory.owners.prunedLast(p.key) {
+	var dropped string
+	switch {
+	case c.memory.owners.prunedLast(p.key):
+		dropped = "status.currentRevision, status.updateRevision and status.abortedTime, and failureStrategy from the spec"
+	case c.memory.owners.unobservedLast(p.key):
+		dropped = "status.observedGeneration"
+	default:
 		return ""
 	}
-	note := "the API server drops status.currentRevision, status.updateRevision and status.abortedTime, and failureStrategy from the spec: " +
-		"its CRD of ManifestWorkReplicaSet is an older one, apply the one that came with this hub"
+	note := "the API server drops " + dropped + ": its CRD of ManifestWorkReplicaSet is an older one, apply the one that came with this hub"
 	if c.memory.told.announce(p.key, note) {
 		klog.Background().Info("An older CRD drops fields", "manifestWorkReplicaSet", p.key, "note", note)
 		c.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventOlderCRD, "Report", note)
@@ -128,9 +154,13 @@ func (c *Controller) reportInvalid(ctx context.Context, p *pass, applied metav1.
 		})
 		status.Set(&wanted.Conditions, verified, p.object.Generation, p.transitionTime())
 	}
-	status.Set(&wanted.Conditions, applied, p.object.Generation, p.transitionTime())
+	status.Hold(wanted, applied, p.pending, p.object.Generation, p.transitionTime())
+	asked := c.askToObserve(p, wanted)
 	c.metrics.Observe(p.key, metrics.Observation{Stage: metrics.Invalid})
 	written, err := c.patcher(p).PatchStatus(ctx, p.object.ManifestWorkReplicaSet, *wanted, p.object.Status)
+	if err == nil && written {
+		c.noteObserved(p, asked, wanted)
+	}
 	if err == nil && written && p.answer.Status.UpdateRevision != wanted.UpdateRevision {
 		c.memory.owners.prunes(p.key, true, p.answer.Spec.RevisionHistoryLimit != nil, p.now)
 	}

@@ -53,6 +53,7 @@ func (r *revisionReconciler) settlePast(ctx context.Context, p *pass) (settled, 
 	if err != nil {
 		refused := p.refused(err)
 		if p.history.ByHash(p.revisions.UpdateRevision) == nil {
+			p.pending = true
 			goOn, err = r.withoutRevision(ctx, p, refused) // Under a new hash it would be another rollout (R1).
 			return true, goOn, err
 		}
@@ -64,6 +65,7 @@ func (r *revisionReconciler) settlePast(ctx context.Context, p *pass) (settled, 
 		return true, false, err
 	}
 	if err != nil {
+		p.pending = true
 		goOn, err = r.withoutRevision(ctx, p, p.refused(err)+"; until then nothing new is rolled out")
 		return true, goOn, err
 	}
@@ -89,6 +91,7 @@ func (r *revisionReconciler) findRevision(ctx context.Context, p *pass) (bool, e
 	if err == nil || apierrors.IsConflict(err) {
 		return false, err
 	}
+	p.pending = true
 	return r.withoutRevision(ctx, p, p.refused(err)+"; until then nothing new is rolled out")
 }
 

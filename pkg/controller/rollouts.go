@@ -26,7 +26,7 @@ func (r *rolloutReconciler) reconcile(ctx context.Context, p *pass) (bool, error
 	}
 	begins := p.revisions.UpdateRevision != p.update.Hash
 	if begins && p.revisions.AbortedTime != nil && r.abortUnfinished(p) {
-		begins = false
+		begins, p.pending = false, true
 		p.update = p.revisionNamed(p.revisions.UpdateRevision)
 	}
 	if begins {
@@ -93,6 +93,7 @@ func (r *rolloutReconciler) annotate(ctx context.Context, p *pass) (bool, error)
 		if err == nil || apierrors.IsConflict(err) {
 			return false, err
 		}
+		p.pending = true
 		return false, r.reportInvalid(ctx, p, status.InvalidSpec(p.refused(err)+"; until then the rollout does not begin again"))
 	}
 	return true, nil

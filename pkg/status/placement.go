@@ -17,13 +17,7 @@ func PlacementVerified(in *Input) metav1.Condition {
 	if missing := missingPlacements(in); len(missing) > 0 {
 		return unverified(workv1alpha1.ReasonPlacementDecisionNotFound, strings.Join(missing, "; "))
 	}
-	var invalid []string
-	for i := range in.Plan.Refs {
-		if err := in.Plan.Refs[i].Err; err != nil {
-			invalid = append(invalid, err.Error())
-		}
-	}
-	if len(invalid) > 0 {
+	if invalid := invalidStrategies(in); len(invalid) > 0 {
 		return unverified(workv1alpha1.ReasonNotAsExpected, strings.Join(invalid, "; "))
 	}
 	selected := in.Plan.Selected()
@@ -33,6 +27,17 @@ func PlacementVerified(in *Input) metav1.Condition {
 	}
 	return condition(workv1alpha1.ConditionPlacementVerified, workv1alpha1.ReasonAsExpected,
 		clusters(selected)+" selected", metav1.ConditionTrue)
+}
+
+// invalidStrategies names the fields of strategies that can't be read. Their refs start nothing.
+func invalidStrategies(in *Input) []string {
+	var invalid []string
+	for i := range in.Plan.Refs {
+		if err := in.Plan.Refs[i].Err; err != nil {
+			invalid = append(invalid, err.Error())
+		}
+	}
+	return invalid
 }
 
 func missingPlacements(in *Input) []string {

@@ -36,8 +36,11 @@ type Input struct {
 	// Revisions says which revisions the new status names.
 	Revisions Revisions
 	Stage     Stage
-	Snapshot  *rollout.Snapshot
-	Plan      *rollout.Plan
+	// Pending says that today's template waits, for an abort to be carried out or for its revision to be recorded: the status
+	// does not observe its generation yet.
+	Pending  bool
+	Snapshot *rollout.Snapshot
+	Plan     *rollout.Plan
 	// AbortReason is why the rollout was aborted, when this process knows it.
 	AbortReason string
 	// Problems are what went wrong in this pass, each naming its object and the remedy. Sorted.
@@ -69,11 +72,16 @@ func RevisionsOf(status *workv1alpha1.ManifestWorkReplicaSetStatus) Revisions {
 // Build makes the whole status.
 func Build(in *Input) workv1alpha1.ManifestWorkReplicaSetStatus {
 	out := workv1alpha1.ManifestWorkReplicaSetStatus{
+		ObservedGeneration: in.Object.Generation,
+
 		Conditions:      slices.Clone(in.Object.Status.Conditions),
 		CollisionCount:  in.Revisions.CollisionCount,
 		CurrentRevision: in.Revisions.CurrentRevision,
 		UpdateRevision:  in.Revisions.UpdateRevision,
 		AbortedTime:     in.Revisions.AbortedTime,
+	}
+	if in.Pending {
+		out.ObservedGeneration = in.Object.Status.ObservedGeneration
 	}
 	out.Summary, out.PlacementsSummary = summarize(in)
 	for _, condition := range []metav1.Condition{
@@ -81,6 +89,8 @@ func Build(in *Input) workv1alpha1.ManifestWorkReplicaSetStatus {
 	} {
 		Set(&out.Conditions, condition, in.Object.Generation, in.Now)
 	}
+	setOrRemove(&out.Conditions, workv1alpha1.ConditionReconciling, reconciling(in), in.Object.Generation, in.Now)
+	setOrRemove(&out.Conditions, workv1alpha1.ConditionStalled, stalled(in), in.Object.Generation, in.Now)
 	return out
 }
 

@@ -50,10 +50,13 @@ func inFlight(cluster string) rollout.Work {
 	return rt.Work(cluster, rt.Bears("bbb"), rt.WrittenAt(9*minute), rt.InFlight(9*minute))
 }
 
-// told is the conditions as "Type: Reason Status" and their messages.
+// told is the conditions as "Type: Reason Status" and their messages, but for those that only repeat another one for kstatus.
 func told(s workv1alpha1.ManifestWorkReplicaSetStatus) (heads, messages map[string]string) {
 	heads, messages = map[string]string{}, map[string]string{}
 	for _, c := range s.Conditions {
+		if c.Type == workv1alpha1.ConditionReconciling || c.Type == workv1alpha1.ConditionStalled {
+			continue
+		}
 		heads[c.Type] = c.Reason + " " + string(c.Status)
 		messages[c.Type] = c.Message
 	}
@@ -312,7 +315,8 @@ func TestTransitionTimes(t *testing.T) {
 			t.Errorf("%s observed generation %d", c.Type, c.ObservedGeneration)
 		}
 	}
-	want := map[string]bool{verified: false, applied: false, progressing: true, rolledOut: false, "Foreign": false}
+	want := map[string]bool{verified: false, applied: false, progressing: true, rolledOut: false, "Foreign": false,
+		workv1alpha1.ConditionStalled: true}
 	if diff := cmp.Diff(want, changed); diff != "" {
 		t.Errorf("transition times that changed (-want +got):\n%s", diff)
 	}

@@ -44,6 +44,8 @@ type API struct {
 
 	// OlderCRD drops from the status what only our CRD has, as an API server with upstream's does.
 	OlderCRD bool
+	// Unobserving drops status.observedGeneration alone, as an API server does whose CRD has all other fields.
+	Unobserving bool
 	// NoHistory refuses the hub everything that it asks of ControllerRevisions.
 	NoHistory bool
 	// Manager is the field manager of who writes; the hub's where it is empty.
@@ -195,12 +197,23 @@ func (a *API) admit(kind Kind, existing, merged *unstructured.Unstructured, stat
 	}
 	next := existing.DeepCopy()
 	next.Object["status"] = merged.Object["status"]
-	if kept, ok := next.Object["status"].(map[string]any); ok && a.OlderCRD && kind == ReplicaSets {
-		for _, field := range []string{"collisionCount", "currentRevision", "updateRevision", "abortedTime"} {
+	if kept, ok := next.Object["status"].(map[string]any); ok && kind == ReplicaSets {
+		for _, field := range a.pruned() {
 			delete(kept, field)
 		}
 	}
 	return next
+}
+
+// pruned are the fields of the status that the CRD does not have.
+func (a *API) pruned() []string {
+	switch {
+	case a.OlderCRD:
+		return []string{"observedGeneration", "collisionCount", "currentRevision", "updateRevision", "abortedTime"}
+	case a.Unobserving:
+		return []string{"observedGeneration"}
+	}
+	return nil
 }
 
 // patched applies a JSON patch, which is a list, or a merge patch.

@@ -499,8 +499,15 @@ func (s *teller) quiet() {
 	s.Tell("quiet: current %s, update %s", object.Status.CurrentRevision, object.Status.UpdateRevision)
 }
 
+// conditions tells them. What kstatus reads repeats Progressing in most stages, and is then told without the words.
 func (s *teller) conditions() {
-	for _, c := range s.Object().Status.Conditions {
+	all := s.Object().Status.Conditions
+	for _, c := range all {
+		if progressing := meta.FindStatusCondition(all, workv1alpha1.ConditionProgressing); progressing != nil && progressing.Type != c.Type &&
+			progressing.Message == c.Message && progressing.Reason == c.Reason {
+			s.Tell("  %s %s", c.Type, c.Status)
+			continue
+		}
 		s.Tell("  %s %s %s: %s", c.Type, c.Status, c.Reason, c.Message)
 	}
 }

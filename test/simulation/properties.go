@@ -32,7 +32,7 @@ func (w *World) contents() map[string]string {
 
 // CheckQuiet checks what must hold when nothing happens any more by itself: P1, P2, P6, P7.
 func (w *World) CheckQuiet() error {
-	for _, check := range []func() error{w.checkWorks, w.checkHistory, w.checkSilence} {
+	for _, check := range []func() error{w.checkWorks, w.checkHistory, w.checkKstatus, w.checkSilence} {
 		if err := check(); err != nil {
 			return err
 		}

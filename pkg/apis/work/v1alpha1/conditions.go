@@ -23,6 +23,17 @@ const (
 	// Reasons: NewRevisionCreated, FoundNewRevision, NewManifestWorkAvailable, RolloutAborted,
 	// ProgressDeadlineExceeded.
 	ConditionProgressing = "Progressing"
+
+	// ConditionReconciling is True while a rollout or an abort is under way, and absent in every other state. kstatus,
+	// and what builds on it (Flux, Helm, kubectl wait scripts), reads it as "in progress".
+	// Reasons: those of Progressing.
+	ConditionReconciling = "Reconciling"
+
+	// ConditionStalled is True while the rollout makes no progress without a person: it stalled, it was aborted, or
+	// the spec is invalid. It is absent in every other state, and never there together with Reconciling. kstatus reads
+	// it as "failed".
+	// Reasons: those of Progressing, of PlacementVerified and of ManifestworkApplied.
+	ConditionStalled = "Stalled"
 )
 
 // Reasons of the condition types above.

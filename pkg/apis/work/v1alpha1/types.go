@@ -34,7 +34,9 @@ type ManifestWorkReplicaSet struct {
 	// spec is the template, and the Placements that select its clusters.
 	Spec ManifestWorkReplicaSetSpec `json:"spec,omitempty"`
 
-	// status is what the hub observed last.
+	// status is what the hub observed last. Until the hub has seen the object, observedGeneration is -1: without it,
+	// tools that compute a status take an object without conditions for reconciled.
+	// +kubebuilder:default={"observedGeneration":-1}
 	Status ManifestWorkReplicaSetStatus `json:"status,omitempty"`
 }
 
@@ -106,7 +108,12 @@ const DefaultRevisionHistoryLimit int32 = 10
 
 // ManifestWorkReplicaSetStatus is what the hub observed last.
 type ManifestWorkReplicaSetStatus struct {
-	// conditions are PlacementVerified, ManifestworkApplied, Progressing and PlacementRolledOut.
+	// observedGeneration is the generation of the spec that this status reports on.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// conditions are PlacementVerified, ManifestworkApplied, Progressing and PlacementRolledOut, and Reconciling or
+	// Stalled while one of these two is True.
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`

@@ -1,0 +1,63 @@
+package status
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// reconciling is present while a rollout or an abort is under way, and while a new template waits for one of them. Nil for absent.
+func reconciling(in *Input) *metav1.Condition {
+	underWay := in.Stage == Aborting || (in.Stage == RollingOut && len(invalidStrategies(in)) == 0)
+	if !underWay && !in.Pending {
+		return nil
+	}
+	return abnormal(workv1alpha1.ConditionReconciling, progressing(in))
+}
+
+// stalled is present while the rollout waits for a person: it stalled, it was aborted, or a strategy can't be read. Nil for absent.
+func stalled(in *Input) *metav1.Condition {
+	switch {
+	case in.Pending:
+		return nil
+	case in.Stage == Stalled || in.Stage == Aborted:
+		return abnormal(workv1alpha1.ConditionStalled, progressing(in))
+	case in.Stage == RollingOut && len(invalidStrategies(in)) > 0:
+		return abnormal(workv1alpha1.ConditionStalled, metav1.Condition{
+			Reason: workv1alpha1.ReasonNotAsExpected, Message: strings.Join(invalidStrategies(in), "; "),
+		})
+	}
+	return nil
+}
+
+// abnormal makes a condition that is present only while it is True. It has the words of another one: whoever reads no other
+// condition has to learn the same from it.
+func abnormal(conditionType string, words metav1.Condition) *metav1.Condition {
+	told := condition(conditionType, words.Reason, words.Message, metav1.ConditionTrue)
+	return &told
+}
+
+// Hold puts into a status that today's template is not rolled out, and why: applied is the condition ManifestworkApplied that
+// says so. With pending the hub tries again by itself, and has not taken the generation in. Without, a person has to act.
+func Hold(status *workv1alpha1.ManifestWorkReplicaSetStatus, applied metav1.Condition, pending bool, generation int64, now metav1.Time) {
+	Set(&status.Conditions, applied, generation, now)
+	reconciling, stalled := abnormal(workv1alpha1.ConditionReconciling, applied), abnormal(workv1alpha1.ConditionStalled, applied)
+	if pending {
+		stalled = nil
+	} else {
+		reconciling, status.ObservedGeneration = nil, generation
+	}
+	setOrRemove(&status.Conditions, workv1alpha1.ConditionReconciling, reconciling, generation, now)
+	setOrRemove(&status.Conditions, workv1alpha1.ConditionStalled, stalled, generation, now)
+}
+
+func setOrRemove(conditions *[]metav1.Condition, conditionType string, wanted *metav1.Condition, generation int64, now metav1.Time) {
+	if wanted == nil {
+		meta.RemoveStatusCondition(conditions, conditionType)
+		return
+	}
+	Set(conditions, *wanted, generation, now)
+}

@@ -1,0 +1,219 @@
+package status_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	ours "github.com/open-cluster-management-io/work-rollback/pkg/status"
+)
+
+// computed is what kstatus, and with it Flux and Helm, makes of an object, and what it says of it.
+func computed(t *testing.T, object *workv1alpha1.ManifestWorkReplicaSet) (status.Status, string) {
+	t.Helper()
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	require.NoError(t, err)
+	result, err := status.Compute(&unstructured.Unstructured{Object: content})
+	require.NoError(t, err)
+	return result.Status, result.Message
+}
+
+// built is the object of an input with the status that is built from it.
+func built(in *ours.Input) *workv1alpha1.ManifestWorkReplicaSet {
+	object := in.Object.DeepCopy()
+	object.Status = ours.Build(in)
+	return object
+}
+
+func pending(in *ours.Input) *ours.Input {
+	in.Pending = true
+	in.Object.Status.ObservedGeneration = 6
+	return in
+}
+
+// TestKstatus computes what GitOps tools see at each stage: in progress, failed or current, and why.
+func TestKstatus(t *testing.T) {
+	two := rt.Clusters("c1", "c2")
+	for name, tc := range map[string]struct {
+		in   *ours.Input
+		want status.Status
+		// abnormal is the condition that is there, and its reason; says what kstatus passes on.
+		abnormal, says string
+	}{
+		"rolling out": {
+			in:       input(ours.RollingOut, p1(two), rt.Works(inFlight("c1"), old("c2"))),
+			want:     status.InProgressStatus,
+			abnormal: "Reconciling NewRevisionCreated", says: "1 in flight, 1 waiting",
+		},
+		"rolling out a found revision": {
+			in:       input(ours.RollingOut, p1(two), rt.Works(done("c1"), old("c2")), rt.Updating(rt.Revision("bbb", rt.ReusedAt(minute)))),
+			want:     status.InProgressStatus,
+			abnormal: "Reconciling FoundNewRevision",
+		},
+		"complete": {
+			in:   input(ours.Complete, rt.Rolling("bbb", "bbb"), p1(two), rt.Works(done("c1"), done("c2"))),
+			want: status.CurrentStatus,
+		},
+		"complete, and one joins": {
+			in:   input(ours.Complete, rt.Rolling("bbb", "bbb"), p1(two), rt.Works(done("c1"))),
+			want: status.CurrentStatus,
+		},
+		"complete, and one relapses": {
+			in:   input(ours.Complete, rt.Rolling("bbb", "bbb"), p1(two), rt.Works(done("c1"), failed("c2"))),
+			want: status.CurrentStatus,
+		},
+		"stalled": {
+			in:       input(ours.Stalled, p1(two), rt.Works(failed("c1"), old("c2"))),
+			want:     status.FailedStatus,
+			abnormal: "Stalled ProgressDeadlineExceeded", says: "1 cluster (c1)",
+		},
+		"abort decided": {
+			in:       because(input(ours.Aborting, rt.Aborted(), p1(two), rt.Works(failed("c1"), old("c2"))), "c1 failed"),
+			want:     status.InProgressStatus,
+			abnormal: "Reconciling ProgressDeadlineExceeded", says: "c1 failed",
+		},
+		"aborted": {
+			in:       because(input(ours.Aborted, rt.Aborted(), p1(two), rt.Works(old("c1"), old("c2"))), "c1 failed"),
+			want:     status.FailedStatus,
+			abnormal: "Stalled RolloutAborted", says: "back to revision web-aaa",
+		},
+		"a new template waits for the abort": {
+			in:       pending(input(ours.Aborting, rt.Aborted(), p1(two), rt.Works(failed("c1"), old("c2")))),
+			want:     status.InProgressStatus,
+			abnormal: "Reconciling ProgressDeadlineExceeded",
+		},
+		"a new template is next after the abort": {
+			in:       pending(input(ours.Aborted, rt.Aborted(), p1(two), rt.Works(old("c1"), old("c2")))),
+			want:     status.InProgressStatus,
+			abnormal: "Reconciling RolloutAborted",
+		},
+		"a strategy can't be read": {
+			in:       input(ours.RollingOut, p1(two, rt.Deadline("5 minutes")), rt.Works(done("c1"))),
+			want:     status.FailedStatus,
+			abnormal: "Stalled NotAsExpected", says: "spec.placementRefs[0].rolloutStrategy.progressive.progressDeadline",
+		},
+		"a Placement is missing": {
+			in:       input(ours.RollingOut, rt.Refs(rt.Ref("p1", two), rt.Ref("p2", rt.Missing())), rt.Works(inFlight("c1"), inFlight("c2"))),
+			want:     status.InProgressStatus,
+			abnormal: "Reconciling NewRevisionCreated", says: "waiting for Placement p2",
+		},
+		"nothing is selected yet": {
+			in:       input(ours.RollingOut, p1()),
+			want:     status.InProgressStatus,
+			abnormal: "Reconciling NewRevisionCreated",
+		},
+		"complete, and then nothing is selected": {
+			in:   input(ours.Complete, rt.Rolling("bbb", "bbb"), p1()),
+			want: status.CurrentStatus,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			object := built(tc.in)
+			got, message := computed(t, object)
+			require.Equal(t, tc.want, got, message)
+			require.Equal(t, tc.abnormal, abnormals(object))
+			if !tc.in.Pending {
+				require.Contains(t, message, tc.says)
+				require.EqualValues(t, 7, object.Status.ObservedGeneration)
+			} else {
+				require.EqualValues(t, 6, object.Status.ObservedGeneration)
+				require.Contains(t, message, "latest observed generation is 6")
+			}
+			stable(t, tc.in, object.Status)
+		})
+	}
+}
+
+// abnormals are the conditions that are there only while something is abnormal, and their reasons.
+func abnormals(object *workv1alpha1.ManifestWorkReplicaSet) string {
+	var found []string
+	for _, conditionType := range []string{workv1alpha1.ConditionReconciling, workv1alpha1.ConditionStalled} {
+		if c := meta.FindStatusCondition(object.Status.Conditions, conditionType); c != nil {
+			found = append(found, c.Type+" "+c.Reason)
+		}
+	}
+	return strings.Join(found, ", ")
+}
+
+// TestAbnormalConditionsGo: each is taken away by the status of the next stage, and changes no other condition.
+func TestAbnormalConditionsGo(t *testing.T) {
+	two := rt.Clusters("c1", "c2")
+	object := built(input(ours.RollingOut, p1(two), rt.Works(inFlight("c1"), old("c2"))))
+	for _, next := range []struct {
+		in   *ours.Input
+		want string
+	}{
+		{input(ours.Stalled, p1(two), rt.Works(failed("c1"), old("c2"))), "Stalled ProgressDeadlineExceeded"},
+		{input(ours.RollingOut, p1(two), rt.Works(done("c1"), inFlight("c2"))), "Reconciling NewRevisionCreated"},
+		{input(ours.Aborting, rt.Aborted(), p1(two), rt.Works(failed("c1"), old("c2"))), "Reconciling ProgressDeadlineExceeded"},
+		{input(ours.Aborted, rt.Aborted(), p1(two), rt.Works(old("c1"), old("c2"))), "Stalled RolloutAborted"},
+		{input(ours.Complete, rt.Rolling("bbb", "bbb"), p1(two), rt.Works(done("c1"), done("c2"))), ""},
+	} {
+		next.in.Object.Status = object.Status
+		object = built(next.in)
+		require.Equal(t, next.want, abnormals(object))
+	}
+	require.Len(t, object.Status.Conditions, 4)
+}
+
+// TestHold is what a status says of a template that is not rolled out.
+func TestHold(t *testing.T) {
+	two := rt.Clusters("c1", "c2")
+	rolling := built(input(ours.RollingOut, p1(two), rt.Works(inFlight("c1"), old("c2"))))
+	for name, tc := range map[string]struct {
+		applied  metav1.Condition
+		pending  bool
+		want     status.Status
+		abnormal string
+		observed int64
+	}{
+		"an invalid spec": {
+			applied: ours.InvalidSpec("spec.x: use y"), want: status.FailedStatus, abnormal: "Stalled NotAsExpected", observed: 8,
+		},
+		"an owner label that is too long": {
+			applied: ours.InvalidOwnerLabel("x.y"), want: status.FailedStatus, abnormal: "Stalled InvalidManifestWorkName", observed: 8,
+		},
+		"a revision that can't be written for now": {
+			applied: ours.InvalidSpec("creating ControllerRevision x"), pending: true,
+			want: status.InProgressStatus, abnormal: "Reconciling NotAsExpected", observed: 7,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			object := rolling.DeepCopy()
+			object.Generation = 8
+			ours.Hold(&object.Status, tc.applied, tc.pending, 8, now)
+			got, message := computed(t, object)
+			require.Equal(t, tc.want, got)
+			require.Equal(t, tc.abnormal, abnormals(object))
+			require.Equal(t, tc.observed, object.Status.ObservedGeneration)
+			if !tc.pending {
+				require.Equal(t, tc.applied.Message, message)
+			}
+			again := object.DeepCopy()
+			ours.Hold(&again.Status, tc.applied, tc.pending, 8, metav1.NewTime(now.Add(minute)))
+			require.Empty(t, cmp.Diff(object.Status, again.Status), "the same is held again (P7)")
+		})
+	}
+}
+
+// TestUnobserved: an object that no hub has seen is in progress, as the CRD's default says; one that is being deleted is so
+// whatever else its status says.
+func TestUnobserved(t *testing.T) {
+	object := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "web", Generation: 1}}
+	object.Status.ObservedGeneration = -1
+	got, message := computed(t, object)
+	require.Equal(t, status.InProgressStatus, got, message)
+
+	object.DeletionTimestamp = &now
+	got, message = computed(t, object)
+	require.Equal(t, status.TerminatingStatus, got, message)
+}

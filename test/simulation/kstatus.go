@@ -1,0 +1,57 @@
+package simulation
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// Kstatus is what kstatus, and with it Flux and Helm, makes of the object.
+func (w *World) Kstatus() (status.Status, error) {
+	stored, err := w.API.Get(ReplicaSets, Namespace, Name)
+	if err != nil {
+		return status.NotFoundStatus, nil
+	}
+	result, err := status.Compute(stored)
+	if err != nil {
+		return status.UnknownStatus, fmt.Errorf("computing the status of the object: %w", err)
+	}
+	return result.Status, nil
+}
+
+// checkKstatus checks that kstatus comes to what the other conditions say: aborted and stalled are a failure, complete is current,
+// and what waits is in progress.
+func (w *World) checkKstatus() error {
+	got, err := w.Kstatus()
+	if err != nil || w.Object() == nil {
+		return err
+	}
+	conditions := w.Object().Status.Conditions
+	applied := meta.FindStatusCondition(conditions, workv1alpha1.ConditionManifestworkApplied)
+	progressing := meta.FindStatusCondition(conditions, workv1alpha1.ConditionProgressing)
+	if meta.IsStatusConditionTrue(conditions, workv1alpha1.ConditionReconciling) && meta.IsStatusConditionTrue(conditions, workv1alpha1.ConditionStalled) {
+		return fmt.Errorf("quiet: both Reconciling and Stalled are True")
+	}
+	want := status.InProgressStatus
+	verified := meta.FindStatusCondition(conditions, workv1alpha1.ConditionPlacementVerified)
+	switch {
+	case progressing == nil || progressing.ObservedGeneration != applied.ObservedGeneration:
+		want = status.FailedStatus // The spec is invalid.
+	case progressing.Reason == workv1alpha1.ReasonNewManifestWorkAvailable:
+		want = status.CurrentStatus
+	case progressing.Reason == workv1alpha1.ReasonRolloutAborted:
+		want = status.FailedStatus
+	case verified.Reason == workv1alpha1.ReasonNotAsExpected:
+		want = status.FailedStatus // A strategy can't be read.
+	case progressing.Reason == workv1alpha1.ReasonProgressDeadlineExceeded &&
+		!meta.IsStatusConditionPresentAndEqual(conditions, workv1alpha1.ConditionReconciling, "True"):
+		want = status.FailedStatus
+	}
+	if got != want {
+		return fmt.Errorf("quiet: kstatus is %s, not %s: %+v", got, want, conditions)
+	}
+	return nil
+}

@@ -1,0 +1,121 @@
+package simulation
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+func (s *teller) kstatus(want status.Status) {
+	s.t.Helper()
+	got, err := s.Kstatus()
+	s.must(err)
+	require.Equal(s.t, want, got, strings.Join(s.Story, "\n"))
+}
+
+// A template that comes while an abort is being carried out waits for it (R4). Meanwhile the status does not observe its generation,
+// so that no tool takes the abort of the older template for a failure of the new one.
+func TestKstatusOfATemplateThatWaitsForAnAbort(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.Place("p1", []string{"c1", "c2"})
+	s.Create("v1", progressive("p1", 2, "30s", 0, true))
+	s.quiet()
+	s.kstatus(status.CurrentStatus)
+	s.Report("", "v2", Hangs)
+	s.Update("v2")
+	s.Fault = func(what string) Fault {
+		if what == "patch work c2/web" && s.Object().Status.AbortedTime != nil {
+			return Refused
+		}
+		return NoFault
+	}
+	s.settle(time.Minute)
+	require.NotNil(t, s.Object().Status.AbortedTime)
+	s.kstatus(status.InProgressStatus)
+	observed := s.Object().Status.ObservedGeneration
+	require.Equal(t, s.Object().Generation, observed)
+
+	seen := 0
+	s.Check = func(what string) {
+		if what == "patch replicaset web/status" && s.Object().Generation > observed {
+			seen++
+			got, err := s.Kstatus()
+			s.must(err)
+			require.NotEqual(t, status.FailedStatus, got, strings.Join(s.Story, "\n"))
+		}
+	}
+	s.Update("v3")
+	s.settle(10 * time.Second)
+	require.Equal(t, observed, s.Object().Status.ObservedGeneration, "v3 waits for the abort")
+	s.kstatus(status.InProgressStatus)
+	s.Fault = nil
+	s.settle(10 * time.Second)
+	require.Equal(t, s.Object().Generation, s.Object().Status.ObservedGeneration)
+	require.Nil(t, s.Object().Status.AbortedTime)
+	s.Check = nil
+	require.NotZero(t, seen)
+	s.quiet()
+	s.kstatus(status.CurrentStatus)
+}
+
+// A revision that the API server does not take for now is tried again: nobody has to act, and the rollout has not failed.
+func TestKstatusOfARevisionThatCannotBeWritten(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.Place("p1", []string{"c1"})
+	s.Fault = func(what string) Fault {
+		if strings.HasPrefix(what, "create revision ") {
+			return Refused
+		}
+		return NoFault
+	}
+	s.Create("v1", all("p1", "30s", true))
+	s.settle(10 * time.Second)
+	s.kstatus(status.InProgressStatus)
+	s.Fault = nil
+	s.quiet()
+	s.kstatus(status.CurrentStatus)
+}
+
+// P7: an API server whose CRD lacks status.observedGeneration alone is asked to store it now and then, and not in each pass. The rest of the
+// status is told as ever.
+func TestCRDWithoutObservedGeneration(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.API.Unobserving = true
+	s.Place("p1", []string{"c1", "c2"})
+	s.Create("v1", progressive("p1", 1, "30s", 0, true))
+	s.settle(time.Minute)
+	require.NotEmpty(t, s.Object().Status.CurrentRevision)
+	s.kstatus(status.CurrentStatus)
+	s.warned(workv1alpha1.EventOlderCRD, "drops status.observedGeneration:", "apply the one that came with this hub")
+
+	asked := 0
+	s.Fault = func(what string) Fault {
+		if strings.HasSuffix(what, "/status") {
+			asked++
+		}
+		return NoFault
+	}
+	version := s.API.version
+	for range 60 { // Each event makes a pass.
+		s.due = true
+		s.settle(10 * time.Second)
+	}
+	require.Equal(t, version, s.API.version, "nothing changes")
+	require.LessOrEqual(t, asked, 3, "in ten minutes")
+
+	s.Report("", "v2", Hangs)
+	s.Update("v2")
+	s.settle(10 * time.Second)
+	s.kstatus(status.InProgressStatus)
+	s.settle(time.Minute)
+	s.kstatus(status.FailedStatus)
+	s.Tell("admin: applies the newer CRD")
+	s.API.Unobserving = false
+	s.quiet()
+	require.Equal(t, s.Object().Generation, s.Object().Status.ObservedGeneration)
+}
