@@ -99,11 +99,7 @@ func (c *client) Delete(ctx context.Context, name string, options metav1.DeleteO
 			return err
 		}
 	}
-	deleting := before.DeepCopy()
-	if deleting.DeletionTimestamp.IsZero() {
-		now := metav1.NewTime(c.driver.clock.Now())
-		deleting.DeletionTimestamp = &now
-	}
+	deleting := c.driver.deleting(before)
 	if err := c.driver.publish(ctx, eventtypes.DeleteRequestAction, deleting); err != nil {
 		return err
 	}
@@ -113,6 +109,16 @@ func (c *client) Delete(ctx context.Context, name string, options metav1.DeleteO
 		c.driver.store.put(deleting)
 	}
 	return nil
+}
+
+// deleting is a work that is being deleted, from now on if it was not before.
+func (d *Driver) deleting(work *workv1.ManifestWork) *workv1.ManifestWork {
+	deleting := work.DeepCopy()
+	if deleting.DeletionTimestamp.IsZero() {
+		now := metav1.NewTime(d.clock.Now())
+		deleting.DeletionTimestamp = &now
+	}
+	return deleting
 }
 
 func unchanged(work *workv1.ManifestWork, uid *types.UID, version *string) error {

@@ -11,47 +11,73 @@ import (
 )
 
 const (
-	// confirmAfter is how long an agent may take to tell anything of what it was sent, at first. Each time that it is sent again it
+	// confirmAfter is how long an agent may take to report anything of what it was sent, at first. Each time that it is sent again it
 	// may take twice as long: most agents that say nothing are offline, and ask by themselves when they are back.
 	confirmAfter = 15 * time.Second
 	// maxDoublings bounds that: about a quarter of an hour.
 	maxDoublings = 6
 )
 
-// expectWord makes sure that what was sent is looked after.
+// expectWord starts the timer of a write. A timer of an older write of the same work does nothing from here on.
 func (d *Driver) expectWord(uid types.UID) {
 	d.mu.Lock()
-	wait := d.confirmAfter << d.resent[uid]
+	d.lastWrite++
+	d.writes[uid] = d.lastWrite
+	t := task{uid: uid, write: d.lastWrite}
+	wait := d.confirmAfter
 	d.mu.Unlock()
-	d.tasks.AddAfter(task{uid: uid, confirm: true}, wait)
+	d.tasks.AddAfter(t, wait)
 }
 
 // confirm sends a work again whose agent has said nothing about its generation, or that was deleted and is not gone: an event that a
-// broker loses must not become a failed rollout (R11). The agent takes the same generation twice, and nothing happens.
-func (d *Driver) confirm(ctx context.Context, uid types.UID) (again time.Duration, err error) {
-	defer d.lock(uid)()
-	work := d.store.get(uid)
+// broker loses must not become a failed rollout (R11). The agent takes the same generation twice, and nothing happens. It takes no
+// writer's lock: a writer may wait for the broker.
+func (d *Driver) confirm(ctx context.Context, t task) error {
+	work := d.store.get(t.uid)
 	d.mu.Lock()
-	if work == nil || confirmed(work) {
-		delete(d.resent, uid)
+	wait := d.confirmAfter
+	switch {
+	case d.writes[t.uid] != t.write:
 		d.mu.Unlock()
-		return 0, nil
-	}
-	if !d.link.up.Load() {
+		return nil // A newer write has a timer of its own.
+	case work == nil || confirmed(work):
+		delete(d.writes, t.uid)
 		d.mu.Unlock()
-		return d.confirmAfter, nil
+		return nil
 	}
-	d.resent[uid] = min(d.resent[uid]+1, maxDoublings)
+	_, unread := d.reports[t.uid]
 	d.mu.Unlock()
-	klog.FromContext(ctx).V(2).Info("Sending a ManifestWork again, its agent has not told anything of it",
-		"cluster", work.Namespace, "name", work.Name, "generation", work.Generation)
-	if err := d.publish(ctx, eventtypes.ResyncResponseAction, work); err != nil {
-		return d.confirmAfter, nil //nolint:nilerr // Whoever wrote it was told; here it is only tried again.
+	if unread || !d.link.up.Load() {
+		d.tasks.AddAfter(t, wait)
+		return nil
 	}
-	return 0, d.ask(ctx, work.Namespace)
+	klog.FromContext(ctx).V(2).Info("Sending a ManifestWork again, its agent has not reported anything of it",
+		"cluster", work.Namespace, "name", work.Name, "generation", work.Generation)
+	if err := d.resend(ctx, work); err != nil {
+		d.tasks.AddAfter(t, wait)
+		return nil //nolint:nilerr // Whoever wrote it was told; here it is only tried again.
+	}
+	again := task{uid: t.uid, write: t.write, times: min(t.times+1, maxDoublings)}
+	d.tasks.AddAfter(again, wait<<again.times)
+	return d.ask(ctx, work.Namespace)
 }
 
-// confirmed says whether an agent has told anything of what the work is by now.
+// resend sends what the hub has of a work. Where that was deleted in the meantime, the deletion comes last.
+func (d *Driver) resend(ctx context.Context, work *workv1.ManifestWork) error {
+	if err := d.send(ctx, eventtypes.ResyncResponseAction, work); err != nil {
+		return err
+	}
+	now := d.store.get(work.UID)
+	switch {
+	case now != nil && (now.DeletionTimestamp.IsZero() || !work.DeletionTimestamp.IsZero()):
+		return nil
+	case now == nil:
+		now = d.deleting(work)
+	}
+	return d.send(ctx, eventtypes.DeleteRequestAction, now)
+}
+
+// confirmed reports whether an agent has said anything of what the work is by now.
 func confirmed(work *workv1.ManifestWork) bool {
 	if !work.DeletionTimestamp.IsZero() {
 		return false

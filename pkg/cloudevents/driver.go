@@ -70,6 +70,7 @@ type Driver struct {
 	owners Owners
 	store  *store
 	link   *link
+	heard  *heard
 	events generic.CloudEventsClient[*workv1.ManifestWork]
 	locks  keymutex.KeyMutex
 	tasks  workqueue.TypedRateLimitingInterface[task]
@@ -83,9 +84,13 @@ type Driver struct {
 	asked time.Time
 	// restored is when a work was restored last.
 	restored time.Time
-	// resent is how often each work was sent again that no agent has confirmed.
-	resent map[types.UID]int
-	// confirmAfter is how long an agent may take to tell anything of what it was sent.
+	// writes holds the number of the last write of each work that no agent has confirmed.
+	writes map[types.UID]uint64
+	// lastWrite is the number of the last write.
+	lastWrite uint64
+	// astray holds since when the agent of each work is seen to have what a write that failed had sent.
+	astray map[types.UID]time.Time
+	// confirmAfter is how long an agent may take to report anything of what it was sent.
 	confirmAfter time.Duration
 }
 
@@ -93,7 +98,10 @@ type Driver struct {
 type task struct {
 	uid     types.UID
 	cluster string
-	confirm bool
+	// write is the number of the write that is to be confirmed; 0 for a report.
+	write uint64
+	// times is how often it was sent again.
+	times int
 }
 
 // New connects. It fails where the configuration is wrong or there is no broker; after that it goes on trying by itself.
@@ -117,13 +125,14 @@ func New(ctx context.Context, o Options) (*Driver, error) {
 
 func connect(ctx context.Context, o Options, source *options.CloudEventsSourceOptions) (*Driver, error) {
 	d := &Driver{
-		clock: o.Clock, owners: o.Owners, store: newStore(o.Clock), locks: keymutex.NewHashed(64),
-		tasks:   workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[task](100*time.Millisecond, 30*time.Second)),
+		clock: o.Clock, owners: o.Owners, store: newStore(o.Clock), heard: newHeard(o.Clock), locks: keymutex.NewHashed(64),
+		tasks:   newTasks(o.Clock),
 		reports: map[types.UID]*workv1.ManifestWork{}, ownerless: map[types.UID]time.Time{},
-		resent: map[types.UID]int{}, confirmAfter: confirmAfter,
+		writes: map[types.UID]uint64{}, astray: map[types.UID]time.Time{}, confirmAfter: confirmAfter,
 	}
 	d.link = &link{
 		CloudEventTransport: source.CloudEventsTransport, name: "broker", connection: o.Connection, agentReturn: o.AgentReturn,
+		heard:    d.heard,
 		knows:    func(uid types.UID) bool { return d.store.get(uid) != nil },
 		returned: func(cluster string) { d.tasks.Add(task{cluster: cluster}) },
 	}
@@ -135,6 +144,16 @@ func connect(ctx context.Context, o Options, source *options.CloudEventsSourceOp
 	}
 	d.run(ctx)
 	return d, nil
+}
+
+// newTasks makes the queue of tasks, with the timers of the hub's clock where that has any.
+func newTasks(clk clock.PassiveClock) workqueue.TypedRateLimitingInterface[task] {
+	config := workqueue.TypedRateLimitingQueueConfig[task]{}
+	if timers, ok := clk.(clock.WithTicker); ok {
+		config.Clock = timers
+	}
+	return workqueue.NewTypedRateLimitingQueueWithConfig(
+		workqueue.NewTypedItemExponentialFailureRateLimiter[task](100*time.Millisecond, 30*time.Second), config)
 }
 
 // check refuses a configuration with which a hub would learn nothing of its works after a restart.
@@ -202,15 +221,23 @@ func (d *Driver) publishSpec(ctx context.Context, action eventtypes.EventAction,
 	return d.publish(ctx, action, work)
 }
 
-// publish fails with what a server said or, where none said anything, with an error that goes away.
+// publish sends a work, and sends it again until its agent reports something of it.
 func (d *Driver) publish(ctx context.Context, action eventtypes.EventAction, work *workv1.ManifestWork) error {
+	if err := d.send(ctx, action, work); err != nil {
+		return err
+	}
+	d.expectWord(work.UID)
+	return nil
+}
+
+// send fails with what a server said or, where none said anything, with an error that goes away.
+func (d *Driver) send(ctx context.Context, action eventtypes.EventAction, work *workv1.ManifestWork) error {
 	err := d.events.Publish(ctx, eventtypes.CloudEventsType{
 		CloudEventsDataType: payload.ManifestBundleEventDataType, SubResource: eventtypes.SubResourceSpec, Action: action,
 	}, work)
 	if err != nil {
 		return refusal(work.Name, err)
 	}
-	d.expectWord(work.UID)
 	return nil
 }
 

@@ -10,16 +10,13 @@ import (
 	"testing"
 	"time"
 
-	cloudevents "github.com/cloudevents/sdk-go/v2"
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clocktesting "k8s.io/utils/clock/testing"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/common"
-	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work/payload"
 	resync "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/payload"
-	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
@@ -183,14 +180,8 @@ func TestOwnerlessWorkGoes(t *testing.T) {
 func TestAgentComesBack(t *testing.T) {
 	r := newRig(t, fakeOwners{"ns/web": nil})
 	known := r.create(owned("c1", "v1"))
-	kind := eventtypes.CloudEventsType{
-		CloudEventsDataType: payload.ManifestBundleEventDataType, SubResource: eventtypes.SubResourceSpec, Action: eventtypes.ResyncRequestAction,
-	}
-	event := eventtypes.NewEventBuilder("agent", kind).WithClusterName("c1").NewEvent()
-	require.NoError(t, event.SetData(cloudevents.ApplicationJSON, &resync.ResourceVersionList{Versions: []resync.ResourceVersion{
-		{ResourceID: string(known.UID), ResourceVersion: known.Generation}, {ResourceID: "something-else", ResourceVersion: 3},
-	}}))
-	r.wire.received <- event
+	r.wire.asks(t, "c1", resync.ResourceVersion{ResourceID: string(known.UID), ResourceVersion: known.Generation},
+		resync.ResourceVersion{ResourceID: "something-else", ResourceVersion: 3})
 	r.eventually("it is asked", func() bool { return slices.Contains(r.wire.said(), "status resync_request c1") })
 	require.Equal(t, []string{
 		"status resync_request", "spec create_request c1",
@@ -210,40 +201,6 @@ func TestAgentAstrayIsSentItsWorkAgain(t *testing.T) {
 	require.Equal(t, again.Generation, r.wire.last(t).Generation)
 	require.Equal(t, noon.Format(time.RFC3339Nano), again.Annotations[workv1alpha1.AnnotationAppliedAt], "its deadline begins anew")
 	require.Equal(t, work.Spec, again.Spec)
-}
-
-// An event that the broker lost is sent again, until its agent says anything of it.
-func TestLostEventIsSentAgain(t *testing.T) {
-	r := newRig(t, nil)
-	r.mu.Lock()
-	r.confirmAfter = time.Millisecond
-	r.mu.Unlock()
-	work := r.create(owned("c1", "v1"))
-	r.eventually("it is sent again, and again", func() bool { return count(r.wire.said(), "spec resync_response c1") >= 2 })
-	require.Contains(t, r.wire.said(), "status resync_request c1", "a report may have been lost too")
-	require.Equal(t, work.Generation, r.store.get(work.UID).Generation)
-	told := r.store.get(work.UID).DeepCopy()
-	told.Status.Conditions = []metav1.Condition{condition("Applied", told.Generation)}
-	r.wire.tell(t, told)
-	r.eventually("that is enough", func() bool {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		_, looked := r.resent[work.UID]
-		return !looked
-	})
-
-	require.NoError(t, r.cluster("c1").Delete(t.Context(), "web", metav1.DeleteOptions{}))
-	r.eventually("so is a deletion", func() bool { return r.wire.deletions() >= 2 })
-}
-
-func count(events []string, event string) int {
-	n := 0
-	for _, found := range events {
-		if found == event {
-			n++
-		}
-	}
-	return n
 }
 
 func TestBrokerComesAndGoes(t *testing.T) {
@@ -287,4 +244,26 @@ func TestConfigIsChecked(t *testing.T) {
 			require.ErrorContains(t, err, test.wanted)
 		})
 	}
+}
+
+// Any message of an agent makes it one that this process has heard, from then on (R11).
+func TestAgentIsHeard(t *testing.T) {
+	r := newRig(t, fakeOwners{"ns/web": nil})
+	work := r.create(owned("c1", "v1"))
+	_, heard := r.HeardSince("c1")
+	require.False(t, heard)
+	r.wire.tell(t, work)
+	r.eventually("a report is heard", func() bool {
+		since, heard := r.HeardSince("c1")
+		return heard && since.Equal(noon)
+	})
+	r.clock.Step(time.Minute)
+	r.wire.tell(t, work)
+	r.wire.asks(t, "c2")
+	r.eventually("so is a question", func() bool {
+		_, heard := r.HeardSince("c2")
+		return heard
+	})
+	since, _ := r.HeardSince("c1")
+	require.Equal(t, noon, since)
 }

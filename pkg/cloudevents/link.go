@@ -25,6 +25,8 @@ type link struct {
 	agentReturn time.Duration
 	// knows says whether the hub has a work.
 	knows func(types.UID) bool
+	// heard takes down which agents send anything.
+	heard *heard
 	// returned is called when an agent asks for its works: it was away, or is new.
 	returned func(cluster string)
 
@@ -65,6 +67,9 @@ func (l *link) lost() {
 // Receive implements options.CloudEventTransport.
 func (l *link) Receive(ctx context.Context, handle options.ReceiveHandlerFn) error {
 	return l.CloudEventTransport.Receive(ctx, func(ctx context.Context, event cloudevents.Event) {
+		if cluster, err := cloudeventstypes.ToString(event.Extensions()[eventtypes.ExtensionClusterName]); err == nil {
+			l.heard.note(cluster)
+		}
 		cluster, asks := askedBy(&event)
 		if asks {
 			event = l.onlyKnown(event)

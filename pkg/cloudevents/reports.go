@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 	workv1 "open-cluster-management.io/api/work/v1"
 	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
@@ -45,8 +46,8 @@ func (d *Driver) do(ctx context.Context, t task) (again time.Duration, err error
 	switch {
 	case t.uid == "":
 		return 0, d.askAgain(ctx, t.cluster)
-	case t.confirm:
-		return d.confirm(ctx, t.uid)
+	case t.write > 0:
+		return 0, d.confirm(ctx, t)
 	}
 	d.mu.Lock()
 	report := d.reports[t.uid]
@@ -54,11 +55,16 @@ func (d *Driver) do(ctx context.Context, t task) (again time.Duration, err error
 	if report == nil {
 		return 0, nil
 	}
-	switch d.store.report(report) {
+	found := d.store.report(report)
+	if found == unknown {
+		found = d.afterWrite(report)
+	}
+	switch found {
+	case noted:
 	case unknown:
 		again, err = d.restore(ctx, report)
-	case astray:
-		err = d.renew(ctx, report)
+	default:
+		again, err = d.renew(ctx, report)
 	}
 	if again == 0 && err == nil {
 		d.done(report)
@@ -66,11 +72,18 @@ func (d *Driver) do(ctx context.Context, t task) (again time.Duration, err error
 	return again, err
 }
 
+// afterWrite takes a report over when no write of its work is under way: an agent may report what it was sent before the write has ended.
+func (d *Driver) afterWrite(report *workv1.ManifestWork) verdict {
+	defer d.lock(report.UID)()
+	return d.store.report(report)
+}
+
 // done drops a report that was taken over, unless there is a newer one.
 func (d *Driver) done(report *workv1.ManifestWork) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.ownerless, report.UID)
+	delete(d.astray, report.UID)
 	if d.reports[report.UID] == report {
 		delete(d.reports, report.UID)
 	}
@@ -96,22 +109,45 @@ func (d *Driver) ask(ctx context.Context, cluster string) error { return d.link.
 
 // renew sends a work again, under a generation that its agent can't take for an old one: the agent has lost it, or has a newer one
 // than this hub knows of.
-func (d *Driver) renew(ctx context.Context, report *workv1.ManifestWork) error {
+func (d *Driver) renew(ctx context.Context, report *workv1.ManifestWork) (again time.Duration, err error) {
 	defer d.lock(report.UID)()
+	// An agent may report what it was sent before the write of it has ended. Now it has (P5).
+	switch d.store.report(report) {
+	case noted:
+		return 0, nil
+	case unknown:
+		return d.confirmAfter, nil
+	case unsure:
+		if wait := d.retryFirst(report.UID); wait > 0 {
+			return wait, nil
+		}
+	}
 	before := d.store.get(report.UID)
 	if before == nil || !before.DeletionTimestamp.IsZero() {
-		return nil
+		return 0, nil
 	}
 	klog.FromContext(ctx).Info("Sending a ManifestWork again, its agent does not have what it should have",
 		"cluster", before.Namespace, "name", before.Name, "generation", before.Generation, "agents", report.Generation)
-	again := before.DeepCopy()
-	again.Generation = d.store.nextGeneration(report.UID, report.Generation+1)
-	if _, bears := again.Annotations[workv1alpha1.AnnotationAppliedAt]; bears {
-		again.Annotations[workv1alpha1.AnnotationAppliedAt] = d.clock.Now().UTC().Format(time.RFC3339Nano)
+	renewed := before.DeepCopy()
+	renewed.Generation = d.store.nextGeneration(report.UID, report.Generation+1)
+	if _, bears := renewed.Annotations[workv1alpha1.AnnotationAppliedAt]; bears {
+		renewed.Annotations[workv1alpha1.AnnotationAppliedAt] = d.clock.Now().UTC().Format(time.RFC3339Nano)
 	}
-	if err := d.publishSpec(ctx, eventtypes.UpdateRequestAction, again); err != nil {
-		return err
+	if err := d.publishSpec(ctx, eventtypes.UpdateRequestAction, renewed); err != nil {
+		return 0, err
 	}
-	d.store.put(again)
-	return nil
+	d.store.put(renewed)
+	return 0, nil
+}
+
+// retryFirst is how much longer whoever wrote a work may take to write it again. The write failed, and its agent has it all the same: what
+// the hub still holds would take the cluster back for a moment (P5).
+func (d *Driver) retryFirst(uid types.UID) time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := d.clock.Now()
+	if _, seen := d.astray[uid]; !seen {
+		d.astray[uid] = now
+	}
+	return d.confirmAfter - now.Sub(d.astray[uid])
 }

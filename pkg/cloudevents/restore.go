@@ -102,6 +102,9 @@ func (d *Driver) restore(ctx context.Context, report *workv1.ManifestWork) (agai
 	}
 	defer d.lock(report.UID)()
 	if d.store.get(report.UID) != nil {
+		if d.store.report(report) != noted { // It was written in the meantime.
+			return d.confirmAfter, nil
+		}
 		return 0, nil
 	}
 	work, sequence := restored(report)
@@ -145,8 +148,7 @@ func (d *Driver) removeOwnerless(ctx context.Context, report *workv1.ManifestWor
 		return 0, nil
 	}
 	work, sequence := restored(report)
-	deleted := metav1.NewTime(now)
-	work.DeletionTimestamp = &deleted
+	work = d.deleting(work)
 	if err := d.publish(ctx, eventtypes.DeleteRequestAction, work); err != nil {
 		return 0, err
 	}

@@ -21,6 +21,7 @@ import (
 	agentcodec "open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work/agent/codec"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work/payload"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options"
+	resync "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/payload"
 	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -33,7 +34,9 @@ type wire struct {
 
 	mu     sync.Mutex
 	broken error
-	sent   []cloudevents.Event
+	// sending is called with each event, before its sender hears that it was sent; nil for nothing.
+	sending func(event cloudevents.Event)
+	sent    []cloudevents.Event
 }
 
 func (w *wire) Connect(context.Context) error   { return nil }
@@ -43,12 +46,30 @@ func (w *wire) ErrorChan() <-chan error         { return w.errs }
 
 func (w *wire) Send(_ context.Context, event cloudevents.Event) error {
 	w.mu.Lock()
-	defer w.mu.Unlock()
+	sending := w.sending
 	if w.broken != nil {
+		defer w.mu.Unlock()
 		return w.broken
 	}
 	w.sent = append(w.sent, event)
+	w.mu.Unlock()
+	if sending != nil {
+		sending(event)
+	}
 	return nil
+}
+
+// meanwhile has something happen while an event is being sent.
+func (w *wire) meanwhile(sending func(event cloudevents.Event)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.sending = sending
+}
+
+// action is what an event does.
+func action(event cloudevents.Event) eventtypes.EventAction {
+	kind, _ := eventtypes.ParseCloudEventsType(event.Type())
+	return kind.Action
 }
 
 func (w *wire) Receive(ctx context.Context, handle options.ReceiveHandlerFn) error {
@@ -119,6 +140,16 @@ func (w *wire) tell(t *testing.T, work *workv1.ManifestWork) {
 	w.received <- *event
 }
 
+// asks sends what an agent that comes back says it has.
+func (w *wire) asks(t *testing.T, cluster string, has ...resync.ResourceVersion) {
+	t.Helper()
+	event := eventtypes.NewEventBuilder("agent", eventtypes.CloudEventsType{
+		CloudEventsDataType: payload.ManifestBundleEventDataType, SubResource: eventtypes.SubResourceSpec, Action: eventtypes.ResyncRequestAction,
+	}).WithClusterName(cluster).NewEvent()
+	require.NoError(t, event.SetData(cloudevents.ApplicationJSON, &resync.ResourceVersionList{Versions: has}))
+	w.received <- event
+}
+
 type fakeConnection struct {
 	mu     sync.Mutex
 	events []string
@@ -152,7 +183,7 @@ func (o fakeOwners) Find(_ context.Context, namespace, name, hash string) (bool,
 type rig struct {
 	*Driver
 	t          *testing.T
-	clock      *clocktesting.FakePassiveClock
+	clock      *clocktesting.FakeClock
 	wire       *wire
 	connection *fakeConnection
 }
@@ -160,7 +191,7 @@ type rig struct {
 func newRig(t *testing.T, owners fakeOwners) *rig {
 	t.Helper()
 	r := &rig{
-		t: t, clock: clocktesting.NewFakePassiveClock(noon), connection: &fakeConnection{},
+		t: t, clock: clocktesting.NewFakeClock(noon), connection: &fakeConnection{},
 		wire: &wire{errs: make(chan error), received: make(chan cloudevents.Event)},
 	}
 	var err error

@@ -175,8 +175,10 @@ const (
 	noted verdict = iota
 	// unknown means that the store has no such work.
 	unknown
-	// astray means that the agent does not have what the hub believes it has, and must be sent it anew.
+	// astray means that the agent does not have what the hub believes it has, and must be sent it again.
 	astray
+	// unsure means that the agent has what a write of this hub sent that has not ended yet, or that failed.
+	unsure
 )
 
 // report takes over what an agent says of a work.
@@ -196,6 +198,9 @@ func (s *store) report(reported *workv1.ManifestWork) verdict {
 		s.forget(work)
 		return noted
 	case reported.Generation > work.Generation && work.DeletionTimestamp.IsZero():
+		if reported.Generation <= s.generations[work.UID] {
+			return unsure
+		}
 		return astray
 	}
 	sequence := reported.Annotations[common.CloudEventsSequenceIDAnnotationKey]

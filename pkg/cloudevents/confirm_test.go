@@ -1,0 +1,178 @@
+package cloudevents
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	cloudevents "github.com/cloudevents/sdk-go/v2"
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
+)
+
+const orphan = `{"spec":{"deleteOption":{"propagationPolicy":"Orphan"}}}`
+
+func count(events []string, event string) int {
+	n := 0
+	for _, found := range events {
+		if found == event {
+			n++
+		}
+	}
+	return n
+}
+
+// looked waits until no timer looks after a work any more.
+func (r *rig) looked(uid types.UID) {
+	r.t.Helper()
+	r.eventually("its write is confirmed", func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		_, looked := r.writes[uid]
+		return !looked
+	})
+}
+
+// answers is what the agent of a cluster reports of what the hub has sent it.
+func (r *rig) answers(uid types.UID) {
+	r.t.Helper()
+	told := r.store.get(uid).DeepCopy()
+	told.Status.Conditions = []metav1.Condition{condition(workv1.WorkApplied, told.Generation)}
+	r.wire.tell(r.t, told)
+	r.eventually("the report is read", func() bool { return confirmed(r.store.get(uid)) })
+}
+
+// An event that the broker lost is sent again, until its agent says anything of it.
+func TestLostEventIsSentAgain(t *testing.T) {
+	r := newRig(t, nil)
+	work := r.create(owned("c1", "v1"))
+	sentAgain := func(times int) func() bool {
+		return func() bool { return count(r.wire.said(), "spec resync_response c1") >= times }
+	}
+	r.clock.Step(confirmAfter)
+	r.eventually("it is sent again", sentAgain(1))
+	r.eventually("a report may have been lost too", func() bool { return count(r.wire.said(), "status resync_request c1") == 1 })
+	r.eventually("and again", func() bool {
+		r.clock.Step(confirmAfter)
+		return sentAgain(2)()
+	})
+	require.Equal(t, work.Generation, r.store.get(work.UID).Generation)
+	r.answers(work.UID)
+	r.clock.Step(confirmAfter << maxDoublings)
+	r.looked(work.UID)
+
+	require.NoError(t, r.cluster("c1").Delete(t.Context(), "web", metav1.DeleteOptions{}))
+	r.clock.Step(confirmAfter)
+	r.eventually("so is a deletion", func() bool { return r.wire.deletions() >= 2 })
+}
+
+// The timer of an older write resends nothing of a newer one.
+func TestTimerBelongsToItsWrite(t *testing.T) {
+	r := newRig(t, nil)
+	created := r.create(owned("c1", "v1"))
+	r.clock.Step(confirmAfter - time.Second)
+	_, err := r.patch(created, orphan)
+	require.NoError(t, err)
+	r.clock.Step(2 * time.Second)
+	r.answers(created.UID)
+	r.clock.Step(confirmAfter)
+	r.looked(created.UID)
+	require.Equal(t, []string{"status resync_request", "spec create_request c1", "spec update_request c1"}, r.wire.said())
+}
+
+// Who resends waits for no writer, and keeps none waiting: a writer may wait for the broker.
+func TestConfirmingTakesNoWritersLock(t *testing.T) {
+	r := newRig(t, nil)
+	created := r.create(owned("c1", "v1"))
+	held, patched := make(chan struct{}), make(chan error)
+	r.wire.meanwhile(func(event cloudevents.Event) {
+		if action(event) == eventtypes.UpdateRequestAction {
+			<-held
+		}
+	})
+	go func() {
+		_, err := r.patch(created, orphan)
+		patched <- err
+	}()
+	r.eventually("a writer waits", func() bool { return count(r.wire.said(), "spec update_request c1") == 1 })
+	r.clock.Step(confirmAfter)
+	r.eventually("the first write is sent again", func() bool { return count(r.wire.said(), "spec resync_response c1") == 1 })
+	close(held)
+	require.NoError(t, <-patched)
+}
+
+// A work that is deleted while it is sent again is deleted at its agent, too.
+func TestResentAndDeletedAtOnce(t *testing.T) {
+	r := newRig(t, nil)
+	r.create(owned("c1", "v1"))
+	deleted := make(chan error, 1)
+	r.wire.meanwhile(func(event cloudevents.Event) {
+		if action(event) == eventtypes.ResyncResponseAction {
+			deleted <- r.cluster("c1").Delete(t.Context(), "web", metav1.DeleteOptions{})
+		}
+	})
+	r.clock.Step(confirmAfter)
+	require.NoError(t, <-deleted)
+	r.eventually("the deletion comes last", func() bool { return r.wire.deletions() == 2 })
+}
+
+// An agent reports what it was sent before its writer hears that it was sent. It is not sent the same again (P5), and its report counts.
+func TestReportBeforeTheWriteHasEnded(t *testing.T) {
+	r := newRig(t, fakeOwners{"ns/web": nil})
+	work := owned("c1", "v1")
+	for _, do := range []struct {
+		write  func() (*workv1.ManifestWork, error)
+		action eventtypes.EventAction
+	}{
+		{func() (*workv1.ManifestWork, error) { return r.create(work), nil }, eventtypes.CreateRequestAction},
+		{func() (*workv1.ManifestWork, error) { return r.patch(work, orphan) }, eventtypes.UpdateRequestAction},
+	} {
+		r.wire.meanwhile(func(event cloudevents.Event) {
+			if action(event) != do.action {
+				return
+			}
+			told := r.wire.last(t)
+			told.Status.Conditions = []metav1.Condition{condition(workv1.WorkApplied, told.Generation)}
+			r.wire.tell(t, told)
+			r.eventually("the report is at work", func() bool {
+				r.mu.Lock()
+				defer r.mu.Unlock()
+				return r.reports[told.UID] != nil && r.tasks.Len() == 0
+			})
+			for range 1000 {
+				runtime.Gosched()
+			}
+		})
+		written, err := do.write()
+		require.NoError(t, err)
+		r.eventually("the report counts", func() bool { return confirmed(r.store.get(written.UID)) })
+		require.Equal(t, written.Generation, r.store.get(written.UID).Generation)
+	}
+	require.Equal(t, []string{"status resync_request", "spec create_request c1", "spec update_request c1"}, r.wire.said())
+}
+
+// The broker took a write, and its writer was told that it did not: what the hub still holds does not take the cluster back before the
+// writer had time to try again (P5).
+func TestWriteThatArrivedAndFailed(t *testing.T) {
+	r := newRig(t, nil)
+	work := r.create(owned("c1", "v1"))
+	failed := r.store.nextGeneration(work.UID, 0) // What a patch does that fails.
+	told := work.DeepCopy()
+	told.Generation = failed
+	told.Status.Conditions = []metav1.Condition{condition(workv1.WorkApplied, failed)}
+	r.wire.tell(t, told)
+	r.eventually("the report is read", func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return !r.astray[work.UID].IsZero()
+	})
+	require.Equal(t, work.Generation, r.store.get(work.UID).Generation)
+	r.eventually("nobody tried again, so the cluster gets what the hub has", func() bool {
+		r.clock.Step(confirmAfter)
+		return r.store.get(work.UID).Generation > failed
+	})
+	require.Contains(t, r.wire.said(), "spec update_request c1")
+}
