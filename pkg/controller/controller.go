@@ -63,6 +63,8 @@ type Config struct {
 	HistoryProblem func() string
 	// Connection says since when the API server can be heard (R11).
 	Connection *Connection
+	// Agents says which agents were heard, where works travel over a broker; nil where they go through the API server.
+	Agents Agents
 	// Recorder tells people what happened to a ManifestWorkReplicaSet.
 	Recorder events.EventRecorder
 	// Metrics are set by what happens; nil for none.
@@ -73,6 +75,12 @@ type Config struct {
 	SuccessSettle time.Duration
 	// Writers is how many writes of ManifestWorks are under way at once, over all objects; 16 if zero.
 	Writers int
+}
+
+// Agents knows the agents that report over a broker.
+type Agents interface {
+	// HeardSince reports since when this process has heard the agent of a cluster; false when it has not (R11).
+	HeardSince(cluster string) (time.Time, bool)
 }
 
 // Stores are the caches that a Controller reads. Informers fill them; a simulation fills them itself, late if it likes.
@@ -118,6 +126,7 @@ type Controller struct {
 	deletionCounts bool
 	historyProblem func() string
 	connection     *Connection
+	agents         Agents
 	recorder       events.EventRecorder
 	metrics        *metrics.Metrics
 	clock          clock.PassiveClock
@@ -209,6 +218,7 @@ func NewWithStores(config Config, stores Stores) *Controller {
 		historyProblem: config.HistoryProblem,
 
 		connection:    config.Connection,
+		agents:        config.Agents,
 		recorder:      config.Recorder,
 		metrics:       config.Metrics,
 		clock:         config.Clock,

@@ -3,6 +3,7 @@ package controller
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -58,6 +59,7 @@ func compareWorks(a, b *workv1.ManifestWork) int {
 // does not depend on what is asked of it later in the pass (R10).
 func (c *Controller) observeWorks(p *pass) {
 	owners, sliced, known := rollout.Owners(p.refs), rollout.Sliced(p.refs), rollout.SelectionKnown(p.refs)
+	p.heard = c.heard(owners, p.works)
 	borne := p.revisionsByHash()
 	p.seen = make([]rollout.Work, 0, len(p.works))
 	for _, object := range p.works {
@@ -93,6 +95,7 @@ func (c *Controller) view(p *pass, update *rollout.Revision, aborted bool) *roll
 		Labels:         p.object.Labels,
 		Refs:           p.refs,
 		Works:          p.seen,
+		Heard:          p.heard,
 	}
 	s.Current, s.CurrentProblem = p.current()
 	s.Older = p.older(update.Hash)
@@ -100,6 +103,26 @@ func (c *Controller) view(p *pass, update *rollout.Revision, aborted bool) *roll
 		s.Restored = told.Restored()
 	}
 	return s
+}
+
+// heard is since when each agent was heard that matters to a pass; nil where works don't travel over a broker.
+func (c *Controller) heard(owners map[string]int, works []*workv1.ManifestWork) map[string]time.Time {
+	if c.agents == nil {
+		return nil
+	}
+	heard := make(map[string]time.Time, len(owners))
+	note := func(cluster string) {
+		if since, ok := c.agents.HeardSince(cluster); ok {
+			heard[cluster] = since
+		}
+	}
+	for cluster := range owners {
+		note(cluster)
+	}
+	for _, work := range works {
+		note(work.Namespace)
+	}
+	return heard
 }
 
 // current is the stable revision, or why there is none.

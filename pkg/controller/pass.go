@@ -33,6 +33,8 @@ type pass struct {
 	refs    []rollout.Ref
 	// seen is what this process knows of the works, noted once in the pass. Never changed after that.
 	seen []rollout.Work
+	// heard is since when each agent was heard that matters here; nil where works don't travel over a broker (R11).
+	heard map[string]time.Time
 
 	// revisions are the deciding fields of the status, rebuilt where it was lost (R16).
 	revisions status.Revisions

@@ -33,6 +33,9 @@ type works struct {
 	// deletionCounts says that the deletion of one makes a generation of its own, as the API server has it. Over a broker it makes none.
 	deletionCounts bool
 
+	// agents are those that report over a broker; nil where works go through the API server.
+	agents controller.Agents
+
 	informer workinformers.ManifestWorkInformer
 	// restore returns when it is known which works there are: a broker keeps none. It comes before the informer starts.
 	restore func(context.Context) error
@@ -108,7 +111,7 @@ func (m *Manager) newCloudEventsWorks(ctx context.Context, config *rest.Config, 
 	}
 	client := driver.Works()
 	return &works{
-		client: client, informer: workfactory.NewSharedInformerFactory(client, resyncPeriod).Work().V1().ManifestWorks(),
+		client: client, agents: driver, informer: workfactory.NewSharedInformerFactory(client, resyncPeriod).Work().V1().ManifestWorks(),
 		restore: func(ctx context.Context) error {
 			if !features.HubMutableFeatureGate.Enabled(ocmfeature.ManifestWorkReplicaSet) {
 				return nil

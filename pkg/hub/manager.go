@@ -146,6 +146,7 @@ func (h *hub) addReplicaSets(ctx context.Context, config *rest.Config, clusters 
 		DecisionInformer:   clusters.PlacementDecisions(),
 		HistoryProblem:     withoutHistory,
 		Connection:         h.connection,
+		Agents:             h.works.agents,
 		Recorder:           recorder,
 		Metrics:            h.Metrics,
 		Clock:              h.Clock,

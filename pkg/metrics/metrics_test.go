@@ -127,6 +127,7 @@ mwrs_clusters{name="web",namespace="default",state="Restored"} 2
 mwrs_clusters{name="web",namespace="default",state="Restoring"} 1
 mwrs_clusters{name="web",namespace="default",state="Soaking"} 0
 mwrs_clusters{name="web",namespace="default",state="Succeeded"} 0
+mwrs_clusters{name="web",namespace="default",state="Unheard"} 0
 mwrs_clusters{name="web",namespace="default",state="Waiting"} 0
 # HELP mwrs_revisions [ALPHA] Revisions that are kept of a ManifestWorkReplicaSet.
 # TYPE mwrs_revisions gauge
@@ -154,7 +155,7 @@ func TestManyReplicaSetsShareSeries(t *testing.T) {
 		observe(i)
 	}
 	n, sum := series(t, registry, "mwrs_clusters", "")
-	require.Equal(t, 11, n, "one for each state")
+	require.Equal(t, 12, n, "one for each state")
 	require.Equal(t, 10.0*surplus, sum)
 	_, sum = series(t, registry, "mwrs_stage", "")
 	require.Equal(t, float64(surplus), sum)

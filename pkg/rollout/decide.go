@@ -20,6 +20,7 @@ func Decide(s *Snapshot) *Plan {
 		p.tally(s, fleets[i])
 	}
 	p.sortFailing()
+	slices.Sort(p.Unheard)
 
 	if s.Aborted {
 		p.goBack(s, fleets, byCluster, owners)
@@ -97,7 +98,7 @@ func (p *Plan) tally(s *Snapshot, f *fleet) {
 	for i := range f.members {
 		m := &f.members[i]
 		switch m.phase {
-		case PhaseFailed, PhaseDegraded, PhaseCompleted, PhaseStuck:
+		case PhaseFailed, PhaseUnheard, PhaseDegraded, PhaseCompleted, PhaseStuck:
 			p.Failing = append(p.Failing, Failing{Cluster: m.cluster, Phase: m.phase, Since: m.since})
 		}
 		if !m.owned {
@@ -106,6 +107,7 @@ func (p *Plan) tally(s *Snapshot, f *fleet) {
 		p.Phases[m.cluster] = m.phase
 		p.Counts[m.phase]++
 		p.confirm(s, m)
+		p.nameUnheard(s, m)
 	}
 }
 

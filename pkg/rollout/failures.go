@@ -6,7 +6,7 @@ import clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 type verdict struct {
 	// failed says that more clusters failed than the strategy tolerates (R11).
 	failed bool
-	// halted says that they are more than that together with those that are degraded or stuck: nothing new is started (R10).
+	// halted says that they are more than that together with those that are degraded, unheard or stuck: nothing new is started (R10).
 	halted bool
 	// undecided are clusters that nothing selects any more, whose deadline is still to come, and that would fail the ref (R13).
 	undecided []string
@@ -30,7 +30,7 @@ func (f *fleet) judge() verdict {
 		case PhaseFailed:
 			failed[m.group]++
 			broken[m.group]++
-		case PhaseDegraded, PhaseStuck:
+		case PhaseDegraded, PhaseUnheard, PhaseStuck:
 			broken[m.group]++
 		}
 		if !m.owned && m.mayFail() {

@@ -27,6 +27,8 @@ const (
 	PhaseDegraded Phase = "Degraded"
 	// PhaseFailed means that it was in flight or degraded for longer than the deadline (R11).
 	PhaseFailed Phase = "Failed"
+	// PhaseUnheard means that it would have failed, and that this process has not heard its agent yet: it counts as no failure (R11).
+	PhaseUnheard Phase = "Unheard"
 	// PhaseCompleted means that it ran to completion at an older revision and takes no new one (R17).
 	PhaseCompleted Phase = "Completed"
 	// PhaseSucceeded means that its success is settled.
@@ -42,8 +44,10 @@ type member struct {
 	owned bool
 	// held says that the cluster belongs to an earlier ref as long as nobody knows what that selects: until then nothing new is written
 	// to it (R8). It may be that its Placement was deleted and made again, or that its decisions are being written.
-	held  bool
-	phase Phase
+	held bool
+	// mayBeInFlight says that a hub that ran before may have written to it, and that nobody knows yet what came of that (P4).
+	mayBeInFlight bool
+	phase         Phase
 	// since is meaningful in all phases but Waiting and Leaving.
 	since time.Time
 	// next is when the phase changes by itself; zero for never.
@@ -208,6 +212,7 @@ func firstNamed(refs []Ref, placement string) int {
 
 // place says in which phase a member is.
 func (f *fleet) place(s *Snapshot, m *member) {
+	defer m.unfailed(s)
 	switch {
 	case m.leaving(s, f.ref.Name):
 		f.placeLeaving(s, m)
@@ -217,7 +222,7 @@ func (f *fleet) place(s *Snapshot, m *member) {
 		m.phase = PhaseCompleted
 		return
 	case m.work == nil || !m.work.At(s.Update):
-		m.phase = PhaseWaiting
+		m.phase, m.mayBeInFlight = PhaseWaiting, m.unknown(s)
 		return
 	}
 	a := Assess(m.work, s.Update, s.Now)
@@ -228,9 +233,9 @@ func (f *fleet) place(s *Snapshot, m *member) {
 	case Completed:
 		m.phase = PhaseCompleted
 	case Degraded:
-		m.phase, m.next = f.overdue(s, a.Since, PhaseDegraded)
+		m.phase, m.next = f.overdue(s, m, a.Since, PhaseDegraded)
 	default:
-		m.phase, m.next = f.overdue(s, a.Since, PhaseInFlight)
+		m.phase, m.next = f.overdue(s, m, a.Since, PhaseInFlight)
 	}
 }
 
@@ -248,17 +253,17 @@ func settle(s *Snapshot, work *Work, soaked time.Time) (Phase, time.Time) {
 
 // overdue says whether a member has failed: it was on its way for longer than the deadline, and the agents had time to
 // report since the hub could hear them (R11).
-func (f *fleet) overdue(s *Snapshot, since time.Time, before Phase) (Phase, time.Time) {
-	return f.until(s, since, before, PhaseFailed)
+func (f *fleet) overdue(s *Snapshot, m *member, since time.Time, before Phase) (Phase, time.Time) {
+	return f.until(s, m, since, before, PhaseFailed)
 }
 
 // until is the phase before the deadline of what goes on since a time, and when that ends, or the phase after it.
-func (f *fleet) until(s *Snapshot, since time.Time, before, after Phase) (Phase, time.Time) {
+func (f *fleet) until(s *Snapshot, m *member, since time.Time, before, after Phase) (Phase, time.Time) {
 	deadline := f.strategy.deadline
 	if f.err != nil || deadline == noDeadline {
 		return before, time.Time{}
 	}
-	due := later(since.Add(deadline), s.DeadlinesSince.Add(min(deadline, maxGrace)))
+	due := later(since.Add(deadline), s.deadlinesSince(m.cluster).Add(min(deadline, maxGrace)))
 	if s.Now.Before(due) {
 		return before, due
 	}
@@ -267,17 +272,3 @@ func (f *fleet) until(s *Snapshot, since time.Time, before, after Phase) (Phase,
 
 // maxGrace bounds how long no deadline fires after the hub was away (R11).
 const maxGrace = 2 * time.Minute
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}

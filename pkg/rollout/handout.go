@@ -30,14 +30,30 @@ func (f *fleet) handOutRest() ([]*member, error) {
 	case clusterv1alpha1.ProgressivePerGroup:
 		return f.ask(request{include: rest, inOrder: true})
 	case clusterv1alpha1.Progressive:
-		free := f.freeSlots(rest)
-		if free <= 0 {
-			return nil, nil
-		}
-		return f.ask(request{include: rest, free: free})
+		return f.handOutBatch(rest)
 	default:
 		return f.ask(request{include: rest})
 	}
+}
+
+// handOutBatch fills the free slots of a Progressive batch. Members that may be in flight already come first, and leave the others the
+// slots that none of them could be in (P4).
+func (f *fleet) handOutBatch(include func(group int) bool) ([]*member, error) {
+	var next []*member
+	free := f.freeSlots(include)
+	for _, mayBeInFlight := range []bool{true, false} {
+		waiting := f.count(include, func(m *member) bool { return m.mayStart() && m.mayBeInFlight == mayBeInFlight })
+		if free <= 0 || waiting == 0 {
+			continue
+		}
+		asked, err := f.ask(request{include: include, free: free, only: func(m *member) bool { return m.mayBeInFlight == mayBeInFlight }})
+		if err != nil {
+			return nil, err
+		}
+		next = append(next, asked...)
+		free -= waiting
+	}
+	return next, nil
 }
 
 func (f *fleet) mandatory(group int) bool { return f.strategy.isMandatory(&f.groups[group]) }
@@ -50,18 +66,19 @@ func (f *fleet) groupsUnknown() bool {
 
 // freeSlots is how many of the batch are free, over the groups for which include holds.
 func (f *fleet) freeSlots(include func(group int) bool) int {
-	total, taken := 0, 0
+	total := f.count(include, func(*member) bool { return true })
+	return f.strategy.batch(total) - f.count(include, func(m *member) bool { return m.takesSlot() || m.keepsSlot(f.ref.Name) })
+}
+
+// count counts the members for which a condition holds, over the groups for which include holds.
+func (f *fleet) count(include func(group int) bool, holds func(*member) bool) int {
+	n := 0
 	for i := range f.members {
-		m := &f.members[i]
-		if !include(m.group) {
-			continue
-		}
-		total++
-		if m.takesSlot() || m.keepsSlot(f.ref.Name) {
-			taken++
+		if m := &f.members[i]; include(m.group) && holds(m) {
+			n++
 		}
 	}
-	return f.strategy.batch(total) - taken
+	return n
 }
 
 // takesSlot says whether a member is on its way. Whoever is past the deadline takes no slot.
@@ -107,6 +124,8 @@ type request struct {
 	allMandatory bool
 	// free is how many slots of a Progressive batch are free.
 	free int
+	// only narrows the members that are asked for; nil for all.
+	only func(*member) bool
 }
 
 // ask calls the handler with the waiting members of the groups that are asked for and, where the groups have an order, with one that
@@ -126,7 +145,7 @@ func (f *fleet) ask(r request) ([]*member, error) {
 		groups[m.group].Insert(m.cluster)
 	}
 	for i := range f.members {
-		if m := &f.members[i]; m.mayStart() && r.include(m.group) {
+		if m := &f.members[i]; m.mayStart() && r.include(m.group) && (r.only == nil || r.only(m)) {
 			add(m)
 			waiting[m.cluster] = m
 		}

@@ -131,7 +131,7 @@ func (f *fleet) placeLeaving(s *Snapshot, m *member) {
 	m.phase = PhaseLeaving
 	if m.work.Deleting() {
 		m.since = earlier(m.work.Object.DeletionTimestamp.Time, s.Now)
-		m.phase, m.next = f.until(s, m.since, PhaseLeaving, PhaseStuck)
+		m.phase, m.next = f.until(s, m, m.since, PhaseLeaving, PhaseStuck)
 	}
 }
 

@@ -121,8 +121,10 @@ type Plan struct {
 	Phases map[string]Phase
 	// Counts is how many selected clusters are in each phase.
 	Counts map[Phase]int
-	// Failing names the failed, degraded and completed clusters that count, those without a ref among them, sorted.
+	// Failing names the failed, unheard, degraded and completed clusters that count, those without a ref among them, sorted.
 	Failing []Failing
+	// Unheard names the selected clusters that this process has written to for a while, and whose agents it has not heard, sorted.
+	Unheard []string
 	// Confirmed is how many selected clusters were seen succeeding at the desired revision for long enough to count (R10).
 	Confirmed int
 	// Behind is how many works, of those that can be written, are not at the desired revision.

@@ -20,6 +20,9 @@ type Snapshot struct {
 	// DeadlinesSince is when this process's caches had synced, or its connection to the API server had
 	// come back: until the agents had time to report, no deadline fires (R11).
 	DeadlinesSince time.Time
+	// Heard holds since when this process has heard the agent of each cluster; a cluster that is not in it was not heard. Nil where
+	// works go through the API server, which keeps what agents reported before this process began (R11).
+	Heard map[string]time.Time
 	// Settle is how long this process must have seen a success without interruption before it counts (R10).
 	Settle time.Duration
 

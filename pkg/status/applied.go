@@ -70,6 +70,7 @@ func progress(plan *rollout.Plan) string {
 		{rollout.PhaseStuck, "with an older work whose deletion hangs"},
 		{rollout.PhaseDegraded, "degraded"},
 		{rollout.PhaseFailed, "failed"},
+		{rollout.PhaseUnheard, "not heard"},
 		{rollout.PhaseCompleted, "completed at an older revision"},
 	} {
 		if n := plan.Counts[phase.phase]; n > 0 {
@@ -102,5 +103,14 @@ func failing(plan *rollout.Plan) string {
 			parts = append(parts, rollout.Names(names)+" "+kind.words)
 		}
 	}
-	return strings.Join(parts, "; ")
+	return strings.Join(append(parts, unheard(plan)...), "; ")
+}
+
+// unheard names the clusters whose agents said nothing since this hub started, and says what to do about them (R11).
+func unheard(plan *rollout.Plan) []string {
+	if len(plan.Unheard) == 0 {
+		return nil
+	}
+	return []string{rollout.Names(plan.Unheard) + " not heard since this hub started: no progressDeadline fires there before the agent reports; " +
+		"connect the agent to the broker, or take the cluster out of the Placement"}
 }

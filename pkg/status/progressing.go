@@ -56,7 +56,7 @@ func goingBack(in *Input) string {
 		return in.Snapshot.CurrentProblem
 	}
 	return join(fmt.Sprintf("back to revision %s, confirmed by %d of %s",
-		in.Snapshot.Current.Name, in.Plan.Confirmed, clusters(in.Plan.Selected())), stayingBehind(in))
+		in.Snapshot.Current.Name, in.Plan.Confirmed, clusters(in.Plan.Selected())), stayingBehind(in), join(unheard(in.Plan)...))
 }
 
 // stayingBehind names the clusters that do not go back: they completed another revision, and agents leave a completed work as it is (R17).

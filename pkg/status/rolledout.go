@@ -25,6 +25,6 @@ func placementRolledOut(in *Input) metav1.Condition {
 		return condition(workv1alpha1.ConditionPlacementRolledOut, workv1alpha1.ReasonComplete,
 			clusters(in.Plan.Selected())+" at revision "+in.Snapshot.Update.Name, metav1.ConditionTrue)
 	default:
-		return not(workv1alpha1.ReasonProgressing, join(progress(in.Plan), awaiting(in.Plan)))
+		return not(workv1alpha1.ReasonProgressing, join(progress(in.Plan), awaiting(in.Plan), join(unheard(in.Plan)...)))
 	}
 }

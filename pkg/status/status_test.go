@@ -454,3 +454,33 @@ func TestPlacementVerifiedNamesAll(t *testing.T) {
 		t.Error(c.Message)
 	}
 }
+
+// TestUnheardClustersAreNamed names the clusters whose agents were not heard over a broker, and what the reader can do (R11).
+func TestUnheardClustersAreNamed(t *testing.T) {
+	const named = "1 cluster (c1) not heard since this hub started: no progressDeadline fires there before the agent reports; " +
+		"connect the agent to the broker, or take the cluster out of the Placement"
+	fleet := p1(rt.Clusters("c1", "c2"))
+	for name, tc := range map[string]struct {
+		stage status.Stage
+		works []rollout.Work
+		of    []string
+	}{
+		"in flight": {status.RollingOut, []rollout.Work{inFlight("c1"), done("c2")}, []string{"Progressing", "PlacementRolledOut"}},
+		"stalled": {status.Stalled, []rollout.Work{failed("c1"), done("c2")},
+			[]string{"Progressing", "PlacementRolledOut", "ManifestworkApplied"}},
+		"aborted": {status.Aborted, []rollout.Work{old("c1"), old("c2")}, []string{"Progressing", "PlacementRolledOut"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			options := []rt.SnapshotOption{fleet, rt.Heard(0, "c2"), rt.Works(tc.works...)}
+			if tc.stage == status.Aborted {
+				options = append(options, rt.Aborted())
+			}
+			_, messages := told(status.Build(input(tc.stage, options...)))
+			for _, condition := range tc.of {
+				if !strings.Contains(messages[condition], named) {
+					t.Errorf("%s: %q", condition, messages[condition])
+				}
+			}
+		})
+	}
+}

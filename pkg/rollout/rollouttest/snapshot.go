@@ -30,6 +30,18 @@ func ConnectedSince(since time.Duration) SnapshotOption {
 	return func(s *rollout.Snapshot) { s.DeadlinesSince = At(since) }
 }
 
+// Heard makes the works travel over a broker: this process has heard the agents of these clusters at a time, and no others.
+func Heard(at time.Duration, clusters ...string) SnapshotOption {
+	return func(s *rollout.Snapshot) {
+		if s.Heard == nil {
+			s.Heard = map[string]time.Time{}
+		}
+		for _, cluster := range clusters {
+			s.Heard[cluster] = At(at)
+		}
+	}
+}
+
 // Settle is how long a success must be seen.
 func Settle(settle time.Duration) SnapshotOption {
 	return func(s *rollout.Snapshot) { s.Settle = settle }

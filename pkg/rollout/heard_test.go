@@ -1,0 +1,101 @@
+package rollout_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+)
+
+// TestUnheard says what a cluster counts for whose agent this process has not heard over a broker: it never counts as failed (R11).
+func TestUnheard(t *testing.T) {
+	fleet := func(options ...rt.RefOption) rollout.Ref {
+		return rt.Ref("p1", append(options, rt.Deadline("5m"), rt.AbortAll(), rt.Clusters("c1", "c2", "c3"))...)
+	}
+	for name, tc := range map[string]struct {
+		heard   rt.SnapshotOption
+		ref     rollout.Ref
+		works   []rollout.Work
+		phase   rollout.Phase
+		abort   bool
+		halted  bool
+		stalled bool
+		started string
+		named   []string
+	}{
+		"over the deadline": {
+			heard: rt.Heard(0, "c2", "c3"), ref: fleet(), works: []rollout.Work{failed("c1"), done("c2"), done("c3")},
+			phase: rollout.PhaseUnheard, halted: true, stalled: true, named: []string{"c1"},
+		},
+		"over the deadline, and tolerated": {
+			heard: rt.Heard(0, "c2", "c3"), ref: fleet(rt.Progressive(1), rt.MaxFailures(1)), works: []rollout.Work{failed("c1"), done("c2")},
+			phase: rollout.PhaseUnheard, started: "c3", named: []string{"c1"},
+		},
+		"before the deadline it takes a slot": {
+			heard: rt.Heard(0, "c2", "c3"), ref: fleet(rt.Progressive(1)), works: []rollout.Work{inFlight("c1"), done("c2")},
+			phase: rollout.PhaseInFlight, named: []string{"c1"},
+		},
+		"written a moment ago": {
+			heard: rt.Heard(0, "c2", "c3"), ref: fleet(rt.Progressive(1)),
+			works: []rollout.Work{rt.Work("c1", rt.Bears("bbb"), rt.WrittenAt(10*minute-second)), done("c2")},
+			phase: rollout.PhaseInFlight,
+		},
+		"heard for longer than the grace": {
+			heard: rt.Heard(8*minute, "c1", "c2", "c3"), ref: fleet(), works: []rollout.Work{failed("c1"), done("c2"), done("c3")},
+			phase: rollout.PhaseFailed, abort: true, halted: true,
+		},
+		"heard a moment ago": {
+			heard: rt.Heard(8*minute+second, "c1", "c2", "c3"), ref: fleet(), works: []rollout.Work{failed("c1"), done("c2"), done("c3")},
+			phase: rollout.PhaseInFlight,
+		},
+		"no broker": {
+			heard: func(*rollout.Snapshot) {}, ref: fleet(), works: []rollout.Work{failed("c1"), done("c2"), done("c3")},
+			phase: rollout.PhaseFailed, abort: true, halted: true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := rt.Snapshot(rt.Now(10*minute), rt.ConnectedSince(-hour), tc.heard, rt.Refs(tc.ref), rt.Works(tc.works...))
+			p := rollout.Decide(s)
+			if got := p.Phases["c1"]; got != tc.phase {
+				t.Errorf("c1 is %s, want %s", got, tc.phase)
+			}
+			if (p.Abort != nil) != tc.abort || p.Refs[0].Halted != tc.halted || p.Stalled != tc.stalled || started(p) != tc.started {
+				t.Errorf("abort %v, halted %v, stalled %v, started %q; want %v, %v, %v, %q",
+					p.Abort, p.Refs[0].Halted, p.Stalled, started(p), tc.abort, tc.halted, tc.stalled, tc.started)
+			}
+			if diff := cmp.Diff(tc.named, p.Unheard); diff != "" {
+				t.Errorf("named (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestMayBeInFlight says who comes next where nobody knows whether a cluster is in flight: it comes before the others, and leaves them no
+// slot that it could be in (P4).
+func TestMayBeInFlight(t *testing.T) {
+	fleet := func(options ...rt.RefOption) rollout.Ref {
+		return rt.Ref("p1", append(options, rt.Deadline("5m"), rt.Clusters("c1", "c2", "c3", "c4"))...)
+	}
+	for name, tc := range map[string]struct {
+		heard rt.SnapshotOption
+		ref   rollout.Ref
+		works []rollout.Work
+		want  string
+	}{
+		"it comes first":                 {rt.Heard(0, "c1", "c2", "c3"), fleet(rt.Progressive(1)), []rollout.Work{old("c1"), old("c2"), old("c3")}, "c4"},
+		"the others get what is left":    {rt.Heard(0, "c1", "c2", "c3"), fleet(rt.Progressive(3)), []rollout.Work{old("c1"), old("c2"), old("c3")}, "c4 c1 c2"},
+		"as many as there are slots":     {rt.Heard(0, "c1", "c2"), fleet(rt.Progressive(1)), []rollout.Work{old("c1"), old("c2")}, "c3"},
+		"no slot is free":                {rt.Heard(0, "c1", "c2", "c3"), fleet(rt.Progressive(1)), []rollout.Work{inFlight("c1"), old("c2"), old("c3")}, ""},
+		"one that was heard had no work": {rt.Heard(0, "c1", "c2", "c3", "c4"), fleet(rt.Progressive(1)), []rollout.Work{old("c1"), old("c2"), old("c3")}, "c1"},
+		"one that this hub wrote to":     {rt.Heard(0, "c1", "c2", "c3"), fleet(rt.Progressive(1)), []rollout.Work{old("c1"), old("c2"), old("c3"), old("c4")}, "c1"},
+		"a fleet that was never reached": {rt.Heard(0), fleet(rt.Progressive(2)), nil, "c1 c2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := started(decide(rt.Now(10*minute), tc.heard, rt.Refs(tc.ref), rt.Works(tc.works...))); got != tc.want {
+				t.Errorf("started %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
