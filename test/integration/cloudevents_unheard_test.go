@@ -28,7 +28,7 @@ func TestCloudEventsUnheardClusterIsNoFailure(t *testing.T) {
 	f.open(online, "v2")
 	f.startHub()
 
-	named := fmt.Sprintf("1 cluster (%s) not heard since this hub started", offline)
+	named := fmt.Sprintf("1 cluster (%s) not heard since this hub started", f.cluster(offline))
 	eventually(t, "the hub names the cluster", func() error {
 		if text := message(f.get(), workv1alpha1.ConditionProgressing); !strings.Contains(text, named) {
 			return fmt.Errorf("%s", describe(f.get()))
