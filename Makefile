@@ -36,6 +36,10 @@ race: tools ## Run the tests of what runs in parallel with the race detector
 	go test -race -timeout 20m $$(go list ./... | grep -Ev '/work-rollback/test(/|$$)')
 	go test -race -timeout 20m ./test/integration -run '^Test(Abort|Undo|Deletion|History|Labels|Killed)'
 
+.PHONY: test-ocm
+test-ocm: ## Run the tests that meet OCM against OCM=<checkout of another release> (PKG=./test/webhook RUN=TestX narrow it)
+	hack/test-ocm.sh '$(OCM)' $(PKG)
+
 .PHONY: race-integration
 race-integration: tools ## Run all tests on a real API server with the race detector
 	go test -race -timeout 40m ./test/integration

@@ -288,6 +288,7 @@ func TestEveryWriteOfATakeoverMayFail(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string]func(*World){
 		"first sight of three versions":      firstSight,
+		"first sight of generated names":     func(w *World) { w.GeneratesNames = true; firstSight(w) },
 		"rolled out meanwhile, status lost":  stay(false, "v3"),
 		"rolled out meanwhile, status kept":  stay(true, "v3"),
 		"undone meanwhile, status lost":      stay(false, "v1"),

@@ -1,8 +1,11 @@
 package simulation
 
 import (
+	"fmt"
+	"hash/fnv"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/util/rand"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -26,7 +29,8 @@ func (w *World) Upgrade() {
 	w.Tell("admin: upgrades")
 }
 
-// Upstream is what the hub without revisions writes to a cluster: the spec, its own labels and no others, and no annotations.
+// Upstream is what the hub without revisions writes to a cluster: the spec, its own labels and no others, and no annotations. It goes on with
+// the work that the cluster has, whatever its name.
 func (w *World) Upstream(placement, version string, clusters ...string) {
 	for _, cluster := range clusters {
 		labels := map[string]any{
@@ -35,11 +39,27 @@ func (w *World) Upstream(placement, version string, clusters ...string) {
 			workv1alpha1.LabelControllerHash: nil,
 		}
 		work := &workv1.ManifestWork{Spec: Template(version)}
-		work.Namespace, work.Name = cluster, Name
+		work.Namespace, work.Name = cluster, w.upstreamName(cluster)
 		_, _ = w.API.Create(Works, from(work))
-		w.patch(Works, cluster, Name, map[string]any{
+		w.patch(Works, cluster, work.Name, map[string]any{
 			"metadata": map[string]any{"labels": labels, "annotations": nil}, "spec": from(&work.Spec).Object,
 		}, false)
 	}
 	w.Tell("upstream: writes %s to %v", version, slices.Sorted(slices.Values(clusters)))
+}
+
+// upstreamName is the name of the work of a cluster, or the one that the hub without revisions makes it under: the name of the
+// ManifestWorkReplicaSet, to which an API server appends five characters of this alphabet where the hub is one of OCM 1.3.
+func (w *World) upstreamName(cluster string) string {
+	for _, work := range w.Works() {
+		if work.Namespace == cluster {
+			return work.Name
+		}
+	}
+	if !w.GeneratesNames {
+		return Name
+	}
+	hasher := fnv.New32a()
+	_, _ = hasher.Write([]byte(cluster))
+	return Name + (rand.SafeEncodeString(fmt.Sprint(hasher.Sum32())) + "xxxxx")[:5]
 }

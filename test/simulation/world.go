@@ -48,6 +48,8 @@ type World struct {
 	unrecorded sets.Set[string]
 	// Away says that another hub runs in this one's place.
 	Away bool
+	// GeneratesNames says that the other hub is one of OCM 1.3, which leaves the end of a new work's name to the API server.
+	GeneratesNames bool
 	// Lag keeps the hub's caches behind: how many of the waiting events they may see; nil lets them see all.
 	Lag func(waiting int) int
 

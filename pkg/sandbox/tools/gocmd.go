@@ -32,9 +32,10 @@ func FindRoot() (string, error) {
 	}
 }
 
-// requirements returns the versions that the go.mod in dir requires, by module.
-func requirements(ctx context.Context, dir string) (map[string]string, error) {
-	output, err := runGo(ctx, dir, "mod", "edit", "-json")
+// requirements returns the versions that the go.mod in dir requires, by module. A -modfile in GOFLAGS is one of the root module: it counts
+// where no file is named.
+func requirements(ctx context.Context, dir string, file ...string) (map[string]string, error) {
+	output, err := runGo(ctx, dir, append([]string{"mod", "edit", "-json"}, file...)...)
 	if err != nil {
 		return nil, fmt.Errorf("reading the versions in %s/go.mod: %w", dir, err)
 	}
@@ -65,10 +66,10 @@ func build(ctx context.Context, root string, b binary) error {
 	defer os.RemoveAll(temp)
 
 	file := filepath.Join(temp, b.name)
-	// -mod on the command line wins over GOFLAGS, where a developer may have -mod=mod or -mod=vendor for the root module.
+	// -mod and -modfile on the command line win over GOFLAGS, where a developer may have other ones for the root module.
 	// Without its version a Kubernetes server calls itself v0.0.0, which confuses kubectl. No one debugs the tools.
 	ldflags := "-ldflags=-s -w -X k8s.io/component-base/version.gitVersion=" + b.version
-	if _, err := runGo(ctx, filepath.Join(root, b.dir), "build", "-mod=readonly", ldflags, "-o", file, b.pkg); err != nil {
+	if _, err := runGo(ctx, filepath.Join(root, b.dir), "build", "-mod=readonly", "-modfile=", ldflags, "-o", file, b.pkg); err != nil {
 		return fmt.Errorf("building %s: %w", b.name, err)
 	}
 	if err := os.Rename(file, b.file); err != nil {

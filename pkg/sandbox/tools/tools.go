@@ -109,7 +109,7 @@ func lookUp(ctx context.Context, root string, wanted []tool) (Tools, []binary, e
 	versions := map[string]map[string]string{}
 	for _, t := range wanted {
 		if versions[t.dir] == nil {
-			required, err := requirements(ctx, filepath.Join(root, t.dir))
+			required, err := requirements(ctx, filepath.Join(root, t.dir), "go.mod")
 			if err != nil {
 				return Tools{}, nil, err
 			}
