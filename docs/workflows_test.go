@@ -19,6 +19,9 @@ type workflow struct {
 	Permissions map[string]string `json:"permissions"`
 	Jobs        map[string]struct {
 		RunsOn         string `json:"runs-on"`
+		Strategy       struct {
+			Matrix map[string][]string `json:"matrix"`
+		} `json:"strategy"`
 		TimeoutMinutes int    `json:"timeout-minutes"`
 		Steps          []struct {
 			Uses string         `json:"uses"`
@@ -81,8 +84,36 @@ func TestWorkflows(t *testing.T) {
 	}
 	require.Equal(t, map[string]string{
 		"verify": "ci.yaml", "test": "ci.yaml", "stories": "ci.yaml", "race": "ci.yaml", "soak": "soak.yaml", "race-integration": "ci.yaml", "demo": "ci.yaml",
+		"test-ocm": "ocm.yaml",
 	}, made)
 	require.Contains(t, workflows(t)["soak.yaml"].On, "schedule")
+}
+
+// Every release of OCM that the table of skew.md names is tried, and no other is promised.
+func TestEachReleaseOfOCMIsTried(t *testing.T) {
+	page, err := os.ReadFile("skew.md")
+	require.NoError(t, err)
+	_, table, found := strings.Cut(string(page), "\n## Which OCM\n")
+	require.True(t, found)
+	var promised []string
+	for _, row := range regexp.MustCompile(`(?m)^\| (\d+\.\d+\.\d+) \|`).FindAllStringSubmatch(table, -1) {
+		promised = append(promised, "v"+row[1])
+	}
+	job := workflows(t)["ocm.yaml"].Jobs["release"]
+	require.Equal(t, promised, job.Strategy.Matrix["ocm"])
+	var checkedOut string
+	for _, step := range job.Steps {
+		if step.With["repository"] == "open-cluster-management-io/ocm" {
+			require.Equal(t, "${{ matrix.ocm }}", step.With["ref"])
+			checkedOut = step.With["path"].(string)
+		}
+	}
+	require.Equal(t, "make test-ocm OCM="+checkedOut, job.Steps[len(job.Steps)-1].Run)
+	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	require.NoError(t, err)
+	for _, release := range promised {
+		require.Contains(t, string(readme), strings.TrimPrefix(release, "v"), "the first page says on which OCM this runs")
+	}
 }
 
 // The demo leaves no process behind: the last step of its job looks for the binaries and the directory of a sandbox.

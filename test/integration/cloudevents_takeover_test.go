@@ -6,9 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	upstreamhub "open-cluster-management.io/ocm/pkg/work/hub"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/test/internal/manager"
 )
 
 // Upstream's hub put everything there, by the same broker. Its works bear no hash, so nobody knows what they hold: each cluster is sent
@@ -17,9 +17,7 @@ func TestCloudEventsTakesOverFromUpstream(t *testing.T) {
 	t.Parallel()
 	f, b := newMQTTFleet(t, "mqtt-takeover")
 	f.stopHub()
-	upstream := upstreamhub.NewWorkHubManagerOptions()
-	upstream.WorkDriver, upstream.WorkDriverConfig, upstream.CloudEventsClientID = "mqtt", b.sourceConfig(), "upstream"
-	stop := f.w.start(context.WithoutCancel(t.Context()), upstreamhub.NewWorkHubManagerConfig(upstream).RunWorkHubManager)
+	stop := f.w.start(context.WithoutCancel(t.Context()), manager.UpstreamOverBroker("mqtt", b.sourceConfig(), "upstream"))
 
 	mwrs := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: f.name, Namespace: f.namespace}}
 	mwrs.Spec.ManifestWorkTemplate = realTemplate("v1", true)

@@ -236,7 +236,7 @@ func (w *world) startBinary(ctx context.Context, binary string, options *hub.Opt
 // started counts the managers that run as processes.
 var started atomic.Int64
 
-// startUpstream runs the manager that this hub replaces: that of ocm v1.2.0.
+// startUpstream runs the manager that this hub replaces: that of the OCM release that is linked.
 func (w *world) startUpstream(ctx context.Context) (stop func()) {
 	return w.start(ctx, manager.Upstream)
 }

@@ -15,13 +15,14 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
 )
 
-// onClusters tells how often each cluster's work was written, and which version of its object each cluster has: what a hub that only
+// onClusters returns each cluster's work, how often it was written, and which version of its object each cluster has: what a hub that only
 // takes over must leave alone (R6).
 func (f *realFleet) onClusters() map[string]string {
 	f.t.Helper()
 	found := map[string]string{}
 	for _, work := range f.works() {
-		found["work "+work.Namespace] = fmt.Sprintf("generation %d", work.Generation)
+		require.NotContains(f.t, found, "work "+work.Namespace, "a cluster has two works")
+		found["work "+work.Namespace] = fmt.Sprintf("%s (%s), generation %d", work.Name, work.UID, work.Generation)
 	}
 	for _, short := range f.clusters {
 		object, err := f.kube[short].CoreV1().ConfigMaps("default").Get(f.t.Context(), "demo", metav1.GetOptions{})
@@ -148,4 +149,50 @@ func TestTakingOverFromUpstreamAndBack(t *testing.T) {
 		}
 	}
 	require.Equal(t, 1, surpassed)
+}
+
+// The hub of OCM 1.3 leaves the end of a work's name to the API server. Its works are adopted under the names that they have: nothing is written
+// to a cluster, and rollout, abort and deletion go on with the same works (R6, R8).
+func TestTakingOverGeneratedNames(t *testing.T) {
+	t.Parallel()
+	f := newRealClusters(t, "generated")
+	ctx := context.WithoutCancel(t.Context())
+	mwrs := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: f.name, Namespace: f.namespace}}
+	mwrs.Spec.ManifestWorkTemplate = realTemplate("v1", true)
+	mwrs.Spec.PlacementRefs = []workv1alpha1.LocalPlacementReference{ref("p1", progressive(1, "8s", 0, abortAll))}
+	_, err := f.w.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).Create(t.Context(), mwrs, metav1.CreateOptions{})
+	require.NoError(t, err)
+	for _, cluster := range f.clusterNamespaces() {
+		work := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{GenerateName: f.name, Labels: map[string]string{
+			workv1alpha1.LabelReplicaSet: workv1alpha1.OwnerLabelValue(f.namespace, f.name), workv1alpha1.LabelPlacement: "p1",
+		}}, Spec: realTemplate("v1", true)}
+		_, err := f.w.works.WorkV1().ManifestWorks(cluster).Create(t.Context(), work, metav1.CreateOptions{})
+		require.NoError(t, err)
+	}
+	f.deploys(map[string]string{"c1": "v1", "c2": "v1"})
+
+	before, names := f.onClusters(), f.workNames()
+	t.Cleanup(f.w.startManager(ctx, controller.DefaultSuccessSettle))
+	require.NotEmpty(t, f.complete().Status.CurrentRevision)
+	f.quiet()
+	require.Equal(t, before, f.onClusters(), "nothing was written to a cluster")
+
+	f.roll("v2", false)
+	f.aborted()
+	f.deploys(map[string]string{"c1": "v1", "c2": "v1"})
+	f.roll("v3", true)
+	f.complete()
+	f.deploys(map[string]string{"c1": "v3", "c2": "v3"})
+	require.Equal(t, names, f.workNames())
+}
+
+// workNames are the names and UIDs of the works, by cluster namespace.
+func (f *realFleet) workNames() map[string]string {
+	f.t.Helper()
+	names := map[string]string{}
+	for _, work := range f.works() {
+		require.NotContains(f.t, names, work.Namespace, "a cluster has two works")
+		names[work.Namespace] = fmt.Sprintf("%s (%s)", work.Name, work.UID)
+	}
+	return names
 }

@@ -164,7 +164,7 @@ func (h *hub) survivesUpstreamsHub(t *testing.T) {
 	h.everywhere(t, "v7")
 }
 
-// startUpstream runs the hub controllers of ocm v1.2.0 with the rights of the work controller's ServiceAccount.
+// startUpstream runs OCM's own hub controllers with the rights of the work controller's ServiceAccount.
 func (h *hub) startUpstream(t *testing.T) (stop func()) {
 	t.Helper()
 	require.NoError(t, manager.EnableReplicaSets())

@@ -22,7 +22,7 @@ func EnableReplicaSets() error {
 	return features.HubMutableFeatureGate.Set(string(ocmfeature.ManifestWorkReplicaSet) + "=true")
 }
 
-// Upstream is the work hub that this project's replaces: that of ocm v1.2.0. It needs EnableReplicaSets.
+// Upstream is the work hub that this project's replaces: that of the OCM release that is linked. It needs EnableReplicaSets.
 func Upstream(ctx context.Context, controllers *controllercmd.ControllerContext) error {
 	return upstreamhub.NewWorkHubManagerConfig(upstreamhub.NewWorkHubManagerOptions()).RunWorkHubManager(ctx, controllers)
 }
