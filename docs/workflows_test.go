@@ -18,11 +18,11 @@ type workflow struct {
 	On          any               `json:"true"`
 	Permissions map[string]string `json:"permissions"`
 	Jobs        map[string]struct {
-		RunsOn         string `json:"runs-on"`
-		Strategy       struct {
+		RunsOn   string `json:"runs-on"`
+		Strategy struct {
 			Matrix map[string][]string `json:"matrix"`
 		} `json:"strategy"`
-		TimeoutMinutes int    `json:"timeout-minutes"`
+		TimeoutMinutes int `json:"timeout-minutes"`
 		Steps          []struct {
 			Uses string         `json:"uses"`
 			Run  string         `json:"run"`

@@ -66,7 +66,9 @@ func (n namedGroup) ManifestWorks(namespace string) workv1client.ManifestWorkInt
 	return namedWorks{n.WorkV1Interface.ManifestWorks(namespace)}
 }
 
-type namedWorks struct{ workv1client.ManifestWorkInterface }
+type namedWorks struct {
+	workv1client.ManifestWorkInterface
+}
 
 // Create implements workv1client.ManifestWorkInterface.
 func (n namedWorks) Create(ctx context.Context, object *workv1.ManifestWork, opts metav1.CreateOptions) (*workv1.ManifestWork, error) {
