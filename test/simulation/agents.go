@@ -161,14 +161,15 @@ func report(status *workv1.ManifestWorkStatus, generation int64, outcome Outcome
 	set(&status.Conditions, workv1.WorkApplied, true)
 	set(&status.Conditions, workv1.WorkAvailable, true)
 	set(&status.Conditions, workv1.WorkProgressing, stuck || stage <= 0)
-	if outcome == Completes && stage > 0 {
-		set(&status.Conditions, workv1.WorkComplete, true)
+	success = !stuck && stage > 0
+	if outcome == Completes {
+		set(&status.Conditions, workv1.WorkComplete, success)
 	}
 	status.ResourceStatus.Manifests = []workv1.ManifestCondition{{}, {}}
 	if outcome == Degrades {
 		set(&status.ResourceStatus.Manifests[1].Conditions, workv1.ManifestDegraded, true)
 	}
-	return !stuck && stage <= 0, !stuck && stage > 0
+	return !stuck && stage <= 0, success
 }
 
 // specGeneration is the generation that the last write of a work's spec made: its deletion made another one.
