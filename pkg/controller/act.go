@@ -4,23 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"net/http"
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
-	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 	workv1 "open-cluster-management.io/api/work/v1"
 
-	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
@@ -61,9 +56,6 @@ func (c *Controller) parallel(ctx context.Context, n int, do func(int)) {
 		do(i)
 	}
 }
-
-// errUnseen says that a work of ours exists that the cache does not show yet.
-var errUnseen = errors.New("the cache has not shown the work yet")
 
 // act makes the plan's writes and deletes. Nothing else writes ManifestWorks, but for deletion of the owner.
 func (r *deployReconciler) act(ctx context.Context, p *pass) error {
@@ -135,52 +127,6 @@ func (r *deployReconciler) patch(ctx context.Context, p *pass, w *rollout.Write)
 }
 
 var worksResource = schema.GroupVersionResource{Group: workv1.GroupName, Version: "v1", Resource: "manifestworks"}
-
-// create makes a work under the owner's name or, where another owner has that name in the cluster's namespace, under
-// one that follows from the owner's namespace and name. The live look keeps a cache that missed something from making
-// a second one (R9).
-func (r *deployReconciler) create(ctx context.Context, p *pass, w *rollout.Write) (metav1.Object, error) {
-	client := r.works.WorkV1().ManifestWorks(w.Cluster)
-	answer, err := client.Create(ctx, newWork(p.snapshot, w, p.object.Name, r.clock.Now()), metav1.CreateOptions{})
-	if !apierrors.IsAlreadyExists(err) {
-		return answer, err
-	}
-	selector := labels.SelectorFromSet(labels.Set{workv1alpha1.LabelReplicaSet: p.owner})
-	ours, err := client.List(ctx, metav1.ListOptions{LabelSelector: selector.String()})
-	if err != nil {
-		return nil, fmt.Errorf("listing the ManifestWorks of %s in namespace %s: %w", p.key, w.Cluster, err)
-	}
-	if len(ours.Items) > 0 {
-		r.wroteWork(p, &ours.Items[0])
-		return nil, errUnseen
-	}
-	other := alternativeName(p)
-	answer, err = client.Create(ctx, newWork(p.snapshot, w, other, r.clock.Now()), metav1.CreateOptions{})
-	switch {
-	case apierrors.IsAlreadyExists(err):
-		return nil, fmt.Errorf("neither ManifestWork %s/%s nor ManifestWork %s/%s is of this ManifestWorkReplicaSet, and it has no third name for its own: "+
-			"delete one of the two, or make the ManifestWorkReplicaSet anew under another name: %w", w.Cluster, p.object.Name, w.Cluster, other, err)
-	case err == nil:
-		r.tellNameTaken(p, w.Cluster, other)
-	}
-	return answer, err
-}
-
-// tellNameTaken says once for each object that a work has another name than people look for (R9): an event for each cluster would be too many.
-func (r *deployReconciler) tellNameTaken(p *pass, cluster, other string) {
-	if r.memory.told.announce(p.key, workv1alpha1.EventWorkNameTaken) {
-		r.event(p, nil, corev1.EventTypeNormal, workv1alpha1.EventWorkNameTaken, "RollOut", fmt.Sprintf(
-			"ManifestWork %s/%s is not of this ManifestWorkReplicaSet: its own is %s/%s there, and has that name wherever the usual one is taken",
-			cluster, p.object.Name, cluster, other))
-	}
-}
-
-// alternativeName is the same for every process and pass: a second try finds what the first one made.
-func alternativeName(p *pass) string {
-	hasher := fnv.New32a()
-	_, _ = hasher.Write([]byte(p.key))
-	return p.object.Name + "-" + rand.SafeEncodeString(fmt.Sprint(hasher.Sum32()))
-}
 
 func (r *deployReconciler) delete(ctx context.Context, p *pass, d rollout.Delete) error {
 	work := d.Work.Object

@@ -413,7 +413,7 @@ func TestStories(t *testing.T) {
 			s.quiet()
 		},
 		"other works have the names": func(s *teller) {
-			for _, taken := range []string{"c1/web", "c2/web", "c3/web", "c3/web-55489cf447"} {
+			for _, taken := range []string{"c1/web", "c2/web", "c2/web-55489cf447", "c3/web", "c3/web-55489cf447", "c3/web-uid-9"} {
 				namespace, name, _ := strings.Cut(taken, "/")
 				_, err := s.API.Create(Works, from(&workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}))
 				s.must(err)

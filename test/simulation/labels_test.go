@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
@@ -48,4 +50,79 @@ func TestStableRevisionThatIsGone(t *testing.T) {
 	s.quiet()
 	require.Nil(t, s.Object().Status.AbortedTime)
 	require.Contains(t, strings.Join(s.Story, "\n"), "there is no ControllerRevision "+stable+" to go back to: it was deleted")
+}
+
+// A work that loses its owner label gets it back: there is never a second work on its cluster (R9).
+func TestOwnerLabelIsPutBack(t *testing.T) {
+	strip := func(s *teller, cluster string) {
+		s.patch(Works, cluster, Name, map[string]any{"metadata": map[string]any{"labels": map[string]any{workv1alpha1.LabelReplicaSet: nil}}}, false)
+		s.Tell("agent of %s: takes the owner label off its work", cluster)
+	}
+	one := func(s *teller, cluster string) {
+		s.t.Helper()
+		var names []string
+		for _, work := range s.Works() {
+			if work.Namespace == cluster {
+				names = append(names, work.Name)
+				require.Equal(s.t, "default.web", work.Labels[workv1alpha1.LabelReplicaSet])
+			}
+		}
+		require.Equal(s.t, []string{Name}, names, strings.Join(s.Story, "\n"))
+	}
+	for name, play := range map[string]func(*teller){
+		"complete": func(s *teller) {
+			s.quiet()
+			generation := s.Works()[1].Generation
+			strip(s, "c2")
+			s.quiet()
+			require.Equal(s.t, generation, s.Works()[1].Generation)
+		},
+		"in the middle of a rollout": func(s *teller) {
+			s.Report("c2", "v2", Hangs)
+			s.Update("v2")
+			s.settle(10 * time.Second)
+			strip(s, "c2")
+			s.settle(5 * time.Second)
+			one(s, "c2")
+			s.quiet()
+			require.NotNil(s.t, s.Object().Status.AbortedTime)
+			s.has("v1", "c1", "c2", "c3")
+		},
+		"aborted": func(s *teller) {
+			s.Report("c2", "v2", Hangs)
+			s.Update("v2")
+			s.quiet()
+			strip(s, "c2")
+			s.quiet()
+			s.has("v1", "c1", "c2", "c3")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &teller{World: NewWorld(), t: t}
+			s.Place("p1", []string{"c1", "c2", "c3"})
+			s.Create("v1", all("p1", "30s", true))
+			s.settle(Forever)
+			play(s)
+			one(s, "c2")
+		})
+	}
+}
+
+// Somebody else's work that looks like one of this hub's stays what it is: it bears no hash of the history (R9).
+func TestForeignWorkWithoutOwnerStays(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	_, err := s.API.Create(Works, from(&workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "c2", Name: Name, Labels: map[string]string{workv1alpha1.LabelControllerHash: "abc"},
+		Annotations: map[string]string{workv1alpha1.AnnotationAppliedAt: "2026-01-02T03:00:00Z"},
+	}}))
+	require.NoError(t, err)
+	s.Place("p1", []string{"c1", "c2"})
+	s.Create("v1", all("p1", "30s", true))
+	s.settle(Forever)
+	for _, work := range s.Works() {
+		if work.Namespace == "c2" && work.Name == Name {
+			require.Empty(t, work.Labels[workv1alpha1.LabelReplicaSet])
+		}
+	}
+	require.Equal(t, s.hashOf("v1"), s.Object().Status.CurrentRevision)
 }
