@@ -125,31 +125,6 @@ func (c *Controller) heard(owners map[string]int, works []*workv1.ManifestWork) 
 	return heard
 }
 
-// current is the stable revision, or why there is none.
-func (p *pass) current() (*rollout.Revision, string) {
-	hash := p.revisions.CurrentRevision
-	if p.noHistory != "" {
-		return nil, p.noHistory
-	}
-	if hash == "" {
-		if surpassed := p.history.LatestSurpassed(); surpassed != nil {
-			return nil, fmt.Sprintf("there is no stable revision to go back to: another hub rolled out after revision %s was the stable one here, and no rollout was complete since", surpassed.Object.Name)
-		}
-		if n := len(p.history.Revisions); n > 1 {
-			return nil, fmt.Sprintf("there is no stable revision to go back to: no rollout was complete since this hub knows of this object, and which of the %d revisions was stable before is not known; put a good template into the spec", n)
-		}
-		return nil, "there is no stable revision to go back to: no rollout was complete yet; mend the clusters, or put a good template into the spec"
-	}
-	found := p.history.ByHash(hash)
-	switch {
-	case found == nil:
-		return nil, fmt.Sprintf("there is no ControllerRevision %s to go back to: it was deleted, and could not be made anew from the ManifestWorks; put a good template into the spec", revision.Name(p.object.Name, hash))
-	case found.Err != nil:
-		return nil, p.broken(found)
-	}
-	return rollout.NewRevision(found), ""
-}
-
 // older are the readable revisions but one.
 func (p *pass) older(update string) []*rollout.Revision {
 	var older []*rollout.Revision

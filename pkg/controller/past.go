@@ -22,21 +22,25 @@ func (r *revisionReconciler) lookBack(ctx context.Context, p *pass) (wrote bool,
 		return false, nil
 	}
 	update := p.history.ByDigest(template)
-	past := rollout.ReadPast(r.pastInput(p, template, update))
+	in := r.pastInput(p, template, update)
+	past := rollout.ReadPast(in)
 	if update != nil && !past.Surpassed {
 		return false, nil
 	}
 	for i := range past.Specs {
 		spec := &past.Specs[i]
+		if i >= rollout.MaxPastSpecs {
+			break
+		}
 		if spec.Template, err = r.spec(ctx, p, spec.Bearer().Object, spec.Digest); err != nil {
 			return false, err
 		}
 	}
 	var stable revision.Digest
-	if past.Surpassed || p.revisions.CurrentRevision == "" && p.object.Status.UpdateRevision == "" {
+	if past.Surpassed || (p.revisions.CurrentRevision == "" && (in.FirstSight || past.Replaced)) {
 		stable = past.Stable(p.now)
 	}
-	if wrote, err = r.record(ctx, p, past.Specs, stable); wrote || err != nil {
+	if wrote, err = r.record(ctx, p, past.Specs[:min(len(past.Specs), rollout.MaxPastSpecs)], stable, in.FirstSight); wrote || err != nil {
 		return wrote, err
 	}
 	switch {
@@ -48,34 +52,41 @@ func (r *revisionReconciler) lookBack(ctx context.Context, p *pass) (wrote bool,
 	return false, nil
 }
 
+// firstSight reports whether this hub never rolled the object out: nothing in the status, and no revision that was made from a template.
+// A process that was killed while it recorded what another hub left has recorded a part of it (R6).
+func (p *pass) firstSight() bool {
+	return p.object.Status.UpdateRevision == "" && !slices.ContainsFunc(p.history.Revisions, func(rev revision.Revision) bool {
+		_, reused := rev.ReusedAt()
+		return !rev.Recorded() || reused
+	})
+}
+
 func isUnlabelled(work *workv1.ManifestWork) bool {
 	return work.Labels[workv1alpha1.LabelControllerHash] == ""
 }
 
 func (r *revisionReconciler) pastInput(p *pass, template revision.Digest, update *revision.Revision) *rollout.PastInput {
-	in := &rollout.PastInput{Template: template, FirstSight: p.object.Status.UpdateRevision == ""}
+	in := &rollout.PastInput{Owner: p.object, Refs: p.refs, Template: template, FirstSight: p.firstSight()}
 	for _, object := range p.works {
-		if !isUnlabelled(object) || !p.precedes(object) {
-			in.Works = append(in.Works, rollout.Work{Object: object, Digest: r.memory.works.digest(object)})
-		}
-	}
-	if update != nil {
-		in.UpdateHash = update.Hash
+		in.Works = append(in.Works, rollout.Work{Object: object, Digest: r.memory.works.digest(object)})
 	}
 	// An abort of the template's revision is carried out, whoever wrote what meanwhile (R12).
-	resumes := p.revisions.AbortedTime != nil && in.UpdateHash == p.revisions.UpdateRevision
+	resumes := p.revisions.AbortedTime != nil && update != nil && update.Hash == p.revisions.UpdateRevision
 	if p.revisions.CurrentRevision != "" && !resumes {
 		in.Current = p.revisionNamed(p.revisions.CurrentRevision)
 	}
 	return in
 }
 
-// record makes revisions of specs that have none (R6). Their numbers are lower than the one that the template's is going to have or,
-// where that is the newest already, than all others.
-func (r *revisionReconciler) record(ctx context.Context, p *pass, specs []rollout.PastSpec, stable revision.Digest) (wrote bool, err error) {
-	template, _ := r.contents.template(p.object.ManifestWorkReplicaSet)
-	newest, number := p.history.Newest(), p.history.NextNumber()
-	lower := newest != nil && newest.Err == nil && newest.Digest == template
+// record makes revisions of specs that have none (R6). Their numbers are lower than that of any revision that was made from a template, so
+// that they are pruned before those (R5).
+func (r *revisionReconciler) record(ctx context.Context, p *pass, specs []rollout.PastSpec, stable revision.Digest, firstSight bool) (wrote bool, err error) {
+	number, next := p.history.LowerNumber(), int64(-1)
+	if firstSight {
+		// The template's comes after them, and what was on the most clusters comes last among them.
+		number, next = p.history.NextNumber(), 1
+		slices.Reverse(specs)
+	}
 	for i := range specs {
 		if p.history.ByDigest(specs[i].Digest) != nil {
 			continue
@@ -84,16 +95,14 @@ func (r *revisionReconciler) record(ctx context.Context, p *pass, specs []rollou
 			hash:     revision.ComputeHash(specs[i].Template, p.revisions.CollisionCount),
 			template: specs[i].Template,
 			current:  specs[i].Digest == stable,
-		}
-		if lower {
-			number = p.history.LowerNumber()
+			recorded: true,
 		}
 		made, err := r.remake(ctx, p, missing, number)
 		wrote = wrote || made
 		if err != nil {
 			return wrote, err
 		}
-		number++
+		number = max(0, number+next)
 	}
 	return wrote, nil
 }

@@ -22,6 +22,8 @@ type lost struct {
 	template *workv1.ManifestWorkSpec
 	// current says that it is the stable one.
 	current bool
+	// recorded says that another hub rolled it out.
+	recorded bool
 }
 
 // rebuild makes up for revisions that someone deleted (R7). The pass ends when it wrote any.
@@ -46,12 +48,6 @@ func (r *revisionReconciler) rebuild(ctx context.Context, p *pass) (wrote bool, 
 		}
 	}
 	return wrote, nil
-}
-
-// precedes says that a work is older than the object, so that no hub made it for that: somebody gave it the owner label. An agent can,
-// as OCM lets it change its works, and what it holds must not become what other clusters go back to.
-func (p *pass) precedes(work *workv1.ManifestWork) bool {
-	return work.CreationTimestamp.Before(&p.object.CreationTimestamp)
 }
 
 // deleted finds the live revisions that are gone, and what the works that bear their hashes tell of them (R7).
@@ -107,6 +103,9 @@ func (r *revisionReconciler) remake(ctx context.Context, p *pass, l *lost, numbe
 	wanted, err := revision.New(p.object.ManifestWorkReplicaSet, l.template, l.hash, number)
 	if err != nil {
 		return false, err
+	}
+	if l.recorded {
+		wanted.Annotations[workv1alpha1.AnnotationRecorded] = p.now.UTC().Format(timeFormat)
 	}
 	if l.current {
 		wanted.Annotations[workv1alpha1.AnnotationCurrentSince] = p.history.NextCurrentSince(p.now).UTC().Format(timeFormat)

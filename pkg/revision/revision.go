@@ -112,6 +112,12 @@ func (r *Revision) SurpassedAt() (time.Time, bool) {
 	return r.timeAnnotation(workv1alpha1.AnnotationSurpassed)
 }
 
+// Recorded reports whether another hub rolled this revision out, and this one recorded it from the works (R6).
+func (r *Revision) Recorded() bool {
+	_, recorded := r.timeAnnotation(workv1alpha1.AnnotationRecorded)
+	return recorded
+}
+
 // AbortedAt is when the rollout of this revision was aborted, and whether it was (R16).
 func (r *Revision) AbortedAt() (time.Time, bool) {
 	return r.timeAnnotation(workv1alpha1.AnnotationAborted)

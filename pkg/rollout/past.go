@@ -1,26 +1,40 @@
 package rollout
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
+// MaxPastSpecs is how many specs of another hub become revisions at the most (R6).
+const MaxPastSpecs = 10
+
+// stableClusters is how many clusters must have a spec before it counts as the stable one, and must have lost this hub's marks before
+// another hub is believed to have run: an agent can edit the works of its own cluster, and must not decide for the others (R6).
+const stableClusters = 2
+
 // Past is what the works tell of rollouts that this hub has not seen: from before it knew the object, or from while another hub ran
 // in its place (R6).
 type Past struct {
-	// Specs are those of another hub's works beside the template's, each once, in the order of the works.
+	// Specs are those of another hub's works beside the template's, those on the most clusters first. There are none where this hub
+	// knows the object and no other one ran since.
 	Specs []PastSpec
+	// Replaced says that another hub ran since this one knew the object: it wrote every work.
+	Replaced bool
 	// Surpassed says that another hub rolled out since the current revision was the stable one here. What was stable after it only
 	// the works can tell, if they do.
 	Surpassed bool
 
 	// mixed says that works of this hub's own, too, hold another spec than the template's.
 	mixed bool
+	// needed is on how many clusters a spec must be to count as the stable one.
+	needed int
 }
 
 // PastSpec is a spec that another hub wrote.
@@ -35,7 +49,16 @@ type PastSpec struct {
 // Bearer is the first work that has the spec.
 func (s *PastSpec) Bearer() *Work { return s.works[0] }
 
-// Foreign says that another hub wrote the work: it takes the labels and the annotations of this one away. Where a hand took the
+// clusters is on how many clusters the spec is.
+func (s *PastSpec) clusters() int {
+	seen := make(map[string]bool, len(s.works))
+	for _, w := range s.works {
+		seen[w.Cluster()] = true
+	}
+	return len(seen)
+}
+
+// Foreign reports whether another hub wrote the work: it takes the labels and the annotations of this one away. Where a hand took the
 // label only, the annotation still tells whose it is.
 func (w *Work) Foreign() bool {
 	_, applied := w.Object.Annotations[workv1alpha1.AnnotationAppliedAt]
@@ -44,55 +67,90 @@ func (w *Work) Foreign() bool {
 
 // PastInput is what ReadPast looks at.
 type PastInput struct {
+	// Owner is the ManifestWorkReplicaSet.
+	Owner metav1.Object
+	// Refs are its placementRefs, in spec order.
+	Refs []Ref
+	// Works are all works that bear its owner label.
 	Works []Work
 	// Template says what today's template means.
 	Template revision.Digest
-	// UpdateHash is the hash of its revision; empty when there is none yet.
-	UpdateHash string
 	// Current is the revision that counts as the current one; nil when there is none.
 	Current *Revision
-	// FirstSight says that no status tells of this hub: all that bears no hash is another's.
+	// FirstSight says that this hub never rolled the object out: all that bears no hash is another's.
 	FirstSight bool
+}
+
+// counted are the works that tell of the past: those of selected clusters under a name that a hub gives. A work without a hash that is older
+// than its owner was not made for it: somebody gave it the owner label.
+func (in *PastInput) counted() (works []Work, needed int) {
+	owners := Owners(in.Refs)
+	created := in.Owner.GetCreationTimestamp()
+	for i := range in.Works {
+		w := &in.Works[i]
+		_, selected := owners[w.Cluster()]
+		if selected && !w.Deleting() && IsWorkName(in.Owner, w.Object.Name) && (w.Hash() != "" || !w.Object.CreationTimestamp.Before(&created)) {
+			works = append(works, *w)
+		}
+	}
+	if len(owners) == 1 && in.selectionKnown() {
+		return works, 1
+	}
+	return works, stableClusters
+}
+
+// selectionKnown reports whether it is known which clusters are selected.
+func (in *PastInput) selectionKnown() bool {
+	return !slices.ContainsFunc(in.Refs, func(ref Ref) bool { return !ref.settled() })
 }
 
 // ReadPast looks at who wrote the works, and what they hold.
 //
-// The current revision is surpassed where another hub wrote works, and no cluster has the current one any more: as long as one has
-// it, no later revision has reached them all. A rollout of the update revision that this hub began itself is not surpassed by
-// whoever goes on with it, so that one work that lost its marks takes no abort away.
+// Another hub ran where it wrote every work: as long as one work bears what this hub wrote, no later revision has reached all
+// clusters, and works that lost the marks may have lost them to their agents. The current revision is surpassed where another
+// hub ran and no cluster has it any more.
 func ReadPast(in *PastInput) Past {
-	past := Past{Surpassed: in.surpassed()}
-	for i := range in.Works {
-		switch w := &in.Works[i]; {
-		case w.Deleting(), w.Digest == in.Template:
+	works, needed := in.counted()
+	past := Past{needed: needed}
+	past.Replaced = !in.FirstSight && in.selectionKnown() && replaced(works, needed)
+	past.Surpassed = past.Replaced && in.left(works)
+	if !in.FirstSight && !past.Replaced {
+		return past
+	}
+	for i := range works {
+		switch w := &works[i]; {
+		case w.Digest == in.Template:
 		case w.Digest != "" && (w.Foreign() || (in.FirstSight && w.Hash() == "")):
 			past.add(w)
 		default:
 			past.mixed = true
 		}
 	}
+	slices.SortStableFunc(past.Specs, func(a, b PastSpec) int { return cmp.Compare(b.clusters(), a.clusters()) })
 	return past
 }
 
-func (in *PastInput) surpassed() bool {
+// replaced reports whether all works are another hub's, on enough clusters.
+func replaced(works []Work, needed int) bool {
+	foreign := map[string]bool{}
+	for i := range works {
+		if !works[i].Foreign() {
+			return false
+		}
+		foreign[works[i].Cluster()] = true
+	}
+	return len(foreign) >= needed
+}
+
+// left reports whether no cluster has the current revision any more.
+func (in *PastInput) left(works []Work) bool {
 	if in.Current == nil || in.Current.Digest == in.Template {
 		return false
 	}
-	foreign := false
-	for i := range in.Works {
-		w := &in.Works[i]
-		if w.Deleting() {
-			continue
-		}
-		if w.holds(in.Current) || (in.UpdateHash != "" && w.Hash() == in.UpdateHash) {
-			return false
-		}
-		foreign = foreign || w.Foreign()
-	}
-	return foreign
+	return !slices.ContainsFunc(works, func(w Work) bool { return w.holds(in.Current) })
 }
 
-// holds says whether a work has the content of a revision, or bears its hash.
+// holds reports whether a work has the content of a revision, or bears its hash.
 func (w *Work) holds(rev *Revision) bool {
 	return rev != nil && (w.Hash() == rev.Hash || w.Digest == rev.Digest)
 }
@@ -106,10 +164,10 @@ func (p *Past) add(w *Work) {
 	p.Specs[known].works = append(p.Specs[known].works, w)
 }
 
-// Stable is the spec that was the stable one: the only one beside the template's, where a cluster succeeded with it (R6). Empty when
-// the works don't tell.
+// Stable is the spec that was the stable one: the only one beside the template's, on at least two clusters where that many are selected,
+// one of which succeeded with it (R6). Empty when the works don't tell.
 func (p *Past) Stable(now time.Time) revision.Digest {
-	if p.mixed || len(p.Specs) != 1 {
+	if p.mixed || len(p.Specs) != 1 || p.Specs[0].clusters() < p.needed {
 		return ""
 	}
 	only := &p.Specs[0]

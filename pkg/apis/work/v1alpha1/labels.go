@@ -31,6 +31,9 @@ const (
 	// AnnotationSurpassed holds, on a revision that was the current one, when this hub found that another one had rolled out past it
 	// meanwhile (R6), in RFC 3339 with nanoseconds. It takes AnnotationCurrentSince's place.
 	AnnotationSurpassed = "work.open-cluster-management.io/revision-surpassed"
+	// AnnotationRecorded holds, on a revision that another hub rolled out, when this hub recorded it from the works (R6), in RFC 3339 with
+	// nanoseconds. A revision without it was made from a template.
+	AnnotationRecorded = "work.open-cluster-management.io/revision-recorded"
 	// AnnotationAborted holds, on a revision, when its rollout was aborted (R16), in RFC 3339.
 	AnnotationAborted = "work.open-cluster-management.io/revision-aborted"
 
