@@ -199,14 +199,8 @@ func TestUnseenObject(t *testing.T) {
 	}
 }
 
-// upstreamCRD is the CRD that upstream ships.
+// upstreamCRD reads the CRD that upstream ships from the module cache.
 func upstreamCRD(t *testing.T) *apiextensionsv1.CustomResourceDefinition {
-	t.Helper()
-	return parse(t, readUpstream(t))
-}
-
-// readUpstream reads upstream's CRD from the module cache.
-func readUpstream(t *testing.T) []byte {
 	t.Helper()
 	type module struct{ Dir, Version string }
 	query := func(args ...string) (m module) {
@@ -235,7 +229,7 @@ func readUpstream(t *testing.T) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return raw
+	return parse(t, raw)
 }
 
 func parse(t *testing.T, raw []byte) *apiextensionsv1.CustomResourceDefinition {

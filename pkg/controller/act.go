@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -30,10 +27,6 @@ const (
 	actBudget       = 500 * time.Millisecond
 	actBudgetFactor = 20
 )
-
-// refusedInterval is how often a write that was refused for a reason that lasts is tried again, at the least: the queue's own
-// back-off grows to a quarter of an hour, and whoever mended the reason waits for it.
-const refusedInterval = time.Minute
 
 // errLater says that a write was left to the next pass.
 var errLater = errors.New("left to the next pass")
@@ -63,23 +56,28 @@ func (r *deployReconciler) act(ctx context.Context, p *pass) error {
 	began := r.clock.Now()
 	until := began.Add(max(actBudget, actBudgetFactor*began.Sub(p.now)))
 	r.parallel(ctx, len(results), func(i int) {
-		if r.clock.Now().After(until) {
+		switch w := &p.plan.Writes[i]; {
+		case r.memory.owners.refusedLately(p.key, p.attemptOf(w), p.now):
+			results[i] = errRefusedLately
+		case r.clock.Now().After(until):
 			results[i] = errLater
-			return
+		default:
+			results[i] = r.write(ctx, p, w)
 		}
-		results[i] = r.write(ctx, p, &p.plan.Writes[i])
 	})
 	deletions := make([]error, len(p.plan.Deletes))
 	r.parallel(ctx, len(deletions), func(i int) {
+		if r.memory.owners.refusedLately(p.key, deletionOf(&p.plan.Deletes[i]), p.now) {
+			deletions[i] = errRefusedLately
+			return
+		}
 		deletions[i] = r.delete(ctx, p, p.plan.Deletes[i])
 	})
 	if ctx.Err() != nil {
 		p.aborting = true
 		return ctx.Err()
 	}
-	errs := append(r.sortOut(p, results), deletions...)
-	r.namePersisting(p, results, deletions)
-	return utilerrors.NewAggregate(errs)
+	return r.sortOut(p, results, deletions)
 }
 
 func (r *deployReconciler) write(ctx context.Context, p *pass, w *rollout.Write) error {
@@ -145,106 +143,9 @@ func (r *deployReconciler) delete(ctx context.Context, p *pass, d rollout.Delete
 	return nil
 }
 
-// sortOut tells the writes that will succeed when tried again from those that won't until someone mends something. The
-// latter are named for the conditions, and don't hold an abort up (R4).
-func (r *deployReconciler) sortOut(p *pass, results []error) []error {
-	var errs []error
-	var named []string
-	for i, err := range results {
-		w := &p.plan.Writes[i]
-		lasting := err != nil && isLasting(err)
-		if w.Revision != nil && !errors.Is(err, errLater) {
-			r.memory.owners.refuse(p.key, w.Cluster, lasting)
-		}
-		switch {
-		case err == nil:
-			continue
-		case lasting:
-			p.lookAgain(refusedInterval)
-			named = append(named, fmt.Sprintf("cluster %s: %v", w.Cluster, err))
-		case w.Revision != nil:
-			p.aborting = p.snapshot.Aborted
-		}
-		switch {
-		case errors.Is(err, errLater):
-			p.lookAgain(time.Millisecond)
-			continue
-		case apierrors.IsConflict(err), errors.Is(err, errUnseen):
-			p.lookAgain(conflictInterval)
-			continue
-		}
-		errs = append(errs, fmt.Errorf("writing the ManifestWork of cluster %s: %w", w.Cluster, err))
-	}
-	if len(named) > 0 {
-		p.problem(fmt.Sprintf("%d ManifestWorks can't be written, mend what the API server says of them: %s", len(named), firstOf(named)))
-	}
-	return errs
-}
-
-// namePersisting names what writes fail with in one pass after the other though they are tried again: an abort and the next rollout wait for
-// them, and a person should know for what. A hiccup is no news, and the words are those of the first time, as long as the reason is the same: a
-// condition that changed with each try would be written with each (P7).
-func (r *deployReconciler) namePersisting(p *pass, writes, deletions []error) {
-	failures := make(map[string]error, len(writes)+len(deletions))
-	var order []string
-	note := func(what string, err error) {
-		if apierrors.IsConflict(err) || errors.Is(err, errUnseen) || isLasting(err) {
-			err = nil
-		}
-		failures[what] = err
-		order = append(order, what)
-	}
-	for i, err := range writes {
-		note("cluster "+p.plan.Writes[i].Cluster, err)
-	}
-	for i, err := range deletions {
-		note("deletion in cluster "+p.plan.Deletes[i].Work.Cluster(), err)
-	}
-	if named := r.memory.owners.persisting(p.key, order, failures, p.now); len(named) > 0 {
-		p.problem(fmt.Sprintf("%d ManifestWorks can't be written for some time, each is tried again, look at what the API server says of them: %s",
-			len(named), firstOf(named)))
-	}
-}
-
-// isLasting says whether trying again changes nothing by itself.
-func isLasting(err error) bool {
-	switch {
-	case apierrors.IsConflict(err), errors.Is(err, errUnseen), errors.Is(err, errLater):
-		return false
-	case apierrors.IsTooManyRequests(err), apierrors.IsServerTimeout(err), apierrors.IsTimeout(err),
-		apierrors.IsServiceUnavailable(err), apierrors.IsInternalError(err):
-		return false
-	}
-	var known apierrors.APIStatus
-	return errors.As(err, &known) && known.Status().Code < http.StatusInternalServerError
-}
-
 func verbOf(action rollout.Action) metrics.Verb {
 	if action == rollout.Create {
 		return metrics.Create
 	}
 	return metrics.Patch
-}
-
-func writeResult(err error) metrics.WriteResult {
-	switch {
-	case err == nil:
-		return metrics.Written
-	case apierrors.IsConflict(err), errors.Is(err, errUnseen):
-		return metrics.Conflict
-	case isLasting(err):
-		return metrics.Refused
-	default:
-		return metrics.Failed
-	}
-}
-
-// errorsShown bounds what a message holds.
-const errorsShown = 3
-
-func firstOf(texts []string) string {
-	if len(texts) > errorsShown {
-		return strings.Join(texts[:errorsShown], "; ") + fmt.Sprintf("; and %d more", len(texts)-errorsShown)
-	}
-	return strings.Join(texts, "; ")
 }

@@ -54,7 +54,7 @@ func (r *deployReconciler) complete(ctx context.Context, p *pass) (bool, error) 
 		if err == nil || apierrors.IsConflict(err) {
 			return false, err
 		}
-		p.problem(p.refused(err))
+		p.problem(r.refused(p, err))
 		if r.memory.owners.prunedLately(p.key, p.now) {
 			return true, nil
 		}
@@ -134,7 +134,7 @@ func (r *deployReconciler) abort(ctx context.Context, p *pass) error {
 		case apierrors.IsConflict(err):
 			return err
 		case err != nil:
-			p.problem(p.refused(err) + "; until then nothing is written back")
+			p.problem(r.refused(p, err) + "; until then nothing is written back")
 		}
 	}
 	// What is confirmed from now on is the revision that the clusters go back to.

@@ -26,7 +26,8 @@ import (
 
 // noteAll makes a memory know all that it can of an owner.
 func noteAll(m *memory, owner string, now time.Time) {
-	m.owners.refuse(owner, "c1", true)
+	m.owners.attempted(owner, []attempted{{attempt{what: "cluster c1"}, refusedBy("a quota")}}, nil, now)
+	m.owners.answered(owner, "patching", refusedBy("a quota"))
 	m.owners.prunes(owner, true, false, now)
 	m.owners.keepRevisions(owner, status.Revisions{UpdateRevision: "b"})
 	m.told.announce(owner, "a note")
@@ -36,7 +37,7 @@ func noteAll(m *memory, owner string, now time.Time) {
 // known counts what a memory knows of an owner.
 func known(m *memory, owner string, now time.Time) (things int) {
 	for _, knows := range []bool{
-		m.owners.refused(owner, "c1"), m.owners.prunedLately(owner, now), m.owners.prunedLast(owner),
+		m.owners.refusedLately(owner, attempt{what: "cluster c1"}, now), m.owners.look(owner).answers["patching"] != nil, m.owners.prunedLately(owner, now), m.owners.prunedLast(owner),
 		m.owners.keptRevisions(owner).UpdateRevision != "", !m.told.lastReport(owner).IsZero(),
 	} {
 		if knows {
@@ -65,7 +66,7 @@ func TestWhatIsGoneIsForgotten(t *testing.T) {
 			owner := &replicaSet{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "web"}}}
 			c.forgetting().OnDelete(tell(owner))
 			require.Zero(t, known(c.memory, "demo/web", now))
-			require.Equal(t, 5, known(c.memory, "demo/web2", now))
+			require.Equal(t, 6, known(c.memory, "demo/web2", now))
 			require.True(t, c.memory.told.announce("demo/web", "a note"), "another object of that name is told of anew")
 			require.False(t, c.memory.told.announce("demo/web2", "a note"))
 			require.Len(t, c.memory.works.known, 2, "its works go away one by one")
@@ -89,7 +90,7 @@ func TestWhatIsReplacedIsForgotten(t *testing.T) {
 	}
 	noteAll(c.memory, "demo/web", now)
 	c.forgetting().OnUpdate(owner("a", "1"), owner("a", "2"))
-	require.Equal(t, 5, known(c.memory, "demo/web", now), "an update")
+	require.Equal(t, 6, known(c.memory, "demo/web", now), "an update")
 	c.forgetting().OnUpdate(owner("a", "2"), owner("b", "3"))
 	require.Zero(t, known(c.memory, "demo/web", now), "another object")
 }
@@ -98,7 +99,9 @@ func TestWhatIsReplacedIsForgotten(t *testing.T) {
 func TestQuestionsLeaveNothingBehind(t *testing.T) {
 	m := newMemory()
 	require.Zero(t, known(m, "demo/web", time.Unix(1000, 0)))
-	m.owners.refuse("demo/web", "c1", false)
+	m.owners.attempted("demo/web", []attempted{{attempt{what: "cluster c1"}, nil}}, []string{"cluster c2"}, time.Unix(1000, 0))
+	m.owners.refusals("demo/web", "a", true, time.Unix(1000, 0), time.Unix(1000, 0))
+	m.owners.stillFail("demo/web", []string{"patching"})
 	m.owners.prunes("demo/web", false, true, time.Unix(1000, 0))
 	m.owners.defaulted("demo/web")
 	require.Empty(t, m.owners.known)

@@ -102,6 +102,11 @@ func (c *Controller) view(p *pass, update *rollout.Revision, aborted bool) *roll
 	if told := p.history.ByHash(update.Hash); aborted && told != nil {
 		s.Restored = told.Restored()
 	}
+	desired := update
+	if aborted && s.Current != nil {
+		desired = s.Current
+	}
+	s.Refused = c.memory.owners.refusals(p.key, p.targetOf(desired, aborted), aborted, s.DeadlinesSince, p.now)
 	return s
 }
 

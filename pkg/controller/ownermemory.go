@@ -1,13 +1,9 @@
 package controller
 
 import (
-	"errors"
-	"fmt"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
@@ -20,10 +16,10 @@ type ownerMemory struct{ entries[string, knownOwner] }
 
 // knownOwner is what is known of one owner. Of one without an entry, what the zero value says.
 type knownOwner struct {
-	// refused holds the clusters whose work can't be written for a reason that lasts.
-	refused sets.Set[string]
-	// failing holds, for the writes that failed when they were tried last and are tried again, with what, by how a person calls them.
-	failing map[string]failure
+	// failing holds the writes of works that failed when they were tried last, by how a person calls them.
+	failing map[string]*failure
+	// answers holds what the API server said to other requests that fail in each pass, by what they are.
+	answers map[string]*answer
 	// pruned is how the API server was seen dropping the status fields that only our CRD has; nil when it kept them the last time that
 	// it was asked.
 	pruned *pruning
@@ -50,72 +46,6 @@ type pruning struct {
 	at time.Time
 	// defaulted says that the object had a default that only our CRD gives, all the same.
 	defaulted bool
-}
-
-// refuse notes whether a cluster's work can't be written for a reason that lasts.
-func (m *ownerMemory) refuse(owner, cluster string, lasting bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if !lasting {
-		m.look(owner).refused.Delete(cluster)
-		return
-	}
-	m.of(owner).refuse(cluster)
-}
-
-func (k *knownOwner) refuse(cluster string) {
-	if k.refused == nil {
-		k.refused = sets.New[string]()
-	}
-	k.refused.Insert(cluster)
-}
-
-// refused says whether the last attempt to write a cluster's work failed for a reason that lasts.
-func (m *ownerMemory) refused(owner, cluster string) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.look(owner).refused.Has(cluster)
-}
-
-// persistsAfter is for how long a write must have failed, at each try, before it is named.
-const persistsAfter = 5 * time.Second
-
-// failure is what a write failed with, and since when.
-type failure struct {
-	reason metav1.StatusReason
-	text   string
-	since  time.Time
-}
-
-// persisting notes what the writes of a pass came to, and lists, in their order, those that have failed for some time. One that was not tried
-// in this pass stays what it was; one that is not wanted any more is forgotten.
-func (m *ownerMemory) persisting(owner string, order []string, failures map[string]error, now time.Time) []string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	before := m.look(owner).failing
-	failing := map[string]failure{}
-	var named []string
-	for _, what := range order {
-		err := failures[what]
-		known, failed := before[what]
-		if err == nil || (!failed && errors.Is(err, errLater)) {
-			continue
-		}
-		if !failed {
-			known.since = now
-		}
-		if reason := apierrors.ReasonForError(err); !errors.Is(err, errLater) && (!failed || reason != known.reason) {
-			known.reason, known.text = reason, fmt.Sprintf("%s: %v", what, err)
-		}
-		failing[what] = known
-		if now.Sub(known.since) >= persistsAfter {
-			named = append(named, known.text)
-		}
-	}
-	if len(before) > 0 || len(failing) > 0 {
-		m.of(owner).failing = failing
-	}
-	return named
 }
 
 // prunes notes whether the API server drops the status fields that only our CRD has, and whether its answer was defaulted by our CRD.

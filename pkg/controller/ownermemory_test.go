@@ -1,12 +1,10 @@
 package controller
 
 import (
-	"errors"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 )
@@ -38,24 +36,4 @@ func TestPruned(t *testing.T) {
 			require.False(t, m.prunedLast(owner))
 		})
 	}
-}
-
-// What a write fails with is told when it has failed for some time, and in the same words until the reason is another one.
-func TestPersistingFailures(t *testing.T) {
-	const owner, a, b = "demo/web", "cluster a", "cluster b"
-	m := &ownerMemory{}
-	see := func(at time.Duration, failures map[string]error) []string {
-		return m.persisting(owner, []string{a, b}, failures, rt.At(at))
-	}
-	internal := func(text string) error { return apierrors.NewInternalError(errors.New(text)) }
-	const told = "cluster a: Internal error occurred: one"
-	require.Empty(t, see(0, nil))
-	require.Empty(t, see(0, map[string]error{a: internal("one"), b: internal("one")}))
-	require.Empty(t, see(time.Second, map[string]error{a: internal("two")}), "a hiccup")
-	require.Equal(t, []string{told}, see(persistsAfter, map[string]error{a: internal("three"), b: errLater}))
-	require.Equal(t, []string{told}, see(time.Minute, map[string]error{a: errLater, b: internal("one")}), "it was not tried")
-	require.Equal(t, []string{"cluster a: simulated"}, see(time.Minute, map[string]error{a: apierrors.NewTooManyRequests("simulated", 1), b: internal("one")}))
-	require.Empty(t, m.persisting(owner, []string{b}, map[string]error{b: internal("one")}, rt.At(time.Minute+time.Second)), "nobody wants to write a")
-	require.Equal(t, []string{"cluster b: Internal error occurred: one"}, see(2*time.Minute, map[string]error{a: internal("one"), b: internal("two")}))
-	require.Empty(t, see(3*time.Minute, nil))
 }

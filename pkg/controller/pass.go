@@ -62,6 +62,8 @@ type pass struct {
 	noHistory string
 	// problems are for the conditions, each naming its object and the remedy.
 	problems []string
+	// failing are the requests of this pass that failed, other than writes of works, and that the conditions name.
+	failing []string
 
 	// wrote says that this pass changed something; urgent that it wants to, as soon as it may.
 	wrote   atomic.Bool

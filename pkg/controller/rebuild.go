@@ -115,7 +115,7 @@ func (r *revisionReconciler) remake(ctx context.Context, p *pass, l *lost, numbe
 	case apierrors.IsAlreadyExists(err):
 		return r.reclaim(ctx, p, l.hash)
 	case err != nil:
-		return false, fmt.Errorf("creating ControllerRevision %s/%s: %w", wanted.Namespace, wanted.Name, err)
+		return false, revisionRequest("creating", wanted.Namespace, wanted.Name, err)
 	}
 	r.wroteRevision(p, created)
 	r.event(p, created, corev1.EventTypeNormal, workv1alpha1.EventRevisionRebuilt, "Rebuild",
@@ -132,7 +132,7 @@ func (r *revisionReconciler) reclaim(ctx context.Context, p *pass, hash string) 
 	case apierrors.IsNotFound(err):
 		return false, nil
 	case err != nil:
-		return false, fmt.Errorf("looking for ControllerRevision %s/%s: %w", p.object.Namespace, name, err)
+		return false, revisionRequest("looking for", p.object.Namespace, name, err)
 	case !metav1.IsControlledBy(live, p.object):
 		return false, nil
 	}

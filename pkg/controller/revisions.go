@@ -51,7 +51,7 @@ func (r *revisionReconciler) settlePast(ctx context.Context, p *pass) (settled, 
 	}
 	p.rebuildStatus()
 	if err != nil {
-		refused := p.refused(err)
+		refused := r.refused(p, err)
 		if p.history.ByHash(p.revisions.UpdateRevision) == nil {
 			p.pending = true
 			goOn, err = r.withoutRevision(ctx, p, refused) // Under a new hash it would be another rollout (R1).
@@ -66,7 +66,7 @@ func (r *revisionReconciler) settlePast(ctx context.Context, p *pass) (settled, 
 	}
 	if err != nil {
 		p.pending = true
-		goOn, err = r.withoutRevision(ctx, p, p.refused(err)+"; until then nothing new is rolled out")
+		goOn, err = r.withoutRevision(ctx, p, r.refused(p, err)+"; until then nothing new is rolled out")
 		return true, goOn, err
 	}
 	return false, true, nil
@@ -92,7 +92,7 @@ func (r *revisionReconciler) findRevision(ctx context.Context, p *pass) (bool, e
 		return false, err
 	}
 	p.pending = true
-	return r.withoutRevision(ctx, p, p.refused(err)+"; until then nothing new is rolled out")
+	return r.withoutRevision(ctx, p, r.refused(p, err)+"; until then nothing new is rolled out")
 }
 
 // invalidTemplate says what is wrong with a template that no agent could apply.
@@ -118,13 +118,6 @@ func (r *revisionReconciler) withoutRevision(ctx context.Context, p *pass, probl
 	p.update = p.revisionNamed(p.revisions.UpdateRevision)
 	p.held = !aborted
 	return true, nil
-}
-
-// refused notes that a revision could not be written, and says it for a condition: the log alone is not read (R12).
-func (p *pass) refused(err error) string {
-	p.errs = append(p.errs, err)
-	p.lookAgain(refusedInterval)
-	return fmt.Sprintf("%v: mend what the API server says of it (a quota, a policy, a webhook or a right may be the reason), it is tried again by itself", err)
 }
 
 // revisionNamed finds a revision by its hash. One that is gone or unreadable is still named; no work is at it.
@@ -225,11 +218,11 @@ func (r *revisionReconciler) create(ctx context.Context, p *pass, digest revisio
 		r.event(p, created, corev1.EventTypeNormal, workv1alpha1.EventRevisionCreated, "Create", fmt.Sprintf("created revision %s", created.Name))
 		return nil
 	case !apierrors.IsAlreadyExists(err):
-		return fmt.Errorf("creating ControllerRevision %s/%s: %w", wanted.Namespace, wanted.Name, err)
+		return revisionRequest("creating", wanted.Namespace, wanted.Name, err)
 	}
 	live, err := client.Get(ctx, wanted.Name, metav1.GetOptions{})
 	if err != nil {
-		return fmt.Errorf("reading ControllerRevision %s/%s, whose name is taken: %w", wanted.Namespace, wanted.Name, err)
+		return revisionRequest("reading", wanted.Namespace, wanted.Name, err)
 	}
 	if !metav1.IsControlledBy(live, p.object) || revision.Decode(live).Digest != digest {
 		r.ignore(p, taken(live, p.object))
@@ -254,7 +247,7 @@ func (r *revisionReconciler) relabel(ctx context.Context, p *pass, live *appsv1.
 	}
 	answer, err := r.kube.AppsV1().ControllerRevisions(live.Namespace).Patch(ctx, live.Name, types.MergePatchType, data, metav1.PatchOptions{})
 	if err != nil {
-		return fmt.Errorf("patching ControllerRevision %s/%s: %w", live.Namespace, live.Name, err)
+		return revisionRequest("patching", live.Namespace, live.Name, err)
 	}
 	r.wroteRevision(p, answer)
 	return nil
@@ -313,7 +306,7 @@ func (c *Controller) patchRevision(ctx context.Context, p *pass, rev *revision.R
 	answer, err := c.kube.AppsV1().ControllerRevisions(rev.Object.Namespace).
 		Patch(ctx, rev.Object.Name, types.MergePatchType, data, metav1.PatchOptions{})
 	if err != nil {
-		return fmt.Errorf("patching ControllerRevision %s/%s: %w", rev.Object.Namespace, rev.Object.Name, err)
+		return revisionRequest("patching", rev.Object.Namespace, rev.Object.Name, err)
 	}
 	c.wroteRevision(p, answer)
 	return nil

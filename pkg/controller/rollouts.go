@@ -53,13 +53,7 @@ func (r *rolloutReconciler) reconcile(ctx context.Context, p *pass) (bool, error
 
 // abortUnfinished says whether a work that can be written still has to go back: then the new rollout waits (R4).
 func (r *rolloutReconciler) abortUnfinished(p *pass) bool {
-	plan := rollout.Decide(r.view(p, p.revisionNamed(p.revisions.UpdateRevision), true))
-	for i := range plan.Writes {
-		if w := &plan.Writes[i]; w.Revision != nil && !r.memory.owners.refused(p.key, w.Cluster) {
-			return true
-		}
-	}
-	return false
+	return rollout.Decide(r.view(p, p.revisionNamed(p.revisions.UpdateRevision), true)).Behind > 0
 }
 
 // begin persists a new rollout, or a status that was rebuilt. The pass ends with it.
@@ -94,7 +88,7 @@ func (r *rolloutReconciler) annotate(ctx context.Context, p *pass) (bool, error)
 			return false, err
 		}
 		p.pending = true
-		return false, r.reportInvalid(ctx, p, status.InvalidSpec(p.refused(err)+"; until then the rollout does not begin again"))
+		return false, r.reportInvalid(ctx, p, status.InvalidSpec(r.refused(p, err)+"; until then the rollout does not begin again"))
 	}
 	return true, nil
 }
@@ -112,7 +106,7 @@ func (r *rolloutReconciler) goesOnUntold(p *pass, err error) (bool, error) {
 	if age := p.now.Sub(p.revisions.AbortedTime.Time); !isLasting(err) && age >= 0 && age < untoldPatience {
 		return false, err
 	}
-	p.problem(p.refused(err))
+	p.problem(r.refused(p, err))
 	return true, nil
 }
 

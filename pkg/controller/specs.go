@@ -51,7 +51,7 @@ func (c *Controller) spec(ctx context.Context, p *pass, work *workv1.ManifestWor
 	live, err := c.works.WorkV1().ManifestWorks(work.Namespace).Get(ctx, work.Name, metav1.GetOptions{})
 	switch {
 	case err != nil && !apierrors.IsNotFound(err):
-		return nil, fmt.Errorf("reading ManifestWork %s/%s: %w", work.Namespace, work.Name, err)
+		return nil, &requestError{what: fmt.Sprintf("reading ManifestWork %s/%s", work.Namespace, work.Name), err: err}
 	case err != nil || live.UID != work.UID || live.Generation != work.Generation:
 		return nil, apierrors.NewConflict(workv1.Resource("manifestworks"), work.Name, fmt.Errorf("it changed in namespace %s", work.Namespace))
 	}

@@ -55,6 +55,7 @@ func (c *Controller) pass(ctx context.Context, key string, object *replicaSet) (
 			break
 		}
 	}
+	c.memory.owners.stillFail(key, p.failing)
 	return p.recheck, p.err()
 }
 

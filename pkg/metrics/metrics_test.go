@@ -122,10 +122,11 @@ mwrs_clusters{name="web",namespace="default",state="Degraded"} 0
 mwrs_clusters{name="web",namespace="default",state="Failed"} 0
 mwrs_clusters{name="web",namespace="default",state="InFlight"} 0
 mwrs_clusters{name="web",namespace="default",state="Leaving"} 0
-mwrs_clusters{name="web",namespace="default",state="Stuck"} 0
+mwrs_clusters{name="web",namespace="default",state="Refused"} 0
 mwrs_clusters{name="web",namespace="default",state="Restored"} 2
 mwrs_clusters{name="web",namespace="default",state="Restoring"} 1
 mwrs_clusters{name="web",namespace="default",state="Soaking"} 0
+mwrs_clusters{name="web",namespace="default",state="Stuck"} 0
 mwrs_clusters{name="web",namespace="default",state="Succeeded"} 0
 mwrs_clusters{name="web",namespace="default",state="Unheard"} 0
 mwrs_clusters{name="web",namespace="default",state="Waiting"} 0
@@ -155,7 +156,7 @@ func TestManyReplicaSetsShareSeries(t *testing.T) {
 		observe(i)
 	}
 	n, sum := series(t, registry, "mwrs_clusters", "")
-	require.Equal(t, 12, n, "one for each state")
+	require.Equal(t, 13, n, "one for each state")
 	require.Equal(t, 10.0*surplus, sum)
 	_, sum = series(t, registry, "mwrs_stage", "")
 	require.Equal(t, float64(surplus), sum)

@@ -29,7 +29,7 @@ const (
 
 var states = [...]rollout.Phase{
 	rollout.PhaseWaiting, rollout.PhaseLeaving, rollout.PhaseStuck, rollout.PhaseInFlight, rollout.PhaseSoaking, rollout.PhaseDegraded,
-	rollout.PhaseFailed, rollout.PhaseUnheard, rollout.PhaseCompleted, rollout.PhaseSucceeded, Restoring, Restored,
+	rollout.PhaseRefused, rollout.PhaseFailed, rollout.PhaseUnheard, rollout.PhaseCompleted, rollout.PhaseSucceeded, Restoring, Restored,
 }
 
 // Observation is what a pass found of a ManifestWorkReplicaSet.

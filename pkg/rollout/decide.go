@@ -59,7 +59,7 @@ func (s *Snapshot) usualName() string {
 
 func outcome(s *Snapshot, f *fleet) RefOutcome {
 	v := f.judge()
-	o := RefOutcome{Name: f.ref.Name, Err: f.err, Failed: v.failed, Halted: v.halted, PlacementMissing: f.ref.Placement == nil}
+	o := RefOutcome{Name: f.ref.Name, Err: f.err, Failed: v.failed, Halted: v.halted, closed: v.closed, PlacementMissing: f.ref.Placement == nil}
 	if s.abortable() {
 		o.Undecided = v.undecided
 	}
@@ -98,8 +98,8 @@ func (p *Plan) tally(s *Snapshot, f *fleet) {
 	for i := range f.members {
 		m := &f.members[i]
 		switch m.phase {
-		case PhaseFailed, PhaseUnheard, PhaseDegraded, PhaseCompleted, PhaseStuck:
-			p.Failing = append(p.Failing, Failing{Cluster: m.cluster, Phase: m.phase, Since: m.since})
+		case PhaseFailed, PhaseUnheard, PhaseDegraded, PhaseRefused, PhaseCompleted, PhaseStuck:
+			p.Failing = append(p.Failing, m.failing())
 		}
 		if !m.owned {
 			continue
@@ -175,7 +175,7 @@ func (f *fleet) describeFailed() string {
 	if mandatory {
 		allowed = "and a mandatory decision group tolerates no failure"
 	}
-	return fmt.Sprintf("%s not successful within %s, %s", Names(names), f.strategy.deadline, allowed)
+	return fmt.Sprintf("%s not successful within %s%s, %s", Names(names), f.strategy.deadline, f.describeRefused(), allowed)
 }
 
 // namesShown bounds the clusters that a message names: a message is for a person, and a condition's may hold 32 KiB.
@@ -200,15 +200,16 @@ func (p *Plan) rollOut(s *Snapshot, fleets []*fleet) {
 		f.adopt(s, p)
 		p.start(s, f, &p.Refs[i])
 		f.adoptOlder(s, p)
+		p.refusedClusters(s, f)
 	}
 }
 
 // start writes the update revision to the clusters whose turn it is. A ref with too many failures gets nothing new (R10).
 func (p *Plan) start(s *Snapshot, f *fleet, outcome *RefOutcome) {
-	if f.err != nil || outcome.Halted {
+	if f.err != nil || outcome.closed {
 		return
 	}
-	next, err := f.handOut()
+	next, err := f.turns(s, outcome)
 	if err != nil {
 		outcome.Err = err
 		return
@@ -222,7 +223,7 @@ func (p *Plan) start(s *Snapshot, f *fleet, outcome *RefOutcome) {
 // strategy is asked (R6).
 func (f *fleet) adopt(s *Snapshot, p *Plan) {
 	for i := range f.members {
-		if m := &f.members[i]; m.unlabelled() && m.work.Digest == s.Update.Digest {
+		if m := &f.members[i]; m.unlabelled() && m.work.Digest == s.Update.Digest && (!m.refused() || m.retriable(s.Now)) {
 			m.phase = PhaseInFlight
 			p.adopt(f, m, s.Update)
 		}
@@ -254,13 +255,13 @@ func (p *Plan) written() map[*Work]bool {
 }
 
 func (m *member) unlabelled() bool {
-	return m.phase == PhaseWaiting && m.work != nil && !m.work.Deleting() && m.work.Hash() == ""
+	return (m.phase == PhaseWaiting || m.refused()) && m.work != nil && !m.work.Deleting() && m.work.Hash() == ""
 }
 
 func (p *Plan) adopt(f *fleet, m *member, rev *Revision) {
 	p.Writes = append(p.Writes, Write{
 		Action: Adopt, Cluster: m.cluster, Placement: m.placement(f), Work: m.work, Revision: rev,
-		Group: f.groups[m.group].Key(), Why: "its spec is this revision already",
+		Group: f.groups[m.group].Key(), Why: "its spec is this revision already", retry: m.refusal != nil,
 	})
 }
 
@@ -282,7 +283,7 @@ func (f *fleet) recheck(s *Snapshot, p *Plan) {
 }
 
 func (p *Plan) write(f *fleet, m *member, rev *Revision, why string) {
-	w := Write{Action: Update, Cluster: m.cluster, Placement: m.placement(f), Work: m.work, Revision: rev, Why: why, Group: f.groups[m.group].Key()}
+	w := Write{Action: Update, Cluster: m.cluster, Placement: m.placement(f), Work: m.work, Revision: rev, Why: why, Group: f.groups[m.group].Key(), retry: m.refusal != nil}
 	if m.work == nil {
 		w.Action = Create
 	}
@@ -315,7 +316,11 @@ func (p *Plan) goBack(s *Snapshot, fleets []*fleet, byCluster map[string]*Work, 
 			Action: Update, Cluster: cluster, Placement: w.PlacementName(), Work: w, Revision: s.Current, Why: "aborted",
 		})
 	}
-	p.Behind = len(p.Writes)
+	for i := range p.Writes {
+		if _, refused := s.Refused[p.Writes[i].Cluster]; !refused {
+			p.Behind++
+		}
+	}
 }
 
 // at is At for a work that may not exist.
@@ -330,11 +335,11 @@ func (p *Plan) judgeRollout() {
 	p.Complete = selected > 0 && p.decisionsKnown() && p.Counts[PhaseSucceeded] == selected && p.decided()
 	handedOut := 0
 	for i := range p.Writes {
-		if p.Writes[i].Action != Relabel {
+		if p.Writes[i].Action != Relabel && !p.Writes[i].retry {
 			handedOut++
 		}
 	}
-	p.Stalled = !p.Complete && handedOut == 0 && p.awaited() == 0 && len(p.Failing) > 0
+	p.Stalled = !p.Complete && handedOut == 0 && p.awaited() == 0 && !p.startable() && len(p.Failing) > 0
 }
 
 // decided says that no cluster which is on its way out could still lead to an abort.

@@ -6,8 +6,11 @@ import clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 type verdict struct {
 	// failed says that more clusters failed than the strategy tolerates (R11).
 	failed bool
-	// halted says that they are more than that together with those that are degraded, unheard or stuck: nothing new is started (R10).
+	// halted says that they are more than that together with those that are degraded, unheard, stuck or refused: nothing new is started (R10,
+	// R11).
 	halted bool
+	// closed says that they are more than that without those whose works the API server refuses: nothing is tried again either.
+	closed bool
 	// undecided are clusters that nothing selects any more, whose deadline is still to come, and that would fail the ref (R13).
 	undecided []string
 }
@@ -20,17 +23,22 @@ func (f *fleet) judge() verdict {
 	}
 	failed := make([]int, len(f.groups))
 	broken := make([]int, len(f.groups))
+	others := make([]int, len(f.groups))
+	refused := make([]int, len(f.groups))
 	open := make([]int, len(f.groups))
 	var undecided []string
 	sizes := make([]int, len(f.groups))
 	for i := range f.members {
 		m := &f.members[i]
 		sizes[m.group]++
+		if m.refused() {
+			refused[m.group]++
+		}
 		switch m.phase {
 		case PhaseFailed:
 			failed[m.group]++
 			broken[m.group]++
-		case PhaseDegraded, PhaseUnheard, PhaseStuck:
+		case PhaseDegraded, PhaseUnheard, PhaseStuck, PhaseRefused:
 			broken[m.group]++
 		}
 		if !m.owned && m.mayFail() {
@@ -38,7 +46,10 @@ func (f *fleet) judge() verdict {
 			undecided = append(undecided, m.cluster)
 		}
 	}
-	v := verdict{failed: f.exceeds(failed, sizes), halted: f.exceeds(broken, sizes)}
+	for g := range others {
+		others[g] = broken[g] - refused[g]
+	}
+	v := verdict{failed: f.exceeds(failed, sizes), halted: f.exceeds(broken, sizes), closed: f.exceeds(others, sizes)}
 	for g := range open {
 		open[g] += failed[g]
 	}

@@ -25,7 +25,9 @@ const (
 	PhaseSoaking Phase = "Soaking"
 	// PhaseDegraded means that its agent reports it as degraded, before any deadline.
 	PhaseDegraded Phase = "Degraded"
-	// PhaseFailed means that it was in flight or degraded for longer than the deadline (R11).
+	// PhaseRefused means that the API server refuses its work, before any deadline: nothing is in flight there (R11).
+	PhaseRefused Phase = "Refused"
+	// PhaseFailed means that it was in flight, degraded or refused for longer than the deadline (R11).
 	PhaseFailed Phase = "Failed"
 	// PhaseUnheard means that it would have failed, and that this process has not heard its agent yet: it counts as no failure (R11).
 	PhaseUnheard Phase = "Unheard"
@@ -52,6 +54,9 @@ type member struct {
 	since time.Time
 	// next is when the phase changes by itself; zero for never.
 	next time.Time
+	// refusal is what the API server answers to the writes of its work; nil when it accepts them. retried says that this plan tries again.
+	refusal *Refusal
+	retried bool
 }
 
 // fleet is a ref with its clusters.
@@ -223,6 +228,7 @@ func (f *fleet) place(s *Snapshot, m *member) {
 		return
 	case m.work == nil || !m.work.At(s.Update):
 		m.phase, m.mayBeInFlight = PhaseWaiting, m.unknown(s)
+		f.placeRefused(s, m)
 		return
 	}
 	a := Assess(m.work, s.Update, s.Now)

@@ -9,44 +9,45 @@ import (
 	tracker "open-cluster-management.io/sdk-go/pkg/apis/cluster/v1beta1"
 )
 
-// handOut asks sdk-go's rollout handler which of the waiting clusters come next (R10). The mandatory groups are asked for
+// handOut asks sdk-go's rollout handler which of the candidates come next (R10). The mandatory groups are asked for
 // until each of their clusters has succeeded; then the rest is asked for as if it were all.
-func (f *fleet) handOut() ([]*member, error) {
-	if !f.anyWaiting() {
+func (f *fleet) handOut(candidate func(*member) bool) ([]*member, error) {
+	if !f.any(candidate) {
 		return nil, nil
 	}
 	if f.mandatoryOpen() || f.groupsUnknown() {
-		return f.ask(request{include: f.mandatory, inOrder: true, allMandatory: true})
+		return f.ask(request{candidate: candidate, include: f.mandatory, inOrder: true, allMandatory: true})
 	}
-	return f.handOutRest()
+	return f.handOutRest(candidate)
 }
 
 // handOutRest asks for the groups that are not mandatory. The handler looks its states up in steps of clusters times states, so
 // that it is told of those only that make a difference: for Progressive how many slots are free says it all, for All nothing
 // does, and a group is kept waiting by one cluster that is on its way as by a thousand.
-func (f *fleet) handOutRest() ([]*member, error) {
+func (f *fleet) handOutRest(candidate func(*member) bool) ([]*member, error) {
 	rest := func(group int) bool { return !f.mandatory(group) }
 	switch f.strategy.kind {
 	case clusterv1alpha1.ProgressivePerGroup:
-		return f.ask(request{include: rest, inOrder: true})
+		return f.ask(request{candidate: candidate, include: rest, inOrder: true})
 	case clusterv1alpha1.Progressive:
-		return f.handOutBatch(rest)
+		return f.handOutBatch(candidate, rest)
 	default:
-		return f.ask(request{include: rest})
+		return f.ask(request{candidate: candidate, include: rest})
 	}
 }
 
 // handOutBatch fills the free slots of a Progressive batch. Members that may be in flight already come first, and leave the others the
 // slots that none of them could be in (P4).
-func (f *fleet) handOutBatch(include func(group int) bool) ([]*member, error) {
+func (f *fleet) handOutBatch(candidate func(*member) bool, include func(group int) bool) ([]*member, error) {
 	var next []*member
-	free := f.freeSlots(include)
+	free := f.freeSlots(include) - f.count(include, func(m *member) bool { return m.mayStart() && m.mayBeInFlight && !candidate(m) })
 	for _, mayBeInFlight := range []bool{true, false} {
-		waiting := f.count(include, func(m *member) bool { return m.mayStart() && m.mayBeInFlight == mayBeInFlight })
+		some := func(m *member) bool { return candidate(m) && m.mayBeInFlight == mayBeInFlight }
+		waiting := f.count(include, some)
 		if free <= 0 || waiting == 0 {
 			continue
 		}
-		asked, err := f.ask(request{include: include, free: free, only: func(m *member) bool { return m.mayBeInFlight == mayBeInFlight }})
+		asked, err := f.ask(request{candidate: some, include: include, free: free})
 		if err != nil {
 			return nil, err
 		}
@@ -81,21 +82,21 @@ func (f *fleet) count(include func(group int) bool, holds func(*member) bool) in
 	return n
 }
 
-// takesSlot says whether a member is on its way. Whoever is past the deadline takes no slot.
+// takesSlot says whether a member is on its way. Whoever is past the deadline takes no slot, nor who is refused.
 func (m *member) takesSlot() bool {
 	switch m.phase {
 	case PhaseInFlight, PhaseSoaking, PhaseDegraded:
 		return true
 	}
-	return false
+	return m.retried
 }
 
 // mayStart says that a member waits, and that its ref may start it.
 func (m *member) mayStart() bool { return m.phase == PhaseWaiting && !m.held }
 
-func (f *fleet) anyWaiting() bool {
+func (f *fleet) any(holds func(*member) bool) bool {
 	for i := range f.members {
-		if f.members[i].mayStart() {
+		if holds(&f.members[i]) {
 			return true
 		}
 	}
@@ -116,6 +117,8 @@ func (f *fleet) mandatoryOpen() bool {
 
 // request is a question to the handler.
 type request struct {
+	// candidate says who may come next.
+	candidate func(*member) bool
 	// include says which groups it is about.
 	include func(group int) bool
 	// inOrder says that a group has to wait for those before it.
@@ -124,17 +127,15 @@ type request struct {
 	allMandatory bool
 	// free is how many slots of a Progressive batch are free.
 	free int
-	// only narrows the members that are asked for; nil for all.
-	only func(*member) bool
 }
 
-// ask calls the handler with the waiting members of the groups that are asked for and, where the groups have an order, with one that
+// ask calls the handler with the candidates of the groups that are asked for and, where the groups have an order, with one that
 // keeps the later ones waiting. It stops at the first group that it is given while one is on its way, and wants indices without gaps,
 // which decisions that are still being written don't promise: it gets the groups that have such members, numbered by their place.
 func (f *fleet) ask(r request) ([]*member, error) {
 	var first *member
 	if r.inOrder {
-		first = f.firstOnTheWay(r.include)
+		first = f.firstOnTheWay(r)
 	}
 	waiting := map[string]*member{}
 	groups := make([]sets.Set[string], len(f.groups))
@@ -145,7 +146,7 @@ func (f *fleet) ask(r request) ([]*member, error) {
 		groups[m.group].Insert(m.cluster)
 	}
 	for i := range f.members {
-		if m := &f.members[i]; m.mayStart() && r.include(m.group) && (r.only == nil || r.only(m)) {
+		if m := &f.members[i]; r.candidate(m) && r.include(m.group) {
 			add(m)
 			waiting[m.cluster] = m
 		}
@@ -178,13 +179,14 @@ func (f *fleet) ask(r request) ([]*member, error) {
 	return next, nil
 }
 
-// firstOnTheWay is one of the members of the first group of which one is on its way, there or out, or held.
-func (f *fleet) firstOnTheWay(include func(group int) bool) *member {
+// firstOnTheWay is one of the members of the first group of which one is on its way, there or out, or waits without being a candidate: held, say, or refused
+// with its deadline to come.
+func (f *fleet) firstOnTheWay(r request) *member {
 	var first *member
 	for i := range f.members {
 		m := &f.members[i]
-		onTheWay := m.takesSlot() || m.phase == PhaseLeaving || m.held && m.phase == PhaseWaiting
-		if onTheWay && include(m.group) && (first == nil || m.group < first.group) {
+		onTheWay := m.takesSlot() || m.phase == PhaseLeaving || !r.candidate(m) && (m.phase == PhaseWaiting || m.keepsTurn())
+		if onTheWay && r.include(m.group) && (first == nil || m.group < first.group) {
 			first = m
 		}
 	}

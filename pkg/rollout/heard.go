@@ -26,9 +26,10 @@ func (s *Snapshot) deadlinesSince(cluster string) time.Time {
 }
 
 // unfailed takes a failure back whose agent this process has not heard: what the agent has reported before may have been a success, which
-// a broker does not keep (R11). Such a cluster is not in flight for ever either, so it gives its slot back.
+// a broker does not keep (R11). Such a cluster is not in flight for ever either, so it gives its slot back. That
+// the API server refuses a work, no agent has to say.
 func (m *member) unfailed(s *Snapshot) {
-	if _, heard := s.heard(m.cluster); !heard && m.phase == PhaseFailed {
+	if _, heard := s.heard(m.cluster); !heard && m.phase == PhaseFailed && !m.refused() {
 		m.phase, m.next = PhaseUnheard, s.Now.Add(unheardRecheck)
 	}
 }

@@ -33,6 +33,8 @@ type Write struct {
 	Group string
 	// Why is the reason, for logs and traces.
 	Why string
+	// retry says that the API server refused the write before: nothing depends on it (R14).
+	retry bool
 }
 
 // String says what is written, and why.
@@ -89,6 +91,10 @@ type RefOutcome struct {
 	Leaving  []string
 	Deadline time.Duration
 
+	// closed says that failed and degraded clusters alone are too many: no refused write is tried again (R10).
+	closed bool
+	// startable says that clusters wait whose turn it is.
+	startable bool
 	// awaited is how many of its clusters have an outcome still to come, also of those that it does not select any more.
 	awaited int
 }
@@ -121,7 +127,9 @@ type Plan struct {
 	Phases map[string]Phase
 	// Counts is how many selected clusters are in each phase.
 	Counts map[Phase]int
-	// Failing names the failed, unheard, degraded and completed clusters that count, those without a ref among them, sorted.
+	// Refused names the clusters whose works the API server refuses, in no order.
+	Refused []string
+	// Failing names the failed, unheard, degraded, refused and completed clusters that count, those without a ref among them, sorted.
 	Failing []Failing
 	// Unheard names the selected clusters that this process has written to for a while, and whose agents it has not heard, sorted.
 	Unheard []string
@@ -138,6 +146,8 @@ type Failing struct {
 	Cluster string
 	Phase   Phase
 	Since   time.Time
+	// Refused is what the API server says of its work; empty where it accepts the work.
+	Refused string
 }
 
 // Selected is how many clusters are selected, each once.

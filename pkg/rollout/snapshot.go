@@ -49,6 +49,9 @@ type Snapshot struct {
 	Refs []Ref
 	// Works are all ManifestWorks that bear the owner label.
 	Works []Work
+	// Refused are, by cluster, the refusals of the last attempt to write the revision that the works shall bear (R11). While aborted, clusters
+	// whose writes failed for long in another way are among them: they hold the abort up no more than those do (R4).
+	Refused map[string]Refusal
 }
 
 // BeganLately says that this process, or its connection, is so young that no deadline may have fired yet (R11).

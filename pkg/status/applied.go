@@ -69,6 +69,7 @@ func progress(plan *rollout.Plan) string {
 		{rollout.PhaseLeaving, "waiting for an older work to be gone"},
 		{rollout.PhaseStuck, "with an older work whose deletion hangs"},
 		{rollout.PhaseDegraded, "degraded"},
+		{rollout.PhaseRefused, "rejected by the API server"},
 		{rollout.PhaseFailed, "failed"},
 		{rollout.PhaseUnheard, "not heard"},
 		{rollout.PhaseCompleted, "completed at an older revision"},
@@ -95,7 +96,7 @@ func failing(plan *rollout.Plan) string {
 	} {
 		var names []string
 		for i := range plan.Failing {
-			if plan.Failing[i].Phase == kind.phase {
+			if plan.Failing[i].Phase == kind.phase && plan.Failing[i].Refused == "" {
 				names = append(names, plan.Failing[i].Cluster)
 			}
 		}
@@ -103,7 +104,7 @@ func failing(plan *rollout.Plan) string {
 			parts = append(parts, rollout.Names(names)+" "+kind.words)
 		}
 	}
-	return strings.Join(append(parts, unheard(plan)...), "; ")
+	return strings.Join(append(append(parts, rejected(plan)...), unheard(plan)...), "; ")
 }
 
 // unheard names the clusters whose agents said nothing since this hub started, and says what to do about them (R11).
@@ -113,4 +114,27 @@ func unheard(plan *rollout.Plan) []string {
 	}
 	return []string{rollout.Names(plan.Unheard) + " not heard since this hub started: no progressDeadline fires there before the agent reports; " +
 		"connect the agent to the broker, or take the cluster out of the Placement"}
+}
+
+// rejected names the clusters whose works the API server refuses (R11). It says the same before the deadline and after it: a process that was
+// started a moment ago does not know for how long that is so.
+func rejected(plan *rollout.Plan) []string {
+	var names []string
+	words := ""
+	for i := range plan.Failing {
+		if f := &plan.Failing[i]; f.Refused != "" {
+			names = append(names, f.Cluster)
+			if words == "" {
+				words = f.Refused
+			}
+		}
+	}
+	switch len(names) {
+	case 0:
+		return nil
+	case 1:
+		return []string{fmt.Sprintf("the API server rejects the ManifestWork of cluster %s: %s; fix the cause, the write is retried every minute", names[0], words)}
+	}
+	return []string{fmt.Sprintf("the API server rejects the ManifestWorks of %s, in %s: %s; fix the cause, each write is retried every minute",
+		rollout.Names(names), names[0], words)}
 }

@@ -383,7 +383,7 @@ func TestStories(t *testing.T) {
 				return NoFault
 			}
 			s.Update("v2")
-			s.settle(2 * time.Minute)
+			s.settle(3 * time.Minute)
 			s.conditions()
 			require.Contains(s.t, meta.FindStatusCondition(s.Object().Status.Conditions, workv1alpha1.ConditionManifestworkApplied).Message, "cluster c2")
 			written := s.Object().ResourceVersion

@@ -100,9 +100,14 @@ func checkModel(t *testing.T) {
 			},
 			"wait":       func(t *rapid.T) { m.settle(time.Duration(rapid.IntRange(0, 40).Draw(t, "seconds")) * time.Second) },
 			"permission": func(_ *rapid.T) { m.permit(m.w.API.NoHistory) },
-			"quiet":      func(_ *rapid.T) { m.quiet() },
+			"refusals": func(t *rapid.T) {
+				cluster := rapid.SampledFrom(clusterNames).Draw(t, "cluster")
+				m.w.Refuse(cluster, rapid.SampledFrom([]Fault{NoFault, Denied, Denied, Refused}).Draw(t, "answer"))
+			},
+			"quiet": func(_ *rapid.T) { m.quiet() },
 		})
 		m.w.Fault, m.w.Lag = nil, nil
+		m.lastingRefusals()
 		m.quiet()
 		played.add(m.w.Story)
 	})
@@ -170,9 +175,21 @@ func (m *model) permit(allowed bool) {
 	}
 }
 
+// lastingRefusals checks that a refusal which lasts writes nothing however its words change, wherever the story is (P7). Half an hour is
+// longer than all deadlines.
+func (m *model) lastingRefusals() {
+	m.settle(30 * time.Minute)
+	if len(m.w.Refusals) > 0 && m.w.Object() != nil {
+		m.must(m.w.checkIdle(10 * time.Minute))
+	}
+}
+
 // quiet checks the properties when nothing happens any more.
 func (m *model) quiet() {
 	m.permit(true)
+	for _, cluster := range clusterNames {
+		m.w.Refuse(cluster, NoFault)
+	}
 	m.settle(Forever)
 	m.must(m.w.CheckQuiet())
 }

@@ -60,6 +60,8 @@ type Process struct {
 	hidden []Event
 	queue  map[string]bool
 	dead   bool
+	// answers counts the requests that failed.
+	answers int
 
 	// Fault is asked before each write; nil for none.
 	Fault func(write string) Fault
@@ -179,6 +181,12 @@ func (p *Process) Sync(ctx context.Context, key string) (again time.Duration, de
 	return again, p.dead, err
 }
 
+// simulated are words that are others with each request, as those of webhooks are.
+func (p *Process) simulated() error {
+	p.answers++
+	return fmt.Errorf("simulated, request %d", p.answers)
+}
+
 // write lets one write through, or what the fault makes of it.
 func write[T any](p *Process, what string, do func() (T, error)) (T, error) {
 	var none T
@@ -194,11 +202,11 @@ func write[T any](p *Process, what string, do func() (T, error)) (T, error) {
 		p.dead = true
 		return none, errKilled
 	case Refused:
-		return none, apierrors.NewInternalError(errors.New("simulated"))
+		return none, apierrors.NewInternalError(p.simulated())
 	case Denied:
-		return none, apierrors.NewForbidden(schema.GroupResource{}, what, errors.New("simulated"))
+		return none, apierrors.NewForbidden(schema.GroupResource{}, what, p.simulated())
 	case Throttled:
-		return none, apierrors.NewTooManyRequests("simulated", 1)
+		return none, apierrors.NewTooManyRequests(p.simulated().Error(), 1)
 	case Conflicted:
 		return none, apierrors.NewConflict(Works.resource(), what, errors.New("simulated"))
 	}

@@ -166,6 +166,18 @@ func (w *World) checkSilence() error {
 	return nil
 }
 
+// checkIdle checks P7 while the API server refuses writes: however often they are tried, nothing changes and nothing is said.
+func (w *World) checkIdle(during time.Duration) error {
+	version, told, story := w.API.version, len(w.events), len(w.Story)
+	if err := w.Settle(during); err != nil {
+		return err
+	}
+	if w.API.version != version || len(w.events) != told {
+		return fmt.Errorf("refused writes that are tried again write something else:\n%s", strings.Join(w.Story[story:], "\n"))
+	}
+	return nil
+}
+
 // noteRecords follows which revisions were rolled out without a ControllerRevision, for lack of the permission: once no work holds such a
 // one any more, nothing tells what it was (R7).
 func (w *World) noteRecords() {
@@ -317,6 +329,9 @@ func (w *World) checkAborted() error {
 				return nil
 			}
 		}
+	}
+	if w.refusedForLong(object) {
+		return nil
 	}
 	return fmt.Errorf("aborted, and no cluster has failed")
 }

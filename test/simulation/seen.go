@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -103,4 +104,57 @@ func strategyOf(owner *workv1alpha1.ManifestWorkReplicaSet, placement string) (k
 		return ref.RolloutStrategy.Type, batch, deadline
 	}
 	return "", 0, 0
+}
+
+// Refuse lets the API server answer so to writes of the works of a cluster from now on.
+func (w *World) Refuse(cluster string, answer Fault) {
+	if w.Refusals[cluster] == answer {
+		return
+	}
+	w.Tell("admin: writes of works of %s are answered %q", cluster, answer)
+	if answer == NoFault {
+		delete(w.Refusals, cluster)
+	} else {
+		w.Refusals[cluster] = answer
+	}
+}
+
+// refusal is what the API server answers to a write of a work.
+func (w *World) refusal(write string) Fault {
+	if _, name, ok := strings.Cut(write, " work "); ok {
+		cluster, _, _ := strings.Cut(name, "/")
+		return w.Refusals[cluster]
+	}
+	return NoFault
+}
+
+// noteRefusal follows since when the API server refuses the writes of a cluster's work. One that fails in another way was not refused, and
+// not accepted either.
+func (w *World) noteRefusal(write string, fault Fault) {
+	_, name, ok := strings.Cut(write, " work ")
+	if !ok || strings.HasPrefix(write, "delete ") {
+		return
+	}
+	cluster, _, _ := strings.Cut(name, "/")
+	switch fault {
+	case Denied:
+		if _, known := w.refusedSince[cluster]; !known {
+			w.refusedSince[cluster] = w.Clock.Now()
+		}
+	case NoFault, KilledAfter, Lost:
+		delete(w.refusedSince, cluster)
+	}
+}
+
+// refusedForLong reports whether the work of a cluster has been refused for a placement's deadline.
+func (w *World) refusedForLong(owner *workv1alpha1.ManifestWorkReplicaSet) bool {
+	for _, ref := range owner.Spec.PlacementRefs {
+		_, _, deadline := strategyOf(owner, ref.Name)
+		for cluster, since := range w.refusedSince {
+			if deadline > 0 && w.Clock.Since(since) >= deadline && decidedFor(ref.Name, w.seenDecisions()).Has(cluster) {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -41,6 +41,9 @@ type World struct {
 	Check func(write string)
 	// Fault is handed to each process of the hub.
 	Fault func(write string) Fault
+	// Refusals is what the API server answers to writes of the works of a cluster, until it is taken out again: a quota, a policy, a webhook
+	// that is down.
+	Refusals map[string]Fault
 	// Irreparable are the hashes of revisions that a person deleted: they are made anew only where a work tells what they held
 	// (R7).
 	Irreparable sets.Set[string]
@@ -73,6 +76,8 @@ type World struct {
 	agentsDue time.Time
 	// abortedTime is what the status had when the hub wrote it last; abortedByHand is what a person put there last.
 	abortedTime, abortedByHand *metav1.Time
+	// refusedSince is since when the API server refuses the writes of a cluster's work.
+	refusedSince map[string]time.Time
 }
 
 // NewWorld starts an empty one, with a hub that has nothing to do.
@@ -85,6 +90,8 @@ func NewWorld() *World {
 
 		currentSince: map[string]string{},
 		made:         map[string]int{},
+		refusedSince: map[string]time.Time{},
+		Refusals:     map[string]Fault{},
 	}
 	w.began, w.Irreparable, w.unrecorded = w.Clock.Now(), sets.New[string](), sets.New[string]()
 	w.API = NewAPI(w.Clock.Now)
@@ -96,13 +103,14 @@ func NewWorld() *World {
 func (w *World) Restart() {
 	w.Hub = NewProcess(w.API, w.Clock, settleTime, recorder{w})
 	w.Hub.Fault = func(what string) Fault {
-		if w.Fault == nil {
-			return NoFault
+		fault := w.refusal(what)
+		if fault == NoFault && w.Fault != nil {
+			fault = w.Fault(what)
 		}
-		fault := w.Fault(what)
 		if fault != NoFault {
 			w.Tell("fault: %s %s", what, fault)
 		}
+		w.noteRefusal(what, fault)
 		return fault
 	}
 	w.Hub.Wrote = func(what string) {
@@ -224,6 +232,7 @@ func (w *World) Edit(what string, change func(*workv1alpha1.ManifestWorkReplicaS
 
 // Update sets the template to a version.
 func (w *World) Update(version string) {
+	clear(w.refusedSince) // Another template may be accepted.
 	w.Edit("updates to version "+version, func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.ManifestWorkTemplate = Template(version) })
 }
 
@@ -368,7 +377,8 @@ func (w *World) sync() {
 		w.Tell("the hub died, and starts again")
 		w.Restart()
 	case err != nil:
-		if text := err.Error(); text != w.lastErr {
+		text, _, _ := strings.Cut(err.Error(), ", request ") // Which one it is makes no news.
+		if text != w.lastErr {
 			w.lastErr = text
 			w.Tell("the pass fails: %s", text)
 		}

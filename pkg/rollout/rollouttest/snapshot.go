@@ -106,3 +106,13 @@ func Older(hashes ...string) SnapshotOption {
 		}
 	}
 }
+
+// Refused says that the API server has refused the work of a cluster since a time, and that it is tried again at another one.
+func Refused(cluster string, since, retryAt time.Duration) SnapshotOption {
+	return func(s *rollout.Snapshot) {
+		if s.Refused == nil {
+			s.Refused = map[string]rollout.Refusal{}
+		}
+		s.Refused[cluster] = rollout.Refusal{Since: At(since), RetryAt: At(retryAt), Words: "no quota in " + cluster}
+	}
+}

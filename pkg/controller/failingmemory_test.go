@@ -1,0 +1,125 @@
+package controller
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+)
+
+func refusedBy(words string) error {
+	return apierrors.NewForbidden(workv1.Resource("manifestworks"), "web", errors.New(words))
+}
+
+func internal(words string) error { return apierrors.NewInternalError(errors.New(words)) }
+
+// tries is what a process remembers of the writes of two clusters.
+type tries struct{ m ownerMemory }
+
+const owner = "demo/web"
+
+func (r *tries) see(at time.Duration, target string, a, b error) (refused, persisting []string) {
+	refused, persisting, _ = r.m.attempted(owner, []attempted{
+		{attempt{what: "cluster a", target: target, cluster: "a"}, a}, {attempt{what: "cluster b", target: target, cluster: "b"}, b},
+	}, nil, rt.At(at))
+	return refused, persisting
+}
+
+func (r *tries) refusals(at time.Duration, target string, aborted bool) map[string]rollout.Refusal {
+	return r.m.refusals(owner, target, aborted, rt.At(-time.Hour), rt.At(at))
+}
+
+// What a write fails with is told when it has failed for some time, and in the same words until the reason is another one (P7).
+func TestPersistingFailures(t *testing.T) {
+	r := &tries{}
+	see := func(at time.Duration, a, b error) []string {
+		refused, persisting := r.see(at, "x", a, b)
+		require.Empty(t, refused)
+		return persisting
+	}
+	const told = "cluster a: Internal error occurred: one"
+	require.Empty(t, see(0, nil, nil))
+	require.Empty(t, see(0, internal("one"), internal("one")))
+	require.Empty(t, see(time.Second, internal("two"), nil), "a hiccup")
+	require.Equal(t, []string{told}, see(persistsAfter, internal("three"), errLater))
+	require.Equal(t, []string{told}, see(time.Minute, errLater, internal("one")), "it was not tried")
+	require.Equal(t, []string{"cluster a: simulated"}, see(time.Minute, apierrors.NewTooManyRequests("simulated", 1), internal("one")))
+	_, persisting, _ := r.m.attempted(owner, []attempted{{attempt{what: "cluster b", target: "x"}, internal("one")}}, nil, rt.At(time.Minute+time.Second))
+	require.Empty(t, persisting, "nobody wants to write a")
+	require.Equal(t, []string{"cluster b: Internal error occurred: one"}, see(2*time.Minute, internal("one"), internal("two")))
+	require.Empty(t, see(3*time.Minute, nil, nil))
+}
+
+// R11, P7: a refusal begins with the first one, keeps its words, and lasts until the write succeeds or is another one.
+func TestRefusals(t *testing.T) {
+	r := &tries{}
+	for i, answer := range []error{
+		refusedBy("request 1"), refusedBy("request 2"), internal("busy"), errRefusedLately, errLater,
+		apierrors.NewConflict(workv1.Resource("manifestworks"), "web", errors.New("newer")), refusedBy("request 3"),
+	} {
+		refused, persisting := r.see(time.Duration(i)*time.Second, "x", answer, nil)
+		require.Equal(t, []string{"cluster a: " + refusedBy("request 1").Error()}, refused, i)
+		require.Empty(t, persisting)
+	}
+	require.Equal(t, map[string]rollout.Refusal{"a": {
+		Since: rt.At(0), RetryAt: rt.At(6*time.Second + refusedInterval), Words: refusedBy("request 1").Error(),
+	}}, r.refusals(10*time.Second, "x", false))
+	a := attempt{what: "cluster a", target: "x"}
+	require.True(t, r.m.refusedLately(owner, a, rt.At(65*time.Second)))
+	require.False(t, r.m.refusedLately(owner, a, rt.At(66*time.Second)))
+	require.False(t, r.m.refusedLately(owner, attempt{what: "cluster a", target: "y"}, rt.At(10*time.Second)), "another template")
+	require.Empty(t, r.refusals(10*time.Second, "y", true))
+
+	refused, _ := r.see(time.Minute, "x", apierrors.NewNotFound(workv1.Resource("namespaces"), "a"), nil)
+	require.Contains(t, refused[0], "not found", "another reason has other words")
+	require.Equal(t, rt.At(0), r.refusals(time.Minute, "x", false)["a"].Since, "and is no acceptance")
+	r.see(2*time.Minute, "y", refusedBy("request 4"), nil)
+	require.Equal(t, rt.At(2*time.Minute), r.refusals(2*time.Minute, "y", false)["a"].Since)
+	r.see(3*time.Minute, "y", nil, nil)
+	require.Empty(t, r.refusals(3*time.Minute, "y", false))
+}
+
+// A refused write that this pass does not try is remembered as long as somebody wants it.
+func TestRefusalIsKeptWhileItIsWanted(t *testing.T) {
+	r := &tries{}
+	r.see(0, "x", refusedBy("a quota"), refusedBy("a quota"))
+	refused, _, retryAt := r.m.attempted(owner, nil, []string{"cluster a"}, rt.At(time.Second))
+	require.Len(t, refused, 1)
+	require.Equal(t, rt.At(refusedInterval), retryAt)
+	require.Contains(t, r.refusals(time.Second, "x", false), "a")
+	require.NotContains(t, r.refusals(time.Second, "x", false), "b")
+}
+
+// R4: what fails in another way holds an abort up for two minutes in which the hub could hear the API server, and a rollout for good.
+func TestStuck(t *testing.T) {
+	r := &tries{}
+	for at := time.Duration(0); at <= stuckAfter; at += 30 * time.Second {
+		r.see(at, "x", internal(fmt.Sprint(at)), nil)
+	}
+	require.Empty(t, r.refusals(stuckAfter-1, "x", true))
+	require.Empty(t, r.refusals(stuckAfter, "x", false), "it may have been written all the same, and takes its slot")
+	require.Contains(t, r.refusals(stuckAfter, "x", true), "a")
+	require.Empty(t, r.m.refusals(owner, "x", true, rt.At(time.Minute), rt.At(stuckAfter)), "nobody could be heard")
+	require.Contains(t, r.m.refusals(owner, "x", true, rt.At(time.Minute), rt.At(stuckAfter+time.Minute)), "a")
+}
+
+// P7: what is said of other requests is said in the same words, until they succeed.
+func TestAnswers(t *testing.T) {
+	m := &ownerMemory{}
+	require.Equal(t, refusedBy("1").Error(), m.answered(owner, "patching", refusedBy("1")))
+	require.Equal(t, refusedBy("1").Error(), m.answered(owner, "patching", refusedBy("2")))
+	m.stillFail(owner, []string{"patching"})
+	require.Equal(t, refusedBy("1").Error(), m.answered(owner, "patching", refusedBy("3")))
+	require.Equal(t, internal("4").Error(), m.answered(owner, "patching", internal("4")))
+	require.Equal(t, "port 1", m.answered(owner, "creating", errors.New("port 1")))
+	require.Equal(t, "port 1", m.answered(owner, "creating", errors.New("port 2")))
+	m.stillFail(owner, nil)
+	require.Equal(t, "port 3", m.answered(owner, "creating", errors.New("port 3")))
+}

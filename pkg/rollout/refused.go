@@ -1,0 +1,113 @@
+package rollout
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Refusal is what the API server answers to the writes of a cluster's work: no, until somebody removes the cause (R11).
+type Refusal struct {
+	// Since is when it refused first.
+	Since time.Time
+	// RetryAt is when the write is to be tried again.
+	RetryAt time.Time
+	// Words are what the API server said.
+	Words string
+}
+
+// placeRefused gives a waiting member whose work the API server refuses a phase of its own. Its deadline runs from the first refusal, and
+// nothing is in flight there (R11). While aborted, phases are about a revision that nobody writes any more.
+func (f *fleet) placeRefused(s *Snapshot, m *member) {
+	refusal, refused := s.Refused[m.cluster]
+	if !refused || !m.owned || m.held || s.Aborted {
+		return
+	}
+	m.refusal, m.since = &refusal, refusal.Since
+	m.phase, m.next = f.overdue(s, m, refusal.Since, PhaseRefused)
+}
+
+// refused reports whether the API server refuses the member's work, before the deadline or past it.
+func (m *member) refused() bool {
+	return m.refusal != nil && (m.phase == PhaseRefused || m.phase == PhaseFailed)
+}
+
+// retriable reports whether a refused write may be tried again now.
+func (m *member) retriable(now time.Time) bool {
+	return m.refused() && !m.held && !now.Before(m.refusal.RetryAt)
+}
+
+// keepsTurn reports whether a refused member keeps the later groups waiting: while a deadline will decide on it, as one in flight does.
+// Without a deadline maxFailures alone decides.
+func (m *member) keepsTurn() bool { return m.phase == PhaseRefused && !m.next.IsZero() }
+
+// turns are the members whose turn it is: the refused ones whose minute is over, and beside them as many of the waiting ones as there is
+// room for. A ref that is halted by its refused clusters alone still retries them, or no retry could ever heal it.
+func (f *fleet) turns(s *Snapshot, outcome *RefOutcome) ([]*member, error) {
+	var waiting []*member
+	var err error
+	if !outcome.Halted {
+		if waiting, err = f.handOut((*member).mayStart); err != nil {
+			return nil, err
+		}
+		outcome.startable = len(waiting) > 0
+	}
+	retries, err := f.handOut(func(m *member) bool { return m.retriable(s.Now) })
+	if err != nil || len(retries) == 0 {
+		return waiting, err
+	}
+	for _, m := range retries {
+		m.retried = true
+	}
+	if len(waiting) > 0 {
+		if waiting, err = f.handOut((*member).mayStart); err != nil {
+			return nil, err
+		}
+	}
+	return append(retries, waiting...), nil
+}
+
+// describeRefused says for which failed clusters the API server refuses the work, and what it says for the first of them.
+func (f *fleet) describeRefused() string {
+	var names []string
+	words := ""
+	for i := range f.members {
+		if m := &f.members[i]; m.phase == PhaseFailed && m.refused() {
+			names = append(names, m.cluster)
+			if words == "" {
+				words = m.refusal.Words
+			}
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (the API server rejects the ManifestWorks of %s: %s)", Names(names), words)
+}
+
+// refusedClusters notes the clusters that wait for the API server to accept their works, and when each is tried again.
+func (p *Plan) refusedClusters(s *Snapshot, f *fleet) {
+	for i := range f.members {
+		m := &f.members[i]
+		if !m.refused() {
+			continue
+		}
+		p.Refused = append(p.Refused, m.cluster)
+		if m.refusal.RetryAt.After(s.Now) {
+			p.recheckAt(s.Now, m.refusal.RetryAt)
+		}
+	}
+}
+
+// startable reports whether clusters wait whose turn it is, also where the writes of this plan are all retries.
+func (p *Plan) startable() bool {
+	return slices.ContainsFunc(p.Refs, func(ref RefOutcome) bool { return ref.startable })
+}
+
+func (m *member) failing() Failing {
+	failing := Failing{Cluster: m.cluster, Phase: m.phase, Since: m.since}
+	if m.refused() {
+		failing.Refused = m.refusal.Words
+	}
+	return failing
+}

@@ -1,0 +1,215 @@
+package simulation
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+const c1Refused = "the API server rejects the ManifestWork of cluster c1: forbidden: simulated, request 1; fix the cause, the write is retried every minute"
+
+// TestStoriesOfRefusedWorks plays what the API server's refusals do to a rollout (R11, R14), to an abort (R4), and to the status (P7).
+func TestStoriesOfRefusedWorks(t *testing.T) {
+	for name, play := range map[string]func(*teller){
+		"a refused cluster takes no slot": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2", "c3"})
+			s.Create("v1", progressive("p1", 1, "30s", 1, true))
+			s.quiet()
+			permit := s.refusing("patch work c1/", Denied)
+			s.Update("v2")
+			s.settle(5 * time.Minute)
+			s.conditions()
+			s.hold("c1 v1", "c2 v2", "c3 v2")
+			s.says(workv1alpha1.ConditionProgressing, c1Refused)
+			s.says(workv1alpha1.ConditionPlacementRolledOut, c1Refused)
+			s.idle()
+			permit()
+			s.quiet()
+			s.everywhere("v2")
+		},
+		"a refused cluster halts a placement that tolerates no failure": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, false))
+			s.quiet()
+			permit := s.refusing("patch work c1/", Denied)
+			s.Update("v2")
+			s.settle(5 * time.Second)
+			s.conditions()
+			s.hold("c1 v1", "c2 v1")
+			s.settle(time.Minute)
+			s.idle()
+			permit()
+			s.quiet()
+			s.everywhere("v2")
+		},
+		"a refused cluster leads to an abort when its deadline comes": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2", "c3"})
+			s.Create("v1", progressive("p1", 2, "30s", 0, true))
+			s.quiet()
+			permit := s.refusing("patch work c1/", Denied)
+			s.Update("v2")
+			s.settle(29 * time.Second)
+			s.hold("c1 v1", "c2 v2", "c3 v1")
+			s.quiet()
+			s.hold("c1 v1", "c2 v1", "c3 v1")
+			permit()
+			s.quiet()
+		},
+		"a new cluster whose namespace is missing": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.quiet()
+			permit := s.refusing("create work c3/", Denied)
+			s.Place("p1", []string{"c1", "c2", "c3"})
+			s.settle(time.Minute)
+			s.conditions()
+			s.idle()
+			permit()
+			s.quiet()
+		},
+		"a canary group whose cluster is refused keeps its turn until it has failed": func(s *teller) {
+			s.Place("p1", []string{"c1"}, []string{"c2", "c3"})
+			s.Create("v1", perGroup("p1", "30s", 1, true))
+			s.quiet()
+			s.refusing("patch work c1/", Denied)
+			s.Update("v2")
+			s.settle(29 * time.Second)
+			s.hold("c1 v1", "c2 v1", "c3 v1")
+			s.settle(time.Minute)
+			s.hold("c1 v1", "c2 v2", "c3 v2")
+			s.conditions()
+			s.idle()
+		},
+		"a mandatory group whose cluster is refused is never overtaken": func(s *teller) {
+			ref := perGroup("p1", "30s", 1, false)
+			ref.RolloutStrategy.ProgressivePerGroup.MandatoryDecisionGroups.MandatoryDecisionGroups = []clusterv1alpha1.MandatoryDecisionGroup{{GroupName: "g0"}}
+			s.Place("p1", []string{"c1"}, []string{"c2", "c3"})
+			s.Create("v1", ref)
+			s.quiet()
+			permit := s.refusing("patch work c1/", Denied)
+			s.Update("v2")
+			s.settle(5 * time.Minute)
+			s.hold("c1 v1", "c2 v1", "c3 v1")
+			s.idle()
+			permit()
+			s.quiet()
+			s.everywhere("v2")
+		},
+		"without a deadline maxFailures decides on a refused cluster": func(s *teller) {
+			s.Place("p1", []string{"c1"}, []string{"c2", "c3"})
+			s.Create("v1", perGroup("p1", "None", 1, true))
+			s.quiet()
+			s.refusing("patch work c1/", Denied)
+			s.Update("v2")
+			s.settle(time.Minute)
+			s.hold("c1 v1", "c2 v2", "c3 v2")
+			s.conditions()
+			s.idle()
+		},
+		"the fix does not wait for a cluster that answers 500 in an abort": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2", "c3"})
+			s.Create("v1", all("p1", "30s", true))
+			s.quiet()
+			s.Report("c1", "v2", Hangs)
+			s.Update("v2")
+			s.settle(10 * time.Second)
+			permit := s.refusing("patch work c2/", Refused)
+			s.settle(time.Minute)
+			s.Update("v3")
+			s.settle(50 * time.Second)
+			s.hold("c1 v1", "c2 v2", "c3 v1")
+			s.conditions()
+			s.settle(time.Minute)
+			s.hold("c1 v3", "c2 v2", "c3 v3")
+			s.conditions()
+			permit()
+			s.quiet()
+			s.everywhere("v3")
+		},
+		"an abort is carried out but for the works that can't be written back": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2", "c3"})
+			s.Create("v1", all("p1", "30s", true))
+			s.quiet()
+			s.Report("c1", "v2", Hangs)
+			s.Update("v2")
+			s.settle(10 * time.Second)
+			permit := s.faulty(map[string]Fault{"patch work c2/": Refused, "patch work c3/": Denied})
+			s.settle(5 * time.Minute)
+			s.conditions()
+			s.hold("c1 v1", "c2 v2", "c3 v2")
+			s.says(workv1alpha1.ConditionProgressing, "was aborted", "cluster c2", "cluster c3", "1 of 3")
+			written := s.Object().ResourceVersion
+			s.settle(70 * time.Second)
+			require.Equal(s.t, written, s.Object().ResourceVersion, "what is said already is not said again")
+			permit()
+			s.quiet()
+			s.everywhere("v1")
+		},
+		"the hub starts again while a refused cluster stops the rollout": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, false))
+			s.quiet()
+			s.refusing("patch work c1/", Denied)
+			s.Update("v2")
+			s.settle(5 * time.Minute)
+			version, told := s.API.version, len(s.events)
+			s.Tell("the hub restarts")
+			s.Restart()
+			s.settle(10 * time.Minute)
+			require.Equal(s.t, version, s.API.version, strings.Join(s.Story, "\n"))
+			require.Len(s.t, s.events, told)
+		},
+		"another template is tried at once where one was refused": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 1, "10m", 0, true))
+			s.quiet()
+			permit := s.refusing("patch work c1/", Denied)
+			s.Update("v2")
+			s.settle(30 * time.Second)
+			permit()
+			s.Update("v3")
+			s.settle(time.Second)
+			s.hold("c1 v3", "c2 v1")
+			s.quiet()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &teller{World: NewWorld(), t: t}
+			s.World.Check = func(write string) { s.must(s.CheckWrite(write)) }
+			play(s)
+			golden(t, name, strings.Join(s.Story, "\n")+"\n")
+		})
+	}
+}
+
+// faulty lets the writes whose names begin so fail from now on, until the returned function is called.
+func (s *teller) faulty(faults map[string]Fault) (permit func()) {
+	s.Tell("admin: lets %v fail", faults)
+	s.Fault = func(what string) Fault {
+		for write, fault := range faults {
+			if strings.HasPrefix(what, write) {
+				return fault
+			}
+		}
+		return NoFault
+	}
+	return func() {
+		s.Tell("admin: lets all writes through")
+		s.Fault = nil
+	}
+}
+
+// hold checks which version each cluster's work holds.
+func (s *teller) hold(wanted ...string) {
+	s.t.Helper()
+	var found []string
+	for _, work := range s.Works() {
+		found = append(found, work.Namespace+" "+Version(work))
+	}
+	require.Equal(s.t, wanted, found, strings.Join(s.Story, "\n"))
+}
