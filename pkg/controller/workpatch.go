@@ -20,7 +20,7 @@ func newWork(s *rollout.Snapshot, w *rollout.Write, name string, now time.Time) 
 			Name:        name,
 			Namespace:   w.Cluster,
 			Labels:      rollout.WorkLabels(s, w.Placement),
-			Annotations: map[string]string{},
+			Annotations: rollout.WorkAnnotations(nil),
 		},
 		Spec: *w.Revision.Template.DeepCopy(),
 	}
@@ -52,6 +52,9 @@ func workPatch(s *rollout.Snapshot, w *rollout.Write, spec specChange, now time.
 		labels[key] = nil
 	}
 	annotations := map[string]any{}
+	for key, value := range rollout.WorkAnnotations(existing.Annotations) {
+		setChanged(annotations, existing.Annotations, key, value)
+	}
 	setChanged(annotations, existing.Annotations, workv1alpha1.AnnotationCopiedLabels, rollout.CopiedLabels(s))
 	if w.Group != "" {
 		setChanged(annotations, existing.Annotations, workv1alpha1.AnnotationDecisionGroup, w.Group)

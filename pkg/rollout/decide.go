@@ -333,13 +333,7 @@ func (p *Plan) judgeRollout() {
 	p.Behind = p.Counts[PhaseWaiting]
 	selected := p.Selected()
 	p.Complete = selected > 0 && p.decisionsKnown() && p.Counts[PhaseSucceeded] == selected && p.decided()
-	handedOut := 0
-	for i := range p.Writes {
-		if p.Writes[i].Action != Relabel && !p.Writes[i].retry {
-			handedOut++
-		}
-	}
-	p.Stalled = !p.Complete && handedOut == 0 && p.awaited() == 0 && !p.startable() && len(p.Failing) > 0
+	p.Stalled = !p.Complete && !p.HandsOut() && p.awaited() == 0 && !p.startable() && len(p.Failing) > 0
 }
 
 // decided says that no cluster which is on its way out could still lead to an abort.

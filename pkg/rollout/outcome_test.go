@@ -172,6 +172,8 @@ func TestLabels(t *testing.T) {
 	ref := rt.Refs(rt.Ref("p1", rt.Progressive(1), rt.Clusters("c1")))
 	team := rt.OwnerLabel("team", "blue")
 	relabel := []string{"Relabel c1: its labels changed"}
+	argo := rt.OwnerLabel("argocd.argoproj.io/instance", "web")
+	keep := []string{"Relabel c1: nothing keeps GitOps tools from deleting it"}
 	for name, tc := range map[string]struct {
 		options []rt.SnapshotOption
 		work    []rt.WorkOption
@@ -192,6 +194,33 @@ func TestLabels(t *testing.T) {
 		"a work that goes":           {options: []rt.SnapshotOption{team}, work: []rt.WorkOption{rt.Deleting()}},
 		"a work that is written":     {options: []rt.SnapshotOption{team}, work: []rt.WorkOption{rt.Edited()}, want: []string{"Update c1 to bbb: put back, it is not what was written"}},
 		"while aborted":              {options: []rt.SnapshotOption{team, rt.Aborted(), rt.Rolling("bbb", "ccc")}, want: relabel},
+
+		"a GitOps tool's is not copied": {options: []rt.SnapshotOption{argo, rt.OwnerLabel("kustomize.toolkit.fluxcd.io/name", "web")}},
+		"a GitOps tool's was copied": {
+			options: []rt.SnapshotOption{argo},
+			work:    []rt.WorkOption{rt.Labelled("argocd.argoproj.io/instance", "web"), rt.Copied("argocd.argoproj.io/instance")},
+			want:    relabel, dropped: []string{"argocd.argoproj.io/instance"},
+		},
+		"a GitOps tool's was copied by OCM's hub": {
+			options: []rt.SnapshotOption{argo},
+			work:    []rt.WorkOption{rt.Labelled("argocd.argoproj.io/instance", "web")},
+			want:    relabel, dropped: []string{"argocd.argoproj.io/instance"},
+		},
+		"a GitOps tool's of another application stays": {
+			options: []rt.SnapshotOption{argo}, work: []rt.WorkOption{rt.Labelled("argocd.argoproj.io/instance", "fleet")},
+		},
+		"one that tools read, and others too, is copied": {options: []rt.SnapshotOption{rt.OwnerLabel("app.kubernetes.io/instance", "web")}, want: relabel},
+		"pruning is not forbidden":                       {work: []rt.WorkOption{rt.Annotated("argocd.argoproj.io/sync-options", "")}, want: keep},
+		"it counts as extraneous":                        {work: []rt.WorkOption{rt.Annotated("argocd.argoproj.io/compare-options", "")}, want: keep},
+		"another option instead":                         {work: []rt.WorkOption{rt.Annotated("argocd.argoproj.io/sync-options", "Delete=false")}, want: keep},
+		"another option beside it":                       {work: []rt.WorkOption{rt.Annotated("argocd.argoproj.io/sync-options", "Delete=false, Prune=false")}},
+		"pruning is not forbidden, of a work that goes":  {work: []rt.WorkOption{rt.Annotated("argocd.argoproj.io/sync-options", ""), rt.Deleting()}},
+		"pruning is not forbidden, while aborted": {
+			options: []rt.SnapshotOption{rt.Aborted(), rt.Rolling("bbb", "ccc")}, work: []rt.WorkOption{rt.Annotated("argocd.argoproj.io/sync-options", "")}, want: keep,
+		},
+		"pruning is not forbidden, of a work that is written": {
+			work: []rt.WorkOption{rt.Annotated("argocd.argoproj.io/sync-options", ""), rt.Edited()}, want: []string{"Update c1 to bbb: put back, it is not what was written"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			work := done("c1", tc.work...)
@@ -211,8 +240,22 @@ func TestLabels(t *testing.T) {
 	}
 }
 
+// TestWorkAnnotations: options that others set stay.
+func TestWorkAnnotations(t *testing.T) {
+	const sync, compare = "argocd.argoproj.io/sync-options", "argocd.argoproj.io/compare-options"
+	for existing, want := range map[string]string{
+		"": "Prune=false", " ": "Prune=false", "Prune=false": "Prune=false", "Delete=false": "Delete=false,Prune=false",
+		"Delete=false , Prune=false": "Delete=false , Prune=false", "Prune=confirm": "Prune=confirm,Prune=false",
+	} {
+		got := rollout.WorkAnnotations(map[string]string{sync: existing})
+		if diff := cmp.Diff(map[string]string{sync: want, compare: "IgnoreExtraneous"}, got); diff != "" {
+			t.Errorf("%q: %s", existing, diff)
+		}
+	}
+}
+
 func TestCopiedLabels(t *testing.T) {
-	s := rt.Snapshot(rt.OwnerLabel("b", "2"), rt.OwnerLabel("a", "1"))
+	s := rt.Snapshot(rt.OwnerLabel("b", "2"), rt.OwnerLabel("a", "1"), rt.OwnerLabel("argocd.argoproj.io/instance", "3"))
 	if got := rollout.CopiedLabels(s); got != "a,b" {
 		t.Errorf("got %q", got)
 	}

@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -166,6 +167,12 @@ func (p *Plan) Updated() int {
 		n += p.Refs[i].Updated
 	}
 	return n
+}
+
+// HandsOut reports whether the plan writes a revision for the first time. Labels and annotations alone move no rollout, and neither do retries of
+// what was refused.
+func (p *Plan) HandsOut() bool {
+	return slices.ContainsFunc(p.Writes, func(w Write) bool { return w.Action != Relabel && !w.retry })
 }
 
 // decisionsKnown says that every Placement is found and every decision of theirs was seen.

@@ -310,7 +310,7 @@ func (w *world) write(s *rollout.Snapshot, write rollout.Write) {
 	work := w.works[write.Cluster]
 	if work == nil {
 		work = &worldWork{cluster: write.Cluster, object: &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
-			Name: rt.OwnerName, Namespace: write.Cluster, UID: types.UID(write.Cluster + w.now.String()), Annotations: map[string]string{},
+			Name: rt.OwnerName, Namespace: write.Cluster, UID: types.UID(write.Cluster + w.now.String()), Annotations: rollout.WorkAnnotations(nil),
 		}}}
 		w.works[write.Cluster] = work
 	}

@@ -151,7 +151,9 @@ func (h *hub) startUpstream(t *testing.T) {
 func (h *hub) bearsNoTraces(t *testing.T, _ string) {
 	require.Empty(t, h.revisions(t))
 	printed := h.shell(t, "kubectl get manifestworks -A -o yaml")
-	for _, trace := range []string{workv1alpha1.LabelControllerHash, workv1alpha1.AnnotationAppliedAt, workv1alpha1.AnnotationDecisionGroup, workv1alpha1.AnnotationCopiedLabels} {
+	for _, trace := range []string{
+		workv1alpha1.LabelControllerHash, workv1alpha1.AnnotationAppliedAt, workv1alpha1.AnnotationDecisionGroup, workv1alpha1.AnnotationCopiedLabels, "argocd.argoproj.io",
+	} {
 		require.NotContains(t, printed, trace)
 	}
 	require.Len(t, h.generations(t), len(operatortest.ClusterNames))

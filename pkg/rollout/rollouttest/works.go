@@ -40,7 +40,7 @@ func Work(cluster string, options ...WorkOption) rollout.Work {
 		Generation:        1,
 		CreationTimestamp: metav1.NewTime(Epoch),
 		Labels:            map[string]string{workv1alpha1.LabelReplicaSet: Owner, workv1alpha1.LabelPlacement: "p1"},
-		Annotations:       map[string]string{},
+		Annotations:       rollout.WorkAnnotations(nil),
 	}}}
 	for _, option := range options {
 		option(&w)
@@ -159,6 +159,16 @@ func JustSeenSucceeding() WorkOption {
 // Labelled puts a label on the work.
 func Labelled(key, value string) WorkOption {
 	return func(w *rollout.Work) { w.Object.Labels[key] = value }
+}
+
+// Annotated puts an annotation on the work; an empty value takes it away.
+func Annotated(key, value string) WorkOption {
+	return func(w *rollout.Work) {
+		w.Object.Annotations[key] = value
+		if value == "" {
+			delete(w.Object.Annotations, key)
+		}
+	}
 }
 
 // Copied says which labels were copied from the owner.

@@ -1,0 +1,113 @@
+package simulation
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+const (
+	syncOptions    = "argocd.argoproj.io/sync-options"
+	compareOptions = "argocd.argoproj.io/compare-options"
+	tracked        = "argocd.argoproj.io/instance"
+)
+
+func (s *teller) kept(works []*workv1.ManifestWork) {
+	s.t.Helper()
+	require.NotEmpty(s.t, works)
+	for _, work := range works {
+		require.Equal(s.t, "Prune=false", work.Annotations[syncOptions], "%s\n%s", work.Namespace, strings.Join(s.Story, "\n"))
+		require.Equal(s.t, "IgnoreExtraneous", work.Annotations[compareOptions], work.Namespace)
+		require.NotContains(s.t, work.Labels, tracked, work.Namespace)
+	}
+}
+
+// asOlder makes the works what a release wrote that did not protect them and copied every label, and lets the hub start again.
+func (s *teller) asOlder() {
+	for _, work := range s.Works() {
+		s.patch(Works, work.Namespace, work.Name, map[string]any{"metadata": map[string]any{
+			"annotations": map[string]any{syncOptions: nil, compareOptions: nil, workv1alpha1.AnnotationCopiedLabels: tracked},
+			"labels":      map[string]any{tracked: "web"},
+		}}, false)
+	}
+	s.patch(ReplicaSets, Namespace, Name, map[string]any{"metadata": map[string]any{"labels": map[string]any{tracked: "web"}}}, false)
+	s.Tell("the hub is upgraded")
+	s.Restart()
+}
+
+// Works of an older release are protected at whatever stage the upgrade meets them, by a write of their metadata: no cluster is restarted, no
+// deadline begins again, nothing else of the story changes, and after that nothing is written (R9, P7).
+func TestUpgradeProtectsWorksFromPruning(t *testing.T) {
+	for name, stage := range map[string]struct {
+		before func(*teller)
+		// writes is what the hub writes at once beside what protects the works.
+		settled bool
+	}{
+		"complete": {before: func(s *teller) { s.quiet() }, settled: true},
+		"rolling out": {before: func(s *teller) {
+			s.quiet()
+			s.Report("c1", "v2", Silent)
+			s.Update("v2")
+			s.settle(10 * time.Second)
+		}},
+		"stalled": {before: func(s *teller) {
+			s.Edit("takes failureStrategy out", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) {
+				spec.PlacementRefs[0].RolloutStrategy.FailureStrategy = ""
+			})
+			s.quiet()
+			s.Report("", "v2", Hangs)
+			s.Update("v2")
+			s.quiet()
+		}, settled: true},
+		"aborted": {before: func(s *teller) {
+			s.quiet()
+			s.Report("", "v2", Hangs)
+			s.Update("v2")
+			s.quiet()
+		}, settled: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &teller{World: NewWorld(), t: t}
+			s.Place("p1", []string{"c1", "c2", "c3"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			stage.before(s)
+			before := s.Works()
+			s.kept(before)
+			s.asOlder()
+			events := len(s.events)
+			s.settle(5 * time.Second)
+			s.kept(s.Works())
+			for i, work := range s.Works() {
+				require.Equal(t, before[i].Generation, work.Generation, strings.Join(s.Story, "\n"))
+				require.Equal(t, before[i].Annotations[workv1alpha1.AnnotationAppliedAt], work.Annotations[workv1alpha1.AnnotationAppliedAt])
+				require.Empty(t, work.Annotations[workv1alpha1.AnnotationCopiedLabels])
+			}
+			if stage.settled {
+				require.Len(t, s.events, events, strings.Join(s.Story, "\n"))
+				s.must(s.checkSilence())
+			}
+			s.quiet()
+		})
+	}
+}
+
+// Whoever takes the annotation away does not make a work one that a tool may delete: it is put back.
+func TestProtectionFromPruningIsPutBack(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.Place("p1", []string{"c1", "c2"})
+	s.Create("v1", all("p1", "30s", true))
+	s.quiet()
+	before := s.Works()
+	s.patch(Works, "c1", Name, map[string]any{"metadata": map[string]any{"annotations": map[string]any{syncOptions: nil, compareOptions: "Other"}}}, false)
+	s.settle(time.Second)
+	works := s.Works()
+	require.Equal(t, "Prune=false", works[0].Annotations[syncOptions])
+	require.Equal(t, "Other,IgnoreExtraneous", works[0].Annotations[compareOptions])
+	require.Equal(t, before[0].Generation, works[0].Generation)
+	s.quiet()
+}
