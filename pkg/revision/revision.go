@@ -25,6 +25,8 @@ type Revision struct {
 	Template *workv1.ManifestWorkSpec
 	// Digest says what the template means; empty when Err is set.
 	Digest Digest
+	// ReportsDegraded says whether every agent reports Degraded of it (R10).
+	ReportsDegraded bool
 	// Err says why the data can't be read.
 	Err error
 }
@@ -48,7 +50,7 @@ func Decode(object *appsv1.ControllerRevision) Revision {
 			object.Namespace, object.Name, err)
 		return rev
 	}
-	rev.Template = template
+	rev.Template, rev.ReportsDegraded = template, ReportsDegraded(template)
 	return rev
 }
 

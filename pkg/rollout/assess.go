@@ -83,7 +83,8 @@ func assess(w *Work, rev *Revision, now time.Time) Assessment {
 		return a.degradedSince(degraded, progressing)
 	}
 
-	available := a.available()
+	// A Degraded of an older generation may be about to be repeated for this one: it is no success before the agent said that it is not.
+	available := a.available() && (!rev.ReportsDegraded || a.condition(workv1.WorkDegraded) != nil)
 	switch {
 	case progressing == nil && rev.reportsProgress():
 		return a.unknown()

@@ -92,6 +92,27 @@ func TestAssess(t *testing.T) {
 			state: rollout.Succeeded, since: 3 * minute,
 		},
 
+		"Degraded of an older generation, and there is a rule for it": {
+			revision: rt.Revision("bbb", rt.ReportsDegraded()),
+			reports:  []rt.WorkOption{rt.Applied(2 * minute), rt.NotDegraded(2*minute, rt.Observed(older)), rt.Rests(3 * minute), rt.Available(2 * minute)},
+			state:    rollout.InFlight, since: minute,
+		},
+		"Degraded missing, and there is a rule for it": {
+			revision: rt.Revision("bbb", rt.ReportsDegraded(), rt.WithoutRules()),
+			reports:  []rt.WorkOption{rt.Applied(2 * minute), rt.Available(2*minute, rt.Observed(0))},
+			state:    rollout.InFlight, since: minute,
+		},
+		"Degraded missing, there is a rule for it, and progress": {
+			revision: rt.Revision("bbb", rt.ReportsDegraded()),
+			reports:  []rt.WorkOption{rt.Applied(2 * minute), rt.Progresses(3 * minute), rt.Available(2 * minute)},
+			state:    rollout.InFlight, since: 3 * minute,
+		},
+		"not Degraded, and there is a rule for it": {
+			revision: rt.Revision("bbb", rt.ReportsDegraded()),
+			reports:  []rt.WorkOption{rt.Applied(2 * minute), rt.NotDegraded(2 * minute), rt.Rests(3 * minute), rt.Available(2 * minute)},
+			state:    rollout.Succeeded, since: 3 * minute,
+		},
+
 		"Progressing True": {
 			reports: []rt.WorkOption{rt.Applied(2 * minute), rt.Progresses(3 * minute), rt.Available(2 * minute)},
 			state:   rollout.InFlight, since: 3 * minute,

@@ -69,6 +69,7 @@ func outcome(s *Snapshot, f *fleet) RefOutcome {
 		o.Groups = len(placement.Groups)
 		o.PlacementSelected = placement.Selected
 	}
+	o.SoakIgnored = f.strategy.soakIgnored
 	if f.strategy.deadline != noDeadline {
 		o.Deadline = f.strategy.deadline
 	}

@@ -82,6 +82,8 @@ type RefOutcome struct {
 	Selected int
 	// Updated is how many of them succeeded at the update revision, settled or not.
 	Updated int
+	// SoakIgnored is the minSuccessTime of a ref whose rollout type All has no use for one.
+	SoakIgnored time.Duration
 	// Failed and Halted are the judgement over its clusters (R10, R11).
 	Failed, Halted bool
 	// Undecided are clusters that it does not select any more, and that would still lead to an abort when their deadline comes. The

@@ -82,6 +82,8 @@ type Revision struct {
 	Digest revision.Digest
 	// Template is what the works get. Never changed.
 	Template *workv1.ManifestWorkSpec
+	// ReportsDegraded says whether every agent reports Degraded of it, True or False: until it does, nothing is known (R10).
+	ReportsDegraded bool
 	// Reused says that the template came back to an older revision: an undo (R3).
 	Reused bool
 	// BeginsAt is when the template came back to it, or a person tried it again (R3, R4); zero when neither happened. What
@@ -111,6 +113,9 @@ func NewRevision(rev *revision.Revision) *Revision {
 		Hash:     rev.Hash,
 		Digest:   rev.Digest,
 		Template: rev.Template,
+
+		ReportsDegraded: rev.ReportsDegraded,
+
 		Reused:   reused,
 		BeginsAt: later(reusedAt, retriedAt),
 

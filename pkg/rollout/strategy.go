@@ -21,6 +21,7 @@ type strategy struct {
 	kind           clusterv1alpha1.RolloutType
 	deadline       time.Duration
 	minSuccessTime time.Duration
+	soakIgnored    time.Duration
 	maxFailures    intstr.IntOrString
 	maxConcurrency intstr.IntOrString
 	mandatory      []clusterv1alpha1.MandatoryDecisionGroup
@@ -35,7 +36,8 @@ func parseStrategy(field string, in *workv1alpha1.RolloutStrategy) (strategy, er
 		return s, fmt.Errorf("%s.type: %w", field, err)
 	}
 	if s.kind == clusterv1alpha1.All {
-		// The soak is for the wait between two batches: All has none.
+		// As OCM has it: the soak is for the wait between two batches, and All has none. The webhook and the conditions say so.
+		s.soakIgnored = config.MinSuccessTime.Duration
 		config.MinSuccessTime.Duration = 0
 	}
 	return s, s.parseConfig(field+"."+part, config)

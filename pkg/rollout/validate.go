@@ -52,6 +52,8 @@ type Traits struct {
 	NoDeadline bool
 	// ToleratesAll says that the ref does not fail when every one of its clusters does.
 	ToleratesAll bool
+	// SoakIgnored says that it has a minSuccessTime, and that its type has no use for one.
+	SoakIgnored bool
 }
 
 // TraitsOf reads the traits of a strategy. What can't be parsed has none: ValidateStrategy tells of it.
@@ -63,6 +65,8 @@ func TraitsOf(in *workv1alpha1.RolloutStrategy) Traits {
 	return Traits{
 		AbortAll:   s.abortAll,
 		NoDeadline: s.deadline == noDeadline,
+
+		SoakIgnored: s.soakIgnored > 0,
 		// A number says nothing without the number of clusters, and a mandatory group tolerates no failure (R11).
 		ToleratesAll: s.maxFailures.Type == intstr.String && s.failuresAllowed(1000) >= 1000 && len(s.mandatory) == 0,
 	}

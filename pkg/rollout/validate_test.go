@@ -73,6 +73,8 @@ func TestTraits(t *testing.T) {
 		"everyone may fail":     {rt.Ref("p1", rt.Deadline("5m"), rt.MaxFailures("100%")), rollout.Traits{ToleratesAll: true}},
 		"a number says nothing": {rt.Ref("p1", rt.Deadline("5m"), rt.MaxFailures(1000000)), rollout.Traits{}},
 		"a mandatory group":     {rt.Ref("p1", rt.PerGroup(), rt.Deadline("5m"), rt.MaxFailures("100%"), rt.Mandatory("a")), rollout.Traits{}},
+		"a soak of All":         {rt.Ref("p1", rt.Deadline("5m"), rt.Soak(minute)), rollout.Traits{SoakIgnored: true}},
+		"a soak":                {rt.Ref("p1", rt.PerGroup(), rt.Deadline("5m"), rt.Soak(minute)), rollout.Traits{}},
 		"not readable":          {rt.Ref("p1", rt.Deadline("soon"), abortAll), rollout.Traits{}},
 	} {
 		require.Equal(t, tc.want, rollout.TraitsOf(&tc.ref.Strategy), name)

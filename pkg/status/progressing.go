@@ -18,8 +18,8 @@ func progressing(in *Input) metav1.Condition {
 	}
 	switch in.Stage {
 	case Complete:
-		return stopped(workv1alpha1.ReasonNewManifestWorkAvailable,
-			fmt.Sprintf("New revision %s is successfully progressed", update.Name))
+		return stopped(workv1alpha1.ReasonNewManifestWorkAvailable, join(
+			fmt.Sprintf("New revision %s is successfully progressed", update.Name), soakIgnored(in.Plan)))
 	case Stalled:
 		return stopped(workv1alpha1.ReasonProgressDeadlineExceeded, join(
 			fmt.Sprintf("revision %s does not go on: %s", update.Name, failing(in.Plan)), abortImpossible(in.Plan), in.Plan.AbortWithheld))
@@ -35,7 +35,7 @@ func progressing(in *Input) metav1.Condition {
 			reason = workv1alpha1.ReasonFoundNewRevision
 		}
 		message := join(fmt.Sprintf("revision %s: %s", update.Name, progress(in.Plan)), failing(in.Plan), abortImpossible(in.Plan), in.Plan.AbortWithheld,
-			awaiting(in.Plan))
+			awaiting(in.Plan), soakIgnored(in.Plan))
 		return condition(workv1alpha1.ConditionProgressing, reason, noted(message, in.Note), metav1.ConditionTrue)
 	}
 }
@@ -108,6 +108,20 @@ func awaitingDeletion(ref *rollout.RefOutcome) string {
 	}
 	return fmt.Sprintf("Placement %s waits until the older ManifestWork is gone from %s, whose agent has to remove it; %s",
 		ref.Name, rollout.Names(ref.Leaving), until)
+}
+
+// soakIgnored names the placements whose minSuccessTime has no effect.
+func soakIgnored(plan *rollout.Plan) string {
+	var names []string
+	for i := range plan.Refs {
+		if ref := &plan.Refs[i]; ref.SoakIgnored > 0 {
+			names = append(names, fmt.Sprintf("%s (%s)", ref.Name, ref.SoakIgnored))
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "minSuccessTime has no effect with type All: " + strings.Join(names, ", ")
 }
 
 // noted adds a note to a message that does not say it already.

@@ -70,6 +70,23 @@ const (
 	rolledOut   = workv1alpha1.ConditionPlacementRolledOut
 )
 
+// TestSoakThatHasNoEffect: OCM's strategy All knows no soak, and Progressing says so, while the rollout goes on and when it is complete.
+func TestSoakThatHasNoEffect(t *testing.T) {
+	const want = "minSuccessTime has no effect with type All: p1 (5m0s)"
+	two := rt.Clusters("c1", "c2")
+	for _, in := range []*status.Input{
+		input(status.RollingOut, rt.Refs(rt.Ref("p1", rt.Soak(5*minute), two)), rt.Works(inFlight("c1"))),
+		input(status.Complete, rt.Refs(rt.Ref("p1", rt.Soak(5*minute), two)), rt.Works(done("c1"), done("c2"))),
+	} {
+		if _, messages := told(status.Build(in)); !strings.HasSuffix(messages[progressing], want) {
+			t.Errorf("%s: %q", in.Stage, messages[progressing])
+		}
+	}
+	if _, messages := told(status.Build(input(status.RollingOut, p1(two, rt.Soak(minute))))); strings.Contains(messages[progressing], "no effect") {
+		t.Errorf("%q", messages[progressing])
+	}
+}
+
 // TestConditions is the README's table of conditions, row by row, with what the messages must name.
 func TestConditions(t *testing.T) {
 	two := rt.Clusters("c1", "c2")

@@ -46,6 +46,11 @@ func WithoutRules() RevisionOption {
 	return func(rev *rollout.Revision) { rev.Template.ManifestConfigs = nil }
 }
 
+// ReportsDegraded says that a rule makes the agents report Degraded.
+func ReportsDegraded() RevisionOption {
+	return func(rev *rollout.Revision) { rev.ReportsDegraded = true }
+}
+
 // ReusedAt says that the template came back to the revision: an undo.
 func ReusedAt(since time.Duration) RevisionOption {
 	return func(rev *rollout.Revision) { rev.Reused, rev.BeginsAt = true, At(since) }

@@ -254,6 +254,11 @@ func TestSurprises(t *testing.T) {
 			[]edit{set(firstProgressive+".maxFailures", "100%")},
 			[]string{"spec.placementRefs[0].rolloutStrategy: AbortAll never aborts while maxFailures tolerates the failure of every cluster: use less than 100%"},
 		},
+		"a soak of All": {
+			[]edit{set("spec.placementRefs.1.rolloutStrategy.all.minSuccessTime", "5m")},
+			[]string{"spec.placementRefs[1].rolloutStrategy: minSuccessTime has no effect with type All, because there is no next batch that could wait: " +
+				"use Progressive or ProgressivePerGroup, or remove the field"},
+		},
 		"all may fail": {
 			[]edit{set("spec.placementRefs.1.rolloutStrategy.all.maxFailures", "100%")},
 			[]string{"spec.placementRefs[1].rolloutStrategy: maxFailures tolerates the failure of every cluster, so nothing stops a bad rollout: use less than 100%"},

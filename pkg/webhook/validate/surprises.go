@@ -34,6 +34,10 @@ func strategySurprises(path *field.Path, traits rollout.Traits) []string {
 		out = append(out, fmt.Sprintf(
 			"%s: AbortAll never aborts while progressDeadline is None, because no cluster ever counts as failed: set a progressDeadline such as 10m", path))
 	}
+	if traits.SoakIgnored {
+		out = append(out, fmt.Sprintf("%s: minSuccessTime has no effect with type All, because there is no next batch that could wait: "+
+			"use Progressive or ProgressivePerGroup, or remove the field", path))
+	}
 	switch {
 	case traits.ToleratesAll && traits.AbortAll:
 		out = append(out, fmt.Sprintf("%s: AbortAll never aborts while maxFailures tolerates the failure of every cluster: use less than 100%%", path))
