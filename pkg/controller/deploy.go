@@ -25,6 +25,7 @@ type deployReconciler struct{ *Controller }
 
 func (r *deployReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
 	p.plan = rollout.Decide(p.snapshot)
+	r.memory.works.settled(p.plan.Settled, p.now)
 	p.lookAgain(p.plan.Recheck)
 	r.nameAccepted(ctx, p)
 	if p.plan.Abort != nil {

@@ -41,6 +41,9 @@ type knownWork struct {
 	succeeds   bool
 	clockAhead bool
 
+	// watchedSince is since when this process sees what became of that write, and settledAt when it found its success settled first.
+	watchedSince, settledAt time.Time
+
 	// unselectedSince is since when no placement is seen selecting the work's cluster; zero while one does (R8).
 	unselectedSince time.Time
 	// selectedBy are the Placements with several slices that selected it last, by Placement name (R8).
@@ -104,17 +107,35 @@ func (m *workMemory) settle(w *rollout.Work, succeeds bool, now time.Time) {
 	watched := known.fingerprint.sameWrite(print)
 	switch {
 	case w.Deleting() && watched && !known.succeededSince.IsZero():
-		w.SucceededSince, w.TurnedAt, w.ClockAhead = known.succeededSince, known.turnedAt, known.clockAhead
+		known.tell(w)
 		return
 	case !succeeds:
 		known.succeededSince = time.Time{}
 	case known.succeededSince.IsZero() || known.fingerprint != print:
 		known.succeededSince = now
 	}
+	if !watched {
+		known.watchedSince, known.settledAt = now, time.Time{}
+	}
 	known.turn(succeeds, watched, now)
 	known.clockAhead = known.clockAhead || rollout.ClockIsAhead(w, now)
 	known.fingerprint = print
-	w.SucceededSince, w.TurnedAt, w.ClockAhead = known.succeededSince, known.turnedAt, known.clockAhead
+	known.tell(w)
+}
+
+// tell fills in what this process saw of a work.
+func (w *knownWork) tell(of *rollout.Work) {
+	of.SucceededSince, of.TurnedAt, of.ClockAhead = w.succeededSince, w.turnedAt, w.clockAhead
+	of.WatchedSince, of.SettledAt = w.watchedSince, w.settledAt
+}
+
+// settled notes that works were found settled (R11).
+func (m *workMemory) settled(works []*rollout.Work, now time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, w := range works {
+		m.of(w.Object.UID).settledAt = now
+	}
 }
 
 // wrote notes which revision was written to a work. If the cache shows another content at the generation that came of it, that

@@ -28,6 +28,26 @@ func TestTurns(t *testing.T) {
 	require.Zero(t, see(12*time.Second, true, rt.Generation(2)).TurnedAt)
 }
 
+// Since when a write is watched and whether it settled is known for that write, by this process (R11).
+func TestSettledOnce(t *testing.T) {
+	m := newWorkMemory()
+	see := func(at time.Duration, options ...rt.WorkOption) rollout.Work {
+		w := rt.Work("c1", append([]rt.WorkOption{rt.Bears("bbb")}, options...)...)
+		m.settle(&w, false, rt.At(at))
+		return w
+	}
+	require.Equal(t, rt.At(time.Second), see(time.Second).WatchedSince)
+	w := see(2 * time.Second)
+	require.Equal(t, rt.At(time.Second), w.WatchedSince)
+	require.Zero(t, w.SettledAt)
+	m.settled([]*rollout.Work{&w}, rt.At(3*time.Second))
+	require.Equal(t, rt.At(3*time.Second), see(4*time.Second).SettledAt)
+	require.Equal(t, rt.At(3*time.Second), see(5*time.Second, rt.Deleting()).SettledAt, "a deletion is no write")
+	w = see(6*time.Second, rt.WrittenAt(6*time.Second))
+	require.Zero(t, w.SettledAt, "another write")
+	require.Equal(t, rt.At(6*time.Second), w.WatchedSince)
+}
+
 // What succeeded when it was deleted stays so until it is gone, though its deletion makes another generation and its agent takes it away
 // (R8). What did not, is what its agent says.
 func TestSuccessThatIsTakenAway(t *testing.T) {

@@ -44,8 +44,7 @@ func Assess(w *Work, rev *Revision, now time.Time) Assessment {
 	found.Since = later(found.Since, w.TurnedAt)
 	if w.Deleting() && (found.State == InFlight || found.State == Degraded) {
 		// Its time has run since its deletion at the latest, whatever its agent goes through while it takes it away (R8).
-		appliedAt, _ := w.AppliedAt()
-		found.Since = earlier(found.Since, later(w.Object.DeletionTimestamp.Time, later(appliedAt, rev.BeginsAt)))
+		found.Since = earlier(found.Since, later(w.Object.DeletionTimestamp.Time, w.begin(rev)))
 	}
 	return found
 }
@@ -63,8 +62,7 @@ func ClockIsAhead(w *Work, now time.Time) bool {
 
 // assess goes through the rows of the table: the first that applies decides. Conditions of an older generation count as absent.
 func assess(w *Work, rev *Revision, now time.Time) Assessment {
-	appliedAt, _ := w.AppliedAt()
-	a := assessor{work: w, appliedAt: later(appliedAt, rev.BeginsAt), now: now, ahead: w.ClockAhead}
+	a := assessor{work: w, appliedAt: w.begin(rev), now: now, ahead: w.ClockAhead}
 
 	if completed(w.Object) && !w.ranToCompletion() {
 		return a.at(Completed, meta.FindStatusCondition(w.Object.Status.Conditions, workv1.WorkComplete))

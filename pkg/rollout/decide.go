@@ -101,6 +101,10 @@ func (p *Plan) tally(s *Snapshot, f *fleet) {
 		switch m.phase {
 		case PhaseFailed, PhaseUnheard, PhaseDegraded, PhaseRefused, PhaseCompleted, PhaseStuck:
 			p.Failing = append(p.Failing, m.failing())
+		case PhaseSucceeded:
+			if !s.Aborted && !m.work.settled(s.Update) {
+				p.Settled = append(p.Settled, m.work)
+			}
 		}
 		if !m.owned {
 			continue
@@ -164,19 +168,32 @@ func (p *Plan) decideAbort(s *Snapshot, fleets []*fleet) {
 }
 
 func (f *fleet) describeFailed() string {
-	var names []string
+	var late, looping []string
 	mandatory := false
 	for i := range f.members {
-		if m := &f.members[i]; m.phase == PhaseFailed {
-			names = append(names, m.cluster)
-			mandatory = mandatory || f.strategy.isMandatory(&f.groups[m.group])
+		m := &f.members[i]
+		switch {
+		case m.phase != PhaseFailed:
+			continue
+		case m.looping:
+			looping = append(looping, m.cluster)
+		default:
+			late = append(late, m.cluster)
 		}
+		mandatory = mandatory || f.strategy.isMandatory(&f.groups[m.group])
 	}
 	allowed := "more than maxFailures " + f.strategy.maxFailures.String() + " allows"
 	if mandatory {
 		allowed = "and a mandatory decision group tolerates no failure"
 	}
-	return fmt.Sprintf("%s not successful within %s%s, %s", Names(names), f.strategy.deadline, f.describeRefused(), allowed)
+	var parts []string
+	if len(late) > 0 {
+		parts = append(parts, fmt.Sprintf("%s not successful within %s%s", Names(late), f.strategy.deadline, f.describeRefused()))
+	}
+	if len(looping) > 0 {
+		parts = append(parts, fmt.Sprintf("%s not settled within %s", Names(looping), 2*(f.strategy.deadline+f.strategy.minSuccessTime)))
+	}
+	return strings.Join(append(parts, allowed), ", ")
 }
 
 // namesShown bounds the clusters that a message names: a message is for a person, and a condition's may hold 32 KiB.

@@ -27,7 +27,7 @@ const (
 	PhaseDegraded Phase = "Degraded"
 	// PhaseRefused means that the API server refuses its work, before any deadline: nothing is in flight there (R11).
 	PhaseRefused Phase = "Refused"
-	// PhaseFailed means that it was in flight, degraded or refused for longer than the deadline (R11).
+	// PhaseFailed means that it was in flight, degraded or refused for longer than the deadline, or never settled for twice as long (R11).
 	PhaseFailed Phase = "Failed"
 	// PhaseUnheard means that it would have failed, and that this process has not heard its agent yet: it counts as no failure (R11).
 	PhaseUnheard Phase = "Unheard"
@@ -57,6 +57,8 @@ type member struct {
 	// refusal is what the API server answers to the writes of its work; nil when it accepts them. retried says that this plan tries again.
 	refusal *Refusal
 	retried bool
+	// looping says that it has failed because no success settled, though its own deadline did not fire: a crash loop.
+	looping bool
 }
 
 // fleet is a ref with its clusters.
@@ -243,6 +245,7 @@ func (f *fleet) place(s *Snapshot, m *member) {
 	default:
 		m.phase, m.next = f.overdue(s, m, a.Since, PhaseInFlight)
 	}
+	f.failLoop(s, m)
 }
 
 // settle says whether a success counts: this process has seen it for long enough, and it was soaked (R10).

@@ -38,11 +38,20 @@ func (w *world) isSettled(work *worldWork, ref *worldRef) bool {
 		!w.now.Before(work.seenSuccess.Add(w.settle)) && !w.now.Before(w.since(work).Add(soakOf(ref)))
 }
 
-// isFailed: not successful for the deadline, and the agents had time to say otherwise.
+// isFailed: not successful for the deadline, or well and sick by turns for twice as long, and the agents had time to say otherwise.
 func (w *world) isFailed(work *worldWork, ref *worldRef) bool {
 	deadline, ok := deadlineOf(ref)
-	return ok && work.at(w.update) && work.report != succeeding &&
-		!w.now.Before(w.since(work).Add(deadline)) && !w.now.Before(w.deadlinesSince.Add(min(deadline, 2*minute)))
+	if !ok || !work.at(w.update) || w.now.Before(w.deadlinesSince.Add(min(deadline, 2*minute))) {
+		return false
+	}
+	return w.isLooping(work, ref, deadline) || work.report != succeeding && !w.now.Before(w.since(work).Add(deadline))
+}
+
+// isLooping: not settled within twice the deadline and the soak, by what one process of the hub saw, and not well for the soak now.
+func (w *world) isLooping(work *worldWork, ref *worldRef, deadline time.Duration) bool {
+	begin := latest(work.writtenAt(), w.revisions[w.update].BeginsAt)
+	wellEnough := work.report == succeeding && (w.isSettled(work, ref) || !w.now.Before(work.seenSuccess.Add(soakOf(ref))))
+	return !wellEnough && !work.knownSettled.After(begin) && !w.now.Before(latest(begin, work.watchedSince).Add(2*(deadline+soakOf(ref))))
 }
 
 // isStuck: another revision's work is on its way out for longer than the deadline, which runs since the deletion.
@@ -156,7 +165,12 @@ func (w *world) note() {
 	for _, ref := range w.refs {
 		for _, s := range w.subjects(ref) {
 			if s.work != nil {
-				s.work.settled = s.work.settled || w.isSettled(s.work, ref)
+				if w.isSettled(s.work, ref) {
+					s.work.settled = true
+					if !w.aborted && !w.leaving(s, ref) && !s.work.knownSettled.After(latest(s.work.writtenAt(), w.revisions[w.update].BeginsAt)) {
+						s.work.knownSettled = w.now
+					}
+				}
 				s.work.failed = s.work.failed || w.isFailed(s.work, ref)
 			}
 		}

@@ -140,6 +140,8 @@ type Plan struct {
 	Confirmed int
 	// Behind is how many works, of those that can be written, are not at the desired revision.
 	Behind int
+	// Settled are works whose success is found settled, and was not before: the next snapshot has to tell of it (R11).
+	Settled []*Work
 	// Accepted are works that the API server stored with another spec than was asked for (R10).
 	Accepted []*Work
 }
@@ -151,6 +153,8 @@ type Failing struct {
 	Since   time.Time
 	// Refused is what the API server says of its work; empty where it accepts the work.
 	Refused string
+	// Looping says that it has failed because no success settled, though its own deadline did not fire: a crash loop.
+	Looping bool
 }
 
 // Selected is how many clusters are selected, each once.

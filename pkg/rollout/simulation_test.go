@@ -93,7 +93,7 @@ func (w *world) step(t *rapid.T) {
 	cluster := func() string { return rapid.SampledFrom(clusters).Draw(t, "cluster") }
 	ref := func() *worldRef { return rapid.SampledFrom(w.refs).Draw(t, "ref") }
 	switch rapid.SampledFrom([]string{
-		"report", "report", "report", "report", "wait", "wait", "wait", "succeed", "template",
+		"report", "report", "report", "report", "wait", "wait", "wait", "succeed", "template", "flap",
 		"join", "leave", "remove", "vanish", "restart", "retry", "edit", "lose", "hide",
 	}).Draw(t, "step") {
 	case "report":
@@ -112,6 +112,17 @@ func (w *world) step(t *rapid.T) {
 		ref().join(rapid.IntRange(0, len(groups)-1).Draw(t, "group"), cluster())
 	case "leave":
 		ref().leave(cluster())
+	case "flap":
+		c, sick := cluster(), rapid.SampledFrom([]report{unapplied, progressing, degraded}).Draw(t, "sick")
+		for range rapid.IntRange(1, 12).Draw(t, "times") {
+			w.say(c, sick)
+			w.pass()
+			w.wait(rapid.SampledFrom([]time.Duration{second, 20 * second}).Draw(t, "sick for"))
+			w.say(c, succeeding)
+			w.pass()
+			w.wait(2 * second)
+			w.pass()
+		}
 	case "remove":
 		w.remove(cluster())
 	case "vanish":

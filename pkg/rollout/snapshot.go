@@ -68,6 +68,7 @@ func (s *Snapshot) Watched() *Snapshot {
 		if w := &watched.Works[i]; w.SucceededSince.IsZero() && !w.Deleting() {
 			w.SucceededSince = s.Now
 		}
+		watched.Works[i].WatchedSince = time.Time{}
 	}
 	return &watched
 }
@@ -216,6 +217,10 @@ type Work struct {
 	// TurnedAt is when this process saw the work turn, at the revision that it bears, from success to something else or the other
 	// way; zero when it saw no turn. What it saw holds also where the agent's clock is wrong (R10).
 	TurnedAt time.Time
+	// WatchedSince is since when this process has seen what became of the last write of its revision; zero for always.
+	WatchedSince time.Time
+	// SettledAt is when this process found a success of that write settled first; zero when it did not (R11).
+	SettledAt time.Time
 	// ClockAhead says that this process saw the agent's clock more than a minute ahead of the hub's at this revision: also when that
 	// minute has come, its transitions are not believed (R10).
 	ClockAhead bool

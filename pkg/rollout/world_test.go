@@ -79,6 +79,9 @@ type worldWork struct {
 	report      report
 	reportSince time.Time
 	seenSuccess time.Time
+	// watchedSince is since when the hub's process has seen what became of a write, knownSettled when it found that settled.
+	watched                    string
+	watchedSince, knownSettled time.Time
 	// settled and failed are what it ever was since the last write or the begin of the rollout, whichever is later.
 	settled, failed bool
 }
@@ -141,7 +144,7 @@ func (w *world) restart() {
 	w.log("the hub restarts")
 	w.deadlinesSince = w.now
 	for _, work := range w.works {
-		work.seenSuccess, work.unselected = time.Time{}, time.Time{}
+		work.seenSuccess, work.unselected, work.watched = time.Time{}, time.Time{}, ""
 	}
 }
 
@@ -272,7 +275,15 @@ func (w *world) observe() *rollout.Snapshot {
 		} else if work.seenSuccess.IsZero() {
 			work.seenSuccess = w.now
 		}
+		spec := work.object.Generation
+		if work.deleting {
+			spec--
+		}
+		if write := fmt.Sprint(spec, work.writtenAt()); work.watched != write {
+			work.watched, work.watchedSince, work.knownSettled = write, w.now, time.Time{}
+		}
 		s.Works = append(s.Works, rollout.Work{
+			WatchedSince: work.watchedSince, SettledAt: work.knownSettled,
 			Object: work.object.DeepCopy(), Digest: rt.DigestOf(work.content),
 			SucceededSince: work.seenSuccess, UnselectedSince: work.unselected, DeletionCounts: true,
 		})

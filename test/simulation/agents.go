@@ -30,6 +30,8 @@ const (
 	Degrades Outcome = "degrades"
 	// Completes reports progress, then that it ran to completion: from then on it takes no new spec of the work.
 	Completes Outcome = "runs to completion"
+	// Flaps gets there for a moment, and is sick again, by turns: a crash loop. In the end it stays sick.
+	Flaps Outcome = "flaps"
 	// Silent reports nothing: the cluster is cut off.
 	Silent Outcome = "silent"
 )
@@ -39,6 +41,13 @@ const finalizer = "agent"
 
 // reportDelay is the time between two reports of an agent.
 const reportDelay = time.Second
+
+// A crash loop is well for less time than a success takes to settle, sick for less than any deadline, and over after so many reports.
+const (
+	flapWell  = 2 * time.Second
+	flapSick  = 6 * time.Second
+	flapStage = 50
+)
 
 // agent is what the agent of a work did so far.
 type agent struct {
@@ -125,11 +134,22 @@ func (w *World) runAgent(work *workv1.ManifestWork) time.Time {
 	}
 	a.due = time.Time{}
 	if more {
-		a.due = w.Clock.Now().Add(reportDelay)
+		a.due = w.Clock.Now().Add(pause(outcome, success))
 	}
 	version := w.patch(Works, work.Namespace, work.Name, map[string]any{"status": status}, true)
 	a.reports = append(a.reports, agentReport{version, work.Generation, success})
 	return a.due
+}
+
+// pause is the time until an agent's next report.
+func pause(outcome Outcome, success bool) time.Duration {
+	switch {
+	case outcome != Flaps:
+		return reportDelay
+	case success:
+		return flapWell
+	}
+	return flapSick
 }
 
 // lied says whether an agent has still to take back what it said of a work. It does before it falls silent: an agent that is cut off within
@@ -156,6 +176,13 @@ func report(status *workv1.ManifestWorkStatus, generation int64, outcome Outcome
 			return true, false
 		}
 		stage--
+	}
+	if outcome == Flaps {
+		well := stage%2 == 1 && stage < flapStage
+		set(&status.Conditions, workv1.WorkApplied, true)
+		set(&status.Conditions, workv1.WorkAvailable, true)
+		set(&status.Conditions, workv1.WorkProgressing, !well)
+		return stage < flapStage, well
 	}
 	stuck := outcome == Hangs || outcome == LiesThenHangs || outcome == Degrades
 	set(&status.Conditions, workv1.WorkApplied, true)

@@ -76,6 +76,36 @@ func TestStoriesOfLeaving(t *testing.T) {
 			s.quiet()
 			require.Equal(s.t, s.Object().Status.UpdateRevision, s.Object().Status.CurrentRevision)
 		},
+		"a crash loop fails": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"})
+			ref := progressive("p1", 1, "30s", 0, true)
+			ref.RolloutStrategy.Progressive.MinSuccessTime.Duration = 10 * time.Second
+			s.Create("v1", ref)
+			s.quiet()
+			s.Report("c1", "v2", Flaps)
+			s.Update("v2")
+			s.settle(79 * time.Second)
+			require.Nil(s.t, s.Object().Status.AbortedTime)
+			s.settle(10 * time.Second)
+			require.NotNil(s.t, s.Object().Status.AbortedTime)
+			s.quiet()
+		},
+		"a relapse long after a success begins a new time": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2", "c3", "c4", "c5", "c6"})
+			ref := progressive("p1", 1, "30s", 0, true)
+			ref.RolloutStrategy.Progressive.MinSuccessTime.Duration = 20 * time.Second
+			s.Create("v1", ref)
+			s.quiet()
+			s.Update("v2")
+			s.settle(105 * time.Second)
+			s.Report("c1", "v2", Flaps)
+			s.settle(15 * time.Second)
+			require.Equal(s.t, "v1", s.held("c6"), "the rollout is under way")
+			require.Nil(s.t, s.Object().Status.AbortedTime)
+			s.Report("c1", "v2", Succeeds)
+			s.quiet()
+			require.Equal(s.t, s.Object().Status.UpdateRevision, s.Object().Status.CurrentRevision)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &teller{World: NewWorld(), t: t}

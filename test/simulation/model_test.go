@@ -60,7 +60,7 @@ func checkModel(t *testing.T) {
 			"outcome": func(t *rapid.T) {
 				cluster := rapid.SampledFrom(append([]string{""}, clusterNames...)).Draw(t, "cluster")
 				version := rapid.SampledFrom([]string{"v1", "v2", "v3"}).Draw(t, "version")
-				m.report(cluster, version, rapid.SampledFrom([]Outcome{Succeeds, Lies, LiesThenHangs, Hangs, Degrades, Silent}).Draw(t, "outcome"))
+				m.report(cluster, version, rapid.SampledFrom([]Outcome{Succeeds, Lies, LiesThenHangs, Hangs, Degrades, Flaps, Silent}).Draw(t, "outcome"))
 			},
 			"undo with an offline cluster": func(t *rapid.T) { m.undoOffline(t) },
 			"abort by hand": func(_ *rapid.T) {
@@ -82,6 +82,13 @@ func checkModel(t *testing.T) {
 			"history limit": func(t *rapid.T) {
 				limit := rapid.Int32Range(0, 3).Draw(t, "limit")
 				m.w.Edit(fmt.Sprintf("sets revisionHistoryLimit to %d", limit), func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.RevisionHistoryLimit = ptr.To(limit) })
+			},
+			"delete a work": func(t *rapid.T) {
+				if works := m.w.Works(); len(works) > 0 {
+					victim := rapid.SampledFrom(works).Draw(t, "work")
+					_ = m.w.API.Delete(Works, victim.Namespace, victim.Name, nil)
+					m.w.Tell("user: deletes the work of %s", victim.Namespace)
+				}
 			},
 			"hand edit": func(t *rapid.T) { m.handEdit(t) },
 			"delete revision": func(t *rapid.T) {

@@ -266,7 +266,11 @@ func (w *World) checkStarted(name string) error {
 	}
 	placement := started.Labels[workv1alpha1.LabelPlacement]
 	strategy, batch, deadline := strategyOf(owner, placement)
-	if strategy != clusterv1alpha1.Progressive {
+	switch strategy {
+	case clusterv1alpha1.ProgressivePerGroup:
+		return w.checkTurn(owner, started, placement, deadline)
+	case clusterv1alpha1.Progressive:
+	default:
 		return nil
 	}
 	inFlight := w.inFlight(owner, started, deadline)
@@ -320,8 +324,8 @@ func (w *World) checkAborted() error {
 	}
 	for _, work := range w.Works() {
 		at, err := time.Parse(time.RFC3339Nano, work.Annotations[workv1alpha1.AnnotationAppliedAt])
-		if err != nil || w.succeeded(work) {
-			continue
+		if err != nil || w.succeeded(work) && w.outcome(work.Namespace, Version(work)) != Flaps {
+			continue // A crash loop is well for a moment now and then.
 		}
 		// A cluster that another ref took over has that one's deadline before its label says so.
 		for _, placement := range []string{work.Labels[workv1alpha1.LabelPlacement], w.countedUnder(object, work)} {

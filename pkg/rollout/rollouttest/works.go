@@ -146,6 +146,16 @@ func TurnedAt(since time.Duration) WorkOption {
 	return func(w *rollout.Work) { w.TurnedAt = At(since) }
 }
 
+// WatchedSince is since when this process has seen what became of the last write.
+func WatchedSince(since time.Duration) WorkOption {
+	return func(w *rollout.Work) { w.WatchedSince = At(since) }
+}
+
+// SettledAt is when this process found it settled.
+func SettledAt(since time.Duration) WorkOption {
+	return func(w *rollout.Work) { w.SettledAt = At(since) }
+}
+
 // ClockAhead says that its agent's clock was seen ahead.
 func ClockAhead() WorkOption {
 	return func(w *rollout.Work) { w.ClockAhead = true }

@@ -1,0 +1,108 @@
+package rollout_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+)
+
+// TestCrashLoop: who gets well and sick by turns fails when it has not settled within twice the deadline and the soak (R11). The work was
+// written at 0, the deadline is 5m and the soak 1m.
+func TestCrashLoop(t *testing.T) {
+	turned := func(state rt.WorkOption, more ...rt.WorkOption) rollout.Work {
+		return rt.Work("c1", append([]rt.WorkOption{rt.Bears("bbb"), state}, more...)...)
+	}
+	long := rt.ConnectedSince(-hour)
+	for name, tc := range map[string]struct {
+		now, connected rt.SnapshotOption
+		update         *rollout.Revision
+		work           rollout.Work
+		phase          rollout.Phase
+		recheck        string
+	}{
+		"sick again, a second before":   {now: rt.Now(12*minute - second), work: turned(rt.InFlight(11 * minute)), phase: rollout.PhaseInFlight, recheck: "1s"},
+		"sick again, then":              {now: rt.Now(12 * minute), work: turned(rt.InFlight(11 * minute)), phase: rollout.PhaseFailed, recheck: "0s"},
+		"degraded again, then":          {now: rt.Now(12 * minute), work: turned(rt.Degraded(11 * minute)), phase: rollout.PhaseFailed, recheck: "0s"},
+		"sick again, its own deadline":  {now: rt.Now(10 * minute), work: turned(rt.InFlight(6 * minute)), phase: rollout.PhaseInFlight, recheck: "1m0s"},
+		"well again, a second before":   {now: rt.Now(12*minute - second), work: turned(rt.Succeeded(11*minute+30*second), rt.SeenSucceeding(11*minute+30*second)), phase: rollout.PhaseSoaking, recheck: "1s"},
+		"well again, then":              {now: rt.Now(12 * minute), work: turned(rt.Succeeded(11*minute+30*second), rt.SeenSucceeding(11*minute+30*second)), phase: rollout.PhaseFailed, recheck: "0s"},
+		"well for the soak":             {now: rt.Now(13 * minute), work: turned(rt.Succeeded(12*minute), rt.SeenSucceeding(12*minute)), phase: rollout.PhaseSucceeded, recheck: "0s"},
+		"an agent's clock is ahead":     {now: rt.Now(13 * minute), work: turned(rt.Succeeded(12*minute+30*second), rt.SeenSucceeding(12*minute)), phase: rollout.PhaseSoaking, recheck: "30s"},
+		"it had settled before":         {now: rt.Now(hour), work: turned(rt.InFlight(hour-minute), rt.SettledAt(4*minute)), phase: rollout.PhaseInFlight, recheck: "4m0s"},
+		"it had settled, a retry later": {now: rt.Now(30 * minute), update: rt.Revision("bbb", rt.RetriedAt(10*minute)), work: turned(rt.InFlight(29*minute), rt.SettledAt(4*minute)), phase: rollout.PhaseFailed, recheck: "0s"},
+		"a retry a while ago":           {now: rt.Now(20 * minute), update: rt.Revision("bbb", rt.RetriedAt(10*minute)), work: turned(rt.InFlight(19 * minute)), phase: rollout.PhaseInFlight, recheck: "2m0s"},
+		"a hub that was started since":  {now: rt.Now(20 * minute), work: turned(rt.InFlight(19*minute), rt.WatchedSince(10*minute)), phase: rollout.PhaseInFlight, recheck: "2m0s"},
+		"a hub that came back since":    {now: rt.Now(12 * minute), connected: rt.ConnectedSince(11 * minute), work: turned(rt.InFlight(11 * minute)), phase: rollout.PhaseInFlight, recheck: "1m0s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if tc.connected == nil {
+				tc.connected = long
+			}
+			if tc.update == nil {
+				tc.update = rt.Revision("bbb")
+			}
+			ref := rt.Ref("p1", rt.Progressive(1), rt.Deadline("5m"), rt.Soak(minute), rt.AbortAll(), rt.Clusters("c1"))
+			p := decide(tc.now, tc.connected, rt.Settle(3*second), rt.Updating(tc.update), rt.Refs(ref), rt.Works(tc.work))
+			if p.Phases["c1"] != tc.phase || p.Recheck.String() != tc.recheck {
+				t.Errorf("%s, again after %s; want %s, %s", p.Phases["c1"], p.Recheck, tc.phase, tc.recheck)
+			}
+			if aborted := p.Abort != nil; aborted != (tc.phase == rollout.PhaseFailed) {
+				t.Errorf("abort %v", p.Abort)
+			}
+			if p.Abort != nil && !strings.Contains(p.Abort.Reason, "1 cluster (c1) not settled within 12m0s") {
+				t.Error(p.Abort.Reason)
+			}
+		})
+	}
+	for _, deadline := range []string{"None", "2000000h"} {
+		t.Run(deadline, func(t *testing.T) {
+			ref := rt.Ref("p1", rt.Progressive(1), rt.Deadline(deadline), rt.Soak(2000000*hour), rt.Clusters("c1"))
+			if p := decide(rt.Now(1000*hour), rt.Refs(ref), rt.Works(turned(rt.InFlight(minute)))); p.Refs[0].Failed {
+				t.Error("it never fails")
+			}
+		})
+	}
+}
+
+// TestReasonOfAFailureStays: whichever deadline fires first is why, also when the other one has come.
+func TestReasonOfAFailureStays(t *testing.T) {
+	for name, tc := range map[string]struct {
+		work    rollout.Work
+		looping bool
+	}{
+		"its own deadline came first": {rt.Work("c1", rt.Bears("bbb"), rt.InFlight(minute)), false},
+		"the longer one came first":   {rt.Work("c1", rt.Bears("bbb"), rt.InFlight(11*minute)), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, now := range []rt.SnapshotOption{rt.Now(12 * minute), rt.Now(15 * minute), rt.Now(16 * minute), rt.Now(hour)} {
+				p := decide(now, rt.Refs(rt.Ref("p1", rt.Progressive(1), rt.Deadline("5m"), rt.Soak(minute), rt.Clusters("c1"))), rt.Works(tc.work))
+				if len(p.Failing) != 1 || p.Failing[0].Looping != tc.looping {
+					t.Errorf("%+v", p.Failing)
+				}
+			}
+		})
+	}
+}
+
+// TestSettledIsTold: what is found settled is told once, for the next snapshot.
+func TestSettledIsTold(t *testing.T) {
+	for name, tc := range map[string]struct {
+		work rollout.Work
+		want int
+	}{
+		"settled now":        {done("c1"), 1},
+		"settled before":     {done("c1", rt.SettledAt(4*minute)), 0},
+		"of another rollout": {done("c1", rt.SettledAt(minute)), 1},
+		"not settled":        {done("c1", rt.JustSeenSucceeding()), 0},
+		"in flight":          {inFlight("c1"), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if p := decide(rt.Now(10*minute), rt.Refs(rt.Ref("p1", rt.Clusters("c1"))), rt.Works(tc.work)); len(p.Settled) != tc.want {
+				t.Error(fmt.Sprint(len(p.Settled)))
+			}
+		})
+	}
+}

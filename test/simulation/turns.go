@@ -1,0 +1,47 @@
+package simulation
+
+import (
+	"fmt"
+	"time"
+
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// checkTurn checks R8 where a write starts a cluster of a decision group: no earlier group has nothing left but works that are on their way
+// out, before their deadline. That would be a canary that is passed over. It goes by what the hub has seen.
+func (w *World) checkTurn(owner *workv1alpha1.ManifestWorkReplicaSet, started *workv1.ManifestWork, placement string, deadline time.Duration) error {
+	groups := w.groupsSeen(placement)
+	key := started.Annotations[workv1alpha1.AnnotationDecisionGroup]
+	for _, cached := range w.Hub.stores.Works.List() {
+		work := cached.(*workv1.ManifestWork)
+		group := work.Annotations[workv1alpha1.AnnotationDecisionGroup]
+		if work.DeletionTimestamp.IsZero() || work.Labels[workv1alpha1.LabelPlacement] != placement || group == "" || group >= key {
+			continue
+		}
+		hangs := deadline > 0 && w.Clock.Since(work.DeletionTimestamp.Time) >= deadline
+		older := work.Labels[workv1alpha1.LabelControllerHash] != owner.Status.UpdateRevision
+		if older && !hangs && len(groups[group]) == 0 {
+			return fmt.Errorf("%s of group %s is started, and all that is left of group %s is the work of %s, which is being deleted",
+				started.Namespace, key, group, work.Namespace)
+		}
+	}
+	return nil
+}
+
+// groupsSeen are the clusters of each decision group of a placement, by the group's key.
+func (w *World) groupsSeen(placement string) map[string][]string {
+	groups := map[string][]string{}
+	for _, decision := range w.seenDecisions() {
+		if decision.Labels[clusterv1beta1.PlacementLabel] != placement {
+			continue
+		}
+		key := decision.Labels[clusterv1beta1.DecisionGroupIndexLabel] + "/" + decision.Labels[clusterv1beta1.DecisionGroupNameLabel]
+		for _, d := range decision.Status.Decisions {
+			groups[key] = append(groups[key], d.ClusterName)
+		}
+	}
+	return groups
+}
