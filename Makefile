@@ -11,11 +11,11 @@ modules := $(patsubst %/go.mod,%,. $(wildcard hack/tools/*/go.mod))
 
 .PHONY: build
 build: ## Build the hub (bin/work) and the sandbox (bin/sandbox)
-	CGO_ENABLED=0 go build -o bin/ ./cmd/work ./cmd/sandbox
+	CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/work ./cmd/sandbox
 
 .PHONY: image
 image: ## Build the hub's container image IMAGE for ARCH, with podman, docker or buildah
-	hack/image.sh $(or $(IMAGE),registry.example.com/work:latest)
+	hack/image.sh $(or $(IMAGE),registry.example.com/work:v1)
 
 .PHONY: demo
 demo: build ## Watch a rollout, an abort and an undo on local control planes
@@ -102,6 +102,10 @@ vet: ## Run go vet
 lint: export GOLANGCI_LINT_CACHE := $(CURDIR)/_output/golangci-lint
 lint: ## Run golangci-lint (PKG=./pkg/apis/... narrows it)
 	tools=$$(hack/tools/build.sh lint) && "$$tools/golangci-lint" run --allow-parallel-runners $(or $(PKG),./...)
+
+.PHONY: vulncheck
+vulncheck: ## Look for known vulnerabilities in what the binaries call (needs the vulnerability database of Go)
+	tools=$$(hack/tools/build.sh vulncheck) && "$$tools/govulncheck" ./cmd/...
 
 ##@ Upkeep
 

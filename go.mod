@@ -2,6 +2,8 @@ module github.com/open-cluster-management-io/work-rollback
 
 go 1.26.0
 
+toolchain go1.26.8
+
 require (
 	github.com/cloudevents/sdk-go/v2 v2.16.2
 	github.com/evanphx/json-patch/v5 v5.9.11

@@ -75,5 +75,5 @@ func TestClusterManager(t *testing.T) {
 	kustomization, err := files.ReadFile("kustomization.yaml")
 	require.NoError(t, err)
 	require.True(t, bytes.Contains(kustomization, []byte("newName: registry.example.com/work\n")))
-	require.Equal(t, "registry.example.com/work:latest", manager.Spec.WorkImagePullSpec, "what kustomization.yaml names in images")
+	require.Equal(t, "registry.example.com/work:v1", manager.Spec.WorkImagePullSpec, "what kustomization.yaml names in images")
 }

@@ -31,8 +31,8 @@ type workflow struct {
 	} `json:"jobs"`
 }
 
-// pinned is an action at a major version or a commit, never at a branch.
-var pinned = regexp.MustCompile(`^[\w-]+/[\w/-]+@(v[0-9]+|[0-9a-f]{40})$`)
+// pinned is an action at a commit: a tag can be moved to other code.
+var pinned = regexp.MustCompile(`^[\w-]+/[\w/-]+@[0-9a-f]{40}$`)
 
 func workflows(t *testing.T) map[string]workflow {
 	t.Helper()
@@ -84,9 +84,44 @@ func TestWorkflows(t *testing.T) {
 	}
 	require.Equal(t, map[string]string{
 		"verify": "ci.yaml", "test": "ci.yaml", "stories": "ci.yaml", "race": "ci.yaml", "soak": "soak.yaml", "race-integration": "ci.yaml", "demo": "ci.yaml",
-		"test-ocm": "ocm.yaml",
+		"test-ocm": "ocm.yaml", "vulncheck": "vulnerabilities.yaml",
 	}, made)
 	require.Contains(t, workflows(t)["soak.yaml"].On, "schedule")
+}
+
+// Every Go module, and the actions of the workflows, get their updates proposed.
+func TestDependencyUpdates(t *testing.T) {
+	content, err := os.ReadFile(filepath.Join(root, ".github/dependabot.yml"))
+	require.NoError(t, err)
+	var config struct {
+		Updates []struct {
+			Ecosystem   string   `json:"package-ecosystem"`
+			Directories []string `json:"directories"`
+		} `json:"updates"`
+	}
+	require.NoError(t, yaml.Unmarshal(content, &config))
+	modules := []string{"/"}
+	tools, err := filepath.Glob(filepath.Join(root, "hack/tools/*/go.mod"))
+	require.NoError(t, err)
+	for _, module := range tools {
+		modules = append(modules, "/hack/tools/"+filepath.Base(filepath.Dir(module)))
+	}
+	require.Len(t, config.Updates, 2)
+	require.Equal(t, "gomod", config.Updates[0].Ecosystem)
+	require.Equal(t, modules, config.Updates[0].Directories)
+	require.Equal(t, "github-actions", config.Updates[1].Ecosystem)
+}
+
+// Nothing that is deployed has a tag that means another image tomorrow.
+func TestNothingDeployedIsLatest(t *testing.T) {
+	require.NoError(t, filepath.WalkDir(filepath.Join(root, "deploy"), func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || filepath.Ext(path) != ".yaml" {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		require.NotRegexp(t, `(?m)(newTag: *"?latest|image: *\S+:latest|PullSpec: *\S+:latest)`, string(content), path)
+		return err
+	}))
 }
 
 // Every release of OCM that the table of skew.md names is tried, and no other is promised.

@@ -24,8 +24,9 @@ fi
 arch=${ARCH:-$(go env GOARCH)}
 context="${root}/_output/image/${arch}"
 mkdir -p "${context}"
-# Static, because the image holds nothing else, and without what only a debugger reads.
-(cd "${root}" && CGO_ENABLED=0 GOOS=linux GOARCH="${arch}" go build -ldflags='-s -w' -o "${context}/work" ./cmd/work)
+# Static, because the image holds nothing else, without what only a debugger reads, and without paths of this machine: the same source gives the
+# same binary.
+(cd "${root}" && CGO_ENABLED=0 GOOS=linux GOARCH="${arch}" go build -trimpath -ldflags='-s -w' -o "${context}/work" ./cmd/work)
 if ! "${engine}" build --platform "linux/${arch}" --file "${root}/deploy/Containerfile" --tag "${image}" "${context}"; then
     echo "${engine} could not build ${image}: it says above why, or it needs an engine that is running. The binary is in ${context}." >&2
     exit 1

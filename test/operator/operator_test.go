@@ -62,7 +62,7 @@ func (h *hub) runsTheDeployment(t *testing.T) {
 	pod := deployment.Spec.Template.Spec
 	require.Equal(t, "work-controller-sa", pod.ServiceAccountName)
 	container := pod.Containers[0]
-	require.Equal(t, "registry.example.com/work:latest", container.Image, "what deploy/ names")
+	require.Equal(t, "registry.example.com/work:v1", container.Image, "what deploy/ names")
 	require.Empty(t, container.Command)
 	require.Equal(t, h.rendered(t, ocm.WorkDeployment), container.Args)
 }

@@ -15,6 +15,6 @@ func BuildWork(ctx context.Context, dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	_, err = runGo(ctx, root, "build", "-o", file, "./cmd/work")
+	_, err = runGo(ctx, root, "build", "-trimpath", "-o", file, "./cmd/work")
 	return file, err
 }
