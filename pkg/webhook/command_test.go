@@ -57,7 +57,7 @@ func render(t *testing.T, file string, into any) {
 	values := ocm.Defaults()
 	values["HostedMode"] = true
 	values["WorkFeatureGates"] = []string{"--feature-gates=ManifestWorkReplicaSet=true,NilExecutorValidating=true"}
-	values["RegistrationAPIServiceCABundle"] = "Y2E="
+	values["RegistrationAPIServiceCABundle"], values["WorkAPIServiceCABundle"] = "Y2E=", "Y2E="
 	require.NoError(t, ocm.Render(file, values, into))
 }
 

@@ -83,7 +83,9 @@ func (h *hub) configurations(t *testing.T) (theirs, ours admissionregistrationv1
 	ca := []byte(bundle.Data["ca-bundle.crt"])
 
 	values := ocm.Defaults()
-	values["RegistrationAPIServiceCABundle"] = base64.StdEncoding.EncodeToString(ca)
+	// Releases before 1.3 fill in the one of the registration webhook, which is the same.
+	encoded := base64.StdEncoding.EncodeToString(ca)
+	values["RegistrationAPIServiceCABundle"], values["WorkAPIServiceCABundle"] = encoded, encoded
 	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{}
 	require.NoError(t, ocm.Render("hub/work/webhook-validatingconfiguration.yaml", values, configuration))
 	theirs = configuration.Webhooks[0].ClientConfig
