@@ -65,7 +65,7 @@ func (m *ownerMemory) defaulted(owner string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if known := m.known[owner]; known != nil && known.pruned != nil && !known.pruned.defaulted {
-		known.pruned = &pruning{}
+		known.pruned, known.unobservedAt = &pruning{}, time.Time{}
 	}
 }
 

@@ -26,11 +26,13 @@ func TestPruned(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := &ownerMemory{}
 			m.prunes(owner, true, test.defaulted, rt.At(0))
+			m.unobserved(owner, true, rt.At(0))
 			require.True(t, m.prunedLately(owner, rt.At(0)))
 			if test.seen {
 				m.defaulted(owner)
 			}
 			require.Equal(t, test.pruned, m.prunedLately(owner, rt.At(test.later)))
+			require.Equal(t, test.pruned, m.unobservedLately(owner, rt.At(test.later)), "status.observedGeneration")
 			require.True(t, m.prunedLast(owner), "until the API server has answered")
 			m.prunes(owner, false, test.defaulted, rt.At(test.later))
 			require.False(t, m.prunedLast(owner))
