@@ -116,8 +116,7 @@ func (c *Controller) tellAborted(ctx context.Context, p *pass, update *revision.
 		workv1alpha1.AnnotationAborted: p.revisions.AbortedTime.UTC().Format(timeFormat), workv1alpha1.AnnotationRestored: nil,
 	}
 	// The works are as they were when the abort was decided, maybe by a process that is gone: its grace was over.
-	s := c.view(p, p.update, false)
-	s.DeadlinesSince = time.Time{}
+	s := c.view(p, p.update, false).Watched()
 	if reason := c.memory.owners.abortReason(p.key, p.revisions.AbortedTime); reason != "" {
 		annotations[workv1alpha1.AnnotationAbortReason] = reason // The works may have gone back meanwhile.
 	} else if status.AbortSetBy(p.object.ManagedFields) != "" {

@@ -81,8 +81,7 @@ func assess(w *Work, rev *Revision, now time.Time) Assessment {
 		return a.degradedSince(degraded, progressing)
 	}
 
-	// A Degraded of an older generation may be about to be repeated for this one: it is no success before the agent said that it is not.
-	available := a.available() && (!rev.ReportsDegraded || a.condition(workv1.WorkDegraded) != nil)
+	available := a.available() && a.knowsDegraded(rev)
 	switch {
 	case progressing == nil && rev.reportsProgress():
 		return a.unknown()
@@ -162,6 +161,12 @@ func (a *assessor) find(conditions []metav1.Condition, conditionType string) *me
 		return condition
 	}
 	return nil
+}
+
+// knowsDegraded reports whether the agent has said of this generation whether it is degraded, where it does. A Degraded of an older
+// generation may be about to be repeated: before that the cluster has not succeeded.
+func (a *assessor) knowsDegraded(rev *Revision) bool {
+	return !rev.ReportsDegraded || a.condition(workv1.WorkDegraded) != nil
 }
 
 // available also believes a condition that bears no generation.

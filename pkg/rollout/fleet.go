@@ -57,7 +57,8 @@ type member struct {
 	// refusal is what the API server answers to the writes of its work; nil when it accepts them. retried says that this plan tries again.
 	refusal *Refusal
 	retried bool
-	// looping says that it has failed because no success settled, though its own deadline did not fire: a crash loop.
+	// looping says that it has failed because no success settled, though its own deadline did not fire: a crash loop. It is for the reason of
+	// an abort, which is told once: what a process saw is forgotten when it ends, and conditions must not change with that (P7).
 	looping bool
 }
 

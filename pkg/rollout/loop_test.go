@@ -78,9 +78,10 @@ func TestReasonOfAFailureStays(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, now := range []rt.SnapshotOption{rt.Now(12 * minute), rt.Now(15 * minute), rt.Now(16 * minute), rt.Now(hour)} {
-				p := decide(now, rt.Refs(rt.Ref("p1", rt.Progressive(1), rt.Deadline("5m"), rt.Soak(minute), rt.Clusters("c1"))), rt.Works(tc.work))
-				if len(p.Failing) != 1 || p.Failing[0].Looping != tc.looping {
-					t.Errorf("%+v", p.Failing)
+				ref := rt.Ref("p1", rt.Progressive(1), rt.Deadline("5m"), rt.Soak(minute), rt.AbortAll(), rt.Clusters("c1"))
+				p := decide(now, rt.Refs(ref), rt.Works(tc.work))
+				if p.Abort == nil || strings.Contains(p.Abort.Reason, "not settled") != tc.looping {
+					t.Errorf("%+v", p.Abort)
 				}
 			}
 		})

@@ -153,8 +153,6 @@ type Failing struct {
 	Since   time.Time
 	// Refused is what the API server says of its work; empty where it accepts the work.
 	Refused string
-	// Looping says that it has failed because no success settled, though its own deadline did not fire: a crash loop.
-	Looping bool
 }
 
 // Selected is how many clusters are selected, each once.

@@ -105,7 +105,7 @@ func (p *Plan) startable() bool {
 }
 
 func (m *member) failing() Failing {
-	failing := Failing{Cluster: m.cluster, Phase: m.phase, Since: m.since, Looping: m.looping}
+	failing := Failing{Cluster: m.cluster, Phase: m.phase, Since: m.since}
 	if m.refused() {
 		failing.Refused = m.refusal.Words
 	}

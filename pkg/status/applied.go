@@ -85,20 +85,18 @@ func progress(plan *rollout.Plan) string {
 func failing(plan *rollout.Plan) string {
 	var parts []string
 	for _, kind := range []struct {
-		phase   rollout.Phase
-		looping bool
-		words   string
+		phase rollout.Phase
+		words string
 	}{
-		{rollout.PhaseFailed, false, "not successful within the progressDeadline"},
-		{rollout.PhaseFailed, true, "without a settled success for twice progressDeadline and minSuccessTime together"},
-		{rollout.PhaseDegraded, false, "degraded"},
-		{rollout.PhaseStuck, false, "with a ManifestWork that is being deleted for longer than the progressDeadline: bring its agent back, or remove " +
+		{rollout.PhaseFailed, "not successful within the progressDeadline"},
+		{rollout.PhaseDegraded, "degraded"},
+		{rollout.PhaseStuck, "with a ManifestWork that is being deleted for longer than the progressDeadline: bring its agent back, or remove " +
 			"the finalizers of the ManifestWork if the cluster is lost"},
-		{rollout.PhaseCompleted, false, "completed at an older revision: agents leave a completed work as it is, delete it to have the new revision there"},
+		{rollout.PhaseCompleted, "completed at an older revision: agents leave a completed work as it is, delete it to have the new revision there"},
 	} {
 		var names []string
 		for i := range plan.Failing {
-			if f := &plan.Failing[i]; f.Phase == kind.phase && f.Looping == kind.looping && f.Refused == "" {
+			if f := &plan.Failing[i]; f.Phase == kind.phase && f.Refused == "" {
 				names = append(names, plan.Failing[i].Cluster)
 			}
 		}
