@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/test/internal/await"
 )
 
 func TestAbortProgressive(t *testing.T) {
@@ -366,8 +367,14 @@ func TestWorkThatCannotBeWrittenDoesNotHoldAnAbortUp(t *testing.T) {
 	require.Contains(t, message(mwrs, workv1alpha1.ConditionProgressing), "frozen")
 	f.quiet()
 
-	// Whoever mends it need not tell the hub.
+	// Whoever fixes the cause need not tell the hub: it retries every minute.
 	clear()
+	await.Eventually(t, 3*patience, "the rejected work is written back", func() error {
+		if version := f.versions()["c2"]; version != "v1" {
+			return fmt.Errorf("c2 has %s", version)
+		}
+		return nil
+	})
 	f.everywhere("v1")
 	f.aborted()
 	eventually(t, "the message forgets it", func() error {

@@ -1,0 +1,59 @@
+package integration
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// R11, R14: a policy that rejects the work of the first cluster of the batch. Where the failure is tolerated the others get their turn.
+func TestRejectedWorkTakesNoSlot(t *testing.T) {
+	t.Parallel()
+	f := rolledOut(t, 3, progressive(1, "2s", 1, abortAll))
+	clear := f.forbid("c1")
+	f.update("v2")
+	f.has("c2", "v2")
+	f.has("c3", "v2")
+	mwrs := f.stalled()
+	require.Nil(t, mwrs.Status.AbortedTime)
+	require.Contains(t, message(mwrs, workv1alpha1.ConditionProgressing), "the API server rejects the ManifestWork of cluster "+f.cluster("c1"))
+	require.Contains(t, message(mwrs, workv1alpha1.ConditionProgressing), "frozen")
+	f.has("c1", "v1")
+	f.quiet()
+
+	// Another template is tried at once: what refused the one before may accept it.
+	clear()
+	f.update("v3")
+	f.complete()
+	f.everywhere("v3")
+}
+
+// R11, R14: where no failure is tolerated, the rollout does not go on, and the conditions say why.
+func TestRejectedWorkStalls(t *testing.T) {
+	t.Parallel()
+	f := rolledOut(t, 2, progressive(1, "2s", 0))
+	f.forbid("c1")
+	f.update("v2")
+	mwrs := f.stalled()
+	require.Contains(t, message(mwrs, workv1alpha1.ConditionPlacementRolledOut), "frozen")
+	require.Contains(t, message(mwrs, workv1alpha1.ConditionPlacementRolledOut), "retried every minute")
+	f.has("c1", "v1")
+	f.has("c2", "v1")
+	f.quiet()
+}
+
+// R11, R12: a rejected work fails by its deadline, and that leads to an abort as any other failure does.
+func TestRejectedWorkLeadsToAnAbort(t *testing.T) {
+	t.Parallel()
+	f := rolledOut(t, 3, progressive(2, "2s", 0, abortAll))
+	f.forbid("c1")
+	f.update("v2")
+	mwrs := f.aborted()
+	require.Contains(t, message(mwrs, workv1alpha1.ConditionProgressing), "frozen")
+	f.everywhere("v1")
+	require.Equal(t, []string{"v1", "v2", "v1"}, f.sequence("c2"))
+	require.Equal(t, []string{"v1"}, f.sequence("c1"))
+	f.quiet()
+}
