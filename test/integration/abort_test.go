@@ -305,20 +305,27 @@ func (f *fleet) forbid(short string) (clear func()) {
 		},
 	}, metav1.CreateOptions{})
 	require.NoError(f.t, err)
-	// The API server takes a moment to enforce it.
-	eventually(f.t, "works of "+short+" can't be written", func() error {
-		work := f.work(short)
-		work.Annotations["example.com/probe"] = "1"
-		_, err := f.w.works.WorkV1().ManifestWorks(work.Namespace).Update(f.t.Context(), work, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
-		if err == nil {
-			return fmt.Errorf("they can")
-		}
-		return nil
-	})
+	// The API server takes a moment to enforce it, and to stop.
+	f.writable(short, false)
 	return func() {
 		require.NoError(f.t, client.ValidatingAdmissionPolicyBindings().Delete(f.t.Context(), name, metav1.DeleteOptions{}))
 		require.NoError(f.t, client.ValidatingAdmissionPolicies().Delete(f.t.Context(), name, metav1.DeleteOptions{}))
+		f.writable(short, true)
 	}
+}
+
+// writable waits until the API server accepts writes of a cluster's work, or rejects them.
+func (f *fleet) writable(short string, wanted bool) {
+	f.t.Helper()
+	eventually(f.t, fmt.Sprintf("writes of the work of %s are accepted: %v", short, wanted), func() error {
+		work := f.work(short)
+		work.Annotations["example.com/probe"] = "1"
+		_, err := f.w.works.WorkV1().ManifestWorks(work.Namespace).Update(f.t.Context(), work, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
+		if (err == nil) != wanted {
+			return fmt.Errorf("the API server answers %v", err)
+		}
+		return nil
+	})
 }
 
 func worksRule() admissionv1.RuleWithOperations {
