@@ -132,10 +132,14 @@ func unchanged(work *workv1.ManifestWork, uid *types.UID, version *string) error
 	return nil
 }
 
-// Get is for who wants to know for sure: it fails while the broker can't be reached, and makes the agent report again.
+// Get is for who wants to know for sure: it fails while the broker can't be reached, waits until what has come of the work is read, and makes
+// the agent report again.
 func (c *client) Get(ctx context.Context, name string, _ metav1.GetOptions) (*workv1.ManifestWork, error) {
 	if err := c.driver.ask(ctx, c.namespace); err != nil {
 		return nil, refusal(name, err)
+	}
+	if err := c.driver.readOut(ctx, c.uid(name)); err != nil {
+		return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("reports of agents wait to be read: %v", err))
 	}
 	found := c.driver.store.get(c.uid(name))
 	if found == nil {

@@ -26,7 +26,7 @@ func (d *Driver) expectWord(uid types.UID) {
 	t := task{uid: uid, write: d.lastWrite}
 	wait := d.confirmAfter
 	d.mu.Unlock()
-	d.tasks.AddAfter(t, wait)
+	d.sends.AddAfter(t, wait)
 }
 
 // confirm sends a work again whose agent has said nothing about its generation, or that was deleted and is not gone: an event that a
@@ -48,17 +48,18 @@ func (d *Driver) confirm(ctx context.Context, t task) error {
 	_, unread := d.reports[t.uid]
 	d.mu.Unlock()
 	if unread || !d.link.up.Load() {
-		d.tasks.AddAfter(t, wait)
+		d.sends.AddAfter(t, wait)
 		return nil
 	}
 	klog.FromContext(ctx).V(2).Info("Sending a ManifestWork again, its agent has not reported anything of it",
 		"cluster", work.Namespace, "name", work.Name, "generation", work.Generation)
 	if err := d.resend(ctx, work); err != nil {
-		d.tasks.AddAfter(t, wait)
+		d.sends.AddAfter(t, wait)
 		return nil //nolint:nilerr // Whoever wrote it was told; here it is only tried again.
 	}
+	d.metrics.EventResent()
 	again := task{uid: t.uid, write: t.write, times: min(t.times+1, maxDoublings)}
-	d.tasks.AddAfter(again, wait<<again.times)
+	d.sends.AddAfter(again, wait<<again.times)
 	return d.ask(ctx, work.Namespace)
 }
 

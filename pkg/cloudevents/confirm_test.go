@@ -176,3 +176,28 @@ func TestWriteThatArrivedAndFailed(t *testing.T) {
 	})
 	require.Contains(t, r.wire.said(), "spec update_request c1")
 }
+
+// Who asks before an abort gets what has come, also where it is not read yet (R11).
+func TestGetReadsWhatHasCome(t *testing.T) {
+	r := newRig(t, nil)
+	work := r.create(owned("c1", "v1"))
+	told := work.DeepCopy()
+	told.Status.Conditions = []metav1.Condition{condition(workv1.WorkApplied, told.Generation)}
+	event := r.wire.report(t, told)
+	r.wire.arrived.Add(1) // The broker has brought it, and nobody has looked at it.
+	found := make(chan *workv1.ManifestWork)
+	go func() {
+		got, err := r.cluster("c1").Get(t.Context(), "web", metav1.GetOptions{})
+		if err != nil {
+			t.Error(err)
+		}
+		found <- got
+	}()
+	r.eventually("the agent is asked", func() bool { return count(r.wire.said(), "status resync_request c1") == 1 })
+	select {
+	case <-found:
+		t.Fatal("there is more to read")
+	case r.wire.received <- delivery{event, "c1"}:
+	}
+	require.True(t, confirmed(<-found))
+}

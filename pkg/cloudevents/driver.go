@@ -23,9 +23,8 @@ import (
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/clients"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options"
-	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options/builder"
-	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options/mqtt"
 	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/utils"
 )
 
 // SourceID is what upstream's hub calls itself to agents and brokers. Works that it published stay ours.
@@ -35,7 +34,7 @@ const SourceID = "mwrsctrl"
 // two minutes before they try again.
 const DefaultAgentReturn = 2 * time.Minute
 
-// workers is how many reports are worked on at once.
+// workers is how many reports are worked on at once, and how many events are sent beside the controller's.
 const workers = 4
 
 // Connection is told when the broker can't be heard, and when it can be heard again (R11).
@@ -45,6 +44,22 @@ type Connection interface {
 	// Back says that it is heard again, and how long those who report by it may need until they are there again too.
 	Back(name string, settle time.Duration)
 }
+
+// Metrics count what happens to events.
+type Metrics interface {
+	// EventRefused counts an event of an agent that was dropped.
+	EventRefused(reason string)
+	// EventResent counts a work that was sent again, because its agent did not report anything of it.
+	EventResent()
+	// ReportsUnread notes how many reports of agents came that are not taken over.
+	ReportsUnread(n int)
+}
+
+type noMetrics struct{}
+
+func (noMetrics) EventRefused(string) {}
+func (noMetrics) EventResent()        {}
+func (noMetrics) ReportsUnread(int)   {}
 
 // Options say what a driver connects.
 type Options struct {
@@ -58,6 +73,11 @@ type Options struct {
 	Owners Owners
 	// Connection is told of the broker's coming and going.
 	Connection Connection
+	// QPS and Burst bound how many events are sent; sdk-go's own 50 and 100 if zero.
+	QPS   float32
+	Burst int
+	// Metrics count what happens; nil for none.
+	Metrics Metrics
 	// AgentReturn is how long agents may take to be connected again after the broker was away.
 	AgentReturn time.Duration
 	// Clock is the hub's clock.
@@ -66,20 +86,28 @@ type Options struct {
 
 // Driver carries works to agents, and their reports back.
 type Driver struct {
-	clock  clock.PassiveClock
-	owners Owners
-	store  *store
-	link   *link
-	heard  *heard
-	events generic.CloudEventsClient[*workv1.ManifestWork]
-	locks  keymutex.KeyMutex
-	tasks  workqueue.TypedRateLimitingInterface[task]
+	clock   clock.PassiveClock
+	owners  Owners
+	store   *store
+	link    *link
+	heard   *heard
+	metrics Metrics
+	events  generic.CloudEventsClient[*workv1.ManifestWork]
+	locks   keymutex.KeyMutex
+	// tasks are reports that are to be taken over.
+	tasks workqueue.TypedRateLimitingInterface[task]
+	// sends are events that are to be sent, which may take a while: no report waits for them.
+	sends workqueue.TypedRateLimitingInterface[task]
 
 	mu sync.Mutex
 	// reports holds the last report of each work that was not taken over yet.
 	reports map[types.UID]*workv1.ManifestWork
-	// ownerless holds since when the owner of a reported work is seen missing.
-	ownerless map[types.UID]time.Time
+	// unknown holds, for each cluster, the reports of works that the hub does not know.
+	unknown map[string]map[types.UID]bool
+	// answered holds when the agent of each cluster was last sent what it asked for.
+	answered map[string]time.Time
+	// unwanted holds since when the owner of a reported work is seen missing, or not selecting its cluster.
+	unwanted map[types.UID]time.Time
 	// asked is when the agents were first asked what they have; zero when they were not.
 	asked time.Time
 	// restored is when a work was restored last.
@@ -94,10 +122,13 @@ type Driver struct {
 	confirmAfter time.Duration
 }
 
-// task is one of: look at the report of a work, ask the agent of a cluster, see whether what was sent arrived.
+// task is one of: look at the report of a work, ask the agent of a cluster, or all of them, what it has, answer the agent of a cluster
+// that asks, see whether what was sent arrived.
 type task struct {
 	uid     types.UID
 	cluster string
+	// answer says that the agent is sent all that the hub has for it before it is asked.
+	answer bool
 	// write is the number of the write that is to be confirmed; 0 for a report.
 	write uint64
 	// times is how often it was sent again.
@@ -109,14 +140,11 @@ func New(ctx context.Context, o Options) (*Driver, error) {
 	if o.ClientID == "" {
 		return nil, errors.New("--cloudevents-client-id is empty: name this hub, with a name that no other client of the broker has")
 	}
-	_, config, err := builder.NewConfigLoader(o.Type, o.ConfigFile).LoadConfig()
-	if err == nil {
-		err = check(config)
-	}
+	config, err := loadConfig(o)
 	if err != nil {
 		return nil, fmt.Errorf("--work-driver-config=%s: %w", o.ConfigFile, err)
 	}
-	source, err := builder.BuildCloudEventsSourceOptions(config, o.ClientID, SourceID, payload.ManifestBundleEventDataType)
+	source, err := sourceOptions(o, config)
 	if err != nil {
 		return nil, fmt.Errorf("--work-driver=%s: %w", o.Type, err)
 	}
@@ -126,15 +154,19 @@ func New(ctx context.Context, o Options) (*Driver, error) {
 func connect(ctx context.Context, o Options, source *options.CloudEventsSourceOptions) (*Driver, error) {
 	d := &Driver{
 		clock: o.Clock, owners: o.Owners, store: newStore(o.Clock), heard: newHeard(o.Clock), locks: keymutex.NewHashed(64),
-		tasks:   newTasks(o.Clock),
-		reports: map[types.UID]*workv1.ManifestWork{}, ownerless: map[types.UID]time.Time{},
+		metrics: o.Metrics, tasks: newTasks(o.Clock), sends: newTasks(o.Clock), unknown: map[string]map[types.UID]bool{}, answered: map[string]time.Time{},
+		reports: map[types.UID]*workv1.ManifestWork{}, unwanted: map[types.UID]time.Time{},
 		writes: map[types.UID]uint64{}, astray: map[types.UID]time.Time{}, confirmAfter: confirmAfter,
 	}
+	if d.metrics == nil {
+		d.metrics = noMetrics{}
+	}
+	source.EventRateLimit = utils.EventRateLimit{QPS: o.QPS, Burst: o.Burst}
 	d.link = &link{
 		CloudEventTransport: source.CloudEventsTransport, name: "broker", connection: o.Connection, agentReturn: o.AgentReturn,
 		heard:    d.heard,
-		knows:    func(uid types.UID) bool { return d.store.get(uid) != nil },
-		returned: func(cluster string) { d.tasks.Add(task{cluster: cluster}) },
+		gate:     &gate{clock: o.Clock, clusterOf: d.store.clusterOf, refused: func(why Refusal) { d.metrics.EventRefused(string(why)) }},
+		returned: func(cluster string) { d.sends.Add(task{cluster: cluster, answer: true}) },
 	}
 	source.CloudEventsTransport = d.link
 	var err error
@@ -156,24 +188,6 @@ func newTasks(clk clock.PassiveClock) workqueue.TypedRateLimitingInterface[task]
 		workqueue.NewTypedItemExponentialFailureRateLimiter[task](100*time.Millisecond, 30*time.Second), config)
 }
 
-// check refuses a configuration with which a hub would learn nothing of its works after a restart.
-func check(config any) error {
-	broker, ok := config.(*mqtt.MQTTOptions)
-	if !ok {
-		return nil
-	}
-	if _, err := mqtt.SourceSubscribe(broker, SourceID); err != nil {
-		return fmt.Errorf("topics.agentEvents: %w", err)
-	}
-	if broker.Topics.SourceBroadcast == "" {
-		return fmt.Errorf("topics.sourceBroadcast is empty: set it to sources/%s/sourcebroadcast, by which this hub asks all agents for their works when it starts", SourceID)
-	}
-	if broker.Topics.AgentBroadcast == "" {
-		return errors.New("topics.agentBroadcast is empty: set it to clusters/+/agentbroadcast, by which agents ask this hub for their works when they start")
-	}
-	return nil
-}
-
 func (d *Driver) run(ctx context.Context) {
 	d.events.Subscribe(ctx, d.received)
 	go func() {
@@ -181,17 +195,20 @@ func (d *Driver) run(ctx context.Context) {
 			select {
 			case <-ctx.Done():
 				d.tasks.ShutDown()
+				d.sends.ShutDown()
 				return
 			case <-d.events.SubscribedChan():
-				d.tasks.Add(task{})
+				d.sends.Add(task{})
 			}
 		}
 	}()
-	for range workers {
-		go func() {
-			for d.next(ctx) {
-			}
-		}()
+	for _, queue := range []workqueue.TypedRateLimitingInterface[task]{d.tasks, d.sends} {
+		for range workers {
+			go func() {
+				for d.next(ctx, queue) {
+				}
+			}()
+		}
 	}
 }
 

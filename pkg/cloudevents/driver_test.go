@@ -158,22 +158,32 @@ func TestRestoreIsPatientForAWhile(t *testing.T) {
 	require.NoError(t, <-restored)
 }
 
-// A work whose owner was deleted while nobody could tell its agent goes, but not at once.
-func TestOwnerlessWorkGoes(t *testing.T) {
-	r := newRig(t, fakeOwners{})
-	report := owned("c1", "v1")
-	do := func() {
-		_, err := r.removeOwnerless(t.Context(), report)
-		require.NoError(t, err)
+// A work whose owner was deleted, or selects its cluster no more, while nobody could tell its agent goes, but not at once.
+func TestUnwantedWorkGoes(t *testing.T) {
+	v1 := spec("v1")
+	for name, owners := range map[string]fakeOwners{
+		"its owner is gone":               {},
+		"its owner does not select it":    {"ns/web": nil, "ns/web/v1": &v1, "ns/web!c1": nil},
+		"and its revision is gone, as it": {"ns/web": nil, "ns/web!c1": nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, owners)
+			report := owned("c1", "v1")
+			do := func() {
+				_, err := r.restore(t.Context(), report)
+				require.NoError(t, err)
+			}
+			do()
+			r.clock.SetTime(noon.Add(unwantedFor - time.Second))
+			do()
+			require.NotContains(t, r.wire.said(), "spec delete_request c1")
+			r.clock.SetTime(noon.Add(unwantedFor))
+			do()
+			require.Contains(t, r.wire.said(), "spec delete_request c1")
+			require.NotZero(t, r.store.get(report.UID).DeletionTimestamp)
+			require.Empty(t, r.store.get(report.UID).Spec.Workload.Manifests)
+		})
 	}
-	do()
-	r.clock.SetTime(noon.Add(ownerlessFor - time.Second))
-	do()
-	require.NotContains(t, r.wire.said(), "spec delete_request c1")
-	r.clock.SetTime(noon.Add(ownerlessFor))
-	do()
-	require.Contains(t, r.wire.said(), "spec delete_request c1")
-	require.NotZero(t, r.store.get(report.UID).DeletionTimestamp)
 }
 
 // An agent that comes back asks for its works. What this hub does not know (yet) is not deleted, but asked for.
@@ -218,6 +228,8 @@ func TestConfigIsChecked(t *testing.T) {
 		"agentEvents":     "  agentEvents: sources/mwrsctrl/clusters/+/agentevents",
 		"sourceBroadcast": "  sourceBroadcast: sources/mwrsctrl/sourcebroadcast", "agentBroadcast": "  agentBroadcast: clusters/+/agentbroadcast",
 	}
+	ca := filepath.Join(t.TempDir(), "ca.crt")
+	require.NoError(t, os.WriteFile(ca, []byte("a certificate"), 0o600))
 	keys := []string{"brokerHost", "topics", "sourceEvents", "agentEvents", "sourceBroadcast", "agentBroadcast"}
 	for name, test := range map[string]struct{ client, key, value, wanted string }{
 		"no client":          {"", "", "", "--cloudevents-client-id is empty"},
@@ -225,6 +237,7 @@ func TestConfigIsChecked(t *testing.T) {
 		"another source":     {"hub", "agentEvents", "  agentEvents: sources/other/clusters/+/agentevents", "topics.agentEvents: the topic source \"other\" does not match"},
 		"no sourceBroadcast": {"hub", "sourceBroadcast", "", "topics.sourceBroadcast is empty: set it to sources/mwrsctrl/sourcebroadcast"},
 		"no agentBroadcast":  {"hub", "agentBroadcast", "", "topics.agentBroadcast is empty: set it to clusters/+/agentbroadcast"},
+		"no certificate":     {"hub", "topics", "caFile: " + ca + "\ntopics:", "caFile is set, and clientCertFile and clientKeyFile are not"},
 		"nobody listens":     {"hub", "", "", "connecting by mqtt"},
 	} {
 		t.Run(name, func(t *testing.T) {

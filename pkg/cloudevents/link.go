@@ -3,13 +3,10 @@ package cloudevents
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync/atomic"
 	"time"
 
 	cloudevents "github.com/cloudevents/sdk-go/v2"
-	cloudeventstypes "github.com/cloudevents/sdk-go/v2/types"
-	"k8s.io/apimachinery/pkg/types"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work/payload"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options"
 	resync "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/payload"
@@ -23,8 +20,8 @@ type link struct {
 	name        string
 	connection  Connection
 	agentReturn time.Duration
-	// knows says whether the hub has a work.
-	knows func(types.UID) bool
+	// gate lets in what agents may say.
+	gate *gate
 	// heard takes down which agents send anything.
 	heard *heard
 	// returned is called when an agent asks for its works: it was away, or is new.
@@ -64,46 +61,30 @@ func (l *link) lost() {
 	l.connection.Lost(l.name)
 }
 
-// Receive implements options.CloudEventTransport.
+// Receive implements options.CloudEventTransport. It does not wait for anything: what an agent asks for is answered elsewhere.
 func (l *link) Receive(ctx context.Context, handle options.ReceiveHandlerFn) error {
 	return l.CloudEventTransport.Receive(ctx, func(ctx context.Context, event cloudevents.Event) {
-		if cluster, err := cloudeventstypes.ToString(event.Extensions()[eventtypes.ExtensionClusterName]); err == nil {
-			l.heard.note(cluster)
+		admitted, cluster, asks, ok := l.gate.admit(ctx, event)
+		if !ok {
+			return
 		}
-		cluster, asks := askedBy(&event)
-		if asks {
-			event = l.onlyKnown(event)
-		}
-		handle(ctx, event)
+		l.heard.note(cluster)
 		if asks {
 			l.returned(cluster)
+			return
 		}
+		handle(ctx, admitted)
 	})
 }
 
-// askedBy says which agent asks for its works, if one does.
-func askedBy(event *cloudevents.Event) (cluster string, asks bool) {
-	kind, err := eventtypes.ParseCloudEventsType(event.Type())
-	if err != nil || kind.Action != eventtypes.ResyncRequestAction || kind.SubResource != eventtypes.SubResourceSpec {
-		return "", false
+// progress is how many events came so far, and how many of them were handled, where the transport keeps any unhandled.
+func (l *link) progress() (arrived, handled int64) {
+	if counts, ok := l.CloudEventTransport.(interface {
+		progress() (arrived, handled int64)
+	}); ok {
+		return counts.progress()
 	}
-	cluster, err = cloudeventstypes.ToString(event.Extensions()[eventtypes.ExtensionClusterName])
-	return cluster, err == nil && cluster != ""
-}
-
-// onlyKnown takes what this hub does not know out of the list of what an agent has: sdk-go would have it deleted from the cluster, and
-// a hub that was just restarted does not know yet what it had.
-func (l *link) onlyKnown(event cloudevents.Event) cloudevents.Event {
-	list, err := resync.DecodeSpecResyncRequest(event)
-	if err != nil {
-		return event // sdk-go says what is wrong with it.
-	}
-	known := slices.DeleteFunc(list.Versions, func(v resync.ResourceVersion) bool { return !l.knows(types.UID(v.ResourceID)) })
-	filtered := event.Clone()
-	if err := filtered.SetData(cloudevents.ApplicationJSON, &resync.ResourceVersionList{Versions: known}); err != nil {
-		return event
-	}
-	return filtered
+	return 0, 0
 }
 
 // ask makes the agent of a cluster, or all of them, report all that they have.

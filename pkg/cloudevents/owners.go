@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
@@ -20,78 +21,160 @@ import (
 
 // Owners knows ManifestWorkReplicaSets.
 type Owners interface {
-	// Find says whether there is such an owner, and what the revision with this hash holds; nil when there is none.
-	Find(ctx context.Context, namespace, name, hash string) (found bool, template *workv1.ManifestWorkSpec, err error)
+	// Find looks for the owner that a work of a cluster names.
+	Find(ctx context.Context, claim Claim) (Owner, error)
+	// Gone asks the API server now whether there is no such owner.
+	Gone(ctx context.Context, namespace, name string) (bool, error)
 }
 
-// ownerFreshness is how long an owner that was seen counts as there: all agents answer at once when a hub starts.
+// Claim is what the labels of a reported work say, which its agent may have made up.
+type Claim struct {
+	// Namespace and Name are the owner's.
+	Namespace, Name string
+	// Hash is the short name of the revision; empty for none.
+	Hash string
+	// Cluster is where the work is.
+	Cluster string
+}
+
+// Owner is what is true of a claim.
+type Owner struct {
+	// Exists says that there is such an owner.
+	Exists bool
+	// Selection says whether the owner selects the cluster.
+	Selection Selection
+	// Template is what the owner's revision with the hash holds; nil where it has none.
+	Template *workv1.ManifestWorkSpec
+}
+
+// ownerFreshness is for how long what was read of an owner counts: all agents answer at once when a hub starts.
 const ownerFreshness = 10 * time.Second
+
+// maxOwners bounds what is remembered of owners: agents can make up any number of them.
+const maxOwners = 10000
 
 // LiveOwners asks the API server.
 type LiveOwners struct {
 	replicaSets dynamic.NamespaceableResourceInterface
+	selections  *selections
 	kube        kubernetes.Interface
 	clock       clock.PassiveClock
 
-	mu   sync.Mutex
-	seen map[string]time.Time
-	// templates by "namespace/name" of the revision, whose data never changes.
-	templates map[string]*workv1.ManifestWorkSpec
+	mu sync.Mutex
+	// seen holds what was read of each owner a moment ago, also that there is none.
+	seen map[string]readOwner
+	// templates by the UID of the revision, whose data never changes.
+	templates map[types.UID]*workv1.ManifestWorkSpec
+}
+
+type readOwner struct {
+	at time.Time
+	// uid is empty where there is no such owner.
+	uid        types.UID
+	placements []string
 }
 
 // NewLiveOwners makes one.
 func NewLiveOwners(client dynamic.Interface, kube kubernetes.Interface, clk clock.PassiveClock) *LiveOwners {
 	return &LiveOwners{
-		replicaSets: client.Resource(workv1alpha1.ManifestWorkReplicaSetResource), kube: kube, clock: clk,
-		seen: map[string]time.Time{}, templates: map[string]*workv1.ManifestWorkSpec{},
+		replicaSets: client.Resource(workv1alpha1.ManifestWorkReplicaSetResource), selections: newSelections(client, clk), kube: kube, clock: clk,
+		seen: map[string]readOwner{}, templates: map[types.UID]*workv1.ManifestWorkSpec{},
 	}
 }
 
-// Find implements Owners.
-func (o *LiveOwners) Find(ctx context.Context, namespace, name, hash string) (found bool, template *workv1.ManifestWorkSpec, err error) {
+// Find implements Owners. No template of a revision that the owner does not control, and none for a cluster that it does not select.
+func (o *LiveOwners) Find(ctx context.Context, claim Claim) (Owner, error) {
+	owner, err := o.read(ctx, claim.Namespace, claim.Name)
+	if err != nil || owner.uid == "" {
+		return Owner{}, err
+	}
+	found := Owner{Exists: true}
+	if found.Selection, err = o.selections.of(ctx, claim.Namespace, owner.placements, claim.Cluster); err != nil {
+		return Owner{}, err
+	}
+	if claim.Hash == "" || found.Selection != Selected {
+		return found, nil
+	}
+	found.Template, err = o.template(ctx, claim, owner.uid)
+	return found, err
+}
+
+// Gone implements Owners.
+func (o *LiveOwners) Gone(ctx context.Context, namespace, name string) (bool, error) {
+	owner, err := o.get(ctx, namespace, name)
+	return err == nil && owner.uid == "", err
+}
+
+func (o *LiveOwners) read(ctx context.Context, namespace, name string) (readOwner, error) {
+	key := namespace + "/" + name
+	o.mu.Lock()
+	seen, known := o.seen[key]
+	o.mu.Unlock()
+	if known && o.clock.Since(seen.at) < ownerFreshness {
+		return seen, nil
+	}
+	read, err := o.get(ctx, namespace, name)
+	if err != nil {
+		return readOwner{}, err
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if found, err = o.exists(ctx, namespace, name); !found || err != nil || hash == "" {
-		return found, nil, err
+	if len(o.seen) >= maxOwners {
+		o.seen = map[string]readOwner{}
 	}
-	template, err = o.template(ctx, namespace, revision.Name(name, hash), hash)
-	return true, template, err
+	o.seen[key] = read
+	return read, nil
 }
 
-func (o *LiveOwners) exists(ctx context.Context, namespace, name string) (bool, error) {
-	key := namespace + "/" + name
-	if seen, ok := o.seen[key]; ok && o.clock.Since(seen) < ownerFreshness {
-		return true, nil
-	}
-	delete(o.seen, key)
-	_, err := o.replicaSets.Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+func (o *LiveOwners) get(ctx context.Context, namespace, name string) (readOwner, error) {
+	object, err := o.replicaSets.Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case err == nil:
-		o.seen[key] = o.clock.Now()
-		return true, nil
+		return readOwner{at: o.clock.Now(), uid: object.GetUID(), placements: placementsOf(object)}, nil
 	case apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse):
-		return false, nil
+		return readOwner{at: o.clock.Now()}, nil
 	}
 	// Also where the API server does not know ManifestWorkReplicaSets at all: that says nothing of this one.
-	return false, fmt.Errorf("asking for ManifestWorkReplicaSet %s: %w", key, err)
+	return readOwner{}, fmt.Errorf("asking for ManifestWorkReplicaSet %s/%s: %w", namespace, name, err)
 }
 
-func (o *LiveOwners) template(ctx context.Context, namespace, name, hash string) (*workv1.ManifestWorkSpec, error) {
-	key := namespace + "/" + name
-	if template := o.templates[key]; template != nil {
-		return template, nil
+// placementsOf are the names of the Placements that an owner refers to. They are read one by one: a spec may hold anything.
+func placementsOf(object *unstructured.Unstructured) []string {
+	refs, _, _ := unstructured.NestedSlice(object.Object, "spec", "placementRefs")
+	var names []string
+	for _, ref := range refs {
+		fields, _ := ref.(map[string]any)
+		if name, _, _ := unstructured.NestedString(fields, "name"); name != "" {
+			names = append(names, name)
+		}
 	}
-	object, err := o.kube.AppsV1().ControllerRevisions(namespace).Get(ctx, name, metav1.GetOptions{})
+	return names
+}
+
+func (o *LiveOwners) template(ctx context.Context, claim Claim, owner types.UID) (*workv1.ManifestWorkSpec, error) {
+	name := revision.Name(claim.Name, claim.Hash)
+	object, err := o.kube.AppsV1().ControllerRevisions(claim.Namespace).Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("asking for ControllerRevision %s: %w", key, err)
+		return nil, fmt.Errorf("asking for ControllerRevision %s/%s: %w", claim.Namespace, name, err)
 	}
-	if decoded := revision.Decode(object); decoded.Err == nil && decoded.Hash == hash {
-		o.templates[key] = decoded.Template
+	controller := metav1.GetControllerOfNoCopy(object)
+	if controller == nil || controller.UID != owner {
+		return nil, nil
 	}
-	return o.templates[key], nil
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if template := o.templates[object.UID]; template != nil && object.UID != "" {
+		return template, nil
+	}
+	decoded := revision.Decode(object)
+	if decoded.Err != nil || decoded.Hash != claim.Hash {
+		return nil, nil
+	}
+	o.templates[object.UID] = decoded.Template
+	return decoded.Template, nil
 }
 
 // Expected tells of each owner that was rolled out, by the value of its works' owner label, how many works it is said to have.

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 	workv1 "open-cluster-management.io/api/work/v1"
 	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
@@ -14,36 +16,88 @@ import (
 
 // received notes a report. It must not wait: the transport hands over one event after the other.
 func (d *Driver) received(_ context.Context, work *workv1.ManifestWork) error {
-	d.mu.Lock()
-	d.reports[work.UID] = work
-	d.mu.Unlock()
+	if !d.keep(work) {
+		d.metrics.EventRefused(string(RefusedQuota))
+		return nil
+	}
 	d.tasks.Add(task{uid: work.UID})
 	return nil
 }
 
+// readOutPatience is how long reports may take to be read before who waits for them has to try again.
+const readOutPatience = 5 * time.Second
+
+// readOut waits until every event that has come so far is handled, and the report of a work taken over. What the hub has not read yet is not
+// silence (R11).
+func (d *Driver) readOut(ctx context.Context, uid types.UID) error {
+	arrived, _ := d.link.progress()
+	return wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, readOutPatience, true, func(context.Context) (bool, error) {
+		if _, handled := d.link.progress(); handled < arrived {
+			return false, nil
+		}
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		_, unread := d.reports[uid]
+		return !unread || !d.astray[uid].IsZero(), nil
+	})
+}
+
+// unread notes how many reports are not taken over. The caller holds mu.
+func (d *Driver) unread() {
+	arrived, handled := d.link.progress()
+	d.metrics.ReportsUnread(int(arrived-handled) + len(d.reports))
+}
+
+// maxUnknown is how many works a cluster may report at once that this hub does not know: more than that are made up.
+const maxUnknown = 500
+
+// keep keeps a report until it is taken over, unless its cluster has too many of works that the hub does not know.
+func (d *Driver) keep(work *workv1.ManifestWork) bool {
+	known := d.store.get(work.UID) != nil
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	before := d.reports[work.UID]
+	if before == nil && !known {
+		unknown := d.unknown[work.Namespace]
+		if len(unknown) >= maxUnknown {
+			return false
+		}
+		if unknown == nil {
+			unknown = map[types.UID]bool{}
+			d.unknown[work.Namespace] = unknown
+		}
+		unknown[work.UID] = true
+	}
+	d.reports[work.UID] = work
+	d.unread()
+	return true
+}
+
 // next does one task. It says whether there may be another.
-func (d *Driver) next(ctx context.Context) bool {
-	t, over := d.tasks.Get()
+func (d *Driver) next(ctx context.Context, queue workqueue.TypedRateLimitingInterface[task]) bool {
+	t, over := queue.Get()
 	if over {
 		return false
 	}
-	defer d.tasks.Done(t)
+	defer queue.Done(t)
 	again, err := d.do(ctx, t)
 	switch {
 	case err != nil:
 		klog.FromContext(ctx).Error(err, "Working on an agent's report", "uid", t.uid, "cluster", t.cluster)
-		d.tasks.AddRateLimited(t)
+		queue.AddRateLimited(t)
 	case again > 0:
-		d.tasks.Forget(t)
-		d.tasks.AddAfter(t, again)
+		queue.Forget(t)
+		queue.AddAfter(t, again)
 	default:
-		d.tasks.Forget(t)
+		queue.Forget(t)
 	}
 	return true
 }
 
 func (d *Driver) do(ctx context.Context, t task) (again time.Duration, err error) {
 	switch {
+	case t.answer:
+		return d.answer(ctx, t.cluster)
 	case t.uid == "":
 		return 0, d.askAgain(ctx, t.cluster)
 	case t.write > 0:
@@ -82,10 +136,17 @@ func (d *Driver) afterWrite(report *workv1.ManifestWork) verdict {
 func (d *Driver) done(report *workv1.ManifestWork) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	delete(d.ownerless, report.UID)
+	delete(d.unwanted, report.UID)
 	delete(d.astray, report.UID)
-	if d.reports[report.UID] == report {
-		delete(d.reports, report.UID)
+	if d.reports[report.UID] != report {
+		return
+	}
+	delete(d.reports, report.UID)
+	d.unread()
+	if unknown := d.unknown[report.Namespace]; unknown != nil {
+		if delete(unknown, report.UID); len(unknown) == 0 {
+			delete(d.unknown, report.Namespace)
+		}
 	}
 }
 
@@ -103,6 +164,28 @@ func (d *Driver) askAgain(ctx context.Context, cluster string) error {
 		d.asked = d.clock.Now()
 	}
 	return nil
+}
+
+// answerInterval is how often an agent that asks and asks is sent all that the hub has for it.
+const answerInterval = 5 * time.Second
+
+// answer sends the agent of a cluster all that the hub has for it, and asks what it has. What the agent has, and this hub does not know, is
+// not deleted: a hub that was just restarted does not know yet what it had.
+func (d *Driver) answer(ctx context.Context, cluster string) (again time.Duration, err error) {
+	d.mu.Lock()
+	now := d.clock.Now()
+	if wait := d.answered[cluster].Add(answerInterval).Sub(now); wait > 0 {
+		d.mu.Unlock()
+		return wait, nil
+	}
+	d.answered[cluster] = now
+	d.mu.Unlock()
+	for _, work := range d.store.ofCluster(cluster) {
+		if err := d.send(ctx, eventtypes.ResyncResponseAction, work); err != nil {
+			return answerInterval, nil //nolint:nilerr // An agent asks when the broker is back, too.
+		}
+	}
+	return 0, d.askAgain(ctx, cluster)
 }
 
 func (d *Driver) ask(ctx context.Context, cluster string) error { return d.link.ask(ctx, cluster) }

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/klog/v2"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -25,9 +23,9 @@ const (
 	restorePatience = 30 * time.Second
 	// unknownInterval is how often a work that can't be restored is looked at again: the controller may have written it since.
 	unknownInterval = 30 * time.Second
-	// ownerlessFor is how long an owner must be seen missing before its work is taken off the cluster. A hub that is being restored
-	// from a backup must not tear everything down.
-	ownerlessFor = 10 * time.Minute
+	// unwantedFor is how long an owner must be seen missing, or not selecting a cluster, before its work is taken off the cluster. A hub that
+	// is being restored from a backup must not tear everything down. It is longer than any wait of R8.
+	unwantedFor = 10 * time.Minute
 )
 
 // Restore returns when the works that this hub had before its restart are known again: as many as each owner is said to have, and
@@ -61,16 +59,14 @@ func (d *Driver) Restore(ctx context.Context, expected map[string]int) error {
 // missing is how many works of each owner are not known yet.
 func (d *Driver) missing(expected map[string]int) map[string]int {
 	missing := maps.Clone(expected)
-	known := func(work *workv1.ManifestWork) { missing[work.Labels[workv1alpha1.LabelReplicaSet]]-- }
-	list := d.store.list(metav1.NamespaceAll, labels.Everything())
-	for i := range list.Items {
-		known(&list.Items[i])
+	for owner, n := range d.store.owners() {
+		missing[owner] -= n
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for uid, report := range d.reports {
 		if d.store.get(uid) == nil {
-			known(report) // Its agent told of it, and still it can't be restored.
+			missing[report.Labels[workv1alpha1.LabelReplicaSet]]-- // Its agent told of it, and still it can't be restored.
 		}
 	}
 	maps.DeleteFunc(missing, func(_ string, n int) bool { return n <= 0 })
@@ -78,7 +74,8 @@ func (d *Driver) missing(expected map[string]int) map[string]int {
 }
 
 // restore makes of a report the work that this hub sent before it was restarted. A work whose revision is not there stays unknown:
-// its cluster is sent the one that it should have when its turn comes.
+// its cluster is sent the one that it should have when its turn comes. Agents make up what they like: no work is restored, and with it no
+// template sent, but for a cluster that the owner selects.
 func (d *Driver) restore(ctx context.Context, report *workv1.ManifestWork) (again time.Duration, err error) {
 	logger := klog.FromContext(ctx).WithValues("cluster", report.Namespace, "name", report.Name)
 	namespace, name, ok := workv1alpha1.ParseOwnerLabelValue(report.Labels[workv1alpha1.LabelReplicaSet])
@@ -86,18 +83,22 @@ func (d *Driver) restore(ctx context.Context, report *workv1.ManifestWork) (agai
 		logger.V(2).Info("Ignoring the report of a ManifestWork that no ManifestWorkReplicaSet owns")
 		return 0, nil
 	}
-	found, template, err := d.owners.Find(ctx, namespace, name, report.Labels[workv1alpha1.LabelControllerHash])
-	if err != nil {
+	claim := Claim{Namespace: namespace, Name: name, Hash: report.Labels[workv1alpha1.LabelControllerHash], Cluster: report.Namespace}
+	owner, err := d.owners.Find(ctx, claim)
+	switch {
+	case err != nil:
 		return 0, err
-	}
-	if !found {
-		return d.removeOwnerless(ctx, report)
+	case !owner.Exists || owner.Selection == Unselected:
+		return d.removeUnwanted(ctx, report, claim)
 	}
 	d.mu.Lock()
-	delete(d.ownerless, report.UID)
+	delete(d.unwanted, report.UID)
 	d.mu.Unlock()
-	if template == nil && report.DeletionTimestamp.IsZero() {
-		logger.Info("An agent has a ManifestWork whose revision is not known", "hash", report.Labels[workv1alpha1.LabelControllerHash])
+	if owner.Selection == SelectionUnknown {
+		return unknownInterval, nil
+	}
+	if owner.Template == nil && report.DeletionTimestamp.IsZero() {
+		logger.Info("An agent has a ManifestWork whose revision is not known", "hash", claim.Hash)
 		return unknownInterval, nil
 	}
 	defer d.lock(report.UID)()
@@ -108,8 +109,8 @@ func (d *Driver) restore(ctx context.Context, report *workv1.ManifestWork) (agai
 		return 0, nil
 	}
 	work, sequence := restored(report)
-	if template != nil {
-		work.Spec = *template.DeepCopy()
+	if owner.Template != nil {
+		work.Spec = *owner.Template.DeepCopy()
 	}
 	d.store.restore(work, sequence)
 	d.mu.Lock()
@@ -118,9 +119,10 @@ func (d *Driver) restore(ctx context.Context, report *workv1.ManifestWork) (agai
 	return 0, nil
 }
 
-// restored is a reported work without what sdk-go's clients put on it.
+// restored is a reported work without what sdk-go's clients put on it, and without content: what an agent says of that does not count.
 func restored(report *workv1.ManifestWork) (work *workv1.ManifestWork, sequence string) {
 	work = report.DeepCopy()
+	work.Spec = workv1.ManifestWorkSpec{}
 	sequence = work.Annotations[common.CloudEventsSequenceIDAnnotationKey]
 	maps.DeleteFunc(work.Annotations, func(key, _ string) bool {
 		return slices.Contains([]string{common.CloudEventsSequenceIDAnnotationKey, common.CloudEventsDataTypeAnnotationKey}, key)
@@ -130,18 +132,26 @@ func restored(report *workv1.ManifestWork) (work *workv1.ManifestWork, sequence 
 	return work, sequence
 }
 
-// removeOwnerless takes a work off its cluster whose owner was deleted while its agent, or this hub, could not hear of it.
-func (d *Driver) removeOwnerless(ctx context.Context, report *workv1.ManifestWork) (again time.Duration, err error) {
+// removeUnwanted takes a work off its cluster whose owner was deleted, or does not select the cluster any more, since its agent or this hub
+// could not hear of it. It waits for long, and asks again before it does so.
+func (d *Driver) removeUnwanted(ctx context.Context, report *workv1.ManifestWork, claim Claim) (again time.Duration, err error) {
 	now := d.clock.Now()
 	d.mu.Lock()
-	since, seen := d.ownerless[report.UID]
+	since, seen := d.unwanted[report.UID]
 	if !seen {
 		since = now
-		d.ownerless[report.UID] = now
+		d.unwanted[report.UID] = now
 	}
 	d.mu.Unlock()
-	if now.Sub(since) < ownerlessFor {
+	if now.Sub(since) < unwantedFor {
 		return unknownInterval, nil
+	}
+	if owner, err := d.owners.Find(ctx, claim); err != nil || owner.Exists && owner.Selection != Unselected {
+		return unknownInterval, err
+	} else if !owner.Exists {
+		if gone, err := d.owners.Gone(ctx, claim.Namespace, claim.Name); err != nil || !gone {
+			return unknownInterval, err
+		}
 	}
 	defer d.lock(report.UID)()
 	if d.store.get(report.UID) != nil {

@@ -6,9 +6,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/bwmarrin/snowflake"
 	cloudevents "github.com/cloudevents/sdk-go/v2"
 	cloudeventstypes "github.com/cloudevents/sdk-go/v2/types"
 	"github.com/stretchr/testify/require"
@@ -27,16 +29,26 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
+// delivery is an event, and the cluster of the topic that it came by.
+type delivery struct {
+	event   cloudevents.Event
+	cluster string
+}
+
 // wire is a transport to an agent that a test plays.
 type wire struct {
 	errs     chan error
-	received chan cloudevents.Event
+	received chan delivery
 
 	mu     sync.Mutex
 	broken error
 	// sending is called with each event, before its sender hears that it was sent; nil for nothing.
 	sending func(event cloudevents.Event)
 	sent    []cloudevents.Event
+	// arrived and handled count the events that came, and those that were handled.
+	arrived, handled atomic.Int64
+	// sequence is the last sequence ID of a report.
+	sequence int64
 }
 
 func (w *wire) Connect(context.Context) error   { return nil }
@@ -77,10 +89,19 @@ func (w *wire) Receive(ctx context.Context, handle options.ReceiveHandlerFn) err
 		select {
 		case <-ctx.Done():
 			return nil
-		case event := <-w.received:
-			handle(ctx, event)
+		case d := <-w.received:
+			handle(withSender(ctx, d.cluster), d.event)
+			w.handled.Add(1)
 		}
 	}
+}
+
+func (w *wire) progress() (arrived, handled int64) { return w.arrived.Load(), w.handled.Load() }
+
+// sends has an event come by the topic of a cluster.
+func (w *wire) sends(event cloudevents.Event, cluster string) {
+	w.arrived.Add(1)
+	w.received <- delivery{event, cluster}
 }
 
 func (w *wire) breaks(err error) {
@@ -128,6 +149,12 @@ func (w *wire) last(t *testing.T) *workv1.ManifestWork {
 // tell sends what an agent has of a work.
 func (w *wire) tell(t *testing.T, work *workv1.ManifestWork) {
 	t.Helper()
+	w.sends(w.report(t, work), work.Namespace)
+}
+
+// report is what an agent sends of a work.
+func (w *wire) report(t *testing.T, work *workv1.ManifestWork) cloudevents.Event {
+	t.Helper()
 	work = work.DeepCopy()
 	if work.Labels == nil {
 		work.Labels = map[string]string{}
@@ -137,17 +164,27 @@ func (w *wire) tell(t *testing.T, work *workv1.ManifestWork) {
 		CloudEventsDataType: payload.ManifestBundleEventDataType, SubResource: eventtypes.SubResourceStatus, Action: eventtypes.UpdateRequestAction,
 	}, work)
 	require.NoError(t, err)
-	w.received <- *event
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.sequence++
+	event.SetExtension(eventtypes.ExtensionStatusUpdateSequenceID, fmt.Sprint((noon.UnixMilli()-snowflake.Epoch)<<22+w.sequence))
+	return *event
 }
 
 // asks sends what an agent that comes back says it has.
 func (w *wire) asks(t *testing.T, cluster string, has ...resync.ResourceVersion) {
 	t.Helper()
+	w.sends(question(t, cluster, has...), cluster)
+}
+
+// question is what an agent that comes back sends.
+func question(t *testing.T, cluster string, has ...resync.ResourceVersion) cloudevents.Event {
+	t.Helper()
 	event := eventtypes.NewEventBuilder("agent", eventtypes.CloudEventsType{
 		CloudEventsDataType: payload.ManifestBundleEventDataType, SubResource: eventtypes.SubResourceSpec, Action: eventtypes.ResyncRequestAction,
 	}).WithClusterName(cluster).NewEvent()
 	require.NoError(t, event.SetData(cloudevents.ApplicationJSON, &resync.ResourceVersionList{Versions: has}))
-	w.received <- event
+	return event
 }
 
 type fakeConnection struct {
@@ -172,12 +209,44 @@ func (c *fakeConnection) all() []string {
 	return slices.Clone(c.events)
 }
 
-// fakeOwners holds templates by "namespace/name/hash", and owners by "namespace/name".
+// fakeOwners holds templates by "namespace/name/hash", owners by "namespace/name", and the clusters that an owner does not select by
+// "namespace/name!cluster".
 type fakeOwners map[string]*workv1.ManifestWorkSpec
 
-func (o fakeOwners) Find(_ context.Context, namespace, name, hash string) (bool, *workv1.ManifestWorkSpec, error) {
-	_, found := o[namespace+"/"+name]
-	return found, o[namespace+"/"+name+"/"+hash], nil
+func (o fakeOwners) Find(_ context.Context, claim Claim) (Owner, error) {
+	key := claim.Namespace + "/" + claim.Name
+	owner := Owner{Selection: Selected, Template: o[key+"/"+claim.Hash]}
+	_, owner.Exists = o[key]
+	if _, not := o[key+"!"+claim.Cluster]; not {
+		owner.Selection, owner.Template = Unselected, nil
+	}
+	return owner, nil
+}
+
+func (o fakeOwners) Gone(_ context.Context, namespace, name string) (bool, error) {
+	_, exists := o[namespace+"/"+name]
+	return !exists, nil
+}
+
+// refusals counts what was dropped, by reason.
+type refusals struct {
+	mu     sync.Mutex
+	counts map[string]int
+}
+
+func (r *refusals) EventResent()      {}
+func (r *refusals) ReportsUnread(int) {}
+
+func (r *refusals) EventRefused(reason string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.counts[reason]++
+}
+
+func (r *refusals) of(why Refusal) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.counts[string(why)]
 }
 
 type rig struct {
@@ -186,17 +255,18 @@ type rig struct {
 	clock      *clocktesting.FakeClock
 	wire       *wire
 	connection *fakeConnection
+	refusals   *refusals
 }
 
 func newRig(t *testing.T, owners fakeOwners) *rig {
 	t.Helper()
 	r := &rig{
-		t: t, clock: clocktesting.NewFakeClock(noon), connection: &fakeConnection{},
-		wire: &wire{errs: make(chan error), received: make(chan cloudevents.Event)},
+		t: t, refusals: &refusals{counts: map[string]int{}}, clock: clocktesting.NewFakeClock(noon), connection: &fakeConnection{},
+		wire: &wire{errs: make(chan error), received: make(chan delivery)},
 	}
 	var err error
 	r.Driver, err = connect(t.Context(), Options{
-		Type: "mqtt", ClientID: "hub", Owners: owners, Connection: r.connection, AgentReturn: time.Minute, Clock: r.clock,
+		Type: "mqtt", ClientID: "hub", Owners: owners, Connection: r.connection, AgentReturn: time.Minute, Clock: r.clock, Metrics: r.refusals,
 	}, &options.CloudEventsSourceOptions{CloudEventsTransport: r.wire, SourceID: SourceID})
 	require.NoError(t, err)
 	r.eventually("it asks all agents what they have", func() bool { return slices.Contains(r.wire.said(), "status resync_request") })

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,6 +19,8 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/common"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/utils"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
 // firstVersion is where resourceVersions begin: beyond any generation, so that sdk-go, which compares the two, sends an agent that
@@ -37,6 +40,8 @@ type store struct {
 	// lastDeletion is the version at which a work was deleted last.
 	lastDeletion int64
 	works        map[types.UID]*workv1.ManifestWork
+	// clusters holds the works of each cluster.
+	clusters map[string]map[types.UID]*workv1.ManifestWork
 	// sequences holds the sequence ID of the last report of each work.
 	sequences map[types.UID]string
 	// generations holds the last generation that was tried of each work that ever was: a number that an agent may have seen is never
@@ -48,7 +53,7 @@ type store struct {
 func newStore(clk clock.PassiveClock) *store {
 	return &store{
 		clock: clk, version: firstVersion,
-		works: map[types.UID]*workv1.ManifestWork{}, sequences: map[types.UID]string{},
+		works: map[types.UID]*workv1.ManifestWork{}, clusters: map[string]map[types.UID]*workv1.ManifestWork{}, sequences: map[types.UID]string{},
 		generations: map[types.UID]int64{}, watchers: map[*watcher]bool{},
 	}
 }
@@ -64,14 +69,45 @@ func (s *store) get(uid types.UID) *workv1.ManifestWork {
 func (s *store) list(namespace string, selector labels.Selector) *workv1.ManifestWorkList {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	found := s.works
+	if namespace != metav1.NamespaceAll {
+		found = s.clusters[namespace]
+	}
 	list := &workv1.ManifestWorkList{ListMeta: metav1.ListMeta{ResourceVersion: strconv.FormatInt(s.version, 10)}}
-	for _, uid := range slices.Sorted(maps.Keys(s.works)) {
-		work := s.works[uid]
-		if (namespace == metav1.NamespaceAll || work.Namespace == namespace) && selector.Matches(labels.Set(work.Labels)) {
+	for _, uid := range slices.Sorted(maps.Keys(found)) {
+		if work := found[uid]; selector.Matches(labels.Set(work.Labels)) {
 			list.Items = append(list.Items, *work.DeepCopy())
 		}
 	}
 	return list
+}
+
+// ofCluster are the works of a cluster, in the order of their names.
+func (s *store) ofCluster(cluster string) []*workv1.ManifestWork {
+	s.mu.Lock()
+	works := slices.Collect(maps.Values(s.clusters[cluster]))
+	s.mu.Unlock()
+	slices.SortFunc(works, func(a, b *workv1.ManifestWork) int { return strings.Compare(a.Name, b.Name) })
+	return works
+}
+
+// owners counts the works by the value of their owner label.
+func (s *store) owners() map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	counts := map[string]int{}
+	for _, work := range s.works {
+		counts[work.Labels[workv1alpha1.LabelReplicaSet]]++
+	}
+	return counts
+}
+
+// clusterOf is the cluster of a work; empty where there is no such work.
+func (s *store) clusterOf(uid types.UID) string {
+	if work := s.get(uid); work != nil {
+		return work.Namespace
+	}
+	return ""
 }
 
 // watch tells of every change since a version. What was deleted in between is not known any more: then the caller has to list again.
@@ -129,6 +165,10 @@ func (s *store) store(work *workv1.ManifestWork) *workv1.ManifestWork {
 	s.version++
 	work.ResourceVersion = strconv.FormatInt(s.version, 10)
 	s.works[work.UID] = work
+	if s.clusters[work.Namespace] == nil {
+		s.clusters[work.Namespace] = map[types.UID]*workv1.ManifestWork{}
+	}
+	s.clusters[work.Namespace][work.UID] = work
 	s.generations[work.UID] = max(s.generations[work.UID], work.Generation)
 	s.tell(what, work)
 	return work
@@ -153,6 +193,9 @@ func (s *store) remove(uid types.UID) {
 
 func (s *store) forget(work *workv1.ManifestWork) {
 	delete(s.works, work.UID)
+	if delete(s.clusters[work.Namespace], work.UID); len(s.clusters[work.Namespace]) == 0 {
+		delete(s.clusters, work.Namespace)
+	}
 	delete(s.sequences, work.UID)
 	last := work.DeepCopy()
 	s.version++

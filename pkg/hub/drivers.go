@@ -20,6 +20,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cloudevents"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
+	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 )
 
 // resyncPeriod is how often informers hand everything to the controllers again, as upstream's do.
@@ -104,6 +105,9 @@ func (m *Manager) newCloudEventsWorks(ctx context.Context, config *rest.Config, 
 		Owners:      owners,
 		Connection:  connection,
 		AgentReturn: m.Options.CloudEventsAgentReturn,
+		QPS:         config.QPS,
+		Burst:       config.Burst,
+		Metrics:     brokerMetrics(m.Metrics),
 		Clock:       m.Clock,
 	})
 	if err != nil {
@@ -123,4 +127,12 @@ func (m *Manager) newCloudEventsWorks(ctx context.Context, config *rest.Config, 
 			return driver.Restore(ctx, expected)
 		},
 	}, nil
+}
+
+// brokerMetrics are what a CloudEvents driver counts; nil for none.
+func brokerMetrics(m *metrics.Metrics) cloudevents.Metrics {
+	if m == nil {
+		return nil
+	}
+	return m
 }

@@ -89,6 +89,10 @@ type Metrics struct {
 	writes    *k8smetrics.CounterVec
 	passes    *k8smetrics.CounterVec
 
+	eventsRefused *k8smetrics.CounterVec
+	eventsResent  *k8smetrics.Counter
+	reportsUnread *k8smetrics.Gauge
+
 	replicaSets *replicaSets
 }
 
@@ -115,6 +119,15 @@ func New() *Metrics {
 		passes: k8smetrics.NewCounterVec(counter("reconciles_total",
 			"Passes over a ManifestWorkReplicaSet, by result: success, behind (the caches had not caught up, nothing was done) or error."),
 			[]string{"result"}),
+		eventsRefused: k8smetrics.NewCounterVec(counter("broker_events_refused_total",
+			"Events of agents that were dropped, over a broker, by reason: kind (not one that agents send), cluster (not that of its topic), "+
+				"work (of another cluster), sequence (not plausible) or quota (too many unknown works)."), []string{"reason"}),
+		eventsResent: k8smetrics.NewCounter(counter("broker_events_resent_total",
+			"Works that were sent again over a broker, because their agent did not report anything of them.")),
+		reportsUnread: k8smetrics.NewGauge(&k8smetrics.GaugeOpts{
+			Namespace: prefix, Name: "broker_reports_unread", StabilityLevel: k8smetrics.ALPHA,
+			Help: "Reports of agents that came over a broker and are not taken over: how far this process is behind.",
+		}),
 		replicaSets: newReplicaSets(),
 	}
 }
@@ -150,7 +163,7 @@ func (legacy) CustomRegister(c k8smetrics.StableCollector) error {
 func (m *Metrics) Register(registry Registry) error {
 	var errs []error
 	for _, metric := range []k8smetrics.Registerable{
-		m.running, m.started, m.completed, m.aborted, m.degraded, m.restored, m.writes, m.passes,
+		m.running, m.started, m.completed, m.aborted, m.degraded, m.restored, m.writes, m.passes, m.eventsRefused, m.eventsResent, m.reportsUnread,
 	} {
 		errs = append(errs, registry.Register(metric))
 	}
@@ -200,6 +213,15 @@ func (m *Metrics) WorkWrite(verb Verb, result WriteResult) {
 
 // Reconciled counts a pass.
 func (m *Metrics) Reconciled(result PassResult) { m.passes.WithLabelValues(string(result)).Inc() }
+
+// EventRefused counts an event of an agent that was dropped.
+func (m *Metrics) EventRefused(reason string) { m.eventsRefused.WithLabelValues(reason).Inc() }
+
+// EventResent counts a work that was sent again.
+func (m *Metrics) EventResent() { m.eventsResent.Inc() }
+
+// ReportsUnread notes how many reports of agents came that are not taken over.
+func (m *Metrics) ReportsUnread(n int) { m.reportsUnread.Set(float64(n)) }
 
 // Observe replaces what is known of the ManifestWorkReplicaSet with this "namespace/name".
 func (m *Metrics) Observe(key string, o Observation) { m.replicaSets.observe(key, o) }

@@ -1,0 +1,136 @@
+package cloudevents
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"github.com/bwmarrin/snowflake"
+	cloudevents "github.com/cloudevents/sdk-go/v2"
+	cloudeventstypes "github.com/cloudevents/sdk-go/v2/types"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work/payload"
+	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
+)
+
+// Refusal is why an event of an agent is dropped. There are few of them: they are the values of a metric's label.
+type Refusal string
+
+// The reasons to drop an event.
+const (
+	// RefusedKind means that it is neither a report nor a question of an agent, or can't be read.
+	RefusedKind Refusal = "kind"
+	// RefusedCluster means that it names no cluster, or another one than that of the topic that it came by.
+	RefusedCluster Refusal = "cluster"
+	// RefusedWork means that it is about a work of another cluster, or of another source.
+	RefusedWork Refusal = "work"
+	// RefusedSequence means that its sequence ID is no number, or one of a day to come: no later report would ever count.
+	RefusedSequence Refusal = "sequence"
+	// RefusedQuota means that its cluster reports too many works that this hub does not know.
+	RefusedQuota Refusal = "quota"
+)
+
+// Refusals are all reasons to drop an event.
+var Refusals = []Refusal{RefusedKind, RefusedCluster, RefusedWork, RefusedSequence, RefusedQuota}
+
+// maxAhead is how far an agent's clock may be ahead of the hub's, at most, for its reports to count.
+const maxAhead = 24 * time.Hour
+
+// gate lets in what an agent may say: about its own cluster, and nothing else.
+type gate struct {
+	clock clock.PassiveClock
+	// clusterOf is the cluster of a work that the hub has; empty where it has none.
+	clusterOf func(types.UID) string
+	// refused counts what is dropped.
+	refused func(Refusal)
+}
+
+// admit reads the cluster that an event is from, and whether its agent asks for its works. What it returns bears no name that an agent
+// chose: sdk-go keeps a counter for each.
+func (g *gate) admit(ctx context.Context, event cloudevents.Event) (admitted cloudevents.Event, cluster string, asks, ok bool) {
+	cluster, asks, why := g.judge(ctx, &event)
+	if why != "" {
+		g.refused(why)
+		klog.FromContext(ctx).V(2).Info("Ignoring an event of an agent", "reason", why, "cluster", cluster)
+		return event, cluster, false, false
+	}
+	if event.Source() != cluster {
+		event = event.Clone()
+		event.SetSource(cluster)
+	}
+	return event, cluster, asks, true
+}
+
+func (g *gate) judge(ctx context.Context, event *cloudevents.Event) (cluster string, asks bool, why Refusal) {
+	extensions := event.Extensions()
+	cluster, err := cloudeventstypes.ToString(extensions[eventtypes.ExtensionClusterName])
+	if sender, known := senderOf(ctx); err != nil || cluster == "" || known && cluster != sender {
+		return sender, false, RefusedCluster
+	}
+	kind, err := eventtypes.ParseCloudEventsType(event.Type())
+	if err != nil || kind.CloudEventsDataType != payload.ManifestBundleEventDataType {
+		return cluster, false, RefusedKind
+	}
+	switch {
+	case kind.SubResource == eventtypes.SubResourceSpec && kind.Action == eventtypes.ResyncRequestAction:
+		return cluster, true, ""
+	case kind.SubResource != eventtypes.SubResourceStatus || !reports(kind.Action):
+		return cluster, false, RefusedKind
+	case !g.ownWork(extensions, cluster):
+		return cluster, false, RefusedWork
+	case !g.plausible(extensions):
+		return cluster, false, RefusedSequence
+	}
+	return cluster, false, ""
+}
+
+// reports reports whether an agent sends its status by this action.
+func reports(action eventtypes.EventAction) bool {
+	switch action {
+	case eventtypes.CreateRequestAction, eventtypes.UpdateRequestAction, eventtypes.DeleteRequestAction, eventtypes.ResyncResponseAction:
+		return true
+	}
+	return false
+}
+
+// ownWork reports whether a report is about a work of the cluster that it came from, and of this source: its UID is made of both.
+func (g *gate) ownWork(extensions map[string]any, cluster string) bool {
+	id, err := cloudeventstypes.ToString(extensions[eventtypes.ExtensionResourceID])
+	if err != nil {
+		return false
+	}
+	known := g.clusterOf(types.UID(id))
+	if known != "" && known != cluster {
+		return false
+	}
+	told, bears := extensions[eventtypes.ExtensionWorkMeta]
+	if !bears {
+		return known != ""
+	}
+	text, err := cloudeventstypes.ToString(told)
+	if err != nil {
+		return false
+	}
+	var meta metav1.ObjectMeta
+	if err := json.Unmarshal([]byte(text), &meta); err != nil {
+		return false
+	}
+	return meta.Namespace == cluster && types.UID(id) == workUID(cluster, meta.Name)
+}
+
+// plausible reports whether the sequence ID of a report may come from a clock that works.
+func (g *gate) plausible(extensions map[string]any) bool {
+	text, err := cloudeventstypes.ToString(extensions[eventtypes.ExtensionStatusUpdateSequenceID])
+	if err != nil {
+		return false
+	}
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || id < 0 {
+		return false
+	}
+	return time.UnixMilli(snowflake.ParseInt64(id).Time()).Before(g.clock.Now().Add(maxAhead))
+}

@@ -1,0 +1,208 @@
+package cloudevents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	cloudeventsmqtt "github.com/cloudevents/sdk-go/protocol/mqtt_paho/v2"
+	cloudevents "github.com/cloudevents/sdk-go/v2"
+	"github.com/cloudevents/sdk-go/v2/binding"
+	"github.com/eclipse/paho.golang/paho"
+	"k8s.io/klog/v2"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options/mqtt"
+)
+
+// unreadEvents is how many events wait in memory before the broker is made to wait.
+const unreadEvents = 1000
+
+// mqttTransport carries events over MQTT by sdk-go's options and topics. sdk-go's own transport drops the topic that an event came by, and
+// the topic is all that a broker's permissions bind an agent to: here it goes along.
+type mqttTransport struct {
+	options  *mqtt.MQTTOptions
+	clientID string
+	errs     chan error
+
+	mu      sync.Mutex
+	session *mqttSession
+}
+
+// mqttSession is one connection to the broker.
+type mqttSession struct {
+	client   *paho.Client
+	received chan *paho.Publish
+	closed   chan struct{}
+	// arrived and handled count the events that came, and those that were handled.
+	arrived, handled atomic.Int64
+	close            func()
+}
+
+var (
+	_ options.CloudEventTransport = &mqttTransport{}
+
+	errNotConnected = errors.New("not connected to the MQTT broker")
+)
+
+func newMQTTTransport(o *mqtt.MQTTOptions, clientID string) *mqttTransport {
+	return &mqttTransport{options: o, clientID: clientID, errs: make(chan error, 1)}
+}
+
+// Connect implements options.CloudEventTransport.
+func (t *mqttTransport) Connect(ctx context.Context) error {
+	conn, err := t.options.Dialer.Dial()
+	if err != nil {
+		return err
+	}
+	logger := klog.FromContext(ctx)
+	client := paho.NewClient(paho.ClientConfig{ClientID: t.clientID, Conn: conn, OnClientError: func(err error) {
+		select {
+		case t.errs <- err:
+		default:
+			logger.V(2).Info("The MQTT connection failed again", "error", err.Error())
+		}
+	}})
+	client.SetDebugLogger(mqtt.NewPahoDebugLogger(logger))
+	client.SetErrorLogger(mqtt.NewPahoErrorLogger(logger))
+	answer, err := client.Connect(ctx, t.options.GetMQTTConnectOption(t.clientID))
+	if err != nil {
+		_ = conn.Close()
+		return fmt.Errorf("connecting to the MQTT broker %s: %w", t.options.Dialer.BrokerHost, err)
+	}
+	if answer.ReasonCode != 0 {
+		_ = conn.Close()
+		return fmt.Errorf("the MQTT broker %s refuses the connection: %s", t.options.Dialer.BrokerHost, answer)
+	}
+	s := &mqttSession{client: client, received: make(chan *paho.Publish, unreadEvents), closed: make(chan struct{})}
+	s.close = sync.OnceFunc(func() { close(s.closed) })
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.session = s
+	return nil
+}
+
+func (t *mqttTransport) current() (*mqttSession, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.session == nil {
+		return nil, errNotConnected
+	}
+	return t.session, nil
+}
+
+// Send implements options.CloudEventTransport.
+func (t *mqttTransport) Send(ctx context.Context, event cloudevents.Event) error {
+	s, err := t.current()
+	if err != nil {
+		return err
+	}
+	topic, err := mqtt.SourcePubTopic(ctx, t.options, SourceID, event.Context)
+	if err != nil {
+		return err
+	}
+	message := &paho.Publish{QoS: byte(t.options.PubQoS), Topic: topic} //nolint:gosec // 0 to 2, paho refuses others
+	if err := cloudeventsmqtt.WritePubMessage(ctx, (*binding.EventMessage)(&event), message); err != nil {
+		return err
+	}
+	_, err = s.client.Publish(ctx, message)
+	return err
+}
+
+// Subscribe implements options.CloudEventTransport.
+func (t *mqttTransport) Subscribe(ctx context.Context) error {
+	s, err := t.current()
+	if err != nil {
+		return err
+	}
+	subscription, err := mqtt.SourceSubscribe(t.options, SourceID)
+	if err != nil {
+		return err
+	}
+	s.client.AddOnPublishReceived(func(message paho.PublishReceived) (bool, error) {
+		select {
+		case s.received <- message.Packet:
+			s.arrived.Add(1)
+			return true, nil
+		case <-s.closed:
+			return false, errNotConnected
+		}
+	})
+	if _, err := s.client.Subscribe(ctx, subscription); err != nil {
+		return fmt.Errorf("subscribing at the MQTT broker: %w", err)
+	}
+	return nil
+}
+
+// Receive implements options.CloudEventTransport. The context of each event knows the cluster of the topic that it came by.
+func (t *mqttTransport) Receive(ctx context.Context, handle options.ReceiveHandlerFn) error {
+	s, err := t.current()
+	if err != nil {
+		return err
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-s.closed:
+			return nil
+		case message := <-s.received:
+			event, err := binding.ToEvent(ctx, cloudeventsmqtt.NewMessage(message))
+			if err != nil {
+				klog.FromContext(ctx).V(2).Info("Ignoring a message that is no CloudEvent", "topic", message.Topic, "error", err.Error())
+				event = &cloudevents.Event{} // It is refused, and counted.
+			}
+			handle(withSender(ctx, clusterOfTopic(message.Topic)), *event)
+			s.handled.Add(1)
+		}
+	}
+}
+
+// progress is how many events came so far by this connection, and how many of them were handled.
+func (t *mqttTransport) progress() (arrived, handled int64) {
+	s, err := t.current()
+	if err != nil {
+		return 0, 0
+	}
+	return s.arrived.Load(), s.handled.Load()
+}
+
+// ErrorChan implements options.CloudEventTransport.
+func (t *mqttTransport) ErrorChan() <-chan error { return t.errs }
+
+// Close implements options.CloudEventTransport.
+func (t *mqttTransport) Close(context.Context) error {
+	s, err := t.current()
+	if err != nil {
+		return nil //nolint:nilerr // There is nothing to close.
+	}
+	s.close()
+	t.mu.Lock()
+	t.session = nil
+	t.mu.Unlock()
+	return s.client.Disconnect(&paho.Disconnect{ReasonCode: 0})
+}
+
+// clusterOfTopic is the level before the last one: sources/<source>/clusters/<cluster>/agentevents, clusters/<cluster>/agentbroadcast.
+func clusterOfTopic(topic string) string {
+	levels := strings.Split(topic, "/")
+	if len(levels) < 2 {
+		return ""
+	}
+	return levels[len(levels)-2]
+}
+
+type senderKey struct{}
+
+// withSender remembers the cluster that the transport knows an event to come from.
+func withSender(ctx context.Context, cluster string) context.Context {
+	return context.WithValue(ctx, senderKey{}, cluster)
+}
+
+// senderOf is the cluster that an event comes from for sure; false where the transport does not know.
+func senderOf(ctx context.Context) (cluster string, known bool) {
+	cluster, known = ctx.Value(senderKey{}).(string)
+	return cluster, known
+}
