@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -16,21 +18,23 @@ import (
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox"
 	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/process"
+	"github.com/open-cluster-management-io/work-rollback/test/internal/authority"
 )
 
 // broker is an MQTT broker on loopback.
 type broker struct {
-	address string
-	server  *mochi.Server
+	address   string
+	server    *mochi.Server
+	authority *authority.Authority
 }
 
 func newBroker(t *testing.T) *broker {
 	t.Helper()
 	port, err := process.FreePort()
 	require.NoError(t, err)
-	b := &broker{address: fmt.Sprintf("127.0.0.1:%d", port), server: mochi.New(&mochi.Options{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})}
+	b := &broker{address: fmt.Sprintf("127.0.0.1:%d", port), authority: authority.New(t), server: mochi.New(&mochi.Options{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})}
 	require.NoError(t, b.server.AddHook(new(auth.AllowHook), nil))
-	require.NoError(t, b.server.AddListener(listeners.NewTCP(listeners.Config{ID: "tcp", Address: b.address})))
+	require.NoError(t, b.server.AddListener(listeners.NewTCP(listeners.Config{ID: "tcp", Address: b.address, TLSConfig: b.authority.Server()})))
 	require.NoError(t, b.server.Serve())
 	t.Cleanup(func() { _ = b.server.Close() })
 	return b
@@ -49,20 +53,32 @@ func (b *broker) listensTo(client string) (map[string]bool, error) {
 	return topics, nil
 }
 
-// withBroker names a broker that is there.
+// withBroker names a broker that is there, and gives the person the hub's certificate.
 func (h *hub) withBroker(t *testing.T, commands string) string {
-	const example = "broker.example.com:1883"
+	const example, mounted = "broker.example.com:8883", " /var/run/secrets/work/"
 	h.broker = newBroker(t)
+	h.broker.authority.Client("mwrsctrl")
+	for file, issued := range map[string]string{"ca.crt": "ca.crt", "tls.crt": "mwrsctrl.crt", "tls.key": "mwrsctrl.key"} {
+		data, err := os.ReadFile(h.broker.authority.Path(issued))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(h.clone, file), data, 0o600))
+	}
 	require.Equal(t, 1, strings.Count(commands, example))
+	require.Equal(t, 3, strings.Count(commands, mounted))
+	commands = strings.ReplaceAll(commands, mounted, " "+h.mounted()+"/")
 	return strings.Replace(commands, example, h.broker.address, 1)
+}
+
+// mounted is where a kubelet would mount the Secret, on this machine below the Deployment's directory.
+func (h *hub) mounted() string {
+	return h.Env.Group.Path(h.Plane.Name, "pods", sandbox.WorkController, "var/run/secrets/work")
 }
 
 // usesBroker: the operator's Deployment, and the Secret that it mounts, lead this hub to the broker.
 func (h *hub) usesBroker(t *testing.T, _ string) {
 	require.NoError(t, h.Operator.WaitApplied(t.Context()))
-	// A kubelet mounts the Secret there; its place on this machine is below the Deployment's directory.
-	config := h.Env.Group.Path(h.Plane.Name, "pods", sandbox.WorkController, "var/run/secrets/work/config.yaml")
-	work, err := sandbox.NewDeployedWorkHub(h.Env.Group, h.binary, "--disable-leader-election", "--work-driver-config="+config)
+	work, err := sandbox.NewDeployedWorkHub(h.Env.Group, h.binary, "--disable-leader-election",
+		"--work-driver-config="+filepath.Join(h.mounted(), "config.yaml"))
 	require.NoError(t, err)
 	kubelet := h.RunDeployment(t, sandbox.WorkController, work)
 	t.Cleanup(func() {

@@ -18,6 +18,8 @@ import (
 	"github.com/mochi-mqtt/server/v2/packets"
 	"github.com/stretchr/testify/require"
 	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
+
+	"github.com/open-cluster-management-io/work-rollback/test/internal/authority"
 )
 
 // sent counts what a hub sent to agents through a broker.
@@ -50,17 +52,42 @@ func (s *sent) works() []string {
 	return works
 }
 
+// count is how many events of a kind a cluster was sent.
+func (s *sent) count(action eventtypes.EventAction, cluster string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, event := range s.events {
+		if event == string(action)+" "+cluster {
+			n++
+		}
+	}
+	return n
+}
+
 // broker is an MQTT broker on loopback.
 type broker struct {
 	t       *testing.T
 	address string
 	server  *mochi.Server
 	sent    sent
+	// authority and permissions make it one that knows its clients; nil for one that lets everybody do anything.
+	authority   *authority.Authority
+	permissions *permissions
 }
 
 func newBroker(t *testing.T) *broker {
 	t.Helper()
 	b := &broker{t: t, address: freeAddress(t)}
+	b.start()
+	t.Cleanup(b.stop)
+	return b
+}
+
+// newSecureBroker starts a broker with TLS and the permissions of deploy/broker.
+func newSecureBroker(t *testing.T) *broker {
+	t.Helper()
+	b := &broker{t: t, address: freeAddress(t), authority: authority.New(t), permissions: readPermissions(t)}
 	b.start()
 	t.Cleanup(b.stop)
 	return b
@@ -79,9 +106,15 @@ func freeAddress(t *testing.T) string {
 func (b *broker) start() {
 	b.t.Helper()
 	b.server = mochi.New(&mochi.Options{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
-	require.NoError(b.t, b.server.AddHook(new(auth.AllowHook), nil))
+	listener := listeners.Config{ID: "tcp", Address: b.address}
+	if b.permissions != nil {
+		listener.TLSConfig = b.authority.Server()
+		require.NoError(b.t, b.server.AddHook(b.permissions, nil))
+	} else {
+		require.NoError(b.t, b.server.AddHook(new(auth.AllowHook), nil))
+	}
 	require.NoError(b.t, b.server.AddHook(&listening{sent: &b.sent}, nil))
-	require.NoError(b.t, b.server.AddListener(listeners.NewTCP(listeners.Config{ID: "tcp", Address: b.address})))
+	require.NoError(b.t, b.server.AddListener(listeners.NewTCP(listener)))
 	require.NoError(b.t, b.server.Serve())
 }
 
@@ -122,7 +155,7 @@ func (l *listening) OnPublished(_ *mochi.Client, packet packets.Packet) {
 
 // sourceConfig writes the configuration of a hub.
 func (b *broker) sourceConfig() string {
-	return b.config("hub", "+", "sources/mwrsctrl/sourcebroadcast", "clusters/+/agentbroadcast")
+	return b.config("mwrsctrl", "+", "sources/mwrsctrl/sourcebroadcast", "clusters/+/agentbroadcast")
 }
 
 // agentConfig writes the configuration of an agent.
@@ -132,7 +165,13 @@ func (b *broker) agentConfig(cluster string) string {
 
 func (b *broker) config(name, cluster, sourceBroadcast, agentBroadcast string) string {
 	b.t.Helper()
-	return configFile(b.t, name, fmt.Sprintf(`brokerHost: %s
+	certificates := ""
+	if b.authority != nil {
+		b.authority.Client(name)
+		certificates = fmt.Sprintf("caFile: %s\nclientCertFile: %s\nclientKeyFile: %s\n",
+			b.authority.Path("ca.crt"), b.authority.Path(name+".crt"), b.authority.Path(name+".key"))
+	}
+	return configFile(b.t, name, certificates+fmt.Sprintf(`brokerHost: %s
 topics:
   sourceEvents: sources/mwrsctrl/clusters/%s/sourceevents
   agentEvents: sources/mwrsctrl/clusters/%s/agentevents
