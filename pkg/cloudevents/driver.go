@@ -102,6 +102,8 @@ type Driver struct {
 	mu sync.Mutex
 	// reports holds the last report of each work that was not taken over yet.
 	reports map[types.UID]*workv1.ManifestWork
+	// considered holds the reported works that were looked at, and can't be restored.
+	considered map[types.UID]bool
 	// unknown holds, for each cluster, the reports of works that the hub does not know.
 	unknown map[string]map[types.UID]bool
 	// answered holds when the agent of each cluster was last sent what it asked for.
@@ -154,7 +156,7 @@ func New(ctx context.Context, o Options) (*Driver, error) {
 func connect(ctx context.Context, o Options, source *options.CloudEventsSourceOptions) (*Driver, error) {
 	d := &Driver{
 		clock: o.Clock, owners: o.Owners, store: newStore(o.Clock), heard: newHeard(o.Clock), locks: keymutex.NewHashed(64),
-		metrics: o.Metrics, tasks: newTasks(o.Clock), sends: newTasks(o.Clock), unknown: map[string]map[types.UID]bool{}, answered: map[string]time.Time{},
+		metrics: o.Metrics, tasks: newTasks(o.Clock), sends: newTasks(o.Clock), considered: map[types.UID]bool{}, unknown: map[string]map[types.UID]bool{}, answered: map[string]time.Time{},
 		reports: map[types.UID]*workv1.ManifestWork{}, unwanted: map[types.UID]time.Time{},
 		writes: map[types.UID]uint64{}, astray: map[types.UID]time.Time{}, confirmAfter: confirmAfter,
 	}

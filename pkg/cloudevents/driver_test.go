@@ -143,6 +143,40 @@ func TestRestore(t *testing.T) {
 	require.Equal(t, []string{"status resync_request", "spec create_request c2"}, r.wire.said())
 }
 
+// What an agent has told and the API server has not answered for yet may still be restored: nothing is decided without it.
+func TestRestoreWaitsForTheAPIServer(t *testing.T) {
+	r := newRig(t, nil)
+	r.owners = brokenOwners{}
+	restored := make(chan error)
+	go func() { restored <- r.Restore(t.Context(), map[string]int{"ns.web": 1}) }()
+	r.wire.tell(t, owned("c1", "v1"))
+	r.eventually("the report has come", func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return len(r.reports) == 1 && !r.asked.IsZero()
+	})
+	r.clock.SetTime(noon.Add(restorePatience - time.Second))
+	require.Len(t, r.missing(map[string]int{"ns.web": 1}), 1)
+	select {
+	case <-restored:
+		t.Fatal("the API server has not answered")
+	default:
+	}
+	r.clock.SetTime(noon.Add(restorePatience))
+	require.NoError(t, <-restored)
+}
+
+// A work that is being deleted counts until it is gone, also where nothing selects its cluster any more (R8).
+func TestDeletingWorkIsRestored(t *testing.T) {
+	r := newRig(t, fakeOwners{"ns/web": nil, "ns/web!c1": nil})
+	told := owned("c1", "v1")
+	told.DeletionTimestamp = &metav1.Time{Time: noon}
+	r.wire.tell(t, told)
+	r.eventually("it is known", func() bool { return r.store.get(told.UID) != nil })
+	require.Empty(t, r.store.get(told.UID).Spec.Workload.Manifests)
+	require.NotZero(t, r.store.get(told.UID).DeletionTimestamp)
+}
+
 // Agents that are offline are not waited for.
 func TestRestoreIsPatientForAWhile(t *testing.T) {
 	r := newRig(t, nil)

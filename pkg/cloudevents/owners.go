@@ -63,8 +63,15 @@ type LiveOwners struct {
 	mu sync.Mutex
 	// seen holds what was read of each owner a moment ago, also that there is none.
 	seen map[string]readOwner
-	// templates by the UID of the revision, whose data never changes.
-	templates map[types.UID]*workv1.ManifestWorkSpec
+	// revisions holds what was read of each revision a moment ago, also that there is none.
+	revisions map[string]readRevision
+}
+
+type readRevision struct {
+	at    time.Time
+	owner types.UID
+	// template is nil where there is no such revision that the owner controls.
+	template *workv1.ManifestWorkSpec
 }
 
 type readOwner struct {
@@ -78,7 +85,7 @@ type readOwner struct {
 func NewLiveOwners(client dynamic.Interface, kube kubernetes.Interface, clk clock.PassiveClock) *LiveOwners {
 	return &LiveOwners{
 		replicaSets: client.Resource(workv1alpha1.ManifestWorkReplicaSetResource), selections: newSelections(client, clk), kube: kube, clock: clk,
-		seen: map[string]readOwner{}, templates: map[types.UID]*workv1.ManifestWorkSpec{},
+		seen: map[string]readOwner{}, revisions: map[string]readRevision{},
 	}
 }
 
@@ -151,30 +158,44 @@ func placementsOf(object *unstructured.Unstructured) []string {
 	return names
 }
 
+// template is what the owner's revision with a hash holds; nil where there is none that the owner controls.
 func (o *LiveOwners) template(ctx context.Context, claim Claim, owner types.UID) (*workv1.ManifestWorkSpec, error) {
+	key := claim.Namespace + "/" + revision.Name(claim.Name, claim.Hash)
+	o.mu.Lock()
+	read, known := o.revisions[key]
+	o.mu.Unlock()
+	if !known || read.owner != owner || o.clock.Since(read.at) >= ownerFreshness {
+		var err error
+		if read, err = o.readRevision(ctx, claim, owner); err != nil {
+			return nil, err
+		}
+		o.mu.Lock()
+		if len(o.revisions) >= maxOwners {
+			o.revisions = map[string]readRevision{}
+		}
+		o.revisions[key] = read
+		o.mu.Unlock()
+	}
+	return read.template, nil
+}
+
+func (o *LiveOwners) readRevision(ctx context.Context, claim Claim, owner types.UID) (readRevision, error) {
+	read := readRevision{at: o.clock.Now(), owner: owner}
 	name := revision.Name(claim.Name, claim.Hash)
 	object, err := o.kube.AppsV1().ControllerRevisions(claim.Namespace).Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return nil, nil
+		return read, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("asking for ControllerRevision %s/%s: %w", claim.Namespace, name, err)
+		return read, fmt.Errorf("asking for ControllerRevision %s/%s: %w", claim.Namespace, name, err)
 	}
-	controller := metav1.GetControllerOfNoCopy(object)
-	if controller == nil || controller.UID != owner {
-		return nil, nil
+	if controller := metav1.GetControllerOfNoCopy(object); controller == nil || controller.UID != owner {
+		return read, nil
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if template := o.templates[object.UID]; template != nil && object.UID != "" {
-		return template, nil
+	if decoded := revision.Decode(object); decoded.Err == nil && decoded.Hash == claim.Hash {
+		read.template = decoded.Template
 	}
-	decoded := revision.Decode(object)
-	if decoded.Err != nil || decoded.Hash != claim.Hash {
-		return nil, nil
-	}
-	o.templates[object.UID] = decoded.Template
-	return decoded.Template, nil
+	return read, nil
 }
 
 // Expected tells of each owner that was rolled out, by the value of its works' owner label, how many works it is said to have.

@@ -120,8 +120,14 @@ func (d *Driver) do(ctx context.Context, t task) (again time.Duration, err error
 	default:
 		again, err = d.renew(ctx, report)
 	}
-	if again == 0 && err == nil {
+	switch {
+	case err != nil:
+	case again == 0:
 		d.done(report)
+	default:
+		d.mu.Lock()
+		d.considered[report.UID] = true
+		d.mu.Unlock()
 	}
 	return again, err
 }
@@ -137,6 +143,7 @@ func (d *Driver) done(report *workv1.ManifestWork) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.unwanted, report.UID)
+	delete(d.considered, report.UID)
 	delete(d.astray, report.UID)
 	if d.reports[report.UID] != report {
 		return

@@ -65,7 +65,7 @@ func (d *Driver) missing(expected map[string]int) map[string]int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for uid, report := range d.reports {
-		if d.store.get(uid) == nil {
+		if d.considered[uid] && d.store.get(uid) == nil {
 			missing[report.Labels[workv1alpha1.LabelReplicaSet]]-- // Its agent told of it, and still it can't be restored.
 		}
 	}
@@ -88,15 +88,16 @@ func (d *Driver) restore(ctx context.Context, report *workv1.ManifestWork) (agai
 	switch {
 	case err != nil:
 		return 0, err
-	case !owner.Exists || owner.Selection == Unselected:
+	case !owner.Exists || owner.Selection == Unselected && report.DeletionTimestamp.IsZero():
 		return d.removeUnwanted(ctx, report, claim)
 	}
 	d.mu.Lock()
 	delete(d.unwanted, report.UID)
 	d.mu.Unlock()
-	if owner.Selection == SelectionUnknown {
+	if owner.Selection == SelectionUnknown && report.DeletionTimestamp.IsZero() {
 		return unknownInterval, nil
 	}
+	// Of a work that is being deleted nothing is sent but its deletion: that it is there counts also where nothing selects it (R8).
 	if owner.Template == nil && report.DeletionTimestamp.IsZero() {
 		logger.Info("An agent has a ManifestWork whose revision is not known", "hash", claim.Hash)
 		return unknownInterval, nil

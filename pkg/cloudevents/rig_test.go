@@ -187,68 +187,6 @@ func question(t *testing.T, cluster string, has ...resync.ResourceVersion) cloud
 	return event
 }
 
-type fakeConnection struct {
-	mu     sync.Mutex
-	events []string
-}
-
-func (c *fakeConnection) Lost(name string) { c.note("lost " + name) }
-func (c *fakeConnection) Back(name string, settle time.Duration) {
-	c.note(fmt.Sprintf("back %s %s", name, settle))
-}
-
-func (c *fakeConnection) note(event string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.events = append(c.events, event)
-}
-
-func (c *fakeConnection) all() []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Clone(c.events)
-}
-
-// fakeOwners holds templates by "namespace/name/hash", owners by "namespace/name", and the clusters that an owner does not select by
-// "namespace/name!cluster".
-type fakeOwners map[string]*workv1.ManifestWorkSpec
-
-func (o fakeOwners) Find(_ context.Context, claim Claim) (Owner, error) {
-	key := claim.Namespace + "/" + claim.Name
-	owner := Owner{Selection: Selected, Template: o[key+"/"+claim.Hash]}
-	_, owner.Exists = o[key]
-	if _, not := o[key+"!"+claim.Cluster]; not {
-		owner.Selection, owner.Template = Unselected, nil
-	}
-	return owner, nil
-}
-
-func (o fakeOwners) Gone(_ context.Context, namespace, name string) (bool, error) {
-	_, exists := o[namespace+"/"+name]
-	return !exists, nil
-}
-
-// refusals counts what was dropped, by reason.
-type refusals struct {
-	mu     sync.Mutex
-	counts map[string]int
-}
-
-func (r *refusals) EventResent()      {}
-func (r *refusals) ReportsUnread(int) {}
-
-func (r *refusals) EventRefused(reason string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.counts[reason]++
-}
-
-func (r *refusals) of(why Refusal) int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.counts[string(why)]
-}
-
 type rig struct {
 	*Driver
 	t          *testing.T
