@@ -125,6 +125,9 @@ func (r *deployReconciler) nameFailures(p *pass, results []attempted) {
 		// While the revision is retried, its labels are no write of their own. They are again if that is refused.
 		kept = append(kept, clusterWork(cluster), clusterLabels(cluster), clusterHash(cluster))
 	}
+	for _, cluster := range p.plan.Postponed {
+		kept = append(kept, clusterWork(cluster))
+	}
 	refused, persisting, retryAt := r.memory.owners.attempted(p.key, results, kept, p.now)
 	if len(refused) > 0 {
 		if !retryAt.IsZero() {

@@ -232,6 +232,7 @@ func (p *Plan) start(s *Snapshot, f *fleet, outcome *RefOutcome) {
 		outcome.Err = err
 		return
 	}
+	p.Postponed = append(p.Postponed, outcome.postponed...)
 	for _, m := range next {
 		p.write(f, m, s.Update, f.why(s, m))
 	}

@@ -96,8 +96,9 @@ type RefOutcome struct {
 
 	// closed says that failed and degraded clusters alone are too many: no refused write is tried again (R10).
 	closed bool
-	// startable says that clusters wait whose turn it is.
+	// startable says that clusters wait whose turn it is; postponed are those of them that leave their slots to retries.
 	startable bool
+	postponed []string
 	// awaited is how many of its clusters have an outcome still to come, also of those that it does not select any more.
 	awaited int
 }
@@ -132,6 +133,8 @@ type Plan struct {
 	Counts map[Phase]int
 	// Refused names the clusters whose works the API server refuses, in no order.
 	Refused []string
+	// Postponed names the clusters whose turn it is, and that leave their slots to retries of refused ones in this plan.
+	Postponed []string
 	// Failing names the failed, unheard, degraded, refused and completed clusters that count, those without a ref among them, sorted.
 	Failing []Failing
 	// Unheard names the selected clusters that this process has written to for a while, and whose agents it has not heard, sorted.

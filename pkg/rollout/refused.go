@@ -59,12 +59,19 @@ func (f *fleet) turns(s *Snapshot, outcome *RefOutcome) ([]*member, error) {
 	for _, m := range retries {
 		m.retried = true
 	}
-	if len(waiting) > 0 {
-		if waiting, err = f.handOut((*member).mayStart); err != nil {
-			return nil, err
+	if len(waiting) == 0 {
+		return retries, nil
+	}
+	beside, err := f.handOut((*member).mayStart)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range waiting {
+		if !slices.Contains(beside, m) {
+			outcome.postponed = append(outcome.postponed, m.cluster)
 		}
 	}
-	return append(retries, waiting...), nil
+	return append(retries, beside...), nil
 }
 
 // describeRefused says for which failed clusters the API server refuses the work, and what it says for the first of them.

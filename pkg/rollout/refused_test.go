@@ -105,6 +105,18 @@ func TestRefusedLeadsToAnAbort(t *testing.T) {
 	}
 }
 
+// Who leaves its slot to a retry still wants to be written: it is named, so that what is known of its writes is kept (P7).
+func TestPostponedByARetry(t *testing.T) {
+	ref := rt.Ref("p1", rt.Progressive(2), rt.MaxFailures(1), rt.Clusters("c1", "c2", "c3", "c4"))
+	p := decide(rt.Now(minute), rt.Refs(ref), rt.Refused("c4", 0, 0))
+	if diff := cmp.Diff([]string{"c4", "c1"}, writtenClusters(p)); diff != "" {
+		t.Errorf("written (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"c2"}, p.Postponed); diff != "" {
+		t.Errorf("postponed (-want +got):\n%s", diff)
+	}
+}
+
 // R4: what can't be written back does not hold the abort up, and is tried all the same.
 func TestGoBackWithoutTheRefused(t *testing.T) {
 	p := decide(rt.Aborted(), rt.Now(minute), rt.Refs(rt.Ref("p1", rt.Clusters("c1", "c2", "c3"))), rt.Refused("c1", 0, 2*minute),
