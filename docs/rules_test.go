@@ -51,6 +51,28 @@ func TestRulesLeadSomewhere(t *testing.T) {
 	}
 }
 
+// Every difference between OCM's hub and this one names tests that are there.
+func TestDifferencesAreShown(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, "docs/upgrade.md"))
+	require.NoError(t, err)
+	_, section, found := strings.Cut(string(page), "\n## From OCM's hub to this one\n")
+	require.True(t, found)
+	section, _, _ = strings.Cut(section, "\n## ")
+	rows := regexp.MustCompile(`(?m)^\| \*\*(.*?)\*\*.*$`).FindAllStringSubmatch(section, -1)
+	require.GreaterOrEqual(t, len(rows), 8)
+	for _, row := range rows {
+		packages := shownBy.FindAllStringSubmatch(row[0], -1)
+		require.NotEmpty(t, packages, "%s: what shows it?", row[1])
+		for _, found := range packages {
+			content := testsOf(t, found[1])
+			for _, name := range quoted.FindAllStringSubmatch(found[2], -1) {
+				require.Contains(t, content, "\nfunc "+name[1]+"(", "%s: %s", row[1], found[1])
+			}
+		}
+		require.Subset(t, names(packages), testName.FindAllString(row[0], -1), "%s: name the package of each test", row[1])
+	}
+}
+
 // names are those in the second part of what was found.
 func names(found [][]string) []string {
 	var all []string
