@@ -59,12 +59,15 @@ func (r *deployReconciler) act(ctx context.Context, p *pass) error {
 		switch w := &p.plan.Writes[i]; {
 		case r.memory.owners.refusedLately(p.key, p.attemptOf(w), p.now):
 			results[i] = errRefusedLately
+		case w.Action == rollout.Relabel && r.memory.works.strippedLately(w.Work.Object.UID, p.now):
+			// A webhook or a policy takes away what is written: it would be written in each pass (P7).
 		case r.clock.Now().After(until):
 			results[i] = errLater
 		default:
 			results[i] = r.write(ctx, p, w)
 		}
 	})
+	r.askAgain(p)
 	deletions := make([]error, len(p.plan.Deletes))
 	r.parallel(ctx, len(deletions), func(i int) {
 		if r.memory.owners.refusedLately(p.key, deletionOf(&p.plan.Deletes[i]), p.now) {
@@ -78,6 +81,16 @@ func (r *deployReconciler) act(ctx context.Context, p *pass) error {
 		return ctx.Err()
 	}
 	return r.sortOut(p, results, deletions)
+}
+
+// askAgain asks for the pass that writes again what a webhook or a policy took away.
+func (r *deployReconciler) askAgain(p *pass) {
+	for i := range p.plan.Writes {
+		if w := &p.plan.Writes[i]; w.Action == rollout.Relabel && r.memory.works.strippedLately(w.Work.Object.UID, p.now) {
+			p.lookAgain(prunedInterval)
+			return
+		}
+	}
 }
 
 func (r *deployReconciler) write(ctx context.Context, p *pass, w *rollout.Write) error {
@@ -96,6 +109,9 @@ func (r *deployReconciler) write(ctx context.Context, p *pass, w *rollout.Write)
 	r.wroteWork(p, answer)
 	if w.Revision != nil {
 		r.memory.works.wrote(answer, w.Revision)
+	}
+	if w.Action == rollout.Relabel {
+		r.memory.works.stripped(answer.GetUID(), isStripped(p.snapshot, w, answer), p.now)
 	}
 	return nil
 }

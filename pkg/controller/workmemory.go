@@ -54,6 +54,9 @@ type knownWork struct {
 	askedGeneration int64
 	// difference names the field in which the two differ.
 	difference string
+
+	// strippedAt is when the API server was seen not to keep labels or annotations that were written; zero when it kept them the last time.
+	strippedAt time.Time
 }
 
 func newWorkMemory() *workMemory { return &workMemory{digests: newDigests()} }
@@ -145,6 +148,25 @@ func (m *workMemory) wrote(answer metav1.Object, wanted *rollout.Revision) {
 	defer m.mu.Unlock()
 	known := m.of(answer.GetUID())
 	known.asked, known.askedGeneration, known.difference = wanted.Digest, answer.GetGeneration(), ""
+}
+
+// stripped notes whether the API server did not keep labels or annotations that were written to a work.
+func (m *workMemory) stripped(uid types.UID, stripped bool, now time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if stripped {
+		m.of(uid).strippedAt = now
+	} else if known := m.known[uid]; known != nil {
+		known.strippedAt = time.Time{}
+	}
+}
+
+// strippedLately reports whether it was seen doing so, and is not to be asked again yet.
+func (m *workMemory) strippedLately(uid types.UID, now time.Time) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	seen := m.look(uid).strippedAt
+	return !seen.IsZero() && now.Before(seen.Add(prunedInterval))
 }
 
 // difference says in which field a work differs from what was written to it; find is asked until it knows. It may ask the API

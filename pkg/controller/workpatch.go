@@ -44,21 +44,7 @@ func revisionAnnotations(w *rollout.Write, now time.Time) map[string]string {
 // spec, in one request that carries the version that was decided on (R15). What others put on the work stays.
 func workPatch(s *rollout.Snapshot, w *rollout.Write, spec specChange, now time.Time) (types.PatchType, []byte, error) {
 	existing := w.Work.Object
-	labels := map[string]any{}
-	for key, value := range rollout.WorkLabels(s, w.Placement) {
-		setChanged(labels, existing.Labels, key, value)
-	}
-	for _, key := range rollout.DroppedLabels(s, w.Work) {
-		labels[key] = nil
-	}
-	annotations := map[string]any{}
-	for key, value := range rollout.WorkAnnotations(existing.Annotations) {
-		setChanged(annotations, existing.Annotations, key, value)
-	}
-	setChanged(annotations, existing.Annotations, workv1alpha1.AnnotationCopiedLabels, rollout.CopiedLabels(s))
-	if w.Group != "" {
-		setChanged(annotations, existing.Annotations, workv1alpha1.AnnotationDecisionGroup, w.Group)
-	}
+	labels, annotations := metadataChange(s, w)
 	if w.Revision != nil {
 		setChanged(labels, existing.Labels, workv1alpha1.LabelControllerHash, w.Revision.Hash)
 		for key, value := range revisionAnnotations(w, now) {
@@ -83,6 +69,36 @@ func workPatch(s *rollout.Snapshot, w *rollout.Write, spec specChange, now time.
 	patch["metadata"] = metadata
 	data, err := json.Marshal(patch)
 	return types.MergePatchType, data, err
+}
+
+// metadataChange is what a write changes of the labels and annotations that are not about a revision.
+func metadataChange(s *rollout.Snapshot, w *rollout.Write) (labels, annotations map[string]any) {
+	existing := w.Work.Object
+	labels, annotations = map[string]any{}, map[string]any{}
+	for key, value := range rollout.WorkLabels(s, w.Placement) {
+		setChanged(labels, existing.Labels, key, value)
+	}
+	for _, key := range rollout.DroppedLabels(s, w.Work) {
+		labels[key] = nil
+	}
+	for key, value := range rollout.WorkAnnotations(existing.Annotations) {
+		setChanged(annotations, existing.Annotations, key, value)
+	}
+	setChanged(annotations, existing.Annotations, workv1alpha1.AnnotationCopiedLabels, rollout.CopiedLabels(s))
+	if w.Group != "" {
+		setChanged(annotations, existing.Annotations, workv1alpha1.AnnotationDecisionGroup, w.Group)
+	}
+	return labels, annotations
+}
+
+// isStripped reports whether the API server's answer to a write of metadata lacks what was written: a webhook or a policy took it away.
+func isStripped(s *rollout.Snapshot, w *rollout.Write, answer metav1.Object) bool {
+	stored := *w
+	stored.Work = &rollout.Work{Object: &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
+		Labels: answer.GetLabels(), Annotations: answer.GetAnnotations(),
+	}}}
+	labels, annotations := metadataChange(s, &stored)
+	return len(labels)+len(annotations) > 0
 }
 
 // metadataOperations write labels and annotations as a whole: they are those of the version that the patch is for, and none of another.

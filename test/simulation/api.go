@@ -44,6 +44,8 @@ type API struct {
 
 	// OlderCRD drops from the status what only our CRD has, as an API server with upstream's does.
 	OlderCRD bool
+	// Strip are annotations that a webhook takes from every ManifestWork that is written.
+	Strip []string
 	// Unobserving drops status.observedGeneration alone, as an API server does whose CRD has all other fields.
 	Unobserving bool
 	// NoHistory refuses the hub everything that it asks of ControllerRevisions.
@@ -119,6 +121,13 @@ func (a *API) Create(kind Kind, object *unstructured.Unstructured) (*unstructure
 func (a *API) mutate(kind Kind, object *unstructured.Unstructured) {
 	if spec, ok := object.Object["spec"].(map[string]any); ok && kind == Works && a.Mutate != nil {
 		a.Mutate(spec)
+	}
+	if kind == Works && len(a.Strip) > 0 {
+		kept := object.GetAnnotations()
+		for _, key := range a.Strip {
+			delete(kept, key)
+		}
+		object.SetAnnotations(kept)
 	}
 }
 

@@ -111,3 +111,30 @@ func TestProtectionFromPruningIsPutBack(t *testing.T) {
 	require.Equal(t, before[0].Generation, works[0].Generation)
 	s.quiet()
 }
+
+// P7: where a webhook takes the annotations away, the hub does not write them in each pass. They are there once the webhook is gone.
+func TestProtectionFromPruningThatAWebhookTakesAway(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.API.Strip = []string{syncOptions}
+	s.Place("p1", []string{"c1", "c2"})
+	s.Create("v1", all("p1", "30s", true))
+	s.settle(time.Minute)
+	written := 0
+	s.Fault = func(what string) Fault {
+		if strings.HasPrefix(what, "patch work ") {
+			written++
+		}
+		return NoFault
+	}
+	for range 60 { // Each event makes a pass.
+		s.due = true
+		s.settle(10 * time.Second)
+	}
+	require.LessOrEqual(t, written, 2*3, "two works in ten minutes")
+	s.Update("v2")
+	s.settle(time.Minute)
+	s.everywhere("v2")
+	s.API.Strip = nil
+	s.quiet()
+	s.kept(s.Works())
+}
