@@ -23,12 +23,14 @@ type Block struct {
 	Text   string
 }
 
-// Markers of a block of commands, in a comment on the line before it.
+// Markers of a block, in a comment on the line before it.
 const (
 	// Run is a block that test/docs runs. "run: name" has checks of that name there.
 	Run = "run"
 	// Make is a block that calls targets of the Makefile and nothing else.
 	Make = "make"
+	// Foreign is an object of a tool that no test runs: it can be read, and no API server is asked about it.
+	Foreign = "of another tool"
 	// RealHub is a block that only a real hub, or a container engine, can run.
 	RealHub = "needs a real hub"
 )
