@@ -156,8 +156,9 @@ func New(ctx context.Context, o Options) (*Driver, error) {
 func connect(ctx context.Context, o Options, source *options.CloudEventsSourceOptions) (*Driver, error) {
 	d := &Driver{
 		clock: o.Clock, owners: o.Owners, store: newStore(o.Clock), heard: newHeard(o.Clock), locks: keymutex.NewHashed(64),
-		metrics: o.Metrics, tasks: newTasks(o.Clock), sends: newTasks(o.Clock), considered: map[types.UID]bool{}, unknown: map[string]map[types.UID]bool{}, answered: map[string]time.Time{},
-		reports: map[types.UID]*workv1.ManifestWork{}, unwanted: map[types.UID]time.Time{},
+		metrics: o.Metrics, tasks: newTasks(o.Clock), sends: newTasks(o.Clock),
+		reports: map[types.UID]*workv1.ManifestWork{}, considered: map[types.UID]bool{}, unwanted: map[types.UID]time.Time{},
+		unknown: map[string]map[types.UID]bool{}, answered: map[string]time.Time{},
 		writes: map[types.UID]uint64{}, astray: map[types.UID]time.Time{}, confirmAfter: confirmAfter,
 	}
 	if d.metrics == nil {

@@ -44,8 +44,11 @@ type readPlacement struct {
 }
 
 func newSelections(client dynamic.Interface, clk clock.PassiveClock) *selections {
+	resource := func(name string) dynamic.NamespaceableResourceInterface {
+		return client.Resource(clusterv1beta1.Resource(name).WithVersion(clusterv1beta1.GroupVersion.Version))
+	}
 	return &selections{
-		placements: client.Resource(clusterv1beta1.Resource("placements").WithVersion("v1beta1")), decisions: client.Resource(clusterv1beta1.Resource("placementdecisions").WithVersion("v1beta1")),
+		placements: resource("placements"), decisions: resource("placementdecisions"),
 		clock: clk, seen: map[string]readPlacement{},
 	}
 }
