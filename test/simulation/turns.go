@@ -23,7 +23,9 @@ func (w *World) checkTurn(owner *workv1alpha1.ManifestWorkReplicaSet, started *w
 		}
 		hangs := deadline > 0 && w.Clock.Since(work.DeletionTimestamp.Time) >= deadline
 		older := work.Labels[workv1alpha1.LabelControllerHash] != owner.Status.UpdateRevision
-		if older && !hangs && len(groups[group]) == 0 {
+		// A cluster that the placement has put into another group since then counts there.
+		moved := decidedFor(placement, w.seenDecisions()).Has(work.Namespace)
+		if older && !hangs && !moved && len(groups[group]) == 0 {
 			return fmt.Errorf("%s of group %s is started, and all that is left of group %s is the work of %s, which is being deleted",
 				started.Namespace, key, group, work.Namespace)
 		}
