@@ -8,7 +8,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/ptr"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -18,10 +17,7 @@ import (
 type cleanupReconciler struct{ *Controller }
 
 func (r *cleanupReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
-	live := sets.New(p.revisions.CurrentRevision, p.revisions.UpdateRevision, p.update.Hash)
-	for _, work := range p.works {
-		live.Insert(work.Labels[workv1alpha1.LabelControllerHash])
-	}
+	live := p.liveHashes().Insert(p.update.Hash)
 	for i := range p.plan.Writes {
 		if written := p.plan.Writes[i].Revision; written != nil {
 			live.Insert(written.Hash) // The works in hand don't bear it yet: adopted ones get an older one (R6).

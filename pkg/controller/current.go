@@ -1,11 +1,68 @@
 package controller
 
 import (
+	"context"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
+
+// settleCurrent sees to it that status.currentRevision names a revision that may be the current one: an abort goes back to it. What counts is
+// written on the revision first (R16); the pass ends with that. What does not count is put back (R6).
+func (r *revisionReconciler) settleCurrent(ctx context.Context, p *pass) (wrote bool, err error) {
+	named := p.revisions.CurrentRevision
+	complete := status.Told(p.object.Status.Conditions) == status.Complete || r.memory.owners.completed(p.key) == named
+	if rev := p.history.ByHash(named); rev != nil && !rev.WasCurrent() && named == p.revisions.UpdateRevision && complete {
+		// Its rollout was complete when the revision could not be written, or could not be read. A relapse since must not become an abort.
+		return false, nil
+	}
+	claim := p.history.JudgeCurrent(named, p.revisions.UpdateRevision)
+	if claim.Record {
+		return r.stableIs(ctx, p, p.history.ByHash(claim.Hash))
+	}
+	p.revisions.CurrentRevision = claim.Hash
+	if claim.Problem != "" {
+		r.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventCurrentRevisionIgnored, "Observe",
+			fmt.Sprintf("status.currentRevision is %q, and the hub puts %q back: %s", named, claim.Hash, claim.Problem))
+	}
+	return false, nil
+}
+
+// remember sees to it that the update revision remembers what the other live ones are, should somebody delete them (R7). The pass ends
+// where that is written: once after an upgrade, as a revision that is created remembers it from the start.
+func (r *revisionReconciler) remember(ctx context.Context, p *pass, update *revision.Revision) (bool, error) {
+	if !update.Lacks(p.ledgerOf(update.Hash, p.liveHashes())) {
+		return true, nil
+	}
+	ledger, err := p.ledgerOf(update.Hash, p.remembered()).Encode()
+	if err != nil {
+		return false, err
+	}
+	err = r.patchRevision(ctx, p, update, map[string]any{workv1alpha1.AnnotationDigests: ledger}, nil)
+	if err == nil || apierrors.IsConflict(err) {
+		return false, err
+	}
+	p.problem(r.refused(p, err))
+	return true, nil
+}
+
+// ledgerOf is what a revision shall remember of others. That the current one was there is remembered also where nothing tells what it held.
+func (p *pass) ledgerOf(hash string, others sets.Set[string]) revision.Ledger {
+	ledger := p.history.LedgerOf(hash, others)
+	if current := p.revisions.CurrentRevision; current != "" && current != hash {
+		if _, known := ledger[current]; !known {
+			ledger[current] = revision.Entry{}
+		}
+	}
+	return ledger
+}
 
 // current is the stable revision, or why there is none.
 func (p *pass) current() (*rollout.Revision, string) {

@@ -59,6 +59,7 @@ func (r *deployReconciler) complete(ctx context.Context, p *pass) (bool, error) 
 		if r.memory.owners.prunedLately(p.key, p.now) {
 			return true, nil
 		}
+		r.memory.owners.completes(p.key, p.update.Hash)
 		// Every cluster had it: a relapse must not become an abort for want of the second copy, which nothing follows from yet. The
 		// condition names it, and each pass tries to write it.
 	}

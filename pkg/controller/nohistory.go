@@ -59,6 +59,7 @@ func (r *revisionReconciler) withoutHistory(ctx context.Context, p *pass, proble
 	if before := p.revisions.UpdateRevision; before != "" && before != hash && p.revisions.CurrentRevision == hash {
 		p.revisions.CurrentRevision = ""
 	}
+	r.memory.owners.rolledOut(p.key, hash, digest)
 	p.update = &rollout.Revision{Name: revision.Name(p.object.Name, hash), Hash: hash, Digest: digest, Template: template}
 	return true, nil
 }
@@ -69,8 +70,7 @@ func (p *pass) isAborted(update *revision.Revision, digest revision.Digest) (abo
 	if update != nil && update.Err == nil {
 		return update.Digest == digest, true
 	}
-	template := []revision.Candidate{{Spec: &p.object.Spec.ManifestWorkTemplate, Digest: digest}}
-	aborted = revision.Rebuild(p.revisions.UpdateRevision, template, p.revisions.CollisionCount, false) != nil
+	aborted = revision.Names(p.revisions.UpdateRevision, &p.object.Spec.ManifestWorkTemplate, p.revisions.CollisionCount)
 	return aborted, aborted
 }
 

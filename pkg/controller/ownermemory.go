@@ -1,10 +1,12 @@
 package controller
 
 import (
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
@@ -28,6 +30,10 @@ type knownOwner struct {
 	unobservedAt time.Time
 	// revisions are the deciding fields of the status as of the last pass without a history. They stay when there is one again.
 	revisions status.Revisions
+	// completed is the hash of the revision whose rollout was complete when the revision could not tell it.
+	completed string
+	// unrecorded are the hashes and digests of what was rolled out without a history, the latest last.
+	unrecorded []unrecorded
 	// collisions is status.collisionCount where the API server drops it.
 	collisions int32
 	// aborted is when and why a rollout was aborted: until the revision tells it, nothing else does.
@@ -122,6 +128,49 @@ func (m *ownerMemory) keptRevisions(owner string) status.Revisions {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.look(owner).revisions
+}
+
+// completes keeps, for this process, which revision's rollout was complete, for when the revision can't tell it.
+func (m *ownerMemory) completes(owner, hash string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.of(owner).completed = hash
+}
+
+// completed is the hash that was kept last; empty for none.
+func (m *ownerMemory) completed(owner string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.look(owner).completed
+}
+
+// unrecordedKept bounds how much of what was rolled out without a history is known.
+const unrecordedKept = 10
+
+// unrecorded is a revision that was rolled out while no ControllerRevision could be made.
+type unrecorded struct {
+	hash   string
+	digest revision.Digest
+}
+
+// rolledOut keeps, for this process, what was rolled out while no revision could tell it.
+func (m *ownerMemory) rolledOut(owner, hash string, digest revision.Digest) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	rest := slices.DeleteFunc(m.of(owner).unrecorded, func(u unrecorded) bool { return u.hash == hash })
+	m.of(owner).unrecorded = append(rest[max(0, len(rest)+1-unrecordedKept):], unrecorded{hash: hash, digest: digest})
+}
+
+// rolledOutAs is the digest of what was rolled out under a hash while no revision could tell it; empty where that is not known.
+func (m *ownerMemory) rolledOutAs(owner, hash string) revision.Digest {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, u := range m.look(owner).unrecorded {
+		if u.hash == hash {
+			return u.digest
+		}
+	}
+	return ""
 }
 
 // collided keeps, for this process, how many collisions were met where the status can't hold it.

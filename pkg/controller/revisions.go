@@ -69,6 +69,13 @@ func (r *revisionReconciler) settlePast(ctx context.Context, p *pass) (settled, 
 		goOn, err = r.withoutRevision(ctx, p, r.refused(p, err)+"; until then nothing new is rolled out")
 		return true, goOn, err
 	}
+	recorded, err := r.settleCurrent(ctx, p)
+	if recorded || apierrors.IsConflict(err) {
+		return true, false, err
+	}
+	if err != nil {
+		p.problem(r.refused(p, err))
+	}
 	return false, true, nil
 }
 
@@ -86,7 +93,7 @@ func (r *revisionReconciler) findRevision(ctx context.Context, p *pass) (bool, e
 		err = r.renumber(ctx, p, found)
 	default:
 		p.update = rollout.NewRevision(found)
-		return true, nil
+		return r.remember(ctx, p, found)
 	}
 	if err == nil || apierrors.IsConflict(err) {
 		return false, err
@@ -210,6 +217,9 @@ func (r *revisionReconciler) create(ctx context.Context, p *pass, digest revisio
 	if err != nil {
 		return err
 	}
+	if wanted.Annotations[workv1alpha1.AnnotationDigests], err = p.ledgerOf(hash, p.remembered()).Encode(); err != nil {
+		return err
+	}
 	client := r.kube.AppsV1().ControllerRevisions(p.object.Namespace)
 	created, err := client.Create(ctx, wanted, metav1.CreateOptions{})
 	switch {
@@ -280,8 +290,13 @@ func (r *revisionReconciler) collide(ctx context.Context, p *pass) error {
 
 // renumber makes an older revision the newest: its template came back (R3). The pass ends with it.
 func (r *revisionReconciler) renumber(ctx context.Context, p *pass, found *revision.Revision) error {
-	err := r.patchRevision(ctx, p, found, map[string]any{
-		workv1alpha1.AnnotationReused: p.now.UTC().Format(timeFormat),
+	ledger, err := p.ledgerOf(found.Hash, p.remembered()).Encode()
+	if err != nil {
+		return err
+	}
+	err = r.patchRevision(ctx, p, found, map[string]any{
+		workv1alpha1.AnnotationDigests: ledger,
+		workv1alpha1.AnnotationReused:  p.now.UTC().Format(timeFormat),
 		// If it was aborted, that was another rollout.
 		workv1alpha1.AnnotationAborted: nil, workv1alpha1.AnnotationAbortReason: nil, workv1alpha1.AnnotationRestored: nil,
 	}, map[string]any{"revision": p.history.NextNumber()})

@@ -5,43 +5,24 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// Candidate is a spec that bears a hash, for want of the revision itself.
-type Candidate struct {
-	Spec   *workv1.ManifestWorkSpec
-	Digest Digest
-}
-
 // collisionsTried bounds how many collision counts are tried beyond the known one.
 const collisionsTried = 8
 
-// Rebuild finds the template that a lost revision held, from the works that bear its hash (R7): the one whose hash it is or, where
-// a release changed the hash function, the one that they all have. It returns nil when neither tells. That they agree counts only
-// where the hash is known to be one: what the status does not name may be anything that someone put into a label.
-func Rebuild(hash string, candidates []Candidate, collisionCount *int32, known bool) *workv1.ManifestWorkSpec {
-	tried := map[Digest]bool{}
-	for i := range candidates {
-		c := &candidates[i]
-		if c.Digest == "" || tried[c.Digest] {
-			continue
-		}
-		tried[c.Digest] = true
-		if hashes(c.Spec, hash, collisionCount) {
-			return c.Spec
-		}
-	}
-	if known && len(tried) == 1 && candidates[0].Digest != "" {
-		return candidates[0].Spec
-	}
-	return nil
+// Holds reports whether a spec is the content that was recorded for a revision. It is digested here, whatever was said of it before: this is
+// what a rebuilt revision rests on (R7).
+func Holds(spec *workv1.ManifestWorkSpec, recorded Digest) bool {
+	digest, err := DigestOf(spec)
+	return err == nil && recorded != "" && digest == recorded
 }
 
-// hashes says whether a hash is that of a spec under any collision count.
-func hashes(spec *workv1.ManifestWorkSpec, hash string, collisionCount *int32) bool {
-	if ComputeHash(spec, nil) == hash {
+// Names reports whether a hash is that of a template under any collision count. A hash has 32 bits and can be met on purpose: this proves
+// nothing of a content that somebody else than the owner's writers may have made.
+func Names(hash string, template *workv1.ManifestWorkSpec, collisionCount *int32) bool {
+	if ComputeHash(template, nil) == hash {
 		return true
 	}
 	for count := range ptr.Deref(collisionCount, 0) + collisionsTried {
-		if ComputeHash(spec, &count) == hash {
+		if ComputeHash(template, &count) == hash {
 			return true
 		}
 	}

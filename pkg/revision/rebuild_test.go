@@ -1,35 +1,75 @@
 package revision
 
-import "testing"
+import (
+	"fmt"
+	"testing"
 
-// TestRebuild finds what a lost revision held in the works that bear its hash (R7).
-func TestRebuild(t *testing.T) {
+	workv1 "open-cluster-management.io/api/work/v1"
+)
+
+// TestHolds: only the recorded content takes a lost revision's place (R7).
+func TestHolds(t *testing.T) {
 	a, b := template(configMap), template(`{"kind":"Namespace"}`)
-	candidate := func(c Candidate) Candidate { c.Digest = digest(t, c.Spec); return c }
-	ca, cb := candidate(Candidate{Spec: a}), candidate(Candidate{Spec: b})
-	three, far := int32(3), int32(40)
 	for name, tc := range map[string]struct {
-		hash       string
-		candidates []Candidate
-		collisions *int32
-		known      bool
-		want       Candidate
+		spec     *workv1.ManifestWorkSpec
+		recorded Digest
+		want     bool
 	}{
-		"no work":                                 {hash: "abc", known: true},
-		"they agree":                              {hash: "abc", candidates: []Candidate{ca, ca}, known: true, want: ca},
-		"they agree on a hash nobody knows":       {hash: "abc", candidates: []Candidate{ca, ca}},
-		"one is unreadable":                       {hash: ComputeHash(a, nil), candidates: []Candidate{{Spec: b}, ca}, known: true, want: ca},
-		"none is readable":                        {hash: "abc", candidates: []Candidate{{Spec: a}, {Spec: a}}, known: true},
-		"one was edited":                          {hash: ComputeHash(a, nil), candidates: []Candidate{cb, ca}, known: true, want: ca},
-		"one was edited, named after a collision": {hash: ComputeHash(a, &three), candidates: []Candidate{cb, ca}, known: true, want: ca},
-		"the collision is far, and known":         {hash: ComputeHash(a, &far), candidates: []Candidate{cb, ca}, collisions: &far, known: true, want: ca},
-		"the collision is far":                    {hash: ComputeHash(a, &far), candidates: []Candidate{cb, ca}, known: true},
-		"all were edited":                         {hash: "abc", candidates: []Candidate{ca, cb}, known: true},
+		"the content":       {a, digest(t, a), true},
+		"another":           {b, digest(t, a), false},
+		"nothing recorded":  {a, "", false},
+		"unreadable":        {template(`[]`), "", false},
+		"unreadable record": {a, "sha256", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := Rebuild(tc.hash, tc.candidates, tc.collisions, tc.known); got != tc.want.Spec {
-				t.Errorf("got %v, want %v", got, tc.want.Spec)
+			if got := Holds(tc.spec, tc.recorded); got != tc.want {
+				t.Errorf("got %v", got)
 			}
 		})
 	}
 }
+
+// TestHoldsNoCollision: two contents with one hash are two contents (R7). The hash has 32 bits, so a pair is found in no time.
+func TestHoldsNoCollision(t *testing.T) {
+	first, second := collidingTemplates(t)
+	if ComputeHash(first, nil) != ComputeHash(second, nil) {
+		t.Fatal("the hashes differ")
+	}
+	if Holds(second, digest(t, first)) || Holds(first, digest(t, second)) {
+		t.Error("one passes for the other")
+	}
+}
+
+// TestNames: a hash is that of a template under one of several collision counts.
+func TestNames(t *testing.T) {
+	a := template(configMap)
+	three, far := int32(3), int32(40)
+	for name, tc := range map[string]struct {
+		hash       string
+		collisions *int32
+		want       bool
+	}{
+		"it is":                           {hash: ComputeHash(a, nil), want: true},
+		"another":                         {hash: "abc"},
+		"after a collision":               {hash: ComputeHash(a, &three), want: true},
+		"the collision is far, and known": {hash: ComputeHash(a, &far), collisions: &far, want: true},
+		"the collision is far":            {hash: ComputeHash(a, &far)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := Names(tc.hash, a, tc.collisions); got != tc.want {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
+}
+
+// collidingTemplates are two templates with one hash, found by trying.
+func collidingTemplates(t *testing.T) (first, second *workv1.ManifestWorkSpec) {
+	t.Helper()
+	numbered := func(n int) *workv1.ManifestWorkSpec {
+		return template(fmt.Sprintf(`{"kind":"ConfigMap","data":{"n":"%d"}}`, n))
+	}
+	return numbered(colliding[0]), numbered(colliding[1])
+}
+
+var colliding = [2]int{56242, 105910}

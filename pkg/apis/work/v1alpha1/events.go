@@ -16,6 +16,10 @@ const (
 	// name that a revision would get (R2). Each process of the hub says it once.
 	EventRevisionIgnored = "RevisionIgnored"
 
+	// EventCurrentRevisionIgnored is a warning: someone set status.currentRevision to what can't be the current revision, and the hub put back
+	// the one that is; the note says why (R6).
+	EventCurrentRevisionIgnored = "CurrentRevisionIgnored"
+
 	// EventRolloutStarted means that a rollout of the update revision began, or began again after an abort (R4).
 	EventRolloutStarted = "RolloutStarted"
 	// EventRolloutComplete means that every selected cluster reached the update revision (R13).

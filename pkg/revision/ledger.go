@@ -1,0 +1,90 @@
+package revision
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// Entry is what one revision remembers of another one, should that be deleted (R7).
+type Entry struct {
+	// Digest is the SHA-256 digest of what the other one's template means. Only a content with this digest takes its place.
+	Digest Digest `json:"digest"`
+	// Created is when it was created first (R12).
+	Created time.Time `json:"created"`
+	// CurrentSince is when it became the current one; zero when it never did (R16).
+	CurrentSince time.Time `json:"currentSince,omitzero"`
+}
+
+// Ledger is what a revision remembers of others, by hash. It stands in an annotation of the revision, where neither an agent nor a writer of
+// the ManifestWorkReplicaSet's status can change it.
+type Ledger map[string]Entry
+
+// Ledger reads a revision's; false where it has none that can be read.
+func (r *Revision) Ledger() (Ledger, bool) {
+	var ledger Ledger
+	err := json.Unmarshal([]byte(r.Object.Annotations[workv1alpha1.AnnotationDigests]), &ledger)
+	return ledger, err == nil && ledger != nil
+}
+
+// Encode is the value of the annotation. Equal ledgers give equal values.
+func (l Ledger) Encode() (string, error) {
+	if l == nil {
+		l = Ledger{}
+	}
+	data, err := json.Marshal(l)
+	if err != nil {
+		return "", fmt.Errorf("encoding the digests of the other revisions: %w", err)
+	}
+	return string(data), nil
+}
+
+// Entry is what the revisions remember of the one with a hash, the newest that remembers it first.
+func (h *History) Entry(hash string) (Entry, bool) {
+	for _, rev := range slices.Backward(h.Revisions) {
+		if ledger, ok := rev.Ledger(); ok {
+			if entry, found := ledger[hash]; found && entry.Digest != "" {
+				return entry, true
+			}
+		}
+	}
+	return Entry{}, false
+}
+
+// LedgerOf is what the revision with a hash shall remember: of every other live one what it is, and of those that are lost what is
+// remembered of them.
+func (h *History) LedgerOf(hash string, live sets.Set[string]) Ledger {
+	ledger := Ledger{}
+	for _, other := range sets.List(live) {
+		if other == "" || other == hash {
+			continue
+		}
+		if rev := h.ByHash(other); rev != nil && rev.Err == nil {
+			since, _ := rev.CurrentSince()
+			ledger[other] = Entry{Digest: rev.Digest, Created: rev.Age().Created.UTC(), CurrentSince: since.UTC()}
+		} else if entry, known := h.Entry(other); known {
+			ledger[other] = entry
+		}
+	}
+	return ledger
+}
+
+// Lacks reports whether a revision's ledger lacks something that it shall remember.
+func (r *Revision) Lacks(wanted Ledger) bool {
+	ledger, ok := r.Ledger()
+	if !ok {
+		return true
+	}
+	for hash, entry := range wanted {
+		known, found := ledger[hash]
+		if !found || known.Digest != entry.Digest || !known.Created.Equal(entry.Created) || !known.CurrentSince.Equal(entry.CurrentSince) {
+			return true
+		}
+	}
+	return false
+}

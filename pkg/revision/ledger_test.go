@@ -1,0 +1,123 @@
+package revision
+
+import (
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+var noon = time.Date(2030, time.January, 1, 12, 0, 0, 0, time.UTC)
+
+func since(at time.Time) func(*appsv1.ControllerRevision) {
+	return annotated(workv1alpha1.AnnotationCurrentSince, at.Format(time.RFC3339Nano))
+}
+
+// remembering gives a revision the ledger that it would have in a history.
+func remembering(t *testing.T, h *History, live ...string) func(*appsv1.ControllerRevision) {
+	t.Helper()
+	return func(o *appsv1.ControllerRevision) {
+		value, err := h.LedgerOf(o.Labels[workv1alpha1.LabelControllerHash], sets.New(live...)).Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Annotations[workv1alpha1.AnnotationDigests] = value
+	}
+}
+
+// TestLedger: a revision remembers the other live ones, also when they are gone (R7).
+func TestLedger(t *testing.T) {
+	current := stored(t, "aaa", 1, since(noon), created(noon.Add(-time.Hour)))
+	h := NewHistory(owner(), []Revision{current, stored(t, "bbb", 2)})
+	update := stored(t, "bbb", 2, remembering(t, &h, "aaa", "bbb", "zzz"))
+
+	lost := NewHistory(owner(), []Revision{update})
+	entry, known := lost.Entry("aaa")
+	if !known || entry.Digest != current.Digest || !entry.Created.Equal(noon.Add(-time.Hour)) || !entry.CurrentSince.Equal(noon) {
+		t.Errorf("known %v: %+v", known, entry)
+	}
+	for _, hash := range []string{"bbb", "zzz", ""} {
+		if _, known := lost.Entry(hash); known {
+			t.Errorf("%q is known", hash)
+		}
+	}
+	if kept := lost.LedgerOf("bbb", sets.New("aaa", "bbb")); kept["aaa"] != entry {
+		t.Errorf("what is lost is forgotten: %v", kept)
+	}
+	if update.Lacks(h.LedgerOf("bbb", sets.New("aaa"))) {
+		t.Error("it lacks nothing")
+	}
+	if !update.Lacks(Ledger{"ccc": {Digest: "d"}}) || !current.Lacks(Ledger{}) {
+		t.Error("it lacks something")
+	}
+	if !update.Lacks(Ledger{"aaa": {Digest: "another", Created: entry.Created, CurrentSince: entry.CurrentSince}}) {
+		t.Error("it has another digest")
+	}
+	for _, value := range []string{"", "null", "[]", `{"aaa":7}`} {
+		broken := stored(t, "bbb", 2, annotated(workv1alpha1.AnnotationDigests, value))
+		if _, ok := broken.Ledger(); ok {
+			t.Errorf("%q was read", value)
+		}
+	}
+}
+
+// TestLedgerOfTheNewest: the newest revision that remembers a hash counts, as a name can be used again once its revision is pruned.
+func TestLedgerOfTheNewest(t *testing.T) {
+	older := stored(t, "bbb", 2, annotated(workv1alpha1.AnnotationDigests, `{"aaa":{"digest":"old"}}`))
+	newer := stored(t, "ccc", 3, annotated(workv1alpha1.AnnotationDigests, `{"aaa":{"digest":"new"}}`))
+	silent := stored(t, "ddd", 4, annotated(workv1alpha1.AnnotationDigests, `{"aaa":{}}`))
+	h := NewHistory(owner(), []Revision{silent, older, newer})
+	if entry, known := h.Entry("aaa"); !known || entry.Digest != "new" {
+		t.Errorf("got %+v", entry)
+	}
+}
+
+// TestJudgeCurrent: what counts of a status.currentRevision (R6).
+func TestJudgeCurrent(t *testing.T) {
+	former := stored(t, "aaa", 1, since(noon))
+	current := stored(t, "bbb", 2, since(noon.Add(time.Hour)))
+	never := stored(t, "ccc", 3)
+	plain := NewHistory(owner(), []Revision{former, current, never})
+	update := stored(t, "ddd", 4, remembering(t, &plain, "bbb"))
+	legacy := stored(t, "ddd", 4)
+	rebuilt := stored(t, "ddd", 4, remembering(t, &plain, "bbb"), annotated(workv1alpha1.AnnotationFirstCreated, "2030-01-01T12:00:00Z"))
+	complete := stored(t, "ddd", 4, since(noon.Add(2*time.Hour)))
+	surpassed := stored(t, "bbb", 2, annotated(workv1alpha1.AnnotationSurpassed, noon.Add(2*time.Hour).Format(time.RFC3339Nano)))
+	for name, tc := range map[string]struct {
+		revisions []Revision
+		named     string
+		want      string
+		record    bool
+		putBack   bool
+	}{
+		"the latest":                             {revisions: []Revision{former, current, never, update}, named: "bbb", want: "bbb"},
+		"one that was it before":                 {revisions: []Revision{former, current, never, update}, named: "aaa", want: "aaa", record: true},
+		"one that never was":                     {revisions: []Revision{former, current, never, update}, named: "ccc", want: "bbb", putBack: true},
+		"the update revision":                    {revisions: []Revision{former, current, never, update}, named: "ddd", want: "bbb", putBack: true},
+		"one that is not there":                  {revisions: []Revision{former, current, never, update}, named: "zzz", want: "bbb", putBack: true},
+		"none":                                   {revisions: []Revision{former, current, never, update}, want: "bbb", putBack: true},
+		"the deleted one":                        {revisions: []Revision{former, never, update}, named: "bbb", want: "bbb"},
+		"another, while the right one is gone":   {revisions: []Revision{former, never, update}, named: "ccc", want: "bbb", putBack: true},
+		"a deleted one, from before an upgrade":  {revisions: []Revision{former, never, legacy}, named: "bbb", want: "bbb"},
+		"one that is not there, update rebuilt":  {revisions: []Revision{former, never, rebuilt}, named: "zzz", want: "zzz"},
+		"one that is not there, no update":       {revisions: []Revision{former, current, never}, named: "zzz", want: "zzz"},
+		"the status does not follow yet":         {revisions: []Revision{former, current, complete}, named: "bbb", want: "bbb"},
+		"the status does not follow yet, first":  {revisions: []Revision{complete}, want: ""},
+		"none ever was":                          {revisions: []Revision{never, legacy}, named: "ccc", want: "ccc", record: true},
+		"none ever was, none is named":           {revisions: []Revision{never, legacy}},
+		"none is, since another hub ran":         {revisions: []Revision{surpassed, never, legacy}, named: "ccc", want: "ccc", record: true},
+		"none is, since another hub ran, update": {revisions: []Revision{surpassed, never, legacy}},
+		"no history":                             {named: "aaa", want: "aaa"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := NewHistory(owner(), tc.revisions)
+			got := h.JudgeCurrent(tc.named, "ddd")
+			if got.Hash != tc.want || got.Record != tc.record || (got.Problem != "") != tc.putBack {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}

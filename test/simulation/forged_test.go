@@ -1,0 +1,192 @@
+package simulation
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// claim puts the hash of a revision on a work, as its agent may, with a time that makes it look like this hub's.
+func (s *teller) claim(cluster, hash string) {
+	s.patch(Works, cluster, Name, map[string]any{"metadata": map[string]any{
+		"labels":      map[string]any{workv1alpha1.LabelControllerHash: hash},
+		"annotations": map[string]any{workv1alpha1.AnnotationAppliedAt: s.Clock.Now().UTC().Format(time.RFC3339Nano)},
+	}}, false)
+	s.Tell("agent of %s: labels its work with %s", cluster, hash)
+}
+
+// nameCurrent sets status.currentRevision, as whoever may write the status can.
+func (s *teller) nameCurrent(hash string) {
+	s.patch(ReplicaSets, Namespace, Name, map[string]any{"status": map[string]any{"currentRevision": hash}}, true)
+	s.Tell("status writer: sets status.currentRevision to %s", hash)
+}
+
+func (s *teller) deleteRevisionOf(version string) {
+	s.DeleteRevision(Name + "-" + s.hashOf(version))
+}
+
+// rolling is a world of three clusters with v1 as the stable revision, in the middle of a rollout of v2 that no cluster ends.
+func rolling(t *testing.T, concurrency int32) *teller {
+	t.Helper()
+	s := &teller{World: NewWorld(), t: t}
+	s.Place("p1", []string{"c1", "c2", "c3"})
+	s.Create("v1", progressive("p1", 3, "30s", 0, true))
+	s.quiet()
+	s.Edit("sets maxConcurrency", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) {
+		spec.PlacementRefs = []workv1alpha1.LocalPlacementReference{progressive("p1", concurrency, "30s", 0, true)}
+	})
+	s.Report("", "v2", Hangs)
+	s.Update("v2")
+	s.settle(10 * time.Second)
+	return s
+}
+
+// A status writer and an agent together put no content on the other clusters: a hash that no revision has, and no revision remembers, is put
+// back, and no work is believed for it (R6, R7).
+func TestForgedCurrentRevisionIsPutBack(t *testing.T) {
+	s := rolling(t, 1)
+	stable := s.hashOf("v1")
+	s.forge("c3", "forged")
+	s.claim("c3", "forgedhash")
+	s.nameCurrent("forgedhash")
+	s.quiet()
+	require.Equal(t, stable, s.Object().Status.CurrentRevision, strings.Join(s.Story, "\n"))
+	require.Empty(t, s.hashOf("forged"))
+	s.warned(workv1alpha1.EventCurrentRevisionIgnored, `status.currentRevision is "forgedhash"`, `puts "`+stable+`" back`)
+	s.has("v1", "c1", "c2", "c3")
+}
+
+// What is not the current one and never was does not become it because a status says so, nor does none (R6).
+func TestCurrentRevisionThatNeverWasIsPutBack(t *testing.T) {
+	for name, named := range map[string]string{"the update revision": "v2", "an aborted one": "v0", "none": ""} {
+		t.Run(name, func(t *testing.T) {
+			s := &teller{World: NewWorld(), t: t}
+			s.Place("p1", []string{"c1", "c2", "c3"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.quiet()
+			for _, version := range []string{"v0", "v2"} {
+				s.Report("", version, Hangs)
+				s.Update(version)
+				s.settle(10 * time.Second)
+			}
+			s.nameCurrent(s.hashOf(named))
+			s.quiet()
+			require.Equal(t, s.hashOf("v1"), s.Object().Status.CurrentRevision, strings.Join(s.Story, "\n"))
+			s.has("v1", "c1", "c2", "c3")
+			s.warned(workv1alpha1.EventCurrentRevisionIgnored, "status.currentRevision")
+		})
+	}
+}
+
+// A person names a revision that was the current one before: the next abort goes there, also after the status was lost (R6, R16).
+func TestFormerCurrentRevisionIsNamedByHand(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.Place("p1", []string{"c1", "c2", "c3"})
+	s.Create("v1", progressive("p1", 1, "30s", 0, true))
+	s.quiet()
+	s.Update("v2")
+	s.quiet()
+	s.Check = nil // P3 is of what the hub decides.
+	s.Report("", "v3", Hangs)
+	s.Update("v3")
+	s.settle(10 * time.Second)
+	s.nameCurrent(s.hashOf("v1"))
+	s.settle(time.Second)
+	s.wipeStatus()
+	s.quiet()
+	require.Equal(t, s.hashOf("v1"), s.Object().Status.CurrentRevision, strings.Join(s.Story, "\n"))
+	s.has("v1", "c1", "c2", "c3")
+}
+
+// Where no revision ever was the current one, a person names one of the history (R6).
+func TestCurrentRevisionIsNamedAfterFirstSight(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	firstSight(s.World)
+	s.Report("c1", "v3", Succeeds)
+	s.Report("c1", "v4", Hangs)
+	s.Upgrade()
+	s.Update("v4")
+	s.settle(10 * time.Second)
+	require.Empty(t, s.Object().Status.CurrentRevision)
+	s.nameCurrent(s.hashOf("v2"))
+	s.quiet()
+	require.NotNil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+	s.has("v2", "c1", "c2", "c3", "c4")
+}
+
+// A deleted revision is rebuilt from a work whose content is the recorded one; one that an agent edited is none (R7).
+func TestDeletedRevisionIsRebuiltFromWhatIsRecorded(t *testing.T) {
+	s := rolling(t, 1)
+	before := s.Revisions()[0]
+	s.forge("c2", "forged")
+	s.claim("c2", s.hashOf("v1"))
+	s.deleteRevisionOf("v1")
+	s.quiet()
+	require.NotNil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+	s.has("v1", "c1", "c2", "c3")
+	rebuilt := s.Revisions()[0]
+	require.Equal(t, before.Name, rebuilt.Name)
+	require.Equal(t, before.Annotations[workv1alpha1.AnnotationCurrentSince], rebuilt.Annotations[workv1alpha1.AnnotationCurrentSince])
+	first, err := time.Parse(time.RFC3339Nano, rebuilt.Annotations[workv1alpha1.AnnotationFirstCreated])
+	require.NoError(t, err)
+	require.True(t, before.CreationTimestamp.Equal(&metav1.Time{Time: first}))
+}
+
+// Where no work has the recorded content, nothing is rebuilt, whatever bears the hash: the rollout can't be aborted, and says so (R7, R12).
+func TestForgedContentTakesNoDeletedRevisionsPlace(t *testing.T) {
+	s := rolling(t, 3)
+	stable := s.hashOf("v1")
+	for _, cluster := range []string{"c1", "c2"} {
+		s.forge(cluster, "forged")
+		s.claim(cluster, stable)
+	}
+	s.deleteRevisionOf("v1")
+	s.quiet()
+	require.Nil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+	require.Empty(t, s.hashOf("forged"))
+	require.Equal(t, stable, s.Object().Status.CurrentRevision)
+	s.says(workv1alpha1.ConditionProgressing, "there is no ControllerRevision web-"+stable+" to go back to")
+}
+
+// Who deletes all revisions takes away what tells what they held: only the template's is made again (R7).
+func TestAllRevisionsAreDeleted(t *testing.T) {
+	s := rolling(t, 1)
+	stable := s.hashOf("v1")
+	s.deleteRevisionOf("v1")
+	s.deleteRevisionOf("v2")
+	s.forge("c2", "forged")
+	s.quiet()
+	require.Nil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+	require.Equal(t, stable, s.Object().Status.CurrentRevision)
+	require.NotEmpty(t, s.hashOf("v2"))
+	require.Empty(t, s.hashOf("v1"))
+	require.Empty(t, s.hashOf("forged"))
+	s.Report("", "v2", Succeeds)
+	s.quiet()
+	require.Equal(t, s.hashOf("v2"), s.Object().Status.CurrentRevision)
+}
+
+// Revisions of a release that recorded no digests get them once, and nothing else is written (P7, R7).
+func TestDigestsAreRecordedOnceAfterAnUpgrade(t *testing.T) {
+	s := rolling(t, 1)
+	s.settle(Forever)
+	for _, rev := range s.Revisions() {
+		s.patch(Revisions, Namespace, rev.Name, map[string]any{"metadata": map[string]any{"annotations": map[string]any{workv1alpha1.AnnotationDigests: nil}}}, false)
+	}
+	s.Tell("admin: upgrades from a release without digests")
+	s.Restart()
+	writes := 0
+	s.Fault = func(string) Fault { writes++; return NoFault }
+	s.quiet()
+	require.Equal(t, 1, writes, strings.Join(s.Story, "\n"))
+	require.Contains(t, s.Revisions()[1].Annotations[workv1alpha1.AnnotationDigests], s.hashOf("v1"))
+	s.deleteRevisionOf("v1")
+	s.quiet()
+	require.NotEmpty(t, s.hashOf("v1"))
+	s.has("v1", "c1", "c2", "c3")
+}
