@@ -57,6 +57,10 @@ soak: ## Play generated stories for DURATION (default 10m) and check the propert
 	go test ./pkg/rollout ./pkg/revision -timeout 0 -rapid.checks=20000 -rapid.seed=0
 	go test ./test/simulation -run TestModel -v -timeout 0 -soak=$(or $(DURATION),10m)
 
+.PHONY: patch-ocm
+patch-ocm: ## Build OCM's own work hub with this controller from a copy of OCM=checkout (v1.3.1), and test it
+	hack/ocm/patch.sh $(OCM)
+
 .PHONY: bench
 bench: tools ## Measure this hub against upstream's with N clusters (N=300,1000 SETS=100x100 OUT=dir PROFILES=dir)
 	go run ./test/benchmark $(if $(N),-n=$(N)) $(if $(SETS),-sets=$(SETS)) $(if $(OUT),-out=$(OUT)) $(if $(PROFILES),-profiles=$(PROFILES))

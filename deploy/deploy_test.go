@@ -2,9 +2,14 @@ package deploy
 
 import (
 	"bytes"
+	"os"
+	"path"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -76,4 +81,33 @@ func TestClusterManager(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, bytes.Contains(kustomization, []byte("newName: registry.example.com/work\n")))
 	require.Equal(t, "registry.example.com/work:v1", manager.Spec.WorkImagePullSpec, "what kustomization.yaml names in images")
+}
+
+// The patch for OCM's tree gives the work controller, and the operator that grants it, the rights that deploy gives.
+func TestPatchGrantsTheSameRights(t *testing.T) {
+	role := &rbacv1.ClusterRole{}
+	rendered(t, "ClusterRole", role)
+	patch, err := os.ReadFile("../hack/ocm/v1.3.1.patch")
+	require.NoError(t, err)
+	granted := map[string][]rbacv1.PolicyRule{}
+	for _, file := range strings.Split(string(patch), "\n+++ b/")[1:] {
+		name, hunks, _ := strings.Cut(file, "\n")
+		if name = path.Base(name); !strings.Contains(name, "role") && !strings.Contains(name, "clusterserviceversion") {
+			continue
+		}
+		var added strings.Builder
+		for line := range strings.Lines(hunks) {
+			if line, ok := strings.CutPrefix(line, "+"); ok {
+				added.WriteString(line)
+			}
+		}
+		var rules []rbacv1.PolicyRule
+		require.NoError(t, yaml.UnmarshalStrict([]byte(added.String()), &rules), name)
+		granted[name] = append(granted[name], rules...)
+	}
+	require.Equal(t, map[string][]rbacv1.PolicyRule{
+		"clusterrole.yaml":                           role.Rules,
+		"cluster_role.yaml":                          slices.Repeat(role.Rules, 2), // of the operator's kustomization, and of its chart
+		"cluster-manager.clusterserviceversion.yaml": role.Rules,
+	}, granted)
 }

@@ -84,7 +84,7 @@ func TestWorkflows(t *testing.T) {
 	}
 	require.Equal(t, map[string]string{
 		"verify": "ci.yaml", "test": "ci.yaml", "stories": "ci.yaml", "race": "ci.yaml", "soak": "soak.yaml", "race-integration": "ci.yaml", "demo": "ci.yaml",
-		"test-ocm": "ocm.yaml", "vulncheck": "vulnerabilities.yaml",
+		"test-ocm": "ocm.yaml", "patch-ocm": "patch-ocm.yaml", "vulncheck": "vulnerabilities.yaml",
 	}, made)
 	require.Contains(t, workflows(t)["soak.yaml"].On, "schedule")
 }

@@ -199,8 +199,14 @@ func TestUnseenObject(t *testing.T) {
 	}
 }
 
-// upstreamCRD reads the CRD that upstream ships from the module cache.
+// upstreamCRD is the CRD that upstream ships.
 func upstreamCRD(t *testing.T) *apiextensionsv1.CustomResourceDefinition {
+	t.Helper()
+	return parse(t, readUpstream(t))
+}
+
+// readUpstream reads upstream's CRD from the module cache.
+func readUpstream(t *testing.T) []byte {
 	t.Helper()
 	type module struct{ Dir, Version string }
 	query := func(args ...string) (m module) {
@@ -229,7 +235,7 @@ func upstreamCRD(t *testing.T) *apiextensionsv1.CustomResourceDefinition {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return parse(t, raw)
+	return raw
 }
 
 func parse(t *testing.T, raw []byte) *apiextensionsv1.CustomResourceDefinition {
