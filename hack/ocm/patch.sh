@@ -42,7 +42,7 @@ echo 'Building OCM'\''s work hub with this project'\''s controller ...'
 go build -o "${out}/work" ./cmd/work
 go vet ./pkg/work/hub
 go test -c -o "${out}/run/work-integration.test" ./test/integration/work
-unset GOFLAGS
+unset GOFLAGS CGO_ENABLED
 
 cd "${root}"
 mkdir -p "${out}/assets"
