@@ -33,7 +33,7 @@ func (f *realFleet) onClusters() map[string]string {
 }
 
 // Upstream's own hub rolls out; the update comes in the middle of a rollout that fails. This hub takes over without touching a
-// cluster, knows what was stable, and aborts. Then upstream's takes over again, and this one once more: nobody notices. In the end
+// cluster, and aborts once a person has named what was stable. Then upstream's takes over again, and this one once more: nobody notices. In the end
 // upstream's rolls out, and this hub does not hold on to what was stable before.
 func TestTakingOverFromUpstreamAndBack(t *testing.T) {
 	t.Parallel()
@@ -80,8 +80,10 @@ func TestTakingOverFromUpstreamAndBack(t *testing.T) {
 	})
 	require.Equal(t, before, f.onClusters(), "nothing was written to a cluster")
 	require.Len(t, f.revisions(), 2)
-	require.NotEmpty(t, taken.Status.CurrentRevision, "the one that a cluster had succeeded with is the stable one")
-	require.NotEqual(t, taken.Status.UpdateRevision, taken.Status.CurrentRevision)
+	require.Empty(t, taken.Status.CurrentRevision, "one cluster of two does not decide what a fleet goes back to")
+	stable := f.work("c2").Labels[workv1alpha1.LabelControllerHash]
+	require.NotEqual(t, taken.Status.UpdateRevision, stable)
+	f.editStatus(func(status *workv1alpha1.ManifestWorkReplicaSetStatus) { status.CurrentRevision = stable })
 	f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) {
 		mwrs.Spec.PlacementRefs[0].RolloutStrategy = progressive(1, "8s", 0, abortAll)
 	})
