@@ -12,6 +12,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
 // R10, settled: agents that first stamp the new generation on what they read of the old object start no next batch, and
@@ -255,4 +256,56 @@ func TestCompletedWorkTakesNoNewRevision(t *testing.T) {
 	require.Contains(t, message(mwrs, workv1alpha1.ConditionProgressing), f.cluster("c1"))
 	require.Contains(t, message(mwrs, workv1alpha1.ConditionProgressing), "completed")
 	f.quiet()
+}
+
+// R9: a work that lost its owner label gets it back, and its cluster never has a second one.
+func TestOwnerLabelIsPutBack(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, 2)
+	f.place("p1", []string{"c1", "c2"})
+	f.create("v1", ref("p1", progressive(1, "20s", 0)))
+	f.complete()
+	before := f.work("c1")
+	f.editWork("c1", func(work *workv1.ManifestWork) { delete(work.Labels, workv1alpha1.LabelReplicaSet) })
+	eventually(t, "the owner label is back", func() error {
+		list, err := f.w.works.WorkV1().ManifestWorks(f.cluster("c1")).List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		require.Len(t, list.Items, 1, "there is a second work")
+		if list.Items[0].Labels[workv1alpha1.LabelReplicaSet] == "" {
+			return errors.New("it has none")
+		}
+		return nil
+	})
+	f.complete()
+	f.quiet()
+	require.Equal(t, before.UID, f.work("c1").UID)
+	require.Equal(t, before.Generation, f.work("c1").Generation)
+	f.delete()
+	f.gone()
+}
+
+// R9: works of others that have the first two names keep nobody out.
+func TestThirdName(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, 1)
+	f.place("p1", []string{"c1"})
+	works := f.w.works.WorkV1().ManifestWorks(f.cluster("c1"))
+	names := rollout.WorkNames(&metav1.ObjectMeta{Namespace: f.namespace, Name: f.name})
+	for _, name := range names[:2] {
+		taken := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: template("foreign")}
+		_, err := works.Create(t.Context(), taken, metav1.CreateOptions{})
+		require.NoError(t, err)
+	}
+	f.create("v1", ref("p1", all("20s", 0)))
+	f.complete()
+	f.quiet()
+	require.Equal(t, f.name+"-"+string(f.get().UID), f.work("c1").Name)
+	f.delete()
+	f.gone()
+	for _, name := range names[:2] {
+		_, err := works.Get(t.Context(), name, metav1.GetOptions{})
+		require.NoError(t, err)
+	}
 }

@@ -47,6 +47,8 @@ func TestLostStatusAfterTheAbortOfAnUndo(t *testing.T) {
 	s.Report("c1", "v1", Hangs)
 	s.Update("v1")
 	s.quiet()
+	s.AbortByHand() // An undo is not aborted by itself (R12).
+	s.quiet()
 	s.everywhere("v2")
 	before := s.Object().Status
 	s.wipeStatus()
