@@ -57,9 +57,11 @@ echo 'Running OCM'\''s own tests of ManifestWorkReplicaSets and of the collectio
 (cd "${out}/run" && KUBEBUILDER_ASSETS=${out}/assets ./work-integration.test \
     -ginkgo.focus="${FOCUS:-ManifestWorkReplicaSet|ManifestWork TTL}" -ginkgo.skip="${skipped}" -ginkgo.no-color -ginkgo.succinct)
 
-# All tests of test/integration, but those that need the hub in their own process (its clock, its requests, its metrics), a flag that OCM's
-# binary does not have, or a broker: there OCM's own controller goes on (docs/upstream.md).
+# The stories of rollout, abort, undo, deletion, history and takeover, works on another API server, and an API server that is cut off. RUN=.
+# asks for the others too. Never among them are those that need the hub in their own process (its clock, its requests, its metrics), a flag
+# that OCM's binary does not have, or a broker: there OCM's own controller goes on (docs/upstream.md).
+run='^Test(Abort|Undo|HistoryLimit|Retry|WorksOnAnother|CutOff|TakingOver|Deletion|LabelsAre|Progressive|FirstRollout)'
 without='^Test(CloudEvents|.*ClocksApart|.*WrongClock|KilledAfterEveryWrite|Events|MachineSuspended|OtherHubFinishes|PrometheusReads'
 without+='|CompletedWorksAreCollected|ControllerInsideOCMsManager)'
 echo 'Running this project'\''s integration tests against that binary ...'
-WORK_BINARY=${out}/work go test -count=1 -timeout 40m ./test/integration -run "${RUN:-.}" -skip "${without}"
+WORK_BINARY=${out}/work go test -count=1 -timeout 40m ./test/integration -run "${RUN:-${run}}" -skip "${without}"
