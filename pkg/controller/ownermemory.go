@@ -165,7 +165,12 @@ func (m *ownerMemory) rolledOut(owner, hash string, digest revision.Digest) {
 func (m *ownerMemory) rolledOutAs(owner, hash string) revision.Digest {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, u := range m.look(owner).unrecorded {
+	known := m.look(owner)
+	return known.digestOf(hash)
+}
+
+func (k *knownOwner) digestOf(hash string) revision.Digest {
+	for _, u := range k.unrecorded {
 		if u.hash == hash {
 			return u.digest
 		}

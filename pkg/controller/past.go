@@ -27,20 +27,15 @@ func (r *revisionReconciler) lookBack(ctx context.Context, p *pass) (wrote bool,
 	if update != nil && !past.Surpassed {
 		return false, nil
 	}
-	for i := range past.Specs {
-		spec := &past.Specs[i]
-		if i >= rollout.MaxPastSpecs {
-			break
-		}
-		if spec.Template, err = r.spec(ctx, p, spec.Bearer().Object, spec.Digest); err != nil {
-			return false, err
-		}
+	recorded := past.Specs[:min(len(past.Specs), rollout.MaxPastSpecs)]
+	if err := r.readSpecs(ctx, p, recorded); err != nil {
+		return false, err
 	}
 	var stable revision.Digest
 	if past.Surpassed || (p.revisions.CurrentRevision == "" && (in.FirstSight || past.Replaced)) {
 		stable = past.Stable(p.now)
 	}
-	if wrote, err = r.record(ctx, p, past.Specs[:min(len(past.Specs), rollout.MaxPastSpecs)], stable, in.FirstSight); wrote || err != nil {
+	if wrote, err = r.record(ctx, p, recorded, stable, in.FirstSight); wrote || err != nil {
 		return wrote, err
 	}
 	switch {
@@ -50,6 +45,16 @@ func (r *revisionReconciler) lookBack(ctx context.Context, p *pass) (wrote bool,
 		return r.forgetCurrent(ctx, p)
 	}
 	return false, nil
+}
+
+// readSpecs fills in what the specs hold, each from the first work that has it.
+func (r *revisionReconciler) readSpecs(ctx context.Context, p *pass, specs []rollout.PastSpec) (err error) {
+	for i := range specs {
+		if specs[i].Template, err = r.spec(ctx, p, specs[i].Bearer().Object, specs[i].Digest); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // firstSight reports whether this hub never rolled the object out: nothing in the status, and no revision that was made from a template.

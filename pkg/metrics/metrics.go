@@ -75,6 +75,9 @@ var (
 	passResults  = []PassResult{Passed, Behind, Erred}
 )
 
+// EventRefusals are the reasons for which an event of an agent is dropped, over a broker.
+var EventRefusals = []string{"kind", "cluster", "work", "sequence", "quota"}
+
 // restoreBuckets reach from an agent that is quick, in seconds, to a fleet that takes half a day.
 var restoreBuckets = []float64{1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600, 4 * 3600, 12 * 3600}
 
@@ -175,6 +178,9 @@ func (m *Metrics) Register(registry Registry) error {
 		for _, result := range writeResults {
 			m.writes.WithLabelValues(string(verb), string(result)).Add(0)
 		}
+	}
+	for _, reason := range EventRefusals {
+		m.eventsRefused.WithLabelValues(reason).Add(0)
 	}
 	for _, result := range passResults {
 		m.passes.WithLabelValues(string(result)).Add(0)

@@ -106,15 +106,17 @@ func TestTransitions(t *testing.T) {
 			created + "v1 v2", abortions + "v1 v2 aborted", aborted + "v1 v2 aborted",
 			found + "v1 v1", complete + "v1 v1",
 		}},
-		"abortedundo": {func(f *fleet) {
+		"failedundo": {func(f *fleet) { // R12: the hub does not go back to what was left, a person may.
 			f.update("v2")
 			f.complete()
 			f.agentsReport("", "v1", hangs)
 			f.update("v1")
+			f.stalled()
+			f.abortByHand()
 			f.aborted()
 		}, []string{
 			created + "v1 v2", complete + "v2 v2",
-			found + "v2 v1", abortions + "v2 v1 aborted", aborted + "v2 v1 aborted",
+			found + "v2 v1", failed + "v2 v1", abortions + "v2 v1 aborted", aborted + "v2 v1 aborted",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -169,10 +169,7 @@ func report(status *workv1.ManifestWorkStatus, generation int64, outcome Outcome
 		meta.SetStatusCondition(conditions, c)
 	}
 	if outcome == Lies || outcome == LiesThenHangs {
-		if stage == 0 && len(status.Conditions) > 0 && status.Conditions[0].ObservedGeneration != generation {
-			for i := range status.Conditions {
-				status.Conditions[i].ObservedGeneration = generation
-			}
+		if stage == 0 && stamp(status, generation) {
 			return true, false
 		}
 		stage--
@@ -197,6 +194,17 @@ func report(status *workv1.ManifestWorkStatus, generation int64, outcome Outcome
 		set(&status.ResourceStatus.Manifests[1].Conditions, workv1.ManifestDegraded, true)
 	}
 	return !stuck && stage <= 0, success
+}
+
+// stamp gives the conditions of an older generation a newer one, and reports whether there were any.
+func stamp(status *workv1.ManifestWorkStatus, generation int64) bool {
+	if len(status.Conditions) == 0 || status.Conditions[0].ObservedGeneration == generation {
+		return false
+	}
+	for i := range status.Conditions {
+		status.Conditions[i].ObservedGeneration = generation
+	}
+	return true
 }
 
 // specGeneration is the generation that the last write of a work's spec made: its deletion made another one.

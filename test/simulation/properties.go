@@ -322,22 +322,26 @@ func (w *World) checkAborted() error {
 	if w.undoes(object.Status.CurrentRevision, object.Status.UpdateRevision) {
 		return fmt.Errorf("an undo from %s to %s is aborted", object.Status.CurrentRevision, object.Status.UpdateRevision)
 	}
-	for _, work := range w.Works() {
-		at, err := time.Parse(time.RFC3339Nano, work.Annotations[workv1alpha1.AnnotationAppliedAt])
-		if err != nil || w.succeeded(work) && w.outcome(work.Namespace, Version(work)) != Flaps {
-			continue // A crash loop is well for a moment now and then.
-		}
-		// A cluster that another ref took over has that one's deadline before its label says so.
-		for _, placement := range []string{work.Labels[workv1alpha1.LabelPlacement], w.countedUnder(object, work)} {
-			if _, _, deadline := strategyOf(object, placement); deadline > 0 && w.Clock.Since(at) >= deadline {
-				return nil
-			}
-		}
-	}
-	if w.refusedForLong(object) {
+	overdue := func(work *workv1.ManifestWork) bool { return w.overdue(object, work) }
+	if slices.ContainsFunc(w.Works(), overdue) || w.refusedForLong(object) {
 		return nil
 	}
 	return fmt.Errorf("aborted, and no cluster has failed")
+}
+
+// overdue reports whether a work has not succeeded within its deadline.
+func (w *World) overdue(object *workv1alpha1.ManifestWorkReplicaSet, work *workv1.ManifestWork) bool {
+	at, err := time.Parse(time.RFC3339Nano, work.Annotations[workv1alpha1.AnnotationAppliedAt])
+	if err != nil || w.succeeded(work) && w.outcome(work.Namespace, Version(work)) != Flaps {
+		return false // A crash loop is well for a moment now and then.
+	}
+	// A cluster that another ref took over has that one's deadline before its label says so.
+	for _, placement := range []string{work.Labels[workv1alpha1.LabelPlacement], w.countedUnder(object, work)} {
+		if _, _, deadline := strategyOf(object, placement); deadline > 0 && w.Clock.Since(at) >= deadline {
+			return true
+		}
+	}
+	return false
 }
 
 // undoes reports whether a rollout goes back to a revision that was the current one, and was made before today's current one (R12). What was

@@ -180,7 +180,7 @@ func TestStoriesOfRefusedWorks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &teller{World: NewWorld(), t: t}
-			s.World.Check = func(write string) { s.must(s.CheckWrite(write)) }
+			s.Check = func(write string) { s.must(s.CheckWrite(write)) }
 			play(s)
 			golden(t, name, strings.Join(s.Story, "\n")+"\n")
 		})
