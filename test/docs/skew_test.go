@@ -97,6 +97,9 @@ func (h *hub) loseTheRights(t *testing.T) {
 	h.says(t, "there is no revision history", true)
 }
 
+// revisionsOfTheStory is how many revisions the pages before have made: the last one by the abort by hand.
+const revisionsOfTheStory = 4
+
 // hasHistoryAgain: without a restart, and without a write to a cluster.
 func (h *hub) hasHistoryAgain(t *testing.T, _ string) {
 	generations, child := h.generations(t), h.work.Process()
@@ -109,7 +112,7 @@ func (h *hub) hasHistoryAgain(t *testing.T, _ string) {
 	})
 	require.Equal(t, generations, h.generations(t))
 	require.Same(t, child, h.work.Process())
-	require.Len(t, h.revisions(t), 3)
+	require.Len(t, h.revisions(t), revisionsOfTheStory)
 }
 
 // stopThisHub: the image that the commands name is not this one's.
@@ -138,7 +141,7 @@ func (h *hub) isUpstreams(t *testing.T, _ string) {
 		}
 		return nil
 	})
-	require.Len(t, h.revisions(t), 3, "the history stays")
+	require.Len(t, h.revisions(t), revisionsOfTheStory, "the history stays")
 }
 
 // startUpstream runs OCM's own work hub until the whole test ends.

@@ -116,7 +116,9 @@ func TestTransitions(t *testing.T) {
 			f.aborted()
 		}, []string{
 			created + "v1 v2", complete + "v2 v2",
-			found + "v2 v1", failed + "v2 v1", abortions + "v2 v1 aborted", aborted + "v2 v1 aborted",
+			found + "v2 v1", failed + "v2 v1",
+			failed + "v2 v1 aborted", // What the person wrote.
+			abortions + "v2 v1 aborted", aborted + "v2 v1 aborted",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
