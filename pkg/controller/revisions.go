@@ -220,6 +220,7 @@ func (r *revisionReconciler) create(ctx context.Context, p *pass, digest revisio
 	if wanted.Annotations[workv1alpha1.AnnotationDigests], err = p.ledgerOf(hash, p.remembered()).Encode(); err != nil {
 		return err
 	}
+	p.annotateReturn(wanted, hash, digest)
 	client := r.kube.AppsV1().ControllerRevisions(p.object.Namespace)
 	created, err := client.Create(ctx, wanted, metav1.CreateOptions{})
 	switch {
@@ -245,6 +246,24 @@ func (r *revisionReconciler) create(ctx context.Context, p *pass, digest revisio
 	}
 	r.wroteRevision(p, live) // Ours, from before a restart: the cache will show it.
 	return nil
+}
+
+// annotateReturn marks a template that comes back to the current revision, which somebody deleted and nothing could rebuild. It is an undo like
+// any other (R3): the revision was the current one, and its rollout begins now. Without the marks it would count as complete at once (P3).
+func (p *pass) annotateReturn(wanted *appsv1.ControllerRevision, hash string, digest revision.Digest) {
+	if hash != p.revisions.CurrentRevision || hash == p.revisions.UpdateRevision {
+		return
+	}
+	entry, known := p.history.Entry(hash)
+	if known && entry.Digest != digest {
+		return
+	}
+	since := entry.CurrentSince
+	if since.IsZero() {
+		since = p.now
+	}
+	wanted.Annotations[workv1alpha1.AnnotationCurrentSince] = since.UTC().Format(timeFormat)
+	wanted.Annotations[workv1alpha1.AnnotationReused] = p.now.Add(time.Nanosecond).UTC().Format(timeFormat)
 }
 
 // relabel gives a revision back the labels by which it is found, and without which it does not count.
