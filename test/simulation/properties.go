@@ -126,20 +126,17 @@ func (w *World) checkHistory() error {
 	if object == nil || len(object.Spec.PlacementRefs) == 0 {
 		return nil
 	}
-	live, told := sets.New(object.Status.CurrentRevision, object.Status.UpdateRevision), sets.New(object.Status.UpdateRevision)
+	live := sets.New(object.Status.CurrentRevision, object.Status.UpdateRevision)
 	for _, work := range w.Works() {
-		hash := work.Labels[workv1alpha1.LabelControllerHash]
-		live.Insert(hash)
-		if Version(work) != edited {
-			told.Insert(hash)
-		}
+		live.Insert(work.Labels[workv1alpha1.LabelControllerHash])
 	}
 	live.Delete("")
 	there := sets.New[string]()
 	for _, rev := range w.Revisions() {
 		there.Insert(rev.Labels[workv1alpha1.LabelControllerHash])
 	}
-	lost := w.unrecorded.Difference(told)
+	// Works prove nothing of what was never recorded (R7). The spec shows what the update revision holds.
+	lost := w.unrecorded.Difference(sets.New(object.Status.UpdateRevision))
 	if !there.IsSuperset(live.Difference(w.Irreparable).Difference(lost)) {
 		return fmt.Errorf("live revisions %v, there are only %v", sets.List(live), sets.List(there))
 	}
