@@ -77,9 +77,10 @@ func (w *World) checkWorks() error {
 	} else if !w.allWell(wanted) {
 		return nil
 	}
-	clusters := sets.New[string]()
+	clusters, leaving := sets.New[string](), sets.New[string]()
 	for _, work := range w.Works() {
 		if !work.DeletionTimestamp.IsZero() {
+			leaving.Insert(work.Namespace)
 			continue
 		}
 		clusters.Insert(work.Namespace)
@@ -87,7 +88,8 @@ func (w *World) checkWorks() error {
 			return fmt.Errorf("quiet, aborted=%v: cluster %s has %s, not %s", aborted, work.Namespace, Version(work), wanted)
 		}
 	}
-	if selected := w.selected(); !clusters.Equal(selected) && w.allPlaced() {
+	// A selected cluster whose work is being deleted waits until its agent has let it go (R8).
+	if selected := w.selected(); !clusters.Union(leaving.Intersection(selected)).Equal(selected) && w.allPlaced() {
 		return fmt.Errorf("quiet: works in %v, selected %v", sets.List(clusters), sets.List(selected))
 	}
 	if !aborted && clusters.Len() > 0 && current != update {
