@@ -169,6 +169,6 @@ func (r *deployReconciler) nameAccepted(ctx context.Context, p *pass) {
 		}
 		return revision.FirstDifference(p.plan.Desired.Template, stored)
 	})
-	p.problem(fmt.Sprintf("the API server stored %d ManifestWorks otherwise than they were written, ManifestWork %s/%s for one in its field %s: "+
+	p.problem(fmt.Sprintf("the API server stored %d ManifestWorks with changes, ManifestWork %s/%s among them, in the field %s: "+
 		"update the ManifestWork CRD, or look for a webhook that changes the field", len(p.plan.Accepted), first.Cluster(), first.Object.Name, field))
 }

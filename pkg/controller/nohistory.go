@@ -45,7 +45,7 @@ func (r *revisionReconciler) withoutHistory(ctx context.Context, p *pass, proble
 	if hash == "" && p.revisions.AbortedTime != nil {
 		aborted, told := p.isAborted(known.ByHash(p.revisions.UpdateRevision), digest)
 		if !told {
-			return r.withoutRevision(ctx, p, fmt.Sprintf("ControllerRevision %s can't be read, so that nothing tells whether the template is the one whose rollout was aborted, and it is not rolled out: "+
+			return r.withoutRevision(ctx, p, fmt.Sprintf("ControllerRevision %s can't be read, the hub cannot compare the template with the one whose rollout was aborted, and does not roll it out: "+
 				"let the hub read ControllerRevisions again, or remove status.abortedTime to roll the template out", revision.Name(p.object.Name, p.revisions.UpdateRevision)))
 		}
 		if aborted {

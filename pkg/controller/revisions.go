@@ -162,20 +162,19 @@ func (r *revisionReconciler) tellBroken(p *pass) {
 	}
 }
 
-// broken says what is wrong with a revision that can't be read, and what can be done about it: only the works that bear its hash tell
-// what it was (R7).
+// broken returns what is wrong with a revision that can't be read, and the remedy. Only the works that have its hash still hold its content (R7).
 func (p *pass) broken(rev *revision.Revision) string {
 	switch n := p.bearers(rev.Hash); n {
 	case 0:
-		return rev.Err.Error() + ": none does, so that it is lost, and nothing can go back to it; put a good template into the spec"
+		return rev.Err.Error() + "; no ManifestWork has its hash, so nothing can be rolled back to it: put a good template into the spec"
 	case 1:
-		return rev.Err.Error() + ": 1 does"
+		return rev.Err.Error() + "; 1 ManifestWork has its hash: delete the ControllerRevision, and the hub rebuilds it from that work"
 	default:
-		return fmt.Sprintf("%v: %d do", rev.Err, n)
+		return fmt.Sprintf("%v; %d ManifestWorks have its hash: delete the ControllerRevision, and the hub rebuilds it from one of them", rev.Err, n)
 	}
 }
 
-// bearers is how many works bear a hash.
+// bearers returns how many works have the hash.
 func (p *pass) bearers(hash string) int {
 	n := 0
 	for _, work := range p.works {

@@ -11,7 +11,7 @@ import (
 // withoutSpec reports a spec that can't be read. Nothing is written, but for an abort that is under way: what it needs of the spec is which
 // Placements select clusters, and no strategy (R4, R12).
 func (r *revisionReconciler) withoutSpec(ctx context.Context, p *pass) (bool, error) {
-	invalid := fmt.Sprintf("the object can't be read: %v; mend the field, durations for one are written as 90s, 5m or 2h", p.object.decodeErr)
+	invalid := fmt.Sprintf("the object can't be read: %v; correct the field, for example write durations as 90s, 5m or 2h", p.object.decodeErr)
 	if err := r.observe(p); err != nil {
 		return false, err
 	}

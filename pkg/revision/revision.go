@@ -46,7 +46,7 @@ func Decode(object *appsv1.ControllerRevision) Revision {
 		rev.Digest, err = DigestOf(template)
 	}
 	if err != nil {
-		rev.Err = fmt.Errorf("ControllerRevision %s/%s holds no template in data.spec.manifestWorkTemplate: %w; delete it, and the hub makes it anew from the ManifestWorks that bear its hash",
+		rev.Err = fmt.Errorf("ControllerRevision %s/%s holds no template in data.spec.manifestWorkTemplate: %w",
 			object.Namespace, object.Name, err)
 		return rev
 	}

@@ -37,7 +37,7 @@ func notApplied(reason, message string) metav1.Condition {
 // InvalidOwnerLabel is ManifestworkApplied of an object whose owner label would be too long to find its works by.
 func InvalidOwnerLabel(value string) metav1.Condition {
 	return notApplied(workv1alpha1.ReasonInvalidManifestWorkName, fmt.Sprintf(
-		"the works would bear the label %s=%s of %d characters, and a label value may hold %d: use a shorter name or namespace",
+		"the label %s=%s of the works would have %d characters, and a label value may have at most %d: use a shorter name or namespace",
 		workv1alpha1.LabelReplicaSet, value, len(value), workv1alpha1.MaxOwnerLabelLength))
 }
 

@@ -61,7 +61,7 @@ func TestWorkHandler(t *testing.T) {
 		"a status":                   {request: status(request(update, good, empty)), code: 200},
 		"a bad one":                  {request: request(create, "", empty), code: 400, message: "spec.workload.manifests: Required value"},
 		"a bad one that gets labels": {request: request(update, empty, labelled), code: 200},
-		"a type that does not fit":   {request: request(create, "", odd), code: 400, message: "spec: can't be decoded, mend the named field"},
+		"a type that does not fit":   {request: request(create, "", odd), code: 400, message: "spec: can't be decoded, correct the named field"},
 		"a type that never did":      {request: request(update, odd, odd), code: 200},
 		"mended":                     {request: request(update, odd, good), code: 200},
 		"an executor without a name": {request: request(create, "", noSA), code: 400, message: "spec.executor.subject.serviceAccount: Required value"},

@@ -74,7 +74,7 @@ func decodeWork(raw []byte) (*workv1.ManifestWork, error) {
 		Spec workv1.ManifestWorkSpec `json:"spec"`
 	}
 	if err := json.Unmarshal(raw, &read); err != nil {
-		return nil, fmt.Errorf("%s: can't be decoded, mend the named field: %w", field.NewPath("spec"), err)
+		return nil, fmt.Errorf("%s: can't be decoded, correct the named field: %w", field.NewPath("spec"), err)
 	}
 	return &workv1.ManifestWork{Spec: read.Spec}, nil
 }

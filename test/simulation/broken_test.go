@@ -57,8 +57,8 @@ func TestBrokenCurrentRevisionIsNamed(t *testing.T) {
 		concurrency int32
 		remedy      string
 	}{
-		"a work bears it":  {1, "delete it, and the hub makes it anew from the ManifestWorks that bear its hash: 1 does"},
-		"no work bears it": {2, "put a good template into the spec"},
+		"a work has it":  {1, "1 ManifestWork has its hash: delete the ControllerRevision, and the hub rebuilds it from that work"},
+		"no work has it": {2, "put a good template into the spec"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &teller{World: NewWorld(), t: t}

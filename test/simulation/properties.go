@@ -230,7 +230,7 @@ func (w *World) checkCurrent(name string, rebuilt bool) error {
 			continue
 		}
 		if work.Labels[workv1alpha1.LabelControllerHash] != rev.Hash {
-			return fmt.Errorf("%s became current, and cluster %s bears %s", name, work.Namespace, work.Labels[workv1alpha1.LabelControllerHash])
+			return fmt.Errorf("%s became current, and the work of cluster %s has hash %s", name, work.Namespace, work.Labels[workv1alpha1.LabelControllerHash])
 		}
 		if !w.succeeded(work) {
 			return fmt.Errorf("%s became current, and cluster %s has not succeeded", name, work.Namespace)

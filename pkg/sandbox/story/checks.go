@@ -89,7 +89,7 @@ func everyClusterRuns(version string) check {
 		for i := range f.clusters {
 			cluster := &f.clusters[i]
 			if got := f.version(cluster.hash()); got != version {
-				errs = append(errs, fmt.Errorf("the ManifestWork of %s bears version %q, expected %q", cluster.name, got, version))
+				errs = append(errs, fmt.Errorf("the ManifestWork of %s has version %q, expected %q", cluster.name, got, version))
 			}
 			if got := cluster.version(); got != version || !cluster.healthy() {
 				state, _ := state(cluster, version)
@@ -123,7 +123,7 @@ func oneAfterTheOther(version string) check {
 		for i := range f.clusters {
 			cluster := &f.clusters[i]
 			if got := f.version(cluster.hash()); got != version {
-				return fmt.Errorf("the ManifestWork of %s bears version %q, expected %q", cluster.name, got, version)
+				return fmt.Errorf("the ManifestWork of %s has version %q, expected %q", cluster.name, got, version)
 			}
 			at, err := time.Parse(time.RFC3339Nano, cluster.work.Annotations[workv1alpha1.AnnotationAppliedAt])
 			if err != nil {

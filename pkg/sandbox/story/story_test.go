@@ -142,7 +142,7 @@ func TestChecksSayWhatIsThere(t *testing.T) {
 	require.EqualError(t, revisionsAre(version2, version2).prove(f), `the current revision is "hash-v1" with version "v1", expected version "v2-broken"`)
 
 	require.EqualError(t, everyClusterRuns(version1).prove(f),
-		`the ManifestWork of on-v2-broken bears version "v2-broken", expected "v1"`+"\n"+
+		`the ManifestWork of on-v2-broken has version "v2-broken", expected "v1"`+"\n"+
 			`on-v2-broken has version "v2-broken" and is "its agent is about to apply it", expected healthy Pods of "v1"`)
 	require.NoError(t, everyClusterRuns(version1).prove(someFacts(t, version1, version1)))
 

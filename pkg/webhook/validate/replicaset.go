@@ -60,7 +60,7 @@ func ownerLabelProblems(mwrs *workv1alpha1.ManifestWorkReplicaSet) []problem {
 		return nil
 	}
 	return []problem{inField(invalid(field.NewPath("metadata", "name"), fmt.Sprintf(
-		"the ManifestWorks would bear the label %s=%s of %d characters, and a label value may hold %d: use a shorter name or namespace",
+		"the label %s=%s of the ManifestWorks would have %d characters, and a label value may have at most %d: use a shorter name or namespace",
 		workv1alpha1.LabelReplicaSet, value, len(value), workv1alpha1.MaxOwnerLabelLength)))}
 }
 

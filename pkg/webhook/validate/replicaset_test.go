@@ -77,8 +77,8 @@ var broken = map[string]struct {
 	},
 	"a name that is too long for the label": {
 		[]edit{longName("n")},
-		[]string{"metadata.name: Invalid value: the ManifestWorks would bear the label work.open-cluster-management.io/manifestworkreplicaset=default." +
-			strings.Repeat("n", 56) + " of 64 characters, and a label value may hold 63: use a shorter name or namespace"},
+		[]string{"metadata.name: Invalid value: the label work.open-cluster-management.io/manifestworkreplicaset=default." +
+			strings.Repeat("n", 56) + " of the ManifestWorks would have 64 characters, and a label value may have at most 63: use a shorter name or namespace"},
 	},
 	"a deadline of 0": {
 		[]edit{set(firstProgressive+".progressDeadline", "0s")},
