@@ -86,7 +86,7 @@ func TestCloudEventsIntruder(t *testing.T) {
 	t.Parallel()
 	b := newSecureBroker(t)
 	f := newEventFleet(t, "mqtt-intruder", "mqtt", b.sourceConfig(), b.agentConfig, &b.sent)
-	f.start(progressive(1, "10s", 0, abortAll))
+	f.start(progressive(1, "30s", 0, abortAll))
 	f.quiet()
 	victim, own := f.cluster("c1"), f.cluster("c2")
 	owner := workv1alpha1.OwnerLabelValue(f.namespace, f.name)

@@ -67,7 +67,7 @@ func TestCloudEventsMQTT(t *testing.T) {
 func TestCloudEventsHubForgetsInTheMiddle(t *testing.T) {
 	t.Parallel()
 	f, b := newMQTTFleet(t, "mqtt-middle")
-	f.start(progressive(1, "10s", 0, abortAll))
+	f.start(progressive(1, "20s", 0, abortAll))
 
 	// In the middle of a rollout: one cluster is at it, the other one waits.
 	f.rollGated("v2")
@@ -117,7 +117,7 @@ func TestCloudEventsHubForgetsInTheMiddle(t *testing.T) {
 func TestCloudEventsBrokerAway(t *testing.T) {
 	t.Parallel()
 	f, b := newMQTTFleet(t, "mqtt-away")
-	const deadline = 6 * time.Second
+	const deadline = 15 * time.Second
 	f.start(progressive(1, deadline.String(), 0, abortAll))
 
 	f.rollGated("v2")
