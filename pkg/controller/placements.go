@@ -51,9 +51,13 @@ func placementOf(placement *clusterv1beta1.Placement, decisions []*clusterv1beta
 	slices.SortFunc(decisions, func(a, b *clusterv1beta1.PlacementDecision) int {
 		return cmp.Or(cmp.Compare(groupIndex(a), groupIndex(b)), cmp.Compare(a.Name, b.Name))
 	})
-	seen := make(map[string]bool, out.Selected)
+	listed := 0 // The Placement's own count may say anything.
 	for _, decision := range decisions {
-		group := groupOf(out, groupIndex(decision), decision.Labels[clusterv1beta1.DecisionGroupNameLabel])
+		listed += len(decision.Status.Decisions)
+	}
+	seen, groups := make(map[string]bool, listed), map[string]int{}
+	for _, decision := range decisions {
+		group := groupOf(out, groups, rollout.Group{Index: groupIndex(decision), Name: decision.Labels[clusterv1beta1.DecisionGroupNameLabel]})
 		for i := range decision.Status.Decisions {
 			if cluster := decision.Status.Decisions[i].ClusterName; cluster != "" && !seen[cluster] {
 				seen[cluster] = true
@@ -73,12 +77,13 @@ func groupIndex(decision *clusterv1beta1.PlacementDecision) int32 {
 	return int32(index)
 }
 
-func groupOf(placement *rollout.Placement, index int32, name string) *rollout.Group {
-	for i := range placement.Groups {
-		if group := &placement.Groups[i]; group.Index == index && group.Name == name {
-			return group
-		}
+// groupOf finds or adds a group. known holds the places of those that are there, by key.
+func groupOf(placement *rollout.Placement, known map[string]int, wanted rollout.Group) *rollout.Group {
+	at, there := known[wanted.Key()]
+	if !there {
+		at = len(placement.Groups)
+		known[wanted.Key()] = at
+		placement.Groups = append(placement.Groups, wanted)
 	}
-	placement.Groups = append(placement.Groups, rollout.Group{Name: name, Index: index})
-	return &placement.Groups[len(placement.Groups)-1]
+	return &placement.Groups[at]
 }

@@ -10,12 +10,11 @@ import (
 
 // Decide makes the plan for a snapshot. Equal snapshots give equal plans.
 func Decide(s *Snapshot) *Plan {
-	owners := Owners(s.Refs)
-	p := &Plan{Desired: s.desired(), Phases: make(map[string]Phase, len(owners)), Counts: map[Phase]int{}}
-	byCluster, surplus := works(s.Works, s.usualName())
+	sel := newSelection(s)
+	p := &Plan{Desired: s.desired(), Phases: make(map[string]Phase, len(sel.owners)), Counts: map[Phase]int{}}
 	fleets := make([]*fleet, len(s.Refs))
 	for i := range s.Refs {
-		fleets[i] = newFleet(s, i, owners, byCluster)
+		fleets[i] = newFleet(s, i, sel)
 		p.Refs = append(p.Refs, outcome(s, fleets[i]))
 		p.tally(s, fleets[i])
 	}
@@ -23,7 +22,7 @@ func Decide(s *Snapshot) *Plan {
 	slices.Sort(p.Unheard)
 
 	if s.Aborted {
-		p.goBack(s, fleets, byCluster, owners)
+		p.goBack(s, fleets, sel)
 	} else {
 		if p.decideAbort(s, fleets); p.Abort != nil {
 			return p
@@ -31,7 +30,7 @@ func Decide(s *Snapshot) *Plan {
 		p.rollOut(s, fleets)
 	}
 	p.relabel(s, fleets)
-	p.remove(s, owners, byCluster, surplus)
+	p.remove(s, sel)
 	if !s.Aborted {
 		p.judgeRollout()
 	}
@@ -215,9 +214,10 @@ func Names(clusters []string) string {
 func (p *Plan) rollOut(s *Snapshot, fleets []*fleet) {
 	for i, f := range fleets {
 		f.recheck(s, p)
+		before := len(p.Writes)
 		f.adopt(s, p)
 		p.start(s, f, &p.Refs[i])
-		f.adoptOlder(s, p)
+		f.adoptOlder(s, p, p.written(before))
 		p.refusedClusters(s, f)
 	}
 }
@@ -250,8 +250,7 @@ func (f *fleet) adopt(s *Snapshot, p *Plan) {
 }
 
 // adoptOlder labels what an older hub wrote and is an older revision. Its turn for the update revision comes as any other's.
-func (f *fleet) adoptOlder(s *Snapshot, p *Plan) {
-	written := p.written()
+func (f *fleet) adoptOlder(s *Snapshot, p *Plan, written map[*Work]bool) {
 	for i := range f.members {
 		m := &f.members[i]
 		if !m.unlabelled() || written[m.work] {
@@ -264,11 +263,11 @@ func (f *fleet) adoptOlder(s *Snapshot, p *Plan) {
 	}
 }
 
-// written are the works that the plan writes.
-func (p *Plan) written() map[*Work]bool {
-	written := make(map[*Work]bool, len(p.Writes))
-	for i := range p.Writes {
-		written[p.Writes[i].Work] = true
+// written are the works that the plan writes, from one of its writes on.
+func (p *Plan) written(from int) map[*Work]bool {
+	written := make(map[*Work]bool, len(p.Writes)-from)
+	for i := range p.Writes[from:] {
+		written[p.Writes[from+i].Work] = true
 	}
 	return written
 }
@@ -311,7 +310,7 @@ func (p *Plan) write(f *fleet, m *member, rev *Revision, why string) {
 
 // goBack writes the current revision to every cluster that is not there, at once, whatever the strategies say: also to
 // those whose Placement is missing, and to those that nothing selects for the moment (R12, P1).
-func (p *Plan) goBack(s *Snapshot, fleets []*fleet, byCluster map[string]*Work, owners map[string]int) {
+func (p *Plan) goBack(s *Snapshot, fleets []*fleet, sel *selection) {
 	if s.Current == nil {
 		return
 	}
@@ -322,15 +321,11 @@ func (p *Plan) goBack(s *Snapshot, fleets []*fleet, byCluster map[string]*Work, 
 			}
 		}
 	}
-	var unselected []string
-	for cluster, w := range byCluster {
-		if _, selected := owners[cluster]; !selected && !w.Deleting() && !w.At(s.Current) {
-			unselected = append(unselected, cluster)
+	for _, cluster := range sel.unselected() {
+		w := sel.byCluster[cluster]
+		if w.At(s.Current) {
+			continue
 		}
-	}
-	slices.Sort(unselected)
-	for _, cluster := range unselected {
-		w := byCluster[cluster]
 		p.Writes = append(p.Writes, Write{
 			Action: Update, Cluster: cluster, Placement: w.PlacementName(), Work: w, Revision: s.Current, Why: "aborted",
 		})

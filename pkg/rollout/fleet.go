@@ -73,7 +73,7 @@ type fleet struct {
 
 // Owners tells for each selected cluster the index of the ref that it belongs to: the first in spec order (R8).
 func Owners(refs []Ref) map[string]int {
-	owners := make(map[string]int, clusters(refs))
+	owners := make(map[string]int, largest(refs))
 	for i := range refs {
 		if refs[i].Placement == nil {
 			continue
@@ -89,8 +89,13 @@ func Owners(refs []Ref) map[string]int {
 	return owners
 }
 
-// Sliced returns for each cluster the Placements with several slices that select it. It is nil where no Placement has several.
+// Sliced returns for each cluster the Placements with several slices that select it. It is nil where no Placement has several. Clusters that the
+// same Placements select share one list.
 func Sliced(refs []Ref) map[string][]string {
+	type list struct {
+		last   *string
+		length int
+	}
 	var sliced map[string][]string
 	for i := range refs {
 		if !refs[i].sliced() {
@@ -99,26 +104,32 @@ func Sliced(refs []Ref) map[string][]string {
 		if sliced == nil {
 			sliced = make(map[string][]string, refs[i].Placement.seen())
 		}
-		only := []string{refs[i].Name} // Shared by the clusters that no other Placement selects.
+		longer := map[list][]string{}
 		for g := range refs[i].Placement.Groups {
 			for _, cluster := range refs[i].Placement.Groups[g].Clusters {
-				if before := sliced[cluster]; before != nil {
-					sliced[cluster] = append(slices.Clip(before), refs[i].Name)
-				} else {
-					sliced[cluster] = only
+				before := sliced[cluster]
+				of := list{length: len(before)}
+				if len(before) > 0 {
+					of.last = &before[len(before)-1]
 				}
+				after, known := longer[of]
+				if !known {
+					after = append(slices.Clip(before), refs[i].Name)
+					longer[of] = after
+				}
+				sliced[cluster] = after
 			}
 		}
 	}
 	return sliced
 }
 
-// clusters is how many clusters the refs select, those that several select counted several times.
-func clusters(refs []Ref) int {
+// largest is how many clusters the ref selects that selects the most.
+func largest(refs []Ref) int {
 	n := 0
 	for i := range refs {
 		if refs[i].Placement != nil {
-			n += refs[i].Placement.seen()
+			n = max(n, refs[i].Placement.seen())
 		}
 	}
 	return n
@@ -178,44 +189,30 @@ func compareWorks(a, b *Work, usualName string) int {
 }
 
 // newFleet gathers the members of a ref and says in which phase each of them is.
-func newFleet(s *Snapshot, index int, owners map[string]int, byCluster map[string]*Work) *fleet {
+func newFleet(s *Snapshot, index int, sel *selection) *fleet {
 	ref := &s.Refs[index]
 	f := &fleet{ref: ref}
 	f.strategy, f.err = parseStrategy(ref.Field, &ref.Strategy)
 	if ref.Placement != nil {
 		f.groups = slices.Clone(ref.Placement.Groups)
-		f.members = make([]member, 0, ref.Placement.seen())
+		f.members = make([]member, 0, sel.owned[index])
 	}
 	for g := range f.groups {
 		for _, cluster := range f.groups[g].Clusters {
-			if owners[cluster] != index {
+			if owner, selected := sel.owners[cluster]; !selected || owner != index {
 				continue
 			}
-			work := byCluster[cluster]
-			f.members = append(f.members, member{cluster: cluster, group: g, work: work, owned: true, held: heldByEarlier(s.Refs[:index], work)})
+			work := sel.byCluster[cluster]
+			f.members = append(f.members, member{cluster: cluster, group: g, work: work, owned: true, held: sel.heldByEarlier(index, work)})
 		}
 	}
-	f.addLeaving(s, f.leavingWorks(s, index, owners, byCluster))
+	f.addLeaving(s, sel.leaving[index])
 	f.orderGroups()
 	sort.Slice(f.members, func(i, j int) bool { return f.members[i].cluster < f.members[j].cluster })
 	for i := range f.members {
 		f.place(s, &f.members[i])
 	}
 	return f
-}
-
-// heldByEarlier says that a work is labelled as one of an earlier ref of which is not known what it selects.
-func heldByEarlier(earlier []Ref, work *Work) bool {
-	if work == nil {
-		return false
-	}
-	index := firstNamed(earlier, work.PlacementName())
-	return index >= 0 && !earlier[index].settled()
-}
-
-// firstNamed is the index of the first ref to a Placement: a work that is on its way out is counted once. -1 when there is none.
-func firstNamed(refs []Ref, placement string) int {
-	return slices.IndexFunc(refs, func(ref Ref) bool { return ref.Name == placement })
 }
 
 // place says in which phase a member is.

@@ -61,7 +61,7 @@ func (f *fleet) mandatory(group int) bool { return f.strategy.isMandatory(&f.gro
 
 // groupsUnknown says that a group may come first which no decision shows yet: they are written one after the other.
 func (f *fleet) groupsUnknown() bool {
-	inOrder := f.strategy.kind == clusterv1alpha1.ProgressivePerGroup || len(f.strategy.mandatory) > 0
+	inOrder := f.strategy.kind == clusterv1alpha1.ProgressivePerGroup || f.strategy.mandatory.any()
 	return inOrder && !f.ref.settled()
 }
 

@@ -57,7 +57,7 @@ func DroppedLabels(s *Snapshot, w *Work) []string {
 // relabel brings labels and annotations up to date where nothing else is written: a change of the owner's labels, a cluster that another
 // ref took over, or a work of an older release without what keeps it from being pruned is a metadata write, whatever the strategies say (R8, R9).
 func (p *Plan) relabel(s *Snapshot, fleets []*fleet) {
-	written := p.written()
+	written := p.written(0)
 	copied := CopiedLabels(s)
 	for _, f := range fleets {
 		own := WorkLabels(s, f.ref.Name)

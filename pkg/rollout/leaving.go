@@ -3,35 +3,23 @@ package rollout
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 )
-
-// leavingWorks are the works that still count for a ref which does not select their clusters any more, by cluster: those that bear the
-// name of its Placement, and that nothing selects or that are being deleted (R8).
-func (f *fleet) leavingWorks(s *Snapshot, index int, owners map[string]int, byCluster map[string]*Work) []*Work {
-	var leaving []*Work
-	for cluster, work := range byCluster {
-		owner, selected := owners[cluster]
-		if selected && (owner == index || !work.Deleting()) || firstNamed(s.Refs, work.PlacementName()) != index {
-			continue
-		}
-		leaving = append(leaving, work)
-	}
-	slices.SortFunc(leaving, func(a, b *Work) int { return strings.Compare(a.Cluster(), b.Cluster()) })
-	return leaving
-}
 
 // addLeaving makes members of works that are on their way out. What the update revision did to a cluster always counts. One that bears
 // another revision counts where nothing else is left of a group that has its turn before others: such a group is not an empty one, and
 // a canary that goes away must not send the next revision to production first (R8). Elsewhere it has no part in the rollout: a cluster
 // that is lost for good would hold up every rollout of the fleet.
 func (f *fleet) addLeaving(s *Snapshot, leaving []*Work) {
+	if len(leaving) == 0 {
+		return
+	}
+	groups := f.indexGroups()
 	var older []*Work
 	for _, work := range leaving {
 		if work.At(s.Update) {
-			f.members = append(f.members, member{cluster: work.Cluster(), group: f.groupOf(work), work: work})
+			f.members = append(f.members, member{cluster: work.Cluster(), group: groups.place(work), work: work})
 		} else if _, _, known := work.decisionGroup(); known {
 			older = append(older, work)
 		}
@@ -41,11 +29,11 @@ func (f *fleet) addLeaving(s *Snapshot, leaving []*Work) {
 		filled[f.groups[f.members[i].group].Key()] = true
 	}
 	for _, work := range older {
-		group := f.findGroup(work)
+		group := groups.find(work)
 		if filled[group.Key()] || !f.hasTurn(&group) {
 			continue
 		}
-		f.members = append(f.members, member{cluster: work.Cluster(), group: f.groupOf(work), work: work})
+		f.members = append(f.members, member{cluster: work.Cluster(), group: groups.place(work), work: work})
 	}
 }
 
@@ -54,36 +42,56 @@ func (f *fleet) hasTurn(group *Group) bool {
 	return f.err == nil && (f.strategy.kind == clusterv1alpha1.ProgressivePerGroup || f.strategy.isMandatory(group))
 }
 
-// findGroup is the group that the cluster of a work was in when it was written: by index and name, or by name. Where there is none
+// groupIndex finds the groups of a fleet.
+type groupIndex struct {
+	fleet         *fleet
+	byKey, byName map[string]int
+}
+
+func (f *fleet) indexGroups() *groupIndex {
+	ix := &groupIndex{fleet: f, byKey: make(map[string]int, len(f.groups)), byName: make(map[string]int, len(f.groups))}
+	for i := range f.groups {
+		ix.add(i)
+	}
+	return ix
+}
+
+func (ix *groupIndex) add(i int) {
+	group := &ix.fleet.groups[i]
+	if _, known := ix.byKey[group.Key()]; !known {
+		ix.byKey[group.Key()] = i
+	}
+	if _, known := ix.byName[group.Name]; !known && group.Name != "" {
+		ix.byName[group.Name] = i
+	}
+}
+
+// find is the group that the cluster of a work was in when it was written: by index and name, or by name. Where there is none
 // any more, it is one of its own.
-func (f *fleet) findGroup(work *Work) Group {
+func (ix *groupIndex) find(work *Work) Group {
 	index, name, ok := work.decisionGroup()
 	if !ok {
 		index, name = -1, ""
 	}
-	for i := range f.groups {
-		if f.groups[i].Index == index && f.groups[i].Name == name {
-			return f.groups[i]
-		}
+	wanted := Group{Name: name, Index: index}
+	if i, known := ix.byKey[wanted.Key()]; known {
+		return ix.fleet.groups[i]
 	}
-	for i := range f.groups {
-		if name != "" && f.groups[i].Name == name {
-			return f.groups[i]
-		}
+	if i, known := ix.byName[name]; known {
+		return ix.fleet.groups[i]
 	}
-	return Group{Name: name, Index: index}
+	return wanted
 }
 
-// groupOf is the place of that group among the fleet's.
-func (f *fleet) groupOf(work *Work) int {
-	group := f.findGroup(work)
-	for i := range f.groups {
-		if f.groups[i].Key() == group.Key() {
-			return i
-		}
+// place is the place of that group among the fleet's.
+func (ix *groupIndex) place(work *Work) int {
+	group := ix.find(work)
+	if i, known := ix.byKey[group.Key()]; known {
+		return i
 	}
-	f.groups = append(f.groups, group)
-	return len(f.groups) - 1
+	ix.fleet.groups = append(ix.fleet.groups, group)
+	ix.add(len(ix.fleet.groups) - 1)
+	return len(ix.fleet.groups) - 1
 }
 
 // orderGroups puts the groups in the order of their indices: one that only works which are on their way out are in keeps its turn, so

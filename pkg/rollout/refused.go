@@ -66,8 +66,12 @@ func (f *fleet) turns(s *Snapshot, outcome *RefOutcome) ([]*member, error) {
 	if err != nil {
 		return nil, err
 	}
+	started := make(map[*member]bool, len(beside))
+	for _, m := range beside {
+		started[m] = true
+	}
 	for _, m := range waiting {
-		if !slices.Contains(beside, m) {
+		if !started[m] {
 			outcome.postponed = append(outcome.postponed, m.cluster)
 		}
 	}

@@ -18,42 +18,51 @@ const (
 
 // remove deletes the works of clusters that nothing selects, and surplus works. While a Placement is missing, or has no
 // decision at all, nothing is deleted: that nothing is selected can't be told from that nothing is known (R8).
-func (p *Plan) remove(s *Snapshot, owners map[string]int, byCluster map[string]*Work, surplus []*Work) {
+func (p *Plan) remove(s *Snapshot, sel *selection) {
 	if !SelectionKnown(s.Refs) {
 		return
 	}
-	for _, w := range surplus {
+	for _, w := range sel.surplus {
 		p.Deletes = append(p.Deletes, Delete{Work: w, Why: "the cluster has another work of this owner"})
 	}
 	wait := unselectedFor
 	if !p.decisionsKnown() {
 		wait = unselectedForUnmatched
 	}
-	var unselected []string
-	for cluster, w := range byCluster {
-		if _, selected := owners[cluster]; !selected && !w.Deleting() {
-			unselected = append(unselected, cluster)
+	removed, sliced := map[*Work]bool{}, slicedPlacements(s.Refs)
+	for _, cluster := range sel.unselected() {
+		w := sel.byCluster[cluster]
+		if p.removeUnselected(s, w, max(wait, slicedWait(sliced, w))) {
+			removed[w] = true
 		}
 	}
-	slices.Sort(unselected)
-	for _, cluster := range unselected {
-		w := byCluster[cluster]
-		p.removeUnselected(s, w, max(wait, slicedWait(s.Refs, w)))
+	if len(removed) > 0 {
+		p.Writes = slices.DeleteFunc(p.Writes, func(write Write) bool { return removed[write.Work] })
 	}
+}
+
+// slicedPlacements are the names of the Placements with several slices.
+func slicedPlacements(refs []Ref) map[string]bool {
+	sliced := map[string]bool{}
+	for i := range refs {
+		if refs[i].sliced() {
+			sliced[refs[i].Name] = true
+		}
+	}
+	return sliced
 }
 
 // slicedWait is the wait for a work whose cluster may be between two slices of a Placement that it was in. A placementRef that was taken out
 // of the spec does not count: that was a person's decision.
-func slicedWait(refs []Ref, w *Work) time.Duration {
-	for i := range refs {
-		if refs[i].sliced() && (refs[i].Name == w.PlacementName() || slices.Contains(w.SelectedBy, refs[i].Name)) {
-			return unselectedForSliced
-		}
+func slicedWait(sliced map[string]bool, w *Work) time.Duration {
+	if sliced[w.PlacementName()] || slices.ContainsFunc(w.SelectedBy, func(name string) bool { return sliced[name] }) {
+		return unselectedForSliced
 	}
 	return 0
 }
 
-func (p *Plan) removeUnselected(s *Snapshot, w *Work, wait time.Duration) {
+// removeUnselected deletes a work that nothing has selected for long enough, and reports whether it does.
+func (p *Plan) removeUnselected(s *Snapshot, w *Work, wait time.Duration) bool {
 	since := w.UnselectedSince
 	if since.IsZero() {
 		since = s.Now
@@ -61,10 +70,10 @@ func (p *Plan) removeUnselected(s *Snapshot, w *Work, wait time.Duration) {
 	// What was unselected before the hub could hear the API server again may have been selected since.
 	if due := later(since, s.DeadlinesSince).Add(wait); s.Now.Before(due) {
 		p.recheckAt(s.Now, due)
-		return
+		return false
 	}
-	p.Writes = slices.DeleteFunc(p.Writes, func(write Write) bool { return write.Work == w })
 	p.Deletes = append(p.Deletes, Delete{Work: w, Why: "no placement selects the cluster"})
+	return true
 }
 
 // SelectionKnown says that every Placement is there and has at least one PlacementDecision: otherwise a cluster that nothing

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/sets"
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -24,7 +25,7 @@ type strategy struct {
 	soakIgnored    time.Duration
 	maxFailures    intstr.IntOrString
 	maxConcurrency intstr.IntOrString
-	mandatory      []clusterv1alpha1.MandatoryDecisionGroup
+	mandatory      mandatoryGroups
 	abortAll       bool
 }
 
@@ -60,13 +61,13 @@ func takeStrategy(in *workv1alpha1.RolloutStrategy) (s strategy, part string, co
 		if in.Progressive != nil {
 			config = in.Progressive.RolloutConfig
 			s.maxConcurrency = in.Progressive.MaxConcurrency
-			s.mandatory = in.Progressive.MandatoryDecisionGroups.MandatoryDecisionGroups
+			s.mandatory = newMandatoryGroups(in.Progressive.MandatoryDecisionGroups)
 		}
 	case clusterv1alpha1.ProgressivePerGroup:
 		part = "progressivePerGroup"
 		if in.ProgressivePerGroup != nil {
 			config = in.ProgressivePerGroup.RolloutConfig
-			s.mandatory = in.ProgressivePerGroup.MandatoryDecisionGroups.MandatoryDecisionGroups
+			s.mandatory = newMandatoryGroups(in.ProgressivePerGroup.MandatoryDecisionGroups)
 		}
 	default:
 		err = fmt.Errorf("%q is not a rollout type: use All, Progressive or ProgressivePerGroup", in.Type)
@@ -152,18 +153,30 @@ func (s *strategy) batch(total int) int {
 	return size
 }
 
-// isMandatory says whether a decision group must succeed before the others begin. A name wins over an index.
-func (s *strategy) isMandatory(group *Group) bool {
-	for _, m := range s.mandatory {
-		if m.GroupName != "" {
-			if m.GroupName == group.Name {
-				return true
-			}
-		} else if m.GroupIndex == group.Index {
-			return true
+// mandatoryGroups are the decision groups that come first, by name or, where a strategy gives none, by index.
+type mandatoryGroups struct {
+	names   sets.Set[string]
+	indices sets.Set[int32]
+}
+
+func newMandatoryGroups(in clusterv1alpha1.MandatoryDecisionGroups) mandatoryGroups {
+	groups := mandatoryGroups{names: sets.New[string](), indices: sets.New[int32]()}
+	for _, group := range in.MandatoryDecisionGroups {
+		if group.GroupName != "" {
+			groups.names.Insert(group.GroupName)
+		} else {
+			groups.indices.Insert(group.GroupIndex)
 		}
 	}
-	return false
+	return groups
+}
+
+// any reports whether there is one.
+func (g mandatoryGroups) any() bool { return len(g.names)+len(g.indices) > 0 }
+
+// isMandatory reports whether a decision group must succeed before the others begin. A name wins over an index.
+func (s *strategy) isMandatory(group *Group) bool {
+	return s.mandatory.names.Has(group.Name) || s.mandatory.indices.Has(group.Index)
 }
 
 // plain is the strategy that sdk-go's handler gets: the order, the groups and the batch size. Time and failures are

@@ -68,6 +68,6 @@ func TraitsOf(in *workv1alpha1.RolloutStrategy) Traits {
 
 		SoakIgnored: s.soakIgnored > 0,
 		// A number says nothing without the number of clusters, and a mandatory group tolerates no failure (R11).
-		ToleratesAll: s.maxFailures.Type == intstr.String && s.failuresAllowed(1000) >= 1000 && len(s.mandatory) == 0,
+		ToleratesAll: s.maxFailures.Type == intstr.String && s.failuresAllowed(1000) >= 1000 && !s.mandatory.any(),
 	}
 }

@@ -1,0 +1,142 @@
+package rollout_test
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+)
+
+// scene is a snapshot with many placementRefs and many works.
+type scene struct {
+	name string
+	make func(refs, works int) *rollout.Snapshot
+}
+
+func clusterNames(n int) []string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprintf("c%05d", i)
+	}
+	return names
+}
+
+func worksOf(clusters []string, of func(i int) []rt.WorkOption) []rollout.Work {
+	works := make([]rollout.Work, 0, len(clusters))
+	for i, cluster := range clusters {
+		works = append(works, rt.Work(cluster, of(i)...))
+	}
+	return works
+}
+
+// manyRefs are the scenes in which one step of a decision could look at every work for each placementRef, or at every placementRef for each
+// work.
+var manyRefs = []scene{
+	{"each-selects-some", func(refs, works int) *rollout.Snapshot {
+		clusters := clusterNames(works)
+		s := rt.Snapshot(rt.Now(time.Hour), rt.Works(worksOf(clusters, func(i int) []rt.WorkOption {
+			return []rt.WorkOption{rt.Bears("aaa"), rt.OfPlacement(fmt.Sprintf("p%04d", i*refs/works)), rt.Succeeded(time.Second)}
+		})...))
+		for r := range refs {
+			s.Refs = append(s.Refs, rt.Ref(fmt.Sprintf("p%04d", r), rt.Progressive("50%"), rt.Deadline("10m"), rt.AbortAll(),
+				rt.Clusters(clusters[r*works/refs:(r+1)*works/refs]...)))
+		}
+		return s
+	}},
+	{"the-last-selects-all", func(refs, works int) *rollout.Snapshot {
+		clusters := clusterNames(works)
+		last := fmt.Sprintf("p%04d", refs-1)
+		s := rt.Snapshot(rt.Now(time.Hour), rt.Works(worksOf(clusters, func(int) []rt.WorkOption {
+			return []rt.WorkOption{rt.Bears("bbb"), rt.OfPlacement(last), rt.WrittenAt(0), rt.InFlight(time.Second)}
+		})...))
+		for r := range refs - 1 {
+			s.Refs = append(s.Refs, rt.Ref(fmt.Sprintf("p%04d", r)))
+		}
+		s.Refs = append(s.Refs, rt.Ref(last, rt.Progressive("50%"), rt.Deadline("2h"), rt.Clusters(clusters...)))
+		return s
+	}},
+	{"none-selects-any", func(refs, works int) *rollout.Snapshot {
+		last := fmt.Sprintf("p%04d", refs-1)
+		s := rt.Snapshot(rt.Now(time.Hour), rt.Aborted(), rt.Works(worksOf(clusterNames(works), func(int) []rt.WorkOption {
+			return []rt.WorkOption{rt.Bears("bbb"), rt.OfPlacement(last), rt.WrittenAt(0), rt.Succeeded(time.Second), rt.Unselected(time.Minute)}
+		})...))
+		for r := range refs {
+			s.Refs = append(s.Refs, rt.Ref(fmt.Sprintf("p%04d", r), rt.Slices(2)))
+		}
+		return s
+	}},
+	{"groups-of-one", func(refs, works int) *rollout.Snapshot {
+		clusters := clusterNames(works)
+		s := rt.Snapshot(rt.Now(time.Hour), rt.Works(worksOf(clusters, func(i int) []rt.WorkOption {
+			return []rt.WorkOption{rt.Bears("bbb"), rt.OfPlacement("p0000"), rt.InGroup(fmt.Sprintf("%d/g%d", i, i)), rt.WrittenAt(0), rt.Succeeded(time.Second)}
+		})...))
+		for r := range refs {
+			options := []rt.RefOption{rt.PerGroup(), rt.Deadline("2h")}
+			for g := range works / 2 {
+				if g%refs == r { // The other half is on its way out.
+					options = append(options, rt.GroupAt(int32(g), fmt.Sprintf("g%d", g), clusters[g]), rt.MandatoryAt(int32(g)))
+				}
+			}
+			s.Refs = append(s.Refs, rt.Ref(fmt.Sprintf("p%04d", r), options...))
+		}
+		return s
+	}},
+	{"retries-of-refused-works", func(refs, works int) *rollout.Snapshot {
+		clusters := clusterNames(works)
+		s := rt.Snapshot(rt.Now(time.Hour), rt.Works(worksOf(clusters, func(int) []rt.WorkOption {
+			return []rt.WorkOption{rt.Bears("aaa"), rt.OfPlacement("p0000"), rt.Succeeded(time.Second)}
+		})...))
+		s.Refused = map[string]rollout.Refusal{}
+		for _, cluster := range clusters[:works/2] {
+			s.Refused[cluster] = rollout.Refusal{Since: s.Now.Add(-time.Minute), RetryAt: s.Now, Words: "no"}
+		}
+		s.Refs = append(s.Refs, rt.Ref("p0000", rt.Progressive("100%"), rt.Deadline("2h"), rt.MaxFailures("100%"), rt.Clusters(clusters...)))
+		for r := range refs - 1 {
+			s.Refs = append(s.Refs, rt.Ref(fmt.Sprintf("p%04d", r+1)))
+		}
+		return s
+	}},
+}
+
+// BenchmarkRefs is what a decision costs with many placementRefs: 64 of them count.
+func BenchmarkRefs(b *testing.B) {
+	for _, scene := range manyRefs {
+		for _, size := range [][2]int{{64, 1000}, {64, 10000}, {2000, 1000}} {
+			b.Run(fmt.Sprintf("%s/%dx%d", scene.name, size[0], size[1]), func(b *testing.B) {
+				s := scene.make(size[0], size[1])
+				b.ReportAllocs()
+				for b.Loop() {
+					rollout.Decide(s)
+					rollout.Sliced(s.Refs)
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(size[0]+size[1]), "ns/(ref+work)")
+			})
+		}
+	}
+}
+
+// allocated is what a decision allocates.
+func allocated(s *rollout.Snapshot) (bytes float64) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	rollout.Decide(s)
+	rollout.Sliced(s.Refs)
+	runtime.ReadMemStats(&after)
+	return float64(after.TotalAlloc - before.TotalAlloc)
+}
+
+// TestRefsAndWorksAddUp: what a decision allocates grows with the placementRefs and works, and not with their product.
+func TestRefsAndWorksAddUp(t *testing.T) {
+	for _, scene := range manyRefs {
+		t.Run(scene.name, func(t *testing.T) {
+			few, many := scene.make(8, 400), scene.make(64, 3200)
+			rollout.Decide(few) // What is allocated once.
+			require.Less(t, allocated(many)/allocated(few), 12.0, "8 times the placementRefs and works")
+		})
+	}
+}
