@@ -8,6 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
@@ -36,7 +37,9 @@ func (c *Controller) observe(p *pass) error {
 	}
 	slices.SortFunc(p.works, compareWorks)
 
-	p.refs, err = c.observeRefs(p)
+	counted := min(len(p.object.Spec.PlacementRefs), workv1alpha1.MaxPlacementRefs)
+	p.ignoredRefs = len(p.object.Spec.PlacementRefs) - counted
+	p.refs, err = c.observeRefs(p.object.Namespace, p.object.Spec.PlacementRefs[:counted])
 	return err
 }
 
@@ -58,7 +61,7 @@ func compareWorks(a, b *workv1.ManifestWork) int {
 // observeWorks notes what the works show now, once in each pass. What is remembered of a work is about the revision that it bears, so that it
 // does not depend on what is asked of it later in the pass (R10).
 func (c *Controller) observeWorks(p *pass) {
-	owners, sliced, known := rollout.Owners(p.refs), rollout.Sliced(p.refs), rollout.SelectionKnown(p.refs)
+	owners, sliced, known := rollout.Owners(p.refs), rollout.Sliced(p.refs), rollout.SelectionKnown(p.refs, p.ignoredRefs)
 	p.heard = c.heard(owners, p.works)
 	borne := p.revisionsByHash()
 	p.seen = make([]rollout.Work, 0, len(p.works))
@@ -94,6 +97,7 @@ func (c *Controller) view(p *pass, update *rollout.Revision, aborted bool) *roll
 		Owner:          p.owner,
 		Labels:         p.object.Labels,
 		Refs:           p.refs,
+		IgnoredRefs:    p.ignoredRefs,
 		Works:          p.seen,
 		Heard:          p.heard,
 	}

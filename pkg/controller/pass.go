@@ -30,7 +30,9 @@ type pass struct {
 	// history and works are what the caches hold of this owner's.
 	history revision.History
 	works   []*workv1.ManifestWork
-	refs    []rollout.Ref
+	// refs are the placementRefs that count, and ignoredRefs is how many more the spec has.
+	refs        []rollout.Ref
+	ignoredRefs int
 	// seen is what this process knows of the works, noted once in the pass. Never changed after that.
 	seen []rollout.Work
 	// heard is since when each agent was heard that matters here; nil where works don't travel over a broker (R11).

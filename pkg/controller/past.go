@@ -71,7 +71,7 @@ func isUnlabelled(work *workv1.ManifestWork) bool {
 }
 
 func (r *revisionReconciler) pastInput(p *pass, template revision.Digest, update *revision.Revision) *rollout.PastInput {
-	in := &rollout.PastInput{Owner: p.object, Refs: p.refs, Template: template, FirstSight: p.firstSight()}
+	in := &rollout.PastInput{Owner: p.object, Refs: p.refs, IgnoredRefs: p.ignoredRefs, Template: template, FirstSight: p.firstSight()}
 	for _, object := range p.works {
 		in.Works = append(in.Works, rollout.Work{Object: object, Digest: r.memory.works.digest(object)})
 	}

@@ -9,20 +9,21 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// observeRefs reads the Placements that the object refers to, and their decisions.
-func (c *Controller) observeRefs(p *pass) ([]rollout.Ref, error) {
-	refs := make([]rollout.Ref, 0, len(p.object.Spec.PlacementRefs))
-	for i := range p.object.Spec.PlacementRefs {
-		spec := &p.object.Spec.PlacementRefs[i]
+// observeRefs reads the Placements that placementRefs refer to, and their decisions.
+func (c *Controller) observeRefs(namespace string, specs []workv1alpha1.LocalPlacementReference) ([]rollout.Ref, error) {
+	refs := make([]rollout.Ref, 0, len(specs))
+	for i := range specs {
+		spec := &specs[i]
 		ref := rollout.Ref{Name: spec.Name, Field: fmt.Sprintf("spec.placementRefs[%d]", i), Strategy: spec.RolloutStrategy}
-		placement, err := c.placement.Placements(p.object.Namespace).Get(spec.Name)
+		placement, err := c.placement.Placements(namespace).Get(spec.Name)
 		switch {
 		case apierrors.IsNotFound(err):
 		case err != nil:
-			return nil, fmt.Errorf("reading Placement %s/%s: %w", p.object.Namespace, spec.Name, err)
+			return nil, fmt.Errorf("reading Placement %s/%s: %w", namespace, spec.Name, err)
 		default:
 			if ref.Placement, err = c.observePlacement(placement); err != nil {
 				return nil, err

@@ -148,7 +148,7 @@ func (c *Controller) reportInvalid(ctx context.Context, p *pass, applied metav1.
 		wanted.UpdateRevision, wanted.AbortedTime = p.revisions.UpdateRevision, p.revisions.AbortedTime
 	}
 	if p.object.decodeErr == nil {
-		snapshot := &rollout.Snapshot{Now: p.now, Update: &rollout.Revision{}, Owner: p.owner, Refs: p.refs}
+		snapshot := &rollout.Snapshot{Now: p.now, Update: &rollout.Revision{}, Owner: p.owner, Refs: p.refs, IgnoredRefs: p.ignoredRefs}
 		verified := status.PlacementVerified(&status.Input{
 			Object: p.object.ManifestWorkReplicaSet, Snapshot: snapshot, Plan: rollout.Decide(snapshot),
 		})

@@ -11,7 +11,7 @@ import (
 // Decide makes the plan for a snapshot. Equal snapshots give equal plans.
 func Decide(s *Snapshot) *Plan {
 	sel := newSelection(s)
-	p := &Plan{Desired: s.desired(), Phases: make(map[string]Phase, len(sel.owners)), Counts: map[Phase]int{}}
+	p := &Plan{Desired: s.desired(), IgnoredRefs: s.IgnoredRefs, Phases: make(map[string]Phase, len(sel.owners)), Counts: map[Phase]int{}}
 	fleets := make([]*fleet, len(s.Refs))
 	for i := range s.Refs {
 		fleets[i] = newFleet(s, i, sel)

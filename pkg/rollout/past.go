@@ -69,8 +69,9 @@ func (w *Work) Foreign() bool {
 type PastInput struct {
 	// Owner is the ManifestWorkReplicaSet.
 	Owner metav1.Object
-	// Refs are its placementRefs, in spec order.
-	Refs []Ref
+	// Refs are its placementRefs that count, in spec order, and IgnoredRefs is how many more there are.
+	Refs        []Ref
+	IgnoredRefs int
 	// Works are all works that bear its owner label.
 	Works []Work
 	// Template says what today's template means.
@@ -101,7 +102,7 @@ func (in *PastInput) counted() (works []Work, needed int) {
 
 // selectionKnown reports whether it is known which clusters are selected.
 func (in *PastInput) selectionKnown() bool {
-	return !slices.ContainsFunc(in.Refs, func(ref Ref) bool { return !ref.settled() })
+	return in.IgnoredRefs == 0 && !slices.ContainsFunc(in.Refs, func(ref Ref) bool { return !ref.settled() })
 }
 
 // ReadPast looks at who wrote the works, and what they hold.

@@ -125,8 +125,9 @@ type Plan struct {
 	// Recheck is after what time something changes by itself; zero for never.
 	Recheck time.Duration
 
-	// Refs are the outcomes of the refs, in spec order.
-	Refs []RefOutcome
+	// Refs are the outcomes of the refs, in spec order. IgnoredRefs is how many more the spec has.
+	Refs        []RefOutcome
+	IgnoredRefs int
 	// Phases holds, for each selected cluster, where it is on the way to the update revision.
 	Phases map[string]Phase
 	// Counts is how many selected clusters are in each phase.
@@ -182,8 +183,11 @@ func (p *Plan) HandsOut() bool {
 	return slices.ContainsFunc(p.Writes, func(w Write) bool { return w.Action != Relabel && !w.retry })
 }
 
-// decisionsKnown says that every Placement is found and every decision of theirs was seen.
+// decisionsKnown reports whether every placementRef counts, every Placement is found and every decision of theirs was seen.
 func (p *Plan) decisionsKnown() bool {
+	if p.IgnoredRefs > 0 {
+		return false
+	}
 	for i := range p.Refs {
 		if p.Refs[i].PlacementMissing || !p.Refs[i].Matches {
 			return false

@@ -19,7 +19,7 @@ const (
 // remove deletes the works of clusters that nothing selects, and surplus works. While a Placement is missing, or has no
 // decision at all, nothing is deleted: that nothing is selected can't be told from that nothing is known (R8).
 func (p *Plan) remove(s *Snapshot, sel *selection) {
-	if !SelectionKnown(s.Refs) {
+	if !SelectionKnown(s.Refs, s.IgnoredRefs) {
 		return
 	}
 	for _, w := range sel.surplus {
@@ -76,9 +76,12 @@ func (p *Plan) removeUnselected(s *Snapshot, w *Work, wait time.Duration) bool {
 	return true
 }
 
-// SelectionKnown says that every Placement is there and has at least one PlacementDecision: otherwise a cluster that nothing
-// selects may well be selected.
-func SelectionKnown(refs []Ref) bool {
+// SelectionKnown reports whether every placementRef counts, and every Placement is there and has at least one PlacementDecision: otherwise a
+// cluster that nothing selects may well be selected.
+func SelectionKnown(refs []Ref, ignored int) bool {
+	if ignored > 0 {
+		return false
+	}
 	for i := range refs {
 		if refs[i].Placement == nil || refs[i].Placement.Decisions == 0 {
 			return false

@@ -45,8 +45,10 @@ type Snapshot struct {
 	Owner string
 	// Labels are the owner's own labels, which its works bear too (R9).
 	Labels map[string]string
-	// Refs are the placementRefs in spec order.
-	Refs []Ref
+	// Refs are the placementRefs that count, in spec order. IgnoredRefs is how many more the spec has: which clusters those select is not known
+	// (R8).
+	Refs        []Ref
+	IgnoredRefs int
 	// Works are all ManifestWorks that bear the owner label.
 	Works []Work
 	// Refused are, by cluster, the refusals of the last attempt to write the revision that the works shall bear (R11). While aborted, clusters

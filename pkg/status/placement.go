@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
 // PlacementVerified says whether every Placement is there, can be used, and selects clusters.
@@ -14,10 +15,11 @@ func PlacementVerified(in *Input) metav1.Condition {
 	unverified := func(reason, message string) metav1.Condition {
 		return condition(workv1alpha1.ConditionPlacementVerified, reason, message, metav1.ConditionFalse)
 	}
+	ignored := ignoredRefs(in.Plan)
 	if missing := missingPlacements(in); len(missing) > 0 {
-		return unverified(workv1alpha1.ReasonPlacementDecisionNotFound, strings.Join(missing, "; "))
+		return unverified(workv1alpha1.ReasonPlacementDecisionNotFound, strings.Join(append(ignored, missing...), "; "))
 	}
-	if invalid := invalidStrategies(in); len(invalid) > 0 {
+	if invalid := append(ignored, invalidStrategies(in)...); len(invalid) > 0 {
 		return unverified(workv1alpha1.ReasonNotAsExpected, strings.Join(invalid, "; "))
 	}
 	selected := in.Plan.Selected()
@@ -27,6 +29,16 @@ func PlacementVerified(in *Input) metav1.Condition {
 	}
 	return condition(workv1alpha1.ConditionPlacementVerified, workv1alpha1.ReasonAsExpected,
 		clusters(selected)+" selected", metav1.ConditionTrue)
+}
+
+// ignoredRefs says what the hub does with an object that has more placementRefs than count.
+func ignoredRefs(plan *rollout.Plan) []string {
+	if plan.IgnoredRefs == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("spec.placementRefs has %d entries and the first %d count: clusters that only the others select get no new revision and "+
+		"keep their works, no work is deleted and no rollout completes; select more clusters with each Placement, or make several ManifestWorkReplicaSets",
+		len(plan.Refs)+plan.IgnoredRefs, len(plan.Refs))}
 }
 
 // invalidStrategies names the fields of strategies that can't be read. Their refs start nothing.

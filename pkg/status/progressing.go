@@ -82,6 +82,9 @@ func stayingBehind(in *Input) string {
 // awaiting says what a rollout waits for that is not an outcome.
 func awaiting(plan *rollout.Plan) string {
 	var parts []string
+	if plan.IgnoredRefs > 0 {
+		parts = append(parts, fmt.Sprintf("no rollout completes while spec.placementRefs has more than %d entries", len(plan.Refs)))
+	}
 	for i := range plan.Refs {
 		ref := &plan.Refs[i]
 		switch {

@@ -472,6 +472,25 @@ func TestPlacementVerifiedNamesAll(t *testing.T) {
 	}
 }
 
+// TestIgnoredRefsAreNamed: of too many placementRefs the first count, and the conditions say what that means. What is complete stays so (R8, R13).
+func TestIgnoredRefsAreNamed(t *testing.T) {
+	const said = "spec.placementRefs has 7 entries and the first 1 count: clusters that only the others select get no new revision and keep their works, " +
+		"no work is deleted and no rollout completes; select more clusters with each Placement, or make several ManifestWorkReplicaSets"
+	for stage, want := range map[status.Stage]string{status.RollingOut: "NewRevisionCreated True", status.Complete: "NewManifestWorkAvailable False"} {
+		heads, messages := told(status.Build(input(stage, p1(rt.Clusters("c1")), rt.Works(done("c1")), rt.IgnoredRefs(6))))
+		if heads[verified] != "NotAsExpected False" || messages[verified] != said || heads[progressing] != want {
+			t.Errorf("%s: %s, %q, %s", stage, heads[verified], messages[verified], heads[progressing])
+		}
+		if waits := strings.Contains(messages[progressing], "no rollout completes while spec.placementRefs has more than 1 entries"); waits != (stage == status.RollingOut) {
+			t.Errorf("%s: %q", stage, messages[progressing])
+		}
+	}
+	heads, messages := told(status.Build(input(status.RollingOut, p1(rt.Missing()), rt.IgnoredRefs(6))))
+	if heads[verified] != "PlacementDecisionNotFound False" || !strings.HasPrefix(messages[verified], said+"; spec.placementRefs[0].name: there is no Placement") {
+		t.Errorf("%s: %q", heads[verified], messages[verified])
+	}
+}
+
 // TestUnheardClustersAreNamed names the clusters whose agents were not heard over a broker, and what the reader can do (R11).
 func TestUnheardClustersAreNamed(t *testing.T) {
 	const named = "1 cluster (c1) not heard since this hub started: no progressDeadline fires there before the agent reports; " +

@@ -93,6 +93,11 @@ func Refs(refs ...rollout.Ref) SnapshotOption {
 	}
 }
 
+// IgnoredRefs is how many more placementRefs the spec has than count.
+func IgnoredRefs(n int) SnapshotOption {
+	return func(s *rollout.Snapshot) { s.IgnoredRefs = n }
+}
+
 // Works are the owner's works.
 func Works(works ...rollout.Work) SnapshotOption {
 	return func(s *rollout.Snapshot) { s.Works = append(s.Works, works...) }

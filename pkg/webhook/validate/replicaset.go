@@ -77,6 +77,10 @@ func templateProblems(mwrs *workv1alpha1.ManifestWorkReplicaSet, limit int) []pr
 
 func refProblems(refs []workv1alpha1.LocalPlacementReference) []problem {
 	var problems []problem
+	if len(refs) > workv1alpha1.MaxPlacementRefs {
+		problems = append(problems, problem{Error: tooManyRefs(len(refs)), key: "too many placementRefs"})
+		refs = refs[:workv1alpha1.MaxPlacementRefs]
+	}
 	seen := map[string]int{}
 	for i := range refs {
 		ref, path := &refs[i], refsPath.Index(i)
@@ -99,6 +103,12 @@ func refProblems(refs []workv1alpha1.LocalPlacementReference) []problem {
 		}
 	}
 	return problems
+}
+
+// tooManyRefs is about the number of placementRefs: the hub ignores the surplus ones (R8).
+func tooManyRefs(n int) *field.Error {
+	return invalid(refsPath, fmt.Sprintf("has %d entries, and at most %d are allowed: select more clusters with each Placement, or make several ManifestWorkReplicaSets",
+		n, workv1alpha1.MaxPlacementRefs))
 }
 
 // inRef is a problem of the placementRef at an index. The name of the Placement stands for it when the refs move.

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -13,6 +14,15 @@ const (
 )
 
 func longName(value string) edit { return set("metadata.name", strings.Repeat(value, 56)) }
+
+// refsTo is a list of placementRefs to n Placements.
+func refsTo(n int) string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprintf("{name: p%d}", i)
+	}
+	return "[" + strings.Join(names, ", ") + "]"
+}
 
 // Everything that is refused, and in which words. What is wrong when an object is created is let through, with a reminder, when it was
 // there before: see TestRatchet.
@@ -74,6 +84,11 @@ var broken = map[string]struct {
 		[]edit{set("spec.placementRefs.1.name", "first")},
 		[]string{`spec.placementRefs[1].name: Invalid value: "first" is the Placement of spec.placementRefs[0] already, which all its clusters ` +
 			`belong to: remove one of the two`},
+	},
+	"65 placementRefs": {
+		[]edit{set("spec.placementRefs", refsTo(65))},
+		[]string{"spec.placementRefs: Invalid value: has 65 entries, and at most 64 are allowed: " +
+			"select more clusters with each Placement, or make several ManifestWorkReplicaSets"},
 	},
 	"a name that is too long for the label": {
 		[]edit{longName("n")},
@@ -206,6 +221,7 @@ func TestRatchetTellsOldFromNew(t *testing.T) {
 		"another soak that is none":          {[]edit{set(firstProgressive+".minSuccessTime", "now")}, []edit{set(firstProgressive+".minSuccessTime", "then")}, true},
 		"the same in another ref":            {[]edit{set(firstProgressive+".minSuccessTime", "now")}, []edit{set("spec.placementRefs.1.rolloutStrategy.all.minSuccessTime", "now")}, true},
 		"a sound field beside a broken one":  {[]edit{set(firstProgressive+".minSuccessTime", "now")}, []edit{set(firstProgressive, "{minSuccessTime: now, maxConcurrency: 7}")}, false},
+		"fewer, and still too many":          {[]edit{set("spec.placementRefs", refsTo(70))}, []edit{set("spec.placementRefs", refsTo(66))}, false},
 		"one more of a placement":            {[]edit{set("spec.placementRefs", "[{name: a}, {name: a}]")}, []edit{set("spec.placementRefs", "[{name: a}, {name: a}, {name: a}]")}, true},
 		"doubled placements, in other order": {[]edit{set("spec.placementRefs", "[{name: a}, {name: b}, {name: a}]")}, []edit{set("spec.placementRefs", "[{name: b}, {name: a}, {name: a}]")}, false},
 		"a manifest before a bad one":        {[]edit{set(manifestsOf, "["+unnamed+"]")}, []edit{set(manifestsOf, "["+a+", "+unnamed+"]")}, false},

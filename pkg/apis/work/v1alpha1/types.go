@@ -47,9 +47,11 @@ type ManifestWorkReplicaSetSpec struct {
 	ManifestWorkTemplate workv1.ManifestWorkSpec `json:"manifestWorkTemplate"`
 
 	// placementRefs names the Placements, in the namespace of this object, that select the clusters.
-	// A cluster that several of them select belongs to the first.
+	// A cluster that several of them select belongs to the first. Of an object that was stored with more
+	// than 64, the first 64 count.
 	// +kubebuilder:validation:Required
 	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
 	// +required
 	PlacementRefs []LocalPlacementReference `json:"placementRefs"`
 
@@ -101,6 +103,9 @@ type FailureStrategy string
 
 // AbortAll brings every cluster of the ManifestWorkReplicaSet back to its current revision (R12).
 const AbortAll FailureStrategy = "AbortAll"
+
+// MaxPlacementRefs is how many placementRefs of a ManifestWorkReplicaSet count: the first of an object that was stored with more.
+const MaxPlacementRefs = 64
 
 // DefaultRevisionHistoryLimit is used where spec.revisionHistoryLimit is unset, as it is on objects that an
 // older CRD stored.

@@ -1,0 +1,38 @@
+package rollout_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+)
+
+// TestIgnoredRefs: where the spec has more placementRefs than count, it is not known which clusters are selected. So nothing is deleted and nothing
+// is complete, but an abort takes back the works of every cluster (R8, R12, R13).
+func TestIgnoredRefs(t *testing.T) {
+	refs := rt.Refs(rt.Ref("p1", rt.Clusters("c1"), rt.Deadline("5m"), rt.AbortAll()))
+	for _, tc := range []struct {
+		ignored  int
+		deletes  int
+		complete bool
+	}{{0, 2, true}, {1, 0, false}} {
+		works := rt.Works(done("c1"), done("c1", rt.Named("web-2")), done("c2", rt.Unselected(0)))
+		p := decide(rt.Now(10*minute), refs, works, rt.IgnoredRefs(tc.ignored))
+		if len(p.Deletes) != tc.deletes || p.Complete != tc.complete || p.Stalled || len(p.Writes) != 0 {
+			t.Errorf("%d ignored: %d deletes, complete %v, stalled %v, writes %v", tc.ignored, len(p.Deletes), p.Complete, p.Stalled, p.Writes)
+		}
+	}
+	p := decide(rt.Now(10*minute), rt.Aborted(), refs, rt.Works(done("c1"), done("c2")), rt.IgnoredRefs(1))
+	var got []string
+	for _, w := range p.Writes {
+		got = append(got, w.String())
+	}
+	if diff := cmp.Diff([]string{"Update c1 to aaa: aborted", "Update c2 to aaa: aborted"}, got); diff != "" {
+		t.Error(diff)
+	}
+	if known := rollout.SelectionKnown(rt.Snapshot(refs).Refs, 1); known {
+		t.Error("it is not known which clusters are selected")
+	}
+}
