@@ -62,10 +62,10 @@ func TestRefusedReplicaSets(t *testing.T) {
 			[]string{"maxFailures: 10%", `maxFailures: "10"`}, "spec.placementRefs[0].rolloutStrategy.progressive.maxFailures", `"10" is neither a number nor a percentage`,
 		},
 		"a long name": {
-			[]string{"name: web", "name: " + strings.Repeat("n", 60)}, "metadata.name", "a label value may hold 63",
+			[]string{"name: web", "name: " + strings.Repeat("n", 60)}, "metadata.name", "a label value may have at most 63",
 		},
 		"a long prefix of a generated name": {
-			[]string{"name: web", "generateName: " + strings.Repeat("n", 58)}, "metadata.name", "a label value may hold 63",
+			[]string{"name: web", "generateName: " + strings.Repeat("n", 58)}, "metadata.name", "a label value may have at most 63",
 		},
 		// The CRD says these before the webhook does.
 		"an unknown failureStrategy": {
