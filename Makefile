@@ -62,8 +62,8 @@ patch-ocm: ## Build OCM's own work hub with this controller from a copy of OCM=c
 	hack/ocm/patch.sh $(OCM)
 
 .PHONY: bench
-bench: tools ## Measure this hub against upstream's with N clusters (N=300,1000 SETS=100x100 OUT=dir PROFILES=dir)
-	go run ./test/benchmark $(if $(N),-n=$(N)) $(if $(SETS),-sets=$(SETS)) $(if $(OUT),-out=$(OUT)) $(if $(PROFILES),-profiles=$(PROFILES))
+bench: tools ## Measure this hub against upstream's with N clusters (N=300,1000 SETS=100x100 GREEDY=5 OUT=dir PROFILES=dir)
+	go run ./test/benchmark $(if $(N),-n=$(N)) $(if $(SETS),-sets=$(SETS)) $(if $(GREEDY),-greedy=$(GREEDY)) $(if $(OUT),-out=$(OUT)) $(if $(PROFILES),-profiles=$(PROFILES))
 
 .PHONY: microbench
 microbench: ## Measure what one pass decides and costs, with 1,000 and 10,000 clusters

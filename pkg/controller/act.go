@@ -22,10 +22,12 @@ import (
 const defaultWriters = 16
 
 // actBudget is for how long one pass writes works before it looks again: what broke meanwhile is not kept waiting by a
-// fleet of writes (R12). A pass that took long to decide writes for longer.
+// fleet of writes (R12). A pass that took long to decide writes for longer, up to a limit: what one object may have of a worker is bounded,
+// however large it is.
 const (
 	actBudget       = 500 * time.Millisecond
 	actBudgetFactor = 20
+	actBudgetMost   = 2 * time.Second
 )
 
 // errLater says that a write was left to the next pass.
@@ -33,11 +35,11 @@ var errLater = errors.New("left to the next pass")
 
 // parallel calls do for each index, in order, a bounded number at a time, over all passes. A cancelled context leaves the rest
 // undone.
-func (c *Controller) parallel(ctx context.Context, n int, do func(int)) {
+func (c *Controller) parallel(ctx context.Context, t turn, n int, do func(int)) {
 	if c.writers > 1 {
 		workqueue.ParallelizeUntil(ctx, min(n, c.writers), n, func(i int) {
-			c.slots <- struct{}{}
-			defer func() { <-c.slots }()
+			c.slots.take(t)
+			defer c.slots.give(t)
 			do(i)
 		})
 		return
@@ -50,37 +52,57 @@ func (c *Controller) parallel(ctx context.Context, n int, do func(int)) {
 	}
 }
 
+// budget reports whether a pass may still write, from now on.
+func (c *Controller) budget(p *pass) (left func() bool) {
+	began := c.clock.Now()
+	until := began.Add(min(max(actBudget, actBudgetFactor*began.Sub(p.now)), actBudgetMost))
+	return func() bool { return !c.clock.Now().After(until) }
+}
+
 // act makes the plan's writes and deletes. Nothing else writes ManifestWorks, but for deletion of the owner.
 func (r *deployReconciler) act(ctx context.Context, p *pass) error {
-	results := make([]error, len(p.plan.Writes))
-	began := r.clock.Now()
-	until := began.Add(max(actBudget, actBudgetFactor*began.Sub(p.now)))
-	r.parallel(ctx, len(results), func(i int) {
-		switch w := &p.plan.Writes[i]; {
-		case r.memory.owners.refusedLately(p.key, p.attemptOf(w), p.now):
-			results[i] = errRefusedLately
-		case w.Action == rollout.Relabel && r.memory.works.strippedLately(w.Work.Object.UID, p.now):
-			// A webhook or a policy takes away what is written: it would be written in each pass (P7).
-		case r.clock.Now().After(until):
-			results[i] = errLater
-		default:
-			results[i] = r.write(ctx, p, w)
-		}
-	})
+	results := r.writeAll(ctx, p)
 	r.askAgain(p)
-	deletions := make([]error, len(p.plan.Deletes))
-	r.parallel(ctx, len(deletions), func(i int) {
-		if r.memory.owners.refusedLately(p.key, deletionOf(&p.plan.Deletes[i]), p.now) {
-			deletions[i] = errRefusedLately
-			return
-		}
-		deletions[i] = r.delete(ctx, p, p.plan.Deletes[i])
-	})
+	deletions := r.deleteUnselected(ctx, p)
 	if ctx.Err() != nil {
 		p.aborting = true
 		return ctx.Err()
 	}
 	return r.sortOut(p, results, deletions)
+}
+
+func (r *deployReconciler) writeAll(ctx context.Context, p *pass) []error {
+	results := make([]error, len(p.plan.Writes))
+	left := r.budget(p)
+	r.parallel(ctx, p.turn, len(results), func(i int) {
+		switch w := &p.plan.Writes[i]; {
+		case r.memory.owners.refusedLately(p.key, p.attemptOf(w), p.now):
+			results[i] = errRefusedLately
+		case w.Action == rollout.Relabel && r.memory.works.strippedLately(w.Work.Object.UID, p.now):
+			// A webhook or a policy takes away what is written: it would be written in each pass (P7).
+		case !left():
+			results[i] = errLater
+		default:
+			results[i] = r.write(ctx, p, w)
+		}
+	})
+	return results
+}
+
+func (r *deployReconciler) deleteUnselected(ctx context.Context, p *pass) []error {
+	results := make([]error, len(p.plan.Deletes))
+	left := r.budget(p)
+	r.parallel(ctx, p.turn, len(results), func(i int) {
+		switch d := &p.plan.Deletes[i]; {
+		case r.memory.owners.refusedLately(p.key, deletionOf(d), p.now):
+			results[i] = errRefusedLately
+		case !left():
+			results[i] = errLater
+		default:
+			results[i] = r.delete(ctx, p, *d)
+		}
+	})
+	return results
 }
 
 // askAgain asks for the pass that writes again what a webhook or a policy took away.

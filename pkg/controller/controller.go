@@ -6,18 +6,19 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
 	appsinformers "k8s.io/client-go/informers/apps/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 	clusterinformers "open-cluster-management.io/api/client/cluster/informers/externalversions/cluster/v1beta1"
 	clusterlisters "open-cluster-management.io/api/client/cluster/listers/cluster/v1beta1"
 	workclientset "open-cluster-management.io/api/client/work/clientset/versioned"
 	workinformers "open-cluster-management.io/api/client/work/informers/externalversions/work/v1"
-	"open-cluster-management.io/sdk-go/pkg/basecontroller/factory"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 )
@@ -133,7 +134,7 @@ type Controller struct {
 	successSettle  time.Duration
 	writers        int
 	// slots are what the passes over several objects share: each write takes one.
-	slots chan struct{}
+	slots *slots
 
 	// What is kept from one pass to the next, each with a lock of its own (doc.go).
 	consistency *consistency
@@ -141,6 +142,7 @@ type Controller struct {
 	contents    *contents
 	pace        *pace
 	specs       *specs
+	aborting    *aborting
 
 	// chain holds the steps of a pass, in order.
 	chain []reconciler
@@ -151,34 +153,61 @@ type reconciler interface {
 	reconcile(ctx context.Context, p *pass) (goOn bool, err error)
 }
 
+// Runner runs a Controller.
+type Runner struct {
+	name   string
+	queue  *queue
+	synced []cache.InformerSynced
+}
+
+// Run waits for the caches, makes passes with a number of workers for rollouts and as many for aborts, and returns when the context has ended.
+func (r *Runner) Run(ctx context.Context, workers int) {
+	logger := klog.FromContext(ctx).WithName(r.name)
+	ctx = klog.NewContext(ctx, logger)
+	if !cache.WaitForCacheSync(ctx.Done(), r.synced...) {
+		return // The context has ended.
+	}
+	logger.Info("Starting", "workers", workers)
+	r.queue.run(ctx, workers)
+	logger.Info("Stopped")
+}
+
 // New makes the controller and registers it with its informers, which its caller starts.
-func New(config Config) (factory.Controller, error) {
+func New(config Config) (*Runner, error) {
 	c, err := newWithInformers(config)
 	if err != nil {
 		return nil, err
 	}
-
 	const name = "ManifestWorkReplicaSetController"
-	syncContext := factory.NewSyncContext(name)
-	if _, err := config.WorkInformer.Informer().AddEventHandler(workEvents(syncContext.Queue().Add)); err != nil {
-		return nil, fmt.Errorf("watching the informer of ManifestWorks: %w", err)
+	r := &Runner{name: name, queue: newQueue(name, c.laneOf, c.Sync)}
+	for _, watched := range []struct {
+		informer cache.SharedIndexInformer
+		handler  cache.ResourceEventHandler
+	}{
+		{config.WorkInformer.Informer(), workEvents(r.queue.add)},
+		{config.ReplicaSetInformer, r.leading(objectQueueKeys)},
+		{optionalInformer{config.RevisionInformer.Informer(), c.historyProblem}, r.leading(ownerQueueKeys)},
+		{config.PlacementInformer.Informer(), r.leading(c.placementQueueKeys)},
+		{config.DecisionInformer.Informer(), r.leading(c.placementQueueKeys)},
+	} {
+		if _, err := watched.informer.AddEventHandler(watched.handler); err != nil {
+			return nil, fmt.Errorf("watching an informer: %w", err)
+		}
+		r.synced = append(r.synced, watched.informer.HasSynced)
 	}
-	owned := func(obj any) bool { return len(ownerKeys(untombed(obj))) > 0 }
-	return factory.New().
-		WithSyncContext(syncContext).
-		WithBareInformers(config.WorkInformer.Informer()).
-		WithInformersQueueKeysFunc(objectQueueKeys, config.ReplicaSetInformer).
-		WithFilteredEventsInformersQueueKeysFunc(ownerQueueKeys, owned,
-			optionalInformer{config.RevisionInformer.Informer(), c.historyProblem}).
-		WithInformersQueueKeysFunc(c.placementQueueKeys, config.PlacementInformer.Informer(), config.DecisionInformer.Informer()).
-		WithSync(func(ctx context.Context, syncContext factory.SyncContext, key string) error {
-			again, err := c.Sync(ctx, key)
-			if again > 0 {
-				syncContext.Queue().AddAfter(key, again)
+	return r, nil
+}
+
+// leading leads the events of an informer to the objects that they are about.
+func (r *Runner) leading(keysOf func(runtime.Object) []string) cache.ResourceEventHandler {
+	lead := func(obj any) {
+		if object, ok := untombed(obj).(runtime.Object); ok {
+			for _, key := range keysOf(object) {
+				r.queue.add(key)
 			}
-			return err
-		}).
-		ToController(name), nil
+		}
+	}
+	return cache.ResourceEventHandlerFuncs{AddFunc: lead, UpdateFunc: func(_, after any) { lead(after) }, DeleteFunc: lead}
 }
 
 // newWithInformers makes a controller that reads the informers' caches, and forgets what they see disappear.
@@ -229,6 +258,7 @@ func NewWithStores(config Config, stores Stores) *Controller {
 		contents:      newContents(),
 		pace:          newPace(),
 		specs:         newSpecs(),
+		aborting:      newAborting(),
 	}
 	if c.historyProblem == nil {
 		c.historyProblem = func() string { return "" }
@@ -236,7 +266,7 @@ func NewWithStores(config Config, stores Stores) *Controller {
 	if c.metrics == nil {
 		c.metrics = metrics.New() // Not registered, they count nothing.
 	}
-	c.slots = make(chan struct{}, c.writers)
+	c.slots = newSlots(c.writers)
 	c.chain = []reconciler{
 		&finalizeReconciler{c}, &revisionReconciler{c}, &rolloutReconciler{c}, &deployReconciler{c}, &statusReconciler{c}, &cleanupReconciler{c},
 	}

@@ -89,7 +89,7 @@ func (r *deployReconciler) stale(ctx context.Context, p *pass) (bool, error) {
 		}
 	}
 	stale, errs := make([]bool, len(asked)), make([]error, len(asked))
-	r.parallel(ctx, len(asked), func(i int) {
+	r.parallel(ctx, turn{lane: aborts, key: p.key}, len(asked), func(i int) {
 		stale[i], errs[i] = r.isStale(ctx, asked[i])
 	})
 	if ctx.Err() != nil {
@@ -127,6 +127,7 @@ func (r *deployReconciler) abort(ctx context.Context, p *pass) error {
 		p.lookAgain(staleInterval)
 		return err
 	}
+	p.aborting = true
 	p.revisions.AbortedTime = ptr.To(p.transitionTime().Rfc3339Copy())
 	reason := p.plan.Abort.Reason
 	r.memory.owners.abortedFor(p.key, p.revisions.AbortedTime, reason)

@@ -2,7 +2,10 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,11 +30,14 @@ func (r *finalizeReconciler) reconcile(ctx context.Context, p *pass) (bool, erro
 	if p.object.Spec.CascadeDeletionPolicy == upstream.Foreground && r.waitsForAgents(p) {
 		return false, nil
 	}
+	if done, err := r.deleteAll(ctx, p, r.knownWorks(p)); !done || err != nil {
+		return false, err
+	}
 	works, err := r.liveWorks(ctx, p)
 	if err != nil {
 		return false, err
 	}
-	if err := r.deleteAll(ctx, works); err != nil {
+	if done, err := r.deleteAll(ctx, p, works); !done || err != nil {
 		return false, err
 	}
 	if p.object.Spec.CascadeDeletionPolicy == upstream.Foreground && len(works) > 0 {
@@ -41,24 +47,31 @@ func (r *finalizeReconciler) reconcile(ctx context.Context, p *pass) (bool, erro
 	return false, r.patcher(p).RemoveFinalizer(ctx, p.object.ManifestWorkReplicaSet, workv1alpha1.Finalizer)
 }
 
-// waitsForAgents says that works which are being deleted are still there: each one's disappearance leads to another pass, and
+// knownWorks are the works that the cache shows, in order: the API server is asked for all of them once these are gone, and not each time that
+// some of them were deleted.
+func (r *finalizeReconciler) knownWorks(p *pass) []*workv1.ManifestWork {
+	objects, err := r.workIndex.ByIndex(byOwner, p.key)
+	if err != nil {
+		return nil
+	}
+	known := make([]*workv1.ManifestWork, 0, len(objects))
+	for _, object := range objects {
+		known = append(known, object.(*workv1.ManifestWork))
+	}
+	slices.SortFunc(known, compareWorks)
+	return known
+}
+
+// waitsForAgents reports whether works that are being deleted are still there: each one's disappearance leads to another pass, and
 // the API server need not be asked for all of them each time.
 func (r *finalizeReconciler) waitsForAgents(p *pass) bool {
-	works, err := r.workIndex.ByIndex(byOwner, p.key)
-	if err != nil {
-		return false
-	}
-	for _, object := range works {
-		if object.(*workv1.ManifestWork).DeletionTimestamp.IsZero() {
-			return false
-		}
-	}
-	return len(works) > 0
+	works := r.knownWorks(p)
+	return len(works) > 0 && !slices.ContainsFunc(works, func(w *workv1.ManifestWork) bool { return w.DeletionTimestamp.IsZero() })
 }
 
 // liveWorks lists the works as the API server knows them: one that the cache has not shown yet would stay behind for
 // ever (R18).
-func (r *finalizeReconciler) liveWorks(ctx context.Context, p *pass) ([]workv1.ManifestWork, error) {
+func (r *finalizeReconciler) liveWorks(ctx context.Context, p *pass) ([]*workv1.ManifestWork, error) {
 	if len(p.owner) > workv1alpha1.MaxOwnerLabelLength {
 		return nil, nil // No work can bear such a label.
 	}
@@ -67,16 +80,27 @@ func (r *finalizeReconciler) liveWorks(ctx context.Context, p *pass) ([]workv1.M
 	if err != nil {
 		return nil, fmt.Errorf("listing the ManifestWorks of %s: %w", p.key, err)
 	}
-	return list.Items, nil
+	works := make([]*workv1.ManifestWork, 0, len(list.Items))
+	for i := range list.Items {
+		works = append(works, &list.Items[i])
+	}
+	return works, nil
 }
 
-func (r *finalizeReconciler) deleteAll(ctx context.Context, works []workv1.ManifestWork) error {
+// deleteAll deletes works, as many as one pass may. It reports whether all of them are deleted; the next pass goes on.
+func (r *finalizeReconciler) deleteAll(ctx context.Context, p *pass, works []*workv1.ManifestWork) (done bool, err error) {
 	errs := make([]error, len(works))
-	r.parallel(ctx, len(works), func(i int) {
-		w := &works[i]
-		if !w.DeletionTimestamp.IsZero() {
+	left := r.budget(p)
+	r.parallel(ctx, p.turn, len(works), func(i int) {
+		w := works[i]
+		switch {
+		case !w.DeletionTimestamp.IsZero():
+			return
+		case !left():
+			errs[i] = errLater
 			return
 		}
+		p.wrote.Store(true)
 		err := r.works.WorkV1().ManifestWorks(w.Namespace).Delete(ctx, w.Name, *metav1.NewPreconditionDeleteOptions(string(w.UID)))
 		if apierrors.IsNotFound(err) {
 			return
@@ -87,7 +111,12 @@ func (r *finalizeReconciler) deleteAll(ctx context.Context, works []workv1.Manif
 		}
 	})
 	if ctx.Err() != nil {
-		return ctx.Err()
+		return false, ctx.Err()
 	}
-	return utilerrors.NewAggregate(errs)
+	later := slices.Contains(errs, errLater)
+	if later {
+		p.lookAgain(time.Millisecond)
+	}
+	errs = slices.DeleteFunc(errs, func(err error) bool { return errors.Is(err, errLater) })
+	return !later, utilerrors.NewAggregate(errs)
 }

@@ -22,6 +22,7 @@ func (c *Controller) Forget(obj any) {
 		c.contents.forget(object.GetUID())
 		c.memory.forgetOwner(owner)
 		c.pace.forget(owner)
+		c.aborting.note(owner, false)
 		c.consistency.gone(owner, c.replicaSets, object)
 	case *appsv1.ControllerRevision:
 		c.contents.forget(object.GetUID())

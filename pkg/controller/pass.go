@@ -19,9 +19,10 @@ import (
 
 // pass is one look at a ManifestWorkReplicaSet, handed from step to step.
 type pass struct {
-	// key is "namespace/name".
-	key string
-	now time.Time
+	// key is "namespace/name", and turn the place of this pass's writes among those of others.
+	key  string
+	turn turn
+	now  time.Time
 	// object is shared with the cache: never changed.
 	object *replicaSet
 	// owner is the value of the owner label.
@@ -77,6 +78,7 @@ type pass struct {
 func (c *Controller) newPass(object *replicaSet, key string) *pass {
 	p := &pass{
 		key:       key,
+		turn:      turn{lane: c.laneOf(key), key: key},
 		now:       c.clock.Now(),
 		object:    object,
 		owner:     workv1alpha1.OwnerLabelValue(object.Namespace, object.Name),

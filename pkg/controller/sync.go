@@ -56,6 +56,7 @@ func (c *Controller) pass(ctx context.Context, key string, object *replicaSet) (
 		}
 	}
 	c.memory.owners.stillFail(key, p.failing)
+	c.aborting.note(key, p.leavesAbort())
 	return p.recheck, p.err()
 }
 

@@ -27,6 +27,7 @@ type fakeWorks struct {
 	list   func(namespace string) (*workv1.ManifestWorkList, error)
 	create func(work *workv1.ManifestWork) (*workv1.ManifestWork, error)
 	patch  func(namespace, name string) (*workv1.ManifestWork, error)
+	delete func(namespace, name string) error
 }
 
 func (f fakeWorks) WorkV1() workv1client.WorkV1Interface { return f }
@@ -50,6 +51,10 @@ func (f fakeWorks) Create(_ context.Context, work *workv1.ManifestWork, _ metav1
 
 func (f fakeWorks) Patch(_ context.Context, name string, _ types.PatchType, _ []byte, _ metav1.PatchOptions, _ ...string) (*workv1.ManifestWork, error) {
 	return f.patch(f.namespace, name)
+}
+
+func (f fakeWorks) Delete(_ context.Context, name string, _ metav1.DeleteOptions) error {
+	return f.delete(f.namespace, name)
 }
 
 // A cache that lags behind leads to a few questions at a time, each once in a while; what is gone, or is shown meanwhile, is waited for no

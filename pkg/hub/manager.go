@@ -83,7 +83,7 @@ type hub struct {
 	informers map[string]cache.SharedIndexInformer
 	// shared holds the paths of those that somebody else starts.
 	shared      map[string]bool
-	controllers []factory.Controller
+	controllers []*controller.Runner
 	// collection is OCM's garbage collection of completed works; nil while its gate is off.
 	collection factory.Controller
 	// withoutHistory says that the controllers were started while ControllerRevisions could not be read.

@@ -1,0 +1,85 @@
+package controller
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+)
+
+// slow are a hundred works of an owner, in a cache, and a client of an API server that takes 100 ms to delete one.
+func slow(t *testing.T) (c *Controller, p *pass, clk *clocktesting.FakeClock, deleted map[string]int) {
+	t.Helper()
+	clk, deleted = clocktesting.NewFakeClock(time.Unix(1000, 0)), map[string]int{}
+	stores := NewStores()
+	works := fakeWorks{
+		list: func(string) (*workv1.ManifestWorkList, error) { return &workv1.ManifestWorkList{}, nil },
+		delete: func(namespace, _ string) error {
+			deleted[namespace]++
+			clk.Step(100 * time.Millisecond)
+			return nil
+		},
+	}
+	c = NewWithStores(Config{Works: works, Clock: clk, Writers: 1}, stores)
+	for i := range 100 {
+		require.NoError(t, stores.Works.Add(&workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
+			Namespace: fmt.Sprintf("c%02d", i), Name: "web", UID: types.UID(fmt.Sprint(i)),
+			Labels: map[string]string{workv1alpha1.LabelReplicaSet: "default.web"},
+		}}))
+	}
+	now := metav1.NewTime(clk.Now())
+	object := &replicaSet{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "default", Name: "web", DeletionTimestamp: &now, Finalizers: []string{workv1alpha1.Finalizer},
+	}}}
+	return c, c.newPass(object, "default/web"), clk, deleted
+}
+
+// TestDeletionTakesTurns: the deletion of an object with many works holds a worker no longer than a rollout does. The next pass goes on with what is
+// left; the finalizer waits for that (R18).
+func TestDeletionTakesTurns(t *testing.T) {
+	c, p, clk, deleted := slow(t)
+	began := clk.Now()
+	goOn, err := (&finalizeReconciler{c}).reconcile(t.Context(), p)
+	require.NoError(t, err)
+	require.False(t, goOn)
+	require.Len(t, deleted, 6, "half a second, and what was under way then")
+	require.Equal(t, 600*time.Millisecond, clk.Since(began))
+	require.Equal(t, time.Millisecond, p.recheck, "the next pass goes on")
+	require.True(t, p.wrote.Load(), "and does not rest before that")
+
+	for range 20 {
+		for cluster := range deleted {
+			require.NoError(t, c.workIndex.Delete(&workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: cluster, Name: "web"}}))
+		}
+		_, err = (&finalizeReconciler{c}).deleteAll(t.Context(), c.newPass(p.object, p.key), (&finalizeReconciler{c}).knownWorks(p))
+		require.NoError(t, err)
+	}
+	require.Len(t, deleted, 100)
+	for cluster, times := range deleted {
+		require.Equal(t, 1, times, cluster)
+	}
+}
+
+// TestPassesAreShort: a pass deletes for half a second, for longer where it took long to decide, and never for more than two seconds more than one
+// request takes. What is left comes in the next pass, and no error tells of it.
+func TestPassesAreShort(t *testing.T) {
+	for decided, want := range map[time.Duration]int{0: 6, 50 * time.Millisecond: 11, time.Second: 21, time.Hour: 21} {
+		c, p, clk, deleted := slow(t)
+		p.plan, p.snapshot = &rollout.Plan{}, &rollout.Snapshot{}
+		for _, work := range (&finalizeReconciler{c}).knownWorks(p) {
+			p.plan.Deletes = append(p.plan.Deletes, rollout.Delete{Work: &rollout.Work{Object: work}})
+		}
+		clk.Step(decided)
+		require.NoError(t, (&deployReconciler{c}).act(t.Context(), p))
+		require.Len(t, deleted, want, decided)
+		require.Equal(t, time.Millisecond, p.recheck)
+	}
+}

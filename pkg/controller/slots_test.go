@@ -1,0 +1,86 @@
+package controller
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// asks makes claims of an object, and hands out what is free.
+func (s *slots) asks(t turn, n int) {
+	for range n {
+		s.lanes[t.lane].waiting = append(s.lanes[t.lane].waiting, &claim{key: t.key, granted: make(chan struct{})})
+	}
+	s.grant()
+}
+
+func (s *slots) has(t turn) int { return s.lanes[t.lane].byObject[t.key] }
+
+// TestAbortsGetTheNextSlots: five objects that want to write a thousand works each leave slots for an abort, and it gets every slot that becomes
+// free until it has all but those that are kept for rollouts.
+func TestAbortsGetTheNextSlots(t *testing.T) {
+	s := newSlots(16)
+	var greedy []turn
+	for i := range 5 {
+		greedy = append(greedy, turn{rollouts, fmt.Sprintf("greedy/web-%d", i)})
+		s.asks(greedy[i], 1000)
+	}
+	require.Equal(t, 14, s.taken, "two are kept")
+	abort := turn{aborts, "tenant/web"}
+	s.asks(abort, 100)
+	require.Equal(t, 2, s.has(abort), "at once")
+	for got := 3; got <= 14; got++ {
+		for i := range greedy {
+			if s.has(greedy[i]) > 0 {
+				s.give(greedy[i])
+				break
+			}
+		}
+		require.Equal(t, got, s.has(abort))
+	}
+	require.Equal(t, 2, s.lanes[rollouts].taken, "rollouts go on")
+	s.give(abort)
+	require.Equal(t, 14, s.has(abort))
+	for i := range greedy {
+		if s.has(greedy[i]) > 0 {
+			s.give(greedy[i])
+		}
+	}
+	require.Equal(t, []int{14, 2}, []int{s.has(abort), s.lanes[rollouts].taken}, "however long the abort takes")
+}
+
+// TestSlotsAreShared: tenants get the same within a lane, and so do the objects of a tenant, whoever came first and asks for more.
+func TestSlotsAreShared(t *testing.T) {
+	s := newSlots(16)
+	one, other := turn{rollouts, "greedy/one"}, turn{rollouts, "greedy/other"}
+	s.asks(one, 1000)
+	require.Equal(t, 14, s.has(one), "nobody else wants any")
+	s.asks(other, 1000)
+	tenant := turn{rollouts, "tenant/web"}
+	s.asks(tenant, 1000)
+	for range 14 {
+		s.give(one)
+	}
+	require.Equal(t, 7, s.has(tenant))
+	require.Equal(t, 7, s.has(one)+s.has(other))
+	require.InDelta(t, s.has(one), s.has(other), 1)
+}
+
+// TestSlotsAreGivenBack: nothing is remembered of who has none, and few writers are enough for both lanes.
+func TestSlotsAreGivenBack(t *testing.T) {
+	for size := 2; size <= 20; size++ {
+		s := newSlots(size)
+		rollout, abort := turn{rollouts, "a/web"}, turn{aborts, "b/web"}
+		s.take(rollout)
+		s.take(abort)
+		s.give(abort)
+		s.give(rollout)
+		require.Zero(t, s.taken)
+		for _, l := range s.lanes {
+			require.Empty(t, l.byObject)
+			require.Empty(t, l.byTenant)
+			require.Empty(t, l.waiting)
+		}
+	}
+}
