@@ -29,6 +29,8 @@ func parse(args []string) (*settings, error) {
 	flags := flag.NewFlagSet("benchmark", flag.ContinueOnError)
 	clusters := flags.String("n", "300", "sizes of the fleet, separated by commas")
 	sets := flags.String("sets", "10x30", "how many ManifestWorkReplicaSets of how many clusters, for the event among many; 0 leaves it out")
+	flags.BoolVar(&s.Rollouts, "rollouts", true, "measure the rollouts of one ManifestWorkReplicaSet")
+	flags.IntVar(&s.Greedy, "greedy", 5, "how many ManifestWorkReplicaSets a greedy tenant has, beside which another one's abort is measured; 0 leaves it out")
 	controllers := flags.String("controllers", "ours,upstream", "which controllers, separated by commas")
 	qps := flags.String("qps", "-1", "--kube-api-qps of both controllers; -1 sets no limit, default leaves each its own")
 	flags.DurationVar(&s.Settle, "settle", 3*time.Second, "--success-settle of ours")
@@ -70,6 +72,8 @@ func (s *settings) validate() error {
 		return fmt.Errorf("-delay=%s: use 0s or more", s.Delay)
 	case s.Repeat < 1:
 		return fmt.Errorf("-repeat=%d: use 1 or more", s.Repeat)
+	case s.Greedy < 0:
+		return fmt.Errorf("-greedy=%d: use 0 for none, or a number from 1", s.Greedy)
 	case s.Events < 1:
 		return fmt.Errorf("-events=%d: use 1 or more", s.Events)
 	case s.Patience <= 0:

@@ -37,9 +37,14 @@ func Join(ctx context.Context, config *rest.Config, n int) error {
 	if err != nil {
 		return err
 	}
-	decisions := clusters.ClusterV1beta1().PlacementDecisions(Namespace)
+	return Place(ctx, clusters, Namespace, Placement, n)
+}
+
+// Place makes a Placement that selects n clusters, and its decisions.
+func Place(ctx context.Context, clusters clusterclient.Interface, namespace, name string, n int) error {
+	decisions := clusters.ClusterV1beta1().PlacementDecisions(namespace)
 	for first := 0; first < n; first += sliceSize {
-		decision, err := decisions.Create(ctx, emptyDecision(first/sliceSize), metav1.CreateOptions{})
+		decision, err := decisions.Create(ctx, emptyDecision(name, first/sliceSize), metav1.CreateOptions{})
 		if err != nil {
 			return fmt.Errorf("creating a PlacementDecision: %w", err)
 		}
@@ -50,8 +55,8 @@ func Join(ctx context.Context, config *rest.Config, n int) error {
 			return fmt.Errorf("filling a PlacementDecision: %w", err)
 		}
 	}
-	placements := clusters.ClusterV1beta1().Placements(Namespace)
-	placement, err := placements.Create(ctx, &clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Name: Placement}}, metav1.CreateOptions{})
+	placements := clusters.ClusterV1beta1().Placements(namespace)
+	placement, err := placements.Create(ctx, &clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
 	if err != nil {
 		return fmt.Errorf("creating the Placement: %w", err)
 	}
@@ -62,11 +67,11 @@ func Join(ctx context.Context, config *rest.Config, n int) error {
 	return nil
 }
 
-func emptyDecision(slice int) *clusterv1beta1.PlacementDecision {
+func emptyDecision(placement string, slice int) *clusterv1beta1.PlacementDecision {
 	return &clusterv1beta1.PlacementDecision{ObjectMeta: metav1.ObjectMeta{
-		Name: fmt.Sprintf("%s-decision-%d", Placement, slice+1),
+		Name: fmt.Sprintf("%s-decision-%d", placement, slice+1),
 		Labels: map[string]string{
-			clusterv1beta1.PlacementLabel: Placement, clusterv1beta1.DecisionGroupIndexLabel: "0", clusterv1beta1.DecisionGroupNameLabel: "",
+			clusterv1beta1.PlacementLabel: placement, clusterv1beta1.DecisionGroupIndexLabel: "0", clusterv1beta1.DecisionGroupNameLabel: "",
 		},
 	}}
 }

@@ -62,7 +62,7 @@ func Start(ctx context.Context, config *rest.Config, delay time.Duration) (*Flee
 		return nil, err
 	}
 	f := &Fleet{
-		client: works.WorkV1().RESTClient(), delay: delay, works: map[string]*work{}, phase: newPhase(),
+		client: works.WorkV1().RESTClient(), delay: delay, works: map[string]*work{}, phase: newPhase(""),
 		queue: workqueue.NewTypedDelayingQueue[string](),
 	}
 	f.Report(func(string) Outcome { return Succeeds })
@@ -95,10 +95,13 @@ func (f *Fleet) Report(outcome func(cluster string) Outcome) {
 }
 
 // Begin begins a phase: what was seen until now belongs to the one before.
-func (f *Fleet) Begin() *Phase {
+func (f *Fleet) Begin() *Phase { return f.BeginOf("") }
+
+// BeginOf begins a phase that is about the works with one name; all where it is empty.
+func (f *Fleet) BeginOf(name string) *Phase {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.phase = newPhase()
+	f.phase = newPhase(name)
 	return f.phase
 }
 

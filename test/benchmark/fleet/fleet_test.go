@@ -41,7 +41,7 @@ func TestAnswerKeepsTransitions(t *testing.T) {
 }
 
 func TestPhase(t *testing.T) {
-	p := newPhase()
+	p := newPhase("")
 	first := time.Unix(1000, 0)
 	p.wrote("a/web", first)
 	p.wrote("b/web", first.Add(time.Second))

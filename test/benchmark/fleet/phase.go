@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -12,8 +13,9 @@ import (
 // watchInterval is how often a waiting benchmark looks. What it measures are the times of the events, not of its looks.
 const watchInterval = 20 * time.Millisecond
 
-// Phase is what the fleet saw since a moment.
+// Phase is what the fleet saw since a moment, of all works or of those with one name.
 type Phase struct {
+	only     string
 	mu       sync.Mutex
 	written  map[string]time.Time
 	answered map[string]time.Time
@@ -23,12 +25,18 @@ type Phase struct {
 	answerAt time.Time
 }
 
-func newPhase() *Phase {
-	return &Phase{written: map[string]time.Time{}, answered: map[string]time.Time{}}
+func newPhase(only string) *Phase {
+	return &Phase{only: only, written: map[string]time.Time{}, answered: map[string]time.Time{}}
 }
+
+// counts reports whether a phase is about a work.
+func (p *Phase) counts(key string) bool { return p.only == "" || strings.HasSuffix(key, "/"+p.only) }
 
 // wrote notes that a work has a new generation.
 func (p *Phase) wrote(key string, at time.Time) {
+	if !p.counts(key) {
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.first.IsZero() {
@@ -39,6 +47,9 @@ func (p *Phase) wrote(key string, at time.Time) {
 }
 
 func (p *Phase) answers(key string, at time.Time) {
+	if !p.counts(key) {
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.answerAt, p.answered[key] = at, at

@@ -18,6 +18,9 @@ const (
 	Back = "going back by hand, half done"
 	// Abort is an automatic abort of an update that every cluster has.
 	Abort = "automatic abort"
+	// Alone is an abort of a tenant while nobody else is at work, and Beside one while another tenant takes all that it can get.
+	Alone  = "abort alone"
+	Beside = "abort beside a greedy tenant"
 	// QuietOfMany is Quiet where there are many ManifestWorkReplicaSets.
 	QuietOfMany = "status event, many sets"
 	// FirstOfMany is the first rollout of those.

@@ -31,6 +31,8 @@ const (
 	exponentLimit = 1.1
 	// sameLimit is what still counts as the same: a hundredth of a second is measured with an error.
 	sameLimit = 1.2
+	// besideLimit is by how much a greedy tenant may slow another one's abort down.
+	besideLimit = 1.5
 	// firstWriteSeconds is how soon an abort writes for the first time.
 	firstWriteSeconds = 0.1
 )
@@ -44,6 +46,7 @@ func (r *Run) judge() []verdict {
 	all = append(all, r.judgeWrites()...)
 	all = append(all, r.judgeMemory()...)
 	all = append(all, r.judgeMany()...)
+	all = append(all, r.judgeTenants()...)
 	return append(all, r.judgeGrowth()...)
 }
 
@@ -161,6 +164,21 @@ func (r *Run) judgeMany() []verdict {
 		found = append(found, verdict{
 			fmt.Sprintf("%s: CPU with %d of them, of one's", QuietOfMany, many.Sets), many.Clusters,
 			seconds(many.CPU), seconds(one.CPU), many.CPU / one.CPU, sameLimit,
+		})
+	}
+	return found
+}
+
+// judgeTenants compares an abort beside a greedy tenant with one alone.
+func (r *Run) judgeTenants() []verdict {
+	var found []verdict
+	for _, n := range r.sizes(Beside, Ours) {
+		beside, alone := r.find(Beside, Ours, n), r.find(Alone, Ours, n)
+		if alone == nil || alone.LastWrite <= 0 {
+			continue
+		}
+		found = append(found, verdict{
+			Beside + ": time until the last write, of the time alone", n, seconds(beside.LastWrite), seconds(alone.LastWrite), beside.LastWrite / alone.LastWrite, besideLimit,
 		})
 	}
 	return found

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -140,6 +141,9 @@ type step struct {
 	due time.Duration
 	// over says whether the status of a ManifestWorkReplicaSet tells that it is over.
 	over func(*workv1alpha1.ManifestWorkReplicaSet) error
+	// only is the name of the works that count; empty for all. ended is called once it is over; nil for nothing to do.
+	only  string
+	ended func() error
 }
 
 // play measures a step, and leaves the controller at rest.
@@ -153,13 +157,16 @@ func (w *world) play(ctx context.Context, s step) error {
 		return err
 	}
 	defer bystander.stop()
-	phase := w.fleet.Begin()
+	phase := w.fleet.BeginOf(s.only)
 	began := time.Now().Add(s.due)
 	if err := s.trigger(ctx); err != nil {
 		return fmt.Errorf("%s: %w", s.scenario, err)
 	}
 	ended, err := w.outcome(ctx, phase, s)
 	others := bystander.slowest()
+	if s.ended != nil {
+		err = errors.Join(err, s.ended())
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.scenario, err)
 	}

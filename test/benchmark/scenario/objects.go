@@ -90,13 +90,16 @@ func (o *objects) create(ctx context.Context, name string, version int, strategy
 
 // edit sets version and strategy in one write.
 func (o *objects) edit(ctx context.Context, name string, version int, strategy workv1alpha1.RolloutStrategy) error {
-	patch, err := json.Marshal(map[string]any{"spec": map[string]any{
-		"manifestWorkTemplate": fleet.Template(version), "placementRefs": refs(strategy),
-	}})
+	return o.change(ctx, fleet.Namespace, name, map[string]any{"manifestWorkTemplate": fleet.Template(version), "placementRefs": refs(strategy)})
+}
+
+// change changes fields of a spec in one write.
+func (o *objects) change(ctx context.Context, namespace, name string, fields map[string]any) error {
+	patch, err := json.Marshal(map[string]any{"spec": fields})
 	if err != nil {
 		return err
 	}
-	_, err = o.client.WorkV1alpha1().ManifestWorkReplicaSets(fleet.Namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
+	_, err = o.client.WorkV1alpha1().ManifestWorkReplicaSets(namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
 	return err
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/open-cluster-management-io/work-rollback/test/benchmark/hub"
@@ -17,6 +18,10 @@ type Options struct {
 	Clusters []int
 	// Sets is how many ManifestWorkReplicaSets there are in the scenario with many, of PerSet clusters each; 0 leaves it out.
 	Sets, PerSet int
+	// Rollouts says that the rollouts of one ManifestWorkReplicaSet are measured. Greedy is how many ManifestWorkReplicaSets a greedy tenant has
+	// beside which an abort is measured; 0 leaves that out.
+	Rollouts bool
+	Greedy   int
 	// Controllers are measured in this order.
 	Controllers []hub.Controller
 	// Binaries are those controllers.
@@ -53,30 +58,39 @@ func (o *Options) flags(controller hub.Controller) []string {
 
 // Run measures everything, one after the other. What was measured before an error is returned with it.
 func Run(ctx context.Context, options Options) ([]report.Figures, error) {
+	type part struct {
+		wanted      bool
+		clusters    []int
+		controllers []hub.Controller
+		play        func(*world) error
+	}
+	var ours []hub.Controller
+	if slices.Contains(options.Controllers, hub.Ours) {
+		ours = []hub.Controller{hub.Ours} // Upstream's controller knows no abort.
+	}
 	var figures []report.Figures
-	for _, n := range options.Clusters {
-		for _, controller := range options.Controllers {
-			measured, err := inWorld(ctx, options, controller, n, func(w *world) error {
-				err := w.rollouts(ctx)
-				if err == nil && options.Profiles != "" {
-					err = w.profile(ctx)
-				}
-				return err
-			})
-			figures = append(figures, measured...)
-			if err != nil {
-				return figures, err
+	for _, p := range []part{
+		{options.Rollouts, options.Clusters, options.Controllers, func(w *world) error {
+			err := w.rollouts(ctx)
+			if err == nil && options.Profiles != "" {
+				err = w.profile(ctx)
 			}
+			return err
+		}},
+		{options.Greedy > 0, options.Clusters, ours, func(w *world) error { return w.tenants(ctx) }},
+		{options.Sets > 0, []int{options.PerSet}, options.Controllers, func(w *world) error { return w.many(ctx) }},
+	} {
+		if !p.wanted {
+			continue
 		}
-	}
-	if options.Sets == 0 {
-		return figures, nil
-	}
-	for _, controller := range options.Controllers {
-		measured, err := inWorld(ctx, options, controller, options.PerSet, func(w *world) error { return w.many(ctx) })
-		figures = append(figures, measured...)
-		if err != nil {
-			return figures, err
+		for _, n := range p.clusters {
+			for _, controller := range p.controllers {
+				measured, err := inWorld(ctx, options, controller, n, p.play)
+				figures = append(figures, measured...)
+				if err != nil {
+					return figures, err
+				}
+			}
 		}
 	}
 	return figures, nil

@@ -130,12 +130,17 @@ func (w *world) goBack(ctx context.Context) error {
 	}), w.verify(ctx, 0, w.stable))
 }
 
-// abort rolls out a version with which one cluster never succeeds, which is tolerated, until another one reports that it is degraded now,
-// and stays so until the deadline: that moment is one failure too many. Upstream's controller knows no abort.
+// abort measures an abort of an update that every cluster has. Upstream's controller knows none.
 func (w *world) abort(ctx context.Context) error {
 	if w.controller != hub.Ours {
 		return nil
 	}
+	return w.abortAs(ctx, report.Abort, nil)
+}
+
+// abortAs rolls out a version with which one cluster never succeeds, which is tolerated, until another one reports that it is degraded now,
+// and stays so until the deadline: that moment is one failure too many. Until then, and until it is over, a greedy tenant is at work; nil for none.
+func (w *world) abortAs(ctx context.Context, scenario string, beside *greedy) error {
 	w.version++
 	w.fleet.Report(func(cluster string) fleet.Outcome {
 		if cluster == fleet.Cluster(0) {
@@ -143,7 +148,7 @@ func (w *world) abort(ctx context.Context) error {
 		}
 		return fleet.Succeeds
 	})
-	phase := w.fleet.Begin()
+	phase := w.fleet.BeginOf(name(0))
 	if err := w.objects.edit(ctx, name(0), w.version, allOrAbort(deadline)); err != nil {
 		return err
 	}
@@ -160,10 +165,14 @@ func (w *world) abort(ctx context.Context) error {
 		return err
 	}
 	w.fleet.Report(func(string) fleet.Outcome { return fleet.Succeeds })
-	return errors.Join(w.play(ctx, step{
-		scenario: report.Abort, works: w.n, over: aborted, due: deadline,
+	breach := step{
+		scenario: scenario, works: w.n, over: aborted, due: deadline, only: name(0),
 		trigger: func(ctx context.Context) error {
 			return w.fleet.Degrade(ctx, fleet.Cluster(w.n-1), name(0), time.Now())
 		},
-	}), w.verify(ctx, 0, w.stable))
+	}
+	if beside != nil {
+		beside.joins(&breach)
+	}
+	return errors.Join(w.play(ctx, breach), w.verify(ctx, 0, w.stable))
 }

@@ -1,0 +1,64 @@
+package webhook
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// TestCrowdedObjectsStayWritable: an object that an older CRD stored with more placementRefs than this one allows can be labelled, edited elsewhere,
+// given a status, and deleted with its finalizers. Only its placementRefs can't be changed for as many (R8). No other test runs beside this one.
+func TestCrowdedObjectsStayWritable(t *testing.T) {
+	c := as(t, hub.config, namespace(t, nobody))
+	dry := as(t, hub.config, c.namespace)
+	dry.dryRun = []string{metav1.DryRunAll}
+	refs := make([]string, workv1alpha1.MaxPlacementRefs+1)
+	for i := range refs {
+		refs[i] = fmt.Sprintf("  - name: p%d", i)
+	}
+	crowded := replicaSet(t)
+	edit(crowded, parse(t, "{apiVersion: v1, kind: List, refs: [\n"+strings.ReplaceAll(strings.Join(refs, ",\n"), "- name: ", "name: ")+"]}").Object["refs"], "spec", "placementRefs")
+	crowded.SetName("crowded")
+	crowded.SetFinalizers([]string{workv1alpha1.Finalizer})
+
+	_, err := c.create(replicaSetResource, crowded)
+	require.ErrorContains(t, err, "spec.placementRefs: Too many: 65: must have at most 64 items")
+	limit := func(operation string) {
+		crds := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+		patch := fmt.Sprintf(`[{"op":%q,"path":"/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/placementRefs/maxItems","value":%d}]`,
+			operation, workv1alpha1.MaxPlacementRefs)
+		_, err := c.dynamic.Resource(crds).Patch(t.Context(), "manifestworkreplicasets.work.open-cluster-management.io", types.JSONPatchType, []byte(patch), metav1.PatchOptions{})
+		require.NoError(t, err)
+	}
+	limit("remove")
+	eventually(t, "the API server takes the object", func() error {
+		_, err := c.create(replicaSetResource, crowded)
+		return err
+	})
+	limit("add")
+	eventually(t, "the API server takes no other one", func() error {
+		other := crowded.DeepCopy()
+		other.SetName("other")
+		if _, err := dry.create(replicaSetResource, other); err != nil {
+			return nil
+		}
+		return fmt.Errorf("it takes it")
+	})
+
+	require.NoError(t, c.patch(replicaSetResource, "crowded", "metadata: {labels: {a: b}}"))
+	require.NoError(t, c.patch(replicaSetResource, "crowded", "spec: {revisionHistoryLimit: 7}"))
+	_, err = c.dynamic.Resource(replicaSetResource).Namespace(c.namespace).Patch(t.Context(), "crowded", types.MergePatchType,
+		[]byte(`{"status":{"updateRevision":"aaa","abortedTime":"2026-01-02T03:04:05Z"}}`), metav1.PatchOptions{}, "status")
+	require.NoError(t, err)
+	require.Error(t, dry.patch(replicaSetResource, "crowded", "spec: {placementRefs: ["+strings.Repeat("{name: q}, ", workv1alpha1.MaxPlacementRefs)+"{name: q}]}"))
+	require.NoError(t, dry.patch(replicaSetResource, "crowded", "spec: {placementRefs: [{name: p0}]}"))
+	require.NoError(t, c.delete(replicaSetResource, "crowded"))
+	require.NoError(t, c.patch(replicaSetResource, "crowded", "metadata: {finalizers: []}"))
+}
