@@ -66,8 +66,8 @@ bench: tools ## Measure this hub against upstream's with N clusters (N=300,1000 
 	go run ./test/benchmark $(if $(N),-n=$(N)) $(if $(SETS),-sets=$(SETS)) $(if $(GREEDY),-greedy=$(GREEDY)) $(if $(OUT),-out=$(OUT)) $(if $(PROFILES),-profiles=$(PROFILES))
 
 .PHONY: microbench
-microbench: ## Measure what one pass decides and costs, with 1,000 and 10,000 clusters
-	go test -run '^$$' -bench . -timeout 30m ./pkg/rollout ./test/simulation
+microbench: ## Measure what one pass decides and costs, with 1,000 and 10,000 clusters, and what a review by the webhook costs
+	go test -run '^$$' -bench . -timeout 30m ./pkg/rollout ./test/simulation ./pkg/webhook
 
 .PHONY: tools
 tools: ## Build the control-plane binaries (minutes the first time, then cached)

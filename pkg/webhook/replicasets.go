@@ -18,7 +18,7 @@ type replicaSets struct {
 }
 
 // Handle refuses as the CRD does, with one cause per field.
-func (h *replicaSets) Handle(_ context.Context, request admission.Request) admission.Response {
+func (h *replicaSets) Handle(ctx context.Context, request admission.Request) admission.Response {
 	if !concerns(&request) {
 		return admission.Allowed("")
 	}
@@ -32,7 +32,10 @@ func (h *replicaSets) Handle(_ context.Context, request admission.Request) admis
 			return refuse(apierrors.NewBadRequest(err.Error()))
 		}
 	}
-	verdict := validate.ReplicaSet(old, object, h.limit)
+	verdict := validate.ReplicaSet(old, object, limits(ctx, h.limit))
+	if ctx.Err() != nil {
+		return gone()
+	}
 	if len(verdict.Errors) > 0 {
 		return refuse(apierrors.NewInvalid(workv1alpha1.ManifestWorkReplicaSetKind.GroupKind(), object.GetName(), verdict.Errors))
 	}

@@ -1,9 +1,14 @@
 package webhook
 
 import (
+	"context"
+	"strings"
+
 	admissionv1 "k8s.io/api/admission/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/validate"
 )
 
 // concerns says whether a request writes something that is checked: not a deletion, and not the status, even where a configuration
@@ -13,8 +18,24 @@ func concerns(request *admission.Request) bool {
 	return written && request.SubResource == ""
 }
 
+// limits are those of a request: the check ends when the API server waits no longer.
+func limits(ctx context.Context, manifestBytes int) validate.Limits {
+	return validate.Limits{ManifestBytes: manifestBytes, Gone: func() bool { return ctx.Err() != nil }}
+}
+
+// gone answers an API server that waits no longer.
+func gone() admission.Response {
+	return refuse(apierrors.NewTimeoutError("the API server stopped waiting for this review", 1))
+}
+
+// maxMessage is how many bytes a message may have. Some of them quote the request.
+const maxMessage = 8 * 1024
+
 // refuse answers with an error that the API server hands on to the client.
 func refuse(err *apierrors.StatusError) admission.Response {
 	status := err.Status()
+	if len(status.Message) > maxMessage {
+		status.Message = strings.ToValidUTF8(status.Message[:maxMessage], "") + "…"
+	}
 	return admission.Response{AdmissionResponse: admissionv1.AdmissionResponse{Result: &status}}
 }

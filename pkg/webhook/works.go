@@ -39,7 +39,10 @@ func (h *works) Handle(ctx context.Context, request admission.Request) admission
 		old, _ = decodeWork(request.OldObject.Raw)
 	}
 	work.Namespace = request.Namespace
-	verdict := validate.Work(old, work, h.limit)
+	verdict := validate.Work(old, work, limits(ctx, h.limit))
+	if ctx.Err() != nil {
+		return gone()
+	}
 	if len(verdict.Errors) > 0 {
 		return refuse(apierrors.NewBadRequest(verdict.Errors.ToAggregate().Error()))
 	}

@@ -13,7 +13,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-const limit = 2000
+// size is how many bytes the manifests may have.
+const size = 2000
+
+var limit = Limits{ManifestBytes: size}
 
 // flawless is a ManifestWorkReplicaSet that nothing is to be said of.
 const flawless = `

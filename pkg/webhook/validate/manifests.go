@@ -12,46 +12,67 @@ import (
 	"open-cluster-management.io/sdk-go/pkg/apis/work/v1/validator"
 )
 
-// manifestProblems finds what OCM accepts in no ManifestWork: no manifest at all, one that is no Kubernetes object with a name,
-// the same object twice, and more than limit bytes in all.
-func manifestProblems(path *field.Path, manifests []workv1.Manifest, limit int) []problem {
+// manifestProblems finds what OCM accepts in no ManifestWork: no manifest at all, more bytes in all than the limit, a manifest that is no
+// Kubernetes object with a name, and the same object twice. The size comes first: manifests that are too large are not read.
+func manifestProblems(path *field.Path, manifests []workv1.Manifest, limits Limits) []problem {
 	if len(manifests) == 0 {
 		return []problem{inField(field.Required(path, "manifests should not be empty: name at least one object to apply"))}
 	}
-	problems := append(unusable(path, manifests), duplicates(path, manifests)...)
-	if len(problems) > 0 {
-		return problems
+	if err := sizeError(path, manifests, limits); err != nil {
+		return []problem{inManifests(manifests, err)}
 	}
-	if err := check(manifests, limit); err != nil {
-		return []problem{at(content(manifests), invalid(path,
-			fmt.Sprintf("%v: put some of them into another object, or raise --manifestLimit of the webhook", err)))}
+	return append(unusable(path, manifests, limits), duplicates(path, manifests, limits)...)
+}
+
+// manifestProblemsBefore finds the same in an older version of an object, and does not end with the size: what was wrong beside it was
+// there before, too.
+func manifestProblemsBefore(path *field.Path, manifests []workv1.Manifest, limits Limits) []problem {
+	problems := manifestProblems(path, manifests, limits)
+	if sizeError(path, manifests, limits) != nil {
+		limits.ManifestBytes = math.MaxInt
+		problems = append(problems, manifestProblems(path, manifests, limits)...)
 	}
-	return nil
+	return problems
+}
+
+// sizeError counts as OCM does, and in its words.
+func sizeError(path *field.Path, manifests []workv1.Manifest, limits Limits) *field.Error {
+	size := 0
+	for i := range manifests {
+		size += manifests[i].Size()
+	}
+	if size <= limits.ManifestBytes {
+		return nil
+	}
+	return invalid(path, fmt.Sprintf("the size of manifests is %d bytes which exceeds the %d limit: "+
+		"put some of them into another object, or raise --manifestLimit of the webhook", size, limits.ManifestBytes))
 }
 
 // unusable finds the manifests that the validator of OCM's SDK refuses, each by itself.
-func unusable(path *field.Path, manifests []workv1.Manifest) []problem {
+func unusable(path *field.Path, manifests []workv1.Manifest, limits Limits) []problem {
 	var problems []problem
+	v := &validator.Validator{}
+	v.WithLimit(math.MaxInt)
 	for i := range manifests {
+		if limits.gone() {
+			break
+		}
 		one := manifests[i : i+1]
-		if err := check(one, math.MaxInt); err != nil {
-			problems = append(problems, at(content(one), invalid(path.Index(i), shorten(err.Error()))))
+		if err := v.ValidateManifests(one); err != nil {
+			problems = append(problems, inManifests(one, invalid(path.Index(i), shorten(err.Error()))))
 		}
 	}
 	return problems
 }
 
-func check(manifests []workv1.Manifest, limit int) error {
-	v := &validator.Validator{}
-	v.WithLimit(limit)
-	return v.ValidateManifests(manifests)
-}
-
 // duplicates finds objects that stand in a list more than once: an agent would apply the one and then the other, for ever.
-func duplicates(path *field.Path, manifests []workv1.Manifest) []problem {
+func duplicates(path *field.Path, manifests []workv1.Manifest, limits Limits) []problem {
 	var problems []problem
 	seen := map[string]int{}
 	for i := range manifests {
+		if limits.gone() {
+			break
+		}
 		object := &unstructured.Unstructured{}
 		if object.UnmarshalJSON(manifests[i].Raw) != nil || object.GetName() == "" {
 			continue // It is unusable, and has no name to tell it by.
@@ -59,15 +80,18 @@ func duplicates(path *field.Path, manifests []workv1.Manifest) []problem {
 		name := strings.TrimPrefix(object.GetNamespace()+"/"+object.GetName(), "/")
 		name = fmt.Sprintf("%s %s %s", object.GetAPIVersion(), object.GetKind(), name)
 		if first, again := seen[name]; again {
-			problems = append(problems, problem{
-				Error: invalid(path.Index(i), fmt.Sprintf("duplicate manifest: %s is %s already, remove one of the two", name, path.Index(first))),
-				key:   name,
-			})
+			problems = append(problems, named(name, invalid(path.Index(i), fmt.Sprintf(
+				"duplicate manifest: %s is %s already, remove one of the two", shorten(name), path.Index(first)))))
 		} else {
 			seen[name] = i
 		}
 	}
 	return problems
+}
+
+// inManifests is a problem of manifests, wherever in the list they stand.
+func inManifests(manifests []workv1.Manifest, err *field.Error) problem {
+	return problem{Error: err, key: func() string { return keyOf(content(manifests), err) }}
 }
 
 // content is what manifests hold, whatever the order of keys and the spaces between them.

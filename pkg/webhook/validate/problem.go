@@ -6,7 +6,18 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Verdict is what the webhook answers.
+// Limits bound a check.
+type Limits struct {
+	// ManifestBytes is how many bytes the manifests of one object may have in all.
+	ManifestBytes int
+	// Gone reports whether nobody waits for the answer any more; nil means never. The check then ends early, and its verdict is worth
+	// nothing.
+	Gone func() bool
+}
+
+func (l Limits) gone() bool { return l.Gone != nil && l.Gone() }
+
+// Verdict is what the webhook answers. Both lists are bounded: they name a few problems, and say how many more there are.
 type Verdict struct {
 	// Errors refuse the request.
 	Errors field.ErrorList
@@ -18,8 +29,8 @@ type Verdict struct {
 type problem struct {
 	*field.Error
 	// key tells whether two versions of an object have the same problem. It changes when the value does that is at fault, and
-	// not when entries of a list move.
-	key string
+	// not when entries of a list move. It is found only where there are two versions.
+	key func() string
 }
 
 // inField is a problem of a field whose path holds no index.
@@ -27,7 +38,16 @@ func inField(err *field.Error) problem { return at(err.Field, err) }
 
 // at is a problem of a place that has a name which stays.
 func at(place string, err *field.Error) problem {
-	return problem{Error: err, key: fmt.Sprintf("%s\x00%s\x00%v\x00%s", place, err.Type, err.BadValue, err.Detail)}
+	return problem{Error: err, key: func() string { return keyOf(place, err) }}
+}
+
+// named is a problem that has a name by itself.
+func named(name string, err *field.Error) problem {
+	return problem{Error: err, key: func() string { return name }}
+}
+
+func keyOf(place string, err *field.Error) string {
+	return fmt.Sprintf("%s\x00%s\x00%v\x00%s", place, err.Type, err.BadValue, err.Detail)
 }
 
 // invalid leaves the value to the words of the detail.
@@ -36,37 +56,21 @@ func invalid(path *field.Path, detail string) *field.Error {
 }
 
 // ratchet splits the problems that an object has now into those that it did not have before and those that it had.
-func ratchet(now, before []problem) (brought field.ErrorList, kept []problem) {
+func ratchet(now, before []problem) (brought, kept []problem) {
+	if len(before) == 0 {
+		return now, nil
+	}
 	had := map[string]int{}
 	for _, p := range before {
-		had[p.key]++
+		had[p.key()]++
 	}
 	for _, p := range now {
-		if had[p.key] > 0 {
-			had[p.key]--
+		if key := p.key(); had[key] > 0 {
+			had[key]--
 			kept = append(kept, p)
 		} else {
-			brought = append(brought, p.Error)
+			brought = append(brought, p)
 		}
 	}
 	return brought, kept
-}
-
-// reminders say what was wrong before an update and still is.
-func reminders(kept []problem) []string {
-	var out []string
-	for _, p := range kept {
-		out = append(out, "was so before this update and still is: "+p.Error.Error())
-	}
-	return out
-}
-
-// maxQuoted is how much is kept of an error that quotes what the user wrote.
-const maxQuoted = 300
-
-func shorten(text string) string {
-	if runes := []rune(text); len(runes) > maxQuoted {
-		return string(runes[:maxQuoted]) + "…"
-	}
-	return text
 }

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
@@ -17,35 +18,38 @@ var (
 	refsPath     = specPath.Child("placementRefs")
 )
 
-// ReplicaSet checks a ManifestWorkReplicaSet, whose manifests may hold limit bytes in all. Old is nil when it is created. The objects
-// come undecoded, because one that can't be decoded must get an answer too.
-func ReplicaSet(old, object *unstructured.Unstructured, limit int) Verdict {
-	mwrs, found := inspect(object, limit)
+// ReplicaSet checks a ManifestWorkReplicaSet. Old is nil when it is created. The objects come undecoded, because one that can't be
+// decoded must get an answer too.
+func ReplicaSet(old, object *unstructured.Unstructured, limits Limits) Verdict {
+	mwrs, found := inspect(object, limits, manifestProblems)
 	var before []problem
 	if old != nil && len(found) > 0 {
-		_, before = inspect(old, limit)
+		_, before = inspect(old, limits, manifestProblemsBefore)
 	}
 	brought, kept := ratchet(found, before)
-	verdict := Verdict{Errors: brought}
+	verdict := Verdict{Errors: refusals(brought)}
 	if len(brought) > 0 || object.GetDeletionTimestamp() != nil {
 		return verdict
 	}
 	verdict.Warnings = reminders(kept)
 	if old == nil || !equality.Semantic.DeepEqual(old.Object["spec"], object.Object["spec"]) {
-		verdict.Warnings = append(verdict.Warnings, surprises(mwrs)...)
+		verdict.Warnings = append(verdict.Warnings, fewWarnings(surprises(mwrs, limits))...)
 	}
 	return verdict
 }
 
+// manifestCheck is manifestProblems, or what it is for an older version.
+type manifestCheck func(path *field.Path, manifests []workv1.Manifest, limits Limits) []problem
+
 // inspect finds everything that is wrong with an object.
-func inspect(object *unstructured.Unstructured, limit int) (*workv1alpha1.ManifestWorkReplicaSet, []problem) {
+func inspect(object *unstructured.Unstructured, limits Limits, manifests manifestCheck) (*workv1alpha1.ManifestWorkReplicaSet, []problem) {
 	mwrs, problems, readable := decode(object)
 	problems = append(problems, ownerLabelProblems(mwrs)...)
 	if !readable {
 		return mwrs, problems
 	}
-	problems = append(problems, templateProblems(mwrs, limit)...)
-	problems = append(problems, refProblems(mwrs.Spec.PlacementRefs)...)
+	problems = append(problems, templateProblems(mwrs, limits, manifests)...)
+	problems = append(problems, refProblems(mwrs.Spec.PlacementRefs, limits)...)
 	if keep := mwrs.Spec.RevisionHistoryLimit; keep != nil && *keep < 0 {
 		problems = append(problems, inField(field.Invalid(specPath.Child("revisionHistoryLimit"), *keep,
 			"use 0 to keep no old revision, or the number of old revisions to keep")))
@@ -64,9 +68,9 @@ func ownerLabelProblems(mwrs *workv1alpha1.ManifestWorkReplicaSet) []problem {
 		workv1alpha1.LabelReplicaSet, value, len(value), workv1alpha1.MaxOwnerLabelLength)))}
 }
 
-func templateProblems(mwrs *workv1alpha1.ManifestWorkReplicaSet, limit int) []problem {
+func templateProblems(mwrs *workv1alpha1.ManifestWorkReplicaSet, limits Limits, manifests manifestCheck) []problem {
 	template := &mwrs.Spec.ManifestWorkTemplate
-	problems := manifestProblems(templatePath.Child("workload", "manifests"), template.Workload.Manifests, limit)
+	problems := manifests(templatePath.Child("workload", "manifests"), template.Workload.Manifests, limits)
 	if template.Executor != nil {
 		if err := executorError(templatePath.Child("executor"), template.Executor); err != nil {
 			problems = append(problems, inField(err))
@@ -75,21 +79,21 @@ func templateProblems(mwrs *workv1alpha1.ManifestWorkReplicaSet, limit int) []pr
 	return problems
 }
 
-func refProblems(refs []workv1alpha1.LocalPlacementReference) []problem {
+func refProblems(refs []workv1alpha1.LocalPlacementReference, limits Limits) []problem {
 	var problems []problem
 	if len(refs) > workv1alpha1.MaxPlacementRefs {
-		problems = append(problems, problem{Error: tooManyRefs(len(refs)), key: "too many placementRefs"})
+		problems = append(problems, named("too many placementRefs", tooManyRefs(len(refs))))
 		refs = refs[:workv1alpha1.MaxPlacementRefs]
 	}
 	seen := map[string]int{}
 	for i := range refs {
+		if limits.gone() {
+			break
+		}
 		ref, path := &refs[i], refsPath.Index(i)
 		if first, again := seen[ref.Name]; again {
-			problems = append(problems, problem{
-				Error: invalid(path.Child("name"), fmt.Sprintf(
-					"%q is the Placement of %s already, which all its clusters belong to: remove one of the two", ref.Name, refsPath.Index(first))),
-				key: "placement " + ref.Name,
-			})
+			problems = append(problems, named("placement "+ref.Name, invalid(path.Child("name"), fmt.Sprintf(
+				"%q is the Placement of %s already, which all its clusters belong to: remove one of the two", shorten(ref.Name), refsPath.Index(first)))))
 		} else {
 			seen[ref.Name] = i
 		}
@@ -114,12 +118,4 @@ func tooManyRefs(n int) *field.Error {
 // inRef is a problem of the placementRef at an index. The name of the Placement stands for it when the refs move.
 func inRef(index int, name string, err *field.Error) problem {
 	return at(name+strings.TrimPrefix(err.Field, refsPath.Index(index).String()), err)
-}
-
-func errorsOf(problems []problem) field.ErrorList {
-	var errs field.ErrorList
-	for _, p := range problems {
-		errs = append(errs, p.Error)
-	}
-	return errs
 }

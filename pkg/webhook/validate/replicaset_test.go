@@ -60,7 +60,7 @@ var broken = map[string]struct {
 			"spec.manifestWorkTemplate.workload.manifests[0] already, remove one of the two"},
 	},
 	"too large": {
-		[]edit{set(manifestsOf+".1.data.large", strings.Repeat("x", limit))},
+		[]edit{set(manifestsOf+".1.data.large", strings.Repeat("x", size))},
 		[]string{"spec.manifestWorkTemplate.workload.manifests: Invalid value: the size of manifests is 2193 bytes which exceeds the 2000 limit: " +
 			"put some of them into another object, or raise --manifestLimit of the webhook"},
 	},
@@ -228,7 +228,7 @@ func TestRatchetTellsOldFromNew(t *testing.T) {
 		"a bad manifest that changes":        {[]edit{set(manifestsOf, "["+unnamed+"]")}, []edit{set(manifestsOf, "["+other+"]")}, true},
 		"two that were the same, moved":      {[]edit{set(manifestsOf, "["+a+", "+a+"]")}, []edit{set(manifestsOf+".2", a), set(manifestsOf+".0", a)}, false},
 		"a third that is the same":           {[]edit{set(manifestsOf, "["+a+", "+a+"]")}, []edit{set(manifestsOf, "["+a+", "+a+", "+a+"]")}, true},
-		"still too large":                    {[]edit{set(manifestsOf+".1.data.large", strings.Repeat("x", 2*limit))}, []edit{set(manifestsOf+".1.data.large", strings.Repeat("x", limit))}, true},
+		"still too large":                    {[]edit{set(manifestsOf+".1.data.large", strings.Repeat("x", 2*size))}, []edit{set(manifestsOf+".1.data.large", strings.Repeat("x", size))}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Empty(t, ReplicaSet(build(t, tc.old...), build(t, tc.old...), limit).Errors)

@@ -14,16 +14,19 @@ import (
 )
 
 // surprises are warnings of what is legal and probably not what its author thinks it is.
-func surprises(mwrs *workv1alpha1.ManifestWorkReplicaSet) []string {
+func surprises(mwrs *workv1alpha1.ManifestWorkReplicaSet, limits Limits) []string {
 	var out []string
 	aborts := false
 	for i := range mwrs.Spec.PlacementRefs {
+		if limits.gone() {
+			break
+		}
 		traits := rollout.TraitsOf(&mwrs.Spec.PlacementRefs[i].RolloutStrategy)
 		out = append(out, strategySurprises(refsPath.Index(i).Child("rolloutStrategy"), traits)...)
 		aborts = aborts || traits.AbortAll
 	}
 	if aborts {
-		out = append(out, templateSurprises(&mwrs.Spec.ManifestWorkTemplate)...)
+		out = append(out, templateSurprises(&mwrs.Spec.ManifestWorkTemplate, limits)...)
 	}
 	return out
 }
@@ -48,13 +51,16 @@ func strategySurprises(path *field.Path, traits rollout.Traits) []string {
 }
 
 // templateSurprises are those of a template that AbortAll may take back.
-func templateSurprises(template *workv1.ManifestWorkSpec) []string {
+func templateSurprises(template *workv1.ManifestWorkSpec, limits Limits) []string {
 	var out []string
 	if !reportsHealth(template) {
 		out = append(out, fmt.Sprintf("%s: without a conditionRule for Progressing or Degraded a cluster succeeds as soon as its objects exist, "+
 			"so AbortAll does not see a workload that fails", templatePath.Child("manifestConfigs")))
 	}
 	for i := range template.Workload.Manifests {
+		if limits.gone() {
+			break
+		}
 		if isCRD(&template.Workload.Manifests[i]) {
 			out = append(out, fmt.Sprintf("%s: an abort writes the older CustomResourceDefinition back, which can lose data: "+
 				"give definitions a ManifestWorkReplicaSet of their own without AbortAll", templatePath.Child("workload", "manifests").Index(i)))

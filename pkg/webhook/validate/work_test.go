@@ -18,7 +18,7 @@ func work(manifests ...workv1.Manifest) *workv1.ManifestWork {
 }
 
 func TestWork(t *testing.T) {
-	large := manifest(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"l"},"data":{"x":"` + strings.Repeat("x", limit) + `"}}`)
+	large := manifest(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"l"},"data":{"x":"` + strings.Repeat("x", size) + `"}}`)
 	unnamed := manifest(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{}}`)
 	for name, tc := range map[string]struct {
 		old, work *workv1.ManifestWork

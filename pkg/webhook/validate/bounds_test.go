@@ -1,0 +1,107 @@
+package validate
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	workv1 "open-cluster-management.io/api/work/v1"
+)
+
+const (
+	sizeProblem = "which exceeds the 2000 limit"
+	nameProblem = "name must be set in manifest"
+)
+
+func unnamed(n int, content string) []workv1.Manifest {
+	manifests := make([]workv1.Manifest, n)
+	for i := range manifests {
+		manifests[i] = manifest(fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{},"data":{"n":"%d%s"}}`, i, content))
+	}
+	return manifests
+}
+
+// TestSizeComesFirst: what is too large is refused for that alone, and nothing in it is read.
+func TestSizeComesFirst(t *testing.T) {
+	large := unnamed(3, strings.Repeat("x", size))
+	read := 0
+	verdict := Work(nil, work(large...), Limits{ManifestBytes: size, Gone: func() bool { read++; return false }})
+	require.Len(t, verdict.Errors, 1)
+	require.ErrorContains(t, verdict.Errors[0], sizeProblem)
+	require.Zero(t, read)
+}
+
+// TestRatchetUnderTheSize: what was wrong with manifests that were too large is no new problem of those that are left.
+func TestRatchetUnderTheSize(t *testing.T) {
+	small, large := unnamed(1, ""), unnamed(3, strings.Repeat("x", size))
+	verdict := Work(work(append(small, large...)...), work(small...), limit)
+	require.Empty(t, verdict.Errors)
+	require.Len(t, verdict.Warnings, 1)
+	require.Contains(t, verdict.Warnings[0], nameProblem)
+}
+
+// TestFewProblemsAreNamed: ten, and how many more there are.
+func TestFewProblemsAreNamed(t *testing.T) {
+	wide := Limits{ManifestBytes: 1 << 20}
+	many := work(unnamed(25, "")...)
+	verdict := Work(nil, many, wide)
+	require.Len(t, verdict.Errors, 11)
+	for i, err := range verdict.Errors[:10] {
+		require.EqualError(t, err, fmt.Sprintf("spec.workload.manifests[%d]: Invalid value: %s", i, nameProblem))
+	}
+	require.EqualError(t, verdict.Errors[10], "spec: Invalid value: 15 more problems are not listed here: fix these first")
+	require.Len(t, Work(nil, work(unnamed(10, "")...), wide).Errors, 10, "all of them")
+
+	more := many.DeepCopy()
+	more.Spec.Workload.Manifests = append(more.Spec.Workload.Manifests, configMap("a"))
+	verdict = Work(many, more, wide)
+	require.Empty(t, verdict.Errors)
+	require.Len(t, verdict.Warnings, 11)
+	require.Equal(t, "15 more problems were there before this update and still are", verdict.Warnings[10])
+
+	require.Equal(t, []string{"1", "2"}, fewWarnings([]string{"1", "2"}))
+	warnings := strings.Split(strings.Repeat("w ", 24)+"w", " ")
+	require.Equal(t, append(warnings[:10:10], "15 more warnings are not listed here"), fewWarnings(warnings))
+}
+
+// TestCheckEndsWhenNobodyWaits: between manifests and between placementRefs, the check asks whether somebody still waits.
+func TestCheckEndsWhenNobodyWaits(t *testing.T) {
+	manifests := make([]workv1.Manifest, 1000)
+	for i := range manifests {
+		manifests[i] = configMap(fmt.Sprint(i))
+	}
+	refs := strings.Repeat(`{name: a}, `, 1000)
+	for name, check := range map[string]func(Limits){
+		"manifests":     func(limits Limits) { Work(nil, work(manifests...), limits) },
+		"placementRefs": func(limits Limits) { ReplicaSet(nil, build(t, set("spec.placementRefs", "["+refs+"]")), limits) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, until := range []int{0, 5} {
+				asked := 0
+				check(Limits{ManifestBytes: 1 << 20, Gone: func() bool { asked++; return asked > until }})
+				require.Greater(t, asked, until)
+				require.Less(t, asked, until+10, "each part of the check ends at once")
+			}
+		})
+	}
+}
+
+func TestBounded(t *testing.T) {
+	long := strings.Repeat("é", 1000)
+	path := field.NewPath("spec")
+	for _, err := range []*field.Error{
+		invalid(path, long), field.Invalid(path, long, long), field.NotSupported(path, longType(long), []longType{"a"}),
+	} {
+		before := err.Error()
+		short := bounded(err)
+		require.LessOrEqual(t, len([]rune(short.Error())), maxDetail+maxQuoted+50)
+		require.Equal(t, before, err.Error(), "it belongs to the caller")
+	}
+	require.Equal(t, strings.Repeat("é", 3)+"…", cut(long, 3))
+	require.Equal(t, "é", cut("é", 1), "as long as it may be")
+	require.Equal(t, field.Invalid(path, int32(-1), "short"), bounded(field.Invalid(path, int32(-1), "short")))
+}
+
+type longType string
