@@ -69,9 +69,13 @@ func newMachine(t *testing.T) *machine {
 	return m
 }
 
-// answer is that of an API server which has nothing but what library-go's server asks for before it listens.
+// answer is that of an API server which has nothing but what library-go's server asks for before it listens, and what /metrics asks about
+// a token.
 func answer(w http.ResponseWriter, r *http.Request) {
 	const name = "extension-apiserver-authentication"
+	if answerAboutToken(w, r) {
+		return
+	}
 	w.Header().Set("Content-Type", "application/json")
 	if strings.HasSuffix(r.URL.Path, "/configmaps/"+name) || strings.HasSuffix(r.URL.Path, "/namespaces/kube-system/configmaps") {
 		item := corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "kube-system"}}

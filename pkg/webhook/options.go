@@ -24,13 +24,16 @@ type Options struct {
 	Kubeconfig string
 	// HealthPort is where /healthz and /readyz are served on every address, without TLS. 0 or less means nowhere.
 	HealthPort int
-	// MetricsPort is where /metrics is served on every address, without TLS. 0 or less means nowhere.
+	// MetricsPort is where /metrics is served on every address, by TLS and with a token. 0 or less means nowhere.
 	MetricsPort int
 	// HealthAddress wins over HealthPort where it is set. "0" means nowhere.
 	HealthAddress string
 	// MetricsAddress wins over MetricsPort where it is set. "0" means nowhere.
 	MetricsAddress string
-	// TLS bounds what clients of the webhooks may use.
+	// ClientCAFile holds the authorities whose certificates clients of the webhooks have to present. Empty means client-ca.crt in CertDir, and
+	// no certificate where that is not there.
+	ClientCAFile string
+	// TLS bounds what clients of the webhooks and of /metrics may use.
 	TLS serving.TLS
 }
 
@@ -47,11 +50,13 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.IntVar(&o.ManifestLimit, "manifestLimit", o.ManifestLimit, "How many bytes the manifests of one object may have in all.")
 	flags.StringVar(&o.Kubeconfig, "kubeconfig", o.Kubeconfig, "Path of a kubeconfig of the hub. Not needed in a Pod of the hub.")
 	flags.IntVar(&o.HealthPort, "health-probe-port", o.HealthPort, "Port that /healthz and /readyz are served at; 0 means nowhere.")
-	flags.IntVar(&o.MetricsPort, "metrics-port", o.MetricsPort, "Port that /metrics is served at; 0 means nowhere.")
+	flags.IntVar(&o.MetricsPort, "metrics-port", o.MetricsPort, "Port that /metrics is served at, by TLS and with a token; 0 means nowhere.")
 	flags.StringVar(&o.HealthAddress, "health-probe-bind-address", o.HealthAddress,
 		"Host and port that /healthz and /readyz are served at; 0 means nowhere. Wins over --health-probe-port.")
 	flags.StringVar(&o.MetricsAddress, "metrics-bind-address", o.MetricsAddress,
 		"Host and port that /metrics is served at; 0 means nowhere. Wins over --metrics-port.")
+	flags.StringVar(&o.ClientCAFile, "client-ca-file", o.ClientCAFile, "File with the certificates of the authorities that sign those of the API "+
+		"servers: clients of the webhooks must present one. If not set, client-ca.crt in --certdir; without that file they present none.")
 	o.TLS.AddFlags(flags)
 }
 
@@ -93,7 +98,8 @@ func (o *Options) Validate() error {
 	if _, err := tls.LoadX509KeyPair(filepath.Join(dir, certName), filepath.Join(dir, keyName)); err != nil {
 		return fmt.Errorf("--certdir=%s: name a directory that holds the %s and %s of the webhook's service: %w", dir, certName, keyName, err)
 	}
-	return nil
+	_, err := o.clientCAs()
+	return err
 }
 
 const (

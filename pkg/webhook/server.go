@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	ctrlwebhook "sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 )
@@ -46,6 +45,10 @@ func (s *Server) Run(ctx context.Context) error {
 	if bounds == nil {
 		bounds = sdktls.GetDefaultTLSConfig()
 	}
+	webhookTLS, err := s.webhookTLS(bounds)
+	if err != nil {
+		return err
+	}
 	client, err := kubernetes.NewForConfig(s.Config)
 	if err != nil {
 		return fmt.Errorf("making a client of the hub: %w", err)
@@ -53,11 +56,11 @@ func (s *Server) Run(ctx context.Context) error {
 	// The manager needs no right on the hub: nothing is cached, and nobody leads.
 	mgr, err := manager.New(s.Config, manager.Options{
 		Logger:                 logger,
-		Metrics:                metricsserver.Options{BindAddress: s.Options.metricsAddress()},
+		Metrics:                s.metrics(sdktls.ConfigToFunc(bounds)),
 		HealthProbeBindAddress: s.Options.healthAddress(),
 		WebhookServer: ctrlwebhook.NewServer(ctrlwebhook.Options{
 			Port: s.Options.Port, CertDir: s.Options.certDir(), CertName: certName, KeyName: keyName,
-			TLSOpts: []func(*tls.Config){sdktls.ConfigToFunc(bounds)},
+			TLSOpts: webhookTLS,
 		}),
 	})
 	if err != nil {
@@ -70,11 +73,26 @@ func (s *Server) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("adding the health checks: %w", err)
 	}
-	server.Register(WorkPath, &admission.Webhook{Handler: &works{
-		limit: s.Options.ManifestLimit, nilExecutor: s.NilExecutor, reviews: client.AuthorizationV1().SubjectAccessReviews(),
-	}})
+	limit := s.Options.ManifestLimit
+	server.Register(WorkPath, newThrottle(&admission.Webhook{Handler: &works{
+		limit: limit, nilExecutor: s.NilExecutor, reviews: client.AuthorizationV1().SubjectAccessReviews(),
+	}}, limit))
 	if s.ReplicaSets {
-		server.Register(ReplicaSetPath, &admission.Webhook{Handler: &replicaSets{limit: s.Options.ManifestLimit}})
+		server.Register(ReplicaSetPath, newThrottle(&admission.Webhook{Handler: &replicaSets{limit: limit}}, limit))
 	}
 	return mgr.Start(ctx)
+}
+
+// webhookTLS is how the webhooks are served: within the bounds of the flags, and to clients with a certificate where the hub has authorities
+// for them.
+func (s *Server) webhookTLS(bounds *sdktls.TLSConfig) ([]func(*tls.Config), error) {
+	options := []func(*tls.Config){sdktls.ConfigToFunc(bounds)}
+	authorities, err := s.Options.clientCAs()
+	if err != nil {
+		return nil, err
+	}
+	if authorities != nil {
+		options = append(options, askForCertificates(authorities))
+	}
+	return options, nil
 }

@@ -1,0 +1,32 @@
+package webhook
+
+import (
+	"crypto/tls"
+	"net/http"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+)
+
+// metrics serves /metrics as the manager does: by TLS, and only to whoever has a token that may read it.
+func (s *Server) metrics(bounds func(*tls.Config)) metricsserver.Options {
+	return metricsserver.Options{
+		BindAddress: s.Options.metricsAddress(), SecureServing: true, FilterProvider: withToken,
+		CertDir: s.Options.certDir(), CertName: certName, KeyName: keyName, TLSOpts: []func(*tls.Config){bounds},
+	}
+}
+
+// withToken asks the API server whose token it was shown, and what that one may do. OCM's own role of the webhook lets it ask the second
+// only. Without the right to ask, nobody reads the metrics, and the log says which right it is.
+func withToken(config *rest.Config, client *http.Client) (metricsserver.Filter, error) {
+	filter, err := filters.WithAuthenticationAndAuthorization(config, client)
+	if err != nil {
+		return nil, err
+	}
+	return func(log klog.Logger, handler http.Handler) (http.Handler, error) {
+		return filter(log.WithValues("remedy", "bind the service account of the webhook to the ClusterRole system:auth-delegator, "+
+			"as deploy/monitoring does"), handler)
+	}, nil
+}

@@ -1,0 +1,168 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// long is what no test waits for.
+const long = time.Hour
+
+// blocking is a webhook whose reviews end when the test lets them.
+type blocking struct {
+	began chan string
+	end   chan struct{}
+}
+
+func newBlocking() *blocking {
+	return &blocking{began: make(chan string, 100), end: make(chan struct{})}
+}
+
+func (b *blocking) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	b.began <- string(body)
+	<-b.end
+}
+
+func newTestThrottle(next http.Handler) *throttle {
+	t := newThrottle(next, 1000)
+	t.patience, t.reading = long, long
+	return t
+}
+
+// send returns the answer to a request with this body.
+func send(t *throttle, ctx context.Context, body io.Reader) *httptest.ResponseRecorder {
+	answer := httptest.NewRecorder()
+	t.ServeHTTP(answer, httptest.NewRequestWithContext(ctx, http.MethodPost, "/", body))
+	return answer
+}
+
+// TestReviewsAreThrottled: no more reviews are under way than there are slots; the next one waits, and is sent away where that takes too
+// long. Large ones have slots of their own.
+func TestReviewsAreThrottled(t *testing.T) {
+	const small = "small"
+	large := strings.Repeat("x", 3000+1<<19)
+	reviews := newBlocking()
+	throttle := newTestThrottle(reviews)
+	answers := make(chan int, 100)
+	begin := func(n int, body string) {
+		for range n {
+			go func() { answers <- send(throttle, t.Context(), strings.NewReader(body)).Code }()
+		}
+		for range n {
+			require.Equal(t, body, <-reviews.began)
+		}
+	}
+	begin(smallReviews, small)
+	begin(largeReviews, large)
+
+	throttle.patience = time.Millisecond
+	for _, body := range []io.Reader{strings.NewReader(small), strings.NewReader(large), io.MultiReader(strings.NewReader(small))} {
+		answer := send(throttle, t.Context(), body)
+		require.Equal(t, http.StatusTooManyRequests, answer.Code)
+		require.Equal(t, "1", answer.Header().Get("Retry-After"), "API servers ask again by themselves")
+		require.Contains(t, answer.Body.String(), "none of them ended within 1ms: try again")
+	}
+	require.Empty(t, reviews.began)
+
+	throttle.patience = long
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.Equal(t, http.StatusTooManyRequests, send(throttle, ctx, strings.NewReader(small)).Code, "the API server has gone")
+	waiting := make(chan int)
+	go func() { waiting <- send(throttle, t.Context(), strings.NewReader("waited")).Code }()
+	reviews.end <- struct{}{}
+	close(reviews.end)
+	require.Equal(t, http.StatusOK, <-waiting)
+	for range smallReviews + largeReviews {
+		require.Equal(t, http.StatusOK, <-answers)
+	}
+	require.Empty(t, throttle.small)
+	require.Empty(t, throttle.large)
+}
+
+// TestRequestsHaveASize: more than an API server can send is not read to its end.
+func TestRequestsHaveASize(t *testing.T) {
+	throttle := newTestThrottle(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		require.NoError(t, err)
+		require.Len(t, body, maxRequest)
+	}))
+	whole := bytes.Repeat([]byte("x"), maxRequest+1)
+	require.Equal(t, http.StatusOK, send(throttle, t.Context(), bytes.NewReader(whole[1:])).Code)
+	for _, body := range []io.Reader{bytes.NewReader(whole), io.MultiReader(bytes.NewReader(whole))} {
+		answer := send(throttle, t.Context(), body)
+		require.Equal(t, http.StatusRequestEntityTooLarge, answer.Code)
+		require.Contains(t, answer.Body.String(), "a review may have 7340032 bytes")
+	}
+}
+
+// served calls a throttle by HTTP/1.1 and HTTP/2.
+func served(t *testing.T, throttle *throttle, check func(t *testing.T, server *httptest.Server)) {
+	t.Helper()
+	for _, version := range []int{1, 2} {
+		t.Run(fmt.Sprintf("HTTP/%d", version), func(t *testing.T) {
+			server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.ProtoMajor != version {
+					w.WriteHeader(http.StatusHTTPVersionNotSupported)
+					return
+				}
+				throttle.ServeHTTP(w, r)
+			}))
+			server.EnableHTTP2 = version == 2
+			server.StartTLS()
+			defer server.Close()
+			check(t, server)
+		})
+	}
+}
+
+// TestSlowRequestHoldsNoSlot: whoever sends half of a request keeps nobody waiting for long.
+func TestSlowRequestHoldsNoSlot(t *testing.T) {
+	throttle := newTestThrottle(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	throttle.reading = 50 * time.Millisecond
+	served(t, throttle, func(t *testing.T, server *httptest.Server) {
+		body, writer := io.Pipe()
+		defer writer.CloseWithError(errors.New("the test is over"))
+		go func() { _, _ = writer.Write([]byte("half")) }()
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, body)
+		require.NoError(t, err)
+		request.ContentLength = 100
+		answer, err := server.Client().Do(request)
+		require.NoError(t, err)
+		defer answer.Body.Close()
+		require.Equal(t, http.StatusBadRequest, answer.StatusCode)
+		content, err := io.ReadAll(answer.Body)
+		require.NoError(t, err)
+		require.Contains(t, string(content), "reading the request, send it within 50ms")
+		require.Eventually(t, func() bool { return len(throttle.small) == 0 }, time.Minute, time.Millisecond)
+	})
+}
+
+// TestReviewMayTakeLongerThanReading: the time for the body ends with the body.
+func TestReviewMayTakeLongerThanReading(t *testing.T) {
+	throttle := newTestThrottle(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-r.Context().Done():
+			w.WriteHeader(http.StatusGone)
+		case <-time.After(time.Second):
+		}
+	}))
+	throttle.reading = 500 * time.Millisecond
+	served(t, throttle, func(t *testing.T, server *httptest.Server) {
+		answer, err := server.Client().Post(server.URL, "application/json", strings.NewReader("{}"))
+		require.NoError(t, err)
+		defer answer.Body.Close()
+		require.Equal(t, http.StatusOK, answer.StatusCode)
+	})
+}
