@@ -102,7 +102,7 @@ func (w *World) runAgent(work *workv1.ManifestWork) time.Time {
 	if a := w.agents[work.UID]; outcome == Silent && a != nil && a.lied(work) {
 		outcome = a.outcome
 	}
-	if outcome == Silent {
+	if outcome == Silent || w.adversaries.hold.Has(work.Namespace) && !work.DeletionTimestamp.IsZero() {
 		return time.Time{}
 	}
 	if !work.DeletionTimestamp.IsZero() {

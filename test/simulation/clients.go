@@ -80,6 +80,9 @@ type works struct {
 }
 
 func (c works) Get(_ context.Context, name string, _ metav1.GetOptions) (*workv1.ManifestWork, error) {
+	if c.process.Reads != nil && !c.process.dead {
+		c.process.Reads()
+	}
 	object, err := c.process.api.Get(Works, c.namespace, name)
 	if err != nil {
 		return nil, err

@@ -3,13 +3,16 @@ package simulation
 import (
 	"flag"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/ptr"
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
+	workv1 "open-cluster-management.io/api/work/v1"
 	"pgregory.net/rapid"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -84,7 +87,7 @@ func checkModel(t *testing.T) {
 				m.w.Edit(fmt.Sprintf("sets revisionHistoryLimit to %d", limit), func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.RevisionHistoryLimit = ptr.To(limit) })
 			},
 			"delete a work": func(t *rapid.T) {
-				if works := m.w.Works(); len(works) > 0 {
+				if works := m.works(); len(works) > 0 {
 					victim := rapid.SampledFrom(works).Draw(t, "work")
 					_ = m.w.API.Delete(Works, victim.Namespace, victim.Name, nil)
 					m.w.Tell("user: deletes the work of %s", victim.Namespace)
@@ -111,10 +114,13 @@ func checkModel(t *testing.T) {
 				cluster := rapid.SampledFrom(clusterNames).Draw(t, "cluster")
 				m.w.Refuse(cluster, rapid.SampledFrom([]Fault{NoFault, Denied, Denied, Refused}).Draw(t, "answer"))
 			},
-			"quiet": func(_ *rapid.T) { m.quiet() },
+			"adversary": func(t *rapid.T) { m.attack(t, rapid.IntRange(1, 4).Draw(t, "attacks")) },
+			"quiet":     func(_ *rapid.T) { m.quiet() },
 		})
 		m.w.Fault, m.w.Lag = nil, nil
 		m.lastingRefusals()
+		m.quiet()
+		m.w.Repent()
 		m.quiet()
 		played.add(m.w.Story)
 	})
@@ -152,8 +158,33 @@ func newModel(t *rapid.T) *model {
 	}
 	m.place(t)
 	m.w.Create("v1", m.refs(t)...)
+	m.corrupt(t)
 	m.settle(time.Duration(rapid.IntRange(0, 60).Draw(t, "at first")) * time.Second)
 	return m
+}
+
+// corrupt turns up to two agents against the others, in half of the stories. c7 is a cluster that nothing selects.
+func (m *model) corrupt(t *rapid.T) {
+	if !rapid.Bool().Draw(t, "adversaries") {
+		return
+	}
+	m.w.Corrupt(rapid.SliceOfNDistinct(rapid.SampledFrom(append([]string{"c7"}, clusterNames...)), 1, 2, rapid.ID[string]).Draw(t, "adversaries' clusters")...)
+	m.w.adversaries.strike = func() {
+		if rapid.IntRange(0, 9).Draw(t, "strike?") == 0 {
+			m.attack(t, 1)
+		}
+	}
+}
+
+// attack lets adversaries act. What they do is not struck at.
+func (m *model) attack(t *rapid.T, times int) {
+	if m.w.adversaries.clusters.Len() == 0 {
+		return
+	}
+	for range times {
+		cluster := rapid.SampledFrom(sets.List(m.w.adversaries.clusters)).Draw(t, "adversary")
+		m.w.Attack(cluster, func(what string, n int) int { return rapid.IntRange(0, n-1).Draw(t, what) })
+	}
 }
 
 // undoOffline puts an older template back that was complete once, while the agent of one cluster says nothing.
@@ -185,6 +216,7 @@ func (m *model) permit(allowed bool) {
 // lastingRefusals checks that a refusal which lasts writes nothing however its words change, wherever the story is (P7). Half an hour is
 // longer than all deadlines.
 func (m *model) lastingRefusals() {
+	m.w.adversaries.strike = nil
 	m.settle(30 * time.Minute)
 	if len(m.w.Refusals) > 0 && m.w.Object() != nil {
 		m.must(m.w.checkIdle(10 * time.Minute))
@@ -197,8 +229,11 @@ func (m *model) quiet() {
 	for _, cluster := range clusterNames {
 		m.w.Refuse(cluster, NoFault)
 	}
+	strike := m.w.adversaries.strike
+	m.w.adversaries.strike = nil
 	m.settle(Forever)
 	m.must(m.w.CheckQuiet())
+	m.w.adversaries.strike = strike
 }
 
 func (m *model) refs(t *rapid.T) []workv1alpha1.LocalPlacementReference {
@@ -256,8 +291,13 @@ func (m *model) report(cluster, version string, outcome Outcome) {
 	m.w.Tell("agents: %s %s %s", cluster, version, outcome)
 }
 
+// works are those of the ManifestWorkReplicaSet.
+func (m *model) works() []*workv1.ManifestWork {
+	return slices.DeleteFunc(m.w.Works(), func(work *workv1.ManifestWork) bool { return !owned(work) })
+}
+
 func (m *model) handEdit(t *rapid.T) {
-	works := m.w.Works()
+	works := m.works()
 	if len(works) == 0 {
 		return
 	}

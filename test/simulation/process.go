@@ -67,6 +67,8 @@ type Process struct {
 	Fault func(write string) Fault
 	// Wrote is told each write that reached the API server.
 	Wrote func(write string)
+	// Reads is called before a work is read live; nil for nothing.
+	Reads func()
 }
 
 // NewProcess starts a process: its caches are full, its memory is empty.

@@ -32,7 +32,7 @@ func (w *World) contents() map[string]string {
 
 // CheckQuiet checks what must hold when nothing happens any more by itself: P1, P2, P6, P7.
 func (w *World) CheckQuiet() error {
-	for _, check := range []func() error{w.checkWorks, w.checkHistory, w.checkKstatus, w.checkSilence} {
+	for _, check := range []func() error{w.checkForged, w.checkWorks, w.checkHistory, w.checkKstatus, w.checkSilence} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -59,7 +59,7 @@ func (w *World) told() (current, update string, aborted bool) {
 // checkWorks checks P1 where the rollout is aborted, and P2 where every cluster is well.
 func (w *World) checkWorks() error {
 	if w.Object() == nil {
-		if works := w.Works(); len(works) > 0 {
+		if works := slices.DeleteFunc(w.Works(), func(work *workv1.ManifestWork) bool { return !owned(work) }); len(works) > 0 {
 			return fmt.Errorf("the owner is gone, and %d works are left", len(works))
 		}
 		return nil
@@ -79,6 +79,9 @@ func (w *World) checkWorks() error {
 	}
 	clusters, leaving := sets.New[string](), sets.New[string]()
 	for _, work := range w.Works() {
+		if !owned(work) || w.corrupt(work) {
+			continue
+		}
 		if !work.DeletionTimestamp.IsZero() {
 			leaving.Insert(work.Namespace)
 			continue
@@ -89,7 +92,7 @@ func (w *World) checkWorks() error {
 		}
 	}
 	// A selected cluster whose work is being deleted waits until its agent has let it go (R8).
-	if selected := w.selected(); !clusters.Union(leaving.Intersection(selected)).Equal(selected) && w.allPlaced() {
+	if selected := w.selected().Difference(w.adversaries.clusters); !clusters.Union(leaving.Intersection(selected)).Equal(selected) && w.allPlaced() {
 		return fmt.Errorf("quiet: works in %v, selected %v", sets.List(clusters), sets.List(selected))
 	}
 	if !aborted && clusters.Len() > 0 && current != update {
@@ -98,15 +101,19 @@ func (w *World) checkWorks() error {
 	return nil
 }
 
-// allWell says whether every selected cluster's agent succeeds with a version, and none holds a work that it should let go.
+// allWell says whether every selected cluster's agent succeeds with a version, and none holds a work that it should let go. Agents that lie may
+// hold a rollout up.
 func (w *World) allWell(version string) bool {
+	if w.adversaries.clusters.Len() > 0 {
+		return false
+	}
 	for cluster := range w.selected() {
 		if o := w.outcome(cluster, version); o != Succeeds && o != Lies {
 			return false
 		}
 	}
 	for _, work := range w.Works() {
-		if o := w.outcome(work.Namespace, Version(work)); o == Silent {
+		if o := w.outcome(work.Namespace, Version(work)); o == Silent && owned(work) {
 			return false
 		}
 	}
@@ -129,8 +136,13 @@ func (w *World) checkHistory() error {
 		return nil
 	}
 	live := sets.New(object.Status.CurrentRevision, object.Status.UpdateRevision)
+	claimed := sets.New[string]() // By agents that lie: of no revision, or of one that is gone.
 	for _, work := range w.Works() {
-		live.Insert(work.Labels[workv1alpha1.LabelControllerHash])
+		if hash := work.Labels[workv1alpha1.LabelControllerHash]; !owned(work) || w.adversaries.ever.Has(work.Namespace) {
+			claimed.Insert(hash)
+		} else {
+			live.Insert(hash)
+		}
 	}
 	live.Delete("")
 	there := sets.New[string]()
@@ -143,7 +155,7 @@ func (w *World) checkHistory() error {
 		return fmt.Errorf("live revisions %v, there are only %v", sets.List(live), sets.List(there))
 	}
 	limit := int(ptr.Deref(object.Spec.RevisionHistoryLimit, workv1alpha1.DefaultRevisionHistoryLimit))
-	if others := there.Difference(live); others.Len() > limit {
+	if others := there.Difference(live).Difference(claimed); others.Len() > limit {
 		return fmt.Errorf("%d revisions beside the live ones, the limit is %d", others.Len(), limit)
 	}
 	return nil
@@ -194,7 +206,12 @@ func (w *World) noteRecords() {
 
 // CheckWrite checks what must hold at each write: P3 and P4, and that no abort comes without a failure.
 func (w *World) CheckWrite(write string) error {
+	if err := w.checkForged(); err != nil {
+		return err
+	}
 	switch {
+	case strings.HasPrefix(write, "delete revision "):
+		return w.checkPruned(write)
 	case strings.HasPrefix(write, "create revision "):
 		w.noteMade(strings.TrimPrefix(write, "create revision "))
 		return w.checkCurrent(strings.TrimPrefix(write, "create revision "), true)
@@ -226,7 +243,7 @@ func (w *World) checkCurrent(name string, rebuilt bool) error {
 	selected := w.seenSelected()
 	for _, cached := range w.Hub.stores.Works.List() {
 		work := cached.(*workv1.ManifestWork)
-		if !selected.Has(work.Namespace) || !work.DeletionTimestamp.IsZero() {
+		if !selected.Has(work.Namespace) || !work.DeletionTimestamp.IsZero() || w.corrupt(work) || !owned(work) {
 			continue
 		}
 		if work.Labels[workv1alpha1.LabelControllerHash] != rev.Hash {
@@ -259,6 +276,9 @@ func (w *World) checkStarted(name string) error {
 		return nil // Relabelled only.
 	}
 	w.started[name] = at
+	if w.corrupt(started) {
+		return nil // What its agent says frees its slot or takes it. It must not free more than that.
+	}
 	owner := w.seen()
 	if owner == nil || owner.Status.AbortedTime != nil || started.Labels[workv1alpha1.LabelControllerHash] != owner.Status.UpdateRevision {
 		return nil
@@ -285,6 +305,9 @@ func (w *World) checkStarted(name string) error {
 func (w *World) inFlight(owner *workv1alpha1.ManifestWorkReplicaSet, started *workv1.ManifestWork, deadline time.Duration) []string {
 	var clusters []string
 	for _, work := range w.Works() {
+		if w.corrupt(work) || !owned(work) {
+			continue
+		}
 		// What someone edited by hand is not at the revision (R10).
 		if w.countedUnder(owner, work) != started.Labels[workv1alpha1.LabelPlacement] ||
 			work.Labels[workv1alpha1.LabelControllerHash] != owner.Status.UpdateRevision || Version(work) != Version(started) {
@@ -321,8 +344,10 @@ func (w *World) checkAborted() error {
 	if w.undoes(object.Status.CurrentRevision, object.Status.UpdateRevision) {
 		return fmt.Errorf("an undo from %s to %s is aborted", object.Status.CurrentRevision, object.Status.UpdateRevision)
 	}
-	overdue := func(work *workv1.ManifestWork) bool { return w.overdue(object, work) }
-	if slices.ContainsFunc(w.Works(), overdue) || w.refusedForLong(object) {
+	overdue := func(work *workv1.ManifestWork) bool {
+		return owned(work) && !w.corrupt(work) && w.overdue(object, work)
+	}
+	if slices.ContainsFunc(w.Works(), overdue) || w.refusedForLong(object) || w.liesSuffice(object) {
 		return nil
 	}
 	return fmt.Errorf("aborted, and no cluster has failed")

@@ -18,7 +18,7 @@ func (w *World) checkTurn(owner *workv1alpha1.ManifestWorkReplicaSet, started *w
 	for _, cached := range w.Hub.stores.Works.List() {
 		work := cached.(*workv1.ManifestWork)
 		group := work.Annotations[workv1alpha1.AnnotationDecisionGroup]
-		if work.DeletionTimestamp.IsZero() || work.Labels[workv1alpha1.LabelPlacement] != placement || group == "" || group >= key {
+		if w.corrupt(work) || work.DeletionTimestamp.IsZero() || work.Labels[workv1alpha1.LabelPlacement] != placement || group == "" || group >= key {
 			continue
 		}
 		hangs := deadline > 0 && w.Clock.Since(work.DeletionTimestamp.Time) >= deadline

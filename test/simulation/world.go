@@ -78,6 +78,8 @@ type World struct {
 	abortedTime, abortedByHand *metav1.Time
 	// refusedSince is since when the API server refuses the writes of a cluster's work.
 	refusedSince map[string]time.Time
+	// adversaries are agents that turned against the others.
+	adversaries adversaries
 }
 
 // NewWorld starts an empty one, with a hub that has nothing to do.
@@ -94,6 +96,7 @@ func NewWorld() *World {
 		Refusals:     map[string]Fault{},
 	}
 	w.began, w.Irreparable, w.unrecorded = w.Clock.Now(), sets.New[string](), sets.New[string]()
+	w.adversaries = adversaries{clusters: sets.New[string](), ever: sets.New[string](), hold: sets.New[string](), recorded: sets.New[string]()}
 	w.API = NewAPI(w.Clock.Now)
 	w.Restart()
 	return w
@@ -116,11 +119,21 @@ func (w *World) Restart() {
 	w.Hub.Wrote = func(what string) {
 		w.Tell("hub: %s", w.describe(what))
 		w.noteRecords()
+		w.noteCopy(what)
 		if w.Check != nil {
 			w.Check(what)
 		}
+		w.strikeNow()
 	}
+	w.Hub.Reads = w.strikeNow
 	w.due, w.again = true, time.Time{}
+}
+
+// strikeNow lets adversaries act in the middle of a pass.
+func (w *World) strikeNow() {
+	if w.adversaries.strike != nil {
+		w.adversaries.strike()
+	}
 }
 
 // Suspend takes the hub's machine out of time: no request fails, and the process goes on where it was.

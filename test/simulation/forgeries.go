@@ -1,0 +1,126 @@
+package simulation
+
+import (
+	"fmt"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/utils/ptr"
+	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+)
+
+// checkForged checks that nothing which an adversary made up is on another cluster, and that it is in the history only where this hub knows
+// nothing: at first sight, or where another hub may have written all works (R6). There it is older than all that this hub rolled out.
+func (w *World) checkForged() error {
+	for _, work := range w.Works() {
+		if version := Version(work); !w.corrupt(work) && strings.HasPrefix(version, forgedPrefix) && w.adversaries.clusters.Len() > 0 {
+			return fmt.Errorf("cluster %s has what is %s", work.Namespace, version)
+		}
+	}
+	for _, rev := range w.Revisions() {
+		decoded := revision.Decode(rev)
+		if decoded.Err != nil || !strings.HasPrefix(Version(&workv1.ManifestWork{Spec: *decoded.Template}), forgedPrefix) {
+			continue
+		}
+		if !decoded.Recorded() || (!w.adversaries.recorded.Has(rev.Name) && !w.knowsNothing(rev)) {
+			return fmt.Errorf("revision %s holds what an adversary made up", rev.Name)
+		}
+		w.adversaries.recorded.Insert(rev.Name)
+	}
+	return nil
+}
+
+// knowsNothing reports whether the hub had nothing but works to go by when a revision was recorded: nobody left it a status or a revision of
+// its own, or every work of the selected clusters is an adversary's, on two clusters.
+func (w *World) knowsNothing(recorded *appsv1.ControllerRevision) bool {
+	for _, rev := range w.Revisions() {
+		if decoded := revision.Decode(rev); rev.Revision <= recorded.Revision && !decoded.Recorded() && rev.Name != recorded.Name {
+			return false // It should have a lower number.
+		}
+	}
+	if object := w.seen(); object == nil || object.Status.UpdateRevision == "" {
+		return true
+	}
+	lying := sets.New[string]()
+	for _, cached := range w.Hub.stores.Works.List() {
+		work := cached.(*workv1.ManifestWork)
+		switch {
+		case !owned(work) || !w.seenSelected().Has(work.Namespace):
+		case !w.corrupt(work):
+			return false
+		default:
+			lying.Insert(work.Namespace)
+		}
+	}
+	return lying.Len() > 1
+}
+
+// checkPruned checks that no more of the history goes than its limit says (R5).
+func (w *World) checkPruned(write string) error {
+	object := w.seen()
+	if object == nil {
+		return nil
+	}
+	live := sets.New(object.Status.CurrentRevision, object.Status.UpdateRevision)
+	for _, cached := range w.Hub.stores.Works.List() {
+		if work := cached.(*workv1.ManifestWork); owned(work) {
+			live.Insert(work.Labels[workv1alpha1.LabelControllerHash])
+		}
+	}
+	others := 0
+	for _, rev := range w.Revisions() {
+		if !live.Has(rev.Labels[workv1alpha1.LabelControllerHash]) {
+			others++
+		}
+	}
+	if limit := int(ptr.Deref(object.Spec.RevisionHistoryLimit, workv1alpha1.DefaultRevisionHistoryLimit)); others < limit {
+		return fmt.Errorf("%s: %d are left beside the live ones, the limit is %d", write, others, limit)
+	}
+	return nil
+}
+
+// liesSuffice reports whether the adversaries that count for a placementRef are more than it tolerates, so that their lies alone abort. They count
+// where it selects them, and where a work of the ManifestWorkReplicaSet's name bears its name.
+func (w *World) liesSuffice(owner *workv1alpha1.ManifestWorkReplicaSet) bool {
+	for i := range owner.Spec.PlacementRefs {
+		ref := &owner.Spec.PlacementRefs[i]
+		if ref.RolloutStrategy.FailureStrategy != workv1alpha1.AbortAll {
+			continue
+		}
+		selected := decidedFor(ref.Name, w.seenDecisions())
+		lying := w.adversaries.clusters.Intersection(selected)
+		for _, work := range w.Works() {
+			if w.corrupt(work) && work.Name == Name && work.Labels[workv1alpha1.LabelPlacement] == ref.Name {
+				lying.Insert(work.Namespace)
+			}
+		}
+		if lying.Len() > failuresAllowed(ref, selected.Union(lying).Len()) {
+			return true
+		}
+	}
+	return false
+}
+
+// failuresAllowed is how many failures a placementRef tolerates; 0 where that depends on the decision group.
+func failuresAllowed(ref *workv1alpha1.LocalPlacementReference, clusters int) int {
+	var allowed intstr.IntOrString
+	switch s := ref.RolloutStrategy; s.Type {
+	case clusterv1alpha1.Progressive:
+		if len(s.Progressive.MandatoryDecisionGroups.MandatoryDecisionGroups) == 0 {
+			allowed = s.Progressive.MaxFailures
+		}
+	case clusterv1alpha1.All:
+		allowed = s.All.MaxFailures
+	}
+	n, err := intstr.GetScaledValueFromIntOrPercent(&allowed, clusters, true)
+	if err != nil {
+		return 0
+	}
+	return n
+}
