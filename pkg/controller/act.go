@@ -131,6 +131,9 @@ func (r *deployReconciler) write(ctx context.Context, p *pass, w *rollout.Write)
 	r.wroteWork(p, answer)
 	if w.Revision != nil {
 		r.memory.works.wrote(answer, w.Revision)
+		if p.snapshot.Aborted {
+			r.memory.owners.wroteBack(p.key, p.abortOf(w.Revision), w.Cluster)
+		}
 	}
 	if w.Action == rollout.Relabel {
 		r.memory.works.stripped(answer.GetUID(), isStripped(p.snapshot, w, answer), p.now)

@@ -127,7 +127,12 @@ func shows(key writeKey, w write) bool {
 	if w.deleted {
 		return object.GetUID() != w.uid || object.GetDeletionTimestamp() != nil
 	}
-	order, err := resourceversion.CompareResourceVersion(object.GetResourceVersion(), w.resourceVersion)
-	// A driver whose versions can't be compared keeps its own store up to date as it writes.
+	return notOlder(object.GetResourceVersion(), w.resourceVersion)
+}
+
+// notOlder reports whether a version of an object is another one, or came after it. A driver whose versions can't be compared keeps its own store
+// up to date as it writes.
+func notOlder(version, other string) bool {
+	order, err := resourceversion.CompareResourceVersion(version, other)
 	return err != nil || order >= 0
 }

@@ -80,8 +80,24 @@ func (p *pass) current() (*rollout.Revision, string) {
 			"put a good template into the spec", revision.Name(p.object.Name, hash))
 	case found.Err != nil:
 		return nil, p.broken(found)
+	case p.selectsBeside(found.RecordedOn()):
+		return nil, fmt.Sprintf("revision %s was found on cluster %s alone when this hub saw the object first, and no rollout was complete since: other clusters do not "+
+			"go back to it; put a good template into the spec", found.Object.Name, found.RecordedOn())
 	}
 	return rollout.NewRevision(found), ""
+}
+
+// selectsBeside reports whether other clusters are selected than the one that alone told of a revision: its agent does not decide for them (R6).
+func (p *pass) selectsBeside(only string) bool {
+	if only == "" {
+		return false
+	}
+	for cluster := range rollout.Owners(p.refs) {
+		if cluster != only {
+			return true
+		}
+	}
+	return false
 }
 
 // noCurrent says why no revision is the stable one, and how a person names it (R6).

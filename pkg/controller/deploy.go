@@ -106,7 +106,11 @@ func (r *deployReconciler) isStale(ctx context.Context, cached *workv1.ManifestW
 	case err != nil:
 		return false, fmt.Errorf("asking for ManifestWork %s/%s before an abort: %w", cached.Namespace, cached.Name, err)
 	}
-	return !r.shows(cached, live), nil
+	if r.shows(cached, live) {
+		return false, nil
+	}
+	// An agent that writes all the time is always ahead of the cache. A cache that follows is not behind: the failure that it shows is one.
+	return !r.memory.works.follows(cached, live.ResourceVersion, r.clock.Now()), nil
 }
 
 // shows says whether the cache holds what decides of a work that was read live.
@@ -154,7 +158,10 @@ func (r *deployReconciler) abort(ctx context.Context, p *pass) error {
 // ends with it.
 func (r *deployReconciler) tellCurrent(ctx context.Context, p *pass) error {
 	return r.patchRevision(ctx, p, p.history.ByHash(p.update.Hash),
-		map[string]any{workv1alpha1.AnnotationCurrentSince: p.history.NextCurrentSince(p.now).UTC().Format(timeFormat)}, nil)
+		map[string]any{
+			workv1alpha1.AnnotationCurrentSince: p.history.NextCurrentSince(p.now).UTC().Format(timeFormat),
+			workv1alpha1.AnnotationRecordedOn:   nil, // All have it now.
+		}, nil)
 }
 
 // nameAccepted says which field the API server keeps otherwise than it was written (R10).

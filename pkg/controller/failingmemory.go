@@ -88,7 +88,8 @@ func (m *ownerMemory) attempted(owner string, writes []attempted, kept []string,
 }
 
 // after is what is known of a write after it was tried, or left; nil for nothing. What the API server refuses stays refused until it accepts
-// it: that it is busy in between, or that the object changed, is no other answer.
+// it: that it is busy in between, or that the object changed, is no other answer. An object that changes before each try is one that can't be
+// written.
 func (f *failure) after(w attempted, now time.Time) *failure {
 	same := f != nil && f.target == w.target
 	switch {
@@ -99,10 +100,7 @@ func (f *failure) after(w attempted, now time.Time) *failure {
 			return nil
 		}
 		return f
-	case apierrors.IsConflict(w.err), errors.Is(w.err, errUnseen):
-		if !same || f.refusedSince.IsZero() {
-			return nil
-		}
+	case same && (apierrors.IsConflict(w.err) || errors.Is(w.err, errUnseen)):
 		return f
 	}
 	next := failure{cluster: w.cluster, target: w.target, since: now}

@@ -16,6 +16,7 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
 // finalizeReconciler deletes the works of an object that is being deleted, and makes deletion wait for that (R18). It comes
@@ -40,7 +41,7 @@ func (r *finalizeReconciler) reconcile(ctx context.Context, p *pass) (bool, erro
 	if done, err := r.deleteAll(ctx, p, works); !done || err != nil {
 		return false, err
 	}
-	if p.object.Spec.CascadeDeletionPolicy == upstream.Foreground && len(works) > 0 {
+	if p.object.Spec.CascadeDeletionPolicy == upstream.Foreground && slices.ContainsFunc(works, p.named) {
 		// Each work's disappearance leads to another pass.
 		return false, nil
 	}
@@ -66,8 +67,12 @@ func (r *finalizeReconciler) knownWorks(p *pass) []*workv1.ManifestWork {
 // the API server need not be asked for all of them each time.
 func (r *finalizeReconciler) waitsForAgents(p *pass) bool {
 	works := r.knownWorks(p)
-	return len(works) > 0 && !slices.ContainsFunc(works, func(w *workv1.ManifestWork) bool { return w.DeletionTimestamp.IsZero() })
+	return slices.ContainsFunc(works, p.named) && !slices.ContainsFunc(works, func(w *workv1.ManifestWork) bool { return w.DeletionTimestamp.IsZero() })
 }
+
+// named reports whether a work has a name that a hub gives. One with another name was given the owner label by somebody: it is deleted, and not
+// waited for.
+func (p *pass) named(work *workv1.ManifestWork) bool { return rollout.IsWorkName(p.object, work.Name) }
 
 // liveWorks lists the works as the API server knows them: one that the cache has not shown yet would stay behind for
 // ever (R18).

@@ -68,6 +68,7 @@ func (c *Controller) observeWorks(p *pass) {
 	for _, object := range p.works {
 		_, selected := owners[object.Namespace]
 		w := c.memory.works.view(object, selection{selected: selected, unknown: !known, sliced: sliced[object.Namespace]}, c.deletionCounts, p.now)
+		w.Stray = !rollout.IsWorkName(p.object, object.Name)
 		rev := borne[w.Hash()]
 		c.memory.works.settle(&w, w.At(rev) && rollout.Assess(&w, rev, p.now).State == rollout.Succeeded, p.now)
 		p.seen = append(p.seen, w)
@@ -109,6 +110,9 @@ func (c *Controller) view(p *pass, update *rollout.Revision, aborted bool) *roll
 	desired := update
 	if aborted && s.Current != nil {
 		desired = s.Current
+	}
+	if aborted && s.Current != nil && p.revisions.AbortedTime != nil {
+		s.WrittenBack = c.memory.owners.writtenBack(p.key, p.abortOf(s.Current))
 	}
 	s.Refused = c.memory.owners.refusals(p.key, p.targetOf(desired, aborted), aborted, s.DeadlinesSince, p.now)
 	return s

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -40,6 +41,11 @@ type knownOwner struct {
 	aborted struct {
 		at     metav1.Time
 		reason string
+	}
+	// writtenBack are the clusters whose works were written back in an abort, by what they were to become and when it began.
+	writtenBack struct {
+		abort    string
+		clusters map[string]bool
 	}
 }
 
@@ -198,6 +204,27 @@ func (m *ownerMemory) abortedFor(owner string, at *metav1.Time, reason string) {
 	defer m.mu.Unlock()
 	known := m.of(owner)
 	known.aborted.at, known.aborted.reason = *at, reason
+}
+
+// wroteBack keeps, for this process, that the work of a cluster was written back in an abort.
+func (m *ownerMemory) wroteBack(owner, abort, cluster string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known := m.of(owner)
+	if known.writtenBack.abort != abort {
+		known.writtenBack.abort, known.writtenBack.clusters = abort, map[string]bool{}
+	}
+	known.writtenBack.clusters[cluster] = true
+}
+
+// writtenBack are the clusters whose works were written back in an abort.
+func (m *ownerMemory) writtenBack(owner, abort string) map[string]bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if known := m.look(owner); known.writtenBack.abort == abort {
+		return maps.Clone(known.writtenBack.clusters)
+	}
+	return nil
 }
 
 // abortReason is why the rollout that was aborted at a time was; empty where it is not known.

@@ -102,6 +102,9 @@ func (r *revisionReconciler) record(ctx context.Context, p *pass, specs []rollou
 			current:  specs[i].Digest == stable,
 			recorded: true,
 		}
+		if missing.current {
+			missing.onlyOn = specs[i].OnlyOn()
+		}
 		made, err := r.remake(ctx, p, missing, number)
 		wrote = wrote || made
 		if err != nil {

@@ -27,6 +27,8 @@ type lost struct {
 	current bool
 	// recorded says that another hub rolled it out.
 	recorded bool
+	// onlyOn is the one cluster that another hub's revision was found on; empty where there were more.
+	onlyOn string
 	// entry is what is remembered of one that was deleted.
 	entry revision.Entry
 }
@@ -175,6 +177,9 @@ func (p *pass) annotateRemade(wanted *appsv1.ControllerRevision, l *lost) error 
 	set := func(key string, at time.Time) { wanted.Annotations[key] = at.UTC().Format(timeFormat) }
 	if l.recorded {
 		set(workv1alpha1.AnnotationRecorded, p.now)
+		if l.onlyOn != "" {
+			wanted.Annotations[workv1alpha1.AnnotationRecordedOn] = l.onlyOn
+		}
 	} else {
 		set(workv1alpha1.AnnotationFirstCreated, p.now)
 		if !l.entry.Created.IsZero() {

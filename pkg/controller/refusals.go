@@ -53,6 +53,11 @@ func (p *pass) targetOf(rev *rollout.Revision, aborted bool) string {
 	return fmt.Sprintf("%s/%d", rev.Hash, p.object.Generation)
 }
 
+// abortOf is an abort: what the works become, and when it began.
+func (p *pass) abortOf(rev *rollout.Revision) string {
+	return p.targetOf(rev, true) + "/" + p.revisions.AbortedTime.UTC().Format(timeFormat)
+}
+
 func (p *pass) attemptOf(w *rollout.Write) attempt {
 	switch {
 	case w.Revision == nil:

@@ -55,6 +55,10 @@ type knownWork struct {
 	// difference names the field in which the two differ.
 	difference string
 
+	// ahead is the version that the API server had when the cache was found behind it, and aheadAt when that was.
+	ahead   string
+	aheadAt time.Time
+
 	// strippedAt is when the API server was seen not to keep labels or annotations that were written; zero when it kept them the last time.
 	strippedAt time.Time
 }
@@ -167,6 +171,20 @@ func (m *workMemory) strippedLately(uid types.UID, now time.Time) bool {
 	defer m.mu.Unlock()
 	seen := m.look(uid).strippedAt
 	return !seen.IsZero() && now.Before(seen.Add(prunedInterval))
+}
+
+// aheadCounts is for how long it counts that a cache was behind: the next look comes within staleInterval.
+const aheadCounts = 5 * staleInterval
+
+// follows reports whether a cache that is behind the API server now shows what that had when it was behind the last time, a moment ago. One
+// whose watch is dead does not.
+func (m *workMemory) follows(cached *workv1.ManifestWork, live string, now time.Time) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known := m.of(cached.UID)
+	before, at := known.ahead, known.aheadAt
+	known.ahead, known.aheadAt = live, now
+	return before != "" && now.Sub(at) <= aheadCounts && notOlder(cached.ResourceVersion, before)
 }
 
 // difference says in which field a work differs from what was written to it; find is asked until it knows. It may ask the API

@@ -120,6 +120,11 @@ func (r *Revision) Recorded() bool {
 	return recorded
 }
 
+// RecordedOn is the only cluster that was known to have this revision when it became the current one; empty for more (R6).
+func (r *Revision) RecordedOn() string {
+	return r.Object.Annotations[workv1alpha1.AnnotationRecordedOn]
+}
+
 // Rebuilt reports whether the revision was deleted and rebuilt (R7).
 func (r *Revision) Rebuilt() bool {
 	_, rebuilt := r.Object.Annotations[workv1alpha1.AnnotationFirstCreated]

@@ -331,7 +331,8 @@ func (p *Plan) goBack(s *Snapshot, fleets []*fleet, sel *selection) {
 		})
 	}
 	for i := range p.Writes {
-		if _, refused := s.Refused[p.Writes[i].Cluster]; !refused {
+		cluster := p.Writes[i].Cluster
+		if _, refused := s.Refused[cluster]; !refused && !s.WrittenBack[cluster] {
 			p.Behind++
 		}
 	}

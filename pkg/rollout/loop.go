@@ -44,8 +44,12 @@ func (w *Work) settled(update *Revision) bool {
 	return w.SettledAt.After(w.begin(update))
 }
 
-// begin is when this rollout reached the work: when the hub wrote it, or when it had it already and a new rollout of it began.
+// begin is when this rollout reached the work: when the hub wrote it, or when it had it already and a new rollout of it began. The hub
+// wrote it before this process saw that: an agent that dates it later gains no time by it.
 func (w *Work) begin(rev *Revision) time.Time {
 	appliedAt, _ := w.AppliedAt()
+	if !w.WatchedSince.IsZero() {
+		appliedAt = earlier(appliedAt, w.WatchedSince)
+	}
 	return later(appliedAt, rev.BeginsAt)
 }

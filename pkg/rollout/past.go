@@ -49,6 +49,14 @@ type PastSpec struct {
 // Bearer is the first work that has the spec.
 func (s *PastSpec) Bearer() *Work { return s.works[0] }
 
+// OnlyOn is the cluster that has the spec where it is on one alone; empty otherwise.
+func (s *PastSpec) OnlyOn() string {
+	if s.clusters() != 1 {
+		return ""
+	}
+	return s.Bearer().Cluster()
+}
+
 // clusters is on how many clusters the spec is.
 func (s *PastSpec) clusters() int {
 	seen := make(map[string]bool, len(s.works))
@@ -113,7 +121,7 @@ func (in *PastInput) selectionKnown() bool {
 func ReadPast(in *PastInput) Past {
 	works, needed := in.counted()
 	past := Past{needed: needed}
-	past.Replaced = !in.FirstSight && in.selectionKnown() && replaced(works, needed)
+	past.Replaced = !in.FirstSight && in.selectionKnown() && replaced(works)
 	past.Surpassed = past.Replaced && in.left(works)
 	if !in.FirstSight && !past.Replaced {
 		return past
@@ -131,8 +139,9 @@ func ReadPast(in *PastInput) Past {
 	return past
 }
 
-// replaced reports whether all works are another hub's, on enough clusters.
-func replaced(works []Work, needed int) bool {
+// replaced reports whether all works are another hub's, on enough clusters: also where one cluster is selected, its agent alone does not decide
+// about a history that this hub has.
+func replaced(works []Work) bool {
 	foreign := map[string]bool{}
 	for i := range works {
 		if !works[i].Foreign() {
@@ -140,7 +149,7 @@ func replaced(works []Work, needed int) bool {
 		}
 		foreign[works[i].Cluster()] = true
 	}
-	return len(foreign) >= needed
+	return len(foreign) >= stableClusters
 }
 
 // left reports whether no cluster has the current revision any more.

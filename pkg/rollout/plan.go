@@ -142,7 +142,8 @@ type Plan struct {
 	Unheard []string
 	// Confirmed is how many selected clusters were seen succeeding at the desired revision for long enough to count (R10).
 	Confirmed int
-	// Behind is how many works, of those that can be written, are not at the desired revision.
+	// Behind is how many works, of those that can be written, are not at the desired revision. In an abort, one that was written back and
+	// changed by somebody since does not count.
 	Behind int
 	// Settled are works whose success is found settled, and was not before: the next snapshot has to tell of it (R11).
 	Settled []*Work

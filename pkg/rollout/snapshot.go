@@ -54,6 +54,9 @@ type Snapshot struct {
 	// Refused are, by cluster, the refusals of the last attempt to write the revision that the works shall bear (R11). While aborted, clusters
 	// whose writes failed for long in another way are among them: they hold the abort up no more than those do (R4).
 	Refused map[string]Refusal
+	// WrittenBack are the clusters whose works this process has written back in this abort. What somebody changes there afterwards is written
+	// back again, and holds nothing up (R4).
+	WrittenBack map[string]bool
 }
 
 // BeganLately says that this process, or its connection, is so young that no deadline may have fired yet (R11).
@@ -226,6 +229,9 @@ type Work struct {
 	// ClockAhead says that this process saw the agent's clock more than a minute ahead of the hub's at this revision: also when that
 	// minute has come, its transitions are not believed (R10).
 	ClockAhead bool
+	// Stray says that no hub gives a work of this owner its name: somebody gave it the owner label. It does not count where nothing selects its
+	// cluster (R8).
+	Stray bool
 	// UnselectedSince is since when this process has seen no ref select its cluster; zero when one does (R8).
 	UnselectedSince time.Time
 	// SelectedBy are the Placements with several slices that this process last saw selecting the cluster; nil where it saw none (R8).

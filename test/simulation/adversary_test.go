@@ -1,0 +1,221 @@
+package simulation
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	upstream "open-cluster-management.io/api/work/v1alpha1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// reports lets the agent of a cluster report a work as applied and stuck, or as degraded, since a time that it chooses.
+func (s *teller) reports(cluster, name string, degraded metav1.ConditionStatus) {
+	object, err := s.API.Get(Works, cluster, name)
+	require.NoError(s.t, err)
+	var conditions []metav1.Condition
+	for conditionType, status := range map[string]metav1.ConditionStatus{
+		workv1.WorkApplied: metav1.ConditionTrue, workv1.WorkAvailable: metav1.ConditionFalse, workv1.WorkProgressing: metav1.ConditionTrue, workv1.WorkDegraded: degraded,
+	} {
+		meta.SetStatusCondition(&conditions, metav1.Condition{Type: conditionType, Status: status, Reason: "Forged", ObservedGeneration: object.GetGeneration(),
+			LastTransitionTime: metav1.NewTime(s.Clock.Now().Add(-time.Hour))})
+	}
+	s.patch(Works, cluster, name, map[string]any{"status": map[string]any{"conditions": conditions}}, true)
+}
+
+// passes lets the world go on for some time in which an agent never rests.
+func (s *teller) passes(during time.Duration) {
+	s.t.Helper()
+	for until := s.Clock.Now().Add(during); s.Clock.Now().Before(until); {
+		s.settle(time.Second)
+	}
+}
+
+// stableFleet is a fleet of three clusters where v1 is the stable revision, and every failure beyond the tolerated ones aborts.
+func stableFleet(t *testing.T, maxFailures int32) *teller {
+	t.Helper()
+	s := &teller{World: NewWorld(), t: t}
+	s.Check = func(write string) { s.must(s.CheckWrite(write)) }
+	s.Place("p1", []string{"c1", "c2", "c3"})
+	s.Create("v1", progressive("p1", 1, "30s", maxFailures, true))
+	s.quiet()
+	return s
+}
+
+// The agent of a cluster that nothing selects gives a work of another owner the marks of the rollout, and reports it as failed: it counts for
+// nobody (R8).
+func TestAgentOfAnUnselectedClusterAbortsNothing(t *testing.T) {
+	s := stableFleet(t, 0)
+	s.Corrupt("c9")
+	s.Update("v2")
+	s.settle(2 * time.Second)
+	hash := s.hashOf("v2")
+	for _, name := range []string{"other", Name + "-other"} {
+		template := Template("v2")
+		s.patch(Works, "c9", name, map[string]any{
+			"metadata": map[string]any{
+				"labels":      map[string]any{workv1alpha1.LabelReplicaSet: "default.web", workv1alpha1.LabelPlacement: "p1", workv1alpha1.LabelControllerHash: hash},
+				"annotations": map[string]any{workv1alpha1.AnnotationAppliedAt: s.Clock.Now().Add(-time.Hour).UTC().Format(time.RFC3339Nano)},
+				"finalizers":  []string{finalizer},
+			},
+			"spec": from(&template).Object,
+		}, false)
+		s.reports("c9", name, metav1.ConditionTrue)
+	}
+	s.adversaries.hold.Insert("c9")
+	s.Tell("agent of c9: gives two works of others the marks of the rollout")
+	s.settle(Forever)
+	require.Nil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+	s.has("v2", "c1", "c2", "c3")
+	require.Equal(t, hash, s.Object().Status.CurrentRevision)
+}
+
+// An agent that writes its status again and again, so that the cache never shows what the API server has, keeps no failure of the others from
+// aborting (R11, R12).
+func TestAgentThatNeverRestsHoldsNoAbortUp(t *testing.T) {
+	s := stableFleet(t, 1)
+	s.Edit("all at once", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) {
+		spec.PlacementRefs = []workv1alpha1.LocalPlacementReference{progressive("p1", 3, "30s", 1, true)}
+	})
+	s.Report("", "v2", Hangs)
+	s.Update("v2")
+	s.settle(10 * time.Second)
+	s.Corrupt("c1")
+	degraded := metav1.ConditionTrue
+	s.adversaries.strike = func() {
+		if degraded == metav1.ConditionTrue {
+			degraded = metav1.ConditionFalse
+		} else {
+			degraded = metav1.ConditionTrue
+		}
+		s.reports("c1", Name, degraded)
+		s.Clock.Step(500 * time.Millisecond)
+	}
+	s.passes(2 * time.Minute)
+	require.NotNil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+	s.adversaries.strike = nil
+	s.settle(Forever)
+	s.has("v1", "c2", "c3")
+}
+
+// An agent that undoes each write of an abort, or gets in before each, keeps no newer template from being rolled out to the others (R4).
+func TestAgentThatUndoesAnAbortHoldsNoRolloutUp(t *testing.T) {
+	for name, before := range map[string]bool{"after each write": false, "before each write": true} {
+		t.Run(name, func(t *testing.T) {
+			s := stableFleet(t, 0)
+			s.Report("c2", "v2", Hangs)
+			s.Update("v2")
+			s.settle(20 * time.Second)
+			s.Corrupt("c1")
+			version := 0
+			undo := func() {
+				if s.held("c1") == "v1" || before {
+					version++
+					s.forge("c1", fmt.Sprintf("%s%d", forgedPrefix, version))
+					s.Clock.Step(500 * time.Millisecond)
+				}
+			}
+			if before {
+				s.Fault = func(write string) Fault {
+					if write == "patch work c1/web" {
+						undo()
+					}
+					return NoFault
+				}
+			} else {
+				s.adversaries.strike = undo
+			}
+			s.passes(3 * time.Minute)
+			require.NotNil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+			s.Report("c2", "v3", Succeeds)
+			s.Edit("tolerates one", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) {
+				spec.PlacementRefs = []workv1alpha1.LocalPlacementReference{progressive("p1", 3, "30s", 1, true)}
+			})
+			s.Update("v3")
+			s.passes(3 * time.Minute)
+			s.has("v3", "c2", "c3")
+			require.Nil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+		})
+	}
+}
+
+// The agent of the only selected cluster can't pass its content for another hub's: it would be the stable revision when others are selected (R6).
+func TestAgentOfTheOnlyClusterMakesNoHistory(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.Place("p1", []string{"c1"})
+	s.Create("v1", progressive("p1", 3, "30s", 0, true))
+	s.quiet()
+	s.Corrupt("c1")
+	s.forge("c1", forgedPrefix+"c1")
+	s.World.strip(&workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: "c1", Name: Name}}, func(string, int) int { return 2 })
+	s.Tell("agent of c1: takes the marks off its work")
+	s.Report("c2", "v2", Hangs)
+	s.Update("v2")
+	s.settle(2 * time.Second)
+	require.Empty(t, s.hashOf(forgedPrefix+"c1"), strings.Join(s.Story, "\n"))
+	require.Equal(t, s.hashOf("v1"), s.Object().Status.CurrentRevision)
+	s.Place("p1", []string{"c1", "c2", "c3"})
+	s.quiet()
+	require.NotNil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+	s.has("v1", "c1", "c2", "c3")
+}
+
+// What was found on one cluster alone at first sight goes back to no other cluster (R6).
+func TestFirstSightOfOneClusterIsForThatClusterOnly(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.Away = true
+	s.Place("p1", []string{"c1"})
+	s.Create("v1", all("p1", "30s", true))
+	s.Upstream("p1", "v1", "c1")
+	s.Corrupt("c1")
+	s.Check = func(write string) { s.must(s.CheckWrite(write)) }
+	s.forge("c1", forgedPrefix+"c1")
+	s.settle(time.Minute)
+	s.Report("c2", "v1", Hangs)
+	s.Upgrade()
+	s.settle(time.Second)
+	require.Equal(t, s.hashOf(forgedPrefix+"c1"), s.Object().Status.CurrentRevision, strings.Join(s.Story, "\n"))
+	s.Place("p1", []string{"c1", "c2", "c3"})
+	s.quiet()
+	s.has("v1", "c2", "c3")
+	require.Nil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+	s.says(workv1alpha1.ConditionProgressing, "was found on cluster c1 alone")
+}
+
+// A time to come that an agent writes on its work takes no slot for ever: maxFailures tolerates the cluster when its deadline is over (R10, R11).
+func TestForgedTimeHoldsNoRolloutUp(t *testing.T) {
+	s := stableFleet(t, 1)
+	s.Report("c1", "v2", Hangs)
+	s.Update("v2")
+	s.settle(3 * time.Second)
+	s.Corrupt("c1")
+	s.patch(Works, "c1", Name, map[string]any{"metadata": map[string]any{"annotations": map[string]any{
+		workv1alpha1.AnnotationAppliedAt: s.Clock.Now().AddDate(20, 0, 0).UTC().Format(time.RFC3339Nano),
+	}}}, false)
+	s.Tell("agent of c1: sets applied-at to a time to come")
+	s.quiet()
+	s.has("v2", "c2", "c3")
+	require.Nil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+}
+
+// An agent that gives a work of another owner this one's label, and doesn't let it go, keeps nobody from deleting the ManifestWorkReplicaSet (R18).
+func TestAgentHoldsNoDeletionUp(t *testing.T) {
+	s := stableFleet(t, 0)
+	s.Edit("deletes in the foreground", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.CascadeDeletionPolicy = upstream.Foreground })
+	s.quiet()
+	s.Corrupt("c9")
+	s.patch(Works, "c9", "other", map[string]any{"metadata": map[string]any{
+		"labels": map[string]any{workv1alpha1.LabelReplicaSet: "default.web"}, "finalizers": []string{finalizer},
+	}}, false)
+	s.adversaries.hold.Insert("c9")
+	s.must(s.API.Delete(ReplicaSets, Namespace, Name, nil))
+	s.Tell("user: deletes it")
+	s.settle(Forever)
+	require.Nil(t, s.Object(), strings.Join(s.Story, "\n"))
+}
