@@ -75,9 +75,6 @@ var (
 	passResults  = []PassResult{Passed, Behind, Erred}
 )
 
-// EventRefusals are the reasons for which an event of an agent is dropped, over a broker.
-var EventRefusals = []string{"kind", "cluster", "work", "sequence", "quota"}
-
 // restoreBuckets reach from an agent that is quick, in seconds, to a fleet that takes half a day.
 var restoreBuckets = []float64{1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600, 4 * 3600, 12 * 3600}
 
@@ -92,9 +89,7 @@ type Metrics struct {
 	writes    *k8smetrics.CounterVec
 	passes    *k8smetrics.CounterVec
 
-	eventsRefused *k8smetrics.CounterVec
-	eventsResent  *k8smetrics.Counter
-	reportsUnread *k8smetrics.Gauge
+	broker *broker
 
 	replicaSets *replicaSets
 }
@@ -122,15 +117,7 @@ func New() *Metrics {
 		passes: k8smetrics.NewCounterVec(counter("reconciles_total",
 			"Passes over a ManifestWorkReplicaSet, by result: success, behind (the caches had not caught up, nothing was done) or error."),
 			[]string{"result"}),
-		eventsRefused: k8smetrics.NewCounterVec(counter("broker_events_refused_total",
-			"Events of agents that were dropped, over a broker, by reason: kind (not one that agents send), cluster (not that of its topic), "+
-				"work (of another cluster), sequence (not plausible) or quota (too many unknown works)."), []string{"reason"}),
-		eventsResent: k8smetrics.NewCounter(counter("broker_events_resent_total",
-			"Works that were sent again over a broker, because their agent did not report anything of them.")),
-		reportsUnread: k8smetrics.NewGauge(&k8smetrics.GaugeOpts{
-			Namespace: prefix, Name: "broker_reports_unread", StabilityLevel: k8smetrics.ALPHA,
-			Help: "Reports of agents that came over a broker and are not taken over: how far this process is behind.",
-		}),
+		broker:      newBroker(),
 		replicaSets: newReplicaSets(),
 	}
 }
@@ -166,11 +153,11 @@ func (legacy) CustomRegister(c k8smetrics.StableCollector) error {
 func (m *Metrics) Register(registry Registry) error {
 	var errs []error
 	for _, metric := range []k8smetrics.Registerable{
-		m.running, m.started, m.completed, m.aborted, m.degraded, m.restored, m.writes, m.passes, m.eventsRefused, m.eventsResent, m.reportsUnread,
+		m.running, m.started, m.completed, m.aborted, m.degraded, m.restored, m.writes, m.passes,
 	} {
 		errs = append(errs, registry.Register(metric))
 	}
-	errs = append(errs, registry.CustomRegister(m.replicaSets))
+	errs = append(errs, registry.CustomRegister(m.replicaSets), m.broker.register(registry))
 	for _, reason := range startReasons {
 		m.started.WithLabelValues(string(reason)).Add(0)
 	}
@@ -178,9 +165,6 @@ func (m *Metrics) Register(registry Registry) error {
 		for _, result := range writeResults {
 			m.writes.WithLabelValues(string(verb), string(result)).Add(0)
 		}
-	}
-	for _, reason := range EventRefusals {
-		m.eventsRefused.WithLabelValues(reason).Add(0)
 	}
 	for _, result := range passResults {
 		m.passes.WithLabelValues(string(result)).Add(0)
@@ -219,15 +203,6 @@ func (m *Metrics) WorkWrite(verb Verb, result WriteResult) {
 
 // Reconciled counts a pass.
 func (m *Metrics) Reconciled(result PassResult) { m.passes.WithLabelValues(string(result)).Inc() }
-
-// EventRefused counts an event of an agent that was dropped.
-func (m *Metrics) EventRefused(reason string) { m.eventsRefused.WithLabelValues(reason).Inc() }
-
-// EventResent counts a work that was sent again.
-func (m *Metrics) EventResent() { m.eventsResent.Inc() }
-
-// ReportsUnread notes how many reports of agents came that are not taken over.
-func (m *Metrics) ReportsUnread(n int) { m.reportsUnread.Set(float64(n)) }
 
 // Observe replaces what is known of the ManifestWorkReplicaSet with this "namespace/name".
 func (m *Metrics) Observe(key string, o Observation) { m.replicaSets.observe(key, o) }

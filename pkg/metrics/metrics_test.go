@@ -71,6 +71,13 @@ func TestWhatHappensIsCounted(t *testing.T) {
 	m.Restored(-time.Second) // The hub's clock went back.
 	m.WorkWrite(metrics.Patch, metrics.Refused)
 	m.Reconciled(metrics.Erred)
+	m.Connected(false)
+	m.Reconnected()
+	m.EventSent("update_request")
+	m.EventReceived("report")
+	m.EventRefused("quota")
+	m.EventResent()
+	m.ReportsUnread(7)
 	families, err := registry.Gather()
 	require.NoError(t, err)
 	counted := map[string]float64{}
@@ -89,6 +96,8 @@ func TestWhatHappensIsCounted(t *testing.T) {
 	require.Equal(t, map[string]float64{
 		"mwrs_rollouts_started_total Found": 1, "mwrs_rollouts_completed_total": 1, "mwrs_rollouts_aborted_total": 1,
 		"mwrs_rollouts_degraded_total": 1, "mwrs_work_writes_total refused patch": 1, "mwrs_reconciles_total error": 1,
+		"mwrs_broker_reconnects_total": 1, "mwrs_broker_events_sent_total update_request": 1, "mwrs_broker_events_received_total report": 1,
+		"mwrs_broker_events_refused_total quota": 1, "mwrs_broker_events_resent_total": 1,
 	}, counted)
 	durations, err := testutil.GetHistogramVecFromGatherer(registry, "mwrs_abort_restore_duration_seconds", nil)
 	require.NoError(t, err)
@@ -98,7 +107,13 @@ func TestWhatHappensIsCounted(t *testing.T) {
 # HELP mwrs_controller_running [ALPHA] 1 while this process leads, has filled its caches and reconciles ManifestWorkReplicaSets.
 # TYPE mwrs_controller_running gauge
 mwrs_controller_running 1
-`), "mwrs_controller_running"))
+# HELP mwrs_broker_disconnected [ALPHA] 1 while works travel over a broker and this process has no connection to it: nothing is written, and no deadline fires.
+# TYPE mwrs_broker_disconnected gauge
+mwrs_broker_disconnected 1
+# HELP mwrs_broker_reports_unread [ALPHA] Reports of agents that came over a broker and are not taken over: how far this process is behind.
+# TYPE mwrs_broker_reports_unread gauge
+mwrs_broker_reports_unread 7
+`), "mwrs_controller_running", "mwrs_broker_disconnected", "mwrs_broker_reports_unread"))
 	m.Running(false)
 }
 

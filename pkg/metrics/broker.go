@@ -1,0 +1,94 @@
+package metrics
+
+import (
+	"errors"
+
+	k8smetrics "k8s.io/component-base/metrics"
+)
+
+// The values of the labels of a broker's metrics. There are few, whatever the number of clusters is.
+var (
+	// EventRefusals are the reasons for which an event of an agent is dropped.
+	EventRefusals = []string{"kind", "cluster", "work", "sequence", "quota"}
+	// EventsSent are what the hub's events do, by sdk-go's names.
+	EventsSent = []string{"create_request", "update_request", "delete_request", "resync_response", "resync_request"}
+	// EventsReceived are the kinds of events that agents send.
+	EventsReceived = []string{"report", "question"}
+)
+
+// broker counts what travels over a broker. A hub without one has only zeros.
+type broker struct {
+	disconnected  *k8smetrics.Gauge
+	reconnects    *k8smetrics.Counter
+	sent          *k8smetrics.CounterVec
+	received      *k8smetrics.CounterVec
+	refused       *k8smetrics.CounterVec
+	resent        *k8smetrics.Counter
+	reportsUnread *k8smetrics.Gauge
+}
+
+func newBroker() *broker {
+	return &broker{
+		disconnected: k8smetrics.NewGauge(&k8smetrics.GaugeOpts{
+			Namespace: prefix, Name: "broker_disconnected", StabilityLevel: k8smetrics.ALPHA,
+			Help: "1 while works travel over a broker and this process has no connection to it: nothing is written, and no deadline fires.",
+		}),
+		reconnects: k8smetrics.NewCounter(counter("broker_reconnects_total", "How often the connection to the broker came back after it was lost.")),
+		sent: k8smetrics.NewCounterVec(counter("broker_events_sent_total",
+			"Events that were sent over a broker, by action: create_request, update_request and delete_request (a write), "+
+				"resync_response (a work once more) or resync_request (an agent is asked what it has)."), []string{"action"}),
+		received: k8smetrics.NewCounterVec(counter("broker_events_received_total",
+			"Events of agents that came over a broker and were let in, by kind: report (of a work) or question (for the works of a cluster)."),
+			[]string{"kind"}),
+		refused: k8smetrics.NewCounterVec(counter("broker_events_refused_total",
+			"Events of agents that were dropped, over a broker, by reason: kind (not one that agents send), cluster (not that of its topic), "+
+				"work (of another cluster), sequence (not plausible) or quota (too many unknown works)."), []string{"reason"}),
+		resent: k8smetrics.NewCounter(counter("broker_events_resent_total",
+			"Works that were sent again over a broker, because their agent did not report anything of them.")),
+		reportsUnread: k8smetrics.NewGauge(&k8smetrics.GaugeOpts{
+			Namespace: prefix, Name: "broker_reports_unread", StabilityLevel: k8smetrics.ALPHA,
+			Help: "Reports of agents that came over a broker and are not taken over: how far this process is behind.",
+		}),
+	}
+}
+
+// register registers them, and begins each counter at 0.
+func (b *broker) register(registry Registry) error {
+	var errs []error
+	for _, metric := range []k8smetrics.Registerable{b.disconnected, b.reconnects, b.sent, b.received, b.refused, b.resent, b.reportsUnread} {
+		errs = append(errs, registry.Register(metric))
+	}
+	for vec, values := range map[*k8smetrics.CounterVec][]string{b.sent: EventsSent, b.received: EventsReceived, b.refused: EventRefusals} {
+		for _, value := range values {
+			vec.WithLabelValues(value).Add(0)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Connected notes whether the broker is connected.
+func (m *Metrics) Connected(yes bool) {
+	if yes {
+		m.broker.disconnected.Set(0)
+	} else {
+		m.broker.disconnected.Set(1)
+	}
+}
+
+// Reconnected counts a connection to the broker that came back.
+func (m *Metrics) Reconnected() { m.broker.reconnects.Inc() }
+
+// EventSent counts an event that was sent.
+func (m *Metrics) EventSent(action string) { m.broker.sent.WithLabelValues(action).Inc() }
+
+// EventReceived counts an event of an agent that was let in.
+func (m *Metrics) EventReceived(kind string) { m.broker.received.WithLabelValues(kind).Inc() }
+
+// EventRefused counts an event of an agent that was dropped.
+func (m *Metrics) EventRefused(reason string) { m.broker.refused.WithLabelValues(reason).Inc() }
+
+// EventResent counts a work that was sent again.
+func (m *Metrics) EventResent() { m.broker.resent.Inc() }
+
+// ReportsUnread notes how many reports of agents came that are not taken over.
+func (m *Metrics) ReportsUnread(n int) { m.broker.reportsUnread.Set(float64(n)) }
