@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -14,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	workv1client "open-cluster-management.io/api/client/work/clientset/versioned/typed/work/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
-	"open-cluster-management.io/sdk-go/pkg/apis/work/v1/validator"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/common"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/utils"
 	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
@@ -46,14 +44,18 @@ func (c *client) Create(ctx context.Context, work *workv1.ManifestWork, _ metav1
 	if c.driver.store.get(uid) != nil {
 		return nil, apierrors.NewAlreadyExists(common.ManifestWorkGR, work.Name)
 	}
-	created := work.DeepCopy()
+	if err := c.driver.reachable(); err != nil {
+		return nil, err
+	}
+	what := c.driver.store.contents.of(&work.Spec)
+	created := &workv1.ManifestWork{ObjectMeta: *work.ObjectMeta.DeepCopy(), Spec: what.spec}
 	created.Namespace, created.UID = c.namespace, uid
 	created.Generation = c.driver.store.nextGeneration(uid, 0)
 	created.CreationTimestamp = metav1.NewTime(c.driver.clock.Now())
-	if err := c.driver.publishSpec(ctx, eventtypes.CreateRequestAction, created); err != nil {
+	if err := c.driver.publishSpec(ctx, eventtypes.CreateRequestAction, created, what); err != nil {
 		return nil, err
 	}
-	return c.driver.store.put(created).DeepCopy(), nil
+	return copyOf(c.driver.store.put(created)), nil
 }
 
 // Patch publishes a changed work. A change of the metadata alone makes no new generation.
@@ -68,22 +70,53 @@ func (c *client) Patch(ctx context.Context, name string, kind types.PatchType, d
 	if before == nil {
 		return nil, apierrors.NewNotFound(common.ManifestWorkGR, name)
 	}
-	changed, err := utils.Patch(kind, before, data)
+	if err := c.driver.reachable(); err != nil {
+		return nil, err
+	}
+	changed, err := patched(kind, before, data)
 	if err != nil {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("ManifestWork %s/%s can't be patched: %v", c.namespace, name, err))
 	}
 	if err := unchanged(before, &changed.UID, &changed.ResourceVersion); err != nil {
 		return nil, err
 	}
-	// Neither identity nor deletion can be patched.
-	changed.Name, changed.Namespace, changed.DeletionTimestamp = before.Name, before.Namespace, before.DeletionTimestamp
-	if !equality.Semantic.DeepEqual(before.Spec, changed.Spec) {
-		changed.Generation = c.driver.store.nextGeneration(uid, 0)
+	return c.write(ctx, before, changed)
+}
+
+// Update publishes a work that its caller holds as a whole: what differs need not be found in 20 kB of JSON first. Labels, annotations, owners
+// and the spec are taken from it, where it is of the version that the hub has (R15).
+func (c *client) Update(ctx context.Context, work *workv1.ManifestWork, _ metav1.UpdateOptions) (*workv1.ManifestWork, error) {
+	uid := c.uid(work.Name)
+	defer c.driver.lock(uid)()
+	before := c.driver.store.get(uid)
+	if before == nil {
+		return nil, apierrors.NewNotFound(common.ManifestWorkGR, work.Name)
 	}
-	if err := c.driver.publishSpec(ctx, eventtypes.UpdateRequestAction, changed); err != nil {
+	if err := c.driver.reachable(); err != nil {
 		return nil, err
 	}
-	return c.driver.store.put(changed).DeepCopy(), nil
+	if err := unchanged(before, &work.UID, &work.ResourceVersion); err != nil {
+		return nil, err
+	}
+	changed, given := *before, work.ObjectMeta.DeepCopy()
+	changed.Labels, changed.Annotations, changed.OwnerReferences = given.Labels, given.Annotations, given.OwnerReferences
+	changed.Spec = work.Spec
+	return c.write(ctx, before, &changed)
+}
+
+// write publishes a changed work. A change of the metadata alone makes no new generation.
+func (c *client) write(ctx context.Context, before, changed *workv1.ManifestWork) (*workv1.ManifestWork, error) {
+	// Neither identity nor deletion can be changed.
+	changed.Name, changed.Namespace, changed.DeletionTimestamp = before.Name, before.Namespace, before.DeletionTimestamp
+	was, what := c.driver.store.contents.of(&before.Spec), c.driver.store.contents.of(&changed.Spec)
+	if was != what && !was.equals(what) {
+		changed.Generation = c.driver.store.nextGeneration(before.UID, 0)
+	}
+	changed.Spec = what.spec
+	if err := c.driver.publishSpec(ctx, eventtypes.UpdateRequestAction, changed, what); err != nil {
+		return nil, err
+	}
+	return copyOf(c.driver.store.put(changed)), nil
 }
 
 // Delete publishes a deletion. A work that no agent has reported yet is gone at once; any other when its agent says so.
@@ -100,7 +133,7 @@ func (c *client) Delete(ctx context.Context, name string, options metav1.DeleteO
 		}
 	}
 	deleting := c.driver.deleting(before)
-	if err := c.driver.publish(ctx, eventtypes.DeleteRequestAction, deleting); err != nil {
+	if err := c.driver.publish(ctx, eventtypes.DeleteRequestAction, deleting, nil); err != nil {
 		return err
 	}
 	if len(before.Finalizers) == 0 {
@@ -113,7 +146,7 @@ func (c *client) Delete(ctx context.Context, name string, options metav1.DeleteO
 
 // deleting is a work that is being deleted, from now on if it was not before.
 func (d *Driver) deleting(work *workv1.ManifestWork) *workv1.ManifestWork {
-	deleting := work.DeepCopy()
+	deleting := copyOf(work)
 	if deleting.DeletionTimestamp.IsZero() {
 		now := metav1.NewTime(d.clock.Now())
 		deleting.DeletionTimestamp = &now
@@ -145,7 +178,7 @@ func (c *client) Get(ctx context.Context, name string, _ metav1.GetOptions) (*wo
 	if found == nil {
 		return nil, apierrors.NewNotFound(common.ManifestWorkGR, name)
 	}
-	return found.DeepCopy(), nil
+	return copyOf(found), nil
 }
 
 // List lists what the hub knows.
@@ -165,11 +198,6 @@ func (c *client) Watch(_ context.Context, options metav1.ListOptions) (watch.Int
 	return c.driver.store.watch(options.ResourceVersion)
 }
 
-// Update is not supported: nothing here needs it.
-func (c *client) Update(context.Context, *workv1.ManifestWork, metav1.UpdateOptions) (*workv1.ManifestWork, error) {
-	return nil, apierrors.NewMethodNotSupported(common.ManifestWorkGR, "update")
-}
-
 // UpdateStatus is not supported: the status is the agents'.
 func (c *client) UpdateStatus(context.Context, *workv1.ManifestWork, metav1.UpdateOptions) (*workv1.ManifestWork, error) {
 	return nil, apierrors.NewMethodNotSupported(common.ManifestWorkGR, "update of the status")
@@ -180,12 +208,9 @@ func (c *client) DeleteCollection(context.Context, metav1.DeleteOptions, metav1.
 	return apierrors.NewMethodNotSupported(common.ManifestWorkGR, "deletion of a collection")
 }
 
-// validate refuses what an agent would refuse without saying so.
-func validate(work *workv1.ManifestWork) error {
-	if err := validator.ManifestValidator.ValidateManifests(work.Spec.Workload.Manifests); err != nil {
-		return apierrors.NewInvalid(common.ManifestWorkGK, work.Name, field.ErrorList{
-			field.Invalid(field.NewPath("spec", "workload", "manifests"), "", err.Error()),
-		})
-	}
-	return nil
+// invalid is what an agent would refuse, without saying so.
+func invalid(work *workv1.ManifestWork, err error) error {
+	return apierrors.NewInvalid(common.ManifestWorkGK, work.Name, field.ErrorList{
+		field.Invalid(field.NewPath("spec", "workload", "manifests"), "", err.Error()),
+	})
 }

@@ -65,7 +65,7 @@ func (d *Driver) confirm(ctx context.Context, t task) error {
 
 // resend sends what the hub has of a work. Where that was deleted in the meantime, the deletion comes last.
 func (d *Driver) resend(ctx context.Context, work *workv1.ManifestWork) error {
-	if err := d.send(ctx, eventtypes.ResyncResponseAction, work); err != nil {
+	if err := d.send(ctx, eventtypes.ResyncResponseAction, work, d.store.contents.of(&work.Spec)); err != nil {
 		return err
 	}
 	now := d.store.get(work.UID)
@@ -75,7 +75,7 @@ func (d *Driver) resend(ctx context.Context, work *workv1.ManifestWork) error {
 	case now == nil:
 		now = d.deleting(work)
 	}
-	return d.send(ctx, eventtypes.DeleteRequestAction, now)
+	return d.send(ctx, eventtypes.DeleteRequestAction, now, nil)
 }
 
 // confirmed reports whether an agent has said anything of what the work is by now.

@@ -7,24 +7,20 @@ import (
 	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/keymutex"
 	workclientset "open-cluster-management.io/api/client/work/clientset/versioned"
 	workv1 "open-cluster-management.io/api/work/v1"
-	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/common"
-	cloudeventserrors "open-cluster-management.io/sdk-go/pkg/cloudevents/clients/errors"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/statushash"
-	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work/payload"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work/source/codec"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/clients"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options"
 	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
-	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/utils"
 )
 
 // SourceID is what upstream's hub calls itself to agents and brokers. Works that it published stay ours.
@@ -49,6 +45,14 @@ type Connection interface {
 type Metrics interface {
 	// EventRefused counts an event of an agent that was dropped.
 	EventRefused(reason string)
+	// EventSent counts an event that was sent, by what it does.
+	EventSent(action string)
+	// EventReceived counts an event of an agent that was let in, by its kind.
+	EventReceived(kind string)
+	// Connected notes whether the broker is connected.
+	Connected(yes bool)
+	// Reconnected counts a connection that came back.
+	Reconnected()
 	// EventResent counts a work that was sent again, because its agent did not report anything of it.
 	EventResent()
 	// ReportsUnread notes how many reports of agents came that are not taken over.
@@ -57,9 +61,21 @@ type Metrics interface {
 
 type noMetrics struct{}
 
-func (noMetrics) EventRefused(string) {}
-func (noMetrics) EventResent()        {}
-func (noMetrics) ReportsUnread(int)   {}
+func (noMetrics) EventRefused(string)  {}
+func (noMetrics) EventResent()         {}
+func (noMetrics) EventSent(string)     {}
+func (noMetrics) EventReceived(string) {}
+func (noMetrics) Connected(bool)       {}
+func (noMetrics) Reconnected()         {}
+func (noMetrics) ReportsUnread(int)    {}
+
+// The kinds of events that agents send.
+const (
+	// ReceivedReport says what an agent has of a work.
+	ReceivedReport = "report"
+	// ReceivedQuestion asks for the works of a cluster.
+	ReceivedQuestion = "question"
+)
 
 // Options say what a driver connects.
 type Options struct {
@@ -73,7 +89,7 @@ type Options struct {
 	Owners Owners
 	// Connection is told of the broker's coming and going.
 	Connection Connection
-	// QPS and Burst bound how many events are sent; sdk-go's own 50 and 100 if zero.
+	// QPS and Burst bound how many events are sent, as client-go has it: its own 5 and 10 if zero, no bound below zero.
 	QPS   float32
 	Burst int
 	// Metrics count what happens; nil for none.
@@ -92,8 +108,11 @@ type Driver struct {
 	link    *link
 	heard   *heard
 	metrics Metrics
-	events  generic.CloudEventsClient[*workv1.ManifestWork]
-	locks   keymutex.KeyMutex
+	// connecting is sdk-go's client. It keeps the connection, and carries no event: it would keep a counter for each cluster.
+	connecting generic.CloudEventsClient[*workv1.ManifestWork]
+	codec      generic.Codec[*workv1.ManifestWork]
+	limiter    flowcontrol.RateLimiter
+	locks      keymutex.KeyMutex
 	// tasks are reports that are to be taken over.
 	tasks workqueue.TypedRateLimitingInterface[task]
 	// sends are events that are to be sent, which may take a while: no report waits for them.
@@ -156,6 +175,7 @@ func New(ctx context.Context, o Options) (*Driver, error) {
 func connect(ctx context.Context, o Options, source *options.CloudEventsSourceOptions) (*Driver, error) {
 	d := &Driver{
 		clock: o.Clock, owners: o.Owners, store: newStore(o.Clock), heard: newHeard(o.Clock), locks: keymutex.NewHashed(64),
+		codec: codec.NewManifestBundleCodec(), limiter: newLimiter(o.QPS, o.Burst),
 		metrics: o.Metrics, tasks: newTasks(o.Clock), sends: newTasks(o.Clock),
 		reports: map[types.UID]*workv1.ManifestWork{}, considered: map[types.UID]bool{}, unwanted: map[types.UID]time.Time{},
 		unknown: map[string]map[types.UID]bool{}, answered: map[string]time.Time{},
@@ -164,16 +184,15 @@ func connect(ctx context.Context, o Options, source *options.CloudEventsSourceOp
 	if d.metrics == nil {
 		d.metrics = noMetrics{}
 	}
-	source.EventRateLimit = utils.EventRateLimit{QPS: o.QPS, Burst: o.Burst}
 	d.link = &link{
 		CloudEventTransport: source.CloudEventsTransport, name: "broker", connection: o.Connection, agentReturn: o.AgentReturn,
-		heard:    d.heard,
+		heard: d.heard, reported: d.received, metrics: d.metrics, outages: &outages{clock: o.Clock},
 		gate:     &gate{clock: o.Clock, clusterOf: d.store.clusterOf, refused: func(why Refusal) { d.metrics.EventRefused(string(why)) }},
 		returned: func(cluster string) { d.sends.Add(task{cluster: cluster, answer: true}) },
 	}
 	source.CloudEventsTransport = d.link
 	var err error
-	d.events, err = clients.NewCloudEventSourceClient(ctx, source, d, statushash.StatusHash[*workv1.ManifestWork], codec.NewManifestBundleCodec())
+	d.connecting, err = clients.NewCloudEventSourceClient(ctx, source, d, statushash.StatusHash[*workv1.ManifestWork], d.codec)
 	if err != nil {
 		return nil, fmt.Errorf("connecting by %s: %w", o.Type, err)
 	}
@@ -192,7 +211,7 @@ func newTasks(clk clock.PassiveClock) workqueue.TypedRateLimitingInterface[task]
 }
 
 func (d *Driver) run(ctx context.Context) {
-	d.events.Subscribe(ctx, d.received)
+	d.connecting.Subscribe(ctx)
 	go func() {
 		for {
 			select {
@@ -200,7 +219,7 @@ func (d *Driver) run(ctx context.Context) {
 				d.tasks.ShutDown()
 				d.sends.ShutDown()
 				return
-			case <-d.events.SubscribedChan():
+			case <-d.connecting.SubscribedChan():
 				d.sends.Add(task{})
 			}
 		}
@@ -231,39 +250,4 @@ func (d *Driver) List(_ context.Context, wanted eventtypes.ListOptions) ([]*work
 func (d *Driver) lock(uid types.UID) (unlock func()) {
 	d.locks.LockKey(string(uid))
 	return func() { _ = d.locks.UnlockKey(string(uid)) }
-}
-
-// publishSpec sends a work to its agent.
-func (d *Driver) publishSpec(ctx context.Context, action eventtypes.EventAction, work *workv1.ManifestWork) error {
-	if err := validate(work); err != nil {
-		return err
-	}
-	return d.publish(ctx, action, work)
-}
-
-// publish sends a work, and sends it again until its agent reports something of it.
-func (d *Driver) publish(ctx context.Context, action eventtypes.EventAction, work *workv1.ManifestWork) error {
-	if err := d.send(ctx, action, work); err != nil {
-		return err
-	}
-	d.expectWord(work.UID)
-	return nil
-}
-
-// send fails with what a server said or, where none said anything, with an error that goes away.
-func (d *Driver) send(ctx context.Context, action eventtypes.EventAction, work *workv1.ManifestWork) error {
-	err := d.events.Publish(ctx, eventtypes.CloudEventsType{
-		CloudEventsDataType: payload.ManifestBundleEventDataType, SubResource: eventtypes.SubResourceSpec, Action: action,
-	}, work)
-	if err != nil {
-		return refusal(work.Name, err)
-	}
-	return nil
-}
-
-func refusal(name string, err error) error {
-	if said := cloudeventserrors.ToStatusError(common.ManifestWorkGR, name, err); !cloudeventserrors.IsPublishError(said) {
-		return said
-	}
-	return apierrors.NewServiceUnavailable(fmt.Sprintf("the broker did not take it: %v", err))
 }

@@ -72,10 +72,25 @@ type refusals struct {
 func (r *refusals) EventResent()      {}
 func (r *refusals) ReportsUnread(int) {}
 
-func (r *refusals) EventRefused(reason string) {
+func (r *refusals) EventSent(action string)   { r.count("sent " + action) }
+func (r *refusals) EventReceived(kind string) { r.count("received " + kind) }
+
+func (r *refusals) Reconnected() { r.count("reconnected") }
+
+func (r *refusals) Connected(yes bool) { r.count(fmt.Sprint("connected ", yes)) }
+
+func (r *refusals) EventRefused(reason string) { r.count(reason) }
+
+func (r *refusals) count(what string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.counts[reason]++
+	r.counts[what]++
+}
+
+func (r *refusals) counted(what string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.counts[what]
 }
 
 func (r *refusals) of(why Refusal) int {

@@ -2,7 +2,6 @@ package cloudevents
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
 	"time"
 
@@ -27,42 +26,58 @@ type link struct {
 	// returned is called when an agent asks for its works: it was away, or is new.
 	returned func(cluster string)
 
-	up atomic.Bool
+	// reported is called with each report of an agent.
+	reported func(ctx context.Context, event *cloudevents.Event)
+	metrics  Metrics
+	outages  *outages
+
+	// connected says that events can be sent, up that agents can be heard, too.
+	connected, up atomic.Bool
 }
 
 // Connect implements options.CloudEventTransport.
 func (l *link) Connect(ctx context.Context) error {
-	err := l.CloudEventTransport.Connect(ctx)
-	if err != nil {
-		l.lost()
+	if err := l.CloudEventTransport.Connect(ctx); err != nil {
+		l.lost(ctx)
+		return err
 	}
-	return err
+	l.connected.Store(true)
+	return nil
 }
 
 // Subscribe implements options.CloudEventTransport. From here on agents are heard.
 func (l *link) Subscribe(ctx context.Context) error {
 	if err := l.CloudEventTransport.Subscribe(ctx); err != nil {
-		l.lost()
+		l.lost(ctx)
 		return err
 	}
+	l.connected.Store(true) // An attempt to subscribe that failed had taken it back.
 	l.up.Store(true)
+	l.metrics.Connected(true)
+	if l.outages.ended(ctx) {
+		l.metrics.Reconnected()
+	}
 	l.connection.Back(l.name, l.agentReturn)
 	return nil
 }
 
 // Close implements options.CloudEventTransport. sdk-go calls it whenever the transport failed.
 func (l *link) Close(ctx context.Context) error {
-	l.lost()
+	l.lost(ctx)
 	return l.CloudEventTransport.Close(ctx)
 }
 
-func (l *link) lost() {
+func (l *link) lost(ctx context.Context) {
+	l.connected.Store(false)
 	l.up.Store(false)
+	l.metrics.Connected(false)
+	l.outages.began(ctx)
 	l.connection.Lost(l.name)
 }
 
-// Receive implements options.CloudEventTransport. It does not wait for anything: what an agent asks for is answered elsewhere.
-func (l *link) Receive(ctx context.Context, handle options.ReceiveHandlerFn) error {
+// Receive implements options.CloudEventTransport. It does not wait for anything: what an agent asks for is answered elsewhere. sdk-go is handed
+// no event: it would keep a counter for each cluster that nobody reads.
+func (l *link) Receive(ctx context.Context, _ options.ReceiveHandlerFn) error {
 	return l.CloudEventTransport.Receive(ctx, func(ctx context.Context, event cloudevents.Event) {
 		admitted, cluster, asks, ok := l.gate.admit(ctx, event)
 		if !ok {
@@ -70,10 +85,12 @@ func (l *link) Receive(ctx context.Context, handle options.ReceiveHandlerFn) err
 		}
 		l.heard.note(cluster)
 		if asks {
+			l.metrics.EventReceived(ReceivedQuestion)
 			l.returned(cluster)
 			return
 		}
-		handle(ctx, admitted)
+		l.metrics.EventReceived(ReceivedReport)
+		l.reported(ctx, &admitted)
 	})
 }
 
@@ -90,7 +107,7 @@ func (l *link) progress() (arrived, handled int64) {
 // ask makes the agent of a cluster, or all of them, report all that they have.
 func (l *link) ask(ctx context.Context, cluster string) error {
 	if !l.up.Load() {
-		return errors.New("the broker is not connected")
+		return errAway
 	}
 	event := eventtypes.NewEventBuilder(SourceID, eventtypes.CloudEventsType{
 		CloudEventsDataType: payload.ManifestBundleEventDataType,
@@ -100,5 +117,9 @@ func (l *link) ask(ctx context.Context, cluster string) error {
 	if err := event.SetData(cloudevents.ApplicationJSON, &resync.ResourceStatusHashList{Hashes: []resync.ResourceStatusHash{}}); err != nil {
 		return err
 	}
-	return l.Send(ctx, event)
+	if err := l.Send(ctx, event); err != nil {
+		return err
+	}
+	l.metrics.EventSent(string(eventtypes.ResyncRequestAction))
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	cloudevents "github.com/cloudevents/sdk-go/v2"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/workqueue"
@@ -15,13 +16,18 @@ import (
 )
 
 // received notes a report. It must not wait: the transport hands over one event after the other.
-func (d *Driver) received(_ context.Context, work *workv1.ManifestWork) error {
+func (d *Driver) received(ctx context.Context, event *cloudevents.Event) {
+	work, err := d.codec.Decode(event)
+	if err != nil {
+		d.metrics.EventRefused(string(RefusedKind))
+		klog.FromContext(ctx).V(2).Info("Ignoring the report of an agent that can't be read", "error", err.Error())
+		return
+	}
 	if !d.keep(work) {
 		d.metrics.EventRefused(string(RefusedQuota))
-		return nil
+		return
 	}
 	d.tasks.Add(task{uid: work.UID})
-	return nil
 }
 
 // readOutPatience is how long reports may take to be read before who waits for them has to try again.
@@ -82,6 +88,8 @@ func (d *Driver) next(ctx context.Context, queue workqueue.TypedRateLimitingInte
 	defer queue.Done(t)
 	again, err := d.do(ctx, t)
 	switch {
+	case err != nil && !d.Reachable():
+		queue.AddAfter(t, answerInterval) // The log has a line for the outage, and none for each work.
 	case err != nil:
 		klog.FromContext(ctx).Error(err, "Working on an agent's report", "uid", t.uid, "cluster", t.cluster)
 		queue.AddRateLimited(t)
@@ -188,7 +196,7 @@ func (d *Driver) answer(ctx context.Context, cluster string) (again time.Duratio
 	d.answered[cluster] = now
 	d.mu.Unlock()
 	for _, work := range d.store.ofCluster(cluster) {
-		if err := d.send(ctx, eventtypes.ResyncResponseAction, work); err != nil {
+		if err := d.send(ctx, eventtypes.ResyncResponseAction, work, d.store.contents.of(&work.Spec)); err != nil {
 			return answerInterval, nil //nolint:nilerr // An agent asks when the broker is back, too.
 		}
 	}
@@ -218,12 +226,12 @@ func (d *Driver) renew(ctx context.Context, report *workv1.ManifestWork) (again 
 	}
 	klog.FromContext(ctx).Info("Sending a ManifestWork again, its agent does not have what it should have",
 		"cluster", before.Namespace, "name", before.Name, "generation", before.Generation, "agents", report.Generation)
-	renewed := before.DeepCopy()
+	renewed := copyOf(before)
 	renewed.Generation = d.store.nextGeneration(report.UID, report.Generation+1)
 	if _, bears := renewed.Annotations[workv1alpha1.AnnotationAppliedAt]; bears {
 		renewed.Annotations[workv1alpha1.AnnotationAppliedAt] = d.clock.Now().UTC().Format(time.RFC3339Nano)
 	}
-	if err := d.publishSpec(ctx, eventtypes.UpdateRequestAction, renewed); err != nil {
+	if err := d.publishSpec(ctx, eventtypes.UpdateRequestAction, renewed, d.store.contents.of(&before.Spec)); err != nil {
 		return 0, err
 	}
 	d.store.put(renewed)

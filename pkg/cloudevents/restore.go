@@ -160,7 +160,7 @@ func (d *Driver) removeUnwanted(ctx context.Context, report *workv1.ManifestWork
 	}
 	work, sequence := restored(report)
 	work = d.deleting(work)
-	if err := d.publish(ctx, eventtypes.DeleteRequestAction, work); err != nil {
+	if err := d.publish(ctx, eventtypes.DeleteRequestAction, work, nil); err != nil {
 		return 0, err
 	}
 	d.store.restore(work, sequence)

@@ -2,6 +2,7 @@ package cloudevents
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -45,6 +46,8 @@ type wire struct {
 	// sending is called with each event, before its sender hears that it was sent; nil for nothing.
 	sending func(event cloudevents.Event)
 	sent    []cloudevents.Event
+	// forgets says that what is sent is not kept.
+	forgets bool
 	// arrived and handled count the events that came, and those that were handled.
 	arrived, handled atomic.Int64
 	// sequence is the last sequence ID of a report.
@@ -63,7 +66,9 @@ func (w *wire) Send(_ context.Context, event cloudevents.Event) error {
 		defer w.mu.Unlock()
 		return w.broken
 	}
-	w.sent = append(w.sent, event)
+	if !w.forgets {
+		w.sent = append(w.sent, event)
+	}
 	w.mu.Unlock()
 	if sending != nil {
 		sending(event)
@@ -123,6 +128,20 @@ func (w *wire) said() []string {
 	return said
 }
 
+// forget lets go of what was sent.
+func (w *wire) forget() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.sent = nil
+}
+
+// unrecorded keeps nothing of what is sent from now on.
+func (w *wire) unrecorded() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.sent, w.forgets = nil, true
+}
+
 // deletions counts the events that delete a work.
 func (w *wire) deletions() int {
 	w.mu.Lock()
@@ -147,13 +166,13 @@ func (w *wire) last(t *testing.T) *workv1.ManifestWork {
 }
 
 // tell sends what an agent has of a work.
-func (w *wire) tell(t *testing.T, work *workv1.ManifestWork) {
+func (w *wire) tell(t testing.TB, work *workv1.ManifestWork) {
 	t.Helper()
 	w.sends(w.report(t, work), work.Namespace)
 }
 
 // report is what an agent sends of a work.
-func (w *wire) report(t *testing.T, work *workv1.ManifestWork) cloudevents.Event {
+func (w *wire) report(t testing.TB, work *workv1.ManifestWork) cloudevents.Event {
 	t.Helper()
 	work = work.DeepCopy()
 	if work.Labels == nil {
@@ -189,23 +208,27 @@ func question(t *testing.T, cluster string, has ...resync.ResourceVersion) cloud
 
 type rig struct {
 	*Driver
-	t          *testing.T
+	t          testing.TB
 	clock      *clocktesting.FakeClock
 	wire       *wire
 	connection *fakeConnection
 	refusals   *refusals
 }
 
-func newRig(t *testing.T, owners fakeOwners) *rig {
+func newRig(t testing.TB, owners fakeOwners, change ...func(*Options)) *rig {
 	t.Helper()
 	r := &rig{
 		t: t, refusals: &refusals{counts: map[string]int{}}, clock: clocktesting.NewFakeClock(noon), connection: &fakeConnection{},
 		wire: &wire{errs: make(chan error), received: make(chan delivery)},
 	}
+	o := Options{
+		Type: "mqtt", ClientID: "hub", Owners: owners, Connection: r.connection, AgentReturn: time.Minute, Clock: r.clock, Metrics: r.refusals, QPS: -1,
+	}
+	for _, c := range change {
+		c(&o)
+	}
 	var err error
-	r.Driver, err = connect(t.Context(), Options{
-		Type: "mqtt", ClientID: "hub", Owners: owners, Connection: r.connection, AgentReturn: time.Minute, Clock: r.clock, Metrics: r.refusals,
-	}, &options.CloudEventsSourceOptions{CloudEventsTransport: r.wire, SourceID: SourceID})
+	r.Driver, err = connect(t.Context(), o, &options.CloudEventsSourceOptions{CloudEventsTransport: r.wire, SourceID: SourceID})
 	require.NoError(t, err)
 	r.eventually("it asks all agents what they have", func() bool { return slices.Contains(r.wire.said(), "status resync_request") })
 	return r
@@ -244,6 +267,14 @@ func (r *rig) create(work *workv1.ManifestWork) *workv1.ManifestWork {
 
 func (r *rig) patch(work *workv1.ManifestWork, patch string) (*workv1.ManifestWork, error) {
 	return r.cluster(work.Namespace).Patch(r.t.Context(), work.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+}
+
+// mergePatchOf makes a patch that writes a spec.
+func mergePatchOf(t testing.TB, spec *workv1.ManifestWorkSpec) string {
+	t.Helper()
+	data, err := json.Marshal(map[string]any{"spec": spec})
+	require.NoError(t, err)
+	return string(data)
 }
 
 func (r *rig) jsonPatch(work *workv1.ManifestWork, patch string) (*workv1.ManifestWork, error) {

@@ -31,61 +31,83 @@ const firstVersion = int64(1) << 32
 // growing when a restart has forgotten them. An agent ignores a work whose generation is less than the one that it has.
 var epoch = time.Date(2024, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// store keeps the works. What it hands out is never changed.
+// store keeps the works. What it hands out is never changed. At rest a work costs what its metadata and its trimmed status cost: works of
+// one revision share the content of that revision.
 type store struct {
-	clock clock.PassiveClock
+	clock    clock.PassiveClock
+	contents *contents
 
 	mu      sync.Mutex
 	version int64
 	// lastDeletion is the version at which a work was deleted last.
 	lastDeletion int64
-	works        map[types.UID]*workv1.ManifestWork
+	works        map[types.UID]*held
 	// clusters holds the works of each cluster.
-	clusters map[string]map[types.UID]*workv1.ManifestWork
-	// sequences holds the sequence ID of the last report of each work.
-	sequences map[types.UID]string
+	clusters map[string][]*held
 	// generations holds the last generation that was tried of each work that ever was: a number that an agent may have seen is never
 	// used again for another content.
 	generations map[types.UID]int64
 	watchers    map[*watcher]bool
 }
 
+// held is what the store has of one work.
+type held struct {
+	work *workv1.ManifestWork
+	// content is what the spec of the work shares its memory with.
+	content *content
+	// sequence is the sequence ID of the last report.
+	sequence string
+}
+
 func newStore(clk clock.PassiveClock) *store {
 	return &store{
-		clock: clk, version: firstVersion,
-		works: map[types.UID]*workv1.ManifestWork{}, clusters: map[string]map[types.UID]*workv1.ManifestWork{}, sequences: map[types.UID]string{},
+		clock: clk, contents: newContents(), version: firstVersion,
+		works: map[types.UID]*held{}, clusters: map[string][]*held{},
 		generations: map[types.UID]int64{}, watchers: map[*watcher]bool{},
 	}
 }
 
-// get finds a work; nil when there is none.
+// get finds a work; nil when there is none. It is the store's own, and must not be changed.
 func (s *store) get(uid types.UID) *workv1.ManifestWork {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.works[uid]
+	return s.find(uid)
+}
+
+// find is get for a caller that holds mu.
+func (s *store) find(uid types.UID) *workv1.ManifestWork {
+	if found := s.works[uid]; found != nil {
+		return found.work
+	}
+	return nil
 }
 
 // list finds the works of a cluster, or of all, by label.
 func (s *store) list(namespace string, selector labels.Selector) *workv1.ManifestWorkList {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	found := s.works
-	if namespace != metav1.NamespaceAll {
-		found = s.clusters[namespace]
+	found := s.clusters[namespace]
+	if namespace == metav1.NamespaceAll {
+		found = slices.Collect(maps.Values(s.works))
 	}
 	list := &workv1.ManifestWorkList{ListMeta: metav1.ListMeta{ResourceVersion: strconv.FormatInt(s.version, 10)}}
-	for _, uid := range slices.Sorted(maps.Keys(found)) {
-		if work := found[uid]; selector.Matches(labels.Set(work.Labels)) {
-			list.Items = append(list.Items, *work.DeepCopy())
+	for _, h := range slices.SortedFunc(slices.Values(found), byUID) {
+		if selector.Matches(labels.Set(h.work.Labels)) {
+			list.Items = append(list.Items, *copyOf(h.work))
 		}
 	}
 	return list
 }
 
+func byUID(a, b *held) int { return strings.Compare(string(a.work.UID), string(b.work.UID)) }
+
 // ofCluster are the works of a cluster, in the order of their names.
 func (s *store) ofCluster(cluster string) []*workv1.ManifestWork {
 	s.mu.Lock()
-	works := slices.Collect(maps.Values(s.clusters[cluster]))
+	works := make([]*workv1.ManifestWork, 0, len(s.clusters[cluster]))
+	for _, h := range s.clusters[cluster] {
+		works = append(works, h.work)
+	}
 	s.mu.Unlock()
 	slices.SortFunc(works, func(a, b *workv1.ManifestWork) int { return strings.Compare(a.Name, b.Name) })
 	return works
@@ -96,8 +118,8 @@ func (s *store) owners() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	counts := map[string]int{}
-	for _, work := range s.works {
-		counts[work.Labels[workv1alpha1.LabelReplicaSet]]++
+	for _, h := range s.works {
+		counts[h.work.Labels[workv1alpha1.LabelReplicaSet]]++
 	}
 	return counts
 }
@@ -120,9 +142,9 @@ func (s *store) watch(since string) (*watcher, error) {
 	}
 	w := newWatcher(s.unwatch)
 	s.watchers[w] = true
-	for _, work := range s.works {
-		if version, _ := strconv.ParseInt(work.ResourceVersion, 10, 64); version > from {
-			w.send(watch.Event{Type: watch.Modified, Object: work.DeepCopy()})
+	for _, h := range s.works {
+		if version, _ := strconv.ParseInt(h.work.ResourceVersion, 10, 64); version > from {
+			w.send(watch.Event{Type: watch.Modified, Object: copyOf(h.work)})
 		}
 	}
 	return w, nil
@@ -139,7 +161,7 @@ func (s *store) nextGeneration(uid types.UID, atLeast int64) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	next := max(s.generations[uid]+1, atLeast, int64(s.clock.Since(epoch)/time.Second))
-	if work := s.works[uid]; work != nil {
+	if work := s.find(uid); work != nil {
 		next = max(next, work.Generation+1)
 	}
 	s.generations[uid] = next
@@ -150,25 +172,25 @@ func (s *store) nextGeneration(uid types.UID, atLeast int64) int64 {
 func (s *store) put(work *workv1.ManifestWork) *workv1.ManifestWork {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if before := s.works[work.UID]; before != nil {
+	if before := s.find(work.UID); before != nil {
 		work.Status, work.Finalizers = before.Status, before.Finalizers
 	}
-	return s.store(work)
+	shareMeta(&work.ObjectMeta)
+	return s.store(work, s.contents.of(&work.Spec))
 }
 
-// store gives a work its version and tells the watchers. The caller holds mu, and gives the work away.
-func (s *store) store(work *workv1.ManifestWork) *workv1.ManifestWork {
-	what := watch.Modified
-	if s.works[work.UID] == nil {
-		what = watch.Added
+// store gives a work its version and tells the watchers. The caller holds mu, and gives the work away. Its spec is what the content says.
+func (s *store) store(work *workv1.ManifestWork, content *content) *workv1.ManifestWork {
+	h, what := s.works[work.UID], watch.Modified
+	if h == nil {
+		h, what = &held{}, watch.Added
+		s.works[work.UID] = h
+		s.clusters[work.Namespace] = append(s.clusters[work.Namespace], h)
 	}
 	s.version++
 	work.ResourceVersion = strconv.FormatInt(s.version, 10)
-	s.works[work.UID] = work
-	if s.clusters[work.Namespace] == nil {
-		s.clusters[work.Namespace] = map[types.UID]*workv1.ManifestWork{}
-	}
-	s.clusters[work.Namespace][work.UID] = work
+	work.Spec = content.spec
+	h.work, h.content = work, content
 	s.generations[work.UID] = max(s.generations[work.UID], work.Generation)
 	s.tell(what, work)
 	return work
@@ -178,26 +200,29 @@ func (s *store) store(work *workv1.ManifestWork) *workv1.ManifestWork {
 func (s *store) restore(work *workv1.ManifestWork, sequence string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.sequences[work.UID] = sequence
-	s.store(work)
+	trim(&work.Status)
+	shareMeta(&work.ObjectMeta)
+	s.store(work, s.contents.of(&work.Spec))
+	s.works[work.UID].sequence = sequence
 }
 
 // remove forgets a work that is gone from its cluster, or never was there.
 func (s *store) remove(uid types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if work := s.works[uid]; work != nil {
-		s.forget(work)
+	if h := s.works[uid]; h != nil {
+		s.forget(h)
 	}
 }
 
-func (s *store) forget(work *workv1.ManifestWork) {
-	delete(s.works, work.UID)
-	if delete(s.clusters[work.Namespace], work.UID); len(s.clusters[work.Namespace]) == 0 {
-		delete(s.clusters, work.Namespace)
+func (s *store) forget(h *held) {
+	cluster := h.work.Namespace
+	delete(s.works, h.work.UID)
+	s.clusters[cluster] = slices.DeleteFunc(s.clusters[cluster], func(other *held) bool { return other == h })
+	if len(s.clusters[cluster]) == 0 {
+		delete(s.clusters, cluster)
 	}
-	delete(s.sequences, work.UID)
-	last := work.DeepCopy()
+	last := copyOf(h.work)
 	s.version++
 	s.lastDeletion = s.version
 	last.ResourceVersion = strconv.FormatInt(s.version, 10)
@@ -206,7 +231,7 @@ func (s *store) forget(work *workv1.ManifestWork) {
 
 func (s *store) tell(what watch.EventType, work *workv1.ManifestWork) {
 	for w := range s.watchers {
-		w.send(watch.Event{Type: what, Object: work.DeepCopy()})
+		w.send(watch.Event{Type: what, Object: copyOf(work)})
 	}
 }
 
@@ -228,7 +253,7 @@ const (
 func (s *store) report(reported *workv1.ManifestWork) verdict {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	work := s.works[reported.UID]
+	h, work := s.works[reported.UID], s.find(reported.UID)
 	gone := meta.IsStatusConditionTrue(reported.Status.Conditions, common.ResourceDeleted)
 	switch {
 	case work == nil && gone:
@@ -238,7 +263,7 @@ func (s *store) report(reported *workv1.ManifestWork) verdict {
 	case gone && work.DeletionTimestamp.IsZero():
 		return astray
 	case gone:
-		s.forget(work)
+		s.forget(h)
 		return noted
 	case reported.Generation > work.Generation && work.DeletionTimestamp.IsZero():
 		if reported.Generation <= s.generations[work.UID] {
@@ -247,18 +272,18 @@ func (s *store) report(reported *workv1.ManifestWork) verdict {
 		return astray
 	}
 	sequence := reported.Annotations[common.CloudEventsSequenceIDAnnotationKey]
-	if later, err := utils.CompareSnowflakeSequenceIDs(s.sequences[work.UID], sequence); err != nil || !later {
+	if later, err := utils.CompareSnowflakeSequenceIDs(h.sequence, sequence); err != nil || !later {
 		return noted
 	}
-	s.sequences[work.UID] = sequence
+	h.sequence = sequence
 	status := mergeStatus(&work.Status, &reported.Status, work.Generation)
 	if len(work.Finalizers) > 0 && equality.Semantic.DeepEqual(work.Status, status) {
 		return noted
 	}
-	changed := work.DeepCopy()
+	changed := *work
 	changed.Status = status
 	// It is on the cluster: from now on deletion waits for the agent.
 	changed.Finalizers = []string{workv1.ManifestWorkFinalizer}
-	s.store(changed)
+	s.store(&changed, h.content)
 	return noted
 }

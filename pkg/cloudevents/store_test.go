@@ -117,6 +117,67 @@ func TestReportsComeInAnyOrder(t *testing.T) {
 	require.Equal(t, []string{workv1.ManifestWorkFinalizer}, s.get(uid).Finalizers, "it is on the cluster")
 }
 
+// A report that says the same in other words, or more of what decides nothing, is no event for anybody (P7).
+func TestUnchangedReportIsNoEvent(t *testing.T) {
+	s, _ := newTestStore()
+	s.put(testWork("c1", 5))
+	manifest := workv1.ManifestCondition{Conditions: []metav1.Condition{condition("Applied", 5), condition("Degraded", 5)}}
+	manifest.ResourceMeta.Name = "demo"
+	first := reported("c1", 5, 2, condition("Applied", 5))
+	first.Status.ResourceStatus.Manifests = []workv1.ManifestCondition{manifest}
+	require.Equal(t, noted, s.report(first))
+	version := s.get(first.UID).ResourceVersion
+	w, err := s.watch(version)
+	require.NoError(t, err)
+	defer w.Stop()
+
+	again := reported("c1", 5, 3, condition("Applied", 5))
+	again.Status.Conditions[0].Message = "in other words"
+	other := *manifest.DeepCopy()
+	other.Conditions[0].Status, other.Conditions[1].Message = metav1.ConditionFalse, "in other words"
+	other.StatusFeedbacks.Values = []workv1.FeedbackValue{{Name: "replicas"}}
+	again.Status.ResourceStatus.Manifests = []workv1.ManifestCondition{other}
+	require.Equal(t, noted, s.report(again))
+	require.Equal(t, version, s.get(first.UID).ResourceVersion)
+
+	better := reported("c1", 5, 4, condition("Applied", 5))
+	other.Conditions[1].Status = metav1.ConditionFalse
+	better.Status.ResourceStatus.Manifests = []workv1.ManifestCondition{other}
+	require.Equal(t, noted, s.report(better))
+	event := <-w.ResultChan()
+	require.Empty(t, event.Object.(*workv1.ManifestWork).Status.ResourceStatus.Manifests, "the first event is of what decides (R10)")
+}
+
+// What is handed out may be changed by whoever gets it; the store, and the other works of the revision, stay as they are.
+func TestWhatIsHandedOutMayBeChanged(t *testing.T) {
+	s, _ := newTestStore()
+	for _, cluster := range []string{"c1", "c2"} {
+		work := testWork(cluster, 5)
+		work.Spec = spec("v1")
+		work.Spec.ManifestConfigs = []workv1.ManifestConfigOption{{ResourceIdentifier: workv1.ResourceIdentifier{Name: "demo"}}}
+		s.put(work)
+	}
+	one, other := s.get(workUID("c1", "web")), s.get(workUID("c2", "web"))
+	require.Same(t, &one.Spec.Workload.Manifests[0], &other.Spec.Workload.Manifests[0], "one content for both")
+	listed := s.list(metav1.NamespaceAll, labels.Everything())
+	for _, work := range []*workv1.ManifestWork{&listed.Items[0], copyOf(one)} {
+		work.Spec.Workload.Manifests[0] = workv1.Manifest{}
+		work.Spec.Workload.Manifests = append(work.Spec.Workload.Manifests, workv1.Manifest{})
+		work.Spec.ManifestConfigs[0].ResourceIdentifier.Name = "other"
+		work.Labels = map[string]string{"a": "b"}
+		work.Status.Conditions = nil
+	}
+	for _, work := range []*workv1.ManifestWork{one, other} {
+		require.Equal(t, spec("v1").Workload, work.Spec.Workload)
+		require.Equal(t, "demo", work.Spec.ManifestConfigs[0].ResourceIdentifier.Name)
+	}
+	changed := *copyOf(one)
+	changed.Spec.DeleteOption = &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeOrphan}
+	s.put(&changed)
+	require.NotNil(t, s.get(one.UID).Spec.DeleteOption, "the same manifests with another option are another content")
+	require.Nil(t, s.get(other.UID).Spec.DeleteOption)
+}
+
 // A restarted agent reports piece by piece what it had reported before.
 func TestRestartedAgentTakesNothingBack(t *testing.T) {
 	s, _ := newTestStore()

@@ -68,6 +68,7 @@ func (r *deployReconciler) act(ctx context.Context, p *pass) error {
 		p.aborting = true
 		return ctx.Err()
 	}
+	r.tellAway(p, results, deletions)
 	return r.sortOut(p, results, deletions)
 }
 
@@ -76,6 +77,8 @@ func (r *deployReconciler) writeAll(ctx context.Context, p *pass) []error {
 	left := r.budget(p)
 	r.parallel(ctx, p.turn, len(results), func(i int) {
 		switch w := &p.plan.Writes[i]; {
+		case r.away():
+			results[i] = errAway
 		case r.memory.owners.refusedLately(p.key, p.attemptOf(w), p.now):
 			results[i] = errRefusedLately
 		case w.Action == rollout.Relabel && r.memory.works.strippedLately(w.Work.Object.UID, p.now):
@@ -94,6 +97,8 @@ func (r *deployReconciler) deleteUnselected(ctx context.Context, p *pass) []erro
 	left := r.budget(p)
 	r.parallel(ctx, p.turn, len(results), func(i int) {
 		switch d := &p.plan.Deletes[i]; {
+		case r.away():
+			results[i] = errAway
 		case r.memory.owners.refusedLately(p.key, deletionOf(d), p.now):
 			results[i] = errRefusedLately
 		case !left():
@@ -143,6 +148,9 @@ func (r *deployReconciler) write(ctx context.Context, p *pass, w *rollout.Write)
 
 // patch asks for no more than the metadata of what it wrote: reading a large work back costs more than writing it.
 func (r *deployReconciler) patch(ctx context.Context, p *pass, w *rollout.Write) (metav1.Object, error) {
+	if r.wholeWorks && changesSpec(w) {
+		return r.rewrite(ctx, p, w)
+	}
 	spec, err := r.specPatch(ctx, p, w)
 	if err != nil {
 		return nil, err

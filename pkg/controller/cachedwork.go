@@ -9,6 +9,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
 // annotationDigest is where a slim work holds what its spec meant. It is in the cache only: the API server never sees it.
@@ -51,7 +52,7 @@ func slimManifests(manifests []workv1.ManifestCondition) []workv1.ManifestCondit
 	for i := range manifests {
 		var conditions []metav1.Condition
 		for _, condition := range manifests[i].Conditions {
-			if decides(&condition) {
+			if rollout.Decisive(&condition) {
 				condition.Message = ""
 				conditions = append(conditions, condition)
 			}
@@ -61,17 +62,6 @@ func slimManifests(manifests []workv1.ManifestCondition) []workv1.ManifestCondit
 		}
 	}
 	return kept
-}
-
-// decides says whether a manifest's condition can decide on the state of its work (R10).
-func decides(condition *metav1.Condition) bool {
-	switch condition.Type {
-	case workv1.ManifestDegraded:
-		return condition.Status == metav1.ConditionTrue
-	case workv1.ManifestProgressing:
-		return condition.Status == metav1.ConditionFalse && condition.Reason == workv1.ConditionRuleExpressionError
-	}
-	return false
 }
 
 // isSlim says whether the transform has seen a work.

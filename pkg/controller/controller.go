@@ -48,6 +48,8 @@ type Config struct {
 	Works workclientset.Interface
 	// Metadata patches ManifestWorks without reading them back; nil where a driver has no such client.
 	Metadata metadata.Interface
+	// WholeWorks says that a change of a spec is written as a whole ManifestWork, not as a patch: over a broker an event holds all of it anyway.
+	WholeWorks bool
 	// DeletionCounts says that the deletion of a ManifestWork makes a generation of its own, as the API server has it. Over a broker
 	// it makes none.
 	DeletionCounts bool
@@ -82,6 +84,8 @@ type Config struct {
 type Agents interface {
 	// HeardSince reports since when this process has heard the agent of a cluster; false when it has not (R11).
 	HeardSince(cluster string) (time.Time, bool)
+	// Reachable reports whether anything can be sent to agents now.
+	Reachable() bool
 }
 
 // Stores are the caches that a Controller reads. Informers fill them; a simulation fills them itself, late if it likes.
@@ -124,6 +128,7 @@ type Controller struct {
 	decisionIndex cache.Indexer
 
 	// What it works with, as in Config.
+	wholeWorks     bool
 	deletionCounts bool
 	historyProblem func() string
 	connection     *Connection
@@ -243,6 +248,7 @@ func NewWithStores(config Config, stores Stores) *Controller {
 		workIndex:      stores.Works,
 		revisionIndex:  stores.Revisions,
 		decisionIndex:  stores.Decisions,
+		wholeWorks:     config.WholeWorks,
 		deletionCounts: config.DeletionCounts,
 		historyProblem: config.HistoryProblem,
 

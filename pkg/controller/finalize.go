@@ -101,6 +101,9 @@ func (r *finalizeReconciler) deleteAll(ctx context.Context, p *pass, works []*wo
 		switch {
 		case !w.DeletionTimestamp.IsZero():
 			return
+		case r.away():
+			errs[i] = errAway
+			return
 		case !left():
 			errs[i] = errLater
 			return
@@ -118,10 +121,13 @@ func (r *finalizeReconciler) deleteAll(ctx context.Context, p *pass, works []*wo
 	if ctx.Err() != nil {
 		return false, ctx.Err()
 	}
-	later := slices.Contains(errs, errLater)
-	if later {
+	later, away := slices.Contains(errs, errLater), slices.Contains(errs, errAway)
+	switch {
+	case away:
+		p.lookAgain(awayInterval)
+	case later:
 		p.lookAgain(time.Millisecond)
 	}
 	errs = slices.DeleteFunc(errs, func(err error) bool { return errors.Is(err, errLater) })
-	return !later, utilerrors.NewAggregate(errs)
+	return !later && !away, utilerrors.NewAggregate(errs)
 }

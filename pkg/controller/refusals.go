@@ -111,6 +111,9 @@ func (r *deployReconciler) sortOut(p *pass, writes, deletions []error) error {
 // triesAgain asks for the pass that tries a write again, and reports whether the queue's back-off shall count it.
 func (r *deployReconciler) triesAgain(p *pass, err error) bool {
 	switch {
+	case errors.Is(err, errAway):
+		p.lookAgain(awayInterval)
+		return false
 	case errors.Is(err, errLater):
 		p.lookAgain(time.Millisecond)
 		return false

@@ -44,13 +44,7 @@ func revisionAnnotations(w *rollout.Write, now time.Time) map[string]string {
 // spec, in one request that carries the version that was decided on (R15). What others put on the work stays.
 func workPatch(s *rollout.Snapshot, w *rollout.Write, spec specChange, now time.Time) (types.PatchType, []byte, error) {
 	existing := w.Work.Object
-	labels, annotations := metadataChange(s, w)
-	if w.Revision != nil {
-		setChanged(labels, existing.Labels, workv1alpha1.LabelControllerHash, w.Revision.Hash)
-		for key, value := range revisionAnnotations(w, now) {
-			setChanged(annotations, existing.Annotations, key, value)
-		}
-	}
+	labels, annotations := writtenMetadata(s, w, now)
 	if spec.operations != nil {
 		data, err := json.Marshal(append(metadataOperations(existing, labels, annotations), spec.operations...))
 		return types.JSONPatchType, data, err
@@ -69,6 +63,19 @@ func workPatch(s *rollout.Snapshot, w *rollout.Write, spec specChange, now time.
 	patch["metadata"] = metadata
 	data, err := json.Marshal(patch)
 	return types.MergePatchType, data, err
+}
+
+// writtenMetadata is what a write changes of the labels and annotations of a work that exists.
+func writtenMetadata(s *rollout.Snapshot, w *rollout.Write, now time.Time) (labels, annotations map[string]any) {
+	labels, annotations = metadataChange(s, w)
+	if w.Revision == nil {
+		return labels, annotations
+	}
+	setChanged(labels, w.Work.Object.Labels, workv1alpha1.LabelControllerHash, w.Revision.Hash)
+	for key, value := range revisionAnnotations(w, now) {
+		setChanged(annotations, w.Work.Object.Annotations, key, value)
+	}
+	return labels, annotations
 }
 
 // metadataChange is what a write changes of the labels and annotations that are not about a revision.

@@ -31,6 +31,8 @@ type works struct {
 	client workclientset.Interface
 	// metadata patches them without reading them back; nil where the driver can't.
 	metadata metadata.Interface
+	// whole says that works are written whole rather than patched.
+	whole bool
 	// deletionCounts says that the deletion of one makes a generation of its own, as the API server has it. Over a broker it makes none.
 	deletionCounts bool
 
@@ -66,17 +68,15 @@ func newKubeWorks(o *Options, config *rest.Config, connection *controller.Connec
 	if err != nil {
 		return nil, err
 	}
-	factory := workfactory.NewSharedInformerFactoryWithOptions(client, resyncPeriod,
-		workfactory.WithTweakListOptions(func(o *metav1.ListOptions) {
-			if !features.HubMutableFeatureGate.Enabled(ocmfeature.CleanUpCompletedManifestWork) {
-				// A hub has more works than ours: add-ons have some on each cluster. Only the garbage collection wants them all.
-				o.LabelSelector = workv1alpha1.LabelReplicaSet
-			}
-			controller.FreshList(o)
-		}))
-	informer := factory.Work().V1().ManifestWorks()
-	if err := informer.Informer().SetTransform(controller.NewWorkTransform()); err != nil {
-		return nil, fmt.Errorf("making the informer of ManifestWorks: %w", err)
+	informer, err := newWorkInformer(client, workfactory.WithTweakListOptions(func(o *metav1.ListOptions) {
+		if !features.HubMutableFeatureGate.Enabled(ocmfeature.CleanUpCompletedManifestWork) {
+			// A hub has more works than ours: add-ons have some on each cluster. Only the garbage collection wants them all.
+			o.LabelSelector = workv1alpha1.LabelReplicaSet
+		}
+		controller.FreshList(o)
+	}))
+	if err != nil {
+		return nil, err
 	}
 	patches, err := metadata.NewForConfig(config)
 	if err != nil {
@@ -85,6 +85,15 @@ func newKubeWorks(o *Options, config *rest.Config, connection *controller.Connec
 	return &works{
 		client: client, metadata: patches, deletionCounts: true, informer: informer, restore: func(context.Context) error { return nil },
 	}, nil
+}
+
+// newWorkInformer makes the informer of ManifestWorks. Its cache holds of a work what the controller reads, whichever driver carries it.
+func newWorkInformer(client workclientset.Interface, options ...workfactory.SharedInformerOption) (workinformers.ManifestWorkInformer, error) {
+	informer := workfactory.NewSharedInformerFactoryWithOptions(client, resyncPeriod, options...).Work().V1().ManifestWorks()
+	if err := informer.Informer().SetTransform(controller.NewWorkTransform()); err != nil {
+		return nil, fmt.Errorf("making the informer of ManifestWorks: %w", err)
+	}
+	return informer, nil
 }
 
 // newCloudEventsWorks makes a client that publishes works and keeps them, and an informer of what it keeps.
@@ -114,8 +123,12 @@ func (m *Manager) newCloudEventsWorks(ctx context.Context, config *rest.Config, 
 		return nil, err
 	}
 	client := driver.Works()
+	informer, err := newWorkInformer(client)
+	if err != nil {
+		return nil, err
+	}
 	return &works{
-		client: client, agents: driver, informer: workfactory.NewSharedInformerFactory(client, resyncPeriod).Work().V1().ManifestWorks(),
+		client: client, whole: true, agents: driver, informer: informer,
 		restore: func(ctx context.Context) error {
 			if !features.HubMutableFeatureGate.Enabled(ocmfeature.ManifestWorkReplicaSet) {
 				return nil

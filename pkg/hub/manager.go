@@ -137,6 +137,7 @@ func (h *hub) addReplicaSets(ctx context.Context, config *rest.Config, clusters 
 		Dynamic:            dynamicClient,
 		Works:              h.works.client,
 		Metadata:           h.works.metadata,
+		WholeWorks:         h.works.whole,
 		DeletionCounts:     h.works.deletionCounts,
 		Kube:               kubeClient,
 		ReplicaSetInformer: replicaSets,

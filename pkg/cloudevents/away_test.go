@@ -1,0 +1,149 @@
+package cloudevents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	cloudevents "github.com/cloudevents/sdk-go/v2"
+	"github.com/go-logr/logr/funcr"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
+	clocktesting "k8s.io/utils/clock/testing"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic"
+	sdkmetrics "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/metrics"
+	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
+)
+
+// countingCodec counts what is encoded.
+type countingCodec struct {
+	generic.Codec[*workv1.ManifestWork]
+	encoded atomic.Int64
+}
+
+func (c *countingCodec) Encode(source string, kind eventtypes.CloudEventsType, work *workv1.ManifestWork) (*cloudevents.Event, error) {
+	c.encoded.Add(1)
+	return c.Codec.Encode(source, kind, work)
+}
+
+// While the broker is away a write fails at once, and nothing is encoded for it.
+func TestNothingIsEncodedWhileTheBrokerIsAway(t *testing.T) {
+	r := newRig(t, nil)
+	created := r.create(owned("c1", "v1"))
+	codec := &countingCodec{Codec: r.codec}
+	r.codec = codec
+	require.True(t, r.Reachable())
+	r.wire.errs <- errors.New("broken pipe")
+	r.eventually("it is lost", func() bool { return !r.Reachable() })
+	sent := r.wire.said()
+
+	_, err := r.cluster("c2").Create(t.Context(), owned("c2", "v1"), metav1.CreateOptions{})
+	require.True(t, apierrors.IsServiceUnavailable(err), err)
+	_, err = r.patch(created, orphan)
+	require.True(t, apierrors.IsServiceUnavailable(err), err)
+	_, err = r.cluster("c1").Update(t.Context(), created, metav1.UpdateOptions{})
+	require.True(t, apierrors.IsServiceUnavailable(err), err)
+	err = r.cluster("c1").Delete(t.Context(), "web", metav1.DeleteOptions{})
+	require.True(t, apierrors.IsServiceUnavailable(err), err)
+	require.ErrorContains(t, err, "the broker is not connected")
+	r.clock.Step(confirmAfter)
+	again, err := r.answer(t.Context(), "c1")
+	require.NoError(t, err)
+	require.Equal(t, answerInterval, again)
+
+	require.Zero(t, codec.encoded.Load())
+	require.Equal(t, sent, r.wire.said())
+	require.Equal(t, created.Generation, r.store.get(created.UID).Generation)
+	require.Equal(t, 1, r.refusals.counted("connected false"))
+	require.Zero(t, r.refusals.counted("reconnected"))
+}
+
+// An outage is a line in the log, and not one for each work; a connection that comes and goes is one a minute.
+func TestOneLineForAnOutage(t *testing.T) {
+	var mu sync.Mutex
+	lines := []string{}
+	ctx := klog.NewContext(context.Background(), funcr.New(func(_, args string) {
+		mu.Lock()
+		defer mu.Unlock()
+		lines = append(lines, args)
+	}, funcr.Options{}))
+	clock := clocktesting.NewFakePassiveClock(noon)
+	o := &outages{clock: clock}
+	require.False(t, o.ended(ctx), "the first connection is no return")
+	for range 10 {
+		for range 100 {
+			o.began(ctx)
+		}
+		clock.SetTime(clock.Now().Add(3 * time.Second))
+		require.True(t, o.ended(ctx))
+	}
+	require.Len(t, lines, 2, lines)
+	require.Contains(t, lines[0], "The broker is not connected")
+	require.Contains(t, lines[1], `"away"="3s"`)
+	clock.SetTime(noon.Add(outageLogInterval))
+	o.began(ctx)
+	require.Len(t, lines, 3)
+}
+
+// What can't be done because the broker is away is done when it is back, and is no error of its work.
+func TestTaskWaitsForTheBroker(t *testing.T) {
+	r := newRig(t, nil)
+	work := r.create(owned("c1", "v1"))
+	r.wire.errs <- errors.New("broken pipe")
+	r.eventually("it is lost", func() bool { return !r.Reachable() })
+	ahead := work.DeepCopy()
+	ahead.Generation += 1000
+	event := r.wire.report(t, ahead)
+	r.received(t.Context(), &event)
+	r.eventually("the task waits", func() bool { return r.tasks.Len() == 0 && r.clock.HasWaiters() })
+	require.Equal(t, work.Generation, r.store.get(work.UID).Generation)
+	require.NoError(t, r.link.Subscribe(t.Context()))
+	r.eventually("the work is sent again", func() bool {
+		r.clock.Step(answerInterval)
+		return r.store.get(work.UID).Generation > ahead.Generation
+	})
+	require.Equal(t, 1, r.refusals.counted("reconnected"))
+}
+
+// sdk-go keeps counters with the name of each cluster, which nobody can read. The hub's own are few, and none of those is kept.
+func TestEventsAreCountedOnce(t *testing.T) {
+	r := newRig(t, nil)
+	const clusters = 20
+	for i := range clusters {
+		work := r.create(owned(fmt.Sprintf("c%d", i), "v1"))
+		r.answers(work.UID)
+		r.wire.asks(t, work.Namespace)
+	}
+	r.eventually("every question is answered", func() bool { return r.refusals.counted("sent resync_response") == clusters })
+	r.eventually("every agent is asked", func() bool { return r.refusals.counted("sent resync_request") == clusters+1 })
+	require.Equal(t, clusters, r.refusals.counted("sent create_request"))
+	require.Equal(t, clusters, r.refusals.counted("received report"))
+	require.Equal(t, clusters, r.refusals.counted("received question"))
+	require.Equal(t, 1, r.refusals.counted("connected true"))
+	require.Zero(t, testutil.CollectAndCount(sdkmetrics.CloudeventsSentFromSourceCounterMetric))
+	require.Zero(t, testutil.CollectAndCount(sdkmetrics.CloudeventsReceivedBySourceCounterMetric))
+}
+
+// No bound is no bound, and not sdk-go's 50 a second.
+func TestLimiter(t *testing.T) {
+	accepted := func(qps float32, burst int) int {
+		limiter, n := newLimiter(qps, burst), 0
+		for range 1000 {
+			if limiter.TryAccept() {
+				n++
+			}
+		}
+		return n
+	}
+	require.Equal(t, 1000, accepted(-1, 0))
+	require.InDelta(t, 20, accepted(0.001, 20), 1)
+	require.InDelta(t, 100, accepted(0, 0), 10, "sdk-go's own")
+}

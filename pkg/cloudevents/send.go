@@ -1,0 +1,100 @@
+package cloudevents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	cloudevents "github.com/cloudevents/sdk-go/v2"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/util/flowcontrol"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/common"
+	cloudeventserrors "open-cluster-management.io/sdk-go/pkg/cloudevents/clients/errors"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work/payload"
+	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/utils"
+)
+
+// errAway is why nothing is sent while there is no connection.
+var errAway = errors.New("the broker is not connected")
+
+// newLimiter bounds how many events are sent: sdk-go's 50 a second and 100 at once for zero, no bound below zero.
+func newLimiter(qps float32, burst int) flowcontrol.RateLimiter {
+	if qps < 0 {
+		return flowcontrol.NewFakeAlwaysRateLimiter()
+	}
+	return utils.NewRateLimiter(utils.EventRateLimit{QPS: qps, Burst: burst})
+}
+
+// publishSpec sends a work to its agent.
+func (d *Driver) publishSpec(ctx context.Context, action eventtypes.EventAction, work *workv1.ManifestWork, what *content) error {
+	if err := what.problem(); err != nil {
+		return invalid(work, err)
+	}
+	return d.publish(ctx, action, work, what)
+}
+
+// publish sends a work, and sends it again until its agent reports something of it.
+func (d *Driver) publish(ctx context.Context, action eventtypes.EventAction, work *workv1.ManifestWork, what *content) error {
+	if err := d.send(ctx, action, work, what); err != nil {
+		return err
+	}
+	d.expectWord(work.UID)
+	return nil
+}
+
+// send fails with what a server said or, where none said anything, with an error that goes away. While there is no connection it fails at
+// once: nothing is encoded that can't be sent.
+func (d *Driver) send(ctx context.Context, action eventtypes.EventAction, work *workv1.ManifestWork, what *content) error {
+	if err := d.reachable(); err != nil {
+		return err
+	}
+	if err := d.limiter.Wait(ctx); err != nil {
+		return refusal(work.Name, err)
+	}
+	if err := d.reachable(); err != nil {
+		return err
+	}
+	event, err := d.encode(action, work, what)
+	if err != nil {
+		return apierrors.NewInternalError(fmt.Errorf("encoding ManifestWork %s/%s: %w", work.Namespace, work.Name, err))
+	}
+	if err := d.link.Send(ctx, *event); err != nil {
+		return refusal(work.Name, err)
+	}
+	d.metrics.EventSent(string(action))
+	return nil
+}
+
+// Reachable reports whether events can be sent now.
+func (d *Driver) Reachable() bool { return d.link.connected.Load() }
+
+// reachable is nil while events can be sent.
+func (d *Driver) reachable() error {
+	if d.Reachable() {
+		return nil
+	}
+	return apierrors.NewServiceUnavailable(errAway.Error())
+}
+
+// encode makes the event of a work. What its spec says is encoded once for all works that hold it.
+func (d *Driver) encode(action eventtypes.EventAction, work *workv1.ManifestWork, what *content) (*cloudevents.Event, error) {
+	bare := *work
+	bare.Spec = workv1.ManifestWorkSpec{}
+	event, err := d.codec.Encode(SourceID, eventtypes.CloudEventsType{
+		CloudEventsDataType: payload.ManifestBundleEventDataType, SubResource: eventtypes.SubResourceSpec, Action: action,
+	}, &bare)
+	if err != nil || !work.DeletionTimestamp.IsZero() {
+		return event, err
+	}
+	event.DataEncoded, err = what.payload()
+	return event, err
+}
+
+func refusal(name string, err error) error {
+	if said := cloudeventserrors.ToStatusError(common.ManifestWorkGR, name, err); !cloudeventserrors.IsPublishError(said) {
+		return said
+	}
+	return apierrors.NewServiceUnavailable(fmt.Sprintf("the broker did not take it: %v", err))
+}

@@ -1,0 +1,110 @@
+package cloudevents
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/open-cluster-management-io/work-rollback/test/benchmark/fleet"
+)
+
+// writers are the writes of a rollout: a work is created, or gets another template. They are made once for each cluster.
+type writers struct {
+	*rig
+	template [2]workv1.ManifestWorkSpec
+}
+
+func newWriters(t testing.TB) *writers {
+	t.Helper()
+	// Timers that are no part of a write would be counted with it: those of a clock that a test steps.
+	w := &writers{rig: newRig(t, nil, func(o *Options) { o.Clock = struct{ clock.PassiveClock }{o.Clock} })}
+	for i := range w.template {
+		w.template[i] = fleet.Template(i + 1)
+	}
+	return w
+}
+
+func (w *writers) create(i int) *workv1.ManifestWork {
+	work := owned(fmt.Sprintf("cluster-%05d", i), "v1")
+	work.Spec = w.template[0]
+	created, err := w.cluster(work.Namespace).Create(w.t.Context(), work, metav1.CreateOptions{})
+	require.NoError(w.t, err)
+	return created
+}
+
+// change brings the second template to a work, as the controller does: it knows the work by its cache, without a spec.
+func (w *writers) change(known *workv1.ManifestWork) {
+	work := &workv1.ManifestWork{ObjectMeta: *known.ObjectMeta.DeepCopy(), Spec: w.template[1]}
+	_, err := w.cluster(work.Namespace).Update(w.t.Context(), work, metav1.UpdateOptions{})
+	require.NoError(w.t, err)
+}
+
+// relabel changes the metadata only.
+func (w *writers) relabel(known *workv1.ManifestWork) {
+	_, err := w.patch(known, `{"metadata":{"labels":{"a":"b"}}}`)
+	require.NoError(w.t, err)
+}
+
+// cost is what one of n writes allocates.
+func cost(n int, write func(i int)) (bytes, objects float64) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for i := range n {
+		write(i)
+	}
+	runtime.ReadMemStats(&after)
+	return float64(after.TotalAlloc-before.TotalAlloc) / float64(n), float64(after.Mallocs-before.Mallocs) / float64(n)
+}
+
+// A work that gets another template costs no more than one that is created, and neither copies, encodes or checks a template that
+// the hub holds already.
+func TestWritesHandleATemplateOnce(t *testing.T) {
+	const n = 200
+	// same is what two measurements may differ by.
+	const same = 1.2
+	w := newWriters(t)
+	created := make([]*workv1.ManifestWork, n)
+	w.change(w.create(n)) // Both templates are known.
+	createBytes, createObjects := cost(n, func(i int) { created[i] = w.create(i) })
+	changeBytes, changeObjects := cost(n, func(i int) { w.change(created[i]) })
+	t.Logf("a create allocates %.0f bytes in %.0f objects, a change %.0f in %.0f", createBytes, createObjects, changeBytes, changeObjects)
+	require.Less(t, changeBytes, same*createBytes)
+	require.Less(t, changeObjects, same*createObjects)
+	const template = 20_000
+	require.Less(t, createBytes, float64(template))
+	require.Less(t, changeBytes, float64(template))
+
+	for i := range created {
+		created[i] = w.store.get(created[i].UID)
+	}
+	relabelBytes, relabelObjects := cost(n, func(i int) { w.relabel(created[i]) })
+	t.Logf("a change of labels %.0f bytes in %.0f objects", relabelBytes, relabelObjects)
+	require.Less(t, relabelBytes, 2.0*template, "a template would be decoded and encoded in some 150 kB")
+}
+
+func BenchmarkCreate(b *testing.B) {
+	w := newWriters(b)
+	w.wire.unrecorded()
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		w.create(i)
+		i++
+	}
+}
+
+func BenchmarkChange(b *testing.B) {
+	w := newWriters(b)
+	w.wire.unrecorded()
+	known := w.create(0)
+	b.ReportAllocs()
+	for b.Loop() {
+		w.template[0], w.template[1] = w.template[1], w.template[0] // Each time another one.
+		w.change(w.store.get(known.UID))
+	}
+}
