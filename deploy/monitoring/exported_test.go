@@ -36,8 +36,10 @@ func exported(t *testing.T) export {
 		metrics.Default().Observe(key, metrics.Observation{Stage: stage, Clusters: map[rollout.Phase]int{}})
 		t.Cleanup(func() { metrics.Default().Forget(key) })
 	}
-	queue := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[string]{Name: "ManifestWorkReplicaSetController"})
-	t.Cleanup(queue.ShutDown)
+	for _, name := range []string{"ManifestWorkReplicaSetController", "ManifestWorkReplicaSetControllerAborts"} {
+		queue := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[string]{Name: name})
+		t.Cleanup(queue.ShutDown)
+	}
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
 	client, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL})
