@@ -100,7 +100,7 @@ func enter(ctx context.Context, slots chan<- struct{}, patience time.Duration) b
 	return false
 }
 
-// read returns the body of a request, which must come in time: it holds a slot.
+// read returns the body of a request, which must come in time: it holds a slot. Go's server ends the deadline with the body.
 func (t *throttle) read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if r.Body == nil {
 		return nil, nil
@@ -109,15 +109,7 @@ func (t *throttle) read(w http.ResponseWriter, r *http.Request) ([]byte, error) 
 	if err := connection.SetReadDeadline(time.Now().Add(t.reading)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return nil, err
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
-	if err != nil {
-		return nil, err
-	}
-	// A deadline that passes later would end the request's context.
-	if err := connection.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return nil, err
-	}
-	return body, nil
+	return io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
 }
 
 func tooLarge(w http.ResponseWriter) {

@@ -74,6 +74,7 @@ func TestReviewsAreThrottled(t *testing.T) {
 		require.Contains(t, answer.Body.String(), "none of them ended within 1ms: try again")
 	}
 	require.Empty(t, reviews.began)
+	require.Equal(t, throttle.slots(3000+1<<19), throttle.slots(-1), "a length that is not known may be any")
 
 	throttle.patience = long
 	ctx, cancel := context.WithCancel(t.Context())

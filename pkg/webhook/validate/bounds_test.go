@@ -88,6 +88,22 @@ func TestCheckEndsWhenNobodyWaits(t *testing.T) {
 	}
 }
 
+// TestEachPartEndsWhenNobodyWaits: no part of the check goes through its list first.
+func TestEachPartEndsWhenNobodyWaits(t *testing.T) {
+	gone := Limits{ManifestBytes: 1 << 20, Gone: func() bool { return true }}
+	const abortAll = "{name: a, rolloutStrategy: {type: All, failureStrategy: AbortAll, all: {progressDeadline: None}}}"
+	definition := manifest(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"a"}}`)
+	object := build(t, set("spec.placementRefs", "["+abortAll+", "+abortAll+"]"))
+	mwrs, _, _ := decode(object)
+	mwrs.Spec.ManifestWorkTemplate.Workload.Manifests = []workv1.Manifest{definition}
+
+	require.Empty(t, unusable(workManifestsPath, unnamed(2, ""), gone))
+	require.Empty(t, duplicates(workManifestsPath, []workv1.Manifest{definition, definition}, gone))
+	require.Empty(t, refProblems(mwrs.Spec.PlacementRefs, gone))
+	require.Empty(t, surprises(mwrs, gone))
+	require.Empty(t, templateSurprises(&mwrs.Spec.ManifestWorkTemplate, gone))
+}
+
 func TestBounded(t *testing.T) {
 	long := strings.Repeat("é", 1000)
 	path := field.NewPath("spec")
