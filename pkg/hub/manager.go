@@ -125,6 +125,7 @@ func (h *hub) addReplicaSets(ctx context.Context, config *rest.Config, clusters 
 		return fmt.Errorf("making the event recorder: %w", err)
 	}
 	revisions := kubeinformers.NewSharedInformerFactoryWithOptions(kubeClient, resyncPeriod,
+		kubeinformers.WithTransform(controller.NewRevisionTransform()),
 		kubeinformers.WithTweakListOptions(func(o *metav1.ListOptions) {
 			// Only ours: the hub's own StatefulSets and DaemonSets have revisions too.
 			o.LabelSelector = workv1alpha1.LabelReplicaSet

@@ -150,7 +150,11 @@ func (p *Process) decode(event Event) (any, cache.Store) {
 		}
 		return object, p.stores.Works
 	case Revisions:
-		return into(event.Object, &appsv1.ControllerRevision{}), p.stores.Revisions
+		object, err := controller.NewRevisionTransform()(into(event.Object, &appsv1.ControllerRevision{}))
+		if err != nil {
+			panic(err)
+		}
+		return object, p.stores.Revisions
 	case Placements:
 		return into(event.Object, &clusterv1beta1.Placement{}), p.stores.Placements
 	default:
