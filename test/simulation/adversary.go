@@ -214,6 +214,19 @@ func (w *World) holdOn(work *workv1.ManifestWork, choose choices) string {
 	return "lets no deleted work go"
 }
 
+// GiveBack puts the owner label back where an adversary has given all works of a cluster to others that have a name for the hub's own: the hub
+// tries for one each minute, and the world is never quiet.
+func (w *World) GiveBack() {
+	for _, cluster := range sets.List(w.adversaries.clusters) {
+		for _, object := range w.API.List(Works, cluster, nil) {
+			if strings.HasPrefix(object.GetName(), Name) && !strings.HasSuffix(object.GetName(), "other") {
+				owner := workv1alpha1.OwnerLabelValue(Namespace, Name)
+				w.patch(Works, cluster, object.GetName(), map[string]any{"metadata": map[string]any{"labels": map[string]any{workv1alpha1.LabelReplicaSet: owner}}}, false)
+			}
+		}
+	}
+}
+
 // Repent lets the agents of all clusters say the truth from now on. What they did to labels and contents stays as it is, but for works that they
 // gave to nobody: those would be in the way for ever.
 func (w *World) Repent() {

@@ -231,6 +231,7 @@ func (m *model) quiet() {
 	}
 	strike := m.w.adversaries.strike
 	m.w.adversaries.strike = nil
+	m.w.GiveBack()
 	m.settle(Forever)
 	m.must(m.w.CheckQuiet())
 	m.w.adversaries.strike = strike
