@@ -43,7 +43,8 @@ func (w *World) Corrupt(clusters ...string) {
 	w.adversaries.clusters.Insert(clusters...)
 	w.adversaries.ever.Insert(clusters...)
 	for _, cluster := range clusters {
-		for name, owner := range map[string]string{"other": "default.other", Name + "-other": "elsewhere." + Name} {
+		for _, other := range [][2]string{{"other", "default.other"}, {Name + "-other", "elsewhere." + Name}} {
+			name, owner := other[0], other[1]
 			stray := &workv1.ManifestWork{Spec: Template("stray")}
 			stray.Namespace, stray.Name, stray.Labels = cluster, name, map[string]string{workv1alpha1.LabelReplicaSet: owner, workv1alpha1.LabelPlacement: "p1"}
 			if _, err := w.API.Create(Works, from(stray)); err != nil {
