@@ -165,12 +165,15 @@ func unchanged(work *workv1.ManifestWork, uid *types.UID, version *string) error
 	return nil
 }
 
-// Get is for who wants to know for sure: it fails while the broker can't be reached, waits until what has come of the work is read, and makes
-// the agent report again.
+// Get is for a caller that has to be sure: it makes the agent report again, waits a moment for the answer, and reads all that has come of the
+// work. It fails while the broker can't be reached.
 func (c *client) Get(ctx context.Context, name string, _ metav1.GetOptions) (*workv1.ManifestWork, error) {
+	answered, forget := c.driver.expectReport(c.uid(name))
+	defer forget()
 	if err := c.driver.ask(ctx, c.namespace); err != nil {
 		return nil, refusal(name, err)
 	}
+	c.driver.awaitReport(ctx, answered)
 	if err := c.driver.readOut(ctx, c.uid(name)); err != nil {
 		return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("reports of agents wait to be read: %v", err))
 	}

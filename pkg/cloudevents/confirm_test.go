@@ -201,3 +201,31 @@ func TestGetReadsWhatHasCome(t *testing.T) {
 	}
 	require.True(t, confirmed(<-found))
 }
+
+// A report that the broker lost, or that an older one overtook, comes when the agent is asked again: before that no failure is one (R11).
+func TestGetWaitsForTheAnswer(t *testing.T) {
+	r := newRig(t, nil)
+	work := r.create(owned("c1", "v1"))
+	lost := work.DeepCopy()
+	lost.Status.Conditions = []metav1.Condition{condition(workv1.WorkApplied, lost.Generation)}
+	answer := r.wire.report(t, lost)
+	r.wire.meanwhile(func(event cloudevents.Event) {
+		if action(event) == eventtypes.ResyncRequestAction {
+			go r.wire.sends(answer, "c1") // The agent answers after the question was sent.
+		}
+	})
+	got, err := r.cluster("c1").Get(t.Context(), "web", metav1.GetOptions{})
+	require.NoError(t, err)
+	require.True(t, confirmed(got))
+	require.Empty(t, r.expected)
+}
+
+// An agent that is offline does not answer. What is known of its work counts.
+func TestGetDoesNotWaitForLong(t *testing.T) {
+	r := newRig(t, nil)
+	r.create(owned("c1", "v1"))
+	got, err := r.cluster("c1").Get(t.Context(), "web", metav1.GetOptions{})
+	require.NoError(t, err)
+	require.False(t, confirmed(got))
+	require.Empty(t, r.expected)
+}

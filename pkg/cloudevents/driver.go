@@ -121,6 +121,8 @@ type Driver struct {
 	mu sync.Mutex
 	// reports holds the last report of each work that was not taken over yet.
 	reports map[types.UID]*workv1.ManifestWork
+	// expected are closed when the next report of a work comes.
+	expected map[types.UID]chan struct{}
 	// considered holds the reported works that were looked at, and can't be restored.
 	considered map[types.UID]bool
 	// unknown holds, for each cluster, the reports of works that the hub does not know.
@@ -177,7 +179,7 @@ func connect(ctx context.Context, o Options, source *options.CloudEventsSourceOp
 		clock: o.Clock, owners: o.Owners, store: newStore(o.Clock), heard: newHeard(o.Clock), locks: keymutex.NewHashed(64),
 		codec: codec.NewManifestBundleCodec(), limiter: newLimiter(o.QPS, o.Burst),
 		metrics: o.Metrics, tasks: newTasks(o.Clock), sends: newTasks(o.Clock),
-		reports: map[types.UID]*workv1.ManifestWork{}, considered: map[types.UID]bool{}, unwanted: map[types.UID]time.Time{},
+		reports: map[types.UID]*workv1.ManifestWork{}, expected: map[types.UID]chan struct{}{}, considered: map[types.UID]bool{}, unwanted: map[types.UID]time.Time{},
 		unknown: map[string]map[types.UID]bool{}, answered: map[string]time.Time{},
 		writes: map[types.UID]uint64{}, astray: map[types.UID]time.Time{}, confirmAfter: confirmAfter,
 	}

@@ -76,6 +76,10 @@ func (d *Driver) keep(work *workv1.ManifestWork) bool {
 	}
 	d.reports[work.UID] = work
 	d.unread()
+	if answered := d.expected[work.UID]; answered != nil {
+		close(answered)
+		delete(d.expected, work.UID)
+	}
 	return true
 }
 

@@ -16,7 +16,7 @@ import (
 func TestCloudEventsUnheardClusterIsNoFailure(t *testing.T) {
 	t.Parallel()
 	f, _ := newMQTTFleet(t, "mqtt-unheard")
-	const deadline = 20 * time.Second
+	const deadline = 15 * time.Second
 	f.start(progressive(1, deadline.String(), 0, abortAll))
 
 	f.rollGated("v2")

@@ -228,9 +228,16 @@ func TestClusterComesBackWhileItsWorkIsBeingDeleted(t *testing.T) {
 		return nil
 	})
 	f.agentsReport("c1", "", succeeds)
+	eventually(t, "c1 has a new work", func() error {
+		for _, work := range f.works() {
+			if work.Namespace == f.cluster("c1") && work.UID != old {
+				return nil
+			}
+		}
+		return fmt.Errorf("it has none")
+	})
 	f.complete()
 	f.everywhere("v1")
-	require.NotEqual(t, old, f.work("c1").UID)
 	f.quiet()
 }
 

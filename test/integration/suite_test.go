@@ -103,7 +103,30 @@ func run(m *testing.M) (int, error) {
 	for _, end := range closing {
 		end()
 	}
+	if code != 0 {
+		keepLog(env.Group.Path("logs", "manager-and-agents.log"))
+	}
 	return code, nil
+}
+
+// keepLog keeps what the hub and the agents logged while a test failed: a test that fails once cannot be asked again.
+func keepLog(path string) {
+	log, err := os.ReadFile(path) //nolint:gosec // The suite made it.
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return
+	}
+	kept, err := os.CreateTemp("", "work-integration-*.log")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return
+	}
+	defer func() { _ = kept.Close() }()
+	if _, err := kept.Write(log); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return
+	}
+	fmt.Fprintln(os.Stderr, "what the hub and the agents logged is in", kept.Name())
 }
 
 // hubBinary builds the hub once, for tests of what a process must have to itself: its feature gates, its flags, its end.
