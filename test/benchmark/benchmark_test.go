@@ -37,6 +37,8 @@ func TestParse(t *testing.T) {
 		"-settle=-1s":         "-settle=-1s: use 0s or more",
 		"-delay=-1s":          "-delay=-1s: use 0s or more",
 		"-repeat=0":           "-repeat=0: use 1 or more",
+		"-driver=amqp":        "-driver=amqp: use mqtt, or leave it empty for the API server",
+		"-driver=mqtt":        "-driver=mqtt: it is measured with ours only, add -controllers=ours",
 		"-greedy=-1":          "-greedy=-1: use 0 for none, or a number from 1",
 		"-events=0":           "-events=0: use 1 or more",
 		"-patience=0s":        "-patience=0s: use more than 0s",
@@ -85,6 +87,36 @@ func TestEveryScenario(t *testing.T) {
 		"upstream: first rollout", "upstream: first rollout, many sets", "upstream: going back by hand, half done", "upstream: status event that changes nothing",
 		"upstream: status event, many sets", "upstream: update All", "upstream: update Progressive 10%",
 	}, slices.Sorted(maps.Keys(played)))
+	result := report.Run{Figures: figures}
+	require.NoError(t, write(t.TempDir(), &result))
+}
+
+// The same scenarios, and those that only a broker has, run with a broker in a process of its own and sdk-go's agents. Every work gets to its
+// agent, whatever is restarted, and nothing is aborted but what should be.
+func TestEveryScenarioOverABroker(t *testing.T) {
+	binaries, err := hub.Build(t.Context())
+	require.NoError(t, err)
+	figures, err := scenario.Run(t.Context(), scenario.Options{
+		Clusters: []int{4}, Rollouts: true, Driver: "mqtt", Controllers: []hub.Controller{hub.Ours}, Binaries: binaries,
+		Flags: []string{"--kube-api-qps=-1"}, Settle: 100 * time.Millisecond, Delay: 50 * time.Millisecond,
+		Repeat: 1, Events: 1, EventTime: time.Second, Rest: 150 * time.Millisecond, Idle: 150 * time.Millisecond, Patience: 2 * time.Minute, Out: io.Discard,
+	})
+	require.NoError(t, err)
+	played := []string{}
+	for i := range figures {
+		f := &figures[i]
+		played = append(played, f.Scenario)
+		require.Equal(t, "mqtt", f.Driver)
+		require.Zero(t, f.Requests["POST manifestworks"]+f.Requests["PATCH manifestworks"], "%+v", f)
+		if f.Works > 0 {
+			require.GreaterOrEqual(t, f.Messages, 2*f.Works, "%+v", f)
+			require.Positive(t, f.PeakMemory, "%+v", f)
+		}
+	}
+	require.Equal(t, []string{
+		report.First, report.Quiet, report.All, report.Progressive, report.Back, report.Abort,
+		report.AgentsReturn, report.Restart, report.RestartMidway, report.BrokerRestart,
+	}, played)
 	result := report.Run{Figures: figures}
 	require.NoError(t, write(t.TempDir(), &result))
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -33,6 +34,7 @@ func parse(args []string) (*settings, error) {
 	flags.IntVar(&s.Greedy, "greedy", 5, "how many ManifestWorkReplicaSets a greedy tenant has, beside which another one's abort is measured; 0 leaves it out")
 	controllers := flags.String("controllers", "ours,upstream", "which controllers, separated by commas")
 	qps := flags.String("qps", "-1", "--kube-api-qps of both controllers; -1 sets no limit, default leaves each its own")
+	flags.StringVar(&s.Driver, "driver", "", "what works travel by: empty for the API server, mqtt for a broker, with ours only")
 	flags.DurationVar(&s.Settle, "settle", 3*time.Second, "--success-settle of ours")
 	flags.DurationVar(&s.Delay, "delay", time.Second, "after what time an agent answers")
 	flags.IntVar(&s.Repeat, "repeat", 3, "how often an update and an abort of all clusters are measured, and their floor")
@@ -66,6 +68,10 @@ func parse(args []string) (*settings, error) {
 
 func (s *settings) validate() error {
 	switch {
+	case s.Driver != "" && s.Driver != "mqtt":
+		return fmt.Errorf("-driver=%s: use mqtt, or leave it empty for the API server", s.Driver)
+	case s.Driver != "" && !slices.Equal(s.Controllers, []hub.Controller{hub.Ours}):
+		return fmt.Errorf("-driver=%s: it is measured with ours only, add -controllers=ours", s.Driver)
 	case s.Settle < 0:
 		return fmt.Errorf("-settle=%s: use 0s or more", s.Settle)
 	case s.Delay < 0:

@@ -25,7 +25,9 @@ const (
 )
 
 // Cluster is the name of a cluster, and of its namespace.
-func Cluster(i int) string { return fmt.Sprintf("cluster-%05d", i) }
+func Cluster(i int) string { return fmt.Sprintf(clusterFormat, i) }
+
+const clusterFormat = "cluster-%05d"
 
 // Join makes n clusters: a namespace for each, and the Placement that selects them with its decisions, as OCM's placement
 // controller writes them.

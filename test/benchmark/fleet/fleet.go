@@ -30,9 +30,12 @@ var worksResource = schema.GroupVersionResource{Group: workv1.GroupName, Version
 // Fleet plays the agents of all clusters. It watches no more of the works than their metadata, so that the machine is left to what
 // is measured.
 type Fleet struct {
-	client rest.Interface
+	// report brings the status of a work to the hub.
+	report func(ctx context.Context, at cache.ObjectName, status *workv1.ManifestWorkStatus) error
 	delay  time.Duration
 	queue  workqueue.TypedDelayingInterface[string]
+	// agents are those of a broker; nil where works go through the API server.
+	agents *Agents
 
 	mu    sync.Mutex
 	works map[string]*work
@@ -61,11 +64,8 @@ func Start(ctx context.Context, config *rest.Config, delay time.Duration) (*Flee
 	if err != nil {
 		return nil, err
 	}
-	f := &Fleet{
-		client: works.WorkV1().RESTClient(), delay: delay, works: map[string]*work{}, phase: newPhase(""),
-		queue: workqueue.NewTypedDelayingQueue[string](),
-	}
-	f.Report(func(string) Outcome { return Succeeds })
+	f := newFleet(delay)
+	f.report = patchStatus(works.WorkV1().RESTClient())
 	informer := metadatainformer.NewSharedInformerFactory(metadataClient, 0).
 		ForResource(worksResource).Informer()
 	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
@@ -77,6 +77,18 @@ func Start(ctx context.Context, config *rest.Config, delay time.Duration) (*Flee
 	if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
 		return nil, context.Cause(ctx)
 	}
+	f.run(ctx)
+	return f, nil
+}
+
+func newFleet(delay time.Duration) *Fleet {
+	f := &Fleet{delay: delay, works: map[string]*work{}, phase: newPhase(""), queue: workqueue.NewTypedDelayingQueue[string]()}
+	f.Report(func(string) Outcome { return Succeeds })
+	return f
+}
+
+// run answers until the context ends.
+func (f *Fleet) run(ctx context.Context) {
 	for range answerers {
 		go f.answerAll(ctx)
 	}
@@ -84,7 +96,6 @@ func Start(ctx context.Context, config *rest.Config, delay time.Duration) (*Flee
 		<-ctx.Done()
 		f.queue.ShutDown()
 	}()
-	return f, nil
 }
 
 // Report says what the agents make of everything that they are given from now on.
@@ -117,7 +128,11 @@ func (f *Fleet) see(object any) {
 	if !ok {
 		return
 	}
-	key := cache.MetaObjectToName(seen).String()
+	f.notice(cache.MetaObjectToName(seen).String(), seen.Generation)
+}
+
+// notice notes that an agent has a generation of its work.
+func (f *Fleet) notice(key string, generation int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	known := f.works[key]
@@ -125,10 +140,10 @@ func (f *Fleet) see(object any) {
 		known = &work{}
 		f.works[key] = known
 	}
-	if known.generation == seen.Generation {
+	if known.generation == generation {
 		return
 	}
-	known.generation = seen.Generation
+	known.generation = generation
 	f.phase.wrote(key, time.Now())
 	f.queue.AddAfter(key, f.delay)
 }
@@ -150,13 +165,17 @@ func (f *Fleet) answerAll(ctx context.Context) {
 			return
 		}
 		if err := f.answer(ctx, key); err != nil && ctx.Err() == nil {
-			f.mu.Lock()
-			if f.err == nil {
-				f.err = fmt.Errorf("answering for %s: %w", key, err)
-			}
-			f.mu.Unlock()
+			f.fail(fmt.Errorf("answering for %s: %w", key, err))
 		}
 		f.queue.Done(key)
+	}
+}
+
+func (f *Fleet) fail(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err == nil {
+		f.err = err
 	}
 }
 
@@ -173,23 +192,27 @@ func (f *Fleet) answer(ctx context.Context, key string) error {
 	}
 	generation, outcome, phase := known.generation, f.outcome(name.Namespace), f.phase
 	Answer(&known.status, outcome, generation, time.Now())
-	data, err := statusPatch(&known.status)
+	status := known.status.DeepCopy()
 	known.answered = generation
 	f.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	if err := f.patch(ctx, name, data); err != nil {
+	if err := f.report(ctx, name, status); err != nil {
 		return err
 	}
 	phase.answers(key, time.Now())
 	return nil
 }
 
-func (f *Fleet) patch(ctx context.Context, name cache.ObjectName, data []byte) error {
-	return f.client.Patch(types.MergePatchType).SetHeader("Accept", onlyMetadata).
-		Namespace(name.Namespace).Resource("manifestworks").Name(name.Name).SubResource("status").
-		Body(data).Do(ctx).Error()
+// patchStatus reports through the API server.
+func patchStatus(client rest.Interface) func(context.Context, cache.ObjectName, *workv1.ManifestWorkStatus) error {
+	return func(ctx context.Context, name cache.ObjectName, status *workv1.ManifestWorkStatus) error {
+		data, err := statusPatch(status)
+		if err != nil {
+			return err
+		}
+		return client.Patch(types.MergePatchType).SetHeader("Accept", onlyMetadata).
+			Namespace(name.Namespace).Resource("manifestworks").Name(name.Name).SubResource("status").
+			Body(data).Do(ctx).Error()
+	}
 }
 
 // Touch has an agent report again what it reported, in other words: an event that changes nothing.
@@ -215,10 +238,7 @@ func (f *Fleet) change(ctx context.Context, cluster, name string, change func(*w
 		return fmt.Errorf("there is no work %s that its agent has answered for", at)
 	}
 	change(known)
-	data, err := statusPatch(&known.status)
+	status := known.status.DeepCopy()
 	f.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	return f.patch(ctx, at, data)
+	return f.report(ctx, at, status)
 }

@@ -23,6 +23,14 @@ const (
 	Beside = "abort beside a greedy tenant"
 	// QuietOfMany is Quiet where there are many ManifestWorkReplicaSets.
 	QuietOfMany = "status event, many sets"
+	// Restart is a hub that is started on a fleet at rest, with a new version to roll out: times run from the start of its process.
+	Restart = "restart of the hub"
+	// RestartMidway is a hub that is restarted while an update is under way.
+	RestartMidway = "restart of the hub, half done"
+	// BrokerRestart is a broker that is restarted while an update is under way, and forgets everything.
+	BrokerRestart = "restart of the broker, half done"
+	// AgentsReturn is an update with AbortAll, in the middle of which all agents disconnect and come back at once.
+	AgentsReturn = "all agents return, half done"
 	// FirstOfMany is the first rollout of those.
 	FirstOfMany = "first rollout, many sets"
 )
@@ -44,6 +52,10 @@ type Figures struct {
 	Sets     int `json:"sets"`
 	// Workers is how many writers a floor had.
 	Workers int `json:"workers,omitempty"`
+	// Driver is what works travel by, where that is no API server.
+	Driver string `json:"driver,omitempty"`
+	// Messages are the events over a broker that brought works to agents, and reports to the hub.
+	Messages int `json:"messages,omitempty"`
 	// Events is how many times it was done; all else is of one of them.
 	Events int `json:"events,omitempty"`
 

@@ -40,6 +40,9 @@ const (
 // judge compares a run with the goals.
 func (r *Run) judge() []verdict {
 	var all []verdict
+	if r.overBroker() {
+		return append(all, r.judgeBroker()...)
+	}
 	all = append(all, r.judgeQuiet()...)
 	all = append(all, r.judgeWalls()...)
 	all = append(all, r.judgeCPU()...)
@@ -201,4 +204,4 @@ func (r *Run) judgeGrowth() []verdict {
 }
 
 // scenarios is the order of the tables.
-var scenarios = []string{Quiet, First, All, Progressive, Back, Abort}
+var scenarios = []string{Quiet, First, All, Progressive, Back, Abort, Restart, RestartMidway, BrokerRestart, AgentsReturn}

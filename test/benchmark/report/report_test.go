@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -192,4 +193,26 @@ func TestRounds(t *testing.T) {
 	require.InDelta(t, 3, r.floor(All, 10).LastWrite, 0)
 	require.Nil(t, r.find(Abort, Ours, 10))
 	require.Nil(t, r.floor(Progressive, 10))
+}
+
+// Over a broker the goals are absolute.
+func TestJudgeBroker(t *testing.T) {
+	r := &Run{Figures: []Figures{
+		{Scenario: All, Controller: Ours, Clusters: 1000, Sets: 1, Driver: "mqtt", Works: 1000, Messages: 2000, LastWrite: 3},
+		{Scenario: All, Controller: Ours, Clusters: 10000, Sets: 1, Driver: "mqtt", Works: 10000, Messages: 30000, LastWrite: 25},
+		{Scenario: Restart, Controller: Ours, Clusters: 10000, Sets: 1, Driver: "mqtt", Works: 10000, FirstWrite: 5},
+	}}
+	verdicts := map[string]string{}
+	for _, v := range r.judge() {
+		verdicts[fmt.Sprint(v.goal, " ", v.clusters)] = v.String()
+	}
+	require.Equal(t, map[string]string{
+		"update All: time until the last work is at its agent 1000":  "met",
+		"update All: time until the last work is at its agent 10000": "missed by a factor of 1.25",
+		"update All: messages per work, both ways 1000":              "met",
+		"update All: messages per work, both ways 10000":             "missed by a factor of 1.46",
+		"restart of the hub: time until the first write 10000":       "met",
+	}, verdicts)
+	require.InDelta(t, 6, delivered(3000), 0.001)
+	require.InDelta(t, 3.5, delivered(300), 0.001)
 }

@@ -158,7 +158,7 @@ func (w *world) play(ctx context.Context, s step) error {
 	}
 	defer bystander.stop()
 	phase := w.fleet.BeginOf(s.only)
-	began := time.Now().Add(s.due)
+	began, messages := time.Now().Add(s.due), w.fleet.Messages()
 	if err := s.trigger(ctx); err != nil {
 		return fmt.Errorf("%s: %w", s.scenario, err)
 	}
@@ -178,6 +178,7 @@ func (w *world) play(ctx context.Context, s step) error {
 	f := w.used(s.scenario, before, after)
 	f.Works, f.Writes = s.works, seen.Writes
 	f.FirstWrite, f.LastWrite = seen.First.Sub(began).Seconds(), seen.Last.Sub(began).Seconds()
+	f.Messages = w.fleet.Messages() - messages
 	f.Complete, f.Others = ended.Sub(began).Seconds(), others.Seconds()
 	peak, err := w.manager.PeakMemory()
 	f.PeakMemory = float64(peak)

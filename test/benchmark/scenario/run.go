@@ -22,6 +22,8 @@ type Options struct {
 	// beside which an abort is measured; 0 leaves that out.
 	Rollouts bool
 	Greedy   int
+	// Driver is what works travel by: empty for the API server, mqtt for a broker.
+	Driver string
 	// Controllers are measured in this order.
 	Controllers []hub.Controller
 	// Binaries are those controllers.
@@ -50,6 +52,9 @@ type Options struct {
 
 func (o *Options) flags(controller hub.Controller) []string {
 	flags := append([]string{}, o.Flags...)
+	if o.Driver != "" {
+		flags = append(flags, "--work-driver="+o.Driver, "--cloudevents-client-id=mwrsctrl-bench")
+	}
 	if controller == hub.Ours {
 		flags = append(flags, "--success-settle="+o.Settle.String())
 	}

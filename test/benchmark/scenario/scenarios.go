@@ -17,6 +17,9 @@ const deadline = 15 * time.Second
 
 // rollouts plays all scenarios of one ManifestWorkReplicaSet.
 func (w *world) rollouts(ctx context.Context) error {
+	if w.broker != nil {
+		return w.overBroker(ctx)
+	}
 	story := []func(context.Context) error{w.first, w.memory, w.quiet}
 	for range w.options.Repeat {
 		// One after the other, so that a machine that gets slower or faster does so to both.
@@ -26,6 +29,10 @@ func (w *world) rollouts(ctx context.Context) error {
 	for range w.options.Repeat {
 		story = append(story, w.abort, w.floorOfAbort)
 	}
+	return w.tellStory(ctx, story)
+}
+
+func (w *world) tellStory(ctx context.Context, story []func(context.Context) error) error {
 	for _, scenario := range story {
 		if err := scenario(ctx); err != nil {
 			return err

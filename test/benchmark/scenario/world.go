@@ -27,7 +27,11 @@ type world struct {
 	objects    *objects
 	works      workclient.Interface
 	manager    *hub.Manager
-	stop       context.CancelFunc
+	// broker is what works travel by; nil where that is the API server.
+	broker *hub.Broker
+	stop   context.CancelFunc
+	// lasting is the context of what ends with the world.
+	lasting context.Context //nolint:containedctx // It is the lifetime of agents that come back.
 
 	// version is the newest version that was ever written; stable is the one that every cluster has.
 	version, stable int
@@ -50,7 +54,7 @@ func newWorld(ctx context.Context, options Options, controller hub.Controller, n
 	w := &world{options: options, controller: controller, n: n, sets: 1, plane: plane}
 	// What the world starts ends with it, not with the start.
 	inner, stop := context.WithCancel(context.WithoutCancel(ctx))
-	w.stop = stop
+	w.stop, w.lasting = stop, inner
 	if err := w.start(ctx, inner); err != nil {
 		return nil, errors.Join(err, w.end(ctx))
 	}
@@ -63,7 +67,7 @@ func (w *world) start(ctx, inner context.Context) error {
 	if err != nil {
 		return err
 	}
-	if w.fleet, err = fleet.Start(inner, config, w.options.Delay); err != nil {
+	if err := w.startFleet(ctx, inner); err != nil {
 		return err
 	}
 	if w.objects, err = watchObjects(inner, config); err != nil {
@@ -89,8 +93,26 @@ func (w *world) start(ctx, inner context.Context) error {
 	return err
 }
 
+// startFleet starts the agents, and the broker that they use.
+func (w *world) startFleet(ctx, inner context.Context) error {
+	var err error
+	if w.options.Driver == "" {
+		w.fleet, err = fleet.Start(inner, w.plane.Config(), w.options.Delay)
+		return err
+	}
+	if w.broker, err = w.plane.StartBroker(ctx, w.options.Binaries[hub.MQTT]); err != nil {
+		return err
+	}
+	w.fleet, err = fleet.StartAgents(inner, w.broker.Address, w.n, w.options.Delay)
+	return err
+}
+
 func (w *world) startManager(ctx context.Context) error {
-	manager, err := w.plane.StartManager(ctx, w.options.Binaries[w.controller], w.options.flags(w.controller)...)
+	flags := w.options.flags(w.controller)
+	if w.broker != nil {
+		flags = append(flags, "--work-driver-config="+w.broker.Config)
+	}
+	manager, err := w.plane.StartManager(ctx, w.options.Binaries[w.controller], flags...)
 	if err != nil {
 		return err
 	}
@@ -138,6 +160,9 @@ func wait(ctx context.Context, d time.Duration) error {
 
 // verify reads all works, and says which of them is not of the wanted version: what is fast and wrong does not count.
 func (w *world) verify(ctx context.Context, set, wanted int) error {
+	if w.broker != nil {
+		return w.verifyAgents(set, wanted)
+	}
 	found, next := 0, ""
 	for {
 		list, err := w.works.WorkV1().ManifestWorks("").List(ctx, metav1.ListOptions{
@@ -166,6 +191,7 @@ func (w *world) verify(ctx context.Context, set, wanted int) error {
 
 // tell writes what was measured as soon as it is there.
 func (w *world) tell(f report.Figures) {
+	f.Driver = w.options.Driver
 	w.figures = append(w.figures, f)
 	say(w.options.Out, f)
 }

@@ -1,0 +1,224 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/common"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/statushash"
+	agentcodec "open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work/agent/codec"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work/payload"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/clients"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options/builder"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options/mqtt"
+	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
+)
+
+const (
+	// source is what the hub calls itself.
+	source = "mwrsctrl"
+	// reconnectInterval is how often an agent tries to reach a broker that is away: sdk-go's waits grow to a minute, which would be all that
+	// is measured.
+	reconnectInterval = 500 * time.Millisecond
+	// connectors is how many agents connect at once.
+	connectors = 32
+)
+
+// Agents are sdk-go's agent clients, one for each cluster, all in this process.
+type Agents struct {
+	address string
+	clients []*agent
+	// delivered counts the events that brought a work to its agent, and reported the events by which agents told of them.
+	delivered, reported atomic.Int64
+}
+
+// agent is the client of one cluster.
+type agent struct {
+	agents  *Agents
+	fleet   *Fleet
+	cluster string
+
+	mu     sync.Mutex
+	client generic.CloudEventsClient[*workv1.ManifestWork]
+	stop   context.CancelFunc
+	// works are what it has, without their contents, and versions what these are.
+	works    map[types.UID]*workv1.ManifestWork
+	versions map[string]int
+}
+
+// StartAgents starts the agents of n clusters at a broker. They answer a write after a delay with success, and end with the context.
+func StartAgents(ctx context.Context, address string, n int, delay time.Duration) (*Fleet, error) {
+	clients.DelayFn = func() time.Duration { return reconnectInterval }
+	f := newFleet(delay)
+	f.agents = &Agents{address: address}
+	for i := range n {
+		f.agents.clients = append(f.agents.clients, &agent{
+			agents: f.agents, fleet: f, cluster: Cluster(i), works: map[types.UID]*workv1.ManifestWork{}, versions: map[string]int{},
+		})
+	}
+	f.report = f.agents.publish
+	if err := f.agents.connect(ctx); err != nil {
+		return nil, err
+	}
+	f.run(ctx)
+	return f, nil
+}
+
+// Return has all agents disconnect and come back at once, with what they had.
+func (f *Fleet) Return(ctx context.Context) error {
+	for _, a := range f.agents.clients {
+		a.mu.Lock()
+		a.stop()
+		a.mu.Unlock()
+	}
+	return f.agents.connect(ctx)
+}
+
+// Messages are how many events brought a work to an agent, and a report to the hub, so far; 0 where works don't travel over a broker.
+func (f *Fleet) Messages() int {
+	if f.agents == nil {
+		return 0
+	}
+	return int(f.agents.delivered.Load() + f.agents.reported.Load())
+}
+
+// Versions counts the clusters whose work of this name holds each version.
+func (f *Fleet) Versions(name string) map[int]int {
+	found := map[int]int{}
+	for _, a := range f.agents.clients {
+		a.mu.Lock()
+		if version, has := a.versions[name]; has {
+			found[version]++
+		}
+		a.mu.Unlock()
+	}
+	return found
+}
+
+func (g *Agents) connect(ctx context.Context) error {
+	connecting, inner := errgroup.WithContext(ctx)
+	connecting.SetLimit(connectors)
+	for _, a := range g.clients {
+		connecting.Go(func() error {
+			if err := inner.Err(); err != nil {
+				return err
+			}
+			if err := a.connect(ctx); err != nil {
+				return fmt.Errorf("connecting the agent of %s: %w", a.cluster, err)
+			}
+			return nil
+		})
+	}
+	return connecting.Wait()
+}
+
+func (a *agent) connect(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	o, err := builder.BuildCloudEventsAgentOptions(&mqtt.MQTTOptions{
+		KeepAlive: 60, PubQoS: 1, SubQoS: 1, Dialer: &mqtt.MQTTDialer{BrokerHost: a.agents.address, Timeout: time.Minute},
+		Topics: eventtypes.Topics{
+			SourceEvents:    fmt.Sprintf("sources/%s/clusters/%s/sourceevents", source, a.cluster),
+			AgentEvents:     fmt.Sprintf("sources/%s/clusters/%s/agentevents", source, a.cluster),
+			SourceBroadcast: "sources/+/sourcebroadcast", AgentBroadcast: fmt.Sprintf("clusters/%s/agentbroadcast", a.cluster),
+		},
+	}, a.cluster, a.cluster+"-work-agent", payload.ManifestBundleEventDataType)
+	if err != nil {
+		stop()
+		return err
+	}
+	client, err := clients.NewCloudEventAgentClient(ctx, o, a, statushash.StatusHash[*workv1.ManifestWork], agentcodec.NewManifestBundleCodec())
+	if err != nil {
+		stop()
+		return err
+	}
+	a.mu.Lock()
+	a.client, a.stop = client, stop
+	a.mu.Unlock()
+	client.Subscribe(ctx, a.receive)
+	go func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-client.SubscribedChan():
+				if err := client.Resync(ctx, eventtypes.SourceAll); err != nil && ctx.Err() == nil {
+					a.fleet.fail(fmt.Errorf("the agent of %s asks for its works: %w", a.cluster, err))
+				}
+			}
+		}
+	}()
+	return nil
+}
+
+// List is for sdk-go, which answers a hub that asks what this agent has.
+func (a *agent) List(context.Context, eventtypes.ListOptions) ([]*workv1.ManifestWork, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	works := make([]*workv1.ManifestWork, 0, len(a.works))
+	for _, work := range a.works {
+		works = append(works, work)
+	}
+	a.agents.reported.Add(int64(len(works)))
+	return works, nil
+}
+
+// receive is given each work that the hub sends. An agent ignores a generation that is older than what it has.
+func (a *agent) receive(_ context.Context, work *workv1.ManifestWork) error {
+	a.agents.delivered.Add(1)
+	a.mu.Lock()
+	known := a.works[work.UID]
+	if !work.DeletionTimestamp.IsZero() || known != nil && known.Generation >= work.Generation {
+		a.mu.Unlock()
+		return nil
+	}
+	a.versions[work.Name] = Version(&work.Spec)
+	work.Spec = workv1.ManifestWorkSpec{}
+	if known != nil {
+		work.Status = known.Status
+	}
+	a.works[work.UID] = work
+	a.mu.Unlock()
+	a.fleet.notice(cache.MetaObjectToName(work).String(), work.Generation)
+	return nil
+}
+
+// publish reports the status of a work.
+func (g *Agents) publish(ctx context.Context, at cache.ObjectName, status *workv1.ManifestWorkStatus) error {
+	var i int
+	if _, err := fmt.Sscanf(at.Namespace, clusterFormat, &i); err != nil {
+		return fmt.Errorf("%s is no cluster of this fleet: %w", at.Namespace, err)
+	}
+	a := g.clients[i]
+	a.mu.Lock()
+	client := a.client
+	var told *workv1.ManifestWork
+	for uid, work := range a.works {
+		if work.Name == at.Name {
+			told = work.DeepCopy()
+			told.Status = *status.DeepCopy()
+			if told.Labels == nil {
+				told.Labels = map[string]string{}
+			}
+			told.Labels[common.CloudEventsOriginalSourceLabelKey] = source
+			a.works[uid] = told
+		}
+	}
+	a.mu.Unlock()
+	if told == nil {
+		return fmt.Errorf("the agent of %s has no work %s", at.Namespace, at.Name)
+	}
+	g.reported.Add(1)
+	// While the broker is away the report is lost. When it is back, the hub asks what the agent has.
+	_ = client.Publish(ctx, eventtypes.CloudEventsType{
+		CloudEventsDataType: payload.ManifestBundleEventDataType, SubResource: eventtypes.SubResourceStatus, Action: eventtypes.UpdateRequestAction,
+	}, told)
+	return nil
+}

@@ -1,0 +1,61 @@
+package hub
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"time"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/process"
+)
+
+// Broker is an MQTT broker, as a process of its own.
+type Broker struct {
+	plane  *Plane
+	binary string
+	child  *process.Process
+	// Address is where it listens, also after a restart.
+	Address string
+	// Config is the path of the manager's configuration.
+	Config string
+}
+
+// StartBroker starts a broker beside the hub's API server.
+func (p *Plane) StartBroker(ctx context.Context, binary string) (*Broker, error) {
+	port, err := process.FreePort()
+	if err != nil {
+		return nil, err
+	}
+	b := &Broker{plane: p, binary: binary, Address: fmt.Sprintf("127.0.0.1:%d", port), Config: p.env.Group.Path("broker.yaml")}
+	config := fmt.Sprintf(`brokerHost: %s
+topics:
+  sourceEvents: sources/mwrsctrl/clusters/+/sourceevents
+  agentEvents: sources/mwrsctrl/clusters/+/agentevents
+  sourceBroadcast: sources/mwrsctrl/sourcebroadcast
+  agentBroadcast: clusters/+/agentbroadcast
+`, b.Address)
+	if err := os.WriteFile(b.Config, []byte(config), 0o600); err != nil {
+		return nil, err
+	}
+	return b, b.Start(ctx)
+}
+
+// Start starts it, and returns when it listens.
+func (b *Broker) Start(ctx context.Context) error {
+	var err error
+	b.child, err = b.plane.env.Group.Start(process.Command{Name: "broker", Path: b.binary, Args: []string{"-listen=" + b.Address}})
+	if err != nil {
+		return err
+	}
+	return b.child.WaitReady(ctx, time.Minute, func(ctx context.Context) error {
+		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", b.Address)
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	})
+}
+
+// Stop ends it, and with it all that it remembers.
+func (b *Broker) Stop(ctx context.Context) error { return b.child.Stop(ctx) }

@@ -1,0 +1,123 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/test/benchmark/report"
+)
+
+// overBroker plays the same rollouts over a broker, and what only happens there. There is no floor: nothing but the broker bounds them.
+func (w *world) overBroker(ctx context.Context) error {
+	story := []func(context.Context) error{w.first, w.memory, w.quiet}
+	for range w.options.Repeat {
+		story = append(story, w.updateAll)
+	}
+	story = append(story, w.updateProgressive, w.goBack)
+	for range w.options.Repeat {
+		story = append(story, w.abort)
+	}
+	return w.tellStory(ctx, append(story, w.agentsReturn, w.restart, w.restartMidway, w.restartBroker))
+}
+
+// verifyAgents reports which agents do not have the wanted version.
+func (w *world) verifyAgents(set, wanted int) error {
+	if found := w.fleet.Versions(name(set)); found[wanted] != w.n || len(found) != 1 {
+		return fmt.Errorf("the agents have %v of %s (clusters by version), not version %d on %d clusters", found, name(set), wanted, w.n)
+	}
+	return nil
+}
+
+// agentsReturn updates all clusters, with a deadline and AbortAll, and has all agents come back in the middle: that is no failure, and no work
+// is lost.
+func (w *world) agentsReturn(ctx context.Context) error {
+	return w.disturbed(ctx, report.AgentsReturn, allOrAbort(deadline), func(ctx context.Context) error { return w.fleet.Return(w.lasting) })
+}
+
+// restart starts a hub whose memory is empty on a fleet at rest. A new version waits for it.
+func (w *world) restart(ctx context.Context) error {
+	if err := w.manager.Stop(ctx); err != nil {
+		return err
+	}
+	w.version++
+	w.stable = w.version
+	if err := w.objects.edit(ctx, name(0), w.stable, all()); err != nil {
+		return err
+	}
+	return w.watched(ctx, report.Restart, w.startManager)
+}
+
+// restartMidway restarts the hub when half of the works are written.
+func (w *world) restartMidway(ctx context.Context) error {
+	return w.disturbed(ctx, report.RestartMidway, all(), func(ctx context.Context) error {
+		if err := w.manager.Stop(ctx); err != nil {
+			return err
+		}
+		return w.startManager(ctx)
+	})
+}
+
+// restartBroker restarts the broker when half of the works are written. It has forgotten what it had not delivered.
+func (w *world) restartBroker(ctx context.Context) error {
+	return w.disturbed(ctx, report.BrokerRestart, all(), func(ctx context.Context) error {
+		if err := w.broker.Stop(ctx); err != nil {
+			return err
+		}
+		return w.broker.Start(ctx)
+	})
+}
+
+// disturbed updates all clusters, and does something when half of them have the new version.
+func (w *world) disturbed(ctx context.Context, scenario string, strategy workv1alpha1.RolloutStrategy, disturb func(context.Context) error) error {
+	w.version++
+	w.stable = w.version
+	half := share(50, w.n)
+	return w.watched(ctx, scenario, func(ctx context.Context) error {
+		phase := w.fleet.Begin()
+		if err := w.objects.edit(ctx, name(0), w.stable, strategy); err != nil {
+			return err
+		}
+		if err := w.until(ctx, func() error {
+			if seen := phase.Seen(); seen.Written < half {
+				return fmt.Errorf("%d works of %d are written", seen.Written, half)
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+		return disturb(ctx)
+	})
+}
+
+// watched measures what happens until every cluster has today's version, also where the hub's process changes meanwhile: the CPU time and the
+// memory are those of the process at the end.
+func (w *world) watched(ctx context.Context, scenario string, trigger func(context.Context) error) error {
+	phase, began, messages := w.fleet.Begin(), time.Now(), w.fleet.Messages()
+	if err := trigger(ctx); err != nil {
+		return fmt.Errorf("%s: %w", scenario, err)
+	}
+	if err := w.until(ctx, func() error { return w.verifyAgents(0, w.stable) }); err != nil {
+		return fmt.Errorf("%s: %w", scenario, err)
+	}
+	var ended time.Time
+	if err := w.until(ctx, func() error {
+		var err error
+		ended, err = w.objects.since(name(0), complete(w.n))
+		return err
+	}); err != nil {
+		return fmt.Errorf("%s: %w", scenario, err)
+	}
+	err := w.rest(ctx)
+	cpu, cpuErr := w.manager.CPU()
+	peak, peakErr := w.manager.PeakMemory()
+	seen := phase.Seen()
+	w.tell(report.Figures{
+		Scenario: scenario, Controller: string(w.controller), Clusters: w.n, Sets: w.sets, Works: w.n, Writes: seen.Writes,
+		CPU: cpu.Seconds(), PeakMemory: float64(peak), Messages: w.fleet.Messages() - messages,
+		FirstWrite: seen.First.Sub(began).Seconds(), LastWrite: seen.Last.Sub(began).Seconds(), Complete: ended.Sub(began).Seconds(),
+	})
+	return errors.Join(err, cpuErr, peakErr)
+}
