@@ -118,11 +118,16 @@ func (in *PastInput) selectionKnown() bool {
 // Another hub ran where it wrote every work: as long as one work bears what this hub wrote, no later revision has reached all
 // clusters, and works that lost the marks may have lost them to their agents. The current revision is surpassed where another
 // hub ran and no cluster has it any more.
+//
+// Where one cluster is selected, its agent may have taken the marks off. So nothing of its work becomes history. The current revision counts as
+// surpassed all the same: an abort that does not come is less than one that goes back further than the cluster ever was.
 func ReadPast(in *PastInput) Past {
 	works, needed := in.counted()
 	past := Past{needed: needed}
-	past.Replaced = !in.FirstSight && in.selectionKnown() && replaced(works)
-	past.Surpassed = past.Replaced && in.left(works)
+	foreign, all := foreignClusters(works)
+	allForeign := !in.FirstSight && in.selectionKnown() && all
+	past.Replaced = allForeign && foreign >= stableClusters
+	past.Surpassed = allForeign && foreign >= needed && in.left(works)
 	if !in.FirstSight && !past.Replaced {
 		return past
 	}
@@ -139,17 +144,16 @@ func ReadPast(in *PastInput) Past {
 	return past
 }
 
-// replaced reports whether all works are another hub's, on enough clusters: also where one cluster is selected, its agent alone does not decide
-// about a history that this hub has.
-func replaced(works []Work) bool {
+// foreignClusters returns on how many clusters works are another hub's, and whether all works are.
+func foreignClusters(works []Work) (n int, all bool) {
 	foreign := map[string]bool{}
 	for i := range works {
 		if !works[i].Foreign() {
-			return false
+			return len(foreign), false
 		}
 		foreign[works[i].Cluster()] = true
 	}
-	return len(foreign) >= stableClusters
+	return len(foreign), len(works) > 0
 }
 
 // left reports whether no cluster has the current revision any more.

@@ -43,7 +43,7 @@ func TestReadPast(t *testing.T) {
 		"all but one lost their marks":                      {current: "aaa", works: []rollout.Work{ours("c1", "yyy"), theirs("c3", "zzz"), theirs("c2", "zzz")}},
 		"one lost its hash":                                 {current: "aaa", works: []rollout.Work{theirs("c1", "bbb", rt.WrittenAt(0)), theirs("c2", "bbb")}},
 		"only one work, of several clusters":                {current: "aaa", works: []rollout.Work{theirs("c1", "zzz")}},
-		"only one work, of one cluster":                     {current: "aaa", selects: "c1", works: []rollout.Work{theirs("c1", "zzz")}},
+		"only one work, of one cluster":                     {current: "aaa", selects: "c1", works: []rollout.Work{theirs("c1", "zzz")}, surpassed: true},
 		"the one before today's":                            {current: "aaa", works: []rollout.Work{theirs("c1", "bbb"), theirs("c2", "zzz"), theirs("c3", "zzz")}, replaced: true, surpassed: true, specs: "zzz", stable: "zzz"},
 		"it never succeeded": {
 			current: "aaa", works: []rollout.Work{theirs("c1", "bbb"), rt.Work("c2", rt.Holds("zzz"), rt.InFlight(0)), rt.Work("c3", rt.Holds("zzz"), rt.InFlight(0))},

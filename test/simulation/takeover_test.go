@@ -116,6 +116,25 @@ func TestStayThatRolledOut(t *testing.T) {
 	}
 }
 
+// Where one cluster is selected, its work alone tells of another hub's rollout: no abort takes the cluster back past it (R6).
+func TestStayOfOneCluster(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.Place("p1", []string{"c1"})
+	s.Create("v1", all("p1", "30s", true))
+	s.quiet()
+	s.Away = true
+	s.Update("v2")
+	s.Upstream("p1", "v2", "c1")
+	s.settle(500 * time.Hour)
+	s.Report("c1", "v3", Hangs)
+	s.Update("v3")
+	s.Upgrade()
+	s.quiet()
+	require.Nil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+	require.Empty(t, s.Object().Status.CurrentRevision)
+	s.has("v3", "c1")
+}
+
 // The stay ended in the middle of a rollout: who has the stable one still is what tells that it is (R6).
 func TestStayThatEndsInTheMiddle(t *testing.T) {
 	each(t, func(s *teller) {
