@@ -149,7 +149,8 @@ func TestCloudEventsBrokerAway(t *testing.T) {
 	// Written while the broker is away, it arrives when it is back.
 	b.stop()
 	f.roll("v3", false)
-	f.rolling(workv1alpha1.ReasonNewRevisionCreated)
+	f.state("AsExpected=True", "NotAsExpected=False", "NewRevisionCreated=True", "Progressing=False")
+	require.Contains(t, message(f.get(), workv1alpha1.ConditionManifestworkApplied), "the broker is not connected")
 	b.start()
 	back := time.Now()
 	f.first("v3")
