@@ -66,8 +66,8 @@ bench: tools ## Measure this hub against upstream's with N clusters (N=300,1000 
 	go run ./test/benchmark $(if $(N),-n=$(N)) $(if $(SETS),-sets=$(SETS)) $(if $(GREEDY),-greedy=$(GREEDY)) $(if $(OUT),-out=$(OUT)) $(if $(PROFILES),-profiles=$(PROFILES))
 
 .PHONY: bench-broker
-bench-broker: tools ## The same over an MQTT broker and sdk-go's agents, with restarts of the hub, the broker and all agents (N=300,1000,3000 OUT=dir)
-	go run ./test/benchmark -driver=mqtt -controllers=ours -sets=0 -greedy=0 $(if $(N),-n=$(N)) -out=$(or $(OUT),test/benchmark/results/broker)
+bench-broker: tools ## The same over an MQTT broker and sdk-go's agents, with restarts of the hub, the broker and all agents (N=300,1000 MOSQUITTO=path OUT=dir)
+	go run ./test/benchmark -driver=mqtt -controllers=ours -sets=0 -greedy=0 $(if $(N),-n=$(N)) $(if $(MOSQUITTO),-mosquitto=$(MOSQUITTO)) -out=$(or $(OUT),test/benchmark/results/broker)
 
 .PHONY: microbench
 microbench: ## Measure what one pass decides and costs, with 1,000 and 10,000 clusters, and what a review by the webhook costs

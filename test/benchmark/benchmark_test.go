@@ -39,6 +39,7 @@ func TestParse(t *testing.T) {
 		"-repeat=0":           "-repeat=0: use 1 or more",
 		"-driver=amqp":        "-driver=amqp: use mqtt, or leave it empty for the API server",
 		"-driver=mqtt":        "-driver=mqtt: it is measured with ours only, add -controllers=ours",
+		"-mosquitto=/m":       "-mosquitto=/m: it is a broker, add -driver=mqtt",
 		"-greedy=-1":          "-greedy=-1: use 0 for none, or a number from 1",
 		"-events=0":           "-events=0: use 1 or more",
 		"-patience=0s":        "-patience=0s: use more than 0s",

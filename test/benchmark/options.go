@@ -35,6 +35,7 @@ func parse(args []string) (*settings, error) {
 	controllers := flags.String("controllers", "ours,upstream", "which controllers, separated by commas")
 	qps := flags.String("qps", "-1", "--kube-api-qps of both controllers; -1 sets no limit, default leaves each its own")
 	flags.StringVar(&s.Driver, "driver", "", "what works travel by: empty for the API server, mqtt for a broker, with ours only")
+	flags.StringVar(&s.Mosquitto, "mosquitto", "", "with -driver=mqtt, the path of a mosquitto to use with its default settings, instead of the benchmark's own broker")
 	flags.DurationVar(&s.Settle, "settle", 3*time.Second, "--success-settle of ours")
 	flags.DurationVar(&s.Delay, "delay", time.Second, "after what time an agent answers")
 	flags.IntVar(&s.Repeat, "repeat", 3, "how often an update and an abort of all clusters are measured, and their floor")
@@ -72,6 +73,8 @@ func (s *settings) validate() error {
 		return fmt.Errorf("-driver=%s: use mqtt, or leave it empty for the API server", s.Driver)
 	case s.Driver != "" && !slices.Equal(s.Controllers, []hub.Controller{hub.Ours}):
 		return fmt.Errorf("-driver=%s: it is measured with ours only, add -controllers=ours", s.Driver)
+	case s.Mosquitto != "" && s.Driver == "":
+		return fmt.Errorf("-mosquitto=%s: it is a broker, add -driver=mqtt", s.Mosquitto)
 	case s.Settle < 0:
 		return fmt.Errorf("-settle=%s: use 0s or more", s.Settle)
 	case s.Delay < 0:

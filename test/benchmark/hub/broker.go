@@ -14,6 +14,7 @@ import (
 type Broker struct {
 	plane  *Plane
 	binary string
+	args   []string
 	child  *process.Process
 	// Address is where it listens, also after a restart.
 	Address string
@@ -21,13 +22,17 @@ type Broker struct {
 	Config string
 }
 
-// StartBroker starts a broker beside the hub's API server.
-func (p *Plane) StartBroker(ctx context.Context, binary string) (*Broker, error) {
+// StartBroker starts a broker beside the hub's API server: the benchmark's own, or a mosquitto with its default settings.
+func (p *Plane) StartBroker(ctx context.Context, binary, mosquitto string) (*Broker, error) {
 	port, err := process.FreePort()
 	if err != nil {
 		return nil, err
 	}
 	b := &Broker{plane: p, binary: binary, Address: fmt.Sprintf("127.0.0.1:%d", port), Config: p.env.Group.Path("broker.yaml")}
+	b.args = []string{"-listen=" + b.Address}
+	if mosquitto != "" {
+		b.binary, b.args = mosquitto, []string{"-p", fmt.Sprint(port)}
+	}
 	config := fmt.Sprintf(`brokerHost: %s
 topics:
   sourceEvents: sources/mwrsctrl/clusters/+/sourceevents
@@ -44,7 +49,7 @@ topics:
 // Start starts it, and returns when it listens.
 func (b *Broker) Start(ctx context.Context) error {
 	var err error
-	b.child, err = b.plane.env.Group.Start(process.Command{Name: "broker", Path: b.binary, Args: []string{"-listen=" + b.Address}})
+	b.child, err = b.plane.env.Group.Start(process.Command{Name: "broker", Path: b.binary, Args: b.args})
 	if err != nil {
 		return err
 	}

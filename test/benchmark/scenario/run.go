@@ -24,6 +24,8 @@ type Options struct {
 	Greedy   int
 	// Driver is what works travel by: empty for the API server, mqtt for a broker.
 	Driver string
+	// Mosquitto is the path of a mosquitto to use as the broker; empty for the benchmark's own.
+	Mosquitto string
 	// Controllers are measured in this order.
 	Controllers []hub.Controller
 	// Binaries are those controllers.

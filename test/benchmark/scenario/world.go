@@ -100,7 +100,7 @@ func (w *world) startFleet(ctx, inner context.Context) error {
 		w.fleet, err = fleet.Start(inner, w.plane.Config(), w.options.Delay)
 		return err
 	}
-	if w.broker, err = w.plane.StartBroker(ctx, w.options.Binaries[hub.MQTT]); err != nil {
+	if w.broker, err = w.plane.StartBroker(ctx, w.options.Binaries[hub.MQTT], w.options.Mosquitto); err != nil {
 		return err
 	}
 	w.fleet, err = fleet.StartAgents(inner, w.broker.Address, w.n, w.options.Delay)
