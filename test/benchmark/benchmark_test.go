@@ -112,6 +112,8 @@ func TestEveryScenarioOverABroker(t *testing.T) {
 		if f.Works > 0 {
 			require.GreaterOrEqual(t, f.Messages, 2*f.Works, "%+v", f)
 			require.Positive(t, f.PeakMemory, "%+v", f)
+			require.Positive(t, f.FirstWrite, "%+v", f)
+			require.GreaterOrEqual(t, f.LastWrite, f.FirstWrite, "%+v", f)
 		}
 	}
 	require.Equal(t, []string{

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/test/benchmark/fleet"
 	"github.com/open-cluster-management-io/work-rollback/test/benchmark/report"
 )
 
@@ -47,7 +48,7 @@ func (w *world) restart(ctx context.Context) error {
 	if err := w.objects.edit(ctx, name(0), w.stable, all()); err != nil {
 		return err
 	}
-	return w.watched(ctx, report.Restart, w.startManager)
+	return w.watched(ctx, report.Restart, func(*fleet.Phase) error { return w.startManager(ctx) })
 }
 
 // restartMidway restarts the hub when half of the works are written.
@@ -75,8 +76,7 @@ func (w *world) disturbed(ctx context.Context, scenario string, strategy workv1a
 	w.version++
 	w.stable = w.version
 	half := share(50, w.n)
-	return w.watched(ctx, scenario, func(ctx context.Context) error {
-		phase := w.fleet.Begin()
+	return w.watched(ctx, scenario, func(phase *fleet.Phase) error {
 		if err := w.objects.edit(ctx, name(0), w.stable, strategy); err != nil {
 			return err
 		}
@@ -94,9 +94,9 @@ func (w *world) disturbed(ctx context.Context, scenario string, strategy workv1a
 
 // watched measures what happens until every cluster has today's version, also where the hub's process changes meanwhile: the CPU time and the
 // memory are those of the process at the end.
-func (w *world) watched(ctx context.Context, scenario string, trigger func(context.Context) error) error {
+func (w *world) watched(ctx context.Context, scenario string, trigger func(*fleet.Phase) error) error {
 	phase, began, messages := w.fleet.Begin(), time.Now(), w.fleet.Messages()
-	if err := trigger(ctx); err != nil {
+	if err := trigger(phase); err != nil {
 		return fmt.Errorf("%s: %w", scenario, err)
 	}
 	if err := w.until(ctx, func() error { return w.verifyAgents(0, w.stable) }); err != nil {
