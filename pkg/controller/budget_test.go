@@ -6,12 +6,18 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
@@ -82,4 +88,30 @@ func TestPassesAreShort(t *testing.T) {
 		require.Len(t, deleted, want, decided)
 		require.Equal(t, time.Millisecond, p.recheck)
 	}
+}
+
+// TestPruningTakesTurns: old revisions of an object that had a much larger limit are deleted over several passes, the oldest first (R5, P8).
+func TestPruningTakesTurns(t *testing.T) {
+	c, p, clk, _ := slow(t)
+	var deleted []string
+	kube := fake.NewClientset()
+	kube.PrependReactor("delete", "controllerrevisions", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		deleted = append(deleted, action.(clienttesting.DeleteAction).GetName())
+		clk.Step(100 * time.Millisecond)
+		return true, nil, nil
+	})
+	c.kube, c.recorder = kube, events.NewFakeRecorder(100)
+	p.object.Spec.RevisionHistoryLimit = new(int32)
+	p.update, p.plan = &rollout.Revision{}, &rollout.Plan{}
+	for i := range 30 {
+		p.history.Revisions = append(p.history.Revisions, revision.Revision{Hash: fmt.Sprint(i), Object: &appsv1.ControllerRevision{
+			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("web-%02d", i), UID: types.UID(fmt.Sprint(i))},
+		}})
+	}
+	goOn, err := (&cleanupReconciler{c}).reconcile(t.Context(), p)
+	require.NoError(t, err)
+	require.True(t, goOn)
+	require.Equal(t, []string{"web-00", "web-01", "web-02", "web-03", "web-04", "web-05"}, deleted, "half a second, and what was under way then")
+	require.Equal(t, time.Millisecond, p.recheck, "the next pass goes on")
+	require.True(t, p.wrote.Load(), "and does not rest before that")
 }

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
 // cleanupReconciler prunes revisions over the limit (R5).
@@ -26,19 +28,32 @@ func (r *cleanupReconciler) reconcile(ctx context.Context, p *pass) (bool, error
 	if newest := p.history.Newest(); newest != nil {
 		live.Insert(newest.Hash) // The template's, also while an older abort is finished first (R4).
 	}
-	limit := ptr.Deref(p.object.Spec.RevisionHistoryLimit, workv1alpha1.DefaultRevisionHistoryLimit)
+	left := r.budget(p)
 	var errs []error
-	for _, surplus := range p.history.Surplus(live, int(limit)) {
+	for _, surplus := range p.history.Surplus(live, revision.Limit(p.object.Spec.RevisionHistoryLimit)) {
+		if !left() {
+			p.lookAgain(time.Millisecond) // It is another object's turn (P8).
+			break
+		}
 		err := r.kube.AppsV1().ControllerRevisions(surplus.Namespace).
 			Delete(ctx, surplus.Name, *metav1.NewPreconditionDeleteOptions(string(surplus.UID)))
 		switch {
 		case err == nil:
 			r.deleted(p, r.revisionIndex, surplus)
 			r.event(p, surplus, corev1.EventTypeNormal, workv1alpha1.EventRevisionPruned, "Prune",
-				fmt.Sprintf("deleted revision %s: spec.revisionHistoryLimit is %d", surplus.Name, limit))
+				fmt.Sprintf("deleted revision %s: %s", surplus.Name, historyLimit(p.object.Spec.RevisionHistoryLimit)))
 		case !apierrors.IsNotFound(err):
 			errs = append(errs, fmt.Errorf("pruning ControllerRevision %s/%s: %w", surplus.Namespace, surplus.Name, err))
 		}
 	}
 	return true, utilerrors.NewAggregate(errs)
+}
+
+// historyLimit says why old revisions are deleted.
+func historyLimit(spec *int32) string {
+	limit := ptr.Deref(spec, workv1alpha1.DefaultRevisionHistoryLimit)
+	if limit > workv1alpha1.MaxRevisionHistoryLimit {
+		return fmt.Sprintf("spec.revisionHistoryLimit is %d, and at most %d old revisions are kept", limit, workv1alpha1.MaxRevisionHistoryLimit)
+	}
+	return fmt.Sprintf("spec.revisionHistoryLimit is %d", limit)
 }

@@ -8,6 +8,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/utils/ptr"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
 // History is what an owner's revisions tell, sorted by number, the oldest first.
@@ -152,6 +155,12 @@ func (h *History) LowerNumber() int64 {
 		return 1
 	}
 	return max(0, h.Revisions[0].Object.Revision-1)
+}
+
+// Limit is how many revisions are kept beside the live ones, by what spec.revisionHistoryLimit says: a larger number than the bound, which an older CRD
+// stored, counts as the bound (R5).
+func Limit(spec *int32) int {
+	return min(max(0, int(ptr.Deref(spec, workv1alpha1.DefaultRevisionHistoryLimit))), workv1alpha1.MaxRevisionHistoryLimit)
 }
 
 // Surplus lists, the oldest first, the revisions that go under a limit: live ones never, and of the

@@ -2,6 +2,7 @@ package revision
 
 import (
 	"encoding/json"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/utils/ptr"
 	"pgregory.net/rapid"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -229,6 +231,27 @@ func TestSurplus(t *testing.T) {
 			}
 			if strings.Join(got, " ") != tc.want {
 				t.Errorf("got %v, want %s", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestLimit: what the spec leaves open is 10, and more than 100 counts as 100 (R5).
+func TestLimit(t *testing.T) {
+	for name, tc := range map[string]struct {
+		spec *int32
+		want int
+	}{
+		"unset":        {nil, 10},
+		"none":         {ptr.To[int32](0), 0},
+		"the largest":  {ptr.To[int32](100), 100},
+		"one more":     {ptr.To[int32](101), 100},
+		"the most":     {ptr.To[int32](math.MaxInt32), 100},
+		"a negative 1": {ptr.To[int32](-1), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := Limit(tc.spec); got != tc.want {
+				t.Errorf("got %d, want %d", got, tc.want)
 			}
 		})
 	}

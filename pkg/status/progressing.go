@@ -14,7 +14,7 @@ import (
 func progressing(in *Input) metav1.Condition {
 	update := in.Snapshot.Update
 	stopped := func(reason, message string) metav1.Condition {
-		return condition(workv1alpha1.ConditionProgressing, reason, noted(message, in.Note), metav1.ConditionFalse)
+		return condition(workv1alpha1.ConditionProgressing, reason, join(noted(message, in.Note), largerHistory(in.Object)), metav1.ConditionFalse)
 	}
 	switch in.Stage {
 	case Complete:
@@ -36,7 +36,7 @@ func progressing(in *Input) metav1.Condition {
 		}
 		message := join(fmt.Sprintf("revision %s: %s", update.Name, progress(in.Plan)), failing(in.Plan), abortImpossible(in.Plan), in.Plan.AbortWithheld,
 			awaiting(in.Plan), soakIgnored(in.Plan))
-		return condition(workv1alpha1.ConditionProgressing, reason, noted(message, in.Note), metav1.ConditionTrue)
+		return condition(workv1alpha1.ConditionProgressing, reason, join(noted(message, in.Note), largerHistory(in.Object)), metav1.ConditionTrue)
 	}
 }
 
@@ -125,6 +125,16 @@ func soakIgnored(plan *rollout.Plan) string {
 		return ""
 	}
 	return "minSuccessTime has no effect with type All: " + strings.Join(names, ", ")
+}
+
+// largerHistory says what the hub does with an object that was stored with a larger revisionHistoryLimit than counts (R5).
+func largerHistory(object *workv1alpha1.ManifestWorkReplicaSet) string {
+	const most = workv1alpha1.MaxRevisionHistoryLimit
+	limit := object.Spec.RevisionHistoryLimit
+	if limit == nil || *limit <= most {
+		return ""
+	}
+	return fmt.Sprintf("spec.revisionHistoryLimit is %d and %d counts: of the old revisions the newest %d are kept; set it to at most %d", *limit, most, most, most)
 }
 
 // noted adds a note to a message that does not say it already.

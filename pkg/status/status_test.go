@@ -3,6 +3,7 @@ package status_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	upstream "open-cluster-management.io/api/work/v1alpha1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -488,6 +490,22 @@ func TestIgnoredRefsAreNamed(t *testing.T) {
 	heads, messages := told(status.Build(input(status.RollingOut, p1(rt.Missing()), rt.IgnoredRefs(6))))
 	if heads[verified] != "PlacementDecisionNotFound False" || !strings.HasPrefix(messages[verified], said+"; spec.placementRefs[0].name: there is no Placement") {
 		t.Errorf("%s: %q", heads[verified], messages[verified])
+	}
+}
+
+// TestLargerHistoryLimitIsNamed: Progressing says in every stage that less of the history is kept than the spec asks for, and nothing else changes (R5).
+func TestLargerHistoryLimitIsNamed(t *testing.T) {
+	const said = "spec.revisionHistoryLimit is 101 and 100 counts: of the old revisions the newest 100 are kept; set it to at most 100"
+	for _, stage := range []status.Stage{status.RollingOut, status.Stalled, status.Complete, status.Aborting, status.Aborted} {
+		in := input(stage, p1(rt.Clusters("c1")), rt.Works(done("c1")))
+		in.Note = "a note"
+		in.Object.Spec.RevisionHistoryLimit = ptr.To[int32](100)
+		before, words := told(status.Build(in))
+		in.Object.Spec.RevisionHistoryLimit = ptr.To[int32](101)
+		heads, messages := told(status.Build(in))
+		if !maps.Equal(heads, before) || messages[progressing] != words[progressing]+"; "+said || messages[applied] != words[applied] {
+			t.Errorf("%s: %v, %q, before %v, %q", stage, heads, messages, before, words)
+		}
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/utils/ptr"
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -61,12 +60,25 @@ func (w *World) knowsNothing(recorded *appsv1.ControllerRevision) bool {
 	return lying.Len() > 1
 }
 
-// checkPruned checks that no more of the history goes than its limit says (R5).
+// checkPruned checks that no more of the history goes than its limit says (R5), by the status that the hub's cache shows, or by what the same pass wrote
+// of it just before.
 func (w *World) checkPruned(write string) error {
 	object := w.seen()
 	if object == nil {
 		return nil
 	}
+	others, limit := w.countOthers(object), historyLimit(object)
+	if written := w.Object(); written != nil {
+		others = max(others, w.countOthers(written))
+	}
+	if others < limit {
+		return fmt.Errorf("%s: %d are left beside the live ones, the limit is %d", write, others, limit)
+	}
+	return nil
+}
+
+// countOthers counts the revisions beside the live ones, by the status of an object and the works that the hub's cache shows.
+func (w *World) countOthers(object *workv1alpha1.ManifestWorkReplicaSet) int {
 	live := sets.New(object.Status.CurrentRevision, object.Status.UpdateRevision)
 	for _, cached := range w.Hub.stores.Works.List() {
 		if work := cached.(*workv1.ManifestWork); owned(work) {
@@ -79,10 +91,7 @@ func (w *World) checkPruned(write string) error {
 			others++
 		}
 	}
-	if limit := int(ptr.Deref(object.Spec.RevisionHistoryLimit, workv1alpha1.DefaultRevisionHistoryLimit)); others < limit {
-		return fmt.Errorf("%s: %d are left beside the live ones, the limit is %d", write, others, limit)
-	}
-	return nil
+	return others
 }
 
 // liesSuffice reports whether the adversaries that count for a placementRef are more than it tolerates, so that their lies alone abort. They count

@@ -154,11 +154,16 @@ func (w *World) checkHistory() error {
 	if !there.IsSuperset(live.Difference(w.Irreparable).Difference(lost)) {
 		return fmt.Errorf("live revisions %v, there are only %v", sets.List(live), sets.List(there))
 	}
-	limit := int(ptr.Deref(object.Spec.RevisionHistoryLimit, workv1alpha1.DefaultRevisionHistoryLimit))
+	limit := historyLimit(object)
 	if others := there.Difference(live).Difference(claimed); others.Len() > limit {
 		return fmt.Errorf("%d revisions beside the live ones, the limit is %d", others.Len(), limit)
 	}
 	return nil
+}
+
+// historyLimit is how many revisions beside the live ones a ManifestWorkReplicaSet keeps (R5).
+func historyLimit(object *workv1alpha1.ManifestWorkReplicaSet) int {
+	return min(int(ptr.Deref(object.Spec.RevisionHistoryLimit, workv1alpha1.DefaultRevisionHistoryLimit)), workv1alpha1.MaxRevisionHistoryLimit)
 }
 
 // checkSilence checks P7: another look, also much later, writes nothing and says nothing.

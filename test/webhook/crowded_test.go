@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -30,27 +31,7 @@ func TestCrowdedObjectsStayWritable(t *testing.T) {
 
 	_, err := c.create(replicaSetResource, crowded)
 	require.ErrorContains(t, err, "spec.placementRefs: Too many: 65: must have at most 64 items")
-	limit := func(operation string) {
-		crds := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
-		patch := fmt.Sprintf(`[{"op":%q,"path":"/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/placementRefs/maxItems","value":%d}]`,
-			operation, workv1alpha1.MaxPlacementRefs)
-		_, err := c.dynamic.Resource(crds).Patch(t.Context(), "manifestworkreplicasets.work.open-cluster-management.io", types.JSONPatchType, []byte(patch), metav1.PatchOptions{})
-		require.NoError(t, err)
-	}
-	limit("remove")
-	eventually(t, "the API server takes the object", func() error {
-		_, err := c.create(replicaSetResource, crowded)
-		return err
-	})
-	limit("add")
-	eventually(t, "the API server takes no other one", func() error {
-		other := crowded.DeepCopy()
-		other.SetName("other")
-		if _, err := dry.create(replicaSetResource, other); err != nil {
-			return nil
-		}
-		return fmt.Errorf("it takes it")
-	})
+	c.createWithout("placementRefs/maxItems", workv1alpha1.MaxPlacementRefs, crowded)
 
 	require.NoError(t, c.patch(replicaSetResource, "crowded", "metadata: {labels: {a: b}}"))
 	require.NoError(t, c.patch(replicaSetResource, "crowded", "spec: {revisionHistoryLimit: 7}"))
@@ -61,4 +42,58 @@ func TestCrowdedObjectsStayWritable(t *testing.T) {
 	require.NoError(t, dry.patch(replicaSetResource, "crowded", "spec: {placementRefs: [{name: p0}]}"))
 	require.NoError(t, c.delete(replicaSetResource, "crowded"))
 	require.NoError(t, c.patch(replicaSetResource, "crowded", "metadata: {finalizers: []}"))
+}
+
+// TestLongHistoriesStayWritable: the same for an object that an older CRD stored with a larger revisionHistoryLimit. The limit can be lowered to what is
+// allowed, and to nothing above it (R5).
+func TestLongHistoriesStayWritable(t *testing.T) {
+	c := as(t, hub.config, namespace(t, nobody))
+	dry := as(t, hub.config, c.namespace)
+	dry.dryRun = []string{metav1.DryRunAll}
+	long := replicaSet(t)
+	edit(long, int64(500), "spec", "revisionHistoryLimit")
+	long.SetName("long")
+	long.SetFinalizers([]string{workv1alpha1.Finalizer})
+
+	_, err := c.create(replicaSetResource, long)
+	require.ErrorContains(t, err, "spec.revisionHistoryLimit: Invalid value: 500: spec.revisionHistoryLimit in body should be less than or equal to 100")
+	c.createWithout("revisionHistoryLimit/maximum", workv1alpha1.MaxRevisionHistoryLimit, long)
+
+	require.NoError(t, c.patch(replicaSetResource, "long", "metadata: {labels: {a: b}}"))
+	require.NoError(t, c.patch(replicaSetResource, "long", "spec: {cascadeDeletionPolicy: Foreground}"))
+	_, err = c.dynamic.Resource(replicaSetResource).Namespace(c.namespace).Patch(t.Context(), "long", types.MergePatchType,
+		[]byte(`{"status":{"updateRevision":"aaa","abortedTime":"2026-01-02T03:04:05Z"}}`), metav1.PatchOptions{}, "status")
+	require.NoError(t, err)
+	require.Error(t, dry.patch(replicaSetResource, "long", "spec: {revisionHistoryLimit: 101}"))
+	require.NoError(t, dry.patch(replicaSetResource, "long", "spec: {revisionHistoryLimit: 100}"))
+	require.NoError(t, c.delete(replicaSetResource, "long"))
+	require.NoError(t, c.patch(replicaSetResource, "long", "metadata: {finalizers: []}"))
+}
+
+// createWithout creates an object while the CRD does not have a bound, and leaves the bound in force.
+func (c *client) createWithout(bound string, value int, object *unstructured.Unstructured) {
+	t := c.t
+	t.Helper()
+	dry := as(t, hub.config, c.namespace)
+	dry.dryRun = []string{metav1.DryRunAll}
+	limit := func(operation string) {
+		crds := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+		patch := fmt.Sprintf(`[{"op":%q,"path":"/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/%s","value":%d}]`, operation, bound, value)
+		_, err := c.dynamic.Resource(crds).Patch(t.Context(), "manifestworkreplicasets.work.open-cluster-management.io", types.JSONPatchType, []byte(patch), metav1.PatchOptions{})
+		require.NoError(t, err)
+	}
+	limit("remove")
+	eventually(t, "the API server takes the object", func() error {
+		_, err := c.create(replicaSetResource, object)
+		return err
+	})
+	limit("add")
+	eventually(t, "the API server takes no other one", func() error {
+		other := object.DeepCopy()
+		other.SetName("other")
+		if _, err := dry.create(replicaSetResource, other); err != nil {
+			return nil
+		}
+		return fmt.Errorf("it takes it")
+	})
 }

@@ -71,6 +71,9 @@ func TestRefusedReplicaSets(t *testing.T) {
 		"an unknown failureStrategy": {
 			[]string{"type: Progressive", "type: Progressive\n      failureStrategy: Rollback"}, "spec.placementRefs[0].rolloutStrategy.failureStrategy", `"AbortAll"`,
 		},
+		"a long history": {
+			[]string{"spec:", "spec:\n  revisionHistoryLimit: 101"}, "spec.revisionHistoryLimit", "should be less than or equal to 100",
+		},
 		"a negative history": {
 			[]string{"spec:", "spec:\n  revisionHistoryLimit: -1"}, "spec.revisionHistoryLimit", "-1",
 		},

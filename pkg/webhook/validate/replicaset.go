@@ -50,11 +50,24 @@ func inspect(object *unstructured.Unstructured, limits Limits, manifests manifes
 	}
 	problems = append(problems, templateProblems(mwrs, limits, manifests)...)
 	problems = append(problems, refProblems(mwrs.Spec.PlacementRefs, limits)...)
-	if keep := mwrs.Spec.RevisionHistoryLimit; keep != nil && *keep < 0 {
-		problems = append(problems, inField(field.Invalid(specPath.Child("revisionHistoryLimit"), *keep,
-			"use 0 to keep no old revision, or the number of old revisions to keep")))
+	return mwrs, append(problems, historyProblems(mwrs.Spec.RevisionHistoryLimit)...)
+}
+
+// historyProblems finds a number of old revisions that nobody can keep (R5).
+func historyProblems(keep *int32) []problem {
+	remedy := ""
+	switch {
+	case keep == nil:
+	case *keep < 0:
+		remedy = "use 0 to keep no old revision, or the number of old revisions to keep"
+	case *keep > workv1alpha1.MaxRevisionHistoryLimit:
+		remedy = fmt.Sprintf("at most %d old revisions are kept: use a number from 0 to %d, and keep older templates in Git",
+			workv1alpha1.MaxRevisionHistoryLimit, workv1alpha1.MaxRevisionHistoryLimit)
 	}
-	return mwrs, problems
+	if remedy == "" {
+		return nil
+	}
+	return []problem{inField(field.Invalid(specPath.Child("revisionHistoryLimit"), *keep, remedy))}
 }
 
 // ownerLabelProblems finds names whose works could not be found again (R9). A name can't be changed, so this refuses creations only.

@@ -80,6 +80,10 @@ var broken = map[string]struct {
 		[]edit{set("spec.revisionHistoryLimit", "-1")},
 		[]string{"spec.revisionHistoryLimit: Invalid value: -1: use 0 to keep no old revision, or the number of old revisions to keep"},
 	},
+	"a revisionHistoryLimit of 101": {
+		[]edit{set("spec.revisionHistoryLimit", "101")},
+		[]string{"spec.revisionHistoryLimit: Invalid value: 101: at most 100 old revisions are kept: use a number from 0 to 100, and keep older templates in Git"},
+	},
 	"a placement twice": {
 		[]edit{set("spec.placementRefs.1.name", "first")},
 		[]string{`spec.placementRefs[1].name: Invalid value: "first" is the Placement of spec.placementRefs[0] already, which all its clusters ` +

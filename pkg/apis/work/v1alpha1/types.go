@@ -64,9 +64,11 @@ type ManifestWorkReplicaSetSpec struct {
 	CascadeDeletionPolicy upstream.CascadeDeletionPolicy `json:"cascadeDeletionPolicy,omitempty"`
 
 	// revisionHistoryLimit is how many revisions are kept beside the live ones (the current one, the
-	// update one, and those that a ManifestWork still bears). 0 keeps none.
+	// update one, and those that a ManifestWork still has). 0 keeps none. Of an object that was stored with more
+	// than 100, 100 counts.
 	// +kubebuilder:default=10
 	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100
 	// +optional
 	RevisionHistoryLimit *int32 `json:"revisionHistoryLimit,omitempty"`
 }
@@ -110,6 +112,10 @@ const MaxPlacementRefs = 64
 // DefaultRevisionHistoryLimit is used where spec.revisionHistoryLimit is unset, as it is on objects that an
 // older CRD stored.
 const DefaultRevisionHistoryLimit int32 = 10
+
+// MaxRevisionHistoryLimit is how many revisions at most are kept beside the live ones, also of an object that was stored with a larger
+// spec.revisionHistoryLimit (R5).
+const MaxRevisionHistoryLimit = 100
 
 // ManifestWorkReplicaSetStatus is what the hub observed last.
 type ManifestWorkReplicaSetStatus struct {
