@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -159,7 +160,7 @@ func ocmManifest(t *testing.T, path string) string {
 	return rendered.String()
 }
 
-// apply creates the objects of RBAC in a file.
+// apply creates the objects of RBAC in a file, but for those that are there.
 func (w *world) apply(t *testing.T, content string) {
 	t.Helper()
 	for document := range strings.SplitSeq(content, "\n---\n") {
@@ -169,6 +170,8 @@ func (w *world) apply(t *testing.T, content string) {
 			Group: "rbac.authorization.k8s.io", Version: "v1", Resource: strings.ToLower(object.GetKind()) + "s",
 		}
 		_, err := w.dynamic.Resource(resource).Namespace(object.GetNamespace()).Create(t.Context(), object, metav1.CreateOptions{})
-		require.NoError(t, err)
+		if !apierrors.IsAlreadyExists(err) {
+			require.NoError(t, err)
+		}
 	}
 }
