@@ -2,7 +2,6 @@ package cloudevents
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -267,14 +266,6 @@ func (r *rig) create(work *workv1.ManifestWork) *workv1.ManifestWork {
 
 func (r *rig) patch(work *workv1.ManifestWork, patch string) (*workv1.ManifestWork, error) {
 	return r.cluster(work.Namespace).Patch(r.t.Context(), work.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
-}
-
-// mergePatchOf makes a patch that writes a spec.
-func mergePatchOf(t testing.TB, spec *workv1.ManifestWorkSpec) string {
-	t.Helper()
-	data, err := json.Marshal(map[string]any{"spec": spec})
-	require.NoError(t, err)
-	return string(data)
 }
 
 func (r *rig) jsonPatch(work *workv1.ManifestWork, patch string) (*workv1.ManifestWork, error) {

@@ -37,7 +37,7 @@ func TestEachEventIsCounted(t *testing.T) {
 func TestWorkInformerKeepsNoManifests(t *testing.T) {
 	work := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: "c1", Name: "web"}}
 	work.Spec.Workload.Manifests = []workv1.Manifest{{RawExtension: runtime.RawExtension{Raw: []byte(`{"kind":"ConfigMap"}`)}}}
-	informer, err := newWorkInformer(workfake.NewSimpleClientset(work))
+	informer, err := newWorkInformer(workfake.NewSimpleClientset(work)) //nolint:staticcheck // The API module generates no apply configurations.
 	require.NoError(t, err)
 	go informer.Informer().RunWithContext(t.Context())
 	require.True(t, cache.WaitForCacheSync(t.Context().Done(), informer.Informer().HasSynced))

@@ -115,6 +115,11 @@ func (w *World) runAgent(work *workv1.ManifestWork) time.Time {
 	if meta.IsStatusConditionTrue(work.Status.Conditions, workv1.WorkComplete) {
 		return time.Time{}
 	}
+	return w.runReports(work, outcome)
+}
+
+// runReports reports a work as far as it is due, and returns when the next report is.
+func (w *World) runReports(work *workv1.ManifestWork, outcome Outcome) time.Time {
 	a := w.agents[work.UID]
 	if a == nil {
 		a = &agent{}

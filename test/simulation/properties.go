@@ -77,6 +77,17 @@ func (w *World) checkWorks() error {
 	} else if !w.allWell(wanted) {
 		return nil
 	}
+	if err := w.checkVersions(wanted, aborted); err != nil || aborted {
+		return err
+	}
+	if w.ownedClusters() > 0 && current != update {
+		return fmt.Errorf("quiet, and every cluster is well: current %s is not update %s", current, update)
+	}
+	return nil
+}
+
+// checkVersions checks that every selected cluster has a work, and every work the wanted version.
+func (w *World) checkVersions(wanted string, aborted bool) error {
 	clusters, leaving := sets.New[string](), sets.New[string]()
 	for _, work := range w.Works() {
 		if !owned(work) || w.corrupt(work) {
@@ -95,10 +106,18 @@ func (w *World) checkWorks() error {
 	if selected := w.selected().Difference(w.adversaries.clusters); !clusters.Union(leaving.Intersection(selected)).Equal(selected) && w.allPlaced() {
 		return fmt.Errorf("quiet: works in %v, selected %v", sets.List(clusters), sets.List(selected))
 	}
-	if !aborted && clusters.Len() > 0 && current != update {
-		return fmt.Errorf("quiet, and every cluster is well: current %s is not update %s", current, update)
-	}
 	return nil
+}
+
+// ownedClusters returns how many honest clusters have a work that is not being deleted.
+func (w *World) ownedClusters() int {
+	clusters := sets.New[string]()
+	for _, work := range w.Works() {
+		if owned(work) && !w.corrupt(work) && work.DeletionTimestamp.IsZero() {
+			clusters.Insert(work.Namespace)
+		}
+	}
+	return clusters.Len()
 }
 
 // allWell says whether every selected cluster's agent succeeds with a version, and none holds a work that it should let go. Agents that lie may
