@@ -18,7 +18,9 @@ import (
 // written on the revision first (R16); the pass ends with that. What does not count is put back (R6).
 func (r *revisionReconciler) settleCurrent(ctx context.Context, p *pass) (wrote bool, err error) {
 	named := p.revisions.CurrentRevision
-	complete := status.Told(p.object.Status.Conditions) == status.Complete || r.memory.owners.completed(p.key) == named
+	// A condition that contradicts what this process itself judged is somebody else's.
+	told := status.Told(p.object.Status.Conditions) == status.Complete && r.memory.owners.incomplete(p.key) != named
+	complete := told || r.memory.owners.completed(p.key) == named
 	if rev := p.history.ByHash(named); rev != nil && !rev.WasCurrent() && named == p.revisions.UpdateRevision && complete {
 		// Its rollout was complete when the revision could not be written, or could not be read. A relapse since must not become an abort.
 		return false, nil

@@ -32,6 +32,11 @@ func (r *deployReconciler) reconcile(ctx context.Context, p *pass) (bool, error)
 		p.urgent = true
 		return false, r.abort(ctx, p)
 	}
+	if p.plan.Complete {
+		r.memory.owners.judges(p.key, "")
+	} else if p.revisions.CurrentRevision != p.update.Hash {
+		r.memory.owners.judges(p.key, p.update.Hash)
+	}
 	if p.plan.Complete && p.noHistory != "" {
 		p.revisions.CurrentRevision = p.update.Hash
 		r.memory.owners.keepRevisions(p.key, p.revisions)

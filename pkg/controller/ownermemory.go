@@ -33,6 +33,8 @@ type knownOwner struct {
 	revisions status.Revisions
 	// completed is the hash of the revision whose rollout was complete when the revision could not tell it.
 	completed string
+	// incomplete is the hash of the revision whose rollout this process last judged not to be complete; empty once it is.
+	incomplete string
 	// unrecorded are the hashes and digests of what was rolled out without a history, the latest last.
 	unrecorded []unrecorded
 	// collisions is status.collisionCount where the API server drops it.
@@ -148,6 +150,22 @@ func (m *ownerMemory) completed(owner string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.look(owner).completed
+}
+
+// judges keeps, for this process, which revision's rollout is not complete; empty where it is.
+func (m *ownerMemory) judges(owner, incomplete string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.look(owner).incomplete != incomplete {
+		m.of(owner).incomplete = incomplete
+	}
+}
+
+// incomplete is the hash that was judged last; empty for none.
+func (m *ownerMemory) incomplete(owner string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.look(owner).incomplete
 }
 
 // unrecordedKept bounds how much of what was rolled out without a history is known.
