@@ -171,8 +171,8 @@ func (r *deployReconciler) tellCurrent(ctx context.Context, p *pass) error {
 
 // nameAccepted says which field the API server keeps otherwise than it was written (R10).
 func (r *deployReconciler) nameAccepted(ctx context.Context, p *pass) {
-	if len(p.plan.Accepted) == 0 {
-		return
+	if len(p.plan.Accepted) == 0 || p.plan.Desired.Template == nil {
+		return // A revision that is gone has nothing to compare with.
 	}
 	first := p.plan.Accepted[0]
 	field := r.memory.works.difference(first.Object.UID, func() string {

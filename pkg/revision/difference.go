@@ -11,8 +11,11 @@ import (
 )
 
 // FirstDifference names the first field, in alphabetical order, in which two templates differ, for a person; empty when
-// they mean the same.
+// they mean the same, and where one of the two is not known.
 func FirstDifference(wanted, stored *workv1.ManifestWorkSpec) string {
+	if wanted == nil || stored == nil {
+		return ""
+	}
 	w, err := digested(wanted)
 	if err != nil {
 		return err.Error()

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/ptr"
+	workv1 "open-cluster-management.io/api/work/v1"
 	"pgregory.net/rapid"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -294,4 +295,14 @@ func TestSurplusProperty(t *testing.T) {
 			t.Fatalf("%d others stay, the limit is %d", kept, limit)
 		}
 	})
+}
+
+// A content that is not known differs in no field that could be named.
+func TestDifferenceToNothing(t *testing.T) {
+	spec := &workv1.ManifestWorkSpec{}
+	for _, pair := range [][2]*workv1.ManifestWorkSpec{{nil, spec}, {spec, nil}, {nil, nil}} {
+		if found := FirstDifference(pair[0], pair[1]); found != "" {
+			t.Errorf("%q", found)
+		}
+	}
 }
