@@ -242,10 +242,16 @@ func (p *Plan) start(s *Snapshot, f *fleet, outcome *RefOutcome) {
 // strategy is asked (R6).
 func (f *fleet) adopt(s *Snapshot, p *Plan) {
 	for i := range f.members {
-		if m := &f.members[i]; m.unlabelled() && m.work.Digest == s.Update.Digest && (!m.refused() || m.retriable(s.Now)) {
-			m.phase = PhaseInFlight
-			p.adopt(f, m, s.Update)
+		m := &f.members[i]
+		if !m.unlabelled() || m.work.Digest != s.Update.Digest || m.refused() && !m.retriable(s.Now) {
+			continue
 		}
+		if m.refused() {
+			m.retried = true // Until the API server accepts the write, it stays among the refused ones (P7).
+		} else {
+			m.phase = PhaseInFlight
+		}
+		p.adopt(f, m, s.Update)
 	}
 }
 

@@ -68,13 +68,10 @@ func parse(args []string) (*settings, error) {
 }
 
 func (s *settings) validate() error {
+	if err := s.validateDriver(); err != nil {
+		return err
+	}
 	switch {
-	case s.Driver != "" && s.Driver != "mqtt":
-		return fmt.Errorf("-driver=%s: use mqtt, or leave it empty for the API server", s.Driver)
-	case s.Driver != "" && !slices.Equal(s.Controllers, []hub.Controller{hub.Ours}):
-		return fmt.Errorf("-driver=%s: it is measured with ours only, add -controllers=ours", s.Driver)
-	case s.Mosquitto != "" && s.Driver == "":
-		return fmt.Errorf("-mosquitto=%s: it is a broker, add -driver=mqtt", s.Mosquitto)
 	case s.Settle < 0:
 		return fmt.Errorf("-settle=%s: use 0s or more", s.Settle)
 	case s.Delay < 0:
@@ -99,6 +96,18 @@ func (s *settings) validate() error {
 	}
 	s.Profiles = absolute
 	return os.MkdirAll(absolute, 0o755)
+}
+
+func (s *settings) validateDriver() error {
+	switch {
+	case s.Driver != "" && s.Driver != "mqtt":
+		return fmt.Errorf("-driver=%s: use mqtt, or leave it empty for the API server", s.Driver)
+	case s.Driver != "" && !slices.Equal(s.Controllers, []hub.Controller{hub.Ours}):
+		return fmt.Errorf("-driver=%s: it is measured with ours only, add -controllers=ours", s.Driver)
+	case s.Mosquitto != "" && s.Driver == "":
+		return fmt.Errorf("-mosquitto=%s: it is a broker, add -driver=mqtt", s.Mosquitto)
+	}
+	return nil
 }
 
 // largest is what two decimal digits of thousands make of a fleet: more than one API server carries.
