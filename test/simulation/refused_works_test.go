@@ -60,6 +60,20 @@ func TestStoriesOfRefusedWorks(t *testing.T) {
 			permit()
 			s.quiet()
 		},
+		"a refused work that lost its hash and changes its placement": func(s *teller) {
+			s.Place("p1", []string{"c2"})
+			s.Place("p2", []string{"c1"})
+			s.Create("v1", all("p1", "30s", true), all("p2", "30s", true))
+			s.quiet()
+			permit := s.refusing("patch work c1/", Denied)
+			s.patch(Works, "c1", Name, map[string]any{"metadata": map[string]any{"labels": map[string]any{workv1alpha1.LabelControllerHash: nil}}}, false)
+			s.Place("p1", []string{"c1", "c2"})
+			s.settle(3 * time.Minute)
+			s.idle()
+			permit()
+			s.quiet()
+			s.everywhere("v1")
+		},
 		"a new cluster whose namespace is missing": func(s *teller) {
 			s.Place("p1", []string{"c1", "c2"})
 			s.Create("v1", progressive("p1", 1, "30s", 0, true))
