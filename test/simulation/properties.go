@@ -245,6 +245,7 @@ func (w *World) CheckWrite(write string) error {
 		_, name, _ := strings.Cut(write, " work ")
 		return w.checkStarted(name)
 	case strings.HasSuffix(write, "/status"):
+		w.noteCompleted()
 		return w.checkAborted()
 	}
 	return nil
@@ -264,13 +265,36 @@ func (w *World) checkCurrent(name string, rebuilt bool) error {
 	if since == known || since == "" || rebuilt {
 		return nil // One that tells it no more did not become the current one.
 	}
+	if w.completed[rev.Hash] {
+		delete(w.completed, rev.Hash)
+		return nil
+	}
+	return w.checkSucceeded(name, rev.Hash)
+}
+
+// noteCompleted notes a revision whose rollout is complete and that could not be written: without the permission, it is recorded as the current
+// one when the permission is back, whatever became of the clusters since.
+func (w *World) noteCompleted() {
+	object := w.Object()
+	if object == nil {
+		return
+	}
+	hash := object.Status.CurrentRevision
+	name := revision.Name(Name, hash)
+	if hash != "" && hash == object.Status.UpdateRevision && w.currentSince[name] == "" && w.checkSucceeded(name, hash) == nil {
+		w.completed[hash] = true
+	}
+}
+
+// checkSucceeded checks that a revision has succeeded on every selected cluster, by what the hub has seen.
+func (w *World) checkSucceeded(name, hash string) error {
 	selected := w.seenSelected()
 	for _, cached := range w.Hub.stores.Works.List() {
 		work := cached.(*workv1.ManifestWork)
 		if !selected.Has(work.Namespace) || !work.DeletionTimestamp.IsZero() || w.corrupt(work) || !owned(work) {
 			continue
 		}
-		if work.Labels[workv1alpha1.LabelControllerHash] != rev.Hash {
+		if work.Labels[workv1alpha1.LabelControllerHash] != hash {
 			return fmt.Errorf("%s became current, and the work of cluster %s has hash %s", name, work.Namespace, work.Labels[workv1alpha1.LabelControllerHash])
 		}
 		if !w.succeeded(work) {

@@ -69,6 +69,8 @@ type World struct {
 	started map[string]string
 	// currentSince holds when each revision became the current one last.
 	currentSince map[string]string
+	// completed holds the hashes of revisions whose complete rollout could not be recorded.
+	completed map[string]bool
 	// made holds the order in which revisions were made first, by name.
 	made map[string]int
 	// agentsSaw and agentsDue spare the agents a look when nothing changed.
@@ -90,7 +92,7 @@ func NewWorld() *World {
 		outcomes: map[string]Outcome{},
 		started:  map[string]string{},
 
-		currentSince: map[string]string{},
+		currentSince: map[string]string{}, completed: map[string]bool{},
 		made:         map[string]int{},
 		refusedSince: map[string]time.Time{},
 		Refusals:     map[string]Fault{},
