@@ -89,7 +89,7 @@ type Options struct {
 	Owners Owners
 	// Connection is told of the broker's coming and going.
 	Connection Connection
-	// QPS and Burst bound how many events are sent, as client-go has it: its own 5 and 10 if zero, no bound below zero.
+	// QPS and Burst bound how many events are sent: sdk-go's 50 a second and 100 at once for zero, no bound for a negative QPS.
 	QPS   float32
 	Burst int
 	// Metrics count what happens; nil for none.

@@ -19,7 +19,7 @@ import (
 // errAway is why nothing is sent while there is no connection.
 var errAway = errors.New("the broker is not connected")
 
-// newLimiter bounds how many events are sent: sdk-go's 50 a second and 100 at once for zero, no bound below zero.
+// newLimiter bounds how many events are sent: sdk-go's 50 a second and 100 at once for zero, no bound for a negative qps.
 func newLimiter(qps float32, burst int) flowcontrol.RateLimiter {
 	if qps < 0 {
 		return flowcontrol.NewFakeAlwaysRateLimiter()

@@ -83,8 +83,8 @@ func (p *pass) current() (*rollout.Revision, string) {
 	case found.Err != nil:
 		return nil, p.broken(found)
 	case p.selectsBeside(found.RecordedOn()):
-		return nil, fmt.Sprintf("revision %s was found on cluster %s alone when this hub saw the object first, and no rollout was complete since: other clusters do not "+
-			"go back to it; put a good template into the spec", found.Object.Name, found.RecordedOn())
+		return nil, fmt.Sprintf("revision %s was found on cluster %s alone when this hub first saw the object, and no rollout has completed since: other clusters are not "+
+			"rolled back to it; put a good template into the spec", found.Object.Name, found.RecordedOn())
 	}
 	return rollout.NewRevision(found), ""
 }

@@ -32,16 +32,22 @@ func TestCrowdedObjectsStayWritable(t *testing.T) {
 	_, err := c.create(replicaSetResource, crowded)
 	require.ErrorContains(t, err, "spec.placementRefs: Too many: 65: must have at most 64 items")
 	c.createWithout("placementRefs/maxItems", workv1alpha1.MaxPlacementRefs, crowded)
+	c.staysWritable(dry, "crowded", "spec: {revisionHistoryLimit: 7}",
+		"spec: {placementRefs: ["+strings.Repeat("{name: q}, ", workv1alpha1.MaxPlacementRefs)+"{name: q}]}", "spec: {placementRefs: [{name: p0}]}")
+}
 
-	require.NoError(t, c.patch(replicaSetResource, "crowded", "metadata: {labels: {a: b}}"))
-	require.NoError(t, c.patch(replicaSetResource, "crowded", "spec: {revisionHistoryLimit: 7}"))
-	_, err = c.dynamic.Resource(replicaSetResource).Namespace(c.namespace).Patch(t.Context(), "crowded", types.MergePatchType,
+// staysWritable checks that an object which is over a bound takes every update but one that is over the bound itself, and can be deleted.
+func (c *client) staysWritable(dry *client, name, other, over, within string) {
+	c.t.Helper()
+	require.NoError(c.t, c.patch(replicaSetResource, name, "metadata: {labels: {a: b}}"))
+	require.NoError(c.t, c.patch(replicaSetResource, name, other))
+	_, err := c.dynamic.Resource(replicaSetResource).Namespace(c.namespace).Patch(c.t.Context(), name, types.MergePatchType,
 		[]byte(`{"status":{"updateRevision":"aaa","abortedTime":"2026-01-02T03:04:05Z"}}`), metav1.PatchOptions{}, "status")
-	require.NoError(t, err)
-	require.Error(t, dry.patch(replicaSetResource, "crowded", "spec: {placementRefs: ["+strings.Repeat("{name: q}, ", workv1alpha1.MaxPlacementRefs)+"{name: q}]}"))
-	require.NoError(t, dry.patch(replicaSetResource, "crowded", "spec: {placementRefs: [{name: p0}]}"))
-	require.NoError(t, c.delete(replicaSetResource, "crowded"))
-	require.NoError(t, c.patch(replicaSetResource, "crowded", "metadata: {finalizers: []}"))
+	require.NoError(c.t, err)
+	require.Error(c.t, dry.patch(replicaSetResource, name, over))
+	require.NoError(c.t, dry.patch(replicaSetResource, name, within))
+	require.NoError(c.t, c.delete(replicaSetResource, name))
+	require.NoError(c.t, c.patch(replicaSetResource, name, "metadata: {finalizers: []}"))
 }
 
 // TestLongHistoriesStayWritable: the same for an object that an older CRD stored with a larger revisionHistoryLimit. The limit can be lowered to what is
@@ -58,16 +64,7 @@ func TestLongHistoriesStayWritable(t *testing.T) {
 	_, err := c.create(replicaSetResource, long)
 	require.ErrorContains(t, err, "spec.revisionHistoryLimit: Invalid value: 500: spec.revisionHistoryLimit in body should be less than or equal to 100")
 	c.createWithout("revisionHistoryLimit/maximum", workv1alpha1.MaxRevisionHistoryLimit, long)
-
-	require.NoError(t, c.patch(replicaSetResource, "long", "metadata: {labels: {a: b}}"))
-	require.NoError(t, c.patch(replicaSetResource, "long", "spec: {cascadeDeletionPolicy: Foreground}"))
-	_, err = c.dynamic.Resource(replicaSetResource).Namespace(c.namespace).Patch(t.Context(), "long", types.MergePatchType,
-		[]byte(`{"status":{"updateRevision":"aaa","abortedTime":"2026-01-02T03:04:05Z"}}`), metav1.PatchOptions{}, "status")
-	require.NoError(t, err)
-	require.Error(t, dry.patch(replicaSetResource, "long", "spec: {revisionHistoryLimit: 101}"))
-	require.NoError(t, dry.patch(replicaSetResource, "long", "spec: {revisionHistoryLimit: 100}"))
-	require.NoError(t, c.delete(replicaSetResource, "long"))
-	require.NoError(t, c.patch(replicaSetResource, "long", "metadata: {finalizers: []}"))
+	c.staysWritable(dry, "long", "spec: {cascadeDeletionPolicy: Foreground}", "spec: {revisionHistoryLimit: 101}", "spec: {revisionHistoryLimit: 100}")
 }
 
 // createWithout creates an object while the CRD does not have a bound, and leaves the bound in force.

@@ -35,7 +35,7 @@ func manifestProblemsBefore(path *field.Path, manifests []workv1.Manifest, limit
 	return problems
 }
 
-// sizeError counts as OCM does, and in its words.
+// sizeError is what the validator of OCM's SDK says of manifests that are too large. It compares the size before it reads any of them.
 func sizeError(path *field.Path, manifests []workv1.Manifest, limits Limits) *field.Error {
 	size := 0
 	for i := range manifests {
@@ -44,8 +44,9 @@ func sizeError(path *field.Path, manifests []workv1.Manifest, limits Limits) *fi
 	if size <= limits.ManifestBytes {
 		return nil
 	}
-	return invalid(path, fmt.Sprintf("the size of manifests is %d bytes which exceeds the %d limit: "+
-		"put some of them into another object, or raise --manifestLimit of the webhook", size, limits.ManifestBytes))
+	v := &validator.Validator{}
+	v.WithLimit(limits.ManifestBytes)
+	return invalid(path, fmt.Sprintf("%v: put some of them into another object, or raise --manifestLimit of the webhook", v.ValidateManifests(manifests)))
 }
 
 // unusable finds the manifests that the validator of OCM's SDK refuses, each by itself.
