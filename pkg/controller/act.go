@@ -23,7 +23,7 @@ const defaultWriters = 16
 
 // actBudget is for how long one pass writes works before it looks again: what broke meanwhile is not kept waiting by a
 // fleet of writes (R12). A pass that took long to decide writes for longer, up to a limit: what one object may have of a worker is bounded,
-// however large it is.
+// however large it is. An abort has that limit at once: nothing that breaks meanwhile changes what it writes.
 const (
 	actBudget       = 500 * time.Millisecond
 	actBudgetFactor = 20
@@ -33,15 +33,10 @@ const (
 // errLater says that a write was left to the next pass.
 var errLater = errors.New("left to the next pass")
 
-// parallel calls do for each index, in order, a bounded number at a time, over all passes. A cancelled context leaves the rest
-// undone.
-func (c *Controller) parallel(ctx context.Context, t turn, n int, do func(int)) {
+// parallel calls do for each index, in order, a bounded number at a time. A cancelled context leaves the rest undone.
+func (c *Controller) parallel(ctx context.Context, n int, do func(int)) {
 	if c.writers > 1 {
-		workqueue.ParallelizeUntil(ctx, min(n, c.writers), n, func(i int) {
-			c.slots.take(t)
-			defer c.slots.give(t)
-			do(i)
-		})
+		workqueue.ParallelizeUntil(ctx, min(n, c.writers), n, do)
 		return
 	}
 	for i := range n {
@@ -52,10 +47,27 @@ func (c *Controller) parallel(ctx context.Context, t turn, n int, do func(int)) 
 	}
 }
 
+// inTurn makes a request when there is a slot for it, over all passes. It returns errLater if the pass has no time left by then; who has none waits
+// for no slot.
+func (c *Controller) inTurn(t turn, left func() bool, request func() error) error {
+	if !left() {
+		return errLater
+	}
+	c.slots.take(t)
+	defer c.slots.give(t)
+	if !left() {
+		return errLater
+	}
+	return request()
+}
+
 // budget reports whether a pass may still write, from now on.
 func (c *Controller) budget(p *pass) (left func() bool) {
 	began := c.clock.Now()
 	until := began.Add(min(max(actBudget, actBudgetFactor*began.Sub(p.now)), actBudgetMost))
+	if p.turn.lane == aborts {
+		until = began.Add(actBudgetMost)
+	}
 	return func() bool { return !c.clock.Now().After(until) }
 }
 
@@ -75,7 +87,7 @@ func (r *deployReconciler) act(ctx context.Context, p *pass) error {
 func (r *deployReconciler) writeAll(ctx context.Context, p *pass) []error {
 	results := make([]error, len(p.plan.Writes))
 	left := r.budget(p)
-	r.parallel(ctx, p.turn, len(results), func(i int) {
+	r.parallel(ctx, len(results), func(i int) {
 		switch w := &p.plan.Writes[i]; {
 		case r.away():
 			results[i] = errAway
@@ -83,10 +95,8 @@ func (r *deployReconciler) writeAll(ctx context.Context, p *pass) []error {
 			results[i] = errRefusedLately
 		case w.Action == rollout.Relabel && r.memory.works.strippedLately(w.Work.Object.UID, p.now):
 			// A webhook or a policy takes away what is written: it would be written in each pass (P7).
-		case !left():
-			results[i] = errLater
 		default:
-			results[i] = r.write(ctx, p, w)
+			results[i] = r.inTurn(p.turn, left, func() error { return r.write(ctx, p, w) })
 		}
 	})
 	return results
@@ -95,16 +105,14 @@ func (r *deployReconciler) writeAll(ctx context.Context, p *pass) []error {
 func (r *deployReconciler) deleteUnselected(ctx context.Context, p *pass) []error {
 	results := make([]error, len(p.plan.Deletes))
 	left := r.budget(p)
-	r.parallel(ctx, p.turn, len(results), func(i int) {
+	r.parallel(ctx, len(results), func(i int) {
 		switch d := &p.plan.Deletes[i]; {
 		case r.away():
 			results[i] = errAway
 		case r.memory.owners.refusedLately(p.key, deletionOf(d), p.now):
 			results[i] = errRefusedLately
-		case !left():
-			results[i] = errLater
 		default:
-			results[i] = r.delete(ctx, p, *d)
+			results[i] = r.inTurn(p.turn, left, func() error { return r.delete(ctx, p, *d) })
 		}
 	})
 	return results

@@ -147,6 +147,7 @@ type Controller struct {
 	contents    *contents
 	pace        *pace
 	specs       *specs
+	selections  *selections
 	aborting    *aborting
 
 	// chain holds the steps of a pass, in order.
@@ -264,6 +265,7 @@ func NewWithStores(config Config, stores Stores) *Controller {
 		contents:      newContents(),
 		pace:          newPace(),
 		specs:         newSpecs(),
+		selections:    newSelections(),
 		aborting:      newAborting(),
 	}
 	if c.historyProblem == nil {
@@ -272,7 +274,7 @@ func NewWithStores(config Config, stores Stores) *Controller {
 	if c.metrics == nil {
 		c.metrics = metrics.New() // Not registered, they count nothing.
 	}
-	c.slots = newSlots(c.writers)
+	c.slots = newSlots(c.writers, c.clock)
 	c.chain = []reconciler{
 		&finalizeReconciler{c}, &revisionReconciler{c}, &rolloutReconciler{c}, &deployReconciler{c}, &statusReconciler{c}, &cleanupReconciler{c},
 	}

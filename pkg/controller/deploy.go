@@ -94,14 +94,19 @@ func (r *deployReconciler) stale(ctx context.Context, p *pass) (bool, error) {
 		}
 	}
 	stale, errs := make([]bool, len(asked)), make([]error, len(asked))
-	r.parallel(ctx, turn{lane: aborts, key: p.key}, len(asked), func(i int) {
-		stale[i], errs[i] = r.isStale(ctx, asked[i])
+	r.parallel(ctx, len(asked), func(i int) {
+		errs[i] = r.inTurn(turn{lane: aborts, key: p.key}, always, func() (err error) {
+			stale[i], err = r.isStale(ctx, asked[i])
+			return err
+		})
 	})
 	if ctx.Err() != nil {
 		return false, ctx.Err()
 	}
 	return slices.Contains(stale, true), utilerrors.NewAggregate(errs)
 }
+
+func always() bool { return true }
 
 func (r *deployReconciler) isStale(ctx context.Context, cached *workv1.ManifestWork) (bool, error) {
 	live, err := r.works.WorkV1().ManifestWorks(cached.Namespace).Get(ctx, cached.Name, metav1.GetOptions{})

@@ -96,26 +96,13 @@ func (r *finalizeReconciler) liveWorks(ctx context.Context, p *pass) ([]*workv1.
 func (r *finalizeReconciler) deleteAll(ctx context.Context, p *pass, works []*workv1.ManifestWork) (done bool, err error) {
 	errs := make([]error, len(works))
 	left := r.budget(p)
-	r.parallel(ctx, p.turn, len(works), func(i int) {
-		w := works[i]
+	r.parallel(ctx, len(works), func(i int) {
 		switch {
-		case !w.DeletionTimestamp.IsZero():
-			return
+		case !works[i].DeletionTimestamp.IsZero():
 		case r.away():
 			errs[i] = errAway
-			return
-		case !left():
-			errs[i] = errLater
-			return
-		}
-		p.wrote.Store(true)
-		err := r.works.WorkV1().ManifestWorks(w.Namespace).Delete(ctx, w.Name, *metav1.NewPreconditionDeleteOptions(string(w.UID)))
-		if apierrors.IsNotFound(err) {
-			return
-		}
-		r.metrics.WorkWrite(metrics.Delete, writeResult(err))
-		if err != nil {
-			errs[i] = fmt.Errorf("deleting ManifestWork %s/%s: %w", w.Namespace, w.Name, err)
+		default:
+			errs[i] = r.inTurn(p.turn, left, func() error { return r.deleteWork(ctx, p, works[i]) })
 		}
 	})
 	if ctx.Err() != nil {
@@ -130,4 +117,17 @@ func (r *finalizeReconciler) deleteAll(ctx context.Context, p *pass, works []*wo
 	}
 	errs = slices.DeleteFunc(errs, func(err error) bool { return errors.Is(err, errLater) })
 	return !later && !away, utilerrors.NewAggregate(errs)
+}
+
+func (r *finalizeReconciler) deleteWork(ctx context.Context, p *pass, work *workv1.ManifestWork) error {
+	p.wrote.Store(true)
+	err := r.works.WorkV1().ManifestWorks(work.Namespace).Delete(ctx, work.Name, *metav1.NewPreconditionDeleteOptions(string(work.UID)))
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	r.metrics.WorkWrite(metrics.Delete, writeResult(err))
+	if err != nil {
+		return fmt.Errorf("deleting ManifestWork %s/%s: %w", work.Namespace, work.Name, err)
+	}
+	return nil
 }

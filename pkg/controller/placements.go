@@ -43,7 +43,7 @@ func (c *Controller) observePlacement(placement *clusterv1beta1.Placement) (*rol
 	for _, object := range objects {
 		decisions = append(decisions, object.(*clusterv1beta1.PlacementDecision))
 	}
-	return placementOf(placement, decisions), nil
+	return c.selections.of(placement, decisions), nil
 }
 
 // placementOf sorts decisions into groups. A cluster that is in two slices for a moment is in the first one's group.

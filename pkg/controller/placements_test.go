@@ -3,6 +3,7 @@ package controller
 import (
 	"math"
 	"runtime"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -43,5 +44,28 @@ func TestPlacementThatClaimsManyClusters(t *testing.T) {
 		require.Equal(t, int(claimed), placementOf(placement, []*clusterv1beta1.PlacementDecision{decisionOf(0, "", "c1")}).Selected)
 		runtime.ReadMemStats(&after)
 		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20))
+	}
+}
+
+// TestSelectionsAreFoundOnce: what a Placement selects is worked out again when the Placement or one of its decisions was replaced in the cache, and
+// when a decision came or went.
+func TestSelectionsAreFoundOnce(t *testing.T) {
+	s := newSelections()
+	first, second := decisionOf(0, "", "c1"), decisionOf(1, "", "c2")
+	placement := &clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p"}}
+	of := func(placement *clusterv1beta1.Placement, decisions ...*clusterv1beta1.PlacementDecision) *rollout.Placement {
+		selected := s.of(placement, slices.Clone(decisions))
+		require.Equal(t, placementOf(placement, decisions), selected)
+		return selected
+	}
+	known := of(placement, first, second)
+	require.Same(t, known, of(placement, second, first), "in whatever order the index has them")
+	for name, other := range map[string]*rollout.Placement{
+		"another name": of(&clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "other"}}, first, second),
+		"fewer":        of(placement, first),
+		"replaced":     of(placement, first, decisionOf(1, "", "c3")),
+		"status":       of(placement.DeepCopy(), first, second),
+	} {
+		require.NotSame(t, known, other, name)
 	}
 }

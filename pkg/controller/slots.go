@@ -3,17 +3,25 @@ package controller
 import (
 	"slices"
 	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
 )
 
 // slots are what the writes of all passes share: each takes one. A few are kept for each lane, whatever the other one wants: an abort finds one at
-// once while a fleet is written, and a rollout goes on while others are aborted. Of the rest, aborts come first. Within a lane the tenant gets the
-// next one that has the fewest, and within a tenant the object that has the fewest: nobody gets more by asking for more.
+// once while a fleet is written, and a rollout goes on while others are aborted. The rest belongs to aborts while there are any: a write of a
+// rollout that is under way in the API server slows an abort down, even if it left a slot free. Within a lane the tenant gets the next slot that
+// has the fewest, and within a tenant the object that has the fewest: nobody gets more by asking for more.
 type slots struct {
+	clock clock.PassiveClock
+
 	mu sync.Mutex
-	// size is how many there are, and most how many one lane may have.
-	size, most int
+	// size is how many there are, and kept how many are for each lane alone.
+	size, kept int
 	taken      int
 	lanes      [lanes]shares
+	// aborted is when an abort last asked for a slot or gave one back; zero for never.
+	aborted time.Time
 }
 
 // shares are what one lane has.
@@ -30,11 +38,16 @@ type claim struct {
 	granted chan struct{}
 }
 
-// keptShare is which part of the slots is kept for each lane: one in so many.
-const keptShare = 8
+const (
+	// keptShare is which part of the slots is kept for each lane: one in so many.
+	keptShare = 8
+	// abortPause is how long an abort may go without a write and still count as under way: it writes its status, and waits until the caches show
+	// what it wrote. An abort that waits longer, for a cluster that refuses its work, costs the rollouts nothing.
+	abortPause = 2 * time.Second
+)
 
-func newSlots(size int) *slots {
-	s := &slots{size: size, most: max(1, size-max(1, size/keptShare))}
+func newSlots(size int, clk clock.PassiveClock) *slots {
+	s := &slots{clock: clk, size: size, kept: max(1, size/keptShare)}
 	for i := range s.lanes {
 		s.lanes[i].byTenant, s.lanes[i].byObject = map[string]int{}, map[string]int{}
 	}
@@ -46,6 +59,7 @@ func (s *slots) take(t turn) {
 	waits := &claim{key: t.key, granted: make(chan struct{})}
 	s.mu.Lock()
 	s.lanes[t.lane].waiting = append(s.lanes[t.lane].waiting, waits)
+	s.note(t.lane)
 	s.grant()
 	s.mu.Unlock()
 	<-waits.granted
@@ -57,6 +71,7 @@ func (s *slots) give(t turn) {
 	defer s.mu.Unlock()
 	s.taken--
 	s.lanes[t.lane].add(t.key, -1)
+	s.note(t.lane)
 	s.grant()
 }
 
@@ -72,14 +87,34 @@ func (s *slots) grant() {
 	}
 }
 
+// note notes what an abort does. The caller holds mu.
+func (s *slots) note(l lane) {
+	if l == aborts {
+		s.aborted = s.clock.Now()
+	}
+}
+
 // next picks who gets the next slot; nil for nobody.
 func (s *slots) next() *claim {
 	for _, l := range []lane{aborts, rollouts} {
-		if of := &s.lanes[l]; len(of.waiting) > 0 && of.taken < s.most {
+		if of := &s.lanes[l]; len(of.waiting) > 0 && of.taken < s.most(l) {
 			return of.pick()
 		}
 	}
 	return nil
+}
+
+// most is how many slots a lane may have now. A lane that has none may always take one, so that whoever waits is woken by a slot given back.
+func (s *slots) most(l lane) int {
+	if l == rollouts && s.aborting() {
+		return s.kept
+	}
+	return max(1, s.size-s.kept)
+}
+
+// aborting reports whether an abort writes works now, or did a moment ago.
+func (s *slots) aborting() bool {
+	return s.lanes[aborts].taken > 0 || len(s.lanes[aborts].waiting) > 0 || s.clock.Since(s.aborted) < abortPause
 }
 
 // pick takes the claim out whose turn it is.

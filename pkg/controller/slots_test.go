@@ -3,8 +3,10 @@ package controller
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	clocktesting "k8s.io/utils/clock/testing"
 )
 
 // asks makes claims of an object, and hands out what is free.
@@ -20,7 +22,7 @@ func (s *slots) has(t turn) int { return s.lanes[t.lane].byObject[t.key] }
 // TestAbortsGetTheNextSlots: five objects that want to write a thousand works each leave slots for an abort, and it gets every slot that becomes
 // free until it has all but those that are kept for rollouts.
 func TestAbortsGetTheNextSlots(t *testing.T) {
-	s := newSlots(16)
+	s := newSlots(16, clocktesting.NewFakeClock(time.Now()))
 	var greedy []turn
 	for i := range 5 {
 		greedy = append(greedy, turn{rollouts, fmt.Sprintf("greedy/web-%d", i)})
@@ -50,9 +52,30 @@ func TestAbortsGetTheNextSlots(t *testing.T) {
 	require.Equal(t, []int{14, 2}, []int{s.has(abort), s.lanes[rollouts].taken}, "however long the abort takes")
 }
 
+// TestRolloutsLeaveTheAPIServerToAnAbort: while an abort writes its status or waits for its caches, a rollout takes none of the slots that the
+// abort gave back. It does when the abort is over, or writes nothing any more.
+func TestRolloutsLeaveTheAPIServerToAnAbort(t *testing.T) {
+	clk := clocktesting.NewFakeClock(time.Now())
+	s := newSlots(16, clk)
+	rollout, abort := turn{rollouts, "greedy/web"}, turn{aborts, "tenant/web"}
+	s.asks(rollout, 1000)
+	s.take(abort)
+	for range 14 {
+		s.give(rollout)
+	}
+	require.Equal(t, 2, s.has(rollout))
+	s.give(abort)
+	for range abortPause / time.Second {
+		require.Equal(t, 2, s.has(rollout), "nobody waits, but the abort goes on")
+		clk.Step(time.Second)
+		s.give(rollout)
+	}
+	require.Equal(t, 14, s.has(rollout))
+}
+
 // TestSlotsAreShared: tenants get the same within a lane, and so do the objects of a tenant, whoever came first and asks for more.
 func TestSlotsAreShared(t *testing.T) {
-	s := newSlots(16)
+	s := newSlots(16, clocktesting.NewFakeClock(time.Now()))
 	one, other := turn{rollouts, "greedy/one"}, turn{rollouts, "greedy/other"}
 	s.asks(one, 1000)
 	require.Equal(t, 14, s.has(one), "nobody else wants any")
@@ -70,7 +93,7 @@ func TestSlotsAreShared(t *testing.T) {
 // TestSlotsAreGivenBack: nothing is remembered of who has none, and few writers are enough for both lanes.
 func TestSlotsAreGivenBack(t *testing.T) {
 	for size := 2; size <= 20; size++ {
-		s := newSlots(size)
+		s := newSlots(size, clocktesting.NewFakeClock(time.Now()))
 		rollout, abort := turn{rollouts, "a/web"}, turn{aborts, "b/web"}
 		s.take(rollout)
 		s.take(abort)

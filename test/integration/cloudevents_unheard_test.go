@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/test/internal/await"
 )
 
 // A hub that was restarted in the middle of a rollout has not heard the agent of a cluster that had succeeded and is offline now. The
@@ -30,7 +31,9 @@ func TestCloudEventsUnheardClusterIsNoFailure(t *testing.T) {
 	f.startHub()
 
 	named := fmt.Sprintf("1 cluster (%s) not heard since this hub started", f.cluster(offline))
-	eventually(t, "the hub names the cluster", func() error {
+	// The hub waits half a minute for agents that do not answer, and names a cluster half a minute after it was written at the latest: a busy
+	// machine moves the deadline, which comes first elsewhere.
+	await.Eventually(t, 2*patience, "the hub names the cluster", func() error {
 		if text := message(f.get(), workv1alpha1.ConditionProgressing); !strings.Contains(text, named) {
 			return fmt.Errorf("%s", describe(f.get()))
 		}

@@ -85,8 +85,10 @@ func run(m *testing.M) (int, error) {
 	}
 	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(flags)
-	if err := flags.Set("stderrthreshold", "FATAL"); err != nil {
-		return 1, err
+	for flag, value := range map[string]string{"stderrthreshold": "FATAL", "v": "2"} {
+		if err := flags.Set(flag, value); err != nil {
+			return 1, err
+		}
 	}
 	if err := manager.EnableReplicaSets(); err != nil {
 		return 1, err

@@ -119,3 +119,26 @@ func (w *World) reportAgain(cluster int, message string) {
 	w.patch(Works, namespace, Name, map[string]any{"status": status}, true)
 	w.Hub.Observe(w.Hub.Behind())
 }
+
+// BenchmarkGreedyPass is what one pass costs over an object with as many placementRefs as count, each of which selects every cluster.
+func BenchmarkGreedyPass(b *testing.B) {
+	for _, n := range []int{300, 1000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			w := NewWorld()
+			clusters := make([]string, 0, n)
+			for i := range n {
+				clusters = append(clusters, fmt.Sprintf("c%05d", i))
+			}
+			var refs []workv1alpha1.LocalPlacementReference
+			for i := range workv1alpha1.MaxPlacementRefs {
+				ref := all(fmt.Sprintf("p%02d", i), "1m", true)
+				w.Place(ref.Name, clusters)
+				refs = append(refs, ref)
+			}
+			w.Create("v1", refs...)
+			require.NoError(b, w.Settle(Forever))
+			b.Run("quiet", func(b *testing.B) { perWork(b, n, func() {}, func() { w.pass(b) }) })
+			b.Run("after-a-report", func(b *testing.B) { w.passesAfterReports(b, n) })
+		})
+	}
+}
