@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"maps"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -37,9 +38,10 @@ func TestParse(t *testing.T) {
 		"-settle=-1s":         "-settle=-1s: use 0s or more",
 		"-delay=-1s":          "-delay=-1s: use 0s or more",
 		"-repeat=0":           "-repeat=0: use 1 or more",
-		"-driver=amqp":        "-driver=amqp: use mqtt, or leave it empty for the API server",
+		"-driver=amqp":        "-driver=amqp: use mqtt or grpc, or leave it empty for the API server",
 		"-driver=mqtt":        "-driver=mqtt: it is measured with ours only, add -controllers=ours",
-		"-mosquitto=/m":       "-mosquitto=/m: it is a broker, add -driver=mqtt",
+		"-mosquitto=/m":       "-mosquitto=/m: it is an MQTT broker, use it with -driver=mqtt",
+		"-compare=r.json":     "-compare=r.json: it is for a run over a broker, add -driver=mqtt or -driver=grpc",
 		"-greedy=-1":          "-greedy=-1: use 0 for none, or a number from 1",
 		"-events=0":           "-events=0: use 1 or more",
 		"-patience=0s":        "-patience=0s: use more than 0s",
@@ -49,6 +51,33 @@ func TestParse(t *testing.T) {
 		_, err := parse([]string{flag})
 		require.EqualError(t, err, wanted)
 	}
+}
+
+// What is compared must be there before anything is measured, and be of a run through the API server.
+func TestBaselines(t *testing.T) {
+	dir := t.TempDir()
+	result := report.Run{Figures: []report.Figures{{Scenario: report.All, Controller: report.Ours, Clusters: 30, Sets: 1, CPU: 1}}}
+	require.NoError(t, write(dir, &result))
+	file := filepath.Join(dir, resultsFile)
+	found, err := baselines(file)
+	require.NoError(t, err)
+	require.Equal(t, []report.Baseline{{File: file, Figures: result.Figures}}, found)
+
+	_, err = baselines(file + "," + filepath.Join(dir, "other.json"))
+	require.EqualError(t, err, "-compare: there is no "+filepath.Join(dir, "other.json"))
+	found, err = baselines("")
+	require.NoError(t, err)
+	require.Empty(t, found, "the committed ones are looked for where the benchmark is run, at the root")
+
+	// The report of results that are there can be compared with others.
+	over := report.Run{Figures: []report.Figures{{Scenario: report.All, Controller: report.Ours, Clusters: 30, Sets: 1, CPU: 1, Driver: hub.MQTT}}}
+	other := t.TempDir()
+	require.NoError(t, write(other, &over))
+	require.NoError(t, render(other, file))
+	again, err := read(filepath.Join(other, resultsFile))
+	require.NoError(t, err)
+	require.Len(t, again.Baselines, 1)
+	require.Error(t, render(other, filepath.Join(other, resultsFile)))
 }
 
 // Every scenario runs with both controllers, on real control planes. What it measures is of no use at this size.
@@ -97,8 +126,15 @@ func TestEveryScenario(t *testing.T) {
 func TestEveryScenarioOverABroker(t *testing.T) {
 	binaries, err := hub.Build(t.Context())
 	require.NoError(t, err)
+	for _, driver := range []string{hub.MQTT, hub.GRPC} {
+		t.Run(driver, func(t *testing.T) { everyScenarioOver(t, driver, binaries) })
+	}
+}
+
+func everyScenarioOver(t *testing.T, driver string, binaries hub.Binaries) {
+	t.Helper()
 	figures, err := scenario.Run(t.Context(), scenario.Options{
-		Clusters: []int{4}, Rollouts: true, Driver: "mqtt", Controllers: []hub.Controller{hub.Ours}, Binaries: binaries,
+		Clusters: []int{4}, Rollouts: true, Driver: driver, Controllers: []hub.Controller{hub.Ours}, Binaries: binaries,
 		Flags: []string{"--kube-api-qps=-1"}, Settle: 100 * time.Millisecond, Delay: 50 * time.Millisecond,
 		Repeat: 1, Events: 1, EventTime: time.Second, Rest: 150 * time.Millisecond, Idle: 150 * time.Millisecond, Patience: 2 * time.Minute, Out: io.Discard,
 	})
@@ -107,7 +143,8 @@ func TestEveryScenarioOverABroker(t *testing.T) {
 	for i := range figures {
 		f := &figures[i]
 		played = append(played, f.Scenario)
-		require.Equal(t, "mqtt", f.Driver)
+		require.Equal(t, driver, f.Driver)
+		require.Zero(t, f.Aborts+f.Missing, "%+v", f)
 		require.Zero(t, f.Requests["POST manifestworks"]+f.Requests["PATCH manifestworks"], "%+v", f)
 		if f.Works > 0 {
 			require.GreaterOrEqual(t, f.Messages, 2*f.Works, "%+v", f)

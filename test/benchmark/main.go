@@ -36,7 +36,14 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	if settings.render {
-		return render(settings.out)
+		return render(settings.out, settings.compare)
+	}
+	var compared []report.Baseline
+	if settings.Driver != "" {
+		// Before anything is measured: a name that is wrong must not cost an hour.
+		if compared, err = baselines(settings.compare); err != nil {
+			return err
+		}
 	}
 	if err := quietLogs(); err != nil {
 		return err
@@ -47,7 +54,7 @@ func run(ctx context.Context, args []string) error {
 	settings.Out = os.Stderr
 	result := report.Run{
 		Began: time.Now().UTC().Truncate(time.Second), Machine: machine(), Command: command(args),
-		Settle: settings.Settle.Seconds(), Delay: settings.Delay.Seconds(),
+		Settle: settings.Settle.Seconds(), Delay: settings.Delay.Seconds(), Broker: settings.broker(), Baselines: compared,
 	}
 	result.Figures, err = scenario.Run(ctx, settings.Options)
 	return errors.Join(err, write(settings.out, &result))
@@ -76,15 +83,16 @@ func write(dir string, result *report.Run) error {
 	return errors.Join(errs...)
 }
 
-// render makes the report of results that are there already.
-func render(dir string) error {
-	data, err := os.ReadFile(filepath.Join(dir, resultsFile))
+// render makes the report of results that are there already, compared with those that are named, or with the same as before.
+func render(dir, compare string) error {
+	result, err := read(filepath.Join(dir, resultsFile))
 	if err != nil {
 		return fmt.Errorf("-render: %w: measure first, or name its directory with -out", err)
 	}
-	result := &report.Run{}
-	if err := json.Unmarshal(data, result); err != nil {
-		return fmt.Errorf("-render: %s: %w", resultsFile, err)
+	if compare != "" {
+		if result.Baselines, err = baselines(compare); err != nil {
+			return err
+		}
 	}
 	return write(dir, result)
 }

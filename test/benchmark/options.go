@@ -20,6 +20,8 @@ type settings struct {
 	scenario.Options
 	// out is the directory for the results.
 	out string
+	// compare names the results of runs through the API server, separated by commas.
+	compare string
 	// render makes the report of results that are there, and measures nothing.
 	render bool
 }
@@ -34,7 +36,7 @@ func parse(args []string) (*settings, error) {
 	flags.IntVar(&s.Greedy, "greedy", 5, "how many ManifestWorkReplicaSets a greedy tenant has, beside which another one's abort is measured; 0 leaves it out")
 	controllers := flags.String("controllers", "ours,upstream", "which controllers, separated by commas")
 	qps := flags.String("qps", "-1", "--kube-api-qps of both controllers; -1 sets no limit, default leaves each its own")
-	flags.StringVar(&s.Driver, "driver", "", "what works travel by: empty for the API server, mqtt for a broker, with ours only")
+	flags.StringVar(&s.Driver, "driver", "", "what works travel by: empty for the API server, mqtt or grpc for a broker, with ours only")
 	flags.StringVar(&s.Mosquitto, "mosquitto", "", "with -driver=mqtt, the path of a mosquitto to use with its default settings, instead of the benchmark's own broker")
 	flags.DurationVar(&s.Settle, "settle", 3*time.Second, "--success-settle of ours")
 	flags.DurationVar(&s.Delay, "delay", time.Second, "after what time an agent answers")
@@ -44,6 +46,8 @@ func parse(args []string) (*settings, error) {
 	flags.DurationVar(&s.Patience, "patience", 15*time.Minute, "how long one scenario may take")
 	flags.StringVar(&s.Profiles, "profiles", "", "a directory for CPU and allocation profiles, of extra rounds")
 	flags.BoolVar(&s.render, "render", false, "measure nothing, make the report of the results.json that is in the -out directory")
+	flags.StringVar(&s.compare, "compare", "", "with -driver, files of results through the API server to compare the CPU time with, separated by commas; "+
+		"empty for the committed ones")
 	flags.StringVar(&s.out, "out", "test/benchmark/results", "the directory for the results")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
@@ -100,14 +104,29 @@ func (s *settings) validate() error {
 
 func (s *settings) validateDriver() error {
 	switch {
-	case s.Driver != "" && s.Driver != "mqtt":
-		return fmt.Errorf("-driver=%s: use mqtt, or leave it empty for the API server", s.Driver)
+	case s.Driver != "" && s.Driver != hub.MQTT && s.Driver != hub.GRPC:
+		return fmt.Errorf("-driver=%s: use mqtt or grpc, or leave it empty for the API server", s.Driver)
 	case s.Driver != "" && !slices.Equal(s.Controllers, []hub.Controller{hub.Ours}):
 		return fmt.Errorf("-driver=%s: it is measured with ours only, add -controllers=ours", s.Driver)
-	case s.Mosquitto != "" && s.Driver == "":
-		return fmt.Errorf("-mosquitto=%s: it is a broker, add -driver=mqtt", s.Mosquitto)
+	case s.compare != "" && s.Driver == "" && !s.render:
+		return fmt.Errorf("-compare=%s: it is for a run over a broker, add -driver=mqtt or -driver=grpc", s.compare)
+	case s.Mosquitto != "" && s.Driver != hub.MQTT:
+		return fmt.Errorf("-mosquitto=%s: it is an MQTT broker, use it with -driver=mqtt", s.Mosquitto)
 	}
 	return nil
+}
+
+// broker describes what works travel over; empty for the API server.
+func (s *settings) broker() string {
+	switch {
+	case s.Mosquitto != "":
+		return "MQTT, with a mosquitto that has its default settings"
+	case s.Driver == hub.MQTT:
+		return "MQTT, with the benchmark's own broker"
+	case s.Driver == hub.GRPC:
+		return "gRPC, with the benchmark's own broker, which keeps nothing for those that are away"
+	}
+	return ""
 }
 
 // largest is what two decimal digits of thousands make of a fleet: more than one API server carries.

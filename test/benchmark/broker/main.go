@@ -1,4 +1,4 @@
-// Command broker is an MQTT broker for the benchmark, as a process of its own: it lets everybody do anything, and keeps everything in memory.
+// Command broker is a broker for the benchmark, as a process of its own: it lets everybody do anything, and keeps everything in memory.
 package main
 
 import (
@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"os/signal"
 	"syscall"
@@ -13,6 +14,8 @@ import (
 	mochi "github.com/mochi-mqtt/server/v2"
 	"github.com/mochi-mqtt/server/v2/hooks/auth"
 	"github.com/mochi-mqtt/server/v2/listeners"
+
+	"github.com/open-cluster-management-io/work-rollback/test/internal/relay"
 )
 
 func main() {
@@ -26,13 +29,24 @@ func main() {
 }
 
 func run(ctx context.Context) error {
+	driver := flag.String("driver", "mqtt", "what it speaks: mqtt or grpc")
 	address := flag.String("listen", "127.0.0.1:1883", "the address to listen on")
 	flag.Parse()
+	switch *driver {
+	case "mqtt":
+		return serveMQTT(ctx, *address)
+	case "grpc":
+		return serveGRPC(ctx, *address)
+	}
+	return fmt.Errorf("-driver=%s: use mqtt or grpc", *driver)
+}
+
+func serveMQTT(ctx context.Context, address string) error {
 	server := mochi.New(&mochi.Options{Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))})
 	if err := server.AddHook(new(auth.AllowHook), nil); err != nil {
 		return err
 	}
-	if err := server.AddListener(listeners.NewTCP(listeners.Config{ID: "tcp", Address: *address})); err != nil {
+	if err := server.AddListener(listeners.NewTCP(listeners.Config{ID: "tcp", Address: address})); err != nil {
 		return err
 	}
 	if err := server.Serve(); err != nil {
@@ -40,4 +54,18 @@ func run(ctx context.Context) error {
 	}
 	<-ctx.Done()
 	return server.Close()
+}
+
+func serveGRPC(ctx context.Context, address string) error {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return err
+	}
+	server := relay.New(nil)
+	stop := context.AfterFunc(ctx, server.Stop)
+	defer stop()
+	if err := server.Serve(listener); err != nil && ctx.Err() == nil {
+		return err
+	}
+	return nil
 }

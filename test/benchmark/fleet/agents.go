@@ -17,8 +17,6 @@ import (
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work/payload"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/clients"
-	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options/builder"
-	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options/mqtt"
 	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
 )
 
@@ -34,11 +32,13 @@ const (
 
 // Agents are sdk-go's agent clients, one for each cluster, all in this process.
 type Agents struct {
-	address string
-	clients []*agent
+	driver, address string
+	clients         []*agent
 	// delivered counts the events that brought a work to its agent, and reported the events by which agents told of them.
 	delivered, reported atomic.Int64
 }
+
+type client = generic.CloudEventsClient[*workv1.ManifestWork]
 
 // agent is the client of one cluster.
 type agent struct {
@@ -47,18 +47,18 @@ type agent struct {
 	cluster string
 
 	mu     sync.Mutex
-	client generic.CloudEventsClient[*workv1.ManifestWork]
-	stop   context.CancelFunc
+	client client
+	stop   func()
 	// works are what it has, without their contents, and versions what these are.
 	works    map[types.UID]*workv1.ManifestWork
 	versions map[string]int
 }
 
-// StartAgents starts the agents of n clusters at a broker. They answer a write after a delay with success, and end with the context.
-func StartAgents(ctx context.Context, address string, n int, delay time.Duration) (*Fleet, error) {
+// StartAgents starts the agents of n clusters at a broker, which speaks mqtt or grpc. They answer a write after a delay with success, and end with the context.
+func StartAgents(ctx context.Context, driver, address string, n int, delay time.Duration) (*Fleet, error) {
 	clients.DelayFn = func() time.Duration { return reconnectInterval }
 	f := newFleet(delay)
-	f.agents = &Agents{address: address}
+	f.agents = &Agents{driver: driver, address: address}
 	for i := range n {
 		f.agents.clients = append(f.agents.clients, &agent{
 			agents: f.agents, fleet: f, cluster: Cluster(i), works: map[types.UID]*workv1.ManifestWork{}, versions: map[string]int{},
@@ -72,7 +72,7 @@ func StartAgents(ctx context.Context, address string, n int, delay time.Duration
 	return f, nil
 }
 
-// Return has all agents disconnect and come back at once, with what they had.
+// Return has all agents disconnect and come back at once, with what they had. It returns when they are back.
 func (f *Fleet) Return(ctx context.Context) error {
 	for _, a := range f.agents.clients {
 		a.mu.Lock()
@@ -120,21 +120,18 @@ func (g *Agents) connect(ctx context.Context) error {
 	return connecting.Wait()
 }
 
+// connect returns when the agent is subscribed: what the hub sends from then on comes to it.
 func (a *agent) connect(ctx context.Context) error {
-	ctx, stop := context.WithCancel(ctx)
-	o, err := builder.BuildCloudEventsAgentOptions(&mqtt.MQTTOptions{
-		KeepAlive: 60, PubQoS: 1, SubQoS: 1, Dialer: &mqtt.MQTTDialer{BrokerHost: a.agents.address, Timeout: time.Minute},
-		Topics: eventtypes.Topics{
-			SourceEvents:    fmt.Sprintf("sources/%s/clusters/%s/sourceevents", source, a.cluster),
-			AgentEvents:     fmt.Sprintf("sources/%s/clusters/%s/agentevents", source, a.cluster),
-			SourceBroadcast: "sources/+/sourcebroadcast", AgentBroadcast: fmt.Sprintf("clusters/%s/agentbroadcast", a.cluster),
-		},
-	}, a.cluster, a.cluster+"-work-agent", payload.ManifestBundleEventDataType)
+	o, hangUp, err := a.dial()
 	if err != nil {
-		stop()
 		return err
 	}
-	client, err := clients.NewCloudEventAgentClient(ctx, o, a, statushash.StatusHash[*workv1.ManifestWork], agentcodec.NewManifestBundleCodec())
+	lasting, cancel := context.WithCancel(ctx)
+	stop := func() {
+		cancel()
+		hangUp()
+	}
+	client, err := clients.NewCloudEventAgentClient(lasting, o, a, statushash.StatusHash[*workv1.ManifestWork], agentcodec.NewManifestBundleCodec())
 	if err != nil {
 		stop()
 		return err
@@ -142,20 +139,17 @@ func (a *agent) connect(ctx context.Context) error {
 	a.mu.Lock()
 	a.client, a.stop = client, stop
 	a.mu.Unlock()
-	client.Subscribe(ctx, a.receive)
-	go func() {
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-client.SubscribedChan():
-				if err := client.Resync(ctx, eventtypes.SourceAll); err != nil && ctx.Err() == nil {
-					a.fleet.fail(fmt.Errorf("the agent of %s asks for its works: %w", a.cluster, err))
-				}
-			}
-		}
-	}()
-	return nil
+	subscribed := make(chan struct{})
+	client.Subscribe(lasting, a.receive)
+	go a.serve(lasting, client, subscribed)
+	select {
+	case <-subscribed:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(dialTimeout):
+		return fmt.Errorf("not subscribed within %s", dialTimeout)
+	}
 }
 
 // List is for sdk-go, which answers a hub that asks what this agent has.

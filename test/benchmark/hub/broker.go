@@ -8,42 +8,58 @@ import (
 	"time"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/process"
+	"github.com/open-cluster-management-io/work-rollback/test/benchmark/measure"
 )
 
-// Broker is an MQTT broker, as a process of its own.
+// The drivers that need a broker.
+const (
+	MQTT = "mqtt"
+	GRPC = "grpc"
+)
+
+// Broker is a broker, as a process of its own.
 type Broker struct {
 	plane  *Plane
 	binary string
 	args   []string
 	child  *process.Process
+	// Driver is what it speaks.
+	Driver string
 	// Address is where it listens, also after a restart.
 	Address string
 	// Config is the path of the manager's configuration.
 	Config string
 }
 
-// StartBroker starts a broker beside the hub's API server: the benchmark's own, or a mosquitto with its default settings.
-func (p *Plane) StartBroker(ctx context.Context, binary, mosquitto string) (*Broker, error) {
+// StartBroker starts a broker for a driver beside the hub's API server: the benchmark's own, or a mosquitto with its default settings.
+func (p *Plane) StartBroker(ctx context.Context, driver, binary, mosquitto string) (*Broker, error) {
 	port, err := process.FreePort()
 	if err != nil {
 		return nil, err
 	}
-	b := &Broker{plane: p, binary: binary, Address: fmt.Sprintf("127.0.0.1:%d", port), Config: p.env.Group.Path("broker.yaml")}
-	b.args = []string{"-listen=" + b.Address}
+	b := &Broker{plane: p, binary: binary, Driver: driver, Address: fmt.Sprintf("127.0.0.1:%d", port), Config: p.env.Group.Path("broker.yaml")}
+	b.args = []string{"-driver=" + driver, "-listen=" + b.Address}
 	if mosquitto != "" {
 		b.binary, b.args = mosquitto, []string{"-p", fmt.Sprint(port)}
 	}
-	config := fmt.Sprintf(`brokerHost: %s
+	if err := os.WriteFile(b.Config, []byte(b.config()), 0o600); err != nil {
+		return nil, err
+	}
+	return b, b.Start(ctx)
+}
+
+// config is the manager's configuration.
+func (b *Broker) config() string {
+	if b.Driver == GRPC {
+		return fmt.Sprintf("url: %s\n", b.Address)
+	}
+	return fmt.Sprintf(`brokerHost: %s
 topics:
   sourceEvents: sources/mwrsctrl/clusters/+/sourceevents
   agentEvents: sources/mwrsctrl/clusters/+/agentevents
   sourceBroadcast: sources/mwrsctrl/sourcebroadcast
   agentBroadcast: clusters/+/agentbroadcast
 `, b.Address)
-	if err := os.WriteFile(b.Config, []byte(config), 0o600); err != nil {
-		return nil, err
-	}
-	return b, b.Start(ctx)
 }
 
 // Start starts it, and returns when it listens.
@@ -61,6 +77,9 @@ func (b *Broker) Start(ctx context.Context) error {
 		return conn.Close()
 	})
 }
+
+// PeakMemory is the most that it had in memory since it was started last, in bytes.
+func (b *Broker) PeakMemory() (int64, error) { return measure.PeakMemory(b.child.PID()) }
 
 // Stop ends it, and with it all that it remembers.
 func (b *Broker) Stop(ctx context.Context) error { return b.child.Stop(ctx) }

@@ -19,11 +19,11 @@ const (
 	Upstream Controller = "upstream"
 )
 
-// MQTT is the broker's name among the binaries: it is no controller, and built with them.
-const MQTT Controller = "broker"
+// BrokerBinary is the broker's name among the binaries: it is no controller, and built with them.
+const BrokerBinary Controller = "broker"
 
 // packages holds the main package of each controller.
-var packages = map[Controller]string{Ours: "./cmd/work", Upstream: "./test/benchmark/upstream", MQTT: "./test/benchmark/broker"}
+var packages = map[Controller]string{Ours: "./cmd/work", Upstream: "./test/benchmark/upstream", BrokerBinary: "./test/benchmark/broker"}
 
 // Binaries are the built controllers.
 type Binaries map[Controller]string

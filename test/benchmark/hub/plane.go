@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 
 	"k8s.io/client-go/rest"
 
@@ -66,6 +68,18 @@ func (p *Plane) Requests(ctx context.Context) (measure.Requests, error) {
 		return nil, fmt.Errorf("reading the metrics of the API server: %w", err)
 	}
 	return served.Minus(own), nil
+}
+
+// PeakMemory is the most that the API server had in memory so far, in bytes.
+func (p *Plane) PeakMemory() (int64, error) { return measure.PeakMemory(p.server.Process().PID()) }
+
+// EtcdSize is the size of etcd's database, in bytes.
+func (p *Plane) EtcdSize() (int64, error) {
+	file, err := os.Stat(filepath.Join(p.env.Group.Path("etcd"), "member", "snap", "db"))
+	if err != nil {
+		return 0, err
+	}
+	return file.Size(), nil
 }
 
 // KeepLogs leaves the directory with the logs, and returns it.

@@ -1,6 +1,11 @@
 package report
 
-import "fmt"
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+)
 
 // Limits of the goals over a broker.
 const (
@@ -13,6 +18,8 @@ const (
 	peakBytes = 500e6
 	// messagesPerWork are one to the agent and one back, and what is lost in a rounding.
 	messagesPerWork = 2.05
+	// apiServerLimit is what the hub's CPU time may be of that through the API server.
+	apiServerLimit = 1.0
 )
 
 // overBroker reports whether works travelled over a broker.
@@ -23,27 +30,108 @@ func delivered(clusters int) float64 {
 	return max(deliveredSmall, deliveredLarge*float64(clusters)/large)
 }
 
-// judgeBroker compares a run over a broker with its goals. Their limits are absolute: there is nothing to compare it with.
+// judgeBroker compares a run over a broker with its goals. Most limits are absolute; the CPU time is compared with a run through the API server.
 func (r *Run) judgeBroker() []verdict {
+	var all []verdict
+	all = append(all, r.judgeDelivery()...)
+	all = append(all, r.judgeRestart()...)
+	all = append(all, r.judgePeak()...)
+	all = append(all, r.judgeBrokerCPU()...)
+	all = append(all, r.judgeMessages()...)
+	return append(all, r.judgeDisturbed()...)
+}
+
+func (r *Run) judgeDelivery() []verdict {
 	var found []verdict
-	for _, scenario := range []string{First, All, Abort} {
+	for _, scenario := range []string{All, Abort} {
 		for _, n := range r.sizes(scenario, Ours) {
-			f := r.find(scenario, Ours, n)
-			if n >= small && scenario != First {
-				limit := delivered(n)
-				found = append(found, verdict{scenario + ": time until the last work is at its agent", n, seconds(f.LastWrite), seconds(limit), f.LastWrite / limit, 1})
+			if n < small {
+				continue
 			}
-			per := float64(f.Messages) / float64(max(1, f.Works))
-			found = append(found, verdict{scenario + ": messages per work, both ways", n, fmt.Sprintf("%.2f", per), fmt.Sprint(messagesPerWork), per, messagesPerWork})
+			f, limit := r.find(scenario, Ours, n), delivered(n)
+			found = append(found, verdict{
+				goal: scenario + ": time until the last work is at its agent", clusters: n, ours: seconds(f.LastWrite), other: seconds(limit),
+				ratio: f.LastWrite / limit, limit: 1,
+			})
 		}
 	}
+	return found
+}
+
+func (r *Run) judgeRestart() []verdict {
+	var found []verdict
 	for _, n := range r.sizes(Restart, Ours) {
 		f := r.find(Restart, Ours, n)
-		found = append(found, verdict{Restart + ": time until the first write", n, seconds(f.FirstWrite), seconds(restartSeconds), f.FirstWrite / restartSeconds, 1})
+		if f.FirstWrite <= 0 {
+			continue // It never wrote: that is counted as missing.
+		}
+		found = append(found, verdict{
+			goal: Restart + ": time until the first write", clusters: n, ours: seconds(f.FirstWrite), other: seconds(restartSeconds),
+			ratio: f.FirstWrite / restartSeconds, limit: 1,
+		})
 	}
-	for _, n := range r.sizes(Abort, Ours) {
-		f := r.find(Abort, Ours, n)
-		found = append(found, verdict{"peak of the memory", n, bytes(f.PeakMemory), bytes(peakBytes), f.PeakMemory / peakBytes, 1})
+	return found
+}
+
+// judgePeak takes the most that any process of the hub had, whatever was restarted.
+func (r *Run) judgePeak() []verdict {
+	peaks := map[int]float64{}
+	for i := range r.Figures {
+		if f := &r.Figures[i]; f.Controller == Ours && f.PeakMemory > 0 {
+			peaks[f.Clusters] = max(peaks[f.Clusters], f.PeakMemory)
+		}
+	}
+	var found []verdict
+	for _, n := range slices.Sorted(maps.Keys(peaks)) {
+		found = append(found, verdict{
+			goal: "peak of the memory", clusters: n, ours: bytes(peaks[n]), other: bytes(peakBytes), ratio: peaks[n] / peakBytes, limit: 1,
+		})
+	}
+	return found
+}
+
+func (r *Run) judgeBrokerCPU() []verdict {
+	var found []verdict
+	for _, scenario := range compared {
+		for _, n := range r.sizes(scenario, Ours) {
+			f := r.find(scenario, Ours, n)
+			v := verdict{goal: scenario + ": CPU, of that through the API server", clusters: n, ours: seconds(f.CPU), limit: apiServerLimit}
+			v.other, v.ratio = "no run of this size", math.NaN()
+			if other := r.baseline(scenario, n); other != nil && other.CPU > 0 {
+				v.other, v.ratio = seconds(other.CPU), f.CPU/other.CPU
+			}
+			found = append(found, v)
+		}
+	}
+	return found
+}
+
+func (r *Run) judgeMessages() []verdict {
+	var found []verdict
+	for _, scenario := range compared {
+		for _, n := range r.sizes(scenario, Ours) {
+			f := r.find(scenario, Ours, n)
+			per := float64(f.Messages) / float64(max(1, f.Works))
+			found = append(found, verdict{
+				goal: scenario + ": messages per work, both ways", clusters: n, ours: fmt.Sprintf("%.2f", per), other: "2",
+				ratio: per, limit: messagesPerWork,
+			})
+		}
+	}
+	return found
+}
+
+// judgeDisturbed counts what must not happen at all: a rollout without a failure that is aborted, and a work that never comes.
+func (r *Run) judgeDisturbed() []verdict {
+	var found []verdict
+	for _, scenario := range []string{AgentsReturn, Restart, RestartMidway, BrokerRestart} {
+		for _, n := range r.sizes(scenario, Ours) {
+			f := r.find(scenario, Ours, n)
+			found = append(found, verdict{
+				goal: scenario + ": false aborts, and clusters without the version", clusters: n,
+				ours: fmt.Sprintf("%d, %d of %d", f.Aborts, f.Missing, n), other: "0, 0", ratio: float64(f.Aborts + f.Missing),
+			})
+		}
 	}
 	return found
 }

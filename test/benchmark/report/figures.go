@@ -56,6 +56,10 @@ type Figures struct {
 	Driver string `json:"driver,omitempty"`
 	// Messages are the events over a broker that brought works to agents, and reports to the hub.
 	Messages int `json:"messages,omitempty"`
+	// Aborts is how often a rollout was aborted that had no failure, and Missing how many clusters never got the version. Both are measured where
+	// something is restarted in the middle.
+	Aborts  int `json:"aborts,omitempty"`
+	Missing int `json:"missing,omitempty"`
 	// Events is how many times it was done; all else is of one of them.
 	Events int `json:"events,omitempty"`
 
@@ -79,6 +83,11 @@ type Figures struct {
 	// garbage collection, beyond what it held when there was no work yet.
 	PeakMemory float64 `json:"peakMemoryBytes,omitempty"`
 	LiveHeap   float64 `json:"liveHeapBytes,omitempty"`
+	// ServerMemory and BrokerMemory are the most that the API server and the broker ever had in memory, and EtcdSize is the size of etcd's
+	// database, all at the end of the scenario and in bytes.
+	ServerMemory float64 `json:"serverMemoryBytes,omitempty"`
+	BrokerMemory float64 `json:"brokerMemoryBytes,omitempty"`
+	EtcdSize     float64 `json:"etcdBytes,omitempty"`
 }
 
 // Run is all that was measured on one machine, one after the other.
@@ -92,6 +101,10 @@ type Run struct {
 	// Settle is our --success-settle: how long a success is seen before it counts.
 	Settle float64 `json:"settleSeconds"`
 	// Delay is after what time an agent answers.
-	Delay   float64   `json:"agentDelaySeconds"`
-	Figures []Figures `json:"figures"`
+	Delay float64 `json:"agentDelaySeconds"`
+	// Broker is what works travel over; empty for the API server.
+	Broker string `json:"broker,omitempty"`
+	// Baselines are what a run over a broker is compared with.
+	Baselines []Baseline `json:"baselines,omitempty"`
+	Figures   []Figures  `json:"figures"`
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 )
 
 // verdict is a goal, and how far a run is from it.
@@ -10,14 +11,19 @@ type verdict struct {
 	clusters int
 	// ours and other are what is compared.
 	ours, other string
-	// ratio is what may be at most limit.
+	// ratio is what may be at most limit. It is not a number where there is nothing to compare with: other says why.
 	ratio, limit float64
 }
 
 // String says whether the goal is met.
 func (v *verdict) String() string {
-	if v.ratio <= v.limit {
+	switch {
+	case math.IsNaN(v.ratio):
+		return "not measured"
+	case v.ratio <= v.limit:
 		return "met"
+	case v.limit == 0:
+		return "missed"
 	}
 	return fmt.Sprintf("missed by a factor of %s", number(v.ratio/v.limit))
 }

@@ -3,19 +3,35 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
 // Markdown is the report of a run.
 func (r *Run) Markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %s. Agents answer after %s, and ours believes a success after it has seen it for %s.\nMade by `%s`.\n\n",
-		r.Began.Format("2 January 2006"), r.Machine, seconds(r.Delay), seconds(r.Settle), r.Command)
+	fmt.Fprintf(&b, "%s, %s. Agents answer after %s, and ours believes a success after it has seen it for %s.\n",
+		r.Began.Format("2 January 2006"), r.Machine, seconds(r.Delay), seconds(r.Settle))
+	if r.Broker != "" {
+		fmt.Fprintf(&b, "Works travel over %s.\n", r.Broker)
+	}
+	fmt.Fprintf(&b, "Made by `%s`.\n\n", r.Command)
 	b.WriteString("Each goal is a ratio that may be at most its limit.\n\n")
 	r.writeGoals(&b)
+	for i := range r.Baselines {
+		from := &r.Baselines[i]
+		fmt.Fprintf(&b, "\nThrough the API server: %s, of %s, %s.\n", from.File, from.Began.Format("2 January 2006"), from.Machine)
+	}
 	b.WriteString("\nThe figures. CPU is user and system time of the controller's process until it rests; times run from the write that sets a scenario off, " +
-		"for an abort from the end of the deadline of the cluster that is one failure too many. The floor is a loop of patches with nothing to decide, by the faster one of 16 and 64 workers; " +
-		"for Progressive it writes a tenth, waits until all of it is answered and believed, and goes on. Where there are several rounds, the goals take the middle one.\n\n")
+		"for an abort from the end of the deadline of the cluster that is one failure too many. ")
+	if r.overBroker() {
+		b.WriteString("Where the hub is restarted, CPU and memory are those of the new process, and for a restart at rest times run from its start. " +
+			"A write is the moment at which the agent has the work. \"Messages\" are those that brought works to agents and reports to the hub. ")
+	} else {
+		b.WriteString("The floor is a loop of patches with nothing to decide, by the faster one of 16 and 64 workers; " +
+			"for Progressive it writes a tenth, waits until all of it is answered and believed, and goes on. ")
+	}
+	b.WriteString("Where there are several rounds, the goals take the middle one.\n\n")
 	r.writeFigures(&b)
 	b.WriteString("\n\"Works\", \"status\" and \"other\" are requests of the controller that write ManifestWorks, the status of ManifestWorkReplicaSets, and all others but watches. " +
 		"\"Others wait\" is how long a small read of somebody else took meanwhile, at the 99th percentile.\n")
@@ -29,13 +45,17 @@ func (r *Run) writeGoals(b *strings.Builder) {
 		if v.clusters > 0 {
 			n = fmt.Sprint(v.clusters)
 		}
-		table.row(v.goal, n, v.ours, v.other, number(v.ratio), number(v.limit), v.String())
+		ratio := ""
+		if !math.IsNaN(v.ratio) {
+			ratio = number(v.ratio)
+		}
+		table.row(v.goal, n, v.ours, v.other, ratio, number(v.limit), v.String())
 	}
 	table.write(b)
 }
 
 func (r *Run) writeFigures(b *strings.Builder) {
-	table := newTable("scenario", "N", "sets", "", "CPU", "first write", "last write", "complete", "allocated", "objects", "peak memory", "held", "works", "status", "other", "others wait")
+	table := newTable("scenario", "N", "sets", "", "CPU", "first write", "last write", "complete", "allocated", "objects", "peak memory", "held", "works", "status", "other", "others wait", "messages", "API server's memory", "broker's memory", "etcd")
 	for _, scenario := range append(append([]string{}, scenarios...), FirstOfMany, QuietOfMany, Alone, Beside) {
 		for i := range r.Figures {
 			if f := &r.Figures[i]; f.Scenario == scenario {
@@ -43,7 +63,9 @@ func (r *Run) writeFigures(b *strings.Builder) {
 			}
 		}
 	}
-	table.write(b)
+	if len(table.rows) > 2 {
+		table.dense().write(b)
+	}
 }
 
 func (f *Figures) cells() []string {
@@ -51,7 +73,9 @@ func (f *Figures) cells() []string {
 	if f.Controller == Floor {
 		who = fmt.Sprintf("floor, %d workers", f.Workers)
 	}
-	cells := []string{f.Scenario, fmt.Sprint(f.Clusters), fmt.Sprint(f.Sets), who, "", "", "", "", "", "", "", "", "", "", "", ""}
+	cells := []string{f.Scenario, fmt.Sprint(f.Clusters), fmt.Sprint(f.Sets), who, "", "", "", "", "", "",
+		positive(f.PeakMemory, bytes), positive(f.LiveHeap, bytes), "", "", "", positive(f.Others, seconds),
+		positive(float64(f.Messages), number), positive(f.ServerMemory, bytes), positive(f.BrokerMemory, bytes), positive(f.EtcdSize, bytes)}
 	if f.Controller != Floor {
 		cells[4], cells[8], cells[9] = seconds(f.CPU), bytes(f.AllocatedBytes), number(f.AllocatedObjects)
 		cells[12], cells[13], cells[14] = fmt.Sprint(f.workWrites()), fmt.Sprint(f.statusWrites()), fmt.Sprint(f.otherRequests())
@@ -59,16 +83,15 @@ func (f *Figures) cells() []string {
 	if f.Works > 0 {
 		cells[5], cells[6], cells[7] = seconds(f.FirstWrite), seconds(f.LastWrite), seconds(f.Complete)
 	}
-	if f.PeakMemory > 0 {
-		cells[10] = bytes(f.PeakMemory)
-	}
-	if f.Others > 0 {
-		cells[15] = seconds(f.Others)
-	}
-	if f.LiveHeap > 0 {
-		cells[11] = bytes(f.LiveHeap)
-	}
 	return cells
+}
+
+// positive writes a value, and nothing for one that was not measured.
+func positive(value float64, write func(float64) string) string {
+	if value <= 0 {
+		return ""
+	}
+	return write(value)
 }
 
 // table is a Markdown table.
@@ -88,6 +111,20 @@ func (t *table) write(b *strings.Builder) {
 	for _, cells := range t.rows {
 		b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
 	}
+}
+
+// dense is the table without the columns that have no value.
+func (t *table) dense() *table {
+	kept := &table{rows: make([][]string, len(t.rows))}
+	for column := range t.rows[0] {
+		filled := slices.ContainsFunc(t.rows[2:], func(cells []string) bool { return cells[column] != "" })
+		for i := range t.rows {
+			if filled {
+				kept.rows[i] = append(kept.rows[i], t.rows[i][column])
+			}
+		}
+	}
+	return kept
 }
 
 // number has three significant digits, without an exponent.

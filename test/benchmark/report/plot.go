@@ -27,7 +27,18 @@ const (
 	legendHeight            = 30
 )
 
-var colours = map[string]string{Ours: "#1f77b4", Upstream: "#d62728", Floor: "#555555"}
+var colours = map[string]string{Ours: "#1f77b4", Upstream: "#d62728", Floor: "#555555", throughServer: "#d62728"}
+
+// throughServer is the line of this hub through the API server, beside that over a broker.
+const throughServer = "through the API server"
+
+// drawn are the lines of a run.
+func (r *Run) drawn() []string {
+	if r.overBroker() {
+		return []string{Ours, throughServer}
+	}
+	return []string{Ours, Upstream, Floor}
+}
 
 // SVG is the plot of a run.
 func (r *Run) SVG() string {
@@ -37,7 +48,7 @@ func (r *Run) SVG() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" font-family="sans-serif" font-size="11">`+"\n", width, height, width, height)
 	fmt.Fprintf(&b, `<rect width="%d" height="%d" fill="white"/>`+"\n", width, height)
-	for i, controller := range []string{Ours, Upstream, Floor} {
+	for i, controller := range r.drawn() {
 		x := marginLeft + i*120
 		fmt.Fprintf(&b, `<rect x="%d" y="10" width="12" height="12" fill="%s"/><text x="%d" y="20">%s</text>`+"\n", x, colours[controller], x+18, controller)
 	}
@@ -71,6 +82,9 @@ func (r *Run) panels() []panel {
 			if points := r.points(wanted.scenario, controller, wanted.value); len(points) > 0 {
 				p.lines = append(p.lines, line{controller, points})
 			}
+		}
+		if points := r.baselinePoints(wanted.scenario, wanted.value); len(points) > 0 {
+			p.lines = append(p.lines, line{throughServer, points})
 		}
 		if len(p.lines) > 0 {
 			found = append(found, p)

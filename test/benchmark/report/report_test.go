@@ -195,24 +195,77 @@ func TestRounds(t *testing.T) {
 	require.Nil(t, r.floor(Progressive, 10))
 }
 
-// Over a broker the goals are absolute.
-func TestJudgeBroker(t *testing.T) {
-	r := &Run{Figures: []Figures{
-		{Scenario: All, Controller: Ours, Clusters: 1000, Sets: 1, Driver: "mqtt", Works: 1000, Messages: 2000, LastWrite: 3},
-		{Scenario: All, Controller: Ours, Clusters: 10000, Sets: 1, Driver: "mqtt", Works: 10000, Messages: 30000, LastWrite: 25},
-		{Scenario: Restart, Controller: Ours, Clusters: 10000, Sets: 1, Driver: "mqtt", Works: 10000, FirstWrite: 5},
+// overMQTT is a run over a broker in which some goals are missed, beside one through the API server of one of its sizes.
+func overMQTT(t *testing.T) *Run {
+	t.Helper()
+	figures := func(scenario string, n int, change func(*Figures)) Figures {
+		f := Figures{Scenario: scenario, Controller: Ours, Clusters: n, Sets: 1, Works: n}
+		change(&f)
+		return f
+	}
+	through := &Run{Machine: "2 cores", Began: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Figures: []Figures{
+		figures(All, 1000, func(f *Figures) { f.CPU, f.LastWrite = 2, 12 }),
+		figures(Quiet, 1000, func(f *Figures) { f.CPU = 1 }),
+		{Scenario: All, Controller: Upstream, Clusters: 1000, Sets: 1, CPU: 20},
 	}}
+	baseline, err := NewBaseline("results.json", through)
+	require.NoError(t, err)
+	require.Len(t, baseline.Figures, 1)
+	r := &Run{Broker: "MQTT", Baselines: []Baseline{baseline}, Figures: []Figures{
+		figures(All, 1000, func(f *Figures) { f.Messages, f.LastWrite, f.CPU, f.PeakMemory = 2000, 3, 1.8, 100e6 }),
+		figures(All, 10000, func(f *Figures) { f.Messages, f.LastWrite, f.CPU, f.PeakMemory = 30000, 25, 20, 300e6 }),
+		figures(Restart, 10000, func(f *Figures) { f.FirstWrite, f.PeakMemory = 5, 550e6 }),
+		figures(AgentsReturn, 10000, func(f *Figures) { f.Aborts, f.Missing = 1, 7 }),
+		figures(BrokerRestart, 10000, func(*Figures) {}),
+	}}
+	for i := range r.Figures {
+		r.Figures[i].Driver = "mqtt"
+	}
+	return r
+}
+
+// Over a broker the goals are absolute, but for the CPU time.
+func TestJudgeBroker(t *testing.T) {
 	verdicts := map[string]string{}
-	for _, v := range r.judge() {
+	for _, v := range overMQTT(t).judge() {
 		verdicts[fmt.Sprint(v.goal, " ", v.clusters)] = v.String()
 	}
 	require.Equal(t, map[string]string{
-		"update All: time until the last work is at its agent 1000":  "met",
-		"update All: time until the last work is at its agent 10000": "missed by a factor of 1.25",
-		"update All: messages per work, both ways 1000":              "met",
-		"update All: messages per work, both ways 10000":             "missed by a factor of 1.46",
-		"restart of the hub: time until the first write 10000":       "met",
+		"update All: time until the last work is at its agent 1000":                              "met",
+		"update All: time until the last work is at its agent 10000":                             "missed by a factor of 1.25",
+		"update All: CPU, of that through the API server 1000":                                   "met",
+		"update All: CPU, of that through the API server 10000":                                  "not measured",
+		"update All: messages per work, both ways 1000":                                          "met",
+		"update All: messages per work, both ways 10000":                                         "missed by a factor of 1.46",
+		"restart of the hub: time until the first write 10000":                                   "met",
+		"peak of the memory 1000":                                                                "met",
+		"peak of the memory 10000":                                                               "missed by a factor of 1.1",
+		"restart of the hub: false aborts, and clusters without the version 10000":               "met",
+		"restart of the broker, half done: false aborts, and clusters without the version 10000": "met",
+		"all agents return, half done: false aborts, and clusters without the version 10000":     "missed",
 	}, verdicts)
 	require.InDelta(t, 6, delivered(3000), 0.001)
 	require.InDelta(t, 3.5, delivered(300), 0.001)
+}
+
+func TestMarkdownOverABroker(t *testing.T) {
+	r := overMQTT(t)
+	text := r.Markdown()
+	require.Contains(t, text, "\nWorks travel over MQTT.\n")
+	require.Contains(t, text, "| update All: CPU, of that through the API server | 1000 | 1.8 s | 2 s | 0.9 | 1 | met |\n")
+	require.Contains(t, text, "| update All: CPU, of that through the API server | 10000 | 20 s | no run of this size |  | 1 | not measured |\n")
+	require.Contains(t, text, "| all agents return, half done: false aborts, and clusters without the version | 10000 | 1, 7 of 10000 | 0, 0 | 8 | 0 | missed |\n")
+	require.Contains(t, text, "Through the API server: results.json, of 2 January 2026, 2 cores.")
+	require.Contains(t, text, "| messages |")
+	require.NotContains(t, text, "floor")
+	require.NotContains(t, text, "| held |", "no run of before has such figures")
+	svg := r.SVG()
+	require.Contains(t, svg, ">"+throughServer+"<")
+	require.NotContains(t, svg, ">"+Floor+"<")
+	require.NotContains(t, svg, "NaN")
+}
+
+func TestBaselineIsThroughTheAPIServer(t *testing.T) {
+	_, err := NewBaseline("mqtt.json", overMQTT(t))
+	require.EqualError(t, err, "mqtt.json is of a run over a broker: name one through the API server")
 }

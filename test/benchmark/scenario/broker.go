@@ -93,31 +93,58 @@ func (w *world) disturbed(ctx context.Context, scenario string, strategy workv1a
 }
 
 // watched measures what happens until every cluster has today's version, also where the hub's process changes meanwhile: the CPU time and the
-// memory are those of the process at the end.
+// memory are those of the process at the end. Where a cluster never gets it, or the hub aborts though nothing failed, the figures say so.
 func (w *world) watched(ctx context.Context, scenario string, trigger func(*fleet.Phase) error) error {
 	phase, began, messages := w.fleet.Begin(), time.Now(), w.fleet.Messages()
-	if err := trigger(phase); err != nil {
-		return fmt.Errorf("%s: %w", scenario, err)
+	ended, err := w.arrives(ctx, phase, began, trigger)
+	if err == nil {
+		err = w.rest(ctx)
 	}
-	if err := w.until(ctx, func() error { return w.verifyAgents(0, w.stable) }); err != nil {
-		return fmt.Errorf("%s: %w", scenario, err)
-	}
-	var ended time.Time
-	if err := w.until(ctx, func() error {
-		var err error
-		ended, err = w.objects.since(name(0), complete(w.n))
-		return err
-	}); err != nil {
-		return fmt.Errorf("%s: %w", scenario, err)
-	}
-	err := w.rest(ctx)
 	cpu, cpuErr := w.manager.CPU()
 	peak, peakErr := w.manager.PeakMemory()
 	seen := phase.Seen()
-	w.tell(report.Figures{
+	f := report.Figures{
 		Scenario: scenario, Controller: string(w.controller), Clusters: w.n, Sets: w.sets, Works: w.n, Writes: seen.Writes,
 		CPU: cpu.Seconds(), PeakMemory: float64(peak), Messages: w.fleet.Messages() - messages,
-		FirstWrite: seen.First.Sub(began).Seconds(), LastWrite: seen.Last.Sub(began).Seconds(), Complete: ended.Sub(began).Seconds(),
+		Aborts: w.objects.aborts(name(0), began), Missing: w.n - w.fleet.Versions(name(0))[w.stable],
+	}
+	if seen.Writes > 0 {
+		f.FirstWrite, f.LastWrite = seen.First.Sub(began).Seconds(), seen.Last.Sub(began).Seconds()
+	}
+	if !ended.IsZero() {
+		f.Complete = ended.Sub(began).Seconds()
+	}
+	w.tell(f)
+	if err = errors.Join(err, cpuErr, peakErr); err != nil {
+		return fmt.Errorf("%s: %w", scenario, err)
+	}
+	return nil
+}
+
+// arrives waits until every cluster has today's version and its rollout is complete, and returns since when it is.
+func (w *world) arrives(ctx context.Context, phase *fleet.Phase, began time.Time, trigger func(*fleet.Phase) error) (time.Time, error) {
+	if err := trigger(phase); err != nil {
+		return time.Time{}, err
+	}
+	ctx, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
+	unaborted := func() {
+		if w.objects.aborts(name(0), began) > 0 {
+			giveUp(errors.New("the hub aborted a rollout that had no failure"))
+		}
+	}
+	if err := w.until(ctx, func() error {
+		unaborted()
+		return w.verifyAgents(0, w.stable)
+	}); err != nil {
+		return time.Time{}, err
+	}
+	var ended time.Time
+	err := w.until(ctx, func() error {
+		unaborted()
+		var err error
+		ended, err = w.objects.since(name(0), complete(w.n))
+		return err
 	})
-	return errors.Join(err, cpuErr, peakErr)
+	return ended, err
 }

@@ -130,6 +130,25 @@ func (w *world) used(scenario string, before, after sample) report.Figures {
 	}
 }
 
+// surroundings adds what those have in memory that carry the works. Not every system tells: what can't be read stays out.
+func (w *world) surroundings(f *report.Figures) {
+	if f.Controller == report.Floor {
+		return
+	}
+	if peak, err := w.plane.PeakMemory(); err == nil {
+		f.ServerMemory = float64(peak)
+	}
+	if size, err := w.plane.EtcdSize(); err == nil {
+		f.EtcdSize = float64(size)
+	}
+	if w.broker == nil {
+		return
+	}
+	if peak, err := w.broker.PeakMemory(); err == nil {
+		f.BrokerMemory = float64(peak)
+	}
+}
+
 // step is something that makes the controller write works.
 type step struct {
 	scenario string

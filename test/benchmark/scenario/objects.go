@@ -79,6 +79,24 @@ func (o *objects) since(name string, wanted func(*workv1alpha1.ManifestWorkRepli
 	return seen[i].at, nil
 }
 
+// aborts counts the rollouts of an object that were aborted since a time.
+func (o *objects) aborts(name string, since time.Time) int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var last *metav1.Time
+	found := 0
+	for _, seen := range o.seen[name] {
+		now := seen.object.Status.AbortedTime
+		if now != nil && !now.Equal(last) && seen.at.After(since) {
+			found++
+		}
+		if now != nil {
+			last = now
+		}
+	}
+	return found
+}
+
 // create makes a ManifestWorkReplicaSet of a version.
 func (o *objects) create(ctx context.Context, name string, version int, strategy workv1alpha1.RolloutStrategy) error {
 	object := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: fleet.Namespace}}

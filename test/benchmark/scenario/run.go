@@ -22,7 +22,7 @@ type Options struct {
 	// beside which an abort is measured; 0 leaves that out.
 	Rollouts bool
 	Greedy   int
-	// Driver is what works travel by: empty for the API server, mqtt for a broker.
+	// Driver is what works travel by: empty for the API server, mqtt or grpc for a broker.
 	Driver string
 	// Mosquitto is the path of a mosquitto to use as the broker; empty for the benchmark's own.
 	Mosquitto string

@@ -100,10 +100,10 @@ func (w *world) startFleet(ctx, inner context.Context) error {
 		w.fleet, err = fleet.Start(inner, w.plane.Config(), w.options.Delay)
 		return err
 	}
-	if w.broker, err = w.plane.StartBroker(ctx, w.options.Binaries[hub.MQTT], w.options.Mosquitto); err != nil {
+	if w.broker, err = w.plane.StartBroker(ctx, w.options.Driver, w.options.Binaries[hub.BrokerBinary], w.options.Mosquitto); err != nil {
 		return err
 	}
-	w.fleet, err = fleet.StartAgents(inner, w.broker.Address, w.n, w.options.Delay)
+	w.fleet, err = fleet.StartAgents(inner, w.broker.Driver, w.broker.Address, w.n, w.options.Delay)
 	return err
 }
 
@@ -192,6 +192,7 @@ func (w *world) verify(ctx context.Context, set, wanted int) error {
 // tell writes what was measured as soon as it is there.
 func (w *world) tell(f report.Figures) {
 	f.Driver = w.options.Driver
+	w.surroundings(&f)
 	w.figures = append(w.figures, f)
 	say(w.options.Out, f)
 }

@@ -1,0 +1,60 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work/payload"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options/builder"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options/grpc"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options/mqtt"
+	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
+)
+
+// dialTimeout is how long an agent may take to be connected and subscribed.
+const dialTimeout = time.Minute
+
+// dial returns sdk-go's options of an agent for its broker. hangUp closes the connection; sdk-go leaves a gRPC connection open when the
+// context of its client ends.
+func (a *agent) dial() (o *options.CloudEventsAgentOptions, hangUp func(), err error) {
+	var config any
+	hangUp = func() {}
+	switch a.agents.driver {
+	case "mqtt":
+		config = &mqtt.MQTTOptions{
+			KeepAlive: 60, PubQoS: 1, SubQoS: 1, Dialer: &mqtt.MQTTDialer{BrokerHost: a.agents.address, Timeout: dialTimeout},
+			Topics: eventtypes.Topics{
+				SourceEvents:    fmt.Sprintf("sources/%s/clusters/%s/sourceevents", source, a.cluster),
+				AgentEvents:     fmt.Sprintf("sources/%s/clusters/%s/agentevents", source, a.cluster),
+				SourceBroadcast: "sources/+/sourcebroadcast", AgentBroadcast: fmt.Sprintf("clusters/%s/agentbroadcast", a.cluster),
+			},
+		}
+	case "grpc":
+		dialer := &grpc.GRPCDialer{URL: a.agents.address}
+		hangUp = func() { _ = dialer.Close() }
+		config = &grpc.GRPCOptions{Dialer: dialer}
+	default:
+		return nil, nil, fmt.Errorf("there are no agents for the driver %q", a.agents.driver)
+	}
+	o, err = builder.BuildCloudEventsAgentOptions(config, a.cluster, a.cluster+"-work-agent", payload.ManifestBundleEventDataType)
+	return o, hangUp, err
+}
+
+// serve asks for the works of the cluster whenever the client is subscribed again. It closes subscribed the first time.
+func (a *agent) serve(ctx context.Context, client client, subscribed chan<- struct{}) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-client.SubscribedChan():
+		}
+		if subscribed != nil {
+			close(subscribed)
+			subscribed = nil
+		}
+		// Where it fails the connection is gone, and the agent asks when it is back. OCM's agent does no more than that either.
+		_ = client.Resync(ctx, eventtypes.SourceAll)
+	}
+}
