@@ -27,7 +27,7 @@ const (
 	// is measured.
 	reconnectInterval = 500 * time.Millisecond
 	// connectors is how many agents connect at once.
-	connectors = 32
+	connectors = 128
 )
 
 // Agents are sdk-go's agent clients, one for each cluster, all in this process.
