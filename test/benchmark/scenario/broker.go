@@ -93,14 +93,19 @@ func (w *world) disturbed(ctx context.Context, scenario string, strategy workv1a
 }
 
 // watched measures what happens until every cluster has today's version, also where the hub's process changes meanwhile: the CPU time and the
-// memory are those of the process at the end. Where a cluster never gets it, or the hub aborts though nothing failed, the figures say so.
+// memory are those of the process that runs at the end. Where a cluster never gets it, or the hub aborts though nothing failed, the figures say so.
 func (w *world) watched(ctx context.Context, scenario string, trigger func(*fleet.Phase) error) error {
+	manager := w.manager
+	before, beforeErr := manager.CPU()
 	phase, began, messages := w.fleet.Begin(), time.Now(), w.fleet.Messages()
 	ended, err := w.arrives(ctx, phase, began, trigger)
 	if err == nil {
 		err = w.rest(ctx)
 	}
 	cpu, cpuErr := w.manager.CPU()
+	if w.manager == manager && beforeErr == nil {
+		cpu -= before
+	}
 	peak, peakErr := w.manager.PeakMemory()
 	seen := phase.Seen()
 	f := report.Figures{
