@@ -60,12 +60,15 @@ func TestSelectionsAreFoundOnce(t *testing.T) {
 	}
 	known := of(placement, first, second)
 	require.Same(t, known, of(placement, second, first), "in whatever order the index has them")
-	for name, other := range map[string]*rollout.Placement{
-		"another name": of(&clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "other"}}, first, second),
-		"fewer":        of(placement, first),
-		"replaced":     of(placement, first, decisionOf(1, "", "c3")),
-		"status":       of(placement.DeepCopy(), first, second),
+	for name, other := range map[string]func() *rollout.Placement{
+		"another name": func() *rollout.Placement {
+			return of(&clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "other"}}, first, second)
+		},
+		"fewer":    func() *rollout.Placement { return of(placement, first) },
+		"replaced": func() *rollout.Placement { return of(placement, first, decisionOf(1, "", "c3")) },
+		"status":   func() *rollout.Placement { return of(placement.DeepCopy(), first, second) },
 	} {
-		require.NotSame(t, known, other, name)
+		known := of(placement, first, second)
+		require.NotSame(t, known, other(), name)
 	}
 }

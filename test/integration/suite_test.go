@@ -85,8 +85,8 @@ func run(m *testing.M) (int, error) {
 	}
 	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(flags)
-	for flag, value := range map[string]string{"stderrthreshold": "FATAL", "v": "2"} {
-		if err := flags.Set(flag, value); err != nil {
+	for name, value := range map[string]string{"stderrthreshold": "FATAL", "v": "2"} {
+		if err := flags.Set(name, value); err != nil {
 			return 1, err
 		}
 	}
