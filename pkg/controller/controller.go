@@ -20,6 +20,7 @@ import (
 	workclientset "open-cluster-management.io/api/client/work/clientset/versioned"
 	workinformers "open-cluster-management.io/api/client/work/informers/externalversions/work/v1"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/connectivity"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 )
 
@@ -65,7 +66,7 @@ type Config struct {
 	// HistoryProblem says why ControllerRevisions can't be read now, and what to do about it; empty when they can. Nil for always.
 	HistoryProblem func() string
 	// Connection says since when the API server can be heard (R11).
-	Connection *Connection
+	Connection *connectivity.Connection
 	// Agents says which agents were heard, where works travel over a broker; nil where they go through the API server.
 	Agents Agents
 	// Recorder tells people what happened to a ManifestWorkReplicaSet.
@@ -131,7 +132,7 @@ type Controller struct {
 	wholeWorks     bool
 	deletionCounts bool
 	historyProblem func() string
-	connection     *Connection
+	connection     *connectivity.Connection
 	agents         Agents
 	recorder       events.EventRecorder
 	metrics        *metrics.Metrics

@@ -9,6 +9,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/connectivity"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
@@ -18,7 +19,7 @@ import (
 // succeeding is about the revision that the work bears (R10).
 func TestAskingChangesNothing(t *testing.T) {
 	clock := clocktesting.NewFakeClock(rt.Epoch)
-	c := NewWithStores(Config{Connection: NewConnection(clock), Clock: clock}, NewStores())
+	c := NewWithStores(Config{Connection: connectivity.New(clock), Clock: clock}, NewStores())
 	look := func(at time.Duration) *pass {
 		work := rt.Work("c1", rt.Bears("aaa"), rt.Applied(0), rt.Available(0), rt.Rests(0))
 		work.Object.Spec = *rt.Revision("aaa").Template

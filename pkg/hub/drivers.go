@@ -19,6 +19,7 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cloudevents"
+	"github.com/open-cluster-management-io/work-rollback/pkg/connectivity"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 )
@@ -45,14 +46,14 @@ type works struct {
 }
 
 // newWorks makes the client and the informer of ManifestWorks for the driver that the flags name.
-func (m *Manager) newWorks(ctx context.Context, config *rest.Config, connection *controller.Connection) (*works, error) {
+func (m *Manager) newWorks(ctx context.Context, config *rest.Config, connection *connectivity.Connection) (*works, error) {
 	if m.Options.WorkDriver == driverKube {
 		return newKubeWorks(m.Options, config, connection)
 	}
 	return m.newCloudEventsWorks(ctx, config, connection)
 }
 
-func newKubeWorks(o *Options, config *rest.Config, connection *controller.Connection) (*works, error) {
+func newKubeWorks(o *Options, config *rest.Config, connection *connectivity.Connection) (*works, error) {
 	if o.WorkDriverConfig != "" {
 		other, err := clientcmd.BuildConfigFromFlags("", o.WorkDriverConfig)
 		if err != nil {
@@ -97,7 +98,7 @@ func newWorkInformer(client workclientset.Interface, options ...workfactory.Shar
 }
 
 // newCloudEventsWorks makes a client that publishes works and keeps them, and an informer of what it keeps.
-func (m *Manager) newCloudEventsWorks(ctx context.Context, config *rest.Config, connection *controller.Connection) (*works, error) {
+func (m *Manager) newCloudEventsWorks(ctx context.Context, config *rest.Config, connection *connectivity.Connection) (*works, error) {
 	dynamicClient, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("making the client of ManifestWorkReplicaSets: %w", err)

@@ -7,12 +7,14 @@ import (
 
 	"github.com/openshift/library-go/pkg/controller/controllercmd"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	clusterinformers "open-cluster-management.io/api/client/cluster/informers/externalversions"
 	workinformers "open-cluster-management.io/api/client/work/informers/externalversions/work/v1"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/connectivity"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 )
@@ -25,7 +27,7 @@ import (
 // NewReplicaSetController; then the informers start, and the controller's Run. OCM's options are no argument: their package imports this one.
 type Embedded struct {
 	manager    *Manager
-	connection *controller.Connection
+	connection *connectivity.Connection
 	// config is that of the API server with ManifestWorkReplicaSets, works that of the one with ManifestWorks: nil before Hear.
 	config, works *rest.Config
 }
@@ -37,7 +39,7 @@ func NewEmbedded() *Embedded {
 
 // Embedded is NewEmbedded with the options, the clock and the metrics of a manager. The driver has to be kube.
 func (m *Manager) Embedded() *Embedded {
-	return &Embedded{manager: m, connection: controller.NewConnection(m.Clock)}
+	return &Embedded{manager: m, connection: connectivity.New(m.Clock)}
 }
 
 // Hear returns a copy of a manager's context. The clients that are made of the copy's configuration show whether the API server can be heard:
@@ -101,7 +103,7 @@ func (e *Embedded) NewReplicaSetController(
 	if err := h.addReplicaSets(ctx, e.config, clusters.Cluster().V1beta1()); err != nil {
 		return nil, err
 	}
-	h.shared = map[string]bool{worksPath: true, placementsPath: true, decisionsPath: true}
+	h.shared = sets.New(worksResource, placementsResource, decisionsResource)
 	if err := h.noticeLosses(); err != nil {
 		return nil, err
 	}

@@ -9,6 +9,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/dynamic"
 	kubeinformers "k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -19,13 +21,16 @@ import (
 	clusterclientset "open-cluster-management.io/api/client/cluster/clientset/versioned"
 	clusterinformers "open-cluster-management.io/api/client/cluster/informers/externalversions"
 	clusterv1beta1 "open-cluster-management.io/api/client/cluster/informers/externalversions/cluster/v1beta1"
+	placementv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	ocmfeature "open-cluster-management.io/api/feature"
+	workv1 "open-cluster-management.io/api/work/v1"
 	"open-cluster-management.io/ocm/pkg/features"
 	"open-cluster-management.io/ocm/pkg/work/hub/controllers/manifestworkgarbagecollection"
 	"open-cluster-management.io/sdk-go/pkg/basecontroller/events"
 	"open-cluster-management.io/sdk-go/pkg/basecontroller/factory"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/connectivity"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 )
@@ -46,7 +51,7 @@ func (m *Manager) Run(ctx context.Context, controllerContext *controllercmd.Cont
 	if err := m.Options.Validate(); err != nil {
 		return err
 	}
-	connection := controller.NewConnection(m.Clock)
+	connection := connectivity.New(m.Clock)
 	config := controllerContext.KubeConfig
 	if err := connection.Hear(config); err != nil {
 		return err
@@ -76,13 +81,13 @@ func (m *Manager) Run(ctx context.Context, controllerContext *controllercmd.Cont
 // hub is a manager whose parts are being put together.
 type hub struct {
 	*Manager
-	connection *controller.Connection
+	connection *connectivity.Connection
 	works      *works
 
-	// informers are filled before the controllers begin, each under the path of what it watches.
-	informers map[string]cache.SharedIndexInformer
-	// shared holds the paths of those that somebody else starts.
-	shared      map[string]bool
+	// informers are filled before the controllers begin, each under the collection that it watches.
+	informers map[schema.GroupVersionResource]cache.SharedIndexInformer
+	// shared holds the collections whose informers somebody else starts.
+	shared      sets.Set[schema.GroupVersionResource]
 	controllers []*controller.Runner
 	// collection is OCM's garbage collection of completed works; nil while its gate is off.
 	collection factory.Controller
@@ -92,10 +97,10 @@ type hub struct {
 	reconciles bool
 }
 
-func newHub(m *Manager, connection *controller.Connection, works *works) *hub {
+func newHub(m *Manager, connection *connectivity.Connection, works *works) *hub {
 	return &hub{
 		Manager: m, connection: connection, works: works,
-		informers: map[string]cache.SharedIndexInformer{worksPath: works.informer.Informer()}, shared: map[string]bool{},
+		informers: map[schema.GroupVersionResource]cache.SharedIndexInformer{worksResource: works.informer.Informer()},
 	}
 }
 
@@ -132,7 +137,7 @@ func (h *hub) addReplicaSets(ctx context.Context, config *rest.Config, clusters 
 			controller.FreshList(o)
 		})).Apps().V1().ControllerRevisions()
 
-	h.connection.Optional(revisionsPath)
+	h.connection.Optional(revisionsResource)
 	withoutHistory := func() string { return h.historyProblem(revisions.Informer()) }
 	replicaSetController, err := controller.New(controller.Config{
 		Dynamic:            dynamicClient,
@@ -158,26 +163,26 @@ func (h *hub) addReplicaSets(ctx context.Context, config *rest.Config, clusters 
 		return err
 	}
 	h.controllers, h.reconciles = append(h.controllers, replicaSetController), true
-	h.informers[replicaSetsPath] = replicaSets
-	h.informers[revisionsPath] = revisions.Informer()
-	h.informers[placementsPath] = clusters.Placements().Informer()
-	h.informers[decisionsPath] = clusters.PlacementDecisions().Informer()
+	h.informers[replicaSetsResource] = replicaSets
+	h.informers[revisionsResource] = revisions.Informer()
+	h.informers[placementsResource] = clusters.Placements().Informer()
+	h.informers[decisionsResource] = clusters.PlacementDecisions().Informer()
 	return nil
 }
 
-// Where what the controllers read is listed.
-const (
-	worksPath       = "/apis/work.open-cluster-management.io/v1/manifestworks"
-	replicaSetsPath = "/apis/work.open-cluster-management.io/v1alpha1/manifestworkreplicasets"
-	placementsPath  = "/apis/cluster.open-cluster-management.io/v1beta1/placements"
-	decisionsPath   = "/apis/cluster.open-cluster-management.io/v1beta1/placementdecisions"
+// The collections that the controllers read.
+var (
+	worksResource       = schema.GroupVersionResource{Group: workv1.GroupName, Version: "v1", Resource: "manifestworks"}
+	replicaSetsResource = workv1alpha1.ManifestWorkReplicaSetResource
+	placementsResource  = schema.GroupVersionResource{Group: placementv1beta1.GroupName, Version: "v1beta1", Resource: "placements"}
+	decisionsResource   = schema.GroupVersionResource{Group: placementv1beta1.GroupName, Version: "v1beta1", Resource: "placementdecisions"}
 	// A hub without the permission to read these rolls out, and can't go back.
-	revisionsPath = "/apis/apps/v1/controllerrevisions"
+	revisionsResource = appsv1.SchemeGroupVersion.WithResource("controllerrevisions")
 )
 
 // historyProblem says why there is no history, and how to have one.
 func (h *hub) historyProblem(revisions cache.SharedIndexInformer) string {
-	if h.connection.Refused(revisionsPath) || (h.withoutHistory && !revisions.HasSynced()) {
+	if h.connection.Refused(revisionsResource) || (h.withoutHistory && !revisions.HasSynced()) {
 		return "there is no revision history, so that no rollout can be aborted: the API server does not let this hub read ControllerRevisions, " +
 			"apply the ClusterRole and its binding that came with this hub (deploy/)"
 	}
@@ -218,16 +223,16 @@ func (h *hub) run(ctx context.Context) error {
 // fillCaches starts the informers, and reports whether all caches have filled. The connection counts from then on (R11).
 func (h *hub) fillCaches(ctx context.Context) bool {
 	synced := make([]cache.InformerSynced, 0, len(h.informers))
-	for path, informer := range h.informers {
-		if !h.shared[path] {
+	for collection, informer := range h.informers {
+		if !h.shared.Has(collection) {
 			go informer.RunWithContext(ctx)
 		}
-		synced = append(synced, func() bool { return informer.HasSynced() || h.connection.Refused(path) })
+		synced = append(synced, func() bool { return informer.HasSynced() || h.connection.Refused(collection) })
 	}
 	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
 		return false
 	}
-	h.withoutHistory = h.connection.Refused(revisionsPath)
+	h.withoutHistory = h.connection.Refused(revisionsResource)
 	h.connection.Restart()
 	go h.connection.KeepBeating(ctx)
 	klog.FromContext(ctx).Info("The caches are filled", "controllers", len(h.controllers))
@@ -244,26 +249,26 @@ func (h *hub) collect(ctx context.Context) {
 
 // noticeLosses is noticeLoss for every informer. It comes before any of them starts.
 func (h *hub) noticeLosses() error {
-	for path, informer := range h.informers {
-		if err := h.noticeLoss(path, informer); err != nil {
+	for collection, informer := range h.informers {
+		if err := h.noticeLoss(collection, informer); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// noticeLoss tells the connection when an informer's watch ends with an error (R11). What a CloudEvents driver carries is no
-// watch of the API server: the driver tells of its broker itself.
-func (h *hub) noticeLoss(path string, informer cache.SharedIndexInformer) error {
+// noticeLoss notes on the connection when an informer's watch ends with an error (R11). What a CloudEvents driver carries is no
+// watch of the API server: the driver notes the loss of its broker itself.
+func (h *hub) noticeLoss(collection schema.GroupVersionResource, informer cache.SharedIndexInformer) error {
 	if informer == h.works.informer.Informer() && h.Options.WorkDriver != driverKube {
 		return nil
 	}
 	err := informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, r *cache.Reflector, err error) {
-		h.connection.Lost(path)
+		h.connection.WatchLost(collection)
 		cache.DefaultWatchErrorHandler(ctx, r, err)
 	})
 	if err != nil {
-		return fmt.Errorf("watching the informer of %s: %w", path, err)
+		return fmt.Errorf("watching the informer of %s: %w", collection.GroupResource(), err)
 	}
 	return nil
 }

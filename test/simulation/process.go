@@ -17,6 +17,7 @@ import (
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/connectivity"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
 )
 
@@ -52,7 +53,7 @@ type Process struct {
 	clock      *clocktesting.FakeClock
 	controller *controller.Controller
 	stores     controller.Stores
-	connection *controller.Connection
+	connection *connectivity.Connection
 	slim       cache.TransformFunc
 	seen       int
 	// unread says that the process may not list ControllerRevisions yet; hidden are what it would have seen of them.
@@ -74,7 +75,7 @@ type Process struct {
 // NewProcess starts a process: its caches are full, its memory is empty.
 func NewProcess(api *API, clk *clocktesting.FakeClock, settle time.Duration, recorder events.EventRecorder) *Process {
 	p := &Process{api: api, clock: clk, stores: controller.NewStores(), queue: map[string]bool{}, slim: controller.NewWorkTransform(), unread: api.NoHistory}
-	p.connection = controller.NewConnection(clk)
+	p.connection = connectivity.New(clk)
 	p.controller = controller.NewWithStores(controller.Config{
 		Dynamic: dynamicClient{process: p}, Works: workClient{process: p}, Metadata: metadataClient{process: p}, DeletionCounts: true, Kube: kubeClient{process: p},
 		HistoryProblem: p.historyProblem,

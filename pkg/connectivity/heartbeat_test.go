@@ -1,6 +1,7 @@
-package controller
+package connectivity
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -33,7 +34,7 @@ func TestInterrupted(t *testing.T) {
 func TestConnectionNoticesAnInterruption(t *testing.T) {
 	begin := time.Unix(1000, 0)
 	clk := clocktesting.NewFakePassiveClock(begin)
-	connection := NewConnection(clk)
+	connection := New(clk)
 	pass := func(d time.Duration) { clk.SetTime(clk.Now().Add(d)) }
 	pass(time.Hour)
 	require.Equal(t, begin, connection.Since(), "no heartbeat is expected yet")
@@ -61,7 +62,7 @@ func TestConnectionNoticesAnInterruption(t *testing.T) {
 // A clock that was set back makes no deadline wait for the old time to come again.
 func TestConnectionWithAClockThatIsSetBack(t *testing.T) {
 	clk := clocktesting.NewFakePassiveClock(time.Unix(10000, 0))
-	connection := NewConnection(clk)
+	connection := New(clk)
 	connection.Beat()
 	connection.Lost("broker")
 	connection.Back("broker", time.Minute)
@@ -69,4 +70,22 @@ func TestConnectionWithAClockThatIsSetBack(t *testing.T) {
 	clk.SetTime(time.Unix(5000, 0))
 	connection.Beat()
 	require.Equal(t, time.Unix(5060, 0), connection.Since())
+}
+
+// A heartbeat begins at once, and ends with its context.
+func TestKeepBeating(t *testing.T) {
+	connection := New(clocktesting.NewFakePassiveClock(time.Unix(1000, 0)))
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		connection.KeepBeating(ctx)
+		close(done)
+	}()
+	require.Eventually(t, func() bool {
+		connection.mu.Lock()
+		defer connection.mu.Unlock()
+		return !connection.beat.IsZero()
+	}, time.Minute, time.Millisecond)
+	cancel()
+	<-done
 }

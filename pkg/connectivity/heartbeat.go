@@ -1,4 +1,4 @@
-package controller
+package connectivity
 
 import (
 	"context"
@@ -16,7 +16,7 @@ const (
 	clockStep = time.Second
 )
 
-// KeepBeating makes Beat happen once a second until the context ends.
+// KeepBeating calls Beat once a second until the context ends.
 func (c *Connection) KeepBeating(ctx context.Context) {
 	wait.UntilWithContext(ctx, func(context.Context) { c.Beat() }, beatInterval)
 }

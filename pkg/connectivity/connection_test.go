@@ -1,4 +1,4 @@
-package controller
+package connectivity
 
 import (
 	"context"
@@ -17,10 +17,21 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
+var (
+	things = schema.GroupVersionResource{Group: "x", Version: "v1", Resource: "things"}
+	extras = schema.GroupVersionResource{Group: "x", Version: "v1", Resource: "extras"}
+)
+
+// A collection is told from another one by where the API server lists it, that of the core group too.
+func TestSourceOf(t *testing.T) {
+	require.Equal(t, source("/apis/x/v1/things"), sourceOf(things))
+	require.Equal(t, source("/api/v1/pods"), sourceOf(schema.GroupVersionResource{Version: "v1", Resource: "pods"}))
+}
+
 // While the API server can't be heard no deadline fires, and the grace begins when it is back (R11).
 func TestConnectionKnowsSinceWhenItHears(t *testing.T) {
 	clk := clocktesting.NewFakePassiveClock(time.Unix(1000, 0))
-	connection := NewConnection(clk)
+	connection := New(clk)
 	at := func(seconds int64) time.Time { return time.Unix(seconds, 0) }
 	var answer *http.Response
 	var failure error
@@ -72,7 +83,7 @@ func TestConnectionKnowsSinceWhenItHears(t *testing.T) {
 
 	// The watch was answered, and then told that its version is too old.
 	url = "http://hub/apis/x/v1/things?watch=true"
-	connection.Lost("/apis/x/v1/things")
+	connection.WatchLost(things)
 	require.Equal(t, at(1600), connection.Since())
 	clk.SetTime(at(1700))
 	ask(ctx, http.StatusOK, nil)
@@ -80,25 +91,25 @@ func TestConnectionKnowsSinceWhenItHears(t *testing.T) {
 	require.Equal(t, at(1700), connection.Since())
 
 	// A collection that a hub can do without is refused for good: that is no connection that is down.
-	connection.Optional("/apis/x/v1/extras")
+	connection.Optional(extras)
 	url = "http://hub/apis/x/v1/extras?limit=500"
 	ask(ctx, http.StatusForbidden, nil)
-	require.False(t, connection.Refused("/apis/x/v1/extras"), "it may be a server that starts")
+	require.False(t, connection.Refused(extras), "it may be a server that starts")
 	clk.SetTime(at(1805))
 	require.Equal(t, at(1805), connection.Since())
 	clk.SetTime(at(1820))
 	ask(ctx, http.StatusForbidden, nil)
-	connection.Lost("/apis/x/v1/extras")
+	connection.WatchLost(extras)
 	clk.SetTime(at(1900))
-	require.True(t, connection.Refused("/apis/x/v1/extras"))
+	require.True(t, connection.Refused(extras))
 	require.Equal(t, at(1820), connection.Since())
 	ask(ctx, http.StatusOK, nil)
-	require.False(t, connection.Refused("/apis/x/v1/extras"))
+	require.False(t, connection.Refused(extras))
 	url = "http://hub/apis/x/v1/things?limit=500"
 	ask(ctx, http.StatusForbidden, nil)
 	clk.SetTime(at(2000))
 	ask(ctx, http.StatusForbidden, nil)
-	require.False(t, connection.Refused("/apis/x/v1/things"), "nothing goes without the things")
+	require.False(t, connection.Refused(things), "nothing goes without the things")
 	require.Equal(t, at(2000), connection.Since())
 
 	clk.SetTime(at(1400))
@@ -112,7 +123,7 @@ func TestConnectionSurvivesSingleFailures(t *testing.T) {
 	for name, url := range map[string]string{"a write": write, "a watch": list} {
 		t.Run(name, func(t *testing.T) {
 			clk := clocktesting.NewFakePassiveClock(time.Unix(1000, 0))
-			connection := NewConnection(clk)
+			connection := New(clk)
 			status := http.StatusOK
 			transport := connection.under("")(roundTripperFunc(func(*http.Request) (*http.Response, error) {
 				return &http.Response{StatusCode: status, Body: http.NoBody}, nil
@@ -152,7 +163,7 @@ func TestConnectionSurvivesSingleFailures(t *testing.T) {
 func TestConnectionWaitsForThoseWhoReport(t *testing.T) {
 	at := func(seconds int64) time.Time { return time.Unix(seconds, 0) }
 	clk := clocktesting.NewFakePassiveClock(at(1000))
-	connection := NewConnection(clk)
+	connection := New(clk)
 	clk.SetTime(at(1100))
 	connection.Back("broker", time.Minute)
 	require.Equal(t, at(1000), connection.Since(), "it was never lost")
@@ -175,13 +186,12 @@ func TestConnectionWaitsForThoseWhoReport(t *testing.T) {
 
 // A kubeconfig's URL may have a path, where a proxy leads to several hubs: collections have their own paths below it (R11).
 func TestConnectionBelowAPath(t *testing.T) {
-	const collection = "/apis/x/v1/things"
 	at := func(seconds int64) time.Time { return time.Unix(seconds, 0) }
 	for _, prefix := range []string{"", "/", "/k8s/clusters/c1", "/k8s//clusters/c1/"} {
 		t.Run(prefix, func(t *testing.T) {
 			status := http.StatusOK
 			server := httptest.NewServer(http.HandlerFunc(func(response http.ResponseWriter, request *http.Request) {
-				if request.URL.Path != path.Join("/", prefix, collection) {
+				if request.URL.Path != path.Join("/", prefix, "/apis/x/v1/things") {
 					response.WriteHeader(http.StatusTeapot)
 					return
 				}
@@ -191,32 +201,31 @@ func TestConnectionBelowAPath(t *testing.T) {
 			}))
 			defer server.Close()
 			clk := clocktesting.NewFakePassiveClock(at(1000))
-			connection := NewConnection(clk)
+			connection := New(clk)
 			config := &rest.Config{Host: server.URL + prefix}
 			require.NoError(t, connection.Hear(config))
 			client, err := dynamic.NewForConfig(config)
 			require.NoError(t, err)
-			things := schema.GroupVersionResource{Group: "x", Version: "v1", Resource: "things"}
 			list := func() error {
 				_, err := client.Resource(things).List(t.Context(), metav1.ListOptions{Limit: 500})
 				return err
 			}
-			connection.Lost(collection)
+			connection.WatchLost(things)
 			clk.SetTime(at(1100))
 			require.NoError(t, list())
 			clk.SetTime(at(1200))
 			require.Equal(t, at(1100), connection.Since(), "what was lost is heard again")
 
-			connection.Optional(collection)
+			connection.Optional(things)
 			status = http.StatusForbidden
 			require.Error(t, list())
 			clk.SetTime(at(1300))
 			require.Error(t, list())
-			require.True(t, connection.Refused(collection))
+			require.True(t, connection.Refused(things))
 		})
 	}
 }
 
 func TestConnectionNeedsAURL(t *testing.T) {
-	require.ErrorContains(t, NewConnection(clocktesting.NewFakePassiveClock(time.Unix(0, 0))).Hear(&rest.Config{Host: "https://hub:port"}), "https://hub:port")
+	require.ErrorContains(t, New(clocktesting.NewFakePassiveClock(time.Unix(0, 0))).Hear(&rest.Config{Host: "https://hub:port"}), "https://hub:port")
 }

@@ -1,0 +1,82 @@
+package connectivity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"path"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/transport"
+)
+
+// sourceOf returns where an API server lists and watches a collection of all namespaces.
+func sourceOf(collection schema.GroupVersionResource) source {
+	if collection.Group == "" {
+		return source(path.Join("/api", collection.Version, collection.Resource))
+	}
+	return source(path.Join("/apis", collection.Group, collection.Version, collection.Resource))
+}
+
+// Hear watches the transport of all clients that are made of a configuration from now on. A proxy may keep the API server below a path: a
+// collection has its own path below that.
+func (c *Connection) Hear(config *rest.Config) error {
+	server, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return fmt.Errorf("the API server's URL %q: %w", config.Host, err)
+	}
+	config.Wrap(c.under(path.Join("/", server.Path)))
+	return nil
+}
+
+// under watches a transport to an API server whose paths begin with a prefix.
+func (c *Connection) under(prefix string) transport.WrapperFunc {
+	return func(inner http.RoundTripper) http.RoundTripper {
+		return roundTripperFunc(func(request *http.Request) (*http.Response, error) {
+			response, err := inner.RoundTrip(request)
+			c.observe(request, listens(request, prefix), response, err)
+			return response, err
+		})
+	}
+}
+
+func (c *Connection) observe(request *http.Request, from source, response *http.Response, err error) {
+	if err != nil && (errors.Is(err, context.Canceled) || request.Context().Err() != nil) {
+		return // We hung up ourselves.
+	}
+	failed := err != nil || response.StatusCode == http.StatusServiceUnavailable || response.StatusCode == http.StatusGatewayTimeout
+	if from != anyRequest && err == nil {
+		// A server that starts refuses what it will allow a moment later: no refusal fills a cache.
+		failed = response.StatusCode >= http.StatusBadRequest
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.noteRefusal(from, err == nil && response.StatusCode == http.StatusForbidden)
+	switch {
+	case !failed || c.refused(from):
+		c.succeeded(from)
+	case from == anyRequest:
+		if c.failing.IsZero() {
+			c.failing = c.clock.Now()
+		}
+	default:
+		c.lost(from)
+	}
+}
+
+// listens returns the collection that a request lists or watches for an informer, and anyRequest for all other requests.
+func listens(request *http.Request, prefix string) source {
+	query := request.URL.Query()
+	if request.Method == http.MethodGet && (query.Has("watch") || query.Has("resourceVersion") || query.Has("limit")) {
+		return source(path.Join("/", strings.TrimPrefix(request.URL.Path, prefix)))
+	}
+	return anyRequest
+}
+
+type roundTripperFunc func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f roundTripperFunc) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
