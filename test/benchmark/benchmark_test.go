@@ -63,6 +63,13 @@ func TestBaselines(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []report.Baseline{{File: file, Figures: result.Figures}}, found)
 
+	newer, newest := t.TempDir(), report.Run{Began: time.Unix(1000, 0).UTC(), Figures: result.Figures}
+	require.NoError(t, write(newer, &newest))
+	found, err = baselines(file + "," + filepath.Join(newer, resultsFile))
+	require.NoError(t, err)
+	require.Len(t, found, 2)
+	require.Equal(t, newest.Began, found[0].Began, "the newest one comes first")
+
 	_, err = baselines(file + "," + filepath.Join(dir, "other.json"))
 	require.EqualError(t, err, "-compare: there is no "+filepath.Join(dir, "other.json"))
 	found, err = baselines("")

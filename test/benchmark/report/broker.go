@@ -18,6 +18,9 @@ const (
 	peakBytes = 500e6
 	// messagesPerWork are one to the agent and one back, and what is lost in a rounding.
 	messagesPerWork = 2.05
+	// fewMessages are those of single clusters, whatever the number of works: a report that sets an abort off, and what the hub asks of the
+	// clusters that fail.
+	fewMessages = 5.0
 	// apiServerLimit is what the hub's CPU time may be of that through the API server.
 	apiServerLimit = 1.0
 )
@@ -111,10 +114,11 @@ func (r *Run) judgeMessages() []verdict {
 	for _, scenario := range compared {
 		for _, n := range r.sizes(scenario, Ours) {
 			f := r.find(scenario, Ours, n)
-			per := float64(f.Messages) / float64(max(1, f.Works))
+			works := float64(max(1, f.Works))
+			per := float64(f.Messages) / works
 			found = append(found, verdict{
 				goal: scenario + ": messages per work, both ways", clusters: n, ours: fmt.Sprintf("%.2f", per), other: "2",
-				ratio: per, limit: messagesPerWork,
+				ratio: per, limit: messagesPerWork + fewMessages/works,
 			})
 		}
 	}

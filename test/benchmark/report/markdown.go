@@ -77,7 +77,7 @@ func (f *Figures) cells() []string {
 		positive(f.PeakMemory, bytes), positive(f.LiveHeap, bytes), "", "", "", positive(f.Others, seconds),
 		positive(float64(f.Messages), number), positive(f.ServerMemory, bytes), positive(f.BrokerMemory, bytes), positive(f.EtcdSize, bytes)}
 	if f.Controller != Floor {
-		cells[4], cells[8], cells[9] = seconds(f.CPU), bytes(f.AllocatedBytes), number(f.AllocatedObjects)
+		cells[4], cells[8], cells[9] = seconds(f.CPU), positive(f.AllocatedBytes, bytes), positive(f.AllocatedObjects, number)
 		cells[12], cells[13], cells[14] = fmt.Sprint(f.workWrites()), fmt.Sprint(f.statusWrites()), fmt.Sprint(f.otherRequests())
 	}
 	if f.Works > 0 {

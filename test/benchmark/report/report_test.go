@@ -244,6 +244,11 @@ func TestJudgeBroker(t *testing.T) {
 		"restart of the broker, half done: false aborts, and clusters without the version 10000": "met",
 		"all agents return, half done: false aborts, and clusters without the version 10000":     "missed",
 	}, verdicts)
+	// A message of a single cluster does not count by the size of a small fleet.
+	abort := &Run{Figures: []Figures{{Scenario: Abort, Controller: Ours, Clusters: 30, Sets: 1, Works: 30, Messages: 63, Driver: "mqtt"}}}
+	require.Equal(t, "met", abort.judgeMessages()[0].String())
+	abort.Figures[0].Messages = 70
+	require.Equal(t, "missed by a factor of 1.05", abort.judgeMessages()[0].String())
 	require.InDelta(t, 6, delivered(3000), 0.001)
 	require.InDelta(t, 3.5, delivered(300), 0.001)
 }
