@@ -147,3 +147,11 @@ func TestLimiter(t *testing.T) {
 	require.InDelta(t, 20, accepted(0.001, 20), 1)
 	require.InDelta(t, 100, accepted(0, 0), 10, "sdk-go's own")
 }
+
+// TestHubThatEndedDoesNotConnect: sdk-go's client goes on trying to connect after its context has ended.
+func TestHubThatEndedDoesNotConnect(t *testing.T) {
+	ctx, end := context.WithCancel(t.Context())
+	end()
+	l := &link{} // Its transport would be called.
+	require.ErrorIs(t, l.Connect(ctx), context.Canceled)
+}

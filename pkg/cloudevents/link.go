@@ -35,8 +35,12 @@ type link struct {
 	connected, up atomic.Bool
 }
 
-// Connect implements options.CloudEventTransport.
+// Connect implements options.CloudEventTransport. sdk-go goes on connecting when the context ends while there is no connection: a hub that has
+// ended must not take the connection of the next one over.
 func (l *link) Connect(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if err := l.CloudEventTransport.Connect(ctx); err != nil {
 		l.lost(ctx)
 		return err

@@ -39,6 +39,8 @@ type Agent struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 	err    error
+	// starts is how often it was started.
+	starts int
 }
 
 // RegisterAgentFeatureGates makes OCM's feature gates of the work agent known, once per process.
@@ -67,9 +69,11 @@ func (a *Agent) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	a.cancel, a.done = cancel, done
+	a.starts++
+	clientID := fmt.Sprintf("%s-work-agent-%d", a.options.Cluster, a.starts)
 	go func() {
 		defer close(done)
-		err := a.run(ctx)
+		err := a.run(ctx, clientID)
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		a.err = err
@@ -99,7 +103,9 @@ func (a *Agent) Err() error {
 	return a.err
 }
 
-func (a *Agent) run(ctx context.Context) error {
+// run runs the agent as a client of its broker that no run before it was: sdk-go's client goes on connecting when its context ends while there is no
+// connection, and would take the connection of the next run over again and again. Where an agent is a process, that ends with it.
+func (a *Agent) run(ctx context.Context, clientID string) error {
 	common := options.NewAgentOptions()
 	common.SpokeClusterName = a.options.Cluster
 	common.AgentID = a.options.Cluster + "-agent"
@@ -111,7 +117,7 @@ func (a *Agent) run(ctx context.Context) error {
 	work.WorkloadSourceConfig = a.options.HubKubeconfig
 	if a.options.SourceDriver != "" {
 		work.WorkloadSourceDriver, work.WorkloadSourceConfig = a.options.SourceDriver, a.options.SourceConfig
-		work.CloudEventsClientID = a.options.Cluster + "-work-agent"
+		work.CloudEventsClientID = clientID
 	}
 
 	agent := spoke.NewWorkAgentConfig(common, work)
