@@ -171,7 +171,7 @@ func (r *deployReconciler) tellCurrent(ctx context.Context, p *pass) error {
 		map[string]any{
 			workv1alpha1.AnnotationCurrentSince: p.history.NextCurrentSince(p.now).UTC().Format(timeFormat),
 			workv1alpha1.AnnotationRecordedOn:   nil, // All have it now.
-		}, nil)
+		})
 }
 
 // nameAccepted says which field the API server keeps otherwise than it was written (R10).

@@ -38,7 +38,7 @@ func noteAll(m *memory, owner string, now time.Time) {
 func known(m *memory, owner string, now time.Time) (things int) {
 	for _, knows := range []bool{
 		m.owners.refusedLately(owner, attempt{what: "cluster c1"}, now), m.owners.look(owner).answers["patching"] != nil, m.owners.prunedLately(owner, now), m.owners.prunedLast(owner),
-		m.owners.keptRevisions(owner).UpdateRevision != "", !m.told.lastReport(owner).IsZero(),
+		m.owners.recall(owner).Kept.UpdateRevision != "", !m.told.lastReport(owner).IsZero(),
 	} {
 		if knows {
 			things++

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
@@ -131,25 +132,11 @@ func (m *ownerMemory) keepRevisions(owner string, revisions status.Revisions) {
 	m.of(owner).revisions = revisions
 }
 
-// keptRevisions are those that were kept last; zero for none.
-func (m *ownerMemory) keptRevisions(owner string) status.Revisions {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.look(owner).revisions
-}
-
 // completes keeps, for this process, which revision's rollout was complete, for when the revision can't tell it.
 func (m *ownerMemory) completes(owner, hash string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.of(owner).completed = hash
-}
-
-// completed is the hash that was kept last; empty for none.
-func (m *ownerMemory) completed(owner string) string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.look(owner).completed
 }
 
 // judges keeps, for this process, which revision's rollout is not complete; empty where it is.
@@ -159,13 +146,6 @@ func (m *ownerMemory) judges(owner, incomplete string) {
 	if m.look(owner).incomplete != incomplete {
 		m.of(owner).incomplete = incomplete
 	}
-}
-
-// incomplete is the hash that was judged last; empty for none.
-func (m *ownerMemory) incomplete(owner string) string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.look(owner).incomplete
 }
 
 // unrecordedKept bounds how much of what was rolled out without a history is known.
@@ -185,21 +165,19 @@ func (m *ownerMemory) rolledOut(owner, hash string, digest revision.Digest) {
 	m.of(owner).unrecorded = append(rest[max(0, len(rest)+1-unrecordedKept):], unrecorded{hash: hash, digest: digest})
 }
 
-// rolledOutAs is the digest of what was rolled out under a hash while no revision could tell it; empty where that is not known.
-func (m *ownerMemory) rolledOutAs(owner, hash string) revision.Digest {
+// recall is what the plan of an owner's revisions looks at, as values.
+func (m *ownerMemory) recall(owner string) plan.Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := m.look(owner)
-	return known.digestOf(hash)
-}
-
-func (k *knownOwner) digestOf(hash string) revision.Digest {
-	for _, u := range k.unrecorded {
-		if u.hash == hash {
-			return u.digest
-		}
+	memory := plan.Memory{Kept: known.revisions, Completed: known.completed, Incomplete: known.incomplete}
+	if len(known.unrecorded) > 0 {
+		memory.Unrecorded = make(map[string]revision.Digest, len(known.unrecorded))
 	}
-	return ""
+	for _, u := range known.unrecorded {
+		memory.Unrecorded[u.hash] = u.digest
+	}
+	return memory
 }
 
 // collided keeps, for this process, how many collisions were met where the status can't hold it.

@@ -13,6 +13,7 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
@@ -28,6 +29,8 @@ type pass struct {
 	// owner is the value of the owner label.
 	owner string
 
+	// facts is what was decided on about the revisions.
+	facts plan.View
 	// history and works are what the caches hold of this owner's.
 	history revision.History
 	works   []*workv1.ManifestWork

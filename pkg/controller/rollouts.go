@@ -83,7 +83,7 @@ func (r *rolloutReconciler) annotate(ctx context.Context, p *pass) (bool, error)
 			workv1alpha1.AnnotationAborted: nil, workv1alpha1.AnnotationAbortReason: nil, workv1alpha1.AnnotationRestored: nil,
 			// A retry is a rollout of its own: what the clusters did before says nothing about it.
 			workv1alpha1.AnnotationRetriedAt: p.now.UTC().Format(timeFormat),
-		}, nil)
+		})
 		if err == nil || apierrors.IsConflict(err) {
 			return false, err
 		}
@@ -128,5 +128,5 @@ func (c *Controller) tellAborted(ctx context.Context, p *pass, update *revision.
 		// A cluster relapsed before the status told that it is current. What the clusters go back to is the latest one then (R16).
 		annotations[workv1alpha1.AnnotationCurrentSince] = nil
 	}
-	return c.patchRevision(ctx, p, update, annotations, nil)
+	return c.patchRevision(ctx, p, update, annotations)
 }

@@ -71,7 +71,7 @@ func (c *Controller) tellRestored(ctx context.Context, p *pass) error {
 	if update == nil || update.Restored() {
 		return nil
 	}
-	err := c.patchRevision(ctx, p, update, map[string]any{workv1alpha1.AnnotationRestored: p.now.UTC().Format(timeFormat)}, nil)
+	err := c.patchRevision(ctx, p, update, map[string]any{workv1alpha1.AnnotationRestored: p.now.UTC().Format(timeFormat)})
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,120 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
+)
+
+// perform does one step, with the event that belongs to it. Nothing else writes ControllerRevisions, but for what prunes them.
+func (c *Controller) perform(ctx context.Context, p *pass, step *plan.Step) plan.Answer {
+	answer := plan.Answer{Key: step.Key}
+	var wrote *appsv1.ControllerRevision
+	var err error
+	switch revisions := c.kube.AppsV1().ControllerRevisions(p.object.Namespace); step.Action {
+	case plan.ReadSpec:
+		answer.Spec, err = c.spec(ctx, p, step.Work, step.Digest)
+	case plan.ReadLive:
+		answer.Object, err = revisions.Get(ctx, step.Name, metav1.GetOptions{})
+		err = named(err, step.Verb, p.object.Namespace, step.Name)
+	case plan.Create, plan.Rebuild:
+		wrote, err = revisions.Create(ctx, step.Revision, metav1.CreateOptions{})
+		err = named(err, step.Verb, p.object.Namespace, step.Revision.Name)
+	case plan.BumpCollision:
+		err = c.collide(ctx, p, step.Collisions)
+	case plan.Await:
+		wrote = step.Revision
+	default:
+		wrote, err = c.patchObject(ctx, step.Revision, &step.Patch)
+	}
+	if err == nil && wrote != nil {
+		c.wroteRevision(p, wrote)
+	}
+	if err == nil && step.Event != nil {
+		related := step.Revision
+		if wrote != nil && step.Action != plan.Renumber {
+			related = wrote
+		}
+		c.event(p, related, typeOf(step.Event), step.Event.Reason, step.Event.Action, step.Event.Note)
+	}
+	answer.Err, answer.Result = err, resultOf(step.Action, err)
+	return answer
+}
+
+// named says which request failed.
+func named(err error, verb, namespace, name string) error {
+	if err == nil {
+		return nil
+	}
+	return revisionRequest(verb, namespace, name, err)
+}
+
+func resultOf(action plan.Action, err error) plan.Result {
+	created := action == plan.Create || action == plan.Rebuild
+	switch {
+	case err == nil:
+		return plan.Done
+	case apierrors.IsConflict(err):
+		return plan.Conflicted
+	case created && apierrors.IsAlreadyExists(err):
+		return plan.Exists
+	case action == plan.ReadLive && apierrors.IsNotFound(err):
+		return plan.Missing
+	}
+	return plan.Failed
+}
+
+// patchObject writes a revision, as it was seen.
+func (c *Controller) patchObject(ctx context.Context, object *appsv1.ControllerRevision, change *plan.Patch) (*appsv1.ControllerRevision, error) {
+	metadata := map[string]any{"uid": object.UID, "resourceVersion": object.ResourceVersion}
+	if change.Annotations != nil {
+		metadata["annotations"] = change.Annotations
+	}
+	if change.Labels != nil {
+		metadata["labels"] = change.Labels
+	}
+	patch := map[string]any{"metadata": metadata}
+	if change.Number != 0 {
+		patch["revision"] = change.Number
+	}
+	data, err := json.Marshal(patch)
+	if err != nil {
+		return nil, fmt.Errorf("encoding a patch: %w", err)
+	}
+	answer, err := c.kube.AppsV1().ControllerRevisions(object.Namespace).Patch(ctx, object.Name, types.MergePatchType, data, metav1.PatchOptions{})
+	return answer, named(err, "patching", object.Namespace, object.Name)
+}
+
+// patchRevision writes annotations of a revision, as it was seen.
+func (c *Controller) patchRevision(ctx context.Context, p *pass, rev *revision.Revision, annotations map[string]any) error {
+	answer, err := c.patchObject(ctx, rev.Object, &plan.Patch{Annotations: annotations})
+	if err != nil {
+		return err
+	}
+	c.wroteRevision(p, answer)
+	return nil
+}
+
+// collide persists that a hash is taken. The next pass tries the next one.
+func (c *Controller) collide(ctx context.Context, p *pass, count int32) error {
+	bumped := p.object.Status.DeepCopy()
+	bumped.CollisionCount = ptr.To(count)
+	written, err := c.patcher(p).PatchStatus(ctx, p.object.ManifestWorkReplicaSet, *bumped, p.object.Status)
+	if err == nil && written && p.answer.Status.CollisionCount == nil {
+		// An older CRD drops it, and then no event of the object makes the next pass (R16).
+		c.memory.owners.collided(p.key, count)
+		p.urgent = true
+		p.lookAgain(time.Millisecond)
+	}
+	return err
+}

@@ -1,0 +1,118 @@
+package plan_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+)
+
+// firstSight is an object that another hub rolled out.
+func firstSight(works ...rollout.Work) *plan.View {
+	v := view("b", status.Revisions{})
+	v.Works = works
+	return v
+}
+
+// What another hub rolled out becomes a revision before the template does, and then the current one (R6).
+func TestAdopt(t *testing.T) {
+	works := []rollout.Work{theirs("c1", "a"), theirs("c2", "a"), theirs("c3", "b")}
+	v := firstSight(works...)
+	require.Equal(t, "c1", step(t, plan.Next(v), plan.ReadSpec).Work.Namespace)
+	recorded := step(t, answer(t, v, plan.Answer{Spec: template("a")}), plan.Rebuild)
+	require.Equal(t, nameOf("a"), recorded.Revision.Name)
+	require.Contains(t, recorded.Revision.Annotations, workv1alpha1.AnnotationRecorded)
+	require.Contains(t, recorded.Revision.Annotations, workv1alpha1.AnnotationCurrentSince)
+	require.NotContains(t, recorded.Revision.Annotations, workv1alpha1.AnnotationRecordedOn)
+	require.Contains(t, recorded.Event.Note, "recorded what another hub rolled out as revision")
+	held(t, answer(t, v, plan.Answer{}), plan.Written)
+
+	unmarked := object("a", 1, at(workv1alpha1.AnnotationRecorded, 0))
+	v = view("b", status.Revisions{}, unmarked)
+	v.Object.Status.UpdateRevision, v.Works = "", works
+	mark := step(t, answer(t, v, plan.Answer{Spec: template("a")}), plan.MarkCurrent)
+	require.Equal(t, nameOf("a"), mark.Revision.Name)
+
+	v = view("b", status.Revisions{}, object("a", 1, at(workv1alpha1.AnnotationRecorded, 0), current(0)))
+	v.Object.Status.UpdateRevision, v.Works = "", works
+	created := step(t, answer(t, v, plan.Answer{Spec: template("a")}), plan.Create)
+	require.Equal(t, hashOf("a"), created.Outcome.Revisions.CurrentRevision)
+	require.EqualValues(t, 2, created.Revision.Revision)
+}
+
+// Several specs become older revisions, the one on the most clusters last; none of them is the stable one.
+func TestAdoptsSeveral(t *testing.T) {
+	v := firstSight(theirs("c1", "a"), theirs("c2", "a"), theirs("c3", "c"))
+	answer(t, v, plan.Answer{Spec: template("a")})
+	first := step(t, answer(t, v, plan.Answer{Spec: template("c")}), plan.Rebuild)
+	require.Equal(t, nameOf("c"), first.Revision.Name)
+	require.EqualValues(t, 1, first.Revision.Revision)
+	second := step(t, answer(t, v, plan.Answer{}), plan.Rebuild)
+	require.EqualValues(t, 2, second.Revision.Revision)
+	require.NotContains(t, second.Revision.Annotations, workv1alpha1.AnnotationCurrentSince)
+	held(t, answer(t, v, plan.Answer{Result: plan.Failed, Err: errQuota}), plan.Refused)
+}
+
+// Where it can't be recorded, the template is not rolled out: nothing would show any more who wrote the works (R6).
+func TestAdoptionFails(t *testing.T) {
+	refused := plan.Answer{Result: plan.Failed, Err: errQuota}
+	v := firstSight(theirs("c1", "a"), theirs("c2", "a"))
+	unread := held(t, answer(t, v, refused), plan.InvalidSpec)
+	require.True(t, unread.Outcome.Pending)
+
+	v = firstSight(theirs("c1", "a"), theirs("c2", "a"))
+	answer(t, v, plan.Answer{Spec: template("a")})
+	unwritten := held(t, answer(t, v, refused), plan.InvalidSpec)
+	require.Equal(t, "; until then nothing new is rolled out", unwritten.Problem.Text)
+
+	v = firstSight(theirs("c1", "a"), theirs("c2", "a"))
+	answer(t, v, plan.Answer{Spec: template("a")})
+	answer(t, v, plan.Answer{Result: plan.Exists})
+	step(t, answer(t, v, plan.Answer{Object: object("a", 1, foreign)}), plan.Create)
+}
+
+// One cluster alone had it: no other one goes back to it (R6).
+func TestAdoptsOfOneCluster(t *testing.T) {
+	v := firstSight(theirs("c1", "a"))
+	v.Refs[0].Placement.Groups[0].Clusters, v.Refs[0].Placement.Selected = []string{"c1"}, 1
+	recorded := step(t, answer(t, v, plan.Answer{Spec: template("a")}), plan.Rebuild)
+	require.Equal(t, "c1", recorded.Revision.Annotations[workv1alpha1.AnnotationRecordedOn])
+}
+
+// Another hub rolled out past the current revision: none is known to be stable, and the one that was goes last (R6, R16).
+func TestSurpassed(t *testing.T) {
+	look := func(objects ...*appsv1.ControllerRevision) *plan.View {
+		v := view("c", names("a", "b"), objects...)
+		v.Works = []rollout.Work{theirs("c1", "c"), theirs("c2", "c")}
+		return v
+	}
+	v := look(object("z", 0, current(0)), object("a", 1, current(time.Minute)), object("b", 2, remembers("a")))
+	former := step(t, plan.Next(v), plan.Unmark)
+	require.Equal(t, nameOf("z"), former.Revision.Name)
+	require.NotContains(t, former.Patch.Annotations, workv1alpha1.AnnotationSurpassed)
+	last := step(t, answer(t, v, plan.Answer{}), plan.Unmark)
+	require.Equal(t, nameOf("a"), last.Revision.Name)
+	require.Contains(t, last.Patch.Annotations, workv1alpha1.AnnotationSurpassed)
+	held(t, answer(t, v, plan.Answer{}), plan.Written)
+
+	v = look(object("a", 1, current(time.Minute)), object("b", 2, remembers("a")))
+	step(t, answer(t, v, plan.Answer{Result: plan.Failed, Err: errQuota}), plan.Proceed)
+
+	v = look(object("a", 1, at(workv1alpha1.AnnotationSurpassed, 0)), object("b", 2, remembers("a")))
+	forgotten := step(t, plan.Next(v), plan.Create)
+	require.Equal(t, hashOf("a"), forgotten.Outcome.Unstable)
+}
+
+// Works that have a hash, or the template, are no foreign past.
+func TestNothingToAdopt(t *testing.T) {
+	v := view("b", names("a", "b"), object("a", 1, current(0)), object("b", 2, remembers("a")))
+	v.Works = []rollout.Work{ours("c1", "a"), theirs("c2", "z")}
+	v.Refs[0].Placement.Groups[0].Clusters, v.Refs[0].Placement.Selected = []string{"c1", "c2"}, 2
+	require.NotContains(t, []plan.Action{plan.ReadSpec, plan.Rebuild, plan.Unmark}, plan.Next(v).Action)
+}

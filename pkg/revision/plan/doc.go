@@ -1,0 +1,22 @@
+// Package plan decides about the revisions of a ManifestWorkReplicaSet: which one is that of the template, which one counts as the current one,
+// and what has to be recorded before anything follows from it.
+//
+// It is pure: Next is a function of one observation, the View, and returns one Step. Whoever performs the step adds the answer to the View and
+// asks again, until the step is Proceed or Hold. The links of the chain stand in the order in which they decide:
+//
+//	unreadableSpec   what can't be read is reported; an abort is carried out all the same     (R4, R12)
+//	longOwnerLabel   no ManifestWork can have the owner label
+//	withoutHistory   the hub may not read ControllerRevisions: works and memory decide        (R1)
+//	unusable         revisions that don't count, or can't be read, are named                  (R2, R7)
+//	lostStatus       a status that was lost is rebuilt from the revisions                     (R16)
+//	deleted          live revisions that somebody deleted are rebuilt                         (R7)
+//	adopt            what another hub rolled out becomes revisions                            (R6)
+//	settleCurrent    status.currentRevision names a revision that may be the current one      (R6, R16)
+//	invalidTemplate  a template that no agent could apply is not rolled out
+//	newTemplate      a template without a revision gets one                                   (R1, R2)
+//	undo             a template that came back makes its revision the newest                  (R3)
+//	remember         the newest revision remembers the other live ones                        (R7)
+//
+// A link returns nil where it has nothing to do, and the next one decides. A write ends the pass: the next pass begins when the caches show it
+// (R15).
+package plan

@@ -1,0 +1,170 @@
+package plan_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
+	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+)
+
+var errQuota = errors.New("quota exceeded")
+
+// A template without a revision gets one, with the number after the largest (R2).
+func TestNewTemplate(t *testing.T) {
+	first := step(t, plan.Next(view("a", status.Revisions{})), plan.Create)
+	require.EqualValues(t, 1, first.Revision.Revision)
+	require.Equal(t, nameOf("a"), first.Revision.Name)
+	require.Equal(t, "{}", first.Revision.Annotations[workv1alpha1.AnnotationDigests])
+	require.Equal(t, workv1alpha1.EventRevisionCreated, first.Event.Reason)
+
+	next := step(t, plan.Next(view("b", names("a", "a"), object("a", 4, current(0)))), plan.Create)
+	require.EqualValues(t, 5, next.Revision.Revision)
+	require.Contains(t, next.Revision.Annotations[workv1alpha1.AnnotationDigests], digestOf("a"), "it remembers the others from the start (R7)")
+	require.NotContains(t, next.Revision.Annotations, workv1alpha1.AnnotationReused)
+
+	held(t, answer(t, view("a", status.Revisions{}), plan.Answer{}), plan.Written)
+	held(t, answer(t, view("a", status.Revisions{}), plan.Answer{Result: plan.Conflicted}), plan.Refused)
+}
+
+// Where the revision can't be written, nothing new is rolled out, and what was under way goes on (R1, R4, R12).
+func TestRevisionThatCannotBeWritten(t *testing.T) {
+	refused := plan.Answer{Result: plan.Failed, Err: errQuota}
+	none := held(t, answer(t, view("a", status.Revisions{}), refused), plan.InvalidSpec)
+	require.Equal(t, errQuota, none.Problem.Failed.Err)
+	require.Equal(t, "; until then nothing new is rolled out", none.Problem.Text)
+	require.True(t, none.Outcome.Pending)
+
+	before := step(t, answer(t, view("b", names("", "a"), object("a", 1)), refused), plan.Proceed)
+	require.True(t, before.Outcome.Held)
+	require.Equal(t, hashOf("a"), before.Outcome.Update.Hash)
+	require.Len(t, before.Outcome.Problems, 1)
+
+	aborted := names("", "a")
+	aborted.AbortedTime = &metav1.Time{Time: rt.Epoch}
+	require.False(t, answer(t, view("b", aborted, object("a", 1)), refused).Outcome.Held, "an abort is finished")
+}
+
+// Something has the name already (R2).
+func TestNameIsTaken(t *testing.T) {
+	exists := func() *plan.View {
+		v := view("a", status.Revisions{})
+		step(t, answer(t, v, plan.Answer{Result: plan.Exists}), plan.ReadLive)
+		return v
+	}
+	lost := object("a", 1)
+	delete(lost.Labels, workv1alpha1.LabelControllerHash)
+
+	v := exists()
+	relabel := step(t, answer(t, v, plan.Answer{Object: lost}), plan.Relabel)
+	require.Equal(t, object("a", 1).Labels, relabel.Patch.Labels)
+	held(t, answer(t, v, plan.Answer{}), plan.Written)
+
+	v = exists()
+	step(t, answer(t, v, plan.Answer{Object: object("a", 1)}), plan.Await)
+	held(t, answer(t, v, plan.Answer{}), plan.Written)
+
+	for name, taken := range map[string]plan.Answer{
+		"is not this object's":                     {Object: object("a", 1, foreign)},
+		"holds no template":                        {Object: object("a", 1, broken)},
+		"holds another template with the same has": {Object: named(object("b", 1), nameOf("a"))},
+	} {
+		v = exists()
+		bump := step(t, answer(t, v, taken), plan.BumpCollision)
+		require.EqualValues(t, 1, bump.Collisions)
+		require.Contains(t, bump.Why, name)
+		require.Contains(t, bump.Why, "gets another name")
+		require.Equal(t, bump.Why, bump.Outcome.Events[0].Note)
+		held(t, answer(t, v, plan.Answer{}), plan.Written)
+	}
+	v = exists()
+	held(t, answer(t, v, plan.Answer{Result: plan.Failed, Err: errQuota}), plan.InvalidSpec)
+	v = exists()
+	step(t, answer(t, v, plan.Answer{Object: lost}), plan.Relabel)
+	held(t, answer(t, v, plan.Answer{Result: plan.Failed, Err: errQuota}), plan.InvalidSpec)
+}
+
+// A template that came back makes its revision the newest (R3).
+func TestUndo(t *testing.T) {
+	v := view("a", names("b", "b"), object("a", 1, current(0), at(workv1alpha1.AnnotationAborted, 1)), object("b", 2, current(1)))
+	undo := step(t, plan.Next(v), plan.Renumber)
+	require.EqualValues(t, 3, undo.Patch.Number)
+	require.Equal(t, nameOf("a"), undo.Revision.Name)
+	require.Contains(t, undo.Patch.Annotations, workv1alpha1.AnnotationAborted)
+	require.Nil(t, undo.Patch.Annotations[workv1alpha1.AnnotationAborted], "that was another rollout")
+	require.Equal(t, rt.At(1e9*3600).UTC().Format("2006-01-02T15:04:05Z"), undo.Patch.Annotations[workv1alpha1.AnnotationReused])
+	require.Equal(t, workv1alpha1.EventRevisionFound, undo.Event.Reason)
+	require.Contains(t, undo.Patch.Annotations[workv1alpha1.AnnotationDigests], digestOf("b"))
+	held(t, answer(t, v, plan.Answer{}), plan.Written)
+}
+
+// A template that comes back to the current revision, which somebody deleted, is an undo like any other (P3).
+func TestReturnToADeletedRevision(t *testing.T) {
+	v := view("a", names("a", "b"), object("b", 2))
+	v.Answers = []plan.Answer{{Key: "rebuild read " + nameOf("a"), Result: plan.Missing}}
+	back := step(t, plan.Next(v), plan.Create)
+	require.Contains(t, back.Revision.Annotations, workv1alpha1.AnnotationReused)
+	require.Contains(t, back.Revision.Annotations, workv1alpha1.AnnotationCurrentSince)
+}
+
+// The newest revision remembers the other live ones (R7).
+func TestRemember(t *testing.T) {
+	lacking := func() *plan.View { return view("b", names("a", "b"), object("a", 1, current(0)), object("b", 2)) }
+	v := lacking()
+	remember := step(t, plan.Next(v), plan.Remember)
+	require.Contains(t, remember.Patch.Annotations[workv1alpha1.AnnotationDigests], digestOf("a"))
+	held(t, answer(t, v, plan.Answer{}), plan.Written)
+
+	refused := step(t, answer(t, lacking(), plan.Answer{Result: plan.Failed, Err: errQuota}), plan.Proceed)
+	require.Equal(t, hashOf("b"), refused.Outcome.Update.Hash)
+	require.Equal(t, errQuota, refused.Outcome.Problems[0].Failed.Err)
+
+	remembering := object("b", 2)
+	remembering.Annotations[workv1alpha1.AnnotationDigests] = remember.Patch.Annotations[workv1alpha1.AnnotationDigests].(string)
+	steady := step(t, plan.Next(view("b", names("a", "b"), object("a", 1, current(0)), remembering)), plan.Proceed)
+	require.Empty(t, steady.Outcome.Problems)
+	require.Equal(t, names("a", "b"), steady.Outcome.Revisions)
+}
+
+// A template that no agent could apply starts nothing.
+func TestInvalidTemplate(t *testing.T) {
+	empty := held(t, plan.Next(view("", status.Revisions{})), plan.InvalidSpec)
+	require.Contains(t, empty.Problem.Text, "spec.manifestWorkTemplate.workload.manifests is empty")
+
+	unreadable := view("a", status.Revisions{})
+	unreadable.TemplateErr = errors.New("workload.manifests[0] is no object")
+	require.Equal(t, "spec.manifestWorkTemplate.workload.manifests[0] is no object: write each manifest as a Kubernetes object",
+		held(t, plan.Next(unreadable), plan.InvalidSpec).Problem.Text)
+
+	before := step(t, plan.Next(view("", names("", "a"), object("a", 1))), plan.Proceed)
+	require.True(t, before.Outcome.Held)
+	require.False(t, before.Outcome.Pending)
+}
+
+// What can't be read is reported. An abort is carried out where the Placements are known (R4, R12).
+func TestUnreadableSpec(t *testing.T) {
+	aborted := names("a", "b")
+	aborted.AbortedTime = &metav1.Time{Time: rt.Epoch}
+	look := func(revisions status.Revisions, known bool) plan.Step {
+		v := view("b", revisions, object("a", 1, current(0)), object("b", 2, at(workv1alpha1.AnnotationAborted, 0)))
+		v.Unreadable, v.PlacementsKnown = errors.New("spec.x: no number"), known
+		return plan.Next(v)
+	}
+	require.Contains(t, held(t, look(names("a", "b"), true), plan.InvalidSpec).Problem.Text, "spec.x: no number; correct the field")
+	require.Equal(t, hashOf("b"), step(t, look(aborted, true), plan.Proceed).Outcome.Update.Hash)
+	step(t, look(status.Revisions{}, true), plan.Proceed)
+	require.Zero(t, held(t, look(status.Revisions{}, false), plan.InvalidSpec).Outcome.Revisions, "what is not used is not told")
+}
+
+func TestLongOwnerLabel(t *testing.T) {
+	v := view("a", status.Revisions{})
+	for range workv1alpha1.MaxOwnerLabelLength {
+		v.Owner += "x"
+	}
+	held(t, plan.Next(v), plan.InvalidOwnerLabel)
+}

@@ -1,0 +1,87 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+)
+
+// withoutHistory makes a pass roll out as a hub without revisions would: the template has a revision that exists in memory and
+// on the works only, under the name that it will have. There is nothing to go back to, so that a rollout which fails stops.
+func (c *chain) withoutHistory() *Step {
+	if !c.NoHistory {
+		return nil
+	}
+	c.AwaitsHistory = true
+	if c.Revisions.UpdateRevision == "" {
+		c.Revisions = c.Memory.Kept
+	}
+	if step := c.invalidTemplate(); step != nil {
+		return step
+	}
+	hash, known := c.unrecordedHash()
+	if !known {
+		return c.withoutRevision(Problem{Text: fmt.Sprintf(
+			"ControllerRevision %s can't be read, the hub cannot compare the template with the one whose rollout was aborted, and does not roll it out: "+
+				"let the hub read ControllerRevisions again, or remove status.abortedTime to roll the template out",
+			revision.Name(c.Object.Name, c.Revisions.UpdateRevision))})
+	}
+	// No revision can show that a rollout back to the current one is under way: until every cluster is there again there is none.
+	if before := c.Revisions.UpdateRevision; before != "" && before != hash && c.Revisions.CurrentRevision == hash {
+		c.Revisions.CurrentRevision = ""
+	}
+	c.RolledOut = RolledOut{Hash: hash, Digest: c.Template}
+	c.Update = &rollout.Revision{
+		Name: revision.Name(c.Object.Name, hash), Hash: hash, Digest: c.Template, Template: &c.Object.Spec.ManifestWorkTemplate,
+	}
+	return c.proceed("there is no history, and the works have the template's hash")
+}
+
+// unrecordedHash is the hash of today's template where no revision names it; false where it is not known whether it is the aborted one's.
+func (c *chain) unrecordedHash() (hash string, known bool) {
+	if hash = c.hashOnWorks(); hash != "" {
+		return hash, true
+	}
+	template := &c.Object.Spec.ManifestWorkTemplate
+	if c.Revisions.AbortedTime != nil {
+		aborted, known := c.isAborted()
+		if !known {
+			return "", false
+		}
+		if aborted {
+			return c.Revisions.UpdateRevision, true
+		}
+	}
+	return revision.ComputeHash(template, c.Revisions.CollisionCount), true
+}
+
+// isAborted reports whether the template is the one whose rollout was aborted, and whether that is known. After an abort no work shows which hash
+// it had, and the hash that this binary computes today may be another one: of another release, or after collisions (R1, R2).
+func (c *chain) isAborted() (aborted, known bool) {
+	if update := c.History.ByHash(c.Revisions.UpdateRevision); update != nil && update.Err == nil {
+		return update.Digest == c.Template, true
+	}
+	aborted = revision.Names(c.Revisions.UpdateRevision, &c.Object.Spec.ManifestWorkTemplate, c.Revisions.CollisionCount)
+	return aborted, aborted
+}
+
+// hashOnWorks is the hash of works that hold the template, the update revision's before any other: it stays what it is, whatever
+// this binary would compute (R1).
+func (c *chain) hashOnWorks() string {
+	found := ""
+	for i := range c.Works {
+		w := &c.Works[i]
+		hash := w.Hash()
+		if hash == "" || w.Digest != c.Template {
+			continue
+		}
+		if hash == c.Revisions.UpdateRevision {
+			return hash
+		}
+		if found == "" || hash < found {
+			found = hash
+		}
+	}
+	return found
+}
