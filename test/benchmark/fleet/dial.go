@@ -39,7 +39,23 @@ func (a *agent) dial() (o *options.CloudEventsAgentOptions, hangUp func(), err e
 		return nil, nil, fmt.Errorf("there are no agents for the driver %q", a.agents.driver)
 	}
 	o, err = builder.BuildCloudEventsAgentOptions(config, a.cluster, a.cluster+"-work-agent", payload.ManifestBundleEventDataType)
-	return o, hangUp, err
+	if err != nil {
+		return nil, nil, err
+	}
+	o.CloudEventsTransport = &transport{o.CloudEventsTransport}
+	return o, hangUp, nil
+}
+
+// transport is sdk-go's, but for a client that has ended: sdk-go goes on connecting where the context ends while there is no connection, and would
+// take the connection of the same agent over that has come back.
+type transport struct{ options.CloudEventTransport }
+
+// Connect implements options.CloudEventTransport. sdk-go sees that the context has ended once it is told that it is connected.
+func (t *transport) Connect(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return t.CloudEventTransport.Connect(ctx)
 }
 
 // serve asks for the works of the cluster whenever the client is subscribed again. It closes subscribed the first time.
