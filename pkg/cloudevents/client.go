@@ -170,10 +170,9 @@ func unchanged(work *workv1.ManifestWork, uid *types.UID, version *string) error
 func (c *client) Get(ctx context.Context, name string, _ metav1.GetOptions) (*workv1.ManifestWork, error) {
 	answered, forget := c.driver.expectReport(c.uid(name))
 	defer forget()
-	if err := c.driver.ask(ctx, c.namespace); err != nil {
+	if err := c.driver.awaitReport(ctx, c.namespace, answered); err != nil {
 		return nil, refusal(name, err)
 	}
-	c.driver.awaitReport(ctx, answered)
 	if err := c.driver.readOut(ctx, c.uid(name)); err != nil {
 		return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("reports of agents wait to be read: %v", err))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -16,22 +17,47 @@ const (
 	confirmAfter = 15 * time.Second
 	// maxDoublings bounds that: about a quarter of an hour.
 	maxDoublings = 6
+	// unsettledAfter is how long a cluster may be under way before its agent is asked, at first. Each time after that it may take twice as long.
+	unsettledAfter = time.Minute
+	// unsettledDoublings bounds that: about a quarter of an hour.
+	unsettledDoublings = 4
+	// auditInterval is how often all agents are asked what they have. An agent answers when it is asked, and otherwise says only what is new: what
+	// was lost would stay unknown for ever.
+	auditInterval = 30 * time.Minute
 )
 
 // expectWord starts the timer of a write. A timer of an older write of the same work does nothing from here on.
-func (d *Driver) expectWord(uid types.UID) {
+func (d *Driver) expectWord(uid types.UID) { d.lookAfter(uid, d.confirmAfter) }
+
+// lookAfter starts the timer of a work, which takes the place of the one that it had.
+func (d *Driver) lookAfter(uid types.UID, wait time.Duration) {
 	d.mu.Lock()
 	d.lastWrite++
 	d.writes[uid] = d.lastWrite
 	t := task{uid: uid, write: d.lastWrite}
-	wait := d.confirmAfter
 	d.mu.Unlock()
 	d.sends.AddAfter(t, wait)
 }
 
+// expectAnswers looks after all works, whose agents are about to be asked. An agent that was restarted has lost its works, and answers nothing;
+// where its own question was lost, nobody else would notice.
+func (d *Driver) expectAnswers() {
+	for _, work := range d.store.all() {
+		d.mu.Lock()
+		_, looked := d.writes[work.UID]
+		if confirmed(work) {
+			d.unanswered[work.UID] = true
+		}
+		d.mu.Unlock()
+		if !looked {
+			d.lookAfter(work.UID, d.confirmAfter+d.link.agentReturn) // An agent that is on its way back asks by itself.
+		}
+	}
+}
+
 // confirm sends a work again whose agent has said nothing about its generation, or that was deleted and is not gone: an event that a
-// broker loses must not become a failed rollout (R11). The agent takes the same generation twice, and nothing happens. It takes no
-// writer's lock: a writer may wait for the broker.
+// broker loses must not become a failed rollout (R11). The agent takes the same generation twice, and nothing happens. An agent whose cluster
+// is under way for long is asked: its last report may have been lost. It takes no writer's lock: a writer may wait for the broker.
 func (d *Driver) confirm(ctx context.Context, t task) error {
 	work := d.store.get(t.uid)
 	d.mu.Lock()
@@ -40,16 +66,21 @@ func (d *Driver) confirm(ctx context.Context, t task) error {
 	case d.writes[t.uid] != t.write:
 		d.mu.Unlock()
 		return nil // A newer write has a timer of its own.
-	case work == nil || confirmed(work):
+	case work == nil || confirmed(work) && settled(work) && !d.unanswered[t.uid]:
 		delete(d.writes, t.uid)
+		delete(d.unanswered, t.uid)
 		d.mu.Unlock()
 		return nil
 	}
 	_, unread := d.reports[t.uid]
+	arrived := confirmed(work) && !d.unanswered[t.uid]
 	d.mu.Unlock()
 	if unread || !d.link.up.Load() {
 		d.sends.AddAfter(t, wait)
 		return nil
+	}
+	if arrived {
+		return d.askUnsettled(ctx, t, work.Namespace)
 	}
 	klog.FromContext(ctx).V(2).Info("Sending a ManifestWork again, its agent has not reported anything of it",
 		"cluster", work.Namespace, "name", work.Name, "generation", work.Generation)
@@ -61,6 +92,44 @@ func (d *Driver) confirm(ctx context.Context, t task) error {
 	again := task{uid: t.uid, write: t.write, times: min(t.times+1, maxDoublings)}
 	d.sends.AddAfter(again, wait<<again.times)
 	return d.ask(ctx, work.Namespace)
+}
+
+// askUnsettled asks the agent of a cluster that is under way for long. At the first look it is not: most clusters are there soon.
+func (d *Driver) askUnsettled(ctx context.Context, t task, cluster string) error {
+	again := task{uid: t.uid, write: t.write, times: min(t.times+1, unsettledDoublings+1)}
+	d.sends.AddAfter(again, unsettledAfter<<(again.times-1))
+	if t.times == 0 || !d.mayAsk(cluster) {
+		return nil
+	}
+	return d.ask(ctx, cluster)
+}
+
+// mayAsk reports whether an agent was not asked a moment ago: it answers for all of its works at once.
+func (d *Driver) mayAsk(cluster string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := d.clock.Now()
+	if last, asked := d.askedAt[cluster]; asked && now.Sub(last) < d.confirmAfter {
+		return false
+	}
+	d.askedAt[cluster] = now
+	return true
+}
+
+// settled reports whether a cluster has got there, by what its agent said of today's generation.
+func settled(work *workv1.ManifestWork) bool {
+	available := false
+	for i := range work.Status.Conditions {
+		c := &work.Status.Conditions[i]
+		switch {
+		case c.ObservedGeneration != work.Generation:
+		case c.Type == workv1.WorkAvailable:
+			available = c.Status == metav1.ConditionTrue
+		case c.Type == workv1.WorkProgressing && c.Status != metav1.ConditionFalse, c.Type == workv1.WorkDegraded && c.Status == metav1.ConditionTrue:
+			return false
+		}
+	}
+	return available
 }
 
 // resend sends what the hub has of a work. Where that was deleted in the meantime, the deletion comes last.

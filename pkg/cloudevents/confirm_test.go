@@ -40,7 +40,7 @@ func (r *rig) looked(uid types.UID) {
 func (r *rig) answers(uid types.UID) {
 	r.t.Helper()
 	told := r.store.get(uid).DeepCopy()
-	told.Status.Conditions = []metav1.Condition{condition(workv1.WorkApplied, told.Generation)}
+	told.Status.Conditions = []metav1.Condition{condition(workv1.WorkApplied, told.Generation), condition(workv1.WorkAvailable, told.Generation)}
 	r.wire.tell(r.t, told)
 	r.eventually("the report is read", func() bool { return confirmed(r.store.get(uid)) })
 }

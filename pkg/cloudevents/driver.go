@@ -114,9 +114,11 @@ type Driver struct {
 	limiter    flowcontrol.RateLimiter
 	locks      keymutex.KeyMutex
 	// tasks are reports that are to be taken over.
-	tasks workqueue.TypedRateLimitingInterface[task]
+	tasks queue
 	// sends are events that are to be sent, which may take a while: no report waits for them.
-	sends workqueue.TypedRateLimitingInterface[task]
+	sends queue
+	// await waits until what it asks about is true, for as long as patience lasts. It reports whether it is true.
+	await await
 
 	mu sync.Mutex
 	// reports holds the last report of each work that was not taken over yet.
@@ -137,6 +139,10 @@ type Driver struct {
 	restored time.Time
 	// writes holds the number of the last write of each work that no agent has confirmed.
 	writes map[types.UID]uint64
+	// unanswered holds the works that all agents were asked for, and that none has reported since.
+	unanswered map[types.UID]bool
+	// askedAt holds when the agent of each cluster was last asked because it is under way for long.
+	askedAt map[string]time.Time
 	// lastWrite is the number of the last write.
 	lastWrite uint64
 	// astray holds since when the agent of each work is seen to have what a write that failed had sent.
@@ -175,23 +181,7 @@ func New(ctx context.Context, o Options) (*Driver, error) {
 }
 
 func connect(ctx context.Context, o Options, source *options.CloudEventsSourceOptions) (*Driver, error) {
-	d := &Driver{
-		clock: o.Clock, owners: o.Owners, store: newStore(o.Clock), heard: newHeard(o.Clock), locks: keymutex.NewHashed(64),
-		codec: codec.NewManifestBundleCodec(), limiter: newLimiter(o.QPS, o.Burst),
-		metrics: o.Metrics, tasks: newTasks(o.Clock), sends: newTasks(o.Clock),
-		reports: map[types.UID]*workv1.ManifestWork{}, expected: map[types.UID]chan struct{}{}, considered: map[types.UID]bool{}, unwanted: map[types.UID]time.Time{},
-		unknown: map[string]map[types.UID]bool{}, answered: map[string]time.Time{},
-		writes: map[types.UID]uint64{}, astray: map[types.UID]time.Time{}, confirmAfter: confirmAfter,
-	}
-	if d.metrics == nil {
-		d.metrics = noMetrics{}
-	}
-	d.link = &link{
-		CloudEventTransport: source.CloudEventsTransport, name: "broker", connection: o.Connection, agentReturn: o.AgentReturn,
-		heard: d.heard, reported: d.received, metrics: d.metrics, outages: &outages{clock: o.Clock},
-		gate:     &gate{clock: o.Clock, clusterOf: d.store.clusterOf, refused: func(why Refusal) { d.metrics.EventRefused(string(why)) }},
-		returned: func(cluster string) { d.sends.Add(task{cluster: cluster, answer: true}) },
-	}
+	d := newDriver(o, source.CloudEventsTransport, newTasks(o.Clock), newTasks(o.Clock), poll)
 	source.CloudEventsTransport = d.link
 	var err error
 	d.connecting, err = clients.NewCloudEventSourceClient(ctx, source, d, statushash.StatusHash[*workv1.ManifestWork], d.codec)
@@ -202,14 +192,54 @@ func connect(ctx context.Context, o Options, source *options.CloudEventsSourceOp
 	return d, nil
 }
 
+// newDriver makes a driver that does nothing by itself yet.
+func newDriver(o Options, transport options.CloudEventTransport, tasks, sends queue, await await) *Driver {
+	d := &Driver{
+		clock: o.Clock, owners: o.Owners, store: newStore(o.Clock), heard: newHeard(o.Clock), locks: keymutex.NewHashed(64),
+		codec: codec.NewManifestBundleCodec(), limiter: newLimiter(o.QPS, o.Burst),
+		metrics: o.Metrics, tasks: tasks, sends: sends, await: await,
+		reports: map[types.UID]*workv1.ManifestWork{}, expected: map[types.UID]chan struct{}{}, considered: map[types.UID]bool{}, unwanted: map[types.UID]time.Time{},
+		unknown: map[string]map[types.UID]bool{}, answered: map[string]time.Time{},
+		writes: map[types.UID]uint64{}, unanswered: map[types.UID]bool{}, askedAt: map[string]time.Time{}, astray: map[types.UID]time.Time{}, confirmAfter: confirmAfter,
+	}
+	if d.metrics == nil {
+		d.metrics = noMetrics{}
+	}
+	d.link = &link{
+		CloudEventTransport: transport, name: "broker", connection: o.Connection, agentReturn: o.AgentReturn,
+		heard: d.heard, reported: d.received, metrics: d.metrics, outages: &outages{clock: o.Clock},
+		gate:     &gate{clock: o.Clock, clusterOf: d.store.clusterOf, refused: func(why Refusal) { d.metrics.EventRefused(string(why)) }},
+		returned: func(cluster string) { d.sends.Add(task{cluster: cluster, answer: true}) },
+	}
+	return d
+}
+
+// queue holds tasks until they are due.
+type queue interface {
+	Add(task)
+	AddAfter(task, time.Duration)
+	AddRateLimited(task)
+	Forget(task)
+	Get() (t task, over bool)
+	Done(task)
+	Len() int
+	ShutDown()
+}
+
+// A task that failed is tried again after the first of these at first, and after twice as long each time, up to the second.
+const (
+	retryFirstAfter = 100 * time.Millisecond
+	retryAfterMost  = 30 * time.Second
+)
+
 // newTasks makes the queue of tasks, with the timers of the hub's clock where that has any.
-func newTasks(clk clock.PassiveClock) workqueue.TypedRateLimitingInterface[task] {
+func newTasks(clk clock.PassiveClock) queue {
 	config := workqueue.TypedRateLimitingQueueConfig[task]{}
 	if timers, ok := clk.(clock.WithTicker); ok {
 		config.Clock = timers
 	}
 	return workqueue.NewTypedRateLimitingQueueWithConfig(
-		workqueue.NewTypedItemExponentialFailureRateLimiter[task](100*time.Millisecond, 30*time.Second), config)
+		workqueue.NewTypedItemExponentialFailureRateLimiter[task](retryFirstAfter, retryAfterMost), config)
 }
 
 func (d *Driver) run(ctx context.Context) {
@@ -226,10 +256,10 @@ func (d *Driver) run(ctx context.Context) {
 			}
 		}
 	}()
-	for _, queue := range []workqueue.TypedRateLimitingInterface[task]{d.tasks, d.sends} {
+	for _, q := range []queue{d.tasks, d.sends} {
 		for range workers {
 			go func() {
-				for d.next(ctx, queue) {
+				for d.next(ctx, q) {
 				}
 			}()
 		}

@@ -5,11 +5,15 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // answerPatience is how long an agent may take to answer before it counts as offline. Agents that are connected answer within a moment. An abort
 // that an agent is asked for first is late by this much where that agent is offline.
 const answerPatience = 3 * time.Second
+
+// questions is how often an agent is asked in that time: a question may be lost, and so may an answer.
+const questions = 3
 
 // expectReport returns a channel that is closed when the next report of a work comes. The caller has to call forget.
 func (d *Driver) expectReport(uid types.UID) (answered <-chan struct{}, forget func()) {
@@ -29,15 +33,35 @@ func (d *Driver) expectReport(uid types.UID) (answered <-chan struct{}, forget f
 	}
 }
 
-// awaitReport waits for the answer of an agent, for as long as one that is connected may take. A broker can lose a report, and an agent that
+// awaitReport asks an agent, and waits for its answer for as long as one that is connected may take. A broker can lose a report, and an agent that
 // answers one question while it reports something else can send the older of the two last: what the hub holds then is not what the agent
 // says when it is asked again (R11).
-func (d *Driver) awaitReport(ctx context.Context, answered <-chan struct{}) {
-	patience := time.NewTimer(answerPatience)
-	defer patience.Stop()
-	select {
-	case <-answered:
-	case <-patience.C:
-	case <-ctx.Done():
+func (d *Driver) awaitReport(ctx context.Context, cluster string, answered <-chan struct{}) error {
+	for range questions {
+		if err := d.ask(ctx, cluster); err != nil {
+			return err
+		}
+		if d.await(ctx, answerPatience/questions, func() bool {
+			select {
+			case <-answered:
+				return true
+			default:
+				return false
+			}
+		}) {
+			return nil
+		}
 	}
+	return nil
+}
+
+// await waits until what it asks about is true, for as long as patience lasts. It reports whether it is true.
+type await func(ctx context.Context, patience time.Duration, done func() bool) bool
+
+// pollInterval is how often it is asked.
+const pollInterval = 10 * time.Millisecond
+
+// poll is the await of a hub that runs.
+func poll(ctx context.Context, patience time.Duration, done func() bool) bool {
+	return wait.PollUntilContextTimeout(ctx, pollInterval, patience, true, func(context.Context) (bool, error) { return done(), nil }) == nil
 }

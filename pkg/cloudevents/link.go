@@ -82,28 +82,31 @@ func (l *link) lost(ctx context.Context) {
 // Receive implements options.CloudEventTransport. It does not wait for anything: what an agent asks for is answered elsewhere. sdk-go is handed
 // no event: it would keep a counter for each cluster that nobody reads.
 func (l *link) Receive(ctx context.Context, _ options.ReceiveHandlerFn) error {
-	return l.CloudEventTransport.Receive(ctx, func(ctx context.Context, event cloudevents.Event) {
-		admitted, cluster, asks, ok := l.gate.admit(ctx, event)
-		if !ok {
-			return
-		}
-		l.heard.note(cluster)
-		if asks {
-			l.metrics.EventReceived(ReceivedQuestion)
-			l.returned(cluster)
-			return
-		}
-		l.metrics.EventReceived(ReceivedReport)
-		l.reported(ctx, &admitted)
-	})
+	return l.CloudEventTransport.Receive(ctx, l.take)
+}
+
+// take lets an event of an agent in.
+func (l *link) take(ctx context.Context, event cloudevents.Event) {
+	admitted, cluster, asks, ok := l.gate.admit(ctx, event)
+	if !ok {
+		return
+	}
+	l.heard.note(cluster)
+	if asks {
+		l.metrics.EventReceived(ReceivedQuestion)
+		l.returned(cluster)
+		return
+	}
+	l.metrics.EventReceived(ReceivedReport)
+	l.reported(ctx, &admitted)
 }
 
 // progress is how many events came so far, and how many of them were handled, where the transport keeps any unhandled.
 func (l *link) progress() (arrived, handled int64) {
 	if counts, ok := l.CloudEventTransport.(interface {
-		progress() (arrived, handled int64)
+		Progress() (arrived, handled int64)
 	}); ok {
-		return counts.progress()
+		return counts.Progress()
 	}
 	return 0, 0
 }

@@ -160,8 +160,8 @@ func (t *mqttTransport) Receive(ctx context.Context, handle options.ReceiveHandl
 	}
 }
 
-// progress is how many events came so far by this connection, and how many of them were handled.
-func (t *mqttTransport) progress() (arrived, handled int64) {
+// Progress is how many events came so far by this connection, and how many of them were handled.
+func (t *mqttTransport) Progress() (arrived, handled int64) {
 	s, err := t.current()
 	if err != nil {
 		return 0, 0

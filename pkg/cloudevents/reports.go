@@ -2,12 +2,11 @@ package cloudevents
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	cloudevents "github.com/cloudevents/sdk-go/v2"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 	workv1 "open-cluster-management.io/api/work/v1"
 	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
@@ -37,15 +36,19 @@ const readOutPatience = 5 * time.Second
 // silence (R11).
 func (d *Driver) readOut(ctx context.Context, uid types.UID) error {
 	arrived, _ := d.link.progress()
-	return wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, readOutPatience, true, func(context.Context) (bool, error) {
+	read := d.await(ctx, readOutPatience, func() bool {
 		if _, handled := d.link.progress(); handled < arrived {
-			return false, nil
+			return false
 		}
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		_, unread := d.reports[uid]
-		return !unread || !d.astray[uid].IsZero(), nil
+		return !unread || !d.astray[uid].IsZero()
 	})
+	if !read {
+		return fmt.Errorf("not within %s", readOutPatience)
+	}
+	return nil
 }
 
 // unread notes how many reports are not taken over. The caller holds mu.
@@ -75,6 +78,7 @@ func (d *Driver) keep(work *workv1.ManifestWork) bool {
 		unknown[work.UID] = true
 	}
 	d.reports[work.UID] = work
+	delete(d.unanswered, work.UID)
 	d.unread()
 	if answered := d.expected[work.UID]; answered != nil {
 		close(answered)
@@ -84,7 +88,7 @@ func (d *Driver) keep(work *workv1.ManifestWork) bool {
 }
 
 // next does one task. It says whether there may be another.
-func (d *Driver) next(ctx context.Context, queue workqueue.TypedRateLimitingInterface[task]) bool {
+func (d *Driver) next(ctx context.Context, queue queue) bool {
 	t, over := queue.Get()
 	if over {
 		return false
@@ -111,7 +115,7 @@ func (d *Driver) do(ctx context.Context, t task) (again time.Duration, err error
 	case t.answer:
 		return d.answer(ctx, t.cluster)
 	case t.uid == "":
-		return 0, d.askAgain(ctx, t.cluster)
+		return d.askAll(ctx)
 	case t.write > 0:
 		return 0, d.confirm(ctx, t)
 	}
@@ -167,6 +171,15 @@ func (d *Driver) done(report *workv1.ManifestWork) {
 			delete(d.unknown, report.Namespace)
 		}
 	}
+}
+
+// askAll asks all agents what they have, now and again. Where the broker is away they are asked when it is back.
+func (d *Driver) askAll(ctx context.Context) (again time.Duration, err error) {
+	if !d.link.up.Load() {
+		return auditInterval, nil
+	}
+	d.expectAnswers()
+	return auditInterval, d.askAgain(ctx, eventtypes.ClusterAll)
 }
 
 // askAgain asks what agents have. Where the broker is away there is no need to try again: they are asked when it is back.

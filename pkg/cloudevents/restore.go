@@ -35,25 +35,30 @@ func (d *Driver) Restore(ctx context.Context, expected map[string]int) error {
 		return nil
 	}
 	return wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(context.Context) (bool, error) {
-		d.mu.Lock()
-		asked, last := d.asked, d.restored
-		d.mu.Unlock()
-		if asked.IsZero() {
-			return false, nil
-		}
-		if last.Before(asked) {
-			last = asked
-		}
-		missing := d.missing(expected)
-		if len(missing) == 0 && d.clock.Since(last) >= restoreQuiet {
-			return true, nil
-		}
-		if d.clock.Since(asked) < restorePatience {
-			return false, nil
-		}
-		klog.FromContext(ctx).Info("Some agents did not tell what they have, their works are sent again when their turn comes", "works", missing)
-		return true, nil
+		return d.knows(ctx, expected), nil
 	})
+}
+
+// knows reports whether the works that this hub had before its restart are known, as far as agents tell of them in time.
+func (d *Driver) knows(ctx context.Context, expected map[string]int) bool {
+	d.mu.Lock()
+	asked, last := d.asked, d.restored
+	d.mu.Unlock()
+	if asked.IsZero() {
+		return false
+	}
+	if last.Before(asked) {
+		last = asked
+	}
+	missing := d.missing(expected)
+	if len(missing) == 0 && d.clock.Since(last) >= restoreQuiet {
+		return true
+	}
+	if d.clock.Since(asked) < restorePatience {
+		return false
+	}
+	klog.FromContext(ctx).Info("Some agents did not tell what they have, their works are sent again when their turn comes", "works", missing)
+	return true
 }
 
 // missing is how many works of each owner are not known yet.
@@ -114,6 +119,9 @@ func (d *Driver) restore(ctx context.Context, report *workv1.ManifestWork) (agai
 		work.Spec = *owner.Template.DeepCopy()
 	}
 	d.store.restore(work, sequence)
+	if !settled(work) {
+		d.expectWord(work.UID) // The process that wrote it looks after it no more.
+	}
 	d.mu.Lock()
 	d.restored = d.clock.Now()
 	d.mu.Unlock()

@@ -100,7 +100,7 @@ func (w *wire) Receive(ctx context.Context, handle options.ReceiveHandlerFn) err
 	}
 }
 
-func (w *wire) progress() (arrived, handled int64) { return w.arrived.Load(), w.handled.Load() }
+func (w *wire) Progress() (arrived, handled int64) { return w.arrived.Load(), w.handled.Load() }
 
 // sends has an event come by the topic of a cluster.
 func (w *wire) sends(event cloudevents.Event, cluster string) {

@@ -113,6 +113,17 @@ func (s *store) ofCluster(cluster string) []*workv1.ManifestWork {
 	return works
 }
 
+// all are the works of all clusters, in the order of their UIDs.
+func (s *store) all() []*workv1.ManifestWork {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	works := make([]*workv1.ManifestWork, 0, len(s.works))
+	for _, h := range slices.SortedFunc(maps.Values(s.works), byUID) {
+		works = append(works, h.work)
+	}
+	return works
+}
+
 // owners counts the works by the value of their owner label.
 func (s *store) owners() map[string]int {
 	s.mu.Lock()

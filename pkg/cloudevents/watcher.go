@@ -20,13 +20,18 @@ type watcher struct {
 var _ watch.Interface = &watcher{}
 
 func newWatcher(unwatch func(*watcher)) *watcher {
-	w := &watcher{result: make(chan watch.Event), stopped: make(chan struct{}), more: make(chan struct{}, 1)}
+	w := newCollector()
 	w.stop = sync.OnceFunc(func() {
 		unwatch(w)
 		close(w.stopped)
 	})
 	go w.run()
 	return w
+}
+
+// newCollector makes a watcher that only collects events, until they are taken.
+func newCollector() *watcher {
+	return &watcher{result: make(chan watch.Event), stopped: make(chan struct{}), more: make(chan struct{}, 1)}
 }
 
 // ResultChan implements watch.Interface.

@@ -1,0 +1,169 @@
+package cloudevents
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	clocktesting "k8s.io/utils/clock/testing"
+	workv1 "open-cluster-management.io/api/work/v1"
+)
+
+// steps is a rig whose driver does nothing by itself.
+type steps struct {
+	*Stepped
+	t     *testing.T
+	clock *clocktesting.FakeClock
+	wire  *wire
+	// meanwhile happens while the driver waits for agents.
+	meanwhile func()
+}
+
+func newSteps(t *testing.T) *steps {
+	t.Helper()
+	s := &steps{t: t, clock: clocktesting.NewFakeClock(noon), wire: &wire{}, meanwhile: func() {}}
+	s.Stepped = NewStepped(Options{Connection: &fakeConnection{}, AgentReturn: time.Minute, QPS: -1, Clock: s.clock}, s.wire,
+		func(_ context.Context, patience time.Duration, done func() bool) bool {
+			s.meanwhile()
+			s.work()
+			if !done() {
+				s.clock.Step(patience)
+			}
+			return done()
+		})
+	require.NoError(t, s.Connect(t.Context()))
+	s.work()
+	return s
+}
+
+// work does all that is due.
+func (s *steps) work() {
+	for s.Do(s.t.Context()) {
+	}
+}
+
+func (s *steps) after(wait time.Duration) {
+	s.clock.Step(wait)
+	s.work()
+}
+
+func (s *steps) create(work *workv1.ManifestWork) *workv1.ManifestWork {
+	s.t.Helper()
+	created, err := s.Works().WorkV1().ManifestWorks(work.Namespace).Create(s.t.Context(), work, metav1.CreateOptions{})
+	require.NoError(s.t, err)
+	return created
+}
+
+// tell has the agent report a work as applied and available, under way or not.
+func (s *steps) tell(work *workv1.ManifestWork, underWay metav1.ConditionStatus) {
+	s.t.Helper()
+	told := work.DeepCopy()
+	progressing := condition(workv1.WorkProgressing, work.Generation)
+	progressing.Status = underWay
+	told.Status.Conditions = []metav1.Condition{condition(workv1.WorkApplied, work.Generation), condition(workv1.WorkAvailable, work.Generation), progressing}
+	s.Receive(s.t.Context(), s.wire.report(s.t, told))
+	s.work()
+}
+
+// Where the last report of a rollout is lost, its cluster seems to be under way for ever: its agent is asked now and then until it has settled.
+func TestClusterThatIsUnderWayForLongIsAsked(t *testing.T) {
+	s := newSteps(t)
+	work := s.create(owned("c1", "v1"))
+	s.tell(work, metav1.ConditionTrue)
+	asked := func() int { return count(s.wire.said(), "status resync_request c1") }
+	s.after(confirmAfter)
+	require.Zero(t, asked(), "most clusters are there soon")
+	s.after(unsettledAfter)
+	require.Equal(t, 1, asked())
+	s.after(unsettledAfter)
+	require.Equal(t, 1, asked(), "each time after twice as long")
+	s.after(unsettledAfter)
+	require.Equal(t, 2, asked())
+	s.tell(work, metav1.ConditionFalse)
+	for range 4 {
+		s.after(unsettledAfter << unsettledDoublings)
+		s.tell(work, metav1.ConditionFalse)
+	}
+	require.Equal(t, 2, asked(), "it is there")
+	require.Zero(t, count(s.wire.said(), "spec resync_response c1"), "nor is it sent again")
+}
+
+// An agent that answers for all of its works is asked once for them.
+func TestWorksOfOneClusterShareAQuestion(t *testing.T) {
+	s := newSteps(t)
+	for _, name := range []string{"one", "other"} {
+		work := owned("c1", "v1")
+		work.Name = name
+		s.tell(s.create(work), metav1.ConditionTrue)
+	}
+	s.after(confirmAfter)
+	s.after(unsettledAfter)
+	require.Equal(t, 1, count(s.wire.said(), "status resync_request c1"))
+}
+
+// An agent that was restarted has lost its works. Where its own question was lost too, it is sent them because it answers nothing.
+func TestAgentThatHasLostItsWorks(t *testing.T) {
+	s := newSteps(t)
+	lost, kept := s.create(owned("c1", "v1")), s.create(owned("c2", "v1"))
+	for _, work := range []*workv1.ManifestWork{lost, kept} {
+		s.tell(work, metav1.ConditionFalse)
+	}
+	s.after(confirmAfter)
+	require.Equal(t, 1, count(s.wire.said(), "status resync_request"))
+	s.after(auditInterval - confirmAfter)
+	require.Equal(t, 2, count(s.wire.said(), "status resync_request"), "all are asked now and then")
+	s.tell(kept, metav1.ConditionFalse)
+	s.after(confirmAfter)
+	require.Zero(t, count(s.wire.said(), "spec resync_response c1"), "it may be on its way back, and asks then")
+	s.after(time.Minute)
+	require.Equal(t, 1, count(s.wire.said(), "spec resync_response c1"))
+	require.Zero(t, count(s.wire.said(), "spec resync_response c2"))
+	s.tell(lost, metav1.ConditionFalse)
+	s.after(5 * time.Minute)
+	require.Equal(t, 1, count(s.wire.said(), "spec resync_response c1"))
+
+	require.NoError(t, s.Disconnect(t.Context()))
+	require.NoError(t, s.Connect(t.Context()))
+	s.work()
+	s.after(time.Minute + confirmAfter)
+	require.Equal(t, 2, count(s.wire.said(), "spec resync_response c1"), "the question may have come while the hub was away")
+}
+
+// A question that is lost is asked again before a failure counts as one (R11).
+func TestGetAsksAgain(t *testing.T) {
+	s := newSteps(t)
+	work := s.create(owned("c1", "v1"))
+	waits := 0
+	s.meanwhile = func() {
+		if waits++; waits == questions {
+			s.tell(work, metav1.ConditionFalse)
+		}
+	}
+	got, err := s.Works().WorkV1().ManifestWorks("c1").Get(t.Context(), "web", metav1.GetOptions{})
+	require.NoError(t, err)
+	require.True(t, settled(got))
+	require.Equal(t, questions, count(s.wire.said(), "status resync_request c1"))
+}
+
+// A driver whose caller decides what happens next tells of each change, and knows when it has something to do.
+func TestStepped(t *testing.T) {
+	s := newSteps(t)
+	require.Equal(t, noon.Add(auditInterval), s.Next())
+	work := s.create(owned("c1", "v1"))
+	require.Equal(t, noon.Add(confirmAfter), s.Next())
+	require.False(t, s.Do(t.Context()))
+	s.tell(work, metav1.ConditionFalse)
+	var changes []watch.EventType
+	for _, change := range s.Changes() {
+		changes = append(changes, change.Type)
+	}
+	require.Equal(t, []watch.EventType{watch.Added, watch.Modified}, changes)
+	require.Empty(t, s.Changes())
+	require.True(t, s.Knows(t.Context(), nil))
+	require.False(t, s.Knows(t.Context(), map[string]int{"ns.web": 2}))
+	s.after(restorePatience)
+	require.True(t, s.Knows(t.Context(), map[string]int{"ns.web": 2}))
+}
