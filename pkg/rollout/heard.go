@@ -52,4 +52,6 @@ func (p *Plan) nameUnheard(s *Snapshot, m *member) {
 		return
 	}
 	p.Unheard = append(p.Unheard, m.cluster)
+	// That its agent is heard changes no work, if it says what is known already: nothing else would lead to a pass (P7).
+	p.recheckAt(s.Now, s.Now.Add(unheardRecheck))
 }

@@ -99,3 +99,13 @@ func TestMayBeInFlight(t *testing.T) {
 		})
 	}
 }
+
+// TestNamedUnheardIsLookedAtAgain says when a cluster is looked at again that is named because its agent was not heard: that the agent is heard
+// need not change any work.
+func TestNamedUnheardIsLookedAtAgain(t *testing.T) {
+	ref := rt.Ref("p1", rt.Deadline("None"), rt.Clusters("c1", "c2"))
+	p := decide(rt.Now(10*minute), rt.Heard(0, "c2"), rt.Refs(ref), rt.Works(inFlight("c1"), done("c2")))
+	if diff := cmp.Diff([]string{"c1"}, p.Unheard); diff != "" || p.Recheck != minute {
+		t.Errorf("named (-want +got):\n%slooked at again after %s, want %s", diff, p.Recheck, minute)
+	}
+}
