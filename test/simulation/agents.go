@@ -55,6 +55,8 @@ type agent struct {
 	stage      int
 	due        time.Time
 	outcome    Outcome
+	// said is when it reported last.
+	said time.Time
 	// reports are what it said so far, in the order of the works' resourceVersions.
 	reports []agentReport
 	// reached is when the hub wrote what it was successful with last.
@@ -133,7 +135,11 @@ func (w *World) runReports(work *workv1.ManifestWork, outcome Outcome) time.Time
 	}
 	status := work.Status.DeepCopy()
 	more, success := report(status, work.Generation, outcome, a.stage, w.Clock.Now().Add(w.AgentsAhead[work.Namespace]))
-	a.stage++
+	version, sent := w.saveStatus(work, status)
+	if !sent {
+		return time.Time{} // It tries again when it is connected.
+	}
+	a.stage, a.said = a.stage+1, w.Clock.Now()
 	if success {
 		a.reached = work.Annotations[workv1alpha1.AnnotationAppliedAt]
 	}
@@ -141,9 +147,16 @@ func (w *World) runReports(work *workv1.ManifestWork, outcome Outcome) time.Time
 	if more {
 		a.due = w.Clock.Now().Add(pause(outcome, success))
 	}
-	version := w.patch(Works, work.Namespace, work.Name, map[string]any{"status": status}, true)
 	a.reports = append(a.reports, agentReport{version, work.Generation, success})
 	return a.due
+}
+
+// saveStatus reports a status to the API server, or over a broker. It returns by what the report is known, and whether it was taken.
+func (w *World) saveStatus(work *workv1.ManifestWork, status *workv1.ManifestWorkStatus) (version int64, sent bool) {
+	if w.Network != nil {
+		return w.Network.report(work, status)
+	}
+	return w.patch(Works, work.Namespace, work.Name, map[string]any{"status": status}, true), true
 }
 
 // pause is the time until an agent's next report.
@@ -212,9 +225,9 @@ func stamp(status *workv1.ManifestWorkStatus, generation int64) bool {
 	return true
 }
 
-// specGeneration is the generation that the last write of a work's spec made: its deletion made another one.
-func specGeneration(work *workv1.ManifestWork) int64 {
-	if work.DeletionTimestamp.IsZero() {
+// specGeneration is the generation that the last write of a work's spec made: its deletion made another one, but over a broker.
+func (w *World) specGeneration(work *workv1.ManifestWork) int64 {
+	if work.DeletionTimestamp.IsZero() || w.Network != nil {
 		return work.Generation
 	}
 	return work.Generation - 1
@@ -227,9 +240,13 @@ func (w *World) succeeded(work *workv1.ManifestWork) bool {
 	if a == nil {
 		return false
 	}
+	bears := reportOf(work)
+	if w.Network == nil {
+		bears = versionOf(work)
+	}
 	for _, r := range slices.Backward(a.reports) {
-		if r.version <= versionOf(work) {
-			return r.success && r.generation == specGeneration(work)
+		if r.version <= bears {
+			return r.success && r.generation == w.specGeneration(work)
 		}
 	}
 	return false
@@ -254,4 +271,7 @@ func (w *World) outcome(cluster, version string) Outcome {
 func (w *World) Report(cluster, version string, outcome Outcome) {
 	w.outcomes[cluster+"/"+version] = outcome
 	w.agentsSaw = 0
+	if w.Network != nil {
+		w.Network.reconsider(cluster)
+	}
 }

@@ -10,7 +10,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/utils/ptr"
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"pgregory.net/rapid"
@@ -19,6 +18,8 @@ import (
 )
 
 var clusterNames = []string{"c1", "c2", "c3", "c4", "c5", "c6"}
+
+var onlyOverBroker = flag.Bool("over-broker", false, "play every story of TestModel over a broker")
 
 var soak = flag.Duration("soak", 0, "how long TestModel goes on with new stories")
 
@@ -58,66 +59,9 @@ func (s *tally) String() string {
 func checkModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := newModel(t)
-		t.Repeat(map[string]func(*rapid.T){
-			"update": func(t *rapid.T) { m.w.Update(rapid.SampledFrom([]string{"v1", "v2", "v3"}).Draw(t, "version")) },
-			"outcome": func(t *rapid.T) {
-				cluster := rapid.SampledFrom(append([]string{""}, clusterNames...)).Draw(t, "cluster")
-				version := rapid.SampledFrom([]string{"v1", "v2", "v3"}).Draw(t, "version")
-				m.report(cluster, version, rapid.SampledFrom([]Outcome{Succeeds, Lies, LiesThenHangs, Hangs, Degrades, Flaps, Silent}).Draw(t, "outcome"))
-			},
-			"undo with an offline cluster": func(t *rapid.T) { m.undoOffline(t) },
-			"abort by hand": func(_ *rapid.T) {
-				if m.w.Object().Status.AbortedTime == nil {
-					m.w.AbortByHand()
-				}
-			},
-			"place": func(t *rapid.T) { m.place(t) },
-			"retry": func(_ *rapid.T) {
-				if object := m.w.Object(); object.Status.AbortedTime != nil {
-					m.w.patch(ReplicaSets, Namespace, Name, map[string]any{"status": map[string]any{"abortedTime": nil}}, true)
-					m.w.Tell("user: clears abortedTime")
-				}
-			},
-			"strategies": func(t *rapid.T) {
-				refs := m.refs(t)
-				m.w.Edit("changes the strategies", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.PlacementRefs = refs })
-			},
-			"history limit": func(t *rapid.T) {
-				limit := rapid.Int32Range(0, 3).Draw(t, "limit")
-				m.w.Edit(fmt.Sprintf("sets revisionHistoryLimit to %d", limit), func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.RevisionHistoryLimit = ptr.To(limit) })
-			},
-			"delete a work": func(t *rapid.T) {
-				if works := m.works(); len(works) > 0 {
-					victim := rapid.SampledFrom(works).Draw(t, "work")
-					_ = m.w.API.Delete(Works, victim.Namespace, victim.Name, nil)
-					m.w.Tell("user: deletes the work of %s", victim.Namespace)
-				}
-			},
-			"hand edit": func(t *rapid.T) { m.handEdit(t) },
-			"delete revision": func(t *rapid.T) {
-				if revisions := m.w.Revisions(); len(revisions) > 0 {
-					victim := rapid.SampledFrom(revisions).Draw(t, "revision")
-					m.w.DeleteRevision(victim.Name)
-				}
-			},
-			"wipe status": func(_ *rapid.T) {
-				m.w.patch(ReplicaSets, Namespace, Name, map[string]any{"status": nil}, true)
-				m.w.Tell("user: wipes the status")
-			},
-			"restart": func(_ *rapid.T) {
-				m.w.Tell("the hub restarts")
-				m.w.Restart()
-			},
-			"wait":       func(t *rapid.T) { m.settle(time.Duration(rapid.IntRange(0, 40).Draw(t, "seconds")) * time.Second) },
-			"permission": func(_ *rapid.T) { m.permit(m.w.API.NoHistory) },
-			"refusals": func(t *rapid.T) {
-				cluster := rapid.SampledFrom(clusterNames).Draw(t, "cluster")
-				m.w.Refuse(cluster, rapid.SampledFrom([]Fault{NoFault, Denied, Denied, Refused}).Draw(t, "answer"))
-			},
-			"adversary": func(t *rapid.T) { m.attack(t, rapid.IntRange(1, 4).Draw(t, "attacks")) },
-			"quiet":     func(_ *rapid.T) { m.quiet() },
-		})
+		t.Repeat(m.actions())
 		m.w.Fault, m.w.Lag = nil, nil
+		m.calm()
 		m.lastingRefusals()
 		m.quiet()
 		m.w.Repent()
@@ -156,6 +100,10 @@ func newModel(t *rapid.T) *model {
 				Draw(t, "clock of "+cluster)
 		}
 	}
+	if rapid.IntRange(0, 2).Draw(t, "over a broker?") == 2 || *onlyOverBroker {
+		m.w.OverBroker()
+		m.w.Network.Fate = m.fate
+	}
 	m.place(t)
 	m.w.Create("v1", m.refs(t)...)
 	m.corrupt(t)
@@ -165,7 +113,7 @@ func newModel(t *rapid.T) *model {
 
 // corrupt turns up to two agents against the others, in half of the stories. c7 is a cluster that nothing selects.
 func (m *model) corrupt(t *rapid.T) {
-	if !rapid.Bool().Draw(t, "adversaries") {
+	if m.w.Network != nil || !rapid.Bool().Draw(t, "adversaries") {
 		return
 	}
 	m.w.Corrupt(rapid.SliceOfNDistinct(rapid.SampledFrom(append([]string{"c7"}, clusterNames...)), 1, 2, rapid.ID[string]).Draw(t, "adversaries' clusters")...)
@@ -232,6 +180,7 @@ func (m *model) quiet() {
 	strike := m.w.adversaries.strike
 	m.w.adversaries.strike = nil
 	m.w.GiveBack()
+	defer m.calm()()
 	m.settle(Forever)
 	m.must(m.w.CheckQuiet())
 	m.w.adversaries.strike = strike

@@ -11,12 +11,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/cloudevents"
 	"github.com/open-cluster-management-io/work-rollback/pkg/connectivity"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
 )
@@ -63,6 +65,17 @@ type Process struct {
 	dead   bool
 	// answers counts the requests that failed.
 	answers int
+	// written counts the writes of works over a broker.
+	written int
+
+	// network and driver carry works over a broker; nil where they go through the API server.
+	network *Network
+	driver  *cloudevents.Stepped
+	// restoring says that the process does not know yet which works there are; expected are how many each owner should have.
+	restoring bool
+	expected  map[string]int
+	// changes are those of works that the cache has not seen.
+	changes []watch.Event
 
 	// Fault is asked before each write; nil for none.
 	Fault func(write string) Fault
@@ -73,14 +86,19 @@ type Process struct {
 }
 
 // NewProcess starts a process: its caches are full, its memory is empty.
-func NewProcess(api *API, clk *clocktesting.FakeClock, settle time.Duration, recorder events.EventRecorder) *Process {
+func NewProcess(api *API, clk *clocktesting.FakeClock, settle time.Duration, recorder events.EventRecorder, network *Network) *Process {
 	p := &Process{api: api, clock: clk, stores: controller.NewStores(), queue: map[string]bool{}, slim: controller.NewWorkTransform(), unread: api.NoHistory}
 	p.connection = connectivity.New(clk)
-	p.controller = controller.NewWithStores(controller.Config{
+	config := controller.Config{
 		Dynamic: dynamicClient{process: p}, Works: workClient{process: p}, Metadata: metadataClient{process: p}, DeletionCounts: true, Kube: kubeClient{process: p},
 		HistoryProblem: p.historyProblem,
 		Connection:     p.connection, Recorder: recorder, Clock: clk, SuccessSettle: settle, Writers: 1,
-	}, p.stores)
+	}
+	if network != nil {
+		p.connect(network)
+		p.overBroker(&config)
+	}
+	p.controller = controller.NewWithStores(config, p.stores)
 	p.Observe(len(api.log))
 	return p
 }
@@ -94,7 +112,13 @@ func (p *Process) historyProblem() string {
 
 // Observe lets the caches see the next n events at the most.
 func (p *Process) Observe(n int) {
-	for range n {
+	p.pull()
+	for i := range n {
+		if len(p.changes) > 0 && (i%2 == 0 || p.seen >= len(p.api.log)) {
+			p.seeWork(p.changes[0])
+			p.changes = p.changes[1:]
+			continue
+		}
 		if p.seen >= len(p.api.log) {
 			return
 		}
@@ -104,7 +128,10 @@ func (p *Process) Observe(n int) {
 }
 
 // Behind is how many events the caches have not seen.
-func (p *Process) Behind() int { return len(p.api.log) - p.seen }
+func (p *Process) Behind() int {
+	p.pull()
+	return len(p.api.log) - p.seen + len(p.changes)
+}
 
 // list fills the cache of ControllerRevisions as soon as that is permitted. A watch that is open stays so without the permission.
 func (p *Process) list() {

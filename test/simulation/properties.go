@@ -32,7 +32,7 @@ func (w *World) contents() map[string]string {
 
 // CheckQuiet checks what must hold when nothing happens any more by itself: P1, P2, P6, P7.
 func (w *World) CheckQuiet() error {
-	for _, check := range []func() error{w.checkForged, w.checkWorks, w.checkHistory, w.checkKstatus, w.checkSilence} {
+	for _, check := range []func() error{w.checkForged, w.checkWorks, w.checkDelivered, w.checkHistory, w.checkKstatus, w.checkSilence} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -187,7 +187,7 @@ func historyLimit(object *workv1alpha1.ManifestWorkReplicaSet) int {
 
 // checkSilence checks P7: another look, also much later, writes nothing and says nothing.
 func (w *World) checkSilence() error {
-	version, told, story := w.API.version, len(w.events), len(w.Story)
+	version, told, story, written := w.API.version, len(w.events), len(w.Story), w.Hub.written
 	for _, later := range []time.Duration{0, time.Minute, time.Hour} {
 		w.Clock.Step(later)
 		w.due = true
@@ -195,7 +195,7 @@ func (w *World) checkSilence() error {
 			return err
 		}
 	}
-	if w.API.version != version || len(w.events) != told {
+	if w.API.version != version || len(w.events) != told || w.Hub.written != written {
 		return fmt.Errorf("not quiet when idle:\n%s", strings.Join(w.Story[story:], "\n"))
 	}
 	return nil
@@ -314,12 +314,15 @@ func (w *World) noteMade(name string) {
 // checkStarted checks P4: where a write starts a cluster, those in flight for its ref are no more than the batch.
 func (w *World) checkStarted(name string) error {
 	namespace, workName, _ := strings.Cut(name, "/")
-	object, err := w.API.Get(Works, namespace, workName)
-	if err != nil {
+	started := w.work(namespace, workName)
+	if started == nil {
 		return nil
 	}
-	started := into(object, &workv1.ManifestWork{})
-	at := string(started.UID) + started.Labels[workv1alpha1.LabelControllerHash] + started.Annotations[workv1alpha1.AnnotationAppliedAt]
+	at := string(started.UID) + started.Labels[workv1alpha1.LabelControllerHash]
+	if w.Network == nil {
+		// Over a broker a hub that was restarted sends an agent that it has not heard what the agent has already.
+		at += started.Annotations[workv1alpha1.AnnotationAppliedAt]
+	}
 	if w.started[name] == at {
 		return nil // Relabelled only.
 	}
@@ -403,17 +406,26 @@ func (w *World) checkAborted() error {
 
 // overdue reports whether a work has not succeeded within its deadline.
 func (w *World) overdue(object *workv1alpha1.ManifestWorkReplicaSet, work *workv1.ManifestWork) bool {
+	if w.Network != nil {
+		return w.Network.failed(object, work)
+	}
+	_, past := w.pastDeadline(object, work)
+	return past && !w.isWell(work) // A crash loop is well for a moment now and then.
+}
+
+// pastDeadline reports whether the hub wrote a work longer ago than its deadline allows, and which deadline that is.
+func (w *World) pastDeadline(object *workv1alpha1.ManifestWorkReplicaSet, work *workv1.ManifestWork) (deadline time.Duration, past bool) {
 	at, err := time.Parse(time.RFC3339Nano, work.Annotations[workv1alpha1.AnnotationAppliedAt])
-	if err != nil || w.succeeded(work) && w.outcome(work.Namespace, Version(work)) != Flaps {
-		return false // A crash loop is well for a moment now and then.
+	if err != nil {
+		return 0, false
 	}
 	// A cluster that another ref took over has that one's deadline before its label says so.
 	for _, placement := range []string{work.Labels[workv1alpha1.LabelPlacement], w.countedUnder(object, work)} {
 		if _, _, deadline := strategyOf(object, placement); deadline > 0 && w.Clock.Since(at) >= deadline {
-			return true
+			return deadline, true
 		}
 	}
-	return false
+	return 0, false
 }
 
 // undoes reports whether a rollout goes back to a revision that was the current one, and was made before today's current one (R12). What was

@@ -35,6 +35,8 @@ type World struct {
 	API   *API
 	Clock *clocktesting.FakeClock
 	Hub   *Process
+	// Network carries the works; nil where they go through the API server.
+	Network *Network
 	// Story is what happened, a line each.
 	Story []string
 	// Check is called after each write of the hub; nil for none.
@@ -106,7 +108,7 @@ func NewWorld() *World {
 
 // Restart replaces the hub's process by a new one, with nothing in its memory.
 func (w *World) Restart() {
-	w.Hub = NewProcess(w.API, w.Clock, settleTime, recorder{w})
+	w.Hub = NewProcess(w.API, w.Clock, settleTime, recorder{w}, w.Network)
 	w.Hub.Fault = func(what string) Fault {
 		fault := w.refusal(what)
 		if fault == NoFault && w.Fault != nil {
@@ -153,11 +155,11 @@ func (w *World) describe(what string) string {
 	if !ok || verb == "delete" {
 		return what
 	}
-	object, err := w.API.Get(Works, namespace, name)
-	if err != nil {
+	work := w.work(namespace, name)
+	if work == nil {
 		return what
 	}
-	return fmt.Sprintf("%s (%s)", what, Version(into(object, &workv1.ManifestWork{})))
+	return fmt.Sprintf("%s (%s)", what, Version(work))
 }
 
 // Tell adds a line to the story.
@@ -203,8 +205,11 @@ const unreadable = "5 minutes"
 
 var minSuccessTime = []string{"rolloutStrategy", "progressive", "minSuccessTime"}
 
-// Works are all works as the API server has them.
+// Works are all works as the API server has them or, over a broker, as the hub wrote them last.
 func (w *World) Works() []*workv1.ManifestWork {
+	if w.Network != nil {
+		return w.Network.works()
+	}
 	var works []*workv1.ManifestWork
 	for _, object := range w.API.List(Works, "", nil) {
 		works = append(works, into(object, &workv1.ManifestWork{}))
@@ -271,6 +276,9 @@ func (w *World) Place(name string, groups ...[]string) {
 		}
 		w.decide(name, i, clusters)
 		selected += len(clusters)
+		for _, cluster := range clusters {
+			w.haveAgent(cluster)
+		}
 	}
 	w.patch(Placements, Namespace, name, map[string]any{"status": map[string]any{"numberOfSelectedClusters": selected}}, true)
 	w.Tell("placement %s selects %v", name, groups)
@@ -328,13 +336,16 @@ const tooMany = 4000
 // Settle runs the world until nothing happens any more by itself, or for some time. It fails on a loop without end.
 func (w *World) Settle(during time.Duration) error {
 	until := w.Clock.Now().Add(during)
+	if w.Network != nil && during == Forever {
+		until = w.Clock.Now().Add(forLong) // What an agent does not answer is sent again now and then, for ever.
+	}
 	for range tooMany {
 		acted, next := w.step()
 		if acted {
 			continue
 		}
 		if next.IsZero() || next.After(until) {
-			if during != Forever {
+			if during != Forever && until.After(w.Clock.Now()) {
 				w.Clock.SetTime(until)
 			}
 			return nil
@@ -347,17 +358,31 @@ func (w *World) Settle(during time.Duration) error {
 // Forever lets Settle run until nothing happens any more by itself.
 const Forever = 1000 * time.Hour
 
-// step does what can be done now. Otherwise it tells when there is something to do, zero for never.
-func (w *World) step() (acted bool, next time.Time) {
+// forLong stands for Forever where works travel over a broker: nothing that decides takes as long.
+const forLong = time.Hour
+
+// stepAgents does what can be done now outside the hub. Otherwise it tells when there is something to do, zero for never.
+func (w *World) stepAgents() (acted bool, next time.Time) {
+	if w.Network != nil {
+		return w.Network.step()
+	}
 	if w.API.version != w.agentsSaw || (!w.agentsDue.IsZero() && !w.agentsDue.After(w.Clock.Now())) {
 		before := w.API.version
 		w.agentsDue = w.runAgents()
 		acted = w.API.version != before
 		w.agentsSaw = before
 	}
-	next = w.agentsDue
+	return acted, w.agentsDue
+}
+
+// step does what can be done now. Otherwise it tells when there is something to do, zero for never.
+func (w *World) step() (acted bool, next time.Time) {
+	acted, next = w.stepAgents()
 	if w.Away {
 		return acted, next
+	}
+	if !w.Hub.restored() {
+		return acted, earliest(next, w.Clock.Now().Add(restoreInterval))
 	}
 	if waiting := w.Hub.Behind(); waiting > 0 {
 		n := waiting

@@ -1,0 +1,158 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	cloudevents "github.com/cloudevents/sdk-go/v2"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options"
+)
+
+// hubEnd is the hub's connection to the broker, of whichever process of the hub.
+type hubEnd struct {
+	network *Network
+	// connected says that there is a connection; back is when there can be one again, and notices when the hub sees that there is none.
+	connected     bool
+	back, notices time.Time
+	// away is when there was no connection last.
+	away time.Time
+	// deaf is until when nothing is read.
+	deaf time.Time
+	// inbox holds what has arrived and is not read.
+	inbox            []cloudevents.Event
+	arrived, handled int64
+	// fault is what becomes of what is sent now.
+	fault Fault
+}
+
+var (
+	_ options.CloudEventTransport = &hubEnd{}
+
+	errCut = errors.New("broken pipe")
+)
+
+// begin is a new process of the hub: what an older one had not read is lost.
+func (h *hubEnd) begin() {
+	h.connected, h.inbox, h.notices, h.fault = false, nil, time.Time{}, NoFault
+	h.arrived, h.handled = 0, 0
+	h.network.drop("")
+}
+
+func (h *hubEnd) driver() interface {
+	Connect(context.Context) error
+	Disconnect(context.Context) error
+	Receive(context.Context, cloudevents.Event)
+	Do(context.Context) bool
+	Next() time.Time
+} {
+	return h.network.world.Hub.driver
+}
+
+// lose ends the connection for some time.
+func (h *hubEnd) lose(during, notice time.Duration) {
+	now := h.network.now()
+	h.back = later(now.Add(max(during, notice)), h.network.back)
+	if h.connected {
+		h.connected, h.notices, h.away = false, now.Add(notice), now
+		h.network.drop("")
+	}
+}
+
+// turn notices that the connection is lost, and connects again.
+func (h *hubEnd) turn() (acted bool) {
+	now := h.network.now()
+	if !h.notices.IsZero() && !h.notices.After(now) {
+		h.notices, h.inbox, h.arrived, h.handled = time.Time{}, nil, 0, 0
+		h.network.world.Tell("the hub's driver notices that the broker is away")
+		_ = h.driver().Disconnect(context.Background())
+		acted = true
+	}
+	if !h.connected && h.notices.IsZero() && !later(h.back, h.network.back).After(now) {
+		h.away = now
+		if err := h.driver().Connect(context.Background()); err != nil {
+			panic(err)
+		}
+		acted = true
+	}
+	return acted
+}
+
+func (h *hubEnd) arrive(event cloudevents.Event) {
+	if h.connected {
+		h.inbox = append(h.inbox, event)
+		h.arrived++
+	}
+}
+
+// read has the driver read what has arrived, and do what is due.
+func (h *hubEnd) read() (acted bool) {
+	count := len(h.inbox)
+	if lag := h.network.world.Lag; lag != nil && count > 0 {
+		count = max(1, lag(count))
+	}
+	for range count {
+		if h.deaf.After(h.network.now()) || len(h.inbox) == 0 {
+			break
+		}
+		event := h.inbox[0]
+		h.inbox = h.inbox[1:]
+		h.driver().Receive(context.Background(), event)
+		h.handled++
+		acted = true
+	}
+	for h.driver().Do(context.Background()) {
+		acted = true
+	}
+	return acted
+}
+
+func (h *hubEnd) next() time.Time {
+	next := earliest(h.driver().Next(), h.notices)
+	if !h.connected && h.notices.IsZero() {
+		next = earliest(next, later(h.back, h.network.back))
+	}
+	if len(h.inbox) > 0 {
+		next = earliest(next, h.deaf)
+	}
+	return next
+}
+
+// Connect implements options.CloudEventTransport.
+func (h *hubEnd) Connect(context.Context) error {
+	if h.back.After(h.network.now()) || h.network.back.After(h.network.now()) {
+		return errCut
+	}
+	h.connected = true
+	return nil
+}
+
+// Subscribe implements options.CloudEventTransport.
+func (h *hubEnd) Subscribe(context.Context) error { return nil }
+
+// Receive implements options.CloudEventTransport. Events are handed over by read.
+func (h *hubEnd) Receive(context.Context, options.ReceiveHandlerFn) error { return nil }
+
+// Close implements options.CloudEventTransport.
+func (h *hubEnd) Close(context.Context) error { return nil }
+
+// ErrorChan implements options.CloudEventTransport.
+func (h *hubEnd) ErrorChan() <-chan error { return nil }
+
+// Progress counts what has arrived, and what of it was read.
+func (h *hubEnd) Progress() (arrived, handled int64) { return h.arrived, h.handled }
+
+// Send implements options.CloudEventTransport.
+func (h *hubEnd) Send(_ context.Context, event cloudevents.Event) error {
+	switch {
+	case !h.connected:
+		return errCut
+	case h.fault != NoFault && h.fault != KilledAfter && h.fault != Lost:
+		return errors.New("simulated: the broker does not take it")
+	}
+	h.network.toAgents(event)
+	if h.fault == Lost {
+		return errors.New("simulated: the broker did not answer")
+	}
+	return nil
+}

@@ -1,0 +1,120 @@
+package simulation
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// overBroker changes what may happen for works that travel over a broker: nobody but the hub can change or refuse one, and the network does what
+// networks do.
+func (m *model) overBroker(actions map[string]func(*rapid.T)) {
+	for _, action := range []string{"delete a work", "hand edit", "refusals", "adversary"} {
+		delete(actions, action)
+	}
+	seconds := func(t *rapid.T, most int, what string) time.Duration {
+		return time.Duration(rapid.IntRange(1, most).Draw(t, what)) * time.Second
+	}
+	cluster := rapid.SampledFrom(clusterNames)
+	actions["an agent is cut off"] = func(t *rapid.T) { m.w.Network.CutAgent(cluster.Draw(t, "cluster"), seconds(t, 90, "for")) }
+	actions["an agent is restarted"] = func(t *rapid.T) { m.w.Network.RestartAgent(cluster.Draw(t, "cluster")) }
+	actions["the hub is cut off"] = func(t *rapid.T) { m.w.Network.CutHub(seconds(t, 90, "for"), seconds(t, 20, "notices after")) }
+	actions["the hub is deaf"] = func(t *rapid.T) { m.w.Network.Deafen(seconds(t, 4, "for")) }
+	actions["the broker is restarted"] = func(t *rapid.T) {
+		// sdk-go's clients wait for up to two minutes before they try again.
+		m.w.Network.RestartBroker(seconds(t, 60, "for"), seconds(t, 20, "notices after"), func(string) time.Duration { return seconds(t, 110, "returns after") })
+	}
+}
+
+// delays are after what time messages arrive that don't arrive at once: sooner than an agent may take to answer.
+var delays = []time.Duration{50 * time.Millisecond, 200 * time.Millisecond, 450 * time.Millisecond, 900 * time.Millisecond}
+
+// fate is what a network that loses, doubles, delays and reorders makes of a message.
+func (m *model) fate(string) []time.Duration {
+	switch fate := rapid.IntRange(0, 19).Draw(m.t, "fate"); {
+	case fate < 12:
+		return []time.Duration{0}
+	case fate < 12+len(delays):
+		return []time.Duration{delays[fate-12]}
+	case fate < 18:
+		return []time.Duration{0, rapid.SampledFrom(delays).Draw(m.t, "again after")}
+	}
+	return nil
+}
+
+// calm ends the faults of the network. What it returns lets them go on.
+func (m *model) calm() (goOn func()) {
+	n := m.w.Network
+	if n == nil {
+		return func() {}
+	}
+	fate := n.Fate
+	n.Fate = nil
+	return func() { n.Fate = fate }
+}
+
+// every gives the nth message of a kind a fate, and all others none.
+func every(kind string, n int, fate ...time.Duration) func(string) []time.Duration {
+	seen := 0
+	return func(message string) []time.Duration {
+		if strings.HasSuffix(message, kind) {
+			if seen++; seen%n == 0 {
+				return fate
+			}
+		}
+		return []time.Duration{0}
+	}
+}
+
+// overBroker begins a story whose works travel over a broker.
+func overBroker(t *testing.T) *teller {
+	t.Helper()
+	s := &teller{World: NewWorld(), t: t}
+	s.Check = func(write string) { s.must(s.CheckWrite(write)) }
+	s.OverBroker()
+	return s
+}
+
+// TestStoriesOverBroker plays named stories whose works travel over a broker.
+func TestStoriesOverBroker(t *testing.T) {
+	for name, play := range map[string]func(*teller){
+		"over a broker, abort in a network that loses and doubles": func(s *teller) {
+			s.Network.Fate = every("request", 3, slices.Clone(delays[2:])...)
+			s.Place("p1", []string{"c1", "c2", "c3"})
+			s.Create("v1", progressive("p1", 2, "30s", 0, true))
+			s.quiet()
+			s.Network.Fate = every("update_request", 4)
+			s.Report("c2", "v2", Hangs)
+			s.Update("v2")
+			s.quiet()
+			s.Network.Fate = nil
+			s.Update("v3")
+			s.quiet()
+		},
+		"over a broker, the hub restarts while an agent is offline": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2", "c3"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.quiet()
+			s.Network.CutAgent("c3", 5*time.Minute)
+			s.Update("v2")
+			s.settle(4 * time.Second)
+			s.Tell("the hub restarts")
+			s.Restart()
+			s.quiet()
+			s.Network.RestartBroker(10*time.Second, 5*time.Second, func(cluster string) time.Duration {
+				return map[string]time.Duration{"c1": time.Second, "c2": time.Minute, "c3": 110 * time.Second}[cluster]
+			})
+			s.Update("v3")
+			s.quiet()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := overBroker(t)
+			play(s)
+			golden(t, name, strings.Join(s.Story, "\n")+"\n")
+		})
+	}
+}

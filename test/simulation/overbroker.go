@@ -1,0 +1,206 @@
+package simulation
+
+import (
+	"context"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+	workclientset "open-cluster-management.io/api/client/work/clientset/versioned"
+	workv1client "open-cluster-management.io/api/client/work/clientset/versioned/typed/work/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/cloudevents"
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
+)
+
+// connect gives a process a driver that carries works over a broker. Until it knows again which works there are, it makes no pass.
+func (p *Process) connect(n *Network) {
+	owners := cloudevents.NewLiveOwners(liveClient{api: p.api}, kubeClient{process: p}, p.clock)
+	p.network = n
+	n.hub.begin()
+	p.driver = cloudevents.NewStepped(cloudevents.Options{
+		Owners: owners, Connection: p.connection, AgentReturn: cloudevents.DefaultAgentReturn, QPS: -1, Clock: p.clock,
+	}, &n.hub, n.await)
+	expected, err := owners.Expected(context.Background())
+	if err != nil {
+		panic(err)
+	}
+	p.expected, p.restoring = expected, true
+}
+
+// restored reports whether the process knows which works there are. From then on it runs.
+func (p *Process) restored() bool {
+	if p.restoring && p.driver.Knows(context.Background(), p.expected) {
+		p.restoring = false
+		p.Observe(p.Behind())
+		p.connection.Restart()
+	}
+	return !p.restoring
+}
+
+// overBroker changes a configuration for works that travel over a broker.
+func (p *Process) overBroker(config *controller.Config) {
+	config.Works, config.Metadata = brokerClient{process: p}, nil
+	config.WholeWorks, config.DeletionCounts, config.Agents = true, false, p.driver
+}
+
+// pull takes the changes of works that the driver tells of.
+func (p *Process) pull() {
+	if p.driver != nil && !p.restoring {
+		p.changes = append(p.changes, p.driver.Changes()...)
+	}
+}
+
+// seeWork shows the cache a change of a work.
+func (p *Process) seeWork(event watch.Event) {
+	work := event.Object.(*workv1.ManifestWork)
+	if event.Type == watch.Deleted {
+		if err := p.stores.Works.Delete(work); err != nil {
+			panic(err)
+		}
+		p.controller.Forget(work)
+		return
+	}
+	slim, err := p.slim(work)
+	if err == nil {
+		err = p.stores.Works.Update(slim)
+	}
+	if err != nil {
+		panic(err)
+	}
+}
+
+// brokerClient is the driver's client of works, whose writes fail at times.
+type brokerClient struct {
+	workclientset.Interface
+	process *Process
+}
+
+func (c brokerClient) WorkV1() workv1client.WorkV1Interface { return brokerWorksV1{process: c.process} }
+
+type brokerWorksV1 struct {
+	workv1client.WorkV1Interface
+	process *Process
+}
+
+func (c brokerWorksV1) ManifestWorks(namespace string) workv1client.ManifestWorkInterface {
+	return brokerWorks{ManifestWorkInterface: c.process.driver.Works().WorkV1().ManifestWorks(namespace), process: c.process, namespace: namespace}
+}
+
+// brokerWorks lists as the driver's client does.
+type brokerWorks struct {
+	workv1client.ManifestWorkInterface
+	process   *Process
+	namespace string
+}
+
+func (c brokerWorks) Get(ctx context.Context, name string, options metav1.GetOptions) (*workv1.ManifestWork, error) {
+	if c.process.dead {
+		return nil, errKilled
+	}
+	defer c.process.network.asking(c.namespace, name)()
+	return c.ManifestWorkInterface.Get(ctx, name, options)
+}
+
+func (c brokerWorks) Create(ctx context.Context, work *workv1.ManifestWork, options metav1.CreateOptions) (*workv1.ManifestWork, error) {
+	return writeOver(c.process, "create work "+c.namespace+"/"+work.Name, func() (*workv1.ManifestWork, error) {
+		return c.ManifestWorkInterface.Create(ctx, work, options)
+	})
+}
+
+func (c brokerWorks) Update(ctx context.Context, work *workv1.ManifestWork, options metav1.UpdateOptions) (*workv1.ManifestWork, error) {
+	return writeOver(c.process, "patch work "+c.namespace+"/"+work.Name, func() (*workv1.ManifestWork, error) {
+		return c.ManifestWorkInterface.Update(ctx, work, options)
+	})
+}
+
+func (c brokerWorks) Patch(ctx context.Context, name string, kind types.PatchType, data []byte, options metav1.PatchOptions, subresources ...string,
+) (*workv1.ManifestWork, error) {
+	return writeOver(c.process, "patch work "+c.namespace+"/"+name, func() (*workv1.ManifestWork, error) {
+		return c.ManifestWorkInterface.Patch(ctx, name, kind, data, options, subresources...)
+	})
+}
+
+func (c brokerWorks) Delete(ctx context.Context, name string, options metav1.DeleteOptions) error {
+	_, err := writeOver(c.process, "delete work "+c.namespace+"/"+name, func() (struct{}, error) {
+		return struct{}{}, c.ManifestWorkInterface.Delete(ctx, name, options)
+	})
+	return err
+}
+
+// writeOver lets one write of a work through, or what the fault makes of it: the broker does not take it, or does and does not say so.
+func writeOver[T any](p *Process, what string, do func() (T, error)) (T, error) {
+	var none T
+	if p.dead {
+		return none, errKilled
+	}
+	fault := NoFault
+	if p.Fault != nil {
+		fault = p.Fault(what)
+	}
+	if fault == KilledBefore {
+		p.dead = true
+		return none, errKilled
+	}
+	p.network.hub.fault = fault
+	answer, err := do()
+	p.network.hub.fault = NoFault
+	if err == nil {
+		p.written++
+		if p.Wrote != nil {
+			p.Wrote(what)
+		}
+	}
+	if fault == KilledAfter {
+		p.dead = true
+		return none, errKilled
+	}
+	return answer, err
+}
+
+// liveClient reads what the driver asks the API server for.
+type liveClient struct {
+	dynamic.Interface
+	api *API
+}
+
+func (c liveClient) Resource(resource schema.GroupVersionResource) dynamic.NamespaceableResourceInterface {
+	return liveResource{api: c.api, kind: Kind(resource.Resource)}
+}
+
+type liveResource struct {
+	dynamic.NamespaceableResourceInterface
+	api       *API
+	kind      Kind
+	namespace string
+}
+
+func (c liveResource) Namespace(namespace string) dynamic.ResourceInterface {
+	c.namespace = namespace
+	return c
+}
+
+func (c liveResource) Get(_ context.Context, name string, _ metav1.GetOptions, _ ...string) (*unstructured.Unstructured, error) {
+	return c.api.Get(c.kind, c.namespace, name)
+}
+
+func (c liveResource) List(_ context.Context, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	selector, err := labels.Parse(options.LabelSelector)
+	if err != nil {
+		return nil, err
+	}
+	list := &unstructured.UnstructuredList{}
+	for _, object := range c.api.List(c.kind, c.namespace, func(o *unstructured.Unstructured) bool { return selector.Matches(labels.Set(o.GetLabels())) }) {
+		list.Items = append(list.Items, *object)
+	}
+	return list, nil
+}
+
+// restoreInterval is how often it is looked whether a hub that begins knows its works.
+const restoreInterval = time.Second
