@@ -170,14 +170,16 @@ func (m *ownerMemory) recall(owner string) plan.Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := m.look(owner)
-	memory := plan.Memory{Kept: known.revisions, Completed: known.completed, Incomplete: known.incomplete}
-	if len(known.unrecorded) > 0 {
-		memory.Unrecorded = make(map[string]revision.Digest, len(known.unrecorded))
+	return plan.Memory{Kept: known.revisions, Completed: known.completed, Incomplete: known.incomplete, Unrecorded: known.digests()}
+}
+
+// digests are those of what was rolled out without a history, by hash.
+func (k *knownOwner) digests() map[string]revision.Digest {
+	digests := make(map[string]revision.Digest, len(k.unrecorded))
+	for _, u := range k.unrecorded {
+		digests[u.hash] = u.digest
 	}
-	for _, u := range known.unrecorded {
-		memory.Unrecorded[u.hash] = u.digest
-	}
-	return memory
+	return digests
 }
 
 // collided keeps, for this process, how many collisions were met where the status can't hold it.

@@ -103,7 +103,7 @@ func (n *Network) failed(object *workv1alpha1.ManifestWorkReplicaSet, work *work
 	}
 	if n.world.isWell(work) {
 		asked, ok := n.asked[work.Namespace]
-		return ok && n.world.Clock.Since(asked.at) < time.Minute && !(asked.well && asked.reachable)
+		return ok && n.world.Clock.Since(asked.at) < time.Minute && (!asked.well || !asked.reachable)
 	}
 	return !n.alone(work, deadline)
 }
