@@ -35,11 +35,11 @@ type link struct {
 	connected, up atomic.Bool
 }
 
-// Connect implements options.CloudEventTransport. sdk-go goes on connecting when the context ends while there is no connection: a hub that has
-// ended must not take the connection of the next one over.
+// Connect implements options.CloudEventTransport. sdk-go tries to connect until it succeeds, also after the context has ended, and would take
+// the connection of the next hub over. It sees that the context has ended when Connect returns no error.
 func (l *link) Connect(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
+	if ctx.Err() != nil {
+		return nil
 	}
 	if err := l.CloudEventTransport.Connect(ctx); err != nil {
 		l.lost(ctx)

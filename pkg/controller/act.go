@@ -63,11 +63,11 @@ func (c *Controller) inTurn(t turn, left func() bool, request func() error) erro
 
 // budget reports whether a pass may still write, from now on.
 func (c *Controller) budget(p *pass) (left func() bool) {
-	began := c.clock.Now()
-	until := began.Add(min(max(actBudget, actBudgetFactor*began.Sub(p.now)), actBudgetMost))
-	if p.turn.lane == aborts {
-		until = began.Add(actBudgetMost)
+	began, budget := c.clock.Now(), actBudgetMost
+	if p.turn.lane != aborts {
+		budget = min(max(actBudget, actBudgetFactor*began.Sub(p.now)), actBudgetMost)
 	}
+	until := began.Add(budget)
 	return func() bool { return !c.clock.Now().After(until) }
 }
 

@@ -90,6 +90,19 @@ func TestPassesAreShort(t *testing.T) {
 	}
 }
 
+// TestAbortsWriteLonger: a pass of an abort has two seconds at once. Nothing that breaks meanwhile changes what it writes.
+func TestAbortsWriteLonger(t *testing.T) {
+	for l, want := range map[lane]time.Duration{rollouts: actBudget, aborts: actBudgetMost} {
+		c, p, clk, _ := slow(t)
+		p.turn.lane = l
+		left := c.budget(p)
+		clk.Step(want)
+		require.True(t, left())
+		clk.Step(time.Millisecond)
+		require.False(t, left())
+	}
+}
+
 // TestPruningTakesTurns: old revisions of an object that had a much larger limit are deleted over several passes, the oldest first (R5, P8).
 func TestPruningTakesTurns(t *testing.T) {
 	c, p, clk, _ := slow(t)

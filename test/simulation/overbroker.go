@@ -137,16 +137,9 @@ func (c brokerWorks) Delete(ctx context.Context, name string, options metav1.Del
 // writeOver lets one write of a work through, or what the fault makes of it: the broker does not take it, or does and does not say so.
 func writeOver[T any](p *Process, what string, do func() (T, error)) (T, error) {
 	var none T
-	if p.dead {
-		return none, errKilled
-	}
-	fault := NoFault
-	if p.Fault != nil {
-		fault = p.Fault(what)
-	}
-	if fault == KilledBefore {
-		p.dead = true
-		return none, errKilled
+	fault, err := p.faultOf(what)
+	if err != nil {
+		return none, err
 	}
 	p.network.hub.fault = fault
 	answer, err := do()

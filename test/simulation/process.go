@@ -221,20 +221,27 @@ func (p *Process) simulated() error {
 	return fmt.Errorf("simulated, request %d", p.answers)
 }
 
+// faultOf is what happens to a write. The error is that of a process that is dead by then.
+func (p *Process) faultOf(what string) (Fault, error) {
+	fault := NoFault
+	if p.Fault != nil && !p.dead {
+		fault = p.Fault(what)
+	}
+	p.dead = p.dead || fault == KilledBefore
+	if p.dead {
+		return fault, errKilled
+	}
+	return fault, nil
+}
+
 // write lets one write through, or what the fault makes of it.
 func write[T any](p *Process, what string, do func() (T, error)) (T, error) {
 	var none T
-	if p.dead {
-		return none, errKilled
-	}
-	fault := NoFault
-	if p.Fault != nil {
-		fault = p.Fault(what)
+	fault, err := p.faultOf(what)
+	if err != nil {
+		return none, err
 	}
 	switch fault {
-	case KilledBefore:
-		p.dead = true
-		return none, errKilled
 	case Refused:
 		return none, apierrors.NewInternalError(p.simulated())
 	case Denied:

@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -328,105 +327,6 @@ func versionOf(object metav1.Object) int64 {
 		panic(fmt.Sprintf("%s/%s: %v", object.GetNamespace(), object.GetName(), err))
 	}
 	return version
-}
-
-// tooMany bounds how many steps a world may take until it is quiet: more is a hot loop.
-const tooMany = 4000
-
-// Settle runs the world until nothing happens any more by itself, or for some time. It fails on a loop without end.
-func (w *World) Settle(during time.Duration) error {
-	until := w.Clock.Now().Add(during)
-	if w.Network != nil && during == Forever {
-		until = w.Clock.Now().Add(forLong) // What an agent does not answer is sent again now and then, for ever.
-	}
-	for range tooMany {
-		acted, next := w.step()
-		if acted {
-			continue
-		}
-		if next.IsZero() || next.After(until) {
-			if during != Forever && until.After(w.Clock.Now()) {
-				w.Clock.SetTime(until)
-			}
-			return nil
-		}
-		w.Clock.SetTime(next)
-	}
-	return fmt.Errorf("not quiet after %d steps: the hub's next look is at %s, the agents' at %s", tooMany, w.again, w.agentsDue)
-}
-
-// Forever lets Settle run until nothing happens any more by itself.
-const Forever = 1000 * time.Hour
-
-// forLong stands for Forever where works travel over a broker: nothing that decides takes as long.
-const forLong = time.Hour
-
-// stepAgents does what can be done now outside the hub. Otherwise it tells when there is something to do, zero for never.
-func (w *World) stepAgents() (acted bool, next time.Time) {
-	if w.Network != nil {
-		return w.Network.step()
-	}
-	if w.API.version != w.agentsSaw || (!w.agentsDue.IsZero() && !w.agentsDue.After(w.Clock.Now())) {
-		before := w.API.version
-		w.agentsDue = w.runAgents()
-		acted = w.API.version != before
-		w.agentsSaw = before
-	}
-	return acted, w.agentsDue
-}
-
-// step does what can be done now. Otherwise it tells when there is something to do, zero for never.
-func (w *World) step() (acted bool, next time.Time) {
-	acted, next = w.stepAgents()
-	if w.Away {
-		return acted, next
-	}
-	if !w.Hub.restored() {
-		return acted, earliest(next, w.Clock.Now().Add(restoreInterval))
-	}
-	if waiting := w.Hub.Behind(); waiting > 0 {
-		n := waiting
-		if w.Lag != nil {
-			n = min(waiting, max(0, w.Lag(waiting)))
-		}
-		if n > 0 {
-			w.Hub.Observe(n)
-			w.due = true
-		}
-		acted = true
-	}
-	if !w.again.IsZero() && !w.again.After(w.Clock.Now()) {
-		w.due = true
-	}
-	if !w.due {
-		if !w.again.IsZero() && (next.IsZero() || w.again.Before(next)) {
-			next = w.again
-		}
-		return acted, next
-	}
-	w.sync()
-	return true, time.Time{}
-}
-
-// sync makes one pass of the hub, and starts a new process where it died.
-func (w *World) sync() {
-	w.due, w.again = false, time.Time{}
-	again, dead, err := w.Hub.Sync(context.Background(), Namespace+"/"+Name)
-	switch {
-	case dead:
-		w.Tell("the hub died, and starts again")
-		w.Restart()
-	case err != nil:
-		text, _, _ := strings.Cut(err.Error(), ", request ") // Which one it is makes no news.
-		if text != w.lastErr {
-			w.lastErr = text
-			w.Tell("the pass fails: %s", text)
-		}
-		// The queue's rate limiter: what lasts is tried less and less often.
-		w.again = w.Clock.Now().Add(5 * time.Second)
-	case again > 0:
-		w.again = w.Clock.Now().Add(again)
-	}
 }
 
 // DeleteRevision deletes a revision, as a person would.

@@ -1,0 +1,241 @@
+package simulation
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+)
+
+// noteRecords follows which revisions were rolled out without a ControllerRevision, for lack of the permission: once no work holds such a
+// one any more, nothing tells what it was (R7).
+func (w *World) noteRecords() {
+	object := w.Object()
+	if object == nil {
+		return
+	}
+	if w.API.NoHistory {
+		w.unrecorded.Insert(object.Status.CurrentRevision, object.Status.UpdateRevision)
+	}
+	for _, rev := range w.Revisions() {
+		w.unrecorded.Delete(rev.Labels[workv1alpha1.LabelControllerHash])
+	}
+}
+
+// CheckWrite checks what must hold at each write: P3 and P4, and that no abort comes without a failure.
+func (w *World) CheckWrite(write string) error {
+	if err := w.checkForged(); err != nil {
+		return err
+	}
+	switch {
+	case strings.HasPrefix(write, "delete revision "):
+		return w.checkPruned(write)
+	case strings.HasPrefix(write, "create revision "):
+		w.noteMade(strings.TrimPrefix(write, "create revision "))
+		return w.checkCurrent(strings.TrimPrefix(write, "create revision "), true)
+	case strings.HasPrefix(write, "patch revision "):
+		return w.checkCurrent(strings.TrimPrefix(write, "patch revision "), false)
+	case strings.HasPrefix(write, "patch work "), strings.HasPrefix(write, "create work "):
+		_, name, _ := strings.Cut(write, " work ")
+		return w.checkStarted(name)
+	case strings.HasSuffix(write, "/status"):
+		w.noteCompleted()
+		return w.checkAborted()
+	}
+	return nil
+}
+
+// checkCurrent checks P3: a revision that became the current one in this moment has succeeded on every selected cluster, by what the
+// hub has seen. One that was rebuilt was the current one before.
+func (w *World) checkCurrent(name string, rebuilt bool) error {
+	object, err := w.API.Get(Revisions, Namespace, name)
+	if err != nil {
+		return err
+	}
+	rev := revision.Decode(into(object, &appsv1.ControllerRevision{}))
+	since := rev.Object.Annotations[workv1alpha1.AnnotationCurrentSince]
+	known := w.currentSince[name]
+	w.currentSince[name] = since
+	if since == known || since == "" || rebuilt {
+		return nil // One that tells it no more did not become the current one.
+	}
+	if w.completed[rev.Hash] {
+		delete(w.completed, rev.Hash)
+		return nil
+	}
+	return w.checkSucceeded(name, rev.Hash)
+}
+
+// noteCompleted notes a revision whose rollout is complete and that could not be written: without the permission, it is recorded as the current
+// one when the permission is back, whatever became of the clusters since.
+func (w *World) noteCompleted() {
+	object := w.Object()
+	if object == nil {
+		return
+	}
+	hash := object.Status.CurrentRevision
+	name := revision.Name(Name, hash)
+	if hash != "" && hash == object.Status.UpdateRevision && w.currentSince[name] == "" && w.checkSucceeded(name, hash) == nil {
+		w.completed[hash] = true
+	}
+}
+
+// checkSucceeded checks that a revision has succeeded on every selected cluster, by what the hub has seen.
+func (w *World) checkSucceeded(name, hash string) error {
+	selected := w.seenSelected()
+	for _, cached := range w.Hub.stores.Works.List() {
+		work := cached.(*workv1.ManifestWork)
+		if !selected.Has(work.Namespace) || !work.DeletionTimestamp.IsZero() || w.corrupt(work) || !owned(work) {
+			continue
+		}
+		if work.Labels[workv1alpha1.LabelControllerHash] != hash {
+			return fmt.Errorf("%s became current, and the work of cluster %s has hash %s", name, work.Namespace, work.Labels[workv1alpha1.LabelControllerHash])
+		}
+		if !w.succeeded(work) {
+			return fmt.Errorf("%s became current, and cluster %s has not succeeded", name, work.Namespace)
+		}
+	}
+	return nil
+}
+
+// noteMade notes the order in which revisions are made first.
+func (w *World) noteMade(name string) {
+	if _, known := w.made[name]; !known {
+		w.made[name] = len(w.made)
+	}
+}
+
+// checkStarted checks P4: where a write starts a cluster, those in flight for its ref are no more than the batch.
+func (w *World) checkStarted(name string) error {
+	namespace, workName, _ := strings.Cut(name, "/")
+	started := w.work(namespace, workName)
+	if started == nil {
+		return nil
+	}
+	at := string(started.UID) + started.Labels[workv1alpha1.LabelControllerHash]
+	if w.Network == nil {
+		// Over a broker a hub that was restarted sends an agent that it has not heard what the agent has already.
+		at += started.Annotations[workv1alpha1.AnnotationAppliedAt]
+	}
+	if w.started[name] == at {
+		return nil // Relabelled only.
+	}
+	w.started[name] = at
+	if w.corrupt(started) {
+		return nil // What its agent says frees its slot or takes it. It must not free more than that.
+	}
+	owner := w.seen()
+	if owner == nil || owner.Status.AbortedTime != nil || started.Labels[workv1alpha1.LabelControllerHash] != owner.Status.UpdateRevision {
+		return nil
+	}
+	placement := started.Labels[workv1alpha1.LabelPlacement]
+	strategy, batch, deadline := strategyOf(owner, placement)
+	switch strategy {
+	case clusterv1alpha1.ProgressivePerGroup:
+		return w.checkTurn(owner, started, placement, deadline)
+	case clusterv1alpha1.Progressive:
+	default:
+		return nil
+	}
+	inFlight := w.inFlight(owner, started, deadline)
+	if len(inFlight) > batch {
+		slices.Sort(inFlight)
+		return fmt.Errorf("%s is started: in flight for %s are %v, the batch is %d", name, placement, inFlight, batch)
+	}
+	return nil
+}
+
+// inFlight are the clusters that count for the placement of a work that is started, have what it has, and neither got there since
+// the hub wrote it nor failed.
+func (w *World) inFlight(owner *workv1alpha1.ManifestWorkReplicaSet, started *workv1.ManifestWork, deadline time.Duration) []string {
+	var clusters []string
+	for _, work := range w.Works() {
+		if w.corrupt(work) || !owned(work) {
+			continue
+		}
+		// What someone edited by hand is not at the revision (R10).
+		if w.countedUnder(owner, work) != started.Labels[workv1alpha1.LabelPlacement] ||
+			work.Labels[workv1alpha1.LabelControllerHash] != owner.Status.UpdateRevision || Version(work) != Version(started) {
+			continue
+		}
+		at, err := time.Parse(time.RFC3339Nano, work.Annotations[workv1alpha1.AnnotationAppliedAt])
+		failed := deadline > 0 && err == nil && w.Clock.Since(at) >= deadline
+		if !w.reached(work) && !failed {
+			clusters = append(clusters, work.Namespace)
+		}
+	}
+	return clusters
+}
+
+// checkAborted says that an abort came without a cluster that failed: a false one costs an outage.
+func (w *World) checkAborted() error {
+	object := w.Object()
+	if object == nil {
+		return nil
+	}
+	known := w.abortedTime
+	w.abortedTime = object.Status.AbortedTime
+	if object.Status.AbortedTime.IsZero() || !known.IsZero() {
+		return nil
+	}
+	if object.Status.AbortedTime.Equal(w.abortedByHand) {
+		return nil
+	}
+	for _, rev := range w.Revisions() {
+		if rev.Annotations[workv1alpha1.AnnotationAborted] != "" {
+			return nil // Rebuilt, after someone wiped the status.
+		}
+	}
+	if w.undoes(object.Status.CurrentRevision, object.Status.UpdateRevision) {
+		return fmt.Errorf("an undo from %s to %s is aborted", object.Status.CurrentRevision, object.Status.UpdateRevision)
+	}
+	overdue := func(work *workv1.ManifestWork) bool {
+		return owned(work) && !w.corrupt(work) && w.overdue(object, work)
+	}
+	if slices.ContainsFunc(w.Works(), overdue) || w.refusedForLong(object) || w.liesSuffice(object) {
+		return nil
+	}
+	return fmt.Errorf("aborted, and no cluster has failed")
+}
+
+// overdue reports whether a work has not succeeded within its deadline.
+func (w *World) overdue(object *workv1alpha1.ManifestWorkReplicaSet, work *workv1.ManifestWork) bool {
+	if w.Network != nil {
+		return w.Network.failed(object, work)
+	}
+	_, past := w.pastDeadline(object, work)
+	return past && !w.isWell(work) // A crash loop is well for a moment now and then.
+}
+
+// pastDeadline reports whether the hub wrote a work longer ago than its deadline allows, and which deadline that is.
+func (w *World) pastDeadline(object *workv1alpha1.ManifestWorkReplicaSet, work *workv1.ManifestWork) (deadline time.Duration, past bool) {
+	at, err := time.Parse(time.RFC3339Nano, work.Annotations[workv1alpha1.AnnotationAppliedAt])
+	if err != nil {
+		return 0, false
+	}
+	// A cluster that another ref took over has that one's deadline before its label says so.
+	for _, placement := range []string{work.Labels[workv1alpha1.LabelPlacement], w.countedUnder(object, work)} {
+		if _, _, deadline := strategyOf(object, placement); deadline > 0 && w.Clock.Since(at) >= deadline {
+			return deadline, true
+		}
+	}
+	return 0, false
+}
+
+// undoes reports whether a rollout goes back to a revision that was the current one, and was made before today's current one (R12). What was
+// deleted and rebuilt does not tell.
+func (w *World) undoes(current, update string) bool {
+	if w.Irreparable.HasAny(current, update) {
+		return false
+	}
+	name := func(hash string) string { return revision.Name(Name, hash) }
+	made, known := w.made[name(update)]
+	return known && w.currentSince[name(update)] != "" && made < w.made[name(current)]
+}
