@@ -8,15 +8,15 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// slots are what the writes of all passes share: each takes one. A few are kept for each lane, whatever the other one wants: an abort finds one at
-// once while a fleet is written, and a rollout goes on while others are aborted. The rest belongs to aborts while there are any: a write of a
-// rollout that is under way in the API server slows an abort down, even if it left a slot free. Within a lane the tenant gets the next slot that
+// slots are what the writes of all passes share: each takes one. A few are kept for aborts, so that an abort finds one at once while a fleet is
+// written. While an abort writes, it has all of them but one, with which rollouts go on: a write of a rollout that is under way in the API server
+// slows an abort down, even if it left a slot free. Within a lane the tenant gets the next slot that
 // has the fewest, and within a tenant the object that has the fewest: nobody gets more by asking for more.
 type slots struct {
 	clock clock.PassiveClock
 
 	mu sync.Mutex
-	// size is how many there are, and kept how many are for each lane alone.
+	// size is how many there are, and kept how many of them rollouts never have.
 	size, kept int
 	taken      int
 	lanes      [lanes]shares
@@ -39,8 +39,10 @@ type claim struct {
 }
 
 const (
-	// keptShare is which part of the slots is kept for each lane: one in so many.
+	// keptShare is which part of the slots is kept for aborts: one in so many.
 	keptShare = 8
+	// besideAborts is how many slots rollouts have while an abort writes. One keeps them going.
+	besideAborts = 1
 	// abortPause is how long an abort may go without a write and still count as under way: it writes its status, and waits until the caches show
 	// what it wrote. An abort that waits longer, for a cluster that refuses its work, costs the rollouts nothing.
 	abortPause = 2 * time.Second
@@ -106,8 +108,11 @@ func (s *slots) next() *claim {
 
 // most is how many slots a lane may have now. A lane that has none may always take one, so that whoever waits is woken by a slot given back.
 func (s *slots) most(l lane) int {
-	if l == rollouts && s.aborting() {
-		return s.kept
+	switch {
+	case l == aborts:
+		return max(1, s.size-besideAborts)
+	case s.aborting():
+		return besideAborts
 	}
 	return max(1, s.size-s.kept)
 }
