@@ -3,11 +3,14 @@ package hub
 import (
 	"context"
 	"fmt"
+	"time"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -34,7 +37,26 @@ func (p *Plane) account(ctx context.Context, name string) (*rest.Config, error) 
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return nil, fmt.Errorf("giving the ServiceAccount %s its rights: %w", name, err)
 	}
-	return p.server.ServiceAccountConfig(ctx, meta.Namespace, name)
+	config, err := p.server.ServiceAccountConfig(ctx, meta.Namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	return config, awaitRights(ctx, config)
+}
+
+// awaitRights waits until the API server knows that an account may do everything: its authorizer reads the bindings from a cache.
+func awaitRights(ctx context.Context, config *rest.Config) error {
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	everything := &authorizationv1.ResourceAttributes{Verb: "*", Group: "*", Resource: "*"}
+	return wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		answer, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
+			Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: everything},
+		}, metav1.CreateOptions{})
+		return err == nil && answer.Status.Allowed, nil
+	})
 }
 
 // ConfigAs is the client configuration of another controller of the hub, with a connection of its own. What it asks for is not counted
