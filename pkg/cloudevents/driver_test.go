@@ -130,6 +130,9 @@ func TestRestore(t *testing.T) {
 	require.Equal(t, []string{"Applied"}, conditionTypes(found))
 	r.eventually("both count as told", func() bool { return len(r.missing(map[string]int{"ns.web": 2})) == 0 })
 	require.Nil(t, r.store.get(lost.UID), "nobody knows what v0 was")
+	require.Equal(t, []string{"v0"}, r.Claimed("ns.web", func(cluster, name string) bool { return cluster == lost.Namespace && name == lost.Name }))
+	require.Empty(t, r.Claimed("ns.web", func(string, string) bool { return false }), "the owner can have no such work")
+	require.Empty(t, r.Claimed("ns.other", func(string, string) bool { return true }))
 	select {
 	case <-restored:
 		t.Fatal("there may be more to come")

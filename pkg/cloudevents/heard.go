@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"k8s.io/utils/clock"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
 // heard knows since when this process has heard the agent of each cluster. A broker keeps no reports: a cluster that was not heard may
@@ -42,3 +44,18 @@ func (h *heard) of(cluster string) (time.Time, bool) {
 
 // HeardSince reports since when this process has heard the agent of a cluster; false when it has not.
 func (d *Driver) HeardSince(cluster string) (time.Time, bool) { return d.heard.of(cluster) }
+
+// Claimed returns the hashes of works that agents report as an owner's, and that this hub does not know: after a restart they can't be restored
+// while their revisions can't be read. counts reports whether the owner can have a work of that name in that cluster: agents make up what they
+// like.
+func (d *Driver) Claimed(owner string, counts func(cluster, name string) bool) []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var hashes []string
+	for uid, report := range d.reports {
+		if report.Labels[workv1alpha1.LabelReplicaSet] == owner && counts(report.Namespace, report.Name) && d.store.get(uid) == nil {
+			hashes = append(hashes, report.Labels[workv1alpha1.LabelControllerHash])
+		}
+	}
+	return hashes
+}

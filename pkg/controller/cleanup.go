@@ -5,14 +5,17 @@ import (
 	"fmt"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/ptr"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
 // cleanupReconciler prunes revisions over the limit (R5).
@@ -30,7 +33,7 @@ func (r *cleanupReconciler) reconcile(ctx context.Context, p *pass) (bool, error
 	}
 	left := r.budget(p)
 	var errs []error
-	for _, surplus := range p.history.Surplus(live, revision.Limit(p.object.Spec.RevisionHistoryLimit)) {
+	for _, surplus := range r.surplus(p, live) {
 		if !left() {
 			p.lookAgain(time.Millisecond) // It is another object's turn (P8).
 			break
@@ -47,6 +50,21 @@ func (r *cleanupReconciler) reconcile(ctx context.Context, p *pass) (bool, error
 		}
 	}
 	return true, utilerrors.NewAggregate(errs)
+}
+
+// surplus are the revisions over the limit. What agents report to have over a broker is not among them, though no cache shows it yet: what a work
+// has can't be restored without its revision (P6).
+func (r *cleanupReconciler) surplus(p *pass, live sets.Set[string]) []*appsv1.ControllerRevision {
+	limit := revision.Limit(p.object.Spec.RevisionHistoryLimit)
+	surplus := p.history.Surplus(live, limit)
+	if len(surplus) == 0 || r.agents == nil {
+		return surplus
+	}
+	owners := rollout.Owners(p.refs)
+	return p.history.Surplus(live.Insert(r.agents.Claimed(p.owner, func(cluster, name string) bool {
+		_, selected := owners[cluster]
+		return selected && rollout.IsWorkName(p.object, name)
+	})...), limit)
 }
 
 // historyLimit says why old revisions are deleted.

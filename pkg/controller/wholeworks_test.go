@@ -23,6 +23,8 @@ type awayAgents struct{ reachable bool }
 func (a *awayAgents) HeardSince(string) (time.Time, bool) { return rt.Epoch, true }
 func (a *awayAgents) Reachable() bool                     { return a.reachable }
 
+func (a *awayAgents) Claimed(string, func(cluster, name string) bool) []string { return nil }
+
 // updatingWorks is a client by which works are written whole.
 type updatingWorks struct {
 	fakeWorks

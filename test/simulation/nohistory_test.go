@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -124,4 +125,32 @@ func TestUnknownTemplateAfterAnAbortWithoutHistory(t *testing.T) {
 			s.everywhere("v3")
 		})
 	}
+}
+
+// P6: what a cluster has is restored after a restart once its revision can be read, so that the revision is not pruned before.
+func TestRevisionThatOnlyAgentsReportIsKept(t *testing.T) {
+	s := overBroker(t)
+	s.Place("p1", []string{"c1", "c2"})
+	s.Create("v1", all("p1", "None", false))
+	s.quiet()
+	s.Report("", "v2", Hangs)
+	s.Report("", "v3", Hangs)
+	s.Update("v2")
+	s.settle(time.Minute)
+	s.Edit("rolls out to one cluster at a time, and keeps no old revision", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) {
+		spec.PlacementRefs = []workv1alpha1.LocalPlacementReference{progressive("p1", 1, "None", 0, false)}
+		spec.RevisionHistoryLimit = new(int32)
+		spec.ManifestWorkTemplate = Template("v3")
+	})
+	s.settle(time.Minute)
+	s.has("v3", "c1")
+	s.has("v2", "c2")
+	s.forbid()
+	s.Tell("the hub restarts")
+	s.Restart()
+	s.settle(5 * time.Minute)
+	s.allow()
+	s.quiet()
+	s.has("v2", "c2")
+	require.Len(t, s.Revisions(), 3, strings.Join(s.Story, "\n"))
 }
