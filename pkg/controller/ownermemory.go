@@ -30,7 +30,7 @@ type knownOwner struct {
 	// unobservedAt is when the API server was seen dropping status.observedGeneration, as a CRD does that has all other fields; zero when
 	// it kept it the last time that it was asked.
 	unobservedAt time.Time
-	// revisions are the deciding fields of the status as of the last pass without a history. They stay when there is one again.
+	// revisions are the deciding fields of the status as of the last pass.
 	revisions status.Revisions
 	// completed is the hash of the revision whose rollout was complete when the revision could not tell it.
 	completed string

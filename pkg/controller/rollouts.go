@@ -37,9 +37,8 @@ func (r *rolloutReconciler) reconcile(ctx context.Context, p *pass) (bool, error
 		p.snapshot = r.view(p, p.update, false)
 		return true, nil
 	}
-	if p.noHistory != "" {
-		r.memory.owners.keepRevisions(p.key, p.revisions)
-	}
+	// Also while there is a history: it may be gone when somebody wipes the status.
+	r.memory.owners.keepRevisions(p.key, p.revisions)
 	p.snapshot = r.view(p, p.update, p.revisions.AbortedTime != nil)
 	persisted := equality.Semantic.DeepEqual(p.revisions, status.RevisionsOf(&p.object.Status))
 	if !persisted && !r.memory.owners.prunedLately(p.key, p.now) {

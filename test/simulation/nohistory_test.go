@@ -154,3 +154,25 @@ func TestRevisionThatOnlyAgentsReportIsKept(t *testing.T) {
 	s.has("v2", "c2")
 	require.Len(t, s.Revisions(), 3, strings.Join(s.Story, "\n"))
 }
+
+// P3: where somebody wipes the status while the history can't be read, the last pass counts, and not the one before there was a history again.
+func TestWipedStatusWithoutHistoryIsThatOfTheLastPass(t *testing.T) {
+	s := rolledOut(t)
+	s.forbid()
+	s.settle(5 * time.Minute)
+	s.allow()
+	s.Update("v2")
+	s.quiet()
+	s.everywhere("v2")
+	s.Report("c2", "v3", Hangs)
+	s.Update("v3")
+	s.settle(10 * time.Second)
+	s.forbid()
+	s.wipeStatus()
+	s.settle(5 * time.Minute)
+	require.Equal(t, s.hashOf("v2"), s.Object().Status.CurrentRevision, strings.Join(s.Story, "\n"))
+	require.Equal(t, s.hashOf("v3"), s.Object().Status.UpdateRevision, strings.Join(s.Story, "\n"))
+	s.allow()
+	s.quiet()
+	s.everywhere("v2")
+}

@@ -47,7 +47,7 @@ type View struct {
 
 // Memory is what a process remembers of a ManifestWorkReplicaSet, as values. All of it may be lost.
 type Memory struct {
-	// Kept are the deciding fields as of the last pass without a history.
+	// Kept are the deciding fields as of the last pass.
 	Kept status.Revisions
 	// Completed is the hash of the revision whose rollout was complete when the revision could not record it.
 	Completed string
