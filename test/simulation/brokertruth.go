@@ -115,12 +115,15 @@ func (w *World) checkDelivered() error {
 	}
 	for _, work := range w.Works() {
 		a := w.Network.agent(work.Namespace)
-		if w.outcome(work.Namespace, Version(work)) == Silent {
-			continue
-		}
 		stored, found, err := a.store.Get(context.Background(), work.Namespace, work.Name)
 		if err != nil {
 			return err
+		}
+		if w.outcome(work.Namespace, Version(work)) == Silent || found && w.outcome(work.Namespace, Version(stored)) == Silent {
+			continue
+		}
+		if !work.DeletionTimestamp.IsZero() && (!found || !stored.DeletionTimestamp.IsZero()) {
+			continue // What a restarted hub deletes it may not know the content of.
 		}
 		if !found || stored.Generation != work.Generation || Version(stored) != Version(work) {
 			return fmt.Errorf("quiet: the agent of %s does not have what the hub wrote last, %s of generation %d, but %v", work.Namespace, Version(work), work.Generation, stored)

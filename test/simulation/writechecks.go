@@ -157,7 +157,7 @@ func (w *World) checkStarted(name string) error {
 func (w *World) inFlight(owner *workv1alpha1.ManifestWorkReplicaSet, started *workv1.ManifestWork, deadline time.Duration) []string {
 	var clusters []string
 	for _, work := range w.Works() {
-		if w.corrupt(work) || !owned(work) {
+		if w.corrupt(work) || !owned(work) || w.unknowable(work) {
 			continue
 		}
 		// What someone edited by hand is not at the revision (R10).
@@ -172,6 +172,16 @@ func (w *World) inFlight(owner *workv1alpha1.ManifestWorkReplicaSet, started *wo
 		}
 	}
 	return clusters
+}
+
+// unknowable reports whether a hub that was restarted can't know a work: over a broker only its agent has it, and no agent is believed whose cluster
+// is not selected.
+func (w *World) unknowable(work *workv1.ManifestWork) bool {
+	if w.Network == nil || w.seenSelected().Has(work.Namespace) {
+		return false
+	}
+	_, known, err := w.Hub.stores.Works.GetByKey(work.Namespace + "/" + work.Name)
+	return err == nil && !known
 }
 
 // checkAborted says that an abort came without a cluster that failed: a false one costs an outage.
