@@ -174,10 +174,10 @@ func (w *World) inFlight(owner *workv1alpha1.ManifestWorkReplicaSet, started *wo
 	return clusters
 }
 
-// unknowable reports whether a hub that was restarted can't know a work: over a broker only its agent has it, and no agent is believed whose cluster
-// is not selected.
+// unknowable reports whether a hub that was restarted can't know a work. Over a broker only its agent has it: no agent is believed whose cluster is
+// not selected, and without the revisions nobody knows what the work holds.
 func (w *World) unknowable(work *workv1.ManifestWork) bool {
-	if w.Network == nil || w.seenSelected().Has(work.Namespace) {
+	if w.Network == nil || w.seenSelected().Has(work.Namespace) && !w.API.NoHistory && !w.Hub.unread {
 		return false
 	}
 	_, known, err := w.Hub.stores.Works.GetByKey(work.Namespace + "/" + work.Name)
