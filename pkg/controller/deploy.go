@@ -10,12 +10,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
-	"k8s.io/klog/v2"
-	"k8s.io/utils/ptr"
 	workv1 "open-cluster-management.io/api/work/v1"
 
-	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
@@ -32,44 +30,15 @@ func (r *deployReconciler) reconcile(ctx context.Context, p *pass) (bool, error)
 		p.urgent = true
 		return false, r.abort(ctx, p)
 	}
-	if p.plan.Complete {
-		r.memory.owners.judges(p.key, "")
-	} else if p.revisions.CurrentRevision != p.update.Hash {
-		r.memory.owners.judges(p.key, p.update.Hash)
-	}
-	if p.plan.Complete && p.noHistory != "" {
-		p.revisions.CurrentRevision = p.update.Hash
-		r.memory.owners.keepRevisions(p.key, p.revisions)
-	} else if p.plan.Complete {
-		if goOn, err := r.complete(ctx, p); !goOn {
-			return false, err
-		}
+	found := p.outcome()
+	if goOn, err := r.follow(ctx, p, func() plan.Step { return plan.Conclude(&p.facts, found, p.plan) }); !goOn {
+		return false, err
 	}
 	if p.held {
 		slices.Sort(p.problems)
 		return false, r.reportInvalid(ctx, p, status.InvalidSpec(strings.Join(p.problems, "; ")))
 	}
 	return true, r.act(ctx, p)
-}
-
-// complete makes the update revision the current one: first the revision tells it, then the status (R13, R16).
-func (r *deployReconciler) complete(ctx context.Context, p *pass) (bool, error) {
-	latest := p.history.LatestCurrent()
-	if latest == nil || latest.Hash != p.update.Hash || p.update.Underway() {
-		err := r.tellCurrent(ctx, p)
-		if err == nil || apierrors.IsConflict(err) {
-			return false, err
-		}
-		p.problem(r.refused(p, err))
-		if r.memory.owners.prunedLately(p.key, p.now) {
-			return true, nil
-		}
-		r.memory.owners.completes(p.key, p.update.Hash)
-		// Every cluster had it: a relapse must not become an abort for want of the second copy, which nothing follows from yet. The
-		// condition names it, and each pass tries to write it.
-	}
-	p.revisions.CurrentRevision = p.update.Hash
-	return true, nil
 }
 
 // failuresChecked bounds how many failed clusters are asked for before an abort: a cache that lags behind lags for all of them.
@@ -141,37 +110,9 @@ func (r *deployReconciler) abort(ctx context.Context, p *pass) error {
 		p.lookAgain(staleInterval)
 		return err
 	}
-	p.aborting = true
-	p.revisions.AbortedTime = ptr.To(p.transitionTime().Rfc3339Copy())
-	reason := p.plan.Abort.Reason
-	r.memory.owners.abortedFor(p.key, p.revisions.AbortedTime, reason)
-	if update := p.history.ByHash(p.update.Hash); update != nil && r.memory.owners.prunedLately(p.key, p.now) {
-		// The status can't hold it: the revision does (R16).
-		switch err := r.tellAborted(ctx, p, update); {
-		case apierrors.IsConflict(err):
-			return err
-		case err != nil:
-			p.problem(r.refused(p, err) + "; until then nothing is written back")
-		}
-	}
-	// What is confirmed from now on is the revision that the clusters go back to.
-	p.snapshot = r.view(p, p.update, true)
-	p.plan = rollout.Decide(p.snapshot)
-	if err := r.patchStatus(ctx, p, status.Aborting, reason); err != nil {
-		return err
-	}
-	klog.FromContext(ctx).Info("Aborting the rollout", "revision", p.update.Name, "backTo", p.snapshot.Current.Name, "reason", reason)
-	return nil
-}
-
-// tellCurrent writes on a revision that it is the current one from now on, before the status says so (R16). The pass
-// ends with it.
-func (r *deployReconciler) tellCurrent(ctx context.Context, p *pass) error {
-	return r.patchRevision(ctx, p, p.history.ByHash(p.update.Hash),
-		map[string]any{
-			workv1alpha1.AnnotationCurrentSince: p.history.NextCurrentSince(p.now).UTC().Format(timeFormat),
-			workv1alpha1.AnnotationRecordedOn:   nil, // All have it now.
-		})
+	found, at, reason := p.outcome(), p.transitionTime().Rfc3339Copy(), p.plan.Abort.Reason
+	_, err := r.follow(ctx, p, func() plan.Step { return plan.Abort(&p.facts, found, at, reason) })
+	return err
 }
 
 // nameAccepted says which field the API server keeps otherwise than it was written (R10).

@@ -5,7 +5,7 @@
 //	observe   the informers' caches become one view of it                    (observe.go, placements.go)
 //	finalize  deletion, and the finalizer that makes it wait                 (finalize.go)
 //	revision  package revision/plan decides, step by step, and a step is done (revisions.go, perform.go)
-//	rollout   the start of a rollout, a retry, an abort by hand               (rollouts.go, byhand.go)
+//	rollout   what decides is persisted before the rollout goes on            (rollouts.go, perform.go)
 //	deploy    decide (package rollout), persist what decides, act            (deploy.go, act.go)
 //	status    the conditions and counts (package status), in one write       (report.go)
 //	cleanup   revisions over the limit                                       (cleanup.go)

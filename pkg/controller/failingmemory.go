@@ -9,7 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
 )
 
 // answer is what the API server said to a request that fails, in the words of the first time. Ids, ports and times in them are others with each
@@ -125,37 +125,19 @@ func (m *ownerMemory) refusedLately(owner string, a attempt, now time.Time) bool
 	return f != nil && f.target == a.target && !f.refusedSince.IsZero() && now.Before(f.triedAt.Add(refusedInterval))
 }
 
-// refusals are the clusters whose work the API server refuses at a target. Where an abort is carried out, clusters whose writes fail in another
-// way for long are among them: since is when the hub could hear the API server (R4).
-func (m *ownerMemory) refusals(owner, target string, aborted bool, heardSince, now time.Time) map[string]rollout.Refusal {
+// failures are the writes of the desired revision that failed when they were tried last.
+func (m *ownerMemory) failures(owner string) []plan.Failure {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var found map[string]rollout.Refusal
+	var found []plan.Failure
 	for _, f := range m.look(owner).failing {
-		if f.cluster == "" || f.target != target {
-			continue
+		if f.cluster != "" {
+			found = append(found, plan.Failure{
+				Cluster: f.cluster, Target: f.target, Words: f.words, Since: f.since, RefusedSince: f.refusedSince, RetryAt: f.triedAt.Add(refusedInterval),
+			})
 		}
-		refusal := rollout.Refusal{Since: f.refusedSince, RetryAt: f.triedAt.Add(refusedInterval), Words: f.words}
-		if f.refusedSince.IsZero() {
-			if refusal.Since = f.since; !aborted || !f.stuck(heardSince, now) {
-				continue
-			}
-		}
-		if found == nil {
-			found = map[string]rollout.Refusal{}
-		}
-		found[f.cluster] = refusal
 	}
 	return found
-}
-
-// stuck reports whether a write has failed for two minutes in which the hub could hear the API server.
-func (f *failure) stuck(heardSince, now time.Time) bool {
-	since := f.since
-	if heardSince.After(since) {
-		since = heardSince
-	}
-	return !now.Before(since.Add(stuckAfter))
 }
 
 // answered notes what the API server said to a request that fails in each pass, and returns its words of the first time.

@@ -20,6 +20,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
@@ -29,7 +30,7 @@ func noteAll(m *memory, owner string, now time.Time) {
 	m.owners.attempted(owner, []attempted{{attempt{what: "cluster c1"}, refusedBy("a quota")}}, nil, now)
 	m.owners.answered(owner, "patching", refusedBy("a quota"))
 	m.owners.prunes(owner, true, false, now)
-	m.owners.keepRevisions(owner, status.Revisions{UpdateRevision: "b"})
+	m.owners.note(owner, &plan.Outcome{Keep: true, Revisions: status.Revisions{UpdateRevision: "b"}})
 	m.told.announce(owner, "a note")
 	m.told.reported(owner, now)
 }
@@ -38,7 +39,7 @@ func noteAll(m *memory, owner string, now time.Time) {
 func known(m *memory, owner string, now time.Time) (things int) {
 	for _, knows := range []bool{
 		m.owners.refusedLately(owner, attempt{what: "cluster c1"}, now), m.owners.look(owner).answers["patching"] != nil, m.owners.prunedLately(owner, now), m.owners.prunedLast(owner),
-		m.owners.recall(owner).Kept.UpdateRevision != "", !m.told.lastReport(owner).IsZero(),
+		m.owners.recall(owner, now).Kept.UpdateRevision != "", !m.told.lastReport(owner).IsZero(),
 	} {
 		if knows {
 			things++
@@ -100,7 +101,8 @@ func TestQuestionsLeaveNothingBehind(t *testing.T) {
 	m := newMemory()
 	require.Zero(t, known(m, "demo/web", time.Unix(1000, 0)))
 	m.owners.attempted("demo/web", []attempted{{attempt{what: "cluster c1"}, nil}}, []string{"cluster c2"}, time.Unix(1000, 0))
-	m.owners.refusals("demo/web", "a", true, time.Unix(1000, 0), time.Unix(1000, 0))
+	m.owners.failures("demo/web")
+	m.owners.recall("demo/web", time.Unix(1000, 0))
 	m.owners.stillFail("demo/web", []string{"patching"})
 	m.owners.prunes("demo/web", false, true, time.Unix(1000, 0))
 	m.owners.defaulted("demo/web")

@@ -10,6 +10,7 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
@@ -58,64 +59,28 @@ func compareWorks(a, b *workv1.ManifestWork) int {
 	return 0
 }
 
-// observeWorks notes what the works show now, once in each pass. What is remembered of a work is about the revision that it bears, so that it
+// noteWorks notes what the works show now, once in each pass. What is remembered of a work is about the revision that it has, so that it
 // does not depend on what is asked of it later in the pass (R10).
-func (c *Controller) observeWorks(p *pass) {
+func (c *Controller) noteWorks(p *pass) {
 	owners, sliced, known := rollout.Owners(p.refs), rollout.Sliced(p.refs), rollout.SelectionKnown(p.refs, p.ignoredRefs)
-	p.heard = c.heard(owners, p.works)
-	borne := p.revisionsByHash()
-	p.seen = make([]rollout.Work, 0, len(p.works))
+	revisions := p.facts.ByHash(p.update)
+	seen := make([]rollout.Work, 0, len(p.works))
 	for _, object := range p.works {
 		_, selected := owners[object.Namespace]
 		w := c.memory.works.view(object, selection{selected: selected, unknown: !known, sliced: sliced[object.Namespace]}, c.deletionCounts, p.now)
 		w.Stray = !rollout.IsWorkName(p.object, object.Name)
-		rev := borne[w.Hash()]
+		rev := revisions[w.Hash()]
 		c.memory.works.settle(&w, w.At(rev) && rollout.Assess(&w, rev, p.now).State == rollout.Succeeded, p.now)
-		p.seen = append(p.seen, w)
+		seen = append(seen, w)
 	}
+	p.facts.Notes = plan.Notes{Works: seen, Heard: c.heard(owners, p.works), DeadlinesSince: c.connection.Since(), Settle: c.successSettle}
+	c.noteWrites(p)
 }
 
-// revisionsByHash are the readable revisions, and the update revision, which is not among them where there is no history.
-func (p *pass) revisionsByHash() map[string]*rollout.Revision {
-	found := make(map[string]*rollout.Revision, len(p.history.Revisions)+1)
-	found[p.update.Hash] = p.update
-	for i := range p.history.Revisions {
-		if rev := &p.history.Revisions[i]; rev.Err == nil {
-			found[rev.Hash] = rollout.NewRevision(rev)
-		}
-	}
-	return found
-}
-
-// view is the snapshot for a rollout of one revision, aborted or not. A pass may ask for several: it only reads what observeWorks noted.
-func (c *Controller) view(p *pass, update *rollout.Revision, aborted bool) *rollout.Snapshot {
-	s := &rollout.Snapshot{
-		Now:            p.now,
-		DeadlinesSince: c.connection.Since(),
-		Settle:         c.successSettle,
-		Update:         update,
-		Aborted:        aborted,
-		Owner:          p.owner,
-		Labels:         p.object.Labels,
-		Refs:           p.refs,
-		IgnoredRefs:    p.ignoredRefs,
-		Works:          p.seen,
-		Heard:          p.heard,
-	}
-	s.Current, s.CurrentProblem = p.current()
-	s.Older = p.older(update.Hash)
-	if told := p.history.ByHash(update.Hash); aborted && told != nil {
-		s.Restored = told.Restored()
-	}
-	desired := update
-	if aborted && s.Current != nil {
-		desired = s.Current
-	}
-	if aborted && s.Current != nil && p.revisions.AbortedTime != nil {
-		s.WrittenBack = c.memory.owners.writtenBack(p.key, p.abortOf(s.Current))
-	}
-	s.Refused = c.memory.owners.refusals(p.key, p.targetOf(desired, aborted), aborted, s.DeadlinesSince, p.now)
-	return s
+// noteWrites notes what became of the writes of works so far.
+func (c *Controller) noteWrites(p *pass) {
+	p.facts.Notes.Failures = c.memory.owners.failures(p.key)
+	p.facts.Notes.WrittenBack = c.memory.owners.writtenBackIn(p.key)
 }
 
 // heard is since when each agent was heard that matters to a pass; nil where works don't travel over a broker.
@@ -136,15 +101,4 @@ func (c *Controller) heard(owners map[string]int, works []*workv1.ManifestWork) 
 		note(work.Namespace)
 	}
 	return heard
-}
-
-// older are the readable revisions but one.
-func (p *pass) older(update string) []*rollout.Revision {
-	var older []*rollout.Revision
-	for i := range p.history.Revisions {
-		if rev := &p.history.Revisions[i]; rev.Err == nil && rev.Hash != update {
-			older = append(older, rollout.NewRevision(rev))
-		}
-	}
-	return older
 }

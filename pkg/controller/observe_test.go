@@ -30,16 +30,17 @@ func TestAskingChangesNothing(t *testing.T) {
 			works: []*workv1.ManifestWork{work.Object}, update: rt.Revision("aaa"),
 		}
 		p.update.Digest = digest
-		c.observeWorks(p)
+		p.facts.Object = p.object.ManifestWorkReplicaSet
+		c.noteWorks(p)
 		return p
 	}
-	require.Equal(t, rt.At(time.Second), look(time.Second).seen[0].SucceededSince)
+	require.Equal(t, rt.At(time.Second), look(time.Second).facts.Notes.Works[0].SucceededSince)
 	p := look(2 * time.Second)
 	for _, aborted := range []bool{false, true} {
 		for _, update := range []*rollout.Revision{rt.Revision("bbb"), p.update} {
-			require.Equal(t, rt.At(time.Second), c.view(p, update, aborted).Works[0].SucceededSince)
+			require.Equal(t, rt.At(time.Second), p.facts.Snapshot(&p.revisions, update, aborted).Works[0].SucceededSince)
 		}
 	}
-	require.Equal(t, rt.At(time.Second), look(3 * time.Second).seen[0].SucceededSince)
-	require.Zero(t, look(3 * time.Second).seen[0].TurnedAt)
+	require.Equal(t, rt.At(time.Second), look(3 * time.Second).facts.Notes.Works[0].SucceededSince)
+	require.Zero(t, look(3 * time.Second).facts.Notes.Works[0].TurnedAt)
 }

@@ -37,19 +37,13 @@ type knownOwner struct {
 	// incomplete is the hash of the revision whose rollout this process last judged not to be complete; empty once it is.
 	incomplete string
 	// unrecorded are the hashes and digests of what was rolled out without a history, the latest last.
-	unrecorded []unrecorded
+	unrecorded []plan.RolledOut
 	// collisions is status.collisionCount where the API server drops it.
 	collisions int32
 	// aborted is when and why a rollout was aborted: until the revision tells it, nothing else does.
-	aborted struct {
-		at     metav1.Time
-		reason string
-	}
+	aborted plan.Aborted
 	// writtenBack are the clusters whose works were written back in an abort, by what they were to become and when it began.
-	writtenBack struct {
-		abort    string
-		clusters map[string]bool
-	}
+	writtenBack plan.WrittenBack
 }
 
 // prunedInterval is how often the API server is asked again whether it keeps the status fields that only our CRD has.
@@ -62,6 +56,9 @@ type pruning struct {
 	// defaulted says that the object had a default that only our CRD gives, all the same.
 	defaulted bool
 }
+
+// lately reports whether it was seen so lately that it is not asked again yet.
+func (p *pruning) lately(now time.Time) bool { return p != nil && now.Before(p.at.Add(prunedInterval)) }
 
 // prunes notes whether the API server drops the status fields that only our CRD has, and whether its answer was defaulted by our CRD.
 func (m *ownerMemory) prunes(owner string, pruned, defaulted bool, now time.Time) {
@@ -88,8 +85,7 @@ func (m *ownerMemory) defaulted(owner string) {
 func (m *ownerMemory) prunedLately(owner string, now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	seen := m.look(owner).pruned
-	return seen != nil && now.Before(seen.at.Add(prunedInterval))
+	return m.look(owner).pruned.lately(now)
 }
 
 // prunedLast says whether it was seen doing so the last time that it was asked.
@@ -125,59 +121,45 @@ func (m *ownerMemory) unobservedLast(owner string) bool {
 	return !m.look(owner).unobservedAt.IsZero()
 }
 
-// keepRevisions keeps, for this process, what a status may not be able to hold while there is no history that would.
-func (m *ownerMemory) keepRevisions(owner string, revisions status.Revisions) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.of(owner).revisions = revisions
-}
-
-// completes keeps, for this process, which revision's rollout was complete, for when the revision can't tell it.
-func (m *ownerMemory) completes(owner, hash string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.of(owner).completed = hash
-}
-
-// judges keeps, for this process, which revision's rollout is not complete; empty where it is.
-func (m *ownerMemory) judges(owner, incomplete string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.look(owner).incomplete != incomplete {
-		m.of(owner).incomplete = incomplete
-	}
-}
-
 // unrecordedKept bounds how much of what was rolled out without a history is known.
 const unrecordedKept = 10
 
-// unrecorded is a revision that was rolled out while no ControllerRevision could be made.
-type unrecorded struct {
-	hash   string
-	digest revision.Digest
-}
-
-// rolledOut keeps, for this process, what was rolled out while no revision could tell it.
-func (m *ownerMemory) rolledOut(owner, hash string, digest revision.Digest) {
+// note keeps what a plan wants remembered, for this process.
+func (m *ownerMemory) note(owner string, outcome *plan.Outcome) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	rest := slices.DeleteFunc(m.of(owner).unrecorded, func(u unrecorded) bool { return u.hash == hash })
-	m.of(owner).unrecorded = append(rest[max(0, len(rest)+1-unrecordedKept):], unrecorded{hash: hash, digest: digest})
+	if outcome.Keep {
+		m.of(owner).revisions = outcome.Revisions
+	}
+	if outcome.Completed != "" {
+		m.of(owner).completed = outcome.Completed
+	}
+	if incomplete := outcome.Incomplete; incomplete != nil && m.look(owner).incomplete != *incomplete {
+		m.of(owner).incomplete = *incomplete
+	}
+	if rolledOut := outcome.RolledOut; rolledOut.Hash != "" {
+		known := m.of(owner)
+		rest := slices.DeleteFunc(known.unrecorded, func(u plan.RolledOut) bool { return u.Hash == rolledOut.Hash })
+		known.unrecorded = append(rest[max(0, len(rest)+1-unrecordedKept):], rolledOut)
+	}
 }
 
 // recall is what the plan of an owner's revisions looks at, as values.
-func (m *ownerMemory) recall(owner string) plan.Memory {
+func (m *ownerMemory) recall(owner string, now time.Time) plan.Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := m.look(owner)
-	return plan.Memory{Kept: known.revisions, Completed: known.completed, Incomplete: known.incomplete, Unrecorded: known.digests()}
+	return plan.Memory{
+		Kept: known.revisions, Completed: known.completed, Incomplete: known.incomplete, Unrecorded: known.digests(),
+		Pruned: known.pruned.lately(now), Aborted: known.aborted,
+	}
 }
 
 // digests are those of what was rolled out without a history, by hash.
 func (k *knownOwner) digests() map[string]revision.Digest {
 	digests := make(map[string]revision.Digest, len(k.unrecorded))
 	for _, u := range k.unrecorded {
-		digests[u.hash] = u.digest
+		digests[u.Hash] = u.Digest
 	}
 	return digests
 }
@@ -200,8 +182,7 @@ func (m *ownerMemory) collisions(owner string) int32 {
 func (m *ownerMemory) abortedFor(owner string, at *metav1.Time, reason string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	known := m.of(owner)
-	known.aborted.at, known.aborted.reason = *at, reason
+	m.of(owner).aborted = plan.Aborted{At: *at, Reason: reason}
 }
 
 // wroteBack keeps, for this process, that the work of a cluster was written back in an abort.
@@ -209,28 +190,27 @@ func (m *ownerMemory) wroteBack(owner, abort, cluster string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := m.of(owner)
-	if known.writtenBack.abort != abort {
-		known.writtenBack.abort, known.writtenBack.clusters = abort, map[string]bool{}
+	if known.writtenBack.Abort != abort {
+		known.writtenBack = plan.WrittenBack{Abort: abort, Clusters: map[string]bool{}}
 	}
-	known.writtenBack.clusters[cluster] = true
+	known.writtenBack.Clusters[cluster] = true
 }
 
-// writtenBack are the clusters whose works were written back in an abort.
-func (m *ownerMemory) writtenBack(owner, abort string) map[string]bool {
+// writtenBackIn are the clusters whose works were written back, and in which abort.
+func (m *ownerMemory) writtenBackIn(owner string) plan.WrittenBack {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if known := m.look(owner); known.writtenBack.abort == abort {
-		return maps.Clone(known.writtenBack.clusters)
-	}
-	return nil
+	found := m.look(owner).writtenBack
+	found.Clusters = maps.Clone(found.Clusters)
+	return found
 }
 
 // abortReason is why the rollout that was aborted at a time was; empty where it is not known.
 func (m *ownerMemory) abortReason(owner string, at *metav1.Time) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if known := m.look(owner); known.aborted.at.Equal(at) {
-		return known.aborted.reason
+	if known := m.look(owner); known.aborted.At.Equal(at) {
+		return known.aborted.Reason
 	}
 	return ""
 }

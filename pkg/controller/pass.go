@@ -37,11 +37,6 @@ type pass struct {
 	// refs are the placementRefs that count, and ignoredRefs is how many more the spec has.
 	refs        []rollout.Ref
 	ignoredRefs int
-	// seen is what this process knows of the works, noted once in the pass. Never changed after that.
-	seen []rollout.Work
-	// heard is since when each agent was heard that matters here; nil where works don't travel over a broker (R11).
-	heard map[string]time.Time
-
 	// revisions are the deciding fields of the status, rebuilt where it was lost (R16).
 	revisions status.Revisions
 	// update is the revision that the rollout is one of. It is the template's, but for an abort that is finished first (R4).

@@ -10,9 +10,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
 
-	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
 )
 
@@ -32,6 +32,10 @@ func (c *Controller) perform(ctx context.Context, p *pass, step *plan.Step) plan
 		err = named(err, step.Verb, p.object.Namespace, step.Revision.Name)
 	case plan.BumpCollision:
 		err = c.collide(ctx, p, step.Collisions)
+	case plan.PersistStatus:
+		err = c.persist(ctx, p, step)
+	case plan.RemoveAbort:
+		err = c.removeAbort(ctx, p, step.Event)
 	case plan.Await:
 		wrote = step.Revision
 	default:
@@ -39,16 +43,24 @@ func (c *Controller) perform(ctx context.Context, p *pass, step *plan.Step) plan
 	}
 	if err == nil && wrote != nil {
 		c.wroteRevision(p, wrote)
-	}
-	if err == nil && step.Event != nil {
-		related := step.Revision
-		if wrote != nil && step.Action != plan.Renumber {
-			related = wrote
-		}
-		c.event(p, related, typeOf(step.Event), step.Event.Reason, step.Event.Action, step.Event.Note)
+		c.sayOf(p, step, wrote)
 	}
 	answer.Err, answer.Result = err, resultOf(step.Action, err)
+	if err == nil && step.Action == plan.PersistStatus {
+		answer.Result = c.persisted(p)
+	}
 	return answer
+}
+
+// sayOf makes the event of a revision that was written.
+func (c *Controller) sayOf(p *pass, step *plan.Step, wrote *appsv1.ControllerRevision) {
+	if step.Event == nil {
+		return
+	}
+	if step.Action == plan.Renumber {
+		wrote = step.Revision
+	}
+	c.event(p, wrote, typeOf(step.Event), step.Event.Reason, step.Event.Action, step.Event.Note)
 }
 
 // named says which request failed.
@@ -70,6 +82,8 @@ func resultOf(action plan.Action, err error) plan.Result {
 		return plan.Exists
 	case action == plan.ReadLive && apierrors.IsNotFound(err):
 		return plan.Missing
+	case isLasting(err):
+		return plan.Rejected
 	}
 	return plan.Failed
 }
@@ -95,14 +109,41 @@ func (c *Controller) patchObject(ctx context.Context, object *appsv1.ControllerR
 	return answer, named(err, "patching", object.Namespace, object.Name)
 }
 
-// patchRevision writes annotations of a revision, as it was seen.
-func (c *Controller) patchRevision(ctx context.Context, p *pass, rev *revision.Revision, annotations map[string]any) error {
-	answer, err := c.patchObject(ctx, rev.Object, &plan.Patch{Annotations: annotations})
-	if err != nil {
+// persist writes what decides into the status, with the conditions that report it. Where the rollout is aborted, this process remembers why.
+func (c *Controller) persist(ctx context.Context, p *pass, step *plan.Step) error {
+	p.plan = step.Plan
+	stage, reason := step.Stage, step.Outcome.AbortedFor
+	if stage == "" {
+		stage = stageOf(p)
+	}
+	if reason == "" {
+		return c.patchStatus(ctx, p, stage, abortReason(p))
+	}
+	c.memory.owners.abortedFor(p.key, p.revisions.AbortedTime, reason)
+	if err := c.patchStatus(ctx, p, stage, reason); err != nil {
 		return err
 	}
-	c.wroteRevision(p, answer)
+	klog.FromContext(ctx).Info("Aborting the rollout", "revision", p.update.Name, "backTo", p.snapshot.Current.Name, "reason", reason)
 	return nil
+}
+
+// persisted reports whether the API server kept what was persisted.
+func (c *Controller) persisted(p *pass) plan.Result {
+	if c.memory.owners.prunedLately(p.key, p.now) {
+		return plan.Pruned
+	}
+	return plan.Done
+}
+
+// removeAbort removes status.abortedTime, and nothing else. The event says why.
+func (c *Controller) removeAbort(ctx context.Context, p *pass, event *plan.Event) error {
+	cleared := p.object.Status.DeepCopy()
+	cleared.AbortedTime = nil
+	written, err := c.patcher(p).PatchStatus(ctx, p.object.ManifestWorkReplicaSet, *cleared, p.object.Status)
+	if err == nil && written {
+		c.say(p, event)
+	}
+	return err
 }
 
 // collide persists that a hash is taken. The next pass tries the next one.

@@ -12,15 +12,13 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
 // refusedInterval is how often a write that the API server refuses is tried again (R11). The queue's own back-off grows to a quarter of an hour,
 // and whoever removed the cause would wait for it; with a try in each pass the reports of a thousand agents would be as many tries.
 const refusedInterval = time.Minute
-
-// stuckAfter is for how long a work must have failed to be written back, at each try, before an abort goes on without it (R4).
-const stuckAfter = 2 * time.Minute
 
 // errRefusedLately says that a write was not tried: the API server refused it less than a minute ago.
 var errRefusedLately = errors.New("refused less than a minute ago")
@@ -44,18 +42,14 @@ func clusterLabels(cluster string) string { return "labels in cluster " + cluste
 // clusterHash is the hash of an older revision, where another hub wrote the work.
 func clusterHash(cluster string) string { return "hash in cluster " + cluster }
 
-// targetOf is a revision as today's spec asks for it: a change of either may be what removes the cause of a refusal. What an abort goes back to
-// does not depend on the spec: a fix that is waiting already makes nobody wait longer (R4).
-func (p *pass) targetOf(rev *rollout.Revision, aborted bool) string {
-	if aborted {
-		return "abort/" + rev.Hash
-	}
-	return fmt.Sprintf("%s/%d", rev.Hash, p.object.Generation)
+// targetOf is what a write of a revision is to achieve in this pass.
+func (p *pass) targetOf(rev *rollout.Revision) string {
+	return plan.Target(rev, p.object.Generation, p.snapshot.Aborted)
 }
 
-// abortOf is an abort: what the works become, and when it began.
+// abortOf is the abort that a work goes back to a revision in.
 func (p *pass) abortOf(rev *rollout.Revision) string {
-	return p.targetOf(rev, true) + "/" + p.revisions.AbortedTime.UTC().Format(timeFormat)
+	return plan.AbortOf(rev, p.revisions.AbortedTime.Time)
 }
 
 func (p *pass) attemptOf(w *rollout.Write) attempt {
@@ -63,9 +57,9 @@ func (p *pass) attemptOf(w *rollout.Write) attempt {
 	case w.Revision == nil:
 		return attempt{what: clusterLabels(w.Cluster), target: fmt.Sprint(p.object.Generation)}
 	case w.Revision.Hash != p.plan.Desired.Hash:
-		return attempt{what: clusterHash(w.Cluster), target: p.targetOf(w.Revision, p.snapshot.Aborted)}
+		return attempt{what: clusterHash(w.Cluster), target: p.targetOf(w.Revision)}
 	}
-	return attempt{what: clusterWork(w.Cluster), target: p.targetOf(w.Revision, p.snapshot.Aborted), cluster: w.Cluster}
+	return attempt{what: clusterWork(w.Cluster), target: p.targetOf(w.Revision), cluster: w.Cluster}
 }
 
 func deletionOf(d *rollout.Delete) attempt {
@@ -157,15 +151,16 @@ func (r *deployReconciler) planAgain(p *pass) {
 		p.lookAgain(time.Millisecond)
 		return
 	}
-	snapshot := r.view(p, p.update, p.snapshot.Aborted)
-	plan := rollout.Decide(snapshot)
-	if plan.Abort != nil || len(plan.Writes) > 0 {
+	r.noteWrites(p)
+	snapshot := p.facts.Snapshot(&p.revisions, p.update, p.snapshot.Aborted)
+	decided := rollout.Decide(snapshot)
+	if decided.Abort != nil || len(decided.Writes) > 0 {
 		p.urgent = true
 		p.lookAgain(time.Millisecond)
 	}
-	if plan.Abort == nil {
-		p.snapshot, p.plan = snapshot, plan
-		p.lookAgain(plan.Recheck)
+	if decided.Abort == nil {
+		p.snapshot, p.plan = snapshot, decided
+		p.lookAgain(decided.Recheck)
 	}
 }
 

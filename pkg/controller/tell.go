@@ -12,6 +12,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
@@ -60,20 +61,14 @@ func (c *Controller) tellStarted(p *pass) {
 	c.event(p, p.updateObject(), corev1.EventTypeNormal, workv1alpha1.EventRolloutStarted, "RollOut", fmt.Sprintf(note, p.update.Name))
 }
 
-// tellRestored notes, once for each abort, that every selected cluster confirmed the revision that it was brought back to. The
-// update revision remembers it: the status tells it in words only, and counts that change when a cluster joins.
+// tellRestored notes, once for each abort, that every selected cluster confirmed the revision that it was brought back to.
 func (c *Controller) tellRestored(ctx context.Context, p *pass) error {
-	selected := p.plan.Selected()
-	if !p.snapshot.Aborted || p.aborting || p.plan.Behind > 0 || selected == 0 || p.plan.Confirmed < selected {
+	step, restored := plan.Restored(&p.facts, p.outcome(), p.plan)
+	if !restored {
 		return nil
 	}
-	update := p.history.ByHash(p.update.Hash)
-	if update == nil || update.Restored() {
-		return nil
-	}
-	err := c.patchRevision(ctx, p, update, map[string]any{workv1alpha1.AnnotationRestored: p.now.UTC().Format(timeFormat)})
-	if err != nil {
-		return err
+	if answer := c.perform(ctx, p, &step); answer.Err != nil {
+		return answer.Err
 	}
 	took := max(0, p.now.Sub(p.revisions.AbortedTime.Time)) // A person may have set any time.
 	c.metrics.Restored(took)

@@ -23,6 +23,11 @@ func (c *chain) adopt() *Step {
 	if update != nil && !past.Surpassed {
 		return nil
 	}
+	return c.recordPast(in, &past)
+}
+
+// recordPast records what the works show, and which of it was stable.
+func (c *chain) recordPast(in *rollout.PastInput, past *rollout.Past) *Step {
 	recorded := past.Specs[:min(len(past.Specs), rollout.MaxPastSpecs)]
 	if read := c.readSpecs(recorded); read.next != nil || read.failed != nil {
 		return c.afterAdoption(read)

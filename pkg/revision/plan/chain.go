@@ -15,6 +15,8 @@ import (
 type chain struct {
 	*View
 	Outcome
+	// begins reports whether a rollout of another revision begins, and pruned whether the API server dropped what it was asked to persist.
+	begins, pruned bool
 }
 
 // link decides about one thing. It returns nil where the next one decides.
@@ -83,7 +85,7 @@ func (c *chain) settle(request Step) *Step {
 	switch {
 	case next != nil:
 		return next
-	case answer.Result != Done:
+	case answer.failed():
 		return c.failed(answer)
 	}
 	return c.written(request.Why)

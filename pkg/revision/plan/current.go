@@ -4,11 +4,31 @@ import (
 	"fmt"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
+
+// lostStatus rebuilds a status that was lost from what the revisions record: an older CRD prunes it, a restore drops it. A lost status is never
+// a retry, and never a first rollout (R16).
+func (c *chain) lostStatus() *Step {
+	newest := c.History.Newest()
+	if c.Revisions.UpdateRevision != "" || newest == nil {
+		return nil
+	}
+	c.Revisions.UpdateRevision = newest.Hash
+	if latest := c.History.LatestCurrent(); latest != nil && c.Revisions.CurrentRevision == "" {
+		c.Revisions.CurrentRevision = latest.Hash
+	}
+	if at, aborted := newest.AbortedAt(); aborted && c.Revisions.AbortedTime == nil {
+		c.Revisions.AbortedTime = ptr.To(metav1.NewTime(at))
+	}
+	return nil
+}
 
 // settleCurrent sees to it that status.currentRevision names a revision that may be the current one: an abort goes back to it. What counts is
 // written on the revision first (R16); the pass ends with that. What does not count is put back (R6).
@@ -62,7 +82,7 @@ type Current struct {
 	Revision *rollout.Revision
 	// Absence is why.
 	Absence Absence
-	// Message says it to a person, with the remedy. WithoutHistory has none: only the hub knows what it lacks.
+	// Message says it to a person, with the remedy.
 	Message string
 }
 
@@ -70,7 +90,7 @@ type Current struct {
 func (v *View) Current(hash string, update *rollout.Revision) Current {
 	switch {
 	case v.NoHistory:
-		return Current{Absence: WithoutHistory}
+		return Current{Absence: WithoutHistory, Message: v.HistoryNote}
 	case hash == "":
 		return Current{Absence: NeverComplete, Message: v.neverComplete(update)}
 	}

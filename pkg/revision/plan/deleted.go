@@ -8,7 +8,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/utils/ptr"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -16,23 +15,6 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
-
-// lostStatus rebuilds a status that was lost from what the revisions record: an older CRD prunes it, a restore drops it. A lost status is never
-// a retry, and never a first rollout (R16).
-func (c *chain) lostStatus() *Step {
-	newest := c.History.Newest()
-	if c.Revisions.UpdateRevision != "" || newest == nil {
-		return nil
-	}
-	c.Revisions.UpdateRevision = newest.Hash
-	if latest := c.History.LatestCurrent(); latest != nil && c.Revisions.CurrentRevision == "" {
-		c.Revisions.CurrentRevision = latest.Hash
-	}
-	if at, aborted := newest.AbortedAt(); aborted && c.Revisions.AbortedTime == nil {
-		c.Revisions.AbortedTime = ptr.To(metav1.NewTime(at))
-	}
-	return nil
-}
 
 // lost is a revision that should be there, and is created again.
 type lost struct {
@@ -146,8 +128,7 @@ func (v *View) LiveHashes(revisions *status.Revisions) sets.Set[string] {
 // has the hash, that has the digest which this hub recorded. Without a record only the spec itself can be what the update revision held:
 // works prove nothing, also where they agree (R7).
 func (c *chain) contentOf(hash string, recorded revision.Digest) (*workv1.ManifestWorkSpec, batch) {
-	template := &c.Object.Spec.ManifestWorkTemplate
-	works := c.selectedWith(hash)
+	template, works := &c.Object.Spec.ManifestWorkTemplate, c.selectedWith(hash)
 	switch {
 	case c.TemplateErr != nil:
 	case recorded != "" && c.Template == recorded:
@@ -158,11 +139,13 @@ func (c *chain) contentOf(hash string, recorded revision.Digest) (*workv1.Manife
 			return template, batch{}
 		}
 	}
-	if recorded == "" {
-		return nil, batch{}
-	}
+	return c.contentOn(works, recorded)
+}
+
+// contentOn is the recorded content, as the first of some works holds it; nil where none does, or none is recorded.
+func (c *chain) contentOn(works []*rollout.Work, recorded revision.Digest) (*workv1.ManifestWorkSpec, batch) {
 	for _, w := range works {
-		if w.Digest != recorded {
+		if recorded == "" || w.Digest != recorded {
 			continue
 		}
 		spec, read := c.specOf(w)

@@ -1,8 +1,11 @@
 // Package plan decides about the revisions of a ManifestWorkReplicaSet: which one is that of the template, which one counts as the current one,
 // and what has to be recorded before anything follows from it.
 //
-// It is pure: Next is a function of one observation, the View, and returns one Step. Whoever performs the step adds the answer to the View and
-// asks again, until the step is Proceed or Hold. The links of the chain stand in the order in which they decide:
+// It is pure: each function takes one observation, the View, and returns one Step. Whoever performs the step adds the answer to the View and
+// asks again, until the step is Proceed or Hold. A pass asks three times: Next for the revision of the template, Begin for what has to be
+// persisted before its rollout goes on, and Conclude (or Abort) for what has to be recorded of what package rollout decided.
+//
+// The links of a chain stand in the order in which they decide. Those of Next:
 //
 //	unreadableSpec   what can't be read is reported; an abort is carried out all the same     (R4, R12)
 //	longOwnerLabel   no ManifestWork can have the owner label
@@ -16,6 +19,13 @@
 //	newTemplate      a template without a revision gets one                                   (R1, R2)
 //	undo             a template that came back makes its revision the newest                  (R3)
 //	remember         the newest revision remembers the other live ones                        (R7)
+//
+// Those of Begin:
+//
+//	abortByHand      a person set status.abortedTime                                          (R12)
+//	newRollout       a rollout of another revision begins; an unfinished abort ends first     (R4)
+//	persist          the status says so before any work is written                            (R4, R16)
+//	markAbort        the revision records an abort, or that somebody tries it again           (R4, R16)
 //
 // A link returns nil where it has nothing to do, and the next one decides. A write ends the pass: the next pass begins when the caches show it
 // (R15).

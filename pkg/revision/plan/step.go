@@ -26,6 +26,16 @@ const (
 	Remember Action = "Remember"
 	// MarkCurrent writes on a revision that it is the current one (R16).
 	MarkCurrent Action = "MarkCurrent"
+	// MarkAborted writes on a revision that its rollout was aborted (R16).
+	MarkAborted Action = "MarkAborted"
+	// ClearAborted removes that: somebody tries the revision again (R4).
+	ClearAborted Action = "ClearAborted"
+	// MarkRestored writes on a revision that every cluster confirmed the one that it was brought back to.
+	MarkRestored Action = "MarkRestored"
+	// PersistStatus writes what decides into the status, with the conditions (R4, R12).
+	PersistStatus Action = "PersistStatus"
+	// RemoveAbort removes status.abortedTime where nothing can be aborted (R12).
+	RemoveAbort Action = "RemoveAbort"
 	// Unmark takes off a revision that it was the current one: another hub rolled out past it (R6).
 	Unmark Action = "Unmark"
 	// BumpCollision persists that a hash is taken (R2).
@@ -78,6 +88,9 @@ type Step struct {
 	Digest revision.Digest
 	// Collisions is the new status.collisionCount.
 	Collisions int32
+	// Plan and Stage are what PersistStatus reports; an empty Stage is the one that the plan shows.
+	Plan  *rollout.Plan
+	Stage status.Stage
 	// Event is what people read once the step is done; nil for nothing.
 	Event *Event
 
@@ -136,6 +149,18 @@ type Outcome struct {
 	AwaitsHistory bool
 	// RolledOut is what is rolled out without a history, to be remembered by this process; empty for nothing.
 	RolledOut RolledOut
+	// Snapshot is that of the rollout.
+	Snapshot *rollout.Snapshot
+	// Aborting means that a work that can be written is not written back yet; Urgent that the next pass shall come as soon as it may.
+	Aborting, Urgent bool
+	// AbortedFor is why the rollout is aborted, to be remembered by this process; empty for nothing.
+	AbortedFor string
+	// Keep means that this process remembers Revisions, for when the status does not have them and no history can be read.
+	Keep bool
+	// Incomplete is the revision whose rollout is judged not to be complete, to be remembered by this process; empty for none, nil for what it was.
+	Incomplete *string
+	// Completed is the revision whose rollout was complete, and that could not record it, to be remembered by this process; empty for nothing.
+	Completed string
 	// Unstable is the hash of the revision that is no longer known to be stable, because another hub rolled out; empty for none (R6).
 	Unstable string
 }

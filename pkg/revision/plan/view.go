@@ -4,6 +4,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -31,14 +32,17 @@ type View struct {
 
 	// History holds the revisions. Where NoHistory is set, it is what could be read last.
 	History revision.History
-	// NoHistory reports whether the hub may not read ControllerRevisions.
-	NoHistory bool
+	// NoHistory reports whether the hub may not read ControllerRevisions. HistoryNote says why and what to do about it; nothing is decided by it.
+	NoHistory   bool
+	HistoryNote string
 	// Works are all ManifestWorks that have the owner label, by namespace and name, each with what its spec means.
 	Works []rollout.Work
 	// Refs are the placementRefs that count, and IgnoredRefs is how many more the spec has.
 	Refs        []rollout.Ref
 	IgnoredRefs int
 
+	// Notes are about the works. Next needs none.
+	Notes Notes
 	// Memory is what this process remembers.
 	Memory Memory
 	// Answers are those to the steps of this pass so far.
@@ -55,6 +59,16 @@ type Memory struct {
 	Incomplete string
 	// Unrecorded says what was rolled out without a history, by hash.
 	Unrecorded map[string]revision.Digest
+	// Aborted is when and why a rollout was aborted: until the revision records it, nothing else does.
+	Aborted Aborted
+	// Pruned reports whether the API server was seen dropping the status fields that only our CRD has, and is not to be asked again yet.
+	Pruned bool
+}
+
+// Aborted is when and why a rollout was aborted.
+type Aborted struct {
+	At     metav1.Time
+	Reason string
 }
 
 // Result is what became of a request.
@@ -70,6 +84,10 @@ const (
 	Missing Result = "Missing"
 	// Conflicted means that the object has changed since it was seen.
 	Conflicted Result = "Conflicted"
+	// Pruned means that the API server took the request, and dropped fields.
+	Pruned Result = "Pruned"
+	// Rejected means that the API server refuses the request: making it again changes nothing by itself.
+	Rejected Result = "Rejected"
 	// Failed means that the request failed in another way.
 	Failed Result = "Failed"
 )
@@ -87,3 +105,6 @@ type Answer struct {
 	// Spec is what ReadSpec found.
 	Spec *workv1.ManifestWorkSpec
 }
+
+// failed reports whether the request was not carried out.
+func (a *Answer) failed() bool { return a.Result != Done && a.Result != Pruned }

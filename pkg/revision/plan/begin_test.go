@@ -1,0 +1,221 @@
+package plan_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+)
+
+// begun is a pass that found the revision of its template.
+type begun struct {
+	*plan.View
+	found plan.Outcome
+}
+
+// begin is one over revisions a, b and c, whose status is persisted. The works are as they were noted.
+func begin(of status.Revisions, update string, works ...rollout.Work) *begun {
+	b := &begun{View: view(update, of, object("a", 1, current(0)), object("b", 2), object("c", 3))}
+	b.Object.Status.AbortedTime, b.Notes.Works = of.AbortedTime, works
+	b.found = plan.Outcome{Revisions: of, Update: b.Named(hashOf(update))}
+	return b
+}
+
+func (b *begun) next() plan.Step { return plan.Begin(b.View, b.found) }
+
+// answer lets the next step have an answer, and returns the step after it.
+func (b *begun) answer(t *testing.T, is plan.Result) plan.Step {
+	t.Helper()
+	asked := b.next()
+	require.NotContains(t, []plan.Action{plan.Proceed, plan.Hold}, asked.Action, asked.Why)
+	var err error
+	if is != plan.Done && is != plan.Pruned {
+		err = errQuota
+	}
+	b.Answers = append(b.Answers, plan.Answer{Key: asked.Key, Result: is, Err: err})
+	return b.next()
+}
+
+// tells has the conditions report a reason.
+func (b *begun) tells(reason string) *begun {
+	b.Object.Status.Conditions = []metav1.Condition{{Type: workv1alpha1.ConditionProgressing, Reason: reason}}
+	return b
+}
+
+// abortedAt is a status whose rollout of b was aborted.
+func abortedAt(since time.Duration) status.Revisions {
+	revisions := names("a", "b")
+	revisions.AbortedTime = &metav1.Time{Time: rt.At(since)}
+	return revisions
+}
+
+// A rollout begins with one write of the status (R4).
+func TestBegin(t *testing.T) {
+	b := begin(names("a", "a"), "b")
+	began := step(t, b.next(), plan.PersistStatus)
+	require.Equal(t, status.RollingOut, began.Stage)
+	require.Equal(t, hashOf("b"), began.Outcome.Revisions.UpdateRevision)
+	require.NotNil(t, began.Plan)
+	held(t, b.answer(t, plan.Done), plan.Written)
+	held(t, begin(names("a", "a"), "b").answer(t, plan.Failed), plan.Refused)
+	held(t, begin(names("a", "a"), "b").answer(t, plan.Conflicted), plan.Refused)
+	step(t, begin(names("a", "a"), "b").answer(t, plan.Pruned), plan.Proceed)
+
+	goesOn := step(t, begin(names("a", "b"), "b").next(), plan.Proceed)
+	require.False(t, goesOn.Outcome.Snapshot.Aborted)
+	require.Equal(t, hashOf("a"), goesOn.Outcome.Snapshot.Current.Hash)
+	require.Len(t, goesOn.Outcome.Snapshot.Older, 2)
+
+	lost := begin(names("a", "b"), "b")
+	lost.Object.Status.UpdateRevision = ""
+	require.Empty(t, step(t, lost.next(), plan.PersistStatus).Stage, "it is the one that the plan shows")
+	lost.Memory.Pruned = true
+	step(t, lost.next(), plan.Proceed)
+}
+
+func TestBeginWithoutHistory(t *testing.T) {
+	b := begin(names("a", "b"), "b")
+	b.NoHistory, b.HistoryNote = true, "no permission"
+	found := step(t, b.next(), plan.Proceed)
+	require.True(t, found.Outcome.Keep)
+	require.Equal(t, "no permission", found.Outcome.Snapshot.CurrentProblem)
+	require.Empty(t, found.Outcome.Snapshot.Older)
+	require.Len(t, b.ByHash(b.found.Update), 1)
+}
+
+// While today's template has no revision, nothing of the one before is persisted (R12).
+func TestBeginHeld(t *testing.T) {
+	b := begin(names("a", "a"), "b")
+	b.found.Held = true
+	require.False(t, step(t, b.next(), plan.Proceed).Outcome.Snapshot.Aborted)
+}
+
+// An abort that is being carried out ends before a new rollout begins (R4).
+func TestBeginWaitsForAnAbort(t *testing.T) {
+	marked := func(works ...rollout.Work) *begun {
+		b := begin(abortedAt(0), "c", works...).tells(workv1alpha1.ReasonRolloutAborted)
+		b.History = history(object("a", 1, current(0)), object("b", 2, at(workv1alpha1.AnnotationAborted, 0)), object("c", 3))
+		return b
+	}
+	waits := step(t, marked(ours("c1", "b")).next(), plan.Proceed)
+	require.True(t, waits.Outcome.Pending)
+	require.Equal(t, hashOf("b"), waits.Outcome.Update.Hash)
+	require.True(t, waits.Outcome.Snapshot.Aborted)
+
+	begins := step(t, marked(ours("c1", "a"), ours("c2", "a"), ours("c3", "a")).next(), plan.PersistStatus)
+	require.Equal(t, names("a", "c"), begins.Outcome.Revisions)
+
+	done := marked(ours("c1", "b"))
+	done.Notes.WrittenBack = plan.WrittenBack{Abort: plan.AbortOf(done.Named(hashOf("a")), rt.At(0)), Clusters: map[string]bool{"c1": true}}
+	done.Refs = []rollout.Ref{rt.Ref("p1", rt.Clusters("c1"))}
+	step(t, done.next(), plan.PersistStatus)
+}
+
+// The revision records the abort before any work goes back (R16).
+func TestMarkAborted(t *testing.T) {
+	aborted := func(since time.Duration) *begun {
+		return begin(abortedAt(since), "b").tells(workv1alpha1.ReasonRolloutAborted)
+	}
+	b := aborted(0)
+	mark := step(t, b.next(), plan.MarkAborted)
+	require.Equal(t, rt.Epoch.Format(time.RFC3339Nano), mark.Patch.Annotations[workv1alpha1.AnnotationAborted])
+	require.NotContains(t, mark.Patch.Annotations, workv1alpha1.AnnotationAbortReason)
+	require.NotContains(t, mark.Patch.Annotations, workv1alpha1.AnnotationCurrentSince)
+	held(t, b.answer(t, plan.Done), plan.Written)
+
+	b = aborted(0)
+	b.Memory.Aborted = plan.Aborted{At: metav1.NewTime(rt.At(0)), Reason: "c1 failed"}
+	require.Equal(t, "c1 failed", b.next().Patch.Annotations[workv1alpha1.AnnotationAbortReason])
+
+	b = aborted(0)
+	failed := []rt.WorkOption{rt.WrittenAt(0), rt.InFlight(0)}
+	b.Refs = []rollout.Ref{rt.Ref("p1", rt.Clusters("c1"), rt.Deadline("1m"), rt.AbortAll())}
+	b.Notes.Works = []rollout.Work{ours("c1", "b", failed...)}
+	require.Contains(t, b.next().Patch.Annotations[workv1alpha1.AnnotationAbortReason], "c1", "what the works show")
+
+	b = aborted(0)
+	b.History = history(object("b", 2, current(time.Minute)), object("c", 3))
+	require.Contains(t, b.next().Patch.Annotations, workv1alpha1.AnnotationCurrentSince, "a cluster relapsed meanwhile")
+
+	for name, tc := range map[string]struct {
+		since  time.Duration
+		pruned bool
+		result plan.Result
+		goesOn bool
+	}{
+		"it may pass":              {since: time.Hour - time.Second, result: plan.Failed},
+		"it did not pass":          {since: time.Hour - time.Minute, result: plan.Failed, goesOn: true},
+		"a time to come":           {since: 2 * time.Hour, result: plan.Failed, goesOn: true},
+		"it is rejected":           {since: time.Hour - time.Second, result: plan.Rejected, goesOn: true},
+		"nothing else can hold it": {since: 0, result: plan.Rejected, pruned: true},
+		"the object has changed":   {since: 0, result: plan.Conflicted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := aborted(tc.since)
+			b.Memory.Pruned = tc.pruned
+			if is := b.answer(t, tc.result); tc.goesOn {
+				require.Equal(t, errQuota, step(t, is, plan.Proceed).Outcome.Problems[0].Failed.Err)
+			} else {
+				held(t, is, plan.Refused)
+			}
+		})
+	}
+}
+
+// Somebody who removes status.abortedTime tries the revision again (R4).
+func TestRetry(t *testing.T) {
+	retried := func() *begun {
+		b := begin(names("a", "b"), "b")
+		b.History = history(object("a", 1, current(0)), object("b", 2, at(workv1alpha1.AnnotationAborted, 0)))
+		return b
+	}
+	clear := step(t, retried().next(), plan.ClearAborted)
+	require.Nil(t, clear.Patch.Annotations[workv1alpha1.AnnotationAborted])
+	require.Contains(t, clear.Patch.Annotations, workv1alpha1.AnnotationRetriedAt)
+	held(t, retried().answer(t, plan.Done), plan.Written)
+	refused := held(t, retried().answer(t, plan.Failed), plan.InvalidSpec)
+	require.True(t, refused.Outcome.Pending)
+	require.Equal(t, "; until then the rollout does not begin again", refused.Problem.Text)
+}
+
+// A person aborts by setting status.abortedTime (R12).
+func TestAbortByHand(t *testing.T) {
+	b := begin(abortedAt(0), "b").tells(workv1alpha1.ReasonNewRevisionCreated)
+	aborts := step(t, b.next(), plan.PersistStatus)
+	require.Equal(t, status.Aborting, aborts.Stage)
+	require.Equal(t, "aborted by hand: status.abortedTime was set", aborts.Outcome.AbortedFor)
+	require.True(t, aborts.Outcome.Aborting)
+	require.True(t, aborts.Outcome.Urgent)
+	held(t, b.answer(t, plan.Pruned), plan.Written)
+
+	b = begin(abortedAt(0), "b").tells(workv1alpha1.ReasonNewRevisionCreated)
+	b.Object.ManagedFields = []metav1.ManagedFieldsEntry{{
+		Manager: "kubectl-edit", Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "status",
+		FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:status":{"f:abortedTime":{}}}`)},
+	}}
+	require.Equal(t, "aborted by hand: field manager kubectl-edit set status.abortedTime", b.next().Outcome.AbortedFor)
+	b.tells(workv1alpha1.ReasonRolloutAborted)
+	require.Equal(t, "aborted by hand: field manager kubectl-edit set status.abortedTime", b.next().Patch.Annotations[workv1alpha1.AnnotationAbortReason])
+
+	complete := abortedAt(0)
+	complete.CurrentRevision = hashOf("b")
+	nothing := begin(complete, "b").tells(workv1alpha1.ReasonNewManifestWorkAvailable)
+	removed := step(t, nothing.next(), plan.RemoveAbort)
+	require.Contains(t, removed.Event.Note, "is the current one already")
+	held(t, nothing.answer(t, plan.Done), plan.Written)
+
+	first := abortedAt(0)
+	first.CurrentRevision = ""
+	require.Contains(t, step(t, begin(first, "b").tells(workv1alpha1.ReasonNewRevisionCreated).next(), plan.RemoveAbort).Why, "no stable revision")
+
+	gone := begin(abortedAt(0), "b").tells(workv1alpha1.ReasonNewRevisionCreated)
+	gone.History = history(object("a", 1, current(0)))
+	step(t, gone.next(), plan.PersistStatus)
+}

@@ -1,0 +1,106 @@
+package plan_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+)
+
+// What is complete is recorded on the revision first (R13, R16).
+func TestConclude(t *testing.T) {
+	conclude := func(v *plan.View, of status.Revisions, decided *rollout.Plan) plan.Step {
+		return plan.Conclude(v, plan.Outcome{Revisions: of, Update: v.Named(hashOf("b"))}, decided)
+	}
+	complete := &rollout.Plan{Complete: true}
+	v := begin(names("a", "b"), "b").View
+	open := step(t, conclude(v, names("a", "b"), &rollout.Plan{}), plan.Proceed)
+	require.Equal(t, hashOf("b"), *open.Outcome.Incomplete)
+	require.Nil(t, conclude(v, names("b", "b"), &rollout.Plan{}).Outcome.Incomplete, "a relapse opens nothing")
+
+	mark := step(t, conclude(v, names("a", "b"), complete), plan.MarkCurrent)
+	require.Contains(t, mark.Patch.Annotations, workv1alpha1.AnnotationRecordedOn)
+	v.Answers = []plan.Answer{{Key: mark.Key, Result: plan.Done}}
+	held(t, conclude(v, names("a", "b"), complete), plan.Written)
+
+	v.Answers = []plan.Answer{{Key: mark.Key, Result: plan.Failed, Err: errQuota}}
+	unmarked := step(t, conclude(v, names("a", "b"), complete), plan.Proceed)
+	require.Equal(t, hashOf("b"), unmarked.Outcome.Completed)
+	require.Equal(t, hashOf("b"), unmarked.Outcome.Revisions.CurrentRevision)
+	require.Empty(t, *unmarked.Outcome.Incomplete)
+	v.Memory.Pruned = true
+	require.Equal(t, hashOf("a"), conclude(v, names("a", "b"), complete).Outcome.Revisions.CurrentRevision, "nothing could hold it")
+
+	v = begin(names("a", "b"), "b").View
+	v.NoHistory = true
+	kept := step(t, conclude(v, names("a", "b"), complete), plan.Proceed)
+	require.True(t, kept.Outcome.Keep)
+	require.Equal(t, hashOf("b"), kept.Outcome.Revisions.CurrentRevision)
+
+	v = view("b", names("a", "b"), object("a", 1, current(0)), object("b", 2, current(time.Minute)))
+	require.Equal(t, hashOf("b"), step(t, conclude(v, names("a", "b"), complete), plan.Proceed).Outcome.Revisions.CurrentRevision)
+	v.History = history(object("a", 1, current(0)))
+	require.Equal(t, hashOf("a"), step(t, conclude(v, names("a", "b"), complete), plan.Proceed).Outcome.Revisions.CurrentRevision)
+}
+
+// An abort is persisted before any work goes back (R12).
+func TestAbort(t *testing.T) {
+	when := metav1.NewTime(rt.At(time.Hour))
+	abort := func(v *plan.View) plan.Step {
+		return plan.Abort(v, plan.Outcome{Revisions: names("a", "b"), Update: v.Named(hashOf("b"))}, when, "c1 failed")
+	}
+	v := begin(names("a", "b"), "b").View
+	persist := step(t, abort(v), plan.PersistStatus)
+	require.Equal(t, when, *persist.Outcome.Revisions.AbortedTime)
+	require.Equal(t, "c1 failed", persist.Outcome.AbortedFor)
+	require.True(t, persist.Outcome.Snapshot.Aborted)
+
+	v.Memory.Pruned = true
+	mark := step(t, abort(v), plan.MarkAborted)
+	require.Equal(t, "c1 failed", mark.Patch.Annotations[workv1alpha1.AnnotationAbortReason])
+	v.Answers = []plan.Answer{{Key: mark.Key, Result: plan.Conflicted, Err: errQuota}}
+	require.True(t, held(t, abort(v), plan.Refused).Outcome.Aborting)
+	v.Answers = []plan.Answer{{Key: mark.Key, Result: plan.Failed, Err: errQuota}}
+	require.Equal(t, "; until then nothing is written back", step(t, abort(v), plan.PersistStatus).Outcome.Problems[0].Text)
+	v.Answers = append(v.Answers, plan.Answer{Key: persist.Key, Result: plan.Done})
+	held(t, abort(v), plan.Written)
+}
+
+// That every cluster confirmed the revision that it went back to is recorded once.
+func TestRestored(t *testing.T) {
+	b := begin(abortedAt(0), "b")
+	b.found.Snapshot = b.Snapshot(&b.found.Revisions, b.found.Update, true)
+	decided := &rollout.Plan{Refs: []rollout.RefOutcome{{Selected: 2}}, Confirmed: 2}
+	restored, ok := plan.Restored(b.View, b.found, decided)
+	require.True(t, ok)
+	require.Contains(t, step(t, restored, plan.MarkRestored).Patch.Annotations, workv1alpha1.AnnotationRestored)
+
+	_, ok = plan.Restored(b.View, b.found, &rollout.Plan{Refs: decided.Refs, Confirmed: 1})
+	require.False(t, ok)
+	b.History = history(object("b", 2, at(workv1alpha1.AnnotationRestored, 0)))
+	_, ok = plan.Restored(b.View, b.found, decided)
+	require.False(t, ok)
+	require.True(t, b.Snapshot(&b.found.Revisions, b.found.Update, true).Restored)
+}
+
+// A work that can't be written back for two minutes holds no abort up (R4).
+func TestRefusals(t *testing.T) {
+	b := begin(abortedAt(0), "b")
+	b.Notes.DeadlinesSince = rt.At(time.Hour - plan.StuckAfter)
+	b.Notes.Failures = []plan.Failure{
+		{Cluster: "c1", Target: plan.Target(b.Named(hashOf("a")), 7, true), Words: "500", Since: rt.At(0)},
+		{Cluster: "c2", Target: plan.Target(b.Named(hashOf("b")), 7, false), Words: "403", Since: rt.At(0), RefusedSince: rt.At(time.Minute)},
+		{Target: "another write"},
+	}
+	require.Equal(t, map[string]rollout.Refusal{"c1": {Since: rt.At(0), Words: "500"}}, b.Snapshot(&b.found.Revisions, b.found.Update, true).Refused)
+	require.Equal(t, map[string]rollout.Refusal{"c2": {Since: rt.At(time.Minute), Words: "403"}}, b.Snapshot(&b.found.Revisions, b.found.Update, false).Refused)
+	b.Notes.DeadlinesSince = rt.At(time.Hour - time.Minute)
+	require.Empty(t, b.Snapshot(&b.found.Revisions, b.found.Update, true).Refused, "it could not be heard")
+}
