@@ -23,12 +23,7 @@ var rolloutLinks = []link{
 // Begin returns what has to be persisted before the rollout of the revision that Next found goes on. The View has the notes of the works.
 func Begin(v *View, found Outcome) Step {
 	c := &chain{View: v, Outcome: found}
-	for _, decide := range rolloutLinks {
-		if step := decide(c); step != nil {
-			return *step
-		}
-	}
-	return *c.proceed("what decides is persisted")
+	return c.walk(rolloutLinks, "what decides is persisted")
 }
 
 // byHand begins the reason of an abort that a person asked for.

@@ -22,31 +22,20 @@ type chain struct {
 // link decides about one thing. It returns nil where the next one decides.
 type link func(*chain) *Step
 
-// links are all of them, in order.
-var links = []link{
-	(*chain).unreadableSpec,
-	(*chain).longOwnerLabel,
-	(*chain).withoutHistory,
-	(*chain).unusable,
-	(*chain).lostStatus,
-	(*chain).deleted,
-	(*chain).adopt,
-	(*chain).settleCurrent,
-	(*chain).invalidTemplate,
-	(*chain).newTemplate,
-	(*chain).undo,
-	(*chain).remember,
-}
-
-// Next returns what has to be done next. Proceed and Hold are the last steps of a pass.
+// Next returns what has to be done next about the revision of today's template. Proceed and Hold are the last steps of a pass.
 func Next(v *View) Step {
 	c := &chain{View: v, Outcome: Outcome{Revisions: v.Status}}
+	return c.walk(append([]link{(*chain).unreadableSpec, (*chain).longOwnerLabel}, v.ledger().links()...), "the template has the newest revision")
+}
+
+// walk asks one link after the other.
+func (c *chain) walk(links []link, otherwise string) Step {
 	for _, decide := range links {
 		if step := decide(c); step != nil {
 			return *step
 		}
 	}
-	return *c.proceed("the template has the newest revision")
+	return *c.proceed(otherwise)
 }
 
 func (c *chain) proceed(why string) *Step {
@@ -107,7 +96,7 @@ func (c *chain) unrecorded(failed *Answer) *Step {
 // way is finished (R4), and a rollout that was under way and fails is aborted (R12): no newer one takes its place yet.
 func (c *chain) withoutRevision(problem Problem) *Step {
 	aborted := c.Revisions.AbortedTime != nil
-	if !aborted && (c.NoHistory || c.Revisions.UpdateRevision == "") {
+	if !aborted && !c.ledger().resumes(c.Revisions.UpdateRevision) {
 		return c.invalid(problem)
 	}
 	c.Problems = append(c.Problems, problem)
@@ -125,12 +114,7 @@ func (v *View) Named(hash string) *rollout.Revision {
 }
 
 // revisionOf finds a revision by its hash; nil where there is none, or no history.
-func (v *View) revisionOf(hash string) *revision.Revision {
-	if v.NoHistory {
-		return nil
-	}
-	return v.History.ByHash(hash)
-}
+func (v *View) revisionOf(hash string) *revision.Revision { return v.ledger().history().ByHash(hash) }
 
 // longOwnerLabel reports an owner label that no ManifestWork can have.
 func (c *chain) longOwnerLabel() *Step {

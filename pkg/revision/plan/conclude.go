@@ -5,56 +5,62 @@ import (
 	"k8s.io/utils/ptr"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
 // Conclude makes the update revision the current one where its rollout is complete: on the revision first, then in the status (R13, R16).
 func Conclude(v *View, found Outcome, decided *rollout.Plan) Step {
 	c := &chain{View: v, Outcome: found}
-	if step := c.complete(decided); step != nil {
+	if step := c.judge(decided); step != nil {
 		return *step
 	}
 	return *c.proceed("what was decided is recorded")
 }
 
-func (c *chain) complete(decided *rollout.Plan) *Step {
-	switch {
-	case decided.Complete:
+// judge notes whether the rollout is complete, and records it where it is.
+func (c *chain) judge(decided *rollout.Plan) *Step {
+	if decided.Complete {
 		c.Incomplete = ptr.To("")
-	case c.Revisions.CurrentRevision != c.Update.Hash:
+		return c.ledger().complete(c)
+	}
+	if c.Revisions.CurrentRevision != c.Update.Hash {
 		c.Incomplete = &c.Update.Hash
-		return nil
-	default:
-		return nil
 	}
-	if c.NoHistory {
-		c.Revisions.CurrentRevision, c.Keep = c.Update.Hash, true
-		return nil
-	}
-	if latest := c.History.LatestCurrent(); latest == nil || latest.Hash != c.Update.Hash || c.Update.Underway() {
-		update := c.History.ByHash(c.Update.Hash)
-		if update == nil {
-			return nil // It was deleted, and is rebuilt first (R7).
-		}
-		answer, next := c.do(patch(MarkCurrent, "complete", update.Object, Patch{Annotations: map[string]any{
-			workv1alpha1.AnnotationCurrentSince: stamp(c.History.NextCurrentSince(c.Now)),
-			workv1alpha1.AnnotationRecordedOn:   nil, // All have it now.
-		}}, "every cluster has the update revision"))
-		switch {
-		case next != nil:
-			return next
-		case !answer.failed():
-			return c.written("the update revision is the current one")
-		}
-		c.Problems = append(c.Problems, Problem{Failed: answer})
-		if c.Memory.Pruned {
-			return nil
-		}
-		// Every cluster had it: a relapse must not become an abort because the second copy is missing, which nothing follows from yet. The
-		// condition names it, and each pass tries to write it.
-		c.Completed = c.Update.Hash
+	return nil
+}
+
+// complete makes the update revision the current one. What is not recorded yet is written on the revision first; the pass ends with that.
+func (r recorded) complete(c *chain) *Step {
+	latest, update := r.History.LatestCurrent(), r.History.ByHash(c.Update.Hash)
+	switch {
+	case update == nil:
+		return nil // It was deleted, and is rebuilt first (R7).
+	case latest == nil || latest.Hash != c.Update.Hash || c.Update.Underway():
+		return c.markComplete(update)
 	}
 	c.Revisions.CurrentRevision = c.Update.Hash
+	return nil
+}
+
+func (c *chain) markComplete(update *revision.Revision) *Step {
+	answer, next := c.do(patch(MarkCurrent, "complete", update.Object, Patch{Annotations: map[string]any{
+		workv1alpha1.AnnotationCurrentSince: stamp(c.History.NextCurrentSince(c.Now)),
+		workv1alpha1.AnnotationRecordedOn:   nil, // All have it now.
+	}}, "every cluster has the update revision"))
+	switch {
+	case next != nil:
+		return next
+	case !answer.failed():
+		return c.written("the update revision is the current one")
+	}
+	c.Problems = append(c.Problems, Problem{Failed: answer})
+	if c.Memory.Pruned {
+		return nil // Nothing else could hold it.
+	}
+	// Every cluster had it: a relapse must not become an abort because the second copy is missing, which nothing follows from yet. The
+	// condition names it, and each pass tries to write it.
+	c.Completed, c.Revisions.CurrentRevision = c.Update.Hash, c.Update.Hash
 	return nil
 }
 

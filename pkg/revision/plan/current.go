@@ -88,21 +88,22 @@ type Current struct {
 
 // Current returns the stable revision for a rollout of update, which may be nil.
 func (v *View) Current(hash string, update *rollout.Revision) Current {
-	switch {
-	case v.NoHistory:
-		return Current{Absence: WithoutHistory, Message: v.HistoryNote}
-	case hash == "":
-		return Current{Absence: NeverComplete, Message: v.neverComplete(update)}
+	return v.ledger().current(hash, update)
+}
+
+func (r recorded) current(hash string, update *rollout.Revision) Current {
+	if hash == "" {
+		return Current{Absence: NeverComplete, Message: r.neverComplete(update)}
 	}
-	found := v.History.ByHash(hash)
+	found := r.History.ByHash(hash)
 	switch {
 	case found == nil:
 		return Current{Absence: Deleted, Message: fmt.Sprintf(
 			"there is no ControllerRevision %s to go back to: it was deleted, and no ManifestWork of a selected cluster has the content that was recorded for it; "+
-				"put a good template into the spec", revision.Name(v.Object.Name, hash))}
+				"put a good template into the spec", revision.Name(r.Object.Name, hash))}
 	case found.Err != nil:
-		return Current{Absence: Broken, Message: v.broken(found)}
-	case v.selectsBeside(found.RecordedOn()):
+		return Current{Absence: Broken, Message: r.broken(found)}
+	case r.selectsBeside(found.RecordedOn()):
 		return Current{Absence: OnOneCluster, Message: fmt.Sprintf(
 			"revision %s was found on cluster %s alone when this hub first saw the object, and no rollout has completed since: other clusters are not "+
 				"rolled back to it; put a good template into the spec", found.Object.Name, found.RecordedOn())}

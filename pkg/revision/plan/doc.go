@@ -9,7 +9,6 @@
 //
 //	unreadableSpec   what can't be read is reported; an abort is carried out all the same     (R4, R12)
 //	longOwnerLabel   no ManifestWork can have the owner label
-//	withoutHistory   the hub may not read ControllerRevisions: works and memory decide        (R1)
 //	unusable         revisions that don't count, or can't be read, are named                  (R2, R7)
 //	lostStatus       a status that was lost is rebuilt from the revisions                     (R16)
 //	deleted          live revisions that somebody deleted are rebuilt                         (R7)
@@ -19,6 +18,12 @@
 //	newTemplate      a template without a revision gets one                                   (R1, R2)
 //	undo             a template that came back makes its revision the newest                  (R3)
 //	remember         the newest revision remembers the other live ones                        (R7)
+//
+// A hub that may not read ControllerRevisions has another ledger (modes.go), and other links:
+//
+//	keptStatus       what the status may not hold is remembered by this process
+//	invalidTemplate
+//	templateOnWorks  the works have the template's hash                                       (R1)
 //
 // Those of Begin:
 //

@@ -137,12 +137,10 @@ func (v *View) older(update string) []*rollout.Revision {
 
 // readable are the revisions that can be read.
 func (v *View) readable() []*revision.Revision {
-	if v.NoHistory {
-		return nil
-	}
 	var found []*revision.Revision
-	for i := range v.History.Revisions {
-		if rev := &v.History.Revisions[i]; rev.Err == nil {
+	history := v.ledger().history()
+	for i := range history.Revisions {
+		if rev := &history.Revisions[i]; rev.Err == nil {
 			found = append(found, rev)
 		}
 	}

@@ -7,19 +7,18 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// withoutHistory makes a pass roll out as a hub without revisions would: the template has a revision that exists in memory and
-// on the works only, under the name that it will have. There is nothing to go back to, so that a rollout which fails stops.
-func (c *chain) withoutHistory() *Step {
-	if !c.NoHistory {
-		return nil
-	}
+// keptStatus takes over what this process remembers of a status that may not be able to hold it.
+func (c *chain) keptStatus() *Step {
 	c.AwaitsHistory = true
 	if c.Revisions.UpdateRevision == "" {
 		c.Revisions = c.Memory.Kept
 	}
-	if step := c.invalidTemplate(); step != nil {
-		return step
-	}
+	return nil
+}
+
+// templateOnWorks makes a pass roll out as a hub without revisions would: the template has a revision that exists in memory and
+// on the works only, under the name that it will have.
+func (c *chain) templateOnWorks() *Step {
 	hash, known := c.unrecordedHash()
 	if !known {
 		return c.withoutRevision(Problem{Text: fmt.Sprintf(
