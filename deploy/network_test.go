@@ -11,7 +11,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/ocm"
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/ocm"
 	"github.com/open-cluster-management-io/work-rollback/pkg/webhook"
 )
 

@@ -159,7 +159,7 @@ func TestTheHouseHasEveryRoom(t *testing.T) {
 	require.NoError(t, err)
 	house, _, _ := strings.Cut(string(content), "\n## Invariants")
 	rooms := []string{"deploy", "docs", "hack", ".github", ".ci"}
-	for _, floor := range []string{"cmd", "pkg", "test"} {
+	for _, floor := range []string{"cmd", "internal", "pkg", "test"} {
 		entries, err := os.ReadDir(filepath.Join(root, floor))
 		require.NoError(t, err)
 		for _, entry := range entries {

@@ -107,7 +107,7 @@ func TestRulesAreExplained(t *testing.T) {
 		explained[row[1]] = true
 	}
 	named := map[string]bool{}
-	for _, dir := range []string{"cmd", "pkg", "test"} {
+	for _, dir := range []string{"cmd", "internal", "pkg", "test"} {
 		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() || filepath.Ext(path) != ".go" {
 				return err

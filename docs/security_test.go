@@ -40,7 +40,7 @@ func declaredTests(t *testing.T) map[string]bool {
 	t.Helper()
 	declaration := regexp.MustCompile(`(?m)^func ((?:Test|Benchmark)\w+)\(`)
 	declared := map[string]bool{}
-	for _, dir := range []string{"cmd", "deploy", "docs", "hack", "pkg", "test"} {
+	for _, dir := range []string{"cmd", "deploy", "docs", "hack", "internal", "pkg", "test"} {
 		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() || !strings.HasSuffix(path, "_test.go") {
 				return err

@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox"
-	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/screen"
-	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/story"
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox"
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/screen"
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/story"
 )
 
 func newDemoCommand() *cobra.Command {

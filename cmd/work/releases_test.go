@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/ocm"
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/ocm"
 )
 
 // rendered is how the ClusterManager operator of some releases starts a command.

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/open-cluster-management-io/work-rollback/deploy/webhooks"
-	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/ocm"
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/ocm"
 )
 
 // upstreamFlags are the flags of `work webhook-server` of ocm v1.3.1, with their defaults, as its --help shows them; v1.2.0 has those of

@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/controlplane"
 	"github.com/open-cluster-management-io/work-rollback/pkg/hub"
-	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/controlplane"
 )
 
 // --work-driver=kube with a kubeconfig: the works are on that API server, and all else on the hub's own. The one of the other tests has

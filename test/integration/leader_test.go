@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox"
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox"
 )
 
 // Two hubs with leader election: the leader is killed in the middle of an abort, and the other one finishes it.

@@ -13,9 +13,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
-	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox"
 )
 
 // realFleet is a fleet whose clusters have API servers of their own and OCM's work agents, and whose decisions OCM's placement

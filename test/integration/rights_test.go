@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	registration "open-cluster-management.io/ocm/pkg/registration/hub/manifests"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox"
 )
 
 const (

@@ -24,10 +24,10 @@ import (
 	clusterclient "open-cluster-management.io/api/client/cluster/clientset/versioned"
 	workclient "open-cluster-management.io/api/client/work/clientset/versioned"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox"
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/controlplane"
 	"github.com/open-cluster-management-io/work-rollback/pkg/client/clientset/versioned"
 	"github.com/open-cluster-management-io/work-rollback/pkg/hub"
-	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox"
-	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/controlplane"
 	"github.com/open-cluster-management-io/work-rollback/test/internal/await"
 	"github.com/open-cluster-management-io/work-rollback/test/internal/manager"
 )

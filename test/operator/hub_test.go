@@ -11,7 +11,7 @@ import (
 	apiextensionsclient "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox"
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox"
 	"github.com/open-cluster-management-io/work-rollback/test/internal/await"
 	"github.com/open-cluster-management-io/work-rollback/test/operator/operatortest"
 )

@@ -11,9 +11,9 @@ import (
 	operatorv1 "open-cluster-management.io/api/operator/v1"
 
 	"github.com/open-cluster-management-io/work-rollback/deploy"
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox"
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/ocm"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox"
-	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/ocm"
 )
 
 // The operator's name for the version of a CRD.

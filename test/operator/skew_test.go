@@ -16,8 +16,8 @@ import (
 	operatorv1 "open-cluster-management.io/api/operator/v1"
 
 	"github.com/open-cluster-management-io/work-rollback/deploy"
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox"
 	"github.com/open-cluster-management-io/work-rollback/test/internal/await"
 	"github.com/open-cluster-management-io/work-rollback/test/internal/manager"
 	"github.com/open-cluster-management-io/work-rollback/test/operator/operatortest"

@@ -22,8 +22,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/open-cluster-management-io/work-rollback/deploy/webhooks"
-	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox"
-	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/ocm"
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox"
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/ocm"
 )
 
 // runsTheWebhook asks the webhook server, which runs as the operator's Deployment, what an API server would ask it. The operator registers

@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox"
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox"
 )
 
 // account is a client configuration of a ServiceAccount that may do everything. An API server shares itself out among such ones

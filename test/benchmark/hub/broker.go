@@ -7,7 +7,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/process"
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/process"
 	"github.com/open-cluster-management-io/work-rollback/test/benchmark/measure"
 )
 

@@ -5,9 +5,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox"
-	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/process"
-	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/tools"
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox"
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/process"
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/tools"
 )
 
 // Workload is what runs as a Deployment: sandbox.WorkHub and sandbox.WebhookServer.

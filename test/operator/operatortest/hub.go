@@ -12,9 +12,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 	workclient "open-cluster-management.io/api/client/work/clientset/versioned"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox"
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/controlplane"
 	"github.com/open-cluster-management-io/work-rollback/pkg/client/clientset/versioned"
-	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox"
-	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/controlplane"
 )
 
 // Hub is what `clusteradm init` makes, and `clusteradm join` once Join was called. Its clients may do everything.

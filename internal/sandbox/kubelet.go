@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/controlplane"
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/controlplane"
 )
 
 // Kubelet plays the kubelets of a hub for one Deployment: what it is to run runs while the Deployment is there, and anew when its Pod

@@ -8,8 +8,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/process"
-	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/tools"
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/process"
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/tools"
 )
 
 // Env is a group of child processes with one etcd that all control planes share.

@@ -10,8 +10,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 
-	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/controlplane"
-	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/process"
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/controlplane"
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/process"
 )
 
 // WorkWebhook is the Deployment that the operator makes for the admission webhook of works, from the same image as WorkController.

@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/controlplane"
-	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/process"
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/controlplane"
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/process"
 )
 
 // NodeName is the node that every managed cluster has. Pods have to ask for it, because no scheduler runs.

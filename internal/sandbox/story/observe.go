@@ -11,9 +11,9 @@ import (
 	workclient "open-cluster-management.io/api/client/work/clientset/versioned"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/client/clientset/versioned"
-	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox"
 )
 
 // facts are the API objects of the story at one time.

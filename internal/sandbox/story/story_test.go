@@ -14,9 +14,9 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 	"open-cluster-management.io/ocm/pkg/work/spoke/conditions"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox"
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/screen"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox"
-	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/screen"
 )
 
 func deployment(version string, status appsv1.DeploymentStatus) *appsv1.Deployment {

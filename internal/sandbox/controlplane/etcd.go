@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/process"
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/process"
 )
 
 // startAttempts is how often a process is started on a new port: another process can take a

@@ -15,7 +15,7 @@ import (
 	operatorv1 "open-cluster-management.io/api/operator/v1"
 	"open-cluster-management.io/ocm/pkg/operator/operators/clustermanager"
 
-	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/controlplane"
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/controlplane"
 )
 
 const (

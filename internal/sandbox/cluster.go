@@ -3,8 +3,8 @@ package sandbox
 import (
 	"context"
 
-	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/controlplane"
-	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/process"
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/controlplane"
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/process"
 )
 
 // ManagedCluster is a cluster of its own, with Deployments that work, and OCM's work agent.

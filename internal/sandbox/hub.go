@@ -14,8 +14,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 
-	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/controlplane"
-	"github.com/open-cluster-management-io/work-rollback/pkg/sandbox/process"
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/controlplane"
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/process"
 )
 
 // HubNamespace is where OCM runs its hub controllers.
