@@ -129,7 +129,7 @@ vulncheck: ## Look for known vulnerabilities in what the binaries call (needs th
 ##@ Upkeep
 
 .PHONY: generate
-generate: ## Generate deepcopy, CRD, clientset, listers and informers from the API types
+generate: ## Generate deepcopy, CRD and clientset from the API types
 	hack/generate.sh
 
 .PHONY: vendor

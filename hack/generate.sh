@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
-# Generates what follows from the Go types in pkg/apis: deepcopy, CRD, clientset, listers and informers.
+# Generates what follows from the Go types in pkg/apis: deepcopy, CRD and clientset.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 module=$(go list -m)
 header=hack/boilerplate.go.txt
 apis="${module}/pkg/apis"
-api="${apis}/work/v1alpha1"
 client="${module}/pkg/client"
 crds=deploy/crds
 tools=$(hack/tools/build.sh codegen)
@@ -31,16 +30,6 @@ chmod 0644 "${crds}"/*.crd.yaml
     --input-base "${apis}" --input work/v1alpha1 \
     --clientset-name versioned \
     --output-dir "${work}/clientset" --output-pkg "${client}/clientset"
-"${tools}/lister-gen" \
-    --go-header-file "${header}" \
-    --output-dir "${work}/listers" --output-pkg "${client}/listers" \
-    "${api}"
-"${tools}/informer-gen" \
-    --go-header-file "${header}" \
-    --versioned-clientset-package "${client}/clientset/versioned" \
-    --listers-package "${client}/listers" \
-    --output-dir "${work}/informers" --output-pkg "${client}/informers" \
-    "${api}"
 rm -rf pkg/client
 mkdir -p pkg/client
-mv "${work}/clientset" "${work}/listers" "${work}/informers" pkg/client/
+mv "${work}/clientset" pkg/client/

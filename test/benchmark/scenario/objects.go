@@ -8,13 +8,13 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/client/clientset/versioned"
-	informers "github.com/open-cluster-management-io/work-rollback/pkg/client/informers/externalversions"
 	"github.com/open-cluster-management-io/work-rollback/test/benchmark/fleet"
 )
 
@@ -38,7 +38,13 @@ func watchObjects(ctx context.Context, config *rest.Config) (*objects, error) {
 		return nil, err
 	}
 	o := &objects{client: client, seen: map[string][]sighting{}}
-	informer := informers.NewSharedInformerFactory(client, 0).Work().V1alpha1().ManifestWorkReplicaSets().Informer()
+	replicaSets := client.WorkV1alpha1().ManifestWorkReplicaSets(metav1.NamespaceAll)
+	informer := cache.NewSharedIndexInformer(&cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			return replicaSets.List(ctx, options)
+		},
+		WatchFuncWithContext: replicaSets.Watch,
+	}, &workv1alpha1.ManifestWorkReplicaSet{}, 0, cache.Indexers{})
 	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: o.see, UpdateFunc: func(_, object any) { o.see(object) },
 	}); err != nil {
