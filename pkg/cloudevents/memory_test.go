@@ -13,7 +13,7 @@ import (
 	worklisters "open-cluster-management.io/api/client/work/listers/work/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
-	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
+	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 	"github.com/open-cluster-management-io/work-rollback/test/benchmark/fleet"
 )
 
@@ -37,7 +37,7 @@ func heapInUse() uint64 {
 func (r *rig) cached(ctx context.Context) worklisters.ManifestWorkLister {
 	r.t.Helper()
 	works := workfactory.NewSharedInformerFactory(r.Works(), 0).Work().V1().ManifestWorks()
-	require.NoError(r.t, works.Informer().SetTransform(controller.NewWorkTransform()))
+	require.NoError(r.t, works.Informer().SetTransform(workcache.NewTransform()))
 	go works.Informer().Run(ctx.Done())
 	r.eventually("the informer has synced", works.Informer().HasSynced)
 	return works.Lister()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/workpatch"
 )
 
 // defaultWriters is how many writes are under way at once, over all objects: as many as it takes until an API server's own pace decides. More
@@ -149,21 +150,21 @@ func (r *deployReconciler) write(ctx context.Context, p *pass, w *rollout.Write)
 		}
 	}
 	if w.Action == rollout.Relabel {
-		r.memory.works.stripped(answer.GetUID(), isStripped(p.snapshot, w, answer), p.now)
+		r.memory.works.stripped(answer.GetUID(), workpatch.IsStripped(p.snapshot, w, answer), p.now)
 	}
 	return nil
 }
 
 // patch asks for no more than the metadata of what it wrote: reading a large work back costs more than writing it.
 func (r *deployReconciler) patch(ctx context.Context, p *pass, w *rollout.Write) (metav1.Object, error) {
-	if r.wholeWorks && changesSpec(w) {
+	if r.wholeWorks && workpatch.ChangesSpec(w) {
 		return r.rewrite(ctx, p, w)
 	}
-	spec, err := r.specPatch(ctx, p, w)
+	spec, err := r.specChange(ctx, p, w)
 	if err != nil {
 		return nil, err
 	}
-	kind, data, err := workPatch(p.snapshot, w, spec, r.clock.Now())
+	kind, data, err := workpatch.Patch(p.snapshot, w, spec, r.clock.Now())
 	if err != nil {
 		return nil, err
 	}

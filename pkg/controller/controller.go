@@ -22,6 +22,7 @@ import (
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/connectivity"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
+	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
 
 const (
@@ -108,11 +109,11 @@ func NewStores() Stores {
 		return cache.NewIndexer(cache.MetaNamespaceKeyFunc, indexers)
 	}
 	return Stores{
-		ReplicaSets: indexer(cache.Indexers{byPlacement: indexByPlacement}),
-		Works:       indexer(cache.Indexers{byOwner: indexByOwner}),
-		Revisions:   indexer(cache.Indexers{byOwner: indexByOwner}),
+		ReplicaSets: indexer(placementIndexers()),
+		Works:       indexer(workcache.OwnerIndexers()),
+		Revisions:   indexer(workcache.OwnerIndexers()),
 		Placements:  indexer(cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}),
-		Decisions:   indexer(cache.Indexers{byPlacement: indexByPlacement}),
+		Decisions:   indexer(placementIndexers()),
 	}
 }
 
@@ -194,7 +195,7 @@ func New(config Config) (*Runner, error) {
 		informer cache.SharedIndexInformer
 		handler  cache.ResourceEventHandler
 	}{
-		{config.WorkInformer.Informer(), workEvents(r.queue.add)},
+		{config.WorkInformer.Informer(), workcache.OwnerEvents(r.queue.add)},
 		{config.ReplicaSetInformer, r.leading(objectQueueKeys)},
 		{optionalInformer{config.RevisionInformer.Informer(), c.historyProblem}, r.leading(ownerQueueKeys)},
 		{config.PlacementInformer.Informer(), r.leading(c.placementQueueKeys)},
@@ -211,7 +212,7 @@ func New(config Config) (*Runner, error) {
 // leading leads the events of an informer to the objects that they are about.
 func (r *Runner) leading(keysOf func(runtime.Object) []string) cache.ResourceEventHandler {
 	lead := func(obj any) {
-		if object, ok := untombed(obj).(runtime.Object); ok {
+		if object, ok := workcache.UnwrapTombstone(obj).(runtime.Object); ok {
 			for _, key := range keysOf(object) {
 				r.queue.add(key)
 			}
@@ -290,9 +291,9 @@ func index(config Config) error {
 		informer cache.SharedIndexInformer
 		indexers cache.Indexers
 	}{
-		{config.WorkInformer.Informer(), cache.Indexers{byOwner: indexByOwner}},
-		{config.RevisionInformer.Informer(), cache.Indexers{byOwner: indexByOwner}},
-		{config.DecisionInformer.Informer(), cache.Indexers{byPlacement: indexByPlacement}},
+		{config.WorkInformer.Informer(), workcache.OwnerIndexers()},
+		{config.RevisionInformer.Informer(), workcache.OwnerIndexers()},
+		{config.DecisionInformer.Informer(), placementIndexers()},
 	} {
 		if err := add.informer.AddIndexers(add.indexers); err != nil {
 			return fmt.Errorf("adding an index to an informer: %w", err)

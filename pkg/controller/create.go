@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -16,6 +15,7 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/workpatch"
 )
 
 // errUnseen says that a work of ours exists that the cache does not show yet.
@@ -35,7 +35,7 @@ func (r *deployReconciler) create(ctx context.Context, p *pass, w *rollout.Write
 	var err error
 	for i, name := range names {
 		var answer metav1.Object
-		answer, err = client.Create(ctx, newWork(p.snapshot, w, name, r.clock.Now()), metav1.CreateOptions{})
+		answer, err = client.Create(ctx, workpatch.New(p.snapshot, w, name, r.clock.Now()), metav1.CreateOptions{})
 		if err == nil && i > 0 {
 			r.tellNameTaken(p, w.Cluster, name)
 		}
@@ -84,9 +84,7 @@ func (p *pass) isRevision(hash string) bool {
 
 // putOwnerBack gives a work the owner label back by which it is found. All else is decided when the cache shows it.
 func (r *deployReconciler) putOwnerBack(ctx context.Context, p *pass, work *workv1.ManifestWork) error {
-	data, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid": work.UID, "resourceVersion": work.ResourceVersion, "labels": map[string]string{workv1alpha1.LabelReplicaSet: p.owner},
-	}})
+	data, err := workpatch.OwnerLabel(work, p.owner)
 	if err != nil {
 		return fmt.Errorf("encoding a patch: %w", err)
 	}

@@ -85,23 +85,11 @@ func (r *deployReconciler) isStale(ctx context.Context, cached *workv1.ManifestW
 	case err != nil:
 		return false, fmt.Errorf("asking for ManifestWork %s/%s before an abort: %w", cached.Namespace, cached.Name, err)
 	}
-	if r.shows(cached, live) {
+	if r.memory.works.digests.Shows(cached, live) {
 		return false, nil
 	}
 	// An agent that writes all the time is always ahead of the cache. A cache that follows is not behind: the failure that it shows is one.
 	return !r.memory.works.follows(cached, live.ResourceVersion, r.clock.Now()), nil
-}
-
-// shows says whether the cache holds what decides of a work that was read live.
-func (c *Controller) shows(cached, live *workv1.ManifestWork) bool {
-	if live.ResourceVersion == cached.ResourceVersion {
-		return true
-	}
-	if !isSlim(cached) {
-		return false
-	}
-	slim(live, c.memory.works.digests.of(&live.Spec))
-	return saysTheSame(cached, live)
 }
 
 // abort persists the abort. The works go back when the caches show it, and the revision tells of it (R12, R15, R16).

@@ -17,6 +17,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
 
 // finalizeReconciler deletes the works of an object that is being deleted, and makes deletion wait for that (R18). It comes
@@ -51,7 +52,7 @@ func (r *finalizeReconciler) reconcile(ctx context.Context, p *pass) (bool, erro
 // knownWorks are the works that the cache shows, in order: the API server is asked for all of them once these are gone, and not each time that
 // some of them were deleted.
 func (r *finalizeReconciler) knownWorks(p *pass) []*workv1.ManifestWork {
-	objects, err := r.workIndex.ByIndex(byOwner, p.key)
+	objects, err := r.workIndex.ByIndex(workcache.ByOwner, p.key)
 	if err != nil {
 		return nil
 	}

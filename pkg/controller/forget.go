@@ -7,12 +7,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
 
 // Forget drops what is known of an object that a cache saw disappear. Each informer calls it from a goroutine of its own, while passes
 // are under way. What has a bounded size (specs, digests) needs no call, and metrics are dropped by Sync when it finds no object.
 func (c *Controller) Forget(obj any) {
-	object, err := meta.Accessor(untombed(obj))
+	object, err := meta.Accessor(workcache.UnwrapTombstone(obj))
 	if err != nil {
 		return
 	}
@@ -55,15 +57,7 @@ func uidOf(obj any) types.UID {
 }
 
 func (c *Controller) gone(store cache.Store, object metav1.Object) {
-	for _, owner := range ownerKeys(object) {
+	for _, owner := range workcache.OwnerKeys(object) {
 		c.consistency.gone(owner, store, object)
 	}
-}
-
-// untombed unwraps what an informer tells of an object whose deletion it missed.
-func untombed(obj any) any {
-	if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-		return tombstone.Obj
-	}
-	return obj
 }

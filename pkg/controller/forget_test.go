@@ -144,7 +144,7 @@ func (w *watchedObjects) disappears(object runtime.Object, knows func() bool) {
 func TestInformersForget(t *testing.T) {
 	works := newWatchedObjects(t, &workv1.ManifestWork{}, cache.Indexers{})
 	revisions := newWatchedObjects(t, &appsv1.ControllerRevision{}, cache.Indexers{})
-	owners := newWatchedObjects(t, &unstructured.Unstructured{}, cache.Indexers{byPlacement: indexByPlacement})
+	owners := newWatchedObjects(t, &unstructured.Unstructured{}, placementIndexers())
 	require.NoError(t, owners.informer.SetTransform(TransformReplicaSet))
 	workFactory := workinformers.NewSharedInformerFactory(nil, 0)
 	workFactory.InformerFor(&workv1.ManifestWork{}, func(workclientset.Interface, time.Duration) cache.SharedIndexInformer { return works.informer })

@@ -3,38 +3,18 @@ package controller
 import (
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 
-	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
 
-// The indices. All lead to "namespace/name" keys, so that a pass reads no object that is not its own (P8).
-const (
-	// byOwner finds ManifestWorks and ControllerRevisions by the ManifestWorkReplicaSet that owns them.
-	byOwner = "work-rollback-by-owner"
-	// byPlacement finds ManifestWorkReplicaSets and PlacementDecisions by Placement.
-	byPlacement = "work-rollback-by-placement"
-)
+// byPlacement finds ManifestWorkReplicaSets and PlacementDecisions by the "namespace/name" of a Placement: a pass reads no decision of another
+// Placement (P8).
+const byPlacement = "work-rollback-by-placement"
 
-func indexByOwner(obj any) ([]string, error) {
-	return ownerKeys(obj), nil
-}
-
-// ownerKeys reads the owner label. What has none, or one that no owner can have written, has no owner.
-func ownerKeys(obj any) []string {
-	accessor, err := meta.Accessor(obj)
-	if err != nil {
-		return nil
-	}
-	namespace, name, ok := workv1alpha1.ParseOwnerLabelValue(accessor.GetLabels()[workv1alpha1.LabelReplicaSet])
-	if !ok {
-		return nil
-	}
-	return []string{namespace + "/" + name}
-}
+func placementIndexers() cache.Indexers { return cache.Indexers{byPlacement: indexByPlacement} }
 
 func indexByPlacement(obj any) ([]string, error) {
 	switch o := obj.(type) {
@@ -59,10 +39,8 @@ func decisionKeys(decision *clusterv1beta1.PlacementDecision) []string {
 	return []string{decision.Namespace + "/" + placement}
 }
 
-// ownerQueueKeys leads an event of a work or a revision to its owner.
-func ownerQueueKeys(obj runtime.Object) []string {
-	return ownerKeys(obj)
-}
+// ownerQueueKeys leads an event of a revision to its owner.
+func ownerQueueKeys(obj runtime.Object) []string { return workcache.OwnerKeys(obj) }
 
 // objectQueueKeys leads an event of a ManifestWorkReplicaSet to itself.
 func objectQueueKeys(obj runtime.Object) []string {

@@ -138,7 +138,7 @@ func NewReplicaSetInformer(client dynamic.Interface) (cache.SharedIndexInformer,
 			return resource.Watch(ctx, options)
 		},
 	}, client)
-	informer := cache.NewSharedIndexInformer(lw, &unstructured.Unstructured{}, resyncPeriod, cache.Indexers{byPlacement: indexByPlacement})
+	informer := cache.NewSharedIndexInformer(lw, &unstructured.Unstructured{}, resyncPeriod, placementIndexers())
 	err := informer.SetTransform(TransformReplicaSet)
 	return informer, err
 }

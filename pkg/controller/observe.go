@@ -12,11 +12,12 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
 
 // observe reads the caches into the pass. It reads nothing but what this owner's is (P8).
 func (c *Controller) observe(p *pass) error {
-	revisions, err := c.revisionIndex.ByIndex(byOwner, p.key)
+	revisions, err := c.revisionIndex.ByIndex(workcache.ByOwner, p.key)
 	if err != nil {
 		return fmt.Errorf("reading the ControllerRevisions: %w", err)
 	}
@@ -28,7 +29,7 @@ func (c *Controller) observe(p *pass) error {
 	}
 	p.history = revision.NewHistory(p.object, decoded)
 
-	works, err := c.workIndex.ByIndex(byOwner, p.key)
+	works, err := c.workIndex.ByIndex(workcache.ByOwner, p.key)
 	if err != nil {
 		return fmt.Errorf("reading the ManifestWorks: %w", err)
 	}

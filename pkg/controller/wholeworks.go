@@ -11,6 +11,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/workpatch"
 )
 
 // awayInterval is how often a pass looks whether the broker is back.
@@ -40,34 +41,10 @@ func (r *deployReconciler) tellAway(p *pass, results ...[]error) {
 
 // rewrite brings a work to a revision as a whole. Where works are not stored as JSON, a patch says nothing shorter.
 func (r *deployReconciler) rewrite(ctx context.Context, p *pass, w *rollout.Write) (metav1.Object, error) {
-	answer, err := r.works.WorkV1().ManifestWorks(w.Cluster).Update(ctx, wholeWork(p.snapshot, w, r.clock.Now()), metav1.UpdateOptions{})
+	answer, err := r.works.WorkV1().ManifestWorks(w.Cluster).Update(ctx, workpatch.Whole(p.snapshot, w, r.clock.Now()), metav1.UpdateOptions{})
 	if apierrors.IsNotFound(err) {
 		// It was deleted since the cache showed it: the next pass decides again.
 		return nil, apierrors.NewConflict(workv1.Resource("manifestworks"), w.Work.Object.Name, fmt.Errorf("it is gone from namespace %s", w.Cluster))
 	}
 	return answer, err
-}
-
-// changesSpec reports whether a write brings another spec to a work that exists.
-func changesSpec(w *rollout.Write) bool {
-	return w.Revision != nil && w.Work.Digest != w.Revision.Digest
-}
-
-// wholeWork is what workPatch makes of a work, with the spec of the write's revision.
-func wholeWork(s *rollout.Snapshot, w *rollout.Write, now time.Time) *workv1.ManifestWork {
-	existing := w.Work.Object
-	labels, annotations := writtenMetadata(s, w, now)
-	work := &workv1.ManifestWork{ObjectMeta: *existing.ObjectMeta.DeepCopy(), Spec: *w.Revision.Template}
-	work.Labels, work.Annotations = merged(work.Labels, labels), merged(work.Annotations, annotations)
-	delete(work.Annotations, annotationDigest)
-	return work
-}
-
-// merged is a map of strings with a merge patch applied to it.
-func merged(existing map[string]string, patch map[string]any) map[string]string {
-	out := make(map[string]string, len(existing)+len(patch))
-	for key, value := range changed(existing, patch) {
-		out[key], _ = value.(string)
-	}
-	return out
 }

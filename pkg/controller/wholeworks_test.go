@@ -15,6 +15,8 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
+	"github.com/open-cluster-management-io/work-rollback/pkg/workpatch"
 )
 
 // awayAgents are those of a broker that may be away.
@@ -105,7 +107,7 @@ func TestWholeWorks(t *testing.T) {
 	work := workOf("c1", "aaa")
 	work.Object.UID, work.Object.ResourceVersion = "uid", "7"
 	work.Object.Labels["theirs"] = "x"
-	slim(work.Object, "a digest")
+	workcache.Trim(work.Object, "a digest")
 	p := brokerPass()
 	_, err := r.patch(t.Context(), p, &rollout.Write{Action: rollout.Relabel, Cluster: "c1", Work: work})
 	require.NoError(t, err)
@@ -121,9 +123,9 @@ func TestWholeWorks(t *testing.T) {
 	require.Equal(t, "bbb", written.Labels[workv1alpha1.LabelControllerHash])
 	require.Equal(t, "x", written.Labels["theirs"], "what others put on the work stays")
 	require.Equal(t, rt.Epoch.UTC().Format(timeFormat), written.Annotations[workv1alpha1.AnnotationAppliedAt])
-	require.NotContains(t, written.Annotations, annotationDigest)
+	require.NotContains(t, written.Annotations, workpatch.AnnotationCacheDigest)
 	require.Equal(t, []any{"uid", "7"}, []any{string(written.UID), written.ResourceVersion}, "R15")
-	_, cached := slimDigest(work.Object)
+	_, cached := workcache.TrimmedDigest(work.Object)
 	require.True(t, cached, "the cache's own object is left alone")
 }
 

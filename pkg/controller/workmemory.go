@@ -9,6 +9,7 @@ import (
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
 
 // workMemory is what this process knows of single ManifestWorks: what their specs mean, what it wrote to them, and since when it
@@ -20,7 +21,7 @@ import (
 // A spec is digested while it is held, once for each generation; nothing else that takes time is done then.
 type workMemory struct {
 	// digests has a lock of its own, and may be asked without holding mu.
-	digests *digests
+	digests *workcache.Digests
 
 	entries[types.UID, knownWork]
 }
@@ -63,7 +64,7 @@ type knownWork struct {
 	strippedAt time.Time
 }
 
-func newWorkMemory() *workMemory { return &workMemory{digests: newDigests()} }
+func newWorkMemory() *workMemory { return &workMemory{digests: workcache.NewDigests()} }
 
 // selection is what the Placements say about the cluster of a work.
 type selection struct {
@@ -214,9 +215,9 @@ func (m *workMemory) read(object *workv1.ManifestWork) *knownWork {
 
 // learn notes what the spec means. One that can't be digested equals no revision, and is put back under the strategy.
 func (m *workMemory) learn(known *knownWork, object *workv1.ManifestWork) {
-	digest, slim := slimDigest(object)
+	digest, slim := workcache.TrimmedDigest(object)
 	if !slim {
-		digest = m.digests.of(&object.Spec)
+		digest = m.digests.Of(&object.Spec)
 	}
 	known.content, known.contentGeneration = digest, object.Generation
 }

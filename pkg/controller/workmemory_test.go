@@ -5,10 +5,32 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
+	"github.com/open-cluster-management-io/work-rollback/pkg/workpatch"
 )
+
+// A cache without the transform knows the same digest, once per generation; nobody can make a work pass for one that means something else (R1).
+func TestDigestOfAWork(t *testing.T) {
+	whole := work("u1", "7")
+	whole.Generation, whole.Spec = 3, spec(configMap)
+	meant, err := revision.DigestOf(&whole.Spec)
+	require.NoError(t, err)
+	forged := whole.DeepCopy()
+	forged.Annotations = map[string]string{workpatch.AnnotationCacheDigest: "0123:abc"}
+	trimmed := whole.DeepCopy()
+	workcache.Trim(trimmed, meant)
+	for _, object := range []*workv1.ManifestWork{whole, forged, trimmed} {
+		m := newWorkMemory()
+		require.Equal(t, meant, m.digest(object))
+		object.Spec = spec(`{"kind":"X"}`)
+		require.Equal(t, meant, m.digest(object), "once per generation")
+	}
+}
 
 // What this process sees turn, it remembers by the hub's clock; what another write of the hub made of a work is no turn (R10).
 func TestTurns(t *testing.T) {

@@ -22,6 +22,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/connectivity"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
+	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
 
 // resyncPeriod is how often informers hand everything to the controllers again, as upstream's do.
@@ -91,7 +92,7 @@ func newKubeWorks(o *Options, config *rest.Config, connection *connectivity.Conn
 // newWorkInformer makes the informer of ManifestWorks. Its cache holds of a work what the controller reads, whichever driver carries it.
 func newWorkInformer(client workclientset.Interface, options ...workfactory.SharedInformerOption) (workinformers.ManifestWorkInformer, error) {
 	informer := workfactory.NewSharedInformerFactoryWithOptions(client, resyncPeriod, options...).Work().V1().ManifestWorks()
-	if err := informer.Informer().SetTransform(controller.NewWorkTransform()); err != nil {
+	if err := informer.Informer().SetTransform(workcache.NewTransform()); err != nil {
 		return nil, fmt.Errorf("making the informer of ManifestWorks: %w", err)
 	}
 	return informer, nil

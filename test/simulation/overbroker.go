@@ -67,9 +67,9 @@ func (p *Process) seeWork(event watch.Event) {
 		p.controller.Forget(work)
 		return
 	}
-	slim, err := p.slim(work)
+	trimmed, err := p.trim(work)
 	if err == nil {
-		err = p.stores.Works.Update(slim)
+		err = p.stores.Works.Update(trimmed)
 	}
 	if err != nil {
 		panic(err)

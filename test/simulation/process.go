@@ -21,6 +21,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/cloudevents"
 	"github.com/open-cluster-management-io/work-rollback/pkg/connectivity"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
+	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
 
 // Fault is what happens to a write.
@@ -56,7 +57,7 @@ type Process struct {
 	controller *controller.Controller
 	stores     controller.Stores
 	connection *connectivity.Connection
-	slim       cache.TransformFunc
+	trim       cache.TransformFunc
 	seen       int
 	// unread says that the process may not list ControllerRevisions yet; hidden are what it would have seen of them.
 	unread bool
@@ -87,7 +88,7 @@ type Process struct {
 
 // NewProcess starts a process: its caches are full, its memory is empty.
 func NewProcess(api *API, clk *clocktesting.FakeClock, settle time.Duration, recorder events.EventRecorder, network *Network) *Process {
-	p := &Process{api: api, clock: clk, stores: controller.NewStores(), queue: map[string]bool{}, slim: controller.NewWorkTransform(), unread: api.NoHistory}
+	p := &Process{api: api, clock: clk, stores: controller.NewStores(), queue: map[string]bool{}, trim: workcache.NewTransform(), unread: api.NoHistory}
 	p.connection = connectivity.New(clk)
 	config := controller.Config{
 		Dynamic: dynamicClient{process: p}, Works: workClient{process: p}, Metadata: metadataClient{process: p}, DeletionCounts: true, Kube: kubeClient{process: p},
@@ -172,7 +173,7 @@ func (p *Process) decode(event Event) (any, cache.Store) {
 		}
 		return object, p.stores.ReplicaSets
 	case Works:
-		object, err := p.slim(into(event.Object, &workv1.ManifestWork{}))
+		object, err := p.trim(into(event.Object, &workv1.ManifestWork{}))
 		if err != nil {
 			panic(err)
 		}

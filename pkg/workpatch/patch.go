@@ -1,8 +1,7 @@
-package controller
+package workpatch
 
 import (
 	"encoding/json"
-	"maps"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,25 +12,6 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// newWork makes the work that a Create wants (R9, R10).
-func newWork(s *rollout.Snapshot, w *rollout.Write, name string, now time.Time) *workv1.ManifestWork {
-	work := &workv1.ManifestWork{
-		ObjectMeta: metav1.ObjectMeta{
-			Name:        name,
-			Namespace:   w.Cluster,
-			Labels:      rollout.WorkLabels(s, w.Placement),
-			Annotations: rollout.WorkAnnotations(nil),
-		},
-		Spec: *w.Revision.Template.DeepCopy(),
-	}
-	work.Labels[workv1alpha1.LabelControllerHash] = w.Revision.Hash
-	maps.Copy(work.Annotations, revisionAnnotations(w, now))
-	if copied := rollout.CopiedLabels(s); copied != "" {
-		work.Annotations[workv1alpha1.AnnotationCopiedLabels] = copied
-	}
-	return work
-}
-
 func revisionAnnotations(w *rollout.Write, now time.Time) map[string]string {
 	annotations := map[string]string{workv1alpha1.AnnotationAppliedAt: now.UTC().Format(timeFormat)}
 	if w.Group != "" {
@@ -40,9 +20,9 @@ func revisionAnnotations(w *rollout.Write, now time.Time) map[string]string {
 	return annotations
 }
 
-// workPatch makes the patch that brings an existing work to where a write wants it: labels, annotations and, where it differs, the
+// Patch returns the patch that brings an existing work to where a write wants it: labels, annotations and, where it differs, the
 // spec, in one request that carries the version that was decided on (R15). What others put on the work stays.
-func workPatch(s *rollout.Snapshot, w *rollout.Write, spec specChange, now time.Time) (types.PatchType, []byte, error) {
+func Patch(s *rollout.Snapshot, w *rollout.Write, spec Change, now time.Time) (types.PatchType, []byte, error) {
 	existing := w.Work.Object
 	labels, annotations := writtenMetadata(s, w, now)
 	if spec.operations != nil {
@@ -65,7 +45,7 @@ func workPatch(s *rollout.Snapshot, w *rollout.Write, spec specChange, now time.
 	return types.MergePatchType, data, err
 }
 
-// writtenMetadata is what a write changes of the labels and annotations of a work that exists.
+// writtenMetadata returns what a write changes of the labels and annotations of a work that exists.
 func writtenMetadata(s *rollout.Snapshot, w *rollout.Write, now time.Time) (labels, annotations map[string]any) {
 	labels, annotations = metadataChange(s, w)
 	if w.Revision == nil {
@@ -78,7 +58,7 @@ func writtenMetadata(s *rollout.Snapshot, w *rollout.Write, now time.Time) (labe
 	return labels, annotations
 }
 
-// metadataChange is what a write changes of the labels and annotations that are not about a revision.
+// metadataChange returns what a write changes of the labels and annotations that are not about a revision.
 func metadataChange(s *rollout.Snapshot, w *rollout.Write) (labels, annotations map[string]any) {
 	existing := w.Work.Object
 	labels, annotations = map[string]any{}, map[string]any{}
@@ -98,8 +78,8 @@ func metadataChange(s *rollout.Snapshot, w *rollout.Write) (labels, annotations 
 	return labels, annotations
 }
 
-// isStripped reports whether the API server's answer to a write of metadata lacks what was written: a webhook or a policy took it away.
-func isStripped(s *rollout.Snapshot, w *rollout.Write, answer metav1.Object) bool {
+// IsStripped reports whether the API server's answer to a write of metadata lacks what was written: a webhook or a policy removed it.
+func IsStripped(s *rollout.Snapshot, w *rollout.Write, answer metav1.Object) bool {
 	stored := *w
 	stored.Work = &rollout.Work{Object: &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
 		Labels: answer.GetLabels(), Annotations: answer.GetAnnotations(),
@@ -108,10 +88,10 @@ func isStripped(s *rollout.Snapshot, w *rollout.Write, answer metav1.Object) boo
 	return len(labels)+len(annotations) > 0
 }
 
-// metadataOperations write labels and annotations as a whole: they are those of the version that the patch is for, and none of another.
+// metadataOperations replace labels and annotations as a whole: the patch applies to the version that they were read from, and to no other.
 func metadataOperations(existing *workv1.ManifestWork, labels, annotations map[string]any) []operation {
 	annotated := changed(existing.Annotations, annotations)
-	delete(annotated, annotationDigest)
+	delete(annotated, AnnotationCacheDigest)
 	return []operation{
 		{Op: "add", Path: "/metadata/uid", Value: existing.UID},
 		{Op: "add", Path: "/metadata/resourceVersion", Value: existing.ResourceVersion},
@@ -120,7 +100,7 @@ func metadataOperations(existing *workv1.ManifestWork, labels, annotations map[s
 	}
 }
 
-// changed is what a merge patch makes of a map.
+// changed returns what a merge patch makes of a map.
 func changed(existing map[string]string, patch map[string]any) map[string]any {
 	out := make(map[string]any, len(existing)+len(patch))
 	for key, value := range existing {

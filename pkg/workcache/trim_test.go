@@ -1,4 +1,4 @@
-package controller
+package workcache
 
 import (
 	"testing"
@@ -6,10 +6,12 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/workpatch"
 )
 
 func spec(manifest string) workv1.ManifestWorkSpec {
@@ -20,10 +22,14 @@ func spec(manifest string) workv1.ManifestWorkSpec {
 	}
 }
 
+func work(uid, version string) *workv1.ManifestWork {
+	return &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: "c1", Name: "web", UID: types.UID(uid), ResourceVersion: version}}
+}
+
 const configMap = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"b"}}`
 
-// A slim work says what its spec meant, keeps what decides (R10) and what the garbage collection reads, and nothing else.
-func TestSlimWorks(t *testing.T) {
+// A trimmed work holds the digest of its spec, keeps what decides (R10) and what the garbage collection reads, and nothing else.
+func TestTrimmedWorks(t *testing.T) {
 	full := work("u1", "7")
 	full.Generation = 3
 	full.Spec = spec(configMap)
@@ -39,13 +45,13 @@ func TestSlimWorks(t *testing.T) {
 	}
 	meant, err := revision.DigestOf(&full.Spec)
 	require.NoError(t, err)
-	transform := NewWorkTransform()
+	transform := NewTransform()
 
-	slimmed, err := transform(full.DeepCopy())
+	cached, err := transform(full.DeepCopy())
 	require.NoError(t, err)
-	got := slimmed.(*workv1.ManifestWork)
-	digest, slim := slimDigest(got)
-	require.True(t, slim)
+	got := cached.(*workv1.ManifestWork)
+	digest, trimmed := TrimmedDigest(got)
+	require.True(t, trimmed)
 	require.Equal(t, meant, digest)
 	require.Empty(t, got.Spec.Workload.Manifests)
 	require.Empty(t, got.Spec.ManifestConfigs)
@@ -60,8 +66,11 @@ func TestSlimWorks(t *testing.T) {
 	again, err := transform(got.DeepCopy())
 	require.NoError(t, err)
 	require.Equal(t, got, again, "once is enough")
-	require.Equal(t, meant, newWorkMemory().digest(got))
-	require.Equal(t, meant, newWorkMemory().digest(full), "a cache without the transform says the same")
+	require.False(t, IsTrimmed(full))
+
+	other, err := transform("a tombstone")
+	require.NoError(t, err)
+	require.Equal(t, "a tombstone", other)
 }
 
 // Nobody can make a work pass for one that means something else.
@@ -69,19 +78,19 @@ func TestForgedDigestsDoNotCount(t *testing.T) {
 	forged := work("u1", "7")
 	forged.Generation = 3
 	forged.Spec = spec(configMap)
-	forged.Annotations = map[string]string{annotationDigest: "0123:abc"}
+	forged.Annotations = map[string]string{workpatch.AnnotationCacheDigest: "0123:abc"}
 	meant, err := revision.DigestOf(&forged.Spec)
 	require.NoError(t, err)
-	require.Equal(t, meant, newWorkMemory().digest(forged))
-	slimmed, err := NewWorkTransform()(forged)
+	require.False(t, IsTrimmed(forged))
+	cached, err := NewTransform()(forged)
 	require.NoError(t, err)
-	digest, _ := slimDigest(slimmed.(*workv1.ManifestWork))
+	digest, _ := TrimmedDigest(cached.(*workv1.ManifestWork))
 	require.Equal(t, meant, digest)
 }
 
 // What was parsed once is known by its bytes; what differs in any byte that counts is another spec.
 func TestDigestsAreKnownByBytes(t *testing.T) {
-	d := newDigests()
+	d := NewDigests()
 	first, other := spec(configMap), spec(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c","namespace":"b"}}`)
 	spaced := spec(`{"kind":"ConfigMap", "apiVersion":"v1","metadata":{"name":"a","namespace":"b"}}`)
 	config := spec(configMap)
@@ -90,19 +99,19 @@ func TestDigestsAreKnownByBytes(t *testing.T) {
 	object := spec("")
 	object.Workload.Manifests[0].RawExtension = runtime.RawExtension{Object: &metav1.Status{}}
 
-	require.Equal(t, d.of(&first), d.of(ptr.To(spec(configMap))))
-	require.Equal(t, d.of(&first), d.of(&spaced), "the meaning counts, not the bytes")
-	require.NotEqual(t, d.of(&first), d.of(&other))
-	require.NotEqual(t, d.of(&first), d.of(&config))
-	require.Empty(t, d.of(&broken))
-	require.Empty(t, d.of(&broken))
-	require.NotEmpty(t, d.of(&object), "manifests that are no bytes are digested anyhow")
+	require.Equal(t, d.Of(&first), d.Of(ptr.To(spec(configMap))))
+	require.Equal(t, d.Of(&first), d.Of(&spaced), "the meaning counts, not the bytes")
+	require.NotEqual(t, d.Of(&first), d.Of(&other))
+	require.NotEqual(t, d.Of(&first), d.Of(&config))
+	require.Empty(t, d.Of(&broken))
+	require.Empty(t, d.Of(&broken))
+	require.NotEmpty(t, d.Of(&object), "manifests that are no bytes are digested anyhow")
 	require.Equal(t, 5, d.byBytes.Len())
 }
 
 // What an agent reports once more in other words does not make a cache stale before an abort; what decides does (R11).
 func TestACacheShowsWhatIsLive(t *testing.T) {
-	c := &Controller{memory: newMemory()}
+	d := NewDigests()
 	live := func(version string, status metav1.ConditionStatus, message string) *workv1.ManifestWork {
 		w := work("u1", version)
 		w.Generation = 3
@@ -110,14 +119,14 @@ func TestACacheShowsWhatIsLive(t *testing.T) {
 		w.Status.Conditions = []metav1.Condition{{Type: workv1.WorkApplied, Status: status, Message: message}}
 		return w
 	}
-	cached, err := NewWorkTransform()(live("7", metav1.ConditionTrue, "a"))
+	trimmed, err := NewTransform()(live("7", metav1.ConditionTrue, "a"))
 	require.NoError(t, err)
-	slimmed := cached.(*workv1.ManifestWork)
-	require.True(t, c.shows(slimmed, live("7", metav1.ConditionTrue, "a")))
-	require.True(t, c.shows(slimmed, live("8", metav1.ConditionTrue, "b")))
-	require.False(t, c.shows(slimmed, live("8", metav1.ConditionFalse, "a")))
+	cached := trimmed.(*workv1.ManifestWork)
+	require.True(t, d.Shows(cached, live("7", metav1.ConditionTrue, "a")))
+	require.True(t, d.Shows(cached, live("8", metav1.ConditionTrue, "b")))
+	require.False(t, d.Shows(cached, live("8", metav1.ConditionFalse, "a")))
 	edited := live("8", metav1.ConditionTrue, "a")
 	edited.Spec = spec(`{"kind":"X"}`)
-	require.False(t, c.shows(slimmed, edited))
-	require.False(t, c.shows(live("7", metav1.ConditionTrue, "a"), live("8", metav1.ConditionTrue, "a")), "a cache without the transform is compared by version")
+	require.False(t, d.Shows(cached, edited))
+	require.False(t, d.Shows(live("7", metav1.ConditionTrue, "a"), live("8", metav1.ConditionTrue, "a")), "a cache without the transform is compared by version")
 }

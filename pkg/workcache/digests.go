@@ -1,4 +1,4 @@
-package controller
+package workcache
 
 import (
 	"crypto/sha256"
@@ -14,16 +14,17 @@ import (
 // digestsKept bounds how many different specs are remembered: a hub has a few for each ManifestWorkReplicaSet at a time.
 const digestsKept = 4096
 
-// digests remembers what specs mean by the bytes that they came in. An API server writes the works of one revision with the
-// same bytes, so that a revision is parsed once and not once for each of its works (P8).
-type digests struct {
+// Digests remembers what specs mean by the bytes that they came in. An API server stores the works of one revision with the same bytes: a revision
+// is parsed once and not once for each of its works (P8).
+type Digests struct {
 	byBytes *lru.Cache
 }
 
-func newDigests() *digests { return &digests{byBytes: lru.New(digestsKept)} }
+// NewDigests returns one that knows nothing yet.
+func NewDigests() *Digests { return &Digests{byBytes: lru.New(digestsKept)} }
 
-// of digests a spec. It is empty for one that can't be digested: such a spec equals no revision.
-func (d *digests) of(spec *workv1.ManifestWorkSpec) revision.Digest {
+// Of returns the digest of a spec. It is empty for one that can't be digested: such a spec equals no revision.
+func (d *Digests) Of(spec *workv1.ManifestWorkSpec) revision.Digest {
 	key, ok := bytesOf(spec)
 	if !ok {
 		digest, _ := revision.DigestOf(spec)

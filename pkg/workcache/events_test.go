@@ -1,4 +1,4 @@
-package controller
+package workcache
 
 import (
 	"testing"
@@ -13,7 +13,7 @@ import (
 )
 
 // Which events of a work lead to a pass, and over whom.
-func TestWorkEvents(t *testing.T) {
+func TestOwnerEvents(t *testing.T) {
 	at := metav1.NewTime(time.Unix(1000, 0))
 	report := func(version string, change func(*workv1.ManifestWork)) *workv1.ManifestWork {
 		w := work("u1", version)
@@ -23,9 +23,9 @@ func TestWorkEvents(t *testing.T) {
 		w.Status.Conditions = []metav1.Condition{{Type: workv1.WorkApplied, Status: metav1.ConditionTrue, ObservedGeneration: 2, LastTransitionTime: at, Message: "a"}}
 		w.Status.ResourceStatus.Manifests = []workv1.ManifestCondition{{Conditions: []metav1.Condition{{Type: workv1.ManifestApplied, Status: metav1.ConditionTrue}}}}
 		change(w)
-		slimmed, err := NewWorkTransform()(w)
+		trimmed, err := NewTransform()(w)
 		require.NoError(t, err)
-		return slimmed.(*workv1.ManifestWork)
+		return trimmed.(*workv1.ManifestWork)
 	}
 	as := func(*workv1.ManifestWork) {}
 	for name, test := range map[string]struct {
@@ -55,13 +55,13 @@ func TestWorkEvents(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var keys []string
-			handler := workEvents(func(key string) { keys = append(keys, key) })
+			handler := OwnerEvents(func(key string) { keys = append(keys, key) })
 			handler.OnUpdate(report("7", as), report(test.version, test.change))
 			require.Equal(t, test.keys, keys)
 		})
 	}
 	var keys []string
-	handler := workEvents(func(key string) { keys = append(keys, key) })
+	handler := OwnerEvents(func(key string) { keys = append(keys, key) })
 	handler.OnAdd(report("7", as), true)
 	handler.OnDelete(cache.DeletedFinalStateUnknown{Obj: report("7", as)})
 	handler.OnUpdate(work("u1", "1"), work("u1", "2"))
@@ -73,4 +73,19 @@ func TestWorkEvents(t *testing.T) {
 	}
 	handler.OnUpdate(whole("1"), whole("2"))
 	require.Len(t, keys, 3, "a cache that keeps works whole does not tell what decides")
+}
+
+// An object leads to the owner that its label names, and to nobody where no owner can have written it.
+func TestOwnerKeys(t *testing.T) {
+	labelled := work("u1", "7")
+	labelled.Labels = map[string]string{workv1alpha1.LabelReplicaSet: "default.web.v1"}
+	foreign := work("u2", "7")
+	foreign.Labels = map[string]string{workv1alpha1.LabelReplicaSet: "nobody"}
+	index := cache.NewIndexer(cache.MetaNamespaceKeyFunc, OwnerIndexers())
+	require.NoError(t, index.Add(labelled))
+	require.Equal(t, []string{"default/web.v1"}, index.ListIndexFuncValues(ByOwner))
+	require.Empty(t, OwnerKeys(foreign))
+	require.Empty(t, OwnerKeys("no object"))
+	require.Equal(t, any(labelled), UnwrapTombstone(cache.DeletedFinalStateUnknown{Obj: labelled}))
+	require.Equal(t, any(labelled), UnwrapTombstone(labelled))
 }

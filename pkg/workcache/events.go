@@ -1,0 +1,69 @@
+package workcache
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/client-go/tools/cache"
+	workv1 "open-cluster-management.io/api/work/v1"
+)
+
+// OwnerEvents leads the events of ManifestWorks to their owners. An agent that repeats its report, in other words or with other details, leads to
+// no pass: a trimmed work holds what decides and nothing else, and two of them can be compared as they are.
+func OwnerEvents(enqueue func(key string)) cache.ResourceEventHandler {
+	enqueueOwners := func(objects ...any) {
+		var keys []string
+		for _, obj := range objects {
+			keys = append(keys, OwnerKeys(UnwrapTombstone(obj))...)
+		}
+		slices.Sort(keys)
+		for _, key := range slices.Compact(keys) {
+			enqueue(key)
+		}
+	}
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc: func(obj any) { enqueueOwners(obj) },
+		UpdateFunc: func(before, after any) {
+			if !equivalent(before, after) {
+				enqueueOwners(before, after)
+			}
+		},
+		DeleteFunc: func(obj any) { enqueueOwners(obj) },
+	}
+}
+
+// UnwrapTombstone returns the object of an event whose deletion the informer missed, and any other object as it is.
+func UnwrapTombstone(obj any) any {
+	if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		return tombstone.Obj
+	}
+	return obj
+}
+
+// Shows reports whether a cached work holds what decides of a work that was read live. It trims the live one.
+func (d *Digests) Shows(cached, live *workv1.ManifestWork) bool {
+	if live.ResourceVersion == cached.ResourceVersion {
+		return true
+	}
+	if !IsTrimmed(cached) {
+		return false
+	}
+	Trim(live, d.Of(&live.Spec))
+	return equivalent(cached, live)
+}
+
+// equivalent reports whether two versions of a trimmed work differ in their version only. A resync hands out the same version: that one
+// leads to a pass, should any event have been missed.
+func equivalent(before, after any) bool {
+	a, ok := before.(*workv1.ManifestWork)
+	if !ok || !IsTrimmed(a) {
+		return false
+	}
+	b, ok := after.(*workv1.ManifestWork)
+	if !ok || !IsTrimmed(b) || a.ResourceVersion == b.ResourceVersion {
+		return false
+	}
+	meta := b.ObjectMeta
+	meta.ResourceVersion = a.ResourceVersion
+	return equality.Semantic.DeepEqual(a.ObjectMeta, meta) && equality.Semantic.DeepEqual(a.Spec, b.Spec) && equality.Semantic.DeepEqual(a.Status, b.Status)
+}

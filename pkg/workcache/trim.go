@@ -1,0 +1,75 @@
+package workcache
+
+import (
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/client-go/tools/cache"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/workpatch"
+)
+
+// trimmedMark begins the values that this process gives the annotation: nobody else can make a work pass for a trimmed one.
+var trimmedMark = string(uuid.NewUUID()) + ":"
+
+// NewTransform returns the transform of an informer of ManifestWorks. It drops what neither the controller nor the garbage collection of
+// completed works reads, which is nearly all of a work: manifests, their configuration and what the agent reports of each manifest. The digest of
+// the spec stays (R1). The controller also works with a cache without this transform, which is larger.
+func NewTransform() cache.TransformFunc {
+	digests := NewDigests()
+	return func(obj any) (any, error) {
+		if work, ok := obj.(*workv1.ManifestWork); ok && !IsTrimmed(work) {
+			Trim(work, digests.Of(&work.Spec))
+		}
+		return obj, nil
+	}
+}
+
+// Trim drops from a work what is not read of it, and keeps the digest of its spec.
+func Trim(work *workv1.ManifestWork, digest revision.Digest) {
+	if work.Annotations == nil {
+		work.Annotations = map[string]string{}
+	}
+	work.Annotations[workpatch.AnnotationCacheDigest] = trimmedMark + string(digest)
+	work.ManagedFields = nil
+	work.Spec.Workload.Manifests = nil
+	work.Spec.ManifestConfigs = nil
+	for i := range work.Status.Conditions {
+		work.Status.Conditions[i].Message = ""
+	}
+	work.Status.ResourceStatus.Manifests = trimManifests(work.Status.ResourceStatus.Manifests)
+}
+
+// trimManifests keeps the conditions of manifests that R10 asks for.
+func trimManifests(manifests []workv1.ManifestCondition) []workv1.ManifestCondition {
+	var kept []workv1.ManifestCondition
+	for i := range manifests {
+		var conditions []metav1.Condition
+		for _, condition := range manifests[i].Conditions {
+			if rollout.Decisive(&condition) {
+				condition.Message = ""
+				conditions = append(conditions, condition)
+			}
+		}
+		if conditions != nil {
+			kept = append(kept, workv1.ManifestCondition{Conditions: conditions})
+		}
+	}
+	return kept
+}
+
+// IsTrimmed reports whether the transform has seen a work.
+func IsTrimmed(work *workv1.ManifestWork) bool {
+	_, ok := TrimmedDigest(work)
+	return ok
+}
+
+// TrimmedDigest returns the digest of the spec of a trimmed work; false for a work that is whole.
+func TrimmedDigest(work *workv1.ManifestWork) (revision.Digest, bool) {
+	digest, ok := strings.CutPrefix(work.Annotations[workpatch.AnnotationCacheDigest], trimmedMark)
+	return revision.Digest(digest), ok
+}

@@ -1,0 +1,230 @@
+package workpatch
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+)
+
+// stored is a work at revision aaa as a cache holds it, with what others put on it.
+func stored() *rollout.Work {
+	w := rt.Work("c1", rt.Bears("aaa"))
+	w.Object.UID, w.Object.ResourceVersion = "uid", "7"
+	w.Object.Labels["theirs"] = "x"
+	w.Object.Annotations["theirs"] = "x"
+	w.Object.Annotations[AnnotationCacheDigest] = "a digest"
+	w.Object.Spec = *rt.Template("aaa")
+	return &w
+}
+
+func snapshot() *rollout.Snapshot {
+	return &rollout.Snapshot{Owner: rt.Owner, Labels: map[string]string{"team": "web"}}
+}
+
+// apply returns what an API server makes of a patch.
+func apply(t *testing.T, kind types.PatchType, data []byte, work *workv1.ManifestWork) *workv1.ManifestWork {
+	t.Helper()
+	before, err := json.Marshal(work)
+	require.NoError(t, err)
+	var after []byte
+	switch kind {
+	case types.JSONPatchType:
+		patch, err := jsonpatch.DecodePatch(data)
+		require.NoError(t, err)
+		after, err = patch.Apply(before)
+		require.NoError(t, err)
+	case types.MergePatchType:
+		after, err = jsonpatch.MergePatch(before, data)
+		require.NoError(t, err)
+	}
+	out := &workv1.ManifestWork{}
+	require.NoError(t, json.Unmarshal(after, out))
+	return out
+}
+
+func patchOf(t *testing.T, w *rollout.Write) (types.PatchType, []byte) {
+	t.Helper()
+	var change Change
+	if ChangesSpec(w) {
+		var err error
+		change, err = Compare(&w.Work.Object.Spec, w.Revision.Template)
+		require.NoError(t, err)
+	}
+	kind, data, err := Patch(snapshot(), w, change, rt.At(time.Minute))
+	require.NoError(t, err)
+	return kind, data
+}
+
+// nulls is a revision whose manifests hold nulls in a list.
+func nulls() *rollout.Revision {
+	rev := rt.Revision("bbb")
+	rev.Template.Workload.Manifests = append(rev.Template.Workload.Manifests, workv1.Manifest{RawExtension: runtime.RawExtension{
+		Raw: []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"n","creationTimestamp":null},"l":[null,{"n":null}]}`),
+	}})
+	return rev
+}
+
+// A new work has the owner's labels, the protection from GitOps tools, and the revision (R9, R10). Its spec is a copy.
+func TestNew(t *testing.T) {
+	update := rt.Revision("bbb")
+	work := New(snapshot(), &rollout.Write{Action: rollout.Create, Cluster: "c1", Placement: "p1", Group: "g1", Revision: update}, "web", rt.At(time.Minute))
+	require.Equal(t, []string{"c1", "web"}, []string{work.Namespace, work.Name})
+	require.Equal(t, map[string]string{
+		"team": "web", workv1alpha1.LabelReplicaSet: rt.Owner, workv1alpha1.LabelPlacement: "p1", workv1alpha1.LabelControllerHash: "bbb",
+	}, work.Labels)
+	require.Equal(t, rt.At(time.Minute).Format(timeFormat), work.Annotations[workv1alpha1.AnnotationAppliedAt])
+	require.Equal(t, "g1", work.Annotations[workv1alpha1.AnnotationDecisionGroup])
+	require.Equal(t, "team", work.Annotations[workv1alpha1.AnnotationCopiedLabels])
+	require.Equal(t, *update.Template, work.Spec)
+	work.Spec.Workload.Manifests[0].Raw[0] = 'x'
+	require.NotEqual(t, *update.Template, work.Spec, "the revision is shared with the cache")
+	require.False(t, IsStripped(snapshot(), &rollout.Write{Placement: "p1", Group: "g1"}, work))
+}
+
+// A patch brings the spec, labels and annotations in one request, in the version that was decided on (R15). What others put on the work stays,
+// and the cache's own annotation gets to no API server.
+func TestPatch(t *testing.T) {
+	for name, test := range map[string]struct {
+		revision *rollout.Revision
+		kind     types.PatchType
+	}{
+		"a merge patch":                {rt.Revision("bbb"), types.MergePatchType},
+		"a JSON patch where nulls are": {nulls(), types.JSONPatchType},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &rollout.Write{Action: rollout.Update, Cluster: "c1", Placement: "p2", Work: stored(), Revision: test.revision}
+			kind, data := patchOf(t, w)
+			require.Equal(t, test.kind, kind)
+			require.NotContains(t, string(data), AnnotationCacheDigest)
+			live := w.Work.Object.DeepCopy()
+			delete(live.Annotations, AnnotationCacheDigest)
+			live.Spec.DeleteOption = nil
+			patched := apply(t, kind, data, live)
+			require.Equal(t, []any{types.UID("uid"), "7"}, []any{patched.UID, patched.ResourceVersion})
+			require.Equal(t, "bbb", patched.Labels[workv1alpha1.LabelControllerHash])
+			require.Equal(t, "p2", patched.Labels[workv1alpha1.LabelPlacement])
+			require.Equal(t, "x", patched.Labels["theirs"])
+			require.Equal(t, "x", patched.Annotations["theirs"])
+
+			whole := Whole(snapshot(), w, rt.At(time.Minute))
+			require.Equal(t, whole.Labels, patched.Labels, "a driver that writes works whole writes the same")
+			require.Equal(t, whole.Annotations, patched.Annotations)
+			wanted, err := json.Marshal(whole.Spec)
+			require.NoError(t, err)
+			got, err := json.Marshal(patched.Spec)
+			require.NoError(t, err)
+			require.JSONEq(t, string(wanted), string(got))
+			require.Contains(t, w.Work.Object.Annotations, AnnotationCacheDigest, "the cache's own object is left alone")
+		})
+	}
+}
+
+// A write without a revision changes labels and annotations only, and nothing where nothing differs.
+func TestPatchOfLabels(t *testing.T) {
+	w := &rollout.Write{Action: rollout.Relabel, Cluster: "c1", Placement: "p1", Work: stored()}
+	kind, data := patchOf(t, w)
+	require.Equal(t, types.MergePatchType, kind)
+	require.JSONEq(t, `{"metadata":{"uid":"uid","resourceVersion":"7","labels":{"team":"web"},
+		"annotations":{"`+workv1alpha1.AnnotationCopiedLabels+`":"team"}}}`, string(data))
+	w.Work.Object = apply(t, kind, data, w.Work.Object)
+	_, data = patchOf(t, w)
+	require.JSONEq(t, `{"metadata":{"uid":"uid","resourceVersion":"7"}}`, string(data))
+	require.False(t, IsStripped(snapshot(), w, w.Work.Object))
+	stripped := w.Work.Object.DeepCopy()
+	delete(stripped.Labels, "team")
+	require.True(t, IsStripped(snapshot(), w, stripped))
+}
+
+// A label that the owner lost goes away.
+func TestPatchDropsLabels(t *testing.T) {
+	w := &rollout.Write{Action: rollout.Relabel, Cluster: "c1", Placement: "p1", Work: stored()}
+	w.Work.Object.Labels["old"] = "x"
+	w.Work.Object.Annotations[workv1alpha1.AnnotationCopiedLabels] = "old,team"
+	kind, data := patchOf(t, w)
+	require.NotContains(t, apply(t, kind, data, w.Work.Object).Labels, "old")
+}
+
+// The owner label is put back in the version that was read.
+func TestOwnerLabel(t *testing.T) {
+	lost := stored().Object
+	delete(lost.Labels, workv1alpha1.LabelReplicaSet)
+	data, err := OwnerLabel(lost, rt.Owner)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"metadata":{"uid":"uid","resourceVersion":"7","labels":{"`+workv1alpha1.LabelReplicaSet+`":"default.web"}}}`, string(data))
+	require.Equal(t, rt.Owner, apply(t, types.MergePatchType, data, lost).Labels[workv1alpha1.LabelReplicaSet])
+}
+
+// What differs is said in the fields that this binary knows: a field that only a newer CRD knows stays.
+func TestCompare(t *testing.T) {
+	before, after := rt.Template("aaa"), rt.Template("aaa")
+	change, err := Compare(before, after)
+	require.NoError(t, err)
+	require.JSONEq(t, `{}`, string(change.merge))
+	require.Nil(t, change.operations)
+
+	before.DeleteOption = &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeOrphan}
+	after.Executor = &workv1.ManifestWorkExecutor{Subject: workv1.ManifestWorkExecutorSubject{Type: workv1.ExecutorSubjectTypeServiceAccount}}
+	change, err = Compare(before, after)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"deleteOption":null,"executor":{"subject":{"type":"ServiceAccount"}}}`, string(change.merge))
+
+	broken := &workv1.ManifestWorkSpec{}
+	broken.Workload.Manifests = []workv1.Manifest{{RawExtension: runtime.RawExtension{Raw: []byte("{")}}}
+	_, err = Compare(broken, after)
+	require.ErrorContains(t, err, "the stored spec")
+	_, err = Compare(before, broken)
+	require.ErrorContains(t, err, "the template")
+}
+
+// A JSON patch removes what the template does not have, also where only some works have it, and keeps what it does not name.
+func TestOperations(t *testing.T) {
+	before := rt.Template("aaa")
+	before.ManifestConfigs = nulls().Template.ManifestConfigs
+	before.DeleteOption = &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeOrphan}
+	before.Executor = &workv1.ManifestWorkExecutor{Subject: workv1.ManifestWorkExecutorSubject{Type: workv1.ExecutorSubjectTypeServiceAccount}}
+	after := nulls().Template
+	after.ManifestConfigs = nil
+	after.Executor = before.Executor.DeepCopy()
+	after.Executor.Subject.ServiceAccount = &workv1.ManifestWorkSubjectServiceAccount{Namespace: "default", Name: "applier"}
+	change, err := Compare(before, after)
+	require.NoError(t, err)
+	paths := make([]string, 0, len(change.operations))
+	for _, operation := range change.operations {
+		paths = append(paths, operation.Op+" "+operation.Path)
+	}
+	require.Equal(t, []string{
+		"add /spec/deleteOption", "remove /spec/deleteOption", "add /spec/executor/subject/serviceAccount",
+		"add /spec/manifestConfigs", "remove /spec/manifestConfigs", "add /spec/workload/manifests",
+	}, paths)
+
+	_, err = operations("/spec", []byte(`[]`), []byte(`{}`))
+	require.ErrorContains(t, err, "/spec")
+	_, err = operations("/spec", []byte(`{"a":{"b":1}}`), []byte(`{"a":{"b":{}}`))
+	require.ErrorContains(t, err, "/spec")
+}
+
+// A null counts where an API server would drop it: in an object within a list.
+func TestLosesNull(t *testing.T) {
+	for patch, loses := range map[string]bool{
+		`{"a":null}`:               false,
+		`{"a":{"b":null}}`:         false,
+		`{"a":[{"b":1}]}`:          false,
+		`{"a":[{"b":null}]}`:       true,
+		`{"a":[[{"b":null}]]}`:     true,
+		`{"a":[{"b":{"c":null}}]}`: true,
+	} {
+		var value any
+		require.NoError(t, json.Unmarshal([]byte(patch), &value))
+		require.Equal(t, loses, losesNull(value, false), patch)
+	}
+}

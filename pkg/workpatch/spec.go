@@ -1,0 +1,100 @@
+package workpatch
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+	workv1 "open-cluster-management.io/api/work/v1"
+)
+
+// Change is how one spec becomes another. The zero value changes nothing.
+type Change struct {
+	// merge is a merge patch of the spec; nil for no change.
+	merge json.RawMessage
+	// operations are the same change as a JSON patch of the whole work, where the merge patch would lose a null; nil where it would not.
+	operations []operation
+}
+
+// operation is one operation of a JSON patch.
+type operation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value"`
+}
+
+// Compare returns what turns one spec into another. It touches only what differs in the fields that this binary knows: a field that only a newer
+// CRD knows stays.
+func Compare(existing, wanted *workv1.ManifestWorkSpec) (Change, error) {
+	before, err := json.Marshal(existing)
+	if err != nil {
+		return Change{}, fmt.Errorf("encoding the stored spec: %w", err)
+	}
+	after, err := json.Marshal(wanted)
+	if err != nil {
+		return Change{}, fmt.Errorf("encoding the template: %w", err)
+	}
+	change := Change{}
+	if change.merge, err = jsonpatch.CreateMergePatch(before, after); err != nil {
+		return Change{}, fmt.Errorf("comparing the stored spec with the template: %w", err)
+	}
+	var patch any
+	if err := json.Unmarshal(change.merge, &patch); err != nil {
+		return Change{}, fmt.Errorf("reading the difference to the template: %w", err)
+	}
+	if losesNull(patch, false) {
+		change.operations, err = operations("/spec", change.merge, before)
+	}
+	return change, err
+}
+
+// losesNull reports whether an API server would drop a null of a merge patch: in a list the patch replaces what is there, but the API server
+// removes the nulls of the objects in it. Such a work would differ from its template, for any hub that does not remember what it wrote (R1, R10).
+func losesNull(patch any, inList bool) bool {
+	switch v := patch.(type) {
+	case map[string]any:
+		for _, child := range v {
+			if (child == nil && inList) || losesNull(child, inList) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(v, func(child any) bool { return losesNull(child, true) })
+	}
+	return false
+}
+
+// operations turns a merge patch of what is at a path into a JSON patch, which is applied literally. What else is there stays, also where this
+// binary does not know it. Only fields of Go types are on the way: no name has to be escaped.
+func operations(path string, patch, existing json.RawMessage) ([]operation, error) {
+	var wanted, there map[string]json.RawMessage
+	if err := json.Unmarshal(patch, &wanted); err != nil {
+		return nil, fmt.Errorf("reading what changes at %s: %w", path, err)
+	}
+	if err := json.Unmarshal(existing, &there); err != nil {
+		return nil, fmt.Errorf("reading what is at %s: %w", path, err)
+	}
+	var out []operation
+	for _, key := range slices.Sorted(maps.Keys(wanted)) {
+		value, at := wanted[key], path+"/"+key
+		switch {
+		case string(value) == "null":
+			// Added before, as what is not there can't be removed: a default may be stored on one work and not on another.
+			out = append(out, operation{Op: "add", Path: at, Value: ""}, operation{Op: "remove", Path: at})
+		case isObject(value) && isObject(there[key]):
+			within, err := operations(at, value, there[key])
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, within...)
+		default:
+			out = append(out, operation{Op: "add", Path: at, Value: value})
+		}
+	}
+	return out, nil
+}
+
+func isObject(value json.RawMessage) bool { return bytes.HasPrefix(value, []byte("{")) }

@@ -1,0 +1,71 @@
+package workpatch
+
+import (
+	"encoding/json"
+	"maps"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+)
+
+// AnnotationCacheDigest is where a cache of ManifestWorks keeps the digest of a spec that it dropped (package workcache). The API server never
+// sees it: no write carries it.
+const AnnotationCacheDigest = "cache.rollback.work.open-cluster-management.io/digest"
+
+// timeFormat is how annotations hold times.
+const timeFormat = time.RFC3339Nano
+
+// New returns the work that a Create wants, under a name (R9, R10).
+func New(s *rollout.Snapshot, w *rollout.Write, name string, now time.Time) *workv1.ManifestWork {
+	work := &workv1.ManifestWork{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:        name,
+			Namespace:   w.Cluster,
+			Labels:      rollout.WorkLabels(s, w.Placement),
+			Annotations: rollout.WorkAnnotations(nil),
+		},
+		Spec: *w.Revision.Template.DeepCopy(),
+	}
+	work.Labels[workv1alpha1.LabelControllerHash] = w.Revision.Hash
+	maps.Copy(work.Annotations, revisionAnnotations(w, now))
+	if copied := rollout.CopiedLabels(s); copied != "" {
+		work.Annotations[workv1alpha1.AnnotationCopiedLabels] = copied
+	}
+	return work
+}
+
+// ChangesSpec reports whether a write brings another spec to a work that exists.
+func ChangesSpec(w *rollout.Write) bool {
+	return w.Revision != nil && w.Work.Digest != w.Revision.Digest
+}
+
+// Whole returns the work that Patch makes of an existing one, with the spec of the write's revision. It carries the version that was decided
+// on (R15).
+func Whole(s *rollout.Snapshot, w *rollout.Write, now time.Time) *workv1.ManifestWork {
+	existing := w.Work.Object
+	labels, annotations := writtenMetadata(s, w, now)
+	work := &workv1.ManifestWork{ObjectMeta: *existing.ObjectMeta.DeepCopy(), Spec: *w.Revision.Template}
+	work.Labels, work.Annotations = merged(work.Labels, labels), merged(work.Annotations, annotations)
+	delete(work.Annotations, AnnotationCacheDigest)
+	return work
+}
+
+// OwnerLabel returns the merge patch that puts the owner label back on a work, in the version that was read (R9, R15).
+func OwnerLabel(work *workv1.ManifestWork, owner string) ([]byte, error) {
+	return json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": work.UID, "resourceVersion": work.ResourceVersion, "labels": map[string]string{workv1alpha1.LabelReplicaSet: owner},
+	}})
+}
+
+// merged returns a map of strings with a merge patch applied to it.
+func merged(existing map[string]string, patch map[string]any) map[string]string {
+	out := make(map[string]string, len(existing)+len(patch))
+	for key, value := range changed(existing, patch) {
+		out[key], _ = value.(string)
+	}
+	return out
+}
