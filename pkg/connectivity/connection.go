@@ -92,8 +92,8 @@ func (c *Connection) Restart() {
 	c.since = c.clock.Now()
 }
 
-// WatchLost notes that an informer's watch of a collection ended with an error: until the informer has listed or watched the collection again,
-// its cache shows a past. A watch that is accepted, and then fails because its version is too old, is seen only here.
+// WatchLost notes that an informer's watch of a collection ended with an error: until the informer has listed or watched the collection
+// again, its cache shows a past. A watch that is accepted, and then fails because its version is too old, is seen only here.
 func (c *Connection) WatchLost(collection schema.GroupVersionResource) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,8 +109,8 @@ func (c *Connection) Lost(broker string) {
 	c.lost(source(broker))
 }
 
-// Back notes that a broker is heard again, and how long those who report by it may still take to return: the agents lost their broker too. It
-// changes nothing where the broker was not lost.
+// Back notes that a broker is heard again, and how long those who report by it may still take to return: the agents lost their broker too.
+// It changes nothing where the broker was not lost.
 func (c *Connection) Back(broker string, settle time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

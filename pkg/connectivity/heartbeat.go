@@ -22,8 +22,8 @@ func (c *Connection) KeepBeating(ctx context.Context) {
 }
 
 // Beat notes that this process runs. Where the beat before it is too long ago, or the wall clock was set since, the machine was suspended,
-// migrated or stopped: agents' reports could not be read meanwhile, and no request needs to have failed (R11). From the first beat on, Since
-// looks for that as well, so that no decision comes before the next beat.
+// migrated or stopped: agents' reports could not be read meanwhile, and no request needs to have failed (R11). From the first beat on,
+// Since looks for that as well, so that no decision comes before the next beat.
 func (c *Connection) Beat() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -45,8 +45,8 @@ func (c *Connection) noteBeat(now time.Time) {
 	c.since = now
 }
 
-// interrupted reports whether a process that beats once a second did not run between two beats, by the time that passed on the wall clock and
-// on the monotonic clock. A monotonic clock does not count the time for which a machine is suspended.
+// interrupted reports whether a process that beats once a second did not run between two beats, by the time that passed on the wall clock
+// and on the monotonic clock. A monotonic clock does not count the time for which a machine is suspended.
 func interrupted(wall, monotonic time.Duration) bool {
 	return wall < 0 || max(wall, monotonic) > beatInterval+beatLateness || (wall-monotonic).Abs() > clockStep
 }

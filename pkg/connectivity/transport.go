@@ -47,16 +47,11 @@ func (c *Connection) observe(request *http.Request, from source, response *http.
 	if err != nil && (errors.Is(err, context.Canceled) || request.Context().Err() != nil) {
 		return // We hung up ourselves.
 	}
-	failed := err != nil || response.StatusCode == http.StatusServiceUnavailable || response.StatusCode == http.StatusGatewayTimeout
-	if from != anyRequest && err == nil {
-		// A server that starts refuses what it will allow a moment later: no refusal fills a cache.
-		failed = response.StatusCode >= http.StatusBadRequest
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.noteRefusal(from, err == nil && response.StatusCode == http.StatusForbidden)
 	switch {
-	case !failed || c.refused(from):
+	case !isFailure(from, response, err) || c.refused(from):
 		c.succeeded(from)
 	case from == anyRequest:
 		if c.failing.IsZero() {
@@ -65,6 +60,18 @@ func (c *Connection) observe(request *http.Request, from source, response *http.
 	default:
 		c.lost(from)
 	}
+}
+
+// isFailure reports whether a request shows that its source cannot be heard.
+func isFailure(from source, response *http.Response, err error) bool {
+	switch {
+	case err != nil:
+		return true
+	case from != anyRequest:
+		// A server that starts refuses what it will allow a moment later: no refusal fills a cache.
+		return response.StatusCode >= http.StatusBadRequest
+	}
+	return response.StatusCode == http.StatusServiceUnavailable || response.StatusCode == http.StatusGatewayTimeout
 }
 
 // listens returns the collection that a request lists or watches for an informer, and anyRequest for all other requests.

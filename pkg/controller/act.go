@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -13,6 +12,8 @@ import (
 	"k8s.io/klog/v2"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/queue"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/workpatch"
@@ -31,9 +32,6 @@ const (
 	actBudgetMost   = 2 * time.Second
 )
 
-// errLater says that a write was left to the next pass.
-var errLater = errors.New("left to the next pass")
-
 // parallel calls do for each index, in order, a bounded number at a time. A cancelled context leaves the rest undone.
 func (c *Controller) parallel(ctx context.Context, n int, do func(int)) {
 	if c.writers > 1 {
@@ -48,16 +46,16 @@ func (c *Controller) parallel(ctx context.Context, n int, do func(int)) {
 	}
 }
 
-// inTurn makes a request when there is a slot for it, over all passes. It returns errLater if the pass has no time left by then; who has none waits
+// inTurn makes a request when there is a slot for it, over all passes. It returns memory.ErrLater if the pass has no time left by then; who has none waits
 // for no slot.
-func (c *Controller) inTurn(t turn, left func() bool, request func() error) error {
+func (c *Controller) inTurn(t queue.Turn, left func() bool, request func() error) error {
 	if !left() {
-		return errLater
+		return memory.ErrLater
 	}
-	c.slots.take(t)
-	defer c.slots.give(t)
+	c.slots.Take(t)
+	defer c.slots.Give(t)
 	if !left() {
-		return errLater
+		return memory.ErrLater
 	}
 	return request()
 }
@@ -65,7 +63,7 @@ func (c *Controller) inTurn(t turn, left func() bool, request func() error) erro
 // budget reports whether a pass may still write, from now on.
 func (c *Controller) budget(p *pass) (left func() bool) {
 	began, budget := c.clock.Now(), actBudgetMost
-	if p.turn.lane != aborts {
+	if p.turn.Lane != queue.Aborts {
 		budget = min(max(actBudget, actBudgetFactor*began.Sub(p.now)), actBudgetMost)
 	}
 	until := began.Add(budget)
@@ -92,9 +90,9 @@ func (r *deployReconciler) writeAll(ctx context.Context, p *pass) []error {
 		switch w := &p.plan.Writes[i]; {
 		case r.away():
 			results[i] = errAway
-		case r.memory.owners.refusedLately(p.key, p.attemptOf(w), p.now):
-			results[i] = errRefusedLately
-		case w.Action == rollout.Relabel && r.memory.works.strippedLately(w.Work.Object.UID, p.now):
+		case r.memory.Owners.RefusedLately(p.key, p.attemptOf(w), p.now):
+			results[i] = memory.ErrRefusedLately
+		case w.Action == rollout.Relabel && r.memory.Works.StrippedLately(w.Work.Object.UID, p.now):
 			// A webhook or a policy takes away what is written: it would be written in each pass (P7).
 		default:
 			results[i] = r.inTurn(p.turn, left, func() error { return r.write(ctx, p, w) })
@@ -110,8 +108,8 @@ func (r *deployReconciler) deleteUnselected(ctx context.Context, p *pass) []erro
 		switch d := &p.plan.Deletes[i]; {
 		case r.away():
 			results[i] = errAway
-		case r.memory.owners.refusedLately(p.key, deletionOf(d), p.now):
-			results[i] = errRefusedLately
+		case r.memory.Owners.RefusedLately(p.key, deletionOf(d), p.now):
+			results[i] = memory.ErrRefusedLately
 		default:
 			results[i] = r.inTurn(p.turn, left, func() error { return r.delete(ctx, p, *d) })
 		}
@@ -122,8 +120,8 @@ func (r *deployReconciler) deleteUnselected(ctx context.Context, p *pass) []erro
 // askAgain asks for the pass that writes again what a webhook or a policy took away.
 func (r *deployReconciler) askAgain(p *pass) {
 	for i := range p.plan.Writes {
-		if w := &p.plan.Writes[i]; w.Action == rollout.Relabel && r.memory.works.strippedLately(w.Work.Object.UID, p.now) {
-			p.lookAgain(prunedInterval)
+		if w := &p.plan.Writes[i]; w.Action == rollout.Relabel && r.memory.Works.StrippedLately(w.Work.Object.UID, p.now) {
+			p.lookAgain(memory.PrunedInterval)
 			return
 		}
 	}
@@ -144,13 +142,13 @@ func (r *deployReconciler) write(ctx context.Context, p *pass, w *rollout.Write)
 	}
 	r.wroteWork(p, answer)
 	if w.Revision != nil {
-		r.memory.works.wrote(answer, w.Revision)
+		r.memory.Works.Wrote(answer, w.Revision)
 		if p.snapshot.Aborted {
-			r.memory.owners.wroteBack(p.key, p.abortOf(w.Revision), w.Cluster)
+			r.memory.Owners.WroteBack(p.key, p.abortOf(w.Revision), w.Cluster)
 		}
 	}
 	if w.Action == rollout.Relabel {
-		r.memory.works.stripped(answer.GetUID(), workpatch.IsStripped(p.snapshot, w, answer), p.now)
+		r.memory.Works.Stripped(answer.GetUID(), workpatch.IsStripped(p.snapshot, w, answer), p.now)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
@@ -31,7 +32,7 @@ func TestPatchOfWhatIsGone(t *testing.T) {
 				Action: rollout.Relabel, Cluster: "c1", Work: &rollout.Work{Object: object},
 			})
 			require.Equal(t, test.conflict, apierrors.IsConflict(err), err)
-			require.Equal(t, test.lasting, isLasting(err), err)
+			require.Equal(t, test.lasting, memory.IsLasting(err), err)
 		})
 	}
 }

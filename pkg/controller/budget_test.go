@@ -17,6 +17,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/queue"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
@@ -92,9 +93,9 @@ func TestPassesAreShort(t *testing.T) {
 
 // TestAbortsWriteLonger: a pass of an abort has two seconds at once. Nothing that breaks meanwhile changes what it writes.
 func TestAbortsWriteLonger(t *testing.T) {
-	for l, want := range map[lane]time.Duration{rollouts: actBudget, aborts: actBudgetMost} {
+	for l, want := range map[queue.Lane]time.Duration{queue.Rollouts: actBudget, queue.Aborts: actBudgetMost} {
 		c, p, clk, _ := slow(t)
-		p.turn.lane = l
+		p.turn.Lane = l
 		left := c.budget(p)
 		clk.Step(want)
 		require.True(t, left())

@@ -21,6 +21,8 @@ import (
 	workinformers "open-cluster-management.io/api/client/work/informers/externalversions/work/v1"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/connectivity"
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/queue"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
@@ -35,9 +37,6 @@ const (
 	conflictInterval = time.Second
 	// catchUpInterval is how often a pass that waits for its caches looks again; an event usually wakes it earlier.
 	catchUpInterval = 200 * time.Millisecond
-	// catchUpPatience is how long a cache may lag behind a write before the API server is asked whether the object still
-	// exists.
-	catchUpPatience = 10 * time.Second
 	// catchUpQuestions is for how many objects it is asked each time that a pass looks whether its caches have caught up.
 	catchUpQuestions = 4
 )
@@ -144,16 +143,16 @@ type Controller struct {
 	successSettle  time.Duration
 	writers        int
 	// slots are what the passes over several objects share: each write takes one.
-	slots *slots
+	slots *queue.Slots
 
 	// What is kept from one pass to the next, each with a lock of its own (doc.go).
-	consistency *consistency
-	memory      *memory
-	contents    *contents
-	pace        *pace
-	specs       *specs
-	selections  *selections
-	aborting    *aborting
+	expectations *memory.Expectations
+	memory       *memory.Memory
+	contents     *memory.Contents
+	pace         *memory.Pace
+	specs        *specs
+	selections   *memory.Selections
+	aborting     *memory.Aborting
 
 	// chain holds the steps of a pass, in order.
 	chain []reconciler
@@ -167,7 +166,7 @@ type reconciler interface {
 // Runner runs a Controller.
 type Runner struct {
 	name   string
-	queue  *queue
+	queue  *queue.Queue
 	synced []cache.InformerSynced
 }
 
@@ -179,7 +178,7 @@ func (r *Runner) Run(ctx context.Context, workers int) {
 		return // The context has ended.
 	}
 	logger.Info("Starting", "workers", workers)
-	r.queue.run(ctx, workers)
+	r.queue.Run(ctx, workers)
 	logger.Info("Stopped")
 }
 
@@ -190,12 +189,12 @@ func New(config Config) (*Runner, error) {
 		return nil, err
 	}
 	const name = "ManifestWorkReplicaSetController"
-	r := &Runner{name: name, queue: newQueue(name, c.laneOf, c.Sync)}
+	r := &Runner{name: name, queue: queue.New(name, c.laneOf, c.Sync)}
 	for _, watched := range []struct {
 		informer cache.SharedIndexInformer
 		handler  cache.ResourceEventHandler
 	}{
-		{config.WorkInformer.Informer(), workcache.OwnerEvents(r.queue.add)},
+		{config.WorkInformer.Informer(), workcache.OwnerEvents(r.queue.Add)},
 		{config.ReplicaSetInformer, r.leading(objectQueueKeys)},
 		{optionalInformer{config.RevisionInformer.Informer(), c.historyProblem}, r.leading(ownerQueueKeys)},
 		{config.PlacementInformer.Informer(), r.leading(c.placementQueueKeys)},
@@ -214,7 +213,7 @@ func (r *Runner) leading(keysOf func(runtime.Object) []string) cache.ResourceEve
 	lead := func(obj any) {
 		if object, ok := workcache.UnwrapTombstone(obj).(runtime.Object); ok {
 			for _, key := range keysOf(object) {
-				r.queue.add(key)
+				r.queue.Add(key)
 			}
 		}
 	}
@@ -265,13 +264,13 @@ func NewWithStores(config Config, stores Stores) *Controller {
 		clock:         config.Clock,
 		successSettle: config.SuccessSettle,
 		writers:       cmp.Or(max(config.Writers, 0), defaultWriters),
-		consistency:   newConsistency(),
-		memory:        newMemory(),
-		contents:      newContents(),
-		pace:          newPace(),
+		expectations:  memory.NewExpectations(),
+		memory:        memory.New(),
+		contents:      memory.NewContents(),
+		pace:          memory.NewPace(),
 		specs:         newSpecs(),
-		selections:    newSelections(),
-		aborting:      newAborting(),
+		selections:    memory.NewSelections(),
+		aborting:      memory.NewAborting(),
 	}
 	if c.historyProblem == nil {
 		c.historyProblem = func() string { return "" }
@@ -279,7 +278,7 @@ func NewWithStores(config Config, stores Stores) *Controller {
 	if c.metrics == nil {
 		c.metrics = metrics.New() // Not registered, they count nothing.
 	}
-	c.slots = newSlots(c.writers, c.clock)
+	c.slots = queue.NewSlots(c.writers, c.clock)
 	c.chain = []reconciler{
 		&finalizeReconciler{c}, &revisionReconciler{c}, &rolloutReconciler{c}, &deployReconciler{c}, &statusReconciler{c}, &cleanupReconciler{c},
 	}

@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -14,12 +13,10 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/workpatch"
 )
-
-// errUnseen says that a work of ours exists that the cache does not show yet.
-var errUnseen = errors.New("the cache has not shown the work yet")
 
 // create makes a work under the first of the owner's names that nothing else has in the cluster's namespace. Before it takes another than
 // the first, it looks there live: a cache that missed something, or a label that somebody took off, must not lead to a second work (R9).
@@ -53,7 +50,7 @@ func (r *deployReconciler) create(ctx context.Context, p *pass, w *rollout.Write
 		"delete one of the three: %w", names[0], names[1], names[2], w.Cluster, err)
 }
 
-// findExisting looks live for a work of this owner in a cluster's namespace. It returns errUnseen where there is one, and nil where there
+// findExisting looks live for a work of this owner in a cluster's namespace. It returns memory.ErrUnseen where there is one, and nil where there
 // is none. One that lost its owner label gets it back.
 func (r *deployReconciler) findExisting(ctx context.Context, p *pass, cluster string) error {
 	client := r.works.WorkV1().ManifestWorks(cluster)
@@ -63,7 +60,7 @@ func (r *deployReconciler) findExisting(ctx context.Context, p *pass, cluster st
 	}
 	if len(ours.Items) > 0 {
 		r.wroteWork(p, &ours.Items[0])
-		return errUnseen
+		return memory.ErrUnseen
 	}
 	lost, err := client.List(ctx, metav1.ListOptions{LabelSelector: workv1alpha1.LabelControllerHash + ",!" + workv1alpha1.LabelReplicaSet})
 	if err != nil {
@@ -94,12 +91,12 @@ func (r *deployReconciler) putOwnerBack(ctx context.Context, p *pass, work *work
 	}
 	klog.FromContext(ctx).Info("Put the owner label back on a ManifestWork", "cluster", work.Namespace, "name", work.Name)
 	r.wroteWork(p, answer)
-	return errUnseen
+	return memory.ErrUnseen
 }
 
 // tellNameTaken says once for each object that a work has another name than people look for (R9): an event for each cluster would be too many.
 func (r *deployReconciler) tellNameTaken(p *pass, cluster, other string) {
-	if r.memory.told.announce(p.key, workv1alpha1.EventWorkNameTaken) {
+	if r.memory.Told.Announce(p.key, workv1alpha1.EventWorkNameTaken) {
 		r.event(p, nil, corev1.EventTypeNormal, workv1alpha1.EventWorkNameTaken, "RollOut", fmt.Sprintf(
 			"ManifestWork %s/%s does not belong to this ManifestWorkReplicaSet: its own is %s/%s there, and it has another name wherever the usual one is taken",
 			cluster, p.object.Name, cluster, other))

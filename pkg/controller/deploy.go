@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/queue"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
@@ -23,7 +24,7 @@ type deployReconciler struct{ *Controller }
 
 func (r *deployReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
 	p.plan = rollout.Decide(p.snapshot)
-	r.memory.works.settled(p.plan.Settled, p.now)
+	r.memory.Works.Settled(p.plan.Settled, p.now)
 	p.lookAgain(p.plan.Recheck)
 	r.nameAccepted(ctx, p)
 	if p.plan.Abort != nil {
@@ -44,9 +45,6 @@ func (r *deployReconciler) reconcile(ctx context.Context, p *pass) (bool, error)
 // failuresChecked bounds how many failed clusters are asked for before an abort: a cache that lags behind lags for all of them.
 const failuresChecked = 20
 
-// staleInterval is how soon a pass that met a cache behind the API server looks again.
-const staleInterval = time.Second
-
 // stale says whether the cache shows another version of a failed cluster's work than the API server has. A watch can be dead
 // without anybody noticing for minutes, and then a success that nobody saw would be a false abort (R11).
 func (r *deployReconciler) stale(ctx context.Context, p *pass) (bool, error) {
@@ -64,7 +62,7 @@ func (r *deployReconciler) stale(ctx context.Context, p *pass) (bool, error) {
 	}
 	stale, errs := make([]bool, len(asked)), make([]error, len(asked))
 	r.parallel(ctx, len(asked), func(i int) {
-		errs[i] = r.inTurn(turn{lane: aborts, key: p.key}, always, func() (err error) {
+		errs[i] = r.inTurn(queue.Turn{Lane: queue.Aborts, Key: p.key}, always, func() (err error) {
 			stale[i], err = r.isStale(ctx, asked[i])
 			return err
 		})
@@ -85,17 +83,17 @@ func (r *deployReconciler) isStale(ctx context.Context, cached *workv1.ManifestW
 	case err != nil:
 		return false, fmt.Errorf("asking for ManifestWork %s/%s before an abort: %w", cached.Namespace, cached.Name, err)
 	}
-	if r.memory.works.digests.Shows(cached, live) {
+	if r.memory.Works.Shows(cached, live) {
 		return false, nil
 	}
 	// An agent that writes all the time is always ahead of the cache. A cache that follows is not behind: the failure that it shows is one.
-	return !r.memory.works.follows(cached, live.ResourceVersion, r.clock.Now()), nil
+	return !r.memory.Works.Follows(cached, live.ResourceVersion, r.clock.Now()), nil
 }
 
 // abort persists the abort. The works go back when the caches show it, and the revision tells of it (R12, R15, R16).
 func (r *deployReconciler) abort(ctx context.Context, p *pass) error {
 	if stale, err := r.stale(ctx, p); err != nil || stale {
-		p.lookAgain(staleInterval)
+		p.lookAgain(memory.StaleInterval)
 		return err
 	}
 	found, at, reason := p.outcome(), p.transitionTime().Rfc3339Copy(), p.plan.Abort.Reason
@@ -109,7 +107,7 @@ func (r *deployReconciler) nameAccepted(ctx context.Context, p *pass) {
 		return // A revision that is gone has nothing to compare with.
 	}
 	first := p.plan.Accepted[0]
-	field := r.memory.works.difference(first.Object.UID, func() string {
+	field := r.memory.Works.Difference(first.Object.UID, func() string {
 		stored, err := r.spec(ctx, p, first.Object, first.Digest)
 		if err != nil {
 			return ""

@@ -11,13 +11,12 @@
 //	cleanup   revisions over the limit                                       (cleanup.go)
 //
 // Write-ahead: a step that persists something that decides ends the pass, and the next pass begins when every
-// cache has caught up with the write (consistency.go, R15). So a process that is killed after any write leaves behind
+// cache has caught up with the write (internal/memory/expectations.go, R15). So a process that is killed after any write leaves behind
 // what its successor needs.
 //
-// Passes over several objects are made at once. Those that carry out an abort have workers and write slots of their own, and within each of the two
-// lanes namespaces take turns (turn.go, queue.go, slots.go). A pass writes for a bounded time, and leaves the rest to the next one.
+// Passes over several objects are made at once. Those that carry out an abort have workers and write slots of their own, and within each of
+// the two lanes namespaces take turns (package internal/queue, turn.go). A pass writes for a bounded time, and leaves the rest to the next one.
 //
-// What a process keeps from one pass to the next is never needed by its successor: what it saw and told (memory.go), its own writes
-// until the caches show them (consistency.go), what is costly to find again (contents.go, specs.go, digests.go), and when a pass may be
-// made again (pace.go). What is known of an object goes away with it (forget.go).
+// What a process keeps from one pass to the next is never needed by its successor (package internal/memory, specs.go). What is known of an
+// object goes away with it (forget.go). What is written of works is made in package workpatch, and package workcache is the cache of them.
 package controller

@@ -15,6 +15,7 @@ import (
 	upstream "open-cluster-management.io/api/work/v1alpha1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
@@ -109,14 +110,14 @@ func (r *finalizeReconciler) deleteAll(ctx context.Context, p *pass, works []*wo
 	if ctx.Err() != nil {
 		return false, ctx.Err()
 	}
-	later, away := slices.Contains(errs, errLater), slices.Contains(errs, errAway)
+	later, away := slices.Contains(errs, memory.ErrLater), slices.Contains(errs, errAway)
 	switch {
 	case away:
 		p.lookAgain(awayInterval)
 	case later:
 		p.lookAgain(time.Millisecond)
 	}
-	errs = slices.DeleteFunc(errs, func(err error) bool { return errors.Is(err, errLater) })
+	errs = slices.DeleteFunc(errs, func(err error) bool { return errors.Is(err, memory.ErrLater) })
 	return !later && !away, utilerrors.NewAggregate(errs)
 }
 

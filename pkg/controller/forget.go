@@ -21,16 +21,16 @@ func (c *Controller) Forget(obj any) {
 	switch object.(type) {
 	case *replicaSet:
 		owner := cache.MetaObjectToName(object).String()
-		c.contents.forget(object.GetUID())
-		c.memory.forgetOwner(owner)
-		c.pace.forget(owner)
-		c.aborting.note(owner, false)
-		c.consistency.gone(owner, c.replicaSets, object)
+		c.contents.Forget(object.GetUID())
+		c.memory.ForgetOwner(owner)
+		c.pace.Forget(owner)
+		c.aborting.Note(owner, false)
+		c.expectations.Gone(owner, c.replicaSets, object)
 	case *appsv1.ControllerRevision:
-		c.contents.forget(object.GetUID())
+		c.contents.Forget(object.GetUID())
 		c.gone(c.revisionIndex, object)
 	case *workv1.ManifestWork:
-		c.memory.forgetWork(object.GetUID())
+		c.memory.ForgetWork(object.GetUID())
 		c.gone(c.workIndex, object)
 	}
 }
@@ -58,6 +58,6 @@ func uidOf(obj any) types.UID {
 
 func (c *Controller) gone(store cache.Store, object metav1.Object) {
 	for _, owner := range workcache.OwnerKeys(object) {
-		c.consistency.gone(owner, store, object)
+		c.expectations.Gone(owner, store, object)
 	}
 }

@@ -1,11 +1,13 @@
 package controller
 
 import (
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -20,26 +22,29 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
-	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 )
 
-// noteAll makes a memory know all that it can of an owner.
-func noteAll(m *memory, owner string, now time.Time) {
-	m.owners.attempted(owner, []attempted{{attempt{what: "cluster c1"}, refusedBy("a quota")}}, nil, now)
-	m.owners.answered(owner, "patching", refusedBy("a quota"))
-	m.owners.prunes(owner, true, false, now)
-	m.owners.note(owner, &plan.Outcome{Keep: true, Revisions: status.Revisions{UpdateRevision: "b"}})
-	m.told.announce(owner, "a note")
-	m.told.reported(owner, now)
+func work(uid, version string) *workv1.ManifestWork {
+	return &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: "c1", Name: "web", UID: types.UID(uid), ResourceVersion: version}}
+}
+
+func refusedBy(words string) error {
+	return apierrors.NewForbidden(workv1.Resource("manifestworks"), "web", errors.New(words))
+}
+
+// noteAll makes a memory know something of an owner in each of its parts.
+func noteAll(m *memory.Memory, owner string, now time.Time) {
+	m.Owners.Attempted(owner, []memory.Attempted{{Attempt: memory.Attempt{What: "cluster c1"}, Err: refusedBy("a quota")}}, nil, now)
+	m.Owners.Prunes(owner, true, false, now)
+	m.Told.Announce(owner, "a note")
+	m.Told.Reported(owner, now)
 }
 
 // known counts what a memory knows of an owner.
-func known(m *memory, owner string, now time.Time) (things int) {
+func known(m *memory.Memory, owner string, now time.Time) (things int) {
 	for _, knows := range []bool{
-		m.owners.refusedLately(owner, attempt{what: "cluster c1"}, now), m.owners.look(owner).answers["patching"] != nil, m.owners.prunedLately(owner, now), m.owners.prunedLast(owner),
-		m.owners.recall(owner, now).Kept.UpdateRevision != "", !m.told.lastReport(owner).IsZero(),
+		m.Owners.RefusedLately(owner, memory.Attempt{What: "cluster c1"}, now), m.Owners.PrunedLately(owner, now), !m.Told.LastReport(owner).IsZero(),
 	} {
 		if knows {
 			things++
@@ -60,21 +65,21 @@ func TestWhatIsGoneIsForgotten(t *testing.T) {
 			noteAll(c.memory, "demo/web", now)
 			noteAll(c.memory, "demo/web2", now)
 			gone, stays := work("u1", "7"), work("u2", "7")
-			for _, object := range []metav1.Object{gone, stays} {
-				c.memory.works.wrote(object, &rollout.Revision{Digest: "abc"})
+			for _, object := range []*workv1.ManifestWork{gone, stays} {
+				c.memory.Works.Stripped(object.GetUID(), true, now)
 			}
 
 			owner := &replicaSet{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "web"}}}
 			c.forgetting().OnDelete(tell(owner))
 			require.Zero(t, known(c.memory, "demo/web", now))
-			require.Equal(t, 6, known(c.memory, "demo/web2", now))
-			require.True(t, c.memory.told.announce("demo/web", "a note"), "another object of that name is told of anew")
-			require.False(t, c.memory.told.announce("demo/web2", "a note"))
-			require.Len(t, c.memory.works.known, 2, "its works go away one by one")
+			require.Equal(t, 3, known(c.memory, "demo/web2", now))
+			require.True(t, c.memory.Told.Announce("demo/web", "a note"), "another object of that name is told of anew")
+			require.False(t, c.memory.Told.Announce("demo/web2", "a note"))
+			require.True(t, c.memory.Works.StrippedLately(gone.UID, now), "its works go away one by one")
 
 			c.forgetting().OnDelete(tell(gone))
-			require.NotContains(t, c.memory.works.known, gone.UID)
-			require.Contains(t, c.memory.works.known, stays.UID)
+			require.False(t, c.memory.Works.StrippedLately(gone.UID, now))
+			require.True(t, c.memory.Works.StrippedLately(stays.UID, now))
 		})
 	}
 }
@@ -91,23 +96,9 @@ func TestWhatIsReplacedIsForgotten(t *testing.T) {
 	}
 	noteAll(c.memory, "demo/web", now)
 	c.forgetting().OnUpdate(owner("a", "1"), owner("a", "2"))
-	require.Equal(t, 6, known(c.memory, "demo/web", now), "an update")
+	require.Equal(t, 3, known(c.memory, "demo/web", now), "an update")
 	c.forgetting().OnUpdate(owner("a", "2"), owner("b", "3"))
 	require.Zero(t, known(c.memory, "demo/web", now), "another object")
-}
-
-// A question about an owner, or that all is well, is no reason to remember it: it may be gone already.
-func TestQuestionsLeaveNothingBehind(t *testing.T) {
-	m := newMemory()
-	require.Zero(t, known(m, "demo/web", time.Unix(1000, 0)))
-	m.owners.attempted("demo/web", []attempted{{attempt{what: "cluster c1"}, nil}}, []string{"cluster c2"}, time.Unix(1000, 0))
-	m.owners.failures("demo/web")
-	m.owners.recall("demo/web", time.Unix(1000, 0))
-	m.owners.stillFail("demo/web", []string{"patching"})
-	m.owners.prunes("demo/web", false, true, time.Unix(1000, 0))
-	m.owners.defaulted("demo/web")
-	require.Empty(t, m.owners.known)
-	require.Empty(t, m.told.known)
 }
 
 // watchedObjects are objects whose informer runs.
@@ -165,24 +156,19 @@ func TestInformersForget(t *testing.T) {
 
 	w := work("u1", "")
 	works.appears(w)
-	c.memory.works.wrote(w, &rollout.Revision{Digest: "abc"})
-	works.disappears(w, func() bool {
-		c.memory.works.mu.Lock()
-		defer c.memory.works.mu.Unlock()
-		return c.memory.works.known["u1"] != nil
-	})
+	now := time.Unix(1000, 0)
+	c.memory.Works.Stripped(w.UID, true, now)
+	works.disappears(w, func() bool { return c.memory.Works.StrippedLately(w.UID, now) })
 
 	r := &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "web-1", UID: "u2"}}
+	r.Data.Raw = []byte(`{"spec":1}`)
 	revisions.appears(r)
-	c.contents.revision(r)
-	revisions.disappears(r, func() bool {
-		c.contents.mu.Lock()
-		defer c.contents.mu.Unlock()
-		_, known := c.contents.revisions["u2"]
-		return known
-	})
+	decoded := c.contents.Revision(r).Err
+	require.Error(t, decoded)
+	other := r.DeepCopy()
+	other.Data.Raw = []byte(`{"spec":"x"}`)
+	revisions.disappears(r, func() bool { return c.contents.Revision(other).Err.Error() == decoded.Error() })
 
-	now := time.Unix(1000, 0)
 	owner := &unstructured.Unstructured{}
 	owner.SetGroupVersionKind(workv1alpha1.ManifestWorkReplicaSetKind)
 	owner.SetNamespace("demo")

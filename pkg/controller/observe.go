@@ -9,6 +9,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
@@ -24,7 +25,7 @@ func (c *Controller) observe(p *pass) error {
 	decoded := make([]revision.Revision, 0, len(revisions))
 	for _, object := range revisions {
 		if rev := object.(*appsv1.ControllerRevision); rev.Namespace == p.object.Namespace {
-			decoded = append(decoded, c.contents.revision(rev))
+			decoded = append(decoded, c.contents.Revision(rev))
 		}
 	}
 	p.history = revision.NewHistory(p.object, decoded)
@@ -68,10 +69,10 @@ func (c *Controller) noteWorks(p *pass) {
 	seen := make([]rollout.Work, 0, len(p.works))
 	for _, object := range p.works {
 		_, selected := owners[object.Namespace]
-		w := c.memory.works.view(object, selection{selected: selected, unknown: !known, sliced: sliced[object.Namespace]}, c.deletionCounts, p.now)
+		w := c.memory.Works.View(object, memory.Selection{Selected: selected, Unknown: !known, Sliced: sliced[object.Namespace]}, c.deletionCounts, p.now)
 		w.Stray = !rollout.IsWorkName(p.object, object.Name)
 		rev := revisions[w.Hash()]
-		c.memory.works.settle(&w, w.At(rev) && rollout.Assess(&w, rev, p.now).State == rollout.Succeeded, p.now)
+		c.memory.Works.Settle(&w, w.At(rev) && rollout.Assess(&w, rev, p.now).State == rollout.Succeeded, p.now)
 		seen = append(seen, w)
 	}
 	p.facts.Notes = plan.Notes{Works: seen, Heard: c.heard(owners, p.works), DeadlinesSince: c.connection.Since(), Settle: c.successSettle}
@@ -80,8 +81,8 @@ func (c *Controller) noteWorks(p *pass) {
 
 // noteWrites notes what became of the writes of works so far.
 func (c *Controller) noteWrites(p *pass) {
-	p.facts.Notes.Failures = c.memory.owners.failures(p.key)
-	p.facts.Notes.WrittenBack = c.memory.owners.writtenBackIn(p.key)
+	p.facts.Notes.Failures = c.memory.Owners.Failures(p.key)
+	p.facts.Notes.WrittenBack = c.memory.Owners.WrittenBack(p.key)
 }
 
 // heard is since when each agent was heard that matters to a pass; nil where works don't travel over a broker.

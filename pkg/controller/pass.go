@@ -12,6 +12,7 @@ import (
 	"open-cluster-management.io/sdk-go/pkg/patcher"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/queue"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
@@ -22,7 +23,7 @@ import (
 type pass struct {
 	// key is "namespace/name", and turn the place of this pass's writes among those of others.
 	key  string
-	turn turn
+	turn queue.Turn
 	now  time.Time
 	// object is shared with the cache: never changed.
 	object *replicaSet
@@ -76,18 +77,18 @@ type pass struct {
 func (c *Controller) newPass(object *replicaSet, key string) *pass {
 	p := &pass{
 		key:       key,
-		turn:      turn{lane: c.laneOf(key), key: key},
+		turn:      queue.Turn{Lane: c.laneOf(key), Key: key},
 		now:       c.clock.Now(),
 		object:    object,
 		owner:     workv1alpha1.OwnerLabelValue(object.Namespace, object.Name),
 		revisions: status.RevisionsOf(&object.Status),
 	}
-	p.abortReason = c.memory.owners.abortReason(key, p.revisions.AbortedTime)
-	if count := c.memory.owners.collisions(key); count > ptr.Deref(p.revisions.CollisionCount, 0) {
+	p.abortReason = c.memory.Owners.AbortReason(key, p.revisions.AbortedTime)
+	if count := c.memory.Owners.Collisions(key); count > ptr.Deref(p.revisions.CollisionCount, 0) {
 		p.revisions.CollisionCount = &count
 	}
 	if object.Spec.RevisionHistoryLimit != nil {
-		c.memory.owners.defaulted(key)
+		c.memory.Owners.Defaulted(key)
 	}
 	return p
 }

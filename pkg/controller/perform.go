@@ -13,6 +13,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
 )
 
@@ -82,7 +83,7 @@ func resultOf(action plan.Action, err error) plan.Result {
 		return plan.Exists
 	case action == plan.ReadLive && apierrors.IsNotFound(err):
 		return plan.Missing
-	case isLasting(err):
+	case memory.IsLasting(err):
 		return plan.Rejected
 	}
 	return plan.Failed
@@ -119,7 +120,7 @@ func (c *Controller) persist(ctx context.Context, p *pass, step *plan.Step) erro
 	if reason == "" {
 		return c.patchStatus(ctx, p, stage, abortReason(p))
 	}
-	c.memory.owners.abortedFor(p.key, p.revisions.AbortedTime, reason)
+	c.memory.Owners.AbortedFor(p.key, p.revisions.AbortedTime, reason)
 	if err := c.patchStatus(ctx, p, stage, reason); err != nil {
 		return err
 	}
@@ -129,7 +130,7 @@ func (c *Controller) persist(ctx context.Context, p *pass, step *plan.Step) erro
 
 // persisted reports whether the API server kept what was persisted.
 func (c *Controller) persisted(p *pass) plan.Result {
-	if c.memory.owners.prunedLately(p.key, p.now) {
+	if c.memory.Owners.PrunedLately(p.key, p.now) {
 		return plan.Pruned
 	}
 	return plan.Done
@@ -153,7 +154,7 @@ func (c *Controller) collide(ctx context.Context, p *pass, count int32) error {
 	written, err := c.patcher(p).PatchStatus(ctx, p.object.ManifestWorkReplicaSet, *bumped, p.object.Status)
 	if err == nil && written && p.answer.Status.CollisionCount == nil {
 		// An older CRD drops it, and then no event of the object makes the next pass (R16).
-		c.memory.owners.collided(p.key, count)
+		c.memory.Owners.Collided(p.key, count)
 		p.urgent = true
 		p.lookAgain(time.Millisecond)
 	}

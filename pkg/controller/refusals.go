@@ -3,7 +3,6 @@ package controller
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 
@@ -11,27 +10,11 @@ import (
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/klog/v2"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
-
-// refusedInterval is how often a write that the API server refuses is tried again (R11). The queue's own back-off grows to a quarter of an hour,
-// and whoever removed the cause would wait for it; with a try in each pass the reports of a thousand agents would be as many tries.
-const refusedInterval = time.Minute
-
-// errRefusedLately says that a write was not tried: the API server refused it less than a minute ago.
-var errRefusedLately = errors.New("refused less than a minute ago")
-
-// attempt is a write of a ManifestWork, as this process remembers it.
-type attempt struct {
-	// what is written, as a person calls it.
-	what string
-	// target is what it is to become: another target is another write, of which nothing is known.
-	target string
-	// cluster is whose work becomes the desired revision; empty for another write.
-	cluster string
-}
 
 // clusterWork is the work of a cluster at the desired revision.
 func clusterWork(cluster string) string { return "cluster " + cluster }
@@ -52,34 +35,34 @@ func (p *pass) abortOf(rev *rollout.Revision) string {
 	return plan.AbortOf(rev, p.revisions.AbortedTime.Time)
 }
 
-func (p *pass) attemptOf(w *rollout.Write) attempt {
+func (p *pass) attemptOf(w *rollout.Write) memory.Attempt {
 	switch {
 	case w.Revision == nil:
-		return attempt{what: clusterLabels(w.Cluster), target: fmt.Sprint(p.object.Generation)}
+		return memory.Attempt{What: clusterLabels(w.Cluster), Target: fmt.Sprint(p.object.Generation)}
 	case w.Revision.Hash != p.plan.Desired.Hash:
-		return attempt{what: clusterHash(w.Cluster), target: p.targetOf(w.Revision)}
+		return memory.Attempt{What: clusterHash(w.Cluster), Target: p.targetOf(w.Revision)}
 	}
-	return attempt{what: clusterWork(w.Cluster), target: p.targetOf(w.Revision), cluster: w.Cluster}
+	return memory.Attempt{What: clusterWork(w.Cluster), Target: p.targetOf(w.Revision), Cluster: w.Cluster}
 }
 
-func deletionOf(d *rollout.Delete) attempt {
-	return attempt{what: "deletion in cluster " + d.Work.Cluster(), target: string(d.Work.Object.UID)}
+func deletionOf(d *rollout.Delete) memory.Attempt {
+	return memory.Attempt{What: "deletion in cluster " + d.Work.Cluster(), Target: string(d.Work.Object.UID)}
 }
 
 // sortOut tells the writes that will succeed when tried again from those that the API server refuses. The latter take no slot, and don't
 // hold an abort up (R4, R11). The errors are those that the queue tries again.
 func (r *deployReconciler) sortOut(p *pass, writes, deletions []error) error {
 	var errs []error
-	results := make([]attempted, 0, len(writes)+len(deletions))
+	results := make([]memory.Attempted, 0, len(writes)+len(deletions))
 	refused := 0
 	for i, err := range writes {
 		w := &p.plan.Writes[i]
-		results = append(results, attempted{p.attemptOf(w), err})
-		if isLasting(err) {
+		results = append(results, memory.Attempted{Attempt: p.attemptOf(w), Err: err})
+		if memory.IsLasting(err) {
 			refused++
 			continue
 		}
-		if err == nil || errors.Is(err, errRefusedLately) {
+		if err == nil || errors.Is(err, memory.ErrRefusedLately) {
 			continue
 		}
 		if _, stuck := p.snapshot.Refused[w.Cluster]; w.Revision != nil && !stuck {
@@ -90,8 +73,8 @@ func (r *deployReconciler) sortOut(p *pass, writes, deletions []error) error {
 		}
 	}
 	for i, err := range deletions {
-		results = append(results, attempted{deletionOf(&p.plan.Deletes[i]), err})
-		if err != nil && !isLasting(err) && !errors.Is(err, errRefusedLately) && r.triesAgain(p, err) {
+		results = append(results, memory.Attempted{Attempt: deletionOf(&p.plan.Deletes[i]), Err: err})
+		if err != nil && !memory.IsLasting(err) && !errors.Is(err, memory.ErrRefusedLately) && r.triesAgain(p, err) {
 			errs = append(errs, err)
 		}
 	}
@@ -108,20 +91,20 @@ func (r *deployReconciler) triesAgain(p *pass, err error) bool {
 	case errors.Is(err, errAway):
 		p.lookAgain(awayInterval)
 		return false
-	case errors.Is(err, errLater):
+	case errors.Is(err, memory.ErrLater):
 		p.lookAgain(time.Millisecond)
 		return false
-	case apierrors.IsConflict(err), errors.Is(err, errUnseen):
+	case apierrors.IsConflict(err), errors.Is(err, memory.ErrUnseen):
 		p.lookAgain(conflictInterval)
 		return false
 	}
-	p.lookAgain(refusedInterval)
+	p.lookAgain(memory.RefusedInterval)
 	return true
 }
 
 // nameFailures notes what the writes of a pass came to, and names those that fail for long: the ones that the API server refuses, and those
 // that fail in one pass after the other though they are tried again. A hiccup is no news.
-func (r *deployReconciler) nameFailures(p *pass, results []attempted) {
+func (r *deployReconciler) nameFailures(p *pass, results []memory.Attempted) {
 	kept := make([]string, 0, len(p.plan.Refused))
 	for _, cluster := range p.plan.Refused {
 		// While the revision is retried, its labels are no write of their own. They are again if that is refused.
@@ -130,17 +113,19 @@ func (r *deployReconciler) nameFailures(p *pass, results []attempted) {
 	for _, cluster := range p.plan.Postponed {
 		kept = append(kept, clusterWork(cluster))
 	}
-	refused, persisting, retryAt := r.memory.owners.attempted(p.key, results, kept, p.now)
-	if len(refused) > 0 {
-		if !retryAt.IsZero() {
-			p.lookAgain(retryAt.Sub(p.now))
+	outcome := r.memory.Owners.Attempted(p.key, results, kept, p.now)
+	if len(outcome.Refused) > 0 {
+		if !outcome.RetryAt.IsZero() {
+			p.lookAgain(outcome.RetryAt.Sub(p.now))
 		}
-		klog.Background().V(2).Info("The API server rejects ManifestWorks", "manifestWorkReplicaSet", p.key, "count", len(refused), "first", refused[0])
-		p.problem(fmt.Sprintf("the API server rejects %s; fix the cause, each write is retried every minute: %s", countOf(len(refused)), firstOf(refused)))
+		klog.Background().V(2).Info("The API server rejects ManifestWorks", "manifestWorkReplicaSet", p.key,
+			"count", len(outcome.Refused), "first", outcome.Refused[0])
+		p.problem(fmt.Sprintf("the API server rejects %s; fix the cause, each write is retried every minute: %s",
+			countOf(len(outcome.Refused)), firstOf(outcome.Refused)))
 	}
-	if len(persisting) > 0 {
+	if len(outcome.Persisting) > 0 {
 		p.problem(fmt.Sprintf("%s can't be written for some time; look at what the API server says, each write is retried: %s",
-			countOf(len(persisting)), firstOf(persisting)))
+			countOf(len(outcome.Persisting)), firstOf(outcome.Persisting)))
 	}
 }
 
@@ -171,26 +156,13 @@ func countOf(works int) string {
 	return fmt.Sprintf("%d ManifestWorks", works)
 }
 
-// isLasting says whether the API server refuses a write: trying again changes nothing by itself.
-func isLasting(err error) bool {
-	switch {
-	case apierrors.IsConflict(err), errors.Is(err, errUnseen), errors.Is(err, errLater):
-		return false
-	case apierrors.IsTooManyRequests(err), apierrors.IsServerTimeout(err), apierrors.IsTimeout(err),
-		apierrors.IsServiceUnavailable(err), apierrors.IsInternalError(err):
-		return false
-	}
-	var known apierrors.APIStatus
-	return errors.As(err, &known) && known.Status().Code < http.StatusInternalServerError
-}
-
 func writeResult(err error) metrics.WriteResult {
 	switch {
 	case err == nil:
 		return metrics.Written
-	case apierrors.IsConflict(err), errors.Is(err, errUnseen):
+	case apierrors.IsConflict(err), errors.Is(err, memory.ErrUnseen):
 		return metrics.Conflict
-	case isLasting(err):
+	case memory.IsLasting(err):
 		return metrics.Refused
 	default:
 		return metrics.Failed
@@ -227,12 +199,12 @@ func revisionRequest(verb, namespace, name string, err error) error {
 // first time, as long as the API server gives the same reason (P7).
 func (c *Controller) refused(p *pass, err error) string {
 	p.errs = append(p.errs, err)
-	p.lookAgain(refusedInterval)
+	p.lookAgain(memory.RefusedInterval)
 	what := ""
 	if request := (&requestError{}); errors.As(err, &request) {
 		what = request.what
 	}
 	p.failing = append(p.failing, what)
-	return c.memory.owners.answered(p.key, what, err) +
+	return c.memory.Owners.Answered(p.key, what, err) +
 		"; fix the cause (a quota, a policy, a webhook or a right may be the reason), the request is retried"
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/klog/v2"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
@@ -57,7 +58,7 @@ func abortReason(p *pass) string {
 // patchStatus writes the status, once, and only when it changed (P7). What it says for the first time becomes an event.
 func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stage, abortReason string) error {
 	slices.Sort(p.problems)
-	pruned := c.memory.owners.prunedLately(p.key, p.now)
+	pruned := c.memory.Owners.PrunedLately(p.key, p.now)
 	wanted := status.Build(&status.Input{
 		Object:      p.object.ManifestWorkReplicaSet,
 		Revisions:   p.revisions,
@@ -72,18 +73,19 @@ func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stag
 	})
 	if pruned {
 		wanted.CollisionCount, wanted.CurrentRevision, wanted.UpdateRevision, wanted.AbortedTime = nil, "", "", nil
-		p.lookAgain(prunedInterval)
+		p.lookAgain(memory.PrunedInterval)
 	}
 	asked := c.askToObserve(p, &wanted)
-	if c.memory.told.reportsLater(p, &wanted) {
+	if wait := c.memory.Told.ReportWait(p.key, &p.object.Status, &wanted, p.now); wait > 0 {
+		p.lookAgain(wait)
 		return nil
 	}
 	written, err := c.patcher(p).PatchStatus(ctx, p.object.ManifestWorkReplicaSet, wanted, p.object.Status)
 	if written {
-		c.memory.told.reported(p.key, p.now)
+		c.memory.Told.Reported(p.key, p.now)
 	}
 	if err == nil && written && !pruned {
-		c.memory.owners.prunes(p.key, p.answer.Status.UpdateRevision != wanted.UpdateRevision, p.answer.Spec.RevisionHistoryLimit != nil, p.now)
+		c.memory.Owners.Prunes(p.key, p.answer.Status.UpdateRevision != wanted.UpdateRevision, p.answer.Spec.RevisionHistoryLimit != nil, p.now)
 	}
 	if err == nil && written {
 		c.noteObserved(p, asked, &wanted)
@@ -95,25 +97,25 @@ func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stag
 // askToObserve says whether the API server is asked to store observedGeneration. One whose CRD of ManifestWorkReplicaSet is older drops it,
 // and would be asked with each pass (P7).
 func (c *Controller) askToObserve(p *pass, wanted *workv1alpha1.ManifestWorkReplicaSetStatus) bool {
-	if !c.memory.owners.prunedLately(p.key, p.now) && !c.memory.owners.unobservedLately(p.key, p.now) {
+	if !c.memory.Owners.PrunedLately(p.key, p.now) && !c.memory.Owners.UnobservedLately(p.key, p.now) {
 		return true
 	}
 	wanted.ObservedGeneration = p.object.Status.ObservedGeneration
-	p.lookAgain(prunedInterval)
+	p.lookAgain(memory.PrunedInterval)
 	return false
 }
 
 // noteObserved notes whether the API server stored observedGeneration.
 func (c *Controller) noteObserved(p *pass, asked bool, wanted *workv1alpha1.ManifestWorkReplicaSetStatus) {
 	if asked {
-		c.memory.owners.unobserved(p.key, p.answer.Status.ObservedGeneration != wanted.ObservedGeneration, p.now)
+		c.memory.Owners.Unobserved(p.key, p.answer.Status.ObservedGeneration != wanted.ObservedGeneration, p.now)
 	}
 }
 
 // note is what is missing on this hub.
 func (c *Controller) note(p *pass) string {
 	notes := []string{c.prunedNote(p), p.noHistory}
-	if p.noHistory != "" && c.memory.told.announce(p.key, p.noHistory) {
+	if p.noHistory != "" && c.memory.Told.Announce(p.key, p.noHistory) {
 		klog.Background().Info("There is no history", "manifestWorkReplicaSet", p.key, "note", p.noHistory)
 		c.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventHistoryUnavailable, "Report", p.noHistory)
 	}
@@ -125,15 +127,15 @@ func (c *Controller) note(p *pass) string {
 func (c *Controller) prunedNote(p *pass) string {
 	var dropped string
 	switch {
-	case c.memory.owners.prunedLast(p.key):
+	case c.memory.Owners.PrunedLast(p.key):
 		dropped = "status.currentRevision, status.updateRevision and status.abortedTime, and failureStrategy from the spec"
-	case c.memory.owners.unobservedLast(p.key):
+	case c.memory.Owners.UnobservedLast(p.key):
 		dropped = "status.observedGeneration"
 	default:
 		return ""
 	}
 	note := "the API server drops " + dropped + ": its CRD of ManifestWorkReplicaSet is an older one, apply the one that came with this hub"
-	if c.memory.told.announce(p.key, note) {
+	if c.memory.Told.Announce(p.key, note) {
 		klog.Background().Info("An older CRD drops fields", "manifestWorkReplicaSet", p.key, "note", note)
 		c.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventOlderCRD, "Report", note)
 	}
@@ -143,7 +145,7 @@ func (c *Controller) prunedNote(p *pass) string {
 // reportInvalid tells of a spec that can't be rolled out. The conditions that need a rollout stay as they were seen.
 func (c *Controller) reportInvalid(ctx context.Context, p *pass, applied metav1.Condition) error {
 	wanted := p.object.Status.DeepCopy()
-	if !c.memory.owners.prunedLast(p.key) {
+	if !c.memory.Owners.PrunedLast(p.key) {
 		wanted.CollisionCount, wanted.CurrentRevision = p.revisions.CollisionCount, p.revisions.CurrentRevision
 		wanted.UpdateRevision, wanted.AbortedTime = p.revisions.UpdateRevision, p.revisions.AbortedTime
 	}
@@ -162,7 +164,7 @@ func (c *Controller) reportInvalid(ctx context.Context, p *pass, applied metav1.
 		c.noteObserved(p, asked, wanted)
 	}
 	if err == nil && written && p.answer.Status.UpdateRevision != wanted.UpdateRevision {
-		c.memory.owners.prunes(p.key, true, p.answer.Spec.RevisionHistoryLimit != nil, p.now)
+		c.memory.Owners.Prunes(p.key, true, p.answer.Spec.RevisionHistoryLimit != nil, p.now)
 	}
 	return err
 }

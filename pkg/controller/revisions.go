@@ -38,13 +38,13 @@ func (c *Controller) factsOf(p *pass) plan.View {
 		Works:           make([]rollout.Work, 0, len(p.works)),
 		Refs:            p.refs,
 		IgnoredRefs:     p.ignoredRefs,
-		Memory:          c.memory.owners.recall(p.key, p.now),
+		Memory:          c.memory.Owners.Recall(p.key, p.now),
 	}
 	if view.Unreadable == nil {
-		view.Template, view.TemplateErr = c.contents.template(p.object.ManifestWorkReplicaSet)
+		view.Template, view.TemplateErr = c.contents.Template(p.object.ManifestWorkReplicaSet)
 	}
 	for _, object := range p.works {
-		view.Works = append(view.Works, rollout.Work{Object: object, Digest: c.memory.works.digest(object)})
+		view.Works = append(view.Works, rollout.Work{Object: object, Digest: c.memory.Works.Digest(object)})
 	}
 	if p.noHistory = c.historyProblem(); p.noHistory != "" {
 		view.NoHistory, view.HistoryNote, p.history = true, p.noHistory, revision.History{}
@@ -99,12 +99,12 @@ func (c *Controller) remember(ctx context.Context, p *pass, outcome *plan.Outcom
 	if outcome.Unstable != "" {
 		klog.FromContext(ctx).Info("Another hub rolled out since, no revision is known to be stable", "was", outcome.Unstable)
 	}
-	c.memory.owners.note(p.key, outcome)
+	c.memory.Owners.Note(p.key, outcome)
 }
 
 // say makes an event of something that the plan noticed.
 func (c *Controller) say(p *pass, event *plan.Event) {
-	if event.Once && !c.memory.told.announce(p.key, event.Note) {
+	if event.Once && !c.memory.Told.Announce(p.key, event.Note) {
 		return
 	}
 	c.event(p, nil, typeOf(event), event.Reason, event.Action, event.Note)

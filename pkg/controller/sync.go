@@ -11,6 +11,7 @@ import (
 	"k8s.io/klog/v2"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 )
 
@@ -22,7 +23,7 @@ func (c *Controller) Sync(ctx context.Context, key string) (again time.Duration,
 		c.metrics.Forget(key)
 		return 0, err
 	}
-	if wait := c.pace.wait(key, c.clock.Now()); wait > 0 {
+	if wait := c.pace.Wait(key, c.clock.Now()); wait > 0 {
 		return wait, nil
 	}
 	if !c.caughtUp(ctx, key) {
@@ -42,7 +43,7 @@ func (c *Controller) Sync(ctx context.Context, key string) (again time.Duration,
 func (c *Controller) pass(ctx context.Context, key string, object *replicaSet) (again time.Duration, err error) {
 	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithValues("manifestWorkReplicaSet", key))
 	p := c.newPass(object, key)
-	defer func() { c.pace.passed(key, p.now, c.clock.Now(), p.wrote.Load() || p.urgent) }()
+	defer func() { c.pace.Passed(key, p.now, c.clock.Now(), p.wrote.Load() || p.urgent) }()
 	for _, step := range c.chain {
 		goOn, err := step.reconcile(ctx, p)
 		switch {
@@ -55,8 +56,8 @@ func (c *Controller) pass(ctx context.Context, key string, object *replicaSet) (
 			break
 		}
 	}
-	c.memory.owners.stillFail(key, p.failing)
-	c.aborting.note(key, p.leavesAbort())
+	c.memory.Owners.StillFail(key, p.failing)
+	c.aborting.Note(key, p.leavesAbort())
 	return p.recheck, p.err()
 }
 
@@ -64,24 +65,24 @@ func (c *Controller) pass(ctx context.Context, key string, object *replicaSet) (
 // before a cache saw it would never show: when it takes long, the API server is asked. A cache that lags behind lags for all of them, and who
 // would ask for all at once would take the API server's time from the writes of an abort: each is asked for now and then, a few at a time.
 func (c *Controller) caughtUp(ctx context.Context, owner string) bool {
-	if len(c.consistency.behind(owner)) == 0 {
+	if c.expectations.Behind(owner) == 0 {
 		return true
 	}
-	for key, w := range c.consistency.late(owner, c.clock.Now(), catchUpQuestions) {
-		if !shows(key, w) && c.isGone(ctx, key, w) {
-			c.consistency.forget(owner, key)
+	for _, w := range c.expectations.Late(owner, c.clock.Now(), catchUpQuestions) {
+		if !w.Shown() && c.isGone(ctx, w) {
+			c.expectations.Forget(owner, w)
 		}
 	}
-	return len(c.consistency.behind(owner)) == 0
+	return c.expectations.Behind(owner) == 0
 }
 
-func (c *Controller) isGone(ctx context.Context, key writeKey, w write) bool {
-	name, err := cache.ParseObjectName(key.key)
+func (c *Controller) isGone(ctx context.Context, w memory.Write) bool {
+	name, err := cache.ParseObjectName(w.Key)
 	if err != nil {
 		return true
 	}
 	var live metav1.Object
-	switch key.store {
+	switch w.Store {
 	case c.workIndex:
 		live, err = c.works.WorkV1().ManifestWorks(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
 	case c.revisionIndex:
@@ -90,19 +91,19 @@ func (c *Controller) isGone(ctx context.Context, key writeKey, w write) bool {
 		live, err = c.dynamic.Resource(workv1alpha1.ManifestWorkReplicaSetResource).Namespace(name.Namespace).
 			Get(ctx, name.Name, metav1.GetOptions{})
 	}
-	return apierrors.IsNotFound(err) || (err == nil && live.GetUID() != w.uid)
+	return apierrors.IsNotFound(err) || (err == nil && live.GetUID() != w.UID)
 }
 
 // wrote notes that this pass wrote an object, as the API server answered it (R15).
 func (c *Controller) wrote(p *pass, store cache.Store, answer metav1.Object) {
 	p.wrote.Store(true)
-	c.consistency.wrote(p.key, store, answer, c.clock.Now())
+	c.expectations.Wrote(p.key, store, answer, c.clock.Now())
 }
 
 // deleted notes that this pass deleted an object (R15).
 func (c *Controller) deleted(p *pass, store cache.Store, object metav1.Object) {
 	p.wrote.Store(true)
-	c.consistency.deleted(p.key, store, object, c.clock.Now())
+	c.expectations.Deleted(p.key, store, object, c.clock.Now())
 }
 
 func (c *Controller) wroteWork(p *pass, work metav1.Object) { c.wrote(p, c.workIndex, work) }

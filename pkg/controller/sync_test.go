@@ -14,6 +14,8 @@ import (
 	workclientset "open-cluster-management.io/api/client/work/clientset/versioned"
 	workv1client "open-cluster-management.io/api/client/work/clientset/versioned/typed/work/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 )
 
 // fakeWorks answers what it is asked by functions; nil for what must not be asked.
@@ -80,13 +82,13 @@ func TestLateCachesAreAskedForInTurn(t *testing.T) {
 		return &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web", UID: types.UID(namespace), ResourceVersion: "7"}}
 	}
 	for i := range pending - 1 {
-		c.consistency.wrote(owner, stores.Works, written(fmt.Sprintf("c%d", i)), clk.Now())
+		c.expectations.Wrote(owner, stores.Works, written(fmt.Sprintf("c%d", i)), clk.Now())
 	}
-	c.consistency.wrote(owner, stores.Works, written("gone"), clk.Now())
+	c.expectations.Wrote(owner, stores.Works, written("gone"), clk.Now())
 
 	require.False(t, c.caughtUp(t.Context(), owner))
 	require.Zero(t, total, "a cache may take some time")
-	clk.Step(catchUpPatience + time.Millisecond)
+	clk.Step(memory.CatchUpPatience + time.Millisecond)
 	looks := 0
 	for ; looks < pending; looks++ {
 		before := total
@@ -99,9 +101,9 @@ func TestLateCachesAreAskedForInTurn(t *testing.T) {
 	}
 	require.Len(t, asked, pending, "each has its turn")
 	require.Equal(t, pending, total, "once")
-	require.Len(t, c.consistency.behind(owner), pending-1, "what is gone will never show")
+	require.Equal(t, pending-1, c.expectations.Behind(owner), "what is gone will never show")
 
-	clk.Step(catchUpPatience)
+	clk.Step(memory.CatchUpPatience)
 	onAsk = func(string) { // The watch is back.
 		for i := range pending - 1 {
 			require.NoError(t, stores.Works.Add(written(fmt.Sprintf("c%d", i))))

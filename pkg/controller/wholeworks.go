@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/workpatch"
 )
@@ -18,7 +19,7 @@ import (
 const awayInterval = 5 * time.Second
 
 // errAway says that a write was not tried, because the broker is not connected.
-var errAway = fmt.Errorf("the broker is not connected: %w", errLater)
+var errAway = fmt.Errorf("the broker is not connected: %w", memory.ErrLater)
 
 // away reports whether works travel over a broker that is not connected. Then no write is tried: each would fail, and be encoded and logged
 // for nothing.

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 )
 
@@ -22,7 +23,7 @@ func TestWriteResult(t *testing.T) {
 	}{
 		"it was taken":                     {nil, metrics.Written},
 		"it was not as seen":               {apierrors.NewConflict(works, "web", errors.New("newer")), metrics.Conflict},
-		"the cache has not shown it":       {errUnseen, metrics.Conflict},
+		"the cache has not shown it":       {memory.ErrUnseen, metrics.Conflict},
 		"wrapped":                          {fmt.Errorf("patching: %w", apierrors.NewConflict(works, "web", errors.New("newer"))), metrics.Conflict},
 		"a webhook says no":                {apierrors.NewForbidden(works, "web", errors.New("quota")), metrics.Refused},
 		"the cluster's namespace is going": {apierrors.NewNotFound(works, "web"), metrics.Refused},

@@ -14,8 +14,8 @@ import (
 // digestsKept bounds how many different specs are remembered: a hub has a few for each ManifestWorkReplicaSet at a time.
 const digestsKept = 4096
 
-// Digests remembers what specs mean by the bytes that they came in. An API server stores the works of one revision with the same bytes: a revision
-// is parsed once and not once for each of its works (P8).
+// Digests remembers what specs mean by the bytes that they came in. An API server stores the works of one revision with the same bytes: a
+// revision is parsed once and not once for each of its works (P8).
 type Digests struct {
 	byBytes *lru.Cache
 }

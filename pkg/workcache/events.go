@@ -8,8 +8,8 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// OwnerEvents leads the events of ManifestWorks to their owners. An agent that repeats its report, in other words or with other details, leads to
-// no pass: a trimmed work holds what decides and nothing else, and two of them can be compared as they are.
+// OwnerEvents leads the events of ManifestWorks to their owners. An agent that repeats its report, in other words or with other details,
+// leads to no pass: a trimmed work holds what decides and nothing else, and two of them can be compared as they are.
 func OwnerEvents(enqueue func(key string)) cache.ResourceEventHandler {
 	enqueueOwners := func(objects ...any) {
 		var keys []string
@@ -65,5 +65,6 @@ func equivalent(before, after any) bool {
 	}
 	meta := b.ObjectMeta
 	meta.ResourceVersion = a.ResourceVersion
-	return equality.Semantic.DeepEqual(a.ObjectMeta, meta) && equality.Semantic.DeepEqual(a.Spec, b.Spec) && equality.Semantic.DeepEqual(a.Status, b.Status)
+	return equality.Semantic.DeepEqual(a.ObjectMeta, meta) &&
+		equality.Semantic.DeepEqual(a.Spec, b.Spec) && equality.Semantic.DeepEqual(a.Status, b.Status)
 }

@@ -7,8 +7,8 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// ByOwner finds ManifestWorks and ControllerRevisions by the "namespace/name" of the ManifestWorkReplicaSet that owns them: a pass reads no object
-// of another owner (P8).
+// ByOwner finds ManifestWorks and ControllerRevisions by the "namespace/name" of the ManifestWorkReplicaSet that owns them: a pass reads no
+// object of another owner (P8).
 const ByOwner = "work-rollback-by-owner"
 
 // OwnerIndexers are the indexers of a cache of ManifestWorks or ControllerRevisions.

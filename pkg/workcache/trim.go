@@ -17,8 +17,8 @@ import (
 var trimmedMark = string(uuid.NewUUID()) + ":"
 
 // NewTransform returns the transform of an informer of ManifestWorks. It drops what neither the controller nor the garbage collection of
-// completed works reads, which is nearly all of a work: manifests, their configuration and what the agent reports of each manifest. The digest of
-// the spec stays (R1). The controller also works with a cache without this transform, which is larger.
+// completed works reads, which is nearly all of a work: manifests, their configuration and what the agent reports of each manifest. The
+// digest of the spec stays (R1). The controller also works with a cache without this transform, which is larger.
 func NewTransform() cache.TransformFunc {
 	digests := NewDigests()
 	return func(obj any) (any, error) {

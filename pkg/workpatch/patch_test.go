@@ -91,8 +91,8 @@ func TestNew(t *testing.T) {
 	require.False(t, IsStripped(snapshot(), &rollout.Write{Placement: "p1", Group: "g1"}, work))
 }
 
-// A patch brings the spec, labels and annotations in one request, in the version that was decided on (R15). What others put on the work stays,
-// and the cache's own annotation gets to no API server.
+// A patch brings the spec, labels and annotations in one request, in the version that was decided on (R15). What others put on the work
+// stays, and the cache's own annotation gets to no API server.
 func TestPatch(t *testing.T) {
 	for name, test := range map[string]struct {
 		revision *rollout.Revision

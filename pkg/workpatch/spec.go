@@ -26,8 +26,8 @@ type operation struct {
 	Value any    `json:"value"`
 }
 
-// Compare returns what turns one spec into another. It touches only what differs in the fields that this binary knows: a field that only a newer
-// CRD knows stays.
+// Compare returns what turns one spec into another. It touches only what differs in the fields that this binary knows: a field that only a
+// newer CRD knows stays.
 func Compare(existing, wanted *workv1.ManifestWorkSpec) (Change, error) {
 	before, err := json.Marshal(existing)
 	if err != nil {
@@ -51,8 +51,9 @@ func Compare(existing, wanted *workv1.ManifestWorkSpec) (Change, error) {
 	return change, err
 }
 
-// losesNull reports whether an API server would drop a null of a merge patch: in a list the patch replaces what is there, but the API server
-// removes the nulls of the objects in it. Such a work would differ from its template, for any hub that does not remember what it wrote (R1, R10).
+// losesNull reports whether an API server would drop a null of a merge patch: in a list the patch replaces what is there, but the API
+// server removes the nulls of the objects in it. Such a work would differ from its template, for any hub that does not remember what it
+// wrote (R1, R10).
 func losesNull(patch any, inList bool) bool {
 	switch v := patch.(type) {
 	case map[string]any:
@@ -67,8 +68,8 @@ func losesNull(patch any, inList bool) bool {
 	return false
 }
 
-// operations turns a merge patch of what is at a path into a JSON patch, which is applied literally. What else is there stays, also where this
-// binary does not know it. Only fields of Go types are on the way: no name has to be escaped.
+// operations turns a merge patch of what is at a path into a JSON patch, which is applied literally. What else is there stays, also where
+// this binary does not know it. Only fields of Go types are on the way: no name has to be escaped.
 func operations(path string, patch, existing json.RawMessage) ([]operation, error) {
 	var wanted, there map[string]json.RawMessage
 	if err := json.Unmarshal(patch, &wanted); err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// AnnotationCacheDigest is where a cache of ManifestWorks keeps the digest of a spec that it dropped (package workcache). The API server never
-// sees it: no write carries it.
+// AnnotationCacheDigest is where a cache of ManifestWorks keeps the digest of a spec that it dropped (package workcache). The API server
+// never sees it: no write carries it.
 const AnnotationCacheDigest = "cache.rollback.work.open-cluster-management.io/digest"
 
 // timeFormat is how annotations hold times.
@@ -43,8 +43,8 @@ func ChangesSpec(w *rollout.Write) bool {
 	return w.Revision != nil && w.Work.Digest != w.Revision.Digest
 }
 
-// Whole returns the work that Patch makes of an existing one, with the spec of the write's revision. It carries the version that was decided
-// on (R15).
+// Whole returns the work that Patch makes of an existing one, with the spec of the write's revision. It carries the version that was
+// decided on (R15).
 func Whole(s *rollout.Snapshot, w *rollout.Write, now time.Time) *workv1.ManifestWork {
 	existing := w.Work.Object
 	labels, annotations := writtenMetadata(s, w, now)

@@ -1,4 +1,4 @@
-package controller
+package memory
 
 import (
 	"testing"
@@ -19,23 +19,23 @@ func TestPruned(t *testing.T) {
 		pruned          bool
 	}{
 		"the CRD is the same":                        {later: time.Minute, pruned: true},
-		"nobody knows for a while":                   {later: prunedInterval},
+		"nobody knows for a while":                   {later: PrunedInterval},
 		"the object has the default now":             {seen: true},
 		"it had the default, and lost fields anyway": {defaulted: true, seen: true, later: time.Minute, pruned: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := &ownerMemory{}
-			m.prunes(owner, true, test.defaulted, rt.At(0))
-			m.unobserved(owner, true, rt.At(0))
-			require.True(t, m.prunedLately(owner, rt.At(0)))
+			m := &Owners{}
+			m.Prunes(owner, true, test.defaulted, rt.At(0))
+			m.Unobserved(owner, true, rt.At(0))
+			require.True(t, m.PrunedLately(owner, rt.At(0)))
 			if test.seen {
-				m.defaulted(owner)
+				m.Defaulted(owner)
 			}
-			require.Equal(t, test.pruned, m.prunedLately(owner, rt.At(test.later)))
-			require.Equal(t, test.pruned, m.unobservedLately(owner, rt.At(test.later)), "status.observedGeneration")
-			require.True(t, m.prunedLast(owner), "until the API server has answered")
-			m.prunes(owner, false, test.defaulted, rt.At(test.later))
-			require.False(t, m.prunedLast(owner))
+			require.Equal(t, test.pruned, m.PrunedLately(owner, rt.At(test.later)))
+			require.Equal(t, test.pruned, m.UnobservedLately(owner, rt.At(test.later)), "status.observedGeneration")
+			require.True(t, m.PrunedLast(owner), "until the API server has answered")
+			m.Prunes(owner, false, test.defaulted, rt.At(test.later))
+			require.False(t, m.PrunedLast(owner))
 		})
 	}
 }

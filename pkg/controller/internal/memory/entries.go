@@ -1,4 +1,4 @@
-package controller
+package memory
 
 import "sync"
 
@@ -30,8 +30,8 @@ func (e *entries[K, V]) look(key K) V {
 	return none
 }
 
-// forget drops an entry.
-func (e *entries[K, V]) forget(key K) {
+// Forget drops an entry.
+func (e *entries[K, V]) Forget(key K) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.known, key)

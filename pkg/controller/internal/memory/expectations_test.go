@@ -1,4 +1,4 @@
-package controller
+package memory
 
 import (
 	"testing"
@@ -48,14 +48,14 @@ func TestCachesCatchUpWithOurWrites(t *testing.T) {
 			if test.cached != nil {
 				require.NoError(t, store.Add(test.cached))
 			}
-			c := newConsistency()
+			e := NewExpectations()
 			if test.deleted {
-				c.deleted("default/web", store, work("u1", "11"), time.Unix(0, 0))
+				e.Deleted("default/web", store, work("u1", "11"), time.Unix(0, 0))
 			} else {
-				c.wrote("default/web", store, work("u1", "11"), time.Unix(0, 0))
+				e.Wrote("default/web", store, work("u1", "11"), time.Unix(0, 0))
 			}
-			require.Equal(t, test.behind, len(c.behind("default/web")) > 0)
-			require.Empty(t, c.behind("default/other"), "another owner does not wait for it")
+			require.Equal(t, test.behind, e.Behind("default/web") > 0)
+			require.Zero(t, e.Behind("default/other"), "another owner does not wait for it")
 		})
 	}
 }
@@ -63,10 +63,35 @@ func TestCachesCatchUpWithOurWrites(t *testing.T) {
 // What somebody else deleted before a cache saw our write will never show: the cache's own word for it is enough.
 func TestWritesOfWhatIsGoneAreForgotten(t *testing.T) {
 	store := cache.NewStore(cache.MetaNamespaceKeyFunc)
-	c := newConsistency()
-	c.wrote("default/web", store, work("u2", "11"), time.Unix(0, 0))
-	c.gone("default/web", store, work("u1", "10"))
-	require.Len(t, c.behind("default/web"), 1, "an older object with that name went")
-	c.gone("default/web", store, work("u2", "12"))
-	require.Empty(t, c.behind("default/web"))
+	e := NewExpectations()
+	e.Wrote("default/web", store, work("u2", "11"), time.Unix(0, 0))
+	e.Gone("default/web", store, work("u1", "10"))
+	require.Equal(t, 1, e.Behind("default/web"), "an older object with that name went")
+	e.Gone("default/web", store, work("u2", "12"))
+	require.Zero(t, e.Behind("default/web"))
+}
+
+// A write that no cache shows for long is asked for now and then, a few at a time, until somebody learns that its object is gone.
+func TestLateWrites(t *testing.T) {
+	store, at := cache.NewStore(cache.MetaNamespaceKeyFunc), func(d time.Duration) time.Time { return time.Unix(1000, 0).Add(d) }
+	e := NewExpectations()
+	for _, name := range []string{"a", "b", "c"} {
+		w := work("uid-of-"+name, "11")
+		w.Name = name
+		e.Wrote("default/web", store, w, at(0))
+	}
+	require.Empty(t, e.Late("default/web", at(CatchUpPatience), 2), "a cache may take some time")
+	late := e.Late("default/web", at(CatchUpPatience+1), 2)
+	require.Len(t, late, 2)
+	late = append(late, e.Late("default/web", at(CatchUpPatience+2), 2)...)
+	require.Len(t, late, 3, "each once")
+	require.Empty(t, e.Late("default/web", at(CatchUpPatience+3), 2))
+	require.Len(t, e.Late("default/web", at(3*CatchUpPatience), 5), 3, "and again after a while")
+	require.Empty(t, e.Late("default/other", at(3*CatchUpPatience), 5))
+	for i, w := range late {
+		require.Equal(t, "uid-of-"+w.Key[len("c1/"):], string(w.UID))
+		require.False(t, w.Shown())
+		e.Forget("default/web", w)
+		require.Equal(t, len(late)-1-i, e.Behind("default/web"))
+	}
 }

@@ -1,4 +1,4 @@
-package controller
+package memory
 
 import (
 	"testing"
@@ -45,18 +45,17 @@ func TestProgressIsReportedOnceInAWhile(t *testing.T) {
 		}, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := &toldMemory{}
-			m.reported("default/web", now.Add(-test.since))
-			p := &pass{key: "default/web", now: now, object: &replicaSet{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{Status: toldStatus()}}}
+			m := &Told{}
+			m.Reported("default/web", now.Add(-test.since))
 			wanted := toldStatus()
 			test.change(&wanted)
-			require.Equal(t, test.later > 0, m.reportsLater(p, &wanted))
-			require.Equal(t, test.later, p.recheck)
+			stored := toldStatus()
+			require.Equal(t, test.later, m.ReportWait("default/web", &stored, &wanted, now))
 		})
 	}
-	m := &toldMemory{}
+	m := &Told{}
 	wanted := toldStatus()
 	wanted.Summary.Applied = 5
-	p := &pass{key: "default/web", now: now, object: &replicaSet{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{Status: toldStatus()}}}
-	require.False(t, m.reportsLater(p, &wanted), "a process that has told nothing yet tells at once")
+	stored := toldStatus()
+	require.Zero(t, m.ReportWait("default/web", &stored, &wanted, now), "a process that has told nothing yet tells at once")
 }

@@ -1,4 +1,4 @@
-package controller
+package memory
 
 import (
 	"slices"
@@ -14,23 +14,25 @@ import (
 // selectionsKept bounds how many Placements' selections are held. Each holds a string header for each cluster.
 const selectionsKept = 512
 
-// selections remembers what Placements select. The decisions of a large fleet rarely change, but every pass over every object reads them.
-type selections struct {
+// Selections remembers what Placements select. The decisions of a large fleet rarely change, but every pass over every object reads them.
+type Selections struct {
 	// known holds a selectionOf for each Placement's "namespace/name".
 	known *lru.Cache
 }
 
-// selectionOf is what a Placement selects, and the cached objects that say so: the caches replace an object that changes, and never edit it.
+// selectionOf is what a Placement selects, and the cached objects that say so: the caches replace an object that changes, and never edit
+// it.
 type selectionOf struct {
 	placement *clusterv1beta1.Placement
 	decisions []*clusterv1beta1.PlacementDecision
 	selected  *rollout.Placement
 }
 
-func newSelections() *selections { return &selections{known: lru.New(selectionsKept)} }
+// NewSelections returns one that knows nothing.
+func NewSelections() *Selections { return &Selections{known: lru.New(selectionsKept)} }
 
-// of returns what a Placement selects by these decisions. The result is shared between passes, and must not be changed.
-func (s *selections) of(placement *clusterv1beta1.Placement, decisions []*clusterv1beta1.PlacementDecision) *rollout.Placement {
+// Of returns what a Placement selects by these decisions. The result is shared between passes, and must not be changed.
+func (s *Selections) Of(placement *clusterv1beta1.Placement, decisions []*clusterv1beta1.PlacementDecision) *rollout.Placement {
 	slices.SortFunc(decisions, func(a, b *clusterv1beta1.PlacementDecision) int { return strings.Compare(a.Name, b.Name) })
 	key := placement.Namespace + "/" + placement.Name
 	if found, ok := s.known.Get(key); ok {

@@ -1,4 +1,4 @@
-package controller
+package memory
 
 import (
 	"math"
@@ -47,14 +47,14 @@ func TestPlacementThatClaimsManyClusters(t *testing.T) {
 	}
 }
 
-// TestSelectionsAreFoundOnce: what a Placement selects is worked out again when the Placement or one of its decisions was replaced in the cache, and
-// when a decision came or went.
+// TestSelectionsAreFoundOnce: what a Placement selects is worked out again when the Placement or one of its decisions was replaced in the
+// cache, and when a decision came or went.
 func TestSelectionsAreFoundOnce(t *testing.T) {
-	s := newSelections()
+	s := NewSelections()
 	first, second := decisionOf(0, "", "c1"), decisionOf(1, "", "c2")
 	placement := &clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p"}}
 	of := func(placement *clusterv1beta1.Placement, decisions ...*clusterv1beta1.PlacementDecision) *rollout.Placement {
-		selected := s.of(placement, slices.Clone(decisions))
+		selected := s.Of(placement, slices.Clone(decisions))
 		require.Equal(t, placementOf(placement, decisions), selected)
 		return selected
 	}

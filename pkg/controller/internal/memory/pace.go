@@ -1,4 +1,4 @@
-package controller
+package memory
 
 import (
 	"sync"
@@ -13,25 +13,26 @@ const (
 	maxRest = time.Second
 )
 
-// pace spares the passes that the events of a large fleet would lead to: each agent's report is an event, and one pass sees
+// Pace spares the passes that the events of a large fleet would lead to: each agent's report is an event, and one pass sees
 // them all. A pass that wrote is followed by the next one at once, what it decided goes on there; the first event after a quiet
 // time is looked at at once too.
-type pace struct {
+type Pace struct {
 	mu    sync.Mutex
 	until map[string]time.Time
 }
 
-func newPace() *pace { return &pace{until: map[string]time.Time{}} }
+// NewPace returns one that makes nobody wait.
+func NewPace() *Pace { return &Pace{until: map[string]time.Time{}} }
 
-// wait is how long to wait before the next pass over a key.
-func (p *pace) wait(key string, now time.Time) time.Duration {
+// Wait is how long to wait before the next pass over a key.
+func (p *Pace) Wait(key string, now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return min(p.until[key].Sub(now), maxRest)
 }
 
-// passed notes a pass.
-func (p *pace) passed(key string, began, ended time.Time, wrote bool) {
+// Passed notes a pass.
+func (p *Pace) Passed(key string, began, ended time.Time, wrote bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if wrote {
@@ -41,7 +42,8 @@ func (p *pace) passed(key string, began, ended time.Time, wrote bool) {
 	p.until[key] = ended.Add(min(restFactor*ended.Sub(began), maxRest))
 }
 
-func (p *pace) forget(key string) {
+// Forget drops what is known of a key.
+func (p *Pace) Forget(key string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.until, key)

@@ -1,4 +1,4 @@
-package controller
+package queue
 
 import (
 	"slices"
@@ -8,11 +8,11 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// slots are what the writes of all passes share: each takes one. A few are kept for aborts, so that an abort finds one at once while a fleet is
+// Slots are what the writes of all passes share: each takes one. A few are kept for aborts, so that an abort finds one at once while a fleet is
 // written. While an abort writes, it has all of them but one, with which rollouts go on: a write of a rollout that is under way in the API server
 // slows an abort down, even if it left a slot free. Within a lane the tenant gets the next slot that
 // has the fewest, and within a tenant the object that has the fewest: nobody gets more by asking for more.
-type slots struct {
+type Slots struct {
 	clock clock.PassiveClock
 
 	mu sync.Mutex
@@ -48,37 +48,38 @@ const (
 	abortPause = 2 * time.Second
 )
 
-func newSlots(size int, clk clock.PassiveClock) *slots {
-	s := &slots{clock: clk, size: size, kept: max(1, size/keptShare)}
+// NewSlots returns a number of slots.
+func NewSlots(size int, clk clock.PassiveClock) *Slots {
+	s := &Slots{clock: clk, size: size, kept: max(1, size/keptShare)}
 	for i := range s.lanes {
 		s.lanes[i].byTenant, s.lanes[i].byObject = map[string]int{}, map[string]int{}
 	}
 	return s
 }
 
-// take waits for a slot. Its holder gives it back.
-func (s *slots) take(t turn) {
-	waits := &claim{key: t.key, granted: make(chan struct{})}
+// Take waits for a slot. Its holder gives it back.
+func (s *Slots) Take(t Turn) {
+	waits := &claim{key: t.Key, granted: make(chan struct{})}
 	s.mu.Lock()
-	s.lanes[t.lane].waiting = append(s.lanes[t.lane].waiting, waits)
-	s.note(t.lane)
+	s.lanes[t.Lane].waiting = append(s.lanes[t.Lane].waiting, waits)
+	s.note(t.Lane)
 	s.grant()
 	s.mu.Unlock()
 	<-waits.granted
 }
 
-// give gives a slot back.
-func (s *slots) give(t turn) {
+// Give gives a slot back.
+func (s *Slots) Give(t Turn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.taken--
-	s.lanes[t.lane].add(t.key, -1)
-	s.note(t.lane)
+	s.lanes[t.Lane].add(t.Key, -1)
+	s.note(t.Lane)
 	s.grant()
 }
 
 // grant hands out what is free. The caller holds mu.
-func (s *slots) grant() {
+func (s *Slots) grant() {
 	for s.taken < s.size {
 		next := s.next()
 		if next == nil {
@@ -90,15 +91,15 @@ func (s *slots) grant() {
 }
 
 // note notes what an abort does. The caller holds mu.
-func (s *slots) note(l lane) {
-	if l == aborts {
+func (s *Slots) note(l Lane) {
+	if l == Aborts {
 		s.aborted = s.clock.Now()
 	}
 }
 
 // next picks who gets the next slot; nil for nobody.
-func (s *slots) next() *claim {
-	for _, l := range []lane{aborts, rollouts} {
+func (s *Slots) next() *claim {
+	for _, l := range []Lane{Aborts, Rollouts} {
 		if of := &s.lanes[l]; len(of.waiting) > 0 && of.taken < s.most(l) {
 			return of.pick()
 		}
@@ -107,9 +108,9 @@ func (s *slots) next() *claim {
 }
 
 // most is how many slots a lane may have now. A lane that has none may always take one, so that whoever waits is woken by a slot given back.
-func (s *slots) most(l lane) int {
+func (s *Slots) most(l Lane) int {
 	switch {
-	case l == aborts:
+	case l == Aborts:
 		return max(1, s.size-besideAborts)
 	case s.aborting():
 		return besideAborts
@@ -118,8 +119,8 @@ func (s *slots) most(l lane) int {
 }
 
 // aborting reports whether an abort writes works now, or did a moment ago.
-func (s *slots) aborting() bool {
-	return s.lanes[aborts].taken > 0 || len(s.lanes[aborts].waiting) > 0 || s.clock.Since(s.aborted) < abortPause
+func (s *Slots) aborting() bool {
+	return s.lanes[Aborts].taken > 0 || len(s.lanes[Aborts].waiting) > 0 || s.clock.Since(s.aborted) < abortPause
 }
 
 // pick takes the claim out whose turn it is.

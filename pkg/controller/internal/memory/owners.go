@@ -1,4 +1,4 @@
-package controller
+package memory
 
 import (
 	"maps"
@@ -12,11 +12,11 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
-// ownerMemory is what this process knows of each ManifestWorkReplicaSet and can't be read from it, by "namespace/name": which clusters'
+// Owners is what this process knows of each ManifestWorkReplicaSet and can't be read from it, by "namespace/name": which clusters'
 // works it can't write, whether the API server drops fields of its status, and what the status can't hold.
 //
 // An entry begins when something is noted, never with a question, and goes away as a whole when the cache shows that its owner is gone.
-type ownerMemory struct{ entries[string, knownOwner] }
+type Owners struct{ entries[string, knownOwner] }
 
 // knownOwner is what is known of one owner. Of one without an entry, what the zero value says.
 type knownOwner struct {
@@ -46,8 +46,8 @@ type knownOwner struct {
 	writtenBack plan.WrittenBack
 }
 
-// prunedInterval is how often the API server is asked again whether it keeps the status fields that only our CRD has.
-const prunedInterval = 5 * time.Minute
+// PrunedInterval is how often the API server is asked again whether it keeps the status fields that only our CRD has.
+const PrunedInterval = 5 * time.Minute
 
 // pruning is how the API server was seen dropping fields.
 type pruning struct {
@@ -58,10 +58,10 @@ type pruning struct {
 }
 
 // lately reports whether it was seen so lately that it is not asked again yet.
-func (p *pruning) lately(now time.Time) bool { return p != nil && now.Before(p.at.Add(prunedInterval)) }
+func (p *pruning) lately(now time.Time) bool { return p != nil && now.Before(p.at.Add(PrunedInterval)) }
 
-// prunes notes whether the API server drops the status fields that only our CRD has, and whether its answer was defaulted by our CRD.
-func (m *ownerMemory) prunes(owner string, pruned, defaulted bool, now time.Time) {
+// Prunes notes whether the API server drops the status fields that only our CRD has, and whether its answer was defaulted by our CRD.
+func (m *Owners) Prunes(owner string, pruned, defaulted bool, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if pruned {
@@ -71,9 +71,9 @@ func (m *ownerMemory) prunes(owner string, pruned, defaulted bool, now time.Time
 	}
 }
 
-// defaulted notes that an object has a default that only our CRD gives. If it did not have it when fields were dropped, the CRD
+// Defaulted notes that an object has a default that only our CRD gives. If it did not have it when fields were dropped, the CRD
 // became a newer one since, and need not be waited for: the API server is asked with the next status.
-func (m *ownerMemory) defaulted(owner string) {
+func (m *Owners) Defaulted(owner string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if known := m.known[owner]; known != nil && known.pruned != nil && !known.pruned.defaulted {
@@ -81,22 +81,22 @@ func (m *ownerMemory) defaulted(owner string) {
 	}
 }
 
-// prunedLately says whether the API server was seen dropping fields, and is not to be asked again yet.
-func (m *ownerMemory) prunedLately(owner string, now time.Time) bool {
+// PrunedLately reports whether the API server was seen dropping fields, and is not to be asked again yet.
+func (m *Owners) PrunedLately(owner string, now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.look(owner).pruned.lately(now)
 }
 
-// prunedLast says whether it was seen doing so the last time that it was asked.
-func (m *ownerMemory) prunedLast(owner string) bool {
+// PrunedLast reports whether it was seen doing so the last time that it was asked.
+func (m *Owners) PrunedLast(owner string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.look(owner).pruned != nil
 }
 
-// unobserved notes whether the API server drops status.observedGeneration.
-func (m *ownerMemory) unobserved(owner string, dropped bool, now time.Time) {
+// Unobserved notes whether the API server drops status.observedGeneration.
+func (m *Owners) Unobserved(owner string, dropped bool, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if dropped {
@@ -106,16 +106,16 @@ func (m *ownerMemory) unobserved(owner string, dropped bool, now time.Time) {
 	}
 }
 
-// unobservedLately says whether the API server was seen dropping it, and is not to be asked again yet.
-func (m *ownerMemory) unobservedLately(owner string, now time.Time) bool {
+// UnobservedLately reports whether the API server was seen dropping it, and is not to be asked again yet.
+func (m *Owners) UnobservedLately(owner string, now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	seen := m.look(owner).unobservedAt
-	return !seen.IsZero() && now.Before(seen.Add(prunedInterval))
+	return !seen.IsZero() && now.Before(seen.Add(PrunedInterval))
 }
 
-// unobservedLast says whether it was seen doing so the last time that it was asked.
-func (m *ownerMemory) unobservedLast(owner string) bool {
+// UnobservedLast reports whether it was seen doing so the last time that it was asked.
+func (m *Owners) UnobservedLast(owner string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return !m.look(owner).unobservedAt.IsZero()
@@ -124,8 +124,8 @@ func (m *ownerMemory) unobservedLast(owner string) bool {
 // unrecordedKept bounds how much of what was rolled out without a history is known.
 const unrecordedKept = 10
 
-// note keeps what a plan wants remembered, for this process.
-func (m *ownerMemory) note(owner string, outcome *plan.Outcome) {
+// Note keeps what a plan wants remembered, for this process.
+func (m *Owners) Note(owner string, outcome *plan.Outcome) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if outcome.Keep {
@@ -144,8 +144,8 @@ func (m *ownerMemory) note(owner string, outcome *plan.Outcome) {
 	}
 }
 
-// recall is what the plan of an owner's revisions looks at, as values.
-func (m *ownerMemory) recall(owner string, now time.Time) plan.Memory {
+// Recall is what the plan of an owner's revisions looks at, as values.
+func (m *Owners) Recall(owner string, now time.Time) plan.Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := m.look(owner)
@@ -164,29 +164,29 @@ func (k *knownOwner) digests() map[string]revision.Digest {
 	return digests
 }
 
-// collided keeps, for this process, how many collisions were met where the status can't hold it.
-func (m *ownerMemory) collided(owner string, count int32) {
+// Collided keeps, for this process, how many collisions were met where the status can't hold it.
+func (m *Owners) Collided(owner string, count int32) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.of(owner).collisions = count
 }
 
-// collisions is what was kept last; 0 for nothing.
-func (m *ownerMemory) collisions(owner string) int32 {
+// Collisions is what was kept last; 0 for nothing.
+func (m *Owners) Collisions(owner string) int32 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.look(owner).collisions
 }
 
-// abortedFor keeps, for this process, why a rollout was aborted at a time.
-func (m *ownerMemory) abortedFor(owner string, at *metav1.Time, reason string) {
+// AbortedFor keeps, for this process, why a rollout was aborted at a time.
+func (m *Owners) AbortedFor(owner string, at *metav1.Time, reason string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.of(owner).aborted = plan.Aborted{At: *at, Reason: reason}
 }
 
-// wroteBack keeps, for this process, that the work of a cluster was written back in an abort.
-func (m *ownerMemory) wroteBack(owner, abort, cluster string) {
+// WroteBack keeps, for this process, that the work of a cluster was written back in an abort.
+func (m *Owners) WroteBack(owner, abort, cluster string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := m.of(owner)
@@ -196,8 +196,8 @@ func (m *ownerMemory) wroteBack(owner, abort, cluster string) {
 	known.writtenBack.Clusters[cluster] = true
 }
 
-// writtenBackIn are the clusters whose works were written back, and in which abort.
-func (m *ownerMemory) writtenBackIn(owner string) plan.WrittenBack {
+// WrittenBack returns the clusters whose works were written back, and in which abort.
+func (m *Owners) WrittenBack(owner string) plan.WrittenBack {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	found := m.look(owner).writtenBack
@@ -205,8 +205,8 @@ func (m *ownerMemory) writtenBackIn(owner string) plan.WrittenBack {
 	return found
 }
 
-// abortReason is why the rollout that was aborted at a time was; empty where it is not known.
-func (m *ownerMemory) abortReason(owner string, at *metav1.Time) string {
+// AbortReason is why the rollout that was aborted at a time was; empty where it is not known.
+func (m *Owners) AbortReason(owner string, at *metav1.Time) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if known := m.look(owner); known.aborted.At.Equal(at) {

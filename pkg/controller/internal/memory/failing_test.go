@@ -1,4 +1,4 @@
-package controller
+package memory
 
 import (
 	"errors"
@@ -22,19 +22,19 @@ func refusedBy(words string) error {
 func internal(words string) error { return apierrors.NewInternalError(errors.New(words)) }
 
 // tries is what a process remembers of the writes of two clusters.
-type tries struct{ m ownerMemory }
+type tries struct{ m Owners }
 
 const owner = "demo/web"
 
 func (r *tries) see(at time.Duration, target string, a, b error) (refused, persisting []string) {
-	refused, persisting, _ = r.m.attempted(owner, []attempted{
-		{attempt{what: "cluster a", target: target, cluster: "a"}, a}, {attempt{what: "cluster b", target: target, cluster: "b"}, b},
+	outcome := r.m.Attempted(owner, []Attempted{
+		{Attempt{What: "cluster a", Target: target, Cluster: "a"}, a}, {Attempt{What: "cluster b", Target: target, Cluster: "b"}, b},
 	}, nil, rt.At(at))
-	return refused, persisting
+	return outcome.Refused, outcome.Persisting
 }
 
 func (r *tries) refusalsSince(at time.Duration, target string, aborted bool, heard time.Duration) map[string]rollout.Refusal {
-	notes := plan.Notes{Failures: r.m.failures(owner), DeadlinesSince: rt.At(heard)}
+	notes := plan.Notes{Failures: r.m.Failures(owner), DeadlinesSince: rt.At(heard)}
 	return notes.Refusals(target, aborted, rt.At(at))
 }
 
@@ -54,11 +54,11 @@ func TestPersistingFailures(t *testing.T) {
 	require.Empty(t, see(0, nil, nil))
 	require.Empty(t, see(0, internal("one"), internal("one")))
 	require.Empty(t, see(time.Second, internal("two"), nil), "a hiccup")
-	require.Equal(t, []string{told}, see(persistsAfter, internal("three"), errLater))
-	require.Equal(t, []string{told}, see(time.Minute, errLater, internal("one")), "it was not tried")
+	require.Equal(t, []string{told}, see(persistsAfter, internal("three"), ErrLater))
+	require.Equal(t, []string{told}, see(time.Minute, ErrLater, internal("one")), "it was not tried")
 	require.Equal(t, []string{"cluster a: simulated"}, see(time.Minute, apierrors.NewTooManyRequests("simulated", 1), internal("one")))
-	_, persisting, _ := r.m.attempted(owner, []attempted{{attempt{what: "cluster b", target: "x"}, internal("one")}}, nil, rt.At(time.Minute+time.Second))
-	require.Empty(t, persisting, "nobody wants to write a")
+	outcome := r.m.Attempted(owner, []Attempted{{Attempt{What: "cluster b", Target: "x"}, internal("one")}}, nil, rt.At(time.Minute+1))
+	require.Empty(t, outcome.Persisting, "nobody wants to write a")
 	require.Equal(t, []string{"cluster b: Internal error occurred: one"}, see(2*time.Minute, internal("one"), internal("two")))
 	require.Empty(t, see(3*time.Minute, nil, nil))
 }
@@ -67,7 +67,7 @@ func TestPersistingFailures(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	r := &tries{}
 	for i, answer := range []error{
-		refusedBy("request 1"), refusedBy("request 2"), internal("busy"), errRefusedLately, errLater,
+		refusedBy("request 1"), refusedBy("request 2"), internal("busy"), ErrRefusedLately, ErrLater,
 		apierrors.NewConflict(workv1.Resource("manifestworks"), "web", errors.New("newer")), refusedBy("request 3"),
 	} {
 		refused, persisting := r.see(time.Duration(i)*time.Second, "x", answer, nil)
@@ -75,12 +75,12 @@ func TestRefusals(t *testing.T) {
 		require.Empty(t, persisting)
 	}
 	require.Equal(t, map[string]rollout.Refusal{"a": {
-		Since: rt.At(0), RetryAt: rt.At(6*time.Second + refusedInterval), Words: refusedBy("request 1").Error(),
+		Since: rt.At(0), RetryAt: rt.At(6*time.Second + RefusedInterval), Words: refusedBy("request 1").Error(),
 	}}, r.refusals(10*time.Second, "x", false))
-	a := attempt{what: "cluster a", target: "x"}
-	require.True(t, r.m.refusedLately(owner, a, rt.At(65*time.Second)))
-	require.False(t, r.m.refusedLately(owner, a, rt.At(66*time.Second)))
-	require.False(t, r.m.refusedLately(owner, attempt{what: "cluster a", target: "y"}, rt.At(10*time.Second)), "another template")
+	a := Attempt{What: "cluster a", Target: "x"}
+	require.True(t, r.m.RefusedLately(owner, a, rt.At(65*time.Second)))
+	require.False(t, r.m.RefusedLately(owner, a, rt.At(66*time.Second)))
+	require.False(t, r.m.RefusedLately(owner, Attempt{What: "cluster a", Target: "y"}, rt.At(10*time.Second)), "another template")
 	require.Empty(t, r.refusals(10*time.Second, "y", true))
 
 	refused, _ := r.see(time.Minute, "x", apierrors.NewNotFound(workv1.Resource("namespaces"), "a"), nil)
@@ -96,9 +96,9 @@ func TestRefusals(t *testing.T) {
 func TestRefusalIsKeptWhileItIsWanted(t *testing.T) {
 	r := &tries{}
 	r.see(0, "x", refusedBy("a quota"), refusedBy("a quota"))
-	refused, _, retryAt := r.m.attempted(owner, nil, []string{"cluster a"}, rt.At(time.Second))
-	require.Len(t, refused, 1)
-	require.Equal(t, rt.At(refusedInterval), retryAt)
+	outcome := r.m.Attempted(owner, nil, []string{"cluster a"}, rt.At(time.Second))
+	require.Len(t, outcome.Refused, 1)
+	require.Equal(t, rt.At(RefusedInterval), outcome.RetryAt)
 	require.Contains(t, r.refusals(time.Second, "x", false), "a")
 	require.NotContains(t, r.refusals(time.Second, "x", false), "b")
 }
@@ -118,14 +118,14 @@ func TestStuck(t *testing.T) {
 
 // P7: what is said of other requests is said in the same words, until they succeed.
 func TestAnswers(t *testing.T) {
-	m := &ownerMemory{}
-	require.Equal(t, refusedBy("1").Error(), m.answered(owner, "patching", refusedBy("1")))
-	require.Equal(t, refusedBy("1").Error(), m.answered(owner, "patching", refusedBy("2")))
-	m.stillFail(owner, []string{"patching"})
-	require.Equal(t, refusedBy("1").Error(), m.answered(owner, "patching", refusedBy("3")))
-	require.Equal(t, internal("4").Error(), m.answered(owner, "patching", internal("4")))
-	require.Equal(t, "port 1", m.answered(owner, "creating", errors.New("port 1")))
-	require.Equal(t, "port 1", m.answered(owner, "creating", errors.New("port 2")))
-	m.stillFail(owner, nil)
-	require.Equal(t, "port 3", m.answered(owner, "creating", errors.New("port 3")))
+	m := &Owners{}
+	require.Equal(t, refusedBy("1").Error(), m.Answered(owner, "patching", refusedBy("1")))
+	require.Equal(t, refusedBy("1").Error(), m.Answered(owner, "patching", refusedBy("2")))
+	m.StillFail(owner, []string{"patching"})
+	require.Equal(t, refusedBy("1").Error(), m.Answered(owner, "patching", refusedBy("3")))
+	require.Equal(t, internal("4").Error(), m.Answered(owner, "patching", internal("4")))
+	require.Equal(t, "port 1", m.Answered(owner, "creating", errors.New("port 1")))
+	require.Equal(t, "port 1", m.Answered(owner, "creating", errors.New("port 2")))
+	m.StillFail(owner, nil)
+	require.Equal(t, "port 3", m.Answered(owner, "creating", errors.New("port 3")))
 }

@@ -1,4 +1,4 @@
-package controller
+package memory
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,7 +22,7 @@ type conditionPrint struct {
 	since  int64
 }
 
-// sameWrite says that the hub wrote no revision between two reports.
+// sameWrite reports whether the hub wrote no revision between two reports.
 func (f fingerprint) sameWrite(other fingerprint) bool {
 	return f.generation == other.generation && f.revision == other.revision
 }

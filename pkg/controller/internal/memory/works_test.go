@@ -1,4 +1,4 @@
-package controller
+package memory
 
 import (
 	"testing"
@@ -14,7 +14,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/workpatch"
 )
 
-// A cache without the transform knows the same digest, once per generation; nobody can make a work pass for one that means something else (R1).
+// A cache without the transform knows the same digest, once per generation; nobody can make a work pass for one that means something else
+// (R1).
 func TestDigestOfAWork(t *testing.T) {
 	whole := work("u1", "7")
 	whole.Generation, whole.Spec = 3, spec(configMap)
@@ -25,19 +26,19 @@ func TestDigestOfAWork(t *testing.T) {
 	trimmed := whole.DeepCopy()
 	workcache.Trim(trimmed, meant)
 	for _, object := range []*workv1.ManifestWork{whole, forged, trimmed} {
-		m := newWorkMemory()
-		require.Equal(t, meant, m.digest(object))
+		m := NewWorks()
+		require.Equal(t, meant, m.Digest(object))
 		object.Spec = spec(`{"kind":"X"}`)
-		require.Equal(t, meant, m.digest(object), "once per generation")
+		require.Equal(t, meant, m.Digest(object), "once per generation")
 	}
 }
 
 // What this process sees turn, it remembers by the hub's clock; what another write of the hub made of a work is no turn (R10).
 func TestTurns(t *testing.T) {
-	m := newWorkMemory()
+	m := NewWorks()
 	see := func(at time.Duration, succeeds bool, options ...rt.WorkOption) rollout.Work {
 		w := rt.Work("c1", append([]rt.WorkOption{rt.Bears("bbb")}, options...)...)
-		m.settle(&w, succeeds, rt.At(at))
+		m.Settle(&w, succeeds, rt.At(at))
 		return w
 	}
 	require.Zero(t, see(1*time.Second, false).TurnedAt, "it begins so")
@@ -52,17 +53,17 @@ func TestTurns(t *testing.T) {
 
 // Since when a write is watched and whether it settled is known for that write, by this process (R11).
 func TestSettledOnce(t *testing.T) {
-	m := newWorkMemory()
+	m := NewWorks()
 	see := func(at time.Duration, options ...rt.WorkOption) rollout.Work {
 		w := rt.Work("c1", append([]rt.WorkOption{rt.Bears("bbb")}, options...)...)
-		m.settle(&w, false, rt.At(at))
+		m.Settle(&w, false, rt.At(at))
 		return w
 	}
 	require.Equal(t, rt.At(time.Second), see(time.Second).WatchedSince)
 	w := see(2 * time.Second)
 	require.Equal(t, rt.At(time.Second), w.WatchedSince)
 	require.Zero(t, w.SettledAt)
-	m.settled([]*rollout.Work{&w}, rt.At(3*time.Second))
+	m.Settled([]*rollout.Work{&w}, rt.At(3*time.Second))
 	require.Equal(t, rt.At(3*time.Second), see(4*time.Second).SettledAt)
 	require.Equal(t, rt.At(3*time.Second), see(5*time.Second, rt.Deleting()).SettledAt, "a deletion is no write")
 	w = see(6*time.Second, rt.WrittenAt(6*time.Second))
@@ -73,10 +74,10 @@ func TestSettledOnce(t *testing.T) {
 // What succeeded when it was deleted stays so until it is gone, though its deletion makes another generation and its agent takes it away
 // (R8). What did not, is what its agent says.
 func TestSuccessThatIsTakenAway(t *testing.T) {
-	m := newWorkMemory()
+	m := NewWorks()
 	see := func(at time.Duration, succeeds bool, options ...rt.WorkOption) rollout.Work {
 		w := rt.Work("c1", append([]rt.WorkOption{rt.Bears("bbb")}, options...)...)
-		m.settle(&w, succeeds, rt.At(at))
+		m.Settle(&w, succeeds, rt.At(at))
 		return w
 	}
 	since := see(time.Second, true, rt.Applied(0)).SucceededSince
@@ -94,14 +95,70 @@ func TestSuccessThatIsTakenAway(t *testing.T) {
 
 // An agent whose clock was seen ahead is not believed when the hub's clock has come closer, until the hub writes the work anew.
 func TestClockAhead(t *testing.T) {
-	m := newWorkMemory()
+	m := NewWorks()
 	see := func(at time.Duration, options ...rt.WorkOption) bool {
 		w := rt.Work("c1", append([]rt.WorkOption{rt.Bears("bbb")}, options...)...)
-		m.settle(&w, false, rt.At(at))
+		m.Settle(&w, false, rt.At(at))
 		return w.ClockAhead
 	}
 	require.False(t, see(0, rt.Progresses(time.Minute)), "a minute is believed")
 	require.True(t, see(0, rt.Progresses(time.Minute+time.Second)))
 	require.True(t, see(time.Hour, rt.Progresses(time.Minute+time.Second)))
 	require.False(t, see(time.Hour, rt.WrittenAt(time.Hour), rt.Progresses(time.Hour)), "another write")
+}
+
+// What the Placements say of a work's cluster is remembered: since when none selects it, and which selected it last (R8).
+func TestView(t *testing.T) {
+	m, object := NewWorks(), work("u1", "7")
+	object.Generation, object.Spec = 1, spec(configMap)
+	see := func(at time.Duration, by Selection) rollout.Work { return m.View(object, by, true, rt.At(at)) }
+	require.Equal(t, []string{"p1"}, see(0, Selection{Selected: true, Sliced: []string{"p1"}}).SelectedBy)
+	require.Equal(t, rt.At(time.Second), see(time.Second, Selection{}).UnselectedSince)
+	later := see(2*time.Second, Selection{})
+	require.Equal(t, rt.At(time.Second), later.UnselectedSince)
+	require.Equal(t, []string{"p1"}, later.SelectedBy)
+	require.Zero(t, see(3*time.Second, Selection{Unknown: true}).UnselectedSince, "it may be selected")
+	require.Equal(t, rt.At(4*time.Second), see(4*time.Second, Selection{}).UnselectedSince)
+	require.Zero(t, see(5*time.Second, Selection{Selected: true}).UnselectedSince)
+}
+
+// What the API server stored with changes is known as that, and its difference is looked for until it is found (R10).
+func TestAcceptedAs(t *testing.T) {
+	m, object := NewWorks(), work("u1", "7")
+	object.Generation, object.Spec = 2, spec(configMap)
+	view := func() rollout.Work { return m.View(object, Selection{Selected: true}, true, rt.At(0)) }
+	require.Empty(t, view().AcceptedAs)
+	m.Wrote(object, &rollout.Revision{Digest: "asked"})
+	require.Equal(t, revision.Digest("asked"), view().AcceptedAs)
+	require.Empty(t, m.Difference("u1", func() string { return "" }))
+	require.Equal(t, "spec.x", m.Difference("u1", func() string { return "spec.x" }))
+	require.Equal(t, "spec.x", m.Difference("u1", func() string { panic("it is known") }))
+	object.Generation++
+	require.Empty(t, view().AcceptedAs, "somebody edited it since")
+}
+
+// A cache that is behind follows if it shows by now what the API server had a moment ago. One whose watch is dead does not (R11).
+func TestFollows(t *testing.T) {
+	m := NewWorks()
+	require.False(t, m.Follows(work("u1", "5"), "9", rt.At(0)), "it is behind for the first time")
+	require.False(t, m.Follows(work("u1", "5"), "12", rt.At(time.Second)))
+	require.True(t, m.Follows(work("u1", "12"), "15", rt.At(2*time.Second)))
+	require.False(t, m.Follows(work("u1", "15"), "18", rt.At(time.Minute)), "that was long ago")
+}
+
+// A webhook that takes away what is written is asked again after a while (P7).
+func TestStripped(t *testing.T) {
+	m := NewWorks()
+	m.Stripped("u1", true, rt.At(0))
+	require.True(t, m.StrippedLately("u1", rt.At(time.Minute)))
+	require.False(t, m.StrippedLately("u1", rt.At(PrunedInterval)))
+	m.Stripped("u1", false, rt.At(0))
+	require.False(t, m.StrippedLately("u1", rt.At(0)))
+}
+
+// A cached work shows a live one that says the same.
+func TestShows(t *testing.T) {
+	m := NewWorks()
+	require.True(t, m.Shows(work("u1", "7"), work("u1", "7")))
+	require.False(t, m.Shows(work("u1", "7"), work("u1", "8")))
 }

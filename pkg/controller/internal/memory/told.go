@@ -1,4 +1,4 @@
-package controller
+package memory
 
 import (
 	"time"
@@ -6,12 +6,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// toldMemory is what this process has told of each ManifestWorkReplicaSet, by "namespace/name", so that it does not tell it twice, nor too
+// Told is what this process has told of each ManifestWorkReplicaSet, by "namespace/name", so that it does not tell it twice, nor too
 // often. What a status tells is told by its transitions (tell.go), and needs no memory.
 //
 // An entry begins when something is told, and goes away when the cache shows that its owner is gone: another one with its name is told of
 // anew.
-type toldMemory struct{ entries[string, toldOfOwner] }
+type Told struct{ entries[string, toldOfOwner] }
 
 // toldOfOwner is what was told of one owner.
 type toldOfOwner struct {
@@ -21,9 +21,9 @@ type toldOfOwner struct {
 	reportedAt time.Time
 }
 
-// announce says whether a note of an owner is told for the first time by this process. From then on it is known as told: of
+// Announce says whether a note of an owner is told for the first time by this process. From then on it is known as told: of
 // several callers, one gets true.
-func (m *toldMemory) announce(owner, note string) bool {
+func (m *Told) Announce(owner, note string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.of(owner).announce(note)
@@ -40,15 +40,15 @@ func (t *toldOfOwner) announce(note string) bool {
 	return true
 }
 
-// reported notes that a status was written.
-func (m *toldMemory) reported(owner string, now time.Time) {
+// Reported notes that a status was written.
+func (m *Told) Reported(owner string, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.of(owner).reportedAt = now
 }
 
-// lastReport is when a status was written last; zero for never.
-func (m *toldMemory) lastReport(owner string) time.Time {
+// LastReport is when a status was written last; zero for never.
+func (m *Told) LastReport(owner string) time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.look(owner).reportedAt

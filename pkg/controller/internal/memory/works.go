@@ -1,4 +1,4 @@
-package controller
+package memory
 
 import (
 	"time"
@@ -12,14 +12,14 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
 
-// workMemory is what this process knows of single ManifestWorks: what their specs mean, what it wrote to them, and since when it
+// Works is what this process knows of single ManifestWorks: what their specs mean, what it wrote to them, and since when it
 // sees what it sees.
 //
 // An entry begins with the first question about a work, and goes away when the cache shows that the work is gone. It is found
 // by UID: a work that is made anew under the same name begins with nothing. A pass that began before the work went away may make
 // an entry again, which nobody asks for any more.
 // A spec is digested while it is held, once for each generation; nothing else that takes time is done then.
-type workMemory struct {
+type Works struct {
 	// digests has a lock of its own, and may be asked without holding mu.
 	digests *workcache.Digests
 
@@ -64,29 +64,29 @@ type knownWork struct {
 	strippedAt time.Time
 }
 
-func newWorkMemory() *workMemory { return &workMemory{digests: workcache.NewDigests()} }
+func NewWorks() *Works { return &Works{digests: workcache.NewDigests()} }
 
-// selection is what the Placements say about the cluster of a work.
-type selection struct {
-	// selected reports whether a Placement selects the cluster.
-	selected bool
-	// unknown reports whether a Placement may select it: one is missing, or has made no decision yet.
-	unknown bool
-	// sliced are the Placements with several slices that select it.
-	sliced []string
+// Selection is what the Placements say about the cluster of a work.
+type Selection struct {
+	// Selected reports whether a Placement selects the cluster.
+	Selected bool
+	// Unknown reports whether a Placement may select it: one is missing, or has made no decision yet.
+	Unknown bool
+	// Sliced are the Placements with several slices that select it.
+	Sliced []string
 }
 
-// view makes a work as Decide wants it. deletionCounts says that a deletion makes a generation, as the API server has it.
-func (m *workMemory) view(object *workv1.ManifestWork, by selection, deletionCounts bool, now time.Time) rollout.Work {
+// View makes a work as Decide wants it. deletionCounts says that a deletion makes a generation, as the API server has it.
+func (m *Works) View(object *workv1.ManifestWork, by Selection, deletionCounts bool, now time.Time) rollout.Work {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := m.read(object)
 	switch {
-	case by.unknown:
+	case by.Unknown:
 		// The time of being unselected begins once it is known which clusters are selected (R8).
 		known.unselectedSince = time.Time{}
-	case by.selected:
-		known.unselectedSince, known.selectedBy = time.Time{}, by.sliced
+	case by.Selected:
+		known.unselectedSince, known.selectedBy = time.Time{}, by.Sliced
 	case known.unselectedSince.IsZero():
 		known.unselectedSince = now
 	}
@@ -98,16 +98,16 @@ func (m *workMemory) view(object *workv1.ManifestWork, by selection, deletionCou
 	return w
 }
 
-// digest says what a work's spec means.
-func (m *workMemory) digest(object *workv1.ManifestWork) revision.Digest {
+// Digest says what a work's spec means.
+func (m *Works) Digest(object *workv1.ManifestWork) revision.Digest {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.read(object).content
 }
 
-// settle notes whether a work is seen succeeding at a revision, and fills in since when. A success that was interrupted, or that
+// Settle notes whether a work is seen succeeding at a revision, and fills in since when. A success that was interrupted, or that
 // is one of another revision, begins anew (R10). Of a work that is being deleted it stays: its agent takes away what succeeded.
-func (m *workMemory) settle(w *rollout.Work, succeeds bool, now time.Time) {
+func (m *Works) Settle(w *rollout.Work, succeeds bool, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := m.of(w.Object.UID)
@@ -137,8 +137,8 @@ func (w *knownWork) tell(of *rollout.Work) {
 	of.WatchedSince, of.SettledAt = w.watchedSince, w.settledAt
 }
 
-// settled notes that works were found settled (R11).
-func (m *workMemory) settled(works []*rollout.Work, now time.Time) {
+// Settled notes that works were found settled (R11).
+func (m *Works) Settled(works []*rollout.Work, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, w := range works {
@@ -146,17 +146,17 @@ func (m *workMemory) settled(works []*rollout.Work, now time.Time) {
 	}
 }
 
-// wrote notes which revision was written to a work. If the cache shows another content at the generation that came of it, that
+// Wrote notes which revision was written to a work. If the cache shows another content at the generation that came of it, that
 // is how the API server accepted it (R10).
-func (m *workMemory) wrote(answer metav1.Object, wanted *rollout.Revision) {
+func (m *Works) Wrote(answer metav1.Object, wanted *rollout.Revision) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := m.of(answer.GetUID())
 	known.asked, known.askedGeneration, known.difference = wanted.Digest, answer.GetGeneration(), ""
 }
 
-// stripped notes whether the API server did not keep labels or annotations that were written to a work.
-func (m *workMemory) stripped(uid types.UID, stripped bool, now time.Time) {
+// Stripped notes whether the API server did not keep labels or annotations that were written to a work.
+func (m *Works) Stripped(uid types.UID, stripped bool, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if stripped {
@@ -166,20 +166,23 @@ func (m *workMemory) stripped(uid types.UID, stripped bool, now time.Time) {
 	}
 }
 
-// strippedLately reports whether it was seen doing so, and is not to be asked again yet.
-func (m *workMemory) strippedLately(uid types.UID, now time.Time) bool {
+// StrippedLately reports whether it was seen doing so, and is not to be asked again yet.
+func (m *Works) StrippedLately(uid types.UID, now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	seen := m.look(uid).strippedAt
-	return !seen.IsZero() && now.Before(seen.Add(prunedInterval))
+	return !seen.IsZero() && now.Before(seen.Add(PrunedInterval))
 }
 
-// aheadCounts is for how long it counts that a cache was behind: the next look comes within staleInterval.
-const aheadCounts = 5 * staleInterval
+// StaleInterval is how soon a pass that met a cache behind the API server looks again.
+const StaleInterval = time.Second
 
-// follows reports whether a cache that is behind the API server now shows what that had when it was behind the last time, a moment ago. One
+// aheadCounts is for how long it counts that a cache was behind: the next look comes within StaleInterval.
+const aheadCounts = 5 * StaleInterval
+
+// Follows reports whether a cache that is behind the API server now shows what that had when it was behind the last time, a moment ago. One
 // whose watch is dead does not.
-func (m *workMemory) follows(cached *workv1.ManifestWork, live string, now time.Time) bool {
+func (m *Works) Follows(cached *workv1.ManifestWork, live string, now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := m.of(cached.UID)
@@ -188,9 +191,9 @@ func (m *workMemory) follows(cached *workv1.ManifestWork, live string, now time.
 	return before != "" && now.Sub(at) <= aheadCounts && notOlder(cached.ResourceVersion, before)
 }
 
-// difference says in which field a work differs from what was written to it; find is asked until it knows. It may ask the API
+// Difference says in which field a work differs from what was written to it; find is asked until it knows. It may ask the API
 // server: mu is not held meanwhile.
-func (m *workMemory) difference(uid types.UID, find func() string) string {
+func (m *Works) Difference(uid types.UID, find func() string) string {
 	m.mu.Lock()
 	known := m.of(uid).difference
 	m.mu.Unlock()
@@ -204,8 +207,11 @@ func (m *workMemory) difference(uid types.UID, find func() string) string {
 	return known
 }
 
+// Shows reports whether a cached work holds what decides of a work that was read live. It trims the live one.
+func (m *Works) Shows(cached, live *workv1.ManifestWork) bool { return m.digests.Shows(cached, live) }
+
 // read finds what the spec of a work means, once per generation. The caller holds mu.
-func (m *workMemory) read(object *workv1.ManifestWork) *knownWork {
+func (m *Works) read(object *workv1.ManifestWork) *knownWork {
 	known := m.of(object.UID)
 	if known.contentGeneration != object.Generation {
 		m.learn(known, object)
@@ -214,9 +220,9 @@ func (m *workMemory) read(object *workv1.ManifestWork) *knownWork {
 }
 
 // learn notes what the spec means. One that can't be digested equals no revision, and is put back under the strategy.
-func (m *workMemory) learn(known *knownWork, object *workv1.ManifestWork) {
-	digest, slim := workcache.TrimmedDigest(object)
-	if !slim {
+func (m *Works) learn(known *knownWork, object *workv1.ManifestWork) {
+	digest, trimmed := workcache.TrimmedDigest(object)
+	if !trimmed {
 		digest = m.digests.Of(&object.Spec)
 	}
 	known.content, known.contentGeneration = digest, object.Generation

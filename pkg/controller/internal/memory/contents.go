@@ -1,4 +1,4 @@
-package controller
+package memory
 
 import (
 	"sync"
@@ -10,9 +10,9 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// contents remembers what revisions and templates mean, so that each is parsed once: the data of a ControllerRevision never
+// Contents remembers what revisions and templates mean, and parses each once: the data of a ControllerRevision never
 // changes, a template only with the generation.
-type contents struct {
+type Contents struct {
 	mu        sync.Mutex
 	revisions map[types.UID]revision.Revision
 	templates map[types.UID]templateContent
@@ -24,18 +24,21 @@ type templateContent struct {
 	err        error
 }
 
-func newContents() *contents {
-	return &contents{revisions: map[types.UID]revision.Revision{}, templates: map[types.UID]templateContent{}}
+// NewContents returns one that knows nothing.
+func NewContents() *Contents {
+	return &Contents{revisions: map[types.UID]revision.Revision{}, templates: map[types.UID]templateContent{}}
 }
 
-func (c *contents) forget(uid types.UID) {
+// Forget drops what is known of an object that is gone.
+func (c *Contents) Forget(uid types.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.revisions, uid)
 	delete(c.templates, uid)
 }
 
-func (c *contents) revision(object *appsv1.ControllerRevision) revision.Revision {
+// Revision returns what a ControllerRevision means, with the labels that it has now.
+func (c *Contents) Revision(object *appsv1.ControllerRevision) revision.Revision {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	known, ok := c.revisions[object.UID]
@@ -48,7 +51,8 @@ func (c *contents) revision(object *appsv1.ControllerRevision) revision.Revision
 	return known
 }
 
-func (c *contents) template(object *workv1alpha1.ManifestWorkReplicaSet) (revision.Digest, error) {
+// Template returns the digest of an object's template; the error is why it has none.
+func (c *Contents) Template(object *workv1alpha1.ManifestWorkReplicaSet) (revision.Digest, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	known, ok := c.templates[object.UID]

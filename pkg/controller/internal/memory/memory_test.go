@@ -1,0 +1,108 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+)
+
+// Writers of several passes note at once what they did while informers forget what is gone: none waits for another, and each note is
+// told once.
+func TestMemoryIsShared(t *testing.T) {
+	const notes, callers = 16, 4
+	m, now := New(), time.Unix(1000, 0)
+	var told atomic.Int32
+	workqueue.ParallelizeUntil(context.Background(), 16, notes*callers*8, func(i int) {
+		object := work(fmt.Sprint("u", i%5), "7")
+		object.Generation, object.Spec = int64(1+i%3), spec(configMap)
+		w := m.Works.View(object, Selection{Selected: i%2 == 0}, true, now)
+		m.Works.Settle(&w, i%2 == 0, now)
+		m.Works.Wrote(object, &rollout.Revision{Digest: "abc"})
+		m.Works.Difference(object.UID, func() string {
+			return "spec." + string(m.Works.Digest(object)) // It may take long: who asks in the meantime gets an answer.
+		})
+		gone := fmt.Sprint("demo/web", i%3)
+		noteAll(m, gone, now)
+		m.Owners.Defaulted(gone)
+		known(m, gone, now)
+		if m.Told.Announce("demo/stays", fmt.Sprint("note ", i%notes)) {
+			told.Add(1)
+		}
+		if i%7 == 0 {
+			m.ForgetWork(object.UID)
+			m.ForgetOwner(gone)
+		}
+	})
+	require.Equal(t, int32(notes), told.Load())
+}
+
+// noteAll makes a memory know all that it can of an owner.
+func noteAll(m *Memory, owner string, now time.Time) {
+	m.Owners.Attempted(owner, []Attempted{{Attempt{What: "cluster c1"}, refusedBy("a quota")}}, nil, now)
+	m.Owners.Answered(owner, "patching", refusedBy("a quota"))
+	m.Owners.Prunes(owner, true, false, now)
+	m.Owners.Note(owner, &plan.Outcome{Keep: true, Revisions: status.Revisions{UpdateRevision: "b"}})
+	m.Told.Announce(owner, "a note")
+	m.Told.Reported(owner, now)
+}
+
+// known counts what a memory knows of an owner.
+func known(m *Memory, owner string, now time.Time) (things int) {
+	entry := m.Owners.look(owner)
+	for _, knows := range []bool{
+		m.Owners.RefusedLately(owner, Attempt{What: "cluster c1"}, now), entry.answers["patching"] != nil, m.Owners.PrunedLately(owner, now),
+		m.Owners.PrunedLast(owner), entry.revisions.UpdateRevision != "", !m.Told.LastReport(owner).IsZero(),
+	} {
+		if knows {
+			things++
+		}
+	}
+	return things
+}
+
+// What is known of an owner goes away as a whole, and with it nothing of another one.
+func TestForget(t *testing.T) {
+	m, now := New(), time.Unix(1000, 0)
+	for _, owner := range []string{"demo/web", "demo/web2"} {
+		noteAll(m, owner, now)
+		require.Equal(t, 6, known(m, owner, now))
+	}
+	m.Works.Wrote(work("u1", "7"), &rollout.Revision{Digest: "abc"})
+	m.Works.Wrote(work("u2", "7"), &rollout.Revision{Digest: "abc"})
+	m.ForgetOwner("demo/web")
+	require.Zero(t, known(m, "demo/web", now))
+	require.Equal(t, 6, known(m, "demo/web2", now))
+	require.True(t, m.Told.Announce("demo/web", "a note"), "another object with that name")
+	require.Len(t, m.Works.known, 2, "its works go away one by one")
+	m.ForgetWork("u1")
+	require.NotContains(t, m.Works.known, work("u1", "").UID)
+	require.Contains(t, m.Works.known, work("u2", "").UID)
+}
+
+// A question about an owner, or that all is well, is no reason to remember it: it may be gone already.
+func TestQuestionsLeaveNothingBehind(t *testing.T) {
+	m, now := New(), time.Unix(1000, 0)
+	require.Zero(t, known(m, "demo/web", now))
+	m.Owners.Attempted("demo/web", []Attempted{{Attempt{What: "cluster c1"}, nil}}, []string{"cluster c2"}, now)
+	m.Owners.Failures("demo/web")
+	m.Owners.Recall("demo/web", now)
+	m.Owners.StillFail("demo/web", []string{"patching"})
+	m.Owners.Prunes("demo/web", false, true, now)
+	m.Owners.Defaulted("demo/web")
+	m.Owners.Unobserved("demo/web", false, now)
+	m.Owners.Note("demo/web", &plan.Outcome{Incomplete: new(string)})
+	require.Empty(t, m.Owners.known)
+	require.Empty(t, m.Told.known)
+	m.Works.Stripped("u1", false, now)
+	require.False(t, m.Works.StrippedLately("u1", now))
+	require.Empty(t, m.Works.known)
+}

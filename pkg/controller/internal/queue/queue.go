@@ -1,0 +1,120 @@
+package queue
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/util/workqueue"
+)
+
+// Queue leads the keys of objects to passes, each in its lane, and no two passes over one object at once. Each lane has workers of its own:
+// however many rollouts there are, an abort finds a worker, and the other way round.
+type Queue struct {
+	lanes  [lanes]workqueue.TypedRateLimitingInterface[string]
+	laneOf func(key string) Lane
+	pass   func(ctx context.Context, key string) (again time.Duration, err error)
+
+	mu sync.Mutex
+	// underway holds the objects that a pass is made over, and whether another one is wanted after it.
+	underway map[string]bool
+}
+
+// New returns a queue. The name is that of its metrics. laneOf returns the lane of the next pass over an object; pass makes one, and
+// returns when the next one is due.
+func New(name string, laneOf func(string) Lane, pass func(context.Context, string) (time.Duration, error)) *Queue {
+	return &Queue{
+		lanes:  [lanes]workqueue.TypedRateLimitingInterface[string]{Rollouts: newLane(name), Aborts: newLane(name + "Aborts")},
+		laneOf: laneOf, pass: pass, underway: map[string]bool{},
+	}
+}
+
+func newLane(name string) workqueue.TypedRateLimitingInterface[string] {
+	turns := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[string]{Name: name, Queue: newTurns()})
+	return workqueue.NewTypedRateLimitingQueueWithConfig(workqueue.DefaultTypedControllerRateLimiter[string](),
+		workqueue.TypedRateLimitingQueueConfig[string]{Name: name, DelayingQueue: workqueue.NewTypedDelayingQueueWithConfig(
+			workqueue.TypedDelayingQueueConfig[string]{Name: name, Queue: turns})})
+}
+
+// Add asks for a pass over an object.
+func (q *Queue) Add(key string) { q.lanes[q.laneOf(key)].Add(key) }
+
+// Run makes passes with a number of workers in each lane, and returns when the context has ended and the passes under way are over.
+func (q *Queue) Run(ctx context.Context, workers int) {
+	var wg sync.WaitGroup
+	for l := range q.lanes {
+		for range workers {
+			wg.Go(func() {
+				for q.next(ctx, Lane(l)) {
+				}
+			})
+		}
+	}
+	<-ctx.Done()
+	for _, l := range q.lanes {
+		l.ShutDown()
+	}
+	wg.Wait()
+}
+
+// next makes the next pass of a lane. It reports false when the queue is shut down.
+func (q *Queue) next(ctx context.Context, l Lane) bool {
+	key, quit := q.lanes[l].Get()
+	if quit {
+		return false
+	}
+	defer q.lanes[l].Done(key)
+	if ctx.Err() != nil {
+		return true
+	}
+	if now := q.laneOf(key); now != l {
+		q.lanes[now].Add(key)
+		return true
+	}
+	if q.begin(key) {
+		defer q.end(key)
+		defer utilruntime.HandleCrashWithContext(ctx)
+		q.make(ctx, key)
+	}
+	return true
+}
+
+// make makes a pass, and asks for the one after it.
+func (q *Queue) make(ctx context.Context, key string) {
+	again, err := q.pass(ctx, key)
+	after := q.lanes[q.laneOf(key)]
+	if again > 0 {
+		after.AddAfter(key, again)
+	}
+	if err != nil {
+		utilruntime.HandleErrorWithContext(ctx, err, "A pass over a ManifestWorkReplicaSet failed", "manifestWorkReplicaSet", key)
+		after.AddRateLimited(key)
+		return
+	}
+	for _, l := range q.lanes {
+		l.Forget(key)
+	}
+}
+
+// begin reports whether a pass over an object may be made now. Otherwise one is made after the one under way.
+func (q *Queue) begin(key string) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if _, is := q.underway[key]; is {
+		q.underway[key] = true
+		return false
+	}
+	q.underway[key] = false
+	return true
+}
+
+func (q *Queue) end(key string) {
+	q.mu.Lock()
+	wanted := q.underway[key]
+	delete(q.underway, key)
+	q.mu.Unlock()
+	if wanted {
+		q.Add(key)
+	}
+}

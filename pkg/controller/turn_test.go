@@ -1,0 +1,52 @@
+package controller
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/queue"
+)
+
+// TestLaneOf: an abort has its lane from the status that tells of it, or from the pass that decided it, to the one that tells that it is carried out.
+func TestLaneOf(t *testing.T) {
+	stores := NewStores()
+	c := NewWithStores(Config{Clock: clocktesting.NewFakeClock(time.Unix(1000, 0))}, stores)
+	const key = "default/web"
+	seen := func(change func(*workv1alpha1.ManifestWorkReplicaSet)) queue.Lane {
+		object := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
+		object.Status.Conditions = []metav1.Condition{{
+			Type: workv1alpha1.ConditionProgressing, Status: metav1.ConditionTrue, Reason: workv1alpha1.ReasonNewRevisionCreated,
+		}}
+		change(object)
+		require.NoError(t, stores.ReplicaSets.Add(&replicaSet{ManifestWorkReplicaSet: object}))
+		return c.laneOf(key)
+	}
+	now := metav1.Now()
+	aborted := func(object *workv1alpha1.ManifestWorkReplicaSet) { object.Status.AbortedTime = &now }
+	require.Equal(t, queue.Rollouts, c.laneOf(key), "it is not there")
+	require.Equal(t, queue.Rollouts, seen(func(*workv1alpha1.ManifestWorkReplicaSet) {}))
+	require.Equal(t, queue.Aborts, seen(aborted), "a person aborted it")
+	require.Equal(t, queue.Aborts, seen(func(object *workv1alpha1.ManifestWorkReplicaSet) {
+		aborted(object)
+		object.Status.Conditions[0].Status, object.Status.Conditions[0].Reason = metav1.ConditionFalse, workv1alpha1.ReasonProgressDeadlineExceeded
+	}))
+	require.Equal(t, queue.Rollouts, seen(func(object *workv1alpha1.ManifestWorkReplicaSet) {
+		aborted(object)
+		object.Status.Conditions[0].Status, object.Status.Conditions[0].Reason = metav1.ConditionFalse, workv1alpha1.ReasonRolloutAborted
+	}), "it is carried out")
+	require.Equal(t, queue.Rollouts, seen(func(object *workv1alpha1.ManifestWorkReplicaSet) {
+		aborted(object)
+		object.DeletionTimestamp = &now
+	}), "deletion wins")
+
+	plain := func(*workv1alpha1.ManifestWorkReplicaSet) {}
+	c.aborting.Note(key, true)
+	require.Equal(t, queue.Aborts, seen(plain), "an older CRD drops what the status should tell")
+	c.aborting.Note(key, false)
+	require.Equal(t, queue.Rollouts, seen(plain))
+}
