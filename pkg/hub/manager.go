@@ -13,9 +13,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/dynamic"
 	kubeinformers "k8s.io/client-go/informers"
+	appsinformers "k8s.io/client-go/informers/apps/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
+	kubeevents "k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 	clusterclientset "open-cluster-management.io/api/client/cluster/clientset/versioned"
@@ -118,25 +120,11 @@ func (h *hub) addReplicaSets(ctx context.Context, config *rest.Config, clusters 
 	if err != nil {
 		return fmt.Errorf("making the informer of ManifestWorkReplicaSets: %w", err)
 	}
-	scheme := runtime.NewScheme()
-	// What events are about, and what they are related to.
-	for _, add := range []func(*runtime.Scheme) error{workv1alpha1.AddToScheme, appsv1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			return err
-		}
-	}
-	recorder, err := events.NewEventRecorder(ctx, scheme, kubeClient.EventsV1(), "work-hub")
+	recorder, err := newEventRecorder(ctx, kubeClient)
 	if err != nil {
-		return fmt.Errorf("making the event recorder: %w", err)
+		return err
 	}
-	revisions := kubeinformers.NewSharedInformerFactoryWithOptions(kubeClient, resyncPeriod,
-		kubeinformers.WithTransform(controller.NewRevisionTransform()),
-		kubeinformers.WithTweakListOptions(func(o *metav1.ListOptions) {
-			// Only ours: the hub's own StatefulSets and DaemonSets have revisions too.
-			o.LabelSelector = workv1alpha1.LabelReplicaSet
-			controller.FreshList(o)
-		})).Apps().V1().ControllerRevisions()
-
+	revisions := newRevisionInformer(kubeClient)
 	h.connection.Optional(revisionsResource)
 	withoutHistory := func() string { return h.historyProblem(revisions.Informer()) }
 	replicaSetController, err := controller.New(controller.Config{
@@ -168,6 +156,31 @@ func (h *hub) addReplicaSets(ctx context.Context, config *rest.Config, clusters 
 	h.informers[placementsResource] = clusters.Placements().Informer()
 	h.informers[decisionsResource] = clusters.PlacementDecisions().Informer()
 	return nil
+}
+
+// newEventRecorder returns the recorder of events about ManifestWorkReplicaSets, and about the revisions that they are related to.
+func newEventRecorder(ctx context.Context, client kubernetes.Interface) (kubeevents.EventRecorder, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{workv1alpha1.AddToScheme, appsv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return nil, err
+		}
+	}
+	recorder, err := events.NewEventRecorder(ctx, scheme, client.EventsV1(), "work-hub")
+	if err != nil {
+		return nil, fmt.Errorf("making the event recorder: %w", err)
+	}
+	return recorder, nil
+}
+
+// newRevisionInformer returns the informer of our ControllerRevisions: the hub's own StatefulSets and DaemonSets have revisions too.
+func newRevisionInformer(client kubernetes.Interface) appsinformers.ControllerRevisionInformer {
+	return kubeinformers.NewSharedInformerFactoryWithOptions(client, resyncPeriod,
+		kubeinformers.WithTransform(controller.NewRevisionTransform()),
+		kubeinformers.WithTweakListOptions(func(o *metav1.ListOptions) {
+			o.LabelSelector = workv1alpha1.LabelReplicaSet
+			controller.FreshList(o)
+		})).Apps().V1().ControllerRevisions()
 }
 
 // The collections that the controllers read.
