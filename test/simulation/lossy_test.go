@@ -1,0 +1,95 @@
+package simulation
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// complete begins a story over a broker whose clusters have v1, and v2 next.
+func complete(t *testing.T) *teller {
+	t.Helper()
+	s := overBroker(t)
+	s.Place("p1", []string{"c1", "c2"})
+	s.Create("v1", all("p1", "30s", true))
+	s.quiet()
+	return s
+}
+
+// reaches checks that a version is the current one everywhere, without any abort.
+func (s *teller) reaches(version string) {
+	s.t.Helper()
+	story := strings.Join(s.Story, "\n")
+	require.Nil(s.t, s.Object().Status.AbortedTime, story)
+	require.Equal(s.t, s.hashOf(version), s.Object().Status.CurrentRevision, story)
+	s.has(version, "c1", "c2")
+}
+
+// loseOnce loses the nth of the messages of a kind, and no other.
+func loseOnce(kinds map[string]int) func(string) []time.Duration {
+	seen := map[string]int{}
+	return func(message string) []time.Duration {
+		if seen[message]++; seen[message] == kinds[message] {
+			return nil
+		}
+		return []time.Duration{0}
+	}
+}
+
+// A success whose report is lost is no failure. It is none either where the question that follows is lost as well (R11).
+func TestLostReportLeadsToNoAbort(t *testing.T) {
+	s := complete(t)
+	s.Network.Fate = loseOnce(map[string]int{"from c2: status update_request": 2, "to c2: status resync_request": 1})
+	s.Update("v2")
+	s.settle(time.Minute)
+	s.reaches("v2")
+	s.quiet()
+}
+
+// A success that has arrived, and that the hub has not read yet, is no failure (R11).
+func TestUnreadReportLeadsToNoAbort(t *testing.T) {
+	s := complete(t)
+	s.Report("c2", "v2", Hangs)
+	s.Update("v2")
+	s.settle(27500 * time.Millisecond)
+	s.Report("c2", "v2", Succeeds)
+	s.settle(1500 * time.Millisecond)
+	s.Network.Deafen(4500 * time.Millisecond)
+	s.settle(time.Minute)
+	s.reaches("v2")
+	s.quiet()
+}
+
+// A report that arrives twice, the second time after newer ones, takes nothing back (R11).
+func TestOlderReportTakesNothingBack(t *testing.T) {
+	s := complete(t)
+	first := true
+	s.Network.Fate = func(message string) []time.Duration {
+		if message == "from c2: status update_request" && first {
+			first = false
+			return []time.Duration{0, 2500 * time.Millisecond}
+		}
+		return []time.Duration{0}
+	}
+	s.Update("v2")
+	s.settle(10 * time.Second)
+	s.reaches("v2")
+	s.quiet()
+}
+
+// A hub that is restarted restores what each cluster has, and writes nothing (P5).
+func TestRestoredWorksAreTheirs(t *testing.T) {
+	s := complete(t)
+	s.Tell("the hub restarts")
+	s.Restart()
+	s.quiet()
+	s.Update("v2")
+	s.quiet()
+	s.Tell("the hub restarts")
+	s.Restart()
+	s.quiet()
+	require.Zero(t, s.Hub.written)
+	s.reaches("v2")
+}
