@@ -3,17 +3,14 @@ package controller
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
 	appsinformers "k8s.io/client-go/informers/apps/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
-	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 	clusterinformers "open-cluster-management.io/api/client/cluster/informers/externalversions/cluster/v1beta1"
 	clusterlisters "open-cluster-management.io/api/client/cluster/listers/cluster/v1beta1"
@@ -21,15 +18,16 @@ import (
 	workinformers "open-cluster-management.io/api/client/work/informers/externalversions/work/v1"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/connectivity"
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/queue"
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/workwriter"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
+	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
 
 const (
-	// resyncPeriod is how often the caches hand everything to the controller again, as upstream's do.
-	resyncPeriod = 30 * time.Minute
 	// DefaultSuccessSettle is how long a success must be seen before it counts (R10). An agent stamps a new generation on
 	// conditions that it read before it applied it, and corrects itself within a second or two.
 	DefaultSuccessSettle = 3 * time.Second
@@ -108,21 +106,20 @@ func NewStores() Stores {
 		return cache.NewIndexer(cache.MetaNamespaceKeyFunc, indexers)
 	}
 	return Stores{
-		ReplicaSets: indexer(placementIndexers()),
+		ReplicaSets: indexer(replicaset.PlacementIndexers()),
 		Works:       indexer(workcache.OwnerIndexers()),
 		Revisions:   indexer(workcache.OwnerIndexers()),
 		Placements:  indexer(cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}),
-		Decisions:   indexer(placementIndexers()),
+		Decisions:   indexer(replicaset.PlacementIndexers()),
 	}
 }
 
 // Controller rolls ManifestWorkReplicaSets out, and back.
 type Controller struct {
 	// What writes, and reads live.
-	dynamic  dynamic.Interface
-	works    workclientset.Interface
-	metadata metadata.Interface
-	kube     kubernetes.Interface
+	dynamic dynamic.Interface
+	works   *workwriter.Writer
+	ledger  *ledger.Ledger
 
 	// The caches that are read.
 	replicaSets   cache.Indexer
@@ -132,7 +129,6 @@ type Controller struct {
 	decisionIndex cache.Indexer
 
 	// What it works with, as in Config.
-	wholeWorks     bool
 	deletionCounts bool
 	historyProblem func() string
 	connection     *connectivity.Connection
@@ -150,7 +146,6 @@ type Controller struct {
 	memory       *memory.Memory
 	contents     *memory.Contents
 	pace         *memory.Pace
-	specs        *specs
 	selections   *memory.Selections
 	aborting     *memory.Aborting
 
@@ -163,97 +158,20 @@ type reconciler interface {
 	reconcile(ctx context.Context, p *pass) (goOn bool, err error)
 }
 
-// Runner runs a Controller.
-type Runner struct {
-	name   string
-	queue  *queue.Queue
-	synced []cache.InformerSynced
-}
-
-// Run waits for the caches, makes passes with a number of workers for rollouts and as many for aborts, and returns when the context has ended.
-func (r *Runner) Run(ctx context.Context, workers int) {
-	logger := klog.FromContext(ctx).WithName(r.name)
-	ctx = klog.NewContext(ctx, logger)
-	if !cache.WaitForCacheSync(ctx.Done(), r.synced...) {
-		return // The context has ended.
-	}
-	logger.Info("Starting", "workers", workers)
-	r.queue.Run(ctx, workers)
-	logger.Info("Stopped")
-}
-
-// New makes the controller and registers it with its informers, which its caller starts.
-func New(config Config) (*Runner, error) {
-	c, err := newWithInformers(config)
-	if err != nil {
-		return nil, err
-	}
-	const name = "ManifestWorkReplicaSetController"
-	r := &Runner{name: name, queue: queue.New(name, c.laneOf, c.Sync)}
-	for _, watched := range []struct {
-		informer cache.SharedIndexInformer
-		handler  cache.ResourceEventHandler
-	}{
-		{config.WorkInformer.Informer(), workcache.OwnerEvents(r.queue.Add)},
-		{config.ReplicaSetInformer, r.leading(objectQueueKeys)},
-		{optionalInformer{config.RevisionInformer.Informer(), c.historyProblem}, r.leading(ownerQueueKeys)},
-		{config.PlacementInformer.Informer(), r.leading(c.placementQueueKeys)},
-		{config.DecisionInformer.Informer(), r.leading(c.placementQueueKeys)},
-	} {
-		if _, err := watched.informer.AddEventHandler(watched.handler); err != nil {
-			return nil, fmt.Errorf("watching an informer: %w", err)
-		}
-		r.synced = append(r.synced, watched.informer.HasSynced)
-	}
-	return r, nil
-}
-
-// leading leads the events of an informer to the objects that they are about.
-func (r *Runner) leading(keysOf func(runtime.Object) []string) cache.ResourceEventHandler {
-	lead := func(obj any) {
-		if object, ok := workcache.UnwrapTombstone(obj).(runtime.Object); ok {
-			for _, key := range keysOf(object) {
-				r.queue.Add(key)
-			}
-		}
-	}
-	return cache.ResourceEventHandlerFuncs{AddFunc: lead, UpdateFunc: func(_, after any) { lead(after) }, DeleteFunc: lead}
-}
-
-// newWithInformers makes a controller that reads the informers' caches, and forgets what they see disappear.
-func newWithInformers(config Config) (*Controller, error) {
-	if err := index(config); err != nil {
-		return nil, err
-	}
-	c := NewWithStores(config, Stores{
-		ReplicaSets: config.ReplicaSetInformer.GetIndexer(),
-		Works:       config.WorkInformer.Informer().GetIndexer(),
-		Revisions:   config.RevisionInformer.Informer().GetIndexer(),
-		Placements:  config.PlacementInformer.Informer().GetIndexer(),
-		Decisions:   config.DecisionInformer.Informer().GetIndexer(),
-	})
-	for _, informer := range []cache.SharedIndexInformer{config.WorkInformer.Informer(), config.RevisionInformer.Informer(), config.ReplicaSetInformer} {
-		if _, err := informer.AddEventHandler(c.forgetting()); err != nil {
-			return nil, fmt.Errorf("watching an informer for deletions: %w", err)
-		}
-	}
-	return c, nil
-}
-
 // NewWithStores makes a controller that no informer drives: its caller fills the stores and calls Sync. The informers in
 // the config are not used.
 func NewWithStores(config Config, stores Stores) *Controller {
 	c := &Controller{
-		dynamic:        config.Dynamic,
-		works:          config.Works,
-		metadata:       config.Metadata,
-		kube:           config.Kube,
+		dynamic: config.Dynamic,
+		works: workwriter.New(workwriter.Config{
+			Works: config.Works, Metadata: config.Metadata, Whole: config.WholeWorks, Clock: config.Clock,
+		}),
+		ledger:         ledger.New(config.Kube),
 		placement:      clusterlisters.NewPlacementLister(stores.Placements),
 		replicaSets:    stores.ReplicaSets,
 		workIndex:      stores.Works,
 		revisionIndex:  stores.Revisions,
 		decisionIndex:  stores.Decisions,
-		wholeWorks:     config.WholeWorks,
 		deletionCounts: config.DeletionCounts,
 		historyProblem: config.HistoryProblem,
 
@@ -268,7 +186,6 @@ func NewWithStores(config Config, stores Stores) *Controller {
 		memory:        memory.New(),
 		contents:      memory.NewContents(),
 		pace:          memory.NewPace(),
-		specs:         newSpecs(),
 		selections:    memory.NewSelections(),
 		aborting:      memory.NewAborting(),
 	}
@@ -283,20 +200,4 @@ func NewWithStores(config Config, stores Stores) *Controller {
 		&finalizeReconciler{c}, &revisionReconciler{c}, &rolloutReconciler{c}, &deployReconciler{c}, &statusReconciler{c}, &cleanupReconciler{c},
 	}
 	return c
-}
-
-func index(config Config) error {
-	for _, add := range []struct {
-		informer cache.SharedIndexInformer
-		indexers cache.Indexers
-	}{
-		{config.WorkInformer.Informer(), workcache.OwnerIndexers()},
-		{config.RevisionInformer.Informer(), workcache.OwnerIndexers()},
-		{config.DecisionInformer.Informer(), placementIndexers()},
-	} {
-		if err := add.informer.AddIndexers(add.indexers); err != nil {
-			return fmt.Errorf("adding an index to an informer: %w", err)
-		}
-	}
-	return nil
 }

@@ -2,21 +2,27 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/klog/v2"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/queue"
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/workwriter"
+	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+	"github.com/open-cluster-management-io/work-rollback/pkg/workpatch"
 )
 
 // deployReconciler decides, persists what was decided where it must be (R12, R13), and acts.
@@ -76,7 +82,7 @@ func (r *deployReconciler) stale(ctx context.Context, p *pass) (bool, error) {
 func always() bool { return true }
 
 func (r *deployReconciler) isStale(ctx context.Context, cached *workv1.ManifestWork) (bool, error) {
-	live, err := r.works.WorkV1().ManifestWorks(cached.Namespace).Get(ctx, cached.Name, metav1.GetOptions{})
+	live, err := r.works.Get(ctx, cached.Namespace, cached.Name)
 	switch {
 	case apierrors.IsNotFound(err):
 		return true, nil
@@ -108,7 +114,7 @@ func (r *deployReconciler) nameAccepted(ctx context.Context, p *pass) {
 	}
 	first := p.plan.Accepted[0]
 	field := r.memory.Works.Difference(first.Object.UID, func() string {
-		stored, err := r.spec(ctx, p, first.Object, first.Digest)
+		stored, err := r.works.Spec(ctx, &p.history, first.Object, first.Digest)
 		if err != nil {
 			return ""
 		}
@@ -116,4 +122,140 @@ func (r *deployReconciler) nameAccepted(ctx context.Context, p *pass) {
 	})
 	p.problem(fmt.Sprintf("the API server stored %d ManifestWorks with changes, ManifestWork %s/%s among them, in the field %s: "+
 		"update the ManifestWork CRD, or look for a webhook that changes the field", len(p.plan.Accepted), first.Cluster(), first.Object.Name, field))
+}
+
+// act makes the plan's writes and deletes. Nothing else writes ManifestWorks, but for deletion of the owner.
+func (r *deployReconciler) act(ctx context.Context, p *pass) error {
+	results := r.writeAll(ctx, p)
+	r.askAgain(p)
+	deletions := r.deleteUnselected(ctx, p)
+	if ctx.Err() != nil {
+		p.aborting = true
+		return ctx.Err()
+	}
+	r.tellAway(p, results, deletions)
+	return r.sortOut(p, results, deletions)
+}
+
+func (r *deployReconciler) writeAll(ctx context.Context, p *pass) []error {
+	results := make([]error, len(p.plan.Writes))
+	left := r.budget(p)
+	r.parallel(ctx, len(results), func(i int) {
+		switch w := &p.plan.Writes[i]; {
+		case r.away():
+			results[i] = errAway
+		case r.memory.Owners.RefusedLately(p.key, p.attemptOf(w), p.now):
+			results[i] = memory.ErrRefusedLately
+		case w.Action == rollout.Relabel && r.memory.Works.StrippedLately(w.Work.Object.UID, p.now):
+			// A webhook or a policy takes away what is written: it would be written in each pass (P7).
+		default:
+			results[i] = r.inTurn(p.turn, left, func() error { return r.write(ctx, p, w) })
+		}
+	})
+	return results
+}
+
+func (r *deployReconciler) deleteUnselected(ctx context.Context, p *pass) []error {
+	results := make([]error, len(p.plan.Deletes))
+	left := r.budget(p)
+	r.parallel(ctx, len(results), func(i int) {
+		switch d := &p.plan.Deletes[i]; {
+		case r.away():
+			results[i] = errAway
+		case r.memory.Owners.RefusedLately(p.key, deletionOf(d), p.now):
+			results[i] = memory.ErrRefusedLately
+		default:
+			results[i] = r.inTurn(p.turn, left, func() error { return r.delete(ctx, p, *d) })
+		}
+	})
+	return results
+}
+
+// askAgain asks for the pass that writes again what a webhook or a policy took away.
+func (r *deployReconciler) askAgain(p *pass) {
+	for i := range p.plan.Writes {
+		if w := &p.plan.Writes[i]; w.Action == rollout.Relabel && r.memory.Works.StrippedLately(w.Work.Object.UID, p.now) {
+			p.lookAgain(memory.PrunedInterval)
+			return
+		}
+	}
+}
+
+func (r *deployReconciler) write(ctx context.Context, p *pass, w *rollout.Write) error {
+	klog.FromContext(ctx).V(2).Info("Writing a ManifestWork", "action", w.Action, "cluster", w.Cluster, "why", w.Why)
+	answer, err := r.works.Write(ctx, r.ownerOf(p), w)
+	r.metrics.WorkWrite(verbOf(w.Action), writeResult(err))
+	if err != nil {
+		return err
+	}
+	r.wroteWork(p, answer)
+	if w.Revision != nil {
+		r.memory.Works.Wrote(answer, w.Revision)
+		if p.snapshot.Aborted {
+			r.memory.Owners.WroteBack(p.key, p.abortOf(w.Revision), w.Cluster)
+		}
+	}
+	if w.Action == rollout.Relabel {
+		r.memory.Works.Stripped(answer.GetUID(), workpatch.IsStripped(p.snapshot, w, answer), p.now)
+	}
+	return nil
+}
+
+// ownerOf is what a write has to know of the pass's object.
+func (r *deployReconciler) ownerOf(p *pass) *workwriter.Owner {
+	return &workwriter.Owner{
+		Object: p.object.ManifestWorkReplicaSet, Label: p.owner, Snapshot: p.snapshot, Works: p.works, History: &p.history, IsRevision: p.isRevision,
+		Found:     func(work metav1.Object) { r.wroteWork(p, work) },
+		NameTaken: func(cluster, name string) { r.tellNameTaken(p, cluster, name) },
+	}
+}
+
+// isRevision reports whether a hash is that of one of the owner's revisions.
+func (p *pass) isRevision(hash string) bool {
+	return hash == p.update.Hash || hash == p.revisions.CurrentRevision || p.history.ByHash(hash) != nil
+}
+
+func (r *deployReconciler) delete(ctx context.Context, p *pass, d rollout.Delete) error {
+	work := d.Work.Object
+	klog.FromContext(ctx).V(2).Info("Deleting a ManifestWork", "cluster", work.Namespace, "name", work.Name, "why", d.Why)
+	deleted, err := r.works.Delete(ctx, work)
+	if deleted || err != nil {
+		r.metrics.WorkWrite(metrics.Delete, writeResult(err))
+	}
+	if deleted {
+		r.deleted(p, r.workIndex, work)
+	}
+	return err
+}
+
+func verbOf(action rollout.Action) metrics.Verb {
+	if action == rollout.Create {
+		return metrics.Create
+	}
+	return metrics.Patch
+}
+
+// awayInterval is how often a pass looks whether the broker is back.
+const awayInterval = 5 * time.Second
+
+// errAway says that a write was not tried, because the broker is not connected.
+var errAway = fmt.Errorf("the broker is not connected: %w", memory.ErrLater)
+
+// away reports whether works travel over a broker that is not connected. Then no write is tried: each would fail, and be encoded and logged
+// for nothing.
+func (c *Controller) away() bool { return c.agents != nil && !c.agents.Reachable() }
+
+// tellAway says how many writes wait for the broker.
+func (r *deployReconciler) tellAway(p *pass, results ...[]error) {
+	waiting := 0
+	for _, errs := range results {
+		for _, err := range errs {
+			if errors.Is(err, errAway) {
+				waiting++
+			}
+		}
+	}
+	if waiting > 0 {
+		p.problem(fmt.Sprintf("the broker is not connected; %s will be written when it is back; check the broker and --work-driver-config", countOf(waiting)))
+	}
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
@@ -83,13 +82,13 @@ func (r *finalizeReconciler) liveWorks(ctx context.Context, p *pass) ([]*workv1.
 		return nil, nil // No work can bear such a label.
 	}
 	selector := labels.SelectorFromSet(labels.Set{workv1alpha1.LabelReplicaSet: p.owner})
-	list, err := r.works.WorkV1().ManifestWorks(metav1.NamespaceAll).List(ctx, metav1.ListOptions{LabelSelector: selector.String()})
+	list, err := r.works.List(ctx, metav1.NamespaceAll, selector.String())
 	if err != nil {
 		return nil, fmt.Errorf("listing the ManifestWorks of %s: %w", p.key, err)
 	}
-	works := make([]*workv1.ManifestWork, 0, len(list.Items))
-	for i := range list.Items {
-		works = append(works, &list.Items[i])
+	works := make([]*workv1.ManifestWork, 0, len(list))
+	for i := range list {
+		works = append(works, &list[i])
 	}
 	return works, nil
 }
@@ -123,13 +122,9 @@ func (r *finalizeReconciler) deleteAll(ctx context.Context, p *pass, works []*wo
 
 func (r *finalizeReconciler) deleteWork(ctx context.Context, p *pass, work *workv1.ManifestWork) error {
 	p.wrote.Store(true)
-	err := r.works.WorkV1().ManifestWorks(work.Namespace).Delete(ctx, work.Name, *metav1.NewPreconditionDeleteOptions(string(work.UID)))
-	if apierrors.IsNotFound(err) {
-		return nil
+	deleted, err := r.works.DeleteAny(ctx, work)
+	if deleted || err != nil {
+		r.metrics.WorkWrite(metrics.Delete, writeResult(err))
 	}
-	r.metrics.WorkWrite(metrics.Delete, writeResult(err))
-	if err != nil {
-		return fmt.Errorf("deleting ManifestWork %s/%s: %w", work.Namespace, work.Name, err)
-	}
-	return nil
+	return err
 }

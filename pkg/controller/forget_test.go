@@ -23,6 +23,7 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
+	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 )
 
 func work(uid, version string) *workv1.ManifestWork {
@@ -69,7 +70,7 @@ func TestWhatIsGoneIsForgotten(t *testing.T) {
 				c.memory.Works.Stripped(object.GetUID(), true, now)
 			}
 
-			owner := &replicaSet{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "web"}}}
+			owner := &replicaset.Object{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "web"}}}
 			c.forgetting().OnDelete(tell(owner))
 			require.Zero(t, known(c.memory, "demo/web", now))
 			require.Equal(t, 3, known(c.memory, "demo/web2", now))
@@ -89,8 +90,8 @@ func TestWhatIsGoneIsForgotten(t *testing.T) {
 func TestWhatIsReplacedIsForgotten(t *testing.T) {
 	now := time.Unix(1000, 0)
 	c := NewWithStores(Config{}, NewStores())
-	owner := func(uid types.UID, version string) *replicaSet {
-		return &replicaSet{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{
+	owner := func(uid types.UID, version string) *replicaset.Object {
+		return &replicaset.Object{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "web", UID: uid, ResourceVersion: version},
 		}}
 	}
@@ -135,8 +136,8 @@ func (w *watchedObjects) disappears(object runtime.Object, knows func() bool) {
 func TestInformersForget(t *testing.T) {
 	works := newWatchedObjects(t, &workv1.ManifestWork{}, cache.Indexers{})
 	revisions := newWatchedObjects(t, &appsv1.ControllerRevision{}, cache.Indexers{})
-	owners := newWatchedObjects(t, &unstructured.Unstructured{}, placementIndexers())
-	require.NoError(t, owners.informer.SetTransform(TransformReplicaSet))
+	owners := newWatchedObjects(t, &unstructured.Unstructured{}, replicaset.PlacementIndexers())
+	require.NoError(t, owners.informer.SetTransform(replicaset.Transform))
 	workFactory := workinformers.NewSharedInformerFactory(nil, 0)
 	workFactory.InformerFor(&workv1.ManifestWork{}, func(workclientset.Interface, time.Duration) cache.SharedIndexInformer { return works.informer })
 	kubeFactory := kubeinformers.NewSharedInformerFactory(nil, 0)

@@ -10,6 +10,7 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/connectivity"
+	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
@@ -26,7 +27,7 @@ func TestAskingChangesNothing(t *testing.T) {
 		digest, err := revision.DigestOf(&work.Object.Spec)
 		require.NoError(t, err)
 		p := &pass{
-			now: rt.At(at), object: &replicaSet{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{}},
+			now: rt.At(at), object: &replicaset.Object{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{}},
 			works: []*workv1.ManifestWork{work.Object}, update: rt.Revision("aaa"),
 		}
 		p.update.Digest = digest

@@ -1,23 +1,128 @@
 package controller
 
 import (
+	"context"
 	"sync/atomic"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
 	workv1 "open-cluster-management.io/api/work/v1"
-	"open-cluster-management.io/sdk-go/pkg/patcher"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/queue"
+	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
+	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
+
+// Sync makes one pass over the ManifestWorkReplicaSet with this "namespace/name". It asks for another one after some
+// time, unless that is zero.
+func (c *Controller) Sync(ctx context.Context, key string) (again time.Duration, err error) {
+	cached, exists, err := c.replicaSets.GetByKey(key)
+	if err != nil || !exists {
+		c.metrics.Forget(key)
+		return 0, err
+	}
+	if wait := c.pace.Wait(key, c.clock.Now()); wait > 0 {
+		return wait, nil
+	}
+	if !c.caughtUp(ctx, key) {
+		c.metrics.Reconciled(metrics.Behind)
+		return catchUpInterval, nil
+	}
+	again, err = c.pass(ctx, key, cached.(*replicaset.Object))
+	if err != nil {
+		c.metrics.Reconciled(metrics.Erred)
+	} else {
+		c.metrics.Reconciled(metrics.Passed)
+	}
+	return again, err
+}
+
+// pass makes one, whose steps are those of the chain.
+func (c *Controller) pass(ctx context.Context, key string, object *replicaset.Object) (again time.Duration, err error) {
+	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithValues("manifestWorkReplicaSet", key))
+	p := c.newPass(object, key)
+	defer func() { c.pace.Passed(key, p.now, c.clock.Now(), p.wrote.Load() || p.urgent) }()
+	for _, step := range c.chain {
+		goOn, err := step.reconcile(ctx, p)
+		switch {
+		case apierrors.IsConflict(err):
+			p.lookAgain(conflictInterval)
+		case err != nil:
+			p.errs = append(p.errs, err)
+		}
+		if !goOn {
+			break
+		}
+	}
+	c.memory.Owners.StillFail(key, p.failing)
+	c.aborting.Note(key, p.leavesAbort())
+	return p.recheck, p.err()
+}
+
+// caughtUp says whether every cache shows this process's own last writes (R15). A write whose object was deleted
+// before a cache saw it would never show: when it takes long, the API server is asked. A cache that lags behind lags for all of them, and who
+// would ask for all at once would take the API server's time from the writes of an abort: each is asked for now and then, a few at a time.
+func (c *Controller) caughtUp(ctx context.Context, owner string) bool {
+	if c.expectations.Behind(owner) == 0 {
+		return true
+	}
+	for _, w := range c.expectations.Late(owner, c.clock.Now(), catchUpQuestions) {
+		if !w.Shown() && c.isGone(ctx, w) {
+			c.expectations.Forget(owner, w)
+		}
+	}
+	return c.expectations.Behind(owner) == 0
+}
+
+func (c *Controller) isGone(ctx context.Context, w memory.Write) bool {
+	name, err := cache.ParseObjectName(w.Key)
+	if err != nil {
+		return true
+	}
+	var live metav1.Object
+	switch w.Store {
+	case c.workIndex:
+		live, err = c.works.Get(ctx, name.Namespace, name.Name)
+	case c.revisionIndex:
+		live, err = c.ledger.Get(ctx, name.Namespace, name.Name)
+	default:
+		live, err = c.dynamic.Resource(workv1alpha1.ManifestWorkReplicaSetResource).Namespace(name.Namespace).
+			Get(ctx, name.Name, metav1.GetOptions{})
+	}
+	return apierrors.IsNotFound(err) || (err == nil && live.GetUID() != w.UID)
+}
+
+// wrote notes that this pass wrote an object, as the API server answered it (R15).
+func (c *Controller) wrote(p *pass, store cache.Store, answer metav1.Object) {
+	p.wrote.Store(true)
+	c.expectations.Wrote(p.key, store, answer, c.clock.Now())
+}
+
+// deleted notes that this pass deleted an object (R15).
+func (c *Controller) deleted(p *pass, store cache.Store, object metav1.Object) {
+	p.wrote.Store(true)
+	c.expectations.Deleted(p.key, store, object, c.clock.Now())
+}
+
+func (c *Controller) wroteWork(p *pass, work metav1.Object) { c.wrote(p, c.workIndex, work) }
+
+func (c *Controller) wroteRevision(p *pass, revision *appsv1.ControllerRevision) {
+	c.wrote(p, c.revisionIndex, revision)
+}
 
 // pass is one look at a ManifestWorkReplicaSet, handed from step to step.
 type pass struct {
@@ -26,7 +131,7 @@ type pass struct {
 	turn queue.Turn
 	now  time.Time
 	// object is shared with the cache: never changed.
-	object *replicaSet
+	object *replicaset.Object
 	// owner is the value of the owner label.
 	owner string
 
@@ -59,7 +164,7 @@ type pass struct {
 	// aborting says that a work that can be written was not written back in this pass.
 	aborting bool
 	// answer is what the API server made of this pass's last write of the object.
-	answer *replicaSet
+	answer *replicaset.Object
 	// noHistory says why there are no revisions to be had; empty when there are.
 	noHistory string
 	// problems are for the conditions, each naming its object and the remedy.
@@ -74,7 +179,7 @@ type pass struct {
 	errs    []error
 }
 
-func (c *Controller) newPass(object *replicaSet, key string) *pass {
+func (c *Controller) newPass(object *replicaset.Object, key string) *pass {
 	p := &pass{
 		key:       key,
 		turn:      queue.Turn{Lane: c.laneOf(key), Key: key},
@@ -115,16 +220,68 @@ func (p *pass) problem(text string) {
 	p.problems = append(p.problems, text)
 }
 
-type replicaSetPatcher = patcher.Patcher[*workv1alpha1.ManifestWorkReplicaSet, workv1alpha1.ManifestWorkReplicaSetSpec, workv1alpha1.ManifestWorkReplicaSetStatus]
-
 // patcher writes this pass's object. Its patches carry the resourceVersion that the pass decided on (R15).
-func (c *Controller) patcher(p *pass) replicaSetPatcher {
-	return patcher.NewPatcher[*workv1alpha1.ManifestWorkReplicaSet, workv1alpha1.ManifestWorkReplicaSetSpec, workv1alpha1.ManifestWorkReplicaSetStatus](
-		&replicaSetClient{
-			ResourceInterface: c.dynamic.Resource(workv1alpha1.ManifestWorkReplicaSetResource).Namespace(p.object.Namespace),
-			wrote: func(answer *unstructured.Unstructured) {
-				p.answer = decodeReplicaSet(answer)
-				c.wrote(p, c.replicaSets, answer)
-			},
-		})
+func (c *Controller) patcher(p *pass) replicaset.Patcher {
+	return replicaset.NewPatcher(c.dynamic, p.object.Namespace, func(answer *replicaset.Object, written *unstructured.Unstructured) {
+		p.answer = answer
+		c.wrote(p, c.replicaSets, written)
+	})
+}
+
+// leavesAbort reports whether a pass leaves an abort to be carried out: it was decided, or works have yet to go back.
+func (p *pass) leavesAbort() bool {
+	decided := p.plan != nil && p.plan.Abort != nil
+	begun := p.plan == nil && p.snapshot != nil && p.snapshot.Aborted
+	return p.object.DeletionTimestamp.IsZero() && (decided || begun || p.aborting)
+}
+
+// defaultWriters is how many writes are under way at once, over all objects: as many as it takes until an API server's own pace decides. More
+// write no faster, and keep everybody else waiting.
+const defaultWriters = 16
+
+// actBudget is for how long one pass writes works before it looks again: what broke meanwhile is not kept waiting by a
+// fleet of writes (R12). A pass that took long to decide writes for longer, up to a limit: what one object may have of a worker is bounded,
+// however large it is. An abort has that limit at once: nothing that breaks meanwhile changes what it writes.
+const (
+	actBudget       = 500 * time.Millisecond
+	actBudgetFactor = 20
+	actBudgetMost   = 2 * time.Second
+)
+
+// parallel calls do for each index, in order, a bounded number at a time. A cancelled context leaves the rest undone.
+func (c *Controller) parallel(ctx context.Context, n int, do func(int)) {
+	if c.writers > 1 {
+		workqueue.ParallelizeUntil(ctx, min(n, c.writers), n, do)
+		return
+	}
+	for i := range n {
+		if ctx.Err() != nil {
+			return
+		}
+		do(i)
+	}
+}
+
+// inTurn makes a request when there is a slot for it, over all passes. It returns memory.ErrLater if the pass has no time left by then; who has none waits
+// for no slot.
+func (c *Controller) inTurn(t queue.Turn, left func() bool, request func() error) error {
+	if !left() {
+		return memory.ErrLater
+	}
+	c.slots.Take(t)
+	defer c.slots.Give(t)
+	if !left() {
+		return memory.ErrLater
+	}
+	return request()
+}
+
+// budget reports whether a pass may still write, from now on.
+func (c *Controller) budget(p *pass) (left func() bool) {
+	began, budget := c.clock.Now(), actBudgetMost
+	if p.turn.Lane != queue.Aborts {
+		budget = min(max(actBudget, actBudgetFactor*began.Sub(p.now)), actBudgetMost)
+	}
+	until := began.Add(budget)
+	return func() bool { return !c.clock.Now().After(until) }
 }

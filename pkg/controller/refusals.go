@@ -179,30 +179,14 @@ func firstOf(texts []string) string {
 	return strings.Join(texts, "; ")
 }
 
-// requestError is a request that failed, by what it was: the words of the API server follow.
-type requestError struct {
-	what string
-	err  error
-}
-
-// Error implements error.
-func (e *requestError) Error() string { return e.what + ": " + e.err.Error() }
-
-// Unwrap implements errors.Unwrap.
-func (e *requestError) Unwrap() error { return e.err }
-
-func revisionRequest(verb, namespace, name string, err error) error {
-	return &requestError{what: fmt.Sprintf("%s ControllerRevision %s/%s", verb, namespace, name), err: err}
-}
-
 // refused notes that a revision could not be written, and says it for a condition: the log alone is not read (R12). The words are those of the
 // first time, as long as the API server gives the same reason (P7).
 func (c *Controller) refused(p *pass, err error) string {
 	p.errs = append(p.errs, err)
 	p.lookAgain(memory.RefusedInterval)
 	what := ""
-	if request := (&requestError{}); errors.As(err, &request) {
-		what = request.what
+	if request := (&memory.RequestError{}); errors.As(err, &request) {
+		what = request.What
 	}
 	p.failing = append(p.failing, what)
 	return c.memory.Owners.Answered(p.key, what, err) +

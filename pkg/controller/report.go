@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 
@@ -149,7 +150,7 @@ func (c *Controller) reportInvalid(ctx context.Context, p *pass, applied metav1.
 		wanted.CollisionCount, wanted.CurrentRevision = p.revisions.CollisionCount, p.revisions.CurrentRevision
 		wanted.UpdateRevision, wanted.AbortedTime = p.revisions.UpdateRevision, p.revisions.AbortedTime
 	}
-	if p.object.decodeErr == nil {
+	if p.object.DecodeErr == nil {
 		snapshot := &rollout.Snapshot{Now: p.now, Update: &rollout.Revision{}, Owner: p.owner, Refs: p.refs, IgnoredRefs: p.ignoredRefs}
 		verified := status.PlacementVerified(&status.Input{
 			Object: p.object.ManifestWorkReplicaSet, Snapshot: snapshot, Plan: rollout.Decide(snapshot),
@@ -167,4 +168,33 @@ func (c *Controller) reportInvalid(ctx context.Context, p *pass, applied metav1.
 		c.memory.Owners.Prunes(p.key, true, p.answer.Spec.RevisionHistoryLimit != nil, p.now)
 	}
 	return err
+}
+
+// shown is the plan that the status tells of.
+func (p *pass) shown() *rollout.Plan {
+	if p.standing != nil {
+		return p.standing
+	}
+	return p.plan
+}
+
+// standing is what a status that says of a rollout that it stands still goes on to say while a process that began to watch a moment ago
+// lets no deadline fire (R11) and no success count (R10): with every restart of the hub it would tell of a rollout that goes on, and
+// stalls again (P7). Nothing is decided by it.
+func standing(p *pass) *rollout.Plan {
+	if !p.toldStanding() || p.plan.HandsOut() || !p.snapshot.BeganLately() {
+		return nil
+	}
+	if watched := rollout.Decide(p.snapshot.Watched()); watched.Stalled {
+		return watched
+	}
+	return nil
+}
+
+// toldStanding says that the status told, of this very rollout, that it is stalled.
+func (p *pass) toldStanding() bool {
+	before := &p.object.Status
+	told := meta.FindStatusCondition(before.Conditions, workv1alpha1.ConditionProgressing)
+	return told != nil && told.Reason == workv1alpha1.ReasonProgressDeadlineExceeded && told.ObservedGeneration == p.object.Generation &&
+		before.UpdateRevision == p.revisions.UpdateRevision && before.AbortedTime == nil && !p.snapshot.Aborted
 }

@@ -3,16 +3,23 @@ package controller
 import (
 	"context"
 	"slices"
+	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/ptr"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
+
+// historyInterval is how often a pass without a history looks whether there is one now.
+const historyInterval = 15 * time.Second
 
 // revisionReconciler does what package plan decides about the revisions (R1, R2, R3, R6, R7).
 type revisionReconciler struct{ *Controller }
@@ -30,8 +37,8 @@ func (c *Controller) factsOf(p *pass) plan.View {
 	view := plan.View{
 		Now:             p.now,
 		Object:          p.object.ManifestWorkReplicaSet,
-		Unreadable:      p.object.decodeErr,
-		PlacementsKnown: p.object.placementsKnown,
+		Unreadable:      p.object.DecodeErr,
+		PlacementsKnown: p.object.PlacementsKnown,
 		Owner:           p.owner,
 		Status:          p.revisions,
 		History:         p.history,
@@ -142,3 +149,103 @@ func (c *Controller) wordsOf(p *pass, problem plan.Problem) string {
 
 // liveHashes are those that are never pruned (R5).
 func (p *pass) liveHashes() sets.Set[string] { return p.facts.LiveHashes(&p.revisions) }
+
+// rolloutReconciler begins rollouts, and sees to it that what decides is persisted before any work is written (R4, R16).
+type rolloutReconciler struct{ *Controller }
+
+func (r *rolloutReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
+	r.noteWorks(p)
+	found := p.outcome()
+	return r.follow(ctx, p, func() plan.Step { return plan.Begin(&p.facts, found) })
+}
+
+// perform does one step, with the event that belongs to it.
+func (c *Controller) perform(ctx context.Context, p *pass, step *plan.Step) plan.Answer {
+	answer := plan.Answer{Key: step.Key}
+	var wrote *appsv1.ControllerRevision
+	switch step.Action {
+	case plan.ReadSpec:
+		answer.Spec, answer.Err = c.works.Spec(ctx, &p.history, step.Work, step.Digest)
+	case plan.ReadLive:
+		answer.Object, answer.Err = c.ledger.Read(ctx, p.object.Namespace, step)
+	case plan.BumpCollision:
+		answer.Err = c.collide(ctx, p, step.Collisions)
+	case plan.PersistStatus:
+		answer.Err = c.persist(ctx, p, step)
+	case plan.RemoveAbort:
+		answer.Err = c.removeAbort(ctx, p, step.Event)
+	default:
+		wrote, answer.Err = c.ledger.Write(ctx, p.object.Namespace, step)
+	}
+	if wrote != nil {
+		c.wroteRevision(p, wrote)
+		c.sayOf(p, step, wrote)
+	}
+	answer.Result = ledger.ResultOf(step.Action, answer.Err)
+	if answer.Err == nil && step.Action == plan.PersistStatus {
+		answer.Result = c.persisted(p)
+	}
+	return answer
+}
+
+// sayOf makes the event of a revision that was written.
+func (c *Controller) sayOf(p *pass, step *plan.Step, wrote *appsv1.ControllerRevision) {
+	if step.Event == nil {
+		return
+	}
+	if step.Action == plan.Renumber {
+		wrote = step.Revision
+	}
+	c.event(p, wrote, typeOf(step.Event), step.Event.Reason, step.Event.Action, step.Event.Note)
+}
+
+// persist writes what decides into the status, with the conditions that report it. Where the rollout is aborted, this process remembers why.
+func (c *Controller) persist(ctx context.Context, p *pass, step *plan.Step) error {
+	p.plan = step.Plan
+	stage, reason := step.Stage, step.Outcome.AbortedFor
+	if stage == "" {
+		stage = stageOf(p)
+	}
+	if reason == "" {
+		return c.patchStatus(ctx, p, stage, abortReason(p))
+	}
+	c.memory.Owners.AbortedFor(p.key, p.revisions.AbortedTime, reason)
+	if err := c.patchStatus(ctx, p, stage, reason); err != nil {
+		return err
+	}
+	klog.FromContext(ctx).Info("Aborting the rollout", "revision", p.update.Name, "backTo", p.snapshot.Current.Name, "reason", reason)
+	return nil
+}
+
+// persisted reports whether the API server kept what was persisted.
+func (c *Controller) persisted(p *pass) plan.Result {
+	if c.memory.Owners.PrunedLately(p.key, p.now) {
+		return plan.Pruned
+	}
+	return plan.Done
+}
+
+// removeAbort removes status.abortedTime, and nothing else. The event says why.
+func (c *Controller) removeAbort(ctx context.Context, p *pass, event *plan.Event) error {
+	cleared := p.object.Status.DeepCopy()
+	cleared.AbortedTime = nil
+	written, err := c.patcher(p).PatchStatus(ctx, p.object.ManifestWorkReplicaSet, *cleared, p.object.Status)
+	if err == nil && written {
+		c.say(p, event)
+	}
+	return err
+}
+
+// collide persists that a hash is taken. The next pass tries the next one.
+func (c *Controller) collide(ctx context.Context, p *pass, count int32) error {
+	bumped := p.object.Status.DeepCopy()
+	bumped.CollisionCount = ptr.To(count)
+	written, err := c.patcher(p).PatchStatus(ctx, p.object.ManifestWorkReplicaSet, *bumped, p.object.Status)
+	if err == nil && written && p.answer.Status.CollisionCount == nil {
+		// An older CRD drops it, and then no event of the object makes the next pass (R16).
+		c.memory.Owners.Collided(p.key, count)
+		p.urgent = true
+		p.lookAgain(time.Millisecond)
+	}
+	return err
+}

@@ -123,3 +123,12 @@ func (c *Controller) event(p *pass, related runtime.Object, eventType, reason, a
 	}
 	c.recorder.Eventf(p.object.ManifestWorkReplicaSet, related, eventType, reason, action, "%s", note)
 }
+
+// tellNameTaken says once for each object that a work has another name than people look for (R9): an event for each cluster would be too many.
+func (r *deployReconciler) tellNameTaken(p *pass, cluster, other string) {
+	if r.memory.Told.Announce(p.key, workv1alpha1.EventWorkNameTaken) {
+		r.event(p, nil, corev1.EventTypeNormal, workv1alpha1.EventWorkNameTaken, "RollOut", fmt.Sprintf(
+			"ManifestWork %s/%s does not belong to this ManifestWorkReplicaSet: its own is %s/%s there, and it has another name wherever the usual one is taken",
+			cluster, p.object.Name, cluster, other))
+	}
+}

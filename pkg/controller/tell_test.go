@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 )
 
 type notes []string
@@ -24,7 +25,7 @@ func (n *notes) Eventf(_, _ runtime.Object, _, _, _, note string, args ...any) {
 func TestNotesFitIntoAnEvent(t *testing.T) {
 	told := &notes{}
 	c := &Controller{recorder: told}
-	p := &pass{object: &replicaSet{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{}}}
+	p := &pass{object: &replicaset.Object{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{}}}
 	for _, note := range []string{"short, 100% of it", strings.Repeat("ä", 600), "a" + strings.Repeat("ä", 600)} {
 		c.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventRolloutAborted, "Abort", note)
 	}

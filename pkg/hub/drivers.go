@@ -22,6 +22,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/connectivity"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
+	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
 
@@ -75,7 +76,7 @@ func newKubeWorks(o *Options, config *rest.Config, connection *connectivity.Conn
 			// A hub has more works than ours: add-ons have some on each cluster. Only the garbage collection wants them all.
 			o.LabelSelector = workv1alpha1.LabelReplicaSet
 		}
-		controller.FreshList(o)
+		replicaset.FreshList(o)
 	}))
 	if err != nil {
 		return nil, err

@@ -15,8 +15,8 @@ import (
 	workinformers "open-cluster-management.io/api/client/work/informers/externalversions/work/v1"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/connectivity"
-	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
+	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 )
 
 // Embedded makes the controller of ManifestWorkReplicaSets for another manager, which has the process, the leader lease, the flags, the
@@ -74,7 +74,7 @@ var errNotHeard = errors.New("call Hear first, and make the clients of the share
 
 // FreshList has an informer begin with the newest state where it would take any (R15). The shared informer of ManifestWorks needs it, as
 // an option of its factory: WithTweakListOptions(FreshList).
-func FreshList(options *metav1.ListOptions) { controller.FreshList(options) }
+func FreshList(options *metav1.ListOptions) { replicaset.FreshList(options) }
 
 // NewReplicaSetController returns the controller. It reads the manager's informers of ManifestWorks (all of them, and whole: no transform
 // takes away what the manager's other controllers read), Placements and PlacementDecisions. They have not been started yet, and the manager

@@ -35,6 +35,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/connectivity"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
+	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 )
 
 // workers is how many ManifestWorkReplicaSets are reconciled at once, as upstream's hub does it.
@@ -116,7 +117,7 @@ func (h *hub) addReplicaSets(ctx context.Context, config *rest.Config, clusters 
 	if err != nil {
 		return fmt.Errorf("making the client of ControllerRevisions: %w", err)
 	}
-	replicaSets, err := controller.NewReplicaSetInformer(dynamicClient)
+	replicaSets, err := replicaset.NewInformer(dynamicClient)
 	if err != nil {
 		return fmt.Errorf("making the informer of ManifestWorkReplicaSets: %w", err)
 	}
@@ -179,7 +180,7 @@ func newRevisionInformer(client kubernetes.Interface) appsinformers.ControllerRe
 		kubeinformers.WithTransform(controller.NewRevisionTransform()),
 		kubeinformers.WithTweakListOptions(func(o *metav1.ListOptions) {
 			o.LabelSelector = workv1alpha1.LabelReplicaSet
-			controller.FreshList(o)
+			replicaset.FreshList(o)
 		})).Apps().V1().ControllerRevisions()
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/cloudevents"
 	"github.com/open-cluster-management-io/work-rollback/pkg/connectivity"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
+	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
 
@@ -167,7 +168,7 @@ func (p *Process) see(event Event) {
 func (p *Process) decode(event Event) (any, cache.Store) {
 	switch event.Kind {
 	case ReplicaSets:
-		object, err := controller.TransformReplicaSet(event.Object.DeepCopy())
+		object, err := replicaset.Transform(event.Object.DeepCopy())
 		if err != nil {
 			panic(err)
 		}

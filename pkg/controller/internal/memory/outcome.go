@@ -50,3 +50,15 @@ func IsLasting(err error) bool {
 	var known apierrors.APIStatus
 	return errors.As(err, &known) && known.Status().Code < http.StatusInternalServerError
 }
+
+// RequestError is a request that failed, by what it was. The words of the API server follow.
+type RequestError struct {
+	What string
+	Err  error
+}
+
+// Error implements error.
+func (e *RequestError) Error() string { return e.What + ": " + e.Err.Error() }
+
+// Unwrap implements errors.Unwrap.
+func (e *RequestError) Unwrap() error { return e.Err }

@@ -7,8 +7,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/ptr"
@@ -38,15 +36,13 @@ func (r *cleanupReconciler) reconcile(ctx context.Context, p *pass) (bool, error
 			p.lookAgain(time.Millisecond) // It is another object's turn (P8).
 			break
 		}
-		err := r.kube.AppsV1().ControllerRevisions(surplus.Namespace).
-			Delete(ctx, surplus.Name, *metav1.NewPreconditionDeleteOptions(string(surplus.UID)))
-		switch {
-		case err == nil:
+		switch deleted, err := r.ledger.Delete(ctx, surplus); {
+		case err != nil:
+			errs = append(errs, err)
+		case deleted:
 			r.deleted(p, r.revisionIndex, surplus)
 			r.event(p, surplus, corev1.EventTypeNormal, workv1alpha1.EventRevisionPruned, "Prune",
 				fmt.Sprintf("deleted revision %s: %s", surplus.Name, historyLimit(p.object.Spec.RevisionHistoryLimit)))
-		case !apierrors.IsNotFound(err):
-			errs = append(errs, fmt.Errorf("pruning ControllerRevision %s/%s: %w", surplus.Namespace, surplus.Name, err))
 		}
 	}
 	return true, utilerrors.NewAggregate(errs)

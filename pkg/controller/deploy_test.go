@@ -17,7 +17,9 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/queue"
+	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
@@ -43,7 +45,7 @@ func slow(t *testing.T) (c *Controller, p *pass, clk *clocktesting.FakeClock, de
 		}}))
 	}
 	now := metav1.NewTime(clk.Now())
-	object := &replicaSet{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{
+	object := &replicaset.Object{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "default", Name: "web", DeletionTimestamp: &now, Finalizers: []string{workv1alpha1.Finalizer},
 	}}}
 	return c, c.newPass(object, "default/web"), clk, deleted
@@ -114,7 +116,7 @@ func TestPruningTakesTurns(t *testing.T) {
 		clk.Step(100 * time.Millisecond)
 		return true, nil, nil
 	})
-	c.kube, c.recorder = kube, events.NewFakeRecorder(100)
+	c.ledger, c.recorder = ledger.New(kube), events.NewFakeRecorder(100)
 	p.object.Spec.RevisionHistoryLimit = new(int32)
 	p.update, p.plan = &rollout.Revision{}, &rollout.Plan{}
 	for i := range 30 {

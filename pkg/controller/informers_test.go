@@ -10,6 +10,7 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/queue"
+	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 )
 
 // TestLaneOf: an abort has its lane from the status that tells of it, or from the pass that decided it, to the one that tells that it is carried out.
@@ -23,7 +24,7 @@ func TestLaneOf(t *testing.T) {
 			Type: workv1alpha1.ConditionProgressing, Status: metav1.ConditionTrue, Reason: workv1alpha1.ReasonNewRevisionCreated,
 		}}
 		change(object)
-		require.NoError(t, stores.ReplicaSets.Add(&replicaSet{ManifestWorkReplicaSet: object}))
+		require.NoError(t, stores.ReplicaSets.Add(&replicaset.Object{ManifestWorkReplicaSet: object}))
 		return c.laneOf(key)
 	}
 	now := metav1.Now()

@@ -1,14 +1,14 @@
-package controller
+package workwriter
 
 import (
 	"context"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/lru"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
@@ -31,49 +31,49 @@ func newSpecs() *specs { return &specs{whole: lru.New(specsKept), patches: lru.N
 
 type patchKey struct{ from, to revision.Digest }
 
-// spec returns a whole spec with the meaning that a work's spec has in the cache: a revision's, or that of the work as the API
+// Spec returns a whole spec with the meaning that a work's spec has in the cache: a revision's, or that of the work as the API
 // server has it. The error is a conflict where the work was changed since.
-func (c *Controller) spec(ctx context.Context, p *pass, work *workv1.ManifestWork, digest revision.Digest) (*workv1.ManifestWorkSpec, error) {
+func (w *Writer) Spec(ctx context.Context, history *revision.History, work *workv1.ManifestWork, digest revision.Digest) (*workv1.ManifestWorkSpec, error) {
 	if !workcache.IsTrimmed(work) {
 		return &work.Spec, nil
 	}
-	if found := p.history.ByDigest(digest); found != nil {
+	if found := history.ByDigest(digest); found != nil {
 		return found.Template, nil
 	}
 	if digest != "" {
-		if known, ok := c.specs.whole.Get(digest); ok {
+		if known, ok := w.specs.whole.Get(digest); ok {
 			return known.(*workv1.ManifestWorkSpec), nil
 		}
 	}
-	live, err := c.works.WorkV1().ManifestWorks(work.Namespace).Get(ctx, work.Name, metav1.GetOptions{})
+	live, err := w.Get(ctx, work.Namespace, work.Name)
 	switch {
 	case err != nil && !apierrors.IsNotFound(err):
-		return nil, &requestError{what: fmt.Sprintf("reading ManifestWork %s/%s", work.Namespace, work.Name), err: err}
+		return nil, &memory.RequestError{What: fmt.Sprintf("reading ManifestWork %s/%s", work.Namespace, work.Name), Err: err}
 	case err != nil || live.UID != work.UID || live.Generation != work.Generation:
 		return nil, apierrors.NewConflict(workv1.Resource("manifestworks"), work.Name, fmt.Errorf("it changed in namespace %s", work.Namespace))
 	}
 	if digest != "" {
-		c.specs.whole.Add(digest, &live.Spec)
+		w.specs.whole.Add(digest, &live.Spec)
 	}
 	return &live.Spec, nil
 }
 
-// specChange returns what brings the spec of a work to a revision; the zero value where it means that already.
-func (c *Controller) specChange(ctx context.Context, p *pass, w *rollout.Write) (workpatch.Change, error) {
-	if !workpatch.ChangesSpec(w) {
+// change returns what brings the spec of a work to a revision; the zero value where it means that already.
+func (w *Writer) change(ctx context.Context, history *revision.History, write *rollout.Write) (workpatch.Change, error) {
+	if !workpatch.ChangesSpec(write) {
 		return workpatch.Change{}, nil
 	}
-	key := patchKey{from: w.Work.Digest, to: w.Revision.Digest}
-	if known, ok := c.specs.patches.Get(key); ok {
+	key := patchKey{from: write.Work.Digest, to: write.Revision.Digest}
+	if known, ok := w.specs.patches.Get(key); ok {
 		return known.(workpatch.Change), nil
 	}
-	existing, err := c.spec(ctx, p, w.Work.Object, w.Work.Digest)
+	existing, err := w.Spec(ctx, history, write.Work.Object, write.Work.Digest)
 	if err != nil {
 		return workpatch.Change{}, err
 	}
-	change, err := workpatch.Compare(existing, w.Revision.Template)
+	change, err := workpatch.Compare(existing, write.Revision.Template)
 	if err == nil && key.from != "" {
-		c.specs.patches.Add(key, change)
+		w.specs.patches.Add(key, change)
 	}
 	return change, err
 }

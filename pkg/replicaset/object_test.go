@@ -1,4 +1,4 @@
-package controller
+package replicaset
 
 import (
 	"encoding/json"
@@ -58,14 +58,14 @@ func TestUnreadableFieldsAreNamed(t *testing.T) {
 					u.Object[field] = value
 				}
 			}
-			object := decodeReplicaSet(u)
+			object := Decode(u)
 			if len(test.paths) == 0 {
-				require.NoError(t, object.decodeErr)
+				require.NoError(t, object.DecodeErr)
 			}
 			for _, path := range test.paths {
-				require.ErrorContains(t, object.decodeErr, path)
+				require.ErrorContains(t, object.DecodeErr, path)
 			}
-			require.Equal(t, !test.hidden, object.placementsKnown)
+			require.Equal(t, !test.hidden, object.PlacementsKnown)
 			require.Equal(t, upstream.Foreground, object.Spec.CascadeDeletionPolicy, "deletion goes by it")
 			require.EqualValues(t, "u", object.UID)
 			var refs []string

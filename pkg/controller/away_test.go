@@ -1,0 +1,65 @@
+package controller
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	clocktesting "k8s.io/utils/clock/testing"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+)
+
+// awayAgents are those of a broker that may be away.
+type awayAgents struct{ reachable bool }
+
+func (a *awayAgents) HeardSince(string) (time.Time, bool) { return rt.Epoch, true }
+func (a *awayAgents) Reachable() bool                     { return a.reachable }
+
+func (a *awayAgents) Claimed(string, func(cluster, name string) bool) []string { return nil }
+
+func workOf(cluster, hash string) *rollout.Work {
+	work := rt.Work(cluster, rt.Bears(hash))
+	return &work
+}
+
+func brokerPass(writes ...rollout.Write) *pass {
+	p := &pass{
+		key: "ns/web", now: rt.Epoch, object: &replicaset.Object{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{}},
+		snapshot: &rollout.Snapshot{Owner: rt.Owner}, plan: &rollout.Plan{}, update: rt.Revision("bbb"),
+	}
+	p.plan.Desired, p.plan.Writes = rt.Revision("bbb"), writes
+	return p
+}
+
+// While the broker is away no write is tried, no error is logged for each cluster, and the condition says what happens next.
+func TestNothingIsWrittenWhileTheBrokerIsAway(t *testing.T) {
+	client := fakeWorks{
+		create: func(*workv1.ManifestWork) (*workv1.ManifestWork, error) { panic("a create was tried") },
+		patch:  func(string, string) (*workv1.ManifestWork, error) { panic("a patch was tried") },
+	}
+	r := &deployReconciler{NewWithStores(Config{
+		Works: client, Agents: &awayAgents{}, WholeWorks: true, Clock: clocktesting.NewFakeClock(rt.Epoch),
+	}, NewStores())}
+	p := brokerPass(
+		rollout.Write{Action: rollout.Create, Cluster: "c1", Revision: rt.Revision("bbb")},
+		rollout.Write{Action: rollout.Relabel, Cluster: "c2", Work: workOf("c2", "bbb")},
+	)
+	p.plan.Deletes = []rollout.Delete{{Work: workOf("c3", "bbb")}}
+	require.NoError(t, r.act(t.Context(), p), "no error for the queue to log and to back off from")
+	require.Equal(t, []string{
+		"the broker is not connected; 3 ManifestWorks will be written when it is back; check the broker and --work-driver-config",
+	}, p.problems)
+	require.Equal(t, awayInterval, p.recheck)
+
+	// The deletion of the owner waits too, and its finalizer stays (R18).
+	p = brokerPass()
+	done, err := (&finalizeReconciler{r.Controller}).deleteAll(t.Context(), p, []*workv1.ManifestWork{workOf("c1", "bbb").Object})
+	require.NoError(t, err)
+	require.False(t, done)
+	require.Equal(t, awayInterval, p.recheck)
+}

@@ -1,0 +1,236 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/queue"
+	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
+)
+
+// Runner runs a Controller.
+type Runner struct {
+	name   string
+	queue  *queue.Queue
+	synced []cache.InformerSynced
+}
+
+// Run waits for the caches, makes passes with a number of workers for rollouts and as many for aborts, and returns when the context has ended.
+func (r *Runner) Run(ctx context.Context, workers int) {
+	logger := klog.FromContext(ctx).WithName(r.name)
+	ctx = klog.NewContext(ctx, logger)
+	if !cache.WaitForCacheSync(ctx.Done(), r.synced...) {
+		return // The context has ended.
+	}
+	logger.Info("Starting", "workers", workers)
+	r.queue.Run(ctx, workers)
+	logger.Info("Stopped")
+}
+
+// New makes the controller and registers it with its informers, which its caller starts.
+func New(config Config) (*Runner, error) {
+	c, err := newWithInformers(config)
+	if err != nil {
+		return nil, err
+	}
+	const name = "ManifestWorkReplicaSetController"
+	r := &Runner{name: name, queue: queue.New(name, c.laneOf, c.Sync)}
+	for _, watched := range []struct {
+		informer cache.SharedIndexInformer
+		handler  cache.ResourceEventHandler
+	}{
+		{config.WorkInformer.Informer(), workcache.OwnerEvents(r.queue.Add)},
+		{config.ReplicaSetInformer, r.leading(objectQueueKeys)},
+		{optionalInformer{config.RevisionInformer.Informer(), c.historyProblem}, r.leading(ownerQueueKeys)},
+		{config.PlacementInformer.Informer(), r.leading(c.placementQueueKeys)},
+		{config.DecisionInformer.Informer(), r.leading(c.placementQueueKeys)},
+	} {
+		if _, err := watched.informer.AddEventHandler(watched.handler); err != nil {
+			return nil, fmt.Errorf("watching an informer: %w", err)
+		}
+		r.synced = append(r.synced, watched.informer.HasSynced)
+	}
+	return r, nil
+}
+
+// laneOf is the lane of the next pass over an object. An abort begins with a status that says so, and ends with one.
+func (c *Controller) laneOf(key string) queue.Lane {
+	if c.aborting.Is(key) {
+		return queue.Aborts
+	}
+	cached, exists, err := c.replicaSets.GetByKey(key)
+	if err != nil || !exists {
+		return queue.Rollouts
+	}
+	object := cached.(*replicaset.Object)
+	if object.Status.AbortedTime != nil && object.DeletionTimestamp.IsZero() && status.Told(object.Status.Conditions) != status.Aborted {
+		return queue.Aborts
+	}
+	return queue.Rollouts
+}
+
+// leading leads the events of an informer to the objects that they are about.
+func (r *Runner) leading(keysOf func(runtime.Object) []string) cache.ResourceEventHandler {
+	lead := func(obj any) {
+		if object, ok := workcache.UnwrapTombstone(obj).(runtime.Object); ok {
+			for _, key := range keysOf(object) {
+				r.queue.Add(key)
+			}
+		}
+	}
+	return cache.ResourceEventHandlerFuncs{AddFunc: lead, UpdateFunc: func(_, after any) { lead(after) }, DeleteFunc: lead}
+}
+
+// newWithInformers makes a controller that reads the informers' caches, and forgets what they see disappear.
+func newWithInformers(config Config) (*Controller, error) {
+	if err := index(config); err != nil {
+		return nil, err
+	}
+	c := NewWithStores(config, Stores{
+		ReplicaSets: config.ReplicaSetInformer.GetIndexer(),
+		Works:       config.WorkInformer.Informer().GetIndexer(),
+		Revisions:   config.RevisionInformer.Informer().GetIndexer(),
+		Placements:  config.PlacementInformer.Informer().GetIndexer(),
+		Decisions:   config.DecisionInformer.Informer().GetIndexer(),
+	})
+	for _, informer := range []cache.SharedIndexInformer{config.WorkInformer.Informer(), config.RevisionInformer.Informer(), config.ReplicaSetInformer} {
+		if _, err := informer.AddEventHandler(c.forgetting()); err != nil {
+			return nil, fmt.Errorf("watching an informer for deletions: %w", err)
+		}
+	}
+	return c, nil
+}
+
+func index(config Config) error {
+	for _, add := range []struct {
+		informer cache.SharedIndexInformer
+		indexers cache.Indexers
+	}{
+		{config.WorkInformer.Informer(), workcache.OwnerIndexers()},
+		{config.RevisionInformer.Informer(), workcache.OwnerIndexers()},
+		{config.DecisionInformer.Informer(), replicaset.PlacementIndexers()},
+	} {
+		if err := add.informer.AddIndexers(add.indexers); err != nil {
+			return fmt.Errorf("adding an index to an informer: %w", err)
+		}
+	}
+	return nil
+}
+
+// ownerQueueKeys leads an event of a revision to its owner.
+func ownerQueueKeys(obj runtime.Object) []string { return workcache.OwnerKeys(obj) }
+
+// objectQueueKeys leads an event of a ManifestWorkReplicaSet to itself.
+func objectQueueKeys(obj runtime.Object) []string {
+	key, err := cache.DeletionHandlingMetaNamespaceKeyFunc(obj)
+	if err != nil {
+		return nil
+	}
+	return []string{key}
+}
+
+// placementQueueKeys leads an event of a Placement or of one of its decisions to whoever refers to it.
+func (c *Controller) placementQueueKeys(obj runtime.Object) []string {
+	var placements []string
+	switch o := obj.(type) {
+	case *clusterv1beta1.PlacementDecision:
+		placements = replicaset.DecisionKeys(o)
+	default:
+		placements = objectQueueKeys(obj)
+	}
+	var keys []string
+	for _, placement := range placements {
+		owners, err := c.replicaSets.IndexKeys(replicaset.ByPlacement, placement)
+		if err == nil {
+			keys = append(keys, owners...)
+		}
+	}
+	return keys
+}
+
+// Forget drops what is known of an object that a cache saw disappear. Each informer calls it from a goroutine of its own, while passes
+// are under way. What has a bounded size (specs, digests) needs no call, and metrics are dropped by Sync when it finds no object.
+func (c *Controller) Forget(obj any) {
+	object, err := meta.Accessor(workcache.UnwrapTombstone(obj))
+	if err != nil {
+		return
+	}
+	switch object.(type) {
+	case *replicaset.Object:
+		owner := cache.MetaObjectToName(object).String()
+		c.contents.Forget(object.GetUID())
+		c.memory.ForgetOwner(owner)
+		c.pace.Forget(owner)
+		c.aborting.Note(owner, false)
+		c.expectations.Gone(owner, c.replicaSets, object)
+	case *appsv1.ControllerRevision:
+		c.contents.Forget(object.GetUID())
+		c.gone(c.revisionIndex, object)
+	case *workv1.ManifestWork:
+		c.memory.ForgetWork(object.GetUID())
+		c.gone(c.workIndex, object)
+	}
+}
+
+// forgetting is the handler by which an informer tells of what is gone. Where another object of the same name took its place while the informer
+// did not watch, client-go tells of an update.
+func (c *Controller) forgetting() cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		UpdateFunc: func(before, after any) {
+			if uidOf(before) != uidOf(after) {
+				c.Forget(before)
+			}
+		},
+		DeleteFunc: c.Forget,
+	}
+}
+
+func uidOf(obj any) types.UID {
+	object, err := meta.Accessor(obj)
+	if err != nil {
+		return ""
+	}
+	return object.GetUID()
+}
+
+func (c *Controller) gone(store cache.Store, object metav1.Object) {
+	for _, owner := range workcache.OwnerKeys(object) {
+		c.expectations.Gone(owner, store, object)
+	}
+}
+
+// optionalInformer is one that counts as synced also where its objects may not be read.
+type optionalInformer struct {
+	cache.SharedIndexInformer
+	without func() string
+}
+
+// HasSynced reports whether a controller need not wait for it.
+func (i optionalInformer) HasSynced() bool {
+	return i.SharedIndexInformer.HasSynced() || i.without() != ""
+}
+
+// NewRevisionTransform makes the transform of an informer of ControllerRevisions. It takes away what no pass reads: who wrote which field, and the
+// copy of the whole object that kubectl apply leaves in an annotation. Both are as large as the template that they are about.
+func NewRevisionTransform() cache.TransformFunc {
+	return func(obj any) (any, error) {
+		if rev, ok := obj.(*appsv1.ControllerRevision); ok {
+			rev.ManagedFields = nil
+			delete(rev.Annotations, corev1.LastAppliedConfigAnnotation)
+		}
+		return obj, nil
+	}
+}

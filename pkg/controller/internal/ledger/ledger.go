@@ -1,0 +1,115 @@
+// Package ledger reads and writes ControllerRevisions. No other package of the controller has a client for them. What is written is decided in
+// package revision/plan.
+package ledger
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
+)
+
+// Ledger is the client of ControllerRevisions.
+type Ledger struct{ kube kubernetes.Interface }
+
+// New returns the Ledger of a hub.
+func New(kube kubernetes.Interface) *Ledger { return &Ledger{kube: kube} }
+
+// Get reads a revision live.
+func (l *Ledger) Get(ctx context.Context, namespace, name string) (*appsv1.ControllerRevision, error) {
+	return l.kube.AppsV1().ControllerRevisions(namespace).Get(ctx, name, metav1.GetOptions{})
+}
+
+// Read reads the revision that a step asks for. The error is a memory.RequestError.
+func (l *Ledger) Read(ctx context.Context, namespace string, step *plan.Step) (*appsv1.ControllerRevision, error) {
+	live, err := l.Get(ctx, namespace, step.Name)
+	return live, failed(err, step.Verb, namespace, step.Name)
+}
+
+// Write makes the write of a step, and returns the revision as the API server answered it. A step that awaits a revision writes nothing. The error
+// is a memory.RequestError.
+func (l *Ledger) Write(ctx context.Context, namespace string, step *plan.Step) (*appsv1.ControllerRevision, error) {
+	switch step.Action {
+	case plan.Await:
+		return step.Revision, nil
+	case plan.Create, plan.Rebuild:
+		created, err := l.kube.AppsV1().ControllerRevisions(namespace).Create(ctx, step.Revision, metav1.CreateOptions{})
+		if err != nil {
+			return nil, failed(err, step.Verb, namespace, step.Revision.Name)
+		}
+		return created, nil
+	default:
+		return l.patch(ctx, step.Revision, &step.Patch)
+	}
+}
+
+// patch writes a revision, as it was seen.
+func (l *Ledger) patch(ctx context.Context, object *appsv1.ControllerRevision, change *plan.Patch) (*appsv1.ControllerRevision, error) {
+	metadata := map[string]any{"uid": object.UID, "resourceVersion": object.ResourceVersion}
+	if change.Annotations != nil {
+		metadata["annotations"] = change.Annotations
+	}
+	if change.Labels != nil {
+		metadata["labels"] = change.Labels
+	}
+	patch := map[string]any{"metadata": metadata}
+	if change.Number != 0 {
+		patch["revision"] = change.Number
+	}
+	data, err := json.Marshal(patch)
+	if err != nil {
+		return nil, fmt.Errorf("encoding a patch: %w", err)
+	}
+	patched, err := l.kube.AppsV1().ControllerRevisions(object.Namespace).Patch(ctx, object.Name, types.MergePatchType, data, metav1.PatchOptions{})
+	if err != nil {
+		return nil, failed(err, "patching", object.Namespace, object.Name)
+	}
+	return patched, nil
+}
+
+// Delete deletes a revision. It reports whether there was one to delete.
+func (l *Ledger) Delete(ctx context.Context, revision *appsv1.ControllerRevision) (deleted bool, err error) {
+	err = l.kube.AppsV1().ControllerRevisions(revision.Namespace).
+		Delete(ctx, revision.Name, *metav1.NewPreconditionDeleteOptions(string(revision.UID)))
+	switch {
+	case apierrors.IsNotFound(err):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("pruning ControllerRevision %s/%s: %w", revision.Namespace, revision.Name, err)
+	}
+	return true, nil
+}
+
+// failed says which request failed; nil for none.
+func failed(err error, verb, namespace, name string) error {
+	if err == nil {
+		return nil
+	}
+	return &memory.RequestError{What: fmt.Sprintf("%s ControllerRevision %s/%s", verb, namespace, name), Err: err}
+}
+
+// ResultOf is what the answer to a step means for the plan.
+func ResultOf(action plan.Action, err error) plan.Result {
+	created := action == plan.Create || action == plan.Rebuild
+	switch {
+	case err == nil:
+		return plan.Done
+	case apierrors.IsConflict(err):
+		return plan.Conflicted
+	case created && apierrors.IsAlreadyExists(err):
+		return plan.Exists
+	case action == plan.ReadLive && apierrors.IsNotFound(err):
+		return plan.Missing
+	case memory.IsLasting(err):
+		return plan.Rejected
+	}
+	return plan.Failed
+}

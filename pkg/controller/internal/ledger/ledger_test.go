@@ -1,0 +1,92 @@
+package ledger
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
+)
+
+func revisionOf(name string) *appsv1.ControllerRevision {
+	return &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: "uid", ResourceVersion: "7"}, Revision: 1}
+}
+
+// Each step is one request, or none; a patch says what it decided on (R15).
+func TestWrite(t *testing.T) {
+	kube := fake.NewClientset(revisionOf("old"))
+	l := New(kube)
+	created, err := l.Write(t.Context(), "ns", &plan.Step{Action: plan.Create, Verb: "creating", Revision: revisionOf("new")})
+	require.NoError(t, err)
+	require.Equal(t, "new", created.Name)
+	live, err := l.Read(t.Context(), "ns", &plan.Step{Action: plan.ReadLive, Verb: "reading", Name: "new"})
+	require.NoError(t, err)
+	require.Equal(t, "new", live.Name)
+
+	awaited := revisionOf("awaited")
+	seen, err := l.Write(t.Context(), "ns", &plan.Step{Action: plan.Await, Revision: awaited})
+	require.NoError(t, err)
+	require.Same(t, awaited, seen)
+
+	kube.ClearActions()
+	patched, err := l.Write(t.Context(), "ns", &plan.Step{Action: plan.MarkCurrent, Revision: revisionOf("old"), Patch: plan.Patch{
+		Annotations: map[string]any{"a": "1", "b": nil}, Labels: map[string]string{"l": "2"}, Number: 4,
+	}})
+	require.NoError(t, err)
+	require.EqualValues(t, 4, patched.Revision)
+	require.JSONEq(t, `{"metadata":{"uid":"uid","resourceVersion":"7","annotations":{"a":"1","b":null},"labels":{"l":"2"}},"revision":4}`,
+		string(kube.Actions()[0].(clienttesting.PatchAction).GetPatch()))
+
+	for _, want := range []bool{true, false} {
+		deleted, err := l.Delete(t.Context(), revisionOf("old"))
+		require.NoError(t, err)
+		require.Equal(t, want, deleted, "what is gone already is no error")
+	}
+}
+
+// A request that fails says which one it was, and what the plan can make of it.
+func TestFailures(t *testing.T) {
+	revisions := appsv1.Resource("controllerrevisions")
+	kube := fake.NewClientset()
+	var answer error
+	kube.PrependReactor("*", "controllerrevisions", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, answer })
+	l := New(kube)
+	for name, test := range map[string]struct {
+		answer               error
+		created, read, other plan.Result
+	}{
+		"busy":     {apierrors.NewTooManyRequests("busy", 1), plan.Failed, plan.Failed, plan.Failed},
+		"refused":  {apierrors.NewForbidden(revisions, "web-1", errors.New("a quota")), plan.Rejected, plan.Rejected, plan.Rejected},
+		"newer":    {apierrors.NewConflict(revisions, "web-1", errors.New("newer")), plan.Conflicted, plan.Conflicted, plan.Conflicted},
+		"taken":    {apierrors.NewAlreadyExists(revisions, "web-1"), plan.Exists, plan.Rejected, plan.Rejected},
+		"not here": {apierrors.NewNotFound(revisions, "web-1"), plan.Rejected, plan.Missing, plan.Rejected},
+	} {
+		t.Run(name, func(t *testing.T) {
+			answer = test.answer
+			_, err := l.Write(t.Context(), "ns", &plan.Step{Action: plan.Create, Verb: "creating", Revision: revisionOf("web-1")})
+			require.ErrorContains(t, err, "creating ControllerRevision ns/web-1: ")
+			require.Equal(t, test.created, ResultOf(plan.Create, err))
+			_, err = l.Read(t.Context(), "ns", &plan.Step{Action: plan.ReadLive, Verb: "reading", Name: "web-1"})
+			require.ErrorContains(t, err, "reading ControllerRevision ns/web-1: ")
+			require.Equal(t, test.read, ResultOf(plan.ReadLive, err))
+			_, err = l.Write(t.Context(), "ns", &plan.Step{Action: plan.MarkCurrent, Revision: revisionOf("web-1")})
+			require.ErrorContains(t, err, "patching ControllerRevision ns/web-1: ")
+			require.Equal(t, test.other, ResultOf(plan.MarkCurrent, err))
+			request := &memory.RequestError{}
+			require.ErrorAs(t, err, &request)
+			require.Equal(t, "patching ControllerRevision ns/web-1", request.What)
+		})
+	}
+	answer = errors.New("down")
+	_, err := l.Delete(t.Context(), revisionOf("web-1"))
+	require.EqualError(t, err, "pruning ControllerRevision ns/web-1: down")
+	require.Equal(t, plan.Done, ResultOf(plan.MarkCurrent, nil))
+}

@@ -1,0 +1,137 @@
+package workwriter
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+)
+
+var manifestworks = workv1.Resource("manifestworks")
+
+// namespace is a cluster's, in which some works are: by name, with their labels.
+type namespace map[string]map[string]string
+
+func (n namespace) client(created, restored *[]string) fakeWorks {
+	return fakeWorks{
+		create: func(work *workv1.ManifestWork) (*workv1.ManifestWork, error) {
+			if _, taken := n[work.Name]; taken {
+				return nil, apierrors.NewAlreadyExists(manifestworks, work.Name)
+			}
+			*created = append(*created, work.Name)
+			return work, nil
+		},
+		list: func(cluster, selector string) (*workv1.ManifestWorkList, error) {
+			parsed, err := metav1.ParseToLabelSelector(selector)
+			if err != nil {
+				return nil, err
+			}
+			matches, err := metav1.LabelSelectorAsSelector(parsed)
+			list := &workv1.ManifestWorkList{}
+			for name, labels := range n {
+				if err == nil && matches.Matches(labelSet(labels)) {
+					list.Items = append(list.Items, workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
+						Namespace: cluster, Name: name, Labels: labels, Annotations: map[string]string{workv1alpha1.AnnotationAppliedAt: "2026-01-02T03:00:00Z"},
+					}})
+				}
+			}
+			return list, err
+		},
+		patch: func(_, name string, data []byte) (*workv1.ManifestWork, error) {
+			*restored = append(*restored, name+" "+string(data))
+			return &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Name: name}}, nil
+		},
+	}
+}
+
+type labelSet map[string]string
+
+func (l labelSet) Has(label string) bool              { _, ok := l[label]; return ok }
+func (l labelSet) Get(label string) string            { return l[label] }
+func (l labelSet) Lookup(label string) (string, bool) { v, ok := l[label]; return v, ok }
+
+// A work is created under the first name that nobody else has; one of the owner that the cache does not show is found, and no second one made (R9).
+func TestCreate(t *testing.T) {
+	names := rollout.WorkNames(ours(nil).Object)
+	owned := map[string]string{workv1alpha1.LabelReplicaSet: "ns.web"}
+	lost := map[string]string{workv1alpha1.LabelControllerHash: "aaa"}
+	for name, test := range map[string]struct {
+		there    namespace
+		strange  bool
+		created  []string
+		found    []string
+		restored int
+		wanted   func(error) bool
+	}{
+		"nothing is there":                {created: names[:1]},
+		"somebody else's":                 {there: namespace{names[0]: nil}, created: names[1:2], found: []string{"c1 has " + names[1]}},
+		"two of somebody else's":          {there: namespace{names[0]: nil, names[1]: nil}, created: names[2:3], found: []string{"c1 has " + names[2]}},
+		"all names are somebody else's":   {there: namespace{names[0]: nil, names[1]: nil, names[2]: nil}, wanted: apierrors.IsAlreadyExists},
+		"ours, which the cache hides":     {there: namespace{names[0]: owned}, found: names[:1], wanted: isUnseen},
+		"ours, which lost its label":      {there: namespace{names[0]: lost}, found: names[:1], restored: 1, wanted: isUnseen},
+		"ours, under another hub's name":  {there: namespace{"web-abc12": owned}, strange: true, found: []string{"web-abc12"}, wanted: isUnseen},
+		"a hash that is no revision's":    {there: namespace{names[0]: {workv1alpha1.LabelControllerHash: "xyz"}}, created: names[1:2], found: []string{"c1 has " + names[1]}},
+		"another hub's names, and nobody": {strange: true, created: names[:1]},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var created, restored, found []string
+			owner := ours(&found)
+			if test.strange {
+				owner.Works = []*workv1.ManifestWork{{ObjectMeta: metav1.ObjectMeta{Namespace: "c2", Name: "web-xyz34"}}}
+			}
+			answer, err := at(test.there.client(&created, &restored), false).Write(t.Context(), owner, &rollout.Write{
+				Action: rollout.Create, Cluster: "c1", Revision: rt.Revision("aaa"),
+			})
+			if test.wanted == nil {
+				require.NoError(t, err)
+				require.Equal(t, test.created[0], answer.GetName())
+			} else {
+				require.True(t, test.wanted(err), err)
+			}
+			require.Equal(t, test.created, created)
+			require.Equal(t, test.found, found)
+			require.Len(t, restored, test.restored)
+		})
+	}
+}
+
+func isUnseen(err error) bool { return errors.Is(err, memory.ErrUnseen) }
+
+// What is deleted is what the cache showed, or whatever version of it; what is gone already is no error.
+func TestDelete(t *testing.T) {
+	work := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: "c1", Name: "web", UID: "uid", ResourceVersion: "7"}}
+	for name, test := range map[string]struct {
+		answer  error
+		deleted bool
+		failed  bool
+	}{
+		"there": {deleted: true}, "gone": {answer: apierrors.NewNotFound(manifestworks, "web")},
+		"changed": {answer: apierrors.NewConflict(manifestworks, "web", errors.New("newer")), failed: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var asked []metav1.Preconditions
+			w := at(fakeWorks{delete: func(_, _ string, preconditions *metav1.Preconditions) error {
+				asked = append(asked, *preconditions)
+				return test.answer
+			}}, false)
+			for _, remove := range []func() (bool, error){
+				func() (bool, error) { return w.Delete(t.Context(), work) }, func() (bool, error) { return w.DeleteAny(t.Context(), work) },
+			} {
+				deleted, err := remove()
+				require.Equal(t, test.deleted, deleted)
+				require.Equal(t, test.failed, err != nil)
+			}
+			require.Equal(t, "7", *asked[0].ResourceVersion)
+			require.Nil(t, asked[1].ResourceVersion)
+			require.EqualValues(t, "uid", *asked[1].UID)
+		})
+	}
+}

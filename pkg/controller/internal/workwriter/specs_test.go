@@ -1,0 +1,81 @@
+package workwriter
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
+)
+
+// What a trimmed work held is read live once for each meaning; a work that changed since is a conflict.
+func TestSpec(t *testing.T) {
+	trimmed := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: "c1", Name: "web", UID: "uid", Generation: 3}}
+	workcache.Trim(trimmed, "digest")
+	live := func(change func(*workv1.ManifestWork)) func(string, string) (*workv1.ManifestWork, error) {
+		return func(namespace, name string) (*workv1.ManifestWork, error) {
+			work := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: "uid", Generation: 3}}
+			work.Spec.Workload.Manifests = make([]workv1.Manifest, 2)
+			change(work)
+			return work, nil
+		}
+	}
+	none := &revision.History{}
+
+	asked := 0
+	w := at(fakeWorks{get: live(func(*workv1.ManifestWork) { asked++ })}, false)
+	for range 3 {
+		spec, err := w.Spec(t.Context(), none, trimmed, "digest")
+		require.NoError(t, err)
+		require.Len(t, spec.Workload.Manifests, 2)
+	}
+	require.Equal(t, 1, asked)
+	whole := rt.Work("c1", rt.Bears("aaa"))
+	spec, err := w.Spec(t.Context(), none, whole.Object, "other")
+	require.NoError(t, err)
+	require.Same(t, &whole.Object.Spec, spec, "the cache has it")
+	require.Equal(t, 1, asked)
+
+	for name, get := range map[string]func(string, string) (*workv1.ManifestWork, error){
+		"another generation": live(func(work *workv1.ManifestWork) { work.Generation++ }),
+		"another object":     live(func(work *workv1.ManifestWork) { work.UID = "other" }),
+		"none": func(_, name string) (*workv1.ManifestWork, error) {
+			return nil, apierrors.NewNotFound(manifestworks, name)
+		},
+	} {
+		_, err := at(fakeWorks{get: get}, false).Spec(t.Context(), none, trimmed, "digest")
+		require.True(t, apierrors.IsConflict(err), name)
+	}
+	down := at(fakeWorks{get: func(string, string) (*workv1.ManifestWork, error) { return nil, errors.New("down") }}, false)
+	_, err = down.Spec(t.Context(), none, trimmed, "digest")
+	require.EqualError(t, err, "reading ManifestWork c1/web: down")
+}
+
+// How one spec becomes another is found once, and written to each cluster.
+func TestChangeIsFoundOnce(t *testing.T) {
+	asked, patched := 0, 0
+	w := at(fakeWorks{
+		get: func(namespace, name string) (*workv1.ManifestWork, error) {
+			asked++
+			return &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: *rt.Revision("aaa").Template}, nil
+		},
+		patch: func(_, name string, _ []byte) (*workv1.ManifestWork, error) {
+			patched++
+			return &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Name: name}}, nil
+		},
+	}, false)
+	for _, cluster := range []string{"c1", "c2", "c3"} {
+		work := &rollout.Work{Object: &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: cluster, Name: "web"}}, Digest: "from"}
+		workcache.Trim(work.Object, "from")
+		_, err := w.Write(t.Context(), ours(nil), &rollout.Write{Action: rollout.Update, Cluster: cluster, Work: work, Revision: rt.Revision("bbb")})
+		require.NoError(t, err)
+	}
+	require.Equal(t, []int{1, 3}, []int{asked, patched})
+}

@@ -1,0 +1,150 @@
+package workwriter
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/metadata"
+	"k8s.io/utils/clock"
+	workclientset "open-cluster-management.io/api/client/work/clientset/versioned"
+	workv1client "open-cluster-management.io/api/client/work/clientset/versioned/typed/work/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/workpatch"
+)
+
+// Config is what a Writer works with.
+type Config struct {
+	// Works is the API server's client, or that of a CloudEvents driver.
+	Works workclientset.Interface
+	// Metadata patches ManifestWorks without reading them back; nil where a driver has no such client.
+	Metadata metadata.Interface
+	// Whole says that a change of a spec is written as a whole ManifestWork, not as a patch: over a broker an event holds all of it anyway.
+	Whole bool
+	// Clock is the hub's clock.
+	Clock clock.PassiveClock
+}
+
+// Writer writes ManifestWorks. It is safe for concurrent use.
+type Writer struct {
+	Config
+	specs *specs
+}
+
+// New returns a Writer.
+func New(config Config) *Writer { return &Writer{Config: config, specs: newSpecs()} }
+
+// Owner is the ManifestWorkReplicaSet whose works are written, as a pass sees it.
+type Owner struct {
+	Object *workv1alpha1.ManifestWorkReplicaSet
+	// Label is the value of the owner label.
+	Label string
+	// Snapshot is what was decided on.
+	Snapshot *rollout.Snapshot
+	// Works are the owner's, as the cache shows them.
+	Works []*workv1.ManifestWork
+	// History holds the owner's revisions.
+	History *revision.History
+	// IsRevision reports whether a hash is that of one of the owner's revisions.
+	IsRevision func(hash string) bool
+	// Found is called with a work of the owner that the cache does not show yet, as the API server has it.
+	Found func(work metav1.Object)
+	// NameTaken is called when a work got another name than the usual one (R9).
+	NameTaken func(cluster, name string)
+}
+
+// Write creates or patches a work as planned, and returns what the API server answered. The error is a conflict where the work changed or
+// disappeared since the cache showed it, and memory.ErrUnseen where there is one to create that the cache does not show.
+func (w *Writer) Write(ctx context.Context, owner *Owner, write *rollout.Write) (metav1.Object, error) {
+	if write.Action == rollout.Create {
+		return w.create(ctx, owner, write)
+	}
+	if w.Whole && workpatch.ChangesSpec(write) {
+		return w.rewrite(ctx, owner, write)
+	}
+	return w.patch(ctx, owner, write)
+}
+
+// patch asks for no more than the metadata of what it wrote: reading a large work back costs more than writing it.
+func (w *Writer) patch(ctx context.Context, owner *Owner, write *rollout.Write) (metav1.Object, error) {
+	spec, err := w.change(ctx, owner.History, write)
+	if err != nil {
+		return nil, err
+	}
+	kind, data, err := workpatch.Patch(owner.Snapshot, write, spec, w.Clock.Now())
+	if err != nil {
+		return nil, err
+	}
+	name := write.Work.Object.Name
+	var answer metav1.Object
+	if w.Metadata != nil {
+		answer, err = w.Metadata.Resource(resource).Namespace(write.Cluster).Patch(ctx, name, kind, data, metav1.PatchOptions{})
+	} else {
+		answer, err = w.in(write.Cluster).Patch(ctx, name, kind, data, metav1.PatchOptions{})
+	}
+	if apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {
+		return nil, gone(name, write.Cluster)
+	}
+	return answer, err
+}
+
+var resource = schema.GroupVersionResource{Group: workv1.GroupName, Version: "v1", Resource: "manifestworks"}
+
+// rewrite writes a work as a whole. Where works are not stored as JSON, a patch is no shorter.
+func (w *Writer) rewrite(ctx context.Context, owner *Owner, write *rollout.Write) (metav1.Object, error) {
+	answer, err := w.in(write.Cluster).Update(ctx, workpatch.Whole(owner.Snapshot, write, w.Clock.Now()), metav1.UpdateOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, gone(write.Work.Object.Name, write.Cluster)
+	}
+	return answer, err
+}
+
+// gone is the error for a work that was deleted since the cache showed it: the next pass decides again.
+func gone(name, cluster string) error {
+	return apierrors.NewConflict(workv1.Resource("manifestworks"), name, fmt.Errorf("it is gone from namespace %s", cluster))
+}
+
+// Delete deletes a work as the cache shows it. The error is a conflict where the work changed since. It reports whether there was one to delete.
+func (w *Writer) Delete(ctx context.Context, work *workv1.ManifestWork) (deleted bool, err error) {
+	return w.delete(ctx, work, &metav1.Preconditions{UID: &work.UID, ResourceVersion: &work.ResourceVersion})
+}
+
+// DeleteAny deletes a work in whatever version it has by now. It reports whether there was one to delete.
+func (w *Writer) DeleteAny(ctx context.Context, work *workv1.ManifestWork) (deleted bool, err error) {
+	return w.delete(ctx, work, &metav1.Preconditions{UID: &work.UID})
+}
+
+func (w *Writer) delete(ctx context.Context, work *workv1.ManifestWork, preconditions *metav1.Preconditions) (bool, error) {
+	err := w.in(work.Namespace).Delete(ctx, work.Name, metav1.DeleteOptions{Preconditions: preconditions})
+	switch {
+	case apierrors.IsNotFound(err):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("deleting ManifestWork %s/%s: %w", work.Namespace, work.Name, err)
+	}
+	return true, nil
+}
+
+// Get reads a work live.
+func (w *Writer) Get(ctx context.Context, namespace, name string) (*workv1.ManifestWork, error) {
+	return w.in(namespace).Get(ctx, name, metav1.GetOptions{})
+}
+
+// List lists the works with a label selector live, in one namespace or in all.
+func (w *Writer) List(ctx context.Context, namespace, selector string) ([]workv1.ManifestWork, error) {
+	list, err := w.in(namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
+	if err != nil {
+		return nil, err
+	}
+	return list.Items, nil
+}
+
+func (w *Writer) in(namespace string) workv1client.ManifestWorkInterface {
+	return w.Works.WorkV1().ManifestWorks(namespace)
+}

@@ -1,0 +1,80 @@
+package workwriter
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
+	"github.com/open-cluster-management-io/work-rollback/pkg/workpatch"
+)
+
+// A work that was deleted since the cache showed it is looked for again; an API server that knows no works is another matter.
+func TestPatchOfWhatIsGone(t *testing.T) {
+	works := workv1.Resource("manifestworks")
+	for name, test := range map[string]struct {
+		answer            error
+		conflict, lasting bool
+	}{
+		"the work is gone":    {answer: apierrors.NewNotFound(works, "web"), conflict: true},
+		"works are not known": {answer: apierrors.NewGenericServerResponse(404, "patch", works, "web", "404 page not found", 0, true), lasting: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := fakeWorks{patch: func(string, string, []byte) (*workv1.ManifestWork, error) { return nil, test.answer }}
+			object := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: "c1", Name: "web"}}
+			_, err := at(client, false).Write(t.Context(), ours(nil), &rollout.Write{
+				Action: rollout.Relabel, Cluster: "c1", Work: &rollout.Work{Object: object},
+			})
+			require.Equal(t, test.conflict, apierrors.IsConflict(err), err)
+			require.Equal(t, test.lasting, memory.IsLasting(err), err)
+		})
+	}
+}
+
+// A change of the spec is written whole where a patch would be no shorter: the driver needs to decode nothing. All else is a patch.
+func TestWholeWorks(t *testing.T) {
+	client := &updatingWorks{}
+	patched := 0
+	client.patch = func(namespace, name string, _ []byte) (*workv1.ManifestWork, error) {
+		patched++
+		return &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}, nil
+	}
+	w, owner := at(client, true), ours(nil)
+	work := workOf("c1", "aaa")
+	work.Object.UID, work.Object.ResourceVersion = "uid", "7"
+	work.Object.Labels["theirs"] = "x"
+	workcache.Trim(work.Object, "a digest")
+	_, err := w.Write(t.Context(), owner, &rollout.Write{Action: rollout.Relabel, Cluster: "c1", Work: work})
+	require.NoError(t, err)
+	require.Equal(t, 1, patched)
+
+	update := rt.Revision("bbb")
+	_, err = w.Write(t.Context(), owner, &rollout.Write{Action: rollout.Update, Cluster: "c1", Work: work, Revision: update})
+	require.NoError(t, err)
+	require.Equal(t, 1, patched)
+	require.Len(t, client.updated, 1)
+	written := client.updated[0]
+	require.Equal(t, *update.Template, written.Spec)
+	require.Equal(t, "bbb", written.Labels[workv1alpha1.LabelControllerHash])
+	require.Equal(t, "x", written.Labels["theirs"], "what others put on the work stays")
+	require.Equal(t, rt.Epoch.UTC().Format(time.RFC3339Nano), written.Annotations[workv1alpha1.AnnotationAppliedAt])
+	require.NotContains(t, written.Annotations, workpatch.AnnotationCacheDigest)
+	require.Equal(t, []any{"uid", "7"}, []any{string(written.UID), written.ResourceVersion}, "R15")
+	_, cached := workcache.TrimmedDigest(work.Object)
+	require.True(t, cached, "the cache's own object is left alone")
+}
+
+// A work that was deleted since the cache showed it is looked for again.
+func TestWholeWorkOfWhatIsGone(t *testing.T) {
+	update := rt.Revision("bbb")
+	_, err := at(goneWorks{}, true).Write(t.Context(), ours(nil), &rollout.Write{Action: rollout.Update, Cluster: "c1", Work: workOf("c1", "aaa"), Revision: update})
+	require.True(t, apierrors.IsConflict(err), err)
+}

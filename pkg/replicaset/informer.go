@@ -1,0 +1,56 @@
+package replicaset
+
+import (
+	"context"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/cache"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// ResyncPeriod is how often the caches hand everything to the controller again, as upstream's do.
+const ResyncPeriod = 30 * time.Minute
+
+// NewInformer returns an informer of ManifestWorkReplicaSets that survives objects which the types can't hold. Its store holds Objects.
+func NewInformer(client dynamic.Interface) (cache.SharedIndexInformer, error) {
+	resource := client.Resource(workv1alpha1.ManifestWorkReplicaSetResource)
+	lw := cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			FreshList(&options)
+			return resource.List(ctx, options)
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			FreshList(&options)
+			return resource.Watch(ctx, options)
+		},
+	}, client)
+	informer := cache.NewSharedIndexInformer(lw, &unstructured.Unstructured{}, ResyncPeriod, PlacementIndexers())
+	err := informer.SetTransform(Transform)
+	return informer, err
+}
+
+// Transform returns the Object of an unstructured ManifestWorkReplicaSet, and anything else as it is.
+func Transform(obj any) (any, error) {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		return Decode(u), nil
+	}
+	return obj, nil
+}
+
+// FreshList asks for the newest state where a reflector would take any: right after a restart a decision must not
+// rest on what an API server remembered from before this hub's own last writes (R15).
+func FreshList(options *metav1.ListOptions) {
+	if options.ResourceVersion == "0" {
+		options.ResourceVersion = ""
+		options.ResourceVersionMatch = ""
+		if options.SendInitialEvents != nil && *options.SendInitialEvents {
+			options.ResourceVersionMatch = metav1.ResourceVersionMatchNotOlderThan
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package replicaset
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// Object is a ManifestWorkReplicaSet as far as it can be decoded. Upstream's CRD accepts values that the types can't hold. With a typed
+// informer, one such object would hide all others of the hub.
+type Object struct {
+	*workv1alpha1.ManifestWorkReplicaSet
+	// DecodeErr names the fields that can't be decoded; nil for none. The spec lacks them, and metadata and status hold what could be read.
+	DecodeErr error
+	// PlacementsKnown reports that the spec lacks none of the Placements' names.
+	PlacementsKnown bool
+}
+
+// Decode returns an object with all that can be decoded.
+func Decode(u *unstructured.Unstructured) *Object {
+	out := &Object{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{}, PlacementsKnown: true}
+	if out.DecodeErr = convert(u.Object, out.ManifestWorkReplicaSet); out.DecodeErr == nil {
+		return out
+	}
+	readable := map[string]any{}
+	for _, key := range []string{"apiVersion", "kind", "metadata", "status"} {
+		if value, ok := u.Object[key]; ok {
+			readable[key] = value
+		}
+	}
+	out.ManifestWorkReplicaSet = &workv1alpha1.ManifestWorkReplicaSet{}
+	if convert(readable, out.ManifestWorkReplicaSet) != nil {
+		delete(readable, "status")
+		out.ManifestWorkReplicaSet = &workv1alpha1.ManifestWorkReplicaSet{}
+		if err := convert(readable, out.ManifestWorkReplicaSet); err != nil {
+			out.Name, out.Namespace = u.GetName(), u.GetNamespace()
+			out.UID, out.ResourceVersion, out.Generation = u.GetUID(), u.GetResourceVersion(), u.GetGeneration()
+		}
+	}
+	out.readSpec(u)
+	return out
+}
+
+// readSpec takes over what can be read of the spec, and names what can't.
+func (r *Object) readSpec(u *unstructured.Unstructured) {
+	kept, _, unreadable := readable(u.Object, "", func(object any) any { return object })
+	errs := make([]error, 0, len(unreadable))
+	for _, field := range unreadable {
+		errs = append(errs, field)
+		r.PlacementsKnown = r.PlacementsKnown && !field.hidesPlacements()
+	}
+	r.DecodeErr = utilerrors.NewAggregate(errs)
+	object, _ := kept.(map[string]any)
+	read := &workv1alpha1.ManifestWorkReplicaSet{}
+	if err := convert(map[string]any{"spec": object["spec"]}, read); err != nil {
+		r.PlacementsKnown = false
+		return
+	}
+	r.Spec = read.Spec
+}
+
+var convert = runtime.DefaultUnstructuredConverter.FromUnstructured
+
+// unreadableField is one that the types can't hold.
+type unreadableField struct {
+	path string
+	err  error
+}
+
+// Error implements error.
+func (f unreadableField) Error() string { return fmt.Sprintf("%s: %v", f.path, f.err) }
+
+// hidesPlacements reports whether it is unknown without the field which Placements select clusters.
+func (f unreadableField) hidesPlacements() bool {
+	if refs, ok := strings.CutPrefix(f.path, "spec.placementRefs"); ok {
+		return !strings.Contains(refs, "].rolloutStrategy")
+	}
+	return f.path == "" || f.path == "spec"
+}
+
+// readable is a value without the fields that the types can't hold, which it names. Each is tried alone: within puts it where it belongs in an
+// object. A list loses no element, as the others would move up: where one can't be held at all, ok says that the list can't either.
+func readable(value any, at string, within func(any) any) (kept any, ok bool, unreadable []unreadableField) {
+	err := convert(within(value).(map[string]any), &workv1alpha1.ManifestWorkReplicaSet{})
+	if err == nil {
+		return value, true, nil
+	}
+	ok = true
+	switch v := value.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			child, held, found := readable(v[key], strings.TrimPrefix(at+"."+key, "."), func(child any) any { return within(map[string]any{key: child}) })
+			if held {
+				out[key] = child
+			}
+			unreadable = append(unreadable, found...)
+		}
+		kept = out
+	case []any:
+		out := make([]any, 0, len(v))
+		for i := range v {
+			child, held, found := readable(v[i], fmt.Sprintf("%s[%d]", at, i), func(child any) any { return within([]any{child}) })
+			ok = ok && held
+			out = append(out, child)
+			unreadable = append(unreadable, found...)
+		}
+		kept = out
+	}
+	if len(unreadable) == 0 {
+		return nil, false, []unreadableField{{path: at, err: err}}
+	}
+	return kept, ok, unreadable
+}
