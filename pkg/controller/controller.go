@@ -47,7 +47,8 @@ type Config struct {
 	Works workclientset.Interface
 	// Metadata patches ManifestWorks without reading them back; nil where a driver has no such client.
 	Metadata metadata.Interface
-	// WholeWorks says that a change of a spec is written as a whole ManifestWork, not as a patch: over a broker an event holds all of it anyway.
+	// WholeWorks says that a change of a spec is written as a whole ManifestWork, not as a patch: over a broker an event holds all of it
+	// anyway.
 	WholeWorks bool
 	// DeletionCounts says that the deletion of a ManifestWork makes a generation of its own, as the API server has it. Over a broker
 	// it makes none.
@@ -117,7 +118,7 @@ func NewStores() Stores {
 // Controller rolls ManifestWorkReplicaSets out, and back.
 type Controller struct {
 	// What writes, and reads live.
-	dynamic dynamic.Interface
+	objects *replicaset.Client
 	works   *workwriter.Writer
 	ledger  *ledger.Ledger
 
@@ -162,7 +163,7 @@ type reconciler interface {
 // the config are not used.
 func NewWithStores(config Config, stores Stores) *Controller {
 	c := &Controller{
-		dynamic: config.Dynamic,
+		objects: replicaset.NewClient(config.Dynamic),
 		works: workwriter.New(workwriter.Config{
 			Works: config.Works, Metadata: config.Metadata, Whole: config.WholeWorks, Clock: config.Clock,
 		}),

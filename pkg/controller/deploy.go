@@ -121,7 +121,8 @@ func (r *deployReconciler) nameAccepted(ctx context.Context, p *pass) {
 		return revision.FirstDifference(p.plan.Desired.Template, stored)
 	})
 	p.problem(fmt.Sprintf("the API server stored %d ManifestWorks with changes, ManifestWork %s/%s among them, in the field %s: "+
-		"update the ManifestWork CRD, or look for a webhook that changes the field", len(p.plan.Accepted), first.Cluster(), first.Object.Name, field))
+		"update the ManifestWork CRD, or look for a webhook that changes the field",
+		len(p.plan.Accepted), first.Cluster(), first.Object.Name, field))
 }
 
 // act makes the plan's writes and deletes. Nothing else writes ManifestWorks, but for deletion of the owner.
@@ -204,9 +205,14 @@ func (r *deployReconciler) write(ctx context.Context, p *pass, w *rollout.Write)
 // ownerOf is what a write has to know of the pass's object.
 func (r *deployReconciler) ownerOf(p *pass) *workwriter.Owner {
 	return &workwriter.Owner{
-		Object: p.object.ManifestWorkReplicaSet, Label: p.owner, Snapshot: p.snapshot, Works: p.works, History: &p.history, IsRevision: p.isRevision,
-		Found:     func(work metav1.Object) { r.wroteWork(p, work) },
-		NameTaken: func(cluster, name string) { r.tellNameTaken(p, cluster, name) },
+		Object:     p.object.ManifestWorkReplicaSet,
+		Label:      p.owner,
+		Snapshot:   p.snapshot,
+		Works:      p.works,
+		History:    &p.history,
+		IsRevision: p.isRevision,
+		Found:      func(work metav1.Object) { r.wroteWork(p, work) },
+		NameTaken:  func(cluster, name string) { r.tellNameTaken(p, cluster, name) },
 	}
 }
 
@@ -256,6 +262,7 @@ func (r *deployReconciler) tellAway(p *pass, results ...[]error) {
 		}
 	}
 	if waiting > 0 {
-		p.problem(fmt.Sprintf("the broker is not connected; %s will be written when it is back; check the broker and --work-driver-config", countOf(waiting)))
+		p.problem(fmt.Sprintf("the broker is not connected; %s will be written when it is back; check the broker and --work-driver-config",
+			countOf(waiting)))
 	}
 }

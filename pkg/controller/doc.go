@@ -1,22 +1,25 @@
-// Package controller is all that reads and writes for ManifestWorkReplicaSets.
+// Package controller reconciles ManifestWorkReplicaSets.
 //
-// A pass over one of them goes this way:
+// A pass over one of them takes these steps, in this order:
 //
-//	observe   the informers' caches become one view of it                    (observe.go, placements.go)
-//	finalize  deletion, and the finalizer that makes it wait                 (finalize.go)
-//	revision  package revision/plan decides, step by step, and a step is done (revisions.go, perform.go)
-//	rollout   what decides is persisted before the rollout goes on            (rollouts.go, perform.go)
-//	deploy    decide (package rollout), persist what decides, act            (deploy.go, act.go)
-//	status    the conditions and counts (package status), in one write       (report.go)
-//	cleanup   revisions over the limit                                       (cleanup.go)
+//	observe   the informers' caches become one view of the object               (observe.go)
+//	finalize  its works are deleted with it, and a finalizer waits for that      (finalize.go)
+//	revision  package revision/plan decides which revision the template has,
+//	          step by step, and each step is performed                           (revisions.go)
+//	rollout   what later writes depend on is persisted before the rollout goes on (revisions.go)
+//	deploy    package rollout decides; the decision is persisted and carried out (deploy.go)
+//	status    package status makes the conditions and counts, in one write       (report.go)
+//	prune     revisions over the limit are deleted                               (prune.go)
 //
-// Write-ahead: a step that persists something that decides ends the pass, and the next pass begins when every
-// cache has caught up with the write (internal/memory/expectations.go, R15). So a process that is killed after any write leaves behind
-// what its successor needs.
+// Write-ahead: a step that persists a decision ends the pass. The next pass begins when every cache shows that write
+// (internal/memory/expectations.go, R15). A process that is killed after any write leaves behind what its successor needs.
 //
-// Passes over several objects are made at once. Those that carry out an abort have workers and write slots of their own, and within each of
-// the two lanes namespaces take turns (package internal/queue, turn.go). A pass writes for a bounded time, and leaves the rest to the next one.
+// The controller holds no client of its own. Package internal/workwriter writes ManifestWorks, internal/ledger writes ControllerRevisions, and
+// replicaset patches the object. What is written into a work comes from package workpatch.
 //
-// What a process keeps from one pass to the next is never needed by its successor (package internal/memory, specs.go). What is known of an
-// object goes away with it (forget.go). What is written of works is made in package workpatch, and package workcache is the cache of them.
+// Passes over several objects run at the same time. Passes that carry out an abort have workers and write slots of their own, and within each
+// of the two lanes namespaces take turns (package internal/queue). A pass writes for a bounded time, and leaves the rest to the next one.
+//
+// What a process remembers from one pass to the next is in package internal/memory. Its successor never needs it. What is known of an object is
+// dropped when the object is gone (informers.go).
 package controller

@@ -49,8 +49,8 @@ func (r *finalizeReconciler) reconcile(ctx context.Context, p *pass) (bool, erro
 	return false, r.patcher(p).RemoveFinalizer(ctx, p.object.ManifestWorkReplicaSet, workv1alpha1.Finalizer)
 }
 
-// knownWorks are the works that the cache shows, in order: the API server is asked for all of them once these are gone, and not each time that
-// some of them were deleted.
+// knownWorks are the works that the cache shows, in order: the API server is asked for all of them once these are gone, and not each time
+// that some of them were deleted.
 func (r *finalizeReconciler) knownWorks(p *pass) []*workv1.ManifestWork {
 	objects, err := r.workIndex.ByIndex(workcache.ByOwner, p.key)
 	if err != nil {
@@ -68,11 +68,12 @@ func (r *finalizeReconciler) knownWorks(p *pass) []*workv1.ManifestWork {
 // the API server need not be asked for all of them each time.
 func (r *finalizeReconciler) waitsForAgents(p *pass) bool {
 	works := r.knownWorks(p)
-	return slices.ContainsFunc(works, p.named) && !slices.ContainsFunc(works, func(w *workv1.ManifestWork) bool { return w.DeletionTimestamp.IsZero() })
+	stays := func(w *workv1.ManifestWork) bool { return w.DeletionTimestamp.IsZero() }
+	return slices.ContainsFunc(works, p.named) && !slices.ContainsFunc(works, stays)
 }
 
-// named reports whether a work has a name that a hub gives. One with another name was given the owner label by somebody: it is deleted, and not
-// waited for.
+// named reports whether a work has a name that a hub gives. One with another name was given the owner label by somebody: it is deleted, and
+// not waited for.
 func (p *pass) named(work *workv1.ManifestWork) bool { return rollout.IsWorkName(p.object, work.Name) }
 
 // liveWorks lists the works as the API server knows them: one that the cache has not shown yet would stay behind for

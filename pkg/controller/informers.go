@@ -28,7 +28,8 @@ type Runner struct {
 	synced []cache.InformerSynced
 }
 
-// Run waits for the caches, makes passes with a number of workers for rollouts and as many for aborts, and returns when the context has ended.
+// Run waits for the caches, makes passes with a number of workers for rollouts and as many for aborts, and returns when the context has
+// ended.
 func (r *Runner) Run(ctx context.Context, workers int) {
 	logger := klog.FromContext(ctx).WithName(r.name)
 	ctx = klog.NewContext(ctx, logger)
@@ -106,7 +107,9 @@ func newWithInformers(config Config) (*Controller, error) {
 		Placements:  config.PlacementInformer.Informer().GetIndexer(),
 		Decisions:   config.DecisionInformer.Informer().GetIndexer(),
 	})
-	for _, informer := range []cache.SharedIndexInformer{config.WorkInformer.Informer(), config.RevisionInformer.Informer(), config.ReplicaSetInformer} {
+	for _, informer := range []cache.SharedIndexInformer{
+		config.WorkInformer.Informer(), config.RevisionInformer.Informer(), config.ReplicaSetInformer,
+	} {
 		if _, err := informer.AddEventHandler(c.forgetting()); err != nil {
 			return nil, fmt.Errorf("watching an informer for deletions: %w", err)
 		}
@@ -185,8 +188,8 @@ func (c *Controller) Forget(obj any) {
 	}
 }
 
-// forgetting is the handler by which an informer tells of what is gone. Where another object of the same name took its place while the informer
-// did not watch, client-go tells of an update.
+// forgetting is the handler by which an informer tells of what is gone. Where another object of the same name took its place while the
+// informer did not watch, client-go tells of an update.
 func (c *Controller) forgetting() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		UpdateFunc: func(before, after any) {
@@ -223,8 +226,8 @@ func (i optionalInformer) HasSynced() bool {
 	return i.SharedIndexInformer.HasSynced() || i.without() != ""
 }
 
-// NewRevisionTransform makes the transform of an informer of ControllerRevisions. It takes away what no pass reads: who wrote which field, and the
-// copy of the whole object that kubectl apply leaves in an annotation. Both are as large as the template that they are about.
+// NewRevisionTransform makes the transform of an informer of ControllerRevisions. It takes away what no pass reads: who wrote which field,
+// and the copy of the whole object that kubectl apply leaves in an annotation. Both are as large as the template that they are about.
 func NewRevisionTransform() cache.TransformFunc {
 	return func(obj any) (any, error) {
 		if rev, ok := obj.(*appsv1.ControllerRevision); ok {

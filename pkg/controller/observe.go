@@ -72,7 +72,8 @@ func (c *Controller) noteWorks(p *pass) {
 	seen := make([]rollout.Work, 0, len(p.works))
 	for _, object := range p.works {
 		_, selected := owners[object.Namespace]
-		w := c.memory.Works.View(object, memory.Selection{Selected: selected, Unknown: !known, Sliced: sliced[object.Namespace]}, c.deletionCounts, p.now)
+		selection := memory.Selection{Selected: selected, Unknown: !known, Sliced: sliced[object.Namespace]}
+		w := c.memory.Works.View(object, selection, c.deletionCounts, p.now)
 		w.Stray = !rollout.IsWorkName(p.object, object.Name)
 		rev := revisions[w.Hash()]
 		c.memory.Works.Settle(&w, w.At(rev) && rollout.Assess(&w, rev, p.now).State == rollout.Succeeded, p.now)

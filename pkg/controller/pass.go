@@ -73,9 +73,9 @@ func (c *Controller) pass(ctx context.Context, key string, object *replicaset.Ob
 	return p.recheck, p.err()
 }
 
-// caughtUp says whether every cache shows this process's own last writes (R15). A write whose object was deleted
-// before a cache saw it would never show: when it takes long, the API server is asked. A cache that lags behind lags for all of them, and who
-// would ask for all at once would take the API server's time from the writes of an abort: each is asked for now and then, a few at a time.
+// caughtUp says whether every cache shows this process's own last writes (R15). A write whose object was deleted before a cache saw it
+// would never show: when it takes long, the API server is asked. A cache that lags behind lags for all of them, and who would ask for all
+// at once would take the API server's time from the writes of an abort: each is asked for now and then, a few at a time.
 func (c *Controller) caughtUp(ctx context.Context, owner string) bool {
 	if c.expectations.Behind(owner) == 0 {
 		return true
@@ -100,8 +100,7 @@ func (c *Controller) isGone(ctx context.Context, w memory.Write) bool {
 	case c.revisionIndex:
 		live, err = c.ledger.Get(ctx, name.Namespace, name.Name)
 	default:
-		live, err = c.dynamic.Resource(workv1alpha1.ManifestWorkReplicaSetResource).Namespace(name.Namespace).
-			Get(ctx, name.Name, metav1.GetOptions{})
+		live, err = c.objects.Get(ctx, name.Namespace, name.Name)
 	}
 	return apierrors.IsNotFound(err) || (err == nil && live.GetUID() != w.UID)
 }
@@ -222,7 +221,7 @@ func (p *pass) problem(text string) {
 
 // patcher writes this pass's object. Its patches carry the resourceVersion that the pass decided on (R15).
 func (c *Controller) patcher(p *pass) replicaset.Patcher {
-	return replicaset.NewPatcher(c.dynamic, p.object.Namespace, func(answer *replicaset.Object, written *unstructured.Unstructured) {
+	return c.objects.Patcher(p.object.Namespace, func(answer *replicaset.Object, written *unstructured.Unstructured) {
 		p.answer = answer
 		c.wrote(p, c.replicaSets, written)
 	})
@@ -235,8 +234,8 @@ func (p *pass) leavesAbort() bool {
 	return p.object.DeletionTimestamp.IsZero() && (decided || begun || p.aborting)
 }
 
-// defaultWriters is how many writes are under way at once, over all objects: as many as it takes until an API server's own pace decides. More
-// write no faster, and keep everybody else waiting.
+// defaultWriters is how many writes are under way at once, over all objects: as many as it takes until an API server's own pace decides.
+// More write no faster, and keep everybody else waiting.
 const defaultWriters = 16
 
 // actBudget is for how long one pass writes works before it looks again: what broke meanwhile is not kept waiting by a
@@ -262,8 +261,8 @@ func (c *Controller) parallel(ctx context.Context, n int, do func(int)) {
 	}
 }
 
-// inTurn makes a request when there is a slot for it, over all passes. It returns memory.ErrLater if the pass has no time left by then; who has none waits
-// for no slot.
+// inTurn makes a request when there is a slot for it, over all passes. It returns memory.ErrLater if the pass has no time left by then; who
+// has none waits for no slot.
 func (c *Controller) inTurn(t queue.Turn, left func() bool, request func() error) error {
 	if !left() {
 		return memory.ErrLater

@@ -179,8 +179,8 @@ func firstOf(texts []string) string {
 	return strings.Join(texts, "; ")
 }
 
-// refused notes that a revision could not be written, and says it for a condition: the log alone is not read (R12). The words are those of the
-// first time, as long as the API server gives the same reason (P7).
+// refused notes that a revision could not be written, and says it for a condition: the log alone is not read (R12). The words are those of
+// the first time, as long as the API server gives the same reason (P7).
 func (c *Controller) refused(p *pass, err error) string {
 	p.errs = append(p.errs, err)
 	p.lookAgain(memory.RefusedInterval)

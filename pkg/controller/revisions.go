@@ -70,7 +70,8 @@ func (c *Controller) follow(ctx context.Context, p *pass, next func() plan.Step)
 		c.takeOver(p, &step.Outcome, &already)
 		if step.Action == plan.Proceed || step.Action == plan.Hold {
 			klog.FromContext(ctx).V(4).Info("Planned", "action", step.Action, "why", step.Why)
-			p.facts.Memory.Pruned = p.facts.Memory.Pruned || slices.ContainsFunc(p.facts.Answers, func(a plan.Answer) bool { return a.Result == plan.Pruned })
+			pruned := func(a plan.Answer) bool { return a.Result == plan.Pruned }
+			p.facts.Memory.Pruned = p.facts.Memory.Pruned || slices.ContainsFunc(p.facts.Answers, pruned)
 			c.remember(ctx, p, &step.Outcome)
 			return c.end(ctx, p, &step)
 		}
@@ -199,7 +200,8 @@ func (c *Controller) sayOf(p *pass, step *plan.Step, wrote *appsv1.ControllerRev
 	c.event(p, wrote, typeOf(step.Event), step.Event.Reason, step.Event.Action, step.Event.Note)
 }
 
-// persist writes what decides into the status, with the conditions that report it. Where the rollout is aborted, this process remembers why.
+// persist writes what decides into the status, with the conditions that report it. Where the rollout is aborted, this process remembers
+// why.
 func (c *Controller) persist(ctx context.Context, p *pass, step *plan.Step) error {
 	p.plan = step.Plan
 	stage, reason := step.Stage, step.Outcome.AbortedFor

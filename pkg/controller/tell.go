@@ -35,7 +35,8 @@ func (c *Controller) tell(p *pass, abortReason string) {
 		case status.AbortDecided:
 			c.metrics.RolloutAborted()
 			c.event(p, p.updateObject(), corev1.EventTypeWarning, workv1alpha1.EventRolloutAborted, "Abort",
-				fmt.Sprintf("the rollout of revision %s is aborted, every cluster goes back to revision %s: %s", p.update.Name, p.currentName(), abortReason))
+				fmt.Sprintf("the rollout of revision %s is aborted, every cluster goes back to revision %s: %s",
+					p.update.Name, p.currentName(), abortReason))
 		case status.AbortCarriedOut:
 			c.event(p, p.updateObject(), corev1.EventTypeNormal, workv1alpha1.EventAbortCarriedOut, "Abort", strings.Join(
 				append([]string{fmt.Sprintf("revision %s is written back to every cluster", p.currentName())}, p.problems...), "; but "))
@@ -124,11 +125,13 @@ func (c *Controller) event(p *pass, related runtime.Object, eventType, reason, a
 	c.recorder.Eventf(p.object.ManifestWorkReplicaSet, related, eventType, reason, action, "%s", note)
 }
 
-// tellNameTaken says once for each object that a work has another name than people look for (R9): an event for each cluster would be too many.
+// tellNameTaken says once for each object that a work has another name than people look for (R9): an event for each cluster would be too
+// many.
 func (r *deployReconciler) tellNameTaken(p *pass, cluster, other string) {
 	if r.memory.Told.Announce(p.key, workv1alpha1.EventWorkNameTaken) {
 		r.event(p, nil, corev1.EventTypeNormal, workv1alpha1.EventWorkNameTaken, "RollOut", fmt.Sprintf(
-			"ManifestWork %s/%s does not belong to this ManifestWorkReplicaSet: its own is %s/%s there, and it has another name wherever the usual one is taken",
+			"ManifestWork %s/%s does not belong to this ManifestWorkReplicaSet: its own is %s/%s there, "+
+				"and it has another name wherever the usual one is taken",
 			cluster, p.object.Name, cluster, other))
 	}
 }

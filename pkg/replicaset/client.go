@@ -13,31 +13,51 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// Patcher writes one ManifestWorkReplicaSet: its finalizers, and its status.
-type Patcher = patcher.Patcher[*workv1alpha1.ManifestWorkReplicaSet, workv1alpha1.ManifestWorkReplicaSetSpec, workv1alpha1.ManifestWorkReplicaSetStatus]
+type (
+	object     = *workv1alpha1.ManifestWorkReplicaSet
+	objectSpec = workv1alpha1.ManifestWorkReplicaSetSpec
+	status     = workv1alpha1.ManifestWorkReplicaSetStatus
+)
 
-// NewPatcher returns a Patcher of objects in a namespace. Its patches carry the resourceVersion that the caller decided on (R15). wrote is called
-// with each answer of the API server, decoded and as it came.
-func NewPatcher(dynamic dynamic.Interface, namespace string, wrote func(*Object, *unstructured.Unstructured)) Patcher {
-	return patcher.NewPatcher[*workv1alpha1.ManifestWorkReplicaSet, workv1alpha1.ManifestWorkReplicaSetSpec, workv1alpha1.ManifestWorkReplicaSetStatus](
-		&client{ResourceInterface: dynamic.Resource(workv1alpha1.ManifestWorkReplicaSetResource).Namespace(namespace), wrote: wrote})
+// Patcher writes one ManifestWorkReplicaSet: its finalizers, and its status.
+type Patcher = patcher.Patcher[object, objectSpec, status]
+
+// Client reads and patches ManifestWorkReplicaSets.
+type Client struct{ dynamic dynamic.Interface }
+
+// NewClient returns a Client.
+func NewClient(dynamic dynamic.Interface) *Client { return &Client{dynamic: dynamic} }
+
+func (c *Client) in(namespace string) dynamic.ResourceInterface {
+	return c.dynamic.Resource(workv1alpha1.ManifestWorkReplicaSetResource).Namespace(namespace)
 }
 
-// client patches ManifestWorkReplicaSets, also those that the types can't hold, and reports its writes.
-type client struct {
+// Get reads an object live.
+func (c *Client) Get(ctx context.Context, namespace, name string) (metav1.Object, error) {
+	return c.in(namespace).Get(ctx, name, metav1.GetOptions{})
+}
+
+// Patcher returns a Patcher of objects in a namespace. Its patches carry the resourceVersion that the caller decided on (R15). wrote is
+// called with each answer of the API server, decoded and as it came.
+func (c *Client) Patcher(namespace string, wrote func(*Object, *unstructured.Unstructured)) Patcher {
+	return patcher.NewPatcher[object, objectSpec, status](&patching{ResourceInterface: c.in(namespace), wrote: wrote})
+}
+
+// patching patches ManifestWorkReplicaSets, also those that the types can't hold, and reports its writes.
+type patching struct {
 	dynamic.ResourceInterface
 	wrote func(*Object, *unstructured.Unstructured)
 }
 
 // Patch is what sdk-go's patcher calls.
-func (c *client) Patch(ctx context.Context, name string, kind types.PatchType, data []byte,
+func (c *patching) Patch(ctx context.Context, name string, kind types.PatchType, data []byte,
 	options metav1.PatchOptions, subresources ...string,
 ) (*workv1alpha1.ManifestWorkReplicaSet, error) {
 	answer, err := c.ResourceInterface.Patch(ctx, name, kind, data, options, subresources...)
 	if err != nil {
 		return nil, fmt.Errorf("patching ManifestWorkReplicaSet %s: %w", name, err)
 	}
-	object := Decode(answer)
-	c.wrote(object, answer)
-	return object.ManifestWorkReplicaSet, nil
+	decoded := Decode(answer)
+	c.wrote(decoded, answer)
+	return decoded.ManifestWorkReplicaSet, nil
 }

@@ -7,8 +7,8 @@ import (
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 )
 
-// ByPlacement finds ManifestWorkReplicaSets and PlacementDecisions by the "namespace/name" of a Placement: a pass reads no decision of another
-// Placement (P8).
+// ByPlacement finds ManifestWorkReplicaSets and PlacementDecisions by the "namespace/name" of a Placement: a pass reads no decision of
+// another Placement (P8).
 const ByPlacement = "work-rollback-by-placement"
 
 // PlacementIndexers returns the index by Placement.

@@ -85,8 +85,8 @@ func (f unreadableField) hidesPlacements() bool {
 	return f.path == "" || f.path == "spec"
 }
 
-// readable is a value without the fields that the types can't hold, which it names. Each is tried alone: within puts it where it belongs in an
-// object. A list loses no element, as the others would move up: where one can't be held at all, ok says that the list can't either.
+// readable is a value without the fields that the types can't hold, which it names. Each is tried alone: within puts it where it belongs in
+// an object. A list loses no element, as the others would move up: where one can't be held at all, ok says that the list can't either.
 func readable(value any, at string, within func(any) any) (kept any, ok bool, unreadable []unreadableField) {
 	err := convert(within(value).(map[string]any), &workv1alpha1.ManifestWorkReplicaSet{})
 	if err == nil {
@@ -97,7 +97,8 @@ func readable(value any, at string, within func(any) any) (kept any, ok bool, un
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			child, held, found := readable(v[key], strings.TrimPrefix(at+"."+key, "."), func(child any) any { return within(map[string]any{key: child}) })
+			inside := func(child any) any { return within(map[string]any{key: child}) }
+			child, held, found := readable(v[key], strings.TrimPrefix(at+"."+key, "."), inside)
 			if held {
 				out[key] = child
 			}

@@ -1,5 +1,5 @@
-// Package ledger reads and writes ControllerRevisions. No other package of the controller has a client for them. What is written is decided in
-// package revision/plan.
+// Package ledger reads and writes ControllerRevisions. No other package of the controller has a client for them. What is written is decided
+// in package revision/plan.
 package ledger
 
 import (
@@ -34,8 +34,8 @@ func (l *Ledger) Read(ctx context.Context, namespace string, step *plan.Step) (*
 	return live, failed(err, step.Verb, namespace, step.Name)
 }
 
-// Write makes the write of a step, and returns the revision as the API server answered it. A step that awaits a revision writes nothing. The error
-// is a memory.RequestError.
+// Write makes the write of a step, and returns the revision as the API server answered it. A step that awaits a revision writes nothing.
+// The error is a memory.RequestError.
 func (l *Ledger) Write(ctx context.Context, namespace string, step *plan.Step) (*appsv1.ControllerRevision, error) {
 	switch step.Action {
 	case plan.Await:
@@ -68,7 +68,8 @@ func (l *Ledger) patch(ctx context.Context, object *appsv1.ControllerRevision, c
 	if err != nil {
 		return nil, fmt.Errorf("encoding a patch: %w", err)
 	}
-	patched, err := l.kube.AppsV1().ControllerRevisions(object.Namespace).Patch(ctx, object.Name, types.MergePatchType, data, metav1.PatchOptions{})
+	client := l.kube.AppsV1().ControllerRevisions(object.Namespace)
+	patched, err := client.Patch(ctx, object.Name, types.MergePatchType, data, metav1.PatchOptions{})
 	if err != nil {
 		return nil, failed(err, "patching", object.Namespace, object.Name)
 	}

@@ -1,6 +1,10 @@
 package memory
 
-import "k8s.io/apimachinery/pkg/types"
+import (
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+)
 
 // Memory is what this process has seen from one pass to the next and can't be read from the caches, by what it is about.
 //
@@ -25,4 +29,39 @@ func (m *Memory) ForgetWork(uid types.UID) { m.Works.Forget(uid) }
 func (m *Memory) ForgetOwner(owner string) {
 	m.Owners.Forget(owner)
 	m.Told.Forget(owner)
+}
+
+// entries holds what a process knows by key. An entry is read and changed only by who holds mu.
+type entries[K comparable, V any] struct {
+	mu    sync.Mutex
+	known map[K]*V
+}
+
+// of finds an entry to note something in, or begins one. The caller holds mu.
+func (e *entries[K, V]) of(key K) *V {
+	found := e.known[key]
+	if found == nil {
+		if e.known == nil {
+			e.known = map[K]*V{}
+		}
+		found = new(V)
+		e.known[key] = found
+	}
+	return found
+}
+
+// look is an entry to read only, the zero value where there is none: a question begins none. The caller holds mu.
+func (e *entries[K, V]) look(key K) V {
+	if found := e.known[key]; found != nil {
+		return *found
+	}
+	var none V
+	return none
+}
+
+// Forget drops an entry.
+func (e *entries[K, V]) Forget(key K) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.known, key)
 }

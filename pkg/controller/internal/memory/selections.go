@@ -1,13 +1,17 @@
 package memory
 
 import (
+	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
-	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
-
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/lru"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	workv1 "open-cluster-management.io/api/work/v1"
 
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
@@ -43,4 +47,86 @@ func (s *Selections) Of(placement *clusterv1beta1.Placement, decisions []*cluste
 	selected := placementOf(placement, slices.Clone(decisions))
 	s.known.Add(key, selectionOf{placement: placement, decisions: decisions, selected: selected})
 	return selected
+}
+
+// placementOf sorts decisions into groups. A cluster that is in two slices for a moment is in the first one's group.
+func placementOf(placement *clusterv1beta1.Placement, decisions []*clusterv1beta1.PlacementDecision) *rollout.Placement {
+	out := &rollout.Placement{Selected: int(placement.Status.NumberOfSelectedClusters), Decisions: len(decisions)}
+	slices.SortFunc(decisions, func(a, b *clusterv1beta1.PlacementDecision) int {
+		return cmp.Or(cmp.Compare(groupIndex(a), groupIndex(b)), cmp.Compare(a.Name, b.Name))
+	})
+	listed := 0 // The Placement's own count may say anything.
+	for _, decision := range decisions {
+		listed += len(decision.Status.Decisions)
+	}
+	seen, groups := make(map[string]bool, listed), map[string]int{}
+	for _, decision := range decisions {
+		group := groupOf(out, groups, rollout.Group{Index: groupIndex(decision), Name: decision.Labels[clusterv1beta1.DecisionGroupNameLabel]})
+		for i := range decision.Status.Decisions {
+			if cluster := decision.Status.Decisions[i].ClusterName; cluster != "" && !seen[cluster] {
+				seen[cluster] = true
+				group.Clusters = append(group.Clusters, cluster)
+			}
+		}
+	}
+	return out
+}
+
+// groupIndex is 0 where a decision names no group, as those of older placement controllers don't.
+func groupIndex(decision *clusterv1beta1.PlacementDecision) int32 {
+	index, err := strconv.ParseInt(decision.Labels[clusterv1beta1.DecisionGroupIndexLabel], 10, 32)
+	if err != nil || index < 0 {
+		return 0
+	}
+	return int32(index)
+}
+
+// groupOf finds or adds a group. known holds the places of those that are there, by key.
+func groupOf(placement *rollout.Placement, known map[string]int, wanted rollout.Group) *rollout.Group {
+	at, there := known[wanted.Key()]
+	if !there {
+		at = len(placement.Groups)
+		known[wanted.Key()] = at
+		placement.Groups = append(placement.Groups, wanted)
+	}
+	return &placement.Groups[at]
+}
+
+// fingerprint tells two reports of an agent apart, also when both say success: a condition that went away and came back has
+// another transition time.
+type fingerprint struct {
+	generation                                int64
+	revision                                  string
+	applied, progressing, available, degraded conditionPrint
+}
+
+// conditionPrint is a condition as far as it matters. The API server keeps whole seconds.
+type conditionPrint struct {
+	status metav1.ConditionStatus
+	since  int64
+}
+
+// sameWrite reports whether the hub wrote no revision between two reports.
+func (f fingerprint) sameWrite(other fingerprint) bool {
+	return f.generation == other.generation && f.revision == other.revision
+}
+
+func fingerprintOf(w *rollout.Work) fingerprint {
+	work := w.Object
+	f := fingerprint{generation: w.SpecGeneration(), revision: work.Annotations[workv1alpha1.AnnotationAppliedAt]}
+	for i := range work.Status.Conditions {
+		c := &work.Status.Conditions[i]
+		print := conditionPrint{status: c.Status, since: c.LastTransitionTime.Unix()}
+		switch c.Type {
+		case workv1.WorkApplied:
+			f.applied = print
+		case workv1.WorkProgressing:
+			f.progressing = print
+		case workv1.WorkAvailable:
+			f.available = print
+		case workv1.WorkDegraded:
+			f.degraded = print
+		}
+	}
+	return f
 }

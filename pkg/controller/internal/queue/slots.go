@@ -8,10 +8,10 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Slots are what the writes of all passes share: each takes one. A few are kept for aborts, so that an abort finds one at once while a fleet is
-// written. While an abort writes, it has all of them but one, with which rollouts go on: a write of a rollout that is under way in the API server
-// slows an abort down, even if it left a slot free. Within a lane the tenant gets the next slot that
-// has the fewest, and within a tenant the object that has the fewest: nobody gets more by asking for more.
+// Slots are what the writes of all passes share: each takes one. A few are kept for aborts, so that an abort finds one at once while a
+// fleet is written. While an abort writes, it has all of them but one, with which rollouts go on: a write of a rollout that is under way in
+// the API server slows an abort down, even if it left a slot free. Within a lane the tenant gets the next slot that has the fewest, and
+// within a tenant the object that has the fewest: nobody gets more by asking for more.
 type Slots struct {
 	clock clock.PassiveClock
 
@@ -43,8 +43,8 @@ const (
 	keptShare = 8
 	// besideAborts is how many slots rollouts have while an abort writes. One keeps them going.
 	besideAborts = 1
-	// abortPause is how long an abort may go without a write and still count as under way: it writes its status, and waits until the caches show
-	// what it wrote. An abort that waits longer, for a cluster that refuses its work, costs the rollouts nothing.
+	// abortPause is how long an abort may go without a write and still count as under way: it writes its status, and waits until the caches
+	// show what it wrote. An abort that waits longer, for a cluster that refuses its work, costs the rollouts nothing.
 	abortPause = 2 * time.Second
 )
 
@@ -107,7 +107,8 @@ func (s *Slots) next() *claim {
 	return nil
 }
 
-// most is how many slots a lane may have now. A lane that has none may always take one, so that whoever waits is woken by a slot given back.
+// most is how many slots a lane may have now. A lane that has none may always take one, so that whoever waits is woken by a slot given
+// back.
 func (s *Slots) most(l Lane) int {
 	switch {
 	case l == Aborts:

@@ -45,12 +45,12 @@ func (w *Writer) create(ctx context.Context, owner *Owner, write *rollout.Write)
 			return nil, err
 		}
 	}
-	return nil, fmt.Errorf("none of the ManifestWorks %s, %s and %s in namespace %s belongs to this ManifestWorkReplicaSet, and it has no other name for its own: "+
-		"delete one of the three: %w", names[0], names[1], names[2], write.Cluster, err)
+	return nil, fmt.Errorf("none of the ManifestWorks %s, %s and %s in namespace %s belongs to this ManifestWorkReplicaSet, "+
+		"and it has no other name for its own: delete one of the three: %w", names[0], names[1], names[2], write.Cluster, err)
 }
 
-// findExisting looks live for a work of this owner in a cluster's namespace. It returns memory.ErrUnseen where there is one, and nil where there
-// is none. One that lost its owner label gets it back.
+// findExisting looks live for a work of this owner in a cluster's namespace. It returns memory.ErrUnseen where there is one, and nil where
+// there is none. One that lost its owner label gets it back.
 func (w *Writer) findExisting(ctx context.Context, owner *Owner, cluster string) error {
 	ours, err := w.List(ctx, cluster, workv1alpha1.LabelReplicaSet+"="+owner.Label)
 	if err != nil {

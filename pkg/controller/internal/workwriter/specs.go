@@ -33,7 +33,9 @@ type patchKey struct{ from, to revision.Digest }
 
 // Spec returns a whole spec with the meaning that a work's spec has in the cache: a revision's, or that of the work as the API
 // server has it. The error is a conflict where the work was changed since.
-func (w *Writer) Spec(ctx context.Context, history *revision.History, work *workv1.ManifestWork, digest revision.Digest) (*workv1.ManifestWorkSpec, error) {
+func (w *Writer) Spec(
+	ctx context.Context, history *revision.History, work *workv1.ManifestWork, digest revision.Digest,
+) (*workv1.ManifestWorkSpec, error) {
 	if !workcache.IsTrimmed(work) {
 		return &work.Spec, nil
 	}

@@ -110,7 +110,8 @@ func gone(name, cluster string) error {
 	return apierrors.NewConflict(workv1.Resource("manifestworks"), name, fmt.Errorf("it is gone from namespace %s", cluster))
 }
 
-// Delete deletes a work as the cache shows it. The error is a conflict where the work changed since. It reports whether there was one to delete.
+// Delete deletes a work as the cache shows it. The error is a conflict where the work changed since. It reports whether there was one to
+// delete.
 func (w *Writer) Delete(ctx context.Context, work *workv1.ManifestWork) (deleted bool, err error) {
 	return w.delete(ctx, work, &metav1.Preconditions{UID: &work.UID, ResourceVersion: &work.ResourceVersion})
 }
