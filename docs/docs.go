@@ -41,7 +41,7 @@ func (b *Block) Name() string {
 	return name
 }
 
-// IsRun says whether test/docs runs the block.
+// IsRun reports whether test/docs runs the block.
 func (b *Block) IsRun() bool { return b.Marker == Run || strings.HasPrefix(b.Marker, Run+": ") }
 
 // Where names the block for a person.

@@ -151,7 +151,7 @@ func (w *WorkHub) watch(child *process.Process) {
 	}
 }
 
-// Crashed tells when the hub ended although nobody ended it.
+// Crashed reports when the hub ended although nobody ended it.
 func (w *WorkHub) Crashed() <-chan error { return w.crashed }
 
 // Process is the child process that runs now or ran last; nil before the first Start.

@@ -17,7 +17,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/controlplane"
 )
 
-// Kubelet plays the kubelets of a hub for one Deployment: what it is to run runs while the Deployment is there, and anew when its Pod
+// Kubelet plays the kubelets of a hub for one Deployment: what it is to run runs while the Deployment is there, and again when its Pod
 // template changes.
 type Kubelet struct {
 	cancel  context.CancelFunc

@@ -12,7 +12,7 @@ import (
 )
 
 // LogToFile sends what the parts inside this process log (the agents, the placement controller) to a file instead of
-// the terminal, for good: they may log after they were stopped. The logger is process-wide, so this is for a
+// the terminal, permanently: they may log after they were stopped. The logger is process-wide, so this is for a
 // main package to decide.
 func LogToFile(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

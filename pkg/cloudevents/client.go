@@ -192,7 +192,7 @@ func (c *client) List(_ context.Context, options metav1.ListOptions) (*workv1.Ma
 	return c.driver.store.list(c.namespace, selector), nil
 }
 
-// Watch tells of the works of all clusters.
+// Watch reports the works of all clusters.
 func (c *client) Watch(_ context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	if c.namespace != metav1.NamespaceAll {
 		return nil, apierrors.NewMethodNotSupported(common.ManifestWorkGR, "watch of one namespace")

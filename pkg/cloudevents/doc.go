@@ -4,9 +4,9 @@
 //
 //   - It keeps the works in memory (store), counts generations, and refuses a patch that was decided on an older version (client).
 //   - After a restart the memory is empty. The agents are asked what they have (link); each tells the metadata and the status of its
-//     works, not their content, which is that of the revision whose hash a work bears (restore). Until as many works are known again as
+//     works, not their content, which is that of the revision whose hash a work has (restore). Until as many works are known again as
 //     the ManifestWorkReplicaSets had, for some time at most, nothing is decided (Driver.Restore).
-//   - It tells the Connection when the broker is away, and when it is back (R11).
+//   - It reports to the Connection when the broker is away, and when it is back (R11).
 //
 // What it can't make up for is in docs/cloudevents.md.
 package cloudevents

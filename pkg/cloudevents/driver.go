@@ -83,7 +83,7 @@ type Options struct {
 	Type string
 	// ConfigFile is the path of sdk-go's configuration for that type.
 	ConfigFile string
-	// ClientID tells this client from all others of the broker.
+	// ClientID distinguishes this client from all others of the broker.
 	ClientID string
 	// Owners knows the owners of works.
 	Owners Owners

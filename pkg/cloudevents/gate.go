@@ -49,7 +49,7 @@ type gate struct {
 	refused func(Refusal)
 }
 
-// admit reads the cluster that an event is from, and whether its agent asks for its works. What it returns bears no name that an agent
+// admit reads the cluster that an event is from, and whether its agent asks for its works. What it returns has no name that an agent
 // chose: sdk-go keeps a counter for each.
 func (g *gate) admit(ctx context.Context, event cloudevents.Event) (admitted cloudevents.Event, cluster string, asks, ok bool) {
 	cluster, asks, why := g.judge(ctx, &event)

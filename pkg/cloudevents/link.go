@@ -12,7 +12,7 @@ import (
 	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
 )
 
-// link is a transport that tells of its coming and going, and of agents that were away.
+// link is a transport that reports its coming and going, and of agents that were away.
 type link struct {
 	options.CloudEventTransport
 

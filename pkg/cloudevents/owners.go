@@ -41,7 +41,7 @@ type Claim struct {
 type Owner struct {
 	// Exists says that there is such an owner.
 	Exists bool
-	// Selection says whether the owner selects the cluster.
+	// Selection reports whether the owner selects the cluster.
 	Selection Selection
 	// Template is what the owner's revision with the hash holds; nil where it has none.
 	Template *workv1.ManifestWorkSpec
@@ -198,7 +198,7 @@ func (o *LiveOwners) readRevision(ctx context.Context, claim Claim, owner types.
 	return read, nil
 }
 
-// Expected tells of each owner that was rolled out, by the value of its works' owner label, how many works it is said to have.
+// Expected returns for each owner that was rolled out, by the value of its works' owner label, how many works it is said to have.
 func (o *LiveOwners) Expected(ctx context.Context) (map[string]int, error) {
 	list, err := o.replicaSets.List(ctx, metav1.ListOptions{})
 	if err != nil {

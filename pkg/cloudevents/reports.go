@@ -87,7 +87,7 @@ func (d *Driver) keep(work *workv1.ManifestWork) bool {
 	return true
 }
 
-// next does one task. It says whether there may be another.
+// next does one task. It reports whether there may be another.
 func (d *Driver) next(ctx context.Context, queue queue) bool {
 	t, over := queue.Get()
 	if over {

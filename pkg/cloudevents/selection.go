@@ -15,7 +15,7 @@ import (
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 )
 
-// Selection says whether an owner selects a cluster.
+// Selection reports whether an owner selects a cluster.
 type Selection int
 
 const (

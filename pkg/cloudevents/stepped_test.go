@@ -148,7 +148,7 @@ func TestGetAsksAgain(t *testing.T) {
 	require.Equal(t, questions, count(s.wire.said(), "status resync_request c1"))
 }
 
-// A driver whose caller decides what happens next tells of each change, and knows when it has something to do.
+// A driver whose caller decides what happens next reports each change, and knows when it has something to do.
 func TestStepped(t *testing.T) {
 	s := newSteps(t)
 	require.Equal(t, noon.Add(auditInterval), s.Next())

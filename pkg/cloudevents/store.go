@@ -143,7 +143,7 @@ func (s *store) clusterOf(uid types.UID) string {
 	return ""
 }
 
-// watch tells of every change since a version. What was deleted in between is not known any more: then the caller has to list again.
+// watch reports every change since a version. What was deleted in between is not known any more: then the caller has to list again.
 func (s *store) watch(since string) (*watcher, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

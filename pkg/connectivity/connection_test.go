@@ -90,7 +90,7 @@ func TestConnectionKnowsSinceWhenItHears(t *testing.T) {
 	clk.SetTime(at(1800))
 	require.Equal(t, at(1700), connection.Since())
 
-	// A collection that a hub can do without is refused for good: that is no connection that is down.
+	// A collection that a hub can do without is refused permanently: that is no connection that is down.
 	connection.Optional(extras)
 	url = "http://hub/apis/x/v1/extras?limit=500"
 	ask(ctx, http.StatusForbidden, nil)

@@ -68,7 +68,7 @@ type Config struct {
 	Connection *connectivity.Connection
 	// Agents says which agents were heard, where works travel over a broker; nil where they go through the API server.
 	Agents Agents
-	// Recorder tells people what happened to a ManifestWorkReplicaSet.
+	// Recorder reports to people what happened to a ManifestWorkReplicaSet.
 	Recorder events.EventRecorder
 	// Metrics are set by what happens; nil for none.
 	Metrics *metrics.Metrics
@@ -154,7 +154,7 @@ type Controller struct {
 	chain []reconciler
 }
 
-// reconciler is a step of a pass. It says whether the pass goes on.
+// reconciler is a step of a pass. It reports whether the pass goes on.
 type reconciler interface {
 	reconcile(ctx context.Context, p *pass) (goOn bool, err error)
 }
@@ -198,7 +198,7 @@ func NewWithStores(config Config, stores Stores) *Controller {
 	}
 	c.slots = queue.NewSlots(c.writers, c.clock)
 	c.chain = []reconciler{
-		&finalizeReconciler{c}, &revisionReconciler{c}, &rolloutReconciler{c}, &deployReconciler{c}, &statusReconciler{c}, &cleanupReconciler{c},
+		&finalizeReconciler{c}, &revisionReconciler{c}, &rolloutReconciler{c}, &deployReconciler{c}, &statusReconciler{c}, &pruneReconciler{c},
 	}
 	return c
 }

@@ -32,7 +32,7 @@ func (r *deployReconciler) reconcile(ctx context.Context, p *pass) (bool, error)
 	p.plan = rollout.Decide(p.snapshot)
 	r.memory.Works.Settled(p.plan.Settled, p.now)
 	p.lookAgain(p.plan.Recheck)
-	r.nameAccepted(ctx, p)
+	r.nameAcceptedChanges(ctx, p)
 	if p.plan.Abort != nil {
 		p.urgent = true
 		return false, r.abort(ctx, p)
@@ -51,7 +51,7 @@ func (r *deployReconciler) reconcile(ctx context.Context, p *pass) (bool, error)
 // failuresChecked bounds how many failed clusters are asked for before an abort: a cache that lags behind lags for all of them.
 const failuresChecked = 20
 
-// stale says whether the cache shows another version of a failed cluster's work than the API server has. A watch can be dead
+// stale reports whether the cache shows another version of a failed cluster's work than the API server has. A watch can be dead
 // without anybody noticing for minutes, and then a success that nobody saw would be a false abort (R11).
 func (r *deployReconciler) stale(ctx context.Context, p *pass) (bool, error) {
 	failed := map[string]bool{}
@@ -96,7 +96,7 @@ func (r *deployReconciler) isStale(ctx context.Context, cached *workv1.ManifestW
 	return !r.memory.Works.Follows(cached, live.ResourceVersion, r.clock.Now()), nil
 }
 
-// abort persists the abort. The works go back when the caches show it, and the revision tells of it (R12, R15, R16).
+// abort persists the abort. The works go back when the caches show it, and the revision reports it (R12, R15, R16).
 func (r *deployReconciler) abort(ctx context.Context, p *pass) error {
 	if stale, err := r.stale(ctx, p); err != nil || stale {
 		p.lookAgain(memory.StaleInterval)
@@ -107,8 +107,8 @@ func (r *deployReconciler) abort(ctx context.Context, p *pass) error {
 	return err
 }
 
-// nameAccepted says which field the API server keeps otherwise than it was written (R10).
-func (r *deployReconciler) nameAccepted(ctx context.Context, p *pass) {
+// nameAcceptedChanges says which field the API server keeps differently from what was written (R10).
+func (r *deployReconciler) nameAcceptedChanges(ctx context.Context, p *pass) {
 	if len(p.plan.Accepted) == 0 || p.plan.Desired.Template == nil {
 		return // A revision that is gone has nothing to compare with.
 	}
@@ -134,8 +134,8 @@ func (r *deployReconciler) act(ctx context.Context, p *pass) error {
 		p.aborting = true
 		return ctx.Err()
 	}
-	r.tellAway(p, results, deletions)
-	return r.sortOut(p, results, deletions)
+	r.nameAway(p, results, deletions)
+	return r.sortResults(p, results, deletions)
 }
 
 func (r *deployReconciler) writeAll(ctx context.Context, p *pass) []error {
@@ -251,8 +251,8 @@ var errAway = fmt.Errorf("the broker is not connected: %w", memory.ErrLater)
 // for nothing.
 func (c *Controller) away() bool { return c.agents != nil && !c.agents.Reachable() }
 
-// tellAway says how many writes wait for the broker.
-func (r *deployReconciler) tellAway(p *pass, results ...[]error) {
+// nameAway says how many writes wait for the broker.
+func (r *deployReconciler) nameAway(p *pass, results ...[]error) {
 	waiting := 0
 	for _, errs := range results {
 		for _, err := range errs {

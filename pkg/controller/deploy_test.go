@@ -78,7 +78,7 @@ func TestDeletionTakesTurns(t *testing.T) {
 }
 
 // TestPassesAreShort: a pass deletes for half a second, for longer where it took long to decide, and never for more than two seconds more than one
-// request takes. What is left comes in the next pass, and no error tells of it.
+// request takes. What is left comes in the next pass, and no error reports it.
 func TestPassesAreShort(t *testing.T) {
 	for decided, want := range map[time.Duration]int{0: 6, 50 * time.Millisecond: 11, time.Second: 21, time.Hour: 21} {
 		c, p, clk, deleted := slow(t)
@@ -124,7 +124,7 @@ func TestPruningTakesTurns(t *testing.T) {
 			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("web-%02d", i), UID: types.UID(fmt.Sprint(i))},
 		}})
 	}
-	goOn, err := (&cleanupReconciler{c}).reconcile(t.Context(), p)
+	goOn, err := (&pruneReconciler{c}).reconcile(t.Context(), p)
 	require.NoError(t, err)
 	require.True(t, goOn)
 	require.Equal(t, []string{"web-00", "web-01", "web-02", "web-03", "web-04", "web-05"}, deleted, "half a second, and what was under way then")

@@ -80,7 +80,7 @@ func (p *pass) named(work *workv1.ManifestWork) bool { return rollout.IsWorkName
 // ever (R18).
 func (r *finalizeReconciler) liveWorks(ctx context.Context, p *pass) ([]*workv1.ManifestWork, error) {
 	if len(p.owner) > workv1alpha1.MaxOwnerLabelLength {
-		return nil, nil // No work can bear such a label.
+		return nil, nil // No work can have such a label.
 	}
 	selector := labels.SelectorFromSet(labels.Set{workv1alpha1.LabelReplicaSet: p.owner})
 	list, err := r.works.List(ctx, metav1.NamespaceAll, selector.String())

@@ -132,7 +132,7 @@ func (w *watchedObjects) disappears(object runtime.Object, knows func() bool) {
 	require.Eventually(w.t, func() bool { return !knows() }, 10*time.Second, time.Millisecond, "it is forgotten")
 }
 
-// Each informer of what something is remembered of tells when it is gone.
+// Each informer of what something is remembered of reports when it is gone.
 func TestInformersForget(t *testing.T) {
 	works := newWatchedObjects(t, &workv1.ManifestWork{}, cache.Indexers{})
 	revisions := newWatchedObjects(t, &appsv1.ControllerRevision{}, cache.Indexers{})

@@ -188,8 +188,8 @@ func (c *Controller) Forget(obj any) {
 	}
 }
 
-// forgetting is the handler by which an informer tells of what is gone. Where another object of the same name took its place while the
-// informer did not watch, client-go tells of an update.
+// forgetting is the handler by which an informer reports what is gone. Where another object of the same name took its place while the
+// informer did not watch, client-go reports an update.
 func (c *Controller) forgetting() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		UpdateFunc: func(before, after any) {

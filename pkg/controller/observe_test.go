@@ -17,7 +17,7 @@ import (
 )
 
 // A pass may ask what it would decide for another revision, or if the rollout was not aborted. Asking changes nothing: what was seen
-// succeeding is about the revision that the work bears (R10).
+// succeeding is about the revision that the work has (R10).
 func TestAskingChangesNothing(t *testing.T) {
 	clock := clocktesting.NewFakeClock(rt.Epoch)
 	c := NewWithStores(Config{Connection: connectivity.New(clock), Clock: clock}, NewStores())

@@ -73,7 +73,7 @@ func (c *Controller) pass(ctx context.Context, key string, object *replicaset.Ob
 	return p.recheck, p.err()
 }
 
-// caughtUp says whether every cache shows this process's own last writes (R15). A write whose object was deleted before a cache saw it
+// caughtUp reports whether every cache shows this process's own last writes (R15). A write whose object was deleted before a cache saw it
 // would never show: when it takes long, the API server is asked. A cache that lags behind lags for all of them, and who would ask for all
 // at once would take the API server's time from the writes of an abort: each is asked for now and then, a few at a time.
 func (c *Controller) caughtUp(ctx context.Context, owner string) bool {
@@ -147,7 +147,7 @@ type pass struct {
 	// update is the revision that the rollout is one of. It is the template's, but for an abort that is finished first (R4).
 	update *rollout.Revision
 
-	// abortReason is why the rollout was aborted, where this process knows it; the revision tells it otherwise.
+	// abortReason is why the rollout was aborted, where this process knows it; the revision records it otherwise.
 	abortReason string
 	// held says that the template has no revision, and that update is the one before it: nothing of that is started any more.
 	held bool
@@ -206,7 +206,7 @@ func (p *pass) lookAgain(after time.Duration) {
 
 func (p *pass) err() error { return utilerrors.NewAggregate(p.errs) }
 
-// transitionTime is the pass's time as conditions bear it.
+// transitionTime is the pass's time as conditions have it.
 func (p *pass) transitionTime() metav1.Time { return metav1.NewTime(p.now) }
 
 // problem notes what a condition shall name, once.

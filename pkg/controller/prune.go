@@ -16,14 +16,14 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// cleanupReconciler prunes revisions over the limit (R5).
-type cleanupReconciler struct{ *Controller }
+// pruneReconciler prunes revisions over the limit (R5).
+type pruneReconciler struct{ *Controller }
 
-func (r *cleanupReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
+func (r *pruneReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
 	live := p.liveHashes().Insert(p.update.Hash)
 	for i := range p.plan.Writes {
 		if written := p.plan.Writes[i].Revision; written != nil {
-			live.Insert(written.Hash) // The works in hand don't bear it yet: adopted ones get an older one (R6).
+			live.Insert(written.Hash) // The works in hand don't have it yet: adopted ones get an older one (R6).
 		}
 	}
 	if newest := p.history.Newest(); newest != nil {
@@ -50,7 +50,7 @@ func (r *cleanupReconciler) reconcile(ctx context.Context, p *pass) (bool, error
 
 // surplus are the revisions over the limit. What agents report to have over a broker is not among them, though no cache shows it yet: what a work
 // has can't be restored without its revision (P6).
-func (r *cleanupReconciler) surplus(p *pass, live sets.Set[string]) []*appsv1.ControllerRevision {
+func (r *pruneReconciler) surplus(p *pass, live sets.Set[string]) []*appsv1.ControllerRevision {
 	limit := revision.Limit(p.object.Spec.RevisionHistoryLimit)
 	surplus := p.history.Surplus(live, limit)
 	if len(surplus) == 0 || r.agents == nil {

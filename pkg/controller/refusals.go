@@ -49,9 +49,9 @@ func deletionOf(d *rollout.Delete) memory.Attempt {
 	return memory.Attempt{What: "deletion in cluster " + d.Work.Cluster(), Target: string(d.Work.Object.UID)}
 }
 
-// sortOut tells the writes that will succeed when tried again from those that the API server refuses. The latter take no slot, and don't
+// sortResults separates the writes that will succeed when tried again from those that the API server refuses. The latter take no slot, and don't
 // hold an abort up (R4, R11). The errors are those that the queue tries again.
-func (r *deployReconciler) sortOut(p *pass, writes, deletions []error) error {
+func (r *deployReconciler) sortResults(p *pass, writes, deletions []error) error {
 	var errs []error
 	results := make([]memory.Attempted, 0, len(writes)+len(deletions))
 	refused := 0
@@ -78,7 +78,7 @@ func (r *deployReconciler) sortOut(p *pass, writes, deletions []error) error {
 			errs = append(errs, err)
 		}
 	}
-	r.nameFailures(p, results)
+	r.namePersistentErrors(p, results)
 	if refused > 0 {
 		r.planAgain(p)
 	}
@@ -102,9 +102,9 @@ func (r *deployReconciler) triesAgain(p *pass, err error) bool {
 	return true
 }
 
-// nameFailures notes what the writes of a pass came to, and names those that fail for long: the ones that the API server refuses, and those
+// namePersistentErrors notes what the writes of a pass came to, and names those that fail for long: the ones that the API server refuses, and those
 // that fail in one pass after the other though they are tried again. A hiccup is no news.
-func (r *deployReconciler) nameFailures(p *pass, results []memory.Attempted) {
+func (r *deployReconciler) namePersistentErrors(p *pass, results []memory.Attempted) {
 	kept := make([]string, 0, len(p.plan.Refused))
 	for _, cluster := range p.plan.Refused {
 		// While the revision is retried, its labels are no write of their own. They are again if that is refused.

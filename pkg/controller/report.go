@@ -17,7 +17,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
-// statusReconciler tells what the pass found and did, in one write.
+// statusReconciler says what the pass found and did, in one write.
 type statusReconciler struct{ *Controller }
 
 func (r *statusReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
@@ -26,7 +26,7 @@ func (r *statusReconciler) reconcile(ctx context.Context, p *pass) (bool, error)
 		return false, err
 	}
 	r.metrics.Observe(p.key, p.observed())
-	return true, r.tellRestored(ctx, p)
+	return true, r.markRestored(ctx, p)
 }
 
 // stageOf says how far the rollout is, after this pass acted.
@@ -95,7 +95,7 @@ func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stag
 	return err
 }
 
-// askToObserve says whether the API server is asked to store observedGeneration. One whose CRD of ManifestWorkReplicaSet is older drops it,
+// askToObserve reports whether the API server is asked to store observedGeneration. One whose CRD of ManifestWorkReplicaSet is older drops it,
 // and would be asked with each pass (P7).
 func (c *Controller) askToObserve(p *pass, wanted *workv1alpha1.ManifestWorkReplicaSetStatus) bool {
 	if !c.memory.Owners.PrunedLately(p.key, p.now) && !c.memory.Owners.UnobservedLately(p.key, p.now) {
@@ -143,7 +143,7 @@ func (c *Controller) prunedNote(p *pass) string {
 	return note
 }
 
-// reportInvalid tells of a spec that can't be rolled out. The conditions that need a rollout stay as they were seen.
+// reportInvalid reports a spec that can't be rolled out. The conditions that need a rollout stay as they were seen.
 func (c *Controller) reportInvalid(ctx context.Context, p *pass, applied metav1.Condition) error {
 	wanted := p.object.Status.DeepCopy()
 	if !c.memory.Owners.PrunedLast(p.key) {
@@ -170,7 +170,7 @@ func (c *Controller) reportInvalid(ctx context.Context, p *pass, applied metav1.
 	return err
 }
 
-// shown is the plan that the status tells of.
+// shown is the plan that the status reports.
 func (p *pass) shown() *rollout.Plan {
 	if p.standing != nil {
 		return p.standing
@@ -178,7 +178,7 @@ func (p *pass) shown() *rollout.Plan {
 	return p.plan
 }
 
-// standing is what a status that says of a rollout that it stands still goes on to say while a process that began to watch a moment ago
+// standing is what a status that says of a rollout that it is stalled goes on to say while a process that began to watch a moment ago
 // lets no deadline fire (R11) and no success count (R10): with every restart of the hub it would tell of a rollout that goes on, and
 // stalls again (P7). Nothing is decided by it.
 func standing(p *pass) *rollout.Plan {

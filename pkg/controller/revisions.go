@@ -151,7 +151,7 @@ func (c *Controller) wordsOf(p *pass, problem plan.Problem) string {
 // liveHashes are those that are never pruned (R5).
 func (p *pass) liveHashes() sets.Set[string] { return p.facts.LiveHashes(&p.revisions) }
 
-// rolloutReconciler begins rollouts, and sees to it that what decides is persisted before any work is written (R4, R16).
+// rolloutReconciler begins rollouts, and makes sure that what decides is persisted before any work is written (R4, R16).
 type rolloutReconciler struct{ *Controller }
 
 func (r *rolloutReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {

@@ -62,8 +62,8 @@ func (c *Controller) tellStarted(p *pass) {
 	c.event(p, p.updateObject(), corev1.EventTypeNormal, workv1alpha1.EventRolloutStarted, "RollOut", fmt.Sprintf(note, p.update.Name))
 }
 
-// tellRestored notes, once for each abort, that every selected cluster confirmed the revision that it was brought back to.
-func (c *Controller) tellRestored(ctx context.Context, p *pass) error {
+// markRestored notes, once for each abort, that every selected cluster confirmed the revision that it was brought back to.
+func (c *Controller) markRestored(ctx context.Context, p *pass) error {
 	step, restored := plan.Restored(&p.facts, p.outcome(), p.plan)
 	if !restored {
 		return nil
@@ -116,7 +116,7 @@ func (p *pass) updateObject() runtime.Object {
 // maxNote is what the API server takes of an event's note: 1024. A longer one would lose the event.
 const maxNote = 1000
 
-// event tells a person what happened, to the object and to what is related to it; nil for nothing. Events of one pass that
+// event reports to people what happened, to the object and to what is related to it; nil for nothing. Events of one pass that
 // differ in their note only would be counted as one: what they are about sets them apart.
 func (c *Controller) event(p *pass, related runtime.Object, eventType, reason, action, note string) {
 	if len(note) > maxNote {

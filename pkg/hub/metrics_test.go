@@ -13,7 +13,7 @@ import (
 	"k8s.io/component-base/metrics/legacyregistry"
 )
 
-// The endpoint tells of the queue and of the requests to the API server, beside the metrics of our own.
+// The endpoint reports the queue and of the requests to the API server, beside the metrics of our own.
 func TestQueueAndRequestMetricsAreServed(t *testing.T) {
 	NewManagerCommand()
 	NewManagerCommand() // A second command of the process registers nothing twice.

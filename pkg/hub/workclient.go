@@ -61,7 +61,7 @@ func (workCodecs) SupportedMediaTypes() []runtime.SerializerInfo {
 	}}
 }
 
-// kinds tells the kind of a ManifestWork by how it begins: an API server writes the fields of a custom resource in the order of their
+// kinds finds the kind of a ManifestWork by how it begins: an API server writes the fields of a custom resource in the order of their
 // names. All else is read through for its kind as usual, which takes as long as to read what is in it.
 type kinds struct{}
 
@@ -99,7 +99,7 @@ func (s eventSerializer) Decode(data []byte, defaults *schema.GroupVersionKind, 
 	return object, kind, nil
 }
 
-// cutEvent finds the type and the object of an event in which an API server tells of an object: it writes nothing before, between or
+// cutEvent finds the type and the object of an event in which an API server reports an object: it writes nothing before, between or
 // after them.
 func cutEvent(data []byte) (string, []byte, bool) {
 	event, begins := bytes.CutPrefix(data, []byte(`{"type":"`))

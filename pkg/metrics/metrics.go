@@ -1,4 +1,4 @@
-// Package metrics is what the hub tells Prometheus about ManifestWorkReplicaSets. docs/monitoring.md explains each of them
+// Package metrics is what the hub reports to Prometheus about ManifestWorkReplicaSets. docs/monitoring.md explains each of them
 // to those who read them.
 //
 // Counters count what happened once, when the write that says so succeeded; a restart counts nothing again. The gauges of a
@@ -172,7 +172,7 @@ func (m *Metrics) Register(registry Registry) error {
 	return errors.Join(errs...)
 }
 
-// Running says whether this process reconciles ManifestWorkReplicaSets.
+// Running reports whether this process reconciles ManifestWorkReplicaSets.
 func (m *Metrics) Running(yes bool) {
 	if yes {
 		m.running.Set(1)

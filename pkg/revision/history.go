@@ -21,7 +21,7 @@ type History struct {
 	Ignored []string
 }
 
-// NewHistory takes the revisions that this owner controls and that bear the name that their
+// NewHistory takes the revisions that this owner controls and that have the name that their
 // hash gives them (R2); the others are named in Ignored.
 func NewHistory(owner metav1.Object, revisions []Revision) History {
 	var h History

@@ -25,7 +25,7 @@ type Revision struct {
 	Template *workv1.ManifestWorkSpec
 	// Digest says what the template means; empty when Err is set.
 	Digest Digest
-	// ReportsDegraded says whether every agent reports Degraded of it (R10).
+	// ReportsDegraded reports whether every agent reports Degraded of it (R10).
 	ReportsDegraded bool
 	// Err says why the data can't be read.
 	Err error

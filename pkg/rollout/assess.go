@@ -49,7 +49,7 @@ func Assess(w *Work, rev *Revision, now time.Time) Assessment {
 	return found
 }
 
-// ClockIsAhead says that a condition of the work's generation bears a time that the hub's clock does not come to within a minute.
+// ClockIsAhead says that a condition of the work's generation has a time that the hub's clock does not come to within a minute.
 func ClockIsAhead(w *Work, now time.Time) bool {
 	for i := range w.Object.Status.Conditions {
 		c := &w.Object.Status.Conditions[i]
@@ -101,7 +101,7 @@ func assess(w *Work, rev *Revision, now time.Time) Assessment {
 	return a.unknown()
 }
 
-// completed says whether the agent takes no new spec of the work any more (R17).
+// completed reports whether the agent takes no new spec of the work any more (R17).
 func completed(work *workv1.ManifestWork) bool {
 	return meta.IsStatusConditionTrue(work.Status.Conditions, workv1.WorkComplete)
 }
@@ -169,7 +169,7 @@ func (a *assessor) knowsDegraded(rev *Revision) bool {
 	return !rev.ReportsDegraded || a.condition(workv1.WorkDegraded) != nil
 }
 
-// available also believes a condition that bears no generation.
+// available also believes a condition that has no generation.
 func (a *assessor) available() bool {
 	condition := meta.FindStatusCondition(a.work.Object.Status.Conditions, workv1.WorkAvailable)
 	return condition != nil && condition.Status == metav1.ConditionTrue &&

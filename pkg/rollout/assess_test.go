@@ -16,7 +16,7 @@ const (
 	hour   = time.Hour
 )
 
-// TestAssess is R10's table, row by row. Each work bears bbb, written at 1m and at generation 2; it is 10m now.
+// TestAssess is R10's table, row by row. Each work has bbb, written at 1m and at generation 2; it is 10m now.
 func TestAssess(t *testing.T) {
 	const older = int64(1)
 	cases := map[string]struct {

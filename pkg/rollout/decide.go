@@ -22,7 +22,7 @@ func Decide(s *Snapshot) *Plan {
 	slices.Sort(p.Unheard)
 
 	if s.Aborted {
-		p.goBack(s, fleets, sel)
+		p.planRollback(s, fleets, sel)
 	} else {
 		if p.decideAbort(s, fleets); p.Abort != nil {
 			return p
@@ -115,7 +115,7 @@ func (p *Plan) tally(s *Snapshot, f *fleet) {
 	}
 }
 
-// sortFailing sorts by cluster, and names each once. A work that is being deleted counts under the Placement that it bears; that another
+// sortFailing sorts by cluster, and names each once. A work that is being deleted counts under the Placement that it has; that another
 // ref waits until it is gone says nothing new.
 func (p *Plan) sortFailing() {
 	stuck := func(f Failing) int {
@@ -314,9 +314,9 @@ func (p *Plan) write(f *fleet, m *member, rev *Revision, why string) {
 	p.Writes = append(p.Writes, w)
 }
 
-// goBack writes the current revision to every cluster that is not there, at once, whatever the strategies say: also to
+// planRollback writes the current revision to every cluster that is not there, at once, whatever the strategies say: also to
 // those whose Placement is missing, and to those that nothing selects for the moment (R12, P1).
-func (p *Plan) goBack(s *Snapshot, fleets []*fleet, sel *selection) {
+func (p *Plan) planRollback(s *Snapshot, fleets []*fleet, sel *selection) {
 	if s.Current == nil {
 		return
 	}
@@ -349,7 +349,7 @@ func (w *Work) at(rev *Revision) bool {
 	return w != nil && w.At(rev)
 }
 
-// judgeRollout says whether the rollout is over: complete (R13), or stalled (R14).
+// judgeRollout reports whether the rollout is over: complete (R13), or stalled (R14).
 func (p *Plan) judgeRollout() {
 	p.Behind = p.Counts[PhaseWaiting]
 	selected := p.Selected()
@@ -362,7 +362,7 @@ func (p *Plan) decided() bool {
 	return !slices.ContainsFunc(p.Refs, func(ref RefOutcome) bool { return len(ref.Undecided) > 0 })
 }
 
-// awaited says whether an outcome is still to come: a degraded cluster has its own but for a deadline that will decide on
+// awaited reports whether an outcome is still to come: a degraded cluster has its own but for a deadline that will decide on
 // it, without one nothing will (R14).
 func (m *member) awaited() bool {
 	switch m.phase {

@@ -169,8 +169,8 @@ func TestAbortMessageIsBounded(t *testing.T) {
 	}
 }
 
-// TestGoBack: every cluster of every ref, at once, whatever the strategies say (R12, P1).
-func TestGoBack(t *testing.T) {
+// TestPlanRollback: every cluster of every ref, at once, whatever the strategies say (R12, P1).
+func TestPlanRollback(t *testing.T) {
 	p := decide(rt.Now(10*minute), rt.Aborted(),
 		rt.Refs(
 			rt.Ref("p1", rt.Progressive(1), rt.Deadline("5m"), rt.AbortAll(), rt.Clusters("c1", "c2", "c3", "c4", "c5", "c6")),
@@ -205,7 +205,7 @@ func TestGoBack(t *testing.T) {
 	}
 }
 
-// TestGoBackIsOver: nothing to write once all bear the current revision, also where the API server stores it otherwise.
+// TestGoBackIsOver: nothing to write once all have the current revision, also where the API server stores it otherwise.
 func TestGoBackIsOver(t *testing.T) {
 	p := decide(rt.Now(10*minute), rt.Aborted(), rt.Refs(rt.Ref("p1", rt.Clusters("c1", "c2"))),
 		rt.Works(old("c1"), rt.Work("c2", rt.Bears("aaa"), rt.StoredOtherwise("aaa"))))
@@ -221,7 +221,7 @@ func TestConfirmed(t *testing.T) {
 	if p.Confirmed != 1 || p.Recheck != 2*second {
 		t.Errorf("confirmed %d, again after %s", p.Confirmed, p.Recheck)
 	}
-	// A hub that is started anew has nothing to say of what all of them had confirmed before.
+	// A hub that is started again has nothing to say of what all of them had confirmed before.
 	p = decide(rt.Now(10*minute), rt.Settle(3*second), rt.Aborted(), rt.Refs(rt.Ref("p1", rt.Clusters("c1", "c2"))),
 		rt.Works(old("c1", rt.JustSeenSucceeding()), old("c2", rt.JustSeenSucceeding())), func(s *rollout.Snapshot) { s.Restored = true })
 	if p.Confirmed != 2 || p.Recheck != 0 {

@@ -12,7 +12,7 @@ type Phase string
 
 // The phases of a cluster. A cluster is in one of them.
 const (
-	// PhaseWaiting means that its turn has not come: it bears another revision, or none.
+	// PhaseWaiting means that its turn has not come: it has another revision, or none.
 	PhaseWaiting Phase = "Waiting"
 	// PhaseLeaving means that it has a work that is being deleted: nothing can be written before that is gone (R8).
 	PhaseLeaving Phase = "Leaving"
@@ -37,7 +37,7 @@ const (
 	PhaseSucceeded Phase = "Succeeded"
 )
 
-// member is a cluster that counts for a ref: one that it owns, or one whose work still bears its name.
+// member is a cluster that counts for a ref: one that it owns, or one whose work still has its name.
 type member struct {
 	cluster string
 	group   int // index into fleet.groups
@@ -136,7 +136,7 @@ func largest(refs []Ref) int {
 }
 
 // works finds each cluster's one work. Where there are several, as older hubs could make them, the one to keep is not
-// being deleted, bears the usual name, or is the oldest, in this order; the others are surplus.
+// being deleted, has the usual name, or is the oldest, in this order; the others are surplus.
 func works(all []Work, usualName string) (byCluster map[string]*Work, surplus []*Work) {
 	byCluster = make(map[string]*Work, len(all))
 	var doubled map[string][]*Work
@@ -246,7 +246,7 @@ func (f *fleet) place(s *Snapshot, m *member) {
 	f.failLoop(s, m)
 }
 
-// settle says whether a success counts: this process has seen it for long enough, and it was soaked (R10).
+// settle reports whether a success counts: this process has seen it for long enough, and it was soaked (R10).
 func settle(s *Snapshot, work *Work, soaked time.Time) (Phase, time.Time) {
 	if work.SucceededSince.IsZero() {
 		return PhaseSoaking, s.Now.Add(s.Settle)
@@ -258,7 +258,7 @@ func settle(s *Snapshot, work *Work, soaked time.Time) (Phase, time.Time) {
 	return PhaseSucceeded, time.Time{}
 }
 
-// overdue says whether a member has failed: it was on its way for longer than the deadline, and the agents had time to
+// overdue reports whether a member has failed: it was on its way for longer than the deadline, and the agents had time to
 // report since the hub could hear them (R11).
 func (f *fleet) overdue(s *Snapshot, m *member, since time.Time, before Phase) (Phase, time.Time) {
 	return f.until(s, m, since, before, PhaseFailed)

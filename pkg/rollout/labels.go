@@ -7,7 +7,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// WorkLabels are the labels that a work bears beside its hash: its owner's, and who and what it is for.
+// WorkLabels are the labels that a work has beside its hash: its owner's, and who and what it is for.
 func WorkLabels(s *Snapshot, placement string) map[string]string {
 	labels := make(map[string]string, len(s.Labels)+2)
 	for key, value := range s.Labels {

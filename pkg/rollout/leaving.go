@@ -7,10 +7,10 @@ import (
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 )
 
-// addLeaving makes members of works that are on their way out. What the update revision did to a cluster always counts. One that bears
+// addLeaving makes members of works that are on their way out. What the update revision did to a cluster always counts. One that has
 // another revision counts where nothing else is left of a group that has its turn before others: such a group is not an empty one, and
 // a canary that goes away must not send the next revision to production first (R8). Elsewhere it has no part in the rollout: a cluster
-// that is lost for good would hold up every rollout of the fleet.
+// that is lost permanently would hold up every rollout of the fleet.
 func (f *fleet) addLeaving(s *Snapshot, leaving []*Work) {
 	if len(leaving) == 0 {
 		return
@@ -37,7 +37,7 @@ func (f *fleet) addLeaving(s *Snapshot, leaving []*Work) {
 	}
 }
 
-// hasTurn says whether other groups wait for a group.
+// hasTurn reports whether other groups wait for a group.
 func (f *fleet) hasTurn(group *Group) bool {
 	return f.err == nil && (f.strategy.kind == clusterv1alpha1.ProgressivePerGroup || f.strategy.isMandatory(group))
 }
@@ -134,7 +134,7 @@ func (m *member) leaving(s *Snapshot, placement string) bool {
 	return !m.work.At(s.Update)
 }
 
-// placeLeaving says whether a work that is on its way out has been so for longer than the deadline, which runs since its deletion (R8).
+// placeLeaving reports whether a work that is on its way out has been so for longer than the deadline, which runs since its deletion (R8).
 func (f *fleet) placeLeaving(s *Snapshot, m *member) {
 	m.phase = PhaseLeaving
 	if m.work.Deleting() {
@@ -143,7 +143,7 @@ func (f *fleet) placeLeaving(s *Snapshot, m *member) {
 	}
 }
 
-// keepsSlot says that a member whose work is on its way out still has its slot: under the Placement that the work bears (R8).
+// keepsSlot says that a member whose work is on its way out still has its slot: under the Placement that the work has (R8).
 func (m *member) keepsSlot(placement string) bool {
 	return m.phase == PhaseLeaving && m.work.PlacementName() == placement
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // TestCanaryOnItsWayOut: a group whose only work is on its way out is not an empty group, and later groups wait for it (R8). It is 10m
-// now, the deadline is 5m, and the works bear the older revision.
+// now, the deadline is 5m, and the works have the older revision.
 func TestCanaryOnItsWayOut(t *testing.T) {
 	deadline := rt.Deadline("5m")
 	lately, long := rt.DeletedAt(9*minute), rt.DeletedAt(minute)
@@ -107,7 +107,7 @@ func TestDeletionThatHangs(t *testing.T) {
 	}
 }
 
-// TestStuckIsNamedOnce: a work that counts for the ref whose name it bears is not named again by the one that waits for it.
+// TestStuckIsNamedOnce: a work that counts for the ref whose name it has is not named again by the one that waits for it.
 func TestStuckIsNamedOnce(t *testing.T) {
 	deadline := rt.Deadline("5m")
 	p := decide(rt.Now(10*minute), rt.Works(failed("c1", rt.DeletedAt(3*minute))),

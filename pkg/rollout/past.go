@@ -80,13 +80,13 @@ type PastInput struct {
 	// Refs are its placementRefs that count, in spec order, and IgnoredRefs is how many more there are.
 	Refs        []Ref
 	IgnoredRefs int
-	// Works are all works that bear its owner label.
+	// Works are all works that have its owner label.
 	Works []Work
 	// Template says what today's template means.
 	Template revision.Digest
 	// Current is the revision that counts as the current one; nil when there is none.
 	Current *Revision
-	// FirstSight says that this hub never rolled the object out: all that bears no hash is another's.
+	// FirstSight says that this hub never rolled the object out: all that has no hash is another's.
 	FirstSight bool
 }
 
@@ -115,7 +115,7 @@ func (in *PastInput) selectionKnown() bool {
 
 // ReadPast looks at who wrote the works, and what they hold.
 //
-// Another hub ran where it wrote every work: as long as one work bears what this hub wrote, no later revision has reached all
+// Another hub ran where it wrote every work: as long as one work has what this hub wrote, no later revision has reached all
 // clusters, and works that lost the marks may have lost them to their agents. The current revision is surpassed where another
 // hub ran and no cluster has it any more.
 //
@@ -164,7 +164,7 @@ func (in *PastInput) left(works []Work) bool {
 	return !slices.ContainsFunc(works, func(w Work) bool { return w.holds(in.Current) })
 }
 
-// holds reports whether a work has the content of a revision, or bears its hash.
+// holds reports whether a work has the content of a revision, or has its hash.
 func (w *Work) holds(rev *Revision) bool {
 	return rev != nil && (w.Hash() == rev.Hash || w.Digest == rev.Digest)
 }

@@ -105,7 +105,7 @@ type RefOutcome struct {
 
 // Plan is what Decide found and wants done.
 type Plan struct {
-	// Desired is the revision that the works shall bear: the update revision, or the current one while aborted;
+	// Desired is the revision that the works shall have: the update revision, or the current one while aborted;
 	// nil when aborted and the current one can't be had.
 	Desired *Revision
 	// Abort is set when the rollout is to be aborted. Then Writes and Deletes are empty: the abort is persisted first.

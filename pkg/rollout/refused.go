@@ -47,12 +47,12 @@ func (f *fleet) turns(s *Snapshot, outcome *RefOutcome) ([]*member, error) {
 	var waiting []*member
 	var err error
 	if !outcome.Halted {
-		if waiting, err = f.handOut((*member).mayStart); err != nil {
+		if waiting, err = f.nextBatch((*member).mayStart); err != nil {
 			return nil, err
 		}
 		outcome.startable = len(waiting) > 0
 	}
-	retries, err := f.handOut(func(m *member) bool { return m.retriable(s.Now) })
+	retries, err := f.nextBatch(func(m *member) bool { return m.retriable(s.Now) })
 	if err != nil || len(retries) == 0 {
 		return waiting, err
 	}
@@ -62,7 +62,7 @@ func (f *fleet) turns(s *Snapshot, outcome *RefOutcome) ([]*member, error) {
 	if len(waiting) == 0 {
 		return retries, nil
 	}
-	beside, err := f.handOut((*member).mayStart)
+	beside, err := f.nextBatch((*member).mayStart)
 	if err != nil {
 		return nil, err
 	}

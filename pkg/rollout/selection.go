@@ -42,7 +42,7 @@ func newSelection(s *Snapshot) *selection {
 }
 
 // leavingWorks are the works that still count for a ref which does not select their clusters any more, for each ref and by cluster: those that
-// bear the name of its Placement, and that nothing selects or that are being deleted (R8). Where nothing selects the cluster, a work whose name no
+// have the name of its Placement, and that nothing selects or that are being deleted (R8). Where nothing selects the cluster, a work whose name no
 // hub gives does not count: somebody gave it the owner label.
 func (sel *selection) leavingWorks(refs int) [][]*Work {
 	leaving := make([][]*Work, refs)

@@ -43,15 +43,15 @@ type Snapshot struct {
 
 	// Owner is the value of the works' owner label.
 	Owner string
-	// Labels are the owner's own labels, which its works bear too (R9).
+	// Labels are the owner's own labels, which its works have too (R9).
 	Labels map[string]string
 	// Refs are the placementRefs that count, in spec order. IgnoredRefs is how many more the spec has: which clusters those select is not known
 	// (R8).
 	Refs        []Ref
 	IgnoredRefs int
-	// Works are all ManifestWorks that bear the owner label.
+	// Works are all ManifestWorks that have the owner label.
 	Works []Work
-	// Refused are, by cluster, the refusals of the last attempt to write the revision that the works shall bear (R11). While aborted, clusters
+	// Refused are, by cluster, the refusals of the last attempt to write the revision that the works shall have (R11). While aborted, clusters
 	// whose writes failed for long in another way are among them: they hold the abort up no more than those do (R4).
 	Refused map[string]Refusal
 	// WrittenBack are the clusters whose works this process has written back in this abort. What somebody changes there afterwards is written
@@ -88,18 +88,18 @@ type Revision struct {
 	Digest revision.Digest
 	// Template is what the works get. Never changed.
 	Template *workv1.ManifestWorkSpec
-	// ReportsDegraded says whether every agent reports Degraded of it, True or False: until it does, nothing is known (R10).
+	// ReportsDegraded reports whether every agent reports Degraded of it, True or False: until it does, nothing is known (R10).
 	ReportsDegraded bool
 	// Reused says that the template came back to an older revision: an undo (R3).
 	Reused bool
 	// BeginsAt is when the template came back to it, or a person tried it again (R3, R4); zero when neither happened. What
-	// clusters that bear it already did before says nothing about this rollout.
+	// clusters that have it already did before says nothing about this rollout.
 	BeginsAt time.Time
 	// CurrentSince is when every cluster was at it last (R13); zero when that never was.
 	CurrentSince time.Time
 	// WasCurrent says that it is, or was, the current revision.
 	WasCurrent bool
-	// Age tells whether it was created before another one.
+	// Age reports whether it was created before another one.
 	Age revision.Age
 }
 
@@ -131,7 +131,7 @@ func NewRevision(rev *revision.Revision) *Revision {
 	}
 }
 
-// reportsProgress says whether a rule of the template makes the agent report Progressing (R10).
+// reportsProgress reports whether a rule of the template makes the agent report Progressing (R10).
 func (r *Revision) reportsProgress() bool {
 	if r.Template == nil {
 		return false
@@ -190,7 +190,7 @@ func (p *Placement) seen() int {
 	return n
 }
 
-// Matches says whether the decisions that were seen are all that the Placement made: they are written
+// Matches reports whether the decisions that were seen are all that the Placement made: they are written
 // in slices, one after the other (R8, R13).
 func (p *Placement) Matches() bool {
 	return p.seen() == p.Selected
@@ -219,7 +219,7 @@ type Work struct {
 	// SucceededSince is since when this process has seen it succeed without interruption; zero when it does not (R10). Of a work that
 	// is being deleted, what was seen before.
 	SucceededSince time.Time
-	// TurnedAt is when this process saw the work turn, at the revision that it bears, from success to something else or the other
+	// TurnedAt is when this process saw the work turn, at the revision that it has, from success to something else or the other
 	// way; zero when it saw no turn. What it saw holds also where the agent's clock is wrong (R10).
 	TurnedAt time.Time
 	// WatchedSince is since when this process has seen what became of the last write of its revision; zero for always.
@@ -244,7 +244,7 @@ type Work struct {
 // Cluster is the managed cluster that the work is for.
 func (w *Work) Cluster() string { return w.Object.Namespace }
 
-// Hash is the short name of the revision that the work bears; empty when it bears none.
+// Hash is the short name of the revision that the work has; empty when it has none.
 func (w *Work) Hash() string { return w.Object.Labels[workv1alpha1.LabelControllerHash] }
 
 // PlacementName is the Placement that the work is counted under.
@@ -254,7 +254,7 @@ func (w *Work) PlacementName() string { return w.Object.Labels[workv1alpha1.Labe
 func (w *Work) Deleting() bool { return !w.Object.DeletionTimestamp.IsZero() }
 
 // SpecGeneration is the generation that the last write of the spec made. That of a work that is being deleted is one less than its own:
-// the API server counts the deletion as well, and the agent applies nothing any more that would bear that generation.
+// the API server counts the deletion as well, and the agent applies nothing any more that would have that generation.
 func (w *Work) SpecGeneration() int64 {
 	if w.DeletionCounts && w.Deleting() {
 		return w.Object.Generation - 1
@@ -262,20 +262,20 @@ func (w *Work) SpecGeneration() int64 {
 	return w.Object.Generation
 }
 
-// Observed says whether a condition is about the spec that the work bears. There are two generations of it where the work is being
+// Observed reports whether a condition is about the spec that the work has. There are two generations of it where the work is being
 // deleted.
 func (w *Work) Observed(condition *metav1.Condition) bool {
 	return w.SpecGeneration() <= condition.ObservedGeneration && condition.ObservedGeneration <= w.Object.Generation
 }
 
-// AppliedAt is when the hub wrote the revision that the work bears; false when the annotation is missing or unreadable.
+// AppliedAt is when the hub wrote the revision that the work has; false when the annotation is missing or unreadable.
 func (w *Work) AppliedAt() (time.Time, bool) {
 	at, err := time.Parse(time.RFC3339Nano, w.Object.Annotations[workv1alpha1.AnnotationAppliedAt])
 	return at, err == nil
 }
 
-// At reports whether the work is at a revision: it bears the hash and the time, and its spec is the template's (R10). A work that
-// someone edited is not. A work that ran to completion since it was written is at the revision that it bears, also where the API server
+// At reports whether the work is at a revision: it has the hash and the time, and its spec is the template's (R10). A work that
+// someone edited is not. A work that ran to completion since it was written is at the revision that it has, also where the API server
 // stored it differently: its agent takes no other, and another write would only hide what it completed (R17).
 func (w *Work) At(rev *Revision) bool {
 	if rev == nil || w.Hash() != rev.Hash {

@@ -43,7 +43,7 @@ func (w *world) everyoneSays(r report) {
 	}
 }
 
-// TestStories tells what a hub does, line by line. Read the files in testdata to see it.
+// TestStories says what a hub does, line by line. Read the files in testdata to see it.
 func TestStories(t *testing.T) {
 	for name, tell := range map[string]func() *world{
 		"abort": func() *world {

@@ -56,7 +56,7 @@ type Traits struct {
 	SoakIgnored bool
 }
 
-// TraitsOf reads the traits of a strategy. What can't be parsed has none: ValidateStrategy tells of it.
+// TraitsOf reads the traits of a strategy. What can't be parsed has none: ValidateStrategy reports it.
 func TraitsOf(in *workv1alpha1.RolloutStrategy) Traits {
 	s, err := parseStrategy("", in)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// manifestworkApplied says whether every selected cluster has its work, and has it as wanted.
+// manifestworkApplied reports whether every selected cluster has its work, and has it as wanted.
 func manifestworkApplied(in *Input) metav1.Condition {
 	message := strings.Join(in.Problems, "; ")
 	switch {

@@ -10,7 +10,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// PlacementVerified says whether every Placement is there, can be used, and selects clusters.
+// PlacementVerified reports whether every Placement is there, can be used, and selects clusters.
 func PlacementVerified(in *Input) metav1.Condition {
 	unverified := func(reason, message string) metav1.Condition {
 		return condition(workv1alpha1.ConditionPlacementVerified, reason, message, metav1.ConditionFalse)

@@ -10,7 +10,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// progressing tells how the rollout goes. True means that it goes on by itself.
+// progressing says how the rollout goes. True means that it goes on by itself.
 func progressing(in *Input) metav1.Condition {
 	update := in.Snapshot.Update
 	stopped := func(reason, message string) metav1.Condition {
@@ -22,7 +22,7 @@ func progressing(in *Input) metav1.Condition {
 			fmt.Sprintf("New revision %s is successfully progressed", update.Name), soakIgnored(in.Plan)))
 	case Stalled:
 		return stopped(workv1alpha1.ReasonProgressDeadlineExceeded, join(
-			fmt.Sprintf("revision %s does not go on: %s", update.Name, failing(in.Plan)), abortImpossible(in.Plan), in.Plan.AbortWithheld))
+			fmt.Sprintf("the rollout of revision %s is stalled: %s", update.Name, failing(in.Plan)), abortImpossible(in.Plan), in.Plan.AbortWithheld))
 	case Aborting:
 		return stopped(workv1alpha1.ReasonProgressDeadlineExceeded, join(
 			fmt.Sprintf("revision %s is being aborted", update.Name), in.AbortReason, goingBack(in)))

@@ -6,7 +6,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// placementRolledOut says whether the selected clusters have the update revision. Unlike Progressing it moves when a cluster
+// placementRolledOut reports whether the selected clusters have the update revision. Unlike Progressing it moves when a cluster
 // joins or relapses after the rollout was complete.
 func placementRolledOut(in *Input) metav1.Condition {
 	not := func(reason, message string) metav1.Condition {

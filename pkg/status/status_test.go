@@ -153,7 +153,7 @@ func TestConditions(t *testing.T) {
 			want: [4]string{"AsExpected True", "NotAsExpected False", "ProgressDeadlineExceeded False", "RolloutDegraded False"},
 			says: map[string]string{
 				applied:     "1 cluster (c1) not successful within the progressDeadline",
-				progressing: "revision web-bbb does not go on: 1 cluster (c1) not successful within the progressDeadline",
+				progressing: "the rollout of revision web-bbb is stalled: 1 cluster (c1) not successful within the progressDeadline",
 				rolledOut:   "1 cluster (c1) not successful within the progressDeadline",
 			},
 		},
@@ -161,7 +161,7 @@ func TestConditions(t *testing.T) {
 			in:   input(status.Stalled, rt.Rolling("", "bbb"), p1(two, rt.AbortAll()), rt.Works(failed("c1"), old("c2"))),
 			want: [4]string{"AsExpected True", "NotAsExpected False", "ProgressDeadlineExceeded False", "RolloutDegraded False"},
 			says: map[string]string{
-				progressing: "revision web-bbb does not go on: 1 cluster (c1) not successful within the progressDeadline; " +
+				progressing: "the rollout of revision web-bbb is stalled: 1 cluster (c1) not successful within the progressDeadline; " +
 					"failureStrategy AbortAll can't be followed: there is no stable revision",
 			},
 		},
@@ -225,9 +225,9 @@ func TestConditions(t *testing.T) {
 			says: map[string]string{rolledOut: "there is no stable revision"},
 		},
 		"a problem while rolling out": {
-			in:   with(input(status.RollingOut, p1(two), rt.Works(inFlight("c1"), old("c2"))), "a: mend it", "b: mend it"),
+			in:   with(input(status.RollingOut, p1(two), rt.Works(inFlight("c1"), old("c2"))), "a: fix it", "b: fix it"),
 			want: [4]string{"AsExpected True", "NotAsExpected False", "NewRevisionCreated True", "Progressing False"},
-			says: map[string]string{applied: "a: mend it; b: mend it"},
+			says: map[string]string{applied: "a: fix it; b: fix it"},
 		},
 		"a Placement is missing": {
 			in:   input(status.RollingOut, rt.Refs(rt.Ref("p1", two), rt.Ref("p2", rt.Missing())), rt.Works(inFlight("c1"), inFlight("c2"))),
@@ -313,8 +313,8 @@ func TestOwnerLabel(t *testing.T) {
 }
 
 func TestInvalidSpec(t *testing.T) {
-	c := status.InvalidSpec("spec.x: mend it")
-	if c.Type != applied || c.Reason != workv1alpha1.ReasonNotAsExpected || c.Status != metav1.ConditionFalse || c.Message != "spec.x: mend it" {
+	c := status.InvalidSpec("spec.x: fix it")
+	if c.Type != applied || c.Reason != workv1alpha1.ReasonNotAsExpected || c.Status != metav1.ConditionFalse || c.Message != "spec.x: fix it" {
 		t.Errorf("%+v", c)
 	}
 }
@@ -401,7 +401,7 @@ func TestSummaryTwice(t *testing.T) {
 	}
 }
 
-// TestAvailableDecisionGroups tells how far today's template came, as upstream's hub does: a work counts once it is written, whatever its
+// TestAvailableDecisionGroups says how far today's template came, as upstream's hub does: a work counts once it is written, whatever its
 // agent reports, and the works of the older revision don't.
 func TestAvailableDecisionGroups(t *testing.T) {
 	selected := p1(rt.Group("a", "c1", "c2"), rt.Group("b", "c3"))

@@ -66,7 +66,7 @@ func count(summary *upstream.ManifestWorkReplicaSetSummary, work *rollout.Work) 
 	}
 }
 
-// observed also believes an Available that bears no generation, as the rollout does (R10).
+// observed also believes an Available that has no generation, as the rollout does (R10).
 func observed(work *rollout.Work, found *metav1.Condition) bool {
 	return work.Observed(found) || (found.Type == workv1.WorkAvailable && found.ObservedGeneration == 0)
 }

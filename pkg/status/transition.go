@@ -31,7 +31,7 @@ const (
 )
 
 // Transitions compares what the status was with what was written. A status is written once, so that each transition is seen
-// once, also over restarts. A status that is there for the first time tells that a rollout began, and nothing else: whatever
+// once, also over restarts. A status that is there for the first time reports that a rollout began, and nothing else: whatever
 // else it says was told before it was lost (R16).
 func Transitions(before, after *workv1alpha1.ManifestWorkReplicaSetStatus) []Transition {
 	was, is := Told(before.Conditions), Told(after.Conditions)
@@ -47,7 +47,7 @@ func Transitions(before, after *workv1alpha1.ManifestWorkReplicaSetStatus) []Tra
 	return found
 }
 
-// another says whether two hashes name two revisions. Where an older CRD came or went, one of them is lost and says nothing (R16).
+// another reports whether two hashes name two revisions. Where an older CRD came or went, one of them is lost and says nothing (R16).
 func another(before, after string) bool {
 	return before != after && before != "" && after != ""
 }

@@ -1,4 +1,4 @@
-// Package version tells which build of the hub this is.
+// Package version says which build of the hub this is.
 package version
 
 import (

@@ -11,7 +11,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/validate"
 )
 
-// concerns says whether a request writes something that is checked: not a deletion, and not the status, even where a configuration
+// concerns reports whether a request writes something that is checked: not a deletion, and not the status, even where a configuration
 // sends those too.
 func concerns(request *admission.Request) bool {
 	written := request.Operation == admissionv1.Create || request.Operation == admissionv1.Update

@@ -82,7 +82,7 @@ func decodeWork(raw []byte) (*workv1.ManifestWork, error) {
 	return &workv1.ManifestWork{Spec: read.Spec}, nil
 }
 
-// sameSpec says whether an update leaves the spec alone, as those of finalizers do.
+// sameSpec reports whether an update leaves the spec alone, as those of finalizers do.
 func sameSpec(request *admission.Request) bool {
 	var old, object struct {
 		Spec json.RawMessage `json:"spec"`

@@ -281,7 +281,7 @@ func (f *fleet) obstruct(short string) (clear func()) {
 	return func() { require.NoError(f.t, hooks.Delete(f.t.Context(), name, metav1.DeleteOptions{})) }
 }
 
-// forbid makes writes of a cluster's works fail for good: a policy denies them.
+// forbid makes writes of a cluster's works fail permanently: a policy denies them.
 func (f *fleet) forbid(short string) (clear func()) {
 	f.t.Helper()
 	name := "forbid-" + f.cluster(short)

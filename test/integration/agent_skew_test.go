@@ -24,7 +24,7 @@ const (
 	strangeHangs outcome = "strangeHangs"
 )
 
-// skewed makes the conditions of an agent of another release, and says whether the outcome is one of those.
+// skewed makes the conditions of an agent of another release, and reports whether the outcome is one of those.
 func skewed(work *workv1.ManifestWork, what outcome, now time.Time) bool {
 	set := func(conditionType string, status metav1.ConditionStatus, generation int64) {
 		meta.SetStatusCondition(&work.Status.Conditions, metav1.Condition{

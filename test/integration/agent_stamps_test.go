@@ -50,7 +50,7 @@ func untilItLies(t *testing.T, scenario func(t *testing.T) (lied bool)) {
 	t.Fatal("the agent told the truth each time")
 }
 
-// says tells whether an agent's last report has these words.
+// says reports whether an agent's last report has these words.
 func (f *labFleet) says(short string, words ...func(*workv1.ManifestWorkStatus) bool) bool {
 	f.t.Helper()
 	work := f.work(short)

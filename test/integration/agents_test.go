@@ -184,7 +184,7 @@ func (a *agents) answer(ctx context.Context, work *workv1.ManifestWork) error {
 	return err
 }
 
-// stale says whether the conditions are still those of an older generation.
+// stale reports whether the conditions are still those of an older generation.
 func stale(work *workv1.ManifestWork) bool {
 	applied := meta.FindStatusCondition(work.Status.Conditions, workv1.WorkApplied)
 	return applied != nil && applied.ObservedGeneration != work.Generation

@@ -138,7 +138,7 @@ func TestMachineSuspendedForLongerThanEveryDeadline(t *testing.T) {
 }
 
 // The API server itself is away: the agents can't report either. When it is back they do, at their own pace, and nothing is aborted that
-// only waited for it. These agents ask: after some seconds without a server the watch of a client-go informer is tried anew every half
+// only waited for it. These agents ask: after some seconds without a server the watch of a client-go informer is tried again every half
 // to whole minute only, which is more than this test's deadline.
 func TestAPIServerAwayForLongerThanEveryDeadline(t *testing.T) {
 	t.Parallel()

@@ -219,7 +219,7 @@ func TestBrokenUpdateRevision(t *testing.T) {
 	f.place("p1", []string{"c1", "c2"})
 	f.create("v1", ref("p1", progressive(2, "20s", 0)))
 	before := f.complete()
-	// The hub may be faster than the test, and make the revision anew before the broken one is there.
+	// The hub may be faster than the test, and make the revision again before the broken one is there.
 	eventually(t, "the broken one is there", func() error {
 		revisions := f.w.kube.AppsV1().ControllerRevisions(f.namespace)
 		broken := f.revisionOf("v1")

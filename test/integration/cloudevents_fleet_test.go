@@ -167,7 +167,7 @@ func (f *eventFleet) killedByAbort(inner http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// holds says whether the body of a request holds a text.
+// holds reports whether the body of a request holds a text.
 func holds(request *http.Request, text string) (bool, error) {
 	if request.GetBody == nil {
 		return false, nil

@@ -11,7 +11,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/test/internal/manager"
 )
 
-// Upstream's hub put everything there, by the same broker. Its works bear no hash, so nobody knows what they hold: each cluster is sent
+// Upstream's hub put everything there, by the same broker. Its works have no hash, so nobody knows what they hold: each cluster is sent
 // the template when its turn comes, and nothing changes there (R6).
 func TestCloudEventsTakesOverFromUpstream(t *testing.T) {
 	t.Parallel()

@@ -133,7 +133,7 @@ func TestClusterLeavesAfterCompletion(t *testing.T) {
 	f.quiet()
 }
 
-// A failed cluster that leaves for good no longer stops the others.
+// A failed cluster that leaves permanently no longer stops the others.
 func TestFailedClusterLeavesWhileStalled(t *testing.T) {
 	t.Parallel()
 	f := rolledOut(t, 2, progressive(1, "2s", 0))

@@ -218,7 +218,7 @@ func (f *fleet) works() []workv1.ManifestWork {
 	return list.Items
 }
 
-// versions tells which version each cluster's work holds.
+// versions says which version each cluster's work holds.
 func (f *fleet) versions() map[string]string {
 	f.t.Helper()
 	versions := map[string]string{}
@@ -379,7 +379,7 @@ func (f *fleet) editWork(short string, change func(*workv1.ManifestWork)) {
 	}))
 }
 
-// generations tells how often each cluster's agent was given something new.
+// generations says how often each cluster's agent was given something new.
 func (f *fleet) generations() map[string]int64 {
 	f.t.Helper()
 	generations := map[string]int64{}

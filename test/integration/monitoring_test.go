@@ -116,7 +116,7 @@ func (f *fleet) tells(before []string, wanted ...string) []string {
 	return told
 }
 
-// A whole story as those see it who read events and metrics. Each happening is told and counted once, a restart tells nothing,
+// A whole story as those see it who read events and metrics. Each happening is told and counted once, a restart says nothing,
 // and what is gone leaves no series behind (P7).
 func TestEventsAndMetricsTellTheStory(t *testing.T) {
 	t.Parallel()

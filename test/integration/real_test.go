@@ -73,7 +73,7 @@ func newRealClusters(t *testing.T, name string, customise ...func(*sandbox.Agent
 	return f
 }
 
-// realTemplate holds a ConfigMap by whose content the agent tells whether it works.
+// realTemplate holds a ConfigMap by whose content the agent reports whether it works.
 func realTemplate(version string, works bool) workv1.ManifestWorkSpec {
 	spec := template(version)
 	spec.Workload.Manifests[0].Raw = fmt.Appendf(nil,

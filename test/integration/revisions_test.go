@@ -44,7 +44,7 @@ func TestRevisionOfATemplate(t *testing.T) {
 	require.NotEmpty(t, data.Spec.ManifestWorkTemplate)
 }
 
-// The hash label tells works of one revision from those of another.
+// The hash label distinguishes works of one revision from those of another.
 func TestWorksCanBeFilteredByTheHashLabel(t *testing.T) {
 	t.Parallel()
 	f := rolledOut(t, 3, progressive(1, "30s", 0))
@@ -133,7 +133,7 @@ func TestLowerHistoryLimitPrunes(t *testing.T) {
 	f.quiet()
 }
 
-// R5: the current revision, the update revision, and those that works bear are never pruned.
+// R5: the current revision, the update revision, and those that works have are never pruned.
 func TestLiveRevisionsAreNeverPruned(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, 2)
@@ -142,7 +142,7 @@ func TestLiveRevisionsAreNeverPruned(t *testing.T) {
 	f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) { mwrs.Spec.RevisionHistoryLimit = ptr.To[int32](0) })
 	f.complete()
 
-	// c2 goes offline and leaves: its work stays, and bears v1.
+	// c2 goes offline and leaves: its work stays, and has v1.
 	f.agentsReport("c2", "", silent)
 	f.place("p1", []string{"c1"})
 	f.leaving("c2")
@@ -242,7 +242,7 @@ func TestChangeBesideTheTemplateIsNoNewRevision(t *testing.T) {
 	require.EqualValues(t, 1, f.work("c1").Generation)
 }
 
-// A revision that is deleted while its template is in use is made anew, and nothing is rolled out.
+// A revision that is deleted while its template is in use is made again, and nothing is rolled out.
 func TestDeletedUpdateRevisionIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, 2)

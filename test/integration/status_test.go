@@ -134,7 +134,7 @@ func TestTransitions(t *testing.T) {
 	}
 }
 
-// abortAll says whether a failure leads to an abort.
+// abortAll reports whether a failure leads to an abort.
 func (f *fleet) abortAll(yes bool) {
 	f.t.Helper()
 	f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) {

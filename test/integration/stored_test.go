@@ -57,7 +57,7 @@ func (f *fleet) mutate(short, patch string) {
 	require.NoError(f.t, err)
 }
 
-// R10: what the API server stores otherwise than it was written is not written again and again; the condition names the field.
+// R10: what the API server stores differently from what was written is not written again and again; the condition names the field.
 func TestWorkThatIsStoredOtherwiseThanItWasWritten(t *testing.T) {
 	t.Parallel()
 	f := rolledOut(t, 2, progressive(1, "10s", 0, abortAll))

@@ -99,7 +99,7 @@ func (f *fleet) rule(version string, types ...string) {
 	})
 }
 
-// comesNext says whether a cluster gets a version after the other's report.
+// comesNext reports whether a cluster gets a version after the other's report.
 func (f *fleet) comesNext(short, version string, wanted bool) {
 	f.t.Helper()
 	if wanted {

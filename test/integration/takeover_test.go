@@ -116,7 +116,7 @@ func TestTakingOverFromUpstreamAndBack(t *testing.T) {
 	require.Len(t, f.revisions(), 3)
 	stop()
 
-	// What upstream's rolls out bears nothing of this hub's: so it is known that v3 was left, and v4 is taken over as it is (R6).
+	// What upstream's rolls out has nothing of this hub's: so it is known that v3 was left, and v4 is taken over as it is (R6).
 	stop = f.w.startUpstream(ctx)
 	f.roll("v4", true)
 	f.deploys(map[string]string{"c1": "v4", "c2": "v4"})

@@ -176,7 +176,7 @@ func TestNameThatAnotherOwnerHas(t *testing.T) {
 	f.quiet()
 	require.Equal(t, name, f.work("c1").Name)
 
-	// Made anew it has the same name.
+	// Made again it has the same name.
 	deleted := f.work("c1").UID
 	require.NoError(t, f.w.works.WorkV1().ManifestWorks(f.cluster("c1")).Delete(t.Context(), name, metav1.DeleteOptions{}))
 	eventually(t, "it is made anew", func() error {

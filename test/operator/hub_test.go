@@ -82,7 +82,7 @@ func (h *hub) definition(t *testing.T) *apiextensionsv1.CustomResourceDefinition
 	return crd
 }
 
-// knowsAborts says whether a CRD has the field by which an abort is remembered, which upstream's lacks.
+// knowsAborts reports whether a CRD has the field by which an abort is remembered, which upstream's lacks.
 func knowsAborts(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	_, ok := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["status"].Properties["abortedTime"]
 	return ok

@@ -21,7 +21,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// request is what the API server's audit log tells of one.
+// request is what the API server's audit log says of one.
 type request struct {
 	Verb      string    `json:"verb"`
 	Received  time.Time `json:"requestReceivedTimestamp"`

@@ -203,7 +203,7 @@ func (h *hub) quiet(t *testing.T, duration time.Duration) {
 	})
 }
 
-// writes says whether a request was to change what the work hub is there for; its own lease aside.
+// writes reports whether a request was to change what the work hub is there for; its own lease aside.
 func (r request) writes() bool {
 	return slices.Contains([]string{"create", "update", "patch", "delete", "deletecollection"}, r.Verb) &&
 		slices.Contains([]string{"manifestworks", "manifestworkreplicasets", "controllerrevisions", "events"}, r.ObjectRef.Resource)

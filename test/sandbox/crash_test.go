@@ -83,7 +83,7 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 }
 
-// alive says whether a process runs. One that ended but was not collected by its new parent does not.
+// alive reports whether a process runs. One that ended but was not collected by its new parent does not.
 func alive(pid string) bool {
 	state, err := exec.Command("ps", "-o", "stat=", "-p", pid).Output()
 	return err == nil && !strings.HasPrefix(strings.TrimSpace(string(state)), "Z")

@@ -63,7 +63,7 @@ func (w *World) corrupt(work *workv1.ManifestWork) bool {
 	return w.adversaries.clusters.Has(work.Namespace)
 }
 
-// owned reports whether a work bears the owner label of the ManifestWorkReplicaSet.
+// owned reports whether a work has the owner label of the ManifestWorkReplicaSet.
 func owned(work *workv1.ManifestWork) bool {
 	return work.Labels[workv1alpha1.LabelReplicaSet] == workv1alpha1.OwnerLabelValue(Namespace, Name)
 }

@@ -211,7 +211,7 @@ func (a *agentEnd) run(work *workv1.ManifestWork) time.Time {
 	return w.runReports(work, outcome)
 }
 
-// reportPrefix begins the reason by which a report is known again, wherever the work that bears it is.
+// reportPrefix begins the reason by which a report is known again, wherever the work that has it is.
 const reportPrefix = "Report"
 
 // report sends a new status of a work, and numbers it.
@@ -240,7 +240,7 @@ func (n *Network) report(work *workv1.ManifestWork, status *workv1.ManifestWorkS
 	return n.reports, true
 }
 
-// reportOf is the number of the report whose status a work bears; 0 for none.
+// reportOf is the number of the report whose status a work has; 0 for none.
 func reportOf(work *workv1.ManifestWork) int64 {
 	applied := meta.FindStatusCondition(work.Status.Conditions, workv1.WorkApplied)
 	if applied == nil {

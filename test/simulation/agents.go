@@ -170,14 +170,14 @@ func pause(outcome Outcome, success bool) time.Duration {
 	return flapSick
 }
 
-// lied says whether an agent has still to take back what it said of a work. It does before it falls silent: an agent that is cut off within
+// lied reports whether an agent has still to take back what it said of a work. It does before it falls silent: an agent that is cut off within
 // the second between the two can't be told from one that succeeded (R10 waits for --success-settle, and for no longer).
 func (a *agent) lied(work *workv1.ManifestWork) bool {
 	lies := a.outcome == Lies || a.outcome == LiesThenHangs
 	return lies && a.stage == 1 && a.generation == work.Generation && work.DeletionTimestamp.IsZero()
 }
 
-// report fills in what an agent reports at a stage, and says whether more is to come, and whether it is a true success.
+// report fills in what an agent reports at a stage, and reports whether more is to come, and whether it is a true success.
 func report(status *workv1.ManifestWorkStatus, generation int64, outcome Outcome, stage int, now time.Time) (more, success bool) {
 	set := func(conditions *[]metav1.Condition, conditionType string, value bool) {
 		c := metav1.Condition{Type: conditionType, Status: metav1.ConditionFalse, Reason: "Simulated", ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now)}
@@ -233,7 +233,7 @@ func (w *World) specGeneration(work *workv1.ManifestWork) int64 {
 	return work.Generation - 1
 }
 
-// succeeded says whether a work, as it was at its resourceVersion, bears the report of its agent that what it holds succeeds. A
+// succeeded reports whether a work, as it was at its resourceVersion, has the report of its agent that what it holds succeeds. A
 // hub whose cache is behind can know no more.
 func (w *World) succeeded(work *workv1.ManifestWork) bool {
 	a := w.agents[work.UID]
@@ -252,7 +252,7 @@ func (w *World) succeeded(work *workv1.ManifestWork) bool {
 	return false
 }
 
-// reached says whether a work was successful since the hub wrote it last, whatever came after.
+// reached reports whether a work was successful since the hub wrote it last, whatever came after.
 func (w *World) reached(work *workv1.ManifestWork) bool {
 	a := w.agents[work.UID]
 	return a != nil && (a.reached == work.Annotations[workv1alpha1.AnnotationAppliedAt] || w.succeeded(work))

@@ -76,7 +76,7 @@ func (n *Network) asking(cluster, name string) (answered func()) {
 	}
 }
 
-// isWell reports whether a cluster has succeeded with what the hub wrote, for good.
+// isWell reports whether a cluster has succeeded with what the hub wrote, permanently.
 func (w *World) isWell(work *workv1.ManifestWork) bool {
 	return w.succeeded(work) && w.outcome(work.Namespace, Version(work)) != Flaps
 }

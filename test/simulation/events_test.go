@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// counts tells how many events of each reason there were.
+// counts says how many events of each reason there were.
 func counts(events []string) map[string]int {
 	n := map[string]int{}
 	for _, reason := range events {

@@ -137,7 +137,7 @@ func TestDeletedRevisionIsRebuiltFromWhatIsRecorded(t *testing.T) {
 	require.True(t, before.CreationTimestamp.Equal(&metav1.Time{Time: first}))
 }
 
-// Where no work has the recorded content, nothing is rebuilt, whatever bears the hash: the rollout can't be aborted, and says so (R7, R12).
+// Where no work has the recorded content, nothing is rebuilt, whatever has the hash: the rollout can't be aborted, and says so (R7, R12).
 func TestForgedContentTakesNoDeletedRevisionsPlace(t *testing.T) {
 	s := rolling(t, 3)
 	stable := s.hashOf("v1")
@@ -153,7 +153,7 @@ func TestForgedContentTakesNoDeletedRevisionsPlace(t *testing.T) {
 	s.says(workv1alpha1.ConditionProgressing, "there is no ControllerRevision web-"+stable+" to go back to")
 }
 
-// Who deletes all revisions takes away what tells what they held: only the template's is made again (R7).
+// Who deletes all revisions takes away what says what they held: only the template's is made again (R7).
 func TestAllRevisionsAreDeleted(t *testing.T) {
 	s := rolling(t, 1)
 	stable := s.hashOf("v1")

@@ -95,7 +95,7 @@ func (w *World) countOthers(object *workv1alpha1.ManifestWorkReplicaSet) int {
 }
 
 // liesSuffice reports whether the adversaries that count for a placementRef are more than it tolerates, so that their lies alone abort. They count
-// where it selects them, and where a work of the ManifestWorkReplicaSet's name bears its name.
+// where it selects them, and where a work of the ManifestWorkReplicaSet's name has its name.
 func (w *World) liesSuffice(owner *workv1alpha1.ManifestWorkReplicaSet) bool {
 	for i := range owner.Spec.PlacementRefs {
 		ref := &owner.Spec.PlacementRefs[i]

@@ -30,7 +30,7 @@ func (s *teller) identities() map[string]identity {
 	return found
 }
 
-// generatedNames checks that works bear names which an API server has completed.
+// generatedNames checks that works have names which an API server has completed.
 func (s *teller) generatedNames(clusters ...string) {
 	s.t.Helper()
 	found := s.identities()

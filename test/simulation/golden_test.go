@@ -488,7 +488,7 @@ func (s *teller) must(err error) {
 	require.NoError(s.t, err, strings.Join(s.Story, "\n"))
 }
 
-// quiet waits until nothing happens any more, checks the properties, and tells how things stand.
+// quiet waits until nothing happens any more, checks the properties, and says how things stand.
 func (s *teller) quiet() {
 	s.t.Helper()
 	s.settle(Forever)

@@ -12,7 +12,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// The stable revision gets labels back that someone took away: a rollout that fails goes back to it, also where no work bears its
+// The stable revision gets labels back that someone took away: a rollout that fails goes back to it, also where no work has its
 // hash any more (R7).
 func TestStableRevisionThatLostItsLabels(t *testing.T) {
 	for name, label := range map[string]string{"owner": workv1alpha1.LabelReplicaSet, "hash": workv1alpha1.LabelControllerHash} {
@@ -36,7 +36,7 @@ func TestStableRevisionThatLostItsLabels(t *testing.T) {
 	}
 }
 
-// One that is gone, and that nothing tells of, is looked for and not found: nothing is written, and the message says that it was deleted.
+// One that is gone, and that nothing reports, is looked for and not found: nothing is written, and the message says that it was deleted.
 func TestStableRevisionThatIsGone(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Place("p1", []string{"c1", "c2"})
@@ -108,7 +108,7 @@ func TestOwnerLabelIsPutBack(t *testing.T) {
 	}
 }
 
-// Somebody else's work that looks like one of this hub's stays what it is: it bears no hash of the history (R9).
+// Somebody else's work that looks like one of this hub's stays what it is: it has no hash of the history (R9).
 func TestForeignWorkWithoutOwnerStays(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	_, err := s.API.Create(Works, from(&workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{

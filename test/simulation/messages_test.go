@@ -23,7 +23,7 @@ func TestAbortOfTheFirstRolloutIsImpossible(t *testing.T) {
 	s.quiet()
 }
 
-// R7, R12: the same where the stable revision was deleted, and no work bears it.
+// R7, R12: the same where the stable revision was deleted, and no work has it.
 func TestAbortToADeletedRevisionIsImpossible(t *testing.T) {
 	s := rolledOut(t)
 	s.Report("", "v2", Hangs)

@@ -101,7 +101,7 @@ func TestNewTemplateAfterAnAbortWithoutHistory(t *testing.T) {
 	s.quiet()
 }
 
-// R4: where nothing tells whether the template is the one that was aborted, it stays so until a person says otherwise.
+// R4: where nothing reports whether the template is the one that was aborted, it stays so until a person says otherwise.
 func TestUnknownTemplateAfterAnAbortWithoutHistory(t *testing.T) {
 	for name, mend := range map[string]func(*teller){
 		"the permission comes back": (*teller).allow,

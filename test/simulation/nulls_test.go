@@ -21,7 +21,7 @@ func withNulls(version string) workv1.ManifestWorkSpec {
 	return template
 }
 
-// A null in a manifest gets to every cluster as it was written, also where a work is patched: a work that is stored otherwise than its
+// A null in a manifest gets to every cluster as it was written, also where a work is patched: a work that is stored differently from its
 // template would be rolled out again by each hub that starts (R1, R10).
 func TestNullsInManifests(t *testing.T) {
 	w := NewWorld()

@@ -50,7 +50,7 @@ func (p *Process) overBroker(config *controller.Config) {
 	config.WholeWorks, config.DeletionCounts, config.Agents = true, false, p.driver
 }
 
-// pull takes the changes of works that the driver tells of.
+// pull takes the changes of works that the driver reports.
 func (p *Process) pull() {
 	if p.driver != nil && !p.restoring {
 		p.changes = append(p.changes, p.driver.Changes()...)

@@ -118,7 +118,7 @@ func (w *World) ownedClusters() int {
 	return clusters.Len()
 }
 
-// allWell says whether every selected cluster's agent succeeds with a version, and none holds a work that it should let go. Agents that lie may
+// allWell reports whether every selected cluster's agent succeeds with a version, and none holds a work that it should let go. Agents that lie may
 // hold a rollout up.
 func (w *World) allWell(version string) bool {
 	if w.adversaries.clusters.Len() > 0 {

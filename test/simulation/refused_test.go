@@ -272,7 +272,7 @@ func TestRefusedRevisionUnderAnOlderCRD(t *testing.T) {
 	require.Zero(t, sent)
 }
 
-// R16: where an older CRD drops the abort from the status, the annotation is all that tells of it: nothing goes back before it is written.
+// R16: where an older CRD drops the abort from the status, the annotation is all that reports it: nothing goes back before it is written.
 func TestAbortWaitsForItsAnnotationUnderAnOlderCRD(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.API.OlderCRD = true
@@ -331,7 +331,7 @@ func TestRetryWhileItsAnnotationIsRefused(t *testing.T) {
 	s.everywhere("v2")
 }
 
-// R7, R12: a stable revision that is deleted, and can't be made anew, does not hold the rollout up; it is named.
+// R7, R12: a stable revision that is deleted, and can't be made again, does not hold the rollout up; it is named.
 func TestStableRevisionCannotBeRebuilt(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Place("p1", []string{"c1", "c2"})
@@ -349,7 +349,7 @@ func TestStableRevisionCannotBeRebuilt(t *testing.T) {
 	s.quiet()
 }
 
-// R1, R7: an update revision that is deleted, and can't be made anew, is not rolled out under another hash.
+// R1, R7: an update revision that is deleted, and can't be made again, is not rolled out under another hash.
 func TestUpdateRevisionCannotBeRebuilt(t *testing.T) {
 	s := rolledOut(t)
 	s.Update("v2")

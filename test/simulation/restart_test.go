@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A hub that is started anew, after an upgrade for one, says of what stands still what was said before: it writes nothing (P7).
+// A hub that is started again, after an upgrade for one, says of what is stalled what was said before: it writes nothing (P7).
 func TestRestartOfWhatStandsStillWritesNothing(t *testing.T) {
 	for name, play := range map[string]func(*World){
 		"complete": func(*World) {},

@@ -59,7 +59,7 @@ func decidedFor(placement string, decisions []*clusterv1beta1.PlacementDecision)
 }
 
 // countedUnder is the placement that a work counts under for the hub, by what it has seen: the first that selects the cluster,
-// or the one that the work bears.
+// or the one that the work has.
 func (w *World) countedUnder(owner *workv1alpha1.ManifestWorkReplicaSet, work *workv1.ManifestWork) string {
 	if work.DeletionTimestamp.IsZero() {
 		decisions := w.seenDecisions()

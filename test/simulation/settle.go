@@ -38,7 +38,7 @@ const Forever = 1000 * time.Hour
 // forLong stands for Forever where works travel over a broker: nothing that decides takes as long.
 const forLong = time.Hour
 
-// stepAgents does what can be done now outside the hub. Otherwise it tells when there is something to do, zero for never.
+// stepAgents does what can be done now outside the hub. Otherwise it reports when there is something to do, zero for never.
 func (w *World) stepAgents() (acted bool, next time.Time) {
 	if w.Network != nil {
 		return w.Network.step()
@@ -52,7 +52,7 @@ func (w *World) stepAgents() (acted bool, next time.Time) {
 	return acted, w.agentsDue
 }
 
-// step does what can be done now. Otherwise it tells when there is something to do, zero for never.
+// step does what can be done now. Otherwise it reports when there is something to do, zero for never.
 func (w *World) step() (acted bool, next time.Time) {
 	acted, next = w.stepAgents()
 	if w.Away {

@@ -116,7 +116,7 @@ func TestStayThatRolledOut(t *testing.T) {
 	}
 }
 
-// Where one cluster is selected, its work alone tells of another hub's rollout: no abort takes the cluster back past it (R6).
+// Where one cluster is selected, its work alone reports another hub's rollout: no abort takes the cluster back past it (R6).
 func TestStayOfOneCluster(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Place("p1", []string{"c1"})
@@ -135,7 +135,7 @@ func TestStayOfOneCluster(t *testing.T) {
 	s.has("v3", "c1")
 }
 
-// The stay ended in the middle of a rollout: who has the stable one still is what tells that it is (R6).
+// The stay ended in the middle of a rollout: who has the stable one still is what reports that it is (R6).
 func TestStayThatEndsInTheMiddle(t *testing.T) {
 	each(t, func(s *teller) {
 		s.Upstream("p1", "v2", "c2")

@@ -15,7 +15,7 @@ import (
 )
 
 // noteRecords follows which revisions were rolled out without a ControllerRevision, for lack of the permission: once no work holds such a
-// one any more, nothing tells what it was (R7).
+// one any more, nothing says what it was (R7).
 func (w *World) noteRecords() {
 	object := w.Object()
 	if object == nil {
@@ -64,7 +64,7 @@ func (w *World) checkCurrent(name string, rebuilt bool) error {
 	known := w.currentSince[name]
 	w.currentSince[name] = since
 	if since == known || since == "" || rebuilt {
-		return nil // One that tells it no more did not become the current one.
+		return nil // One that records it no more did not become the current one.
 	}
 	if w.completed[rev.Hash] {
 		delete(w.completed, rev.Hash)

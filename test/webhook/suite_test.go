@@ -20,7 +20,7 @@ import (
 // patience is how long a test waits for what should happen. It passes only when something is wrong, or the machine is busy.
 const patience = 60 * time.Second
 
-// Namespaces bear this label: which of the two servers looks at them, if any.
+// Namespaces have this label: which of the two servers looks at them, if any.
 const (
 	lookedAtBy = "webhook"
 	usual      = "usual"
@@ -76,7 +76,7 @@ func run(m *testing.M) (code int, err error) {
 	return m.Run(), nil
 }
 
-// startServer runs a webhook server and makes the API server call it for the namespaces that bear its name.
+// startServer runs a webhook server and makes the API server call it for the namespaces that have its name.
 func startServer(ctx context.Context, binary, name, gates string) error {
 	certs, err := writeCertificate(name)
 	if err != nil {

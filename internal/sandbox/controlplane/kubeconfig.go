@@ -20,7 +20,7 @@ func (s *APIServer) Kubeconfig(path string) (string, error) {
 	return path, WriteKubeconfig(path, s.Name, s.RESTConfig())
 }
 
-// WriteKubeconfig writes a client configuration that uses certificates or a token to path. Its only context bears name.
+// WriteKubeconfig writes a client configuration that uses certificates or a token to path. Its only context has name.
 func WriteKubeconfig(path, name string, config *rest.Config) error {
 	content := clientcmdapi.NewConfig()
 	content.Clusters[name] = &clientcmdapi.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData}

@@ -89,7 +89,7 @@ func (p *Process) PID() int { return p.cmd.Process.Pid }
 // Done is closed when the child has ended, for whatever reason.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Exited says whether the child has ended, and if so with an error that shows the end of its log.
+// Exited reports whether the child has ended, and if so with an error that shows the end of its log.
 func (p *Process) Exited() (bool, error) {
 	select {
 	case <-p.done:

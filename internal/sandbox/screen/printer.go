@@ -47,7 +47,7 @@ type Plain struct {
 	seen  map[string]string
 }
 
-// NewPlain returns a printer without colours. The clock is for the time that each line bears.
+// NewPlain returns a printer without colours. The clock is for the time that each line has.
 func NewPlain(out io.Writer, now func() time.Time) *Plain {
 	return &Plain{out: out, now: now, seen: map[string]string{}}
 }

@@ -46,7 +46,7 @@ func (c *clusterFacts) version() string {
 	return versionOfPods(c.deployment.Spec.Template.Spec.Containers[0].Image)
 }
 
-// everHad says whether a cluster ever began to run a version.
+// everHad reports whether a cluster ever began to run a version.
 func (c *clusterFacts) everHad(version string) bool {
 	for i := range c.replicaSets {
 		if versionOfPods(c.replicaSets[i].Spec.Template.Spec.Containers[0].Image) == version {
@@ -56,12 +56,12 @@ func (c *clusterFacts) everHad(version string) bool {
 	return false
 }
 
-// observed says whether the status of a cluster's Deployment is about its spec of today.
+// observed reports whether the status of a cluster's Deployment is about its spec of today.
 func (c *clusterFacts) observed() bool {
 	return c.deployment != nil && c.deployment.Status.ObservedGeneration == c.deployment.Generation
 }
 
-// healthy says whether all Pods of a cluster are of its Deployment's version, and ready.
+// healthy reports whether all Pods of a cluster are of its Deployment's version, and ready.
 func (c *clusterFacts) healthy() bool {
 	if !c.observed() {
 		return false
@@ -70,7 +70,7 @@ func (c *clusterFacts) healthy() bool {
 	return status.Replicas == wanted && status.UpdatedReplicas == wanted && status.AvailableReplicas == wanted
 }
 
-// stuck says whether a cluster's own Deployment gave up.
+// stuck reports whether a cluster's own Deployment gave up.
 func (c *clusterFacts) stuck() bool {
 	if !c.observed() {
 		return false

@@ -27,7 +27,7 @@ type player struct {
 	first string
 	// seen holds the reasons that Progressing had during this step.
 	seen map[string]bool
-	// stuck says whether a cluster was stuck during this step. A look that comes late may find it healed.
+	// stuck reports whether a cluster was stuck during this step. A look that comes late may find it healed.
 	stuck bool
 }
 

@@ -30,7 +30,7 @@ func (c *chain) lostStatus() *Step {
 	return nil
 }
 
-// settleCurrent sees to it that status.currentRevision names a revision that may be the current one: an abort goes back to it. What counts is
+// settleCurrent makes sure that status.currentRevision names a revision that may be the current one: an abort goes back to it. What counts is
 // written on the revision first (R16); the pass ends with that. What does not count is put back (R6).
 func (c *chain) settleCurrent() *Step {
 	named := c.Revisions.CurrentRevision

@@ -30,7 +30,7 @@ func (c *chain) ledgerOf(hash string, others sets.Set[string]) revision.Ledger {
 	return ledger
 }
 
-// remember sees to it that the update revision remembers what the other live ones are, should somebody delete them (R7). The pass ends
+// remember makes sure that the update revision remembers what the other live ones are, should somebody delete them (R7). The pass ends
 // where that is written: once after an upgrade, as a revision that is created remembers it from the start.
 func (c *chain) remember() *Step {
 	update := c.History.ByDigest(c.Template)

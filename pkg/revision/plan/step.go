@@ -36,7 +36,7 @@ const (
 	PersistStatus Action = "PersistStatus"
 	// RemoveAbort removes status.abortedTime where nothing can be aborted (R12).
 	RemoveAbort Action = "RemoveAbort"
-	// Unmark takes off a revision that it was the current one: another hub rolled out past it (R6).
+	// Unmark removes from a revision that it was the current one: another hub rolled out past it (R6).
 	Unmark Action = "Unmark"
 	// BumpCollision persists that a hash is taken (R2).
 	BumpCollision Action = "BumpCollision"

@@ -28,7 +28,7 @@ type Verdict struct {
 // problem is something wrong with an object.
 type problem struct {
 	*field.Error
-	// key tells whether two versions of an object have the same problem. It changes when the value does that is at fault, and
+	// key reports whether two versions of an object have the same problem. It changes when the value does that is at fault, and
 	// not when entries of a list move. It is found only where there are two versions.
 	key func() string
 }

@@ -69,7 +69,7 @@ func templateSurprises(template *workv1.ManifestWorkSpec, limits Limits) []strin
 	return out
 }
 
-// reportsHealth says whether a rule makes the agents report Progressing or Degraded: by themselves they report neither.
+// reportsHealth reports whether a rule makes the agents report Progressing or Degraded: by themselves they report neither.
 func reportsHealth(template *workv1.ManifestWorkSpec) bool {
 	for i := range template.ManifestConfigs {
 		for _, rule := range template.ManifestConfigs[i].ConditionRules {

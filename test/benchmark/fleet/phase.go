@@ -67,7 +67,7 @@ type Seen struct {
 	LastAnswer time.Time
 }
 
-// Seen tells what was seen so far.
+// Seen says what was seen so far.
 func (p *Phase) Seen() Seen {
 	p.mu.Lock()
 	defer p.mu.Unlock()

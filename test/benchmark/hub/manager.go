@@ -136,7 +136,7 @@ func (m *Manager) Profile(ctx context.Context, page, file string) error {
 // Stop ends it.
 func (m *Manager) Stop(ctx context.Context) error { return m.child.Stop(ctx) }
 
-// Exited says whether it ended by itself, and why.
+// Exited reports whether it ended by itself, and why.
 func (m *Manager) Exited() (bool, error) { return m.child.Exited() }
 
 // LogTail is the end of its log.

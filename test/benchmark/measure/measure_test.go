@@ -55,7 +55,7 @@ func TestRequestsMinus(t *testing.T) {
 		Requests{"a": 5, "same": 4, "new": 1}.Minus(Requests{"a": 3, "same": 4, "only earlier": 3}))
 }
 
-// The benchmark's own requests bear the names that the API server has for them.
+// The benchmark's own requests have the names that the API server has for them.
 func TestCounter(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(server.Close)

@@ -15,7 +15,7 @@ type verdict struct {
 	ratio, limit float64
 }
 
-// String says whether the goal is met.
+// String reports whether the goal is met.
 func (v *verdict) String() string {
 	switch {
 	case math.IsNaN(v.ratio):

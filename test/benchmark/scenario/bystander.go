@@ -45,7 +45,7 @@ func startBystander(ctx context.Context, config *rest.Config) (*bystander, error
 	return b, nil
 }
 
-// slowest ends it, and tells how long all but one of a hundred of its requests took at the most.
+// slowest ends it, and says how long all but one of a hundred of its requests took at the most.
 func (b *bystander) slowest() time.Duration {
 	b.stop()
 	took := <-b.took

@@ -158,7 +158,7 @@ type step struct {
 	trigger func(context.Context) error
 	// due is after what time it is the controller's turn: times run from then on.
 	due time.Duration
-	// over says whether the status of a ManifestWorkReplicaSet tells that it is over.
+	// over reports whether the status of a ManifestWorkReplicaSet reports that it is over.
 	over func(*workv1alpha1.ManifestWorkReplicaSet) error
 	// only is the name of the works that count; empty for all. ended is called once it is over; nil for nothing to do.
 	only  string

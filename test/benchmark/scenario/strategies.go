@@ -41,7 +41,7 @@ func percent(concurrency int) workv1alpha1.RolloutStrategy {
 // share is how many clusters a percentage of n is.
 func share(concurrency, n int) int { return (n*concurrency + 99) / 100 }
 
-// complete says whether a status tells that n clusters have today's template, as both controllers tell it.
+// complete reports whether a status reports that n clusters have today's template, as both controllers tell it.
 func complete(n int) func(*workv1alpha1.ManifestWorkReplicaSet) error {
 	return func(object *workv1alpha1.ManifestWorkReplicaSet) error {
 		status := &object.Status
@@ -53,7 +53,7 @@ func complete(n int) func(*workv1alpha1.ManifestWorkReplicaSet) error {
 	}
 }
 
-// aborted says whether a status tells that every work is back.
+// aborted reports whether a status reports that every work is back.
 func aborted(object *workv1alpha1.ManifestWorkReplicaSet) error {
 	progressing := meta.FindStatusCondition(object.Status.Conditions, workv1alpha1.ConditionProgressing)
 	if progressing != nil && progressing.Reason == workv1alpha1.ReasonRolloutAborted {

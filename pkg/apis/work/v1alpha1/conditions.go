@@ -6,20 +6,20 @@ import (
 
 // Condition types of a ManifestWorkReplicaSet. The first three are upstream's.
 const (
-	// ConditionPlacementVerified says whether every Placement is found and selects clusters.
+	// ConditionPlacementVerified reports whether every Placement is found and selects clusters.
 	// Reasons: AsExpected, PlacementDecisionNotFound, PlacementDecisionEmpty, NotAsExpected.
 	ConditionPlacementVerified = upstream.ManifestWorkReplicaSetConditionPlacementVerified
 
-	// ConditionManifestworkApplied says whether every selected cluster has its ManifestWork as wanted.
+	// ConditionManifestworkApplied reports whether every selected cluster has its ManifestWork as wanted.
 	// Reasons: AsExpected, Processing, NotAsExpected, PlacementDecisionEmpty, InvalidManifestWorkName.
 	ConditionManifestworkApplied = upstream.ManifestWorkReplicaSetConditionManifestworkApplied
 
-	// ConditionPlacementRolledOut says whether the rollout is over.
+	// ConditionPlacementRolledOut reports whether the rollout is over.
 	// Reasons: Progressing, Complete, RolloutDegraded.
 	ConditionPlacementRolledOut = upstream.ManifestWorkReplicaSetConditionPlacementRolledOut
 
-	// ConditionProgressing tells how the rollout of the update revision goes. It is False both when
-	// the rollout is complete and when it does not go on; the reason tells which.
+	// ConditionProgressing says how the rollout of the update revision goes. It is False both when
+	// the rollout is complete and when it does not go on; the reason says which.
 	// Reasons: NewRevisionCreated, FoundNewRevision, NewManifestWorkAvailable, RolloutAborted,
 	// ProgressDeadlineExceeded.
 	ConditionProgressing = "Progressing"

@@ -8,7 +8,7 @@ const (
 	EventRevisionCreated = "RevisionCreated"
 	// EventRevisionFound means that the template came back to an older revision: an undo (R3).
 	EventRevisionFound = "RevisionFound"
-	// EventRevisionRebuilt means that a revision that was not there was made anew from the ManifestWorks that bear it (R6, R7).
+	// EventRevisionRebuilt means that a revision that was not there was made again from the ManifestWorks that have it (R6, R7).
 	EventRevisionRebuilt = "RevisionRebuilt"
 	// EventRevisionPruned means that a revision was deleted because there were more than spec.revisionHistoryLimit (R5).
 	EventRevisionPruned = "RevisionPruned"

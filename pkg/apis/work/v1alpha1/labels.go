@@ -10,10 +10,10 @@ const (
 	LabelReplicaSet = upstream.ManifestWorkReplicaSetControllerNameLabelKey
 	// LabelPlacement holds the name of the Placement that a ManifestWork's cluster belongs to (R8).
 	LabelPlacement = upstream.ManifestWorkReplicaSetPlacementNameLabelKey
-	// LabelControllerHash holds the hash of the revision that a ManifestWork bears or a ControllerRevision is.
+	// LabelControllerHash holds the hash of the revision that a ManifestWork has or a ControllerRevision is.
 	LabelControllerHash = "work.open-cluster-management.io/controller-hash"
 
-	// AnnotationAppliedAt holds when the hub wrote the revision that a ManifestWork bears (R10), in RFC 3339
+	// AnnotationAppliedAt holds when the hub wrote the revision that a ManifestWork has (R10), in RFC 3339
 	// with nanoseconds. Every write that changes the work's generation renews it.
 	AnnotationAppliedAt = "work.open-cluster-management.io/revision-applied-at"
 	// AnnotationDecisionGroup holds the decision group that the cluster of a ManifestWork was in when the revision

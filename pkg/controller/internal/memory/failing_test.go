@@ -103,7 +103,7 @@ func TestRefusalIsKeptWhileItIsWanted(t *testing.T) {
 	require.NotContains(t, r.refusals(time.Second, "x", false), "b")
 }
 
-// R4: what fails in another way holds an abort up for two minutes in which the hub could hear the API server, and a rollout for good.
+// R4: what fails in another way holds an abort up for two minutes in which the hub could hear the API server, and a rollout permanently.
 func TestStuck(t *testing.T) {
 	r := &tries{}
 	for at := time.Duration(0); at <= plan.StuckAfter; at += 30 * time.Second {

@@ -11,7 +11,7 @@ import (
 // Each part has a lock of its own. No part calls another: nobody who holds the lock of one part waits for that of another, and nothing is
 // decided on two parts at once. Workers and their writers use all of them concurrently.
 //
-// Entries go away with what they are about, when the cache shows that it is gone: Controller.Forget sees to that.
+// Entries go away with what they are about, when the cache shows that it is gone: Controller.Forget does that.
 type Memory struct {
 	Works  *Works
 	Owners Owners

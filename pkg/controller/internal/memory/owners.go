@@ -40,7 +40,7 @@ type knownOwner struct {
 	unrecorded []plan.RolledOut
 	// collisions is status.collisionCount where the API server drops it.
 	collisions int32
-	// aborted is when and why a rollout was aborted: until the revision tells it, nothing else does.
+	// aborted is when and why a rollout was aborted: until the revision records it, nothing else does.
 	aborted plan.Aborted
 	// writtenBack are the clusters whose works were written back in an abort, by what they were to become and when it began.
 	writtenBack plan.WrittenBack

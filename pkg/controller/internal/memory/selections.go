@@ -92,7 +92,7 @@ func groupOf(placement *rollout.Placement, known map[string]int, wanted rollout.
 	return &placement.Groups[at]
 }
 
-// fingerprint tells two reports of an agent apart, also when both say success: a condition that went away and came back has
+// fingerprint distinguishes two reports of an agent, also when both say success: a condition that went away and came back has
 // another transition time.
 type fingerprint struct {
 	generation                                int64

@@ -10,7 +10,7 @@ import (
 // often. What a status tells is told by its transitions (tell.go), and needs no memory.
 //
 // An entry begins when something is told, and goes away when the cache shows that its owner is gone: another one with its name is told of
-// anew.
+// again.
 type Told struct{ entries[string, toldOfOwner] }
 
 // toldOfOwner is what was told of one owner.
@@ -21,7 +21,7 @@ type toldOfOwner struct {
 	reportedAt time.Time
 }
 
-// Announce says whether a note of an owner is told for the first time by this process. From then on it is known as told: of
+// Announce reports whether a note of an owner is told for the first time by this process. From then on it is known as told: of
 // several callers, one gets true.
 func (m *Told) Announce(owner, note string) bool {
 	m.mu.Lock()

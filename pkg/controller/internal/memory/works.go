@@ -16,7 +16,7 @@ import (
 // sees what it sees.
 //
 // An entry begins with the first question about a work, and goes away when the cache shows that the work is gone. It is found
-// by UID: a work that is made anew under the same name begins with nothing. A pass that began before the work went away may make
+// by UID: a work that is made again under the same name begins with nothing. A pass that began before the work went away may make
 // an entry again, which nobody asks for any more.
 // A spec is digested while it is held, once for each generation; nothing else that takes time is done then.
 type Works struct {
@@ -106,7 +106,7 @@ func (m *Works) Digest(object *workv1.ManifestWork) revision.Digest {
 }
 
 // Settle notes whether a work is seen succeeding at a revision, and fills in since when. A success that was interrupted, or that
-// is one of another revision, begins anew (R10). Of a work that is being deleted it stays: its agent takes away what succeeded.
+// is one of another revision, begins again (R10). Of a work that is being deleted it stays: its agent takes away what succeeded.
 func (m *Works) Settle(w *rollout.Work, succeeds bool, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -93,7 +93,7 @@ func TestSuccessThatIsTakenAway(t *testing.T) {
 	require.Equal(t, rt.At(6*time.Second), see(7*time.Second, false, rt.WrittenAt(time.Minute), rt.Deleting()).TurnedAt, "it lasts since then")
 }
 
-// An agent whose clock was seen ahead is not believed when the hub's clock has come closer, until the hub writes the work anew.
+// An agent whose clock was seen ahead is not believed when the hub's clock has come closer, until the hub writes the work again.
 func TestClockAhead(t *testing.T) {
 	m := NewWorks()
 	see := func(at time.Duration, options ...rt.WorkOption) bool {

@@ -44,8 +44,8 @@ func done(cluster string, more ...rt.WorkOption) rollout.Work {
 	return rt.Work(cluster, append([]rt.WorkOption{rt.Bears("bbb"), rt.WrittenAt(2 * minute), rt.Succeeded(3 * minute)}, more...)...)
 }
 
-// TestHandOut says which clusters come next (R10).
-func TestHandOut(t *testing.T) {
+// TestNextBatch says which clusters come next (R10).
+func TestNextBatch(t *testing.T) {
 	deadline := rt.Deadline("5m")
 	threeGroups := func(options ...rt.RefOption) rollout.Ref {
 		return rt.Ref("p1", append(options, deadline, rt.Group("a", "c1", "c2"), rt.Group("b", "c3", "c4"), rt.Group("c", "c5", "c6"))...)

@@ -9,9 +9,9 @@ import (
 	tracker "open-cluster-management.io/sdk-go/pkg/apis/cluster/v1beta1"
 )
 
-// handOut asks sdk-go's rollout handler which of the candidates come next (R10). The mandatory groups are asked for
+// nextBatch asks sdk-go's rollout handler which of the candidates come next (R10). The mandatory groups are asked for
 // until each of their clusters has succeeded; then the rest is asked for as if it were all.
-func (f *fleet) handOut(candidate func(*member) bool) ([]*member, error) {
+func (f *fleet) nextBatch(candidate func(*member) bool) ([]*member, error) {
 	if !f.any(candidate) {
 		return nil, nil
 	}
@@ -82,7 +82,7 @@ func (f *fleet) count(include func(group int) bool, holds func(*member) bool) in
 	return n
 }
 
-// takesSlot says whether a member is on its way. Whoever is past the deadline takes no slot, nor who is refused.
+// takesSlot reports whether a member is on its way. Whoever is past the deadline takes no slot, nor who is refused.
 func (m *member) takesSlot() bool {
 	switch m.phase {
 	case PhaseInFlight, PhaseSoaking, PhaseDegraded:
