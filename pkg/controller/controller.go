@@ -84,8 +84,8 @@ type Config struct {
 type Agents interface {
 	// HeardSince reports since when this process has heard the agent of a cluster; false when it has not (R11).
 	HeardSince(cluster string) (time.Time, bool)
-	// Claimed returns the hashes of works that agents report as an owner's, by the value of its label, and that this hub does not know yet. Only
-	// works count that the owner can have.
+	// Claimed returns the hashes of works that agents report as an owner's, by the value of its label, and that this hub does not know yet.
+	// Only works count that the owner can have.
 	Claimed(owner string, counts func(cluster, name string) bool) []string
 	// Reachable reports whether anything can be sent to agents now.
 	Reachable() bool

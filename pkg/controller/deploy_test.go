@@ -51,8 +51,8 @@ func slow(t *testing.T) (c *Controller, p *pass, clk *clocktesting.FakeClock, de
 	return c, c.newPass(object, "default/web"), clk, deleted
 }
 
-// TestDeletionTakesTurns: the deletion of an object with many works holds a worker no longer than a rollout does. The next pass goes on with what is
-// left; the finalizer waits for that (R18).
+// TestDeletionTakesTurns: the deletion of an object with many works holds a worker no longer than a rollout does. The next pass goes on
+// with what is left; the finalizer waits for that (R18).
 func TestDeletionTakesTurns(t *testing.T) {
 	c, p, clk, deleted := slow(t)
 	began := clk.Now()
@@ -77,8 +77,8 @@ func TestDeletionTakesTurns(t *testing.T) {
 	}
 }
 
-// TestPassesAreShort: a pass deletes for half a second, for longer where it took long to decide, and never for more than two seconds more than one
-// request takes. What is left comes in the next pass, and no error reports it.
+// TestPassesAreShort: a pass deletes for half a second, for longer where it took long to decide, and never for more than two seconds more
+// than one request takes. What is left comes in the next pass, and no error reports it.
 func TestPassesAreShort(t *testing.T) {
 	for decided, want := range map[time.Duration]int{0: 6, 50 * time.Millisecond: 11, time.Second: 21, time.Hour: 21} {
 		c, p, clk, deleted := slow(t)
@@ -106,7 +106,8 @@ func TestAbortsWriteLonger(t *testing.T) {
 	}
 }
 
-// TestPruningTakesTurns: old revisions of an object that had a much larger limit are deleted over several passes, the oldest first (R5, P8).
+// TestPruningTakesTurns: old revisions of an object that had a much larger limit are deleted over several passes, the oldest first (R5,
+// P8).
 func TestPruningTakesTurns(t *testing.T) {
 	c, p, clk, _ := slow(t)
 	var deleted []string

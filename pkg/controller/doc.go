@@ -14,12 +14,13 @@
 // Write-ahead: a step that persists a decision ends the pass. The next pass begins when every cache shows that write
 // (internal/memory/expectations.go, R15). A process that is killed after any write leaves behind what its successor needs.
 //
-// The controller holds no client of its own. Package internal/workwriter writes ManifestWorks, internal/ledger writes ControllerRevisions, and
-// replicaset patches the object. What is written into a work comes from package workpatch.
+// The controller holds no client of its own. Package internal/workwriter writes ManifestWorks, internal/ledger writes ControllerRevisions,
+// and replicaset patches the object. What is written into a work comes from package workpatch.
 //
-// Passes over several objects run at the same time. Passes that carry out an abort have workers and write slots of their own, and within each
-// of the two lanes namespaces take turns (package internal/queue). A pass writes for a bounded time, and leaves the rest to the next one.
+// Passes over several objects run at the same time. Passes that carry out an abort have workers and write slots of their own, and within
+// each of the two lanes namespaces take turns (package internal/queue). A pass writes for a bounded time, and leaves the rest to the next
+// one.
 //
-// What a process remembers from one pass to the next is in package internal/memory. Its successor never needs it. What is known of an object is
-// dropped when the object is gone (informers.go).
+// What a process remembers from one pass to the next is in package internal/memory. Its successor never needs it. What is known of an
+// object is dropped when the object is gone (informers.go).
 package controller

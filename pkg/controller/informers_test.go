@@ -13,7 +13,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 )
 
-// TestLaneOf: an abort has its lane from the status that reports it, or from the pass that decided it, to the one that reports that it is carried out.
+// TestLaneOf: an abort has its lane from the status that reports it, or from the pass that decided it, to the one that reports that it is
+// carried out.
 func TestLaneOf(t *testing.T) {
 	stores := NewStores()
 	c := NewWithStores(Config{Clock: clocktesting.NewFakeClock(time.Unix(1000, 0))}, stores)

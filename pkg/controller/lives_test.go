@@ -136,7 +136,8 @@ func TestLifeOfUpdates(t *testing.T) {
 		workv1alpha1.EventRevisionPruned)
 }
 
-// A failure takes every cluster back, whatever process of the hub carries it out; the next template and a retry roll out again (R4, R12, R16).
+// A failure takes every cluster back, whatever process of the hub carries it out; the next template and a retry roll out again (R4, R12,
+// R16).
 func TestLifeOfAborts(t *testing.T) {
 	for _, fault := range []simulation.Fault{simulation.NoFault, simulation.KilledBefore, simulation.KilledAfter, simulation.Refused, simulation.Lost, simulation.Conflicted} {
 		t.Run(string(fault), func(t *testing.T) {

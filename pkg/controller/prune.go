@@ -48,8 +48,8 @@ func (r *pruneReconciler) reconcile(ctx context.Context, p *pass) (bool, error) 
 	return true, utilerrors.NewAggregate(errs)
 }
 
-// surplus are the revisions over the limit. What agents report to have over a broker is not among them, though no cache shows it yet: what a work
-// has can't be restored without its revision (P6).
+// surplus are the revisions over the limit. What agents report to have over a broker is not among them, though no cache shows it yet: what
+// a work has can't be restored without its revision (P6).
 func (r *pruneReconciler) surplus(p *pass, live sets.Set[string]) []*appsv1.ControllerRevision {
 	limit := revision.Limit(p.object.Spec.RevisionHistoryLimit)
 	surplus := p.history.Surplus(live, limit)

@@ -49,8 +49,8 @@ func deletionOf(d *rollout.Delete) memory.Attempt {
 	return memory.Attempt{What: "deletion in cluster " + d.Work.Cluster(), Target: string(d.Work.Object.UID)}
 }
 
-// sortResults separates the writes that will succeed when tried again from those that the API server refuses. The latter take no slot, and don't
-// hold an abort up (R4, R11). The errors are those that the queue tries again.
+// sortResults separates the writes that will succeed when tried again from those that the API server refuses. The latter take no slot, and
+// don't hold an abort up (R4, R11). The errors are those that the queue tries again.
 func (r *deployReconciler) sortResults(p *pass, writes, deletions []error) error {
 	var errs []error
 	results := make([]memory.Attempted, 0, len(writes)+len(deletions))
@@ -102,8 +102,8 @@ func (r *deployReconciler) triesAgain(p *pass, err error) bool {
 	return true
 }
 
-// namePersistentErrors notes what the writes of a pass came to, and names those that fail for long: the ones that the API server refuses, and those
-// that fail in one pass after the other though they are tried again. A hiccup is no news.
+// namePersistentErrors notes what the writes of a pass came to, and names those that fail for long: the ones that the API server refuses,
+// and those that fail in one pass after the other though they are tried again. A hiccup is no news.
 func (r *deployReconciler) namePersistentErrors(p *pass, results []memory.Attempted) {
 	kept := make([]string, 0, len(p.plan.Refused))
 	for _, cluster := range p.plan.Refused {

@@ -95,8 +95,8 @@ func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stag
 	return err
 }
 
-// askToObserve reports whether the API server is asked to store observedGeneration. One whose CRD of ManifestWorkReplicaSet is older drops it,
-// and would be asked with each pass (P7).
+// askToObserve reports whether the API server is asked to store observedGeneration. One whose CRD of ManifestWorkReplicaSet is older drops
+// it, and would be asked with each pass (P7).
 func (c *Controller) askToObserve(p *pass, wanted *workv1alpha1.ManifestWorkReplicaSetStatus) bool {
 	if !c.memory.Owners.PrunedLately(p.key, p.now) && !c.memory.Owners.UnobservedLately(p.key, p.now) {
 		return true

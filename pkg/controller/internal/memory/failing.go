@@ -32,9 +32,6 @@ func (a *answer) hear(err error) {
 	}
 }
 
-// stuckAfter is for how long a work must have failed to be written back, at each try, before an abort goes on without it (R4).
-const stuckAfter = 2 * time.Minute
-
 // persistsAfter is for how long a write must have failed, at each try, before it is named.
 const persistsAfter = 5 * time.Second
 

@@ -64,6 +64,7 @@ type knownWork struct {
 	strippedAt time.Time
 }
 
+// NewWorks returns one that knows nothing.
 func NewWorks() *Works { return &Works{digests: workcache.NewDigests()} }
 
 // Selection is what the Placements say about the cluster of a work.
