@@ -114,20 +114,31 @@ func (w *World) checkDelivered() error {
 		return nil
 	}
 	for _, work := range w.Works() {
-		a := w.Network.agent(work.Namespace)
-		stored, found, err := a.store.Get(context.Background(), work.Namespace, work.Name)
+		stored, found, err := w.Network.agent(work.Namespace).store.Get(context.Background(), work.Namespace, work.Name)
 		if err != nil {
 			return err
 		}
-		if w.outcome(work.Namespace, Version(work)) == Silent || found && w.outcome(work.Namespace, Version(stored)) == Silent {
-			continue
+		if !found {
+			stored = nil
 		}
-		if !work.DeletionTimestamp.IsZero() && (!found || !stored.DeletionTimestamp.IsZero()) {
-			continue // What a restarted hub deletes it may not know the content of.
-		}
-		if !found || stored.Generation != work.Generation || Version(stored) != Version(work) {
-			return fmt.Errorf("quiet: the agent of %s does not have what the hub wrote last, %s of generation %d, but %v", work.Namespace, Version(work), work.Generation, stored)
+		if !w.delivered(work, stored) {
+			return fmt.Errorf("quiet: the agent of %s does not have what the hub wrote last, %s of generation %d, but %v",
+				work.Namespace, Version(work), work.Generation, stored)
 		}
 	}
 	return nil
+}
+
+// delivered reports whether an agent has a work as the hub wrote it, or need not have it: silent ones don't say what they have, and what a restarted
+// hub deletes it may not know the content of.
+func (w *World) delivered(work, stored *workv1.ManifestWork) bool {
+	switch {
+	case w.outcome(work.Namespace, Version(work)) == Silent, stored != nil && w.outcome(work.Namespace, Version(stored)) == Silent:
+		return true
+	case stored == nil:
+		return !work.DeletionTimestamp.IsZero()
+	case !work.DeletionTimestamp.IsZero() && !stored.DeletionTimestamp.IsZero():
+		return true
+	}
+	return stored.Generation == work.Generation && Version(stored) == Version(work)
 }
