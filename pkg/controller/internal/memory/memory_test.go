@@ -57,10 +57,13 @@ func noteAll(m *Memory, owner string, now time.Time) {
 
 // known counts what a memory knows of an owner.
 func known(m *Memory, owner string, now time.Time) (things int) {
+	m.Owners.mu.Lock()
 	entry := m.Owners.look(owner)
+	answered, kept := entry.answers["patching"] != nil, entry.revisions.UpdateRevision != ""
+	m.Owners.mu.Unlock()
 	for _, knows := range []bool{
-		m.Owners.RefusedLately(owner, Attempt{What: "cluster c1"}, now), entry.answers["patching"] != nil, m.Owners.PrunedLately(owner, now),
-		m.Owners.PrunedLast(owner), entry.revisions.UpdateRevision != "", !m.Told.LastReport(owner).IsZero(),
+		m.Owners.RefusedLately(owner, Attempt{What: "cluster c1"}, now), answered, m.Owners.PrunedLately(owner, now),
+		m.Owners.PrunedLast(owner), kept, !m.Told.LastReport(owner).IsZero(),
 	} {
 		if knows {
 			things++
