@@ -3,6 +3,7 @@ package cloudevents
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -198,7 +199,8 @@ func (o *LiveOwners) readRevision(ctx context.Context, claim Claim, owner types.
 	return read, nil
 }
 
-// Expected returns for each owner that was rolled out, by the value of its works' owner label, how many works it is said to have.
+// Expected returns for each owner that a hub has seen, by the value of its works' owner label, how many works it is said to have. Of one whose
+// status was lost nobody knows how many: it has its finalizer, and 0 is expected.
 func (o *LiveOwners) Expected(ctx context.Context) (map[string]int, error) {
 	list, err := o.replicaSets.List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -209,7 +211,7 @@ func (o *LiveOwners) Expected(ctx context.Context) (map[string]int, error) {
 		object := &list.Items[i]
 		total, counted, _ := unstructured.NestedInt64(object.Object, "status", "summary", "total")
 		update, _, _ := unstructured.NestedString(object.Object, "status", "updateRevision")
-		if counted || update != "" {
+		if counted || update != "" || slices.Contains(object.GetFinalizers(), workv1alpha1.Finalizer) {
 			expected[workv1alpha1.OwnerLabelValue(object.GetNamespace(), object.GetName())] = int(total)
 		}
 	}

@@ -71,6 +71,9 @@ func newOwners(t *testing.T, revisions ...runtime.Object) *ownersRig {
 			replicaSet("begun", map[string]any{"updateRevision": "abc"}),
 			replicaSet("upstreams", map[string]any{"summary": map[string]any{"total": int64(2)}}),
 		)...)
+	wiped := replicaSet("wiped", nil)
+	wiped.SetFinalizers([]string{workv1alpha1.Finalizer})
+	require.NoError(t, client.Tracker().Add(wiped))
 	clk := clocktesting.NewFakePassiveClock(noon)
 	return &ownersRig{NewLiveOwners(client, kubefake.NewClientset(revisions...), clk), client, clk}
 }
@@ -208,5 +211,5 @@ func TestExpectedWorks(t *testing.T) {
 	owners := newOwners(t)
 	expected, err := owners.Expected(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, map[string]int{"ns.web": 3, "ns.begun": 0, "ns.upstreams": 2}, expected)
+	require.Equal(t, map[string]int{"ns.web": 3, "ns.begun": 0, "ns.wiped": 0, "ns.upstreams": 2}, expected)
 }

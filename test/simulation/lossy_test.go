@@ -93,3 +93,23 @@ func TestRestoredWorksAreTheirs(t *testing.T) {
 	require.Zero(t, s.Hub.written)
 	s.reaches("v2")
 }
+
+// A hub that is restarted after its status was wiped waits for what its agents say before it starts anything (P4).
+func TestWipedStatusAndARestartKeepToTheBatch(t *testing.T) {
+	s := overBroker(t)
+	s.Network.Fate = func(string) []time.Duration { return []time.Duration{500 * time.Millisecond} }
+	s.Place("p1", []string{"c3", "c4"})
+	s.Report("", "v1", Hangs)
+	s.Create("v1", progressive("p1", 2, "None", 0, false))
+	s.settle(5 * time.Second)
+	s.has("v1", "c3", "c4")
+	s.Place("p1", []string{"c1", "c2", "c3", "c4"})
+	s.wipeStatus()
+	s.Tell("the hub restarts")
+	s.Restart()
+	s.settle(5 * time.Minute)
+	s.has("v1", "c3", "c4")
+	for _, cluster := range []string{"c1", "c2"} {
+		require.Empty(t, s.held(cluster), strings.Join(s.Story, "\n"))
+	}
+}

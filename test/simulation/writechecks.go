@@ -174,14 +174,17 @@ func (w *World) inFlight(owner *workv1alpha1.ManifestWorkReplicaSet, started *wo
 	return clusters
 }
 
-// unknowable reports whether a hub that was restarted can't know a work. Over a broker only its agent has it: no agent is believed whose cluster is
-// not selected, and without the revisions nobody knows what the work holds.
+// unknowable reports whether a hub that was restarted can't know a work. Over a broker only its agent has it: an agent may be silent, no agent is
+// believed whose cluster is not selected, and without the revisions nobody knows what the work holds.
 func (w *World) unknowable(work *workv1.ManifestWork) bool {
-	if w.Network == nil || w.seenSelected().Has(work.Namespace) && !w.API.NoHistory && !w.Hub.unread {
+	if w.Network == nil {
 		return false
 	}
-	_, known, err := w.Hub.stores.Works.GetByKey(work.Namespace + "/" + work.Name)
-	return err == nil && !known
+	if _, known, err := w.Hub.stores.Works.GetByKey(work.Namespace + "/" + work.Name); err != nil || known {
+		return false
+	}
+	_, heard := w.Hub.driver.HeardSince(work.Namespace)
+	return !heard || !w.seenSelected().Has(work.Namespace) || w.API.NoHistory || w.Hub.unread
 }
 
 // checkAborted says that an abort came without a cluster that failed: a false one costs an outage.
