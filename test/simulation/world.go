@@ -79,6 +79,8 @@ type World struct {
 	agentsDue time.Time
 	// abortedTime is what the status had when the hub wrote it last; abortedByHand is what a person put there last.
 	abortedTime, abortedByHand *metav1.Time
+	// aborts are the times of all aborts that were persisted.
+	aborts sets.Set[string]
 	// refusedSince is since when the API server refuses the writes of a cluster's work.
 	refusedSince map[string]time.Time
 	// adversaries are agents that turned against the others.
@@ -98,7 +100,7 @@ func NewWorld() *World {
 		refusedSince: map[string]time.Time{},
 		Refusals:     map[string]Fault{},
 	}
-	w.began, w.Irreparable, w.unrecorded = w.Clock.Now(), sets.New[string](), sets.New[string]()
+	w.began, w.Irreparable, w.unrecorded, w.aborts = w.Clock.Now(), sets.New[string](), sets.New[string](), sets.New[string]()
 	w.adversaries = adversaries{clusters: sets.New[string](), ever: sets.New[string](), hold: sets.New[string](), recorded: sets.New[string]()}
 	w.API = NewAPI(w.Clock.Now)
 	w.Restart()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -187,6 +188,14 @@ func (w *World) unknowable(work *workv1.ManifestWork) bool {
 	return !heard || !w.seenSelected().Has(work.Namespace) || w.API.NoHistory || w.Hub.unread
 }
 
+// remembered reports whether an abort was persisted before: this process may remember one whose status and revisions somebody removed.
+func (w *World) remembered(abort *metav1.Time) bool {
+	at := abort.UTC().Format(time.RFC3339)
+	before := w.aborts.Has(at)
+	w.aborts.Insert(at)
+	return before
+}
+
 // checkAborted says that an abort came without a cluster that failed: a false one costs an outage.
 func (w *World) checkAborted() error {
 	object := w.Object()
@@ -195,7 +204,7 @@ func (w *World) checkAborted() error {
 	}
 	known := w.abortedTime
 	w.abortedTime = object.Status.AbortedTime
-	if object.Status.AbortedTime.IsZero() || !known.IsZero() {
+	if object.Status.AbortedTime.IsZero() || !known.IsZero() || w.remembered(object.Status.AbortedTime) {
 		return nil
 	}
 	if object.Status.AbortedTime.Equal(w.abortedByHand) {
