@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 )
 
 // Refusal is what the API server answers to the writes of a cluster's work: no, until somebody removes the cause (R11).
@@ -42,16 +44,19 @@ func (m *member) retriable(now time.Time) bool {
 func (m *member) keepsTurn() bool { return m.phase == PhaseRefused && !m.next.IsZero() }
 
 // turns are the members whose turn it is: the refused ones whose minute is over, and beside them as many of the waiting ones as there is
-// room for. A ref that is halted by its refused clusters alone still retries them, or no retry could ever heal it.
+// room for. A ref that is halted by its refused clusters alone still retries them, and starts what has to come before them, or no retry could ever
+// heal it.
 func (f *fleet) turns(s *Snapshot, outcome *RefOutcome) ([]*member, error) {
 	var waiting []*member
 	var err error
-	if !outcome.Halted {
-		if waiting, err = f.nextBatch((*member).mayStart); err != nil {
-			return nil, err
-		}
-		outcome.startable = len(waiting) > 0
+	mayStart := (*member).mayStart
+	if outcome.Halted {
+		mayStart = f.beforeRefused()
 	}
+	if waiting, err = f.nextBatch(mayStart); err != nil {
+		return nil, err
+	}
+	outcome.startable = len(waiting) > 0
 	retries, err := f.nextBatch(func(m *member) bool { return m.retriable(s.Now) })
 	if err != nil || len(retries) == 0 {
 		return waiting, err
@@ -62,7 +67,7 @@ func (f *fleet) turns(s *Snapshot, outcome *RefOutcome) ([]*member, error) {
 	if len(waiting) == 0 {
 		return retries, nil
 	}
-	beside, err := f.nextBatch((*member).mayStart)
+	beside, err := f.nextBatch(mayStart)
 	if err != nil {
 		return nil, err
 	}
@@ -76,6 +81,28 @@ func (f *fleet) turns(s *Snapshot, outcome *RefOutcome) ([]*member, error) {
 		}
 	}
 	return append(retries, beside...), nil
+}
+
+// beforeRefused returns who may start in a ref that is halted by its refused clusters alone: members of groups that come before all of theirs.
+// Until such a group is done, no refused cluster has a turn, and none could be retried.
+func (f *fleet) beforeRefused() func(*member) bool {
+	first := -1
+	for i := range f.members {
+		if m := &f.members[i]; m.refused() && (first < 0 || f.comesBefore(m.group, first)) {
+			first = m.group
+		}
+	}
+	return func(m *member) bool { return m.mayStart() && first >= 0 && f.comesBefore(m.group, first) }
+}
+
+// comesBefore reports whether a group has its turn before another one: mandatory groups come first.
+func (f *fleet) comesBefore(group, other int) bool {
+	if first, second := f.mandatory(group), f.mandatory(other); first != second {
+		return first
+	} else if !first && f.strategy.kind != clusterv1alpha1.ProgressivePerGroup {
+		return false
+	}
+	return group < other
 }
 
 // describeRefused says for which failed clusters the API server refuses the work, and what it says for the first of them.

@@ -60,6 +60,24 @@ func TestStoriesOfRefusedWorks(t *testing.T) {
 			permit()
 			s.quiet()
 		},
+		"a cluster of an earlier group loses its work while a later one is refused": func(s *teller) {
+			s.Place("p1", []string{"c2"}, []string{"c1"})
+			s.Create("v1", perGroup("p1", "None", 0, false))
+			s.quiet()
+			permit := s.refusing("patch work c1/", Denied)
+			s.Update("v2")
+			s.settle(time.Minute)
+			s.hold("c1 v1", "c2 v2")
+			s.Tell("user: deletes the work of c2")
+			s.must(s.API.Delete(Works, "c2", Name, nil))
+			s.settle(5 * time.Minute)
+			s.hold("c1 v1", "c2 v2")
+			s.says(workv1alpha1.ConditionProgressing, "the write is retried every minute")
+			s.idle()
+			permit()
+			s.quiet()
+			s.everywhere("v2")
+		},
 		"a refused work that lost its hash and changes its placement": func(s *teller) {
 			s.Place("p1", []string{"c2"})
 			s.Place("p2", []string{"c1"})
