@@ -88,7 +88,7 @@ func (w *World) checkWorks() error {
 func (w *World) checkVersions(wanted string, aborted bool) error {
 	clusters, leaving := sets.New[string](), sets.New[string]()
 	for _, work := range w.Works() {
-		if !owned(work) || w.corrupt(work) {
+		if !owned(work) || w.corrupt(work) || w.outOfReach(work) {
 			continue
 		}
 		if !work.DeletionTimestamp.IsZero() {
@@ -105,6 +105,12 @@ func (w *World) checkVersions(wanted string, aborted bool) error {
 		return fmt.Errorf("quiet: works in %v, selected %v", sets.List(clusters), sets.List(selected))
 	}
 	return nil
+}
+
+// outOfReach reports whether nobody can know that a work is there: over a broker, its cluster is not selected any more, the hub was restarted, and the
+// agent has said nothing since.
+func (w *World) outOfReach(work *workv1.ManifestWork) bool {
+	return w.unknowable(work) && !w.selected().Has(work.Namespace) && w.outcome(work.Namespace, Version(work)) == Silent
 }
 
 // ownedClusters returns how many honest clusters have a work that is not being deleted.
