@@ -67,7 +67,7 @@ func TestRefused(t *testing.T) {
 		"PerGroup: not before an older one": {ref: twoGroups(rt.PerGroup(), deadline, one), refused: refused(0, "c3"), written: []string{"c1"}},
 		"PerGroup: what comes before it":    {ref: twoGroups(rt.PerGroup(), deadline), refused: refused(later, "c3"), written: []string{"c1"}, halted: true},
 		"PerGroup: not what comes after":    {ref: twoGroups(rt.PerGroup()), refused: refused(later, "c1"), halted: true, stalled: true},
-		"PerGroup: nor what is beside it":   {ref: twoGroups(rt.PerGroup()), refused: refused(later, "c4"), works: []rollout.Work{done("c1")}, halted: true, stalled: true},
+		"PerGroup: nor what is beside it":   {ref: twoGroups(rt.PerGroup()), now: 10 * minute, refused: refused(11*minute, "c4"), works: []rollout.Work{done("c1")}, halted: true, stalled: true},
 		"a mandatory group comes before":    {ref: twoGroups(rt.Progressive(2), deadline, rt.Mandatory("a")), refused: refused(later, "c3"), written: []string{"c1"}, halted: true},
 		"a mandatory group is not passed":   {ref: twoGroups(rt.PerGroup(), deadline, one, rt.Mandatory("a")), now: 5 * minute, refused: refused(6*minute, "c1"), halted: true, stalled: true, failed: true},
 		"a mandatory group is retried":      {ref: twoGroups(rt.Progressive(1), deadline, one, rt.Mandatory("a")), refused: refused(0, "c1"), written: []string{"c1"}, halted: true, stalled: true},
