@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	clienttesting "k8s.io/client-go/testing"
 	clocktesting "k8s.io/utils/clock/testing"
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -38,10 +39,7 @@ func brokerPass(writes ...rollout.Write) *pass {
 
 // While the broker is away no write is tried, no error is logged for each cluster, and the condition says what happens next.
 func TestNothingIsWrittenWhileTheBrokerIsAway(t *testing.T) {
-	client := fakeWorks{
-		create: func(*workv1.ManifestWork) (*workv1.ManifestWork, error) { panic("a create was tried") },
-		patch:  func(string, string) (*workv1.ManifestWork, error) { panic("a patch was tried") },
-	}
+	client := answering("*", func(action clienttesting.Action) (*workv1.ManifestWork, error) { panic("tried: " + action.GetVerb()) })
 	r := &deployReconciler{NewWithStores(Config{
 		Works: client, Agents: &awayAgents{}, WholeWorks: true, Clock: clocktesting.NewFakeClock(rt.Epoch),
 	}, NewStores())}

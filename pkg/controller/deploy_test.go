@@ -29,14 +29,11 @@ func slow(t *testing.T) (c *Controller, p *pass, clk *clocktesting.FakeClock, de
 	t.Helper()
 	clk, deleted = clocktesting.NewFakeClock(time.Unix(1000, 0)), map[string]int{}
 	stores := NewStores()
-	works := fakeWorks{
-		list: func(string) (*workv1.ManifestWorkList, error) { return &workv1.ManifestWorkList{}, nil },
-		delete: func(namespace, _ string) error {
-			deleted[namespace]++
-			clk.Step(100 * time.Millisecond)
-			return nil
-		},
-	}
+	works := answering("delete", func(action clienttesting.Action) (*workv1.ManifestWork, error) {
+		deleted[action.GetNamespace()]++
+		clk.Step(100 * time.Millisecond)
+		return nil, nil
+	})
 	c = NewWithStores(Config{Works: works, Clock: clk, Writers: 1}, stores)
 	for i := range 100 {
 		require.NoError(t, stores.Works.Add(&workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{

@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -9,54 +8,25 @@ import (
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
-	workclientset "open-cluster-management.io/api/client/work/clientset/versioned"
-	workv1client "open-cluster-management.io/api/client/work/clientset/versioned/typed/work/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
+
+	clienttesting "k8s.io/client-go/testing"
+	workfake "open-cluster-management.io/api/client/work/clientset/versioned/fake"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 )
 
-// fakeWorks answers what it is asked by functions; nil for what must not be asked.
-type fakeWorks struct {
-	workclientset.Interface
-	workv1client.WorkV1Interface
-	workv1client.ManifestWorkInterface
-	namespace string
-
-	get    func(namespace, name string) (*workv1.ManifestWork, error)
-	list   func(namespace string) (*workv1.ManifestWorkList, error)
-	create func(work *workv1.ManifestWork) (*workv1.ManifestWork, error)
-	patch  func(namespace, name string) (*workv1.ManifestWork, error)
-	delete func(namespace, name string) error
-}
-
-func (f fakeWorks) WorkV1() workv1client.WorkV1Interface { return f }
-
-func (f fakeWorks) ManifestWorks(namespace string) workv1client.ManifestWorkInterface {
-	f.namespace = namespace
-	return f
-}
-
-func (f fakeWorks) Get(_ context.Context, name string, _ metav1.GetOptions) (*workv1.ManifestWork, error) {
-	return f.get(f.namespace, name)
-}
-
-func (f fakeWorks) List(context.Context, metav1.ListOptions) (*workv1.ManifestWorkList, error) {
-	return f.list(f.namespace)
-}
-
-func (f fakeWorks) Create(_ context.Context, work *workv1.ManifestWork, _ metav1.CreateOptions) (*workv1.ManifestWork, error) {
-	return f.create(work)
-}
-
-func (f fakeWorks) Patch(_ context.Context, name string, _ types.PatchType, _ []byte, _ metav1.PatchOptions, _ ...string) (*workv1.ManifestWork, error) {
-	return f.patch(f.namespace, name)
-}
-
-func (f fakeWorks) Delete(_ context.Context, name string, _ metav1.DeleteOptions) error {
-	return f.delete(f.namespace, name)
+// answering is a client that answers each request with a verb by a function.
+func answering(verb string, answer func(clienttesting.Action) (*workv1.ManifestWork, error)) *workfake.Clientset {
+	client := workfake.NewSimpleClientset()
+	client.PrependReactor(verb, "manifestworks", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		work, err := answer(action)
+		return true, work, err
+	})
+	return client
 }
 
 // A cache that lags behind leads to a few questions at a time, each once in a while; what is gone, or is shown meanwhile, is waited for no
@@ -67,7 +37,8 @@ func TestLateCachesAreAskedForInTurn(t *testing.T) {
 	total := 0
 	stores := NewStores()
 	onAsk := func(string) {}
-	works := fakeWorks{get: func(namespace, name string) (*workv1.ManifestWork, error) {
+	works := answering("get", func(action clienttesting.Action) (*workv1.ManifestWork, error) {
+		namespace, name := action.GetNamespace(), action.(clienttesting.GetAction).GetName()
 		asked[namespace]++
 		total++
 		onAsk(namespace)
@@ -75,7 +46,7 @@ func TestLateCachesAreAskedForInTurn(t *testing.T) {
 			return nil, apierrors.NewNotFound(workv1.Resource("manifestworks"), name)
 		}
 		return &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(namespace)}}, nil
-	}}
+	})
 	c := NewWithStores(Config{Works: works, Clock: clk}, stores)
 	const owner, pending = "default/web", 50
 	written := func(namespace string) *workv1.ManifestWork {

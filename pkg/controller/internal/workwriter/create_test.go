@@ -7,6 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clienttesting "k8s.io/client-go/testing"
+	workfake "open-cluster-management.io/api/client/work/clientset/versioned/fake"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -20,43 +23,15 @@ var manifestworks = workv1.Resource("manifestworks")
 // namespace is a cluster's, in which some works are: by name, with their labels.
 type namespace map[string]map[string]string
 
-func (n namespace) client(created, restored *[]string) fakeWorks {
-	return fakeWorks{
-		create: func(work *workv1.ManifestWork) (*workv1.ManifestWork, error) {
-			if _, taken := n[work.Name]; taken {
-				return nil, apierrors.NewAlreadyExists(manifestworks, work.Name)
-			}
-			*created = append(*created, work.Name)
-			return work, nil
-		},
-		list: func(cluster, selector string) (*workv1.ManifestWorkList, error) {
-			parsed, err := metav1.ParseToLabelSelector(selector)
-			if err != nil {
-				return nil, err
-			}
-			matches, err := metav1.LabelSelectorAsSelector(parsed)
-			list := &workv1.ManifestWorkList{}
-			for name, labels := range n {
-				if err == nil && matches.Matches(labelSet(labels)) {
-					list.Items = append(list.Items, workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
-						Namespace: cluster, Name: name, Labels: labels, Annotations: map[string]string{workv1alpha1.AnnotationAppliedAt: "2026-01-02T03:00:00Z"},
-					}})
-				}
-			}
-			return list, err
-		},
-		patch: func(_, name string, data []byte) (*workv1.ManifestWork, error) {
-			*restored = append(*restored, name+" "+string(data))
-			return &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Name: name}}, nil
-		},
+func (n namespace) client() *workfake.Clientset {
+	var works []runtime.Object
+	for name, labels := range n {
+		works = append(works, &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "c1", Name: name, Labels: labels, Annotations: map[string]string{workv1alpha1.AnnotationAppliedAt: "2026-01-02T03:00:00Z"},
+		}})
 	}
+	return workfake.NewSimpleClientset(works...)
 }
-
-type labelSet map[string]string
-
-func (l labelSet) Has(label string) bool              { _, ok := l[label]; return ok }
-func (l labelSet) Get(label string) string            { return l[label] }
-func (l labelSet) Lookup(label string) (string, bool) { v, ok := l[label]; return v, ok }
 
 // A work is created under the first name that nobody else has; one of the owner that the cache does not show is found, and no second one made (R9).
 func TestCreate(t *testing.T) {
@@ -82,12 +57,13 @@ func TestCreate(t *testing.T) {
 		"another hub's names, and nobody": {strange: true, created: names[:1]},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var created, restored, found []string
+			var created, found []string
 			owner := ours(&found)
 			if test.strange {
 				owner.Works = []*workv1.ManifestWork{{ObjectMeta: metav1.ObjectMeta{Namespace: "c2", Name: "web-xyz34"}}}
 			}
-			answer, err := at(test.there.client(&created, &restored), false).Write(t.Context(), owner, &rollout.Write{
+			client := test.there.client()
+			answer, err := at(client, false).Write(t.Context(), owner, &rollout.Write{
 				Action: rollout.Create, Cluster: "c1", Revision: rt.Revision("aaa"),
 			})
 			if test.wanted == nil {
@@ -96,9 +72,16 @@ func TestCreate(t *testing.T) {
 			} else {
 				require.True(t, test.wanted(err), err)
 			}
+			list, err := client.WorkV1().ManifestWorks("c1").List(t.Context(), metav1.ListOptions{})
+			require.NoError(t, err)
+			for i := range list.Items {
+				if _, before := test.there[list.Items[i].Name]; !before {
+					created = append(created, list.Items[i].Name)
+				}
+			}
 			require.Equal(t, test.created, created)
 			require.Equal(t, test.found, found)
-			require.Len(t, restored, test.restored)
+			require.Equal(t, test.restored, asked(client, "patch"))
 		})
 	}
 }
@@ -118,13 +101,15 @@ func TestDelete(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var asked []metav1.Preconditions
-			w := at(fakeWorks{delete: func(_, _ string, preconditions *metav1.Preconditions) error {
-				asked = append(asked, *preconditions)
-				return test.answer
-			}}, false)
+			client := answering("delete", func(action clienttesting.Action) (*workv1.ManifestWork, error) {
+				asked = append(asked, *action.(clienttesting.DeleteActionImpl).DeleteOptions.Preconditions)
+				return nil, test.answer
+			}, work)
+			w := at(client, false)
 			for _, remove := range []func() (bool, error){
 				func() (bool, error) { return w.Delete(t.Context(), work) }, func() (bool, error) { return w.DeleteAny(t.Context(), work) },
 			} {
+				_ = client.Tracker().Add(work)
 				deleted, err := remove()
 				require.Equal(t, test.deleted, deleted)
 				require.Equal(t, test.failed, err != nil)

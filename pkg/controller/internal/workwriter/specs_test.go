@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clienttesting "k8s.io/client-go/testing"
+	workfake "open-cluster-management.io/api/client/work/clientset/versioned/fake"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
@@ -19,63 +21,60 @@ import (
 func TestSpec(t *testing.T) {
 	trimmed := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: "c1", Name: "web", UID: "uid", Generation: 3}}
 	workcache.Trim(trimmed, "digest")
-	live := func(change func(*workv1.ManifestWork)) func(string, string) (*workv1.ManifestWork, error) {
-		return func(namespace, name string) (*workv1.ManifestWork, error) {
-			work := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: "uid", Generation: 3}}
+	live := func(change func(*workv1.ManifestWork)) *workfake.Clientset {
+		return answering("get", func(action clienttesting.Action) (*workv1.ManifestWork, error) {
+			work := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
+				Namespace: action.GetNamespace(), Name: action.(clienttesting.GetAction).GetName(), UID: "uid", Generation: 3,
+			}}
 			work.Spec.Workload.Manifests = make([]workv1.Manifest, 2)
 			change(work)
 			return work, nil
-		}
+		})
 	}
 	none := &revision.History{}
 
-	asked := 0
-	w := at(fakeWorks{get: live(func(*workv1.ManifestWork) { asked++ })}, false)
+	client := live(func(*workv1.ManifestWork) {})
+	w := at(client, false)
 	for range 3 {
 		spec, err := w.Spec(t.Context(), none, trimmed, "digest")
 		require.NoError(t, err)
 		require.Len(t, spec.Workload.Manifests, 2)
 	}
-	require.Equal(t, 1, asked)
+	require.Equal(t, 1, asked(client, "get"))
 	whole := rt.Work("c1", rt.Bears("aaa"))
 	spec, err := w.Spec(t.Context(), none, whole.Object, "other")
 	require.NoError(t, err)
 	require.Same(t, &whole.Object.Spec, spec, "the cache has it")
-	require.Equal(t, 1, asked)
+	require.Equal(t, 1, asked(client, "get"))
 
-	for name, get := range map[string]func(string, string) (*workv1.ManifestWork, error){
+	for name, client := range map[string]*workfake.Clientset{
 		"another generation": live(func(work *workv1.ManifestWork) { work.Generation++ }),
 		"another object":     live(func(work *workv1.ManifestWork) { work.UID = "other" }),
-		"none": func(_, name string) (*workv1.ManifestWork, error) {
-			return nil, apierrors.NewNotFound(manifestworks, name)
-		},
+		"none":               workfake.NewSimpleClientset(),
 	} {
-		_, err := at(fakeWorks{get: get}, false).Spec(t.Context(), none, trimmed, "digest")
+		_, err := at(client, false).Spec(t.Context(), none, trimmed, "digest")
 		require.True(t, apierrors.IsConflict(err), name)
 	}
-	down := at(fakeWorks{get: func(string, string) (*workv1.ManifestWork, error) { return nil, errors.New("down") }}, false)
+	down := at(answering("get", func(clienttesting.Action) (*workv1.ManifestWork, error) { return nil, errors.New("down") }), false)
 	_, err = down.Spec(t.Context(), none, trimmed, "digest")
 	require.EqualError(t, err, "reading ManifestWork c1/web: down")
 }
 
 // How one spec becomes another is found once, and written to each cluster.
 func TestChangeIsFoundOnce(t *testing.T) {
-	asked, patched := 0, 0
-	w := at(fakeWorks{
-		get: func(namespace, name string) (*workv1.ManifestWork, error) {
-			asked++
-			return &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: *rt.Revision("aaa").Template}, nil
-		},
-		patch: func(_, name string, _ []byte) (*workv1.ManifestWork, error) {
-			patched++
-			return &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Name: name}}, nil
-		},
-	}, false)
-	for _, cluster := range []string{"c1", "c2", "c3"} {
+	clusters := []string{"c1", "c2", "c3"}
+	client := workfake.NewSimpleClientset()
+	for _, cluster := range clusters {
+		require.NoError(t, client.Tracker().Add(&workv1.ManifestWork{
+			ObjectMeta: metav1.ObjectMeta{Namespace: cluster, Name: "web"}, Spec: *rt.Revision("aaa").Template,
+		}))
+	}
+	w := at(client, false)
+	for _, cluster := range clusters {
 		work := &rollout.Work{Object: &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: cluster, Name: "web"}}, Digest: "from"}
 		workcache.Trim(work.Object, "from")
 		_, err := w.Write(t.Context(), ours(nil), &rollout.Write{Action: rollout.Update, Cluster: cluster, Work: work, Revision: rt.Revision("bbb")})
 		require.NoError(t, err)
 	}
-	require.Equal(t, []int{1, 3}, []int{asked, patched})
+	require.Equal(t, []int{1, 3}, []int{asked(client, "get"), asked(client, "patch")})
 }

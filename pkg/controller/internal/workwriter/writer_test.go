@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clienttesting "k8s.io/client-go/testing"
+	workfake "open-cluster-management.io/api/client/work/clientset/versioned/fake"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -28,7 +30,7 @@ func TestPatchOfWhatIsGone(t *testing.T) {
 		"works are not known": {answer: apierrors.NewGenericServerResponse(404, "patch", works, "web", "404 page not found", 0, true), lasting: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			client := fakeWorks{patch: func(string, string, []byte) (*workv1.ManifestWork, error) { return nil, test.answer }}
+			client := answering("patch", func(clienttesting.Action) (*workv1.ManifestWork, error) { return nil, test.answer })
 			object := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: "c1", Name: "web"}}
 			_, err := at(client, false).Write(t.Context(), ours(nil), &rollout.Write{
 				Action: rollout.Relabel, Cluster: "c1", Work: &rollout.Work{Object: object},
@@ -41,27 +43,21 @@ func TestPatchOfWhatIsGone(t *testing.T) {
 
 // A change of the spec is written whole where a patch would be no shorter: the driver needs to decode nothing. All else is a patch.
 func TestWholeWorks(t *testing.T) {
-	client := &updatingWorks{}
-	patched := 0
-	client.patch = func(namespace, name string, _ []byte) (*workv1.ManifestWork, error) {
-		patched++
-		return &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}, nil
-	}
-	w, owner := at(client, true), ours(nil)
 	work := workOf("c1", "aaa")
 	work.Object.UID, work.Object.ResourceVersion = "uid", "7"
 	work.Object.Labels["theirs"] = "x"
+	client := workfake.NewSimpleClientset(work.Object.DeepCopy())
+	w, owner := at(client, true), ours(nil)
 	workcache.Trim(work.Object, "a digest")
 	_, err := w.Write(t.Context(), owner, &rollout.Write{Action: rollout.Relabel, Cluster: "c1", Work: work})
 	require.NoError(t, err)
-	require.Equal(t, 1, patched)
+	require.Equal(t, 1, asked(client, "patch"))
 
 	update := rt.Revision("bbb")
 	_, err = w.Write(t.Context(), owner, &rollout.Write{Action: rollout.Update, Cluster: "c1", Work: work, Revision: update})
 	require.NoError(t, err)
-	require.Equal(t, 1, patched)
-	require.Len(t, client.updated, 1)
-	written := client.updated[0]
+	require.Equal(t, []int{1, 1}, []int{asked(client, "patch"), asked(client, "update")})
+	written := client.Actions()[1].(clienttesting.UpdateAction).GetObject().(*workv1.ManifestWork)
 	require.Equal(t, *update.Template, written.Spec)
 	require.Equal(t, "bbb", written.Labels[workv1alpha1.LabelControllerHash])
 	require.Equal(t, "x", written.Labels["theirs"], "what others put on the work stays")
@@ -75,6 +71,6 @@ func TestWholeWorks(t *testing.T) {
 // A work that was deleted since the cache showed it is looked for again.
 func TestWholeWorkOfWhatIsGone(t *testing.T) {
 	update := rt.Revision("bbb")
-	_, err := at(goneWorks{}, true).Write(t.Context(), ours(nil), &rollout.Write{Action: rollout.Update, Cluster: "c1", Work: workOf("c1", "aaa"), Revision: update})
+	_, err := at(workfake.NewSimpleClientset(), true).Write(t.Context(), ours(nil), &rollout.Write{Action: rollout.Update, Cluster: "c1", Work: workOf("c1", "aaa"), Revision: update})
 	require.True(t, apierrors.IsConflict(err), err)
 }
