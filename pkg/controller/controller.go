@@ -62,8 +62,8 @@ type Config struct {
 	PlacementInformer  clusterinformers.PlacementInformer
 	DecisionInformer   clusterinformers.PlacementDecisionInformer
 
-	// HistoryProblem says why ControllerRevisions can't be read now, and what to do about it; empty when they can. Nil for always.
-	HistoryProblem func() string
+	// History reports whether ControllerRevisions can be read now. Nil for always.
+	History func() History
 	// Connection says since when the API server can be heard (R11).
 	Connection *connectivity.Connection
 	// Agents says which agents were heard, where works travel over a broker; nil where they go through the API server.
@@ -78,6 +78,14 @@ type Config struct {
 	SuccessSettle time.Duration
 	// Writers is how many writes of ManifestWorks are under way at once, over all objects; 16 if zero.
 	Writers int
+}
+
+// History is whether ControllerRevisions can be read. The zero value is that they can.
+type History struct {
+	// Unavailable says that they can't.
+	Unavailable bool
+	// Note says why, and what to do about it. It is for people: nothing is decided by it.
+	Note string
 }
 
 // Agents knows the agents that report over a broker.
@@ -131,7 +139,7 @@ type Controller struct {
 
 	// What it works with, as in Config.
 	deletionCounts bool
-	historyProblem func() string
+	history        func() History
 	connection     *connectivity.Connection
 	agents         Agents
 	recorder       events.EventRecorder
@@ -174,7 +182,7 @@ func NewWithStores(config Config, stores Stores) *Controller {
 		revisionIndex:  stores.Revisions,
 		decisionIndex:  stores.Decisions,
 		deletionCounts: config.DeletionCounts,
-		historyProblem: config.HistoryProblem,
+		history:        config.History,
 
 		connection:    config.Connection,
 		agents:        config.Agents,
@@ -190,8 +198,8 @@ func NewWithStores(config Config, stores Stores) *Controller {
 		selections:    memory.NewSelections(),
 		aborting:      memory.NewAborting(),
 	}
-	if c.historyProblem == nil {
-		c.historyProblem = func() string { return "" }
+	if c.history == nil {
+		c.history = func() History { return History{} }
 	}
 	if c.metrics == nil {
 		c.metrics = metrics.New() // Not registered, they count nothing.

@@ -55,7 +55,7 @@ func New(config Config) (*Runner, error) {
 	}{
 		{config.WorkInformer.Informer(), workcache.OwnerEvents(r.queue.Add)},
 		{config.ReplicaSetInformer, r.leading(objectQueueKeys)},
-		{optionalInformer{config.RevisionInformer.Informer(), c.historyProblem}, r.leading(ownerQueueKeys)},
+		{optionalInformer{config.RevisionInformer.Informer(), c.history}, r.leading(ownerQueueKeys)},
 		{config.PlacementInformer.Informer(), r.leading(c.placementQueueKeys)},
 		{config.DecisionInformer.Informer(), r.leading(c.placementQueueKeys)},
 	} {
@@ -218,12 +218,12 @@ func (c *Controller) gone(store cache.Store, object metav1.Object) {
 // optionalInformer is one that counts as synced also where its objects may not be read.
 type optionalInformer struct {
 	cache.SharedIndexInformer
-	without func() string
+	history func() History
 }
 
 // HasSynced reports whether a controller need not wait for it.
 func (i optionalInformer) HasSynced() bool {
-	return i.SharedIndexInformer.HasSynced() || i.without() != ""
+	return i.SharedIndexInformer.HasSynced() || i.history().Unavailable
 }
 
 // NewRevisionTransform makes the transform of an informer of ControllerRevisions. It takes away what no pass reads: who wrote which field,

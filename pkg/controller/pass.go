@@ -164,8 +164,6 @@ type pass struct {
 	aborting bool
 	// answer is what the API server made of this pass's last write of the object.
 	answer *replicaset.Object
-	// noHistory says why there are no revisions to be had; empty when there are.
-	noHistory string
 	// problems are for the conditions, each naming its object and the remedy.
 	problems []string
 	// failing are the requests of this pass that failed, other than writes of works, and that the conditions name.

@@ -115,10 +115,11 @@ func (c *Controller) noteObserved(p *pass, asked bool, wanted *workv1alpha1.Mani
 
 // note is what is missing on this hub.
 func (c *Controller) note(p *pass) string {
-	notes := []string{c.prunedNote(p), p.noHistory}
-	if p.noHistory != "" && c.memory.Told.Announce(p.key, p.noHistory) {
-		klog.Background().Info("There is no history", "manifestWorkReplicaSet", p.key, "note", p.noHistory)
-		c.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventHistoryUnavailable, "Report", p.noHistory)
+	missing := p.facts.HistoryNote
+	notes := []string{c.prunedNote(p), missing}
+	if p.facts.NoHistory && c.memory.Told.Announce(p.key, missing) {
+		klog.Background().Info("There is no history", "manifestWorkReplicaSet", p.key, "note", missing)
+		c.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventHistoryUnavailable, "Report", missing)
 	}
 	return strings.Join(slices.DeleteFunc(notes, func(note string) bool { return note == "" }), "; ")
 }

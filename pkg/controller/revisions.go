@@ -53,8 +53,8 @@ func (c *Controller) factsOf(p *pass) plan.View {
 	for _, object := range p.works {
 		view.Works = append(view.Works, rollout.Work{Object: object, Digest: c.memory.Works.Digest(object)})
 	}
-	if p.noHistory = c.historyProblem(); p.noHistory != "" {
-		view.NoHistory, view.HistoryNote, p.history = true, p.noHistory, revision.History{}
+	if history := c.history(); history.Unavailable {
+		view.NoHistory, view.HistoryNote, p.history = true, history.Note, revision.History{}
 	}
 	return view
 }

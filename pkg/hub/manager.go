@@ -127,7 +127,7 @@ func (h *hub) addReplicaSets(ctx context.Context, config *rest.Config, clusters 
 	}
 	revisions := newRevisionInformer(kubeClient)
 	h.connection.Optional(revisionsResource)
-	withoutHistory := func() string { return h.historyProblem(revisions.Informer()) }
+	history := func() controller.History { return h.history(revisions.Informer()) }
 	replicaSetController, err := controller.New(controller.Config{
 		Dynamic:            dynamicClient,
 		Works:              h.works.client,
@@ -140,7 +140,7 @@ func (h *hub) addReplicaSets(ctx context.Context, config *rest.Config, clusters 
 		RevisionInformer:   revisions,
 		PlacementInformer:  clusters.Placements(),
 		DecisionInformer:   clusters.PlacementDecisions(),
-		HistoryProblem:     withoutHistory,
+		History:            history,
 		Connection:         h.connection,
 		Agents:             h.works.agents,
 		Recorder:           recorder,
@@ -194,13 +194,13 @@ var (
 	revisionsResource = appsv1.SchemeGroupVersion.WithResource("controllerrevisions")
 )
 
-// historyProblem says why there is no history, and how to have one.
-func (h *hub) historyProblem(revisions cache.SharedIndexInformer) string {
-	if h.connection.Refused(revisionsResource) || (h.withoutHistory && !revisions.HasSynced()) {
-		return "there is no revision history, so that no rollout can be aborted: the API server does not let this hub read ControllerRevisions, " +
-			"apply the ClusterRole and its binding that came with this hub (deploy/)"
+// history reports whether the hub may read ControllerRevisions.
+func (h *hub) history(revisions cache.SharedIndexInformer) controller.History {
+	if !h.connection.Refused(revisionsResource) && (!h.withoutHistory || revisions.HasSynced()) {
+		return controller.History{}
 	}
-	return ""
+	return controller.History{Unavailable: true, Note: "there is no revision history, so that no rollout can be aborted: " +
+		"the API server does not let this hub read ControllerRevisions, apply the ClusterRole and its binding that came with this hub (deploy/)"}
 }
 
 // run fills the caches first: a controller that begins with half a cache would take what is missing for gone.

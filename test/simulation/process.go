@@ -93,8 +93,8 @@ func NewProcess(api *API, clk *clocktesting.FakeClock, settle time.Duration, rec
 	p.connection = connectivity.New(clk)
 	config := controller.Config{
 		Dynamic: dynamicClient{process: p}, Works: workClient{process: p}, Metadata: metadataClient{process: p}, DeletionCounts: true, Kube: kubeClient{process: p},
-		HistoryProblem: p.historyProblem,
-		Connection:     p.connection, Recorder: recorder, Clock: clk, SuccessSettle: settle, Writers: 1,
+		History:    p.history,
+		Connection: p.connection, Recorder: recorder, Clock: clk, SuccessSettle: settle, Writers: 1,
 	}
 	if network != nil {
 		p.connect(network)
@@ -105,11 +105,11 @@ func NewProcess(api *API, clk *clocktesting.FakeClock, settle time.Duration, rec
 	return p
 }
 
-func (p *Process) historyProblem() string {
+func (p *Process) history() controller.History {
 	if p.api.NoHistory {
-		return "no history: simulated"
+		return controller.History{Unavailable: true, Note: "no history: simulated"}
 	}
-	return ""
+	return controller.History{}
 }
 
 // Observe lets the caches see the next n events at the most.
