@@ -181,18 +181,27 @@ func (f *fleet) describeFailed() string {
 		}
 		mandatory = mandatory || f.strategy.isMandatory(&f.groups[m.group])
 	}
-	allowed := "more than maxFailures " + f.strategy.maxFailures.String() + " allows"
+	allowed := "maxFailures is " + f.strategy.maxFailures.String()
 	if mandatory {
-		allowed = "and a mandatory decision group tolerates no failure"
+		allowed = "a mandatory decision group tolerates no failure"
 	}
 	var parts []string
 	if len(late) > 0 {
-		parts = append(parts, fmt.Sprintf("%s not successful within %s%s", Names(late), f.strategy.deadline, f.describeRefused()))
+		parts = append(parts, fmt.Sprintf("%s: not successful within progressDeadline %s%s", f.failed(late), f.strategy.deadline, f.describeRefused()))
 	}
 	if len(looping) > 0 {
-		parts = append(parts, fmt.Sprintf("%s not settled within %s", Names(looping), 2*(f.strategy.deadline+f.strategy.minSuccessTime)))
+		parts = append(parts, fmt.Sprintf("%s: not settled within %s", f.failed(looping), 2*(f.strategy.deadline+f.strategy.minSuccessTime)))
 	}
 	return strings.Join(append(parts, allowed), ", ")
+}
+
+// failed counts clusters that failed, of all that count for the ref, and names the first of them.
+func (f *fleet) failed(clusters []string) string {
+	all := "1 cluster"
+	if len(f.members) != 1 {
+		all = fmt.Sprintf("%d clusters", len(f.members))
+	}
+	return fmt.Sprintf("%d of %s failed (%s)", len(clusters), all, first(clusters))
 }
 
 // namesShown bounds the clusters that a message names: a message is for a person, and a condition's may hold 32 KiB.
@@ -203,11 +212,15 @@ func Names(clusters []string) string {
 	if len(clusters) == 1 {
 		return "1 cluster (" + clusters[0] + ")"
 	}
-	shown, more := clusters, ""
-	if len(clusters) > namesShown {
-		shown, more = clusters[:namesShown], fmt.Sprintf(" and %d more", len(clusters)-namesShown)
+	return fmt.Sprintf("%d clusters (%s)", len(clusters), first(clusters))
+}
+
+// first names the first of some clusters.
+func first(clusters []string) string {
+	if len(clusters) <= namesShown {
+		return strings.Join(clusters, ", ")
 	}
-	return fmt.Sprintf("%d clusters (%s%s)", len(clusters), strings.Join(shown, ", "), more)
+	return fmt.Sprintf("%s and %d more", strings.Join(clusters[:namesShown], ", "), len(clusters)-namesShown)
 }
 
 // rollOut hands out what the strategies let come next, and takes over the works of an older hub.

@@ -94,7 +94,8 @@ func TestAbort(t *testing.T) {
 	stop := func(name string, clusters ...string) rollout.Ref {
 		return rt.Ref(name, rt.Deadline("5m"), rt.Clusters(clusters...))
 	}
-	const c1 = "placement p1: 1 cluster (c1) not successful within 5m0s, more than maxFailures 0 allows"
+	const c1 = "placement p1: 1 of 2 clusters failed (c1): not successful within progressDeadline 5m0s, maxFailures is 0"
+	const alone = "placement p1: 1 of 1 cluster failed (c1): not successful within progressDeadline 5m0s, maxFailures is 0"
 	for name, tc := range map[string]struct {
 		rolling    rt.SnapshotOption
 		refs       []rollout.Ref
@@ -113,7 +114,7 @@ func TestAbort(t *testing.T) {
 		"two of three refs failed": {
 			refs:   []rollout.Ref{abort("p1", "c1"), stop("p2", "c2"), abort("p3", "c3")},
 			works:  []rollout.Work{failed("c1"), failed("c2"), failed("c3")},
-			reason: c1 + "; placement p3: 1 cluster (c3) not successful within 5m0s, more than maxFailures 0 allows",
+			reason: alone + "; placement p3: 1 of 1 cluster failed (c3): not successful within progressDeadline 5m0s, maxFailures is 0",
 		},
 		"the first rollout has nothing to go back to": {
 			rolling: rt.Rolling("", "bbb"), refs: []rollout.Ref{abort("p1", "c1")}, works: []rollout.Work{failed("c1")},
@@ -127,7 +128,7 @@ func TestAbort(t *testing.T) {
 		},
 		"while its Placement is missing": {
 			refs:  []rollout.Ref{rt.Ref("p1", rt.Deadline("5m"), rt.AbortAll(), rt.Missing())},
-			works: []rollout.Work{failed("c1")}, reason: c1,
+			works: []rollout.Work{failed("c1")}, reason: alone,
 		},
 		"never by limits that can't be read": {
 			refs:  []rollout.Ref{rt.Ref("p1", rt.Deadline("5m"), rt.MaxFailures(-1), rt.AbortAll(), rt.Clusters("c1"))},
@@ -163,7 +164,7 @@ func TestAbortMessageIsBounded(t *testing.T) {
 		works = append(works, failed("c-"+string(letter)))
 	}
 	p := decide(rt.Now(10*minute), rt.Refs(rt.Ref("p1", rt.Deadline("5m"), rt.AbortAll(), rt.Clusters(names...))), rt.Works(works...))
-	const want = "8 clusters (c-a, c-b, c-c, c-d, c-e and 3 more)"
+	const want = "8 of 8 clusters failed (c-a, c-b, c-c, c-d, c-e and 3 more)"
 	if p.Abort == nil || !strings.Contains(p.Abort.Reason, want) {
 		t.Errorf("got %+v, want %q", p.Abort, want)
 	}

@@ -52,7 +52,7 @@ func TestCrashLoop(t *testing.T) {
 			if aborted := p.Abort != nil; aborted != (tc.phase == rollout.PhaseFailed) {
 				t.Errorf("abort %v", p.Abort)
 			}
-			if p.Abort != nil && !strings.Contains(p.Abort.Reason, "1 cluster (c1) not settled within 12m0s") {
+			if p.Abort != nil && !strings.Contains(p.Abort.Reason, "failed (c1): not settled within 12m0s") {
 				t.Error(p.Abort.Reason)
 			}
 		})

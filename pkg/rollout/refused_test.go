@@ -102,8 +102,8 @@ func TestRefusedLeadsToAnAbort(t *testing.T) {
 		t.Error("nobody could be heard, and it is aborted")
 	}
 	p = decide(rt.Now(5*minute), rt.Refs(ref), refused, rt.Works(done("c2")))
-	const reason = "placement p1: 1 cluster (c1) not successful within 5m0s (the API server rejects the ManifestWorks of 1 cluster (c1): no quota in c1), " +
-		"more than maxFailures 0 allows"
+	const reason = "placement p1: 1 of 2 clusters failed (c1): not successful within progressDeadline 5m0s (the API server rejects the ManifestWorks of 1 cluster (c1): no quota in c1), " +
+		"maxFailures is 0"
 	if p.Abort == nil || p.Abort.Reason != reason {
 		t.Errorf("abort %v, want %s", p.Abort, reason)
 	}

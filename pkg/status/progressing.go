@@ -25,10 +25,10 @@ func progressing(in *Input) metav1.Condition {
 			fmt.Sprintf("the rollout of revision %s is stalled: %s", update.Name, failing(in.Plan)), abortImpossible(in.Plan), in.Plan.AbortWithheld))
 	case Aborting:
 		return stopped(workv1alpha1.ReasonProgressDeadlineExceeded, join(
-			fmt.Sprintf("revision %s is being aborted", update.Name), in.AbortReason, goingBack(in)))
+			because(fmt.Sprintf("the rollout of revision %s is being aborted", update.Name), in.AbortReason), goingBack(in)))
 	case Aborted:
 		return stopped(workv1alpha1.ReasonRolloutAborted, join(
-			fmt.Sprintf("revision %s was aborted", update.Name), in.AbortReason, goingBack(in), strings.Join(in.Problems, "; ")))
+			because(fmt.Sprintf("the rollout of revision %s was aborted", update.Name), in.AbortReason), goingBack(in), strings.Join(in.Problems, "; ")))
 	default:
 		reason := workv1alpha1.ReasonNewRevisionCreated
 		if update.Reused {
@@ -38,6 +38,14 @@ func progressing(in *Input) metav1.Condition {
 			awaiting(in.Plan), soakIgnored(in.Plan))
 		return condition(workv1alpha1.ConditionProgressing, reason, join(noted(message, in.Note), largerHistory(in.Object)), metav1.ConditionTrue)
 	}
+}
+
+// because adds a reason; empty for none.
+func because(what, reason string) string {
+	if reason == "" {
+		return what
+	}
+	return what + ": " + reason
 }
 
 // abortCannotBeFollowed begins what Progressing says of an abort that is asked for and can't be. Transitions reads it there.
@@ -55,7 +63,11 @@ func goingBack(in *Input) string {
 	if in.Snapshot.Current == nil {
 		return in.Snapshot.CurrentProblem
 	}
-	return join(fmt.Sprintf("back to revision %s, confirmed by %d of %s",
+	verb := "rolling"
+	if selected := in.Plan.Selected(); in.Stage == Aborted && selected > 0 && in.Plan.Confirmed == selected {
+		verb = "rolled"
+	}
+	return join(fmt.Sprintf("%s back to revision %s, confirmed by %d of %s", verb,
 		in.Snapshot.Current.Name, in.Plan.Confirmed, clusters(in.Plan.Selected())), stayingBehind(in), join(unheard(in.Plan)...))
 }
 

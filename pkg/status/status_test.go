@@ -183,7 +183,7 @@ func TestConditions(t *testing.T) {
 				rt.Work("c2", rt.Bears("aaa"), rt.Generation(3), rt.IsComplete(0, rt.Observed(2))))),
 			want: [4]string{"AsExpected True", "NotAsExpected False", "RolloutAborted False", "RolloutDegraded False"},
 			says: map[string]string{
-				progressing: "revision web-bbb was aborted; back to revision web-aaa, confirmed by 1 of 2 clusters; " +
+				progressing: "the rollout of revision web-bbb was aborted; rolling back to revision web-aaa, confirmed by 1 of 2 clusters; " +
 					"1 cluster (c2) completed at another revision: agents leave a completed work as it is, delete it to have revision web-aaa there",
 			},
 		},
@@ -200,15 +200,15 @@ func TestConditions(t *testing.T) {
 			want: [4]string{"AsExpected True", "NotAsExpected False", "ProgressDeadlineExceeded False", "Progressing False"},
 			says: map[string]string{
 				applied:     "the rollout was aborted",
-				progressing: "revision web-bbb is being aborted; c1 failed; back to revision web-aaa, confirmed by 1 of 2 clusters",
-				rolledOut:   "back to revision web-aaa, confirmed by 1 of 2 clusters",
+				progressing: "the rollout of revision web-bbb is being aborted: c1 failed; rolling back to revision web-aaa, confirmed by 1 of 2 clusters",
+				rolledOut:   "rolling back to revision web-aaa, confirmed by 1 of 2 clusters",
 			},
 		},
 		"aborted": {
 			in:   because(input(status.Aborted, rt.Aborted(), p1(two), rt.Works(old("c1"), old("c2"))), "c1 failed"),
 			want: [4]string{"AsExpected True", "NotAsExpected False", "RolloutAborted False", "RolloutDegraded False"},
 			says: map[string]string{
-				progressing: "revision web-bbb was aborted; c1 failed; back to revision web-aaa, confirmed by 2 of 2 clusters",
+				progressing: "the rollout of revision web-bbb was aborted: c1 failed; rolled back to revision web-aaa, confirmed by 2 of 2 clusters",
 			},
 		},
 		"aborted, one can't be written": {
@@ -216,7 +216,7 @@ func TestConditions(t *testing.T) {
 			want: [4]string{"AsExpected True", "NotAsExpected False", "RolloutAborted False", "RolloutDegraded False"},
 			says: map[string]string{
 				applied:     "the rollout was aborted; cluster c2: denied by a webhook",
-				progressing: "revision web-bbb was aborted; back to revision web-aaa, confirmed by 1 of 2 clusters; cluster c2: denied by a webhook",
+				progressing: "the rollout of revision web-bbb was aborted; rolling back to revision web-aaa, confirmed by 1 of 2 clusters; cluster c2: denied by a webhook",
 			},
 		},
 		"aborting, and the current revision is lost": {

@@ -180,7 +180,7 @@ func TestAbortIsCarriedOutWhileItsAnnotationIsRefused(t *testing.T) {
 			permit := s.refusing("patch revision", fault)
 			s.settle(2 * time.Minute)
 			s.everywhere("v1")
-			const reason = "1 cluster (c1) not successful within 30s"
+			const reason = "1 of 2 clusters failed (c1): not successful within progressDeadline 30s"
 			s.says(workv1alpha1.ConditionProgressing, "was aborted", reason, "ControllerRevision default/web-", "simulated", "confirmed by 2 of 2 clusters")
 			s.idle()
 			permit()
