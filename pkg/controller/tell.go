@@ -40,9 +40,20 @@ func (c *Controller) tell(p *pass, abortReason string) {
 		case status.AbortCarriedOut:
 			c.event(p, p.updateObject(), corev1.EventTypeNormal, workv1alpha1.EventAbortCarriedOut, "Abort", strings.Join(
 				append([]string{fmt.Sprintf("revision %s is written back to every cluster", p.currentName())}, p.problems...), "; but "))
-		case status.AbortRuledOut:
-			c.event(p, p.updateObject(), corev1.EventTypeWarning, workv1alpha1.EventAbortImpossible, "Abort", p.plan.AbortImpossible)
 		}
+	}
+	c.tellImpossible(p)
+}
+
+// tellImpossible makes an event when a rollout that failed can't be aborted. The conditions show that in words only, so that this process
+// remembers it: after a restart the event is made again with the next status.
+func (c *Controller) tellImpossible(p *pass) {
+	impossible := ""
+	if p.plan.AbortImpossible != "" {
+		impossible = p.update.Hash
+	}
+	if c.memory.Told.RulesOut(p.key, impossible) {
+		c.event(p, p.updateObject(), corev1.EventTypeWarning, workv1alpha1.EventAbortImpossible, "Abort", p.plan.AbortImpossible)
 	}
 }
 

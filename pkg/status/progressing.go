@@ -48,14 +48,11 @@ func because(what, reason string) string {
 	return what + ": " + reason
 }
 
-// abortCannotBeFollowed begins what Progressing says of an abort that is asked for and can't be. Transitions reads it there.
-const abortCannotBeFollowed = "failureStrategy AbortAll can't be followed: "
-
 func abortImpossible(plan *rollout.Plan) string {
 	if plan.AbortImpossible == "" {
 		return ""
 	}
-	return abortCannotBeFollowed + plan.AbortImpossible
+	return "failureStrategy AbortAll can't be followed: " + plan.AbortImpossible
 }
 
 // goingBack says what the clusters go back to, and how many have confirmed it.

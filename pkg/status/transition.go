@@ -1,8 +1,6 @@
 package status
 
 import (
-	"strings"
-
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -26,8 +24,6 @@ const (
 	AbortDecided Transition = "AbortDecided"
 	// AbortCarriedOut means that every work that can be written is written back.
 	AbortCarriedOut Transition = "AbortCarriedOut"
-	// AbortRuledOut means that failureStrategy asks for an abort, and that there is nothing to go back to.
-	AbortRuledOut Transition = "AbortRuledOut"
 )
 
 // Transitions compares what the status was with what was written. A status is written once, so that each transition is seen
@@ -40,9 +36,6 @@ func Transitions(before, after *workv1alpha1.ManifestWorkReplicaSetStatus) []Tra
 		found = goesOn(was, another(before.UpdateRevision, after.UpdateRevision))
 	} else if was != "" && was != is {
 		found = stops(was, is)
-	}
-	if was != "" && tellsAbortImpossible(after.Conditions) && !tellsAbortImpossible(before.Conditions) {
-		found = append(found, AbortRuledOut)
 	}
 	return found
 }
@@ -101,9 +94,4 @@ func Told(conditions []metav1.Condition) Stage {
 		return Stalled
 	}
 	return ""
-}
-
-func tellsAbortImpossible(conditions []metav1.Condition) bool {
-	progressing := meta.FindStatusCondition(conditions, workv1alpha1.ConditionProgressing)
-	return progressing != nil && strings.Contains(progressing.Message, abortCannotBeFollowed)
 }

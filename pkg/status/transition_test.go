@@ -6,7 +6,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
@@ -81,16 +80,4 @@ func TestTransitionsWhereAnOlderCRDDropsTheHash(t *testing.T) {
 	dropped.UpdateRevision = ""
 	require.Empty(t, status.Transitions(&told, &dropped))
 	require.Empty(t, status.Transitions(&dropped, &told))
-}
-
-// An abort that is asked for and can't be is told once, with the stall or when it is asked for later.
-func TestTransitionsOfAnImpossibleAbort(t *testing.T) {
-	rolling, stalled := statuses()[status.RollingOut], statuses()[status.Stalled]
-	in := input(status.Stalled, p1(rt.Clusters("c1", "c2")), rt.Works(failed("c1"), old("c2")))
-	in.Plan = &rollout.Plan{AbortImpossible: "there is no stable revision", Failing: in.Plan.Failing, Refs: in.Plan.Refs}
-	impossible := status.Build(in)
-	require.Equal(t, []status.Transition{status.Stopped, status.AbortRuledOut}, status.Transitions(&rolling, &impossible))
-	require.Equal(t, []status.Transition{status.AbortRuledOut}, status.Transitions(&stalled, &impossible))
-	require.Empty(t, status.Transitions(&impossible, &impossible))
-	require.Empty(t, status.Transitions(&workv1alpha1.ManifestWorkReplicaSetStatus{}, &impossible), "the status was lost")
 }

@@ -109,3 +109,15 @@ func TestQuestionsLeaveNothingBehind(t *testing.T) {
 	require.False(t, m.Works.StrippedLately("u1", now))
 	require.Empty(t, m.Works.known)
 }
+
+// That nothing can be gone back to is said once for each revision, and again when it comes back.
+func TestRulesOut(t *testing.T) {
+	m := &Told{}
+	require.False(t, m.RulesOut("demo/web", ""))
+	require.Empty(t, m.known, "that all is well is no reason to remember an owner")
+	require.True(t, m.RulesOut("demo/web", "a"))
+	require.False(t, m.RulesOut("demo/web", "a"))
+	require.True(t, m.RulesOut("demo/web", "b"))
+	require.False(t, m.RulesOut("demo/web", ""))
+	require.True(t, m.RulesOut("demo/web", "b"))
+}

@@ -17,6 +17,8 @@ type Told struct{ entries[string, toldOfOwner] }
 type toldOfOwner struct {
 	// notes holds the texts of the log and of events that are told once by each process.
 	notes sets.Set[string]
+	// ruledOut is the hash of the revision whose rollout was last said to have nothing to go back to; empty for none.
+	ruledOut string
 	// reportedAt is when a status was written last; zero for never.
 	reportedAt time.Time
 }
@@ -38,6 +40,18 @@ func (t *toldOfOwner) announce(note string) bool {
 	}
 	t.notes.Insert(note)
 	return true
+}
+
+// RulesOut notes for which revision's rollout an abort is asked for while there is nothing to go back to; empty for none. It reports whether
+// this process has not said so yet.
+func (m *Told) RulesOut(owner, hash string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.look(owner).ruledOut == hash {
+		return false
+	}
+	m.of(owner).ruledOut = hash
+	return hash != ""
 }
 
 // Reported notes that a status was written.
