@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/worktest"
+
 	"github.com/stretchr/testify/require"
 	clienttesting "k8s.io/client-go/testing"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -39,7 +41,7 @@ func brokerPass(writes ...rollout.Write) *pass {
 
 // While the broker is away no write is tried, no error is logged for each cluster, and the condition says what happens next.
 func TestNothingIsWrittenWhileTheBrokerIsAway(t *testing.T) {
-	client := answering("*", func(action clienttesting.Action) (*workv1.ManifestWork, error) { panic("tried: " + action.GetVerb()) })
+	client := worktest.Answering("*", func(action clienttesting.Action) (*workv1.ManifestWork, error) { panic("tried: " + action.GetVerb()) })
 	r := &deployReconciler{NewWithStores(Config{
 		Works: client, Agents: &awayAgents{}, WholeWorks: true, Clock: clocktesting.NewFakeClock(rt.Epoch),
 	}, NewStores())}

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/worktest"
+
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,7 +31,7 @@ func slow(t *testing.T) (c *Controller, p *pass, clk *clocktesting.FakeClock, de
 	t.Helper()
 	clk, deleted = clocktesting.NewFakeClock(time.Unix(1000, 0)), map[string]int{}
 	stores := NewStores()
-	works := answering("delete", func(action clienttesting.Action) (*workv1.ManifestWork, error) {
+	works := worktest.Answering("delete", func(action clienttesting.Action) (*workv1.ManifestWork, error) {
 		deleted[action.GetNamespace()]++
 		clk.Step(100 * time.Millisecond)
 		return nil, nil

@@ -5,29 +5,19 @@ import (
 	"testing"
 	"time"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/worktest"
+
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	clienttesting "k8s.io/client-go/testing"
-	workfake "open-cluster-management.io/api/client/work/clientset/versioned/fake"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 )
-
-// answering is a client that answers each request with a verb by a function.
-func answering(verb string, answer func(clienttesting.Action) (*workv1.ManifestWork, error)) *workfake.Clientset {
-	client := workfake.NewSimpleClientset()
-	client.PrependReactor(verb, "manifestworks", func(action clienttesting.Action) (bool, runtime.Object, error) {
-		work, err := answer(action)
-		return true, work, err
-	})
-	return client
-}
 
 // A cache that lags behind leads to a few questions at a time, each once in a while; what is gone, or is shown meanwhile, is waited for no
 // longer (R15).
@@ -37,7 +27,7 @@ func TestLateCachesAreAskedForInTurn(t *testing.T) {
 	total := 0
 	stores := NewStores()
 	onAsk := func(string) {}
-	works := answering("get", func(action clienttesting.Action) (*workv1.ManifestWork, error) {
+	works := worktest.Answering("get", func(action clienttesting.Action) (*workv1.ManifestWork, error) {
 		namespace, name := action.GetNamespace(), action.(clienttesting.GetAction).GetName()
 		asked[namespace]++
 		total++

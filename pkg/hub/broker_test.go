@@ -3,11 +3,12 @@ package hub
 import (
 	"testing"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/worktest"
+
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
-	workfake "open-cluster-management.io/api/client/work/clientset/versioned/fake"
 	workv1 "open-cluster-management.io/api/work/v1"
 	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
 
@@ -37,7 +38,7 @@ func TestEachEventIsCounted(t *testing.T) {
 func TestWorkInformerKeepsNoManifests(t *testing.T) {
 	work := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: "c1", Name: "web"}}
 	work.Spec.Workload.Manifests = []workv1.Manifest{{RawExtension: runtime.RawExtension{Raw: []byte(`{"kind":"ConfigMap"}`)}}}
-	informer, err := newWorkInformer(workfake.NewSimpleClientset(work)) //nolint:staticcheck // The API module generates no apply configurations.
+	informer, err := newWorkInformer(worktest.Client(work))
 	require.NoError(t, err)
 	go informer.Informer().RunWithContext(t.Context())
 	require.True(t, cache.WaitForCacheSync(t.Context().Done(), informer.Informer().HasSynced))

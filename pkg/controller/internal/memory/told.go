@@ -42,8 +42,8 @@ func (t *toldOfOwner) announce(note string) bool {
 	return true
 }
 
-// RulesOut notes for which revision's rollout an abort is asked for while there is nothing to go back to; empty for none. It reports whether
-// this process has not said so yet.
+// RulesOut notes for which revision's rollout an abort is asked for while there is nothing to go back to; empty for none. It reports
+// whether this process has not said so yet.
 func (m *Told) RulesOut(owner, hash string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/worktest"
+
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,7 +32,7 @@ func (n namespace) client() *workfake.Clientset {
 			Namespace: "c1", Name: name, Labels: labels, Annotations: map[string]string{workv1alpha1.AnnotationAppliedAt: "2026-01-02T03:00:00Z"},
 		}})
 	}
-	return workfake.NewSimpleClientset(works...)
+	return worktest.Client(works...)
 }
 
 // A work is created under the first name that nobody else has; one of the owner that the cache does not show is found, and no second one made (R9).
@@ -81,7 +83,7 @@ func TestCreate(t *testing.T) {
 			}
 			require.Equal(t, test.created, created)
 			require.Equal(t, test.found, found)
-			require.Equal(t, test.restored, asked(client, "patch"))
+			require.Equal(t, test.restored, worktest.Asked(client, "patch"))
 		})
 	}
 }
@@ -101,15 +103,14 @@ func TestDelete(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var asked []metav1.Preconditions
-			client := answering("delete", func(action clienttesting.Action) (*workv1.ManifestWork, error) {
+			client := worktest.Answering("delete", func(action clienttesting.Action) (*workv1.ManifestWork, error) {
 				asked = append(asked, *action.(clienttesting.DeleteActionImpl).DeleteOptions.Preconditions)
 				return nil, test.answer
-			}, work)
+			})
 			w := at(client, false)
 			for _, remove := range []func() (bool, error){
 				func() (bool, error) { return w.Delete(t.Context(), work) }, func() (bool, error) { return w.DeleteAny(t.Context(), work) },
 			} {
-				_ = client.Tracker().Add(work)
 				deleted, err := remove()
 				require.Equal(t, test.deleted, deleted)
 				require.Equal(t, test.failed, err != nil)

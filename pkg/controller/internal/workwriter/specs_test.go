@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/worktest"
+
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,7 +24,7 @@ func TestSpec(t *testing.T) {
 	trimmed := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: "c1", Name: "web", UID: "uid", Generation: 3}}
 	workcache.Trim(trimmed, "digest")
 	live := func(change func(*workv1.ManifestWork)) *workfake.Clientset {
-		return answering("get", func(action clienttesting.Action) (*workv1.ManifestWork, error) {
+		return worktest.Answering("get", func(action clienttesting.Action) (*workv1.ManifestWork, error) {
 			work := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
 				Namespace: action.GetNamespace(), Name: action.(clienttesting.GetAction).GetName(), UID: "uid", Generation: 3,
 			}}
@@ -40,22 +42,22 @@ func TestSpec(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, spec.Workload.Manifests, 2)
 	}
-	require.Equal(t, 1, asked(client, "get"))
+	require.Equal(t, 1, worktest.Asked(client, "get"))
 	whole := rt.Work("c1", rt.Bears("aaa"))
 	spec, err := w.Spec(t.Context(), none, whole.Object, "other")
 	require.NoError(t, err)
 	require.Same(t, &whole.Object.Spec, spec, "the cache has it")
-	require.Equal(t, 1, asked(client, "get"))
+	require.Equal(t, 1, worktest.Asked(client, "get"))
 
 	for name, client := range map[string]*workfake.Clientset{
 		"another generation": live(func(work *workv1.ManifestWork) { work.Generation++ }),
 		"another object":     live(func(work *workv1.ManifestWork) { work.UID = "other" }),
-		"none":               workfake.NewSimpleClientset(),
+		"none":               worktest.Client(),
 	} {
 		_, err := at(client, false).Spec(t.Context(), none, trimmed, "digest")
 		require.True(t, apierrors.IsConflict(err), name)
 	}
-	down := at(answering("get", func(clienttesting.Action) (*workv1.ManifestWork, error) { return nil, errors.New("down") }), false)
+	down := at(worktest.Answering("get", func(clienttesting.Action) (*workv1.ManifestWork, error) { return nil, errors.New("down") }), false)
 	_, err = down.Spec(t.Context(), none, trimmed, "digest")
 	require.EqualError(t, err, "reading ManifestWork c1/web: down")
 }
@@ -63,7 +65,7 @@ func TestSpec(t *testing.T) {
 // How one spec becomes another is found once, and written to each cluster.
 func TestChangeIsFoundOnce(t *testing.T) {
 	clusters := []string{"c1", "c2", "c3"}
-	client := workfake.NewSimpleClientset()
+	client := worktest.Client()
 	for _, cluster := range clusters {
 		require.NoError(t, client.Tracker().Add(&workv1.ManifestWork{
 			ObjectMeta: metav1.ObjectMeta{Namespace: cluster, Name: "web"}, Spec: *rt.Revision("aaa").Template,
@@ -76,5 +78,5 @@ func TestChangeIsFoundOnce(t *testing.T) {
 		_, err := w.Write(t.Context(), ours(nil), &rollout.Write{Action: rollout.Update, Cluster: cluster, Work: work, Revision: rt.Revision("bbb")})
 		require.NoError(t, err)
 	}
-	require.Equal(t, []int{1, 3}, []int{asked(client, "get"), asked(client, "patch")})
+	require.Equal(t, []int{1, 3}, []int{worktest.Asked(client, "get"), worktest.Asked(client, "patch")})
 }

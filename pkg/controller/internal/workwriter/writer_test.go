@@ -4,11 +4,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/worktest"
+
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clienttesting "k8s.io/client-go/testing"
-	workfake "open-cluster-management.io/api/client/work/clientset/versioned/fake"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -30,7 +31,7 @@ func TestPatchOfWhatIsGone(t *testing.T) {
 		"works are not known": {answer: apierrors.NewGenericServerResponse(404, "patch", works, "web", "404 page not found", 0, true), lasting: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			client := answering("patch", func(clienttesting.Action) (*workv1.ManifestWork, error) { return nil, test.answer })
+			client := worktest.Answering("patch", func(clienttesting.Action) (*workv1.ManifestWork, error) { return nil, test.answer })
 			object := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: "c1", Name: "web"}}
 			_, err := at(client, false).Write(t.Context(), ours(nil), &rollout.Write{
 				Action: rollout.Relabel, Cluster: "c1", Work: &rollout.Work{Object: object},
@@ -46,17 +47,17 @@ func TestWholeWorks(t *testing.T) {
 	work := workOf("c1", "aaa")
 	work.Object.UID, work.Object.ResourceVersion = "uid", "7"
 	work.Object.Labels["theirs"] = "x"
-	client := workfake.NewSimpleClientset(work.Object.DeepCopy())
+	client := worktest.Client(work.Object.DeepCopy())
 	w, owner := at(client, true), ours(nil)
 	workcache.Trim(work.Object, "a digest")
 	_, err := w.Write(t.Context(), owner, &rollout.Write{Action: rollout.Relabel, Cluster: "c1", Work: work})
 	require.NoError(t, err)
-	require.Equal(t, 1, asked(client, "patch"))
+	require.Equal(t, 1, worktest.Asked(client, "patch"))
 
 	update := rt.Revision("bbb")
 	_, err = w.Write(t.Context(), owner, &rollout.Write{Action: rollout.Update, Cluster: "c1", Work: work, Revision: update})
 	require.NoError(t, err)
-	require.Equal(t, []int{1, 1}, []int{asked(client, "patch"), asked(client, "update")})
+	require.Equal(t, []int{1, 1}, []int{worktest.Asked(client, "patch"), worktest.Asked(client, "update")})
 	written := client.Actions()[1].(clienttesting.UpdateAction).GetObject().(*workv1.ManifestWork)
 	require.Equal(t, *update.Template, written.Spec)
 	require.Equal(t, "bbb", written.Labels[workv1alpha1.LabelControllerHash])
@@ -71,6 +72,6 @@ func TestWholeWorks(t *testing.T) {
 // A work that was deleted since the cache showed it is looked for again.
 func TestWholeWorkOfWhatIsGone(t *testing.T) {
 	update := rt.Revision("bbb")
-	_, err := at(workfake.NewSimpleClientset(), true).Write(t.Context(), ours(nil), &rollout.Write{Action: rollout.Update, Cluster: "c1", Work: workOf("c1", "aaa"), Revision: update})
+	_, err := at(worktest.Client(), true).Write(t.Context(), ours(nil), &rollout.Write{Action: rollout.Update, Cluster: "c1", Work: workOf("c1", "aaa"), Revision: update})
 	require.True(t, apierrors.IsConflict(err), err)
 }

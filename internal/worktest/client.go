@@ -1,0 +1,34 @@
+// Package worktest has a client of ManifestWorks for tests.
+package worktest
+
+import (
+	"k8s.io/apimachinery/pkg/runtime"
+	clienttesting "k8s.io/client-go/testing"
+	workfake "open-cluster-management.io/api/client/work/clientset/versioned/fake"
+	workv1 "open-cluster-management.io/api/work/v1"
+)
+
+// Client returns a client of an API server that has some works.
+func Client(works ...runtime.Object) *workfake.Clientset {
+	return workfake.NewSimpleClientset(works...) //nolint:staticcheck // The API module generates no apply configurations.
+}
+
+// Answering returns a client whose requests with a verb ("*" for all) are answered by a function.
+func Answering(verb string, answer func(clienttesting.Action) (*workv1.ManifestWork, error)) *workfake.Clientset {
+	client := Client()
+	client.PrependReactor(verb, "manifestworks", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		work, err := answer(action)
+		return true, work, err
+	})
+	return client
+}
+
+// Asked counts the requests with a verb.
+func Asked(client *workfake.Clientset, verb string) (n int) {
+	for _, action := range client.Actions() {
+		if action.GetVerb() == verb {
+			n++
+		}
+	}
+	return n
+}
