@@ -159,9 +159,9 @@ func (w *World) checkHistory() error {
 		return nil
 	}
 	live := sets.New(object.Status.CurrentRevision, object.Status.UpdateRevision)
-	claimed := sets.New[string]() // By agents that lie: of no revision, or of one that is gone.
+	claimed := sets.New[string]() // By agents that lie, or that nobody hears: of no revision, or of one that is gone.
 	for _, work := range w.Works() {
-		if hash := work.Labels[workv1alpha1.LabelControllerHash]; !owned(work) || w.adversaries.ever.Has(work.Namespace) {
+		if hash := work.Labels[workv1alpha1.LabelControllerHash]; !owned(work) || w.adversaries.ever.Has(work.Namespace) || w.outOfReach(work) {
 			claimed.Insert(hash)
 		} else {
 			live.Insert(hash)
