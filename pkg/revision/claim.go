@@ -19,7 +19,7 @@ type Claim struct {
 // A person may name a revision of the history that was the current one before or, where none ever was, any of them (R6). What else
 // is named, anybody may have put there who can write the status: the latest current one stays.
 func (h *History) JudgeCurrent(named, update string) Claim {
-	latest, known := h.lastCurrent()
+	latest, known := h.LastCurrent()
 	if named == "" {
 		if !known || latest == update || update == "" {
 			return Claim{} // Once it is complete, the status follows the revision.
@@ -64,8 +64,9 @@ func (h *History) remembers(hash string) bool {
 	})
 }
 
-// lastCurrent is the hash of the revision that became the current one last, deleted ones among them.
-func (h *History) lastCurrent() (hash string, known bool) {
+// LastCurrent returns the hash of the revision that became the current one last. That may be a revision that somebody deleted and another one
+// remembers (R7).
+func (h *History) LastCurrent() (hash string, known bool) {
 	var latest time.Time
 	consider := func(candidate string, at time.Time) {
 		if at.After(latest) {

@@ -14,15 +14,16 @@ import (
 )
 
 // lostStatus rebuilds a status that was lost from what the revisions record: an older CRD prunes it, a restore drops it. A lost status is never
-// a retry, and never a first rollout (R16).
+// a retry, and never a first rollout (R16). The current revision may have been deleted at the same time: it is rebuilt next (R7), and the one
+// before it does not take its place.
 func (c *chain) lostStatus() *Step {
 	newest := c.History.Newest()
 	if c.Revisions.UpdateRevision != "" || newest == nil {
 		return nil
 	}
 	c.Revisions.UpdateRevision = newest.Hash
-	if latest := c.History.LatestCurrent(); latest != nil && c.Revisions.CurrentRevision == "" {
-		c.Revisions.CurrentRevision = latest.Hash
+	if latest, known := c.History.LastCurrent(); known && c.Revisions.CurrentRevision == "" {
+		c.Revisions.CurrentRevision = latest
 	}
 	if at, aborted := newest.AbortedAt(); aborted && c.Revisions.AbortedTime == nil {
 		c.Revisions.AbortedTime = ptr.To(metav1.NewTime(at))

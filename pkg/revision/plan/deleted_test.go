@@ -24,6 +24,22 @@ func TestLostStatus(t *testing.T) {
 	require.Equal(t, metav1.NewTime(rt.At(time.Minute)), *found.AbortedTime)
 }
 
+// A status that was lost together with the current revision names that revision, which is rebuilt, and not the one that was current before it
+// (R7, R16).
+func TestLostStatusAndRevision(t *testing.T) {
+	entry := revision.Entry{Digest: digestOf("b"), Created: rt.Epoch, CurrentSince: rt.At(2 * time.Minute)}
+	ledger, err := revision.Ledger{hashOf("b"): entry}.Encode()
+	require.NoError(t, err)
+	v := view("c", status.Revisions{}, object("a", 1, current(0)), object("c", 3, current(time.Minute), annotated(workv1alpha1.AnnotationDigests, ledger)))
+	v.Works = []rollout.Work{ours("c1", "b")}
+
+	step(t, plan.Next(v), plan.ReadSpec)
+	rebuilt := step(t, answer(t, v, plan.Answer{Spec: template("b")}), plan.Rebuild)
+	require.Equal(t, nameOf("b"), rebuilt.Revision.Name)
+	require.Equal(t, rt.At(2*time.Minute).Format(time.RFC3339Nano), rebuilt.Revision.Annotations[workv1alpha1.AnnotationCurrentSince])
+	require.Equal(t, hashOf("b"), held(t, answer(t, v, plan.Answer{}), plan.Written).Outcome.Revisions.CurrentRevision)
+}
+
 // withRemembered are revisions a, which somebody deleted, and b, which remembers it.
 func withRemembered(value string, works ...rollout.Work) *plan.View {
 	v := view(value, names("a", "b"), object("b", 2, remembers("a")))
