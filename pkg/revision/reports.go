@@ -49,15 +49,15 @@ func firstWithRules(configs []workv1.ManifestConfigOption, manifest *workv1.Mani
 	for i := range configs {
 		id := &configs[i].ResourceIdentifier
 		if len(configs[i].ConditionRules) > 0 && id.Group == kind.Group && id.Resource == plural.Resource &&
-			matches(id.Namespace, object.Namespace) && matches(id.Name, object.Name) {
+			MatchesName(id.Namespace, object.Namespace) && MatchesName(id.Name, object.Name) {
 			return configs[i : i+1]
 		}
 	}
 	return nil
 }
 
-// matches compares a name with a pattern in which a star stands for anything.
-func matches(pattern, name string) bool {
+// MatchesName compares a name with a pattern in which a star stands for anything.
+func MatchesName(pattern, name string) bool {
 	parts := strings.Split(pattern, "*")
 	if len(parts) == 1 {
 		return pattern == name

@@ -1,0 +1,59 @@
+package handover
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+)
+
+// identity is what makes two manifests the same object on a cluster. The version does not count.
+type identity struct{ group, kind, namespace, name string }
+
+// object is a manifest of a revision.
+type object struct {
+	id       identity
+	manifest *workv1.Manifest
+	// name is what a message calls it.
+	name string
+	// resource is the plural that its kind suggests.
+	resource string
+}
+
+func objectsOf(spec *workv1.ManifestWorkSpec) ([]object, error) {
+	objects := make([]object, 0, len(spec.Workload.Manifests))
+	for i := range spec.Workload.Manifests {
+		var decoded metav1.PartialObjectMetadata
+		if err := utiljson.Unmarshal(spec.Workload.Manifests[i].Raw, &decoded); err != nil {
+			return nil, fmt.Errorf("workload.manifests[%d]: %w", i, err)
+		}
+		kind := schema.FromAPIVersionAndKind(decoded.APIVersion, decoded.Kind)
+		plural, _ := meta.UnsafeGuessKindToResource(kind)
+		o := object{
+			id:       identity{group: kind.Group, kind: kind.Kind, namespace: decoded.Namespace, name: decoded.Name},
+			manifest: &spec.Workload.Manifests[i],
+			name:     kind.Kind + " " + decoded.Name,
+			resource: plural.Resource,
+		}
+		if decoded.Namespace != "" {
+			o.name = fmt.Sprintf("%s %s/%s", kind.Kind, decoded.Namespace, decoded.Name)
+		}
+		objects = append(objects, o)
+	}
+	return objects, nil
+}
+
+// matches reports whether an identifier fits the object, whatever resource it names. Agents take a * in namespace and name for anything.
+func (o *object) matches(id *workv1.ResourceIdentifier) bool {
+	return id.Group == o.id.group && revision.MatchesName(id.Namespace, o.id.namespace) && revision.MatchesName(id.Name, o.id.name)
+}
+
+// sameName reports whether two objects of a group have the same name.
+func (o *object) sameName(other object) bool {
+	return other.id.group == o.id.group && other.id.namespace == o.id.namespace && other.id.name == o.id.name
+}

@@ -1,0 +1,90 @@
+package handover
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"pgregory.net/rapid"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+)
+
+func anySpec(version string) *rapid.Generator[*workv1.ManifestWorkSpec] {
+	objects := []string{"/ConfigMap a/x", "/ConfigMap a/y", "/ConfigMap b/x", "apps/Deployment a/x", "apps/StatefulSet a/x", "gateway.example.com/Gateway a/x", "/Namespace x"}
+	targets := []string{"/configmaps a/x", "/configmaps */*", "apps/deployments a/*", "apps/statefulsets a/x", "gateway.example.com/gateways a/x", "/namespaces x"}
+	return rapid.Custom(func(t *rapid.T) *workv1.ManifestWorkSpec {
+		s := spec(version, rapid.SliceOfNDistinct(rapid.SampledFrom(objects), 1, 5, rapid.ID).Draw(t, "objects")...)
+		for range rapid.IntRange(0, 3).Draw(t, "configs") {
+			strategy := rapid.SampledFrom([]workv1.UpdateStrategyType{"", update, create, apply, read}).Draw(t, "strategy")
+			with(s, config(rapid.SampledFrom(targets).Draw(t, "target"), strategy))
+		}
+		if policy := rapid.SampledFrom([]workv1.DeletePropagationPolicyType{"", "", "Foreground", selectively, orphan}).Draw(t, "policy"); policy != "" {
+			deleting(s, policy, rapid.SampledFrom(targets).Draw(t, "orphaned"))
+		}
+		return s
+	})
+}
+
+// Trim of combine is the identity; what is kept is in the old revision alone; and two hubs combine the same.
+func TestTrimOfCombine(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		to, from := anySpec("2").Draw(t, "to"), anySpec("1").Draw(t, "from")
+		got, err := Combine(to, from)
+		require.NoError(t, err)
+		again, err := Combine(to.DeepCopy(), from.DeepCopy())
+		require.NoError(t, err)
+		require.Equal(t, again, got)
+		if got.Combined == nil {
+			return
+		}
+		require.Equal(t, to, got.Combined.Trim())
+		exact, err := revision.DigestOf(to)
+		require.NoError(t, err)
+		require.NotEqual(t, exact, got.Combined.Digest)
+		objects, err := objectsOf(got.Combined.Template)
+		require.NoError(t, err)
+		names := map[identity]bool{}
+		for _, o := range objects {
+			require.False(t, names[o.id], "%s is there twice", o.name)
+			names[o.id] = true
+		}
+		require.Len(t, objects, got.Combined.Manifests+len(got.Combined.Kept))
+		// The cluster passes to the combined spec and from there to the exact one: nothing is dropped on the first way that is kept.
+		twice, err := Combine(got.Combined.Template, from)
+		require.NoError(t, err)
+		require.Nil(t, twice.Combined)
+	})
+}
+
+// FuzzCombine: whatever two revisions hold, they are combined and trimmed, or it is said why not.
+func FuzzCombine(f *testing.F) {
+	for _, to := range []*workv1.ManifestWorkSpec{
+		spec("2", "/ConfigMap a/x"), deleting(spec("2", "/ConfigMap a/x"), selectively, "/configmaps a/y"),
+		with(spec("2", "apps/StatefulSet a/x"), config("apps/statefulsets a/*", apply)),
+	} {
+		for _, from := range []*workv1.ManifestWorkSpec{spec("1", "/ConfigMap a/y"), with(spec("1", "apps/Deployment a/x"), config("apps/deployments a/x", create))} {
+			a, err := json.Marshal(to)
+			require.NoError(f, err)
+			b, err := json.Marshal(from)
+			require.NoError(f, err)
+			f.Add(a, b)
+		}
+	}
+	f.Add([]byte(`{"workload":{"manifests":[{}]},"manifestConfigs":[]}`), []byte(`{"workload":{"manifests":[{"metadata":{"name":"*"}},7]}}`))
+	f.Fuzz(func(t *testing.T, a, b []byte) {
+		var to, from workv1.ManifestWorkSpec
+		if json.Unmarshal(a, &to) != nil || json.Unmarshal(b, &from) != nil {
+			return
+		}
+		exact, problem := revision.DigestOf(&to)
+		got, err := Combine(&to, &from)
+		if err != nil || got.Combined == nil || problem != nil {
+			return
+		}
+		if trimmed, err := revision.DigestOf(got.Combined.Trim()); err != nil || trimmed != exact {
+			t.Fatalf("trimmed it means something else: %v", err)
+		}
+	})
+}
