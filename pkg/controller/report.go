@@ -183,7 +183,7 @@ func (p *pass) shown() *rollout.Plan {
 // lets no deadline fire (R11) and no success count (R10): with every restart of the hub it would tell of a rollout that goes on, and
 // stalls again (P7). Nothing is decided by it.
 func standing(p *pass) *rollout.Plan {
-	if !p.toldStanding() || p.plan.HandsOut() || !p.snapshot.BeganLately() {
+	if !p.toldStanding() || p.plan.RollsOut() || !p.snapshot.BeganLately() {
 		return nil
 	}
 	if watched := rollout.Decide(p.snapshot.Watched()); watched.Stalled {

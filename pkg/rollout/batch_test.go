@@ -177,7 +177,7 @@ func TestNextBatch(t *testing.T) {
 			ref: threeGroups(rt.PerGroup(), rt.Mandatory("b")), works: []rollout.Work{done("c3"), done("c4")}, want: "c1 c2",
 		},
 
-		// A pass writes for half a second at most: the rest of a group is handed out while its first clusters are on their way.
+		// A pass writes for half a second at most: the rest of a group is started while its first clusters are on their way.
 		"PerGroup: the rest of a later group": {
 			ref: threeGroups(rt.PerGroup()), works: []rollout.Work{done("c1"), done("c2"), inFlight("c3")}, want: "c4",
 		},

@@ -223,7 +223,7 @@ func first(clusters []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(clusters[:namesShown], ", "), len(clusters)-namesShown)
 }
 
-// rollOut hands out what the strategies let come next, and takes over the works of an older hub.
+// rollOut writes the update revision to the clusters whose turn it is, and adopts the works of an older hub.
 func (p *Plan) rollOut(s *Snapshot, fleets []*fleet) {
 	for i, f := range fleets {
 		f.recheck(s, p)
@@ -367,7 +367,7 @@ func (p *Plan) judgeRollout() {
 	p.Behind = p.Counts[PhaseWaiting]
 	selected := p.Selected()
 	p.Complete = selected > 0 && p.decisionsKnown() && p.Counts[PhaseSucceeded] == selected && p.decided()
-	p.Stalled = !p.Complete && !p.HandsOut() && p.awaited() == 0 && !p.startable() && len(p.Failing) > 0
+	p.Stalled = !p.Complete && !p.RollsOut() && p.awaited() == 0 && !p.startable() && len(p.Failing) > 0
 }
 
 // decided says that no cluster which is on its way out could still lead to an abort.

@@ -8,8 +8,8 @@
 //	assess   each work's conditions are one state, and a time since when                (R10)
 //	judge    clusters past their deadline, and refs with too many of them, have failed  (R11)
 //	then     abort                    where a failed ref says so                        (R12)
-//	         or go back               where an abort is being carried out               (R12)
-//	         or hand out              what sdk-go's rollout handler lets come next      (R10)
+//	         or roll back             where an abort is being carried out               (R12)
+//	         or roll out              to the clusters whose turn it is                  (R10)
 //	         and delete               the works of clusters that no ref selects         (R8)
-//	tell     complete, stalled, or what is awaited                                      (R13, R14)
+//	report   complete, stalled, or what is awaited                                      (R13, R14)
 package rollout

@@ -41,7 +41,7 @@ func TestOutcome(t *testing.T) {
 		"a tolerated failure at the end":     {refs: []rollout.Ref{rt.Ref("p1", deadline, rt.MaxFailures(1), two)}, works: []rollout.Work{failed("c1"), done("c2")}, stalled: true},
 		"one failed, one in flight":          {refs: []rollout.Ref{rt.Ref("p1", deadline, two)}, works: []rollout.Work{failed("c1"), inFlight("c2")}},
 		"one failed, one soaks":              {refs: []rollout.Ref{rt.Ref("p1", deadline, two)}, works: []rollout.Work{failed("c1"), done("c2", rt.JustSeenSucceeding())}},
-		"one failed, another is handed out":  {refs: []rollout.Ref{rt.Ref("p1", deadline, rt.MaxFailures(1), two)}, works: []rollout.Work{failed("c1"), old("c2")}},
+		"one failed, another is started":     {refs: []rollout.Ref{rt.Ref("p1", deadline, rt.MaxFailures(1), two)}, works: []rollout.Work{failed("c1"), old("c2")}},
 		"one failed, the other ref goes on":  {refs: []rollout.Ref{rt.Ref("p1", deadline, rt.Clusters("c1")), rt.Ref("p2", rt.Clusters("c2"))}, works: []rollout.Work{failed("c1")}},
 		"degraded before its deadline":       {refs: []rollout.Ref{rt.Ref("p1", deadline, two)}, works: []rollout.Work{broken("c1"), done("c2")}},
 		"degraded without a deadline":        {refs: []rollout.Ref{rt.Ref("p1", two)}, works: []rollout.Work{broken("c1"), old("c2")}, stalled: true},

@@ -178,9 +178,9 @@ func (p *Plan) Updated() int {
 	return n
 }
 
-// HandsOut reports whether the plan writes a revision for the first time. Labels and annotations alone move no rollout, and neither do retries of
+// RollsOut reports whether the plan writes a revision for the first time. Labels and annotations alone move no rollout, and neither do retries of
 // what was refused.
-func (p *Plan) HandsOut() bool {
+func (p *Plan) RollsOut() bool {
 	return slices.ContainsFunc(p.Writes, func(w Write) bool { return w.Action != Relabel && !w.retry })
 }
 

@@ -178,22 +178,3 @@ func (g mandatoryGroups) any() bool { return len(g.names)+len(g.indices) > 0 }
 func (s *strategy) isMandatory(group *Group) bool {
 	return s.mandatory.names.Has(group.Name) || s.mandatory.indices.Has(group.Index)
 }
-
-// plain is the strategy that sdk-go's handler gets: the order, the groups and the batch size. Time and failures are
-// decided here, over all clusters (R10). free is how many slots of a Progressive batch are free.
-func (s *strategy) plain(mandatory []clusterv1alpha1.MandatoryDecisionGroup, free int) clusterv1alpha1.RolloutStrategy {
-	config := clusterv1alpha1.RolloutConfig{ProgressDeadline: "None"}
-	groups := clusterv1alpha1.MandatoryDecisionGroups{MandatoryDecisionGroups: mandatory}
-	out := clusterv1alpha1.RolloutStrategy{Type: s.kind}
-	switch s.kind {
-	case clusterv1alpha1.Progressive:
-		out.Progressive = &clusterv1alpha1.RolloutProgressive{
-			RolloutConfig: config, MandatoryDecisionGroups: groups, MaxConcurrency: intstr.FromInt32(int32(free)), //nolint:gosec // a few thousand
-		}
-	case clusterv1alpha1.ProgressivePerGroup:
-		out.ProgressivePerGroup = &clusterv1alpha1.RolloutProgressivePerGroup{RolloutConfig: config, MandatoryDecisionGroups: groups}
-	default:
-		out.All = &clusterv1alpha1.RolloutAll{RolloutConfig: config}
-	}
-	return out
-}
