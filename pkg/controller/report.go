@@ -3,7 +3,6 @@ package controller
 import (
 	"context"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -69,7 +68,8 @@ func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stag
 		Plan:        p.shown(),
 		AbortReason: abortReason,
 		Problems:    p.problems,
-		Note:        c.note(p),
+		PrunedNote:  c.prunedNote(p),
+		HistoryNote: c.historyNote(p),
 		Now:         p.transitionTime(),
 	})
 	if pruned {
@@ -113,15 +113,17 @@ func (c *Controller) noteObserved(p *pass, asked bool, wanted *workv1alpha1.Mani
 	}
 }
 
-// note is what is missing on this hub.
-func (c *Controller) note(p *pass) string {
+// historyNote returns why there is no history, with the remedy; empty where there is one. Each process logs it and makes an event of it once.
+func (c *Controller) historyNote(p *pass) string {
+	if !p.facts.NoHistory {
+		return ""
+	}
 	missing := p.facts.HistoryNote
-	notes := []string{c.prunedNote(p), missing}
-	if p.facts.NoHistory && c.memory.Told.Announce(p.key, missing) {
+	if c.memory.Told.Announce(p.key, missing) {
 		klog.Background().Info("There is no history", "manifestWorkReplicaSet", p.key, "note", missing)
 		c.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventHistoryUnavailable, "Report", missing)
 	}
-	return strings.Join(slices.DeleteFunc(notes, func(note string) bool { return note == "" }), "; ")
+	return missing
 }
 
 // prunedNote says, in the status, the log and an event, that an older CRD drops what the status should tell. The rollout goes on

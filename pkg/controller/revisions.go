@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -204,15 +205,12 @@ func (c *Controller) sayOf(p *pass, step *plan.Step, wrote *appsv1.ControllerRev
 // why.
 func (c *Controller) persist(ctx context.Context, p *pass, step *plan.Step) error {
 	p.plan = step.Plan
-	stage, reason := step.Stage, step.Outcome.AbortedFor
-	if stage == "" {
-		stage = stageOf(p)
+	if step.Stage != status.Aborting {
+		return c.patchStatus(ctx, p, cmp.Or(step.Stage, stageOf(p)), abortReason(p))
 	}
-	if reason == "" {
-		return c.patchStatus(ctx, p, stage, abortReason(p))
-	}
+	reason := step.Outcome.AbortedFor
 	c.memory.Owners.AbortedFor(p.key, p.revisions.AbortedTime, reason)
-	if err := c.patchStatus(ctx, p, stage, reason); err != nil {
+	if err := c.patchStatus(ctx, p, step.Stage, reason); err != nil {
 		return err
 	}
 	klog.FromContext(ctx).Info("Aborting the rollout", "revision", p.update.Name, "backTo", p.snapshot.Current.Name, "reason", reason)

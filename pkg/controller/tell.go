@@ -49,11 +49,11 @@ func (c *Controller) tell(p *pass, abortReason string) {
 // remembers it: after a restart the event is made again with the next status.
 func (c *Controller) tellImpossible(p *pass) {
 	impossible := ""
-	if p.plan.AbortImpossible != "" {
+	if p.plan.AbortBlocked == rollout.BlockedByAbsence {
 		impossible = p.update.Hash
 	}
 	if c.memory.Told.RulesOut(p.key, impossible) {
-		c.event(p, p.updateObject(), corev1.EventTypeWarning, workv1alpha1.EventAbortImpossible, "Abort", p.plan.AbortImpossible)
+		c.event(p, p.updateObject(), corev1.EventTypeWarning, workv1alpha1.EventAbortImpossible, "Abort", status.NoCurrent(p.snapshot.Absent))
 	}
 }
 

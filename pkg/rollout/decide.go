@@ -158,9 +158,9 @@ func (p *Plan) decideAbort(s *Snapshot, fleets []*fleet) {
 	switch {
 	case len(reasons) == 0:
 	case s.Current == nil:
-		p.AbortImpossible = s.CurrentProblem
+		p.AbortBlocked = BlockedByAbsence
 	case s.undoes():
-		p.AbortWithheld = s.withheld()
+		p.AbortBlocked = BlockedByUndo
 	case s.Current.Hash != s.Update.Hash:
 		p.Abort = &Abort{Reason: strings.Join(reasons, "; ")}
 	}

@@ -97,11 +97,11 @@ func TestAbort(t *testing.T) {
 	const c1 = "placement p1: 1 of 2 clusters failed (c1): not successful within progressDeadline 5m0s, maxFailures is 0"
 	const alone = "placement p1: 1 of 1 cluster failed (c1): not successful within progressDeadline 5m0s, maxFailures is 0"
 	for name, tc := range map[string]struct {
-		rolling    rt.SnapshotOption
-		refs       []rollout.Ref
-		works      []rollout.Work
-		reason     string
-		impossible string
+		rolling rt.SnapshotOption
+		refs    []rollout.Ref
+		works   []rollout.Work
+		reason  string
+		blocked rollout.AbortBlock
 	}{
 		"a failed ref that asks for it": {refs: []rollout.Ref{abort("p1", "c1", "c2")}, works: []rollout.Work{failed("c1")}, reason: c1},
 		"a failed ref that does not":    {refs: []rollout.Ref{stop("p1", "c1")}, works: []rollout.Work{failed("c1")}},
@@ -118,7 +118,7 @@ func TestAbort(t *testing.T) {
 		},
 		"the first rollout has nothing to go back to": {
 			rolling: rt.Rolling("", "bbb"), refs: []rollout.Ref{abort("p1", "c1")}, works: []rollout.Work{failed("c1")},
-			impossible: "there is no stable revision",
+			blocked: rollout.BlockedByAbsence,
 		},
 		"a failure after the rollout was complete": {
 			rolling: rt.Rolling("bbb", "bbb"), refs: []rollout.Ref{abort("p1", "c1")}, works: []rollout.Work{failed("c1")},
@@ -148,8 +148,8 @@ func TestAbort(t *testing.T) {
 					t.Errorf("it is persisted before anything is written: %v", texts(p))
 				}
 			}
-			if reason != tc.reason || p.AbortImpossible != tc.impossible {
-				t.Errorf("abort %q, impossible %q; want %q, %q", reason, p.AbortImpossible, tc.reason, tc.impossible)
+			if reason != tc.reason || p.AbortBlocked != tc.blocked {
+				t.Errorf("abort %q, blocked by %q; want %q, %q", reason, p.AbortBlocked, tc.reason, tc.blocked)
 			}
 		})
 	}

@@ -110,10 +110,8 @@ type Plan struct {
 	Desired *Revision
 	// Abort is set when the rollout is to be aborted. Then Writes and Deletes are empty: the abort is persisted first.
 	Abort *Abort
-	// AbortImpossible says why a failed ref with AbortAll does not lead to an abort.
-	AbortImpossible string
-	// AbortWithheld says why a failed ref with AbortAll does not abort an undo, and how a person does (R12).
-	AbortWithheld string
+	// AbortBlocked is why a failed ref with AbortAll does not lead to an abort (R12).
+	AbortBlocked AbortBlock
 	// Writes in the order in which they should be made.
 	Writes []Write
 	// Deletes of works that no ref selects, and of surplus ones.

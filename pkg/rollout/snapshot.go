@@ -29,10 +29,10 @@ type Snapshot struct {
 	// Update is the revision of today's template. Never nil.
 	Update *Revision
 	// Current is the last revision that every selected cluster reached; nil when there is none, or when
-	// it can't be found or read. CurrentProblem says which.
+	// it can't be found or read.
 	Current *Revision
-	// CurrentProblem says why Current is nil, for a person.
-	CurrentProblem string
+	// Absent is why Current is nil; nil where it is not.
+	Absent *Absence
 	// Older are the other readable revisions: works of an older hub whose spec is one of them get its hash (R6).
 	Older []*Revision
 	// Aborted says that the rollout of Update was aborted: the desired revision is Current.

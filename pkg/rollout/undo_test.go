@@ -34,14 +34,12 @@ func TestUndoIsNotAborted(t *testing.T) {
 			p := decide(options...)
 			require.Equal(t, tc.abortable, p.Abort != nil)
 			if tc.abortable {
-				require.Empty(t, p.AbortWithheld)
+				require.Equal(t, rollout.NoBlock, p.AbortBlocked)
 				return
 			}
 			require.True(t, p.Stalled)
 			require.Empty(t, texts(p))
-			require.Equal(t, "failureStrategy AbortAll does not apply to an undo: revision web-bbb was the stable one before revision web-aaa, "+
-				"and the hub does not return to web-aaa by itself; fix these clusters, or return every cluster to web-aaa: kubectl -n default patch mwrs web "+
-				`--subresource=status --type=merge -p '{"status":{"abortedTime":"'$(date -u +%FT%TZ)'"}}'`, p.AbortWithheld)
+			require.Equal(t, rollout.BlockedByUndo, p.AbortBlocked)
 			require.Equal(t, []string{"Update c1 to aaa: aborted"}, texts(decide(append(options, rt.Aborted())...)), "a person aborts it")
 		})
 	}

@@ -243,7 +243,7 @@ func (w *world) observe() *rollout.Snapshot {
 		Update: w.revisions[w.update], Current: w.revisions[w.current], Aborted: w.aborted,
 	}
 	if s.Current == nil {
-		s.CurrentProblem = "there is no stable revision"
+		s.Absent = &rollout.Absence{Cause: rollout.NeverComplete}
 	}
 	owners := w.owners()
 	for _, ref := range w.refs {

@@ -14,7 +14,7 @@ import (
 func progressing(in *Input) metav1.Condition {
 	update := in.Snapshot.Update
 	stopped := func(reason, message string) metav1.Condition {
-		return condition(workv1alpha1.ConditionProgressing, reason, join(noted(message, in.Note), largerHistory(in.Object)), metav1.ConditionFalse)
+		return condition(workv1alpha1.ConditionProgressing, reason, join(message, missing(in), largerHistory(in.Object)), metav1.ConditionFalse)
 	}
 	switch in.Stage {
 	case Complete:
@@ -22,7 +22,7 @@ func progressing(in *Input) metav1.Condition {
 			fmt.Sprintf("New revision %s is successfully progressed", update.Name), soakIgnored(in.Plan)))
 	case Stalled:
 		return stopped(workv1alpha1.ReasonProgressDeadlineExceeded, join(
-			fmt.Sprintf("the rollout of revision %s is stalled: %s", update.Name, failing(in.Plan)), abortImpossible(in.Plan), in.Plan.AbortWithheld))
+			fmt.Sprintf("the rollout of revision %s is stalled: %s", update.Name, failing(in.Plan)), abortBlocked(in)))
 	case Aborting:
 		return stopped(workv1alpha1.ReasonProgressDeadlineExceeded, join(
 			because(fmt.Sprintf("the rollout of revision %s is being aborted", update.Name), in.AbortReason), goingBack(in)))
@@ -34,9 +34,9 @@ func progressing(in *Input) metav1.Condition {
 		if update.Reused {
 			reason = workv1alpha1.ReasonFoundNewRevision
 		}
-		message := join(fmt.Sprintf("revision %s: %s", update.Name, progress(in.Plan)), failing(in.Plan), abortImpossible(in.Plan), in.Plan.AbortWithheld,
+		message := join(fmt.Sprintf("revision %s: %s", update.Name, progress(in.Plan)), failing(in.Plan), abortBlocked(in),
 			awaiting(in.Plan), soakIgnored(in.Plan))
-		return condition(workv1alpha1.ConditionProgressing, reason, join(noted(message, in.Note), largerHistory(in.Object)), metav1.ConditionTrue)
+		return condition(workv1alpha1.ConditionProgressing, reason, join(message, missing(in), largerHistory(in.Object)), metav1.ConditionTrue)
 	}
 }
 
@@ -48,17 +48,10 @@ func because(what, reason string) string {
 	return what + ": " + reason
 }
 
-func abortImpossible(plan *rollout.Plan) string {
-	if plan.AbortImpossible == "" {
-		return ""
-	}
-	return "failureStrategy AbortAll can't be followed: " + plan.AbortImpossible
-}
-
 // goingBack says what the clusters go back to, and how many have confirmed it.
 func goingBack(in *Input) string {
 	if in.Snapshot.Current == nil {
-		return in.Snapshot.CurrentProblem
+		return NoCurrent(in.Snapshot.Absent)
 	}
 	verb := "rolling"
 	if selected := in.Plan.Selected(); in.Stage == Aborted && selected > 0 && in.Plan.Confirmed == selected {
@@ -146,10 +139,22 @@ func largerHistory(object *workv1alpha1.ManifestWorkReplicaSet) string {
 	return fmt.Sprintf("spec.revisionHistoryLimit is %d and %d counts: of the old revisions the newest %d are kept; set it to at most %d", *limit, most, most, most)
 }
 
-// noted adds a note to a message that does not say it already.
-func noted(message, note string) string {
-	if strings.Contains(message, note) {
-		return message
+// missing names what is missing on this hub. Where there is no history, that may be why nothing can be rolled back to, and the message says
+// so already.
+func missing(in *Input) string {
+	if absent := in.Snapshot.Absent; absent != nil && absent.Cause == rollout.WithoutHistory && saysAbsence(in) {
+		return in.PrunedNote
 	}
-	return join(message, note)
+	return join(in.PrunedNote, in.HistoryNote)
+}
+
+// saysAbsence reports whether Progressing says why there is no revision to roll back to.
+func saysAbsence(in *Input) bool {
+	switch in.Stage {
+	case Complete:
+		return false
+	case Aborting, Aborted:
+		return true
+	}
+	return in.Plan.AbortBlocked == rollout.BlockedByAbsence
 }

@@ -45,8 +45,9 @@ type Input struct {
 	AbortReason string
 	// Problems are what went wrong in this pass, each naming its object and the remedy. Sorted.
 	Problems []string
-	// Note is added to what Progressing says; empty for none.
-	Note string
+	// PrunedNote is what the API server drops, and HistoryNote why there is no history, each with the remedy; empty for none. Progressing
+	// says it.
+	PrunedNote, HistoryNote string
 	// Now becomes the transition time of the conditions whose status changes.
 	Now metav1.Time
 }

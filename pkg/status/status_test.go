@@ -89,6 +89,9 @@ func TestSoakThatHasNoEffect(t *testing.T) {
 	}
 }
 
+// noneYet is what the conditions say where no rollout was complete yet.
+const noneYet = "there is no stable revision to go back to: no rollout was complete yet; repair the clusters, or put a good template into the spec"
+
 // TestConditions is the README's table of conditions, row by row, with what the messages must name.
 func TestConditions(t *testing.T) {
 	two := rt.Clusters("c1", "c2")
@@ -162,7 +165,7 @@ func TestConditions(t *testing.T) {
 			want: [4]string{"AsExpected True", "NotAsExpected False", "ProgressDeadlineExceeded False", "RolloutDegraded False"},
 			says: map[string]string{
 				progressing: "the rollout of revision web-bbb is stalled: 1 cluster (c1) not successful within the progressDeadline; " +
-					"failureStrategy AbortAll can't be followed: there is no stable revision",
+					"failureStrategy AbortAll can't be followed: " + noneYet,
 			},
 		},
 		"failed, nothing to go back to, and one is in flight": {
@@ -170,7 +173,7 @@ func TestConditions(t *testing.T) {
 			want: [4]string{"AsExpected True", "Processing False", "NewRevisionCreated True", "Progressing False"},
 			says: map[string]string{
 				progressing: "revision web-bbb: 0 of 2 clusters succeeded, 1 in flight, 1 failed; 1 cluster (c1) not successful within the progressDeadline; " +
-					"failureStrategy AbortAll can't be followed: there is no stable revision",
+					"failureStrategy AbortAll can't be followed: " + noneYet,
 			},
 		},
 		"complete, and then nothing is selected": {
@@ -222,7 +225,7 @@ func TestConditions(t *testing.T) {
 		"aborting, and the current revision is lost": {
 			in:   input(status.Aborting, rt.Rolling("", "bbb"), rt.Aborted(), p1(two), rt.Works(failed("c1"), old("c2"))),
 			want: [4]string{"AsExpected True", "NotAsExpected False", "ProgressDeadlineExceeded False", "Progressing False"},
-			says: map[string]string{rolledOut: "there is no stable revision"},
+			says: map[string]string{rolledOut: noneYet},
 		},
 		"a problem while rolling out": {
 			in:   with(input(status.RollingOut, p1(two), rt.Works(inFlight("c1"), old("c2"))), "a: fix it", "b: fix it"),
@@ -498,7 +501,7 @@ func TestLargerHistoryLimitIsNamed(t *testing.T) {
 	const said = "spec.revisionHistoryLimit is 101 and 100 counts: of the old revisions the newest 100 are kept; set it to at most 100"
 	for _, stage := range []status.Stage{status.RollingOut, status.Stalled, status.Complete, status.Aborting, status.Aborted} {
 		in := input(stage, p1(rt.Clusters("c1")), rt.Works(done("c1")))
-		in.Note = "a note"
+		in.PrunedNote = "a note"
 		in.Object.Spec.RevisionHistoryLimit = ptr.To[int32](100)
 		before, words := told(status.Build(in))
 		in.Object.Spec.RevisionHistoryLimit = ptr.To[int32](101)

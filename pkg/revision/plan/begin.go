@@ -35,7 +35,7 @@ func (c *chain) abortByHand() *Step {
 	if !c.abortedByHand() {
 		return nil
 	}
-	if problem := c.nothingToAbort(); problem != "" {
+	if problem, none := c.nothingToAbort(); none {
 		return c.settle(Step{Action: RemoveAbort, Key: "remove abort", Why: problem, Event: &Event{
 			Warning: true, Reason: workv1alpha1.EventAbortIgnored, Action: "Abort",
 			Note: fmt.Sprintf("%s, and the hub removed it: %s", c.setter(), problem),
@@ -78,12 +78,15 @@ func (v *View) setter() string {
 	return "status.abortedTime was set"
 }
 
-// nothingToAbort is why no rollout can be aborted; empty when one can.
-func (c *chain) nothingToAbort() string {
+// nothingToAbort reports whether there is no rollout that can be aborted, and returns why for a person.
+func (c *chain) nothingToAbort() (why string, none bool) {
 	if hash := c.Revisions.CurrentRevision; hash != "" && hash == c.Revisions.UpdateRevision {
-		return fmt.Sprintf("revision %s is the current one already, so no rollout can be aborted", revision.Name(c.Object.Name, hash))
+		return fmt.Sprintf("revision %s is the current one already, so no rollout can be aborted", revision.Name(c.Object.Name, hash)), true
 	}
-	return c.Current(c.Revisions.CurrentRevision, c.Update).Message
+	if _, absent := c.Current(c.Revisions.CurrentRevision, c.Update); absent != nil {
+		return status.NoCurrent(absent), true
+	}
+	return "", false
 }
 
 // newRollout begins the rollout of another revision. An abort that is being carried out ends first (R4).

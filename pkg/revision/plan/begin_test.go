@@ -85,7 +85,7 @@ func TestBeginWithoutHistory(t *testing.T) {
 	b.NoHistory, b.HistoryNote = true, "no permission"
 	found := step(t, b.next(), plan.Proceed)
 	require.True(t, found.Outcome.Keep)
-	require.Equal(t, "no permission", found.Outcome.Snapshot.CurrentProblem)
+	require.Equal(t, &rollout.Absence{Cause: rollout.WithoutHistory, Detail: "no permission"}, found.Outcome.Snapshot.Absent)
 	require.Empty(t, found.Outcome.Snapshot.Older)
 	require.Len(t, b.ByHash(b.found.Update), 1)
 }

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -58,58 +57,25 @@ func (c *chain) wasComplete(hash string) bool {
 	return told || c.Memory.Completed == hash
 }
 
-// Absence is why there is no revision to go back to.
-type Absence string
-
-// The absences.
-const (
-	// Present means that there is one.
-	Present Absence = ""
-	// WithoutHistory means that the hub may not read ControllerRevisions.
-	WithoutHistory Absence = "WithoutHistory"
-	// NeverComplete means that no rollout was complete yet, or that another hub rolled out since.
-	NeverComplete Absence = "NeverComplete"
-	// Deleted means that somebody deleted it, and that nothing shows what it held.
-	Deleted Absence = "Deleted"
-	// Broken means that it can't be read.
-	Broken Absence = "Broken"
-	// OnOneCluster means that one cluster alone had it, and that others are selected (R6).
-	OnOneCluster Absence = "OnOneCluster"
-)
-
-// Current is the stable revision, or why there is none.
-type Current struct {
-	// Revision is nil where there is none.
-	Revision *rollout.Revision
-	// Absence is why.
-	Absence Absence
-	// Message says it to a person, with the remedy.
-	Message string
-}
-
-// Current returns the stable revision for a rollout of update, which may be nil.
-func (v *View) Current(hash string, update *rollout.Revision) Current {
+// Current returns the stable revision for a rollout of update, which may be nil, or why there is none.
+func (v *View) Current(hash string, update *rollout.Revision) (*rollout.Revision, *rollout.Absence) {
 	return v.ledger().current(hash, update)
 }
 
-func (r recorded) current(hash string, update *rollout.Revision) Current {
+func (r recorded) current(hash string, update *rollout.Revision) (*rollout.Revision, *rollout.Absence) {
 	if hash == "" {
-		return Current{Absence: NeverComplete, Message: r.neverComplete(update)}
+		return nil, r.neverComplete(update)
 	}
 	found := r.History.ByHash(hash)
 	switch {
 	case found == nil:
-		return Current{Absence: Deleted, Message: fmt.Sprintf(
-			"there is no ControllerRevision %s to go back to: it was deleted, and no ManifestWork of a selected cluster has the content that was recorded for it; "+
-				"put a good template into the spec", revision.Name(r.Object.Name, hash))}
+		return nil, &rollout.Absence{Cause: rollout.Deleted, Revision: revision.Name(r.Object.Name, hash)}
 	case found.Err != nil:
-		return Current{Absence: Broken, Message: r.broken(found)}
+		return nil, &rollout.Absence{Cause: rollout.Unreadable, Detail: found.Err.Error(), Works: r.worksWith(hash)}
 	case r.selectsBeside(found.RecordedOn()):
-		return Current{Absence: OnOneCluster, Message: fmt.Sprintf(
-			"revision %s was found on cluster %s alone when this hub first saw the object, and no rollout has completed since: other clusters are not "+
-				"rolled back to it; put a good template into the spec", found.Object.Name, found.RecordedOn())}
+		return nil, &rollout.Absence{Cause: rollout.OnOneCluster, Revision: found.Object.Name, Cluster: found.RecordedOn()}
 	}
-	return Current{Revision: rollout.NewRevision(found)}
+	return rollout.NewRevision(found), nil
 }
 
 // selectsBeside reports whether other clusters are selected than the one that alone had a revision: its agent does not decide for them (R6).
@@ -125,40 +91,20 @@ func (v *View) selectsBeside(only string) bool {
 	return false
 }
 
-// neverComplete says why no revision is the stable one, and how a person names it (R6).
-func (v *View) neverComplete(update *rollout.Revision) string {
-	const none = "there is no stable revision to go back to: "
-	var others []string
-	adopted := false
+// neverComplete returns why no revision is the stable one, and which of them a person may name (R6).
+func (v *View) neverComplete(update *rollout.Revision) *rollout.Absence {
+	found := &rollout.Absence{Cause: rollout.NeverComplete}
 	for i := range v.History.Revisions {
 		rev := &v.History.Revisions[i]
-		adopted = adopted || rev.Recorded()
+		if rev.Recorded() {
+			found.Cause = rollout.NotAdopted
+		}
 		if rev.Err == nil && (update == nil || rev.Hash != update.Hash) {
-			others = append(others, rev.Hash)
+			found.Others = append(found.Others, rev.Hash)
 		}
 	}
-	name := ""
-	if len(others) > 0 {
-		name = fmt.Sprintf("; if you know which one was stable, write its hash into status.currentRevision (%s), or put a good template into the spec", firstOf(others))
+	if surpassed := v.History.LatestSurpassed(); surpassed != nil {
+		found.Cause, found.Revision = rollout.Surpassed, surpassed.Object.Name
 	}
-	switch surpassed := v.History.LatestSurpassed(); {
-	case surpassed != nil:
-		return none + fmt.Sprintf("another hub rolled out after revision %s was the stable one here, and no rollout was complete since", surpassed.Object.Name) + name
-	case adopted:
-		return none + "no rollout was complete since this hub knows of this object, and the ManifestWorks did not show which revision was stable before: " +
-			"exactly one older one must be there, on at least 2 clusters unless only 1 is selected, and 1 of them must have succeeded" + name
-	case len(others) > 0:
-		return none + "no rollout was complete yet" + name
-	}
-	return none + "no rollout was complete yet; repair the clusters, or put a good template into the spec"
-}
-
-// shown bounds what a message lists.
-const shown = 3
-
-func firstOf(texts []string) string {
-	if len(texts) > shown {
-		return strings.Join(texts[:shown], "; ") + fmt.Sprintf("; and %d more", len(texts)-shown)
-	}
-	return strings.Join(texts, "; ")
+	return found
 }

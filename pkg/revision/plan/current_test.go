@@ -69,35 +69,39 @@ func TestCurrent(t *testing.T) {
 	for name, tc := range map[string]struct {
 		v       *plan.View
 		current string
-		absence plan.Absence
+		absence rollout.AbsenceCause
 		says    string
 	}{
 		"there is one":   {v: view("b", names("a", "b"), object("a", 1, current(0))), current: "a"},
-		"no history":     {v: &plan.View{NoHistory: true}, current: "a", absence: plan.WithoutHistory},
-		"deleted":        {v: view("b", names("a", "b")), current: "a", absence: plan.Deleted, says: "it was deleted"},
-		"broken":         {v: view("b", names("a", "b"), object("a", 1, broken)), current: "a", absence: plan.Broken, says: "no ManifestWork has its hash"},
-		"on one cluster": {v: view("b", names("a", "b"), object("a", 1, onC1)), current: "a", absence: plan.OnOneCluster, says: "found on cluster c1 alone"},
-		"none ever":      {v: view("a", names("", "a"), object("a", 1)), absence: plan.NeverComplete, says: "repair the clusters"},
+		"no history":     {v: &plan.View{NoHistory: true}, current: "a", absence: rollout.WithoutHistory},
+		"deleted":        {v: view("b", names("a", "b")), current: "a", absence: rollout.Deleted, says: "it was deleted"},
+		"broken":         {v: view("b", names("a", "b"), object("a", 1, broken)), current: "a", absence: rollout.Unreadable, says: "no ManifestWork has its hash"},
+		"on one cluster": {v: view("b", names("a", "b"), object("a", 1, onC1)), current: "a", absence: rollout.OnOneCluster, says: "found on cluster c1 alone"},
+		"none ever":      {v: view("a", names("", "a"), object("a", 1)), absence: rollout.NeverComplete, says: "repair the clusters"},
 		"others": {
 			v:       view("b", names("", "b"), object("a", 1), object("b", 5), object("c", 2), object("d", 3), object("e", 4)),
-			absence: plan.NeverComplete, says: "and 1 more",
+			absence: rollout.NeverComplete, says: "and 1 more",
 		},
-		"adopted": {v: view("b", names("", "b"), object("a", 1, recorded), object("b", 2)), absence: plan.NeverComplete, says: "did not show which revision was stable"},
+		"adopted": {v: view("b", names("", "b"), object("a", 1, recorded), object("b", 2)), absence: rollout.NotAdopted, says: "did not show which revision was stable"},
 		"surpassed": {
 			v:       view("b", names("", "b"), object("a", 1, at(workv1alpha1.AnnotationSurpassed, 0)), object("b", 2)),
-			absence: plan.NeverComplete, says: "another hub rolled out after revision " + nameOf("a"),
+			absence: rollout.Surpassed, says: "another hub rolled out after revision " + nameOf("a"),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			found := tc.v.Current(names(tc.current, "").CurrentRevision, &rollout.Revision{Hash: tc.v.Status.UpdateRevision})
-			require.Equal(t, tc.absence, found.Absence)
-			require.Equal(t, tc.absence == plan.Present, found.Revision != nil)
-			require.Contains(t, found.Message, tc.says)
+			found, absent := tc.v.Current(names(tc.current, "").CurrentRevision, &rollout.Revision{Hash: tc.v.Status.UpdateRevision})
+			require.Equal(t, tc.absence == "", found != nil)
+			require.Equal(t, found == nil, absent != nil)
+			if absent != nil {
+				require.Equal(t, tc.absence, absent.Cause)
+				require.Contains(t, status.NoCurrent(absent), tc.says)
+			}
 		})
 	}
 	alone := view("b", names("a", "b"), object("a", 1, onC1))
 	alone.Refs = []rollout.Ref{rt.Ref("p1", rt.Clusters("c1"))}
-	require.NotNil(t, alone.Current(hashOf("a"), nil).Revision, "only that cluster is selected")
+	found, _ := alone.Current(hashOf("a"), nil)
+	require.NotNil(t, found, "only that cluster is selected")
 }
 
 // Revisions that can't be read are named with the remedy (R7, R12).

@@ -13,8 +13,8 @@ type ledger interface {
 	history() *revision.History
 	// resumes reports whether a rollout goes on while today's template has no revision.
 	resumes(update string) bool
-	// current is the stable revision for a rollout of update, which may be nil, or why there is none.
-	current(hash string, update *rollout.Revision) Current
+	// current returns the stable revision for a rollout of update, which may be nil, or why there is none.
+	current(hash string, update *rollout.Revision) (*rollout.Revision, *rollout.Absence)
 	// complete records that the rollout of the update revision is complete.
 	complete(c *chain) *Step
 }
@@ -64,8 +64,8 @@ func (unrecorded) history() *revision.History { return &revision.History{} }
 
 func (unrecorded) resumes(string) bool { return false }
 
-func (u unrecorded) current(string, *rollout.Revision) Current {
-	return Current{Absence: WithoutHistory, Message: u.HistoryNote}
+func (u unrecorded) current(string, *rollout.Revision) (*rollout.Revision, *rollout.Absence) {
+	return nil, &rollout.Absence{Cause: rollout.WithoutHistory, Detail: u.HistoryNote}
 }
 
 func (unrecorded) complete(c *chain) *Step {

@@ -76,8 +76,7 @@ func (v *View) Snapshot(of *status.Revisions, update *rollout.Revision, aborted 
 		Heard:          notes.Heard,
 		Older:          v.older(update.Hash),
 	}
-	current := v.Current(of.CurrentRevision, update)
-	s.Current, s.CurrentProblem = current.Revision, current.Message
+	s.Current, s.Absent = v.Current(of.CurrentRevision, update)
 	if known := v.revisionOf(update.Hash); aborted && known != nil {
 		s.Restored = known.Restored()
 	}

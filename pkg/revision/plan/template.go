@@ -10,6 +10,7 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
 // invalidTemplate holds a template that no agent could apply.
@@ -181,7 +182,7 @@ func (c *chain) unusable() *Step {
 		if rev.Err == nil || (!current && c.worksWith(rev.Hash) == 0) {
 			continue
 		}
-		broken := c.broken(rev)
+		broken := status.Unreadable(rev.Err.Error(), c.worksWith(rev.Hash))
 		c.ignore(broken)
 		if current {
 			c.Problems = append(c.Problems, Problem{Text: broken})
@@ -193,18 +194,6 @@ func (c *chain) unusable() *Step {
 // ignore says once that an object does not count as a revision.
 func (c *chain) ignore(why string) {
 	c.Events = append(c.Events, Event{Warning: true, Reason: workv1alpha1.EventRevisionIgnored, Action: "Observe", Note: why, Once: true})
-}
-
-// broken returns what is wrong with a revision that can't be read, and the remedy. Only the works that have its hash still hold its content (R7).
-func (v *View) broken(rev *revision.Revision) string {
-	switch n := v.worksWith(rev.Hash); n {
-	case 0:
-		return rev.Err.Error() + "; no ManifestWork has its hash, so nothing can be rolled back to it: put a good template into the spec"
-	case 1:
-		return rev.Err.Error() + "; 1 ManifestWork has its hash: delete the ControllerRevision, and the hub rebuilds it from that work"
-	default:
-		return fmt.Sprintf("%v; %d ManifestWorks have its hash: delete the ControllerRevision, and the hub rebuilds it from one of them", rev.Err, n)
-	}
 }
 
 // worksWith returns how many works have a hash.

@@ -51,9 +51,9 @@ func Settle(settle time.Duration) SnapshotOption {
 func Rolling(current, update string) SnapshotOption {
 	return func(s *rollout.Snapshot) {
 		s.Update = Revision(update)
-		s.Current, s.CurrentProblem = nil, "there is no stable revision"
+		s.Current, s.Absent = nil, &rollout.Absence{Cause: rollout.NeverComplete}
 		if current != "" {
-			s.Current, s.CurrentProblem = Revision(current), ""
+			s.Current, s.Absent = Revision(current), nil
 		}
 	}
 }
@@ -65,7 +65,7 @@ func Updating(rev *rollout.Revision) SnapshotOption {
 
 // Current sets the current revision.
 func Current(rev *rollout.Revision) SnapshotOption {
-	return func(s *rollout.Snapshot) { s.Current, s.CurrentProblem = rev, "" }
+	return func(s *rollout.Snapshot) { s.Current, s.Absent = rev, nil }
 }
 
 // Aborted says that the rollout was aborted.

@@ -1,0 +1,86 @@
+package status
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+)
+
+// NoCurrent says why there is no revision to roll back to, and what a person can do. It is empty for nil.
+func NoCurrent(a *rollout.Absence) string {
+	if a == nil {
+		return ""
+	}
+	const none = "there is no stable revision to go back to: "
+	switch a.Cause {
+	case rollout.WithoutHistory:
+		return a.Detail
+	case rollout.Deleted:
+		return fmt.Sprintf("there is no ControllerRevision %s to go back to: it was deleted, and no ManifestWork of a selected cluster has the content that was "+
+			"recorded for it; put a good template into the spec", a.Revision)
+	case rollout.Unreadable:
+		return Unreadable(a.Detail, a.Works)
+	case rollout.OnOneCluster:
+		return fmt.Sprintf("revision %s was found on cluster %s alone when this hub first saw the object, and no rollout has completed since: other clusters are not "+
+			"rolled back to it; put a good template into the spec", a.Revision, a.Cluster)
+	case rollout.Surpassed:
+		return none + fmt.Sprintf("another hub rolled out after revision %s was the stable one here, and no rollout was complete since", a.Revision) + nameOne(a.Others)
+	case rollout.NotAdopted:
+		return none + "no rollout was complete since this hub knows of this object, and the ManifestWorks did not show which revision was stable before: " +
+			"exactly one older one must be there, on at least 2 clusters unless only 1 is selected, and 1 of them must have succeeded" + nameOne(a.Others)
+	}
+	if len(a.Others) > 0 {
+		return none + "no rollout was complete yet" + nameOne(a.Others)
+	}
+	return none + "no rollout was complete yet; repair the clusters, or put a good template into the spec"
+}
+
+// Unreadable says what is wrong with a revision, and the remedy. Only the works that have its hash still hold its content (R7).
+func Unreadable(detail string, works int) string {
+	switch works {
+	case 0:
+		return detail + "; no ManifestWork has its hash, so nothing can be rolled back to it: put a good template into the spec"
+	case 1:
+		return detail + "; 1 ManifestWork has its hash: delete the ControllerRevision, and the hub rebuilds it from that work"
+	default:
+		return fmt.Sprintf("%s; %d ManifestWorks have its hash: delete the ControllerRevision, and the hub rebuilds it from one of them", detail, works)
+	}
+}
+
+// nameOne says how a person names the stable revision (R6).
+func nameOne(hashes []string) string {
+	if len(hashes) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; if you know which one was stable, write its hash into status.currentRevision (%s), or put a good template into the spec", firstOf(hashes))
+}
+
+// shown bounds what a message lists.
+const shown = 3
+
+func firstOf(texts []string) string {
+	if len(texts) > shown {
+		return strings.Join(texts[:shown], "; ") + fmt.Sprintf("; and %d more", len(texts)-shown)
+	}
+	return strings.Join(texts, "; ")
+}
+
+// abortBlocked says why a failed rollout with failureStrategy AbortAll is not aborted.
+func abortBlocked(in *Input) string {
+	switch in.Plan.AbortBlocked {
+	case rollout.BlockedByAbsence:
+		return "failureStrategy AbortAll can't be followed: " + NoCurrent(in.Snapshot.Absent)
+	case rollout.BlockedByUndo:
+		update, current := in.Snapshot.Update.Name, in.Snapshot.Current.Name
+		return fmt.Sprintf("failureStrategy AbortAll does not apply to an undo: revision %s was the stable one before revision %s, and the hub does not return to %s "+
+			"by itself; fix these clusters, or return every cluster to %s: %s", update, current, current, current, abortCommand(in.Snapshot.Owner))
+	}
+	return ""
+}
+
+// abortCommand is how a person aborts a rollout of the owner with this label value.
+func abortCommand(owner string) string {
+	namespace, name, _ := strings.Cut(owner, ".")
+	return fmt.Sprintf(`kubectl -n %s patch mwrs %s --subresource=status --type=merge -p '{"status":{"abortedTime":"'$(date -u +%%FT%%TZ)'"}}'`, namespace, name)
+}

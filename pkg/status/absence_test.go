@@ -1,0 +1,76 @@
+package status_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+)
+
+// Every cause is put into words, each with what a person can do.
+func TestNoCurrent(t *testing.T) {
+	const remedy = "put a good template into the spec"
+	for name, tc := range map[string]struct {
+		absence *rollout.Absence
+		says    []string
+	}{
+		"nothing is absent":     {},
+		"without a history":     {&rollout.Absence{Cause: rollout.WithoutHistory, Detail: "no history: forbidden"}, []string{"no history: forbidden"}},
+		"no rollout yet":        {&rollout.Absence{Cause: rollout.NeverComplete}, []string{"no rollout was complete yet; repair the clusters", remedy}},
+		"there are others":      {&rollout.Absence{Cause: rollout.NeverComplete, Others: []string{"a", "b"}}, []string{"status.currentRevision (a; b)", remedy}},
+		"there are many others": {&rollout.Absence{Cause: rollout.NeverComplete, Others: []string{"a", "b", "c", "d"}}, []string{"(a; b; c; and 1 more)"}},
+		"an older hub's":        {&rollout.Absence{Cause: rollout.NotAdopted, Others: []string{"a"}}, []string{"did not show which revision was stable", "(a)", remedy}},
+		"another hub came":      {&rollout.Absence{Cause: rollout.Surpassed, Revision: "web-a", Others: []string{"a"}}, []string{"another hub rolled out after revision web-a", "(a)"}},
+		"deleted":               {&rollout.Absence{Cause: rollout.Deleted, Revision: "web-a"}, []string{"no ControllerRevision web-a", "it was deleted", remedy}},
+		"unreadable":            {&rollout.Absence{Cause: rollout.Unreadable, Detail: "web-a: broken", Works: 2}, []string{"web-a: broken; 2 ManifestWorks have its hash", "delete"}},
+		"on one cluster":        {&rollout.Absence{Cause: rollout.OnOneCluster, Revision: "web-a", Cluster: "c1"}, []string{"revision web-a was found on cluster c1 alone", remedy}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			message := status.NoCurrent(tc.absence)
+			require.Equal(t, tc.absence == nil, message == "")
+			for _, part := range tc.says {
+				require.Contains(t, message, part)
+			}
+		})
+	}
+}
+
+// A failed undo is not aborted by itself: Progressing says why, and gives the command that does (R12).
+func TestUndoThatFailsNamesTheCommand(t *testing.T) {
+	_, messages := told(status.Build(input(status.Stalled, p1(rt.AbortAll(), rt.Clusters("c1")), rt.Works(failed("c1")),
+		rt.Current(rt.Revision("aaa", rt.CurrentBefore(), rt.CreatedFirst(time.Hour, 2))),
+		rt.Updating(rt.Revision("bbb", rt.CurrentBefore(), rt.CreatedFirst(0, 1))))))
+	require.Contains(t, messages[progressing], "failureStrategy AbortAll does not apply to an undo: revision web-bbb was the stable one before revision web-aaa, "+
+		"and the hub does not return to web-aaa by itself; fix these clusters, or return every cluster to web-aaa: kubectl -n default patch mwrs web "+
+		`--subresource=status --type=merge -p '{"status":{"abortedTime":"'$(date -u +%FT%TZ)'"}}'`)
+}
+
+// Progressing says once that there is no history, also where that is why nothing is aborted and where more is missing on the hub.
+func TestMissingHistoryIsSaidOnce(t *testing.T) {
+	const pruned, history = "an older CRD", "no history: forbidden"
+	without := func(s *rollout.Snapshot) {
+		s.Current, s.Absent = nil, &rollout.Absence{Cause: rollout.WithoutHistory, Detail: history}
+	}
+	for _, tc := range []struct {
+		stage status.Stage
+		ref   rt.SnapshotOption
+		want  string
+	}{
+		{status.Stalled, p1(rt.AbortAll(), rt.Clusters("c1")), "failureStrategy AbortAll can't be followed: " + history + "; " + pruned},
+		{status.Stalled, p1(rt.Clusters("c1")), "; " + pruned + "; " + history},
+		{status.RollingOut, p1(rt.AbortAll(), rt.Clusters("c1")), "failureStrategy AbortAll can't be followed: " + history + "; " + pruned},
+		{status.Complete, p1(rt.AbortAll(), rt.Clusters("c1")), "; " + pruned + "; " + history},
+		{status.Aborted, p1(rt.AbortAll(), rt.Clusters("c1")), "; " + history + "; " + pruned},
+	} {
+		in := input(tc.stage, tc.ref, without, rt.Works(failed("c1")))
+		in.PrunedNote, in.HistoryNote = pruned, history
+		_, messages := told(status.Build(in))
+		require.Regexp(t, "; "+pruned+"(; "+history+")?$", messages[progressing])
+		require.Contains(t, messages[progressing], tc.want, tc.stage)
+		require.NotRegexp(t, history+".*"+history, messages[progressing], tc.stage)
+	}
+}
