@@ -7,15 +7,18 @@ SHELL := /bin/bash
 generated := ':(glob)pkg/client/**' ':(glob)pkg/apis/**/zz_generated.*' ':(glob)deploy/crds/*.crd.yaml'
 modules := $(patsubst %/go.mod,%,. $(wildcard hack/tools/*/go.mod))
 
+# What the hub takes for its own version; what the Go tool knows of the checkout if empty.
+version-flags = $(if $(VERSION),-ldflags='-X github.com/open-cluster-management-io/work-rollback/pkg/version.gitVersion=$(VERSION)')
+
 ##@ Product
 
 .PHONY: build
-build: ## Build the hub (bin/work) and the sandbox (bin/sandbox)
-	CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/work ./cmd/sandbox
+build: ## Build the hub (bin/work) and the sandbox (bin/sandbox), as release VERSION=v1.2.3
+	CGO_ENABLED=0 go build -trimpath $(version-flags) -o bin/ ./cmd/work ./cmd/sandbox
 
 .PHONY: image
-image: ## Build the hub's container image IMAGE for ARCH, with podman, docker or buildah
-	hack/image.sh $(or $(IMAGE),registry.example.com/work:v1)
+image: ## Build the hub's container image IMAGE for ARCH, as release VERSION=v1.2.3, with podman, docker or buildah
+	VERSION='$(VERSION)' hack/image.sh $(or $(IMAGE),registry.example.com/work:v1)
 
 .PHONY: demo
 demo: build ## Watch a rollout, an abort and an undo on local control planes

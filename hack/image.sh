@@ -4,7 +4,7 @@
 #   hack/image.sh registry.example.com/work:v1
 #
 # ARCH is the machine's (amd64, arm64 ...), by default this one's. ENGINE is what builds the image, by default the first of podman,
-# docker and buildah that is in PATH.
+# docker and buildah that is in PATH. VERSION is the release that the binary is, such as v1.2.3; by default what the Go tool knows of the checkout.
 set -euo pipefail
 
 image=${1:?usage: hack/image.sh <registry>/<name>:<tag>}
@@ -26,7 +26,11 @@ context="${root}/_output/image/${arch}"
 mkdir -p "${context}"
 # Static, because the image holds nothing else, without what only a debugger reads, and without paths of this machine: the same source gives the
 # same binary.
-(cd "${root}" && CGO_ENABLED=0 GOOS=linux GOARCH="${arch}" go build -trimpath -ldflags='-s -w' -o "${context}/work" ./cmd/work)
+linker='-s -w'
+if [[ -n ${VERSION:-} ]]; then
+    linker+=" -X github.com/open-cluster-management-io/work-rollback/pkg/version.gitVersion=${VERSION}"
+fi
+(cd "${root}" && CGO_ENABLED=0 GOOS=linux GOARCH="${arch}" go build -trimpath -ldflags="${linker}" -o "${context}/work" ./cmd/work)
 if ! "${engine}" build --platform "linux/${arch}" --file "${root}/deploy/Containerfile" --tag "${image}" "${context}"; then
     echo "${engine} could not build ${image}: it says above why, or it needs an engine that is running. The binary is in ${context}." >&2
     exit 1
