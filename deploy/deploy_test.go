@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/open-cluster-management-io/work-rollback/deploy/crds"
+	"github.com/open-cluster-management-io/work-rollback/pkg/upgrade/plan"
 )
 
 // rendered returns the one object of a kind.
@@ -42,7 +43,7 @@ func TestRender(t *testing.T) {
 	for _, object := range objects {
 		kinds = append(kinds, object.GetKind())
 	}
-	require.Equal(t, []string{"CustomResourceDefinition", "ClusterRole", "ClusterRoleBinding", "ClusterManager"}, kinds)
+	require.Equal(t, []string{"CustomResourceDefinition", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "ClusterManager"}, kinds)
 }
 
 // The operator compares the annotation with its own version, and writes its own CRD unless the annotation's is higher.
@@ -81,6 +82,22 @@ func TestClusterManager(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, bytes.Contains(kustomization, []byte("newName: registry.example.com/work\n")))
 	require.Equal(t, "registry.example.com/work:v1", manager.Spec.WorkImagePullSpec, "what kustomization.yaml names in images")
+}
+
+// The hub may write the one ConfigMap that it looks for, and no other. A name can't restrict a create.
+func TestRoleForTheVersion(t *testing.T) {
+	role, binding, all := &rbacv1.Role{}, &rbacv1.RoleBinding{}, &rbacv1.ClusterRoleBinding{}
+	rendered(t, "Role", role)
+	rendered(t, "RoleBinding", binding)
+	rendered(t, "ClusterRoleBinding", all)
+	require.Equal(t, []rbacv1.PolicyRule{
+		{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"create"}},
+		{APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{plan.ConfigMap}, Verbs: []string{"get", "patch"}},
+	}, role.Rules)
+	require.Equal(t, rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name}, binding.RoleRef)
+	require.Equal(t, all.Subjects, binding.Subjects)
+	require.Equal(t, binding.Subjects[0].Namespace, role.Namespace)
+	require.Equal(t, binding.Subjects[0].Namespace, binding.Namespace)
 }
 
 // The patch for OCM's tree gives the work controller, and the operator that grants it, the rights that deploy gives.

@@ -28,7 +28,7 @@ const (
 // NewManagerCommand makes `work manager`: upstream's flags, by upstream's own options and library-go's command, and ours.
 func NewManagerCommand() *cobra.Command {
 	options := NewOptions()
-	manager := &Manager{Options: options, Clock: clock.RealClock{}, Metrics: metrics.Default()}
+	manager := &Manager{Options: options, Clock: clock.RealClock{}, Metrics: metrics.Default(), Version: version.Get().GitVersion}
 	common := commonoptions.NewOptions()
 	common.QPS, common.Burst = defaultQPS, defaultBurst
 	config := common.NewControllerCommandConfig("work-manager", version.Get(), manager.Run, clock.RealClock{})

@@ -17,6 +17,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/connectivity"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
+	"github.com/open-cluster-management-io/work-rollback/pkg/version"
 )
 
 // Embedded makes the controller of ManifestWorkReplicaSets for another manager, which has the process, the leader lease, the flags, the
@@ -30,11 +31,13 @@ type Embedded struct {
 	connection *connectivity.Connection
 	// config is that of the API server with ManifestWorkReplicaSets, works that of the one with ManifestWorks: nil before Hear.
 	config, works *rest.Config
+	// namespace is that of the manager.
+	namespace string
 }
 
 // NewEmbedded returns one with the defaults of this hub's flags, the machine's clock, and this project's metrics.
 func NewEmbedded() *Embedded {
-	return (&Manager{Options: NewOptions(), Clock: clock.RealClock{}, Metrics: metrics.Default()}).Embedded()
+	return (&Manager{Options: NewOptions(), Clock: clock.RealClock{}, Metrics: metrics.Default(), Version: version.Get().GitVersion}).Embedded()
 }
 
 // Embedded is NewEmbedded with the options, the clock and the metrics of a manager. The driver has to be kube.
@@ -50,7 +53,7 @@ func (e *Embedded) Hear(controllerContext *controllercmd.ControllerContext) (*co
 	if err := e.connection.Hear(heard.KubeConfig); err != nil {
 		return nil, err
 	}
-	e.config, e.works = heard.KubeConfig, heard.KubeConfig
+	e.config, e.works, e.namespace = heard.KubeConfig, heard.KubeConfig, controllerContext.OperatorNamespace
 	return &heard, nil
 }
 
@@ -99,7 +102,7 @@ func (e *Embedded) NewReplicaSetController(
 	if err != nil {
 		return nil, fmt.Errorf("making the client that patches ManifestWorks: %w", err)
 	}
-	h := newHub(e.manager, e.connection, &works{client: client, metadata: patches, deletionCounts: true, informer: shared})
+	h := newHub(e.manager, e.connection, &works{client: client, metadata: patches, deletionCounts: true, informer: shared}, e.namespace)
 	if err := h.addReplicaSets(ctx, e.config, clusters.Cluster().V1beta1()); err != nil {
 		return nil, err
 	}
@@ -113,10 +116,11 @@ func (e *Embedded) NewReplicaSetController(
 // ReplicaSetController is the controller of ManifestWorkReplicaSets inside another manager.
 type ReplicaSetController struct{ hub *hub }
 
-// Run starts what the controller does not share, informers of ManifestWorkReplicaSets and ControllerRevisions. It begins once all caches are
+// Run takes or restores snapshots first, where the version of this module has changed (R36, R37). Then it starts what the controller does not
+// share, informers of ManifestWorkReplicaSets and ControllerRevisions. It begins once all caches are
 // filled, those of the manager's informers too, and returns when the context ends.
 func (c *ReplicaSetController) Run(ctx context.Context, workers int) {
-	if !c.hub.fillCaches(ctx) {
+	if !c.hub.upgraded(ctx) || !c.hub.fillCaches(ctx) {
 		return // The context has ended.
 	}
 	if m := c.hub.Metrics; m != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/openshift/library-go/pkg/controller/controllercmd"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -36,6 +37,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
+	"github.com/open-cluster-management-io/work-rollback/pkg/upgrade"
 )
 
 // workers is how many ManifestWorkReplicaSets are reconciled at once, as upstream's hub does it.
@@ -47,6 +49,8 @@ type Manager struct {
 	Clock   clock.PassiveClock
 	// Metrics are set by what the controllers do; nil for none.
 	Metrics *metrics.Metrics
+	// Version is that of this build. Upgrade snapshots need a released one (R35).
+	Version string
 }
 
 // Run starts the controllers whose feature gates are on, and returns when the context ends.
@@ -64,7 +68,7 @@ func (m *Manager) Run(ctx context.Context, controllerContext *controllercmd.Cont
 	if err != nil {
 		return err
 	}
-	h := newHub(m, connection, works)
+	h := newHub(m, connection, works, controllerContext.OperatorNamespace)
 	if features.HubMutableFeatureGate.Enabled(ocmfeature.ManifestWorkReplicaSet) {
 		clusterClient, err := clusterclientset.NewForConfig(config)
 		if err != nil {
@@ -98,11 +102,15 @@ type hub struct {
 	withoutHistory bool
 	// reconciles says that the controller of ManifestWorkReplicaSets is one of them.
 	reconciles bool
+	// namespace is the hub's; empty where it is not known.
+	namespace string
+	// upgrade comes before the controller of ManifestWorkReplicaSets; nil without that.
+	upgrade *upgrade.Runner
 }
 
-func newHub(m *Manager, connection *connectivity.Connection, works *works) *hub {
+func newHub(m *Manager, connection *connectivity.Connection, works *works, namespace string) *hub {
 	return &hub{
-		Manager: m, connection: connection, works: works,
+		Manager: m, connection: connection, works: works, namespace: namespace,
 		informers: map[schema.GroupVersionResource]cache.SharedIndexInformer{worksResource: works.informer.Informer()},
 	}
 }
@@ -152,6 +160,9 @@ func (h *hub) addReplicaSets(ctx context.Context, config *rest.Config, clusters 
 		return err
 	}
 	h.controllers, h.reconciles = append(h.controllers, replicaSetController), true
+	h.upgrade = upgrade.New(upgrade.Config{
+		Dynamic: dynamicClient, Kube: kubeClient, Recorder: recorder, Metrics: h.Metrics, Clock: h.Clock, Namespace: h.namespace, Version: h.Version,
+	})
 	h.informers[replicaSetsResource] = replicaSets
 	h.informers[revisionsResource] = revisions.Informer()
 	h.informers[placementsResource] = clusters.Placements().Informer()
@@ -159,10 +170,11 @@ func (h *hub) addReplicaSets(ctx context.Context, config *rest.Config, clusters 
 	return nil
 }
 
-// newEventRecorder returns the recorder of events about ManifestWorkReplicaSets, and about the revisions that they are related to.
+// newEventRecorder returns the recorder of events about ManifestWorkReplicaSets, the revisions that they are related to, and the ConfigMap that
+// holds the version of the hub.
 func newEventRecorder(ctx context.Context, client kubernetes.Interface) (kubeevents.EventRecorder, error) {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{workv1alpha1.AddToScheme, appsv1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{workv1alpha1.AddToScheme, appsv1.AddToScheme, corev1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			return nil, err
 		}
@@ -215,7 +227,10 @@ func (h *hub) run(ctx context.Context) error {
 		return err
 	}
 	if h.collection != nil {
-		go h.collect(ctx)
+		h.collect(ctx)
+	}
+	if !h.upgraded(ctx) {
+		return nil // The context has ended.
 	}
 	if !h.fillCaches(ctx) {
 		if ctx.Err() != nil {
@@ -253,12 +268,23 @@ func (h *hub) fillCaches(ctx context.Context) bool {
 	return true
 }
 
-// collect runs the garbage collection. It reads works only, and does not wait for what else can't be read, as Placements without the
-// permission.
+// collect starts the garbage collection and its informer. It reads works only, and does not wait for what else can't be read, as Placements
+// without the permission, nor for what comes before ManifestWorkReplicaSets are reconciled (R34).
 func (h *hub) collect(ctx context.Context) {
-	if cache.WaitForCacheSync(ctx.Done(), h.works.informer.Informer().HasSynced) {
-		h.collection.Run(ctx, workers)
-	}
+	informer := h.works.informer.Informer()
+	h.shared = h.shared.Union(sets.New(worksResource))
+	go informer.RunWithContext(ctx)
+	go func() {
+		if cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
+			h.collection.Run(ctx, workers)
+		}
+	}()
+}
+
+// upgraded takes or restores snapshots, and reports whether ManifestWorkReplicaSets may be reconciled: it returns false when the context ends. It
+// comes before the caches fill, so that they have what it wrote (R15, R34).
+func (h *hub) upgraded(ctx context.Context) bool {
+	return h.upgrade == nil || h.upgrade.Run(ctx) == nil
 }
 
 // noticeLosses is noticeLoss for every informer. It comes before any of them starts.

@@ -89,7 +89,8 @@ type Metrics struct {
 	writes    *k8smetrics.CounterVec
 	passes    *k8smetrics.CounterVec
 
-	broker *broker
+	broker  *broker
+	upgrade *upgrade
 
 	replicaSets *replicaSets
 }
@@ -118,6 +119,7 @@ func New() *Metrics {
 			"Passes over a ManifestWorkReplicaSet, by result: success, behind (the caches had not caught up, nothing was done) or error."),
 			[]string{"result"}),
 		broker:      newBroker(),
+		upgrade:     newUpgrade(),
 		replicaSets: newReplicaSets(),
 	}
 }
@@ -157,7 +159,7 @@ func (m *Metrics) Register(registry Registry) error {
 	} {
 		errs = append(errs, registry.Register(metric))
 	}
-	errs = append(errs, registry.CustomRegister(m.replicaSets), m.broker.register(registry))
+	errs = append(errs, registry.CustomRegister(m.replicaSets), m.broker.register(registry), m.upgrade.register(registry))
 	for _, reason := range startReasons {
 		m.started.WithLabelValues(string(reason)).Add(0)
 	}

@@ -53,4 +53,28 @@ const (
 	// EventHistoryUnavailable is a warning: the API server does not let the hub read ControllerRevisions, so that nothing can be
 	// aborted. Each process of the hub says it once.
 	EventHistoryUnavailable = "HistoryUnavailable"
+
+	// EventSnapshotRestored means that an older version of the hub is back, and restored what was lost from the snapshot of its version; the
+	// note says what (R37).
+	EventSnapshotRestored = "SnapshotRestored"
+	// EventSnapshotIgnored is a warning: an older version of the hub is back, and the snapshot of its version is of another template or object.
+	// The state stays as it is (R37).
+	EventSnapshotIgnored = "SnapshotIgnored"
+	// EventSnapshotRejected is a warning: the snapshot could not be written or restored, and the hub continues without it; the note has the
+	// API server's words (R36, R37).
+	EventSnapshotRejected = "SnapshotRejected"
+)
+
+// Reasons of the events of the ConfigMap that holds the version of the hub (R33).
+const (
+	// EventHubUpgraded means that a newer version of the hub leads; the note counts the snapshots.
+	EventHubUpgraded = "HubUpgraded"
+	// EventHubDowngraded means that an older version of the hub leads; the note counts what was restored.
+	EventHubDowngraded = "HubDowngraded"
+	// EventDowngradeRefused is a warning: a newer version ran last, and there are no snapshots of this one. No ManifestWorkReplicaSet is
+	// reconciled; the note says what to do (R38). Each process of the hub says it once.
+	EventDowngradeRefused = "DowngradeRefused"
+	// EventSnapshotsUnavailable is a warning: the hub may not write the ConfigMap, so that no upgrade takes snapshots. Each process of the hub
+	// says it once.
+	EventSnapshotsUnavailable = "SnapshotsUnavailable"
 )

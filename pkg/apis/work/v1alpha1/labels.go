@@ -58,6 +58,10 @@ const (
 	// commas: when the owner loses one, the work loses it too, and keeps those that others put there (R9).
 	AnnotationCopiedLabels = "work.open-cluster-management.io/copied-labels"
 
+	// AnnotationSnapshotPrefix is what the key of a snapshot begins with, on a ManifestWorkReplicaSet; the version of the hub follows whose
+	// state it holds (R36). The value is JSON.
+	AnnotationSnapshotPrefix = "rollback.work.open-cluster-management.io/"
+
 	// Finalizer keeps a ManifestWorkReplicaSet until its ManifestWorks are deleted.
 	Finalizer = upstream.ManifestWorkReplicaSetFinalizer
 )

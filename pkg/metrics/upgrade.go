@@ -1,0 +1,89 @@
+package metrics
+
+import (
+	"errors"
+
+	k8smetrics "k8s.io/component-base/metrics"
+)
+
+// UpgradeState is what this process knows of the version of the hub that ran before it.
+type UpgradeState string
+
+// The states. In each of them but the first two, ManifestWorkReplicaSets are reconciled.
+const (
+	// UpgradeWorking means that snapshots are being taken or restored (R36, R37).
+	UpgradeWorking UpgradeState = "Working"
+	// UpgradeRefused means that a newer version ran last, and that there are no snapshots of this one (R38).
+	UpgradeRefused UpgradeState = "Refused"
+	// UpgradeRecorded means that this version is recorded as the one that ran last.
+	UpgradeRecorded UpgradeState = "Recorded"
+	// UpgradeUnavailable means that this process may not record its version: the next one takes no snapshots (R33).
+	UpgradeUnavailable UpgradeState = "Unavailable"
+	// UpgradeDevelopment means that this is a development build, or that it does not know its namespace.
+	UpgradeDevelopment UpgradeState = "Development"
+)
+
+// SnapshotResult is what became of the snapshot of a ManifestWorkReplicaSet.
+type SnapshotResult string
+
+// The results.
+const (
+	// SnapshotTaken means that it was written.
+	SnapshotTaken SnapshotResult = "taken"
+	// SnapshotRestored means that it was compared with the object, and what was lost is restored.
+	SnapshotRestored SnapshotResult = "restored"
+	// SnapshotIgnored means that it was not restored, as it is of another template or object.
+	SnapshotIgnored SnapshotResult = "ignored"
+	// SnapshotRejected means that the API server rejected the write, or answered it with an error for minutes. It is left out.
+	SnapshotRejected SnapshotResult = "rejected"
+)
+
+var (
+	upgradeStates   = []UpgradeState{UpgradeWorking, UpgradeRefused, UpgradeRecorded, UpgradeUnavailable, UpgradeDevelopment}
+	snapshotResults = []SnapshotResult{SnapshotTaken, SnapshotRestored, SnapshotIgnored, SnapshotRejected}
+)
+
+// upgrade are the metrics of upgrade snapshots.
+type upgrade struct {
+	state     *k8smetrics.GaugeVec
+	snapshots *k8smetrics.CounterVec
+}
+
+func newUpgrade() *upgrade {
+	return &upgrade{
+		state: k8smetrics.NewGaugeVec(&k8smetrics.GaugeOpts{
+			Namespace: prefix, Name: "upgrade_state", StabilityLevel: k8smetrics.ALPHA,
+			Help: "1 for what this process knows of the version of the hub that ran before it, once it leads: Working (snapshots are taken or " +
+				"restored), Refused (a newer version ran, without snapshots of this one), Recorded, Unavailable or Development.",
+		}, []string{"state"}),
+		snapshots: k8smetrics.NewCounterVec(counter("upgrade_snapshots_total",
+			"Snapshots of ManifestWorkReplicaSets at a change of the hub's version, by result: taken, restored, ignored or rejected."), []string{"result"}),
+	}
+}
+
+func (u *upgrade) register(registry Registry) error {
+	err := errors.Join(registry.Register(u.state), registry.Register(u.snapshots))
+	for _, state := range upgradeStates {
+		u.state.WithLabelValues(string(state)).Set(0)
+	}
+	for _, result := range snapshotResults {
+		u.snapshots.WithLabelValues(string(result)).Add(0)
+	}
+	return err
+}
+
+// Upgrade notes what this process knows of the version that ran before it.
+func (m *Metrics) Upgrade(now UpgradeState) {
+	for _, state := range upgradeStates {
+		value := 0.0
+		if state == now {
+			value = 1
+		}
+		m.upgrade.state.WithLabelValues(string(state)).Set(value)
+	}
+}
+
+// Snapshot counts what became of the snapshot of a ManifestWorkReplicaSet.
+func (m *Metrics) Snapshot(result SnapshotResult) {
+	m.upgrade.snapshots.WithLabelValues(string(result)).Inc()
+}

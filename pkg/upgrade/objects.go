@@ -1,0 +1,147 @@
+package upgrade
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/pager"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/upgrade/plan"
+)
+
+// pageSize is how many objects a list reads at a time: each may hold a template of hundreds of kilobytes.
+const pageSize = 50
+
+// objects reads and writes ManifestWorkReplicaSets and their revisions.
+type objects struct {
+	dynamic dynamic.Interface
+	kube    kubernetes.Interface
+}
+
+// list reads all ManifestWorkReplicaSets and their revisions live, and keeps of them what the plan needs: no template stays in memory.
+// Those that are being deleted are left out.
+func (c *objects) list(ctx context.Context, d *plan.Decision) ([]*plan.Object, error) {
+	found := &listed{decision: d, byUID: map[types.UID]*item{}}
+	resource := c.dynamic.Resource(workv1alpha1.ManifestWorkReplicaSetResource)
+	err := each(ctx, func(options metav1.ListOptions) (runtime.Object, error) { return resource.List(ctx, options) }, found.addReplicaSet)
+	if err != nil {
+		return nil, fmt.Errorf("listing ManifestWorkReplicaSets: %w", err)
+	}
+	err = each(ctx, func(options metav1.ListOptions) (runtime.Object, error) {
+		options.LabelSelector = workv1alpha1.LabelReplicaSet
+		return c.kube.AppsV1().ControllerRevisions("").List(ctx, options)
+	}, found.addRevision)
+	if apierrors.IsForbidden(err) {
+		return found.objects(true), nil // There is no history on this hub, and the controller reports it.
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listing ControllerRevisions: %w", err)
+	}
+	return found.objects(false), nil
+}
+
+// each calls add for each object of a list, page by page.
+func each(ctx context.Context, page func(metav1.ListOptions) (runtime.Object, error), add func(runtime.Object) error) error {
+	pages := pager.New(pager.SimplePageFunc(page))
+	pages.PageSize, pages.PageBufferSize = pageSize, 1
+	return pages.EachListItem(ctx, metav1.ListOptions{}, add)
+}
+
+// listed are the objects so far.
+type listed struct {
+	decision *plan.Decision
+	order    []*item
+	byUID    map[types.UID]*item
+}
+
+type item struct {
+	plan.Object
+	compared  sets.Set[string]
+	revisions []revision.Revision
+}
+
+// addReplicaSet keeps the metadata and the deciding status of an object, and what its template means.
+func (l *listed) addReplicaSet(object runtime.Object) error {
+	u, ok := object.(*unstructured.Unstructured)
+	if !ok {
+		return fmt.Errorf("a list of ManifestWorkReplicaSets has a %T", object)
+	}
+	decoded := replicaset.Decode(u)
+	if !decoded.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	lean := &workv1alpha1.ManifestWorkReplicaSet{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: decoded.Namespace, Name: decoded.Name, UID: decoded.UID, ResourceVersion: decoded.ResourceVersion,
+			Generation: decoded.Generation, Annotations: map[string]string{},
+		},
+		Status: workv1alpha1.ManifestWorkReplicaSetStatus{
+			CollisionCount: decoded.Status.CollisionCount, CurrentRevision: decoded.Status.CurrentRevision,
+			UpdateRevision: decoded.Status.UpdateRevision, AbortedTime: decoded.Status.AbortedTime,
+		},
+	}
+	for key, value := range decoded.Annotations {
+		if strings.HasPrefix(key, workv1alpha1.AnnotationSnapshotPrefix) {
+			lean.Annotations[key] = value
+		}
+	}
+	found := &item{Object: plan.Object{ManifestWorkReplicaSet: lean}, compared: sets.New(plan.Compared(l.decision, lean)...)}
+	if digest, err := revision.DigestOf(&decoded.Spec.ManifestWorkTemplate); decoded.DecodeErr == nil && err == nil {
+		found.Template = digest
+	}
+	l.order, l.byUID[lean.UID] = append(l.order, found), found
+	return nil
+}
+
+// addRevision keeps a revision without its template, and what that means where it is compared.
+func (l *listed) addRevision(object runtime.Object) error {
+	found, ok := object.(*appsv1.ControllerRevision)
+	if !ok {
+		return fmt.Errorf("a list of ControllerRevisions has a %T", object)
+	}
+	controller := metav1.GetControllerOf(found)
+	if controller == nil || l.byUID[controller.UID] == nil {
+		return nil
+	}
+	owner := l.byUID[controller.UID]
+	rev := revision.Revision{Hash: found.Labels[workv1alpha1.LabelControllerHash]}
+	if owner.compared.Has(rev.Hash) {
+		decoded := revision.Decode(found)
+		rev.Digest, rev.Err = decoded.Digest, decoded.Err
+	}
+	rev.Object = &appsv1.ControllerRevision{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: found.Namespace, Name: found.Name, UID: found.UID, ResourceVersion: found.ResourceVersion,
+			CreationTimestamp: found.CreationTimestamp, Annotations: plan.OfTheHub(found.Annotations), OwnerReferences: found.OwnerReferences,
+		},
+		Revision: found.Revision,
+	}
+	owner.revisions = append(owner.revisions, rev)
+	return nil
+}
+
+// objects are those that were listed, each with its history.
+func (l *listed) objects(noHistory bool) []*plan.Object {
+	all := make([]*plan.Object, 0, len(l.order))
+	for _, found := range l.order {
+		found.NoHistory = noHistory
+		if !noHistory {
+			found.History = revision.NewHistory(found.ManifestWorkReplicaSet, found.revisions)
+		}
+		all = append(all, &found.Object)
+	}
+	return all
+}

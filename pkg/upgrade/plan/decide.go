@@ -1,0 +1,107 @@
+package plan
+
+import (
+	"fmt"
+)
+
+// ConfigMap is the name of the ConfigMap in the hub's namespace that holds a Record (R33).
+const ConfigMap = "work-hub-current-version"
+
+// The keys of that ConfigMap.
+const (
+	KeyVersion   = "version"
+	KeySnapshots = "snapshots"
+)
+
+// KeptSnapshots is of how many versions the snapshots stay (R36).
+const KeptSnapshots = 3
+
+// Action is what a build does before it reconciles ManifestWorkReplicaSets.
+type Action string
+
+// The actions.
+const (
+	// Proceed means that there is nothing to do: the same version ran last, or this is a development build.
+	Proceed Action = "Proceed"
+	// Adopt means that no version is recorded, and this one is to be.
+	Adopt Action = "Adopt"
+	// TakeSnapshots means that an older version ran last (R36).
+	TakeSnapshots Action = "TakeSnapshots"
+	// RestoreSnapshots means that a newer version ran last, and that there are snapshots of this one (R37).
+	RestoreSnapshots Action = "RestoreSnapshots"
+	// Refuse means that a newer version ran last, and that there are no snapshots of this one (R38).
+	Refuse Action = "Refuse"
+)
+
+// Decision is what a build does, and what is recorded once that is done.
+type Decision struct {
+	Action Action
+	// Build is this version, and Recorded the one that ran last. They are zero where they name no release.
+	Build, Recorded Version
+	// Keep are the versions whose snapshots stay, the newest first.
+	Keep []Version
+	// Why says it to a person, with the remedy where there is one.
+	Why string
+}
+
+// Decide compares the version of this build with what the ConfigMap holds; nil where there is none.
+func Decide(build string, recorded map[string]string) Decision {
+	v, released := ParseVersion(build)
+	if !released {
+		return Decision{Action: Proceed, Why: fmt.Sprintf("%q is a development build: no version is recorded, restored or refused", build)}
+	}
+	d := Decision{Action: Adopt, Build: v, Why: "no version is recorded"}
+	name := recorded[KeyVersion]
+	if name == "" {
+		return d
+	}
+	last, known := ParseVersion(name)
+	if !known {
+		d.Action, d.Why = Refuse, fmt.Sprintf("this hub is %s, and the version that is recorded, %q, cannot be read: %s", v, name, wayOut)
+		return d
+	}
+	d.Recorded = last
+	listed := parseList(recorded[KeySnapshots])
+	switch {
+	case v.equals(last):
+		d.Action, d.Keep, d.Why = Proceed, listed, fmt.Sprintf("version %s ran last", last)
+	case last.precedes(v):
+		d.Action, d.Why = TakeSnapshots, fmt.Sprintf("version %s ran last, and this hub is the newer %s", last, v)
+		d.Keep = kept(append(listed, last), v)
+	case contains(listed, v):
+		d.Action, d.Why = RestoreSnapshots, fmt.Sprintf("version %s ran last, and this hub is the older %s", last, v)
+		d.Keep = kept(listed, v)
+	default:
+		d.Action, d.Keep, d.Why = Refuse, listed, refusal(v, last, listed)
+	}
+	return d
+}
+
+// kept are the versions whose snapshots stay beside a build: the newest of those that are older than the build.
+func kept(versions []Version, build Version) []Version {
+	var older []Version
+	for _, v := range versions {
+		if v.precedes(build) {
+			older = append(older, v)
+		}
+	}
+	older = sorted(older)
+	return older[:min(KeptSnapshots, len(older))]
+}
+
+const wayOut = "ManifestWorkReplicaSets are not reconciled; run the version that ran last, or delete the ConfigMap " + ConfigMap +
+	" to continue with the state that is there"
+
+func refusal(build, last Version, listed []Version) string {
+	there := "there are none of any version"
+	if len(listed) > 0 {
+		there = "there are snapshots of " + join(listed, ", ")
+	}
+	return fmt.Sprintf("this hub is %s, version %s ran last, and there are no snapshots of %s to restore (%s): %s",
+		build, last, build, there, wayOut)
+}
+
+// Record is what the ConfigMap holds once the decision is carried out.
+func (d *Decision) Record() map[string]string {
+	return map[string]string{KeyVersion: d.Build.String(), KeySnapshots: join(d.Keep, ",")}
+}

@@ -1,0 +1,286 @@
+package upgrade
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	kubeevents "k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
+	"github.com/open-cluster-management-io/work-rollback/pkg/upgrade/plan"
+)
+
+// Config is what a Runner needs.
+type Config struct {
+	Dynamic  dynamic.Interface
+	Kube     kubernetes.Interface
+	Recorder kubeevents.EventRecorder
+	// Metrics are nil for none.
+	Metrics *metrics.Metrics
+	Clock   clock.PassiveClock
+	// Namespace is the hub's; empty where it is not known.
+	Namespace string
+	// Version is that of this build.
+	Version string
+	// Backoff is between two tries; zero for DefaultBackoff.
+	Backoff wait.Backoff
+}
+
+// DefaultBackoff is between two tries, and between two looks at a version that is refused.
+var DefaultBackoff = wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.1, Steps: 6, Cap: 30 * time.Second}
+
+// stuckAfter is for how long a write must have failed, at each try, before the upgrade continues without it: one object must not hold up
+// the rollouts of all others.
+const stuckAfter = 2 * time.Minute
+
+// writers is how many objects are written at a time.
+const writers = 16
+
+// Runner takes or restores snapshots before ManifestWorkReplicaSets are reconciled.
+type Runner struct {
+	Config
+	objects objects
+	record  record
+
+	mu sync.Mutex
+	// failing is since when the writes of an object fail.
+	failing map[types.UID]time.Time
+	// said are the events that each process makes once.
+	said map[string]bool
+	// counted is what happened in this process, by result.
+	counted map[metrics.SnapshotResult]int
+}
+
+// New returns a Runner.
+func New(config Config) *Runner {
+	if config.Metrics == nil {
+		config.Metrics = metrics.New()
+	}
+	if config.Backoff == (wait.Backoff{}) {
+		config.Backoff = DefaultBackoff
+	}
+	return &Runner{
+		Config:  config,
+		objects: objects{dynamic: config.Dynamic, kube: config.Kube},
+		record:  record{client: config.Kube.CoreV1().ConfigMaps(config.Namespace), namespace: config.Namespace},
+		failing: map[types.UID]time.Time{}, said: map[string]bool{}, counted: map[metrics.SnapshotResult]int{},
+	}
+}
+
+// Run returns nil once ManifestWorkReplicaSets may be reconciled, and an error when the context ends before that. It tries again for as
+// long as the API server can't be asked, and looks again for as long as this version is refused (R38).
+func (r *Runner) Run(ctx context.Context) error {
+	logger := klog.FromContext(ctx).WithName("upgrade")
+	if _, released := plan.ParseVersion(r.Version); !released || r.Namespace == "" {
+		r.Metrics.Upgrade(metrics.UpgradeDevelopment)
+		logger.Info("No upgrade snapshots: this is no released version, or the namespace of the hub is not known",
+			"version", r.Version, "namespace", r.Namespace)
+		return nil
+	}
+	r.Metrics.Upgrade(metrics.UpgradeWorking)
+	return r.Backoff.DelayFunc().Until(klog.NewContext(ctx, logger), true, true, func(ctx context.Context) (bool, error) {
+		return r.try(ctx), nil
+	})
+}
+
+// try does what is to be done, and reports whether ManifestWorkReplicaSets may be reconciled.
+func (r *Runner) try(ctx context.Context) bool {
+	logger := klog.FromContext(ctx)
+	recorded, err := r.record.read(ctx)
+	if err != nil {
+		return r.failed(ctx, err)
+	}
+	var data map[string]string
+	if recorded != nil {
+		data = recorded.Data
+	}
+	d := plan.Decide(r.Version, data)
+	switch d.Action {
+	case plan.Proceed:
+		r.Metrics.Upgrade(metrics.UpgradeRecorded)
+		return true
+	case plan.Refuse:
+		r.refuse(ctx, d.Why)
+		return false
+	case plan.TakeSnapshots, plan.RestoreSnapshots:
+		r.Metrics.Upgrade(metrics.UpgradeWorking)
+		logger.Info("The version of the hub changes", "action", d.Action, "from", d.Recorded, "to", d.Build)
+		if err := r.all(ctx, &d); err != nil {
+			return r.failed(ctx, err)
+		}
+	}
+	if err := r.record.write(ctx, recorded, d.Record()); err != nil {
+		return r.failed(ctx, err)
+	}
+	r.recorded(ctx, &d)
+	return true
+}
+
+// failed reports whether ManifestWorkReplicaSets may be reconciled after an error: they may where the hub has no right on the ConfigMap,
+// or its namespace does not exist (R33).
+func (r *Runner) failed(ctx context.Context, err error) bool {
+	logger := klog.FromContext(ctx)
+	if errors.Is(err, errUnavailable) {
+		r.Metrics.Upgrade(metrics.UpgradeUnavailable)
+		note := "the hub cannot record its version, so that an upgrade takes no snapshots and a downgrade restores nothing: " +
+			"apply the Role and its binding that came with this hub (deploy/): " + err.Error()
+		logger.Info(note)
+		r.event(r.record.reference(), corev1.EventTypeWarning, workv1alpha1.EventSnapshotsUnavailable, "Record", note)
+		return true
+	}
+	if ctx.Err() == nil {
+		logger.Error(err, "The version of the hub changes, and ManifestWorkReplicaSets wait for it; it is tried again")
+	}
+	return false
+}
+
+// refuse says that this version does not reconcile ManifestWorkReplicaSets.
+func (r *Runner) refuse(ctx context.Context, why string) {
+	r.Metrics.Upgrade(metrics.UpgradeRefused)
+	if r.once(workv1alpha1.EventDowngradeRefused + why) {
+		klog.FromContext(ctx).Error(nil, why)
+		r.event(r.record.reference(), corev1.EventTypeWarning, workv1alpha1.EventDowngradeRefused, "Refuse", why)
+	}
+}
+
+// recorded says what was done.
+func (r *Runner) recorded(ctx context.Context, d *plan.Decision) {
+	r.Metrics.Upgrade(metrics.UpgradeRecorded)
+	note, reason := "", ""
+	switch d.Action {
+	case plan.TakeSnapshots:
+		reason = workv1alpha1.EventHubUpgraded
+		note = fmt.Sprintf("%s; %d snapshots of ManifestWorkReplicaSets were taken, %d were rejected",
+			d.Why, r.counted[metrics.SnapshotTaken], r.counted[metrics.SnapshotRejected])
+	case plan.RestoreSnapshots:
+		reason = workv1alpha1.EventHubDowngraded
+		note = fmt.Sprintf("%s; the snapshots of %d ManifestWorkReplicaSets were restored, %d were ignored, %d were rejected", d.Why,
+			r.counted[metrics.SnapshotRestored], r.counted[metrics.SnapshotIgnored], r.counted[metrics.SnapshotRejected])
+	default:
+		note = d.Why + ": this one is from now on"
+	}
+	klog.FromContext(ctx).Info(note, "version", d.Build.String())
+	if reason != "" {
+		r.event(r.record.reference(), corev1.EventTypeNormal, reason, "Record", note)
+	}
+}
+
+// all takes or restores the snapshots of all objects. An error says that some of them have to be tried again.
+func (r *Runner) all(ctx context.Context, d *plan.Decision) error {
+	listed, err := r.objects.list(ctx, d)
+	if err != nil {
+		clear(r.failing) // The API server is away: that says nothing about single objects.
+		return err
+	}
+	step := r.take
+	if d.Action == plan.RestoreSnapshots {
+		step = r.restore
+	}
+	errs := make([]error, len(listed))
+	workqueue.ParallelizeUntil(ctx, writers, len(listed), func(i int) { errs[i] = r.settle(ctx, listed[i], step(ctx, d, listed[i])) })
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return errors.Join(errs...)
+}
+
+// take writes the snapshot of an object, unless it has that (R36).
+func (r *Runner) take(ctx context.Context, d *plan.Decision, o *plan.Object) error {
+	changes, err := plan.Snapshot(d, o)
+	if err != nil || len(changes) == 0 {
+		return err
+	}
+	if err := r.objects.annotate(ctx, o, changes); err != nil {
+		return err
+	}
+	r.count(metrics.SnapshotTaken)
+	return nil
+}
+
+// restore restores what an object lost (R37).
+func (r *Runner) restore(ctx context.Context, d *plan.Decision, o *plan.Object) error {
+	restoration := plan.Restore(d, o)
+	if err := r.objects.restore(ctx, o, &restoration); err != nil {
+		return err
+	}
+	switch {
+	case restoration.Kept != "":
+		r.count(metrics.SnapshotIgnored)
+		r.event(o.ManifestWorkReplicaSet, corev1.EventTypeWarning, workv1alpha1.EventSnapshotIgnored, "Restore",
+			restoration.Kept+"; the state stays as version "+d.Recorded.String()+" left it")
+	case restoration.Fits:
+		r.count(metrics.SnapshotRestored)
+		if restoration.Restored != "" {
+			r.event(o.ManifestWorkReplicaSet, corev1.EventTypeNormal, workv1alpha1.EventSnapshotRestored, "Restore",
+				fmt.Sprintf("version %s of the hub is back after version %s, and restored from its snapshot: %s",
+					d.Build, d.Recorded, restoration.Restored))
+		}
+	}
+	return nil
+}
+
+// settle returns the error of an object that has to be tried again. What the API server rejects, or answers with an error for long, is
+// left out.
+func (r *Runner) settle(ctx context.Context, o *plan.Object, err error) error {
+	if err == nil || apierrors.IsNotFound(err) || ctx.Err() != nil {
+		return nil // It is gone.
+	}
+	if !isRejected(err) && !r.stuck(o.UID, err) {
+		return err
+	}
+	klog.FromContext(ctx).Error(err, "The upgrade continues without the snapshot of a ManifestWorkReplicaSet",
+		"namespace", o.Namespace, "name", o.Name)
+	if r.once(workv1alpha1.EventSnapshotRejected + string(o.UID)) {
+		r.count(metrics.SnapshotRejected)
+		r.event(o.ManifestWorkReplicaSet, corev1.EventTypeWarning, workv1alpha1.EventSnapshotRejected, "Upgrade",
+			"the hub changes its version without the snapshot of this object: "+err.Error())
+	}
+	return nil
+}
+
+// stuck reports whether the writes of an object fail for long. A conflict says that somebody else wrote it, and is no failure.
+func (r *Runner) stuck(uid types.UID, err error) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	since, failing := r.failing[uid]
+	if apierrors.IsConflict(err) {
+		delete(r.failing, uid)
+		return false
+	}
+	if !failing {
+		r.failing[uid] = r.Clock.Now()
+		return false
+	}
+	return r.Clock.Since(since) >= stuckAfter
+}
+
+func (r *Runner) count(result metrics.SnapshotResult) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.counted[result]++
+	r.Metrics.Snapshot(result)
+}
+
+// once reports whether something has not been said yet.
+func (r *Runner) once(what string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.said[what] {
+		return false
+	}
+	r.said[what] = true
+	return true
+}
