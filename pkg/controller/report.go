@@ -62,6 +62,7 @@ func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stag
 	wanted := status.Build(&status.Input{
 		Object:      p.object.ManifestWorkReplicaSet,
 		Revisions:   p.revisions,
+		History:     &p.history,
 		Stage:       stage,
 		Pending:     p.pending,
 		Snapshot:    p.snapshot,
@@ -73,10 +74,10 @@ func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stag
 		Now:         p.transitionTime(),
 	})
 	if pruned {
-		wanted.CollisionCount, wanted.CurrentRevision, wanted.UpdateRevision, wanted.AbortedTime = nil, "", "", nil
+		wanted.CollisionCount, wanted.CurrentRevision, wanted.UpdateRevision, wanted.AbortedTime, wanted.Revisions = nil, "", "", nil, nil
 		p.lookAgain(memory.PrunedInterval)
 	}
-	asked := c.askToObserve(p, &wanted)
+	asked := c.askToStore(p, &wanted)
 	if wait := c.memory.Told.ReportWait(p.key, &p.object.Status, &wanted, p.now); wait > 0 {
 		p.lookAgain(wait)
 		return nil
@@ -89,28 +90,10 @@ func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stag
 		c.memory.Owners.Prunes(p.key, p.answer.Status.UpdateRevision != wanted.UpdateRevision, p.answer.Spec.RevisionHistoryLimit != nil, p.now)
 	}
 	if err == nil && written {
-		c.noteObserved(p, asked, &wanted)
+		c.noteStored(p, asked, &wanted)
 		c.tell(p, abortReason)
 	}
 	return err
-}
-
-// askToObserve reports whether the API server is asked to store observedGeneration. One whose CRD of ManifestWorkReplicaSet is older drops
-// it, and would be asked with each pass (P7).
-func (c *Controller) askToObserve(p *pass, wanted *workv1alpha1.ManifestWorkReplicaSetStatus) bool {
-	if !c.memory.Owners.PrunedLately(p.key, p.now) && !c.memory.Owners.UnobservedLately(p.key, p.now) {
-		return true
-	}
-	wanted.ObservedGeneration = p.object.Status.ObservedGeneration
-	p.lookAgain(memory.PrunedInterval)
-	return false
-}
-
-// noteObserved notes whether the API server stored observedGeneration.
-func (c *Controller) noteObserved(p *pass, asked bool, wanted *workv1alpha1.ManifestWorkReplicaSetStatus) {
-	if asked {
-		c.memory.Owners.Unobserved(p.key, p.answer.Status.ObservedGeneration != wanted.ObservedGeneration, p.now)
-	}
 }
 
 // historyNote returns why there is no history, with the remedy; empty where there is one. Each process logs it and makes an event of it once.
@@ -129,13 +112,8 @@ func (c *Controller) historyNote(p *pass) string {
 // prunedNote says, in the status, the log and an event, that an older CRD drops what the status should tell. The rollout goes on
 // with what the revisions tell (R16).
 func (c *Controller) prunedNote(p *pass) string {
-	var dropped string
-	switch {
-	case c.memory.Owners.PrunedLast(p.key):
-		dropped = "status.currentRevision, status.updateRevision and status.abortedTime, and failureStrategy from the spec"
-	case c.memory.Owners.UnobservedLast(p.key):
-		dropped = "status.observedGeneration"
-	default:
+	dropped := c.dropped(p)
+	if dropped == "" {
 		return ""
 	}
 	note := "the API server drops " + dropped + ": its CRD of ManifestWorkReplicaSet is an older one, apply the one that came with this hub"
@@ -161,11 +139,11 @@ func (c *Controller) reportInvalid(ctx context.Context, p *pass, applied metav1.
 		status.Set(&wanted.Conditions, verified, p.object.Generation, p.transitionTime())
 	}
 	status.Hold(wanted, applied, p.pending, p.object.Generation, p.transitionTime())
-	asked := c.askToObserve(p, wanted)
+	asked := c.askToStore(p, wanted)
 	c.metrics.Observe(p.key, metrics.Observation{Stage: metrics.Invalid})
 	written, err := c.patcher(p).PatchStatus(ctx, p.object.ManifestWorkReplicaSet, *wanted, p.object.Status)
 	if err == nil && written {
-		c.noteObserved(p, asked, wanted)
+		c.noteStored(p, asked, wanted)
 	}
 	if err == nil && written && p.answer.Status.UpdateRevision != wanted.UpdateRevision {
 		c.memory.Owners.Prunes(p.key, true, p.answer.Spec.RevisionHistoryLimit != nil, p.now)

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
@@ -35,7 +36,9 @@ type Input struct {
 	Object *workv1alpha1.ManifestWorkReplicaSet
 	// Revisions says which revisions the new status names.
 	Revisions Revisions
-	Stage     Stage
+	// History holds the revisions that the new status lists; nil or empty where there is none.
+	History *revision.History
+	Stage   Stage
 	// Pending says that today's template waits, for an abort to be carried out or for its revision to be recorded: the status
 	// does not observe its generation yet.
 	Pending  bool
@@ -80,6 +83,7 @@ func Build(in *Input) workv1alpha1.ManifestWorkReplicaSetStatus {
 		CurrentRevision: in.Revisions.CurrentRevision,
 		UpdateRevision:  in.Revisions.UpdateRevision,
 		AbortedTime:     in.Revisions.AbortedTime,
+		Revisions:       revisions(in),
 	}
 	if in.Pending {
 		out.ObservedGeneration = in.Object.Status.ObservedGeneration

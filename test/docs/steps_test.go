@@ -33,6 +33,7 @@ func (h *hub) steps() map[string]step {
 		// docs/operations.md
 		"roll-out":      {after: func(t *testing.T, _ string) { h.isEverywhere(t, "v2") }},
 		"history":       {after: h.listsHistory},
+		"states":        {after: h.listsStates},
 		"undo":          {after: h.isUndone},
 		"abort":         {after: h.isAborted},
 		"retry":         {after: h.isRetried},
@@ -108,6 +109,17 @@ func (h *hub) listsHistory(t *testing.T, output string) {
 	status := h.get(t).Status
 	require.Contains(t, lines[2], "web-"+status.UpdateRevision, "the last one is today's")
 	require.Equal(t, "2", strings.Fields(lines[2])[2])
+}
+
+// listsStates: the newest revision is everywhere, for the reason that a person gave, and the one before it nowhere.
+func (h *hub) listsStates(t *testing.T, output string) {
+	status := h.get(t).Status
+	require.Len(t, status.Revisions, 2)
+	require.Contains(t, output, "web-"+status.UpdateRevision+"\tAvailable\t2\tversion v2\n")
+	require.Contains(t, output, status.Revisions[1].Name+"\tArchived\t0\t\n")
+	for _, field := range []string{"name", "state", "clusters", "lastRolledOutTime", "abortReason", "changeCause"} {
+		require.Regexp(t, `(?m)^ +`+field+`\t<`, output)
+	}
 }
 
 // isUndone: the revision of v1 is there again under a new number, and none was made.

@@ -54,6 +54,9 @@ func (m *model) actions() map[string]func(*rapid.T) {
 				m.w.DeleteRevision(victim.Name)
 			}
 		},
+		"annotate": func(t *rapid.T) {
+			m.w.Annotate(rapid.SampledFrom([]string{"", "a change", "another change"}).Draw(t, "cause"))
+		},
 		"wipe status": func(_ *rapid.T) {
 			m.w.patch(ReplicaSets, Namespace, Name, map[string]any{"status": nil}, true)
 			m.w.Tell("user: wipes the status")

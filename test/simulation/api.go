@@ -46,8 +46,10 @@ type API struct {
 	OlderCRD bool
 	// Strip are annotations that a webhook takes from every ManifestWork that is written.
 	Strip []string
-	// Unobserving drops status.observedGeneration alone, as an API server does whose CRD has all other fields.
+	// Unobserving drops status.observedGeneration and what came after it, as an API server does whose CRD has all other fields.
 	Unobserving bool
+	// Unlisting drops status.revisions alone, as an API server does whose CRD has all other fields.
+	Unlisting bool
 	// NoHistory refuses the hub everything that it asks of ControllerRevisions.
 	NoHistory bool
 	// Manager is the field manager of who writes; the hub's where it is empty.
@@ -218,9 +220,11 @@ func (a *API) admit(kind Kind, existing, merged *unstructured.Unstructured, stat
 func (a *API) pruned() []string {
 	switch {
 	case a.OlderCRD:
-		return []string{"observedGeneration", "collisionCount", "currentRevision", "updateRevision", "abortedTime"}
+		return []string{"observedGeneration", "collisionCount", "currentRevision", "updateRevision", "abortedTime", "revisions"}
 	case a.Unobserving:
-		return []string{"observedGeneration"}
+		return []string{"observedGeneration", "revisions"}
+	case a.Unlisting:
+		return []string{"revisions"}
 	}
 	return nil
 }

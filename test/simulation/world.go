@@ -83,6 +83,8 @@ type World struct {
 	aborts sets.Set[string]
 	// refusedSince is since when the API server refuses the writes of a cluster's work.
 	refusedSince map[string]time.Time
+	// causes holds which change cause each revision has to tell, by name.
+	causes map[string]cause
 	// adversaries are agents that turned against the others.
 	adversaries adversaries
 }
@@ -97,6 +99,7 @@ func NewWorld() *World {
 
 		currentSince: map[string]string{}, completed: map[string]bool{},
 		made:         map[string]int{},
+		causes:       map[string]cause{},
 		refusedSince: map[string]time.Time{},
 		Refusals:     map[string]Fault{},
 	}
@@ -125,6 +128,7 @@ func (w *World) Restart() {
 		w.Tell("hub: %s", w.describe(what))
 		w.noteRecords()
 		w.noteCopy(what)
+		w.noteCause(what)
 		if w.Check != nil {
 			w.Check(what)
 		}

@@ -69,6 +69,9 @@ func (c *chain) wanted() (*appsv1.ControllerRevision, error) {
 		return nil, err
 	}
 	c.annotateReturn(wanted, hash)
+	if cause := revision.ChangeCauseOf(c.Object); cause != "" {
+		wanted.Annotations[workv1alpha1.AnnotationChangeCause] = cause
+	}
 	return wanted, nil
 }
 
@@ -155,15 +158,16 @@ func (c *chain) undo() *Step {
 	if err != nil {
 		return c.unrecorded(&Answer{Key: "renumber", Result: Failed, Err: err})
 	}
-	request := patch(Renumber, "renumber", found.Object, Patch{
-		Annotations: map[string]any{
-			workv1alpha1.AnnotationDigests: ledger,
-			workv1alpha1.AnnotationReused:  stamp(c.Now),
-			// If it was aborted, that was another rollout.
-			workv1alpha1.AnnotationAborted: nil, workv1alpha1.AnnotationAbortReason: nil, workv1alpha1.AnnotationRestored: nil,
-		},
-		Number: c.History.NextNumber(),
-	}, "the template came back")
+	annotations := map[string]any{
+		workv1alpha1.AnnotationDigests: ledger,
+		workv1alpha1.AnnotationReused:  stamp(c.Now),
+		// If it was aborted, that was another rollout.
+		workv1alpha1.AnnotationAborted: nil, workv1alpha1.AnnotationAbortReason: nil, workv1alpha1.AnnotationRestored: nil,
+	}
+	if cause := revision.ChangeCauseOf(c.Object); cause != "" {
+		annotations[workv1alpha1.AnnotationChangeCause] = cause // Without one it keeps its own, as a Deployment's ReplicaSet does (R25).
+	}
+	request := patch(Renumber, "renumber", found.Object, Patch{Annotations: annotations, Number: c.History.NextNumber()}, "the template came back")
 	request.Event = &Event{
 		Reason: workv1alpha1.EventRevisionFound, Action: "Undo", Note: fmt.Sprintf("the template is that of revision %s", found.Object.Name),
 	}

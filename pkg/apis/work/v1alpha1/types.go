@@ -151,6 +151,13 @@ type ManifestWorkReplicaSetStatus struct {
 	// Removing it by hand tries the same revision again.
 	// +optional
 	AbortedTime *metav1.Time `json:"abortedTime,omitempty"`
+
+	// revisions are the revisions that this object has, newest first, each with where it is in its life. There are 16 at most: the current
+	// one, the update one, those that ManifestWorks have, then the newest. It is empty where the hub may not read ControllerRevisions.
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	Revisions []RevisionStatus `json:"revisions,omitempty"`
 }
 
 // ManifestWorkReplicaSetList is a list of ManifestWorkReplicaSets.

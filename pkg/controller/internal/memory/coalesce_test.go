@@ -27,8 +27,11 @@ func TestProgressIsReportedOnceInAWhile(t *testing.T) {
 		since  time.Duration
 		later  time.Duration
 	}{
-		"counts":                    {func(s *workv1alpha1.ManifestWorkReplicaSetStatus) { s.Summary.Applied = 5 }, 300 * time.Millisecond, 700 * time.Millisecond},
-		"a message":                 {func(s *workv1alpha1.ManifestWorkReplicaSetStatus) { s.Conditions[0].Message = "4 of 9" }, 0, time.Second},
+		"counts":    {func(s *workv1alpha1.ManifestWorkReplicaSetStatus) { s.Summary.Applied = 5 }, 300 * time.Millisecond, 700 * time.Millisecond},
+		"a message": {func(s *workv1alpha1.ManifestWorkReplicaSetStatus) { s.Conditions[0].Message = "4 of 9" }, 0, time.Second},
+		"revisions": {func(s *workv1alpha1.ManifestWorkReplicaSetStatus) {
+			s.Revisions = []workv1alpha1.RevisionStatus{{Name: "web-b", Clusters: 5}}
+		}, 0, time.Second},
 		"counts, after a second":    {func(s *workv1alpha1.ManifestWorkReplicaSetStatus) { s.Summary.Applied = 5 }, time.Second, 0},
 		"counts, the clock is back": {func(s *workv1alpha1.ManifestWorkReplicaSetStatus) { s.Summary.Applied = 5 }, -time.Minute, 0},
 		"nothing":                   {func(*workv1alpha1.ManifestWorkReplicaSetStatus) {}, 0, 0},

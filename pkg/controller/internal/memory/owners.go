@@ -27,9 +27,9 @@ type knownOwner struct {
 	// pruned is how the API server was seen dropping the status fields that only our CRD has; nil when it kept them the last time that
 	// it was asked.
 	pruned *pruning
-	// unobservedAt is when the API server was seen dropping status.observedGeneration, as a CRD does that has all other fields; zero when
-	// it kept it the last time that it was asked.
-	unobservedAt time.Time
+	// droppedAt is when the API server was seen dropping a field of the status that a CRD of ours may lack, by field; without an entry it kept
+	// the field the last time that it was asked.
+	droppedAt map[Field]time.Time
 	// revisions are the deciding fields of the status as of the last pass.
 	revisions status.Revisions
 	// completed is the hash of the revision whose rollout was complete when the revision could not tell it.
@@ -77,7 +77,7 @@ func (m *Owners) Defaulted(owner string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if known := m.known[owner]; known != nil && known.pruned != nil && !known.pruned.defaulted {
-		known.pruned, known.unobservedAt = &pruning{}, time.Time{}
+		known.pruned, known.droppedAt = &pruning{}, nil
 	}
 }
 
@@ -93,32 +93,6 @@ func (m *Owners) PrunedLast(owner string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.look(owner).pruned != nil
-}
-
-// Unobserved notes whether the API server drops status.observedGeneration.
-func (m *Owners) Unobserved(owner string, dropped bool, now time.Time) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if dropped {
-		m.of(owner).unobservedAt = now
-	} else if known := m.known[owner]; known != nil {
-		known.unobservedAt = time.Time{}
-	}
-}
-
-// UnobservedLately reports whether the API server was seen dropping it, and is not to be asked again yet.
-func (m *Owners) UnobservedLately(owner string, now time.Time) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	seen := m.look(owner).unobservedAt
-	return !seen.IsZero() && now.Before(seen.Add(PrunedInterval))
-}
-
-// UnobservedLast reports whether it was seen doing so the last time that it was asked.
-func (m *Owners) UnobservedLast(owner string) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return !m.look(owner).unobservedAt.IsZero()
 }
 
 // unrecordedKept bounds how much of what was rolled out without a history is known.

@@ -1,0 +1,55 @@
+package memory
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// Field is a field of the status that this project's own CRD did not always have. An API server whose CRD is older than the field drops it.
+type Field string
+
+// The fields.
+const (
+	// ObservedGeneration is status.observedGeneration.
+	ObservedGeneration Field = "status.observedGeneration"
+	// RevisionList is status.revisions.
+	RevisionList Field = "status.revisions"
+)
+
+// Dropped notes whether the API server drops a field.
+func (m *Owners) Dropped(owner string, field Field, dropped bool, now time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !dropped {
+		if known := m.known[owner]; known != nil {
+			delete(known.droppedAt, field)
+		}
+		return
+	}
+	known := m.of(owner)
+	if known.droppedAt == nil {
+		known.droppedAt = map[Field]time.Time{}
+	}
+	known.droppedAt[field] = now
+}
+
+// DroppedLately reports whether the API server was seen dropping a field, and is not to be asked again yet.
+func (m *Owners) DroppedLately(owner string, field Field, now time.Time) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	seen, dropped := m.look(owner).droppedAt[field]
+	return dropped && now.Before(seen.Add(PrunedInterval))
+}
+
+// DroppedLast returns the fields that the API server dropped the last time that it was asked, sorted.
+func (m *Owners) DroppedLast(owner string) []Field {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var fields []Field
+	for field := range m.look(owner).droppedAt {
+		fields = append(fields, field)
+	}
+	slices.SortFunc(fields, func(a, b Field) int { return strings.Compare(string(a), string(b)) })
+	return fields
+}

@@ -1,0 +1,44 @@
+package plan_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
+)
+
+// caused is a view whose object has a change cause; empty for none.
+func caused(v *plan.View, cause string) *plan.View {
+	if cause != "" {
+		v.Object.Annotations = map[string]string{workv1alpha1.AnnotationChangeCause: cause}
+	}
+	return v
+}
+
+// A revision gets the change cause that its owner has when it is created (R25).
+func TestCauseOfANewRevision(t *testing.T) {
+	created := step(t, plan.Next(caused(view("b", names("a", "a"), object("a", 1, current(0))), "image 2")), plan.Create)
+	require.Equal(t, "image 2", created.Revision.Annotations[workv1alpha1.AnnotationChangeCause])
+
+	without := step(t, plan.Next(view("b", names("a", "a"), object("a", 1, current(0)))), plan.Create)
+	require.NotContains(t, without.Revision.Annotations, workv1alpha1.AnnotationChangeCause)
+}
+
+// A revision that is reused gets the cause of that. Without one it keeps its own (R25).
+func TestCauseOfAnUndo(t *testing.T) {
+	back := func(cause string) plan.Step {
+		v := view("a", names("b", "b"), object("a", 1, current(0), annotated(workv1alpha1.AnnotationChangeCause, "image 1")), object("b", 2, current(time.Minute)))
+		return step(t, plan.Next(caused(v, cause)), plan.Renumber)
+	}
+	require.Equal(t, "image 2 leaks memory", back("image 2 leaks memory").Patch.Annotations[workv1alpha1.AnnotationChangeCause])
+	require.NotContains(t, back("").Patch.Annotations, workv1alpha1.AnnotationChangeCause)
+}
+
+// A cause that changes while the template stays makes no revision, and changes none (R25).
+func TestCauseAlone(t *testing.T) {
+	v := view("b", names("b", "b"), object("b", 2, current(0), remembers(), annotated(workv1alpha1.AnnotationChangeCause, "image 2")))
+	step(t, plan.Next(caused(v, "another one")), plan.Proceed)
+}

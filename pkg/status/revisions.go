@@ -1,0 +1,153 @@
+package status
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+)
+
+// maxRevisionText bounds abortReason and changeCause of status.revisions, in bytes (R25): the API server takes no status of any size.
+const maxRevisionText = 256
+
+// revisions derives status.revisions from the history and the works, newest first (R25, R26). It is nil where there is no history.
+func revisions(in *Input) []workv1alpha1.RevisionStatus {
+	if in.History == nil || len(in.History.Revisions) == 0 {
+		return nil
+	}
+	reached := reachOf(in)
+	chosen := listed(in, reached)
+	out := make([]workv1alpha1.RevisionStatus, 0, len(chosen))
+	for _, rev := range chosen {
+		out = append(out, revisionStatus(in, rev, reached[rev.Hash]))
+	}
+	return out
+}
+
+// reach is what the works show of one revision.
+type reach struct {
+	// clusters is how many clusters have it.
+	clusters int32
+	// unready reports whether it has not succeeded on one of them (R10).
+	unready bool
+	// last is the cluster that was counted last: works come sorted by cluster, and a cluster that has two counts once.
+	last string
+}
+
+// reachOf finds for each hash what the works show of it. What a work comes to at its own revision was assessed once in this pass, by whoever
+// noted since when it succeeds: nothing is assessed again here (P8).
+func reachOf(in *Input) map[string]*reach {
+	found := map[string]*reach{}
+	for i := range in.Snapshot.Works {
+		w := &in.Snapshot.Works[i]
+		hash := w.Hash()
+		if _, selected := in.Plan.Phases[w.Cluster()]; hash == "" || w.Stray && !selected {
+			continue
+		}
+		r := found[hash]
+		if r == nil {
+			r = &reach{}
+			found[hash] = r
+		}
+		if r.last != w.Cluster() {
+			r.clusters++
+			r.last = w.Cluster()
+		}
+		r.unready = r.unready || w.SucceededSince.IsZero()
+	}
+	return found
+}
+
+// listed are the revisions that the status lists, newest first: the current one and the update one, then those that works have, then the newest.
+func listed(in *Input, reached map[string]*reach) []*revision.Revision {
+	rank := func(rev *revision.Revision) int {
+		switch {
+		case rev.Hash == in.Revisions.CurrentRevision || rev.Hash == in.Revisions.UpdateRevision:
+			return 0
+		case reached[rev.Hash] != nil:
+			return 1
+		}
+		return 2
+	}
+	all := make([]*revision.Revision, 0, len(in.History.Revisions))
+	for i := range in.History.Revisions {
+		all = append(all, &in.History.Revisions[len(in.History.Revisions)-1-i])
+	}
+	if len(all) <= workv1alpha1.MaxRevisionStatuses {
+		return all
+	}
+	ranked := slices.Clone(all)
+	slices.SortStableFunc(ranked, func(a, b *revision.Revision) int { return cmp.Compare(rank(a), rank(b)) })
+	kept := ranked[:workv1alpha1.MaxRevisionStatuses]
+	return slices.DeleteFunc(all, func(rev *revision.Revision) bool { return !slices.Contains(kept, rev) })
+}
+
+// revisionStatus is the entry of one revision.
+func revisionStatus(in *Input, rev *revision.Revision, on *reach) workv1alpha1.RevisionStatus {
+	created := rev.Age().Created
+	reusedAt, _ := rev.ReusedAt()
+	retriedAt, _ := rev.RetriedAt()
+	began := slices.MaxFunc([]time.Time{created, reusedAt, retriedAt}, time.Time.Compare)
+	out := workv1alpha1.RevisionStatus{
+		Name:               rev.Object.Name,
+		Hash:               rev.Hash,
+		Revision:           rev.Object.Revision,
+		State:              stateOf(in, rev, on),
+		FirstRolledOutTime: seconds(created),
+		LastRolledOutTime:  seconds(began),
+		ChangeCause:        revision.Shortened(rev.ChangeCause(), maxRevisionText),
+	}
+	if on != nil {
+		out.Clusters = on.clusters
+	}
+	if at, aborted := abortedAt(in, rev); aborted {
+		reason := rev.AbortReason()
+		if in.isUpdate(rev) && in.AbortReason != "" {
+			reason = in.AbortReason // The revision may not record it yet.
+		}
+		out.AbortedTime, out.AbortReason = seconds(at), revision.Shortened(reason, maxRevisionText)
+	}
+	return out
+}
+
+// stateOf is where a revision is in its life; the first state that applies (R25).
+func stateOf(in *Input, rev *revision.Revision, on *reach) workv1alpha1.RevisionState {
+	_, aborted := abortedAt(in, rev)
+	switch update := in.isUpdate(rev); {
+	case aborted:
+		return workv1alpha1.RevisionAborted
+	case update && in.Stage == RollingOut:
+		return workv1alpha1.RevisionProgressing
+	case on == nil:
+		return workv1alpha1.RevisionArchived
+	case on.unready || update && in.Stage == Stalled:
+		return workv1alpha1.RevisionNotReady
+	}
+	return workv1alpha1.RevisionAvailable
+}
+
+func (in *Input) isUpdate(rev *revision.Revision) bool {
+	return rev.Hash == in.Revisions.UpdateRevision
+}
+
+// abortedAt is when the last rollout of a revision was aborted, and whether it was. The status has the abort of the update revision before that
+// revision records it (R12).
+func abortedAt(in *Input, rev *revision.Revision) (time.Time, bool) {
+	if in.isUpdate(rev) && in.Revisions.AbortedTime != nil {
+		return in.Revisions.AbortedTime.Time, true
+	}
+	return rev.AbortedAt()
+}
+
+// seconds is a time as the status stores it, in whole seconds: a fraction would differ from what is stored for ever (P7). Nil for the zero time.
+func seconds(at time.Time) *metav1.Time {
+	if at.IsZero() {
+		return nil
+	}
+	stored := metav1.NewTime(at.UTC().Truncate(time.Second))
+	return &stored
+}

@@ -1,0 +1,236 @@
+package status_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+)
+
+// revisionOf is a revision with a number, created at Epoch. Each annotation is one that holds a time, or a text.
+func revisionOf(hash string, number int64, annotations ...[2]string) revision.Revision {
+	object := &appsv1.ControllerRevision{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: revision.Name(rt.OwnerName, hash), Namespace: rt.OwnerNamespace, CreationTimestamp: metav1.NewTime(rt.Epoch), Annotations: map[string]string{},
+		},
+		Revision: number,
+	}
+	for _, annotation := range annotations {
+		object.Annotations[annotation[0]] = annotation[1]
+	}
+	return revision.Revision{Object: object, Hash: hash, Template: rt.Template(hash), Digest: rt.DigestOf(hash)}
+}
+
+func timed(key string, since time.Duration) [2]string {
+	return [2]string{key, rt.At(since).Format(time.RFC3339Nano)}
+}
+
+// listing is a status of aaa as the current and bbb as the update revision, with these revisions.
+func listing(stage status.Stage, works []rollout.Work, revisions ...revision.Revision) *status.Input {
+	in := input(stage, p1(rt.Clusters("c1", "c2", "c3")), rt.Works(works...))
+	in.Revisions.CurrentRevision = "aaa"
+	in.History = &revision.History{Revisions: revisions}
+	return in
+}
+
+func works(all ...rollout.Work) []rollout.Work { return all }
+
+// states are those of the list, with how many clusters have each revision, in order.
+func states(in *status.Input) []string {
+	var told []string
+	listed := status.Build(in).Revisions
+	for i := range listed {
+		told = append(told, fmt.Sprintf("%s %s %d", listed[i].Hash, listed[i].State, listed[i].Clusters))
+	}
+	return told
+}
+
+// The state of a revision is the first that applies (R25). aaa is the current and bbb the update revision.
+func TestRevisionStates(t *testing.T) {
+	abortedBefore := timed(workv1alpha1.AnnotationAborted, minute)
+	for name, tc := range map[string]struct {
+		stage status.Stage
+		works []rollout.Work
+		bbb   [][2]string
+		// aborted is status.abortedTime.
+		aborted bool
+		want    []string
+	}{
+		"a rollout begins":       {status.RollingOut, works(old("c1"), old("c2")), nil, false, []string{"bbb Progressing 0", "aaa Available 2"}},
+		"a rollout goes on":      {status.RollingOut, works(done("c1"), inFlight("c2"), old("c3")), nil, false, []string{"bbb Progressing 2", "aaa Available 1"}},
+		"a cluster failed":       {status.RollingOut, works(failed("c1"), old("c2")), nil, false, []string{"bbb Progressing 1", "aaa Available 1"}},
+		"the rollout is stalled": {status.Stalled, works(failed("c1"), old("c2")), nil, false, []string{"bbb NotReady 1", "aaa Available 1"}},
+		"stalled, what has it is well": {
+			status.Stalled, works(done("c1"), old("c2")), nil, false, []string{"bbb NotReady 1", "aaa Available 1"},
+		},
+		"stalled, and no work has it": {status.Stalled, works(old("c1")), nil, false, []string{"bbb Archived 0", "aaa Available 1"}},
+		"complete":                    {status.Complete, works(done("c1"), done("c2"), done("c3")), nil, false, []string{"bbb Available 3", "aaa Archived 0"}},
+		"a relapse":                   {status.Complete, works(done("c1"), done("c2"), failed("c3")), nil, false, []string{"bbb NotReady 3", "aaa Archived 0"}},
+		"a cluster joins later":       {status.Complete, works(done("c1"), done("c2"), inFlight("c3")), nil, false, []string{"bbb NotReady 3", "aaa Archived 0"}},
+		"the older revision is not well": {
+			status.RollingOut, works(done("c1"), rt.Work("c2", rt.Bears("aaa"), rt.InFlight(0))), nil, false, []string{"bbb Progressing 1", "aaa NotReady 1"},
+		},
+		"an edited work": {
+			status.Complete, works(done("c1"), rt.Work("c2", rt.Bears("bbb"), rt.Edited(), rt.InFlight(0))), nil, false, []string{"bbb NotReady 2", "aaa Archived 0"},
+		},
+		"the abort is decided, and no revision records it yet": {
+			status.Aborting, works(failed("c1"), old("c2")), nil, true, []string{"bbb Aborted 1", "aaa Available 1"},
+		},
+		"the abort is carried out": {
+			status.Aborted, works(old("c1"), old("c2")), [][2]string{abortedBefore}, true, []string{"bbb Aborted 0", "aaa Available 2"},
+		},
+		"a retry": {
+			status.RollingOut, works(inFlight("c1"), old("c2")), [][2]string{timed(workv1alpha1.AnnotationRetriedAt, minute)}, false, []string{"bbb Progressing 1", "aaa Available 1"},
+		},
+		"nothing is selected":          {status.RollingOut, nil, nil, false, []string{"bbb Progressing 0", "aaa Archived 0"}},
+		"a work without revision":      {status.RollingOut, works(rt.Work("c1", rt.Succeeded(0))), nil, false, []string{"bbb Progressing 0", "aaa Archived 0"}},
+		"a revision that is not there": {status.RollingOut, works(rt.Work("c1", rt.Bears("zzz"))), nil, false, []string{"bbb Progressing 0", "aaa Archived 0"}},
+		"a cluster with two works": {
+			status.Complete, works(done("c1"), rt.Work("c1", rt.Named("web-2"), rt.Bears("bbb"), rt.Succeeded(0)), done("c2")), nil, false,
+			[]string{"bbb Available 2", "aaa Archived 0"},
+		},
+		"a work that is being deleted": {
+			status.Complete, works(done("c1"), rt.Work("c2", rt.Bears("aaa"), rt.Succeeded(0), rt.Deleting())), nil, false, []string{"bbb Available 1", "aaa Available 1"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := listing(tc.stage, tc.works, revisionOf("aaa", 1), revisionOf("bbb", 2, tc.bbb...))
+			if tc.aborted {
+				in.Revisions.AbortedTime = ptr.To(metav1.NewTime(rt.At(minute)))
+			}
+			require.Equal(t, tc.want, states(in))
+		})
+	}
+}
+
+// A work that somebody gave the owner label counts where its cluster is selected only (R8).
+func TestStrayWorksAreNotCounted(t *testing.T) {
+	stray := func(cluster string) rollout.Work {
+		w := rt.Work(cluster, rt.Named("anything"), rt.Bears("aaa"), rt.Succeeded(0))
+		w.Stray = true
+		return w
+	}
+	in := listing(status.Complete, works(done("c1"), done("c2"), stray("c3"), stray("c4")), revisionOf("aaa", 1), revisionOf("bbb", 2))
+	require.Equal(t, []string{"bbb Available 2", "aaa Available 1"}, states(in))
+}
+
+// Revisions that were aborted before stay Aborted through later rollouts, and a revision that can't be read is told by its works (R25, R26).
+func TestStatesOfOlderRevisions(t *testing.T) {
+	unreadable := revisionOf("ccc", 0)
+	unreadable.Err, unreadable.Template, unreadable.Digest = fmt.Errorf("no template"), nil, ""
+	in := listing(status.Complete, works(done("c1"), rt.Work("c2", rt.Bears("ccc"), rt.InFlight(0))),
+		unreadable, revisionOf("ddd", 3, timed(workv1alpha1.AnnotationAborted, 0)), revisionOf("bbb", 4))
+	require.Equal(t, []string{"bbb Available 1", "ddd Aborted 0", "ccc NotReady 1"}, states(in))
+}
+
+// Without a history there is nothing to list (R26).
+func TestNoHistory(t *testing.T) {
+	in := listing(status.Complete, works(done("c1")))
+	require.Nil(t, status.Build(in).Revisions)
+	in.History = nil
+	require.Nil(t, status.Build(in).Revisions)
+}
+
+// At most 16 are listed, the newest first: the current and the update revision, those that works have, then the newest (R25).
+func TestBoundOfTheList(t *testing.T) {
+	hashes := func(in *status.Input) []string {
+		var told []string
+		for _, rev := range status.Build(in).Revisions {
+			told = append(told, rev.Hash)
+		}
+		return told
+	}
+	var all []revision.Revision
+	all = append(all, revisionOf("aaa", 1))
+	for i := range 30 {
+		all = append(all, revisionOf(fmt.Sprintf("r%02d", i), int64(i+2)))
+	}
+	all = append(all, revisionOf("bbb", 40))
+	var borne []rollout.Work
+	for i := range 3 {
+		borne = append(borne, rt.Work(fmt.Sprintf("c%d", i+1), rt.Bears(fmt.Sprintf("r%02d", i)), rt.Succeeded(0)))
+	}
+	in := listing(status.RollingOut, borne, all...)
+	want := []string{"bbb"}
+	for i := 29; i >= 19; i-- {
+		want = append(want, fmt.Sprintf("r%02d", i))
+	}
+	require.Equal(t, append(want, "r02", "r01", "r00", "aaa"), hashes(in))
+
+	for i := 3; i < 20; i++ {
+		borne = append(borne, rt.Work(fmt.Sprintf("c%d", i+1), rt.Bears(fmt.Sprintf("r%02d", i)), rt.Succeeded(0)))
+	}
+	want = []string{"bbb"}
+	for i := 19; i >= 6; i-- {
+		want = append(want, fmt.Sprintf("r%02d", i))
+	}
+	require.Equal(t, append(want, "aaa"), hashes(listing(status.RollingOut, borne, all...)), "of those that works have, the newest")
+}
+
+// Each time is in whole seconds and follows from what is recorded: another pass, and what the API server stored, differ in nothing (P7).
+func TestRevisionTimes(t *testing.T) {
+	rebuilt := revisionOf("aaa", 1, timed(workv1alpha1.AnnotationFirstCreated, -time.Hour))
+	update := revisionOf("bbb", 2, timed(workv1alpha1.AnnotationReused, minute+time.Nanosecond), timed(workv1alpha1.AnnotationRetriedAt, 2*minute+time.Millisecond),
+		[2]string{workv1alpha1.AnnotationChangeCause, "image 2"})
+	in := listing(status.RollingOut, works(inFlight("c1")), rebuilt, update)
+	list := status.Build(in).Revisions
+	at := func(since time.Duration) *metav1.Time { return ptr.To(metav1.NewTime(rt.At(since))) }
+	require.Equal(t, []workv1alpha1.RevisionStatus{
+		{
+			Name: "web-bbb", Hash: "bbb", Revision: 2, State: workv1alpha1.RevisionProgressing, Clusters: 1, ChangeCause: "image 2",
+			FirstRolledOutTime: at(0), LastRolledOutTime: at(2 * minute),
+		},
+		{
+			Name: "web-aaa", Hash: "aaa", Revision: 1, State: workv1alpha1.RevisionArchived,
+			FirstRolledOutTime: at(-time.Hour), LastRolledOutTime: at(-time.Hour),
+		},
+	}, list)
+
+	var stored metav1.Time
+	data, err := list[0].LastRolledOutTime.MarshalJSON()
+	require.NoError(t, err)
+	require.NoError(t, stored.UnmarshalJSON(data))
+	require.True(t, equality.Semantic.DeepEqual(stored, *list[0].LastRolledOutTime))
+	in.Now = metav1.NewTime(rt.At(time.Hour))
+	in.Snapshot.Now = rt.At(time.Hour)
+	require.True(t, equality.Semantic.DeepEqual(list, status.Build(in).Revisions))
+}
+
+// The reason of an abort is that of the status while no revision records it, and never longer than 256 bytes (R25, P7).
+func TestAbortOfARevision(t *testing.T) {
+	long := strings.Repeat("a", 250) + strings.Repeat("é", 100)
+	in := listing(status.Aborting, works(failed("c1")), revisionOf("bbb", 2))
+	in.Revisions.AbortedTime, in.AbortReason = ptr.To(metav1.NewTime(rt.At(minute))), long
+	decided := status.Build(in).Revisions
+	require.Equal(t, rt.At(minute), decided[0].AbortedTime.Time)
+	require.LessOrEqual(t, len(decided[0].AbortReason), 256)
+	require.True(t, utf8.ValidString(decided[0].AbortReason))
+
+	in.Stage = status.Aborted
+	in.History.Revisions[0] = revisionOf("bbb", 2, timed(workv1alpha1.AnnotationAborted, minute), [2]string{workv1alpha1.AnnotationAbortReason, long})
+	require.Equal(t, decided, status.Build(in).Revisions, "that the revision records it changes nothing")
+
+	in.Revisions, in.AbortReason = status.Revisions{CurrentRevision: "ccc", UpdateRevision: "ccc"}, ""
+	require.Equal(t, decided, status.Build(in).Revisions, "nor does a later rollout")
+}
+
+// A change cause of any length has 256 bytes at most in the status (R25).
+func TestLongChangeCause(t *testing.T) {
+	in := listing(status.Complete, nil, revisionOf("bbb", 2, [2]string{workv1alpha1.AnnotationChangeCause, strings.Repeat("é", 5000)}))
+	cause := status.Build(in).Revisions[0].ChangeCause
+	require.Len(t, cause, 255)
+	require.True(t, utf8.ValidString(cause))
+}

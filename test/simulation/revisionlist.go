@@ -1,0 +1,242 @@
+package simulation
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// Annotate sets the change cause of the ManifestWorkReplicaSet.
+func (w *World) Annotate(cause string) {
+	w.patch(ReplicaSets, Namespace, Name, map[string]any{
+		"metadata": map[string]any{"annotations": map[string]any{workv1alpha1.AnnotationChangeCause: cause}},
+	}, false)
+	w.Tell("user: says the cause is %q", cause)
+}
+
+// noteCause follows which cause each revision has to tell: what the hub saw on the owner when it made the revision, or gave it the next number.
+func (w *World) noteCause(write string) {
+	_, name, ok := strings.Cut(write, " revision ")
+	if !ok || strings.HasPrefix(write, "delete ") {
+		return
+	}
+	object, err := w.API.Get(Revisions, Namespace, name)
+	if err != nil {
+		return
+	}
+	rev, owner := into(object, &appsv1.ControllerRevision{}), w.seen()
+	made := strings.HasPrefix(write, "create ")
+	_, rebuilt := rev.Annotations[workv1alpha1.AnnotationFirstCreated]
+	_, recorded := rev.Annotations[workv1alpha1.AnnotationRecorded]
+	switch before, known := w.causes[name]; {
+	case owner == nil:
+	case made && (rebuilt || recorded):
+		w.causes[name] = cause{number: rev.Revision} // Nobody says why it was made.
+	case made:
+		w.causes[name] = cause{number: rev.Revision, text: owner.Annotations[workv1alpha1.AnnotationChangeCause]}
+	case known && rev.Revision > before.number:
+		before.number = rev.Revision
+		if text := owner.Annotations[workv1alpha1.AnnotationChangeCause]; text != "" {
+			before.text = text
+		}
+		w.causes[name] = before
+	}
+}
+
+// cause is the number that a revision has, and why.
+type cause struct {
+	number int64
+	text   string
+}
+
+// bearing is what the works of honest clusters say of one revision, by what their agents made of it in truth.
+type bearing struct {
+	// clusters are certain to count, and doubtful ones may: adversaries', and what the hub can't know of.
+	clusters, doubtful sets.Set[string]
+	// sick is that one of them has not succeeded; unsure that nobody can say of all whether they have.
+	sick, unsure bool
+}
+
+// bearings finds, for each hash, what the works show.
+func (w *World) bearings() map[string]*bearing {
+	contents := w.contents()
+	found := map[string]*bearing{}
+	for _, work := range w.Works() {
+		hash := work.Labels[workv1alpha1.LabelControllerHash]
+		if !owned(work) || hash == "" {
+			continue
+		}
+		b := found[hash]
+		if b == nil {
+			b = &bearing{clusters: sets.New[string](), doubtful: sets.New[string]()}
+			found[hash] = b
+		}
+		if w.adversaries.ever.Has(work.Namespace) || w.outOfReach(work) {
+			b.doubtful.Insert(work.Namespace)
+			b.unsure = true
+			continue
+		}
+		b.clusters.Insert(work.Namespace)
+		switch {
+		case !work.DeletionTimestamp.IsZero(), w.Network != nil && w.outcome(work.Namespace, Version(work)) == Silent:
+			b.unsure = true // What was heard before counts, and a hub that was restarted heard nothing.
+		case !w.succeeded(work) || Version(work) != contents[hash]:
+			b.sick = true
+		}
+	}
+	return found
+}
+
+// checkRevisionList checks R25 and R26: the list has the revisions that are there, each in the state that the agents brought it to.
+func (w *World) checkRevisionList() error {
+	object := w.Object()
+	if object == nil || w.API.OlderCRD || w.API.Unobserving || w.API.Unlisting || invalidSpec(object) {
+		return nil
+	}
+	if w.API.NoHistory {
+		if n := len(object.Status.Revisions); n > 0 {
+			return fmt.Errorf("quiet, and without the permission: status.revisions has %d entries", n)
+		}
+		return nil
+	}
+	found := w.bearings()
+	wanted := w.listedRevisions(object, found)
+	if len(wanted) != len(object.Status.Revisions) {
+		return fmt.Errorf("quiet: status.revisions has %d entries, not %d: %+v", len(object.Status.Revisions), len(wanted), object.Status.Revisions)
+	}
+	for i, rev := range wanted {
+		told := &object.Status.Revisions[i]
+		if err := w.checkListed(object, rev, told, found[rev.Labels[workv1alpha1.LabelControllerHash]]); err != nil {
+			return fmt.Errorf("quiet: status.revisions[%d] of %s: %w: %+v", i, rev.Name, err, *told)
+		}
+	}
+	return nil
+}
+
+// invalidSpec reports whether the status says that the spec can't be rolled out: the rest of it is as it was before.
+func invalidSpec(object *workv1alpha1.ManifestWorkReplicaSet) bool {
+	applied := meta.FindStatusCondition(object.Status.Conditions, workv1alpha1.ConditionManifestworkApplied)
+	progressing := meta.FindStatusCondition(object.Status.Conditions, workv1alpha1.ConditionProgressing)
+	return applied == nil || progressing == nil || progressing.ObservedGeneration != applied.ObservedGeneration
+}
+
+// listedRevisions are those that the list has to have, the newest first.
+func (w *World) listedRevisions(object *workv1alpha1.ManifestWorkReplicaSet, found map[string]*bearing) []*appsv1.ControllerRevision {
+	var there []*appsv1.ControllerRevision
+	for _, rev := range slices.Backward(w.Revisions()) {
+		if metav1.IsControlledBy(rev, object) && rev.Name == Name+"-"+rev.Labels[workv1alpha1.LabelControllerHash] {
+			there = append(there, rev)
+		}
+	}
+	kept := sets.New[string]()
+	for _, wanted := range []func(hash string) bool{
+		func(hash string) bool {
+			return hash == object.Status.CurrentRevision || hash == object.Status.UpdateRevision
+		},
+		func(hash string) bool { return found[hash] != nil },
+		func(string) bool { return true },
+	} {
+		for _, rev := range there {
+			if kept.Len() < 16 && wanted(rev.Labels[workv1alpha1.LabelControllerHash]) {
+				kept.Insert(rev.Name)
+			}
+		}
+	}
+	return slices.DeleteFunc(there, func(rev *appsv1.ControllerRevision) bool { return !kept.Has(rev.Name) })
+}
+
+// checkListed checks one entry.
+func (w *World) checkListed(object *workv1alpha1.ManifestWorkReplicaSet, rev *appsv1.ControllerRevision, told *workv1alpha1.RevisionStatus, b *bearing) error {
+	if b == nil {
+		b = &bearing{}
+	}
+	hash := rev.Labels[workv1alpha1.LabelControllerHash]
+	if told.Name != rev.Name || told.Hash != hash || told.Revision != rev.Revision {
+		return fmt.Errorf("it is another one, or in another place")
+	}
+	if n, least, most := int(told.Clusters), b.clusters.Len(), b.clusters.Union(b.doubtful).Len(); n < least || n > most {
+		return fmt.Errorf("%d clusters, not %d to %d", n, least, most)
+	}
+	if states := statesOf(object, rev, b); !slices.Contains(states, told.State) {
+		return fmt.Errorf("the state is none of %v", states)
+	}
+	if told.AbortedTime != nil != (told.State == workv1alpha1.RevisionAborted) || len(told.AbortReason) > 256 {
+		return fmt.Errorf("the abort is not that of the state")
+	}
+	if known, ok := w.causes[rev.Name]; ok && told.ChangeCause != known.text {
+		return fmt.Errorf("the cause is not %q", known.text)
+	}
+	return checkTimes(rev, told)
+}
+
+// checkTimes checks the times of an entry.
+func checkTimes(rev *appsv1.ControllerRevision, told *workv1alpha1.RevisionStatus) error {
+	created := rev.CreationTimestamp.Time
+	if at, err := time.Parse(time.RFC3339Nano, rev.Annotations[workv1alpha1.AnnotationFirstCreated]); err == nil {
+		created = at.Truncate(time.Second)
+	}
+	last := created
+	for _, key := range []string{workv1alpha1.AnnotationReused, workv1alpha1.AnnotationRetriedAt} {
+		if at, err := time.Parse(time.RFC3339Nano, rev.Annotations[key]); err == nil && at.After(last) {
+			last = at.Truncate(time.Second)
+		}
+	}
+	if !told.FirstRolledOutTime.Time.Equal(created) || !told.LastRolledOutTime.Time.Equal(last) {
+		return fmt.Errorf("the times are not %s and %s", created, last)
+	}
+	return nil
+}
+
+// statesOf are the states that a revision may be in, by the table of R25.
+func statesOf(object *workv1alpha1.ManifestWorkReplicaSet, rev *appsv1.ControllerRevision, b *bearing) []workv1alpha1.RevisionState {
+	progressing := meta.FindStatusCondition(object.Status.Conditions, workv1alpha1.ConditionProgressing)
+	update := rev.Labels[workv1alpha1.LabelControllerHash] == object.Status.UpdateRevision
+	underWay := progressing.Reason == workv1alpha1.ReasonNewRevisionCreated || progressing.Reason == workv1alpha1.ReasonFoundNewRevision
+	switch {
+	case rev.Annotations[workv1alpha1.AnnotationAborted] != "" || update && object.Status.AbortedTime != nil:
+		return []workv1alpha1.RevisionState{workv1alpha1.RevisionAborted}
+	case update && underWay:
+		return []workv1alpha1.RevisionState{workv1alpha1.RevisionProgressing}
+	}
+	var states []workv1alpha1.RevisionState
+	if b.clusters.Len() == 0 {
+		states = append(states, workv1alpha1.RevisionArchived)
+	}
+	if b.clusters.Len()+b.doubtful.Len() == 0 {
+		return states
+	}
+	stalled := update && progressing.Reason == workv1alpha1.ReasonProgressDeadlineExceeded
+	if b.sick || stalled || b.unsure {
+		states = append(states, workv1alpha1.RevisionNotReady)
+	}
+	if !b.sick && !stalled {
+		states = append(states, workv1alpha1.RevisionAvailable)
+	}
+	return states
+}
+
+// revisionLine is the list in one line, the newest first.
+func (w *World) revisionLine() string {
+	object, contents := w.Object(), w.contents()
+	if object == nil {
+		return ""
+	}
+	parts := make([]string, 0, len(object.Status.Revisions))
+	for i := range object.Status.Revisions {
+		rev := &object.Status.Revisions[i]
+		part := fmt.Sprintf("%s %s %d", contents[rev.Hash], rev.State, rev.Clusters)
+		if rev.ChangeCause != "" {
+			part += fmt.Sprintf(" %q", rev.ChangeCause)
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, ", ")
+}

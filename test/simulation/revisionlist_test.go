@@ -1,0 +1,140 @@
+package simulation
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/utils/ptr"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// TestStoriesOfRevisions plays what a revision goes through, and says in the golden traces each time that status.revisions changes (R25, R26).
+func TestStoriesOfRevisions(t *testing.T) {
+	for name, play := range map[string]func(*teller){
+		"the life of a revision": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2", "c3"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.quiet()
+			s.Annotate("image 2")
+			s.Report("c2", "v2", Hangs)
+			s.Update("v2")
+			s.quiet()
+			s.Tell("agents: c2 gets there after all")
+			s.Report("c2", "v2", Succeeds)
+			s.Annotate("nobody rolls out because of this")
+			s.patch(ReplicaSets, Namespace, Name, map[string]any{"status": map[string]any{"abortedTime": nil}}, true)
+			s.Tell("user: clears status.abortedTime")
+			s.quiet()
+			s.Annotate("image 2 leaks memory")
+			s.Update("v1")
+			s.quiet()
+			s.Tell("agents: c3 relapses")
+			s.Report("c3", "v1", Degrades)
+			s.quiet()
+		},
+		"a broken revision in between": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2", "c3"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, false))
+			s.quiet()
+			s.Report("", "v2", Hangs)
+			s.Update("v2")
+			s.quiet()
+			s.Update("v3")
+			s.quiet()
+		},
+		"revisions come and go": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 2, "30s", 0, true))
+			s.Edit("keeps one old revision", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.RevisionHistoryLimit = ptr.To(int32(1)) })
+			s.quiet()
+			s.Update("v2")
+			s.quiet()
+			s.Update("v3")
+			s.quiet()
+			s.Place("p1", []string{"c1", "c2", "c3"})
+			s.quiet()
+			s.Place("p1")
+			s.quiet()
+			s.DeleteRevision(Name + "-" + s.hashOf("v2"))
+			s.quiet()
+		},
+		"the right to read the revisions comes late": func(s *teller) {
+			s.API.NoHistory = true
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 2, "30s", 0, true))
+			s.settle(time.Minute)
+			s.must(s.checkRevisionList())
+			s.Tell("admin: grants the permission")
+			s.API.NoHistory = false
+			s.quiet()
+			s.Tell("admin: takes the permission away")
+			s.API.NoHistory, s.due = true, true
+			s.settle(time.Hour)
+			s.must(s.checkRevisionList())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &teller{World: NewWorld(), t: t}
+			said := ""
+			s.Check = func(write string) {
+				if line := s.revisionLine(); strings.HasSuffix(write, "/status") && line != said {
+					said = line
+					s.Tell("  revisions: %s", line)
+				}
+			}
+			play(s)
+			golden(t, name, strings.Join(s.Story, "\n")+"\n")
+		})
+	}
+}
+
+// P7: an API server whose CRD lacks status.revisions alone is asked to store it now and then, and not in each pass. The rest of the status is told
+// as ever, and the list is there once the CRD is.
+func TestCRDWithoutTheRevisionList(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.API.Unlisting = true
+	s.Place("p1", []string{"c1", "c2"})
+	s.Create("v1", progressive("p1", 1, "30s", 0, true))
+	s.settle(time.Minute)
+	require.NotEmpty(t, s.Object().Status.CurrentRevision)
+	require.Equal(t, s.Object().Generation, s.Object().Status.ObservedGeneration)
+	s.warned(workv1alpha1.EventOlderCRD, "drops status.revisions:", "apply the one that came with this hub")
+
+	asked := 0
+	s.Fault = func(what string) Fault {
+		if strings.HasSuffix(what, "/status") {
+			asked++
+		}
+		return NoFault
+	}
+	version := s.API.version
+	for range 60 { // Each event makes a pass.
+		s.due = true
+		s.settle(10 * time.Second)
+	}
+	require.Equal(t, version, s.API.version, "nothing changes")
+	require.LessOrEqual(t, asked, 3, "in ten minutes")
+
+	s.API.Unlisting = false
+	s.settle(6 * time.Minute)
+	require.Len(t, s.Object().Status.Revisions, 1)
+	require.NotContains(t, meta.FindStatusCondition(s.Object().Status.Conditions, workv1alpha1.ConditionProgressing).Message, "drops")
+	s.quiet()
+}
+
+// P7: a change cause that changes while the template stays writes nothing, and makes no revision (R25).
+func TestChangeCauseAlone(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.Place("p1", []string{"c1", "c2"})
+	s.Create("v1", progressive("p1", 1, "30s", 0, true))
+	s.quiet()
+	s.Check = func(write string) { require.Fail(t, "the hub writes", write) }
+	s.Annotate("nothing but words")
+	s.quiet()
+	require.Len(t, s.Revisions(), 1)
+	require.Empty(t, s.Object().Status.Revisions[0].ChangeCause, "it was not there yet")
+}
