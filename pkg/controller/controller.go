@@ -149,6 +149,8 @@ type Controller struct {
 	writers        int
 	// slots are what the passes over several objects share: each write takes one.
 	slots *queue.Slots
+	// abortsWait reports whether another abort waits for a worker.
+	abortsWait func() bool
 
 	// What is kept from one pass to the next, each with a lock of its own (doc.go).
 	expectations *memory.Expectations
@@ -204,7 +206,7 @@ func NewWithStores(config Config, stores Stores) *Controller {
 	if c.metrics == nil {
 		c.metrics = metrics.New() // Not registered, they count nothing.
 	}
-	c.slots = queue.NewSlots(c.writers, c.clock)
+	c.slots, c.abortsWait = queue.NewSlots(c.writers, c.clock), func() bool { return true }
 	c.chain = []reconciler{
 		&finalizeReconciler{c}, &revisionReconciler{c}, &rolloutReconciler{c}, &deployReconciler{c}, &statusReconciler{c}, &pruneReconciler{c},
 	}

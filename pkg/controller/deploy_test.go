@@ -105,6 +105,34 @@ func TestAbortsWriteLonger(t *testing.T) {
 	}
 }
 
+// TestAbortsGoOnAlone: a pass of an abort goes on for five seconds, unless another abort waits for a worker or somebody changed the object.
+func TestAbortsGoOnAlone(t *testing.T) {
+	c, p, clk, _ := slow(t)
+	p.turn.Lane = queue.Aborts
+	require.NoError(t, c.replicaSets.Add(p.object))
+	waits := false
+	c.abortsWait = func() bool { return waits }
+
+	left := c.budget(p)
+	clk.Step(actBudgetMost + time.Millisecond)
+	require.True(t, left())
+	waits = true
+	require.False(t, left(), "another abort waits")
+	waits = false
+
+	changed := *p.object
+	changed.ManifestWorkReplicaSet = p.object.DeepCopy()
+	changed.ResourceVersion = "2"
+	require.NoError(t, c.replicaSets.Update(&changed))
+	require.False(t, left(), "somebody changed the object")
+
+	require.NoError(t, c.replicaSets.Update(p.object))
+	clk.SetTime(p.now.Add(actBudgetAlone))
+	require.True(t, left())
+	clk.Step(time.Millisecond)
+	require.False(t, left())
+}
+
 // TestPruningTakesTurns: old revisions of an object that had a much larger limit are deleted over several passes, the oldest first (R5,
 // P8).
 func TestPruningTakesTurns(t *testing.T) {

@@ -49,6 +49,7 @@ func New(config Config) (*Runner, error) {
 	}
 	const name = "ManifestWorkReplicaSetController"
 	r := &Runner{name: name, queue: queue.New(name, c.laneOf, c.Sync)}
+	c.abortsWait = func() bool { return r.queue.Waiting(queue.Aborts) }
 	for _, watched := range []struct {
 		informer cache.SharedIndexInformer
 		handler  cache.ResourceEventHandler

@@ -238,11 +238,14 @@ const defaultWriters = 16
 
 // actBudget is for how long one pass writes works before it looks again: what broke meanwhile is not kept waiting by a
 // fleet of writes (R12). A pass that took long to decide writes for longer, up to a limit: what one object may have of a worker is bounded,
-// however large it is. An abort has that limit at once: nothing that breaks meanwhile changes what it writes.
+// however large it is. An abort has that limit at once: nothing that breaks meanwhile changes what it writes. It goes on beyond that for as
+// long as no other abort waits for a worker and nobody changed the object: between two passes nothing is written until the caches show what
+// was, and that is a tenth of the time.
 const (
 	actBudget       = 500 * time.Millisecond
 	actBudgetFactor = 20
 	actBudgetMost   = 2 * time.Second
+	actBudgetAlone  = 5 * time.Second
 )
 
 // parallel calls do for each index, in order, a bounded number at a time. A cancelled context leaves the rest undone.
@@ -279,6 +282,18 @@ func (c *Controller) budget(p *pass) (left func() bool) {
 	if p.turn.Lane != queue.Aborts {
 		budget = min(max(actBudget, actBudgetFactor*began.Sub(p.now)), actBudgetMost)
 	}
-	until := began.Add(budget)
-	return func() bool { return !c.clock.Now().After(until) }
+	until, alone := began.Add(budget), began.Add(actBudgetAlone)
+	return func() bool {
+		now := c.clock.Now()
+		if p.turn.Lane != queue.Aborts || !now.After(until) {
+			return !now.After(until)
+		}
+		return !now.After(alone) && !c.abortsWait() && c.isLatest(p)
+	}
+}
+
+// isLatest reports whether the cache still shows the object that a pass is about.
+func (c *Controller) isLatest(p *pass) bool {
+	cached, exists, err := c.replicaSets.GetByKey(p.key)
+	return err == nil && exists && cached.(*replicaset.Object).ResourceVersion == p.object.ResourceVersion
 }

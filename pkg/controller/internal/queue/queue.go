@@ -40,6 +40,9 @@ func newLane(name string) workqueue.TypedRateLimitingInterface[string] {
 // Add asks for a pass over an object.
 func (q *Queue) Add(key string) { q.lanes[q.laneOf(key)].Add(key) }
 
+// Waiting reports whether an object waits for a worker of a lane.
+func (q *Queue) Waiting(l Lane) bool { return q.lanes[l].Len() > 0 }
+
 // Run makes passes with a number of workers in each lane, and returns when the context has ended and the passes under way are over.
 func (q *Queue) Run(ctx context.Context, workers int) {
 	var wg sync.WaitGroup

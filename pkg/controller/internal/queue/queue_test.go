@@ -87,6 +87,21 @@ func TestAbortFindsAWorker(t *testing.T) {
 	}
 }
 
+// TestWaiting: an object for which no worker is free waits, and one that a pass is made over does not.
+func TestWaiting(t *testing.T) {
+	g := newGate("a/web", "b/web")
+	q := g.runs(t, 1)
+	q.Add("a/web")
+	require.Equal(t, "a/web", <-g.began)
+	require.False(t, q.Waiting(Rollouts))
+	q.Add("b/web")
+	require.True(t, q.Waiting(Rollouts))
+	require.False(t, q.Waiting(Aborts))
+	g.end["a/web"] <- struct{}{}
+	require.Equal(t, "b/web", <-g.began)
+	require.False(t, q.Waiting(Rollouts))
+}
+
 // TestAbortThatWaitsChangesLane: an object that waits for a worker behind others gets one as soon as its rollout is aborted.
 func TestAbortThatWaitsChangesLane(t *testing.T) {
 	g := newGate("greedy/one", "tenant/web")
