@@ -65,27 +65,42 @@ func (g *gate) admit(ctx context.Context, event cloudevents.Event) (admitted clo
 	return event, cluster, asks, true
 }
 
+// judge returns the cluster that an event is from, whether its agent asks for its works, and why the event is dropped, if it is.
 func (g *gate) judge(ctx context.Context, event *cloudevents.Event) (cluster string, asks bool, why Refusal) {
-	extensions := event.Extensions()
-	cluster, err := cloudeventstypes.ToString(extensions[eventtypes.ExtensionClusterName])
-	if sender, known := senderOf(ctx); err != nil || cluster == "" || known && cluster != sender {
-		return sender, false, RefusedCluster
+	cluster, known := namedCluster(ctx, event)
+	if !known {
+		return cluster, false, RefusedCluster
 	}
 	kind, err := eventtypes.ParseCloudEventsType(event.Type())
 	if err != nil || kind.CloudEventsDataType != payload.ManifestBundleEventDataType {
 		return cluster, false, RefusedKind
 	}
-	switch {
-	case kind.SubResource == eventtypes.SubResourceSpec && kind.Action == eventtypes.ResyncRequestAction:
+	if kind.SubResource == eventtypes.SubResourceSpec && kind.Action == eventtypes.ResyncRequestAction {
 		return cluster, true, ""
-	case kind.SubResource != eventtypes.SubResourceStatus || !reports(kind.Action):
-		return cluster, false, RefusedKind
-	case !g.ownWork(extensions, cluster):
-		return cluster, false, RefusedWork
-	case !g.plausible(extensions):
-		return cluster, false, RefusedSequence
 	}
-	return cluster, false, ""
+	return cluster, false, g.judgeReport(kind, event.Extensions(), cluster)
+}
+
+// judgeReport returns why an event that does not ask for works is dropped.
+func (g *gate) judgeReport(kind *eventtypes.CloudEventsType, extensions map[string]any, cluster string) Refusal {
+	switch {
+	case kind.SubResource != eventtypes.SubResourceStatus || !reports(kind.Action):
+		return RefusedKind
+	case !g.ownWork(extensions, cluster):
+		return RefusedWork
+	case !g.plausible(extensions):
+		return RefusedSequence
+	}
+	return ""
+}
+
+// namedCluster returns the cluster that an event names. Where that is none, or another one than the sender's, it returns the sender's.
+func namedCluster(ctx context.Context, event *cloudevents.Event) (cluster string, ok bool) {
+	cluster, err := cloudeventstypes.ToString(event.Extensions()[eventtypes.ExtensionClusterName])
+	if sender, known := senderOf(ctx); err != nil || cluster == "" || known && cluster != sender {
+		return sender, false
+	}
+	return cluster, true
 }
 
 // reports reports whether an agent sends its status by this action.

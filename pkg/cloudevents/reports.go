@@ -266,3 +266,17 @@ func (d *Driver) retryFirst(uid types.UID) time.Duration {
 	}
 	return d.confirmAfter - now.Sub(d.astray[uid])
 }
+
+// verdict is what a report of an agent means.
+type verdict int
+
+const (
+	// noted means that the store holds what the report says.
+	noted verdict = iota
+	// unknown means that the store has no such work.
+	unknown
+	// astray means that the agent does not have what the hub believes it has, and must be sent it again.
+	astray
+	// unsure means that the agent has what a write of this hub sent that has not ended yet, or that failed.
+	unsure
+)

@@ -99,24 +99,29 @@ func (d *Driver) restore(ctx context.Context, report *workv1.ManifestWork) (agai
 	d.mu.Lock()
 	delete(d.unwanted, report.UID)
 	d.mu.Unlock()
-	if owner.Selection == SelectionUnknown && report.DeletionTimestamp.IsZero() {
-		return unknownInterval, nil
-	}
 	// Of a work that is being deleted nothing is sent but its deletion: that it is there counts also where nothing selects it (R8).
-	if owner.Template == nil && report.DeletionTimestamp.IsZero() {
+	switch alive := report.DeletionTimestamp.IsZero(); {
+	case alive && owner.Selection == SelectionUnknown:
+		return unknownInterval, nil
+	case alive && owner.Template == nil:
 		logger.Info("An agent has a ManifestWork whose revision is not known", "hash", claim.Hash)
 		return unknownInterval, nil
 	}
+	return d.restoreAs(report, owner.Template), nil
+}
+
+// restoreAs stores the work of a report, with the content of a template where there is one.
+func (d *Driver) restoreAs(report *workv1.ManifestWork, template *workv1.ManifestWorkSpec) (again time.Duration) {
 	defer d.lock(report.UID)()
 	if d.store.get(report.UID) != nil {
 		if d.store.report(report) != noted { // It was written in the meantime.
-			return d.confirmAfter, nil
+			return d.confirmAfter
 		}
-		return 0, nil
+		return 0
 	}
 	work, sequence := restored(report)
-	if owner.Template != nil {
-		work.Spec = *owner.Template.DeepCopy()
+	if template != nil {
+		work.Spec = *template.DeepCopy()
 	}
 	d.store.restore(work, sequence)
 	if !settled(work) {
@@ -125,7 +130,7 @@ func (d *Driver) restore(ctx context.Context, report *workv1.ManifestWork) (agai
 	d.mu.Lock()
 	d.restored = d.clock.Now()
 	d.mu.Unlock()
-	return 0, nil
+	return 0
 }
 
 // restored is a reported work without what sdk-go's clients put on it, and without content: what an agent says of that does not count.

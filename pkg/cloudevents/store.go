@@ -246,20 +246,6 @@ func (s *store) tell(what watch.EventType, work *workv1.ManifestWork) {
 	}
 }
 
-// verdict is what a report of an agent means.
-type verdict int
-
-const (
-	// noted means that the store holds what the report says.
-	noted verdict = iota
-	// unknown means that the store has no such work.
-	unknown
-	// astray means that the agent does not have what the hub believes it has, and must be sent it again.
-	astray
-	// unsure means that the agent has what a write of this hub sent that has not ended yet, or that failed.
-	unsure
-)
-
 // report takes over what an agent says of a work.
 func (s *store) report(reported *workv1.ManifestWork) verdict {
 	s.mu.Lock()
@@ -282,19 +268,25 @@ func (s *store) report(reported *workv1.ManifestWork) verdict {
 		}
 		return astray
 	}
+	s.noteStatus(h, reported)
+	return noted
+}
+
+// noteStatus stores the status of a report, unless a later one was stored before. The caller holds mu.
+func (s *store) noteStatus(h *held, reported *workv1.ManifestWork) {
+	work := h.work
 	sequence := reported.Annotations[common.CloudEventsSequenceIDAnnotationKey]
 	if later, err := utils.CompareSnowflakeSequenceIDs(h.sequence, sequence); err != nil || !later {
-		return noted
+		return
 	}
 	h.sequence = sequence
 	status := mergeStatus(&work.Status, &reported.Status, work.Generation)
 	if len(work.Finalizers) > 0 && equality.Semantic.DeepEqual(work.Status, status) {
-		return noted
+		return
 	}
 	changed := *work
 	changed.Status = status
 	// It is on the cluster: from now on deletion waits for the agent.
 	changed.Finalizers = []string{workv1.ManifestWorkFinalizer}
 	s.store(&changed, h.content)
-	return noted
 }

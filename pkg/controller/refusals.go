@@ -60,9 +60,8 @@ func (r *deployReconciler) sortResults(p *pass, writes, deletions []error) error
 		results = append(results, memory.Attempted{Attempt: p.attemptOf(w), Err: err})
 		if memory.IsLasting(err) {
 			refused++
-			continue
 		}
-		if err == nil || errors.Is(err, memory.ErrRefusedLately) {
+		if !passing(err) {
 			continue
 		}
 		if _, stuck := p.snapshot.Refused[w.Cluster]; w.Revision != nil && !stuck {
@@ -74,7 +73,7 @@ func (r *deployReconciler) sortResults(p *pass, writes, deletions []error) error
 	}
 	for i, err := range deletions {
 		results = append(results, memory.Attempted{Attempt: deletionOf(&p.plan.Deletes[i]), Err: err})
-		if err != nil && !memory.IsLasting(err) && !errors.Is(err, memory.ErrRefusedLately) && r.triesAgain(p, err) {
+		if passing(err) && r.triesAgain(p, err) {
 			errs = append(errs, err)
 		}
 	}
@@ -83,6 +82,11 @@ func (r *deployReconciler) sortResults(p *pass, writes, deletions []error) error
 		r.planAgain(p)
 	}
 	return utilerrors.NewAggregate(errs)
+}
+
+// passing reports whether a write failed in a way that may pass: the API server did not refuse it, now or lately.
+func passing(err error) bool {
+	return err != nil && !memory.IsLasting(err) && !errors.Is(err, memory.ErrRefusedLately)
 }
 
 // triesAgain asks for the pass that tries a write again, and reports whether the queue's back-off shall count it.

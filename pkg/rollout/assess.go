@@ -80,13 +80,15 @@ func assess(w *Work, rev *Revision, now time.Time) Assessment {
 	if degraded := a.degraded(); degraded != nil {
 		return a.degradedSince(degraded, progressing)
 	}
+	return a.outcome(rev, progressing)
+}
 
+// outcome is the state of a work that is applied and not degraded.
+func (a *assessor) outcome(rev *Revision, progressing *metav1.Condition) Assessment {
 	available := a.available() && a.knowsDegraded(rev)
 	switch {
-	case progressing == nil && rev.reportsProgress():
-		return a.unknown()
-	case progressing == nil && available:
-		return a.at(Succeeded, meta.FindStatusCondition(w.Object.Status.Conditions, workv1.WorkAvailable))
+	case progressing == nil && available && !rev.reportsProgress():
+		return a.at(Succeeded, meta.FindStatusCondition(a.work.Object.Status.Conditions, workv1.WorkAvailable))
 	case progressing == nil:
 		return a.unknown()
 	case progressing.Status != metav1.ConditionFalse:

@@ -62,12 +62,7 @@ func outcome(s *Snapshot, f *fleet) RefOutcome {
 	if s.abortable() {
 		o.Undecided = v.undecided
 	}
-	if placement := f.ref.Placement; placement != nil {
-		o.Matches = placement.Matches()
-		o.Decisions = placement.Decisions
-		o.Groups = len(placement.Groups)
-		o.PlacementSelected = placement.Selected
-	}
+	o.notePlacement(f.ref.Placement)
 	o.SoakIgnored = f.strategy.soakIgnored
 	if f.strategy.deadline != noDeadline {
 		o.Deadline = f.strategy.deadline
@@ -91,6 +86,17 @@ func outcome(s *Snapshot, f *fleet) RefOutcome {
 		}
 	}
 	return o
+}
+
+// notePlacement notes what a ref's Placement selects; nil where there is none.
+func (o *RefOutcome) notePlacement(placement *Placement) {
+	if placement == nil {
+		return
+	}
+	o.Matches = placement.Matches()
+	o.Decisions = placement.Decisions
+	o.Groups = len(placement.Groups)
+	o.PlacementSelected = placement.Selected
 }
 
 // tally counts a fleet's members into the plan.
@@ -166,63 +172,6 @@ func (p *Plan) decideAbort(s *Snapshot, fleets []*fleet) {
 	}
 }
 
-func (f *fleet) describeFailed() string {
-	var late, looping []string
-	mandatory := false
-	for i := range f.members {
-		m := &f.members[i]
-		switch {
-		case m.phase != PhaseFailed:
-			continue
-		case m.looping:
-			looping = append(looping, m.cluster)
-		default:
-			late = append(late, m.cluster)
-		}
-		mandatory = mandatory || f.strategy.isMandatory(&f.groups[m.group])
-	}
-	allowed := "maxFailures is " + f.strategy.maxFailures.String()
-	if mandatory {
-		allowed = "a mandatory decision group tolerates no failure"
-	}
-	var parts []string
-	if len(late) > 0 {
-		parts = append(parts, fmt.Sprintf("%s: not successful within progressDeadline %s%s", f.failed(late), f.strategy.deadline, f.describeRefused()))
-	}
-	if len(looping) > 0 {
-		parts = append(parts, fmt.Sprintf("%s: not settled within %s", f.failed(looping), 2*(f.strategy.deadline+f.strategy.minSuccessTime)))
-	}
-	return strings.Join(append(parts, allowed), ", ")
-}
-
-// failed counts clusters that failed, of all that count for the ref, and names the first of them.
-func (f *fleet) failed(clusters []string) string {
-	all := "1 cluster"
-	if len(f.members) != 1 {
-		all = fmt.Sprintf("%d clusters", len(f.members))
-	}
-	return fmt.Sprintf("%d of %s failed (%s)", len(clusters), all, first(clusters))
-}
-
-// namesShown bounds the clusters that a message names: a message is for a person, and a condition's may hold 32 KiB.
-const namesShown = 5
-
-// Names counts clusters and names the first of them.
-func Names(clusters []string) string {
-	if len(clusters) == 1 {
-		return "1 cluster (" + clusters[0] + ")"
-	}
-	return fmt.Sprintf("%d clusters (%s)", len(clusters), first(clusters))
-}
-
-// first names the first of some clusters.
-func first(clusters []string) string {
-	if len(clusters) <= namesShown {
-		return strings.Join(clusters, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(clusters[:namesShown], ", "), len(clusters)-namesShown)
-}
-
 // rollOut writes the update revision to the clusters whose turn it is, and adopts the works of an older hub.
 func (p *Plan) rollOut(s *Snapshot, fleets []*fleet) {
 	for i, f := range fleets {
@@ -249,57 +198,6 @@ func (p *Plan) start(s *Snapshot, f *fleet, outcome *RefOutcome) {
 	for _, m := range next {
 		p.write(f, m, s.Update, f.why(s, m))
 	}
-}
-
-// adopt labels what an older hub wrote and is the update revision already: nothing on the cluster changes, so that no
-// strategy is asked (R6).
-func (f *fleet) adopt(s *Snapshot, p *Plan) {
-	for i := range f.members {
-		m := &f.members[i]
-		if !m.unlabelled() || m.work.Digest != s.Update.Digest || m.refused() && !m.retriable(s.Now) {
-			continue
-		}
-		if m.refused() {
-			m.retried = true // Until the API server accepts the write, it stays among the refused ones (P7).
-		} else {
-			m.phase = PhaseInFlight
-		}
-		p.adopt(f, m, s.Update)
-	}
-}
-
-// adoptOlder labels what an older hub wrote and is an older revision. Its turn for the update revision comes as any other's.
-func (f *fleet) adoptOlder(s *Snapshot, p *Plan, written map[*Work]bool) {
-	for i := range f.members {
-		m := &f.members[i]
-		if !m.unlabelled() || written[m.work] {
-			continue
-		}
-		older := slices.IndexFunc(s.Older, func(rev *Revision) bool { return rev.Digest == m.work.Digest })
-		if older >= 0 {
-			p.adopt(f, m, s.Older[older])
-		}
-	}
-}
-
-// written are the works that the plan writes, from one of its writes on.
-func (p *Plan) written(from int) map[*Work]bool {
-	written := make(map[*Work]bool, len(p.Writes)-from)
-	for i := range p.Writes[from:] {
-		written[p.Writes[from+i].Work] = true
-	}
-	return written
-}
-
-func (m *member) unlabelled() bool {
-	return (m.phase == PhaseWaiting || m.refused()) && m.work != nil && !m.work.Deleting() && m.work.Hash() == ""
-}
-
-func (p *Plan) adopt(f *fleet, m *member, rev *Revision) {
-	p.Writes = append(p.Writes, Write{
-		Action: Adopt, Cluster: m.cluster, Placement: m.placement(f), Work: m.work, Revision: rev,
-		Group: f.groups[m.group].Key(), Why: "its spec is this revision already", retry: m.refusal != nil,
-	})
 }
 
 func (f *fleet) why(s *Snapshot, m *member) string {
@@ -335,7 +233,7 @@ func (p *Plan) planRollback(s *Snapshot, fleets []*fleet, sel *selection) {
 	}
 	for _, f := range fleets {
 		for i := range f.members {
-			if m := &f.members[i]; m.owned && (m.work == nil || !m.work.Deleting()) && !m.work.at(s.Current) {
+			if m := &f.members[i]; m.writable() && !m.work.at(s.Current) {
 				p.write(f, m, s.Current, "aborted")
 			}
 		}
@@ -357,41 +255,10 @@ func (p *Plan) planRollback(s *Snapshot, fleets []*fleet, sel *selection) {
 	}
 }
 
+// writable reports whether a work can be written to the member's cluster.
+func (m *member) writable() bool { return m.owned && (m.work == nil || !m.work.Deleting()) }
+
 // at is At for a work that may not exist.
 func (w *Work) at(rev *Revision) bool {
 	return w != nil && w.At(rev)
-}
-
-// judgeRollout reports whether the rollout is over: complete (R13), or stalled (R14).
-func (p *Plan) judgeRollout() {
-	p.Behind = p.Counts[PhaseWaiting]
-	selected := p.Selected()
-	p.Complete = selected > 0 && p.decisionsKnown() && p.Counts[PhaseSucceeded] == selected && p.decided()
-	p.Stalled = !p.Complete && !p.RollsOut() && p.awaited() == 0 && !p.startable() && len(p.Failing) > 0
-}
-
-// decided says that no cluster which is on its way out could still lead to an abort.
-func (p *Plan) decided() bool {
-	return !slices.ContainsFunc(p.Refs, func(ref RefOutcome) bool { return len(ref.Undecided) > 0 })
-}
-
-// awaited reports whether an outcome is still to come: a degraded cluster has its own but for a deadline that will decide on
-// it, without one nothing will (R14).
-func (m *member) awaited() bool {
-	switch m.phase {
-	case PhaseInFlight, PhaseSoaking:
-		return true
-	case PhaseDegraded:
-		return !m.next.IsZero()
-	}
-	return false
-}
-
-// awaited counts the clusters whose outcome is to come, those that nothing selects any more among them.
-func (p *Plan) awaited() int {
-	n := 0
-	for i := range p.Refs {
-		n += p.Refs[i].awaited + len(p.Refs[i].Leaving)
-	}
-	return n
 }

@@ -134,7 +134,7 @@ func ReadPast(in *PastInput) Past {
 	for i := range works {
 		switch w := &works[i]; {
 		case w.Digest == in.Template:
-		case w.Digest != "" && (w.Foreign() || (in.FirstSight && w.Hash() == "")):
+		case in.anotherHubs(w):
 			past.add(w)
 		default:
 			past.mixed = true
@@ -142,6 +142,11 @@ func ReadPast(in *PastInput) Past {
 	}
 	slices.SortStableFunc(past.Specs, func(a, b PastSpec) int { return cmp.Compare(b.clusters(), a.clusters()) })
 	return past
+}
+
+// anotherHubs reports whether the spec of a work is known, and another hub wrote it.
+func (in *PastInput) anotherHubs(w *Work) bool {
+	return w.Digest != "" && (w.Foreign() || in.FirstSight && w.Hash() == "")
 }
 
 // foreignClusters returns on how many clusters works are another hub's, and whether all works are.

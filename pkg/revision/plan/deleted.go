@@ -61,13 +61,22 @@ func (c *chain) deleted() *Step {
 	}
 	missing, all := c.missing()
 	for i := 0; i < len(missing) && all.failed == nil && all.next == nil; i++ {
-		number := c.History.LowerNumber()
-		if missing[i].hash == c.Revisions.UpdateRevision {
-			// It was the newest: its rollout goes on, and is no undo.
-			number = max(c.History.NextNumber(), int64(len(missing)))
-		}
-		all.add(c.remake(&missing[i], number))
+		all.add(c.remake(&missing[i], c.numberOf(&missing[i], len(missing))))
 	}
+	return c.rebuilt(&all)
+}
+
+// numberOf returns the revision number of one of several revisions that are created again.
+func (c *chain) numberOf(l *lost, missing int) int64 {
+	if l.hash == c.Revisions.UpdateRevision {
+		// It was the newest: its rollout goes on, and is no undo.
+		return max(c.History.NextNumber(), int64(missing))
+	}
+	return c.History.LowerNumber()
+}
+
+// rebuilt ends the pass where a revision was created again, or where the rollout can't go on without one.
+func (c *chain) rebuilt(all *batch) *Step {
 	switch {
 	case all.next != nil:
 		return all.next
