@@ -43,6 +43,7 @@ var added = []string{
 	`additionalPrinterColumns[7]: {"description":"Selected clusters","jsonPath":".status.summary.desiredTotal","name":"Desired","type":"integer"}`,
 	`additionalPrinterColumns[8]: {"description":"How far the rollout is","jsonPath":".status.conditions[?(@.type==\"PlacementRolledOut\")].reason","name":"RolledOut","type":"string"}`,
 	`additionalPrinterColumns[9]: {"jsonPath":".metadata.creationTimestamp","name":"Age","type":"date"}`,
+	`spec.paused type: "boolean"`,
 	`spec.placementRefs maxItems: 64`,
 	`spec.placementRefs[].rolloutStrategy.failureStrategy enum "AbortAll"`,
 	`spec.placementRefs[].rolloutStrategy.failureStrategy type: "string"`,

@@ -45,6 +45,10 @@ func (r *deployReconciler) reconcile(ctx context.Context, p *pass) (bool, error)
 		slices.Sort(p.problems)
 		return false, r.reportInvalid(ctx, p, status.InvalidSpec(strings.Join(p.problems, "; ")))
 	}
+	if p.plan.Held != nil {
+		r.rest(p)
+		return true, nil
+	}
 	return true, r.act(ctx, p)
 }
 

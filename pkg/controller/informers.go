@@ -68,7 +68,8 @@ func New(config Config) (*Runner, error) {
 	return r, nil
 }
 
-// laneOf is the lane of the next pass over an object. An abort begins with a status that says so, and ends with one.
+// laneOf is the lane of the next pass over an object. An abort begins with a status that says so, and ends with one. While it is
+// paused it writes nothing.
 func (c *Controller) laneOf(key string) queue.Lane {
 	if c.aborting.Is(key) {
 		return queue.Aborts
@@ -78,7 +79,8 @@ func (c *Controller) laneOf(key string) queue.Lane {
 		return queue.Rollouts
 	}
 	object := cached.(*replicaset.Object)
-	if object.Status.AbortedTime != nil && object.DeletionTimestamp.IsZero() && status.Told(object.Status.Conditions) != status.Aborted {
+	underWay := object.Status.AbortedTime != nil && object.DeletionTimestamp.IsZero() && !object.Spec.Paused
+	if underWay && status.Told(object.Status.Conditions) != status.Aborted {
 		return queue.Aborts
 	}
 	return queue.Rollouts

@@ -45,6 +45,10 @@ func TestLaneOf(t *testing.T) {
 		aborted(object)
 		object.DeletionTimestamp = &now
 	}), "deletion wins")
+	require.Equal(t, queue.Rollouts, seen(func(object *workv1alpha1.ManifestWorkReplicaSet) {
+		aborted(object)
+		object.Spec.Paused = true
+	}), "it writes nothing while it is paused")
 
 	plain := func(*workv1alpha1.ManifestWorkReplicaSet) {}
 	c.aborting.Note(key, true)

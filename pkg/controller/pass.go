@@ -155,6 +155,8 @@ type pass struct {
 	// pending says that today's template waits, for an abort to be carried out (R4) or for its revision to be written, and that the hub
 	// goes on by itself: the status does not observe this generation yet.
 	pending bool
+	// differs says that today's template is another one than update's, and waits for the end of a pause (R23).
+	differs bool
 
 	snapshot *rollout.Snapshot
 	plan     *rollout.Plan
@@ -225,11 +227,12 @@ func (c *Controller) patcher(p *pass) replicaset.Patcher {
 	})
 }
 
-// leavesAbort reports whether a pass leaves an abort to be carried out: it was decided, or works have yet to go back.
+// leavesAbort reports whether a pass leaves an abort to be carried out: it was decided, or works have yet to go back. One that is paused writes
+// nothing, and needs no worker that is kept for aborts.
 func (p *pass) leavesAbort() bool {
 	decided := p.plan != nil && p.plan.Abort != nil
 	begun := p.plan == nil && p.snapshot != nil && p.snapshot.Aborted
-	return p.object.DeletionTimestamp.IsZero() && (decided || begun || p.aborting)
+	return p.object.DeletionTimestamp.IsZero() && !p.object.Spec.Paused && (decided || begun || p.aborting)
 }
 
 // defaultWriters is how many writes are under way at once, over all objects: as many as it takes until an API server's own pace decides.

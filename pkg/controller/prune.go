@@ -21,10 +21,11 @@ type pruneReconciler struct{ *Controller }
 
 func (r *pruneReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
 	live := p.liveHashes().Insert(p.update.Hash)
-	for i := range p.plan.Writes {
-		if written := p.plan.Writes[i].Revision; written != nil {
-			live.Insert(written.Hash) // The works in hand don't have it yet: adopted ones get an older one (R6).
-		}
+	for _, written := range p.plan.Revisions() {
+		live.Insert(written.Hash) // The works in hand don't have it yet: adopted ones get an older one (R6).
+	}
+	if waiting := p.history.ByDigest(p.facts.Template); p.differs && waiting != nil {
+		live.Insert(waiting.Hash) // After the pause it is the template's again: an undo (R23).
 	}
 	if newest := p.history.Newest(); newest != nil {
 		live.Insert(newest.Hash) // The template's, also while an older abort is finished first (R4).

@@ -65,6 +65,7 @@ func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stag
 		History:     &p.history,
 		Stage:       stage,
 		Pending:     p.pending,
+		Differs:     p.differs,
 		Snapshot:    p.snapshot,
 		Plan:        p.shown(),
 		AbortReason: abortReason,
@@ -139,11 +140,15 @@ func (c *Controller) reportInvalid(ctx context.Context, p *pass, applied metav1.
 		status.Set(&wanted.Conditions, verified, p.object.Generation, p.transitionTime())
 	}
 	status.Hold(wanted, applied, p.pending, p.object.Generation, p.transitionTime())
+	status.SetPaused(&wanted.Conditions, &status.Input{
+		Object: p.object.ManifestWorkReplicaSet, Differs: p.differs, Snapshot: p.snapshot, Plan: p.plan, Now: p.transitionTime(),
+	})
 	asked := c.askToStore(p, wanted)
 	c.metrics.Observe(p.key, metrics.Observation{Stage: metrics.Invalid})
 	written, err := c.patcher(p).PatchStatus(ctx, p.object.ManifestWorkReplicaSet, *wanted, p.object.Status)
 	if err == nil && written {
 		c.noteStored(p, asked, wanted)
+		c.tellPause(p)
 	}
 	if err == nil && written && p.answer.Status.UpdateRevision != wanted.UpdateRevision {
 		c.memory.Owners.Prunes(p.key, true, p.answer.Spec.RevisionHistoryLimit != nil, p.now)

@@ -83,13 +83,13 @@ func (c *Controller) follow(ctx context.Context, p *pass, next func() plan.Step)
 // outcome is what the steps before this one came to.
 func (p *pass) outcome() plan.Outcome {
 	return plan.Outcome{
-		Revisions: p.revisions, Update: p.update, Held: p.held, Pending: p.pending, Snapshot: p.snapshot, Aborting: p.aborting,
+		Revisions: p.revisions, Update: p.update, Held: p.held, Pending: p.pending, Differs: p.differs, Snapshot: p.snapshot, Aborting: p.aborting,
 	}
 }
 
 // takeOver takes the outcome so far over into the pass.
 func (c *Controller) takeOver(p *pass, outcome *plan.Outcome, already *taken) {
-	p.revisions, p.update, p.held, p.pending = outcome.Revisions, outcome.Update, outcome.Held, outcome.Pending
+	p.revisions, p.update, p.held, p.pending, p.differs = outcome.Revisions, outcome.Update, outcome.Held, outcome.Pending, outcome.Differs
 	p.snapshot, p.aborting, p.urgent = outcome.Snapshot, outcome.Aborting, p.urgent || outcome.Urgent
 	for i := already.events; i < len(outcome.Events); i++ {
 		c.say(p, &outcome.Events[i])

@@ -19,6 +19,7 @@ import (
 
 // tell makes the events of what a status write said for the first time, and counts it.
 func (c *Controller) tell(p *pass, abortReason string) {
+	c.tellPause(p)
 	for _, transition := range status.Transitions(&p.object.Status, &p.answer.Status) {
 		switch transition {
 		case status.Started:

@@ -25,6 +25,9 @@ func Decide(s *Snapshot) *Plan {
 		p.planRollback(s, fleets, sel)
 	} else {
 		if p.decideAbort(s, fleets); p.Abort != nil {
+			if s.Paused {
+				p.holdAbort(s, fleets)
+			}
 			return p
 		}
 		p.rollOut(s, fleets)
@@ -33,6 +36,9 @@ func Decide(s *Snapshot) *Plan {
 	p.remove(s, sel)
 	if !s.Aborted {
 		p.judgeRollout()
+	}
+	if s.Paused {
+		p.hold()
 	}
 	return p
 }

@@ -11,5 +11,6 @@
 //	         or roll back             where an abort is being carried out               (R12)
 //	         or roll out              to the clusters whose turn it is                  (R10)
 //	         and delete               the works of clusters that no ref selects         (R8)
+//	hold     a pause holds all of these back, and nothing else                          (R22)
 //	report   complete, stalled, or what is awaited                                      (R13, R14)
 package rollout

@@ -116,6 +116,8 @@ type Plan struct {
 	Writes []Write
 	// Deletes of works that no ref selects, and of surplus ones.
 	Deletes []Delete
+	// Held is what a pause holds back; nil where the owner is not paused. Abort, Writes and Deletes are empty then (R22).
+	Held *Held
 	// Complete says that every selected cluster has settled success at the update revision (R13).
 	Complete bool
 	// Stalled says that the rollout does not go on by itself (R14).
@@ -176,10 +178,10 @@ func (p *Plan) Updated() int {
 	return n
 }
 
-// RollsOut reports whether the plan writes a revision for the first time. Labels and annotations alone move no rollout, and neither do retries of
-// what was refused.
+// RollsOut reports whether the plan writes a revision for the first time, or would but for a pause. Labels and annotations alone move no rollout,
+// and neither do retries of what was refused.
 func (p *Plan) RollsOut() bool {
-	return slices.ContainsFunc(p.Writes, func(w Write) bool { return w.Action != Relabel && !w.retry })
+	return slices.ContainsFunc(p.allWrites(), func(w Write) bool { return w.Action != Relabel && !w.retry })
 }
 
 // decisionsKnown reports whether every placementRef counts, every Placement is found and every decision of theirs was seen.

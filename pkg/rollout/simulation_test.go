@@ -81,7 +81,10 @@ func drawWorld(t *rapid.T) *world {
 		t.Logf("t=%s "+format, append([]any{w.now.Sub(rt.Epoch)}, args...)...)
 	}
 	w.check = func(s *rollout.Snapshot, p *rollout.Plan) {
-		if err := w.judge(p); err != nil {
+		if err := w.judge(released(p)); err != nil {
+			t.Fatal(err)
+		}
+		if err := judgePause(s, p); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -94,7 +97,7 @@ func (w *world) step(t *rapid.T) {
 	ref := func() *worldRef { return rapid.SampledFrom(w.refs).Draw(t, "ref") }
 	switch rapid.SampledFrom([]string{
 		"report", "report", "report", "report", "wait", "wait", "wait", "succeed", "template", "flap",
-		"join", "leave", "remove", "vanish", "restart", "retry", "edit", "lose", "hide",
+		"join", "leave", "remove", "vanish", "restart", "retry", "edit", "lose", "hide", "pause", "resume",
 	}).Draw(t, "step") {
 	case "report":
 		w.say(cluster(), rapid.SampledFrom(reports).Draw(t, "report"))
@@ -133,6 +136,10 @@ func (w *world) step(t *rapid.T) {
 		w.retry()
 	case "edit":
 		w.edit(cluster())
+	case "pause":
+		w.pause(true)
+	case "resume":
+		w.pause(false)
 	case "lose":
 		r := ref()
 		r.missing = !r.missing
@@ -188,6 +195,8 @@ func TestSimulation(t *testing.T) {
 
 		w.log("the agents fall silent")
 		w.judgeQuiet(t, w.quiet(t, func() {}))
+		w.pause(false)
+		w.judgeQuiet(t, w.quiet(t, func() {}))
 
 		w.log("the agents are well again, the Placements complete")
 		for _, ref := range w.refs {
@@ -200,7 +209,15 @@ func TestSimulation(t *testing.T) {
 // judgeQuiet is P1, and R14: what does not go on says so.
 func (w *world) judgeQuiet(t *rapid.T, p *rollout.Plan) {
 	if w.aborted {
-		w.judgeContents(t, w.current)
+		if !w.paused {
+			w.judgeContents(t, w.current)
+		}
+		return
+	}
+	if p.RollsOut() || p.AbortDue() != nil {
+		if p.Stalled {
+			t.Fatalf("R14: stalled by a pause")
+		}
 		return
 	}
 	pending, failing := false, false

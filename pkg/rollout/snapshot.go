@@ -37,6 +37,8 @@ type Snapshot struct {
 	Older []*Revision
 	// Aborted says that the rollout of Update was aborted: the desired revision is Current.
 	Aborted bool
+	// Paused says that no work is written or deleted, and no abort decided, before a person says so (R22).
+	Paused bool
 	// Restored says that every cluster had confirmed the revision that it went back to: a process that was started since need not see
 	// each success for a while before it says so again.
 	Restored bool

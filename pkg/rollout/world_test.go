@@ -42,6 +42,7 @@ type world struct {
 	update    string
 	current   string
 	aborted   bool
+	paused    bool
 
 	log func(format string, args ...any)
 	// check judges each plan before it is carried out.
@@ -100,8 +101,8 @@ func newWorld(refs ...*worldRef) *world {
 
 // template changes the template, to a new one or to an older one.
 func (w *world) template(hash string) {
-	if hash == w.update {
-		return
+	if hash == w.update || w.paused {
+		return // A template that is edited while paused begins no rollout (R23).
 	}
 	w.log("template %s", hash)
 	if known := w.revisions[hash]; known != nil {
@@ -136,6 +137,14 @@ func (w *world) retry() {
 func (w *world) begin() {
 	for _, work := range w.works {
 		work.settled, work.failed, work.seenSuccess = false, false, time.Time{}
+	}
+}
+
+// pause is a person setting spec.paused, or removing it.
+func (w *world) pause(paused bool) {
+	if w.paused != paused {
+		w.log("paused: %v", paused)
+		w.paused = paused
 	}
 }
 
@@ -240,7 +249,7 @@ func (w *world) sorted() []*worldWork {
 func (w *world) observe() *rollout.Snapshot {
 	s := &rollout.Snapshot{
 		Now: w.now, DeadlinesSince: w.deadlinesSince, Settle: w.settle, Owner: rt.Owner,
-		Update: w.revisions[w.update], Current: w.revisions[w.current], Aborted: w.aborted,
+		Update: w.revisions[w.update], Current: w.revisions[w.current], Aborted: w.aborted, Paused: w.paused,
 	}
 	if s.Current == nil {
 		s.Absent = &rollout.Absence{Cause: rollout.NeverComplete}

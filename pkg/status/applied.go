@@ -22,11 +22,11 @@ func manifestworkApplied(in *Input) metav1.Condition {
 		return notApplied(workv1alpha1.ReasonNotAsExpected, failing(in.Plan))
 	case in.Plan.Selected() == 0:
 		return notApplied(workv1alpha1.ReasonPlacementDecisionEmpty, "the placements select no cluster")
-	case in.Stage == Complete && in.Plan.Updated() == in.Plan.Selected():
+	case in.Stage == Complete && in.Plan.Updated() == in.Plan.Selected() && !in.Differs:
 		return condition(workv1alpha1.ConditionManifestworkApplied, workv1alpha1.ReasonAsExpected,
 			clusters(in.Plan.Selected())+" as wanted", metav1.ConditionTrue)
 	default:
-		return notApplied(workv1alpha1.ReasonProcessing, progress(in.Plan))
+		return notApplied(workv1alpha1.ReasonProcessing, join(progress(in.Plan), templateWaits(in)))
 	}
 }
 

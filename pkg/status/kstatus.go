@@ -9,10 +9,11 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// reconciling is present while a rollout or an abort is under way, and while a new template waits for one of them. Nil for absent.
+// reconciling is present while a rollout or an abort is under way, and while a new template waits for one of them or for the end of a pause.
+// A rollout that is paused is under way: kstatus makes the same of a paused Deployment. Nil for absent.
 func reconciling(in *Input) *metav1.Condition {
 	underWay := in.Stage == Aborting || (in.Stage == RollingOut && len(invalidStrategies(in)) == 0)
-	if !underWay && !in.Pending {
+	if !underWay && !in.Pending && !in.Differs {
 		return nil
 	}
 	return abnormal(workv1alpha1.ConditionReconciling, progressing(in))
@@ -21,7 +22,7 @@ func reconciling(in *Input) *metav1.Condition {
 // stalled is present while the rollout waits for a person: it stalled, it was aborted, or a strategy can't be read. Nil for absent.
 func stalled(in *Input) *metav1.Condition {
 	switch {
-	case in.Pending:
+	case in.Pending || in.Differs:
 		return nil
 	case in.Stage == Stalled || in.Stage == Aborted:
 		return abnormal(workv1alpha1.ConditionStalled, progressing(in))

@@ -10,8 +10,20 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// progressing says how the rollout goes. True means that it goes on by itself.
+// progressing says how the rollout goes. True means that it goes on by itself; Unknown means that it would without the pause.
 func progressing(in *Input) metav1.Condition {
+	told := unpaused(in)
+	if note := pauseNote(in); note != "" {
+		told.Message = join(told.Message, note)
+	}
+	if waits(in) {
+		told.Status = metav1.ConditionUnknown
+	}
+	return told
+}
+
+// unpaused says how it goes where nothing is paused.
+func unpaused(in *Input) metav1.Condition {
 	update := in.Snapshot.Update
 	stopped := func(reason, message string) metav1.Condition {
 		return condition(workv1alpha1.ConditionProgressing, reason, join(message, missing(in), largerHistory(in.Object)), metav1.ConditionFalse)

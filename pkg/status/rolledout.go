@@ -21,10 +21,10 @@ func placementRolledOut(in *Input) metav1.Condition {
 		return not(workv1alpha1.ReasonRolloutDegraded, failing(in.Plan))
 	case in.Plan.Selected() == 0:
 		return not(workv1alpha1.ReasonProgressing, join("the placements select no cluster", awaiting(in.Plan)))
-	case in.Stage == Complete && in.Plan.Updated() == in.Plan.Selected():
+	case in.Stage == Complete && in.Plan.Updated() == in.Plan.Selected() && !in.Differs:
 		return condition(workv1alpha1.ConditionPlacementRolledOut, workv1alpha1.ReasonComplete,
 			clusters(in.Plan.Selected())+" at revision "+in.Snapshot.Update.Name, metav1.ConditionTrue)
 	default:
-		return not(workv1alpha1.ReasonProgressing, join(progress(in.Plan), awaiting(in.Plan), join(unheard(in.Plan)...)))
+		return not(workv1alpha1.ReasonProgressing, join(progress(in.Plan), awaiting(in.Plan), join(unheard(in.Plan)...), templateWaits(in)))
 	}
 }

@@ -41,7 +41,9 @@ type Input struct {
 	Stage   Stage
 	// Pending says that today's template waits, for an abort to be carried out or for its revision to be recorded: the status
 	// does not observe its generation yet.
-	Pending  bool
+	Pending bool
+	// Differs says that today's template is another one than the update revision's, and waits for the end of a pause (R23).
+	Differs  bool
 	Snapshot *rollout.Snapshot
 	Plan     *rollout.Plan
 	// AbortReason is why the rollout was aborted, when this process knows it.
@@ -96,6 +98,7 @@ func Build(in *Input) workv1alpha1.ManifestWorkReplicaSetStatus {
 	}
 	setOrRemove(&out.Conditions, workv1alpha1.ConditionReconciling, reconciling(in), in.Object.Generation, in.Now)
 	setOrRemove(&out.Conditions, workv1alpha1.ConditionStalled, stalled(in), in.Object.Generation, in.Now)
+	SetPaused(&out.Conditions, in)
 	return out
 }
 

@@ -27,9 +27,8 @@ func (m *model) actions() map[string]func(*rapid.T) {
 		},
 		"place": func(t *rapid.T) { m.place(t) },
 		"retry": func(_ *rapid.T) {
-			if object := m.w.Object(); object.Status.AbortedTime != nil {
-				m.w.patch(ReplicaSets, Namespace, Name, map[string]any{"status": map[string]any{"abortedTime": nil}}, true)
-				m.w.Tell("user: clears abortedTime")
+			if m.w.Object().Status.AbortedTime != nil {
+				m.w.Retry()
 			}
 		},
 		"strategies": func(t *rapid.T) {
@@ -65,6 +64,8 @@ func (m *model) actions() map[string]func(*rapid.T) {
 			m.w.Tell("the hub restarts")
 			m.w.Restart()
 		},
+		"pause":      func(_ *rapid.T) { m.w.Pause(true) },
+		"resume":     func(_ *rapid.T) { m.w.Pause(false) },
 		"wait":       func(t *rapid.T) { m.settle(time.Duration(rapid.IntRange(0, 40).Draw(t, "seconds")) * time.Second) },
 		"permission": func(_ *rapid.T) { m.permit(m.w.API.NoHistory) },
 		"refusals": func(t *rapid.T) {

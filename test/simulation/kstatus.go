@@ -23,7 +23,7 @@ func (w *World) Kstatus() (status.Status, error) {
 }
 
 // checkKstatus checks that kstatus comes to what the other conditions say: aborted and stalled are a failure, complete is current,
-// and what waits is in progress.
+// and what waits, for the end of a pause too, is in progress.
 func (w *World) checkKstatus() error {
 	got, err := w.Kstatus()
 	if err != nil || w.Object() == nil {
@@ -38,6 +38,7 @@ func (w *World) checkKstatus() error {
 	want := status.InProgressStatus
 	verified := meta.FindStatusCondition(conditions, workv1alpha1.ConditionPlacementVerified)
 	switch {
+	case w.templateWaits():
 	case progressing == nil || progressing.ObservedGeneration != applied.ObservedGeneration:
 		want = status.FailedStatus // The spec is invalid.
 	case progressing.Reason == workv1alpha1.ReasonNewManifestWorkAvailable:

@@ -64,6 +64,8 @@ func checkModel(t *testing.T) {
 		m.calm()
 		m.lastingRefusals()
 		m.quiet()
+		m.w.Pause(false)
+		m.quiet()
 		m.w.Repent()
 		m.quiet()
 		played.add(m.w.Story)

@@ -30,7 +30,7 @@ func (w *World) contents() map[string]string {
 
 // CheckQuiet checks what must hold when nothing happens any more by itself: P1, P2, P6, P7.
 func (w *World) CheckQuiet() error {
-	for _, check := range []func() error{w.checkForged, w.checkWorks, w.checkDelivered, w.checkHistory, w.checkKstatus, w.checkRevisionList, w.checkSilence} {
+	for _, check := range []func() error{w.checkForged, w.checkWorks, w.checkDelivered, w.checkHistory, w.checkKstatus, w.checkRevisionList, w.checkCondition, w.checkSilence} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -54,13 +54,16 @@ func (w *World) told() (current, update string, aborted bool) {
 	return current, update, aborted
 }
 
-// checkWorks checks P1 where the rollout is aborted, and P2 where every cluster is well.
+// checkWorks checks P1 where the rollout is aborted, and P2 where every cluster is well, unless it is paused.
 func (w *World) checkWorks() error {
 	if w.Object() == nil {
 		if works := slices.DeleteFunc(w.Works(), func(work *workv1.ManifestWork) bool { return !owned(work) }); len(works) > 0 {
 			return fmt.Errorf("the owner is gone, and %d works are left", len(works))
 		}
 		return nil
+	}
+	if w.Object().Spec.Paused {
+		return nil // The works stay what they are (P9).
 	}
 	current, update, aborted := w.told()
 	if w.Irreparable.HasAny(current, update) {
@@ -178,7 +181,7 @@ func (w *World) checkHistory() error {
 		return fmt.Errorf("live revisions %v, there are only %v", sets.List(live), sets.List(there))
 	}
 	limit := historyLimit(object)
-	if others := there.Difference(live).Difference(claimed); others.Len() > limit {
+	if others := there.Difference(live).Difference(claimed).Difference(w.awaited()); others.Len() > limit {
 		return fmt.Errorf("%d revisions beside the live ones, the limit is %d", others.Len(), limit)
 	}
 	return nil

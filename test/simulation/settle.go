@@ -18,6 +18,9 @@ func (w *World) Settle(during time.Duration) error {
 	}
 	for range tooMany {
 		acted, next := w.step()
+		if w.violation != nil {
+			return w.violation
+		}
 		if acted {
 			continue
 		}

@@ -87,6 +87,8 @@ type World struct {
 	causes map[string]cause
 	// adversaries are agents that turned against the others.
 	adversaries adversaries
+	// violation is what a pause did not hold back; nil for nothing.
+	violation error
 }
 
 // NewWorld starts an empty one, with a hub that has nothing to do.
@@ -129,6 +131,9 @@ func (w *World) Restart() {
 		w.noteRecords()
 		w.noteCopy(what)
 		w.noteCause(what)
+		if err := w.checkPaused(what); err != nil && w.violation == nil {
+			w.violation = err
+		}
 		if w.Check != nil {
 			w.Check(what)
 		}

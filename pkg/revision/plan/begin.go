@@ -220,7 +220,7 @@ func (c *chain) abortReason() string {
 		return byHand + c.setter()
 	}
 	// The works are as they were when the abort was decided, maybe by a process that is gone: its grace was over.
-	if abort := rollout.Decide(c.View.Snapshot(&c.Revisions, c.Update, false).Watched()).Abort; abort != nil {
+	if abort := rollout.Decide(c.View.Snapshot(&c.Revisions, c.Update, false).Watched()).AbortDue(); abort != nil {
 		return abort.Reason
 	}
 	return ""

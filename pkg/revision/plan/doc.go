@@ -15,6 +15,7 @@
 //	adopt            what another hub rolled out becomes revisions                            (R6)
 //	settleCurrent    status.currentRevision names a revision that may be the current one      (R6, R16)
 //	invalidTemplate  a template that no agent could apply is not rolled out
+//	paused           while spec.paused is true, an edited template waits               (R23)
 //	newTemplate      a template without a revision gets one                                   (R1, R2)
 //	undo             a template that came back makes its revision the newest                  (R3)
 //	remember         the newest revision remembers the other live ones                        (R7)
@@ -23,6 +24,7 @@
 //
 //	keptStatus       what the status may not hold is remembered by this process
 //	invalidTemplate
+//	paused
 //	templateOnWorks  the works have the template's hash                                       (R1)
 //
 // Those of Begin:

@@ -15,6 +15,10 @@ type ledger interface {
 	resumes(update string) bool
 	// current returns the stable revision for a rollout of update, which may be nil, or why there is none.
 	current(hash string, update *rollout.Revision) (*rollout.Revision, *rollout.Absence)
+	// waits reports whether today's template waits for the end of a pause (R23).
+	waits(c *chain) bool
+	// paused is the update revision while it does, and whether that is another one.
+	paused(c *chain) (update *rollout.Revision, differs bool)
 	// complete records that the rollout of the update revision is complete.
 	complete(c *chain) *Step
 }
@@ -38,6 +42,7 @@ func (recorded) links() []link {
 		(*chain).adopt,
 		(*chain).settleCurrent,
 		(*chain).invalidTemplate,
+		(*chain).paused,
 		(*chain).newTemplate,
 		(*chain).undo,
 		(*chain).remember,
@@ -56,6 +61,7 @@ func (unrecorded) links() []link {
 	return []link{
 		(*chain).keptStatus,
 		(*chain).invalidTemplate,
+		(*chain).paused,
 		(*chain).templateOnWorks,
 	}
 }

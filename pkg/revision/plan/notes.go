@@ -68,6 +68,7 @@ func (v *View) Snapshot(of *status.Revisions, update *rollout.Revision, aborted 
 		Settle:         notes.Settle,
 		Update:         update,
 		Aborted:        aborted,
+		Paused:         v.Object.Spec.Paused,
 		Owner:          v.Owner,
 		Labels:         v.Object.Labels,
 		Refs:           v.Refs,

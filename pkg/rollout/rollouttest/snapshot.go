@@ -73,6 +73,11 @@ func Aborted() SnapshotOption {
 	return func(s *rollout.Snapshot) { s.Aborted = true }
 }
 
+// Paused says that the owner is paused.
+func Paused() SnapshotOption {
+	return func(s *rollout.Snapshot) { s.Paused = true }
+}
+
 // OwnerLabel puts a label on the owner.
 func OwnerLabel(key, value string) SnapshotOption {
 	return func(s *rollout.Snapshot) {

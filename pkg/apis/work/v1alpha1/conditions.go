@@ -19,7 +19,8 @@ const (
 	ConditionPlacementRolledOut = upstream.ManifestWorkReplicaSetConditionPlacementRolledOut
 
 	// ConditionProgressing says how the rollout of the update revision goes. It is False both when
-	// the rollout is complete and when it does not go on; the reason says which.
+	// the rollout is complete and when it does not go on; the reason says which. It is Unknown where it
+	// would be True but for spec.paused.
 	// Reasons: NewRevisionCreated, FoundNewRevision, NewManifestWorkAvailable, RolloutAborted,
 	// ProgressDeadlineExceeded.
 	ConditionProgressing = "Progressing"
@@ -34,6 +35,11 @@ const (
 	// it as "failed".
 	// Reasons: those of Progressing, of PlacementVerified and of ManifestworkApplied.
 	ConditionStalled = "Stalled"
+
+	// ConditionPaused is True while spec.paused is, and absent in every other state. The message counts what is held back
+	// (R22).
+	// Reasons: Paused.
+	ConditionPaused = "Paused"
 )
 
 // Reasons of the condition types above.
@@ -68,4 +74,7 @@ const (
 	ReasonProgressDeadlineExceeded = "ProgressDeadlineExceeded"
 	// ReasonRolloutAborted means that the current revision was written back to every cluster (R12).
 	ReasonRolloutAborted = "RolloutAborted"
+
+	// ReasonPaused means that spec.paused is true (R22).
+	ReasonPaused = "Paused"
 )

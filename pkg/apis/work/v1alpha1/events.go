@@ -28,6 +28,11 @@ const (
 	EventRolloutStalled = "RolloutStalled"
 	// EventRolloutResumed means that a stalled rollout goes on: clusters recovered, or the strategy or the selection changed.
 	EventRolloutResumed = "RolloutResumed"
+	// EventPaused means that spec.paused is true: no ManifestWork is written or deleted. The note counts what is held back (R22).
+	EventPaused = "Paused"
+	// EventResumed means that spec.paused is true no longer, and that what was held back goes on (R22).
+	EventResumed = "Resumed"
+
 	// EventAbortImpossible is a warning: the rollout failed, failureStrategy AbortAll asks for an abort, and there is no
 	// revision to go back to; the note says why (R12).
 	EventAbortImpossible = "AbortImpossible"

@@ -71,6 +71,14 @@ type ManifestWorkReplicaSetSpec struct {
 	// +kubebuilder:validation:Maximum=100
 	// +optional
 	RevisionHistoryLimit *int32 `json:"revisionHistoryLimit,omitempty"`
+
+	// paused holds the ManifestWorks as they are: while it is true the hub creates, changes and deletes none of them, so that no
+	// rollout, abort, repair, join or removal goes on. The status is still reported, and deadlines still run. A template that is
+	// edited meanwhile becomes a revision when paused is false again: several edits are one rollout. The condition Paused counts
+	// what is held back. Deleting this object deletes its ManifestWorks also while it is paused. A change of this field is no
+	// new revision.
+	// +optional
+	Paused bool `json:"paused,omitempty"`
 }
 
 // LocalPlacementReference names a Placement and says how the template reaches its clusters.
@@ -123,8 +131,8 @@ type ManifestWorkReplicaSetStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions are PlacementVerified, ManifestworkApplied, Progressing and PlacementRolledOut, and Reconciling or
-	// Stalled while one of these two is True.
+	// conditions are PlacementVerified, ManifestworkApplied, Progressing and PlacementRolledOut, and Reconciling, Stalled and
+	// Paused, each of which is present only while it is True.
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`

@@ -1,0 +1,146 @@
+package rollout_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+)
+
+// released is the plan as it would be without the pause.
+func released(p *rollout.Plan) *rollout.Plan {
+	free := *p
+	if p.Held != nil {
+		free.Abort, free.Writes, free.Deletes, free.Held = p.Held.Abort, p.Held.Writes, p.Held.Deletes, nil
+	}
+	return &free
+}
+
+// judgePause holds a plan against R22: while paused it does nothing, and it finds the same and holds back the same as it would do otherwise.
+func judgePause(s *rollout.Snapshot, p *rollout.Plan) error {
+	if !s.Paused {
+		if p.Held != nil {
+			return fmt.Errorf("R22: not paused, and held back is %v", p.Held)
+		}
+		return nil
+	}
+	if p.Held == nil || p.Abort != nil || len(p.Writes) > 0 || len(p.Deletes) > 0 {
+		return fmt.Errorf("R22: paused, and the plan does %v %v %v", p.Abort, p.Writes, p.Deletes)
+	}
+	if p.Stalled && p.RollsOut() {
+		return fmt.Errorf("R14: stalled by the pause")
+	}
+	unpaused := *s
+	unpaused.Paused = false
+	free := rollout.Decide(&unpaused)
+	if free.Abort != nil {
+		// An abort that is persisted ends the pass: what follows is for the one that holds it back.
+		free.Recheck, free.Behind = p.Recheck, p.Behind
+	}
+	if got, want := planText(released(p)), planText(free); got != want {
+		return fmt.Errorf("R22: a pause changes what is found:\n%s\n%s", got, want)
+	}
+	return nil
+}
+
+// TestPauseHoldsBack: nothing is written, deleted or aborted, and what would be is told (R22).
+func TestPauseHoldsBack(t *testing.T) {
+	rolling := rt.Refs(rt.Ref("p1", rt.Progressive(1), rt.Deadline("5m"), rt.AbortAll(), rt.Clusters("c1", "c2")))
+	for name, tc := range map[string]struct {
+		options []rt.SnapshotOption
+		held    []string
+		abort   bool
+	}{
+		"a rollout": {
+			options: []rt.SnapshotOption{rolling, rt.Works(done("c1"), old("c2"))},
+			held:    []string{"Update c2 to bbb: its turn in p1"},
+		},
+		"a join": {
+			options: []rt.SnapshotOption{rolling, rt.Works(done("c1"))},
+			held:    []string{"Create c2 to bbb: selected by p1"},
+		},
+		"a deselection": {
+			options: []rt.SnapshotOption{rolling, rt.Works(done("c1"), done("c2"), done("c3", rt.Unselected(0)))},
+			held:    []string{"Delete c3/web: no placement selects the cluster"},
+		},
+		"drift": {
+			options: []rt.SnapshotOption{rolling, rt.Works(done("c1", rt.Edited()), done("c2"))},
+			held:    []string{"Update c1 to bbb: put back, it is not what was written"},
+		},
+		"labels": {
+			options: []rt.SnapshotOption{rolling, rt.OwnerLabel("team", "a"), rt.Works(done("c1"))},
+			held:    []string{"Create c2 to bbb: selected by p1", "Relabel c1: its labels changed"},
+		},
+		"an adoption": {
+			options: []rt.SnapshotOption{rolling, rt.Works(done("c1"), rt.Work("c2", rt.Holds("bbb")))},
+			held:    []string{"Adopt c2 to bbb: its spec is this revision already"},
+		},
+		"the way back": {
+			options: []rt.SnapshotOption{rolling, rt.Aborted(), rt.Works(done("c1"), old("c2"))},
+			held:    []string{"Update c1 to aaa: aborted"},
+		},
+		"an abort": {
+			options: []rt.SnapshotOption{rolling, rt.Works(failed("c1"), old("c2"))},
+			abort:   true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := rt.Snapshot(append(tc.options, rt.Now(10*minute), rt.Paused())...)
+			p := rollout.Decide(s)
+			require.NoError(t, judgePause(s, p))
+			require.Equal(t, tc.held, texts(released(p)))
+			require.Equal(t, tc.abort, p.AbortDue() != nil)
+			require.False(t, p.Stalled)
+		})
+	}
+}
+
+// TestPauseIsNoStall: what is held back counts as handed out. A rollout that would be stalled without the pause is stalled with it (R14, R24).
+func TestPauseIsNoStall(t *testing.T) {
+	two := rt.Clusters("c1", "c2")
+	goesOn := rt.Refs(rt.Ref("p1", rt.Progressive(1), rt.Deadline("5m"), rt.MaxFailures(1), two))
+	p := decide(rt.Now(10*minute), rt.Paused(), goesOn, rt.Works(failed("c1"), old("c2")))
+	require.True(t, p.RollsOut())
+	require.False(t, p.Stalled)
+
+	stops := rt.Refs(rt.Ref("p1", rt.Progressive(1), rt.Deadline("5m"), two))
+	require.True(t, decide(rt.Now(10*minute), rt.Paused(), stops, rt.Works(failed("c1"), old("c2"))).Stalled)
+}
+
+// TestPauseCompletes: that every cluster succeeded is a fact (R13, R22).
+func TestPauseCompletes(t *testing.T) {
+	p := decide(rt.Now(10*minute), rt.Paused(), rt.Refs(rt.Ref("p1", rt.Clusters("c1"))), rt.Works(done("c1", rt.OfPlacement("p0"))))
+	require.True(t, p.Complete)
+	require.Len(t, p.Held.Writes, 1, "its label waits")
+}
+
+// TestHeldAbort: an abort that a pause holds back ends no pass. Phases go on to change at their times, and refusals stay known (R24).
+func TestHeldAbort(t *testing.T) {
+	p := decide(rt.Now(10*minute), rt.Paused(), rt.Works(failed("c1"), inFlight("c2")), rt.Refused("c3", 5*minute, 11*minute),
+		rt.Refs(rt.Ref("p1", rt.Deadline("5m"), rt.AbortAll(), rt.Clusters("c1", "c2", "c3", "c4"))))
+	require.NotNil(t, p.Held.Abort)
+	require.Empty(t, texts(released(p)), "after the pause the abort comes first")
+	require.Equal(t, []string{"c3"}, p.Refused)
+	require.Equal(t, time.Minute, p.Recheck)
+	require.Equal(t, 1, p.Behind)
+}
+
+// TestRevisionsOfAPlan: a pause keeps the revisions in use that works get after it (R5, R6).
+func TestRevisionsOfAPlan(t *testing.T) {
+	options := []rt.SnapshotOption{
+		rt.Now(10 * minute), rt.Older("000"), rt.Refs(rt.Ref("p1", rt.Progressive(1), rt.Clusters("c1", "c2", "c3"))),
+		rt.Works(old("c1"), rt.Work("c2", rt.Holds("000")), old("c3")),
+	}
+	hashes := func(p *rollout.Plan) (found []string) {
+		for _, rev := range p.Revisions() {
+			found = append(found, rev.Hash)
+		}
+		return found
+	}
+	require.Equal(t, []string{"bbb", "000"}, hashes(decide(options...)))
+	require.Equal(t, []string{"bbb", "000"}, hashes(decide(append(options, rt.Paused())...)))
+}

@@ -1,0 +1,134 @@
+package status
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+)
+
+// howToResume is the end of every message about a pause.
+const howToResume = "set spec.paused to false to resume"
+
+// SetPaused puts the condition Paused among others while spec.paused is true, and removes it otherwise (R22). The plan is nil where there is none.
+func SetPaused(conditions *[]metav1.Condition, in *Input) {
+	setOrRemove(conditions, workv1alpha1.ConditionPaused, paused(in), in.Object.Generation, in.Now)
+}
+
+// paused counts what a pause holds back. Nil for absent.
+func paused(in *Input) *metav1.Condition {
+	if !in.Object.Spec.Paused {
+		return nil
+	}
+	message := join("spec.paused is true: no ManifestWork is created, changed or deleted", heldBack(in), howToResume)
+	told := condition(workv1alpha1.ConditionPaused, workv1alpha1.ReasonPaused, message, metav1.ConditionTrue)
+	return &told
+}
+
+// heldBack says what waits for the end of the pause, and for which clusters.
+func heldBack(in *Input) string {
+	if in.Plan == nil || in.Plan.Held == nil {
+		return templateWaits(in)
+	}
+	held := in.Plan.Held
+	var revisions, labels, deletions, parts []string
+	for i := range held.Writes {
+		switch w := &held.Writes[i]; w.Action {
+		case rollout.Create, rollout.Update:
+			if superseded(in) {
+				continue
+			}
+			revisions = append(revisions, w.Cluster)
+		default:
+			labels = append(labels, w.Cluster)
+		}
+	}
+	for i := range held.Deletes {
+		deletions = append(deletions, held.Deletes[i].Work.Cluster())
+	}
+	part := func(what string, clusters []string) {
+		if len(clusters) > 0 {
+			slices.Sort(clusters)
+			parts = append(parts, what+" on "+rollout.Names(clusters))
+		}
+	}
+	part(revisionWritten(in), revisions)
+	part("labels", labels)
+	part("the deletion of the ManifestWork", deletions)
+	works := ""
+	if len(parts) > 0 {
+		works = "held back: " + strings.Join(parts, ", ")
+	}
+	if text := join(abortWaits(in), works, templateWaits(in)); text != "" {
+		return text
+	}
+	return "nothing is held back"
+}
+
+// superseded reports whether the rollout of today's template takes the place of the one that is held back, as soon as the pause is over. An abort
+// that is under way is carried out first (R4).
+func superseded(in *Input) bool { return in.Differs && !in.Snapshot.Aborted }
+
+// revisionWritten is what a held write of a revision does.
+func revisionWritten(in *Input) string {
+	if in.Snapshot.Aborted {
+		return "the return to revision " + in.Plan.Desired.Name
+	}
+	return "revision " + in.Plan.Desired.Name
+}
+
+// abortWaits says that the rollout is to be aborted, and what may still save it (R24).
+func abortWaits(in *Input) string {
+	if in.Plan.Held.Abort == nil || superseded(in) {
+		return ""
+	}
+	return fmt.Sprintf("the rollout of revision %s has failed, and is aborted after the pause unless these clusters recover: %s",
+		in.Snapshot.Update.Name, in.Plan.Held.Abort.Reason)
+}
+
+// templateWaits says that today's template is not the one that is rolled out; empty where it is (R23).
+func templateWaits(in *Input) string {
+	if !in.Differs {
+		return ""
+	}
+	return fmt.Sprintf("spec.manifestWorkTemplate differs from revision %s, and is rolled out after the pause", in.Snapshot.Update.Name)
+}
+
+// pauseNote is what Progressing, and the conditions that repeat it, say of a pause that keeps something from going on; empty for nothing.
+func pauseNote(in *Input) string {
+	if !in.Object.Spec.Paused || (!in.Differs && in.Stage != RollingOut && in.Stage != Aborting) {
+		return ""
+	}
+	return join("paused", templateWaits(in), howToResume)
+}
+
+// waits reports whether only the pause keeps Progressing from being True.
+func waits(in *Input) bool {
+	return in.Object.Spec.Paused && (in.Stage == RollingOut || in.Differs && in.Stage != Aborting)
+}
+
+// Pause is what a status tells of a pause for the first time.
+type Pause string
+
+// The beginning and the end of a pause.
+const (
+	PauseBegan Pause = "Began"
+	PauseEnded Pause = "Ended"
+)
+
+// PauseOf compares what the status was with what was written; empty where neither began nor ended.
+func PauseOf(before, after *workv1alpha1.ManifestWorkReplicaSetStatus) Pause {
+	was := meta.IsStatusConditionTrue(before.Conditions, workv1alpha1.ConditionPaused)
+	switch is := meta.IsStatusConditionTrue(after.Conditions, workv1alpha1.ConditionPaused); {
+	case is && !was:
+		return PauseBegan
+	case was && !is:
+		return PauseEnded
+	}
+	return ""
+}

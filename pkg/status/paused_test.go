@@ -1,0 +1,162 @@
+package status_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+)
+
+// paused is input of an object that is paused.
+func paused(stage status.Stage, differs bool, options ...rt.SnapshotOption) *status.Input {
+	in := input(stage, append(options, rt.Paused())...)
+	in.Object.Spec.Paused, in.Differs = true, differs
+	return in
+}
+
+func conditionOf(in *status.Input, conditionType string) *metav1.Condition {
+	built := status.Build(in)
+	return meta.FindStatusCondition(built.Conditions, conditionType)
+}
+
+// The condition Paused counts what is held back, and says how to resume (R22).
+func TestPausedCounts(t *testing.T) {
+	one, three := p1(rt.AbortAll(), rt.Clusters("c1")), p1(rt.AbortAll(), rt.Clusters("c1", "c2", "c3"))
+	const begins, ends = "spec.paused is true: no ManifestWork is created, changed or deleted; ", "; set spec.paused to false to resume"
+	const waits = "spec.manifestWorkTemplate differs from revision web-bbb, and is rolled out after the pause"
+	for name, tc := range map[string]struct {
+		in   *status.Input
+		want string
+	}{
+		"nothing":   {paused(status.RollingOut, false, one, rt.Works(inFlight("c1"))), "nothing is held back"},
+		"a rollout": {paused(status.RollingOut, false, three, rt.Works(done("c1"), old("c2"), old("c3"))), "held back: revision web-bbb on 1 cluster (c2)"},
+		"an abort under way": {
+			paused(status.Aborting, false, three, rt.Aborted(), rt.Works(done("c1"), old("c2"), done("c3"))),
+			"held back: the return to revision web-aaa on 2 clusters (c1, c3)",
+		},
+		"labels and a deletion": {
+			paused(status.Complete, false, one, rt.OwnerLabel("team", "a"), rt.Works(done("c1"), rt.Work("c4", rt.Bears("aaa"), rt.Unselected(0)))),
+			"held back: labels on 1 cluster (c1), the deletion of the ManifestWork on 1 cluster (c4)",
+		},
+		"an abort that is due": {
+			paused(status.RollingOut, false, three, rt.Works(failed("c1"), old("c2"), old("c3"))),
+			"the rollout of revision web-bbb has failed, and is aborted after the pause unless these clusters recover: " +
+				"placement p1: 1 of 3 clusters failed (c1): not successful within progressDeadline 5m0s, maxFailures is 0",
+		},
+		"a template that differs": {paused(status.Complete, true, one, rt.Works(done("c1"))), waits},
+		"a template that differs takes the place of what is under way": {
+			paused(status.RollingOut, true, three, rt.Works(failed("c1"), old("c2"))), waits,
+		},
+		"a template that differs waits for the abort": {
+			paused(status.Aborting, true, one, rt.Aborted(), rt.Works(done("c1"))), "held back: the return to revision web-aaa on 1 cluster (c1); " + waits,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			told := conditionOf(tc.in, workv1alpha1.ConditionPaused)
+			require.Equal(t, metav1.ConditionTrue, told.Status)
+			require.Equal(t, workv1alpha1.ReasonPaused, told.Reason)
+			require.EqualValues(t, 7, told.ObservedGeneration)
+			require.Equal(t, begins+tc.want+ends, told.Message)
+		})
+	}
+}
+
+// It goes away with the pause, also where there is no plan.
+func TestPausedIsRemoved(t *testing.T) {
+	in := paused(status.RollingOut, false, p1(rt.Clusters("c1")))
+	before := status.Build(in)
+	in.Object.Status, in.Object.Spec.Paused = before, false
+	after := status.Build(in)
+	require.Nil(t, meta.FindStatusCondition(after.Conditions, workv1alpha1.ConditionPaused))
+	require.Equal(t, status.PauseBegan, status.PauseOf(&workv1alpha1.ManifestWorkReplicaSetStatus{}, &before))
+	require.Equal(t, status.PauseEnded, status.PauseOf(&before, &after))
+	require.Empty(t, status.PauseOf(&before, &before))
+	require.Empty(t, status.PauseOf(&after, &after))
+
+	invalid := &status.Input{Object: in.Object, Now: now}
+	conditions := before.Conditions
+	status.SetPaused(&conditions, invalid)
+	require.Nil(t, meta.FindStatusCondition(conditions, workv1alpha1.ConditionPaused))
+	in.Object.Spec.Paused = true
+	status.SetPaused(&conditions, invalid)
+	require.Contains(t, meta.FindStatusCondition(conditions, workv1alpha1.ConditionPaused).Message, "set spec.paused to false to resume")
+}
+
+// Progressing keeps its reason, and is Unknown where it would be True without the pause. kstatus makes of it what it makes of a paused Deployment:
+// what waits is in progress, and what failed before has failed.
+func TestPausedProgressing(t *testing.T) {
+	one := p1(rt.Clusters("c1"))
+	for name, tc := range map[string]struct {
+		in                   *status.Input
+		status               metav1.ConditionStatus
+		reason               string
+		reconciling, stalled bool
+	}{
+		"rolling out": {
+			in: paused(status.RollingOut, false, one), status: metav1.ConditionUnknown, reason: workv1alpha1.ReasonNewRevisionCreated, reconciling: true,
+		},
+		"complete": {
+			in: paused(status.Complete, false, one, rt.Works(done("c1"))), status: metav1.ConditionFalse, reason: workv1alpha1.ReasonNewManifestWorkAvailable,
+		},
+		"complete, and another template": {
+			in: paused(status.Complete, true, one, rt.Works(done("c1"))), status: metav1.ConditionUnknown,
+			reason: workv1alpha1.ReasonNewManifestWorkAvailable, reconciling: true,
+		},
+		"stalled": {
+			in: paused(status.Stalled, false, one, rt.Works(failed("c1"))), status: metav1.ConditionFalse,
+			reason: workv1alpha1.ReasonProgressDeadlineExceeded, stalled: true,
+		},
+		"stalled, and another template": {
+			in: paused(status.Stalled, true, one, rt.Works(failed("c1"))), status: metav1.ConditionUnknown,
+			reason: workv1alpha1.ReasonProgressDeadlineExceeded, reconciling: true,
+		},
+		"aborting": {
+			in: paused(status.Aborting, true, one, rt.Aborted(), rt.Works(done("c1"))), status: metav1.ConditionFalse,
+			reason: workv1alpha1.ReasonProgressDeadlineExceeded, reconciling: true,
+		},
+		"aborted": {
+			in: paused(status.Aborted, false, one, rt.Aborted(), rt.Works(old("c1"))), status: metav1.ConditionFalse,
+			reason: workv1alpha1.ReasonRolloutAborted, stalled: true,
+		},
+		"aborted, and another template": {
+			in: paused(status.Aborted, true, one, rt.Aborted(), rt.Works(old("c1"))), status: metav1.ConditionUnknown,
+			reason: workv1alpha1.ReasonRolloutAborted, reconciling: true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			built := status.Build(tc.in)
+			progressing := meta.FindStatusCondition(built.Conditions, workv1alpha1.ConditionProgressing)
+			require.Equal(t, tc.status, progressing.Status)
+			require.Equal(t, tc.reason, progressing.Reason)
+			require.Equal(t, tc.reconciling, meta.IsStatusConditionTrue(built.Conditions, workv1alpha1.ConditionReconciling))
+			require.Equal(t, tc.stalled, meta.IsStatusConditionTrue(built.Conditions, workv1alpha1.ConditionStalled))
+			require.EqualValues(t, 7, built.ObservedGeneration)
+			require.Equal(t, tc.in.Stage, status.Told(built.Conditions), "the stage is known from the conditions (R16)")
+		})
+	}
+}
+
+// Where another template waits, no condition says that the clusters have what the spec wants (R23).
+func TestPausedTemplateIsNotRolledOut(t *testing.T) {
+	one := p1(rt.Clusters("c1"))
+	for _, conditionType := range []string{workv1alpha1.ConditionManifestworkApplied, workv1alpha1.ConditionPlacementRolledOut} {
+		require.Equal(t, metav1.ConditionTrue, conditionOf(paused(status.Complete, false, one, rt.Works(done("c1"))), conditionType).Status)
+		waits := conditionOf(paused(status.Complete, true, one, rt.Works(done("c1"))), conditionType)
+		require.Equal(t, metav1.ConditionFalse, waits.Status)
+		require.Contains(t, waits.Message, "spec.manifestWorkTemplate differs")
+	}
+}
+
+// What waits is named in the order of the clusters, whatever that of the writes is (P7).
+func TestPausedNamesInOrder(t *testing.T) {
+	in := paused(status.RollingOut, false, p1(rt.Clusters("c1", "c2")))
+	in.Plan.Held.Writes = []rollout.Write{{Action: rollout.Update, Cluster: "c2"}, {Action: rollout.Create, Cluster: "c1"}}
+	require.Contains(t, conditionOf(in, workv1alpha1.ConditionPaused).Message, "on 2 clusters (c1, c2)")
+	require.Equal(t, "c2", in.Plan.Held.Writes[0].Cluster)
+}

@@ -1,0 +1,105 @@
+package simulation
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/util/sets"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
+)
+
+// Pause sets spec.paused.
+func (w *World) Pause(paused bool) {
+	if object := w.Object(); object == nil || object.Spec.Paused == paused {
+		return
+	}
+	w.patch(ReplicaSets, Namespace, Name, map[string]any{"spec": map[string]any{"paused": paused}}, false)
+	w.Tell("user: sets spec.paused to %v", paused)
+}
+
+// Retry clears status.abortedTime.
+func (w *World) Retry() {
+	w.patch(ReplicaSets, Namespace, Name, map[string]any{"status": map[string]any{"abortedTime": nil}}, true)
+	w.Tell("user: clears status.abortedTime")
+}
+
+// checkPaused checks P9 at each write: from the first pass on whose caches show spec.paused no work is written and no abort is decided (R22, R24),
+// and the update revision stays (R23). What a person did shows in the caches before the hub writes the status.
+func (w *World) checkPaused(write string) error {
+	cached, exists, err := w.Hub.stores.ReplicaSets.GetByKey(Namespace + "/" + Name)
+	if err != nil || !exists {
+		return err
+	}
+	seen := cached.(*replicaset.Object)
+	if !seen.Spec.Paused || !seen.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	if strings.Contains(write, " work ") {
+		return fmt.Errorf("P9: paused, and %s", write)
+	}
+	now := w.Object()
+	if !strings.HasSuffix(write, "/status") || now == nil || seen.Status.UpdateRevision == "" || w.API.OlderCRD {
+		return nil
+	}
+	if now.Status.UpdateRevision != seen.Status.UpdateRevision {
+		return fmt.Errorf("R23: paused, and the update revision becomes %s", now.Status.UpdateRevision)
+	}
+	if seen.Status.AbortedTime == nil && now.Status.AbortedTime != nil {
+		return fmt.Errorf("R24: paused, and the hub aborts")
+	}
+	return nil
+}
+
+// checkCondition checks that the condition Paused is there while spec.paused is true, and only then.
+func (w *World) checkCondition() error {
+	object := w.Object()
+	if object == nil || !object.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	if told := meta.IsStatusConditionTrue(object.Status.Conditions, workv1alpha1.ConditionPaused); told != object.Spec.Paused {
+		return fmt.Errorf("quiet: spec.paused is %v, and the condition Paused is %v", object.Spec.Paused, told)
+	}
+	return nil
+}
+
+// templateVersion is the version of today's template.
+func templateVersion(object *workv1alpha1.ManifestWorkReplicaSet) string {
+	return Version(&workv1.ManifestWork{Spec: object.Spec.ManifestWorkTemplate})
+}
+
+// templateWaits reports whether today's template waits for the end of a pause.
+func (w *World) templateWaits() bool {
+	object := w.Object()
+	if object == nil || !object.Spec.Paused || object.Status.UpdateRevision == "" {
+		return false
+	}
+	return w.contents()[object.Status.UpdateRevision] != templateVersion(object) // One that somebody deleted can be made again from the spec only (R7).
+}
+
+// awaited are the hashes of the revisions that are in use once a pause is over: the template's, the newest, and those that works without a hash have
+// the content of (R5).
+func (w *World) awaited() sets.Set[string] {
+	hashes := sets.New[string]()
+	object := w.Object()
+	if object == nil || !object.Spec.Paused {
+		return hashes
+	}
+	revisions, contents := w.Revisions(), w.contents()
+	wanted := sets.New(templateVersion(object))
+	for _, work := range w.Works() {
+		if work.Labels[workv1alpha1.LabelControllerHash] == "" {
+			wanted.Insert(Version(work))
+		}
+	}
+	for i, rev := range revisions {
+		hash := rev.Labels[workv1alpha1.LabelControllerHash]
+		if i == len(revisions)-1 || wanted.Has(contents[hash]) {
+			hashes.Insert(hash)
+		}
+	}
+	return hashes
+}

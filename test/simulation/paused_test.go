@@ -1,0 +1,413 @@
+package simulation
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// pausedMessage is what the condition Paused says; empty where there is none.
+func (s *teller) pausedMessage() string {
+	if found := meta.FindStatusCondition(s.Object().Status.Conditions, workv1alpha1.ConditionPaused); found != nil {
+		return found.Message
+	}
+	return ""
+}
+
+// versions checks what the clusters hold, c1 first.
+func (s *teller) versions(wanted ...string) {
+	s.t.Helper()
+	var held []string
+	for _, cluster := range []string{"c1", "c2", "c3", "c4"}[:len(wanted)] {
+		held = append(held, s.held(cluster))
+	}
+	require.Equal(s.t, wanted, held, strings.Join(s.Story, "\n"))
+}
+
+// TestStoriesOfPauses plays named stories of objects that are paused, as TestStories does (R22, R23, R24, P9).
+func TestStoriesOfPauses(t *testing.T) {
+	for name, play := range map[string]func(*teller){
+		"paused in the middle of a rollout": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2", "c3"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.quiet()
+			s.Update("v2")
+			s.settle(time.Second)
+			s.Pause(true)
+			s.quiet()
+			s.versions("v2", "v1", "v1")
+			s.kstatus(status.InProgressStatus)
+			s.Tell("the hub restarts")
+			s.Restart()
+			s.quiet()
+			s.Pause(false)
+			s.quiet()
+			s.versions("v2", "v2", "v2")
+		},
+		"paused when it is complete, and drift": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.quiet()
+			s.Pause(true)
+			s.quiet()
+			s.kstatus(status.CurrentStatus)
+			template := Template(edited)
+			s.patch(Works, "c1", Name, map[string]any{"spec": from(&template).Object}, false)
+			s.Tell("user: edits the work of c1")
+			s.quiet()
+			s.versions(edited, "v1")
+			s.Pause(false)
+			s.quiet()
+			s.versions("v1", "v1")
+		},
+		"paused in the middle of an abort": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2", "c3"})
+			s.Create("v1", progressive("p1", 3, "30s", 0, true))
+			s.quiet()
+			s.Report("c1", "v2", Hangs)
+			s.Fault = failing(s.World, "patch work c2/web", KilledBefore)
+			s.Wrote("patch work c1/web (v1)", func() { s.Pause(true) })
+			s.Update("v2")
+			s.quiet()
+			s.versions("v1", "v2", "v2")
+			s.kstatus(status.InProgressStatus)
+			s.Update("v3")
+			s.quiet()
+			s.versions("v1", "v2", "v2")
+			s.Pause(false)
+			s.quiet()
+			s.versions("v3", "v3", "v3")
+		},
+		"clusters join and leave while it is paused": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2", "c3"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.quiet()
+			s.Pause(true)
+			s.Place("p1", []string{"c1", "c2", "c4"})
+			s.quiet()
+			s.versions("v1", "v1", "v1", "")
+			s.Pause(false)
+			s.settle(time.Second)
+			s.versions("v1", "v1", "", "v1")
+			s.quiet()
+		},
+		"a retry while it is paused": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.quiet()
+			s.Report("c1", "v2", Hangs)
+			s.Update("v2")
+			s.quiet()
+			s.Pause(true)
+			s.quiet()
+			s.kstatus(status.FailedStatus)
+			s.Report("c1", "v2", Succeeds)
+			s.Retry()
+			s.quiet()
+			s.versions("v1", "v1")
+			s.kstatus(status.InProgressStatus)
+			s.Pause(false)
+			s.quiet()
+			s.versions("v2", "v2")
+		},
+		"an abort by hand while it is paused": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 1, "None", 0, false))
+			s.quiet()
+			s.Report("c1", "v2", Hangs)
+			s.Update("v2")
+			s.settle(10 * time.Second)
+			s.Pause(true)
+			s.AbortByHand()
+			s.quiet()
+			s.versions("v2", "v1")
+			require.NotNil(s.t, s.Object().Status.AbortedTime)
+			s.Pause(false)
+			s.quiet()
+			s.versions("v1", "v1")
+		},
+		"an abort falls due while it is paused": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.quiet()
+			s.Report("c1", "v2", Hangs)
+			s.Update("v2")
+			s.settle(10 * time.Second)
+			s.Pause(true)
+			s.quiet()
+			require.Nil(s.t, s.Object().Status.AbortedTime)
+			require.Contains(s.t, s.pausedMessage(), "is aborted after the pause")
+			s.versions("v2", "v1")
+			s.Pause(false)
+			s.quiet()
+			require.NotNil(s.t, s.Object().Status.AbortedTime)
+			s.versions("v1", "v1")
+		},
+		"an abort falls due and heals while it is paused": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.quiet()
+			s.Report("c1", "v2", Hangs)
+			s.Update("v2")
+			s.settle(10 * time.Second)
+			s.Pause(true)
+			s.quiet()
+			require.Contains(s.t, s.pausedMessage(), "is aborted after the pause")
+			s.Tell("agents: c1 gets there after all")
+			s.Report("c1", "v2", Succeeds)
+			s.quiet()
+			s.Pause(false)
+			s.quiet()
+			require.Nil(s.t, s.Object().Status.AbortedTime)
+			s.versions("v2", "v2")
+		},
+		"without failureStrategy it stalls while it is paused": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, false))
+			s.quiet()
+			s.Report("c1", "v2", Hangs)
+			s.Update("v2")
+			s.settle(10 * time.Second)
+			s.Pause(true)
+			s.quiet()
+			s.kstatus(status.FailedStatus)
+			s.Update("v3")
+			s.quiet()
+			s.kstatus(status.InProgressStatus)
+			s.Pause(false)
+			s.quiet()
+			s.versions("v3", "v3")
+		},
+		"deleted while it is paused": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.quiet()
+			s.Update("v2")
+			s.settle(time.Second)
+			s.Pause(true)
+			s.quiet()
+			s.must(s.API.Delete(ReplicaSets, Namespace, Name, nil))
+			s.Tell("user: deletes it")
+			s.settle(Forever)
+			require.Nil(s.t, s.Object())
+			require.Empty(s.t, s.Works())
+		},
+		"several edits while it is paused are one rollout": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.quiet()
+			s.Pause(true)
+			s.Update("v2")
+			s.quiet()
+			s.kstatus(status.InProgressStatus)
+			s.Update("v3")
+			s.quiet()
+			require.Len(s.t, s.Revisions(), 1)
+			s.Pause(false)
+			s.quiet()
+			s.versions("v3", "v3")
+			require.Len(s.t, s.Revisions(), 2)
+		},
+		"an edit that is taken back while it is paused": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.quiet()
+			s.Pause(true)
+			s.Update("v2")
+			s.settle(time.Minute)
+			s.Update("v1")
+			s.quiet()
+			s.Pause(false)
+			s.quiet()
+			require.Len(s.t, s.Revisions(), 1)
+		},
+		"an undo while it is paused": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.quiet()
+			s.Update("v2")
+			s.quiet()
+			s.Pause(true)
+			s.Edit("keeps no history, and goes back to v1", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) {
+				none := int32(0)
+				spec.RevisionHistoryLimit, spec.ManifestWorkTemplate = &none, Template("v1")
+			})
+			s.quiet()
+			s.versions("v2", "v2")
+			s.Pause(false)
+			s.quiet()
+			s.versions("v1", "v1")
+		},
+		"created paused": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.Pause(true)
+			s.quiet()
+			require.Empty(s.t, s.Works())
+			require.Len(s.t, s.Revisions(), 1)
+			s.Update("v2")
+			s.quiet()
+			require.Len(s.t, s.Revisions(), 1)
+			s.Pause(false)
+			s.quiet()
+			s.versions("v2", "v2")
+		},
+		"a template that no agent could apply while it is paused": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.quiet()
+			s.Pause(true)
+			s.quiet()
+			s.patch(ReplicaSets, Namespace, Name, map[string]any{
+				"spec": map[string]any{"manifestWorkTemplate": map[string]any{"workload": map[string]any{"manifests": []any{}}}},
+			}, false)
+			s.Tell("user: empties the template")
+			s.settle(time.Minute)
+			s.conditions()
+			require.NotEmpty(s.t, s.pausedMessage())
+			s.Pause(false)
+			s.settle(time.Minute)
+			s.conditions()
+			require.Empty(s.t, s.pausedMessage())
+			s.Update("v2")
+			s.quiet()
+		},
+		"a cluster that can't be written back, and a pause": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2", "c3"})
+			s.Create("v1", progressive("p1", 3, "30s", 0, true))
+			s.quiet()
+			s.Report("c1", "v2", Hangs)
+			s.Fault = func(what string) Fault {
+				if what == "patch work c2/web" && s.Object().Status.AbortedTime != nil {
+					return Denied
+				}
+				return NoFault
+			}
+			s.Update("v2")
+			s.settle(3 * time.Minute)
+			s.Pause(true)
+			s.settle(3 * time.Minute)
+			s.conditions()
+			s.Tell("admin: removes the cause")
+			s.Fault = nil
+			s.settle(3 * time.Minute)
+			s.versions("v1", "v2", "v1")
+			s.Pause(false)
+			s.quiet()
+			s.versions("v1", "v1", "v1")
+		},
+		"a refused cluster while it is paused": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 1, "3m", 0, true))
+			s.quiet()
+			s.Refuse("c1", Denied)
+			s.Update("v2")
+			s.settle(30 * time.Second)
+			s.Pause(true)
+			s.settle(time.Second)
+			s.conditions()
+			s.quiet()
+			require.Nil(s.t, s.Object().Status.AbortedTime)
+			s.Refuse("c1", NoFault)
+			s.Pause(false)
+			s.quiet()
+		},
+		"no permission on ControllerRevisions, and an edit while it is paused": func(s *teller) {
+			s.API.NoHistory = true
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.settle(time.Minute)
+			s.Pause(true)
+			s.Update("v2")
+			s.settle(time.Minute)
+			s.conditions()
+			s.Tell("the hub restarts")
+			s.Restart()
+			s.settle(time.Minute)
+			s.versions("v1", "v1")
+			s.Tell("admin: grants the permission")
+			s.API.NoHistory = false
+			s.settle(time.Minute)
+			s.conditions()
+			s.Pause(false)
+			s.quiet()
+			s.versions("v2", "v2")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &teller{World: NewWorld(), t: t}
+			play(s)
+			golden(t, name, strings.Join(s.Story, "\n")+"\n")
+		})
+	}
+}
+
+// A pause that comes when the hub was away is kept to from the first pass on, whatever is due by then (R22).
+func TestPauseAfterAnOutage(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.Place("p1", []string{"c1", "c2", "c3"})
+	s.Create("v1", progressive("p1", 3, "30s", 0, true))
+	s.quiet()
+	s.Away = true
+	s.Update("v2")
+	s.Place("p1", []string{"c1", "c2"})
+	s.Pause(true)
+	s.settle(time.Hour)
+	s.comesBack()
+	s.quiet()
+	s.versions("v1", "v1", "v1")
+}
+
+// An older hub's works are recorded while it is paused, and get their hashes after it (R6, R22).
+func TestTakeoverWhileItIsPaused(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.Away = true
+	s.Place("p1", []string{"c1", "c2", "c3"})
+	s.Create("v2", progressive("p1", 1, "30s", 0, true))
+	s.Upstream("p1", "v1", "c1", "c2", "c3")
+	s.Upstream("p1", "v2", "c1")
+	s.settle(time.Hour)
+	s.Pause(true)
+	s.comesBack()
+	s.quiet()
+	require.Len(t, s.Revisions(), 2)
+	require.Equal(t, s.hashOf("v1"), s.Object().Status.CurrentRevision)
+	for _, work := range s.Works() {
+		require.Empty(t, work.Labels[workv1alpha1.LabelControllerHash])
+	}
+	s.Edit("keeps no history", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) {
+		none := int32(0)
+		spec.RevisionHistoryLimit = &none
+	})
+	s.quiet()
+	s.Pause(false)
+	s.quiet()
+	s.versions("v2", "v2", "v2")
+}
+
+// What the conditions say of a pause stays the same while nothing happens, whatever clocks come to their end (P7), and every event is made once.
+func TestPauseIsToldOnce(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.Place("p1", []string{"c1", "c2"})
+	s.Create("v1", progressive("p1", 1, "30s", 0, true))
+	s.quiet()
+	s.Update("v2")
+	s.Pause(true)
+	s.settle(10 * time.Minute)
+	s.Pause(false)
+	s.settle(10 * time.Minute)
+	told := map[string]int{}
+	for _, reason := range s.events {
+		told[reason]++
+	}
+	require.Equal(t, 1, told[workv1alpha1.EventPaused])
+	require.Equal(t, 1, told[workv1alpha1.EventResumed])
+	require.False(t, meta.IsStatusConditionPresentAndEqual(s.Object().Status.Conditions, workv1alpha1.ConditionPaused, metav1.ConditionTrue))
+}
