@@ -24,7 +24,7 @@ func newDemoCommand() *cobra.Command {
 			ctx, out := cmd.Context(), cmd.OutOrStdout()
 			return o.withSandbox(ctx, out, func(s *sandbox.Sandbox) error {
 				begin := time.Now()
-				if err := story.Play(ctx, s, screen.NewPrinter(out)); err != nil {
+				if err := story.Play(ctx, s, screen.New(out, time.Now)); err != nil {
 					return o.explain(ctx, err, s)
 				}
 				fmt.Fprintf(out, "\nThe story is over: every step was proved, in %v.\n", time.Since(begin).Round(time.Second))

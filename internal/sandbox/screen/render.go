@@ -14,42 +14,13 @@ type line struct {
 // checkKey begins the key of a check's line.
 const checkKey = "check "
 
-// palette colours text by its mood.
-type palette map[Mood]string
-
-const (
-	heading Mood = 100 + iota
-	faint
-)
-
-var (
-	noColours = palette{}
-	colours   = palette{
-		Good:    "\033[32m",
-		Busy:    "\033[33m",
-		Bad:     "\033[31m",
-		heading: "\033[1m",
-		faint:   "\033[2m",
-	}
-)
-
-func (p palette) paint(mood Mood, text string) string {
-	code, ok := p[mood]
-	if !ok || text == "" {
-		return text
-	}
-	return code + text + "\033[0m"
-}
-
 // head renders what stays the same during a step.
-func head(view View, p palette) []line {
-	title := fmt.Sprintf("[%d/%d] %s", view.Step, view.Steps, view.Title)
-	return []line{{"title", p.paint(heading, title)}, {"why", "      " + view.Why}}
+func head(view View) []line {
+	return []line{{"title", fmt.Sprintf("[%d/%d] %s", view.Step, view.Steps, view.Title)}, {"why", "      " + view.Why}}
 }
 
-// body renders what changes during a step. Columns are aligned before they are coloured, because colour
-// codes have no width.
-func body(view View, p palette) []line {
+// body renders what changes during a step.
+func body(view View) []line {
 	var lines []line
 	add := func(key, format string, args ...any) {
 		lines = append(lines, line{key, strings.TrimRight(fmt.Sprintf(format, args...), " ")})
@@ -58,9 +29,9 @@ func body(view View, p palette) []line {
 	for _, cluster := range view.Clusters {
 		names, revisions = max(names, len(cluster.Name)), max(revisions, len(cluster.Revision.short()))
 	}
-	add("clusters", "  %s", p.paint(faint, fmt.Sprintf("%-*s  %-*s  STATE", names, "CLUSTER", revisions, "REVISION")))
+	add("clusters", "  %-*s  %-*s  STATE", names, "CLUSTER", revisions, "REVISION")
 	for _, cluster := range view.Clusters {
-		add("cluster "+cluster.Name, "  %-*s  %-*s  %s", names, cluster.Name, revisions, cluster.Revision.short(), p.paint(cluster.Mood, cluster.State))
+		add("cluster "+cluster.Name, "  %-*s  %-*s  %s", names, cluster.Name, revisions, cluster.Revision.short(), cluster.State)
 	}
 	add("current", "  current revision  %s", view.Current.long())
 	add("update", "  update revision   %s", view.Update.long())
@@ -69,19 +40,19 @@ func body(view View, p palette) []line {
 	for _, condition := range view.Conditions {
 		types = max(types, len(condition.Type))
 	}
-	add("conditions", "  %s", p.paint(faint, fmt.Sprintf("%-*s  %-*s  REASON", types, "CONDITION", statuses, "STATUS")))
+	add("conditions", "  %-*s  %-*s  REASON", types, "CONDITION", statuses, "STATUS")
 	for _, condition := range view.Conditions {
-		add("condition "+condition.Type, "  %-*s  %-*s  %s", types, condition.Type, statuses, condition.Status, p.paint(condition.Mood, condition.Reason))
+		add("condition "+condition.Type, "  %-*s  %-*s  %s", types, condition.Type, statuses, condition.Status, condition.Reason)
 	}
 	if view.Message != "" {
 		add("message", "  the hub says: %s", view.Message)
 	}
 	for _, check := range view.Checks {
-		mark, mood := "[ ]", Neutral
+		mark := "[ ]"
 		if check.Done {
-			mark, mood = "[x]", Good
+			mark = "[x]"
 		}
-		add(checkKey+check.Text, "  %s %s", p.paint(mood, mark), check.Text)
+		add(checkKey+check.Text, "  %s %s", mark, check.Text)
 	}
 	return lines
 }

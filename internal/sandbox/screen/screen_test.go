@@ -15,14 +15,14 @@ func sample() View {
 		Step: 2, Steps: 5,
 		Title: "Version 2 goes out", Why: "One cluster at a time.",
 		Clusters: []Cluster{
-			{Name: "cluster1", Revision: v2, State: "rolling out", Mood: Busy},
-			{Name: "east", Revision: v1, State: "running", Mood: Good},
+			{Name: "cluster1", Revision: v2, State: "rolling out"},
+			{Name: "east", Revision: v1, State: "running"},
 			{Name: "new", State: "not reached yet"},
 		},
 		Current: v1, Update: v2,
 		Conditions: []Condition{
-			{Type: "PlacementVerified", Status: "True", Reason: "AsExpected", Mood: Good},
-			{Type: "Progressing", Status: "False", Reason: "RolloutAborted", Mood: Bad},
+			{Type: "PlacementVerified", Status: "True", Reason: "AsExpected"},
+			{Type: "Progressing", Status: "False", Reason: "RolloutAborted"},
 		},
 		Message: "1 of 3 clusters failed",
 		Checks:  []Check{{Text: "one cluster has version 2", Done: true}, {Text: "the hub aborted"}},
@@ -44,24 +44,7 @@ const sampleBody = `  CLUSTER   REVISION           STATE
 `
 
 func TestBody(t *testing.T) {
-	require.Equal(t, sampleBody, text(body(sample(), noColours)))
-}
-
-func TestColoursDoNotMoveColumns(t *testing.T) {
-	coloured := text(body(sample(), colours))
-	require.Contains(t, coloured, "cluster1  58d9f (v2-broken)  \033[33mrolling out\033[0m\n")
-	for _, code := range append(values(colours), "\033[0m") {
-		coloured = strings.ReplaceAll(coloured, code, "")
-	}
-	require.Equal(t, sampleBody, coloured)
-}
-
-func values(p palette) []string {
-	var codes []string
-	for _, code := range p {
-		codes = append(codes, code)
-	}
-	return codes
+	require.Equal(t, sampleBody, text(body(sample())))
 }
 
 func TestEmptyRevision(t *testing.T) {
@@ -70,10 +53,10 @@ func TestEmptyRevision(t *testing.T) {
 	require.Equal(t, "abc (v1)", Revision{Hash: "abc", Version: "v1"}.long())
 }
 
-func TestPlainPrintsOnlyChanges(t *testing.T) {
+func TestPrintsOnlyChanges(t *testing.T) {
 	var out strings.Builder
 	now := time.Unix(0, 0)
-	printer := NewPlain(&out, func() time.Time { return now })
+	printer := New(&out, func() time.Time { return now })
 
 	view := sample()
 	view.Clusters, view.Conditions = view.Clusters[:1], view.Conditions[1:]
@@ -114,9 +97,9 @@ func TestPlainPrintsOnlyChanges(t *testing.T) {
 `, out.String())
 }
 
-func TestPlainGoesOnFromTheLastStep(t *testing.T) {
+func TestGoesOnFromTheLastStep(t *testing.T) {
 	var out strings.Builder
-	printer := NewPlain(&out, func() time.Time { return time.Unix(0, 0) })
+	printer := New(&out, func() time.Time { return time.Unix(0, 0) })
 	view := sample()
 	printer.Finish(view)
 
@@ -130,52 +113,4 @@ func TestPlainGoesOnFromTheLastStep(t *testing.T) {
  0:00  cluster1  58d9f (v2-broken)  going back
  0:00  [x] one cluster has version 2
 `, out.String())
-}
-
-func TestTerminalRedrawsInPlace(t *testing.T) {
-	var out strings.Builder
-	screen := &terminal{out: &out, palette: noColours, size: func() (int, int) { return 30, 6 }}
-	view := sample()
-
-	screen.Show(view)
-	require.Equal(t, `[2/5] Version 2 goes out
-      One cluster at a time.
-  CLUSTER   REVISION
-  cluster1  58d9f (v2-broken)
-`, strings.ReplaceAll(out.String(), "         \n", "\n"), "clipped to the width and the height")
-
-	out.Reset()
-	screen.Show(view)
-	require.Empty(t, out.String(), "nothing changed")
-
-	view.Clusters[0].Revision = view.Current
-	screen.Show(view)
-	require.True(t, strings.HasPrefix(out.String(), "\033[4A\033[J[2/5]"), "got %q", out.String())
-
-	out.Reset()
-	screen.Finish(view)
-	require.Contains(t, out.String(), "[ ] the hub aborted\n\n", "the last screen is whole")
-	out.Reset()
-	screen.Show(view)
-	require.True(t, strings.HasPrefix(out.String(), "[2/5]"), "a finished screen stays, got %q", out.String())
-}
-
-func TestClip(t *testing.T) {
-	tests := map[string]struct {
-		text, want string
-	}{
-		"short":                      {text: "abc", want: "abc"},
-		"long":                       {text: "abcdef", want: "abcd"},
-		"runes, not bytes":           {text: "äöüßé", want: "äöüß"},
-		"colour ends where it began": {text: "a\033[31mbcdef\033[0m", want: "a\033[31mbcd\033[0m"},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			require.Equal(t, test.want, clip(test.text, 4))
-		})
-	}
-}
-
-func TestSentencesGoOnInTheNextLine(t *testing.T) {
-	require.Equal(t, "  one two\n  three\n  much-too\n", text(fit(line{"message", "  one two three much-too-long"}, 10)))
 }

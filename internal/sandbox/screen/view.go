@@ -1,17 +1,5 @@
-// Package screen shows how a rollout goes to a person: a model of what there is to see, and printers of
-// it for a terminal and for a pipe.
+// Package screen shows to a person how a rollout goes: a model of what there is to see, and a printer of it.
 package screen
-
-// Mood says how a person should feel about a line.
-type Mood int
-
-// Moods.
-const (
-	Neutral Mood = iota
-	Good
-	Busy
-	Bad
-)
 
 // View is one screen.
 type View struct {
@@ -35,7 +23,6 @@ type Cluster struct {
 	Revision Revision
 	// State is what the cluster does with it.
 	State string
-	Mood  Mood
 }
 
 // Revision names a revision: by its hash, by the version of the workload in it, and by its number.
@@ -47,7 +34,6 @@ type Revision struct {
 // Condition is one condition of the ManifestWorkReplicaSet.
 type Condition struct {
 	Type, Status, Reason string
-	Mood                 Mood
 }
 
 // Check is something that the story proves on the API objects.

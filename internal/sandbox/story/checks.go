@@ -92,7 +92,7 @@ func everyClusterRuns(version string) check {
 				errs = append(errs, fmt.Errorf("the ManifestWork of %s has version %q, expected %q", cluster.name, got, version))
 			}
 			if got := cluster.version(); got != version || !cluster.healthy() {
-				state, _ := state(cluster, version)
+				state := state(cluster, version)
 				errs = append(errs, fmt.Errorf("%s has version %q and is %q, expected healthy Pods of %q", cluster.name, got, state, version))
 			}
 		}

@@ -21,7 +21,7 @@ const lookEvery = 200 * time.Millisecond
 type player struct {
 	sandbox  *sandbox.Sandbox
 	observer *observer
-	printer  screen.Printer
+	printer  *screen.Printer
 
 	// first is the hash of the first revision.
 	first string
@@ -32,7 +32,7 @@ type player struct {
 }
 
 // Play plays the story. It returns nil only if every step was proved on the API objects.
-func Play(ctx context.Context, s *sandbox.Sandbox, printer screen.Printer) error {
+func Play(ctx context.Context, s *sandbox.Sandbox, printer *screen.Printer) error {
 	observer, err := newObserver(s)
 	if err != nil {
 		return err

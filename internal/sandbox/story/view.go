@@ -16,28 +16,12 @@ var conditionTypes = []string{
 	workv1alpha1.ConditionProgressing, workv1alpha1.ConditionPlacementRolledOut,
 }
 
-// moods of the conditions' reasons; others are neutral.
-var moods = map[string]screen.Mood{
-	workv1alpha1.ReasonAsExpected:               screen.Good,
-	workv1alpha1.ReasonComplete:                 screen.Good,
-	workv1alpha1.ReasonNewManifestWorkAvailable: screen.Good,
-	workv1alpha1.ReasonProcessing:               screen.Busy,
-	workv1alpha1.ReasonProgressing:              screen.Busy,
-	workv1alpha1.ReasonNewRevisionCreated:       screen.Busy,
-	workv1alpha1.ReasonFoundNewRevision:         screen.Busy,
-	workv1alpha1.ReasonNotAsExpected:            screen.Bad,
-	workv1alpha1.ReasonRolloutDegraded:          screen.Bad,
-	workv1alpha1.ReasonRolloutAborted:           screen.Bad,
-	workv1alpha1.ReasonProgressDeadlineExceeded: screen.Bad,
-}
-
 // show fills a view with what the facts say.
 func show(view *screen.View, f *facts) {
 	for i := range f.clusters {
 		cluster := &f.clusters[i]
-		state, mood := state(cluster, f.version(cluster.hash()))
 		view.Clusters = append(view.Clusters, screen.Cluster{
-			Name: cluster.name, Revision: f.show(cluster.hash()), State: state, Mood: mood,
+			Name: cluster.name, Revision: f.show(cluster.hash()), State: state(cluster, f.version(cluster.hash())),
 		})
 	}
 	view.Current, view.Update = f.show(f.mwrs.Status.CurrentRevision), f.show(f.mwrs.Status.UpdateRevision)
@@ -61,28 +45,28 @@ func showCondition(kind string, condition *metav1.Condition) screen.Condition {
 	if condition == nil {
 		return screen.Condition{Type: kind, Status: "-", Reason: "-"}
 	}
-	return screen.Condition{Type: kind, Status: string(condition.Status), Reason: condition.Reason, Mood: moods[condition.Reason]}
+	return screen.Condition{Type: kind, Status: string(condition.Status), Reason: condition.Reason}
 }
 
 // state says what a cluster does with the version that the hub gave it.
-func state(cluster *clusterFacts, version string) (string, screen.Mood) {
+func state(cluster *clusterFacts, version string) string {
 	if cluster.work == nil {
-		return "not reached yet", screen.Neutral
+		return "not reached yet"
 	}
 	if cluster.deployment == nil || cluster.version() != version {
-		return "its agent is about to apply it", screen.Busy
+		return "its agent is about to apply it"
 	}
 	if !cluster.observed() {
 		// What its status counts are Pods of the version before.
-		return "rolling out: its Deployment was just changed", screen.Busy
+		return "rolling out: its Deployment was just changed"
 	}
 	status, wanted := cluster.deployment.Status, *cluster.deployment.Spec.Replicas
 	switch {
 	case cluster.healthy():
-		return fmt.Sprintf("healthy: %d of %d Pods are ready", status.ReadyReplicas, wanted), screen.Good
+		return fmt.Sprintf("healthy: %d of %d Pods are ready", status.ReadyReplicas, wanted)
 	case cluster.stuck():
-		return fmt.Sprintf("broken: %s can't start, %d older Pods still serve", version, status.ReadyReplicas), screen.Bad
+		return fmt.Sprintf("broken: %s can't start, %d older Pods still serve", version, status.ReadyReplicas)
 	default:
-		return fmt.Sprintf("rolling out: %d of %d Pods are new, %d are ready", status.UpdatedReplicas, wanted, status.ReadyReplicas), screen.Busy
+		return fmt.Sprintf("rolling out: %d of %d Pods are new, %d are ready", status.UpdatedReplicas, wanted, status.ReadyReplicas)
 	}
 }
