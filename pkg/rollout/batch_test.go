@@ -1,7 +1,6 @@
 package rollout_test
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -253,56 +252,6 @@ func TestNextBatch(t *testing.T) {
 	}
 }
 
-// TestStrategyErrors: a strategy that can't be read starts nothing, and says which field holds what.
-func TestStrategyErrors(t *testing.T) {
-	for name, tc := range map[string]struct {
-		ref  rollout.Ref
-		want string
-	}{
-		"type": {
-			ref:  rt.Ref("p1", func(r *rollout.Ref) { r.Strategy.Type = "Slowly" }),
-			want: `spec.placementRefs[0].rolloutStrategy.type: "Slowly" is not a rollout type: use All, Progressive or ProgressivePerGroup`,
-		},
-		"deadline": {
-			ref:  rt.Ref("p1", rt.Deadline("5 minutes")),
-			want: `spec.placementRefs[0].rolloutStrategy.all.progressDeadline: "5 minutes" is no deadline: use None, or a duration above zero such as 90s, 10m or 2h`,
-		},
-		"deadline 0": {
-			ref:  rt.Ref("p1", rt.Progressive(1), rt.Deadline("0s")),
-			want: `spec.placementRefs[0].rolloutStrategy.progressive.progressDeadline: "0s" is no deadline: use None, or a duration above zero such as 90s, 10m or 2h`,
-		},
-		"maxFailures without a percent sign": {
-			ref: rt.Ref("p1", rt.PerGroup(), rt.MaxFailures("5")),
-			want: `spec.placementRefs[0].rolloutStrategy.progressivePerGroup.maxFailures: "5" is neither a number nor a percentage: ` +
-				`use a number of clusters such as 2, without quotes, or a percentage such as "10%"`,
-		},
-		"maxFailures below zero": {
-			ref:  rt.Ref("p1", rt.MaxFailures(-1)),
-			want: `spec.placementRefs[0].rolloutStrategy.all.maxFailures: -1 is negative: use a number of clusters or a percentage such as 10%`,
-		},
-		"maxConcurrency": {
-			ref: rt.Ref("p1", rt.Progressive("many")),
-			want: `spec.placementRefs[0].rolloutStrategy.progressive.maxConcurrency: "many" is neither a number nor a percentage: ` +
-				`use a number of clusters such as 2, without quotes, or a percentage such as "10%"`,
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			rt.Clusters("c1", "c2")(&tc.ref)
-			other := rt.Ref("p2", rt.Clusters("c3"))
-			p := decide(rt.Now(hour), rt.Refs(tc.ref, other), rt.Works(inFlight("c1")))
-			if got := fmt.Sprint(p.Refs[0].Err); got != tc.want {
-				t.Error(cmp.Diff(tc.want, got))
-			}
-			if got := started(p); got != "c3" {
-				t.Errorf("started %q, want the other ref's c3 only", got)
-			}
-			if p.Refs[0].Failed {
-				t.Error("it can't have failed: its limits are not known")
-			}
-		})
-	}
-}
-
 // TestSettle says when a success counts, and when to look again (R10).
 func TestSettle(t *testing.T) {
 	success := func(more ...rt.WorkOption) rollout.Work {
@@ -339,118 +288,6 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// TestOwners: a cluster belongs to the first ref that selects it, and is counted once (R8).
-func TestOwners(t *testing.T) {
-	p := decide(rt.Refs(
-		rt.Ref("p1", rt.Clusters("c1", "c2")),
-		rt.Ref("p2", rt.Progressive(1), rt.Clusters("c2", "c3", "c4")),
-		rt.Ref("p3", rt.Missing()),
-		rt.Ref("p4", rt.Clusters("c4", "c1")),
-	))
-	var got []string
-	for _, w := range p.Writes {
-		got = append(got, w.Cluster+" for "+w.Placement)
-	}
-	if diff := cmp.Diff([]string{"c1 for p1", "c2 for p1", "c3 for p2"}, got); diff != "" {
-		t.Error(diff)
-	}
-	if p.Selected() != 4 || p.Refs[0].Selected != 2 || p.Refs[1].Selected != 2 || p.Refs[3].Selected != 0 {
-		t.Errorf("selected %d: %+v", p.Selected(), p.Refs)
-	}
-}
-
-// TestPercent: a percentage is rounded up, and no further: in floating point 7% of 100 are 8.
-func TestPercent(t *testing.T) {
-	clusters := make([]string, 100)
-	for i := range clusters {
-		clusters[i] = fmt.Sprintf("c%03d", i)
-	}
-	for percent := range 100 {
-		size := fmt.Sprintf("%d%%", percent+1)
-		p := decide(rt.Now(10*minute), rt.Refs(rt.Ref("p1", rt.Progressive(size), rt.Clusters(clusters...))))
-		if len(p.Writes) != percent+1 {
-			t.Errorf("%s of 100 clusters are %d", size, len(p.Writes))
-		}
-		works := make([]rollout.Work, percent+1)
-		for i := range works {
-			works[i] = failed(clusters[i])
-		}
-		allowed := rt.Refs(rt.Ref("p1", rt.Deadline("5m"), rt.MaxFailures(fmt.Sprintf("%d%%", percent)), rt.Clusters(clusters...)))
-		if p := decide(rt.Now(10*minute), allowed, rt.Works(works...)); !p.Refs[0].Failed {
-			t.Errorf("%d failures of 100 are tolerated by maxFailures %d%%", percent+1, percent)
-		}
-	}
-}
-
-// TestHeldByAnEarlierRef: while nobody knows what an earlier ref selects, a cluster that was its own does not follow the strategy of a
-// later one: a Placement that is deleted and made again would be rolled out at once by a careless ref behind it (R8).
-func TestHeldByAnEarlierRef(t *testing.T) {
-	all := rt.Ref("p2", rt.Clusters("c1", "c2", "c3"))
-	works := rt.Works(old("c1"), old("c2", rt.OfPlacement("p2")))
-	for name, tc := range map[string]struct {
-		first rollout.Ref
-		want  []string
-	}{
-		"its Placement is missing":    {rt.Ref("p1", rt.Missing()), []string{"Update c2 to bbb: its turn in p2", "Create c3 to bbb: selected by p2"}},
-		"it has no decisions":         {rt.Ref("p1", rt.Undecided()), []string{"Update c2 to bbb: its turn in p2", "Create c3 to bbb: selected by p2"}},
-		"its decisions are not whole": {rt.Ref("p1", rt.Expecting(1)), []string{"Update c2 to bbb: its turn in p2", "Create c3 to bbb: selected by p2"}},
-		"it selects others": {rt.Ref("p1", rt.Clusters("c4")), []string{
-			"Create c4 to bbb: selected by p1", "Update c1 to bbb: its turn in p2", "Update c2 to bbb: its turn in p2", "Create c3 to bbb: selected by p2",
-		}},
-		"there is no such ref": {rt.Ref("p0", rt.Missing()), []string{
-			"Update c1 to bbb: its turn in p2", "Update c2 to bbb: its turn in p2", "Create c3 to bbb: selected by p2",
-		}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, texts(decide(rt.Now(10*minute), works, rt.Refs(tc.first, all)))); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
-
-	missing := rt.Ref("p1", rt.Missing())
-	t.Run("its other labels follow the owner's", func(t *testing.T) {
-		p := decide(rt.Now(10*minute), rt.OwnerLabel("team", "blue"), rt.Works(old("c1")), rt.Refs(missing, rt.Ref("p2", rt.Clusters("c1"))))
-		if len(p.Writes) != 1 || p.Writes[0].Action != rollout.Relabel || p.Writes[0].Placement != "p1" {
-			t.Errorf("%+v", p.Writes)
-		}
-	})
-	t.Run("it takes no slot, and keeps later groups waiting", func(t *testing.T) {
-		p := decide(rt.Now(10*minute), works, rt.Refs(missing, rt.Ref("p2", rt.Progressive(1), rt.Clusters("c1", "c2"))))
-		if got := started(p); got != "c2" {
-			t.Errorf("started %q", got)
-		}
-		p = decide(rt.Now(10*minute), works, rt.Refs(missing, rt.Ref("p2", rt.PerGroup(), rt.Group("a", "c1"), rt.Group("b", "c2"))))
-		if got := started(p); got != "" {
-			t.Errorf("started %q", got)
-		}
-	})
-	t.Run("an abort waits for nothing", func(t *testing.T) {
-		p := decide(rt.Now(10*minute), rt.Aborted(), rt.Works(failed("c1")), rt.Refs(missing, rt.Ref("p2", rt.Clusters("c1"))))
-		if diff := cmp.Diff([]string{"Update c1 to aaa: aborted"}, texts(p)); diff != "" {
-			t.Error(diff)
-		}
-	})
-}
-
-// TestHandover: a cluster that another ref takes over is relabelled, counts there, and is not rolled out again (R8).
-func TestHandover(t *testing.T) {
-	p := decide(rt.Now(10*minute), rt.Works(inFlight("c1"), old("c2")),
-		rt.Refs(rt.Ref("p2", rt.Progressive(1), rt.Clusters("c1", "c2"))))
-	if diff := cmp.Diff([]string{"Relabel c1: its cluster belongs to p2 now", "Relabel c2: its cluster belongs to p2 now"}, texts(p)); diff != "" {
-		t.Error(diff)
-	}
-	if p.Writes[0].Group != "0/" {
-		t.Errorf("it counts in group %q from now on", p.Writes[0].Group)
-	}
-	if len(p.Deletes) > 0 {
-		t.Error(p.Deletes)
-	}
-	if p.Refs[0].Selected != 2 || p.Counts[rollout.PhaseInFlight] != 1 {
-		t.Errorf("%+v %v", p.Refs, p.Counts)
-	}
-}
-
 func texts(p *rollout.Plan) []string {
 	var out []string
 	for _, w := range p.Writes {
@@ -460,93 +297,6 @@ func texts(p *rollout.Plan) []string {
 		out = append(out, d.String())
 	}
 	return out
-}
-
-// TestLeaving: works that nothing selects, or that are being deleted, keep their slot and count in their group (R8).
-func TestLeaving(t *testing.T) {
-	at10 := rt.Now(10 * minute)
-	progressive := func(clusters ...string) rollout.Ref {
-		return rt.Ref("p1", rt.Progressive(1), rt.Deadline("5m"), rt.MaxFailures(1), rt.Clusters(clusters...))
-	}
-	t.Run("one that was deselected in flight keeps its slot", func(t *testing.T) {
-		p := decide(at10, rt.Refs(progressive("c2")), rt.Works(inFlight("c1", rt.Unselected(10*minute), rt.InGroup("0/"))))
-		if started(p) != "" {
-			t.Error(started(p))
-		}
-	})
-	t.Run("one that is being deleted in flight keeps its slot", func(t *testing.T) {
-		p := decide(at10, rt.Refs(progressive("c2")), rt.Works(inFlight("c1", rt.Deleting(), rt.InGroup("0/"))))
-		if started(p) != "" {
-			t.Error(started(p))
-		}
-		if p.Stalled {
-			t.Error("its deadline is still to come")
-		}
-	})
-	t.Run("one at the older revision has no slot", func(t *testing.T) {
-		p := decide(at10, rt.Refs(progressive("c2")), rt.Works(old("c1", rt.Deleting())))
-		if started(p) != "c2" {
-			t.Error(started(p))
-		}
-	})
-	t.Run("failed ones still fail the ref", func(t *testing.T) {
-		p := decide(at10, rt.Refs(progressive("c3")), rt.Works(failed("c1", rt.Deleting()), failed("c2", rt.Unselected(10*minute))))
-		if !p.Refs[0].Failed || started(p) != "" || len(p.Failing) != 2 {
-			t.Errorf("%+v %v %v", p.Refs, started(p), p.Failing)
-		}
-		if p.Selected() != 1 || p.Counts[rollout.PhaseFailed] != 0 {
-			t.Errorf("they are not selected: %v", p.Counts)
-		}
-	})
-	t.Run("under the placement that they bear", func(t *testing.T) {
-		p := decide(at10, rt.Works(failed("c1", rt.Deleting()), failed("c2", rt.Deleting())),
-			rt.Refs(rt.Ref("p2", rt.Deadline("5m"), rt.Clusters("c3")), progressive("c4")))
-		if p.Refs[0].Failed || !p.Refs[1].Failed {
-			t.Errorf("%+v", p.Refs)
-		}
-	})
-	t.Run("once, where a placement is referred to twice", func(t *testing.T) {
-		p := decide(at10, rt.Works(failed("c1", rt.Deleting())), rt.Refs(progressive("c2"), rt.Ref("p1", rt.Deadline("5m"), rt.Clusters("c2"))))
-		if p.Refs[0].Failed || p.Refs[1].Failed || len(p.Failing) != 1 {
-			t.Errorf("%+v %v", p.Refs, p.Failing)
-		}
-	})
-	t.Run("in the group that they were written in", func(t *testing.T) {
-		ref := rt.Ref("p1", rt.PerGroup(), rt.Deadline("5m"), rt.MaxFailures(1), rt.Group("a", "c1", "c2"), rt.Group("b", "c3"))
-		p := decide(at10, rt.Refs(ref), rt.Works(failed("c4", rt.Deleting(), rt.InGroup("0/a")), failed("c5", rt.Deleting(), rt.InGroup("1/b"))))
-		if p.Refs[0].Failed {
-			t.Error("one failure in each group is tolerated")
-		}
-		p = decide(at10, rt.Refs(ref), rt.Works(failed("c4", rt.Deleting(), rt.InGroup("0/a")), failed("c5", rt.Deleting(), rt.InGroup("0/a"))))
-		if !p.Refs[0].Failed {
-			t.Error("two failures in one group are not")
-		}
-	})
-	t.Run("in a group that exists no more, and keep its turn", func(t *testing.T) {
-		ref := rt.Ref("p1", rt.PerGroup(), rt.GroupAt(1, "b", "c2"))
-		if p := decide(at10, rt.Refs(ref), rt.Works(inFlight("c1", rt.Deleting(), rt.InGroup("0/a")))); started(p) != "" {
-			t.Errorf("%s was started while the group before it is in flight", started(p))
-		}
-	})
-	t.Run("also without a group", func(t *testing.T) {
-		ref := rt.Ref("p1", rt.PerGroup(), rt.Deadline("5m"), rt.GroupAt(1, "b", "c2"))
-		if p := decide(at10, rt.Refs(ref), rt.Works(failed("c1", rt.Deleting()))); !p.Refs[0].Failed {
-			t.Error("its failure is not counted")
-		}
-	})
-	t.Run("one that is selected again waits until its older work is gone", func(t *testing.T) {
-		p := decide(at10, rt.Refs(progressive("c1")), rt.Works(old("c1", rt.DeletedAt(9*minute))))
-		if p.Phases["c1"] != rollout.PhaseLeaving || len(texts(p)) > 0 || p.Complete {
-			t.Errorf("%v %v", p.Phases, texts(p))
-		}
-	})
-	t.Run("one that another ref selects now counts for both", func(t *testing.T) {
-		p := decide(at10, rt.Works(failed("c1", rt.Deleting())),
-			rt.Refs(rt.Ref("p1", rt.Deadline("5m")), rt.Ref("p2", rt.Clusters("c1"))))
-		if !p.Refs[0].Failed || p.Phases["c1"] != rollout.PhaseLeaving {
-			t.Errorf("%+v %v", p.Refs, p.Phases)
-		}
-	})
 }
 
 // TestPlanIsSorted: whatever order the works come in, messages and writes don't move.

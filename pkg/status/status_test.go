@@ -1,9 +1,6 @@
 package status_test
 
 import (
-	"errors"
-	"fmt"
-	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -12,8 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
-	upstream "open-cluster-management.io/api/work/v1alpha1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
@@ -71,23 +66,6 @@ const (
 	progressing = workv1alpha1.ConditionProgressing
 	rolledOut   = workv1alpha1.ConditionPlacementRolledOut
 )
-
-// TestSoakThatHasNoEffect: OCM's strategy All knows no soak, and Progressing says so, while the rollout goes on and when it is complete.
-func TestSoakThatHasNoEffect(t *testing.T) {
-	const want = "minSuccessTime has no effect with type All: p1 (5m0s)"
-	two := rt.Clusters("c1", "c2")
-	for _, in := range []*status.Input{
-		input(status.RollingOut, rt.Refs(rt.Ref("p1", rt.Soak(5*minute), two)), rt.Works(inFlight("c1"))),
-		input(status.Complete, rt.Refs(rt.Ref("p1", rt.Soak(5*minute), two)), rt.Works(done("c1"), done("c2"))),
-	} {
-		if _, messages := told(status.Build(in)); !strings.HasSuffix(messages[progressing], want) {
-			t.Errorf("%s: %q", in.Stage, messages[progressing])
-		}
-	}
-	if _, messages := told(status.Build(input(status.RollingOut, p1(two, rt.Soak(minute))))); strings.Contains(messages[progressing], "no effect") {
-		t.Errorf("%q", messages[progressing])
-	}
-}
 
 // noneYet is what the conditions say where no rollout was complete yet.
 const noneYet = "there is no stable revision to go back to: no rollout was complete yet; repair the clusters, or put a good template into the spec"
@@ -363,95 +341,6 @@ func TestMessagesAreBounded(t *testing.T) {
 	}
 }
 
-// TestSummary counts works by their own generation, per placement, and clusters once.
-func TestSummary(t *testing.T) {
-	works := rt.Works(
-		done("c1"),
-		rt.Work("c2", rt.Bears("bbb"), rt.InFlight(0)),
-		rt.Work("c3", rt.Bears("bbb"), rt.Generation(2), rt.Applied(0, rt.Observed(1)), rt.Available(0, rt.Observed(1)),
-			rt.IsDegraded(0, rt.Observed(1)), rt.Progresses(0, rt.Observed(1))),
-		rt.Work("d1", rt.OfPlacement("p2"), rt.Bears("bbb"), rt.Applied(0), rt.Available(0, rt.Observed(0)), rt.IsDegraded(0)),
-		rt.Work("e1", rt.OfPlacement("gone"), rt.Bears("aaa"), rt.Succeeded(0), rt.Deleting()),
-	)
-	refs := rt.Refs(
-		rt.Ref("p1", rt.Group("a", "c1", "c2"), rt.Group("b", "c3")),
-		rt.Ref("p2", rt.Clusters("c1", "d1", "d2")),
-		rt.Ref("p3", rt.Missing()),
-	)
-	got := status.Build(input(status.RollingOut, refs, works))
-	type counts = upstream.ManifestWorkReplicaSetSummary
-	total := counts{Total: 5, Applied: 4, Available: 3, Degraded: 1, Progressing: 1, DesiredTotal: 5, Updated: 1}
-	if diff := cmp.Diff(total, got.Summary); diff != "" {
-		t.Errorf("summary:\n%s", diff)
-	}
-	placements := []upstream.PlacementSummary{
-		{Name: "p1", AvailableDecisionGroups: "2 (3 / 3 clusters applied)",
-			Summary: counts{Total: 3, Applied: 2, Available: 1, Progressing: 1, DesiredTotal: 3, Updated: 1}},
-		{Name: "p2", AvailableDecisionGroups: "1 (1 / 3 clusters applied)",
-			Summary: counts{Total: 1, Applied: 1, Available: 1, Degraded: 1, DesiredTotal: 2}},
-		{Name: "p3", AvailableDecisionGroups: "0 (0 / 0 clusters applied)"},
-	}
-	if diff := cmp.Diff(placements, got.PlacementsSummary); diff != "" {
-		t.Errorf("placementSummary:\n%s", diff)
-	}
-}
-
-// TestSummaryTwice: a placement that is referred to twice is counted once.
-func TestSummaryTwice(t *testing.T) {
-	got := status.Build(input(status.RollingOut, rt.Works(done("c1")), rt.Refs(rt.Ref("p1", rt.Clusters("c1")), rt.Ref("p1", rt.Clusters("c1")))))
-	if got.PlacementsSummary[0].Summary.Total != 1 || got.PlacementsSummary[1].Summary.Total != 0 || got.Summary.DesiredTotal != 1 || got.Summary.Total != 1 {
-		t.Errorf("%+v %+v", got.Summary, got.PlacementsSummary)
-	}
-}
-
-// TestAvailableDecisionGroups says how far today's template came, as upstream's hub does: a work counts once it is written, whatever its
-// agent reports, and the works of the older revision don't.
-func TestAvailableDecisionGroups(t *testing.T) {
-	selected := p1(rt.Group("a", "c1", "c2"), rt.Group("b", "c3"))
-	edited := rt.Work("c2", rt.Bears("bbb"), rt.Edited())
-	unselected := rt.Work("c4", rt.Bears("bbb"), rt.InFlight(0), rt.Unselected(10*minute))
-	for name, tc := range map[string]struct {
-		in   *status.Input
-		want string
-	}{
-		"nothing written yet": {
-			in:   input(status.RollingOut, selected, rt.Works(old("c1"), old("c2"), old("c3"))),
-			want: "2 (0 / 3 clusters applied)",
-		},
-		"one succeeded, one is in flight": {
-			in:   input(status.RollingOut, selected, rt.Works(done("c1"), inFlight("c2"), old("c3"))),
-			want: "2 (2 / 3 clusters applied)",
-		},
-		"one was edited by hand": {
-			in:   input(status.RollingOut, selected, rt.Works(done("c1"), edited, old("c3"))),
-			want: "2 (1 / 3 clusters applied)",
-		},
-		"one is not selected any more": {
-			in:   input(status.RollingOut, selected, rt.Works(done("c1"), done("c2"), done("c3"), unselected)),
-			want: "2 (3 / 3 clusters applied)",
-		},
-		"aborted": {
-			in:   input(status.Aborted, rt.Aborted(), selected, rt.Works(old("c1"), old("c2"), old("c3"))),
-			want: "2 (0 / 3 clusters applied)",
-		},
-	} {
-		if got := status.Build(tc.in).PlacementsSummary[0].AvailableDecisionGroups; got != tc.want {
-			t.Errorf("%s: %s, wanted %s", name, got, tc.want)
-		}
-	}
-}
-
-// TestUpdated counts clusters at the update revision, and none once an abort is carried out.
-func TestUpdated(t *testing.T) {
-	snapshot := []rt.SnapshotOption{p1(rt.Clusters("c1", "c2")), rt.Works(done("c1"), old("c2"))}
-	for stage, want := range map[status.Stage]int{status.RollingOut: 1, status.Stalled: 1, status.Aborting: 1, status.Aborted: 0} {
-		got := status.Build(input(stage, snapshot...))
-		if got.Summary.Updated != want || got.PlacementsSummary[0].Summary.Updated != want || got.Summary.DesiredTotal != 2 {
-			t.Errorf("%s: %+v", stage, got.Summary)
-		}
-	}
-}
-
 // TestRevisions: the fields that decide are written as they were decided.
 func TestRevisions(t *testing.T) {
 	collisions := int32(3)
@@ -460,84 +349,5 @@ func TestRevisions(t *testing.T) {
 	got := status.Build(in)
 	if diff := cmp.Diff(in.Revisions, status.RevisionsOf(&got)); diff != "" {
 		t.Error(diff)
-	}
-}
-
-// TestPlacementVerifiedNamesAll: several missing Placements and several bad fields are all named.
-func TestPlacementVerifiedNamesAll(t *testing.T) {
-	in := input(status.RollingOut, rt.Refs(rt.Ref("p1", rt.Missing()), rt.Ref("p2", rt.Missing())))
-	if c := status.PlacementVerified(in); !strings.Contains(c.Message, "spec.placementRefs[0]") || !strings.Contains(c.Message, "spec.placementRefs[1]") {
-		t.Error(c.Message)
-	}
-	in = input(status.RollingOut, p1(rt.Clusters("c1")))
-	in.Plan.Refs[0].Err = errors.New("one")
-	in.Plan.Refs = append(in.Plan.Refs, rollout.RefOutcome{Err: fmt.Errorf("two")})
-	if c := status.PlacementVerified(in); c.Message != "one; two" {
-		t.Error(c.Message)
-	}
-}
-
-// TestIgnoredRefsAreNamed: of too many placementRefs the first count, and the conditions say what that means. What is complete stays so (R8, R13).
-func TestIgnoredRefsAreNamed(t *testing.T) {
-	const said = "spec.placementRefs has 7 entries and the first 1 count: clusters that only the others select get no new revision and keep their works, " +
-		"no work is deleted and no rollout completes; select more clusters with each Placement, or make several ManifestWorkReplicaSets"
-	for stage, want := range map[status.Stage]string{status.RollingOut: "NewRevisionCreated True", status.Complete: "NewManifestWorkAvailable False"} {
-		heads, messages := told(status.Build(input(stage, p1(rt.Clusters("c1")), rt.Works(done("c1")), rt.IgnoredRefs(6))))
-		if heads[verified] != "NotAsExpected False" || messages[verified] != said || heads[progressing] != want {
-			t.Errorf("%s: %s, %q, %s", stage, heads[verified], messages[verified], heads[progressing])
-		}
-		if waits := strings.Contains(messages[progressing], "no rollout completes while spec.placementRefs has more than 1 entries"); waits != (stage == status.RollingOut) {
-			t.Errorf("%s: %q", stage, messages[progressing])
-		}
-	}
-	heads, messages := told(status.Build(input(status.RollingOut, p1(rt.Missing()), rt.IgnoredRefs(6))))
-	if heads[verified] != "PlacementDecisionNotFound False" || !strings.HasPrefix(messages[verified], said+"; spec.placementRefs[0].name: there is no Placement") {
-		t.Errorf("%s: %q", heads[verified], messages[verified])
-	}
-}
-
-// TestLargerHistoryLimitIsNamed: Progressing says in every stage that less of the history is kept than the spec asks for, and nothing else changes (R5).
-func TestLargerHistoryLimitIsNamed(t *testing.T) {
-	const said = "spec.revisionHistoryLimit is 101 and 100 counts: of the old revisions the newest 100 are kept; set it to at most 100"
-	for _, stage := range []status.Stage{status.RollingOut, status.Stalled, status.Complete, status.Aborting, status.Aborted} {
-		in := input(stage, p1(rt.Clusters("c1")), rt.Works(done("c1")))
-		in.PrunedNote = "a note"
-		in.Object.Spec.RevisionHistoryLimit = ptr.To[int32](100)
-		before, words := told(status.Build(in))
-		in.Object.Spec.RevisionHistoryLimit = ptr.To[int32](101)
-		heads, messages := told(status.Build(in))
-		if !maps.Equal(heads, before) || messages[progressing] != words[progressing]+"; "+said || messages[applied] != words[applied] {
-			t.Errorf("%s: %v, %q, before %v, %q", stage, heads, messages, before, words)
-		}
-	}
-}
-
-// TestUnheardClustersAreNamed names the clusters whose agents were not heard over a broker, and what the reader can do (R11).
-func TestUnheardClustersAreNamed(t *testing.T) {
-	const named = "1 cluster (c1) not heard since this hub started: no progressDeadline fires there before the agent reports; " +
-		"connect the agent to the broker, or take the cluster out of the Placement"
-	fleet := p1(rt.Clusters("c1", "c2"))
-	for name, tc := range map[string]struct {
-		stage status.Stage
-		works []rollout.Work
-		of    []string
-	}{
-		"in flight": {status.RollingOut, []rollout.Work{inFlight("c1"), done("c2")}, []string{"Progressing", "PlacementRolledOut"}},
-		"stalled": {status.Stalled, []rollout.Work{failed("c1"), done("c2")},
-			[]string{"Progressing", "PlacementRolledOut", "ManifestworkApplied"}},
-		"aborted": {status.Aborted, []rollout.Work{old("c1"), old("c2")}, []string{"Progressing", "PlacementRolledOut"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			options := []rt.SnapshotOption{fleet, rt.Heard(0, "c2"), rt.Works(tc.works...)}
-			if tc.stage == status.Aborted {
-				options = append(options, rt.Aborted())
-			}
-			_, messages := told(status.Build(input(tc.stage, options...)))
-			for _, condition := range tc.of {
-				if !strings.Contains(messages[condition], named) {
-					t.Errorf("%s: %q", condition, messages[condition])
-				}
-			}
-		})
 	}
 }

@@ -149,7 +149,7 @@ func (h *hub) isAborted(t *testing.T, output string) {
 
 func (h *hub) isAbortedByHand(t *testing.T, output string) {
 	h.isAborted(t, output)
-	require.Contains(t, output, "aborted by hand: field manager kubectl-patch set status.abortedTime")
+	require.Contains(t, output, "field manager kubectl-patch set status.abortedTime")
 }
 
 // isRetried: the same revision begins again. Nobody mended anything, so that it is aborted again.

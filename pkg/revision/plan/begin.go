@@ -26,9 +26,6 @@ func Begin(v *View, found Outcome) Step {
 	return c.walk(rolloutLinks, "what decides is persisted")
 }
 
-// byHand begins the reason of an abort that a person asked for.
-const byHand = "aborted by hand: "
-
 // abortByHand takes over an abort that a person asked for by setting status.abortedTime (R12). The conditions report it first, as every
 // abort, and it goes on from there like any other. Where nothing is to be aborted the field is removed. The pass ends with either.
 func (c *chain) abortByHand() *Step {
@@ -42,7 +39,7 @@ func (c *chain) abortByHand() *Step {
 		}})
 	}
 	c.Update = c.Named(c.Revisions.UpdateRevision)
-	return c.persistAbort(byHand + c.setter())
+	return c.persistAbort(c.setter())
 }
 
 // persistAbort has the conditions report an abort before anything follows from it. The pass ends with it.
@@ -217,7 +214,7 @@ func (c *chain) abortReason() string {
 	case remembered.At.Equal(c.Revisions.AbortedTime) && remembered.Reason != "":
 		return remembered.Reason // The works may have gone back meanwhile.
 	case status.AbortSetBy(c.Object.ManagedFields) != "":
-		return byHand + c.setter()
+		return c.setter()
 	}
 	// The works are as they were when the abort was decided, maybe by a process that is gone: its grace was over.
 	if abort := rollout.Decide(c.View.Snapshot(&c.Revisions, c.Update, false).Watched()).AbortDue(); abort != nil {

@@ -190,7 +190,7 @@ func TestAbortByHand(t *testing.T) {
 	b := begin(abortedAt(0), "b").tells(workv1alpha1.ReasonNewRevisionCreated)
 	aborts := step(t, b.next(), plan.PersistStatus)
 	require.Equal(t, status.Aborting, aborts.Stage)
-	require.Equal(t, "aborted by hand: status.abortedTime was set", aborts.Outcome.AbortedFor)
+	require.Equal(t, "status.abortedTime was set", aborts.Outcome.AbortedFor)
 	require.True(t, aborts.Outcome.Aborting)
 	require.True(t, aborts.Outcome.Urgent)
 	held(t, b.answer(t, plan.Pruned), plan.Written)
@@ -200,9 +200,9 @@ func TestAbortByHand(t *testing.T) {
 		Manager: "kubectl-edit", Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "status",
 		FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:status":{"f:abortedTime":{}}}`)},
 	}}
-	require.Equal(t, "aborted by hand: field manager kubectl-edit set status.abortedTime", b.next().Outcome.AbortedFor)
+	require.Equal(t, "field manager kubectl-edit set status.abortedTime", b.next().Outcome.AbortedFor)
 	b.tells(workv1alpha1.ReasonRolloutAborted)
-	require.Equal(t, "aborted by hand: field manager kubectl-edit set status.abortedTime", b.next().Patch.Annotations[workv1alpha1.AnnotationAbortReason])
+	require.Equal(t, "field manager kubectl-edit set status.abortedTime", b.next().Patch.Annotations[workv1alpha1.AnnotationAbortReason])
 
 	complete := abortedAt(0)
 	complete.CurrentRevision = hashOf("b")

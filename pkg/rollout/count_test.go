@@ -1,0 +1,95 @@
+package rollout_test
+
+import (
+	"testing"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+)
+
+// TestLeaving: works that nothing selects, or that are being deleted, keep their slot and count in their group (R8).
+func TestLeaving(t *testing.T) {
+	at10 := rt.Now(10 * minute)
+	progressive := func(clusters ...string) rollout.Ref {
+		return rt.Ref("p1", rt.Progressive(1), rt.Deadline("5m"), rt.MaxFailures(1), rt.Clusters(clusters...))
+	}
+	t.Run("one that was deselected in flight keeps its slot", func(t *testing.T) {
+		p := decide(at10, rt.Refs(progressive("c2")), rt.Works(inFlight("c1", rt.Unselected(10*minute), rt.InGroup("0/"))))
+		if started(p) != "" {
+			t.Error(started(p))
+		}
+	})
+	t.Run("one that is being deleted in flight keeps its slot", func(t *testing.T) {
+		p := decide(at10, rt.Refs(progressive("c2")), rt.Works(inFlight("c1", rt.Deleting(), rt.InGroup("0/"))))
+		if started(p) != "" {
+			t.Error(started(p))
+		}
+		if p.Stalled {
+			t.Error("its deadline is still to come")
+		}
+	})
+	t.Run("one at the older revision has no slot", func(t *testing.T) {
+		p := decide(at10, rt.Refs(progressive("c2")), rt.Works(old("c1", rt.Deleting())))
+		if started(p) != "c2" {
+			t.Error(started(p))
+		}
+	})
+	t.Run("failed ones still fail the ref", func(t *testing.T) {
+		p := decide(at10, rt.Refs(progressive("c3")), rt.Works(failed("c1", rt.Deleting()), failed("c2", rt.Unselected(10*minute))))
+		if !p.Refs[0].Failed || started(p) != "" || len(p.Failing) != 2 {
+			t.Errorf("%+v %v %v", p.Refs, started(p), p.Failing)
+		}
+		if p.Selected() != 1 || p.Counts[rollout.PhaseFailed] != 0 {
+			t.Errorf("they are not selected: %v", p.Counts)
+		}
+	})
+	t.Run("under the placement that they bear", func(t *testing.T) {
+		p := decide(at10, rt.Works(failed("c1", rt.Deleting()), failed("c2", rt.Deleting())),
+			rt.Refs(rt.Ref("p2", rt.Deadline("5m"), rt.Clusters("c3")), progressive("c4")))
+		if p.Refs[0].Failed || !p.Refs[1].Failed {
+			t.Errorf("%+v", p.Refs)
+		}
+	})
+	t.Run("once, where a placement is referred to twice", func(t *testing.T) {
+		p := decide(at10, rt.Works(failed("c1", rt.Deleting())), rt.Refs(progressive("c2"), rt.Ref("p1", rt.Deadline("5m"), rt.Clusters("c2"))))
+		if p.Refs[0].Failed || p.Refs[1].Failed || len(p.Failing) != 1 {
+			t.Errorf("%+v %v", p.Refs, p.Failing)
+		}
+	})
+	t.Run("in the group that they were written in", func(t *testing.T) {
+		ref := rt.Ref("p1", rt.PerGroup(), rt.Deadline("5m"), rt.MaxFailures(1), rt.Group("a", "c1", "c2"), rt.Group("b", "c3"))
+		p := decide(at10, rt.Refs(ref), rt.Works(failed("c4", rt.Deleting(), rt.InGroup("0/a")), failed("c5", rt.Deleting(), rt.InGroup("1/b"))))
+		if p.Refs[0].Failed {
+			t.Error("one failure in each group is tolerated")
+		}
+		p = decide(at10, rt.Refs(ref), rt.Works(failed("c4", rt.Deleting(), rt.InGroup("0/a")), failed("c5", rt.Deleting(), rt.InGroup("0/a"))))
+		if !p.Refs[0].Failed {
+			t.Error("two failures in one group are not")
+		}
+	})
+	t.Run("in a group that exists no more, and keep its turn", func(t *testing.T) {
+		ref := rt.Ref("p1", rt.PerGroup(), rt.GroupAt(1, "b", "c2"))
+		if p := decide(at10, rt.Refs(ref), rt.Works(inFlight("c1", rt.Deleting(), rt.InGroup("0/a")))); started(p) != "" {
+			t.Errorf("%s was started while the group before it is in flight", started(p))
+		}
+	})
+	t.Run("also without a group", func(t *testing.T) {
+		ref := rt.Ref("p1", rt.PerGroup(), rt.Deadline("5m"), rt.GroupAt(1, "b", "c2"))
+		if p := decide(at10, rt.Refs(ref), rt.Works(failed("c1", rt.Deleting()))); !p.Refs[0].Failed {
+			t.Error("its failure is not counted")
+		}
+	})
+	t.Run("one that is selected again waits until its older work is gone", func(t *testing.T) {
+		p := decide(at10, rt.Refs(progressive("c1")), rt.Works(old("c1", rt.DeletedAt(9*minute))))
+		if p.Phases["c1"] != rollout.PhaseLeaving || len(texts(p)) > 0 || p.Complete {
+			t.Errorf("%v %v", p.Phases, texts(p))
+		}
+	})
+	t.Run("one that another ref selects now counts for both", func(t *testing.T) {
+		p := decide(at10, rt.Works(failed("c1", rt.Deleting())),
+			rt.Refs(rt.Ref("p1", rt.Deadline("5m")), rt.Ref("p2", rt.Clusters("c1"))))
+		if !p.Refs[0].Failed || p.Phases["c1"] != rollout.PhaseLeaving {
+			t.Errorf("%+v %v", p.Refs, p.Phases)
+		}
+	})
+}

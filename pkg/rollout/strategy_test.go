@@ -1,0 +1,84 @@
+package rollout_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+)
+
+// TestStrategyErrors: a strategy that can't be read starts nothing, and says which field holds what.
+func TestStrategyErrors(t *testing.T) {
+	for name, tc := range map[string]struct {
+		ref  rollout.Ref
+		want string
+	}{
+		"type": {
+			ref:  rt.Ref("p1", func(r *rollout.Ref) { r.Strategy.Type = "Slowly" }),
+			want: `spec.placementRefs[0].rolloutStrategy.type: "Slowly" is not a rollout type: use All, Progressive or ProgressivePerGroup`,
+		},
+		"deadline": {
+			ref:  rt.Ref("p1", rt.Deadline("5 minutes")),
+			want: `spec.placementRefs[0].rolloutStrategy.all.progressDeadline: "5 minutes" is no deadline: use None, or a duration above zero such as 90s, 10m or 2h`,
+		},
+		"deadline 0": {
+			ref:  rt.Ref("p1", rt.Progressive(1), rt.Deadline("0s")),
+			want: `spec.placementRefs[0].rolloutStrategy.progressive.progressDeadline: "0s" is no deadline: use None, or a duration above zero such as 90s, 10m or 2h`,
+		},
+		"maxFailures without a percent sign": {
+			ref: rt.Ref("p1", rt.PerGroup(), rt.MaxFailures("5")),
+			want: `spec.placementRefs[0].rolloutStrategy.progressivePerGroup.maxFailures: "5" is neither a number nor a percentage: ` +
+				`use a number of clusters such as 2, without quotes, or a percentage such as "10%"`,
+		},
+		"maxFailures below zero": {
+			ref:  rt.Ref("p1", rt.MaxFailures(-1)),
+			want: `spec.placementRefs[0].rolloutStrategy.all.maxFailures: -1 is negative: use a number of clusters or a percentage such as 10%`,
+		},
+		"maxConcurrency": {
+			ref: rt.Ref("p1", rt.Progressive("many")),
+			want: `spec.placementRefs[0].rolloutStrategy.progressive.maxConcurrency: "many" is neither a number nor a percentage: ` +
+				`use a number of clusters such as 2, without quotes, or a percentage such as "10%"`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rt.Clusters("c1", "c2")(&tc.ref)
+			other := rt.Ref("p2", rt.Clusters("c3"))
+			p := decide(rt.Now(hour), rt.Refs(tc.ref, other), rt.Works(inFlight("c1")))
+			if got := fmt.Sprint(p.Refs[0].Err); got != tc.want {
+				t.Error(cmp.Diff(tc.want, got))
+			}
+			if got := started(p); got != "c3" {
+				t.Errorf("started %q, want the other ref's c3 only", got)
+			}
+			if p.Refs[0].Failed {
+				t.Error("it can't have failed: its limits are not known")
+			}
+		})
+	}
+}
+
+// TestPercent: a percentage is rounded up, and no further: in floating point 7% of 100 are 8.
+func TestPercent(t *testing.T) {
+	clusters := make([]string, 100)
+	for i := range clusters {
+		clusters[i] = fmt.Sprintf("c%03d", i)
+	}
+	for percent := range 100 {
+		size := fmt.Sprintf("%d%%", percent+1)
+		p := decide(rt.Now(10*minute), rt.Refs(rt.Ref("p1", rt.Progressive(size), rt.Clusters(clusters...))))
+		if len(p.Writes) != percent+1 {
+			t.Errorf("%s of 100 clusters are %d", size, len(p.Writes))
+		}
+		works := make([]rollout.Work, percent+1)
+		for i := range works {
+			works[i] = failed(clusters[i])
+		}
+		allowed := rt.Refs(rt.Ref("p1", rt.Deadline("5m"), rt.MaxFailures(fmt.Sprintf("%d%%", percent)), rt.Clusters(clusters...)))
+		if p := decide(rt.Now(10*minute), allowed, rt.Works(works...)); !p.Refs[0].Failed {
+			t.Errorf("%d failures of 100 are tolerated by maxFailures %d%%", percent+1, percent)
+		}
+	}
+}

@@ -1,0 +1,111 @@
+package status_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	"k8s.io/utils/ptr"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+)
+
+// TestSoakThatHasNoEffect: OCM's strategy All knows no soak, and Progressing says so, while the rollout goes on and when it is complete.
+func TestSoakThatHasNoEffect(t *testing.T) {
+	const want = "minSuccessTime has no effect with type All: p1 (5m0s)"
+	two := rt.Clusters("c1", "c2")
+	for _, in := range []*status.Input{
+		input(status.RollingOut, rt.Refs(rt.Ref("p1", rt.Soak(5*minute), two)), rt.Works(inFlight("c1"))),
+		input(status.Complete, rt.Refs(rt.Ref("p1", rt.Soak(5*minute), two)), rt.Works(done("c1"), done("c2"))),
+	} {
+		if _, messages := told(status.Build(in)); !strings.HasSuffix(messages[progressing], want) {
+			t.Errorf("%s: %q", in.Stage, messages[progressing])
+		}
+	}
+	if _, messages := told(status.Build(input(status.RollingOut, p1(two, rt.Soak(minute))))); strings.Contains(messages[progressing], "no effect") {
+		t.Errorf("%q", messages[progressing])
+	}
+}
+
+// TestPlacementVerifiedNamesAll: several missing Placements and several bad fields are all named.
+func TestPlacementVerifiedNamesAll(t *testing.T) {
+	in := input(status.RollingOut, rt.Refs(rt.Ref("p1", rt.Missing()), rt.Ref("p2", rt.Missing())))
+	if c := status.PlacementVerified(in); !strings.Contains(c.Message, "spec.placementRefs[0]") || !strings.Contains(c.Message, "spec.placementRefs[1]") {
+		t.Error(c.Message)
+	}
+	in = input(status.RollingOut, p1(rt.Clusters("c1")))
+	in.Plan.Refs[0].Err = errors.New("one")
+	in.Plan.Refs = append(in.Plan.Refs, rollout.RefOutcome{Err: fmt.Errorf("two")})
+	if c := status.PlacementVerified(in); c.Message != "one; two" {
+		t.Error(c.Message)
+	}
+}
+
+// TestIgnoredRefsAreNamed: of too many placementRefs the first count, and the conditions say what that means. What is complete stays so (R8, R13).
+func TestIgnoredRefsAreNamed(t *testing.T) {
+	const said = "spec.placementRefs has 7 entries and the first 1 count: clusters that only the others select get no new revision and keep their works, " +
+		"no work is deleted and no rollout completes; select more clusters with each Placement, or make several ManifestWorkReplicaSets"
+	for stage, want := range map[status.Stage]string{status.RollingOut: "NewRevisionCreated True", status.Complete: "NewManifestWorkAvailable False"} {
+		heads, messages := told(status.Build(input(stage, p1(rt.Clusters("c1")), rt.Works(done("c1")), rt.IgnoredRefs(6))))
+		if heads[verified] != "NotAsExpected False" || messages[verified] != said || heads[progressing] != want {
+			t.Errorf("%s: %s, %q, %s", stage, heads[verified], messages[verified], heads[progressing])
+		}
+		if waits := strings.Contains(messages[progressing], "no rollout completes while spec.placementRefs has more than 1 entries"); waits != (stage == status.RollingOut) {
+			t.Errorf("%s: %q", stage, messages[progressing])
+		}
+	}
+	heads, messages := told(status.Build(input(status.RollingOut, p1(rt.Missing()), rt.IgnoredRefs(6))))
+	if heads[verified] != "PlacementDecisionNotFound False" || !strings.HasPrefix(messages[verified], said+"; spec.placementRefs[0].name: there is no Placement") {
+		t.Errorf("%s: %q", heads[verified], messages[verified])
+	}
+}
+
+// TestLargerHistoryLimitIsNamed: Progressing says in every stage that less of the history is kept than the spec asks for, and nothing else changes (R5).
+func TestLargerHistoryLimitIsNamed(t *testing.T) {
+	const said = "spec.revisionHistoryLimit is 101 and 100 counts: of the old revisions the newest 100 are kept; set it to at most 100"
+	for _, stage := range []status.Stage{status.RollingOut, status.Stalled, status.Complete, status.Aborting, status.Aborted} {
+		in := input(stage, p1(rt.Clusters("c1")), rt.Works(done("c1")))
+		in.PrunedNote = "a note"
+		in.Object.Spec.RevisionHistoryLimit = ptr.To[int32](100)
+		before, words := told(status.Build(in))
+		in.Object.Spec.RevisionHistoryLimit = ptr.To[int32](101)
+		heads, messages := told(status.Build(in))
+		if !maps.Equal(heads, before) || messages[progressing] != words[progressing]+"; "+said || messages[applied] != words[applied] {
+			t.Errorf("%s: %v, %q, before %v, %q", stage, heads, messages, before, words)
+		}
+	}
+}
+
+// TestUnheardClustersAreNamed names the clusters whose agents were not heard over a broker, and what the reader can do (R11).
+func TestUnheardClustersAreNamed(t *testing.T) {
+	const named = "1 cluster (c1) not heard since this hub started: no progressDeadline fires there before the agent reports; " +
+		"connect the agent to the broker, or take the cluster out of the Placement"
+	fleet := p1(rt.Clusters("c1", "c2"))
+	for name, tc := range map[string]struct {
+		stage status.Stage
+		works []rollout.Work
+		of    []string
+	}{
+		"in flight": {status.RollingOut, []rollout.Work{inFlight("c1"), done("c2")}, []string{"Progressing", "PlacementRolledOut"}},
+		"stalled": {status.Stalled, []rollout.Work{failed("c1"), done("c2")},
+			[]string{"Progressing", "PlacementRolledOut", "ManifestworkApplied"}},
+		"aborted": {status.Aborted, []rollout.Work{old("c1"), old("c2")}, []string{"Progressing", "PlacementRolledOut"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			options := []rt.SnapshotOption{fleet, rt.Heard(0, "c2"), rt.Works(tc.works...)}
+			if tc.stage == status.Aborted {
+				options = append(options, rt.Aborted())
+			}
+			_, messages := told(status.Build(input(tc.stage, options...)))
+			for _, condition := range tc.of {
+				if !strings.Contains(messages[condition], named) {
+					t.Errorf("%s: %q", condition, messages[condition])
+				}
+			}
+		})
+	}
+}

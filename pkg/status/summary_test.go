@@ -1,0 +1,100 @@
+package status_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	upstream "open-cluster-management.io/api/work/v1alpha1"
+
+	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+)
+
+// TestSummary counts works by their own generation, per placement, and clusters once.
+func TestSummary(t *testing.T) {
+	works := rt.Works(
+		done("c1"),
+		rt.Work("c2", rt.Bears("bbb"), rt.InFlight(0)),
+		rt.Work("c3", rt.Bears("bbb"), rt.Generation(2), rt.Applied(0, rt.Observed(1)), rt.Available(0, rt.Observed(1)),
+			rt.IsDegraded(0, rt.Observed(1)), rt.Progresses(0, rt.Observed(1))),
+		rt.Work("d1", rt.OfPlacement("p2"), rt.Bears("bbb"), rt.Applied(0), rt.Available(0, rt.Observed(0)), rt.IsDegraded(0)),
+		rt.Work("e1", rt.OfPlacement("gone"), rt.Bears("aaa"), rt.Succeeded(0), rt.Deleting()),
+	)
+	refs := rt.Refs(
+		rt.Ref("p1", rt.Group("a", "c1", "c2"), rt.Group("b", "c3")),
+		rt.Ref("p2", rt.Clusters("c1", "d1", "d2")),
+		rt.Ref("p3", rt.Missing()),
+	)
+	got := status.Build(input(status.RollingOut, refs, works))
+	type counts = upstream.ManifestWorkReplicaSetSummary
+	total := counts{Total: 5, Applied: 4, Available: 3, Degraded: 1, Progressing: 1, DesiredTotal: 5, Updated: 1}
+	if diff := cmp.Diff(total, got.Summary); diff != "" {
+		t.Errorf("summary:\n%s", diff)
+	}
+	placements := []upstream.PlacementSummary{
+		{Name: "p1", AvailableDecisionGroups: "2 (3 / 3 clusters applied)",
+			Summary: counts{Total: 3, Applied: 2, Available: 1, Progressing: 1, DesiredTotal: 3, Updated: 1}},
+		{Name: "p2", AvailableDecisionGroups: "1 (1 / 3 clusters applied)",
+			Summary: counts{Total: 1, Applied: 1, Available: 1, Degraded: 1, DesiredTotal: 2}},
+		{Name: "p3", AvailableDecisionGroups: "0 (0 / 0 clusters applied)"},
+	}
+	if diff := cmp.Diff(placements, got.PlacementsSummary); diff != "" {
+		t.Errorf("placementSummary:\n%s", diff)
+	}
+}
+
+// TestSummaryTwice: a placement that is referred to twice is counted once.
+func TestSummaryTwice(t *testing.T) {
+	got := status.Build(input(status.RollingOut, rt.Works(done("c1")), rt.Refs(rt.Ref("p1", rt.Clusters("c1")), rt.Ref("p1", rt.Clusters("c1")))))
+	if got.PlacementsSummary[0].Summary.Total != 1 || got.PlacementsSummary[1].Summary.Total != 0 || got.Summary.DesiredTotal != 1 || got.Summary.Total != 1 {
+		t.Errorf("%+v %+v", got.Summary, got.PlacementsSummary)
+	}
+}
+
+// TestAvailableDecisionGroups says how far today's template came, as upstream's hub does: a work counts once it is written, whatever its
+// agent reports, and the works of the older revision don't.
+func TestAvailableDecisionGroups(t *testing.T) {
+	selected := p1(rt.Group("a", "c1", "c2"), rt.Group("b", "c3"))
+	edited := rt.Work("c2", rt.Bears("bbb"), rt.Edited())
+	unselected := rt.Work("c4", rt.Bears("bbb"), rt.InFlight(0), rt.Unselected(10*minute))
+	for name, tc := range map[string]struct {
+		in   *status.Input
+		want string
+	}{
+		"nothing written yet": {
+			in:   input(status.RollingOut, selected, rt.Works(old("c1"), old("c2"), old("c3"))),
+			want: "2 (0 / 3 clusters applied)",
+		},
+		"one succeeded, one is in flight": {
+			in:   input(status.RollingOut, selected, rt.Works(done("c1"), inFlight("c2"), old("c3"))),
+			want: "2 (2 / 3 clusters applied)",
+		},
+		"one was edited by hand": {
+			in:   input(status.RollingOut, selected, rt.Works(done("c1"), edited, old("c3"))),
+			want: "2 (1 / 3 clusters applied)",
+		},
+		"one is not selected any more": {
+			in:   input(status.RollingOut, selected, rt.Works(done("c1"), done("c2"), done("c3"), unselected)),
+			want: "2 (3 / 3 clusters applied)",
+		},
+		"aborted": {
+			in:   input(status.Aborted, rt.Aborted(), selected, rt.Works(old("c1"), old("c2"), old("c3"))),
+			want: "2 (0 / 3 clusters applied)",
+		},
+	} {
+		if got := status.Build(tc.in).PlacementsSummary[0].AvailableDecisionGroups; got != tc.want {
+			t.Errorf("%s: %s, wanted %s", name, got, tc.want)
+		}
+	}
+}
+
+// TestUpdated counts clusters at the update revision, and none once an abort is carried out.
+func TestUpdated(t *testing.T) {
+	snapshot := []rt.SnapshotOption{p1(rt.Clusters("c1", "c2")), rt.Works(done("c1"), old("c2"))}
+	for stage, want := range map[status.Stage]int{status.RollingOut: 1, status.Stalled: 1, status.Aborting: 1, status.Aborted: 0} {
+		got := status.Build(input(stage, snapshot...))
+		if got.Summary.Updated != want || got.PlacementsSummary[0].Summary.Updated != want || got.Summary.DesiredTotal != 2 {
+			t.Errorf("%s: %+v", stage, got.Summary)
+		}
+	}
+}
