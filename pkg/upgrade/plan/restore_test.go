@@ -114,6 +114,10 @@ func TestRestoreKeepsWhatHappenedSince(t *testing.T) {
 			h.complete("v4", 50)
 			h.roll("v3")
 		}},
+		"a retry, and a person who named another stable revision": {func(h *hub) { h.abort("v3", 30) }, func(h *hub) {
+			h.retry("v3", 40)
+			h.object.Status.CurrentRevision = h.hash("v1")
+		}},
 		"another hub that rolled out past the current revision": {func(*hub) {}, func(h *hub) {
 			h.object.Status.CurrentRevision = ""
 			delete(h.revision("v2").Annotations, workv1alpha1.AnnotationCurrentSince)

@@ -1,0 +1,301 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/openshift/library-go/pkg/controller/controllercmd"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/yaml"
+
+	"github.com/open-cluster-management-io/work-rollback/deploy"
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox"
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/hub"
+	"github.com/open-cluster-management-io/work-rollback/pkg/upgrade/plan"
+	"github.com/open-cluster-management-io/work-rollback/test/internal/manager"
+)
+
+// release builds the hub as a released version, once.
+func release(t *testing.T, version string) string {
+	t.Helper()
+	if manager.Binary() != "" {
+		t.Fatal(manager.NotWithABinary)
+	}
+	build, _ := releases.LoadOrStore(version, sync.OnceValues(func() (string, error) {
+		binary := suite.env.Group.Path("bin", "work-"+version)
+		out, err := exec.Command("go", "build", "-ldflags=-X github.com/open-cluster-management-io/work-rollback/pkg/version.gitVersion="+version,
+			"-o", binary, "../../cmd/work").CombinedOutput()
+		if err != nil {
+			return "", fmt.Errorf("building %s: %w\n%s", version, err, out)
+		}
+		return binary, nil
+	}))
+	binary, err := build.(func() (string, error))()
+	require.NoError(t, err)
+	return binary
+}
+
+// releases are the functions that build them, by version.
+var releases sync.Map
+
+// recorded waits until the ConfigMap holds a version and its snapshots.
+func (w *world) recorded(t *testing.T, version, snapshots string) {
+	t.Helper()
+	eventually(t, "version "+version+" is recorded", func() error {
+		found, err := w.kube.CoreV1().ConfigMaps(sandbox.HubNamespace).Get(t.Context(), plan.ConfigMap, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if found.Data[plan.KeyVersion] != version || found.Data[plan.KeySnapshots] != snapshots {
+			return fmt.Errorf("there is %v", found.Data)
+		}
+		return nil
+	})
+}
+
+// says waits for an event, and returns its note.
+func (w *world) says(t *testing.T, namespace, kind, reason string) (note string) {
+	t.Helper()
+	eventually(t, "the event "+reason, func() error {
+		list, err := w.kube.EventsV1().Events(namespace).List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for i := range list.Items {
+			if event := &list.Items[i]; event.Reason == reason && event.Regarding.Kind == kind {
+				note = event.Note
+				return nil
+			}
+		}
+		return fmt.Errorf("there are %d others", len(list.Items))
+	})
+	return note
+}
+
+// untouched are the resource versions of the works and the revisions: what a change of the hub's version alone leaves as it is.
+func (f *fleet) untouched() map[string]string {
+	f.t.Helper()
+	found := map[string]string{}
+	for _, work := range f.works() {
+		require.NotContains(f.t, fmt.Sprint(work.Annotations, work.Labels), workv1alpha1.AnnotationSnapshotPrefix)
+		found[work.Namespace] = work.ResourceVersion
+	}
+	for _, rev := range f.revisions() {
+		found[rev.Name] = rev.ResourceVersion
+	}
+	return found
+}
+
+// startVersion runs the hub as a version in this process, as the leader of its replicas. The next one leads once stop has returned.
+func (w *world) startVersion(t *testing.T, version string) (stop func()) {
+	t.Helper()
+	options := hub.NewOptions()
+	options.SuccessSettle = settle
+	stop = w.start(context.WithoutCancel(t.Context()), func(ctx context.Context, controllers *controllercmd.ControllerContext) error {
+		controllers.OperatorNamespace = sandbox.HubNamespace
+		return (&hub.Manager{Options: options, Clock: clock.RealClock{}, Version: version}).Run(ctx, controllers)
+	})
+	t.Cleanup(stop)
+	return stop
+}
+
+const snapshotOf900 = workv1alpha1.AnnotationSnapshotPrefix + "v9.0.0"
+
+// The newer version leaves snapshots, and loses an abort; the older one restores it, and touches no cluster for that (R36, R37).
+func TestHubGoesUpAndDown(t *testing.T) {
+	t.Parallel()
+	w := restartWorld(t, "updown")
+	ctx := t.Context()
+	require.NoError(t, w.fleet.Namespace(ctx, sandbox.HubNamespace))
+	stop := w.startVersion(t, "v9.0.0")
+	w.recorded(t, "v9.0.0", "")
+	f := newFleetIn(w, t, 2)
+	f.place("p1", f.clusters)
+	f.create("v1", ref("p1", all("3s", 0, abortAll)))
+	f.complete()
+	aborted := f.abort(hangs)
+	f.everywhere("v1")
+	f.quiet()
+	before := f.untouched()
+
+	stop()
+	stop = w.startVersion(t, "v9.1.0")
+	w.recorded(t, "v9.1.0", "v9.0.0")
+	require.Contains(t, f.get().Annotations, snapshotOf900)
+	f.aborted()
+	f.quiet()
+	require.Equal(t, before, f.untouched(), "an annotation is no rollout")
+	require.Equal(t, aborted.Generation, f.get().Generation)
+	require.Contains(t, w.says(t, sandbox.HubNamespace, "ConfigMap", workv1alpha1.EventHubUpgraded), "1 snapshots of ManifestWorkReplicaSets were taken")
+
+	stop()
+	f.loses()
+	generations := f.generations()
+	w.startVersion(t, "v9.0.0")
+	w.recorded(t, "v9.0.0", "")
+	restored := f.aborted()
+	require.True(t, aborted.Status.AbortedTime.Equal(restored.Status.AbortedTime))
+	require.Equal(t, aborted.Status.CurrentRevision, restored.Status.CurrentRevision)
+	require.Equal(t, aborted.Status.UpdateRevision, restored.Status.UpdateRevision)
+	require.NotContains(t, restored.Annotations, snapshotOf900)
+	require.Equal(t, []string{"v1", "v2"}, f.recorded())
+	require.Contains(t, w.says(t, f.namespace, "ManifestWorkReplicaSet", workv1alpha1.EventSnapshotRestored), "status.abortedTime")
+	f.everywhere("v1")
+	f.quiet()
+	require.Equal(t, generations, f.generations(), "no cluster noticed")
+}
+
+// loses is the damage that a newer version may do to an abort.
+func (f *fleet) loses() {
+	f.t.Helper()
+	f.editStatus(func(status *workv1alpha1.ManifestWorkReplicaSetStatus) {
+		status.AbortedTime, status.CurrentRevision = nil, ""
+	})
+	for _, version := range []string{"v1", "v2"} {
+		rev := f.revisionOf(version)
+		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:null,%q:null,%q:null,%q:null}},"revision":%d}`,
+			workv1alpha1.AnnotationAborted, workv1alpha1.AnnotationAbortReason, workv1alpha1.AnnotationCurrentSince, workv1alpha1.AnnotationDigests,
+			20-rev.Revision)
+		_, err := f.w.kube.AppsV1().ControllerRevisions(f.namespace).Patch(f.t.Context(), rev.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+		require.NoError(f.t, err)
+	}
+}
+
+// Replicas of two versions hand the lease to each other, and somebody edits the template in between: the edit and its rollout stay. So does
+// everything where a GitOps tool removes the annotation (R37).
+func TestLeaseBetweenVersions(t *testing.T) {
+	t.Parallel()
+	w := restartWorld(t, "lease")
+	require.NoError(t, w.fleet.Namespace(t.Context(), sandbox.HubNamespace))
+	stop := w.startVersion(t, "v9.0.0")
+	w.recorded(t, "v9.0.0", "")
+	f := newFleetIn(w, t, 2)
+	f.place("p1", f.clusters)
+	f.create("v1", ref("p1", all("60s", 0, abortAll)))
+	f.complete()
+	leads := func(version, snapshots string) {
+		stop()
+		stop = w.startVersion(t, version)
+		w.recorded(t, version, snapshots)
+	}
+
+	leads("v9.1.0", "v9.0.0")
+	f.agentsReport("c2", "v2", silent)
+	f.update("v2")
+	f.everywhere("v2")
+	leads("v9.0.0", "")
+	require.Contains(t, w.says(t, f.namespace, "ManifestWorkReplicaSet", workv1alpha1.EventSnapshotIgnored), "the template has changed")
+	leads("v9.1.0", "v9.0.0")
+	f.agentsReport("c2", "v2", succeeds)
+	f.complete()
+	f.everywhere("v2")
+	f.quiet()
+	edited, before := f.get(), f.untouched()
+
+	leads("v9.0.0", "")
+	f.quiet()
+	require.Equal(t, edited.Spec, f.get().Spec)
+	require.Equal(t, edited.Status, f.get().Status)
+	require.Equal(t, before, f.untouched())
+
+	leads("v9.1.0", "v9.0.0")
+	f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) { mwrs.Annotations = nil })
+	leads("v9.0.0", "")
+	f.quiet()
+	require.Equal(t, edited.Status, f.get().Status)
+	require.Equal(t, before, f.untouched())
+}
+
+// A version without snapshots does not reconcile ManifestWorkReplicaSets, and collects completed works all the same. It continues when a person
+// deletes the ConfigMap (R34, R38).
+func TestDowngradeIsRefused(t *testing.T) {
+	t.Parallel()
+	w := restartWorld(t, "refused")
+	ctx := t.Context()
+	require.NoError(t, w.fleet.Namespace(ctx, sandbox.HubNamespace))
+	maps := w.kube.CoreV1().ConfigMaps(sandbox.HubNamespace)
+	_, err := maps.Create(ctx, &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: plan.ConfigMap}, Data: map[string]string{plan.KeyVersion: "v9.9.0", plan.KeySnapshots: "v9.8.0,v9.7.0"},
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	process, err := sandbox.NewWorkHub(w.env.Group, release(t, "v9.0.0"), w.plane.APIServer, bothGates, "--success-settle=400ms")
+	require.NoError(t, err)
+	require.NoError(t, process.Start(ctx))
+	t.Cleanup(func() { _ = process.Kill() })
+
+	note := w.says(t, sandbox.HubNamespace, "ConfigMap", workv1alpha1.EventDowngradeRefused)
+	require.Contains(t, note, "this hub is v9.0.0, version v9.9.0 ran last, and there are no snapshots of v9.0.0 to restore (there are snapshots of v9.8.0, v9.7.0)")
+	require.Contains(t, note, "delete the ConfigMap "+plan.ConfigMap)
+	f := newFleetIn(w, t, 2)
+	f.place("p1", f.clusters)
+	f.create("v1", ref("p1", all("None", 0)))
+	w.collects(t, "collected")
+	always(t, "nothing is rolled out", 2*time.Second, func() error {
+		if mwrs := f.get(); len(f.works()) > 0 || len(mwrs.Status.Conditions) > 0 || len(mwrs.Finalizers) > 0 {
+			return fmt.Errorf("%d works: %s", len(f.works()), describe(mwrs))
+		}
+		return nil
+	})
+
+	require.NoError(t, maps.Delete(ctx, plan.ConfigMap, metav1.DeleteOptions{}))
+	f.complete()
+	w.recorded(t, "v9.0.0", "")
+}
+
+// With the rights of OCM's role, and those on ControllerRevisions, but none on the ConfigMap, the hub rolls out, and says what is missing. With
+// the Role of deploy/ it records its version (R33).
+func TestVersionNeedsARight(t *testing.T) {
+	t.Parallel()
+	w := restartWorld(t, "versionright")
+	require.NoError(t, w.fleet.Namespace(t.Context(), sandbox.HubNamespace))
+	w.apply(t, controllerRevisions)
+	for _, name := range []string{"clusterrole.yaml", "clusterrolebinding.yaml"} {
+		w.apply(t, ocmManifest(t, "cluster-manager/hub/work/"+name))
+	}
+	user, err := w.plane.UserConfig("system:serviceaccount:"+sandbox.HubNamespace+":work-controller-sa", "system:serviceaccounts")
+	require.NoError(t, err)
+	theirs := *w
+	theirs.config = unlimited(user)
+	stop := theirs.startVersion(t, "v9.0.0")
+	note := w.says(t, sandbox.HubNamespace, "ConfigMap", workv1alpha1.EventSnapshotsUnavailable)
+	require.Contains(t, note, "apply the Role and its binding that came with this hub (deploy/)")
+	f := newFleetIn(w, t, 2)
+	f.place("p1", f.clusters)
+	f.create("v1", ref("p1", all("None", 0)))
+	f.complete()
+	stop()
+	_, err = w.kube.CoreV1().ConfigMaps(sandbox.HubNamespace).Get(t.Context(), plan.ConfigMap, metav1.GetOptions{})
+	require.True(t, apierrors.IsNotFound(err))
+
+	objects, err := deploy.Render()
+	require.NoError(t, err)
+	for _, object := range objects {
+		if strings.HasPrefix(object.GetKind(), "Role") {
+			content, err := yaml.Marshal(object.Object)
+			require.NoError(t, err)
+			w.apply(t, string(content))
+		}
+	}
+	stop = theirs.startVersion(t, "v9.0.0")
+	w.recorded(t, "v9.0.0", "")
+	stop()
+	stop = theirs.startVersion(t, "v9.1.0")
+	w.recorded(t, "v9.1.0", "v9.0.0")
+	f.complete()
+	stop()
+	theirs.startVersion(t, "v9.0.0")
+	w.recorded(t, "v9.0.0", "")
+	f.complete()
+	require.Empty(t, f.get().Annotations)
+}
