@@ -472,3 +472,38 @@ func TestContextEnds(t *testing.T) {
 	require.Error(t, w.runner("v1.0.0").Run(ctx))
 	require.Nil(t, w.recorded())
 }
+
+// Lists are read page by page, and no template of a revision stays in memory.
+func TestListsArePaged(t *testing.T) {
+	var asked []metav1.ListOptions
+	names := []string{"a", "b", "c"}
+	page := func(options metav1.ListOptions) (runtime.Object, error) {
+		asked = append(asked, options)
+		n := len(asked)
+		list := &appsv1.ControllerRevisionList{Items: []appsv1.ControllerRevision{{ObjectMeta: metav1.ObjectMeta{Name: names[n-1]}}}}
+		if n < len(names) {
+			list.Continue = "next"
+		}
+		return list, nil
+	}
+	var found []string
+	require.NoError(t, each(t.Context(), page, func(object runtime.Object) error {
+		found = append(found, object.(*appsv1.ControllerRevision).Name)
+		return nil
+	}))
+	require.Equal(t, names, found)
+	for i, options := range asked {
+		require.EqualValues(t, pageSize, options.Limit)
+		require.Equal(t, i > 0, options.Continue != "")
+		require.Empty(t, options.ResourceVersion, "live, not from a cache of the API server")
+	}
+
+	w := newWorld(t, "a")
+	listed, err := w.runner("v1.0.0").objects.list(t.Context(), &plan.Decision{Action: plan.TakeSnapshots})
+	require.NoError(t, err)
+	require.Len(t, listed, 1)
+	require.Empty(t, listed[0].Spec)
+	require.Len(t, listed[0].History.Revisions, 1)
+	require.Nil(t, listed[0].History.Revisions[0].Object.Data.Raw)
+	require.NotEmpty(t, listed[0].History.Revisions[0].Digest)
+}
