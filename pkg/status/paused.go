@@ -74,9 +74,12 @@ func heldBack(in *Input) string {
 // that is under way is carried out first (R4).
 func superseded(in *Input) bool { return in.Differs && !in.Snapshot.Aborted }
 
-// revisionWritten is what a held write of a revision does.
+// revisionWritten is what held writes of a revision do. An abort with nothing to go back to writes none.
 func revisionWritten(in *Input) string {
-	if in.Snapshot.Aborted {
+	switch {
+	case in.Plan.Desired == nil:
+		return ""
+	case in.Snapshot.Aborted:
 		return "the return to revision " + in.Plan.Desired.Name
 	}
 	return "revision " + in.Plan.Desired.Name

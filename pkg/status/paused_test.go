@@ -44,6 +44,10 @@ func TestPausedCounts(t *testing.T) {
 			paused(status.Complete, false, one, rt.OwnerLabel("team", "a"), rt.Works(done("c1"), rt.Work("c4", rt.Bears("aaa"), rt.Unselected(0)))),
 			"held back: labels on 1 cluster (c1), the deletion of the ManifestWork on 1 cluster (c4)",
 		},
+		"an abort that has nothing to go back to": {
+			paused(status.Aborting, false, one, rt.Aborted(), rt.Rolling("", "bbb"), rt.OwnerLabel("team", "a"), rt.Works(done("c1"))),
+			"held back: labels on 1 cluster (c1)",
+		},
 		"an abort that is due": {
 			paused(status.RollingOut, false, three, rt.Works(failed("c1"), old("c2"), old("c3"))),
 			"the rollout of revision web-bbb has failed, and is aborted after the pause unless these clusters recover: " +
