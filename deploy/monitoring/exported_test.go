@@ -33,7 +33,7 @@ func exported(t *testing.T) export {
 		status.RollingOut, status.Stalled, status.Complete, status.Aborting, status.Aborted, metrics.Invalid,
 	} {
 		key := "default/" + string(stage)
-		metrics.Default().Observe(key, metrics.Observation{Stage: stage, Clusters: map[rollout.Phase]int{}})
+		metrics.Default().Observe(key, metrics.Observation{Stage: stage, Clusters: map[rollout.Phase]int{}, Paused: true})
 		t.Cleanup(func() { metrics.Default().Forget(key) })
 	}
 	for _, name := range []string{"ManifestWorkReplicaSetController", "ManifestWorkReplicaSetControllerAborts"} {

@@ -144,7 +144,7 @@ func (c *Controller) reportInvalid(ctx context.Context, p *pass, applied metav1.
 		Object: p.object.ManifestWorkReplicaSet, Differs: p.differs, Snapshot: p.snapshot, Plan: p.plan, Now: p.transitionTime(),
 	})
 	asked := c.askToStore(p, wanted)
-	c.metrics.Observe(p.key, metrics.Observation{Stage: metrics.Invalid})
+	c.metrics.Observe(p.key, metrics.Observation{Stage: metrics.Invalid, Paused: p.object.Spec.Paused})
 	written, err := c.patcher(p).PatchStatus(ctx, p.object.ManifestWorkReplicaSet, *wanted, p.object.Status)
 	if err == nil && written {
 		c.noteStored(p, asked, wanted)

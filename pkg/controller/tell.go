@@ -93,7 +93,7 @@ func (c *Controller) markRestored(ctx context.Context, p *pass) error {
 // observed is what this pass found, for the gauges.
 func (p *pass) observed() metrics.Observation {
 	shown := p.shown()
-	o := metrics.Observation{Stage: stageOf(p), Clusters: shown.Counts, Revisions: len(p.history.Revisions)}
+	o := metrics.Observation{Stage: stageOf(p), Clusters: shown.Counts, Revisions: len(p.history.Revisions), Paused: p.object.Spec.Paused}
 	if p.snapshot.Aborted {
 		o.Clusters = map[rollout.Phase]int{
 			metrics.Restored: shown.Confirmed, metrics.Restoring: shown.Selected() - shown.Confirmed,

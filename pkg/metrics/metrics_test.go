@@ -122,13 +122,16 @@ func TestReplicaSetsHaveSeriesOfTheirLastPass(t *testing.T) {
 	m, registry := registered(t)
 	m.Observe("default/web", metrics.Observation{Stage: status.RollingOut, Clusters: map[rollout.Phase]int{rollout.PhaseWaiting: 3}, Revisions: 1})
 	m.Observe("default/web", metrics.Observation{
-		Stage: status.Aborted, Clusters: map[rollout.Phase]int{metrics.Restored: 2, metrics.Restoring: 1}, Revisions: 2,
+		Stage: status.Aborted, Clusters: map[rollout.Phase]int{metrics.Restored: 2, metrics.Restoring: 1}, Revisions: 2, Paused: true,
 	})
-	m.Observe("default/bad", metrics.Observation{Stage: metrics.Invalid})
+	m.Observe("default/bad", metrics.Observation{Stage: metrics.Invalid, Paused: true})
+	m.Observe("default/resumed", metrics.Observation{Stage: metrics.Invalid, Paused: true})
+	m.Observe("default/resumed", metrics.Observation{Stage: metrics.Invalid})
 	require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(`
 # HELP mwrs_stage [ALPHA] 1 for the stage that a ManifestWorkReplicaSet is in: RollingOut, Stalled, Complete, Aborting, Aborted or Invalid.
 # TYPE mwrs_stage gauge
 mwrs_stage{name="bad",namespace="default",stage="Invalid"} 1
+mwrs_stage{name="resumed",namespace="default",stage="Invalid"} 1
 mwrs_stage{name="web",namespace="default",stage="Aborted"} 1
 # HELP mwrs_clusters [ALPHA] Selected clusters of a ManifestWorkReplicaSet, by state. While it is aborted: Restoring or Restored.
 # TYPE mwrs_clusters gauge
@@ -148,11 +151,15 @@ mwrs_clusters{name="web",namespace="default",state="Waiting"} 0
 # HELP mwrs_revisions [ALPHA] Revisions that are kept of a ManifestWorkReplicaSet.
 # TYPE mwrs_revisions gauge
 mwrs_revisions{name="web",namespace="default"} 2
-`), "mwrs_stage", "mwrs_clusters", "mwrs_revisions"))
+# HELP mwrs_paused [ALPHA] 1 for a ManifestWorkReplicaSet whose spec.paused is true: no ManifestWork of it is written or deleted. The others have no series.
+# TYPE mwrs_paused gauge
+mwrs_paused{name="bad",namespace="default"} 1
+mwrs_paused{name="web",namespace="default"} 1
+`), "mwrs_stage", "mwrs_clusters", "mwrs_revisions", "mwrs_paused"))
 	m.Forget("default/web")
 	m.Forget("default/bad")
 	m.Forget("default/never-there")
-	for _, metric := range []string{"mwrs_stage", "mwrs_clusters", "mwrs_revisions"} {
+	for _, metric := range []string{"mwrs_stage", "mwrs_clusters", "mwrs_revisions", "mwrs_paused"} {
 		n, _ := series(t, registry, metric, "web")
 		require.Zero(t, n, metric)
 	}
@@ -164,7 +171,7 @@ func TestManyReplicaSetsShareSeries(t *testing.T) {
 	const surplus = 7
 	observe := func(i int) {
 		m.Observe(fmt.Sprintf("default/web-%d", i), metrics.Observation{
-			Stage: status.Complete, Clusters: map[rollout.Phase]int{rollout.PhaseSucceeded: 10}, Revisions: 2,
+			Stage: status.Complete, Clusters: map[rollout.Phase]int{rollout.PhaseSucceeded: 10}, Revisions: 2, Paused: i%2 == 0,
 		})
 	}
 	for i := range metrics.MaxReplicaSets + surplus {
@@ -175,6 +182,8 @@ func TestManyReplicaSetsShareSeries(t *testing.T) {
 	require.Equal(t, 10.0*surplus, sum)
 	_, sum = series(t, registry, "mwrs_stage", "")
 	require.Equal(t, float64(surplus), sum)
+	_, sum = series(t, registry, "mwrs_paused", "")
+	require.Equal(t, 4.0, sum, "every other one is paused")
 	last := metrics.MaxReplicaSets + surplus - 1
 	name := fmt.Sprintf("web-%d", last)
 	n, _ = series(t, registry, "mwrs_stage", name)

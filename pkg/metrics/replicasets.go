@@ -39,12 +39,14 @@ type Observation struct {
 	Clusters map[rollout.Phase]int
 	// Revisions is how many ControllerRevisions count as its own.
 	Revisions int
+	// Paused says that no work is written or deleted (R22).
+	Paused bool
 }
 
 // replicaSets makes the series of ManifestWorkReplicaSets when Prometheus asks for them: what is gone leaves none behind.
 type replicaSets struct {
 	k8smetrics.BaseStableCollector
-	stage, clusters, revisions *k8smetrics.Desc
+	stage, clusters, revisions, paused *k8smetrics.Desc
 
 	mu    sync.Mutex
 	known map[string]*observed
@@ -63,6 +65,7 @@ type sample struct {
 	clusters  [len(states)]int
 	counted   bool
 	revisions int
+	paused    int
 }
 
 func newReplicaSets() *replicaSets {
@@ -75,6 +78,7 @@ func newReplicaSets() *replicaSets {
 		clusters: desc("clusters", "Selected clusters of a ManifestWorkReplicaSet, by state. While it is aborted: Restoring or Restored.",
 			"state"),
 		revisions: desc("revisions", "Revisions that are kept of a ManifestWorkReplicaSet."),
+		paused:    desc("paused", "1 for a ManifestWorkReplicaSet whose spec.paused is true: no ManifestWork of it is written or deleted. The others have no series."),
 		known:     map[string]*observed{},
 	}
 }
@@ -88,6 +92,9 @@ func (r *replicaSets) observe(key string, o Observation) {
 	}
 	for i, state := range states {
 		s.clusters[i] = o.Clusters[state]
+	}
+	if o.Paused {
+		s.paused = 1
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -117,6 +124,7 @@ func (r *replicaSets) DescribeWithStability(ch chan<- *k8smetrics.Desc) {
 	ch <- r.stage
 	ch <- r.clusters
 	ch <- r.revisions
+	ch <- r.paused
 }
 
 // CollectWithStability implements StableCollector.
@@ -157,6 +165,7 @@ func (s *sample) add(other *sample) {
 	}
 	s.counted = s.counted || other.counted
 	s.revisions += other.revisions
+	s.paused += other.paused
 }
 
 // emit makes the series of one sample. Of the stages only those that something is in: it is in one of six.
@@ -168,6 +177,9 @@ func (r *replicaSets) emit(ch chan<- k8smetrics.Metric, namespace, name string, 
 		if n > 0 {
 			gauge(r.stage, n, string(stages[i]))
 		}
+	}
+	if s.paused > 0 {
+		gauge(r.paused, s.paused)
 	}
 	if !s.counted {
 		return

@@ -33,7 +33,7 @@ func ReplicaSet(old, object *unstructured.Unstructured, limits Limits) Verdict {
 	}
 	verdict.Warnings = reminders(kept)
 	if old == nil || !equality.Semantic.DeepEqual(old.Object["spec"], object.Object["spec"]) {
-		verdict.Warnings = append(verdict.Warnings, fewWarnings(surprises(mwrs, limits))...)
+		verdict.Warnings = append(verdict.Warnings, fewWarnings(append(pauseSurprises(old, mwrs), surprises(mwrs, limits)...))...)
 	}
 	return verdict
 }

@@ -1,0 +1,25 @@
+package validate
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+)
+
+// pauseSurprises warns whoever pauses an object whose abort is under way (R24). A status that can't be read has none.
+func pauseSurprises(old *unstructured.Unstructured, mwrs *workv1alpha1.ManifestWorkReplicaSet) []string {
+	if old == nil || !mwrs.Spec.Paused {
+		return nil
+	}
+	before := &workv1alpha1.ManifestWorkReplicaSet{}
+	err := runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{"status": old.Object["status"]}, before)
+	if err != nil || before.Status.AbortedTime == nil || status.Told(before.Status.Conditions) == status.Aborted {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: an abort is under way, and stops where it is: clusters that are not rolled back yet keep the revision "+
+		"whose rollout is aborted, until spec.paused is false", specPath.Child("paused"))}
+}

@@ -1,0 +1,40 @@
+package validate
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Whoever pauses an object in the middle of an abort learns that the abort stops (R24).
+func TestPauseOfAnAbort(t *testing.T) {
+	const warning = "spec.paused: an abort is under way, and stops where it is: clusters that are not rolled back yet keep the revision " +
+		"whose rollout is aborted, until spec.paused is false"
+	require.LessOrEqual(t, len(warning), 256, "API servers cut warnings there")
+	const aborted, rolledOut = `abortedTime: "2026-01-02T03:04:05Z"`, "{type: PlacementRolledOut, status: \"False\", reason: Progressing}"
+	aborting := set("status", "{"+aborted+", conditions: [{type: Progressing, status: \"False\", reason: ProgressDeadlineExceeded}, "+rolledOut+"]}")
+	for name, tc := range map[string]struct {
+		old, new []edit
+		want     []string
+	}{
+		"an abort under way":            {[]edit{aborting}, []edit{set("spec.paused", "true")}, []string{warning}},
+		"an abort that a person began":  {[]edit{set("status", "{"+aborted+"}")}, []edit{set("spec.paused", "true")}, []string{warning}},
+		"paused since before the abort": {[]edit{aborting, set("spec.paused", "true")}, []edit{set("spec.paused", "true"), set("spec.revisionHistoryLimit", "3")}, []string{warning}},
+		"it is resumed":                 {[]edit{aborting, set("spec.paused", "true")}, nil, nil},
+		"another change":                {[]edit{aborting}, []edit{set("spec.revisionHistoryLimit", "3")}, nil},
+		"an abort that is carried out": {
+			[]edit{set("status", "{"+aborted+", conditions: [{type: Progressing, status: \"False\", reason: RolloutAborted}]}")},
+			[]edit{set("spec.paused", "true")}, nil,
+		},
+		"no abort":                    {nil, []edit{set("spec.paused", "true")}, nil},
+		"a status that can't be read": {[]edit{set("status", "{abortedTime: 7}")}, []edit{set("spec.paused", "true")}, nil},
+		"no status that is one":       {[]edit{set("status", "7")}, []edit{set("spec.paused", "true")}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			verdict := ReplicaSet(build(t, tc.old...), build(t, tc.new...), limit)
+			require.Empty(t, verdict.Errors)
+			require.Equal(t, tc.want, verdict.Warnings)
+		})
+	}
+	require.Empty(t, ReplicaSet(nil, build(t, set("spec.paused", "true")), limit).Warnings)
+}
