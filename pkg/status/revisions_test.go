@@ -123,7 +123,7 @@ func TestStrayWorksAreNotCounted(t *testing.T) {
 		w.Stray = true
 		return w
 	}
-	in := listing(status.Complete, works(done("c1"), done("c2"), stray("c3"), stray("c4")), revisionOf("aaa", 1), revisionOf("bbb", 2))
+	in := listing(status.Complete, works(done("c1"), done("c2"), stray("c3"), stray("c4"), stray("c5")), revisionOf("aaa", 1), revisionOf("bbb", 2))
 	require.Equal(t, []string{"bbb Available 2", "aaa Available 1"}, states(in))
 }
 

@@ -46,6 +46,20 @@ func TestStoriesOfRevisions(t *testing.T) {
 			s.Update("v3")
 			s.quiet()
 		},
+		"an aborted revision stays aborted through a later rollout": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 2, "30s", 0, true))
+			s.quiet()
+			s.Report("", "v2", Hangs)
+			s.Update("v2")
+			s.quiet()
+			s.Update("v3")
+			s.quiet()
+			s.Tell("agents: v2 works now")
+			s.Report("", "v2", Succeeds)
+			s.Update("v2")
+			s.quiet()
+		},
 		"revisions come and go": func(s *teller) {
 			s.Place("p1", []string{"c1", "c2"})
 			s.Create("v1", progressive("p1", 2, "30s", 0, true))

@@ -1,0 +1,162 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/open-cluster-management-io/work-rollback/deploy/crds"
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/controlplane"
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/tools"
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// because sets the change cause.
+func (f *fleet) because(cause string) {
+	f.t.Helper()
+	f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) {
+		mwrs.Annotations = map[string]string{workv1alpha1.AnnotationChangeCause: cause}
+	})
+}
+
+// lists waits until status.revisions has these lines, the newest revision first.
+func (f *fleet) lists(wanted ...string) []workv1alpha1.RevisionStatus {
+	f.t.Helper()
+	var listed []workv1alpha1.RevisionStatus
+	eventually(f.t, fmt.Sprintf("status.revisions is %q", wanted), func() error {
+		listed = f.get().Status.Revisions
+		lines := make([]string, 0, len(listed))
+		for i := range listed {
+			lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %d %s", listed[i].State, listed[i].Clusters, listed[i].ChangeCause)))
+		}
+		if !slices.Equal(lines, wanted) {
+			return fmt.Errorf("it is %q", lines)
+		}
+		return nil
+	})
+	return listed
+}
+
+// kubectl runs it with all rights, and returns what it prints.
+func (f *fleet) kubectl(args ...string) string {
+	f.t.Helper()
+	kubectl, err := tools.EnsureKubectl(f.t.Context(), os.Stderr, "")
+	require.NoError(f.t, err)
+	kubeconfig, err := f.w.plane.Kubeconfig(f.t.TempDir() + "/kubeconfig")
+	require.NoError(f.t, err)
+	command := exec.CommandContext(f.t.Context(), kubectl, args...)
+	command.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "HOME="+f.t.TempDir())
+	output, err := command.CombinedOutput()
+	require.NoError(f.t, err, string(output))
+	return string(output)
+}
+
+// R25, R26: the list follows a revision through rollout, abort, retry and undo, and an API server stores it as it is: nothing is written again.
+func TestRevisionList(t *testing.T) {
+	t.Parallel()
+	f := rolledOut(t, 2, progressive(1, "2s", 0, abortAll))
+	f.lists("Available 2")
+	f.agentsReport("c1", "v2", hangs)
+	f.because("image 2")
+	f.update("v2")
+	f.aborted()
+	first := f.lists("Aborted 0 image 2", "Available 2")
+	require.Equal(t, f.get().Status.AbortedTime, first[0].AbortedTime)
+	require.Contains(t, first[0].AbortReason, "1 of 2 clusters failed (")
+	f.quiet()
+
+	printed := f.kubectl("-n", f.namespace, "get", "mwrs", f.name, "-o",
+		`jsonpath={range .status.revisions[*]}{.name}{" "}{.state}{" "}{.clusters}{"\n"}{end}`)
+	require.Equal(t, fmt.Sprintf("%s Aborted 0\n%s Available 2\n", first[0].Name, first[1].Name), printed)
+	explained := f.kubectl("explain", "manifestworkreplicaset.status.revisions")
+	for _, field := range []string{"name", "hash", "revision", "state", "clusters", "firstRolledOutTime", "lastRolledOutTime", "abortedTime", "abortReason", "changeCause"} {
+		require.Regexp(t, `(?m)^  `+field+"\t<", explained)
+	}
+	require.Contains(t, explained, "NotReady")
+
+	f.because("only words")
+	f.quiet()
+	require.Equal(t, first, f.get().Status.Revisions)
+
+	f.agentsReport("c1", "v2", succeeds)
+	f.editStatus(func(status *workv1alpha1.ManifestWorkReplicaSetStatus) { status.AbortedTime = nil })
+	f.complete()
+	retried := f.lists("Available 2 image 2", "Archived 0")
+	require.False(t, retried[0].LastRolledOutTime.Before(first[0].AbortedTime))
+	require.Equal(t, first[0].FirstRolledOutTime, retried[0].FirstRolledOutTime)
+
+	f.because("image 2 leaks memory")
+	f.update("v1")
+	f.complete()
+	undone := f.lists("Available 2 image 2 leaks memory", "Archived 0 image 2")
+	require.Equal(t, first[1].Name, undone[0].Name)
+	f.quiet()
+}
+
+// withoutTheList is the CRD as it was before status.revisions.
+func withoutTheList(t *testing.T) []byte {
+	t.Helper()
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	require.NoError(t, yaml.Unmarshal(crds.ManifestWorkReplicaSet, crd))
+	status := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["status"]
+	require.Contains(t, status.Properties, "revisions")
+	delete(status.Properties, "revisions")
+	older, err := yaml.Marshal(crd)
+	require.NoError(t, err)
+	return older
+}
+
+// P7: a CRD of before the list prunes it. The hub says so and goes on, and does not write the status over and over. A hub that starts under the
+// right CRD writes the list.
+func TestRevisionListUnderAnOlderCRD(t *testing.T) {
+	t.Parallel()
+	w := privateWorld(t, "older-crd")
+	require.NoError(t, controlplane.InstallCRDs(t.Context(), w.config, withoutTheList(t)))
+	w.agents = newAgents(w.works, w.history.works)
+	go w.agents.poll(t.Context())
+	stop := w.startManager(context.WithoutCancel(t.Context()), settle)
+	f := newFleetIn(w, t, 2)
+	f.place("p1", f.clusters)
+	f.create("v1", ref("p1", progressive(1, "30s", 0, abortAll)))
+	require.Empty(t, f.complete().Status.Revisions)
+	f.update("v2")
+	mwrs := f.complete()
+	require.Contains(t, message(mwrs, workv1alpha1.ConditionProgressing), "the API server drops status.revisions: ")
+	require.Empty(t, mwrs.Status.Revisions)
+	require.NotEmpty(t, mwrs.Status.CurrentRevision)
+	f.quiet()
+	f.warnedOf(workv1alpha1.EventOlderCRD)
+
+	stop()
+	require.NoError(t, controlplane.InstallCRDs(t.Context(), w.config, crds.ManifestWorkReplicaSet))
+	stop = w.startManager(context.WithoutCancel(t.Context()), settle)
+	t.Cleanup(func() { stop() })
+	f.lists("Available 2", "Archived 0")
+	f.quiet()
+	require.NotContains(t, message(f.get(), workv1alpha1.ConditionProgressing), "drops")
+}
+
+// warnedOf waits for an event.
+func (f *fleet) warnedOf(reason string) {
+	f.t.Helper()
+	eventually(f.t, "the event "+reason, func() error {
+		events, err := f.w.kube.CoreV1().Events(f.namespace).List(f.t.Context(), metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(events.Items, func(event corev1.Event) bool { return event.Reason == reason }) {
+			return fmt.Errorf("none of %d events", len(events.Items))
+		}
+		return nil
+	})
+}
