@@ -38,6 +38,7 @@ var added = []string{
 	`spec.placementRefs maxItems: 64`,
 	`spec.placementRefs[].rolloutStrategy.failureStrategy enum "AbortAll"`,
 	`spec.placementRefs[].rolloutStrategy.failureStrategy type: "string"`,
+	`spec.preserveResourcesOnDeletion type: "boolean"`,
 	`spec.revisionHistoryLimit default: 10`,
 	`spec.revisionHistoryLimit format: "int32"`,
 	`spec.revisionHistoryLimit maximum: 100`,

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/utils/ptr"
 	workv1 "open-cluster-management.io/api/work/v1"
 	upstream "open-cluster-management.io/api/work/v1alpha1"
 
@@ -28,6 +29,12 @@ func (r *finalizeReconciler) reconcile(ctx context.Context, p *pass) (bool, erro
 	if p.object.DeletionTimestamp.IsZero() {
 		added, err := r.patcher(p).AddFinalizer(ctx, p.object.ManifestWorkReplicaSet, workv1alpha1.Finalizer)
 		return !added && err == nil, err
+	}
+	if ptr.Deref(p.object.Spec.PreserveResourcesOnDeletion, false) {
+		return false, r.preserve(ctx, p)
+	}
+	if r.stopPreserving(ctx, p) {
+		return false, nil
 	}
 	if p.object.Spec.CascadeDeletionPolicy == upstream.Foreground && r.waitsForAgents(p) {
 		return false, nil

@@ -90,7 +90,7 @@ func passing(err error) bool {
 }
 
 // triesAgain asks for the pass that tries a write again, and reports whether the queue's back-off shall count it.
-func (r *deployReconciler) triesAgain(p *pass, err error) bool {
+func (c *Controller) triesAgain(p *pass, err error) bool {
 	switch {
 	case errors.Is(err, errAway):
 		p.lookAgain(awayInterval)

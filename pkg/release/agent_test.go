@@ -29,7 +29,7 @@ type cluster struct {
 
 // apply is what the agent's applying controller does. A restarted one applies what it finds.
 func (c *cluster) apply(restarted bool) {
-	if !held(c.work) || (!restarted && c.seen != nil && equivalent(c.seen, &c.work.Spec)) {
+	if !held(c.work) || (!restarted && c.seen != nil && Equivalent(c.seen, &c.work.Spec)) {
 		return
 	}
 	c.seen = c.work.Spec.DeepCopy()

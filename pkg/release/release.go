@@ -77,14 +77,14 @@ func Next(work *workv1.ManifestWork) Step {
 
 // write returns a step that writes a spec, or waits where the ManifestWork has it already.
 func write(action Action, work *workv1.ManifestWork, spec *workv1.ManifestWorkSpec) Step {
-	if equivalent(&work.Spec, spec) {
+	if Equivalent(&work.Spec, spec) {
 		return Step{Action: Wait}
 	}
 	return Step{Action: action, Spec: spec}
 }
 
-// AwaitsAgent reports whether a ManifestWork is written as released, and its agent has not applied that: nothing else has to be known of it.
-// It reads what a trimmed cache keeps.
+// AwaitsAgent reports whether a ManifestWork is written as released, and its agent has not applied that: nothing else has to be known of
+// it. It reads what a trimmed cache keeps.
 func AwaitsAgent(work *workv1.ManifestWork) bool {
 	return work.DeletionTimestamp.IsZero() && held(work) && orphans(&work.Spec) && !workCompleted(work) &&
 		!applied(work, work.Generation)

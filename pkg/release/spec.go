@@ -140,9 +140,9 @@ func identify(m *workv1.ManifestResourceMeta) workv1.ResourceIdentifier {
 	return workv1.ResourceIdentifier{Group: m.Group, Resource: m.Resource, Namespace: m.Namespace, Name: m.Name}
 }
 
-// equivalent reports whether two specs of one ManifestWork mean the same to its agent. The API server sets defaults, and an older CRD
+// Equivalent reports whether two specs of one ManifestWork mean the same to its agent. The API server sets defaults, and an older CRD
 // drops them.
-func equivalent(a, b *workv1.ManifestWorkSpec) bool {
+func Equivalent(a, b *workv1.ManifestWorkSpec) bool {
 	return equality.Semantic.DeepEqual(a.DeleteOption, b.DeleteOption) &&
 		slices.EqualFunc(a.ManifestConfigs, b.ManifestConfigs, sameOption)
 }

@@ -23,8 +23,16 @@ func revisionAnnotations(w *rollout.Write, now time.Time) map[string]string {
 // Patch returns the patch that brings an existing work to where a write wants it: labels, annotations and, where it differs, the
 // spec, in one request that carries the version that was decided on (R15). What others put on the work stays.
 func Patch(s *rollout.Snapshot, w *rollout.Write, spec Change, now time.Time) (types.PatchType, []byte, error) {
-	existing := w.Work.Object
 	labels, annotations := writtenMetadata(s, w, now)
+	return encode(w.Work.Object, labels, annotations, spec)
+}
+
+// SpecPatch returns the patch that changes the spec of a work and nothing else, in the version that was read (R15).
+func SpecPatch(existing *workv1.ManifestWork, spec Change) (types.PatchType, []byte, error) {
+	return encode(existing, nil, nil, spec)
+}
+
+func encode(existing *workv1.ManifestWork, labels, annotations map[string]any, spec Change) (types.PatchType, []byte, error) {
 	if spec.operations != nil {
 		data, err := json.Marshal(append(metadataOperations(existing, labels, annotations), spec.operations...))
 		return types.JSONPatchType, data, err

@@ -197,6 +197,7 @@ func (a *agentEnd) run(work *workv1.ManifestWork) time.Time {
 	case !work.DeletionTimestamp.IsZero():
 		gone := work.DeepCopy()
 		meta.SetStatusCondition(&gone.Status.Conditions, metav1.Condition{Type: common.ResourceDeleted, Status: metav1.ConditionTrue, Reason: "ManifestsDeleted"})
+		w.cleanUp(work)
 		if a.publish(eventtypes.UpdateRequestAction, gone) {
 			if err := a.store.Delete(work); err != nil {
 				panic(err)

@@ -32,12 +32,14 @@ const (
 	Completes Outcome = "runs to completion"
 	// Flaps gets there for a moment, and is sick again, by turns: a crash loop. In the end it stays sick.
 	Flaps Outcome = "flaps"
+	// Clings can't give up what it owns, and succeeds otherwise: a policy on the cluster denies it.
+	Clings Outcome = "clings to what it owns"
 	// Silent reports nothing: the cluster is cut off.
 	Silent Outcome = "silent"
 )
 
 // finalizer keeps a work until its agent let it go.
-const finalizer = "agent"
+const finalizer = workv1.ManifestWorkFinalizer
 
 // reportDelay is the time between two reports of an agent.
 const reportDelay = time.Second
@@ -61,6 +63,8 @@ type agent struct {
 	reports []agentReport
 	// reached is when the hub wrote what it was successful with last.
 	reached string
+	// idle says that it does nothing before another spec comes.
+	idle bool
 }
 
 // agentReport is what an agent said in truth, and the resourceVersion of the work that says so.
@@ -108,6 +112,7 @@ func (w *World) runAgent(work *workv1.ManifestWork) time.Time {
 		return time.Time{}
 	}
 	if !work.DeletionTimestamp.IsZero() {
+		w.cleanUp(work)
 		w.patch(Works, work.Namespace, work.Name, map[string]any{"metadata": map[string]any{"finalizers": nil}}, false)
 		return time.Time{}
 	}
@@ -115,6 +120,7 @@ func (w *World) runAgent(work *workv1.ManifestWork) time.Time {
 		w.patch(Works, work.Namespace, work.Name, map[string]any{"metadata": map[string]any{"finalizers": []string{finalizer}}}, false)
 	}
 	if meta.IsStatusConditionTrue(work.Status.Conditions, workv1.WorkComplete) {
+		w.forgetCompletion(work, outcome)
 		return time.Time{}
 	}
 	return w.runReports(work, outcome)
@@ -122,6 +128,9 @@ func (w *World) runAgent(work *workv1.ManifestWork) time.Time {
 
 // runReports reports a work as far as it is due, and returns when the next report is.
 func (w *World) runReports(work *workv1.ManifestWork, outcome Outcome) time.Time {
+	if outcome == Completes && !hasRules(work) {
+		outcome = Succeeds
+	}
 	a := w.agents[work.UID]
 	if a == nil {
 		a = &agent{}
@@ -133,8 +142,12 @@ func (w *World) runReports(work *workv1.ManifestWork, outcome Outcome) time.Time
 	if a.due.IsZero() || a.due.After(w.Clock.Now()) {
 		return a.due
 	}
+	if a.idle {
+		return time.Time{}
+	}
 	status := work.Status.DeepCopy()
 	more, success := report(status, work.Generation, outcome, a.stage, w.Clock.Now().Add(w.AgentsAhead[work.Namespace]))
+	w.apply(work, outcome, status)
 	version, sent := w.saveStatus(work, status)
 	if !sent {
 		return time.Time{} // It tries again when it is connected.
@@ -210,6 +223,9 @@ func report(status *workv1.ManifestWorkStatus, generation int64, outcome Outcome
 	status.ResourceStatus.Manifests = []workv1.ManifestCondition{{}, {}}
 	if outcome == Degrades {
 		set(&status.ResourceStatus.Manifests[1].Conditions, workv1.ManifestDegraded, true)
+	}
+	if outcome == Completes {
+		set(&status.ResourceStatus.Manifests[0].Conditions, workv1.ManifestComplete, success)
 	}
 	return !stuck && stage <= 0, success
 }

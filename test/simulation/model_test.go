@@ -68,6 +68,7 @@ func checkModel(t *testing.T) {
 		m.quiet()
 		m.w.Repent()
 		m.quiet()
+		m.ends(t)
 		played.add(m.w.Story)
 	})
 }
@@ -268,5 +269,7 @@ func (m *model) must(err error) {
 }
 
 func (m *model) fail(err error) {
-	m.t.Fatalf("%v\n%s", err, strings.Join(m.w.Story, "\n"))
+	m.t.Fatalf("%v\n%s", err, m.story())
 }
+
+func (m *model) story() string { return strings.Join(m.w.Story, "\n") }

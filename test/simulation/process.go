@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
+	"k8s.io/utils/ptr"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -110,6 +111,15 @@ func (p *Process) history() controller.History {
 		return controller.History{Unavailable: true, Note: "no history: simulated"}
 	}
 	return controller.History{}
+}
+
+// preserves reports whether the object, as the process can know it, is being deleted and leaves its workloads behind.
+func (p *Process) preserves() (name string, preserves bool) {
+	for _, cached := range p.stores.ReplicaSets.List() {
+		object := cached.(*replicaset.Object)
+		return object.Name, object.DeletionTimestamp != nil && ptr.Deref(object.Spec.PreserveResourcesOnDeletion, false)
+	}
+	return "", false
 }
 
 // Observe lets the caches see the next n events at the most.

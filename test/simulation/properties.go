@@ -30,7 +30,7 @@ func (w *World) contents() map[string]string {
 
 // CheckQuiet checks what must hold when nothing happens any more by itself: P1, P2, P6, P7.
 func (w *World) CheckQuiet() error {
-	for _, check := range []func() error{w.checkForged, w.checkWorks, w.checkDelivered, w.checkHistory, w.checkKstatus, w.checkRevisionList, w.checkCondition, w.checkSilence} {
+	for _, check := range []func() error{w.checkForged, w.checkKept, w.checkWorks, w.checkDelivered, w.checkHistory, w.checkKstatus, w.checkRevisionList, w.checkCondition, w.checkSilence} {
 		if err := check(); err != nil {
 			return err
 		}

@@ -85,6 +85,9 @@ type World struct {
 	refusedSince map[string]time.Time
 	// causes holds which change cause each revision has to tell, by name.
 	causes map[string]cause
+	// objects are those of the managed clusters, and kept the UIDs of those that a deletion was to leave.
+	objects objects
+	kept    map[string]int
 	// adversaries are agents that turned against the others.
 	adversaries adversaries
 	// violation is what a pause did not hold back; nil for nothing.
@@ -103,6 +106,7 @@ func NewWorld() *World {
 		made:         map[string]int{},
 		causes:       map[string]cause{},
 		refusedSince: map[string]time.Time{},
+		kept:         map[string]int{},
 		Refusals:     map[string]Fault{},
 	}
 	w.began, w.Irreparable, w.unrecorded, w.aborts = w.Clock.Now(), sets.New[string](), sets.New[string](), sets.New[string]()
@@ -168,6 +172,9 @@ func (w *World) describe(what string) string {
 	work := w.work(namespace, name)
 	if work == nil {
 		return what
+	}
+	if _, preserves := w.Hub.preserves(); preserves && orphans(work) {
+		return fmt.Sprintf("%s (%s, released)", what, Version(work))
 	}
 	return fmt.Sprintf("%s (%s)", what, Version(work))
 }
@@ -258,6 +265,21 @@ func (w *World) Edit(what string, change func(*workv1alpha1.ManifestWorkReplicaS
 	change(&object.Spec)
 	w.patch(ReplicaSets, Namespace, Name, map[string]any{"spec": from(&object.Spec).Object}, false)
 	w.Tell("user: %s", what)
+}
+
+// Preserve says whether the workloads stay when the ManifestWorkReplicaSet is deleted.
+func (w *World) Preserve(preserve bool) {
+	w.Edit(fmt.Sprintf("sets preserveResourcesOnDeletion to %v", preserve), func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) {
+		spec.PreserveResourcesOnDeletion = &preserve
+	})
+}
+
+// Delete deletes the ManifestWorkReplicaSet.
+func (w *World) Delete() {
+	if err := w.API.Delete(ReplicaSets, Namespace, Name, nil); err != nil {
+		panic(err)
+	}
+	w.Tell("user: deletes it")
 }
 
 // Update sets the template to a version.

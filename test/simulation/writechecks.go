@@ -38,6 +38,8 @@ func (w *World) CheckWrite(write string) error {
 	switch {
 	case strings.HasPrefix(write, "delete revision "):
 		return w.checkPruned(write)
+	case strings.HasPrefix(write, "delete work "):
+		return w.checkPreserved(strings.TrimPrefix(write, "delete work "))
 	case strings.HasPrefix(write, "create revision "):
 		w.noteMade(strings.TrimPrefix(write, "create revision "))
 		return w.checkCurrent(strings.TrimPrefix(write, "create revision "), true)

@@ -279,6 +279,15 @@ func TestSurprises(t *testing.T) {
 			[]string{"spec.placementRefs[1].rolloutStrategy: minSuccessTime has no effect with type All, because there is no next batch that could wait: " +
 				"use Progressive or ProgressivePerGroup, or remove the field"},
 		},
+		"workloads stay, and a TTL": {
+			[]edit{
+				set("spec.preserveResourcesOnDeletion", "true"),
+				set("spec.manifestWorkTemplate.deleteOption", "{propagationPolicy: Foreground, ttlSecondsAfterFinished: 60}"),
+			},
+			[]string{"spec.manifestWorkTemplate.deleteOption.ttlSecondsAfterFinished: a completed ManifestWork is deleted with its objects once this " +
+				"time is over: spec.preserveResourcesOnDeletion keeps them only when this ManifestWorkReplicaSet is deleted"},
+		},
+		"workloads stay": {[]edit{set("spec.preserveResourcesOnDeletion", "true")}, nil},
 		"all may fail": {
 			[]edit{set("spec.placementRefs.1.rolloutStrategy.all.maxFailures", "100%")},
 			[]string{"spec.placementRefs[1].rolloutStrategy: maxFailures tolerates the failure of every cluster, so nothing stops a bad rollout: use less than 100%"},

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -28,7 +29,18 @@ func surprises(mwrs *workv1alpha1.ManifestWorkReplicaSet, limits Limits) []strin
 	if aborts {
 		out = append(out, templateSurprises(&mwrs.Spec.ManifestWorkTemplate, limits)...)
 	}
-	return out
+	return append(out, deletionSurprises(mwrs)...)
+}
+
+// deletionSurprises are those of workloads that are to stay when the object is deleted (R19).
+func deletionSurprises(mwrs *workv1alpha1.ManifestWorkReplicaSet) []string {
+	option := mwrs.Spec.ManifestWorkTemplate.DeleteOption
+	if !ptr.Deref(mwrs.Spec.PreserveResourcesOnDeletion, false) || option == nil || option.TTLSecondsAfterFinished == nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: a completed ManifestWork is deleted with its objects once this time is over: "+
+		"spec.preserveResourcesOnDeletion keeps them only when this ManifestWorkReplicaSet is deleted",
+		templatePath.Child("deleteOption", "ttlSecondsAfterFinished"))}
 }
 
 func strategySurprises(path *field.Path, traits rollout.Traits) []string {

@@ -40,6 +40,11 @@ const (
 	// (R22).
 	// Reasons: Paused.
 	ConditionPaused = "Paused"
+
+	// ConditionDeleting is True while the deletion of the object waits because spec.preserveResourcesOnDeletion is set, and
+	// absent in every other state.
+	// Reasons: ReleasingWorkloads, PreservingNotSupported.
+	ConditionDeleting = "Deleting"
 )
 
 // Reasons of the condition types above.
@@ -77,4 +82,9 @@ const (
 
 	// ReasonPaused means that spec.paused is true (R22).
 	ReasonPaused = "Paused"
+
+	// ReasonReleasingWorkloads means that agents have yet to give up the objects that stay on their clusters (R20).
+	ReasonReleasingWorkloads = "ReleasingWorkloads"
+	// ReasonPreservingNotSupported means that works travel over a broker, where nothing can be preserved (R21).
+	ReasonPreservingNotSupported = "PreservingNotSupported"
 )

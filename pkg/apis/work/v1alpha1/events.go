@@ -49,6 +49,12 @@ const (
 	// EventClustersRestored means that every selected cluster confirmed the revision that it was brought back to.
 	EventClustersRestored = "ClustersRestored"
 
+	// EventWorkloadsReleased means that the object is deleted and the workloads stay: every agent gave them up (R20).
+	EventWorkloadsReleased = "WorkloadsReleased"
+	// EventWorkloadsNotReleased is a warning: ManifestWorks were being deleted before their agents gave the workloads up, which are
+	// deleted with them (R20). Each process of the hub says it once.
+	EventWorkloadsNotReleased = "WorkloadsNotReleased"
+
 	// EventWorkNameTaken means that a ManifestWork of somebody else has the name that the object's own would have; the note says what that is
 	// called instead (R9). Each process of the hub says it once.
 	EventWorkNameTaken = "WorkNameTaken"

@@ -63,6 +63,15 @@ type ManifestWorkReplicaSetSpec struct {
 	// +optional
 	CascadeDeletionPolicy upstream.CascadeDeletionPolicy `json:"cascadeDeletionPolicy,omitempty"`
 
+	// preserveResourcesOnDeletion keeps the objects on the clusters when this object is deleted. The hub has each
+	// agent give up the objects of its ManifestWork, waits until the agent confirms that, and deletes the
+	// ManifestWork then. Until every agent has answered this object stays, and its condition Deleting names the
+	// clusters that it waits for; set the field to false to delete without waiting. The field counts only while this
+	// object is being deleted: what leaves the template, and a cluster that is no longer selected, is cleaned up as ever.
+	// Where works travel over a broker nothing can be preserved, and the deletion waits until the field is false.
+	// +optional
+	PreserveResourcesOnDeletion *bool `json:"preserveResourcesOnDeletion,omitempty"`
+
 	// revisionHistoryLimit is how many revisions are kept beside the live ones (the current one, the
 	// update one, and those that a ManifestWork still has). 0 keeps none. Of an object that was stored with more
 	// than 100, 100 counts.

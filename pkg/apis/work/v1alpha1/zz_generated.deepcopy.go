@@ -98,6 +98,11 @@ func (in *ManifestWorkReplicaSetSpec) DeepCopyInto(out *ManifestWorkReplicaSetSp
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.PreserveResourcesOnDeletion != nil {
+		in, out := &in.PreserveResourcesOnDeletion, &out.PreserveResourcesOnDeletion
+		*out = new(bool)
+		**out = **in
+	}
 	if in.RevisionHistoryLimit != nil {
 		in, out := &in.RevisionHistoryLimit, &out.RevisionHistoryLimit
 		*out = new(int32)

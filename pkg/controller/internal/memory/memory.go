@@ -16,6 +16,8 @@ type Memory struct {
 	Works  *Works
 	Owners Owners
 	Told   Told
+	// Releases is about what is being deleted and leaves its workloads behind.
+	Releases Releases
 }
 
 // New returns a memory that knows nothing.
@@ -29,6 +31,7 @@ func (m *Memory) ForgetWork(uid types.UID) { m.Works.Forget(uid) }
 func (m *Memory) ForgetOwner(owner string) {
 	m.Owners.Forget(owner)
 	m.Told.Forget(owner)
+	m.Releases.Forget(owner)
 }
 
 // entries holds what a process knows by key. An entry is read and changed only by who holds mu.

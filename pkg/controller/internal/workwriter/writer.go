@@ -7,6 +7,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/metadata"
 	"k8s.io/utils/clock"
 	workclientset "open-cluster-management.io/api/client/work/clientset/versioned"
@@ -81,15 +82,33 @@ func (w *Writer) patch(ctx context.Context, owner *Owner, write *rollout.Write) 
 	if err != nil {
 		return nil, err
 	}
-	name := write.Work.Object.Name
-	var answer metav1.Object
+	return w.send(ctx, write.Work.Object, kind, data)
+}
+
+// SetSpec writes the spec of a work that was read live. The error is a conflict where the work changed or disappeared since.
+func (w *Writer) SetSpec(ctx context.Context, live *workv1.ManifestWork, spec *workv1.ManifestWorkSpec) (metav1.Object, error) {
+	change, err := workpatch.Compare(&live.Spec, spec)
+	if err != nil {
+		return nil, err
+	}
+	kind, data, err := workpatch.SpecPatch(live, change)
+	if err != nil {
+		return nil, fmt.Errorf("encoding a patch: %w", err)
+	}
+	return w.send(ctx, live, kind, data)
+}
+
+func (w *Writer) send(
+	ctx context.Context, existing *workv1.ManifestWork, kind types.PatchType, data []byte,
+) (answer metav1.Object, err error) {
+	name, cluster := existing.Name, existing.Namespace
 	if w.Metadata != nil {
-		answer, err = w.Metadata.Resource(resource).Namespace(write.Cluster).Patch(ctx, name, kind, data, metav1.PatchOptions{})
+		answer, err = w.Metadata.Resource(resource).Namespace(cluster).Patch(ctx, name, kind, data, metav1.PatchOptions{})
 	} else {
-		answer, err = w.in(write.Cluster).Patch(ctx, name, kind, data, metav1.PatchOptions{})
+		answer, err = w.in(cluster).Patch(ctx, name, kind, data, metav1.PatchOptions{})
 	}
 	if apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {
-		return nil, gone(name, write.Cluster)
+		return nil, gone(name, cluster)
 	}
 	return answer, err
 }

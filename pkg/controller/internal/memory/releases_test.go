@@ -1,0 +1,69 @@
+package memory
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/release"
+)
+
+func releasedWorkAt(version string) *workv1.ManifestWork {
+	return &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{UID: "uid", ResourceVersion: version}}
+}
+
+// A work is looked at again when it changed, unless nothing can come of it any more.
+func TestReleases(t *testing.T) {
+	m := &Releases{}
+	const owner = "default/web"
+	require.False(t, m.Begun(owner))
+	m.Begin(owner)
+	require.True(t, m.Begun(owner))
+	_, known := m.Step(owner, releasedWorkAt("7"))
+	require.False(t, known)
+
+	m.Looked(owner, "uid", "7", release.Step{Action: release.Wait})
+	step, known := m.Step(owner, releasedWorkAt("7"))
+	require.True(t, known)
+	require.Equal(t, release.Wait, step.Action)
+	_, known = m.Step(owner, releasedWorkAt("8"))
+	require.False(t, known)
+
+	m.Looked(owner, "uid", "8", release.Step{Action: release.Leaving, Spec: &workv1.ManifestWorkSpec{}})
+	step, known = m.Step(owner, releasedWorkAt("9"))
+	require.True(t, known)
+	require.Equal(t, release.Step{Action: release.Leaving}, step, "no spec is kept")
+
+	require.Equal(t, 3, m.Clusters(owner, 3))
+	require.Equal(t, 3, m.Clusters(owner, 1))
+	m.Forget(owner)
+	require.False(t, m.Begun(owner))
+	require.Zero(t, m.Clusters(owner, 0))
+}
+
+// What an agent says of a manifest keeps its first words, however they change with each try (P7).
+func TestReleasesKeepTheFirstWords(t *testing.T) {
+	m := &Releases{}
+	held := func(manifests ...release.Manifest) release.Step {
+		return release.Step{Action: release.Wait, Held: manifests}
+	}
+	m.Looked("owner", "uid", "1", held(release.Manifest{Name: "a", Words: "request 1"}))
+	step := m.Looked("owner", "uid", "2", held(release.Manifest{Name: "b", Words: "request 2"}, release.Manifest{Name: "a", Words: "request 3"}))
+	require.Equal(t, []release.Manifest{{Name: "b", Words: "request 2"}, {Name: "a", Words: "request 1"}}, step.Held)
+}
+
+// The same spec is written once a minute: an API server that stores something else is not asked all the time.
+func TestReleasesRepeat(t *testing.T) {
+	m := &Releases{}
+	now := time.Unix(1000, 0)
+	orphan := &workv1.ManifestWorkSpec{DeleteOption: &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeOrphan}}
+	require.False(t, m.Repeats("owner", "uid", orphan, now))
+	m.Wrote("owner", "uid", orphan, now)
+	require.True(t, m.Repeats("owner", "uid", orphan, now.Add(RefusedInterval-1)))
+	require.False(t, m.Repeats("owner", "uid", &workv1.ManifestWorkSpec{}, now), "another spec")
+	require.False(t, m.Repeats("owner", "another", orphan, now))
+	require.False(t, m.Repeats("owner", "uid", orphan, now.Add(RefusedInterval)))
+}

@@ -1,0 +1,292 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/klog/v2"
+	workv1 "open-cluster-management.io/api/work/v1"
+	upstream "open-cluster-management.io/api/work/v1alpha1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
+	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
+	"github.com/open-cluster-management-io/work-rollback/pkg/release"
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
+)
+
+// preserve deletes the works of an object whose workloads stay on the clusters: package release says what comes next for each of them, and
+// a work is deleted once its agent has given everything up (R20). The works are listed live when this process begins and when it ends. In
+// between the cache tells which of them have changed.
+func (r *finalizeReconciler) preserve(ctx context.Context, p *pass) error {
+	if r.agents != nil {
+		told := status.PreservingNotSupported()
+		return r.tellDeleting(ctx, p, &told)
+	}
+	works, live := r.knownWorks(p), false
+	if !r.memory.Releases.Begun(p.key) {
+		listed, err := r.liveWorks(ctx, p)
+		if err != nil {
+			return err
+		}
+		works, live = listed, true
+		r.memory.Releases.Begin(p.key)
+	}
+	found := r.releaseAll(ctx, p, works, live)
+	if found.over(p) && !live {
+		listed, err := r.liveWorks(ctx, p)
+		if err != nil {
+			return err
+		}
+		found = r.releaseAll(ctx, p, listed, true)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case found.over(p) && !p.wrote.Load():
+		return r.preserved(ctx, p, found)
+	case p.wrote.Load():
+		p.lookAgain(time.Millisecond) // What this pass wrote is looked at again.
+	}
+	told := status.ReleasingWorkloads(r.progressOf(p, found))
+	return utilerrors.NewAggregate([]error{found.err, r.tellDeleting(ctx, p, &told)})
+}
+
+// preserved lets the object go.
+func (r *finalizeReconciler) preserved(ctx context.Context, p *pass, found *releases) error {
+	if err := r.patcher(p).RemoveFinalizer(ctx, p.object.ManifestWorkReplicaSet, workv1alpha1.Finalizer); err != nil {
+		return err
+	}
+	note := "the ManifestWorks are deleted, and their workloads stay on the clusters"
+	if len(found.progress.TooLate) > 0 {
+		note += "; but " + status.Lost(found.progress.TooLate)
+	}
+	r.event(p, nil, corev1.EventTypeNormal, workv1alpha1.EventWorkloadsReleased, "Delete", note)
+	return nil
+}
+
+// stopPreserving forgets what was said of workloads that stay, where they shall not any more. It reports whether that was written: the next
+// pass goes on.
+func (r *finalizeReconciler) stopPreserving(ctx context.Context, p *pass) bool {
+	if meta.FindStatusCondition(p.object.Status.Conditions, workv1alpha1.ConditionDeleting) == nil {
+		return false
+	}
+	r.memory.Releases.Forget(p.key)
+	if err := r.tellDeleting(ctx, p, nil); err != nil {
+		p.errs = append(p.errs, err)
+		return apierrors.IsConflict(err)
+	}
+	p.lookAgain(time.Millisecond)
+	return true
+}
+
+// releases is what a pass found of all works.
+type releases struct {
+	progress status.Releasing
+	// waits says that works have to be looked at again; named counts those that are waited for.
+	waits bool
+	named int
+	err   error
+}
+
+// over reports whether the object need not wait any more.
+func (f *releases) over(p *pass) bool {
+	return !f.waits && (p.object.Spec.CascadeDeletionPolicy != upstream.Foreground || f.named == 0)
+}
+
+// releaseAll takes the next step for each work, for as many as one pass may.
+func (r *finalizeReconciler) releaseAll(ctx context.Context, p *pass, works []*workv1.ManifestWork, live bool) *releases {
+	steps, results := make([]release.Step, len(works)), make([]memory.Attempted, len(works))
+	left := r.budget(p)
+	r.parallel(ctx, len(works), func(i int) {
+		results[i].Attempt = memory.Attempt{What: clusterWork(works[i].Namespace), Target: string(works[i].UID)}
+		steps[i], results[i].Err = r.release(ctx, p, works[i], live, left)
+	})
+	found := &releases{}
+	errs := make([]error, 0, len(works))
+	for i, work := range works {
+		found.add(p, work, &steps[i], results[i].Err)
+		switch err := results[i].Err; {
+		case err == nil, errors.Is(err, memory.ErrRefusedLately):
+		case errors.Is(err, errStored):
+			p.lookAgain(memory.RefusedInterval)
+		case r.triesAgain(p, err):
+			errs = append(errs, fmt.Errorf("releasing the workloads of ManifestWork %s/%s: %w", work.Namespace, work.Name, err))
+		}
+	}
+	outcome := r.memory.Owners.Attempted(p.key, results, nil, p.now)
+	if !outcome.RetryAt.IsZero() {
+		p.lookAgain(outcome.RetryAt.Sub(p.now))
+	}
+	if failing := append(outcome.Refused, outcome.Persisting...); len(failing) > 0 {
+		found.progress.Problems = []string{fmt.Sprintf("%s can't be written; fix the cause, each write is retried every minute: %s",
+			countOf(len(failing)), firstOf(failing))}
+	}
+	found.err = utilerrors.NewAggregate(errs)
+	return found
+}
+
+// add notes what comes next for a work. One with a name that no hub gives is not waited for (R18).
+func (f *releases) add(p *pass, work *workv1.ManifestWork, step *release.Step, err error) {
+	named := p.named(work)
+	switch {
+	case err != nil:
+		f.waits = true
+	case !step.Final():
+		f.waits = f.waits || named
+	}
+	if !named {
+		return
+	}
+	f.named++
+	switch {
+	case err != nil || !step.Final():
+		f.progress.Waiting = append(f.progress.Waiting, work.Namespace)
+	case step.Action == release.TooLate:
+		f.progress.TooLate = append(f.progress.TooLate, work.Namespace)
+	default:
+		f.progress.Leaving = append(f.progress.Leaving, work.Namespace)
+	}
+	for _, held := range step.Held {
+		f.progress.Held = append(f.progress.Held, fmt.Sprintf("cluster %s, %s: %s", work.Namespace, held.Name, held.Words))
+	}
+}
+
+// release takes the next step for a work: as the cache shows it, or live.
+func (r *finalizeReconciler) release(
+	ctx context.Context, p *pass, work *workv1.ManifestWork, live bool, left func() bool,
+) (step release.Step, err error) {
+	if !live && release.AwaitsAgent(work) {
+		return release.Step{Action: release.Wait}, nil
+	}
+	if known, ok := r.memory.Releases.Step(p.key, work); ok {
+		return known, nil
+	}
+	attempt := memory.Attempt{What: clusterWork(work.Namespace), Target: string(work.UID)}
+	if r.memory.Owners.RefusedLately(p.key, attempt, p.now) {
+		return step, memory.ErrRefusedLately
+	}
+	err = r.inTurn(p.turn, left, func() error {
+		whole := work
+		if !live {
+			if whole, err = r.whole(ctx, work); whole == nil {
+				step.Action = release.Leaving
+				return err
+			}
+		}
+		step, err = r.releaseWhole(ctx, p, whole)
+		return err
+	})
+	return step, err
+}
+
+// whole reads a work live; nil for one that is gone.
+func (r *finalizeReconciler) whole(ctx context.Context, work *workv1.ManifestWork) (*workv1.ManifestWork, error) {
+	live, err := r.works.Get(ctx, work.Namespace, work.Name)
+	switch {
+	case apierrors.IsNotFound(err), err == nil && live.UID != work.UID:
+		return nil, nil //nolint:nilnil // The comment says so.
+	case err != nil:
+		return nil, fmt.Errorf("reading ManifestWork %s/%s: %w", work.Namespace, work.Name, err)
+	case workcache.IsTrimmed(live):
+		return nil, fmt.Errorf("ManifestWork %s/%s has the annotation of a trimmed one", work.Namespace, work.Name)
+	}
+	return live, nil
+}
+
+// releaseWhole takes the next step for a work that was read live, and returns what is to be expected of it from then on.
+func (r *finalizeReconciler) releaseWhole(ctx context.Context, p *pass, work *workv1.ManifestWork) (release.Step, error) {
+	step := release.Next(work)
+	if !p.named(work) && !step.Final() {
+		step = release.Step{Action: release.Delete} // Somebody gave it the owner label (R18).
+	}
+	if step.Spec != nil && r.memory.Releases.Repeats(p.key, work.UID, step.Spec, p.now) {
+		return release.Step{}, errStored
+	}
+	version, err := work.ResourceVersion, error(nil)
+	switch {
+	case step.Action == release.Delete:
+		err = r.deleteReleased(ctx, p, work)
+		step.Action = release.Leaving
+	case step.Spec != nil:
+		version, err = r.setSpec(ctx, p, work, &step)
+		step.Action = release.Wait
+	}
+	switch {
+	case err != nil:
+		return release.Step{}, err
+	case step.Spec != nil && version == work.ResourceVersion:
+		return release.Step{}, errStored
+	}
+	return r.memory.Releases.Looked(p.key, work.UID, version, step), nil
+}
+
+// errStored is that of a work of which the API server stores something else than what is written. It is written again after a while.
+var errStored = errors.New("the API server stores the ManifestWork differently from what the hub writes: update the ManifestWork CRD, " +
+	"or look for a webhook that changes spec.deleteOption or spec.manifestConfigs")
+
+// deleteReleased deletes a work in the version that was looked at, and no other.
+func (r *finalizeReconciler) deleteReleased(ctx context.Context, p *pass, work *workv1.ManifestWork) error {
+	klog.FromContext(ctx).V(2).Info("Deleting a ManifestWork whose workloads stay", "cluster", work.Namespace, "name", work.Name)
+	deleted, err := r.works.Delete(ctx, work)
+	if deleted || err != nil {
+		r.metrics.WorkWrite(metrics.Delete, writeResult(err))
+	}
+	if deleted {
+		r.deleted(p, r.workIndex, work)
+	}
+	return err
+}
+
+// setSpec writes what a step says, and returns the version that the work has then.
+func (r *finalizeReconciler) setSpec(
+	ctx context.Context, p *pass, work *workv1.ManifestWork, step *release.Step,
+) (version string, err error) {
+	klog.FromContext(ctx).V(2).Info("Writing a ManifestWork whose workloads stay", "step", step.Action, "cluster", work.Namespace)
+	answer, err := r.works.SetSpec(ctx, work, step.Spec)
+	r.metrics.WorkWrite(metrics.Patch, writeResult(err))
+	if err != nil {
+		return "", err
+	}
+	r.wroteWork(p, answer)
+	r.memory.Releases.Wrote(p.key, work.UID, step.Spec, p.now)
+	return answer.GetResourceVersion(), nil
+}
+
+// progressOf is what the condition says of a pass. Workloads that can't be kept any more are an event, too.
+func (r *finalizeReconciler) progressOf(p *pass, found *releases) *status.Releasing {
+	progress := &found.progress
+	for _, clusters := range [][]string{progress.Waiting, progress.Leaving, progress.TooLate, progress.Held} {
+		slices.Sort(clusters)
+	}
+	progress.Clusters = r.memory.Releases.Clusters(p.key, max(found.named, p.object.Status.Summary.Total))
+	if len(progress.TooLate) > 0 && r.memory.Told.Announce(p.key, workv1alpha1.EventWorkloadsNotReleased) {
+		r.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventWorkloadsNotReleased, "Delete", status.Lost(progress.TooLate))
+	}
+	return progress
+}
+
+// tellDeleting writes the condition Deleting, where it changed; nil for none. All else of the status stays as it was when the deletion
+// began.
+func (r *finalizeReconciler) tellDeleting(ctx context.Context, p *pass, told *metav1.Condition) error {
+	wanted := p.object.Status.DeepCopy()
+	status.SetDeleting(wanted, told, p.object.Generation, p.transitionTime())
+	if wait := r.memory.Told.ReportWait(p.key, &p.object.Status, wanted, p.now); wait > 0 {
+		p.lookAgain(wait)
+		return nil
+	}
+	written, err := r.patcher(p).PatchStatus(ctx, p.object.ManifestWorkReplicaSet, *wanted, p.object.Status)
+	if written {
+		r.memory.Told.Reported(p.key, p.now)
+	}
+	return err
+}

@@ -1,0 +1,85 @@
+package status
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+)
+
+// Releasing is how far the deletion of an object is whose workloads stay on the clusters (R20).
+type Releasing struct {
+	// Clusters is how many clusters had a ManifestWork when the deletion began.
+	Clusters int
+	// Waiting are the clusters whose agents have not given the workloads up.
+	Waiting []string
+	// Leaving are those whose agents have, and have yet to let go of a ManifestWork that is being deleted.
+	Leaving []string
+	// TooLate are those whose ManifestWork was being deleted before.
+	TooLate []string
+	// Held says what agents could not give up, and Problems which ManifestWorks can't be written.
+	Held, Problems []string
+}
+
+// heldShown bounds how many manifests a message names.
+const heldShown = 3
+
+// ReleasingWorkloads is the condition Deleting of an object whose deletion waits for agents.
+func ReleasingWorkloads(r *Releasing) metav1.Condition {
+	parts := []string{fmt.Sprintf("keeping the workloads: %d of %s done", max(0, r.Clusters-len(r.Waiting)-len(r.TooLate)), areClusters(r.Clusters))}
+	if len(r.Waiting) > 0 {
+		parts = append(parts, "waiting until the agents of "+rollout.Names(r.Waiting)+" give up what they applied")
+	}
+	for i, held := range r.Held {
+		if i == heldShown {
+			parts = append(parts, fmt.Sprintf("and %d more", len(r.Held)-heldShown))
+			break
+		}
+		parts = append(parts, held)
+	}
+	parts = append(parts, r.Problems...)
+	if len(r.TooLate) > 0 {
+		parts = append(parts, lost(r.TooLate))
+	}
+	switch {
+	case len(r.Waiting) > 0:
+		parts = append(parts, "to delete without waiting, set spec.preserveResourcesOnDeletion to false: the clusters that have not given up their "+
+			"workloads lose them")
+	case len(r.Leaving)+len(r.TooLate) > 0:
+		parts = append(parts, "waiting until the agents of "+rollout.Names(append(r.Leaving, r.TooLate...))+" let go of their ManifestWorks")
+	}
+	return deleting(workv1alpha1.ReasonReleasingWorkloads, join(parts...))
+}
+
+func lost(clusters []string) string {
+	return "not kept on " + rollout.Names(clusters) + ": the ManifestWork was being deleted before the agent gave the workloads up"
+}
+
+// Lost says which clusters lose their workloads.
+func Lost(clusters []string) string { return "the workloads are " + lost(clusters) }
+
+func areClusters(n int) string {
+	if n == 1 {
+		return "1 cluster is"
+	}
+	return fmt.Sprintf("%d clusters are", n)
+}
+
+// PreservingNotSupported is the condition Deleting of an object whose ManifestWorks travel over a broker (R21).
+func PreservingNotSupported() metav1.Condition {
+	return deleting(workv1alpha1.ReasonPreservingNotSupported, "nothing is deleted: spec.preserveResourcesOnDeletion has no effect where "+
+		"ManifestWorks travel over a broker, as a hub that restarts does not know which agents have yet to give up their workloads; to keep them, "+
+		"set deleteOption.propagationPolicy of the template to Orphan and wait until every cluster has that revision; then, or to delete the "+
+		"workloads, set spec.preserveResourcesOnDeletion to false")
+}
+
+func deleting(reason, message string) metav1.Condition {
+	return condition(workv1alpha1.ConditionDeleting, reason, message, metav1.ConditionTrue)
+}
+
+// SetDeleting puts the condition Deleting into a status; nil removes it.
+func SetDeleting(status *workv1alpha1.ManifestWorkReplicaSetStatus, told *metav1.Condition, generation int64, now metav1.Time) {
+	setOrRemove(&status.Conditions, workv1alpha1.ConditionDeleting, told, generation, now)
+}

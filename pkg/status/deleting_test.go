@@ -1,0 +1,55 @@
+package status
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// The message counts, names, and says what a person can do (R20).
+func TestReleasingWorkloads(t *testing.T) {
+	for name, test := range map[string]struct {
+		progress Releasing
+		want     string
+	}{
+		"agents that have not answered": {
+			Releasing{Clusters: 10, Waiting: []string{"c3", "c9"}},
+			"keeping the workloads: 8 of 10 clusters are done; waiting until the agents of 2 clusters (c3, c9) give up what they applied; " +
+				"to delete without waiting, set spec.preserveResourcesOnDeletion to false: the clusters that have not given up their workloads lose them",
+		},
+		"one that can't, and one that was too late": {
+			Releasing{
+				Clusters: 3, Waiting: []string{"c1"}, TooLate: []string{"c2"},
+				Held:     []string{"cluster c1, Deployment default/a: denied", "cluster c1, b: denied", "cluster c1, c: denied", "cluster c1, d: denied"},
+				Problems: []string{"1 ManifestWork can't be written"},
+			},
+			"keeping the workloads: 1 of 3 clusters are done; waiting until the agents of 1 cluster (c1) give up what they applied; " +
+				"cluster c1, Deployment default/a: denied; cluster c1, b: denied; cluster c1, c: denied; and 1 more; 1 ManifestWork can't be written; " +
+				"not kept on 1 cluster (c2): the ManifestWork was being deleted before the agent gave the workloads up; " +
+				"to delete without waiting, set spec.preserveResourcesOnDeletion to false: the clusters that have not given up their workloads lose them",
+		},
+		"works that are leaving": {
+			Releasing{Clusters: 1, Leaving: []string{"c1"}},
+			"keeping the workloads: 1 of 1 cluster is done; waiting until the agents of 1 cluster (c1) let go of their ManifestWorks",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			told := ReleasingWorkloads(&test.progress)
+			require.Equal(t, []any{workv1alpha1.ConditionDeleting, metav1.ConditionTrue, workv1alpha1.ReasonReleasingWorkloads, test.want},
+				[]any{told.Type, told.Status, told.Reason, told.Message})
+		})
+	}
+	require.Contains(t, PreservingNotSupported().Message, "set spec.preserveResourcesOnDeletion to false")
+}
+
+func TestSetDeleting(t *testing.T) {
+	status, told := &workv1alpha1.ManifestWorkReplicaSetStatus{}, PreservingNotSupported()
+	SetDeleting(status, &told, 3, metav1.Unix(5, 0))
+	require.Len(t, status.Conditions, 1)
+	require.Equal(t, int64(3), status.Conditions[0].ObservedGeneration)
+	SetDeleting(status, nil, 3, metav1.Unix(6, 0))
+	require.Empty(t, status.Conditions)
+}

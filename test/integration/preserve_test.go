@@ -1,0 +1,377 @@
+package integration
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+	upstream "open-cluster-management.io/api/work/v1alpha1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// Workloads stay on clusters with OCM's own agents when their ManifestWorkReplicaSet is deleted, and are taken over by the next one (R20, R21, P11).
+func TestPreservingOnRealAgents(t *testing.T) {
+	t.Parallel()
+	for name, play := range map[string]func(*labFleet){
+		"background":        func(f *labFleet) { f.staysAndIsTakenOver(upstream.Background) },
+		"foreground":        func(f *labFleet) { f.staysAndIsTakenOver(upstream.Foreground) },
+		"offline":           (*labFleet).staysAfterAnOfflineAgent,
+		"given up":          (*labFleet).isGivenUp,
+		"missing object":    (*labFleet).staysBesideAMissingObject,
+		"missing namespace": (*labFleet).staysBesideAMissingNamespace,
+		"unknown kind":      (*labFleet).staysBesideAnUnknownKind,
+		"apply conflict":    (*labFleet).staysAfterAnApplyConflict,
+		"completed":         (*labFleet).staysAfterCompletion,
+		"partly completed":  (*labFleet).staysAfterPartOfItCompleted,
+		"executor":          (*labFleet).staysWithoutTheRightToDelete,
+		"F1":                (*labFleet).isLostWhenOrphanAndDeletionComeTogether,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			play(newLabFleet(t, labOptions{}))
+		})
+	}
+}
+
+// found is what a cluster has of a fleet's objects, by kind and number.
+type found map[string]identity
+
+type identity struct {
+	uid        types.UID
+	generation int64
+	data       string
+}
+
+// there is what a cluster has, and which of it an agent owns.
+func (f *labFleet) there(short string, objects int) (all found, owned []string) {
+	f.t.Helper()
+	all = found{}
+	note := func(name string, meta metav1.ObjectMeta, data map[string]string) {
+		all[name] = identity{meta.UID, meta.Generation, fmt.Sprint(data)}
+		if len(meta.OwnerReferences) > 0 {
+			owned = append(owned, name)
+		}
+	}
+	for n := range objects {
+		object, err := f.agents[short].kube.CoreV1().ConfigMaps("default").Get(f.t.Context(), f.object(n), metav1.GetOptions{})
+		if !apierrors.IsNotFound(err) {
+			require.NoError(f.t, err)
+			note(fmt.Sprint("configmap ", n), object.ObjectMeta, object.Data)
+		}
+	}
+	deployment, err := f.agents[short].kube.AppsV1().Deployments("default").Get(f.t.Context(), f.object(0), metav1.GetOptions{})
+	if !apierrors.IsNotFound(err) {
+		require.NoError(f.t, err)
+		note("deployment", deployment.ObjectMeta, nil)
+	}
+	return all, owned
+}
+
+// manifest appends one to a template.
+func manifest(template *workv1.ManifestWorkSpec, object map[string]any) {
+	raw, err := json.Marshal(object)
+	if err != nil {
+		panic(err) // Only what the test itself made.
+	}
+	m := workv1.Manifest{}
+	m.Raw = raw
+	template.Workload.Manifests = append(template.Workload.Manifests, m)
+}
+
+// make creates the ManifestWorkReplicaSet, whose workloads stay, and does not wait for it.
+func (f *labFleet) make(template workv1.ManifestWorkSpec) {
+	f.t.Helper()
+	preserve := true
+	mwrs := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: f.name, Namespace: f.namespace}}
+	mwrs.Spec.ManifestWorkTemplate, mwrs.Spec.PreserveResourcesOnDeletion = template, &preserve
+	mwrs.Spec.PlacementRefs = []workv1alpha1.LocalPlacementReference{ref("p1", all("None", 0))}
+	_, err := f.w.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).Create(f.t.Context(), mwrs, metav1.CreateOptions{})
+	require.NoError(f.t, err)
+}
+
+// applied waits until the agents of all clusters have tried to apply everything.
+func (f *labFleet) applied(manifests int) {
+	f.t.Helper()
+	for _, short := range f.clusters {
+		eventually(f.t, short+" has tried everything", func() error {
+			works := f.works()
+			for i := range works {
+				if works[i].Namespace == f.cluster(short) && len(works[i].Status.ResourceStatus.Manifests) == manifests &&
+					is(workv1.WorkApplied, "", 1)(&works[i].Status) && is(workv1.WorkAvailable, "", 1)(&works[i].Status) {
+					return nil
+				}
+			}
+			return fmt.Errorf("the works are %v", f.versions())
+		})
+	}
+}
+
+// says waits for words in the condition Deleting.
+func (f *labFleet) waitsFor(words ...string) {
+	f.t.Helper()
+	eventually(f.t, "it says what it waits for", func() error {
+		text := message(f.get(), workv1alpha1.ConditionDeleting)
+		for _, word := range words {
+			if !strings.Contains(text, word) {
+				return fmt.Errorf("%q lacks %q", text, word)
+			}
+		}
+		return nil
+	})
+}
+
+// keeps deletes the ManifestWorkReplicaSet, and demands that everything stays as it is, and that no agent owns it any more.
+func (f *labFleet) leavesAll(objects int) {
+	f.t.Helper()
+	before := map[string]found{}
+	for _, short := range f.clusters {
+		before[short], _ = f.there(short, objects)
+		require.NotEmpty(f.t, before[short])
+	}
+	f.delete()
+	f.gone()
+	for _, short := range f.clusters {
+		after, owned := f.there(short, objects)
+		require.Equal(f.t, before[short], after, short)
+		require.Empty(f.t, owned, short)
+	}
+}
+
+// workload is a ConfigMap and a Deployment.
+func (f *labFleet) workload() workv1.ManifestWorkSpec {
+	template := f.template(rules(), healthy("v1"))
+	manifest(&template, map[string]any{
+		"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": f.object(0), "namespace": "default"},
+		"spec": map[string]any{
+			"selector": map[string]any{"matchLabels": map[string]any{"app": f.object(0)}},
+			"template": map[string]any{
+				"metadata": map[string]any{"labels": map[string]any{"app": f.object(0)}},
+				"spec":     map[string]any{"containers": []any{map[string]any{"name": "web", "image": "registry.example.com/web:v1"}}},
+			},
+		},
+	})
+	return template
+}
+
+// The same objects, with the same UIDs and generations, through deletion and creation: nothing restarts.
+func (f *labFleet) staysAndIsTakenOver(policy upstream.CascadeDeletionPolicy) {
+	f.make(f.workload())
+	f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) { mwrs.Spec.CascadeDeletionPolicy = policy })
+	f.complete()
+	before, owned := f.there("c1", 1)
+	require.Len(f.t, before, 2)
+	require.Len(f.t, owned, 2)
+	f.leavesAll(1)
+
+	f.make(f.workload())
+	f.complete()
+	for _, short := range f.clusters {
+		eventually(f.t, short+" owns the objects again", func() error {
+			if _, owned := f.there(short, 1); len(owned) != 2 {
+				return fmt.Errorf("it owns %v", owned)
+			}
+			return nil
+		})
+	}
+	after, _ := f.there("c1", 1)
+	require.Equal(f.t, before, after)
+}
+
+// While an agent is offline its work and the ManifestWorkReplicaSet stay. When it is back it gives its objects up.
+func (f *labFleet) staysAfterAnOfflineAgent() {
+	f.make(f.workload())
+	f.complete()
+	before, _ := f.there("c2", 1)
+	f.agents["c2"].Stop()
+	f.delete()
+	f.waitsFor("1 of 2 clusters are done", "waiting until the agents of 1 cluster ("+f.cluster("c2")+")")
+	after, owned := f.there("c2", 1)
+	require.Equal(f.t, before, after)
+	require.Len(f.t, owned, 2)
+	require.Nil(f.t, f.work("c2").DeletionTimestamp)
+	f.agents["c2"].Start()
+	f.gone()
+	after, owned = f.there("c2", 1)
+	require.Equal(f.t, before, after)
+	require.Empty(f.t, owned)
+}
+
+// A person gives up: what was confirmed stays, and what was not is deleted when its agent is back.
+func (f *labFleet) isGivenUp() {
+	f.make(f.workload())
+	f.complete()
+	before, _ := f.there("c1", 1)
+	f.agents["c2"].Stop()
+	f.delete()
+	f.waitsFor("1 of 2 clusters are done")
+	f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) { mwrs.Spec.PreserveResourcesOnDeletion = nil })
+	f.gone("c2")
+	f.agents["c2"].Start()
+	f.gone()
+	after, _ := f.there("c1", 1)
+	require.Equal(f.t, before, after)
+	lost, _ := f.there("c2", 1)
+	require.Empty(f.t, lost)
+}
+
+// An object that somebody deleted is made again, as the agent does at any time, and holds nothing up.
+func (f *labFleet) staysBesideAMissingObject() {
+	f.make(f.template(rules(), healthy("v1"), healthy("v1")))
+	f.complete()
+	before, _ := f.there("c1", 2)
+	require.NoError(f.t, f.agents["c1"].kube.CoreV1().ConfigMaps("default").Delete(f.t.Context(), f.object(1), metav1.DeleteOptions{}))
+	f.delete()
+	f.gone()
+	after, owned := f.there("c1", 2)
+	require.Equal(f.t, before["configmap 0"], after["configmap 0"])
+	require.NotEqual(f.t, before["configmap 1"].uid, after["configmap 1"].uid)
+	require.Empty(f.t, owned)
+}
+
+func (f *labFleet) staysBesideAMissingNamespace() {
+	template := f.template(rules(), healthy("v1"))
+	manifest(&template, map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "demo", "namespace": f.object(9)},
+	})
+	f.make(template)
+	f.applied(2)
+	f.leavesAll(1)
+}
+
+func (f *labFleet) staysBesideAnUnknownKind() {
+	template := f.template(rules(), healthy("v1"))
+	manifest(&template, map[string]any{
+		"apiVersion": "example.com/v1", "kind": "Unknown", "metadata": map[string]any{"name": "demo", "namespace": "default"},
+	})
+	f.make(template)
+	f.applied(2)
+	f.leavesAll(1)
+}
+
+// An object that the agent can't update any more, because another manager has its fields, is given up, and its content stays.
+func (f *labFleet) staysAfterAnApplyConflict() {
+	template := f.template(rules(), healthy("v1"))
+	template.ManifestConfigs[0].UpdateStrategy = &workv1.UpdateStrategy{Type: workv1.UpdateStrategyTypeServerSideApply}
+	f.make(template)
+	f.complete()
+	for _, short := range f.clusters {
+		theirs := fmt.Appendf(nil, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":%q,"namespace":"default"},"data":{"version":"theirs"}}`, f.object(0))
+		force := true
+		_, err := f.agents[short].kube.CoreV1().ConfigMaps("default").Patch(f.t.Context(), f.object(0), types.ApplyPatchType, theirs,
+			metav1.PatchOptions{FieldManager: "theirs", Force: &force})
+		require.NoError(f.t, err)
+	}
+	f.roll(func() workv1.ManifestWorkSpec {
+		template.Workload.Manifests[0].Raw = f.template(rules(), healthy("v2")).Workload.Manifests[0].Raw
+		return template
+	}())
+	f.reported("c1", "a conflict", is(workv1.WorkApplied, metav1.ConditionFalse, 2))
+	f.reported("c2", "a conflict", is(workv1.WorkApplied, metav1.ConditionFalse, 2))
+	f.leavesAll(1)
+	require.Equal(f.t, "theirs", f.content("c1")["version"])
+}
+
+// An agent applies nothing of a work that ran to completion: the completion goes first.
+func (f *labFleet) staysAfterCompletion() {
+	f.make(f.template(completes(), healthy("v1")))
+	f.complete()
+	for _, short := range f.clusters {
+		f.change(short, 0, data{"done": "yes"})
+		f.reported(short, "that it is done", is(workv1.WorkComplete, metav1.ConditionTrue, 1))
+	}
+	f.leavesAll(1)
+	require.Equal(f.t, "yes", f.content("c1")["done"])
+}
+
+// An agent applies nothing of a manifest that ran to completion either, although its work has not.
+func (f *labFleet) staysAfterPartOfItCompleted() {
+	f.make(f.template(completes(), healthy("v1"), healthy("v1")))
+	f.complete()
+	for _, short := range f.clusters {
+		f.change(short, 0, data{"done": "yes"})
+		eventually(f.t, short+" reports that one of two is done", func() error {
+			if done := f.ofManifest(short, 0, workv1.ManifestComplete); done.Status != metav1.ConditionTrue {
+				return fmt.Errorf("it reports %s", done.Status)
+			}
+			return nil
+		})
+	}
+	f.leavesAll(2)
+}
+
+// An executor that may not delete can give up all the same.
+func (f *labFleet) staysWithoutTheRightToDelete() {
+	verbs := []string{"get", "create", "update", "patch", "delete"}
+	for _, short := range f.clusters {
+		kube := f.agents[short].kube
+		_, err := kube.CoreV1().ServiceAccounts("default").Create(f.t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: f.namespace}}, metav1.CreateOptions{})
+		require.NoError(f.t, err)
+		_, err = kube.RbacV1().Roles("default").Create(f.t.Context(), executorRole(f.namespace, verbs), metav1.CreateOptions{})
+		require.NoError(f.t, err)
+		_, err = kube.RbacV1().RoleBindings("default").Create(f.t.Context(), &rbacv1.RoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: f.namespace},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: f.namespace},
+			Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: "default", Name: f.namespace}},
+		}, metav1.CreateOptions{})
+		require.NoError(f.t, err)
+	}
+	template := f.template(rules(), healthy("v1"))
+	template.Executor = &workv1.ManifestWorkExecutor{Subject: workv1.ManifestWorkExecutorSubject{
+		Type:           workv1.ExecutorSubjectTypeServiceAccount,
+		ServiceAccount: &workv1.ManifestWorkSubjectServiceAccount{Namespace: "default", Name: f.namespace},
+	}}
+	f.make(template)
+	f.complete()
+	for _, short := range f.clusters {
+		_, err := f.agents[short].kube.RbacV1().Roles("default").Update(f.t.Context(), executorRole(f.namespace, verbs[:4]), metav1.UpdateOptions{})
+		require.NoError(f.t, err)
+	}
+	f.leavesAll(1)
+}
+
+func executorRole(name string, verbs []string) *rbacv1.Role {
+	return &rbacv1.Role{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: verbs}},
+	}
+}
+
+// What this hub must never do: an agent that meets Orphan and the deletion at once looks at the deletion alone, and deletes the workload.
+func (f *labFleet) isLostWhenOrphanAndDeletionComeTogether() {
+	works := f.w.works.WorkV1().ManifestWorks(f.cluster("c1"))
+	work := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Name: "by-hand"}, Spec: f.template(rules(), healthy("v1"))}
+	_, err := works.Create(f.t.Context(), work, metav1.CreateOptions{})
+	require.NoError(f.t, err)
+	f.deploys("c1", "v1")
+	eventually(f.t, "the agent owns it", func() error {
+		if _, owned := f.there("c1", 1); len(owned) != 1 {
+			return fmt.Errorf("it owns %v", owned)
+		}
+		return nil
+	})
+	f.agents["c1"].Stop()
+	_, err = works.Patch(f.t.Context(), work.Name, types.MergePatchType, []byte(`{"spec":{"deleteOption":{"propagationPolicy":"Orphan"}}}`), metav1.PatchOptions{})
+	require.NoError(f.t, err)
+	require.NoError(f.t, works.Delete(f.t.Context(), work.Name, metav1.DeleteOptions{}))
+	f.agents["c1"].Start()
+	eventually(f.t, "the work is gone", func() error {
+		ctx, cancel := context.WithTimeout(f.t.Context(), 10*time.Second)
+		defer cancel()
+		if _, err := works.Get(ctx, work.Name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			return fmt.Errorf("it is there: %v", err)
+		}
+		return nil
+	})
+	require.Nil(f.t, f.content("c1"), "and the workload with it")
+}

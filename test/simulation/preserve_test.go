@@ -1,0 +1,241 @@
+package simulation
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/api/meta"
+	upstream "open-cluster-management.io/api/work/v1alpha1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// TestStoriesOfPreserving plays deletions that leave the workloads on the clusters (R19 to R21, P11).
+func TestStoriesOfPreserving(t *testing.T) {
+	for name, play := range map[string]func(*teller){
+		"workloads stay and an agent is offline": func(s *teller) {
+			before := s.objects.uids()
+			s.Report("c3", "", Silent)
+			s.Delete()
+			s.waits()
+			s.Tell("agents: c3 is back")
+			s.Report("c3", "", Succeeds)
+			s.gone()
+			require.Equal(s.t, before, s.objects.uids())
+
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.quiet()
+			require.Equal(s.t, before, s.objects.uids(), "taken over as they are")
+			require.Equal(s.t, []string{"configmaps demo"}, s.objects.owned("c1", Name))
+		},
+		"workloads stay until a person gives up": func(s *teller) {
+			s.Report("c3", "", Silent)
+			s.Delete()
+			s.waits()
+			s.Preserve(false)
+			s.settle(Forever)
+			s.Report("c3", "", Succeeds)
+			s.gone()
+			require.Len(s.t, s.objects.uids(), 2, "that of c3 is gone")
+		},
+		"workloads stay but for a ManifestWork that was being deleted": func(s *teller) {
+			s.Report("c2", "", Silent)
+			s.Report("c3", "", Silent)
+			require.NoError(s.t, s.API.Delete(Works, "c2", Name, nil))
+			s.Tell("user: deletes the work of c2")
+			s.Delete()
+			s.waits()
+			s.Report("c2", "", Succeeds)
+			s.Report("c3", "", Succeeds)
+			s.gone()
+			require.Len(s.t, s.objects.uids(), 2, "that of c2 is gone")
+		},
+		"an agent can't give a workload up": func(s *teller) {
+			before := s.objects.uids()
+			s.Report("c2", "", Clings)
+			s.Delete()
+			s.waits()
+			s.Tell("admin: changes the policy of c2")
+			s.Report("c2", "", Succeeds)
+			s.gone()
+			require.Equal(s.t, before, s.objects.uids())
+		},
+		"workloads that ran to completion stay": func(s *teller) {
+			s.Report("", "v2", Completes)
+			s.Update("v2")
+			s.quiet()
+			before := s.objects.uids()
+			s.Delete()
+			s.gone()
+			require.Equal(s.t, before, s.objects.uids())
+		},
+		"workloads stay in the middle of an abort": func(s *teller) {
+			s.Report("c1", "v2", Hangs)
+			s.Update("v2")
+			s.settle(time.Second)
+			before := s.objects.uids()
+			s.Wrote("patch work c1/web (v1)", s.Delete)
+			s.gone()
+			require.Equal(s.t, before, s.objects.uids())
+		},
+		"workloads stay and the deletion waits for the works": func(s *teller) {
+			before := s.objects.uids()
+			s.Edit("sets cascadeDeletionPolicy to Foreground", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) {
+				spec.CascadeDeletionPolicy = upstream.Foreground
+			})
+			s.Check = func(write string) {
+				if write == "delete work c3/web" {
+					s.Report("c3", "", Silent)
+				}
+			}
+			s.Delete()
+			s.waits()
+			s.Report("c3", "", Succeeds)
+			s.gone()
+			require.Equal(s.t, before, s.objects.uids())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &teller{World: NewWorld(), t: t}
+			s.Check = func(write string) { s.must(s.CheckWrite(write)) }
+			s.Place("p1", []string{"c1", "c2", "c3"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.quiet()
+			s.Preserve(true)
+			s.quiet()
+			play(s)
+			golden(t, name, strings.Join(s.Story, "\n")+"\n")
+		})
+	}
+}
+
+// waits waits until nothing happens any more while the object is being deleted, and tells what it waits for.
+func (s *teller) waits() {
+	s.t.Helper()
+	s.settle(Forever)
+	s.must(s.checkKept())
+	s.must(s.checkSilence())
+	require.NotNil(s.t, s.Object(), strings.Join(s.Story, "\n"))
+	told := meta.FindStatusCondition(s.Object().Status.Conditions, workv1alpha1.ConditionDeleting)
+	require.NotNil(s.t, told, strings.Join(s.Story, "\n"))
+	s.Tell("  %s %s %s: %s", told.Type, told.Status, told.Reason, told.Message)
+}
+
+// gone waits until the object is gone, and its works. As garbage collection does, it takes the revisions away.
+func (s *teller) gone() {
+	s.t.Helper()
+	s.settle(Forever)
+	require.Nil(s.t, s.Object(), strings.Join(s.Story, "\n"))
+	s.must(s.CheckQuiet())
+	for _, rev := range s.Revisions() {
+		require.NoError(s.t, s.API.Delete(Revisions, Namespace, rev.Name, nil))
+	}
+}
+
+// Toggling the field writes no work and makes no revision (R19).
+func TestTogglingPreserveWritesNoWork(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.Place("p1", []string{"c1", "c2", "c3"})
+	s.Create("v1", progressive("p1", 1, "30s", 0, true))
+	s.quiet()
+	versions := func() (all []string) {
+		for _, work := range s.Works() {
+			all = append(all, work.ResourceVersion)
+		}
+		for _, rev := range s.Revisions() {
+			all = append(all, rev.ResourceVersion)
+		}
+		return all
+	}
+	before := versions()
+	for _, preserve := range []bool{true, false, true} {
+		s.Preserve(preserve)
+		s.quiet()
+		require.Equal(t, before, versions())
+	}
+	require.Nil(t, meta.FindStatusCondition(s.Object().Status.Conditions, workv1alpha1.ConditionDeleting))
+}
+
+// Over a broker nothing is deleted as long as the workloads shall stay, and the condition says how they can (R21).
+func TestPreservingOverBroker(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.OverBroker()
+	s.Check = func(write string) { s.must(s.CheckWrite(write)) }
+	s.Place("p1", []string{"c1", "c2"})
+	s.Create("v1", progressive("p1", 1, "30s", 0, true))
+	s.quiet()
+	s.Preserve(true)
+	s.quiet()
+	s.Delete()
+	for range 2 {
+		s.settle(time.Hour)
+		s.has("v1", "c1", "c2")
+		require.NotContains(t, strings.Join(s.Story, "\n"), "patch work")
+		told := meta.FindStatusCondition(s.Object().Status.Conditions, workv1alpha1.ConditionDeleting)
+		require.NotNil(t, told)
+		require.Equal(t, workv1alpha1.ReasonPreservingNotSupported, told.Reason)
+		require.Contains(t, told.Message, "set spec.preserveResourcesOnDeletion to false")
+		s.Restart()
+	}
+	s.Preserve(false)
+	s.settle(Forever)
+	require.Nil(t, s.Object(), strings.Join(s.Story, "\n"))
+	require.Empty(t, s.objects.uids())
+}
+
+// preservedLife is a deletion that leaves the workloads of three clusters behind, one of which ran to completion, and one of which is offline
+// for some time; then the object is made again.
+func preservedLife(w *World, before func(uids map[string]int)) error {
+	w.Report("c2", "", Completes)
+	w.Place("p1", []string{"c1", "c2", "c3"})
+	w.Create("v1", all("p1", "None", false))
+	w.Preserve(true)
+	if err := w.Settle(Forever); err != nil {
+		return err
+	}
+	before(w.objects.uids())
+	w.Report("c3", "", Silent)
+	w.Delete()
+	if err := w.Settle(Forever); err != nil {
+		return err
+	}
+	w.Report("c3", "", Succeeds)
+	return w.Settle(Forever)
+}
+
+// Each write of a deletion that preserves fails in each way, one at a time: no work is deleted while its agent owns an object, and all come to the
+// same end (P5, P11).
+func TestPreservingWhereEveryWriteMayFail(t *testing.T) {
+	t.Parallel()
+	calm, writes := NewWorld(), 0
+	calm.Fault = func(string) Fault { writes++; return NoFault }
+	var before map[string]int
+	note := func(uids map[string]int) { before = uids }
+	require.NoError(t, preservedLife(calm, note))
+	require.Equal(t, before, calm.objects.uids(), strings.Join(calm.Story, "\n"))
+	require.Greater(t, writes, 15)
+	for _, fault := range []Fault{KilledBefore, KilledAfter, Refused, Throttled, Conflicted, Lost, Denied} {
+		for k := 1; k <= writes; k++ {
+			w, n := NewWorld(), 0
+			w.Fault = func(string) Fault {
+				if n++; n == k {
+					return fault
+				}
+				return NoFault
+			}
+			w.Check = func(write string) {
+				require.NoError(t, w.CheckWrite(write), "write %d, %s\n%s", k, fault, strings.Join(w.Story, "\n"))
+			}
+			require.NoError(t, preservedLife(w, note))
+			require.Len(t, before, 3)
+			require.Nil(t, w.Object(), "write %d, %s\n%s", k, fault, strings.Join(w.Story, "\n"))
+			require.Empty(t, w.Works())
+			require.Equal(t, before, w.objects.uids(), "write %d, %s\n%s", k, fault, strings.Join(w.Story, "\n"))
+			for cluster := range w.objects.there {
+				require.Empty(t, w.objects.owned(cluster, Name))
+			}
+		}
+	}
+}
