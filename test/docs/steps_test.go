@@ -41,6 +41,8 @@ func (h *hub) steps() map[string]step {
 		"back":          {after: func(t *testing.T, _ string) { h.isEverywhere(t, "v1") }},
 		"no-abort":      {after: func(t *testing.T, _ string) { h.failureStrategyIs(t, "") }},
 		"abort-again":   {after: func(t *testing.T, _ string) { h.failureStrategyIs(t, workv1alpha1.AbortAll) }},
+		"pause":         {after: h.isPaused},
+		"resume":        {after: h.isResumed},
 		"hold":          {after: h.isHeld},
 		"go-on":         {after: h.goesOn},
 		"delete-work":   {before: h.rememberWork, after: h.worksAgain},
@@ -172,6 +174,15 @@ func (h *hub) isRetried(t *testing.T, _ string) {
 
 func (h *hub) failureStrategyIs(t *testing.T, wanted workv1alpha1.FailureStrategy) {
 	require.Equal(t, wanted, h.get(t).Spec.PlacementRefs[0].RolloutStrategy.FailureStrategy)
+}
+
+func (h *hub) isPaused(t *testing.T, output string) {
+	require.Contains(t, output, "spec.paused is true: no ManifestWork is created, changed or deleted; nothing is held back")
+}
+
+func (h *hub) isResumed(t *testing.T, _ string) {
+	require.Nil(t, meta.FindStatusCondition(h.get(t).Status.Conditions, workv1alpha1.ConditionPaused))
+	h.isEverywhere(t, "v1")
 }
 
 // isHeld: the operator takes the Deployment away, and with it the process.

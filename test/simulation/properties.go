@@ -111,9 +111,11 @@ func (w *World) checkVersions(wanted string, aborted bool) error {
 }
 
 // outOfReach reports whether nobody can know that a work is there: over a broker, its cluster is not selected any more, the hub was restarted, and the
-// agent has said nothing since.
+// agent has said nothing since. While it is paused, a hub does not create the works of selected clusters again either.
 func (w *World) outOfReach(work *workv1.ManifestWork) bool {
-	return w.unknowable(work) && !w.selected().Has(work.Namespace) && w.outcome(work.Namespace, Version(work)) == Silent
+	object := w.Object()
+	waits := !w.selected().Has(work.Namespace) || object != nil && object.Spec.Paused
+	return w.unknowable(work) && waits && w.outcome(work.Namespace, Version(work)) == Silent
 }
 
 // ownedClusters returns how many honest clusters have a work that is not being deleted.
