@@ -67,7 +67,7 @@ func printHints(out io.Writer, s *sandbox.Sandbox, samples []string) error {
 		fmt.Fprintf(out, "  %s\n      # %s\n", hint.command, hint.comment)
 	}
 	if s.Operator != nil {
-		fmt.Fprintf(out, "  kubectl edit clustermanager %s\n      # what OCM's operator is told: without the feature gate ManifestWorkReplicaSet the work hub ends\n",
+		fmt.Fprintf(out, "  kubectl edit clustermanager %s\n      # the configuration of OCM's operator: without the feature gate ManifestWorkReplicaSet the work hub ends\n",
 			sandbox.ClusterManagerName)
 	}
 	fmt.Fprintf(out, "\nOn a cluster: kubectl get deployments,pods. The logs are in %s.\n", s.Env.Group.Path("logs"))

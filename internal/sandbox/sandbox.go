@@ -33,7 +33,7 @@ type Options struct {
 	Operator bool
 	// Keep leaves the directory with the logs after Stop.
 	Keep bool
-	// Out is told what is being started.
+	// Out gets a line for each thing that is started.
 	Out io.Writer
 }
 

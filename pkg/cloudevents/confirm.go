@@ -86,7 +86,7 @@ func (d *Driver) confirm(ctx context.Context, t task) error {
 		"cluster", work.Namespace, "name", work.Name, "generation", work.Generation)
 	if err := d.resend(ctx, work); err != nil {
 		d.sends.AddAfter(t, wait)
-		return nil //nolint:nilerr // Whoever wrote it was told; here it is only tried again.
+		return nil //nolint:nilerr // The writer got the error; here the write is only retried.
 	}
 	d.metrics.EventResent()
 	again := task{uid: t.uid, write: t.write, times: min(t.times+1, maxDoublings)}

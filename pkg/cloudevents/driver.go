@@ -33,7 +33,7 @@ const DefaultAgentReturn = 2 * time.Minute
 // workers is how many reports are worked on at once, and how many events are sent beside the controller's.
 const workers = 4
 
-// Connection is told when the broker can't be heard, and when it can be heard again (R11).
+// Connection is notified when the broker can't be heard, and when it can be heard again (R11).
 type Connection interface {
 	// Lost says that what is named can't be heard.
 	Lost(name string)
@@ -87,7 +87,7 @@ type Options struct {
 	ClientID string
 	// Owners knows the owners of works.
 	Owners Owners
-	// Connection is told of the broker's coming and going.
+	// Connection is notified when the connection to the broker is lost and when it is back.
 	Connection Connection
 	// QPS and Burst bound how many events are sent: sdk-go's 50 a second and 100 at once for zero, no bound for a negative QPS.
 	QPS   float32

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// restoreQuiet is how long no agent must have told anything new before what is known counts as all: agents that are connected
+	// restoreQuiet is how long no agent must have reported anything new before what is known counts as all: agents that are connected
 	// answer within a moment.
 	restoreQuiet = 2 * time.Second
 	// restorePatience is how long agents that don't answer are waited for. What they have is sent to them again, when their turn comes.
@@ -71,7 +71,7 @@ func (d *Driver) missing(expected map[string]int) map[string]int {
 	defer d.mu.Unlock()
 	for uid, report := range d.reports {
 		if d.considered[uid] && d.store.get(uid) == nil {
-			missing[report.Labels[workv1alpha1.LabelReplicaSet]]-- // Its agent told of it, and still it can't be restored.
+			missing[report.Labels[workv1alpha1.LabelReplicaSet]]-- // Its agent reported it, and it can't be restored.
 		}
 	}
 	maps.DeleteFunc(missing, func(_ string, n int) bool { return n <= 0 })

@@ -49,7 +49,7 @@ const (
 	Written WriteResult = "success"
 	// Conflict means that the work was not as it was seen; the next pass looks again.
 	Conflict WriteResult = "conflict"
-	// Refused means that the API server won't take it until someone mends something.
+	// Refused means that the API server rejects it until somebody fixes the cause.
 	Refused WriteResult = "refused"
 	// Failed means that the API server could not be reached or had too much to do; it is tried again.
 	Failed WriteResult = "failed"

@@ -92,7 +92,7 @@ func (h *History) LatestCurrent() *Revision { return h.latest((*Revision).Curren
 // there is none.
 func (h *History) LatestSurpassed() *Revision { return h.latest((*Revision).SurpassedAt) }
 
-// latest finds the revision that tells the latest time of something; nil when none tells any.
+// latest returns the revision that records the latest time of something; nil when none records any.
 func (h *History) latest(tells func(*Revision) (time.Time, bool)) *Revision {
 	var found *Revision
 	var latest time.Time

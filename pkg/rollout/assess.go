@@ -37,7 +37,7 @@ type Assessment struct {
 // not lasted any longer than that, whatever the agent's clock says.
 func Assess(w *Work, rev *Revision, now time.Time) Assessment {
 	if w.Deleting() && !w.SucceededSince.IsZero() {
-		// What its agent tells now is about taking it away.
+		// What its agent reports now is about the removal.
 		return Assessment{State: Succeeded, Since: w.SucceededSince}
 	}
 	found := assess(w, rev, now)

@@ -58,7 +58,7 @@ type member struct {
 	refusal *Refusal
 	retried bool
 	// looping says that it has failed because no success settled, though its own deadline did not fire: a crash loop. It is for the reason of
-	// an abort, which is told once: what a process saw is forgotten when it ends, and conditions must not change with that (P7).
+	// an abort, which is reported once: what a process saw is forgotten when it ends, and conditions must not change with that (P7).
 	looping bool
 }
 
@@ -71,7 +71,7 @@ type fleet struct {
 	members  []member
 }
 
-// Owners tells for each selected cluster the index of the ref that it belongs to: the first in spec order (R8).
+// Owners returns, for each selected cluster, the index of the ref that it belongs to: the first in spec order (R8).
 func Owners(refs []Ref) map[string]int {
 	owners := make(map[string]int, largest(refs))
 	for i := range refs {

@@ -67,7 +67,7 @@ func (s *PastSpec) clusters() int {
 }
 
 // Foreign reports whether another hub wrote the work: it takes the labels and the annotations of this one away. Where a hand took the
-// label only, the annotation still tells whose it is.
+// label only, the annotation still shows whose it is.
 func (w *Work) Foreign() bool {
 	_, applied := w.Object.Annotations[workv1alpha1.AnnotationAppliedAt]
 	return w.Hash() == "" && !applied && !w.Deleting()

@@ -17,7 +17,7 @@ const (
 )
 
 // remove deletes the works of clusters that nothing selects, and surplus works. While a Placement is missing, or has no
-// decision at all, nothing is deleted: that nothing is selected can't be told from that nothing is known (R8).
+// decision at all, nothing is deleted: a selection of nothing looks the same as one that is not known (R8).
 func (p *Plan) remove(s *Snapshot, sel *selection) {
 	if !SelectionKnown(s.Refs, s.IgnoredRefs) {
 		return

@@ -8,7 +8,7 @@ import (
 // selection is what the placementRefs of a snapshot select, found once for a decision: no step of it looks at every ref for each work, or at
 // every work for each ref.
 type selection struct {
-	// owners tells for each selected cluster the ref that it belongs to (R8).
+	// owners is, for each selected cluster, the ref that it belongs to (R8).
 	owners map[string]int
 	// owned is how many clusters each ref owns.
 	owned []int

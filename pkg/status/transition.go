@@ -7,7 +7,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// Transition is what a status tells for the first time.
+// Transition is what a status reports for the first time.
 type Transition string
 
 // The transitions.
@@ -28,7 +28,7 @@ const (
 
 // Transitions compares what the status was with what was written. A status is written once, so that each transition is seen
 // once, also over restarts. A status that is there for the first time reports that a rollout began, and nothing else: whatever
-// else it says was told before it was lost (R16).
+// else it says was reported before it was lost (R16).
 func Transitions(before, after *workv1alpha1.ManifestWorkReplicaSetStatus) []Transition {
 	was, is := Told(before.Conditions), Told(after.Conditions)
 	var found []Transition
@@ -56,7 +56,7 @@ func goesOn(was Stage, another bool) []Transition {
 	return nil
 }
 
-// stops is what another stage than that of a rollout under way tells.
+// stops returns the transition of a stage that ends a rollout.
 func stops(was, is Stage) []Transition {
 	switch {
 	case is == Stalled:

@@ -55,7 +55,7 @@ func ManagedClusterCRDs() ([][]byte, error) {
 	return [][]byte{data}, nil
 }
 
-// ClusterManagerCRD returns the definition by which OCM's operator is told what to do.
+// ClusterManagerCRD returns the definition of the object that configures OCM's operator.
 func ClusterManagerCRD(ctx context.Context) ([]byte, error) {
 	return tools.ModuleFile(ctx, "open-cluster-management.io/api", "operator/v1/0000_01_operator.open-cluster-management.io_clustermanagers.crd.yaml")
 }

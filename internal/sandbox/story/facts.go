@@ -38,7 +38,7 @@ func (c *clusterFacts) hash() string {
 	return c.work.Labels[workv1alpha1.LabelControllerHash]
 }
 
-// version returns the version that a cluster was told to run by itself: its Deployment's.
+// version returns the version that a cluster runs: its Deployment's.
 func (c *clusterFacts) version() string {
 	if c.deployment == nil {
 		return ""

@@ -26,7 +26,7 @@ func New() *Memory { return &Memory{Works: NewWorks()} }
 // ForgetWork drops what is known of a ManifestWork that is gone.
 func (m *Memory) ForgetWork(uid types.UID) { m.Works.Forget(uid) }
 
-// ForgetOwner drops what is known of a ManifestWorkReplicaSet that is gone, by "namespace/name", and what was told of it. Its works
+// ForgetOwner drops what is known of a ManifestWorkReplicaSet that is gone, by "namespace/name", and what was said of it. Its works
 // go away one by one.
 func (m *Memory) ForgetOwner(owner string) {
 	m.Owners.Forget(owner)

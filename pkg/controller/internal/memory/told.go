@@ -13,9 +13,9 @@ import (
 // again.
 type Told struct{ entries[string, toldOfOwner] }
 
-// toldOfOwner is what was told of one owner.
+// toldOfOwner is what this process has said of one owner.
 type toldOfOwner struct {
-	// notes holds the texts of the log and of events that are told once by each process.
+	// notes holds the texts of the log and of events that each process says once.
 	notes sets.Set[string]
 	// ruledOut is the hash of the revision whose rollout was last said to have nothing to go back to; empty for none.
 	ruledOut string
