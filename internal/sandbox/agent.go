@@ -103,8 +103,9 @@ func (a *Agent) Err() error {
 	return a.err
 }
 
-// run runs the agent as a client of its broker that no run before it was: sdk-go's client goes on connecting when its context ends while there is no
-// connection, and would take the connection of the next run over again and again. Where an agent is a process, that ends with it.
+// run runs the agent as a client of its broker that no run before it was: sdk-go's client goes on connecting when its context ends while
+// there is no connection, and would take the connection of the next run over again and again. Where an agent is a process, that ends with
+// it.
 func (a *Agent) run(ctx context.Context, clientID string) error {
 	common := options.NewAgentOptions()
 	common.SpokeClusterName = a.options.Cluster

@@ -83,8 +83,8 @@ func (c *client) Patch(ctx context.Context, name string, kind types.PatchType, d
 	return c.write(ctx, before, changed)
 }
 
-// Update publishes a work that its caller holds as a whole: what differs need not be found in 20 kB of JSON first. Labels, annotations, owners
-// and the spec are taken from it, where it is of the version that the hub has (R15).
+// Update publishes a work that its caller holds as a whole: what differs need not be found in 20 kB of JSON first. Labels, annotations,
+// owners and the spec are taken from it, where it is of the version that the hub has (R15).
 func (c *client) Update(ctx context.Context, work *workv1.ManifestWork, _ metav1.UpdateOptions) (*workv1.ManifestWork, error) {
 	uid := c.uid(work.Name)
 	defer c.driver.lock(uid)()
@@ -165,8 +165,8 @@ func unchanged(work *workv1.ManifestWork, uid *types.UID, version *string) error
 	return nil
 }
 
-// Get is for a caller that has to be sure: it makes the agent report again, waits a moment for the answer, and reads all that has come of the
-// work. It fails while the broker can't be reached.
+// Get is for a caller that has to be sure: it makes the agent report again, waits a moment for the answer, and reads all that has come of
+// the work. It fails while the broker can't be reached.
 func (c *client) Get(ctx context.Context, name string, _ metav1.GetOptions) (*workv1.ManifestWork, error) {
 	answered, forget := c.driver.expectReport(c.uid(name))
 	defer forget()

@@ -17,12 +17,13 @@ const (
 	confirmAfter = 15 * time.Second
 	// maxDoublings bounds that: about a quarter of an hour.
 	maxDoublings = 6
-	// unsettledAfter is how long a cluster may be under way before its agent is asked, at first. Each time after that it may take twice as long.
+	// unsettledAfter is how long a cluster may be under way before its agent is asked, at first. Each time after that it may take twice as
+	// long.
 	unsettledAfter = time.Minute
 	// unsettledDoublings bounds that: about a quarter of an hour.
 	unsettledDoublings = 4
-	// auditInterval is how often all agents are asked what they have. An agent answers when it is asked, and otherwise says only what is new: what
-	// was lost would stay unknown for ever.
+	// auditInterval is how often all agents are asked what they have. An agent answers when it is asked, and otherwise says only what is
+	// new: what was lost would stay unknown for ever.
 	auditInterval = 30 * time.Minute
 )
 
@@ -39,8 +40,8 @@ func (d *Driver) lookAfter(uid types.UID, wait time.Duration) {
 	d.sends.AddAfter(t, wait)
 }
 
-// expectAnswers looks after all works, whose agents are about to be asked. An agent that was restarted has lost its works, and answers nothing;
-// where its own question was lost, nobody else would notice.
+// expectAnswers looks after all works, whose agents are about to be asked. An agent that was restarted has lost its works, and answers
+// nothing; where its own question was lost, nobody else would notice.
 func (d *Driver) expectAnswers() {
 	for _, work := range d.store.all() {
 		d.mu.Lock()
@@ -56,8 +57,9 @@ func (d *Driver) expectAnswers() {
 }
 
 // confirm sends a work again whose agent has said nothing about its generation, or that was deleted and is not gone: an event that a
-// broker loses must not become a failed rollout (R11). The agent takes the same generation twice, and nothing happens. An agent whose cluster
-// is under way for long is asked: its last report may have been lost. It takes no writer's lock: a writer may wait for the broker.
+// broker loses must not become a failed rollout (R11). The agent takes the same generation twice, and nothing happens. An agent whose
+// cluster is under way for long is asked: its last report may have been lost. It takes no writer's lock: a writer may wait for the
+// broker.
 func (d *Driver) confirm(ctx context.Context, t task) error {
 	work := d.store.get(t.uid)
 	d.mu.Lock()

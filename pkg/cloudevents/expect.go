@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// answerPatience is how long an agent may take to answer before it counts as offline. Agents that are connected answer within a moment. An abort
-// that an agent is asked for first is late by this much where that agent is offline.
+// answerPatience is how long an agent may take to answer before it counts as offline. Agents that are connected answer within a moment.
+// An abort that an agent is asked for first is late by this much where that agent is offline.
 const answerPatience = 3 * time.Second
 
 // questions is how often an agent is asked in that time: a question may be lost, and so may an answer.
@@ -33,9 +33,9 @@ func (d *Driver) expectReport(uid types.UID) (answered <-chan struct{}, forget f
 	}
 }
 
-// awaitReport asks an agent, and waits for its answer for as long as one that is connected may take. A broker can lose a report, and an agent that
-// answers one question while it reports something else can send the older of the two last: what the hub holds then is not what the agent
-// says when it is asked again (R11).
+// awaitReport asks an agent, and waits for its answer for as long as one that is connected may take. A broker can lose a report, and an
+// agent that answers one question while it reports something else can send the older of the two last: what the hub holds then is not what
+// the agent says when it is asked again (R11).
 func (d *Driver) awaitReport(ctx context.Context, cluster string, answered <-chan struct{}) error {
 	for range questions {
 		if err := d.ask(ctx, cluster); err != nil {

@@ -45,9 +45,9 @@ func (h *heard) of(cluster string) (time.Time, bool) {
 // HeardSince reports since when this process has heard the agent of a cluster; false when it has not.
 func (d *Driver) HeardSince(cluster string) (time.Time, bool) { return d.heard.of(cluster) }
 
-// Claimed returns the hashes of works that agents report as an owner's, and that this hub does not know: after a restart they can't be restored
-// while their revisions can't be read. counts reports whether the owner can have a work of that name in that cluster: agents make up what they
-// like.
+// Claimed returns the hashes of works that agents report as an owner's, and that this hub does not know: after a restart they can't be
+// restored while their revisions can't be read. counts reports whether the owner can have a work of that name in that cluster: agents
+// make up what they like.
 func (d *Driver) Claimed(owner string, counts func(cluster, name string) bool) []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -35,8 +35,8 @@ type link struct {
 	connected, up atomic.Bool
 }
 
-// Connect implements options.CloudEventTransport. sdk-go tries to connect until it succeeds, also after the context has ended, and would take
-// the connection of the next hub over. It sees that the context has ended when Connect returns no error.
+// Connect implements options.CloudEventTransport. sdk-go tries to connect until it succeeds, also after the context has ended, and would
+// take the connection of the next hub over. It sees that the context has ended when Connect returns no error.
 func (l *link) Connect(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return nil
@@ -79,8 +79,8 @@ func (l *link) lost(ctx context.Context) {
 	l.connection.Lost(l.name)
 }
 
-// Receive implements options.CloudEventTransport. It does not wait for anything: what an agent asks for is answered elsewhere. sdk-go is handed
-// no event: it would keep a counter for each cluster that nobody reads.
+// Receive implements options.CloudEventTransport. It does not wait for anything: what an agent asks for is answered elsewhere. sdk-go is
+// handed no event: it would keep a counter for each cluster that nobody reads.
 func (l *link) Receive(ctx context.Context, _ options.ReceiveHandlerFn) error {
 	return l.CloudEventTransport.Receive(ctx, l.take)
 }

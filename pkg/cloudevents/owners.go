@@ -199,8 +199,8 @@ func (o *LiveOwners) readRevision(ctx context.Context, claim Claim, owner types.
 	return read, nil
 }
 
-// Expected returns for each owner that a hub has seen, by the value of its works' owner label, how many works it is said to have. Of one whose
-// status was lost nobody knows how many: it has its finalizer, and 0 is expected.
+// Expected returns for each owner that a hub has seen, by the value of its works' owner label, how many works it is said to have. Of one
+// whose status was lost nobody knows how many: it has its finalizer, and 0 is expected.
 func (o *LiveOwners) Expected(ctx context.Context) (map[string]int, error) {
 	list, err := o.replicaSets.List(ctx, metav1.ListOptions{})
 	if err != nil {

@@ -32,8 +32,8 @@ func (d *Driver) received(ctx context.Context, event *cloudevents.Event) {
 // readOutPatience is how long reports may take to be read before who waits for them has to try again.
 const readOutPatience = 5 * time.Second
 
-// readOut waits until every event that has come so far is handled, and the report of a work taken over. What the hub has not read yet is not
-// silence (R11).
+// readOut waits until every event that has come so far is handled, and the report of a work taken over. What the hub has not read yet is
+// not silence (R11).
 func (d *Driver) readOut(ctx context.Context, uid types.UID) error {
 	arrived, _ := d.link.progress()
 	read := d.await(ctx, readOutPatience, func() bool {

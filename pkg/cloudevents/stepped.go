@@ -11,16 +11,16 @@ import (
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options"
 )
 
-// Stepped is a Driver that does nothing by itself: it has no goroutine and no timer, and its caller decides what happens next. So a simulation
-// plays brokers that lose, double, reorder and delay events, and can repeat what it played.
+// Stepped is a Driver that does nothing by itself: it has no goroutine and no timer, and its caller decides what happens next. So a
+// simulation plays brokers that lose, double, reorder and delay events, and can repeat what it played.
 type Stepped struct {
 	*Driver
 	turns   []*turns
 	changes *watcher
 }
 
-// NewStepped makes a driver over a transport that its caller plays, and that is not connected yet. Where the driver waits for agents, await has
-// the rest of the world go on until something is true, for some time at most, and reports whether it is.
+// NewStepped makes a driver over a transport that its caller plays, and that is not connected yet. Where the driver waits for agents,
+// await has the rest of the world go on until something is true, for some time at most, and reports whether it is.
 func NewStepped(o Options, transport options.CloudEventTransport, await func(ctx context.Context, patience time.Duration, done func() bool) bool) *Stepped {
 	tasks, sends := &turns{clock: o.Clock}, &turns{clock: o.Clock}
 	s := &Stepped{Driver: newDriver(o, transport, tasks, sends, await), turns: []*turns{tasks, sends}, changes: newCollector()}

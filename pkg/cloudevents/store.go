@@ -190,7 +190,8 @@ func (s *store) put(work *workv1.ManifestWork) *workv1.ManifestWork {
 	return s.store(work, s.contents.of(&work.Spec))
 }
 
-// store gives a work its version and notifies the watchers. The caller holds mu, and gives the work away. Its spec is what the content says.
+// store gives a work its version and notifies the watchers. The caller holds mu, and gives the work away. Its spec is what the content
+// says.
 func (s *store) store(work *workv1.ManifestWork, content *content) *workv1.ManifestWork {
 	h, what := s.works[work.UID], watch.Modified
 	if h == nil {

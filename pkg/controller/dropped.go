@@ -33,8 +33,8 @@ var laterFields = []laterField{
 	},
 }
 
-// askToStore returns the later fields that the API server is asked to store. One that it was seen dropping would be asked for in each pass (P7):
-// it stays as it is stored, and is asked for again after some time.
+// askToStore returns the later fields that the API server is asked to store. One that it was seen dropping would be asked for in each
+// pass (P7): it stays as it is stored, and is asked for again after some time.
 func (c *Controller) askToStore(p *pass, wanted *replicaSetStatus) (asked []laterField) {
 	for _, field := range laterFields {
 		if c.memory.Owners.PrunedLately(p.key, p.now) || c.memory.Owners.DroppedLately(p.key, field.name, p.now) {

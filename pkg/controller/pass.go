@@ -227,8 +227,8 @@ func (c *Controller) patcher(p *pass) replicaset.Patcher {
 	})
 }
 
-// leavesAbort reports whether a pass leaves an abort to be carried out: it was decided, or works have yet to go back. One that is paused writes
-// nothing, and needs no worker that is kept for aborts.
+// leavesAbort reports whether a pass leaves an abort to be carried out: it was decided, or works have yet to go back. One that is paused
+// writes nothing, and needs no worker that is kept for aborts.
 func (p *pass) leavesAbort() bool {
 	decided := p.plan != nil && p.plan.Abort != nil
 	begun := p.plan == nil && p.snapshot != nil && p.snapshot.Aborted

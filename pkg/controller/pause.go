@@ -9,9 +9,9 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
-// rest takes the place of act while the object is paused: no work is written (R22). An abort stays under way that has works to write back. The
-// works that it can't write back stay known, so that it is not unfinished because of them (R4). Other rejections are forgotten, as after each
-// change of the spec: spec.paused is one.
+// rest takes the place of act while the object is paused: no work is written (R22). An abort stays under way that has works to write
+// back. The works that it can't write back stay known, so that it is not unfinished because of them (R4). Other rejections are forgotten,
+// as after each change of the spec: spec.paused is one.
 func (r *deployReconciler) rest(p *pass) {
 	p.aborting = p.snapshot.Aborted && p.plan.Behind > 0
 	held := p.plan.Held

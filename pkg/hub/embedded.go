@@ -25,7 +25,8 @@ import (
 // ManifestWorks. OCM's CloudEvents drivers count no generations, so a report about the older revision looks like one about the newer (R10).
 //
 // The order is: Hear, and HearWorks where works have a kubeconfig of their own; then the clients and informers; then
-// NewReplicaSetController; then the informers start, and the controller's Run. OCM's options are no argument: their package imports this one.
+// NewReplicaSetController; then the informers start, and the controller's Run. OCM's options are no argument: their package imports this
+// one.
 type Embedded struct {
 	manager    *Manager
 	connection *connectivity.Connection
@@ -45,8 +46,8 @@ func (m *Manager) Embedded() *Embedded {
 	return &Embedded{manager: m, connection: connectivity.New(m.Clock)}
 }
 
-// Hear returns a copy of a manager's context. The clients that are made of the copy's configuration show whether the API server can be heard:
-// no deadline fires while it can't (R11). The clients of all shared informers are among them.
+// Hear returns a copy of a manager's context. The clients that are made of the copy's configuration show whether the API server can be
+// heard: no deadline fires while it can't (R11). The clients of all shared informers are among them.
 func (e *Embedded) Hear(controllerContext *controllercmd.ControllerContext) (*controllercmd.ControllerContext, error) {
 	heard := *controllerContext
 	heard.KubeConfig = rest.CopyConfig(controllerContext.KubeConfig)
@@ -116,9 +117,9 @@ func (e *Embedded) NewReplicaSetController(
 // ReplicaSetController is the controller of ManifestWorkReplicaSets inside another manager.
 type ReplicaSetController struct{ hub *hub }
 
-// Run takes or restores snapshots first, where the version of this module has changed (R36, R37). Then it starts what the controller does not
-// share, informers of ManifestWorkReplicaSets and ControllerRevisions. It begins once all caches are
-// filled, those of the manager's informers too, and returns when the context ends.
+// Run takes or restores snapshots first, where the version of this module has changed (R36, R37). Then it starts what the controller does
+// not share, informers of ManifestWorkReplicaSets and ControllerRevisions. It begins once all caches are filled, those of the manager's
+// informers too, and returns when the context ends.
 func (c *ReplicaSetController) Run(ctx context.Context, workers int) {
 	if !c.hub.upgraded(ctx) || !c.hub.fillCaches(ctx) {
 		return // The context has ended.

@@ -170,8 +170,8 @@ func (h *hub) addReplicaSets(ctx context.Context, config *rest.Config, clusters 
 	return nil
 }
 
-// newEventRecorder returns the recorder of events about ManifestWorkReplicaSets, the revisions that they are related to, and the ConfigMap that
-// holds the version of the hub.
+// newEventRecorder returns the recorder of events about ManifestWorkReplicaSets, the revisions that they are related to, and the
+// ConfigMap that holds the version of the hub.
 func newEventRecorder(ctx context.Context, client kubernetes.Interface) (kubeevents.EventRecorder, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{workv1alpha1.AddToScheme, appsv1.AddToScheme, corev1.AddToScheme} {
@@ -281,8 +281,8 @@ func (h *hub) collect(ctx context.Context) {
 	}()
 }
 
-// upgraded takes or restores snapshots, and reports whether ManifestWorkReplicaSets may be reconciled: it returns false when the context ends. It
-// comes before the caches fill, so that they have what it wrote (R15, R34).
+// upgraded takes or restores snapshots, and reports whether ManifestWorkReplicaSets may be reconciled: it returns false when the context
+// ends. It comes before the caches fill, so that they have what it wrote (R15, R34).
 func (h *hub) upgraded(ctx context.Context) bool {
 	return h.upgrade == nil || h.upgrade.Run(ctx) == nil
 }

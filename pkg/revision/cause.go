@@ -8,8 +8,8 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// maxChangeCause bounds what a revision gets of its owner's change cause, in bytes. All annotations of an object share 256 KiB: the hub's own
-// ones need room, or the API server rejects the revision.
+// maxChangeCause bounds what a revision gets of its owner's change cause, in bytes. All annotations of an object share 256 KiB: the hub's
+// own ones need room, or the API server rejects the revision.
 const maxChangeCause = 1024
 
 // ChangeCauseOf returns what a revision of an owner gets as its change cause (R25); empty for none.
@@ -30,8 +30,8 @@ func (r *Revision) AbortReason() string {
 // cut ends a text that goes on.
 const cut = "…"
 
-// Shortened returns a text of at most some bytes. It is valid UTF-8: half a character at the end would be stored as another one, and written
-// again in each pass (P7).
+// Shortened returns a text of at most some bytes. It is valid UTF-8: half a character at the end would be stored as another one, and
+// written again in each pass (P7).
 func Shortened(text string, bytes int) string {
 	text = strings.ToValidUTF8(text, "")
 	if len(text) <= bytes {

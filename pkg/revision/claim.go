@@ -64,8 +64,8 @@ func (h *History) remembers(hash string) bool {
 	})
 }
 
-// LastCurrent returns the hash of the revision that became the current one last. That may be a revision that somebody deleted and another one
-// remembers (R7).
+// LastCurrent returns the hash of the revision that became the current one last. That may be a revision that somebody deleted and another
+// one remembers (R7).
 func (h *History) LastCurrent() (hash string, known bool) {
 	var latest time.Time
 	consider := func(candidate string, at time.Time) {

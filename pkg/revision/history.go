@@ -157,8 +157,8 @@ func (h *History) LowerNumber() int64 {
 	return max(0, h.Revisions[0].Object.Revision-1)
 }
 
-// Limit is how many revisions are kept beside the live ones, by what spec.revisionHistoryLimit says: a larger number than the bound, which an older CRD
-// stored, counts as the bound (R5).
+// Limit is how many revisions are kept beside the live ones, by what spec.revisionHistoryLimit says: a larger number than the bound,
+// which an older CRD stored, counts as the bound (R5).
 func Limit(spec *int32) int {
 	return min(max(0, int(ptr.Deref(spec, workv1alpha1.DefaultRevisionHistoryLimit))), workv1alpha1.MaxRevisionHistoryLimit)
 }

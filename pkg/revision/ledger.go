@@ -21,8 +21,8 @@ type Entry struct {
 	CurrentSince time.Time `json:"currentSince,omitzero"`
 }
 
-// Ledger is what a revision remembers of others, by hash. It stands in an annotation of the revision, where neither an agent nor a writer of
-// the ManifestWorkReplicaSet's status can change it.
+// Ledger is what a revision remembers of others, by hash. It stands in an annotation of the revision, where neither an agent nor a writer
+// of the ManifestWorkReplicaSet's status can change it.
 type Ledger map[string]Entry
 
 // Ledger reads a revision's; false where it has none that can be read.

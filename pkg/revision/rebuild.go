@@ -8,8 +8,8 @@ import (
 // collisionsTried bounds how many collision counts are tried beyond the known one.
 const collisionsTried = 8
 
-// Holds reports whether a spec is the content that was recorded for a revision. It is digested here, whatever was said of it before: this is
-// what a rebuilt revision rests on (R7).
+// Holds reports whether a spec is the content that was recorded for a revision. It is digested here, whatever was said of it before: this
+// is what a rebuilt revision rests on (R7).
 func Holds(spec *workv1.ManifestWorkSpec, recorded Digest) bool {
 	digest, err := DigestOf(spec)
 	return err == nil && recorded != "" && digest == recorded

@@ -17,8 +17,8 @@ const unknown = "v0.0.0-unknown"
 // gitVersion is the version that the linker wrote into the binary: `make build VERSION=v1.2.3`. It wins over what the Go tool stamped.
 var gitVersion string
 
-// Get returns the version of the binary: the linker's, or that of the module as the Go tool stamped it, and the commit when it was built in a
-// checkout.
+// Get returns the version of the binary: the linker's, or that of the module as the Go tool stamped it, and the commit when it was built
+// in a checkout.
 func Get() apimachineryversion.Info {
 	info := apimachineryversion.Info{GoVersion: runtime.Version(), Compiler: runtime.Compiler, Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	build, ok := debug.ReadBuildInfo()

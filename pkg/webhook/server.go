@@ -83,8 +83,8 @@ func (s *Server) Run(ctx context.Context) error {
 	return mgr.Start(ctx)
 }
 
-// webhookTLS is how the webhooks are served: within the bounds of the flags, and to clients with a certificate where the hub has authorities
-// for them.
+// webhookTLS is how the webhooks are served: within the bounds of the flags, and to clients with a certificate where the hub has
+// authorities for them.
 func (s *Server) webhookTLS(bounds *sdktls.TLSConfig) ([]func(*tls.Config), error) {
 	options := []func(*tls.Config){sdktls.ConfigToFunc(bounds)}
 	authorities, err := s.Options.clientCAs()

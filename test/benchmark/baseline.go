@@ -13,11 +13,12 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/test/benchmark/report"
 )
 
-// committed are the results that a run over a broker is compared with where no others are named: those of `make bench` and `make bench-api`.
+// committed are the results that a run over a broker is compared with where no others are named: those of `make bench` and `make
+// bench-api`.
 var committed = []string{"test/benchmark/results/results.json", "test/benchmark/results/api-*/results.json"}
 
-// baselines reads the results of runs through the API server, the newest first: it counts where several have a fleet of the same size. The files
-// that are named must be there.
+// baselines reads the results of runs through the API server, the newest first: it counts where several have a fleet of the same size.
+// The files that are named must be there.
 func baselines(named string) ([]report.Baseline, error) {
 	files := strings.Split(named, ",")
 	if named == "" {

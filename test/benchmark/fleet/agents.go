@@ -54,7 +54,8 @@ type agent struct {
 	versions map[string]int
 }
 
-// StartAgents starts the agents of n clusters at a broker, which speaks mqtt or grpc. They answer a write after a delay with success, and end with the context.
+// StartAgents starts the agents of n clusters at a broker, which speaks mqtt or grpc. They answer a write after a delay with success, and
+// end with the context.
 func StartAgents(ctx context.Context, driver, address string, n int, delay time.Duration) (*Fleet, error) {
 	clients.DelayFn = func() time.Duration { return reconnectInterval }
 	f := newFleet(delay)

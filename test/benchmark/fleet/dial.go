@@ -46,8 +46,8 @@ func (a *agent) dial() (o *options.CloudEventsAgentOptions, hangUp func(), err e
 	return o, hangUp, nil
 }
 
-// transport is sdk-go's, but for a client that has ended: sdk-go goes on connecting where the context ends while there is no connection, and would
-// take the connection of the same agent over that has come back.
+// transport is sdk-go's, but for a client that has ended: sdk-go goes on connecting where the context ends while there is no connection,
+// and would take the connection of the same agent over that has come back.
 type transport struct{ options.CloudEventTransport }
 
 // Connect implements options.CloudEventTransport. sdk-go sees that the context has ended once it is told that it is connected.

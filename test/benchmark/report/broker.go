@@ -33,7 +33,8 @@ func delivered(clusters int) float64 {
 	return max(deliveredSmall, deliveredLarge*float64(clusters)/large)
 }
 
-// judgeBroker compares a run over a broker with its goals. Most limits are absolute; the CPU time is compared with a run through the API server.
+// judgeBroker compares a run over a broker with its goals. Most limits are absolute; the CPU time is compared with a run through the API
+// server.
 func (r *Run) judgeBroker() []verdict {
 	var all []verdict
 	all = append(all, r.judgeDelivery()...)

@@ -56,8 +56,8 @@ type Figures struct {
 	Driver string `json:"driver,omitempty"`
 	// Messages are the events over a broker that brought works to agents, and reports to the hub.
 	Messages int `json:"messages,omitempty"`
-	// Aborts is how often a rollout was aborted that had no failure, and Missing how many clusters never got the version. Both are measured where
-	// something is restarted in the middle.
+	// Aborts is how often a rollout was aborted that had no failure, and Missing how many clusters never got the version. Both are measured
+	// where something is restarted in the middle.
 	Aborts  int `json:"aborts,omitempty"`
 	Missing int `json:"missing,omitempty"`
 	// Events is how many times it was done; all else is of one of them.

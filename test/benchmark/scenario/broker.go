@@ -32,8 +32,8 @@ func (w *world) verifyAgents(set, wanted int) error {
 	return nil
 }
 
-// agentsReturn updates all clusters, with a deadline and AbortAll, and has all agents come back in the middle: that is no failure, and no work
-// is lost.
+// agentsReturn updates all clusters, with a deadline and AbortAll, and has all agents come back in the middle: that is no failure, and no
+// work is lost.
 func (w *world) agentsReturn(ctx context.Context) error {
 	return w.disturbed(ctx, report.AgentsReturn, allOrAbort(deadline), func(ctx context.Context) error { return w.fleet.Return(w.lasting) })
 }
@@ -92,8 +92,9 @@ func (w *world) disturbed(ctx context.Context, scenario string, strategy workv1a
 	})
 }
 
-// watched measures what happens until every cluster has today's version, also where the hub's process changes meanwhile: the CPU time and the
-// memory are those of the process that runs at the end. Where a cluster never gets it, or the hub aborts though nothing failed, the figures say so.
+// watched measures what happens until every cluster has today's version, also where the hub's process changes meanwhile: the CPU time and
+// the memory are those of the process that runs at the end. Where a cluster never gets it, or the hub aborts though nothing failed, the
+// figures say so.
 func (w *world) watched(ctx context.Context, scenario string, trigger func(*fleet.Phase) error) error {
 	manager := w.manager
 	before, beforeErr := manager.CPU()

@@ -22,8 +22,8 @@ const (
 	greedyPause = 2 * time.Second
 )
 
-// greedy is a tenant that takes all it can get: each of its ManifestWorkReplicaSets has as many placementRefs as count, each of them selects
-// every cluster, and their templates change all the time.
+// greedy is a tenant that takes all it can get: each of its ManifestWorkReplicaSets has as many placementRefs as count, each of them
+// selects every cluster, and their templates change all the time.
 type greedy struct {
 	world   *world
 	version int

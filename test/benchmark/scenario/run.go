@@ -18,8 +18,8 @@ type Options struct {
 	Clusters []int
 	// Sets is how many ManifestWorkReplicaSets there are in the scenario with many, of PerSet clusters each; 0 leaves it out.
 	Sets, PerSet int
-	// Rollouts says that the rollouts of one ManifestWorkReplicaSet are measured. Greedy is how many ManifestWorkReplicaSets a greedy tenant has
-	// beside which an abort is measured; 0 leaves that out.
+	// Rollouts says that the rollouts of one ManifestWorkReplicaSet are measured. Greedy is how many ManifestWorkReplicaSets a greedy tenant
+	// has beside which an abort is measured; 0 leaves that out.
 	Rollouts bool
 	Greedy   int
 	// Driver is what works travel by: empty for the API server, mqtt or grpc for a broker.

@@ -146,7 +146,8 @@ func (w *world) abort(ctx context.Context) error {
 }
 
 // abortAs rolls out a version with which one cluster never succeeds, which is tolerated, until another one reports that it is degraded now,
-// and stays so until the deadline: that moment is one failure too many. Until then, and until it is over, a greedy tenant is at work; nil for none.
+// and stays so until the deadline: that moment is one failure too many. Until then, and until it is over, a greedy tenant is at work; nil
+// for none.
 func (w *world) abortAs(ctx context.Context, scenario string, beside *greedy) error {
 	w.version++
 	w.fleet.Report(func(cluster string) fleet.Outcome {

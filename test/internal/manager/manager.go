@@ -27,8 +27,8 @@ func Upstream(ctx context.Context, controllers *controllercmd.ControllerContext)
 	return upstreamhub.NewWorkHubManagerConfig(upstreamhub.NewWorkHubManagerOptions()).RunWorkHubManager(ctx, controllers)
 }
 
-// Start runs a manager until stop is called or ctx ends. stop returns when the manager has ended, with what it returned; controllers outlive
-// their manager for a moment, and nothing of them reaches the API server after stop. Stopping again does nothing.
+// Start runs a manager until stop is called or ctx ends. stop returns when the manager has ended, with what it returned; controllers
+// outlive their manager for a moment, and nothing of them reaches the API server after stop. Stopping again does nothing.
 func Start(ctx context.Context, config *rest.Config, run controllercmd.StartFunc) (stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	config = rest.CopyConfig(config)

@@ -1,5 +1,5 @@
-// Package relay is a gRPC broker of CloudEvents: hubs and agents both subscribe to it, and it keeps nothing for those that are away. sdk-go's own
-// server takes no hub: behind it stands OCM's API server, and a hub writes there with the driver kube.
+// Package relay is a gRPC broker of CloudEvents: hubs and agents both subscribe to it, and it keeps nothing for those that are away.
+// sdk-go's own server takes no hub: behind it stands OCM's API server, and a hub writes there with the driver kube.
 package relay
 
 import (
@@ -69,8 +69,8 @@ func (s *Server) Subscribe(request *pbv1.SubscriptionRequest, stream pbv1.CloudE
 	}
 }
 
-// Publish implements pbv1.CloudEventServiceServer. It waits for no subscriber: sdk-go's client reads nothing while it publishes, and two clients
-// that publish to each other would wait forever.
+// Publish implements pbv1.CloudEventServiceServer. It waits for no subscriber: sdk-go's client reads nothing while it publishes, and two
+// clients that publish to each other would wait forever.
 func (s *Server) Publish(ctx context.Context, request *pbv1.PublishRequest) (*emptypb.Empty, error) {
 	event, err := binding.ToEvent(ctx, protocol.NewMessage(request.Event))
 	if err != nil {

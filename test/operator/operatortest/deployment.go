@@ -24,8 +24,8 @@ func BuildWork(t *testing.T) string {
 	return binary
 }
 
-// RunDeployment has a workload run as a Deployment of the operator's, which may not be there yet, whatever image it names, until the test ends. A
-// test that fails shows the end of its log.
+// RunDeployment has a workload run as a Deployment of the operator's, which may not be there yet, whatever image it names, until the test
+// ends. A test that fails shows the end of its log.
 func (h *Hub) RunDeployment(t *testing.T, deployment string, workload Workload) *sandbox.Kubelet {
 	t.Helper()
 	kubelet, err := sandbox.StartKubelet(h.Plane.APIServer, sandbox.HubNamespace, deployment, workload)

@@ -68,8 +68,8 @@ const (
 	// EventSnapshotRestored means that an older version of the hub is back, and restored what was lost from the snapshot of its version; the
 	// note says what (R37).
 	EventSnapshotRestored = "SnapshotRestored"
-	// EventSnapshotIgnored is a warning: an older version of the hub is back, and the snapshot of its version is of another template or object.
-	// The state stays as it is (R37).
+	// EventSnapshotIgnored is a warning: an older version of the hub is back, and the snapshot of its version is of another template or
+	// object. The state stays as it is (R37).
 	EventSnapshotIgnored = "SnapshotIgnored"
 	// EventSnapshotRejected is a warning: the snapshot could not be written or restored, and the hub continues without it; the note has the
 	// API server's words (R36, R37).

@@ -34,8 +34,8 @@ const (
 	// AnnotationRecorded holds, on a revision that another hub rolled out, when this hub recorded it from the works (R6), in RFC 3339 with
 	// nanoseconds. A revision without it was made from a template.
 	AnnotationRecorded = "work.open-cluster-management.io/revision-recorded"
-	// AnnotationRecordedOn holds, on a recorded revision that became the current one, the only cluster that had it: no other cluster goes back to
-	// it until a rollout of it was complete (R6).
+	// AnnotationRecordedOn holds, on a recorded revision that became the current one, the only cluster that had it: no other cluster goes
+	// back to it until a rollout of it was complete (R6).
 	AnnotationRecordedOn = "work.open-cluster-management.io/revision-recorded-on"
 	// AnnotationDigests holds, on a revision, what it remembers of the other live ones, as JSON by hash: their SHA-256 digests, when they were
 	// created first, and since when they were current. One that somebody deletes is rebuilt only from a content with that digest (R7).

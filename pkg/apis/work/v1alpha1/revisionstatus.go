@@ -4,8 +4,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// AnnotationChangeCause holds, on a ManifestWorkReplicaSet, why its template changes, for a person. The hub copies it to the revision that it
-// creates or reuses, as Deployments do (R25).
+// AnnotationChangeCause holds, on a ManifestWorkReplicaSet, why its template changes, for a person. The hub copies it to the revision
+// that it creates or reuses, as Deployments do (R25).
 const AnnotationChangeCause = "kubernetes.io/change-cause"
 
 // MaxRevisionStatuses is how many revisions status.revisions has at most (R25).
