@@ -42,10 +42,12 @@ func check(config any) error {
 		return fmt.Errorf("topics.agentEvents: %w", err)
 	}
 	if broker.Topics.SourceBroadcast == "" {
-		return fmt.Errorf("topics.sourceBroadcast is empty: set it to sources/%s/sourcebroadcast, by which this hub asks all agents for their works when it starts", SourceID)
+		return fmt.Errorf("topics.sourceBroadcast is empty: set it to sources/%s/sourcebroadcast, "+
+			"by which this hub asks all agents for their works when it starts", SourceID)
 	}
 	if broker.Topics.AgentBroadcast == "" {
-		return errors.New("topics.agentBroadcast is empty: set it to clusters/+/agentbroadcast, by which agents ask this hub for their works when they start")
+		return errors.New("topics.agentBroadcast is empty: set it to clusters/+/agentbroadcast, " +
+			"by which agents ask this hub for their works when they start")
 	}
 	return nil
 }

@@ -127,7 +127,8 @@ func settled(work *workv1.ManifestWork) bool {
 		case c.ObservedGeneration != work.Generation:
 		case c.Type == workv1.WorkAvailable:
 			available = c.Status == metav1.ConditionTrue
-		case c.Type == workv1.WorkProgressing && c.Status != metav1.ConditionFalse, c.Type == workv1.WorkDegraded && c.Status == metav1.ConditionTrue:
+		case c.Type == workv1.WorkProgressing && c.Status != metav1.ConditionFalse,
+			c.Type == workv1.WorkDegraded && c.Status == metav1.ConditionTrue:
 			return false
 		}
 	}

@@ -198,9 +198,11 @@ func newDriver(o Options, transport options.CloudEventTransport, tasks, sends qu
 		clock: o.Clock, owners: o.Owners, store: newStore(o.Clock), heard: newHeard(o.Clock), locks: keymutex.NewHashed(64),
 		codec: codec.NewManifestBundleCodec(), limiter: newLimiter(o.QPS, o.Burst),
 		metrics: o.Metrics, tasks: tasks, sends: sends, await: await,
-		reports: map[types.UID]*workv1.ManifestWork{}, expected: map[types.UID]chan struct{}{}, considered: map[types.UID]bool{}, unwanted: map[types.UID]time.Time{},
-		unknown: map[string]map[types.UID]bool{}, answered: map[string]time.Time{},
-		writes: map[types.UID]uint64{}, unanswered: map[types.UID]bool{}, askedAt: map[string]time.Time{}, astray: map[types.UID]time.Time{}, confirmAfter: confirmAfter,
+		reports: map[types.UID]*workv1.ManifestWork{}, expected: map[types.UID]chan struct{}{}, considered: map[types.UID]bool{},
+		unwanted: map[types.UID]time.Time{},
+		unknown:  map[string]map[types.UID]bool{}, answered: map[string]time.Time{},
+		writes: map[types.UID]uint64{}, unanswered: map[types.UID]bool{}, askedAt: map[string]time.Time{}, astray: map[types.UID]time.Time{},
+		confirmAfter: confirmAfter,
 	}
 	if d.metrics == nil {
 		d.metrics = noMetrics{}

@@ -21,7 +21,9 @@ type Stepped struct {
 
 // NewStepped makes a driver over a transport that its caller plays, and that is not connected yet. Where the driver waits for agents,
 // await has the rest of the world go on until something is true, for some time at most, and reports whether it is.
-func NewStepped(o Options, transport options.CloudEventTransport, await func(ctx context.Context, patience time.Duration, done func() bool) bool) *Stepped {
+func NewStepped(
+	o Options, transport options.CloudEventTransport, await func(ctx context.Context, patience time.Duration, done func() bool) bool,
+) *Stepped {
 	tasks, sends := &turns{clock: o.Clock}, &turns{clock: o.Clock}
 	s := &Stepped{Driver: newDriver(o, transport, tasks, sends, await), turns: []*turns{tasks, sends}, changes: newCollector()}
 	s.store.watchers[s.changes] = true

@@ -270,3 +270,19 @@ func (r *deployReconciler) nameAway(p *pass, results ...[]error) {
 			countOf(waiting)))
 	}
 }
+
+// rest takes the place of act while the object is paused: no work is written (R22). An abort stays under way that has works to write
+// back. The works that it can't write back stay known, so that it is not unfinished because of them (R4). Other rejections are forgotten,
+// as after each change of the spec: spec.paused is one.
+func (r *deployReconciler) rest(p *pass) {
+	p.aborting = p.snapshot.Aborted && p.plan.Behind > 0
+	held := p.plan.Held
+	results := make([]memory.Attempted, 0, len(held.Writes)+len(held.Deletes))
+	for i := range held.Writes {
+		results = append(results, memory.Attempted{Attempt: p.attemptOf(&held.Writes[i]), Err: memory.ErrLater})
+	}
+	for i := range held.Deletes {
+		results = append(results, memory.Attempted{Attempt: deletionOf(&held.Deletes[i]), Err: memory.ErrLater})
+	}
+	r.namePersistentErrors(p, results)
+}

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -211,12 +212,9 @@ func (p *pass) transitionTime() metav1.Time { return metav1.NewTime(p.now) }
 
 // problem notes what a condition shall name, once.
 func (p *pass) problem(text string) {
-	for _, known := range p.problems {
-		if known == text {
-			return
-		}
+	if !slices.Contains(p.problems, text) {
+		p.problems = append(p.problems, text)
 	}
-	p.problems = append(p.problems, text)
 }
 
 // patcher writes this pass's object. Its patches carry the resourceVersion that the pass decided on (R15).

@@ -196,3 +196,11 @@ func (c *Controller) refused(p *pass, err error) string {
 	return c.memory.Owners.Answered(p.key, what, err) +
 		"; fix the cause (a quota, a policy, a webhook or a right may be the reason), the request is retried"
 }
+
+// retried says when a write is tried again that the API server rejects.
+func (p *pass) retried() string {
+	if p.object.Spec.Paused {
+		return "retried after the pause"
+	}
+	return "retried every minute"
+}

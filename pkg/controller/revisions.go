@@ -83,7 +83,8 @@ func (c *Controller) follow(ctx context.Context, p *pass, next func() plan.Step)
 // outcome is what the steps before this one came to.
 func (p *pass) outcome() plan.Outcome {
 	return plan.Outcome{
-		Revisions: p.revisions, Update: p.update, Held: p.held, Pending: p.pending, Differs: p.differs, Snapshot: p.snapshot, Aborting: p.aborting,
+		Revisions: p.revisions, Update: p.update, Held: p.held, Pending: p.pending, Differs: p.differs,
+		Snapshot: p.snapshot, Aborting: p.aborting,
 	}
 }
 

@@ -147,3 +147,15 @@ func (r *deployReconciler) tellNameTaken(p *pass, cluster, other string) {
 			cluster, p.object.Name, cluster, other))
 	}
 }
+
+// tellPause makes the event of a pause that began or ended with a status write.
+func (c *Controller) tellPause(p *pass) {
+	switch status.PauseOf(&p.object.Status, &p.answer.Status) {
+	case status.PauseBegan:
+		note := meta.FindStatusCondition(p.answer.Status.Conditions, workv1alpha1.ConditionPaused).Message
+		c.event(p, nil, corev1.EventTypeNormal, workv1alpha1.EventPaused, "Pause", note)
+	case status.PauseEnded:
+		c.event(p, nil, corev1.EventTypeNormal, workv1alpha1.EventResumed, "Resume",
+			"spec.paused is true no longer, and the hub goes on with what it held back")
+	}
+}

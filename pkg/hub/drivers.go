@@ -91,7 +91,9 @@ func newKubeWorks(o *Options, config *rest.Config, connection *connectivity.Conn
 }
 
 // newWorkInformer makes the informer of ManifestWorks. Its cache holds of a work what the controller reads, whichever driver carries it.
-func newWorkInformer(client workclientset.Interface, options ...workfactory.SharedInformerOption) (workinformers.ManifestWorkInformer, error) {
+func newWorkInformer(
+	client workclientset.Interface, options ...workfactory.SharedInformerOption,
+) (workinformers.ManifestWorkInformer, error) {
 	informer := workfactory.NewSharedInformerFactoryWithOptions(client, resyncPeriod, options...).Work().V1().ManifestWorks()
 	if err := informer.Informer().SetTransform(workcache.NewTransform()); err != nil {
 		return nil, fmt.Errorf("making the informer of ManifestWorks: %w", err)

@@ -38,7 +38,9 @@ type Embedded struct {
 
 // NewEmbedded returns one with the defaults of this hub's flags, the machine's clock, and this project's metrics.
 func NewEmbedded() *Embedded {
-	return (&Manager{Options: NewOptions(), Clock: clock.RealClock{}, Metrics: metrics.Default(), Version: version.Get().GitVersion}).Embedded()
+	return (&Manager{
+		Options: NewOptions(), Clock: clock.RealClock{}, Metrics: metrics.Default(), Version: version.Get().GitVersion,
+	}).Embedded()
 }
 
 // Embedded is NewEmbedded with the options, the clock and the metrics of a manager. The driver has to be kube.

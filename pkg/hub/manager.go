@@ -161,7 +161,8 @@ func (h *hub) addReplicaSets(ctx context.Context, config *rest.Config, clusters 
 	}
 	h.controllers, h.reconciles = append(h.controllers, replicaSetController), true
 	h.upgrade = upgrade.New(upgrade.Config{
-		Dynamic: dynamicClient, Kube: kubeClient, Recorder: recorder, Metrics: h.Metrics, Clock: h.Clock, Namespace: h.namespace, Version: h.Version,
+		Dynamic: dynamicClient, Kube: kubeClient, Recorder: recorder, Metrics: h.Metrics, Clock: h.Clock,
+		Namespace: h.namespace, Version: h.Version,
 	})
 	h.informers[replicaSetsResource] = replicaSets
 	h.informers[revisionsResource] = revisions.Informer()
@@ -285,30 +286,4 @@ func (h *hub) collect(ctx context.Context) {
 // ends. It comes before the caches fill, so that they have what it wrote (R15, R34).
 func (h *hub) upgraded(ctx context.Context) bool {
 	return h.upgrade == nil || h.upgrade.Run(ctx) == nil
-}
-
-// noticeLosses is noticeLoss for every informer. It comes before any of them starts.
-func (h *hub) noticeLosses() error {
-	for collection, informer := range h.informers {
-		if err := h.noticeLoss(collection, informer); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// noticeLoss notes on the connection when an informer's watch ends with an error (R11). What a CloudEvents driver carries is no
-// watch of the API server: the driver notes the loss of its broker itself.
-func (h *hub) noticeLoss(collection schema.GroupVersionResource, informer cache.SharedIndexInformer) error {
-	if informer == h.works.informer.Informer() && h.Options.WorkDriver != driverKube {
-		return nil
-	}
-	err := informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, r *cache.Reflector, err error) {
-		h.connection.WatchLost(collection)
-		cache.DefaultWatchErrorHandler(ctx, r, err)
-	})
-	if err != nil {
-		return fmt.Errorf("watching the informer of %s: %w", collection.GroupResource(), err)
-	}
-	return nil
 }

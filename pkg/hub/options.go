@@ -36,7 +36,9 @@ type Options struct {
 
 // NewOptions returns the defaults.
 func NewOptions() *Options {
-	return &Options{WorkDriver: driverKube, SuccessSettle: controller.DefaultSuccessSettle, CloudEventsAgentReturn: cloudevents.DefaultAgentReturn}
+	return &Options{
+		WorkDriver: driverKube, SuccessSettle: controller.DefaultSuccessSettle, CloudEventsAgentReturn: cloudevents.DefaultAgentReturn,
+	}
 }
 
 // AddFlags registers the flags.

@@ -85,7 +85,9 @@ type eventSerializer struct{ runtime.Serializer }
 
 // Decode implements runtime.Decoder. The object of an event shares data, which is valid until the next event is decoded. It is
 // JSON if data is: who decodes it would tell.
-func (s eventSerializer) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
+func (s eventSerializer) Decode(
+	data []byte, defaults *schema.GroupVersionKind, into runtime.Object,
+) (runtime.Object, *schema.GroupVersionKind, error) {
 	if event, ok := into.(*metav1.WatchEvent); ok {
 		if event.Type, event.Object.Raw, ok = cutEvent(data); ok {
 			kind := metav1.Unversioned.WithKind("WatchEvent")

@@ -33,7 +33,8 @@ func newBroker() *broker {
 			Namespace: prefix, Name: "broker_disconnected", StabilityLevel: k8smetrics.ALPHA,
 			Help: "1 while works travel over a broker and this process has no connection to it: nothing is written, and no deadline fires.",
 		}),
-		reconnects: k8smetrics.NewCounter(counter("broker_reconnects_total", "How often the connection to the broker came back after it was lost.")),
+		reconnects: k8smetrics.NewCounter(counter("broker_reconnects_total",
+			"How often the connection to the broker came back after it was lost.")),
 		sent: k8smetrics.NewCounterVec(counter("broker_events_sent_total",
 			"Events that were sent over a broker, by action: create_request, update_request and delete_request (a write), "+
 				"resync_response (a work once more) or resync_request (an agent is asked what it has)."), []string{"action"}),

@@ -107,13 +107,15 @@ func New() *Metrics {
 				"or an aborted one that was Retried."), []string{"reason"}),
 		completed: k8smetrics.NewCounter(counter("rollouts_completed_total", "Rollouts whose revision every selected cluster reached.")),
 		aborted:   k8smetrics.NewCounter(counter("rollouts_aborted_total", "Rollouts that were aborted because clusters failed.")),
-		degraded:  k8smetrics.NewCounter(counter("rollouts_degraded_total", "Rollouts that stopped because clusters failed, and were not aborted.")),
+		degraded: k8smetrics.NewCounter(counter("rollouts_degraded_total",
+			"Rollouts that stopped because clusters failed, and were not aborted.")),
 		restored: k8smetrics.NewHistogram(&k8smetrics.HistogramOpts{
 			Namespace: prefix, Name: "abort_restore_duration_seconds", StabilityLevel: k8smetrics.ALPHA, Buckets: restoreBuckets,
 			Help: "Time from the decision to abort until every selected cluster had confirmed the revision that it was brought back to.",
 		}),
 		writes: k8smetrics.NewCounterVec(counter("work_writes_total",
-			"Attempts to write a ManifestWork, by verb and result: success, conflict, refused (until someone mends something) or failed (tried again)."),
+			"Attempts to write a ManifestWork, by verb and result: success, conflict, refused (until somebody fixes the cause) or "+
+				"failed (retried)."),
 			[]string{"verb", "result"}),
 		passes: k8smetrics.NewCounterVec(counter("reconciles_total",
 			"Passes over a ManifestWorkReplicaSet, by result: success, behind (the caches had not caught up, nothing was done) or error."),

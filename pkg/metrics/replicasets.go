@@ -78,8 +78,9 @@ func newReplicaSets() *replicaSets {
 		clusters: desc("clusters", "Selected clusters of a ManifestWorkReplicaSet, by state. While it is aborted: Restoring or Restored.",
 			"state"),
 		revisions: desc("revisions", "Revisions that are kept of a ManifestWorkReplicaSet."),
-		paused:    desc("paused", "1 for a ManifestWorkReplicaSet whose spec.paused is true: no ManifestWork of it is written or deleted. The others have no series."),
-		known:     map[string]*observed{},
+		paused: desc("paused",
+			"1 for a ManifestWorkReplicaSet whose spec.paused is true: no ManifestWork of it is written or deleted. The others have no series."),
+		known: map[string]*observed{},
 	}
 }
 

@@ -57,7 +57,8 @@ func newUpgrade() *upgrade {
 				"restored), Refused (a newer version ran, without snapshots of this one), Recorded, Unavailable or Development.",
 		}, []string{"state"}),
 		snapshots: k8smetrics.NewCounterVec(counter("upgrade_snapshots_total",
-			"Snapshots of ManifestWorkReplicaSets at a change of the hub's version, by result: taken, restored, ignored or rejected."), []string{"result"}),
+			"Snapshots of ManifestWorkReplicaSets at a change of the hub's version, by result: taken, restored, "+
+				"ignored or rejected."), []string{"result"}),
 	}
 }
 

@@ -71,7 +71,9 @@ func Name(owner, hash string) string {
 }
 
 // New makes the ControllerRevision of a template of an owner (R2).
-func New(owner *workv1alpha1.ManifestWorkReplicaSet, template *workv1.ManifestWorkSpec, hash string, number int64) (*appsv1.ControllerRevision, error) {
+func New(
+	owner *workv1alpha1.ManifestWorkReplicaSet, template *workv1.ManifestWorkSpec, hash string, number int64,
+) (*appsv1.ControllerRevision, error) {
 	var content data
 	content.Spec.ManifestWorkTemplate = template
 	raw, err := json.Marshal(&content)

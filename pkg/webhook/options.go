@@ -55,8 +55,9 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 		"Host and port that /healthz and /readyz are served at; 0 means nowhere. Wins over --health-probe-port.")
 	flags.StringVar(&o.MetricsAddress, "metrics-bind-address", o.MetricsAddress,
 		"Host and port that /metrics is served at; 0 means nowhere. Wins over --metrics-port.")
-	flags.StringVar(&o.ClientCAFile, "client-ca-file", o.ClientCAFile, "File with the certificates of the authorities that sign those of the API "+
-		"servers: clients of the webhooks must present one. If not set, client-ca.crt in --certdir; without that file they present none.")
+	flags.StringVar(&o.ClientCAFile, "client-ca-file", o.ClientCAFile,
+		"File with the certificates of the authorities that sign those of the API "+
+			"servers: clients of the webhooks must present one. If not set, client-ca.crt in --certdir; without that file they present none.")
 	o.TLS.AddFlags(flags)
 }
 

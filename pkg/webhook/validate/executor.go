@@ -17,7 +17,9 @@ const defaultExecutor = "klusterlet-work-sa"
 // ExecutorReview returns the question whether a user may have a work applied by the work's executor. It is nil when there is nothing to
 // ask: an update leaves the executor alone, or there is none and askWithout (the feature gate NilExecutorValidating) is off. Old is
 // nil when the work is created.
-func ExecutorReview(old, work *workv1.ManifestWork, user authenticationv1.UserInfo, askWithout bool) (*authorizationv1.SubjectAccessReviewSpec, *field.Error) {
+func ExecutorReview(
+	old, work *workv1.ManifestWork, user authenticationv1.UserInfo, askWithout bool,
+) (*authorizationv1.SubjectAccessReviewSpec, *field.Error) {
 	executor := work.Spec.Executor
 	if old != nil && equality.Semantic.DeepEqual(old.Spec.Executor, executor) {
 		return nil, nil
@@ -51,7 +53,8 @@ func ExecutorReview(old, work *workv1.ManifestWork, user authenticationv1.UserIn
 func ExecutorRefused(review *authorizationv1.SubjectAccessReviewSpec) *field.Error {
 	asked := review.ResourceAttributes
 	return field.Forbidden(field.NewPath("spec", "executor"), fmt.Sprintf(
-		"the user %s cannot have this work executed as %s: that takes the verb %s on the resource %s.%s with that resource name in the namespace %s",
+		"the user %s cannot have this work executed as %s: that takes the verb %s on the resource %s.%s with that resource name "+
+			"in the namespace %s",
 		review.User, asked.Name, asked.Verb, asked.Resource, asked.Group, asked.Namespace))
 }
 

@@ -46,7 +46,8 @@ func sizeError(path *field.Path, manifests []workv1.Manifest, limits Limits) *fi
 	}
 	v := &validator.Validator{}
 	v.WithLimit(limits.ManifestBytes)
-	return invalid(path, fmt.Sprintf("%v: put some of them into another object, or raise --manifestLimit of the webhook", v.ValidateManifests(manifests)))
+	return invalid(path, fmt.Sprintf("%v: put some of them into another object, or raise --manifestLimit of the webhook",
+		v.ValidateManifests(manifests)))
 }
 
 // unusable finds the manifests that the validator of OCM's SDK refuses, each by itself.

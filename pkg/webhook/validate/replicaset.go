@@ -106,7 +106,8 @@ func refProblems(refs []workv1alpha1.LocalPlacementReference, limits Limits) []p
 		ref, path := &refs[i], refsPath.Index(i)
 		if first, again := seen[ref.Name]; again {
 			problems = append(problems, named("placement "+ref.Name, invalid(path.Child("name"), fmt.Sprintf(
-				"%q is the Placement of %s already, which all its clusters belong to: remove one of the two", shorten(ref.Name), refsPath.Index(first)))))
+				"%q is the Placement of %s already, which all its clusters belong to: remove one of the two",
+				shorten(ref.Name), refsPath.Index(first)))))
 		} else {
 			seen[ref.Name] = i
 		}
@@ -124,7 +125,8 @@ func refProblems(refs []workv1alpha1.LocalPlacementReference, limits Limits) []p
 
 // tooManyRefs is about the number of placementRefs: the hub ignores the surplus ones (R8).
 func tooManyRefs(n int) *field.Error {
-	return invalid(refsPath, fmt.Sprintf("has %d entries, and at most %d are allowed: select more clusters with each Placement, or make several ManifestWorkReplicaSets",
+	return invalid(refsPath, fmt.Sprintf("has %d entries, and at most %d are allowed: select more clusters with each Placement, "+
+		"or make several ManifestWorkReplicaSets",
 		n, workv1alpha1.MaxPlacementRefs))
 }
 

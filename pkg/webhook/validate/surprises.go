@@ -47,7 +47,8 @@ func strategySurprises(path *field.Path, traits rollout.Traits) []string {
 	var out []string
 	if traits.AbortAll && traits.NoDeadline {
 		out = append(out, fmt.Sprintf(
-			"%s: AbortAll never aborts while progressDeadline is None, because no cluster ever counts as failed: set a progressDeadline such as 10m", path))
+			"%s: AbortAll never aborts while progressDeadline is None, because no cluster ever counts as failed: "+
+				"set a progressDeadline such as 10m", path))
 	}
 	if traits.SoakIgnored {
 		out = append(out, fmt.Sprintf("%s: minSuccessTime has no effect with type All, because there is no next batch that could wait: "+
@@ -55,9 +56,11 @@ func strategySurprises(path *field.Path, traits rollout.Traits) []string {
 	}
 	switch {
 	case traits.ToleratesAll && traits.AbortAll:
-		out = append(out, fmt.Sprintf("%s: AbortAll never aborts while maxFailures tolerates the failure of every cluster: use less than 100%%", path))
+		out = append(out, fmt.Sprintf("%s: AbortAll never aborts while maxFailures tolerates the failure of every cluster: "+
+			"use less than 100%%", path))
 	case traits.ToleratesAll:
-		out = append(out, fmt.Sprintf("%s: maxFailures tolerates the failure of every cluster, so nothing stops a bad rollout: use less than 100%%", path))
+		out = append(out, fmt.Sprintf("%s: maxFailures tolerates the failure of every cluster, so nothing stops a bad rollout: "+
+			"use less than 100%%", path))
 	}
 	return out
 }
