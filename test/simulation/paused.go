@@ -38,11 +38,19 @@ func (w *World) checkPaused(write string) error {
 	if !seen.Spec.Paused || !seen.DeletionTimestamp.IsZero() {
 		return nil
 	}
-	if strings.Contains(write, " work ") {
+	switch {
+	case strings.Contains(write, " work "):
 		return fmt.Errorf("P9: paused, and %s", write)
+	case strings.HasSuffix(write, "/status") && !w.API.OlderCRD:
+		return w.checkPausedStatus(seen)
 	}
+	return nil
+}
+
+// checkPausedStatus checks a status that the hub wrote while paused, with what it saw before.
+func (w *World) checkPausedStatus(seen *replicaset.Object) error {
 	now := w.Object()
-	if !strings.HasSuffix(write, "/status") || now == nil || seen.Status.UpdateRevision == "" || w.API.OlderCRD {
+	if now == nil || seen.Status.UpdateRevision == "" {
 		return nil
 	}
 	if now.Status.UpdateRevision != seen.Status.UpdateRevision {

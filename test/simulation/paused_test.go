@@ -199,86 +199,6 @@ func TestStoriesOfPauses(t *testing.T) {
 			require.Nil(s.t, s.Object())
 			require.Empty(s.t, s.Works())
 		},
-		"several edits while it is paused are one rollout": func(s *teller) {
-			s.Place("p1", []string{"c1", "c2"})
-			s.Create("v1", progressive("p1", 1, "30s", 0, true))
-			s.quiet()
-			s.Pause(true)
-			s.Update("v2")
-			s.quiet()
-			s.kstatus(status.InProgressStatus)
-			s.Update("v3")
-			s.quiet()
-			require.Len(s.t, s.Revisions(), 1)
-			s.Pause(false)
-			s.quiet()
-			s.versions("v3", "v3")
-			require.Len(s.t, s.Revisions(), 2)
-		},
-		"an edit that is taken back while it is paused": func(s *teller) {
-			s.Place("p1", []string{"c1", "c2"})
-			s.Create("v1", progressive("p1", 1, "30s", 0, true))
-			s.quiet()
-			s.Pause(true)
-			s.Update("v2")
-			s.settle(time.Minute)
-			s.Update("v1")
-			s.quiet()
-			s.Pause(false)
-			s.quiet()
-			require.Len(s.t, s.Revisions(), 1)
-		},
-		"an undo while it is paused": func(s *teller) {
-			s.Place("p1", []string{"c1", "c2"})
-			s.Create("v1", progressive("p1", 1, "30s", 0, true))
-			s.quiet()
-			s.Update("v2")
-			s.quiet()
-			s.Pause(true)
-			s.Edit("keeps no history, and goes back to v1", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) {
-				none := int32(0)
-				spec.RevisionHistoryLimit, spec.ManifestWorkTemplate = &none, Template("v1")
-			})
-			s.quiet()
-			s.versions("v2", "v2")
-			s.Pause(false)
-			s.quiet()
-			s.versions("v1", "v1")
-		},
-		"created paused": func(s *teller) {
-			s.Place("p1", []string{"c1", "c2"})
-			s.Create("v1", progressive("p1", 1, "30s", 0, true))
-			s.Pause(true)
-			s.quiet()
-			require.Empty(s.t, s.Works())
-			require.Len(s.t, s.Revisions(), 1)
-			s.Update("v2")
-			s.quiet()
-			require.Len(s.t, s.Revisions(), 1)
-			s.Pause(false)
-			s.quiet()
-			s.versions("v2", "v2")
-		},
-		"a template that no agent could apply while it is paused": func(s *teller) {
-			s.Place("p1", []string{"c1", "c2"})
-			s.Create("v1", progressive("p1", 1, "30s", 0, true))
-			s.quiet()
-			s.Pause(true)
-			s.quiet()
-			s.patch(ReplicaSets, Namespace, Name, map[string]any{
-				"spec": map[string]any{"manifestWorkTemplate": map[string]any{"workload": map[string]any{"manifests": []any{}}}},
-			}, false)
-			s.Tell("user: empties the template")
-			s.settle(time.Minute)
-			s.conditions()
-			require.NotEmpty(s.t, s.pausedMessage())
-			s.Pause(false)
-			s.settle(time.Minute)
-			s.conditions()
-			require.Empty(s.t, s.pausedMessage())
-			s.Update("v2")
-			s.quiet()
-		},
 		"a cluster that can't be written back, and a pause": func(s *teller) {
 			s.Place("p1", []string{"c1", "c2", "c3"})
 			s.Create("v1", progressive("p1", 3, "30s", 0, true))
@@ -318,27 +238,6 @@ func TestStoriesOfPauses(t *testing.T) {
 			s.Refuse("c1", NoFault)
 			s.Pause(false)
 			s.quiet()
-		},
-		"no permission on ControllerRevisions, and an edit while it is paused": func(s *teller) {
-			s.API.NoHistory = true
-			s.Place("p1", []string{"c1", "c2"})
-			s.Create("v1", progressive("p1", 1, "30s", 0, true))
-			s.settle(time.Minute)
-			s.Pause(true)
-			s.Update("v2")
-			s.settle(time.Minute)
-			s.conditions()
-			s.Tell("the hub restarts")
-			s.Restart()
-			s.settle(time.Minute)
-			s.versions("v1", "v1")
-			s.Tell("admin: grants the permission")
-			s.API.NoHistory = false
-			s.settle(time.Minute)
-			s.conditions()
-			s.Pause(false)
-			s.quiet()
-			s.versions("v2", "v2")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
