@@ -209,7 +209,7 @@ func newDriver(o Options, transport options.CloudEventTransport, tasks, sends qu
 	}
 	d.link = &link{
 		CloudEventTransport: transport, name: "broker", connection: o.Connection, agentReturn: o.AgentReturn,
-		heard: d.heard, reported: d.received, metrics: d.metrics, outages: &outages{clock: o.Clock},
+		heard: d.heard, rush: newRush(o.Clock), reported: d.received, metrics: d.metrics, outages: &outages{clock: o.Clock},
 		gate:     &gate{clock: o.Clock, clusterOf: d.store.clusterOf, refused: func(why Refusal) { d.metrics.EventRefused(string(why)) }},
 		returned: func(cluster string) { d.sends.Add(task{cluster: cluster, answer: true}) },
 	}

@@ -2,6 +2,7 @@ package cloudevents
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -53,6 +54,19 @@ func (d *Driver) awaitReport(ctx context.Context, cluster string, answered <-cha
 		}
 	}
 	return nil
+}
+
+// excused returns an error where an agent has not answered while many agents report at once: it may do so yet.
+func (d *Driver) excused(cluster string, answered <-chan struct{}) error {
+	select {
+	case <-answered:
+		return nil
+	default:
+	}
+	if !d.link.rush.excuses() {
+		return nil
+	}
+	return fmt.Errorf("many agents report at once, and that of cluster %s has not answered within %s; it is asked again", cluster, answerPatience)
 }
 
 // await waits until what it asks about is true, for as long as patience lasts. It reports whether it is true.

@@ -23,6 +23,8 @@ type link struct {
 	gate *gate
 	// heard takes down which agents send anything.
 	heard *heard
+	// rush notices that many of them report at once.
+	rush *rush
 	// returned is called when an agent asks for its works: it was away, or is new.
 	returned func(cluster string)
 
@@ -92,6 +94,7 @@ func (l *link) take(ctx context.Context, event cloudevents.Event) {
 		return
 	}
 	l.heard.note(cluster)
+	l.rush.note(cluster)
 	if asks {
 		l.metrics.EventReceived(ReceivedQuestion)
 		l.returned(cluster)
