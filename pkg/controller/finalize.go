@@ -39,21 +39,25 @@ func (r *finalizeReconciler) reconcile(ctx context.Context, p *pass) (bool, erro
 	if p.object.Spec.CascadeDeletionPolicy == upstream.Foreground && r.waitsForAgents(p) {
 		return false, nil
 	}
+	return false, r.deleteWorks(ctx, p)
+}
+
+// deleteWorks deletes the works, those that the cache shows first, and then removes the finalizer.
+func (r *finalizeReconciler) deleteWorks(ctx context.Context, p *pass) error {
 	if done, err := r.deleteAll(ctx, p, r.knownWorks(p)); !done || err != nil {
-		return false, err
+		return err
 	}
 	works, err := r.liveWorks(ctx, p)
 	if err != nil {
-		return false, err
+		return err
 	}
 	if done, err := r.deleteAll(ctx, p, works); !done || err != nil {
-		return false, err
+		return err
 	}
 	if p.object.Spec.CascadeDeletionPolicy == upstream.Foreground && slices.ContainsFunc(works, p.named) {
-		// Each work's disappearance leads to another pass.
-		return false, nil
+		return nil // Each work's disappearance leads to another pass.
 	}
-	return false, r.patcher(p).RemoveFinalizer(ctx, p.object.ManifestWorkReplicaSet, workv1alpha1.Finalizer)
+	return r.patcher(p).RemoveFinalizer(ctx, p.object.ManifestWorkReplicaSet, workv1alpha1.Finalizer)
 }
 
 // knownWorks are the works that the cache shows, in order: the API server is asked for all of them once these are gone, and not each time
