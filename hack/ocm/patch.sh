@@ -62,6 +62,6 @@ echo 'Running OCM'\''s own tests of ManifestWorkReplicaSets and of the collectio
 # that OCM's binary does not have, or a broker: there OCM's own controller goes on (docs/upstream.md).
 run='^Test(Abort|Undo|HistoryLimit|Retry|WorksOnAnother|CutOff|TakingOver|Deletion|LabelsAre|Progressive|FirstRollout)'
 without='^Test(CloudEvents|.*ClocksApart|.*WrongClock|KilledAfterEveryWrite|Events|MachineSuspended|OtherHubFinishes|PrometheusReads'
-without+='|CompletedWorksAreCollected|ControllerInsideOCMsManager|HubGoesUpAndDown|DowngradeIsRefused|VersionNeedsARight)'
+without+='|CompletedWorksAreCollected|ControllerInsideOCMsManager|HubGoesUpAndDown|VersionsKilled|LeaseBetweenVersions|DowngradeIsRefused|VersionNeedsARight)'
 echo 'Running this project'\''s integration tests against that binary ...'
 WORK_BINARY=${out}/work go test -count=1 -timeout 40m ./test/integration -run "${RUN:-${run}}" -skip "${without}"

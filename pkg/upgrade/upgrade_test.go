@@ -328,12 +328,11 @@ func TestRefusal(t *testing.T) {
 	w.writes = nil
 	go func() { done <- w.runner("v1.0.0").Run(ctx) }()
 	for range 5 {
-		<-looks
-	}
-	select {
-	case err := <-done:
-		t.Fatal("it ended: ", err)
-	default:
+		select {
+		case <-looks:
+		case err := <-done:
+			t.Fatal("it ended: ", err)
+		}
 	}
 	require.Equal(t, []string{"Warning DowngradeRefused this hub is v1.0.0, version v1.2.0 ran last, and there are no snapshots of v1.0.0 to restore " +
 		"(there are snapshots of v1.1.0): ManifestWorkReplicaSets are not reconciled; run the version that ran last, or delete the ConfigMap " +

@@ -3,6 +3,7 @@ package integration
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"os/exec"
 	"strings"
 	"sync"
@@ -98,14 +99,14 @@ func (f *fleet) untouched() map[string]string {
 }
 
 // startVersion runs the hub as a version in this process, as the leader of its replicas. The next one leads once stop has returned.
-func (w *world) startVersion(t *testing.T, version string) (stop func()) {
+func (w *world) startVersion(t *testing.T, version string, wrappers ...func(http.RoundTripper) http.RoundTripper) (stop func()) {
 	t.Helper()
 	options := hub.NewOptions()
 	options.SuccessSettle = settle
 	stop = w.start(context.WithoutCancel(t.Context()), func(ctx context.Context, controllers *controllercmd.ControllerContext) error {
 		controllers.OperatorNamespace = sandbox.HubNamespace
 		return (&hub.Manager{Options: options, Clock: clock.RealClock{}, Version: version}).Run(ctx, controllers)
-	})
+	}, wrappers...)
 	t.Cleanup(stop)
 	return stop
 }
@@ -170,6 +171,64 @@ func (f *fleet) loses() {
 		_, err := f.w.kube.AppsV1().ControllerRevisions(f.namespace).Patch(f.t.Context(), rev.Name, types.MergePatchType, patch, metav1.PatchOptions{})
 		require.NoError(f.t, err)
 	}
+}
+
+// dies runs a version again and again, which is killed after each of its writes, until it is recorded. It returns the writes.
+func (w *world) dies(t *testing.T, version string) (writes []string) {
+	t.Helper()
+	for range 50 {
+		found, err := w.kube.CoreV1().ConfigMaps(sandbox.HubNamespace).Get(t.Context(), plan.ConfigMap, metav1.GetOptions{})
+		require.NoError(t, err)
+		if found.Data[plan.KeyVersion] == version {
+			return writes
+		}
+		gate := &oneWrite{tales: new(int), written: make(chan struct{})}
+		stop := w.startVersion(t, version, gate.wrap)
+		soon(t, "a write of "+version, gate.written)
+		stop()
+		writes = append(writes, gate.what)
+	}
+	t.Fatalf("%s is not recorded after %v", version, writes)
+	return nil
+}
+
+// A version that is killed after each write of its upgrade, or of its downgrade, is resumed by the next one, and comes to the same end (R36, R37,
+// P5).
+func TestVersionsKilledAfterEveryWrite(t *testing.T) {
+	t.Parallel()
+	w := restartWorld(t, "versionskilled")
+	require.NoError(t, w.fleet.Namespace(t.Context(), sandbox.HubNamespace))
+	stop := w.startVersion(t, "v9.0.0")
+	f := newFleetIn(w, t, 2)
+	f.place("p1", f.clusters)
+	f.create("v1", ref("p1", all("3s", 0, abortAll)))
+	f.complete()
+	aborted := f.abort(hangs)
+	f.quiet()
+	stop()
+
+	set := fmt.Sprintf("/apis/work.open-cluster-management.io/v1alpha1/namespaces/%s/manifestworkreplicasets/web", f.namespace)
+	version := fmt.Sprintf("/api/v1/namespaces/%s/configmaps/%s", sandbox.HubNamespace, plan.ConfigMap)
+	before := f.untouched()
+	require.Equal(t, []string{"PATCH " + set, "PATCH " + version}, w.dies(t, "v9.1.0"))
+	w.recorded(t, "v9.1.0", "v9.0.0")
+	require.Contains(t, f.get().Annotations, snapshotOf900)
+	require.Equal(t, before, f.untouched())
+
+	f.loses()
+	generations := f.generations()
+	rev := fmt.Sprintf("PATCH /apis/apps/v1/namespaces/%s/controllerrevisions/", f.namespace)
+	writes := w.dies(t, "v9.0.0")
+	require.Len(t, writes, 5)
+	require.ElementsMatch(t, []string{rev + f.revisionOf("v1").Name, rev + f.revisionOf("v2").Name}, writes[:2], "revisions first")
+	require.Equal(t, []string{"PATCH " + set + "/status", "PATCH " + set, "PATCH " + version}, writes[2:])
+	w.startVersion(t, "v9.0.0")
+	restored := f.aborted()
+	require.True(t, aborted.Status.AbortedTime.Equal(restored.Status.AbortedTime))
+	require.Equal(t, aborted.Status.CurrentRevision, restored.Status.CurrentRevision)
+	require.Equal(t, []string{"v1", "v2"}, f.recorded())
+	f.quiet()
+	require.Equal(t, generations, f.generations(), "no cluster noticed")
 }
 
 // Replicas of two versions hand the lease to each other, and somebody edits the template in between: the edit and its rollout stay. So does
