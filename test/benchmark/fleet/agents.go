@@ -49,6 +49,8 @@ type agent struct {
 	mu     sync.Mutex
 	client client
 	stop   func()
+	// starts is how often it was started.
+	starts int
 	// works are what it has, without their contents, and versions what these are.
 	works    map[types.UID]*workv1.ManifestWork
 	versions map[string]int

@@ -38,7 +38,10 @@ func (a *agent) dial() (o *options.CloudEventsAgentOptions, hangUp func(), err e
 	default:
 		return nil, nil, fmt.Errorf("there are no agents for the driver %q", a.agents.driver)
 	}
-	o, err = builder.BuildCloudEventsAgentOptions(config, a.cluster, a.cluster+"-work-agent", payload.ManifestBundleEventDataType)
+	// The benchmark's broker may end the session of an ID when the connection before it is closed, although a new one has taken it over.
+	a.starts++
+	id := fmt.Sprintf("%s-work-agent-%d", a.cluster, a.starts)
+	o, err = builder.BuildCloudEventsAgentOptions(config, a.cluster, id, payload.ManifestBundleEventDataType)
 	if err != nil {
 		return nil, nil, err
 	}
