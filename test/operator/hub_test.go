@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -25,7 +26,9 @@ type hub struct {
 	definitions apiextensionsclient.Interface
 	auditLog    string
 	work        *sandbox.WorkHub
-	webhook     *sandbox.WebhookServer
+	// image is the path of the binary that the work hub runs.
+	image   string
+	webhook *sandbox.WebhookServer
 	// asked is how many requests of the work hub the audit log had when the hub had all its rights.
 	asked int
 }
@@ -50,9 +53,11 @@ func newHub(t *testing.T) *hub {
 // runDeployments runs the work hub and the webhook server of this project as the operator's Deployments.
 func (h *hub) runDeployments(t *testing.T) {
 	t.Helper()
-	binary := operatortest.BuildWork(t)
+	binary := operatortest.BuildRelease(t, "v9.0.0")
 	var err error
-	h.work, err = sandbox.NewDeployedWorkHub(h.Env.Group, binary)
+	h.image = filepath.Join(t.TempDir(), "work")
+	h.pull(t, binary)
+	h.work, err = sandbox.NewDeployedWorkHub(h.Env.Group, h.image)
 	require.NoError(t, err)
 	h.webhook, err = sandbox.NewWebhookServer(h.Env.Group, binary)
 	require.NoError(t, err)
@@ -61,6 +66,13 @@ func (h *hub) runDeployments(t *testing.T) {
 	for name, workload := range map[string]operatortest.Workload{sandbox.WorkController: h.work, sandbox.WorkWebhook: h.webhook} {
 		require.NoError(t, h.RunDeployment(t, name, workload).WaitRunning(waiting))
 	}
+}
+
+// pull puts a binary where the work hub finds its image.
+func (h *hub) pull(t *testing.T, binary string) {
+	t.Helper()
+	require.NoError(t, os.RemoveAll(h.image))
+	require.NoError(t, os.Symlink(binary, h.image))
 }
 
 // joinAndPlace starts managed clusters, which a Placement selects.

@@ -3,6 +3,7 @@ package operator
 import (
 	"errors"
 	"fmt"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,6 +15,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox"
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/ocm"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/upgrade/plan"
+	"github.com/open-cluster-management-io/work-rollback/test/operator/operatortest"
 )
 
 // The operator's name for the version of a CRD.
@@ -38,6 +41,7 @@ func TestWithTheOperator(t *testing.T) {
 		{"rollout, abort and undo", h.rollsOutAbortsAndUndoes},
 		{"a name that is taken", h.avoidsATakenName},
 		{"the operator takes nothing back", h.survivesTheOperator},
+		{"a newer version, and back", h.goesUpAndDown},
 		{"it needs the rights that it has, and has no others", h.needsItsRights},
 		{"the feature gate turns it off and on", h.obeysTheFeatureGate},
 		{"without the annotation the hub is upstream's again", h.goesBack},
@@ -111,6 +115,37 @@ func (h *hub) survivesTheOperator(t *testing.T) {
 	h.update(t, "v3", true)
 	h.reaches(t, workv1alpha1.ReasonNewManifestWorkAvailable)
 	h.everywhere(t, "v3")
+}
+
+// goesUpAndDown has the operator roll out another version of the image, and the first one again. Each of them records its version with the rights
+// that deploy/ gives, and no cluster notices.
+func (h *hub) goesUpAndDown(t *testing.T) {
+	older, err := os.Readlink(h.image)
+	require.NoError(t, err)
+	newer := operatortest.BuildRelease(t, "v9.1.0")
+	works, revisions := h.workGenerations(t), h.versions(t)
+	for _, step := range []struct{ image, binary, version, snapshots string }{
+		{"registry.example.com/work:again", older, "v9.0.0", ""}, // It started without the rights.
+		{"registry.example.com/work:newer", newer, "v9.1.0", "v9.0.0"},
+		{"registry.example.com/work:v1", older, "v9.0.0", ""},
+	} {
+		h.pull(t, step.binary)
+		require.NoError(t, h.Operator.Change(t.Context(), func(spec *operatorv1.ClusterManagerSpec) { spec.WorkImagePullSpec = step.image }))
+		eventually(t, step.version+" is recorded", func() error {
+			found, err := h.Kube.CoreV1().ConfigMaps(sandbox.HubNamespace).Get(t.Context(), plan.ConfigMap, metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			if found.Data[plan.KeyVersion] != step.version || found.Data[plan.KeySnapshots] != step.snapshots {
+				return fmt.Errorf("there is %v", found.Data)
+			}
+			return nil
+		})
+	}
+	require.NoError(t, h.Operator.WaitApplied(t.Context()))
+	h.reaches(t, workv1alpha1.ReasonNewManifestWorkAvailable)
+	require.Equal(t, works, h.workGenerations(t))
+	require.Equal(t, revisions, h.versions(t))
 }
 
 // resync changes what has nothing to do with works in the ClusterManager, and waits until the operator went through everything.

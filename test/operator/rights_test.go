@@ -80,10 +80,10 @@ func grants(t *testing.T, objects []*unstructured.Unstructured) map[string]bool 
 	t.Helper()
 	all := map[string]bool{}
 	for _, object := range objects {
-		if object.GetKind() != "ClusterRole" {
+		if object.GetKind() != "ClusterRole" && object.GetKind() != "Role" {
 			continue
 		}
-		role := &rbacv1.ClusterRole{}
+		role := &rbacv1.Role{} // Both have the same rules.
 		require.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, role))
 		for _, rule := range role.Rules {
 			for _, verb := range rule.Verbs {

@@ -6,7 +6,10 @@ import (
 )
 
 // BuildWork builds this repository's work hub into dir, as `make build` does, and returns the path of the binary.
-func BuildWork(ctx context.Context, dir string) (string, error) {
+func BuildWork(ctx context.Context, dir string) (string, error) { return BuildRelease(ctx, dir, "") }
+
+// BuildRelease builds it as a released version, as `make build VERSION=...` does; empty for none.
+func BuildRelease(ctx context.Context, dir, version string) (string, error) {
 	root, err := FindRoot()
 	if err != nil {
 		return "", err
@@ -15,6 +18,10 @@ func BuildWork(ctx context.Context, dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	_, err = runGo(ctx, root, "build", "-trimpath", "-o", file, "./cmd/work")
+	arguments := []string{"build", "-trimpath"}
+	if version != "" {
+		arguments = append(arguments, "-ldflags=-X "+modulePath+"/pkg/version.gitVersion="+version)
+	}
+	_, err = runGo(ctx, root, append(arguments, "-o", file, "./cmd/work")...)
 	return file, err
 }

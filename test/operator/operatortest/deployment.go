@@ -19,7 +19,13 @@ type Workload interface {
 // BuildWork builds this project's binary, which both workloads run, for one test.
 func BuildWork(t *testing.T) string {
 	t.Helper()
-	binary, err := tools.BuildWork(t.Context(), t.TempDir())
+	return BuildRelease(t, "")
+}
+
+// BuildRelease builds it as a released version; empty for none.
+func BuildRelease(t *testing.T, version string) string {
+	t.Helper()
+	binary, err := tools.BuildRelease(t.Context(), t.TempDir(), version)
 	require.NoError(t, err)
 	return binary
 }
