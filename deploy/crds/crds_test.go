@@ -39,6 +39,9 @@ var added = []string{
 	`spec.placementRefs[].rolloutStrategy.failureStrategy enum "AbortAll"`,
 	`spec.placementRefs[].rolloutStrategy.failureStrategy type: "string"`,
 	`spec.preserveResourcesOnDeletion type: "boolean"`,
+	`spec.pruneStrategy enum "Immediate"`,
+	`spec.pruneStrategy enum "WhenAvailable"`,
+	`spec.pruneStrategy type: "string"`,
 	`spec.revisionHistoryLimit default: 10`,
 	`spec.revisionHistoryLimit format: "int32"`,
 	`spec.revisionHistoryLimit maximum: 100`,
@@ -174,9 +177,10 @@ func TestAddedFields(t *testing.T) {
 		wantErr                string
 	}{
 		"all set": {
-			spec: `, "revisionHistoryLimit": 0`, strategy: `, "failureStrategy": "AbortAll"`,
+			spec: `, "revisionHistoryLimit": 0, "pruneStrategy": "WhenAvailable"`, strategy: `, "failureStrategy": "AbortAll"`,
 			status: `"observedGeneration": 3, "collisionCount": 1, "currentRevision": "a", "updateRevision": "b", "abortedTime": "2026-01-02T03:04:05Z"`,
 		},
+		"unknown prune strategy":     {spec: `, "pruneStrategy": "Never"`, wantErr: "spec.pruneStrategy"},
 		"negative limit":             {spec: `, "revisionHistoryLimit": -1`, wantErr: "spec.revisionHistoryLimit"},
 		"largest limit":              {spec: `, "revisionHistoryLimit": 100`},
 		"limit above it":             {spec: `, "revisionHistoryLimit": 101`, wantErr: "spec.revisionHistoryLimit"},

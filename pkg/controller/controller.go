@@ -156,6 +156,7 @@ type Controller struct {
 	expectations *memory.Expectations
 	memory       *memory.Memory
 	contents     *memory.Contents
+	combinations *memory.Combinations
 	pace         *memory.Pace
 	selections   *memory.Selections
 	aborting     *memory.Aborting
@@ -196,6 +197,7 @@ func NewWithStores(config Config, stores Stores) *Controller {
 		expectations:  memory.NewExpectations(),
 		memory:        memory.New(),
 		contents:      memory.NewContents(),
+		combinations:  memory.NewCombinations(),
 		pace:          memory.NewPace(),
 		selections:    memory.NewSelections(),
 		aborting:      memory.NewAborting(),

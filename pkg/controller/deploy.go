@@ -131,6 +131,7 @@ func (r *deployReconciler) nameAcceptedChanges(ctx context.Context, p *pass) {
 
 // act makes the plan's writes and deletes. Nothing else writes ManifestWorks, but for deletion of the owner.
 func (r *deployReconciler) act(ctx context.Context, p *pass) error {
+	p.aborting = p.aborting || p.snapshot.Aborted && p.plan.Deferred > 0
 	results := r.writeAll(ctx, p)
 	r.askAgain(p)
 	deletions := r.deleteUnselected(ctx, p)

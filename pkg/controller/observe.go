@@ -76,10 +76,12 @@ func (c *Controller) noteWorks(p *pass) {
 		w := c.memory.Works.View(object, selection, c.deletionCounts, p.now)
 		w.Stray = !rollout.IsWorkName(p.object, object.Name)
 		rev := revisions[w.Hash()]
+		w.Combined = c.combined(p, rev, revisions[w.KeptRevision()])
 		c.memory.Works.Settle(&w, w.At(rev) && rollout.Assess(&w, rev, p.now).State == rollout.Succeeded, p.now)
 		seen = append(seen, w)
 	}
-	p.facts.Notes = plan.Notes{Works: seen, Heard: c.heard(owners, p.works), DeadlinesSince: c.connection.Since(), Settle: c.successSettle}
+	p.facts.Notes = plan.Notes{Works: seen, Heard: c.heard(owners, p.works), DeadlinesSince: c.connection.Since(), Settle: c.successSettle,
+		Handover: c.handoverOf(p)}
 	c.noteWrites(p)
 }
 

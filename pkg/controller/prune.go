@@ -21,6 +21,7 @@ type pruneReconciler struct{ *Controller }
 
 func (r *pruneReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
 	live := p.liveHashes().Insert(p.update.Hash)
+	live.Insert(p.plan.KeptRevisions()...)
 	for _, written := range p.plan.Revisions() {
 		live.Insert(written.Hash) // The works in hand don't have it yet: adopted ones get an older one (R6).
 	}

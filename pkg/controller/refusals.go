@@ -64,7 +64,7 @@ func (r *deployReconciler) sortResults(p *pass, writes, deletions []error) error
 		if !passing(err) {
 			continue
 		}
-		if _, stuck := p.snapshot.Refused[w.Cluster]; w.Revision != nil && !stuck {
+		if _, stuck := p.snapshot.Refused[w.Cluster]; w.Revision != nil && !stuck && !w.Trim {
 			p.aborting = p.aborting || p.snapshot.Aborted
 		}
 		if r.triesAgain(p, err) {

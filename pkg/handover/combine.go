@@ -42,7 +42,7 @@ func Combine(to, from *workv1.ManifestWorkSpec) (Result, error) {
 		return Result{}, err
 	}
 	dropped := c.dropped()
-	if problem := keepsNothing(to); problem != "" {
+	if problem := Prevented(to); problem != "" {
 		return Result{NotKept: refuse(dropped, problem)}, nil
 	}
 	combined := &Combined{Template: to.DeepCopy(), Manifests: len(to.Workload.Manifests)}
@@ -100,8 +100,8 @@ func (c *Combined) Trim() *workv1.ManifestWorkSpec {
 	return trimmed
 }
 
-// keepsNothing returns why no object can be kept beside a spec; empty where objects can be.
-func keepsNothing(to *workv1.ManifestWorkSpec) string {
+// Prevented returns why no object can be kept beside a spec; empty where objects can be.
+func Prevented(to *workv1.ManifestWorkSpec) string {
 	if option := to.DeleteOption; option != nil && option.PropagationPolicy == workv1.DeletePropagationPolicyTypeOrphan {
 		return "deleteOption.propagationPolicy of the new revision is Orphan, and an object that is kept under Orphan would stay on the cluster for good"
 	}

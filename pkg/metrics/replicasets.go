@@ -28,8 +28,8 @@ const (
 )
 
 var states = [...]rollout.Phase{
-	rollout.PhaseWaiting, rollout.PhaseLeaving, rollout.PhaseStuck, rollout.PhaseInFlight, rollout.PhaseSoaking, rollout.PhaseDegraded,
-	rollout.PhaseRefused, rollout.PhaseFailed, rollout.PhaseUnheard, rollout.PhaseCompleted, rollout.PhaseSucceeded, Restoring, Restored,
+	rollout.PhaseWaiting, rollout.PhaseLeaving, rollout.PhaseStuck, rollout.PhaseInFlight, rollout.PhaseSoaking, rollout.PhaseDegraded, rollout.PhaseRefused,
+	rollout.PhaseFailed, rollout.PhaseUnheard, rollout.PhaseCompleted, rollout.PhaseSucceeded, Restoring, Restored,
 }
 
 // Observation is what a pass found of a ManifestWorkReplicaSet.
@@ -93,6 +93,9 @@ func (r *replicaSets) observe(key string, o Observation) {
 	}
 	for i, state := range states {
 		s.clusters[i] = o.Clusters[state]
+		if state == rollout.PhaseSoaking {
+			s.clusters[i] += o.Clusters[rollout.PhaseHandingOver] // Its success does not count yet, either.
+		}
 	}
 	if o.Paused {
 		s.paused = 1

@@ -36,6 +36,7 @@ type Assessment struct {
 // Assess reads the conditions of a work that is at a revision, by the table of R10. A state that this process saw begin has
 // not lasted any longer than that, whatever the agent's clock says.
 func Assess(w *Work, rev *Revision, now time.Time) Assessment {
+	w = w.Judged()
 	if w.Deleting() && !w.SucceededSince.IsZero() {
 		// What its agent reports now is about the removal.
 		return Assessment{State: Succeeded, Since: w.SucceededSince}

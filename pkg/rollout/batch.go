@@ -78,7 +78,7 @@ func (f *fleet) count(include func(group int) bool, holds func(*member) bool) in
 // takesSlot reports whether a member is on its way. A member that failed or whose work the API server rejects takes no slot.
 func (m *member) takesSlot() bool {
 	switch m.phase {
-	case PhaseInFlight, PhaseSoaking, PhaseDegraded:
+	case PhaseInFlight, PhaseSoaking, PhaseHandingOver, PhaseDegraded:
 		return true
 	}
 	return m.retried

@@ -37,6 +37,7 @@ func Decide(s *Snapshot) *Plan {
 	if !s.Aborted {
 		p.judgeRollout()
 	}
+	p.noteNotKept(s)
 	if s.Paused {
 		p.hold()
 	}
@@ -76,7 +77,7 @@ func outcome(s *Snapshot, f *fleet) RefOutcome {
 	waiting := slices.ContainsFunc(f.members, func(m member) bool { return m.phase == PhaseWaiting })
 	for i := range f.members {
 		m := &f.members[i]
-		if m.awaited() {
+		if m.awaited() || m.phase == PhaseHandingOver && !v.halted {
 			o.awaited++
 		}
 		if m.phase == PhaseLeaving && !v.halted && (m.owned || waiting) {
@@ -87,7 +88,7 @@ func outcome(s *Snapshot, f *fleet) RefOutcome {
 			continue
 		}
 		o.Selected++
-		if m.phase == PhaseSucceeded || m.phase == PhaseSoaking {
+		if (m.phase == PhaseSucceeded || m.phase == PhaseSoaking) && !m.work.InHandover() {
 			o.Updated++
 		}
 	}
@@ -112,7 +113,7 @@ func (p *Plan) tally(s *Snapshot, f *fleet) {
 		switch m.phase {
 		case PhaseFailed, PhaseUnheard, PhaseDegraded, PhaseRefused, PhaseCompleted, PhaseStuck:
 			p.Failing = append(p.Failing, m.failing())
-		case PhaseSucceeded:
+		case PhaseSucceeded, PhaseHandingOver:
 			if !s.Aborted && !m.work.settled(s.Update) {
 				p.Settled = append(p.Settled, m.work)
 			}
@@ -147,14 +148,14 @@ func (p *Plan) confirm(s *Snapshot, m *member) {
 		return
 	}
 	if Assess(m.work, p.Desired, s.Now).State == Succeeded {
-		phase, ripe := settle(s, m.work, time.Time{})
-		if phase == PhaseSucceeded || s.Restored {
-			p.Confirmed++
-		} else {
+		switch phase, ripe := settle(s, m.work, time.Time{}); {
+		case phase != PhaseSucceeded && !s.Restored:
 			p.recheckAt(s.Now, ripe)
+		case !m.work.InHandover(): // What is kept goes first (R32).
+			p.Confirmed++
 		}
 	}
-	if m.work.Digest != p.Desired.Digest {
+	if !m.work.storedAsWritten(p.Desired) {
 		p.Accepted = append(p.Accepted, m.work)
 	}
 }
@@ -185,6 +186,7 @@ func (p *Plan) rollOut(s *Snapshot, fleets []*fleet) {
 		before := len(p.Writes)
 		f.adopt(s, p)
 		p.start(s, f, &p.Refs[i])
+		p.trim(s, f, &p.Refs[i])
 		f.adoptOlder(s, p, p.written(before))
 		p.refusedClusters(s, f)
 	}
@@ -202,7 +204,7 @@ func (p *Plan) start(s *Snapshot, f *fleet, outcome *RefOutcome) {
 	}
 	p.Postponed = append(p.Postponed, outcome.postponed...)
 	for _, m := range next {
-		p.write(f, m, s.Update, f.why(s, m))
+		p.write(s, f, m, s.Update, f.why(s, m))
 	}
 }
 
@@ -210,6 +212,8 @@ func (f *fleet) why(s *Snapshot, m *member) string {
 	switch {
 	case m.work == nil:
 		return "selected by " + f.ref.Name
+	case m.work.At(s.Update):
+		return trimmed
 	case m.work.Hash() == s.Update.Hash:
 		return "put back, it is not what was written"
 	default:
@@ -223,11 +227,24 @@ func (f *fleet) recheck(s *Snapshot, p *Plan) {
 	}
 }
 
-func (p *Plan) write(f *fleet, m *member, rev *Revision, why string) {
-	w := Write{Action: Update, Cluster: m.cluster, Placement: m.placement(f), Work: m.work, Revision: rev, Why: why, Group: f.groups[m.group].Key(), retry: m.refusal != nil}
+func (p *Plan) write(s *Snapshot, f *fleet, m *member, rev *Revision, why string) {
+	w := Write{Action: Update, Cluster: m.cluster, Placement: m.placement(f), Work: m.work, Why: why, Group: f.groups[m.group].Key(), retry: m.refusal != nil}
 	if m.work == nil {
 		w.Action = Create
 	}
+	p.add(s, w, rev)
+}
+
+// add adds a write of a revision, in the form that its cluster takes it in (R28).
+func (p *Plan) add(s *Snapshot, w Write, rev *Revision) {
+	form := s.formOf(w.Work, rev)
+	p.unknownServed = p.unknownServed || form.unknown
+	if !form.ripe.IsZero() {
+		p.Deferred++
+		p.recheckAt(s.Now, form.ripe)
+		return
+	}
+	w.Revision, w.KeptRevision, w.Trim = form.revision, form.kept, w.Work.at(rev)
 	p.Writes = append(p.Writes, w)
 }
 
@@ -239,23 +256,22 @@ func (p *Plan) planRollback(s *Snapshot, fleets []*fleet, sel *selection) {
 	}
 	for _, f := range fleets {
 		for i := range f.members {
-			if m := &f.members[i]; m.writable() && !m.work.at(s.Current) {
-				p.write(f, m, s.Current, "aborted")
+			if m := &f.members[i]; m.writable() && p.goesBack(s, m.work) {
+				p.write(s, f, m, s.Current, s.whyBack(m.work))
 			}
 		}
 	}
 	for _, cluster := range sel.unselected() {
 		w := sel.byCluster[cluster]
-		if w.At(s.Current) {
+		if !p.goesBack(s, w) {
 			continue
 		}
-		p.Writes = append(p.Writes, Write{
-			Action: Update, Cluster: cluster, Placement: w.PlacementName(), Work: w, Revision: s.Current, Why: "aborted",
-		})
+		p.add(s, Write{Action: Update, Cluster: cluster, Placement: w.PlacementName(), Work: w, Why: s.whyBack(w)}, s.Current)
 	}
+	p.Behind = p.Deferred
 	for i := range p.Writes {
 		cluster := p.Writes[i].Cluster
-		if _, refused := s.Refused[cluster]; !refused && !s.WrittenBack[cluster] {
+		if _, refused := s.Refused[cluster]; !refused && !s.WrittenBack[cluster] && !p.Writes[i].Trim {
 			p.Behind++
 		}
 	}

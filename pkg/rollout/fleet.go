@@ -23,6 +23,8 @@ const (
 	PhaseInFlight Phase = "InFlight"
 	// PhaseSoaking means that it succeeded, and that the success is not settled yet (R10).
 	PhaseSoaking Phase = "Soaking"
+	// PhaseHandingOver means that its success is settled with objects beside the revision that have to go before it counts (R31).
+	PhaseHandingOver Phase = "HandingOver"
 	// PhaseDegraded means that its agent reports it as degraded, before any deadline.
 	PhaseDegraded Phase = "Degraded"
 	// PhaseRefused means that the API server refuses its work, before any deadline: nothing is in flight there (R11).
@@ -236,6 +238,7 @@ func (f *fleet) place(s *Snapshot, m *member) {
 	switch a.State {
 	case Succeeded:
 		m.phase, m.next = settle(s, m.work, a.Since.Add(f.strategy.minSuccessTime))
+		f.placeHandingOver(s, m)
 	case Completed:
 		m.phase = PhaseCompleted
 	case Degraded:

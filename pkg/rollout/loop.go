@@ -9,7 +9,7 @@ import "time"
 func (f *fleet) failLoop(s *Snapshot, m *member) {
 	deadline := f.strategy.deadline
 	limit := deadline + f.strategy.minSuccessTime
-	if f.err != nil || deadline == noDeadline || limit < deadline || !m.unsettled(s.Update) {
+	if f.err != nil || deadline == noDeadline || limit < deadline || m.phase == PhaseHandingOver || !m.unsettled(s.Update) {
 		return
 	}
 	begin := later(m.work.begin(s.Update), m.work.WatchedSince)

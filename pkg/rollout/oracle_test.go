@@ -32,8 +32,13 @@ func (w *world) since(work *worldWork) time.Time {
 	return since
 }
 
-// isSettled: the success was seen for long enough, and soaked.
+// isSettled: the success was seen for long enough, and soaked, and nothing is there beside the revision.
 func (w *world) isSettled(work *worldWork, ref *worldRef) bool {
+	return w.isWell(work, ref) && (work.kept() == "" || work.deleting) // With a work that is being deleted all goes.
+}
+
+// isWell is isSettled, maybe with objects of another revision beside it.
+func (w *world) isWell(work *worldWork, ref *worldRef) bool {
 	return work.at(w.update) && work.report == succeeding && !work.seenSuccess.IsZero() &&
 		!w.now.Before(work.seenSuccess.Add(w.settle)) && !w.now.Before(w.since(work).Add(soakOf(ref)))
 }
@@ -50,7 +55,7 @@ func (w *world) isFailed(work *worldWork, ref *worldRef) bool {
 // isLooping: not settled within twice the deadline and the soak, by what one process of the hub saw, and not well for the soak now.
 func (w *world) isLooping(work *worldWork, ref *worldRef, deadline time.Duration) bool {
 	begin := latest(work.writtenAt(), w.revisions[w.update].BeginsAt)
-	wellEnough := work.report == succeeding && (w.isSettled(work, ref) || !w.now.Before(work.seenSuccess.Add(soakOf(ref))))
+	wellEnough := work.report == succeeding && (w.isWell(work, ref) || !w.now.Before(work.seenSuccess.Add(soakOf(ref))))
 	return !wellEnough && !work.knownSettled.After(begin) && !w.now.Before(latest(begin, work.watchedSince).Add(2*(deadline+soakOf(ref))))
 }
 
@@ -165,8 +170,8 @@ func (w *world) note() {
 	for _, ref := range w.refs {
 		for _, s := range w.subjects(ref) {
 			if s.work != nil {
-				if w.isSettled(s.work, ref) {
-					s.work.settled = true
+				if w.isWell(s.work, ref) {
+					s.work.settled = s.work.kept() == "" || s.gone || s.work.deleting
 					if !w.aborted && !w.leaving(s, ref) && !s.work.knownSettled.After(latest(s.work.writtenAt(), w.revisions[w.update].BeginsAt)) {
 						s.work.knownSettled = w.now
 					}
@@ -198,10 +203,14 @@ func (w *world) judge(p *rollout.Plan) error {
 			return err
 		}
 	}
+	w.noteServed()
 	if p.Abort != nil && (len(p.Writes) > 0 || len(p.Deletes) > 0) {
 		return fmt.Errorf("an abort writes before it is persisted")
 	}
 	for _, write := range p.Writes {
+		if err := w.judgeKept(write); err != nil {
+			return err
+		}
 		if work := w.works[write.Cluster]; work != nil && work.deleting {
 			return fmt.Errorf("R8: %s, and that work is being deleted", write)
 		}
@@ -267,7 +276,9 @@ func (w *world) judgeStarts(ref *worldRef, p *rollout.Plan) error {
 	all := w.subjects(ref)
 	started := map[string]bool{}
 	for _, write := range p.Writes {
-		if write.Placement == ref.Name && (write.Action == rollout.Create || write.Action == rollout.Update) {
+		if write.Trim && write.Placement == ref.Name {
+			started[""] = true // What stops new ones stops this, too.
+		} else if !write.Trim && write.Placement == ref.Name && (write.Action == rollout.Create || write.Action == rollout.Update) {
 			started[write.Cluster] = true
 		}
 	}
@@ -276,6 +287,9 @@ func (w *world) judgeStarts(ref *worldRef, p *rollout.Plan) error {
 	}
 	if err := w.judgeFailures(ref, all); err != nil {
 		return fmt.Errorf("P4: %d started, %w", len(started), err)
+	}
+	if delete(started, ""); len(started) == 0 {
+		return nil
 	}
 	switch ref.Strategy.Type {
 	case clusterv1alpha1.Progressive:

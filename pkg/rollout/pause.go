@@ -48,7 +48,7 @@ func (p *Plan) allWrites() []Write {
 func (p *Plan) Revisions() []*Revision {
 	var written []*Revision
 	for _, w := range p.allWrites() {
-		if w.Revision != nil && !slices.Contains(written, w.Revision) {
+		if w.Revision != nil && !slices.ContainsFunc(written, func(known *Revision) bool { return known.Hash == w.Revision.Hash }) {
 			written = append(written, w.Revision)
 		}
 	}

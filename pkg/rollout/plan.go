@@ -30,6 +30,10 @@ type Write struct {
 	Work *Work
 	// Revision is what the work gets; nil for Relabel.
 	Revision *Revision
+	// KeptRevision is the hash of the revision whose objects Revision's template has beside its own; empty for none (R28).
+	KeptRevision string
+	// Trim says that the work has Revision already, with objects beside it that go now (R31).
+	Trim bool
 	// Group is the decision group, as AnnotationDecisionGroup names it; empty where it stays as it is.
 	Group string
 	// Why is the reason, for logs and traces.
@@ -43,7 +47,11 @@ func (w Write) String() string {
 	if w.Revision == nil {
 		return fmt.Sprintf("%s %s: %s", w.Action, w.Cluster, w.Why)
 	}
-	return fmt.Sprintf("%s %s to %s: %s", w.Action, w.Cluster, w.Revision.Hash, w.Why)
+	kept := ""
+	if w.KeptRevision != "" {
+		kept = " keeping " + w.KeptRevision
+	}
+	return fmt.Sprintf("%s %s to %s%s: %s", w.Action, w.Cluster, w.Revision.Hash, kept, w.Why)
 }
 
 // Delete is a work that goes.
@@ -80,7 +88,7 @@ type RefOutcome struct {
 	PlacementSelected int
 	// Selected is how many clusters the ref owns.
 	Selected int
-	// Updated is how many of them succeeded at the update revision, settled or not.
+	// Updated is how many of them succeeded at the update revision, settled or not. With objects beside it they don't count yet.
 	Updated int
 	// SoakIgnored is the minSuccessTime of a ref whose rollout type All has no use for one.
 	SoakIgnored time.Duration
@@ -145,10 +153,17 @@ type Plan struct {
 	// Behind is how many works, of those that can be written, are not at the desired revision. In an abort, one that was written back and
 	// changed by somebody since does not count.
 	Behind int
+	// Deferred is how many works are not written yet because nobody knows which revision their clusters served last (R27).
+	Deferred int
+	// NotKept says what of the objects that the desired revision drops is deleted at once under pruneStrategy WhenAvailable, and why.
+	NotKept []string
 	// Settled are works whose success is found settled, and was not before: the next snapshot has to tell of it (R11).
 	Settled []*Work
 	// Accepted are works that the API server stored with another spec than was asked for (R10).
 	Accepted []*Work
+
+	// unknownServed says that a work gets a revision, and that no readable one holds what its cluster served last.
+	unknownServed bool
 }
 
 // Failing is a cluster that holds the rollout up.

@@ -10,6 +10,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/handover"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
@@ -56,6 +57,8 @@ type Snapshot struct {
 	// Refused are, by cluster, the refusals of the last attempt to write the revision that the works shall have (R11). While aborted, clusters
 	// whose writes failed for long in another way are among them: they hold the abort up no more than those do (R4).
 	Refused map[string]Refusal
+	// Handover is set under pruneStrategy WhenAvailable: objects that a revision drops stay until it is available (R28).
+	Handover *Handover
 	// WrittenBack are the clusters whose works this process has written back in this abort. What somebody changes there afterwards is written
 	// back again, and holds nothing up (R4).
 	WrittenBack map[string]bool
@@ -241,6 +244,9 @@ type Work struct {
 	// AcceptedAs is the digest that was asked for where the API server stored something else, at this generation:
 	// asking again would not change it (R10).
 	AcceptedAs revision.Digest
+	// Combined is what a work of its revision holds together with the objects of the one that it names as kept; nil where it names none, and
+	// where objects that a revision drops go at once (R29).
+	Combined *handover.Combined
 }
 
 // Cluster is the managed cluster that the work is for.
@@ -276,8 +282,8 @@ func (w *Work) AppliedAt() (time.Time, bool) {
 	return at, err == nil
 }
 
-// At reports whether the work is at a revision: it has the hash and the time, and its spec is the template's (R10). A work that
-// someone edited is not. A work that ran to completion since it was written is at the revision that it has, also where the API server
+// At reports whether the work is at a revision: it has the hash and the time, and its spec is the template's (R10), or the template's with what is
+// kept beside it (R29). A work that someone edited is not. A work that ran to completion since it was written is at the revision that it has, also where the API server
 // stored it differently: its agent takes no other, and another write would only hide what it completed (R17).
 func (w *Work) At(rev *Revision) bool {
 	if rev == nil || w.Hash() != rev.Hash {
@@ -286,7 +292,7 @@ func (w *Work) At(rev *Revision) bool {
 	if _, ok := w.AppliedAt(); !ok {
 		return false
 	}
-	return w.Digest == rev.Digest || (w.AcceptedAs != "" && w.AcceptedAs == rev.Digest) || w.ranToCompletion()
+	return w.Digest == rev.Digest || (w.AcceptedAs != "" && w.AcceptedAs == rev.Digest) || w.InHandover() || w.ranToCompletion()
 }
 
 // decisionGroup is the group that the cluster was in when the revision was written.

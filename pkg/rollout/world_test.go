@@ -43,6 +43,8 @@ type world struct {
 	current   string
 	aborted   bool
 	paused    bool
+	// keeps is pruneStrategy WhenAvailable: each revision has an object of its own, which it drops of the others.
+	keeps bool
 
 	log func(format string, args ...any)
 	// check judges each plan before it is carried out.
@@ -85,6 +87,8 @@ type worldWork struct {
 	watchedSince, knownSettled time.Time
 	// settled and failed are what it ever was since the last write or the begin of the rollout, whichever is later.
 	settled, failed bool
+	// served is the revision that settled there last, as far as the hub's process can know.
+	served string
 }
 
 func newWorld(refs ...*worldRef) *world {
@@ -136,7 +140,11 @@ func (w *world) retry() {
 // begin forgets what works did before this rollout.
 func (w *world) begin() {
 	for _, work := range w.works {
-		work.settled, work.failed, work.seenSuccess = false, false, time.Time{}
+		work.settled, work.failed = false, false
+		if !w.keeps || work.deleting {
+			work.seenSuccess = time.Time{}
+		}
+		work.forgetServed()
 	}
 }
 
@@ -154,6 +162,7 @@ func (w *world) restart() {
 	w.deadlinesSince = w.now
 	for _, work := range w.works {
 		work.seenSuccess, work.unselected, work.watched = time.Time{}, time.Time{}, ""
+		work.forgetServed()
 	}
 }
 
@@ -176,6 +185,9 @@ func (w *world) say(cluster string, r report) {
 		options = append(options, rt.Degraded(at))
 	case succeeding:
 		options = append(options, rt.Succeeded(at))
+	}
+	if work.kept() != "" {
+		options = append([]rt.WorkOption{rt.Generation(work.object.Generation)}, beside(r, at)...)
 	}
 	work.object.Status = rt.Work(cluster, options...).Object.Status
 	work.seenSuccess = time.Time{}
@@ -254,6 +266,7 @@ func (w *world) observe() *rollout.Snapshot {
 	if s.Current == nil {
 		s.Absent = &rollout.Absence{Cause: rollout.NeverComplete}
 	}
+	w.observeHandover(s)
 	owners := w.owners()
 	for _, ref := range w.refs {
 		view := ref.Ref
@@ -279,6 +292,9 @@ func (w *world) observe() *rollout.Snapshot {
 		} else if work.unselected.IsZero() {
 			work.unselected = w.now
 		}
+		if w.keeps {
+			desired = work.hash()
+		}
 		if succeeds := work.at(desired) && work.report == succeeding; !succeeds {
 			work.seenSuccess = time.Time{}
 		} else if work.seenSuccess.IsZero() {
@@ -294,7 +310,7 @@ func (w *world) observe() *rollout.Snapshot {
 		s.Works = append(s.Works, rollout.Work{
 			WatchedSince: work.watchedSince, SettledAt: work.knownSettled,
 			Object: work.object.DeepCopy(), Digest: rt.DigestOf(work.content),
-			SucceededSince: work.seenSuccess, UnselectedSince: work.unselected, DeletionCounts: true,
+			SucceededSince: work.seenSuccess, UnselectedSince: work.unselected, DeletionCounts: true, Combined: w.combined(work),
 		})
 	}
 	return s
@@ -340,11 +356,17 @@ func (w *world) write(s *rollout.Snapshot, write rollout.Write) {
 	if write.Revision == nil {
 		return
 	}
-	if work.content != write.Revision.Hash {
+	content := write.Revision.Hash
+	delete(work.object.Annotations, workv1alpha1.AnnotationKeptRevision)
+	if write.KeptRevision != "" {
+		content += "+" + write.KeptRevision
+		work.object.Annotations[workv1alpha1.AnnotationKeptRevision] = write.KeptRevision
+	}
+	if work.content != content {
 		work.object.Generation++
 		work.report, work.reportSince = silent, w.now
 	}
-	work.content = write.Revision.Hash
+	work.content = content
 	work.object.Labels[workv1alpha1.LabelControllerHash] = write.Revision.Hash
 	work.object.Annotations[workv1alpha1.AnnotationAppliedAt] = w.now.Format(time.RFC3339Nano)
 	if write.Group != "" {
@@ -354,7 +376,7 @@ func (w *world) write(s *rollout.Snapshot, write rollout.Write) {
 }
 
 func (work *worldWork) at(hash string) bool {
-	return work.content == hash && work.object.Labels[workv1alpha1.LabelControllerHash] == hash
+	return work.hash() == hash && (work.content == hash || work.kept() != "" && work.content == hash+"+"+work.kept())
 }
 
 func (work *worldWork) writtenAt() time.Time {

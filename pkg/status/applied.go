@@ -64,6 +64,7 @@ func progress(plan *rollout.Plan) string {
 		words string
 	}{
 		{rollout.PhaseSoaking, "soaking"},
+		{rollout.PhaseHandingOver, "available, with objects to delete that the revision does not have"},
 		{rollout.PhaseInFlight, "in flight"},
 		{rollout.PhaseWaiting, "waiting"},
 		{rollout.PhaseLeaving, "waiting for an older work to be gone"},

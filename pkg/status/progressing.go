@@ -31,23 +31,23 @@ func unpaused(in *Input) metav1.Condition {
 	switch in.Stage {
 	case Complete:
 		return stopped(workv1alpha1.ReasonNewManifestWorkAvailable, join(
-			fmt.Sprintf("New revision %s is successfully progressed", update.Name), soakIgnored(in.Plan)))
+			fmt.Sprintf("New revision %s is successfully progressed", update.Name), soakIgnored(in.Plan), notKept(in.Plan)))
 	case Stalled:
 		return stopped(workv1alpha1.ReasonProgressDeadlineExceeded, join(
-			fmt.Sprintf("the rollout of revision %s is stalled: %s", update.Name, failing(in.Plan)), abortBlocked(in)))
+			fmt.Sprintf("the rollout of revision %s is stalled: %s", update.Name, failing(in.Plan)), abortBlocked(in), notKept(in.Plan)))
 	case Aborting:
 		return stopped(workv1alpha1.ReasonProgressDeadlineExceeded, join(
-			because(fmt.Sprintf("the rollout of revision %s is being aborted", update.Name), in.AbortReason), goingBack(in)))
+			because(fmt.Sprintf("the rollout of revision %s is being aborted", update.Name), in.AbortReason), goingBack(in), notKept(in.Plan)))
 	case Aborted:
 		return stopped(workv1alpha1.ReasonRolloutAborted, join(
-			because(fmt.Sprintf("the rollout of revision %s was aborted", update.Name), in.AbortReason), goingBack(in), strings.Join(in.Problems, "; ")))
+			because(fmt.Sprintf("the rollout of revision %s was aborted", update.Name), in.AbortReason), goingBack(in), strings.Join(in.Problems, "; "), notKept(in.Plan)))
 	default:
 		reason := workv1alpha1.ReasonNewRevisionCreated
 		if update.Reused {
 			reason = workv1alpha1.ReasonFoundNewRevision
 		}
 		message := join(fmt.Sprintf("revision %s: %s", update.Name, progress(in.Plan)), failing(in.Plan), abortBlocked(in),
-			awaiting(in.Plan), soakIgnored(in.Plan))
+			awaiting(in.Plan), soakIgnored(in.Plan), notKept(in.Plan))
 		return condition(workv1alpha1.ConditionProgressing, reason, join(message, missing(in), largerHistory(in.Object)), metav1.ConditionTrue)
 	}
 }

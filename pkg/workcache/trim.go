@@ -8,6 +8,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/workpatch"
@@ -41,11 +42,15 @@ func Trim(work *workv1.ManifestWork, digest revision.Digest) {
 	for i := range work.Status.Conditions {
 		work.Status.Conditions[i].Message = ""
 	}
-	work.Status.ResourceStatus.Manifests = trimManifests(work.Status.ResourceStatus.Manifests)
+	work.Status.ResourceStatus.Manifests = trimManifests(work)
 }
 
-// trimManifests keeps the conditions of manifests that R10 asks for.
-func trimManifests(manifests []workv1.ManifestCondition) []workv1.ManifestCondition {
+// trimManifests keeps the conditions of manifests that R10 asks for, or R30 of a work that keeps objects of another revision.
+func trimManifests(work *workv1.ManifestWork) []workv1.ManifestCondition {
+	manifests := work.Status.ResourceStatus.Manifests
+	if work.Annotations[workv1alpha1.AnnotationKeptRevision] != "" {
+		return rollout.TrimHandover(manifests)
+	}
 	var kept []workv1.ManifestCondition
 	for i := range manifests {
 		var conditions []metav1.Condition

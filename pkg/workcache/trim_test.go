@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/ptr"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/workpatch"
 )
@@ -129,4 +130,23 @@ func TestACacheShowsWhatIsLive(t *testing.T) {
 	edited.Spec = spec(`{"kind":"X"}`)
 	require.False(t, d.Shows(cached, edited))
 	require.False(t, d.Shows(live("7", metav1.ConditionTrue, "a"), live("8", metav1.ConditionTrue, "a")), "a cache without the transform is compared by version")
+}
+
+// Of a work that keeps objects of another revision the cache holds what its own manifests are judged by (R30).
+func TestTrimmedHandover(t *testing.T) {
+	full := work("u1", "7")
+	full.Annotations = map[string]string{workv1alpha1.AnnotationKeptRevision: "aaa"}
+	full.Spec = spec(configMap)
+	full.Status.ResourceStatus.Manifests = []workv1.ManifestCondition{{
+		ResourceMeta: workv1.ManifestResourceMeta{Ordinal: 1, Name: "a"},
+		Conditions: []metav1.Condition{
+			{Type: workv1.ManifestApplied, Status: metav1.ConditionTrue, Message: "long", ObservedGeneration: 3}, {Type: "StatusFeedbackSynced"},
+		},
+	}}
+	trimmed, err := NewTransform()(full)
+	require.NoError(t, err)
+	require.Equal(t, []workv1.ManifestCondition{{
+		ResourceMeta: workv1.ManifestResourceMeta{Ordinal: 1},
+		Conditions:   []metav1.Condition{{Type: workv1.ManifestApplied, Status: metav1.ConditionTrue, ObservedGeneration: 3}},
+	}}, trimmed.(*workv1.ManifestWork).Status.ResourceStatus.Manifests)
 }

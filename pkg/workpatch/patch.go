@@ -63,6 +63,7 @@ func writtenMetadata(s *rollout.Snapshot, w *rollout.Write, now time.Time) (labe
 	for key, value := range revisionAnnotations(w, now) {
 		setChanged(annotations, w.Work.Object.Annotations, key, value)
 	}
+	setChanged(annotations, w.Work.Object.Annotations, workv1alpha1.AnnotationKeptRevision, w.KeptRevision)
 	return labels, annotations
 }
 

@@ -129,6 +129,23 @@ func TestPatch(t *testing.T) {
 	}
 }
 
+// What a work keeps is named in the patch that writes it, and no longer when it is trimmed (R28, R31).
+func TestPatchOfAHandover(t *testing.T) {
+	w := &rollout.Write{Action: rollout.Update, Cluster: "c1", Placement: "p1", Work: stored(), Revision: rt.Revision("bbb"), KeptRevision: "aaa"}
+	kept := Whole(snapshot(), w, rt.At(time.Minute))
+	require.Equal(t, "aaa", kept.Annotations[workv1alpha1.AnnotationKeptRevision])
+	kind, data := patchOf(t, w)
+	live := w.Work.Object.DeepCopy()
+	delete(live.Annotations, AnnotationCacheDigest)
+	require.Equal(t, kept.Annotations, apply(t, kind, data, live).Annotations)
+
+	w.Work.Object.Annotations[workv1alpha1.AnnotationKeptRevision], w.KeptRevision = "aaa", ""
+	require.NotContains(t, Whole(snapshot(), w, rt.At(time.Minute)).Annotations, workv1alpha1.AnnotationKeptRevision)
+	delete(w.Work.Object.Annotations, workv1alpha1.AnnotationKeptRevision)
+	_, data = patchOf(t, w)
+	require.NotContains(t, string(data), workv1alpha1.AnnotationKeptRevision, "Immediate writes what it always wrote")
+}
+
 // A write without a revision changes labels and annotations only, and nothing where nothing differs.
 func TestPatchOfLabels(t *testing.T) {
 	w := &rollout.Write{Action: rollout.Relabel, Cluster: "c1", Placement: "p1", Work: stored()}

@@ -113,6 +113,7 @@ func (w *World) runAgent(work *workv1.ManifestWork) time.Time {
 	}
 	if !work.DeletionTimestamp.IsZero() {
 		w.cleanUp(work)
+		w.forgetObjects(work.Namespace)
 		w.patch(Works, work.Namespace, work.Name, map[string]any{"metadata": map[string]any{"finalizers": nil}}, false)
 		return time.Time{}
 	}
@@ -146,13 +147,16 @@ func (w *World) runReports(work *workv1.ManifestWork, outcome Outcome) time.Time
 		return time.Time{}
 	}
 	status := work.Status.DeepCopy()
+	lies := outcome.liesAt(a.stage) && repeats(status, work.Generation)
 	more, success := report(status, work.Generation, outcome, a.stage, w.Clock.Now().Add(w.AgentsAhead[work.Namespace]))
 	w.apply(work, outcome, status)
+	w.reportObjects(work, status, lies)
 	version, sent := w.saveStatus(work, status)
 	if !sent {
 		return time.Time{} // It tries again when it is connected.
 	}
 	a.stage, a.said = a.stage+1, w.Clock.Now()
+	w.applyObjects(work, lies, success)
 	if success {
 		a.reached = work.Annotations[workv1alpha1.AnnotationAppliedAt]
 	}
@@ -230,9 +234,17 @@ func report(status *workv1.ManifestWorkStatus, generation int64, outcome Outcome
 	return !stuck && stage <= 0, success
 }
 
+// liesAt reports whether an agent reports the old outcome at a stage, if there is one.
+func (o Outcome) liesAt(stage int) bool { return (o == Lies || o == LiesThenHangs) && stage == 0 }
+
+// repeats reports whether there are conditions of an older generation.
+func repeats(status *workv1.ManifestWorkStatus, generation int64) bool {
+	return len(status.Conditions) > 0 && status.Conditions[0].ObservedGeneration != generation
+}
+
 // stamp gives the conditions of an older generation a newer one, and reports whether there were any.
 func stamp(status *workv1.ManifestWorkStatus, generation int64) bool {
-	if len(status.Conditions) == 0 || status.Conditions[0].ObservedGeneration == generation {
+	if !repeats(status, generation) {
 		return false
 	}
 	for i := range status.Conditions {

@@ -84,7 +84,12 @@ func (w *World) state() string {
 // a life in which nothing failed (P5).
 func TestEveryWriteMayFail(t *testing.T) {
 	t.Parallel()
-	calm := NewWorld()
+	everyWriteMayFail(t, NewWorld, wholeLife)
+}
+
+// everyWriteMayFail does so with a life that begins in a new world.
+func everyWriteMayFail(t *testing.T, newWorld func() *World, wholeLife func(*World, func(chapter string)) error) {
+	calm := newWorld()
 	writes := 0
 	calm.Fault = func(string) Fault { writes++; return NoFault }
 	wanted := map[string]string{}
@@ -96,7 +101,7 @@ func TestEveryWriteMayFail(t *testing.T) {
 		t.Run(string(fault), func(t *testing.T) {
 			t.Parallel()
 			for k := 1; k <= writes; k++ {
-				w := NewWorld()
+				w := newWorld()
 				n := 0
 				w.Fault = func(string) Fault {
 					if n++; n == k {

@@ -107,6 +107,7 @@ func newModel(t *rapid.T) *model {
 		m.w.OverBroker()
 		m.w.Network.Fate = m.fate
 	}
+	m.w.Drops = m.w.Network == nil && rapid.Bool().Draw(t, "versions drop objects")
 	m.place(t)
 	m.w.Create("v1", m.refs(t)...)
 	m.corrupt(t)
@@ -255,6 +256,7 @@ func (m *model) handEdit(t *rapid.T) {
 		return
 	}
 	work := rapid.SampledFrom(works).Draw(t, "work")
+	m.w.forgetServed(work.Namespace)
 	template := Template(edited)
 	m.w.patch(Works, work.Namespace, work.Name, map[string]any{"spec": from(&template).Object}, false)
 	m.w.Tell("user: edits the work of %s", work.Namespace)

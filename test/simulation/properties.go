@@ -69,6 +69,9 @@ func (w *World) checkWorks() error {
 	if w.Irreparable.HasAny(current, update) {
 		return nil // What it held may be told by works that someone edited.
 	}
+	if w.brokenHandover != nil {
+		return w.brokenHandover
+	}
 	contents := w.contents()
 	wanted := contents[update]
 	if aborted {
@@ -101,6 +104,9 @@ func (w *World) checkVersions(wanted string, aborted bool) error {
 		clusters.Insert(work.Namespace)
 		if Version(work) != wanted {
 			return fmt.Errorf("quiet, aborted=%v: cluster %s has %s, not %s", aborted, work.Namespace, Version(work), wanted)
+		}
+		if kept := keptObjects(work); len(kept) > 0 && w.settles(work.Namespace, wanted) {
+			return fmt.Errorf("quiet, aborted=%v: cluster %s has %s, and keeps %v", aborted, work.Namespace, wanted, kept)
 		}
 	}
 	// A selected cluster whose work is being deleted waits until its agent has let it go (R8).
@@ -169,7 +175,7 @@ func (w *World) checkHistory() error {
 		if hash := work.Labels[workv1alpha1.LabelControllerHash]; !owned(work) || w.adversaries.ever.Has(work.Namespace) || w.outOfReach(work) {
 			claimed.Insert(hash)
 		} else {
-			live.Insert(hash)
+			live.Insert(hash, work.Annotations[workv1alpha1.AnnotationKeptRevision])
 		}
 	}
 	live.Delete("")

@@ -54,6 +54,14 @@ type World struct {
 	Away bool
 	// GeneratesNames says that the other hub is one of OCM 1.3, which leaves the end of a new work's name to the API server.
 	GeneratesNames bool
+	// Drops gives each version an object of its own, which every other version drops, and sets pruneStrategy WhenAvailable.
+	Drops bool
+	// BrokenKept lets no object be applied that is kept beside those of a newer version.
+	BrokenKept bool
+	// serving is which version serves on each cluster.
+	serving map[string]*clusterObjects
+	// brokenHandover is the first breach of P10.
+	brokenHandover error
 	// Lag keeps the hub's caches behind: how many of the waiting events they may see; nil lets them see all.
 	Lag func(waiting int) int
 
@@ -99,6 +107,7 @@ func NewWorld() *World {
 	w := &World{
 		Clock:    clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)),
 		agents:   map[types.UID]*agent{},
+		serving:  map[string]*clusterObjects{},
 		outcomes: map[string]Outcome{},
 		started:  map[string]string{},
 
@@ -176,7 +185,7 @@ func (w *World) describe(what string) string {
 	if _, preserves := w.Hub.preserves(); preserves && orphans(work) {
 		return fmt.Sprintf("%s (%s, released)", what, Version(work))
 	}
-	return fmt.Sprintf("%s (%s)", what, Version(work))
+	return fmt.Sprintf("%s (%s)", what, strings.Join(append([]string{Version(work)}, keptObjects(work)...), " + "))
 }
 
 // Tell adds a line to the story.
@@ -248,7 +257,10 @@ func (w *World) Revisions() []*appsv1.ControllerRevision {
 func (w *World) Create(version string, refs ...workv1alpha1.LocalPlacementReference) {
 	object := &workv1alpha1.ManifestWorkReplicaSet{
 		ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: Name},
-		Spec:       workv1alpha1.ManifestWorkReplicaSetSpec{ManifestWorkTemplate: Template(version), PlacementRefs: refs},
+		Spec:       workv1alpha1.ManifestWorkReplicaSetSpec{ManifestWorkTemplate: w.template(version), PlacementRefs: refs},
+	}
+	if w.Drops {
+		object.Spec.PruneStrategy = workv1alpha1.PruneWhenAvailable
 	}
 	if _, err := w.API.Create(ReplicaSets, from(object)); err != nil {
 		panic(err)
@@ -285,7 +297,7 @@ func (w *World) Delete() {
 // Update sets the template to a version.
 func (w *World) Update(version string) {
 	clear(w.refusedSince) // Another template may be accepted.
-	w.Edit("updates to version "+version, func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.ManifestWorkTemplate = Template(version) })
+	w.Edit("updates to version "+version, func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.ManifestWorkTemplate = w.template(version) })
 }
 
 // AbortByHand sets status.abortedTime, as a person does.

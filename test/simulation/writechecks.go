@@ -35,6 +35,9 @@ func (w *World) CheckWrite(write string) error {
 	if err := w.checkForged(); err != nil {
 		return err
 	}
+	if w.brokenHandover != nil {
+		return w.brokenHandover
+	}
 	switch {
 	case strings.HasPrefix(write, "delete revision "):
 		return w.checkPruned(write)
@@ -103,6 +106,9 @@ func (w *World) checkSucceeded(name, hash string) error {
 		}
 		if !w.succeeded(work) {
 			return fmt.Errorf("%s became current, and cluster %s has not succeeded", name, work.Namespace)
+		}
+		if kept := work.Annotations[workv1alpha1.AnnotationKeptRevision]; kept != "" {
+			return fmt.Errorf("%s became current, and cluster %s keeps objects of %s", name, work.Namespace, kept)
 		}
 	}
 	return nil

@@ -124,11 +124,14 @@ func (c *chain) missing() ([]lost, batch) {
 	return missing, batch{}
 }
 
-// LiveHashes are those that are never pruned: the current and the update revision's, and those that works have (R5).
+// LiveHashes are those that are never pruned: the current and the update revision's, and those that works have or keep objects of (R5).
 func (v *View) LiveHashes(revisions *status.Revisions) sets.Set[string] {
 	live := sets.New(revisions.CurrentRevision, revisions.UpdateRevision)
 	for i := range v.Works {
 		live.Insert(v.Works[i].Hash())
+		if v.keepsDropped() {
+			live.Insert(v.Works[i].KeptRevision()) // A restarted hub recognizes by it what the work holds (R29).
+		}
 	}
 	return live.Delete("")
 }

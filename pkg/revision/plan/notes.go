@@ -22,6 +22,8 @@ type Notes struct {
 	Failures []Failure
 	// WrittenBack are the clusters whose works were written back in an abort.
 	WrittenBack WrittenBack
+	// Handover is how clusters pass from one revision to another; nil where the spec does not ask for it (R28).
+	Handover *rollout.Handover
 }
 
 // Failure is a write that makes the work of a cluster the desired revision, and that failed.
@@ -76,6 +78,7 @@ func (v *View) Snapshot(of *status.Revisions, update *rollout.Revision, aborted 
 		Works:          notes.Works,
 		Heard:          notes.Heard,
 		Older:          v.older(update.Hash),
+		Handover:       v.handover(),
 	}
 	s.Current, s.Absent = v.Current(of.CurrentRevision, update)
 	if known := v.revisionOf(update.Hash); aborted && known != nil {

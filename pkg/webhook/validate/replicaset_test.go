@@ -288,6 +288,19 @@ func TestSurprises(t *testing.T) {
 				"time is over: spec.preserveResourcesOnDeletion keeps them only when this ManifestWorkReplicaSet is deleted"},
 		},
 		"workloads stay": {[]edit{set("spec.preserveResourcesOnDeletion", "true")}, nil},
+		"WhenAvailable, and everything is orphaned": {
+			[]edit{set("spec.pruneStrategy", "WhenAvailable"), set("spec.manifestWorkTemplate.deleteOption", "{propagationPolicy: Orphan}")},
+			[]string{"spec.pruneStrategy: WhenAvailable keeps nothing: deleteOption.propagationPolicy of the new revision is Orphan, and an object that is kept under Orphan " +
+				"would stay on the cluster for good"},
+		},
+		"WhenAvailable, and it runs to completion": {
+			[]edit{
+				set("spec.pruneStrategy", "WhenAvailable"), set(rules+".0.conditionRules.0.condition", "Complete"), set("spec.placementRefs.0.rolloutStrategy.failureStrategy", ""),
+			},
+			[]string{"spec.pruneStrategy: WhenAvailable keeps nothing: the new revision has a condition rule for Complete, and agents apply no new spec of a completed work"},
+		},
+		"WhenAvailable":                       {[]edit{set("spec.pruneStrategy", "WhenAvailable")}, nil},
+		"Immediate, and all that is orphaned": {[]edit{set("spec.manifestWorkTemplate.deleteOption", "{propagationPolicy: Orphan}")}, nil},
 		"all may fail": {
 			[]edit{set("spec.placementRefs.1.rolloutStrategy.all.maxFailures", "100%")},
 			[]string{"spec.placementRefs[1].rolloutStrategy: maxFailures tolerates the failure of every cluster, so nothing stops a bad rollout: use less than 100%"},

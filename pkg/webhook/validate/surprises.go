@@ -11,6 +11,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/handover"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
@@ -25,6 +26,11 @@ func surprises(mwrs *workv1alpha1.ManifestWorkReplicaSet, limits Limits) []strin
 		traits := rollout.TraitsOf(&mwrs.Spec.PlacementRefs[i].RolloutStrategy)
 		out = append(out, strategySurprises(refsPath.Index(i).Child("rolloutStrategy"), traits)...)
 		aborts = aborts || traits.AbortAll
+	}
+	if mwrs.Spec.PruneStrategy == workv1alpha1.PruneWhenAvailable {
+		if problem := handover.Prevented(&mwrs.Spec.ManifestWorkTemplate); problem != "" {
+			out = append(out, fmt.Sprintf("%s: WhenAvailable keeps nothing: %s", field.NewPath("spec", "pruneStrategy"), problem))
+		}
 	}
 	if aborts {
 		out = append(out, templateSurprises(&mwrs.Spec.ManifestWorkTemplate, limits)...)

@@ -54,6 +54,8 @@ const (
 	// AnnotationReused holds, on a revision, when a template came back to it (R3), in RFC 3339 with nanoseconds: a rollout of
 	// it has the reason FoundNewRevision, and begins then.
 	AnnotationReused = "work.open-cluster-management.io/revision-reused"
+	// AnnotationKeptRevision holds, on a ManifestWork, the hash of the revision whose objects it keeps beside those of its own (R28).
+	AnnotationKeptRevision = "work.open-cluster-management.io/kept-revision"
 	// AnnotationCopiedLabels holds, on a ManifestWork, the keys of the labels that were copied from its owner, separated by
 	// commas: when the owner loses one, the work loses it too, and keeps those that others put there (R9).
 	AnnotationCopiedLabels = "work.open-cluster-management.io/copied-labels"

@@ -88,7 +88,24 @@ type ManifestWorkReplicaSetSpec struct {
 	// new revision.
 	// +optional
 	Paused bool `json:"paused,omitempty"`
+
+	// pruneStrategy decides when objects that a new revision no longer has are deleted from a cluster.
+	// 'Immediate', the default, deletes them when the cluster gets the new revision. 'WhenAvailable' keeps them
+	// until the new revision is available on that cluster. A change of it starts no rollout.
+	// +optional
+	PruneStrategy PruneStrategy `json:"pruneStrategy,omitempty"`
 }
+
+// PruneStrategy decides when objects that a new revision no longer has are deleted from a cluster.
+// +kubebuilder:validation:Enum=Immediate;WhenAvailable
+type PruneStrategy string
+
+const (
+	// PruneImmediate deletes them when the cluster gets the new revision, as OCM does.
+	PruneImmediate PruneStrategy = "Immediate"
+	// PruneWhenAvailable keeps them until the new revision is available on the cluster (R28).
+	PruneWhenAvailable PruneStrategy = "WhenAvailable"
+)
 
 // LocalPlacementReference names a Placement and says how the template reaches its clusters.
 type LocalPlacementReference struct {

@@ -112,7 +112,7 @@ func (f fingerprint) sameWrite(other fingerprint) bool {
 }
 
 func fingerprintOf(w *rollout.Work) fingerprint {
-	work := w.Object
+	work := w.Judged().Object
 	f := fingerprint{generation: w.SpecGeneration(), revision: work.Annotations[workv1alpha1.AnnotationAppliedAt]}
 	for i := range work.Status.Conditions {
 		c := &work.Status.Conditions[i]

@@ -1,0 +1,236 @@
+package integration
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// handing is a fleet under pruneStrategy WhenAvailable: a ConfigMap that each version has, and a workload that only one has. A workload is available
+// once the test says that its Pods are ready.
+type handing struct{ *labFleet }
+
+// workload is "Deployment v1" or "StatefulSet v1": the kind, and the end of its name.
+type workload struct{ kind, end string }
+
+func newHanding(t *testing.T) *handing {
+	t.Helper()
+	return &handing{newLabFleet(t, labOptions{})}
+}
+
+func (f *handing) workload(end string) string { return f.namespace + "-" + end }
+
+// version is a template with a workload. Its rules match each workload of that kind, by a star.
+func (f *handing) version(version string, of workload) workv1.ManifestWorkSpec {
+	f.t.Helper()
+	spec := f.template(nil, data{"version": version})
+	content := deploymentContent(version)
+	if of.kind == "StatefulSet" {
+		content["spec"].(map[string]any)["serviceName"] = "web"
+	}
+	content["apiVersion"], content["kind"] = "apps/v1", of.kind
+	content["metadata"] = map[string]any{"name": f.workload(of.end), "namespace": "default"}
+	raw, err := json.Marshal(content)
+	require.NoError(f.t, err)
+	manifest := workv1.Manifest{}
+	manifest.Raw = raw
+	spec.Workload.Manifests = append(spec.Workload.Manifests, manifest)
+	spec.ManifestConfigs = append(spec.ManifestConfigs, workv1.ManifestConfigOption{
+		ResourceIdentifier: workv1.ResourceIdentifier{Group: "apps", Resource: map[string]string{"Deployment": "deployments", "StatefulSet": "statefulsets"}[of.kind], Namespace: "*", Name: "*"},
+		ConditionRules: []workv1.ConditionRule{
+			rule(workv1.WorkProgressing, `!(has(object.status) && has(object.status.readyReplicas) && object.status.readyReplicas > 0)`),
+		},
+	})
+	return spec
+}
+
+// begins creates the ManifestWorkReplicaSet and waits until the first version is everywhere.
+func (f *handing) begins(template workv1.ManifestWorkSpec, of workload) {
+	f.t.Helper()
+	mwrs := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: f.name, Namespace: f.namespace}}
+	mwrs.Spec.ManifestWorkTemplate, mwrs.Spec.PruneStrategy = template, workv1alpha1.PruneWhenAvailable
+	mwrs.Spec.PlacementRefs = []workv1alpha1.LocalPlacementReference{ref("p1", all("None", 0))}
+	_, err := f.w.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).Create(f.t.Context(), mwrs, metav1.CreateOptions{})
+	require.NoError(f.t, err)
+	f.ready(of)
+	f.complete()
+}
+
+// ready says that the Pods of a workload are, on each cluster. Nothing else on these clusters does.
+func (f *handing) ready(of workload) {
+	f.t.Helper()
+	for _, short := range f.clusters {
+		apps := f.agents[short].kube.AppsV1()
+		eventually(f.t, short+" has "+of.end, func() error {
+			return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+				if of.kind == "StatefulSet" {
+					set, err := apps.StatefulSets("default").Get(f.t.Context(), f.workload(of.end), metav1.GetOptions{})
+					if err != nil {
+						return err
+					}
+					set.Status = appsv1.StatefulSetStatus{Replicas: 1, ReadyReplicas: 1}
+					_, err = apps.StatefulSets("default").UpdateStatus(f.t.Context(), set, metav1.UpdateOptions{})
+					return err
+				}
+				deployment, err := apps.Deployments("default").Get(f.t.Context(), f.workload(of.end), metav1.GetOptions{})
+				if err != nil {
+					return err
+				}
+				deployment.Status = appsv1.DeploymentStatus{Replicas: 1, ReadyReplicas: 1}
+				_, err = apps.Deployments("default").UpdateStatus(f.t.Context(), deployment, metav1.UpdateOptions{})
+				return err
+			})
+		})
+	}
+}
+
+// uids are those of the workloads of this fleet on a cluster, by "kind end".
+func (f *handing) uids(short string) map[string]string {
+	f.t.Helper()
+	apps, found := f.agents[short].kube.AppsV1(), map[string]string{}
+	for _, end := range []string{"v1", "v2", "v3", "web"} {
+		if deployment, err := apps.Deployments("default").Get(f.t.Context(), f.workload(end), metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			require.NoError(f.t, err)
+			found["Deployment "+end] = string(deployment.UID)
+		}
+		if set, err := apps.StatefulSets("default").Get(f.t.Context(), f.workload(end), metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			require.NoError(f.t, err)
+			found["StatefulSet "+end] = string(set.UID)
+		}
+	}
+	return found
+}
+
+// runs waits until each cluster has these workloads, and no others.
+func (f *handing) runs(wanted ...string) {
+	f.t.Helper()
+	for _, short := range f.clusters {
+		eventually(f.t, fmt.Sprintf("%s has %v", short, wanted), func() error {
+			if found := slices.Sorted(maps.Keys(f.uids(short))); !slices.Equal(found, wanted) {
+				return fmt.Errorf("it has %v", found)
+			}
+			return nil
+		})
+	}
+}
+
+// keeps demands that each cluster goes on having the same workloads.
+func (f *handing) keeps() {
+	f.t.Helper()
+	before := map[string]map[string]string{}
+	for _, short := range f.clusters {
+		before[short] = f.uids(short)
+	}
+	always(f.t, "nothing goes", 6*time.Second, func() error {
+		for _, short := range f.clusters {
+			if found := f.uids(short); !maps.Equal(found, before[short]) {
+				return fmt.Errorf("%s had %v and has %v", short, before[short], found)
+			}
+		}
+		return nil
+	})
+}
+
+// The second revision is never available: the workload of the first one serves until the third one is, and that of the second one goes as soon as the
+// third one comes. The ConfigMap that all of them have is patched, and never deleted (R27, R28, R31).
+func TestHandoverOfThreeRevisions(t *testing.T) {
+	t.Parallel()
+	f := newHanding(t)
+	f.begins(f.version("v1", workload{"Deployment", "v1"}), workload{"Deployment", "v1"})
+	serving := f.uids("c1")["Deployment v1"]
+	config, err := f.agents["c1"].kube.CoreV1().ConfigMaps("default").Get(t.Context(), f.object(0), metav1.GetOptions{})
+	require.NoError(t, err)
+
+	f.roll(f.version("v2", workload{"Deployment", "v2"}))
+	f.runs("Deployment v1", "Deployment v2")
+	f.deploys("c1", "v2")
+	f.keeps()
+
+	f.roll(f.version("v3", workload{"Deployment", "v3"}))
+	f.runs("Deployment v1", "Deployment v3")
+	f.deploys("c1", "v3")
+	f.keeps()
+	require.Equal(t, serving, f.uids("c1")["Deployment v1"], "it is the same one")
+
+	f.ready(workload{"Deployment", "v3"})
+	f.complete()
+	f.runs("Deployment v3")
+	after, err := f.agents["c1"].kube.CoreV1().ConfigMaps("default").Get(t.Context(), f.object(0), metav1.GetOptions{})
+	require.NoError(t, err)
+	require.Equal(t, config.UID, after.UID)
+	for _, work := range f.works() {
+		require.NotContains(t, work.Annotations, workv1alpha1.AnnotationKeptRevision)
+		require.Len(t, work.Spec.Workload.Manifests, 2)
+	}
+	f.neverCurrent("v2")
+}
+
+// A StatefulSet takes the place of a Deployment of the same name: each has rules of its own, and the Deployment serves until the StatefulSet does.
+func TestHandoverToAnotherKind(t *testing.T) {
+	t.Parallel()
+	f := newHanding(t)
+	f.begins(f.version("v1", workload{"Deployment", "web"}), workload{"Deployment", "web"})
+	f.roll(f.version("v2", workload{"StatefulSet", "web"}))
+	f.runs("Deployment web", "StatefulSet web")
+	f.keeps()
+	f.ready(workload{"StatefulSet", "web"})
+	f.complete()
+	f.runs("StatefulSet web")
+}
+
+// A kept object that somebody deletes comes back. One that can't be applied any more holds nothing up (R30).
+func TestHandoverOfWhatSomebodyChanged(t *testing.T) {
+	t.Parallel()
+	f := newHanding(t)
+	f.begins(f.version("v1", workload{"Deployment", "v1"}), workload{"Deployment", "v1"})
+	f.roll(f.version("v2", workload{"Deployment", "v2"}))
+	f.runs("Deployment v1", "Deployment v2")
+	f.deletesFirst("c1")
+	f.runs("Deployment v1", "Deployment v2")
+
+	// On c2 another one takes its name, whose selector nobody can change.
+	f.deletesFirst("c2")
+	other := &appsv1.Deployment{}
+	raw, err := json.Marshal(map[string]any{"spec": deploymentContent("v1")["spec"]})
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(raw, other))
+	other.Name = f.workload("v1")
+	other.Spec.Selector.MatchLabels, other.Spec.Template.Labels = map[string]string{"app": "other"}, map[string]string{"app": "other"}
+	api := f.agents["c2"].kube.AppsV1().Deployments("default")
+	eventually(t, "another one takes its name", func() error {
+		_, err := api.Create(t.Context(), other, metav1.CreateOptions{})
+		if apierrors.IsAlreadyExists(err) {
+			found, getErr := api.Get(t.Context(), other.Name, metav1.GetOptions{})
+			if getErr == nil && found.Spec.Selector.MatchLabels["app"] == "other" {
+				return nil
+			}
+			_ = api.Delete(t.Context(), other.Name, metav1.DeleteOptions{})
+		}
+		return err
+	})
+	f.reported("c2", "that it can't apply all", is(workv1.WorkApplied, metav1.ConditionFalse, f.work("c2").Generation))
+
+	f.ready(workload{"Deployment", "v2"})
+	f.complete()
+	for _, work := range f.works() {
+		require.Len(t, work.Spec.Workload.Manifests, 2, work.Namespace)
+	}
+}
+
+// deletesFirst deletes the workload of the first version on a cluster, as a person would.
+func (f *handing) deletesFirst(short string) {
+	f.t.Helper()
+	require.NoError(f.t, f.agents[short].kube.AppsV1().Deployments("default").Delete(f.t.Context(), f.workload("v1"), metav1.DeleteOptions{}))
+}

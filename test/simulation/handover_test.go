@@ -1,0 +1,194 @@
+package simulation
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// TestStoriesOfHandover plays the stories in which versions drop objects of each other, as TestStories does (R27 to R32, P10).
+func TestStoriesOfHandover(t *testing.T) {
+	for name, play := range map[string]func(*teller){
+		"handover of three versions, the second one never available": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 1, "None", 0, false))
+			s.quiet()
+			s.Report("", "v2", Hangs)
+			s.Update("v2")
+			s.settle(time.Minute)
+			s.hasObjects("app-v1 app-v2 demo", "c1")
+			s.Update("v3")
+			s.settle(1500 * time.Millisecond)
+			s.hasObjects("app-v1 app-v3 demo", "c1")
+			s.quiet()
+			s.hasObjects("app-v3 demo", "c1", "c2")
+		},
+		"handover of two versions back and forth": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.quiet()
+			s.Update("v2")
+			s.quiet()
+			s.hasObjects("app-v2 demo", "c1", "c2")
+			s.Update("v1")
+			s.settle(2500 * time.Millisecond)
+			s.Update("v2")
+			s.quiet()
+			s.hasObjects("app-v2 demo", "c1", "c2")
+		},
+		"handover that is aborted before and after a cluster is trimmed": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.quiet()
+			s.Report("c2", "v2", Hangs)
+			s.Update("v2")
+			s.quiet()
+			s.hasObjects("app-v1 demo", "c1", "c2")
+		},
+		"handover with a broken version in between": func(s *teller) {
+			s.Place("p1", []string{"c1"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, false))
+			s.quiet()
+			s.Report("", "v2", Degrades)
+			s.Update("v2")
+			s.quiet()
+			s.hasObjects("app-v1 app-v2 demo", "c1")
+			s.Update("v3")
+			s.quiet()
+			s.hasObjects("app-v3 demo", "c1")
+		},
+		"handover while clusters join": func(s *teller) {
+			s.Place("p1", []string{"c1"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, false))
+			s.quiet()
+			s.Update("v2")
+			s.Place("p1", []string{"c1", "c2"})
+			s.quiet()
+			s.hasObjects("app-v2 demo", "c1", "c2")
+		},
+		"handover of an object that can't be applied any more": func(s *teller) {
+			s.BrokenKept = true
+			s.Place("p1", []string{"c1"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.quiet()
+			s.Update("v2")
+			s.quiet()
+			s.hasObjects("app-v2 demo", "c1")
+		},
+		"handover that waits for a restarted hub to know what serves": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", all("p1", "30s", false))
+			s.quiet()
+			s.Report("c2", "v2", Degrades)
+			s.Update("v2")
+			s.quiet()
+			s.hasObjects("app-v1 app-v2 demo", "c1", "c2")
+			s.Tell("the hub restarts")
+			s.Restart()
+			s.Report("", "v3", Hangs)
+			s.Update("v3")
+			s.settle(time.Minute)
+			s.hasObjects("app-v2 app-v3 demo", "c1")
+			s.hasObjects("app-v1 app-v3 demo", "c2")
+		},
+		"handover is switched off in the middle": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", all("p1", "None", false))
+			s.quiet()
+			s.Report("", "v2", Hangs)
+			s.Update("v2")
+			s.settle(time.Minute)
+			s.hasObjects("app-v1 app-v2 demo", "c1", "c2")
+			s.Edit("deletes at once", immediate)
+			s.settle(time.Minute)
+			s.hasObjects("app-v2 demo", "c1", "c2")
+		},
+		"handover over a broker": func(s *teller) {
+			s.OverBroker()
+			s.Place("p1", []string{"c1"})
+			s.Create("v1", all("p1", "30s", false))
+			s.settle(time.Minute)
+			s.Update("v2")
+			s.settle(time.Minute)
+			s.hasObjects("app-v2 demo", "c1")
+			s.conditions()
+		},
+		"handover without a history": func(s *teller) {
+			s.API.NoHistory = true
+			s.Place("p1", []string{"c1"})
+			s.Create("v1", all("p1", "30s", false))
+			s.settle(time.Minute)
+			s.Update("v2")
+			s.settle(time.Minute)
+			s.hasObjects("app-v2 demo", "c1")
+			s.conditions()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &teller{World: NewWorld(), t: t}
+			s.Drops = true
+			s.Check = func(write string) { s.must(s.CheckWrite(write)) }
+			play(s)
+			s.must(s.brokenHandover)
+			golden(t, name, strings.Join(s.Story, "\n")+"\n")
+		})
+	}
+}
+
+// handoverLife is a story in which versions drop objects of each other: an update, one that never works and is superseded, an abort, an undo.
+func handoverLife(w *World, note func(chapter string)) error {
+	w.Report("", "v3", Hangs)
+	w.Report("c2", "v5", Hangs)
+	for _, chapter := range []struct {
+		name string
+		do   func()
+	}{
+		{"first rollout", func() {
+			w.Place("p1", []string{"c1", "c2"})
+			w.Create("v1", progressive("p1", 1, "30s", 0, false))
+		}},
+		{"update", func() { w.Update("v2") }},
+		{"update that stalls", func() { w.Update("v3") }},
+		{"update after that", func() { w.Update("v4") }},
+		{"abort", func() {
+			w.Edit("aborts", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) {
+				spec.PlacementRefs = []workv1alpha1.LocalPlacementReference{progressive("p1", 1, "30s", 0, true)}
+				spec.ManifestWorkTemplate = w.template("v5")
+			})
+		}},
+		{"undo", func() { w.Update("v2") }},
+	} {
+		chapter.do()
+		if err := w.Settle(Forever); err != nil {
+			return fmt.Errorf("%s: %w", chapter.name, err)
+		}
+		if err := w.CheckQuiet(); err != nil {
+			return fmt.Errorf("%s: %w", chapter.name, err)
+		}
+		note(chapter.name)
+	}
+	return nil
+}
+
+// TestEveryWriteOfAHandoverMayFail: a hub that is killed at any write of a handover, or whose write fails, comes to the same end (P5, P10).
+func TestEveryWriteOfAHandoverMayFail(t *testing.T) {
+	t.Parallel()
+	everyWriteMayFail(t, func() *World {
+		w := NewWorld()
+		w.Drops = true
+		return w
+	}, handoverLife)
+}
+
+// hasObjects checks the objects of clusters.
+func (s *teller) hasObjects(objects string, clusters ...string) {
+	s.t.Helper()
+	for _, cluster := range clusters {
+		require.Equal(s.t, objects, s.objectsOf(cluster).String(), "%s\n%s", cluster, strings.Join(s.Story, "\n"))
+	}
+}
