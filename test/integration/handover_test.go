@@ -190,43 +190,40 @@ func TestHandoverToAnotherKind(t *testing.T) {
 	f.runs("StatefulSet web")
 }
 
-// A kept object that somebody deletes comes back. One that can't be applied any more holds nothing up (R30).
+// A kept object that somebody deletes, or that can't be applied any more, holds nothing up (R30).
 func TestHandoverOfWhatSomebodyChanged(t *testing.T) {
 	t.Parallel()
 	f := newHanding(t)
 	f.begins(f.version("v1", workload{"Deployment", "v1"}), workload{"Deployment", "v1"})
+	other := f.takesName("c2")
 	f.roll(f.version("v2", workload{"Deployment", "v2"}))
 	f.runs("Deployment v1", "Deployment v2")
-	f.deletesFirst("c1")
-	f.runs("Deployment v1", "Deployment v2")
-
-	// On c2 another one takes its name, whose selector nobody can change.
-	f.deletesFirst("c2")
-	other := &appsv1.Deployment{}
-	raw, err := json.Marshal(map[string]any{"spec": deploymentContent("v1")["spec"]})
-	require.NoError(t, err)
-	require.NoError(t, json.Unmarshal(raw, other))
-	other.Name = f.workload("v1")
-	other.Spec.Selector.MatchLabels, other.Spec.Template.Labels = map[string]string{"app": "other"}, map[string]string{"app": "other"}
-	api := f.agents["c2"].kube.AppsV1().Deployments("default")
-	eventually(t, "another one takes its name", func() error {
-		_, err := api.Create(t.Context(), other, metav1.CreateOptions{})
-		if apierrors.IsAlreadyExists(err) {
-			found, getErr := api.Get(t.Context(), other.Name, metav1.GetOptions{})
-			if getErr == nil && found.Spec.Selector.MatchLabels["app"] == "other" {
-				return nil
-			}
-			_ = api.Delete(t.Context(), other.Name, metav1.DeleteOptions{})
-		}
-		return err
-	})
 	f.reported("c2", "that it can't apply all", is(workv1.WorkApplied, metav1.ConditionFalse, f.work("c2").Generation))
+	f.deletesFirst("c1")
+	f.keeps()
 
 	f.ready(workload{"Deployment", "v2"})
 	f.complete()
 	for _, work := range f.works() {
 		require.Len(t, work.Spec.Workload.Manifests, 2, work.Namespace)
 	}
+	require.NotContains(t, f.uids("c1"), "Deployment v1")
+	require.Equal(t, other, f.uids("c2")["Deployment v1"], "what somebody else made is left alone")
+}
+
+// takesName puts another workload in the place of the first version's on a cluster, whose selector nobody can change. It returns its UID.
+func (f *handing) takesName(short string) string {
+	f.t.Helper()
+	f.deletesFirst(short)
+	raw, err := json.Marshal(map[string]any{"spec": deploymentContent("v1")["spec"]})
+	require.NoError(f.t, err)
+	other := &appsv1.Deployment{}
+	require.NoError(f.t, json.Unmarshal(raw, other))
+	other.Name = f.workload("v1")
+	other.Spec.Selector.MatchLabels, other.Spec.Template.Labels = map[string]string{"app": "other"}, map[string]string{"app": "other"}
+	made, err := f.agents[short].kube.AppsV1().Deployments("default").Create(f.t.Context(), other, metav1.CreateOptions{})
+	require.NoError(f.t, err)
+	return string(made.UID)
 }
 
 // deletesFirst deletes the workload of the first version on a cluster, as a person would.
