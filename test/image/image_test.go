@@ -44,7 +44,7 @@ func TestBuild(t *testing.T) {
 	podman := "#!/bin/sh\nprintf '%s\\n' \"$@\" > " + record + "\n"
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "podman"), []byte(podman), 0o755))
 	build := exec.CommandContext(t.Context(), "bash", script, "registry.example.com/work:v1")
-	build.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "ENGINE=", "ARCH=")
+	build.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "ENGINE=", "ARCH=", "VERSION=v7.8.9")
 	output, err := build.CombinedOutput()
 	require.NoError(t, err, string(output))
 
@@ -58,6 +58,9 @@ func TestBuild(t *testing.T) {
 		"--tag", "registry.example.com/work:v1", context,
 	}, strings.Fields(string(raw)))
 	isStatic(t, filepath.Join(context, "work"))
+	version, err := exec.CommandContext(t.Context(), filepath.Join(context, "work"), "--version").CombinedOutput()
+	require.NoError(t, err, string(version))
+	require.Contains(t, string(version), "v7.8.9", "the release that it is (R35)")
 }
 
 // isStatic: nothing but the binary is in the image, no loader and no library.
