@@ -217,25 +217,35 @@ func TestPreservingWhereEveryWriteMayFail(t *testing.T) {
 	require.Equal(t, before, calm.objects.uids(), strings.Join(calm.Story, "\n"))
 	require.Greater(t, writes, 15)
 	for _, fault := range []Fault{KilledBefore, KilledAfter, Refused, Throttled, Conflicted, Lost, Denied} {
-		for k := 1; k <= writes; k++ {
-			w, n := NewWorld(), 0
-			w.Fault = func(string) Fault {
-				if n++; n == k {
-					return fault
-				}
-				return NoFault
+		t.Run(string(fault), func(t *testing.T) {
+			t.Parallel()
+			for k := 1; k <= writes; k++ {
+				preservedWithFault(t, k, fault)
 			}
-			w.Check = func(write string) {
-				require.NoError(t, w.CheckWrite(write), "write %d, %s\n%s", k, fault, strings.Join(w.Story, "\n"))
-			}
-			require.NoError(t, preservedLife(w, note))
-			require.Len(t, before, 3)
-			require.Nil(t, w.Object(), "write %d, %s\n%s", k, fault, strings.Join(w.Story, "\n"))
-			require.Empty(t, w.Works())
-			require.Equal(t, before, w.objects.uids(), "write %d, %s\n%s", k, fault, strings.Join(w.Story, "\n"))
-			for cluster := range w.objects.there {
-				require.Empty(t, w.objects.owned(cluster, Name))
-			}
+		})
+	}
+}
+
+// preservedWithFault plays such a life in which the k-th write fails.
+func preservedWithFault(t *testing.T, k int, fault Fault) {
+	t.Helper()
+	w, n := NewWorld(), 0
+	w.Fault = func(string) Fault {
+		if n++; n == k {
+			return fault
 		}
+		return NoFault
+	}
+	w.Check = func(write string) {
+		require.NoError(t, w.CheckWrite(write), "write %d, %s\n%s", k, fault, strings.Join(w.Story, "\n"))
+	}
+	var before map[string]int
+	require.NoError(t, preservedLife(w, func(uids map[string]int) { before = uids }))
+	require.Nil(t, w.Object(), "write %d, %s\n%s", k, fault, strings.Join(w.Story, "\n"))
+	require.Empty(t, w.Works())
+	require.Len(t, before, 3)
+	require.Equal(t, before, w.objects.uids(), "write %d, %s\n%s", k, fault, strings.Join(w.Story, "\n"))
+	for cluster := range w.objects.there {
+		require.Empty(t, w.objects.owned(cluster, Name))
 	}
 }
