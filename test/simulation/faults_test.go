@@ -11,7 +11,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// wholeLife is a story with every kind of write in it: first rollout, update, abort, undo, prune, delete. note is called at each
+// wholeLife is a story with every kind of write in it: first rollout, update, abort, undo, pause, prune, delete. note is called at each
 // quiet point.
 func wholeLife(w *World, note func(chapter string)) error {
 	w.Report("", "v3", Hangs)
@@ -37,6 +37,9 @@ func wholeLife(w *World, note func(chapter string)) error {
 		}},
 		{"abort by hand", func() { w.AbortByHand() }},
 		{"update after that", func() { w.Update("v5") }},
+		{"pause", func() { w.Pause(true) }},
+		{"update while paused", func() { w.Update("v6") }},
+		{"resume", func() { w.Pause(false) }},
 		{"prune", func() {
 			w.Edit("keeps no history", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.RevisionHistoryLimit = ptr.To[int32](0) })
 		}},

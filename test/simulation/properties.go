@@ -117,11 +117,20 @@ func (w *World) checkVersions(wanted string, aborted bool) error {
 }
 
 // outOfReach reports whether nobody can know that a work is there: over a broker, its cluster is not selected any more, the hub was restarted, and the
-// agent has said nothing since. While it is paused, a hub does not create the works of selected clusters again either.
+// agent has said nothing since.
 func (w *World) outOfReach(work *workv1.ManifestWork) bool {
-	object := w.Object()
-	waits := !w.selected().Has(work.Namespace) || object != nil && object.Spec.Paused
-	return w.unknowable(work) && waits && w.outcome(work.Namespace, Version(work)) == Silent
+	return w.unknowable(work) && !w.selected().Has(work.Namespace) && w.outcome(work.Namespace, Version(work)) == Silent
+}
+
+// unheard reports whether the hub does not know that a work is there, because its agent has not reported it since the hub was restarted. A selected
+// cluster gets its work again when its turn comes, and not before the end of a pause.
+func (w *World) unheard(work *workv1.ManifestWork) bool {
+	if w.Network == nil {
+		return false
+	}
+	_, known, err := w.Hub.stores.Works.GetByKey(work.Namespace + "/" + work.Name)
+	paused := w.Object() != nil && w.Object().Spec.Paused
+	return err == nil && !known && (paused || w.outcome(work.Namespace, Version(work)) == Silent)
 }
 
 // ownedClusters returns how many honest clusters have a work that is not being deleted.
@@ -172,7 +181,7 @@ func (w *World) checkHistory() error {
 	live := sets.New(object.Status.CurrentRevision, object.Status.UpdateRevision)
 	claimed := sets.New[string]() // By agents that lie, or that nobody hears: of no revision, or of one that is gone.
 	for _, work := range w.Works() {
-		if hash := work.Labels[workv1alpha1.LabelControllerHash]; !owned(work) || w.adversaries.ever.Has(work.Namespace) || w.outOfReach(work) {
+		if hash := work.Labels[workv1alpha1.LabelControllerHash]; !owned(work) || w.adversaries.ever.Has(work.Namespace) || w.unheard(work) {
 			claimed.Insert(hash)
 		} else {
 			live.Insert(hash, work.Annotations[workv1alpha1.AnnotationKeptRevision])

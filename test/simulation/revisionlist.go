@@ -79,7 +79,7 @@ func (w *World) bearings() map[string]*bearing {
 			b = &bearing{clusters: sets.New[string](), doubtful: sets.New[string]()}
 			found[hash] = b
 		}
-		if w.adversaries.ever.Has(work.Namespace) || w.outOfReach(work) {
+		if w.adversaries.ever.Has(work.Namespace) || w.unheard(work) {
 			b.doubtful.Insert(work.Namespace)
 			b.unsure = true
 			continue
