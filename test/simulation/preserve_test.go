@@ -158,6 +158,26 @@ func TestTogglingPreserveWritesNoWork(t *testing.T) {
 	require.Nil(t, meta.FindStatusCondition(s.Object().Status.Conditions, workv1alpha1.ConditionDeleting))
 }
 
+// A work in handover leaves the objects that it keeps behind, too, and a pause holds no deletion up (R21, R22, R28).
+func TestPreservingInHandover(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.Drops = true
+	s.Check = func(write string) { s.must(s.CheckWrite(write)) }
+	s.Place("p1", []string{"c1"})
+	s.Create("v1", progressive("p1", 1, "None", 0, false))
+	s.quiet()
+	s.Report("", "v2", Hangs)
+	s.Update("v2")
+	s.settle(time.Minute)
+	s.Preserve(true)
+	s.Edit("pauses", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.Paused = true })
+	before := s.objects.uids()
+	require.Len(t, before, 3, strings.Join(s.Story, "\n"))
+	s.Delete()
+	s.gone()
+	require.Equal(t, before, s.objects.uids(), strings.Join(s.Story, "\n"))
+}
+
 // Over a broker nothing is deleted as long as the workloads shall stay, and the condition says how they can (R21).
 func TestPreservingOverBroker(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
