@@ -66,7 +66,8 @@ func (d *Driver) excused(cluster string, answered <-chan struct{}) error {
 	if !d.link.rush.excuses() {
 		return nil
 	}
-	return fmt.Errorf("many agents report at once, and that of cluster %s has not answered within %s; it is asked again", cluster, answerPatience)
+	return fmt.Errorf("many agents report at once, and that of cluster %s has not answered within %s; it is asked again",
+		cluster, answerPatience)
 }
 
 // await waits until what it asks about is true, for as long as patience lasts. It reports whether it is true.

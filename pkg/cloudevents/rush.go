@@ -12,13 +12,14 @@ const (
 	rushClusters = 200
 	// rushPause is how long after such a second the broker may still have reports of it.
 	rushPause = 5 * time.Second
-	// rushMost is for how long a rush excuses an agent that does not answer. A fleet that reports like that all the time keeps no abort waiting for
-	// longer.
+	// rushMost is for how long a rush excuses an agent that does not answer. A fleet that reports like that all the time keeps no abort
+	// waiting for longer.
 	rushMost = time.Minute
 )
 
 // rush notices that many agents report at once. An answer then comes behind their reports, in the agents and in the broker, where the hub
-// can't see it: that an agent has not answered says nothing yet (R11). It counts clusters and not events, so that one agent can't make a rush.
+// can't see it: that an agent has not answered says nothing yet (R11). It counts clusters and not events, so that one agent can't make a
+// rush.
 type rush struct {
 	clock clock.PassiveClock
 

@@ -3,6 +3,7 @@ package controller
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -54,19 +55,13 @@ func deletionOf(d *rollout.Delete) memory.Attempt {
 func (r *deployReconciler) sortResults(p *pass, writes, deletions []error) error {
 	var errs []error
 	results := make([]memory.Attempted, 0, len(writes)+len(deletions))
-	refused := 0
 	for i, err := range writes {
 		w := &p.plan.Writes[i]
 		results = append(results, memory.Attempted{Attempt: p.attemptOf(w), Err: err})
-		if memory.IsLasting(err) {
-			refused++
-		}
 		if !passing(err) {
 			continue
 		}
-		if _, stuck := p.snapshot.Refused[w.Cluster]; w.Revision != nil && !stuck && !w.Trim {
-			p.aborting = p.aborting || p.snapshot.Aborted
-		}
+		p.aborting = p.aborting || p.leavesAbortUndone(w)
 		if r.triesAgain(p, err) {
 			errs = append(errs, fmt.Errorf("writing the ManifestWork of cluster %s: %w", w.Cluster, err))
 		}
@@ -78,10 +73,17 @@ func (r *deployReconciler) sortResults(p *pass, writes, deletions []error) error
 		}
 	}
 	r.namePersistentErrors(p, results)
-	if refused > 0 {
+	if slices.ContainsFunc(writes, memory.IsLasting) {
 		r.planAgain(p)
 	}
 	return utilerrors.NewAggregate(errs)
+}
+
+// leavesAbortUndone reports whether an abort is not carried out as long as a write fails. A trim, and a cluster whose writes were refused
+// before, hold no abort up (R4, R32).
+func (p *pass) leavesAbortUndone(w *rollout.Write) bool {
+	_, stuck := p.snapshot.Refused[w.Cluster]
+	return p.snapshot.Aborted && w.Revision != nil && !stuck && !w.Trim
 }
 
 // passing reports whether a write failed in a way that may pass: the API server did not refuse it, now or lately.

@@ -58,12 +58,11 @@ func rule(of, condition string) workv1.ManifestConfigOption {
 func deleting(s *workv1.ManifestWorkSpec, policy workv1.DeletePropagationPolicyType, rules ...string) *workv1.ManifestWorkSpec {
 	s.DeleteOption = &workv1.DeleteOption{PropagationPolicy: policy}
 	for _, of := range rules {
-		id := config(of, "").ResourceIdentifier
+		rule := workv1.OrphaningRule(config(of, "").ResourceIdentifier)
 		if s.DeleteOption.SelectivelyOrphan == nil {
 			s.DeleteOption.SelectivelyOrphan = &workv1.SelectivelyOrphan{}
 		}
-		s.DeleteOption.SelectivelyOrphan.OrphaningRules = append(s.DeleteOption.SelectivelyOrphan.OrphaningRules,
-			workv1.OrphaningRule{Group: id.Group, Resource: id.Resource, Namespace: id.Namespace, Name: id.Name})
+		s.DeleteOption.SelectivelyOrphan.OrphaningRules = append(s.DeleteOption.SelectivelyOrphan.OrphaningRules, rule)
 	}
 	return s
 }

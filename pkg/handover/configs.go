@@ -128,7 +128,7 @@ func (c *combiner) named() []workv1.ResourceIdentifier {
 			ids = append(ids, spec.ManifestConfigs[i].ResourceIdentifier)
 		}
 		for _, rule := range orphaningRules(spec.DeleteOption) {
-			ids = append(ids, workv1.ResourceIdentifier{Group: rule.Group, Resource: rule.Resource, Namespace: rule.Namespace, Name: rule.Name})
+			ids = append(ids, workv1.ResourceIdentifier(rule))
 		}
 	}
 	return ids

@@ -76,23 +76,27 @@ func outcome(s *Snapshot, f *fleet) RefOutcome {
 	}
 	waiting := slices.ContainsFunc(f.members, func(m member) bool { return m.phase == PhaseWaiting })
 	for i := range f.members {
-		m := &f.members[i]
-		if m.awaited() || m.phase == PhaseHandingOver && !v.halted {
-			o.awaited++
-		}
-		if m.phase == PhaseLeaving && !v.halted && (m.owned || waiting) {
-			// Where nothing is started any more, nothing follows from its being gone.
-			o.Leaving = append(o.Leaving, m.cluster)
-		}
-		if !m.owned {
-			continue
-		}
-		o.Selected++
-		if (m.phase == PhaseSucceeded || m.phase == PhaseSoaking) && !m.work.InHandover() {
-			o.Updated++
-		}
+		o.count(&f.members[i], waiting)
 	}
 	return o
+}
+
+// count counts a member. waiting reports whether one of its ref waits.
+func (o *RefOutcome) count(m *member, waiting bool) {
+	if m.awaited() || m.phase == PhaseHandingOver && !o.Halted {
+		o.awaited++
+	}
+	if m.phase == PhaseLeaving && !o.Halted && (m.owned || waiting) {
+		// Where nothing is started any more, nothing follows from its being gone.
+		o.Leaving = append(o.Leaving, m.cluster)
+	}
+	if !m.owned {
+		return
+	}
+	o.Selected++
+	if (m.phase == PhaseSucceeded || m.phase == PhaseSoaking) && !m.work.InHandover() {
+		o.Updated++
+	}
 }
 
 // notePlacement notes what a ref's Placement selects; nil where there is none.

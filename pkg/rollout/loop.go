@@ -9,7 +9,7 @@ import "time"
 func (f *fleet) failLoop(s *Snapshot, m *member) {
 	deadline := f.strategy.deadline
 	limit := deadline + f.strategy.minSuccessTime
-	if f.err != nil || deadline == noDeadline || limit < deadline || m.phase == PhaseHandingOver || !m.unsettled(s.Update) {
+	if f.err != nil || deadline == noDeadline || limit < deadline || !m.unsettled(s.Update) {
 		return
 	}
 	begin := later(m.work.begin(s.Update), m.work.WatchedSince)
@@ -34,9 +34,10 @@ func (f *fleet) failLoop(s *Snapshot, m *member) {
 	m.phase, m.looping = PhaseFailed, true
 }
 
-// unsettled says that a member is on its way or has failed, and was never found settled in this rollout.
+// unsettled reports whether a member is on its way or has failed, and was never found settled in this rollout. One that is handing over has
+// settled.
 func (m *member) unsettled(update *Revision) bool {
-	return (m.takesSlot() || m.phase == PhaseFailed) && !m.work.settled(update)
+	return m.phase != PhaseHandingOver && (m.takesSlot() || m.phase == PhaseFailed) && !m.work.settled(update)
 }
 
 // settled says that this process has found a success of this rollout settled.

@@ -245,7 +245,8 @@ func (w *world) judgeQuiet(t *rapid.T, p *rollout.Plan) {
 			if w.isWell(s.work, ref) && s.work.kept() != "" && halted {
 				continue // Nothing is trimmed there.
 			}
-			pending = pending || (!failed && !w.isSettled(s.work, ref) && !(s.gone && w.isWell(s.work, ref)) && (s.work.report != degraded || deadline))
+			gone := s.gone && w.isWell(s.work, ref)
+			pending = pending || (!failed && !gone && !w.isSettled(s.work, ref) && (s.work.report != degraded || deadline))
 		}
 	}
 	if want := failing && !pending && !p.Complete; p.Stalled != want {

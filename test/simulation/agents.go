@@ -127,11 +127,8 @@ func (w *World) runAgent(work *workv1.ManifestWork) time.Time {
 	return w.runReports(work, outcome)
 }
 
-// runReports reports a work as far as it is due, and returns when the next report is.
-func (w *World) runReports(work *workv1.ManifestWork, outcome Outcome) time.Time {
-	if outcome == Completes && !hasRules(work) {
-		outcome = Succeeds
-	}
+// agentOf returns what an agent knows of a work. It begins again where the work, or what becomes of it, is another one.
+func (w *World) agentOf(work *workv1.ManifestWork, outcome Outcome) *agent {
 	a := w.agents[work.UID]
 	if a == nil {
 		a = &agent{}
@@ -140,6 +137,15 @@ func (w *World) runReports(work *workv1.ManifestWork, outcome Outcome) time.Time
 	if a.generation != work.Generation || a.outcome != outcome {
 		*a = agent{generation: work.Generation, outcome: outcome, due: w.Clock.Now().Add(reportDelay), reports: a.reports, reached: a.reached}
 	}
+	return a
+}
+
+// runReports reports a work as far as it is due, and returns when the next report is.
+func (w *World) runReports(work *workv1.ManifestWork, outcome Outcome) time.Time {
+	if outcome == Completes && !hasRules(work) {
+		outcome = Succeeds
+	}
+	a := w.agentOf(work, outcome)
 	if a.due.IsZero() || a.due.After(w.Clock.Now()) {
 		return a.due
 	}
