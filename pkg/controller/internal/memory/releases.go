@@ -102,13 +102,14 @@ func (m *Releases) Repeats(owner string, uid types.UID, spec *workv1.ManifestWor
 	return known != nil && known.written != nil && now.Before(known.writtenAt.Add(RefusedInterval)) && release.Equivalent(known.written, spec)
 }
 
-func (m *Releases) work(owner string, uid types.UID) *releasedWork {
-	known := m.of(owner)
-	if known.works == nil {
-		known.works = map[types.UID]*releasedWork{}
+func (m *Releases) work(owner string, uid types.UID) *releasedWork { return m.of(owner).work(uid) }
+
+func (r *releasing) work(uid types.UID) *releasedWork {
+	if r.works == nil {
+		r.works = map[types.UID]*releasedWork{}
 	}
-	if known.works[uid] == nil {
-		known.works[uid] = &releasedWork{}
+	if r.works[uid] == nil {
+		r.works[uid] = &releasedWork{}
 	}
-	return known.works[uid]
+	return r.works[uid]
 }
