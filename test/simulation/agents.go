@@ -113,7 +113,7 @@ func (w *World) runAgent(work *workv1.ManifestWork) time.Time {
 	}
 	if !work.DeletionTimestamp.IsZero() {
 		w.cleanUp(work)
-		w.forgetObjects(work.Namespace)
+		w.forgetObjects(work)
 		w.patch(Works, work.Namespace, work.Name, map[string]any{"metadata": map[string]any{"finalizers": nil}}, false)
 		return time.Time{}
 	}

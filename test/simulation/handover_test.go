@@ -189,6 +189,6 @@ func TestEveryWriteOfAHandoverMayFail(t *testing.T) {
 func (s *teller) hasObjects(objects string, clusters ...string) {
 	s.t.Helper()
 	for _, cluster := range clusters {
-		require.Equal(s.t, objects, s.objectsOf(cluster).String(), "%s\n%s", cluster, strings.Join(s.Story, "\n"))
+		require.Equal(s.t, objects, s.objectsOf(cluster, Name).String(), "%s\n%s", cluster, strings.Join(s.Story, "\n"))
 	}
 }

@@ -256,7 +256,7 @@ func (m *model) handEdit(t *rapid.T) {
 		return
 	}
 	work := rapid.SampledFrom(works).Draw(t, "work")
-	m.w.forgetServed(work.Namespace)
+	m.w.forgetServed(work)
 	template := Template(edited)
 	m.w.patch(Works, work.Namespace, work.Name, map[string]any{"spec": from(&template).Object}, false)
 	m.w.Tell("user: edits the work of %s", work.Namespace)

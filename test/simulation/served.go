@@ -55,21 +55,25 @@ type clusterObjects struct {
 	since   time.Time
 }
 
-func (w *World) objectsOf(cluster string) *clusterObjects {
-	found := w.serving[cluster]
+// objectsOf are those that a cluster has by a work.
+func (w *World) objectsOf(cluster, work string) *clusterObjects {
+	key := cluster + "/" + work
+	found := w.serving[key]
 	if found == nil {
 		found = &clusterObjects{names: map[string]bool{}}
-		w.serving[cluster] = found
+		w.serving[key] = found
 	}
 	return found
 }
 
-// forgetObjects takes all objects off a cluster: its work is deleted.
-func (w *World) forgetObjects(cluster string) { delete(w.serving, cluster) }
+// forgetObjects takes the objects of a work off its cluster: it is deleted.
+func (w *World) forgetObjects(work *workv1.ManifestWork) {
+	delete(w.serving, work.Namespace+"/"+work.Name)
+}
 
-// forgetServed is somebody else than the hub changing what a cluster has: what serves there then is not known.
-func (w *World) forgetServed(cluster string) {
-	o := w.objectsOf(cluster)
+// forgetServed is somebody else than the hub changing what a work has: what serves there then is not known.
+func (w *World) forgetServed(work *workv1.ManifestWork) {
+	o := w.objectsOf(work.Namespace, work.Name)
 	o.served, o.since = "", time.Time{}
 }
 
@@ -126,10 +130,10 @@ func (w *World) applyObjects(work *workv1.ManifestWork, lies, success bool) {
 	if !w.Drops || lies || strings.HasSuffix(work.Name, "other") {
 		return // The hub gives no work such a name: its objects are an adversary's.
 	}
-	o, version := w.objectsOf(work.Namespace), Version(work)
+	o, version := w.objectsOf(work.Namespace, work.Name), Version(work)
 	written, err := time.Parse(time.RFC3339Nano, work.Annotations[workv1alpha1.AnnotationAppliedAt])
-	if err != nil || version == edited || w.corrupt(work) || w.Away {
-		w.forgetServed(work.Namespace)
+	if err != nil || version == edited || !owned(work) || w.adversaries.ever.Has(work.Namespace) || w.Away {
+		w.forgetServed(work)
 	}
 	names := map[string]bool{}
 	for _, name := range objectsIn(work) {
@@ -151,7 +155,7 @@ func (w *World) dropObjects(work *workv1.ManifestWork, o *clusterObjects, names 
 		}
 		w.Tell("agent of %s: deletes %s", work.Namespace, name)
 		w.disown(work, "configmaps "+name)
-		if o.served != "" && name == appOf(o.served) && w.keepsObjects() && w.brokenHandover == nil {
+		if o.served != "" && name == appOf(o.served) && !w.adversaries.ever.Has(work.Namespace) && w.keepsObjects() && w.brokenHandover == nil {
 			w.brokenHandover = fmt.Errorf("P10: cluster %s serves %s, and %s is deleted", work.Namespace, o.served, name)
 		}
 	}
