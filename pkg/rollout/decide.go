@@ -39,7 +39,7 @@ func Decide(s *Snapshot) *Plan {
 	}
 	p.noteNotKept(s)
 	if s.Paused {
-		p.hold()
+		p.hold(s, fleets)
 	}
 	return p
 }

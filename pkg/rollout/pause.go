@@ -11,8 +11,14 @@ type Held struct {
 	Deletes []Delete
 }
 
-// hold holds back all that the plan would do. What it found stays as it is.
-func (p *Plan) hold() {
+// hold holds back all that the plan would do. What it found stays as it is. Over a broker, which clusters come next changes when agents are heard
+// that have no work: nothing is written there meanwhile, so that nothing else would lead to a pass (P7).
+func (p *Plan) hold(s *Snapshot, fleets []*fleet) {
+	for _, f := range fleets {
+		if f.any(func(m *member) bool { return m.mayBeInFlight }) {
+			p.recheckAt(s.Now, s.Now.Add(unheardRecheck))
+		}
+	}
 	p.Held = &Held{Abort: p.Abort, Writes: p.Writes, Deletes: p.Deletes}
 	p.Abort, p.Writes, p.Deletes = nil, nil, nil
 }
@@ -25,7 +31,7 @@ func (p *Plan) holdAbort(s *Snapshot, fleets []*fleet) {
 		p.refusedClusters(s, f)
 	}
 	p.Behind = p.Counts[PhaseWaiting]
-	p.hold()
+	p.hold(s, fleets)
 }
 
 // AbortDue is the abort of a failed rollout, also where a pause holds it back; nil for none.
