@@ -192,8 +192,12 @@ func (w *World) checkHistory() error {
 	for _, rev := range w.Revisions() {
 		there.Insert(rev.Labels[workv1alpha1.LabelControllerHash])
 	}
-	// Works prove nothing of what was never recorded (R7). The spec shows what the update revision holds.
-	lost := w.unrecorded.Difference(sets.New(object.Status.UpdateRevision))
+	// Works prove nothing of what was never recorded (R7). The spec shows what the update revision holds, unless somebody edited it during a
+	// pause (R23).
+	lost := w.unrecorded
+	if !object.Spec.Paused {
+		lost = lost.Difference(sets.New(object.Status.UpdateRevision))
+	}
 	if !there.IsSuperset(live.Difference(w.Irreparable).Difference(lost)) {
 		return fmt.Errorf("live revisions %v, there are only %v", sets.List(live), sets.List(there))
 	}
