@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -13,7 +12,7 @@ import (
 
 // TestStoriesOfLeaving plays named stories of works whose agents don't let them go, as TestStories does (R8, R14).
 func TestStoriesOfLeaving(t *testing.T) {
-	for name, play := range map[string]func(*teller){
+	playStories(t, map[string]func(*teller){
 		"a canary whose work is being deleted is not passed over": func(s *teller) {
 			s.Place("p1", []string{"c1"}, []string{"c2", "c3"})
 			s.Create("v1", perGroup("p1", "30s", 0, true))
@@ -106,11 +105,5 @@ func TestStoriesOfLeaving(t *testing.T) {
 			s.quiet()
 			require.Equal(s.t, s.Object().Status.UpdateRevision, s.Object().Status.CurrentRevision)
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := &teller{World: NewWorld(), t: t}
-			play(s)
-			golden(t, name, strings.Join(s.Story, "\n")+"\n")
-		})
-	}
+	})
 }

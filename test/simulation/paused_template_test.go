@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -13,7 +12,7 @@ import (
 
 // TestStoriesOfPausedTemplates plays named stories of templates that are edited while paused, as TestStories does (R23).
 func TestStoriesOfPausedTemplates(t *testing.T) {
-	for name, play := range map[string]func(*teller){
+	playStories(t, map[string]func(*teller){
 		"several edits while it is paused are one rollout": func(s *teller) {
 			s.Place("p1", []string{"c1", "c2"})
 			s.Create("v1", progressive("p1", 1, "30s", 0, true))
@@ -115,11 +114,5 @@ func TestStoriesOfPausedTemplates(t *testing.T) {
 			s.quiet()
 			s.versions("v2", "v2")
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := &teller{World: NewWorld(), t: t}
-			play(s)
-			golden(t, name, strings.Join(s.Story, "\n")+"\n")
-		})
-	}
+	})
 }

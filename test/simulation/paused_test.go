@@ -31,9 +31,21 @@ func (s *teller) versions(wanted ...string) {
 	require.Equal(s.t, wanted, held, strings.Join(s.Story, "\n"))
 }
 
+// pausedUntilItFails pauses the rollout of v2 while it waits for c1, which hangs, until its deadline is over.
+func (s *teller) pausedUntilItFails(abort bool) {
+	s.Place("p1", []string{"c1", "c2"})
+	s.Create("v1", progressive("p1", 1, "30s", 0, abort))
+	s.quiet()
+	s.Report("c1", "v2", Hangs)
+	s.Update("v2")
+	s.settle(10 * time.Second)
+	s.Pause(true)
+	s.quiet()
+}
+
 // TestStoriesOfPauses plays named stories of objects that are paused, as TestStories does (R22, R23, R24, P9).
 func TestStoriesOfPauses(t *testing.T) {
-	for name, play := range map[string]func(*teller){
+	playStories(t, map[string]func(*teller){
 		"paused in the middle of a rollout": func(s *teller) {
 			s.Place("p1", []string{"c1", "c2", "c3"})
 			s.Create("v1", progressive("p1", 1, "30s", 0, true))
@@ -134,14 +146,7 @@ func TestStoriesOfPauses(t *testing.T) {
 			s.versions("v1", "v1")
 		},
 		"an abort falls due while it is paused": func(s *teller) {
-			s.Place("p1", []string{"c1", "c2"})
-			s.Create("v1", progressive("p1", 1, "30s", 0, true))
-			s.quiet()
-			s.Report("c1", "v2", Hangs)
-			s.Update("v2")
-			s.settle(10 * time.Second)
-			s.Pause(true)
-			s.quiet()
+			s.pausedUntilItFails(true)
 			require.Nil(s.t, s.Object().Status.AbortedTime)
 			require.Contains(s.t, s.pausedMessage(), "is aborted after the pause")
 			s.versions("v2", "v1")
@@ -151,14 +156,7 @@ func TestStoriesOfPauses(t *testing.T) {
 			s.versions("v1", "v1")
 		},
 		"an abort falls due and heals while it is paused": func(s *teller) {
-			s.Place("p1", []string{"c1", "c2"})
-			s.Create("v1", progressive("p1", 1, "30s", 0, true))
-			s.quiet()
-			s.Report("c1", "v2", Hangs)
-			s.Update("v2")
-			s.settle(10 * time.Second)
-			s.Pause(true)
-			s.quiet()
+			s.pausedUntilItFails(true)
 			require.Contains(s.t, s.pausedMessage(), "is aborted after the pause")
 			s.Tell("agents: c1 gets there after all")
 			s.Report("c1", "v2", Succeeds)
@@ -169,14 +167,7 @@ func TestStoriesOfPauses(t *testing.T) {
 			s.versions("v2", "v2")
 		},
 		"without failureStrategy it stalls while it is paused": func(s *teller) {
-			s.Place("p1", []string{"c1", "c2"})
-			s.Create("v1", progressive("p1", 1, "30s", 0, false))
-			s.quiet()
-			s.Report("c1", "v2", Hangs)
-			s.Update("v2")
-			s.settle(10 * time.Second)
-			s.Pause(true)
-			s.quiet()
+			s.pausedUntilItFails(false)
 			s.kstatus(status.FailedStatus)
 			s.Update("v3")
 			s.quiet()
@@ -239,13 +230,7 @@ func TestStoriesOfPauses(t *testing.T) {
 			s.Pause(false)
 			s.quiet()
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := &teller{World: NewWorld(), t: t}
-			play(s)
-			golden(t, name, strings.Join(s.Story, "\n")+"\n")
-		})
-	}
+	})
 }
 
 // A pause that comes when the hub was away is kept to from the first pass on, whatever is due by then (R22).

@@ -15,7 +15,7 @@ const c1Refused = "the API server rejects the ManifestWork of cluster c1: forbid
 
 // TestStoriesOfRefusedWorks plays what the API server's refusals do to a rollout (R11, R14), to an abort (R4), and to the status (P7).
 func TestStoriesOfRefusedWorks(t *testing.T) {
-	for name, play := range map[string]func(*teller){
+	playStories(t, map[string]func(*teller){
 		"a refused cluster takes no slot": func(s *teller) {
 			s.Place("p1", []string{"c1", "c2", "c3"})
 			s.Create("v1", progressive("p1", 1, "30s", 1, true))
@@ -209,14 +209,7 @@ func TestStoriesOfRefusedWorks(t *testing.T) {
 			s.hold("c1 v3", "c2 v1")
 			s.quiet()
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := &teller{World: NewWorld(), t: t}
-			s.Check = func(write string) { s.must(s.CheckWrite(write)) }
-			play(s)
-			golden(t, name, strings.Join(s.Story, "\n")+"\n")
-		})
-	}
+	}, func(s *teller) { s.Check = func(write string) { s.must(s.CheckWrite(write)) } })
 }
 
 // faulty lets the writes whose names begin so fail from now on, until the returned function is called.

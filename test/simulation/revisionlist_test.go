@@ -14,7 +14,7 @@ import (
 
 // TestStoriesOfRevisions plays what a revision goes through, and says in the golden traces each time that status.revisions changes (R25, R26).
 func TestStoriesOfRevisions(t *testing.T) {
-	for name, play := range map[string]func(*teller){
+	playStories(t, map[string]func(*teller){
 		"the life of a revision": func(s *teller) {
 			s.Place("p1", []string{"c1", "c2", "c3"})
 			s.Create("v1", progressive("p1", 1, "30s", 0, true))
@@ -90,19 +90,17 @@ func TestStoriesOfRevisions(t *testing.T) {
 			s.settle(time.Hour)
 			s.must(s.checkRevisionList())
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := &teller{World: NewWorld(), t: t}
-			said := ""
-			s.Check = func(write string) {
-				if line := s.revisionLine(); strings.HasSuffix(write, "/status") && line != said {
-					said = line
-					s.Tell("  revisions: %s", line)
-				}
-			}
-			play(s)
-			golden(t, name, strings.Join(s.Story, "\n")+"\n")
-		})
+	}, (*teller).tellRevisions)
+}
+
+// tellRevisions has the story tell status.revisions whenever a write of the status changes what it says.
+func (s *teller) tellRevisions() {
+	said := ""
+	s.Check = func(write string) {
+		if line := s.revisionLine(); strings.HasSuffix(write, "/status") && line != said {
+			said = line
+			s.Tell("  revisions: %s", line)
+		}
 	}
 }
 
@@ -118,20 +116,7 @@ func TestCRDWithoutTheRevisionList(t *testing.T) {
 	require.Equal(t, s.Object().Generation, s.Object().Status.ObservedGeneration)
 	s.warned(workv1alpha1.EventOlderCRD, "drops status.revisions:", "apply the one that came with this hub")
 
-	asked := 0
-	s.Fault = func(what string) Fault {
-		if strings.HasSuffix(what, "/status") {
-			asked++
-		}
-		return NoFault
-	}
-	version := s.API.version
-	for range 60 { // Each event makes a pass.
-		s.due = true
-		s.settle(10 * time.Second)
-	}
-	require.Equal(t, version, s.API.version, "nothing changes")
-	require.LessOrEqual(t, asked, 3, "in ten minutes")
+	s.seldomAsks()
 
 	s.API.Unlisting = false
 	s.settle(6 * time.Minute)

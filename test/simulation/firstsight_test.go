@@ -1,0 +1,182 @@
+package simulation
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/utils/ptr"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// firstSight is a story of works that another hub rolled out before this one knew of them: two older versions beside today's.
+func firstSight(w *World) {
+	w.Away = true
+	w.Place("p1", []string{"c1", "c2", "c3", "c4"})
+	w.Create("v3", progressive("p1", 1, "30s", 0, true))
+	w.Edit("keeps no history", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.RevisionHistoryLimit = ptr.To[int32](0) })
+	w.Report("c1", "v3", Hangs)
+	w.Upstream("p1", "v1", "c1")
+	w.Upstream("p1", "v2", "c2")
+	w.Upstream("p1", "v3", "c3")
+	w.Upstream("p1", "v1", "c4")
+}
+
+// Every version that another hub left on clusters is recorded before any cluster is touched, and stays as long as a cluster has it (R5, R6).
+func TestFirstSightRecordsAll(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	firstSight(s.World)
+	s.Upgrade()
+	s.quiet()
+	require.NotEmpty(t, s.hashOf("v1"), strings.Join(s.Story, "\n"))
+	require.NotContains(t, s.events, workv1alpha1.EventRevisionPruned, strings.Join(s.Story, "\n"))
+	require.Empty(t, s.Object().Status.CurrentRevision)
+	require.Nil(t, s.Object().Status.AbortedTime)
+}
+
+// An agent that takes the marks off its own work is no other hub: what is stable stays so, also between two templates (R6).
+func TestAgentThatStripsItsWorkHidesNoStableRevision(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.Place("p1", []string{"c1", "c2", "c3"})
+	s.Create("v1", all("p1", "30s", true))
+	s.settle(Forever)
+	s.Report("", "v2", Hangs)
+	s.Update("v2")
+	s.settle(10 * time.Second)
+	s.has("v2", "c1", "c2", "c3")
+	s.strip("c3")
+	s.Report("c1", "v3", Hangs)
+	s.Update("v3")
+	s.quiet()
+	require.Equal(t, s.hashOf("v1"), s.Object().Status.CurrentRevision, strings.Join(s.Story, "\n"))
+	require.NotNil(t, s.Object().Status.AbortedTime)
+	s.has("v1", "c1", "c2", "c3")
+}
+
+// strip takes the hash and the annotations off a work, as another hub or an agent does.
+func (s *teller) strip(cluster string) {
+	marks := map[string]any{"labels": map[string]any{workv1alpha1.LabelControllerHash: nil}, "annotations": nil}
+	s.patch(Works, cluster, Name, map[string]any{"metadata": marks}, false)
+	s.Tell("agent of %s: takes hash and applied-at off its work", cluster)
+}
+
+// forge puts a content into a work, as its agent may.
+func (s *teller) forge(cluster, version string) {
+	template := Template(version)
+	s.patch(Works, cluster, Name, map[string]any{"spec": from(&template).Object}, false)
+	s.Tell("agent of %s: edits its work to %s", cluster, version)
+}
+
+// At first sight one agent that edits its own work does not decide what the fleet goes back to. A person can name it (R6).
+func TestOneEditedWorkAtFirstSightIsNotStable(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.Away = true
+	s.Place("p1", []string{"c1", "c2", "c3"})
+	s.Create("v1", all("p1", "30s", true))
+	s.Upstream("p1", "v1", "c1", "c2", "c3")
+	s.Report("c1", "v1", Hangs)
+	s.forge("c2", "forged")
+	s.settle(time.Minute)
+	s.Upgrade()
+	s.quiet()
+	object := s.Object()
+	require.Nil(t, object.Status.AbortedTime, strings.Join(s.Story, "\n"))
+	require.Empty(t, object.Status.CurrentRevision)
+	s.has("v1", "c1", "c2", "c3")
+	require.Contains(t, strings.Join(s.Story, "\n"), "the ManifestWorks did not show which revision was stable before")
+	require.Contains(t, strings.Join(s.Story, "\n"), "write its hash into status.currentRevision ("+s.hashOf("forged")+")")
+}
+
+// What an agent puts into works that nothing selects, or that no hub has named, is no history (R6).
+func TestForgedWorksAtFirstSightAreNoHistory(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.Away = true
+	s.Place("p1", []string{"c1", "c2", "c3"})
+	s.Create("v1", all("p1", "30s", true))
+	s.Upstream("p1", "v1", "c1", "c2", "c3")
+	s.Upstream("p1", "forged", "c8", "c9") // Newer works of clusters that no placement selects.
+	other := &workv1.ManifestWork{Spec: Template("other")}
+	other.Namespace, other.Name, other.Labels = "c2", "anything", map[string]string{workv1alpha1.LabelReplicaSet: "default.web", workv1alpha1.LabelPlacement: "p1"}
+	_, err := s.API.Create(Works, from(other))
+	require.NoError(t, err)
+	s.Report("c1", "v1", Hangs)
+	s.settle(time.Minute)
+	s.Upgrade()
+	s.quiet()
+	require.Empty(t, s.Object().Status.CurrentRevision, strings.Join(s.Story, "\n"))
+	require.Empty(t, s.hashOf("forged"))
+	require.Empty(t, s.hashOf("other"))
+	s.has("v1", "c1", "c2", "c3")
+}
+
+// Two clusters that had the same version are enough, also where OCM's hub generated the names of their works (R6).
+func TestStableAtFirstSight(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.Away = true
+	s.Place("p1", []string{"c1", "c2", "c3"})
+	s.Create("v2", all("p1", "30s", true))
+	s.GeneratesNames = true
+	s.Upstream("p1", "v1", "c1", "c2", "c3")
+	s.Report("c1", "v2", Hangs)
+	s.settle(time.Minute)
+	s.Upgrade()
+	s.quiet()
+	require.NotNil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+	require.Equal(t, s.hashOf("v1"), s.Object().Status.CurrentRevision)
+	require.Len(t, s.Works(), 3)
+	s.has("v1", "c1", "c2", "c3")
+
+	// One of them loses its owner label: there is no second work for it (R9).
+	require.NotEqual(t, Name, s.Works()[1].Name)
+	s.patch(Works, "c2", s.Works()[1].Name, map[string]any{"metadata": map[string]any{"labels": map[string]any{workv1alpha1.LabelReplicaSet: nil}}}, false)
+	s.quiet()
+	require.Len(t, s.Works(), 3, strings.Join(s.Story, "\n"))
+}
+
+// An agent that strips and edits its work at each new template gets nothing recorded, and prunes nothing (R5, R6).
+func TestAgentWipesNoHistory(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.Place("p1", []string{"c1", "c2", "c3"})
+	s.Create("v1", progressive("p1", 1, "30s", 0, true))
+	s.Edit("keeps two", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.RevisionHistoryLimit = ptr.To[int32](2) })
+	s.settle(Forever)
+	for _, version := range []string{"v2", "v3"} {
+		s.Update(version)
+		s.quiet()
+	}
+	for _, version := range []string{"v4", "v5", "v4", "v5"} {
+		s.forge("c3", "forged-"+version)
+		s.strip("c3")
+		s.Update(version)
+		s.quiet()
+		require.Empty(t, s.hashOf("forged-"+version), strings.Join(s.Story, "\n"))
+	}
+	require.NotEmpty(t, s.hashOf("v3"))
+	require.NotEmpty(t, s.hashOf("v4"))
+}
+
+// No more than ten versions that another hub left are recorded (R6).
+func TestFirstSightRecordsTen(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.Away = true
+	var clusters []string
+	for i := range 14 {
+		clusters = append(clusters, fmt.Sprintf("c%02d", i))
+	}
+	s.Place("p1", clusters)
+	s.Create("v1", progressive("p1", 1, "30s", 0, true))
+	for i, cluster := range clusters {
+		s.Upstream("p1", fmt.Sprintf("old%02d", max(i, 1)), cluster)
+	}
+	s.Report("", "v1", Hangs)
+	s.settle(time.Minute)
+	s.Upgrade()
+	s.quiet()
+	require.Len(t, s.Revisions(), 11, strings.Join(s.Story, "\n"))
+	require.NotEmpty(t, s.hashOf("old01"), "the version on the most clusters")
+	require.Equal(t, s.hashOf("v1"), s.Revisions()[10].Labels[workv1alpha1.LabelControllerHash])
+}

@@ -1,0 +1,151 @@
+package simulation
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+var update = flag.Bool("update", false, "write the golden traces")
+
+func progressive(placement string, concurrency int32, deadline string, maxFailures int32, abort bool) workv1alpha1.LocalPlacementReference {
+	ref := workv1alpha1.LocalPlacementReference{Name: placement}
+	ref.RolloutStrategy.Type = clusterv1alpha1.Progressive
+	ref.RolloutStrategy.Progressive = &clusterv1alpha1.RolloutProgressive{
+		RolloutConfig:  clusterv1alpha1.RolloutConfig{ProgressDeadline: deadline, MaxFailures: intstr.FromInt32(maxFailures)},
+		MaxConcurrency: intstr.FromInt32(concurrency),
+	}
+	return aborting(ref, abort)
+}
+
+func perGroup(placement, deadline string, maxFailures int32, abort bool) workv1alpha1.LocalPlacementReference {
+	ref := workv1alpha1.LocalPlacementReference{Name: placement}
+	ref.RolloutStrategy.Type = clusterv1alpha1.ProgressivePerGroup
+	ref.RolloutStrategy.ProgressivePerGroup = &clusterv1alpha1.RolloutProgressivePerGroup{
+		RolloutConfig: clusterv1alpha1.RolloutConfig{ProgressDeadline: deadline, MaxFailures: intstr.FromInt32(maxFailures)},
+	}
+	return aborting(ref, abort)
+}
+
+func all(placement, deadline string, abort bool) workv1alpha1.LocalPlacementReference {
+	ref := workv1alpha1.LocalPlacementReference{Name: placement}
+	ref.RolloutStrategy.Type = clusterv1alpha1.All
+	ref.RolloutStrategy.All = &clusterv1alpha1.RolloutAll{RolloutConfig: clusterv1alpha1.RolloutConfig{ProgressDeadline: deadline}}
+	return aborting(ref, abort)
+}
+
+func aborting(ref workv1alpha1.LocalPlacementReference, abort bool) workv1alpha1.LocalPlacementReference {
+	if abort {
+		ref.RolloutStrategy.FailureStrategy = workv1alpha1.AbortAll
+	}
+	return ref
+}
+
+// playStories plays named stories and compares what happened, a line a step, with what is in testdata. -update writes them. What comes
+// before each story is done by begin.
+func playStories(t *testing.T, stories map[string]func(*teller), begin ...func(*teller)) {
+	for name, play := range stories {
+		t.Run(name, func(t *testing.T) {
+			s := &teller{World: NewWorld(), t: t}
+			for _, do := range append(begin, play) {
+				do(s)
+			}
+			golden(t, name, strings.Join(s.Story, "\n")+"\n")
+		})
+	}
+}
+
+// teller plays a story.
+type teller struct {
+	*World
+	t *testing.T
+}
+
+func (s *teller) settle(during time.Duration) {
+	s.t.Helper()
+	require.NoError(s.t, s.Settle(during), strings.Join(s.Story, "\n"))
+}
+
+// held is the version that the work of a cluster holds; empty when there is none.
+func (s *teller) held(cluster string) string {
+	for _, work := range s.Works() {
+		if work.Namespace == cluster {
+			return Version(work)
+		}
+	}
+	return ""
+}
+
+func (s *teller) must(err error) {
+	s.t.Helper()
+	require.NoError(s.t, err, strings.Join(s.Story, "\n"))
+}
+
+// quiet waits until nothing happens any more, checks the properties, and says how things stand.
+func (s *teller) quiet() {
+	s.t.Helper()
+	s.settle(Forever)
+	story := s.Story
+	require.NoError(s.t, s.CheckQuiet(), strings.Join(story, "\n"))
+	s.conditions()
+	object := s.Object()
+	s.Tell("quiet: current %s, update %s", object.Status.CurrentRevision, object.Status.UpdateRevision)
+}
+
+// conditions tells them. What kstatus reads repeats Progressing in most stages, and is then told without the words.
+func (s *teller) conditions() {
+	all := s.Object().Status.Conditions
+	for _, c := range all {
+		if progressing := meta.FindStatusCondition(all, workv1alpha1.ConditionProgressing); progressing != nil && progressing.Type != c.Type &&
+			progressing.Message == c.Message && progressing.Reason == c.Reason {
+			s.Tell("  %s %s", c.Type, c.Status)
+			continue
+		}
+		s.Tell("  %s %s %s: %s", c.Type, c.Status, c.Reason, c.Message)
+	}
+}
+
+// Wrote does something once, after a write of the hub.
+func (s *teller) Wrote(write string, do func()) {
+	s.Check = func(what string) {
+		if s.describe(what) == write {
+			s.Check = nil
+			do()
+		}
+	}
+}
+
+// failing lets the first write with a name that comes in an abort fail.
+func failing(w *World, write string, fault Fault) func(string) Fault {
+	done := false
+	return func(what string) Fault {
+		if done || what != write || w.Object().Status.AbortedTime == nil {
+			return NoFault
+		}
+		done = true
+		return fault
+	}
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", strings.NewReplacer(" ", "-", ",", "", "'", "").Replace(name)+".txt")
+	if *update {
+		require.NoError(t, os.MkdirAll("testdata", 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
+		return
+	}
+	wanted, err := os.ReadFile(path)
+	require.NoError(t, err, "run go test ./test/simulation -run TestStories -update")
+	require.Equal(t, string(wanted), got, "if the change is wanted, run go test ./test/simulation -run TestStories -update, and read the difference")
+}
