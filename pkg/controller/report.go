@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -51,8 +52,8 @@ func abortReason(p *pass) string {
 	if !p.snapshot.Aborted {
 		return ""
 	}
-	if update := p.history.ByHash(p.update.Hash); update != nil && update.Object.Annotations[workv1alpha1.AnnotationAbortReason] != "" {
-		return update.Object.Annotations[workv1alpha1.AnnotationAbortReason]
+	if update := p.history.ByHash(p.update.Hash); update != nil {
+		return cmp.Or(update.AbortReason(), p.abortReason)
 	}
 	return p.abortReason
 }
@@ -77,7 +78,7 @@ func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stag
 		Now:         p.transitionTime(),
 	})
 	if pruned {
-		wanted.CollisionCount, wanted.CurrentRevision, wanted.UpdateRevision, wanted.AbortedTime, wanted.Revisions = nil, "", "", nil, nil
+		wanted.CollisionCount, wanted.CurrentRevision, wanted.UpdateRevision, wanted.AbortedTime = nil, "", "", nil
 		p.lookAgain(memory.PrunedInterval)
 	}
 	asked := c.askToStore(p, &wanted)

@@ -59,6 +59,7 @@ func nameOne(hashes []string) string {
 // shown bounds what a message lists.
 const shown = 3
 
+// firstOf lists the first of some texts, and counts the others; empty for none.
 func firstOf(texts []string) string {
 	if len(texts) > shown {
 		return strings.Join(texts[:shown], "; ") + fmt.Sprintf("; and %d more", len(texts)-shown)

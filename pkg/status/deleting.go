@@ -23,22 +23,13 @@ type Releasing struct {
 	Held, Problems []string
 }
 
-// heldShown bounds how many manifests a message names.
-const heldShown = 3
-
 // ReleasingWorkloads is the condition Deleting of an object whose deletion waits for agents.
 func ReleasingWorkloads(r *Releasing) metav1.Condition {
 	parts := []string{fmt.Sprintf("keeping the workloads: %d of %s done", max(0, r.Clusters-len(r.Waiting)-len(r.TooLate)), areClusters(r.Clusters))}
 	if len(r.Waiting) > 0 {
 		parts = append(parts, "waiting until the agents of "+rollout.Names(r.Waiting)+" give up what they applied")
 	}
-	for i, held := range r.Held {
-		if i == heldShown {
-			parts = append(parts, fmt.Sprintf("and %d more", len(r.Held)-heldShown))
-			break
-		}
-		parts = append(parts, held)
-	}
+	parts = append(parts, firstOf(r.Held))
 	parts = append(parts, r.Problems...)
 	if len(r.TooLate) > 0 {
 		parts = append(parts, lost(r.TooLate))

@@ -1,8 +1,8 @@
 package memory
 
 import (
+	"maps"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -46,10 +46,5 @@ func (m *Owners) DroppedLately(owner string, field Field, now time.Time) bool {
 func (m *Owners) DroppedLast(owner string) []Field {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var fields []Field
-	for field := range m.look(owner).droppedAt {
-		fields = append(fields, field)
-	}
-	slices.SortFunc(fields, func(a, b Field) int { return strings.Compare(string(a), string(b)) })
-	return fields
+	return slices.Sorted(maps.Keys(m.look(owner).droppedAt))
 }
