@@ -156,6 +156,6 @@ func (c *Controller) tellPause(p *pass) {
 		c.event(p, nil, corev1.EventTypeNormal, workv1alpha1.EventPaused, "Pause", note)
 	case status.PauseEnded:
 		c.event(p, nil, corev1.EventTypeNormal, workv1alpha1.EventResumed, "Resume",
-			"spec.paused is true no longer, and the hub goes on with what it held back")
+			"spec.paused is no longer true, and the hub continues with what it held back")
 	}
 }

@@ -7,12 +7,12 @@ type AbsenceCause string
 const (
 	// WithoutHistory means that the hub may not read ControllerRevisions.
 	WithoutHistory AbsenceCause = "WithoutHistory"
-	// NeverComplete means that no rollout was complete yet.
+	// NeverComplete means that no rollout has completed yet.
 	NeverComplete AbsenceCause = "NeverComplete"
-	// NotAdopted means that no rollout was complete since this hub knows the object, and that the ManifestWorks of an older hub did not show
+	// NotAdopted means that no rollout has completed since this hub first saw the object, and that the ManifestWorks of an older hub did not show
 	// which revision was stable (R6).
 	NotAdopted AbsenceCause = "NotAdopted"
-	// Surpassed means that another hub rolled out after the stable revision, and that no rollout was complete since (R6).
+	// Surpassed means that another hub rolled out after the stable revision, and that no rollout has completed since (R6).
 	Surpassed AbsenceCause = "Surpassed"
 	// Deleted means that somebody deleted it, and that nothing shows what it held (R7).
 	Deleted AbsenceCause = "Deleted"

@@ -11,8 +11,8 @@ type Held struct {
 	Deletes []Delete
 }
 
-// hold holds back all that the plan would do. What it found stays as it is. Over a broker, which clusters come next changes when agents are heard
-// that have no work: nothing is written there meanwhile, so that nothing else would lead to a pass (P7).
+// hold holds back all that the plan would do. What the plan found stays as it is. Over a broker, which clusters come next changes when an agent
+// without a work is heard. Nothing is written to such a cluster during a pause, and no event leads to a pass: the pass is repeated after a while (P7).
 func (p *Plan) hold(s *Snapshot, fleets []*fleet) {
 	for _, f := range fleets {
 		if f.any(func(m *member) bool { return m.mayBeInFlight }) {
@@ -23,8 +23,8 @@ func (p *Plan) hold(s *Snapshot, fleets []*fleet) {
 	p.Abort, p.Writes, p.Deletes = nil, nil, nil
 }
 
-// holdAbort holds back an abort. Nothing is handed out beside it, as after the pause the abort would come first. The pass goes on, other than one
-// that persists an abort, and reports the rollout as it is: it needs to know when phases change, and which writes the API server rejects (R24).
+// holdAbort holds back an abort, and nothing beside it: after the pause the abort would come first. A pass that persists an abort ends there. This
+// one reports the rollout as it is, and needs to know when phases change and which writes the API server rejects (R24).
 func (p *Plan) holdAbort(s *Snapshot, fleets []*fleet) {
 	for _, f := range fleets {
 		f.recheck(s, p)

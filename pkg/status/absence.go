@@ -25,15 +25,15 @@ func NoCurrent(a *rollout.Absence) string {
 		return fmt.Sprintf("revision %s was found on cluster %s alone when this hub first saw the object, and no rollout has completed since: other clusters are not "+
 			"rolled back to it; put a good template into the spec", a.Revision, a.Cluster)
 	case rollout.Surpassed:
-		return none + fmt.Sprintf("another hub rolled out after revision %s was the stable one here, and no rollout was complete since", a.Revision) + nameOne(a.Others)
+		return none + fmt.Sprintf("another hub rolled out after revision %s was the stable one here, and no rollout has completed since", a.Revision) + nameOne(a.Others)
 	case rollout.NotAdopted:
-		return none + "no rollout was complete since this hub knows of this object, and the ManifestWorks did not show which revision was stable before: " +
+		return none + "no rollout has completed since this hub first saw the object, and the ManifestWorks did not show which revision was stable before: " +
 			"exactly one older one must be there, on at least 2 clusters unless only 1 is selected, and 1 of them must have succeeded" + nameOne(a.Others)
 	}
 	if len(a.Others) > 0 {
-		return none + "no rollout was complete yet" + nameOne(a.Others)
+		return none + "no rollout has completed yet" + nameOne(a.Others)
 	}
-	return none + "no rollout was complete yet; repair the clusters, or put a good template into the spec"
+	return none + "no rollout has completed yet; repair the clusters, or put a good template into the spec"
 }
 
 // Unreadable says what is wrong with a revision, and the remedy. Only the works that have its hash still hold its content (R7).

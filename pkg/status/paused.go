@@ -115,7 +115,7 @@ func waits(in *Input) bool {
 	return in.Object.Spec.Paused && (in.Stage == RollingOut || in.Differs && in.Stage != Aborting)
 }
 
-// Pause is what a status tells of a pause for the first time.
+// Pause is what a status reports of a pause for the first time.
 type Pause string
 
 // The beginning and the end of a pause.

@@ -10,7 +10,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// progressing says how the rollout goes. True means that it goes on by itself; Unknown means that it would without the pause.
+// progressing is the condition of the rollout. True means that it continues without help; Unknown means that it would without the pause.
 func progressing(in *Input) metav1.Condition {
 	told := unpaused(in)
 	if note := pauseNote(in); note != "" {
@@ -22,7 +22,7 @@ func progressing(in *Input) metav1.Condition {
 	return told
 }
 
-// unpaused says how it goes where nothing is paused.
+// unpaused is the condition of the rollout without regard to a pause.
 func unpaused(in *Input) metav1.Condition {
 	update := in.Snapshot.Update
 	stopped := func(reason, message string) metav1.Condition {

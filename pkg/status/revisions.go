@@ -38,8 +38,8 @@ type reach struct {
 	last string
 }
 
-// reachOf finds for each hash what the works show of it. What a work comes to at its own revision was assessed once in this pass, by whoever
-// noted since when it succeeds: nothing is assessed again here (P8).
+// reachOf finds for each hash what the works show of it. Each work was assessed at its own revision once in this pass, when SucceededSince was
+// noted: nothing is assessed again here (P8).
 func reachOf(in *Input) map[string]*reach {
 	found := map[string]*reach{}
 	for i := range in.Snapshot.Works {

@@ -67,8 +67,8 @@ const (
 	rolledOut   = workv1alpha1.ConditionPlacementRolledOut
 )
 
-// noneYet is what the conditions say where no rollout was complete yet.
-const noneYet = "there is no stable revision to go back to: no rollout was complete yet; repair the clusters, or put a good template into the spec"
+// noneYet is what the conditions say where no rollout has completed yet.
+const noneYet = "there is no stable revision to go back to: no rollout has completed yet; repair the clusters, or put a good template into the spec"
 
 // TestConditions is the README's table of conditions, row by row, with what the messages must name.
 func TestConditions(t *testing.T) {

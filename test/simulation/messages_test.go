@@ -18,7 +18,7 @@ func TestAbortOfTheFirstRolloutIsImpossible(t *testing.T) {
 	s.Report("", "v1", Hangs)
 	s.Create("v1", all("p1", "30s", true), all("p2", "None", false))
 	s.settle(time.Minute)
-	s.says(workv1alpha1.ConditionProgressing, "1 in flight", "can't be followed", "no rollout was complete yet", "put a good template into the spec")
+	s.says(workv1alpha1.ConditionProgressing, "1 in flight", "can't be followed", "no rollout has completed yet", "put a good template into the spec")
 	require.Equal(t, 1, counts(s.events)[workv1alpha1.EventAbortImpossible])
 	s.quiet()
 }

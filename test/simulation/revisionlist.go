@@ -22,7 +22,7 @@ func (w *World) Annotate(cause string) {
 	w.Tell("user: says the cause is %q", cause)
 }
 
-// noteCause follows which cause each revision has to tell: what the hub saw on the owner when it made the revision, or gave it the next number.
+// noteCause follows which change cause each revision has to have: what the hub saw on the owner when it made the revision, or gave it the next number.
 func (w *World) noteCause(write string) {
 	_, name, ok := strings.Cut(write, " revision ")
 	if !ok || strings.HasPrefix(write, "delete ") {
@@ -57,18 +57,18 @@ type cause struct {
 	text   string
 }
 
-// bearing is what the works of honest clusters say of one revision, by what their agents made of it in truth.
-type bearing struct {
+// reach is what the works of honest clusters say of one revision, by what their agents made of it in truth.
+type reach struct {
 	// clusters are certain to count, and doubtful ones may: adversaries', and what the hub can't know of.
 	clusters, doubtful sets.Set[string]
 	// sick is that one of them has not succeeded; unsure that nobody can say of all whether they have.
 	sick, unsure bool
 }
 
-// bearings finds, for each hash, what the works show.
-func (w *World) bearings() map[string]*bearing {
+// reaches finds, for each hash, what the works show.
+func (w *World) reaches() map[string]*reach {
 	contents := w.contents()
-	found := map[string]*bearing{}
+	found := map[string]*reach{}
 	for _, work := range w.Works() {
 		hash := work.Labels[workv1alpha1.LabelControllerHash]
 		if !owned(work) || hash == "" {
@@ -76,7 +76,7 @@ func (w *World) bearings() map[string]*bearing {
 		}
 		b := found[hash]
 		if b == nil {
-			b = &bearing{clusters: sets.New[string](), doubtful: sets.New[string]()}
+			b = &reach{clusters: sets.New[string](), doubtful: sets.New[string]()}
 			found[hash] = b
 		}
 		if w.adversaries.ever.Has(work.Namespace) || w.unheard(work) {
@@ -107,7 +107,7 @@ func (w *World) checkRevisionList() error {
 		}
 		return nil
 	}
-	found := w.bearings()
+	found := w.reaches()
 	wanted := w.listedRevisions(object, found)
 	if len(wanted) != len(object.Status.Revisions) {
 		return fmt.Errorf("quiet: status.revisions has %d entries, not %d: %+v", len(object.Status.Revisions), len(wanted), object.Status.Revisions)
@@ -129,7 +129,7 @@ func invalidSpec(object *workv1alpha1.ManifestWorkReplicaSet) bool {
 }
 
 // listedRevisions are those that the list has to have, the newest first.
-func (w *World) listedRevisions(object *workv1alpha1.ManifestWorkReplicaSet, found map[string]*bearing) []*appsv1.ControllerRevision {
+func (w *World) listedRevisions(object *workv1alpha1.ManifestWorkReplicaSet, found map[string]*reach) []*appsv1.ControllerRevision {
 	var there []*appsv1.ControllerRevision
 	for _, rev := range slices.Backward(w.Revisions()) {
 		if metav1.IsControlledBy(rev, object) && rev.Name == Name+"-"+rev.Labels[workv1alpha1.LabelControllerHash] {
@@ -154,9 +154,9 @@ func (w *World) listedRevisions(object *workv1alpha1.ManifestWorkReplicaSet, fou
 }
 
 // checkListed checks one entry.
-func (w *World) checkListed(object *workv1alpha1.ManifestWorkReplicaSet, rev *appsv1.ControllerRevision, told *workv1alpha1.RevisionStatus, b *bearing) error {
+func (w *World) checkListed(object *workv1alpha1.ManifestWorkReplicaSet, rev *appsv1.ControllerRevision, told *workv1alpha1.RevisionStatus, b *reach) error {
 	if b == nil {
-		b = &bearing{}
+		b = &reach{}
 	}
 	hash := rev.Labels[workv1alpha1.LabelControllerHash]
 	if told.Name != rev.Name || told.Hash != hash || told.Revision != rev.Revision {
@@ -196,7 +196,7 @@ func checkTimes(rev *appsv1.ControllerRevision, told *workv1alpha1.RevisionStatu
 }
 
 // statesOf are the states that a revision may be in, by the table of R25.
-func statesOf(object *workv1alpha1.ManifestWorkReplicaSet, rev *appsv1.ControllerRevision, b *bearing) []workv1alpha1.RevisionState {
+func statesOf(object *workv1alpha1.ManifestWorkReplicaSet, rev *appsv1.ControllerRevision, b *reach) []workv1alpha1.RevisionState {
 	progressing := meta.FindStatusCondition(object.Status.Conditions, workv1alpha1.ConditionProgressing)
 	update := rev.Labels[workv1alpha1.LabelControllerHash] == object.Status.UpdateRevision
 	underWay := progressing.Reason == workv1alpha1.ReasonNewRevisionCreated || progressing.Reason == workv1alpha1.ReasonFoundNewRevision

@@ -89,7 +89,7 @@ func TestStayThatRolledOut(t *testing.T) {
 				require.Nil(s.t, object.Status.AbortedTime)
 				require.Empty(s.t, object.Status.CurrentRevision)
 				require.Contains(s.t, strings.Join(s.Story, "\n"), "failureStrategy AbortAll can't be followed: there is no stable revision to go back to: "+
-					"another hub rolled out after revision web-"+s.hashOf("v2")+" was the stable one here, and no rollout was complete since")
+					"another hub rolled out after revision web-"+s.hashOf("v2")+" was the stable one here, and no rollout has completed since")
 
 				// Nothing brings it back.
 				s.Restart()

@@ -30,7 +30,7 @@ const (
 	EventRolloutResumed = "RolloutResumed"
 	// EventPaused means that spec.paused is true: no ManifestWork is written or deleted. The note counts what is held back (R22).
 	EventPaused = "Paused"
-	// EventResumed means that spec.paused is true no longer, and that what was held back goes on (R22).
+	// EventResumed means that spec.paused is no longer true, and that the hub continues with what it held back (R22).
 	EventResumed = "Resumed"
 
 	// EventAbortImpossible is a warning: the rollout failed, failureStrategy AbortAll asks for an abort, and there is no
