@@ -17,6 +17,9 @@ import (
 // maxSnapshot bounds the value of the annotation (R36).
 const maxSnapshot = 16 << 10
 
+// maxRevisions is more than fit into it, of however short names: a history may have thousands, as agents over a broker report them.
+const maxRevisions = maxSnapshot / len(`{"hash":"","number":0}`)
+
 // snapshot is what a hub leaves of a ManifestWorkReplicaSet, in an annotation, before a newer version reconciles it.
 type snapshot struct {
 	// UID is the object's: an annotation may be copied.
@@ -87,7 +90,8 @@ func encode(o *Object) (string, error) {
 	if o.holdsTemplate(deciding.UpdateRevision) {
 		s.Template = deciding.UpdateRevision
 	}
-	for _, rev := range slices.Backward(o.History.Revisions) {
+	newest := o.History.Revisions[max(0, len(o.History.Revisions)-maxRevisions):]
+	for _, rev := range slices.Backward(newest) {
 		s.Revisions = append(s.Revisions, revisionSnapshot{Hash: rev.Hash, Number: rev.Object.Revision})
 	}
 	for len(s.Revisions) > 0 && s.size() > maxSnapshot {

@@ -2,12 +2,15 @@ package plan
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
 func TestSnapshot(t *testing.T) {
@@ -119,4 +122,29 @@ func TestSnapshotIsBounded(t *testing.T) {
 	value, err = encode(h.list(&d))
 	require.NoError(t, err)
 	require.LessOrEqual(t, len(value), maxSnapshot)
+}
+
+// What a snapshot costs does not grow with a history of which only a part fits.
+func TestSnapshotOfALongHistory(t *testing.T) {
+	size := func(revisions int) (allocated uint64, snapshot string) {
+		o := &Object{ManifestWorkReplicaSet: newHub(1).object}
+		for n := range revisions {
+			hash := fmt.Sprintf("%010d", n)
+			o.History.Revisions = append(o.History.Revisions, revision.Revision{
+				Hash: hash, Object: &appsv1.ControllerRevision{Revision: int64(n)},
+			})
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		snapshot, err := encode(o)
+		require.NoError(t, err)
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc, snapshot
+	}
+	size(1) // What is made once is not counted.
+	once, _ := size(500)
+	tenfold, snapshot := size(5000)
+	require.Less(t, tenfold, 5*once, "%.1f MB for 500, %.1f MB for 5,000", float64(once)/1e6, float64(tenfold)/1e6)
+	require.LessOrEqual(t, len(snapshot), maxSnapshot)
+	require.Contains(t, snapshot, `"number":4999`, "the newest stay")
 }
