@@ -21,8 +21,9 @@ type record struct {
 	namespace string
 }
 
-// errUnavailable is in the errors of a hub that has no right on the ConfigMap, or whose namespace does not exist (R33).
-var errUnavailable = errors.New("this hub cannot record its version")
+// errUnavailable is in the errors of a hub that has no right on the ConfigMap, whose namespace does not exist, or whose writes of the
+// ConfigMap the API server rejects, because of a policy for example: rollouts and aborts must not wait for that (R33).
+var errUnavailable = errors.New("the ConfigMap is not available")
 
 // read returns the ConfigMap; nil where there is none.
 func (r *record) read(ctx context.Context) (*corev1.ConfigMap, error) {
@@ -42,7 +43,7 @@ func (r *record) write(ctx context.Context, seen *corev1.ConfigMap, data map[str
 		_, err := r.client.Create(ctx, &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Name: plan.ConfigMap, Namespace: r.namespace}, Data: data,
 		}, metav1.CreateOptions{})
-		return r.failed("creating", err, apierrors.IsForbidden(err) || apierrors.IsNotFound(err))
+		return r.failed("creating", err, isRejected(err)) // Not found is the namespace.
 	}
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": seen.UID, "resourceVersion": seen.ResourceVersion}, "data": data,
@@ -50,10 +51,10 @@ func (r *record) write(ctx context.Context, seen *corev1.ConfigMap, data map[str
 	if err == nil {
 		_, err = r.client.Patch(ctx, plan.ConfigMap, types.MergePatchType, patch, metav1.PatchOptions{})
 	}
-	return r.failed("patching", err, apierrors.IsForbidden(err))
+	return r.failed("patching", err, isRejected(err) && !apierrors.IsNotFound(err)) // Somebody deleted it: it is created at the next try.
 }
 
-// failed says which request failed; nil for none.
+// failed returns an error that names the request; nil for none.
 func (r *record) failed(verb string, err error, unavailable bool) error {
 	switch {
 	case err == nil:

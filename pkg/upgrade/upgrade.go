@@ -129,20 +129,19 @@ func (r *Runner) try(ctx context.Context) bool {
 	return true
 }
 
-// failed reports whether ManifestWorkReplicaSets may be reconciled after an error: they may where the hub has no right on the ConfigMap,
-// or its namespace does not exist (R33).
+// failed reports whether ManifestWorkReplicaSets may be reconciled after an error: they may where the hub cannot record its version (R33).
 func (r *Runner) failed(ctx context.Context, err error) bool {
 	logger := klog.FromContext(ctx)
 	if errors.Is(err, errUnavailable) {
 		r.Metrics.Upgrade(metrics.UpgradeUnavailable)
-		note := "the hub cannot record its version, so that an upgrade takes no snapshots and a downgrade restores nothing: " +
-			"apply the Role and its binding that came with this hub (deploy/): " + err.Error()
+		note := "the hub cannot record its version: an upgrade takes no snapshots, and a downgrade restores nothing; " +
+			"apply the Role and its binding that came with this hub (deploy/), or fix what rejects the ConfigMap: " + err.Error()
 		logger.Info(note)
 		r.event(r.record.reference(), corev1.EventTypeWarning, workv1alpha1.EventSnapshotsUnavailable, "Record", note)
 		return true
 	}
 	if ctx.Err() == nil {
-		logger.Error(err, "The version of the hub changes, and ManifestWorkReplicaSets wait for it; it is tried again")
+		logger.Error(err, "ManifestWorkReplicaSets are not reconciled until the version of the hub is recorded; retrying")
 	}
 	return false
 }

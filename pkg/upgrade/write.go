@@ -97,11 +97,11 @@ func (c *objects) patchRevision(ctx context.Context, change *plan.RevisionPatch)
 	return nil
 }
 
-// isRejected reports whether the API server refuses a write for a reason that lasts: making it again changes nothing by itself.
+// isRejected reports whether the API server rejects a write for a reason that lasts: the same write is rejected again.
 func isRejected(err error) bool {
 	switch {
-	case apierrors.IsConflict(err), apierrors.IsTooManyRequests(err), apierrors.IsServerTimeout(err), apierrors.IsTimeout(err),
-		apierrors.IsUnauthorized(err):
+	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), apierrors.IsTooManyRequests(err), apierrors.IsServerTimeout(err),
+		apierrors.IsTimeout(err), apierrors.IsUnauthorized(err):
 		return false
 	}
 	var known apierrors.APIStatus

@@ -9,7 +9,7 @@ import (
 // maxNote is what the API server takes of an event's note: 1024 bytes. A longer one would lose the event.
 const maxNote = 1000
 
-// event reports to people what happened.
+// event records an event.
 func (r *Runner) event(regarding runtime.Object, eventType, reason, action, note string) {
 	if len(note) > maxNote {
 		note = strings.ToValidUTF8(note[:maxNote], "") + " …"

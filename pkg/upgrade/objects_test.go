@@ -1,0 +1,91 @@
+package upgrade
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	clienttesting "k8s.io/client-go/testing"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/upgrade/plan"
+)
+
+func TestObjectsThatGo(t *testing.T) {
+	w := newWorld(t, "a", "b", "c")
+	w.starts("v1.0.0")
+	now := metav1.Now()
+	w.edit("a", func(set *workv1alpha1.ManifestWorkReplicaSet) { set.DeletionTimestamp = &now })
+	w.refuse = func(write string) error {
+		if write == "patch manifestworkreplicasets b" {
+			return apierrors.NewNotFound(resources, "b")
+		}
+		return nil
+	}
+	w.starts("v1.1.0")
+	require.Equal(t, []string{"patch manifestworkreplicasets c", "patch configmaps work-hub-current-version"}, w.writes)
+}
+
+func TestUnreadableObject(t *testing.T) {
+	w := newWorld(t, "a", "b")
+	object, err := w.dynamic.Tracker().Get(workv1alpha1.ManifestWorkReplicaSetResource, "default", "a")
+	require.NoError(t, err)
+	broken := object.(*unstructured.Unstructured).DeepCopy()
+	require.NoError(t, unstructured.SetNestedField(broken.Object, "x", "spec", "manifestWorkTemplate", "workload"))
+	require.NoError(t, w.dynamic.Tracker().Update(workv1alpha1.ManifestWorkReplicaSetResource, broken, "default"))
+	w.starts("v1.0.0")
+	w.starts("v1.1.0")
+	for _, name := range []string{"a", "b"} {
+		u, err := w.dynamic.Tracker().Get(workv1alpha1.ManifestWorkReplicaSetResource, "default", name)
+		require.NoError(t, err)
+		require.Contains(t, u.(*unstructured.Unstructured).GetAnnotations(), workv1alpha1.AnnotationSnapshotPrefix+"v1.0.0", name)
+	}
+}
+
+func TestWithoutAHistory(t *testing.T) {
+	w := newWorld(t, "a")
+	w.kube.PrependReactor("list", "controllerrevisions", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, forbidden })
+	w.starts("v1.0.0")
+	w.starts("v1.1.0")
+	w.edit("a", func(set *workv1alpha1.ManifestWorkReplicaSet) { set.Status.CurrentRevision = "" })
+	w.starts("v1.0.0")
+	require.NotEmpty(t, w.get("a").Status.CurrentRevision)
+}
+
+func TestListsArePaged(t *testing.T) {
+	var asked []metav1.ListOptions
+	names := []string{"a", "b", "c"}
+	page := func(options metav1.ListOptions) (runtime.Object, error) {
+		asked = append(asked, options)
+		n := len(asked)
+		list := &appsv1.ControllerRevisionList{Items: []appsv1.ControllerRevision{{ObjectMeta: metav1.ObjectMeta{Name: names[n-1]}}}}
+		if n < len(names) {
+			list.Continue = "next"
+		}
+		return list, nil
+	}
+	var found []string
+	require.NoError(t, each(t.Context(), page, func(object runtime.Object) error {
+		found = append(found, object.(*appsv1.ControllerRevision).Name)
+		return nil
+	}))
+	require.Equal(t, names, found)
+	for i, options := range asked {
+		require.EqualValues(t, pageSize, options.Limit)
+		require.Equal(t, i > 0, options.Continue != "")
+		require.Empty(t, options.ResourceVersion, "live, not from a cache of the API server")
+	}
+
+	w := newWorld(t, "a")
+	listed, err := w.runner("v1.0.0").objects.list(t.Context(), &plan.Decision{Action: plan.TakeSnapshots})
+	require.NoError(t, err)
+	require.Len(t, listed, 1)
+	require.Empty(t, listed[0].Spec)
+	require.Len(t, listed[0].History.Revisions, 1)
+	require.Nil(t, listed[0].History.Revisions[0].Object.Data.Raw)
+	require.NotEmpty(t, listed[0].History.Revisions[0].Digest)
+}

@@ -1,0 +1,101 @@
+package upgrade
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
+	"github.com/open-cluster-management-io/work-rollback/pkg/upgrade/plan"
+)
+
+func TestWithoutTheRight(t *testing.T) {
+	for _, verb := range []string{"get", "create", "patch"} {
+		t.Run(verb, func(t *testing.T) {
+			w := newWorld(t, "a")
+			if verb == "patch" {
+				w.starts("v0.9.0")
+			}
+			w.refuse = func(write string) error {
+				if strings.HasPrefix(write, verb+" configmaps") {
+					return forbidden
+				}
+				return nil
+			}
+			w.starts("v1.0.0")
+			said := w.events()
+			require.Len(t, said, 1)
+			require.Contains(t, said[0], "Warning SnapshotsUnavailable the hub cannot record its version")
+			require.Contains(t, said[0], "apply the Role and its binding that came with this hub (deploy/)")
+			w.state(metrics.UpgradeUnavailable)
+		})
+	}
+}
+
+func TestWithoutTheNamespace(t *testing.T) {
+	w := newWorld(t, "a")
+	w.refuse = func(write string) error {
+		if write == "create configmaps" {
+			return apierrors.NewNotFound(corev1.Resource("namespaces"), hubNamespace)
+		}
+		return nil
+	}
+	w.starts("v1.0.0")
+	w.state(metrics.UpgradeUnavailable)
+}
+
+// A write of the ConfigMap that the API server rejects, because of a policy for example, is named, and rollouts do not wait for it (R33).
+func TestRejectedRecord(t *testing.T) {
+	denied := apierrors.NewBadRequest(`admission webhook "labels.example.com" denied the request: no owner`)
+	for _, verb := range []string{"create", "patch"} {
+		for _, rejection := range []error{invalid, denied} {
+			t.Run(verb+" "+string(apierrors.ReasonForError(rejection)), func(t *testing.T) {
+				w := newWorld(t, "a")
+				if verb == "patch" {
+					w.starts("v0.9.0")
+				}
+				w.refuse = func(write string) error {
+					if strings.HasPrefix(write, verb+" configmaps") {
+						return rejection
+					}
+					return nil
+				}
+				w.starts("v1.0.0")
+				said := w.events()
+				require.Len(t, said, 1)
+				require.Contains(t, said[0], "Warning SnapshotsUnavailable the hub cannot record its version")
+				require.Contains(t, said[0], rejection.Error())
+				w.state(metrics.UpgradeUnavailable)
+			})
+		}
+	}
+}
+
+// A ConfigMap that somebody else creates or deletes meanwhile is read again.
+func TestRecordThatChangesMeanwhile(t *testing.T) {
+	for verb, answer := range map[string]error{
+		"create": apierrors.NewAlreadyExists(resources, plan.ConfigMap), "patch": apierrors.NewNotFound(resources, plan.ConfigMap),
+	} {
+		t.Run(verb, func(t *testing.T) {
+			w := newWorld(t, "a")
+			if verb == "patch" {
+				w.starts("v0.9.0")
+			}
+			answered := false
+			w.refuse = func(write string) error {
+				if answered || !strings.HasPrefix(write, verb+" configmaps") {
+					return nil
+				}
+				answered = true
+				return answer
+			}
+			w.starts("v1.0.0")
+			require.True(t, answered)
+			require.Equal(t, "v1.0.0", w.recorded()["version"])
+			w.state(metrics.UpgradeRecorded)
+		})
+	}
+}
