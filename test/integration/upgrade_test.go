@@ -351,6 +351,7 @@ func TestVersionNeedsARight(t *testing.T) {
 	stop()
 	stop = theirs.startVersion(t, "v9.1.0")
 	w.recorded(t, "v9.1.0", "v9.0.0")
+	require.Contains(t, f.get().Annotations, snapshotOf900)
 	f.complete()
 	stop()
 	theirs.startVersion(t, "v9.0.0")
