@@ -26,7 +26,7 @@ import (
 
 // preserve deletes the works of an object whose workloads stay on the clusters: package release says what comes next for each of them, and
 // a work is deleted once its agent has given everything up (R20). The works are listed live when this process begins and when it ends. In
-// between the cache tells which of them have changed.
+// between the cache shows which of them have changed.
 func (r *finalizeReconciler) preserve(ctx context.Context, p *pass) error {
 	if r.agents != nil {
 		told := status.PreservingNotSupported()

@@ -17,13 +17,7 @@ func TestStoriesOfPreserving(t *testing.T) {
 	for name, play := range map[string]func(*teller){
 		"workloads stay and an agent is offline": func(s *teller) {
 			before := s.objects.uids()
-			s.Report("c3", "", Silent)
-			s.Delete()
-			s.waits()
-			s.Tell("agents: c3 is back")
-			s.Report("c3", "", Succeeds)
-			s.gone()
-			require.Equal(s.t, before, s.objects.uids())
+			s.waitsFor("c3", Silent, "agents: c3 is back")
 
 			s.Create("v1", progressive("p1", 1, "30s", 0, true))
 			s.quiet()
@@ -53,14 +47,7 @@ func TestStoriesOfPreserving(t *testing.T) {
 			require.Len(s.t, s.objects.uids(), 2, "that of c2 is gone")
 		},
 		"an agent can't give a workload up": func(s *teller) {
-			before := s.objects.uids()
-			s.Report("c2", "", Clings)
-			s.Delete()
-			s.waits()
-			s.Tell("admin: changes the policy of c2")
-			s.Report("c2", "", Succeeds)
-			s.gone()
-			require.Equal(s.t, before, s.objects.uids())
+			s.waitsFor("c2", Clings, "admin: changes the policy of c2")
 		},
 		"workloads that ran to completion stay": func(s *teller) {
 			s.Report("", "v2", Completes)
@@ -111,7 +98,20 @@ func TestStoriesOfPreserving(t *testing.T) {
 	}
 }
 
-// waits waits until nothing happens any more while the object is being deleted, and tells what it waits for.
+// waitsFor deletes the object, waits for one agent, and lets that one succeed in the end. All workloads stay.
+func (s *teller) waitsFor(cluster string, outcome Outcome, until string) {
+	s.t.Helper()
+	before := s.objects.uids()
+	s.Report(cluster, "", outcome)
+	s.Delete()
+	s.waits()
+	s.Tell("%s", until)
+	s.Report(cluster, "", Succeeds)
+	s.gone()
+	require.Equal(s.t, before, s.objects.uids())
+}
+
+// waits waits until nothing happens any more while the object is being deleted, and notes what it waits for.
 func (s *teller) waits() {
 	s.t.Helper()
 	s.settle(Forever)
