@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -50,12 +51,18 @@ func (c *cluster) applyOne(i int32) metav1.ConditionStatus {
 		c.work.Status.ResourceStatus.Manifests = append(c.work.Status.ResourceStatus.Manifests, workv1.ManifestCondition{})
 	}
 	m, o := &c.work.Status.ResourceStatus.Manifests[i], &c.objects[i]
-	m.ResourceMeta = cm(i)
+	of := cm(i)
+	if o.unknown {
+		of.Resource = ""
+	}
+	if m.ResourceMeta != of { // It keeps the conditions of an object that it reports in the same words.
+		*m = workv1.ManifestCondition{ResourceMeta: of}
+	}
 	status := metav1.ConditionTrue
-	strategy := strategyOf(c.work.Spec.ManifestConfigs, &m.ResourceMeta)
+	strategy := strategyOf(c.work.Spec.ManifestConfigs, &of)
 	switch {
 	case o.unknown:
-		m.ResourceMeta.Resource, status = "", metav1.ConditionFalse
+		status = metav1.ConditionFalse
 	case meta.IsStatusConditionTrue(m.Conditions, workv1.ManifestComplete), strategy == workv1.UpdateStrategyTypeReadOnly:
 	case o.refuses && (!o.there || strategy != workv1.UpdateStrategyTypeCreateOnly || o.owned):
 		status = metav1.ConditionFalse
@@ -71,41 +78,57 @@ func (c *cluster) look() {
 	if !held(c.work) || meta.FindStatusCondition(c.work.Status.Conditions, workv1.WorkApplied) == nil {
 		return
 	}
-	allComplete, rules := true, 0
+	complete, incomplete := 0, 0
 	for i := range c.work.Status.ResourceStatus.Manifests {
-		m, o := &c.work.Status.ResourceStatus.Manifests[i], c.objects[i]
-		switch {
-		case m.ResourceMeta.Resource == "" || o.unknown:
-			set(&m.Conditions, workv1.ManifestAvailable, metav1.ConditionUnknown, "IncompleteResourceMeta", "", 0)
-		case !o.there:
-			set(&m.Conditions, workv1.ManifestAvailable, metav1.ConditionFalse, reasonMissing, "", 0)
-		default:
-			set(&m.Conditions, workv1.ManifestAvailable, metav1.ConditionTrue, "ResourceAvailable", "", 0)
+		m := &c.work.Status.ResourceStatus.Manifests[i]
+		c.lookAt(m, c.objects[i])
+		if done := meta.FindStatusCondition(m.Conditions, workv1.ManifestComplete); done != nil && done.Status == metav1.ConditionTrue {
+			complete++
+		} else if done != nil {
+			incomplete++
 		}
-		if !c.hasRule(m) {
-			meta.RemoveStatusCondition(&m.Conditions, workv1.ManifestComplete)
-			continue
-		}
-		rules++
-		if o.there && o.finished {
-			set(&m.Conditions, workv1.ManifestComplete, metav1.ConditionTrue, "ConditionRuleEvaluated", "", c.work.Generation)
-		}
-		allComplete = allComplete && meta.IsStatusConditionTrue(m.Conditions, workv1.ManifestComplete)
 	}
 	set(&c.work.Status.Conditions, workv1.WorkAvailable, metav1.ConditionTrue, "Simulated", "", c.work.Generation)
-	meta.RemoveStatusCondition(&c.work.Status.Conditions, workv1.WorkComplete)
-	if rules > 0 && allComplete {
+	switch {
+	case complete+incomplete == 0:
+		meta.RemoveStatusCondition(&c.work.Status.Conditions, workv1.WorkComplete)
+	case incomplete > 0:
+		set(&c.work.Status.Conditions, workv1.WorkComplete, metav1.ConditionFalse, "ConditionRulesAggregated", "", c.work.Generation)
+	default:
 		set(&c.work.Status.Conditions, workv1.WorkComplete, metav1.ConditionTrue, "ConditionRulesAggregated", "", c.work.Generation)
 	}
 }
 
-func (c *cluster) hasRule(m *workv1.ManifestCondition) bool {
+// lookAt evaluates the rules for one object. Conditions of rules that are gone are dropped where the object is there, and nowhere else.
+func (c *cluster) lookAt(m *workv1.ManifestCondition, o object) {
+	switch {
+	case m.ResourceMeta.Resource == "" || o.unknown:
+		set(&m.Conditions, workv1.ManifestAvailable, metav1.ConditionUnknown, "IncompleteResourceMeta", "", 0)
+		return
+	case !o.there:
+		set(&m.Conditions, workv1.ManifestAvailable, metav1.ConditionFalse, reasonMissing, "", 0)
+		return
+	}
+	set(&m.Conditions, workv1.ManifestAvailable, metav1.ConditionTrue, "ResourceAvailable", "", 0)
+	rule := c.ruleOf(m)
+	if rule == nil {
+		meta.RemoveStatusCondition(&m.Conditions, workv1.ManifestComplete)
+		return
+	}
+	status := metav1.ConditionFalse
+	if o.finished && len(rule.CelExpressions) == 0 {
+		status = metav1.ConditionTrue
+	}
+	set(&m.Conditions, workv1.ManifestComplete, status, "ConditionRuleEvaluated", "", c.work.Generation)
+}
+
+func (c *cluster) ruleOf(m *workv1.ManifestCondition) *workv1.ConditionRule {
 	for _, option := range c.work.Spec.ManifestConfigs {
 		if option.ResourceIdentifier == identify(&m.ResourceMeta) && len(option.ConditionRules) > 0 {
-			return true
+			return &option.ConditionRules[0]
 		}
 	}
-	return false
+	return nil
 }
 
 // hub does the next step, and reports whether it deletes the ManifestWork.
@@ -235,7 +258,7 @@ func FuzzNext(f *testing.F) {
 		step := Next(w)
 		require.Equal(t, before, w)
 		if step.Action == Delete && held(w) && len(w.Spec.Workload.Manifests) > 0 {
-			require.True(t, orphans(&w.Spec) && applied(w, w.Generation) && !completed(w))
+			require.True(t, allGone(w) || orphans(&w.Spec) && applied(w, w.Generation) && !completed(w))
 		}
 		if step.Spec == nil {
 			return
@@ -243,7 +266,7 @@ func FuzzNext(f *testing.F) {
 		require.Equal(t, w.Spec.Workload, step.Spec.Workload)
 		require.Equal(t, w.Spec.Executor, step.Spec.Executor)
 		for _, option := range step.Spec.ManifestConfigs {
-			require.Empty(t, option.ConditionRules)
+			require.True(t, len(option.ConditionRules) == 0 || equality.Semantic.DeepEqual(neverComplete(), option.ConditionRules))
 		}
 		w.Spec = *step.Spec
 		w.Generation++

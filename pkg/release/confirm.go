@@ -61,6 +61,18 @@ func missing(work *workv1.ManifestWork, m *workv1.ManifestCondition, generation 
 	return looked != nil && looked.ObservedGeneration >= generation && isMissing(m)
 }
 
+// allGone reports whether the agent, after it saw the generation, found no object of a ManifestWork that is complete. It makes none again.
+func allGone(work *workv1.ManifestWork) bool {
+	reported := work.Status.ResourceStatus.Manifests
+	for i := range reported {
+		unknown := reported[i].ResourceMeta.Resource == "" && !knownBefore(work, &reported[i].ResourceMeta)
+		if !unknown && !missing(work, &reported[i], work.Generation) {
+			return false
+		}
+	}
+	return len(reported) > 0
+}
+
 func isMissing(m *workv1.ManifestCondition) bool {
 	found := meta.FindStatusCondition(m.Conditions, workv1.ManifestAvailable)
 	return found != nil && found.Status == metav1.ConditionFalse && found.Reason == reasonMissing

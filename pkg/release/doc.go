@@ -8,6 +8,9 @@
 //	Release         deleteOption Orphan, and CreateOnly for every object: the agent removes its ownerReference and changes nothing else
 //	Delete          once every object is given up, or where nothing was ever applied
 //
+// Where the object of a completed manifest is gone, the agent never drops the completion: the other objects get a rule by which they are
+// incomplete, and with them the ManifestWork.
+//
 // A live ManifestWork is all that a step is decided on. A process that is killed after any write leaves behind what its successor needs.
 //
 // Everything in it is a pure function. It imports types and functions of objects; it must not import a client, a cache, a logger or a

@@ -64,7 +64,11 @@ func Next(work *workv1.ManifestWork) Step {
 		return Step{Action: Delete}
 	}
 	if completed(work) {
-		return write(DropCompletion, work, uncompleted(work))
+		step := write(DropCompletion, work, uncompleted(work))
+		if step.Action == Wait && allGone(work) {
+			step.Action = Delete
+		}
+		return step
 	}
 	given, held := givenUp(work, work.Generation)
 	if given {
@@ -105,12 +109,20 @@ func orphans(spec *workv1.ManifestWorkSpec) bool {
 	return spec.DeleteOption != nil && spec.DeleteOption.PropagationPolicy == workv1.DeletePropagationPolicyTypeOrphan
 }
 
-// completed reports whether the agent skips the ManifestWork, or one of its manifests, because it ran to completion.
+// completed reports whether the agent skips the ManifestWork, or a manifest whose object is there, because it ran to completion.
 func completed(work *workv1.ManifestWork) bool {
 	return workCompleted(work) || slices.ContainsFunc(work.Status.ResourceStatus.Manifests, func(m workv1.ManifestCondition) bool {
-		return meta.IsStatusConditionTrue(m.Conditions, workv1.ManifestComplete)
+		return isComplete(&m) && !isMissing(&m)
 	})
 }
+
+func isComplete(m *workv1.ManifestCondition) bool {
+	return meta.IsStatusConditionTrue(m.Conditions, workv1.ManifestComplete)
+}
+
+// finished reports whether the object of a manifest ran to completion and was deleted on the cluster then, as a Job with
+// ttlSecondsAfterFinished is. The agent never makes it again, and never drops its completion.
+func finished(m *workv1.ManifestCondition) bool { return isComplete(m) && isMissing(m) }
 
 func workCompleted(work *workv1.ManifestWork) bool {
 	return meta.IsStatusConditionTrue(work.Status.Conditions, workv1.WorkComplete)

@@ -110,6 +110,9 @@ func entry(n int32, strategy workv1.UpdateStrategyType, rules ...workv1.Conditio
 	}
 }
 
+// never is the rule by which an object does not complete.
+var never = workv1.ConditionRule{Type: workv1.CelConditionExpressionsType, Condition: workv1.ManifestComplete, CelExpressions: []string{"false"}}
+
 var completion = workv1.ConditionRule{Type: workv1.WellKnownConditionsType, Condition: workv1.WorkComplete}
 
 // written is as the hub writes a release.
@@ -145,24 +148,30 @@ func TestNext(t *testing.T) {
 		"the agent has not reported yet":                      {work(silent), Release, ""},
 		"the template orphans everything":                     {work(orphan), Delete, ""},
 		"the template orphans everything, and one is refused": {work(orphan, refused(0, 5)), Release, "ConfigMap default/demo-0: Failed to apply manifest: denied"},
-		"complete":                                                    {work(workComplete, entry(0, "", completion)), DropCompletion, ""},
-		"one manifest is complete":                                    {work(complete(0), entry(0, "", completion)), DropCompletion, ""},
-		"complete, and the rules are gone":                            {work(workComplete, entry(0, "CreateOnly"), entry(1, "CreateOnly")), Wait, ""},
-		"not complete any more":                                       {work(entry(0, "CreateOnly"), entry(1, "CreateOnly")), Release, ""},
-		"one manifest is complete although it is released":            {work(written, complete(0)), DropCompletion, ""},
-		"released, and not applied":                                   {work(written, reports(4)), Wait, ""},
-		"released, and applied":                                       {work(written), Delete, ""},
-		"released, and one is refused":                                {work(written, refused(1, 5)), Wait, "ConfigMap default/demo-1: Failed to apply manifest: denied"},
-		"released, and one is missing":                                {work(written, refused(1, 5), absent(1)), Delete, ""},
-		"released, and one was missing before":                        {work(written, refused(1, 5), absent(1), available(4)), Wait, "ConfigMap default/demo-1: Failed to apply manifest: denied"},
-		"released, and the agent says nothing of one":                 {work(written, forget(1)), Wait, "manifest 1: the agent does not report it"},
-		"released, and a manifest is older":                           {work(written, manifest(0, workv1.ManifestApplied, metav1.ConditionTrue, "Applied", "", 4)), Wait, "ConfigMap default/demo-0: the agent has not applied it"},
-		"released, and its kind is unknown":                           {work(orphan, entry(0, "CreateOnly"), unknownKind(1)), Delete, ""},
-		"released, and its kind was known then":                       {work(written, unknownKind(1)), Wait, "ConfigMap default/demo-1: Failed to apply manifest: denied"},
-		"read only, and there":                                        {work(entry(0, "ReadOnly")), Release, ""},
-		"read only and released, and there":                           {work(orphan, entry(0, "ReadOnly"), entry(1, "CreateOnly")), Release, "ConfigMap default/demo-0: it is read only, and the agent does not say whether it is there"},
-		"read only and released, and missing":                         {work(orphan, entry(0, "ReadOnly"), entry(1, "CreateOnly"), absent(0)), Delete, ""},
-		"read only and released, and the agent does not say if there": {work(orphan, entry(0, "ReadOnly"), entry(1, "CreateOnly"), unavailable(0)), Wait, "ConfigMap default/demo-0: it is read only, and the agent does not say whether it is there"},
+		"complete":                                                      {work(workComplete, entry(0, "", completion)), DropCompletion, ""},
+		"one manifest is complete":                                      {work(complete(0), entry(0, "", completion)), DropCompletion, ""},
+		"complete, and the rules are gone":                              {work(workComplete, entry(0, "CreateOnly"), entry(1, "CreateOnly")), Wait, ""},
+		"complete, the rules are gone, and one object is":               {work(workComplete, entry(0, "CreateOnly"), entry(1, "CreateOnly"), complete(1), absent(1)), DropCompletion, ""},
+		"complete, and no object is left":                               {work(workComplete, entry(0, "", completion), complete(0), absent(0), absent(1)), DropCompletion, ""},
+		"complete, no object is left, and the agent has seen that":      {work(workComplete, entry(0, "ReadOnly"), entry(1, "ReadOnly", never), complete(0), absent(0), absent(1)), Delete, ""},
+		"complete, no object is left, and it has not":                   {work(workComplete, entry(0, "ReadOnly"), entry(1, "ReadOnly", never), complete(0), absent(0), absent(1), available(4)), Wait, ""},
+		"one manifest is complete, and its object is gone":              {work(complete(0), absent(0), entry(0, "", completion)), Release, ""},
+		"one manifest is complete, its object gone, and it is released": {work(complete(0), absent(0), orphan, entry(0, "ReadOnly"), entry(1, "CreateOnly", never)), Delete, ""},
+		"not complete any more":                                         {work(entry(0, "CreateOnly"), entry(1, "CreateOnly")), Release, ""},
+		"one manifest is complete although it is released":              {work(written, complete(0)), DropCompletion, ""},
+		"released, and not applied":                                     {work(written, reports(4)), Wait, ""},
+		"released, and applied":                                         {work(written), Delete, ""},
+		"released, and one is refused":                                  {work(written, refused(1, 5)), Wait, "ConfigMap default/demo-1: Failed to apply manifest: denied"},
+		"released, and one is missing":                                  {work(written, refused(1, 5), absent(1)), Delete, ""},
+		"released, and one was missing before":                          {work(written, refused(1, 5), absent(1), available(4)), Wait, "ConfigMap default/demo-1: Failed to apply manifest: denied"},
+		"released, and the agent says nothing of one":                   {work(written, forget(1)), Wait, "manifest 1: the agent does not report it"},
+		"released, and a manifest is older":                             {work(written, manifest(0, workv1.ManifestApplied, metav1.ConditionTrue, "Applied", "", 4)), Wait, "ConfigMap default/demo-0: the agent has not applied it"},
+		"released, and its kind is unknown":                             {work(orphan, entry(0, "CreateOnly"), unknownKind(1)), Delete, ""},
+		"released, and its kind was known then":                         {work(written, unknownKind(1)), Wait, "ConfigMap default/demo-1: Failed to apply manifest: denied"},
+		"read only, and there":                                          {work(entry(0, "ReadOnly")), Release, ""},
+		"read only and released, and there":                             {work(orphan, entry(0, "ReadOnly"), entry(1, "CreateOnly")), Release, "ConfigMap default/demo-0: it is read only, and the agent does not say whether it is there"},
+		"read only and released, and missing":                           {work(orphan, entry(0, "ReadOnly"), entry(1, "CreateOnly"), absent(0)), Delete, ""},
+		"read only and released, and the agent does not say if there":   {work(orphan, entry(0, "ReadOnly"), entry(1, "CreateOnly"), unavailable(0)), Wait, "ConfigMap default/demo-0: it is read only, and the agent does not say whether it is there"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			step := Next(test.work)
@@ -252,6 +261,21 @@ func TestUncompletedSpec(t *testing.T) {
 	}
 }
 
+// An agent does not drop the completion of an object that is gone, and applies nothing while all that complete are complete. So another object
+// does not complete any more, until the last write.
+func TestUncompletedSpecOfAnObjectThatIsGone(t *testing.T) {
+	w := work(workComplete, entry(0, "", completion), complete(0), absent(0))
+	for _, action := range []Action{DropCompletion, Release} {
+		step := Next(w)
+		require.Equal(t, action, step.Action)
+		require.Equal(t, work(entry(0, "ReadOnly"), entry(1, "CreateOnly", never)).Spec.ManifestConfigs, step.Spec.ManifestConfigs)
+		w.Spec = *step.Spec
+		w.Generation++
+		require.Equal(t, Wait, Next(w).Action)
+		set(&w.Status.Conditions, workv1.WorkComplete, metav1.ConditionFalse, "ConditionRulesAggregated", "", w.Generation)
+	}
+}
+
 // What an agent reports of objects that are not in the manifests leads to no entry, and the entries do not grow.
 func TestReportsOfOtherObjects(t *testing.T) {
 	w := work()
@@ -274,7 +298,7 @@ func TestDefaultsAreNoDifference(t *testing.T) {
 	require.Equal(t, Wait, Next(w).Action)
 }
 
-// The cache tells of a release that its agent has not applied, and of nothing else.
+// AwaitsAgent is true of a release that its agent has not applied, and of nothing else.
 func TestAwaitsAgent(t *testing.T) {
 	for name, test := range map[string]struct {
 		work *workv1.ManifestWork

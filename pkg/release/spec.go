@@ -37,10 +37,17 @@ func uncompleted(work *workv1.ManifestWork) *workv1.ManifestWorkSpec {
 // configs returns an exact entry for each object that the agent reports, and then what the ManifestWork says of others. An agent that
 // updates an object keeps its ownerReference where the update is refused; with CreateOnly it patches the ownerReferences and nothing else.
 // Condition rules go: what completes meanwhile would not be given up.
+//
+// An agent drops a completion only while it looks at the object. A completion whose object is gone stays, and the ManifestWork is complete as
+// long as no other object is incomplete: then all others get a rule by which they never complete.
 func configs(work *workv1.ManifestWork) []workv1.ManifestConfigOption {
 	manifests := work.Spec.Workload.Manifests
 	options := make([]workv1.ManifestConfigOption, 0, len(manifests)+len(work.Spec.ManifestConfigs))
 	named := make(map[workv1.ResourceIdentifier]bool, len(manifests))
+	var rules []workv1.ConditionRule
+	if slices.ContainsFunc(work.Status.ResourceStatus.Manifests, func(m workv1.ManifestCondition) bool { return finished(&m) }) {
+		rules = neverComplete()
+	}
 	for i := range work.Status.ResourceStatus.Manifests {
 		m := &work.Status.ResourceStatus.Manifests[i]
 		id := identify(&m.ResourceMeta)
@@ -48,9 +55,11 @@ func configs(work *workv1.ManifestWork) []workv1.ManifestConfigOption {
 			continue
 		}
 		named[id] = true
-		options = append(options, workv1.ManifestConfigOption{
-			ResourceIdentifier: id, UpdateStrategy: &workv1.UpdateStrategy{Type: strategyFor(work, m)},
-		})
+		option := workv1.ManifestConfigOption{ResourceIdentifier: id, UpdateStrategy: &workv1.UpdateStrategy{Type: strategyFor(work, m)}}
+		if !finished(m) {
+			option.ConditionRules = rules
+		}
+		options = append(options, option)
 	}
 	// An object that is not reported now has an entry of an earlier release. An agent that reports other objects each time adds no more.
 	spare := len(manifests)
@@ -69,6 +78,13 @@ func configs(work *workv1.ManifestWork) []workv1.ManifestConfigOption {
 		options = append(options, option)
 	}
 	return options
+}
+
+// neverComplete returns the rule by which an object never runs to completion.
+func neverComplete() []workv1.ConditionRule {
+	return []workv1.ConditionRule{{
+		Condition: workv1.ManifestComplete, Type: workv1.CelConditionExpressionsType, CelExpressions: []string{"false"},
+	}}
 }
 
 // ofTemplate returns how the entry of a template names an object of which the agent reports no resource: by a pattern, so that it is not
@@ -96,7 +112,7 @@ func describes(manifests []workv1.Manifest, of *workv1.ManifestResourceMeta) boo
 // there, and what ran to completion and is gone becomes so: a Job would run again.
 func strategyFor(work *workv1.ManifestWork, m *workv1.ManifestCondition) workv1.UpdateStrategyType {
 	readOnly := strategyOf(work.Spec.ManifestConfigs, &m.ResourceMeta) == workv1.UpdateStrategyTypeReadOnly
-	over := workCompleted(work) || meta.IsStatusConditionTrue(m.Conditions, workv1.ManifestComplete)
+	over := workCompleted(work) || isComplete(m)
 	there := meta.IsStatusConditionTrue(m.Conditions, workv1.ManifestAvailable)
 	if readOnly && !there || over && isMissing(m) {
 		return workv1.UpdateStrategyTypeReadOnly

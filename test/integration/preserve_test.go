@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,18 +25,20 @@ import (
 func TestPreservingOnRealAgents(t *testing.T) {
 	t.Parallel()
 	for name, play := range map[string]func(*labFleet){
-		"background":        func(f *labFleet) { f.staysAndIsTakenOver(upstream.Background) },
-		"foreground":        func(f *labFleet) { f.staysAndIsTakenOver(upstream.Foreground) },
-		"offline":           (*labFleet).staysAfterAnOfflineAgent,
-		"given up":          (*labFleet).isGivenUp,
-		"missing object":    (*labFleet).staysBesideAMissingObject,
-		"missing namespace": (*labFleet).staysBesideAMissingNamespace,
-		"unknown kind":      (*labFleet).staysBesideAnUnknownKind,
-		"apply conflict":    (*labFleet).staysAfterAnApplyConflict,
-		"completed":         (*labFleet).staysAfterCompletion,
-		"partly completed":  (*labFleet).staysAfterPartOfItCompleted,
-		"executor":          (*labFleet).staysWithoutTheRightToDelete,
-		"F1":                (*labFleet).isLostWhenOrphanAndDeletionComeTogether,
+		"background":             func(f *labFleet) { f.staysAndIsTakenOver(upstream.Background) },
+		"foreground":             func(f *labFleet) { f.staysAndIsTakenOver(upstream.Foreground) },
+		"offline":                (*labFleet).staysAfterAnOfflineAgent,
+		"given up":               (*labFleet).isGivenUp,
+		"missing object":         (*labFleet).staysBesideAMissingObject,
+		"missing namespace":      (*labFleet).staysBesideAMissingNamespace,
+		"unknown kind":           (*labFleet).staysBesideAnUnknownKind,
+		"apply conflict":         (*labFleet).staysAfterAnApplyConflict,
+		"completed":              func(f *labFleet) { f.staysAfterCompletion(1, 1) },
+		"partly completed":       (*labFleet).staysAfterPartOfItCompleted,
+		"completed and one gone": func(f *labFleet) { f.staysAfterCompletion(1, 2) },
+		"completed and all gone": func(f *labFleet) { f.staysAfterCompletion(0, 1) },
+		"executor":               (*labFleet).staysWithoutTheRightToDelete,
+		"F1":                     (*labFleet).isLostWhenOrphanAndDeletionComeTogether,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -282,15 +285,30 @@ func (f *labFleet) staysAfterAnApplyConflict() {
 	require.Equal(f.t, "theirs", f.content("c1")["version"])
 }
 
-// An agent applies nothing of a work that ran to completion: the completion goes first.
-func (f *labFleet) staysAfterCompletion() {
-	f.make(f.template(completes(), healthy("v1")))
+// An agent applies nothing of a work that ran to completion: the completion goes first. Of that number of objects all but the first ones are
+// deleted on the cluster when they are done, as a Job is with ttlSecondsAfterFinished. They are not made again.
+func (f *labFleet) staysAfterCompletion(stay, objects int) {
+	f.make(f.template(completes(), slices.Repeat([]data{healthy("v1")}, objects)...))
 	f.complete()
 	for _, short := range f.clusters {
-		f.change(short, 0, data{"done": "yes"})
+		for n := range objects {
+			f.change(short, n, data{"done": "yes"})
+		}
 		f.reported(short, "that it is done", is(workv1.WorkComplete, metav1.ConditionTrue, 1))
+		for n := stay; n < objects; n++ {
+			require.NoError(f.t, f.agents[short].kube.CoreV1().ConfigMaps("default").Delete(f.t.Context(), f.object(n), metav1.DeleteOptions{}))
+		}
+		if stay < objects {
+			f.reported(short, "that some are gone", is(workv1.WorkAvailable, metav1.ConditionFalse, 1))
+		}
 	}
-	f.leavesAll(1)
+	if stay == 0 {
+		f.delete()
+		f.gone()
+		require.Nil(f.t, f.content("c1"))
+		return
+	}
+	f.leavesAll(objects)
 	require.Equal(f.t, "yes", f.content("c1")["done"])
 }
 
