@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
+	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
@@ -88,11 +89,18 @@ func (w *World) reaches() map[string]*reach {
 		switch {
 		case !work.DeletionTimestamp.IsZero(), w.Network != nil && w.outcome(work.Namespace, Version(work)) == Silent:
 			b.unsure = true // What was heard before counts, and a hub that was restarted heard nothing.
-		case !w.succeeded(work) || Version(work) != contents[hash]:
+		case !w.succeeded(work) || Version(work) != contents[hash] || keepsOfTheLost(work, contents):
 			b.sick = true
 		}
 	}
 	return found
+}
+
+// keepsOfTheLost reports whether a work keeps objects of a revision that is gone: without that, the work can't be compared with what the hub
+// wrote, and is no success (R29).
+func keepsOfTheLost(work *workv1.ManifestWork, contents map[string]string) bool {
+	kept := work.Annotations[workv1alpha1.AnnotationKeptRevision]
+	return kept != "" && contents[kept] == ""
 }
 
 // checkRevisionList checks R25 and R26: the list has the revisions that are there, each in the state that the agents brought it to.
