@@ -127,11 +127,11 @@ func (r *deployReconciler) namePersistentErrors(p *pass, results []memory.Attemp
 		klog.Background().V(2).Info("The API server rejects ManifestWorks", "manifestWorkReplicaSet", p.key,
 			"count", len(outcome.Refused), "first", outcome.Refused[0])
 		p.problem(fmt.Sprintf("the API server rejects %s; fix the cause, each write is %s: %s",
-			countOf(len(outcome.Refused)), p.retried(), firstOf(outcome.Refused)))
+			countOf(len(outcome.Refused)), p.retried("retried every minute"), firstOf(outcome.Refused)))
 	}
 	if len(outcome.Persisting) > 0 {
-		p.problem(fmt.Sprintf("%s can't be written for some time; look at what the API server says, each write is retried: %s",
-			countOf(len(outcome.Persisting)), firstOf(outcome.Persisting)))
+		p.problem(fmt.Sprintf("%s can't be written for some time; look at what the API server says, each write is %s: %s",
+			countOf(len(outcome.Persisting)), p.retried("retried"), firstOf(outcome.Persisting)))
 	}
 }
 
@@ -199,10 +199,10 @@ func (c *Controller) refused(p *pass, err error) string {
 		"; fix the cause (a quota, a policy, a webhook or a right may be the reason), the request is retried"
 }
 
-// retried says when a write is tried again that the API server rejects.
-func (p *pass) retried() string {
+// retried says when a write that failed is tried again: as usual, or after a pause.
+func (p *pass) retried(usual string) string {
 	if p.object.Spec.Paused {
 		return "retried after the pause"
 	}
-	return "retried every minute"
+	return usual
 }

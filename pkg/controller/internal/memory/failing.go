@@ -32,7 +32,8 @@ func (a *answer) hear(err error) {
 	}
 }
 
-// persistsAfter is for how long a write must have failed, at each try, before it is named.
+// persistsAfter is for how long a write must have failed, at each try, before it is named. One that failed once and was not tried again, because
+// of a pause or because its turn has not come, is not named.
 const persistsAfter = 5 * time.Second
 
 // failure is what a write came to that did not succeed when it was tried last.
@@ -86,7 +87,7 @@ func outcomeOf(failing map[string]*failure, now time.Time) (o Outcome) {
 			if at := f.triedAt.Add(RefusedInterval); at.After(now) && (o.RetryAt.IsZero() || at.Before(o.RetryAt)) {
 				o.RetryAt = at
 			}
-		case now.Sub(f.since) >= persistsAfter:
+		case f.triedAt.Sub(f.since) >= persistsAfter:
 			o.Persisting = append(o.Persisting, what+": "+f.words)
 		}
 	}
