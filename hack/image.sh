@@ -21,6 +21,11 @@ if [[ -z ${engine} ]]; then
     exit 1
 fi
 
+if [[ -n ${VERSION:-} && ! ${VERSION} =~ ^v?[0-9]+\.[0-9]+\.[0-9]+ ]]; then
+    echo "VERSION=${VERSION} is no semantic version: the hub would take itself for a development build, and take no snapshots. Set one such as v1.2.3." >&2
+    exit 1
+fi
+
 arch=${ARCH:-$(go env GOARCH)}
 context="${root}/_output/image/${arch}"
 mkdir -p "${context}"

@@ -98,3 +98,12 @@ func TestAnEngineThatFails(t *testing.T) {
 	require.Error(t, err)
 	require.Contains(t, string(output), "false could not build registry.example.com/work:v1")
 }
+
+// A version that the hub can't read would make it a development build, which takes no snapshots (R35).
+func TestVersionOfAnImage(t *testing.T) {
+	build := exec.CommandContext(t.Context(), "bash", script, "registry.example.com/work:v1")
+	build.Env = append(os.Environ(), "ENGINE=true", "VERSION=v1.3")
+	output, err := build.CombinedOutput()
+	require.Error(t, err, string(output))
+	require.Contains(t, string(output), "VERSION=v1.3 is no semantic version")
+}
