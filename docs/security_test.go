@@ -35,6 +35,43 @@ func TestSecurityIsShown(t *testing.T) {
 	}
 }
 
+// Every test that a page names is there, and each row of capabilities.md names one.
+func TestPagesNameTestsThatExist(t *testing.T) {
+	pages, err := Pages(root)
+	require.NoError(t, err)
+	declared := declaredTests(t)
+	for path, page := range pages {
+		for _, name := range testName.FindAllString(page, -1) {
+			// A command may run all tests whose names begin like that.
+			require.True(t, declared[name] || strings.Contains(page, " -run "+name+"`") && beginsOne(declared, name),
+				"%s names %s: there is no such test", path, name)
+		}
+		for _, found := range shownBy.FindAllStringSubmatch(page, -1) {
+			content := testsOf(t, found[1])
+			for _, name := range quoted.FindAllStringSubmatch(found[2], -1) {
+				require.Contains(t, content, "\nfunc "+name[1]+"(", "%s: %s", path, found[1])
+			}
+		}
+	}
+	_, table, found := strings.Cut(pages["docs/concepts/capabilities.md"], "\n| --- |")
+	require.True(t, found)
+	table, _, _ = strings.Cut(table, "\n\n")
+	rows := strings.Split(table, "\n")[1:]
+	require.NotEmpty(t, rows)
+	for _, row := range rows {
+		require.Regexp(t, shownBy, row, "name the package and the test that shows it")
+	}
+}
+
+func beginsOne(declared map[string]bool, prefix string) bool {
+	for name := range declared {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
 // declaredTests are the names of all tests and benchmarks of the repository.
 func declaredTests(t *testing.T) map[string]bool {
 	t.Helper()
