@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
@@ -23,13 +24,20 @@ type Releasing struct {
 	Held, Problems []string
 }
 
+// maxHeld is how many bytes a message has for a manifest: an agent's words must not push out what a person can do.
+const maxHeld = 512
+
 // ReleasingWorkloads is the condition Deleting of an object whose deletion waits for agents.
 func ReleasingWorkloads(r *Releasing) metav1.Condition {
 	parts := []string{fmt.Sprintf("keeping the workloads: %d of %s done", max(0, r.Clusters-len(r.Waiting)-len(r.TooLate)), areClusters(r.Clusters))}
 	if len(r.Waiting) > 0 {
 		parts = append(parts, "waiting until the agents of "+rollout.Names(r.Waiting)+" give up what they applied")
 	}
-	parts = append(parts, firstOf(r.Held))
+	held := make([]string, 0, len(r.Held))
+	for _, text := range r.Held {
+		held = append(held, revision.Shortened(text, maxHeld))
+	}
+	parts = append(parts, firstOf(held))
 	parts = append(parts, r.Problems...)
 	if len(r.TooLate) > 0 {
 		parts = append(parts, lost(r.TooLate))

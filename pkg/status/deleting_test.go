@@ -1,6 +1,7 @@
 package status
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -43,6 +44,18 @@ func TestReleasingWorkloads(t *testing.T) {
 		})
 	}
 	require.Contains(t, PreservingNotSupported().Message, "set spec.preserveResourcesOnDeletion to false")
+}
+
+// However much agents say, the condition says what a person can do (R21).
+func TestReleasingWorkloadsWithLongWords(t *testing.T) {
+	words := strings.Repeat("é", 16*1024)
+	status, told := &workv1alpha1.ManifestWorkReplicaSetStatus{}, ReleasingWorkloads(&Releasing{
+		Clusters: 3, Waiting: []string{"c1"}, Held: []string{"cluster c1, a: " + words, "cluster c1, b: " + words, "cluster c1, c: " + words},
+	})
+	SetDeleting(status, &told, 3, metav1.Unix(5, 0))
+	require.Contains(t, status.Conditions[0].Message, "cluster c1, c: é")
+	require.Contains(t, status.Conditions[0].Message, "to delete without waiting, set spec.preserveResourcesOnDeletion to false: "+
+		"the clusters that have not given up their workloads lose them")
 }
 
 func TestSetDeleting(t *testing.T) {
