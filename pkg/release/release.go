@@ -43,11 +43,6 @@ type Manifest struct {
 	Words string
 }
 
-// Writes reports whether the step is a write.
-func (s *Step) Writes() bool {
-	return s.Action == DropCompletion || s.Action == Release || s.Action == Delete
-}
-
 // Final reports whether nothing that the agent does can change the step any more.
 func (s *Step) Final() bool { return s.Action == Leaving || s.Action == TooLate }
 

@@ -336,12 +336,11 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-func TestStep(t *testing.T) {
-	for action, want := range map[Action][2]bool{
-		DropCompletion: {true, false}, Release: {true, false}, Delete: {true, false},
-		Wait: {false, false}, Leaving: {false, true}, TooLate: {false, true},
+func TestFinal(t *testing.T) {
+	for action, want := range map[Action]bool{
+		DropCompletion: false, Release: false, Delete: false, Wait: false, Leaving: true, TooLate: true,
 	} {
 		step := Step{Action: action}
-		require.Equal(t, want, [2]bool{step.Writes(), step.Final()}, action)
+		require.Equal(t, want, step.Final(), action)
 	}
 }

@@ -38,8 +38,8 @@ func uncompleted(work *workv1.ManifestWork) *workv1.ManifestWorkSpec {
 // updates an object keeps its ownerReference where the update is refused; with CreateOnly it patches the ownerReferences and nothing else.
 // Condition rules go: what completes meanwhile would not be given up.
 //
-// An agent drops a completion only while it looks at the object. A completion whose object is gone stays, and the ManifestWork is complete as
-// long as no other object is incomplete: then all others get a rule by which they never complete.
+// An agent drops a completion only while it looks at the object. A completion whose object is gone stays, and the ManifestWork is complete
+// as long as no other object is incomplete: then all others get a rule by which they never complete.
 func configs(work *workv1.ManifestWork) []workv1.ManifestConfigOption {
 	manifests := work.Spec.Workload.Manifests
 	options := make([]workv1.ManifestConfigOption, 0, len(manifests)+len(work.Spec.ManifestConfigs))
