@@ -73,18 +73,21 @@ func (s *Snapshot) servedLast(w *Work, to *Revision) (served *Revision, ripe tim
 		}
 		return own, time.Time{}
 	}
-	if w.settled(own) {
+	switch {
+	case w.settled(own):
 		return own, time.Time{}
-	}
-	if Assess(w, own, s.Now).State != Succeeded {
+	case Assess(w, own, s.Now).State != Succeeded:
+		return kept, time.Time{}
+	case kept.Hash == to.Hash: // On the way back to the kept revision nothing is lost with the new one's objects beside it.
+		return own, time.Time{}
+	case !w.At(own): // Somebody removed the time when it was written: no success of it ever settles.
 		return kept, time.Time{}
 	}
 	phase, ripe := settle(s, w, time.Time{})
-	if phase == PhaseSucceeded || kept.Hash == to.Hash {
-		// On the way back to the kept revision nothing is lost with the new one's objects beside it.
-		return own, time.Time{}
+	if phase != PhaseSucceeded {
+		return nil, ripe
 	}
-	return nil, ripe
+	return own, time.Time{}
 }
 
 // form is what a write of a revision puts into a work.

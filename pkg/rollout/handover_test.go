@@ -58,6 +58,14 @@ func TestServedLast(t *testing.T) {
 		"back to what is kept from what may be":  {rt.Work("c1", rt.Bears("bbb"), keeping("ccc"), reporting(succeeding, minute), rt.SeenSucceeding(10*minute-second)), []string{"Update c1 to ccc keeping bbb: its turn in p1"}},
 		"a revision that is gone":                {rt.Work("c1", rt.Bears("ddd")), []string{"Update c1 to ccc: its turn in p1"}},
 		"a handover from a revision that's gone": {rt.Work("c1", rt.Bears("ccc"), rt.Annotated(workv1alpha1.AnnotationKeptRevision, "ddd"), rt.Edited()), []string{"Update c1 to ccc: put back, it is not what was written"}},
+		"somebody removed when it was written": {
+			rt.Work("c1", rt.Bears("ccc"), keeping("aaa"), reporting(succeeding, minute), rt.NeverWritten()),
+			[]string{"Update c1 to ccc keeping aaa: put back, it is not what was written"},
+		},
+		"somebody removed when an older revision was written": {
+			rt.Work("c1", rt.Bears("bbb"), keeping("aaa"), reporting(succeeding, minute), rt.NeverWritten()),
+			[]string{"Update c1 to ccc keeping aaa: its turn in p1"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			options := []rt.SnapshotOption{rt.Now(10 * minute), rt.Rolling("aaa", "ccc"), rt.Older("bbb"), rt.Refs(rt.Ref("p1", rt.Clusters("c1"))), rt.Works(tc.work), whenAvailable}
