@@ -116,13 +116,16 @@ func (r *deployReconciler) nameAcceptedChanges(ctx context.Context, p *pass) {
 	if len(p.plan.Accepted) == 0 || p.plan.Desired.Template == nil {
 		return // A revision that is gone has nothing to compare with.
 	}
-	first := p.plan.Accepted[0]
+	first, wanted := p.plan.Accepted[0], p.plan.Desired.Template
+	if first.InHandover() {
+		wanted = first.Combined.Template
+	}
 	field := r.memory.Works.Difference(first.Object.UID, func() string {
 		stored, err := r.works.Spec(ctx, &p.history, first.Object, first.Digest)
 		if err != nil {
 			return ""
 		}
-		return revision.FirstDifference(p.plan.Desired.Template, stored)
+		return revision.FirstDifference(wanted, stored)
 	})
 	p.problem(fmt.Sprintf("the API server stored %d ManifestWorks with changes, ManifestWork %s/%s among them, in the field %s: "+
 		"update the ManifestWork CRD, or look for a webhook that changes the field",

@@ -15,11 +15,7 @@ import (
 func TestStoriesOfHandover(t *testing.T) {
 	for name, play := range map[string]func(*teller){
 		"handover of three versions, the second one never available": func(s *teller) {
-			s.Place("p1", []string{"c1", "c2"})
-			s.Create("v1", progressive("p1", 1, "None", 0, false))
-			s.quiet()
-			s.Report("", "v2", Hangs)
-			s.Update("v2")
+			s.handsOver(progressive("p1", 1, "None", 0, false), "", Hangs)
 			s.settle(time.Minute)
 			s.hasObjects("app-v1 app-v2 demo", "c1")
 			s.Update("v3")
@@ -42,11 +38,7 @@ func TestStoriesOfHandover(t *testing.T) {
 			s.hasObjects("app-v2 demo", "c1", "c2")
 		},
 		"handover that is aborted before and after a cluster is trimmed": func(s *teller) {
-			s.Place("p1", []string{"c1", "c2"})
-			s.Create("v1", progressive("p1", 1, "30s", 0, true))
-			s.quiet()
-			s.Report("c2", "v2", Hangs)
-			s.Update("v2")
+			s.handsOver(progressive("p1", 1, "30s", 0, true), "c2", Hangs)
 			s.quiet()
 			s.hasObjects("app-v1 demo", "c1", "c2")
 		},
@@ -81,11 +73,7 @@ func TestStoriesOfHandover(t *testing.T) {
 			s.hasObjects("app-v2 demo", "c1")
 		},
 		"handover that waits for a restarted hub to know what serves": func(s *teller) {
-			s.Place("p1", []string{"c1", "c2"})
-			s.Create("v1", all("p1", "30s", false))
-			s.quiet()
-			s.Report("c2", "v2", Degrades)
-			s.Update("v2")
+			s.handsOver(all("p1", "30s", false), "c2", Degrades)
 			s.quiet()
 			s.hasObjects("app-v1 app-v2 demo", "c1", "c2")
 			s.Tell("the hub restarts")
@@ -96,12 +84,38 @@ func TestStoriesOfHandover(t *testing.T) {
 			s.hasObjects("app-v2 app-v3 demo", "c1")
 			s.hasObjects("app-v1 app-v3 demo", "c2")
 		},
-		"handover is switched off in the middle": func(s *teller) {
-			s.Place("p1", []string{"c1", "c2"})
-			s.Create("v1", all("p1", "None", false))
+		"handover from a version that no work has any more": func(s *teller) {
+			s.handsOver(all("p1", "30s", false), "c2", Degrades)
 			s.quiet()
-			s.Report("", "v2", Hangs)
-			s.Update("v2")
+			s.keepsOlder(0)
+			s.Report("", "v3", Hangs)
+			s.Update("v3")
+			s.settle(time.Minute)
+			s.hasObjects("app-v2 app-v3 demo", "c1")
+			require.Len(s.t, s.Revisions(), 3, "the work of c1 names v2 as kept")
+			s.Tell("the hub restarts")
+			s.Restart()
+			s.settle(time.Minute)
+			s.hasObjects("app-v2 app-v3 demo", "c1")
+			s.hasObjects("app-v1 app-v3 demo", "c2")
+		},
+		"handover of works that the API server stores differently": func(s *teller) {
+			s.API.Mutate = func(spec map[string]any) {
+				first := spec["workload"].(map[string]any)["manifests"].([]any)[0].(map[string]any)
+				first["metadata"].(map[string]any)["labels"] = map[string]any{"seen": "yes"}
+			}
+			s.handsOver(all("p1", "None", false), "c1", Hangs)
+			s.settle(time.Minute)
+			s.hasObjects("app-v1 app-v2 demo", "c1")
+			s.hasObjects("app-v2 demo", "c2")
+			s.Tell("the hub restarts")
+			s.Restart()
+			s.settle(time.Minute)
+			s.hasObjects("app-v1 app-v2 demo", "c1")
+			s.conditions()
+		},
+		"handover is switched off in the middle": func(s *teller) {
+			s.handsOver(all("p1", "None", false), "", Hangs)
 			s.settle(time.Minute)
 			s.hasObjects("app-v1 app-v2 demo", "c1", "c2")
 			s.Edit("deletes at once", immediate)
@@ -183,6 +197,15 @@ func TestEveryWriteOfAHandoverMayFail(t *testing.T) {
 		w.Drops = true
 		return w
 	}, handoverLife)
+}
+
+// handsOver completes v1 on two clusters, and begins to roll out v2, which comes to an outcome on a cluster; empty for both.
+func (s *teller) handsOver(ref workv1alpha1.LocalPlacementReference, cluster string, outcome Outcome) {
+	s.Place("p1", []string{"c1", "c2"})
+	s.Create("v1", ref)
+	s.quiet()
+	s.Report(cluster, "v2", outcome)
+	s.Update("v2")
 }
 
 // hasObjects checks the objects of clusters.
