@@ -12,7 +12,6 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
-	"github.com/open-cluster-management-io/work-rollback/pkg/handover"
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
@@ -69,7 +68,7 @@ func compareWorks(a, b *workv1.ManifestWork) int {
 // does not depend on what is asked of it later in the pass (R10).
 func (c *Controller) noteWorks(p *pass) {
 	owners, sliced, known := rollout.Owners(p.refs), rollout.Sliced(p.refs), rollout.SelectionKnown(p.refs, p.ignoredRefs)
-	revisions := p.facts.ByHash(p.update)
+	revisions, handover := p.facts.ByHash(p.update), c.handoverOf(p)
 	seen := make([]rollout.Work, 0, len(p.works))
 	for _, object := range p.works {
 		_, selected := owners[object.Namespace]
@@ -77,12 +76,12 @@ func (c *Controller) noteWorks(p *pass) {
 		w := c.memory.Works.View(object, selection, c.deletionCounts, p.now)
 		w.Stray = !rollout.IsWorkName(p.object, object.Name)
 		rev := revisions[w.Hash()]
-		w.Combined = c.combined(p, rev, revisions[w.KeptRevision()])
+		w.Combined = handover.Combined(rev, revisions[w.KeptRevision()])
 		c.memory.Works.Settle(&w, w.At(rev) && rollout.Assess(&w, rev, p.now).State == rollout.Succeeded, p.now)
 		seen = append(seen, w)
 	}
 	p.facts.Notes = plan.Notes{Works: seen, Heard: c.heard(owners, p.works), DeadlinesSince: c.connection.Since(), Settle: c.successSettle,
-		Handover: c.handoverOf(p)}
+		Handover: handover}
 	c.noteWrites(p)
 }
 
@@ -160,12 +159,3 @@ func (c *Controller) handoverOf(p *pass) *rollout.Handover {
 // report, and they report the revision, not what is kept beside it.
 const brokerKeepsNothing = "works that travel over a broker hold one revision exactly: use the API server (--work-driver=kube), " +
 	"or set spec.pruneStrategy to Immediate"
-
-// combined is what a work of a revision holds together with the objects of another one; nil for nothing.
-func (c *Controller) combined(p *pass, rev, kept *rollout.Revision) *handover.Combined {
-	if rev == nil || kept == nil || rev.Template == nil || kept.Template == nil ||
-		p.object.Spec.PruneStrategy != workv1alpha1.PruneWhenAvailable || c.agents != nil {
-		return nil
-	}
-	return c.combinations.Of(rev, kept).Combined
-}

@@ -22,7 +22,16 @@ type Handover struct {
 }
 
 // keeps reports whether objects that a revision drops stay until the revision is available.
-func (s *Snapshot) keeps() bool { return s.Handover != nil && s.Handover.Problem == "" }
+func (h *Handover) keeps() bool { return h != nil && h.Problem == "" }
+
+// Combined returns what a work of a revision holds together with the objects of another one; nil where one of them can't be read, and where
+// nothing is kept (R29).
+func (h *Handover) Combined(of, kept *Revision) *handover.Combined {
+	if !h.keeps() || of == nil || kept == nil || of.Template == nil || kept.Template == nil {
+		return nil
+	}
+	return h.Combine(of, kept).Combined
+}
 
 // KeptRevision is the hash of the revision whose objects the work keeps beside those of its own; empty where it keeps none (R28).
 func (w *Work) KeptRevision() string {
@@ -105,7 +114,7 @@ type form struct {
 // formOf returns what a work gets on the way of its cluster to a revision: the exact one, or the one combined with what the cluster served last (R28).
 // A work that holds the combined one already is to be trimmed.
 func (s *Snapshot) formOf(w *Work, to *Revision) form {
-	if !s.keeps() || w == nil || to.Template == nil || w.At(to) {
+	if !s.Handover.keeps() || w == nil || to.Template == nil || w.At(to) {
 		return form{revision: to}
 	}
 	from, ripe := s.servedLast(w, to)
@@ -140,8 +149,8 @@ func (f *fleet) placeHandingOver(s *Snapshot, m *member) {
 	f.placeRefused(s, m)
 }
 
-// trim writes the exact revision to the clusters that are well with the combined one. They keep their slots. Where too many clusters have failed,
-// nothing is trimmed: what is kept there may be needed (R31).
+// trim writes the exact revision to the clusters that are handing over. They keep their slots. Where too many clusters have failed, nothing is
+// trimmed: an abort may need what is kept (R31).
 func (p *Plan) trim(s *Snapshot, f *fleet, outcome *RefOutcome) {
 	if f.err != nil || outcome.Halted {
 		return
@@ -171,12 +180,12 @@ func (f *fleet) trimSlots() int {
 	return f.freeSlots(rest) + f.count(rest, func(m *member) bool { return m.phase == PhaseHandingOver })
 }
 
-// trimmed is why what was kept goes.
+// trimmed is why a work is trimmed.
 const trimmed = "it is available, the objects that were kept go"
 
 // trims reports whether a work is to be trimmed in an abort: each cluster alone, once the revision that it went back to is settled there (R32).
 func (p *Plan) trims(s *Snapshot, w *Work) bool {
-	if !s.keeps() || !w.InHandover() || Assess(w, s.Current, s.Now).State != Succeeded {
+	if !s.Handover.keeps() || !w.InHandover() || Assess(w, s.Current, s.Now).State != Succeeded {
 		return false
 	}
 	phase, ripe := settle(s, w, time.Time{})
@@ -187,7 +196,7 @@ func (p *Plan) trims(s *Snapshot, w *Work) bool {
 // goesBack reports whether an abort writes a work, which may not exist: it is not at the revision to go back to, or is to be trimmed there.
 func (p *Plan) goesBack(s *Snapshot, w *Work) bool { return !w.at(s.Current) || p.trims(s, w) }
 
-// whyBack is why it does.
+// whyBack is why an abort writes a work.
 func (s *Snapshot) whyBack(w *Work) string {
 	if w.at(s.Current) {
 		return trimmed
@@ -195,7 +204,7 @@ func (s *Snapshot) whyBack(w *Work) string {
 	return "aborted"
 }
 
-// noteNotKept says what of the revision that clusters leave is deleted at once, although the spec asks for more.
+// noteNotKept notes which objects of the revision that clusters leave are deleted at once under pruneStrategy WhenAvailable, and why.
 func (p *Plan) noteNotKept(s *Snapshot) {
 	from := s.Current
 	if s.Aborted {
@@ -203,14 +212,14 @@ func (p *Plan) noteNotKept(s *Snapshot) {
 	}
 	switch {
 	case s.Handover == nil:
-	case !s.keeps():
+	case !s.Handover.keeps():
 		p.NotKept = append(p.NotKept, s.Handover.Problem)
 	case p.Desired == nil || from == nil || from.Hash == p.Desired.Hash || from.Template == nil || p.Desired.Template == nil:
 	default:
 		p.NotKept = append(p.NotKept, s.Handover.Combine(p.Desired, from).NotKept...)
 	}
 	if p.unknownServed {
-		p.NotKept = append(p.NotKept, "no ControllerRevision that can be read holds what some clusters have")
+		p.NotKept = append(p.NotKept, "some clusters have a spec that no readable ControllerRevision holds")
 	}
 }
 

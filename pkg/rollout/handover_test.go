@@ -78,6 +78,8 @@ func TestServedLast(t *testing.T) {
 			}
 		})
 	}
+	edited := decide(rt.Rolling("aaa", "ccc"), rt.Older("bbb"), rt.Refs(rt.Ref("p1", rt.Clusters("c1"))), rt.Works(rt.Work("c1", rt.Bears("aaa"), rt.Holds("bbb"))), whenAvailable)
+	require.Equal(t, []string{"bbb"}, edited.KeptRevisions(), "no work names it yet, and it is not pruned (R5)")
 	joined := decide(rt.Rolling("aaa", "ccc"), rt.Refs(rt.Ref("p1", rt.Clusters("c1"))), whenAvailable)
 	require.Equal(t, []string{"Create c1 to ccc: selected by p1"}, texts(joined), "a cluster that joins never gets old objects")
 }
@@ -163,7 +165,7 @@ func TestTrim(t *testing.T) {
 	require.Equal(t, []int{1, 0}, []int{aborted.Behind, aborted.Confirmed}, "carried out is written in either form, restored is exact")
 }
 
-// TestNotKeptIsNamed says what Progressing tells of objects that go at once.
+// TestNotKeptIsNamed says what Progressing reports of objects that are deleted at once.
 func TestNotKeptIsNamed(t *testing.T) {
 	refuses := func(s *rollout.Snapshot) {
 		s.Handover = &rollout.Handover{Combine: func(*rollout.Revision, *rollout.Revision) handover.Result {
