@@ -67,8 +67,8 @@ func deleting(s *workv1.ManifestWorkSpec, policy workv1.DeletePropagationPolicyT
 	return s
 }
 
-// told writes the entries of a combined spec that precede those of the new revision.
-func told(c *Combined) []string {
+// entriesIn returns the entries of a combined spec that precede those of the new revision.
+func entriesIn(c *Combined) []string {
 	var entries []string
 	for _, e := range c.Template.ManifestConfigs[:c.entries] {
 		id := e.ResourceIdentifier
@@ -94,6 +94,11 @@ type combineTest struct {
 	notKept       string
 }
 
+// keepsY is a test in which ConfigMap a/y of an old revision is kept beside a new one that has ConfigMap a/x alone.
+func keepsY(from *workv1.ManifestWorkSpec) combineTest {
+	return combineTest{to: spec("2", "/ConfigMap a/x"), from: from, kept: []string{"ConfigMap a/y"}, entries: []string{"/configmaps a/y: Update"}}
+}
+
 func (test *combineTest) run(t *testing.T) {
 	t.Helper()
 	before := [2]*workv1.ManifestWorkSpec{test.to.DeepCopy(), test.from.DeepCopy()}
@@ -111,7 +116,7 @@ func (test *combineTest) run(t *testing.T) {
 	}
 	require.NotNil(t, got.Combined)
 	require.Equal(t, test.kept, got.Combined.Kept)
-	require.Equal(t, test.entries, told(got.Combined))
+	require.Equal(t, test.entries, entriesIn(got.Combined))
 	n := len(test.to.Workload.Manifests)
 	require.Equal(t, n, got.Combined.Manifests)
 	require.Equal(t, test.to.Workload.Manifests, got.Combined.Template.Workload.Manifests[:n], "the kept ones follow")
@@ -124,7 +129,7 @@ func TestCombine(t *testing.T) {
 	for name, test := range map[string]combineTest{
 		"the same objects":   {to: spec("2", "/ConfigMap a/x"), from: spec("1", "/ConfigMap a/x")},
 		"a new object":       {to: spec("2", "/ConfigMap a/x", "/ConfigMap a/y"), from: spec("1", "/ConfigMap a/x")},
-		"a dropped object":   {to: spec("2", "/ConfigMap a/x"), from: spec("1", "/ConfigMap a/x", "/ConfigMap a/y"), kept: []string{"ConfigMap a/y"}, entries: []string{"/configmaps a/y: Update"}},
+		"a dropped object":   keepsY(spec("1", "/ConfigMap a/x", "/ConfigMap a/y")),
 		"in another version": {to: spec("2", "apps/Deployment a/x"), from: spec("1", "apps/Deployment a/x")},
 		"in another namespace": {
 			to: spec("2", "/ConfigMap b/x"), from: spec("1", "/ConfigMap a/x"), kept: []string{"ConfigMap a/x"}, entries: []string{"/configmaps a/x: Update"},
@@ -143,15 +148,13 @@ func TestCombine(t *testing.T) {
 			from: with(spec("1", "/ConfigMap a/y"), config("/configmaps a/z", read), rule("/configmaps a/*", "Degraded"), config("/configmaps a/*", create), config("/configmaps a/y", apply)),
 			kept: []string{"ConfigMap a/y"}, entries: []string{"/configmaps a/y: CreateOnly"},
 		},
-		"twice in the old revision": {
-			to: spec("2", "/ConfigMap a/x"), from: spec("1", "/ConfigMap a/y", "/ConfigMap a/y"), kept: []string{"ConfigMap a/y"}, entries: []string{"/configmaps a/y: Update"},
-		},
-		"read only":           {to: spec("2", "/ConfigMap a/x"), from: with(spec("1", "/ConfigMap a/y"), config("/configmaps a/y", read))},
-		"orphaned":            {to: spec("2", "/ConfigMap a/x"), from: deleting(spec("1", "/ConfigMap a/y"), orphan)},
-		"selectively":         {to: spec("2", "/ConfigMap a/x"), from: deleting(spec("1", "/ConfigMap a/y"), selectively, "/configmaps a/y")},
-		"another one is":      {to: spec("2", "/ConfigMap a/x"), from: deleting(spec("1", "/ConfigMap a/y"), selectively, "/configmaps a/z"), kept: []string{"ConfigMap a/y"}, entries: []string{"/configmaps a/y: Update"}},
-		"rules without power": {to: spec("2", "/ConfigMap a/x"), from: deleting(spec("1", "/ConfigMap a/y"), "Foreground", "/configmaps a/y"), kept: []string{"ConfigMap a/y"}, entries: []string{"/configmaps a/y: Update"}},
-		"a generated name":    {to: spec("2", "/ConfigMap a/x"), from: spec("1", "/ConfigMap a/")},
+		"twice in the old revision": keepsY(spec("1", "/ConfigMap a/y", "/ConfigMap a/y")),
+		"read only":                 {to: spec("2", "/ConfigMap a/x"), from: with(spec("1", "/ConfigMap a/y"), config("/configmaps a/y", read))},
+		"orphaned":                  {to: spec("2", "/ConfigMap a/x"), from: deleting(spec("1", "/ConfigMap a/y"), orphan)},
+		"selectively":               {to: spec("2", "/ConfigMap a/x"), from: deleting(spec("1", "/ConfigMap a/y"), selectively, "/configmaps a/y")},
+		"another one is":            keepsY(deleting(spec("1", "/ConfigMap a/y"), selectively, "/configmaps a/z")),
+		"rules without power":       keepsY(deleting(spec("1", "/ConfigMap a/y"), "Foreground", "/configmaps a/y")),
+		"a generated name":          {to: spec("2", "/ConfigMap a/x"), from: spec("1", "/ConfigMap a/")},
 	} {
 		t.Run(name, test.run)
 	}

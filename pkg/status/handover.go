@@ -2,10 +2,10 @@ package status
 
 import "github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 
-// notKept says what is deleted at once although spec.pruneStrategy is WhenAvailable (R28).
+// notKept returns what is deleted at once although spec.pruneStrategy is WhenAvailable, and why; empty for nothing (R28).
 func notKept(plan *rollout.Plan) string {
 	if len(plan.NotKept) == 0 {
 		return ""
 	}
-	return "pruneStrategy WhenAvailable does not keep what the new revision drops: " + firstOf(plan.NotKept)
+	return "dropped objects are deleted at once despite pruneStrategy WhenAvailable: " + firstOf(plan.NotKept)
 }
