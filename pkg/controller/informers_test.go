@@ -56,3 +56,11 @@ func TestLaneOf(t *testing.T) {
 	c.aborting.Note(key, false)
 	require.Equal(t, queue.Rollouts, seen(plain))
 }
+
+// A pass that is paused leaves no abort to a worker that is kept for aborts: it writes nothing (R22).
+func TestPausedPassLeavesNoAbort(t *testing.T) {
+	p := &pass{object: &replicaset.Object{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{}}, aborting: true}
+	require.True(t, p.leavesAbort())
+	p.object.Spec.Paused = true
+	require.False(t, p.leavesAbort())
+}

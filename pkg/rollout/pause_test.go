@@ -127,6 +127,10 @@ func TestHeldAbort(t *testing.T) {
 	require.Equal(t, []string{"c3"}, p.Refused)
 	require.Equal(t, time.Minute, p.Recheck)
 	require.Equal(t, 1, p.Behind)
+
+	p = decide(rt.Now(10*minute), rt.Paused(), rt.Works(failed("c1"), inFlight("c2")),
+		rt.Refs(rt.Ref("p1", rt.Deadline("5m"), rt.AbortAll(), rt.Clusters("c1", "c2"))))
+	require.Equal(t, 3*time.Minute, p.Recheck, "the deadline of c2")
 }
 
 // TestRevisionsOfAPlan: a pause keeps the revisions in use that works get after it (R5, R6).

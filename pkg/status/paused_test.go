@@ -57,6 +57,7 @@ func TestPausedCounts(t *testing.T) {
 		"a template that differs takes the place of what is under way": {
 			paused(status.RollingOut, true, three, rt.Works(failed("c1"), old("c2"))), waits,
 		},
+		"and of the clusters that it has not reached": {paused(status.RollingOut, true, three, rt.Works(done("c1"), old("c2"), old("c3"))), waits},
 		"a template that differs waits for the abort": {
 			paused(status.Aborting, true, one, rt.Aborted(), rt.Works(done("c1"))), "held back: the return to revision web-aaa on 1 cluster (c1); " + waits,
 		},

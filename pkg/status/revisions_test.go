@@ -112,6 +112,8 @@ func TestRevisionStates(t *testing.T) {
 				in.Revisions.AbortedTime = ptr.To(metav1.NewTime(rt.At(minute)))
 			}
 			require.Equal(t, tc.want, states(in))
+			in.Object.Spec.Paused, in.Snapshot.Paused = true, true
+			require.Equal(t, tc.want, states(in), "a pause changes no state")
 		})
 	}
 }
@@ -127,7 +129,7 @@ func TestStrayWorksAreNotCounted(t *testing.T) {
 	require.Equal(t, []string{"bbb Available 2", "aaa Available 1"}, states(in))
 }
 
-// Revisions that were aborted before stay Aborted through later rollouts, and a revision that can't be read is told by its works (R25, R26).
+// Revisions that were aborted before stay Aborted through later rollouts, and a revision that can't be read has the state that its works show (R25, R26).
 func TestStatesOfOlderRevisions(t *testing.T) {
 	unreadable := revisionOf("ccc", 0)
 	unreadable.Err, unreadable.Template, unreadable.Digest = fmt.Errorf("no template"), nil, ""
