@@ -135,9 +135,10 @@ func (r *deployReconciler) nameAcceptedChanges(ctx context.Context, p *pass) {
 // act makes the plan's writes and deletes. Nothing else writes ManifestWorks, but for deletion of the owner.
 func (r *deployReconciler) act(ctx context.Context, p *pass) error {
 	p.aborting = p.aborting || p.snapshot.Aborted && p.plan.Deferred > 0
-	results := r.writeAll(ctx, p)
+	left := r.budget(p) // One for all: after long writes, deletes wait for the next pass (P8).
+	results := r.writeAll(ctx, p, left)
 	r.askAgain(p)
-	deletions := r.deleteUnselected(ctx, p)
+	deletions := r.deleteUnselected(ctx, p, left)
 	if ctx.Err() != nil {
 		p.aborting = true
 		return ctx.Err()
@@ -146,9 +147,8 @@ func (r *deployReconciler) act(ctx context.Context, p *pass) error {
 	return r.sortResults(p, results, deletions)
 }
 
-func (r *deployReconciler) writeAll(ctx context.Context, p *pass) []error {
+func (r *deployReconciler) writeAll(ctx context.Context, p *pass, left func() bool) []error {
 	results := make([]error, len(p.plan.Writes))
-	left := r.budget(p)
 	r.parallel(ctx, len(results), func(i int) {
 		switch w := &p.plan.Writes[i]; {
 		case r.away():
@@ -164,9 +164,8 @@ func (r *deployReconciler) writeAll(ctx context.Context, p *pass) []error {
 	return results
 }
 
-func (r *deployReconciler) deleteUnselected(ctx context.Context, p *pass) []error {
+func (r *deployReconciler) deleteUnselected(ctx context.Context, p *pass, left func() bool) []error {
 	results := make([]error, len(p.plan.Deletes))
-	left := r.budget(p)
 	r.parallel(ctx, len(results), func(i int) {
 		switch d := &p.plan.Deletes[i]; {
 		case r.away():

@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/open-cluster-management-io/work-rollback/internal/worktest"
-
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,12 +16,14 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/worktest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/queue"
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 )
 
 // slow are a hundred works of an owner, in a cache, and a client of an API server that takes 100 ms to delete one.
@@ -90,6 +90,29 @@ func TestPassesAreShort(t *testing.T) {
 		require.Len(t, deleted, want, decided)
 		require.Equal(t, time.Millisecond, p.recheck)
 	}
+}
+
+// TestWritesAndDeletesShareABudget: what a pass deletes comes after what it writes, and out of the same time. With a time of its own it would
+// hold the worker for twice as long, and keep the next writes of an abort waiting (P8).
+func TestWritesAndDeletesShareABudget(t *testing.T) {
+	clk, asked := clocktesting.NewFakeClock(rt.Epoch), map[string]int{}
+	client := worktest.Answering("*", func(action clienttesting.Action) (*workv1.ManifestWork, error) {
+		asked[action.GetVerb()]++
+		clk.Step(100 * time.Millisecond)
+		if create, ok := action.(clienttesting.CreateAction); ok {
+			return create.GetObject().(*workv1.ManifestWork), nil
+		}
+		return nil, nil
+	})
+	p := brokerPass()
+	for i := range 10 {
+		p.plan.Writes = append(p.plan.Writes, rollout.Write{Action: rollout.Create, Cluster: fmt.Sprintf("c%d", i), Revision: rt.Revision("bbb")})
+		p.plan.Deletes = append(p.plan.Deletes, rollout.Delete{Work: workOf(fmt.Sprintf("d%d", i), "bbb")})
+	}
+	r := &deployReconciler{NewWithStores(Config{Works: client, Clock: clk, Writers: 1}, NewStores())}
+	require.NoError(t, r.act(t.Context(), p))
+	require.Equal(t, map[string]int{"create": 6}, asked, "half a second, and what was under way then")
+	require.Equal(t, time.Millisecond, p.recheck, "the next pass does the rest")
 }
 
 // TestAbortsWriteLonger: a pass of an abort has two seconds at once. Nothing that breaks meanwhile changes what it writes.
