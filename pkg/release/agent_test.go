@@ -258,7 +258,7 @@ func FuzzNext(f *testing.F) {
 		step := Next(w)
 		require.Equal(t, before, w)
 		if step.Action == Delete && held(w) && len(w.Spec.Workload.Manifests) > 0 {
-			require.True(t, allGone(w) || orphans(&w.Spec) && applied(w, w.Generation) && !completed(w))
+			require.True(t, nothingLeft(w, w.Generation) || orphans(&w.Spec) && applied(w, w.Generation) && !completed(w))
 		}
 		if step.Spec == nil {
 			return

@@ -61,16 +61,20 @@ func missing(work *workv1.ManifestWork, m *workv1.ManifestCondition, generation 
 	return looked != nil && looked.ObservedGeneration >= generation && isMissing(m)
 }
 
-// allGone reports whether the agent, after it saw the generation, found no object of a ManifestWork that is complete. It makes none again.
-func allGone(work *workv1.ManifestWork) bool {
+// nothingLeft reports whether a ManifestWork is complete, and its agent found none of its objects after it saw, at a generation, that it
+// shall make none again. The entries of objects that were there differ: objects that are deleted with the ManifestWork do not count.
+func nothingLeft(work *workv1.ManifestWork, generation int64) bool {
 	reported := work.Status.ResourceStatus.Manifests
+	if len(reported) == 0 || !completed(work) || !Equivalent(&work.Spec, uncompleted(work)) {
+		return false
+	}
 	for i := range reported {
 		unknown := reported[i].ResourceMeta.Resource == "" && !knownBefore(work, &reported[i].ResourceMeta)
-		if !unknown && !missing(work, &reported[i], work.Generation) {
+		if !unknown && !missing(work, &reported[i], generation) {
 			return false
 		}
 	}
-	return len(reported) > 0
+	return true
 }
 
 func isMissing(m *workv1.ManifestCondition) bool {

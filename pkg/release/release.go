@@ -50,7 +50,7 @@ func (s *Step) Final() bool { return s.Action == Leaving || s.Action == TooLate 
 func Next(work *workv1.ManifestWork) Step {
 	if !work.DeletionTimestamp.IsZero() {
 		// The deletion made a generation of its own, which no agent applies.
-		if given, _ := givenUp(work, work.Generation-1); given || untouched(work) {
+		if given, _ := givenUp(work, work.Generation-1); given || untouched(work) || nothingLeft(work, work.Generation-1) {
 			return Step{Action: Leaving}
 		}
 		return Step{Action: TooLate}
@@ -58,12 +58,11 @@ func Next(work *workv1.ManifestWork) Step {
 	if untouched(work) {
 		return Step{Action: Delete}
 	}
+	if nothingLeft(work, work.Generation) {
+		return Step{Action: Delete}
+	}
 	if completed(work) {
-		step := write(DropCompletion, work, uncompleted(work))
-		if step.Action == Wait && allGone(work) {
-			step.Action = Delete
-		}
-		return step
+		return write(DropCompletion, work, uncompleted(work))
 	}
 	given, held := givenUp(work, work.Generation)
 	if given {

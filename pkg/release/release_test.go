@@ -155,6 +155,8 @@ func TestNext(t *testing.T) {
 		"complete, and no object is left":                               {work(workComplete, entry(0, "", completion), complete(0), absent(0), absent(1)), DropCompletion, ""},
 		"complete, no object is left, and the agent has seen that":      {work(workComplete, entry(0, "ReadOnly"), entry(1, "ReadOnly", never), complete(0), absent(0), absent(1)), Delete, ""},
 		"complete, no object is left, and it has not":                   {work(workComplete, entry(0, "ReadOnly"), entry(1, "ReadOnly", never), complete(0), absent(0), absent(1), available(4)), Wait, ""},
+		"complete, no object is left, and it is being deleted":          {work(workComplete, entry(0, "ReadOnly"), entry(1, "ReadOnly", never), complete(0), absent(0), absent(1), deleted), Leaving, ""},
+		"complete, and its objects go with it":                          {work(workComplete, entry(0, "CreateOnly"), entry(1, "CreateOnly"), complete(0), absent(0), absent(1), deleted), TooLate, ""},
 		"one manifest is complete, and its object is gone":              {work(complete(0), absent(0), entry(0, "", completion)), Release, ""},
 		"one manifest is complete, its object gone, and it is released": {work(complete(0), absent(0), orphan, entry(0, "ReadOnly"), entry(1, "CreateOnly", never)), Delete, ""},
 		"not complete any more":                                         {work(entry(0, "CreateOnly"), entry(1, "CreateOnly")), Release, ""},
