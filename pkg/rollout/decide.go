@@ -37,7 +37,7 @@ func Decide(s *Snapshot) *Plan {
 	if !s.Aborted {
 		p.judgeRollout()
 	}
-	p.noteNotKept(s)
+	p.noteNotKept(s, sel)
 	if s.Paused {
 		p.hold(s, fleets)
 	}
@@ -242,7 +242,6 @@ func (p *Plan) write(s *Snapshot, f *fleet, m *member, rev *Revision, why string
 // add adds a write of a revision, in the form that its cluster takes it in (R28).
 func (p *Plan) add(s *Snapshot, w Write, rev *Revision) {
 	form := s.formOf(w.Work, rev)
-	p.unknownServed = p.unknownServed || form.unknown
 	if !form.ripe.IsZero() {
 		p.Deferred++
 		p.recheckAt(s.Now, form.ripe)

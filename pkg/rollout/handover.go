@@ -205,7 +205,7 @@ func (s *Snapshot) whyBack(w *Work) string {
 }
 
 // noteNotKept notes which objects of the revision that clusters leave are deleted at once under pruneStrategy WhenAvailable, and why.
-func (p *Plan) noteNotKept(s *Snapshot) {
+func (p *Plan) noteNotKept(s *Snapshot, sel *selection) {
 	from := s.Current
 	if s.Aborted {
 		from = s.Update
@@ -218,9 +218,24 @@ func (p *Plan) noteNotKept(s *Snapshot) {
 	default:
 		p.NotKept = append(p.NotKept, s.Handover.Combine(p.Desired, from).NotKept...)
 	}
-	if p.unknownServed {
+	if s.unknownServed(sel) {
 		p.NotKept = append(p.NotKept, "some clusters have a spec that no readable ControllerRevision holds")
 	}
+}
+
+// unknownServed reports whether a work is to get the desired revision, and no readable one holds what its cluster served last. Whether it is
+// written in this pass makes no difference: what is reported stays the same between two retries (P7).
+func (s *Snapshot) unknownServed(sel *selection) bool {
+	if !s.Handover.keeps() || s.desired() == nil {
+		return false
+	}
+	for cluster, w := range sel.byCluster {
+		_, selected := sel.owners[cluster]
+		if (selected || s.Aborted) && !w.Deleting() && s.formOf(w, s.desired()).unknown {
+			return true
+		}
+	}
+	return false
 }
 
 // KeptRevisions are the hashes of the revisions whose objects the plan's writes keep, those that a pause holds back among them. Works in hand may not

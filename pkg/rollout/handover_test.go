@@ -181,5 +181,9 @@ func TestNotKeptIsNamed(t *testing.T) {
 	require.Equal(t, []string{"Update c1 to bbb: its turn in p1"}, texts(decide(ref, rt.Works(old("c1")), broker)))
 	require.Empty(t, decide(ref, rt.Works(old("c1"))).NotKept)
 	require.Len(t, decide(ref, rt.Works(rt.Work("c1", rt.Bears("ddd"))), whenAvailable).NotKept, 1, "a revision that can't be read")
+	for _, now := range []time.Duration{10 * minute, 11 * minute} {
+		refused := decide(rt.Now(now), ref, rt.Works(rt.Work("c1", rt.Bears("ddd"))), rt.Refused("c1", 9*minute, 11*minute), whenAvailable)
+		require.Len(t, refused.NotKept, 1, "the same between two retries of a write that the API server rejects (P7)")
+	}
 	require.Empty(t, decide(rt.Rolling("bbb", "bbb"), ref, rt.Works(done("c1")), refuses).NotKept)
 }

@@ -161,9 +161,6 @@ type Plan struct {
 	Settled []*Work
 	// Accepted are works that the API server stored with another spec than was asked for (R10).
 	Accepted []*Work
-
-	// unknownServed says that a work gets a revision, and that no readable one holds what its cluster served last.
-	unknownServed bool
 }
 
 // Failing is a cluster that holds the rollout up.
