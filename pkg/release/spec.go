@@ -61,8 +61,14 @@ func configs(work *workv1.ManifestWork) []workv1.ManifestConfigOption {
 		}
 		options = append(options, option)
 	}
+	return append(options, otherConfigs(work, named)...)
+}
+
+// otherConfigs returns what the ManifestWork says of objects that the agent does not report now.
+func otherConfigs(work *workv1.ManifestWork, named map[workv1.ResourceIdentifier]bool) []workv1.ManifestConfigOption {
+	var options []workv1.ManifestConfigOption
 	// An object that is not reported now has an entry of an earlier release. An agent that reports other objects each time adds no more.
-	spare := len(manifests)
+	spare := len(work.Spec.Workload.Manifests)
 	for i := range work.Spec.ManifestConfigs {
 		option := work.Spec.ManifestConfigs[i]
 		option.ConditionRules = nil

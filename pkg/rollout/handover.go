@@ -82,6 +82,11 @@ func (s *Snapshot) servedLast(w *Work, to *Revision) (served *Revision, ripe tim
 		}
 		return own, time.Time{}
 	}
+	return s.servedInHandover(w, own, kept, to)
+}
+
+// servedInHandover is servedLast for a work that holds the revision own together with objects of kept.
+func (s *Snapshot) servedInHandover(w *Work, own, kept, to *Revision) (served *Revision, ripe time.Time) {
 	switch {
 	case w.settled(own):
 		return own, time.Time{}

@@ -8,6 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/handover"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
@@ -95,7 +96,41 @@ func TestPausedWithoutHistory(t *testing.T) {
 
 	other := without("b", "a")
 	other.Memory.Unrecorded = map[string]revision.Digest{hashOf("a"): digestOf("b")}
-	require.False(t, plan.Next(other).Outcome.Differs, "it was rolled out under that hash")
+	kept := plan.Next(other).Outcome
+	require.False(t, kept.Differs, "it was rolled out under that hash")
+	require.Equal(t, hashOf("a"), kept.Update.Hash)
+}
+
+// A single agent that edits the work of its cluster does not decide which hash the template has: neither that of the update revision, so that
+// the template would go to all clusters as a repair, nor another one (R1, P1).
+func TestOneWorkNamesNoHash(t *testing.T) {
+	claims := func(hash string) rollout.Work { return rt.Work("c3", rt.Bears(hash), holds("b")) }
+	for name, tc := range map[string]struct {
+		works []rollout.Work
+		hash  string
+	}{
+		"one of three has the template":          {works: []rollout.Work{ours("c1", "a"), ours("c2", "a"), claims(hashOf("a"))}, hash: hashOf("b")},
+		"one of two":                             {works: []rollout.Work{ours("c1", "a"), claims(hashOf("a"))}, hash: hashOf("b")},
+		"all but one have it, from another hub":  {works: []rollout.Work{ours("c1", "a"), rt.Work("c2", rt.Bears("older"), holds("b")), claims("older")}, hash: "older"},
+		"one of two with a hash of another hub":  {works: []rollout.Work{rt.Work("c2", rt.Bears("older"), holds("a")), claims("older")}, hash: hashOf("b")},
+		"one beside works of a handover":         {works: []rollout.Work{rt.Work("c1", rt.Bears("older"), combined), claims("older")}, hash: "older"},
+		"a work that was accepted as another is": {works: []rollout.Work{rt.Work("c1", rt.Bears("older"), holds("c"), acceptedAs("b"))}, hash: "older"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := view("b", names("a", "a"))
+			v.NoHistory, v.Works = true, tc.works
+			require.Equal(t, tc.hash, step(t, plan.Next(v), plan.Proceed).Outcome.Update.Hash)
+		})
+	}
+}
+
+// combined makes a work one that has objects of two revisions.
+func combined(w *rollout.Work) {
+	w.Digest, w.Combined = "both", &handover.Combined{Digest: "both"}
+}
+
+func acceptedAs(value string) rt.WorkOption {
+	return func(w *rollout.Work) { w.AcceptedAs = digestOf(value) }
 }
 
 // A retry and an abort by hand are recorded while paused (R12, R24).

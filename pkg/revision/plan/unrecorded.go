@@ -37,8 +37,13 @@ func (c *chain) templateOnWorks() *Step {
 	return c.proceed("there is no history, and the works have the template's hash")
 }
 
-// unrecordedHash is the hash of today's template where no revision names it; false where it is not known whether it is the aborted one's.
+// unrecordedHash is the hash of today's template where no revision names it; false where it is not known whether it is the aborted one's. What this
+// process rolled out keeps its hash.
 func (c *chain) unrecordedHash() (hash string, known bool) {
+	update := c.Revisions.UpdateRevision
+	if digest, known := c.Memory.Unrecorded[update]; known && digest == c.Template {
+		return update, true
+	}
 	if hash = c.hashOnWorks(); hash != "" {
 		return hash, true
 	}
@@ -49,7 +54,7 @@ func (c *chain) unrecordedHash() (hash string, known bool) {
 			return "", false
 		}
 		if aborted {
-			return c.Revisions.UpdateRevision, true
+			return update, true
 		}
 	}
 	return revision.ComputeHash(template, c.Revisions.CollisionCount), true
@@ -66,19 +71,26 @@ func (c *chain) isAborted() (aborted, known bool) {
 }
 
 // hashOnWorks is the hash of works that hold the template, the update revision's before any other: it stays what it is, whatever
-// this binary would compute (R1).
+// this binary would compute (R1). Most of the works with the hash must hold the template: any agent can edit the work of its cluster.
 func (c *chain) hashOnWorks() string {
-	found := ""
+	majority := make(map[string]int)
 	for i := range c.Works {
 		w := &c.Works[i]
-		hash := w.Hash()
-		if hash == "" || w.Digest != c.Template {
-			continue
+		switch hash := w.Hash(); {
+		case hash == "":
+		case w.Digest == c.Template || w.AcceptedAs == c.Template && w.AcceptedAs != "":
+			majority[hash]++
+		case !w.InHandover(): // One that also has objects of another revision does not show which content the hash has.
+			majority[hash]--
 		}
-		if hash == c.Revisions.UpdateRevision {
+	}
+	found := ""
+	for hash, votes := range majority {
+		switch {
+		case votes <= 0:
+		case hash == c.Revisions.UpdateRevision:
 			return hash
-		}
-		if found == "" || hash < found {
+		case found == "" || hash < found:
 			found = hash
 		}
 	}

@@ -32,8 +32,8 @@ func (a *answer) hear(err error) {
 	}
 }
 
-// persistsAfter is for how long a write must have failed, at each try, before it is named. One that failed once and was not tried again, because
-// of a pause or because its turn has not come, is not named.
+// persistsAfter is for how long a write must have failed, at each try, before it is named. One that failed once and was not tried again,
+// because of a pause or because its turn has not come, is not named.
 const persistsAfter = 5 * time.Second
 
 // failure is what a write came to that did not succeed when it was tried last.
