@@ -39,7 +39,7 @@ func (d *Driver) Restore(ctx context.Context, expected map[string]int) error {
 	})
 }
 
-// knows reports whether the works that this hub had before its restart are known, as far as agents tell of them in time.
+// knows reports whether the works that this hub had before its restart are known, as far as agents report them in time.
 func (d *Driver) knows(ctx context.Context, expected map[string]int) bool {
 	d.mu.Lock()
 	asked, last := d.asked, d.restored
@@ -57,7 +57,7 @@ func (d *Driver) knows(ctx context.Context, expected map[string]int) bool {
 	if d.clock.Since(asked) < restorePatience {
 		return false
 	}
-	klog.FromContext(ctx).Info("Some agents did not tell what they have, their works are sent again when their turn comes", "works", missing)
+	klog.FromContext(ctx).Info("Some agents did not report what they have, their works are sent again when their turn comes", "works", missing)
 	return true
 }
 

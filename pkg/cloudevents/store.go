@@ -204,7 +204,7 @@ func (s *store) store(work *workv1.ManifestWork, content *content) *workv1.Manif
 	work.Spec = content.spec
 	h.work, h.content = work, content
 	s.generations[work.UID] = max(s.generations[work.UID], work.Generation)
-	s.tell(what, work)
+	s.notify(what, work)
 	return work
 }
 
@@ -238,10 +238,10 @@ func (s *store) forget(h *held) {
 	s.version++
 	s.lastDeletion = s.version
 	last.ResourceVersion = strconv.FormatInt(s.version, 10)
-	s.tell(watch.Deleted, last)
+	s.notify(watch.Deleted, last)
 }
 
-func (s *store) tell(what watch.EventType, work *workv1.ManifestWork) {
+func (s *store) notify(what watch.EventType, work *workv1.ManifestWork) {
 	for w := range s.watchers {
 		w.send(watch.Event{Type: what, Object: copyOf(work)})
 	}

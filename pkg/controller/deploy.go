@@ -219,7 +219,7 @@ func (r *deployReconciler) ownerOf(p *pass) *workwriter.Owner {
 		History:    &p.history,
 		IsRevision: p.isRevision,
 		Found:      func(work metav1.Object) { r.wroteWork(p, work) },
-		NameTaken:  func(cluster, name string) { r.tellNameTaken(p, cluster, name) },
+		NameTaken:  func(cluster, name string) { r.announceNameTaken(p, cluster, name) },
 	}
 }
 

@@ -38,14 +38,14 @@ func refusedBy(words string) error {
 func noteAll(m *memory.Memory, owner string, now time.Time) {
 	m.Owners.Attempted(owner, []memory.Attempted{{Attempt: memory.Attempt{What: "cluster c1"}, Err: refusedBy("a quota")}}, nil, now)
 	m.Owners.Prunes(owner, true, false, now)
-	m.Told.Announce(owner, "a note")
-	m.Told.Reported(owner, now)
+	m.Reports.Announce(owner, "a note")
+	m.Reports.Reported(owner, now)
 }
 
 // known counts what a memory knows of an owner.
 func known(m *memory.Memory, owner string, now time.Time) (things int) {
 	for _, knows := range []bool{
-		m.Owners.RefusedLately(owner, memory.Attempt{What: "cluster c1"}, now), m.Owners.PrunedLately(owner, now), !m.Told.LastReport(owner).IsZero(),
+		m.Owners.RefusedLately(owner, memory.Attempt{What: "cluster c1"}, now), m.Owners.PrunedLately(owner, now), !m.Reports.LastReport(owner).IsZero(),
 	} {
 		if knows {
 			things++
@@ -74,8 +74,8 @@ func TestWhatIsGoneIsForgotten(t *testing.T) {
 			c.forgetting().OnDelete(tell(owner))
 			require.Zero(t, known(c.memory, "demo/web", now))
 			require.Equal(t, 3, known(c.memory, "demo/web2", now))
-			require.True(t, c.memory.Told.Announce("demo/web", "a note"), "another object of that name is told of anew")
-			require.False(t, c.memory.Told.Announce("demo/web2", "a note"))
+			require.True(t, c.memory.Reports.Announce("demo/web", "a note"), "another object of that name is told of anew")
+			require.False(t, c.memory.Reports.Announce("demo/web2", "a note"))
 			require.True(t, c.memory.Works.StrippedLately(gone.UID, now), "its works go away one by one")
 
 			c.forgetting().OnDelete(tell(gone))

@@ -80,7 +80,7 @@ func (c *Controller) laneOf(key string) queue.Lane {
 	}
 	object := cached.(*replicaset.Object)
 	underWay := object.Status.AbortedTime != nil && object.DeletionTimestamp.IsZero() && !object.Spec.Paused
-	if underWay && status.Told(object.Status.Conditions) != status.Aborted {
+	if underWay && status.StageOf(object.Status.Conditions) != status.Aborted {
 		return queue.Aborts
 	}
 	return queue.Rollouts

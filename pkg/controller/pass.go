@@ -161,7 +161,7 @@ type pass struct {
 
 	snapshot *rollout.Snapshot
 	plan     *rollout.Plan
-	// standing is what the status goes on to tell; nil for the plan.
+	// standing is what the status goes on to report; nil for the plan.
 	standing *rollout.Plan
 	// aborting says that a work that can be written was not written back in this pass.
 	aborting bool

@@ -30,7 +30,7 @@ import (
 func (r *finalizeReconciler) preserve(ctx context.Context, p *pass) error {
 	if r.agents != nil {
 		told := status.PreservingNotSupported()
-		return r.tellDeleting(ctx, p, &told)
+		return r.reportDeleting(ctx, p, &told)
 	}
 	works, live := r.knownWorks(p), false
 	if !r.memory.Releases.Begun(p.key) {
@@ -58,7 +58,7 @@ func (r *finalizeReconciler) preserve(ctx context.Context, p *pass) error {
 		p.lookAgain(time.Millisecond) // What this pass wrote is looked at again.
 	}
 	told := status.ReleasingWorkloads(r.progressOf(p, found))
-	return utilerrors.NewAggregate([]error{found.err, r.tellDeleting(ctx, p, &told)})
+	return utilerrors.NewAggregate([]error{found.err, r.reportDeleting(ctx, p, &told)})
 }
 
 // preserved lets the object go.
@@ -81,7 +81,7 @@ func (r *finalizeReconciler) stopPreserving(ctx context.Context, p *pass) bool {
 		return false
 	}
 	r.memory.Releases.Forget(p.key)
-	if err := r.tellDeleting(ctx, p, nil); err != nil {
+	if err := r.reportDeleting(ctx, p, nil); err != nil {
 		p.errs = append(p.errs, err)
 		return apierrors.IsConflict(err)
 	}
@@ -269,24 +269,24 @@ func (r *finalizeReconciler) progressOf(p *pass, found *releases) *status.Releas
 		slices.Sort(clusters)
 	}
 	progress.Clusters = r.memory.Releases.Clusters(p.key, max(found.named, p.object.Status.Summary.Total))
-	if len(progress.TooLate) > 0 && r.memory.Told.Announce(p.key, workv1alpha1.EventWorkloadsNotReleased) {
+	if len(progress.TooLate) > 0 && r.memory.Reports.Announce(p.key, workv1alpha1.EventWorkloadsNotReleased) {
 		r.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventWorkloadsNotReleased, "Delete", status.Lost(progress.TooLate))
 	}
 	return progress
 }
 
-// tellDeleting writes the condition Deleting, where it changed; nil for none. All else of the status stays as it was when the deletion
+// reportDeleting writes the condition Deleting, where it changed; nil for none. All else of the status stays as it was when the deletion
 // began.
-func (r *finalizeReconciler) tellDeleting(ctx context.Context, p *pass, told *metav1.Condition) error {
+func (r *finalizeReconciler) reportDeleting(ctx context.Context, p *pass, told *metav1.Condition) error {
 	wanted := p.object.Status.DeepCopy()
 	status.SetDeleting(wanted, told, p.object.Generation, p.transitionTime())
-	if wait := r.memory.Told.ReportWait(p.key, &p.object.Status, wanted, p.now); wait > 0 {
+	if wait := r.memory.Reports.ReportWait(p.key, &p.object.Status, wanted, p.now); wait > 0 {
 		p.lookAgain(wait)
 		return nil
 	}
 	written, err := r.patcher(p).PatchStatus(ctx, p.object.ManifestWorkReplicaSet, *wanted, p.object.Status)
 	if written {
-		r.memory.Told.Reported(p.key, p.now)
+		r.memory.Reports.Reported(p.key, p.now)
 	}
 	return err
 }

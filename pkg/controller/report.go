@@ -82,20 +82,20 @@ func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stag
 		p.lookAgain(memory.PrunedInterval)
 	}
 	asked := c.askToStore(p, &wanted)
-	if wait := c.memory.Told.ReportWait(p.key, &p.object.Status, &wanted, p.now); wait > 0 {
+	if wait := c.memory.Reports.ReportWait(p.key, &p.object.Status, &wanted, p.now); wait > 0 {
 		p.lookAgain(wait)
 		return nil
 	}
 	written, err := c.patcher(p).PatchStatus(ctx, p.object.ManifestWorkReplicaSet, wanted, p.object.Status)
 	if written {
-		c.memory.Told.Reported(p.key, p.now)
+		c.memory.Reports.Reported(p.key, p.now)
 	}
 	if err == nil && written && !pruned {
 		c.memory.Owners.Prunes(p.key, p.answer.Status.UpdateRevision != wanted.UpdateRevision, p.answer.Spec.RevisionHistoryLimit != nil, p.now)
 	}
 	if err == nil && written {
 		c.noteStored(p, asked, &wanted)
-		c.tell(p, abortReason)
+		c.announce(p, abortReason)
 	}
 	return err
 }
@@ -107,22 +107,22 @@ func (c *Controller) historyNote(p *pass) string {
 		return ""
 	}
 	missing := p.facts.HistoryNote
-	if c.memory.Told.Announce(p.key, missing) {
+	if c.memory.Reports.Announce(p.key, missing) {
 		klog.Background().Info("There is no history", "manifestWorkReplicaSet", p.key, "note", missing)
 		c.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventHistoryUnavailable, "Report", missing)
 	}
 	return missing
 }
 
-// prunedNote says, in the status, the log and an event, that an older CRD drops what the status should tell. The rollout goes on
-// with what the revisions tell (R16).
+// prunedNote says, in the status, the log and an event, that an older CRD drops fields of the status. The rollout goes on
+// with what the revisions record (R16).
 func (c *Controller) prunedNote(p *pass) string {
 	dropped := c.dropped(p)
 	if dropped == "" {
 		return ""
 	}
 	note := "the API server drops " + dropped + ": its CRD of ManifestWorkReplicaSet is an older one, apply the one that came with this hub"
-	if c.memory.Told.Announce(p.key, note) {
+	if c.memory.Reports.Announce(p.key, note) {
 		klog.Background().Info("An older CRD drops fields", "manifestWorkReplicaSet", p.key, "note", note)
 		c.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventOlderCRD, "Report", note)
 	}
@@ -152,7 +152,7 @@ func (c *Controller) reportInvalid(ctx context.Context, p *pass, applied metav1.
 	written, err := c.patcher(p).PatchStatus(ctx, p.object.ManifestWorkReplicaSet, *wanted, p.object.Status)
 	if err == nil && written {
 		c.noteStored(p, asked, wanted)
-		c.tellPause(p)
+		c.announcePause(p)
 	}
 	if err == nil && written && p.answer.Status.UpdateRevision != wanted.UpdateRevision {
 		c.memory.Owners.Prunes(p.key, true, p.answer.Spec.RevisionHistoryLimit != nil, p.now)
@@ -169,10 +169,10 @@ func (p *pass) shown() *rollout.Plan {
 }
 
 // standing is what a status that says of a rollout that it is stalled goes on to say while a process that began to watch a moment ago
-// lets no deadline fire (R11) and no success count (R10): with every restart of the hub it would tell of a rollout that goes on, and
+// lets no deadline fire (R11) and no success count (R10): with every restart of the hub it would report a rollout that goes on, and
 // stalls again (P7). Nothing is decided by it.
 func standing(p *pass) *rollout.Plan {
-	if !p.toldStanding() || p.plan.RollsOut() || !p.snapshot.BeganLately() {
+	if !p.reportedStanding() || p.plan.RollsOut() || !p.snapshot.BeganLately() {
 		return nil
 	}
 	if watched := rollout.Decide(p.snapshot.Watched()); watched.Stalled {
@@ -181,8 +181,8 @@ func standing(p *pass) *rollout.Plan {
 	return nil
 }
 
-// toldStanding says that the status told, of this very rollout, that it is stalled.
-func (p *pass) toldStanding() bool {
+// reportedStanding reports whether the status says, of this very rollout, that it is stalled.
+func (p *pass) reportedStanding() bool {
 	before := &p.object.Status
 	told := meta.FindStatusCondition(before.Conditions, workv1alpha1.ConditionProgressing)
 	return told != nil && told.Reason == workv1alpha1.ReasonProgressDeadlineExceeded && told.ObservedGeneration == p.object.Generation &&

@@ -114,7 +114,7 @@ func (c *Controller) remember(ctx context.Context, p *pass, outcome *plan.Outcom
 
 // say makes an event of something that the plan noticed.
 func (c *Controller) say(p *pass, event *plan.Event) {
-	if event.Once && !c.memory.Told.Announce(p.key, event.Note) {
+	if event.Once && !c.memory.Reports.Announce(p.key, event.Note) {
 		return
 	}
 	c.event(p, nil, typeOf(event), event.Reason, event.Action, event.Note)

@@ -84,7 +84,7 @@ func (kinds) Interpret(data []byte) (*schema.GroupVersionKind, error) {
 type eventSerializer struct{ runtime.Serializer }
 
 // Decode implements runtime.Decoder. The object of an event shares data, which is valid until the next event is decoded. It is
-// JSON if data is: who decodes it would tell.
+// JSON if data is: whoever decodes it reports what is not.
 func (s eventSerializer) Decode(
 	data []byte, defaults *schema.GroupVersionKind, into runtime.Object,
 ) (runtime.Object, *schema.GroupVersionKind, error) {

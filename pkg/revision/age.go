@@ -28,7 +28,7 @@ func (r *Revision) Age() Age {
 }
 
 // MayPrecede reports whether a revision may have been created before another one. Within a second the generations decide; where they
-// don't tell either, it may.
+// do not decide either, it may.
 func (a Age) MayPrecede(other Age) bool {
 	if !a.Created.Equal(other.Created) {
 		return a.Created.Before(other.Created)

@@ -9,7 +9,7 @@ import (
 type Claim struct {
 	// Hash is the current revision's; empty for none.
 	Hash string
-	// Record says that the revision does not tell yet that it is the latest current one (R16): a person named it.
+	// Record says that the revision does not record yet that it is the latest current one (R16): a person named it.
 	Record bool
 	// Problem says why another one than the named one counts; empty when the named one does.
 	Problem string
@@ -55,7 +55,7 @@ func (h *History) judgeMissing(named, latest, update string) Claim {
 	return Claim{Hash: latest, Problem: "no revision of the history has the hash " + named}
 }
 
-// remembers reports whether a revision remembers one with this hash, also where it does not tell what that held.
+// remembers reports whether a revision remembers one with this hash, also where it does not record what that held.
 func (h *History) remembers(hash string) bool {
 	return slices.ContainsFunc(h.Revisions, func(rev Revision) bool {
 		ledger, _ := rev.Ledger()

@@ -13,7 +13,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// History is what an owner's revisions tell, sorted by number, the oldest first.
+// History is what an owner's revisions record, sorted by number, the oldest first.
 type History struct {
 	// Revisions are those that count, the unreadable ones among them.
 	Revisions []Revision
@@ -84,7 +84,7 @@ func (h *History) ByDigest(digest Digest) *Revision {
 	return nil
 }
 
-// LatestCurrent finds the revision that became the current one last, as the revisions themselves tell
+// LatestCurrent finds the revision that became the current one last, as the revisions themselves record
 // it (R16); nil when none ever did.
 func (h *History) LatestCurrent() *Revision { return h.latest((*Revision).CurrentSince) }
 
@@ -93,11 +93,11 @@ func (h *History) LatestCurrent() *Revision { return h.latest((*Revision).Curren
 func (h *History) LatestSurpassed() *Revision { return h.latest((*Revision).SurpassedAt) }
 
 // latest returns the revision that records the latest time of something; nil when none records any.
-func (h *History) latest(tells func(*Revision) (time.Time, bool)) *Revision {
+func (h *History) latest(recorded func(*Revision) (time.Time, bool)) *Revision {
 	var found *Revision
 	var latest time.Time
 	for i := range h.Revisions {
-		if at, ok := tells(&h.Revisions[i]); ok && (found == nil || at.After(latest)) {
+		if at, ok := recorded(&h.Revisions[i]); ok && (found == nil || at.After(latest)) {
 			found, latest = &h.Revisions[i], at
 		}
 	}
@@ -116,7 +116,7 @@ func (h *History) NextCurrentSince(now time.Time) time.Time {
 	return now
 }
 
-// FormerCurrents are the revisions that tell of having been the current one, the latest last.
+// FormerCurrents are the revisions that record that they were the current one, the latest last.
 func (h *History) FormerCurrents() []*Revision {
 	var found []*Revision
 	for i := range h.Revisions {

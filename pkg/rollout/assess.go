@@ -133,8 +133,8 @@ func (a *assessor) at(state State, condition *metav1.Condition) Assessment {
 	return Assessment{State: state, Since: a.since(condition.LastTransitionTime.Time)}
 }
 
-// unknown is the state of a work whose agent applied it, and tells too little of what came of that: since the revision was written.
-// Where the agent is taking it away, that is why; what it told before is not known any more, and its time begins with the deletion.
+// unknown is the state of a work whose agent applied it, and reports too little of what came of that: since the revision was written.
+// Where the agent is taking it away, that is why; what it reported before is not known any more, and its time begins with the deletion.
 func (a *assessor) unknown() Assessment {
 	found := a.at(InFlight, nil)
 	takenAway := func(c metav1.Condition) bool {

@@ -19,7 +19,7 @@ const MaxPastSpecs = 10
 // another hub is believed to have run: an agent can edit the works of its own cluster, and must not decide for the others (R6).
 const stableClusters = 2
 
-// Past is what the works tell of rollouts that this hub has not seen: from before it knew the object, or from while another hub ran
+// Past is what the works show of rollouts that this hub has not seen: from before it knew the object, or from while another hub ran
 // in its place (R6).
 type Past struct {
 	// Specs are those of another hub's works beside the template's, those on the most clusters first. There are none where this hub
@@ -28,7 +28,7 @@ type Past struct {
 	// Replaced says that another hub ran since this one knew the object: it wrote every work.
 	Replaced bool
 	// Surpassed says that another hub rolled out since the current revision was the stable one here. What was stable after it only
-	// the works can tell, if they do.
+	// the works can show, if they do.
 	Surpassed bool
 
 	// mixed says that works of this hub's own, too, hold another spec than the template's.
@@ -90,7 +90,7 @@ type PastInput struct {
 	FirstSight bool
 }
 
-// counted are the works that tell of the past: those of selected clusters under a name that a hub gives. A work without a hash that is older
+// counted are the works that show the past: those of selected clusters under a name that a hub gives. A work without a hash that is older
 // than its owner was not made for it: somebody gave it the owner label.
 func (in *PastInput) counted() (works []Work, needed int) {
 	owners := Owners(in.Refs)
@@ -184,7 +184,7 @@ func (p *Past) add(w *Work) {
 }
 
 // Stable is the spec that was the stable one: the only one beside the template's, on at least two clusters where that many are selected,
-// one of which succeeded with it (R6). Empty when the works don't tell.
+// one of which succeeded with it (R6). Empty when the works don't show it.
 func (p *Past) Stable(now time.Time) revision.Digest {
 	if p.mixed || len(p.Specs) != 1 || p.Specs[0].clusters() < p.needed {
 		return ""

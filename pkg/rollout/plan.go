@@ -157,7 +157,7 @@ type Plan struct {
 	Deferred int
 	// NotKept says what of the objects that the desired revision drops is deleted at once under pruneStrategy WhenAvailable, and why.
 	NotKept []string
-	// Settled are works whose success is found settled, and was not before: the next snapshot has to tell of it (R11).
+	// Settled are works whose success is found settled, and was not before: the next snapshot has to say so (R11).
 	Settled []*Work
 	// Accepted are works that the API server stored with another spec than was asked for (R10).
 	Accepted []*Work

@@ -30,7 +30,7 @@ const (
 // once, also over restarts. A status that is there for the first time reports that a rollout began, and nothing else: whatever
 // else it says was reported before it was lost (R16).
 func Transitions(before, after *workv1alpha1.ManifestWorkReplicaSetStatus) []Transition {
-	was, is := Told(before.Conditions), Told(after.Conditions)
+	was, is := StageOf(before.Conditions), StageOf(after.Conditions)
 	var found []Transition
 	if is == RollingOut {
 		found = goesOn(was, another(before.UpdateRevision, after.UpdateRevision))
@@ -45,7 +45,7 @@ func another(before, after string) bool {
 	return before != after && before != "" && after != ""
 }
 
-// goesOn is what a rollout that is under way tells. another says that it is one of another revision than before.
+// goesOn is what a rollout that is under way reports. another says that it is one of another revision than before.
 func goesOn(was Stage, another bool) []Transition {
 	switch {
 	case was == Stalled && !another:
@@ -73,8 +73,8 @@ func stops(was, is Stage) []Transition {
 	return nil
 }
 
-// Told is the stage that conditions tell; empty where they tell none.
-func Told(conditions []metav1.Condition) Stage {
+// StageOf is the stage that conditions report; empty where they report none.
+func StageOf(conditions []metav1.Condition) Stage {
 	progressing := meta.FindStatusCondition(conditions, workv1alpha1.ConditionProgressing)
 	if progressing == nil {
 		return ""

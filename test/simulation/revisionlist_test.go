@@ -90,11 +90,11 @@ func TestStoriesOfRevisions(t *testing.T) {
 			s.settle(time.Hour)
 			s.must(s.checkRevisionList())
 		},
-	}, (*teller).tellRevisions)
+	}, (*teller).announceRevisions)
 }
 
-// tellRevisions has the story tell status.revisions whenever a write of the status changes what it says.
-func (s *teller) tellRevisions() {
+// announceRevisions has the story tell status.revisions whenever a write of the status changes what it says.
+func (s *teller) announceRevisions() {
 	said := ""
 	s.Check = func(write string) {
 		if line := s.revisionLine(); strings.HasSuffix(write, "/status") && line != said {

@@ -100,9 +100,9 @@ func (g *Group) Stop(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// tell reports a child to the watchdog. A watchdog that is gone is no reason to fail: it is needed only if
+// report reports a child to the watchdog. A watchdog that is gone is no reason to fail: it is needed only if
 // this process dies too.
-func (g *Group) tell(what string, pid int) {
+func (g *Group) report(what string, pid int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	_, _ = fmt.Fprintf(g.pipe, "%s %d\n", what, pid)

@@ -59,13 +59,13 @@ func (g *Group) Start(command Command) (*Process, error) {
 	if err := start(p.cmd); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", command.Name, err)
 	}
-	g.tell("add", p.cmd.Process.Pid)
+	g.report("add", p.cmd.Process.Pid)
 	g.mu.Lock()
 	g.children = append(g.children, p)
 	g.mu.Unlock()
 	go func() {
 		p.err = p.cmd.Wait()
-		g.tell("del", p.cmd.Process.Pid)
+		g.report("del", p.cmd.Process.Pid)
 		g.forget(p)
 		close(p.done)
 	}()

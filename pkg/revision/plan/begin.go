@@ -57,7 +57,7 @@ func (c *chain) abortedByHand() bool {
 	if c.Object.Status.AbortedTime == nil || c.Revisions.AbortedTime == nil {
 		return false
 	}
-	if told := status.Told(c.Object.Status.Conditions); told == status.Aborting || told == status.Aborted {
+	if told := status.StageOf(c.Object.Status.Conditions); told == status.Aborting || told == status.Aborted {
 		return false
 	}
 	if update := c.revisionOf(c.Revisions.UpdateRevision); update != nil {

@@ -53,7 +53,7 @@ func (c *chain) settleCurrent() *Step {
 // wasComplete reports whether the conditions, or this process, know that the rollout of a revision was complete. A condition that contradicts
 // what this process itself judged is somebody else's.
 func (c *chain) wasComplete(hash string) bool {
-	told := status.Told(c.Object.Status.Conditions) == status.Complete && c.Memory.Incomplete != hash
+	told := status.StageOf(c.Object.Status.Conditions) == status.Complete && c.Memory.Incomplete != hash
 	return told || c.Memory.Completed == hash
 }
 

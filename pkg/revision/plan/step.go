@@ -61,9 +61,9 @@ const (
 	Written Reason = "Written"
 	// Refused means that a request failed: it is made again.
 	Refused Reason = "Refused"
-	// InvalidSpec means that the spec can't be rolled out. The conditions tell it.
+	// InvalidSpec means that the spec can't be rolled out. The conditions say so.
 	InvalidSpec Reason = "InvalidSpec"
-	// InvalidOwnerLabel means that no ManifestWork can have the owner label. The conditions tell it.
+	// InvalidOwnerLabel means that no ManifestWork can have the owner label. The conditions say so.
 	InvalidOwnerLabel Reason = "InvalidOwnerLabel"
 )
 
@@ -94,7 +94,7 @@ type Step struct {
 	// Event is what people read once the step is done; nil for nothing.
 	Event *Event
 
-	// Reason is why the pass ends with a Hold, Failed is the request because of which it does, and Problem what the conditions tell.
+	// Reason is why the pass ends with a Hold, Failed is the request because of which it does, and Problem what the conditions say.
 	Reason  Reason
 	Failed  *Answer
 	Problem Problem

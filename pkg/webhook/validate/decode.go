@@ -31,7 +31,7 @@ func decode(object *unstructured.Unstructured) (mwrs *workv1alpha1.ManifestWorkR
 	return mwrs, problems, err == nil
 }
 
-// explain says which field it is that can't be decoded, where the JSON decoder knows: the other one doesn't tell.
+// explain says which field it is that can't be decoded, where the JSON decoder knows: the other one does not name it.
 func explain(spec map[string]any, err error) error {
 	data, encodeErr := json.Marshal(spec)
 	if encodeErr != nil {

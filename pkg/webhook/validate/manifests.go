@@ -77,7 +77,7 @@ func duplicates(path *field.Path, manifests []workv1.Manifest, limits Limits) []
 		}
 		object := &unstructured.Unstructured{}
 		if object.UnmarshalJSON(manifests[i].Raw) != nil || object.GetName() == "" {
-			continue // It is unusable, and has no name to tell it by.
+			continue // It is unusable, and has no name to identify it by.
 		}
 		name := strings.TrimPrefix(object.GetNamespace()+"/"+object.GetName(), "/")
 		name = fmt.Sprintf("%s %s %s", object.GetAPIVersion(), object.GetKind(), name)

@@ -17,7 +17,7 @@ func pauseSurprises(old *unstructured.Unstructured, mwrs *workv1alpha1.ManifestW
 	}
 	before := &workv1alpha1.ManifestWorkReplicaSet{}
 	err := runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{"status": old.Object["status"]}, before)
-	if err != nil || before.Status.AbortedTime == nil || status.Told(before.Status.Conditions) == status.Aborted {
+	if err != nil || before.Status.AbortedTime == nil || status.StageOf(before.Status.Conditions) == status.Aborted {
 		return nil
 	}
 	return []string{fmt.Sprintf("%s: an abort is under way, and stops where it is: clusters that are not rolled back yet keep the revision "+

@@ -2,16 +2,15 @@ package memory
 
 import (
 	"sync"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/lru"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/handover"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
 // Contents remembers what revisions and templates mean, and parses each once: the data of a ControllerRevision never
@@ -68,38 +67,27 @@ func (c *Contents) Template(object *workv1alpha1.ManifestWorkReplicaSet) (revisi
 	return known.digest, known.err
 }
 
-// reportInterval is how often counts and messages of one ManifestWorkReplicaSet are written at the most: a thousand agents that
-// answer within a second are one write. What a person or a program waits for is written at once.
-const reportInterval = time.Second
+// combinationsKept bounds how many pairs of revisions are remembered: those of rollouts under way.
+const combinationsKept = 256
 
-// ReportWait returns how long a status has to wait: it reports progress only, and the last one was written a moment ago. Zero means that it
-// is written in this pass, if it changed.
-func (m *Told) ReportWait(owner string, stored, wanted *workv1alpha1.ManifestWorkReplicaSetStatus, now time.Time) time.Duration {
-	last := m.LastReport(owner)
-	if last.IsZero() || !onlyProgress(stored, wanted) || equality.Semantic.DeepEqual(*stored, *wanted) {
-		return 0
-	}
-	wait := last.Add(reportInterval).Sub(now)
-	if wait > reportInterval { // The clock went back.
-		return 0
-	}
-	return max(0, wait)
-}
+// Combinations remembers what works hold on the way from one revision to another: a rollout asks for the same for each cluster (R29).
+type Combinations struct{ known *lru.Cache }
 
-// onlyProgress reports whether two statuses differ in counts and messages at the most.
-func onlyProgress(stored, wanted *workv1alpha1.ManifestWorkReplicaSetStatus) bool {
-	if len(stored.Conditions) != len(wanted.Conditions) ||
-		!equality.Semantic.DeepEqual(status.RevisionsOf(stored), status.RevisionsOf(wanted)) {
-		return false
-	}
-	for i := range wanted.Conditions {
-		if !sameState(&stored.Conditions[i], &wanted.Conditions[i]) {
-			return false
-		}
-	}
-	return true
-}
+// NewCombinations returns one that knows nothing.
+func NewCombinations() *Combinations { return &Combinations{known: lru.New(combinationsKept)} }
 
-func sameState(a, b *metav1.Condition) bool {
-	return a.Type == b.Type && a.Status == b.Status && a.Reason == b.Reason && a.ObservedGeneration == b.ObservedGeneration
+type combination struct{ to, from revision.Digest }
+
+// Of combines two revisions. Where they can't be combined nothing is kept, and the result says why.
+func (c *Combinations) Of(to, from *rollout.Revision) handover.Result {
+	key := combination{to: to.Digest, from: from.Digest}
+	if known, ok := c.known.Get(key); ok {
+		return known.(handover.Result)
+	}
+	result, err := handover.Combine(to.Template, from.Template)
+	if err != nil {
+		result = handover.Result{NotKept: []string{"the revisions can't be combined: " + err.Error()}}
+	}
+	c.known.Add(key, result)
+	return result
 }

@@ -1,3 +1,9 @@
+// Package memory is what a process keeps from one pass to the next, and what its successor never needs: what it saw and said, its own
+// writes until the caches show them, what is costly to find again, and when a pass may be made again. A process that loses all of it waits
+// a little longer, asks again what it was refused, and repeats a few notes (R8, R10).
+//
+// It imports the pure packages, package workcache and client-go's cache. It must not import a client: it reads and writes no object, and
+// the time is an argument.
 package memory
 
 import (
@@ -13,9 +19,9 @@ import (
 //
 // Entries go away with what they are about, when the cache shows that it is gone: Controller.Forget does that.
 type Memory struct {
-	Works  *Works
-	Owners Owners
-	Told   Told
+	Works   *Works
+	Owners  Owners
+	Reports Reports
 	// Releases is about what is being deleted and leaves its workloads behind.
 	Releases Releases
 }
@@ -30,7 +36,7 @@ func (m *Memory) ForgetWork(uid types.UID) { m.Works.Forget(uid) }
 // go away one by one.
 func (m *Memory) ForgetOwner(owner string) {
 	m.Owners.Forget(owner)
-	m.Told.Forget(owner)
+	m.Reports.Forget(owner)
 	m.Releases.Forget(owner)
 }
 

@@ -34,7 +34,7 @@ func TestMemoryIsShared(t *testing.T) {
 		noteAll(m, gone, now)
 		m.Owners.Defaulted(gone)
 		known(m, gone, now)
-		if m.Told.Announce("demo/stays", fmt.Sprint("note ", i%notes)) {
+		if m.Reports.Announce("demo/stays", fmt.Sprint("note ", i%notes)) {
 			told.Add(1)
 		}
 		if i%7 == 0 {
@@ -51,8 +51,8 @@ func noteAll(m *Memory, owner string, now time.Time) {
 	m.Owners.Answered(owner, "patching", refusedBy("a quota"))
 	m.Owners.Prunes(owner, true, false, now)
 	m.Owners.Note(owner, &plan.Outcome{Keep: true, Revisions: status.Revisions{UpdateRevision: "b"}})
-	m.Told.Announce(owner, "a note")
-	m.Told.Reported(owner, now)
+	m.Reports.Announce(owner, "a note")
+	m.Reports.Reported(owner, now)
 }
 
 // known counts what a memory knows of an owner.
@@ -63,7 +63,7 @@ func known(m *Memory, owner string, now time.Time) (things int) {
 	m.Owners.mu.Unlock()
 	for _, knows := range []bool{
 		m.Owners.RefusedLately(owner, Attempt{What: "cluster c1"}, now), answered, m.Owners.PrunedLately(owner, now),
-		m.Owners.PrunedLast(owner), kept, !m.Told.LastReport(owner).IsZero(),
+		m.Owners.PrunedLast(owner), kept, !m.Reports.LastReport(owner).IsZero(),
 	} {
 		if knows {
 			things++
@@ -84,7 +84,7 @@ func TestForget(t *testing.T) {
 	m.ForgetOwner("demo/web")
 	require.Zero(t, known(m, "demo/web", now))
 	require.Equal(t, 6, known(m, "demo/web2", now))
-	require.True(t, m.Told.Announce("demo/web", "a note"), "another object with that name")
+	require.True(t, m.Reports.Announce("demo/web", "a note"), "another object with that name")
 	require.Len(t, m.Works.known, 2, "its works go away one by one")
 	m.ForgetWork("u1")
 	require.NotContains(t, m.Works.known, work("u1", "").UID)
@@ -104,7 +104,7 @@ func TestQuestionsLeaveNothingBehind(t *testing.T) {
 	m.Owners.Dropped("demo/web", RevisionList, false, now)
 	m.Owners.Note("demo/web", &plan.Outcome{Incomplete: new(string)})
 	require.Empty(t, m.Owners.known)
-	require.Empty(t, m.Told.known)
+	require.Empty(t, m.Reports.known)
 	m.Works.Stripped("u1", false, now)
 	require.False(t, m.Works.StrippedLately("u1", now))
 	require.Empty(t, m.Works.known)
@@ -112,7 +112,7 @@ func TestQuestionsLeaveNothingBehind(t *testing.T) {
 
 // That nothing can be gone back to is said once for each revision, and again when it comes back.
 func TestRulesOut(t *testing.T) {
-	m := &Told{}
+	m := &Reports{}
 	require.False(t, m.RulesOut("demo/web", ""))
 	require.Empty(t, m.known, "that all is well is no reason to remember an owner")
 	require.True(t, m.RulesOut("demo/web", "a"))

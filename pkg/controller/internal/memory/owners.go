@@ -32,7 +32,7 @@ type knownOwner struct {
 	droppedAt map[Field]time.Time
 	// revisions are the deciding fields of the status as of the last pass.
 	revisions status.Revisions
-	// completed is the hash of the revision whose rollout was complete when the revision could not tell it.
+	// completed is the hash of the revision whose rollout was complete when the revision could not record it.
 	completed string
 	// incomplete is the hash of the revision whose rollout this process last judged not to be complete; empty once it is.
 	incomplete string

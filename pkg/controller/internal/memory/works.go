@@ -116,7 +116,7 @@ func (m *Works) Settle(w *rollout.Work, succeeds bool, now time.Time) {
 	watched := known.fingerprint.sameWrite(print)
 	switch {
 	case w.Deleting() && watched && !known.succeededSince.IsZero():
-		known.tell(w)
+		known.fill(w)
 		return
 	case !succeeds:
 		known.succeededSince = time.Time{}
@@ -129,11 +129,11 @@ func (m *Works) Settle(w *rollout.Work, succeeds bool, now time.Time) {
 	known.turn(succeeds, watched, now)
 	known.clockAhead = known.clockAhead || rollout.ClockIsAhead(w, now)
 	known.fingerprint = print
-	known.tell(w)
+	known.fill(w)
 }
 
-// tell fills in what this process saw of a work.
-func (w *knownWork) tell(of *rollout.Work) {
+// fill fills in what this process saw of a work.
+func (w *knownWork) fill(of *rollout.Work) {
 	of.SucceededSince, of.TurnedAt, of.ClockAhead = w.succeededSince, w.turnedAt, w.clockAhead
 	of.WatchedSince, of.SettledAt = w.watchedSince, w.settledAt
 }

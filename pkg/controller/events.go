@@ -17,13 +17,13 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
-// tell makes the events of what a status write said for the first time, and counts it.
-func (c *Controller) tell(p *pass, abortReason string) {
-	c.tellPause(p)
+// announce makes the events of what a status write reported for the first time, and counts it.
+func (c *Controller) announce(p *pass, abortReason string) {
+	c.announcePause(p)
 	for _, transition := range status.Transitions(&p.object.Status, &p.answer.Status) {
 		switch transition {
 		case status.Started:
-			c.tellStarted(p)
+			c.announceStarted(p)
 		case status.Resumed:
 			c.event(p, p.updateObject(), corev1.EventTypeNormal, workv1alpha1.EventRolloutResumed, "RollOut", p.progressMessage())
 		case status.Stopped:
@@ -43,22 +43,22 @@ func (c *Controller) tell(p *pass, abortReason string) {
 				append([]string{fmt.Sprintf("revision %s is written back to every cluster", p.currentName())}, p.problems...), "; but "))
 		}
 	}
-	c.tellImpossible(p)
+	c.announceImpossible(p)
 }
 
-// tellImpossible makes an event when a rollout that failed can't be aborted. The conditions show that in words only, so that this process
-// remembers it: after a restart the event is made again with the next status.
-func (c *Controller) tellImpossible(p *pass) {
+// announceImpossible makes an event when a rollout that failed can't be aborted. The conditions show that in words only, so that this
+// process remembers it: after a restart the event is made again with the next status.
+func (c *Controller) announceImpossible(p *pass) {
 	impossible := ""
 	if p.plan.AbortBlocked == rollout.BlockedByAbsence {
 		impossible = p.update.Hash
 	}
-	if c.memory.Told.RulesOut(p.key, impossible) {
+	if c.memory.Reports.RulesOut(p.key, impossible) {
 		c.event(p, p.updateObject(), corev1.EventTypeWarning, workv1alpha1.EventAbortImpossible, "Abort", status.NoCurrent(p.snapshot.Absent))
 	}
 }
 
-func (c *Controller) tellStarted(p *pass) {
+func (c *Controller) announceStarted(p *pass) {
 	reason, note := metrics.Created, "the rollout of revision %s begins"
 	if update := p.history.ByHash(p.update.Hash); update != nil {
 		reused, found := update.ReusedAt()
@@ -137,10 +137,10 @@ func (c *Controller) event(p *pass, related runtime.Object, eventType, reason, a
 	c.recorder.Eventf(p.object.ManifestWorkReplicaSet, related, eventType, reason, action, "%s", note)
 }
 
-// tellNameTaken says once for each object that a work has another name than people look for (R9): an event for each cluster would be too
-// many.
-func (r *deployReconciler) tellNameTaken(p *pass, cluster, other string) {
-	if r.memory.Told.Announce(p.key, workv1alpha1.EventWorkNameTaken) {
+// announceNameTaken says once for each object that a work has another name than people look for (R9): an event for each cluster would be
+// too many.
+func (r *deployReconciler) announceNameTaken(p *pass, cluster, other string) {
+	if r.memory.Reports.Announce(p.key, workv1alpha1.EventWorkNameTaken) {
 		r.event(p, nil, corev1.EventTypeNormal, workv1alpha1.EventWorkNameTaken, "RollOut", fmt.Sprintf(
 			"ManifestWork %s/%s does not belong to this ManifestWorkReplicaSet: its own is %s/%s there, "+
 				"and it has another name wherever the usual one is taken",
@@ -148,8 +148,8 @@ func (r *deployReconciler) tellNameTaken(p *pass, cluster, other string) {
 	}
 }
 
-// tellPause makes the event of a pause that began or ended with a status write.
-func (c *Controller) tellPause(p *pass) {
+// announcePause makes the event of a pause that began or ended with a status write.
+func (c *Controller) announcePause(p *pass) {
 	switch status.PauseOf(&p.object.Status, &p.answer.Status) {
 	case status.PauseBegan:
 		note := meta.FindStatusCondition(p.answer.Status.Conditions, workv1alpha1.ConditionPaused).Message

@@ -10,7 +10,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-func toldStatus() workv1alpha1.ManifestWorkReplicaSetStatus {
+func reportedStatus() workv1alpha1.ManifestWorkReplicaSetStatus {
 	return workv1alpha1.ManifestWorkReplicaSetStatus{
 		UpdateRevision: "b",
 		Conditions: []metav1.Condition{{
@@ -48,17 +48,17 @@ func TestProgressIsReportedOnceInAWhile(t *testing.T) {
 		}, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := &Told{}
+			m := &Reports{}
 			m.Reported("default/web", now.Add(-test.since))
-			wanted := toldStatus()
+			wanted := reportedStatus()
 			test.change(&wanted)
-			stored := toldStatus()
+			stored := reportedStatus()
 			require.Equal(t, test.later, m.ReportWait("default/web", &stored, &wanted, now))
 		})
 	}
-	m := &Told{}
-	wanted := toldStatus()
+	m := &Reports{}
+	wanted := reportedStatus()
 	wanted.Summary.Applied = 5
-	stored := toldStatus()
+	stored := reportedStatus()
 	require.Zero(t, m.ReportWait("default/web", &stored, &wanted, now), "a process that has told nothing yet tells at once")
 }
