@@ -27,8 +27,17 @@ type workload struct{ kind, end string }
 
 func newHanding(t *testing.T) *handing {
 	t.Helper()
-	return &handing{newLabFleet(t, labOptions{})}
+	w, err := lab()
+	require.NoError(t, err)
+	return newHandingIn(w, t)
 }
+
+func newHandingIn(w *world, t *testing.T) *handing {
+	t.Helper()
+	return &handing{newLabFleetIn(w, t, labOptions{})}
+}
+
+func deployment(end string) workload { return workload{"Deployment", end} }
 
 func (f *handing) workload(end string) string { return f.namespace + "-" + end }
 
@@ -59,19 +68,28 @@ func (f *handing) version(version string, of workload) workv1.ManifestWorkSpec {
 // begins creates the ManifestWorkReplicaSet and waits until the first version is everywhere.
 func (f *handing) begins(template workv1.ManifestWorkSpec, of workload) {
 	f.t.Helper()
+	f.beginsBy(all("None", 0), template, of)
+}
+
+// beginsBy is begins with a strategy. The Placement may select a part of the clusters.
+func (f *handing) beginsBy(strategy workv1alpha1.RolloutStrategy, template workv1.ManifestWorkSpec, of workload, selected ...string) {
+	f.t.Helper()
 	mwrs := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: f.name, Namespace: f.namespace}}
 	mwrs.Spec.ManifestWorkTemplate, mwrs.Spec.PruneStrategy = template, workv1alpha1.PruneWhenAvailable
-	mwrs.Spec.PlacementRefs = []workv1alpha1.LocalPlacementReference{ref("p1", all("None", 0))}
+	mwrs.Spec.PlacementRefs = []workv1alpha1.LocalPlacementReference{ref("p1", strategy)}
 	_, err := f.w.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).Create(f.t.Context(), mwrs, metav1.CreateOptions{})
 	require.NoError(f.t, err)
-	f.ready(of)
+	f.ready(of, selected...)
 	f.complete()
 }
 
-// ready says that the Pods of a workload are, on each cluster. Nothing else on these clusters does.
-func (f *handing) ready(of workload) {
+// ready says that the Pods of a workload are, on these clusters, or on each. Nothing else on these clusters does.
+func (f *handing) ready(of workload, clusters ...string) {
 	f.t.Helper()
-	for _, short := range f.clusters {
+	if len(clusters) == 0 {
+		clusters = f.clusters
+	}
+	for _, short := range clusters {
 		apps := f.agents[short].kube.AppsV1()
 		eventually(f.t, short+" has "+of.end, func() error {
 			return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
@@ -117,13 +135,19 @@ func (f *handing) uids(short string) map[string]string {
 func (f *handing) runs(wanted ...string) {
 	f.t.Helper()
 	for _, short := range f.clusters {
-		eventually(f.t, fmt.Sprintf("%s has %v", short, wanted), func() error {
-			if found := slices.Sorted(maps.Keys(f.uids(short))); !slices.Equal(found, wanted) {
-				return fmt.Errorf("it has %v", found)
-			}
-			return nil
-		})
+		f.runsOn(short, wanted...)
 	}
+}
+
+// runsOn waits until a cluster has these workloads, and no others.
+func (f *handing) runsOn(short string, wanted ...string) {
+	f.t.Helper()
+	eventually(f.t, fmt.Sprintf("%s has %v", short, wanted), func() error {
+		if found := slices.Sorted(maps.Keys(f.uids(short))); !slices.Equal(found, wanted) {
+			return fmt.Errorf("it has %v", found)
+		}
+		return nil
+	})
 }
 
 // keeps demands that each cluster goes on having the same workloads.
@@ -148,23 +172,23 @@ func (f *handing) keeps() {
 func TestHandoverOfThreeRevisions(t *testing.T) {
 	t.Parallel()
 	f := newHanding(t)
-	f.begins(f.version("v1", workload{"Deployment", "v1"}), workload{"Deployment", "v1"})
+	f.begins(f.version("v1", deployment("v1")), deployment("v1"))
 	serving := f.uids("c1")["Deployment v1"]
 	config, err := f.agents["c1"].kube.CoreV1().ConfigMaps("default").Get(t.Context(), f.object(0), metav1.GetOptions{})
 	require.NoError(t, err)
 
-	f.roll(f.version("v2", workload{"Deployment", "v2"}))
+	f.roll(f.version("v2", deployment("v2")))
 	f.runs("Deployment v1", "Deployment v2")
 	f.deploys("c1", "v2")
 	f.keeps()
 
-	f.roll(f.version("v3", workload{"Deployment", "v3"}))
+	f.roll(f.version("v3", deployment("v3")))
 	f.runs("Deployment v1", "Deployment v3")
 	f.deploys("c1", "v3")
 	f.keeps()
 	require.Equal(t, serving, f.uids("c1")["Deployment v1"], "it is the same one")
 
-	f.ready(workload{"Deployment", "v3"})
+	f.ready(deployment("v3"))
 	f.complete()
 	f.runs("Deployment v3")
 	after, err := f.agents["c1"].kube.CoreV1().ConfigMaps("default").Get(t.Context(), f.object(0), metav1.GetOptions{})
@@ -181,7 +205,7 @@ func TestHandoverOfThreeRevisions(t *testing.T) {
 func TestHandoverToAnotherKind(t *testing.T) {
 	t.Parallel()
 	f := newHanding(t)
-	f.begins(f.version("v1", workload{"Deployment", "web"}), workload{"Deployment", "web"})
+	f.begins(f.version("v1", deployment("web")), deployment("web"))
 	f.roll(f.version("v2", workload{"StatefulSet", "web"}))
 	f.runs("Deployment web", "StatefulSet web")
 	f.keeps()
@@ -194,15 +218,15 @@ func TestHandoverToAnotherKind(t *testing.T) {
 func TestHandoverOfWhatSomebodyChanged(t *testing.T) {
 	t.Parallel()
 	f := newHanding(t)
-	f.begins(f.version("v1", workload{"Deployment", "v1"}), workload{"Deployment", "v1"})
+	f.begins(f.version("v1", deployment("v1")), deployment("v1"))
 	other := f.takesName("c2")
-	f.roll(f.version("v2", workload{"Deployment", "v2"}))
+	f.roll(f.version("v2", deployment("v2")))
 	f.runs("Deployment v1", "Deployment v2")
 	f.reported("c2", "that it can't apply all", is(workv1.WorkApplied, metav1.ConditionFalse, f.work("c2").Generation))
 	f.deletesFirst("c1")
 	f.keeps()
 
-	f.ready(workload{"Deployment", "v2"})
+	f.ready(deployment("v2"))
 	f.complete()
 	for _, work := range f.works() {
 		require.Len(t, work.Spec.Workload.Manifests, 2, work.Namespace)

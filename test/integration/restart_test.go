@@ -212,11 +212,9 @@ func (o *oneWrite) wrap(inner http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// P5: kill the process after any single write, and start it again: the same final state, no cluster restarted twice. Here it is
-// killed after each and every one of them.
-func TestKilledAfterEveryWrite(t *testing.T) {
-	t.Parallel()
-	w := restartWorld(t, "killed")
+// dieAfterEveryWrite runs managers, one after another, each of which is killed after its first write. The function that it returns ends that.
+func (w *world) dieAfterEveryWrite(t *testing.T) (end func()) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	var lives []string
 	var tales int
@@ -234,15 +232,22 @@ func TestKilledAfterEveryWrite(t *testing.T) {
 			lives = append(lives, gate.what)
 		}
 	}()
-	defer func() {
+	return func() {
 		cancel()
 		<-ended
 		t.Logf("%d lives", len(lives))
 		if t.Failed() {
 			t.Log(strings.Join(lives[max(0, len(lives)-40):], "\n"))
 		}
-	}()
+	}
+}
 
+// P5: kill the process after any single write, and start it again: the same final state, no cluster restarted twice. Here it is
+// killed after each and every one of them.
+func TestKilledAfterEveryWrite(t *testing.T) {
+	t.Parallel()
+	w := restartWorld(t, "killed")
+	defer w.dieAfterEveryWrite(t)()
 	f := (&fleet{t: t, w: w, name: "web"}).in("killed")
 	f.create("v1", ref("p1", progressive(2, "2s", 0, abortAll)))
 	f.complete()

@@ -1,0 +1,157 @@
+package integration
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// What a handover meets, with OCM's own agents: the way back before and after the old objects went, clusters that join, and a hub that dies.
+
+// Two revisions back and forth: on the way back before the second one served, its workload goes at once, and the first one's stays what it is.
+// Afterwards each serves until the other one does (R27).
+func TestHandoverBackAndForth(t *testing.T) {
+	t.Parallel()
+	f := newHanding(t)
+	v1, v2 := f.version("v1", deployment("v1")), f.version("v2", deployment("v2"))
+	f.begins(v1, deployment("v1"))
+	serving := map[string]string{"c1": f.uids("c1")["Deployment v1"], "c2": f.uids("c2")["Deployment v1"]}
+
+	f.roll(v2)
+	f.runs("Deployment v1", "Deployment v2")
+	f.roll(v1)
+	f.complete()
+	f.runs("Deployment v1")
+	for short, uid := range serving {
+		require.Equal(t, uid, f.uids(short)["Deployment v1"], "%s: it is the same one", short)
+	}
+	f.neverCurrent("v2")
+
+	f.roll(v2)
+	f.runs("Deployment v1", "Deployment v2")
+	f.ready(deployment("v2"))
+	f.complete()
+	f.runs("Deployment v2")
+
+	f.roll(v1)
+	f.runs("Deployment v1", "Deployment v2")
+	f.keeps()
+	f.ready(deployment("v1"))
+	f.complete()
+	f.runs("Deployment v1")
+}
+
+// An abort before any cluster was trimmed: the workloads that were kept are those that serve on, and nothing of them was touched (R32).
+func TestHandoverAbortBeforeTheTrim(t *testing.T) {
+	t.Parallel()
+	f := newHanding(t)
+	f.beginsBy(all("60s", 0, abortAll), f.version("v1", deployment("v1")), deployment("v1"))
+	before := map[string]string{}
+	for _, short := range f.clusters {
+		before[short] = f.uids(short)["Deployment v1"]
+	}
+	f.roll(f.version("v2", deployment("v2")))
+	f.runs("Deployment v1", "Deployment v2")
+	f.misses(all("1s", 0, abortAll), f.clusters...)
+	f.aborted()
+	f.everywhere("v1")
+	f.runs("Deployment v1")
+	for _, short := range f.clusters {
+		require.Equal(t, before[short], f.uids(short)["Deployment v1"], "%s: it is the same one", short)
+		require.NotContains(t, f.work(short).Annotations, workv1alpha1.AnnotationKeptRevision)
+	}
+	f.neverCurrent("v2")
+}
+
+// An abort after a cluster was trimmed: there the new revision served last, and its workload stays until the one of the stable revision, which is
+// made again, serves. The other cluster goes back to the workload that was kept (R27, R32).
+func TestHandoverAbortAfterTheTrim(t *testing.T) {
+	t.Parallel()
+	f := newHanding(t)
+	f.beginsBy(progressive(1, "60s", 0, abortAll), f.version("v1", deployment("v1")), deployment("v1"))
+	kept := f.uids("c2")["Deployment v1"]
+
+	f.roll(f.version("v2", deployment("v2")))
+	f.runsOn("c1", "Deployment v1", "Deployment v2")
+	f.runsOn("c2", "Deployment v1")
+	f.ready(deployment("v2"), "c1")
+	f.runsOn("c1", "Deployment v2")
+	served := f.uids("c1")["Deployment v2"]
+	f.runsOn("c2", "Deployment v1", "Deployment v2")
+
+	f.misses(progressive(1, "1s", 0, abortAll), "c2")
+	f.runsOn("c1", "Deployment v1", "Deployment v2")
+	f.runsOn("c2", "Deployment v1")
+	f.keeps()
+	require.Equal(t, served, f.uids("c1")["Deployment v2"], "what served last is kept")
+	require.Equal(t, kept, f.uids("c2")["Deployment v1"], "it is the same one")
+	f.ready(deployment("v1"), "c1")
+	f.aborted()
+	f.runs("Deployment v1")
+	f.neverCurrent("v2")
+	require.LessOrEqual(t, f.mostInFlight("v2"), 1, "P4")
+}
+
+// A cluster that joins in the middle gets the new revision only: it never served the old one (R27).
+func TestHandoverClusterJoins(t *testing.T) {
+	t.Parallel()
+	f := newHanding(t)
+	f.place("p1", []string{"c1"})
+	f.beginsBy(all("None", 0), f.version("v1", deployment("v1")), deployment("v1"), "c1")
+	f.roll(f.version("v2", deployment("v2")))
+	f.runsOn("c1", "Deployment v1", "Deployment v2")
+	f.place("p1", f.clusters)
+	f.runsOn("c2", "Deployment v2")
+	f.keeps()
+	f.ready(deployment("v2"))
+	f.complete()
+	f.runs("Deployment v2")
+	require.Equal(t, []string{"v2"}, f.sequence("c2"))
+}
+
+// The hub is killed after each of its writes: through a handover, and through an abort of the next one (P4, P5).
+func TestHandoverKilledAfterEveryWrite(t *testing.T) {
+	t.Parallel()
+	w := privateWorld(t, "handover")
+	defer w.dieAfterEveryWrite(t)()
+	f := newHandingIn(w, t)
+	f.beginsBy(progressive(1, "60s", 0, abortAll), f.version("v1", deployment("v1")), deployment("v1"))
+
+	f.roll(f.version("v2", deployment("v2")))
+	f.runsOn("c1", "Deployment v1", "Deployment v2")
+	f.runsOn("c2", "Deployment v1")
+	f.keeps()
+	f.ready(deployment("v2"))
+	f.complete()
+	f.runs("Deployment v2")
+	before := f.uids("c1")["Deployment v2"]
+
+	f.roll(f.version("v3", deployment("v3")))
+	f.runsOn("c1", "Deployment v2", "Deployment v3")
+	f.misses(progressive(1, "1s", 0, abortAll), "c1")
+	f.aborted()
+	f.runs("Deployment v2")
+	require.Equal(t, before, f.uids("c1")["Deployment v2"], "it is the same one")
+	f.neverCurrent("v3")
+	for _, short := range f.clusters {
+		require.NotContains(t, f.work(short).Annotations, workv1alpha1.AnnotationKeptRevision)
+	}
+	for _, version := range []string{"v2", "v3"} {
+		require.LessOrEqual(t, f.mostInFlight(version), 1, "P4 for %s", version)
+	}
+}
+
+// misses shortens the deadline, so that the rollout fails, once the agents of these clusters have reported what they applied. An agent whose work
+// changes while it applies it forgets what it made meanwhile.
+func (f *handing) misses(strategy workv1alpha1.RolloutStrategy, clusters ...string) {
+	f.t.Helper()
+	for _, short := range clusters {
+		f.reported(short, "what it applied", is(workv1.WorkApplied, "True", f.work(short).Generation))
+	}
+	f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) {
+		mwrs.Spec.PlacementRefs = []workv1alpha1.LocalPlacementReference{ref("p1", strategy)}
+	})
+}
