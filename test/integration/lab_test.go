@@ -85,6 +85,12 @@ func newLabFleetIn(w *world, t *testing.T, options labOptions) *labFleet {
 	t.Helper()
 	planes, err := managedPlanes()
 	require.NoError(t, err)
+	return newLabFleetOn(planes, w, t, options)
+}
+
+// newLabFleetOn makes a fleet with a real agent for each of these API servers.
+func newLabFleetOn(planes []*controlplane.ControlPlane, w *world, t *testing.T, options labOptions) *labFleet {
+	t.Helper()
 	f := &labFleet{fleet: newFleetIn(w, t, len(planes)), agents: map[string]*labAgent{}}
 	if options.statusSync == 0 {
 		options.statusSync = time.Second
