@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	upstream "open-cluster-management.io/api/work/v1alpha1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/test/internal/manager"
@@ -285,4 +286,12 @@ func TestKilledAfterEveryWrite(t *testing.T) {
 	}
 	f.delete()
 	f.gone()
+}
+
+// The hub is killed after each of its writes, while it gives the workloads up and while it takes them over (P5, P11).
+func TestPreservingKilledAfterEveryWrite(t *testing.T) {
+	t.Parallel()
+	w := privateWorld(t, "preserving")
+	defer w.dieAfterEveryWrite(t)()
+	newLabFleetIn(w, t, labOptions{}).staysAndIsTakenOver(upstream.Foreground)
 }
