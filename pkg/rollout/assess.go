@@ -38,8 +38,8 @@ type Assessment struct {
 func Assess(w *Work, rev *Revision, now time.Time) Assessment {
 	w = w.Judged()
 	if w.Deleting() && !w.SucceededSince.IsZero() {
-		// What its agent reports now is about the removal.
-		return Assessment{State: Succeeded, Since: w.SucceededSince}
+		// What its agent reports now is about the removal. In a handover the success may be one of an earlier rollout of the revision.
+		return Assessment{State: Succeeded, Since: later(w.SucceededSince, w.begin(rev))}
 	}
 	found := assess(w, rev, now)
 	found.Since = later(found.Since, w.TurnedAt)

@@ -233,6 +233,11 @@ func TestAssess(t *testing.T) {
 			reports: []rt.WorkOption{rt.Applied(2 * minute), rt.NotAvailable(9*minute, rt.Observed(3)), rt.SeenSucceeding(4 * minute), rt.DeletedAt(9 * minute)},
 			state:   rollout.Succeeded, since: 4 * minute,
 		},
+		"one that this process saw in an earlier rollout of the revision": {
+			revision: rt.Revision("bbb", rt.ReusedAt(5*minute)),
+			reports:  []rt.WorkOption{rt.Applied(2 * minute), rt.Rests(3 * minute), rt.Available(3 * minute), rt.SeenSucceeding(4 * minute), rt.DeletedAt(9 * minute)},
+			state:    rollout.Succeeded, since: 5 * minute,
+		},
 		"one that this process did not see, and little is left of": {
 			reports: []rt.WorkOption{rt.Applied(2 * minute), rt.NotAvailable(9*minute, rt.Observed(3)), rt.DeletedAt(8 * minute)},
 			state:   rollout.InFlight, since: 8 * minute,

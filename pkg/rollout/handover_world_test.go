@@ -75,10 +75,16 @@ func (w *world) noteServed() {
 		if work.at(work.hash()) && work.report == succeeding && !work.seenSuccess.IsZero() && !w.now.Before(work.seenSuccess.Add(w.settle)) {
 			work.served = work.hash()
 		}
-		if work.at(work.hash()) && !work.knownSettled.After(latest(work.writtenAt(), w.revisions[work.hash()].BeginsAt)) {
+		if work.at(work.hash()) && !w.knowsSettled(work) {
 			work.forgetServed() // It was well for a moment.
 		}
 	}
+}
+
+// knowsSettled reports whether the hub's process has found the revision of a work settled, in the rollout of that revision that began last.
+func (w *world) knowsSettled(work *worldWork) bool {
+	rev := w.revisions[work.hash()]
+	return rev != nil && work.knownSettled.After(latest(work.writtenAt(), rev.BeginsAt))
 }
 
 // forgetServed takes back what a process that begins now, or a rollout that begins now, can't know: that a revision has settled beside another one,

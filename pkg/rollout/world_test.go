@@ -144,7 +144,9 @@ func (w *world) begin() {
 		if !w.keeps || work.deleting {
 			work.seenSuccess = time.Time{}
 		}
-		work.forgetServed()
+		if !w.knowsSettled(work) {
+			work.forgetServed()
+		}
 	}
 }
 
