@@ -137,6 +137,8 @@ type Driver struct {
 	asked time.Time
 	// restored is when a work was restored last.
 	restored time.Time
+	// pace is how quickly works are restored.
+	pace pace
 	// writes holds the number of the last write of each work that no agent has confirmed.
 	writes map[types.UID]uint64
 	// unanswered holds the works that all agents were asked for, and that none has reported since.

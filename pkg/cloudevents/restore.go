@@ -19,6 +19,11 @@ const (
 	// restoreQuiet is how long no agent must have reported anything new before what is known counts as all: agents that are connected
 	// answer within a moment.
 	restoreQuiet = 2 * time.Second
+	// shortestQuiet is the same where the agents of a large fleet report quickly: after knownPace works their pace is known, and pauses that
+	// are several times as long as the longest one so far are not expected.
+	shortestQuiet = time.Second
+	knownPace     = 100
+	severalTimes  = 4
 	// restorePatience is how long agents that don't answer are waited for. What they have is sent to them again, when their turn comes.
 	restorePatience = 30 * time.Second
 	// unknownInterval is how often a work that can't be restored is looked at again: the controller may have written it since.
@@ -42,7 +47,7 @@ func (d *Driver) Restore(ctx context.Context, expected map[string]int) error {
 // knows reports whether the works that this hub had before its restart are known, as far as agents report them in time.
 func (d *Driver) knows(ctx context.Context, expected map[string]int) bool {
 	d.mu.Lock()
-	asked, last := d.asked, d.restored
+	asked, last, quiet := d.asked, d.restored, d.pace.quiet()
 	d.mu.Unlock()
 	if asked.IsZero() {
 		return false
@@ -50,11 +55,15 @@ func (d *Driver) knows(ctx context.Context, expected map[string]int) bool {
 	if last.Before(asked) {
 		last = asked
 	}
+	patient := d.clock.Since(asked) < restorePatience
+	if patient && d.clock.Since(last) < quiet {
+		return false // It costs little to see this, and is seen twenty times a second.
+	}
 	missing := d.missing(expected)
-	if len(missing) == 0 && d.clock.Since(last) >= restoreQuiet {
+	if len(missing) == 0 {
 		return true
 	}
-	if d.clock.Since(asked) < restorePatience {
+	if patient {
 		return false
 	}
 	klog.FromContext(ctx).Info("Some agents did not report what they have, their works are sent again when their turn comes", "works", missing)
@@ -128,9 +137,34 @@ func (d *Driver) restoreAs(report *workv1.ManifestWork, template *workv1.Manifes
 		d.expectWord(work.UID) // The process that wrote it looks after it no more.
 	}
 	d.mu.Lock()
-	d.restored = d.clock.Now()
+	now := d.clock.Now()
+	d.pace.note(now, d.restored)
+	d.restored = now
 	d.mu.Unlock()
 	return 0
+}
+
+// pace is how quickly works are restored.
+type pace struct {
+	works int
+	// pause is the longest time between two of them.
+	pause time.Duration
+}
+
+// note notes that a work is restored, after the one before it was at a time, which is zero for the first one.
+func (p *pace) note(now, last time.Time) {
+	p.works++
+	if !last.IsZero() {
+		p.pause = max(p.pause, min(restoreQuiet, now.Sub(last)))
+	}
+}
+
+// quiet is how long nothing must have been restored before what is known counts as all.
+func (p *pace) quiet() time.Duration {
+	if p.works < knownPace {
+		return restoreQuiet
+	}
+	return min(restoreQuiet, max(shortestQuiet, severalTimes*p.pause))
 }
 
 // restored is a reported work without what sdk-go's clients put on it, and without content: what an agent says of that does not count.

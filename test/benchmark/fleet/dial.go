@@ -16,11 +16,10 @@ import (
 // dialTimeout is how long an agent may take to be connected and subscribed.
 const dialTimeout = time.Minute
 
-// dial returns sdk-go's options of an agent for its broker. hangUp closes the connection; sdk-go leaves a gRPC connection open when the
-// context of its client ends.
+// dial returns sdk-go's options of an agent for its broker. hangUp closes the connection: sdk-go leaves it open when the context of its client
+// ends.
 func (a *agent) dial() (o *options.CloudEventsAgentOptions, hangUp func(), err error) {
 	var config any
-	hangUp = func() {}
 	switch a.agents.driver {
 	case "mqtt":
 		config = &mqtt.MQTTOptions{
@@ -46,6 +45,9 @@ func (a *agent) dial() (o *options.CloudEventsAgentOptions, hangUp func(), err e
 		return nil, nil, err
 	}
 	o.CloudEventsTransport = &transport{o.CloudEventsTransport}
+	if hangUp == nil {
+		hangUp = func() { _ = o.CloudEventsTransport.Close(context.Background()) }
+	}
 	return o, hangUp, nil
 }
 
