@@ -74,7 +74,7 @@ func TestWhatIsGoneIsForgotten(t *testing.T) {
 			c.forgetting().OnDelete(tell(owner))
 			require.Zero(t, known(c.memory, "demo/web", now))
 			require.Equal(t, 3, known(c.memory, "demo/web2", now))
-			require.True(t, c.memory.Reports.Announce("demo/web", "a note"), "another object of that name is told of anew")
+			require.True(t, c.memory.Reports.Announce("demo/web", "a note"), "of another object with that name it is reported again")
 			require.False(t, c.memory.Reports.Announce("demo/web2", "a note"))
 			require.True(t, c.memory.Works.StrippedLately(gone.UID, now), "its works go away one by one")
 

@@ -162,7 +162,7 @@ func everyScenarioOver(t *testing.T, driver string, binaries hub.Binaries) {
 	}
 	require.Equal(t, []string{
 		report.First, report.Quiet, report.All, report.Progressive, report.Back, report.Abort,
-		report.AgentsReturn, report.Restart, report.RestartMidway, report.BrokerRestart,
+		report.Restart, report.RestartMidway, report.AgentsReturn, report.BrokerRestart,
 	}, played)
 	result := report.Run{Figures: figures}
 	require.NoError(t, write(t.TempDir(), &result))
