@@ -57,7 +57,7 @@ func (d *Driver) knows(ctx context.Context, expected map[string]int) bool {
 	}
 	patient := d.clock.Since(asked) < restorePatience
 	if patient && d.clock.Since(last) < quiet {
-		return false // It costs little to see this, and is seen twenty times a second.
+		return false // This is cheap, and checked twenty times a second. To count the works is not.
 	}
 	missing := d.missing(expected)
 	if len(missing) == 0 {

@@ -123,15 +123,9 @@ func TestStories(t *testing.T) {
 			s.quiet()
 		},
 		"retry after an abort": func(s *teller) {
-			s.Place("p1", []string{"c1", "c2"})
-			s.Create("v1", progressive("p1", 1, "30s", 0, true))
-			s.quiet()
-			s.Report("c1", "v2", Hangs)
-			s.Update("v2")
-			s.quiet()
+			s.aborts()
 			s.Report("c1", "v2", Succeeds)
-			s.patch(ReplicaSets, Namespace, Name, map[string]any{"status": map[string]any{"abortedTime": nil}}, true)
-			s.Tell("user: clears status.abortedTime")
+			s.Retry()
 			s.quiet()
 		},
 		"clusters leave and join in the middle": func(s *teller) {

@@ -260,12 +260,7 @@ func TestStoriesOfTrouble(t *testing.T) {
 			s.quiet()
 		},
 		"someone wipes the status of an aborted one": func(s *teller) {
-			s.Place("p1", []string{"c1", "c2"})
-			s.Create("v1", progressive("p1", 1, "30s", 0, true))
-			s.quiet()
-			s.Report("c1", "v2", Hangs)
-			s.Update("v2")
-			s.quiet()
+			s.aborts()
 			s.patch(ReplicaSets, Namespace, Name, map[string]any{"status": nil}, true)
 			s.Tell("user: wipes the status")
 			s.quiet()

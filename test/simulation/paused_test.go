@@ -111,12 +111,7 @@ func TestStoriesOfPauses(t *testing.T) {
 			s.quiet()
 		},
 		"a retry while it is paused": func(s *teller) {
-			s.Place("p1", []string{"c1", "c2"})
-			s.Create("v1", progressive("p1", 1, "30s", 0, true))
-			s.quiet()
-			s.Report("c1", "v2", Hangs)
-			s.Update("v2")
-			s.quiet()
+			s.aborts()
 			s.Pause(true)
 			s.quiet()
 			s.kstatus(status.FailedStatus)

@@ -91,6 +91,17 @@ func (s *teller) must(err error) {
 	require.NoError(s.t, err, strings.Join(s.Story, "\n"))
 }
 
+// aborts plays an abort on two clusters: v1 is stable, and v2 hangs on the first cluster.
+func (s *teller) aborts() {
+	s.t.Helper()
+	s.Place("p1", []string{"c1", "c2"})
+	s.Create("v1", progressive("p1", 1, "30s", 0, true))
+	s.quiet()
+	s.Report("c1", "v2", Hangs)
+	s.Update("v2")
+	s.quiet()
+}
+
 // quiet waits until nothing happens any more, checks the properties, and says how things stand.
 func (s *teller) quiet() {
 	s.t.Helper()

@@ -49,7 +49,7 @@ func (w *world) restart(ctx context.Context) error {
 	if err := w.objects.edit(ctx, name(0), w.stable, all()); err != nil {
 		return err
 	}
-	runtime.GC() // This process plays the agents: its garbage is that of earlier scenarios, and takes both cores for two seconds with 10,000.
+	runtime.GC() // This process plays the agents: what it has to collect of earlier scenarios is no time of the hub.
 	return w.watched(ctx, report.Restart, func(*fleet.Phase) error { return w.startManager(ctx) })
 }
 
