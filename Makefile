@@ -60,6 +60,10 @@ soak: ## Play generated stories for DURATION (default 10m) and check the propert
 	go test ./pkg/rollout ./pkg/revision -timeout 0 -rapid.checks=20000 -rapid.seed=0
 	go test ./test/simulation -run TestModel -v -timeout 0 -soak=$(or $(DURATION),10m)
 
+.PHONY: fuzz
+fuzz: ## Run every fuzz target for FUZZTIME (default 1m; PKG=./pkg/handover narrows it)
+	hack/fuzz.sh $(or $(FUZZTIME),1m) $(PKG)
+
 .PHONY: patch-ocm
 patch-ocm: ## Build OCM's own work hub with this controller from a copy of OCM=checkout (v1.3.1), and test it
 	hack/ocm/patch.sh $(OCM)

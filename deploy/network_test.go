@@ -2,6 +2,7 @@ package deploy_test
 
 import (
 	"bytes"
+	"net"
 	"os"
 	"testing"
 
@@ -9,11 +10,39 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
 
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/ocm"
 	"github.com/open-cluster-management-io/work-rollback/pkg/webhook"
 )
+
+// The policy for known addresses of the API servers opens the port of the webhooks to these alone, and changes nothing else. An API server takes it
+// only when it names addresses.
+func TestNetworkPolicyForAPIServers(t *testing.T) {
+	render := func(dir string) map[string]networkingv1.NetworkPolicySpec {
+		rendered, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
+		require.NoError(t, err)
+		policies := map[string]networkingv1.NetworkPolicySpec{}
+		for _, resource := range rendered.Resources() {
+			content, err := resource.AsYAML()
+			require.NoError(t, err)
+			policy := networkingv1.NetworkPolicy{}
+			require.NoError(t, yaml.UnmarshalStrict(content, &policy))
+			policies[policy.Name] = policy.Spec
+		}
+		return policies
+	}
+	open, bounded := render("network"), render("network-api-servers")
+	rule := &bounded["work-webhook"].Ingress[0]
+	require.Equal(t, webhook.NewOptions().Port, rule.Ports[0].Port.IntValue())
+	require.Len(t, rule.From, 1)
+	_, _, err := net.ParseCIDR(rule.From[0].IPBlock.CIDR)
+	require.Error(t, err)
+	rule.From = nil
+	require.Equal(t, open, bounded)
+}
 
 // The policies select the pods of the operator's Deployments. The webhooks are open to API servers, wherever they run, and metrics only to a
 // namespace for monitoring.

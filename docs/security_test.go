@@ -21,7 +21,7 @@ func TestSecurityIsShown(t *testing.T) {
 	for _, name := range named {
 		require.True(t, declared[name], "SECURITY.md names %s: there is no such test", name)
 	}
-	for _, section := range []string{"## The trust model", "### Works over a broker"} {
+	for _, section := range []string{"## The trust model", "### Budgets", "### Works over a broker"} {
 		_, after, found := strings.Cut(string(page), "\n"+section+"\n")
 		require.True(t, found, section)
 		_, after, found = strings.Cut(after, "\n| --- |")

@@ -57,7 +57,7 @@ func workflows(t *testing.T) map[string]workflow {
 func TestWorkflows(t *testing.T) {
 	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
 	require.NoError(t, err)
-	made := map[string]string{}
+	made, fuzzed := map[string]string{}, map[string]string{}
 	for file, w := range workflows(t) {
 		require.NotNil(t, w.On, file)
 		require.Equal(t, map[string]string{"contents": "read"}, w.Permissions, "%s: it needs to write nothing", file)
@@ -76,6 +76,10 @@ func TestWorkflows(t *testing.T) {
 				if target, isMake := strings.CutPrefix(step.Run, "make "); isMake {
 					target = strings.Fields(target)[0]
 					require.Contains(t, string(makefile), "\n"+target+":", "%s: there is no such target", file)
+					if target == "fuzz" {
+						fuzzed[file] = step.Run
+						continue
+					}
 					made[target] = file
 				}
 			}
@@ -86,6 +90,8 @@ func TestWorkflows(t *testing.T) {
 		"verify": "ci.yaml", "test": "ci.yaml", "stories": "ci.yaml", "race": "ci.yaml", "soak": "soak.yaml", "race-integration": "ci.yaml", "demo": "ci.yaml",
 		"test-ocm": "ocm.yaml", "patch-ocm": "patch-ocm.yaml", "vulncheck": "vulnerabilities.yaml",
 	}, made)
+	require.Equal(t, map[string]string{"ci.yaml": "make fuzz FUZZTIME=1m", "soak.yaml": "make fuzz FUZZTIME=4m"}, fuzzed)
+	require.Contains(t, workflows(t)["vulnerabilities.yaml"].On, "pull_request")
 	require.Contains(t, workflows(t)["soak.yaml"].On, "schedule")
 }
 

@@ -36,6 +36,6 @@ func newCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newToolsCommand(), newDemoCommand(), newUpCommand())
+	root.AddCommand(newToolsCommand(), newDemoCommand(), newUpCommand(), newSwapCommand())
 	return root
 }

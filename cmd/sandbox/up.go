@@ -16,7 +16,9 @@ func newUpCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Start a sandbox and keep it until Ctrl-C",
-		Args:  cobra.NoArgs,
+		Long: "Starts a sandbox and keeps it until Ctrl-C. A work hub that is killed is started again, as a kubelet does: kill -9 its process to " +
+			"rehearse a crash. \"sandbox swap <binary>\" runs another build of it meanwhile, to rehearse an upgrade and the way back.",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, out := cmd.Context(), cmd.OutOrStdout()
 			return o.withSandbox(ctx, out, func(s *sandbox.Sandbox) error { return stayUp(ctx, out, s) })
@@ -37,8 +39,14 @@ func stayUp(ctx context.Context, out io.Writer, s *sandbox.Sandbox) error {
 	if err := printHints(out, s, samples); err != nil {
 		return err
 	}
+	control, err := s.Control()
+	if err != nil {
+		fmt.Fprintln(out, "This sandbox can't swap its work hub:", err) // The path of a socket may be too long, for one.
+	} else {
+		defer control.Close()
+	}
 	// Ctrl-C is how it is meant to end.
-	return s.Wait(ctx)
+	return s.StayUp(ctx)
 }
 
 func printHints(out io.Writer, s *sandbox.Sandbox, samples []string) error {
@@ -70,6 +78,8 @@ func printHints(out io.Writer, s *sandbox.Sandbox, samples []string) error {
 		fmt.Fprintf(out, "  kubectl edit clustermanager %s\n      # the configuration of OCM's operator: without the feature gate ManifestWorkReplicaSet the work hub ends\n",
 			sandbox.ClusterManagerName)
 	}
+	fmt.Fprintf(out, "  kill -9 %d\n      # a crash of the work hub: it is started again\n", s.WorkHub.Process().PID())
+	fmt.Fprintf(out, "  bin/sandbox swap <path of another build of bin/work>\n      # an upgrade, or the way back: make build VERSION=v1.2.3 gives it a version\n")
 	fmt.Fprintf(out, "\nOn a cluster: kubectl get deployments,pods. The logs are in %s.\n", s.Env.Group.Path("logs"))
 	return nil
 }

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"open-cluster-management.io/ocm/pkg/features"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/hub"
+	"github.com/open-cluster-management-io/work-rollback/pkg/preflight"
 	"github.com/open-cluster-management-io/work-rollback/pkg/version"
 	"github.com/open-cluster-management-io/work-rollback/pkg/webhook"
 )
@@ -32,8 +34,17 @@ func main() {
 	logs.FlushLogs()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		os.Exit(exitCode(err))
 	}
+}
+
+// exitCode returns the code that an error asks for; 1 otherwise.
+func exitCode(err error) int {
+	var coded interface{ ExitCode() int }
+	if errors.As(err, &coded) {
+		return coded.ExitCode()
+	}
+	return 1
 }
 
 func newCommand() *cobra.Command {
@@ -45,9 +56,9 @@ func newCommand() *cobra.Command {
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_ = cmd.Help()
-			return fmt.Errorf("name a command: work manager or work webhook-server")
+			return fmt.Errorf("name a command: work manager, work webhook-server or work preflight")
 		},
 	}
-	cmd.AddCommand(hub.NewManagerCommand(), webhook.NewCommand())
+	cmd.AddCommand(hub.NewManagerCommand(), webhook.NewCommand(), preflight.NewCommand())
 	return cmd
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,10 +31,10 @@ func exported(t *testing.T) export {
 	t.Helper()
 	hub.NewManagerCommand() // Registers what the manager serves.
 	for _, stage := range []status.Stage{
-		status.RollingOut, status.Stalled, status.Complete, status.Aborting, status.Aborted, metrics.Invalid,
+		status.RollingOut, status.Stalled, status.Complete, status.Aborting, status.Aborted, metrics.Invalid, metrics.Deleting,
 	} {
 		key := "default/" + string(stage)
-		metrics.Default().Observe(key, metrics.Observation{Stage: stage, Clusters: map[rollout.Phase]int{}, Paused: true})
+		metrics.Default().Observe(key, metrics.Observation{Stage: stage, Clusters: map[rollout.Phase]int{}, Paused: true, DeletingSince: time.Unix(1, 0)})
 		t.Cleanup(func() { metrics.Default().Forget(key) })
 	}
 	for _, name := range []string{"ManifestWorkReplicaSetController", "ManifestWorkReplicaSetControllerAborts"} {

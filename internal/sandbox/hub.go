@@ -24,11 +24,14 @@ const HubNamespace = "open-cluster-management-hub"
 // WorkHub is this project's work hub, a process of its own.
 type WorkHub struct {
 	group   *process.Group
-	binary  string
 	args    []string
 	crashed chan error
 
+	// turn is held by what starts or replaces the child: Deploy, Restart and Swap.
+	turn sync.Mutex
+
 	mu      sync.Mutex
+	binary  string
 	command process.Command
 	child   *process.Process
 	// wanted says that the child is to run: if it ends, it ended by itself.
@@ -83,7 +86,9 @@ func findBinary(binary string) (string, error) {
 
 // Deploy runs the hub as the container of a Deployment instead of how it ran before, and returns when it listens.
 func (w *WorkHub) Deploy(ctx context.Context, hub *controlplane.APIServer, deployment *appsv1.Deployment) error {
-	command, err := PodCommand(ctx, w.group, hub, deployment, w.binary)
+	w.turn.Lock()
+	defer w.turn.Unlock()
+	command, err := PodCommand(ctx, w.group, hub, deployment, w.Binary())
 	if err != nil {
 		return err
 	}
@@ -153,6 +158,13 @@ func (w *WorkHub) watch(child *process.Process) {
 
 // Crashed reports when the hub ended although nobody ended it.
 func (w *WorkHub) Crashed() <-chan error { return w.crashed }
+
+// Binary is what the hub runs.
+func (w *WorkHub) Binary() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.binary
+}
 
 // Process is the child process that runs now or ran last; nil before the first Start.
 func (w *WorkHub) Process() *process.Process {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -52,6 +53,7 @@ type Sandbox struct {
 	WebhookKubelet *Kubelet
 
 	stopPlacement func() error
+	say           func(string, ...any)
 }
 
 // Start starts a sandbox. It is up when Start returns: the clusters have joined, a Placement selects them, and the work hub runs.
@@ -64,7 +66,7 @@ func Start(ctx context.Context, options Options) (*Sandbox, error) {
 	if options.Keep {
 		env.Group.KeepDir()
 	}
-	s := &Sandbox{Env: env}
+	s := &Sandbox{Env: env, say: say}
 	say("Starting a hub and %d managed clusters in %s ...", options.Clusters, env.Group.Dir)
 	if err := s.start(ctx, options, say); err != nil {
 		// The context may be what ended the start; stopping needs one that lives.
@@ -174,8 +176,9 @@ func (s *Sandbox) startDeployedWorkHub(ctx context.Context, options Options) err
 	return errors.Join(s.Kubelet.WaitRunning(ctx), s.WebhookKubelet.WaitRunning(ctx))
 }
 
-// Wait waits until ctx ends, and then returns nil, or until the work hub ends although nobody ended it.
-func (s *Sandbox) Wait(ctx context.Context) error {
+// StayUp waits until ctx ends, and then returns nil. A work hub that ends although nobody ended it is started again, later each time, as a
+// kubelet does.
+func (s *Sandbox) StayUp(ctx context.Context) error {
 	var kubelet, webhookKubelet <-chan struct{}
 	if s.Kubelet != nil {
 		kubelet = s.Kubelet.Done()
@@ -183,16 +186,60 @@ func (s *Sandbox) Wait(ctx context.Context) error {
 	if s.WebhookKubelet != nil {
 		webhookKubelet = s.WebhookKubelet.Done()
 	}
-	select {
-	case <-ctx.Done():
-		return nil
-	case err := <-s.WorkHub.Crashed():
-		return err
-	case <-kubelet:
-		return s.Kubelet.Err()
-	case <-webhookKubelet:
-		return s.WebhookKubelet.Err()
+	restarts := &restarts{}
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-s.WorkHub.Crashed():
+			after := restarts.next(time.Now())
+			s.say("The work hub ended, and is started again in %s: %v", after, err)
+			restarts.due = time.After(after)
+		case <-restarts.due:
+			if err := s.WorkHub.Restart(ctx); err != nil && ctx.Err() == nil {
+				after := restarts.next(time.Now())
+				s.say("The work hub did not start, and is started again in %s: %v", after, err)
+				restarts.due = time.After(after)
+				continue
+			}
+			s.sayRunning()
+		case <-kubelet:
+			return s.Kubelet.Err()
+		case <-webhookKubelet:
+			return s.WebhookKubelet.Err()
+		}
 	}
+}
+
+// sayRunning says which process the work hub is, for those who want to kill it.
+func (s *Sandbox) sayRunning() {
+	if child := s.WorkHub.Process(); child != nil {
+		s.say("The work hub runs %s as process %d.", s.WorkHub.Binary(), child.PID())
+	}
+}
+
+// restarts is the back-off between starts of a work hub that keeps ending.
+type restarts struct {
+	wait time.Duration
+	last time.Time
+	due  <-chan time.Time
+}
+
+// The first restart comes soon, and each one later than the one before. One after a quiet time is a first one again.
+const (
+	firstRestart = time.Second
+	lastRestart  = 30 * time.Second
+)
+
+// next returns how long to wait.
+func (r *restarts) next(now time.Time) time.Duration {
+	if r.wait == 0 || now.Sub(r.last) > 2*lastRestart {
+		r.wait = firstRestart
+	} else {
+		r.wait = min(2*r.wait, lastRestart)
+	}
+	r.last = now
+	return r.wait
 }
 
 func clusterNames(count int) []string {

@@ -19,10 +19,11 @@ const WorkWebhook = ClusterManagerName + "-work-webhook"
 
 // WebhookServer is this project's admission webhook, a process of its own. It is a Workload.
 type WebhookServer struct {
-	group  *process.Group
-	binary string
+	group *process.Group
 
 	mu      sync.Mutex
+	binary  string
+	command process.Command
 	child   *process.Process
 	address string
 	health  string
@@ -39,7 +40,7 @@ func NewWebhookServer(group *process.Group, binary string) (*WebhookServer, erro
 
 // Deploy runs the server as the container of a Deployment instead of how it ran before, and returns when it serves.
 func (w *WebhookServer) Deploy(ctx context.Context, hub *controlplane.APIServer, deployment *appsv1.Deployment) error {
-	command, err := PodCommand(ctx, w.group, hub, deployment, w.binary)
+	command, err := PodCommand(ctx, w.group, hub, deployment, "")
 	if err != nil {
 		return err
 	}
@@ -62,7 +63,10 @@ func (w *WebhookServer) Start(ctx context.Context, command process.Command) erro
 		return err
 	}
 	health := fmt.Sprintf("127.0.0.1:%d", healthPort)
+	given := command
+	w.mu.Lock()
 	command.Path = w.binary
+	w.mu.Unlock()
 	command.Args = slices.Concat(command.Args, []string{
 		fmt.Sprintf("--port=%d", port), "--health-probe-bind-address=" + health, "--metrics-bind-address=0",
 	})
@@ -76,7 +80,7 @@ func (w *WebhookServer) Start(ctx context.Context, command process.Command) erro
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.child, w.address, w.health = child, fmt.Sprintf("127.0.0.1:%d", port), "http://"+health
+	w.command, w.child, w.address, w.health = given, child, fmt.Sprintf("127.0.0.1:%d", port), "http://"+health
 	return nil
 }
 

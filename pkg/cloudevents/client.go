@@ -176,7 +176,7 @@ func (c *client) Get(ctx context.Context, name string, _ metav1.GetOptions) (*wo
 	if err := c.driver.excused(c.namespace, answered); err != nil {
 		return nil, apierrors.NewServiceUnavailable(err.Error())
 	}
-	if err := c.driver.readOut(ctx, c.uid(name)); err != nil {
+	if err := c.driver.readOut(ctx, c.namespace, c.uid(name)); err != nil {
 		return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("reports of agents wait to be read: %v", err))
 	}
 	found := c.driver.store.get(c.uid(name))

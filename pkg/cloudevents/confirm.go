@@ -34,7 +34,8 @@ func (d *Driver) expectWord(uid types.UID) { d.lookAfter(uid, d.confirmAfter) }
 func (d *Driver) lookAfter(uid types.UID, wait time.Duration) {
 	d.mu.Lock()
 	d.lastWrite++
-	d.writes[uid] = d.lastWrite
+	now := d.clock.Now()
+	d.writes[uid] = write{number: d.lastWrite, at: now, sent: now}
 	t := task{uid: uid, write: d.lastWrite}
 	d.mu.Unlock()
 	d.sends.AddAfter(t, wait)
@@ -65,13 +66,14 @@ func (d *Driver) confirm(ctx context.Context, t task) error {
 	d.mu.Lock()
 	wait := d.confirmAfter
 	switch {
-	case d.writes[t.uid] != t.write:
+	case d.writes[t.uid].number != t.write:
 		d.mu.Unlock()
 		return nil // A newer write has a timer of its own.
 	case work == nil || confirmed(work) && settled(work) && !d.unanswered[t.uid]:
 		delete(d.writes, t.uid)
 		delete(d.unanswered, t.uid)
 		d.mu.Unlock()
+		d.echoed(t.uid)
 		return nil
 	}
 	_, unread := d.reports[t.uid]
@@ -84,6 +86,7 @@ func (d *Driver) confirm(ctx context.Context, t task) error {
 	if arrived {
 		return d.askUnsettled(ctx, t, work.Namespace)
 	}
+	there := d.judgeReach(ctx, t, work)
 	klog.FromContext(ctx).V(2).Info("Sending a ManifestWork again, its agent has not reported anything of it",
 		"cluster", work.Namespace, "name", work.Name, "generation", work.Generation)
 	if err := d.resend(ctx, work); err != nil {
@@ -91,7 +94,8 @@ func (d *Driver) confirm(ctx context.Context, t task) error {
 		return nil //nolint:nilerr // The writer got the error; here the write is only retried.
 	}
 	d.metrics.EventResent()
-	again := task{uid: t.uid, write: t.write, times: min(t.times+1, maxDoublings)}
+	d.noteSent(t)
+	again := task{uid: t.uid, write: t.write, times: min(t.times+1, maxDoublings), there: there}
 	d.sends.AddAfter(again, wait<<again.times)
 	return d.ask(ctx, work.Namespace)
 }

@@ -33,73 +33,6 @@ const DefaultAgentReturn = 2 * time.Minute
 // workers is how many reports are worked on at once, and how many events are sent beside the controller's.
 const workers = 4
 
-// Connection is notified when the broker can't be heard, and when it can be heard again (R11).
-type Connection interface {
-	// Lost says that what is named can't be heard.
-	Lost(name string)
-	// Back says that it is heard again, and how long those who report by it may need until they are there again too.
-	Back(name string, settle time.Duration)
-}
-
-// Metrics count what happens to events.
-type Metrics interface {
-	// EventRefused counts an event of an agent that was dropped.
-	EventRefused(reason string)
-	// EventSent counts an event that was sent, by what it does.
-	EventSent(action string)
-	// EventReceived counts an event of an agent that was let in, by its kind.
-	EventReceived(kind string)
-	// Connected notes whether the broker is connected.
-	Connected(yes bool)
-	// Reconnected counts a connection that came back.
-	Reconnected()
-	// EventResent counts a work that was sent again, because its agent did not report anything of it.
-	EventResent()
-	// ReportsUnread notes how many reports of agents came that are not taken over.
-	ReportsUnread(n int)
-}
-
-type noMetrics struct{}
-
-func (noMetrics) EventRefused(string)  {}
-func (noMetrics) EventResent()         {}
-func (noMetrics) EventSent(string)     {}
-func (noMetrics) EventReceived(string) {}
-func (noMetrics) Connected(bool)       {}
-func (noMetrics) Reconnected()         {}
-func (noMetrics) ReportsUnread(int)    {}
-
-// The kinds of events that agents send.
-const (
-	// ReceivedReport says what an agent has of a work.
-	ReceivedReport = "report"
-	// ReceivedQuestion asks for the works of a cluster.
-	ReceivedQuestion = "question"
-)
-
-// Options say what a driver connects.
-type Options struct {
-	// Type is mqtt or grpc.
-	Type string
-	// ConfigFile is the path of sdk-go's configuration for that type.
-	ConfigFile string
-	// ClientID distinguishes this client from all others of the broker.
-	ClientID string
-	// Owners knows the owners of works.
-	Owners Owners
-	// Connection is notified when the connection to the broker is lost and when it is back.
-	Connection Connection
-	// QPS and Burst bound how many events are sent: sdk-go's 50 a second and 100 at once for zero, no bound for a negative QPS.
-	QPS   float32
-	Burst int
-	// Metrics count what happens; nil for none.
-	Metrics Metrics
-	// AgentReturn is how long agents may take to be connected again after the broker was away.
-	AgentReturn time.Duration
-	// Clock is the hub's clock.
-	Clock clock.PassiveClock
-}
-
 // Driver carries works to agents, and their reports back.
 type Driver struct {
 	clock   clock.PassiveClock
@@ -113,8 +46,13 @@ type Driver struct {
 	codec      generic.Codec[*workv1.ManifestWork]
 	limiter    flowcontrol.RateLimiter
 	locks      keymutex.KeyMutex
-	// tasks are reports that are to be taken over.
+	// inbox holds the events that are to be read, and memory counts what they and the kept reports hold.
+	inbox  *inbox
+	memory *memory
+	// tasks are the clusters whose events are to be read.
 	tasks queue
+	// mends are reports that can't be taken over at once, which may take a while: no other report waits for them.
+	mends queue
 	// sends are events that are to be sent, which may take a while: no report waits for them.
 	sends queue
 	// await waits until what it asks about is true, for as long as patience lasts. It reports whether it is true.
@@ -123,6 +61,10 @@ type Driver struct {
 	mu sync.Mutex
 	// reports holds the last report of each work that was not taken over yet.
 	reports map[types.UID]*workv1.ManifestWork
+	// kept is what each of them costs in memory.
+	kept map[types.UID]int
+	// lanes hold the works whose reports are to be mended.
+	lanes lanes
 	// expected are closed when the next report of a work comes.
 	expected map[types.UID]chan struct{}
 	// considered holds the reported works that were looked at, and can't be restored.
@@ -139,8 +81,10 @@ type Driver struct {
 	restored time.Time
 	// pace is how quickly works are restored.
 	pace pace
-	// writes holds the number of the last write of each work that no agent has confirmed.
-	writes map[types.UID]uint64
+	// writes holds the last write of each work that no agent has confirmed.
+	writes map[types.UID]write
+	// unreached holds the works whose agents are there, and did not get the last write.
+	unreached map[types.UID]string
 	// unanswered holds the works that all agents were asked for, and that none has reported since.
 	unanswered map[types.UID]bool
 	// askedAt holds when the agent of each cluster was last asked because it is under way for long.
@@ -151,19 +95,25 @@ type Driver struct {
 	astray map[types.UID]time.Time
 	// confirmAfter is how long an agent may take to report anything of what it was sent.
 	confirmAfter time.Duration
+	// available reports whether a cluster is there by another way than the broker; nil for nobody knows.
+	available func(ctx context.Context, cluster string) bool
 }
 
-// task is one of: look at the report of a work, ask the agent of a cluster, or all of them, what it has, answer the agent of a cluster
-// that asks, see whether what was sent arrived.
+// task is one of: read the events of a cluster, mend the reports of a cluster, look at the report of a work, ask the agent of a cluster, or
+// all of them, what it has, answer the agent of a cluster that asks, see whether what was sent arrived.
 type task struct {
 	uid     types.UID
 	cluster string
+	// read says that the events of the cluster are read, mend that its reports are mended.
+	read, mend bool
 	// answer says that the agent is sent all that the hub has for it before it is asked.
 	answer bool
 	// write is the number of the write that is to be confirmed; 0 for a report.
 	write uint64
 	// times is how often it was sent again.
 	times int
+	// there says that the agent, or its cluster, was there when it was sent again last.
+	there bool
 }
 
 // New connects. It fails where the configuration is wrong or there is no broker; after that it goes on trying by itself.
@@ -183,7 +133,7 @@ func New(ctx context.Context, o Options) (*Driver, error) {
 }
 
 func connect(ctx context.Context, o Options, source *options.CloudEventsSourceOptions) (*Driver, error) {
-	d := newDriver(o, source.CloudEventsTransport, newTasks(o.Clock), newTasks(o.Clock), poll)
+	d := newDriver(o, source.CloudEventsTransport, newTasks(o.Clock), newTasks(o.Clock), newTasks(o.Clock), poll)
 	source.CloudEventsTransport = d.link
 	var err error
 	d.connecting, err = clients.NewCloudEventSourceClient(ctx, source, d, statushash.StatusHash[*workv1.ManifestWork], d.codec)
@@ -195,21 +145,24 @@ func connect(ctx context.Context, o Options, source *options.CloudEventsSourceOp
 }
 
 // newDriver makes a driver that does nothing by itself yet.
-func newDriver(o Options, transport options.CloudEventTransport, tasks, sends queue, await await) *Driver {
+func newDriver(o Options, transport options.CloudEventTransport, tasks, mends, sends queue, await await) *Driver {
 	d := &Driver{
-		clock: o.Clock, owners: o.Owners, store: newStore(o.Clock), heard: newHeard(o.Clock), locks: keymutex.NewHashed(64),
+		clock: o.Clock, owners: o.Owners, store: newStore(o.Clock), heard: newHeard(o.Clock), locks: keymutex.NewHashed(1024),
 		codec: codec.NewManifestBundleCodec(), limiter: newLimiter(o.QPS, o.Burst),
-		metrics: o.Metrics, tasks: tasks, sends: sends, await: await,
+		metrics: o.Metrics, tasks: tasks, mends: mends, sends: sends, await: await, available: o.Available,
+		memory: &memory{used: map[string]int{}}, kept: map[types.UID]int{}, lanes: newLanes(), unreached: map[types.UID]string{},
 		reports: map[types.UID]*workv1.ManifestWork{}, expected: map[types.UID]chan struct{}{}, considered: map[types.UID]bool{},
 		unwanted: map[types.UID]time.Time{},
 		unknown:  map[string]map[types.UID]bool{}, answered: map[string]time.Time{},
-		writes: map[types.UID]uint64{}, unanswered: map[types.UID]bool{}, askedAt: map[string]time.Time{}, astray: map[types.UID]time.Time{},
+		writes: map[types.UID]write{}, unanswered: map[types.UID]bool{}, askedAt: map[string]time.Time{}, astray: map[types.UID]time.Time{},
 		confirmAfter: confirmAfter,
 	}
 	if d.metrics == nil {
 		d.metrics = noMetrics{}
 	}
+	d.inbox = newInbox(d.memory)
 	d.link = &link{
+		clock: o.Clock, arrived: d.arrived,
 		CloudEventTransport: transport, name: "broker", connection: o.Connection, agentReturn: o.AgentReturn,
 		heard: d.heard, rush: newRush(o.Clock), reported: d.received, metrics: d.metrics, outages: &outages{clock: o.Clock},
 		gate:     &gate{clock: o.Clock, clusterOf: d.store.clusterOf, refused: func(why Refusal) { d.metrics.EventRefused(string(why)) }},
@@ -253,6 +206,7 @@ func (d *Driver) run(ctx context.Context) {
 			select {
 			case <-ctx.Done():
 				d.tasks.ShutDown()
+				d.mends.ShutDown()
 				d.sends.ShutDown()
 				return
 			case <-d.connecting.SubscribedChan():
@@ -260,7 +214,7 @@ func (d *Driver) run(ctx context.Context) {
 			}
 		}
 	}()
-	for _, q := range []queue{d.tasks, d.sends} {
+	for _, q := range []queue{d.tasks, d.mends, d.sends} {
 		for range workers {
 			go func() {
 				for d.next(ctx, q) {

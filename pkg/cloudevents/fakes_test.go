@@ -72,6 +72,12 @@ type refusals struct {
 func (r *refusals) EventResent()      {}
 func (r *refusals) ReportsUnread(int) {}
 
+func (r *refusals) AgentsUnreached(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.counts["unreached"] = n
+}
+
 func (r *refusals) EventSent(action string)   { r.count("sent " + action) }
 func (r *refusals) EventReceived(kind string) { r.count("received " + kind) }
 

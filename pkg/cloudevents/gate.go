@@ -30,15 +30,22 @@ const (
 	RefusedWork Refusal = "work"
 	// RefusedSequence means that its sequence ID is no number, or one of a day to come: no later report would ever count.
 	RefusedSequence Refusal = "sequence"
-	// RefusedQuota means that its cluster reports too many works that this hub does not know.
+	// RefusedQuota means that its cluster reports too many works that this hub does not know, or more than it may hold in memory.
 	RefusedQuota Refusal = "quota"
+	// RefusedSize means that it is larger than a report can be.
+	RefusedSize Refusal = "size"
+	// RefusedGeneration means that it reports a generation that this hub never gives a work.
+	RefusedGeneration Refusal = "generation"
 )
 
 // Refusals are all reasons to drop an event.
-var Refusals = []Refusal{RefusedKind, RefusedCluster, RefusedWork, RefusedSequence, RefusedQuota}
+var Refusals = []Refusal{RefusedKind, RefusedCluster, RefusedWork, RefusedSequence, RefusedQuota, RefusedSize, RefusedGeneration}
 
 // maxAhead is how far an agent's clock may be ahead of the hub's, at most, for its reports to count.
 const maxAhead = 24 * time.Hour
+
+// maxSequence is how many digits a sequence ID has at most.
+const maxSequence = 19
 
 // gate lets in what an agent may say: about its own cluster, and nothing else.
 type gate struct {
@@ -140,7 +147,7 @@ func (g *gate) ownWork(extensions map[string]any, cluster string) bool {
 // plausible reports whether the sequence ID of a report may come from a clock that works.
 func (g *gate) plausible(extensions map[string]any) bool {
 	text, err := cloudeventstypes.ToString(extensions[eventtypes.ExtensionStatusUpdateSequenceID])
-	if err != nil {
+	if err != nil || len(text) > maxSequence {
 		return false
 	}
 	id, err := strconv.ParseInt(text, 10, 64)

@@ -16,22 +16,33 @@ type heard struct {
 
 	mu    sync.RWMutex
 	since map[string]time.Time
+	// last is when each agent was heard last.
+	last map[string]time.Time
 }
 
 func newHeard(clk clock.PassiveClock) *heard {
-	return &heard{clock: clk, since: map[string]time.Time{}}
+	return &heard{clock: clk, since: map[string]time.Time{}, last: map[string]time.Time{}}
 }
 
 // note takes down that an agent sent something.
 func (h *heard) note(cluster string) {
-	if _, known := h.of(cluster); known || cluster == "" {
+	if cluster == "" {
 		return
 	}
+	now := h.clock.Now()
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.last[cluster] = now
 	if _, known := h.since[cluster]; !known {
-		h.since[cluster] = h.clock.Now()
+		h.since[cluster] = now
 	}
+}
+
+// after reports whether an agent was heard after a time.
+func (h *heard) after(cluster string, then time.Time) bool {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return h.last[cluster].After(then)
 }
 
 // of reports since when the agent of a cluster is heard; false when it was not.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	cloudevents "github.com/cloudevents/sdk-go/v2"
+	"k8s.io/utils/clock"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work/payload"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options"
 	resync "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/payload"
@@ -28,6 +29,8 @@ type link struct {
 	// returned is called when an agent asks for its works: it was away, or is new.
 	returned func(cluster string)
 
+	// arrived is called with each event, before anything is known of it.
+	arrived func(ctx context.Context, event cloudevents.Event)
 	// reported is called with each report of an agent.
 	reported func(ctx context.Context, event *cloudevents.Event)
 	metrics  Metrics
@@ -35,6 +38,9 @@ type link struct {
 
 	// connected says that events can be sent, up that agents can be heard, too.
 	connected, up atomic.Bool
+	// upSince is since when that is so, in nanoseconds.
+	upSince atomic.Int64
+	clock   clock.PassiveClock
 }
 
 // Connect implements options.CloudEventTransport. sdk-go tries to connect until it succeeds, also after the context has ended, and would
@@ -58,6 +64,7 @@ func (l *link) Subscribe(ctx context.Context) error {
 		return err
 	}
 	l.connected.Store(true) // An attempt to subscribe that failed had taken it back.
+	l.upSince.Store(l.clock.Now().UnixNano())
 	l.up.Store(true)
 	l.metrics.Connected(true)
 	if l.outages.ended(ctx) {
@@ -87,8 +94,11 @@ func (l *link) Receive(ctx context.Context, _ options.ReceiveHandlerFn) error {
 	return l.CloudEventTransport.Receive(ctx, l.take)
 }
 
-// take lets an event of an agent in.
-func (l *link) take(ctx context.Context, event cloudevents.Event) {
+// take takes an event of an agent in. It is read when it is the turn of its cluster.
+func (l *link) take(ctx context.Context, event cloudevents.Event) { l.arrived(ctx, event) }
+
+// read lets an event of an agent in.
+func (l *link) read(ctx context.Context, event cloudevents.Event) {
 	admitted, cluster, asks, ok := l.gate.admit(ctx, event)
 	if !ok {
 		return

@@ -12,13 +12,19 @@ import (
 	cloudevents "github.com/cloudevents/sdk-go/v2"
 	"github.com/cloudevents/sdk-go/v2/binding"
 	"github.com/eclipse/paho.golang/paho"
+	"golang.org/x/sync/semaphore"
 	"k8s.io/klog/v2"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options/mqtt"
 )
 
-// unreadEvents is how many events wait in memory before the broker is made to wait.
-const unreadEvents = 1000
+const (
+	// unreadEvents and unreadBytes are how many events, and how many bytes of them, wait in memory before the broker is made to wait.
+	unreadEvents = 1000
+	unreadBytes  = 32 << 20
+	// maxPacket is the largest packet that the broker may send: an event and its headers.
+	maxPacket = maxEvent + 64<<10
+)
 
 // mqttTransport carries events over MQTT by sdk-go's options and topics. sdk-go's own transport drops the topic that an event came by, and
 // the topic is all that a broker's permissions bind an agent to: here it goes along.
@@ -38,7 +44,9 @@ type mqttSession struct {
 	closed   chan struct{}
 	// arrived and handled count the events that came, and those that were handled.
 	arrived, handled atomic.Int64
-	close            func()
+	// room is how many bytes more may wait; the broker waits for it.
+	room  *semaphore.Weighted
+	close func()
 }
 
 var (
@@ -67,7 +75,7 @@ func (t *mqttTransport) Connect(ctx context.Context) error {
 	}})
 	client.SetDebugLogger(mqtt.NewPahoDebugLogger(logger))
 	client.SetErrorLogger(mqtt.NewPahoErrorLogger(logger))
-	answer, err := client.Connect(ctx, t.options.GetMQTTConnectOption(t.clientID))
+	answer, err := client.Connect(ctx, t.connectOption())
 	if err != nil {
 		_ = conn.Close()
 		return fmt.Errorf("connecting to the MQTT broker %s: %w", t.options.Dialer.BrokerHost, err)
@@ -77,11 +85,23 @@ func (t *mqttTransport) Connect(ctx context.Context) error {
 		return fmt.Errorf("the MQTT broker %s refuses the connection: %s", t.options.Dialer.BrokerHost, answer)
 	}
 	s := &mqttSession{client: client, received: make(chan *paho.Publish, unreadEvents), closed: make(chan struct{})}
+	s.room = semaphore.NewWeighted(unreadBytes)
 	s.close = sync.OnceFunc(func() { close(s.closed) })
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.session = s
 	return nil
+}
+
+// connectOption is sdk-go's, and says how large a packet may be: the broker drops a larger one, and the hub does not have to read it.
+func (t *mqttTransport) connectOption() *paho.Connect {
+	connect, largest := t.options.GetMQTTConnectOption(t.clientID), uint32(maxPacket)
+	if connect.Properties == nil {
+		// Without properties it is true. Where it is false, some brokers drop the headers of events.
+		connect.Properties = &paho.ConnectProperties{RequestProblemInfo: true}
+	}
+	connect.Properties.MaximumPacketSize = &largest
+	return connect
 }
 
 func (t *mqttTransport) current() (*mqttSession, error) {
@@ -122,6 +142,9 @@ func (t *mqttTransport) Subscribe(ctx context.Context) error {
 		return err
 	}
 	s.client.AddOnPublishReceived(func(message paho.PublishReceived) (bool, error) {
+		if !s.waitForRoom(ctx, sizeOfPacket(message.Packet)) {
+			return false, errNotConnected
+		}
 		select {
 		case s.received <- message.Packet:
 			s.arrived.Add(1)
@@ -155,9 +178,39 @@ func (t *mqttTransport) Receive(ctx context.Context, handle options.ReceiveHandl
 				event = &cloudevents.Event{} // It is refused, and counted.
 			}
 			handle(withSender(ctx, clusterOfTopic(message.Topic)), *event)
+			s.room.Release(sizeOfPacket(message))
 			s.handled.Add(1)
 		}
 	}
+}
+
+// waitForRoom waits until a packet fits in beside those that wait to be read. It reports whether it does, and returns false where the
+// connection is closed first.
+func (s *mqttSession) waitForRoom(ctx context.Context, size int64) bool {
+	if s.room.TryAcquire(size) {
+		return true
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-s.closed:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return s.room.Acquire(ctx, size) == nil
+}
+
+// sizeOfPacket is what a packet counts for: its payload and its headers, as much as there is room for in all.
+func sizeOfPacket(packet *paho.Publish) int64 {
+	size := len(packet.Payload) + len(packet.Topic)
+	if packet.Properties != nil {
+		for _, header := range packet.Properties.User {
+			size += len(header.Key) + len(header.Value)
+		}
+	}
+	return int64(min(size, unreadBytes))
 }
 
 // Progress is how many events came so far by this connection, and how many of them were handled.

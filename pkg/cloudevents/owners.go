@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -60,6 +61,8 @@ type LiveOwners struct {
 	selections  *selections
 	kube        kubernetes.Interface
 	clock       clock.PassiveClock
+	// caches are the hub's informers; nil before UseCaches.
+	caches atomic.Pointer[Caches]
 
 	mu sync.Mutex
 	// seen holds what was read of each owner a moment ago, also that there is none.
@@ -92,6 +95,9 @@ func NewLiveOwners(client dynamic.Interface, kube kubernetes.Interface, clk cloc
 
 // Find implements Owners. No template of a revision that the owner does not control, and none for a cluster that it does not select.
 func (o *LiveOwners) Find(ctx context.Context, claim Claim) (Owner, error) {
+	if caches := o.caches.Load(); caches != nil && caches.synced() {
+		return o.findCached(ctx, caches, claim)
+	}
 	owner, err := o.read(ctx, claim.Namespace, claim.Name)
 	if err != nil || owner.uid == "" {
 		return Owner{}, err

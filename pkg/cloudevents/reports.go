@@ -3,30 +3,45 @@ package cloudevents
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	cloudevents "github.com/cloudevents/sdk-go/v2"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 	workv1 "open-cluster-management.io/api/work/v1"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/common"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/utils"
 	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
-
-	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// received notes a report. It must not wait: the transport hands over one event after the other.
+// maxGeneration is the largest generation that an agent may report. An event holds 31 bits of one, and above this this hub can still write
+// for as long as it lives.
+const maxGeneration = math.MaxInt32 - 1<<24
+
+// received takes a report over, or keeps it where that has to wait.
 func (d *Driver) received(ctx context.Context, event *cloudevents.Event) {
 	work, err := d.codec.Decode(event)
-	if err != nil {
+	switch {
+	case err != nil:
 		d.metrics.EventRefused(string(RefusedKind))
 		klog.FromContext(ctx).V(2).Info("Ignoring the report of an agent that can't be read", "error", err.Error())
+		return
+	case work.Generation < 0 || work.Generation > maxGeneration:
+		d.metrics.EventRefused(string(RefusedGeneration))
+		return
+	}
+	d.noteWord(work.UID)
+	if d.store.report(work) == noted {
+		d.done(work)
+		d.echoed(work.UID)
 		return
 	}
 	if !d.keep(work) {
 		d.metrics.EventRefused(string(RefusedQuota))
 		return
 	}
-	d.tasks.Add(task{uid: work.UID})
+	d.linedUp(work.Namespace, work.UID)
 }
 
 // readOutPatience is how long reports may take to be read before who waits for them has to try again.
@@ -34,10 +49,17 @@ const readOutPatience = 5 * time.Second
 
 // readOut waits until every event that has come so far is handled, and the report of a work taken over. What the hub has not read yet is
 // not silence (R11).
-func (d *Driver) readOut(ctx context.Context, uid types.UID) error {
+func (d *Driver) readOut(ctx context.Context, cluster string, uid types.UID) error {
 	arrived, _ := d.link.progress()
+	var isRead func() bool
 	read := d.await(ctx, readOutPatience, func() bool {
 		if _, handled := d.link.progress(); handled < arrived {
+			return false
+		}
+		if isRead == nil {
+			isRead = d.inbox.mark(cluster)
+		}
+		if !isRead() {
 			return false
 		}
 		d.mu.Lock()
@@ -51,39 +73,56 @@ func (d *Driver) readOut(ctx context.Context, uid types.UID) error {
 	return nil
 }
 
-// unread notes how many reports are not taken over. The caller holds mu.
+// unread notes how many reports are not taken over.
 func (d *Driver) unread() {
 	arrived, handled := d.link.progress()
-	d.metrics.ReportsUnread(int(arrived-handled) + len(d.reports))
+	d.mu.Lock()
+	kept := len(d.reports)
+	d.mu.Unlock()
+	d.metrics.ReportsUnread(int(arrived-handled) + d.inbox.count() + kept)
 }
 
 // maxUnknown is how many works a cluster may report at once that this hub does not know: more than that are made up.
 const maxUnknown = 500
 
-// keep keeps a report until it is taken over, unless its cluster has too many of works that the hub does not know.
-func (d *Driver) keep(work *workv1.ManifestWork) bool {
-	known := d.store.get(work.UID) != nil
+// noteWord notes that the agent of a work has reported it.
+func (d *Driver) noteWord(uid types.UID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	before := d.reports[work.UID]
-	if before == nil && !known {
-		unknown := d.unknown[work.Namespace]
-		if len(unknown) >= maxUnknown {
-			return false
-		}
+	delete(d.unanswered, uid)
+	if answered := d.expected[uid]; answered != nil {
+		close(answered)
+		delete(d.expected, uid)
+	}
+}
+
+// keep keeps a report until it is taken over, unless the reports of its cluster take too much memory, or are of too many works that the hub
+// does not know.
+func (d *Driver) keep(work *workv1.ManifestWork) bool {
+	work.Spec = workv1.ManifestWorkSpec{} // What an agent says of that does not count.
+	bare(&work.Status)
+	known, cost := d.store.get(work.UID) != nil, costOf(work)
+	defer d.unread()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	unknown := d.unknown[work.Namespace]
+	if d.reports[work.UID] == nil && !known && len(unknown) >= maxUnknown {
+		return false
+	}
+	before := d.kept[work.UID]
+	d.memory.give(work.Namespace, before)
+	if !d.memory.take(work.Namespace, cost) {
+		d.memory.take(work.Namespace, before)
+		return false
+	}
+	if d.reports[work.UID] == nil && !known {
 		if unknown == nil {
 			unknown = map[types.UID]bool{}
 			d.unknown[work.Namespace] = unknown
 		}
 		unknown[work.UID] = true
 	}
-	d.reports[work.UID] = work
-	delete(d.unanswered, work.UID)
-	d.unread()
-	if answered := d.expected[work.UID]; answered != nil {
-		close(answered)
-		delete(d.expected, work.UID)
-	}
+	d.reports[work.UID], d.kept[work.UID] = work, cost
 	return true
 }
 
@@ -94,7 +133,17 @@ func (d *Driver) next(ctx context.Context, queue queue) bool {
 		return false
 	}
 	defer queue.Done(t)
+	if t.isReport() {
+		d.lineUp(t.uid) // What becomes of it there decides when it is tried again, and how often it failed.
+		return true
+	}
 	again, err := d.do(ctx, t)
+	d.later(ctx, queue, t, again, err)
+	return true
+}
+
+// later has a task done again: after a time, or because it failed.
+func (d *Driver) later(ctx context.Context, queue queue, t task, again time.Duration, err error) {
 	switch {
 	case err != nil && !d.Reachable():
 		queue.AddAfter(t, answerInterval) // The log has a line for the outage, and none for each work.
@@ -107,11 +156,14 @@ func (d *Driver) next(ctx context.Context, queue queue) bool {
 	default:
 		queue.Forget(t)
 	}
-	return true
 }
 
 func (d *Driver) do(ctx context.Context, t task) (again time.Duration, err error) {
 	switch {
+	case t.read:
+		return 0, d.readTurn(ctx, t.cluster)
+	case t.mend:
+		return 0, d.mendNext(ctx, t.cluster)
 	case t.answer:
 		return d.answer(ctx, t.cluster)
 	case t.uid == "":
@@ -119,58 +171,49 @@ func (d *Driver) do(ctx context.Context, t task) (again time.Duration, err error
 	case t.write > 0:
 		return 0, d.confirm(ctx, t)
 	}
+	return 0, nil
+}
+
+// isReport reports whether a task is about the report of a work.
+func (t task) isReport() bool { return t.uid != "" && t.write == 0 && !t.read && !t.mend && !t.answer }
+
+// lineUp puts the report of a work, if there is one, in the lane of its cluster.
+func (d *Driver) lineUp(uid types.UID) {
 	d.mu.Lock()
-	report := d.reports[t.uid]
+	report := d.reports[uid]
 	d.mu.Unlock()
-	if report == nil {
-		return 0, nil
+	if report != nil {
+		d.linedUp(report.Namespace, report.UID)
 	}
-	found := d.store.report(report)
-	if found == unknown {
-		found = d.afterWrite(report)
-	}
-	switch found {
-	case noted:
-	case unknown:
-		again, err = d.restore(ctx, report)
-	default:
-		again, err = d.renew(ctx, report)
-	}
-	switch {
-	case err != nil:
-	case again == 0:
-		d.done(report)
-	default:
-		d.mu.Lock()
-		d.considered[report.UID] = true
-		d.mu.Unlock()
-	}
-	return again, err
 }
 
-// afterWrite takes a report over when no write of its work is under way: an agent may report what it was sent before the write has ended.
-func (d *Driver) afterWrite(report *workv1.ManifestWork) verdict {
-	defer d.lock(report.UID)()
-	return d.store.report(report)
-}
-
-// done drops a report that was taken over, unless there is a newer one.
+// done drops what is kept of the reports of a work, unless there is a newer one than this.
 func (d *Driver) done(report *workv1.ManifestWork) {
+	defer d.unread()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.unwanted, report.UID)
 	delete(d.considered, report.UID)
 	delete(d.astray, report.UID)
-	if d.reports[report.UID] != report {
+	kept := d.reports[report.UID]
+	if kept == nil || kept != report && !newer(report, kept) {
 		return
 	}
 	delete(d.reports, report.UID)
-	d.unread()
-	if unknown := d.unknown[report.Namespace]; unknown != nil {
+	d.memory.give(kept.Namespace, d.kept[report.UID])
+	delete(d.kept, report.UID)
+	if unknown := d.unknown[kept.Namespace]; unknown != nil {
 		if delete(unknown, report.UID); len(unknown) == 0 {
-			delete(d.unknown, report.Namespace)
+			delete(d.unknown, kept.Namespace)
 		}
 	}
+}
+
+// newer reports whether a report is later than another one of the same work.
+func newer(report, than *workv1.ManifestWork) bool {
+	later, err := utils.CompareSnowflakeSequenceIDs(than.Annotations[common.CloudEventsSequenceIDAnnotationKey],
+		report.Annotations[common.CloudEventsSequenceIDAnnotationKey])
+	return err == nil && later
 }
 
 // askAll asks all agents what they have, now and again. Where the broker is away they are asked when it is back.
@@ -221,62 +264,3 @@ func (d *Driver) answer(ctx context.Context, cluster string) (again time.Duratio
 }
 
 func (d *Driver) ask(ctx context.Context, cluster string) error { return d.link.ask(ctx, cluster) }
-
-// renew sends a work again, under a generation that its agent can't take for an old one: the agent has lost it, or has a newer one
-// than this hub knows of.
-func (d *Driver) renew(ctx context.Context, report *workv1.ManifestWork) (again time.Duration, err error) {
-	defer d.lock(report.UID)()
-	// An agent may report what it was sent before the write of it has ended. Now it has (P5).
-	switch d.store.report(report) {
-	case noted:
-		return 0, nil
-	case unknown:
-		return d.confirmAfter, nil
-	case unsure:
-		if wait := d.retryFirst(report.UID); wait > 0 {
-			return wait, nil
-		}
-	}
-	before := d.store.get(report.UID)
-	if before == nil || !before.DeletionTimestamp.IsZero() {
-		return 0, nil
-	}
-	klog.FromContext(ctx).Info("Sending a ManifestWork again, its agent does not have what it should have",
-		"cluster", before.Namespace, "name", before.Name, "generation", before.Generation, "agents", report.Generation)
-	renewed := copyOf(before)
-	renewed.Generation = d.store.nextGeneration(report.UID, report.Generation+1)
-	if _, bears := renewed.Annotations[workv1alpha1.AnnotationAppliedAt]; bears {
-		renewed.Annotations[workv1alpha1.AnnotationAppliedAt] = d.clock.Now().UTC().Format(time.RFC3339Nano)
-	}
-	if err := d.publishSpec(ctx, eventtypes.UpdateRequestAction, renewed, d.store.contents.of(&before.Spec)); err != nil {
-		return 0, err
-	}
-	d.store.put(renewed)
-	return 0, nil
-}
-
-// retryFirst is how much longer whoever wrote a work may take to write it again. The write failed, and its agent has it all the same: what
-// the hub still holds would take the cluster back for a moment (P5).
-func (d *Driver) retryFirst(uid types.UID) time.Duration {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	now := d.clock.Now()
-	if _, seen := d.astray[uid]; !seen {
-		d.astray[uid] = now
-	}
-	return d.confirmAfter - now.Sub(d.astray[uid])
-}
-
-// verdict is what a report of an agent means.
-type verdict int
-
-const (
-	// noted means that the store holds what the report says.
-	noted verdict = iota
-	// unknown means that the store has no such work.
-	unknown
-	// astray means that the agent does not have what the hub believes it has, and must be sent it again.
-	astray
-	// unsure means that the agent has what a write of this hub sent that has not ended yet, or that failed.
-	unsure
-)

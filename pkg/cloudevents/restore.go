@@ -31,6 +31,10 @@ const (
 	// unwantedFor is how long an owner must be seen missing, or not selecting a cluster, before its work is taken off the cluster. A hub that
 	// is being restored from a backup must not tear everything down. It is longer than any wait of R8.
 	unwantedFor = 10 * time.Minute
+	// maxOfOwner is how many works of one owner are restored in a cluster. A hub makes one, and agents make up what they like.
+	maxOfOwner = 4
+	// maxUnwanted is how many works are taken off a cluster at once that nobody wants: each is kept until its agent says that it is gone.
+	maxUnwanted = 100
 )
 
 // Restore returns when the works that this hub had before its restart are known again: as many as each owner is said to have, and
@@ -92,7 +96,8 @@ func (d *Driver) missing(expected map[string]int) map[string]int {
 // template sent, but for a cluster that the owner selects.
 func (d *Driver) restore(ctx context.Context, report *workv1.ManifestWork) (again time.Duration, err error) {
 	logger := klog.FromContext(ctx).WithValues("cluster", report.Namespace, "name", report.Name)
-	namespace, name, ok := workv1alpha1.ParseOwnerLabelValue(report.Labels[workv1alpha1.LabelReplicaSet])
+	label := report.Labels[workv1alpha1.LabelReplicaSet]
+	namespace, name, ok := workv1alpha1.ParseOwnerLabelValue(label)
 	if !ok || report.UID != workUID(report.Namespace, report.Name) {
 		logger.V(2).Info("Ignoring the report of a ManifestWork that no ManifestWorkReplicaSet owns")
 		return 0, nil
@@ -114,6 +119,11 @@ func (d *Driver) restore(ctx context.Context, report *workv1.ManifestWork) (agai
 		return unknownInterval, nil
 	case alive && owner.Template == nil:
 		logger.Info("An agent has a ManifestWork whose revision is not known", "hash", claim.Hash)
+		return unknownInterval, nil
+	}
+	ofOwner := func(w *workv1.ManifestWork) bool { return w.Labels[workv1alpha1.LabelReplicaSet] == label }
+	if d.store.count(report.Namespace, ofOwner) >= maxOfOwner {
+		logger.V(2).Info("An agent has more ManifestWorks of an owner than a hub ever makes", "owner", label)
 		return unknownInterval, nil
 	}
 	return d.restoreAs(report, owner.Template), nil
@@ -180,6 +190,20 @@ func restored(report *workv1.ManifestWork) (work *workv1.ManifestWork, sequence 
 	return work, sequence
 }
 
+func isDeleting(work *workv1.ManifestWork) bool { return !work.DeletionTimestamp.IsZero() }
+
+// isUnwanted reports whether the owner of a work is gone, or does not select the cluster.
+func (d *Driver) isUnwanted(ctx context.Context, claim Claim) (bool, error) {
+	owner, err := d.owners.Find(ctx, claim)
+	switch {
+	case err != nil:
+		return false, err
+	case owner.Exists:
+		return owner.Selection == Unselected, nil
+	}
+	return d.owners.Gone(ctx, claim.Namespace, claim.Name)
+}
+
 // removeUnwanted takes a work off its cluster whose owner was deleted, or does not select the cluster any more, since its agent or this hub
 // could not hear of it. It waits for long, and asks again before it does so.
 func (d *Driver) removeUnwanted(ctx context.Context, report *workv1.ManifestWork, claim Claim) (again time.Duration, err error) {
@@ -191,15 +215,14 @@ func (d *Driver) removeUnwanted(ctx context.Context, report *workv1.ManifestWork
 		d.unwanted[report.UID] = now
 	}
 	d.mu.Unlock()
-	if now.Sub(since) < unwantedFor {
+	if now.Sub(since) < unwantedFor || d.store.count(report.Namespace, isDeleting) >= maxUnwanted {
 		return unknownInterval, nil
 	}
-	if owner, err := d.owners.Find(ctx, claim); err != nil || owner.Exists && owner.Selection != Unselected {
+	if wait := d.mayRepair(report.Namespace); wait > 0 {
+		return wait, nil
+	}
+	if unwanted, err := d.isUnwanted(ctx, claim); err != nil || !unwanted {
 		return unknownInterval, err
-	} else if !owner.Exists {
-		if gone, err := d.owners.Gone(ctx, claim.Namespace, claim.Name); err != nil || !gone {
-			return unknownInterval, err
-		}
 	}
 	defer d.lock(report.UID)()
 	if d.store.get(report.UID) != nil {

@@ -1,76 +1,161 @@
 package cloudevents
 
 import (
+	"strings"
+
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	workv1 "open-cluster-management.io/api/work/v1"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/common"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
+const (
+	// maxOtherConditions is how many conditions of a work are kept whose types no rule reads.
+	maxOtherConditions = 16
+	// maxType and maxReason are the API server's limits of a condition.
+	maxType, maxReason = 316, 1024
+	// maxResourceMeta bounds what names a manifest: group, version, kind, resource, name and namespace.
+	maxResourceMeta = 1024
+	// spareManifests is how many manifests of a work may have a status beyond two for each of its manifests: an agent names a manifest
+	// otherwise while it can't find its resource.
+	spareManifests = 8
+)
+
+// readConditions are the types of a work's conditions that decide (R10, R17), and by which an agent reports that a work is gone.
+var readConditions = sets.New(workv1.WorkApplied, workv1.WorkAvailable, workv1.WorkProgressing, workv1.WorkDegraded, workv1.WorkComplete,
+	common.ResourceDeleted)
+
+// mostManifests is of how many manifests the status of a work is kept.
+func mostManifests(work *workv1.ManifestWork) int {
+	return 2*len(work.Spec.Workload.Manifests) + spareManifests
+}
+
 // mergeStatus is what an API server would hold after a report: an agent that was restarted has forgotten what it knew, and reports
 // it again piece by piece. What it has not reported yet of today's generation is taken from the last status, otherwise a cluster that
-// succeeded long ago would for a moment be one that never answered, and be past its deadline (R11).
-func mergeStatus(before, reported *workv1.ManifestWorkStatus, generation int64) workv1.ManifestWorkStatus {
-	merged := *reported.DeepCopy()
-	merged.Conditions = keepUnreported(before.Conditions, merged.Conditions, generation)
-	for i := range before.ResourceStatus.Manifests {
-		keepManifest(&before.ResourceStatus.Manifests[i], &merged.ResourceStatus, generation)
+// succeeded long ago would for a moment be one that never answered, and be past its deadline (R11). What it keeps is bounded, so that
+// its cost is linear in the size of the report.
+func mergeStatus(before, reported *workv1.ManifestWorkStatus, generation int64, manifests int) workv1.ManifestWorkStatus {
+	conditions := keepUnreported(before.Conditions, boundConditions(reported.Conditions), generation)
+	return workv1.ManifestWorkStatus{
+		Conditions: boundConditions(conditions),
+		ResourceStatus: workv1.ManifestResourceStatus{
+			Manifests: mergeManifests(before.ResourceStatus.Manifests, reported.ResourceStatus.Manifests, generation, manifests),
+		},
 	}
-	trim(&merged)
-	return merged
 }
 
 // trim takes away what this hub never reads of a report: messages, feedback, and what can't decide of single manifests (R10). An agent that
 // says the same in other words has then said nothing new (P7).
-func trim(status *workv1.ManifestWorkStatus) {
-	trimConditions(status.Conditions)
-	var manifests []workv1.ManifestCondition
-	for i := range status.ResourceStatus.Manifests {
-		m := &status.ResourceStatus.Manifests[i]
-		var decisive []metav1.Condition
-		for j := range m.Conditions {
-			if rollout.Decisive(&m.Conditions[j]) {
-				decisive = append(decisive, m.Conditions[j])
+func trim(status *workv1.ManifestWorkStatus, manifests int) {
+	status.Conditions = boundConditions(status.Conditions)
+	status.ResourceStatus.Manifests = mergeManifests(nil, status.ResourceStatus.Manifests, 0, manifests)
+}
+
+// mergeManifests returns the manifests of a report, with what it lacks of each taken from before.
+func mergeManifests(before, reported []workv1.ManifestCondition, generation int64, most int) []workv1.ManifestCondition {
+	known := make(map[workv1.ManifestResourceMeta][]metav1.Condition, len(before))
+	for i := range before {
+		known[before[i].ResourceMeta] = before[i].Conditions
+	}
+	told := make(map[workv1.ManifestResourceMeta]bool, len(before))
+	var merged []workv1.ManifestCondition
+	add := func(m *workv1.ManifestCondition, lacks []metav1.Condition) {
+		var conditions []metav1.Condition
+		for i := range m.Conditions {
+			if rollout.Decisive(&m.Conditions[i]) {
+				conditions = append(conditions, m.Conditions[i])
 			}
 		}
-		if decisive != nil {
-			trimConditions(decisive)
-			manifests = append(manifests, workv1.ManifestCondition{ResourceMeta: m.ResourceMeta, Conditions: decisive})
+		conditions = append(conditions, keepUnreported(lacks, nil, generation)...)
+		if conditions != nil && len(merged) < most && lengthOf(&m.ResourceMeta) <= maxResourceMeta {
+			merged = append(merged, workv1.ManifestCondition{ResourceMeta: m.ResourceMeta, Conditions: boundConditions(conditions)})
 		}
 	}
-	status.ResourceStatus.Manifests = manifests
-}
-
-func trimConditions(conditions []metav1.Condition) {
-	for i := range conditions {
-		conditions[i].Message = ""
-		share(&conditions[i].Type, &conditions[i].Reason)
+	for i := range reported {
+		m := &reported[i]
+		conditions, was := known[m.ResourceMeta]
+		if was && !told[m.ResourceMeta] {
+			told[m.ResourceMeta] = true // The first of a name counts.
+			add(m, unreported(conditions, m.Conditions))
+			continue
+		}
+		add(m, nil)
 	}
-}
-
-// keepManifest adds to a report what it lacks of a manifest.
-func keepManifest(before *workv1.ManifestCondition, reported *workv1.ManifestResourceStatus, generation int64) {
-	for i := range reported.Manifests {
-		if m := &reported.Manifests[i]; m.ResourceMeta == before.ResourceMeta {
-			m.Conditions = keepUnreported(before.Conditions, m.Conditions, generation)
-			return
+	for i := range before {
+		if m := &before[i]; !told[m.ResourceMeta] {
+			add(&workv1.ManifestCondition{ResourceMeta: m.ResourceMeta}, m.Conditions)
 		}
 	}
-	if kept := keepUnreported(before.Conditions, nil, generation); len(kept) > 0 {
-		m := before.DeepCopy()
-		m.Conditions = kept
-		reported.Manifests = append(reported.Manifests, *m)
+	return merged
+}
+
+// unreported returns the conditions whose types a report lacks.
+func unreported(before, reported []metav1.Condition) []metav1.Condition {
+	var lacks []metav1.Condition
+	for i := range before {
+		if meta.FindStatusCondition(reported, before[i].Type) == nil {
+			lacks = append(lacks, before[i])
+		}
 	}
+	return lacks
+}
+
+func lengthOf(m *workv1.ManifestResourceMeta) int {
+	return len(m.Group) + len(m.Version) + len(m.Kind) + len(m.Resource) + len(m.Name) + len(m.Namespace)
+}
+
+// boundConditions returns the conditions that are kept, without messages: the first of each type, and of the types that no rule reads
+// the first few.
+func boundConditions(reported []metav1.Condition) []metav1.Condition {
+	var kept []metav1.Condition
+	seen, others := make(map[string]bool, min(len(reported), len(readConditions)+maxOtherConditions)), 0
+	for i := range reported {
+		c := reported[i]
+		if seen[c.Type] || len(c.Type) > maxType {
+			continue
+		}
+		if !readConditions.Has(c.Type) {
+			if others == maxOtherConditions {
+				continue
+			}
+			others++
+		}
+		seen[c.Type] = true
+		c.Message = ""
+		if len(c.Reason) > maxReason {
+			c.Reason = strings.ToValidUTF8(c.Reason[:maxReason], "")
+		}
+		share(&c.Type, &c.Reason)
+		kept = append(kept, c)
+	}
+	return kept
 }
 
 // keepUnreported adds the conditions of a generation whose types a report lacks. An agent never takes back a condition that a rule of
-// the same generation made.
+// the same generation made. Both lists are bounded.
 func keepUnreported(before, reported []metav1.Condition, generation int64) []metav1.Condition {
-	for _, condition := range before {
-		if condition.ObservedGeneration == generation && meta.FindStatusCondition(reported, condition.Type) == nil {
+	for _, condition := range unreported(before, reported) {
+		if condition.ObservedGeneration == generation {
 			reported = append(reported, condition)
 		}
 	}
 	return reported
+}
+
+// bare takes away what no merge reads of a report that is kept: messages and feedback, and conditions of a type that it has already.
+func bare(status *workv1.ManifestWorkStatus) {
+	status.Conditions = boundConditions(status.Conditions)
+	for i := range status.ResourceStatus.Manifests {
+		m := &status.ResourceStatus.Manifests[i]
+		var read []metav1.Condition
+		for j := range m.Conditions {
+			if kind := m.Conditions[j].Type; kind == workv1.ManifestDegraded || kind == workv1.ManifestProgressing {
+				read = append(read, m.Conditions[j])
+			}
+		}
+		m.Conditions, m.StatusFeedbacks = boundConditions(read), workv1.StatusFeedbackResult{}
+	}
 }

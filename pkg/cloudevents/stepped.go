@@ -24,8 +24,8 @@ type Stepped struct {
 func NewStepped(
 	o Options, transport options.CloudEventTransport, await func(ctx context.Context, patience time.Duration, done func() bool) bool,
 ) *Stepped {
-	tasks, sends := &turns{clock: o.Clock}, &turns{clock: o.Clock}
-	s := &Stepped{Driver: newDriver(o, transport, tasks, sends, await), turns: []*turns{tasks, sends}, changes: newCollector()}
+	tasks, mends, sends := &turns{clock: o.Clock}, &turns{clock: o.Clock}, &turns{clock: o.Clock}
+	s := &Stepped{Driver: newDriver(o, transport, tasks, mends, sends, await), turns: []*turns{tasks, mends, sends}, changes: newCollector()}
 	s.store.watchers[s.changes] = true
 	return s
 }

@@ -1,24 +1,20 @@
 package cloudevents
 
 import (
-	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/utils/clock"
 	workv1 "open-cluster-management.io/api/work/v1"
-	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/common"
-	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/utils"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
@@ -57,6 +53,10 @@ type held struct {
 	content *content
 	// sequence is the sequence ID of the last report.
 	sequence string
+	// renewals is the pace at which it is sent again because its agent reports a newer generation.
+	renewals renewals
+	// wordAt is when its agent last reported anything of it; zero for never.
+	wordAt time.Time
 }
 
 func newStore(clk clock.PassiveClock) *store {
@@ -84,44 +84,58 @@ func (s *store) find(uid types.UID) *workv1.ManifestWork {
 
 // list finds the works of a cluster, or of all, by label.
 func (s *store) list(namespace string, selector labels.Selector) *workv1.ManifestWorkList {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	found := s.clusters[namespace]
-	if namespace == metav1.NamespaceAll {
-		found = slices.Collect(maps.Values(s.works))
-	}
-	list := &workv1.ManifestWorkList{ListMeta: metav1.ListMeta{ResourceVersion: strconv.FormatInt(s.version, 10)}}
-	for _, h := range slices.SortedFunc(slices.Values(found), byUID) {
-		if selector.Matches(labels.Set(h.work.Labels)) {
-			list.Items = append(list.Items, *copyOf(h.work))
+	found, version := s.in(namespace)
+	list := &workv1.ManifestWorkList{ListMeta: metav1.ListMeta{ResourceVersion: strconv.FormatInt(version, 10)}}
+	for _, work := range slices.SortedFunc(slices.Values(found), byUID) {
+		if selector.Matches(labels.Set(work.Labels)) {
+			list.Items = append(list.Items, *copyOf(work))
 		}
 	}
 	return list
 }
 
-func byUID(a, b *held) int { return strings.Compare(string(a.work.UID), string(b.work.UID)) }
+func byUID(a, b *workv1.ManifestWork) int { return strings.Compare(string(a.UID), string(b.UID)) }
+
+// in returns the works of a cluster, or of all, in no order, and the version of the store. They are copied without the lock.
+func (s *store) in(namespace string) (works []*workv1.ManifestWork, version int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if namespace != metav1.NamespaceAll {
+		for _, h := range s.clusters[namespace] {
+			works = append(works, h.work)
+		}
+		return works, s.version
+	}
+	works = make([]*workv1.ManifestWork, 0, len(s.works))
+	for _, h := range s.works {
+		works = append(works, h.work)
+	}
+	return works, s.version
+}
 
 // ofCluster are the works of a cluster, in the order of their names.
 func (s *store) ofCluster(cluster string) []*workv1.ManifestWork {
-	s.mu.Lock()
-	works := make([]*workv1.ManifestWork, 0, len(s.clusters[cluster]))
-	for _, h := range s.clusters[cluster] {
-		works = append(works, h.work)
-	}
-	s.mu.Unlock()
+	works, _ := s.in(cluster)
 	slices.SortFunc(works, func(a, b *workv1.ManifestWork) int { return strings.Compare(a.Name, b.Name) })
 	return works
 }
 
 // all are the works of all clusters, in the order of their UIDs.
 func (s *store) all() []*workv1.ManifestWork {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	works := make([]*workv1.ManifestWork, 0, len(s.works))
-	for _, h := range slices.SortedFunc(maps.Values(s.works), byUID) {
-		works = append(works, h.work)
-	}
+	works, _ := s.in(metav1.NamespaceAll)
+	slices.SortFunc(works, byUID)
 	return works
+}
+
+// count returns how many works of a cluster are of a kind.
+func (s *store) count(cluster string, is func(*workv1.ManifestWork) bool) (n int) {
+	works, _ := s.in(cluster)
+	for _, work := range works {
+		if is(work) {
+			n++
+		}
+	}
+	return n
 }
 
 // owners counts the works by the value of their owner label.
@@ -175,19 +189,21 @@ func (s *store) nextGeneration(uid types.UID, atLeast int64) int64 {
 	if work := s.find(uid); work != nil {
 		next = max(next, work.Generation+1)
 	}
+	next = min(next, math.MaxInt32) // Reports that would lead there are refused.
 	s.generations[uid] = next
 	return next
 }
 
 // put stores what this hub wrote, and gives it its version. The status is the agent's: a report that came in between stays.
 func (s *store) put(work *workv1.ManifestWork) *workv1.ManifestWork {
+	content := s.contents.of(&work.Spec)
+	shareMeta(&work.ObjectMeta)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if before := s.find(work.UID); before != nil {
 		work.Status, work.Finalizers = before.Status, before.Finalizers
 	}
-	shareMeta(&work.ObjectMeta)
-	return s.store(work, s.contents.of(&work.Spec))
+	return s.store(work, content)
 }
 
 // store gives a work its version and notifies the watchers. The caller holds mu, and gives the work away. Its spec is what the content
@@ -210,12 +226,14 @@ func (s *store) store(work *workv1.ManifestWork, content *content) *workv1.Manif
 
 // restore stores what an agent reported of a work that the store does not have.
 func (s *store) restore(work *workv1.ManifestWork, sequence string) {
+	trim(&work.Status, mostManifests(work))
+	shareMeta(&work.ObjectMeta)
+	content := s.contents.of(&work.Spec)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	trim(&work.Status)
-	shareMeta(&work.ObjectMeta)
-	s.store(work, s.contents.of(&work.Spec))
-	s.works[work.UID].sequence = sequence
+	s.store(work, content)
+	h := s.works[work.UID]
+	h.sequence, h.wordAt = sequence, s.clock.Now()
 }
 
 // remove forgets a work that is gone from its cluster, or never was there.
@@ -245,49 +263,4 @@ func (s *store) notify(what watch.EventType, work *workv1.ManifestWork) {
 	for w := range s.watchers {
 		w.send(watch.Event{Type: what, Object: copyOf(work)})
 	}
-}
-
-// report takes over what an agent says of a work.
-func (s *store) report(reported *workv1.ManifestWork) verdict {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	h, work := s.works[reported.UID], s.find(reported.UID)
-	gone := meta.IsStatusConditionTrue(reported.Status.Conditions, common.ResourceDeleted)
-	switch {
-	case work == nil && gone:
-		return noted
-	case work == nil:
-		return unknown
-	case gone && work.DeletionTimestamp.IsZero():
-		return astray
-	case gone:
-		s.forget(h)
-		return noted
-	case reported.Generation > work.Generation && work.DeletionTimestamp.IsZero():
-		if reported.Generation <= s.generations[work.UID] {
-			return unsure
-		}
-		return astray
-	}
-	s.noteStatus(h, reported)
-	return noted
-}
-
-// noteStatus stores the status of a report, unless a later one was stored before. The caller holds mu.
-func (s *store) noteStatus(h *held, reported *workv1.ManifestWork) {
-	work := h.work
-	sequence := reported.Annotations[common.CloudEventsSequenceIDAnnotationKey]
-	if later, err := utils.CompareSnowflakeSequenceIDs(h.sequence, sequence); err != nil || !later {
-		return
-	}
-	h.sequence = sequence
-	status := mergeStatus(&work.Status, &reported.Status, work.Generation)
-	if len(work.Finalizers) > 0 && equality.Semantic.DeepEqual(work.Status, status) {
-		return
-	}
-	changed := *work
-	changed.Status = status
-	// It is on the cluster: from now on deletion waits for the agent.
-	changed.Finalizers = []string{workv1.ManifestWorkFinalizer}
-	s.store(&changed, h.content)
 }

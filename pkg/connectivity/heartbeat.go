@@ -12,7 +12,7 @@ const (
 	beatInterval = time.Second
 	// beatLateness is how late a beat may be on a busy machine.
 	beatLateness = 2 * time.Second
-	// clockStep is how far wall clock and monotonic clock may drift apart from one beat to the next.
+	// clockStep is how far a wall clock and the monotonic clock may drift apart from one beat to the next.
 	clockStep = time.Second
 )
 
@@ -21,32 +21,74 @@ func (c *Connection) KeepBeating(ctx context.Context) {
 	wait.UntilWithContext(ctx, func(context.Context) { c.Beat() }, beatInterval)
 }
 
-// Beat notes that this process runs. Where the beat before it is too long ago, or the wall clock was set since, the machine was suspended,
-// migrated or stopped: agents' reports could not be read meanwhile, and no request needs to have failed (R11). From the first beat on,
-// Since looks for that as well, so that no decision comes before the next beat.
+// Beat notes that this process runs. Where the beat before it is too long ago, the process stood still. Where a wall clock and the
+// monotonic clock disagree since, a clock was set, or the machine was suspended or migrated: agents' reports could not be read meanwhile,
+// and no request needs to have failed (R11). From the first beat on, Since and LastStall look for that as well, so that no decision comes
+// before the next beat.
 func (c *Connection) Beat() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.noteBeat(c.clock.Now())
+	c.noteBeat()
+}
+
+// look is noteBeat where a heartbeat is expected. The caller holds mu.
+func (c *Connection) look() {
+	if !c.beat.IsZero() {
+		c.noteBeat()
+	}
 }
 
 // noteBeat is Beat for a caller that holds mu.
-func (c *Connection) noteBeat(now time.Time) {
-	last := c.beat
-	c.beat = now
-	// Round strips the monotonic reading.
-	if last.IsZero() || !interrupted(now.Round(0).Sub(last.Round(0)), now.Sub(last)) {
+func (c *Connection) noteBeat() {
+	machine, now := c.machine.Now(), c.clock.Now()
+	last, lastNow := c.beat, c.beatNow
+	c.beat, c.beatNow = machine, now
+	if last.IsZero() {
 		return
 	}
+	// Round strips the monotonic reading.
+	monotonic, wall, hub := machine.Sub(last), machine.Round(0).Sub(last.Round(0)), now.Round(0).Sub(lastNow.Round(0))
+	switch {
+	case jumped(wall, monotonic) || jumped(hub, monotonic):
+		c.jump(now)
+	case monotonic > beatInterval+beatLateness:
+		c.stalled(now, monotonic)
+	}
+}
+
+// jump lets the connection begin now, by a clock that may show an earlier time than before. The caller holds mu.
+func (c *Connection) jump(now time.Time) {
 	if now.Before(c.since) {
 		// The wall clock was set back: what was to come by the old one comes after the same time by the new one.
 		c.settled = now.Add(max(0, c.settled.Sub(c.since)))
 	}
-	c.since = now
+	c.since, c.stall = now, Stall{}
 }
 
-// interrupted reports whether a process that beats once a second did not run between two beats, by the time that passed on the wall clock
-// and on the monotonic clock. A monotonic clock does not count the time for which a machine is suspended.
-func interrupted(wall, monotonic time.Duration) bool {
-	return wall < 0 || max(wall, monotonic) > beatInterval+beatLateness || (wall-monotonic).Abs() > clockStep
+// jumped reports whether a clock was set between two beats, or the machine was suspended, by the time that passed on that clock and on the
+// monotonic clock. A monotonic clock does not count the time for which a machine is suspended.
+func jumped(wall, monotonic time.Duration) bool {
+	return wall < 0 || (wall-monotonic).Abs() > clockStep
+}
+
+// Stall is a time in which this process did not run, though its machine did: the machine was busy, or the process was stopped.
+type Stall struct {
+	// Ended is when the process ran again, and Length for how long it had not run; both are zero where there was no stall.
+	Ended  time.Time
+	Length time.Duration
+}
+
+// LastStall returns the last stall, or an older one where as much time as that one took has not passed since, and is to pass longer.
+func (c *Connection) LastStall() Stall {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.look()
+	return c.stall
+}
+
+// stalled notes that this process did not run until now. The caller holds mu.
+func (c *Connection) stalled(now time.Time, length time.Duration) {
+	if now.Add(length).After(c.stall.Ended.Add(c.stall.Length)) {
+		c.stall = Stall{Ended: now, Length: length}
+	}
 }

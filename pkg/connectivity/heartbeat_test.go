@@ -9,54 +9,71 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
-// A machine that was suspended, migrated or stopped missed what the agents reported, though no request failed (R11).
-func TestInterrupted(t *testing.T) {
+// A machine that was suspended or migrated, and a clock that was set, show in two clocks that disagree (R11).
+func TestJumped(t *testing.T) {
 	for name, tc := range map[string]struct {
 		wall, monotonic time.Duration
 		want            bool
 	}{
 		"a beat in time":             {wall: time.Second, monotonic: time.Second},
-		"a busy machine":             {wall: 2900 * time.Millisecond, monotonic: 2900 * time.Millisecond},
 		"a clock that is slewed":     {wall: 1001 * time.Millisecond, monotonic: time.Second},
-		"a stopped process":          {wall: 10 * time.Second, monotonic: 10 * time.Second, want: true},
+		"a stopped process":          {wall: 10 * time.Second, monotonic: 10 * time.Second},
 		"a suspended machine":        {wall: time.Hour, monotonic: time.Second, want: true},
 		"a clock that is set ahead":  {wall: 4 * time.Second, monotonic: time.Second, want: true},
 		"a clock that is set back":   {wall: -time.Hour, monotonic: time.Second, want: true},
 		"a clock that is set back 3": {wall: -2 * time.Second, monotonic: time.Second, want: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, tc.want, interrupted(tc.wall, tc.monotonic))
+			require.Equal(t, tc.want, jumped(tc.wall, tc.monotonic))
 		})
 	}
 }
 
-// After an interruption the agents get time to report. A decision that comes before the next beat knows of the interruption as well.
-func TestConnectionNoticesAnInterruption(t *testing.T) {
+// A process that did not run reports since when it runs again, and for how long it did not; the connection is none that began again (R11).
+func TestConnectionNoticesAStall(t *testing.T) {
 	begin := time.Unix(1000, 0)
 	clk := clocktesting.NewFakePassiveClock(begin)
 	connection := New(clk)
 	pass := func(d time.Duration) { clk.SetTime(clk.Now().Add(d)) }
 	pass(time.Hour)
-	require.Equal(t, begin, connection.Since(), "no heartbeat is expected yet")
-
-	for range 100 {
-		connection.Beat()
-		pass(time.Second)
+	require.Zero(t, connection.LastStall(), "no heartbeat is expected yet")
+	beat := func(seconds int) {
+		for range seconds {
+			connection.Beat()
+			pass(time.Second)
+		}
 	}
-	require.Equal(t, begin, connection.Since())
+	beat(100)
+	pass(1900 * time.Millisecond)
+	require.Zero(t, connection.LastStall(), "a busy machine")
 
+	beat(1)
 	pass(time.Minute)
-	resumed := clk.Now()
-	require.Equal(t, resumed, connection.Since(), "before the next beat")
-	for range 100 {
-		connection.Beat()
-		pass(time.Second)
-	}
-	require.Equal(t, resumed, connection.Since())
+	long := Stall{Ended: clk.Now(), Length: time.Minute + time.Second}
+	require.Equal(t, long, connection.LastStall(), "before the next beat")
+	beat(30)
+	require.Equal(t, long, connection.LastStall())
+	pass(3 * time.Second)
+	require.Equal(t, long, connection.LastStall(), "a shorter one within the time after it changes nothing")
 
-	pass(time.Minute)
+	beat(100)
+	pass(3 * time.Second)
 	connection.Beat()
-	require.Equal(t, clk.Now(), connection.Since(), "by the next beat")
+	require.Equal(t, Stall{Ended: clk.Now(), Length: 4 * time.Second}, connection.LastStall(), "by the next beat")
+	require.Equal(t, begin, connection.Since())
+}
+
+// A clock that the hub's clock begins to follow is one that was set (R10, R11).
+func TestConnectionNoticesACorrection(t *testing.T) {
+	machine := clocktesting.NewFakePassiveClock(time.Unix(100000, 0))
+	clk := NewClock(machine, nil)
+	connection := New(clk)
+	connection.Beat()
+	machine.SetTime(machine.Now().Add(time.Second))
+	answer(clk, -20*time.Minute)
+	require.WithinDuration(t, machine.Now().Add(-20*time.Minute), connection.Since(), time.Second)
+	require.Equal(t, clk.Now(), connection.Since())
+	require.Zero(t, connection.LastStall())
 }
 
 // A clock that was set back makes no deadline wait for the old time to come again.

@@ -7,6 +7,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/internal/worktest"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/types"
 	clienttesting "k8s.io/client-go/testing"
 	clocktesting "k8s.io/utils/clock/testing"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -22,6 +23,8 @@ type awayAgents struct{ reachable bool }
 
 func (a *awayAgents) HeardSince(string) (time.Time, bool) { return rt.Epoch, true }
 func (a *awayAgents) Reachable() bool                     { return a.reachable }
+
+func (a *awayAgents) Unreached(types.UID) bool { return false }
 
 func (a *awayAgents) Claimed(string, func(cluster, name string) bool) []string { return nil }
 

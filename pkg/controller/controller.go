@@ -30,6 +30,7 @@ import (
 	"context"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	appsinformers "k8s.io/client-go/informers/apps/v1"
 	"k8s.io/client-go/kubernetes"
@@ -47,6 +48,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/queue"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/workwriter"
+	"github.com/open-cluster-management-io/work-rollback/pkg/handover"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
@@ -101,6 +103,8 @@ type Config struct {
 	Clock clock.PassiveClock
 	// SuccessSettle is how long this process must see a success before it counts.
 	SuccessSettle time.Duration
+	// Handover bounds the works that keep dropped objects; the default limits if zero.
+	Handover handover.Limits
 	// Writers is how many writes of ManifestWorks are under way at once, over all objects; 16 if zero.
 	Writers int
 }
@@ -120,6 +124,8 @@ type Agents interface {
 	// Claimed returns the hashes of works that agents report as an owner's, by the value of its label, and that this hub does not know yet.
 	// Only works count that the owner can have.
 	Claimed(owner string, counts func(cluster, name string) bool) []string
+	// Unreached reports whether the agent of a work is there, and does not get what it is sent.
+	Unreached(work types.UID) bool
 	// Reachable reports whether anything can be sent to agents now.
 	Reachable() bool
 }
@@ -222,7 +228,7 @@ func NewWithStores(config Config, stores Stores) *Controller {
 		expectations:  memory.NewExpectations(),
 		memory:        memory.New(),
 		contents:      memory.NewContents(),
-		combinations:  memory.NewCombinations(),
+		combinations:  memory.NewCombinations(cmp.Or(config.Handover, handover.DefaultLimits())),
 		pace:          memory.NewPace(),
 		selections:    memory.NewSelections(),
 		aborting:      memory.NewAborting(),

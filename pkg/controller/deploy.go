@@ -8,14 +8,10 @@ import (
 	"strings"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/klog/v2"
-	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
-	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/queue"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/workwriter"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
@@ -33,6 +29,9 @@ func (r *deployReconciler) reconcile(ctx context.Context, p *pass) (bool, error)
 	r.memory.Works.Settled(p.plan.Settled, p.now)
 	p.lookAgain(p.plan.Recheck)
 	r.nameAcceptedChanges(ctx, p)
+	if goOn, err := r.record(ctx, p); !goOn {
+		return false, err
+	}
 	if p.plan.Abort != nil {
 		p.urgent = true
 		return false, r.abort(ctx, p)
@@ -52,60 +51,10 @@ func (r *deployReconciler) reconcile(ctx context.Context, p *pass) (bool, error)
 	return true, r.act(ctx, p)
 }
 
-// failuresChecked bounds how many failed clusters are asked for before an abort: a cache that lags behind lags for all of them.
-const failuresChecked = 20
-
-// stale reports whether the cache shows another version of a failed cluster's work than the API server has. A watch can be dead
-// without anybody noticing for minutes, and then a success that nobody saw would be a false abort (R11).
-func (r *deployReconciler) stale(ctx context.Context, p *pass) (bool, error) {
-	failed := map[string]bool{}
-	for i := range p.plan.Failing {
-		if f := &p.plan.Failing[i]; f.Phase == rollout.PhaseFailed && len(failed) < failuresChecked {
-			failed[f.Cluster] = true
-		}
-	}
-	var asked []*workv1.ManifestWork
-	for _, cached := range p.works {
-		if failed[cached.Namespace] {
-			asked = append(asked, cached)
-		}
-	}
-	stale, errs := make([]bool, len(asked)), make([]error, len(asked))
-	r.parallel(ctx, len(asked), func(i int) {
-		errs[i] = r.inTurn(queue.Turn{Lane: queue.Aborts, Key: p.key}, always, func() (err error) {
-			stale[i], err = r.isStale(ctx, asked[i])
-			return err
-		})
-	})
-	if ctx.Err() != nil {
-		return false, ctx.Err()
-	}
-	return slices.Contains(stale, true), utilerrors.NewAggregate(errs)
-}
-
-func always() bool { return true }
-
-func (r *deployReconciler) isStale(ctx context.Context, cached *workv1.ManifestWork) (bool, error) {
-	live, err := r.works.Get(ctx, cached.Namespace, cached.Name)
-	switch {
-	case apierrors.IsNotFound(err):
-		return true, nil
-	case err != nil:
-		return false, fmt.Errorf("asking for ManifestWork %s/%s before an abort: %w", cached.Namespace, cached.Name, err)
-	}
-	if r.memory.Works.Shows(cached, live) {
-		return false, nil
-	}
-	// An agent that writes all the time is always ahead of the cache. A cache that follows is not behind: the failure that it shows is one.
-	return !r.memory.Works.Follows(cached, live.ResourceVersion, r.clock.Now()), nil
-}
-
-// abort persists the abort. The works go back when the caches show it, and the revision reports it (R12, R15, R16).
+// abort persists the abort, with the failures that led to it. The works go back when the caches show it, and the revision reports it (R12,
+// R15, R16).
 func (r *deployReconciler) abort(ctx context.Context, p *pass) error {
-	if stale, err := r.stale(ctx, p); err != nil || stale {
-		p.lookAgain(memory.StaleInterval)
-		return err
-	}
+	p.facts.Decided = &p.plan.Records
 	found, at, reason := p.outcome(), p.transitionTime().Rfc3339Copy(), p.plan.Abort.Reason
 	_, err := r.follow(ctx, p, func() plan.Step { return plan.Abort(&p.facts, found, at, reason) })
 	return err
@@ -153,7 +102,7 @@ func (r *deployReconciler) writeAll(ctx context.Context, p *pass, left func() bo
 		switch w := &p.plan.Writes[i]; {
 		case r.away():
 			results[i] = errAway
-		case r.memory.Owners.RefusedLately(p.key, p.attemptOf(w), p.now):
+		case !w.Retry && r.memory.Owners.RefusedLately(p.key, p.attemptOf(w), p.now):
 			results[i] = memory.ErrRefusedLately
 		case w.Action == rollout.Relabel && r.memory.Works.StrippedLately(w.Work.Object.UID, p.now):
 			// A webhook or a policy takes away what is written: it would be written in each pass (P7).
@@ -279,13 +228,17 @@ func (r *deployReconciler) nameAway(p *pass, results ...[]error) {
 // as after each change of the spec: spec.paused is one.
 func (r *deployReconciler) rest(p *pass) {
 	p.aborting = p.snapshot.Aborted && p.plan.Behind > 0
-	held := p.plan.Held
-	results := make([]memory.Attempted, 0, len(held.Writes)+len(held.Deletes))
-	for i := range held.Writes {
-		results = append(results, memory.Attempted{Attempt: p.attemptOf(&held.Writes[i]), Err: memory.ErrLater})
+	r.nameUntried(p, p.plan.Held.Writes, p.plan.Held.Deletes)
+}
+
+// nameUntried names the writes that fail for long, in a pass that tries none of them.
+func (r *deployReconciler) nameUntried(p *pass, writes []rollout.Write, deletes []rollout.Delete) {
+	results := make([]memory.Attempted, 0, len(writes)+len(deletes))
+	for i := range writes {
+		results = append(results, memory.Attempted{Attempt: p.attemptOf(&writes[i]), Err: memory.ErrLater})
 	}
-	for i := range held.Deletes {
-		results = append(results, memory.Attempted{Attempt: deletionOf(&held.Deletes[i]), Err: memory.ErrLater})
+	for i := range deletes {
+		results = append(results, memory.Attempted{Attempt: deletionOf(&deletes[i]), Err: memory.ErrLater})
 	}
 	r.namePersistentErrors(p, results)
 }

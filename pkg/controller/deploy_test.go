@@ -8,8 +8,11 @@ import (
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/events"
@@ -36,7 +39,7 @@ func slow(t *testing.T) (c *Controller, p *pass, clk *clocktesting.FakeClock, de
 		clk.Step(100 * time.Millisecond)
 		return nil, nil
 	})
-	c = NewWithStores(Config{Works: works, Clock: clk, Writers: 1}, stores)
+	c = NewWithStores(Config{Works: works, Clock: clk, Writers: 1, Dynamic: storing()}, stores)
 	for i := range 100 {
 		require.NoError(t, stores.Works.Add(&workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
 			Namespace: fmt.Sprintf("c%02d", i), Name: "web", UID: types.UID(fmt.Sprint(i)),
@@ -48,6 +51,19 @@ func slow(t *testing.T) (c *Controller, p *pass, clk *clocktesting.FakeClock, de
 		Namespace: "default", Name: "web", DeletionTimestamp: &now, Finalizers: []string{workv1alpha1.Finalizer},
 	}}}
 	return c, c.newPass(object, "default/web"), clk, deleted
+}
+
+// storing is an API server that takes every patch of a ManifestWorkReplicaSet, and answers with nothing else.
+func storing() *dynamicfake.FakeDynamicClient {
+	client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
+		workv1alpha1.ManifestWorkReplicaSetResource: "ManifestWorkReplicaSetList",
+	})
+	client.PrependReactor("patch", "manifestworkreplicasets", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		answer := &unstructured.Unstructured{}
+		return true, answer, answer.UnmarshalJSON(append(
+			[]byte(`{"apiVersion":"work.open-cluster-management.io/v1alpha1","kind":"ManifestWorkReplicaSet",`), action.(clienttesting.PatchAction).GetPatch()[1:]...))
+	})
+	return client
 }
 
 // TestDeletionTakesTurns: the deletion of an object with many works holds a worker no longer than a rollout does. The next pass goes on
@@ -62,6 +78,7 @@ func TestDeletionTakesTurns(t *testing.T) {
 	require.Equal(t, 600*time.Millisecond, clk.Since(began))
 	require.Equal(t, time.Millisecond, p.recheck, "the next pass goes on")
 	require.True(t, p.wrote.Load(), "and does not rest before that")
+	require.Equal(t, workv1alpha1.StateDeleting, p.answer.Status.State, "users see it meanwhile")
 
 	for range 20 {
 		for cluster := range deleted {

@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
@@ -32,7 +34,7 @@ func (c *Controller) announce(p *pass, abortReason string) {
 		case status.Completed:
 			c.metrics.RolloutCompleted()
 			c.event(p, p.updateObject(), corev1.EventTypeNormal, workv1alpha1.EventRolloutComplete, "RollOut",
-				fmt.Sprintf("every cluster is at revision %s", p.update.Name))
+				status.CompleteNote(p.plan, p.update.Name))
 		case status.AbortDecided:
 			c.metrics.RolloutAborted()
 			c.event(p, p.updateObject(), corev1.EventTypeWarning, workv1alpha1.EventRolloutAborted, "Abort",
@@ -44,6 +46,19 @@ func (c *Controller) announce(p *pass, abortReason string) {
 		}
 	}
 	c.announceImpossible(p)
+	c.announceUnreached(p)
+	if exceeded := p.plan.Exceeded; exceeded != "" && c.memory.Reports.Announce(p.key, exceeded) {
+		c.event(p, p.updateObject(), corev1.EventTypeWarning, workv1alpha1.EventObjectsNotKept, "RollOut",
+			"dropped objects are not kept: "+exceeded)
+	}
+}
+
+// announceUnreached makes an event when agents do not get what they are sent, and again when more or others do not.
+func (c *Controller) announceUnreached(p *pass) {
+	clusters := p.facts.Notes.Unreached
+	if c.memory.Reports.Unreached(p.key, clusters) {
+		c.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventAgentUnreached, "RollOut", status.Unreached(clusters))
+	}
 }
 
 // announceImpossible makes an event when a rollout that failed can't be aborted. The conditions show that in words only, so that this
@@ -93,13 +108,26 @@ func (c *Controller) markRestored(ctx context.Context, p *pass) error {
 // observed is what this pass found, for the gauges.
 func (p *pass) observed() metrics.Observation {
 	shown := p.shown()
-	o := metrics.Observation{Stage: stageOf(p), Clusters: shown.Counts, Revisions: len(p.history.Revisions), Paused: p.object.Spec.Paused}
+	o := metrics.Observation{
+		Stage: stageOf(p), Clusters: shown.Counts, Revisions: len(p.history.Revisions), Paused: p.object.Spec.Paused,
+		DeletingSince: deletingSince(p.works),
+	}
 	if p.snapshot.Aborted {
 		o.Clusters = map[rollout.Phase]int{
 			metrics.Restored: shown.Confirmed, metrics.Restoring: shown.Selected() - shown.Confirmed,
 		}
 	}
 	return o
+}
+
+// deletingSince returns when the first of the works that are being deleted was deleted; zero for none.
+func deletingSince(works []*workv1.ManifestWork) (first time.Time) {
+	for _, work := range works {
+		if at := work.DeletionTimestamp; at != nil && (first.IsZero() || at.Time.Before(first)) {
+			first = at.Time
+		}
+	}
+	return first
 }
 
 // progressMessage is what the status that was just written says of the rollout.
@@ -141,7 +169,7 @@ func (c *Controller) event(p *pass, related runtime.Object, eventType, reason, a
 // too many.
 func (r *deployReconciler) announceNameTaken(p *pass, cluster, other string) {
 	if r.memory.Reports.Announce(p.key, workv1alpha1.EventWorkNameTaken) {
-		r.event(p, nil, corev1.EventTypeNormal, workv1alpha1.EventWorkNameTaken, "RollOut", fmt.Sprintf(
+		r.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventWorkNameTaken, "RollOut", fmt.Sprintf(
 			"ManifestWork %s/%s does not belong to this ManifestWorkReplicaSet: its own is %s/%s there, "+
 				"and it has another name wherever the usual one is taken",
 			cluster, p.object.Name, cluster, other))

@@ -1,12 +1,14 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
@@ -17,6 +19,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
+	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
@@ -37,27 +40,32 @@ func (r *finalizeReconciler) reconcile(ctx context.Context, p *pass) (bool, erro
 		return false, nil
 	}
 	if p.object.Spec.CascadeDeletionPolicy == upstream.Foreground && r.waitsForAgents(p) {
-		return false, nil
+		return false, r.reportDeleting(ctx, p, nil)
 	}
-	return false, r.deleteWorks(ctx, p)
+	over, err := r.deleteWorks(ctx, p)
+	if !over && ctx.Err() == nil {
+		err = cmp.Or(err, r.reportDeleting(ctx, p, nil))
+	}
+	return false, err
 }
 
-// deleteWorks deletes the works, those that the cache shows first, and then removes the finalizer.
-func (r *finalizeReconciler) deleteWorks(ctx context.Context, p *pass) error {
+// deleteWorks deletes the works, those that the cache shows first, and then removes the finalizer. It reports whether nothing remains to be
+// deleted.
+func (r *finalizeReconciler) deleteWorks(ctx context.Context, p *pass) (over bool, err error) {
 	if done, err := r.deleteAll(ctx, p, r.knownWorks(p)); !done || err != nil {
-		return err
+		return false, err
 	}
 	works, err := r.liveWorks(ctx, p)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if done, err := r.deleteAll(ctx, p, works); !done || err != nil {
-		return err
+		return false, err
 	}
 	if p.object.Spec.CascadeDeletionPolicy == upstream.Foreground && slices.ContainsFunc(works, p.named) {
-		return nil // Each work's disappearance leads to another pass.
+		return false, nil // Each work's disappearance leads to another pass.
 	}
-	return r.patcher(p).RemoveFinalizer(ctx, p.object.ManifestWorkReplicaSet, workv1alpha1.Finalizer)
+	return true, r.patcher(p).RemoveFinalizer(ctx, p.object.ManifestWorkReplicaSet, workv1alpha1.Finalizer)
 }
 
 // knownWorks are the works that the cache shows, in order: the API server is asked for all of them once these are gone, and not each time
@@ -102,7 +110,58 @@ func (r *finalizeReconciler) liveWorks(ctx context.Context, p *pass) ([]*workv1.
 	for i := range list {
 		works = append(works, &list[i])
 	}
-	return works, nil
+	lost, err := r.lostWorks(ctx, p)
+	if len(lost) > 0 {
+		p.lookAgain(lostInterval) // No cache shows what becomes of them.
+	}
+	return append(works, lost...), err
+}
+
+// lostInterval is how often a deletion looks for works that lost their owner label, while there are any.
+const lostInterval = 15 * time.Second
+
+// lostWorks lists the works of the object that lost their owner label, while a pause or a hub that was away kept it from being put back
+// (R9).
+func (r *finalizeReconciler) lostWorks(ctx context.Context, p *pass) ([]*workv1.ManifestWork, error) {
+	list, err := r.works.List(ctx, metav1.NamespaceAll, workv1alpha1.LabelControllerHash+",!"+workv1alpha1.LabelReplicaSet)
+	if err != nil {
+		return nil, fmt.Errorf("listing the ManifestWorks without owner label: %w", err)
+	}
+	var lost []*workv1.ManifestWork
+	for i := range list {
+		work := &list[i]
+		if r.hadOwner(p.object, p.key, work) && !r.maybeAnothers(p, work) {
+			lost = append(lost, work)
+		}
+	}
+	return lost, nil
+}
+
+// hadOwner reports whether a work without owner label is an object's: by its name, by its hash, which is that of one of the object's
+// revisions, and by the time when the hub wrote it (R9).
+func (r *finalizeReconciler) hadOwner(object *replicaset.Object, key string, work *workv1.ManifestWork) bool {
+	return rollout.LostOwner(object, work, func(hash string) bool {
+		if hash == object.Status.UpdateRevision || hash == object.Status.CurrentRevision {
+			return true
+		}
+		revisions, err := r.revisionIndex.ByIndex(workcache.ByOwner, key)
+		return err == nil && slices.ContainsFunc(revisions, func(rev any) bool {
+			return rev.(*appsv1.ControllerRevision).Labels[workv1alpha1.LabelControllerHash] == hash
+		})
+	})
+}
+
+// maybeAnothers reports whether a work without owner label may as well be that of another object, whose workloads a deletion of this one
+// must not take away: one with the same name and template in another namespace. The names that follow from namespace and UID are this
+// object's alone.
+func (r *finalizeReconciler) maybeAnothers(p *pass, work *workv1.ManifestWork) bool {
+	if slices.Contains(rollout.WorkNames(p.object)[1:], work.Name) {
+		return false
+	}
+	return slices.ContainsFunc(r.replicaSets.List(), func(cached any) bool {
+		other := cached.(*replicaset.Object)
+		return other.UID != p.object.UID && r.hadOwner(other, other.Namespace+"/"+other.Name, work)
+	})
 }
 
 // deleteAll deletes works, as many as one pass may. It reports whether all of them are deleted; the next pass goes on.

@@ -164,11 +164,11 @@ func TestInformersForget(t *testing.T) {
 	r := &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "web-1", UID: "u2"}}
 	r.Data.Raw = []byte(`{"spec":1}`)
 	revisions.appears(r)
-	decoded := c.contents.Revision(r).Err
+	decoded := c.contents.Revision(r, now).Err
 	require.Error(t, decoded)
 	other := r.DeepCopy()
 	other.Data.Raw = []byte(`{"spec":"x"}`)
-	revisions.disappears(r, func() bool { return c.contents.Revision(other).Err.Error() == decoded.Error() })
+	revisions.disappears(r, func() bool { return c.contents.Revision(other, now).Err.Error() == decoded.Error() })
 
 	owner := &unstructured.Unstructured{}
 	owner.SetGroupVersionKind(workv1alpha1.ManifestWorkReplicaSetKind)

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
 
@@ -28,7 +30,7 @@ func (c *Controller) observe(p *pass) error {
 	decoded := make([]revision.Revision, 0, len(revisions))
 	for _, object := range revisions {
 		if rev := object.(*appsv1.ControllerRevision); rev.Namespace == p.object.Namespace {
-			decoded = append(decoded, c.contents.Revision(rev))
+			decoded = append(decoded, c.contents.Revision(rev, p.now))
 		}
 	}
 	p.history = revision.NewHistory(p.object, decoded)
@@ -76,13 +78,36 @@ func (c *Controller) noteWorks(p *pass) {
 		w := c.memory.Works.View(object, selection, c.deletionCounts, p.now)
 		w.Stray = !rollout.IsWorkName(p.object, object.Name)
 		rev := revisions[w.Hash()]
-		w.Combined = handover.Combined(rev, revisions[w.KeptRevision()])
+		w.Combined = cmp.Or(handover.Combined(rev, revisions[w.KeptRevision()]), handover.Presumed(&w, rev))
 		c.memory.Works.Settle(&w, w.At(rev) && rollout.Assess(&w, rev, p.now).State == rollout.Succeeded, p.now)
 		seen = append(seen, w)
 	}
-	p.facts.Notes = plan.Notes{Works: seen, Heard: c.heard(owners, p.works), DeadlinesSince: c.connection.Since(), Settle: c.successSettle,
-		Handover: handover}
+	p.facts.Notes = plan.Notes{
+		Works: seen, Heard: c.heard(owners, p.works), Unreached: c.unreached(p.works), DeadlinesSince: c.deadlinesSince(p),
+		Stall: rollout.Stall(c.connection.LastStall()), Settle: c.successSettle, Handover: handover,
+	}
+	p.facts.Notes.Retried = c.retries(p)
 	c.noteWrites(p)
+}
+
+// retries returns which clusters somebody retries, by removing their failures from the status. While the rollout is aborted, or the status
+// was lost, nobody does.
+func (c *Controller) retries(p *pass) map[string]time.Time {
+	stored := &p.object.Status
+	if stored.AbortedTime != nil || stored.UpdateRevision == "" || stored.UpdateRevision != p.update.Hash {
+		return nil
+	}
+	return c.memory.Owners.Retries(p.key, plan.Recorded{Revision: stored.UpdateRevision, Records: status.RecordsOf(stored)}, p.now)
+}
+
+// deadlinesSince is since when the hub hears what agents report. A clock that was set back since the pass began made it begin again, also
+// where the pass has the time of before (R11).
+func (c *Controller) deadlinesSince(p *pass) time.Time {
+	since := c.connection.Since()
+	if c.clock.Now().Before(p.now) {
+		return p.now
+	}
+	return since
 }
 
 // noteWrites notes what became of the writes of works so far.
@@ -109,6 +134,21 @@ func (c *Controller) heard(owners map[string]int, works []*workv1.ManifestWork) 
 		note(work.Namespace)
 	}
 	return heard
+}
+
+// unreached names the clusters whose agents are there, and do not get what they are sent, sorted.
+func (c *Controller) unreached(works []*workv1.ManifestWork) []string {
+	if c.agents == nil {
+		return nil
+	}
+	var clusters []string
+	for _, work := range works {
+		if c.agents.Unreached(work.UID) {
+			clusters = append(clusters, work.Namespace)
+		}
+	}
+	slices.Sort(clusters)
+	return slices.Compact(clusters)
 }
 
 // observeRefs reads the Placements that placementRefs refer to, and their decisions.
@@ -152,7 +192,7 @@ func (c *Controller) handoverOf(p *pass) *rollout.Handover {
 	case c.agents != nil:
 		return &rollout.Handover{Problem: brokerKeepsNothing}
 	}
-	return &rollout.Handover{Combine: c.combinations.Of}
+	return &rollout.Handover{Combine: c.combinations.Of, Unknown: p.facts.NoHistory}
 }
 
 // brokerKeepsNothing is why nothing is kept where works travel over a broker: a hub that is restarted rebuilds its works from what agents

@@ -16,6 +16,16 @@ import (
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 )
 
+// A clock that is set back in the middle of a pass lets no deadline fire by the time that the pass has (R11).
+func TestClockThatIsSetBackInAPass(t *testing.T) {
+	clock := clocktesting.NewFakeClock(rt.At(time.Hour))
+	c := NewWithStores(Config{Connection: connectivity.New(clock), Clock: clock}, NewStores())
+	p := &pass{now: rt.At(2 * time.Hour)}
+	require.Equal(t, p.now, c.deadlinesSince(p))
+	clock.SetTime(p.now)
+	require.Equal(t, rt.At(time.Hour), c.deadlinesSince(p))
+}
+
 // A pass may ask what it would decide for another revision, or if the rollout was not aborted. Asking changes nothing: what was seen
 // succeeding is about the revision that the work has (R10).
 func TestAskingChangesNothing(t *testing.T) {

@@ -167,6 +167,7 @@ type pass struct {
 	aborting bool
 	// answer is what the API server made of this pass's last write of the object.
 	answer *replicaset.Object
+	lost   []string // fields of the spec that an older CRD dropped
 	// problems are for the conditions, each naming its object and the remedy.
 	problems []string
 	// failing are the requests of this pass that failed, other than writes of works, and that the conditions name.

@@ -257,7 +257,10 @@ func (r *finalizeReconciler) setSpec(
 	if err != nil {
 		return "", err
 	}
-	r.wroteWork(p, answer)
+	if _, shown := work.Labels[workv1alpha1.LabelReplicaSet]; shown {
+		r.wroteWork(p, answer)
+	}
+	p.wrote.Store(true)
 	r.memory.Releases.Wrote(p.key, work.UID, step.Spec, p.now)
 	return answer.GetResourceVersion(), nil
 }
@@ -275,11 +278,15 @@ func (r *finalizeReconciler) progressOf(p *pass, found *releases) *status.Releas
 	return progress
 }
 
-// reportDeleting writes the condition Deleting, where it changed; nil for none. All else of the status stays as it was when the deletion
-// began.
+// reportDeleting writes the state and the condition Deleting, where they changed; nil for no condition. All else of the status stays as it
+// was when the deletion began.
 func (r *finalizeReconciler) reportDeleting(ctx context.Context, p *pass, told *metav1.Condition) error {
 	wanted := p.object.Status.DeepCopy()
 	status.SetDeleting(wanted, told, p.object.Generation, p.transitionTime())
+	status.Reconciled(wanted)
+	wanted.State = workv1alpha1.StateDeleting
+	asked := r.askToStore(p, wanted)
+	r.metrics.Observe(p.key, metrics.Observation{Stage: metrics.Deleting, DeletingSince: deletingSince(r.knownWorks(p))})
 	if wait := r.memory.Reports.ReportWait(p.key, &p.object.Status, wanted, p.now); wait > 0 {
 		p.lookAgain(wait)
 		return nil
@@ -287,6 +294,9 @@ func (r *finalizeReconciler) reportDeleting(ctx context.Context, p *pass, told *
 	written, err := r.patcher(p).PatchStatus(ctx, p.object.ManifestWorkReplicaSet, *wanted, p.object.Status)
 	if written {
 		r.memory.Reports.Reported(p.key, p.now)
+	}
+	if written && err == nil {
+		r.noteStored(p, asked, wanted)
 	}
 	return err
 }

@@ -73,7 +73,7 @@ func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stag
 		Plan:        p.shown(),
 		AbortReason: abortReason,
 		Problems:    p.problems,
-		PrunedNote:  c.prunedNote(p),
+		PrunedNote:  c.olderCRDNote(p),
 		HistoryNote: c.historyNote(p),
 		Now:         p.transitionTime(),
 	})
@@ -114,6 +114,12 @@ func (c *Controller) historyNote(p *pass) string {
 	return missing
 }
 
+// olderCRDNote says what an older CRD drops, and what one has dropped of the spec.
+func (c *Controller) olderCRDNote(p *pass) string {
+	notes := []string{c.prunedNote(p), lostNote(p.lost)}
+	return strings.Join(slices.DeleteFunc(notes, func(note string) bool { return note == "" }), "; ")
+}
+
 // prunedNote says, in the status, the log and an event, that an older CRD drops fields of the status. The rollout goes on
 // with what the revisions record (R16).
 func (c *Controller) prunedNote(p *pass) string {
@@ -135,6 +141,7 @@ func (c *Controller) reportInvalid(ctx context.Context, p *pass, applied metav1.
 	if !c.memory.Owners.PrunedLast(p.key) {
 		wanted.CollisionCount, wanted.CurrentRevision = p.revisions.CollisionCount, p.revisions.CurrentRevision
 		wanted.UpdateRevision, wanted.AbortedTime = p.revisions.UpdateRevision, p.revisions.AbortedTime
+		status.KeepAbort(wanted, &p.object.Status)
 	}
 	if p.object.DecodeErr == nil {
 		snapshot := &rollout.Snapshot{Now: p.now, Update: &rollout.Revision{}, Owner: p.owner, Refs: p.refs, IgnoredRefs: p.ignoredRefs}
@@ -144,9 +151,13 @@ func (c *Controller) reportInvalid(ctx context.Context, p *pass, applied metav1.
 		status.Set(&wanted.Conditions, verified, p.object.Generation, p.transitionTime())
 	}
 	status.Hold(wanted, applied, p.pending, p.object.Generation, p.transitionTime())
+	wanted.State = status.HeldState(p.object.ManifestWorkReplicaSet, p.pending)
 	status.SetPaused(&wanted.Conditions, &status.Input{
 		Object: p.object.ManifestWorkReplicaSet, Differs: p.differs, Snapshot: p.snapshot, Plan: p.plan, Now: p.transitionTime(),
 	})
+	if slices.Contains(c.memory.Owners.DroppedLast(p.key), memory.State) {
+		wanted.State = p.object.Status.State // An older CRD drops it: nothing else of an invalid object changes (P7).
+	}
 	asked := c.askToStore(p, wanted)
 	c.metrics.Observe(p.key, metrics.Observation{Stage: metrics.Invalid, Paused: p.object.Spec.Paused})
 	written, err := c.patcher(p).PatchStatus(ctx, p.object.ManifestWorkReplicaSet, *wanted, p.object.Status)
@@ -210,6 +221,21 @@ var laterFields = []laterField{
 		name: memory.RevisionList,
 		same: func(a, b *replicaSetStatus) bool { return equality.Semantic.DeepEqual(a.Revisions, b.Revisions) },
 		take: func(to, from *replicaSetStatus) { to.Revisions = from.Revisions },
+	},
+	{
+		name: memory.FailureList,
+		same: status.SameRecords,
+		take: status.TakeRecords,
+	},
+	{
+		name: memory.ClusterCounts,
+		same: status.SameCounts,
+		take: status.TakeCounts,
+	},
+	{
+		name: memory.State,
+		same: func(a, b *replicaSetStatus) bool { return a.State == b.State },
+		take: func(to, from *replicaSetStatus) { to.State = from.State },
 	},
 }
 

@@ -30,6 +30,9 @@ func (r *revisionReconciler) reconcile(ctx context.Context, p *pass) (bool, erro
 		return false, err
 	}
 	p.facts = r.factsOf(p)
+	if goOn, err := r.noteSettings(ctx, p); !goOn {
+		return false, err
+	}
 	return r.follow(ctx, p, func() plan.Step { return plan.Next(&p.facts) })
 }
 
@@ -226,10 +229,11 @@ func (c *Controller) persisted(p *pass) plan.Result {
 	return plan.Done
 }
 
-// removeAbort removes status.abortedTime, and nothing else. The event says why.
+// removeAbort removes status.abortedTime with who set it and why, and nothing else. The event says why.
 func (c *Controller) removeAbort(ctx context.Context, p *pass, event *plan.Event) error {
 	cleared := p.object.Status.DeepCopy()
 	cleared.AbortedTime = nil
+	status.KeepAbort(cleared, &p.object.Status)
 	written, err := c.patcher(p).PatchStatus(ctx, p.object.ManifestWorkReplicaSet, *cleared, p.object.Status)
 	if err == nil && written {
 		c.say(p, event)

@@ -3,7 +3,6 @@ package handover
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -32,42 +31,78 @@ type Result struct {
 	// NotKept says of each object that would be deleted at once why it can't be kept, for a person. Objects whose agent does not delete them
 	// are not among them.
 	NotKept []string
+	// Exceeded names the field that exceeds a bound, and the bound; empty where none does. Nothing is kept then.
+	Exceeded string
 }
 
 // Combine returns what a work holds while its cluster passes from one revision to another: the new spec, and the objects of the old one that the
 // new one drops. The error says why the two can't be combined.
-func Combine(to, from *workv1.ManifestWorkSpec) (Result, error) {
-	c, err := newCombiner(to, from)
-	if err != nil {
-		return Result{}, err
+func Combine(to, from *workv1.ManifestWorkSpec, limits Limits) (Result, error) {
+	c, result, err := combine(to, from, limits)
+	if err != nil || len(c.kept) == 0 {
+		return result, err
 	}
-	dropped := c.dropped()
-	if problem := Prevented(to); problem != "" {
-		return Result{NotKept: refuse(dropped, problem)}, nil
-	}
-	combined := &Combined{Template: to.DeepCopy(), Manifests: len(to.Workload.Manifests)}
-	var result Result
-	var entries []workv1.ManifestConfigOption
-	for _, o := range dropped {
-		resources, problem := c.resources(o)
-		if problem == "" {
-			problem = c.freed(o, resources)
-		}
-		if problem != "" {
-			result.NotKept = append(result.NotKept, fmt.Sprintf("%s: %s", o.name, problem))
-			continue
-		}
-		entries = append(entries, c.entriesOf(o, resources)...)
+	combined := &Combined{Template: to.DeepCopy(), Manifests: len(to.Workload.Manifests), entries: len(c.entries)}
+	for _, o := range c.kept {
 		combined.Template.Workload.Manifests = append(combined.Template.Workload.Manifests, *o.manifest.DeepCopy())
 		combined.Kept = append(combined.Kept, o.name)
 	}
-	if len(combined.Kept) == 0 {
-		return result, nil
+	for i := range c.entries {
+		c.entries[i].UpdateStrategy = c.entries[i].UpdateStrategy.DeepCopy()
 	}
-	combined.entries = len(entries)
-	combined.Template.ManifestConfigs = append(entries, combined.Template.ManifestConfigs...)
+	combined.Template.ManifestConfigs = append(c.entries, combined.Template.ManifestConfigs...)
 	result.Combined = combined
 	return result, combined.verify(to)
+}
+
+// Exceeded returns which bound two revisions exceed, so that no object is kept; empty for none, and for revisions that can't be read.
+func Exceeded(to, from *workv1.ManifestWorkSpec, limits Limits) string {
+	_, result, err := combine(to, from, limits)
+	if err != nil {
+		return ""
+	}
+	return result.Exceeded
+}
+
+// combine finds what is kept, and makes nothing of it yet.
+func combine(to, from *workv1.ManifestWorkSpec, limits Limits) (*combiner, Result, error) {
+	c, err := newCombiner(to, from, limits)
+	if err != nil {
+		return c, Result{}, err
+	}
+	dropped := c.dropped()
+	if problem := Prevented(to); problem != "" {
+		return c, Result{NotKept: refuse(dropped, problem)}, nil
+	}
+	var result Result
+	for _, o := range dropped {
+		var problem string
+		if problem, result.Exceeded = c.keep(o); result.Exceeded != "" {
+			c.kept, c.entries = nil, nil
+			result.NotKept = []string{result.Exceeded}
+			break
+		}
+		if problem != "" {
+			result.NotKept = append(result.NotKept, fmt.Sprintf("%s: %s", o.name, problem))
+		}
+	}
+	return c, result, nil
+}
+
+// keep adds an object to those that are kept. The problem says why it can't be kept, and exceeded which bound the combined work would exceed.
+func (c *combiner) keep(o *object) (problem, exceeded string) {
+	resources, problem, exceeded := c.resources(o)
+	if problem == "" && exceeded == "" {
+		problem = c.freed(o, resources)
+	}
+	if problem != "" || exceeded != "" {
+		return problem, exceeded
+	}
+	entries := c.entriesOf(o, resources)
+	if exceeded = c.add(o, entries); exceeded == "" {
+		c.kept, c.entries = append(c.kept, o), append(c.entries, entries...)
+	}
+	return "", exceeded
 }
 
 // verify finds the digest, and makes sure that the trimmed spec is the revision's.
@@ -115,21 +150,25 @@ func Prevented(to *workv1.ManifestWorkSpec) string {
 	return ""
 }
 
-func refuse(dropped []object, problem string) []string {
+func refuse(dropped []*object, problem string) []string {
 	refused := make([]string, 0, len(dropped))
-	for i := range dropped {
-		refused = append(refused, fmt.Sprintf("%s: %s", dropped[i].name, problem))
+	for _, o := range dropped {
+		refused = append(refused, fmt.Sprintf("%s: %s", o.name, problem))
 	}
 	return refused
 }
 
-// combiner knows the objects of two revisions.
+// combiner knows the objects of two revisions, and collects those that are kept.
 type combiner struct {
-	to, from         *workv1.ManifestWorkSpec
-	objects, earlier []object
+	*index
+	to, from *workv1.ManifestWorkSpec
+	earlier  []object
+	kept     []*object
+	entries  []workv1.ManifestConfigOption
+	size     size
 }
 
-func newCombiner(to, from *workv1.ManifestWorkSpec) (*combiner, error) {
+func newCombiner(to, from *workv1.ManifestWorkSpec, limits Limits) (*combiner, error) {
 	objects, err := objectsOf(to)
 	if err != nil {
 		return nil, fmt.Errorf("the new revision: %w", err)
@@ -138,18 +177,19 @@ func newCombiner(to, from *workv1.ManifestWorkSpec) (*combiner, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the old revision: %w", err)
 	}
-	return &combiner{to: to, from: from, objects: objects, earlier: earlier}, nil
+	return &combiner{index: newIndex(to, from, objects, earlier), to: to, from: from, earlier: earlier, size: sizeOf(to, limits)}, nil
 }
 
 // dropped returns the objects that agents delete where the new spec takes the place of the old one: those of the old spec that the new one does not
 // have, but for objects that no agent owns.
-func (c *combiner) dropped() []object {
-	var dropped []object
-	for _, o := range c.earlier {
-		same := func(other object) bool { return other.id == o.id }
-		if o.id.name == "" || slices.ContainsFunc(c.objects, same) || slices.ContainsFunc(dropped, same) || c.unowned(o) {
+func (c *combiner) dropped() []*object {
+	var dropped []*object
+	for i := range c.earlier {
+		o := &c.earlier[i]
+		if o.id.name == "" || c.ids[o.id] || c.unowned(o) {
 			continue
 		}
+		c.ids[o.id] = true // The old revision may have it twice.
 		dropped = append(dropped, o)
 	}
 	return dropped

@@ -102,7 +102,7 @@ func keepsY(from *workv1.ManifestWorkSpec) combineTest {
 func (test *combineTest) run(t *testing.T) {
 	t.Helper()
 	before := [2]*workv1.ManifestWorkSpec{test.to.DeepCopy(), test.from.DeepCopy()}
-	got, err := Combine(test.to, test.from)
+	got, err := Combine(test.to, test.from, DefaultLimits())
 	require.NoError(t, err)
 	require.Equal(t, before, [2]*workv1.ManifestWorkSpec{test.to, test.from}, "revisions are never changed")
 	if test.notKept == "" {
@@ -236,8 +236,8 @@ func TestPlurals(t *testing.T) {
 // A spec that can't be read can't be combined.
 func TestUnreadable(t *testing.T) {
 	broken := &workv1.ManifestWorkSpec{Workload: workv1.ManifestsTemplate{Manifests: []workv1.Manifest{{}}}}
-	_, err := Combine(broken, spec("1", "/ConfigMap a/x"))
+	_, err := Combine(broken, spec("1", "/ConfigMap a/x"), DefaultLimits())
 	require.ErrorContains(t, err, "the new revision: workload.manifests[0]")
-	_, err = Combine(spec("1", "/ConfigMap a/x"), broken)
+	_, err = Combine(spec("1", "/ConfigMap a/x"), broken, DefaultLimits())
 	require.ErrorContains(t, err, "the old revision: workload.manifests[0]")
 }

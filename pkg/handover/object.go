@@ -2,14 +2,13 @@ package handover
 
 import (
 	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	workv1 "open-cluster-management.io/api/work/v1"
-
-	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
 // identity is what makes two manifests the same object on a cluster. The version does not count.
@@ -48,12 +47,7 @@ func objectsOf(spec *workv1.ManifestWorkSpec) ([]object, error) {
 	return objects, nil
 }
 
-// matches reports whether an identifier fits the object, whatever resource it names. Agents take a * in namespace and name for anything.
-func (o *object) matches(id *workv1.ResourceIdentifier) bool {
-	return id.Group == o.id.group && revision.MatchesName(id.Namespace, o.id.namespace) && revision.MatchesName(id.Name, o.id.name)
-}
+func (o *object) objectName() objectName { return objectName{o.id.group, o.id.namespace, o.id.name} }
 
-// sameName reports whether two objects of a group have the same name.
-func (o *object) sameName(other object) bool {
-	return other.id.group == o.id.group && other.id.namespace == o.id.namespace && other.id.name == o.id.name
-}
+// builtIn reports whether the object's kind is one of Kubernetes itself, so that its plural follows the rule.
+func (o *object) builtIn() bool { return !strings.Contains(o.id.group, ".") || builtIn.Has(o.id.group) }

@@ -2,12 +2,15 @@ package handover
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"pgregory.net/rapid"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/budget"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
@@ -31,9 +34,9 @@ func anySpec(version string) *rapid.Generator[*workv1.ManifestWorkSpec] {
 func TestTrimOfCombine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		to, from := anySpec("2").Draw(t, "to"), anySpec("1").Draw(t, "from")
-		got, err := Combine(to, from)
+		got, err := Combine(to, from, DefaultLimits())
 		require.NoError(t, err)
-		again, err := Combine(to.DeepCopy(), from.DeepCopy())
+		again, err := Combine(to.DeepCopy(), from.DeepCopy(), DefaultLimits())
 		require.NoError(t, err)
 		require.Equal(t, again, got)
 		if got.Combined == nil {
@@ -52,7 +55,7 @@ func TestTrimOfCombine(t *testing.T) {
 		}
 		require.Len(t, objects, got.Combined.Manifests+len(got.Combined.Kept))
 		// The cluster passes to the combined spec and from there to the exact one: nothing is dropped on the first way that is kept.
-		twice, err := Combine(got.Combined.Template, from)
+		twice, err := Combine(got.Combined.Template, from, DefaultLimits())
 		require.NoError(t, err)
 		require.Nil(t, twice.Combined)
 	})
@@ -79,12 +82,35 @@ func FuzzCombine(f *testing.F) {
 			return
 		}
 		exact, problem := revision.DigestOf(&to)
-		got, err := Combine(&to, &from)
+		var got Result
+		var err error
+		budget.Within(t, 20*time.Second, 16<<20+1000*uint64(len(a)+len(b)), func() { got, err = Combine(&to, &from, DefaultLimits()) })
 		if err != nil || got.Combined == nil || problem != nil {
 			return
 		}
 		if trimmed, err := revision.DigestOf(got.Combined.Trim()); err != nil || trimmed != exact {
 			t.Fatalf("trimmed it means something else: %v", err)
 		}
+	})
+}
+
+// FuzzCombineMany: however many objects and manifestConfigs of whatever names two revisions have, to combine them has a budget.
+func FuzzCombineMany(f *testing.F) {
+	f.Add(uint16(2400), uint16(2400), "e.io/Thing", "x", "r%d", "*")
+	f.Add(uint16(4000), uint16(100), "e.io/Thing", "b-b-b-b", "r", "*b*b*z")
+	f.Add(uint16(2400), uint16(2400), "e.io/Thing", "x", "things", "x%d")
+	f.Add(uint16(1), uint16(4000), "/ConfigMap", "*", "", "**")
+	f.Fuzz(func(t *testing.T, objects, configs uint16, kind, name, resource, pattern string) {
+		to, from := spec("2", "/ConfigMap a/x"), &workv1.ManifestWorkSpec{}
+		for i := range min(objects, 4000) {
+			from.Workload.Manifests = append(from.Workload.Manifests, spec("1", fmt.Sprintf("%s a/%s%d", kind, name, i)).Workload.Manifests...)
+		}
+		for i := range min(configs, 4000) {
+			c := config("e.io/r a/*", create)
+			c.ResourceIdentifier.Resource, c.ResourceIdentifier.Name = fmt.Sprintf(resource, i), fmt.Sprintf(pattern, i)
+			with(to, c)
+		}
+		size := (len(kind)+len(name)+100)*int(objects) + (len(resource)+len(pattern)+100)*int(configs)
+		budget.Within(t, 20*time.Second, 64<<20+100*uint64(size), func() { _, _ = Combine(to, from, DefaultLimits()) })
 	})
 }

@@ -39,6 +39,9 @@ type works struct {
 	// deletionCounts says that the deletion of one makes a generation of its own, as the API server has it. Over a broker it makes none.
 	deletionCounts bool
 
+	// owners knows the owners of works that agents report; nil where works go through the API server.
+	owners *cloudevents.LiveOwners
+
 	// agents are those that report over a broker; nil where works go through the API server.
 	agents controller.Agents
 
@@ -122,6 +125,7 @@ func (m *Manager) newCloudEventsWorks(ctx context.Context, config *rest.Config, 
 		QPS:         config.QPS,
 		Burst:       config.Burst,
 		Metrics:     brokerMetrics(m.Metrics),
+		Available:   cloudevents.NewLeases(kubeClient, m.Clock).Available,
 		Clock:       m.Clock,
 	})
 	if err != nil {
@@ -133,7 +137,7 @@ func (m *Manager) newCloudEventsWorks(ctx context.Context, config *rest.Config, 
 		return nil, err
 	}
 	return &works{
-		client: client, whole: true, agents: driver, informer: informer,
+		client: client, whole: true, agents: driver, owners: owners, informer: informer,
 		restore: func(ctx context.Context) error {
 			if !features.HubMutableFeatureGate.Enabled(ocmfeature.ManifestWorkReplicaSet) {
 				return nil

@@ -33,8 +33,10 @@ import (
 	"open-cluster-management.io/sdk-go/pkg/basecontroller/factory"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cloudevents"
 	"github.com/open-cluster-management-io/work-rollback/pkg/connectivity"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
+	"github.com/open-cluster-management-io/work-rollback/pkg/handover"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 	"github.com/open-cluster-management-io/work-rollback/pkg/upgrade"
@@ -58,8 +60,10 @@ func (m *Manager) Run(ctx context.Context, controllerContext *controllercmd.Cont
 	if err := m.Options.Validate(); err != nil {
 		return err
 	}
-	connection := connectivity.New(m.Clock)
+	m, hubClock := m.following()
+	connection := connectivity.New(hubClock)
 	config := controllerContext.KubeConfig
+	hubClock.Follow(config)
 	if err := connection.Hear(config); err != nil {
 		return err
 	}
@@ -155,6 +159,7 @@ func (h *hub) addReplicaSets(ctx context.Context, config *rest.Config, clusters 
 		Metrics:            h.Metrics,
 		Clock:              h.Clock,
 		SuccessSettle:      h.Options.SuccessSettle,
+		Handover:           handover.Limits{ManifestBytes: h.Options.ManifestLimit},
 	})
 	if err != nil {
 		return err
@@ -168,6 +173,12 @@ func (h *hub) addReplicaSets(ctx context.Context, config *rest.Config, clusters 
 	h.informers[revisionsResource] = revisions.Informer()
 	h.informers[placementsResource] = clusters.Placements().Informer()
 	h.informers[decisionsResource] = clusters.PlacementDecisions().Informer()
+	if h.works.owners != nil {
+		h.works.owners.UseCaches(cloudevents.Caches{
+			ReplicaSets: replicaSets, Revisions: revisions.Informer(),
+			Placements: clusters.Placements().Informer(), Decisions: clusters.PlacementDecisions().Informer(),
+		})
+	}
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/cloudevents"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
+	"github.com/open-cluster-management-io/work-rollback/pkg/handover"
 	"github.com/open-cluster-management-io/work-rollback/pkg/serving"
 )
 
@@ -30,6 +31,8 @@ type Options struct {
 	CloudEventsAgentReturn time.Duration
 	// SuccessSettle is how long this process must have seen a cluster succeed before it counts (R10).
 	SuccessSettle time.Duration
+	// ManifestLimit is how many bytes the manifests of one ManifestWork may have in all: the webhook's flag with this name.
+	ManifestLimit int
 	// TLS bounds what clients of the serving port may use.
 	TLS serving.TLS
 }
@@ -38,6 +41,7 @@ type Options struct {
 func NewOptions() *Options {
 	return &Options{
 		WorkDriver: driverKube, SuccessSettle: controller.DefaultSuccessSettle, CloudEventsAgentReturn: cloudevents.DefaultAgentReturn,
+		ManifestLimit: handover.DefaultLimits().ManifestBytes,
 	}
 }
 
@@ -52,6 +56,9 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.SuccessSettle, "success-settle", o.SuccessSettle,
 		"How long a cluster must be seen succeeding without interruption before it counts as succeeded. "+
 			"It outlasts the moment in which an agent reports a new revision by what it read of the old one.")
+	flags.IntVar(&o.ManifestLimit, "manifestLimit", o.ManifestLimit,
+		"How many bytes the manifests of one ManifestWork may have in all: what the webhook's flag with this name is set to. "+
+			"pruneStrategy WhenAvailable keeps no objects where the work would have more.")
 	o.TLS.AddFlags(flags)
 }
 
@@ -67,6 +74,9 @@ func (o *Options) Validate() error {
 	}
 	if o.SuccessSettle < 0 {
 		return fmt.Errorf("--success-settle=%s: use 0s or more", o.SuccessSettle)
+	}
+	if o.ManifestLimit < 1 {
+		return fmt.Errorf("--manifestLimit=%d: use a number of bytes above 0", o.ManifestLimit)
 	}
 	_, err := o.TLS.Config()
 	return err

@@ -9,7 +9,7 @@ import (
 // The values of the labels of a broker's metrics. There are few, whatever the number of clusters is.
 var (
 	// EventRefusals are the reasons for which an event of an agent is dropped.
-	EventRefusals = []string{"kind", "cluster", "work", "sequence", "quota"}
+	EventRefusals = []string{"kind", "cluster", "work", "sequence", "quota", "size", "generation"}
 	// EventsSent are what the hub's events do, by sdk-go's names.
 	EventsSent = []string{"create_request", "update_request", "delete_request", "resync_response", "resync_request"}
 	// EventsReceived are the kinds of events that agents send.
@@ -25,6 +25,7 @@ type broker struct {
 	refused       *k8smetrics.CounterVec
 	resent        *k8smetrics.Counter
 	reportsUnread *k8smetrics.Gauge
+	unreached     *k8smetrics.Gauge
 }
 
 func newBroker() *broker {
@@ -43,12 +44,18 @@ func newBroker() *broker {
 			[]string{"kind"}),
 		refused: k8smetrics.NewCounterVec(counter("broker_events_refused_total",
 			"Events of agents that were dropped, over a broker, by reason: kind (not one that agents send), cluster (not that of its topic), "+
-				"work (of another cluster), sequence (not plausible) or quota (too many unknown works)."), []string{"reason"}),
+				"work (of another cluster), sequence (not plausible), quota (too many unknown works, or too much memory), "+
+				"size (larger than a report can be) or generation (none that this hub gives)."), []string{"reason"}),
 		resent: k8smetrics.NewCounter(counter("broker_events_resent_total",
 			"Works that were sent again over a broker, because their agent did not report anything of them.")),
 		reportsUnread: k8smetrics.NewGauge(&k8smetrics.GaugeOpts{
 			Namespace: prefix, Name: "broker_reports_unread", StabilityLevel: k8smetrics.ALPHA,
 			Help: "Reports of agents that came over a broker and are not taken over: how far this process is behind.",
+		}),
+		unreached: k8smetrics.NewGauge(&k8smetrics.GaugeOpts{
+			Namespace: prefix, Name: "broker_agents_unreached", StabilityLevel: k8smetrics.ALPHA,
+			Help: "Agents that are there and do not get what this process sends them over a broker: restart them, and see that no other " +
+				"client has their client ID.",
 		}),
 	}
 }
@@ -56,7 +63,8 @@ func newBroker() *broker {
 // register registers them, and begins each counter at 0.
 func (b *broker) register(registry Registry) error {
 	var errs []error
-	for _, metric := range []k8smetrics.Registerable{b.disconnected, b.reconnects, b.sent, b.received, b.refused, b.resent, b.reportsUnread} {
+	for _, metric := range []k8smetrics.Registerable{b.disconnected, b.reconnects, b.sent, b.received, b.refused, b.resent, b.reportsUnread,
+		b.unreached} {
 		errs = append(errs, registry.Register(metric))
 	}
 	for vec, values := range map[*k8smetrics.CounterVec][]string{b.sent: EventsSent, b.received: EventsReceived, b.refused: EventRefusals} {
@@ -93,3 +101,6 @@ func (m *Metrics) EventResent() { m.broker.resent.Inc() }
 
 // ReportsUnread notes how many reports of agents came that are not taken over.
 func (m *Metrics) ReportsUnread(n int) { m.broker.reportsUnread.Set(float64(n)) }
+
+// AgentsUnreached notes how many agents are there and do not get what they are sent.
+func (m *Metrics) AgentsUnreached(n int) { m.broker.unreached.Set(float64(n)) }

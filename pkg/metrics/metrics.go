@@ -88,6 +88,7 @@ type Metrics struct {
 	restored  *k8smetrics.Histogram
 	writes    *k8smetrics.CounterVec
 	passes    *k8smetrics.CounterVec
+	clock     *k8smetrics.Gauge
 
 	broker  *broker
 	upgrade *upgrade
@@ -120,6 +121,11 @@ func New() *Metrics {
 		passes: k8smetrics.NewCounterVec(counter("reconciles_total",
 			"Passes over a ManifestWorkReplicaSet, by result: success, behind (the caches had not caught up, nothing was done) or error."),
 			[]string{"result"}),
+		clock: k8smetrics.NewGauge(&k8smetrics.GaugeOpts{
+			Namespace: prefix, Name: "clock_ahead_seconds", StabilityLevel: k8smetrics.ALPHA,
+			Help: "How far the clock of this machine is ahead of the API server's, negative if it is behind, while the hub uses the API " +
+				"server's time because of that; 0 while the two agree.",
+		}),
 		broker:      newBroker(),
 		upgrade:     newUpgrade(),
 		replicaSets: newReplicaSets(),
@@ -157,7 +163,7 @@ func (legacy) CustomRegister(c k8smetrics.StableCollector) error {
 func (m *Metrics) Register(registry Registry) error {
 	var errs []error
 	for _, metric := range []k8smetrics.Registerable{
-		m.running, m.started, m.completed, m.aborted, m.degraded, m.restored, m.writes, m.passes,
+		m.running, m.started, m.completed, m.aborted, m.degraded, m.restored, m.writes, m.passes, m.clock,
 	} {
 		errs = append(errs, registry.Register(metric))
 	}
@@ -184,6 +190,9 @@ func (m *Metrics) Running(yes bool) {
 		m.running.Set(0)
 	}
 }
+
+// ClockAhead notes how far the machine's clock is ahead of the API server's, where the hub corrects it; 0 where it does not.
+func (m *Metrics) ClockAhead(by time.Duration) { m.clock.Set(by.Seconds()) }
 
 // RolloutStarted counts a rollout that began.
 func (m *Metrics) RolloutStarted(reason StartReason) { m.started.WithLabelValues(string(reason)).Inc() }

@@ -78,6 +78,7 @@ func TestWhatHappensIsCounted(t *testing.T) {
 	m.EventRefused("quota")
 	m.EventResent()
 	m.ReportsUnread(7)
+	m.ClockAhead(-90 * time.Second)
 	families, err := registry.Gather()
 	require.NoError(t, err)
 	counted := map[string]float64{}
@@ -107,13 +108,16 @@ func TestWhatHappensIsCounted(t *testing.T) {
 # HELP mwrs_controller_running [ALPHA] 1 while this process leads, has filled its caches and reconciles ManifestWorkReplicaSets.
 # TYPE mwrs_controller_running gauge
 mwrs_controller_running 1
+# HELP mwrs_clock_ahead_seconds [ALPHA] How far the clock of this machine is ahead of the API server's, negative if it is behind, while the hub uses the API server's time because of that; 0 while the two agree.
+# TYPE mwrs_clock_ahead_seconds gauge
+mwrs_clock_ahead_seconds -90
 # HELP mwrs_broker_disconnected [ALPHA] 1 while works travel over a broker and this process has no connection to it: nothing is written, and no deadline fires.
 # TYPE mwrs_broker_disconnected gauge
 mwrs_broker_disconnected 1
 # HELP mwrs_broker_reports_unread [ALPHA] Reports of agents that came over a broker and are not taken over: how far this process is behind.
 # TYPE mwrs_broker_reports_unread gauge
 mwrs_broker_reports_unread 7
-`), "mwrs_controller_running", "mwrs_broker_disconnected", "mwrs_broker_reports_unread"))
+`), "mwrs_controller_running", "mwrs_clock_ahead_seconds", "mwrs_broker_disconnected", "mwrs_broker_reports_unread"))
 	m.Running(false)
 }
 
@@ -127,10 +131,12 @@ func TestReplicaSetsHaveSeriesOfTheirLastPass(t *testing.T) {
 	m.Observe("default/bad", metrics.Observation{Stage: metrics.Invalid, Paused: true})
 	m.Observe("default/resumed", metrics.Observation{Stage: metrics.Invalid, Paused: true})
 	m.Observe("default/resumed", metrics.Observation{Stage: metrics.Invalid})
+	m.Observe("default/leaving", metrics.Observation{Stage: metrics.Deleting, DeletingSince: time.Unix(1000, 0)})
 	require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(`
-# HELP mwrs_stage [ALPHA] 1 for the stage that a ManifestWorkReplicaSet is in: RollingOut, Stalled, Complete, Aborting, Aborted or Invalid.
+# HELP mwrs_stage [ALPHA] 1 for the stage that a ManifestWorkReplicaSet is in: RollingOut, Stalled, Complete, Aborting, Aborted, Invalid or Deleting.
 # TYPE mwrs_stage gauge
 mwrs_stage{name="bad",namespace="default",stage="Invalid"} 1
+mwrs_stage{name="leaving",namespace="default",stage="Deleting"} 1
 mwrs_stage{name="resumed",namespace="default",stage="Invalid"} 1
 mwrs_stage{name="web",namespace="default",stage="Aborted"} 1
 # HELP mwrs_clusters [ALPHA] Selected clusters of a ManifestWorkReplicaSet, by state. While it is aborted: Restoring or Restored.
@@ -155,7 +161,10 @@ mwrs_revisions{name="web",namespace="default"} 2
 # TYPE mwrs_paused gauge
 mwrs_paused{name="bad",namespace="default"} 1
 mwrs_paused{name="web",namespace="default"} 1
-`), "mwrs_stage", "mwrs_clusters", "mwrs_revisions", "mwrs_paused"))
+# HELP mwrs_work_deletion_timestamp_seconds [ALPHA] Unix time at which the first of the ManifestWorks that are being deleted was deleted. A ManifestWorkReplicaSet without such works has no series.
+# TYPE mwrs_work_deletion_timestamp_seconds gauge
+mwrs_work_deletion_timestamp_seconds{name="leaving",namespace="default"} 1000
+`), "mwrs_stage", "mwrs_clusters", "mwrs_revisions", "mwrs_paused", "mwrs_work_deletion_timestamp_seconds"))
 	m.Forget("default/web")
 	m.Forget("default/bad")
 	m.Forget("default/never-there")

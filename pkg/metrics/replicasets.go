@@ -3,6 +3,7 @@ package metrics
 import (
 	"strings"
 	"sync"
+	"time"
 
 	k8smetrics "k8s.io/component-base/metrics"
 
@@ -17,7 +18,12 @@ const MaxReplicaSets = 1000
 // Invalid is the stage of a ManifestWorkReplicaSet whose spec can't be rolled out.
 const Invalid status.Stage = "Invalid"
 
-var stages = [...]status.Stage{status.RollingOut, status.Stalled, status.Complete, status.Aborting, status.Aborted, Invalid}
+// Deleting is the stage of a ManifestWorkReplicaSet whose deletion waits, for agents or for the API server.
+const Deleting status.Stage = "Deleting"
+
+var stages = [...]status.Stage{
+	status.RollingOut, status.Stalled, status.Complete, status.Aborting, status.Aborted, Invalid, Deleting,
+}
 
 // The states of clusters while their ManifestWorkReplicaSet is aborted; otherwise they are those of package rollout.
 const (
@@ -41,12 +47,14 @@ type Observation struct {
 	Revisions int
 	// Paused says that no work is written or deleted (R22).
 	Paused bool
+	// DeletingSince is when the first of the ManifestWorks that are being deleted was deleted; zero for none.
+	DeletingSince time.Time
 }
 
 // replicaSets makes the series of ManifestWorkReplicaSets when Prometheus asks for them: what is gone leaves none behind.
 type replicaSets struct {
 	k8smetrics.BaseStableCollector
-	stage, clusters, revisions, paused *k8smetrics.Desc
+	stage, clusters, revisions, paused, deleting *k8smetrics.Desc
 
 	mu    sync.Mutex
 	known map[string]*observed
@@ -66,6 +74,8 @@ type sample struct {
 	counted   bool
 	revisions int
 	paused    int
+	// deleting is a Unix time in seconds; 0 for none.
+	deleting int64
 }
 
 func newReplicaSets() *replicaSets {
@@ -73,13 +83,16 @@ func newReplicaSets() *replicaSets {
 		return k8smetrics.NewDesc(prefix+"_"+name, help, append([]string{"namespace", "name"}, labels...), nil, k8smetrics.ALPHA, "")
 	}
 	return &replicaSets{
-		stage: desc("stage", "1 for the stage that a ManifestWorkReplicaSet is in: RollingOut, Stalled, Complete, Aborting, Aborted or Invalid.",
-			"stage"),
+		stage: desc("stage", "1 for the stage that a ManifestWorkReplicaSet is in: "+
+			"RollingOut, Stalled, Complete, Aborting, Aborted, Invalid or Deleting.", "stage"),
 		clusters: desc("clusters", "Selected clusters of a ManifestWorkReplicaSet, by state. While it is aborted: Restoring or Restored.",
 			"state"),
 		revisions: desc("revisions", "Revisions that are kept of a ManifestWorkReplicaSet."),
 		paused: desc("paused",
 			"1 for a ManifestWorkReplicaSet whose spec.paused is true: no ManifestWork of it is written or deleted. The others have no series."),
+		deleting: desc("work_deletion_timestamp_seconds",
+			"Unix time at which the first of the ManifestWorks that are being deleted was deleted. "+
+				"A ManifestWorkReplicaSet without such works has no series."),
 		known: map[string]*observed{},
 	}
 }
@@ -99,6 +112,9 @@ func (r *replicaSets) observe(key string, o Observation) {
 	}
 	if o.Paused {
 		s.paused = 1
+	}
+	if !o.DeletingSince.IsZero() {
+		s.deleting = o.DeletingSince.Unix()
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -129,6 +145,7 @@ func (r *replicaSets) DescribeWithStability(ch chan<- *k8smetrics.Desc) {
 	ch <- r.clusters
 	ch <- r.revisions
 	ch <- r.paused
+	ch <- r.deleting
 }
 
 // CollectWithStability implements StableCollector.
@@ -170,9 +187,12 @@ func (s *sample) add(other *sample) {
 	s.counted = s.counted || other.counted
 	s.revisions += other.revisions
 	s.paused += other.paused
+	if s.deleting == 0 || (other.deleting > 0 && other.deleting < s.deleting) {
+		s.deleting = other.deleting
+	}
 }
 
-// emit makes the series of one sample. Of the stages only those that something is in: it is in one of six.
+// emit makes the series of one sample. Of the stages only those that something is in: it is in one of them.
 func (r *replicaSets) emit(ch chan<- k8smetrics.Metric, namespace, name string, s *sample) {
 	gauge := func(desc *k8smetrics.Desc, n int, labels ...string) {
 		ch <- k8smetrics.NewLazyConstMetric(desc, k8smetrics.GaugeValue, float64(n), append([]string{namespace, name}, labels...)...)
@@ -184,6 +204,9 @@ func (r *replicaSets) emit(ch chan<- k8smetrics.Metric, namespace, name string, 
 	}
 	if s.paused > 0 {
 		gauge(r.paused, s.paused)
+	}
+	if s.deleting > 0 {
+		gauge(r.deleting, int(s.deleting))
 	}
 	if !s.counted {
 		return

@@ -15,10 +15,13 @@ type Age struct {
 	Generation int64
 }
 
-// Age is the revision's. One that was rebuilt keeps its first creation; the generation that it was rebuilt at says nothing.
+// Age is the revision's. One that was rebuilt, or that returned after the history limit had deleted it, keeps its first creation; the
+// generation that it was made from since says nothing.
 func (r *Revision) Age() Age {
-	if first, rebuilt := r.timeAnnotation(workv1alpha1.AnnotationFirstCreated); rebuilt {
-		return Age{Created: first.UTC().Truncate(time.Second)}
+	for _, key := range []string{workv1alpha1.AnnotationFirstCreated, workv1alpha1.AnnotationReturned} {
+		if first, before := r.timeAnnotation(key); before {
+			return Age{Created: first.UTC().Truncate(time.Second)}
+		}
 	}
 	age := Age{Created: r.Object.CreationTimestamp.UTC().Truncate(time.Second)}
 	if generation, err := strconv.ParseInt(r.Object.Annotations[workv1alpha1.AnnotationGeneration], 10, 64); err == nil {

@@ -1,6 +1,7 @@
 package revision
 
 import (
+	"encoding/json"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,9 +23,49 @@ func (r *Revision) ChangeCause() string {
 	return r.Object.Annotations[workv1alpha1.AnnotationChangeCause]
 }
 
-// AbortReason returns why the rollout of this revision was aborted; empty where it was not, or nothing shows it (R16).
+// CauseSeen returns the change cause of the owner when this revision was created or reused last. The revision's own may be an older one
+// (R25).
+func (r *Revision) CauseSeen() string {
+	if seen, other := r.Object.Annotations[workv1alpha1.AnnotationCauseSeen]; other {
+		return seen
+	}
+	return r.ChangeCause()
+}
+
+// AbortReason returns why the rollout of this revision was aborted; empty where it was not, or nothing shows it (R16). What the failed
+// clusters reported follows it in the annotation, on lines of their own.
 func (r *Revision) AbortReason() string {
-	return r.Object.Annotations[workv1alpha1.AnnotationAbortReason]
+	reason, _, _ := strings.Cut(r.Object.Annotations[workv1alpha1.AnnotationAbortReason], "\n")
+	return reason
+}
+
+// TemplateManager returns the field manager that owns the template, or parts of it, and wrote last; empty where that is not known (R25).
+func TemplateManager(managed []metav1.ManagedFieldsEntry) string {
+	var latest *metav1.ManagedFieldsEntry
+	for i := range managed {
+		entry := &managed[i]
+		if entry.Subresource != "" || !ownsTemplate(entry) {
+			continue
+		}
+		if latest == nil || latest.Time == nil || latest.Time.Before(entry.Time) {
+			latest = entry
+		}
+	}
+	if latest == nil {
+		return ""
+	}
+	return latest.Manager
+}
+
+func ownsTemplate(entry *metav1.ManagedFieldsEntry) bool {
+	var owned struct {
+		Spec map[string]json.RawMessage `json:"f:spec"`
+	}
+	if entry.FieldsV1 == nil || json.Unmarshal(entry.FieldsV1.Raw, &owned) != nil {
+		return false
+	}
+	_, ok := owned.Spec["f:manifestWorkTemplate"]
+	return ok
 }
 
 // cut ends a text that goes on.

@@ -3,6 +3,7 @@ package revision_test
 import (
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
@@ -45,4 +46,30 @@ func TestChangeCauseOf(t *testing.T) {
 	require.Empty(t, revision.ChangeCauseOf(&workv1alpha1.ManifestWorkReplicaSet{}))
 	require.Equal(t, "image 1.2", revision.ChangeCauseOf(owner("image 1.2")))
 	require.Len(t, revision.ChangeCauseOf(owner(strings.Repeat("c", 200_000))), 1024)
+}
+
+// The field manager that wrote the template last, as far as the API server tells (R25).
+func TestTemplateManager(t *testing.T) {
+	const template = `{"f:spec":{"f:manifestWorkTemplate":{"f:workload":{}}}}`
+	entry := func(manager string, minute int, fields string) metav1.ManagedFieldsEntry {
+		at := metav1.Date(2030, time.January, 1, 12, minute, 0, 0, time.UTC)
+		return metav1.ManagedFieldsEntry{Manager: manager, Time: &at, FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)}}
+	}
+	status := entry("work", 9, template)
+	status.Subresource = "status"
+	timeless := metav1.ManagedFieldsEntry{Manager: "old", FieldsV1: &metav1.FieldsV1{Raw: []byte(template)}}
+	for name, tc := range map[string]struct {
+		managed []metav1.ManagedFieldsEntry
+		want    string
+	}{
+		"no managed fields":     {},
+		"what can't be read":    {managed: []metav1.ManagedFieldsEntry{{Manager: "x"}, entry("y", 1, `{`)}},
+		"one":                   {managed: []metav1.ManagedFieldsEntry{entry("kubectl-edit", 1, template)}, want: "kubectl-edit"},
+		"the last one":          {managed: []metav1.ManagedFieldsEntry{entry("argocd", 2, template), entry("kubectl-edit", 1, template)}, want: "argocd"},
+		"one without a time":    {managed: []metav1.ManagedFieldsEntry{timeless, entry("argocd", 2, template)}, want: "argocd"},
+		"another field, later":  {managed: []metav1.ManagedFieldsEntry{entry("argocd", 2, template), entry("x", 3, `{"f:spec":{"f:paused":{}}}`)}, want: "argocd"},
+		"the status is no part": {managed: []metav1.ManagedFieldsEntry{status}},
+	} {
+		t.Run(name, func(t *testing.T) { require.Equal(t, tc.want, revision.TemplateManager(tc.managed)) })
+	}
 }

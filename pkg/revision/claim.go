@@ -55,12 +55,13 @@ func (h *History) judgeMissing(named, latest, update string) Claim {
 	return Claim{Hash: latest, Problem: "no revision of the history has the hash " + named}
 }
 
-// remembers reports whether a revision remembers one with this hash, also where it does not record what that held.
+// remembers reports whether a revision remembers a live one with this hash, even if it does not record what that held. One that the
+// history limit may delete is not live.
 func (h *History) remembers(hash string) bool {
 	return slices.ContainsFunc(h.Revisions, func(rev Revision) bool {
 		ledger, _ := rev.Ledger()
-		_, found := ledger[hash]
-		return found
+		entry, found := ledger[hash]
+		return found && !entry.Former
 	})
 }
 
@@ -84,7 +85,7 @@ func (h *History) LastCurrent() (hash string, known bool) {
 	for i := range h.Revisions {
 		ledger, _ := h.Revisions[i].Ledger()
 		for other, entry := range ledger {
-			if h.ByHash(other) == nil && entry.CurrentSince.After(surpassed) {
+			if h.ByHash(other) == nil && !entry.Former && entry.CurrentSince.After(surpassed) {
 				consider(other, entry.CurrentSince)
 			}
 		}

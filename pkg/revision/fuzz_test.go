@@ -1,8 +1,11 @@
 package revision
 
 import (
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/budget"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
@@ -17,7 +20,8 @@ func FuzzDecode(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		rev := stored(t, "abc", 1, holding(string(data)))
+		var rev Revision
+		budget.Within(t, 20*time.Second, 16<<20+1000*uint64(len(data)), func() { rev = stored(t, "abc", 1, holding(string(data))) })
 		if (rev.Err == nil) != (rev.Template != nil) || (rev.Err == nil) != (rev.Digest != "") {
 			t.Fatalf("half read: %+v", rev)
 		}
@@ -65,6 +69,40 @@ func FuzzTimes(f *testing.F) {
 		h := NewHistory(owner(), []Revision{rev})
 		if (h.LatestCurrent() != nil) != ok {
 			t.Fatalf("%q", value)
+		}
+	})
+}
+
+// FuzzReportsDegraded: however many manifests and manifestConfigs of whatever names a template has, to look for the rules has a budget.
+func FuzzReportsDegraded(f *testing.F) {
+	f.Add(uint16(4000), uint16(3500), "bbbbbbbb", "*b*b*b*b*z")
+	f.Add(uint16(500), uint16(500), "bbbbbbbb", "*b*b*b*b*z")
+	f.Add(uint16(4000), uint16(60), "b", strings.Repeat("*", 1000))
+	f.Add(uint16(1), uint16(1), "b", "*")
+	f.Fuzz(func(t *testing.T, manifests, configs uint16, name, pattern string) {
+		manifests, configs = min(manifests, 4000), min(configs, 4000)
+		template := crowded(int(manifests), int(configs), name, pattern)
+		size := (len(name)+200)*int(manifests) + (len(pattern)+200)*int(configs)
+		budget.Within(t, 20*time.Second, 16<<20+100*uint64(size), func() { ReportsDegraded(template) })
+	})
+}
+
+// FuzzMatchesName: the two ways to compare a pattern with a name agree, and a name matches itself with stars in it.
+func FuzzMatchesName(f *testing.F) {
+	for _, seed := range [][2]string{{"*", "a"}, {"a**b", "axb"}, {"*b*b*z", "bbbb"}, {"", ""}, {"é*", "éa"}} {
+		f.Add(seed[0], seed[1], 0)
+	}
+	f.Fuzz(func(t *testing.T, pattern, name string, at int) {
+		p := NewPattern("*", pattern)
+		var one, other bool
+		budget.Within(t, 20*time.Second, 16<<20, func() {
+			one, other = MatchesName(pattern, name), p.Matches("a", name, NewComparisons())
+		})
+		if one != other && len(name) <= maxStarredName {
+			t.Fatalf("%q and %q: %v and %v", pattern, name, one, other)
+		}
+		if at >= 0 && at <= len(name) && !strings.Contains(name, "*") && !MatchesName(name[:at]+"*"+name[at:], name) {
+			t.Fatalf("%q with a star at %d does not match", name, at)
 		}
 	})
 }

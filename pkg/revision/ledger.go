@@ -1,8 +1,10 @@
 package revision
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -19,7 +21,12 @@ type Entry struct {
 	Created time.Time `json:"created"`
 	// CurrentSince is when it became the current one; zero when it never did (R16).
 	CurrentSince time.Time `json:"currentSince,omitzero"`
+	// Former reports whether the other one was the current one and is not live: the history limit may delete it, or has deleted it (R12).
+	Former bool `json:"former,omitempty"`
 }
+
+// maxFormer bounds how many former current revisions a revision remembers.
+const maxFormer = 20
 
 // Ledger is what a revision remembers of others, by hash. It stands in an annotation of the revision, where neither an agent nor a writer
 // of the ManifestWorkReplicaSet's status can change it.
@@ -42,6 +49,62 @@ func (l Ledger) Encode() (string, error) {
 		return "", fmt.Errorf("encoding the digests of the other revisions: %w", err)
 	}
 	return string(data), nil
+}
+
+// Returned returns what is remembered of a former current revision that the history limit deleted, by what its template means; the newest
+// that remembers it first (R12).
+func (h *History) Returned(template Digest) (Entry, bool) {
+	for _, rev := range slices.Backward(h.Revisions) {
+		ledger, _ := rev.Ledger()
+		for hash, entry := range ledger {
+			if h.ByHash(hash) == nil && template != "" && entry.Digest == template && !entry.CurrentSince.IsZero() {
+				return entry, true
+			}
+		}
+	}
+	return Entry{}, false
+}
+
+// AddFormer adds to the ledger of a revision the latest of the other revisions that were the current one and are not live: those of the
+// history, and those that revisions remember (R12).
+func (h *History) AddFormer(ledger Ledger, hash string) {
+	former := Ledger{}
+	for _, rev := range slices.Backward(h.Revisions) {
+		if since, was := rev.currentOrSurpassed(); was && rev.Err == nil {
+			former.remember(rev.Hash, Entry{Digest: rev.Digest, Created: rev.Age().Created.UTC(), CurrentSince: since.UTC()})
+		}
+		remembered, _ := rev.Ledger()
+		for other, entry := range remembered {
+			former.remember(other, entry)
+		}
+	}
+	hashes := slices.SortedFunc(maps.Keys(former), func(a, b string) int {
+		return cmp.Or(former[b].CurrentSince.Compare(former[a].CurrentSince), cmp.Compare(a, b))
+	})
+	hashes = slices.DeleteFunc(hashes, func(other string) bool {
+		_, live := ledger[other]
+		return live || other == hash
+	})
+	for _, other := range hashes[:min(len(hashes), maxFormer)] {
+		ledger[other] = former[other]
+	}
+}
+
+// remember adds what is known of a former current revision. What a newer revision remembers of it stays.
+func (l Ledger) remember(hash string, entry Entry) {
+	if _, known := l[hash]; known || entry.CurrentSince.IsZero() || entry.Digest == "" {
+		return
+	}
+	entry.Former = true
+	l[hash] = entry
+}
+
+// currentOrSurpassed is when a revision became the current one or, where another hub rolled out past it since, when that was found (R6).
+func (r *Revision) currentOrSurpassed() (time.Time, bool) {
+	if since, current := r.CurrentSince(); current {
+		return since, true
+	}
+	return r.SurpassedAt()
 }
 
 // Entry is what the revisions remember of the one with a hash, the newest that remembers it first.

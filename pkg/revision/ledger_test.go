@@ -1,6 +1,7 @@
 package revision
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -119,5 +120,49 @@ func TestJudgeCurrent(t *testing.T) {
 				t.Errorf("got %+v", got)
 			}
 		})
+	}
+}
+
+// TestFormerCurrents: a revision remembers the latest former current ones, whose revisions the history limit may delete, and those that other
+// revisions remember. They are not live (R6, R12).
+func TestFormerCurrents(t *testing.T) {
+	remembered := Ledger{}
+	for i := range 30 {
+		remembered[fmt.Sprintf("old%02d", i)] = Entry{Digest: Digest(fmt.Sprintf("d%02d", i)), CurrentSince: noon.Add(-time.Duration(30-i) * time.Hour), Former: true}
+	}
+	remembered["never"] = Entry{Digest: "never"}
+	encoded, err := remembered.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	surpassed := stored(t, "aaa", 1, annotated(workv1alpha1.AnnotationSurpassed, noon.Add(time.Minute).Format(time.RFC3339Nano)))
+	current := stored(t, "bbb", 2, since(noon), annotated(workv1alpha1.AnnotationDigests, encoded))
+	h := NewHistory(owner(), []Revision{surpassed, current, stored(t, "ccc", 3)})
+	ledger := h.LedgerOf("ddd", sets.New("bbb", "ccc"))
+	h.AddFormer(ledger, "ddd")
+	if len(ledger) != 2+maxFormer || ledger["bbb"].Former || !ledger["aaa"].Former || !ledger["old29"].Former {
+		t.Errorf("%d entries: %+v", len(ledger), ledger)
+	}
+	for _, hash := range []string{"old10", "never", "ddd"} {
+		if _, found := ledger[hash]; found {
+			t.Errorf("%s is remembered", hash)
+		}
+	}
+	if again := h.LedgerOf("ddd", sets.New("bbb", "ccc")); len(again) != 2 {
+		t.Errorf("the live ones alone: %v", again)
+	}
+	if entry, known := h.Returned("d05"); !known || !entry.CurrentSince.Equal(noon.Add(-25*time.Hour)) {
+		t.Errorf("known %v: %+v", known, entry)
+	}
+	for _, digest := range []Digest{"never", "d99", "", current.Digest} {
+		if _, known := h.Returned(digest); known {
+			t.Errorf("%q returned", digest)
+		}
+	}
+	if h.remembers("old29") {
+		t.Error("one that is not live is remembered as live")
+	}
+	if hash, _ := h.LastCurrent(); hash != "bbb" {
+		t.Errorf("the last current one is %s", hash)
 	}
 }

@@ -1,12 +1,18 @@
 package revision
 
 import (
+	"math"
+
 	"k8s.io/utils/ptr"
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// collisionsTried bounds how many collision counts are tried beyond the known one.
-const collisionsTried = 8
+const (
+	// collisionsTried bounds how many collision counts are tried beyond the known one.
+	collisionsTried = 8
+	// MaxCollisions bounds the collisions that a status or a snapshot can claim: each is a hash of the whole template.
+	MaxCollisions = 20
+)
 
 // Holds reports whether a spec is the content that was recorded for a revision. It is digested here, whatever was said of it before: this
 // is what a rebuilt revision rests on (R7).
@@ -15,16 +21,21 @@ func Holds(spec *workv1.ManifestWorkSpec, recorded Digest) bool {
 	return err == nil && recorded != "" && digest == recorded
 }
 
-// Names reports whether a hash is that of a template under any collision count. A hash has 32 bits and can be met on purpose: this proves
-// nothing of a content that somebody else than the owner's writers may have made.
+// Names reports whether a hash is that of a template under a collision count: one of the first, or the known one. A hash has 32 bits and
+// can be met on purpose: this proves nothing of a content that somebody else than the owner's writers may have made.
 func Names(hash string, template *workv1.ManifestWorkSpec, collisionCount *int32) bool {
-	if ComputeHash(template, nil) == hash {
+	if ComputeHash(template, nil) == hash || ComputeHash(template, collisionCount) == hash {
 		return true
 	}
-	for count := range ptr.Deref(collisionCount, 0) + collisionsTried {
+	for count := range min(max(ptr.Deref(collisionCount, 0), 0), MaxCollisions) + collisionsTried {
 		if ComputeHash(template, &count) == hash {
 			return true
 		}
 	}
 	return false
+}
+
+// NextCollision returns the collision count after a known one. Only a count that no hub wrote starts again.
+func NextCollision(collisionCount *int32) int32 {
+	return max(ptr.Deref(collisionCount, 0), 0)%math.MaxInt32 + 1
 }

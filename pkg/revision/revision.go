@@ -27,6 +27,9 @@ type Revision struct {
 	Digest Digest
 	// ReportsDegraded reports whether every agent reports Degraded of it (R10).
 	ReportsDegraded bool
+	// BeginSeen is when this process saw first that a template came back to it, or that it was tried again, or when those times are where they
+	// are earlier; zero where nobody noted it (R10).
+	BeginSeen time.Time
 	// Err says why the data can't be read.
 	Err error
 }
@@ -149,9 +152,34 @@ func (r *Revision) ReusedAt() (time.Time, bool) {
 	return r.timeAnnotation(workv1alpha1.AnnotationReused)
 }
 
+// ReusedAborted reports whether the template came back to this revision after its rollout was aborted (R12c).
+func (r *Revision) ReusedAborted() bool {
+	return r.Object.Annotations[workv1alpha1.AnnotationReusedAborted] == "true"
+}
+
 // RetriedAt is when a person asked to try this revision again, and whether one did (R4).
 func (r *Revision) RetriedAt() (time.Time, bool) {
 	return r.timeAnnotation(workv1alpha1.AnnotationRetriedAt)
+}
+
+// NextBegin returns when a rollout of this revision begins that begins now: after the revision became the current one last, also when the
+// clock went back.
+func (r *Revision) NextBegin(now time.Time) time.Time {
+	if since, _ := r.CurrentSince(); !now.After(since) {
+		return since.Add(time.Nanosecond)
+	}
+	return now
+}
+
+// Reached is the most clusters that had this revision when its rollout was aborted or complete, and whether that is recorded (R25).
+func (r *Revision) Reached() (int32, bool) {
+	n, err := strconv.ParseInt(r.Object.Annotations[workv1alpha1.AnnotationReached], 10, 32)
+	return int32(n), err == nil && n >= 0
+}
+
+// CreatedBy is the field manager that owned the template when this revision was created; empty where that is not known (R25).
+func (r *Revision) CreatedBy() string {
+	return r.Object.Annotations[workv1alpha1.AnnotationCreatedBy]
 }
 
 func (r *Revision) timeAnnotation(key string) (time.Time, bool) {

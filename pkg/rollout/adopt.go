@@ -12,7 +12,7 @@ func (f *fleet) adopt(s *Snapshot, p *Plan) {
 		}
 		if m.refused() {
 			m.retried = true // Until the API server accepts the write, it stays among the refused ones (P7).
-		} else {
+		} else if m.phase == PhaseWaiting {
 			m.phase = PhaseInFlight
 		}
 		p.adopt(f, m, s.Update)
@@ -44,12 +44,12 @@ func (p *Plan) written(from int) map[*Work]bool {
 
 // unlabelled reports whether a member waits with a work that no hash labels.
 func (m *member) unlabelled() bool {
-	return (m.phase == PhaseWaiting || m.refused()) && m.work != nil && !m.work.Deleting() && m.work.Hash() == ""
+	return m.behind && m.work != nil && !m.work.Deleting() && m.work.Hash() == ""
 }
 
 func (p *Plan) adopt(f *fleet, m *member, rev *Revision) {
 	p.Writes = append(p.Writes, Write{
 		Action: Adopt, Cluster: m.cluster, Placement: m.placement(f), Work: m.work, Revision: rev,
-		Group: f.groups[m.group].Key(), Why: "its spec is this revision already", retry: m.refusal != nil,
+		Group: f.groups[m.group].Key(), Why: "its spec is this revision already", Retry: m.refusal != nil,
 	})
 }

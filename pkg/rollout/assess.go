@@ -45,7 +45,7 @@ func Assess(w *Work, rev *Revision, now time.Time) Assessment {
 	found.Since = later(found.Since, w.TurnedAt)
 	if w.Deleting() && (found.State == InFlight || found.State == Degraded) {
 		// Its time has run since its deletion at the latest, whatever its agent goes through while it takes it away (R8).
-		found.Since = earlier(found.Since, later(w.Object.DeletionTimestamp.Time, w.begin(rev)))
+		found.Since = earlier(found.Since, later(w.deletedAt(), w.begin(rev)))
 	}
 	return found
 }
@@ -141,7 +141,7 @@ func (a *assessor) unknown() Assessment {
 		return a.work.Observed(&c) && c.ObservedGeneration > a.work.SpecGeneration()
 	}
 	if slices.ContainsFunc(a.work.Object.Status.Conditions, takenAway) {
-		found.Since = later(found.Since, earlier(a.work.Object.DeletionTimestamp.Time, a.now))
+		found.Since = later(found.Since, earlier(a.work.deletedAt(), a.now))
 	}
 	return found
 }

@@ -87,6 +87,15 @@ func (m *member) takesSlot() bool {
 // mayStart reports whether a member waits and its ref may start it.
 func (m *member) mayStart() bool { return m.phase == PhaseWaiting && !m.held }
 
+// putBack reports whether a member has failed and somebody edited or deleted its work since: it gets the update revision again, and still
+// counts as failed (R11). That starts no further cluster: neither a halt nor the order of groups prevents it.
+func (m *member) putBack() bool { return m.phase == PhaseFailed && m.behind && !m.held && !m.refused() }
+
+// tolerable reports whether a member has failed, and nothing is to be written to it: the rollout can complete without it (R13).
+func (m *member) tolerable() bool {
+	return m.phase == PhaseStuck || m.phase == PhaseFailed && (!m.behind || m.refused())
+}
+
 func (f *fleet) any(holds func(*member) bool) bool {
 	for i := range f.members {
 		if holds(&f.members[i]) {

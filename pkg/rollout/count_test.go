@@ -3,6 +3,7 @@ package rollout_test
 import (
 	"testing"
 
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 )
@@ -10,6 +11,9 @@ import (
 // TestLeaving: works that nothing selects, or that are being deleted, keep their slot and count in their group (R8).
 func TestLeaving(t *testing.T) {
 	at10 := rt.Now(10 * minute)
+	recorded := func(clusters ...string) rt.SnapshotOption {
+		return rt.Recorded("p1", workv1alpha1.FailureDeadlineExceeded, clusters...)
+	}
 	progressive := func(clusters ...string) rollout.Ref {
 		return rt.Ref("p1", rt.Progressive(1), rt.Deadline("5m"), rt.MaxFailures(1), rt.Clusters(clusters...))
 	}
@@ -34,8 +38,8 @@ func TestLeaving(t *testing.T) {
 			t.Error(started(p))
 		}
 	})
-	t.Run("failed ones still fail the ref", func(t *testing.T) {
-		p := decide(at10, rt.Refs(progressive("c3")), rt.Works(failed("c1", rt.Deleting()), failed("c2", rt.Unselected(10*minute))))
+	t.Run("those that failed before they were deselected still fail the ref", func(t *testing.T) {
+		p := decide(at10, recorded("c1", "c2"), rt.Refs(progressive("c3")), rt.Works(failed("c1", rt.Deleting()), failed("c2", rt.Unselected(10*minute))))
 		if !p.Refs[0].Failed || started(p) != "" || len(p.Failing) != 2 {
 			t.Errorf("%+v %v %v", p.Refs, started(p), p.Failing)
 		}
@@ -43,26 +47,32 @@ func TestLeaving(t *testing.T) {
 			t.Errorf("they are not selected: %v", p.Counts)
 		}
 	})
+	t.Run("one whose time passes after it was deselected fails nothing", func(t *testing.T) {
+		p := decide(at10, rt.Refs(progressive("c3")), rt.Works(failed("c1", rt.Deleting()), failed("c2", rt.Unselected(10*minute))))
+		if p.Refs[0].Failed || p.Refs[0].Halted || started(p) != "c3" || len(p.Failing) != 1 || len(p.Records.Failures) > 0 {
+			t.Errorf("%+v %v %v %v", p.Refs, started(p), p.Failing, p.Records)
+		}
+	})
 	t.Run("under the placement that they bear", func(t *testing.T) {
-		p := decide(at10, rt.Works(failed("c1", rt.Deleting()), failed("c2", rt.Deleting())),
+		p := decide(at10, recorded("c1", "c2"), rt.Works(failed("c1", rt.Deleting()), failed("c2", rt.Deleting())),
 			rt.Refs(rt.Ref("p2", rt.Deadline("5m"), rt.Clusters("c3")), progressive("c4")))
 		if p.Refs[0].Failed || !p.Refs[1].Failed {
 			t.Errorf("%+v", p.Refs)
 		}
 	})
 	t.Run("once, where a placement is referred to twice", func(t *testing.T) {
-		p := decide(at10, rt.Works(failed("c1", rt.Deleting())), rt.Refs(progressive("c2"), rt.Ref("p1", rt.Deadline("5m"), rt.Clusters("c2"))))
+		p := decide(at10, recorded("c1"), rt.Works(failed("c1", rt.Deleting())), rt.Refs(progressive("c2"), rt.Ref("p1", rt.Deadline("5m"), rt.Clusters("c2"))))
 		if p.Refs[0].Failed || p.Refs[1].Failed || len(p.Failing) != 1 {
 			t.Errorf("%+v %v", p.Refs, p.Failing)
 		}
 	})
 	t.Run("in the group that they were written in", func(t *testing.T) {
 		ref := rt.Ref("p1", rt.PerGroup(), rt.Deadline("5m"), rt.MaxFailures(1), rt.Group("a", "c1", "c2"), rt.Group("b", "c3"))
-		p := decide(at10, rt.Refs(ref), rt.Works(failed("c4", rt.Deleting(), rt.InGroup("0/a")), failed("c5", rt.Deleting(), rt.InGroup("1/b"))))
+		p := decide(at10, recorded("c4", "c5"), rt.Refs(ref), rt.Works(failed("c4", rt.Deleting(), rt.InGroup("0/a")), failed("c5", rt.Deleting(), rt.InGroup("1/b"))))
 		if p.Refs[0].Failed {
 			t.Error("one failure in each group is tolerated")
 		}
-		p = decide(at10, rt.Refs(ref), rt.Works(failed("c4", rt.Deleting(), rt.InGroup("0/a")), failed("c5", rt.Deleting(), rt.InGroup("0/a"))))
+		p = decide(at10, recorded("c4", "c5"), rt.Refs(ref), rt.Works(failed("c4", rt.Deleting(), rt.InGroup("0/a")), failed("c5", rt.Deleting(), rt.InGroup("0/a"))))
 		if !p.Refs[0].Failed {
 			t.Error("two failures in one group are not")
 		}
@@ -75,7 +85,7 @@ func TestLeaving(t *testing.T) {
 	})
 	t.Run("also without a group", func(t *testing.T) {
 		ref := rt.Ref("p1", rt.PerGroup(), rt.Deadline("5m"), rt.GroupAt(1, "b", "c2"))
-		if p := decide(at10, rt.Refs(ref), rt.Works(failed("c1", rt.Deleting()))); !p.Refs[0].Failed {
+		if p := decide(at10, recorded("c1"), rt.Refs(ref), rt.Works(failed("c1", rt.Deleting()))); !p.Refs[0].Failed {
 			t.Error("its failure is not counted")
 		}
 	})
@@ -86,7 +96,7 @@ func TestLeaving(t *testing.T) {
 		}
 	})
 	t.Run("one that another ref selects now counts for both", func(t *testing.T) {
-		p := decide(at10, rt.Works(failed("c1", rt.Deleting())),
+		p := decide(at10, recorded("c1"), rt.Works(failed("c1", rt.Deleting())),
 			rt.Refs(rt.Ref("p1", rt.Deadline("5m")), rt.Ref("p2", rt.Clusters("c1"))))
 		if !p.Refs[0].Failed || p.Phases["c1"] != rollout.PhaseLeaving {
 			t.Errorf("%+v %v", p.Refs, p.Phases)

@@ -20,6 +20,7 @@ func Decide(s *Snapshot) *Plan {
 	}
 	p.sortFailing()
 	slices.Sort(p.Unheard)
+	p.Records = p.records(s, fleets)
 
 	if s.Aborted {
 		p.planRollback(s, fleets, sel)
@@ -30,6 +31,7 @@ func Decide(s *Snapshot) *Plan {
 			}
 			return p
 		}
+		p.returnAtOnce(s, fleets, sel)
 		p.rollOut(s, fleets)
 	}
 	p.relabel(s, fleets)
@@ -65,9 +67,10 @@ func (s *Snapshot) usualName() string {
 
 func outcome(s *Snapshot, f *fleet) RefOutcome {
 	v := f.judge()
-	o := RefOutcome{Name: f.ref.Name, Err: f.err, Failed: v.failed, Halted: v.halted, closed: v.closed, PlacementMissing: f.ref.Placement == nil}
+	o := RefOutcome{Name: f.ref.Name, Err: f.err, Failed: v.failed, Halted: v.halted || f.haltHolds(s), closed: v.closed || s.Records.Lost && f.haltHolds(s),
+		PlacementMissing: f.ref.Placement == nil, Phases: map[Phase]int{}}
 	if s.abortable() {
-		o.Undecided = v.undecided
+		o.Undecided = f.undecided()
 	}
 	o.notePlacement(f.ref.Placement)
 	o.SoakIgnored = f.strategy.soakIgnored
@@ -94,6 +97,7 @@ func (o *RefOutcome) count(m *member, waiting bool) {
 		return
 	}
 	o.Selected++
+	o.Phases[m.phase]++
 	if (m.phase == PhaseSucceeded || m.phase == PhaseSoaking) && !m.work.InHandover() {
 		o.Updated++
 	}
@@ -116,7 +120,9 @@ func (p *Plan) tally(s *Snapshot, f *fleet) {
 		m := &f.members[i]
 		switch m.phase {
 		case PhaseFailed, PhaseUnheard, PhaseDegraded, PhaseRefused, PhaseCompleted, PhaseStuck:
-			p.Failing = append(p.Failing, m.failing())
+			if !m.uncounted || m.work.Deleting() {
+				p.Failing = append(p.Failing, m.failing())
+			}
 		case PhaseSucceeded, PhaseHandingOver:
 			if !s.Aborted && !m.work.settled(s.Update) {
 				p.Settled = append(p.Settled, m.work)
@@ -127,6 +133,9 @@ func (p *Plan) tally(s *Snapshot, f *fleet) {
 		}
 		p.Phases[m.cluster] = m.phase
 		p.Counts[m.phase]++
+		if m.tolerable() {
+			p.tolerated++
+		}
 		p.confirm(s, m)
 		p.nameUnheard(s, m)
 	}
@@ -187,6 +196,7 @@ func (p *Plan) decideAbort(s *Snapshot, fleets []*fleet) {
 func (p *Plan) rollOut(s *Snapshot, fleets []*fleet) {
 	for i, f := range fleets {
 		f.recheck(s, p)
+		p.renewRetried(s, f)
 		before := len(p.Writes)
 		f.adopt(s, p)
 		p.start(s, f, &p.Refs[i])
@@ -198,7 +208,15 @@ func (p *Plan) rollOut(s *Snapshot, fleets []*fleet) {
 
 // start writes the update revision to the clusters whose turn it is. A ref with too many failures gets nothing new (R10).
 func (p *Plan) start(s *Snapshot, f *fleet, outcome *RefOutcome) {
-	if f.err != nil || outcome.closed {
+	if f.err != nil {
+		return
+	}
+	for i := range f.members {
+		if m := &f.members[i]; m.putBack() {
+			p.write(s, f, m, s.Update, f.why(s, m))
+		}
+	}
+	if outcome.closed {
 		return
 	}
 	next, err := f.turns(s, outcome)
@@ -218,7 +236,7 @@ func (f *fleet) why(s *Snapshot, m *member) string {
 		return "selected by " + f.ref.Name
 	case m.work.At(s.Update):
 		return trimmed
-	case m.work.Hash() == s.Update.Hash:
+	case m.phase == PhaseFailed || m.work.Hash() == s.Update.Hash:
 		return "put back, it is not what was written"
 	default:
 		return "its turn in " + f.ref.Name
@@ -227,12 +245,18 @@ func (f *fleet) why(s *Snapshot, m *member) string {
 
 func (f *fleet) recheck(s *Snapshot, p *Plan) {
 	for i := range f.members {
-		p.recheckAt(s.Now, f.members[i].next)
+		if next := f.members[i].next; next.After(s.Now) {
+			p.recheckAt(s.Now, next)
+		}
+	}
+	if f.haltHolds(s) {
+		p.recheckAt(s.Now, f.graceEnd(s))
 	}
 }
 
 func (p *Plan) write(s *Snapshot, f *fleet, m *member, rev *Revision, why string) {
-	w := Write{Action: Update, Cluster: m.cluster, Placement: m.placement(f), Work: m.work, Why: why, Group: f.groups[m.group].Key(), retry: m.refusal != nil}
+	w := Write{Action: Update, Cluster: m.cluster, Placement: m.placement(f), Work: m.work, Why: why, Group: f.groups[m.group].Key(),
+		Retry: m.refusal != nil || m.putBack()}
 	if m.work == nil {
 		w.Action = Create
 	}

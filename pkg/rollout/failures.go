@@ -11,8 +11,6 @@ type verdict struct {
 	halted bool
 	// closed says that they are more than that without those whose works the API server refuses: nothing is tried again either.
 	closed bool
-	// undecided are clusters that nothing selects any more, whose deadline is still to come, and that would fail the ref (R13).
-	undecided []string
 }
 
 // judge counts over all clusters for All and Progressive, and over each decision group for ProgressivePerGroup. A
@@ -21,47 +19,51 @@ func (f *fleet) judge() verdict {
 	if f.err != nil {
 		return verdict{halted: true}
 	}
-	failed := make([]int, len(f.groups))
-	broken := make([]int, len(f.groups))
-	others := make([]int, len(f.groups))
-	refused := make([]int, len(f.groups))
-	open := make([]int, len(f.groups))
-	var undecided []string
-	sizes := make([]int, len(f.groups))
-	for i := range f.members {
-		m := &f.members[i]
-		sizes[m.group]++
-		if m.refused() {
-			refused[m.group]++
-		}
-		switch m.phase {
-		case PhaseFailed:
-			failed[m.group]++
-			broken[m.group]++
-		case PhaseDegraded, PhaseUnheard, PhaseStuck, PhaseRefused:
-			broken[m.group]++
-		}
-		if !m.owned && m.mayFail() {
-			open[m.group]++
-			undecided = append(undecided, m.cluster)
-		}
-	}
-	for g := range others {
-		others[g] = broken[g] - refused[g]
-	}
-	v := verdict{failed: f.exceeds(failed, sizes), halted: f.exceeds(broken, sizes), closed: f.exceeds(others, sizes)}
-	for g := range open {
-		open[g] += failed[g]
-	}
-	if f.strategy.abortAll && f.exceeds(open, sizes) {
-		v.undecided = undecided
-	}
-	return v
+	failed := f.countByGroup(func(m *member) bool { return m.phase == PhaseFailed })
+	broken := f.countByGroup((*member).broken)
+	others := f.countByGroup(func(m *member) bool { return m.broken() && !m.refused() })
+	sizes := f.countByGroup(func(*member) bool { return true })
+	return verdict{failed: f.exceeds(failed, sizes), halted: f.exceeds(broken, sizes), closed: f.exceeds(others, sizes)}
 }
 
-// mayFail says that a deadline will decide on a cluster.
-func (m *member) mayFail() bool {
-	return (m.phase == PhaseInFlight || m.phase == PhaseDegraded) && !m.next.IsZero()
+// undecided returns the clusters that nothing selects any more, whose deadline is still to come, and that are too many for the ref together
+// with those that failed: the new revision may be what cut them off. They hold up completion until their deadlines (R13).
+func (f *fleet) undecided() []string {
+	mayFail := func(m *member) bool {
+		return !m.owned && (m.phase == PhaseInFlight || m.phase == PhaseDegraded) && !m.next.IsZero()
+	}
+	either := f.countByGroup(func(m *member) bool { return m.phase == PhaseFailed || mayFail(m) })
+	sizes := f.countByGroup(func(*member) bool { return true })
+	if f.err != nil || !f.strategy.abortAll || !f.exceeds(either, sizes) {
+		return nil
+	}
+	var clusters []string
+	for i := range f.members {
+		if m := &f.members[i]; mayFail(m) {
+			clusters = append(clusters, m.cluster)
+		}
+	}
+	return clusters
+}
+
+// countByGroup counts the members of each group for which a condition holds.
+func (f *fleet) countByGroup(holds func(*member) bool) []int {
+	counts := make([]int, len(f.groups))
+	for i := range f.members {
+		if m := &f.members[i]; holds(m) {
+			counts[m.group]++
+		}
+	}
+	return counts
+}
+
+// broken reports whether a member counts for what halts its ref.
+func (m *member) broken() bool {
+	switch m.phase {
+	case PhaseFailed, PhaseDegraded, PhaseUnheard, PhaseStuck, PhaseRefused:
+		return !m.uncounted
+	}
+	return false
 }
 
 func (f *fleet) exceeds(counts, sizes []int) bool {

@@ -1,11 +1,13 @@
 package rollout_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 )
@@ -96,6 +98,7 @@ func TestAbort(t *testing.T) {
 	}
 	const c1 = "placement p1: 1 of 2 clusters failed (c1): not successful within progressDeadline 5m0s, maxFailures is 0"
 	const alone = "placement p1: 1 of 1 cluster failed (c1): not successful within progressDeadline 5m0s, maxFailures is 0"
+	recorded := rt.Recorded("p1", workv1alpha1.FailureDeadlineExceeded, "c1")
 	for name, tc := range map[string]struct {
 		rolling rt.SnapshotOption
 		refs    []rollout.Ref
@@ -123,11 +126,14 @@ func TestAbort(t *testing.T) {
 		"a failure after the rollout was complete": {
 			rolling: rt.Rolling("bbb", "bbb"), refs: []rollout.Ref{abort("p1", "c1")}, works: []rollout.Work{failed("c1")},
 		},
-		"by a cluster that was deselected": {
-			refs: []rollout.Ref{abort("p1", "c2")}, works: []rollout.Work{failed("c1", rt.Deleting())}, reason: c1,
+		"by a cluster that failed before it was deselected": {
+			rolling: recorded, refs: []rollout.Ref{abort("p1", "c2")}, works: []rollout.Work{failed("c1", rt.Deleting())}, reason: c1,
 		},
-		"while its Placement is missing": {
-			refs:  []rollout.Ref{rt.Ref("p1", rt.Deadline("5m"), rt.AbortAll(), rt.Missing())},
+		"not by a cluster that was deselected before": {
+			refs: []rollout.Ref{abort("p1", "c2")}, works: []rollout.Work{failed("c1", rt.Deleting())},
+		},
+		"by a cluster that failed before its Placement was deleted": {
+			rolling: recorded, refs: []rollout.Ref{rt.Ref("p1", rt.Deadline("5m"), rt.AbortAll(), rt.Missing())},
 			works: []rollout.Work{failed("c1")}, reason: alone,
 		},
 		"never by limits that can't be read": {
@@ -210,7 +216,8 @@ func TestPlanRollback(t *testing.T) {
 func TestGoBackIsOver(t *testing.T) {
 	p := decide(rt.Now(10*minute), rt.Aborted(), rt.Refs(rt.Ref("p1", rt.Clusters("c1", "c2"))),
 		rt.Works(old("c1"), rt.Work("c2", rt.Bears("aaa"), rt.StoredOtherwise("aaa"))))
-	if len(texts(p)) > 0 || p.Behind != 0 || p.Confirmed != 1 || len(p.Accepted) != 1 {
+	recorded := []string{"Relabel c2: what the API server made of it is recorded"}
+	if !slices.Equal(texts(p), recorded) || p.Behind != 0 || p.Confirmed != 1 || len(p.Accepted) != 1 {
 		t.Errorf("%v behind %d confirmed %d accepted %d", texts(p), p.Behind, p.Confirmed, len(p.Accepted))
 	}
 }

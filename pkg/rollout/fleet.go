@@ -59,9 +59,19 @@ type member struct {
 	// refusal is what the API server answers to the writes of its work; nil when it accepts them. retried says that this plan tries again.
 	refusal *Refusal
 	retried bool
+	// retryAt is when the rejected write is to be tried again.
+	retryAt time.Time
 	// looping says that it has failed because no success settled, though its own deadline did not fire: a crash loop. It is for the reason of
 	// an abort, which is reported once: what a process saw is forgotten when it ends, and conditions must not change with that (P7).
 	looping bool
+	// degraded reports whether the agent reports it as degraded; for the reason of its failure.
+	degraded bool
+	// behind reports whether it has no work, or one that is not at the update revision and that can be written.
+	behind bool
+	// uncounted reports whether it counts for nothing: no ref selects it, and its deadline has passed without a recorded failure.
+	uncounted bool
+	// record is its recorded failure, which holds; nil for none.
+	record *Failure
 }
 
 // fleet is a ref with its clusters.
@@ -213,6 +223,7 @@ func newFleet(s *Snapshot, index int, sel *selection) *fleet {
 	sort.Slice(f.members, func(i, j int) bool { return f.members[i].cluster < f.members[j].cluster })
 	for i := range f.members {
 		f.place(s, &f.members[i])
+		f.applyRecord(s, &f.members[i])
 	}
 	return f
 }
@@ -229,24 +240,35 @@ func (f *fleet) place(s *Snapshot, m *member) {
 		m.phase = PhaseCompleted
 		return
 	case m.work == nil || !m.work.At(s.Update):
-		m.phase, m.mayBeInFlight = PhaseWaiting, m.unknown(s)
+		m.phase, m.behind, m.mayBeInFlight = PhaseWaiting, true, m.unknown(s)
 		f.placeRefused(s, m)
 		return
 	}
 	a := Assess(m.work, s.Update, s.Now)
+	a.Since = later(a.Since, m.retriedAt(s))
 	m.since = a.Since
 	switch a.State {
 	case Succeeded:
-		m.phase, m.next = settle(s, m.work, a.Since.Add(f.strategy.minSuccessTime))
+		m.phase, m.next = settle(s, m.work, f.soaked(s, m, a.Since))
 		f.placeHandingOver(s, m)
 	case Completed:
 		m.phase = PhaseCompleted
 	case Degraded:
+		m.degraded = true
 		m.phase, m.next = f.overdue(s, m, a.Since, PhaseDegraded)
 	default:
 		m.phase, m.next = f.overdue(s, m, a.Since, PhaseInFlight)
 	}
 	f.failLoop(s, m)
+}
+
+// soaked returns when a success has lasted for minSuccessTime. A cluster that never left the revision that the template returns to is not
+// soaked again (R12b).
+func (f *fleet) soaked(s *Snapshot, m *member, since time.Time) time.Time {
+	if writtenAt, known := m.work.AppliedAt(); known && s.returns() && !writtenAt.After(s.Update.BeginsAt) {
+		return time.Time{}
+	}
+	return since.Add(f.strategy.minSuccessTime)
 }
 
 // settle reports whether a success counts: this process has seen it for long enough, and it was soaked (R10).
@@ -269,15 +291,23 @@ func (f *fleet) overdue(s *Snapshot, m *member, since time.Time, before Phase) (
 
 // until is the phase before the deadline of what goes on since a time, and when that ends, or the phase after it.
 func (f *fleet) until(s *Snapshot, m *member, since time.Time, before, after Phase) (Phase, time.Time) {
-	deadline := f.strategy.deadline
-	if f.err != nil || deadline == noDeadline {
+	due := f.dueAt(s, m, since)
+	switch {
+	case due.IsZero():
 		return before, time.Time{}
-	}
-	due := later(since.Add(deadline), s.deadlinesSince(m.cluster).Add(min(deadline, maxGrace)))
-	if s.Now.Before(due) {
+	case s.Now.Before(due):
 		return before, due
 	}
 	return after, time.Time{}
+}
+
+// dueAt returns when the deadline of what goes on since a time fires; zero for never.
+func (f *fleet) dueAt(s *Snapshot, m *member, since time.Time) time.Time {
+	deadline := f.strategy.deadline
+	if f.err != nil || deadline == noDeadline {
+		return time.Time{}
+	}
+	return later(since.Add(deadline), s.graceEnds(m.cluster, min(deadline, maxGrace)))
 }
 
 // maxGrace bounds how long no deadline fires after the hub was away (R11).

@@ -3,10 +3,14 @@ package rollout_test
 import (
 	"encoding/json"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/budget"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/handover"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 )
@@ -73,5 +77,36 @@ func FuzzStrategy(f *testing.F) {
 			t.Fatalf("deletes %v, complete %v", p.Deletes, p.Complete)
 		}
 		rollout.TraitsOf(&ref.Strategy)
+	})
+}
+
+// FuzzHandover: whatever an agent reports of a work that keeps objects of another revision, and whatever its annotation names, the work is
+// judged by its own manifests, within a budget.
+func FuzzHandover(f *testing.F) {
+	for _, seed := range []string{
+		`[]`, `[{"resourceMeta":{"ordinal":0},"conditions":[{"type":"Applied","status":"True","observedGeneration":1}]}]`,
+		`[{"resourceMeta":{"ordinal":2147483647}},{"resourceMeta":{"ordinal":-1}},{"resourceMeta":{"ordinal":1},"conditions":[{"type":"Available","status":"False"}]}]`,
+	} {
+		f.Add([]byte(seed), "aaa", uint16(2))
+	}
+	f.Fuzz(func(t *testing.T, reported []byte, kept string, manifests uint16) {
+		var reports []workv1.ManifestCondition
+		if json.Unmarshal(reported, &reports) != nil {
+			return
+		}
+		work := inFlight("c1", rt.Annotated(workv1alpha1.AnnotationKeptRevision, kept), func(w *rollout.Work) {
+			w.Combined = &handover.Combined{Digest: w.Digest, Manifests: int(manifests)}
+			w.Object.Status.ResourceStatus.Manifests = reports
+		})
+		budget.Within(t, 20*time.Second, 64<<20+1000*uint64(len(reported)), func() {
+			judged := work.Judged()
+			if n := len(judged.Object.Status.ResourceStatus.Manifests); n != int(manifests) {
+				t.Fatalf("judged by %d manifests", n)
+			}
+			if n := len(rollout.TrimHandover(reports)); n != len(reports) {
+				t.Fatalf("%d reports are left", n)
+			}
+			rollout.Decide(rt.Snapshot(rt.Now(10*minute), rt.Works(work), rt.Refs(rt.Ref("p1", rt.Group("a", "c1")))))
+		})
 	})
 }

@@ -18,10 +18,27 @@ type Handover struct {
 	Combine func(to, from *Revision) handover.Result
 	// Problem says why no object is kept at all, for a person; empty where objects are kept. Combine is not called then.
 	Problem string
+	// Unknown reports whether the history can't be read for the moment. Works that keep objects are left alone until it can (R28).
+	Unknown bool
 }
 
 // keeps reports whether objects that a revision drops stay until the revision is available.
 func (h *Handover) keeps() bool { return h != nil && h.Problem == "" }
+
+// leavesAlone reports whether a work keeps objects, and the history that shows which ones can't be read: a write of the exact revision would
+// delete them (R28).
+func (h *Handover) leavesAlone(w *Work) bool {
+	return h != nil && h.Unknown && w != nil && w.KeptRevision() != ""
+}
+
+// Presumed returns what a work that keeps objects is taken for while the history can't be read: its revision, and after it whatever it holds
+// beside it. It is nil for any other work. So the cluster keeps its slot, and is judged by the manifests of the revision (R30).
+func (h *Handover) Presumed(w *Work, of *Revision) *handover.Combined {
+	if !h.leavesAlone(w) || of == nil || of.Template == nil || w.Hash() != of.Hash || w.Digest == of.Digest {
+		return nil
+	}
+	return &handover.Combined{Digest: w.Digest, Manifests: len(of.Template.Workload.Manifests)}
+}
 
 // Combined returns what a work of a revision holds together with the objects of another one; nil where one of them can't be read, and where
 // nothing is kept (R29).
@@ -103,6 +120,9 @@ func (s *Snapshot) servedInHandover(w *Work, own, kept, to *Revision) (served *R
 	return own, time.Time{}
 }
 
+// historyWait is how often the hub looks whether the history can be read again.
+const historyWait = 15 * time.Second
+
 // form is what a write of a revision puts into a work.
 type form struct {
 	// revision is the one to write, with a combined template where objects are kept.
@@ -116,8 +136,11 @@ type form struct {
 }
 
 // formOf returns what a work gets on the way of its cluster to a revision: the exact one, or the one combined with what the cluster served last (R28).
-// A work that holds the combined one already is to be trimmed.
+// A work that holds the combined one already is to be trimmed. While the history can't be read, a work that keeps objects is not written.
 func (s *Snapshot) formOf(w *Work, to *Revision) form {
+	if s.Handover.leavesAlone(w) {
+		return form{ripe: s.Now.Add(historyWait)}
+	}
 	if !s.Handover.keeps() || w == nil || to.Template == nil || w.At(to) {
 		return form{revision: to}
 	}
@@ -149,9 +172,13 @@ func (p *Plan) noteNotKept(s *Snapshot, sel *selection) {
 	case s.Handover == nil:
 	case !s.Handover.keeps():
 		p.NotKept = append(p.NotKept, s.Handover.Problem)
+		if slices.ContainsFunc(s.Works, func(w Work) bool { return s.Handover.leavesAlone(&w) }) {
+			p.NotKept = append(p.NotKept, "ManifestWorks that keep objects of an older revision are not written until the history can be read again")
+		}
 	case p.Desired == nil || from == nil || from.Hash == p.Desired.Hash || from.Template == nil || p.Desired.Template == nil:
 	default:
-		p.NotKept = append(p.NotKept, s.Handover.Combine(p.Desired, from).NotKept...)
+		result := s.Handover.Combine(p.Desired, from)
+		p.NotKept, p.Exceeded = append(p.NotKept, result.NotKept...), result.Exceeded
 	}
 	if s.unknownServed(sel) {
 		p.NotKept = append(p.NotKept, "some clusters have a spec that no readable ControllerRevision holds")

@@ -22,6 +22,9 @@ func (s *Snapshot) heard(cluster string) (since time.Time, heard bool) {
 // deadlinesSince is from when on the agent of a cluster has time to report, before a deadline fires (R11).
 func (s *Snapshot) deadlinesSince(cluster string) time.Time {
 	since, _ := s.heard(cluster)
+	if since.After(s.Now) {
+		return s.DeadlinesSince // The clock was set back since, and that began a time of its own.
+	}
 	return later(s.DeadlinesSince, since)
 }
 
@@ -46,8 +49,7 @@ func (p *Plan) nameUnheard(s *Snapshot, m *member) {
 	if _, heard := s.heard(m.cluster); heard || m.work == nil || m.work.Deleting() {
 		return
 	}
-	written, _ := m.work.AppliedAt()
-	if at := written.Add(unheardNamedAfter); m.phase != PhaseUnheard && s.Now.Before(at) {
+	if at := m.work.writtenAt().Add(unheardNamedAfter); m.phase != PhaseUnheard && s.Now.Before(at) {
 		p.recheckAt(s.Now, at)
 		return
 	}

@@ -97,6 +97,9 @@ func outdated(s *Snapshot, w *Work, wanted map[string]string, copied string) str
 	if !labelled(w, wanted) || w.Object.Annotations[workv1alpha1.AnnotationCopiedLabels] != copied || len(DroppedLabels(s, w)) > 0 {
 		return "its labels changed"
 	}
+	if accepted := w.Accepted(); accepted != "" && w.Object.Annotations[workv1alpha1.AnnotationAccepted] != accepted {
+		return storedOtherwise
+	}
 	if !isKept(w.Object.Annotations) {
 		return "nothing keeps GitOps tools from deleting it"
 	}

@@ -18,7 +18,7 @@ func (f *fleet) addLeaving(s *Snapshot, leaving []*Work) {
 	groups := f.indexGroups()
 	var older []*Work
 	for _, work := range leaving {
-		if work.At(s.Update) {
+		if work.At(s.Update) || s.hasFailed(work.Cluster()) {
 			f.members = append(f.members, member{cluster: work.Cluster(), group: groups.place(work), work: work})
 		} else if _, _, known := work.decisionGroup(); known {
 			older = append(older, work)
@@ -138,7 +138,7 @@ func (m *member) leaving(s *Snapshot, placement string) bool {
 func (f *fleet) placeLeaving(s *Snapshot, m *member) {
 	m.phase = PhaseLeaving
 	if m.work.Deleting() {
-		m.since = earlier(m.work.Object.DeletionTimestamp.Time, s.Now)
+		m.since = earlier(m.work.deletedAt(), s.Now)
 		m.phase, m.next = f.until(s, m, m.since, PhaseLeaving, PhaseStuck)
 	}
 }

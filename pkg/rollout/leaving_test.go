@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 )
@@ -110,7 +111,7 @@ func TestDeletionThatHangs(t *testing.T) {
 // TestStuckIsNamedOnce: a work that counts for the ref whose name it has is not named again by the one that waits for it.
 func TestStuckIsNamedOnce(t *testing.T) {
 	deadline := rt.Deadline("5m")
-	p := decide(rt.Now(10*minute), rt.Works(failed("c1", rt.DeletedAt(3*minute))),
+	p := decide(rt.Now(10*minute), rt.Recorded("p1", workv1alpha1.FailureDeadlineExceeded, "c1"), rt.Works(failed("c1", rt.DeletedAt(3*minute))),
 		rt.Refs(rt.Ref("p1", deadline), rt.Ref("p2", deadline, rt.Clusters("c1"))))
 	if got := fmt.Sprint(p.Failing[0].Phase, " ", len(p.Failing)); got != "Failed 1" || !p.Stalled {
 		t.Errorf("failing %+v, stalled %v", p.Failing, p.Stalled)

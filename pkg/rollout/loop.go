@@ -12,14 +12,14 @@ func (f *fleet) failLoop(s *Snapshot, m *member) {
 	if f.err != nil || deadline == noDeadline || limit < deadline || !m.unsettled(s.Update) {
 		return
 	}
-	begin := later(m.work.begin(s.Update), m.work.WatchedSince)
+	begin := later(later(m.work.begin(s.Update), m.work.WatchedSince), m.retriedAt(s))
 	due := begin.Add(limit).Add(limit)
 	if m.phase == PhaseFailed {
 		// What fired first is why, also when the other has come: what is said of it stays the same (P7).
 		m.looping = due.Before(m.since.Add(deadline))
 		return
 	}
-	due = later(due, s.deadlinesSince(m.cluster).Add(min(deadline, maxGrace)))
+	due = later(due, s.graceEnds(m.cluster, min(deadline, maxGrace)))
 	if s.Now.Before(due) {
 		if m.next.IsZero() || due.Before(m.next) {
 			m.next = due
@@ -45,12 +45,26 @@ func (w *Work) settled(update *Revision) bool {
 	return w.SettledAt.After(w.begin(update))
 }
 
-// begin is when this rollout reached the work: when the hub wrote it, or when it had it already and a new rollout of it began. The hub
-// wrote it before this process saw that: an agent that dates it later gains no time by it.
+// begin is when this rollout reached the work: when the hub wrote it, or when it had it already and a new rollout of it began.
 func (w *Work) begin(rev *Revision) time.Time {
+	return later(w.writtenAt(), rev.begins())
+}
+
+// writtenAt is when the hub wrote the revision that the work has. The hub wrote it before this process saw that: an agent that dates it
+// later, or a hub whose clock was ahead, gains no time by it (R10).
+func (w *Work) writtenAt() time.Time {
 	appliedAt, _ := w.AppliedAt()
-	if !w.WatchedSince.IsZero() {
-		appliedAt = earlier(appliedAt, w.WatchedSince)
+	if w.WatchedSince.IsZero() {
+		return appliedAt
 	}
-	return later(appliedAt, rev.BeginsAt)
+	return earlier(appliedAt, w.WatchedSince)
+}
+
+// begins is BeginsAt as far as times are counted from it: a hub whose clock was ahead must not hold the rollout until its time has come
+// (R10).
+func (r *Revision) begins() time.Time {
+	if r.BeginSeen.IsZero() {
+		return r.BeginsAt
+	}
+	return earlier(r.BeginsAt, r.BeginSeen)
 }

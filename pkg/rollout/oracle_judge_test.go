@@ -2,6 +2,7 @@ package rollout_test
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -74,11 +75,18 @@ func (w *world) judgeComplete(p *rollout.Plan) error {
 		return fmt.Errorf("P3: complete while aborted, or without a cluster")
 	}
 	for cluster, ref := range owners {
-		if work := w.works[cluster]; work == nil || work.deleting && work.object.Labels[workv1alpha1.LabelPlacement] != ref.Name || !w.isSettled(work, ref) {
+		s := subject{cluster: cluster, work: w.works[cluster]}
+		if work := s.work; !w.hasFailed(s, ref) &&
+			(work == nil || work.deleting && work.object.Labels[workv1alpha1.LabelPlacement] != ref.Name || !w.isSettled(work, ref)) {
 			return fmt.Errorf("P3: complete, and %s has not settled", cluster)
 		}
 	}
 	for _, ref := range w.refs {
+		all := w.subjects(ref)
+		failed := slices.ContainsFunc(all, func(s subject) bool { return !s.gone && w.hasFailed(s, ref) })
+		if err := w.judgeFailures(ref, all); failed && err != nil {
+			return fmt.Errorf("P3: complete, %w", err)
+		}
 		if ref.missing || ref.hidden > 0 {
 			return fmt.Errorf("P3: complete, and not all decisions of %s are known", ref.Name)
 		}
@@ -91,8 +99,10 @@ func (w *world) judgeStarts(ref *worldRef, p *rollout.Plan) error {
 	all := w.subjects(ref)
 	started := map[string]bool{}
 	for _, write := range p.Writes {
-		if write.Trim && write.Placement == ref.Name {
+		if write.Trim && write.Placement == ref.Name && !w.returns() {
 			started[""] = true // What stops new ones stops this, too.
+		} else if w.failed[write.Cluster] || w.returns() && w.left(w.works[write.Cluster]) {
+			continue // It had the revision, or leaves the one that the template has left.
 		} else if !write.Trim && write.Placement == ref.Name && (write.Action == rollout.Create || write.Action == rollout.Update) {
 			started[write.Cluster] = true
 		}
@@ -101,7 +111,7 @@ func (w *world) judgeStarts(ref *worldRef, p *rollout.Plan) error {
 		return nil
 	}
 	if err := w.judgeFailures(ref, all); err != nil {
-		return fmt.Errorf("P4: %d started, %w", len(started), err)
+		return fmt.Errorf("P4: %v started, %w; %v %v %v", started, err, w.failed, p.Phases, w.records)
 	}
 	if delete(started, ""); len(started) == 0 {
 		return nil
@@ -117,10 +127,10 @@ func (w *world) judgeStarts(ref *worldRef, p *rollout.Plan) error {
 
 // isBroken: failed, degraded, or stuck.
 func (w *world) isBroken(s subject, ref *worldRef) bool {
-	if s.work == nil || w.leaving(s, ref) {
-		return s.work != nil && w.isStuck(s, ref)
+	if w.hasFailed(s, ref) {
+		return true
 	}
-	return s.work.at(w.update) && (s.work.report == degraded || w.isFailed(s.work, ref))
+	return s.work != nil && !w.leaving(s, ref) && !w.spent(s, ref) && s.work.at(w.update) && (s.work.report == degraded || w.isFailed(s.work, ref))
 }
 
 // judgeFailures says when the failed and degraded clusters are more than the strategy tolerates.
@@ -166,8 +176,8 @@ func (w *world) judgeBatch(ref *worldRef, all []subject, started map[string]bool
 	inFlight := 0
 	for _, s := range rest {
 		// What still goes away for another ref has its slot there (R8).
-		keeps := w.leaving(s, ref) && s.work.object.Labels[workv1alpha1.LabelPlacement] == ref.Name && !w.isStuck(s, ref)
-		if started[s.cluster] || keeps || (w.underWay(s) && !w.leaving(s, ref)) {
+		keeps := w.leaving(s, ref) && s.work.object.Labels[workv1alpha1.LabelPlacement] == ref.Name && !w.hasFailed(s, ref)
+		if started[s.cluster] || keeps || (w.underWay(s) && !w.leaving(s, ref) && !w.spent(s, ref)) {
 			inFlight++
 		}
 	}
@@ -204,9 +214,9 @@ func (w *world) judgeGroups(ref *worldRef, all []subject, started map[string]boo
 		return index(key) < index(group)
 	}
 	for _, s := range all {
-		over := s.work != nil && (s.work.settled || s.work.failed)
+		over := s.work != nil && (s.work.settled || w.spent(s, ref)) || w.hasFailed(s, ref)
 		if w.leaving(s, ref) {
-			over = w.isStuck(s, ref)
+			over = w.hasFailed(s, ref)
 		}
 		if s.group == group || !before(s.group) || over {
 			continue

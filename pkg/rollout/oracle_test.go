@@ -39,7 +39,22 @@ func (w *world) isSettled(work *worldWork, ref *worldRef) bool {
 // isWell is isSettled, maybe with objects of another revision beside it.
 func (w *world) isWell(work *worldWork, ref *worldRef) bool {
 	return work.at(w.update) && work.report == succeeding && !work.seenSuccess.IsZero() &&
-		!w.now.Before(work.seenSuccess.Add(w.settle)) && !w.now.Before(w.since(work).Add(soakOf(ref)))
+		!w.now.Before(work.seenSuccess.Add(w.settle)) && (w.stayed(work) || !w.now.Before(w.since(work).Add(soakOf(ref))))
+}
+
+// returns: the template is the current revision's again, in the middle of another rollout.
+func (w *world) returns() bool {
+	return !w.aborted && w.update == w.current && w.revisions[w.update].Underway()
+}
+
+// stayed: the template has returned to a revision that the cluster never left, and is not soaked again.
+func (w *world) stayed(work *worldWork) bool {
+	return w.returns() && !work.writtenAt().After(w.revisions[w.update].BeginsAt)
+}
+
+// left: the cluster has another revision, which it leaves at once where the template has returned.
+func (w *world) left(work *worldWork) bool {
+	return work != nil && work.hash() != w.update
 }
 
 // isFailed: not successful for the deadline, or well and sick by turns for twice as long, and the agents had time to say otherwise.
@@ -175,15 +190,42 @@ func (w *world) note() {
 						s.work.knownSettled = w.now
 					}
 				}
-				s.work.failed = s.work.failed || w.isFailed(s.work, ref)
+				w.noteFailed(s, ref)
 			}
 		}
 	}
 }
 
+// noteFailed remembers a cluster that the ref selects and that has failed, until its success settles.
+func (w *world) noteFailed(s subject, ref *worldRef) {
+	switch {
+	case w.aborted:
+	case w.leaving(s, ref):
+		w.stuck[s.cluster] = w.stuck[s.cluster] || w.isStuck(s, ref) && !s.gone
+	case w.isWell(s.work, ref):
+		delete(w.failed, s.cluster)
+	case s.gone:
+	case w.isFailed(s.work, ref):
+		w.failed[s.cluster] = true
+	}
+	if !s.work.deleting {
+		delete(w.stuck, s.cluster)
+	}
+}
+
+// hasFailed: it is a fact that the cluster failed, or what it had is on its way out for too long.
+func (w *world) hasFailed(s subject, ref *worldRef) bool {
+	return w.failed[s.cluster] || s.work != nil && w.leaving(s, ref) && (w.stuck[s.cluster] || w.isStuck(s, ref))
+}
+
+// spent: the ref does not select the cluster any more, and its time is over. It counts for nothing.
+func (w *world) spent(s subject, ref *worldRef) bool {
+	return s.gone && s.work.at(w.update) && !w.failed[s.cluster] && w.isFailed(s.work, ref)
+}
+
 // underWay: written at the update revision, never settled, and not failed (P4).
 func (w *world) underWay(s subject) bool {
-	return s.work != nil && s.work.at(w.update) && !s.work.settled && !s.work.failed
+	return s.work != nil && s.work.at(w.update) && !s.work.settled && !w.failed[s.cluster]
 }
 
 // leaving: its older work, or the one that it had for another ref, is not gone yet.

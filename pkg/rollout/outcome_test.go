@@ -38,7 +38,9 @@ func TestOutcome(t *testing.T) {
 
 		"one failed, the rest waits":         {refs: []rollout.Ref{rt.Ref("p1", deadline, two)}, works: []rollout.Work{failed("c1"), old("c2")}, stalled: true},
 		"one failed, the rest succeeded":     {refs: []rollout.Ref{rt.Ref("p1", deadline, two)}, works: []rollout.Work{failed("c1"), done("c2")}, stalled: true},
-		"a tolerated failure at the end":     {refs: []rollout.Ref{rt.Ref("p1", deadline, rt.MaxFailures(1), two)}, works: []rollout.Work{failed("c1"), done("c2")}, stalled: true},
+		"a tolerated failure at the end":     {refs: []rollout.Ref{rt.Ref("p1", deadline, rt.MaxFailures(1), two)}, works: []rollout.Work{failed("c1"), done("c2")}, complete: true},
+		"every cluster failed":               {refs: []rollout.Ref{rt.Ref("p1", deadline, rt.MaxFailures(2), two)}, works: []rollout.Work{failed("c1"), failed("c2")}, stalled: true},
+		"one in a mandatory group failed":    {refs: []rollout.Ref{rt.Ref("p1", rt.Progressive(2), deadline, rt.MaxFailures(1), rt.Mandatory("a"), rt.Group("a", "c1"), rt.Group("b", "c2"))}, works: []rollout.Work{failed("c1"), done("c2")}, stalled: true},
 		"one failed, one in flight":          {refs: []rollout.Ref{rt.Ref("p1", deadline, two)}, works: []rollout.Work{failed("c1"), inFlight("c2")}},
 		"one failed, one soaks":              {refs: []rollout.Ref{rt.Ref("p1", deadline, two)}, works: []rollout.Work{failed("c1"), done("c2", rt.JustSeenSucceeding())}},
 		"one failed, another is started":     {refs: []rollout.Ref{rt.Ref("p1", deadline, rt.MaxFailures(1), two)}, works: []rollout.Work{failed("c1"), old("c2")}},
@@ -72,9 +74,9 @@ func TestOutcome(t *testing.T) {
 			refs:  []rollout.Ref{rt.Ref("p1", rt.Deadline("20m"), rt.AbortAll(), rt.MaxFailures(1), two)},
 			works: []rollout.Work{done("c1"), done("c2"), inFlight("c3", rt.Deleting())}, complete: true,
 		},
-		"a dropped one would be one too many": {
+		"a dropped one can't be one too many": {
 			refs:  []rollout.Ref{rt.Ref("p1", rt.Deadline("5m"), rt.AbortAll(), rt.MaxFailures(1), two)},
-			works: []rollout.Work{done("c1"), done("c2"), failed("c3", rt.Deleting()), inFlight("c4", rt.WrittenAt(9*minute), rt.Deleting())},
+			works: []rollout.Work{done("c1"), done("c2"), failed("c3", rt.Deleting()), failed("c4", rt.Deleting())}, complete: true,
 		},
 		"a dropped one, and no abort is asked for": {
 			refs:  []rollout.Ref{rt.Ref("p1", rt.Deadline("20m"), two)},

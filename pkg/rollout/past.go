@@ -144,6 +144,27 @@ func ReadPast(in *PastInput) Past {
 	return past
 }
 
+// RolledOut reports whether another hub wrote every work of a selected cluster with a revision, on as many clusters as it takes to believe that, and
+// whether every one of them succeeded with it. Where it is on one cluster alone, only is that cluster (R6, R16).
+func (in *PastInput) RolledOut(rev *Revision, now time.Time) (everywhere, succeeded bool, only string) {
+	works, needed := in.counted()
+	foreign, all := foreignClusters(works)
+	if !all || foreign < needed || !in.selectionKnown() {
+		return false, false, ""
+	}
+	if foreign == 1 {
+		only = works[0].Cluster()
+	}
+	succeeded = true
+	for i := range works {
+		if works[i].Digest != rev.Digest {
+			return false, false, ""
+		}
+		succeeded = succeeded && Assess(&works[i], rev, now).State == Succeeded
+	}
+	return true, succeeded, only
+}
+
 // anotherHubs reports whether the spec of a work is known, and another hub wrote it.
 func (in *PastInput) anotherHubs(w *Work) bool {
 	return w.Digest != "" && (w.Foreign() || in.FirstSight && w.Hash() == "")

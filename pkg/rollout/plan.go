@@ -38,8 +38,8 @@ type Write struct {
 	Group string
 	// Why is the reason, for logs and traces.
 	Why string
-	// retry says that the API server refused the write before: nothing depends on it (R14).
-	retry bool
+	// Retry reports whether the API server rejected the write before, or the cluster has failed: the rollout does not depend on it (R14).
+	Retry bool
 }
 
 // String says what is written, and why.
@@ -94,13 +94,16 @@ type RefOutcome struct {
 	SoakIgnored time.Duration
 	// Failed and Halted are the judgement over its clusters (R10, R11).
 	Failed, Halted bool
-	// Undecided are clusters that it does not select any more, and that would still lead to an abort when their deadline comes. The
+	// Undecided are clusters that it does not select any more, and whose deadlines are still to come. The
 	// rollout is not complete before that: the new revision may be what cut them off (R8, R13).
 	Undecided []string
 	// Leaving are clusters whose works are on their way out and hold something up: the slot of a cluster that the ref selects, or the
 	// turn of a group that has no other (R8). Deadline says for how long at most; zero for as long as it takes.
 	Leaving  []string
 	Deadline time.Duration
+
+	// Phases is how many of its clusters are in each phase.
+	Phases map[Phase]int
 
 	// closed says that failed and degraded clusters alone are too many: no refused write is tried again (R10).
 	closed bool
@@ -150,6 +153,8 @@ type Plan struct {
 	Unheard []string
 	// Confirmed is how many selected clusters were seen succeeding at the desired revision for long enough to count (R10).
 	Confirmed int
+	// tolerated is how many selected clusters have failed without anything left to be written to them.
+	tolerated int
 	// Behind is how many works, of those that can be written, are not at the desired revision. In an abort, one that was written back and
 	// changed by somebody since does not count.
 	Behind int
@@ -157,6 +162,10 @@ type Plan struct {
 	Deferred int
 	// NotKept says what of the objects that the desired revision drops is deleted at once under pruneStrategy WhenAvailable, and why.
 	NotKept []string
+	// Records are the facts about this rollout that the status has to hold (R11).
+	Records Records
+	// Exceeded is which bound is exceeded, so that none of them is kept; empty for none.
+	Exceeded string
 	// Settled are works whose success is found settled, and was not before: the next snapshot has to say so (R11).
 	Settled []*Work
 	// Accepted are works that the API server stored with another spec than was asked for (R10).
@@ -193,7 +202,7 @@ func (p *Plan) Updated() int {
 // RollsOut reports whether the plan writes a revision for the first time, or would but for a pause. Labels and annotations alone move no rollout,
 // and neither do retries of what was refused.
 func (p *Plan) RollsOut() bool {
-	return slices.ContainsFunc(p.allWrites(), func(w Write) bool { return w.Action != Relabel && !w.retry })
+	return slices.ContainsFunc(p.allWrites(), func(w Write) bool { return w.Action != Relabel && !w.Retry })
 }
 
 // decisionsKnown reports whether every placementRef counts, every Placement is found and every decision of theirs was seen.

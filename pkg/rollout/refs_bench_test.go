@@ -93,7 +93,7 @@ var manyRefs = []scene{
 		})...))
 		s.Refused = map[string]rollout.Refusal{}
 		for _, cluster := range clusters[:works/2] {
-			s.Refused[cluster] = rollout.Refusal{Since: s.Now.Add(-time.Minute), RetryAt: s.Now, Words: "no"}
+			s.Refused[cluster] = rollout.Refusal{Since: s.Now.Add(-time.Minute), TriedAt: s.Now.Add(-time.Minute), Words: "no"}
 		}
 		s.Refs = append(s.Refs, rt.Ref("p0000", rt.Progressive("100%"), rt.Deadline("2h"), rt.MaxFailures("100%"), rt.Clusters(clusters...)))
 		for r := range refs - 1 {

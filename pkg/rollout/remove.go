@@ -68,7 +68,7 @@ func (p *Plan) removeUnselected(s *Snapshot, w *Work, wait time.Duration) bool {
 		since = s.Now
 	}
 	// What was unselected before the hub could hear the API server again may have been selected since.
-	if due := later(since, s.DeadlinesSince).Add(wait); s.Now.Before(due) {
+	if due := later(later(since, s.DeadlinesSince).Add(wait), s.Stall.over(wait)); s.Now.Before(due) {
 		p.recheckAt(s.Now, due)
 		return false
 	}

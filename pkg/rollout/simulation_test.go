@@ -232,16 +232,17 @@ func (w *world) judgeQuiet(t *rapid.T, p *rollout.Plan) {
 		halted := w.judgeFailures(ref, all) != nil
 		for _, s := range all {
 			if w.leaving(s, ref) {
-				stuck := w.isStuck(s, ref)
+				stuck := w.hasFailed(s, ref)
 				failing = failing || stuck
 				pending = pending || !stuck && !halted && (waits || !s.gone)
 				continue
 			}
+			failing = failing || w.failed[s.cluster]
 			if s.work == nil || !s.work.at(w.update) {
 				continue
 			}
-			failed := w.isFailed(s.work, ref)
-			failing = failing || failed || s.work.report == degraded
+			failed := w.failed[s.cluster] || w.isFailed(s.work, ref)
+			failing = failing || failed && (!s.gone || s.work.deleting || w.failed[s.cluster]) || s.work.report == degraded && !w.spent(s, ref)
 			if w.isWell(s.work, ref) && s.work.kept() != "" && halted {
 				continue // Nothing is trimmed there.
 			}
@@ -250,7 +251,7 @@ func (w *world) judgeQuiet(t *rapid.T, p *rollout.Plan) {
 		}
 	}
 	if want := failing && !pending && !p.Complete; p.Stalled != want {
-		t.Fatalf("R14: stalled is %v, want %v", p.Stalled, want)
+		t.Fatalf("R14: stalled is %v, want %v: %v, %+v, %+v", p.Stalled, want, p.Phases, p.Failing, p.Refs)
 	}
 }
 
@@ -268,7 +269,7 @@ func (w *world) judgeHealthy(t *rapid.T, p *rollout.Plan) {
 func (w *world) judgeContents(t *rapid.T, hash string) {
 	for cluster := range w.owners() {
 		if w.works[cluster] == nil {
-			t.Fatalf("%s has no work", cluster)
+			t.Fatalf("%s has no work: %v, records %+v, halted %v", cluster, w.last.Phases, w.records, w.last.Refs)
 		}
 	}
 	for _, work := range w.sorted() {

@@ -18,9 +18,13 @@ type Snapshot struct {
 	// DeadlinesSince is when this process's caches had synced, or its connection to the API server had
 	// come back: until the agents had time to report, no deadline fires (R11).
 	DeadlinesSince time.Time
+	// Stall is the last time in which this process did not run: no deadline fires for as long after it (R11).
+	Stall Stall
 	// Heard holds since when this process has heard the agent of each cluster; a cluster that is not in it was not heard. Nil where
 	// works go through the API server, which keeps what agents reported before this process began (R11).
 	Heard map[string]time.Time
+	// Unreached names the clusters whose agents are there, and do not get what they are sent over a broker, sorted. Nothing is decided by it.
+	Unreached []string
 	// Settle is how long this process must have seen a success without interruption before it counts (R10).
 	Settle time.Duration
 
@@ -54,6 +58,12 @@ type Snapshot struct {
 	// Refused are, by cluster, the refusals of the last attempt to write the revision that the works shall have (R11). While aborted, clusters
 	// whose writes failed for long in another way are among them: they hold the abort up no more than those do (R4).
 	Refused map[string]Refusal
+	// Records are what the status holds about the rollout of Update (R11).
+	Records Records
+	// Retried is when somebody removed the recorded failure of a cluster from the status: the cluster gets a new deadline (R11).
+	Retried map[string]time.Time
+	// FastUndo reports whether Update is within the rollback window: it reaches every cluster at once (R12c).
+	FastUndo bool
 	// Handover is set under pruneStrategy WhenAvailable: objects that a revision drops stay until it is available (R28).
 	Handover *Handover
 	// WrittenBack are the clusters whose works this process has written back in this abort. What somebody changes there afterwards is written
@@ -61,15 +71,16 @@ type Snapshot struct {
 	WrittenBack map[string]bool
 }
 
-// BeganLately says that this process, or its connection, is so young that no deadline may have fired yet (R11).
+// BeganLately reports whether this process, or its connection, is so young that no deadline may have fired yet, or did not run a moment ago
+// (R11).
 func (s *Snapshot) BeganLately() bool {
-	return s.Now.Before(s.DeadlinesSince.Add(maxGrace))
+	return s.Now.Before(later(s.DeadlinesSince.Add(maxGrace), s.Stall.over(maxGrace)))
 }
 
 // Watched is the snapshot as a process would make it that saw all of it for long: deadlines fire, and what succeeds is settled.
 func (s *Snapshot) Watched() *Snapshot {
 	watched := *s
-	watched.DeadlinesSince, watched.Settle = time.Time{}, 0
+	watched.DeadlinesSince, watched.Stall, watched.Settle = time.Time{}, Stall{}, 0
 	watched.Works = slices.Clone(s.Works)
 	for i := range watched.Works {
 		if w := &watched.Works[i]; w.SucceededSince.IsZero() && !w.Deleting() {
@@ -95,8 +106,10 @@ type Revision struct {
 	// Reused says that the template came back to an older revision: an undo (R3).
 	Reused bool
 	// BeginsAt is when the template came back to it, or a person tried it again (R3, R4); zero when neither happened. What
-	// clusters that have it already did before says nothing about this rollout.
+	// clusters that have it already did before says nothing about this rollout. It is as it was written: what comes after what is told by it.
 	BeginsAt time.Time
+	// BeginSeen is when this process saw that first; zero where it does not matter. Times are counted from the earlier of the two (R10).
+	BeginSeen time.Time
 	// CurrentSince is when every cluster was at it last (R13); zero when that never was.
 	CurrentSince time.Time
 	// WasCurrent says that it is, or was, the current revision.
@@ -125,7 +138,7 @@ func NewRevision(rev *revision.Revision) *Revision {
 		ReportsDegraded: rev.ReportsDegraded,
 
 		Reused:   reused,
-		BeginsAt: later(reusedAt, retriedAt),
+		BeginsAt: later(reusedAt, retriedAt), BeginSeen: rev.BeginSeen,
 
 		CurrentSince: currentSince,
 		WasCurrent:   rev.WasCurrent(),

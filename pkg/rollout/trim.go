@@ -23,7 +23,7 @@ func (f *fleet) placeHandingOver(s *Snapshot, m *member) {
 // trim writes the exact revision to the clusters that are handing over. They keep their slots. Where too many clusters have failed, nothing is
 // trimmed: an abort may need what is kept (R31).
 func (p *Plan) trim(s *Snapshot, f *fleet, outcome *RefOutcome) {
-	if f.err != nil || outcome.Halted {
+	if f.err != nil || outcome.Halted && !s.returns() {
 		return
 	}
 	free := f.trimSlots()

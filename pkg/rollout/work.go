@@ -37,6 +37,8 @@ type Work struct {
 	// Stray says that no hub gives a work of this owner its name: somebody gave it the owner label. It does not count where nothing selects its
 	// cluster (R8).
 	Stray bool
+	// DeletionSeen is when this process saw first that it is being deleted; zero where it does not matter (R10).
+	DeletionSeen time.Time
 	// UnselectedSince is since when this process has seen no ref select its cluster; zero when one does (R8).
 	UnselectedSince time.Time
 	// SelectedBy are the Placements with several slices that this process last saw selecting the cluster; nil where it saw none (R8).
@@ -60,6 +62,14 @@ func (w *Work) PlacementName() string { return w.Object.Labels[workv1alpha1.Labe
 
 // Deleting says that the work waits for its agent to let it go.
 func (w *Work) Deleting() bool { return !w.Object.DeletionTimestamp.IsZero() }
+
+// deletedAt is when the work was deleted, by the hub's clock: at the latest when this process saw it.
+func (w *Work) deletedAt() time.Time {
+	if w.DeletionSeen.IsZero() {
+		return w.Object.DeletionTimestamp.Time
+	}
+	return earlier(w.Object.DeletionTimestamp.Time, w.DeletionSeen)
+}
 
 // SpecGeneration is the generation that the last write of the spec made. That of a work that is being deleted is one less than its own:
 // the API server counts the deletion as well, and the agent applies nothing any more that would have that generation.

@@ -38,6 +38,11 @@ type world struct {
 	refs           []*worldRef
 	works          map[string]*worldWork
 
+	// records are what the status holds, failed and stuck the clusters that had failed at a pass: facts, whatever the hub records (R11).
+	records       rollout.Records
+	last          *rollout.Plan
+	failed, stuck map[string]bool
+
 	revisions map[string]*rollout.Revision
 	update    string
 	current   string
@@ -85,8 +90,8 @@ type worldWork struct {
 	// watchedSince is since when the hub's process has seen what became of a write, knownSettled when it found that settled.
 	watched                    string
 	watchedSince, knownSettled time.Time
-	// settled and failed are what it ever was since the last write or the begin of the rollout, whichever is later.
-	settled, failed bool
+	// settled is what it ever was since the last write or the begin of the rollout, whichever is later.
+	settled bool
 	// served is the revision that settled there last, as far as the hub's process can know.
 	served string
 }
@@ -95,6 +100,7 @@ func newWorld(refs ...*worldRef) *world {
 	w := &world{
 		now: rt.Epoch, deadlinesSince: rt.At(-hour), settle: 3 * second,
 		refs: refs, works: map[string]*worldWork{}, revisions: map[string]*rollout.Revision{},
+		failed: map[string]bool{}, stuck: map[string]bool{},
 		log: func(string, ...any) {}, check: func(*rollout.Snapshot, *rollout.Plan) {},
 	}
 	for i, ref := range refs {
@@ -139,8 +145,9 @@ func (w *world) retry() {
 
 // begin forgets what works did before this rollout.
 func (w *world) begin() {
+	w.records, w.failed, w.stuck = rollout.Records{}, map[string]bool{}, map[string]bool{}
 	for _, work := range w.works {
-		work.settled, work.failed = false, false
+		work.settled = false
 		if !w.keeps || work.deleting {
 			work.seenSuccess = time.Time{}
 		}
@@ -264,6 +271,7 @@ func (w *world) observe() *rollout.Snapshot {
 	s := &rollout.Snapshot{
 		Now: w.now, DeadlinesSince: w.deadlinesSince, Settle: w.settle, Owner: rt.Owner,
 		Update: w.revisions[w.update], Current: w.revisions[w.current], Aborted: w.aborted, Paused: w.paused,
+		Records: w.records,
 	}
 	if s.Current == nil {
 		s.Absent = &rollout.Absence{Cause: rollout.NeverComplete}
@@ -323,6 +331,11 @@ func (w *world) pass() *rollout.Plan {
 	s := w.observe()
 	p := rollout.Decide(s)
 	w.note()
+	if p.Abort == nil && p.Records.Adds(&s.Records) {
+		w.records = p.Records // That is persisted, and ends a pass (R11).
+		return w.pass()
+	}
+	w.records, w.last = p.Records, p
 	w.check(s, p)
 	switch {
 	case p.Abort != nil:
@@ -374,7 +387,7 @@ func (w *world) write(s *rollout.Snapshot, write rollout.Write) {
 	if write.Group != "" {
 		work.object.Annotations[workv1alpha1.AnnotationDecisionGroup] = write.Group
 	}
-	work.settled, work.failed, work.seenSuccess = false, false, time.Time{}
+	work.settled, work.seenSuccess = false, time.Time{}
 }
 
 func (work *worldWork) at(hash string) bool {

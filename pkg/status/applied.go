@@ -15,18 +15,18 @@ func manifestworkApplied(in *Input) metav1.Condition {
 	message := strings.Join(in.Problems, "; ")
 	switch {
 	case in.Stage == Aborting || in.Stage == Aborted:
-		return notApplied(workv1alpha1.ReasonNotAsExpected, join("the rollout was aborted", message))
+		return notApplied(workv1alpha1.ReasonNotAsExpected, join("the rollout was aborted", message, unreached(in)))
 	case message != "":
 		return notApplied(workv1alpha1.ReasonNotAsExpected, message)
 	case in.Stage == Stalled || in.Plan.Stalled:
-		return notApplied(workv1alpha1.ReasonNotAsExpected, failing(in.Plan))
+		return notApplied(workv1alpha1.ReasonNotAsExpected, join(failing(in.Plan), unreached(in)))
 	case in.Plan.Selected() == 0:
 		return notApplied(workv1alpha1.ReasonPlacementDecisionEmpty, "the placements select no cluster")
-	case in.Stage == Complete && in.Plan.Updated() == in.Plan.Selected() && !in.Differs:
+	case in.Stage == Complete && in.Plan.RolledOut() && !in.Differs:
 		return condition(workv1alpha1.ConditionManifestworkApplied, workv1alpha1.ReasonAsExpected,
-			clusters(in.Plan.Selected())+" as wanted", metav1.ConditionTrue)
+			join(reached(in.Plan)+" as wanted", tolerated(in.Plan)), metav1.ConditionTrue)
 	default:
-		return notApplied(workv1alpha1.ReasonProcessing, join(progress(in.Plan), templateWaits(in)))
+		return notApplied(workv1alpha1.ReasonProcessing, join(progress(in.Plan), unreached(in), templateWaits(in)))
 	}
 }
 
@@ -84,12 +84,11 @@ func progress(plan *rollout.Plan) string {
 
 // failing names the clusters that hold the rollout up, by what is wrong with them.
 func failing(plan *rollout.Plan) string {
-	var parts []string
+	parts := causes(plan)
 	for _, kind := range []struct {
 		phase rollout.Phase
 		words string
 	}{
-		{rollout.PhaseFailed, "not successful within the progressDeadline"},
 		{rollout.PhaseDegraded, "degraded"},
 		{rollout.PhaseStuck, "with a ManifestWork that is being deleted for longer than the progressDeadline: bring its agent back, or remove " +
 			"the finalizers of the ManifestWork if the cluster is lost"},
@@ -106,6 +105,20 @@ func failing(plan *rollout.Plan) string {
 		}
 	}
 	return strings.Join(append(append(parts, rejected(plan)...), unheard(plan)...), "; ")
+}
+
+// unreached is Unreached of the clusters of an object.
+func unreached(in *Input) string {
+	return Unreached(in.Snapshot.Unreached)
+}
+
+// Unreached names the clusters whose agents are there, and do not get what they are sent, and says what to do. It is empty for none.
+func Unreached(clusters []string) string {
+	if len(clusters) == 0 {
+		return ""
+	}
+	return rollout.Names(clusters) + " not reached: the agent is connected or its cluster is available, and it reports nothing of what it was sent " +
+		"and asked for; restart the work agent there, and see that no other client of the broker has its client ID"
 }
 
 // unheard names the clusters whose agents said nothing since this hub started, and says what to do about them (R11).

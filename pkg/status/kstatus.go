@@ -55,6 +55,29 @@ func Hold(status *workv1alpha1.ManifestWorkReplicaSetStatus, applied metav1.Cond
 	setOrRemove(&status.Conditions, workv1alpha1.ConditionStalled, stalled, generation, now)
 }
 
+// NotReconciled puts into a status that no hub reconciles the object until a person acts (R38), and reports whether that is new. What the
+// other conditions say is what was seen last.
+func NotReconciled(object *workv1alpha1.ManifestWorkReplicaSet, status *workv1alpha1.ManifestWorkReplicaSetStatus, why string, now metav1.Time) bool {
+	told := meta.FindStatusCondition(status.Conditions, workv1alpha1.ConditionStalled)
+	if told != nil && told.Reason == workv1alpha1.ReasonDowngradeRefused && told.Message == bounded(why) {
+		return false
+	}
+	meta.RemoveStatusCondition(&status.Conditions, workv1alpha1.ConditionReconciling)
+	Set(&status.Conditions, condition(workv1alpha1.ConditionStalled, workv1alpha1.ReasonDowngradeRefused, why, metav1.ConditionTrue),
+		object.Generation, now)
+	if status.State = workv1alpha1.StateStalled; !object.DeletionTimestamp.IsZero() {
+		status.State = workv1alpha1.StateDeleting
+	}
+	return true
+}
+
+// Reconciled takes from a status what NotReconciled put there, where nothing else overwrites it.
+func Reconciled(status *workv1alpha1.ManifestWorkReplicaSetStatus) {
+	if told := meta.FindStatusCondition(status.Conditions, workv1alpha1.ConditionStalled); told != nil && told.Reason == workv1alpha1.ReasonDowngradeRefused {
+		meta.RemoveStatusCondition(&status.Conditions, workv1alpha1.ConditionStalled)
+	}
+}
+
 func setOrRemove(conditions *[]metav1.Condition, conditionType string, wanted *metav1.Condition, generation int64, now metav1.Time) {
 	if wanted == nil {
 		meta.RemoveStatusCondition(conditions, conditionType)

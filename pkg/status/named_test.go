@@ -109,3 +109,23 @@ func TestUnheardClustersAreNamed(t *testing.T) {
 		})
 	}
 }
+
+// TestUnreachedClustersAreNamed: agents that are there and do not get what they are sent are named with the remedy, in every stage.
+func TestUnreachedClustersAreNamed(t *testing.T) {
+	const want = "2 clusters (c1, c2) not reached: the agent is connected or its cluster is available, and it reports nothing of what it was sent and asked for; " +
+		"restart the work agent there, and see that no other client of the broker has its client ID"
+	for _, in := range []*status.Input{
+		input(status.RollingOut, p1(rt.Clusters("c1", "c2")), rt.Works(inFlight("c1"))),
+		input(status.Stalled, p1(rt.Clusters("c1", "c2")), rt.Works(inFlight("c1"))),
+		input(status.Complete, p1(rt.Clusters("c1", "c2")), rt.Works(done("c1"), done("c2"))),
+	} {
+		built := status.Build(in)
+		if _, messages := told(built); strings.Contains(messages[rolledOut], "not reached") {
+			t.Errorf("%s: %q", in.Stage, messages[rolledOut])
+		}
+		in.Snapshot.Unreached = []string{"c1", "c2"}
+		if _, messages := told(status.Build(in)); !strings.Contains(messages[rolledOut], want) {
+			t.Errorf("%s: %q", in.Stage, messages[rolledOut])
+		}
+	}
+}

@@ -31,7 +31,7 @@ func unpaused(in *Input) metav1.Condition {
 	switch in.Stage {
 	case Complete:
 		return stopped(workv1alpha1.ReasonNewManifestWorkAvailable, join(
-			fmt.Sprintf("New revision %s is successfully progressed", update.Name), soakIgnored(in.Plan), notKept(in.Plan)))
+			fmt.Sprintf("New revision %s is successfully progressed", update.Name), tolerated(in.Plan), soakIgnored(in.Plan), notKept(in.Plan)))
 	case Stalled:
 		return stopped(workv1alpha1.ReasonProgressDeadlineExceeded, join(
 			fmt.Sprintf("the rollout of revision %s is stalled: %s", update.Name, failing(in.Plan)), abortBlocked(in), notKept(in.Plan)))
@@ -70,7 +70,7 @@ func goingBack(in *Input) string {
 		verb = "rolled"
 	}
 	return join(fmt.Sprintf("%s back to revision %s, confirmed by %d of %s", verb,
-		in.Snapshot.Current.Name, in.Plan.Confirmed, clusters(in.Plan.Selected())), stayingBehind(in), join(unheard(in.Plan)...))
+		in.Snapshot.Current.Name, in.Plan.Confirmed, clusters(in.Plan.Selected())), stayingBehind(in), join(unheard(in.Plan)...), unreached(in))
 }
 
 // stayingBehind names the clusters that do not go back: they completed another revision, and agents leave a completed work as it is (R17).

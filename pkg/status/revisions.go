@@ -100,9 +100,13 @@ func revisionStatus(in *Input, rev *revision.Revision, on *reach) workv1alpha1.R
 		FirstRolledOutTime: seconds(created),
 		LastRolledOutTime:  seconds(began),
 		ChangeCause:        revision.Shortened(rev.ChangeCause(), maxRevisionText),
+		CreatedBy:          revision.Shortened(rev.CreatedBy(), maxRevisionText),
 	}
 	if on != nil {
 		out.Clusters = on.clusters
+	}
+	if reached, recorded := rev.Reached(); recorded {
+		out.ReachedClusters = &reached
 	}
 	if at, aborted := abortedAt(in, rev); aborted {
 		reason := rev.AbortReason()

@@ -236,3 +236,26 @@ func TestLongChangeCause(t *testing.T) {
 	require.Len(t, cause, 255)
 	require.True(t, utf8.ValidString(cause))
 }
+
+// How many clusters a revision reached, and who made it, is what the revision records (R25).
+func TestEvidenceInTheList(t *testing.T) {
+	listed := status.Build(listing(status.RollingOut, nil, revisionOf("aaa", 1,
+		[2]string{workv1alpha1.AnnotationReached, "12"}, [2]string{workv1alpha1.AnnotationCreatedBy, "argocd"}),
+		revisionOf("bbb", 2, [2]string{workv1alpha1.AnnotationReached, "many"}))).Revisions
+	require.Equal(t, ptr.To(int32(12)), listed[1].ReachedClusters)
+	require.Equal(t, "argocd", listed[1].CreatedBy)
+	require.Nil(t, listed[0].ReachedClusters)
+	require.Empty(t, listed[0].CreatedBy)
+}
+
+// Who asked for an abort and why stays in the status for as long as the abort (R12).
+func TestAbortKeepsItsReason(t *testing.T) {
+	in := listing(status.Aborted, nil, revisionOf("aaa", 1), revisionOf("bbb", 2))
+	in.Object.Status.AbortedBy, in.Object.Status.AbortReason = "alice", "leaks memory"
+	in.Revisions.AbortedTime = ptr.To(metav1.NewTime(rt.At(minute)))
+	kept := status.Build(in)
+	require.Equal(t, []string{"alice", "leaks memory"}, []string{kept.AbortedBy, kept.AbortReason})
+	in.Revisions.AbortedTime = nil
+	ended := status.Build(in)
+	require.Empty(t, ended.AbortedBy+ended.AbortReason)
+}

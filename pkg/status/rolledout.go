@@ -18,13 +18,14 @@ func placementRolledOut(in *Input) metav1.Condition {
 	case in.Stage == Aborted:
 		return not(workv1alpha1.ReasonRolloutDegraded, goingBack(in))
 	case in.Stage == Stalled || in.Plan.Stalled:
-		return not(workv1alpha1.ReasonRolloutDegraded, failing(in.Plan))
+		return not(workv1alpha1.ReasonRolloutDegraded, join(failing(in.Plan), unreached(in)))
 	case in.Plan.Selected() == 0:
 		return not(workv1alpha1.ReasonProgressing, join("the placements select no cluster", awaiting(in.Plan)))
-	case in.Stage == Complete && in.Plan.Updated() == in.Plan.Selected() && !in.Differs:
+	case in.Stage == Complete && in.Plan.RolledOut() && !in.Differs:
 		return condition(workv1alpha1.ConditionPlacementRolledOut, workv1alpha1.ReasonComplete,
-			clusters(in.Plan.Selected())+" at revision "+in.Snapshot.Update.Name, metav1.ConditionTrue)
+			join(reached(in.Plan)+" at revision "+in.Snapshot.Update.Name, tolerated(in.Plan), unreached(in)), metav1.ConditionTrue)
 	default:
-		return not(workv1alpha1.ReasonProgressing, join(progress(in.Plan), awaiting(in.Plan), join(unheard(in.Plan)...), templateWaits(in)))
+		return not(workv1alpha1.ReasonProgressing,
+			join(progress(in.Plan), awaiting(in.Plan), join(unheard(in.Plan)...), unreached(in), templateWaits(in)))
 	}
 }

@@ -86,11 +86,14 @@ func Build(in *Input) workv1alpha1.ManifestWorkReplicaSetStatus {
 		UpdateRevision:  in.Revisions.UpdateRevision,
 		AbortedTime:     in.Revisions.AbortedTime,
 		Revisions:       revisions(in),
+		State:           state(in),
 	}
+	KeepAbort(&out, &in.Object.Status)
 	if in.Pending {
 		out.ObservedGeneration = in.Object.Status.ObservedGeneration
 	}
 	out.Summary, out.PlacementsSummary = summarize(in)
+	report(in, &out)
 	for _, condition := range []metav1.Condition{
 		PlacementVerified(in), manifestworkApplied(in), progressing(in), placementRolledOut(in),
 	} {
@@ -100,6 +103,15 @@ func Build(in *Input) workv1alpha1.ManifestWorkReplicaSetStatus {
 	setOrRemove(&out.Conditions, workv1alpha1.ConditionStalled, stalled(in), in.Object.Generation, in.Now)
 	SetPaused(&out.Conditions, in)
 	return out
+}
+
+// KeepAbort keeps in a new status who asked for the abort and why, for as long as there is one: status.abortedBy and status.abortReason are set by
+// hand, together with status.abortedTime (R12).
+func KeepAbort(wanted, before *workv1alpha1.ManifestWorkReplicaSetStatus) {
+	wanted.AbortedBy, wanted.AbortReason = "", ""
+	if wanted.AbortedTime != nil {
+		wanted.AbortedBy, wanted.AbortReason = before.AbortedBy, before.AbortReason
+	}
 }
 
 // Set puts a condition among others: it observed this generation, and its transition time changes with its status only.

@@ -5,20 +5,20 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
-	upstream "open-cluster-management.io/api/work/v1alpha1"
 
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
 // summarize counts every work of the owner, by its conditions about what it holds, over all and by the Placement that it
 // bears. Updated counts clusters, and is 0 once an abort is carried out.
-func summarize(in *Input) (upstream.ManifestWorkReplicaSetSummary, []upstream.PlacementSummary) {
-	var total upstream.ManifestWorkReplicaSetSummary
-	placements := make([]upstream.PlacementSummary, len(in.Plan.Refs))
+func summarize(in *Input) (workv1alpha1.ManifestWorkReplicaSetSummary, []workv1alpha1.PlacementSummary) {
+	var total workv1alpha1.ManifestWorkReplicaSetSummary
+	placements := make([]workv1alpha1.PlacementSummary, len(in.Plan.Refs))
 	byName := map[string]int{}
 	for i := range in.Plan.Refs {
 		ref := &in.Plan.Refs[i]
-		placements[i] = upstream.PlacementSummary{Name: ref.Name}
+		placements[i] = workv1alpha1.PlacementSummary{Name: ref.Name}
 		placements[i].Summary.DesiredTotal = ref.Selected
 		if in.Stage != Aborted {
 			placements[i].Summary.Updated = ref.Updated
@@ -46,7 +46,7 @@ func summarize(in *Input) (upstream.ManifestWorkReplicaSetSummary, []upstream.Pl
 	return total, placements
 }
 
-func count(summary *upstream.ManifestWorkReplicaSetSummary, work *rollout.Work) {
+func count(summary *workv1alpha1.ManifestWorkReplicaSetSummary, work *rollout.Work) {
 	summary.Total++
 	for i := range work.Object.Status.Conditions {
 		found := &work.Object.Status.Conditions[i]

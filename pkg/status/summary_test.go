@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	upstream "open-cluster-management.io/api/work/v1alpha1"
 
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
@@ -27,15 +28,24 @@ func TestSummary(t *testing.T) {
 	)
 	got := status.Build(input(status.RollingOut, refs, works))
 	type counts = upstream.ManifestWorkReplicaSetSummary
+	of := func(c counts) workv1alpha1.ManifestWorkReplicaSetSummary {
+		return workv1alpha1.ManifestWorkReplicaSetSummary{ManifestWorkReplicaSetSummary: c}
+	}
 	total := counts{Total: 5, Applied: 4, Available: 3, Degraded: 1, Progressing: 1, DesiredTotal: 5, Updated: 1}
-	if diff := cmp.Diff(total, got.Summary); diff != "" {
+	if diff := cmp.Diff(total, got.Summary.ManifestWorkReplicaSetSummary); diff != "" {
 		t.Errorf("summary:\n%s", diff)
 	}
-	placements := []upstream.PlacementSummary{
+	for i, counted := range [][2]int{{0, 2}, {1, 1}, {0, 0}} {
+		if found := &got.PlacementsSummary[i]; found.Summary.Waiting != counted[0] || found.Summary.InFlight != counted[1] {
+			t.Errorf("%s: waiting %d, in flight %d; want %v", found.Name, found.Summary.Waiting, found.Summary.InFlight, counted)
+		}
+		got.PlacementsSummary[i].Summary.Waiting, got.PlacementsSummary[i].Summary.InFlight, got.PlacementsSummary[i].HaltedTime = 0, 0, nil
+	}
+	placements := []workv1alpha1.PlacementSummary{
 		{Name: "p1", AvailableDecisionGroups: "2 (3 / 3 clusters applied)",
-			Summary: counts{Total: 3, Applied: 2, Available: 1, Progressing: 1, DesiredTotal: 3, Updated: 1}},
+			Summary: of(counts{Total: 3, Applied: 2, Available: 1, Progressing: 1, DesiredTotal: 3, Updated: 1})},
 		{Name: "p2", AvailableDecisionGroups: "1 (1 / 3 clusters applied)",
-			Summary: counts{Total: 1, Applied: 1, Available: 1, Degraded: 1, DesiredTotal: 2}},
+			Summary: of(counts{Total: 1, Applied: 1, Available: 1, Degraded: 1, DesiredTotal: 2})},
 		{Name: "p3", AvailableDecisionGroups: "0 (0 / 0 clusters applied)"},
 	}
 	if diff := cmp.Diff(placements, got.PlacementsSummary); diff != "" {

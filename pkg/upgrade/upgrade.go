@@ -60,6 +60,8 @@ type Runner struct {
 	failing map[types.UID]time.Time
 	// said are the events that each process makes once.
 	said map[string]bool
+	// told is when all objects were last told that this version is refused; zero for never.
+	told time.Time
 	// counted is what happened in this process, by result.
 	counted map[metrics.SnapshotResult]int
 }
@@ -144,15 +146,6 @@ func (r *Runner) failed(ctx context.Context, err error) bool {
 		logger.Error(err, "ManifestWorkReplicaSets are not reconciled until the version of the hub is recorded; retrying")
 	}
 	return false
-}
-
-// refuse says that this version does not reconcile ManifestWorkReplicaSets.
-func (r *Runner) refuse(ctx context.Context, why string) {
-	r.Metrics.Upgrade(metrics.UpgradeRefused)
-	if r.once(workv1alpha1.EventDowngradeRefused + why) {
-		klog.FromContext(ctx).Error(nil, why)
-		r.event(r.record.reference(), corev1.EventTypeWarning, workv1alpha1.EventDowngradeRefused, "Refuse", why)
-	}
 }
 
 // recorded says what was done.

@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
@@ -112,6 +114,57 @@ func TestRefusal(t *testing.T) {
 	require.NoError(t, <-done)
 	require.Equal(t, map[string]string{"version": "v1.0.0", "snapshots": ""}, w.recorded())
 	w.state(metrics.UpgradeRecorded)
+}
+
+// While a version is refused, each object says so and names the way out, once, and so does one that is made meanwhile (R38). What the hub
+// that reconciled it last said stays. A write that fails is tried again.
+func TestRefusalIsSaidInEachObject(t *testing.T) {
+	w := newWorld(t, "a", "b")
+	w.edit("a", func(set *workv1alpha1.ManifestWorkReplicaSet) {
+		set.Status.State = workv1alpha1.StateRollingOut
+		set.Status.Conditions = []metav1.Condition{
+			{Type: workv1alpha1.ConditionProgressing, Status: metav1.ConditionTrue, Reason: workv1alpha1.ReasonNewRevisionCreated},
+			{Type: workv1alpha1.ConditionReconciling, Status: metav1.ConditionTrue, Reason: workv1alpha1.ReasonNewRevisionCreated},
+		}
+	})
+	w.edit("b", func(set *workv1alpha1.ManifestWorkReplicaSet) {
+		set.DeletionTimestamp = &metav1.Time{Time: w.clock.Now()}
+	})
+	w.starts("v1.2.0")
+	before := w.get("a").DeepCopy()
+	failing := true
+	w.refuse = func(write string) error {
+		if failing && write == "patch manifestworkreplicasets/status a" {
+			return conflict
+		}
+		return nil
+	}
+	w.writes = nil
+	r := w.runner("v1.0.0")
+	require.False(t, r.try(t.Context()))
+	require.Equal(t, []string{"patch manifestworkreplicasets/status b"}, w.writes)
+	require.Equal(t, workv1alpha1.StateDeleting, w.get("b").Status.State)
+	failing = false
+	require.False(t, r.try(t.Context()))
+	require.Len(t, w.writes, 1, "not at once")
+	w.clock.Step(tellInterval)
+	require.False(t, r.try(t.Context()))
+	require.Equal(t, []string{"patch manifestworkreplicasets/status b", "patch manifestworkreplicasets/status a"}, w.writes)
+	for range 3 {
+		w.clock.Step(tellInterval)
+		require.False(t, r.try(t.Context()))
+		require.False(t, w.runner("v1.0.0").try(t.Context()), "another process says nothing more")
+	}
+	require.Len(t, w.writes, 2)
+
+	after := w.get("a")
+	require.Equal(t, workv1alpha1.StateStalled, after.Status.State)
+	require.Len(t, after.Status.Conditions, 2, "Reconciling and Stalled are never there together")
+	require.Equal(t, before.Status.Conditions[0], after.Status.Conditions[0])
+	told := meta.FindStatusCondition(after.Status.Conditions, workv1alpha1.ConditionStalled)
+	require.Equal(t, []any{metav1.ConditionTrue, workv1alpha1.ReasonDowngradeRefused, int64(3)}, []any{told.Status, told.Reason, told.ObservedGeneration})
+	require.Contains(t, told.Message, "this hub is v1.0.0, version v1.2.0 ran last")
+	require.Contains(t, told.Message, "delete the ConfigMap work-hub-current-version")
 }
 
 func TestContextEnds(t *testing.T) {

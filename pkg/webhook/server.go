@@ -58,7 +58,7 @@ func (s *Server) Run(ctx context.Context) error {
 		Logger:                 logger,
 		Metrics:                s.metrics(sdktls.ConfigToFunc(bounds)),
 		HealthProbeBindAddress: s.Options.healthAddress(),
-		WebhookServer: ctrlwebhook.NewServer(ctrlwebhook.Options{
+		WebhookServer: newBoundedServer(ctrlwebhook.Options{
 			Port: s.Options.Port, CertDir: s.Options.certDir(), CertName: certName, KeyName: keyName,
 			TLSOpts: webhookTLS,
 		}),

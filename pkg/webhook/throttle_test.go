@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -74,7 +75,6 @@ func TestReviewsAreThrottled(t *testing.T) {
 		require.Contains(t, answer.Body.String(), "none of them ended within 1ms: try again")
 	}
 	require.Empty(t, reviews.began)
-	require.Equal(t, throttle.slots(3000+1<<19), throttle.slots(-1), "a length that is not known may be any")
 
 	throttle.patience = long
 	ctx, cancel := context.WithCancel(t.Context())
@@ -148,6 +148,125 @@ func TestSlowRequestHoldsNoSlot(t *testing.T) {
 		require.Contains(t, string(content), "reading the request, send it within 50ms")
 		require.Eventually(t, func() bool { return len(throttle.small) == 0 }, time.Minute, time.Millisecond)
 	})
+}
+
+// TestSlowConnectionsRefuseNoReview: 100 clients that send half of a request keep nobody out who sends a whole one, from the same address neither.
+func TestSlowConnectionsRefuseNoReview(t *testing.T) {
+	throttle := newTestThrottle(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	throttle.patience = time.Millisecond
+	served(t, throttle, func(t *testing.T, server *httptest.Server) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		began := make(chan struct{}, 100)
+		for range 100 {
+			body := io.MultiReader(strings.NewReader("half"), &blockedReader{began: began, end: ctx.Done()})
+			request, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL, body)
+			require.NoError(t, err)
+			request.ContentLength = 100
+			go func() {
+				if answer, err := server.Client().Do(request); err == nil {
+					_ = answer.Body.Close()
+				}
+			}()
+		}
+		for range 100 {
+			<-began
+		}
+		for range 20 {
+			answer, err := server.Client().Post(server.URL, "application/json", strings.NewReader("{}"))
+			require.NoError(t, err)
+			_ = answer.Body.Close()
+			require.Equal(t, http.StatusOK, answer.StatusCode)
+		}
+	})
+}
+
+// blockedReader has nothing to read until the end.
+type blockedReader struct {
+	began chan<- struct{}
+	end   <-chan struct{}
+}
+
+func (b *blockedReader) Read([]byte) (int, error) {
+	b.began <- struct{}{}
+	<-b.end
+	return 0, io.ErrUnexpectedEOF
+}
+
+// TestSourcesAreBounded: one address holds no more requests and bytes than its share, and all together no more than the whole.
+func TestSourcesAreBounded(t *testing.T) {
+	reviews := newBlocking()
+	throttle := newTestThrottle(reviews)
+	throttle.requests, throttle.bytes = newCrowd(2, 3), newCrowd(10, 15)
+	answers := make(chan int, 10)
+	ask := func(source, body string) int {
+		answer, request := httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(body))
+		request.RemoteAddr = source + ":12345"
+		throttle.ServeHTTP(answer, request)
+		if answer.Code == http.StatusTooManyRequests {
+			require.Equal(t, "1", answer.Header().Get("Retry-After"))
+		}
+		return answer.Code
+	}
+	begin := func(source, body string) {
+		go func() { answers <- ask(source, body) }()
+		<-reviews.began
+	}
+	begin("192.0.2.1", "12345")
+	require.Equal(t, http.StatusTooManyRequests, ask("192.0.2.1", "123456"), "bytes of one address")
+	begin("192.0.2.1", "12345")
+	require.Equal(t, http.StatusTooManyRequests, ask("192.0.2.1", ""), "requests of one address")
+	require.Equal(t, http.StatusTooManyRequests, ask("192.0.2.2", "123456"), "bytes in all")
+	begin("192.0.2.2", "12345")
+	require.Equal(t, http.StatusTooManyRequests, ask("192.0.2.3", ""), "requests in all")
+	close(reviews.end)
+	for range 3 {
+		require.Equal(t, http.StatusOK, <-answers)
+	}
+	require.Equal(t, http.StatusOK, ask("192.0.2.1", "1234567890"))
+	require.Empty(t, throttle.requests.of)
+	require.Empty(t, throttle.bytes.of)
+	require.Zero(t, throttle.requests.held+throttle.bytes.held)
+}
+
+// TestConnectionsAreBounded: what is too much from one address, or in all, is closed at once, and a connection that ends makes room.
+func TestConnectionsAreBounded(t *testing.T) {
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer inner.Close()
+	listener := &boundedListener{Listener: inner, connections: newCrowd(1, 2)}
+	accepted := make(chan net.Conn, 10)
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			accepted <- conn
+		}
+	}()
+	dial := func(from string) net.Conn {
+		dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+		conn, err := dialer.DialContext(t.Context(), "tcp", inner.Addr().String())
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = conn.Close() })
+		return conn
+	}
+	refused := func(from string) {
+		_, err := dial(from).Read(make([]byte, 1))
+		require.Error(t, err, "closed")
+	}
+	dial("127.0.0.1")
+	first := <-accepted
+	refused("127.0.0.1")
+	dial("127.0.0.2")
+	<-accepted
+	refused("127.0.0.3")
+	require.NoError(t, first.Close())
+	_ = first.Close()
+	dial("127.0.0.3")
+	<-accepted
+	require.Equal(t, 2, listener.connections.held)
 }
 
 // TestReviewMayTakeLongerThanReading: the time for the body ends with the body.

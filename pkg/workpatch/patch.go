@@ -64,6 +64,11 @@ func writtenMetadata(s *rollout.Snapshot, w *rollout.Write, now time.Time) (labe
 		setChanged(annotations, w.Work.Object.Annotations, key, value)
 	}
 	setChanged(annotations, w.Work.Object.Annotations, workv1alpha1.AnnotationKeptRevision, w.KeptRevision)
+	asked := ""
+	if ChangesSpec(w) {
+		asked = askedFor(s, w, w.Work.Object.Generation+1)
+	}
+	setChanged(annotations, w.Work.Object.Annotations, workv1alpha1.AnnotationAccepted, asked)
 	return labels, annotations
 }
 
@@ -84,15 +89,28 @@ func metadataChange(s *rollout.Snapshot, w *rollout.Write) (labels, annotations 
 	if w.Group != "" {
 		setChanged(annotations, existing.Annotations, workv1alpha1.AnnotationDecisionGroup, w.Group)
 	}
+	if accepted := w.Work.Accepted(); accepted != "" && w.Revision == nil {
+		setChanged(annotations, existing.Annotations, workv1alpha1.AnnotationAccepted, accepted)
+	}
 	return labels, annotations
+}
+
+// askedFor returns what a write of a spec says of itself; empty over a broker, where nothing stores a work otherwise than it was sent.
+func askedFor(s *rollout.Snapshot, w *rollout.Write, generation int64) string {
+	if s.Heard != nil {
+		return ""
+	}
+	return rollout.AskedFor(w.Revision.Digest, generation)
 }
 
 // IsStripped reports whether the API server's answer to a write of metadata lacks what was written: a webhook or a policy removed it.
 func IsStripped(s *rollout.Snapshot, w *rollout.Write, answer metav1.Object) bool {
-	stored := *w
-	stored.Work = &rollout.Work{Object: &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
-		Labels: answer.GetLabels(), Annotations: answer.GetAnnotations(),
-	}}}
+	stored, work := *w, rollout.Work{}
+	if w.Work != nil {
+		work = *w.Work
+	}
+	work.Object = &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Labels: answer.GetLabels(), Annotations: answer.GetAnnotations()}}
+	stored.Work = &work
 	labels, annotations := metadataChange(s, &stored)
 	return len(labels)+len(annotations) > 0
 }

@@ -162,6 +162,35 @@ func TestPatchOfLabels(t *testing.T) {
 	require.True(t, IsStripped(snapshot(), w, stripped))
 }
 
+// A write of a spec says what it asks for and which generation it makes; what is stored otherwise is recorded by a write of metadata alone. The next
+// spec takes that away (R10).
+func TestAccepted(t *testing.T) {
+	w := &rollout.Write{Action: rollout.Update, Cluster: "c1", Placement: "p1", Work: stored(), Revision: rt.Revision("bbb")}
+	w.Work.Object.Generation = 4
+	kind, data := patchOf(t, w)
+	live := apply(t, kind, data, w.Work.Object)
+	require.Equal(t, "digest of bbb/5", live.Annotations[workv1alpha1.AnnotationAccepted])
+
+	live.Generation = 5
+	relabel := &rollout.Write{Action: rollout.Relabel, Cluster: "c1", Placement: "p1", Work: &rollout.Work{Object: live, Digest: "pruned", AcceptedAs: "digest of bbb"}}
+	kind, data = patchOf(t, relabel)
+	require.JSONEq(t, `{"metadata":{"uid":"uid","resourceVersion":"7","annotations":{"`+workv1alpha1.AnnotationAccepted+`":"digest of bbb/pruned"}}}`, string(data))
+	require.True(t, IsStripped(snapshot(), relabel, live), "a webhook took it away")
+	recorded := apply(t, kind, data, live)
+	require.False(t, IsStripped(snapshot(), relabel, recorded))
+
+	adopt := &rollout.Write{Action: rollout.Adopt, Cluster: "c1", Placement: "p1", Work: &rollout.Work{Object: recorded, Digest: "digest of bbb"}, Revision: rt.Revision("bbb")}
+	kind, data = patchOf(t, adopt)
+	require.NotContains(t, apply(t, kind, data, recorded).Annotations, workv1alpha1.AnnotationAccepted, "it is stored as it is wanted")
+
+	create := &rollout.Write{Action: rollout.Create, Cluster: "c1", Placement: "p1", Revision: rt.Revision("bbb")}
+	require.Equal(t, "digest of bbb/1", New(snapshot(), create, "web", rt.At(0)).Annotations[workv1alpha1.AnnotationAccepted])
+	broker := snapshot()
+	broker.Heard = map[string]time.Time{}
+	require.NotContains(t, New(broker, create, "web", rt.At(0)).Annotations, workv1alpha1.AnnotationAccepted)
+	require.NotContains(t, Whole(broker, w, rt.At(0)).Annotations, workv1alpha1.AnnotationAccepted)
+}
+
 // A label that the owner lost goes away.
 func TestPatchDropsLabels(t *testing.T) {
 	w := &rollout.Write{Action: rollout.Relabel, Cluster: "c1", Placement: "p1", Work: stored()}

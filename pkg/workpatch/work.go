@@ -32,6 +32,9 @@ func New(s *rollout.Snapshot, w *rollout.Write, name string, now time.Time) *wor
 	}
 	work.Labels[workv1alpha1.LabelControllerHash] = w.Revision.Hash
 	maps.Copy(work.Annotations, revisionAnnotations(w, now))
+	if asked := askedFor(s, w, 1); asked != "" {
+		work.Annotations[workv1alpha1.AnnotationAccepted] = asked
+	}
 	if copied := rollout.CopiedLabels(s); copied != "" {
 		work.Annotations[workv1alpha1.AnnotationCopiedLabels] = copied
 	}

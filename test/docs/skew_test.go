@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	operatorv1 "open-cluster-management.io/api/operator/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/test/internal/await"
@@ -119,6 +120,10 @@ func (h *hub) hasHistoryAgain(t *testing.T, _ string) {
 func (h *hub) stopThisHub(t *testing.T) {
 	h.kubelet.Stop()
 	require.NoError(t, h.work.Stop(t.Context()))
+	// As clusteradm renders it, beside workImagePullSpec.
+	require.NoError(t, h.Operator.Change(t.Context(), func(spec *operatorv1.ClusterManagerSpec) {
+		spec.RegistrationImagePullSpec = "quay.io/open-cluster-management/registration:v1.2.0"
+	}))
 }
 
 // isUpstreams: the operator wrote its CRD and its image. Its hub, which nobody pulls here, is started in this process, and leaves the

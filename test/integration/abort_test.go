@@ -64,7 +64,7 @@ func TestAbortPerGroup(t *testing.T) {
 	require.Equal(t, []string{"c1", "c2"}, f.reached("v2"), "the second group was never begun")
 }
 
-// R11: ProgressivePerGroup counts failures by group.
+// R11, R13: ProgressivePerGroup counts failures by group, and completes with as many as each tolerates.
 func TestAbortPerGroupCountsEachGroup(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, 4)
@@ -74,15 +74,17 @@ func TestAbortPerGroupCountsEachGroup(t *testing.T) {
 	f.agentsReport("c1", "v2", hangs)
 	f.agentsReport("c3", "v2", hangs)
 	f.update("v2")
-	f.stalled()
+	mwrs := f.complete()
 	f.everywhere("v2")
+	require.Equal(t, f.hash("v2"), mwrs.Status.CurrentRevision)
+	require.Equal(t, 2, mwrs.Status.Summary.Updated)
 
 	f.agentsReport("c1", "v3", hangs)
 	f.agentsReport("c3", "v3", hangs)
 	f.agentsReport("c4", "v3", hangs)
 	f.update("v3")
 	f.aborted()
-	f.everywhere("v1")
+	f.everywhere("v2")
 	require.Len(t, f.reached("v3"), 4)
 }
 

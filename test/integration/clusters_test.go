@@ -155,24 +155,28 @@ func TestClusterLeavesWhileAborted(t *testing.T) {
 	f.quiet()
 }
 
-// R8, R11: a cluster that the new revision broke doesn't leave the count by being deselected while its agent is offline.
-func TestLeavingClusterKeepsItsSlotAndStillFails(t *testing.T) {
+// R8, R11: a cluster that is deselected before its deadline, its agent offline, keeps its slot until then. After that it fails nothing: no
+// placementRef selected it when it failed.
+func TestLeavingClusterKeepsItsSlotUntilItsDeadline(t *testing.T) {
 	t.Parallel()
-	f := rolledOut(t, 3, progressive(1, "9s", 0, abortAll))
+	const deadline = 9 * time.Second
+	f := rolledOut(t, 3, progressive(1, deadline.String(), 0, abortAll))
 	f.agentsReport("c1", "", silent)
 	f.update("v2")
 	f.has("c1", "v2")
 	f.place("p1", []string{"c2", "c3"})
 	f.leaving("c1")
 	require.Equal(t, []string{"c1"}, f.reached("v2"), "it keeps its slot")
-	generation := f.work("c1").Generation
-	f.aborted()
-	require.Equal(t, []string{"c1"}, f.reached("v2"))
-	require.Equal(t, generation, f.work("c1").Generation, "a work that is being deleted is not written to")
+	left := f.work("c1")
+	mwrs := f.complete()
+	require.Nil(t, mwrs.Status.AbortedTime)
+	require.Empty(t, mwrs.Status.Failures)
+	require.GreaterOrEqual(t, f.writtenAt("c2", "v2").Sub(f.writtenAt("c1", "v2")), deadline, "its slot is free after its deadline")
+	require.Equal(t, left.Generation, f.work("c1").Generation, "a work that is being deleted is not written to")
 	f.quiet()
 	f.agentsReport("c1", "", succeeds)
-	f.everywhere("v1", "c2", "c3")
-	f.aborted()
+	f.everywhere("v2", "c2", "c3")
+	require.Nil(t, f.complete().Status.AbortedTime)
 }
 
 // R8, R11: a cluster that has the new revision and leaves, its agent offline, did not fail, however long ago it was written: that the API

@@ -1,9 +1,11 @@
 package integration
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -372,8 +374,12 @@ func (f *labFleet) isLostWhenOrphanAndDeletionComeTogether() {
 	_, err := works.Create(f.t.Context(), work, metav1.CreateOptions{})
 	require.NoError(f.t, err)
 	f.deploys("c1", "v1")
-	eventually(f.t, "the agent owns it", func() error {
-		if _, owned := f.there("c1", 1); len(owned) != 1 {
+	// An agent notes last, in the AppliedManifestWork, what it has to delete. One that stops before that deletes nothing.
+	noted := func(r *request) bool {
+		return r.method != http.MethodGet && strings.Contains(r.path, "/appliedmanifestworks/") && bytes.Contains(r.body, []byte(f.object(0)))
+	}
+	eventually(f.t, "the agent owns it, and has noted so", func() error {
+		if _, owned := f.there("c1", 1); len(owned) != 1 || len(f.agents["c1"].managed.accepted(noted)) == 0 {
 			return fmt.Errorf("it owns %v", owned)
 		}
 		return nil

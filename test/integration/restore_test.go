@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	upstream "open-cluster-management.io/api/work/v1alpha1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
@@ -13,7 +12,7 @@ import (
 func (f *fleet) wipeStatus() {
 	f.t.Helper()
 	f.editStatus(func(status *workv1alpha1.ManifestWorkReplicaSetStatus) {
-		*status = workv1alpha1.ManifestWorkReplicaSetStatus{PlacementsSummary: []upstream.PlacementSummary{}}
+		*status = workv1alpha1.ManifestWorkReplicaSetStatus{PlacementsSummary: []workv1alpha1.PlacementSummary{}}
 	})
 }
 

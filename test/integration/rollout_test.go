@@ -2,6 +2,7 @@ package integration
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -144,7 +145,8 @@ func TestMinSuccessTimeSoaks(t *testing.T) {
 	require.GreaterOrEqual(t, soaked, 2*time.Second)
 }
 
-// R11, R14: as many failures as are allowed don't stop a rollout; it still is not complete, and a late success heals it.
+// R11, R13: as many failures as are allowed don't stop a rollout. It is complete with them, its conditions name them, and a late success
+// heals them.
 func TestToleratedFailure(t *testing.T) {
 	t.Parallel()
 	for name, strategy := range map[string]workv1alpha1.RolloutStrategy{
@@ -161,16 +163,28 @@ func TestToleratedFailure(t *testing.T) {
 			f.agentsReport("c1", "v2", hangs)
 			f.update("v2")
 			f.everywhere("v2")
-			mwrs := f.stalled()
+			mwrs := f.complete()
 			require.Nil(t, mwrs.Status.AbortedTime)
-			require.Equal(t, before.Status.CurrentRevision, mwrs.Status.CurrentRevision)
+			require.NotEqual(t, before.Status.CurrentRevision, mwrs.Status.CurrentRevision)
+			require.Equal(t, f.hash("v2"), mwrs.Status.CurrentRevision)
 			require.Equal(t, 2, mwrs.Status.Summary.Updated)
-			require.Contains(t, message(mwrs, workv1alpha1.ConditionProgressing), f.cluster("c1"))
+			for _, condition := range []string{workv1alpha1.ConditionManifestworkApplied, workv1alpha1.ConditionProgressing} {
+				require.Contains(t, message(mwrs, condition), "1 failed within maxFailures")
+				require.Contains(t, message(mwrs, condition), f.cluster("c1"))
+			}
+			require.Len(t, mwrs.Status.Failures, 1)
+			require.Equal(t, f.cluster("c1"), mwrs.Status.Failures[0].Cluster)
 			f.quiet()
 
 			f.agentsReport("c1", "v2", succeeds)
-			mwrs = f.complete()
-			require.Equal(t, f.hash("v2"), mwrs.Status.CurrentRevision)
+			eventually(t, "a late success heals it", func() error {
+				mwrs := f.complete()
+				named := strings.Contains(message(mwrs, workv1alpha1.ConditionManifestworkApplied), f.cluster("c1"))
+				if mwrs.Status.Summary.Updated != 3 || len(mwrs.Status.Failures) != 0 || named {
+					return fmt.Errorf("%s", describe(mwrs))
+				}
+				return nil
+			})
 			f.quiet()
 		})
 	}
@@ -188,14 +202,14 @@ func TestMaxFailuresPercentIsRoundedUp(t *testing.T) {
 	f.agentsReport("c1", "v2", hangs)
 	f.agentsReport("c2", "v2", degrades)
 	f.update("v2")
-	f.stalled()
+	f.complete()
 	f.everywhere("v2")
 	f.quiet()
 
 	f.agentsReport("", "v3", degrades)
 	f.update("v3")
 	f.aborted()
-	f.everywhere("v1")
+	f.everywhere("v2")
 }
 
 // R14: with failureStrategy unset a rollout that failed stops where it is.

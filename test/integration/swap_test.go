@@ -205,7 +205,7 @@ func countsDuringAnUpdate(w *world, t *testing.T, ours bool) {
 		wanted = upstream.ManifestWorkReplicaSetSummary{Total: 2, Applied: 2, Available: 2, Progressing: 1, DesiredTotal: 2}
 	}
 	eventually(t, "the summary counts it so", func() error {
-		if found := f.get().Status.Summary; found != wanted {
+		if found := f.get().Status.Summary.ManifestWorkReplicaSetSummary; found != wanted {
 			return fmt.Errorf("it is %+v", found)
 		}
 		return nil

@@ -72,16 +72,19 @@ func TestUndoThatFailsIsNotAborted(t *testing.T) {
 	f.everywhere("v1")
 }
 
-// R3: an undo in the middle of a rollout: clusters that never left the old revision don't restart.
+// R3, R12b: an undo in the middle of a rollout takes every cluster that left the old revision back at once, whatever the strategy says.
+// Clusters that never left it don't restart.
 func TestUndoInTheMiddleOfARollout(t *testing.T) {
 	t.Parallel()
 	f := rolledOut(t, 3, progressive(1, "30s", 0))
 	f.agentsReport("c2", "v2", hangs)
 	f.update("v2")
 	f.has("c2", "v2")
+	f.agentsReport("", "v1", hangs)
 	f.update("v1")
-	mwrs := f.complete()
 	f.everywhere("v1")
+	f.agentsReport("", "v1", succeeds)
+	mwrs := f.complete()
 	require.Equal(t, f.hash("v1"), mwrs.Status.CurrentRevision)
 	require.Equal(t, []string{"v1"}, f.sequence("c3"))
 	f.quiet()

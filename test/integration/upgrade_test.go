@@ -2,6 +2,7 @@ package integration
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os/exec"
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
@@ -290,25 +292,33 @@ func TestDowngradeIsRefused(t *testing.T) {
 	require.NoError(t, err)
 	process, err := sandbox.NewWorkHub(w.env.Group, release(t, "v9.0.0"), w.plane.APIServer, bothGates, "--success-settle=400ms")
 	require.NoError(t, err)
+	f := newFleetIn(w, t, 2)
+	f.place("p1", f.clusters)
+	f.create("v1", ref("p1", all("None", 0)))
 	require.NoError(t, process.Start(ctx))
 	t.Cleanup(func() { _ = process.Kill() })
 
 	note := w.says(t, sandbox.HubNamespace, "ConfigMap", workv1alpha1.EventDowngradeRefused)
 	require.Contains(t, note, "this hub is v9.0.0, version v9.9.0 ran last, and there are no snapshots of v9.0.0 to restore (there are snapshots of v9.8.0, v9.7.0)")
 	require.Contains(t, note, "delete the ConfigMap "+plan.ConfigMap)
-	f := newFleetIn(w, t, 2)
-	f.place("p1", f.clusters)
-	f.create("v1", ref("p1", all("None", 0)))
 	w.collects(t, "collected")
-	always(t, "nothing is rolled out", 2*time.Second, func() error {
-		if mwrs := f.get(); len(f.works()) > 0 || len(mwrs.Status.Conditions) > 0 || len(mwrs.Finalizers) > 0 {
+	eventually(t, "the object says so", func() error {
+		told := meta.FindStatusCondition(f.get().Status.Conditions, workv1alpha1.ConditionStalled)
+		if told == nil || told.Reason != workv1alpha1.ReasonDowngradeRefused || !strings.Contains(told.Message, "delete the ConfigMap "+plan.ConfigMap) {
+			return errors.New(describe(f.get()))
+		}
+		return nil
+	})
+	version := f.get().ResourceVersion
+	always(t, "nothing is rolled out, and nothing written", 2*time.Second, func() error {
+		if mwrs := f.get(); len(f.works()) > 0 || mwrs.ResourceVersion != version || len(mwrs.Finalizers) > 0 {
 			return fmt.Errorf("%d works: %s", len(f.works()), describe(mwrs))
 		}
 		return nil
 	})
 
 	require.NoError(t, maps.Delete(ctx, plan.ConfigMap, metav1.DeleteOptions{}))
-	f.complete()
+	require.Nil(t, meta.FindStatusCondition(f.complete().Status.Conditions, workv1alpha1.ConditionStalled))
 	w.recorded(t, "v9.0.0", "")
 }
 

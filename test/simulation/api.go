@@ -50,10 +50,14 @@ type API struct {
 	Unobserving bool
 	// Unlisting drops status.revisions alone, as an API server does whose CRD has all other fields.
 	Unlisting bool
+	// Lacks are fields of the status that the CRD does not have, beside those of the flags above.
+	Lacks []string
 	// NoHistory refuses the hub everything that it asks of ControllerRevisions.
 	NoHistory bool
 	// Manager is the field manager of who writes; the hub's where it is empty.
 	Manager string
+	// Undated leaves the time out of the answers to the hub, as a proxy may.
+	Undated bool
 	// Mutate changes the spec of each work that is written, as a webhook does; nil for none.
 	Mutate func(spec map[string]any)
 }
@@ -209,7 +213,7 @@ func (a *API) admit(kind Kind, existing, merged *unstructured.Unstructured, stat
 	next := existing.DeepCopy()
 	next.Object["status"] = merged.Object["status"]
 	if kept, ok := next.Object["status"].(map[string]any); ok && kind == ReplicaSets {
-		for _, field := range a.pruned() {
+		for _, field := range append(a.pruned(), a.Lacks...) {
 			delete(kept, field)
 		}
 	}
@@ -220,9 +224,9 @@ func (a *API) admit(kind Kind, existing, merged *unstructured.Unstructured, stat
 func (a *API) pruned() []string {
 	switch {
 	case a.OlderCRD:
-		return []string{"observedGeneration", "collisionCount", "currentRevision", "updateRevision", "abortedTime", "revisions"}
+		return []string{"observedGeneration", "collisionCount", "currentRevision", "updateRevision", "abortedTime", "revisions", "state"}
 	case a.Unobserving:
-		return []string{"observedGeneration", "revisions"}
+		return []string{"observedGeneration", "revisions", "state"}
 	case a.Unlisting:
 		return []string{"revisions"}
 	}

@@ -47,7 +47,7 @@ func (m *model) ends(t *rapid.T) {
 	m.takenOver()
 }
 
-// toggle sets the field while all is quiet: no work and no revision is written (R19).
+// toggle sets the field while all is quiet: no work is written, and no revision made (R19).
 func (m *model) toggle(t *rapid.T, preserve bool) {
 	versions := func() []string {
 		var all []string
@@ -55,7 +55,7 @@ func (m *model) toggle(t *rapid.T, preserve bool) {
 			all = append(all, work.Namespace+" "+work.ResourceVersion)
 		}
 		for _, rev := range m.w.Revisions() {
-			all = append(all, rev.ResourceVersion)
+			all = append(all, rev.Name+" "+string(rev.UID))
 		}
 		return all
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -81,4 +82,90 @@ func TestStoredHistoryLimitAboveTheBound(t *testing.T) {
 	require.NotContains(t, s.says(workv1alpha1.ConditionProgressing).Message, "revisionHistoryLimit", strings.Join(s.Story, "\n"))
 	require.Len(t, s.Revisions(), workv1alpha1.MaxRevisionHistoryLimit+1)
 	s.quiet()
+}
+
+// R12: an undo of a revision that the history limit deleted is known as one: it was the current revision before, and is older than today's. It
+// stalls, and is not aborted to what was left; and it keeps the time of its first creation.
+func TestUndoOfAPrunedRevision(t *testing.T) {
+	s := rolledOut(t)
+	s.keepsOlder(0)
+	first := s.Revisions()[0].CreationTimestamp.UTC()
+	for _, version := range []string{"v2", "v3", "v4"} {
+		s.settle(time.Hour)
+		s.Update(version)
+		s.quiet()
+	}
+	require.Len(t, s.Revisions(), 1)
+	s.Tell("the hub restarts")
+	s.Restart()
+	s.Report("c1", "v1", Hangs)
+	s.Update("v1")
+	s.quiet()
+	require.Nil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+	s.everywhere("v1")
+	s.says(workv1alpha1.ConditionProgressing, "does not apply to an undo")
+	require.Equal(t, first, s.Object().Status.Revisions[0].FirstRolledOutTime.UTC())
+
+	// One that never was the current one is no undo.
+	s.Report("", "v5", Hangs)
+	s.Update("v5")
+	s.settle(10 * time.Second)
+	s.Report("c1", "v1", Succeeds)
+	s.Update("v1")
+	s.quiet()
+	require.Equal(t, s.hashOf("v1"), s.Object().Status.CurrentRevision)
+	require.Empty(t, s.hashOf("v5"))
+	s.Update("v5")
+	s.quiet()
+	require.NotNil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+	s.everywhere("v1")
+}
+
+// R6: a hash of a revision that the history limit deleted is not accepted as the current one.
+func TestPrunedRevisionIsNotNamed(t *testing.T) {
+	s := rolledOut(t)
+	s.keepsOlder(0)
+	pruned := s.hashOf("v1")
+	for _, version := range []string{"v2", "v3"} {
+		s.Update(version)
+		s.quiet()
+	}
+	s.nameCurrent(pruned)
+	s.quiet()
+	require.Equal(t, s.hashOf("v3"), s.Object().Status.CurrentRevision)
+}
+
+// R12, R25: who asks for an abort, and why, is in the conditions, and outlives the abort on the revision and in the list.
+func TestAbortByHandHasAReason(t *testing.T) {
+	s := rolledOut(t)
+	s.Report("c1", "v2", Hangs)
+	s.Update("v2")
+	s.settle(10 * time.Second)
+	now := metav1.NewTime(s.Clock.Now()).Rfc3339Copy()
+	s.abortedByHand = &now
+	asked := map[string]any{"abortedTime": now, "abortedBy": "alice", "abortReason": "v2 leaks memory"}
+	s.patch(ReplicaSets, Namespace, Name, map[string]any{"status": asked}, true)
+	s.quiet()
+	const reason = "alice set status.abortedTime (field manager kubectl-patch): v2 leaks memory"
+	s.everywhere("v1")
+	s.says(workv1alpha1.ConditionProgressing, reason)
+	object := s.Object()
+	require.Equal(t, []string{"alice", "v2 leaks memory"}, []string{object.Status.AbortedBy, object.Status.AbortReason})
+	listed := object.Status.Revisions[0]
+	require.Equal(t, reason, listed.AbortReason)
+	require.EqualValues(t, 2, *listed.ReachedClusters)
+	require.Equal(t, "alice", s.Revisions()[1].Annotations[workv1alpha1.AnnotationAbortedBy])
+
+	s.Report("c1", "v2", Succeeds)
+	s.Retry()
+	s.quiet()
+	object = s.Object()
+	require.Empty(t, object.Status.AbortedBy+object.Status.AbortReason+object.Status.Revisions[0].AbortReason)
+	require.NotContains(t, s.Revisions()[1].Annotations, workv1alpha1.AnnotationAbortedBy)
+
+	s.patch(ReplicaSets, Namespace, Name, map[string]any{"status": asked}, true)
+	s.quiet()
+	object = s.Object()
+	require.Nil(t, object.Status.AbortedTime, "nothing to abort")
+	require.Empty(t, object.Status.AbortedBy+object.Status.AbortReason)
 }

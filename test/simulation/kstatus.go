@@ -54,5 +54,25 @@ func (w *World) checkKstatus() error {
 	if got != want {
 		return fmt.Errorf("quiet: kstatus is %s, not %s: %+v", got, want, conditions)
 	}
+	return w.checkState(got)
+}
+
+// checkState checks that status.state does not contradict what kstatus reads from the conditions. An older CRD has no state.
+func (w *World) checkState(computed status.Status) error {
+	object := w.Object()
+	wanted := map[workv1alpha1.State]status.Status{
+		workv1alpha1.StateInvalid: status.FailedStatus, workv1alpha1.StateStalled: status.FailedStatus, workv1alpha1.StateAborted: status.FailedStatus,
+		workv1alpha1.StateRollingOut: status.InProgressStatus, workv1alpha1.StateAborting: status.InProgressStatus,
+		workv1alpha1.StateComplete: status.CurrentStatus,
+	}
+	told := object.Status.State
+	switch {
+	case told == "" && (w.API.OlderCRD || w.API.Unobserving || len(w.API.Lacks) > 0):
+	case !object.DeletionTimestamp.IsZero() && told != workv1alpha1.StateDeleting:
+		return fmt.Errorf("quiet: the object is being deleted, and its state is %q", told)
+	case object.DeletionTimestamp.IsZero() && told == workv1alpha1.StatePaused && object.Spec.Paused:
+	case object.DeletionTimestamp.IsZero() && wanted[told] != computed:
+		return fmt.Errorf("quiet: the state is %q, and kstatus %s: %+v", told, computed, object.Status.Conditions)
+	}
 	return nil
 }

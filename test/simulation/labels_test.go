@@ -7,7 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	workv1 "open-cluster-management.io/api/work/v1"
+	upstream "open-cluster-management.io/api/work/v1alpha1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
@@ -54,10 +56,7 @@ func TestStableRevisionThatIsGone(t *testing.T) {
 
 // A work that loses its owner label gets it back: there is never a second work on its cluster (R9).
 func TestOwnerLabelIsPutBack(t *testing.T) {
-	strip := func(s *teller, cluster string) {
-		s.patch(Works, cluster, Name, map[string]any{"metadata": map[string]any{"labels": map[string]any{workv1alpha1.LabelReplicaSet: nil}}}, false)
-		s.Tell("agent of %s: takes the owner label off its work", cluster)
-	}
+	strip := (*teller).stripOwner
 	one := func(s *teller, cluster string) {
 		s.t.Helper()
 		var names []string
@@ -125,4 +124,58 @@ func TestForeignWorkWithoutOwnerStays(t *testing.T) {
 		}
 	}
 	require.Equal(t, s.hashOf("v1"), s.Object().Status.CurrentRevision)
+}
+
+// R9, R18: a deletion finds a work that lost its owner label while nothing was written.
+func TestDeletionFindsAWorkWithoutOwner(t *testing.T) {
+	for name, edit := range map[string]func(*workv1alpha1.ManifestWorkReplicaSetSpec){
+		"in the background": func(*workv1alpha1.ManifestWorkReplicaSetSpec) {},
+		"in the foreground": func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.CascadeDeletionPolicy = upstream.Foreground },
+		"preserving": func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) {
+			spec.PreserveResourcesOnDeletion = ptr.To(true)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := rolledOut(t)
+			uids := s.objects.uids()
+			s.Edit("pauses", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.Paused = true; edit(spec) })
+			s.settle(time.Minute)
+			s.stripOwner("c2")
+			s.settle(time.Minute)
+			s.Report("c2", "", Silent)
+			s.Delete()
+			s.settle(time.Minute)
+			s.Report("c2", "", Succeeds)
+			s.settle(Forever)
+			require.Nil(t, s.Object(), strings.Join(s.Story, "\n"))
+			require.Empty(t, s.Works(), strings.Join(s.Story, "\n"))
+			if name == "preserving" {
+				require.Equal(t, uids, s.objects.uids())
+			} else {
+				require.Empty(t, s.objects.uids())
+			}
+		})
+	}
+}
+
+// R18: a work that may as well be that of a ManifestWorkReplicaSet with the same name and template in another namespace stays.
+func TestDeletionLeavesAWorkOfTheSameNameAlone(t *testing.T) {
+	s := rolledOut(t)
+	other := s.Object().DeepCopy()
+	other.ObjectMeta = metav1.ObjectMeta{Namespace: "other", Name: Name}
+	other.Spec.PlacementRefs = nil
+	_, err := s.API.Create(ReplicaSets, from(other))
+	s.must(err)
+	s.patch(ReplicaSets, "other", Name, map[string]any{"status": map[string]any{"updateRevision": s.hashOf("v1")}}, true)
+	s.settle(time.Minute)
+	s.stripOwner("c2")
+	s.Delete()
+	s.settle(Forever)
+	require.Nil(t, s.Object())
+	require.Len(t, s.Works(), 1, strings.Join(s.Story, "\n"))
+}
+
+func (s *teller) stripOwner(cluster string) {
+	s.patch(Works, cluster, Name, map[string]any{"metadata": map[string]any{"labels": map[string]any{workv1alpha1.LabelReplicaSet: nil}}}, false)
+	s.Tell("agent of %s: takes the owner label off its work", cluster)
 }

@@ -176,3 +176,59 @@ func TestWipedStatusWithoutHistoryIsThatOfTheLastPass(t *testing.T) {
 	s.quiet()
 	s.everywhere("v2")
 }
+
+// R28: where the history can't be read for a moment, works that keep objects of another revision keep them.
+func TestKeptObjectsStayWithoutHistory(t *testing.T) {
+	for name, restart := range map[string]bool{"the same process": false, "another process": true} {
+		t.Run(name, func(t *testing.T) {
+			s := &teller{World: NewWorld(), t: t}
+			s.Drops = true
+			s.Check = func(write string) { s.must(s.CheckWrite(write)) }
+			s.handsOver(all("p1", "None", false), "", Hangs)
+			s.settle(time.Minute)
+			s.hasObjects("app-v1 app-v2 demo", "c1", "c2")
+			s.forbid()
+			if restart {
+				s.Tell("the hub restarts")
+				s.Restart()
+			}
+			s.settle(10 * time.Second)
+			s.Report("c1", "v2", Succeeds)
+			s.settle(5 * time.Minute)
+			s.hasObjects("app-v1 app-v2 demo", "c1", "c2")
+			s.says(workv1alpha1.ConditionProgressing, "keep objects of an older revision")
+			s.Report("", "v3", Hangs)
+			s.Update("v3")
+			s.settle(5 * time.Minute)
+			s.hasObjects("app-v1 app-v2 demo", "c1", "c2")
+			s.allow()
+			s.settle(time.Minute)
+			s.hasObjects("app-v2 app-v3 demo", "c1")
+			s.hasObjects("app-v1 app-v3 demo", "c2")
+			s.must(s.brokenHandover)
+		})
+	}
+}
+
+// R10, R28: a work that keeps objects holds its slot meanwhile: no other cluster is started (P4).
+func TestKeptObjectsHoldTheirSlotWithoutHistory(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.Drops = true
+	s.Check = func(write string) { s.must(s.CheckWrite(write)) }
+	s.handsOver(progressive("p1", 1, "None", 0, false), "", Hangs)
+	s.settle(time.Minute)
+	s.hasObjects("app-v1 app-v2 demo", "c1")
+	s.forbid()
+	s.Tell("the hub restarts")
+	s.Restart()
+	s.Place("p1", []string{"c0", "c1", "c2"})
+	s.settle(5 * time.Minute)
+	s.hasObjects("app-v1 app-v2 demo", "c1")
+	s.hasObjects("app-v1 demo", "c2")
+	require.Len(t, s.Works(), 2, strings.Join(s.Story, "\n"))
+	s.allow()
+	s.Report("", "v2", Succeeds)
+	s.quiet()
+	s.hasObjects("app-v2 demo", "c0", "c1", "c2")
+	s.must(s.brokenHandover)
+}

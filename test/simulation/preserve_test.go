@@ -1,6 +1,8 @@
 package simulation
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -145,7 +147,7 @@ func TestTogglingPreserveWritesNoWork(t *testing.T) {
 			all = append(all, work.ResourceVersion)
 		}
 		for _, rev := range s.Revisions() {
-			all = append(all, rev.ResourceVersion)
+			all = append(all, rev.Name+" "+string(rev.UID)) // What it remembers of the spec changes.
 		}
 		return all
 	}
@@ -268,4 +270,27 @@ func preservedWithFault(t *testing.T, k int, fault Fault) {
 	for cluster := range w.objects.there {
 		require.Empty(t, w.objects.owned(cluster, Name))
 	}
+}
+
+// R20: the manifests of a work stay what they are when it is released. So a cluster whose agent was away since before the last rollout gets the
+// objects of the revision that its work has, and keeps all of them.
+func TestPreservingCreatesWhatAnAgentHasNotAppliedYet(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.Drops = true
+	s.Check = func(write string) { s.must(s.CheckWrite(write)) }
+	s.Place("p1", []string{"c1", "c2"})
+	s.Create("v1", all("p1", "None", false))
+	s.quiet()
+	s.Preserve(true)
+	s.Report("c2", "", Silent)
+	s.Update("v2")
+	s.settle(time.Minute)
+	s.hasObjects("app-v1 demo", "c2")
+	s.Delete()
+	s.waits()
+	s.Report("c2", "", Succeeds)
+	s.gone()
+	require.Equal(t, []string{
+		"c1 configmaps app-v2", "c1 configmaps demo", "c2 configmaps app-v1", "c2 configmaps app-v2", "c2 configmaps demo",
+	}, slices.Sorted(maps.Keys(s.objects.uids())))
 }

@@ -54,8 +54,10 @@ var errKilled = errors.New("the process is dead")
 
 // Process is one run of the hub: the controller with its memory and its caches. A killed one is replaced by a new one.
 type Process struct {
-	api        *API
-	clock      *clocktesting.FakeClock
+	api   *API
+	clock *clocktesting.FakeClock
+	// answered shows the hub's clock the time of the API server; it does nothing where answers have none.
+	answered   func()
 	controller *controller.Controller
 	stores     controller.Stores
 	connection *connectivity.Connection
@@ -89,13 +91,18 @@ type Process struct {
 }
 
 // NewProcess starts a process: its caches are full, its memory is empty.
-func NewProcess(api *API, clk *clocktesting.FakeClock, settle time.Duration, recorder events.EventRecorder, network *Network) *Process {
+func NewProcess(
+	api *API, clk *clocktesting.FakeClock, machine machineClock, settle time.Duration, recorder events.EventRecorder, network *Network,
+) *Process {
 	p := &Process{api: api, clock: clk, stores: controller.NewStores(), queue: map[string]bool{}, trim: workcache.NewTransform(), unread: api.NoHistory}
-	p.connection = connectivity.New(clk)
+	hubClock := connectivity.NewClock(machine, nil)
+	p.answered = api.timeShown(hubClock)
+	p.answered()
+	p.connection = connectivity.New(hubClock)
 	config := controller.Config{
 		Dynamic: dynamicClient{process: p}, Works: workClient{process: p}, Metadata: metadataClient{process: p}, DeletionCounts: true, Kube: kubeClient{process: p},
 		History:    p.history,
-		Connection: p.connection, Recorder: recorder, Clock: clk, SuccessSettle: settle, Writers: 1,
+		Connection: p.connection, Recorder: recorder, Clock: hubClock, SuccessSettle: settle, Writers: 1,
 	}
 	if network != nil {
 		p.connect(network)
@@ -265,6 +272,7 @@ func write[T any](p *Process, what string, do func() (T, error)) (T, error) {
 	}
 	before := p.api.version
 	answer, err := do()
+	p.answered()
 	if err == nil && p.Wrote != nil && p.api.version != before {
 		p.Wrote(what)
 	}

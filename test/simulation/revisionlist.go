@@ -30,32 +30,51 @@ func (w *World) noteCause(write string) {
 		return
 	}
 	object, err := w.API.Get(Revisions, Namespace, name)
-	if err != nil {
+	owner := w.seen()
+	if err != nil || owner == nil {
 		return
 	}
-	rev, owner := into(object, &appsv1.ControllerRevision{}), w.seen()
-	made := strings.HasPrefix(write, "create ")
+	w.noteCauseOf(name, into(object, &appsv1.ControllerRevision{}), strings.HasPrefix(write, "create "), owner.Annotations[workv1alpha1.AnnotationChangeCause])
+}
+
+// noteCauseOf is noteCause for a revision that was made or changed while the owner's change cause was seen.
+func (w *World) noteCauseOf(name string, rev *appsv1.ControllerRevision, made bool, seen string) {
 	_, rebuilt := rev.Annotations[workv1alpha1.AnnotationFirstCreated]
 	_, recorded := rev.Annotations[workv1alpha1.AnnotationRecorded]
+	_, returned := rev.Annotations[workv1alpha1.AnnotationReused]
 	switch before, known := w.causes[name]; {
-	case owner == nil:
-	case made && (rebuilt || recorded):
+	case made && recorded:
 		w.causes[name] = cause{number: rev.Revision} // Nobody says why it was made.
+	case made && rebuilt:
+		w.causes[name] = cause{number: rev.Revision, seen: seen}
 	case made:
-		w.causes[name] = cause{number: rev.Revision, text: owner.Annotations[workv1alpha1.AnnotationChangeCause]}
-	case known && rev.Revision > before.number:
-		before.number = rev.Revision
-		if text := owner.Annotations[workv1alpha1.AnnotationChangeCause]; text != "" {
-			before.text = text
+		w.causes[name] = cause{number: rev.Revision, text: seen, seen: seen}
+		if returned && seen == w.newestBeside(rev).seen {
+			w.causes[name] = cause{number: rev.Revision, seen: seen}
 		}
+	case known && rev.Revision > before.number:
+		if seen != "" && seen != w.newestBeside(rev).seen {
+			before.text = seen
+		}
+		before.number, before.seen = rev.Revision, seen
 		w.causes[name] = before
 	}
 }
 
-// cause is the number that a revision has, and why.
+// newestBeside is what is known of the newest revision beside one.
+func (w *World) newestBeside(rev *appsv1.ControllerRevision) (newest cause) {
+	for _, other := range w.Revisions() {
+		if other.Name != rev.Name {
+			newest = w.causes[other.Name]
+		}
+	}
+	return newest
+}
+
+// cause is the number that a revision has, and why it was made; seen is the owner's change cause when it got that number.
 type cause struct {
-	number int64
-	text   string
+	number     int64
+	text, seen string
 }
 
 // reach is what the works of honest clusters say of one revision, by what their agents made of it in truth.
@@ -188,8 +207,10 @@ func (w *World) checkListed(object *workv1alpha1.ManifestWorkReplicaSet, rev *ap
 // checkTimes checks the times of an entry.
 func checkTimes(rev *appsv1.ControllerRevision, told *workv1alpha1.RevisionStatus) error {
 	created := rev.CreationTimestamp.Time
-	if at, err := time.Parse(time.RFC3339Nano, rev.Annotations[workv1alpha1.AnnotationFirstCreated]); err == nil {
-		created = at.Truncate(time.Second)
+	for _, key := range []string{workv1alpha1.AnnotationReturned, workv1alpha1.AnnotationFirstCreated} {
+		if at, err := time.Parse(time.RFC3339Nano, rev.Annotations[key]); err == nil {
+			created = at.Truncate(time.Second)
+		}
 	}
 	last := created
 	for _, key := range []string{workv1alpha1.AnnotationReused, workv1alpha1.AnnotationRetriedAt} {

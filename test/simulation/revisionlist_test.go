@@ -124,6 +124,84 @@ func TestCRDWithoutTheRevisionList(t *testing.T) {
 	s.quiet()
 }
 
+// P7: the same holds for a CRD that lacks status.state alone, also while the object is being deleted.
+func TestCRDWithoutTheState(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.API.Lacks = []string{"state"}
+	s.Place("p1", []string{"c1", "c2"})
+	s.Create("v1", progressive("p1", 1, "30s", 0, true))
+	s.settle(time.Minute)
+	require.NotEmpty(t, s.Object().Status.CurrentRevision)
+	s.warned(workv1alpha1.EventOlderCRD, "drops status.state:", "apply the one that came with this hub")
+	s.seldomAsks()
+
+	s.API.Lacks = nil
+	s.settle(6 * time.Minute)
+	require.Equal(t, workv1alpha1.StateComplete, s.Object().Status.State)
+	s.quiet()
+
+	s.API.Lacks = []string{"state"}
+	s.Preserve(true)
+	s.Report("c1", "", Hangs)
+	s.Delete()
+	s.settle(time.Minute)
+	s.seldomAsks()
+}
+
+// Fields of the spec that an older CRD drops leave an event and a message, over restarts and until the user sets them again or changes the spec
+// under this hub's CRD. A user who removes a field hears nothing (P7).
+func TestFieldsThatAnOlderCRDDrops(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.Place("p1", []string{"c1", "c2"})
+	s.Create("v1", progressive("p1", 1, "30s", 0, true))
+	s.quiet()
+	prunes := func(strategy workv1alpha1.PruneStrategy) {
+		s.Edit("sets pruneStrategy", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.PruneStrategy = strategy })
+		s.quiet()
+	}
+	message := func() string {
+		return meta.FindStatusCondition(s.Object().Status.Conditions, workv1alpha1.ConditionProgressing).Message
+	}
+	dropped := func() int {
+		return strings.Count(strings.Join(s.Story, "\n"), "event: "+workv1alpha1.EventFieldsLost)
+	}
+	prunes(workv1alpha1.PruneWhenAvailable)
+	prunes(workv1alpha1.PruneImmediate)
+	require.NotContains(t, message(), "dropped", "the user did it")
+	prunes(workv1alpha1.PruneWhenAvailable)
+
+	s.API.Lacks = []string{"state"}
+	s.Update("v2")
+	s.settle(time.Minute)
+	s.Edit("loses what an older CRD drops", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) {
+		spec.PruneStrategy, spec.PlacementRefs[0].RolloutStrategy.FailureStrategy = workv1alpha1.PruneImmediate, ""
+	})
+	s.Restart()
+	s.settle(time.Minute)
+	s.API.Lacks = nil
+	for range 2 {
+		s.settle(6 * time.Minute)
+		s.quiet()
+		require.Contains(t, message(), "dropped spec.placementRefs[p1].rolloutStrategy.failureStrategy (AbortAll), spec.pruneStrategy (WhenAvailable): set it again")
+		require.Equal(t, 1, dropped())
+		s.Restart()
+	}
+
+	s.Edit("sets failureStrategy again", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) {
+		spec.PlacementRefs[0].RolloutStrategy.FailureStrategy = workv1alpha1.AbortAll
+	})
+	s.quiet()
+	require.NotContains(t, message(), "dropped")
+	require.Equal(t, 1, dropped())
+	s.Update("v3")
+	s.Edit("removes failureStrategy", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) {
+		spec.PlacementRefs[0].RolloutStrategy.FailureStrategy = ""
+	})
+	s.quiet()
+	require.NotContains(t, message(), "dropped")
+	require.Equal(t, 1, dropped())
+}
+
 // P7: a change cause that changes while the template stays writes nothing, and makes no revision (R25).
 func TestChangeCauseAlone(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
@@ -135,4 +213,33 @@ func TestChangeCauseAlone(t *testing.T) {
 	s.quiet()
 	require.Len(t, s.Revisions(), 1)
 	require.Empty(t, s.Object().Status.Revisions[0].ChangeCause, "it was not there yet")
+}
+
+// R25: the cause belongs to the revision. A template that returns keeps its own, unless somebody gave a new one for that.
+func TestUndoKeepsTheCause(t *testing.T) {
+	s := rolledOut(t)
+	for _, version := range []string{"v2", "v3", "v4"} {
+		s.Annotate("version " + version)
+		s.Update(version)
+		s.quiet()
+	}
+	causes := func() map[string]string {
+		found, contents := map[string]string{}, s.contents()
+		for _, rev := range s.Object().Status.Revisions {
+			found[contents[rev.Hash]] = rev.ChangeCause
+		}
+		return found
+	}
+	for _, version := range []string{"v3", "v2", "v1", "v4"} {
+		s.Update(version)
+		s.quiet()
+		require.Equal(t, map[string]string{"v1": "", "v2": "version v2", "v3": "version v3", "v4": "version v4"}, causes(), strings.Join(s.Story, "\n"))
+	}
+	s.Annotate("v4 leaks memory")
+	s.Update("v2")
+	s.quiet()
+	require.Equal(t, "v4 leaks memory", causes()["v2"])
+	s.Update("v3")
+	s.quiet()
+	require.Equal(t, "version v3", causes()["v3"])
 }

@@ -92,6 +92,9 @@ func (w *World) step() (acted bool, next time.Time) {
 func (w *World) sync() {
 	w.due, w.again = false, time.Time{}
 	again, dead, err := w.Hub.Sync(context.Background(), Namespace+"/"+Name)
+	if !dead && err == nil {
+		w.noteFacts()
+	}
 	switch {
 	case dead:
 		w.Tell("the hub died, and starts again")

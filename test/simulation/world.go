@@ -68,6 +68,8 @@ type World struct {
 	began    time.Time
 	agents   map[types.UID]*agent
 	outcomes map[string]Outcome
+	// HubAhead is how far the clock of the next process's machine is ahead of the API server's.
+	HubAhead time.Duration
 	// AgentsAhead is how far the clock of each cluster's agent is ahead of the hub's.
 	AgentsAhead map[string]time.Duration
 	again       time.Time
@@ -89,6 +91,8 @@ type World struct {
 	abortedTime, abortedByHand *metav1.Time
 	// aborts are the times of all aborts that were persisted.
 	aborts sets.Set[string]
+	// facts are the clusters that were overdue at a pass of the hub.
+	facts map[string]fact
 	// refusedSince is since when the API server refuses the writes of a cluster's work.
 	refusedSince map[string]time.Time
 	// causes holds which change cause each revision has to tell, by name.
@@ -115,6 +119,7 @@ func NewWorld() *World {
 		made:         map[string]int{},
 		causes:       map[string]cause{},
 		refusedSince: map[string]time.Time{},
+		facts:        map[string]fact{},
 		kept:         map[string]int{},
 		Refusals:     map[string]Fault{},
 	}
@@ -127,7 +132,7 @@ func NewWorld() *World {
 
 // Restart replaces the hub's process by a new one, with nothing in its memory.
 func (w *World) Restart() {
-	w.Hub = NewProcess(w.API, w.Clock, settleTime, recorder{w}, w.Network)
+	w.Hub = NewProcess(w.API, w.Clock, machineClock{w.Clock, w.HubAhead}, settleTime, recorder{w}, w.Network)
 	w.Hub.Fault = func(what string) Fault {
 		fault := w.refusal(what)
 		if fault == NoFault && w.Fault != nil {

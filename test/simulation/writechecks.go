@@ -96,22 +96,26 @@ func (w *World) noteCompleted() {
 // checkSucceeded checks that a revision has succeeded on every selected cluster, by what the hub has seen.
 func (w *World) checkSucceeded(name, hash string) error {
 	selected := w.seenSelected()
+	failed, succeeded := map[string]error{}, 0
 	for _, cached := range w.Hub.stores.Works.List() {
 		work := cached.(*workv1.ManifestWork)
 		if !selected.Has(work.Namespace) || !work.DeletionTimestamp.IsZero() || w.corrupt(work) || !owned(work) {
 			continue
 		}
 		if work.Labels[workv1alpha1.LabelControllerHash] != hash {
-			return fmt.Errorf("%s became current, and the work of cluster %s has hash %s", name, work.Namespace, work.Labels[workv1alpha1.LabelControllerHash])
+			failed[work.Namespace] = fmt.Errorf("%s became current, and the work of cluster %s has hash %s", name, work.Namespace, work.Labels[workv1alpha1.LabelControllerHash])
+			continue
 		}
 		if !w.succeeded(work) {
-			return fmt.Errorf("%s became current, and cluster %s has not succeeded", name, work.Namespace)
+			failed[work.Namespace] = fmt.Errorf("%s became current, and cluster %s has not succeeded", name, work.Namespace)
+			continue
 		}
+		succeeded++
 		if kept := work.Annotations[workv1alpha1.AnnotationKeptRevision]; kept != "" {
 			return fmt.Errorf("%s became current, and cluster %s keeps objects of %s", name, work.Namespace, kept)
 		}
 	}
-	return nil
+	return w.checkTolerated(name, failed, succeeded)
 }
 
 // noteMade notes the order in which revisions are made first.
@@ -133,7 +137,8 @@ func (w *World) checkStarted(name string) error {
 		// Over a broker a hub that was restarted sends an agent that it has not heard what the agent has already.
 		at += started.Annotations[workv1alpha1.AnnotationAppliedAt]
 	}
-	if w.started[name] == at {
+	before := w.started[name]
+	if before == at {
 		return nil // Relabelled only.
 	}
 	w.started[name] = at
@@ -144,7 +149,18 @@ func (w *World) checkStarted(name string) error {
 	if owner == nil || owner.Status.AbortedTime != nil || started.Labels[workv1alpha1.LabelControllerHash] != owner.Status.UpdateRevision {
 		return nil
 	}
+	if w.returnsHere(owner, started, before) {
+		return nil
+	}
+	return w.checkTurnAndBatch(name, owner, started)
+}
+
+// checkTurnAndBatch checks that a cluster may be started: its placement is not halted, its group has its turn, and the batch has room.
+func (w *World) checkTurnAndBatch(name string, owner *workv1alpha1.ManifestWorkReplicaSet, started *workv1.ManifestWork) error {
 	placement := started.Labels[workv1alpha1.LabelPlacement]
+	if err := w.checkHalted(owner, started, placement); err != nil {
+		return err
+	}
 	strategy, batch, deadline := strategyOf(owner, placement)
 	switch strategy {
 	case clusterv1alpha1.ProgressivePerGroup:

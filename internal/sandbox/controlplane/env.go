@@ -22,6 +22,9 @@ type Env struct {
 	Etcd *Etcd
 }
 
+// DirPrefix is what the name of a sandbox's directory begins with.
+const DirPrefix = "work-rollback"
+
 // NewEnv builds the tools where they are missing, which it reports to out, and starts etcd.
 func NewEnv(ctx context.Context, out io.Writer) (*Env, error) {
 	built, err := tools.Ensure(ctx, out, "")
@@ -33,7 +36,7 @@ func NewEnv(ctx context.Context, out io.Writer) (*Env, error) {
 
 // NewEnvWith starts etcd from tools that are there.
 func NewEnvWith(ctx context.Context, built tools.Tools) (*Env, error) {
-	group, err := process.NewGroup("work-rollback")
+	group, err := process.NewGroup(DirPrefix)
 	if err != nil {
 		return nil, err
 	}

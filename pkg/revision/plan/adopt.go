@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -24,6 +25,56 @@ func (c *chain) adopt() *Step {
 		return nil
 	}
 	return c.recordPast(in, &past)
+}
+
+// endAbort ends an abort of the template's rollout where another hub has rolled the template out since, and every cluster succeeded with it. The
+// revision is the current one then: on the revision first, then in the status, where Begin persists it (R16). A process that was killed
+// between the two finds the revision current since the abort.
+func (c *chain) endAbort() *Step {
+	update := c.History.ByDigest(c.Template)
+	if c.TemplateErr != nil || update == nil || update.Hash != c.Revisions.UpdateRevision {
+		return nil
+	}
+	at, marked := update.AbortedAt()
+	if c.Revisions.AbortedTime != nil {
+		at = c.Revisions.AbortedTime.Time
+	} else if !marked {
+		return nil
+	}
+	everywhere, succeeded, only := c.pastInput(update).RolledOut(rollout.NewRevision(update), c.Now)
+	since, current := update.CurrentSince()
+	recorded := !marked && current && since.After(at)
+	switch {
+	case !everywhere || !succeeded && !recorded:
+		return nil
+	case !recorded:
+		return c.settle(c.abortEnded(update, only))
+	}
+	c.Revisions.AbortedTime, c.Revisions.CurrentRevision = nil, update.Hash
+	return nil
+}
+
+// abortEnded records that another hub rolled out a revision whose rollout was aborted here.
+func (c *chain) abortEnded(update *revision.Revision, only string) Step {
+	annotations := noAbort()
+	annotations[workv1alpha1.AnnotationCurrentSince] = stamp(c.History.NextCurrentSince(c.Now))
+	if only != "" {
+		annotations[workv1alpha1.AnnotationRecordedOn] = only
+	}
+	ended := patch(MarkCurrent, "end abort", update.Object, Patch{Annotations: annotations}, "another hub rolled out the template whose rollout was aborted")
+	ended.Event = &Event{
+		Reason: workv1alpha1.EventAbortEnded, Action: "Observe",
+		Note: fmt.Sprintf("another hub rolled out revision %s, and every cluster succeeded with it: its abort has ended", update.Object.Name),
+	}
+	return ended
+}
+
+// noAbort removes what a revision records of the abort of its rollout.
+func noAbort() map[string]any {
+	return map[string]any{
+		workv1alpha1.AnnotationAborted: nil, workv1alpha1.AnnotationAbortedBy: nil, workv1alpha1.AnnotationAbortReason: nil,
+		workv1alpha1.AnnotationRestored: nil,
+	}
 }
 
 // recordPast records what the works show, and which of it was stable.

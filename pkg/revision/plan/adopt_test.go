@@ -6,10 +6,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
@@ -115,4 +117,54 @@ func TestNothingToAdopt(t *testing.T) {
 	v.Works = []rollout.Work{ours("c1", "a"), theirs("c2", "z")}
 	v.Refs[0].Placement.Groups[0].Clusters, v.Refs[0].Placement.Selected = []string{"c1", "c2"}, 2
 	require.NotContains(t, []plan.Action{plan.ReadSpec, plan.Rebuild, plan.Unmark}, plan.Next(v).Action)
+}
+
+// Another hub rolled out the template whose rollout was aborted, and every cluster succeeded with it: the abort has ended, on the revision first, then
+// in the status (R16).
+func TestEndAbort(t *testing.T) {
+	marked := at(workv1alpha1.AnnotationAborted, time.Minute)
+	look := func(works []rollout.Work, b ...change) *plan.View {
+		revisions := names("a", "b")
+		revisions.AbortedTime = &metav1.Time{Time: rt.At(time.Minute)}
+		v := view("b", revisions, object("a", 1, current(0)), object("b", 2, append(b, remembers("a"))...))
+		v.Object.Status.AbortedTime, v.Works = revisions.AbortedTime, works
+		return v
+	}
+	well := []rollout.Work{theirs("c1", "b"), theirs("c2", "b"), theirs("c3", "b")}
+	v := look(well, marked)
+	ended := step(t, plan.Next(v), plan.MarkCurrent)
+	require.Equal(t, nameOf("b"), ended.Revision.Name)
+	require.Nil(t, ended.Patch.Annotations[workv1alpha1.AnnotationAborted])
+	require.Contains(t, ended.Patch.Annotations, workv1alpha1.AnnotationCurrentSince)
+	require.NotContains(t, ended.Patch.Annotations, workv1alpha1.AnnotationRecordedOn)
+	held(t, answer(t, v, plan.Answer{}), plan.Written)
+	held(t, answer(t, look(well, marked), plan.Answer{Result: plan.Failed, Err: errQuota}), plan.Refused)
+
+	relapsed := []rollout.Work{theirs("c1", "b", rt.Degraded(0)), theirs("c2", "b"), theirs("c3", "b")}
+	recorded := step(t, plan.Next(look(relapsed, current(time.Hour))), plan.Proceed)
+	require.Nil(t, recorded.Outcome.Revisions.AbortedTime)
+	require.Equal(t, hashOf("b"), recorded.Outcome.Revisions.CurrentRevision)
+
+	lost := look(well, marked)
+	lost.Status, lost.Object.Status.AbortedTime, lost.Object.Status.UpdateRevision = status.Revisions{}, nil, ""
+	step(t, plan.Next(lost), plan.MarkCurrent)
+
+	alone := look([]rollout.Work{theirs("c1", "b")}, marked)
+	alone.Refs[0].Placement.Groups[0].Clusters, alone.Refs[0].Placement.Selected = []string{"c1"}, 1
+	require.Equal(t, "c1", step(t, plan.Next(alone), plan.MarkCurrent).Patch.Annotations[workv1alpha1.AnnotationRecordedOn])
+
+	for name, works := range map[string][]rollout.Work{
+		"one of ours":           {theirs("c1", "b"), theirs("c2", "b"), ours("c3", "a")},
+		"one is not well":       relapsed,
+		"one has another spec":  {theirs("c1", "b"), theirs("c2", "b"), theirs("c3", "c")},
+		"one cluster of three":  {theirs("c1", "b")},
+		"no work":               {},
+		"all have another spec": {theirs("c1", "c"), theirs("c2", "c"), theirs("c3", "c")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			is := plan.Next(look(works, marked))
+			require.NotEqual(t, plan.MarkCurrent, is.Action)
+			require.NotNil(t, is.Outcome.Revisions.AbortedTime)
+		})
+	}
 }

@@ -2,9 +2,13 @@ package plan
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
+	"unicode"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
@@ -67,12 +71,22 @@ func (c *chain) abortedByHand() bool {
 	return true
 }
 
-// setter is who set status.abortedTime, for a person.
+// setter is who set status.abortedTime, and why, for a person.
 func (v *View) setter() string {
-	if manager := status.AbortSetBy(v.Object.ManagedFields); manager != "" {
-		return fmt.Sprintf("field manager %s set status.abortedTime", manager)
+	manager, by, why := status.AbortSetBy(v.Object.ManagedFields), v.Object.Status.AbortedBy, v.Object.Status.AbortReason
+	set := "status.abortedTime was set"
+	switch {
+	case by != "" && manager != "":
+		set = fmt.Sprintf("%s set status.abortedTime (field manager %s)", by, manager)
+	case by != "":
+		set = by + " set status.abortedTime"
+	case manager != "":
+		set = fmt.Sprintf("field manager %s set status.abortedTime", manager)
 	}
-	return "status.abortedTime was set"
+	if why != "" {
+		set += ": " + why
+	}
+	return oneLine(set)
 }
 
 // nothingToAbort reports whether there is no rollout that can be aborted, and returns why for a person.
@@ -154,10 +168,9 @@ func (c *chain) markAbort() *Step {
 
 // clearAborted begins a rollout again that was aborted. A retry is a rollout of its own: what the clusters did before says nothing about it.
 func (c *chain) clearAborted(update *revision.Revision) *Step {
-	answer, next := c.do(patch(ClearAborted, "clear", update.Object, Patch{Annotations: map[string]any{
-		workv1alpha1.AnnotationAborted: nil, workv1alpha1.AnnotationAbortReason: nil, workv1alpha1.AnnotationRestored: nil,
-		workv1alpha1.AnnotationRetriedAt: stamp(c.Now),
-	}}, "somebody removed status.abortedTime"))
+	annotations := noAbort()
+	annotations[workv1alpha1.AnnotationRetriedAt] = stamp(update.NextBegin(c.Now))
+	answer, next := c.do(patch(ClearAborted, "clear", update.Object, Patch{Annotations: annotations}, "somebody removed status.abortedTime"))
 	switch {
 	case next != nil:
 		return next
@@ -195,15 +208,64 @@ func (c *chain) markAborted(update *revision.Revision) *Step {
 
 // abortMark is what a revision records of the abort of its rollout, and why it was.
 func (c *chain) abortMark(update *revision.Revision) Step {
-	annotations := map[string]any{workv1alpha1.AnnotationAborted: stamp(c.Revisions.AbortedTime.Time), workv1alpha1.AnnotationRestored: nil}
-	if reason := c.abortReason(); reason != "" {
+	annotations := map[string]any{
+		workv1alpha1.AnnotationAborted: stamp(c.Revisions.AbortedTime.Time), workv1alpha1.AnnotationRestored: nil,
+		workv1alpha1.AnnotationReached: c.reached(update),
+	}
+	if reason := oneLine(c.abortReason()) + abortEvidence(c.Object.Status.Failures); reason != "" {
 		annotations[workv1alpha1.AnnotationAbortReason] = reason
+	}
+	if by := c.Object.Status.AbortedBy; by != "" {
+		annotations[workv1alpha1.AnnotationAbortedBy] = oneLine(by)
 	}
 	if latest := c.History.LatestCurrent(); latest != nil && latest.Hash == update.Hash && c.Revisions.CurrentRevision != update.Hash {
 		// A cluster relapsed before the status said that it is current. What the clusters go back to is the latest one then (R16).
 		annotations[workv1alpha1.AnnotationCurrentSince] = nil
 	}
 	return patch(MarkAborted, "abort", update.Object, Patch{Annotations: annotations}, "the revision does not record yet that its rollout was aborted")
+}
+
+// maxEvidence is of how many failed clusters the revision records what they reported.
+const maxEvidence = 10
+
+// abortEvidence returns what the first failed clusters reported, a line each, for the reason of an abort. It outlives the status, where a later
+// rollout removes the failures.
+func abortEvidence(failures []workv1alpha1.ClusterFailure) string {
+	var evidence strings.Builder
+	for i := range failures[:min(len(failures), maxEvidence)] {
+		f := &failures[i]
+		line := fmt.Sprintf("%s: %s", f.Cluster, f.Reason)
+		if f.Message != "" {
+			line += ": " + f.Message
+		}
+		evidence.WriteString("\n" + oneLine(line))
+	}
+	if more := len(failures) - maxEvidence; more > 0 {
+		fmt.Fprintf(&evidence, "\nand %d more", more)
+	}
+	return evidence.String()
+}
+
+// oneLine returns a text without line breaks and other control characters.
+func oneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+// reached is the most clusters that have or had a revision when its rollout ended (R25).
+func (v *View) reached(rev *revision.Revision) string {
+	clusters := sets.New[string]()
+	for i := range v.Notes.Works {
+		if w := &v.Notes.Works[i]; w.Hash() == rev.Hash && !w.Stray {
+			clusters.Insert(w.Cluster())
+		}
+	}
+	before, _ := rev.Reached()
+	return strconv.Itoa(max(int(before), clusters.Len()))
 }
 
 // abortReason is why the rollout was aborted; empty where nothing shows it any more.

@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
@@ -218,4 +220,41 @@ func TestAbortByHand(t *testing.T) {
 	gone := begin(abortedAt(0), "b").tells(workv1alpha1.ReasonNewRevisionCreated)
 	gone.History = history(object("a", 1, current(0)))
 	step(t, gone.next(), plan.PersistStatus)
+}
+
+// Who asks for an abort, and why, is in the reason, and on the revision (R12, R25).
+func TestAbortByHandHasAReason(t *testing.T) {
+	b := begin(abortedAt(0), "b").tells(workv1alpha1.ReasonNewRevisionCreated)
+	b.Object.Status.AbortedBy, b.Object.Status.AbortReason = "alice\n", "leaks memory"
+	const reason = "alice  set status.abortedTime: leaks memory"
+	require.Equal(t, reason, b.next().Outcome.AbortedFor)
+	b.Memory.Aborted = plan.Aborted{At: metav1.NewTime(rt.At(0)), Reason: reason}
+	mark := step(t, b.tells(workv1alpha1.ReasonRolloutAborted).next(), plan.MarkAborted).Patch.Annotations
+	require.Equal(t, reason, mark[workv1alpha1.AnnotationAbortReason])
+	require.Equal(t, "alice ", mark[workv1alpha1.AnnotationAbortedBy])
+}
+
+// What the first ten failed clusters reported, and how many clusters had the revision, outlives the abort on the revision (R25).
+func TestEvidenceOfAnAbort(t *testing.T) {
+	b := begin(abortedAt(0), "b", ours("c1", "b"), ours("c2", "b"), ours("c3", "a")).tells(workv1alpha1.ReasonRolloutAborted)
+	b.Memory.Aborted = plan.Aborted{At: metav1.NewTime(rt.At(0)), Reason: "2 of 3 clusters failed"}
+	b.Object.Status.Failures = []workv1alpha1.ClusterFailure{
+		{Cluster: "c1", Reason: workv1alpha1.FailureRejected, Message: "denied\nby policy x"}, {Cluster: "c2", Reason: workv1alpha1.FailureDeadlineExceeded},
+	}
+	mark := step(t, b.next(), plan.MarkAborted)
+	require.Equal(t, "2 of 3 clusters failed\nc1: Rejected: denied by policy x\nc2: DeadlineExceeded", mark.Patch.Annotations[workv1alpha1.AnnotationAbortReason])
+	require.Equal(t, "2", mark.Patch.Annotations[workv1alpha1.AnnotationReached])
+
+	marked := revision.Decode(object("b", 2, annotated(workv1alpha1.AnnotationAbortReason, mark.Patch.Annotations[workv1alpha1.AnnotationAbortReason].(string))))
+	require.Equal(t, "2 of 3 clusters failed", marked.AbortReason())
+
+	for len(b.Object.Status.Failures) < 12 {
+		b.Object.Status.Failures = append(b.Object.Status.Failures, workv1alpha1.ClusterFailure{Cluster: "c9", Reason: workv1alpha1.FailureDegraded})
+	}
+	all := b.next().Patch.Annotations[workv1alpha1.AnnotationAbortReason].(string)
+	require.Equal(t, 11, strings.Count(all, "\n"))
+	require.Contains(t, all, "\nand 2 more")
+
+	b.History = history(object("a", 1, current(0)), object("b", 2, annotated(workv1alpha1.AnnotationReached, "7")))
+	require.Equal(t, "7", b.next().Patch.Annotations[workv1alpha1.AnnotationReached], "it was on more clusters before")
 }

@@ -37,6 +37,21 @@ func TestCauseOfAnUndo(t *testing.T) {
 	require.NotContains(t, back("").Patch.Annotations, workv1alpha1.AnnotationChangeCause)
 }
 
+// A revision that is reused keeps its own cause where nobody gave another one since the newest revision was made or reused (R25).
+func TestUndoKeepsItsCause(t *testing.T) {
+	caused1, caused2 := annotated(workv1alpha1.AnnotationChangeCause, "image 1"), annotated(workv1alpha1.AnnotationChangeCause, "image 2")
+	v := view("a", names("b", "b"), object("a", 1, current(0), caused1), object("b", 2, current(time.Minute), caused2))
+	first := step(t, plan.Next(caused(v, "image 2")), plan.Renumber).Patch.Annotations
+	require.NotContains(t, first, workv1alpha1.AnnotationChangeCause)
+	require.Equal(t, "image 2", first[workv1alpha1.AnnotationCauseSeen])
+
+	seen := annotated(workv1alpha1.AnnotationCauseSeen, "image 2")
+	v = view("b", names("a", "a"), object("b", 2, current(0), caused2), object("a", 3, current(time.Minute), caused1, seen))
+	second := step(t, plan.Next(caused(v, "image 2")), plan.Renumber).Patch.Annotations
+	require.NotContains(t, second, workv1alpha1.AnnotationChangeCause)
+	require.Nil(t, second[workv1alpha1.AnnotationCauseSeen], "it is its own")
+}
+
 // A cause that changes while the template stays makes no revision, and changes none (R25).
 func TestCauseAlone(t *testing.T) {
 	v := view("b", names("b", "b"), object("b", 2, current(0), remembers(), annotated(workv1alpha1.AnnotationChangeCause, "image 2")))

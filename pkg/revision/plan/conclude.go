@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"time"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -43,10 +45,20 @@ func (r recorded) complete(c *chain) *Step {
 	return nil
 }
 
+// completedAt is when the rollout that is complete now is: not before it began, also when the clock went back since.
+func (c *chain) completedAt() time.Time {
+	now := c.History.NextCurrentSince(c.Now)
+	if c.Update.BeginsAt.After(now) {
+		return c.Update.BeginsAt
+	}
+	return now
+}
+
 func (c *chain) markComplete(update *revision.Revision) *Step {
 	answer, next := c.do(patch(MarkCurrent, "complete", update.Object, Patch{Annotations: map[string]any{
-		workv1alpha1.AnnotationCurrentSince: stamp(c.History.NextCurrentSince(c.Now)),
+		workv1alpha1.AnnotationCurrentSince: stamp(c.completedAt()),
 		workv1alpha1.AnnotationRecordedOn:   nil, // All have it now.
+		workv1alpha1.AnnotationReached:      c.reached(update),
 	}}, "every cluster has the update revision"))
 	switch {
 	case next != nil:

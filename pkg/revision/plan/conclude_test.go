@@ -50,6 +50,18 @@ func TestConclude(t *testing.T) {
 	require.Equal(t, hashOf("a"), step(t, conclude(v, names("a", "b"), complete), plan.Proceed).Outcome.Revisions.CurrentRevision)
 }
 
+// A rollout that began by a clock that was ahead is complete, and one that begins after it is under way, also when the clock went back (R10).
+func TestOrderOfAClockThatWentBack(t *testing.T) {
+	retried := object("b", 2, at(workv1alpha1.AnnotationRetriedAt, 2*time.Hour))
+	v := view("b", names("a", "b"), object("a", 1, current(0)), retried)
+	mark := step(t, plan.Conclude(v, plan.Outcome{Revisions: names("a", "b"), Update: v.Named(hashOf("b"))}, &rollout.Plan{Complete: true}), plan.MarkCurrent)
+	require.Equal(t, rt.At(2*time.Hour).Format(time.RFC3339Nano), mark.Patch.Annotations[workv1alpha1.AnnotationCurrentSince])
+
+	ahead := object("a", 1, current(2*time.Hour))
+	undo := step(t, plan.Next(view("a", names("a", "b"), ahead, object("b", 2))), plan.Renumber)
+	require.Equal(t, rt.At(2*time.Hour+1).Format(time.RFC3339Nano), undo.Patch.Annotations[workv1alpha1.AnnotationReused])
+}
+
 // An abort is persisted before any work goes back (R12).
 func TestAbort(t *testing.T) {
 	when := metav1.NewTime(rt.At(time.Hour))

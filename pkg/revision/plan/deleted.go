@@ -231,6 +231,9 @@ func (c *chain) remake(l *lost, number int64) batch {
 // when it was the current one (R16), and what it remembers of the others (R7).
 func (c *chain) annotateRemade(wanted *appsv1.ControllerRevision, l *lost) error {
 	set := func(key string, at time.Time) { wanted.Annotations[key] = stamp(at) }
+	if cause := revision.ChangeCauseOf(c.Object); cause != "" && !l.recorded {
+		wanted.Annotations[workv1alpha1.AnnotationCauseSeen] = cause
+	}
 	switch {
 	case l.recorded:
 		set(workv1alpha1.AnnotationRecorded, c.Now)
@@ -252,7 +255,7 @@ func (c *chain) annotateRemade(wanted *appsv1.ControllerRevision, l *lost) error
 	if l.hash != c.Revisions.UpdateRevision {
 		return nil
 	}
-	ledger, err := c.ledgerOf(l.hash, c.remembered()).Encode()
+	ledger, err := c.encodedLedger(l.hash)
 	wanted.Annotations[workv1alpha1.AnnotationDigests] = ledger
 	return err
 }

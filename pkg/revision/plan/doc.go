@@ -12,6 +12,7 @@
 //	unusable         revisions that don't count, or can't be read, are named                  (R2, R7)
 //	lostStatus       a status that was lost is rebuilt from the revisions                     (R16)
 //	deleted          live revisions that somebody deleted are rebuilt                         (R7)
+//	endAbort         another hub rolled out what was aborted, and every cluster succeeded     (R16)
 //	adopt            what another hub rolled out becomes revisions                            (R6)
 //	settleCurrent    status.currentRevision names a revision that may be the current one      (R6, R16)
 //	invalidTemplate  a template that no agent could apply is not rolled out

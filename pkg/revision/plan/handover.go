@@ -10,10 +10,11 @@ func (v *View) keepsDropped() bool {
 	return v.Object.Spec.PruneStrategy == workv1alpha1.PruneWhenAvailable
 }
 
-// handover is how clusters pass from one revision to another. Without a history nothing says what a cluster had before.
+// handover is how clusters pass from one revision to another. Without a history nothing says what a cluster had before, and works that keep
+// objects are left alone until there is one again (R28).
 func (v *View) handover() *rollout.Handover {
 	if v.NoHistory && v.Notes.Handover != nil {
-		return &rollout.Handover{Problem: "there is no revision history that says what a cluster had before"}
+		return &rollout.Handover{Problem: "there is no revision history that says what a cluster had before", Unknown: v.Notes.Handover.Unknown}
 	}
 	return v.Notes.Handover
 }

@@ -30,6 +30,14 @@ func (c *chain) ledgerOf(hash string, others sets.Set[string]) revision.Ledger {
 	return ledger
 }
 
+// encodedLedger is what a revision remembers of others when it is created or becomes the newest one: the live ones, and the former current ones,
+// which the history limit may delete (R7, R12).
+func (c *chain) encodedLedger(hash string) (string, error) {
+	ledger := c.ledgerOf(hash, c.remembered())
+	c.History.AddFormer(ledger, hash)
+	return ledger.Encode()
+}
+
 // remember makes sure that the update revision remembers what the other live ones are, should somebody delete them (R7). The pass ends
 // where that is written: once after an upgrade, as a revision that is created remembers it from the start.
 func (c *chain) remember() *Step {
@@ -38,7 +46,7 @@ func (c *chain) remember() *Step {
 	if !update.Lacks(c.ledgerOf(update.Hash, c.LiveHashes(&c.Revisions))) {
 		return nil
 	}
-	ledger, err := c.ledgerOf(update.Hash, c.remembered()).Encode()
+	ledger, err := c.encodedLedger(update.Hash)
 	if err != nil {
 		return c.failed(&Answer{Key: "remember", Result: Failed, Err: err})
 	}

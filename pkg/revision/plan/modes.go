@@ -39,6 +39,7 @@ func (recorded) links() []link {
 		(*chain).unusable,
 		(*chain).lostStatus,
 		(*chain).deleted,
+		(*chain).endAbort,
 		(*chain).adopt,
 		(*chain).settleCurrent,
 		(*chain).invalidTemplate,

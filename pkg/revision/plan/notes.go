@@ -15,11 +15,17 @@ type Notes struct {
 	Works []rollout.Work
 	// Heard is since when each agent was heard; nil where works don't travel over a broker (R11).
 	Heard map[string]time.Time
+	// Unreached names the clusters whose agents are there, and do not get what they are sent over a broker, sorted.
+	Unreached []string
 	// DeadlinesSince is when deadlines began to count, and Settle for how long a success must be seen (R10, R11).
 	DeadlinesSince time.Time
 	Settle         time.Duration
+	// Stall is the last time in which this process did not run (R11).
+	Stall rollout.Stall
 	// Failures are the writes of works that failed when they were tried last.
 	Failures []Failure
+	// Retried is when somebody removed the recorded failures of clusters from the status (R11).
+	Retried map[string]time.Time
 	// WrittenBack are the clusters whose works were written back in an abort.
 	WrittenBack WrittenBack
 	// Handover is how clusters pass from one revision to another; nil where the spec does not ask for it (R28).
@@ -34,8 +40,8 @@ type Failure struct {
 	Words string
 	// Since is when it failed first, RefusedSince when the API server refused it first; the latter is zero where it did not.
 	Since, RefusedSince time.Time
-	// RetryAt is when it may be tried again.
-	RetryAt time.Time
+	// TriedAt is when it was tried last.
+	TriedAt time.Time
 }
 
 // WrittenBack are clusters, by what their works were to become and when the abort began.
@@ -67,6 +73,7 @@ func (v *View) Snapshot(of *status.Revisions, update *rollout.Revision, aborted 
 	s := &rollout.Snapshot{
 		Now:            v.Now,
 		DeadlinesSince: notes.DeadlinesSince,
+		Stall:          notes.Stall,
 		Settle:         notes.Settle,
 		Update:         update,
 		Aborted:        aborted,
@@ -77,6 +84,9 @@ func (v *View) Snapshot(of *status.Revisions, update *rollout.Revision, aborted 
 		IgnoredRefs:    v.IgnoredRefs,
 		Works:          notes.Works,
 		Heard:          notes.Heard,
+		Records:        v.records(of),
+		Retried:        notes.Retried,
+		Unreached:      notes.Unreached,
 		Older:          v.older(update.Hash),
 		Handover:       v.handover(),
 	}
@@ -91,6 +101,7 @@ func (v *View) Snapshot(of *status.Revisions, update *rollout.Revision, aborted 
 			s.WrittenBack = notes.WrittenBack.Clusters
 		}
 	}
+	s.FastUndo = !aborted && v.inRollbackWindow(update, s.Current)
 	s.Refused = notes.Refusals(Target(desired, v.Object.Generation, aborted), aborted, v.Now)
 	return s
 }
@@ -104,7 +115,7 @@ func (n *Notes) Refusals(target string, aborted bool, now time.Time) map[string]
 		if f.Cluster == "" || f.Target != target {
 			continue
 		}
-		refusal := rollout.Refusal{Since: f.RefusedSince, RetryAt: f.RetryAt, Words: f.Words}
+		refusal := rollout.Refusal{Since: f.RefusedSince, TriedAt: f.TriedAt, Words: f.Words}
 		if f.RefusedSince.IsZero() {
 			if refusal.Since = f.Since; !aborted || !f.stuck(n.DeadlinesSince, now) {
 				continue

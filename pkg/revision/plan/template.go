@@ -6,7 +6,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
@@ -29,6 +28,9 @@ func (c *chain) templateProblem() string {
 		return fmt.Sprintf("spec.manifestWorkTemplate.%v: write each manifest as a Kubernetes object", c.TemplateErr)
 	case len(c.Object.Spec.ManifestWorkTemplate.Workload.Manifests) == 0:
 		return "spec.manifestWorkTemplate.workload.manifests is empty: put at least one manifest there, or delete the ManifestWorkReplicaSet to take everything off the clusters"
+	}
+	if problem := revision.ConfigProblem(&c.Object.Spec.ManifestWorkTemplate); problem != "" {
+		return "spec.manifestWorkTemplate.manifestConfigs: " + problem
 	}
 	return ""
 }
@@ -65,25 +67,60 @@ func (c *chain) wanted() (*appsv1.ControllerRevision, error) {
 	if err != nil {
 		return nil, err
 	}
-	if wanted.Annotations[workv1alpha1.AnnotationDigests], err = c.ledgerOf(hash, c.remembered()).Encode(); err != nil {
+	if wanted.Annotations[workv1alpha1.AnnotationDigests], err = c.encodedLedger(hash); err != nil {
 		return nil, err
 	}
-	c.annotateReturn(wanted, hash)
-	if cause := revision.ChangeCauseOf(c.Object); cause != "" {
+	returned := c.annotateReturn(wanted, hash)
+	if cause := revision.ChangeCauseOf(c.Object); cause != "" && (!returned || c.causeChanged(cause)) {
 		wanted.Annotations[workv1alpha1.AnnotationChangeCause] = cause
+	} else if cause != "" {
+		wanted.Annotations[workv1alpha1.AnnotationCauseSeen] = cause
+	}
+	if manager := revision.TemplateManager(c.Object.ManagedFields); manager != "" {
+		wanted.Annotations[workv1alpha1.AnnotationCreatedBy] = manager
+	}
+	if settings := c.settings(); settings != "" {
+		wanted.Annotations[workv1alpha1.AnnotationSettings] = settings
 	}
 	return wanted, nil
 }
 
-// annotateReturn marks a template that comes back to the current revision, which somebody deleted and nothing could rebuild. It is an undo like
-// any other (R3): the revision was the current one, and its rollout begins now. Without the marks it would count as complete at once (P3).
-func (c *chain) annotateReturn(wanted *appsv1.ControllerRevision, hash string) {
-	if hash != c.Revisions.CurrentRevision || hash == c.Revisions.UpdateRevision {
-		return
+// causeChanged reports whether somebody gave a change cause since the newest revision was made or reused (R25).
+func (c *chain) causeChanged(cause string) bool {
+	newest := c.History.Newest()
+	return newest == nil || cause != newest.CauseSeen()
+}
+
+// annotateReturn marks a template that returns to a revision which was the current one and is not there any more: the history limit deleted it, or
+// somebody did and nothing could rebuild it. It reports whether the template returns.
+func (c *chain) annotateReturn(wanted *appsv1.ControllerRevision, hash string) bool {
+	if hash == c.Revisions.CurrentRevision {
+		return c.annotateReturnToCurrent(wanted, hash)
+	}
+	former, known := c.History.Returned(c.Template)
+	if !known {
+		return false
+	}
+	// Where no later revision is the current one, another hub rolled out past it: it must not become the one that an abort goes back to (R6).
+	key := workv1alpha1.AnnotationSurpassed
+	if latest := c.latestCurrentSince(); latest.After(former.CurrentSince) {
+		key = workv1alpha1.AnnotationCurrentSince
+	}
+	wanted.Annotations[key] = stamp(former.CurrentSince)
+	wanted.Annotations[workv1alpha1.AnnotationReturned] = stamp(former.Created)
+	wanted.Annotations[workv1alpha1.AnnotationReused] = stamp(c.Now)
+	return true
+}
+
+// annotateReturnToCurrent marks a template that returns to the current revision. It is an undo like any other (R3): the revision was the current
+// one, and its rollout begins now. Without the marks it would count as complete at once (P3).
+func (c *chain) annotateReturnToCurrent(wanted *appsv1.ControllerRevision, hash string) bool {
+	if hash == c.Revisions.UpdateRevision {
+		return false
 	}
 	entry, known := c.History.Entry(hash)
 	if known && entry.Digest != c.Template {
-		return
+		return false
 	}
 	since := entry.CurrentSince
 	if since.IsZero() {
@@ -91,6 +128,7 @@ func (c *chain) annotateReturn(wanted *appsv1.ControllerRevision, hash string) {
 	}
 	wanted.Annotations[workv1alpha1.AnnotationCurrentSince] = stamp(since)
 	wanted.Annotations[workv1alpha1.AnnotationReused] = stamp(c.Now.Add(time.Nanosecond))
+	return true
 }
 
 // nameTaken looks at what has the name that the hash gives: our own revision from before a restart, which may have lost its labels, or
@@ -134,7 +172,7 @@ func (c *chain) recorded(request Step) *Step {
 func (c *chain) bumpCollision(live *appsv1.ControllerRevision) *Step {
 	why := c.taken(live)
 	c.ignore(why)
-	return c.recorded(Step{Action: BumpCollision, Key: "collide", Collisions: ptr.Deref(c.Revisions.CollisionCount, 0) + 1, Why: why})
+	return c.recorded(Step{Action: BumpCollision, Key: "collide", Collisions: revision.NextCollision(c.Revisions.CollisionCount), Why: why})
 }
 
 // taken is why the template's revision gets another name than the one that its hash gives it first.
@@ -148,24 +186,37 @@ func (c *chain) taken(live *appsv1.ControllerRevision) string {
 	return why + "; the revision of today's template gets another name"
 }
 
+// settings returns what the newest revision remembers of the spec, a loss included that was found before.
+func (c *chain) settings() string {
+	return revision.NoteSettings(c.Object, c.History.Newest(), revision.OlderCRDWas(&c.Object.Status)).Text
+}
+
 // undo makes an older revision the newest: its template came back (R3). The pass ends with it.
 func (c *chain) undo() *Step {
 	found := c.History.ByDigest(c.Template)
 	if found.Object == c.History.Newest().Object {
 		return nil
 	}
-	ledger, err := c.ledgerOf(found.Hash, c.remembered()).Encode()
+	ledger, err := c.encodedLedger(found.Hash)
 	if err != nil {
 		return c.unrecorded(&Answer{Key: "renumber", Result: Failed, Err: err})
 	}
-	annotations := map[string]any{
-		workv1alpha1.AnnotationDigests: ledger,
-		workv1alpha1.AnnotationReused:  stamp(c.Now),
-		// If it was aborted, that was another rollout.
-		workv1alpha1.AnnotationAborted: nil, workv1alpha1.AnnotationAbortReason: nil, workv1alpha1.AnnotationRestored: nil,
+	annotations := noAbort() // If it was aborted, that was another rollout.
+	annotations[workv1alpha1.AnnotationReusedAborted] = nil
+	if _, aborted := found.AbortedAt(); aborted {
+		annotations[workv1alpha1.AnnotationReusedAborted] = "true"
 	}
-	if cause := revision.ChangeCauseOf(c.Object); cause != "" {
-		annotations[workv1alpha1.AnnotationChangeCause] = cause // Without one it keeps its own, as a Deployment's ReplicaSet does (R25).
+	annotations[workv1alpha1.AnnotationDigests], annotations[workv1alpha1.AnnotationReused] = ledger, stamp(found.NextBegin(c.Now))
+	// It keeps its own change cause, unless somebody gave one for the undo (R25).
+	annotations[workv1alpha1.AnnotationCauseSeen] = nil
+	if cause := revision.ChangeCauseOf(c.Object); cause != "" && c.causeChanged(cause) {
+		annotations[workv1alpha1.AnnotationChangeCause] = cause
+	} else if cause != found.ChangeCause() {
+		annotations[workv1alpha1.AnnotationCauseSeen] = cause
+	}
+	annotations[workv1alpha1.AnnotationSettings] = nil
+	if settings := c.settings(); settings != "" {
+		annotations[workv1alpha1.AnnotationSettings] = settings
 	}
 	request := patch(Renumber, "renumber", found.Object, Patch{Annotations: annotations, Number: c.History.NextNumber()}, "the template came back")
 	request.Event = &Event{

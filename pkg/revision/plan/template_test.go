@@ -3,11 +3,14 @@ package plan_test
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
@@ -136,6 +139,22 @@ func TestInvalidTemplate(t *testing.T) {
 	empty := held(t, plan.Next(view("", status.Revisions{})), plan.InvalidSpec)
 	require.Contains(t, empty.Problem.Text, "spec.manifestWorkTemplate.workload.manifests is empty")
 
+	crowded := view("a", status.Revisions{})
+	template := &crowded.Object.Spec.ManifestWorkTemplate
+	for len(template.Workload.Manifests) <= 500 {
+		template.Workload.Manifests = append(template.Workload.Manifests, template.Workload.Manifests[0])
+	}
+	template.ManifestConfigs = make([]workv1.ManifestConfigOption, 500)
+	require.Contains(t, held(t, plan.Next(crowded), plan.InvalidSpec).Problem.Text,
+		"spec.manifestWorkTemplate.manifestConfigs: 500 manifestConfigs for 501 manifests are more than are compared: their product is limited to 250000")
+	aborting := names("", "a")
+	aborting.AbortedTime = &metav1.Time{Time: rt.Epoch}
+	stored := view("a", aborting, object("a", 1))
+	stored.Object.Spec = crowded.Object.Spec
+	proceeds := step(t, plan.Next(stored), plan.Proceed)
+	require.False(t, proceeds.Outcome.Held, "an abort of an object that is stored like that is carried out")
+	require.Len(t, proceeds.Outcome.Problems, 1)
+
 	unreadable := view("a", status.Revisions{})
 	unreadable.TemplateErr = errors.New("workload.manifests[0] is no object")
 	require.Equal(t, "spec.manifestWorkTemplate.workload.manifests[0] is no object: write each manifest as a Kubernetes object",
@@ -167,4 +186,31 @@ func TestLongOwnerLabel(t *testing.T) {
 		v.Owner += "x"
 	}
 	held(t, plan.Next(v), plan.InvalidOwnerLabel)
+}
+
+// A template that returns after the history limit deleted its revision is an undo: the revision was the current one, when it was created first is
+// known, and it has no cause of its own (R12, R25).
+func TestPrunedRevisionReturns(t *testing.T) {
+	ledger := revision.Ledger{hashOf("a"): {Digest: digestOf("a"), Created: rt.Epoch, CurrentSince: rt.At(time.Minute), Former: true}}
+	encoded, err := ledger.Encode()
+	require.NoError(t, err)
+	returned := func(current string, changes ...change) map[string]string {
+		changes = append(changes, annotated(workv1alpha1.AnnotationDigests, encoded), annotated(workv1alpha1.AnnotationChangeCause, "image 3"))
+		v := caused(view("a", names(current, "c"), object("c", 3, changes...)), "image 3")
+		v.Object.ManagedFields = []metav1.ManagedFieldsEntry{{
+			Manager: "argocd", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{"f:manifestWorkTemplate":{}}}`)},
+		}}
+		return step(t, plan.Next(v), plan.Create).Revision.Annotations
+	}
+	back := returned("c", current(2*time.Minute))
+	require.Equal(t, rt.At(time.Minute).Format(time.RFC3339Nano), back[workv1alpha1.AnnotationCurrentSince])
+	require.Equal(t, rt.Epoch.Format(time.RFC3339Nano), back[workv1alpha1.AnnotationReturned])
+	require.Contains(t, back, workv1alpha1.AnnotationReused)
+	require.NotContains(t, back, workv1alpha1.AnnotationChangeCause)
+	require.Equal(t, "image 3", back[workv1alpha1.AnnotationCauseSeen])
+	require.Equal(t, "argocd", back[workv1alpha1.AnnotationCreatedBy])
+
+	surpassed := returned("", at(workv1alpha1.AnnotationSurpassed, 2*time.Minute))
+	require.NotContains(t, surpassed, workv1alpha1.AnnotationCurrentSince, "no abort goes back to it")
+	require.Contains(t, surpassed, workv1alpha1.AnnotationSurpassed)
 }

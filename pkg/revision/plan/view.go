@@ -41,6 +41,8 @@ type View struct {
 	Refs        []rollout.Ref
 	IgnoredRefs int
 
+	// Decided are the facts about the rollout that this pass found and that are not persisted yet; nil for none (R11).
+	Decided *rollout.Records
 	// Notes are about the works. Next needs none.
 	Notes Notes
 	// Memory is what this process remembers.
@@ -61,8 +63,18 @@ type Memory struct {
 	Unrecorded map[string]revision.Digest
 	// Aborted is when and why a rollout was aborted: until the revision records it, nothing else does.
 	Aborted Aborted
+	// Records are the facts about the rollout of a revision, as of the last pass. They count where the status can't hold them, as RecordsDropped
+	// reports, or lost them (R11, R16).
+	Records        Recorded
+	RecordsDropped bool
 	// Pruned reports whether the API server was seen dropping the status fields that only our CRD has, and is not to be asked again yet.
 	Pruned bool
+}
+
+// Recorded are the facts about the rollout of one revision.
+type Recorded struct {
+	Revision string
+	rollout.Records
 }
 
 // Aborted is when and why a rollout was aborted.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
@@ -117,12 +118,24 @@ func Older(hashes ...string) SnapshotOption {
 	}
 }
 
-// Refused says that the API server has refused the work of a cluster since a time, and that it is tried again at another one.
-func Refused(cluster string, since, retryAt time.Duration) SnapshotOption {
+// Recorded puts failures of clusters into the records of the status, under a Placement.
+func Recorded(placement string, reason workv1alpha1.FailureReason, clusters ...string) SnapshotOption {
+	return func(s *rollout.Snapshot) {
+		if s.Records.Failures == nil {
+			s.Records.Failures = map[string]rollout.Failure{}
+		}
+		for _, cluster := range clusters {
+			s.Records.Failures[cluster] = rollout.Failure{Placement: placement, Since: At(0), Reason: reason}
+		}
+	}
+}
+
+// Refused says that the API server has refused the work of a cluster since a time, and that it was tried last at another one.
+func Refused(cluster string, since, triedAt time.Duration) SnapshotOption {
 	return func(s *rollout.Snapshot) {
 		if s.Refused == nil {
 			s.Refused = map[string]rollout.Refusal{}
 		}
-		s.Refused[cluster] = rollout.Refusal{Since: At(since), RetryAt: At(retryAt), Words: "no quota in " + cluster}
+		s.Refused[cluster] = rollout.Refusal{Since: At(since), TriedAt: At(triedAt), Words: "no quota in " + cluster}
 	}
 }

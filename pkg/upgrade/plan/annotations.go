@@ -13,6 +13,7 @@ import (
 
 const (
 	keyReused    = workv1alpha1.AnnotationReused
+	keyRetriedAt = workv1alpha1.AnnotationRetriedAt
 	keySurpassed = workv1alpha1.AnnotationSurpassed
 )
 
@@ -26,7 +27,8 @@ var events = []string{
 // have been removed on purpose.
 var removable = map[string]bool{
 	workv1alpha1.AnnotationCurrentSince: true, workv1alpha1.AnnotationSurpassed: true, workv1alpha1.AnnotationRecordedOn: true,
-	workv1alpha1.AnnotationAborted: true, workv1alpha1.AnnotationAbortReason: true, workv1alpha1.AnnotationRestored: true,
+	workv1alpha1.AnnotationAborted: true, workv1alpha1.AnnotationAbortedBy: true, workv1alpha1.AnnotationAbortReason: true,
+	workv1alpha1.AnnotationRestored: true, workv1alpha1.AnnotationCauseSeen: true,
 }
 
 // lost are the annotations of a snapshot that a revision lost, or that can't be read any more.

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/utils/ptr"
 	"pgregory.net/rapid"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/budget"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
@@ -177,4 +179,27 @@ func (h *hub) updated() string {
 		}
 	}
 	panic("there is no update revision")
+}
+
+// FuzzSnapshot: whatever stands in the annotation of a snapshot, what is restored of it is what a hub may have written, and it has a budget.
+func FuzzSnapshot(f *testing.F) {
+	const key = workv1alpha1.AnnotationSnapshotPrefix + "v1.0.0"
+	f.Add(``)
+	f.Add(`{"uid":"uid","generation":3,"status":{"collisionCount":2147483639,"updateRevision":"bogus"}}`)
+	f.Add(`{"uid":"uid","generation":3,"status":{"abortedTime":"9999-12-31T23:59:59Z"},"revisions":[{"hash":"a","number":9223372036854775807}]}`)
+	f.Add(`{"uid":"uid","generation":3,"status":{},"revisions":[{"hash":"","number":-1,"annotations":{"":""}},{},{},{}]}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		h := upgraded(t, newHub(3))
+		h.object.Annotations[key], h.object.Generation = text, 3
+		h.object.Status.CollisionCount = nil
+		budget.Within(t, 20*time.Second, 16<<20+1000*uint64(len(text)), func() { h.starts("v1.0.0") })
+		if count := ptr.Deref(h.object.Status.CollisionCount, 0); count < 0 || count > 20 {
+			t.Fatalf("%d collisions", count)
+		}
+		for _, rev := range h.revisions {
+			if rev.Revision < 0 || rev.Revision > maxNumber {
+				t.Fatalf("revision number %d", rev.Revision)
+			}
+		}
+	})
 }

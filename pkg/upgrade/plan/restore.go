@@ -91,7 +91,7 @@ func (r *restorer) restore() {
 // status restores what is known without the revisions: a lost update revision, collisions, and a lost abort.
 func (r *restorer) status(wanted *status.Revisions) (changed bool) {
 	s := &r.snapshot.Status
-	if ptr.Deref(s.CollisionCount, 0) > ptr.Deref(wanted.CollisionCount, 0) {
+	if count := ptr.Deref(s.CollisionCount, 0); count > ptr.Deref(wanted.CollisionCount, 0) && count <= revision.MaxCollisions {
 		wanted.CollisionCount, changed = s.CollisionCount, true
 		r.restored = append(r.restored, fmt.Sprintf("status.collisionCount %d", *s.CollisionCount))
 	}
@@ -108,8 +108,8 @@ func (r *restorer) status(wanted *status.Revisions) (changed bool) {
 }
 
 // abortIsLost reports whether the snapshot has an abort of the rollout that is under way, and the status has none. A rollout that was
-// completed or begun since is another one. An abort that is there stays, also where the snapshot has none: without it, a revision that
-// failed would be rolled out again.
+// completed, begun or retried since is another one. An abort that is there stays, also where the snapshot has none: without it, a revision
+// that failed would be rolled out again.
 func (r *restorer) abortIsLost() bool {
 	s, live := &r.snapshot.Status, r.live.deciding()
 	if s.AbortedTime == nil || live.AbortedTime != nil || r.live.NoHistory {
@@ -125,7 +125,12 @@ func (r *restorer) abortIsLost() bool {
 	if latest := r.live.History.LatestCurrent(); latest != nil && latest.Hash == s.UpdateRevision {
 		return false // Its rollout was completed.
 	}
-	return !later(update, kept, keyReused)
+	return !rolledOutSince(update, kept)
+}
+
+// rolledOutSince reports whether a template came back to a revision, or somebody retried it, since the snapshot.
+func rolledOutSince(rev *revision.Revision, kept *revisionSnapshot) bool {
+	return later(rev, kept, keyReused) || later(rev, kept, keyRetriedAt)
 }
 
 // current restores a lost current revision, unless another one was the current one since.

@@ -21,6 +21,26 @@ func aborting(t *testing.T) *hub {
 	return upgraded(t, h)
 }
 
+// TestForgedSnapshot: of a snapshot with numbers that no hub writes, nothing of them is restored.
+func TestForgedSnapshot(t *testing.T) {
+	const key = workv1alpha1.AnnotationSnapshotPrefix + "v1.0.0"
+	h := upgraded(t, newHub(3))
+	h.object.Generation = 3
+	h.object.Annotations[key] = `{"uid":"uid","generation":3,"status":{"collisionCount":2147483639}}`
+	_, r, _ := h.starts("v1.0.0")
+	require.True(t, r.Fits)
+	require.Nil(t, h.object.Status.CollisionCount)
+
+	for _, number := range []string{"-1", "9223372036854775807"} {
+		h = upgraded(t, newHub(3))
+		h.object.Generation = 3
+		h.object.Annotations[key] = `{"uid":"uid","generation":3,"status":{},"revisions":[{"hash":"` + h.hash("v1") + `","number":` + number + `}]}`
+		_, r, _ = h.starts("v1.0.0")
+		require.False(t, r.Fits)
+		require.Contains(t, r.Kept, "it has the revision number "+number)
+	}
+}
+
 // What the newer version lost is there again, and the snapshot is gone.
 func TestRestore(t *testing.T) {
 	for name, lose := range map[string]func(*hub){
@@ -71,20 +91,6 @@ func (h *hub) everyRevision(change func(annotations map[string]string)) {
 	}
 }
 
-// A newer version that lost the abort takes it for a retry. The older one goes back to what was decided: the stable revision.
-func TestRestoreOfAnAbortThatBecameARetry(t *testing.T) {
-	h := aborting(t)
-	aborted := h.state(t).Status
-	h.retry("v3", 90)
-	_, r, _ := h.starts("v1.0.0")
-	require.Contains(t, r.Restored, "status.abortedTime 2026-03-01T12:30:00Z")
-	require.Equal(t, aborted, h.state(t).Status)
-	rev := h.revision("v3")
-	require.Equal(t, at(30), rev.Annotations[workv1alpha1.AnnotationAborted])
-	require.Equal(t, "2 of 3 clusters failed", rev.Annotations[workv1alpha1.AnnotationAbortReason])
-	require.Equal(t, at(90), rev.Annotations[workv1alpha1.AnnotationRetriedAt], "what happened since stays")
-}
-
 // What happened since the snapshot stays: it is a fact, or somebody asked for it.
 func TestRestoreKeepsWhatHappenedSince(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -96,6 +102,7 @@ func TestRestoreKeepsWhatHappenedSince(t *testing.T) {
 			h.abort("v3", 50)
 		}},
 		"a rollout that completed": {func(*hub) {}, func(h *hub) { h.complete("v3", 50) }},
+		"a retry under way":        {func(h *hub) { h.abort("v3", 30) }, func(h *hub) { h.retry("v3", 40) }},
 		"a retry that completed": {func(h *hub) { h.abort("v3", 30) }, func(h *hub) {
 			h.retry("v3", 40)
 			h.complete("v3", 50)

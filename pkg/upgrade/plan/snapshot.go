@@ -20,6 +20,9 @@ const maxSnapshot = 16 << 10
 // maxRevisions is more than fit into it, of however short names: a history may have thousands, as agents over a broker report them.
 const maxRevisions = maxSnapshot / len(`{"hash":"","number":0}`)
 
+// maxNumber bounds the number of a revision in a snapshot: no history gets there, and there is room above it.
+const maxNumber = 1 << 53
+
 // snapshot is what a hub leaves of a ManifestWorkReplicaSet, in an annotation, before a newer version reconciles it.
 type snapshot struct {
 	// UID is the object's: an annotation may be copied.
@@ -68,6 +71,14 @@ func decode(text string) (*snapshot, error) {
 	s := &snapshot{}
 	if err := json.Unmarshal([]byte(text), s); err != nil {
 		return nil, fmt.Errorf("it is no snapshot: %w", err)
+	}
+	if len(s.Revisions) > maxRevisions {
+		return nil, fmt.Errorf("it has %d revisions, and %d are allowed", len(s.Revisions), maxRevisions)
+	}
+	for i := range s.Revisions {
+		if number := s.Revisions[i].Number; number < 0 || number > maxNumber {
+			return nil, fmt.Errorf("it has the revision number %d, and a number from 0 to %d is allowed", number, int64(maxNumber))
+		}
 	}
 	return s, nil
 }

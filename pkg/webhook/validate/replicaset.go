@@ -10,6 +10,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
@@ -33,7 +34,7 @@ func ReplicaSet(old, object *unstructured.Unstructured, limits Limits) Verdict {
 	}
 	verdict.Warnings = reminders(kept)
 	if old == nil || !equality.Semantic.DeepEqual(old.Object["spec"], object.Object["spec"]) {
-		verdict.Warnings = append(verdict.Warnings, fewWarnings(append(pauseSurprises(old, mwrs), surprises(mwrs, limits)...))...)
+		verdict.Warnings = append(verdict.Warnings, fewWarnings(append(pauseSurprises(old, mwrs), surprises(old, mwrs, limits)...))...)
 	}
 	return verdict
 }
@@ -84,6 +85,9 @@ func ownerLabelProblems(mwrs *workv1alpha1.ManifestWorkReplicaSet) []problem {
 func templateProblems(mwrs *workv1alpha1.ManifestWorkReplicaSet, limits Limits, manifests manifestCheck) []problem {
 	template := &mwrs.Spec.ManifestWorkTemplate
 	problems := manifests(templatePath.Child("workload", "manifests"), template.Workload.Manifests, limits)
+	if problem := revision.ConfigProblem(template); problem != "" {
+		problems = append(problems, named("too many manifestConfigs", invalid(templatePath.Child("manifestConfigs"), problem)))
+	}
 	if template.Executor != nil {
 		if err := executorError(templatePath.Child("executor"), template.Executor); err != nil {
 			problems = append(problems, inField(err))

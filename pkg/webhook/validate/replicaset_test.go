@@ -301,6 +301,12 @@ func TestSurprises(t *testing.T) {
 		},
 		"WhenAvailable":                       {[]edit{set("spec.pruneStrategy", "WhenAvailable")}, nil},
 		"Immediate, and all that is orphaned": {[]edit{set("spec.manifestWorkTemplate.deleteOption", "{propagationPolicy: Orphan}")}, nil},
+		"a Secret": {
+			[]edit{set(manifestsOf+".1", "{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: default}, data: {password: c2VjcmV0}}")},
+			[]string{"spec.manifestWorkTemplate.workload.manifests[1]: everyone who may read ControllerRevisions, as the role view may, can read this Secret, " +
+				"also later: use an ExternalSecret, a SealedSecret or the name of a Secret that the clusters have"},
+		},
+		"a sealed one": {[]edit{set(manifestsOf+".1", "{apiVersion: bitnami.com/v1alpha1, kind: SealedSecret, metadata: {name: a, namespace: default}}")}, nil},
 		"all may fail": {
 			[]edit{set("spec.placementRefs.1.rolloutStrategy.all.maxFailures", "100%")},
 			[]string{"spec.placementRefs[1].rolloutStrategy: maxFailures tolerates the failure of every cluster, so nothing stops a bad rollout: use less than 100%"},
@@ -318,6 +324,44 @@ func TestSurprises(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestManifestConfigsAreBounded: too many manifestConfigs for the manifests are an error of the field, and an object that was stored with more
+// stays writable (R8).
+func TestManifestConfigsAreBounded(t *testing.T) {
+	large := Limits{ManifestBytes: 1 << 20}
+	of := func(manifests, configs int) []edit {
+		objects := make([]string, manifests)
+		for i := range objects {
+			objects[i] = fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: a%d, namespace: default}}", i)
+		}
+		config := "{resourceIdentifier: {group: apps, resource: deployments, namespace: default, name: '*'}, conditionRules: [{condition: Progressing, type: CEL, celExpressions: ['false']}]}"
+		return []edit{
+			set(manifestsOf, "["+strings.Join(objects, ", ")+"]"),
+			set("spec.manifestWorkTemplate.manifestConfigs", "["+strings.Repeat(config+", ", configs-1)+config+"]"),
+		}
+	}
+	require.Empty(t, ReplicaSet(nil, build(t, of(500, 500)...), large).Errors)
+	crowded := of(501, 500)
+	require.Equal(t, []string{"spec.manifestWorkTemplate.manifestConfigs: Invalid value: 500 manifestConfigs for 501 manifests are more than are compared: " +
+		"their product is limited to 250000; let one entry with a * in its name stand for several objects, or split the template"},
+		messages(ReplicaSet(nil, build(t, crowded...), large).Errors))
+	require.NotEmpty(t, ReplicaSet(build(t), build(t, crowded...), large).Errors)
+	require.Empty(t, ReplicaSet(build(t, crowded...), build(t, append(crowded, set("spec.revisionHistoryLimit", "3"))...), large).Errors)
+}
+
+// TestDropsBeyondTheBounds: an update that drops more than WhenAvailable can keep is told which field is too large (R28).
+func TestDropsBeyondTheBounds(t *testing.T) {
+	keeps := set("spec.pruneStrategy", "WhenAvailable")
+	large := func(name string) edit {
+		return set(manifestsOf+".1", "{apiVersion: v1, kind: ConfigMap, metadata: {name: "+name+", namespace: default}, data: {a: "+strings.Repeat("x", size/2)+"}}")
+	}
+	warnings := ReplicaSet(build(t, keeps, large("b")), build(t, keeps, large("c")), limit).Warnings
+	require.Equal(t, []string{"spec.pruneStrategy: WhenAvailable keeps nothing: spec.manifestWorkTemplate.workload.manifests of the new revision and the dropped objects " +
+		"have more than 2000 bytes together: drop fewer objects at a time"}, warnings)
+	require.LessOrEqual(t, len(warnings[0]), 256, "API servers cut warnings there")
+	require.Empty(t, ReplicaSet(build(t, large("b")), build(t, large("c")), limit).Warnings, "Immediate keeps nothing anyway")
+	require.Empty(t, ReplicaSet(build(t, keeps, large("b")), build(t, keeps), limit).Warnings)
 }
 
 // What a user can send never makes the webhook panic.

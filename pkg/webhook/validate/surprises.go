@@ -1,9 +1,11 @@
 package validate
 
 import (
+	"encoding/json"
 	"fmt"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -16,7 +18,7 @@ import (
 )
 
 // surprises are warnings of what is legal and probably not what its author thinks it is.
-func surprises(mwrs *workv1alpha1.ManifestWorkReplicaSet, limits Limits) []string {
+func surprises(old *unstructured.Unstructured, mwrs *workv1alpha1.ManifestWorkReplicaSet, limits Limits) []string {
 	var out []string
 	aborts := false
 	for i := range mwrs.Spec.PlacementRefs {
@@ -31,11 +33,46 @@ func surprises(mwrs *workv1alpha1.ManifestWorkReplicaSet, limits Limits) []strin
 		if problem := handover.Prevented(&mwrs.Spec.ManifestWorkTemplate); problem != "" {
 			out = append(out, fmt.Sprintf("%s: WhenAvailable keeps nothing: %s", field.NewPath("spec", "pruneStrategy"), problem))
 		}
+		out = append(out, droppedSurprises(old, mwrs, limits)...)
 	}
+	out = append(out, secretSurprises(&mwrs.Spec.ManifestWorkTemplate, limits)...)
 	if aborts {
 		out = append(out, templateSurprises(&mwrs.Spec.ManifestWorkTemplate, limits)...)
 	}
 	return append(out, deletionSurprises(mwrs)...)
+}
+
+// droppedSurprises are those of an update that drops more than can be kept (R28).
+func droppedSurprises(old *unstructured.Unstructured, mwrs *workv1alpha1.ManifestWorkReplicaSet, limits Limits) []string {
+	if old == nil || limits.gone() {
+		return nil
+	}
+	before, _, readable := decode(old)
+	if !readable {
+		return nil
+	}
+	bounds := handover.Limits{ManifestBytes: limits.ManifestBytes}
+	exceeded := handover.Exceeded(&mwrs.Spec.ManifestWorkTemplate, &before.Spec.ManifestWorkTemplate, bounds)
+	if exceeded == "" {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: WhenAvailable keeps nothing: %s", field.NewPath("spec", "pruneStrategy"), exceeded)}
+}
+
+// secretSurprises are those of a template that holds Secrets. Kubernetes' role view reads ControllerRevisions, and no Secrets.
+func secretSurprises(template *workv1.ManifestWorkSpec, limits Limits) []string {
+	var out []string
+	for i := range template.Workload.Manifests {
+		if limits.gone() {
+			break
+		}
+		if isKind(&template.Workload.Manifests[i], schema.GroupKind{Kind: "Secret"}) {
+			out = append(out, fmt.Sprintf("%s: everyone who may read ControllerRevisions, as the role view may, can read this Secret, "+
+				"also later: use an ExternalSecret, a SealedSecret or the name of a Secret that the clusters have",
+				templatePath.Child("workload", "manifests").Index(i)))
+		}
+	}
+	return out
 }
 
 // deletionSurprises are those of workloads that are to stay when the object is deleted (R19).
@@ -82,7 +119,7 @@ func templateSurprises(template *workv1.ManifestWorkSpec, limits Limits) []strin
 		if limits.gone() {
 			break
 		}
-		if isCRD(&template.Workload.Manifests[i]) {
+		if isKind(&template.Workload.Manifests[i], customResourceDefinition) {
 			out = append(out, fmt.Sprintf("%s: an abort writes the older CustomResourceDefinition back, which can lose data: "+
 				"give definitions a ManifestWorkReplicaSet of their own without AbortAll", templatePath.Child("workload", "manifests").Index(i)))
 		}
@@ -102,11 +139,10 @@ func reportsHealth(template *workv1.ManifestWorkSpec) bool {
 	return false
 }
 
-func isCRD(manifest *workv1.Manifest) bool {
-	object := &unstructured.Unstructured{}
-	if object.UnmarshalJSON(manifest.Raw) != nil {
-		return false
-	}
-	wanted := schema.GroupKind{Group: apiextensionsv1.GroupName, Kind: "CustomResourceDefinition"}
-	return object.GroupVersionKind().GroupKind() == wanted
+var customResourceDefinition = schema.GroupKind{Group: apiextensionsv1.GroupName, Kind: "CustomResourceDefinition"}
+
+// isKind reports whether a manifest is of a kind, whatever else is in it.
+func isKind(manifest *workv1.Manifest, wanted schema.GroupKind) bool {
+	var kind metav1.TypeMeta
+	return json.Unmarshal(manifest.Raw, &kind) == nil && kind.GroupVersionKind().GroupKind() == wanted
 }

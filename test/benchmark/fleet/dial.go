@@ -11,6 +11,8 @@ import (
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options/grpc"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options/mqtt"
 	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
+
+	"github.com/open-cluster-management-io/work-rollback/test/internal/mqttagent"
 )
 
 // dialTimeout is how long an agent may take to be connected and subscribed.
@@ -44,23 +46,17 @@ func (a *agent) dial() (o *options.CloudEventsAgentOptions, hangUp func(), err e
 	if err != nil {
 		return nil, nil, err
 	}
-	o.CloudEventsTransport = &transport{o.CloudEventsTransport}
+	o.CloudEventsTransport = mqttagent.New(func() (options.CloudEventTransport, error) {
+		fresh, err := builder.BuildCloudEventsAgentOptions(config, a.cluster, id, payload.ManifestBundleEventDataType)
+		if err != nil {
+			return nil, err
+		}
+		return fresh.CloudEventsTransport, nil
+	})
 	if hangUp == nil {
 		hangUp = func() { _ = o.CloudEventsTransport.Close(context.Background()) }
 	}
 	return o, hangUp, nil
-}
-
-// transport is sdk-go's, but for a client that has ended: sdk-go goes on connecting where the context ends while there is no connection,
-// and would take the connection of the same agent over that has come back.
-type transport struct{ options.CloudEventTransport }
-
-// Connect implements options.CloudEventTransport. sdk-go sees that the context has ended once it is told that it is connected.
-func (t *transport) Connect(ctx context.Context) error {
-	if ctx.Err() != nil {
-		return nil
-	}
-	return t.CloudEventTransport.Connect(ctx)
 }
 
 // serve asks for the works of the cluster whenever the client is subscribed again. It closes subscribed the first time.

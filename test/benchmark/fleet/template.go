@@ -36,6 +36,36 @@ func Template(version int) workv1.ManifestWorkSpec {
 	return template
 }
 
+// Worst is the template of a version that costs a hub the most within its bounds: as many manifests and manifestConfigs as it compares, with names
+// that match after all stars but the last. With dropping, each version drops the objects of the one before, and the hub looks for the
+// resources that they may be of; otherwise it looks for the rules of each object.
+func Worst(version int, dropping bool) workv1.ManifestWorkSpec {
+	const most = 500 // The product of the two is revision.MaxConfigPairs.
+	template := workv1.ManifestWorkSpec{}
+	template.Workload.Manifests = append(template.Workload.Manifests, workv1.Manifest{RawExtension: runtime.RawExtension{Raw: configMap(0, version)}})
+	generation, resource := 0, "things"
+	if dropping {
+		generation, resource = version, "others"
+	}
+	for i := range most - 1 {
+		name := fmt.Sprintf("%s-%d-%d", strings.Repeat("b", 200), generation, i)
+		raw := fmt.Appendf(nil, `{"apiVersion":"worst.example.com/v1","kind":"Thing","metadata":{"namespace":"default","name":%q}}`, name)
+		template.Workload.Manifests = append(template.Workload.Manifests, workv1.Manifest{RawExtension: runtime.RawExtension{Raw: raw}})
+	}
+	template.ManifestConfigs = Template(version).ManifestConfigs
+	for range most - 1 {
+		template.ManifestConfigs = append(template.ManifestConfigs, workv1.ManifestConfigOption{
+			ResourceIdentifier: workv1.ResourceIdentifier{
+				Group: "worst.example.com", Resource: resource, Namespace: "*", Name: strings.Repeat("*b", 90) + "*z",
+			},
+			ConditionRules: []workv1.ConditionRule{{
+				Type: workv1.CelConditionExpressionsType, Condition: workv1.ManifestDegraded, CelExpressions: []string{"false"},
+			}},
+		})
+	}
+	return template
+}
+
 func configMapName(i int) string { return fmt.Sprintf("settings-%d", i) }
 
 func configMap(i, version int) []byte {

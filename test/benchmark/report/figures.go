@@ -21,6 +21,8 @@ const (
 	// Alone is an abort of a tenant while nobody else is at work, and Beside one while another tenant takes all that it can get.
 	Alone  = "abort alone"
 	Beside = "abort beside a greedy tenant"
+	// BesideWorst is one while another tenant changes the templates that cost the hub the most within its bounds.
+	BesideWorst = "abort beside the worst templates"
 	// QuietOfMany is Quiet where there are many ManifestWorkReplicaSets.
 	QuietOfMany = "status event, many sets"
 	// Restart is a hub that is started on a fleet at rest, with a new version to roll out: times run from the start of its process.

@@ -181,14 +181,16 @@ func (r *Run) judgeMany() []verdict {
 // judgeTenants compares an abort beside a greedy tenant with one alone.
 func (r *Run) judgeTenants() []verdict {
 	var found []verdict
-	for _, n := range r.sizes(Beside, Ours) {
-		beside, alone := r.find(Beside, Ours, n), r.find(Alone, Ours, n)
-		if alone == nil || alone.LastWrite <= 0 {
-			continue
+	for _, scenario := range []string{Beside, BesideWorst} {
+		for _, n := range r.sizes(scenario, Ours) {
+			beside, alone := r.find(scenario, Ours, n), r.find(Alone, Ours, n)
+			if alone == nil || alone.LastWrite <= 0 {
+				continue
+			}
+			found = append(found, verdict{
+				scenario + ": time until the last write, of the time alone", n, seconds(beside.LastWrite), seconds(alone.LastWrite), beside.LastWrite / alone.LastWrite, besideLimit,
+			})
 		}
-		found = append(found, verdict{
-			Beside + ": time until the last write, of the time alone", n, seconds(beside.LastWrite), seconds(alone.LastWrite), beside.LastWrite / alone.LastWrite, besideLimit,
-		})
 	}
 	return found
 }

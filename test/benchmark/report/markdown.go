@@ -56,7 +56,7 @@ func (r *Run) writeGoals(b *strings.Builder) {
 
 func (r *Run) writeFigures(b *strings.Builder) {
 	table := newTable("scenario", "N", "sets", "", "CPU", "first write", "last write", "complete", "allocated", "objects", "peak memory", "held", "works", "status", "other", "others wait", "messages", "API server's memory", "broker's memory", "etcd")
-	for _, scenario := range append(append([]string{}, scenarios...), FirstOfMany, QuietOfMany, Alone, Beside) {
+	for _, scenario := range append(append([]string{}, scenarios...), FirstOfMany, QuietOfMany, Alone, Beside, BesideWorst) {
 		for i := range r.Figures {
 			if f := &r.Figures[i]; f.Scenario == scenario {
 				table.row(f.cells()...)

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	clusterclient "open-cluster-management.io/api/client/cluster/clientset/versioned"
+	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/test/benchmark/fleet"
@@ -17,7 +18,6 @@ import (
 )
 
 const (
-	greedyNamespace = "greedy"
 	// greedyPause is after what time the greedy tenant changes its templates again: long before the last change has reached all clusters.
 	greedyPause = 2 * time.Second
 )
@@ -27,9 +27,32 @@ const (
 type greedy struct {
 	world   *world
 	version int
+	// namespace is the tenant's, and refs and clusters are how many placementRefs each of its objects has, and how many clusters each selects.
+	namespace      string
+	refs, clusters int
+	prune          workv1alpha1.PruneStrategy
+	// template is that of a version of one of its objects.
+	template func(object, version int) workv1.ManifestWorkSpec
 }
 
-// tenants measures an abort alone, and then beside a greedy tenant.
+// newGreedy is a tenant whose works take all that the hub can write.
+func newGreedy(w *world) *greedy {
+	return &greedy{
+		world: w, namespace: "greedy", refs: workv1alpha1.MaxPlacementRefs, clusters: w.n,
+		template: func(_, version int) workv1.ManifestWorkSpec { return fleet.Template(version) },
+	}
+}
+
+// newWorst is a tenant whose templates take all that the hub can compute. They go to one cluster: what is large is not what they write.
+func newWorst(w *world) *greedy {
+	return &greedy{
+		world: w, namespace: "worst", refs: 1, clusters: 1, prune: workv1alpha1.PruneWhenAvailable,
+		template: func(object, version int) workv1.ManifestWorkSpec { return fleet.Worst(version, object%2 == 1) },
+	}
+}
+
+// tenants measures an abort alone, and then beside each of the greedy tenants. The one with the larger templates comes first: the works of the other
+// one would stay.
 func (w *world) tenants(ctx context.Context) error {
 	w.version, w.stable = 1, 1
 	if err := w.objects.create(ctx, name(0), w.version, all()); err != nil {
@@ -46,13 +69,17 @@ func (w *world) tenants(ctx context.Context) error {
 			return err
 		}
 	}
-	g := &greedy{world: w}
-	if err := g.move(ctx); err != nil {
-		return fmt.Errorf("the greedy tenant moves in: %w", err)
-	}
-	for range w.options.Repeat {
-		if err := w.abortAs(ctx, report.Beside, g); err != nil {
-			return err
+	for _, beside := range []struct {
+		scenario string
+		tenant   *greedy
+	}{{report.BesideWorst, newWorst(w)}, {report.Beside, newGreedy(w)}} {
+		if err := beside.tenant.move(ctx); err != nil {
+			return fmt.Errorf("the tenant %s moves in: %w", beside.tenant.namespace, err)
+		}
+		for range w.options.Repeat {
+			if err := w.abortAs(ctx, beside.scenario, beside.tenant); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -72,14 +99,14 @@ func (g *greedy) move(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: greedyNamespace}}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: g.namespace}}
 	if _, err := kube.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
 		return err
 	}
 	var refs []workv1alpha1.LocalPlacementReference
-	for i := range workv1alpha1.MaxPlacementRefs {
+	for i := range g.refs {
 		ref := workv1alpha1.LocalPlacementReference{Name: fmt.Sprintf("all-%02d", i), RolloutStrategy: all()}
-		if err := fleet.Place(ctx, clusters, greedyNamespace, ref.Name, w.n); err != nil {
+		if err := fleet.Place(ctx, clusters, g.namespace, ref.Name, g.clusters); err != nil {
 			return err
 		}
 		refs = append(refs, ref)
@@ -87,13 +114,13 @@ func (g *greedy) move(ctx context.Context) error {
 	phase := w.fleet.Begin()
 	g.version++
 	for i := range w.options.Greedy {
-		object := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: greedyName(i), Namespace: greedyNamespace}}
-		object.Spec.ManifestWorkTemplate, object.Spec.PlacementRefs = fleet.Template(g.version), refs
-		if _, err := w.objects.client.WorkV1alpha1().ManifestWorkReplicaSets(greedyNamespace).Create(ctx, object, metav1.CreateOptions{}); err != nil {
+		object := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: greedyName(i), Namespace: g.namespace}}
+		object.Spec.ManifestWorkTemplate, object.Spec.PlacementRefs, object.Spec.PruneStrategy = g.template(i, g.version), refs, g.prune
+		if _, err := w.objects.client.WorkV1alpha1().ManifestWorkReplicaSets(g.namespace).Create(ctx, object, metav1.CreateOptions{}); err != nil {
 			return err
 		}
 	}
-	works := w.n * w.options.Greedy
+	works := g.clusters * w.options.Greedy
 	return w.until(ctx, func() error {
 		if seen := phase.Seen(); seen.Written < works || seen.Answered < works {
 			return fmt.Errorf("%d works of %d are written, %d answered", seen.Written, works, seen.Answered)
@@ -124,7 +151,7 @@ func (g *greedy) work(ctx context.Context) error {
 	for {
 		g.version++
 		for i := range g.world.options.Greedy {
-			if err := g.world.objects.change(ctx, greedyNamespace, greedyName(i), map[string]any{"manifestWorkTemplate": fleet.Template(g.version)}); err != nil {
+			if err := g.world.objects.change(ctx, g.namespace, greedyName(i), map[string]any{"manifestWorkTemplate": g.template(i, g.version)}); err != nil {
 				return ignoreEnd(ctx, err)
 			}
 		}

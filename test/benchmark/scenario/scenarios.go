@@ -145,8 +145,8 @@ func (w *world) abort(ctx context.Context) error {
 	return w.abortAs(ctx, report.Abort, nil)
 }
 
-// abortAs rolls out a version with which one cluster never succeeds, which is tolerated, until another one reports that it is degraded now,
-// and stays so until the deadline: that moment is one failure too many. Until then, and until it is over, a greedy tenant is at work; nil
+// abortAs rolls out a version with which one cluster never succeeds, which is tolerated. Before its deadline another one reports that it is
+// degraded now, and stays so until its own deadline: that moment is one failure too many. Until then, and until it is over, a greedy tenant is at work; nil
 // for none.
 func (w *world) abortAs(ctx context.Context, scenario string, beside *greedy) error {
 	w.version++
@@ -166,10 +166,6 @@ func (w *world) abortAs(ctx context.Context, scenario string, beside *greedy) er
 		}
 		return nil
 	}); err != nil {
-		return err
-	}
-	// Conditions hold whole seconds.
-	if err := wait(ctx, deadline+2*time.Second); err != nil {
 		return err
 	}
 	w.fleet.Report(func(string) fleet.Outcome { return fleet.Succeeds })

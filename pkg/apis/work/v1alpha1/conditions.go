@@ -33,7 +33,7 @@ const (
 	// ConditionStalled is True while the rollout makes no progress without a person: it stalled, it was aborted, or
 	// the spec is invalid. It is absent in every other state, and never there together with Reconciling. kstatus reads
 	// it as "failed".
-	// Reasons: those of Progressing, of PlacementVerified and of ManifestworkApplied.
+	// Reasons: those of Progressing, of PlacementVerified and of ManifestworkApplied, and DowngradeRefused.
 	ConditionStalled = "Stalled"
 
 	// ConditionPaused is True while spec.paused is, and absent in every other state. The message counts what is held back
@@ -82,6 +82,9 @@ const (
 
 	// ReasonPaused means that spec.paused is true (R22).
 	ReasonPaused = "Paused"
+
+	// ReasonDowngradeRefused means that this version of the hub does not reconcile the object, as a newer one ran last (R38).
+	ReasonDowngradeRefused = "DowngradeRefused"
 
 	// ReasonReleasingWorkloads means that agents have yet to give up the objects that stay on their clusters (R20).
 	ReasonReleasingWorkloads = "ReleasingWorkloads"

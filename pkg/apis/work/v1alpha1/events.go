@@ -33,6 +33,9 @@ const (
 	// EventResumed means that spec.paused is no longer true, and that the hub continues with what it held back (R22).
 	EventResumed = "Resumed"
 
+	// EventObjectsNotKept is a warning: pruneStrategy is WhenAvailable, and a work that keeps the dropped objects would exceed a bound; the
+	// note names the field. They are deleted at once (R28).
+	EventObjectsNotKept = "DroppedObjectsNotKept"
 	// EventAbortImpossible is a warning: the rollout failed, failureStrategy AbortAll asks for an abort, and there is no
 	// revision to go back to; the note says why (R12).
 	EventAbortImpossible = "AbortImpossible"
@@ -40,6 +43,9 @@ const (
 	// (R12).
 	EventAbortIgnored = "AbortIgnored"
 
+	// EventAbortEnded means that another hub rolled out the template whose rollout was aborted, and that every selected cluster succeeded with it
+	// (R16).
+	EventAbortEnded = "AbortEnded"
 	// EventRolloutAborted is a warning: the rollout is aborted; the note names the clusters and why they count as failed, or who set
 	// status.abortedTime (R12).
 	EventRolloutAborted = "RolloutAborted"
@@ -58,9 +64,15 @@ const (
 	// EventWorkNameTaken means that a ManifestWork of somebody else has the name that the object's own would have; the note says what that is
 	// called instead (R9). Each process of the hub says it once.
 	EventWorkNameTaken = "WorkNameTaken"
+	// EventAgentUnreached is a warning: works travel over a broker, and the agents of the named clusters are there and do not get what they are
+	// sent. It is made again when the clusters change.
+	EventAgentUnreached = "AgentUnreached"
 	// EventOlderCRD is a warning: the API server drops fields that the hub needs, because its CRD is an older one (R16). Each
 	// process of the hub says it once.
 	EventOlderCRD = "OlderCRD"
+	// EventFieldsLost is a warning: fields of the spec are gone since an older CRD, or that of OCM's own hub, was in place; the note has their
+	// values, and what to do.
+	EventFieldsLost = "FieldsLost"
 	// EventHistoryUnavailable is a warning: the API server does not let the hub read ControllerRevisions, so that nothing can be
 	// aborted. Each process of the hub says it once.
 	EventHistoryUnavailable = "HistoryUnavailable"

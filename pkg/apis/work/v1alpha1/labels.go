@@ -16,6 +16,10 @@ const (
 	// AnnotationAppliedAt holds when the hub wrote the revision that a ManifestWork has (R10), in RFC 3339
 	// with nanoseconds. Every write that changes the work's generation renews it.
 	AnnotationAppliedAt = "work.open-cluster-management.io/revision-applied-at"
+	// AnnotationAccepted holds, on a ManifestWork, the SHA-256 digest of the spec that the hub asked for, a slash, and the generation that the
+	// write makes. Where the API server stores another spec than that, the SHA-256 digest of what it stored takes the place of the generation: a
+	// hub that is started later does not write such a work again (R10).
+	AnnotationAccepted = "work.open-cluster-management.io/revision-accepted"
 	// AnnotationDecisionGroup holds the decision group that the cluster of a ManifestWork was in when the revision
 	// was written, as "<index>/<name>": a cluster that leaves its Placement is still counted in that group (R8, R11).
 	AnnotationDecisionGroup = "work.open-cluster-management.io/revision-decision-group"
@@ -40,11 +44,26 @@ const (
 	// AnnotationDigests holds, on a revision, what it remembers of the other live ones, as JSON by hash: their SHA-256 digests, when they were
 	// created first, and since when they were current. One that somebody deletes is rebuilt only from a content with that digest (R7).
 	AnnotationDigests = "work.open-cluster-management.io/revision-digests"
+	// AnnotationSettings holds, on the newest revision, the fields of its owner's spec that an older CRD drops, as JSON: where they are gone
+	// after such a CRD was in place, the hub says so.
+	AnnotationSettings = "work.open-cluster-management.io/revision-settings"
 	// AnnotationAborted holds, on a revision, when its rollout was aborted (R16), in RFC 3339.
 	AnnotationAborted = "work.open-cluster-management.io/revision-aborted"
 
 	// AnnotationAbortReason holds, on a revision, why its rollout was aborted, for a person.
 	AnnotationAbortReason = "work.open-cluster-management.io/revision-abort-reason"
+	// AnnotationAbortedBy holds, on a revision whose rollout was aborted by hand, who asked for the abort: status.abortedBy.
+	AnnotationAbortedBy = "work.open-cluster-management.io/revision-aborted-by"
+	// AnnotationReached holds, on a revision, the most clusters that had it when its rollout was aborted or complete (R25).
+	AnnotationReached = "work.open-cluster-management.io/revision-reached-clusters"
+	// AnnotationCreatedBy holds, on a revision, the field manager that owned the template when the revision was created (R25).
+	AnnotationCreatedBy = "work.open-cluster-management.io/revision-created-by"
+	// AnnotationCauseSeen holds, on a revision, the change cause of the ManifestWorkReplicaSet when the template returned to the revision, where the
+	// revision has another one of its own (R25).
+	AnnotationCauseSeen = "work.open-cluster-management.io/revision-cause-seen"
+	// AnnotationReturned holds, on a revision whose template returned after the history limit had deleted its first one, when that was created (R12),
+	// in RFC 3339 with nanoseconds.
+	AnnotationReturned = "work.open-cluster-management.io/revision-returned"
 	// AnnotationRestored holds, on a revision whose rollout was aborted, when every selected cluster had confirmed the revision that
 	// it was brought back to, in RFC 3339 with nanoseconds.
 	AnnotationRestored = "work.open-cluster-management.io/revision-restored"
@@ -54,6 +73,9 @@ const (
 	// AnnotationReused holds, on a revision, when a template came back to it (R3), in RFC 3339 with nanoseconds: a rollout of
 	// it has the reason FoundNewRevision, and begins then.
 	AnnotationReused = "work.open-cluster-management.io/revision-reused"
+	// AnnotationReusedAborted is "true" on a revision that a template came back to after its rollout was aborted: such an undo follows the
+	// strategies also within spec.rollbackWindow (R12c).
+	AnnotationReusedAborted = "work.open-cluster-management.io/revision-reused-aborted"
 	// AnnotationKeptRevision holds, on a ManifestWork, the hash of the revision whose objects it keeps beside those of its own (R28).
 	AnnotationKeptRevision = "work.open-cluster-management.io/kept-revision"
 	// AnnotationCopiedLabels holds, on a ManifestWork, the keys of the labels that were copied from its owner, separated by

@@ -60,6 +60,10 @@ type RevisionStatus struct {
 	// +required
 	Clusters int32 `json:"clusters"`
 
+	// reachedClusters is the most clusters that had this revision when its last rollout was aborted or complete.
+	// +optional
+	ReachedClusters *int32 `json:"reachedClusters,omitempty"`
+
 	// firstRolledOutTime is when the revision was created. One that was deleted and rebuilt keeps the time of its first creation.
 	// +optional
 	FirstRolledOutTime *metav1.Time `json:"firstRolledOutTime,omitempty"`
@@ -82,4 +86,8 @@ type RevisionStatus struct {
 	// template came back to it, in 256 bytes at most. A later change of the annotation does not change it.
 	// +optional
 	ChangeCause string `json:"changeCause,omitempty"`
+
+	// createdBy is the field manager that owned the template when the revision was created.
+	// +optional
+	CreatedBy string `json:"createdBy,omitempty"`
 }

@@ -26,6 +26,7 @@ import (
 // +kubebuilder:printcolumn:name="Updated",type="integer",JSONPath=".status.summary.updated",description="Clusters that succeeded at the update revision"
 // +kubebuilder:printcolumn:name="Desired",type="integer",JSONPath=".status.summary.desiredTotal",description="Selected clusters"
 // +kubebuilder:printcolumn:name="RolledOut",type="string",JSONPath=".status.conditions[?(@.type==\"PlacementRolledOut\")].reason",description="How far the rollout is"
+// +kubebuilder:printcolumn:name="State",type="string",JSONPath=".status.state",description="What the object does"
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
 type ManifestWorkReplicaSet struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -94,6 +95,20 @@ type ManifestWorkReplicaSetSpec struct {
 	// until the new revision is available on that cluster. A change of it starts no rollout.
 	// +optional
 	PruneStrategy PruneStrategy `json:"pruneStrategy,omitempty"`
+
+	// rollbackWindow makes an undo fast. Unset, an undo follows the strategies of the placementRefs like any other rollout.
+	// +optional
+	RollbackWindow *RollbackWindow `json:"rollbackWindow,omitempty"`
+}
+
+// RollbackWindow says which undos reach every cluster at once.
+type RollbackWindow struct {
+	// revisions is how many revisions back an undo is fast. A template that returns to one of the last revisions that were current,
+	// older than the current one and not aborted, is written to every cluster at once.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100
+	Revisions *int32 `json:"revisions,omitempty"`
 }
 
 // PruneStrategy decides when objects that a new revision no longer has are deleted from a cluster.
@@ -164,10 +179,10 @@ type ManifestWorkReplicaSetStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
 	// summary counts the ManifestWorks over all placementRefs.
-	Summary upstream.ManifestWorkReplicaSetSummary `json:"summary"`
+	Summary ManifestWorkReplicaSetSummary `json:"summary"`
 
 	// placementSummary counts the ManifestWorks of each placementRef.
-	PlacementsSummary []upstream.PlacementSummary `json:"placementSummary"`
+	PlacementsSummary []PlacementSummary `json:"placementSummary"`
 
 	// collisionCount is how often the hash of a template met a revision with the same name and another content.
 	// +optional
@@ -192,6 +207,40 @@ type ManifestWorkReplicaSetStatus struct {
 	// +listMapKey=name
 	// +optional
 	Revisions []RevisionStatus `json:"revisions,omitempty"`
+
+	// state is what the object does, in one word: Deleting, Invalid, Paused, Aborting, Aborted, Stalled, RollingOut or Complete. The first
+	// that applies counts. Later releases may add states.
+	// +optional
+	State State `json:"state,omitempty"`
+
+	// failures are the clusters that failed at the update revision, sorted by name. The hub records a failure before anything follows
+	// from it, and the record holds until the cluster's success at the update revision has settled. The hub records as many as it takes
+	// to exceed maxFailures, and 100 at most; summary.failed counts all. Removing an entry retries that cluster.
+	// +listType=map
+	// +listMapKey=cluster
+	// +kubebuilder:validation:MaxItems=100
+	// +optional
+	Failures []ClusterFailure `json:"failures,omitempty"`
+
+	// rejections are the clusters whose ManifestWork the API server rejects, sorted by name, 100 at most; summary.rejected counts all. A
+	// cluster that is rejected for progressDeadline moves to failures.
+	// +listType=map
+	// +listMapKey=cluster
+	// +kubebuilder:validation:MaxItems=100
+	// +optional
+	Rejections []ClusterFailure `json:"rejections,omitempty"`
+
+	// abortedBy is who asked for the abort. Set it together with abortedTime to abort a rollout by hand; the hub copies it to the
+	// revision.
+	// +kubebuilder:validation:MaxLength=256
+	// +optional
+	AbortedBy string `json:"abortedBy,omitempty"`
+
+	// abortReason is why the abort was asked for. Set it together with abortedTime to abort a rollout by hand; the hub copies it to
+	// the revision.
+	// +kubebuilder:validation:MaxLength=256
+	// +optional
+	AbortReason string `json:"abortReason,omitempty"`
 }
 
 // ManifestWorkReplicaSetList is a list of ManifestWorkReplicaSets.

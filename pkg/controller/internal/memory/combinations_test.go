@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/handover"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 )
@@ -23,7 +24,7 @@ func dropping(hash string, names ...string) *rollout.Revision {
 
 // Two revisions are combined once, however many works pass from one to the other (R29).
 func TestCombinations(t *testing.T) {
-	c := NewCombinations()
+	c := NewCombinations(handover.DefaultLimits())
 	a, b := dropping("a", "x"), dropping("b", "y")
 	first := c.Of(b, a).Combined
 	require.Equal(t, []string{"ConfigMap default/x"}, first.Kept)

@@ -1,7 +1,9 @@
 package memory
 
 import (
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,18 +36,69 @@ func TestContents(t *testing.T) {
 	object, err := revision.New(owner, rt.Template("aaa"), "aaa", 1)
 	require.NoError(t, err)
 	object.UID = "u2"
-	first := c.Revision(object)
+	first := c.Revision(object, rt.At(0))
 	require.Equal(t, meant, first.Digest)
 	renamed := object.DeepCopy()
 	renamed.Labels[workv1alpha1.LabelControllerHash] = "ccc"
 	renamed.Data.Raw = nil
-	again := c.Revision(renamed)
+	again := c.Revision(renamed, rt.At(0))
 	require.Equal(t, meant, again.Digest, "its data never changes")
 	require.Equal(t, "ccc", again.Hash)
 	require.Same(t, renamed, again.Object)
 	c.Forget("u2")
-	require.Error(t, c.Revision(renamed).Err)
+	require.Error(t, c.Revision(renamed, rt.At(0)).Err)
 	c.Forget("u1")
 	owner.Spec.ManifestWorkTemplate = *rt.Template("aaa")
 	require.Equal(t, meant, templateOf())
+}
+
+// The times of a revision's rollouts count at most from when this process saw them first. A clock that is set back makes that now (R10).
+func TestBeginSeen(t *testing.T) {
+	owner := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "web", UID: "u1"}}
+	object, err := revision.New(owner, rt.Template("aaa"), "aaa", 1)
+	require.NoError(t, err)
+	object.UID = "u2"
+	c := NewContents()
+	see := func(at time.Duration) time.Time { return c.Revision(object, rt.At(at)).BeginSeen }
+	write := func(key string, at time.Duration) { object.Annotations[key] = rt.At(at).Format(time.RFC3339Nano) }
+	require.Zero(t, see(0))
+	write(workv1alpha1.AnnotationRetriedAt, time.Hour)
+	require.Equal(t, rt.At(time.Minute), see(time.Minute))
+	require.Equal(t, rt.At(time.Minute), see(2*time.Minute))
+	require.Equal(t, rt.At(time.Minute), see(2*time.Hour))
+	require.Equal(t, rt.At(0), see(0), "the clock was set back")
+	write(workv1alpha1.AnnotationReused, 10*time.Minute)
+	require.Equal(t, rt.At(10*time.Minute), see(20*time.Minute), "a later rollout")
+	write(workv1alpha1.AnnotationRetriedAt, 30*time.Minute)
+	require.Equal(t, rt.At(30*time.Minute), see(time.Hour), "what was before this process saw it counts as it is")
+}
+
+// A tenant whose content takes long to decode keeps nobody waiting who asks for another one's: every pass asks, those of aborts among them.
+func TestContentsKeepNobodyWaiting(t *testing.T) {
+	c := NewContents()
+	owner := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "web", UID: "u1", Generation: 1}}
+	owner.Spec.ManifestWorkTemplate = *rt.Template("aaa")
+	object, err := revision.New(owner, rt.Template("aaa"), "aaa", 1)
+	require.NoError(t, err)
+	object.UID = "u2"
+	slow, slowOwner := object.DeepCopy(), owner.DeepCopy()
+	slow.UID, slowOwner.UID = "slow", "slow"
+
+	began, end, done := make(chan struct{}, 2), make(chan struct{}), make(chan struct{}, 2)
+	wait := func() { began <- struct{}{}; <-end }
+	c.revisions["slow"] = &knownRevision{decode: sync.OnceValue(func() revision.Revision { wait(); return revision.Revision{Object: slow} })}
+	c.templates["slow"] = templateContent{generation: 1, digest: sync.OnceValues(func() (revision.Digest, error) { wait(); return "", nil })}
+	go func() { c.Revision(slow, rt.At(0)); done <- struct{}{} }()
+	go func() { _, _ = c.Template(slowOwner); done <- struct{}{} }()
+
+	<-began
+	<-began
+	require.NoError(t, c.Revision(object, rt.At(0)).Err)
+	_, err = c.Template(owner)
+	require.NoError(t, err)
+	c.Forget("slow")
+	close(end)
+	<-done
+	<-done
+	require.NotContains(t, c.revisions, slow.UID, "what ends after its object is gone is not kept")
 }

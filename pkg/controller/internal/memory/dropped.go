@@ -15,6 +15,12 @@ const (
 	ObservedGeneration Field = "status.observedGeneration"
 	// RevisionList is status.revisions.
 	RevisionList Field = "status.revisions"
+	// FailureList is status.failures, with status.rejections and the haltedTime of each placementSummary.
+	FailureList Field = "status.failures"
+	// ClusterCounts is the counts of clusters in status.summary.
+	ClusterCounts Field = "status.summary.failed"
+	// State is status.state.
+	State Field = "status.state"
 )
 
 // Dropped notes whether the API server drops a field.
@@ -47,4 +53,9 @@ func (m *Owners) DroppedLast(owner string) []Field {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Sorted(maps.Keys(m.look(owner).droppedAt))
+}
+
+func (k *knownOwner) dropped(field Field) bool {
+	_, dropped := k.droppedAt[field]
+	return dropped
 }

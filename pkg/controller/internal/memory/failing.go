@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
 )
@@ -57,9 +58,7 @@ type Outcome struct {
 // Attempted notes what the writes of a pass came to. What was not tried in this pass stays what it was, if it is listed here or kept; all
 // else is not wanted any more, and is forgotten.
 func (m *Owners) Attempted(owner string, writes []Attempted, kept []string, now time.Time) Outcome {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	before := m.look(owner).failing
+	before := m.failing(owner)
 	failing := map[string]*failure{}
 	for _, what := range kept {
 		if known := before[what]; known != nil {
@@ -73,10 +72,20 @@ func (m *Owners) Attempted(owner string, writes []Attempted, kept []string, now 
 			delete(failing, w.What)
 		}
 	}
+	outcome := outcomeOf(failing, now)
 	if len(before) > 0 || len(failing) > 0 {
+		m.mu.Lock()
+		defer m.mu.Unlock()
 		m.of(owner).failing = failing
 	}
-	return outcomeOf(failing, now)
+	return outcome
+}
+
+// failing are the writes of an owner that failed when they were tried last. Neither the map nor what it holds is ever changed.
+func (m *Owners) failing(owner string) map[string]*failure {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.look(owner).failing
 }
 
 func outcomeOf(failing map[string]*failure, now time.Time) (o Outcome) {
@@ -132,22 +141,18 @@ func (f *failure) fail(err error, now time.Time) {
 
 // RefusedLately reports whether the API server refused a write less than a minute ago.
 func (m *Owners) RefusedLately(owner string, a Attempt, now time.Time) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	f := m.look(owner).failing[a.What]
+	f := m.failing(owner)[a.What]
 	return f != nil && f.target == a.Target && !f.refusedSince.IsZero() && now.Before(f.triedAt.Add(RefusedInterval))
 }
 
 // Failures are the writes of the desired revision that failed when they were tried last.
 func (m *Owners) Failures(owner string) []plan.Failure {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	var found []plan.Failure
-	for _, f := range m.look(owner).failing {
+	for _, f := range m.failing(owner) {
 		if f.cluster != "" {
 			found = append(found, plan.Failure{
 				Cluster: f.cluster, Target: f.target, Words: f.words,
-				Since: f.since, RefusedSince: f.refusedSince, RetryAt: f.triedAt.Add(RefusedInterval),
+				Since: f.since, RefusedSince: f.refusedSince, TriedAt: f.triedAt,
 			})
 		}
 	}
@@ -171,8 +176,8 @@ func (m *Owners) Answered(owner, what string, err error) string {
 
 // StillFail forgets what was said to requests that don't fail any more: those that are not listed.
 func (m *Owners) StillFail(owner string, requests []string) {
+	still := sets.New(requests...)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	answers := m.look(owner).answers
-	maps.DeleteFunc(answers, func(what string, _ *answer) bool { return !slices.Contains(requests, what) })
+	maps.DeleteFunc(m.look(owner).answers, func(what string, _ *answer) bool { return !still.Has(what) })
 }

@@ -88,7 +88,7 @@ func TestRefusals(t *testing.T) {
 		require.Empty(t, persisting)
 	}
 	require.Equal(t, map[string]rollout.Refusal{"a": {
-		Since: rt.At(0), RetryAt: rt.At(6*time.Second + RefusedInterval), Words: refusedBy("request 1").Error(),
+		Since: rt.At(0), TriedAt: rt.At(6 * time.Second), Words: refusedBy("request 1").Error(),
 	}}, r.refusals(10*time.Second, "x", false))
 	a := Attempt{What: "cluster a", Target: "x"}
 	require.True(t, r.m.RefusedLately(owner, a, rt.At(65*time.Second)))

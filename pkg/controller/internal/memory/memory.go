@@ -8,6 +8,7 @@ package memory
 
 import (
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -28,6 +29,21 @@ type Memory struct {
 
 // New returns a memory that knows nothing.
 func New() *Memory { return &Memory{Works: NewWorks()} }
+
+// sighting is when this process saw first a time that is stored with an object.
+type sighting struct{ stored, first time.Time }
+
+// see returns a time as far as times are counted from it: at the latest when this process saw it first. A clock may have been ahead that
+// wrote it, and may have been set back since (R10).
+func (s *sighting) see(stored, now time.Time) time.Time {
+	if !stored.Equal(s.stored) || s.first.After(now) {
+		s.stored, s.first = stored, now
+	}
+	if stored.After(s.first) {
+		return s.first
+	}
+	return stored
+}
 
 // ForgetWork drops what is known of a ManifestWork that is gone.
 func (m *Memory) ForgetWork(uid types.UID) { m.Works.Forget(uid) }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
@@ -38,6 +39,9 @@ type knownOwner struct {
 	incomplete string
 	// unrecorded are the hashes and digests of what was rolled out without a history, the latest last.
 	unrecorded []plan.RolledOut
+	// records are the facts about the rollout, as of the last pass, and retried is when somebody took failures out of the status.
+	records plan.Recorded
+	retried map[string]time.Time
 	// collisions is status.collisionCount where the API server drops it.
 	collisions int32
 	// aborted is when and why a rollout was aborted: until the revision records it, nothing else does.
@@ -125,8 +129,64 @@ func (m *Owners) Recall(owner string, now time.Time) plan.Memory {
 	known := m.look(owner)
 	return plan.Memory{
 		Kept: known.revisions, Completed: known.completed, Incomplete: known.incomplete, Unrecorded: known.digests(),
-		Pruned: known.pruned.lately(now), Aborted: known.aborted,
+		Pruned: known.pruned.lately(now), Aborted: known.aborted, Records: known.records, RecordsDropped: known.dropped(FailureList),
 	}
+}
+
+// Recorded notes the facts about the rollout of a revision that the status holds, or can't hold (R11).
+func (m *Owners) Recorded(owner string, facts plan.Recorded) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known := m.of(owner)
+	if known.records.Revision != facts.Revision {
+		known.retried = nil
+	}
+	known.records = facts
+}
+
+// Retries returns when somebody removed failures from the status that this process recorded there, by cluster. What the API server answered
+// to writes of such a cluster before is forgotten, so that the next one is tried at once (R11).
+func (m *Owners) Retries(owner string, stored plan.Recorded, now time.Time) map[string]time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known := m.known[owner]
+	if known == nil || known.records.Revision != stored.Revision || known.dropped(FailureList) {
+		return nil
+	}
+	removed := func(cluster string) bool {
+		_, recorded := known.records.Failures[cluster]
+		_, kept := stored.Failures[cluster]
+		return recorded && !kept
+	}
+	for cluster := range known.records.Failures {
+		if removed(cluster) {
+			known.noteRetry(cluster, now)
+		}
+	}
+	// Both maps are read without the lock.
+	known.failing = without(known.failing, func(_ string, f *failure) bool { return removed(f.cluster) })
+	known.records.Failures = without(known.records.Failures, func(c string, _ rollout.Failure) bool { return removed(c) })
+	return maps.Clone(known.retried)
+}
+
+// noteRetry notes that somebody asked for another try of a cluster.
+func (k *knownOwner) noteRetry(cluster string, now time.Time) {
+	if k.retried == nil {
+		k.retried = map[string]time.Time{}
+	}
+	k.retried[cluster] = now
+}
+
+// without returns a map without the entries that are to be removed: the map itself where there are none.
+func without[K comparable, V any](entries map[K]V, removed func(K, V) bool) map[K]V {
+	for key, value := range entries {
+		if removed(key, value) {
+			rest := maps.Clone(entries)
+			maps.DeleteFunc(rest, removed)
+			return rest
+		}
+	}
+	return entries
 }
 
 // digests are those of what was rolled out without a history, by hash.

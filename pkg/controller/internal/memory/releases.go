@@ -73,15 +73,21 @@ func (m *Releases) Step(owner string, work *workv1.ManifestWork) (release.Step, 
 // with a time or an id in them are others with each try (P7).
 func (m *Releases) Looked(owner string, uid types.UID, version string, step release.Step) release.Step {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	known := m.work(owner, uid)
+	before := m.work(owner, uid).step.Held // A step is never changed once it is known.
+	m.mu.Unlock()
+	words := make(map[string]string, len(before))
+	for i := range slices.Backward(before) {
+		words[before[i].Name] = before[i].Words
+	}
 	for i := range step.Held {
-		same := func(m release.Manifest) bool { return m.Name == step.Held[i].Name }
-		if at := slices.IndexFunc(known.step.Held, same); at >= 0 {
-			step.Held[i].Words = known.step.Held[at].Words
+		if first, told := words[step.Held[i].Name]; told {
+			step.Held[i].Words = first
 		}
 	}
 	step.Spec = nil
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known := m.work(owner, uid)
 	known.version, known.step = version, step
 	return step
 }
@@ -97,9 +103,12 @@ func (m *Releases) Wrote(owner string, uid types.UID, spec *workv1.ManifestWorkS
 // Repeats reports whether the same spec was written to a work less than a minute ago: what the API server made of it is something else.
 func (m *Releases) Repeats(owner string, uid types.UID, spec *workv1.ManifestWorkSpec, now time.Time) bool {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	known := m.look(owner).works[uid]
-	return known != nil && known.written != nil && now.Before(known.writtenAt.Add(RefusedInterval)) && release.Equivalent(known.written, spec)
+	var known releasedWork
+	if found := m.look(owner).works[uid]; found != nil {
+		known = *found
+	}
+	m.mu.Unlock()
+	return known.written != nil && now.Before(known.writtenAt.Add(RefusedInterval)) && release.Equivalent(known.written, spec)
 }
 
 func (m *Releases) work(owner string, uid types.UID) *releasedWork { return m.of(owner).work(uid) }

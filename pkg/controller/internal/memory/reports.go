@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -24,6 +25,8 @@ type ownerReports struct {
 	notes sets.Set[string]
 	// ruledOut is the hash of the revision whose rollout was last said to have nothing to go back to; empty for none.
 	ruledOut string
+	// unreached names the clusters whose agents were last said not to get what they are sent.
+	unreached string
 	// reportedAt is when a status was written last; zero for never.
 	reportedAt time.Time
 }
@@ -56,6 +59,19 @@ func (m *Reports) RulesOut(owner, hash string) bool {
 	}
 	m.of(owner).ruledOut = hash
 	return hash != ""
+}
+
+// Unreached notes which clusters' agents do not get what they are sent, sorted. It reports whether there are any, and this process has not
+// said so of these yet.
+func (m *Reports) Unreached(owner string, clusters []string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	names := strings.Join(clusters, ",")
+	if m.look(owner).unreached == names {
+		return false
+	}
+	m.of(owner).unreached = names
+	return names != ""
 }
 
 // Reported notes that a status was written.
@@ -93,7 +109,8 @@ func (m *Reports) ReportWait(owner string, stored, wanted *workv1alpha1.Manifest
 // onlyProgress reports whether two statuses differ in counts and messages at the most.
 func onlyProgress(stored, wanted *workv1alpha1.ManifestWorkReplicaSetStatus) bool {
 	if len(stored.Conditions) != len(wanted.Conditions) ||
-		!equality.Semantic.DeepEqual(status.RevisionsOf(stored), status.RevisionsOf(wanted)) {
+		!equality.Semantic.DeepEqual(status.RevisionsOf(stored), status.RevisionsOf(wanted)) ||
+		!status.SameRecords(stored, wanted) {
 		return false
 	}
 	for i := range wanted.Conditions {

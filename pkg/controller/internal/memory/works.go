@@ -18,7 +18,7 @@ import (
 // An entry begins with the first question about a work, and goes away when the cache shows that the work is gone. It is found
 // by UID: a work that is made again under the same name begins with nothing. A pass that began before the work went away may make
 // an entry again, which nobody asks for any more.
-// A spec is digested while it is held, once for each generation; nothing else that takes time is done then.
+// A spec is digested once for each generation. Nothing whose cost an agent or a tenant decides is done while mu is held.
 type Works struct {
 	// digests has a lock of its own, and may be asked without holding mu.
 	digests *workcache.Digests
@@ -44,6 +44,9 @@ type knownWork struct {
 
 	// watchedSince is since when this process sees what became of that write, and settledAt when it found its success settled first.
 	watchedSince, settledAt time.Time
+
+	// deletion is when it was seen first that the work is being deleted.
+	deletion sighting
 
 	// unselectedSince is since when no placement is seen selecting the work's cluster; zero while one does (R8).
 	unselectedSince time.Time
@@ -79,9 +82,11 @@ type Selection struct {
 
 // View makes a work as Decide wants it. deletionCounts says that a deletion makes a generation, as the API server has it.
 func (m *Works) View(object *workv1.ManifestWork, by Selection, deletionCounts bool, now time.Time) rollout.Work {
+	content := m.Digest(object)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	known := m.read(object)
+	known := m.of(object.UID)
+	known.setBack(now)
 	switch {
 	case by.Unknown:
 		// The time of being unselected begins once it is known which clusters are selected (R8).
@@ -91,28 +96,54 @@ func (m *Works) View(object *workv1.ManifestWork, by Selection, deletionCounts b
 	case known.unselectedSince.IsZero():
 		known.unselectedSince = now
 	}
-	w := rollout.Work{Object: object, Digest: known.content, DeletionCounts: deletionCounts,
+	w := rollout.Work{Object: object, Digest: content, DeletionCounts: deletionCounts,
 		UnselectedSince: known.unselectedSince, SelectedBy: known.selectedBy}
-	if known.asked != known.content && known.askedGeneration == w.SpecGeneration() {
-		w.AcceptedAs = known.asked
+	if w.Deleting() {
+		w.DeletionSeen = known.deletion.see(object.DeletionTimestamp.Time, now)
+	}
+	if asked := known.askedFor(&w); asked != content {
+		w.AcceptedAs = asked
 	}
 	return w
+}
+
+// askedFor returns what was asked for when the API server stored what a work holds; empty where that is not known. Of a work that this
+// process wrote it knows the generation itself. Of the others the work says so, where an API server keeps it (R10).
+func (w *knownWork) askedFor(work *rollout.Work) revision.Digest {
+	if w.askedGeneration != 0 && w.askedGeneration == work.SpecGeneration() {
+		return w.asked
+	}
+	asked, note := work.Noted()
+	switch {
+	case !work.DeletionCounts, note == rollout.NotedGeneration && w.askedGeneration != 0:
+		return ""
+	}
+	return asked
 }
 
 // Digest says what a work's spec means.
 func (m *Works) Digest(object *workv1.ManifestWork) revision.Digest {
 	m.mu.Lock()
+	known := m.look(object.UID)
+	m.mu.Unlock()
+	if known.contentGeneration == object.Generation {
+		return known.content
+	}
+	content := m.digest(object)
+	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.read(object).content
+	noted := m.of(object.UID)
+	noted.content, noted.contentGeneration = content, object.Generation
+	return content
 }
 
 // Settle notes whether a work is seen succeeding at a revision, and fills in since when. A success that was interrupted, or that
 // is one of another revision, begins again (R10). Of a work that is being deleted it stays: its agent takes away what succeeded.
 func (m *Works) Settle(w *rollout.Work, succeeds bool, now time.Time) {
+	print, ahead := fingerprintOf(w), rollout.ClockIsAhead(w, now)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := m.of(w.Object.UID)
-	print := fingerprintOf(w)
 	watched := known.fingerprint.sameWrite(print)
 	switch {
 	case w.Deleting() && watched && !known.succeededSince.IsZero():
@@ -127,7 +158,7 @@ func (m *Works) Settle(w *rollout.Work, succeeds bool, now time.Time) {
 		known.watchedSince, known.settledAt = now, time.Time{}
 	}
 	known.turn(succeeds, watched, now)
-	known.clockAhead = known.clockAhead || rollout.ClockIsAhead(w, now)
+	known.clockAhead = known.clockAhead || ahead
 	known.fingerprint = print
 	known.fill(w)
 }
@@ -136,6 +167,17 @@ func (m *Works) Settle(w *rollout.Work, succeeds bool, now time.Time) {
 func (w *knownWork) fill(of *rollout.Work) {
 	of.SucceededSince, of.TurnedAt, of.ClockAhead = w.succeededSince, w.turnedAt, w.clockAhead
 	of.WatchedSince, of.SettledAt = w.watchedSince, w.settledAt
+}
+
+// setBack takes times back that have not come yet: the clock was set back since this process saw them (R10).
+func (w *knownWork) setBack(now time.Time) {
+	for _, seen := range []*time.Time{
+		&w.succeededSince, &w.turnedAt, &w.watchedSince, &w.settledAt, &w.unselectedSince, &w.aheadAt, &w.strippedAt,
+	} {
+		if seen.After(now) {
+			*seen = now
+		}
+	}
 }
 
 // Settled notes that works were found settled (R11).
@@ -211,22 +253,12 @@ func (m *Works) Difference(uid types.UID, find func() string) string {
 // Shows reports whether a cached work holds what decides of a work that was read live. It trims the live one.
 func (m *Works) Shows(cached, live *workv1.ManifestWork) bool { return m.digests.Shows(cached, live) }
 
-// read finds what the spec of a work means, once per generation. The caller holds mu.
-func (m *Works) read(object *workv1.ManifestWork) *knownWork {
-	known := m.of(object.UID)
-	if known.contentGeneration != object.Generation {
-		m.learn(known, object)
+// digest says what a spec means. One that can't be digested equals no revision, and is put back under the strategy.
+func (m *Works) digest(object *workv1.ManifestWork) revision.Digest {
+	if digest, trimmed := workcache.TrimmedDigest(object); trimmed {
+		return digest
 	}
-	return known
-}
-
-// learn notes what the spec means. One that can't be digested equals no revision, and is put back under the strategy.
-func (m *Works) learn(known *knownWork, object *workv1.ManifestWork) {
-	digest, trimmed := workcache.TrimmedDigest(object)
-	if !trimmed {
-		digest = m.digests.Of(&object.Spec)
-	}
-	known.content, known.contentGeneration = digest, object.Generation
+	return m.digests.Of(&object.Spec)
 }
 
 // turn notes when a work that this process watches turns. What it was before the hub wrote it last says nothing.

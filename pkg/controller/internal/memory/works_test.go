@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/handover"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
@@ -107,6 +109,27 @@ func TestClockAhead(t *testing.T) {
 	require.False(t, see(time.Hour, rt.WrittenAt(time.Hour), rt.Progresses(time.Hour)), "another write")
 }
 
+// What this process saw at a time that has not come yet, it sees now: its clock was set back. A deletion counts from when it was seen first (R10).
+func TestClockThatIsSetBack(t *testing.T) {
+	m := NewWorks()
+	see := func(at time.Duration, options ...rt.WorkOption) rollout.Work {
+		made := rt.Work("c1", append([]rt.WorkOption{rt.Bears("bbb")}, options...)...)
+		w := m.View(made.Object, Selection{}, true, rt.At(at))
+		m.Settle(&w, true, rt.At(at))
+		return w
+	}
+	first := see(time.Hour)
+	m.Settled([]*rollout.Work{&first}, rt.At(time.Hour))
+	w := see(time.Minute)
+	for _, at := range []time.Time{w.SucceededSince, w.WatchedSince, w.SettledAt, w.UnselectedSince} {
+		require.Equal(t, rt.At(time.Minute), at)
+	}
+	require.Equal(t, rt.At(time.Minute), see(time.Hour).SucceededSince)
+	require.Zero(t, see(time.Hour).DeletionSeen)
+	require.Equal(t, rt.At(time.Hour), see(time.Hour, rt.DeletedAt(2*time.Hour)).DeletionSeen)
+	require.Equal(t, rt.At(time.Hour), see(3*time.Hour, rt.DeletedAt(2*time.Hour)).DeletionSeen)
+}
+
 // What the Placements say of a work's cluster is remembered: since when none selects it, and which selected it last (R8).
 func TestView(t *testing.T) {
 	m, object := NewWorks(), work("u1", "7")
@@ -135,6 +158,41 @@ func TestAcceptedAs(t *testing.T) {
 	require.Equal(t, "spec.x", m.Difference("u1", func() string { panic("it is known") }))
 	object.Generation++
 	require.Empty(t, view().AcceptedAs, "somebody edited it since")
+	object.Annotations = map[string]string{workv1alpha1.AnnotationAccepted: rollout.AskedFor("asked", object.Generation)}
+	require.Empty(t, view().AcceptedAs, "this process knows which generation it wrote")
+}
+
+// A process that did not write a work goes by what the work says, where an API server keeps it: a revision's content, or what combines two
+// (R10, R29).
+func TestAcceptedAsByAnotherProcess(t *testing.T) {
+	for name, test := range map[string]struct {
+		note           func(w *rollout.Work) string
+		edited, broker bool
+		want           revision.Digest
+	}{
+		"the generation":                {note: func(*rollout.Work) string { return rollout.AskedFor("asked", 2) }, want: "asked"},
+		"the generation, edited":        {note: func(*rollout.Work) string { return rollout.AskedFor("asked", 2) }, edited: true},
+		"the generation, over a broker": {note: func(*rollout.Work) string { return rollout.AskedFor("asked", 2) }, broker: true},
+		"the content":                   {note: (*rollout.Work).Accepted, want: "asked"},
+		"the content, edited":           {note: (*rollout.Work).Accepted, edited: true},
+		"as it was written":             {note: func(w *rollout.Work) string { return rollout.AskedFor(w.Digest, 2) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			object := rt.Work("c1", rt.Bears("bbb"), rt.Generation(2)).Object
+			object.Spec = spec(configMap)
+			writer := NewWorks()
+			writer.Wrote(object, &rollout.Revision{Digest: "asked"})
+			seen := writer.View(object, Selection{}, true, rt.At(0))
+			object.Annotations[workv1alpha1.AnnotationAccepted] = test.note(&seen)
+			if test.edited {
+				object.Spec, object.Generation = spec(`{"kind":"X"}`), 3
+			}
+			w := NewWorks().View(object, Selection{}, !test.broker, rt.At(0))
+			require.Equal(t, test.want, w.AcceptedAs)
+			w.Combined = &handover.Combined{Digest: "asked"}
+			require.Equal(t, test.want != "", w.InHandover())
+		})
+	}
 }
 
 // A cache that is behind follows if it shows by now what the API server had a moment ago. One whose watch is dead does not (R11).

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox"
+)
+
+func newSwapCommand() *cobra.Command {
+	dir := ""
+	cmd := &cobra.Command{
+		Use:   "swap <binary>",
+		Short: "Run another build of the work hub in a sandbox that is up",
+		Long: "Runs another build of the work hub, and of its webhook, in the sandbox that \"sandbox up\" keeps, as an image that is named on a hub does. " +
+			"A build that does not start leaves the one before running. \"make build VERSION=v1.2.3\" makes a build with a version, " +
+			"between two of which the hub takes upgrade snapshots.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if dir == "" {
+				if dir, err = sandbox.FindRunning(); err != nil {
+					return err
+				}
+			}
+			if err := sandbox.RequestSwap(cmd.Context(), dir, args[0]); err != nil {
+				return err
+			}
+			fmt.Fprintln(cmd.OutOrStdout(), "The sandbox runs", args[0])
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&dir, "sandbox", "", "The directory of the sandbox, if more than one is up.")
+	return cmd
+}

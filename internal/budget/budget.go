@@ -1,0 +1,26 @@
+// Package budget measures what a call costs, for the tests of what the input of a stranger may cost.
+package budget
+
+import (
+	"runtime"
+	"testing"
+	"time"
+)
+
+// Within fails the test if a call takes longer, or allocates more bytes, than it may. Nothing else may run meanwhile. The time should be generous:
+// what is too slow by its nature takes many times as long.
+func Within(t testing.TB, longest time.Duration, most uint64, call func()) {
+	t.Helper()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	begin := time.Now()
+	call()
+	took := time.Since(begin)
+	runtime.ReadMemStats(&after)
+	if took > longest {
+		t.Errorf("took %v, at most %v are allowed", took, longest)
+	}
+	if allocated := after.TotalAlloc - before.TotalAlloc; allocated > most {
+		t.Errorf("allocated %d bytes, at most %d are allowed", allocated, most)
+	}
+}

@@ -1,0 +1,83 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/controlplane"
+)
+
+// controlSocket is the file in a sandbox's directory by which other processes of its user talk to it.
+const controlSocket = "control.sock"
+
+// Control lets other processes of the same user swap the work hub, until it is closed.
+func (s *Sandbox) Control() (io.Closer, error) {
+	listener, err := net.Listen("unix", s.Env.Group.Path(controlSocket))
+	if err != nil {
+		return nil, fmt.Errorf("listening for \"sandbox swap\": %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /swap", func(w http.ResponseWriter, r *http.Request) {
+		// A swap that began is finished, whatever becomes of who asked for it.
+		if err := s.Swap(context.WithoutCancel(r.Context()), r.FormValue("binary")); err != nil {
+			http.Error(w, err.Error(), http.StatusUnprocessableEntity)
+		}
+	})
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
+	go func() { _ = server.Serve(listener) }()
+	return server, nil
+}
+
+// FindRunning returns the directory of the only sandbox that runs on this machine.
+func FindRunning() (string, error) {
+	sockets, err := filepath.Glob(filepath.Join(os.TempDir(), controlplane.DirPrefix+"-*", controlSocket))
+	if err != nil {
+		return "", fmt.Errorf("looking for a sandbox: %w", err)
+	}
+	switch len(sockets) {
+	case 0:
+		return "", fmt.Errorf("no sandbox runs with its directory in %s: start one with \"sandbox up\"", os.TempDir())
+	case 1:
+		return filepath.Dir(sockets[0]), nil
+	}
+	dirs := make([]string, 0, len(sockets))
+	for _, socket := range sockets {
+		dirs = append(dirs, filepath.Dir(socket))
+	}
+	return "", fmt.Errorf("more than one sandbox runs, name one of their directories with --sandbox: %s", strings.Join(dirs, ", "))
+}
+
+// RequestSwap asks the sandbox with a directory to run another build, and returns when that runs.
+func RequestSwap(ctx context.Context, dir, binary string) error {
+	absolute, err := findBinary(binary)
+	if err != nil {
+		return err
+	}
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(dir, controlSocket))
+	}}
+	defer transport.CloseIdleConnections()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://sandbox/swap?"+url.Values{"binary": {absolute}}.Encode(), http.NoBody)
+	if err != nil {
+		return err
+	}
+	response, err := (&http.Client{Transport: transport}).Do(request)
+	if err != nil {
+		return fmt.Errorf("asking the sandbox in %s: %w", dir, err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode == http.StatusOK {
+		return nil
+	}
+	words, err := io.ReadAll(response.Body)
+	return errors.Join(fmt.Errorf("the sandbox keeps what it runs: %s", strings.TrimSpace(string(words))), err)
+}

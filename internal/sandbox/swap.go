@@ -1,0 +1,87 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Restart starts the hub again if it ended although nobody ended it. Otherwise it does nothing.
+func (w *WorkHub) Restart(ctx context.Context) error {
+	w.turn.Lock()
+	defer w.turn.Unlock()
+	w.mu.Lock()
+	child, wanted := w.child, w.wanted
+	w.mu.Unlock()
+	if child == nil || !wanted {
+		return nil
+	}
+	if ended, _ := child.Exited(); !ended {
+		return nil
+	}
+	return w.Start(ctx)
+}
+
+// Swap runs another binary instead, as an image that is named on a hub does. A hub that doesn't run takes it when it starts. If the binary
+// does not start, the hub runs the one before again.
+func (w *WorkHub) Swap(ctx context.Context, binary string) error {
+	absolute, err := findBinary(binary)
+	if err != nil {
+		return err
+	}
+	w.turn.Lock()
+	defer w.turn.Unlock()
+	w.mu.Lock()
+	before, runs := w.binary, w.child != nil && w.wanted
+	w.mu.Unlock()
+	if !runs {
+		w.setBinary(absolute)
+		return nil
+	}
+	if err := w.Stop(ctx); err != nil {
+		return err
+	}
+	w.setBinary(absolute)
+	if err := w.Start(ctx); err != nil {
+		w.setBinary(before)
+		return errors.Join(fmt.Errorf("running %s: %w", absolute, err), w.Start(ctx))
+	}
+	return nil
+}
+
+func (w *WorkHub) setBinary(binary string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.binary, w.command.Path = binary, binary
+}
+
+// Swap runs another binary instead. A server that doesn't run takes it when it starts.
+func (w *WebhookServer) Swap(ctx context.Context, binary string) error {
+	absolute, err := findBinary(binary)
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	w.binary = absolute
+	child, command := w.child, w.command
+	w.mu.Unlock()
+	if child == nil {
+		return nil
+	}
+	if ended, _ := child.Exited(); ended {
+		return nil
+	}
+	return w.Start(ctx, command)
+}
+
+// Swap runs another build of this project as work hub, and as webhook where that runs.
+func (s *Sandbox) Swap(ctx context.Context, binary string) error {
+	if err := s.WorkHub.Swap(ctx, binary); err != nil {
+		return err
+	}
+	s.sayRunning()
+	if s.Webhook == nil {
+		return nil
+	}
+	return s.Webhook.Swap(ctx, binary)
+}

@@ -1,0 +1,75 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// MaxFailures is how many clusters status.failures and status.rejections list at most, each (R11).
+const MaxFailures = 100
+
+// MaxFailureMessage is the longest message of an entry of status.failures, in bytes (R11).
+const MaxFailureMessage = 256
+
+// FailureReason is why a cluster failed at the update revision (R11).
+type FailureReason string
+
+// The reasons of a failure.
+const (
+	// FailureDeadlineExceeded means that the cluster did not succeed within progressDeadline.
+	FailureDeadlineExceeded FailureReason = "DeadlineExceeded"
+	// FailureDegraded means that the agent reported the ManifestWork as degraded for progressDeadline.
+	FailureDegraded FailureReason = "Degraded"
+	// FailureRejected means that the API server rejected the ManifestWork for progressDeadline.
+	FailureRejected FailureReason = "Rejected"
+	// FailureFlapping means that no success of the cluster lasted long enough to count.
+	FailureFlapping FailureReason = "Flapping"
+	// FailureTerminationTimedOut means that the ManifestWork has been deleting for longer than progressDeadline.
+	FailureTerminationTimedOut FailureReason = "TerminationTimedOut"
+)
+
+// ClusterFailure is a cluster that failed at the update revision. It is a record: it holds until the cluster's success at the update
+// revision has settled, the rollout or the cluster is retried, or the update revision changes (R11).
+type ClusterFailure struct {
+	// cluster is the name of the managed cluster.
+	// +required
+	Cluster string `json:"cluster"`
+
+	// placement is the name of the Placement that the cluster counts for.
+	// +optional
+	Placement string `json:"placement,omitempty"`
+
+	// since is when the cluster failed.
+	// +required
+	Since metav1.Time `json:"since"`
+
+	// reason is DeadlineExceeded, Degraded, Rejected, Flapping or TerminationTimedOut. Later releases may add reasons.
+	// +required
+	Reason FailureReason `json:"reason"`
+
+	// message is what the agent or the API server said when the cluster failed, in 256 bytes at most.
+	// +optional
+	Message string `json:"message,omitempty"`
+}
+
+// State is what a ManifestWorkReplicaSet does, in one word. Later releases may add states.
+type State string
+
+// The states. The first that applies counts, in this order.
+const (
+	// StateDeleting means that the object is being deleted.
+	StateDeleting State = "Deleting"
+	// StateInvalid means that the spec can't be rolled out.
+	StateInvalid State = "Invalid"
+	// StatePaused means that spec.paused is true.
+	StatePaused State = "Paused"
+	// StateAborting means that the rollout was aborted, and that ManifestWorks still have to be restored.
+	StateAborting State = "Aborting"
+	// StateAborted means that the rollout was aborted, and that every ManifestWork that can be written was restored.
+	StateAborted State = "Aborted"
+	// StateStalled means that the rollout does not continue by itself.
+	StateStalled State = "Stalled"
+	// StateRollingOut means that the rollout of the update revision is in progress.
+	StateRollingOut State = "RollingOut"
+	// StateComplete means that the rollout of the update revision is complete.
+	StateComplete State = "Complete"
+)

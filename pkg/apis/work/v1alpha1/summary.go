@@ -1,0 +1,45 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	upstream "open-cluster-management.io/api/work/v1alpha1"
+)
+
+// ManifestWorkReplicaSetSummary counts the ManifestWorks by their conditions, as upstream does, and the selected clusters by where they are
+// on the way to the update revision.
+type ManifestWorkReplicaSetSummary struct {
+	upstream.ManifestWorkReplicaSetSummary `json:",inline"`
+
+	// failed is how many clusters have failed at the update revision. status.failures names them.
+	// +optional
+	Failed int `json:"failed,omitempty"`
+
+	// waiting is how many selected clusters do not have the update revision yet.
+	// +optional
+	Waiting int `json:"waiting,omitempty"`
+
+	// inFlight is how many selected clusters have the update revision and have neither succeeded nor failed.
+	// +optional
+	InFlight int `json:"inFlight,omitempty"`
+
+	// rejected is how many clusters have a ManifestWork that the API server rejects.
+	// +optional
+	Rejected int `json:"rejected,omitempty"`
+}
+
+// PlacementSummary is the summary of one placementRef.
+type PlacementSummary struct {
+	// name is the name of the Placement.
+	Name string `json:"name"`
+
+	// availableDecisionGroups counts the decision groups of the Placement and its clusters that have the update revision.
+	AvailableDecisionGroups string `json:"availableDecisionGroups"`
+
+	// summary counts the ManifestWorks and clusters of this placementRef.
+	Summary ManifestWorkReplicaSetSummary `json:"summary"`
+
+	// haltedTime is since when the hub starts no further cluster of this placementRef, because too many clusters have failed.
+	// It is removed when the failures are within maxFailures again, when the rollout is retried, and when the update revision changes.
+	// +optional
+	HaltedTime *metav1.Time `json:"haltedTime,omitempty"`
+}

@@ -1,0 +1,351 @@
+package cloudevents
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	cloudevents "github.com/cloudevents/sdk-go/v2"
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
+)
+
+// newTypes are conditions with unknown types, about 570 kB of JSON.
+func newTypes(event int, generation int64) []metav1.Condition {
+	conditions := make([]metav1.Condition, 0, 3001)
+	conditions = append(conditions, condition(workv1.WorkApplied, generation))
+	for i := range 3000 {
+		c := condition(fmt.Sprintf("Made-%d-Up-%d", event, i), generation)
+		c.Reason, c.LastTransitionTime = "Forged", metav1.NewTime(noon)
+		conditions = append(conditions, c)
+	}
+	return conditions
+}
+
+// allocated returns the number of bytes that a function allocates.
+func allocated(do func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	do()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// Merging a report with made-up condition types takes time and memory linear in the size of the report. The lock is free meanwhile, so
+// nothing waits for the merge.
+func TestMadeUpConditionTypes(t *testing.T) {
+	const reports, patience, bytes = 12, 2 * time.Second, 64 << 20
+	s, _ := newTestStore()
+	s.put(testWork("c1", 5))
+	s.put(testWork("c2", 5))
+	made := make([]*workv1.ManifestWork, reports)
+	for i := range made {
+		made[i] = reported("c1", 5, int64(i+2), newTypes(i, 5)...)
+	}
+	stop, longest := make(chan struct{}), make(chan time.Duration)
+	go func() {
+		var most time.Duration
+		for {
+			select {
+			case <-stop:
+				longest <- most
+				return
+			default:
+			}
+			began := time.Now()
+			s.get(workUID("c2", "web"))
+			most = max(most, time.Since(began))
+			runtime.Gosched()
+		}
+	}()
+	began := time.Now()
+	spent := allocated(func() {
+		for _, report := range made {
+			require.Equal(t, noted, s.report(report))
+		}
+	})
+	took := time.Since(began)
+	close(stop)
+	waited := <-longest
+	t.Logf("%d reports took %s and %d bytes; another cluster's work was waited for up to %s", reports, took, spent, waited)
+	require.Less(t, took, patience)
+	require.Less(t, spent, uint64(bytes))
+	require.Less(t, waited, patience/4, "nobody waits for the merge")
+	kept := s.get(workUID("c1", "web"))
+	require.LessOrEqual(t, len(kept.Status.Conditions), len(readConditions)+maxOtherConditions)
+	require.Contains(t, conditionTypes(kept), workv1.WorkApplied)
+}
+
+// The manifest status that an agent reports is bounded by the manifests of its work.
+func TestMadeUpManifests(t *testing.T) {
+	s, _ := newTestStore()
+	work := testWork("c1", 5)
+	work.Spec = spec("v1")
+	s.put(work)
+	for event := range 5 {
+		report := reported("c1", 5, int64(event+2), condition(workv1.WorkApplied, 5))
+		for i := range 5000 {
+			m := workv1.ManifestCondition{Conditions: []metav1.Condition{condition(workv1.ManifestDegraded, 5)}}
+			m.ResourceMeta.Name = fmt.Sprint(event, "-", i)
+			report.Status.ResourceStatus.Manifests = append(report.Status.ResourceStatus.Manifests, m)
+		}
+		report.Status.ResourceStatus.Manifests[0].ResourceMeta.Name = strings.Repeat("x", maxResourceMeta+1)
+		require.Equal(t, noted, s.report(report))
+	}
+	manifests := s.get(work.UID).Status.ResourceStatus.Manifests
+	require.Len(t, manifests, mostManifests(work))
+	require.Equal(t, "4-1", manifests[0].ResourceMeta.Name, "the last report comes first")
+}
+
+// A status that is merged while its work is written is merged again into the written work.
+func TestMergeIntoWhatWasWritten(t *testing.T) {
+	s, _ := newTestStore()
+	s.put(testWork("c1", 5))
+	report := reported("c1", 5, 2, condition(workv1.WorkApplied, 5))
+	_, before := s.judge(report)
+	changed := testWork("c1", 6)
+	changed.Labels = map[string]string{"a": "b"}
+	s.put(changed)
+	require.False(t, s.replace(before, before.observe(report)))
+	require.Equal(t, noted, s.report(report))
+	now := s.get(changed.UID)
+	require.Equal(t, int64(6), now.Generation)
+	require.Equal(t, []string{workv1.WorkApplied}, conditionTypes(now))
+}
+
+// large returns a report of a work that is unknown to the hub, with annotations of the given size.
+func (r *rig) large(cluster string, i, annotations, feedback int) cloudevents.Event {
+	r.t.Helper()
+	work := owned(cluster, "lost")
+	work.Name = fmt.Sprintf("made-up-%d", i)
+	work.UID = workUID(cluster, work.Name)
+	work.Annotations["made-up"] = strings.Repeat("x", annotations)
+	value := strings.Repeat("y", feedback)
+	m := workv1.ManifestCondition{}
+	m.StatusFeedbacks.Values = []workv1.FeedbackValue{{Name: "made-up", Value: workv1.FieldValue{Type: workv1.String, String: &value}}}
+	work.Status.ResourceStatus.Manifests = []workv1.ManifestCondition{m}
+	return r.wire.report(r.t, work)
+}
+
+// readAll waits until the hub has read every event.
+func (r *rig) readAll() {
+	r.t.Helper()
+	r.eventually("every event is read", func() bool {
+		arrived, handled := r.wire.Progress()
+		return arrived == handled && r.inbox.count() == 0
+	})
+}
+
+// Reports about made-up works hold a bounded amount of memory, regardless of their size. The reports of other agents are kept.
+func TestMadeUpReportsHaveAMemory(t *testing.T) {
+	r := newRig(t, fakeOwners{"ns/web": nil})
+	before := heapInUse()
+	grown := func() int { return int(heapInUse()) - int(before) }
+	for i := range 300 {
+		r.wire.sends(r.large("c2", i, 0, 8<<20), "c2")
+	}
+	r.readAll()
+	require.Less(t, grown(), 32<<20, "each is larger than a report can be")
+	require.Equal(t, 300, r.refusals.of(RefusedSize))
+	for i := range 300 {
+		r.wire.sends(r.large("c2", i, 400<<10, 1<<20), "c2")
+	}
+	r.readAll()
+	require.Less(t, grown(), clusterBytes+32<<20, "a cluster has so much and no more")
+	require.Positive(t, r.refusals.of(RefusedQuota))
+	r.wire.sends(r.large("c1", 0, 1000, 0), "c1")
+	r.eventually("another cluster's report is kept", func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return len(r.unknown["c1"]) == 1
+	})
+}
+
+// Many agents together also hold a bounded amount, and each agent can still hold a little beyond that bound.
+func TestMemoryOfAllClusters(t *testing.T) {
+	m := &memory{used: map[string]int{}}
+	for i := 0; m.take(fmt.Sprint("greedy", i/16), 1<<20); i++ {
+	}
+	require.LessOrEqual(t, m.all, allBytes)
+	require.True(t, m.take("c1", assuredBytes))
+	require.False(t, m.take("c1", 1))
+	m.give("c1", assuredBytes)
+	require.NotContains(t, m.used, "c1")
+}
+
+// slowOwners take their time, as an API server may.
+type slowOwners struct {
+	fakeOwners
+	asked chan struct{}
+	leave chan struct{}
+}
+
+func (o slowOwners) Find(ctx context.Context, claim Claim) (Owner, error) {
+	if claim.Name == "web" {
+		return o.fakeOwners.Find(ctx, claim)
+	}
+	select {
+	case o.asked <- struct{}{}:
+	default:
+	}
+	select {
+	case <-o.leave:
+	case <-ctx.Done():
+	}
+	return Owner{}, ctx.Err()
+}
+
+// Four agents report works of made-up owners. While the API server is asked about these owners, the reports of other agents are processed,
+// and the live read before an abort is answered.
+func TestMadeUpOwnersDelayNobody(t *testing.T) {
+	owners := slowOwners{fakeOwners: fakeOwners{"ns/web": nil}, asked: make(chan struct{}, 1), leave: make(chan struct{})}
+	r := newRig(t, nil, func(o *Options) { o.Owners = owners })
+	defer close(owners.leave)
+	work := r.create(owned("c1", "v1"))
+	for liar := range 4 {
+		for i := range 50 {
+			cluster := fmt.Sprintf("liar%d", liar)
+			made := owned(cluster, "v1")
+			made.Labels["work.open-cluster-management.io/manifestworkreplicaset"] = fmt.Sprintf("ns.made-up-%d", i)
+			made.Name = fmt.Sprintf("made-up-%d", i)
+			made.UID = workUID(cluster, made.Name)
+			r.wire.tell(t, made)
+		}
+	}
+	<-owners.asked
+	r.answers(work.UID)
+	told := r.store.get(work.UID).DeepCopy()
+	told.Status.Conditions = append(told.Status.Conditions, condition(workv1.WorkDegraded, told.Generation))
+	answer := r.wire.report(t, told)
+	r.wire.meanwhile(func(event cloudevents.Event) {
+		if action(event) == eventtypes.ResyncRequestAction {
+			go r.wire.sends(answer, "c1")
+		}
+	})
+	got, err := r.cluster("c1").Get(t.Context(), "web", metav1.GetOptions{})
+	require.NoError(t, err, "the live look is not starved")
+	require.Contains(t, conditionTypes(got), workv1.WorkDegraded)
+}
+
+// A cluster that sends continuously takes turns with the others.
+func TestFloodTakesTurns(t *testing.T) {
+	r := newRig(t, fakeOwners{"ns/web": nil})
+	flooding, work := r.create(owned("c2", "v1")), r.create(owned("c1", "v1"))
+	event := r.wire.report(t, flooding)
+	stop, stopped := make(chan struct{}), sync.WaitGroup{}
+	stopped.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				r.wire.sends(event, "c2")
+			}
+		}
+	})
+	for range 20 {
+		r.answers(work.UID)
+	}
+	close(stop)
+	stopped.Wait()
+}
+
+// ahead sends a report of a generation that is newer than the hub's.
+func (r *rig) ahead(work *workv1.ManifestWork, generation int64) {
+	r.t.Helper()
+	told := work.DeepCopy()
+	told.Generation = generation
+	r.wire.tell(r.t, told)
+}
+
+// No agent can drive the generations beyond the range of an event: each event has its resource version.
+func TestGenerationThatNoHubGives(t *testing.T) {
+	r := newRig(t, nil)
+	work := r.create(owned("c1", "v1"))
+	for _, generation := range []int64{math.MaxInt32, maxGeneration + 1, -1} {
+		before := r.refusals.of(RefusedGeneration)
+		r.ahead(work, generation)
+		r.eventually("it is refused", func() bool { return r.refusals.of(RefusedGeneration) > before })
+	}
+	require.Equal(t, work.Generation, r.store.get(work.UID).Generation)
+	changed, err := r.patch(work, orphan)
+	require.NoError(t, err)
+	require.Equal(t, changed.Generation, r.wire.last(t).Generation)
+
+	r.ahead(work, maxGeneration)
+	r.eventually("the largest that counts is answered", func() bool { return r.store.get(work.UID).Generation > maxGeneration })
+	require.Equal(t, r.store.get(work.UID).Generation, r.wire.last(t).Generation)
+}
+
+// An agent that keeps reporting a higher generation is answered immediately the first time, and then at increasing intervals. The same
+// applies to other works.
+func TestHigherGenerationsHaveAPace(t *testing.T) {
+	r := newRig(t, nil)
+	work := r.create(owned("c1", "v1"))
+	const minutes = 10
+	generation := work.Generation
+	for range minutes * 6 {
+		generation += 1000
+		r.ahead(work, generation)
+		r.readAll()
+		r.clock.Step(10 * time.Second)
+	}
+	renewals := count(r.wire.said(), "spec update_request c1")
+	require.LessOrEqual(t, renewals, 7, "after 0, 15, 45, 105 seconds, and so on")
+	require.GreaterOrEqual(t, renewals, 3)
+
+	for i := range 100 {
+		other := owned("c2", "v1")
+		other.Name = fmt.Sprintf("web-%d", i)
+		other.UID = workUID("c2", other.Name)
+		created := r.create(other)
+		r.ahead(created, created.Generation+1000)
+	}
+	r.readAll()
+	r.eventually("some are sent again", func() bool { return count(r.wire.said(), "spec update_request c2") == repairsAtOnce })
+	r.answers(work.UID)
+	require.Equal(t, repairsAtOnce, count(r.wire.said(), "spec update_request c2"), "the rest waits")
+}
+
+// A live read of a work whose agent is ahead is not delayed by the pace.
+func TestLookWaitsForNoPace(t *testing.T) {
+	r := newRig(t, nil)
+	work := r.create(owned("c1", "v1"))
+	r.ahead(work, work.Generation+1000)
+	r.eventually("it is sent again", func() bool { return r.store.get(work.UID).Generation > work.Generation+1000 })
+	r.ahead(work, work.Generation+5000)
+	r.eventually("the next time it waits", func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return !r.astray[work.UID].IsZero()
+	})
+	_, err := r.cluster("c1").Get(t.Context(), "web", metav1.GetOptions{})
+	require.NoError(t, err)
+}
+
+// Made-up works of an existing owner are restored a limited number of times.
+func TestMadeUpNamesOfAnOwner(t *testing.T) {
+	v1 := spec("v1")
+	r := newRig(t, fakeOwners{"ns/web": nil, "ns/web/v1": &v1})
+	for i := range 50 {
+		made := owned("c2", "v1")
+		made.Name, made.Generation = fmt.Sprintf("made-up-%d", i), 7
+		made.UID = workUID("c2", made.Name)
+		made.Status.Conditions = []metav1.Condition{condition(workv1.WorkApplied, 7)}
+		r.wire.tell(t, made)
+	}
+	r.readAll()
+	r.eventually("the lane is empty", func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return len(r.lanes.queued) == 0 && len(r.considered) > 40
+	})
+	require.Len(t, r.store.ofCluster("c2"), maxOfOwner)
+}

@@ -1,0 +1,250 @@
+package cloudevents
+
+import (
+	"context"
+	"sync"
+
+	cloudevents "github.com/cloudevents/sdk-go/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
+	workv1 "open-cluster-management.io/api/work/v1"
+	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
+)
+
+const (
+	// maxEvent is the largest event of an agent, in bytes. The template of a status fits into the API server's limit of 1.5 MB.
+	maxEvent = 4 << 20
+	// maxWorkMeta is the largest metadata of a work in an event, in bytes: the API server accepts 256 KiB of annotations.
+	maxWorkMeta = 512 << 10
+	// clusterBytes limits the memory for the events of a cluster that the hub has not processed yet.
+	clusterBytes = 16 << 20
+	// allBytes is the limit for all clusters together. Beyond it, each cluster may still use assuredBytes.
+	allBytes     = 128 << 20
+	assuredBytes = 64 << 10
+	// eventBytes is the memory for an event in addition to its data and its extensions.
+	eventBytes = 2 << 10
+	// turnEvents and turnBytes limit how many events of a cluster are read before the next cluster has its turn.
+	turnEvents = 32
+	turnBytes  = 256 << 10
+)
+
+// memory counts the bytes that the events of each cluster hold.
+type memory struct {
+	mu   sync.Mutex
+	used map[string]int
+	all  int
+}
+
+// take reserves memory for a cluster, and reports whether enough was left.
+func (m *memory) take(cluster string, n int) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	used := m.used[cluster] + n
+	if used > clusterBytes || m.all+n > allBytes && used > assuredBytes {
+		return false
+	}
+	m.used[cluster], m.all = used, m.all+n
+	return true
+}
+
+// give releases memory.
+func (m *memory) give(cluster string, n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.all -= n
+	if m.used[cluster] -= n; m.used[cluster] == 0 {
+		delete(m.used, cluster)
+	}
+}
+
+// letter is an event that waits to be read.
+type letter struct {
+	event cloudevents.Event
+	// sender is the cluster that sent the event, according to the transport; known is false if the transport does not know the cluster.
+	sender string
+	known  bool
+	size   int
+}
+
+// inbox holds the events of each cluster until they are read. Clusters take turns, so that a cluster that sends a lot does not delay the
+// others.
+type inbox struct {
+	memory *memory
+
+	mu    sync.Mutex
+	trays map[string]*tray
+	// unread is the number of events of all clusters.
+	unread int
+}
+
+// tray holds the events of a cluster.
+type tray struct {
+	waiting []letter
+	// came and read count its events since the tray was last empty.
+	came, read int64
+	// lost is true if an event was dropped for lack of memory since the tray was last empty.
+	lost bool
+}
+
+func newInbox(m *memory) *inbox { return &inbox{memory: m, trays: map[string]*tray{}} }
+
+// put adds an event, and reports whether there was memory for it.
+func (b *inbox) put(cluster string, l letter) bool {
+	fits := b.memory.take(cluster, l.size)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	t := b.trays[cluster]
+	if !fits {
+		if t != nil {
+			t.lost = true
+		}
+		return false
+	}
+	if t == nil {
+		t = &tray{}
+		b.trays[cluster] = t
+	}
+	t.waiting = append(t.waiting, l)
+	t.came++
+	b.unread++
+	return true
+}
+
+// next returns the next event of a cluster; false if there is none.
+func (b *inbox) next(cluster string) (letter, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	t := b.trays[cluster]
+	if t == nil || len(t.waiting) == 0 {
+		return letter{}, false
+	}
+	l := t.waiting[0]
+	t.waiting[0] = letter{}
+	t.waiting = t.waiting[1:]
+	return l, true
+}
+
+// done notes that an event of a cluster was read. It reports whether that was the last event and earlier events were dropped.
+func (b *inbox) done(cluster string, l letter) (lost bool) {
+	b.memory.give(cluster, l.size)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	t := b.trays[cluster]
+	t.read++
+	b.unread--
+	if t.read < t.came {
+		return false
+	}
+	delete(b.trays, cluster)
+	return t.lost
+}
+
+// mark returns a function that reports whether all events that a cluster has sent so far are read.
+func (b *inbox) mark(cluster string) (isRead func() bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	t := b.trays[cluster]
+	if t == nil {
+		return func() bool { return true }
+	}
+	came := t.came
+	return func() bool {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return t.read >= came
+	}
+}
+
+// count returns the number of waiting events.
+func (b *inbox) count() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.unread
+}
+
+// sizeOf returns the memory for an event, and the part of it for the metadata of its work.
+func sizeOf(event *cloudevents.Event) (size, meta int) {
+	size = eventBytes + len(event.Data()) + len(event.ID()) + len(event.Source())
+	for name, value := range event.Extensions() {
+		text, _ := value.(string)
+		if size += len(name) + len(text); name == eventtypes.ExtensionWorkMeta {
+			meta = len(text)
+		}
+	}
+	return size, meta
+}
+
+// costOf returns the approximate memory for a kept report.
+func costOf(work *workv1.ManifestWork) int {
+	const conditionBytes = 128
+	cost := eventBytes + len(work.Name) + len(work.Namespace)
+	for _, texts := range []map[string]string{work.Labels, work.Annotations} {
+		for key, value := range texts {
+			cost += len(key) + len(value) + conditionBytes
+		}
+	}
+	for i := range work.OwnerReferences {
+		cost += conditionBytes + len(work.OwnerReferences[i].Name) + len(work.OwnerReferences[i].Kind)
+	}
+	conditions := func(of []metav1.Condition) {
+		for i := range of {
+			cost += conditionBytes + len(of[i].Type) + len(of[i].Reason)
+		}
+	}
+	conditions(work.Status.Conditions)
+	for i := range work.Status.ResourceStatus.Manifests {
+		m := &work.Status.ResourceStatus.Manifests[i]
+		cost += conditionBytes + lengthOf(&m.ResourceMeta)
+		conditions(m.Conditions)
+	}
+	return cost
+}
+
+// arrived adds an event of an agent, to be read when its cluster has its turn. It must not block, because the transport delivers one event
+// after the other.
+func (d *Driver) arrived(ctx context.Context, event cloudevents.Event) {
+	cluster, ok := namedCluster(ctx, &event)
+	size, meta := sizeOf(&event)
+	l := letter{event: event, size: size}
+	l.sender, l.known = senderOf(ctx)
+	why := Refusal("")
+	switch {
+	case !ok:
+		why = RefusedCluster
+	case size > maxEvent || meta > maxWorkMeta:
+		why = RefusedSize
+	case !d.inbox.put(cluster, l):
+		why = RefusedQuota
+	}
+	if why != "" {
+		d.metrics.EventRefused(string(why))
+		klog.FromContext(ctx).V(2).Info("Ignoring an event of an agent", "reason", why, "cluster", cluster, "bytes", size)
+		return
+	}
+	d.unread()
+	d.tasks.Add(task{cluster: cluster, read: true})
+}
+
+// readTurn reads events of a cluster, and lets other clusters have their turn.
+func (d *Driver) readTurn(ctx context.Context, cluster string) error {
+	for events, size := 0, 0; events < turnEvents && size < turnBytes; events++ {
+		l, found := d.inbox.next(cluster)
+		if !found {
+			return nil
+		}
+		of := ctx
+		if l.known {
+			of = withSender(ctx, l.sender)
+		}
+		d.link.read(of, l.event)
+		size += l.size
+		if d.inbox.done(cluster, l) && d.mayAsk(cluster) {
+			// Ask for the dropped events, now that there is memory again.
+			if err := d.askAgain(ctx, cluster); err != nil {
+				klog.FromContext(ctx).V(2).Info("The agent was not asked again", "cluster", cluster, "error", err.Error())
+			}
+		}
+	}
+	d.tasks.Add(task{cluster: cluster, read: true})
+	return nil
+}

@@ -1,0 +1,174 @@
+package handover
+
+import (
+	"fmt"
+	"slices"
+
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+)
+
+// maxResources is the maximum number of resources that the kind of one kept object may stand for: each adds an entry to manifestConfigs.
+const maxResources = 8
+
+// groupResource is a resource of a group.
+type groupResource struct{ group, resource string }
+
+// objectName is the name of an object, whatever its kind.
+type objectName struct{ group, namespace, name string }
+
+// index holds the entries of two revisions about objects, so that the lists are not searched for each object.
+type index struct {
+	// ids are the objects of the new revision, and byName the first of them with each name.
+	ids    map[identity]bool
+	byName map[objectName]string
+	// kinds are the kinds that suggest a resource, at most two of them.
+	kinds map[groupResource][]string
+	// strategies finds the entry of the old revision that sets the update strategy of an object.
+	strategies *revision.ConfigIndex
+	// orphanedBefore and orphaned are the objects that rules of the old and the new revision orphan.
+	orphanedBefore, orphaned map[workv1.OrphaningRule]bool
+	// named are the identifiers in manifestConfigs and orphaning rules of the two, by group.
+	named map[string]*namedIDs
+	// budget bounds the comparisons with patterns.
+	budget *revision.Comparisons
+}
+
+// namedIDs are the identifiers of a group.
+type namedIDs struct {
+	resources map[string]bool
+	// exact are the resources by which identifiers without a star name an object. Each occurs once, and there is at most one more than an
+	// object may have.
+	exact map[objectName][]string
+	// starred are the identifiers with a star, in their original order.
+	starred []starredID
+}
+
+type starredID struct {
+	revision.Pattern
+	resource string
+}
+
+func newIndex(to, from *workv1.ManifestWorkSpec, objects, earlier []object) *index {
+	x := &index{
+		ids: map[identity]bool{}, byName: map[objectName]string{}, kinds: map[groupResource][]string{}, named: map[string]*namedIDs{},
+		orphanedBefore: orphaned(from.DeleteOption), orphaned: orphaned(to.DeleteOption), budget: revision.NewComparisons(),
+	}
+	hasStrategy := func(config *workv1.ManifestConfigOption) bool { return config.UpdateStrategy != nil }
+	x.strategies = revision.NewConfigIndex(from.ManifestConfigs, hasStrategy, x.budget)
+	for i := range objects {
+		x.ids[objects[i].id] = true
+		if _, earlier := x.byName[objects[i].objectName()]; !earlier {
+			x.byName[objects[i].objectName()] = objects[i].name
+		}
+	}
+	for _, all := range [][]object{objects, earlier} {
+		for i := range all {
+			of := groupResource{all[i].id.group, all[i].resource}
+			if known := x.kinds[of]; len(known) < 2 && !slices.Contains(known, all[i].id.kind) {
+				x.kinds[of] = append(known, all[i].id.kind)
+			}
+		}
+	}
+	for _, spec := range []*workv1.ManifestWorkSpec{from, to} {
+		for i := range spec.ManifestConfigs {
+			x.name(&spec.ManifestConfigs[i].ResourceIdentifier)
+		}
+		for _, rule := range orphaningRules(spec.DeleteOption) {
+			id := workv1.ResourceIdentifier(rule)
+			x.name(&id)
+		}
+	}
+	return x
+}
+
+func orphaned(option *workv1.DeleteOption) map[workv1.OrphaningRule]bool {
+	rules := map[workv1.OrphaningRule]bool{}
+	for _, rule := range orphaningRules(option) {
+		rules[rule] = true
+	}
+	return rules
+}
+
+// name adds an identifier.
+func (x *index) name(id *workv1.ResourceIdentifier) {
+	group := x.named[id.Group]
+	if group == nil {
+		group = &namedIDs{resources: map[string]bool{}, exact: map[objectName][]string{}}
+		x.named[id.Group] = group
+	}
+	group.resources[id.Resource] = true
+	if revision.Starred(id.Namespace, id.Name) {
+		group.starred = append(group.starred, starredID{revision.NewPattern(id.Namespace, id.Name), id.Resource})
+		return
+	}
+	of := objectName{id.Group, id.Namespace, id.Name}
+	if known := group.exact[of]; len(known) <= maxResources && !slices.Contains(known, id.Resource) {
+		group.exact[of] = append(known, id.Resource)
+	}
+}
+
+// ofAnotherKind reports whether the kind of another object of the two revisions suggests a resource.
+func (x *index) ofAnotherKind(o *object, resource string) bool {
+	return slices.ContainsFunc(x.kinds[groupResource{o.id.group, resource}], func(kind string) bool { return kind != o.id.kind })
+}
+
+// strategyOf returns the update strategy that an agent uses for an object of the old revision, if the object is of the resource. It is the
+// strategy of the first entry that has one; nil if no entry has one.
+func (c *combiner) strategyOf(o *object, resource string) *workv1.UpdateStrategy {
+	place, found := c.strategies.First(o.id.group, resource, o.id.namespace, o.id.name)
+	if !found {
+		return nil
+	}
+	return c.from.ManifestConfigs[place].UpdateStrategy
+}
+
+// candidates returns the resource that an object's kind suggests first. If no entry or rule names that resource, the resources follow that
+// are named by matching entries and rules. There is at most one more than an object may have.
+func (c *combiner) candidates(o *object) []string {
+	found := []string{o.resource}
+	group := c.named[o.id.group]
+	if group == nil || o.builtIn() || group.resources[o.resource] {
+		return found
+	}
+	add := func(resource string) bool {
+		if !slices.Contains(found, resource) && !c.ofAnotherKind(o, resource) {
+			found = append(found, resource)
+		}
+		return len(found) <= maxResources && !c.budget.Spent()
+	}
+	if c.eachNamed(o, group, add) {
+		slices.Sort(found[1:])
+	}
+	return found
+}
+
+// eachNamed calls add with each resource that is named by entries and rules of a group that match an object. It stops when add returns
+// false or the budget is spent, and reports whether it reached the end.
+func (c *combiner) eachNamed(o *object, group *namedIDs, add func(resource string) bool) bool {
+	for _, resource := range group.exact[o.objectName()] {
+		if !add(resource) {
+			return false
+		}
+	}
+	for i := range group.starred {
+		if id := &group.starred[i]; id.Matches(o.id.namespace, o.id.name, c.budget) && !add(id.resource) || c.budget.Spent() {
+			return false
+		}
+	}
+	return true
+}
+
+// exceeded returns why the manifestConfigs of the two revisions are too many for an object that might be kept; empty if they are not.
+func (c *combiner) exceeded(o *object, resources []string) string {
+	switch {
+	case c.budget.Spent():
+		return fmt.Sprintf("%s of the two revisions have too many names with a *: at most %d comparisons with the dropped objects are made",
+			configsField, revision.MaxConfigPairs)
+	case len(resources) > maxResources:
+		return fmt.Sprintf("%s of the two revisions name more than %d resources that %s may be of: name its resource exactly",
+			configsField, maxResources, o.name)
+	}
+	return ""
+}

@@ -1,0 +1,100 @@
+package preflight
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/tools/pager"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
+)
+
+// pageSize is the number of objects that a request reads. Each ManifestWorkReplicaSet may hold a template of hundreds of kilobytes.
+const pageSize = 100
+
+var (
+	works     = schema.GroupVersionResource{Group: workv1.GroupName, Version: "v1", Resource: "manifestworks"}
+	decisions = schema.GroupVersionResource{Group: clusterv1beta1.GroupName, Version: "v1beta1", Resource: "placementdecisions"}
+)
+
+// List reads the objects live. Of ManifestWorks it reads only the metadata.
+func List(ctx context.Context, objects dynamic.Interface, metadatas metadata.Interface) (*Objects, error) {
+	listed := &Objects{Selected: map[string][]string{}}
+	listing := func(what string, err error) error {
+		if err != nil {
+			return fmt.Errorf("listing %s: %w", what, err)
+		}
+		return nil
+	}
+	return listed, errors.Join(
+		listing("ManifestWorkReplicaSets", each(ctx, metav1.ListOptions{}, func(options metav1.ListOptions) (runtime.Object, error) {
+			return objects.Resource(workv1alpha1.ManifestWorkReplicaSetResource).List(ctx, options)
+		}, listed.addReplicaSet)),
+		listing("ManifestWorks", each(ctx, metav1.ListOptions{LabelSelector: workv1alpha1.LabelReplicaSet},
+			func(options metav1.ListOptions) (runtime.Object, error) {
+				return metadatas.Resource(works).List(ctx, options)
+			}, listed.addWork)),
+		listing("PlacementDecisions", each(ctx, metav1.ListOptions{}, func(options metav1.ListOptions) (runtime.Object, error) {
+			return objects.Resource(decisions).List(ctx, options)
+		}, listed.addDecision)),
+	)
+}
+
+// each calls add for each object of a list, page by page.
+func each(
+	ctx context.Context, options metav1.ListOptions, page func(metav1.ListOptions) (runtime.Object, error), add func(runtime.Object) error,
+) error {
+	pages := pager.New(pager.SimplePageFunc(page))
+	pages.PageSize, pages.PageBufferSize = pageSize, 1
+	return pages.EachListItem(ctx, options, add)
+}
+
+// addReplicaSet adds an object without its template, even if the object does not fit the types.
+func (o *Objects) addReplicaSet(object runtime.Object) error {
+	u, ok := object.(*unstructured.Unstructured)
+	if !ok {
+		return fmt.Errorf("a list of ManifestWorkReplicaSets has a %T", object)
+	}
+	decoded := replicaset.Decode(u).ManifestWorkReplicaSet
+	decoded.Spec.ManifestWorkTemplate, decoded.ManagedFields = workv1.ManifestWorkSpec{}, nil
+	o.ReplicaSets = append(o.ReplicaSets, *decoded)
+	return nil
+}
+
+func (o *Objects) addWork(object runtime.Object) error {
+	work, ok := object.(*metav1.PartialObjectMetadata)
+	if !ok {
+		return fmt.Errorf("a list of ManifestWorks has a %T", object)
+	}
+	o.Works = append(o.Works, metav1.ObjectMeta{
+		Namespace: work.Namespace, Name: work.Name, Labels: work.Labels,
+		Annotations: map[string]string{workv1alpha1.AnnotationKeptRevision: work.Annotations[workv1alpha1.AnnotationKeptRevision]},
+	})
+	return nil
+}
+
+func (o *Objects) addDecision(object runtime.Object) error {
+	u, ok := object.(*unstructured.Unstructured)
+	if !ok {
+		return fmt.Errorf("a list of PlacementDecisions has a %T", object)
+	}
+	decision := &clusterv1beta1.PlacementDecision{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, decision); err != nil {
+		return fmt.Errorf("reading PlacementDecision %s/%s: %w", u.GetNamespace(), u.GetName(), err)
+	}
+	placement := decision.Namespace + "/" + decision.Labels[clusterv1beta1.PlacementLabel]
+	for _, cluster := range decision.Status.Decisions {
+		o.Selected[placement] = append(o.Selected[placement], cluster.ClusterName)
+	}
+	return nil
+}

@@ -1,0 +1,54 @@
+package status
+
+import (
+	"cmp"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+)
+
+// AgentMessage returns the agent's message about a work that has not succeeded: the message for the first manifest that is degraded, not
+// applied, in progress or not available, or else the message for the whole work.
+func AgentMessage(work *workv1.ManifestWork) string {
+	for _, bad := range []struct {
+		conditionType string
+		status        metav1.ConditionStatus
+	}{
+		{workv1.WorkDegraded, metav1.ConditionTrue},
+		{workv1.WorkApplied, metav1.ConditionFalse},
+		{workv1.WorkProgressing, metav1.ConditionTrue},
+		{workv1.WorkAvailable, metav1.ConditionFalse},
+	} {
+		for i := range work.Status.ResourceStatus.Manifests {
+			manifest := &work.Status.ResourceStatus.Manifests[i]
+			if words := words(manifest.Conditions, bad.conditionType, bad.status, 0); words != "" {
+				return nameOf(&manifest.ResourceMeta) + words
+			}
+		}
+		if words := words(work.Status.Conditions, bad.conditionType, bad.status, work.Generation); words != "" {
+			return words
+		}
+	}
+	return "the agent has not reported the outcome of this revision"
+}
+
+// words returns the text of a condition, if the condition has the given status and observed the given generation.
+func words(conditions []metav1.Condition, conditionType string, status metav1.ConditionStatus, generation int64) string {
+	found := meta.FindStatusCondition(conditions, conditionType)
+	if found == nil || found.Status != status || found.ObservedGeneration < generation {
+		return ""
+	}
+	return conditionType + "=" + string(status) + ": " + cmp.Or(found.Message, found.Reason)
+}
+
+// nameOf returns the name of a manifest's object.
+func nameOf(object *workv1.ManifestResourceMeta) string {
+	switch {
+	case object.Name == "":
+		return ""
+	case object.Namespace == "":
+		return object.Kind + " " + object.Name + ": "
+	}
+	return object.Kind + " " + object.Namespace + "/" + object.Name + ": "
+}

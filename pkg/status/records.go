@@ -1,0 +1,149 @@
+package status
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+)
+
+// RecordsOf reads the facts about the rollout of the update revision from a status (R11).
+func RecordsOf(status *workv1alpha1.ManifestWorkReplicaSetStatus) rollout.Records {
+	found := rollout.Records{Failures: failuresOf(status.Failures), Rejections: failuresOf(status.Rejections), Halted: map[string]time.Time{}}
+	for i := range status.PlacementsSummary {
+		placement := &status.PlacementsSummary[i]
+		if _, known := found.Halted[placement.Name]; !known && placement.HaltedTime != nil {
+			found.Halted[placement.Name] = placement.HaltedTime.Time
+		}
+	}
+	return found
+}
+
+func failuresOf(stored []workv1alpha1.ClusterFailure) map[string]rollout.Failure {
+	found := make(map[string]rollout.Failure, len(stored))
+	for i := range stored {
+		f := &stored[i]
+		found[f.Cluster] = rollout.Failure{Placement: f.Placement, Since: f.Since.Time, Reason: f.Reason, Message: f.Message}
+	}
+	return found
+}
+
+// clusterFailures returns records as the status holds them, sorted by cluster; nil for none.
+func clusterFailures(records map[string]rollout.Failure) []workv1alpha1.ClusterFailure {
+	if len(records) == 0 {
+		return nil
+	}
+	out := make([]workv1alpha1.ClusterFailure, 0, len(records))
+	for _, cluster := range slices.Sorted(maps.Keys(records)) {
+		record := records[cluster]
+		out = append(out, workv1alpha1.ClusterFailure{
+			Cluster: cluster, Placement: record.Placement, Since: *seconds(record.Since), Reason: record.Reason, Message: quoted(record.Message),
+		})
+	}
+	return out
+}
+
+// quoted returns the message of an agent or of the API server on one line, without control characters, in at most MaxFailureMessage bytes.
+func quoted(words string) string {
+	printable := strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case !unicode.IsPrint(r):
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(words, ""))
+	text := strings.Join(strings.Fields(printable), " ")
+	if len(text) <= workv1alpha1.MaxFailureMessage {
+		return text
+	}
+	const more = "…"
+	return strings.ToValidUTF8(text[:workv1alpha1.MaxFailureMessage-len(more)], "") + more
+}
+
+// report writes the facts about the rollout to a status, and counts the clusters by phase.
+func report(in *Input, out *workv1alpha1.ManifestWorkReplicaSetStatus) {
+	records := &in.Plan.Records
+	out.Failures, out.Rejections = clusterFailures(records.Failures), clusterFailures(records.Rejections)
+	for i := range out.PlacementsSummary {
+		placement := &out.PlacementsSummary[i]
+		if since, halted := records.Halted[placement.Name]; halted {
+			placement.HaltedTime = seconds(since)
+		}
+		if in.Stage != Aborted && in.Stage != Aborting {
+			count := in.Plan.Refs[i].Phases
+			tally(&placement.Summary, func(phase rollout.Phase) int { return count[phase] })
+		}
+	}
+	if in.Stage == Aborted || in.Stage == Aborting {
+		out.Summary.Failed = len(out.Failures)
+		return
+	}
+	tally(&out.Summary, func(phase rollout.Phase) (n int) {
+		for i := range in.Plan.Refs {
+			n += in.Plan.Refs[i].Phases[phase]
+		}
+		return n
+	})
+}
+
+// tally sets the number of clusters in each phase. A soaking cluster counts as succeeded: after a restart the hub waits a moment before a
+// success is settled, and must not write the status for that (P7).
+func tally(summary *workv1alpha1.ManifestWorkReplicaSetSummary, of func(rollout.Phase) int) {
+	summary.Failed = of(rollout.PhaseFailed) + of(rollout.PhaseStuck)
+	summary.Waiting = of(rollout.PhaseWaiting) + of(rollout.PhaseLeaving)
+	summary.InFlight = of(rollout.PhaseInFlight) + of(rollout.PhaseHandingOver) + of(rollout.PhaseDegraded) + of(rollout.PhaseUnheard)
+	summary.Rejected = of(rollout.PhaseRefused)
+}
+
+// SameRecords reports whether two statuses hold the same facts about the rollout.
+func SameRecords(a, b *workv1alpha1.ManifestWorkReplicaSetStatus) bool {
+	return equality.Semantic.DeepEqual(a.Failures, b.Failures) && equality.Semantic.DeepEqual(a.Rejections, b.Rejections) &&
+		maps.EqualFunc(RecordsOf(a).Halted, RecordsOf(b).Halted, time.Time.Equal)
+}
+
+// TakeRecords copies the facts about the rollout from another status.
+func TakeRecords(to, from *workv1alpha1.ManifestWorkReplicaSetStatus) {
+	to.Failures, to.Rejections = from.Failures, from.Rejections
+	halted := RecordsOf(from).Halted
+	for i := range to.PlacementsSummary {
+		to.PlacementsSummary[i].HaltedTime = nil
+		if since, known := halted[to.PlacementsSummary[i].Name]; known {
+			to.PlacementsSummary[i].HaltedTime = seconds(since)
+		}
+	}
+}
+
+// SameCounts reports whether two statuses count the same clusters in each phase.
+func SameCounts(a, b *workv1alpha1.ManifestWorkReplicaSetStatus) bool {
+	return counts(&a.Summary) == counts(&b.Summary) && slices.EqualFunc(a.PlacementsSummary, b.PlacementsSummary, func(a, b workv1alpha1.PlacementSummary) bool {
+		return counts(&a.Summary) == counts(&b.Summary)
+	})
+}
+
+// counts are the counts that upstream's summary does not have.
+func counts(summary *workv1alpha1.ManifestWorkReplicaSetSummary) [4]int {
+	return [4]int{summary.Failed, summary.Waiting, summary.InFlight, summary.Rejected}
+}
+
+// TakeCounts copies the counts from another status.
+func TakeCounts(to, from *workv1alpha1.ManifestWorkReplicaSetStatus) {
+	take := func(to, from *workv1alpha1.ManifestWorkReplicaSetSummary) {
+		to.Failed, to.Waiting, to.InFlight, to.Rejected = from.Failed, from.Waiting, from.InFlight, from.Rejected
+	}
+	take(&to.Summary, &from.Summary)
+	none := &workv1alpha1.ManifestWorkReplicaSetSummary{}
+	for i := range to.PlacementsSummary {
+		take(&to.PlacementsSummary[i].Summary, none)
+		if i < len(from.PlacementsSummary) {
+			take(&to.PlacementsSummary[i].Summary, &from.PlacementsSummary[i].Summary)
+		}
+	}
+}

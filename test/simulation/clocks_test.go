@@ -1,0 +1,126 @@
+package simulation
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// run runs the world with a hub that has a heartbeat.
+func (s *teller) run(during time.Duration) {
+	s.t.Helper()
+	s.must(s.runFor(during))
+}
+
+// notAborted checks that nothing was aborted.
+func (s *teller) notAborted() {
+	s.t.Helper()
+	require.Nil(s.t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+}
+
+// R10, R11: a hub with a wrong machine clock takes over in the middle of a rollout. It does not fail any cluster early, and a cluster that
+// hangs fails at about the right time.
+func TestHubThatTakesOverWithAWrongClock(t *testing.T) {
+	for name, ahead := range map[string]time.Duration{
+		"right": 0, "20 minutes ahead": 20 * time.Minute, "20 minutes behind": -20 * time.Minute, "a day ahead": 24 * time.Hour,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &teller{World: NewWorld(), t: t}
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 1, "10m", 0, true))
+			s.quiet()
+			s.Report("c1", "v2", Hangs)
+			s.Update("v2")
+			s.run(time.Minute)
+			s.HubAhead = ahead
+			s.Tell("another hub leads")
+			s.Restart()
+			s.run(8*time.Minute + 30*time.Second)
+			s.notAborted()
+			s.run(time.Minute)
+			require.NotNil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+			require.WithinDuration(t, s.Clock.Now(), s.Object().Status.AbortedTime.Time, time.Minute)
+			s.quiet()
+			s.everywhere("v1")
+		})
+	}
+}
+
+// R10: a hub whose clock was an hour ahead, and which could not detect that, began the rollout. The next hub counts from when it first saw
+// the rollout.
+func TestRolloutBegunByAClockAhead(t *testing.T) {
+	for name, test := range map[string]struct {
+		outcome Outcome
+		want    string
+	}{
+		"it succeeds": {Succeeds, workv1alpha1.ReasonNewManifestWorkAvailable}, "it hangs": {Hangs, workv1alpha1.ReasonProgressDeadlineExceeded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &teller{World: NewWorld(), t: t}
+			s.Place("p1", []string{"c1", "c2", "c3"})
+			s.Create("v1", progressive("p1", 1, "2m", 0, false))
+			s.quiet()
+			s.Update("v2")
+			s.quiet()
+			s.API.Undated, s.HubAhead = true, time.Hour
+			s.Restart()
+			s.Report("c2", "v1", test.outcome)
+			s.Update("v1")
+			s.settle(2 * time.Second)
+			s.HubAhead = 0
+			s.Tell("another hub leads")
+			s.Restart()
+			s.run(6 * time.Minute)
+			require.Equal(t, test.want, s.says(workv1alpha1.ConditionProgressing).Reason, strings.Join(s.Story, "\n"))
+			version := s.API.version
+			s.run(2 * time.Minute)
+			require.Equal(t, version, s.API.version, "and it is quiet")
+		})
+	}
+}
+
+// R10: a hub whose clock was ahead, and which could not detect that, wrote works. Their times count from when the next hub first saw them.
+func TestWorksWrittenByAClockAhead(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.Place("p1", []string{"c1", "c2"})
+	s.Create("v1", progressive("p1", 1, "10m", 0, true))
+	s.quiet()
+	s.API.Undated, s.HubAhead = true, time.Hour
+	s.Restart()
+	s.Report("c1", "v2", Hangs)
+	s.Update("v2")
+	s.run(time.Minute)
+	s.HubAhead = 0
+	s.Tell("another hub leads")
+	s.Restart()
+	s.run(9*time.Minute + 30*time.Second)
+	s.notAborted()
+	s.run(time.Minute)
+	require.NotNil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+	s.quiet()
+	s.everywhere("v1")
+}
+
+// R11: a hub that does not run for 3 s in every 100 s still aborts, once the deadline and about the time that it missed have passed.
+func TestHubThatStallsAborts(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.Place("p1", []string{"c1", "c2"})
+	s.Create("v1", progressive("p1", 1, "10m", 0, true))
+	s.quiet()
+	s.Report("c1", "v2", Hangs)
+	s.Update("v2")
+	s.run(time.Second)
+	began := s.Clock.Now()
+	for s.Object().Status.AbortedTime == nil {
+		require.Less(t, s.Clock.Since(began), 11*time.Minute, strings.Join(s.Story, "\n"))
+		s.run(97 * time.Second)
+		s.stall(3 * time.Second)
+	}
+	require.GreaterOrEqual(t, s.Object().Status.AbortedTime.Sub(began), 10*time.Minute-2*time.Second)
+	s.quiet()
+	s.everywhere("v1")
+}

@@ -1,0 +1,337 @@
+package simulation
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/utils/ptr"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// stalledOn runs a rollout of v2 that stalls, because the first two clusters hang and no failure is tolerated.
+func stalledOn(t *testing.T, begin func(*teller), clusters ...string) *teller {
+	t.Helper()
+	s := &teller{World: NewWorld(), t: t}
+	s.Check = func(write string) { s.must(s.CheckWrite(write)) }
+	begin(s)
+	s.Place("p1", clusters)
+	s.Create("v1", progressive("p1", 2, "30s", 0, false))
+	s.quiet()
+	s.Report(clusters[0], "v2", Hangs)
+	s.Report(clusters[1], "v2", Hangs)
+	s.Update("v2")
+	s.quiet()
+	s.stays(map[string]string{clusters[0]: "v2", clusters[1]: "v2", clusters[2]: "v1"})
+	return s
+}
+
+// stays checks which version clusters have, and that the rollout has not resumed.
+func (s *teller) stays(versions map[string]string) {
+	s.t.Helper()
+	for cluster, version := range versions {
+		require.Equal(s.t, version, s.held(cluster), strings.Join(s.Story, "\n"))
+	}
+	require.NotContains(s.t, s.events, "RolloutResumed", strings.Join(s.Story, "\n"))
+}
+
+// failed returns the clusters in status.failures.
+func (s *teller) failed() (clusters []string) {
+	for _, failure := range s.Object().Status.Failures {
+		clusters = append(clusters, failure.Cluster)
+	}
+	return clusters
+}
+
+// TestFailureIsAFact: none of these events revokes a failure (R11).
+func TestFailureIsAFact(t *testing.T) {
+	for name, happens := range map[string]func(*teller){
+		"the hub restarts":               func(s *teller) { s.Restart() },
+		"the hub's heartbeat is late":    func(s *teller) { s.Suspend(2 * time.Second) },
+		"the API server was away":        func(s *teller) { s.Hub.connection.Restart() },
+		"somebody edits the failed work": func(s *teller) { s.overwrite("c1") },
+		"somebody deletes it":            func(s *teller) { s.must(s.API.Delete(Works, "c1", Name, nil)) },
+		"somebody deletes it, and the hub restarts": func(s *teller) {
+			s.must(s.API.Delete(Works, "c1", Name, nil))
+			s.settle(time.Second)
+			s.Restart()
+		},
+		"another field of the spec is edited": func(s *teller) {
+			s.Edit("sets revisionHistoryLimit to 3", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.RevisionHistoryLimit = ptr.To[int32](3) })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := stalledOn(t, func(*teller) {}, "c1", "c2", "c3", "c4")
+			require.Equal(t, []string{"c1", "c2"}, s.failed())
+			since := s.Object().Status.Failures[0].Since
+			happens(s)
+			s.settle(5 * time.Minute)
+			s.stays(map[string]string{"c1": "v2", "c2": "v2", "c3": "v1", "c4": "v1"})
+			require.Equal(t, []string{"c1", "c2"}, s.failed())
+			require.True(t, since.Equal(&s.Object().Status.Failures[0].Since))
+			s.Report("c1", "v2", Succeeds)
+			s.Report("c2", "v2", Succeeds)
+			s.quiet()
+			require.Empty(t, s.failed())
+			s.everywhere("v2")
+		})
+	}
+}
+
+// overwrite edits the work of a cluster, as a user would.
+func (s *teller) overwrite(cluster string) {
+	template := Template(edited)
+	s.patch(Works, cluster, Name, map[string]any{"spec": from(&template).Object}, false)
+}
+
+// TestUpgradeInAStalledRollout: a status that a release without records wrote does not say which clusters failed. The rollout stays stalled.
+func TestUpgradeInAStalledRollout(t *testing.T) {
+	s := stalledOn(t, func(*teller) {}, "c1", "c2", "c3", "c4")
+	s.patch(ReplicaSets, Namespace, Name, map[string]any{"status": map[string]any{"failures": nil, "state": nil, "placementSummary": []any{}}}, true)
+	s.Restart()
+	s.settle(10 * time.Minute)
+	s.stays(map[string]string{"c1": "v2", "c2": "v2", "c3": "v1", "c4": "v1"})
+	require.Equal(t, []string{"c1", "c2"}, s.failed())
+}
+
+// TestFormChangeTakesNoFailureBack: switching off a handover does not turn a failed cluster into a waiting one (R11, R31).
+func TestFormChangeTakesNoFailureBack(t *testing.T) {
+	s := stalledOn(t, func(s *teller) { s.Drops = true }, "c1", "c2", "c3", "c4")
+	s.Edit("sets pruneStrategy to Immediate", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.PruneStrategy = workv1alpha1.PruneImmediate })
+	s.settle(5 * time.Minute)
+	s.stays(map[string]string{"c1": "v2", "c3": "v1", "c4": "v1"})
+	require.Equal(t, []string{"c1", "c2"}, s.failed())
+}
+
+// TestDeselectedClusterAbortsNothing: a cluster that had succeeded, and is deleted slowly, does not fail the rollout (R11).
+func TestDeselectedClusterAbortsNothing(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.Check = func(write string) { s.must(s.CheckWrite(write)) }
+	s.Place("p1", []string{"c1", "c2", "c3"})
+	s.Create("v1", progressive("p1", 1, "30s", 0, true))
+	s.quiet()
+	s.Update("v2")
+	s.settle(6 * time.Second)
+	s.adversaries.hold.Insert("c1")
+	s.Place("p1", []string{"c2", "c3"})
+	s.settle(10 * time.Second)
+	work := s.workOf("c1")
+	require.NotNil(t, work.DeletionTimestamp, strings.Join(s.Story, "\n"))
+	s.turns("c1", workv1.WorkAvailable)
+	s.Restart()
+	s.settle(10 * time.Minute)
+	require.Nil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+	s.stays(map[string]string{"c2": "v2", "c3": "v2"})
+	require.Equal(t, s.Object().Status.UpdateRevision, s.Object().Status.CurrentRevision)
+}
+
+// turns makes an agent report one condition of its work as False.
+func (s *teller) turns(cluster, conditionType string) {
+	work := s.workOf(cluster)
+	condition := meta.FindStatusCondition(work.Status.Conditions, conditionType)
+	condition.Status, condition.LastTransitionTime.Time, condition.ObservedGeneration = metav1.ConditionFalse, s.Clock.Now(), work.Generation
+	s.patch(Works, cluster, Name, map[string]any{"status": from(work).Object["status"]}, true)
+	s.Tell("agents: %s reports %s=False", cluster, conditionType)
+}
+
+// TestShortRejectionAbortsNothing: a rejected write is retried several times within its deadline, and once more before it leads to an abort
+// (R11).
+func TestShortRejectionAbortsNothing(t *testing.T) {
+	for _, rejected := range []time.Duration{10 * time.Second, 44 * time.Second} {
+		s := &teller{World: NewWorld(), t: t}
+		s.Check = func(write string) { s.must(s.CheckWrite(write)) }
+		s.Place("p1", []string{"c1", "c2"})
+		s.Create("v1", progressive("p1", 1, "45s", 0, true))
+		s.quiet()
+		s.Refuse("c1", Denied)
+		s.Update("v2")
+		s.settle(rejected)
+		require.Len(t, s.Object().Status.Rejections, 1)
+		s.Refuse("c1", NoFault)
+		s.quiet()
+		require.Nil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+		s.everywhere("v2")
+		require.Empty(t, s.Object().Status.Rejections)
+	}
+}
+
+// TestLastingRejectionIsTriedFiveTimes: a lasting rejection leads to an abort after five tries (R11).
+func TestLastingRejectionIsTriedFiveTimes(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.Place("p1", []string{"c1", "c2"})
+	s.Create("v1", progressive("p1", 1, "45s", 0, true))
+	s.quiet()
+	s.Refuse("c1", Denied)
+	s.Update("v2")
+	s.settle(46 * time.Second)
+	require.NotNil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+	require.GreaterOrEqual(t, strings.Count(strings.Join(s.Story, "\n"), "fault: patch work c1/web"), 6)
+	require.Equal(t, workv1alpha1.FailureRejected, s.Object().Status.Failures[0].Reason)
+}
+
+// TestRevertInMidRollout: a template that returns to the current revision reaches every cluster that left it at once (R12b).
+func TestRevertInMidRollout(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.Check = func(write string) { s.must(s.CheckWrite(write)) }
+	s.Place("p1", []string{"c1", "c2", "c3", "c4"})
+	ref := progressive("p1", 1, "30s", 0, false)
+	ref.RolloutStrategy.Progressive.MinSuccessTime.Duration = 20 * time.Second
+	s.Create("v1", ref)
+	s.quiet()
+	s.Report("c1", "v2", Hangs)
+	s.Update("v2")
+	s.settle(time.Minute)
+	s.stays(map[string]string{"c1": "v2", "c2": "v1"})
+	s.Report("c2", "v1", Degrades)
+	s.settle(10 * time.Second)
+	s.Update("v1")
+	s.settle(time.Second)
+	s.everywhere("v1")
+	s.Report("c2", "v1", Succeeds)
+	began := s.Clock.Now()
+	s.quiet()
+	require.Equal(t, s.Object().Status.UpdateRevision, s.Object().Status.CurrentRevision)
+	require.Empty(t, s.failed())
+	require.Less(t, s.Clock.Since(began), 2*time.Hour)
+	for _, work := range s.Works()[2:] {
+		at, _ := time.Parse(time.RFC3339Nano, work.Annotations[workv1alpha1.AnnotationAppliedAt])
+		require.True(t, at.Before(began.Add(-time.Minute)), "%s never left, and is written again", work.Namespace)
+	}
+}
+
+// TestToleratedFailureCompletes: an offline cluster does not prevent a revision from becoming the stable one (R13).
+func TestToleratedFailureCompletes(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.Check = func(write string) { s.must(s.CheckWrite(write)) }
+	s.Place("p1", []string{"c1", "c2", "c3", "c4"})
+	s.Create("v1", progressive("p1", 2, "30s", 1, true))
+	s.quiet()
+	s.Report("c4", "", Silent)
+	s.Update("v2")
+	s.quiet()
+	v2 := s.Object().Status
+	require.Equal(t, v2.UpdateRevision, v2.CurrentRevision, strings.Join(s.Story, "\n"))
+	require.Equal(t, []string{"c4"}, s.failed())
+	require.Contains(t, s.says(workv1alpha1.ConditionPlacementRolledOut, "c4").Reason, workv1alpha1.ReasonComplete)
+	s.says(workv1alpha1.ConditionManifestworkApplied, "c4")
+	require.Nil(t, meta.FindStatusCondition(v2.Conditions, workv1alpha1.ConditionStalled))
+	require.Contains(t, strings.Join(s.Story, "\n"), "event: RolloutComplete: 3 of 4 clusters are at revision")
+	s.settle(24 * time.Hour)
+	s.Restart()
+	s.Report("", "v3", Hangs)
+	s.Update("v3")
+	s.quiet()
+	require.NotNil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+	for _, cluster := range []string{"c1", "c2", "c3"} {
+		require.Equal(t, "v2", s.held(cluster), strings.Join(s.Story, "\n"))
+	}
+	require.True(t, sets.New(s.failed()...).HasAll("c1", "c2"), s.failed())
+	s.Report("c4", "", Succeeds)
+	s.Report("c4", "v2", Succeeds)
+	s.quiet()
+	s.everywhere("v2")
+}
+
+// TestHaltByARejectionIsAFact: a restart or an unrelated edit does not start any further cluster (R11).
+func TestHaltByARejectionIsAFact(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.Check = func(write string) { s.must(s.CheckWrite(write)) }
+	s.Place("p1", []string{"c1", "c2", "c3", "c4", "c5"})
+	s.Create("v1", progressive("p1", 2, "None", 0, false))
+	s.quiet()
+	s.Refuse("c1", Denied)
+	s.Update("v2")
+	s.settle(time.Minute)
+	s.stays(map[string]string{"c1": "v1", "c2": "v2", "c3": "v1"})
+	for limit := range int32(3) {
+		s.Restart()
+		s.settle(5 * time.Minute)
+		s.Edit("sets revisionHistoryLimit", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.RevisionHistoryLimit = ptr.To(limit + 3) })
+		s.settle(5 * time.Minute)
+		s.stays(map[string]string{"c1": "v1", "c2": "v2", "c3": "v1", "c4": "v1"})
+	}
+	s.Refuse("c1", NoFault)
+	s.quiet()
+	s.everywhere("v2")
+}
+
+// TestRetryOfSingleClusters: removing a cluster from status.failures gives it a new deadline, and the others stay failed (R11).
+func TestRetryOfSingleClusters(t *testing.T) {
+	s := stalledOn(t, func(*teller) {}, "c1", "c2", "c3", "c4")
+	s.settle(time.Hour)
+	appliedAt := func(cluster string) string { return s.workOf(cluster).Annotations[workv1alpha1.AnnotationAppliedAt] }
+	before, generation := appliedAt("c1"), s.workOf("c1").Generation
+	s.forgive("c1")
+	s.settle(10 * time.Second)
+	require.Equal(t, []string{"c2"}, s.failed(), strings.Join(s.Story, "\n"))
+	require.NotEqual(t, before, appliedAt("c1"), "it has a new deadline")
+	require.Equal(t, generation, s.workOf("c1").Generation, "nothing restarts there")
+	s.settle(time.Minute)
+	require.Equal(t, []string{"c1", "c2"}, s.failed(), "it failed again")
+	require.Equal(t, []string{"v1", "v1"}, []string{s.held("c3"), s.held("c4")}, "nothing new is started")
+}
+
+// TestRetryOfARejectedCluster: the work of a retried cluster is written at once.
+func TestRetryOfARejectedCluster(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.Place("p1", []string{"c1", "c2"})
+	s.Create("v1", progressive("p1", 1, "30s", 0, false))
+	s.quiet()
+	s.Refuse("c1", Denied)
+	s.Update("v2")
+	s.settle(time.Minute)
+	require.Equal(t, []string{"c1"}, s.failed())
+	s.settle(10*time.Minute + 5*time.Second)
+	s.Refuse("c1", NoFault)
+	s.forgive("c1")
+	s.settle(time.Second)
+	require.Equal(t, "v2", s.held("c1"), strings.Join(s.Story, "\n"))
+	s.quiet()
+	s.everywhere("v2")
+}
+
+// forgive removes a cluster from status.failures, as a user would.
+func (s *teller) forgive(cluster string) {
+	status := s.Object().Status
+	var kept []any
+	for i := range status.Failures {
+		if status.Failures[i].Cluster != cluster {
+			kept = append(kept, from(&status.Failures[i]).Object)
+		}
+	}
+	s.patch(ReplicaSets, Namespace, Name, map[string]any{"status": map[string]any{"failures": kept}}, true)
+	s.Tell("user: takes %s out of status.failures", cluster)
+}
+
+// TestRollbackWindow: an undo within the window reaches every cluster at once, and an undo to an aborted revision does not (R12c).
+func TestRollbackWindow(t *testing.T) {
+	for window, atOnce := range map[int32]bool{0: false, 1: false, 2: true} {
+		s := &teller{World: NewWorld(), t: t}
+		s.Place("p1", []string{"c1", "c2", "c3", "c4"})
+		s.Create("v1", progressive("p1", 1, "30s", 0, false))
+		s.Edit("sets rollbackWindow", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) {
+			spec.RollbackWindow = &workv1alpha1.RollbackWindow{Revisions: ptr.To(window)}
+		})
+		s.quiet()
+		for _, version := range []string{"v2", "v3"} {
+			s.Update(version)
+			s.quiet()
+		}
+		s.Update("v1")
+		s.settle(time.Second)
+		if atOnce {
+			s.everywhere("v1")
+		} else {
+			require.Equal(t, "v3", s.held("c4"), "window %d\n%s", window, strings.Join(s.Story, "\n"))
+		}
+		s.quiet()
+		s.everywhere("v1")
+		require.Equal(t, s.Object().Status.UpdateRevision, s.Object().Status.CurrentRevision)
+	}
+}
