@@ -70,6 +70,8 @@ var (
 	code    = regexp.MustCompile("(?s)```.*?```|`[^`\n]*`")
 	link    = regexp.MustCompile(`\[[^\]]*\]\(([^)\s]+)\)`)
 	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	// stable is an anchor that stays when the heading below it changes.
+	stable = regexp.MustCompile(`(?m)^<a id="([a-z0-9-]+)"></a>$`)
 )
 
 // anchor is what GitHub makes of a heading.
@@ -90,6 +92,9 @@ func anchors(page string) []string {
 	var found []string
 	for _, title := range heading.FindAllStringSubmatch(regexp.MustCompile("(?s)```.*?```").ReplaceAllString(page, ""), -1) {
 		found = append(found, anchor(title[1]))
+	}
+	for _, id := range stable.FindAllStringSubmatch(page, -1) {
+		found = append(found, id[1])
 	}
 	return found
 }
