@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 	"sigs.k8s.io/yaml"
@@ -141,6 +142,25 @@ func TestEveryPageIsLinked(t *testing.T) {
 	}
 	for path := range pages {
 		require.Contains(t, reached, path, "no page leads there from the README")
+	}
+}
+
+// Lines of prose wrap, so that a difference shows what changed. Tables, blocks, headings and single long words can't wrap.
+func TestProseWraps(t *testing.T) {
+	pages, err := Pages(root)
+	require.NoError(t, err)
+	for path, page := range pages {
+		fenced := false
+		for i, line := range strings.Split(page, "\n") {
+			if fence.MatchString(line) {
+				fenced = !fenced
+			}
+			text := strings.TrimSpace(line)
+			if fenced || strings.HasPrefix(text, "|") || strings.HasPrefix(text, "#") || !strings.Contains(text, " ") {
+				continue
+			}
+			require.LessOrEqual(t, utf8.RuneCountInString(line), 120, "%s:%d", path, i+1)
+		}
 	}
 }
 
