@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/sets"
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -103,10 +104,13 @@ func (w *World) checkHalted(owner *workv1alpha1.ManifestWorkReplicaSet, started 
 		}
 	}
 	for group, clusters := range failed {
-		size := w.sizeOf(placement)
+		members := sets.New(clusters...) // One that is being removed counts among the clusters of its placement until its work is gone.
 		if perGroup {
-			_, size = w.groupOf(placement, clusters[0])
+			members.Insert(w.groupsSeen(placement)[group]...)
+		} else {
+			members.Insert(decidedFor(placement, w.seenDecisions()).UnsortedList()...)
 		}
+		size := members.Len()
 		if allowed, _ := tolerated(owner, placement, size); len(clusters) > allowed {
 			slices.Sort(clusters)
 			return fmt.Errorf("%s is started, and %v of placement %s %s have failed: %d are tolerated", started.Namespace, clusters, placement, group, allowed)
