@@ -23,3 +23,77 @@ func TestZeroTimeInTheRecords(t *testing.T) {
 	}
 	require.NoError(t, s.checkSilence())
 }
+
+// TestRestoredStatusBeginsNoRolloutAgain: a status from a backup is older than the revisions. What was aborted stays aborted, and what is
+// complete is not aborted to the revision before the last (R16).
+func TestRestoredStatusBeginsNoRolloutAgain(t *testing.T) {
+	for name, restart := range map[string]bool{"the same process": false, "another process": true} {
+		t.Run("aborted, "+name, func(t *testing.T) {
+			s := &teller{World: NewWorld(), t: t}
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.quiet()
+			saved := s.status()
+			s.Report("c1", "v2", Hangs)
+			s.Update("v2")
+			s.quiet()
+			before := s.Object().Status
+			s.restore(saved, restart)
+			s.settle(5 * time.Minute)
+			s.everywhere("v1")
+			require.True(t, before.AbortedTime.Equal(s.Object().Status.AbortedTime), strings.Join(s.Story, "\n"))
+			require.Equal(t, before.UpdateRevision, s.Object().Status.UpdateRevision)
+			s.quiet()
+		})
+		t.Run("complete, "+name, func(t *testing.T) {
+			s := &teller{World: NewWorld(), t: t}
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.quiet()
+			saved := s.status()
+			for _, version := range []string{"v2", "v3"} {
+				s.Update(version)
+				s.quiet()
+			}
+			before := s.Object().Status
+			s.Report("c1", "v3", Degrades)
+			s.settle(5 * time.Minute)
+			s.restore(saved, restart)
+			s.settle(5 * time.Minute)
+			s.everywhere("v3")
+			require.Equal(t, before.CurrentRevision, s.Object().Status.CurrentRevision, strings.Join(s.Story, "\n"))
+			s.Report("c1", "v3", Succeeds)
+			s.quiet()
+		})
+		t.Run("in progress, "+name, func(t *testing.T) {
+			s := &teller{World: NewWorld(), t: t}
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.quiet()
+			saved := s.status()
+			s.Update("v2")
+			s.quiet()
+			s.Report("c1", "v3", Hangs)
+			s.Update("v3")
+			s.settle(10 * time.Second)
+			s.restore(saved, restart)
+			s.settle(5 * time.Minute)
+			require.NotNil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+			s.everywhere("v2")
+		})
+	}
+}
+
+// status returns the status as the API server has it, as a backup would.
+func (s *teller) status() any { return from(s.Object()).Object["status"] }
+
+// restore replaces the status by another one.
+func (s *teller) restore(saved any, restart bool) {
+	for _, status := range []any{nil, saved} {
+		s.patch(ReplicaSets, Namespace, Name, map[string]any{"status": status}, true)
+	}
+	s.Tell("user: restores the status from a backup")
+	if restart {
+		s.Restart()
+	}
+}
