@@ -97,3 +97,27 @@ func (s *teller) restore(saved any, restart bool) {
 		s.Restart()
 	}
 }
+
+// TestUpgradeInTheMiddleOfARolloutWithAFailure: a release without records wrote the status while one cluster had failed and another one
+// was soaking. Nothing is started until the deadlines count again (R16).
+func TestUpgradeInTheMiddleOfARolloutWithAFailure(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.Check = func(write string) { s.must(s.CheckWrite(write)) }
+	s.Place("p1", []string{"c1", "c2", "c3", "c4"})
+	ref := progressive("p1", 2, "30s", 0, false)
+	ref.RolloutStrategy.Progressive.MinSuccessTime.Duration = 100 * time.Second
+	s.Create("v1", ref)
+	s.quiet()
+	s.Report("c1", "v2", Hangs)
+	s.Update("v2")
+	s.settle(95 * time.Second)
+	require.Equal(t, []string{"c1"}, s.failed(), strings.Join(s.Story, "\n"))
+	s.patch(ReplicaSets, Namespace, Name, map[string]any{"status": map[string]any{"failures": nil, "state": nil, "placementSummary": []any{}}}, true)
+	s.Restart()
+	s.settle(10 * time.Minute)
+	s.stays(map[string]string{"c1": "v2", "c2": "v2", "c3": "v1", "c4": "v1"})
+	require.Equal(t, []string{"c1"}, s.failed())
+	s.Report("c1", "v2", Succeeds)
+	s.quiet()
+	s.everywhere("v2")
+}

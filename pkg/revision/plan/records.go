@@ -22,16 +22,19 @@ func (v *View) records(of *status.Revisions) rollout.Records {
 		return rollout.Records{Lost: v.hasBegun(of.UpdateRevision)}
 	}
 	found := status.RecordsOf(stored)
-	found.Lost = v.unrecordedStall(&found)
+	found.Lost = v.unrecorded(&found)
 	return found
 }
 
-// unrecordedStall reports whether the status says that the rollout is stalled and not why: a release before this one wrote it, or an older CRD
-// drops the records. An upgrade of the hub must not let a stalled rollout continue.
-func (v *View) unrecordedStall(known *rollout.Records) bool {
+// unrecorded reports whether the status reports a rollout in progress, and does not record which clusters have failed: a release before this
+// one wrote it, or an older CRD drops the records. An upgrade of the hub must not start further clusters while one may have failed.
+func (v *View) unrecorded(known *rollout.Records) bool {
 	stored := &v.Object.Status
-	return stored.State == "" && len(known.Failures)+len(known.Rejections)+len(known.Halted) == 0 &&
-		status.StageOf(stored.Conditions) == status.Stalled
+	if stored.State != "" || len(known.Failures)+len(known.Rejections)+len(known.Halted) > 0 {
+		return false
+	}
+	told := status.StageOf(stored.Conditions)
+	return told == status.Stalled || told == status.RollingOut && v.hasBegun(stored.UpdateRevision)
 }
 
 // retries reports whether somebody removed status.abortedTime: the rollout is retried (R4).
