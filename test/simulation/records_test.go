@@ -121,3 +121,27 @@ func TestUpgradeInTheMiddleOfARolloutWithAFailure(t *testing.T) {
 	s.quiet()
 	s.everywhere("v2")
 }
+
+// TestErrorIsNotTheLastTryOfARejectedWrite: the API server rejects a write, and answers the try after the deadline with an error that
+// passes. Only a rejection leads to an abort (R11).
+func TestErrorIsNotTheLastTryOfARejectedWrite(t *testing.T) {
+	for _, answer := range []Fault{Refused, Throttled, Conflicted} {
+		t.Run(string(answer), func(t *testing.T) {
+			s := &teller{World: NewWorld(), t: t}
+			s.Check = func(write string) { s.must(s.CheckWrite(write)) }
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 1, "45s", 0, true))
+			s.quiet()
+			s.Refuse("c1", Denied)
+			s.Update("v2")
+			s.settle(43 * time.Second)
+			s.Refuse("c1", answer)
+			s.settle(time.Minute)
+			require.Nil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+			s.Refuse("c1", NoFault)
+			s.quiet()
+			s.everywhere("v2")
+			require.Nil(t, s.Object().Status.AbortedTime)
+		})
+	}
+}
