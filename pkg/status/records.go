@@ -104,6 +104,11 @@ func report(in *Input, out *workv1alpha1.ManifestWorkReplicaSetStatus) {
 	})
 }
 
+// RecordClusters puts the failed and the rejected clusters into a status that reports nothing else about the rollout.
+func RecordClusters(out *workv1alpha1.ManifestWorkReplicaSetStatus, records *rollout.Records) {
+	out.Failures, out.Rejections = clusterFailures(records.Failures), clusterFailures(records.Rejections)
+}
+
 // tally sets the number of clusters in each phase. A soaking cluster counts as succeeded: after a restart the hub waits a moment before a
 // success is settled, and must not write the status for that (P7).
 func tally(summary *workv1alpha1.ManifestWorkReplicaSetSummary, of func(rollout.Phase) int) {

@@ -145,3 +145,63 @@ func TestErrorIsNotTheLastTryOfARejectedWrite(t *testing.T) {
 		})
 	}
 }
+
+// TestFailureWithoutARevisionOfTheTemplate: the API server rejects the revision of a new template, and the rollout before it goes on. A
+// cluster that fails meanwhile has failed, also for the next process (R11).
+func TestFailureWithoutARevisionOfTheTemplate(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.Check = func(write string) { s.must(s.CheckWrite(write)) }
+	clusters := []string{"c1", "c2", "c3", "c4", "c5", "c6"}
+	s.Place("p1", clusters)
+	s.Create("v1", progressive("p1", 2, "30s", 0, false))
+	s.quiet()
+	s.Report("c1", "v2", Hangs)
+	s.Update("v2")
+	s.settle(6 * time.Second)
+	permit := s.refusing("create revision", Denied)
+	s.Update("v3")
+	s.settle(2 * time.Minute)
+	require.Equal(t, []string{"c1"}, s.failed(), strings.Join(s.Story, "\n"))
+	require.NoError(t, s.checkIdle(time.Hour))
+	permit()
+	s.Restart()
+	s.Update("v2")
+	s.settle(10 * time.Minute)
+	s.stays(map[string]string{"c1": "v2", "c4": "v1", "c5": "v1", "c6": "v1"})
+	s.Report("c1", "v2", Succeeds)
+	s.quiet()
+	s.everywhere("v2")
+}
+
+// TestAbortWithoutARevisionOfTheTemplateLooksLive: there, too, a cache whose watch is dead leads to no abort (R11).
+func TestAbortWithoutARevisionOfTheTemplateLooksLive(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.Check = func(write string) { s.must(s.CheckWrite(write)) }
+	s.Place("p1", []string{"c1", "c2"})
+	s.Create("v1", progressive("p1", 1, "30s", 0, true))
+	s.quiet()
+	s.Report("c1", "v2", Hangs)
+	s.Update("v2")
+	s.settle(10 * time.Second)
+	permit := s.refusing("create revision", Denied)
+	s.Update("v3")
+	s.settle(5 * time.Second)
+	dead := true
+	s.Lag = func(waiting int) int {
+		if dead {
+			return 0
+		}
+		return waiting
+	}
+	s.Report("c1", "v2", Succeeds)
+	for range 100 {
+		s.step()
+		s.Clock.Step(time.Second)
+		s.due = true
+	}
+	require.Nil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+	dead = false
+	permit()
+	s.quiet()
+	s.everywhere("v3")
+}
