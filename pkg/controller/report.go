@@ -190,6 +190,7 @@ func standing(p *pass) *rollout.Plan {
 		return nil
 	}
 	if watched := rollout.Decide(p.snapshot.Watched()); watched.Stalled {
+		watched.Records = p.plan.Records // Facts, and not what would be one if it had been watched (R11).
 		return watched
 	}
 	return nil

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
 // TestZeroTimeInTheRecords: the API server accepts a record that has the zero time. The hub reads it, and continues (R11).
@@ -204,4 +206,20 @@ func TestAbortWithoutARevisionOfTheTemplateLooksLive(t *testing.T) {
 	permit()
 	s.quiet()
 	s.everywhere("v3")
+}
+
+// TestStalledStatusKeepsTheRecords: a process that began a moment ago reports a stalled rollout as if it had watched for long. A success that
+// has not settled revokes no failure meanwhile, and the deadlines that do not count yet make none (R11).
+func TestStalledStatusKeepsTheRecords(t *testing.T) {
+	s := stalledOn(t, func(*teller) {}, "c1", "c2", "c3", "c4")
+	s.Restart()
+	s.settle(10 * time.Second)
+	appliedAt := s.workOf("c2").Annotations[workv1alpha1.AnnotationAppliedAt]
+	s.Report("c2", "v2", Flaps)
+	for range 60 {
+		s.settle(time.Second)
+		require.Equal(t, []string{"c1", "c2"}, s.failed(), strings.Join(s.Story, "\n"))
+	}
+	require.Equal(t, appliedAt, s.workOf("c2").Annotations[workv1alpha1.AnnotationAppliedAt], "nobody retried it")
+	s.stays(map[string]string{"c3": "v1", "c4": "v1"})
 }
