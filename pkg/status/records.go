@@ -50,8 +50,8 @@ func clusterFailures(records map[string]rollout.Failure) []workv1alpha1.ClusterF
 	return out
 }
 
-// recordedAt returns a time as a record holds it. The API server accepts the zero time from a user, and the field is required: the earliest
-// time that can be told from it takes its place.
+// recordedAt returns a time as a record holds it. The API server accepts the zero time from a user, and the field is required: the
+// earliest time that can be told from it takes its place.
 func recordedAt(at time.Time) metav1.Time {
 	if stored := seconds(at); stored != nil {
 		return *stored

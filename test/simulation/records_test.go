@@ -114,7 +114,8 @@ func TestUpgradeInTheMiddleOfARolloutWithAFailure(t *testing.T) {
 	s.Update("v2")
 	s.settle(95 * time.Second)
 	require.Equal(t, []string{"c1"}, s.failed(), strings.Join(s.Story, "\n"))
-	s.patch(ReplicaSets, Namespace, Name, map[string]any{"status": map[string]any{"failures": nil, "state": nil, "placementSummary": []any{}}}, true)
+	without := map[string]any{"failures": nil, "state": nil, "placementSummary": []any{}}
+	s.patch(ReplicaSets, Namespace, Name, map[string]any{"status": without}, true)
 	s.Restart()
 	s.settle(10 * time.Minute)
 	s.stays(map[string]string{"c1": "v2", "c2": "v2", "c3": "v1", "c4": "v1"})
@@ -208,8 +209,8 @@ func TestAbortWithoutARevisionOfTheTemplateLooksLive(t *testing.T) {
 	s.everywhere("v3")
 }
 
-// TestStalledStatusKeepsTheRecords: a process that began a moment ago reports a stalled rollout as if it had watched for long. A success that
-// has not settled revokes no failure meanwhile, and the deadlines that do not count yet make none (R11).
+// TestStalledStatusKeepsTheRecords: a process that began a moment ago reports a stalled rollout as if it had watched for long. A
+// success that has not settled revokes no failure meanwhile, and the deadlines that do not count yet make none (R11).
 func TestStalledStatusKeepsTheRecords(t *testing.T) {
 	s := stalledOn(t, func(*teller) {}, "c1", "c2", "c3", "c4")
 	s.Restart()
@@ -224,7 +225,8 @@ func TestStalledStatusKeepsTheRecords(t *testing.T) {
 	s.stays(map[string]string{"c3": "v1", "c4": "v1"})
 }
 
-// TestRecordsOfAnEarlierRolloutDoNotCount: a release without records rolled out another revision, and left the records in the status (R11).
+// TestRecordsOfAnEarlierRolloutDoNotCount: a release without records rolled out another revision, and left the records in
+// the status (R11).
 func TestRecordsOfAnEarlierRolloutDoNotCount(t *testing.T) {
 	s := stalledOn(t, func(*teller) {}, "c1", "c2", "c3", "c4")
 	s.settle(time.Minute)

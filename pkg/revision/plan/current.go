@@ -30,8 +30,8 @@ func (c *chain) lostStatus() *Step {
 	return nil
 }
 
-// olderStatus treats a status that is older than the revisions as a lost one: somebody restored it from a backup. The rollout of today's template
-// has begun or ended since, so that it must not begin once more: it may have been aborted (R16).
+// olderStatus treats a status that is older than the revisions as a lost one: somebody restored it from a backup. The rollout of today's
+// template has begun or ended since, so that it must not begin once more: it may have been aborted (R16).
 func (c *chain) olderStatus() *Step {
 	newest := c.History.Newest()
 	if c.Revisions.UpdateRevision == "" || newest == nil || newest.Err != nil || newest.Hash == c.Revisions.UpdateRevision ||

@@ -52,8 +52,8 @@ func (v *View) removeOlder(records *rollout.Records, hash string) {
 	maps.DeleteFunc(records.Halted, func(_ string, at time.Time) bool { return older(at) })
 }
 
-// unrecorded reports whether the status reports a rollout in progress, and does not record which clusters have failed: a release before this
-// one wrote it, or an older CRD drops the records. An upgrade of the hub must not start further clusters while one may have failed.
+// unrecorded reports whether the status reports a rollout in progress, and does not record which clusters have failed: a release before
+// this one wrote it, or an older CRD drops the records. An upgrade of the hub must not start further clusters while one may have failed.
 func (v *View) unrecorded(known *rollout.Records) bool {
 	stored := &v.Object.Status
 	if stored.State != "" || len(known.Failures)+len(known.Rejections)+len(known.Halted) > 0 {
