@@ -39,6 +39,7 @@ func (w *World) rolloutOf(owner *workv1alpha1.ManifestWorkReplicaSet) string {
 // noteFacts notes which clusters were overdue at the pass that has ended. A pass that saw an older state of the world may find fewer.
 func (w *World) noteFacts() {
 	owner := w.Object()
+	w.informed = w.Hub
 	w.noteOverdue(owner)
 	if owner == nil || owner.Status.AbortedTime != nil || w.Hub.Behind() > 0 || w.Network != nil {
 		return
@@ -51,6 +52,13 @@ func (w *World) noteFacts() {
 		if owned(work) && !w.corrupt(work) {
 			w.noteFact(owner, work, rollout, selected.Has(work.Namespace))
 		}
+	}
+}
+
+// forgetLostFacts forgets all facts where nothing can know them any more: somebody wiped the status before a new process had read it (R16).
+func (w *World) forgetLostFacts() {
+	if owner := w.Object(); w.informed != w.Hub && owner != nil && owner.Status.UpdateRevision == "" {
+		clear(w.facts)
 	}
 }
 

@@ -91,6 +91,7 @@ func (w *World) step() (acted bool, next time.Time) {
 // sync makes one pass of the hub, and starts a new process where it died.
 func (w *World) sync() {
 	w.due, w.again = false, time.Time{}
+	w.forgetLostFacts()
 	again, dead, err := w.Hub.Sync(context.Background(), Namespace+"/"+Name)
 	if !dead && err == nil {
 		w.noteFacts()

@@ -93,6 +93,8 @@ type World struct {
 	aborts sets.Set[string]
 	// facts are the clusters that were overdue at a pass of the hub.
 	facts map[string]fact
+	// informed is the last process that has made a pass.
+	informed *Process
 	// wasOverdue are the clusters that were overdue, and not well since, with the hash of the revision.
 	wasOverdue map[string]string
 	// refusedSince is since when the API server refuses the writes of a cluster's work.
