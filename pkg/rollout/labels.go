@@ -56,16 +56,16 @@ func DroppedLabels(s *Snapshot, w *Work) []string {
 
 // relabel brings labels and annotations up to date where nothing else is written: a change of the owner's labels, a cluster that another
 // ref took over, or a work of an older release without what keeps it from being pruned is a metadata write, whatever the strategies say (R8, R9).
-func (p *Plan) relabel(s *Snapshot, fleets []*fleet) {
-	written := p.written(0)
+func (p *Plan) relabel(s *Snapshot, states []*placementState) {
+	written := p.writtenWorks(0)
 	copied := CopiedLabels(s)
-	for _, f := range fleets {
-		own := WorkLabels(s, f.ref.Name)
-		for i := range f.members {
-			m := &f.members[i]
+	for _, ps := range states {
+		own := WorkLabels(s, ps.ref.Name)
+		for i := range ps.members {
+			m := &ps.members[i]
 			wanted := own
-			if m.held {
-				wanted = WorkLabels(s, m.placement(f))
+			if m.blockedByEarlierRef {
+				wanted = WorkLabels(s, m.placement(ps))
 			}
 			if !m.owned || m.work == nil || m.work.Deleting() || written[m.work] {
 				continue
@@ -74,10 +74,10 @@ func (p *Plan) relabel(s *Snapshot, fleets []*fleet) {
 			if why == "" {
 				continue
 			}
-			w := Write{Action: Relabel, Cluster: m.cluster, Placement: m.placement(f), Work: m.work, Why: why}
+			w := Write{Action: Relabel, Cluster: m.cluster, Placement: m.placement(ps), Work: m.work, Why: why}
 			if m.work.PlacementName() != w.Placement {
 				// From now on it counts here, and in this group (R8).
-				w.Group, w.Why = f.groups[m.group].Key(), "its cluster belongs to "+f.ref.Name+" now"
+				w.Group, w.Why = ps.groups[m.group].Key(), "its cluster belongs to "+ps.ref.Name+" now"
 			}
 			p.Writes = append(p.Writes, w)
 		}
@@ -85,11 +85,11 @@ func (p *Plan) relabel(s *Snapshot, fleets []*fleet) {
 }
 
 // placement is the Placement that a member's work is labelled with.
-func (m *member) placement(f *fleet) string {
-	if m.held {
+func (m *member) placement(ps *placementState) string {
+	if m.blockedByEarlierRef {
 		return m.work.PlacementName()
 	}
-	return f.ref.Name
+	return ps.ref.Name
 }
 
 // outdated says what of a work's metadata is to be written; empty for nothing.

@@ -124,6 +124,14 @@ func (r *Revision) Underway() bool {
 	return r.BeginsAt.After(r.CurrentSince)
 }
 
+// begins returns BeginsAt as far as times are counted from it: a hub whose clock was ahead must not hold the rollout until its time has come.
+func (r *Revision) begins() time.Time {
+	if r.BeginSeen.IsZero() {
+		return r.BeginsAt
+	}
+	return earlier(r.BeginsAt, r.BeginSeen)
+}
+
 // NewRevision takes over what Decide needs from a readable revision.
 func NewRevision(rev *revision.Revision) *Revision {
 	reusedAt, reused := rev.ReusedAt()

@@ -114,3 +114,40 @@ func (w *Work) decisionGroup() (index int32, name string, ok bool) {
 	n, err := strconv.ParseInt(number, 10, 32)
 	return int32(n), name, err == nil
 }
+
+// settled reports whether this process has found a success of this rollout settled.
+func (w *Work) settled(update *Revision) bool {
+	return w.SettledAt.After(w.begin(update))
+}
+
+// begin returns when this rollout reached the work: when the hub wrote it, or when it had it already and a new rollout of it began.
+func (w *Work) begin(rev *Revision) time.Time {
+	return later(w.writtenAt(), rev.begins())
+}
+
+// writtenAt returns when the hub wrote the revision that the work has. The hub wrote it before this process saw that: an agent that dates it
+// later, or a hub whose clock was ahead, gains no time by it (R10).
+func (w *Work) writtenAt() time.Time {
+	appliedAt, _ := w.AppliedAt()
+	if w.WatchedSince.IsZero() {
+		return appliedAt
+	}
+	return earlier(appliedAt, w.WatchedSince)
+}
+
+// at is At for a work that may not exist.
+func (w *Work) at(rev *Revision) bool { return w != nil && w.At(rev) }
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
