@@ -60,14 +60,12 @@ func outcome(s *Snapshot, ps *placementState) RefOutcome {
 	v, halted := ps.countFailures(), ps.haltHolds(s)
 	o := RefOutcome{
 		Name: ps.ref.Name, Err: ps.err, Failed: v.failed, Halted: v.halted || halted, closed: v.closed || s.Records.Lost && halted,
-		SoakIgnored: ps.strategy.soakIgnored, Phases: map[Phase]int{},
+		PlacementMissing: ps.ref.Placement == nil, SoakIgnored: ps.strategy.soakIgnored, Phases: map[Phase]int{},
 	}
 	if s.abortable() {
 		o.Undecided = ps.undecided()
 	}
-	if placement := ps.ref.Placement; placement == nil {
-		o.PlacementMissing = true
-	} else {
+	if placement := ps.ref.Placement; placement != nil {
 		o.Matches, o.Decisions, o.Groups = placement.Matches(), placement.Decisions, len(placement.Groups)
 		o.PlacementSelected = placement.Selected
 	}
@@ -77,23 +75,29 @@ func outcome(s *Snapshot, ps *placementState) RefOutcome {
 	anyWaits := ps.any(func(m *member) bool { return m.is().name == PhaseWaiting })
 	for i := range ps.members {
 		m := &ps.members[i]
-		row := m.is()
-		if ps.holds(m, row.awaited, o.Halted) {
+		if ps.holds(m, m.is().awaited, o.Halted) {
 			o.awaited++
 		}
-		if row.name == PhaseLeaving && !o.Halted && (m.owned || anyWaits) {
-			// Where nothing is started any more, nothing follows from its deletion.
-			o.Leaving = append(o.Leaving, m.cluster)
-		}
-		if m.owned {
-			o.Selected++
-			o.Phases[row.name]++
-			if row.updated && !m.work.InHandover() {
-				o.Updated++
-			}
-		}
+		o.count(m, anyWaits)
 	}
 	return o
+}
+
+// count counts a member. anyWaits reports whether a cluster of the placementRef waits.
+func (o *RefOutcome) count(m *member, anyWaits bool) {
+	row := m.is()
+	if row.name == PhaseLeaving && !o.Halted && (m.owned || anyWaits) {
+		// Where nothing is started any more, nothing follows from its deletion.
+		o.Leaving = append(o.Leaving, m.cluster)
+	}
+	if !m.owned {
+		return
+	}
+	o.Selected++
+	o.Phases[row.name]++
+	if row.updated && !m.work.InHandover() {
+		o.Updated++
+	}
 }
 
 // tally counts the members of a placementRef into the plan.

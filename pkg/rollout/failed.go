@@ -66,20 +66,16 @@ func (ps *placementState) graceEnds(s *Snapshot, since time.Time) time.Time {
 	return later(since.Add(limit), s.Stall.over(limit))
 }
 
-// failFlapping fails a member that flaps: each change begins a new time, so that its deadline never fires and no success settles. The time
-// runs from when the hub wrote the revision, or from when this process began to watch: what it did not watch it does not hold against a
-// cluster. A member that has settled once may relapse like any other.
+// failFlapping fails a member that flaps: each change begins a new time, so that its deadline never fires and no success settles. A member
+// that has settled once may relapse like any other.
 func (ps *placementState) failFlapping(s *Snapshot, m *member) {
-	deadline := ps.strategy.deadline
-	limit := deadline + ps.strategy.minSuccessTime
-	open := m.phase != handingOver && (m.is().takesSlot == always || m.is().fails) && !m.work.settled(s.Update)
-	if !ps.hasDeadline() || limit < deadline || !open {
+	due, applies := ps.settleBy(s, m)
+	if !applies {
 		return
 	}
-	due := later(later(m.work.begin(s.Update), m.work.WatchedSince), m.retriedAt(s)).Add(limit).Add(limit)
 	if m.is().fails {
 		// The deadline that fired first is the reason, even if the other has passed since: the message stays the same (P7).
-		if m.refusal == nil && due.Before(m.since.Add(deadline)) {
+		if m.refusal == nil && due.Before(m.since.Add(ps.strategy.deadline)) {
 			m.reason = workv1alpha1.FailureFlapping
 		}
 		return
@@ -97,6 +93,18 @@ func (ps *placementState) failFlapping(s *Snapshot, m *member) {
 		return // It has been well for long enough, as far as this process saw, and settles in a moment.
 	}
 	m.phase, m.reason = failed, workv1alpha1.FailureFlapping
+}
+
+// settleBy returns when a member must have settled, and whether that applies: it has a deadline, and did not settle in this rollout. The time
+// runs from when the hub wrote the revision, or from when this process began to watch: what it did not watch it does not hold against a
+// cluster.
+func (ps *placementState) settleBy(s *Snapshot, m *member) (due time.Time, applies bool) {
+	limit := ps.strategy.deadline + ps.strategy.minSuccessTime
+	if !ps.hasDeadline() || limit < ps.strategy.deadline || m.phase == handingOver || m.work.settled(s.Update) {
+		return time.Time{}, false
+	}
+	begin := later(later(m.work.begin(s.Update), m.work.WatchedSince), m.retriedAt(s))
+	return begin.Add(limit).Add(limit), m.is().takesSlot == always || m.is().fails
 }
 
 const (

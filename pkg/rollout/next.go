@@ -192,30 +192,16 @@ func (ps *placementState) count(holds func(*member) bool) int {
 // have gaps. It gets the groups with candidates, numbered by their place, and one cluster of the first group that later groups wait for.
 func (ps *placementState) ask(q question) ([]*member, error) {
 	candidates := map[string]*member{}
-	groups := make([]sets.Set[string], len(ps.groups))
-	add := func(m *member) {
-		if groups[m.group] == nil {
-			groups[m.group] = sets.New[string]()
-		}
-		groups[m.group].Insert(m.cluster)
-	}
-	var first *member
+	groups := make([][]string, len(ps.groups))
 	for i := range ps.members {
-		m := &ps.members[i]
-		if ps.mandatory(m.group) != q.mandatory {
-			continue
-		}
-		isCandidate := q.candidate(m)
-		if isCandidate {
-			add(m)
+		if m := &ps.members[i]; ps.mandatory(m.group) == q.mandatory && q.candidate(m) {
+			groups[m.group] = append(groups[m.group], m.cluster)
 			candidates[m.cluster] = m
 		}
-		if q.inOrder && (first == nil || m.group < first.group) && ps.keepsTurn(m, isCandidate) {
-			first = m
-		}
 	}
+	first := ps.firstOnTheWay(q)
 	if first != nil {
-		add(first)
+		groups[first.group] = append(groups[first.group], first.cluster)
 	}
 	result, err := ps.rolloutClusters(q, groups, first)
 	if err != nil {
@@ -230,22 +216,36 @@ func (ps *placementState) ask(q question) ([]*member, error) {
 	return next, nil
 }
 
-// keepsTurn reports whether groups after the member's wait for it. They don't wait for a candidate, but one that this plan already writes to.
-func (ps *placementState) keepsTurn(m *member, isCandidate bool) bool {
-	return m.takesSlot() || !isCandidate && ps.holds(m, m.is().keepsTurn, false)
+// firstOnTheWay returns one member of the first group that later groups wait for; nil if groups have no order. They do not wait for a
+// candidate, unless this plan already writes to it.
+func (ps *placementState) firstOnTheWay(q question) *member {
+	if !q.inOrder {
+		return nil
+	}
+	keepsTurn := func(m *member) bool {
+		return m.takesSlot() || ps.holds(m, m.is().keepsTurn, false) && !q.candidate(m)
+	}
+	var first *member
+	for i := range ps.members {
+		m := &ps.members[i]
+		if ps.mandatory(m.group) == q.mandatory && (first == nil || m.group < first.group) && keepsTurn(m) {
+			first = m
+		}
+	}
+	return first
 }
 
 // rolloutClusters calls the handler with groups of clusters, of which at most one is on its way.
-func (ps *placementState) rolloutClusters(q question, groups []sets.Set[string], onTheWay *member) ([]handler.ClusterRolloutStatus, error) {
+func (ps *placementState) rolloutClusters(q question, groups [][]string, onTheWay *member) ([]handler.ClusterRolloutStatus, error) {
 	asked := tracker.ClusterGroupsMap{}
 	var states []handler.ClusterRolloutStatus
 	var mandatory []clusterv1alpha1.MandatoryDecisionGroup
 	for g, clusters := range groups {
-		if clusters == nil {
+		if len(clusters) == 0 {
 			continue
 		}
 		key := tracker.GroupKey{GroupIndex: int32(len(asked))} //nolint:gosec // a few groups
-		asked[key] = clusters
+		asked[key] = sets.New(clusters...)
 		if onTheWay != nil && onTheWay.group == g {
 			states = append(states, handler.ClusterRolloutStatus{ClusterName: onTheWay.cluster, GroupKey: key, Status: handler.Progressing})
 		}
@@ -253,9 +253,7 @@ func (ps *placementState) rolloutClusters(q question, groups []sets.Set[string],
 			mandatory = append(mandatory, clusterv1alpha1.MandatoryDecisionGroup{GroupIndex: key.GroupIndex})
 		}
 	}
-	noStatus := func(string, struct{}) (handler.ClusterRolloutStatus, error) {
-		return handler.ClusterRolloutStatus{}, nil
-	} // Never called.
+	noStatus := func(string, struct{}) (status handler.ClusterRolloutStatus, err error) { return } // Never called.
 	rollouts, err := handler.NewRolloutHandler(tracker.NewPlacementDecisionClustersTrackerWithGroups(nil, nil, asked), noStatus)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", ps.ref.Field, err)

@@ -11,7 +11,7 @@ import (
 //  1. A cluster belongs to the first placementRef that selects it (Owners).
 //  2. It has one work; others are surplus (worksByCluster).
 //  3. A work that has the name of a placementRef still counts there if nothing selects its cluster any more, or if it is being deleted
-//     (leavingWorks).
+//     (findLeaving).
 //  4. What is labelled as an earlier placementRef's is not handed on while the selection of that is unknown (blockedByEarlier).
 
 // selection is what the placementRefs of a snapshot select, found once for a decision: no step of it looks at every placementRef for each
@@ -48,9 +48,15 @@ func newSelection(s *Snapshot) *selection {
 	}
 	_, usualName, _ := strings.Cut(s.Owner, ".")
 	sel.byCluster, sel.surplus = worksByCluster(s.Works, usualName)
+	sel.findLeaving()
+	return sel
+}
+
+// findLeaving finds the works that count for a placementRef which does not own their clusters. Where nothing selects a cluster, a work that no
+// hub names like this does not count: somebody gave it the owner label.
+func (sel *selection) findLeaving() {
 	for cluster, work := range sel.byCluster {
 		owner, selected := sel.owners[cluster]
-		// Somebody may have given a work the owner label: it does not count where nothing selects its cluster.
 		if selected && !work.Deleting() || !selected && work.Stray {
 			continue
 		}
@@ -61,7 +67,6 @@ func newSelection(s *Snapshot) *selection {
 	for _, works := range sel.leaving {
 		slices.SortFunc(works, byCluster)
 	}
-	return sel
 }
 
 func byCluster(a, b *Work) int { return strings.Compare(a.Cluster(), b.Cluster()) }

@@ -93,15 +93,15 @@ func (ps *placementState) addLeaving(s *Snapshot, leaving []*Work) {
 		filled[ps.groups[ps.members[i].group].Key()] = true
 	}
 	for _, work := range older {
-		index, group := ps.findGroup(work)
-		ordered := ps.err == nil && (ps.strategy.kind == clusterv1alpha1.ProgressivePerGroup || ps.strategy.isMandatory(&group))
-		if ordered && !filled[group.Key()] {
-			if index < 0 {
-				index = ps.groupOf(work)
-			}
-			ps.members = append(ps.members, member{cluster: work.Cluster(), group: index, work: work})
+		if _, group := ps.findGroup(work); ps.hasTurn(&group) && !filled[group.Key()] {
+			ps.members = append(ps.members, member{cluster: work.Cluster(), group: ps.groupOf(work), work: work})
 		}
 	}
+}
+
+// hasTurn reports whether other groups wait for a group.
+func (ps *placementState) hasTurn(group *Group) bool {
+	return ps.err == nil && (ps.strategy.kind == clusterv1alpha1.ProgressivePerGroup || ps.strategy.isMandatory(group))
 }
 
 // findGroup returns the group that the cluster of a work was in when it was written: by index and name, or by name. Where there is none any

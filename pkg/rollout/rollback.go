@@ -118,22 +118,16 @@ func (p *Plan) planRollback(s *Snapshot, states []*placementState, sel *selectio
 	if s.Current == nil {
 		return
 	}
-	why := func(w *Work) string {
-		if w.at(s.Current) {
-			return trimmed
-		}
-		return "aborted"
-	}
 	for _, ps := range states {
 		for i := range ps.members {
 			if m := &ps.members[i]; m.writable() && p.goesBack(s, m.work) {
-				p.write(s, ps, m, s.Current, why(m.work))
+				p.write(s, ps, m, s.Current, s.whyBack(m.work))
 			}
 		}
 	}
 	for _, w := range sel.unselected() {
 		if p.goesBack(s, w) {
-			p.writeUnselected(s, w, s.Current, why(w))
+			p.writeUnselected(s, w, s.Current, s.whyBack(w))
 		}
 	}
 	p.Behind = p.Deferred
@@ -147,6 +141,14 @@ func (p *Plan) planRollback(s *Snapshot, states []*placementState, sel *selectio
 
 // goesBack reports whether an abort writes a work, which may not exist: it is not at the revision to go back to, or is to be trimmed there.
 func (p *Plan) goesBack(s *Snapshot, w *Work) bool { return !w.at(s.Current) || p.trims(s, w) }
+
+// whyBack is why an abort writes a work.
+func (s *Snapshot) whyBack(w *Work) string {
+	if w.at(s.Current) {
+		return trimmed
+	}
+	return "aborted"
+}
 
 // returned is the reason for writing a work when the template has returned.
 const returned = "the template has returned to this revision"
