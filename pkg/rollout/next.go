@@ -42,6 +42,7 @@ func (p *Plan) start(s *Snapshot, ps *placementState, outcome *RefOutcome) {
 	}
 	p.Postponed = append(p.Postponed, outcome.postponed...)
 	for _, m := range next {
+		m.chosen = true
 		p.write(s, ps, m, s.Update, ps.why(s, m))
 	}
 }
@@ -135,7 +136,11 @@ func (ps *placementState) nextBatch(s *Snapshot, candidate func(*member) bool) (
 	}
 	q := question{candidate: candidate, mandatory: ps.mandatoryFirst()}
 	q.inOrder = q.mandatory || ps.strategy.kind == clusterv1alpha1.ProgressivePerGroup
-	if !q.mandatory && ps.strategy.kind == clusterv1alpha1.Progressive {
+	switch {
+	case q.inOrder:
+		ps.limit = WaitGroup
+	case ps.strategy.kind == clusterv1alpha1.Progressive:
+		ps.limit = WaitSlot
 		return ps.fillBatch(s, q)
 	}
 	return ps.ask(q)

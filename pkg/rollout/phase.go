@@ -179,8 +179,8 @@ type member struct {
 	// refusal is the rejection of its work by the API server; nil if it is accepted. retryAt is when the write is to be tried again.
 	refusal *Refusal
 	retryAt time.Time
-	// written reports whether this plan writes the update revision to it.
-	written bool
+	// written reports whether this plan writes the update revision to it, and chosen whether it does so because its turn has come.
+	written, chosen bool
 }
 
 // is returns what follows from the phase of a member.

@@ -18,12 +18,14 @@ type placementState struct {
 	isMandatory []bool
 	// members are sorted by cluster.
 	members []member
+	// limit is what the members wait for that are not next.
+	limit Wait
 }
 
 // newPlacementState gathers the members of a placementRef, and computes the phase of each.
 func newPlacementState(s *Snapshot, index int, sel *selection) *placementState {
 	ref := &s.Refs[index]
-	ps := &placementState{ref: ref}
+	ps := &placementState{ref: ref, limit: WaitTurn}
 	ps.strategy, ps.err = parseStrategy(ref.Field, &ref.Strategy)
 	if ref.Placement != nil {
 		ps.groups = slices.Clone(ref.Placement.Groups)
