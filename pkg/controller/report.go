@@ -186,7 +186,7 @@ func standing(p *pass) *rollout.Plan {
 	if !p.reportedStanding() || p.plan.RollsOut() || !p.snapshot.BeganLately() {
 		return nil
 	}
-	if watched := rollout.Decide(p.snapshot.Watched()); watched.Stalled {
+	if watched := rollout.Decide(p.snapshot.AssumeSettled()); watched.Stalled {
 		return watched
 	}
 	return nil

@@ -7,9 +7,9 @@ import "slices"
 func (p *Plan) adoptUpdate(s *Snapshot, ps *placementState) {
 	for i := range ps.members {
 		m := &ps.members[i]
-		if m.unlabelled() && m.work.Digest == s.Update.Digest && (m.refusal == nil || m.retriable(s.Now)) {
-			p.adopt(ps, m, Write{Revision: s.Update, Why: alreadyThis, Retry: m.refusal != nil})
-			m.written = m.refusal != nil || m.is().name == PhaseWaiting
+		if m.unlabelled() && m.work.Digest == s.Update.Digest && (m.rejection == nil || m.retriable(s.Now)) {
+			p.adopt(ps, m, Write{Revision: s.Update, Why: alreadyThis, Retry: m.rejection != nil})
+			m.written = m.rejection != nil || m.is().name == PhaseWaiting
 		}
 	}
 }
@@ -23,7 +23,7 @@ func (p *Plan) adoptOlder(s *Snapshot, ps *placementState, written map[*Work]boo
 		}
 		older := slices.IndexFunc(s.Older, func(rev *Revision) bool { return rev.Digest == m.work.Digest })
 		if older >= 0 {
-			p.adopt(ps, m, Write{Revision: s.Older[older], Why: alreadyThis, Retry: m.refusal != nil})
+			p.adopt(ps, m, Write{Revision: s.Older[older], Why: alreadyThis, Retry: m.rejection != nil})
 		}
 	}
 }

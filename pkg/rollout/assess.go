@@ -42,7 +42,7 @@ func Assess(w *Work, rev *Revision, now time.Time) Assessment {
 		return Assessment{State: Succeeded, Since: later(w.SucceededSince, w.begin(rev))}
 	}
 	found := assess(w, rev, now)
-	found.Since = later(found.Since, w.TurnedAt)
+	found.Since = later(found.Since, w.StateChangedAt)
 	if w.Deleting() && (found.State == InFlight || found.State == Degraded) {
 		// Its time has run since its deletion at the latest, whatever its agent goes through while it takes it away (R8).
 		found.Since = earlier(found.Since, later(w.deletedAt(), w.begin(rev)))

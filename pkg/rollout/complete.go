@@ -21,7 +21,7 @@ func (p *Plan) setCompletion() {
 	succeeded, awaited, startable, undecided := p.Counts[PhaseSucceeded], 0, false, false
 	for i := range p.Refs {
 		ref := &p.Refs[i]
-		awaited += ref.awaited + len(ref.Leaving)
+		awaited += ref.awaited + len(ref.Terminating)
 		startable = startable || ref.startable
 		undecided = undecided || len(ref.Undecided) > 0
 	}
@@ -86,9 +86,9 @@ func outcome(s *Snapshot, ps *placementState) RefOutcome {
 // count counts a member. anyWaits reports whether a cluster of the placementRef waits.
 func (o *RefOutcome) count(m *member, anyWaits bool) {
 	row := m.is()
-	if row.name == PhaseLeaving && !o.Halted && (m.owned || anyWaits) {
+	if row.name == PhaseTerminating && !o.Halted && (m.owned || anyWaits) {
 		// Where nothing is started any more, nothing follows from its deletion.
-		o.Leaving = append(o.Leaving, m.cluster)
+		o.Terminating = append(o.Terminating, m.cluster)
 	}
 	if !m.owned {
 		return
@@ -120,14 +120,14 @@ func (p *Plan) tally(s *Snapshot, ps *placementState) {
 			p.tolerated++
 		}
 		p.confirm(s, m)
-		p.nameUnheard(s, m)
+		p.nameUnknownAgent(s, m)
 	}
 }
 
 func (m *member) failing() Failing {
 	failing := Failing{Cluster: m.cluster, Phase: m.is().name, Since: m.since}
-	if m.refusal != nil {
-		failing.Refused = m.refusal.Words
+	if m.rejection != nil {
+		failing.Rejected = m.rejection.Message
 	}
 	return failing
 }
@@ -136,7 +136,7 @@ func (m *member) failing() Failing {
 // placementRef waits for its deletion says nothing new.
 func (p *Plan) sortFailing() {
 	timedOut := func(f Failing) int {
-		if f.Phase == PhaseStuck {
+		if f.Phase == PhaseTerminationTimedOut {
 			return 1
 		}
 		return 0

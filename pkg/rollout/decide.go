@@ -22,7 +22,7 @@ func decide(s *Snapshot) (*Plan, []*placementState) {
 		p.tally(s, states[i])
 	}
 	p.sortFailing()
-	slices.Sort(p.Unheard)
+	slices.Sort(p.AgentUnknown)
 	p.Records = p.records(s, states)
 
 	switch {
@@ -78,7 +78,7 @@ func (p *Plan) recheck(s *Snapshot, ps *placementState) {
 // write adds a write of a revision to the work of a member.
 func (p *Plan) write(s *Snapshot, ps *placementState, m *member, rev *Revision, why string) {
 	w := Write{Action: Update, Cluster: m.cluster, Placement: m.placement(ps), Work: m.work, Why: why, Group: ps.groups[m.group].Key(),
-		Retry: m.refusal != nil || m.putBack()}
+		Retry: m.rejection != nil || m.putBack()}
 	if m.work == nil {
 		w.Action = Create
 	}

@@ -125,15 +125,15 @@ func TestExplain(t *testing.T) {
 			},
 		},
 		"a rejection": {
-			[]rt.SnapshotOption{oneByOne, rt.Works(older("c1")), rt.Refused("c1", 0, minute)},
+			[]rt.SnapshotOption{oneByOne, rt.Works(older("c1")), rt.Rejected("c1", 0, minute)},
 			rollout.Standing{
-				Phase: rollout.PhaseRefused, Since: rt.At(0), RetryAt: rt.At(minute + 50*second), WaitsFor: rollout.WaitAcceptance, Halts: true,
+				Phase: rollout.PhaseRejected, Since: rt.At(0), RetryAt: rt.At(minute + 50*second), WaitsFor: rollout.WaitAcceptance, Halts: true,
 			},
 		},
 		"a deletion": {
 			[]rt.SnapshotOption{oneByOne, rt.Works(older("c1", rt.DeletedAt(0)))},
 			rollout.Standing{
-				Phase: rollout.PhaseLeaving, Since: rt.At(0), ChangesAt: rt.At(5 * minute), Then: rollout.PhaseStuck, WaitsFor: rollout.WaitDeletion,
+				Phase: rollout.PhaseTerminating, Since: rt.At(0), ChangesAt: rt.At(5 * minute), Then: rollout.PhaseTerminationTimedOut, WaitsFor: rollout.WaitDeletion,
 			},
 		},
 		"an earlier placementRef": {

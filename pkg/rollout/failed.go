@@ -75,7 +75,7 @@ func (ps *placementState) failFlapping(s *Snapshot, m *member) {
 	}
 	if m.is().fails {
 		// The deadline that fired first is the reason, even if the other has passed since: the message stays the same (P7).
-		if m.refusal == nil && due.Before(m.since.Add(ps.strategy.deadline)) {
+		if m.rejection == nil && due.Before(m.since.Add(ps.strategy.deadline)) {
 			m.reason = workv1alpha1.FailureFlapping
 		}
 		return
@@ -109,9 +109,9 @@ func (ps *placementState) settleBy(s *Snapshot, m *member) (due time.Time, appli
 
 const (
 	// unheardRecheck is how often a pass looks again whether an agent was heard whose time is over.
-	unheardRecheck = time.Minute
+	unknownRecheck = time.Minute
 	// unheardNamedAfter is how long an agent may be silent before its cluster is named: connected agents answer within seconds.
-	unheardNamedAfter = 30 * time.Second
+	unknownNamedAfter = 30 * time.Second
 )
 
 // heardAgent reports whether this process has heard the agent of a cluster. Works that go through the API server are heard there from the
@@ -137,32 +137,32 @@ func (s *Snapshot) deadlinesSince(cluster string) time.Time {
 // keep. Such a cluster gives its slot back. A rejection by the API server needs no agent.
 func (m *member) doubtFailure(s *Snapshot) {
 	if m.phase == failed && !s.heardAgent(m.cluster) {
-		m.phase, m.next = agentUnknown, s.Now.Add(unheardRecheck)
+		m.phase, m.next = agentUnknown, s.Now.Add(unknownRecheck)
 	}
 }
 
-// nameUnheard names a selected cluster that does not answer what this process wrote.
-func (p *Plan) nameUnheard(s *Snapshot, m *member) {
+// nameUnknownAgent names a selected cluster that does not answer what this process wrote.
+func (p *Plan) nameUnknownAgent(s *Snapshot, m *member) {
 	if m.work == nil || m.work.Deleting() || s.heardAgent(m.cluster) {
 		return
 	}
-	if at := m.work.writtenAt().Add(unheardNamedAfter); m.phase != agentUnknown && s.Now.Before(at) {
+	if at := m.work.writtenAt().Add(unknownNamedAfter); m.phase != agentUnknown && s.Now.Before(at) {
 		p.recheckAt(s.Now, at)
 		return
 	}
-	p.Unheard = append(p.Unheard, m.cluster)
+	p.AgentUnknown = append(p.AgentUnknown, m.cluster)
 	// If the agent reports nothing new, no work changes when it is heard: nothing else would lead to a pass (P7).
-	p.recheckAt(s.Now, s.Now.Add(unheardRecheck))
+	p.recheckAt(s.Now, s.Now.Add(unknownRecheck))
 }
 
-// Refusal is a rejection: the API server rejects the writes of a cluster's work until somebody removes the cause (R11).
-type Refusal struct {
+// Rejection: the API server rejects the writes of a cluster's work until somebody removes the cause (R11).
+type Rejection struct {
 	// Since is when it rejected a write first.
 	Since time.Time
 	// TriedAt is when this process last tried the write; zero if it did not.
 	TriedAt time.Time
-	// Words is the message of the API server.
-	Words string
+	// Message is the message of the API server.
+	Message string
 }
 
 const (
@@ -174,8 +174,8 @@ const (
 )
 
 // rejectionOf returns the rejection of a cluster's work, by what this process knows and what is recorded.
-func (s *Snapshot) rejectionOf(cluster string) (Refusal, bool) {
-	refusal, known := s.Refused[cluster]
+func (s *Snapshot) rejectionOf(cluster string) (Rejection, bool) {
+	rejection, known := s.Rejected[cluster]
 	record, recorded := s.Records.Rejections[cluster]
 	if !recorded {
 		record, recorded = s.Records.Failures[cluster]
@@ -183,34 +183,34 @@ func (s *Snapshot) rejectionOf(cluster string) (Refusal, bool) {
 	}
 	switch {
 	case !recorded:
-		return refusal, known
+		return rejection, known
 	case !known:
-		return Refusal{Since: record.Since, Words: record.Message}, true
+		return Rejection{Since: record.Since, Message: record.Message}, true
 	}
-	refusal.Since = earlier(refusal.Since, record.Since)
-	return refusal, true
+	rejection.Since = earlier(rejection.Since, record.Since)
+	return rejection, true
 }
 
 // rejectedPhase gives a member a phase of its own if the API server rejects its work. It fails only when a try after the deadline was
 // rejected as well: an abort must not rest on an outdated answer. While aborted, phases are about a revision that nobody writes.
 func (ps *placementState) rejectedPhase(s *Snapshot, m *member) {
-	refusal, known := s.rejectionOf(m.cluster)
+	rejection, known := s.rejectionOf(m.cluster)
 	if !known || !m.owned || m.blockedByEarlierRef || s.Aborted {
 		return
 	}
-	m.refusal, m.since, m.reason = &refusal, refusal.Since, workv1alpha1.FailureRejected
+	m.rejection, m.since, m.reason = &rejection, rejection.Since, workv1alpha1.FailureRejected
 	m.phase, m.next = ps.until(s, m, rejected, failedRejected)
-	due := ps.dueAt(s, m.cluster, refusal.Since)
-	if m.phase == failedRejected && refusal.TriedAt.Before(due) {
+	due := ps.dueAt(s, m.cluster, rejection.Since)
+	if m.phase == failedRejected && rejection.TriedAt.Before(due) {
 		m.phase, m.next = rejected, due
 	}
-	m.retryAt = ps.retryAt(s, &refusal, due)
+	m.retryAt = ps.retryAt(s, &rejection, due)
 }
 
 // retryAt returns when a rejected write is to be tried again: several times within the deadline, once more when that has passed, and once
 // per minute after that.
-func (ps *placementState) retryAt(s *Snapshot, refusal *Refusal, due time.Time) time.Time {
-	switch tried := refusal.TriedAt; {
+func (ps *placementState) retryAt(s *Snapshot, rejection *Rejection, due time.Time) time.Time {
+	switch tried := rejection.TriedAt; {
 	case tried.IsZero():
 		return s.Now
 	case !tried.Before(due):
@@ -223,8 +223,8 @@ func (ps *placementState) retryAt(s *Snapshot, refusal *Refusal, due time.Time) 
 // noteRejected notes the clusters whose works the API server rejects, and when each is tried again.
 func (p *Plan) noteRejected(s *Snapshot, ps *placementState) {
 	for i := range ps.members {
-		if m := &ps.members[i]; m.refusal != nil {
-			p.Refused = append(p.Refused, m.cluster)
+		if m := &ps.members[i]; m.rejection != nil {
+			p.Rejected = append(p.Rejected, m.cluster)
 			if m.retryAt.After(s.Now) {
 				p.recheckAt(s.Now, m.retryAt)
 			}
@@ -250,7 +250,7 @@ func (ps *placementState) countFailures() verdict {
 	return verdict{
 		failed: ps.exceeds(func(m *member) bool { return m.is().fails }),
 		halted: ps.exceeds(func(m *member) bool { return m.is().halts }),
-		closed: ps.exceeds(func(m *member) bool { return m.is().halts && m.refusal == nil }),
+		closed: ps.exceeds(func(m *member) bool { return m.is().halts && m.rejection == nil }),
 	}
 }
 
@@ -306,7 +306,7 @@ func (ps *placementState) describeRejected() string {
 	isRejected := func(m *member) bool { return m.phase == failedRejected }
 	for i := range ps.members {
 		if m := &ps.members[i]; isRejected(m) {
-			return fmt.Sprintf(" (the API server rejects the ManifestWorks of %s: %s)", Names(ps.names(isRejected)), m.refusal.Words)
+			return fmt.Sprintf(" (the API server rejects the ManifestWorks of %s: %s)", Names(ps.names(isRejected)), m.rejection.Message)
 		}
 	}
 	return ""

@@ -99,7 +99,7 @@ func (ps *placementState) nextClusters(s *Snapshot, outcome *RefOutcome) ([]*mem
 func (ps *placementState) beforeRejected() func(*member) bool {
 	first := -1
 	for i := range ps.members {
-		if m := &ps.members[i]; m.refusal != nil && (first < 0 || ps.comesBefore(m.group, first)) {
+		if m := &ps.members[i]; m.rejection != nil && (first < 0 || ps.comesBefore(m.group, first)) {
 			first = m.group
 		}
 	}

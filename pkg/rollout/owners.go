@@ -57,7 +57,7 @@ func newSelection(s *Snapshot) *selection {
 func (sel *selection) findLeaving() {
 	for cluster, work := range sel.byCluster {
 		owner, selected := sel.owners[cluster]
-		if selected && !work.Deleting() || !selected && work.Stray {
+		if selected && !work.Deleting() || !selected && work.UnexpectedName {
 			continue
 		}
 		if index, named := sel.first[work.PlacementName()]; named && (!selected || owner != index) {

@@ -23,7 +23,7 @@ type Held struct {
 func (p *Plan) hold(s *Snapshot, states []*placementState) {
 	for _, ps := range states {
 		if ps.any(func(m *member) bool { return m.mayBeInFlight(s) }) {
-			p.recheckAt(s.Now, s.Now.Add(unheardRecheck))
+			p.recheckAt(s.Now, s.Now.Add(unknownRecheck))
 		}
 	}
 	p.Held = &Held{Abort: p.Abort, Writes: p.Writes, Deletes: p.Deletes}

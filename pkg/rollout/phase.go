@@ -25,10 +25,10 @@ const (
 	// PhaseWaiting means that its turn has not come: it has another revision, or none.
 	PhaseWaiting Phase = "Waiting"
 	// PhaseLeaving means that it has a work that is being deleted. Nothing can be written before that work is deleted (R8).
-	PhaseLeaving Phase = "Leaving"
+	PhaseTerminating Phase = "Leaving"
 	// PhaseStuck means that such a deletion has taken longer than the deadline. It fails nothing, but too many of them halt
 	// their placementRef.
-	PhaseStuck Phase = "Stuck"
+	PhaseTerminationTimedOut Phase = "Stuck"
 	// PhaseInFlight means that the update revision was written, and that its outcome is awaited.
 	PhaseInFlight Phase = "InFlight"
 	// PhaseSoaking means that it succeeded, and that the success is not settled yet (R10).
@@ -38,11 +38,11 @@ const (
 	// PhaseDegraded means that its agent reports it as degraded, before any deadline.
 	PhaseDegraded Phase = "Degraded"
 	// PhaseRefused means that the API server rejects its work, before any deadline: nothing is in flight there (R11).
-	PhaseRefused Phase = "Refused"
+	PhaseRejected Phase = "Refused"
 	// PhaseFailed means that it was in flight, degraded or rejected past the deadline, or did not settle within twice that time (R11).
 	PhaseFailed Phase = "Failed"
 	// PhaseUnheard means that its deadline has passed, and that this process has not heard its agent yet: it is not a failure (R11).
-	PhaseUnheard Phase = "Unheard"
+	PhaseAgentUnknown Phase = "Unheard"
 	// PhaseCompleted means that it ran to completion at an older revision and does not take a new one (R17).
 	PhaseCompleted Phase = "Completed"
 	// PhaseSucceeded means that its success is settled.
@@ -111,20 +111,20 @@ type consequence struct {
 var table = [...]consequence{
 	waiting:              {name: PhaseWaiting, startable: true, takesSlot: onceWritten, keepsTurn: always, waitsFor: WaitTurn},
 	blocked:              {name: PhaseWaiting, takesSlot: onceWritten, keepsTurn: always, waitsFor: WaitEarlierRef},
-	terminating:          {name: PhaseLeaving, takesSlot: always, keepsTurn: always, waitsFor: WaitDeletion},
-	terminatingElsewhere: {name: PhaseLeaving, keepsTurn: always, waitsFor: WaitDeletion},
-	terminationTimedOut:  {name: PhaseStuck, halts: true, tolerated: true, listed: true, waitsFor: WaitDeletion},
-	overdueUnselected:    {name: PhaseStuck, waitsFor: WaitDeletion},
+	terminating:          {name: PhaseTerminating, takesSlot: always, keepsTurn: always, waitsFor: WaitDeletion},
+	terminatingElsewhere: {name: PhaseTerminating, keepsTurn: always, waitsFor: WaitDeletion},
+	terminationTimedOut:  {name: PhaseTerminationTimedOut, halts: true, tolerated: true, listed: true, waitsFor: WaitDeletion},
+	overdueUnselected:    {name: PhaseTerminationTimedOut, waitsFor: WaitDeletion},
 	inFlight:             {name: PhaseInFlight, takesSlot: always, keepsTurn: always, mayStillFail: true, awaited: always, waitsFor: WaitAgent},
 	soaking:              {name: PhaseSoaking, takesSlot: always, keepsTurn: always, awaited: always, updated: true, waitsFor: WaitSoak},
 	handingOver:          {name: PhaseHandingOver, takesSlot: always, keepsTurn: always, awaited: unlessHalted, settled: true, waitsFor: WaitHandover},
 	degraded: {name: PhaseDegraded, takesSlot: always, keepsTurn: always, halts: true, mayStillFail: true, awaited: withDeadline, listed: true,
 		waitsFor: WaitManifests},
-	rejected:       {name: PhaseRefused, takesSlot: onceWritten, keepsTurn: withDeadline, halts: true, listed: true, waitsFor: WaitAcceptance},
+	rejected:       {name: PhaseRejected, takesSlot: onceWritten, keepsTurn: withDeadline, halts: true, listed: true, waitsFor: WaitAcceptance},
 	failed:         {name: PhaseFailed, halts: true, fails: true, tolerated: true, listed: true},
 	failedRejected: {name: PhaseFailed, takesSlot: onceWritten, halts: true, fails: true, tolerated: true, listed: true, waitsFor: WaitAcceptance},
 	failedChanged:  {name: PhaseFailed, halts: true, fails: true, listed: true},
-	agentUnknown:   {name: PhaseUnheard, halts: true, listed: true, waitsFor: WaitAgent},
+	agentUnknown:   {name: PhaseAgentUnknown, halts: true, listed: true, waitsFor: WaitAgent},
 	completed:      {name: PhaseCompleted, done: true, listed: true},
 	succeeded:      {name: PhaseSucceeded, done: true, updated: true, settled: true},
 }
@@ -176,9 +176,9 @@ type member struct {
 	reason workv1alpha1.FailureReason
 	// record is the recorded failure that holds for it; nil for none.
 	record *Failure
-	// refusal is the rejection of its work by the API server; nil if it is accepted. retryAt is when the write is to be tried again.
-	refusal *Refusal
-	retryAt time.Time
+	// rejection is the rejection of its work by the API server; nil if it is accepted. retryAt is when the write is to be tried again.
+	rejection *Rejection
+	retryAt   time.Time
 	// written reports whether this plan writes the update revision to it, and chosen whether it does so because its turn has come.
 	written, chosen bool
 }
@@ -198,7 +198,7 @@ func (m *member) startable() bool { return m.is().startable && !m.written }
 
 // retriable reports whether a rejected write may be tried again now.
 func (m *member) retriable(now time.Time) bool {
-	return m.refusal != nil && !now.Before(m.retryAt)
+	return m.rejection != nil && !now.Before(m.retryAt)
 }
 
 // putBack reports whether a member gets the update revision again after a change by somebody else. It still counts as failed. That starts

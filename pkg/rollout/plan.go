@@ -100,13 +100,13 @@ type RefOutcome struct {
 	Undecided []string
 	// Terminating are clusters whose works are on their way out and hold something up: the slot of a cluster that the ref selects, or the
 	// turn of a group that has no other (R8). Deadline says for how long at most; zero for as long as it takes.
-	Leaving  []string
-	Deadline time.Duration
+	Terminating []string
+	Deadline    time.Duration
 
 	// Phases is how many of its clusters are in each phase.
 	Phases map[Phase]int
 
-	// closed says that failed and degraded clusters alone are too many: no refused write is tried again (R10).
+	// closed says that failed and degraded clusters alone are too many: no rejected write is tried again (R10).
 	closed bool
 	// startable says that clusters wait whose turn it is; postponed are those of them that leave their slots to retries.
 	startable bool
@@ -145,13 +145,13 @@ type Plan struct {
 	// Counts is how many selected clusters are in each phase.
 	Counts map[Phase]int
 	// Rejected names the clusters whose works the API server refuses, in no order.
-	Refused []string
-	// Postponed names the clusters whose turn it is, and that leave their slots to retries of refused ones in this plan.
+	Rejected []string
+	// Postponed names the clusters whose turn it is, and that leave their slots to retries of rejected ones in this plan.
 	Postponed []string
-	// Failing names the failed, unheard, degraded, refused and completed clusters that count, those without a ref among them, sorted.
+	// Failing names the failed, unknown, degraded, rejected and completed clusters that count, those without a ref among them, sorted.
 	Failing []Failing
-	// Unheard names the selected clusters that this process has written to for a while, and whose agents it has not heard, sorted.
-	Unheard []string
+	// AgentUnknown names the selected clusters that this process has written to for a while, and whose agents it has not heard, sorted.
+	AgentUnknown []string
 	// Confirmed is how many selected clusters were seen succeeding at the desired revision for long enough to count (R10).
 	Confirmed int
 	// tolerated is how many selected clusters have failed without anything left to be written to them.
@@ -179,7 +179,7 @@ type Failing struct {
 	Phase   Phase
 	Since   time.Time
 	// Rejected is what the API server says of its work; empty where it accepts the work.
-	Refused string
+	Rejected string
 }
 
 // Selected is how many clusters are selected, each once.
@@ -201,7 +201,7 @@ func (p *Plan) Updated() int {
 }
 
 // RollsOut reports whether the plan writes a revision for the first time, or would but for a pause. Labels and annotations alone move no rollout,
-// and neither do retries of what was refused.
+// and neither do retries of what was rejected.
 func (p *Plan) RollsOut() bool {
 	return slices.ContainsFunc(p.allWrites(), func(w Write) bool { return w.Action != Relabel && !w.Retry })
 }

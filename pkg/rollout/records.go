@@ -94,7 +94,7 @@ func (ps *placementState) applyRecord(s *Snapshot, m *member) {
 	switch {
 	case record.Reason == workv1alpha1.FailureTerminationTimedOut:
 		m.phase = terminationTimedOut
-	case m.refusal != nil:
+	case m.rejection != nil:
 		m.phase = failedRejected
 	case m.phase == waiting || m.phase == blocked:
 		m.phase = failedChanged
@@ -112,18 +112,18 @@ func (m *member) failure(s *Snapshot, placement string) (Failure, bool) {
 		return Failure{}, false
 	}
 	failure := Failure{Placement: placement, Since: s.Now, Reason: m.reason}
-	if m.refusal != nil {
-		failure.Message = m.refusal.Words
+	if m.rejection != nil {
+		failure.Message = m.rejection.Message
 	}
 	return failure, true
 }
 
 // rejection returns the rejection to record for a member that has not failed.
-func (m *member) rejection(s *Snapshot, placement string) Failure {
+func (m *member) rejectionRecord(s *Snapshot, placement string) Failure {
 	if record, known := s.Records.Rejections[m.cluster]; known {
 		return record
 	}
-	return Failure{Placement: placement, Since: m.since, Reason: workv1alpha1.FailureRejected, Message: m.refusal.Words}
+	return Failure{Placement: placement, Since: m.since, Reason: workv1alpha1.FailureRejected, Message: m.rejection.Message}
 }
 
 // records returns the current facts. During an abort, the facts of the failed rollout stay.
@@ -138,7 +138,7 @@ func (p *Plan) records(s *Snapshot, states []*placementState) Records {
 			if failure, failed := m.failure(s, ps.ref.Name); failed {
 				found.Failures[m.cluster] = failure
 			} else if m.phase == rejected {
-				found.Rejections[m.cluster] = m.rejection(s, ps.ref.Name)
+				found.Rejections[m.cluster] = m.rejectionRecord(s, ps.ref.Name)
 			}
 		}
 		since, before := s.Records.Halted[ps.ref.Name]

@@ -133,7 +133,7 @@ func (p *Plan) planRollback(s *Snapshot, states []*placementState, sel *selectio
 	p.Behind = p.Deferred
 	for i := range p.Writes {
 		cluster := p.Writes[i].Cluster
-		if _, isRejected := s.Refused[cluster]; !isRejected && !s.WrittenBack[cluster] && !p.Writes[i].Trim {
+		if _, isRejected := s.Rejected[cluster]; !isRejected && !s.WrittenBack[cluster] && !p.Writes[i].Trim {
 			p.Behind++
 		}
 	}
@@ -162,9 +162,9 @@ func (p *Plan) returnAtOnce(s *Snapshot, states []*placementState, sel *selectio
 	for _, ps := range states {
 		for i := range ps.members {
 			m := &ps.members[i]
-			if m.writable() && m.work.left(s.Update) && (m.refusal == nil || m.retriable(s.Now)) {
+			if m.writable() && m.work.left(s.Update) && (m.rejection == nil || m.retriable(s.Now)) {
 				p.write(s, ps, m, s.Update, returned)
-				m.written = m.refusal == nil
+				m.written = m.rejection == nil
 			}
 		}
 	}

@@ -97,12 +97,12 @@ func (d *drawer) drawCluster(cluster string) {
 	placement := rapid.SampledFrom([]string{"p0", "p0", "p1", "p2"}).Draw(t, "of placement")
 	if d.one("rejected", 5) {
 		at := d.since("rejected since")
-		if s.Refused == nil {
-			s.Refused = map[string]rollout.Refusal{}
+		if s.Rejected == nil {
+			s.Rejected = map[string]rollout.Rejection{}
 		}
-		s.Refused[cluster] = rollout.Refusal{Since: rt.At(at), Words: "no quota"}
+		s.Rejected[cluster] = rollout.Rejection{Since: rt.At(at), Message: "no quota"}
 		if !d.one("never tried", 3) {
-			s.Refused[cluster] = rollout.Refusal{Since: rt.At(at), TriedAt: rt.At(max(at, d.since("tried at"))), Words: "no quota"}
+			s.Rejected[cluster] = rollout.Rejection{Since: rt.At(at), TriedAt: rt.At(max(at, d.since("tried at"))), Message: "no quota"}
 		}
 	}
 	record := rollout.Failure{Placement: placement, Since: rt.At(d.since("recorded")), Reason: rapid.SampledFrom([]workv1alpha1.FailureReason{
@@ -167,7 +167,7 @@ func (d *drawer) drawWork(placement string) []rt.WorkOption {
 		options = append(options, rt.DeletedAt(d.since("deleted at")))
 	}
 	if d.one("turned", 8) {
-		options = append(options, rt.TurnedAt(from), rt.WatchedSince(at))
+		options = append(options, rt.StateChangedAt(from), rt.WatchedSince(at))
 	}
 	if d.one("unselected", 2) {
 		options = append(options, rt.Unselected(d.since("unselected since")))

@@ -24,9 +24,9 @@ type Work struct {
 	// SucceededSince is since when this process has seen it succeed without interruption; zero when it does not (R10). Of a work that
 	// is being deleted, what was seen before.
 	SucceededSince time.Time
-	// TurnedAt is when this process saw the work turn, at the revision that it has, from success to something else or the other
-	// way; zero when it saw no turn. What it saw holds also where the agent's clock is wrong (R10).
-	TurnedAt time.Time
+	// StateChangedAt is when this process saw the work change, at the revision that it has, from success to something else or the other
+	// way; zero when it saw no change. What it saw holds also where the agent's clock is wrong (R10).
+	StateChangedAt time.Time
 	// WatchedSince is since when this process has seen what became of the last write of its revision; zero for always.
 	WatchedSince time.Time
 	// SettledAt is when this process found a success of that write settled first; zero when it did not (R11).
@@ -34,9 +34,9 @@ type Work struct {
 	// ClockAhead says that this process saw the agent's clock more than a minute ahead of the hub's at this revision: also when that
 	// minute has come, its transitions are not believed (R10).
 	ClockAhead bool
-	// Stray says that no hub gives a work of this owner its name: somebody gave it the owner label. It does not count where nothing selects its
-	// cluster (R8).
-	Stray bool
+	// UnexpectedName is true if no hub names a work of this owner like this: somebody gave it the owner label. It does not count if nothing
+	// selects its cluster (R8).
+	UnexpectedName bool
 	// DeletionSeen is when this process saw first that it is being deleted; zero where it does not matter (R10).
 	DeletionSeen time.Time
 	// UnselectedSince is since when this process has seen no ref select its cluster; zero when one does (R8).
