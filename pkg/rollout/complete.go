@@ -149,10 +149,16 @@ func (p *Plan) sortFailing() {
 
 // confirm counts a cluster that was seen succeeding at the desired revision for long enough.
 func (p *Plan) confirm(s *Snapshot, m *member) {
-	if m.work == nil || m.work.Deleting() || !m.work.At(p.Desired) {
+	at, state := m.atUpdate, m.state
+	if s.Aborted {
+		if at = m.work.at(p.Desired); at {
+			state = Assess(m.work, p.Desired, s.Now).State
+		}
+	}
+	if !at || m.work.Deleting() {
 		return
 	}
-	if Assess(m.work, p.Desired, s.Now).State == Succeeded {
+	if state == Succeeded {
 		switch phase, ripe := soakPhase(s, m.work, time.Time{}); {
 		case phase != succeeded && !s.Restored:
 			p.recheckAt(s.Now, ripe)

@@ -194,10 +194,11 @@ func (s *Snapshot) rejectionOf(cluster string) (Rejection, bool) {
 // rejectedPhase gives a member a phase of its own if the API server rejects its work. It fails only when a try after the deadline was
 // rejected as well: an abort must not rest on an outdated answer. While aborted, phases are about a revision that nobody writes.
 func (ps *placementState) rejectedPhase(s *Snapshot, m *member) {
-	rejection, known := s.rejectionOf(m.cluster)
+	found, known := s.rejectionOf(m.cluster)
 	if !known || !m.owned || m.blockedByEarlierRef || s.Aborted {
 		return
 	}
+	rejection := found // Only what is found goes to the heap.
 	m.rejection, m.since, m.reason = &rejection, rejection.Since, workv1alpha1.FailureRejected
 	m.phase, m.next = ps.until(s, m, rejected, failedRejected)
 	due := ps.dueAt(s, m.cluster, rejection.Since)

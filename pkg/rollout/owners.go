@@ -11,7 +11,7 @@ import (
 //  1. A cluster belongs to the first placementRef that selects it (Owners).
 //  2. It has one work; others are surplus (worksByCluster).
 //  3. A work that has the name of a placementRef still counts there if nothing selects its cluster any more, or if it is being deleted
-//     (findLeaving).
+//     (assign).
 //  4. What is labelled as an earlier placementRef's is not handed on while the selection of that is unknown (blockedByEarlier).
 
 // selection is what the placementRefs of a snapshot select, found once for a decision: no step of it looks at every placementRef for each
@@ -28,6 +28,8 @@ type selection struct {
 	// byCluster is each cluster's one work, and surplus are the others of a cluster.
 	byCluster map[string]*Work
 	surplus   []*Work
+	// unselected are the works that are not being deleted and whose clusters nothing selects, by cluster.
+	unselected []*Work
 	// leaving are, for each placementRef, the works that still count for it though it does not own their clusters any more.
 	leaving [][]*Work
 }
@@ -48,22 +50,27 @@ func newSelection(s *Snapshot) *selection {
 	}
 	_, usualName, _ := strings.Cut(s.Owner, ".")
 	sel.byCluster, sel.surplus = worksByCluster(s.Works, usualName)
-	sel.findLeaving()
+	sel.assign()
 	return sel
 }
 
-// findLeaving finds the works that count for a placementRef which does not own their clusters. Where nothing selects a cluster, a work that no
-// hub names like this does not count: somebody gave it the owner label.
-func (sel *selection) findLeaving() {
+// assign finds the works of clusters that nothing selects, and the works that count for a placementRef which does not own their clusters. A
+// work that no hub names like this does not count if nothing selects its cluster: somebody gave it the owner label.
+func (sel *selection) assign() {
 	for cluster, work := range sel.byCluster {
 		owner, selected := sel.owners[cluster]
-		if selected && !work.Deleting() || !selected && work.UnexpectedName {
+		deleting := work.Deleting()
+		if selected && !deleting {
 			continue
 		}
-		if index, named := sel.first[work.PlacementName()]; named && (!selected || owner != index) {
+		if !deleting {
+			sel.unselected = append(sel.unselected, work)
+		}
+		if index, named := sel.first[work.PlacementName()]; named && (selected && owner != index || !selected && !work.UnexpectedName) {
 			sel.leaving[index] = append(sel.leaving[index], work)
 		}
 	}
+	slices.SortFunc(sel.unselected, byCluster)
 	for _, works := range sel.leaving {
 		slices.SortFunc(works, byCluster)
 	}
@@ -78,18 +85,6 @@ func (sel *selection) blockedByEarlier(index int, work *Work) bool {
 	}
 	first, named := sel.first[work.PlacementName()]
 	return named && first < index && !sel.settled[first]
-}
-
-// unselected returns the works that are not being deleted and whose clusters nothing selects, by cluster.
-func (sel *selection) unselected() []*Work {
-	var works []*Work
-	for cluster, w := range sel.byCluster {
-		if _, selected := sel.owners[cluster]; !selected && !w.Deleting() {
-			works = append(works, w)
-		}
-	}
-	slices.SortFunc(works, byCluster)
-	return works
 }
 
 // Owners returns, for each selected cluster, the index of the placementRef that it belongs to: the first in spec order.

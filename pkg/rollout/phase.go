@@ -167,6 +167,10 @@ type member struct {
 	// nothing new is written to the cluster (R8).
 	blockedByEarlierRef bool
 
+	// atUpdate reports whether the work has the update revision, and state is what its conditions say about it then.
+	atUpdate bool
+	state    State
+
 	phase phase
 	// since is when the phase began. It is not meaningful for waiting and terminating clusters.
 	since time.Time
@@ -212,7 +216,7 @@ func (m *member) writable() bool { return m.owned && (m.work == nil || !m.work.D
 
 // unlabelled reports whether a member has a work that can be written, and that no hash labels.
 func (m *member) unlabelled() bool {
-	return m.work != nil && m.writable() && m.work.Hash() == "" && m.phase != completed
+	return !m.atUpdate && m.work != nil && m.writable() && m.work.Hash() == "" && m.phase != completed
 }
 
 // mayBeInFlight reports whether a hub that ran before may have written to a member, with an outcome that nobody knows yet: there is no work,
@@ -226,11 +230,11 @@ func (ps *placementState) mayFailUnselected(m *member) bool {
 
 // computePhase computes the phase of a member.
 func (ps *placementState) computePhase(s *Snapshot, m *member) {
-	at := m.work.at(s.Update)
+	m.atUpdate = m.work.at(s.Update)
 	switch {
-	case ps.mustTerminate(m, at):
+	case ps.mustTerminate(m):
 		ps.terminationPhase(s, m)
-	case at:
+	case m.atUpdate:
 		ps.updatedPhase(s, m)
 	case m.work != nil && m.work.Digest != s.Update.Digest && isComplete(m.work.Object):
 		m.phase = completed // It does not take the revision, and still has its own, should that return.
@@ -247,6 +251,7 @@ func (ps *placementState) computePhase(s *Snapshot, m *member) {
 // updatedPhase computes the phase of a member whose work has the update revision.
 func (ps *placementState) updatedPhase(s *Snapshot, m *member) {
 	a := Assess(m.work, s.Update, s.Now)
+	m.state = a.State
 	m.since = later(a.Since, m.retriedAt(s))
 	m.reason = workv1alpha1.FailureDeadlineExceeded
 	switch a.State {
@@ -292,14 +297,14 @@ func soakPhase(s *Snapshot, work *Work, soaked time.Time) (phase, time.Time) {
 
 // mustTerminate reports whether the work of a member has to be deleted before anything else can come: a work that is being deleted and counts
 // elsewhere or lacks the update revision, or that nothing selects for the placementRef any more and that lacks it.
-func (ps *placementState) mustTerminate(m *member, atUpdate bool) bool {
+func (ps *placementState) mustTerminate(m *member) bool {
 	switch {
 	case m.work == nil:
 		return false
 	case m.owned:
-		return m.work.Deleting() && (!atUpdate || m.work.PlacementName() != ps.ref.Name)
+		return m.work.Deleting() && (!m.atUpdate || m.work.PlacementName() != ps.ref.Name)
 	}
-	return !atUpdate
+	return !m.atUpdate
 }
 
 // terminationPhase computes the phase of a member whose work has to be deleted. Its deadline runs from the deletion (R8).

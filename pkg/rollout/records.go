@@ -90,7 +90,8 @@ func (ps *placementState) applyRecord(s *Snapshot, m *member) {
 	if m.is().mayStillFail {
 		m.next = time.Time{} // Its deadline does not apply any more.
 	}
-	m.since, m.reason, m.record = record.Since, record.Reason, &record
+	found := record // Only what is found goes to the heap.
+	m.since, m.reason, m.record = record.Since, record.Reason, &found
 	switch {
 	case record.Reason == workv1alpha1.FailureTerminationTimedOut:
 		m.phase = terminationTimedOut
@@ -217,7 +218,7 @@ func (ps *placementState) haltHolds(s *Snapshot) bool {
 // since the hub last wrote its work.
 func (m *member) retriedAt(s *Snapshot) time.Time {
 	at, retried := s.Retried[m.cluster]
-	if !retried || !m.work.at(s.Update) {
+	if !retried || !m.atUpdate {
 		return time.Time{}
 	}
 	if writtenAt, _ := m.work.AppliedAt(); !writtenAt.Before(at) {

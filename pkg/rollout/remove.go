@@ -30,7 +30,7 @@ func (p *Plan) remove(s *Snapshot, sel *selection) {
 		wait = unselectedForUnmatched
 	}
 	removed, sliced := map[*Work]bool{}, slicedPlacements(s.Refs)
-	for _, w := range sel.unselected() {
+	for _, w := range sel.unselected {
 		if p.removeUnselected(s, w, max(wait, slicedWait(sliced, w))) {
 			removed[w] = true
 		}

@@ -125,7 +125,7 @@ func (p *Plan) planRollback(s *Snapshot, states []*placementState, sel *selectio
 			}
 		}
 	}
-	for _, w := range sel.unselected() {
+	for _, w := range sel.unselected {
 		if p.goesBack(s, w) {
 			p.writeUnselected(s, w, s.Current, s.whyBack(w))
 		}
@@ -168,7 +168,7 @@ func (p *Plan) returnAtOnce(s *Snapshot, states []*placementState, sel *selectio
 			}
 		}
 	}
-	for _, w := range sel.unselected() {
+	for _, w := range sel.unselected {
 		if w.left(s.Update) {
 			p.writeUnselected(s, w, s.Update, returned)
 		}

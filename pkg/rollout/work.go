@@ -117,7 +117,7 @@ func (w *Work) decisionGroup() (index int32, name string, ok bool) {
 
 // settled reports whether this process has found a success of this rollout settled.
 func (w *Work) settled(update *Revision) bool {
-	return w.SettledAt.After(w.begin(update))
+	return !w.SettledAt.IsZero() && w.SettledAt.After(w.begin(update))
 }
 
 // begin returns when this rollout reached the work: when the hub wrote it, or when it had it already and a new rollout of it began.
