@@ -5,8 +5,7 @@ import "slices"
 // adoptUpdate labels what an older hub wrote and is the update revision already: nothing on the cluster changes, so that no strategy is
 // asked (R6). Until the API server accepts the write, a rejected member stays rejected.
 func (p *Plan) adoptUpdate(s *Snapshot, ps *placementState) {
-	for i := range ps.members {
-		m := &ps.members[i]
+	for _, m := range ps.members {
 		if m.unlabelled() && m.work.Digest == s.Update.Digest && (m.rejection == nil || m.retriable(s.Now)) {
 			p.adopt(ps, m, Write{Revision: s.Update, Why: alreadyThis, Retry: m.rejection != nil})
 			m.written = m.rejection != nil || m.is().name == PhaseWaiting
@@ -16,8 +15,7 @@ func (p *Plan) adoptUpdate(s *Snapshot, ps *placementState) {
 
 // adoptOlder labels what an older hub wrote and is an older revision. Its turn for the update revision comes as any other's.
 func (p *Plan) adoptOlder(s *Snapshot, ps *placementState, written map[*Work]bool) {
-	for i := range ps.members {
-		m := &ps.members[i]
+	for _, m := range ps.members {
 		if !m.unlabelled() || written[m.work] {
 			continue
 		}

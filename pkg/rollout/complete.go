@@ -73,8 +73,7 @@ func outcome(s *Snapshot, ps *placementState) RefOutcome {
 		o.Deadline = ps.strategy.deadline
 	}
 	anyWaits := ps.any(func(m *member) bool { return m.is().name == PhaseWaiting })
-	for i := range ps.members {
-		m := &ps.members[i]
+	for _, m := range ps.members {
 		if ps.holds(m, m.is().awaited, o.Halted) {
 			o.awaited++
 		}
@@ -102,8 +101,7 @@ func (o *RefOutcome) count(m *member, anyWaits bool) {
 
 // tally counts the members of a placementRef into the plan.
 func (p *Plan) tally(s *Snapshot, ps *placementState) {
-	for i := range ps.members {
-		m := &ps.members[i]
+	for _, m := range ps.members {
 		row := m.is()
 		if row.listed || m.phase == overdueUnselected && m.work.Deleting() {
 			p.Failing = append(p.Failing, m.failing())

@@ -65,9 +65,9 @@ func (p *Plan) rollOut(s *Snapshot, states []*placementState) {
 
 // recheck notes when phases change.
 func (p *Plan) recheck(s *Snapshot, ps *placementState) {
-	for i := range ps.members {
-		if next := ps.members[i].next; next.After(s.Now) {
-			p.recheckAt(s.Now, next)
+	for _, m := range ps.members {
+		if m.next.After(s.Now) {
+			p.recheckAt(s.Now, m.next)
 		}
 	}
 	if ps.haltHolds(s) {

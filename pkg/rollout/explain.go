@@ -82,8 +82,7 @@ func Explain(s *Snapshot) []Standing {
 	}
 	standings := make([]Standing, 0, len(p.Phases))
 	for i, ps := range states {
-		for j := range ps.members {
-			m := &ps.members[j]
+		for _, m := range ps.members {
 			if !m.owned {
 				continue
 			}

@@ -155,7 +155,7 @@ func (p *Plan) nameUnknownAgent(s *Snapshot, m *member) {
 	p.recheckAt(s.Now, s.Now.Add(unknownRecheck))
 }
 
-// Rejection: the API server rejects the writes of a cluster's work until somebody removes the cause (R11).
+// Rejection is what the API server answers to the writes of a cluster's work, until somebody removes the cause (R11).
 type Rejection struct {
 	// Since is when it rejected a write first.
 	Since time.Time
@@ -223,8 +223,8 @@ func (ps *placementState) retryAt(s *Snapshot, rejection *Rejection, due time.Ti
 
 // noteRejected notes the clusters whose works the API server rejects, and when each is tried again.
 func (p *Plan) noteRejected(s *Snapshot, ps *placementState) {
-	for i := range ps.members {
-		if m := &ps.members[i]; m.rejection != nil {
+	for _, m := range ps.members {
+		if m.rejection != nil {
 			p.Rejected = append(p.Rejected, m.cluster)
 			if m.retryAt.After(s.Now) {
 				p.recheckAt(s.Now, m.retryAt)
@@ -268,8 +268,7 @@ func (ps *placementState) undecided() []string {
 func (ps *placementState) exceeds(holds func(*member) bool) bool {
 	counts, sizes := make([]int, len(ps.groups)), make([]int, len(ps.groups))
 	total := 0
-	for i := range ps.members {
-		m := &ps.members[i]
+	for _, m := range ps.members {
 		sizes[m.group]++
 		if holds(m) {
 			counts[m.group]++
@@ -305,8 +304,8 @@ func (ps *placementState) describeFailed() string {
 // describeRejected names the failed clusters whose works the API server rejects, with its message for the first of them.
 func (ps *placementState) describeRejected() string {
 	isRejected := func(m *member) bool { return m.phase == failedRejected }
-	for i := range ps.members {
-		if m := &ps.members[i]; isRejected(m) {
+	for _, m := range ps.members {
+		if isRejected(m) {
 			return fmt.Sprintf(" (the API server rejects the ManifestWorks of %s: %s)", Names(ps.names(isRejected)), m.rejection.Message)
 		}
 	}

@@ -27,8 +27,8 @@ func (p *Plan) start(s *Snapshot, ps *placementState, outcome *RefOutcome) {
 	if ps.err != nil {
 		return
 	}
-	for i := range ps.members {
-		if m := &ps.members[i]; m.putBack() {
+	for _, m := range ps.members {
+		if m.putBack() {
 			p.write(s, ps, m, s.Update, ps.why(s, m))
 		}
 	}
@@ -98,8 +98,8 @@ func (ps *placementState) nextClusters(s *Snapshot, outcome *RefOutcome) ([]*mem
 // before all of theirs. Until such a group is done, no rejected cluster has its turn, and none can be retried.
 func (ps *placementState) beforeRejected() func(*member) bool {
 	first := -1
-	for i := range ps.members {
-		if m := &ps.members[i]; m.rejection != nil && (first < 0 || ps.comesBefore(m.group, first)) {
+	for _, m := range ps.members {
+		if m.rejection != nil && (first < 0 || ps.comesBefore(m.group, first)) {
 			first = m.group
 		}
 	}
@@ -185,8 +185,8 @@ func (ps *placementState) freeSlots() int {
 // count counts the members outside of mandatory groups for which a condition holds.
 func (ps *placementState) count(holds func(*member) bool) int {
 	n := 0
-	for i := range ps.members {
-		if m := &ps.members[i]; !ps.mandatory(m.group) && holds(m) {
+	for _, m := range ps.members {
+		if !ps.mandatory(m.group) && holds(m) {
 			n++
 		}
 	}
@@ -198,8 +198,8 @@ func (ps *placementState) count(holds func(*member) bool) int {
 func (ps *placementState) ask(q question) ([]*member, error) {
 	candidates := map[string]*member{}
 	groups := make([][]string, len(ps.groups))
-	for i := range ps.members {
-		if m := &ps.members[i]; ps.mandatory(m.group) == q.mandatory && q.candidate(m) {
+	for _, m := range ps.members {
+		if ps.mandatory(m.group) == q.mandatory && q.candidate(m) {
 			groups[m.group] = append(groups[m.group], m.cluster)
 			candidates[m.cluster] = m
 		}
@@ -231,8 +231,7 @@ func (ps *placementState) firstOnTheWay(q question) *member {
 		return m.takesSlot() || ps.holds(m, m.is().keepsTurn, false) && !q.candidate(m)
 	}
 	var first *member
-	for i := range ps.members {
-		m := &ps.members[i]
+	for _, m := range ps.members {
 		if ps.mandatory(m.group) == q.mandatory && (first == nil || m.group < first.group) && keepsTurn(m) {
 			first = m
 		}

@@ -17,7 +17,9 @@ type placementState struct {
 	groups      []Group
 	isMandatory []bool
 	// members are sorted by cluster.
-	members []member
+	members []*member
+	// storage holds the members, so that they lie next to each other.
+	storage []member
 	// limit is what the members wait for that are not next.
 	limit Wait
 }
@@ -29,7 +31,7 @@ func newPlacementState(s *Snapshot, index int, sel *selection) *placementState {
 	ps.strategy, ps.err = parseStrategy(ref.Field, &ref.Strategy)
 	if ref.Placement != nil {
 		ps.groups = slices.Clone(ref.Placement.Groups)
-		ps.members = make([]member, 0, sel.owned[index])
+		ps.members, ps.storage = make([]*member, 0, sel.owned[index]), make([]member, 0, sel.owned[index])
 	}
 	for g := range ps.groups {
 		for _, cluster := range ps.groups[g].Clusters {
@@ -37,18 +39,23 @@ func newPlacementState(s *Snapshot, index int, sel *selection) *placementState {
 				continue
 			}
 			work := sel.byCluster[cluster]
-			ps.members = append(ps.members, member{
-				cluster: cluster, group: g, work: work, owned: true, blockedByEarlierRef: sel.blockedByEarlier(index, work),
-			})
+			ps.add(g, member{cluster: cluster, work: work, owned: true, blockedByEarlierRef: sel.blockedByEarlier(index, work)})
 		}
 	}
 	ps.addLeaving(s, sel.leaving[index])
 	ps.orderGroups()
-	slices.SortFunc(ps.members, func(a, b member) int { return strings.Compare(a.cluster, b.cluster) })
-	for i := range ps.members {
-		ps.computePhase(s, &ps.members[i])
+	slices.SortFunc(ps.members, func(a, b *member) int { return strings.Compare(a.cluster, b.cluster) })
+	for _, m := range ps.members {
+		ps.computePhase(s, m)
 	}
 	return ps
+}
+
+// add adds a member to a group.
+func (ps *placementState) add(group int, m member) {
+	m.group = group
+	ps.storage = append(ps.storage, m)
+	ps.members = append(ps.members, &ps.storage[len(ps.storage)-1])
 }
 
 // mandatory reports whether a group is mandatory.
@@ -56,19 +63,14 @@ func (ps *placementState) mandatory(group int) bool { return ps.isMandatory[grou
 
 // any reports whether a condition holds for a member.
 func (ps *placementState) any(holds func(*member) bool) bool {
-	for i := range ps.members {
-		if holds(&ps.members[i]) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(ps.members, holds)
 }
 
 // names returns the clusters of the members for which a condition holds.
 func (ps *placementState) names(holds func(*member) bool) []string {
 	var clusters []string
-	for i := range ps.members {
-		if m := &ps.members[i]; holds(m) {
+	for _, m := range ps.members {
+		if holds(m) {
 			clusters = append(clusters, m.cluster)
 		}
 	}
@@ -85,18 +87,18 @@ func (ps *placementState) addLeaving(s *Snapshot, leaving []*Work) {
 	var older []*Work
 	for _, work := range leaving {
 		if work.At(s.Update) || s.hasFailed(work.Cluster()) {
-			ps.members = append(ps.members, member{cluster: work.Cluster(), group: ps.groupOf(work), work: work})
+			ps.add(ps.groupOf(work), member{cluster: work.Cluster(), work: work})
 		} else if _, _, known := work.decisionGroup(); known {
 			older = append(older, work)
 		}
 	}
 	filled := make(map[string]bool, len(ps.groups))
-	for i := range ps.members {
-		filled[ps.groups[ps.members[i].group].Key()] = true
+	for _, m := range ps.members {
+		filled[ps.groups[m.group].Key()] = true
 	}
 	for _, work := range older {
 		if _, group := ps.findGroup(work); ps.hasTurn(&group) && !filled[group.Key()] {
-			ps.members = append(ps.members, member{cluster: work.Cluster(), group: ps.groupOf(work), work: work})
+			ps.add(ps.groupOf(work), member{cluster: work.Cluster(), work: work})
 		}
 	}
 }
@@ -152,7 +154,7 @@ func (ps *placementState) orderGroups() {
 		ps.isMandatory[now] = ps.strategy.isMandatory(&groups[now])
 	}
 	ps.groups = groups
-	for i := range ps.members {
-		ps.members[i].group = position[ps.members[i].group]
+	for _, m := range ps.members {
+		m.group = position[m.group]
 	}
 }

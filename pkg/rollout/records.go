@@ -134,8 +134,7 @@ func (p *Plan) records(s *Snapshot, states []*placementState) Records {
 	}
 	found := Records{Failures: map[string]Failure{}, Rejections: map[string]Failure{}, Halted: map[string]time.Time{}}
 	for i, ps := range states {
-		for j := range ps.members {
-			m := &ps.members[j]
+		for _, m := range ps.members {
 			if failure, failed := m.failure(s, ps.ref.Name); failed {
 				found.Failures[m.cluster] = failure
 			} else if m.phase == rejected {
@@ -165,8 +164,8 @@ func keep(found, recorded map[string]Failure, states []*placementState) {
 	unsettled, counted := map[string]bool{}, map[string]bool{}
 	for _, ps := range states {
 		unsettled[ps.ref.Name] = unsettled[ps.ref.Name] || !ps.ref.settled()
-		for i := range ps.members {
-			counted[ps.members[i].cluster] = true
+		for _, m := range ps.members {
+			counted[m.cluster] = true
 		}
 	}
 	for cluster, record := range recorded {
@@ -230,8 +229,7 @@ func (m *member) retriedAt(s *Snapshot) time.Time {
 // renewRetried gives retried clusters that have the update revision a new applied-at, from which their deadline runs. Nothing else of the
 // work changes.
 func (p *Plan) renewRetried(s *Snapshot, ps *placementState) {
-	for i := range ps.members {
-		m := &ps.members[i]
+	for _, m := range ps.members {
 		if m.retriedAt(s).IsZero() || !m.writable() {
 			continue
 		}

@@ -119,8 +119,8 @@ func (p *Plan) planRollback(s *Snapshot, states []*placementState, sel *selectio
 		return
 	}
 	for _, ps := range states {
-		for i := range ps.members {
-			if m := &ps.members[i]; m.writable() && p.goesBack(s, m.work) {
+		for _, m := range ps.members {
+			if m.writable() && p.goesBack(s, m.work) {
 				p.write(s, ps, m, s.Current, s.whyBack(m.work))
 			}
 		}
@@ -160,8 +160,7 @@ func (p *Plan) returnAtOnce(s *Snapshot, states []*placementState, sel *selectio
 		return
 	}
 	for _, ps := range states {
-		for i := range ps.members {
-			m := &ps.members[i]
+		for _, m := range ps.members {
 			if m.writable() && m.work.left(s.Update) && (m.rejection == nil || m.retriable(s.Now)) {
 				p.write(s, ps, m, s.Update, returned)
 				m.written = m.rejection == nil

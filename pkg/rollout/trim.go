@@ -22,8 +22,7 @@ func (p *Plan) trim(s *Snapshot, ps *placementState, outcome *RefOutcome) {
 		return
 	}
 	free := ps.trimSlots()
-	for i := range ps.members {
-		m := &ps.members[i]
+	for _, m := range ps.members {
 		if m.phase != handingOver || m.blockedByEarlierRef {
 			continue
 		}
