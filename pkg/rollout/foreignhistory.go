@@ -145,7 +145,7 @@ func ReadForeignHistory(in *ForeignHistoryInput) ForeignHistory {
 }
 
 // RolledOut reports whether another hub wrote every work of a selected cluster with a revision, on as many clusters as it takes to believe that, and
-// whether every one of them succeeded with it. Where it is on one cluster alone, only is that cluster (R6, R16).
+// whether every one of them succeeded with it. Where it is on one cluster alone, only is that cluster (R6).
 func (in *ForeignHistoryInput) RolledOut(rev *Revision, now time.Time) (everywhere, succeeded bool, only string) {
 	works, needed := in.counted()
 	foreign, all := foreignClusters(works)

@@ -153,7 +153,7 @@ func (w *Work) Noted() (asked revision.Digest, how Note) {
 }
 
 // relabel brings labels and annotations up to date where nothing else is written, whatever the strategies are: the owner's labels changed,
-// another placementRef took a cluster over, or an older release wrote the work (R8, R9).
+// another placementRef took a cluster over, or an older release wrote the work (R9).
 func (p *Plan) relabel(s *Snapshot, states []*placementState) {
 	written := p.writtenWorks(0)
 	copied := CopiedLabels(s)

@@ -57,7 +57,7 @@ func (p *Plan) allWrites() []Write {
 	return p.Writes
 }
 
-// Revisions are the revisions that the plan writes, or would write after a pause. Works in hand may not have them yet (R5, R6).
+// Revisions are the revisions that the plan writes, or would write after a pause. Works in hand may not have them yet (R5).
 func (p *Plan) Revisions() []*Revision {
 	var written []*Revision
 	for _, w := range p.allWrites() {

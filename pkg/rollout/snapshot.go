@@ -214,7 +214,7 @@ func (p *Placement) seen() int {
 }
 
 // Matches reports whether the decisions that were seen are all that the Placement made: they are written
-// in slices, one after the other (R8, R13).
+// in slices, one after the other (R8).
 func (p *Placement) Matches() bool {
 	return p.seen() == p.Selected
 }

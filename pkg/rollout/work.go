@@ -92,9 +92,9 @@ func (w *Work) AppliedAt() (time.Time, bool) {
 	return at, err == nil
 }
 
-// At reports whether the work is at a revision: it has the hash and the time, and its spec is the template's (R10), or the template's with what is
-// kept beside it (R29). A work that someone edited is not. A work that ran to completion since it was written is at the revision that it has, also where the API server
-// stored it differently: its agent takes no other, and another write would only hide what it completed (R17).
+// At reports whether the work is at a revision: it has the hash and the time, and its spec is the template's (R10), or the template's with
+// what is kept beside it. A work that somebody edited is not. A work that ran to completion since it was written is at the revision that it
+// has, even if the API server stored it differently: its agent takes no other, and another write would only hide what it completed.
 func (w *Work) At(rev *Revision) bool {
 	if rev == nil || w.Hash() != rev.Hash {
 		return false
