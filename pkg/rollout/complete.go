@@ -113,7 +113,6 @@ func (p *Plan) tally(s *Snapshot, ps *placementState) {
 			continue
 		}
 		p.Phases[m.cluster] = row.name
-		p.Counts[row.name]++
 		if row.tolerated {
 			p.tolerated++
 		}

@@ -19,6 +19,9 @@ func decide(s *Snapshot) (*Plan, []*placementState) {
 	for i := range s.Refs {
 		states[i] = newPlacementState(s, i, sel)
 		p.Refs = append(p.Refs, outcome(s, states[i]))
+		for phase, n := range p.Refs[i].Phases {
+			p.Counts[phase] += n
+		}
 		p.tally(s, states[i])
 	}
 	p.sortFailing()

@@ -10,8 +10,8 @@ import (
 //
 //  1. The plan is made as by Decide. The phase of a cluster and what follows from it come from the table in phase.go.
 //  2. When a phase changes by itself, and to what, comes from computePhase with the clock put forward.
-//  3. A cluster that the plan writes to waits for nothing. Of any other the table knows what it waits for, except whose turn it is: that comes
-//     from the question that next.go asked last (limit).
+//  3. A cluster that the plan writes to waits for nothing. For any other cluster the table has what it waits for. Whether a waiting cluster
+//     lacks a slot, a group or its turn follows from the decision in next.go (limit).
 
 // Wait is what a cluster waits for.
 type Wait string
@@ -138,7 +138,7 @@ func (p *Plan) turnOf(ps *placementState, outcome *RefOutcome, m *member) Wait {
 		return WaitStrategy
 	case p.AbortDue() != nil:
 		return WaitRollback
-	case m.chosen || m.written: // Its write is deferred.
+	case m.chosen || m.written: // The plan deferred its write.
 		return WaitHandover
 	case outcome.Halted:
 		return WaitHalt

@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -41,6 +42,7 @@ func (p *Plan) start(s *Snapshot, ps *placementState, outcome *RefOutcome) {
 		return
 	}
 	p.Postponed = append(p.Postponed, outcome.postponed...)
+	p.Writes = slices.Grow(p.Writes, len(next))
 	for _, m := range next {
 		m.chosen = true
 		p.write(s, ps, m, s.Update, ps.why(s, m))
@@ -196,13 +198,17 @@ func (ps *placementState) count(holds func(*member) bool) int {
 // ask returns the candidates that come next. The handler needs group indices without gaps, and decisions that are still being written
 // have gaps. It gets the groups with candidates, numbered by their place, and one cluster of the first group that later groups wait for.
 func (ps *placementState) ask(q question) ([]*member, error) {
-	candidates := map[string]*member{}
 	groups := make([][]string, len(ps.groups))
+	var candidates []*member
 	for _, m := range ps.members {
 		if ps.mandatory(m.group) == q.mandatory && q.candidate(m) {
 			groups[m.group] = append(groups[m.group], m.cluster)
-			candidates[m.cluster] = m
+			candidates = append(candidates, m)
 		}
+	}
+	byName := make(map[string]*member, len(candidates))
+	for _, m := range candidates {
+		byName[m.cluster] = m
 	}
 	first := ps.firstOnTheWay(q)
 	if first != nil {
@@ -214,7 +220,7 @@ func (ps *placementState) ask(q question) ([]*member, error) {
 	}
 	var next []*member
 	for i := range result {
-		if m, found := candidates[result[i].ClusterName]; found && result[i].Status == handler.ToApply {
+		if m, found := byName[result[i].ClusterName]; found && result[i].Status == handler.ToApply {
 			next = append(next, m)
 		}
 	}

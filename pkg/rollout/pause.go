@@ -7,7 +7,7 @@ import "slices"
 //  1. The plan is made as without a pause.
 //  2. Its abort, its writes and its deletes move to Held. What it found stays as it is.
 //  3. An abort is held back alone, as it would be decided alone.
-//  4. Nobody carries out what is held back: what is due after the pause is decided then (R24).
+//  4. What is held back is never carried out: after the pause, a new plan decides (R24).
 
 // Held is what a plan would do if its owner were not paused.
 type Held struct {

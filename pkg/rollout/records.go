@@ -13,7 +13,7 @@ import (
 //  1. A failure, a rejection and a halt are recorded before the hub acts on them (Adds, records).
 //  2. A recorded failure gives its cluster the phase of a failure, whatever a restart, an edit or a deletion makes of its work, until the
 //     success of the cluster is settled (applyRecord). The records end with the rollout of the update revision.
-//  3. Somebody who removes a recorded failure retries the cluster: it gets a new deadline (retriedAt, renewRetried).
+//  3. A user who removes a recorded failure retries the cluster: it gets a new deadline (retriedAt, renewRetried).
 //  4. While the selection of a Placement is unknown, its records stay (keep).
 //  5. A recorded halt holds for a while if the records cannot show its cause (haltHolds).
 
@@ -213,7 +213,7 @@ func (ps *placementState) haltHolds(s *Snapshot) bool {
 	return full || !named
 }
 
-// retriedAt returns when somebody retried a member's cluster, by removing its entry from status.failures; zero if that has not happened
+// retriedAt returns when a user retried a member's cluster, by removing its entry from status.failures; zero if that has not happened
 // since the hub last wrote its work.
 func (m *member) retriedAt(s *Snapshot) time.Time {
 	at, retried := s.Retried[m.cluster]

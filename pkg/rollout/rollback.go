@@ -8,11 +8,11 @@ import (
 // When a rollout is aborted, and how clusters go back (R12):
 //
 //  1. A rollout is aborted when a placementRef with failureStrategy AbortAll has failed (decideAbort; failed.go tells when it has).
-//  2. It is not aborted if there is no revision to go back to (Absence), nor if it is an undo: one silent cluster would take all others
-//     back to what was left.
+//  2. It is not aborted if there is no revision to go back to (Absence), nor if it is an undo: one silent cluster would return all others
+//     to the revision that was left.
 //  3. The abort is persisted first: the plan that decides it writes nothing. A pause holds it back.
 //  4. While aborted, the current revision is written to every cluster at once, whatever the strategies are: also to clusters whose
-//     Placement is missing, and to clusters that nothing selects for the moment (planRollback).
+//     Placement is missing, and to clusters that no placementRef selects (planRollback).
 //  5. If the template returns to the current revision, or to an earlier one within the rollback window, each cluster that left it gets it
 //     back at once (returnAtOnce).
 
