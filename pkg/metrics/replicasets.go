@@ -34,7 +34,8 @@ const (
 )
 
 var states = [...]rollout.Phase{
-	rollout.PhaseWaiting, rollout.PhaseTerminating, rollout.PhaseTerminationTimedOut, rollout.PhaseInFlight, rollout.PhaseSoaking, rollout.PhaseDegraded,
+	rollout.PhaseWaiting, rollout.PhaseTerminating, rollout.PhaseTerminationTimedOut, rollout.PhaseInFlight, rollout.PhaseSoaking,
+	rollout.PhaseDegraded,
 	rollout.PhaseRejected, rollout.PhaseFailed, rollout.PhaseAgentUnknown, rollout.PhaseCompleted, rollout.PhaseSucceeded, Restoring, Restored,
 }
 
