@@ -52,8 +52,8 @@ unit: ## Run the tests that need no control plane
 	go test $$(go list ./... | grep -Ev '/work-rollback/test(/|$$)')
 
 .PHONY: stories
-stories: ## Play three times as many generated stories as the tests do, the same in each run
-	go test ./test/simulation -run TestModel -timeout 20m -rapid.checks=1200
+stories: ## Play three times as many generated stories as the tests do, the same in each run, and let each write fail in every way
+	go test ./test/simulation -run 'TestModel|MayFail' -timeout 40m -rapid.checks=1200 -every-fault
 
 .PHONY: soak
 soak: ## Play generated stories for DURATION (default 10m) and check the properties

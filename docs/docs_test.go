@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 	"sigs.k8s.io/yaml"
@@ -70,6 +71,8 @@ var (
 	code    = regexp.MustCompile("(?s)```.*?```|`[^`\n]*`")
 	link    = regexp.MustCompile(`\[[^\]]*\]\(([^)\s]+)\)`)
 	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	// stable is an anchor that stays when the heading below it changes.
+	stable = regexp.MustCompile(`(?m)^<a id="([a-z0-9-]+)"></a>$`)
 )
 
 // anchor is what GitHub makes of a heading.
@@ -90,6 +93,9 @@ func anchors(page string) []string {
 	var found []string
 	for _, title := range heading.FindAllStringSubmatch(regexp.MustCompile("(?s)```.*?```").ReplaceAllString(page, ""), -1) {
 		found = append(found, anchor(title[1]))
+	}
+	for _, id := range stable.FindAllStringSubmatch(page, -1) {
+		found = append(found, id[1])
 	}
 	return found
 }
@@ -136,6 +142,25 @@ func TestEveryPageIsLinked(t *testing.T) {
 	}
 	for path := range pages {
 		require.Contains(t, reached, path, "no page leads there from the README")
+	}
+}
+
+// Lines of prose wrap, so that a difference shows what changed. Tables, blocks, headings and single long words can't wrap.
+func TestProseWraps(t *testing.T) {
+	pages, err := Pages(root)
+	require.NoError(t, err)
+	for path, page := range pages {
+		fenced := false
+		for i, line := range strings.Split(page, "\n") {
+			if fence.MatchString(line) {
+				fenced = !fenced
+			}
+			text := strings.TrimSpace(line)
+			if fenced || strings.HasPrefix(text, "|") || strings.HasPrefix(text, "#") || !strings.Contains(text, " ") {
+				continue
+			}
+			require.LessOrEqual(t, utf8.RuneCountInString(line), 120, "%s:%d", path, i+1)
+		}
 	}
 }
 

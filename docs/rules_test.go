@@ -14,40 +14,61 @@ import (
 const rulesPage = "docs/concepts/rules.md"
 
 var (
-	ruleRow  = regexp.MustCompile(`(?m)^\| \*\*([RP]\d+)\*\* \|.*$`)
-	ruleName = regexp.MustCompile(`\b[RP]\d{1,2}\b`)
+	ruleHeading = regexp.MustCompile(`(?m)^<a id="([rp]\d+)"></a>\n\n### ([RP]\d+): \S.*$`)
+	ruleName    = regexp.MustCompile(`\b[RP]\d{1,2}\b`)
 	// carriedOut is a file and what it declares; shownBy is a package and its tests.
-	carriedOut = regexp.MustCompile("`([a-z0-9/_]+\\.go)` \\(([^)]*)\\)")
-	shownBy    = regexp.MustCompile("`([a-z0-9/]+)`: ((?:`(?:Test|Benchmark)\\w+`(?:, )?)+)")
+	carriedOut = regexp.MustCompile("`([a-z0-9/_]+\\.go)`\\s\\(([^)]*)\\)")
+	shownBy    = regexp.MustCompile("`([a-z0-9/]+)`:\\s((?:`(?:Test|Benchmark)\\w+`(?:,\\s)?)+)")
 	quoted     = regexp.MustCompile("`(\\w+)`")
 	testName   = regexp.MustCompile(`(?:Test|Benchmark)[A-Z]\w+`)
 )
 
+// ruleSections returns the section of each rule by the rule's name. A rule has a heading with its name, an anchor that stays when the
+// heading changes, and a section of its own.
+func ruleSections(t *testing.T) map[string]string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(root, rulesPage))
+	require.NoError(t, err)
+	page := string(content)
+	sections := map[string]string{}
+	headings := ruleHeading.FindAllStringSubmatchIndex(page, -1)
+	require.NotEmpty(t, headings)
+	for i, at := range headings {
+		end := len(page)
+		if i+1 < len(headings) {
+			end = headings[i+1][0]
+		}
+		section, _, _ := strings.Cut(page[at[0]:end], "\n## ")
+		name := page[at[4]:at[5]]
+		require.Equal(t, strings.ToLower(name), page[at[2]:at[3]], "the anchor of %s", name)
+		require.NotContains(t, sections, name, "%s is there twice", name)
+		sections[name] = section
+	}
+	require.Len(t, sections, strings.Count(page, "\n### "), "every heading names a rule and has an anchor")
+	return sections
+}
+
 // Every rule leads to code and tests that are there.
 func TestRulesLeadSomewhere(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(root, rulesPage))
-	require.NoError(t, err)
-	rows := ruleRow.FindAllStringSubmatch(string(page), -1)
-	require.NotEmpty(t, rows)
-	for _, row := range rows {
-		files, packages := carriedOut.FindAllStringSubmatch(row[0], -1), shownBy.FindAllStringSubmatch(row[0], -1)
-		require.NotEmpty(t, files, "%s: where is it carried out?", row[1])
-		require.NotEmpty(t, packages, "%s: what shows it?", row[1])
+	for rule, section := range ruleSections(t) {
+		files, packages := carriedOut.FindAllStringSubmatch(section, -1), shownBy.FindAllStringSubmatch(section, -1)
+		require.NotEmpty(t, files, "%s: name the code", rule)
+		require.NotEmpty(t, packages, "%s: name the tests", rule)
 		for _, file := range files {
 			content, err := os.ReadFile(filepath.Join(root, file[1]))
-			require.NoError(t, err, row[1])
+			require.NoError(t, err, rule)
 			for _, name := range quoted.FindAllStringSubmatch(file[2], -1) {
-				require.Regexp(t, `(?m)^func (\([^)]*\) )?`+name[1]+`\(`, string(content), "%s: %s", row[1], file[1])
+				require.Regexp(t, `(?m)^func (\([^)]*\) )?`+name[1]+`\(`, string(content), "%s: %s", rule, file[1])
 			}
 		}
 		for _, found := range packages {
 			content := testsOf(t, found[1])
 			for _, name := range quoted.FindAllStringSubmatch(found[2], -1) {
-				require.Contains(t, content, "\nfunc "+name[1]+"(", "%s: %s", row[1], found[1])
+				require.Contains(t, content, "\nfunc "+name[1]+"(", "%s: %s", rule, found[1])
 			}
 		}
-		require.Subset(t, names(append(files, packages...)), testName.FindAllString(row[0], -1),
-			"%s: name the package of each test", row[1])
+		require.Subset(t, names(append(files, packages...)), testName.FindAllString(section, -1),
+			"%s: name the package of each test", rule)
 	}
 }
 
@@ -97,15 +118,9 @@ func testsOf(t *testing.T, dir string) string {
 	return all.String()
 }
 
-// Every rule that a comment names is on the page, once.
+// Every rule that a comment names is on the page.
 func TestRulesAreExplained(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(root, rulesPage))
-	require.NoError(t, err)
-	explained := map[string]bool{}
-	for _, row := range ruleRow.FindAllStringSubmatch(string(page), -1) {
-		require.False(t, explained[row[1]], "%s is there twice", row[1])
-		explained[row[1]] = true
-	}
+	explained := ruleSections(t)
 	named := map[string]bool{}
 	for _, dir := range []string{"cmd", "internal", "pkg", "test"} {
 		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, entry fs.DirEntry, err error) error {
@@ -117,7 +132,7 @@ func TestRulesAreExplained(t *testing.T) {
 				_, comment, _ := strings.Cut(line, "//")
 				for _, rule := range ruleName.FindAllString(comment, -1) {
 					named[rule] = true
-					require.True(t, explained[rule], "%s names %s: explain it in %s", path, rule, rulesPage)
+					require.Contains(t, explained, rule, "%s names %s: explain it in %s", path, rule, rulesPage)
 				}
 			}
 			return err

@@ -148,7 +148,7 @@ func connect(ctx context.Context, o Options, source *options.CloudEventsSourceOp
 func newDriver(o Options, transport options.CloudEventTransport, tasks, mends, sends queue, await await) *Driver {
 	d := &Driver{
 		clock: o.Clock, owners: o.Owners, store: newStore(o.Clock), heard: newHeard(o.Clock), locks: keymutex.NewHashed(1024),
-		codec: codec.NewManifestBundleCodec(), limiter: newLimiter(o.QPS, o.Burst),
+		codec: codec.NewManifestBundleCodec(), limiter: newLimiter(o.QPS),
 		metrics: o.Metrics, tasks: tasks, mends: mends, sends: sends, await: await, available: o.Available,
 		memory: &memory{used: map[string]int{}}, kept: map[types.UID]int{}, lanes: newLanes(), unreached: map[types.UID]string{},
 		reports: map[types.UID]*workv1.ManifestWork{}, expected: map[types.UID]chan struct{}{}, considered: map[types.UID]bool{},

@@ -66,9 +66,8 @@ type Options struct {
 	Owners Owners
 	// Connection is notified when the connection to the broker is lost and when it is restored.
 	Connection Connection
-	// QPS and Burst limit the rate of sent events. Zero means sdk-go's defaults, 50 per second and 100 at once. A negative QPS means no limit.
-	QPS   float32
-	Burst int
+	// QPS limits how many events are sent per second. Zero means no limit: a broker that receives too much pushes back by its receive maximum.
+	QPS float32
 	// Metrics count events; nil for none.
 	Metrics Metrics
 	// AgentReturn is how long agents may take to reconnect after an outage of the broker.

@@ -221,7 +221,7 @@ func newRig(t testing.TB, owners fakeOwners, change ...func(*Options)) *rig {
 		wire: &wire{errs: make(chan error), received: make(chan delivery)},
 	}
 	o := Options{
-		Type: "mqtt", ClientID: "hub", Owners: owners, Connection: r.connection, AgentReturn: time.Minute, Clock: r.clock, Metrics: r.refusals, QPS: -1,
+		Type: "mqtt", ClientID: "hub", Owners: owners, Connection: r.connection, AgentReturn: time.Minute, Clock: r.clock, Metrics: r.refusals,
 	}
 	for _, c := range change {
 		c(&o)

@@ -13,18 +13,17 @@ import (
 	cloudeventserrors "open-cluster-management.io/sdk-go/pkg/cloudevents/clients/errors"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work/payload"
 	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
-	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/utils"
 )
 
 // errAway is why nothing is sent while there is no connection.
 var errAway = errors.New("the broker is not connected")
 
-// newLimiter bounds how many events are sent: sdk-go's 50 a second and 100 at once for zero, no bound for a negative qps.
-func newLimiter(qps float32, burst int) flowcontrol.RateLimiter {
-	if qps < 0 {
+// newLimiter limits how many events are sent per second, and twice as many at once. Zero means no limit.
+func newLimiter(qps float32) flowcontrol.RateLimiter {
+	if qps <= 0 {
 		return flowcontrol.NewFakeAlwaysRateLimiter()
 	}
-	return utils.NewRateLimiter(utils.EventRateLimit{QPS: qps, Burst: burst})
+	return flowcontrol.NewTokenBucketRateLimiter(qps, max(1, int(2*qps)))
 }
 
 // publishSpec sends a work to its agent.

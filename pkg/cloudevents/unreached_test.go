@@ -28,7 +28,7 @@ func newReachRig(t *testing.T) *reachRig {
 	t.Helper()
 	r := &reachRig{t: t, clock: clocktesting.NewFakeClock(noon), wire: &wire{}, metrics: &refusals{counts: map[string]int{}}}
 	r.Stepped = NewStepped(Options{
-		Owners: fakeOwners{"ns/web": nil}, Connection: &fakeConnection{}, AgentReturn: time.Minute, Clock: r.clock, Metrics: r.metrics, QPS: -1,
+		Owners: fakeOwners{"ns/web": nil}, Connection: &fakeConnection{}, AgentReturn: time.Minute, Clock: r.clock, Metrics: r.metrics,
 		Available: func(context.Context, string) bool { return r.available },
 	}, r.wire, func(_ context.Context, _ time.Duration, done func() bool) bool { return done() })
 	require.NoError(t, r.Connect(t.Context()))

@@ -82,7 +82,7 @@ func TestLifeWhoseReleaseIsRefused(t *testing.T) {
 	l.passes(10 * time.Second)
 	said := l.condition(workv1alpha1.ConditionDeleting)
 	require.Contains(t, said, "2 of 3 clusters are done")
-	require.Contains(t, said, "1 ManifestWork can't be written; fix the cause, each write is retried every minute: cluster c2: ")
+	require.Contains(t, said, "1 ManifestWork can't be written; fix the cause, the hub retries each write at least once a minute: cluster c2: ")
 	version := l.Object().ResourceVersion
 	l.passes(10 * time.Minute)
 	require.Equal(t, version, l.Object().ResourceVersion, "other words are no news")

@@ -50,6 +50,7 @@ func TestManagerTakesUpstreamsFlags(t *testing.T) {
 		require.Contains(t, upstreamFlags, flag.Name, "--%s is new in the linked release", flag.Name)
 	})
 	require.Equal(t, "3s", cmd.Flags().Lookup("success-settle").DefValue)
+	require.Equal(t, "0", cmd.Flags().Lookup("cloudevents-qps").DefValue, "an abort over a broker is as fast as the broker")
 }
 
 func TestOptionsValidate(t *testing.T) {
@@ -61,6 +62,7 @@ func TestOptionsValidate(t *testing.T) {
 		"an unknown driver":  {func(o *Options) { o.WorkDriver = "kafka" }, "--work-driver=kafka: use kube, mqtt or grpc"},
 		"a negative settle":  {func(o *Options) { o.SuccessSettle = -time.Second }, "--success-settle=-1s: use 0s or more"},
 		"a negative return":  {func(o *Options) { o.CloudEventsAgentReturn = -time.Second }, "--cloudevents-agent-return=-1s: use 0s or more"},
+		"a negative rate":    {func(o *Options) { o.CloudEventsQPS = -1 }, "--cloudevents-qps=-1: use 0 for no limit, or more"},
 		"no TLS version":     {func(o *Options) { o.TLS.MinVersion = "TLS" }, "--tls-min-version=TLS: use one of VersionTLS10, VersionTLS11, VersionTLS12, VersionTLS13"},
 		"no settle at all":   {func(o *Options) { o.SuccessSettle = 0 }, ""},
 		"a CloudEvents hub":  {func(o *Options) { o.WorkDriver = "mqtt" }, ""},

@@ -29,6 +29,8 @@ type Options struct {
 	CloudEventsClientID string
 	// CloudEventsAgentReturn is how long agents may take to be connected again after the broker was away: no deadline fires (R11).
 	CloudEventsAgentReturn time.Duration
+	// CloudEventsQPS limits how many events are sent to the broker per second; 0 means no limit.
+	CloudEventsQPS float32
 	// SuccessSettle is how long this process must have seen a cluster succeed before it counts (R10).
 	SuccessSettle time.Duration
 	// ManifestLimit is how many bytes the manifests of one ManifestWork may have in all: the webhook's flag with this name.
@@ -53,6 +55,9 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 		"The ID of this hub's client when works are published with CloudEvents.")
 	flags.DurationVar(&o.CloudEventsAgentReturn, "cloudevents-agent-return", o.CloudEventsAgentReturn,
 		"How long agents may take to be connected again after the broker was away. No progressDeadline fires in that time.")
+	flags.Float32Var(&o.CloudEventsQPS, "cloudevents-qps", o.CloudEventsQPS,
+		"How many events the hub sends to the broker per second, with twice as many at once. 0 means no limit: "+
+			"a broker that receives too much pushes back. --kube-api-qps does not limit events.")
 	flags.DurationVar(&o.SuccessSettle, "success-settle", o.SuccessSettle,
 		"How long a cluster must be seen succeeding without interruption before it counts as succeeded. "+
 			"It outlasts the moment in which an agent reports a new revision by what it read of the old one.")
@@ -71,6 +76,9 @@ func (o *Options) Validate() error {
 	}
 	if o.CloudEventsAgentReturn < 0 {
 		return fmt.Errorf("--cloudevents-agent-return=%s: use 0s or more", o.CloudEventsAgentReturn)
+	}
+	if o.CloudEventsQPS < 0 {
+		return fmt.Errorf("--cloudevents-qps=%g: use 0 for no limit, or more", o.CloudEventsQPS)
 	}
 	if o.SuccessSettle < 0 {
 		return fmt.Errorf("--success-settle=%s: use 0s or more", o.SuccessSettle)

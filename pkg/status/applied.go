@@ -147,8 +147,9 @@ func rejected(plan *rollout.Plan) []string {
 	case 0:
 		return nil
 	case 1:
-		return []string{fmt.Sprintf("the API server rejects the ManifestWork of cluster %s: %s; fix the cause, the write is retried every minute", names[0], words)}
+		return []string{fmt.Sprintf("the API server rejects the ManifestWork of cluster %s: %s; "+
+			"fix the cause, the hub retries the write at least once a minute", names[0], words)}
 	}
-	return []string{fmt.Sprintf("the API server rejects the ManifestWorks of %s, in %s: %s; fix the cause, each write is retried every minute",
-		rollout.Names(names), names[0], words)}
+	return []string{fmt.Sprintf("the API server rejects the ManifestWorks of %s, in %s: %s; "+
+		"fix the cause, the hub retries each write at least once a minute", rollout.Names(names), names[0], words)}
 }

@@ -70,7 +70,7 @@ const (
 // noneYet is what the conditions say where no rollout has completed yet.
 const noneYet = "there is no stable revision to go back to: no rollout has completed yet; repair the clusters, or put a good template into the spec"
 
-// TestConditions is the README's table of conditions, row by row, with what the messages must name.
+// TestConditions is the table of docs/conditions.md, row by row, with what the messages must name.
 func TestConditions(t *testing.T) {
 	two := rt.Clusters("c1", "c2")
 	for name, tc := range map[string]struct {

@@ -125,7 +125,7 @@ func TestMosquittoClientIDsAreNotStolen(t *testing.T) {
 
 	hub, err := works.New(ctx, works.Options{
 		Type: "mqtt", ConfigFile: b.sourceConfig(), ClientID: "work-controller-0", Owners: noOwners{}, Connection: connectivity.New(clock.RealClock{}),
-		AgentReturn: agentReturn, QPS: -1, Clock: clock.RealClock{},
+		AgentReturn: agentReturn, Clock: clock.RealClock{},
 	})
 	require.NoError(t, err)
 	create := func(name string) {

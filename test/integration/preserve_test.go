@@ -3,7 +3,6 @@ package integration
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -47,126 +46,6 @@ func TestPreservingOnRealAgents(t *testing.T) {
 			play(newLabFleet(t, labOptions{}))
 		})
 	}
-}
-
-// found is what a cluster has of a fleet's objects, by kind and number.
-type found map[string]identity
-
-type identity struct {
-	uid        types.UID
-	generation int64
-	data       string
-}
-
-// there is what a cluster has, and which of it an agent owns.
-func (f *labFleet) there(short string, objects int) (all found, owned []string) {
-	f.t.Helper()
-	all = found{}
-	note := func(name string, meta metav1.ObjectMeta, data map[string]string) {
-		all[name] = identity{meta.UID, meta.Generation, fmt.Sprint(data)}
-		if len(meta.OwnerReferences) > 0 {
-			owned = append(owned, name)
-		}
-	}
-	for n := range objects {
-		object, err := f.agents[short].kube.CoreV1().ConfigMaps("default").Get(f.t.Context(), f.object(n), metav1.GetOptions{})
-		if !apierrors.IsNotFound(err) {
-			require.NoError(f.t, err)
-			note(fmt.Sprint("configmap ", n), object.ObjectMeta, object.Data)
-		}
-	}
-	deployment, err := f.agents[short].kube.AppsV1().Deployments("default").Get(f.t.Context(), f.object(0), metav1.GetOptions{})
-	if !apierrors.IsNotFound(err) {
-		require.NoError(f.t, err)
-		note("deployment", deployment.ObjectMeta, nil)
-	}
-	return all, owned
-}
-
-// manifest appends one to a template.
-func manifest(template *workv1.ManifestWorkSpec, object map[string]any) {
-	raw, err := json.Marshal(object)
-	if err != nil {
-		panic(err) // Only what the test itself made.
-	}
-	m := workv1.Manifest{}
-	m.Raw = raw
-	template.Workload.Manifests = append(template.Workload.Manifests, m)
-}
-
-// make creates the ManifestWorkReplicaSet, whose workloads stay, and does not wait for it.
-func (f *labFleet) make(template workv1.ManifestWorkSpec) {
-	f.t.Helper()
-	preserve := true
-	mwrs := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: f.name, Namespace: f.namespace}}
-	mwrs.Spec.ManifestWorkTemplate, mwrs.Spec.PreserveResourcesOnDeletion = template, &preserve
-	mwrs.Spec.PlacementRefs = []workv1alpha1.LocalPlacementReference{ref("p1", all("None", 0))}
-	_, err := f.w.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).Create(f.t.Context(), mwrs, metav1.CreateOptions{})
-	require.NoError(f.t, err)
-}
-
-// applied waits until the agents of all clusters have tried to apply everything.
-func (f *labFleet) applied(manifests int) {
-	f.t.Helper()
-	for _, short := range f.clusters {
-		eventually(f.t, short+" has tried everything", func() error {
-			works := f.works()
-			for i := range works {
-				if works[i].Namespace == f.cluster(short) && len(works[i].Status.ResourceStatus.Manifests) == manifests &&
-					is(workv1.WorkApplied, "", 1)(&works[i].Status) && is(workv1.WorkAvailable, "", 1)(&works[i].Status) {
-					return nil
-				}
-			}
-			return fmt.Errorf("the works are %v", f.versions())
-		})
-	}
-}
-
-// says waits for words in the condition Deleting.
-func (f *labFleet) waitsFor(words ...string) {
-	f.t.Helper()
-	eventually(f.t, "it says what it waits for", func() error {
-		text := message(f.get(), workv1alpha1.ConditionDeleting)
-		for _, word := range words {
-			if !strings.Contains(text, word) {
-				return fmt.Errorf("%q lacks %q", text, word)
-			}
-		}
-		return nil
-	})
-}
-
-// keeps deletes the ManifestWorkReplicaSet, and demands that everything stays as it is, and that no agent owns it any more.
-func (f *labFleet) leavesAll(objects int) {
-	f.t.Helper()
-	before := map[string]found{}
-	for _, short := range f.clusters {
-		before[short], _ = f.there(short, objects)
-		require.NotEmpty(f.t, before[short])
-	}
-	f.delete()
-	f.gone()
-	for _, short := range f.clusters {
-		after, owned := f.there(short, objects)
-		require.Equal(f.t, before[short], after, short)
-		require.Empty(f.t, owned, short)
-	}
-}
-
-// workload is a ConfigMap and a Deployment.
-func (f *labFleet) workload() workv1.ManifestWorkSpec {
-	template := f.template(rules(), healthy("v1"))
-	manifest(&template, map[string]any{
-		"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": f.object(0), "namespace": "default"},
-		"spec": map[string]any{
-			"selector": map[string]any{"matchLabels": map[string]any{"app": f.object(0)}},
-			"template": map[string]any{
-				"metadata": map[string]any{"labels": map[string]any{"app": f.object(0)}},
-				"spec":     map[string]any{"containers": []any{map[string]any{"name": "web", "image": "registry.example.com/web:v1"}}},
-			},
-		},
-	})
-	return template
 }
 
 // The same objects, with the same UIDs and generations, through deletion and creation: nothing restarts.

@@ -41,7 +41,7 @@ func TestRejectedWorkStalls(t *testing.T) {
 	f.update("v2")
 	mwrs := f.stalled()
 	require.Contains(t, message(mwrs, workv1alpha1.ConditionPlacementRolledOut), "frozen")
-	require.Contains(t, message(mwrs, workv1alpha1.ConditionPlacementRolledOut), "retried every minute")
+	require.Contains(t, message(mwrs, workv1alpha1.ConditionPlacementRolledOut), "retries the write at least once a minute")
 	f.has("c1", "v1")
 	f.has("c2", "v1")
 	f.quiet()

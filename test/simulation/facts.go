@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/sets"
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -38,6 +39,7 @@ func (w *World) rolloutOf(owner *workv1alpha1.ManifestWorkReplicaSet) string {
 // noteFacts notes which clusters were overdue at the pass that has ended. A pass that saw an older state of the world may find fewer.
 func (w *World) noteFacts() {
 	owner := w.Object()
+	w.noteOverdue(owner)
 	if owner == nil || owner.Status.AbortedTime != nil || w.Hub.Behind() > 0 || w.Network != nil {
 		return
 	}
@@ -48,6 +50,23 @@ func (w *World) noteFacts() {
 	for _, work := range w.Works() {
 		if owned(work) && !w.corrupt(work) {
 			w.noteFact(owner, work, rollout, selected.Has(work.Namespace))
+		}
+	}
+}
+
+// noteOverdue notes each cluster that has been overdue at the update revision, and has not become well since. A failure of such a cluster
+// may be older than the last write of its work: somebody edited or deleted the work after it had failed.
+func (w *World) noteOverdue(owner *workv1alpha1.ManifestWorkReplicaSet) {
+	if owner == nil {
+		return
+	}
+	for _, work := range w.Works() {
+		switch {
+		case work.Labels[workv1alpha1.LabelControllerHash] != owner.Status.UpdateRevision:
+		case w.isWell(work):
+			delete(w.wasOverdue, work.Namespace)
+		case w.overdue(owner, work):
+			w.wasOverdue[work.Namespace] = owner.Status.UpdateRevision
 		}
 	}
 }
@@ -103,10 +122,13 @@ func (w *World) checkHalted(owner *workv1alpha1.ManifestWorkReplicaSet, started 
 		}
 	}
 	for group, clusters := range failed {
-		size := w.sizeOf(placement)
+		members := sets.New(clusters...) // One that is being removed counts among the clusters of its placement until its work is gone.
 		if perGroup {
-			_, size = w.groupOf(placement, clusters[0])
+			members.Insert(w.groupsSeen(placement)[group]...)
+		} else {
+			members.Insert(decidedFor(placement, w.seenDecisions()).UnsortedList()...)
 		}
+		size := members.Len()
 		if allowed, _ := tolerated(owner, placement, size); len(clusters) > allowed {
 			slices.Sort(clusters)
 			return fmt.Errorf("%s is started, and %v of placement %s %s have failed: %d are tolerated", started.Namespace, clusters, placement, group, allowed)
@@ -167,7 +189,7 @@ func (w *World) checkTolerated(name string, failed map[string]error, succeeded i
 	counts := map[string]int{}
 	for _, cluster := range slices.Sorted(maps.Keys(failed)) {
 		work := w.workOf(cluster)
-		if work == nil || !w.overdueOrRefused(owner, work) {
+		if work == nil || !w.overdueOrRefused(owner, work) && w.wasOverdue[cluster] != owner.Status.UpdateRevision {
 			return failed[cluster]
 		}
 		placement := w.countedUnder(owner, work)

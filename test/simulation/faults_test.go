@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"flag"
 	"fmt"
 	"strings"
 	"testing"
@@ -83,6 +84,12 @@ func (w *World) state() string {
 	return b.String()
 }
 
+var everyFault = flag.Bool("every-fault", false, "let each write fail in every way, and not only in some of them")
+
+// failsIn reports whether the k-th write is to fail in one of the ways. Without -every-fault each write fails in one way of three, by turns:
+// that takes a third of the time.
+func failsIn(k, way int) bool { return *everyFault || (k+way)%3 == 0 }
+
 // TestEveryWriteMayFail lets each write of a whole life fail in each way, one at a time, and compares each quiet point with that of
 // a life in which nothing failed (P5).
 func TestEveryWriteMayFail(t *testing.T) {
@@ -98,12 +105,15 @@ func everyWriteMayFail(t *testing.T, newWorld func() *World, wholeLife func(*Wor
 	wanted := map[string]string{}
 	require.NoError(t, wholeLife(calm, func(chapter string) { wanted[chapter] = calm.state() }))
 	require.Greater(t, writes, 50)
-	t.Logf("%d writes in a whole life, each fails in 6 ways", writes)
+	t.Logf("%d writes in a whole life", writes)
 
-	for _, fault := range []Fault{KilledBefore, KilledAfter, Refused, Throttled, Conflicted, Lost} {
+	for way, fault := range []Fault{KilledBefore, KilledAfter, Refused, Throttled, Conflicted, Lost} {
 		t.Run(string(fault), func(t *testing.T) {
 			t.Parallel()
 			for k := 1; k <= writes; k++ {
+				if !failsIn(k, way) {
+					continue
+				}
 				w := newWorld()
 				n := 0
 				w.Fault = func(string) Fault {

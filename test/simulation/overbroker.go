@@ -25,7 +25,7 @@ func (p *Process) connect(n *Network) {
 	p.network = n
 	n.hub.begin()
 	p.driver = cloudevents.NewStepped(cloudevents.Options{
-		Owners: owners, Connection: p.connection, AgentReturn: cloudevents.DefaultAgentReturn, QPS: -1, Clock: p.clock,
+		Owners: owners, Connection: p.connection, AgentReturn: cloudevents.DefaultAgentReturn, Clock: p.clock,
 	}, &n.hub, n.await)
 	expected, err := owners.Expected(context.Background())
 	if err != nil {

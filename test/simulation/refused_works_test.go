@@ -11,7 +11,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-const c1Refused = "the API server rejects the ManifestWork of cluster c1: forbidden: simulated, request 1; fix the cause, the write is retried every minute"
+const c1Refused = "the API server rejects the ManifestWork of cluster c1: forbidden: simulated, request 1; fix the cause, the hub retries the write at least once a minute"
 
 // TestStoriesOfRefusedWorks plays what the API server's refusals do to a rollout (R11, R14), to an abort (R4), and to the status (P7).
 func TestStoriesOfRefusedWorks(t *testing.T) {
@@ -72,7 +72,7 @@ func TestStoriesOfRefusedWorks(t *testing.T) {
 			s.must(s.API.Delete(Works, "c2", Name, nil))
 			s.settle(5 * time.Minute)
 			s.hold("c1 v1", "c2 v2")
-			s.says(workv1alpha1.ConditionProgressing, "the write is retried every minute")
+			s.says(workv1alpha1.ConditionProgressing, "the hub retries the write at least once a minute")
 			s.idle()
 			permit()
 			s.quiet()

@@ -93,6 +93,8 @@ type World struct {
 	aborts sets.Set[string]
 	// facts are the clusters that were overdue at a pass of the hub.
 	facts map[string]fact
+	// wasOverdue are the clusters that were overdue, and not well since, with the hash of the revision.
+	wasOverdue map[string]string
 	// refusedSince is since when the API server refuses the writes of a cluster's work.
 	refusedSince map[string]time.Time
 	// causes holds which change cause each revision has to tell, by name.
@@ -120,6 +122,7 @@ func NewWorld() *World {
 		causes:       map[string]cause{},
 		refusedSince: map[string]time.Time{},
 		facts:        map[string]fact{},
+		wasOverdue:   map[string]string{},
 		kept:         map[string]int{},
 		Refusals:     map[string]Fault{},
 	}

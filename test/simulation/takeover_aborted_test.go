@@ -1,0 +1,76 @@
+package simulation
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// abortedAndRolledOut is a story of a hub that comes back after another one rolled out the version whose rollout this one had aborted.
+func abortedAndRolledOut(leave func(*World)) func(*World) {
+	return func(w *World) {
+		w.Place("p1", []string{"c1", "c2", "c3"})
+		w.Create("v1", progressive("p1", 1, "30s", 0, true))
+		must(w.Settle(Forever))
+		w.Report("c1", "v2", Hangs)
+		w.Update("v2")
+		must(w.Settle(Forever))
+		leave(w)
+		w.Report("c1", "v2", Succeeds)
+		w.Upstream("p1", "v2", "c1", "c2", "c3")
+		must(w.Settle(30 * 24 * time.Hour))
+	}
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// leaving are the ways in which another hub takes this one's place after an abort: its CRD keeps the status, drops the fields, or somebody
+// restored a part of them.
+var leaving = map[string]func(*World){
+	"status kept":      func(w *World) { w.Away = true },
+	"status lost":      (*World).Downgrade,
+	"abortedTime lost": func(w *World) { w.Away = true; w.Retry() },
+}
+
+// R16: another hub rolled out the template whose rollout was aborted here, and every cluster succeeded with it: the abort is over, no cluster goes
+// back, and the next abort goes back to what the fleet ran.
+func TestStayThatRolledOutWhatWasAborted(t *testing.T) {
+	for name, leave := range leaving {
+		t.Run(name, func(t *testing.T) {
+			s := &teller{World: NewWorld(), t: t}
+			abortedAndRolledOut(leave)(s.World)
+			s.comesBack()
+			s.quiet()
+			s.has("v2", "c1", "c2", "c3")
+			require.Nil(t, s.Object().Status.AbortedTime)
+			require.Equal(t, s.hashOf("v2"), s.Object().Status.CurrentRevision, strings.Join(s.Story, "\n"))
+			s.Restart()
+			s.wipeStatus()
+			s.quiet()
+			s.has("v2", "c1", "c2", "c3")
+			s.Report("c1", "v3", Hangs)
+			s.Update("v3")
+			s.quiet()
+			require.NotNil(t, s.Object().Status.AbortedTime)
+			s.has("v2", "c1", "c2", "c3")
+		})
+	}
+}
+
+// R12, R16: where a cluster does not run what was aborted, as another hub wrote it, the abort is carried out.
+func TestStayThatFailedAgain(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	abortedAndRolledOut(func(w *World) { w.Away = true })(s.World)
+	s.Report("c3", "v2", Degrades)
+	s.settle(time.Hour)
+	s.Upgrade()
+	s.quiet()
+	require.NotNil(t, s.Object().Status.AbortedTime)
+	s.has("v1", "c1", "c2", "c3")
+}
