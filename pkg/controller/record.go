@@ -19,12 +19,11 @@ import (
 // record persists the failures, rejections and halts that this pass found, before anything follows from them (R11). It reports whether the
 // pass continues: an abort is persisted together with its failures.
 func (r *deployReconciler) record(ctx context.Context, p *pass) (goOn bool, err error) {
-	if p.snapshot.Aborted || p.held {
+	if p.snapshot.Aborted {
 		return true, nil
 	}
-	found := r.newFailures(p)
-	if len(found) > 0 {
-		stale, err := r.examine(ctx, p, found)
+	if failed := r.newFailures(p); len(failed) > 0 {
+		stale, err := r.examine(ctx, p, failed)
 		if err != nil || stale {
 			p.lookAgain(memory.StaleInterval)
 			return false, err
@@ -34,9 +33,15 @@ func (r *deployReconciler) record(ctx context.Context, p *pass) (goOn bool, err 
 		return true, nil
 	}
 	unable := r.memory.Owners.PrunedLately(p.key, p.now) || r.memory.Owners.DroppedLately(p.key, memory.FailureList, p.now)
-	stored := status.RecordsOf(&p.object.Status)
-	if !p.plan.Records.Adds(&stored) || unable {
+	stored, found := status.RecordsOf(&p.object.Status), p.plan.Records
+	if p.held {
+		found.Halted = nil // The status that reports the problem of the template holds the clusters only.
+	}
+	if !found.Adds(&stored) || unable {
 		r.recorded(p)
+		return true, nil
+	}
+	if p.held {
 		return true, nil
 	}
 	p.urgent = true

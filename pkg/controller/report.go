@@ -158,6 +158,9 @@ func (c *Controller) reportInvalid(ctx context.Context, p *pass, applied metav1.
 	if slices.Contains(c.memory.Owners.DroppedLast(p.key), memory.State) {
 		wanted.State = p.object.Status.State // An older CRD drops it: nothing else of an invalid object changes (P7).
 	}
+	if p.held {
+		status.RecordClusters(wanted, &p.plan.Records)
+	}
 	asked := c.askToStore(p, wanted)
 	c.metrics.Observe(p.key, metrics.Observation{Stage: metrics.Invalid, Paused: p.object.Spec.Paused})
 	written, err := c.patcher(p).PatchStatus(ctx, p.object.ManifestWorkReplicaSet, *wanted, p.object.Status)
@@ -187,6 +190,7 @@ func standing(p *pass) *rollout.Plan {
 		return nil
 	}
 	if watched := rollout.Decide(p.snapshot.AssumeSettled()); watched.Stalled {
+		watched.Records = p.plan.Records // Facts, and not what would be one if it had been watched (R11).
 		return watched
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
@@ -43,10 +44,19 @@ func clusterFailures(records map[string]rollout.Failure) []workv1alpha1.ClusterF
 	for _, cluster := range slices.Sorted(maps.Keys(records)) {
 		record := records[cluster]
 		out = append(out, workv1alpha1.ClusterFailure{
-			Cluster: cluster, Placement: record.Placement, Since: *seconds(record.Since), Reason: record.Reason, Message: quoted(record.Message),
+			Cluster: cluster, Placement: record.Placement, Since: recordedAt(record.Since), Reason: record.Reason, Message: quoted(record.Message),
 		})
 	}
 	return out
+}
+
+// recordedAt returns a time as a record holds it. The API server accepts the zero time from a user, and the field is required: the
+// earliest time that can be told from it takes its place.
+func recordedAt(at time.Time) metav1.Time {
+	if stored := seconds(at); stored != nil {
+		return *stored
+	}
+	return metav1.Unix(0, 0)
 }
 
 // quoted returns the message of an agent or of the API server on one line, without control characters, in at most MaxFailureMessage bytes.
@@ -92,6 +102,11 @@ func report(in *Input, out *workv1alpha1.ManifestWorkReplicaSetStatus) {
 		}
 		return n
 	})
+}
+
+// RecordClusters puts the failed and the rejected clusters into a status that reports nothing else about the rollout.
+func RecordClusters(out *workv1alpha1.ManifestWorkReplicaSetStatus, records *rollout.Records) {
+	out.Failures, out.Rejections = clusterFailures(records.Failures), clusterFailures(records.Rejections)
 }
 
 // tally sets the number of clusters in each phase. A soaking cluster counts as succeeded: after a restart the hub waits a moment before a

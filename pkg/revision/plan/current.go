@@ -30,6 +30,36 @@ func (c *chain) lostStatus() *Step {
 	return nil
 }
 
+// olderStatus treats a status that is older than the revisions as a lost one: somebody restored it from a backup. The rollout of today's
+// template has begun or ended since, so that it must not begin once more: it may have been aborted (R16).
+func (c *chain) olderStatus() *Step {
+	newest := c.History.Newest()
+	if c.Revisions.UpdateRevision == "" || newest == nil || newest.Err != nil || newest.Hash == c.Revisions.UpdateRevision ||
+		newest.Digest != c.Template || !c.hasRolledOut(newest) {
+		return nil
+	}
+	c.Revisions.UpdateRevision, c.Revisions.AbortedTime = newest.Hash, nil
+	if latest, known := c.History.LastCurrent(); known {
+		c.Revisions.CurrentRevision = latest
+	}
+	if at, aborted := newest.AbortedAt(); aborted {
+		c.Revisions.AbortedTime = ptr.To(metav1.NewTime(at))
+	}
+	return nil
+}
+
+// hasRolledOut reports whether the last rollout of a revision has ended, or works have it from its first one.
+func (v *View) hasRolledOut(rev *revision.Revision) bool {
+	if _, aborted := rev.AbortedAt(); aborted {
+		return true
+	}
+	known := rollout.NewRevision(rev)
+	if known.BeginsAt.IsZero() {
+		return v.hasBegun(rev.Hash)
+	}
+	return !known.CurrentSince.IsZero() && !known.Underway()
+}
+
 // settleCurrent makes sure that status.currentRevision names a revision that may be the current one: an abort goes back to it. What counts is
 // written on the revision first (R16); the pass ends with that. What does not count is put back (R6).
 func (c *chain) settleCurrent() *Step {

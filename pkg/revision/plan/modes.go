@@ -38,6 +38,7 @@ func (recorded) links() []link {
 	return []link{
 		(*chain).unusable,
 		(*chain).lostStatus,
+		(*chain).olderStatus,
 		(*chain).deleted,
 		(*chain).endAbort,
 		(*chain).adopt,

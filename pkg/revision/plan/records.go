@@ -1,7 +1,9 @@
 package plan
 
 import (
+	"maps"
 	"slices"
+	"time"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
@@ -22,16 +24,43 @@ func (v *View) records(of *status.Revisions) rollout.Records {
 		return rollout.Records{Lost: v.hasBegun(of.UpdateRevision)}
 	}
 	found := status.RecordsOf(stored)
-	found.Lost = v.unrecordedStall(&found)
+	v.removeOlder(&found, of.UpdateRevision)
+	found.Lost = v.unrecorded(&found)
 	return found
 }
 
-// unrecordedStall reports whether the status says that the rollout is stalled and not why: a release before this one wrote it, or an older CRD
-// drops the records. An upgrade of the hub must not let a stalled rollout continue.
-func (v *View) unrecordedStall(known *rollout.Records) bool {
+// recordTolerance is by how much a record may seem to be older than the rollout: the hub dates the one, and the API server the other.
+const recordTolerance = 10 * time.Second
+
+// removeOlder removes the records that are older than the rollout of the update revision. A release without records, which ran in between,
+// has left those of another rollout in the status.
+func (v *View) removeOlder(records *rollout.Records, hash string) {
+	update := v.revisionOf(hash)
+	if update == nil {
+		return
+	}
+	began := rollout.NewRevision(update).BeginsAt
+	if began.IsZero() {
+		began = update.Age().Created
+	}
+	if v.Now.Before(began) {
+		return // The clock was set back.
+	}
+	older := func(at time.Time) bool { return at.Before(began.Add(-recordTolerance)) }
+	maps.DeleteFunc(records.Failures, func(_ string, f rollout.Failure) bool { return older(f.Since) })
+	maps.DeleteFunc(records.Rejections, func(_ string, f rollout.Failure) bool { return older(f.Since) })
+	maps.DeleteFunc(records.Halted, func(_ string, at time.Time) bool { return older(at) })
+}
+
+// unrecorded reports whether the status reports a rollout in progress, and does not record which clusters have failed: a release before
+// this one wrote it, or an older CRD drops the records. An upgrade of the hub must not start further clusters while one may have failed.
+func (v *View) unrecorded(known *rollout.Records) bool {
 	stored := &v.Object.Status
-	return stored.State == "" && len(known.Failures)+len(known.Rejections)+len(known.Halted) == 0 &&
-		status.StageOf(stored.Conditions) == status.Stalled
+	if stored.State != "" || len(known.Failures)+len(known.Rejections)+len(known.Halted) > 0 {
+		return false
+	}
+	told := status.StageOf(stored.Conditions)
+	return told == status.Stalled || told == status.RollingOut && v.hasBegun(stored.UpdateRevision)
 }
 
 // retries reports whether somebody removed status.abortedTime: the rollout is retried (R4).

@@ -127,10 +127,13 @@ func (f *failure) after(w Attempted, now time.Time) *failure {
 	return &next
 }
 
-// fail notes that the write failed once more.
+// fail notes that the write failed once more. While the API server rejects it, only another rejection is an answer: an error that passes
+// must not count as the try on which an abort rests (R11).
 func (f *failure) fail(err error, now time.Time) {
-	f.triedAt = now
 	lasting := IsLasting(err)
+	if lasting || f.refusedSince.IsZero() {
+		f.triedAt = now
+	}
 	if lasting && f.refusedSince.IsZero() {
 		f.refusedSince = now
 	}

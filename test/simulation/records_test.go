@@ -1,0 +1,251 @@
+package simulation
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// TestZeroTimeInTheRecords: the API server accepts a record that has the zero time. The hub reads it, and continues (R11).
+func TestZeroTimeInTheRecords(t *testing.T) {
+	s := stalledOn(t, func(*teller) {}, "c1", "c2", "c3", "c4")
+	s.Refuse("c3", Denied)
+	for _, field := range []string{"failures", "rejections"} {
+		s.patch(ReplicaSets, Namespace, Name, map[string]any{"status": map[string]any{field: []any{
+			map[string]any{"cluster": "c1", "placement": "p1", "reason": "DeadlineExceeded", "since": "0001-01-01T00:00:00Z"},
+			map[string]any{"cluster": "c3", "placement": "p1", "reason": "Rejected", "since": "0001-01-01T00:00:00Z"},
+		}}}, true)
+		s.settle(5 * time.Minute)
+		require.Contains(t, s.failed(), "c1")
+		require.Equal(t, "v1", s.held("c4"), strings.Join(s.Story, "\n"))
+	}
+	require.NoError(t, s.checkSilence())
+}
+
+// TestRestoredStatusBeginsNoRolloutAgain: a status from a backup is older than the revisions. What was aborted stays aborted, and what is
+// complete is not aborted to the revision before the last (R16).
+func TestRestoredStatusBeginsNoRolloutAgain(t *testing.T) {
+	for name, restart := range map[string]bool{"the same process": false, "another process": true} {
+		t.Run("aborted, "+name, func(t *testing.T) {
+			s := &teller{World: NewWorld(), t: t}
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.quiet()
+			saved := s.status()
+			s.Report("c1", "v2", Hangs)
+			s.Update("v2")
+			s.quiet()
+			before := s.Object().Status
+			s.restore(saved, restart)
+			s.settle(5 * time.Minute)
+			s.everywhere("v1")
+			require.True(t, before.AbortedTime.Equal(s.Object().Status.AbortedTime), strings.Join(s.Story, "\n"))
+			require.Equal(t, before.UpdateRevision, s.Object().Status.UpdateRevision)
+			s.quiet()
+		})
+		t.Run("complete, "+name, func(t *testing.T) {
+			s := &teller{World: NewWorld(), t: t}
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.quiet()
+			saved := s.status()
+			for _, version := range []string{"v2", "v3"} {
+				s.Update(version)
+				s.quiet()
+			}
+			before := s.Object().Status
+			s.Report("c1", "v3", Degrades)
+			s.settle(5 * time.Minute)
+			s.restore(saved, restart)
+			s.settle(5 * time.Minute)
+			s.everywhere("v3")
+			require.Equal(t, before.CurrentRevision, s.Object().Status.CurrentRevision, strings.Join(s.Story, "\n"))
+			s.Report("c1", "v3", Succeeds)
+			s.quiet()
+		})
+		t.Run("in progress, "+name, func(t *testing.T) {
+			s := &teller{World: NewWorld(), t: t}
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.quiet()
+			saved := s.status()
+			s.Update("v2")
+			s.quiet()
+			s.Report("c1", "v3", Hangs)
+			s.Update("v3")
+			s.settle(10 * time.Second)
+			s.restore(saved, restart)
+			s.settle(5 * time.Minute)
+			require.NotNil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+			s.everywhere("v2")
+		})
+	}
+}
+
+// status returns the status as the API server has it, as a backup would.
+func (s *teller) status() any { return from(s.Object()).Object["status"] }
+
+// restore replaces the status by another one.
+func (s *teller) restore(saved any, restart bool) {
+	for _, status := range []any{nil, saved} {
+		s.patch(ReplicaSets, Namespace, Name, map[string]any{"status": status}, true)
+	}
+	s.Tell("user: restores the status from a backup")
+	if restart {
+		s.Restart()
+	}
+}
+
+// TestUpgradeInTheMiddleOfARolloutWithAFailure: a release without records wrote the status while one cluster had failed and another one
+// was soaking. Nothing is started until the deadlines count again (R16).
+func TestUpgradeInTheMiddleOfARolloutWithAFailure(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.Check = func(write string) { s.must(s.CheckWrite(write)) }
+	s.Place("p1", []string{"c1", "c2", "c3", "c4"})
+	ref := progressive("p1", 2, "30s", 0, false)
+	ref.RolloutStrategy.Progressive.MinSuccessTime.Duration = 100 * time.Second
+	s.Create("v1", ref)
+	s.quiet()
+	s.Report("c1", "v2", Hangs)
+	s.Update("v2")
+	s.settle(95 * time.Second)
+	require.Equal(t, []string{"c1"}, s.failed(), strings.Join(s.Story, "\n"))
+	without := map[string]any{"failures": nil, "state": nil, "placementSummary": []any{}}
+	s.patch(ReplicaSets, Namespace, Name, map[string]any{"status": without}, true)
+	s.Restart()
+	s.settle(10 * time.Minute)
+	s.stays(map[string]string{"c1": "v2", "c2": "v2", "c3": "v1", "c4": "v1"})
+	require.Equal(t, []string{"c1"}, s.failed())
+	s.Report("c1", "v2", Succeeds)
+	s.quiet()
+	s.everywhere("v2")
+}
+
+// TestErrorIsNotTheLastTryOfARejectedWrite: the API server rejects a write, and answers the try after the deadline with an error that
+// passes. Only a rejection leads to an abort (R11).
+func TestErrorIsNotTheLastTryOfARejectedWrite(t *testing.T) {
+	for _, answer := range []Fault{Refused, Throttled, Conflicted} {
+		t.Run(string(answer), func(t *testing.T) {
+			s := &teller{World: NewWorld(), t: t}
+			s.Check = func(write string) { s.must(s.CheckWrite(write)) }
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 1, "45s", 0, true))
+			s.quiet()
+			s.Refuse("c1", Denied)
+			s.Update("v2")
+			s.settle(43 * time.Second)
+			s.Refuse("c1", answer)
+			s.settle(time.Minute)
+			require.Nil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+			s.Refuse("c1", NoFault)
+			s.quiet()
+			s.everywhere("v2")
+			require.Nil(t, s.Object().Status.AbortedTime)
+		})
+	}
+}
+
+// TestFailureWithoutARevisionOfTheTemplate: the API server rejects the revision of a new template, and the rollout before it goes on. A
+// cluster that fails meanwhile has failed, also for the next process (R11).
+func TestFailureWithoutARevisionOfTheTemplate(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.Check = func(write string) { s.must(s.CheckWrite(write)) }
+	clusters := []string{"c1", "c2", "c3", "c4", "c5", "c6"}
+	s.Place("p1", clusters)
+	s.Create("v1", progressive("p1", 2, "30s", 0, false))
+	s.quiet()
+	s.Report("c1", "v2", Hangs)
+	s.Update("v2")
+	s.settle(6 * time.Second)
+	permit := s.refusing("create revision", Denied)
+	s.Update("v3")
+	s.settle(2 * time.Minute)
+	require.Equal(t, []string{"c1"}, s.failed(), strings.Join(s.Story, "\n"))
+	require.NoError(t, s.checkIdle(time.Hour))
+	permit()
+	s.Restart()
+	s.Update("v2")
+	s.settle(10 * time.Minute)
+	s.stays(map[string]string{"c1": "v2", "c4": "v1", "c5": "v1", "c6": "v1"})
+	s.Report("c1", "v2", Succeeds)
+	s.quiet()
+	s.everywhere("v2")
+}
+
+// TestAbortWithoutARevisionOfTheTemplateLooksLive: there, too, a cache whose watch is dead leads to no abort (R11).
+func TestAbortWithoutARevisionOfTheTemplateLooksLive(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.Check = func(write string) { s.must(s.CheckWrite(write)) }
+	s.Place("p1", []string{"c1", "c2"})
+	s.Create("v1", progressive("p1", 1, "30s", 0, true))
+	s.quiet()
+	s.Report("c1", "v2", Hangs)
+	s.Update("v2")
+	s.settle(10 * time.Second)
+	permit := s.refusing("create revision", Denied)
+	s.Update("v3")
+	s.settle(5 * time.Second)
+	dead := true
+	s.Lag = func(waiting int) int {
+		if dead {
+			return 0
+		}
+		return waiting
+	}
+	s.Report("c1", "v2", Succeeds)
+	for range 100 {
+		s.step()
+		s.Clock.Step(time.Second)
+		s.due = true
+	}
+	require.Nil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+	dead = false
+	permit()
+	s.quiet()
+	s.everywhere("v3")
+}
+
+// TestStalledStatusKeepsTheRecords: a process that began a moment ago reports a stalled rollout as if it had watched for long. A
+// success that has not settled revokes no failure meanwhile, and the deadlines that do not count yet make none (R11).
+func TestStalledStatusKeepsTheRecords(t *testing.T) {
+	s := stalledOn(t, func(*teller) {}, "c1", "c2", "c3", "c4")
+	s.Restart()
+	s.settle(10 * time.Second)
+	appliedAt := s.workOf("c2").Annotations[workv1alpha1.AnnotationAppliedAt]
+	s.Report("c2", "v2", Flaps)
+	for range 60 {
+		s.settle(time.Second)
+		require.Equal(t, []string{"c1", "c2"}, s.failed(), strings.Join(s.Story, "\n"))
+	}
+	require.Equal(t, appliedAt, s.workOf("c2").Annotations[workv1alpha1.AnnotationAppliedAt], "nobody retried it")
+	s.stays(map[string]string{"c3": "v1", "c4": "v1"})
+}
+
+// TestRecordsOfAnEarlierRolloutDoNotCount: a release without records rolled out another revision, and left the records in
+// the status (R11).
+func TestRecordsOfAnEarlierRolloutDoNotCount(t *testing.T) {
+	s := stalledOn(t, func(*teller) {}, "c1", "c2", "c3", "c4")
+	s.settle(time.Minute)
+	var earlier []any
+	for _, failure := range s.Object().Status.Failures {
+		earlier = append(earlier, from(&failure).Object)
+	}
+	s.Edit("aborts a rollout that fails", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) {
+		spec.PlacementRefs[0] = progressive("p1", 1, "5m", 0, true)
+	})
+	s.Tell("a release without records takes over")
+	s.Update("v3")
+	s.settle(2 * time.Second)
+	s.patch(ReplicaSets, Namespace, Name, map[string]any{"status": map[string]any{"failures": earlier, "state": "Stalled"}}, true)
+	s.Tell("this release takes over")
+	s.Restart()
+	s.settle(5 * time.Second)
+	require.Empty(t, s.failed(), strings.Join(s.Story, "\n"))
+	s.quiet()
+	s.everywhere("v3")
+	require.Nil(t, s.Object().Status.AbortedTime)
+}
