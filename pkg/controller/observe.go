@@ -76,7 +76,7 @@ func (c *Controller) noteWorks(p *pass) {
 		_, selected := owners[object.Namespace]
 		selection := memory.Selection{Selected: selected, Unknown: !known, Sliced: sliced[object.Namespace]}
 		w := c.memory.Works.View(object, selection, c.deletionCounts, p.now)
-		w.Stray = !rollout.IsWorkName(p.object, object.Name)
+		w.UnexpectedName = !rollout.IsWorkName(p.object, object.Name)
 		rev := revisions[w.Hash()]
 		w.Combined = cmp.Or(handover.Combined(rev, revisions[w.KeptRevision()]), handover.Presumed(&w, rev))
 		c.memory.Works.Settle(&w, w.At(rev) && rollout.Assess(&w, rev, p.now).State == rollout.Succeeded, p.now)

@@ -53,5 +53,5 @@ func TestAskingChangesNothing(t *testing.T) {
 		}
 	}
 	require.Equal(t, rt.At(time.Second), look(3 * time.Second).facts.Notes.Works[0].SucceededSince)
-	require.Zero(t, look(3 * time.Second).facts.Notes.Works[0].TurnedAt)
+	require.Zero(t, look(3 * time.Second).facts.Notes.Works[0].StateChangedAt)
 }

@@ -82,7 +82,7 @@ func (r *deployReconciler) sortResults(p *pass, writes, deletions []error) error
 // leavesAbortUndone reports whether an abort is not carried out as long as a write fails. A trim, and a cluster whose writes were refused
 // before, hold no abort up (R4, R32).
 func (p *pass) leavesAbortUndone(w *rollout.Write) bool {
-	_, stuck := p.snapshot.Refused[w.Cluster]
+	_, stuck := p.snapshot.Rejected[w.Cluster]
 	return p.snapshot.Aborted && w.Revision != nil && !stuck && !w.Trim
 }
 
@@ -111,8 +111,8 @@ func (c *Controller) triesAgain(p *pass, err error) bool {
 // namePersistentErrors notes what the writes of a pass came to, and names those that fail for long: the ones that the API server refuses,
 // and those that fail in one pass after the other though they are tried again. A hiccup is no news.
 func (r *deployReconciler) namePersistentErrors(p *pass, results []memory.Attempted) {
-	kept := make([]string, 0, len(p.plan.Refused))
-	for _, cluster := range p.plan.Refused {
+	kept := make([]string, 0, len(p.plan.Rejected))
+	for _, cluster := range p.plan.Rejected {
 		// While the revision is retried, its labels are no write of their own. They are again if that is refused.
 		kept = append(kept, clusterWork(cluster), clusterLabels(cluster), clusterHash(cluster))
 	}

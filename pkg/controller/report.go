@@ -189,7 +189,7 @@ func standing(p *pass) *rollout.Plan {
 	if !p.reportedStanding() || p.plan.RollsOut() || !p.snapshot.BeganLately() {
 		return nil
 	}
-	if watched := rollout.Decide(p.snapshot.Watched()); watched.Stalled {
+	if watched := rollout.Decide(p.snapshot.AssumeSettled()); watched.Stalled {
 		watched.Records = p.plan.Records // Facts, and not what would be one if it had been watched (R11).
 		return watched
 	}

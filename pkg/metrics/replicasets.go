@@ -34,8 +34,9 @@ const (
 )
 
 var states = [...]rollout.Phase{
-	rollout.PhaseWaiting, rollout.PhaseLeaving, rollout.PhaseStuck, rollout.PhaseInFlight, rollout.PhaseSoaking, rollout.PhaseDegraded,
-	rollout.PhaseRefused, rollout.PhaseFailed, rollout.PhaseUnheard, rollout.PhaseCompleted, rollout.PhaseSucceeded, Restoring, Restored,
+	rollout.PhaseWaiting, rollout.PhaseTerminating, rollout.PhaseTerminationTimedOut, rollout.PhaseInFlight, rollout.PhaseSoaking,
+	rollout.PhaseDegraded,
+	rollout.PhaseRejected, rollout.PhaseFailed, rollout.PhaseAgentUnknown, rollout.PhaseCompleted, rollout.PhaseSucceeded, Restoring, Restored,
 }
 
 // Observation is what a pass found of a ManifestWorkReplicaSet.

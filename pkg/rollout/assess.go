@@ -42,7 +42,7 @@ func Assess(w *Work, rev *Revision, now time.Time) Assessment {
 		return Assessment{State: Succeeded, Since: later(w.SucceededSince, w.begin(rev))}
 	}
 	found := assess(w, rev, now)
-	found.Since = later(found.Since, w.TurnedAt)
+	found.Since = later(found.Since, w.StateChangedAt)
 	if w.Deleting() && (found.State == InFlight || found.State == Degraded) {
 		// Its time has run since its deletion at the latest, whatever its agent goes through while it takes it away (R8).
 		found.Since = earlier(found.Since, later(w.deletedAt(), w.begin(rev)))
@@ -65,7 +65,7 @@ func ClockIsAhead(w *Work, now time.Time) bool {
 func assess(w *Work, rev *Revision, now time.Time) Assessment {
 	a := assessor{work: w, appliedAt: w.begin(rev), now: now, ahead: w.ClockAhead}
 
-	if completed(w.Object) && !w.ranToCompletion() {
+	if isComplete(w.Object) && !w.ranToCompletion() {
 		return a.at(Completed, meta.FindStatusCondition(w.Object.Status.Conditions, workv1.WorkComplete))
 	}
 
@@ -105,7 +105,7 @@ func (a *assessor) outcome(rev *Revision, progressing *metav1.Condition) Assessm
 }
 
 // completed reports whether the agent takes no new spec of the work any more (R17).
-func completed(work *workv1.ManifestWork) bool {
+func isComplete(work *workv1.ManifestWork) bool {
 	return meta.IsStatusConditionTrue(work.Status.Conditions, workv1.WorkComplete)
 }
 
@@ -223,4 +223,15 @@ func (a *assessor) unevaluated() *metav1.Condition {
 		}
 	}
 	return nil
+}
+
+// Decisive reports whether a manifest's condition can decide on the state of its work (R10). Nobody needs to keep any other.
+func Decisive(condition *metav1.Condition) bool {
+	switch condition.Type {
+	case workv1.ManifestDegraded:
+		return condition.Status == metav1.ConditionTrue
+	case workv1.ManifestProgressing:
+		return condition.Status == metav1.ConditionFalse && condition.Reason == workv1.ConditionRuleExpressionError
+	}
+	return false
 }

@@ -204,19 +204,19 @@ func TestAssess(t *testing.T) {
 			state:   rollout.InFlight, since: minute,
 		},
 		"in flight again, as this process saw": {
-			reports: []rt.WorkOption{rt.Applied(2 * minute), rt.Progresses(2 * minute), rt.TurnedAt(8 * minute)},
+			reports: []rt.WorkOption{rt.Applied(2 * minute), rt.Progresses(2 * minute), rt.StateChangedAt(8 * minute)},
 			state:   rollout.InFlight, since: 8 * minute,
 		},
 		"not available any more, as this process saw": {
-			reports: []rt.WorkOption{rt.Applied(2 * minute), rt.Rests(2 * minute), rt.TurnedAt(8 * minute)},
+			reports: []rt.WorkOption{rt.Applied(2 * minute), rt.Rests(2 * minute), rt.StateChangedAt(8 * minute)},
 			state:   rollout.InFlight, since: 8 * minute,
 		},
 		"a success that this process saw begin": {
-			reports: []rt.WorkOption{rt.Applied(2 * minute), rt.Rests(2 * minute), rt.Available(2 * minute), rt.TurnedAt(8 * minute)},
+			reports: []rt.WorkOption{rt.Applied(2 * minute), rt.Rests(2 * minute), rt.Available(2 * minute), rt.StateChangedAt(8 * minute)},
 			state:   rollout.Succeeded, since: 8 * minute,
 		},
 		"a turn that its agent dates later": {
-			reports: []rt.WorkOption{rt.Applied(2 * minute), rt.Progresses(9 * minute), rt.TurnedAt(8 * minute)},
+			reports: []rt.WorkOption{rt.Applied(2 * minute), rt.Progresses(9 * minute), rt.StateChangedAt(8 * minute)},
 			state:   rollout.InFlight, since: 9 * minute,
 		},
 		"a success 61s ahead of the hub": {

@@ -1,16 +1,21 @@
 // Package rollout decides: from one snapshot of a ManifestWorkReplicaSet, its revisions, the clusters
-// that its Placements select and its ManifestWorks, which works to write and to delete, whether to
-// abort, whether the rollout is complete or stalled, and when to look again.
+// that its Placements select and its ManifestWorks, it decides which works to write and to delete, whether
+// to abort, whether the rollout is complete or stalled, and when to look again.
 //
-// It is pure: no client, no lister, no logger, and time is an argument. One call of Decide reads as:
+// It is pure: no client, no lister, no logger, and time is an argument. Decide, in decide.go, takes these
+// steps. Each file begins with its algorithm.
 //
-//	own      every selected cluster belongs to the first placementRef that selects it   (R8)
-//	assess   each work's conditions are one state, and a time since when                (R10)
-//	judge    clusters past their deadline, and refs with too many of them, have failed  (R11)
-//	then     abort                    where a failed ref says so                        (R12)
-//	         or roll back             where an abort is being carried out               (R12)
-//	         or roll out              to the clusters whose turn it is                  (R10)
-//	         and delete               the works of clusters that no ref selects         (R8)
-//	hold     a pause holds all of these back, and nothing else                          (R22)
-//	report   complete, stalled, or what is awaited                                      (R13, R14)
+//	Which placementRef does a cluster belong to?     owners.go, placementstate.go
+//	Which phase is it in, and what follows?          phase.go: one table; assess.go reads the conditions
+//	When has it failed, and its placementRef?        failed.go; records.go: for how long that holds
+//	When is the rollout aborted, what goes back?     rollback.go
+//	Which clusters are next?                         next.go
+//	When do kept objects go?                         trim.go; handover.go: which objects a write keeps
+//	Which works are labelled, which are deleted?     adopt.go, metadata.go, remove.go
+//	When is it complete, when stalled?               complete.go
+//	What does a pause hold back?                     pause.go
+//	Why does a cluster wait, and until when?         explain.go
+//
+// A Snapshot (snapshot.go, work.go) goes in, a Plan (plan.go) comes out. strategy.go reads strategies, and
+// foreignhistory.go reads what another hub rolled out.
 package rollout

@@ -113,8 +113,8 @@ func (s *Snapshot) servedInHandover(w *Work, own, kept, to *Revision) (served *R
 	case !w.At(own): // Somebody removed the time when it was written: no success of it ever settles.
 		return kept, time.Time{}
 	}
-	phase, ripe := settle(s, w, time.Time{})
-	if phase != PhaseSucceeded {
+	phase, ripe := soakPhase(s, w, time.Time{})
+	if phase != succeeded {
 		return nil, ripe
 	}
 	return own, time.Time{}

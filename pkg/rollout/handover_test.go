@@ -147,10 +147,10 @@ func TestTrim(t *testing.T) {
 	require.Empty(t, texts(halted), "a halted ref trims nothing")
 	require.True(t, halted.Stalled)
 
-	refused := decide(rt.Now(10*minute), ref(), rt.Works(ready("c1", "bbb", "aaa"), old("c2")), rt.Refused("c1", 9*minute, 10*minute), whenAvailable)
-	require.Equal(t, 1, refused.Counts[rollout.PhaseRefused])
+	refused := decide(rt.Now(10*minute), ref(), rt.Works(ready("c1", "bbb", "aaa"), old("c2")), rt.Rejected("c1", 9*minute, 10*minute), whenAvailable)
+	require.Equal(t, 1, refused.Counts[rollout.PhaseRejected])
 	require.Empty(t, texts(refused))
-	retried := decide(rt.Now(11*minute), ref(), rt.Works(ready("c1", "bbb", "aaa"), old("c2")), rt.Refused("c1", 9*minute, 10*minute), whenAvailable)
+	retried := decide(rt.Now(11*minute), ref(), rt.Works(ready("c1", "bbb", "aaa"), old("c2")), rt.Rejected("c1", 9*minute, 10*minute), whenAvailable)
 	require.Equal(t, []string{trim}, texts(retried))
 
 	both := decide(rt.Now(10*minute), ref(), rt.Works(ready("c1", "bbb", "aaa"), ready("c2", "bbb", "aaa")), whenAvailable)
@@ -182,7 +182,7 @@ func TestNotKeptIsNamed(t *testing.T) {
 	require.Empty(t, decide(ref, rt.Works(old("c1"))).NotKept)
 	require.Len(t, decide(ref, rt.Works(rt.Work("c1", rt.Bears("ddd"))), whenAvailable).NotKept, 1, "a revision that can't be read")
 	for _, now := range []time.Duration{10 * minute, 11 * minute} {
-		refused := decide(rt.Now(now), ref, rt.Works(rt.Work("c1", rt.Bears("ddd"))), rt.Refused("c1", 9*minute, 10*minute), whenAvailable)
+		refused := decide(rt.Now(now), ref, rt.Works(rt.Work("c1", rt.Bears("ddd"))), rt.Rejected("c1", 9*minute, 10*minute), whenAvailable)
 		require.Len(t, refused.NotKept, 1, "the same between two retries of a write that the API server rejects (P7)")
 	}
 	require.Empty(t, decide(rt.Rolling("bbb", "bbb"), ref, rt.Works(done("c1")), refuses).NotKept)

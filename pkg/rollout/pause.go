@@ -2,7 +2,14 @@ package rollout
 
 import "slices"
 
-// Held is what a plan would do if its owner were not paused (R22). Nobody carries it out: what is due after the pause is decided then (R24).
+// What a pause holds back (R22):
+//
+//  1. The plan is made as without a pause.
+//  2. Its abort, its writes and its deletes move to Held. What it found stays as it is.
+//  3. An abort is held back alone, as it would be decided alone.
+//  4. What is held back is never carried out: after the pause, a new plan decides (R24).
+
+// Held is what a plan would do if its owner were not paused.
 type Held struct {
 	// Abort is set where the rollout would be aborted. Then Writes and Deletes are empty.
 	Abort *Abort
@@ -11,30 +18,30 @@ type Held struct {
 	Deletes []Delete
 }
 
-// hold holds back all that the plan would do. What the plan found stays as it is. Over a broker, which clusters come next changes when an agent
-// without a work is heard. Nothing is written to such a cluster during a pause, and no event leads to a pass: the pass is repeated after a while (P7).
-func (p *Plan) hold(s *Snapshot, fleets []*fleet) {
-	for _, f := range fleets {
-		if f.any(func(m *member) bool { return m.mayBeInFlight }) {
-			p.recheckAt(s.Now, s.Now.Add(unheardRecheck))
+// hold holds back all that the plan would do. Over a broker, which clusters come next changes when an agent without a work is heard. Nothing is
+// written to such a cluster during a pause, and no event leads to a pass: the pass is repeated after a while (P7).
+func (p *Plan) hold(s *Snapshot, states []*placementState) {
+	for _, ps := range states {
+		if ps.any(func(m *member) bool { return m.mayBeInFlight(s) }) {
+			p.recheckAt(s.Now, s.Now.Add(unknownRecheck))
 		}
 	}
 	p.Held = &Held{Abort: p.Abort, Writes: p.Writes, Deletes: p.Deletes}
 	p.Abort, p.Writes, p.Deletes = nil, nil, nil
 }
 
-// holdAbort holds back an abort, and nothing beside it: after the pause the abort would come first. A pass that persists an abort ends there. This
-// one reports the rollout as it is, and needs to know when phases change and which writes the API server rejects (R24).
-func (p *Plan) holdAbort(s *Snapshot, fleets []*fleet) {
-	for _, f := range fleets {
-		f.recheck(s, p)
-		p.refusedClusters(s, f)
+// holdAbort holds back an abort. A pass that persists an abort ends there. This one reports the rollout as it is, and needs to know when
+// phases change and which writes the API server rejects.
+func (p *Plan) holdAbort(s *Snapshot, states []*placementState) {
+	for _, ps := range states {
+		p.recheck(s, ps)
+		p.noteRejected(s, ps)
 	}
 	p.Behind = p.Counts[PhaseWaiting]
-	p.hold(s, fleets)
+	p.hold(s, states)
 }
 
-// AbortDue is the abort of a failed rollout, also where a pause holds it back; nil for none.
+// AbortDue returns the abort of a failed rollout, also where a pause holds it back; nil for none.
 func (p *Plan) AbortDue() *Abort {
 	if p.Held != nil {
 		return p.Held.Abort
@@ -50,7 +57,7 @@ func (p *Plan) allWrites() []Write {
 	return p.Writes
 }
 
-// Revisions are the revisions that the plan writes, or would write after a pause. Works in hand may not have them yet (R5, R6).
+// Revisions are the revisions that the plan writes, or would write after a pause. Works in hand may not have them yet (R5).
 func (p *Plan) Revisions() []*Revision {
 	var written []*Revision
 	for _, w := range p.allWrites() {

@@ -3,6 +3,7 @@ package rollout
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -97,15 +98,15 @@ type RefOutcome struct {
 	// Undecided are clusters that it does not select any more, and whose deadlines are still to come. The
 	// rollout is not complete before that: the new revision may be what cut them off (R8, R13).
 	Undecided []string
-	// Leaving are clusters whose works are on their way out and hold something up: the slot of a cluster that the ref selects, or the
+	// Terminating are clusters whose works are on their way out and hold something up: the slot of a cluster that the ref selects, or the
 	// turn of a group that has no other (R8). Deadline says for how long at most; zero for as long as it takes.
-	Leaving  []string
-	Deadline time.Duration
+	Terminating []string
+	Deadline    time.Duration
 
 	// Phases is how many of its clusters are in each phase.
 	Phases map[Phase]int
 
-	// closed says that failed and degraded clusters alone are too many: no refused write is tried again (R10).
+	// closed says that failed and degraded clusters alone are too many: no rejected write is tried again (R10).
 	closed bool
 	// startable says that clusters wait whose turn it is; postponed are those of them that leave their slots to retries.
 	startable bool
@@ -143,14 +144,14 @@ type Plan struct {
 	Phases map[string]Phase
 	// Counts is how many selected clusters are in each phase.
 	Counts map[Phase]int
-	// Refused names the clusters whose works the API server refuses, in no order.
-	Refused []string
-	// Postponed names the clusters whose turn it is, and that leave their slots to retries of refused ones in this plan.
+	// Rejected names the clusters whose works the API server refuses, in no order.
+	Rejected []string
+	// Postponed names the clusters whose turn it is, and that leave their slots to retries of rejected ones in this plan.
 	Postponed []string
-	// Failing names the failed, unheard, degraded, refused and completed clusters that count, those without a ref among them, sorted.
+	// Failing names the failed, unknown, degraded, rejected and completed clusters that count, those without a ref among them, sorted.
 	Failing []Failing
-	// Unheard names the selected clusters that this process has written to for a while, and whose agents it has not heard, sorted.
-	Unheard []string
+	// AgentUnknown names the selected clusters that this process has written to for a while, and whose agents it has not heard, sorted.
+	AgentUnknown []string
 	// Confirmed is how many selected clusters were seen succeeding at the desired revision for long enough to count (R10).
 	Confirmed int
 	// tolerated is how many selected clusters have failed without anything left to be written to them.
@@ -177,8 +178,8 @@ type Failing struct {
 	Cluster string
 	Phase   Phase
 	Since   time.Time
-	// Refused is what the API server says of its work; empty where it accepts the work.
-	Refused string
+	// Rejected is what the API server says of its work; empty where it accepts the work.
+	Rejected string
 }
 
 // Selected is how many clusters are selected, each once.
@@ -200,31 +201,26 @@ func (p *Plan) Updated() int {
 }
 
 // RollsOut reports whether the plan writes a revision for the first time, or would but for a pause. Labels and annotations alone move no rollout,
-// and neither do retries of what was refused.
+// and neither do retries of what was rejected.
 func (p *Plan) RollsOut() bool {
 	return slices.ContainsFunc(p.allWrites(), func(w Write) bool { return w.Action != Relabel && !w.Retry })
 }
 
-// decisionsKnown reports whether every placementRef counts, every Placement is found and every decision of theirs was seen.
-func (p *Plan) decisionsKnown() bool {
-	if p.IgnoredRefs > 0 {
-		return false
+// namesShown bounds the clusters that a message names: a condition's message may hold 32 KiB.
+const namesShown = 5
+
+// Names counts clusters and names the first of them.
+func Names(clusters []string) string {
+	if len(clusters) == 1 {
+		return "1 cluster (" + clusters[0] + ")"
 	}
-	for i := range p.Refs {
-		if p.Refs[i].PlacementMissing || !p.Refs[i].Matches {
-			return false
-		}
-	}
-	return true
+	return fmt.Sprintf("%d clusters (%s)", len(clusters), first(clusters))
 }
 
-// recheckAt notes that something changes by itself at a time.
-func (p *Plan) recheckAt(now, at time.Time) {
-	if at.IsZero() {
-		return
+// first names the first of some clusters.
+func first(clusters []string) string {
+	if len(clusters) <= namesShown {
+		return strings.Join(clusters, ", ")
 	}
-	wait := max(at.Sub(now), time.Millisecond)
-	if p.Recheck == 0 || wait < p.Recheck {
-		p.Recheck = wait
-	}
+	return fmt.Sprintf("%s and %d more", strings.Join(clusters[:namesShown], ", "), len(clusters)-namesShown)
 }

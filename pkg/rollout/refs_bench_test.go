@@ -91,9 +91,9 @@ var manyRefs = []scene{
 		s := rt.Snapshot(rt.Now(time.Hour), rt.Works(worksOf(clusters, func(int) []rt.WorkOption {
 			return []rt.WorkOption{rt.Bears("aaa"), rt.OfPlacement("p0000"), rt.Succeeded(time.Second)}
 		})...))
-		s.Refused = map[string]rollout.Refusal{}
+		s.Rejected = map[string]rollout.Rejection{}
 		for _, cluster := range clusters[:works/2] {
-			s.Refused[cluster] = rollout.Refusal{Since: s.Now.Add(-time.Minute), TriedAt: s.Now.Add(-time.Minute), Words: "no"}
+			s.Rejected[cluster] = rollout.Rejection{Since: s.Now.Add(-time.Minute), TriedAt: s.Now.Add(-time.Minute), Message: "no"}
 		}
 		s.Refs = append(s.Refs, rt.Ref("p0000", rt.Progressive("100%"), rt.Deadline("2h"), rt.MaxFailures("100%"), rt.Clusters(clusters...)))
 		for r := range refs - 1 {

@@ -30,8 +30,7 @@ func (p *Plan) remove(s *Snapshot, sel *selection) {
 		wait = unselectedForUnmatched
 	}
 	removed, sliced := map[*Work]bool{}, slicedPlacements(s.Refs)
-	for _, cluster := range sel.unselected() {
-		w := sel.byCluster[cluster]
+	for _, w := range sel.unselected {
 		if p.removeUnselected(s, w, max(wait, slicedWait(sliced, w))) {
 			removed[w] = true
 		}

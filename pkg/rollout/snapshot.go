@@ -55,9 +55,9 @@ type Snapshot struct {
 	IgnoredRefs int
 	// Works are all ManifestWorks that have the owner label.
 	Works []Work
-	// Refused are, by cluster, the refusals of the last attempt to write the revision that the works shall have (R11). While aborted, clusters
+	// Rejected are, by cluster, the rejections of the last attempt to write the revision that the works shall have (R11). While aborted, clusters
 	// whose writes failed for long in another way are among them: they hold the abort up no more than those do (R4).
-	Refused map[string]Refusal
+	Rejected map[string]Rejection
 	// Records are what the status holds about the rollout of Update (R11).
 	Records Records
 	// Retried is when somebody removed the recorded failure of a cluster from the status: the cluster gets a new deadline (R11).
@@ -77,8 +77,8 @@ func (s *Snapshot) BeganLately() bool {
 	return s.Now.Before(later(s.DeadlinesSince.Add(maxGrace), s.Stall.over(maxGrace)))
 }
 
-// Watched is the snapshot as a process would make it that saw all of it for long: deadlines fire, and what succeeds is settled.
-func (s *Snapshot) Watched() *Snapshot {
+// AssumeSettled returns the snapshot as a process would make it that saw all of it for long: deadlines fire, and what succeeds is settled.
+func (s *Snapshot) AssumeSettled() *Snapshot {
 	watched := *s
 	watched.DeadlinesSince, watched.Stall, watched.Settle = time.Time{}, Stall{}, 0
 	watched.Works = slices.Clone(s.Works)
@@ -122,6 +122,14 @@ type Revision struct {
 // revision.
 func (r *Revision) Underway() bool {
 	return r.BeginsAt.After(r.CurrentSince)
+}
+
+// begins returns BeginsAt as far as times are counted from it: a hub whose clock was ahead must not hold the rollout until its time has come.
+func (r *Revision) begins() time.Time {
+	if r.BeginSeen.IsZero() {
+		return r.BeginsAt
+	}
+	return earlier(r.BeginsAt, r.BeginSeen)
 }
 
 // NewRevision takes over what Decide needs from a readable revision.
@@ -206,7 +214,7 @@ func (p *Placement) seen() int {
 }
 
 // Matches reports whether the decisions that were seen are all that the Placement made: they are written
-// in slices, one after the other (R8, R13).
+// in slices, one after the other (R8).
 func (p *Placement) Matches() bool {
 	return p.seen() == p.Selected
 }

@@ -24,9 +24,9 @@ type Work struct {
 	// SucceededSince is since when this process has seen it succeed without interruption; zero when it does not (R10). Of a work that
 	// is being deleted, what was seen before.
 	SucceededSince time.Time
-	// TurnedAt is when this process saw the work turn, at the revision that it has, from success to something else or the other
-	// way; zero when it saw no turn. What it saw holds also where the agent's clock is wrong (R10).
-	TurnedAt time.Time
+	// StateChangedAt is when this process saw the work change, at the revision that it has, from success to something else or the other
+	// way; zero when it saw no change. What it saw holds also where the agent's clock is wrong (R10).
+	StateChangedAt time.Time
 	// WatchedSince is since when this process has seen what became of the last write of its revision; zero for always.
 	WatchedSince time.Time
 	// SettledAt is when this process found a success of that write settled first; zero when it did not (R11).
@@ -34,9 +34,9 @@ type Work struct {
 	// ClockAhead says that this process saw the agent's clock more than a minute ahead of the hub's at this revision: also when that
 	// minute has come, its transitions are not believed (R10).
 	ClockAhead bool
-	// Stray says that no hub gives a work of this owner its name: somebody gave it the owner label. It does not count where nothing selects its
-	// cluster (R8).
-	Stray bool
+	// UnexpectedName is true if no hub names a work of this owner like this: somebody gave it the owner label. It does not count if nothing
+	// selects its cluster (R8).
+	UnexpectedName bool
 	// DeletionSeen is when this process saw first that it is being deleted; zero where it does not matter (R10).
 	DeletionSeen time.Time
 	// UnselectedSince is since when this process has seen no ref select its cluster; zero when one does (R8).
@@ -92,9 +92,9 @@ func (w *Work) AppliedAt() (time.Time, bool) {
 	return at, err == nil
 }
 
-// At reports whether the work is at a revision: it has the hash and the time, and its spec is the template's (R10), or the template's with what is
-// kept beside it (R29). A work that someone edited is not. A work that ran to completion since it was written is at the revision that it has, also where the API server
-// stored it differently: its agent takes no other, and another write would only hide what it completed (R17).
+// At reports whether the work is at a revision: it has the hash and the time, and its spec is the template's (R10), or the template's with
+// what is kept beside it. A work that somebody edited is not. A work that ran to completion since it was written is at the revision that it
+// has, even if the API server stored it differently: its agent takes no other, and another write would only hide what it completed.
 func (w *Work) At(rev *Revision) bool {
 	if rev == nil || w.Hash() != rev.Hash {
 		return false
@@ -113,4 +113,41 @@ func (w *Work) decisionGroup() (index int32, name string, ok bool) {
 	}
 	n, err := strconv.ParseInt(number, 10, 32)
 	return int32(n), name, err == nil
+}
+
+// settled reports whether this process has found a success of this rollout settled.
+func (w *Work) settled(update *Revision) bool {
+	return !w.SettledAt.IsZero() && w.SettledAt.After(w.begin(update))
+}
+
+// begin returns when this rollout reached the work: when the hub wrote it, or when it had it already and a new rollout of it began.
+func (w *Work) begin(rev *Revision) time.Time {
+	return later(w.writtenAt(), rev.begins())
+}
+
+// writtenAt returns when the hub wrote the revision that the work has. The hub wrote it before this process saw that: an agent that dates it
+// later, or a hub whose clock was ahead, gains no time by it (R10).
+func (w *Work) writtenAt() time.Time {
+	appliedAt, _ := w.AppliedAt()
+	if w.WatchedSince.IsZero() {
+		return appliedAt
+	}
+	return earlier(appliedAt, w.WatchedSince)
+}
+
+// at is At for a work that may not exist.
+func (w *Work) at(rev *Revision) bool { return w != nil && w.At(rev) }
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }

@@ -67,12 +67,12 @@ func progress(plan *rollout.Plan) string {
 		{rollout.PhaseHandingOver, "available, with objects to delete that the revision does not have"},
 		{rollout.PhaseInFlight, "in flight"},
 		{rollout.PhaseWaiting, "waiting"},
-		{rollout.PhaseLeaving, "waiting for an older work to be gone"},
-		{rollout.PhaseStuck, "with an older work whose deletion hangs"},
+		{rollout.PhaseTerminating, "waiting for an older work to be gone"},
+		{rollout.PhaseTerminationTimedOut, "with an older work whose deletion hangs"},
 		{rollout.PhaseDegraded, "degraded"},
-		{rollout.PhaseRefused, "rejected by the API server"},
+		{rollout.PhaseRejected, "rejected by the API server"},
 		{rollout.PhaseFailed, "failed"},
-		{rollout.PhaseUnheard, "not heard"},
+		{rollout.PhaseAgentUnknown, "not heard"},
 		{rollout.PhaseCompleted, "completed at an older revision"},
 	} {
 		if n := plan.Counts[phase.phase]; n > 0 {
@@ -90,13 +90,13 @@ func failing(plan *rollout.Plan) string {
 		words string
 	}{
 		{rollout.PhaseDegraded, "degraded"},
-		{rollout.PhaseStuck, "with a ManifestWork that is being deleted for longer than the progressDeadline: bring its agent back, or remove " +
+		{rollout.PhaseTerminationTimedOut, "with a ManifestWork that is being deleted for longer than the progressDeadline: bring its agent back, or remove " +
 			"the finalizers of the ManifestWork if the cluster is lost"},
 		{rollout.PhaseCompleted, "completed at an older revision: agents leave a completed work as it is, delete it to have the new revision there"},
 	} {
 		var names []string
 		for i := range plan.Failing {
-			if f := &plan.Failing[i]; f.Phase == kind.phase && f.Refused == "" {
+			if f := &plan.Failing[i]; f.Phase == kind.phase && f.Rejected == "" {
 				names = append(names, plan.Failing[i].Cluster)
 			}
 		}
@@ -123,10 +123,10 @@ func Unreached(clusters []string) string {
 
 // unheard names the clusters whose agents said nothing since this hub started, and says what to do about them (R11).
 func unheard(plan *rollout.Plan) []string {
-	if len(plan.Unheard) == 0 {
+	if len(plan.AgentUnknown) == 0 {
 		return nil
 	}
-	return []string{rollout.Names(plan.Unheard) + " not heard since this hub started: no progressDeadline fires there before the agent reports; " +
+	return []string{rollout.Names(plan.AgentUnknown) + " not heard since this hub started: no progressDeadline fires there before the agent reports; " +
 		"connect the agent to the broker, or take the cluster out of the Placement"}
 }
 
@@ -136,10 +136,10 @@ func rejected(plan *rollout.Plan) []string {
 	var names []string
 	words := ""
 	for i := range plan.Failing {
-		if f := &plan.Failing[i]; f.Refused != "" {
+		if f := &plan.Failing[i]; f.Rejected != "" {
 			names = append(names, f.Cluster)
 			if words == "" {
-				words = f.Refused
+				words = f.Rejected
 			}
 		}
 	}

@@ -30,7 +30,7 @@ func causes(plan *rollout.Plan) []string {
 	var order []cause
 	for i := range plan.Failing {
 		f := &plan.Failing[i]
-		if f.Phase != rollout.PhaseFailed || f.Refused != "" {
+		if f.Phase != rollout.PhaseFailed || f.Rejected != "" {
 			continue
 		}
 		record := plan.Records.Failures[f.Cluster]

@@ -110,7 +110,7 @@ func awaiting(plan *rollout.Plan) string {
 			parts = append(parts, fmt.Sprintf("waiting for the progressDeadline of %s that Placement %s dropped during the rollout",
 				rollout.Names(ref.Undecided), ref.Name))
 		}
-		if len(ref.Leaving) > 0 {
+		if len(ref.Terminating) > 0 {
 			parts = append(parts, awaitingDeletion(ref))
 		}
 	}
@@ -124,7 +124,7 @@ func awaitingDeletion(ref *rollout.RefOutcome) string {
 		until = fmt.Sprintf("it waits for progressDeadline %s at most", ref.Deadline)
 	}
 	return fmt.Sprintf("Placement %s waits until the older ManifestWork is gone from %s, whose agent has to remove it; %s",
-		ref.Name, rollout.Names(ref.Leaving), until)
+		ref.Name, rollout.Names(ref.Terminating), until)
 }
 
 // soakIgnored names the placements whose minSuccessTime has no effect.

@@ -112,10 +112,10 @@ func RecordClusters(out *workv1alpha1.ManifestWorkReplicaSetStatus, records *rol
 // tally sets the number of clusters in each phase. A soaking cluster counts as succeeded: after a restart the hub waits a moment before a
 // success is settled, and must not write the status for that (P7).
 func tally(summary *workv1alpha1.ManifestWorkReplicaSetSummary, of func(rollout.Phase) int) {
-	summary.Failed = of(rollout.PhaseFailed) + of(rollout.PhaseStuck)
-	summary.Waiting = of(rollout.PhaseWaiting) + of(rollout.PhaseLeaving)
-	summary.InFlight = of(rollout.PhaseInFlight) + of(rollout.PhaseHandingOver) + of(rollout.PhaseDegraded) + of(rollout.PhaseUnheard)
-	summary.Rejected = of(rollout.PhaseRefused)
+	summary.Failed = of(rollout.PhaseFailed) + of(rollout.PhaseTerminationTimedOut)
+	summary.Waiting = of(rollout.PhaseWaiting) + of(rollout.PhaseTerminating)
+	summary.InFlight = of(rollout.PhaseInFlight) + of(rollout.PhaseHandingOver) + of(rollout.PhaseDegraded) + of(rollout.PhaseAgentUnknown)
+	summary.Rejected = of(rollout.PhaseRejected)
 }
 
 // SameRecords reports whether two statuses hold the same facts about the rollout.

@@ -45,7 +45,7 @@ func reachOf(in *Input) map[string]*reach {
 	for i := range in.Snapshot.Works {
 		w := &in.Snapshot.Works[i]
 		hash := w.Hash()
-		if _, selected := in.Plan.Phases[w.Cluster()]; hash == "" || w.Stray && !selected {
+		if _, selected := in.Plan.Phases[w.Cluster()]; hash == "" || w.UnexpectedName && !selected {
 			continue
 		}
 		r := found[hash]

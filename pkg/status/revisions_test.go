@@ -122,7 +122,7 @@ func TestRevisionStates(t *testing.T) {
 func TestStrayWorksAreNotCounted(t *testing.T) {
 	stray := func(cluster string) rollout.Work {
 		w := rt.Work(cluster, rt.Named("anything"), rt.Bears("aaa"), rt.Succeeded(0))
-		w.Stray = true
+		w.UnexpectedName = true
 		return w
 	}
 	in := listing(status.Complete, works(done("c1"), done("c2"), stray("c3"), stray("c4"), stray("c5")), revisionOf("aaa", 1), revisionOf("bbb", 2))

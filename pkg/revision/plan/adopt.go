@@ -20,7 +20,7 @@ func (c *chain) adopt() *Step {
 	}
 	update := c.History.ByDigest(c.Template)
 	in := c.pastInput(update)
-	past := rollout.ReadPast(in)
+	past := rollout.ReadForeignHistory(in)
 	if update != nil && !past.Surpassed {
 		return nil
 	}
@@ -78,8 +78,8 @@ func noAbort() map[string]any {
 }
 
 // recordPast records what the works show, and which of it was stable.
-func (c *chain) recordPast(in *rollout.PastInput, past *rollout.Past) *Step {
-	recorded := past.Specs[:min(len(past.Specs), rollout.MaxPastSpecs)]
+func (c *chain) recordPast(in *rollout.ForeignHistoryInput, past *rollout.ForeignHistory) *Step {
+	recorded := past.Specs[:min(len(past.Specs), rollout.MaxForeignSpecs)]
 	if read := c.readSpecs(recorded); read.next != nil || read.failed != nil {
 		return c.afterAdoption(read)
 	}
@@ -116,9 +116,9 @@ func (c *chain) afterAdoption(done batch) *Step {
 }
 
 // readSpecs fills in what the specs hold, each from the first work that has it.
-func (c *chain) readSpecs(specs []rollout.PastSpec) batch {
+func (c *chain) readSpecs(specs []rollout.ForeignSpec) batch {
 	for i := range specs {
-		template, read := c.specOf(specs[i].Bearer())
+		template, read := c.specOf(specs[i].SampleWork())
 		if read.next != nil || read.failed != nil {
 			return read
 		}
@@ -136,8 +136,8 @@ func (c *chain) firstSight() bool {
 	})
 }
 
-func (c *chain) pastInput(update *revision.Revision) *rollout.PastInput {
-	in := &rollout.PastInput{
+func (c *chain) pastInput(update *revision.Revision) *rollout.ForeignHistoryInput {
+	in := &rollout.ForeignHistoryInput{
 		Owner: c.Object, Refs: c.Refs, IgnoredRefs: c.IgnoredRefs, Works: c.Works, Template: c.Template, FirstSight: c.firstSight(),
 	}
 	// An abort of the template's revision is carried out, whoever wrote what meanwhile (R12).
@@ -150,7 +150,7 @@ func (c *chain) pastInput(update *revision.Revision) *rollout.PastInput {
 
 // record makes revisions of specs that have none (R6). Their numbers are lower than that of any revision that was made from a template, so
 // that they are pruned before those (R5).
-func (c *chain) record(specs []rollout.PastSpec, stable revision.Digest, firstSight bool) (all batch) {
+func (c *chain) record(specs []rollout.ForeignSpec, stable revision.Digest, firstSight bool) (all batch) {
 	number, next := c.History.LowerNumber(), int64(-1)
 	if firstSight {
 		// The template's comes after them, and what was on the most clusters comes last among them.

@@ -260,7 +260,7 @@ func oneLine(text string) string {
 func (v *View) reached(rev *revision.Revision) string {
 	clusters := sets.New[string]()
 	for i := range v.Notes.Works {
-		if w := &v.Notes.Works[i]; w.Hash() == rev.Hash && !w.Stray {
+		if w := &v.Notes.Works[i]; w.Hash() == rev.Hash && !w.UnexpectedName {
 			clusters.Insert(w.Cluster())
 		}
 	}
@@ -279,7 +279,7 @@ func (c *chain) abortReason() string {
 		return c.setter()
 	}
 	// The works are as they were when the abort was decided, maybe by a process that is gone: its grace was over.
-	if abort := rollout.Decide(c.View.Snapshot(&c.Revisions, c.Update, false).Watched()).AbortDue(); abort != nil {
+	if abort := rollout.Decide(c.View.Snapshot(&c.Revisions, c.Update, false).AssumeSettled()).AbortDue(); abort != nil {
 		return abort.Reason
 	}
 	return ""

@@ -111,8 +111,8 @@ func TestRefusals(t *testing.T) {
 		{Cluster: "c2", Target: plan.Target(b.Named(hashOf("b")), 7, false), Words: "403", Since: rt.At(0), RefusedSince: rt.At(time.Minute)},
 		{Target: "another write"},
 	}
-	require.Equal(t, map[string]rollout.Refusal{"c1": {Since: rt.At(0), Words: "500"}}, b.Snapshot(&b.found.Revisions, b.found.Update, true).Refused)
-	require.Equal(t, map[string]rollout.Refusal{"c2": {Since: rt.At(time.Minute), Words: "403"}}, b.Snapshot(&b.found.Revisions, b.found.Update, false).Refused)
+	require.Equal(t, map[string]rollout.Rejection{"c1": {Since: rt.At(0), Message: "500"}}, b.Snapshot(&b.found.Revisions, b.found.Update, true).Rejected)
+	require.Equal(t, map[string]rollout.Rejection{"c2": {Since: rt.At(time.Minute), Message: "403"}}, b.Snapshot(&b.found.Revisions, b.found.Update, false).Rejected)
 	b.Notes.DeadlinesSince = rt.At(time.Hour - time.Minute)
-	require.Empty(t, b.Snapshot(&b.found.Revisions, b.found.Update, true).Refused, "it could not be heard")
+	require.Empty(t, b.Snapshot(&b.found.Revisions, b.found.Update, true).Rejected, "it could not be heard")
 }

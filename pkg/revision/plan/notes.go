@@ -102,27 +102,27 @@ func (v *View) Snapshot(of *status.Revisions, update *rollout.Revision, aborted 
 		}
 	}
 	s.FastUndo = !aborted && v.inRollbackWindow(update, s.Current)
-	s.Refused = notes.Refusals(Target(desired, v.Object.Generation, aborted), aborted, v.Now)
+	s.Rejected = notes.Refusals(Target(desired, v.Object.Generation, aborted), aborted, v.Now)
 	return s
 }
 
 // Refusals are the clusters whose work the API server refuses at a target. Where an abort is carried out, clusters whose writes fail in another
 // way for long are among them (R4).
-func (n *Notes) Refusals(target string, aborted bool, now time.Time) map[string]rollout.Refusal {
-	var found map[string]rollout.Refusal
+func (n *Notes) Refusals(target string, aborted bool, now time.Time) map[string]rollout.Rejection {
+	var found map[string]rollout.Rejection
 	for i := range n.Failures {
 		f := &n.Failures[i]
 		if f.Cluster == "" || f.Target != target {
 			continue
 		}
-		refusal := rollout.Refusal{Since: f.RefusedSince, TriedAt: f.TriedAt, Words: f.Words}
+		refusal := rollout.Rejection{Since: f.RefusedSince, TriedAt: f.TriedAt, Message: f.Words}
 		if f.RefusedSince.IsZero() {
 			if refusal.Since = f.Since; !aborted || !f.stuck(n.DeadlinesSince, now) {
 				continue
 			}
 		}
 		if found == nil {
-			found = map[string]rollout.Refusal{}
+			found = map[string]rollout.Rejection{}
 		}
 		found[f.Cluster] = refusal
 	}

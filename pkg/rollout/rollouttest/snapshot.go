@@ -130,12 +130,12 @@ func Recorded(placement string, reason workv1alpha1.FailureReason, clusters ...s
 	}
 }
 
-// Refused says that the API server has refused the work of a cluster since a time, and that it was tried last at another one.
-func Refused(cluster string, since, triedAt time.Duration) SnapshotOption {
+// Rejected says that the API server has rejected the work of a cluster since a time, and that it was tried last at another one.
+func Rejected(cluster string, since, triedAt time.Duration) SnapshotOption {
 	return func(s *rollout.Snapshot) {
-		if s.Refused == nil {
-			s.Refused = map[string]rollout.Refusal{}
+		if s.Rejected == nil {
+			s.Rejected = map[string]rollout.Rejection{}
 		}
-		s.Refused[cluster] = rollout.Refusal{Since: At(since), TriedAt: At(triedAt), Words: "no quota in " + cluster}
+		s.Rejected[cluster] = rollout.Rejection{Since: At(since), TriedAt: At(triedAt), Message: "no quota in " + cluster}
 	}
 }

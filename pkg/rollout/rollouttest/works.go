@@ -141,9 +141,9 @@ func SeenSucceeding(since time.Duration) WorkOption {
 	return func(w *rollout.Work) { w.SucceededSince = At(since) }
 }
 
-// TurnedAt is when this process saw it turn.
-func TurnedAt(since time.Duration) WorkOption {
-	return func(w *rollout.Work) { w.TurnedAt = At(since) }
+// StateChangedAt is when this process saw it change.
+func StateChangedAt(since time.Duration) WorkOption {
+	return func(w *rollout.Work) { w.StateChangedAt = At(since) }
 }
 
 // WatchedSince is since when this process has seen what became of the last write.

@@ -33,12 +33,12 @@ func (r *tries) see(at time.Duration, target string, a, b error) (refused, persi
 	return outcome.Refused, outcome.Persisting
 }
 
-func (r *tries) refusalsSince(at time.Duration, target string, aborted bool, heard time.Duration) map[string]rollout.Refusal {
+func (r *tries) refusalsSince(at time.Duration, target string, aborted bool, heard time.Duration) map[string]rollout.Rejection {
 	notes := plan.Notes{Failures: r.m.Failures(owner), DeadlinesSince: rt.At(heard)}
 	return notes.Refusals(target, aborted, rt.At(at))
 }
 
-func (r *tries) refusals(at time.Duration, target string, aborted bool) map[string]rollout.Refusal {
+func (r *tries) refusals(at time.Duration, target string, aborted bool) map[string]rollout.Rejection {
 	return r.refusalsSince(at, target, aborted, -time.Hour)
 }
 
@@ -87,8 +87,8 @@ func TestRefusals(t *testing.T) {
 		require.Equal(t, []string{"cluster a: " + refusedBy("request 1").Error()}, refused, i)
 		require.Empty(t, persisting)
 	}
-	require.Equal(t, map[string]rollout.Refusal{"a": {
-		Since: rt.At(0), TriedAt: rt.At(6 * time.Second), Words: refusedBy("request 1").Error(),
+	require.Equal(t, map[string]rollout.Rejection{"a": {
+		Since: rt.At(0), TriedAt: rt.At(6 * time.Second), Message: refusedBy("request 1").Error(),
 	}}, r.refusals(10*time.Second, "x", false))
 	a := Attempt{What: "cluster a", Target: "x"}
 	require.True(t, r.m.RefusedLately(owner, a, rt.At(65*time.Second)))

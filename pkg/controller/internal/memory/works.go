@@ -165,7 +165,7 @@ func (m *Works) Settle(w *rollout.Work, succeeds bool, now time.Time) {
 
 // fill fills in what this process saw of a work.
 func (w *knownWork) fill(of *rollout.Work) {
-	of.SucceededSince, of.TurnedAt, of.ClockAhead = w.succeededSince, w.turnedAt, w.clockAhead
+	of.SucceededSince, of.StateChangedAt, of.ClockAhead = w.succeededSince, w.turnedAt, w.clockAhead
 	of.WatchedSince, of.SettledAt = w.watchedSince, w.settledAt
 }
 

@@ -43,14 +43,14 @@ func TestTurns(t *testing.T) {
 		m.Settle(&w, succeeds, rt.At(at))
 		return w
 	}
-	require.Zero(t, see(1*time.Second, false).TurnedAt, "it begins so")
-	require.Zero(t, see(2*time.Second, false).TurnedAt)
-	require.Equal(t, rt.At(3*time.Second), see(3*time.Second, true).TurnedAt, "it succeeds")
-	require.Equal(t, rt.At(3*time.Second), see(4*time.Second, true).TurnedAt)
-	require.Equal(t, rt.At(9*time.Second), see(9*time.Second, false).TurnedAt, "it relapses")
-	require.Zero(t, see(10*time.Second, true, rt.WrittenAt(10*time.Second)).TurnedAt, "written anew, what it was before says nothing")
-	require.Equal(t, rt.At(11*time.Second), see(11*time.Second, false, rt.WrittenAt(10*time.Second)).TurnedAt)
-	require.Zero(t, see(12*time.Second, true, rt.Generation(2)).TurnedAt)
+	require.Zero(t, see(1*time.Second, false).StateChangedAt, "it begins so")
+	require.Zero(t, see(2*time.Second, false).StateChangedAt)
+	require.Equal(t, rt.At(3*time.Second), see(3*time.Second, true).StateChangedAt, "it succeeds")
+	require.Equal(t, rt.At(3*time.Second), see(4*time.Second, true).StateChangedAt)
+	require.Equal(t, rt.At(9*time.Second), see(9*time.Second, false).StateChangedAt, "it relapses")
+	require.Zero(t, see(10*time.Second, true, rt.WrittenAt(10*time.Second)).StateChangedAt, "written anew, what it was before says nothing")
+	require.Equal(t, rt.At(11*time.Second), see(11*time.Second, false, rt.WrittenAt(10*time.Second)).StateChangedAt)
+	require.Zero(t, see(12*time.Second, true, rt.Generation(2)).StateChangedAt)
 }
 
 // Since when a write is watched and whether it settled is known for that write, by this process (R11).
@@ -87,12 +87,12 @@ func TestSuccessThatIsTakenAway(t *testing.T) {
 	require.Equal(t, since, see(2*time.Second, true, rt.Applied(0), rt.Deleting()).SucceededSince)
 	gone := see(3*time.Second, false, rt.Applied(0), rt.NotAvailable(3*time.Second), rt.Deleting())
 	require.Equal(t, since, gone.SucceededSince)
-	require.Zero(t, gone.TurnedAt)
+	require.Zero(t, gone.StateChangedAt)
 
 	require.Equal(t, rt.At(5*time.Second), see(5*time.Second, true, rt.WrittenAt(time.Minute)).SucceededSince, "another write")
 	require.Zero(t, see(6*time.Second, false, rt.WrittenAt(time.Minute)).SucceededSince, "a relapse")
 	require.Zero(t, see(7*time.Second, false, rt.WrittenAt(time.Minute), rt.Deleting()).SucceededSince)
-	require.Equal(t, rt.At(6*time.Second), see(7*time.Second, false, rt.WrittenAt(time.Minute), rt.Deleting()).TurnedAt, "it lasts since then")
+	require.Equal(t, rt.At(6*time.Second), see(7*time.Second, false, rt.WrittenAt(time.Minute), rt.Deleting()).StateChangedAt, "it lasts since then")
 }
 
 // An agent whose clock was seen ahead is not believed when the hub's clock has come closer, until the hub writes the work again.

@@ -72,7 +72,7 @@ func TestCanaryOnItsWayOut(t *testing.T) {
 			if p.Stalled != tc.stalled || p.Abort != nil || p.Refs[0].Failed {
 				t.Errorf("stalled %v, want %v; abort %v: it never had the revision, and fails nothing", p.Stalled, tc.stalled, p.Abort)
 			}
-			if diff := cmp.Diff(map[string][]string{"leaving": tc.leaving, "failing": tc.failing}, map[string][]string{"leaving": p.Refs[0].Leaving, "failing": failing}); diff != "" {
+			if diff := cmp.Diff(map[string][]string{"leaving": tc.leaving, "failing": tc.failing}, map[string][]string{"leaving": p.Refs[0].Terminating, "failing": failing}); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -87,10 +87,10 @@ func TestDeletionThatHangs(t *testing.T) {
 		phase      rollout.Phase
 		recheck    string
 	}{
-		"a second before":                {rt.Now(9 * minute), rt.ConnectedSince(-hour), old("c1", rt.DeletedAt(4*minute+second)), rollout.PhaseLeaving, "1s"},
-		"then":                           {rt.Now(9 * minute), rt.ConnectedSince(-hour), old("c1", rt.DeletedAt(4*minute)), rollout.PhaseStuck, "0s"},
-		"the hub came back a minute ago": {rt.Now(9 * minute), rt.ConnectedSince(8 * minute), old("c1", rt.DeletedAt(4*minute)), rollout.PhaseLeaving, "1m0s"},
-		"an API server that is ahead":    {rt.Now(9 * minute), rt.ConnectedSince(-hour), old("c1", rt.DeletedAt(hour)), rollout.PhaseLeaving, "5m0s"},
+		"a second before":                {rt.Now(9 * minute), rt.ConnectedSince(-hour), old("c1", rt.DeletedAt(4*minute+second)), rollout.PhaseTerminating, "1s"},
+		"then":                           {rt.Now(9 * minute), rt.ConnectedSince(-hour), old("c1", rt.DeletedAt(4*minute)), rollout.PhaseTerminationTimedOut, "0s"},
+		"the hub came back a minute ago": {rt.Now(9 * minute), rt.ConnectedSince(8 * minute), old("c1", rt.DeletedAt(4*minute)), rollout.PhaseTerminating, "1m0s"},
+		"an API server that is ahead":    {rt.Now(9 * minute), rt.ConnectedSince(-hour), old("c1", rt.DeletedAt(hour)), rollout.PhaseTerminating, "5m0s"},
 		"in flight there when it was deleted: its own deadline": {
 			rt.Now(9 * minute), rt.ConnectedSince(-hour), rt.Work("c1", rt.Bears("bbb"), rt.WrittenAt(4*minute), rt.InFlight(4*minute), rt.DeletedAt(6*minute)), rollout.PhaseFailed, "0s",
 		},

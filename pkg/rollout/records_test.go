@@ -15,14 +15,14 @@ import (
 // TestRecords says what is recorded of a rollout, and why each cluster failed (R11).
 func TestRecords(t *testing.T) {
 	ref := rt.Ref("p1", rt.Progressive(4), rt.Deadline("5m"), rt.Clusters("c1", "c2", "c3", "c4", "c5"))
-	p := decide(rt.Now(10*minute), rt.Refs(ref), rt.Works(failed("c1"), broken("c2"), inFlight("c3"), old("c4", rt.DeletedAt(3*minute))), rt.Refused("c5", minute, 10*minute))
+	p := decide(rt.Now(10*minute), rt.Refs(ref), rt.Works(failed("c1"), broken("c2"), inFlight("c3"), old("c4", rt.DeletedAt(3*minute))), rt.Rejected("c5", minute, 10*minute))
 	require.Equal(t, map[string]workv1alpha1.FailureReason{
 		"c1": workv1alpha1.FailureDeadlineExceeded, "c4": workv1alpha1.FailureTerminationTimedOut, "c5": workv1alpha1.FailureRejected,
 	}, reasons(p.Records.Failures))
 	require.Empty(t, p.Records.Rejections)
 	require.Equal(t, rt.At(10*minute), p.Records.Halted["p1"])
 
-	early := decide(rt.Now(2*minute), rt.Refs(ref), rt.Refused("c5", minute, 2*minute))
+	early := decide(rt.Now(2*minute), rt.Refs(ref), rt.Rejected("c5", minute, 2*minute))
 	require.Empty(t, early.Records.Failures)
 	require.Equal(t, map[string]workv1alpha1.FailureReason{"c5": workv1alpha1.FailureRejected}, reasons(early.Records.Rejections))
 }

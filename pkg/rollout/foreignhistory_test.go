@@ -65,14 +65,14 @@ func TestReadPast(t *testing.T) {
 		"nothing": {current: "aaa"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := &rollout.PastInput{
+			in := &rollout.ForeignHistoryInput{
 				Owner: &metav1.ObjectMeta{Namespace: rt.OwnerNamespace, Name: rt.OwnerName, UID: "uid", CreationTimestamp: metav1.NewTime(rt.Epoch)},
 				Refs:  selecting(cmp.Or(tc.selects, "c1 c2 c3")), Works: tc.works, Template: rt.DigestOf("bbb"), FirstSight: tc.firstSight,
 			}
 			if tc.current != "" {
 				in.Current = rt.Revision(tc.current)
 			}
-			past := rollout.ReadPast(in)
+			past := rollout.ReadForeignHistory(in)
 			var specs []string
 			for i := range past.Specs {
 				for _, known := range []string{"aaa", "bbb", "yyy", "zzz"} {

@@ -31,7 +31,7 @@ func TestRefused(t *testing.T) {
 	refused := func(retryAt time.Duration, clusters ...string) rt.SnapshotOption {
 		return func(s *rollout.Snapshot) {
 			for _, cluster := range clusters {
-				rt.Refused(cluster, 0, min(retryAt, s.Now.Sub(rt.Epoch)))(s)
+				rt.Rejected(cluster, 0, min(retryAt, s.Now.Sub(rt.Epoch)))(s)
 			}
 		}
 	}
@@ -93,13 +93,13 @@ func TestRefused(t *testing.T) {
 // hear the API server (R11). Everything that changes by itself is looked at in time.
 func TestRefusedLeadsToAnAbort(t *testing.T) {
 	ref := rt.Ref("p1", rt.Deadline("5m"), rt.AbortAll(), rt.Clusters("c1", "c2"))
-	refused := rt.Refused("c1", 0, 5*minute)
-	p := decide(rt.Now(minute), rt.Refs(ref), rt.Refused("c1", 0, minute), rt.Works(done("c2")))
-	if p.Abort != nil || p.Recheck != 50*second || p.Phases["c1"] != rollout.PhaseRefused {
+	refused := rt.Rejected("c1", 0, 5*minute)
+	p := decide(rt.Now(minute), rt.Refs(ref), rt.Rejected("c1", 0, minute), rt.Works(done("c2")))
+	if p.Abort != nil || p.Recheck != 50*second || p.Phases["c1"] != rollout.PhaseRejected {
 		t.Errorf("abort %v, again after %s, %v", p.Abort, p.Recheck, p.Phases)
 	}
 	// The last answer may not be true any more: the write is tried once more before it counts (R11).
-	p = decide(rt.Now(5*minute), rt.Refs(ref), rt.Refused("c1", 0, 4*minute+30*second), rt.Works(done("c2")))
+	p = decide(rt.Now(5*minute), rt.Refs(ref), rt.Rejected("c1", 0, 4*minute+30*second), rt.Works(done("c2")))
 	if diff := cmp.Diff([]string{"c1"}, writtenClusters(p)); p.Abort != nil || diff != "" {
 		t.Errorf("abort %v, written (-want +got):\n%s", p.Abort, diff)
 	}
@@ -117,7 +117,7 @@ func TestRefusedLeadsToAnAbort(t *testing.T) {
 // Who leaves its slot to a retry still wants to be written: it is named, so that what is known of its writes is kept (P7).
 func TestPostponedByARetry(t *testing.T) {
 	ref := rt.Ref("p1", rt.Progressive(2), rt.MaxFailures(1), rt.Clusters("c1", "c2", "c3", "c4"))
-	p := decide(rt.Now(minute), rt.Refs(ref), rt.Refused("c4", 0, 0))
+	p := decide(rt.Now(minute), rt.Refs(ref), rt.Rejected("c4", 0, 0))
 	if diff := cmp.Diff([]string{"c4", "c1"}, writtenClusters(p)); diff != "" {
 		t.Errorf("written (-want +got):\n%s", diff)
 	}
@@ -128,7 +128,7 @@ func TestPostponedByARetry(t *testing.T) {
 
 // R4: what can't be written back does not hold the abort up, and is tried all the same.
 func TestGoBackWithoutTheRefused(t *testing.T) {
-	p := decide(rt.Aborted(), rt.Now(minute), rt.Refs(rt.Ref("p1", rt.Clusters("c1", "c2", "c3"))), rt.Refused("c1", 0, 2*minute),
+	p := decide(rt.Aborted(), rt.Now(minute), rt.Refs(rt.Ref("p1", rt.Clusters("c1", "c2", "c3"))), rt.Rejected("c1", 0, 2*minute),
 		rt.Works(failed("c1"), done("c2"), old("c3")))
 	if diff := cmp.Diff([]string{"c1", "c2"}, writtenClusters(p)); diff != "" || p.Behind != 1 {
 		t.Errorf("behind %d, want 1; written (-want +got):\n%s", p.Behind, diff)
@@ -140,7 +140,7 @@ func TestRefusedAdoption(t *testing.T) {
 	unlabelled := rt.Work("c1", rt.Holds("bbb"))
 	ref := rt.Ref("p1", rt.Progressive(1), rt.MaxFailures(1), rt.Clusters("c1", "c2"))
 	for retryAt, wanted := range map[time.Duration][]rollout.Action{2 * minute: {rollout.Create}, 0: {rollout.Adopt}} {
-		p := decide(rt.Now(minute), rt.Refs(ref), rt.Refused("c1", 0, min(retryAt, minute)), rt.Works(unlabelled))
+		p := decide(rt.Now(minute), rt.Refs(ref), rt.Rejected("c1", 0, min(retryAt, minute)), rt.Works(unlabelled))
 		var actions []rollout.Action
 		for i := range p.Writes {
 			actions = append(actions, p.Writes[i].Action)

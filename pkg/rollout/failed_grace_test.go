@@ -43,7 +43,7 @@ func TestGraceAfterAStall(t *testing.T) {
 			if early := s.Now.Before(s.Stall.Ended.Add(min(tc.length, 2*minute))); s.BeganLately() != early {
 				t.Errorf("began lately: %v, want %v", s.BeganLately(), early)
 			}
-			if s.Watched().Stall != (rollout.Stall{}) {
+			if s.AssumeSettled().Stall != (rollout.Stall{}) {
 				t.Error("who saw all of it did not stand still")
 			}
 		})
@@ -81,7 +81,7 @@ func TestTimesOfAClockThatWasAhead(t *testing.T) {
 		"the rollout began, it hangs, early": {retried(hour, 6*minute), rt.Work("c1", rt.Bears("bbb"), rt.InFlight(0)), rollout.PhaseInFlight},
 		"the rollout began, it succeeds":     {retried(hour, 4*minute), rt.Work("c1", rt.Bears("bbb"), rt.Succeeded(0), rt.SeenSucceeding(0)), rollout.PhaseSucceeded},
 		"the work was written":               {rt.Revision("bbb"), rt.Work("c1", rt.Bears("bbb"), rt.WrittenAt(hour), rt.WatchedSince(4*minute)), rollout.PhaseFailed},
-		"the older work was deleted":         {rt.Revision("bbb"), deleted(rt.Work("c1", rt.Bears("aaa"), rt.DeletedAt(hour))), rollout.PhaseStuck},
+		"the older work was deleted":         {rt.Revision("bbb"), deleted(rt.Work("c1", rt.Bears("aaa"), rt.DeletedAt(hour))), rollout.PhaseTerminationTimedOut},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := decide(rt.Now(10*minute), rt.Updating(tc.update), rt.Works(tc.work),
@@ -97,7 +97,7 @@ func TestTimesOfAClockThatWasAhead(t *testing.T) {
 
 	silent := inFlight("c1", rt.WrittenAt(hour), rt.WatchedSince(9*minute))
 	p := decide(rt.Now(10*minute), rt.Heard(0, "c2"), rt.Refs(rt.Ref("p1", rt.Deadline("None"), rt.Clusters("c1"))), rt.Works(silent))
-	if diff := cmp.Diff([]string{"c1"}, p.Unheard); diff != "" {
+	if diff := cmp.Diff([]string{"c1"}, p.AgentUnknown); diff != "" {
 		t.Errorf("named (-want +got):\n%s", diff)
 	}
 	p = decide(rt.Now(10*minute), rt.Heard(hour, "c1"), rt.Refs(rt.Ref("p1", rt.Deadline("5m"), rt.Clusters("c1"))), rt.Works(failed("c1")))

@@ -27,11 +27,11 @@ func TestUnheard(t *testing.T) {
 	}{
 		"over the deadline": {
 			heard: rt.Heard(0, "c2", "c3"), ref: fleet(), works: []rollout.Work{failed("c1"), done("c2"), done("c3")},
-			phase: rollout.PhaseUnheard, halted: true, stalled: true, named: []string{"c1"},
+			phase: rollout.PhaseAgentUnknown, halted: true, stalled: true, named: []string{"c1"},
 		},
 		"over the deadline, and tolerated": {
 			heard: rt.Heard(0, "c2", "c3"), ref: fleet(rt.Progressive(1), rt.MaxFailures(1)), works: []rollout.Work{failed("c1"), done("c2")},
-			phase: rollout.PhaseUnheard, started: "c3", named: []string{"c1"},
+			phase: rollout.PhaseAgentUnknown, started: "c3", named: []string{"c1"},
 		},
 		"before the deadline it takes a slot": {
 			heard: rt.Heard(0, "c2", "c3"), ref: fleet(rt.Progressive(1)), works: []rollout.Work{inFlight("c1"), done("c2")},
@@ -65,7 +65,7 @@ func TestUnheard(t *testing.T) {
 				t.Errorf("abort %v, halted %v, stalled %v, started %q; want %v, %v, %v, %q",
 					p.Abort, p.Refs[0].Halted, p.Stalled, started(p), tc.abort, tc.halted, tc.stalled, tc.started)
 			}
-			if diff := cmp.Diff(tc.named, p.Unheard); diff != "" {
+			if diff := cmp.Diff(tc.named, p.AgentUnknown); diff != "" {
 				t.Errorf("named (-want +got):\n%s", diff)
 			}
 		})
@@ -105,7 +105,7 @@ func TestMayBeInFlight(t *testing.T) {
 func TestNamedUnheardIsLookedAtAgain(t *testing.T) {
 	ref := rt.Ref("p1", rt.Deadline("None"), rt.Clusters("c1", "c2"))
 	p := decide(rt.Now(10*minute), rt.Heard(0, "c2"), rt.Refs(ref), rt.Works(inFlight("c1"), done("c2")))
-	if diff := cmp.Diff([]string{"c1"}, p.Unheard); diff != "" || p.Recheck != minute {
+	if diff := cmp.Diff([]string{"c1"}, p.AgentUnknown); diff != "" || p.Recheck != minute {
 		t.Errorf("named (-want +got):\n%slooked at again after %s, want %s", diff, p.Recheck, minute)
 	}
 }

@@ -12,19 +12,19 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// MaxPastSpecs is how many specs of another hub become revisions at the most (R6).
-const MaxPastSpecs = 10
+// MaxForeignSpecs is how many specs of another hub become revisions at most (R6).
+const MaxForeignSpecs = 10
 
 // stableClusters is how many clusters must have a spec before it counts as the stable one, and must have lost this hub's marks before
 // another hub is believed to have run: an agent can edit the works of its own cluster, and must not decide for the others (R6).
 const stableClusters = 2
 
-// Past is what the works show of rollouts that this hub has not seen: from before it knew the object, or from while another hub ran
+// ForeignHistory is what the works show of rollouts that this hub has not seen: from before it knew the object, or from while another hub ran
 // in its place (R6).
-type Past struct {
+type ForeignHistory struct {
 	// Specs are those of another hub's works beside the template's, those on the most clusters first. There are none where this hub
 	// knows the object and no other one ran since.
-	Specs []PastSpec
+	Specs []ForeignSpec
 	// Replaced says that another hub ran since this one knew the object: it wrote every work.
 	Replaced bool
 	// Surpassed says that another hub rolled out since the current revision was the stable one here. What was stable after it only
@@ -37,28 +37,28 @@ type Past struct {
 	needed int
 }
 
-// PastSpec is a spec that another hub wrote.
-type PastSpec struct {
+// ForeignSpec is a spec that another hub wrote.
+type ForeignSpec struct {
 	Digest revision.Digest
-	// Template is the spec. ReadPast leaves it to the caller, for whom it costs something.
+	// Template is the spec. ReadForeignHistory leaves it to the caller, for whom it costs something.
 	Template *workv1.ManifestWorkSpec
 
 	works []*Work
 }
 
-// Bearer is the first work that has the spec.
-func (s *PastSpec) Bearer() *Work { return s.works[0] }
+// SampleWork is the first work that has the spec.
+func (s *ForeignSpec) SampleWork() *Work { return s.works[0] }
 
 // OnlyOn is the cluster that has the spec where it is on one alone; empty otherwise.
-func (s *PastSpec) OnlyOn() string {
+func (s *ForeignSpec) OnlyOn() string {
 	if s.clusters() != 1 {
 		return ""
 	}
-	return s.Bearer().Cluster()
+	return s.SampleWork().Cluster()
 }
 
 // clusters is on how many clusters the spec is.
-func (s *PastSpec) clusters() int {
+func (s *ForeignSpec) clusters() int {
 	seen := make(map[string]bool, len(s.works))
 	for _, w := range s.works {
 		seen[w.Cluster()] = true
@@ -73,8 +73,8 @@ func (w *Work) Foreign() bool {
 	return w.Hash() == "" && !applied && !w.Deleting()
 }
 
-// PastInput is what ReadPast looks at.
-type PastInput struct {
+// ForeignHistoryInput is what ReadForeignHistory looks at.
+type ForeignHistoryInput struct {
 	// Owner is the ManifestWorkReplicaSet.
 	Owner metav1.Object
 	// Refs are its placementRefs that count, in spec order, and IgnoredRefs is how many more there are.
@@ -92,7 +92,7 @@ type PastInput struct {
 
 // counted are the works that show the past: those of selected clusters under a name that a hub gives. A work without a hash that is older
 // than its owner was not made for it: somebody gave it the owner label.
-func (in *PastInput) counted() (works []Work, needed int) {
+func (in *ForeignHistoryInput) counted() (works []Work, needed int) {
 	owners := Owners(in.Refs)
 	created := in.Owner.GetCreationTimestamp()
 	for i := range in.Works {
@@ -109,11 +109,11 @@ func (in *PastInput) counted() (works []Work, needed int) {
 }
 
 // selectionKnown reports whether it is known which clusters are selected.
-func (in *PastInput) selectionKnown() bool {
+func (in *ForeignHistoryInput) selectionKnown() bool {
 	return in.IgnoredRefs == 0 && !slices.ContainsFunc(in.Refs, func(ref Ref) bool { return !ref.settled() })
 }
 
-// ReadPast looks at who wrote the works, and what they hold.
+// ReadForeignHistory looks at who wrote the works, and what they hold.
 //
 // Another hub ran where it wrote every work: as long as one work has what this hub wrote, no later revision has reached all
 // clusters, and works that lost the marks may have lost them to their agents. The current revision is surpassed where another
@@ -121,9 +121,9 @@ func (in *PastInput) selectionKnown() bool {
 //
 // Where one cluster is selected, its agent may have taken the marks off. So nothing of its work becomes history. The current revision counts as
 // surpassed all the same: an abort that does not come is less than one that goes back further than the cluster ever was.
-func ReadPast(in *PastInput) Past {
+func ReadForeignHistory(in *ForeignHistoryInput) ForeignHistory {
 	works, needed := in.counted()
-	past := Past{needed: needed}
+	past := ForeignHistory{needed: needed}
 	foreign, all := foreignClusters(works)
 	allForeign := !in.FirstSight && in.selectionKnown() && all
 	past.Replaced = allForeign && foreign >= stableClusters
@@ -140,13 +140,13 @@ func ReadPast(in *PastInput) Past {
 			past.mixed = true
 		}
 	}
-	slices.SortStableFunc(past.Specs, func(a, b PastSpec) int { return cmp.Compare(b.clusters(), a.clusters()) })
+	slices.SortStableFunc(past.Specs, func(a, b ForeignSpec) int { return cmp.Compare(b.clusters(), a.clusters()) })
 	return past
 }
 
 // RolledOut reports whether another hub wrote every work of a selected cluster with a revision, on as many clusters as it takes to believe that, and
-// whether every one of them succeeded with it. Where it is on one cluster alone, only is that cluster (R6, R16).
-func (in *PastInput) RolledOut(rev *Revision, now time.Time) (everywhere, succeeded bool, only string) {
+// whether every one of them succeeded with it. Where it is on one cluster alone, only is that cluster (R6).
+func (in *ForeignHistoryInput) RolledOut(rev *Revision, now time.Time) (everywhere, succeeded bool, only string) {
 	works, needed := in.counted()
 	foreign, all := foreignClusters(works)
 	if !all || foreign < needed || !in.selectionKnown() {
@@ -166,7 +166,7 @@ func (in *PastInput) RolledOut(rev *Revision, now time.Time) (everywhere, succee
 }
 
 // anotherHubs reports whether the spec of a work is known, and another hub wrote it.
-func (in *PastInput) anotherHubs(w *Work) bool {
+func (in *ForeignHistoryInput) anotherHubs(w *Work) bool {
 	return w.Digest != "" && (w.Foreign() || in.FirstSight && w.Hash() == "")
 }
 
@@ -183,7 +183,7 @@ func foreignClusters(works []Work) (n int, all bool) {
 }
 
 // left reports whether no cluster has the current revision any more.
-func (in *PastInput) left(works []Work) bool {
+func (in *ForeignHistoryInput) left(works []Work) bool {
 	if in.Current == nil || in.Current.Digest == in.Template {
 		return false
 	}
@@ -195,10 +195,10 @@ func (w *Work) holds(rev *Revision) bool {
 	return rev != nil && (w.Hash() == rev.Hash || w.Digest == rev.Digest)
 }
 
-func (p *Past) add(w *Work) {
-	known := slices.IndexFunc(p.Specs, func(s PastSpec) bool { return s.Digest == w.Digest })
+func (p *ForeignHistory) add(w *Work) {
+	known := slices.IndexFunc(p.Specs, func(s ForeignSpec) bool { return s.Digest == w.Digest })
 	if known < 0 {
-		p.Specs = append(p.Specs, PastSpec{Digest: w.Digest, works: []*Work{w}})
+		p.Specs = append(p.Specs, ForeignSpec{Digest: w.Digest, works: []*Work{w}})
 		return
 	}
 	p.Specs[known].works = append(p.Specs[known].works, w)
@@ -206,7 +206,7 @@ func (p *Past) add(w *Work) {
 
 // Stable is the spec that was the stable one: the only one beside the template's, on at least two clusters where that many are selected,
 // one of which succeeded with it (R6). Empty when the works don't show it.
-func (p *Past) Stable(now time.Time) revision.Digest {
+func (p *ForeignHistory) Stable(now time.Time) revision.Digest {
 	if p.mixed || len(p.Specs) != 1 || p.Specs[0].clusters() < p.needed {
 		return ""
 	}

@@ -1,0 +1,169 @@
+package rollout
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// When a rollout is complete (R13), and when it is stalled (R14):
+//
+//  1. Each placementRef counts its clusters by phase (outcome, tally).
+//  2. It is complete when at least one cluster succeeded, and each selected cluster has succeeded or has a failure that is tolerated.
+//  3. Failures are tolerated as long as they halt no placementRef.
+//  4. It is not complete before all decisions of the Placements are known, nor before the deadline of an unselected cluster whose failure
+//     could still abort it.
+//  5. It is stalled when it is not complete, some clusters fail, no outcome is awaited, and no cluster is next.
+
+// setCompletion decides whether the rollout is complete or stalled.
+func (p *Plan) setCompletion() {
+	p.Behind = p.Counts[PhaseWaiting]
+	succeeded, awaited, startable, undecided := p.Counts[PhaseSucceeded], 0, false, false
+	for i := range p.Refs {
+		ref := &p.Refs[i]
+		awaited += ref.awaited + len(ref.Terminating)
+		startable = startable || ref.startable
+		undecided = undecided || len(ref.Undecided) > 0
+	}
+	p.Complete = succeeded > 0 && p.decisionsKnown() && p.reached(succeeded) && !undecided
+	p.Stalled = !p.Complete && !p.RollsOut() && awaited == 0 && !startable && len(p.Failing) > 0
+}
+
+// reached reports whether a number of clusters are all that are selected, except those whose failure is tolerated.
+func (p *Plan) reached(clusters int) bool {
+	return clusters > 0 && clusters+p.tolerated == p.Selected() && p.tolerable()
+}
+
+// RolledOut reports whether every selected cluster has the update revision, except those whose failure is tolerated.
+func (p *Plan) RolledOut() bool { return p.reached(p.Updated()) }
+
+// Tolerated returns how many selected clusters have failed without preventing completion.
+func (p *Plan) Tolerated() int {
+	if !p.tolerable() {
+		return 0
+	}
+	return p.tolerated
+}
+
+// tolerable reports whether no placementRef has more failures than it tolerates. Without a failure none has.
+func (p *Plan) tolerable() bool {
+	return p.tolerated == 0 || !slices.ContainsFunc(p.Refs, func(ref RefOutcome) bool { return ref.Halted })
+}
+
+// decisionsKnown reports whether every placementRef counts, every Placement is found and every decision of theirs was seen.
+func (p *Plan) decisionsKnown() bool {
+	return p.IgnoredRefs == 0 && !slices.ContainsFunc(p.Refs, func(ref RefOutcome) bool { return ref.PlacementMissing || !ref.Matches })
+}
+
+// outcome counts the members of a placementRef.
+func outcome(s *Snapshot, ps *placementState) RefOutcome {
+	v, halted := ps.countFailures(), ps.haltHolds(s)
+	o := RefOutcome{
+		Name: ps.ref.Name, Err: ps.err, Failed: v.failed, Halted: v.halted || halted, closed: v.closed || s.Records.Lost && halted,
+		PlacementMissing: ps.ref.Placement == nil, SoakIgnored: ps.strategy.soakIgnored, Phases: map[Phase]int{},
+	}
+	if s.abortable() {
+		o.Undecided = ps.undecided()
+	}
+	if placement := ps.ref.Placement; placement != nil {
+		o.Matches, o.Decisions, o.Groups = placement.Matches(), placement.Decisions, len(placement.Groups)
+		o.PlacementSelected = placement.Selected
+	}
+	if ps.strategy.deadline != noDeadline {
+		o.Deadline = ps.strategy.deadline
+	}
+	anyWaits := ps.any(func(m *member) bool { return m.is().name == PhaseWaiting })
+	for _, m := range ps.members {
+		if ps.holds(m, m.is().awaited, o.Halted) {
+			o.awaited++
+		}
+		o.count(m, anyWaits)
+	}
+	return o
+}
+
+// count counts a member. anyWaits reports whether a cluster of the placementRef waits.
+func (o *RefOutcome) count(m *member, anyWaits bool) {
+	row := m.is()
+	if row.name == PhaseTerminating && !o.Halted && (m.owned || anyWaits) {
+		// Where nothing is started any more, nothing follows from its deletion.
+		o.Terminating = append(o.Terminating, m.cluster)
+	}
+	if !m.owned {
+		return
+	}
+	o.Selected++
+	o.Phases[row.name]++
+	if row.updated && !m.work.InHandover() {
+		o.Updated++
+	}
+}
+
+// tally counts the members of a placementRef into the plan.
+func (p *Plan) tally(s *Snapshot, ps *placementState) {
+	for _, m := range ps.members {
+		row := m.is()
+		if row.listed || m.phase == overdueUnselected && m.work.Deleting() {
+			p.Failing = append(p.Failing, m.failing())
+		}
+		if row.settled && !s.Aborted && !m.work.settled(s.Update) {
+			p.Settled = append(p.Settled, m.work)
+		}
+		if !m.owned {
+			continue
+		}
+		p.Phases[m.cluster] = row.name
+		if row.tolerated {
+			p.tolerated++
+		}
+		p.confirm(s, m)
+		p.nameUnknownAgent(s, m)
+	}
+}
+
+func (m *member) failing() Failing {
+	failing := Failing{Cluster: m.cluster, Phase: m.is().name, Since: m.since}
+	if m.rejection != nil {
+		failing.Rejected = m.rejection.Message
+	}
+	return failing
+}
+
+// sortFailing sorts by cluster, and names each once. A work that is being deleted counts under the Placement that it has: that another
+// placementRef waits for its deletion says nothing new.
+func (p *Plan) sortFailing() {
+	timedOut := func(f Failing) int {
+		if f.Phase == PhaseTerminationTimedOut {
+			return 1
+		}
+		return 0
+	}
+	slices.SortFunc(p.Failing, func(a, b Failing) int {
+		return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(timedOut(a), timedOut(b)))
+	})
+	p.Failing = slices.CompactFunc(p.Failing, func(a, b Failing) bool { return a.Cluster == b.Cluster })
+}
+
+// confirm counts a cluster that was seen succeeding at the desired revision for long enough.
+func (p *Plan) confirm(s *Snapshot, m *member) {
+	at, state := m.atUpdate, m.state
+	if s.Aborted {
+		if at = m.work.at(p.Desired); at {
+			state = Assess(m.work, p.Desired, s.Now).State
+		}
+	}
+	if !at || m.work.Deleting() {
+		return
+	}
+	if state == Succeeded {
+		switch phase, ripe := soakPhase(s, m.work, time.Time{}); {
+		case phase != succeeded && !s.Restored:
+			p.recheckAt(s.Now, ripe)
+		case !m.work.InHandover(): // What is kept goes first (R32).
+			p.Confirmed++
+		}
+	}
+	if !m.work.storedAsWritten(p.Desired) {
+		p.Accepted = append(p.Accepted, m.work)
+	}
+}

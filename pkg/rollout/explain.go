@@ -1,0 +1,158 @@
+package rollout
+
+import (
+	"time"
+
+	workv1 "open-cluster-management.io/api/work/v1"
+)
+
+// Where each cluster stands, and why:
+//
+//  1. The plan is made as by Decide. The phase of a cluster and what follows from it come from the table in phase.go.
+//  2. When a phase changes by itself, and to what, comes from computePhase with the clock put forward.
+//  3. A cluster that the plan writes to waits for nothing. For any other cluster the table has what it waits for. Whether a waiting cluster
+//     lacks a slot, a group or its turn follows from the decision in next.go (limit).
+
+// Wait is what a cluster waits for.
+type Wait string
+
+// What a cluster can wait for.
+const (
+	// WaitNothing means that it waits for nothing: the plan writes to it, or nothing more comes.
+	WaitNothing Wait = ""
+	// WaitTurn means that its turn has not come.
+	WaitTurn Wait = "Turn"
+	// WaitSlot means that the batch of its placementRef has no free slot.
+	WaitSlot Wait = "Slot"
+	// WaitGroup means that decision groups before its own are not done, or not known yet.
+	WaitGroup Wait = "Group"
+	// WaitAgent means that its agent has not reported about the revision.
+	WaitAgent Wait = "Agent"
+	// WaitManifests means that its agent reports a manifest or a condition rule that is not satisfied.
+	WaitManifests Wait = "Manifests"
+	// WaitSoak means that its success has to last for some time.
+	WaitSoak Wait = "Soak"
+	// WaitAcceptance means that the API server rejects its work.
+	WaitAcceptance Wait = "Acceptance"
+	// WaitHandover means that objects of another revision have to be kept or deleted first, and that this cannot be done yet.
+	WaitHandover Wait = "Handover"
+	// WaitDeletion means that its work has to be deleted first.
+	WaitDeletion Wait = "Deletion"
+	// WaitEarlierRef means that it may belong to an earlier placementRef, whose selection is unknown.
+	WaitEarlierRef Wait = "EarlierRef"
+	// WaitStrategy means that the strategy of its placementRef cannot be followed.
+	WaitStrategy Wait = "Strategy"
+	// WaitHalt means that its placementRef starts nothing new: too many clusters have failed, or may fail.
+	WaitHalt Wait = "Halt"
+	// WaitRollback means that the rollout is about to be aborted.
+	WaitRollback Wait = "Rollback"
+	// WaitResume means that a pause holds its write back.
+	WaitResume Wait = "Resume"
+)
+
+// Standing is where a selected cluster stands in the rollout of the update revision.
+type Standing struct {
+	Cluster string
+	// Placement is the Placement of the placementRef that the cluster belongs to.
+	Placement string
+	Phase     Phase
+	// Since is when the phase began; zero if that is unknown.
+	Since time.Time
+	// ChangesAt is when the phase changes by itself, and Then is the phase after that; zero and empty if it does not.
+	ChangesAt time.Time
+	Then      Phase
+	// WaitsFor is what the cluster waits for.
+	WaitsFor Wait
+	// RetryAt is when a rejected write is tried again; zero for any other.
+	RetryAt time.Time
+	// Failed is true if the cluster counts against maxFailures.
+	Failed bool
+	// Halts is true if it counts against maxFailures when the next clusters are started: it has failed, or may fail.
+	Halts bool
+}
+
+// Explain returns where each selected cluster stands: by placementRef in spec order, and by name.
+func Explain(s *Snapshot) []Standing {
+	p, states := decide(s)
+	written := map[string]bool{}
+	for _, w := range p.allWrites() {
+		if w.Revision != nil && w.Revision.Hash == p.Desired.Hash {
+			written[w.Cluster] = true
+		}
+	}
+	standings := make([]Standing, 0, len(p.Phases))
+	for i, ps := range states {
+		for _, m := range ps.members {
+			if !m.owned {
+				continue
+			}
+			standing := Standing{
+				Cluster: m.cluster, Placement: ps.ref.Name, Phase: m.is().name, Since: m.since, RetryAt: m.retryAt,
+				Failed: m.is().fails, Halts: m.is().halts,
+			}
+			standing.ChangesAt, standing.Then = ps.forecast(s, m)
+			standing.WaitsFor = p.waitsFor(s, ps, &p.Refs[i], m, written[m.cluster])
+			standings = append(standings, standing)
+		}
+	}
+	return standings
+}
+
+// forecast returns when the phase of a member changes by itself, and to what.
+func (ps *placementState) forecast(s *Snapshot, m *member) (time.Time, Phase) {
+	if !m.next.After(s.Now) || m.phase == agentUnknown { // Only its agent changes that.
+		return time.Time{}, ""
+	}
+	then := *s
+	then.Now = m.next
+	changed := member{cluster: m.cluster, group: m.group, work: m.work, owned: m.owned, blockedByEarlierRef: m.blockedByEarlierRef}
+	ps.computePhase(&then, &changed)
+	if changed.is().name == m.is().name {
+		return time.Time{}, ""
+	}
+	return m.next, changed.is().name
+}
+
+// waitsFor returns what a member waits for. written reports whether the plan writes to it, or would without a pause.
+func (p *Plan) waitsFor(s *Snapshot, ps *placementState, outcome *RefOutcome, m *member, written bool) Wait {
+	wait := m.is().waitsFor
+	switch {
+	case written && p.Held != nil:
+		return WaitResume
+	case written, s.Aborted && wait != WaitDeletion:
+		return WaitNothing
+	case m.is().startable:
+		return p.turnOf(ps, outcome, m)
+	case m.phase == handingOver && outcome.Halted:
+		return WaitHalt
+	case m.phase == inFlight && m.work.reported():
+		return WaitManifests
+	}
+	return wait
+}
+
+// turnOf returns what keeps a member from being next.
+func (p *Plan) turnOf(ps *placementState, outcome *RefOutcome, m *member) Wait {
+	switch {
+	case outcome.Err != nil:
+		return WaitStrategy
+	case p.AbortDue() != nil:
+		return WaitRollback
+	case m.chosen || m.written: // The plan deferred its write.
+		return WaitHandover
+	case outcome.Halted:
+		return WaitHalt
+	}
+	return ps.limit
+}
+
+// reported reports whether the agent has reported about the spec that the work has.
+func (w *Work) reported() bool {
+	conditions := w.Judged().Object.Status.Conditions
+	for i := range conditions {
+		if conditions[i].Type == workv1.WorkApplied && w.Observed(&conditions[i]) {
+			return true
+		}
+	}
+	return false
+}

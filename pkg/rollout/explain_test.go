@@ -1,0 +1,173 @@
+package rollout_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+)
+
+// TestExplainAgrees holds Explain and Decide together, on snapshots that need not have a history.
+func TestExplainAgrees(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSnapshot(t)
+		p, standings := rollout.Decide(s), standingsOf(s)
+		phases, counts := map[string]rollout.Phase{}, map[rollout.Phase]int{}
+		failed := 0
+		for cluster, standing := range standings {
+			phases[cluster] = standing.Phase
+			counts[standing.Phase]++
+			if standing.Failed {
+				failed++
+			}
+			if standing.Phase == rollout.PhaseWaiting && standing.WaitsFor == rollout.WaitNothing && !s.Aborted && !writes(p, cluster) {
+				t.Fatalf("%s waits for nothing, and is not written", cluster)
+			}
+			checkForecast(t, s, standing)
+		}
+		require.Empty(t, cmp.Diff(p.Phases, phases))
+		require.Empty(t, cmp.Diff(p.Counts, counts))
+		require.Equal(t, p.Counts[rollout.PhaseFailed], failed)
+		for _, w := range p.Writes {
+			standing, selected := standings[w.Cluster]
+			if selected && (w.Action == rollout.Create || w.Action == rollout.Update) && standing.WaitsFor != rollout.WaitNothing {
+				t.Fatalf("%s, and %s waits for %s", w, w.Cluster, standing.WaitsFor)
+			}
+		}
+	})
+}
+
+// checkForecast: a phase lasts until it is said to change, and changes to what it is said to.
+func checkForecast(t *rapid.T, s *rollout.Snapshot, standing rollout.Standing) {
+	if standing.ChangesAt.IsZero() {
+		return
+	}
+	if !standing.ChangesAt.After(s.Now) || standing.Then == standing.Phase {
+		t.Fatalf("%+v changes in the past, or not at all", standing)
+	}
+	later := *s
+	for _, at := range []struct {
+		time  time.Time
+		phase rollout.Phase
+	}{{standing.ChangesAt.Add(-1), standing.Phase}, {standing.ChangesAt, standing.Then}} {
+		later.Now = at.time
+		if found := standingsOf(&later)[standing.Cluster]; found.Phase != at.phase {
+			t.Fatalf("%+v is %s at %s", standing, found.Phase, at.time)
+		}
+	}
+}
+
+func standingsOf(s *rollout.Snapshot) map[string]rollout.Standing {
+	standings := map[string]rollout.Standing{}
+	for _, standing := range rollout.Explain(s) {
+		standings[standing.Cluster] = standing
+	}
+	return standings
+}
+
+// writes reports whether a plan writes a revision to a cluster.
+func writes(p *rollout.Plan, cluster string) bool {
+	for _, w := range p.Writes {
+		if w.Cluster == cluster && w.Revision != nil && w.Revision.Hash == p.Desired.Hash {
+			return true
+		}
+	}
+	return false
+}
+
+// TestExplain names each thing that a cluster can wait for.
+func TestExplain(t *testing.T) {
+	older := func(cluster string, options ...rt.WorkOption) rollout.Work {
+		return rt.Work(cluster, append([]rt.WorkOption{rt.Bears("aaa"), rt.Succeeded(0)}, options...)...)
+	}
+	ref := func(options ...rt.RefOption) rt.SnapshotOption {
+		return rt.Refs(rt.Ref("p1", append(options, rt.Clusters("c1", "c2"))...))
+	}
+	oneByOne := ref(rt.Progressive(1), rt.Deadline("5m"))
+	for name, tc := range map[string]struct {
+		options []rt.SnapshotOption
+		want    rollout.Standing
+	}{
+		"a cluster that is next": {
+			[]rt.SnapshotOption{ref(), rt.Works(older("c1"))},
+			rollout.Standing{Phase: rollout.PhaseWaiting},
+		},
+		"no free slot": {
+			[]rt.SnapshotOption{oneByOne, rt.Works(older("c1"), inFlight("c2"))},
+			rollout.Standing{Phase: rollout.PhaseWaiting, WaitsFor: rollout.WaitSlot},
+		},
+		"a group before its own": {
+			[]rt.SnapshotOption{rt.Refs(rt.Ref("p1", rt.PerGroup(), rt.Group("a", "c2"), rt.Group("b", "c1"))), rt.Works(older("c1"), inFlight("c2"))},
+			rollout.Standing{Phase: rollout.PhaseWaiting, WaitsFor: rollout.WaitGroup},
+		},
+		"an agent that has not reported": {
+			[]rt.SnapshotOption{oneByOne, rt.Works(rt.Work("c1", rt.Bears("bbb")))},
+			rollout.Standing{
+				Phase: rollout.PhaseInFlight, Since: rt.At(0), ChangesAt: rt.At(5 * minute), Then: rollout.PhaseFailed, WaitsFor: rollout.WaitAgent,
+			},
+		},
+		"a rule that is not satisfied": {
+			[]rt.SnapshotOption{oneByOne, rt.Works(rt.Work("c1", rt.Bears("bbb"), rt.InFlight(0)))},
+			rollout.Standing{
+				Phase: rollout.PhaseInFlight, Since: rt.At(0), ChangesAt: rt.At(5 * minute), Then: rollout.PhaseFailed, WaitsFor: rollout.WaitManifests,
+			},
+		},
+		"a success that soaks": {
+			[]rt.SnapshotOption{ref(rt.Progressive(1), rt.Soak(2*minute)), rt.Works(rt.Work("c1", rt.Bears("bbb"), rt.Succeeded(0), rt.SeenSucceeding(0)))},
+			rollout.Standing{
+				Phase: rollout.PhaseSoaking, Since: rt.At(0), ChangesAt: rt.At(2 * minute), Then: rollout.PhaseSucceeded, WaitsFor: rollout.WaitSoak,
+			},
+		},
+		"a rejection": {
+			[]rt.SnapshotOption{oneByOne, rt.Works(older("c1")), rt.Rejected("c1", 0, minute)},
+			rollout.Standing{
+				Phase: rollout.PhaseRejected, Since: rt.At(0), RetryAt: rt.At(minute + 50*second), WaitsFor: rollout.WaitAcceptance, Halts: true,
+			},
+		},
+		"a deletion": {
+			[]rt.SnapshotOption{oneByOne, rt.Works(older("c1", rt.DeletedAt(0)))},
+			rollout.Standing{
+				Phase: rollout.PhaseTerminating, Since: rt.At(0), ChangesAt: rt.At(5 * minute), Then: rollout.PhaseTerminationTimedOut, WaitsFor: rollout.WaitDeletion,
+			},
+		},
+		"an earlier placementRef": {
+			[]rt.SnapshotOption{rt.Refs(rt.Ref("p0", rt.Missing()), rt.Ref("p1", rt.Clusters("c1"))), rt.Works(older("c1", rt.OfPlacement("p0")))},
+			rollout.Standing{Phase: rollout.PhaseWaiting, WaitsFor: rollout.WaitEarlierRef},
+		},
+		"a strategy that cannot be followed": {
+			[]rt.SnapshotOption{ref(rt.Progressive(1), rt.Deadline("soon")), rt.Works(older("c1"))},
+			rollout.Standing{Phase: rollout.PhaseWaiting, WaitsFor: rollout.WaitStrategy},
+		},
+		"a halt": {
+			[]rt.SnapshotOption{oneByOne, rt.Works(older("c1")), rt.Recorded("p1", workv1alpha1.FailureDeadlineExceeded, "c2"), rt.Works(inFlight("c2"))},
+			rollout.Standing{Phase: rollout.PhaseWaiting, WaitsFor: rollout.WaitHalt},
+		},
+		"an abort": {
+			[]rt.SnapshotOption{
+				ref(rt.Progressive(1), rt.Deadline("5m"), rt.AbortAll()), rt.Works(older("c1"), inFlight("c2")),
+				rt.Recorded("p1", workv1alpha1.FailureDeadlineExceeded, "c2"),
+			},
+			rollout.Standing{Phase: rollout.PhaseWaiting, WaitsFor: rollout.WaitRollback},
+		},
+		"a pause": {
+			[]rt.SnapshotOption{ref(), rt.Works(older("c1")), rt.Paused()},
+			rollout.Standing{Phase: rollout.PhaseWaiting, WaitsFor: rollout.WaitResume},
+		},
+		"a cluster that failed": {
+			[]rt.SnapshotOption{oneByOne, rt.Works(inFlight("c1")), rt.Recorded("p1", workv1alpha1.FailureDeadlineExceeded, "c1")},
+			rollout.Standing{Phase: rollout.PhaseFailed, Since: rt.At(0), Failed: true, Halts: true},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found := standingsOf(rt.Snapshot(append(tc.options, rt.Now(minute+30*second))...))["c1"]
+			tc.want.Cluster, tc.want.Placement = "c1", "p1"
+			require.Empty(t, cmp.Diff(tc.want, found))
+		})
+	}
+}

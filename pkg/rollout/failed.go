@@ -1,0 +1,322 @@
+package rollout
+
+import (
+	"fmt"
+	"time"
+
+	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// When a cluster has failed, and when a placementRef has (R11):
+//
+//  1. A cluster fails when it is in flight or degraded for progressDeadline (until).
+//  2. It fails when it flaps: it has not settled within twice progressDeadline + minSuccessTime (failFlapping).
+//  3. It fails when the API server rejects its work, first before progressDeadline and once more after it (rejectedPhase).
+//  4. No deadline fires before the agents had time to report to this process (dueAt), and none for an agent that it has never heard
+//     (doubtFailure).
+//  5. A failure counts once it is recorded, and until it is revoked: see records.go.
+//  6. A placementRef fails when more of its clusters failed than maxFailures allows: of all its clusters for All and Progressive, of each
+//     decision group for ProgressivePerGroup. No cluster of a mandatory group may fail (countFailures, exceeds).
+//  7. It is halted, and starts nothing new, when that is true of the failed clusters together with those that may fail.
+
+// maxGrace bounds how long no deadline fires after the hub was away.
+const maxGrace = 2 * time.Minute
+
+// Stall is the last period in which this process did not run although its machine did.
+type Stall struct {
+	// Ended is when the process ran again, and Length is how long it had not run. Both are zero if there was no stall.
+	Ended  time.Time
+	Length time.Duration
+}
+
+// over returns the end of the stall plus its length, or plus a limit if that is shorter.
+func (s Stall) over(limit time.Duration) time.Time { return s.Ended.Add(min(s.Length, limit)) }
+
+// hasDeadline reports whether the clusters of the placementRef can fail.
+func (ps *placementState) hasDeadline() bool {
+	return ps.err == nil && ps.strategy.deadline != noDeadline
+}
+
+// until returns the phase before the deadline of a member and when that ends, or the phase after it.
+func (ps *placementState) until(s *Snapshot, m *member, before, after phase) (phase, time.Time) {
+	due := ps.dueAt(s, m.cluster, m.since)
+	switch {
+	case due.IsZero():
+		return before, time.Time{}
+	case s.Now.Before(due):
+		return before, due
+	}
+	return after, time.Time{}
+}
+
+// dueAt returns when the deadline of a phase fires that began at a time; zero for never.
+func (ps *placementState) dueAt(s *Snapshot, cluster string, since time.Time) time.Time {
+	if !ps.hasDeadline() {
+		return time.Time{}
+	}
+	return later(since.Add(ps.strategy.deadline), ps.graceEnds(s, s.deadlinesSince(cluster)))
+}
+
+// graceEnds returns when agents have had time to report: a while after this process began to hear them, and after a stall only as long as
+// the stall took. Otherwise a process that stops for 3 s in every 100 s would never let a deadline fire.
+func (ps *placementState) graceEnds(s *Snapshot, since time.Time) time.Time {
+	limit := min(ps.strategy.deadline, maxGrace)
+	return later(since.Add(limit), s.Stall.over(limit))
+}
+
+// failFlapping fails a member that flaps: each change begins a new time, so that its deadline never fires and no success settles. A member
+// that has settled once may relapse like any other.
+func (ps *placementState) failFlapping(s *Snapshot, m *member) {
+	due, applies := ps.settleBy(s, m)
+	if !applies {
+		return
+	}
+	if m.is().fails {
+		// The deadline that fired first is the reason, even if the other has passed since: the message stays the same (P7).
+		if m.rejection == nil && due.Before(m.since.Add(ps.strategy.deadline)) {
+			m.reason = workv1alpha1.FailureFlapping
+		}
+		return
+	}
+	due = later(due, ps.graceEnds(s, s.deadlinesSince(m.cluster)))
+	if s.Now.Before(due) {
+		if m.next.IsZero() || due.Before(m.next) {
+			m.next = due
+		}
+		return
+	}
+	if m.phase != soaking {
+		m.next = time.Time{}
+	} else if since := m.work.SucceededSince; !since.IsZero() && !s.Now.Before(since.Add(ps.strategy.minSuccessTime)) {
+		return // It has been well for long enough, as far as this process saw, and settles in a moment.
+	}
+	m.phase, m.reason = failed, workv1alpha1.FailureFlapping
+}
+
+// settleBy returns when a member must have settled, and whether that applies: it has a deadline, and did not settle in this rollout. The time
+// runs from when the hub wrote the revision, or from when this process began to watch: what it did not watch it does not hold against a
+// cluster.
+func (ps *placementState) settleBy(s *Snapshot, m *member) (due time.Time, applies bool) {
+	limit := ps.strategy.deadline + ps.strategy.minSuccessTime
+	if !ps.hasDeadline() || limit < ps.strategy.deadline || m.phase == handingOver || m.work.settled(s.Update) {
+		return time.Time{}, false
+	}
+	begin := later(later(m.work.begin(s.Update), m.work.WatchedSince), m.retriedAt(s))
+	return begin.Add(limit).Add(limit), m.is().takesSlot == always || m.is().fails
+}
+
+const (
+	// unheardRecheck is how often a pass looks again whether an agent was heard whose time is over.
+	unknownRecheck = time.Minute
+	// unheardNamedAfter is how long an agent may be silent before its cluster is named: connected agents answer within seconds.
+	unknownNamedAfter = 30 * time.Second
+)
+
+// heardAgent reports whether this process has heard the agent of a cluster. Works that go through the API server are heard there from the
+// beginning.
+func (s *Snapshot) heardAgent(cluster string) bool {
+	if s.Heard == nil {
+		return true
+	}
+	_, heard := s.Heard[cluster]
+	return heard
+}
+
+// deadlinesSince returns the time from which the agent of a cluster has time to report before a deadline fires.
+func (s *Snapshot) deadlinesSince(cluster string) time.Time {
+	since := s.Heard[cluster]
+	if since.After(s.Now) {
+		return s.DeadlinesSince // The clock was set back since, and that began a time of its own.
+	}
+	return later(s.DeadlinesSince, since)
+}
+
+// doubtFailure revokes a failure if this process has not heard the agent: it may have reported a success before, which a broker does not
+// keep. Such a cluster gives its slot back. A rejection by the API server needs no agent.
+func (m *member) doubtFailure(s *Snapshot) {
+	if m.phase == failed && !s.heardAgent(m.cluster) {
+		m.phase, m.next = agentUnknown, s.Now.Add(unknownRecheck)
+	}
+}
+
+// nameUnknownAgent names a selected cluster that does not answer what this process wrote.
+func (p *Plan) nameUnknownAgent(s *Snapshot, m *member) {
+	if m.work == nil || m.work.Deleting() || s.heardAgent(m.cluster) {
+		return
+	}
+	if at := m.work.writtenAt().Add(unknownNamedAfter); m.phase != agentUnknown && s.Now.Before(at) {
+		p.recheckAt(s.Now, at)
+		return
+	}
+	p.AgentUnknown = append(p.AgentUnknown, m.cluster)
+	// If the agent reports nothing new, no work changes when it is heard: nothing else would lead to a pass (P7).
+	p.recheckAt(s.Now, s.Now.Add(unknownRecheck))
+}
+
+// Rejection is what the API server answers to the writes of a cluster's work, until somebody removes the cause (R11).
+type Rejection struct {
+	// Since is when it rejected a write first.
+	Since time.Time
+	// TriedAt is when this process last tried the write; zero if it did not.
+	TriedAt time.Time
+	// Message is the message of the API server.
+	Message string
+}
+
+const (
+	// triesWithinDeadline is how often a rejected write is tried within progressDeadline: five times and a reserve.
+	triesWithinDeadline = 6
+	// retriedWithin and retriedAfter bound the time between two tries.
+	retriedWithin = time.Minute
+	retriedAfter  = time.Second
+)
+
+// rejectionOf returns the rejection of a cluster's work, by what this process knows and what is recorded.
+func (s *Snapshot) rejectionOf(cluster string) (Rejection, bool) {
+	rejection, known := s.Rejected[cluster]
+	record, recorded := s.Records.Rejections[cluster]
+	if !recorded {
+		record, recorded = s.Records.Failures[cluster]
+		recorded = recorded && record.Reason == workv1alpha1.FailureRejected
+	}
+	switch {
+	case !recorded:
+		return rejection, known
+	case !known:
+		return Rejection{Since: record.Since, Message: record.Message}, true
+	}
+	rejection.Since = earlier(rejection.Since, record.Since)
+	return rejection, true
+}
+
+// rejectedPhase gives a member a phase of its own if the API server rejects its work. It fails only when a try after the deadline was
+// rejected as well: an abort must not rest on an outdated answer. While aborted, phases are about a revision that nobody writes.
+func (ps *placementState) rejectedPhase(s *Snapshot, m *member) {
+	found, known := s.rejectionOf(m.cluster)
+	if !known || !m.owned || m.blockedByEarlierRef || s.Aborted {
+		return
+	}
+	rejection := found // Only what is found goes to the heap.
+	m.rejection, m.since, m.reason = &rejection, rejection.Since, workv1alpha1.FailureRejected
+	m.phase, m.next = ps.until(s, m, rejected, failedRejected)
+	due := ps.dueAt(s, m.cluster, rejection.Since)
+	if m.phase == failedRejected && rejection.TriedAt.Before(due) {
+		m.phase, m.next = rejected, due
+	}
+	m.retryAt = ps.retryAt(s, &rejection, due)
+}
+
+// retryAt returns when a rejected write is to be tried again: several times within the deadline, once more when that has passed, and once
+// per minute after that.
+func (ps *placementState) retryAt(s *Snapshot, rejection *Rejection, due time.Time) time.Time {
+	switch tried := rejection.TriedAt; {
+	case tried.IsZero():
+		return s.Now
+	case !tried.Before(due):
+		return tried.Add(retriedWithin)
+	default:
+		return earlier(due, tried.Add(min(max(ps.strategy.deadline/triesWithinDeadline, retriedAfter), retriedWithin)))
+	}
+}
+
+// noteRejected notes the clusters whose works the API server rejects, and when each is tried again.
+func (p *Plan) noteRejected(s *Snapshot, ps *placementState) {
+	for _, m := range ps.members {
+		if m.rejection != nil {
+			p.Rejected = append(p.Rejected, m.cluster)
+			if m.retryAt.After(s.Now) {
+				p.recheckAt(s.Now, m.retryAt)
+			}
+		}
+	}
+}
+
+// verdict is what the clusters of a placementRef mean for it.
+type verdict struct {
+	// failed: more clusters failed than maxFailures allows.
+	failed bool
+	// halted: together with the degraded, rejected, unknown and timed-out clusters there are more than that. Nothing new is started.
+	halted bool
+	// closed: there are more than that without the rejected clusters. Rejected writes are not tried again, either.
+	closed bool
+}
+
+// countFailures judges a placementRef. A strategy that cannot be read fails nothing, and starts nothing.
+func (ps *placementState) countFailures() verdict {
+	if ps.err != nil {
+		return verdict{halted: true}
+	}
+	return verdict{
+		failed: ps.exceeds(func(m *member) bool { return m.is().fails }),
+		halted: ps.exceeds(func(m *member) bool { return m.is().halts }),
+		closed: ps.exceeds(func(m *member) bool { return m.is().halts && m.rejection == nil }),
+	}
+}
+
+// undecided returns the clusters that nothing selects any more, whose deadline is still to come, and that are too many for the placementRef
+// together with those that failed: the new revision may be what disconnected them. They delay completion until their deadlines (R13).
+func (ps *placementState) undecided() []string {
+	if !ps.strategy.abortAll || !ps.exceeds(func(m *member) bool { return m.is().fails || ps.mayFailUnselected(m) }) {
+		return nil
+	}
+	return ps.names(ps.mayFailUnselected)
+}
+
+// exceeds reports whether the members for which a condition holds are more than maxFailures allows.
+func (ps *placementState) exceeds(holds func(*member) bool) bool {
+	counts, sizes := make([]int, len(ps.groups)), make([]int, len(ps.groups))
+	total := 0
+	for _, m := range ps.members {
+		sizes[m.group]++
+		if holds(m) {
+			counts[m.group]++
+			total++
+		}
+	}
+	perGroup := ps.strategy.kind == clusterv1alpha1.ProgressivePerGroup
+	for g, count := range counts {
+		if count > 0 && ps.mandatory(g) || perGroup && count > ps.strategy.failuresAllowed(sizes[g]) {
+			return true
+		}
+	}
+	return !perGroup && total > ps.strategy.failuresAllowed(len(ps.members))
+}
+
+// describeFailed describes which clusters failed, in which way, and how many failures are allowed.
+func (ps *placementState) describeFailed() string {
+	flapping := ps.names(func(m *member) bool { return m.is().fails && m.reason == workv1alpha1.FailureFlapping })
+	late := ps.names(func(m *member) bool { return m.is().fails && m.reason != workv1alpha1.FailureFlapping })
+	text := ""
+	if len(late) > 0 {
+		text = fmt.Sprintf("%s: not successful within progressDeadline %s%s, ", ps.countOf(late), ps.strategy.deadline, ps.describeRejected())
+	}
+	if len(flapping) > 0 {
+		text += fmt.Sprintf("%s: not settled within %s, ", ps.countOf(flapping), 2*(ps.strategy.deadline+ps.strategy.minSuccessTime))
+	}
+	if ps.any(func(m *member) bool { return m.is().fails && ps.mandatory(m.group) }) {
+		return text + "a mandatory decision group tolerates no failure"
+	}
+	return text + "maxFailures is " + ps.strategy.maxFailures.String()
+}
+
+// describeRejected names the failed clusters whose works the API server rejects, with its message for the first of them.
+func (ps *placementState) describeRejected() string {
+	isRejected := func(m *member) bool { return m.phase == failedRejected }
+	for _, m := range ps.members {
+		if isRejected(m) {
+			return fmt.Sprintf(" (the API server rejects the ManifestWorks of %s: %s)", Names(ps.names(isRejected)), m.rejection.Message)
+		}
+	}
+	return ""
+}
+
+// countOf counts failed clusters among all that count for the placementRef, and names the first of them.
+func (ps *placementState) countOf(clusters []string) string {
+	all := "1 cluster"
+	if len(ps.members) != 1 {
+		all = fmt.Sprintf("%d clusters", len(ps.members))
+	}
+	return fmt.Sprintf("%d of %s failed (%s)", len(clusters), all, first(clusters))
+}

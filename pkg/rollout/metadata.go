@@ -1,0 +1,214 @@
+package rollout
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+)
+
+// What a work has in its labels and annotations beside its revision:
+//
+//  1. The owner label, the Placement that it is counted under, and the labels of its owner (WorkLabels). Labels by which GitOps tools track
+//     what they applied are not copied, and copied labels are removed when the owner loses them (DroppedLabels).
+//  2. Annotations that keep GitOps tools from deleting it (WorkAnnotations).
+//  3. If the API server stores another spec than was asked for: which one was (AnnotationAccepted).
+//  4. Where that is outdated and nothing else is written, only labels and annotations are (relabel).
+
+// keepOptions are the annotations for Argo CD. It tracks applications by label, takes a work with copied labels for a resource that left Git,
+// and would delete every work when it prunes (R9).
+var keepOptions = map[string]string{
+	"argocd.argoproj.io/sync-options":    "Prune=false",
+	"argocd.argoproj.io/compare-options": "IgnoreExtraneous",
+}
+
+// isToolLabel reports whether a label is one by which a GitOps tool tracks what it applied. It did not apply the work, so that the work does
+// not get it from its owner.
+func isToolLabel(key string) bool {
+	domain, _, prefixed := strings.Cut(key, "/")
+	return prefixed && (domain == "argocd.argoproj.io" || strings.HasSuffix(domain, ".toolkit.fluxcd.io"))
+}
+
+// WorkLabels are the labels that a work has beside its hash.
+func WorkLabels(s *Snapshot, placement string) map[string]string {
+	labels := make(map[string]string, len(s.Labels)+2)
+	for key, value := range s.Labels {
+		if !isToolLabel(key) {
+			labels[key] = value
+		}
+	}
+	delete(labels, workv1alpha1.LabelControllerHash)
+	labels[workv1alpha1.LabelReplicaSet] = s.Owner
+	labels[workv1alpha1.LabelPlacement] = placement
+	return labels
+}
+
+// CopiedLabels is the value of AnnotationCopiedLabels: the keys of the owner's labels that are copied, sorted.
+func CopiedLabels(s *Snapshot) string {
+	keys := make([]string, 0, len(s.Labels))
+	for key := range s.Labels {
+		if !isToolLabel(key) {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return strings.Join(keys, ",")
+}
+
+// DroppedLabels are the keys that a work has from labels which its owner has no longer, or which are not copied: those of GitOps tools, which
+// OCM's hub copies and does not note.
+func DroppedLabels(s *Snapshot, w *Work) []string {
+	var dropped []string
+	for key := range strings.SplitSeq(w.Object.Annotations[workv1alpha1.AnnotationCopiedLabels], ",") {
+		if _, kept := s.Labels[key]; (kept && !isToolLabel(key)) || key == "" || strings.HasPrefix(key, workv1alpha1.GroupName+"/") {
+			continue
+		}
+		if _, there := w.Object.Labels[key]; there {
+			dropped = append(dropped, key)
+		}
+	}
+	for key, value := range s.Labels {
+		if found, there := w.Object.Labels[key]; there && found == value && isToolLabel(key) && !slices.Contains(dropped, key) {
+			dropped = append(dropped, key)
+		}
+	}
+	slices.Sort(dropped)
+	return dropped
+}
+
+// WorkAnnotations are the annotations that keep GitOps tools from deleting a work. Options that others set stay.
+func WorkAnnotations(existing map[string]string) map[string]string {
+	wanted := make(map[string]string, len(keepOptions))
+	for key, option := range keepOptions {
+		switch options := existing[key]; {
+		case strings.TrimSpace(options) == "":
+			wanted[key] = option
+		case hasOption(options, option):
+			wanted[key] = options
+		default:
+			wanted[key] = options + "," + option
+		}
+	}
+	return wanted
+}
+
+func hasOption(options, wanted string) bool {
+	for option := range strings.SplitSeq(options, ",") {
+		if strings.TrimSpace(option) == wanted {
+			return true
+		}
+	}
+	return false
+}
+
+// AskedFor returns the value of AnnotationAccepted that a write of a spec puts on a work: the requested spec, and the generation that the
+// write makes. If the hub dies before it sees the stored spec, its successor has this information.
+func AskedFor(asked revision.Digest, generation int64) string {
+	return string(asked) + "/" + strconv.FormatInt(generation, 10)
+}
+
+// Accepted returns the value of AnnotationAccepted if the API server stored a different spec than the hub requested: the SHA-256 digests of
+// both. It is empty for a work that was stored as requested.
+func (w *Work) Accepted() string {
+	if w.AcceptedAs == "" || w.Digest == "" || w.AcceptedAs == w.Digest {
+		return ""
+	}
+	return string(w.AcceptedAs) + "/" + string(w.Digest)
+}
+
+// Note is the meaning of AnnotationAccepted for a work.
+type Note string
+
+// The notes.
+const (
+	// NoNote means that it does not apply to the current spec of the work.
+	NoNote Note = ""
+	// NotedContent means that it has the digest of the work's current spec.
+	NotedContent Note = "Content"
+	// NotedGeneration means that it has the generation of the work.
+	NotedGeneration Note = "Generation"
+)
+
+// Noted returns the digest of the spec that a hub requested, if the work's annotation marks its current spec as the API server's version of
+// that; empty otherwise. A spec that somebody edits has another digest and another generation. A write that does not change the stored spec
+// makes no new generation. A user who may edit a work can also forge its annotations. That changes only the hub's view of one cluster, like
+// an agent's false report.
+func (w *Work) Noted() (asked revision.Digest, how Note) {
+	value := w.Object.Annotations[workv1alpha1.AnnotationAccepted]
+	at := strings.LastIndexByte(value, '/')
+	if at <= 0 || w.Digest == "" {
+		return "", NoNote
+	}
+	asked, stored := revision.Digest(value[:at]), value[at+1:]
+	if stored == string(w.Digest) {
+		return asked, NotedContent
+	}
+	generation, err := strconv.ParseInt(stored, 10, 64)
+	if spec := w.SpecGeneration(); err == nil && (spec == generation || spec == generation-1) {
+		return asked, NotedGeneration
+	}
+	return "", NoNote
+}
+
+// relabel brings labels and annotations up to date where nothing else is written, whatever the strategies are: the owner's labels changed,
+// another placementRef took a cluster over, or an older release wrote the work (R9).
+func (p *Plan) relabel(s *Snapshot, states []*placementState) {
+	written := p.writtenWorks(0)
+	copied := CopiedLabels(s)
+	for _, ps := range states {
+		own := WorkLabels(s, ps.ref.Name)
+		for _, m := range ps.members {
+			if m.work == nil || !m.writable() || written[m.work] {
+				continue
+			}
+			w := Write{Action: Relabel, Cluster: m.cluster, Placement: m.placement(ps), Work: m.work}
+			wanted := own
+			if w.Placement != ps.ref.Name {
+				wanted = WorkLabels(s, w.Placement)
+			}
+			if w.Why = outdated(s, m.work, wanted, copied); w.Why == "" {
+				continue
+			}
+			if m.work.PlacementName() != w.Placement { // It counts here now, and in this group.
+				w.Group, w.Why = ps.groups[m.group].Key(), "its cluster belongs to "+ps.ref.Name+" now"
+			}
+			p.Writes = append(p.Writes, w)
+		}
+	}
+}
+
+// placement returns the Placement that a member's work is labelled with.
+func (m *member) placement(ps *placementState) string {
+	if m.blockedByEarlierRef {
+		return m.work.PlacementName()
+	}
+	return ps.ref.Name
+}
+
+// outdated returns what of a work's metadata is to be written; empty for nothing.
+func outdated(s *Snapshot, w *Work, wanted map[string]string, copied string) string {
+	annotations := w.Object.Annotations
+	if !labelled(w, wanted) || annotations[workv1alpha1.AnnotationCopiedLabels] != copied || len(DroppedLabels(s, w)) > 0 {
+		return "its labels changed"
+	}
+	if accepted := w.Accepted(); accepted != "" && annotations[workv1alpha1.AnnotationAccepted] != accepted {
+		return "what the API server made of it is recorded"
+	}
+	for key, option := range keepOptions {
+		if !hasOption(annotations[key], option) {
+			return "nothing keeps GitOps tools from deleting it"
+		}
+	}
+	return ""
+}
+
+func labelled(w *Work, wanted map[string]string) bool {
+	for key, value := range wanted {
+		if found, ok := w.Object.Labels[key]; !ok || found != value {
+			return false
+		}
+	}
+	return true
+}

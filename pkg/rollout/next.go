@@ -1,0 +1,294 @@
+package rollout
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/sets"
+	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
+	handler "open-cluster-management.io/sdk-go/pkg/apis/cluster/v1alpha1"
+	tracker "open-cluster-management.io/sdk-go/pkg/apis/cluster/v1beta1"
+)
+
+// Which clusters of a placementRef get the update revision next (R10):
+//
+//  1. A failed cluster whose work somebody changed is put back. That starts nothing.
+//  2. A placementRef that is closed starts nothing. One that is halted only by its rejected clusters starts the groups that come before
+//     theirs, or no retry could ever succeed.
+//  3. Candidates are the clusters that wait, and the rejected ones whose next try is due. Retries get the free slots first.
+//  4. Mandatory groups come first. The other groups follow when each cluster of those is done.
+//  5. Of Progressive, as many are next as slots are free: the batch without the clusters on their way.
+//  6. sdk-go's handler, which all of OCM's controllers share, puts the candidates in order: clusters of a batch, groups, and which
+//     group has its turn. It gets no times, no failures and no limits. It decides otherwise where it is asked about those: the table in
+//     docs/concepts/rollout.md lists the cases, TestHandlerDeviations shows each of them, and TestHandlerAgrees compares all others.
+
+// start writes the update revision to the clusters that are next.
+func (p *Plan) start(s *Snapshot, ps *placementState, outcome *RefOutcome) {
+	if ps.err != nil {
+		return
+	}
+	for _, m := range ps.members {
+		if m.putBack() {
+			p.write(s, ps, m, s.Update, ps.why(s, m))
+		}
+	}
+	if outcome.closed {
+		return
+	}
+	next, err := ps.nextClusters(s, outcome)
+	if err != nil {
+		outcome.Err = err
+		return
+	}
+	p.Postponed = append(p.Postponed, outcome.postponed...)
+	p.Writes = slices.Grow(p.Writes, len(next))
+	for _, m := range next {
+		m.chosen = true
+		p.write(s, ps, m, s.Update, ps.why(s, m))
+	}
+}
+
+func (ps *placementState) why(s *Snapshot, m *member) string {
+	switch {
+	case m.work == nil:
+		return "selected by " + ps.ref.Name
+	case m.work.At(s.Update):
+		return trimmed
+	case m.is().fails || m.work.Hash() == s.Update.Hash:
+		return "put back, it is not what was written"
+	default:
+		return "its turn in " + ps.ref.Name
+	}
+}
+
+// nextClusters returns the members that are next: the retries, and beside them as many of the waiting members as there is room for.
+func (ps *placementState) nextClusters(s *Snapshot, outcome *RefOutcome) ([]*member, error) {
+	startable := (*member).startable
+	if outcome.Halted {
+		startable = ps.beforeRejected()
+	}
+	waiters, err := ps.nextBatch(s, startable)
+	if err != nil {
+		return nil, err
+	}
+	outcome.startable = len(waiters) > 0
+	retries, err := ps.nextBatch(s, func(m *member) bool { return m.retriable(s.Now) })
+	if err != nil || len(retries) == 0 {
+		return waiters, err
+	}
+	for _, m := range retries {
+		m.written = true
+	}
+	if len(waiters) == 0 {
+		return retries, nil
+	}
+	beside, err := ps.nextBatch(s, startable)
+	if err != nil {
+		return nil, err
+	}
+	started := sets.New(beside...)
+	for _, m := range waiters {
+		if !started.Has(m) {
+			outcome.postponed = append(outcome.postponed, m.cluster)
+		}
+	}
+	return append(retries, beside...), nil
+}
+
+// beforeRejected returns which members may start in a placementRef that is halted only by its rejected clusters: members of groups that come
+// before all of theirs. Until such a group is done, no rejected cluster has its turn, and none can be retried.
+func (ps *placementState) beforeRejected() func(*member) bool {
+	first := -1
+	for _, m := range ps.members {
+		if m.rejection != nil && (first < 0 || ps.comesBefore(m.group, first)) {
+			first = m.group
+		}
+	}
+	return func(m *member) bool { return m.startable() && first >= 0 && ps.comesBefore(m.group, first) }
+}
+
+// comesBefore reports whether a group has its turn before another one: mandatory groups come first.
+func (ps *placementState) comesBefore(group, other int) bool {
+	if first, second := ps.mandatory(group), ps.mandatory(other); first != second {
+		return first
+	} else if !first && ps.strategy.kind != clusterv1alpha1.ProgressivePerGroup {
+		return false
+	}
+	return group < other
+}
+
+// question is what the handler is asked.
+type question struct {
+	// candidate reports who may come next.
+	candidate func(*member) bool
+	// mandatory: the question is about the mandatory groups; otherwise about all others.
+	mandatory bool
+	// inOrder: a group has to wait for those before it.
+	inOrder bool
+	// free is how many slots of a Progressive batch are free.
+	free int
+}
+
+// nextBatch returns which of the candidates come next. The handler compares each state with each cluster, so that it gets only the states
+// that matter: for Progressive the number of free slots is enough, and for a group that waits one cluster in flight.
+func (ps *placementState) nextBatch(s *Snapshot, candidate func(*member) bool) ([]*member, error) {
+	if !ps.any(candidate) {
+		return nil, nil
+	}
+	q := question{candidate: candidate, mandatory: ps.mandatoryFirst()}
+	q.inOrder = q.mandatory || ps.strategy.kind == clusterv1alpha1.ProgressivePerGroup
+	switch {
+	case q.inOrder:
+		ps.limit = WaitGroup
+	case ps.strategy.kind == clusterv1alpha1.Progressive:
+		ps.limit = WaitSlot
+		return ps.fillBatch(s, q)
+	}
+	return ps.ask(q)
+}
+
+// mandatoryFirst reports whether only mandatory groups may start: one of their clusters is not done, or the decisions do not show yet which
+// groups there are.
+func (ps *placementState) mandatoryFirst() bool {
+	ordered := ps.strategy.kind == clusterv1alpha1.ProgressivePerGroup || ps.strategy.mandatory.any()
+	return ordered && !ps.ref.settled() || ps.any(func(m *member) bool { return !m.is().done && ps.mandatory(m.group) })
+}
+
+// fillBatch returns the clusters for the free slots of a Progressive batch. Members that may be in flight already come first, and leave
+// the others the slots that none of them could be in (P4).
+func (ps *placementState) fillBatch(s *Snapshot, q question) ([]*member, error) {
+	candidate := q.candidate
+	var next []*member
+	free := ps.freeSlots() - ps.count(func(m *member) bool { return m.startable() && !candidate(m) && m.mayBeInFlight(s) })
+	for _, first := range []bool{true, false} {
+		q.candidate = func(m *member) bool { return candidate(m) && m.mayBeInFlight(s) == first }
+		n := ps.count(q.candidate)
+		if free <= 0 || n == 0 {
+			continue
+		}
+		q.free = free
+		asked, err := ps.ask(q)
+		if err != nil {
+			return nil, err
+		}
+		next = append(next, asked...)
+		free -= n
+	}
+	return next, nil
+}
+
+// freeSlots returns how many slots of a Progressive batch are free, for the clusters outside of mandatory groups.
+func (ps *placementState) freeSlots() int {
+	total := ps.count(func(*member) bool { return true })
+	return ps.strategy.batch(total) - ps.count((*member).takesSlot)
+}
+
+// count counts the members outside of mandatory groups for which a condition holds.
+func (ps *placementState) count(holds func(*member) bool) int {
+	n := 0
+	for _, m := range ps.members {
+		if !ps.mandatory(m.group) && holds(m) {
+			n++
+		}
+	}
+	return n
+}
+
+// ask returns the candidates that come next. The handler needs group indices without gaps, and decisions that are still being written
+// have gaps. It gets the groups with candidates, numbered by their place, and one cluster of the first group that later groups wait for.
+func (ps *placementState) ask(q question) ([]*member, error) {
+	groups := make([][]string, len(ps.groups))
+	var candidates []*member
+	for _, m := range ps.members {
+		if ps.mandatory(m.group) == q.mandatory && q.candidate(m) {
+			groups[m.group] = append(groups[m.group], m.cluster)
+			candidates = append(candidates, m)
+		}
+	}
+	byName := make(map[string]*member, len(candidates))
+	for _, m := range candidates {
+		byName[m.cluster] = m
+	}
+	first := ps.firstOnTheWay(q)
+	if first != nil {
+		groups[first.group] = append(groups[first.group], first.cluster)
+	}
+	result, err := ps.rolloutClusters(q, groups, first)
+	if err != nil {
+		return nil, err
+	}
+	var next []*member
+	for i := range result {
+		if m, found := byName[result[i].ClusterName]; found && result[i].Status == handler.ToApply {
+			next = append(next, m)
+		}
+	}
+	return next, nil
+}
+
+// firstOnTheWay returns one member of the first group that later groups wait for; nil if groups have no order. They do not wait for a
+// candidate, unless this plan already writes to it.
+func (ps *placementState) firstOnTheWay(q question) *member {
+	if !q.inOrder {
+		return nil
+	}
+	keepsTurn := func(m *member) bool {
+		return m.takesSlot() || ps.holds(m, m.is().keepsTurn, false) && !q.candidate(m)
+	}
+	var first *member
+	for _, m := range ps.members {
+		if ps.mandatory(m.group) == q.mandatory && (first == nil || m.group < first.group) && keepsTurn(m) {
+			first = m
+		}
+	}
+	return first
+}
+
+// rolloutClusters calls the handler with groups of clusters, of which at most one is on its way.
+func (ps *placementState) rolloutClusters(q question, groups [][]string, onTheWay *member) ([]handler.ClusterRolloutStatus, error) {
+	asked := tracker.ClusterGroupsMap{}
+	var states []handler.ClusterRolloutStatus
+	var mandatory []clusterv1alpha1.MandatoryDecisionGroup
+	for g, clusters := range groups {
+		if len(clusters) == 0 {
+			continue
+		}
+		key := tracker.GroupKey{GroupIndex: int32(len(asked))} //nolint:gosec // a few groups
+		asked[key] = sets.New(clusters...)
+		if onTheWay != nil && onTheWay.group == g {
+			states = append(states, handler.ClusterRolloutStatus{ClusterName: onTheWay.cluster, GroupKey: key, Status: handler.Progressing})
+		}
+		if q.mandatory {
+			mandatory = append(mandatory, clusterv1alpha1.MandatoryDecisionGroup{GroupIndex: key.GroupIndex})
+		}
+	}
+	noStatus := func(string, struct{}) (status handler.ClusterRolloutStatus, err error) { return } // Never called.
+	rollouts, err := handler.NewRolloutHandler(tracker.NewPlacementDecisionClustersTrackerWithGroups(nil, nil, asked), noStatus)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", ps.ref.Field, err)
+	}
+	_, result, err := rollouts.GetRolloutCluster(ps.strategy.plain(mandatory, q.free), states)
+	if err != nil {
+		return nil, fmt.Errorf("%s.rolloutStrategy: %w", ps.ref.Field, err)
+	}
+	return result.ClustersToRollout, nil
+}
+
+// plain returns the strategy that the handler gets: type, groups and batch size, without times and limits.
+func (s *strategy) plain(mandatory []clusterv1alpha1.MandatoryDecisionGroup, free int) clusterv1alpha1.RolloutStrategy {
+	config := clusterv1alpha1.RolloutConfig{ProgressDeadline: "None"}
+	groups := clusterv1alpha1.MandatoryDecisionGroups{MandatoryDecisionGroups: mandatory}
+	out := clusterv1alpha1.RolloutStrategy{Type: s.kind}
+	switch s.kind {
+	case clusterv1alpha1.Progressive:
+		out.Progressive = &clusterv1alpha1.RolloutProgressive{
+			RolloutConfig: config, MandatoryDecisionGroups: groups, MaxConcurrency: intstr.FromInt32(int32(free)), //nolint:gosec // a few thousand
+		}
+	case clusterv1alpha1.ProgressivePerGroup:
+		out.ProgressivePerGroup = &clusterv1alpha1.RolloutProgressivePerGroup{RolloutConfig: config, MandatoryDecisionGroups: groups}
+	default:
+		out.All = &clusterv1alpha1.RolloutAll{RolloutConfig: config}
+	}
+	return out
+}

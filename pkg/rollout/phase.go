@@ -1,0 +1,320 @@
+package rollout
+
+import (
+	"time"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// The phase of a cluster is computed once per decision, by computePhase:
+//
+//  1. A work that must be deleted first: the cluster is terminating, or its deletion has timed out.
+//  2. A work without the update revision: the cluster waits, or the API server rejects its work.
+//  3. A work with the update revision: the conditions of the work decide (Assess). A success soaks until it is settled. Anything else is
+//     in flight or degraded until its deadline, and has failed after that. A cluster that flaps has a deadline of its own.
+//  4. A failure does not count while the cluster's agent is unknown.
+//  5. A recorded failure holds until the success of the cluster is settled.
+//
+// The table below says what follows from each phase. No other code draws conclusions from a phase.
+
+// Phase is where a selected cluster is on its way to the update revision.
+type Phase string
+
+// The phases of a cluster. A cluster is in one of them.
+const (
+	// PhaseWaiting means that its turn has not come: it has another revision, or none.
+	PhaseWaiting Phase = "Waiting"
+	// PhaseLeaving means that it has a work that is being deleted. Nothing can be written before that work is deleted (R8).
+	PhaseTerminating Phase = "Leaving"
+	// PhaseStuck means that such a deletion has taken longer than the deadline. It fails nothing, but too many of them halt
+	// their placementRef.
+	PhaseTerminationTimedOut Phase = "Stuck"
+	// PhaseInFlight means that the update revision was written, and that its outcome is awaited.
+	PhaseInFlight Phase = "InFlight"
+	// PhaseSoaking means that it succeeded, and that the success is not settled yet (R10).
+	PhaseSoaking Phase = "Soaking"
+	// PhaseHandingOver means that its success is settled, and that objects beside the revision have to go before it counts (R31).
+	PhaseHandingOver Phase = "HandingOver"
+	// PhaseDegraded means that its agent reports it as degraded, before any deadline.
+	PhaseDegraded Phase = "Degraded"
+	// PhaseRefused means that the API server rejects its work, before any deadline: nothing is in flight there (R11).
+	PhaseRejected Phase = "Refused"
+	// PhaseFailed means that it was in flight, degraded or rejected past the deadline, or did not settle within twice that time (R11).
+	PhaseFailed Phase = "Failed"
+	// PhaseUnheard means that its deadline has passed, and that this process has not heard its agent yet: it is not a failure (R11).
+	PhaseAgentUnknown Phase = "Unheard"
+	// PhaseCompleted means that it ran to completion at an older revision and does not take a new one (R17).
+	PhaseCompleted Phase = "Completed"
+	// PhaseSucceeded means that its success is settled.
+	PhaseSucceeded Phase = "Succeeded"
+)
+
+// phase is a row of the table: a Phase, and where more than one thing can follow from a Phase, one of its variants.
+type phase uint8
+
+const (
+	waiting phase = iota
+	// blocked is waiting for an earlier placementRef that may select the cluster as well.
+	blocked
+	terminating
+	// terminatingElsewhere is terminating with a work that has the name of another placementRef, and its slot there.
+	terminatingElsewhere
+	terminationTimedOut
+	// overdueUnselected is a cluster that nothing selects any more and whose deadline has passed without a recorded failure.
+	overdueUnselected
+	inFlight
+	soaking
+	handingOver
+	degraded
+	rejected
+	failed
+	// failedRejected is failed with a work that the API server rejects: it is still retried.
+	failedRejected
+	// failedChanged is failed with a work that somebody edited or deleted since: it is put back.
+	failedChanged
+	agentUnknown
+	completed
+	succeeded
+)
+
+// consequence is what follows from a phase.
+type consequence struct {
+	// name is the phase as the plan shows it.
+	name Phase
+	// startable: the cluster may be next.
+	startable bool
+	// takesSlot: it occupies a slot of a Progressive batch.
+	takesSlot when
+	// keepsTurn: decision groups after its own wait for it.
+	keepsTurn when
+	// halts: it counts against maxFailures when the next clusters are started.
+	halts bool
+	// fails: it counts against maxFailures when the placementRef is judged. Then its failure is a recorded fact.
+	fails bool
+	// mayStillFail: its deadline is running.
+	mayStillFail bool
+	// awaited: its outcome is still to come, so that the rollout is neither complete nor stalled.
+	awaited when
+	// tolerated: nothing more is written to it, and the rollout may complete without it.
+	tolerated bool
+	// done: it keeps no mandatory group open.
+	done bool
+	// updated: it runs the update revision, settled or not. settled: its success counts.
+	updated, settled bool
+	// listed: it is named among the clusters that hold the rollout up.
+	listed bool
+	// waitsFor is what it waits for, where the phase alone tells.
+	waitsFor Wait
+}
+
+// table holds what follows from each phase.
+var table = [...]consequence{
+	waiting:              {name: PhaseWaiting, startable: true, takesSlot: onceWritten, keepsTurn: always, waitsFor: WaitTurn},
+	blocked:              {name: PhaseWaiting, takesSlot: onceWritten, keepsTurn: always, waitsFor: WaitEarlierRef},
+	terminating:          {name: PhaseTerminating, takesSlot: always, keepsTurn: always, waitsFor: WaitDeletion},
+	terminatingElsewhere: {name: PhaseTerminating, keepsTurn: always, waitsFor: WaitDeletion},
+	terminationTimedOut:  {name: PhaseTerminationTimedOut, halts: true, tolerated: true, listed: true, waitsFor: WaitDeletion},
+	overdueUnselected:    {name: PhaseTerminationTimedOut, waitsFor: WaitDeletion},
+	inFlight:             {name: PhaseInFlight, takesSlot: always, keepsTurn: always, mayStillFail: true, awaited: always, waitsFor: WaitAgent},
+	soaking:              {name: PhaseSoaking, takesSlot: always, keepsTurn: always, awaited: always, updated: true, waitsFor: WaitSoak},
+	handingOver:          {name: PhaseHandingOver, takesSlot: always, keepsTurn: always, awaited: unlessHalted, settled: true, waitsFor: WaitHandover},
+	degraded: {name: PhaseDegraded, takesSlot: always, keepsTurn: always, halts: true, mayStillFail: true, awaited: withDeadline, listed: true,
+		waitsFor: WaitManifests},
+	rejected:       {name: PhaseRejected, takesSlot: onceWritten, keepsTurn: withDeadline, halts: true, listed: true, waitsFor: WaitAcceptance},
+	failed:         {name: PhaseFailed, halts: true, fails: true, tolerated: true, listed: true},
+	failedRejected: {name: PhaseFailed, takesSlot: onceWritten, halts: true, fails: true, tolerated: true, listed: true, waitsFor: WaitAcceptance},
+	failedChanged:  {name: PhaseFailed, halts: true, fails: true, listed: true},
+	agentUnknown:   {name: PhaseAgentUnknown, halts: true, listed: true, waitsFor: WaitAgent},
+	completed:      {name: PhaseCompleted, done: true, listed: true},
+	succeeded:      {name: PhaseSucceeded, done: true, updated: true, settled: true},
+}
+
+// when is an answer of the table that may depend on the placementRef or on the plan.
+type when uint8
+
+const (
+	never when = iota
+	always
+	// onceWritten: only if this plan writes the update revision to the cluster.
+	onceWritten
+	// withDeadline: only if a progressDeadline will decide. Without one, nothing does.
+	withDeadline
+	// unlessHalted: only as long as the placementRef is not halted.
+	unlessHalted
+)
+
+// holds reports whether an answer of the table holds for a member.
+func (ps *placementState) holds(m *member, answer when, halted bool) bool {
+	switch answer {
+	case onceWritten:
+		return m.written
+	case withDeadline:
+		return ps.hasDeadline()
+	case unlessHalted:
+		return !halted
+	}
+	return answer == always
+}
+
+// member is a cluster that counts for a placementRef: one that belongs to it, or one whose work still has its name.
+type member struct {
+	cluster string
+	group   int // index into placementState.groups
+	work    *Work
+	// owned reports whether the cluster belongs to the placementRef. Otherwise only its work is still counted here (R8).
+	owned bool
+	// blockedByEarlierRef reports whether the cluster may belong to an earlier placementRef whose selection is unknown: until it is known,
+	// nothing new is written to the cluster (R8).
+	blockedByEarlierRef bool
+
+	// atUpdate reports whether the work has the update revision, and state is what its conditions say about it then.
+	atUpdate bool
+	state    State
+
+	phase phase
+	// since is when the phase began. It is not meaningful for waiting and terminating clusters.
+	since time.Time
+	// next is when the phase changes, or has to be looked at again; zero for never.
+	next time.Time
+	// reason is why it has failed, if it has.
+	reason workv1alpha1.FailureReason
+	// record is the recorded failure that holds for it; nil for none.
+	record *Failure
+	// rejection is the rejection of its work by the API server; nil if it is accepted. retryAt is when the write is to be tried again.
+	rejection *Rejection
+	retryAt   time.Time
+	// written reports whether this plan writes the update revision to it, and chosen whether it does so because its turn has come.
+	written, chosen bool
+}
+
+// is returns what follows from the phase of a member.
+func (m *member) is() *consequence { return &table[m.phase] }
+
+// The exceptions, which need the work, the clock or the plan.
+
+// takesSlot reports whether a member occupies a slot.
+func (m *member) takesSlot() bool {
+	return m.is().takesSlot == always || m.written && m.is().takesSlot == onceWritten
+}
+
+// startable reports whether a member may be next.
+func (m *member) startable() bool { return m.is().startable && !m.written }
+
+// retriable reports whether a rejected write may be tried again now.
+func (m *member) retriable(now time.Time) bool {
+	return m.rejection != nil && !now.Before(m.retryAt)
+}
+
+// putBack reports whether a member gets the update revision again after a change by somebody else. It still counts as failed. That starts
+// no further cluster, so that neither a halt nor the order of groups prevents it.
+func (m *member) putBack() bool {
+	return m.phase == failedChanged && !m.blockedByEarlierRef && !m.written
+}
+
+// writable reports whether a work can be written to the member's cluster.
+func (m *member) writable() bool { return m.owned && (m.work == nil || !m.work.Deleting()) }
+
+// unlabelled reports whether a member has a work that can be written, and that no hash labels.
+func (m *member) unlabelled() bool {
+	return !m.atUpdate && m.work != nil && m.writable() && m.work.Hash() == "" && m.phase != completed
+}
+
+// mayBeInFlight reports whether a hub that ran before may have written to a member, with an outcome that nobody knows yet: there is no work,
+// and the agent was not heard. Such a member is started first (P4).
+func (m *member) mayBeInFlight(s *Snapshot) bool { return m.work == nil && !s.heardAgent(m.cluster) }
+
+// mayFailUnselected reports whether a member that nothing selects any more could still fail.
+func (ps *placementState) mayFailUnselected(m *member) bool {
+	return !m.owned && m.is().mayStillFail && ps.hasDeadline()
+}
+
+// computePhase computes the phase of a member.
+func (ps *placementState) computePhase(s *Snapshot, m *member) {
+	m.atUpdate = m.work.at(s.Update)
+	switch {
+	case ps.mustTerminate(m):
+		ps.terminationPhase(s, m)
+	case m.atUpdate:
+		ps.updatedPhase(s, m)
+	case m.work != nil && m.work.Digest != s.Update.Digest && isComplete(m.work.Object):
+		m.phase = completed // It does not take the revision, and still has its own, should that return.
+	case m.blockedByEarlierRef:
+		m.phase = blocked
+	default:
+		m.phase = waiting
+		ps.rejectedPhase(s, m)
+	}
+	m.doubtFailure(s)
+	ps.applyRecord(s, m)
+}
+
+// updatedPhase computes the phase of a member whose work has the update revision.
+func (ps *placementState) updatedPhase(s *Snapshot, m *member) {
+	a := Assess(m.work, s.Update, s.Now)
+	m.state = a.State
+	m.since = later(a.Since, m.retriedAt(s))
+	m.reason = workv1alpha1.FailureDeadlineExceeded
+	switch a.State {
+	case Succeeded:
+		m.phase, m.next = soakPhase(s, m.work, ps.soakedAt(s, m))
+		if m.phase == succeeded && m.writable() && m.work.InHandover() {
+			m.phase = handingOver
+			ps.rejectedPhase(s, m)
+		}
+	case Completed:
+		m.phase = completed
+	case Degraded:
+		m.reason = workv1alpha1.FailureDegraded
+		m.phase, m.next = ps.until(s, m, degraded, failed)
+	default:
+		m.phase, m.next = ps.until(s, m, inFlight, failed)
+	}
+	ps.failFlapping(s, m)
+}
+
+// soakedAt returns when a success has lasted for minSuccessTime. A cluster that never left the revision that the template returns to is not
+// soaked again (R12b).
+func (ps *placementState) soakedAt(s *Snapshot, m *member) time.Time {
+	if s.returns() {
+		if writtenAt, known := m.work.AppliedAt(); known && !writtenAt.After(s.Update.BeginsAt) {
+			return time.Time{}
+		}
+	}
+	return m.since.Add(ps.strategy.minSuccessTime)
+}
+
+// soakPhase reports whether a success is settled: this process has seen it for long enough, and it was soaked (R10).
+func soakPhase(s *Snapshot, work *Work, soaked time.Time) (phase, time.Time) {
+	if work.SucceededSince.IsZero() {
+		return soaking, s.Now.Add(s.Settle)
+	}
+	ripe := later(work.SucceededSince.Add(s.Settle), soaked)
+	if s.Now.Before(ripe) {
+		return soaking, ripe
+	}
+	return succeeded, time.Time{}
+}
+
+// mustTerminate reports whether the work of a member has to be deleted before anything else can come: a work that is being deleted and counts
+// elsewhere or lacks the update revision, or that nothing selects for the placementRef any more and that lacks it.
+func (ps *placementState) mustTerminate(m *member) bool {
+	switch {
+	case m.work == nil:
+		return false
+	case m.owned:
+		return m.work.Deleting() && (!m.atUpdate || m.work.PlacementName() != ps.ref.Name)
+	}
+	return !m.atUpdate
+}
+
+// terminationPhase computes the phase of a member whose work has to be deleted. Its deadline runs from the deletion (R8).
+func (ps *placementState) terminationPhase(s *Snapshot, m *member) {
+	m.phase, m.reason = terminating, workv1alpha1.FailureTerminationTimedOut
+	if m.work.PlacementName() != ps.ref.Name {
+		m.phase = terminatingElsewhere
+	}
+	if m.work.Deleting() {
+		m.since = earlier(m.work.deletedAt(), s.Now)
+		m.phase, m.next = ps.until(s, m, m.phase, terminationTimedOut)
+	}
+}

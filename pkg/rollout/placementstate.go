@@ -1,0 +1,160 @@
+package rollout
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
+)
+
+// placementState is a placementRef with the clusters that count for it, in their phases.
+type placementState struct {
+	ref      *Ref
+	strategy strategy
+	err      error
+	// groups are the decision groups by index, and isMandatory reports for each whether it is a mandatory one.
+	groups      []Group
+	isMandatory []bool
+	// members are sorted by cluster.
+	members []*member
+	// storage holds the members, so that they lie next to each other.
+	storage []member
+	// limit is what the members wait for that are not next.
+	limit Wait
+}
+
+// newPlacementState gathers the members of a placementRef, and computes the phase of each.
+func newPlacementState(s *Snapshot, index int, sel *selection) *placementState {
+	ref := &s.Refs[index]
+	ps := &placementState{ref: ref, limit: WaitTurn}
+	ps.strategy, ps.err = parseStrategy(ref.Field, &ref.Strategy)
+	if ref.Placement != nil {
+		ps.groups = slices.Clone(ref.Placement.Groups)
+		ps.members, ps.storage = make([]*member, 0, sel.owned[index]), make([]member, 0, sel.owned[index])
+	}
+	for g := range ps.groups {
+		for _, cluster := range ps.groups[g].Clusters {
+			if owner, selected := sel.owners[cluster]; !selected || owner != index {
+				continue
+			}
+			work := sel.byCluster[cluster]
+			ps.add(g, member{cluster: cluster, work: work, owned: true, blockedByEarlierRef: sel.blockedByEarlier(index, work)})
+		}
+	}
+	ps.addLeaving(s, sel.leaving[index])
+	ps.orderGroups()
+	slices.SortFunc(ps.members, func(a, b *member) int { return strings.Compare(a.cluster, b.cluster) })
+	for _, m := range ps.members {
+		ps.computePhase(s, m)
+	}
+	return ps
+}
+
+// add adds a member to a group.
+func (ps *placementState) add(group int, m member) {
+	m.group = group
+	ps.storage = append(ps.storage, m)
+	ps.members = append(ps.members, &ps.storage[len(ps.storage)-1])
+}
+
+// mandatory reports whether a group is mandatory.
+func (ps *placementState) mandatory(group int) bool { return ps.isMandatory[group] }
+
+// any reports whether a condition holds for a member.
+func (ps *placementState) any(holds func(*member) bool) bool {
+	return slices.ContainsFunc(ps.members, holds)
+}
+
+// names returns the clusters of the members for which a condition holds.
+func (ps *placementState) names(holds func(*member) bool) []string {
+	var clusters []string
+	for _, m := range ps.members {
+		if holds(m) {
+			clusters = append(clusters, m.cluster)
+		}
+	}
+	return clusters
+}
+
+// addLeaving makes members of works that still count here. What the update revision did to a cluster always counts. Another work counts where
+// nothing else is left of a group that has its turn before others: such a group is not empty, and a canary that leaves must not send the next
+// revision to production first (R8). Elsewhere it has no part in the rollout: a lost cluster would hold up every rollout.
+func (ps *placementState) addLeaving(s *Snapshot, leaving []*Work) {
+	if len(leaving) == 0 {
+		return
+	}
+	var older []*Work
+	for _, work := range leaving {
+		if work.At(s.Update) || s.hasFailed(work.Cluster()) {
+			ps.add(ps.groupOf(work), member{cluster: work.Cluster(), work: work})
+		} else if _, _, known := work.decisionGroup(); known {
+			older = append(older, work)
+		}
+	}
+	filled := make(map[string]bool, len(ps.groups))
+	for _, m := range ps.members {
+		filled[ps.groups[m.group].Key()] = true
+	}
+	for _, work := range older {
+		if _, group := ps.findGroup(work); ps.hasTurn(&group) && !filled[group.Key()] {
+			ps.add(ps.groupOf(work), member{cluster: work.Cluster(), work: work})
+		}
+	}
+}
+
+// hasTurn reports whether other groups wait for a group.
+func (ps *placementState) hasTurn(group *Group) bool {
+	return ps.err == nil && (ps.strategy.kind == clusterv1alpha1.ProgressivePerGroup || ps.strategy.isMandatory(group))
+}
+
+// findGroup returns the group that the cluster of a work was in when it was written: by index and name, or by name. Where there is none any
+// more, it is a group of its own, and the index is -1.
+func (ps *placementState) findGroup(work *Work) (int, Group) {
+	index, name, known := work.decisionGroup()
+	if !known {
+		index, name = -1, ""
+	}
+	wanted := Group{Name: name, Index: index}
+	found := slices.IndexFunc(ps.groups, func(group Group) bool { return group.Index == index && group.Name == name })
+	if found < 0 && name != "" {
+		found = slices.IndexFunc(ps.groups, func(group Group) bool { return group.Name == name })
+	}
+	if found >= 0 {
+		wanted = ps.groups[found]
+	}
+	return found, wanted
+}
+
+// groupOf returns the place of that group, which it adds if it has to.
+func (ps *placementState) groupOf(work *Work) int {
+	index, group := ps.findGroup(work)
+	if index < 0 {
+		index = len(ps.groups)
+		ps.groups = append(ps.groups, group)
+	}
+	return index
+}
+
+// orderGroups puts the groups in the order of their indices. A group without selected clusters keeps its turn, and comes before a group with
+// the same index: OCM numbers the groups that have clusters, so that the next group takes over the index of one that has none left.
+func (ps *placementState) orderGroups() {
+	order := make([]int, len(ps.groups))
+	for g := range order {
+		order[g] = g
+	}
+	filled := func(g int) int { return min(len(ps.groups[g].Clusters), 1) }
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(ps.groups[a].Index, ps.groups[b].Index), cmp.Compare(filled(a), filled(b)))
+	})
+	groups, position := make([]Group, len(order)), make([]int, len(order))
+	ps.isMandatory = make([]bool, len(order))
+	for now, before := range order {
+		groups[now], position[before] = ps.groups[before], now
+		ps.isMandatory[now] = ps.strategy.isMandatory(&groups[now])
+	}
+	ps.groups = groups
+	for _, m := range ps.members {
+		m.group = position[m.group]
+	}
+}

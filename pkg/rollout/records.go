@@ -1,0 +1,242 @@
+package rollout
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// What the status records about failures, and for how long it holds (R11):
+//
+//  1. A failure, a rejection and a halt are recorded before the hub acts on them (Adds, records).
+//  2. A recorded failure gives its cluster the phase of a failure, whatever a restart, an edit or a deletion makes of its work, until the
+//     success of the cluster is settled (applyRecord). The records end with the rollout of the update revision.
+//  3. A user who removes a recorded failure retries the cluster: it gets a new deadline (retriedAt, renewRetried).
+//  4. While the selection of a Placement is unknown, its records stay (keep).
+//  5. A recorded halt holds for a while if the records cannot show its cause (haltHolds).
+
+// Failure is the record of a cluster that failed at the update revision, or whose work the API server rejects.
+type Failure struct {
+	// Placement is the Placement that the cluster counts for.
+	Placement string
+	// Since is when the cluster failed, or when its work was rejected first.
+	Since time.Time
+	// Reason is why it failed or was rejected.
+	Reason workv1alpha1.FailureReason
+	// Message is the message of the agent or the API server; empty if unknown.
+	Message string
+}
+
+// Records are the facts that the status holds about the rollout of the update revision.
+type Records struct {
+	// Failures are the clusters that failed, at most MaxFailures, by name.
+	Failures map[string]Failure
+	// Rejections are the clusters whose works the API server rejects and that have not failed yet, at most MaxFailures, by name.
+	Rejections map[string]Failure
+	// Halted is the time since when each placementRef starts nothing new, by the name of its Placement.
+	Halted map[string]time.Time
+	// Lost is true if the records were lost: until the grace has ended, the failures are unknown (R16).
+	Lost bool
+}
+
+// Adds reports whether the records hold a fact that others lack: it has to be persisted before any decision is based on it.
+func (r *Records) Adds(to *Records) bool {
+	return lacks(to.Failures, r.Failures) || lacks(to.Rejections, r.Rejections) || lacks(to.Halted, r.Halted)
+}
+
+func lacks[V any](known, wanted map[string]V) bool {
+	for key := range wanted {
+		if _, found := known[key]; !found {
+			return true
+		}
+	}
+	return false
+}
+
+// hasFailed reports whether a cluster failed with the update revision, as recorded.
+func (s *Snapshot) hasFailed(cluster string) bool {
+	record, known := s.Records.Failures[cluster]
+	return known && !s.Aborted && record.Reason != workv1alpha1.FailureTerminationTimedOut
+}
+
+// recordOf returns the record of a failure that holds for a member. A deletion that timed out counts while the work still exists. Any other
+// failure counts for the placementRef that the work names, until the work is deleted.
+func (ps *placementState) recordOf(s *Snapshot, m *member) (record Failure, holds bool) {
+	if s.Aborted {
+		return Failure{}, false
+	}
+	record, holds = s.Records.Failures[m.cluster]
+	terminates := m.is().waitsFor == WaitDeletion
+	if record.Reason == workv1alpha1.FailureTerminationTimedOut {
+		return record, holds && terminates && m.work.Deleting()
+	}
+	return record, holds && (!m.owned || !terminates || m.work.PlacementName() == ps.ref.Name)
+}
+
+// applyRecord gives a member the phase of its recorded failure. A cluster that no placementRef selects fails only by such a record.
+func (ps *placementState) applyRecord(s *Snapshot, m *member) {
+	if m.is().settled || m.phase == completed {
+		return
+	}
+	record, holds := ps.recordOf(s, m)
+	if !holds {
+		if m.phase == failed && !m.owned {
+			m.phase = overdueUnselected
+		}
+		return
+	}
+	if m.is().mayStillFail {
+		m.next = time.Time{} // Its deadline does not apply any more.
+	}
+	found := record // Only what is found goes to the heap.
+	m.since, m.reason, m.record = record.Since, record.Reason, &found
+	switch {
+	case record.Reason == workv1alpha1.FailureTerminationTimedOut:
+		m.phase = terminationTimedOut
+	case m.rejection != nil:
+		m.phase = failedRejected
+	case m.phase == waiting || m.phase == blocked:
+		m.phase = failedChanged
+	default:
+		m.phase = failed
+	}
+}
+
+// failure returns the failure to record for a member; false if it has not failed.
+func (m *member) failure(s *Snapshot, placement string) (Failure, bool) {
+	switch {
+	case m.record != nil:
+		return *m.record, true
+	case !m.owned, !m.is().fails && m.phase != terminationTimedOut:
+		return Failure{}, false
+	}
+	failure := Failure{Placement: placement, Since: s.Now, Reason: m.reason}
+	if m.rejection != nil {
+		failure.Message = m.rejection.Message
+	}
+	return failure, true
+}
+
+// rejection returns the rejection to record for a member that has not failed.
+func (m *member) rejectionRecord(s *Snapshot, placement string) Failure {
+	if record, known := s.Records.Rejections[m.cluster]; known {
+		return record
+	}
+	return Failure{Placement: placement, Since: m.since, Reason: workv1alpha1.FailureRejected, Message: m.rejection.Message}
+}
+
+// records returns the current facts. During an abort, the facts of the failed rollout stay.
+func (p *Plan) records(s *Snapshot, states []*placementState) Records {
+	if s.Aborted {
+		return s.Records
+	}
+	found := Records{Failures: map[string]Failure{}, Rejections: map[string]Failure{}, Halted: map[string]time.Time{}}
+	for i, ps := range states {
+		for _, m := range ps.members {
+			if failure, failed := m.failure(s, ps.ref.Name); failed {
+				found.Failures[m.cluster] = failure
+			} else if m.phase == rejected {
+				found.Rejections[m.cluster] = m.rejectionRecord(s, ps.ref.Name)
+			}
+		}
+		since, before := s.Records.Halted[ps.ref.Name]
+		switch {
+		case before && p.Refs[i].Halted:
+			found.Halted[ps.ref.Name] = since
+		case p.Refs[i].Halted && ps.err == nil:
+			found.Halted[ps.ref.Name] = s.Now
+		}
+	}
+	keep(found.Failures, s.Records.Failures, states)
+	keep(found.Rejections, s.Records.Rejections, states)
+	found.Failures = bounded(found.Failures, s.Records.Failures)
+	found.Rejections = bounded(found.Rejections, s.Records.Rejections)
+	return found
+}
+
+// keep keeps the records of clusters whose selection is unknown: a Placement that is missing or being written does not revoke a failure.
+func keep(found, recorded map[string]Failure, states []*placementState) {
+	if len(recorded) == 0 {
+		return
+	}
+	unsettled, counted := map[string]bool{}, map[string]bool{}
+	for _, ps := range states {
+		unsettled[ps.ref.Name] = unsettled[ps.ref.Name] || !ps.ref.settled()
+		for _, m := range ps.members {
+			counted[m.cluster] = true
+		}
+	}
+	for cluster, record := range recorded {
+		if unsettled[record.Placement] && !counted[cluster] {
+			found[cluster] = record
+		}
+	}
+}
+
+// bounded returns at most MaxFailures records: first the records that are already known, then the others by name.
+func bounded(all, known map[string]Failure) map[string]Failure {
+	if len(all) <= workv1alpha1.MaxFailures {
+		return all
+	}
+	kept := make(map[string]Failure, workv1alpha1.MaxFailures)
+	for _, alreadyKnown := range []bool{true, false} {
+		for _, cluster := range slices.Sorted(maps.Keys(all)) {
+			if _, recorded := known[cluster]; recorded == alreadyKnown && len(kept) < workv1alpha1.MaxFailures {
+				kept[cluster] = all[cluster]
+			}
+		}
+	}
+	return kept
+}
+
+// haltHolds reports whether a recorded halt of a placementRef still holds although the known members do not halt it. It holds after a
+// restart, while the records name too few members or were lost, until the grace has ended (R16).
+func (ps *placementState) haltHolds(s *Snapshot) bool {
+	if s.Aborted || ps.err != nil || !s.Now.Before(ps.graceEnds(s, s.DeadlinesSince)) {
+		return false
+	}
+	if s.Records.Lost {
+		return true
+	}
+	if _, halted := s.Records.Halted[ps.ref.Name]; !halted {
+		return false
+	}
+	full, named := false, false
+	for _, records := range []map[string]Failure{s.Records.Failures, s.Records.Rejections} {
+		full = full || len(records) >= workv1alpha1.MaxFailures
+		for _, record := range records {
+			named = named || record.Placement == ps.ref.Name
+		}
+	}
+	return full || !named
+}
+
+// retriedAt returns when a user retried a member's cluster, by removing its entry from status.failures; zero if that has not happened
+// since the hub last wrote its work.
+func (m *member) retriedAt(s *Snapshot) time.Time {
+	at, retried := s.Retried[m.cluster]
+	if !retried || !m.atUpdate {
+		return time.Time{}
+	}
+	if writtenAt, _ := m.work.AppliedAt(); !writtenAt.Before(at) {
+		return time.Time{}
+	}
+	return at
+}
+
+// renewRetried gives retried clusters that have the update revision a new applied-at, from which their deadline runs. Nothing else of the
+// work changes.
+func (p *Plan) renewRetried(s *Snapshot, ps *placementState) {
+	for _, m := range ps.members {
+		if m.retriedAt(s).IsZero() || !m.writable() {
+			continue
+		}
+		rev, kept := *s.Update, ""
+		if m.work.InHandover() {
+			rev.Template, rev.Digest, kept = m.work.Combined.Template, m.work.Combined.Digest, m.work.KeptRevision()
+		}
+		p.adopt(ps, m, Write{Revision: &rev, KeptRevision: kept, Why: "somebody retries the cluster", Retry: true})
+	}
+}

@@ -1,0 +1,185 @@
+package rollout
+
+import (
+	"fmt"
+	"strings"
+)
+
+// When a rollout is aborted, and how clusters go back (R12):
+//
+//  1. A rollout is aborted when a placementRef with failureStrategy AbortAll has failed (decideAbort; failed.go tells when it has).
+//  2. It is not aborted if there is no revision to go back to (Absence), nor if it is an undo: one silent cluster would return all others
+//     to the revision that was left.
+//  3. The abort is persisted first: the plan that decides it writes nothing. A pause holds it back.
+//  4. While aborted, the current revision is written to every cluster at once, whatever the strategies are: also to clusters whose
+//     Placement is missing, and to clusters that no placementRef selects (planRollback).
+//  5. If the template returns to the current revision, or to an earlier one within the rollback window, each cluster that left it gets it
+//     back at once (returnAtOnce).
+
+// AbsenceCause is why there is no revision to roll back to.
+type AbsenceCause string
+
+// The causes.
+const (
+	// WithoutHistory means that the hub may not read ControllerRevisions.
+	WithoutHistory AbsenceCause = "WithoutHistory"
+	// NeverComplete means that no rollout has completed yet.
+	NeverComplete AbsenceCause = "NeverComplete"
+	// NotAdopted means that no rollout has completed since this hub first saw the object, and that the ManifestWorks of an older hub did not
+	// show which revision was stable (R6).
+	NotAdopted AbsenceCause = "NotAdopted"
+	// Surpassed means that another hub rolled out after the stable revision, and that no rollout has completed since (R6).
+	Surpassed AbsenceCause = "Surpassed"
+	// Deleted means that somebody deleted it, and that nothing shows what it held (R7).
+	Deleted AbsenceCause = "Deleted"
+	// Unreadable means that its ControllerRevision cannot be read.
+	Unreadable AbsenceCause = "Unreadable"
+	// OnOneCluster means that one cluster alone had it, and that others are selected (R6).
+	OnOneCluster AbsenceCause = "OnOneCluster"
+)
+
+// Absence is why there is no revision to roll back to. Package status puts it into words.
+type Absence struct {
+	Cause AbsenceCause
+	// Revision is the name of the ControllerRevision that was surpassed or deleted, or that was on one cluster.
+	Revision string
+	// Cluster is the one that alone had the revision.
+	Cluster string
+	// Others are the hashes of which the user may name one as the stable revision: no rollout was complete, or another hub surpassed it.
+	Others []string
+	// Detail is the message of a request or a reader: why the history, or the revision, cannot be read.
+	Detail string
+	// Works is how many ManifestWorks have the hash of a revision that cannot be read.
+	Works int
+}
+
+// AbortBlock is why a failed placementRef with failureStrategy AbortAll does not abort the rollout.
+type AbortBlock string
+
+// The blocks.
+const (
+	// NoBlock means that nothing keeps the rollout from being aborted, or that no placementRef asks for it.
+	NoBlock AbortBlock = ""
+	// BlockedByAbsence means that there is no revision to roll back to.
+	BlockedByAbsence AbortBlock = "Absence"
+	// BlockedByUndo means that the rollout is an undo: the hub does not return to the revision that was left.
+	BlockedByUndo AbortBlock = "Undo"
+)
+
+// desired returns the revision that every cluster shall have in the end.
+func (s *Snapshot) desired() *Revision {
+	if s.Aborted {
+		return s.Current
+	}
+	return s.Update
+}
+
+// abortable reports whether a failure aborts the rollout: it is under way, there is a revision to go back to, and it is not an undo.
+func (s *Snapshot) abortable() bool {
+	return !s.Aborted && s.Current != nil && s.Current.Hash != s.Update.Hash && !s.undoes()
+}
+
+// undoes reports whether the rollout goes back: its revision was the current one before, and is older than today's current one.
+func (s *Snapshot) undoes() bool {
+	return s.Current != nil && s.Current.Hash != s.Update.Hash && s.Update.WasCurrent && s.Update.Age.MayPrecede(s.Current.Age)
+}
+
+// returns reports whether the template has returned to a revision that every cluster gets at once: to the current one in the middle of
+// another rollout, or to an earlier one within the rollback window.
+func (s *Snapshot) returns() bool {
+	if s.Aborted || s.Current == nil {
+		return false
+	}
+	return s.FastUndo || s.Current.Hash == s.Update.Hash && s.Update.Underway()
+}
+
+// decideAbort decides whether the rollout is aborted, and reports it.
+func (p *Plan) decideAbort(s *Snapshot, states []*placementState) bool {
+	var reasons []string
+	for i, ps := range states {
+		if p.Refs[i].Failed && ps.strategy.abortAll {
+			reasons = append(reasons, fmt.Sprintf("placement %s: %s", ps.ref.Name, ps.describeFailed()))
+		}
+	}
+	switch {
+	case len(reasons) == 0:
+	case s.Current == nil:
+		p.AbortBlocked = BlockedByAbsence
+	case s.undoes():
+		p.AbortBlocked = BlockedByUndo
+	case s.abortable():
+		p.Abort = &Abort{Reason: strings.Join(reasons, "; ")}
+	}
+	return p.Abort != nil
+}
+
+// planRollback writes the current revision to every cluster that lacks it.
+func (p *Plan) planRollback(s *Snapshot, states []*placementState, sel *selection) {
+	if s.Current == nil {
+		return
+	}
+	for _, ps := range states {
+		for _, m := range ps.members {
+			if m.writable() && p.goesBack(s, m.work) {
+				p.write(s, ps, m, s.Current, s.whyBack(m.work))
+			}
+		}
+	}
+	for _, w := range sel.unselected {
+		if p.goesBack(s, w) {
+			p.writeUnselected(s, w, s.Current, s.whyBack(w))
+		}
+	}
+	p.Behind = p.Deferred
+	for i := range p.Writes {
+		cluster := p.Writes[i].Cluster
+		if _, isRejected := s.Rejected[cluster]; !isRejected && !s.WrittenBack[cluster] && !p.Writes[i].Trim {
+			p.Behind++
+		}
+	}
+}
+
+// goesBack reports whether an abort writes a work, which may not exist: it is not at the revision to go back to, or is to be trimmed there.
+func (p *Plan) goesBack(s *Snapshot, w *Work) bool { return !w.at(s.Current) || p.trims(s, w) }
+
+// whyBack is why an abort writes a work.
+func (s *Snapshot) whyBack(w *Work) string {
+	if w.at(s.Current) {
+		return trimmed
+	}
+	return "aborted"
+}
+
+// returned is the reason for writing a work when the template has returned.
+const returned = "the template has returned to this revision"
+
+// returnAtOnce writes the update revision to every cluster that left it, regardless of strategies and halts, if the template has returned.
+// Clusters without a work, and clusters whose work was edited by hand, follow the strategy.
+func (p *Plan) returnAtOnce(s *Snapshot, states []*placementState, sel *selection) {
+	if !s.returns() {
+		return
+	}
+	for _, ps := range states {
+		for _, m := range ps.members {
+			if m.writable() && m.work.left(s.Update) && (m.rejection == nil || m.retriable(s.Now)) {
+				p.write(s, ps, m, s.Update, returned)
+				m.written = m.rejection == nil
+			}
+		}
+	}
+	for _, w := range sel.unselected {
+		if w.left(s.Update) {
+			p.writeUnselected(s, w, s.Update, returned)
+		}
+	}
+}
+
+// writeUnselected adds a write of a revision to the work of a cluster that nothing selects.
+func (p *Plan) writeUnselected(s *Snapshot, w *Work, rev *Revision, why string) {
+	p.add(s, Write{Action: Update, Cluster: w.Cluster(), Placement: w.PlacementName(), Work: w, Why: why}, rev)
+}
+
+// left reports whether a work, which may not exist, has another revision.
+func (w *Work) left(rev *Revision) bool {
+	return w != nil && w.Hash() != "" && w.Hash() != rev.Hash && !w.At(rev)
+}
