@@ -108,9 +108,9 @@ func (ps *placementState) settleBy(s *Snapshot, m *member) (due time.Time, appli
 }
 
 const (
-	// unheardRecheck is how often a pass looks again whether an agent was heard whose time is over.
+	// unknownRecheck is how often a pass looks again whether an agent was heard whose time is over.
 	unknownRecheck = time.Minute
-	// unheardNamedAfter is how long an agent may be silent before its cluster is named: connected agents answer within seconds.
+	// unknownNamedAfter is how long an agent may be silent before its cluster is named: connected agents answer within seconds.
 	unknownNamedAfter = 30 * time.Second
 )
 
@@ -249,30 +249,41 @@ func (ps *placementState) countFailures() verdict {
 		return verdict{halted: true}
 	}
 	return verdict{
-		failed: ps.exceeds(func(m *member) bool { return m.is().fails }),
-		halted: ps.exceeds(func(m *member) bool { return m.is().halts }),
-		closed: ps.exceeds(func(m *member) bool { return m.is().halts && m.rejection == nil }),
+		failed: ps.fails(),
+		halted: ps.exceeds(len(ps.members), func(m *member) bool { return m.is().halts }),
+		closed: ps.exceeds(len(ps.members), func(m *member) bool { return m.is().halts && m.rejection == nil }),
 	}
+}
+
+// fails reports whether more clusters failed than maxFailures allows. Neither a Placement that is made again nor a decision that is being
+// written may abort a rollout: a cluster that may belong to an earlier placementRef does not count, and a percentage is one of all clusters
+// that the Placement selects.
+func (ps *placementState) fails() bool {
+	total := len(ps.members)
+	if ps.ref.Placement != nil && !ps.ref.settled() {
+		total = max(total, ps.ref.Placement.Selected)
+	}
+	return ps.exceeds(total, func(m *member) bool { return m.is().fails && !m.blockedByEarlierRef })
 }
 
 // undecided returns the clusters that nothing selects any more, whose deadline is still to come, and that are too many for the placementRef
 // together with those that failed: the new revision may be what disconnected them. They delay completion until their deadlines (R13).
 func (ps *placementState) undecided() []string {
-	if !ps.strategy.abortAll || !ps.exceeds(func(m *member) bool { return m.is().fails || ps.mayFailUnselected(m) }) {
+	if !ps.strategy.abortAll || !ps.exceeds(len(ps.members), func(m *member) bool { return m.is().fails || ps.mayFailUnselected(m) }) {
 		return nil
 	}
 	return ps.names(ps.mayFailUnselected)
 }
 
-// exceeds reports whether the members for which a condition holds are more than maxFailures allows.
-func (ps *placementState) exceeds(holds func(*member) bool) bool {
+// exceeds reports whether the members for which a condition holds are more than maxFailures allows of a total.
+func (ps *placementState) exceeds(total int, holds func(*member) bool) bool {
 	counts, sizes := make([]int, len(ps.groups)), make([]int, len(ps.groups))
-	total := 0
+	all := 0
 	for _, m := range ps.members {
 		sizes[m.group]++
 		if holds(m) {
 			counts[m.group]++
-			total++
+			all++
 		}
 	}
 	perGroup := ps.strategy.kind == clusterv1alpha1.ProgressivePerGroup
@@ -281,7 +292,7 @@ func (ps *placementState) exceeds(holds func(*member) bool) bool {
 			return true
 		}
 	}
-	return !perGroup && total > ps.strategy.failuresAllowed(len(ps.members))
+	return !perGroup && all > ps.strategy.failuresAllowed(total)
 }
 
 // describeFailed describes which clusters failed, in which way, and how many failures are allowed.

@@ -73,7 +73,7 @@ func (ps *placementState) nextClusters(s *Snapshot, outcome *RefOutcome) ([]*mem
 		return nil, err
 	}
 	outcome.startable = len(waiters) > 0
-	retries, err := ps.nextBatch(s, func(m *member) bool { return m.retriable(s.Now) })
+	retries, err := ps.nextBatch(s, func(m *member) bool { return m.retriable(s.Now) && !m.written })
 	if err != nil || len(retries) == 0 {
 		return waiters, err
 	}

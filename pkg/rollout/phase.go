@@ -24,9 +24,9 @@ type Phase string
 const (
 	// PhaseWaiting means that its turn has not come: it has another revision, or none.
 	PhaseWaiting Phase = "Waiting"
-	// PhaseLeaving means that it has a work that is being deleted. Nothing can be written before that work is deleted (R8).
+	// PhaseTerminating means that it has a work that is being deleted. Nothing can be written before that work is deleted (R8).
 	PhaseTerminating Phase = "Leaving"
-	// PhaseStuck means that such a deletion has taken longer than the deadline. It fails nothing, but too many of them halt
+	// PhaseTerminationTimedOut means that such a deletion has taken longer than the deadline. It fails nothing, but too many of them halt
 	// their placementRef.
 	PhaseTerminationTimedOut Phase = "Stuck"
 	// PhaseInFlight means that the update revision was written, and that its outcome is awaited.
@@ -37,11 +37,11 @@ const (
 	PhaseHandingOver Phase = "HandingOver"
 	// PhaseDegraded means that its agent reports it as degraded, before any deadline.
 	PhaseDegraded Phase = "Degraded"
-	// PhaseRefused means that the API server rejects its work, before any deadline: nothing is in flight there (R11).
+	// PhaseRejected means that the API server rejects its work, before any deadline: nothing is in flight there (R11).
 	PhaseRejected Phase = "Refused"
 	// PhaseFailed means that it was in flight, degraded or rejected past the deadline, or did not settle within twice that time (R11).
 	PhaseFailed Phase = "Failed"
-	// PhaseUnheard means that its deadline has passed, and that this process has not heard its agent yet: it is not a failure (R11).
+	// PhaseAgentUnknown means that its deadline has passed, and that this process has not heard its agent yet: it is not a failure (R11).
 	PhaseAgentUnknown Phase = "Unheard"
 	// PhaseCompleted means that it ran to completion at an older revision and does not take a new one (R17).
 	PhaseCompleted Phase = "Completed"
@@ -70,6 +70,8 @@ const (
 	failed
 	// failedRejected is failed with a work that the API server rejects: it is still retried.
 	failedRejected
+	// failedAccepted is failed with a work that the API server accepts by now: it is on its way to the update revision until its deadline.
+	failedAccepted
 	// failedChanged is failed with a work that somebody edited or deleted since: it is put back.
 	failedChanged
 	agentUnknown
@@ -123,6 +125,7 @@ var table = [...]consequence{
 	rejected:       {name: PhaseRejected, takesSlot: onceWritten, keepsTurn: withDeadline, halts: true, listed: true, waitsFor: WaitAcceptance},
 	failed:         {name: PhaseFailed, halts: true, fails: true, tolerated: true, listed: true},
 	failedRejected: {name: PhaseFailed, takesSlot: onceWritten, halts: true, fails: true, tolerated: true, listed: true, waitsFor: WaitAcceptance},
+	failedAccepted: {name: PhaseFailed, takesSlot: always, halts: true, fails: true, awaited: always, listed: true, waitsFor: WaitAgent},
 	failedChanged:  {name: PhaseFailed, halts: true, fails: true, listed: true},
 	agentUnknown:   {name: PhaseAgentUnknown, halts: true, listed: true, waitsFor: WaitAgent},
 	completed:      {name: PhaseCompleted, done: true, listed: true},

@@ -87,28 +87,38 @@ func (ps *placementState) applyRecord(s *Snapshot, m *member) {
 		}
 		return
 	}
-	if m.is().mayStillFail {
+	if m.is().mayStillFail && record.Reason != workv1alpha1.FailureRejected {
 		m.next = time.Time{} // Its deadline does not apply any more.
 	}
 	found := record // Only what is found goes to the heap.
 	m.since, m.reason, m.record = record.Since, record.Reason, &found
+	m.phase = m.failedPhase()
+}
+
+// failedPhase returns the phase of a member with a recorded failure.
+func (m *member) failedPhase() phase {
 	switch {
-	case record.Reason == workv1alpha1.FailureTerminationTimedOut:
-		m.phase = terminationTimedOut
+	case m.reason == workv1alpha1.FailureTerminationTimedOut:
+		return terminationTimedOut
 	case m.rejection != nil:
-		m.phase = failedRejected
+		return failedRejected
+	case m.reason == workv1alpha1.FailureRejected && m.is().takesSlot == always:
+		return failedAccepted
 	case m.phase == waiting || m.phase == blocked:
-		m.phase = failedChanged
-	default:
-		m.phase = failed
+		return failedChanged
 	}
+	return failed
 }
 
 // failure returns the failure to record for a member; false if it has not failed.
 func (m *member) failure(s *Snapshot, placement string) (Failure, bool) {
 	switch {
 	case m.record != nil:
-		return *m.record, true
+		failure := *m.record
+		if m.owned && !m.blockedByEarlierRef {
+			failure.Placement = placement
+		}
+		return failure, true
 	case !m.owned, !m.is().fails && m.phase != terminationTimedOut:
 		return Failure{}, false
 	}
@@ -119,7 +129,7 @@ func (m *member) failure(s *Snapshot, placement string) (Failure, bool) {
 	return failure, true
 }
 
-// rejection returns the rejection to record for a member that has not failed.
+// rejectionRecord returns the rejection to record for a member that has not failed.
 func (m *member) rejectionRecord(s *Snapshot, placement string) Failure {
 	if record, known := s.Records.Rejections[m.cluster]; known {
 		return record
@@ -136,7 +146,7 @@ func (p *Plan) records(s *Snapshot, states []*placementState) Records {
 	for i, ps := range states {
 		for _, m := range ps.members {
 			if failure, failed := m.failure(s, ps.ref.Name); failed {
-				found.Failures[m.cluster] = failure
+				found.addFailure(m.cluster, failure)
 			} else if m.phase == rejected {
 				found.Rejections[m.cluster] = m.rejectionRecord(s, ps.ref.Name)
 			}
@@ -154,6 +164,14 @@ func (p *Plan) records(s *Snapshot, states []*placementState) Records {
 	found.Failures = bounded(found.Failures, s.Records.Failures)
 	found.Rejections = bounded(found.Rejections, s.Records.Rejections)
 	return found
+}
+
+// addFailure adds the record of a cluster. A cluster can fail for one placementRef while another one waits for the deletion of its work: a
+// deletion that timed out does not replace a failure at the update revision.
+func (r *Records) addFailure(cluster string, failure Failure) {
+	if _, recorded := r.Failures[cluster]; !recorded || failure.Reason != workv1alpha1.FailureTerminationTimedOut {
+		r.Failures[cluster] = failure
+	}
 }
 
 // keep keeps the records of clusters whose selection is unknown: a Placement that is missing or being written does not revoke a failure.
@@ -220,7 +238,7 @@ func (m *member) retriedAt(s *Snapshot) time.Time {
 	if !retried || !m.atUpdate {
 		return time.Time{}
 	}
-	if writtenAt, _ := m.work.AppliedAt(); !writtenAt.Before(at) {
+	if !m.work.writtenAt().Before(at) {
 		return time.Time{}
 	}
 	return at

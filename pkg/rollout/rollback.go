@@ -163,7 +163,7 @@ func (p *Plan) returnAtOnce(s *Snapshot, states []*placementState, sel *selectio
 		for _, m := range ps.members {
 			if m.writable() && m.work.left(s.Update) && (m.rejection == nil || m.retriable(s.Now)) {
 				p.write(s, ps, m, s.Update, returned)
-				m.written = m.rejection == nil
+				m.written = true
 			}
 		}
 	}

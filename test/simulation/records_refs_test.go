@@ -1,0 +1,251 @@
+package simulation
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// checkedStory begins a story in which each write is checked against the rules.
+func checkedStory(t *testing.T) *teller {
+	s := &teller{World: NewWorld(), t: t}
+	s.Check = func(write string) { s.must(s.CheckWrite(write)) }
+	return s
+}
+
+func (s *teller) story() string { return strings.Join(s.Story, "\n") }
+
+// TestDeletionThatTimesOutReplacesNoFailure: a deletion that times out for one placementRef does not replace the failure that another one recorded: that would lose the abort.
+func TestDeletionThatTimesOutReplacesNoFailure(t *testing.T) {
+	s := checkedStory(t)
+	s.Check = nil
+	s.Place("p1", []string{"c1", "c2", "c3"})
+	s.Place("p2", []string{"d1"})
+	p1 := progressive("p1", 1, "30s", 1, true)
+	p1.RolloutStrategy.Progressive.MinSuccessTime.Duration = 4 * time.Minute
+	s.Create("v1", p1, progressive("p2", 1, "30s", 5, true))
+	s.quiet()
+	s.Report("c1", "v2", Hangs)
+	s.Update("v2")
+	s.settle(40 * time.Second)
+	require.Equal(t, []string{"c1"}, s.failed())
+	s.adversaries.hold.Insert("c1")
+	s.Place("p1", []string{"c2", "c3"})
+	s.settle(10 * time.Second)
+	s.Place("p2", []string{"c1", "d1"})
+	s.Report("c2", "v2", Hangs)
+	s.settle(2 * time.Minute)
+	require.NotNil(t, s.Object().Status.AbortedTime, s.story())
+}
+
+// TestFailedClusterChangesItsPlacement: a failed cluster that another placementRef selects halts both until its work is deleted.
+func TestFailedClusterChangesItsPlacement(t *testing.T) {
+	s := checkedStory(t)
+	s.Place("p1", []string{"c1", "c2", "c3"})
+	s.Place("p2", []string{"d1", "d2", "d3"})
+	s.Create("v1", progressive("p1", 1, "30s", 0, false), progressive("p2", 1, "30s", 0, false))
+	s.quiet()
+	s.Report("c1", "v2", Hangs)
+	s.Report("d1", "v2", Hangs)
+	s.Update("v2")
+	s.settle(40 * time.Second)
+	require.Equal(t, []string{"c1", "d1"}, s.failed())
+	s.adversaries.hold.Insert("c1")
+	s.Place("p1", []string{"c2", "c3"})
+	s.settle(10 * time.Second)
+	s.Restart()
+	s.settle(5 * time.Minute)
+	require.Equal(t, "v1", s.held("c2"), s.story())
+	s.Place("p2", []string{"c1", "d1", "d2", "d3"})
+	s.settle(time.Minute)
+	s.Restart()
+	s.settle(5 * time.Minute)
+	require.Equal(t, "v1", s.held("c2"), s.story())
+	require.Equal(t, "v1", s.held("d2"), s.story())
+	s.adversaries.hold.Delete("c1")
+	s.Report("d1", "v2", Succeeds)
+	s.agentsSaw = 0
+	s.settle(5 * time.Minute)
+	require.Equal(t, "v1", s.held("d2"), s.story())
+}
+
+// TestFailureWhileAPlacementIsMadeAgain: while the Placement of the first placementRef is made again, its failed cluster does not abort for the second.
+func TestFailureWhileAPlacementIsMadeAgain(t *testing.T) {
+	s := checkedStory(t)
+	s.Place("p1", []string{"c1", "c2", "c3"})
+	s.Place("p2", []string{"c1", "c2", "c3", "c4", "c5"})
+	p1, p2 := progressive("p1", 3, "30s", 1, true), progressive("p2", 1, "30s", 0, true)
+	p2.RolloutStrategy.Progressive.MinSuccessTime.Duration = 10 * time.Minute
+	s.Create("v1", p1, p2)
+	s.quiet()
+	s.Report("c1", "v2", Hangs)
+	s.Update("v2")
+	s.settle(time.Minute)
+	require.Equal(t, []string{"c1"}, s.failed(), s.story())
+	require.Nil(t, s.Object().Status.AbortedTime, s.story())
+	s.must(s.API.Delete(Placements, Namespace, "p1", nil))
+	s.Tell("placement p1 is deleted, and made again")
+	s.settle(3 * time.Second)
+	s.Place("p1", []string{"c1", "c2", "c3"})
+	s.settle(10 * time.Second)
+	require.Nil(t, s.Object().Status.AbortedTime, s.story())
+}
+
+// TestFailureWhileDecisionsAreEmpty: the same holds while its decisions are empty for a moment.
+func TestFailureWhileDecisionsAreEmpty(t *testing.T) {
+	s := checkedStory(t)
+	s.Place("p1", []string{"a1", "a2"})
+	s.Place("p2", []string{"a1", "a2", "b1", "b2"})
+	s.Create("v1", progressive("p1", 1, "30s", 1, true), progressive("p2", 1, "30s", 0, true))
+	s.quiet()
+	s.Report("a1", "v2", Hangs)
+	ref := progressive("p2", 1, "30s", 0, true)
+	ref.RolloutStrategy.Progressive.MinSuccessTime.Duration = 10 * time.Minute
+	s.Edit("soaks", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.PlacementRefs[1] = ref })
+	s.Update("v2")
+	s.settle(time.Minute)
+	require.Equal(t, []string{"a1"}, s.failed())
+	require.Nil(t, s.Object().Status.AbortedTime)
+	s.decide("p1", 0, nil)
+	s.Tell("p1's decisions are being written")
+	s.settle(2 * time.Second)
+	s.decide("p1", 0, []string{"a1", "a2"})
+	s.settle(10 * time.Second)
+	require.Nil(t, s.Object().Status.AbortedTime, s.story())
+}
+
+// TestPercentageWhileDecisionsAreWritten: while a decision is missing, maxFailures is a percentage of all clusters that the Placement selects.
+func TestPercentageWhileDecisionsAreWritten(t *testing.T) {
+	s := checkedStory(t)
+	var g0, g1 []string
+	for i := range 5 {
+		g0, g1 = append(g0, fmt.Sprintf("c%d", i)), append(g1, fmt.Sprintf("d%d", i))
+	}
+	s.Place("p1", g0, g1)
+	ref := progressive("p1", 2, "30s", 0, true)
+	ref.RolloutStrategy.Progressive.MaxFailures = intstr.FromString("20%")
+	s.Create("v1", ref)
+	s.quiet()
+	s.Report("c0", "v2", Hangs)
+	s.Report("c1", "v2", Hangs)
+	s.Report("c2", "v2", Hangs)
+	s.Report("c2", "v2", Succeeds)
+	ref.RolloutStrategy.Progressive.MinSuccessTime.Duration = 10 * time.Minute
+	s.Update("v2")
+	s.Edit("soaks", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.PlacementRefs[0] = ref })
+	s.settle(time.Minute)
+	require.Equal(t, []string{"c0", "c1"}, s.failed(), s.story())
+	require.Nil(t, s.Object().Status.AbortedTime)
+	s.decide("p1", 1, nil)
+	s.Tell("the placement controller moves the clusters of the second decision")
+	s.settle(2 * time.Second)
+	s.decide("p1", 1, g1)
+	s.settle(10 * time.Second)
+	require.Nil(t, s.Object().Status.AbortedTime, s.story())
+}
+
+// TestAcceptedWorksTakeSlots: works that the API server accepts again after they failed take slots: the end of an outage of a policy must not start them all.
+func TestAcceptedWorksTakeSlots(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	clusters := []string{"c1", "c2", "c3", "c4", "c5", "c6"}
+	s.Place("p1", clusters)
+	s.Create("v1", progressive("p1", 1, "30s", 5, false))
+	s.quiet()
+	for _, c := range clusters[:5] {
+		s.Refuse(c, Denied)
+	}
+	s.Report("", "v2", Hangs)
+	s.Report("c6", "v2", Succeeds)
+	s.Update("v2")
+	s.settle(10 * time.Minute)
+	for _, c := range clusters[:5] {
+		s.Refuse(c, NoFault)
+	}
+	s.settle(70 * time.Second)
+	n := 0
+	for _, c := range clusters[:5] {
+		if s.held(c) == "v2" {
+			n++
+		}
+	}
+	require.LessOrEqual(t, n, 3, s.story())
+}
+
+// TestRecordNamesThePlacement: the record of a failure names the placementRef that the cluster belongs to now.
+func TestRecordNamesThePlacement(t *testing.T) {
+	s := checkedStory(t)
+	s.Place("p1", []string{"c1", "c9"})
+	s.Place("p2", []string{"c2", "c3", "c4"})
+	p1, p2 := progressive("p1", 3, "30s", 1, false), progressive("p2", 1, "30s", 0, false)
+	s.Create("v1", p1, p2)
+	s.quiet()
+	s.Report("c1", "v2", Hangs)
+	s.Report("c2", "v2", Hangs)
+	s.Update("v2")
+	s.settle(20 * time.Second)
+	s.Report("c2", "v2", Succeeds)
+	s.settle(12 * time.Second)
+	s.Place("p1", []string{"c9"})
+	s.Place("p2", []string{"c1", "c2", "c3", "c4"})
+	s.settle(10 * time.Second)
+	c4 := s.held("c4")
+	require.Equal(t, "p2", s.Object().Status.Failures[0].Placement, s.story())
+	s.must(s.API.Delete(Placements, Namespace, "p2", nil))
+	s.settle(3 * time.Second)
+	s.Place("p2", []string{"c1", "c2", "c3", "c4"})
+	s.Restart()
+	s.settle(10 * time.Minute)
+	require.Equal(t, c4, s.held("c4"), s.story())
+}
+
+// TestRetryAfterAClockThatWasAhead: a retry counts although a hub whose clock was ahead dated the last write later.
+func TestRetryAfterAClockThatWasAhead(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.API.Undated = true
+	s.HubAhead = time.Hour
+	s.Restart()
+	s.Place("p1", []string{"c1", "c2", "c3", "c4"})
+	s.Create("v1", progressive("p1", 2, "30s", 0, false))
+	s.settle(time.Minute)
+	s.Report("c1", "v2", Hangs)
+	s.Report("c2", "v2", Hangs)
+	s.Update("v2")
+	s.settle(10 * time.Second)
+	s.HubAhead = 0
+	s.Restart()
+	s.settle(5 * time.Minute)
+	require.Equal(t, []string{"c1", "c2"}, s.failed(), s.story())
+	s.forgive("c1")
+	s.settle(10 * time.Second)
+	require.Equal(t, []string{"c2"}, s.failed(), s.story())
+}
+
+// TestRevertOfARejectedWork: a work that the API server rejects in a revert is tried once per pass.
+func TestRevertOfARejectedWork(t *testing.T) {
+	s := checkedStory(t)
+	s.Place("p1", []string{"c1", "c2", "c3"})
+	s.Create("v1", progressive("p1", 2, "30s", 0, false))
+	s.quiet()
+	s.Report("c1", "v2", Hangs)
+	s.Update("v2")
+	s.settle(time.Minute)
+	s.Refuse("c1", Denied)
+	s.Update("v1")
+	s.settle(20 * time.Second)
+	s.Refuse("c1", NoFault)
+	s.quiet()
+	s.everywhere("v1")
+	seen := map[string]bool{}
+	for _, line := range s.Story {
+		if strings.Contains(line, "work c1/web") {
+			require.False(t, seen[line], s.story())
+			seen[line] = true
+		}
+	}
+}
