@@ -11,8 +11,10 @@ const (
 	// MaxConfigPairs is the maximum number of manifests times manifestConfigs of a template, for example 500 of each. The hub and every agent
 	// look up the configs of each manifest.
 	MaxConfigPairs = 250_000
-	// maxComparisons is the maximum number of comparisons of names with patterns for one template.
+	// maxComparisons is the maximum number of comparisons of names with patterns for one template. A comparison of long ones counts as several.
 	maxComparisons = MaxConfigPairs
+	// comparedBytes is how many bytes of names and patterns count as one comparison.
+	comparedBytes = 64
 	// maxStarredName is the maximum length of a name that is compared with a pattern. Objects have names of up to 253 characters.
 	maxStarredName = 1024
 )
@@ -41,10 +43,10 @@ func NewComparisons() *Comparisons {
 // Spent reports whether the comparisons exceeded the budget.
 func (c *Comparisons) Spent() bool { return *c < 0 }
 
-// spend counts one comparison, and reports whether the budget allows it.
-func (c *Comparisons) spend() bool {
+// spend counts a comparison of this many bytes, and reports whether the budget allows it.
+func (c *Comparisons) spend(bytes int) bool {
 	if *c >= 0 {
-		*c--
+		*c -= Comparisons(1 + bytes/comparedBytes)
 	}
 	return *c >= 0
 }
@@ -64,7 +66,7 @@ func Starred(namespace, name string) bool {
 
 // Matches reports whether the pattern matches an object. Once the budget is spent, nothing matches.
 func (p *Pattern) Matches(namespace, name string, budget *Comparisons) bool {
-	return budget.spend() && fits(p.name, name) && fits(p.namespace, namespace) &&
+	return budget.spend(len(p.name)+len(name)+len(p.namespace)+len(namespace)) && fits(p.name, name) && fits(p.namespace, namespace) &&
 		MatchesName(p.name, name) && MatchesName(p.namespace, namespace)
 }
 

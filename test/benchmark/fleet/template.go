@@ -36,9 +36,9 @@ func Template(version int) workv1.ManifestWorkSpec {
 	return template
 }
 
-// Worst is the template of a version that costs a hub the most within its bounds: as many manifests and manifestConfigs as it compares, with names
-// that match after all stars but the last. With dropping, each version drops the objects of the one before, and the hub looks for the
-// resources that they may be of; otherwise it looks for the rules of each object.
+// Worst is the template of a version that costs a hub the most within its bounds: as many manifests and manifestConfigs as it compares,
+// with names that match after all stars but the last, and that are as long as one comparison allows. With dropping, each version drops the
+// objects of the one before, and the hub looks for the resources that they may be of. Otherwise it looks for the rules of each object.
 func Worst(version int, dropping bool) workv1.ManifestWorkSpec {
 	const most = 500 // The product of the two is revision.MaxConfigPairs.
 	template := workv1.ManifestWorkSpec{}
@@ -48,7 +48,7 @@ func Worst(version int, dropping bool) workv1.ManifestWorkSpec {
 		generation, resource = version, "others"
 	}
 	for i := range most - 1 {
-		name := fmt.Sprintf("%s-%d-%d", strings.Repeat("b", 200), generation, i)
+		name := fmt.Sprintf("%s-%d-%d", strings.Repeat("b", 16), generation, i)
 		raw := fmt.Appendf(nil, `{"apiVersion":"worst.example.com/v1","kind":"Thing","metadata":{"namespace":"default","name":%q}}`, name)
 		template.Workload.Manifests = append(template.Workload.Manifests, workv1.Manifest{RawExtension: runtime.RawExtension{Raw: raw}})
 	}
@@ -56,7 +56,7 @@ func Worst(version int, dropping bool) workv1.ManifestWorkSpec {
 	for range most - 1 {
 		template.ManifestConfigs = append(template.ManifestConfigs, workv1.ManifestConfigOption{
 			ResourceIdentifier: workv1.ResourceIdentifier{
-				Group: "worst.example.com", Resource: resource, Namespace: "*", Name: strings.Repeat("*b", 90) + "*z",
+				Group: "worst.example.com", Resource: resource, Namespace: "*", Name: strings.Repeat("*b", 12) + "*z",
 			},
 			ConditionRules: []workv1.ConditionRule{{
 				Type: workv1.CelConditionExpressionsType, Condition: workv1.ManifestDegraded, CelExpressions: []string{"false"},
