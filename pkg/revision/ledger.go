@@ -90,6 +90,20 @@ func (h *History) AddFormer(ledger Ledger, hash string) {
 	}
 }
 
+// LostSince returns how many revisions became the current one after a time and are not in the history any more.
+func (h *History) LostSince(at time.Time) int {
+	lost := sets.New[string]()
+	for _, rev := range h.Revisions {
+		ledger, _ := rev.Ledger()
+		for hash, entry := range ledger {
+			if h.ByHash(hash) == nil && entry.CurrentSince.After(at) {
+				lost.Insert(hash)
+			}
+		}
+	}
+	return lost.Len()
+}
+
 // remember adds what is known of a former current revision. What a newer revision remembers of it stays.
 func (l Ledger) remember(hash string, entry Entry) {
 	if _, known := l[hash]; known || entry.CurrentSince.IsZero() || entry.Digest == "" {

@@ -11,7 +11,8 @@ const (
 	// MaxConfigPairs is the maximum number of manifests times manifestConfigs of a template, for example 500 of each. The hub and every agent
 	// look up the configs of each manifest.
 	MaxConfigPairs = 250_000
-	// maxComparisons is the maximum number of comparisons of names with patterns for one template. A comparison of long ones counts as several.
+	// maxComparisons is the maximum number of comparisons of names with patterns for one template. Comparisons of long ones count as
+	// several.
 	maxComparisons = MaxConfigPairs
 	// comparedBytes is how many bytes of names and patterns count as one comparison.
 	comparedBytes = 64

@@ -222,9 +222,15 @@ func (m *member) unlabelled() bool {
 	return !m.atUpdate && m.work != nil && m.writable() && m.work.Hash() == "" && m.phase != completed
 }
 
-// mayBeInFlight reports whether a hub that ran before may have written to a member, with an outcome that nobody knows yet: there is no work,
-// and the agent was not heard. Such a member is started first (P4).
-func (m *member) mayBeInFlight(s *Snapshot) bool { return m.work == nil && !s.heardAgent(m.cluster) }
+// mayBeInFlight reports whether a member may be on its way already, with an outcome that nobody knows yet. Either a hub that ran before may
+// have written to it: there is no work, and the agent was not heard. Or it has the update revision in another form, with objects that are
+// kept. Such a member is started first (P4).
+func (m *member) mayBeInFlight(s *Snapshot) bool {
+	if m.work == nil {
+		return !s.heardAgent(m.cluster)
+	}
+	return m.work.Hash() == s.Update.Hash && m.work.KeptRevision() != ""
+}
 
 // mayFailUnselected reports whether a member that nothing selects any more could still fail.
 func (ps *placementState) mayFailUnselected(m *member) bool {

@@ -249,3 +249,42 @@ func TestRevertOfARejectedWork(t *testing.T) {
 		}
 	}
 }
+
+// TestRollbackWindowCountsDeletedRevisions: a revision that somebody deleted keeps its place in the rollback window.
+func TestRollbackWindowCountsDeletedRevisions(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.Place("p1", []string{"c1", "c2", "c3", "c4"})
+	s.Create("v1", progressive("p1", 1, "30s", 0, false))
+	s.Edit("sets rollbackWindow", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) {
+		spec.RollbackWindow = &workv1alpha1.RollbackWindow{Revisions: new(int32)}
+		*spec.RollbackWindow.Revisions = 1
+	})
+	s.quiet()
+	for _, version := range []string{"v2", "v3"} {
+		s.Update(version)
+		s.quiet()
+	}
+	s.DeleteRevision(s.Revisions()[1].Name)
+	s.settle(time.Second)
+	s.Update("v1")
+	s.settle(time.Second)
+	require.Equal(t, "v3", s.held("c4"), s.story())
+}
+
+// TestClusterInAnotherFormKeepsItsSlot: a cluster that has the revision with kept objects keeps its slot when the form changes.
+func TestClusterInAnotherFormKeepsItsSlot(t *testing.T) {
+	s := checkedStory(t)
+	s.Drops = true
+	s.Place("p1", []string{"c5", "c6"})
+	s.Create("v1", progressive("p1", 1, "5m", 0, false))
+	s.quiet()
+	s.Report("c5", "v2", Hangs)
+	s.Report("a0", "v2", Hangs)
+	s.Update("v2")
+	s.settle(10 * time.Second)
+	s.Place("p1", []string{"a0", "c5", "c6"})
+	s.settle(10 * time.Second)
+	s.Edit("sets pruneStrategy to Immediate", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.PruneStrategy = workv1alpha1.PruneImmediate })
+	s.settle(20 * time.Second)
+	require.Empty(t, s.held("a0"), s.story())
+}

@@ -28,5 +28,9 @@ func (v *View) inRollbackWindow(update, current *rollout.Revision) bool {
 		return second.Compare(first)
 	})
 	place := slices.IndexFunc(former, func(rev *revision.Revision) bool { return rev.Hash == update.Hash })
-	return place >= 0 && place < size
+	if place < 0 {
+		return false
+	}
+	since, _ := former[place].CurrentSince()
+	return place+v.History.LostSince(since) < size // A revision that was deleted since keeps its place.
 }
