@@ -22,7 +22,7 @@ type Held struct {
 // written to such a cluster during a pause, and no event leads to a pass: the pass is repeated after a while (P7).
 func (p *Plan) hold(s *Snapshot, states []*placementState) {
 	for _, ps := range states {
-		if ps.any(func(m *member) bool { return m.mayBeInFlight(s) }) {
+		if ps.any(func(m *member) bool { return m.work == nil && m.mayBeInFlight(s) }) {
 			p.recheckAt(s.Now, s.Now.Add(unknownRecheck))
 		}
 	}

@@ -229,7 +229,7 @@ func (m *member) mayBeInFlight(s *Snapshot) bool {
 	if m.work == nil {
 		return !s.heardAgent(m.cluster)
 	}
-	return m.work.Hash() == s.Update.Hash && m.work.KeptRevision() != ""
+	return !m.atUpdate && m.work.Hash() == s.Update.Hash && m.work.KeptRevision() != ""
 }
 
 // mayFailUnselected reports whether a member that nothing selects any more could still fail.
