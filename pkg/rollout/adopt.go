@@ -8,7 +8,7 @@ func (p *Plan) adoptUpdate(s *Snapshot, ps *placementState) {
 	for _, m := range ps.members {
 		if m.unlabelled() && m.work.Digest == s.Update.Digest && (m.rejection == nil || m.retriable(s.Now)) {
 			p.adopt(ps, m, Write{Revision: s.Update, Why: alreadyThis, Retry: m.rejection != nil})
-			m.written = m.rejection != nil || m.is().name == PhaseWaiting
+			m.written = true
 		}
 	}
 }

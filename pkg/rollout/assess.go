@@ -104,7 +104,7 @@ func (a *assessor) outcome(rev *Revision, progressing *metav1.Condition) Assessm
 	return a.unknown()
 }
 
-// completed reports whether the agent takes no new spec of the work any more (R17).
+// isComplete reports whether the agent takes no new spec of the work any more (R17).
 func isComplete(work *workv1.ManifestWork) bool {
 	return meta.IsStatusConditionTrue(work.Status.Conditions, workv1.WorkComplete)
 }

@@ -256,5 +256,6 @@ func (p *Plan) renewRetried(s *Snapshot, ps *placementState) {
 			rev.Template, rev.Digest, kept = m.work.Combined.Template, m.work.Combined.Digest, m.work.KeptRevision()
 		}
 		p.adopt(ps, m, Write{Revision: &rev, KeptRevision: kept, Why: "somebody retries the cluster", Retry: true})
+		m.written = true
 	}
 }

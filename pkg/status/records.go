@@ -59,8 +59,8 @@ func recordedAt(at time.Time) metav1.Time {
 	return metav1.Unix(0, 0)
 }
 
-// quoted returns the message of an agent or of the API server on one line, without control characters, in at most MaxFailureMessage bytes.
-func quoted(words string) string {
+// OneLine returns a text from outside on one line: without control characters, and with one space between words.
+func OneLine(text string) string {
 	printable := strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
@@ -69,8 +69,13 @@ func quoted(words string) string {
 			return -1
 		}
 		return r
-	}, strings.ToValidUTF8(words, ""))
-	text := strings.Join(strings.Fields(printable), " ")
+	}, strings.ToValidUTF8(text, ""))
+	return strings.Join(strings.Fields(printable), " ")
+}
+
+// quoted returns the message of an agent or of the API server on one line, in at most MaxFailureMessage bytes.
+func quoted(message string) string {
+	text := OneLine(message)
 	if len(text) <= workv1alpha1.MaxFailureMessage {
 		return text
 	}

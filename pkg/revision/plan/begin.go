@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -86,7 +85,7 @@ func (v *View) setter() string {
 	if why != "" {
 		set += ": " + why
 	}
-	return oneLine(set)
+	return status.OneLine(set)
 }
 
 // nothingToAbort reports whether there is no rollout that can be aborted, and returns why for a person.
@@ -212,11 +211,11 @@ func (c *chain) abortMark(update *revision.Revision) Step {
 		workv1alpha1.AnnotationAborted: stamp(c.Revisions.AbortedTime.Time), workv1alpha1.AnnotationRestored: nil,
 		workv1alpha1.AnnotationReached: c.reached(update),
 	}
-	if reason := oneLine(c.abortReason()) + abortEvidence(c.Object.Status.Failures); reason != "" {
+	if reason := status.OneLine(c.abortReason()) + abortEvidence(c.Object.Status.Failures); reason != "" {
 		annotations[workv1alpha1.AnnotationAbortReason] = reason
 	}
 	if by := c.Object.Status.AbortedBy; by != "" {
-		annotations[workv1alpha1.AnnotationAbortedBy] = oneLine(by)
+		annotations[workv1alpha1.AnnotationAbortedBy] = status.OneLine(by)
 	}
 	if latest := c.History.LatestCurrent(); latest != nil && latest.Hash == update.Hash && c.Revisions.CurrentRevision != update.Hash {
 		// A cluster relapsed before the status said that it is current. What the clusters go back to is the latest one then (R16).
@@ -238,22 +237,12 @@ func abortEvidence(failures []workv1alpha1.ClusterFailure) string {
 		if f.Message != "" {
 			line += ": " + f.Message
 		}
-		evidence.WriteString("\n" + oneLine(line))
+		evidence.WriteString("\n" + status.OneLine(line))
 	}
 	if more := len(failures) - maxEvidence; more > 0 {
 		fmt.Fprintf(&evidence, "\nand %d more", more)
 	}
 	return evidence.String()
-}
-
-// oneLine returns a text without line breaks and other control characters.
-func oneLine(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, text)
 }
 
 // reached is the most clusters that have or had a revision when its rollout ended (R25).

@@ -226,12 +226,12 @@ func TestAbortByHand(t *testing.T) {
 func TestAbortByHandHasAReason(t *testing.T) {
 	b := begin(abortedAt(0), "b").tells(workv1alpha1.ReasonNewRevisionCreated)
 	b.Object.Status.AbortedBy, b.Object.Status.AbortReason = "alice\n", "leaks memory"
-	const reason = "alice  set status.abortedTime: leaks memory"
+	const reason = "alice set status.abortedTime: leaks memory"
 	require.Equal(t, reason, b.next().Outcome.AbortedFor)
 	b.Memory.Aborted = plan.Aborted{At: metav1.NewTime(rt.At(0)), Reason: reason}
 	mark := step(t, b.tells(workv1alpha1.ReasonRolloutAborted).next(), plan.MarkAborted).Patch.Annotations
 	require.Equal(t, reason, mark[workv1alpha1.AnnotationAbortReason])
-	require.Equal(t, "alice ", mark[workv1alpha1.AnnotationAbortedBy])
+	require.Equal(t, "alice", mark[workv1alpha1.AnnotationAbortedBy])
 }
 
 // What the first ten failed clusters reported, and how many clusters had the revision, outlives the abort on the revision (R25).
