@@ -263,13 +263,13 @@ func (ps *placementState) fails() bool {
 	if ps.ref.Placement != nil && !ps.ref.settled() {
 		total = max(total, ps.ref.Placement.Selected)
 	}
-	return ps.exceeds(total, func(m *member) bool { return m.is().fails && !m.blockedByEarlierRef })
+	return ps.exceeds(total, (*member).failedHere)
 }
 
 // undecided returns the clusters that nothing selects any more, whose deadline is still to come, and that are too many for the placementRef
 // together with those that failed: the new revision may be what disconnected them. They delay completion until their deadlines (R13).
 func (ps *placementState) undecided() []string {
-	if !ps.strategy.abortAll || !ps.exceeds(len(ps.members), func(m *member) bool { return m.is().fails || ps.mayFailUnselected(m) }) {
+	if !ps.strategy.abortAll || !ps.exceeds(len(ps.members), func(m *member) bool { return m.failedHere() || ps.mayFailUnselected(m) }) {
 		return nil
 	}
 	return ps.names(ps.mayFailUnselected)
@@ -297,8 +297,8 @@ func (ps *placementState) exceeds(total int, holds func(*member) bool) bool {
 
 // describeFailed describes which clusters failed, in which way, and how many failures are allowed.
 func (ps *placementState) describeFailed() string {
-	flapping := ps.names(func(m *member) bool { return m.is().fails && m.reason == workv1alpha1.FailureFlapping })
-	late := ps.names(func(m *member) bool { return m.is().fails && m.reason != workv1alpha1.FailureFlapping })
+	flapping := ps.names(func(m *member) bool { return m.failedHere() && m.reason == workv1alpha1.FailureFlapping })
+	late := ps.names(func(m *member) bool { return m.failedHere() && m.reason != workv1alpha1.FailureFlapping })
 	text := ""
 	if len(late) > 0 {
 		text = fmt.Sprintf("%s: not successful within progressDeadline %s%s, ", ps.countOf(late), ps.strategy.deadline, ps.describeRejected())
@@ -306,7 +306,7 @@ func (ps *placementState) describeFailed() string {
 	if len(flapping) > 0 {
 		text += fmt.Sprintf("%s: not settled within %s, ", ps.countOf(flapping), 2*(ps.strategy.deadline+ps.strategy.minSuccessTime))
 	}
-	if ps.any(func(m *member) bool { return m.is().fails && ps.mandatory(m.group) }) {
+	if ps.any(func(m *member) bool { return m.failedHere() && ps.mandatory(m.group) }) {
 		return text + "a mandatory decision group tolerates no failure"
 	}
 	return text + "maxFailures is " + ps.strategy.maxFailures.String()
@@ -314,7 +314,7 @@ func (ps *placementState) describeFailed() string {
 
 // describeRejected names the failed clusters whose works the API server rejects, with its message for the first of them.
 func (ps *placementState) describeRejected() string {
-	isRejected := func(m *member) bool { return m.phase == failedRejected }
+	isRejected := func(m *member) bool { return m.phase == failedRejected && m.failedHere() }
 	for _, m := range ps.members {
 		if isRejected(m) {
 			return fmt.Sprintf(" (the API server rejects the ManifestWorks of %s: %s)", Names(ps.names(isRejected)), m.rejection.Message)

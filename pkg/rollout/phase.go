@@ -208,6 +208,9 @@ func (m *member) retriable(now time.Time) bool {
 	return m.rejection != nil && !now.Before(m.retryAt)
 }
 
+// failedHere reports whether a member counts as failed for its placementRef. One that may belong to an earlier placementRef does not.
+func (m *member) failedHere() bool { return m.is().fails && !m.blockedByEarlierRef }
+
 // putBack reports whether a member gets the update revision again after a change by somebody else. It still counts as failed. That starts
 // no further cluster, so that neither a halt nor the order of groups prevents it.
 func (m *member) putBack() bool {
