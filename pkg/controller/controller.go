@@ -124,7 +124,7 @@ type Agents interface {
 	// Claimed returns the hashes of works that agents report as an owner's, by the value of its label, and that this hub does not know yet.
 	// Only works count that the owner can have.
 	Claimed(owner string, counts func(cluster, name string) bool) []string
-	// Unreached reports whether the agent of a work is there, and does not get what it is sent.
+	// Unreached reports whether the agent of a work is available but does not receive what the hub sends.
 	Unreached(work types.UID) bool
 	// Reachable reports whether anything can be sent to agents now.
 	Reachable() bool

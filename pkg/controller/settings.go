@@ -58,5 +58,5 @@ func lostNote(lost []string) string {
 		return ""
 	}
 	return fmt.Sprintf("an older CRD, or that of OCM's own hub, dropped %s: set it again under the CRD that came with this hub; "+
-		"where it shall stay unset, any other change of the spec ends this message", strings.Join(lost, ", "))
+		"to leave it unset, change the spec in any other way, which ends this message", strings.Join(lost, ", "))
 }

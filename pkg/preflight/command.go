@@ -47,8 +47,8 @@ func NewCommand() *cobra.Command {
 		Use:   "preflight --leaving",
 		Short: "Find what to settle before the hub is changed",
 		Long: "Find what to settle before the hub is changed. It only reads.\n\n" +
-			"With --leaving: before OCM's own hub takes over. It ends with 0 where there is nothing to settle, with 1 where there is, " +
-			"and with 2 after an error.",
+			"With --leaving: before OCM's own hub takes over. The exit code is 0 if nothing has to be settled, 1 if something has to be, " +
+			"and 2 after an error.",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return failed(fmt.Errorf("%q: work preflight takes flags only", args[0]))
@@ -83,7 +83,7 @@ func (o *options) run(ctx context.Context, out io.Writer) error {
 		return failed(err)
 	}
 	if len(findings) > 0 {
-		return exit{error: fmt.Errorf("settle these before OCM's hub takes over: %d", len(findings)), code: exitFound}
+		return exit{error: fmt.Errorf("findings to settle before OCM's hub takes over: %d", len(findings)), code: exitFound}
 	}
 	return nil
 }

@@ -82,12 +82,9 @@ func (h *History) LastCurrent() (hash string, known bool) {
 	if rev := h.LatestSurpassed(); rev != nil {
 		surpassed, _ = rev.SurpassedAt()
 	}
-	for i := range h.Revisions {
-		ledger, _ := h.Revisions[i].Ledger()
-		for other, entry := range ledger {
-			if h.ByHash(other) == nil && !entry.Former && entry.CurrentSince.After(surpassed) {
-				consider(other, entry.CurrentSince)
-			}
+	for other, entry := range h.gone() {
+		if !entry.Former && entry.CurrentSince.After(surpassed) {
+			consider(other, entry.CurrentSince)
 		}
 	}
 	return hash, known

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -54,12 +55,9 @@ func (l Ledger) Encode() (string, error) {
 // Returned returns what is remembered of a former current revision that the history limit deleted, by what its template means; the newest
 // that remembers it first (R12).
 func (h *History) Returned(template Digest) (Entry, bool) {
-	for _, rev := range slices.Backward(h.Revisions) {
-		ledger, _ := rev.Ledger()
-		for hash, entry := range ledger {
-			if h.ByHash(hash) == nil && template != "" && entry.Digest == template && !entry.CurrentSince.IsZero() {
-				return entry, true
-			}
+	for _, entry := range h.gone() {
+		if template != "" && entry.Digest == template && !entry.CurrentSince.IsZero() {
+			return entry, true
 		}
 	}
 	return Entry{}, false
@@ -93,15 +91,26 @@ func (h *History) AddFormer(ledger Ledger, hash string) {
 // LostSince returns how many revisions became the current one after a time and are not in the history any more.
 func (h *History) LostSince(at time.Time) int {
 	lost := sets.New[string]()
-	for _, rev := range h.Revisions {
-		ledger, _ := rev.Ledger()
-		for hash, entry := range ledger {
-			if h.ByHash(hash) == nil && entry.CurrentSince.After(at) {
-				lost.Insert(hash)
-			}
+	for hash, entry := range h.gone() {
+		if entry.CurrentSince.After(at) {
+			lost.Insert(hash)
 		}
 	}
 	return lost.Len()
+}
+
+// gone yields what each revision remembers of every revision that is not in the history, by hash; what the newest remembers comes first.
+func (h *History) gone() iter.Seq2[string, Entry] {
+	return func(yield func(string, Entry) bool) {
+		for _, rev := range slices.Backward(h.Revisions) {
+			ledger, _ := rev.Ledger()
+			for hash, entry := range ledger {
+				if h.ByHash(hash) == nil && !yield(hash, entry) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // remember adds what is known of a former current revision. What a newer revision remembers of it stays.

@@ -112,13 +112,13 @@ func unreached(in *Input) string {
 	return Unreached(in.Snapshot.Unreached)
 }
 
-// Unreached names the clusters whose agents are there, and do not get what they are sent, and says what to do. It is empty for none.
+// Unreached names the clusters whose agents are available but do not receive what the hub sends, and says what to do. It is empty for none.
 func Unreached(clusters []string) string {
 	if len(clusters) == 0 {
 		return ""
 	}
-	return rollout.Names(clusters) + " not reached: the agent is connected or its cluster is available, and it reports nothing of what it was sent " +
-		"and asked for; restart the work agent there, and see that no other client of the broker has its client ID"
+	return rollout.Names(clusters) + " not reached: the agent is connected or its cluster is available, but it does not report what the hub sent; " +
+		"restart the work agent there, and see that no other client of the broker has its client ID"
 }
 
 // unheard names the clusters whose agents said nothing since this hub started, and says what to do about them (R11).

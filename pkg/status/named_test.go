@@ -110,9 +110,9 @@ func TestUnheardClustersAreNamed(t *testing.T) {
 	}
 }
 
-// TestUnreachedClustersAreNamed: agents that are there and do not get what they are sent are named with the remedy, in every stage.
+// TestUnreachedClustersAreNamed: agents that are available but do not receive what the hub sends are named with the remedy, in every stage.
 func TestUnreachedClustersAreNamed(t *testing.T) {
-	const want = "2 clusters (c1, c2) not reached: the agent is connected or its cluster is available, and it reports nothing of what it was sent and asked for; " +
+	const want = "2 clusters (c1, c2) not reached: the agent is connected or its cluster is available, but it does not report what the hub sent; " +
 		"restart the work agent there, and see that no other client of the broker has its client ID"
 	for _, in := range []*status.Input{
 		input(status.RollingOut, p1(rt.Clusters("c1", "c2")), rt.Works(inFlight("c1"))),

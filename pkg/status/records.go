@@ -86,27 +86,21 @@ func quoted(message string) string {
 // report writes the facts about the rollout to a status, and counts the clusters by phase.
 func report(in *Input, out *workv1alpha1.ManifestWorkReplicaSetStatus) {
 	records := &in.Plan.Records
-	out.Failures, out.Rejections = clusterFailures(records.Failures), clusterFailures(records.Rejections)
+	RecordClusters(out, records)
 	for i := range out.PlacementsSummary {
 		placement := &out.PlacementsSummary[i]
 		if since, halted := records.Halted[placement.Name]; halted {
 			placement.HaltedTime = seconds(since)
 		}
 		if in.Stage != Aborted && in.Stage != Aborting {
-			count := in.Plan.Refs[i].Phases
-			tally(&placement.Summary, func(phase rollout.Phase) int { return count[phase] })
+			tally(&placement.Summary, in.Plan.Refs[i].Phases)
 		}
 	}
 	if in.Stage == Aborted || in.Stage == Aborting {
 		out.Summary.Failed = len(out.Failures)
 		return
 	}
-	tally(&out.Summary, func(phase rollout.Phase) (n int) {
-		for i := range in.Plan.Refs {
-			n += in.Plan.Refs[i].Phases[phase]
-		}
-		return n
-	})
+	tally(&out.Summary, in.Plan.Counts)
 }
 
 // RecordClusters puts the failed and the rejected clusters into a status that reports nothing else about the rollout.
@@ -116,11 +110,12 @@ func RecordClusters(out *workv1alpha1.ManifestWorkReplicaSetStatus, records *rol
 
 // tally sets the number of clusters in each phase. A soaking cluster counts as succeeded: after a restart the hub waits a moment before a
 // success is settled, and must not write the status for that (P7).
-func tally(summary *workv1alpha1.ManifestWorkReplicaSetSummary, of func(rollout.Phase) int) {
-	summary.Failed = of(rollout.PhaseFailed) + of(rollout.PhaseTerminationTimedOut)
-	summary.Waiting = of(rollout.PhaseWaiting) + of(rollout.PhaseTerminating)
-	summary.InFlight = of(rollout.PhaseInFlight) + of(rollout.PhaseHandingOver) + of(rollout.PhaseDegraded) + of(rollout.PhaseAgentUnknown)
-	summary.Rejected = of(rollout.PhaseRejected)
+func tally(summary *workv1alpha1.ManifestWorkReplicaSetSummary, clusters map[rollout.Phase]int) {
+	summary.Failed = clusters[rollout.PhaseFailed] + clusters[rollout.PhaseTerminationTimedOut]
+	summary.Waiting = clusters[rollout.PhaseWaiting] + clusters[rollout.PhaseTerminating]
+	summary.InFlight = clusters[rollout.PhaseInFlight] + clusters[rollout.PhaseHandingOver] +
+		clusters[rollout.PhaseDegraded] + clusters[rollout.PhaseAgentUnknown]
+	summary.Rejected = clusters[rollout.PhaseRejected]
 }
 
 // SameRecords reports whether two statuses hold the same facts about the rollout.

@@ -2,7 +2,6 @@ package simulation
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -40,8 +39,7 @@ func (s *teller) passes(during time.Duration) {
 // stableFleet is a fleet of three clusters where v1 is the stable revision, and every failure beyond the tolerated ones aborts.
 func stableFleet(t *testing.T, maxFailures int32) *teller {
 	t.Helper()
-	s := &teller{World: NewWorld(), t: t}
-	s.Check = func(write string) { s.must(s.CheckWrite(write)) }
+	s := checkedStory(t)
 	s.Place("p1", []string{"c1", "c2", "c3"})
 	s.Create("v1", progressive("p1", 1, "30s", maxFailures, true))
 	s.quiet()
@@ -71,7 +69,7 @@ func TestAgentOfAnUnselectedClusterAbortsNothing(t *testing.T) {
 	s.adversaries.hold.Insert("c9")
 	s.Tell("agent of c9: gives two works of others the marks of the rollout")
 	s.settle(Forever)
-	require.Nil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+	require.Nil(t, s.Object().Status.AbortedTime, s.story())
 	s.has("v2", "c1", "c2", "c3")
 	require.Equal(t, hash, s.Object().Status.CurrentRevision)
 }
@@ -98,7 +96,7 @@ func TestAgentThatNeverRestsHoldsNoAbortUp(t *testing.T) {
 		s.Clock.Step(500 * time.Millisecond)
 	}
 	s.passes(2 * time.Minute)
-	require.NotNil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+	require.NotNil(t, s.Object().Status.AbortedTime, s.story())
 	s.adversaries.strike = nil
 	s.settle(Forever)
 	s.has("v1", "c2", "c3")
@@ -132,7 +130,7 @@ func TestAgentThatUndoesAnAbortHoldsNoRolloutUp(t *testing.T) {
 				s.adversaries.strike = undo
 			}
 			s.passes(3 * time.Minute)
-			require.NotNil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+			require.NotNil(t, s.Object().Status.AbortedTime, s.story())
 			s.Report("c2", "v3", Succeeds)
 			s.Edit("tolerates one", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) {
 				spec.PlacementRefs = []workv1alpha1.LocalPlacementReference{progressive("p1", 3, "30s", 1, true)}
@@ -140,7 +138,7 @@ func TestAgentThatUndoesAnAbortHoldsNoRolloutUp(t *testing.T) {
 			s.Update("v3")
 			s.passes(3 * time.Minute)
 			s.has("v3", "c2", "c3")
-			require.Nil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+			require.Nil(t, s.Object().Status.AbortedTime, s.story())
 		})
 	}
 }
@@ -159,12 +157,12 @@ func TestAgentOfTheOnlyClusterMakesNoHistory(t *testing.T) {
 	s.Report("c2", "v2", Hangs)
 	s.Update("v2")
 	s.settle(2 * time.Second)
-	require.Empty(t, s.hashOf(forgedPrefix+"c1"), strings.Join(s.Story, "\n"))
+	require.Empty(t, s.hashOf(forgedPrefix+"c1"), s.story())
 	require.NotEmpty(t, s.hashOf("v1"))
 	require.Empty(t, s.Object().Status.CurrentRevision)
 	s.Place("p1", []string{"c1", "c2", "c3"})
 	s.quiet()
-	require.Nil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+	require.Nil(t, s.Object().Status.AbortedTime, s.story())
 	s.says(workv1alpha1.ConditionProgressing, "another hub rolled out after revision web-"+s.hashOf("v1"))
 	s.Report("c2", "v2", Succeeds)
 	s.quiet()
@@ -186,11 +184,11 @@ func TestFirstSightOfOneClusterIsForThatClusterOnly(t *testing.T) {
 	s.Report("c2", "v1", Hangs)
 	s.Upgrade()
 	s.settle(time.Second)
-	require.Equal(t, s.hashOf(forgedPrefix+"c1"), s.Object().Status.CurrentRevision, strings.Join(s.Story, "\n"))
+	require.Equal(t, s.hashOf(forgedPrefix+"c1"), s.Object().Status.CurrentRevision, s.story())
 	s.Place("p1", []string{"c1", "c2", "c3"})
 	s.quiet()
 	s.has("v1", "c2", "c3")
-	require.Nil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+	require.Nil(t, s.Object().Status.AbortedTime, s.story())
 	s.says(workv1alpha1.ConditionProgressing, "was found on cluster c1 alone")
 }
 
@@ -207,7 +205,7 @@ func TestForgedTimeHoldsNoRolloutUp(t *testing.T) {
 	s.Tell("agent of c1: sets applied-at to a time to come")
 	s.quiet()
 	s.has("v2", "c2", "c3")
-	require.Nil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+	require.Nil(t, s.Object().Status.AbortedTime, s.story())
 }
 
 // An agent that gives a work of another owner this one's label, and doesn't let it go, keeps nobody from deleting the ManifestWorkReplicaSet (R18).
@@ -223,5 +221,5 @@ func TestAgentHoldsNoDeletionUp(t *testing.T) {
 	s.must(s.API.Delete(ReplicaSets, Namespace, Name, nil))
 	s.Tell("user: deletes it")
 	s.settle(Forever)
-	require.Nil(t, s.Object(), strings.Join(s.Story, "\n"))
+	require.Nil(t, s.Object(), s.story())
 }

@@ -35,7 +35,7 @@ func (s *teller) warned(reason string, parts ...string) {
 			return false
 		}
 		return !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(line, part) })
-	}), strings.Join(s.Story, "\n"))
+	}), s.story())
 }
 
 // R2: a revision of today's template that can't be read is named before another one takes its place.
@@ -101,7 +101,7 @@ func TestCollisionUnderAnOlderCRD(t *testing.T) {
 	s.takeName("v1", ptr.To[int32](1))
 	s.Create("v1", all("p1", "30s", true))
 	s.settle(time.Minute)
-	require.Len(t, s.Works(), 2, strings.Join(s.Story, "\n"))
+	require.Len(t, s.Works(), 2, s.story())
 	s.warned(workv1alpha1.EventRevisionIgnored, "ControllerRevision default/web-", "another name")
 	s.Tell("the hub restarts")
 	s.Restart()

@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -19,7 +18,7 @@ func (s *teller) run(during time.Duration) {
 // notAborted checks that nothing was aborted.
 func (s *teller) notAborted() {
 	s.t.Helper()
-	require.Nil(s.t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+	require.Nil(s.t, s.Object().Status.AbortedTime, s.story())
 }
 
 // R10, R11: a hub with a wrong machine clock takes over in the middle of a rollout. It does not fail any cluster early, and a cluster that
@@ -42,7 +41,7 @@ func TestHubThatTakesOverWithAWrongClock(t *testing.T) {
 			s.run(8*time.Minute + 30*time.Second)
 			s.notAborted()
 			s.run(time.Minute)
-			require.NotNil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+			require.NotNil(t, s.Object().Status.AbortedTime, s.story())
 			require.WithinDuration(t, s.Clock.Now(), s.Object().Status.AbortedTime.Time, time.Minute)
 			s.quiet()
 			s.everywhere("v1")
@@ -75,7 +74,7 @@ func TestRolloutBegunByAClockAhead(t *testing.T) {
 			s.Tell("another hub leads")
 			s.Restart()
 			s.run(6 * time.Minute)
-			require.Equal(t, test.want, s.says(workv1alpha1.ConditionProgressing).Reason, strings.Join(s.Story, "\n"))
+			require.Equal(t, test.want, s.says(workv1alpha1.ConditionProgressing).Reason, s.story())
 			version := s.API.version
 			s.run(2 * time.Minute)
 			require.Equal(t, version, s.API.version, "and it is quiet")
@@ -100,7 +99,7 @@ func TestWorksWrittenByAClockAhead(t *testing.T) {
 	s.run(9*time.Minute + 30*time.Second)
 	s.notAborted()
 	s.run(time.Minute)
-	require.NotNil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+	require.NotNil(t, s.Object().Status.AbortedTime, s.story())
 	s.quiet()
 	s.everywhere("v1")
 }
@@ -116,7 +115,7 @@ func TestHubThatStallsAborts(t *testing.T) {
 	s.run(time.Second)
 	began := s.Clock.Now()
 	for s.Object().Status.AbortedTime == nil {
-		require.Less(t, s.Clock.Since(began), 11*time.Minute, strings.Join(s.Story, "\n"))
+		require.Less(t, s.Clock.Since(began), 11*time.Minute, s.story())
 		s.run(97 * time.Second)
 		s.stall(3 * time.Second)
 	}

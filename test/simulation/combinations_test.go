@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -64,8 +63,7 @@ func TestAfterAToleratedFailure(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &teller{World: NewWorld(), t: t}
-			s.Check = func(write string) { s.must(s.CheckWrite(write)) }
+			s := checkedStory(t)
 			s.Place("p1", []string{"c1", "c2", "c3", "c4"})
 			s.Create("v1", progressive("p1", 2, "30s", 1, true))
 			s.quiet()
@@ -100,8 +98,7 @@ func TestRevertInHandover(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &teller{World: NewWorld(), t: t}
-			s.Check = func(write string) { s.must(s.CheckWrite(write)) }
+			s := checkedStory(t)
 			s.Drops = true
 			s.Place("p1", []string{"c1", "c2", "c3", "c4"})
 			s.Create("v1", progressive("p1", 1, "30s", 1, false))
@@ -135,7 +132,7 @@ func TestFailureOutlivesAnotherStrategy(t *testing.T) {
 				s.Edit("changes the strategy", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.PlacementRefs[0] = ref })
 				s.Restart()
 				s.settle(10 * time.Minute)
-				require.Equal(t, []string{"c1", "c2"}, s.failed(), strings.Join(s.Story, "\n"))
+				require.Equal(t, []string{"c1", "c2"}, s.failed(), s.story())
 				s.stays(map[string]string{"c1": "v2", "c2": "v2", "c3": "v1", "c4": "v1"})
 			}
 		})
@@ -145,8 +142,7 @@ func TestFailureOutlivesAnotherStrategy(t *testing.T) {
 // TestFailureOutlivesAPauseWithAnotherTemplate: a cluster fails during a pause, the template changes and changes back, and the hub
 // restarts (R11, R23, R24).
 func TestFailureOutlivesAPauseWithAnotherTemplate(t *testing.T) {
-	s := &teller{World: NewWorld(), t: t}
-	s.Check = func(write string) { s.must(s.CheckWrite(write)) }
+	s := checkedStory(t)
 	s.Place("p1", []string{"c1", "c2", "c3", "c4", "c5", "c6"})
 	s.Create("v1", progressive("p1", 2, "30s", 0, false))
 	s.quiet()
@@ -163,7 +159,7 @@ func TestFailureOutlivesAPauseWithAnotherTemplate(t *testing.T) {
 	s.Update("v2")
 	s.Pause(false)
 	s.settle(10 * time.Minute)
-	require.Equal(t, []string{"c1"}, s.failed(), strings.Join(s.Story, "\n"))
+	require.Equal(t, []string{"c1"}, s.failed(), s.story())
 	s.has("v1", "c4", "c5", "c6")
 	s.Report("c1", "v2", Succeeds)
 	s.quiet()
@@ -172,8 +168,7 @@ func TestFailureOutlivesAPauseWithAnotherTemplate(t *testing.T) {
 
 // TestRevertsDuringPausesAndRejections: the template returns twice, during a pause and while a work can't be written (R12b, R22).
 func TestRevertsDuringPausesAndRejections(t *testing.T) {
-	s := &teller{World: NewWorld(), t: t}
-	s.Check = func(write string) { s.must(s.CheckWrite(write)) }
+	s := checkedStory(t)
 	s.Place("p1", []string{"c1", "c2", "c3", "c4"})
 	s.Create("v1", progressive("p1", 1, "30s", 0, true))
 	s.quiet()
@@ -195,7 +190,7 @@ func TestRevertsDuringPausesAndRejections(t *testing.T) {
 	s.Refuse("c1", NoFault)
 	s.quiet()
 	s.everywhere("v1")
-	require.Nil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+	require.Nil(t, s.Object().Status.AbortedTime, s.story())
 }
 
 // TestFailureOutlivesItsHistory: ControllerRevisions that are deleted, that can't be read, and a status that is wiped again and again
@@ -230,7 +225,7 @@ func TestFailureOutlivesItsHistory(t *testing.T) {
 				s.settle(10 * time.Minute)
 				s.allow()
 				s.settle(10 * time.Minute)
-				require.Equal(t, []string{"c1", "c2"}, s.failed(), strings.Join(s.Story, "\n"))
+				require.Equal(t, []string{"c1", "c2"}, s.failed(), s.story())
 				require.Equal(t, []string{"v1", "v1"}, []string{s.held("c3"), s.held("c4")})
 			})
 		}

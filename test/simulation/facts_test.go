@@ -18,8 +18,7 @@ import (
 // stalledOn runs a rollout of v2 that stalls, because the first two clusters hang and no failure is tolerated.
 func stalledOn(t *testing.T, begin func(*teller), clusters ...string) *teller {
 	t.Helper()
-	s := &teller{World: NewWorld(), t: t}
-	s.Check = func(write string) { s.must(s.CheckWrite(write)) }
+	s := checkedStory(t)
 	begin(s)
 	s.Place("p1", clusters)
 	s.Create("v1", progressive("p1", 2, "30s", 0, false))
@@ -36,9 +35,9 @@ func stalledOn(t *testing.T, begin func(*teller), clusters ...string) *teller {
 func (s *teller) stays(versions map[string]string) {
 	s.t.Helper()
 	for cluster, version := range versions {
-		require.Equal(s.t, version, s.held(cluster), strings.Join(s.Story, "\n"))
+		require.Equal(s.t, version, s.held(cluster), s.story())
 	}
-	require.NotContains(s.t, s.events, "RolloutResumed", strings.Join(s.Story, "\n"))
+	require.NotContains(s.t, s.events, "RolloutResumed", s.story())
 }
 
 // failed returns the clusters in status.failures.
@@ -111,8 +110,7 @@ func TestFormChangeTakesNoFailureBack(t *testing.T) {
 
 // TestDeselectedClusterAbortsNothing: a cluster that had succeeded, and is deleted slowly, does not fail the rollout (R11).
 func TestDeselectedClusterAbortsNothing(t *testing.T) {
-	s := &teller{World: NewWorld(), t: t}
-	s.Check = func(write string) { s.must(s.CheckWrite(write)) }
+	s := checkedStory(t)
 	s.Place("p1", []string{"c1", "c2", "c3"})
 	s.Create("v1", progressive("p1", 1, "30s", 0, true))
 	s.quiet()
@@ -122,11 +120,11 @@ func TestDeselectedClusterAbortsNothing(t *testing.T) {
 	s.Place("p1", []string{"c2", "c3"})
 	s.settle(10 * time.Second)
 	work := s.workOf("c1")
-	require.NotNil(t, work.DeletionTimestamp, strings.Join(s.Story, "\n"))
+	require.NotNil(t, work.DeletionTimestamp, s.story())
 	s.turns("c1", workv1.WorkAvailable)
 	s.Restart()
 	s.settle(10 * time.Minute)
-	require.Nil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+	require.Nil(t, s.Object().Status.AbortedTime, s.story())
 	s.stays(map[string]string{"c2": "v2", "c3": "v2"})
 	require.Equal(t, s.Object().Status.UpdateRevision, s.Object().Status.CurrentRevision)
 }
@@ -144,8 +142,7 @@ func (s *teller) turns(cluster, conditionType string) {
 // (R11).
 func TestShortRejectionAbortsNothing(t *testing.T) {
 	for _, rejected := range []time.Duration{10 * time.Second, 44 * time.Second} {
-		s := &teller{World: NewWorld(), t: t}
-		s.Check = func(write string) { s.must(s.CheckWrite(write)) }
+		s := checkedStory(t)
 		s.Place("p1", []string{"c1", "c2"})
 		s.Create("v1", progressive("p1", 1, "45s", 0, true))
 		s.quiet()
@@ -155,7 +152,7 @@ func TestShortRejectionAbortsNothing(t *testing.T) {
 		require.Len(t, s.Object().Status.Rejections, 1)
 		s.Refuse("c1", NoFault)
 		s.quiet()
-		require.Nil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+		require.Nil(t, s.Object().Status.AbortedTime, s.story())
 		s.everywhere("v2")
 		require.Empty(t, s.Object().Status.Rejections)
 	}
@@ -170,15 +167,14 @@ func TestLastingRejectionIsTriedFiveTimes(t *testing.T) {
 	s.Refuse("c1", Denied)
 	s.Update("v2")
 	s.settle(46 * time.Second)
-	require.NotNil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
-	require.GreaterOrEqual(t, strings.Count(strings.Join(s.Story, "\n"), "fault: patch work c1/web"), 6)
+	require.NotNil(t, s.Object().Status.AbortedTime, s.story())
+	require.GreaterOrEqual(t, strings.Count(s.story(), "fault: patch work c1/web"), 6)
 	require.Equal(t, workv1alpha1.FailureRejected, s.Object().Status.Failures[0].Reason)
 }
 
 // TestRevertInMidRollout: a template that returns to the current revision reaches every cluster that left it at once (R12b).
 func TestRevertInMidRollout(t *testing.T) {
-	s := &teller{World: NewWorld(), t: t}
-	s.Check = func(write string) { s.must(s.CheckWrite(write)) }
+	s := checkedStory(t)
 	s.Place("p1", []string{"c1", "c2", "c3", "c4"})
 	ref := progressive("p1", 1, "30s", 0, false)
 	ref.RolloutStrategy.Progressive.MinSuccessTime.Duration = 20 * time.Second
@@ -207,8 +203,7 @@ func TestRevertInMidRollout(t *testing.T) {
 
 // TestToleratedFailureCompletes: an offline cluster does not prevent a revision from becoming the stable one (R13).
 func TestToleratedFailureCompletes(t *testing.T) {
-	s := &teller{World: NewWorld(), t: t}
-	s.Check = func(write string) { s.must(s.CheckWrite(write)) }
+	s := checkedStory(t)
 	s.Place("p1", []string{"c1", "c2", "c3", "c4"})
 	s.Create("v1", progressive("p1", 2, "30s", 1, true))
 	s.quiet()
@@ -216,20 +211,20 @@ func TestToleratedFailureCompletes(t *testing.T) {
 	s.Update("v2")
 	s.quiet()
 	v2 := s.Object().Status
-	require.Equal(t, v2.UpdateRevision, v2.CurrentRevision, strings.Join(s.Story, "\n"))
+	require.Equal(t, v2.UpdateRevision, v2.CurrentRevision, s.story())
 	require.Equal(t, []string{"c4"}, s.failed())
 	require.Contains(t, s.says(workv1alpha1.ConditionPlacementRolledOut, "c4").Reason, workv1alpha1.ReasonComplete)
 	s.says(workv1alpha1.ConditionManifestworkApplied, "c4")
 	require.Nil(t, meta.FindStatusCondition(v2.Conditions, workv1alpha1.ConditionStalled))
-	require.Contains(t, strings.Join(s.Story, "\n"), "event: RolloutComplete: 3 of 4 clusters are at revision")
+	require.Contains(t, s.story(), "event: RolloutComplete: 3 of 4 clusters are at revision")
 	s.settle(24 * time.Hour)
 	s.Restart()
 	s.Report("", "v3", Hangs)
 	s.Update("v3")
 	s.quiet()
-	require.NotNil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+	require.NotNil(t, s.Object().Status.AbortedTime, s.story())
 	for _, cluster := range []string{"c1", "c2", "c3"} {
-		require.Equal(t, "v2", s.held(cluster), strings.Join(s.Story, "\n"))
+		require.Equal(t, "v2", s.held(cluster), s.story())
 	}
 	require.True(t, sets.New(s.failed()...).HasAll("c1", "c2"), s.failed())
 	s.Report("c4", "", Succeeds)
@@ -240,8 +235,7 @@ func TestToleratedFailureCompletes(t *testing.T) {
 
 // TestHaltByARejectionIsAFact: a restart or an unrelated edit does not start any further cluster (R11).
 func TestHaltByARejectionIsAFact(t *testing.T) {
-	s := &teller{World: NewWorld(), t: t}
-	s.Check = func(write string) { s.must(s.CheckWrite(write)) }
+	s := checkedStory(t)
 	s.Place("p1", []string{"c1", "c2", "c3", "c4", "c5"})
 	s.Create("v1", progressive("p1", 2, "None", 0, false))
 	s.quiet()
@@ -269,7 +263,7 @@ func TestRetryOfSingleClusters(t *testing.T) {
 	before, generation := appliedAt("c1"), s.workOf("c1").Generation
 	s.forgive("c1")
 	s.settle(10 * time.Second)
-	require.Equal(t, []string{"c2"}, s.failed(), strings.Join(s.Story, "\n"))
+	require.Equal(t, []string{"c2"}, s.failed(), s.story())
 	require.NotEqual(t, before, appliedAt("c1"), "it has a new deadline")
 	require.Equal(t, generation, s.workOf("c1").Generation, "nothing restarts there")
 	s.settle(time.Minute)
@@ -291,7 +285,7 @@ func TestRetryOfARejectedCluster(t *testing.T) {
 	s.Refuse("c1", NoFault)
 	s.forgive("c1")
 	s.settle(time.Second)
-	require.Equal(t, "v2", s.held("c1"), strings.Join(s.Story, "\n"))
+	require.Equal(t, "v2", s.held("c1"), s.story())
 	s.quiet()
 	s.everywhere("v2")
 }
@@ -328,7 +322,7 @@ func TestRollbackWindow(t *testing.T) {
 		if atOnce {
 			s.everywhere("v1")
 		} else {
-			require.Equal(t, "v3", s.held("c4"), "window %d\n%s", window, strings.Join(s.Story, "\n"))
+			require.Equal(t, "v3", s.held("c4"), "window %d\n%s", window, s.story())
 		}
 		s.quiet()
 		s.everywhere("v1")

@@ -2,7 +2,6 @@ package simulation
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -32,8 +31,8 @@ func TestFirstSightRecordsAll(t *testing.T) {
 	firstSight(s.World)
 	s.Upgrade()
 	s.quiet()
-	require.NotEmpty(t, s.hashOf("v1"), strings.Join(s.Story, "\n"))
-	require.NotContains(t, s.events, workv1alpha1.EventRevisionPruned, strings.Join(s.Story, "\n"))
+	require.NotEmpty(t, s.hashOf("v1"), s.story())
+	require.NotContains(t, s.events, workv1alpha1.EventRevisionPruned, s.story())
 	require.Empty(t, s.Object().Status.CurrentRevision)
 	require.Nil(t, s.Object().Status.AbortedTime)
 }
@@ -52,7 +51,7 @@ func TestAgentThatStripsItsWorkHidesNoStableRevision(t *testing.T) {
 	s.Report("c1", "v3", Hangs)
 	s.Update("v3")
 	s.quiet()
-	require.Equal(t, s.hashOf("v1"), s.Object().Status.CurrentRevision, strings.Join(s.Story, "\n"))
+	require.Equal(t, s.hashOf("v1"), s.Object().Status.CurrentRevision, s.story())
 	require.NotNil(t, s.Object().Status.AbortedTime)
 	s.has("v1", "c1", "c2", "c3")
 }
@@ -84,11 +83,11 @@ func TestOneEditedWorkAtFirstSightIsNotStable(t *testing.T) {
 	s.Upgrade()
 	s.quiet()
 	object := s.Object()
-	require.Nil(t, object.Status.AbortedTime, strings.Join(s.Story, "\n"))
+	require.Nil(t, object.Status.AbortedTime, s.story())
 	require.Empty(t, object.Status.CurrentRevision)
 	s.has("v1", "c1", "c2", "c3")
-	require.Contains(t, strings.Join(s.Story, "\n"), "the ManifestWorks did not show which revision was stable before")
-	require.Contains(t, strings.Join(s.Story, "\n"), "write its hash into status.currentRevision ("+s.hashOf("forged")+")")
+	require.Contains(t, s.story(), "the ManifestWorks did not show which revision was stable before")
+	require.Contains(t, s.story(), "write its hash into status.currentRevision ("+s.hashOf("forged")+")")
 }
 
 // What an agent puts into works that nothing selects, or that no hub has named, is no history (R6).
@@ -107,7 +106,7 @@ func TestForgedWorksAtFirstSightAreNoHistory(t *testing.T) {
 	s.settle(time.Minute)
 	s.Upgrade()
 	s.quiet()
-	require.Empty(t, s.Object().Status.CurrentRevision, strings.Join(s.Story, "\n"))
+	require.Empty(t, s.Object().Status.CurrentRevision, s.story())
 	require.Empty(t, s.hashOf("forged"))
 	require.Empty(t, s.hashOf("other"))
 	s.has("v1", "c1", "c2", "c3")
@@ -125,7 +124,7 @@ func TestStableAtFirstSight(t *testing.T) {
 	s.settle(time.Minute)
 	s.Upgrade()
 	s.quiet()
-	require.NotNil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+	require.NotNil(t, s.Object().Status.AbortedTime, s.story())
 	require.Equal(t, s.hashOf("v1"), s.Object().Status.CurrentRevision)
 	require.Len(t, s.Works(), 3)
 	s.has("v1", "c1", "c2", "c3")
@@ -134,7 +133,7 @@ func TestStableAtFirstSight(t *testing.T) {
 	require.NotEqual(t, Name, s.Works()[1].Name)
 	s.patch(Works, "c2", s.Works()[1].Name, map[string]any{"metadata": map[string]any{"labels": map[string]any{workv1alpha1.LabelReplicaSet: nil}}}, false)
 	s.quiet()
-	require.Len(t, s.Works(), 3, strings.Join(s.Story, "\n"))
+	require.Len(t, s.Works(), 3, s.story())
 }
 
 // An agent that strips and edits its work at each new template gets nothing recorded, and prunes nothing (R5, R6).
@@ -153,7 +152,7 @@ func TestAgentWipesNoHistory(t *testing.T) {
 		s.strip("c3")
 		s.Update(version)
 		s.quiet()
-		require.Empty(t, s.hashOf("forged-"+version), strings.Join(s.Story, "\n"))
+		require.Empty(t, s.hashOf("forged-"+version), s.story())
 	}
 	require.NotEmpty(t, s.hashOf("v3"))
 	require.NotEmpty(t, s.hashOf("v4"))
@@ -176,7 +175,7 @@ func TestFirstSightRecordsTen(t *testing.T) {
 	s.settle(time.Minute)
 	s.Upgrade()
 	s.quiet()
-	require.Len(t, s.Revisions(), 11, strings.Join(s.Story, "\n"))
+	require.Len(t, s.Revisions(), 11, s.story())
 	require.NotEmpty(t, s.hashOf("old01"), "the version on the most clusters")
 	require.Equal(t, s.hashOf("v1"), s.Revisions()[10].Labels[workv1alpha1.LabelControllerHash])
 }

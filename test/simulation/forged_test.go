@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -55,7 +54,7 @@ func TestForgedCurrentRevisionIsPutBack(t *testing.T) {
 	s.claim("c3", "forgedhash")
 	s.nameCurrent("forgedhash")
 	s.quiet()
-	require.Equal(t, stable, s.Object().Status.CurrentRevision, strings.Join(s.Story, "\n"))
+	require.Equal(t, stable, s.Object().Status.CurrentRevision, s.story())
 	require.Empty(t, s.hashOf("forged"))
 	s.warned(workv1alpha1.EventCurrentRevisionIgnored, `status.currentRevision is "forgedhash"`, `puts "`+stable+`" back`)
 	s.has("v1", "c1", "c2", "c3")
@@ -76,7 +75,7 @@ func TestCurrentRevisionThatNeverWasIsPutBack(t *testing.T) {
 			}
 			s.nameCurrent(s.hashOf(named))
 			s.quiet()
-			require.Equal(t, s.hashOf("v1"), s.Object().Status.CurrentRevision, strings.Join(s.Story, "\n"))
+			require.Equal(t, s.hashOf("v1"), s.Object().Status.CurrentRevision, s.story())
 			s.has("v1", "c1", "c2", "c3")
 			s.warned(workv1alpha1.EventCurrentRevisionIgnored, "status.currentRevision")
 		})
@@ -99,7 +98,7 @@ func TestFormerCurrentRevisionIsNamedByHand(t *testing.T) {
 	s.settle(time.Second)
 	s.wipeStatus()
 	s.quiet()
-	require.Equal(t, s.hashOf("v1"), s.Object().Status.CurrentRevision, strings.Join(s.Story, "\n"))
+	require.Equal(t, s.hashOf("v1"), s.Object().Status.CurrentRevision, s.story())
 	s.has("v1", "c1", "c2", "c3")
 }
 
@@ -115,7 +114,7 @@ func TestCurrentRevisionIsNamedAfterFirstSight(t *testing.T) {
 	require.Empty(t, s.Object().Status.CurrentRevision)
 	s.nameCurrent(s.hashOf("v2"))
 	s.quiet()
-	require.NotNil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+	require.NotNil(t, s.Object().Status.AbortedTime, s.story())
 	s.has("v2", "c1", "c2", "c3", "c4")
 }
 
@@ -127,7 +126,7 @@ func TestDeletedRevisionIsRebuiltFromWhatIsRecorded(t *testing.T) {
 	s.claim("c2", s.hashOf("v1"))
 	s.deleteRevisionOf("v1")
 	s.quiet()
-	require.NotNil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+	require.NotNil(t, s.Object().Status.AbortedTime, s.story())
 	s.has("v1", "c1", "c2", "c3")
 	rebuilt := s.Revisions()[0]
 	require.Equal(t, before.Name, rebuilt.Name)
@@ -147,7 +146,7 @@ func TestForgedContentTakesNoDeletedRevisionsPlace(t *testing.T) {
 	}
 	s.deleteRevisionOf("v1")
 	s.quiet()
-	require.Nil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+	require.Nil(t, s.Object().Status.AbortedTime, s.story())
 	require.Empty(t, s.hashOf("forged"))
 	require.Equal(t, stable, s.Object().Status.CurrentRevision)
 	s.says(workv1alpha1.ConditionProgressing, "there is no ControllerRevision web-"+stable+" to go back to")
@@ -161,7 +160,7 @@ func TestAllRevisionsAreDeleted(t *testing.T) {
 	s.deleteRevisionOf("v2")
 	s.forge("c2", "forged")
 	s.quiet()
-	require.Nil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+	require.Nil(t, s.Object().Status.AbortedTime, s.story())
 	require.Equal(t, stable, s.Object().Status.CurrentRevision)
 	require.NotEmpty(t, s.hashOf("v2"))
 	require.Empty(t, s.hashOf("v1"))
@@ -183,7 +182,7 @@ func TestDigestsAreRecordedOnceAfterAnUpgrade(t *testing.T) {
 	writes := 0
 	s.Fault = func(string) Fault { writes++; return NoFault }
 	s.quiet()
-	require.Equal(t, 1, writes, strings.Join(s.Story, "\n"))
+	require.Equal(t, 1, writes, s.story())
 	require.Contains(t, s.Revisions()[1].Annotations[workv1alpha1.AnnotationDigests], s.hashOf("v1"))
 	s.deleteRevisionOf("v1")
 	s.quiet()

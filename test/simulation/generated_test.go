@@ -3,7 +3,6 @@ package simulation
 import (
 	"maps"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -24,7 +23,7 @@ func (s *teller) identities() map[string]identity {
 	s.t.Helper()
 	found := map[string]identity{}
 	for _, work := range s.Works() {
-		require.NotContains(s.t, found, work.Namespace, "two works\n%s", strings.Join(s.Story, "\n"))
+		require.NotContains(s.t, found, work.Namespace, "two works\n%s", s.story())
 		found[work.Namespace] = identity{work.Name, work.UID}
 	}
 	return found

@@ -21,7 +21,7 @@ func (s *teller) kept(works []*workv1.ManifestWork) {
 	s.t.Helper()
 	require.NotEmpty(s.t, works)
 	for _, work := range works {
-		require.Equal(s.t, "Prune=false", work.Annotations[syncOptions], "%s\n%s", work.Namespace, strings.Join(s.Story, "\n"))
+		require.Equal(s.t, "Prune=false", work.Annotations[syncOptions], "%s\n%s", work.Namespace, s.story())
 		require.Equal(s.t, "IgnoreExtraneous", work.Annotations[compareOptions], work.Namespace)
 		require.NotContains(s.t, work.Labels, tracked, work.Namespace)
 	}
@@ -83,12 +83,12 @@ func TestUpgradeProtectsWorksFromPruning(t *testing.T) {
 			s.settle(5 * time.Second)
 			s.kept(s.Works())
 			for i, work := range s.Works() {
-				require.Equal(t, before[i].Generation, work.Generation, strings.Join(s.Story, "\n"))
+				require.Equal(t, before[i].Generation, work.Generation, s.story())
 				require.Equal(t, before[i].Annotations[workv1alpha1.AnnotationAppliedAt], work.Annotations[workv1alpha1.AnnotationAppliedAt])
 				require.Empty(t, work.Annotations[workv1alpha1.AnnotationCopiedLabels])
 			}
 			if stage.settled {
-				require.Len(t, s.events, events, strings.Join(s.Story, "\n"))
+				require.Len(t, s.events, events, s.story())
 				s.must(s.checkSilence())
 			}
 			s.quiet()

@@ -2,7 +2,6 @@ package simulation
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -149,7 +148,7 @@ func TestStoriesOfHandover(t *testing.T) {
 			s.Check = func(write string) { s.must(s.CheckWrite(write)) }
 			play(s)
 			s.must(s.brokenHandover)
-			golden(t, name, strings.Join(s.Story, "\n")+"\n")
+			golden(t, name, s.story()+"\n")
 		})
 	}
 }
@@ -212,6 +211,6 @@ func (s *teller) handsOver(ref workv1alpha1.LocalPlacementReference, cluster str
 func (s *teller) hasObjects(objects string, clusters ...string) {
 	s.t.Helper()
 	for _, cluster := range clusters {
-		require.Equal(s.t, objects, s.objectsOf(cluster, Name).String(), "%s\n%s", cluster, strings.Join(s.Story, "\n"))
+		require.Equal(s.t, objects, s.objectsOf(cluster, Name).String(), "%s\n%s", cluster, s.story())
 	}
 }

@@ -3,7 +3,6 @@ package simulation
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -79,7 +78,7 @@ func TestStoredHistoryLimitAboveTheBound(t *testing.T) {
 
 	s.keepsOlder(100)
 	s.settle(time.Minute)
-	require.NotContains(t, s.says(workv1alpha1.ConditionProgressing).Message, "revisionHistoryLimit", strings.Join(s.Story, "\n"))
+	require.NotContains(t, s.says(workv1alpha1.ConditionProgressing).Message, "revisionHistoryLimit", s.story())
 	require.Len(t, s.Revisions(), workv1alpha1.MaxRevisionHistoryLimit+1)
 	s.quiet()
 }
@@ -101,7 +100,7 @@ func TestUndoOfAPrunedRevision(t *testing.T) {
 	s.Report("c1", "v1", Hangs)
 	s.Update("v1")
 	s.quiet()
-	require.Nil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+	require.Nil(t, s.Object().Status.AbortedTime, s.story())
 	s.everywhere("v1")
 	s.says(workv1alpha1.ConditionProgressing, "does not apply to an undo")
 	require.Equal(t, first, s.Object().Status.Revisions[0].FirstRolledOutTime.UTC())
@@ -117,7 +116,7 @@ func TestUndoOfAPrunedRevision(t *testing.T) {
 	require.Empty(t, s.hashOf("v5"))
 	s.Update("v5")
 	s.quiet()
-	require.NotNil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+	require.NotNil(t, s.Object().Status.AbortedTime, s.story())
 	s.everywhere("v1")
 }
 

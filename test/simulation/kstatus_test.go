@@ -15,7 +15,7 @@ func (s *teller) kstatus(want status.Status) {
 	s.t.Helper()
 	got, err := s.Kstatus()
 	s.must(err)
-	require.Equal(s.t, want, got, strings.Join(s.Story, "\n"))
+	require.Equal(s.t, want, got, s.story())
 }
 
 // A template that comes while an abort is being carried out waits for it (R4). Meanwhile the status does not observe its generation,
@@ -46,7 +46,7 @@ func TestKstatusOfATemplateThatWaitsForAnAbort(t *testing.T) {
 			seen++
 			got, err := s.Kstatus()
 			s.must(err)
-			require.NotEqual(t, status.FailedStatus, got, strings.Join(s.Story, "\n"))
+			require.NotEqual(t, status.FailedStatus, got, s.story())
 		}
 	}
 	s.Update("v3")

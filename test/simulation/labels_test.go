@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -30,7 +29,7 @@ func TestStableRevisionThatLostItsLabels(t *testing.T) {
 				s.settle(10 * time.Second)
 				s.patch(Revisions, Namespace, stable, map[string]any{"metadata": map[string]any{"labels": map[string]any{label: nil}}}, false)
 				s.quiet()
-				require.NotNil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+				require.NotNil(t, s.Object().Status.AbortedTime, s.story())
 				s.has("v1", "c1", "c2")
 				require.NotEmpty(t, s.Revisions()[0].Labels[label])
 			})
@@ -51,7 +50,7 @@ func TestStableRevisionThatIsGone(t *testing.T) {
 	s.DeleteRevision(stable)
 	s.quiet()
 	require.Nil(t, s.Object().Status.AbortedTime)
-	require.Contains(t, strings.Join(s.Story, "\n"), "there is no ControllerRevision "+stable+" to go back to: it was deleted")
+	require.Contains(t, s.story(), "there is no ControllerRevision "+stable+" to go back to: it was deleted")
 }
 
 // A work that loses its owner label gets it back: there is never a second work on its cluster (R9).
@@ -66,7 +65,7 @@ func TestOwnerLabelIsPutBack(t *testing.T) {
 				require.Equal(s.t, "default.web", work.Labels[workv1alpha1.LabelReplicaSet])
 			}
 		}
-		require.Equal(s.t, []string{Name}, names, strings.Join(s.Story, "\n"))
+		require.Equal(s.t, []string{Name}, names, s.story())
 	}
 	for name, play := range map[string]func(*teller){
 		"complete": func(s *teller) {
@@ -147,8 +146,8 @@ func TestDeletionFindsAWorkWithoutOwner(t *testing.T) {
 			s.settle(time.Minute)
 			s.Report("c2", "", Succeeds)
 			s.settle(Forever)
-			require.Nil(t, s.Object(), strings.Join(s.Story, "\n"))
-			require.Empty(t, s.Works(), strings.Join(s.Story, "\n"))
+			require.Nil(t, s.Object(), s.story())
+			require.Empty(t, s.Works(), s.story())
 			if name == "preserving" {
 				require.Equal(t, uids, s.objects.uids())
 			} else {
@@ -172,7 +171,7 @@ func TestDeletionLeavesAWorkOfTheSameNameAlone(t *testing.T) {
 	s.Delete()
 	s.settle(Forever)
 	require.Nil(t, s.Object())
-	require.Len(t, s.Works(), 1, strings.Join(s.Story, "\n"))
+	require.Len(t, s.Works(), 1, s.story())
 }
 
 func (s *teller) stripOwner(cluster string) {

@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -21,7 +20,7 @@ func complete(t *testing.T) *teller {
 // reaches checks that a version is the current one everywhere, without any abort.
 func (s *teller) reaches(version string) {
 	s.t.Helper()
-	story := strings.Join(s.Story, "\n")
+	story := s.story()
 	require.Nil(s.t, s.Object().Status.AbortedTime, story)
 	require.Equal(s.t, s.hashOf(version), s.Object().Status.CurrentRevision, story)
 	s.has(version, "c1", "c2")
@@ -110,6 +109,6 @@ func TestWipedStatusAndARestartKeepToTheBatch(t *testing.T) {
 	s.settle(5 * time.Minute)
 	s.has("v1", "c3", "c4")
 	for _, cluster := range []string{"c1", "c2"} {
-		require.Empty(t, s.held(cluster), strings.Join(s.Story, "\n"))
+		require.Empty(t, s.held(cluster), s.story())
 	}
 }

@@ -72,8 +72,7 @@ func every(kind string, n int, fate ...time.Duration) func(string) []time.Durati
 // overBroker begins a story whose works travel over a broker.
 func overBroker(t *testing.T) *teller {
 	t.Helper()
-	s := &teller{World: NewWorld(), t: t}
-	s.Check = func(write string) { s.must(s.CheckWrite(write)) }
+	s := checkedStory(t)
 	s.OverBroker()
 	return s
 }
@@ -114,7 +113,7 @@ func TestStoriesOverBroker(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := overBroker(t)
 			play(s)
-			golden(t, name, strings.Join(s.Story, "\n")+"\n")
+			golden(t, name, s.story()+"\n")
 		})
 	}
 }

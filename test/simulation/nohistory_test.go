@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -152,7 +151,7 @@ func TestRevisionThatOnlyAgentsReportIsKept(t *testing.T) {
 	s.allow()
 	s.quiet()
 	s.has("v2", "c2")
-	require.Len(t, s.Revisions(), 3, strings.Join(s.Story, "\n"))
+	require.Len(t, s.Revisions(), 3, s.story())
 }
 
 // P3: where somebody wipes the status while the history can't be read, the last pass counts, and not the one before there was a history again.
@@ -170,8 +169,8 @@ func TestWipedStatusWithoutHistoryIsThatOfTheLastPass(t *testing.T) {
 	s.forbid()
 	s.wipeStatus()
 	s.settle(5 * time.Minute)
-	require.Equal(t, s.hashOf("v2"), s.Object().Status.CurrentRevision, strings.Join(s.Story, "\n"))
-	require.Equal(t, s.hashOf("v3"), s.Object().Status.UpdateRevision, strings.Join(s.Story, "\n"))
+	require.Equal(t, s.hashOf("v2"), s.Object().Status.CurrentRevision, s.story())
+	require.Equal(t, s.hashOf("v3"), s.Object().Status.UpdateRevision, s.story())
 	s.allow()
 	s.quiet()
 	s.everywhere("v2")
@@ -225,7 +224,7 @@ func TestKeptObjectsHoldTheirSlotWithoutHistory(t *testing.T) {
 	s.settle(5 * time.Minute)
 	s.hasObjects("app-v1 app-v2 demo", "c1")
 	s.hasObjects("app-v1 demo", "c2")
-	require.Len(t, s.Works(), 2, strings.Join(s.Story, "\n"))
+	require.Len(t, s.Works(), 2, s.story())
 	s.allow()
 	s.Report("", "v2", Succeeds)
 	s.quiet()

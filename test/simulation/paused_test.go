@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -28,7 +27,7 @@ func (s *teller) versions(wanted ...string) {
 	for _, cluster := range []string{"c1", "c2", "c3", "c4"}[:len(wanted)] {
 		held = append(held, s.held(cluster))
 	}
-	require.Equal(s.t, wanted, held, strings.Join(s.Story, "\n"))
+	require.Equal(s.t, wanted, held, s.story())
 }
 
 // pausedUntilItFails pauses the rollout of v2 while it waits for c1, which hangs, until its deadline is over.

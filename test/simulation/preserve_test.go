@@ -87,15 +87,14 @@ func TestStoriesOfPreserving(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &teller{World: NewWorld(), t: t}
-			s.Check = func(write string) { s.must(s.CheckWrite(write)) }
+			s := checkedStory(t)
 			s.Place("p1", []string{"c1", "c2", "c3"})
 			s.Create("v1", progressive("p1", 1, "30s", 0, true))
 			s.quiet()
 			s.Preserve(true)
 			s.quiet()
 			play(s)
-			golden(t, name, strings.Join(s.Story, "\n")+"\n")
+			golden(t, name, s.story()+"\n")
 		})
 	}
 }
@@ -119,9 +118,9 @@ func (s *teller) waits() {
 	s.settle(Forever)
 	s.must(s.checkKept())
 	s.must(s.checkSilence())
-	require.NotNil(s.t, s.Object(), strings.Join(s.Story, "\n"))
+	require.NotNil(s.t, s.Object(), s.story())
 	told := meta.FindStatusCondition(s.Object().Status.Conditions, workv1alpha1.ConditionDeleting)
-	require.NotNil(s.t, told, strings.Join(s.Story, "\n"))
+	require.NotNil(s.t, told, s.story())
 	s.Tell("  %s %s %s: %s", told.Type, told.Status, told.Reason, told.Message)
 }
 
@@ -129,7 +128,7 @@ func (s *teller) waits() {
 func (s *teller) gone() {
 	s.t.Helper()
 	s.settle(Forever)
-	require.Nil(s.t, s.Object(), strings.Join(s.Story, "\n"))
+	require.Nil(s.t, s.Object(), s.story())
 	s.must(s.CheckQuiet())
 	for _, rev := range s.Revisions() {
 		require.NoError(s.t, s.API.Delete(Revisions, Namespace, rev.Name, nil))
@@ -174,10 +173,10 @@ func TestPreservingInHandover(t *testing.T) {
 	s.Preserve(true)
 	s.Edit("pauses", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.Paused = true })
 	before := s.objects.uids()
-	require.Len(t, before, 3, strings.Join(s.Story, "\n"))
+	require.Len(t, before, 3, s.story())
 	s.Delete()
 	s.gone()
-	require.Equal(t, before, s.objects.uids(), strings.Join(s.Story, "\n"))
+	require.Equal(t, before, s.objects.uids(), s.story())
 }
 
 // Over a broker nothing is deleted as long as the workloads shall stay, and the condition says how they can (R21).
@@ -194,7 +193,7 @@ func TestPreservingOverBroker(t *testing.T) {
 	for range 2 {
 		s.settle(time.Hour)
 		s.has("v1", "c1", "c2")
-		require.NotContains(t, strings.Join(s.Story, "\n"), "patch work")
+		require.NotContains(t, s.story(), "patch work")
 		told := meta.FindStatusCondition(s.Object().Status.Conditions, workv1alpha1.ConditionDeleting)
 		require.NotNil(t, told)
 		require.Equal(t, workv1alpha1.ReasonPreservingNotSupported, told.Reason)
@@ -203,7 +202,7 @@ func TestPreservingOverBroker(t *testing.T) {
 	}
 	s.Preserve(false)
 	s.settle(Forever)
-	require.Nil(t, s.Object(), strings.Join(s.Story, "\n"))
+	require.Nil(t, s.Object(), s.story())
 	require.Empty(t, s.objects.uids())
 }
 

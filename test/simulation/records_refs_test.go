@@ -12,15 +12,6 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// checkedStory begins a story in which each write is checked against the rules.
-func checkedStory(t *testing.T) *teller {
-	s := &teller{World: NewWorld(), t: t}
-	s.Check = func(write string) { s.must(s.CheckWrite(write)) }
-	return s
-}
-
-func (s *teller) story() string { return strings.Join(s.Story, "\n") }
-
 // TestDeletionThatTimesOutReplacesNoFailure: a deletion that times out for one placementRef does not replace the failure that another one recorded: that would lose the abort.
 func TestDeletionThatTimesOutReplacesNoFailure(t *testing.T) {
 	s := checkedStory(t)

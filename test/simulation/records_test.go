@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -21,7 +20,7 @@ func TestZeroTimeInTheRecords(t *testing.T) {
 		}}}, true)
 		s.settle(5 * time.Minute)
 		require.Contains(t, s.failed(), "c1")
-		require.Equal(t, "v1", s.held("c4"), strings.Join(s.Story, "\n"))
+		require.Equal(t, "v1", s.held("c4"), s.story())
 	}
 	require.NoError(t, s.checkSilence())
 }
@@ -43,7 +42,7 @@ func TestRestoredStatusBeginsNoRolloutAgain(t *testing.T) {
 			s.restore(saved, restart)
 			s.settle(5 * time.Minute)
 			s.everywhere("v1")
-			require.True(t, before.AbortedTime.Equal(s.Object().Status.AbortedTime), strings.Join(s.Story, "\n"))
+			require.True(t, before.AbortedTime.Equal(s.Object().Status.AbortedTime), s.story())
 			require.Equal(t, before.UpdateRevision, s.Object().Status.UpdateRevision)
 			s.quiet()
 		})
@@ -63,7 +62,7 @@ func TestRestoredStatusBeginsNoRolloutAgain(t *testing.T) {
 			s.restore(saved, restart)
 			s.settle(5 * time.Minute)
 			s.everywhere("v3")
-			require.Equal(t, before.CurrentRevision, s.Object().Status.CurrentRevision, strings.Join(s.Story, "\n"))
+			require.Equal(t, before.CurrentRevision, s.Object().Status.CurrentRevision, s.story())
 			s.Report("c1", "v3", Succeeds)
 			s.quiet()
 		})
@@ -80,7 +79,7 @@ func TestRestoredStatusBeginsNoRolloutAgain(t *testing.T) {
 			s.settle(10 * time.Second)
 			s.restore(saved, restart)
 			s.settle(5 * time.Minute)
-			require.NotNil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+			require.NotNil(t, s.Object().Status.AbortedTime, s.story())
 			s.everywhere("v2")
 		})
 	}
@@ -103,8 +102,7 @@ func (s *teller) restore(saved any, restart bool) {
 // TestUpgradeInTheMiddleOfARolloutWithAFailure: a release without records wrote the status while one cluster had failed and another one
 // was soaking. Nothing is started until the deadlines count again (R16).
 func TestUpgradeInTheMiddleOfARolloutWithAFailure(t *testing.T) {
-	s := &teller{World: NewWorld(), t: t}
-	s.Check = func(write string) { s.must(s.CheckWrite(write)) }
+	s := checkedStory(t)
 	s.Place("p1", []string{"c1", "c2", "c3", "c4"})
 	ref := progressive("p1", 2, "30s", 0, false)
 	ref.RolloutStrategy.Progressive.MinSuccessTime.Duration = 100 * time.Second
@@ -113,7 +111,7 @@ func TestUpgradeInTheMiddleOfARolloutWithAFailure(t *testing.T) {
 	s.Report("c1", "v2", Hangs)
 	s.Update("v2")
 	s.settle(95 * time.Second)
-	require.Equal(t, []string{"c1"}, s.failed(), strings.Join(s.Story, "\n"))
+	require.Equal(t, []string{"c1"}, s.failed(), s.story())
 	without := map[string]any{"failures": nil, "state": nil, "placementSummary": []any{}}
 	s.patch(ReplicaSets, Namespace, Name, map[string]any{"status": without}, true)
 	s.Restart()
@@ -130,8 +128,7 @@ func TestUpgradeInTheMiddleOfARolloutWithAFailure(t *testing.T) {
 func TestErrorIsNotTheLastTryOfARejectedWrite(t *testing.T) {
 	for _, answer := range []Fault{Refused, Throttled, Conflicted} {
 		t.Run(string(answer), func(t *testing.T) {
-			s := &teller{World: NewWorld(), t: t}
-			s.Check = func(write string) { s.must(s.CheckWrite(write)) }
+			s := checkedStory(t)
 			s.Place("p1", []string{"c1", "c2"})
 			s.Create("v1", progressive("p1", 1, "45s", 0, true))
 			s.quiet()
@@ -140,7 +137,7 @@ func TestErrorIsNotTheLastTryOfARejectedWrite(t *testing.T) {
 			s.settle(43 * time.Second)
 			s.Refuse("c1", answer)
 			s.settle(time.Minute)
-			require.Nil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+			require.Nil(t, s.Object().Status.AbortedTime, s.story())
 			s.Refuse("c1", NoFault)
 			s.quiet()
 			s.everywhere("v2")
@@ -152,8 +149,7 @@ func TestErrorIsNotTheLastTryOfARejectedWrite(t *testing.T) {
 // TestFailureWithoutARevisionOfTheTemplate: the API server rejects the revision of a new template, and the rollout before it goes on. A
 // cluster that fails meanwhile has failed, also for the next process (R11).
 func TestFailureWithoutARevisionOfTheTemplate(t *testing.T) {
-	s := &teller{World: NewWorld(), t: t}
-	s.Check = func(write string) { s.must(s.CheckWrite(write)) }
+	s := checkedStory(t)
 	clusters := []string{"c1", "c2", "c3", "c4", "c5", "c6"}
 	s.Place("p1", clusters)
 	s.Create("v1", progressive("p1", 2, "30s", 0, false))
@@ -164,7 +160,7 @@ func TestFailureWithoutARevisionOfTheTemplate(t *testing.T) {
 	permit := s.refusing("create revision", Denied)
 	s.Update("v3")
 	s.settle(2 * time.Minute)
-	require.Equal(t, []string{"c1"}, s.failed(), strings.Join(s.Story, "\n"))
+	require.Equal(t, []string{"c1"}, s.failed(), s.story())
 	require.NoError(t, s.checkIdle(time.Hour))
 	permit()
 	s.Restart()
@@ -178,8 +174,7 @@ func TestFailureWithoutARevisionOfTheTemplate(t *testing.T) {
 
 // TestAbortWithoutARevisionOfTheTemplateLooksLive: there, too, a cache whose watch is dead leads to no abort (R11).
 func TestAbortWithoutARevisionOfTheTemplateLooksLive(t *testing.T) {
-	s := &teller{World: NewWorld(), t: t}
-	s.Check = func(write string) { s.must(s.CheckWrite(write)) }
+	s := checkedStory(t)
 	s.Place("p1", []string{"c1", "c2"})
 	s.Create("v1", progressive("p1", 1, "30s", 0, true))
 	s.quiet()
@@ -202,7 +197,7 @@ func TestAbortWithoutARevisionOfTheTemplateLooksLive(t *testing.T) {
 		s.Clock.Step(time.Second)
 		s.due = true
 	}
-	require.Nil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+	require.Nil(t, s.Object().Status.AbortedTime, s.story())
 	dead = false
 	permit()
 	s.quiet()
@@ -219,7 +214,7 @@ func TestStalledStatusKeepsTheRecords(t *testing.T) {
 	s.Report("c2", "v2", Flaps)
 	for range 60 {
 		s.settle(time.Second)
-		require.Equal(t, []string{"c1", "c2"}, s.failed(), strings.Join(s.Story, "\n"))
+		require.Equal(t, []string{"c1", "c2"}, s.failed(), s.story())
 	}
 	require.Equal(t, appliedAt, s.workOf("c2").Annotations[workv1alpha1.AnnotationAppliedAt], "nobody retried it")
 	s.stays(map[string]string{"c3": "v1", "c4": "v1"})
@@ -244,7 +239,7 @@ func TestRecordsOfAnEarlierRolloutDoNotCount(t *testing.T) {
 	s.Tell("this release takes over")
 	s.Restart()
 	s.settle(5 * time.Second)
-	require.Empty(t, s.failed(), strings.Join(s.Story, "\n"))
+	require.Empty(t, s.failed(), s.story())
 	s.quiet()
 	s.everywhere("v3")
 	require.Nil(t, s.Object().Status.AbortedTime)

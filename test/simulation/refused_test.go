@@ -30,8 +30,7 @@ func (s *teller) refusing(write string, fault Fault) (permit func()) {
 // rolledOut is a world in which v1 is complete on two clusters, and every abort is asked for.
 func rolledOut(t *testing.T) *teller {
 	t.Helper()
-	s := &teller{World: NewWorld(), t: t}
-	s.Check = func(write string) { s.must(s.CheckWrite(write)) }
+	s := checkedStory(t)
 	s.Place("p1", []string{"c1", "c2"})
 	s.Create("v1", all("p1", "30s", true))
 	s.quiet()
@@ -41,7 +40,7 @@ func rolledOut(t *testing.T) *teller {
 func (s *teller) everywhere(version string) {
 	s.t.Helper()
 	for _, work := range s.Works() {
-		require.Equal(s.t, version, Version(work), strings.Join(s.Story, "\n"))
+		require.Equal(s.t, version, Version(work), s.story())
 	}
 }
 
@@ -50,10 +49,10 @@ func (s *teller) says(conditionType string, parts ...string) *metav1.Condition {
 	s.t.Helper()
 	object := s.Object()
 	found := meta.FindStatusCondition(object.Status.Conditions, conditionType)
-	require.NotNil(s.t, found, strings.Join(s.Story, "\n"))
-	require.Equal(s.t, object.Generation, found.ObservedGeneration, strings.Join(s.Story, "\n"))
+	require.NotNil(s.t, found, s.story())
+	require.Equal(s.t, object.Generation, found.ObservedGeneration, s.story())
 	for _, part := range parts {
-		require.Contains(s.t, found.Message, part, strings.Join(s.Story, "\n"))
+		require.Contains(s.t, found.Message, part, s.story())
 	}
 	return found
 }
@@ -61,7 +60,7 @@ func (s *teller) says(conditionType string, parts ...string) *metav1.Condition {
 // idle checks P7 while something is refused: what is tried again writes nothing.
 func (s *teller) idle() {
 	s.t.Helper()
-	require.NoError(s.t, s.checkIdle(10*time.Minute), strings.Join(s.Story, "\n"))
+	require.NoError(s.t, s.checkIdle(10*time.Minute), s.story())
 }
 
 // R4: an abort under way is finished also where the revision of a newer template can't be recorded.
@@ -238,8 +237,8 @@ func TestAbortByHandOfNothing(t *testing.T) {
 			works := s.Works()
 			s.AbortByHand()
 			s.settle(time.Minute)
-			require.Nil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
-			require.Equal(t, 1, counts(s.events)[workv1alpha1.EventAbortIgnored], strings.Join(s.Story, "\n"))
+			require.Nil(t, s.Object().Status.AbortedTime, s.story())
+			require.Equal(t, 1, counts(s.events)[workv1alpha1.EventAbortIgnored], s.story())
 			require.Zero(t, counts(s.events)[workv1alpha1.EventRolloutAborted])
 			for i, work := range s.Works() {
 				require.Equal(t, works[i].Generation, work.Generation)

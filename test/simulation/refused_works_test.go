@@ -193,7 +193,7 @@ func TestStoriesOfRefusedWorks(t *testing.T) {
 			s.Tell("the hub restarts")
 			s.Restart()
 			s.settle(10 * time.Minute)
-			require.Equal(s.t, version, s.API.version, strings.Join(s.Story, "\n"))
+			require.Equal(s.t, version, s.API.version, s.story())
 			require.Len(s.t, s.events, told)
 		},
 		"another template is tried at once where one was refused": func(s *teller) {
@@ -236,5 +236,5 @@ func (s *teller) hold(wanted ...string) {
 	for _, work := range s.Works() {
 		found = append(found, work.Namespace+" "+Version(work))
 	}
-	require.Equal(s.t, wanted, found, strings.Join(s.Story, "\n"))
+	require.Equal(s.t, wanted, found, s.story())
 }

@@ -163,7 +163,7 @@ func TestFieldsThatAnOlderCRDDrops(t *testing.T) {
 		return meta.FindStatusCondition(s.Object().Status.Conditions, workv1alpha1.ConditionProgressing).Message
 	}
 	dropped := func() int {
-		return strings.Count(strings.Join(s.Story, "\n"), "event: "+workv1alpha1.EventFieldsLost)
+		return strings.Count(s.story(), "event: "+workv1alpha1.EventFieldsLost)
 	}
 	prunes(workv1alpha1.PruneWhenAvailable)
 	prunes(workv1alpha1.PruneImmediate)
@@ -233,7 +233,7 @@ func TestUndoKeepsTheCause(t *testing.T) {
 	for _, version := range []string{"v3", "v2", "v1", "v4"} {
 		s.Update(version)
 		s.quiet()
-		require.Equal(t, map[string]string{"v1": "", "v2": "version v2", "v3": "version v3", "v4": "version v4"}, causes(), strings.Join(s.Story, "\n"))
+		require.Equal(t, map[string]string{"v1": "", "v2": "version v2", "v3": "version v3", "v4": "version v4"}, causes(), s.story())
 	}
 	s.Annotate("v4 leaks memory")
 	s.Update("v2")

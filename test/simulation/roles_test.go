@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -35,14 +34,14 @@ func TestReplacedRevisionIsWhatAnAbortWrites(t *testing.T) {
 		s := rolling(t, 3)
 		s.replaceRevision("v1", "forged", s.Object().UID)
 		s.settle(Forever)
-		require.NotNil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+		require.NotNil(t, s.Object().Status.AbortedTime, s.story())
 		s.has("forged", "c1", "c2", "c3")
 	})
 	t.Run("controlled by another object", func(t *testing.T) {
 		s := rolling(t, 3)
 		s.replaceRevision("v1", "forged", "another")
 		s.settle(Forever)
-		require.Nil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+		require.Nil(t, s.Object().Status.AbortedTime, s.story())
 		s.has("v2", "c1", "c2", "c3")
 	})
 }
@@ -65,7 +64,7 @@ func TestForgedCompletionHoldsNoAbortUp(t *testing.T) {
 	s.patch(ReplicaSets, Namespace, Name, map[string]any{"status": map[string]any{"currentRevision": update, "conditions": conditions}}, true)
 	s.Tell("status writer: claims that v2 is complete")
 	s.quiet()
-	require.Equal(t, stable, s.Object().Status.CurrentRevision, strings.Join(s.Story, "\n"))
+	require.Equal(t, stable, s.Object().Status.CurrentRevision, s.story())
 	require.NotNil(t, s.Object().Status.AbortedTime)
 	s.has("v1", "c1", "c2", "c3")
 	s.warned(workv1alpha1.EventCurrentRevisionIgnored, `puts "`+stable+`" back`)
@@ -89,12 +88,12 @@ func TestForgedCompleteCountsForItsClusterOnly(t *testing.T) {
 	s.Report("c1", "v2", Hangs)
 	s.Update("v2")
 	s.settle(2 * time.Minute)
-	require.Nil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+	require.Nil(t, s.Object().Status.AbortedTime, s.story())
 	s.has("v2", "c2", "c3")
 
 	s.Report("c2", "v3", Hangs)
 	s.Update("v3")
 	s.settle(5 * time.Minute)
-	require.NotNil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+	require.NotNil(t, s.Object().Status.AbortedTime, s.story())
 	s.has(s.contents()[s.Object().Status.CurrentRevision], "c2", "c3")
 }

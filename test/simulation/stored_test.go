@@ -29,7 +29,7 @@ func (s *teller) writtenOnce() {
 			at := work.Annotations[workv1alpha1.AnnotationAppliedAt]
 			if before, known := written[of]; known && before != at {
 				s.Tell("%s: %s was written with %s before, at %s", write, work.Namespace, Version(work), before)
-				s.t.Fatal(strings.Join(s.Story, "\n"))
+				s.t.Fatal(s.story())
 			}
 			written[of] = at
 		}
@@ -59,11 +59,11 @@ func TestRestartWhereWorksAreStoredOtherwise(t *testing.T) {
 				s.Update("v2")
 				s.settle(Forever)
 				s.everywhere("v2")
-				require.Equal(t, s.Object().Status.UpdateRevision, s.Object().Status.CurrentRevision, strings.Join(s.Story, "\n"))
+				require.Equal(t, s.Object().Status.UpdateRevision, s.Object().Status.CurrentRevision, s.story())
 				version := s.API.version
 				s.Restart()
 				s.settle(Forever)
-				require.Equal(t, version, s.API.version, strings.Join(s.Story, "\n"))
+				require.Equal(t, version, s.API.version, s.story())
 				if writes < kill {
 					return
 				}
@@ -89,7 +89,7 @@ func TestDeadlineWhereWorksAreStoredOtherwise(t *testing.T) {
 		s.Restart()
 	}
 	s.settle(2*time.Minute + 40*time.Second)
-	require.NotNil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+	require.NotNil(t, s.Object().Status.AbortedTime, s.story())
 	require.WithinDuration(t, began.Add(10*time.Minute), s.Object().Status.AbortedTime.Time, 3*time.Second)
 }
 

@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -49,7 +48,7 @@ func TestStayThatRolledOutWhatWasAborted(t *testing.T) {
 			s.quiet()
 			s.has("v2", "c1", "c2", "c3")
 			require.Nil(t, s.Object().Status.AbortedTime)
-			require.Equal(t, s.hashOf("v2"), s.Object().Status.CurrentRevision, strings.Join(s.Story, "\n"))
+			require.Equal(t, s.hashOf("v2"), s.Object().Status.CurrentRevision, s.story())
 			s.Restart()
 			s.wipeStatus()
 			s.quiet()

@@ -26,7 +26,7 @@ func (s *teller) has(version string, clusters ...string) {
 	for _, cluster := range clusters {
 		for _, work := range s.Works() {
 			if work.Namespace == cluster && Version(work) != "stray" {
-				require.Equal(s.t, version, Version(work), "cluster %s\n%s", cluster, strings.Join(s.Story, "\n"))
+				require.Equal(s.t, version, Version(work), "cluster %s\n%s", cluster, s.story())
 			}
 		}
 	}
@@ -62,7 +62,7 @@ func (s *teller) comesBack() {
 	s.Upgrade()
 	s.settle(time.Second)
 	for _, work := range s.Works() {
-		require.Equal(s.t, before[work.Namespace], work.Generation, "cluster %s was touched\n%s", work.Namespace, strings.Join(s.Story, "\n"))
+		require.Equal(s.t, before[work.Namespace], work.Generation, "cluster %s was touched\n%s", work.Namespace, s.story())
 	}
 }
 
@@ -88,7 +88,7 @@ func TestStayThatRolledOut(t *testing.T) {
 				object := s.Object()
 				require.Nil(s.t, object.Status.AbortedTime)
 				require.Empty(s.t, object.Status.CurrentRevision)
-				require.Contains(s.t, strings.Join(s.Story, "\n"), "failureStrategy AbortAll can't be followed: there is no stable revision to go back to: "+
+				require.Contains(s.t, s.story(), "failureStrategy AbortAll can't be followed: there is no stable revision to go back to: "+
 					"another hub rolled out after revision web-"+s.hashOf("v2")+" was the stable one here, and no rollout has completed since")
 
 				// Nothing brings it back.
@@ -127,7 +127,7 @@ func TestStayOfOneCluster(t *testing.T) {
 	s.Update("v3")
 	s.Upgrade()
 	s.quiet()
-	require.Nil(t, s.Object().Status.AbortedTime, strings.Join(s.Story, "\n"))
+	require.Nil(t, s.Object().Status.AbortedTime, s.story())
 	require.Empty(t, s.Object().Status.CurrentRevision)
 	s.has("v3", "c1")
 }

@@ -60,7 +60,7 @@ func playStories(t *testing.T, stories map[string]func(*teller), begin ...func(*
 			for _, do := range append(begin, play) {
 				do(s)
 			}
-			golden(t, name, strings.Join(s.Story, "\n")+"\n")
+			golden(t, name, s.story()+"\n")
 		})
 	}
 }
@@ -71,9 +71,19 @@ type teller struct {
 	t *testing.T
 }
 
+// checkedStory begins a story in which each write is checked against the rules.
+func checkedStory(t *testing.T) *teller {
+	s := &teller{World: NewWorld(), t: t}
+	s.Check = func(write string) { s.must(s.CheckWrite(write)) }
+	return s
+}
+
+// story returns what happened, a line a step.
+func (s *teller) story() string { return strings.Join(s.Story, "\n") }
+
 func (s *teller) settle(during time.Duration) {
 	s.t.Helper()
-	require.NoError(s.t, s.Settle(during), strings.Join(s.Story, "\n"))
+	require.NoError(s.t, s.Settle(during), s.story())
 }
 
 // held is the version that the work of a cluster holds; empty when there is none.
@@ -88,7 +98,7 @@ func (s *teller) held(cluster string) string {
 
 func (s *teller) must(err error) {
 	s.t.Helper()
-	require.NoError(s.t, err, strings.Join(s.Story, "\n"))
+	require.NoError(s.t, err, s.story())
 }
 
 // aborts plays an abort on two clusters: v1 is stable, and v2 hangs on the first cluster.

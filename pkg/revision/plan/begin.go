@@ -224,7 +224,7 @@ func (c *chain) abortMark(update *revision.Revision) Step {
 	return patch(MarkAborted, "abort", update.Object, Patch{Annotations: annotations}, "the revision does not record yet that its rollout was aborted")
 }
 
-// maxEvidence is of how many failed clusters the revision records what they reported.
+// maxEvidence is the number of failed clusters whose reports the revision records.
 const maxEvidence = 10
 
 // abortEvidence returns what the first failed clusters reported, a line each, for the reason of an abort. It outlives the status, where a later

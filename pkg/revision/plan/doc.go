@@ -11,6 +11,7 @@
 //	longOwnerLabel   no ManifestWork can have the owner label
 //	unusable         revisions that don't count, or can't be read, are named                  (R2, R7)
 //	lostStatus       a status that was lost is rebuilt from the revisions                     (R16)
+//	olderStatus      a status that is older than the revisions counts as lost                 (R16)
 //	deleted          live revisions that somebody deleted are rebuilt                         (R7)
 //	endAbort         another hub rolled out what was aborted, and every cluster succeeded     (R16)
 //	adopt            what another hub rolled out becomes revisions                            (R6)

@@ -23,7 +23,7 @@ const (
 	FailureRejected FailureReason = "Rejected"
 	// FailureFlapping means that no success of the cluster lasted long enough to count.
 	FailureFlapping FailureReason = "Flapping"
-	// FailureTerminationTimedOut means that the ManifestWork has been deleting for longer than progressDeadline.
+	// FailureTerminationTimedOut means that the ManifestWork has been terminating for longer than progressDeadline.
 	FailureTerminationTimedOut FailureReason = "TerminationTimedOut"
 )
 
