@@ -93,8 +93,8 @@ func TestAbortAllAtOnce(t *testing.T) {
 	f := rolledOut(t, 3, all("2s", 0, abortAll))
 	f.agentsReport("c3", "v2", degrades)
 	f.update("v2")
-	f.everywhere("v2")
 	f.aborted()
+	require.Len(t, f.reached("v2"), 3)
 	f.everywhere("v1")
 	f.quiet()
 }
@@ -279,7 +279,7 @@ func worksRule() admissionv1.RuleWithOperations {
 // R4: a new template waits until the abort of the one before is carried out.
 func TestNewRevisionWaitsForAnAbortThatIsBeingCarriedOut(t *testing.T) {
 	t.Parallel()
-	f := rolledOut(t, 3, all("3s", 0, abortAll))
+	f := rolledOut(t, 3, all("10s", 0, abortAll))
 	f.agentsReport("", "v2", hangs)
 	f.update("v2")
 	f.everywhere("v2")
@@ -304,7 +304,7 @@ func TestNewRevisionWaitsForAnAbortThatIsBeingCarriedOut(t *testing.T) {
 // R4: a work that can't be written is named, and holds neither the abort nor what comes after it up.
 func TestWorkThatCannotBeWrittenDoesNotHoldAnAbortUp(t *testing.T) {
 	t.Parallel()
-	f := rolledOut(t, 2, all("3s", 0, abortAll))
+	f := rolledOut(t, 2, all("10s", 0, abortAll))
 	f.agentsReport("", "v2", hangs)
 	f.update("v2")
 	f.everywhere("v2")
@@ -337,7 +337,7 @@ func TestWorkThatCannotBeWrittenDoesNotHoldAnAbortUp(t *testing.T) {
 // R18: deletion wins over an abort.
 func TestDeletionDuringAnAbort(t *testing.T) {
 	t.Parallel()
-	f := rolledOut(t, 2, all("2s", 0, abortAll))
+	f := rolledOut(t, 2, all("10s", 0, abortAll))
 	f.agentsReport("", "v2", hangs)
 	f.update("v2")
 	f.everywhere("v2")
