@@ -40,7 +40,7 @@ func (d *Driver) judgeReach(ctx context.Context, t task, work *workv1.ManifestWo
 	if known {
 		return there
 	}
-	klog.FromContext(ctx).Info("An agent does not receive what the hub sends: restart it, and make sure that no other client has its client ID",
+	klog.FromContext(ctx).Info("An agent does not receive what the hub sends: restart it, and check that no other client uses its client ID",
 		"cluster", work.Namespace, "name", work.Name, "generation", work.Generation)
 	d.countUnreached()
 	d.store.touch(t.uid)
