@@ -39,6 +39,9 @@ func (c *Controller) Sync(ctx context.Context, key string) (again time.Duration,
 	if wait := c.pace.Wait(key, c.clock.Now()); wait > 0 {
 		return wait, nil
 	}
+	if wait := c.yields(key, cached.(*replicaset.Object)); wait > 0 {
+		return wait, nil
+	}
 	if !c.caughtUp(ctx, key) {
 		c.metrics.Reconciled(metrics.Behind)
 		return catchUpInterval, nil

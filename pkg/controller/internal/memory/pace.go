@@ -11,6 +11,10 @@ const (
 	restFactor = 10
 	// maxRest bounds that, so that nobody waits for an abort because of it.
 	maxRest = time.Second
+	// yieldInterval is how often a pass that waits for other objects' aborts looks whether they are over.
+	yieldInterval = time.Second
+	// maxYield is for how long it waits at most: aborts that follow each other hold nobody up for ever.
+	maxYield = 30 * time.Second
 )
 
 // Pace spares the passes that the events of a large fleet would lead to: each agent's report is an event, and one pass sees
@@ -19,10 +23,12 @@ const (
 type Pace struct {
 	mu    sync.Mutex
 	until map[string]time.Time
+	// yielding holds since when a pass over each object has waited for other objects' aborts.
+	yielding map[string]time.Time
 }
 
 // NewPace returns one that makes nobody wait.
-func NewPace() *Pace { return &Pace{until: map[string]time.Time{}} }
+func NewPace() *Pace { return &Pace{until: map[string]time.Time{}, yielding: map[string]time.Time{}} }
 
 // Wait is how long to wait before the next pass over a key.
 func (p *Pace) Wait(key string, now time.Time) time.Duration {
@@ -42,11 +48,37 @@ func (p *Pace) Passed(key string, began, ended time.Time, wrote bool) {
 	p.until[key] = ended.Add(min(restFactor*ended.Sub(began), maxRest))
 }
 
+// Yield returns how long to wait before the next pass over a key that waits for other objects' aborts, if there are any. It is zero once
+// the pass has waited long enough.
+func (p *Pace) Yield(key string, aborting bool, now time.Time) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	since, waits := p.yielding[key]
+	switch {
+	case !aborting:
+		delete(p.yielding, key)
+		return 0
+	case !waits || since.After(now): // The clock went back.
+		p.yielding[key] = now
+	case now.Sub(since) >= maxYield:
+		return 0
+	}
+	return yieldInterval
+}
+
+// Yielded notes that the next pass over a key waits for no abort.
+func (p *Pace) Yielded(key string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.yielding, key)
+}
+
 // Forget drops what is known of a key.
 func (p *Pace) Forget(key string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.until, key)
+	delete(p.yielding, key)
 }
 
 // Aborting remembers which objects' aborts are being carried out, for when their status can't hold it.

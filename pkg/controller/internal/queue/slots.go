@@ -119,7 +119,14 @@ func (s *Slots) most(l Lane) int {
 	return max(1, s.size-s.kept)
 }
 
-// aborting reports whether an abort writes works now, or did a moment ago.
+// Aborting reports whether an abort writes works now, or did a moment ago.
+func (s *Slots) Aborting() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.aborting()
+}
+
+// aborting is Aborting. The caller holds mu.
 func (s *Slots) aborting() bool {
 	return s.lanes[Aborts].taken > 0 || len(s.lanes[Aborts].waiting) > 0 || s.clock.Since(s.aborted) < abortPause
 }

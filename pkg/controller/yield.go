@@ -1,0 +1,63 @@
+package controller
+
+import (
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/queue"
+	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
+	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
+)
+
+const (
+	// largeTemplate is the size, in bytes, from which a template is large. The API server decodes, validates and compares all of it for each
+	// write of the ManifestWorkReplicaSet, its status included, and of its revision.
+	largeTemplate = 64 << 10
+	// configBytes is the least that a manifestConfig with a rule has, in bytes.
+	configBytes = 256
+)
+
+// yields returns how long a pass waits for the aborts of other objects. It waits if it would begin the rollout of a large template: what
+// the API server does for that would slow the aborts down (P8). A template that a revision already has, which is how a person goes back,
+// waits for nobody, nor does a rollout under way.
+func (c *Controller) yields(key string, object *replicaset.Object) time.Duration {
+	if c.laneOf(key) == queue.Aborts || !c.beginsLarge(key, object) {
+		c.pace.Yielded(key)
+		return 0
+	}
+	return c.pace.Yield(key, c.slots.Aborting(), c.clock.Now())
+}
+
+// beginsLarge reports whether a pass over an object would make a revision of a large template.
+func (c *Controller) beginsLarge(key string, object *replicaset.Object) bool {
+	template := &object.Spec.ManifestWorkTemplate
+	if object.Generation == object.Status.ObservedGeneration || !object.DeletionTimestamp.IsZero() || templateSize(template) < largeTemplate {
+		return false
+	}
+	digest, err := c.contents.Template(object.ManifestWorkReplicaSet)
+	if err != nil {
+		return false // It gets no revision.
+	}
+	revisions, err := c.revisionIndex.ByIndex(workcache.ByOwner, key)
+	if err != nil {
+		return false
+	}
+	for _, found := range revisions {
+		rev := found.(*appsv1.ControllerRevision)
+		if rev.Namespace == object.Namespace && c.contents.Revision(rev, c.clock.Now()).Digest == digest {
+			return false
+		}
+	}
+	return true
+}
+
+// templateSize returns about how many bytes a template has.
+func templateSize(template *workv1.ManifestWorkSpec) int {
+	size := configBytes * len(template.ManifestConfigs)
+	for i := range template.Workload.Manifests {
+		size += len(template.Workload.Manifests[i].Raw)
+	}
+	return size
+}

@@ -1,0 +1,90 @@
+package controller
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clocktesting "k8s.io/utils/clock/testing"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/queue"
+	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+)
+
+// templateOf returns a template with a ConfigMap of so many bytes.
+func templateOf(size int) (template workv1.ManifestWorkSpec) {
+	raw := fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"b"},"data":{"x":%q}}`, strings.Repeat("x", size))
+	template.Workload.Manifests = []workv1.Manifest{{RawExtension: runtime.RawExtension{Raw: []byte(raw)}}}
+	return template
+}
+
+// The rollout of a new large template begins after other objects' aborts, and at the latest after maxYield. Nothing else waits (P8).
+func TestLargeTemplateWaitsForAborts(t *testing.T) {
+	const key, longest = "tenant/web", 30 * time.Second
+	abort := queue.Turn{Lane: queue.Aborts, Key: "other/web"}
+	manyConfigs := func(o *workv1alpha1.ManifestWorkReplicaSet) {
+		o.Spec.ManifestWorkTemplate = templateOf(1)
+		o.Spec.ManifestWorkTemplate.ManifestConfigs = make([]workv1.ManifestConfigOption, 500)
+	}
+	for name, test := range map[string]struct {
+		edit  func(*workv1alpha1.ManifestWorkReplicaSet)
+		known bool
+		waits bool
+	}{
+		"large":                    {waits: true},
+		"large by its configs":     {edit: manyConfigs, waits: true},
+		"small":                    {edit: func(o *workv1alpha1.ManifestWorkReplicaSet) { o.Spec.ManifestWorkTemplate = templateOf(1000) }},
+		"its rollout is under way": {edit: func(o *workv1alpha1.ManifestWorkReplicaSet) { o.Status.ObservedGeneration = o.Generation }},
+		"a revision has it":        {known: true},
+		"it is being deleted":      {edit: func(o *workv1alpha1.ManifestWorkReplicaSet) { o.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} }},
+		"it is aborted itself":     {edit: func(o *workv1alpha1.ManifestWorkReplicaSet) { o.Status.AbortedTime = &metav1.Time{Time: time.Unix(1, 0)} }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			clk := clocktesting.NewFakeClock(time.Unix(1000, 0))
+			stores := NewStores()
+			c := NewWithStores(Config{Clock: clk}, stores)
+			object := &replicaset.Object{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "tenant", Name: "web", UID: "u", Generation: 2},
+			}}
+			object.Spec.ManifestWorkTemplate = templateOf(100 << 10)
+			if test.edit != nil {
+				test.edit(object.ManifestWorkReplicaSet)
+			}
+			require.NoError(t, stores.ReplicaSets.Add(object))
+			if test.known {
+				known, err := revision.New(object.ManifestWorkReplicaSet, &object.Spec.ManifestWorkTemplate, "1", 1)
+				require.NoError(t, err)
+				require.NoError(t, stores.Revisions.Add(known))
+			}
+			require.Zero(t, c.yields(key, object), "nothing is aborted")
+
+			c.slots.Take(abort)
+			if !test.waits {
+				require.Zero(t, c.yields(key, object))
+				return
+			}
+			for range int(longest / time.Second) {
+				again, err := c.Sync(t.Context(), key)
+				require.NoError(t, err)
+				require.Equal(t, time.Second, again)
+				clk.Step(time.Second)
+			}
+			require.Zero(t, c.yields(key, object), "it has waited long enough")
+
+			object.Status.ObservedGeneration = object.Generation
+			require.Zero(t, c.yields(key, object))
+			object.Generation++
+			require.NotZero(t, c.yields(key, object), "each change waits")
+			c.slots.Give(abort)
+			clk.Step(time.Minute)
+			require.Zero(t, c.yields(key, object), "the abort is over")
+		})
+	}
+}
