@@ -43,8 +43,12 @@ func TestLargeTemplateWaitsForAborts(t *testing.T) {
 		"small":                    {edit: func(o *workv1alpha1.ManifestWorkReplicaSet) { o.Spec.ManifestWorkTemplate = templateOf(1000) }},
 		"its rollout is under way": {edit: func(o *workv1alpha1.ManifestWorkReplicaSet) { o.Status.ObservedGeneration = o.Generation }},
 		"a revision has it":        {known: true},
-		"it is being deleted":      {edit: func(o *workv1alpha1.ManifestWorkReplicaSet) { o.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} }},
-		"it is aborted itself":     {edit: func(o *workv1alpha1.ManifestWorkReplicaSet) { o.Status.AbortedTime = &metav1.Time{Time: time.Unix(1, 0)} }},
+		"it is being deleted": {edit: func(o *workv1alpha1.ManifestWorkReplicaSet) {
+			o.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+		}},
+		"it is aborted itself": {edit: func(o *workv1alpha1.ManifestWorkReplicaSet) {
+			o.Status.AbortedTime = &metav1.Time{Time: time.Unix(1, 0)}
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			clk := clocktesting.NewFakeClock(time.Unix(1000, 0))
