@@ -210,11 +210,19 @@ func (f *fleet) editStatus(change func(*workv1alpha1.ManifestWorkReplicaSetStatu
 
 func (f *fleet) works() []workv1.ManifestWork {
 	f.t.Helper()
+	works, err := f.listWorks()
+	require.NoError(f.t, err)
+	return works
+}
+
+func (f *fleet) listWorks() ([]workv1.ManifestWork, error) {
 	list, err := f.w.works.WorkV1().ManifestWorks("").List(f.t.Context(), metav1.ListOptions{
 		LabelSelector: workv1alpha1.LabelReplicaSet + "=" + workv1alpha1.OwnerLabelValue(f.namespace, f.name),
 	})
-	require.NoError(f.t, err)
-	return list.Items
+	if err != nil {
+		return nil, err
+	}
+	return list.Items, nil
 }
 
 // versions says which version each cluster's work holds.

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	kubeinformers "k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
@@ -33,6 +34,8 @@ type history struct {
 	seenWorks []seenWork
 	// seenSets are the states of each ManifestWorkReplicaSet by "namespace/name".
 	seenSets map[string][]seenSet
+	// newestSets are their resource versions.
+	newestSets map[string]string
 	// last says when something in a namespace was written last, and what.
 	last map[string]lastWrite
 }
@@ -40,6 +43,7 @@ type history struct {
 type seenWork struct {
 	cluster, name, owner, placement, version, hash string
 	uid                                            types.UID
+	resourceVersion                                string
 	generation                                     int64
 	// succeeded says that the agent reported this generation as succeeded.
 	succeeded bool
@@ -62,7 +66,7 @@ type lastWrite struct {
 }
 
 func newHistory() *history {
-	return &history{seenSets: map[string][]seenSet{}, last: map[string]lastWrite{}}
+	return &history{seenSets: map[string][]seenSet{}, newestSets: map[string]string{}, last: map[string]lastWrite{}}
 }
 
 // run watches until the context ends. It returns when it sees.
@@ -118,7 +122,7 @@ func (h *history) note(obj any, gone bool) {
 
 func (h *history) work(work *workv1.ManifestWork, gone bool) {
 	seen := seenWork{
-		cluster: work.Namespace, name: work.Name, uid: work.UID, generation: work.Generation,
+		cluster: work.Namespace, name: work.Name, uid: work.UID, resourceVersion: work.ResourceVersion, generation: work.Generation,
 		owner: work.Labels[workv1alpha1.LabelReplicaSet], placement: work.Labels[workv1alpha1.LabelPlacement],
 		hash: work.Labels[workv1alpha1.LabelControllerHash], version: versionOf(work),
 		deleting: work.DeletionTimestamp != nil, gone: gone, at: time.Now(),
@@ -132,6 +136,10 @@ func (h *history) work(work *workv1.ManifestWork, gone bool) {
 }
 
 func (h *history) set(object *unstructured.Unstructured) {
+	key := object.GetNamespace() + "/" + object.GetName()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.newestSets[key] = object.GetResourceVersion()
 	var content workv1alpha1.ManifestWorkReplicaSet
 	status, _ := object.Object["status"].(map[string]any)
 	if runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{"status": status}, &content) != nil {
@@ -146,16 +154,47 @@ func (h *history) set(object *unstructured.Unstructured) {
 			seen.reasons[i] = condition.Reason + "=" + string(condition.Status)
 		}
 	}
-	key := object.GetNamespace() + "/" + object.GetName()
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	if states := h.seenSets[key]; len(states) == 0 || states[len(states)-1] != seen {
 		h.seenSets[key] = append(states, seen)
 	}
 }
 
+// catchUp waits until the watch shows the works of a fleet as the API server has them now: on a busy machine it lags behind what a test
+// has just read.
+func (h *history) catchUp(f *fleet) {
+	f.t.Helper()
+	live, err := f.listWorks()
+	if err != nil {
+		return // The test is over, or has taken the API server away.
+	}
+	eventually(f.t, "the watch shows what the API server has", func() error {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		newest := map[types.UID]string{}
+		for i := range h.seenWorks {
+			newest[h.seenWorks[i].uid] = h.seenWorks[i].resourceVersion
+		}
+		for i := range live {
+			if err := notBefore(newest[live[i].UID], &live[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// notBefore is an error if a resource version is older than an object.
+func notBefore(seen string, live metav1.Object) error {
+	if order, err := resourceversion.CompareResourceVersion(seen, live.GetResourceVersion()); err != nil || order < 0 {
+		return fmt.Errorf("%s/%s is at %s, the watch shows %q", live.GetNamespace(), live.GetName(), live.GetResourceVersion(), seen)
+	}
+	return nil
+}
+
 // ofFleet are the states of a fleet's works.
 func (h *history) ofFleet(f *fleet) []seenWork {
+	f.t.Helper()
+	h.catchUp(f)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var seen []seenWork
@@ -169,9 +208,19 @@ func (h *history) ofFleet(f *fleet) []seenWork {
 
 // seenOf are the states of a fleet's ManifestWorkReplicaSet.
 func (h *history) seenOf(f *fleet) []seenSet {
+	f.t.Helper()
+	key := f.namespace + "/" + f.name
+	live, err := f.w.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).Get(f.t.Context(), f.name, metav1.GetOptions{})
+	if err == nil {
+		eventually(f.t, "the watch shows what the API server has", func() error {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			return notBefore(h.newestSets[key], live)
+		})
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return slices.Clone(h.seenSets[f.namespace+"/"+f.name])
+	return slices.Clone(h.seenSets[key])
 }
 
 // what a fleet's history tells
