@@ -49,8 +49,8 @@ func TestNothingIsWrittenWhileTheBrokerIsAway(t *testing.T) {
 		Works: client, Agents: &awayAgents{}, WholeWorks: true, Clock: clocktesting.NewFakeClock(rt.Epoch),
 	}, NewStores())}
 	p := brokerPass(
-		rollout.Write{Action: rollout.Create, Cluster: "c1", Revision: rt.Revision("bbb")},
-		rollout.Write{Action: rollout.Relabel, Cluster: "c2", Work: workOf("c2", "bbb")},
+		rollout.Write{Owner: rt.OwnerMetadata(), Action: rollout.Create, Cluster: "c1", Revision: rt.Revision("bbb")},
+		rollout.Write{Owner: rt.OwnerMetadata(), Action: rollout.Relabel, Cluster: "c2", Work: workOf("c2", "bbb")},
 	)
 	p.plan.Deletes = []rollout.Delete{{Work: workOf("c3", "bbb")}}
 	require.NoError(t, r.act(t.Context(), p), "no error for the queue to log and to back off from")

@@ -153,7 +153,7 @@ func (r *deployReconciler) write(ctx context.Context, p *pass, w *rollout.Write)
 		}
 	}
 	if w.Action == rollout.Relabel {
-		r.memory.Works.Stripped(answer.GetUID(), workpatch.IsStripped(p.snapshot, w, answer), p.now)
+		r.memory.Works.Stripped(answer.GetUID(), workpatch.IsStripped(w, answer), p.now)
 	}
 	return nil
 }
@@ -163,7 +163,6 @@ func (r *deployReconciler) ownerOf(p *pass) *workwriter.Owner {
 	return &workwriter.Owner{
 		Object:     p.object.ManifestWorkReplicaSet,
 		Label:      p.owner,
-		Snapshot:   p.snapshot,
 		Works:      p.works,
 		History:    &p.history,
 		IsRevision: p.isRevision,

@@ -123,7 +123,7 @@ func TestWritesAndDeletesShareABudget(t *testing.T) {
 	})
 	p := brokerPass()
 	for i := range 10 {
-		p.plan.Writes = append(p.plan.Writes, rollout.Write{Action: rollout.Create, Cluster: fmt.Sprintf("c%d", i), Revision: rt.Revision("bbb")})
+		p.plan.Writes = append(p.plan.Writes, rollout.Write{Owner: rt.OwnerMetadata(), Action: rollout.Create, Cluster: fmt.Sprintf("c%d", i), Revision: rt.Revision("bbb")})
 		p.plan.Deletes = append(p.plan.Deletes, rollout.Delete{Work: workOf(fmt.Sprintf("d%d", i), "bbb")})
 	}
 	r := &deployReconciler{NewWithStores(Config{Works: client, Clock: clk, Writers: 1}, NewStores())}

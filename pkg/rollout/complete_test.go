@@ -231,10 +231,12 @@ func TestLabels(t *testing.T) {
 			if diff := cmp.Diff(tc.want, texts(p)); diff != "" {
 				t.Error(diff)
 			}
-			if diff := cmp.Diff(tc.dropped, rollout.DroppedLabels(s, &s.Works[0])); diff != "" {
+			write := rollout.Write{Owner: rollout.NewOwnerMetadata(s), Placement: "p1", Work: &s.Works[0]}
+			metadata := write.Metadata()
+			if diff := cmp.Diff(tc.dropped, metadata.DroppedLabels); diff != "" {
 				t.Error(diff)
 			}
-			labels := rollout.WorkLabels(s, "p1")
+			labels := metadata.Labels
 			if _, set := labels[workv1alpha1.LabelControllerHash]; set || labels[workv1alpha1.LabelPlacement] != "p1" || labels[workv1alpha1.LabelReplicaSet] != rt.Owner {
 				t.Errorf("%v", labels)
 			}
@@ -258,7 +260,8 @@ func TestWorkAnnotations(t *testing.T) {
 
 func TestCopiedLabels(t *testing.T) {
 	s := rt.Snapshot(rt.OwnerLabel("b", "2"), rt.OwnerLabel("a", "1"), rt.OwnerLabel("argocd.argoproj.io/instance", "3"))
-	if got := rollout.CopiedLabels(s); got != "a,b" {
+	write := rollout.Write{Owner: rollout.NewOwnerMetadata(s), Action: rollout.Create, Revision: rt.Revision("bbb")}
+	if got := write.Metadata().Annotations[workv1alpha1.AnnotationCopiedLabels]; got != "a,b" {
 		t.Errorf("got %q", got)
 	}
 }

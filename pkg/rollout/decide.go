@@ -40,7 +40,11 @@ func decide(s *Snapshot) (*Plan, []*placementState) {
 		p.returnAtOnce(s, states, sel)
 		p.rollOut(s, states)
 	}
-	p.relabel(s, states)
+	owner := NewOwnerMetadata(s)
+	p.relabel(owner, states)
+	for i := range p.Writes {
+		p.Writes[i].Owner = owner
+	}
 	p.remove(s, sel)
 	if !s.Aborted {
 		p.setCompletion()

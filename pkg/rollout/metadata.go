@@ -5,17 +5,21 @@ import (
 	"strconv"
 	"strings"
 
+	workv1 "open-cluster-management.io/api/work/v1"
+
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
 // What a work has in its labels and annotations beside its revision:
 //
-//  1. The owner label, the Placement that it is counted under, and the labels of its owner (WorkLabels). Labels by which GitOps tools track
-//     what they applied are not copied, and copied labels are removed when the owner loses them (DroppedLabels).
+//  1. The owner label, the Placement that it is counted under, and the labels of its owner. Labels by which GitOps tools track what they
+//     applied are not copied, and copied labels are removed when the owner loses them (OwnerMetadata).
 //  2. Annotations that keep GitOps tools from deleting it (WorkAnnotations).
 //  3. If the API server stores another spec than was asked for: which one was (AnnotationAccepted).
 //  4. Where that is outdated and nothing else is written, only labels and annotations are (relabel).
+//
+// Each Write carries all of it, but for the time of the request (Metadata).
 
 // keepOptions are the annotations for Argo CD. It tracks applications by label, takes a work with copied labels for a resource that left Git,
 // and would delete every work when it prunes (R9).
@@ -31,22 +35,18 @@ func isToolLabel(key string) bool {
 	return prefixed && (domain == "argocd.argoproj.io" || strings.HasSuffix(domain, ".toolkit.fluxcd.io"))
 }
 
-// WorkLabels are the labels that a work has beside its hash.
-func WorkLabels(s *Snapshot, placement string) map[string]string {
-	labels := make(map[string]string, len(s.Labels)+2)
-	for key, value := range s.Labels {
-		if !isToolLabel(key) {
-			labels[key] = value
-		}
-	}
-	delete(labels, workv1alpha1.LabelControllerHash)
-	labels[workv1alpha1.LabelReplicaSet] = s.Owner
-	labels[workv1alpha1.LabelPlacement] = placement
-	return labels
+// OwnerMetadata is what the works of one owner get from it. All writes of a plan share it.
+type OwnerMetadata struct {
+	owner  string
+	labels map[string]string
+	// copied is the value of AnnotationCopiedLabels: the keys of the owner's labels that are copied, sorted.
+	copied string
+	// brokered says that works travel over a broker: what an API server makes of them is unknown.
+	brokered bool
 }
 
-// CopiedLabels is the value of AnnotationCopiedLabels: the keys of the owner's labels that are copied, sorted.
-func CopiedLabels(s *Snapshot) string {
+// NewOwnerMetadata returns what works get from the owner in a snapshot.
+func NewOwnerMetadata(s *Snapshot) *OwnerMetadata {
 	keys := make([]string, 0, len(s.Labels))
 	for key := range s.Labels {
 		if !isToolLabel(key) {
@@ -54,28 +54,96 @@ func CopiedLabels(s *Snapshot) string {
 		}
 	}
 	slices.Sort(keys)
-	return strings.Join(keys, ",")
+	return &OwnerMetadata{owner: s.Owner, labels: s.Labels, copied: strings.Join(keys, ","), brokered: s.Heard != nil}
 }
 
-// DroppedLabels are the keys that a work has from labels which its owner has no longer, or which are not copied: those of GitOps tools, which
+// Labels returns the labels of a work that is counted under a Placement, beside its hash.
+func (o *OwnerMetadata) Labels(placement string) map[string]string {
+	labels := make(map[string]string, len(o.labels)+3)
+	for key, value := range o.labels {
+		if !isToolLabel(key) {
+			labels[key] = value
+		}
+	}
+	delete(labels, workv1alpha1.LabelControllerHash)
+	labels[workv1alpha1.LabelReplicaSet] = o.owner
+	labels[workv1alpha1.LabelPlacement] = placement
+	return labels
+}
+
+// dropped returns the keys that a work has from labels which its owner no longer has, or which are not copied: those of GitOps tools, which
 // OCM's hub copies and does not note.
-func DroppedLabels(s *Snapshot, w *Work) []string {
+func (o *OwnerMetadata) dropped(object *workv1.ManifestWork) []string {
 	var dropped []string
-	for key := range strings.SplitSeq(w.Object.Annotations[workv1alpha1.AnnotationCopiedLabels], ",") {
-		if _, kept := s.Labels[key]; (kept && !isToolLabel(key)) || key == "" || strings.HasPrefix(key, workv1alpha1.GroupName+"/") {
+	for key := range strings.SplitSeq(object.Annotations[workv1alpha1.AnnotationCopiedLabels], ",") {
+		if _, kept := o.labels[key]; (kept && !isToolLabel(key)) || key == "" || strings.HasPrefix(key, workv1alpha1.GroupName+"/") {
 			continue
 		}
-		if _, there := w.Object.Labels[key]; there {
+		if _, there := object.Labels[key]; there {
 			dropped = append(dropped, key)
 		}
 	}
-	for key, value := range s.Labels {
-		if found, there := w.Object.Labels[key]; there && found == value && isToolLabel(key) && !slices.Contains(dropped, key) {
+	for key, value := range o.labels {
+		if found, there := object.Labels[key]; there && found == value && isToolLabel(key) && !slices.Contains(dropped, key) {
 			dropped = append(dropped, key)
 		}
 	}
 	slices.Sort(dropped)
 	return dropped
+}
+
+// Metadata is what a write wants of the labels and annotations of a work. What others put there stays.
+type Metadata struct {
+	Labels, Annotations               map[string]string
+	DroppedLabels, DroppedAnnotations []string
+}
+
+// Metadata returns the labels and annotations that the work of a write gets. AnnotationAppliedAt is missing: its value is the time of the
+// request.
+func (w *Write) Metadata() Metadata {
+	existing := &workv1.ManifestWork{}
+	if w.Work != nil {
+		existing = w.Work.Object
+	}
+	m := Metadata{
+		Labels: w.Owner.Labels(w.Placement), DroppedLabels: w.Owner.dropped(existing), Annotations: WorkAnnotations(existing.Annotations),
+	}
+	m.setOrDrop(workv1alpha1.AnnotationCopiedLabels, w.Owner.copied)
+	if w.Group != "" {
+		m.Annotations[workv1alpha1.AnnotationDecisionGroup] = w.Group
+	}
+	if w.Revision == nil {
+		if accepted := w.Work.Accepted(); accepted != "" {
+			m.Annotations[workv1alpha1.AnnotationAccepted] = accepted
+		}
+		return m
+	}
+	m.Labels[workv1alpha1.LabelControllerHash] = w.Revision.Hash
+	m.setOrDrop(workv1alpha1.AnnotationKeptRevision, w.KeptRevision)
+	m.setOrDrop(workv1alpha1.AnnotationAccepted, w.asksFor(existing.Generation+1))
+	return m
+}
+
+func (m *Metadata) setOrDrop(annotation, value string) {
+	if value == "" {
+		m.DroppedAnnotations = append(m.DroppedAnnotations, annotation)
+	} else {
+		m.Annotations[annotation] = value
+	}
+}
+
+// ChangesSpec reports whether a write brings another spec to a work that exists.
+func (w *Write) ChangesSpec() bool {
+	return w.Work != nil && w.Revision != nil && w.Work.Digest != w.Revision.Digest
+}
+
+// asksFor returns the value of AnnotationAccepted for a write that makes a generation; empty for one that changes no spec, or goes to a
+// broker.
+func (w *Write) asksFor(generation int64) string {
+	if w.Owner.brokered || (w.Work != nil && !w.ChangesSpec()) {
+		return ""
+	}
+	return AskedFor(w.Revision.Digest, generation)
 }
 
 // WorkAnnotations are the annotations that keep GitOps tools from deleting a work. Options that others set stay.
@@ -154,11 +222,10 @@ func (w *Work) Noted() (asked revision.Digest, how Note) {
 
 // relabel brings labels and annotations up to date where nothing else is written, whatever the strategies are: the owner's labels changed,
 // another placementRef took a cluster over, or an older release wrote the work (R9).
-func (p *Plan) relabel(s *Snapshot, states []*placementState) {
+func (p *Plan) relabel(owner *OwnerMetadata, states []*placementState) {
 	written := p.writtenWorks(0)
-	copied := CopiedLabels(s)
 	for _, ps := range states {
-		own := WorkLabels(s, ps.ref.Name)
+		own := owner.Labels(ps.ref.Name)
 		for _, m := range ps.members {
 			if m.work == nil || !m.writable() || written[m.work] {
 				continue
@@ -166,9 +233,9 @@ func (p *Plan) relabel(s *Snapshot, states []*placementState) {
 			w := Write{Action: Relabel, Cluster: m.cluster, Placement: m.placement(ps), Work: m.work}
 			wanted := own
 			if w.Placement != ps.ref.Name {
-				wanted = WorkLabels(s, w.Placement)
+				wanted = owner.Labels(w.Placement)
 			}
-			if w.Why = outdated(s, m.work, wanted, copied); w.Why == "" {
+			if w.Why = owner.outdated(m.work, wanted); w.Why == "" {
 				continue
 			}
 			if m.work.PlacementName() != w.Placement { // It counts here now, and in this group.
@@ -188,9 +255,9 @@ func (m *member) placement(ps *placementState) string {
 }
 
 // outdated returns what of a work's metadata is to be written; empty for nothing.
-func outdated(s *Snapshot, w *Work, wanted map[string]string, copied string) string {
+func (o *OwnerMetadata) outdated(w *Work, wanted map[string]string) string {
 	annotations := w.Object.Annotations
-	if !labelled(w, wanted) || annotations[workv1alpha1.AnnotationCopiedLabels] != copied || len(DroppedLabels(s, w)) > 0 {
+	if !labelled(w, wanted) || annotations[workv1alpha1.AnnotationCopiedLabels] != o.copied || len(o.dropped(w.Object)) > 0 {
 		return "its labels changed"
 	}
 	if accepted := w.Accepted(); accepted != "" && annotations[workv1alpha1.AnnotationAccepted] != accepted {

@@ -41,6 +41,8 @@ type Write struct {
 	Why string
 	// Retry reports whether the API server rejected the write before, or the cluster has failed: the rollout does not depend on it (R14).
 	Retry bool
+	// Owner is what the work gets from its owner.
+	Owner *OwnerMetadata
 }
 
 // String says what is written, and why.

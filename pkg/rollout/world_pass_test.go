@@ -97,7 +97,7 @@ func (w *world) pass() *rollout.Plan {
 	}
 	for _, write := range p.Writes {
 		w.log("%s", write)
-		w.write(s, write)
+		w.write(write)
 	}
 	for _, d := range p.Deletes {
 		w.log("%s", d)
@@ -106,7 +106,7 @@ func (w *world) pass() *rollout.Plan {
 	return p
 }
 
-func (w *world) write(s *rollout.Snapshot, write rollout.Write) {
+func (w *world) write(write rollout.Write) {
 	work := w.works[write.Cluster]
 	if work == nil {
 		work = &worldWork{cluster: write.Cluster, object: &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
@@ -115,7 +115,7 @@ func (w *world) write(s *rollout.Snapshot, write rollout.Write) {
 		w.works[write.Cluster] = work
 	}
 	hash := work.object.Labels[workv1alpha1.LabelControllerHash]
-	work.object.Labels = rollout.WorkLabels(s, write.Placement)
+	work.object.Labels = write.Owner.Labels(write.Placement)
 	work.object.Labels[workv1alpha1.LabelControllerHash] = hash
 	if write.Revision == nil {
 		return

@@ -31,6 +31,8 @@ func snapshot() *rollout.Snapshot {
 	return &rollout.Snapshot{Owner: rt.Owner, Labels: map[string]string{"team": "web"}}
 }
 
+func owner() *rollout.OwnerMetadata { return rollout.NewOwnerMetadata(snapshot()) }
+
 // apply returns what an API server makes of a patch.
 func apply(t *testing.T, kind types.PatchType, data []byte, work *workv1.ManifestWork) *workv1.ManifestWork {
 	t.Helper()
@@ -55,12 +57,12 @@ func apply(t *testing.T, kind types.PatchType, data []byte, work *workv1.Manifes
 func patchOf(t *testing.T, w *rollout.Write) (types.PatchType, []byte) {
 	t.Helper()
 	var change Change
-	if ChangesSpec(w) {
+	if w.ChangesSpec() {
 		var err error
 		change, err = Compare(&w.Work.Object.Spec, w.Revision.Template)
 		require.NoError(t, err)
 	}
-	kind, data, err := Patch(snapshot(), w, change, rt.At(time.Minute))
+	kind, data, err := Patch(w, change, rt.At(time.Minute))
 	require.NoError(t, err)
 	return kind, data
 }
@@ -77,7 +79,7 @@ func nulls() *rollout.Revision {
 // A new work has the owner's labels, the protection from GitOps tools, and the revision (R9, R10). Its spec is a copy.
 func TestNew(t *testing.T) {
 	update := rt.Revision("bbb")
-	work := New(snapshot(), &rollout.Write{Action: rollout.Create, Cluster: "c1", Placement: "p1", Group: "g1", Revision: update}, "web", rt.At(time.Minute))
+	work := New(&rollout.Write{Owner: owner(), Action: rollout.Create, Cluster: "c1", Placement: "p1", Group: "g1", Revision: update}, "web", rt.At(time.Minute))
 	require.Equal(t, []string{"c1", "web"}, []string{work.Namespace, work.Name})
 	require.Equal(t, map[string]string{
 		"team": "web", workv1alpha1.LabelReplicaSet: rt.Owner, workv1alpha1.LabelPlacement: "p1", workv1alpha1.LabelControllerHash: "bbb",
@@ -88,7 +90,7 @@ func TestNew(t *testing.T) {
 	require.Equal(t, *update.Template, work.Spec)
 	work.Spec.Workload.Manifests[0].Raw[0] = 'x'
 	require.NotEqual(t, *update.Template, work.Spec, "the revision is shared with the cache")
-	require.False(t, IsStripped(snapshot(), &rollout.Write{Placement: "p1", Group: "g1"}, work))
+	require.False(t, IsStripped(&rollout.Write{Owner: owner(), Placement: "p1", Group: "g1"}, work))
 }
 
 // A patch brings the spec, labels and annotations in one request, in the version that was decided on (R15). What others put on the work
@@ -102,7 +104,7 @@ func TestPatch(t *testing.T) {
 		"a JSON patch where nulls are": {nulls(), types.JSONPatchType},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := &rollout.Write{Action: rollout.Update, Cluster: "c1", Placement: "p2", Work: stored(), Revision: test.revision}
+			w := &rollout.Write{Owner: owner(), Action: rollout.Update, Cluster: "c1", Placement: "p2", Work: stored(), Revision: test.revision}
 			kind, data := patchOf(t, w)
 			require.Equal(t, test.kind, kind)
 			require.NotContains(t, string(data), AnnotationCacheDigest)
@@ -116,7 +118,7 @@ func TestPatch(t *testing.T) {
 			require.Equal(t, "x", patched.Labels["theirs"])
 			require.Equal(t, "x", patched.Annotations["theirs"])
 
-			whole := Whole(snapshot(), w, rt.At(time.Minute))
+			whole := Whole(w, rt.At(time.Minute))
 			require.Equal(t, whole.Labels, patched.Labels, "a driver that writes works whole writes the same")
 			require.Equal(t, whole.Annotations, patched.Annotations)
 			wanted, err := json.Marshal(whole.Spec)
@@ -131,8 +133,8 @@ func TestPatch(t *testing.T) {
 
 // What a work keeps is named in the patch that writes it, and no longer when it is trimmed (R28, R31).
 func TestPatchOfAHandover(t *testing.T) {
-	w := &rollout.Write{Action: rollout.Update, Cluster: "c1", Placement: "p1", Work: stored(), Revision: rt.Revision("bbb"), KeptRevision: "aaa"}
-	kept := Whole(snapshot(), w, rt.At(time.Minute))
+	w := &rollout.Write{Owner: owner(), Action: rollout.Update, Cluster: "c1", Placement: "p1", Work: stored(), Revision: rt.Revision("bbb"), KeptRevision: "aaa"}
+	kept := Whole(w, rt.At(time.Minute))
 	require.Equal(t, "aaa", kept.Annotations[workv1alpha1.AnnotationKeptRevision])
 	kind, data := patchOf(t, w)
 	live := w.Work.Object.DeepCopy()
@@ -140,7 +142,7 @@ func TestPatchOfAHandover(t *testing.T) {
 	require.Equal(t, kept.Annotations, apply(t, kind, data, live).Annotations)
 
 	w.Work.Object.Annotations[workv1alpha1.AnnotationKeptRevision], w.KeptRevision = "aaa", ""
-	require.NotContains(t, Whole(snapshot(), w, rt.At(time.Minute)).Annotations, workv1alpha1.AnnotationKeptRevision)
+	require.NotContains(t, Whole(w, rt.At(time.Minute)).Annotations, workv1alpha1.AnnotationKeptRevision)
 	delete(w.Work.Object.Annotations, workv1alpha1.AnnotationKeptRevision)
 	_, data = patchOf(t, w)
 	require.NotContains(t, string(data), workv1alpha1.AnnotationKeptRevision, "Immediate writes what it always wrote")
@@ -148,7 +150,7 @@ func TestPatchOfAHandover(t *testing.T) {
 
 // A write without a revision changes labels and annotations only, and nothing where nothing differs.
 func TestPatchOfLabels(t *testing.T) {
-	w := &rollout.Write{Action: rollout.Relabel, Cluster: "c1", Placement: "p1", Work: stored()}
+	w := &rollout.Write{Owner: owner(), Action: rollout.Relabel, Cluster: "c1", Placement: "p1", Work: stored()}
 	kind, data := patchOf(t, w)
 	require.Equal(t, types.MergePatchType, kind)
 	require.JSONEq(t, `{"metadata":{"uid":"uid","resourceVersion":"7","labels":{"team":"web"},
@@ -156,44 +158,57 @@ func TestPatchOfLabels(t *testing.T) {
 	w.Work.Object = apply(t, kind, data, w.Work.Object)
 	_, data = patchOf(t, w)
 	require.JSONEq(t, `{"metadata":{"uid":"uid","resourceVersion":"7"}}`, string(data))
-	require.False(t, IsStripped(snapshot(), w, w.Work.Object))
+	require.False(t, IsStripped(w, w.Work.Object))
 	stripped := w.Work.Object.DeepCopy()
 	delete(stripped.Labels, "team")
-	require.True(t, IsStripped(snapshot(), w, stripped))
+	require.True(t, IsStripped(w, stripped))
 }
 
 // A write of a spec says what it asks for and which generation it makes; what is stored otherwise is recorded by a write of metadata alone. The next
 // spec takes that away (R10).
 func TestAccepted(t *testing.T) {
-	w := &rollout.Write{Action: rollout.Update, Cluster: "c1", Placement: "p1", Work: stored(), Revision: rt.Revision("bbb")}
+	w := &rollout.Write{Owner: owner(), Action: rollout.Update, Cluster: "c1", Placement: "p1", Work: stored(), Revision: rt.Revision("bbb")}
 	w.Work.Object.Generation = 4
 	kind, data := patchOf(t, w)
 	live := apply(t, kind, data, w.Work.Object)
 	require.Equal(t, "digest of bbb/5", live.Annotations[workv1alpha1.AnnotationAccepted])
 
 	live.Generation = 5
-	relabel := &rollout.Write{Action: rollout.Relabel, Cluster: "c1", Placement: "p1", Work: &rollout.Work{Object: live, Digest: "pruned", AcceptedAs: "digest of bbb"}}
+	relabel := &rollout.Write{Owner: owner(), Action: rollout.Relabel, Cluster: "c1", Placement: "p1", Work: &rollout.Work{Object: live, Digest: "pruned", AcceptedAs: "digest of bbb"}}
 	kind, data = patchOf(t, relabel)
 	require.JSONEq(t, `{"metadata":{"uid":"uid","resourceVersion":"7","annotations":{"`+workv1alpha1.AnnotationAccepted+`":"digest of bbb/pruned"}}}`, string(data))
-	require.True(t, IsStripped(snapshot(), relabel, live), "a webhook took it away")
+	require.True(t, IsStripped(relabel, live), "a webhook took it away")
 	recorded := apply(t, kind, data, live)
-	require.False(t, IsStripped(snapshot(), relabel, recorded))
+	require.False(t, IsStripped(relabel, recorded))
 
-	adopt := &rollout.Write{Action: rollout.Adopt, Cluster: "c1", Placement: "p1", Work: &rollout.Work{Object: recorded, Digest: "digest of bbb"}, Revision: rt.Revision("bbb")}
+	adopt := &rollout.Write{Owner: owner(), Action: rollout.Adopt, Cluster: "c1", Placement: "p1", Work: &rollout.Work{Object: recorded, Digest: "digest of bbb"}, Revision: rt.Revision("bbb")}
 	kind, data = patchOf(t, adopt)
 	require.NotContains(t, apply(t, kind, data, recorded).Annotations, workv1alpha1.AnnotationAccepted, "it is stored as it is wanted")
 
-	create := &rollout.Write{Action: rollout.Create, Cluster: "c1", Placement: "p1", Revision: rt.Revision("bbb")}
-	require.Equal(t, "digest of bbb/1", New(snapshot(), create, "web", rt.At(0)).Annotations[workv1alpha1.AnnotationAccepted])
+	create := &rollout.Write{Owner: owner(), Action: rollout.Create, Cluster: "c1", Placement: "p1", Revision: rt.Revision("bbb")}
+	require.Equal(t, "digest of bbb/1", New(create, "web", rt.At(0)).Annotations[workv1alpha1.AnnotationAccepted])
 	broker := snapshot()
 	broker.Heard = map[string]time.Time{}
-	require.NotContains(t, New(broker, create, "web", rt.At(0)).Annotations, workv1alpha1.AnnotationAccepted)
-	require.NotContains(t, Whole(broker, w, rt.At(0)).Annotations, workv1alpha1.AnnotationAccepted)
+	create.Owner, w.Owner = rollout.NewOwnerMetadata(broker), rollout.NewOwnerMetadata(broker)
+	require.NotContains(t, New(create, "web", rt.At(0)).Annotations, workv1alpha1.AnnotationAccepted)
+	require.NotContains(t, Whole(w, rt.At(0)).Annotations, workv1alpha1.AnnotationAccepted)
+}
+
+// A label without a value is copied, and not written again and again.
+func TestPatchOfAnEmptyLabel(t *testing.T) {
+	labelled := rollout.NewOwnerMetadata(&rollout.Snapshot{Owner: rt.Owner, Labels: map[string]string{"team": ""}})
+	w := &rollout.Write{Owner: labelled, Action: rollout.Relabel, Cluster: "c1", Placement: "p1", Work: stored()}
+	kind, data := patchOf(t, w)
+	w.Work.Object = apply(t, kind, data, w.Work.Object)
+	require.Contains(t, w.Work.Object.Labels, "team")
+	require.False(t, IsStripped(w, w.Work.Object))
+	_, data = patchOf(t, w)
+	require.JSONEq(t, `{"metadata":{"uid":"uid","resourceVersion":"7"}}`, string(data))
 }
 
 // A label that the owner lost goes away.
 func TestPatchDropsLabels(t *testing.T) {
-	w := &rollout.Write{Action: rollout.Relabel, Cluster: "c1", Placement: "p1", Work: stored()}
+	w := &rollout.Write{Owner: owner(), Action: rollout.Relabel, Cluster: "c1", Placement: "p1", Work: stored()}
 	w.Work.Object.Labels["old"] = "x"
 	w.Work.Object.Annotations[workv1alpha1.AnnotationCopiedLabels] = "old,team"
 	kind, data := patchOf(t, w)

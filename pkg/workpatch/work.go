@@ -2,7 +2,6 @@ package workpatch
 
 import (
 	"encoding/json"
-	"maps"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,38 +19,28 @@ const AnnotationCacheDigest = "cache.rollback.work.open-cluster-management.io/di
 const timeFormat = time.RFC3339Nano
 
 // New returns the work that a Create wants, under a name (R9, R10).
-func New(s *rollout.Snapshot, w *rollout.Write, name string, now time.Time) *workv1.ManifestWork {
-	work := &workv1.ManifestWork{
-		ObjectMeta: metav1.ObjectMeta{
-			Name:        name,
-			Namespace:   w.Cluster,
-			Labels:      rollout.WorkLabels(s, w.Placement),
-			Annotations: rollout.WorkAnnotations(nil),
-		},
-		Spec: *w.Revision.Template.DeepCopy(),
+func New(w *rollout.Write, name string, now time.Time) *workv1.ManifestWork {
+	wanted := wantedMetadata(w, now)
+	return &workv1.ManifestWork{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: w.Cluster, Labels: wanted.Labels, Annotations: wanted.Annotations},
+		Spec:       *w.Revision.Template.DeepCopy(),
 	}
-	work.Labels[workv1alpha1.LabelControllerHash] = w.Revision.Hash
-	maps.Copy(work.Annotations, revisionAnnotations(w, now))
-	if asked := askedFor(s, w, 1); asked != "" {
-		work.Annotations[workv1alpha1.AnnotationAccepted] = asked
-	}
-	if copied := rollout.CopiedLabels(s); copied != "" {
-		work.Annotations[workv1alpha1.AnnotationCopiedLabels] = copied
-	}
-	return work
 }
 
-// ChangesSpec reports whether a write brings another spec to a work that exists.
-func ChangesSpec(w *rollout.Write) bool {
-	return w.Revision != nil && w.Work.Digest != w.Revision.Digest
+// wantedMetadata returns the metadata of a write that is requested now.
+func wantedMetadata(w *rollout.Write, now time.Time) rollout.Metadata {
+	wanted := w.Metadata()
+	if w.Revision != nil {
+		wanted.Annotations[workv1alpha1.AnnotationAppliedAt] = now.UTC().Format(timeFormat)
+	}
+	return wanted
 }
 
 // Whole returns the work that Patch makes of an existing one, with the spec of the write's revision. It carries the version that was
 // decided on (R15).
-func Whole(s *rollout.Snapshot, w *rollout.Write, now time.Time) *workv1.ManifestWork {
-	existing := w.Work.Object
-	labels, annotations := writtenMetadata(s, w, now)
-	work := &workv1.ManifestWork{ObjectMeta: *existing.ObjectMeta.DeepCopy(), Spec: *w.Revision.Template}
+func Whole(w *rollout.Write, now time.Time) *workv1.ManifestWork {
+	labels, annotations := changesOf(w.Work.Object, wantedMetadata(w, now))
+	work := &workv1.ManifestWork{ObjectMeta: *w.Work.Object.ObjectMeta.DeepCopy(), Spec: *w.Revision.Template}
 	work.Labels, work.Annotations = merged(work.Labels, labels), merged(work.Annotations, annotations)
 	delete(work.Annotations, AnnotationCacheDigest)
 	return work

@@ -28,6 +28,11 @@ const (
 // Owner is the value of the owner label.
 var Owner = workv1alpha1.OwnerLabelValue(OwnerNamespace, OwnerName)
 
+// OwnerMetadata is what a work gets from an owner without labels.
+func OwnerMetadata() *rollout.OwnerMetadata {
+	return rollout.NewOwnerMetadata(&rollout.Snapshot{Owner: Owner})
+}
+
 // WorkOption changes a work.
 type WorkOption func(*rollout.Work)
 

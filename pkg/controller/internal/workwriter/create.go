@@ -31,7 +31,7 @@ func (w *Writer) create(ctx context.Context, owner *Owner, write *rollout.Write)
 	var err error
 	for i, name := range names {
 		var answer metav1.Object
-		answer, err = client.Create(ctx, workpatch.New(owner.Snapshot, write, name, w.Clock.Now()), metav1.CreateOptions{})
+		answer, err = client.Create(ctx, workpatch.New(write, name, w.Clock.Now()), metav1.CreateOptions{})
 		if err == nil && i > 0 {
 			owner.NameTaken(write.Cluster, name)
 		}

@@ -65,7 +65,7 @@ func TestCreate(t *testing.T) {
 				owner.Works = []*workv1.ManifestWork{{ObjectMeta: metav1.ObjectMeta{Namespace: "c2", Name: "web-xyz34"}}}
 			}
 			client := test.there.client()
-			answer, err := at(client, false).Write(t.Context(), owner, &rollout.Write{
+			answer, err := at(client, false).Write(t.Context(), owner, &rollout.Write{Owner: rt.OwnerMetadata(),
 				Action: rollout.Create, Cluster: "c1", Revision: rt.Revision("aaa"),
 			})
 			if test.wanted == nil {

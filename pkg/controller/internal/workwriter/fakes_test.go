@@ -16,7 +16,6 @@ func ours(found *[]string) *Owner {
 	return &Owner{
 		Object:     &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", UID: "owner"}},
 		Label:      "ns.web",
-		Snapshot:   &rollout.Snapshot{Owner: "ns.web"},
 		History:    &revision.History{},
 		IsRevision: func(hash string) bool { return hash == "aaa" },
 		Found:      func(work metav1.Object) { *found = append(*found, work.GetName()) },

@@ -62,7 +62,7 @@ func (w *Writer) Spec(
 
 // change returns what brings the spec of a work to a revision; the zero value where it means that already.
 func (w *Writer) change(ctx context.Context, history *revision.History, write *rollout.Write) (workpatch.Change, error) {
-	if !workpatch.ChangesSpec(write) {
+	if !write.ChangesSpec() {
 		return workpatch.Change{}, nil
 	}
 	key := patchKey{from: write.Work.Digest, to: write.Revision.Digest}

@@ -75,7 +75,7 @@ func TestChangeIsFoundOnce(t *testing.T) {
 	for _, cluster := range clusters {
 		work := &rollout.Work{Object: &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: cluster, Name: "web"}}, Digest: "from"}
 		workcache.Trim(work.Object, "from")
-		_, err := w.Write(t.Context(), ours(nil), &rollout.Write{Action: rollout.Update, Cluster: cluster, Work: work, Revision: rt.Revision("bbb")})
+		_, err := w.Write(t.Context(), ours(nil), &rollout.Write{Owner: rt.OwnerMetadata(), Action: rollout.Update, Cluster: cluster, Work: work, Revision: rt.Revision("bbb")})
 		require.NoError(t, err)
 	}
 	require.Equal(t, []int{1, 3}, []int{worktest.Asked(client, "get"), worktest.Asked(client, "patch")})

@@ -46,8 +46,6 @@ type Owner struct {
 	Object *workv1alpha1.ManifestWorkReplicaSet
 	// Label is the value of the owner label.
 	Label string
-	// Snapshot is what was decided on.
-	Snapshot *rollout.Snapshot
 	// Works are the owner's, as the cache shows them.
 	Works []*workv1.ManifestWork
 	// History holds the owner's revisions.
@@ -66,7 +64,7 @@ func (w *Writer) Write(ctx context.Context, owner *Owner, write *rollout.Write) 
 	if write.Action == rollout.Create {
 		return w.create(ctx, owner, write)
 	}
-	if w.Whole && workpatch.ChangesSpec(write) {
+	if w.Whole && write.ChangesSpec() {
 		return w.rewrite(ctx, owner, write)
 	}
 	return w.patch(ctx, owner, write)
@@ -78,7 +76,7 @@ func (w *Writer) patch(ctx context.Context, owner *Owner, write *rollout.Write) 
 	if err != nil {
 		return nil, err
 	}
-	kind, data, err := workpatch.Patch(owner.Snapshot, write, spec, w.Clock.Now())
+	kind, data, err := workpatch.Patch(write, spec, w.Clock.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +115,7 @@ var resource = schema.GroupVersionResource{Group: workv1.GroupName, Version: "v1
 
 // rewrite writes a work as a whole. Where works are not stored as JSON, a patch is no shorter.
 func (w *Writer) rewrite(ctx context.Context, owner *Owner, write *rollout.Write) (metav1.Object, error) {
-	answer, err := w.in(write.Cluster).Update(ctx, workpatch.Whole(owner.Snapshot, write, w.Clock.Now()), metav1.UpdateOptions{})
+	answer, err := w.in(write.Cluster).Update(ctx, workpatch.Whole(write, w.Clock.Now()), metav1.UpdateOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, gone(write.Work.Object.Name, write.Cluster)
 	}

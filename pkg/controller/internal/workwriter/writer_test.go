@@ -33,7 +33,7 @@ func TestPatchOfWhatIsGone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			client := worktest.Answering("patch", func(clienttesting.Action) (*workv1.ManifestWork, error) { return nil, test.answer })
 			object := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: "c1", Name: "web"}}
-			_, err := at(client, false).Write(t.Context(), ours(nil), &rollout.Write{
+			_, err := at(client, false).Write(t.Context(), ours(nil), &rollout.Write{Owner: rt.OwnerMetadata(),
 				Action: rollout.Relabel, Cluster: "c1", Work: &rollout.Work{Object: object},
 			})
 			require.Equal(t, test.conflict, apierrors.IsConflict(err), err)
@@ -50,12 +50,12 @@ func TestWholeWorks(t *testing.T) {
 	client := worktest.Client(work.Object.DeepCopy())
 	w, owner := at(client, true), ours(nil)
 	workcache.Trim(work.Object, "a digest")
-	_, err := w.Write(t.Context(), owner, &rollout.Write{Action: rollout.Relabel, Cluster: "c1", Work: work})
+	_, err := w.Write(t.Context(), owner, &rollout.Write{Owner: rt.OwnerMetadata(), Action: rollout.Relabel, Cluster: "c1", Work: work})
 	require.NoError(t, err)
 	require.Equal(t, 1, worktest.Asked(client, "patch"))
 
 	update := rt.Revision("bbb")
-	_, err = w.Write(t.Context(), owner, &rollout.Write{Action: rollout.Update, Cluster: "c1", Work: work, Revision: update})
+	_, err = w.Write(t.Context(), owner, &rollout.Write{Owner: rt.OwnerMetadata(), Action: rollout.Update, Cluster: "c1", Work: work, Revision: update})
 	require.NoError(t, err)
 	require.Equal(t, []int{1, 1}, []int{worktest.Asked(client, "patch"), worktest.Asked(client, "update")})
 	written := client.Actions()[1].(clienttesting.UpdateAction).GetObject().(*workv1.ManifestWork)
@@ -72,6 +72,6 @@ func TestWholeWorks(t *testing.T) {
 // A work that was deleted since the cache showed it is looked for again.
 func TestWholeWorkOfWhatIsGone(t *testing.T) {
 	update := rt.Revision("bbb")
-	_, err := at(worktest.Client(), true).Write(t.Context(), ours(nil), &rollout.Write{Action: rollout.Update, Cluster: "c1", Work: workOf("c1", "aaa"), Revision: update})
+	_, err := at(worktest.Client(), true).Write(t.Context(), ours(nil), &rollout.Write{Owner: rt.OwnerMetadata(), Action: rollout.Update, Cluster: "c1", Work: workOf("c1", "aaa"), Revision: update})
 	require.True(t, apierrors.IsConflict(err), err)
 }
