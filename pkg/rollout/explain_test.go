@@ -163,6 +163,14 @@ func TestExplain(t *testing.T) {
 			[]rt.SnapshotOption{oneByOne, rt.Works(inFlight("c1")), rt.Recorded("p1", workv1alpha1.FailureDeadlineExceeded, "c1")},
 			rollout.Standing{Phase: rollout.PhaseFailed, Since: rt.At(0), Failed: true, Halts: true},
 		},
+		"a cluster that failed, and soaks before its agent is heard": {
+			[]rt.SnapshotOption{
+				ref(rt.Progressive(1), rt.Deadline("20s"), rt.Soak(20*second)), rt.Heard(0, "c2"),
+				rt.Works(rt.Work("c1", rt.Bears("bbb"), rt.Succeeded(80*second), rt.SeenSucceeding(80*second))),
+				rt.Recorded("p1", workv1alpha1.FailureDeadlineExceeded, "c1"),
+			},
+			rollout.Standing{Phase: rollout.PhaseFailed, Since: rt.At(0), ChangesAt: rt.At(100 * second), Then: rollout.PhaseSucceeded, Failed: true, Halts: true},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found := standingsOf(rt.Snapshot(append(tc.options, rt.Now(minute+30*second))...))["c1"]

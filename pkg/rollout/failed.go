@@ -137,7 +137,10 @@ func (s *Snapshot) deadlinesSince(cluster string) time.Time {
 // keep. Such a cluster gives its slot back. A rejection by the API server needs no agent.
 func (m *member) doubtFailure(s *Snapshot) {
 	if m.phase == failed && !s.heardAgent(m.cluster) {
-		m.phase, m.next = agentUnknown, s.Now.Add(unknownRecheck)
+		m.phase = agentUnknown
+		if recheck := s.Now.Add(unknownRecheck); m.next.IsZero() || recheck.Before(m.next) { // A success may settle sooner.
+			m.next = recheck
+		}
 	}
 }
 

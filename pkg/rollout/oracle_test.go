@@ -218,6 +218,14 @@ func (w *world) hasFailed(s subject, ref *worldRef) bool {
 	return w.failed[s.cluster] || s.work != nil && w.leaving(s, ref) && (w.stuck[s.cluster] || w.isStuck(s, ref))
 }
 
+// hasFailedUnselected: a cluster that failed is selected by nothing now, and its work is still there, whatever somebody made of it.
+func (w *world) hasFailedUnselected(ref *worldRef) bool {
+	owners := w.owners()
+	return slices.ContainsFunc(w.sorted(), func(work *worldWork) bool {
+		return w.failed[work.cluster] && owners[work.cluster] == nil && work.object.Labels[workv1alpha1.LabelPlacement] == ref.Name
+	})
+}
+
 // spent: the ref does not select the cluster any more, and its time is over. It counts for nothing.
 func (w *world) spent(s subject, ref *worldRef) bool {
 	return s.gone && s.work.at(w.update) && !w.failed[s.cluster] && w.isFailed(s.work, ref)

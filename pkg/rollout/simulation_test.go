@@ -230,6 +230,7 @@ func (w *world) judgeQuiet(t *rapid.T, p *rollout.Plan) {
 			return !s.gone && !w.leaving(s, ref) && (s.work == nil || !s.work.at(w.update))
 		})
 		halted := w.judgeFailures(ref, all) != nil
+		failing = failing || w.hasFailedUnselected(ref)
 		for _, s := range all {
 			if w.leaving(s, ref) {
 				stuck := w.hasFailed(s, ref)
