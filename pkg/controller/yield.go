@@ -4,6 +4,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/klog/v2"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/queue"
@@ -19,21 +20,25 @@ const (
 	configBytes = 256
 )
 
-// yields returns how long a pass waits for the aborts of other objects. It waits if it would begin the rollout of a large template: what
+// yields returns how long a pass waits for the aborts of other objects. It waits if it would begin the rollout of a new large template: what
 // the API server does for that would slow the aborts down (P8). A template that a revision already has, which is how a person goes back,
-// waits for nobody, nor does a rollout under way.
+// does not wait.
 func (c *Controller) yields(key string, object *replicaset.Object) time.Duration {
 	if c.laneOf(key) == queue.Aborts || !c.beginsLarge(key, object) {
-		c.pace.Yielded(key)
 		return 0
 	}
-	return c.pace.Yield(key, c.slots.Aborting(), c.clock.Now())
+	wait := c.pace.Yield(key, object.Generation, c.slots.AbortingBeside(key), c.clock.Now())
+	if wait > 0 {
+		klog.Background().V(3).Info("A new large template waits for the aborts of other objects", "manifestWorkReplicaSet", key)
+	}
+	return wait
 }
 
 // beginsLarge reports whether a pass over an object would make a revision of a large template.
 func (c *Controller) beginsLarge(key string, object *replicaset.Object) bool {
 	template := &object.Spec.ManifestWorkTemplate
-	if object.Generation == object.Status.ObservedGeneration || !object.DeletionTimestamp.IsZero() || templateSize(template) < largeTemplate {
+	if object.Generation == object.Status.ObservedGeneration || object.Spec.Paused || !object.DeletionTimestamp.IsZero() ||
+		templateSize(template) < largeTemplate || c.history().Unavailable {
 		return false
 	}
 	digest, err := c.contents.Template(object.ManifestWorkReplicaSet)

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -28,7 +29,6 @@ func templateOf(size int) (template workv1.ManifestWorkSpec) {
 // The rollout of a new large template begins after other objects' aborts, and at the latest after maxYield. Nothing else waits (P8).
 func TestLargeTemplateWaitsForAborts(t *testing.T) {
 	const key, longest = "tenant/web", 30 * time.Second
-	abort := queue.Turn{Lane: queue.Aborts, Key: "other/web"}
 	manyConfigs := func(o *workv1alpha1.ManifestWorkReplicaSet) {
 		o.Spec.ManifestWorkTemplate = templateOf(1)
 		o.Spec.ManifestWorkTemplate.ManifestConfigs = make([]workv1.ManifestConfigOption, 500)
@@ -36,13 +36,19 @@ func TestLargeTemplateWaitsForAborts(t *testing.T) {
 	for name, test := range map[string]struct {
 		edit  func(*workv1alpha1.ManifestWorkReplicaSet)
 		known bool
-		waits bool
+		// history and aborting are where the default is not meant: a history that can be read, and an abort of another object.
+		history  History
+		aborting string
+		waits    bool
 	}{
 		"large":                    {waits: true},
 		"large by its configs":     {edit: manyConfigs, waits: true},
 		"small":                    {edit: func(o *workv1alpha1.ManifestWorkReplicaSet) { o.Spec.ManifestWorkTemplate = templateOf(1000) }},
+		"paused":                   {edit: func(o *workv1alpha1.ManifestWorkReplicaSet) { o.Spec.Paused = true }},
 		"its rollout is under way": {edit: func(o *workv1alpha1.ManifestWorkReplicaSet) { o.Status.ObservedGeneration = o.Generation }},
 		"a revision has it":        {known: true},
+		"there is no history":      {history: History{Unavailable: true}},
+		"only itself writes":       {aborting: key},
 		"it is being deleted": {edit: func(o *workv1alpha1.ManifestWorkReplicaSet) {
 			o.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
 		}},
@@ -53,7 +59,8 @@ func TestLargeTemplateWaitsForAborts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			clk := clocktesting.NewFakeClock(time.Unix(1000, 0))
 			stores := NewStores()
-			c := NewWithStores(Config{Clock: clk}, stores)
+			c := NewWithStores(Config{Clock: clk, History: func() History { return test.history }}, stores)
+			abort := queue.Turn{Lane: queue.Aborts, Key: cmp.Or(test.aborting, "other/web")}
 			object := &replicaset.Object{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{
 				ObjectMeta: metav1.ObjectMeta{Namespace: "tenant", Name: "web", UID: "u", Generation: 2},
 			}}
@@ -68,27 +75,39 @@ func TestLargeTemplateWaitsForAborts(t *testing.T) {
 				require.NoError(t, stores.Revisions.Add(known))
 			}
 			require.Zero(t, c.yields(key, object), "nothing is aborted")
+			if object.Generation != object.Status.ObservedGeneration {
+				object.Generation++
+			}
 
 			c.slots.Take(abort)
 			if !test.waits {
 				require.Zero(t, c.yields(key, object))
 				return
 			}
-			for range int(longest / time.Second) {
+			waits := func() {
+				t.Helper()
 				again, err := c.Sync(t.Context(), key)
 				require.NoError(t, err)
 				require.Equal(t, time.Second, again)
+			}
+			for i := range int(longest / time.Second) {
+				if i == 10 {
+					object.Generation++ // Another edit does not begin the wait again.
+				}
+				waits()
 				clk.Step(time.Second)
 			}
 			require.Zero(t, c.yields(key, object), "it has waited long enough")
+			clk.Step(time.Hour)
+			require.Zero(t, c.yields(key, object), "once")
 
-			object.Status.ObservedGeneration = object.Generation
-			require.Zero(t, c.yields(key, object))
 			object.Generation++
-			require.NotZero(t, c.yields(key, object), "each change waits")
+			waits()
 			c.slots.Give(abort)
 			clk.Step(time.Minute)
 			require.Zero(t, c.yields(key, object), "the abort is over")
+			c.slots.Take(abort)
+			require.Zero(t, c.yields(key, object), "it may go on, whatever is aborted now")
 		})
 	}
 }

@@ -67,7 +67,9 @@ func (o *OwnerMetadata) Labels(placement string) map[string]string {
 	}
 	delete(labels, workv1alpha1.LabelControllerHash)
 	labels[workv1alpha1.LabelReplicaSet] = o.owner
-	labels[workv1alpha1.LabelPlacement] = placement
+	if placement != "" {
+		labels[workv1alpha1.LabelPlacement] = placement
+	}
 	return labels
 }
 

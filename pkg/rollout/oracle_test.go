@@ -213,9 +213,13 @@ func (w *world) noteFailed(s subject, ref *worldRef) {
 	}
 }
 
-// hasFailed: it is a fact that the cluster failed, or what it had is on its way out for too long.
+// hasFailed: it is a fact that the cluster failed, or what it had is on its way out for too long. What it had for another ref failed there.
 func (w *world) hasFailed(s subject, ref *worldRef) bool {
-	return w.failed[s.cluster] || s.work != nil && w.leaving(s, ref) && (w.stuck[s.cluster] || w.isStuck(s, ref))
+	leaves := s.work != nil && w.leaving(s, ref)
+	if leaves && s.work.object.Labels[workv1alpha1.LabelPlacement] != ref.Name {
+		return w.stuck[s.cluster] || w.isStuck(s, ref)
+	}
+	return w.failed[s.cluster] || leaves && (w.stuck[s.cluster] || w.isStuck(s, ref))
 }
 
 // hasFailedUnselected: a cluster that failed is selected by nothing now, and its work is still there, whatever somebody made of it.

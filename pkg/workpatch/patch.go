@@ -72,7 +72,7 @@ func IsStripped(w *rollout.Write, answer metav1.Object) bool {
 		work = *w.Work
 	}
 	work.Object = &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Labels: answer.GetLabels(), Annotations: answer.GetAnnotations()}}
-	stored.Work = &work
+	stored.Work, stored.Revision = &work, nil
 	labels, annotations := changesOf(answer, stored.Metadata())
 	return len(labels)+len(annotations) > 0
 }

@@ -23,12 +23,19 @@ const (
 type Pace struct {
 	mu    sync.Mutex
 	until map[string]time.Time
-	// yielding holds since when a pass over each object has waited for other objects' aborts.
-	yielding map[string]time.Time
+	yielding map[string]yielding
+}
+
+// yielding is how long a pass has waited for other objects' aborts.
+type yielding struct {
+	// since is when it began to wait; zero if it does not.
+	since time.Time
+	// passed is the generation that waits no longer.
+	passed int64
 }
 
 // NewPace returns one that makes nobody wait.
-func NewPace() *Pace { return &Pace{until: map[string]time.Time{}, yielding: map[string]time.Time{}} }
+func NewPace() *Pace { return &Pace{until: map[string]time.Time{}, yielding: map[string]yielding{}} }
 
 // Wait is how long to wait before the next pass over a key.
 func (p *Pace) Wait(key string, now time.Time) time.Duration {
@@ -48,29 +55,23 @@ func (p *Pace) Passed(key string, began, ended time.Time, wrote bool) {
 	p.until[key] = ended.Add(min(restFactor*ended.Sub(began), maxRest))
 }
 
-// Yield returns how long to wait before the next pass over a key that waits for other objects' aborts, if there are any. It is zero once
-// the pass has waited long enough.
-func (p *Pace) Yield(key string, aborting bool, now time.Time) time.Duration {
+// Yield returns how long to wait before the next pass over a key that waits for other objects' aborts. A generation waits once, and no longer
+// than maxYield.
+func (p *Pace) Yield(key string, generation int64, aborting bool, now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	since, waits := p.yielding[key]
+	y := p.yielding[key]
 	switch {
-	case !aborting:
-		delete(p.yielding, key)
+	case y.passed == generation:
 		return 0
-	case !waits || since.After(now): // The clock went back.
-		p.yielding[key] = now
-	case now.Sub(since) >= maxYield:
+	case !aborting, !y.since.IsZero() && now.Sub(y.since) >= maxYield:
+		p.yielding[key] = yielding{passed: generation}
 		return 0
+	case y.since.IsZero(), y.since.After(now): // The clock went back.
+		y.since = now
+		p.yielding[key] = y
 	}
 	return yieldInterval
-}
-
-// Yielded notes that the next pass over a key waits for no abort.
-func (p *Pace) Yielded(key string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.yielding, key)
 }
 
 // Forget drops what is known of a key.

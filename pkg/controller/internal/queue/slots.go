@@ -20,8 +20,9 @@ type Slots struct {
 	size, kept int
 	taken      int
 	lanes      [lanes]shares
-	// aborted is when an abort last asked for a slot or gave one back; zero for never.
-	aborted time.Time
+	// aborted is when an abort last asked for a slot or gave one back, and abortedBy its object; zero for never.
+	aborted   time.Time
+	abortedBy string
 }
 
 // shares are what one lane has.
@@ -62,7 +63,7 @@ func (s *Slots) Take(t Turn) {
 	waits := &claim{key: t.Key, granted: make(chan struct{})}
 	s.mu.Lock()
 	s.lanes[t.Lane].waiting = append(s.lanes[t.Lane].waiting, waits)
-	s.note(t.Lane)
+	s.note(t)
 	s.grant()
 	s.mu.Unlock()
 	<-waits.granted
@@ -74,7 +75,7 @@ func (s *Slots) Give(t Turn) {
 	defer s.mu.Unlock()
 	s.taken--
 	s.lanes[t.Lane].add(t.Key, -1)
-	s.note(t.Lane)
+	s.note(t)
 	s.grant()
 }
 
@@ -91,9 +92,9 @@ func (s *Slots) grant() {
 }
 
 // note notes what an abort does. The caller holds mu.
-func (s *Slots) note(l Lane) {
-	if l == Aborts {
-		s.aborted = s.clock.Now()
+func (s *Slots) note(t Turn) {
+	if t.Lane == Aborts {
+		s.aborted, s.abortedBy = s.clock.Now(), t.Key
 	}
 }
 
@@ -119,14 +120,17 @@ func (s *Slots) most(l Lane) int {
 	return max(1, s.size-s.kept)
 }
 
-// Aborting reports whether an abort writes works now, or did a moment ago.
-func (s *Slots) Aborting() bool {
+// AbortingBeside reports whether an abort of another object writes works now, or did a moment ago.
+func (s *Slots) AbortingBeside(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.aborting()
+	aborts := &s.lanes[Aborts]
+	return aborts.taken > aborts.byObject[key] ||
+		slices.ContainsFunc(aborts.waiting, func(other *claim) bool { return other.key != key }) ||
+		(s.abortedBy != key && s.clock.Since(s.aborted) < abortPause)
 }
 
-// aborting is Aborting. The caller holds mu.
+// aborting reports whether an abort writes works now, or did a moment ago. The caller holds mu.
 func (s *Slots) aborting() bool {
 	return s.lanes[Aborts].taken > 0 || len(s.lanes[Aborts].waiting) > 0 || s.clock.Since(s.aborted) < abortPause
 }
