@@ -6,31 +6,31 @@ import (
 )
 
 const (
-	// restFactor is how many times as long as a pass took the next one waits: passes that change nothing take at most a tenth of a
-	// core for each ManifestWorkReplicaSet, however many agents report at once.
+	// restFactor is the wait before the next pass, as a multiple of the duration of the last one. Passes that change nothing take at most a
+	// tenth of a core for each ManifestWorkReplicaSet, however many agents report at once.
 	restFactor = 10
-	// maxRest bounds that, so that nobody waits for an abort because of it.
+	// maxRest is the maximum wait, so that the wait does not delay an abort.
 	maxRest = time.Second
-	// yieldInterval is how often a pass that waits for other objects' aborts looks whether they are over.
+	// yieldInterval is how often a pass that waits for other objects' aborts checks whether they have ended.
 	yieldInterval = time.Second
-	// maxYield is for how long it waits at most: aborts that follow each other hold nobody up for ever.
+	// maxYield is the maximum wait for aborts, so that consecutive aborts do not hold up a rollout forever.
 	maxYield = 30 * time.Second
 )
 
-// Pace spares the passes that the events of a large fleet would lead to: each agent's report is an event, and one pass sees
-// them all. A pass that wrote is followed by the next one at once, what it decided goes on there; the first event after a quiet
-// time is looked at at once too.
+// Pace limits the passes that the events of a large fleet lead to: each agent's report is an event, but one pass sees them all. A pass
+// that wrote is followed by the next one at once, which continues its decisions. The first event after a quiet time also leads to a pass
+// at once.
 type Pace struct {
 	mu    sync.Mutex
 	until map[string]time.Time
-	// yielding holds since when a pass over each object has waited for other objects' aborts.
+	// yielding holds when the pass over each object began to wait for other objects' aborts.
 	yielding map[string]time.Time
 }
 
-// NewPace returns one that makes nobody wait.
+// NewPace returns a Pace without waits.
 func NewPace() *Pace { return &Pace{until: map[string]time.Time{}, yielding: map[string]time.Time{}} }
 
-// Wait is how long to wait before the next pass over a key.
+// Wait returns how long to wait before the next pass over a key.
 func (p *Pace) Wait(key string, now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -58,7 +58,7 @@ func (p *Pace) Yield(key string, aborting bool, now time.Time) time.Duration {
 	case !aborting:
 		delete(p.yielding, key)
 		return 0
-	case !waits || since.After(now): // The clock went back.
+	case !waits || since.After(now): // The clock was set back.
 		p.yielding[key] = now
 	case now.Sub(since) >= maxYield:
 		return 0
@@ -73,7 +73,7 @@ func (p *Pace) Yielded(key string) {
 	delete(p.yielding, key)
 }
 
-// Forget drops what is known of a key.
+// Forget drops the state of a key.
 func (p *Pace) Forget(key string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -81,16 +81,16 @@ func (p *Pace) Forget(key string) {
 	delete(p.yielding, key)
 }
 
-// Aborting remembers which objects' aborts are being carried out, for when their status can't hold it.
+// Aborting remembers the objects with an abort in progress, because their status may not be able to hold it.
 type Aborting struct {
 	mu   sync.Mutex
 	keys map[string]bool
 }
 
-// NewAborting returns one that knows of no abort.
+// NewAborting returns an Aborting without aborts.
 func NewAborting() *Aborting { return &Aborting{keys: map[string]bool{}} }
 
-// Note notes whether a pass left an abort to be carried out.
+// Note notes whether a pass left an abort unfinished.
 func (a *Aborting) Note(key string, is bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -101,7 +101,7 @@ func (a *Aborting) Note(key string, is bool) {
 	}
 }
 
-// Is reports whether the last pass left an abort to be carried out.
+// Is reports whether the last pass left an abort unfinished.
 func (a *Aborting) Is(key string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
