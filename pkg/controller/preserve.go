@@ -279,7 +279,7 @@ func (r *finalizeReconciler) progressOf(p *pass, found *releases) *status.Releas
 	return progress
 }
 
-// reportDeleting writes the state and the condition Deleting, where they changed; nil for no condition. The rest of the status stays as it
+// reportDeleting writes the state and the condition Deleting, if they changed; nil for no condition. The rest of the status stays as it
 // was when the deletion began.
 func (r *finalizeReconciler) reportDeleting(ctx context.Context, p *pass, told *metav1.Condition) error {
 	wanted := p.object.Status.DeepCopy()

@@ -101,8 +101,7 @@ func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stag
 	return err
 }
 
-// historyNote returns why there is no history, with the remedy; empty where there is one. Each process logs it and makes an event of it
-// once.
+// historyNote returns why there is no history, with the remedy; empty if there is one. Each process logs it and makes an event of it once.
 func (c *Controller) historyNote(p *pass) string {
 	if !p.facts.NoHistory {
 		return ""

@@ -97,7 +97,7 @@ type Revision struct {
 	Name string
 	// Hash is its short name.
 	Hash string
-	// Digest is the digest of its template's meaning.
+	// Digest is the digest of its template.
 	Digest revision.Digest
 	// Template is the spec that the works get. It must not be changed.
 	Template *workv1.ManifestWorkSpec
@@ -115,7 +115,7 @@ type Revision struct {
 	CurrentSince time.Time
 	// WasCurrent is true if it is, or was, the current revision.
 	WasCurrent bool
-	// Age is its age, to compare with another revision's.
+	// Age tells which of two revisions was created first.
 	Age revision.Age
 }
 

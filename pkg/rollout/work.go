@@ -17,7 +17,7 @@ import (
 type Work struct {
 	// Object is the ManifestWork. It is shared with a cache, and must not be changed.
 	Object *workv1.ManifestWork
-	// Digest is the digest of its spec's meaning. It is empty if the spec can't be read, and then matches no revision.
+	// Digest is the digest of its spec. It is empty if the spec can't be read, and then matches no revision.
 	Digest revision.Digest
 	// DeletionCounts is true if the deletion of a work increments its generation, as in the API server.
 	DeletionCounts bool
