@@ -12,17 +12,16 @@
 //	prune     revisions over the limit are deleted                               (prune.go)
 //
 // Write-ahead: a step that persists a decision ends the pass. The next pass begins when every cache shows that write
-// (internal/memory/expectations.go, R15). A process that is killed after any write leaves behind what its successor needs.
+// (internal/memory/expectations.go, R15). If a process is killed after any write, its successor finds everything that it needs.
 //
 // The controller holds no client of its own. Package internal/workwriter writes ManifestWorks, internal/ledger writes ControllerRevisions,
-// and replicaset patches the object. What is written into a work comes from package workpatch.
+// and replicaset patches the object. Package workpatch makes the content of each write of a work.
 //
-// Passes over several objects run at the same time. Passes that carry out an abort have workers and write slots of their own, and within
-// each of the two lanes namespaces take turns (package internal/queue). A pass writes for a bounded time, and leaves the rest to the next
-// one.
+// Passes over several objects run at the same time. Passes that perform an abort have their own workers and write slots. Within each of
+// the two lanes, namespaces take turns (package internal/queue). A pass writes for a bounded time, and leaves the rest to the next one.
 //
-// What a process remembers from one pass to the next is in package internal/memory. Its successor never needs it. What is known of an
-// object is dropped when the object is gone (informers.go).
+// Package internal/memory holds the state that a process keeps from one pass to the next. Its successor never needs that state. The
+// entries of an object are dropped when the object is gone (informers.go).
 package controller
 
 import (
@@ -58,27 +57,26 @@ const (
 	// DefaultSuccessSettle is how long a success must be seen before it counts (R10). An agent stamps a new generation on
 	// conditions that it read before it applied it, and corrects itself within a second or two.
 	DefaultSuccessSettle = 3 * time.Second
-	// conflictInterval is how soon a pass whose write met a newer object is made again; that object's event comes earlier.
+	// conflictInterval is how soon a pass is repeated after its write met a newer object. That object's event usually comes earlier.
 	conflictInterval = time.Second
 	// catchUpInterval is how often a pass that waits for its caches looks again; an event usually wakes it earlier.
 	catchUpInterval = 200 * time.Millisecond
-	// catchUpQuestions is for how many objects it is asked each time that a pass looks whether its caches have caught up.
+	// catchUpQuestions is how many objects the API server is asked for each time that a pass checks its caches.
 	catchUpQuestions = 4
 )
 
-// Config is what a Controller works with.
+// Config holds the dependencies and settings of a Controller.
 type Config struct {
 	// Dynamic reads and patches ManifestWorkReplicaSets.
 	Dynamic dynamic.Interface
 	// Works writes ManifestWorks: the API server's client, or that of a CloudEvents driver.
 	Works workclientset.Interface
-	// Metadata patches ManifestWorks without reading them back; nil where a driver has no such client.
+	// Metadata patches ManifestWorks without reading them back; nil if a driver has no such client.
 	Metadata metadata.Interface
-	// WholeWorks says that a change of a spec is written as a whole ManifestWork, not as a patch: over a broker an event holds all of it
-	// anyway.
+	// WholeWorks is true if a change of a spec is written as a whole ManifestWork, not as a patch. Over a broker an event always holds the
+	// whole work.
 	WholeWorks bool
-	// DeletionCounts says that the deletion of a ManifestWork makes a generation of its own, as the API server has it. Over a broker
-	// it makes none.
+	// DeletionCounts is true if the deletion of a ManifestWork increments its generation, as in the API server. Over a broker it does not.
 	DeletionCounts bool
 	// Kube writes ControllerRevisions.
 	Kube kubernetes.Interface
@@ -89,40 +87,40 @@ type Config struct {
 	PlacementInformer  clusterinformers.PlacementInformer
 	DecisionInformer   clusterinformers.PlacementDecisionInformer
 
-	// History reports whether ControllerRevisions can be read now. Nil for always.
+	// History returns whether ControllerRevisions can be read now; nil for always.
 	History func() History
-	// Connection says since when the API server can be heard (R11).
+	// Connection knows when the connection to the API server began (R11).
 	Connection *connectivity.Connection
-	// Agents says which agents were heard, where works travel over a broker; nil where they go through the API server.
+	// Agents knows which agents were heard over a broker; nil if works go through the API server.
 	Agents Agents
-	// Recorder reports to people what happened to a ManifestWorkReplicaSet.
+	// Recorder makes the events of ManifestWorkReplicaSets.
 	Recorder events.EventRecorder
-	// Metrics are set by what happens; nil for none.
+	// Metrics are the metrics to update; nil for none.
 	Metrics *metrics.Metrics
 	// Clock is the hub's clock.
 	Clock clock.PassiveClock
 	// SuccessSettle is how long this process must see a success before it counts.
 	SuccessSettle time.Duration
-	// Handover bounds the works that keep dropped objects; the default limits if zero.
+	// Handover limits the works that keep dropped objects; the default limits if zero.
 	Handover handover.Limits
-	// Writers is how many writes of ManifestWorks are under way at once, over all objects; 16 if zero.
+	// Writers is the maximum number of concurrent writes of ManifestWorks, over all objects; 16 if zero.
 	Writers int
 }
 
-// History is whether ControllerRevisions can be read. The zero value is that they can.
+// History is the availability of ControllerRevisions. In the zero value they can be read.
 type History struct {
-	// Unavailable says that they can't.
+	// Unavailable is true if they can't be read.
 	Unavailable bool
-	// Note says why, and what to do about it. It is for people: nothing is decided by it.
+	// Note is a message for users: why, and what to do about it. No decision depends on it.
 	Note string
 }
 
 // Agents knows the agents that report over a broker.
 type Agents interface {
-	// HeardSince reports since when this process has heard the agent of a cluster; false when it has not (R11).
+	// HeardSince returns when this process first heard the agent of a cluster; false if it has not (R11).
 	HeardSince(cluster string) (time.Time, bool)
-	// Claimed returns the hashes of works that agents report as an owner's, by the value of its label, and that this hub does not know yet.
-	// Only works count that the owner can have.
+	// Claimed returns the hashes of works that agents report for an owner and that this hub does not know yet. The owner is given by the
+	// value of its label. Only works that the owner can have count.
 	Claimed(owner string, counts func(cluster, name string) bool) []string
 	// Unreached reports whether the agent of a work is available but does not receive what the hub sends.
 	Unreached(work types.UID) bool
@@ -130,9 +128,9 @@ type Agents interface {
 	Reachable() bool
 }
 
-// Stores are the caches that a Controller reads. Informers fill them; a simulation fills them itself, late if it likes.
+// Stores are the caches that a Controller reads. Informers fill them. A simulation fills them itself, possibly late.
 type Stores struct {
-	// ReplicaSets holds what TransformReplicaSet makes.
+	// ReplicaSets holds the results of TransformReplicaSet.
 	ReplicaSets cache.Indexer
 	Works       cache.Indexer
 	Revisions   cache.Indexer
@@ -140,7 +138,7 @@ type Stores struct {
 	Decisions   cache.Indexer
 }
 
-// NewStores makes empty ones, with the indices that a Controller needs.
+// NewStores returns empty stores with the indices that a Controller needs.
 func NewStores() Stores {
 	indexer := func(indexers cache.Indexers) cache.Indexer {
 		return cache.NewIndexer(cache.MetaNamespaceKeyFunc, indexers)
@@ -154,9 +152,9 @@ func NewStores() Stores {
 	}
 }
 
-// Controller rolls ManifestWorkReplicaSets out, and back.
+// Controller rolls ManifestWorkReplicaSets out and back.
 type Controller struct {
-	// What writes, and reads live.
+	// The clients, which write and read live.
 	objects *replicaset.Client
 	works   *workwriter.Writer
 	ledger  *ledger.Ledger
@@ -168,7 +166,7 @@ type Controller struct {
 	placement     clusterlisters.PlacementLister
 	decisionIndex cache.Indexer
 
-	// What it works with, as in Config.
+	// Dependencies and settings, as in Config.
 	deletionCounts bool
 	history        func() History
 	connection     *connectivity.Connection
@@ -178,12 +176,12 @@ type Controller struct {
 	clock          clock.PassiveClock
 	successSettle  time.Duration
 	writers        int
-	// slots are what the passes over several objects share: each write takes one.
+	// slots are shared by all passes: each write takes one.
 	slots *queue.Slots
 	// abortsWait reports whether another abort waits for a worker.
 	abortsWait func() bool
 
-	// What is kept from one pass to the next, each with a lock of its own (doc.go).
+	// State that is kept from one pass to the next, each part with its own lock (package internal/memory).
 	expectations *memory.Expectations
 	memory       *memory.Memory
 	contents     *memory.Contents
@@ -196,13 +194,13 @@ type Controller struct {
 	chain []reconciler
 }
 
-// reconciler is a step of a pass. It reports whether the pass goes on.
+// reconciler is a step of a pass. It reports whether the pass continues.
 type reconciler interface {
 	reconcile(ctx context.Context, p *pass) (goOn bool, err error)
 }
 
-// NewWithStores makes a controller that no informer drives: its caller fills the stores and calls Sync. The informers in
-// the config are not used.
+// NewWithStores returns a controller without informers: its caller fills the stores and calls Sync. It does not use the informers in the
+// config.
 func NewWithStores(config Config, stores Stores) *Controller {
 	c := &Controller{
 		objects: replicaset.NewClient(config.Dynamic),
@@ -237,7 +235,7 @@ func NewWithStores(config Config, stores Stores) *Controller {
 		c.history = func() History { return History{} }
 	}
 	if c.metrics == nil {
-		c.metrics = metrics.New() // Not registered, they count nothing.
+		c.metrics = metrics.New() // Unregistered metrics are not exported.
 	}
 	c.slots, c.abortsWait = queue.NewSlots(c.writers, c.clock), func() bool { return true }
 	c.chain = []reconciler{

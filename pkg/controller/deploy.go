@@ -21,7 +21,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/workpatch"
 )
 
-// deployReconciler decides, persists what was decided where it must be (R12, R13), and acts.
+// deployReconciler decides, persists the decisions that must be persisted first (R12, R13), and acts.
 type deployReconciler struct{ *Controller }
 
 func (r *deployReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
@@ -51,8 +51,8 @@ func (r *deployReconciler) reconcile(ctx context.Context, p *pass) (bool, error)
 	return true, r.act(ctx, p)
 }
 
-// abort persists the abort, with the failures that led to it. The works go back when the caches show it, and the revision reports it (R12,
-// R15, R16).
+// abort persists the abort, with the failures that led to it. The works are rolled back once the caches show the abort and the revision
+// records it (R12, R15, R16).
 func (r *deployReconciler) abort(ctx context.Context, p *pass) error {
 	p.facts.Decided = &p.plan.Records
 	found, at, reason := p.outcome(), p.transitionTime().Rfc3339Copy(), p.plan.Abort.Reason
@@ -60,10 +60,10 @@ func (r *deployReconciler) abort(ctx context.Context, p *pass) error {
 	return err
 }
 
-// nameAcceptedChanges says which field the API server keeps differently from what was written (R10).
+// nameAcceptedChanges reports the field that the API server stores differently from what was written (R10).
 func (r *deployReconciler) nameAcceptedChanges(ctx context.Context, p *pass) {
 	if len(p.plan.Accepted) == 0 || p.plan.Desired.Template == nil {
-		return // A revision that is gone has nothing to compare with.
+		return // There is nothing to compare with if the revision is gone.
 	}
 	first, wanted := p.plan.Accepted[0], p.plan.Desired.Template
 	if first.InHandover() {
@@ -81,10 +81,10 @@ func (r *deployReconciler) nameAcceptedChanges(ctx context.Context, p *pass) {
 		len(p.plan.Accepted), first.Cluster(), first.Object.Name, field))
 }
 
-// act makes the plan's writes and deletes. Nothing else writes ManifestWorks, but for deletion of the owner.
+// act makes the plan's writes and deletes. Nothing else writes ManifestWorks, except the deletion of the owner.
 func (r *deployReconciler) act(ctx context.Context, p *pass) error {
 	p.aborting = p.aborting || p.snapshot.Aborted && p.plan.Deferred > 0
-	left := r.budget(p) // One for all: after long writes, deletes wait for the next pass (P8).
+	left := r.budget(p) // Writes and deletes share one budget: after long writes, deletes wait for the next pass (P8).
 	results := r.writeAll(ctx, p, left)
 	r.askAgain(p)
 	deletions := r.deleteUnselected(ctx, p, left)
@@ -105,7 +105,7 @@ func (r *deployReconciler) writeAll(ctx context.Context, p *pass, left func() bo
 		case !w.Retry && r.memory.Owners.RefusedLately(p.key, p.attemptOf(w), p.now):
 			results[i] = memory.ErrRefusedLately
 		case w.Action == rollout.Relabel && r.memory.Works.StrippedLately(w.Work.Object.UID, p.now):
-			// A webhook or a policy takes away what is written: it would be written in each pass (P7).
+			// A webhook or a policy removes the written metadata. Without a limit, each pass would write it again (P7).
 		default:
 			results[i] = r.inTurn(p.turn, left, func() error { return r.write(ctx, p, w) })
 		}
@@ -128,7 +128,7 @@ func (r *deployReconciler) deleteUnselected(ctx context.Context, p *pass, left f
 	return results
 }
 
-// askAgain asks for the pass that writes again what a webhook or a policy took away.
+// askAgain schedules the pass that restores the metadata that a webhook or a policy removed.
 func (r *deployReconciler) askAgain(p *pass) {
 	for i := range p.plan.Writes {
 		if w := &p.plan.Writes[i]; w.Action == rollout.Relabel && r.memory.Works.StrippedLately(w.Work.Object.UID, p.now) {
@@ -158,7 +158,7 @@ func (r *deployReconciler) write(ctx context.Context, p *pass, w *rollout.Write)
 	return nil
 }
 
-// ownerOf is what a write has to know of the pass's object.
+// ownerOf returns the data about the pass's object that a write needs.
 func (r *deployReconciler) ownerOf(p *pass) *workwriter.Owner {
 	return &workwriter.Owner{
 		Object:     p.object.ManifestWorkReplicaSet,
@@ -171,7 +171,7 @@ func (r *deployReconciler) ownerOf(p *pass) *workwriter.Owner {
 	}
 }
 
-// isRevision reports whether a hash is that of one of the owner's revisions.
+// isRevision reports whether one of the owner's revisions has a hash.
 func (p *pass) isRevision(hash string) bool {
 	return hash == p.update.Hash || hash == p.revisions.CurrentRevision || p.history.ByHash(hash) != nil
 }
@@ -196,17 +196,17 @@ func verbOf(action rollout.Action) metrics.Verb {
 	return metrics.Patch
 }
 
-// awayInterval is how often a pass looks whether the broker is back.
+// awayInterval is how often a pass checks whether the broker is connected again.
 const awayInterval = 5 * time.Second
 
-// errAway says that a write was not tried, because the broker is not connected.
+// errAway is the error of a write that was not tried because the broker is not connected.
 var errAway = fmt.Errorf("the broker is not connected: %w", memory.ErrLater)
 
-// away reports whether works travel over a broker that is not connected. Then no write is tried: each would fail, and be encoded and logged
-// for nothing.
+// away reports whether works travel over a broker that is not connected. Then no write is tried: each would be encoded and logged, and
+// would fail.
 func (c *Controller) away() bool { return c.agents != nil && !c.agents.Reachable() }
 
-// nameAway says how many writes wait for the broker.
+// nameAway reports how many writes wait for the broker.
 func (r *deployReconciler) nameAway(p *pass, results ...[]error) {
 	waiting := 0
 	for _, errs := range results {
@@ -222,15 +222,15 @@ func (r *deployReconciler) nameAway(p *pass, results ...[]error) {
 	}
 }
 
-// rest takes the place of act while the object is paused: no work is written (R22). An abort stays under way that has works to write
-// back. The works that it can't write back stay known, so that it is not unfinished because of them (R4). Other rejections are forgotten,
-// as after each change of the spec: spec.paused is one.
+// rest replaces act while the object is paused: no work is written (R22). An abort that still has works to restore stays in progress. The
+// works that it can't restore stay known, so that they do not keep the abort unfinished (R4). Other rejections are forgotten, as after
+// each change of the spec, because spec.paused is one.
 func (r *deployReconciler) rest(p *pass) {
 	p.aborting = p.snapshot.Aborted && p.plan.Behind > 0
 	r.nameUntried(p, p.plan.Held.Writes, p.plan.Held.Deletes)
 }
 
-// nameUntried names the writes that fail for long, in a pass that tries none of them.
+// nameUntried names the writes that keep failing, in a pass that tries none of them.
 func (r *deployReconciler) nameUntried(p *pass, writes []rollout.Write, deletes []rollout.Delete) {
 	results := make([]memory.Attempted, 0, len(writes)+len(deletes))
 	for i := range writes {

@@ -19,7 +19,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
-// announce makes the events of what a status write reported for the first time, and counts it.
+// announce makes events for everything that a status write reports for the first time, and updates the metrics.
 func (c *Controller) announce(p *pass, abortReason string) {
 	c.announcePause(p)
 	for _, transition := range status.Transitions(&p.object.Status, &p.answer.Status) {
@@ -53,7 +53,7 @@ func (c *Controller) announce(p *pass, abortReason string) {
 	}
 }
 
-// announceUnreached makes an event when agents do not get what they are sent, and again when more or others do not.
+// announceUnreached makes an event when agents do not receive what the hub sends, and again when further agents do not.
 func (c *Controller) announceUnreached(p *pass) {
 	clusters := p.facts.Notes.Unreached
 	if c.memory.Reports.Unreached(p.key, clusters) {
@@ -61,8 +61,8 @@ func (c *Controller) announceUnreached(p *pass) {
 	}
 }
 
-// announceImpossible makes an event when a rollout that failed can't be aborted. The conditions show that in words only, so that this
-// process remembers it: after a restart the event is made again with the next status.
+// announceImpossible makes an event when a failed rollout can't be aborted. The conditions show that only in their messages, so this
+// process remembers it. After a restart the event is repeated with the next status.
 func (c *Controller) announceImpossible(p *pass) {
 	impossible := ""
 	if p.plan.AbortBlocked == rollout.BlockedByAbsence {
@@ -89,7 +89,7 @@ func (c *Controller) announceStarted(p *pass) {
 	c.event(p, p.updateObject(), corev1.EventTypeNormal, workv1alpha1.EventRolloutStarted, "RollOut", fmt.Sprintf(note, p.update.Name))
 }
 
-// markRestored notes, once for each abort, that every selected cluster confirmed the revision that it was brought back to.
+// markRestored records, once for each abort, that every selected cluster confirmed the restored revision.
 func (c *Controller) markRestored(ctx context.Context, p *pass) error {
 	step, restored := plan.Restored(&p.facts, p.outcome(), p.plan)
 	if !restored {
@@ -98,14 +98,14 @@ func (c *Controller) markRestored(ctx context.Context, p *pass) error {
 	if answer := c.perform(ctx, p, &step); answer.Err != nil {
 		return answer.Err
 	}
-	took := max(0, p.now.Sub(p.revisions.AbortedTime.Time)) // A person may have set any time.
+	took := max(0, p.now.Sub(p.revisions.AbortedTime.Time)) // A user may have set any time.
 	c.metrics.Restored(took)
 	c.event(p, p.updateObject(), corev1.EventTypeNormal, workv1alpha1.EventClustersRestored, "Abort",
 		fmt.Sprintf("every cluster confirmed revision %s, %s after the abort was decided", p.currentName(), took.Round(1e9)))
 	return nil
 }
 
-// observed is what this pass found, for the gauges.
+// observed returns the findings of this pass for the gauges.
 func (p *pass) observed() metrics.Observation {
 	shown := p.shown()
 	o := metrics.Observation{
@@ -120,7 +120,7 @@ func (p *pass) observed() metrics.Observation {
 	return o
 }
 
-// deletingSince returns when the first of the works that are being deleted was deleted; zero for none.
+// deletingSince returns the earliest deletion time of the works that are being deleted; zero for none.
 func deletingSince(works []*workv1.ManifestWork) (first time.Time) {
 	for _, work := range works {
 		if at := work.DeletionTimestamp; at != nil && (first.IsZero() || at.Time.Before(first)) {
@@ -130,7 +130,7 @@ func deletingSince(works []*workv1.ManifestWork) (first time.Time) {
 	return first
 }
 
-// progressMessage is what the status that was just written says of the rollout.
+// progressMessage returns the message of Progressing in the status that was just written.
 func (p *pass) progressMessage() string {
 	if told := meta.FindStatusCondition(p.answer.Status.Conditions, workv1alpha1.ConditionProgressing); told != nil {
 		return told.Message
@@ -145,7 +145,7 @@ func (p *pass) currentName() string {
 	return revision.Name(p.object.Name, p.revisions.CurrentRevision)
 }
 
-// updateObject is the update revision as the cache has it; nil when it is gone.
+// updateObject returns the update revision from the cache; nil if it is gone.
 func (p *pass) updateObject() runtime.Object {
 	if update := p.history.ByHash(p.update.Hash); update != nil {
 		return update.Object
@@ -153,11 +153,11 @@ func (p *pass) updateObject() runtime.Object {
 	return nil
 }
 
-// maxNote is what the API server takes of an event's note: 1024. A longer one would lose the event.
+// maxNote is the maximum length of an event's note. The API server accepts 1024, and rejects an event with a longer note.
 const maxNote = 1000
 
-// event reports to people what happened, to the object and to what is related to it; nil for nothing. Events of one pass that
-// differ in their note only would be counted as one: what they are about sets them apart.
+// event makes an event for the object and a related object; nil for none. Events of one pass that differ only in their note would be
+// counted as one. The related object distinguishes them.
 func (c *Controller) event(p *pass, related runtime.Object, eventType, reason, action, note string) {
 	if len(note) > maxNote {
 		note = strings.ToValidUTF8(note[:maxNote], "") + " …"
@@ -165,8 +165,8 @@ func (c *Controller) event(p *pass, related runtime.Object, eventType, reason, a
 	c.recorder.Eventf(p.object.ManifestWorkReplicaSet, related, eventType, reason, action, "%s", note)
 }
 
-// announceNameTaken says once for each object that a work has another name than people look for (R9): an event for each cluster would be
-// too many.
+// announceNameTaken makes an event, once for each object, that a work does not have the usual name (R9). An event for each cluster would
+// be too many.
 func (r *deployReconciler) announceNameTaken(p *pass, cluster, other string) {
 	if r.memory.Reports.Announce(p.key, workv1alpha1.EventWorkNameTaken) {
 		r.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventWorkNameTaken, "RollOut", fmt.Sprintf(

@@ -24,8 +24,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
 
-// finalizeReconciler deletes the works of an object that is being deleted, and makes deletion wait for that (R18). It comes
-// first: deletion wins over all else.
+// finalizeReconciler deletes the works of an object that is being deleted, and makes deletion wait for that (R18). It comes first:
+// deletion overrides everything else.
 type finalizeReconciler struct{ *Controller }
 
 func (r *finalizeReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
@@ -49,8 +49,8 @@ func (r *finalizeReconciler) reconcile(ctx context.Context, p *pass) (bool, erro
 	return false, err
 }
 
-// deleteWorks deletes the works, those that the cache shows first, and then removes the finalizer. It reports whether nothing remains to be
-// deleted.
+// deleteWorks deletes the works, beginning with those in the cache, and then removes the finalizer. It reports whether nothing remains to
+// be deleted.
 func (r *finalizeReconciler) deleteWorks(ctx context.Context, p *pass) (over bool, err error) {
 	if done, err := r.deleteAll(ctx, p, r.knownWorks(p)); !done || err != nil {
 		return false, err
@@ -63,13 +63,13 @@ func (r *finalizeReconciler) deleteWorks(ctx context.Context, p *pass) (over boo
 		return false, err
 	}
 	if p.object.Spec.CascadeDeletionPolicy == upstream.Foreground && slices.ContainsFunc(works, p.named) {
-		return false, nil // Each work's disappearance leads to another pass.
+		return false, nil // The event of each deleted work leads to another pass.
 	}
 	return true, r.patcher(p).RemoveFinalizer(ctx, p.object.ManifestWorkReplicaSet, workv1alpha1.Finalizer)
 }
 
-// knownWorks are the works that the cache shows, in order: the API server is asked for all of them once these are gone, and not each time
-// that some of them were deleted.
+// knownWorks returns the works in the cache, in order. The API server is asked for all works once these are gone, not each time that some
+// of them were deleted.
 func (r *finalizeReconciler) knownWorks(p *pass) []*workv1.ManifestWork {
 	objects, err := r.workIndex.ByIndex(workcache.ByOwner, p.key)
 	if err != nil {
@@ -83,20 +83,19 @@ func (r *finalizeReconciler) knownWorks(p *pass) []*workv1.ManifestWork {
 	return known
 }
 
-// waitsForAgents reports whether works that are being deleted are still there: each one's disappearance leads to another pass, and
-// the API server need not be asked for all of them each time.
+// waitsForAgents reports whether works that are being deleted still exist. The event of each deleted work leads to another pass, so the
+// API server need not be asked for all of them each time.
 func (r *finalizeReconciler) waitsForAgents(p *pass) bool {
 	works := r.knownWorks(p)
 	stays := func(w *workv1.ManifestWork) bool { return w.DeletionTimestamp.IsZero() }
 	return slices.ContainsFunc(works, p.named) && !slices.ContainsFunc(works, stays)
 }
 
-// named reports whether a work has a name that a hub gives. One with another name was given the owner label by somebody: it is deleted, and
-// not waited for.
+// named reports whether a work has a name that a hub gives. Otherwise somebody added the owner label: the work is deleted, but the
+// deletion does not wait for it.
 func (p *pass) named(work *workv1.ManifestWork) bool { return rollout.IsWorkName(p.object, work.Name) }
 
-// liveWorks lists the works as the API server knows them: one that the cache has not shown yet would stay behind for
-// ever (R18).
+// liveWorks lists the works from the API server: a work that the cache has not shown yet would otherwise stay forever (R18).
 func (r *finalizeReconciler) liveWorks(ctx context.Context, p *pass) ([]*workv1.ManifestWork, error) {
 	if len(p.owner) > workv1alpha1.MaxOwnerLabelLength {
 		return nil, nil // No work can have such a label.
@@ -112,16 +111,16 @@ func (r *finalizeReconciler) liveWorks(ctx context.Context, p *pass) ([]*workv1.
 	}
 	lost, err := r.lostWorks(ctx, p)
 	if len(lost) > 0 {
-		p.lookAgain(lostInterval) // No cache shows what becomes of them.
+		p.lookAgain(lostInterval) // No event follows: the caches do not show these works.
 	}
 	return append(works, lost...), err
 }
 
-// lostInterval is how often a deletion looks for works that lost their owner label, while there are any.
+// lostInterval is how often a deletion looks for works without their owner label, while there are any.
 const lostInterval = 15 * time.Second
 
-// lostWorks lists the works of the object that lost their owner label, while a pause or a hub that was away kept it from being put back
-// (R9).
+// lostWorks lists the works of the object that lost their owner label while a pause, or the absence of a hub, kept the label from being
+// restored (R9).
 func (r *finalizeReconciler) lostWorks(ctx context.Context, p *pass) ([]*workv1.ManifestWork, error) {
 	list, err := r.works.List(ctx, metav1.NamespaceAll, workv1alpha1.LabelControllerHash+",!"+workv1alpha1.LabelReplicaSet)
 	if err != nil {
@@ -137,8 +136,8 @@ func (r *finalizeReconciler) lostWorks(ctx context.Context, p *pass) ([]*workv1.
 	return lost, nil
 }
 
-// hadOwner reports whether a work without owner label is an object's: by its name, by its hash, which is that of one of the object's
-// revisions, and by the time when the hub wrote it (R9).
+// hadOwner reports whether a work without owner label belongs to an object: by its name, by the hash of one of the object's revisions, and
+// by the time when the hub wrote it (R9).
 func (r *finalizeReconciler) hadOwner(object *replicaset.Object, key string, work *workv1.ManifestWork) bool {
 	return rollout.LostOwner(object, work, func(hash string) bool {
 		if hash == object.Status.UpdateRevision || hash == object.Status.CurrentRevision {
@@ -151,9 +150,9 @@ func (r *finalizeReconciler) hadOwner(object *replicaset.Object, key string, wor
 	})
 }
 
-// maybeAnothers reports whether a work without owner label may as well be that of another object, whose workloads a deletion of this one
-// must not take away: one with the same name and template in another namespace. The names that follow from namespace and UID are this
-// object's alone.
+// maybeAnothers reports whether a work without owner label may belong to another object with the same name and template in another
+// namespace. The deletion of this object must not delete the other's workloads. Names that are derived from the namespace and the UID
+// belong only to this object.
 func (r *finalizeReconciler) maybeAnothers(p *pass, work *workv1.ManifestWork) bool {
 	if slices.Contains(rollout.WorkNames(p.object)[1:], work.Name) {
 		return false
@@ -164,7 +163,7 @@ func (r *finalizeReconciler) maybeAnothers(p *pass, work *workv1.ManifestWork) b
 	})
 }
 
-// deleteAll deletes works, as many as one pass may. It reports whether all of them are deleted; the next pass goes on.
+// deleteAll deletes works, as many as one pass may. It reports whether all of them are deleted. Otherwise the next pass continues.
 func (r *finalizeReconciler) deleteAll(ctx context.Context, p *pass, works []*workv1.ManifestWork) (done bool, err error) {
 	errs := make([]error, len(works))
 	left := r.budget(p)

@@ -28,8 +28,8 @@ type Runner struct {
 	synced []cache.InformerSynced
 }
 
-// Run waits for the caches, makes passes with a number of workers for rollouts and as many for aborts, and returns when the context has
-// ended.
+// Run waits for the caches, and then makes passes with a number of workers for rollouts and the same number for aborts. It returns when
+// the context has ended.
 func (r *Runner) Run(ctx context.Context, workers int) {
 	logger := klog.FromContext(ctx).WithName(r.name)
 	ctx = klog.NewContext(ctx, logger)
@@ -41,7 +41,7 @@ func (r *Runner) Run(ctx context.Context, workers int) {
 	logger.Info("Stopped")
 }
 
-// New makes the controller and registers it with its informers, which its caller starts.
+// New returns a Runner for a controller that is registered with its informers. The caller starts the informers.
 func New(config Config) (*Runner, error) {
 	c, err := newWithInformers(config)
 	if err != nil {
@@ -68,8 +68,8 @@ func New(config Config) (*Runner, error) {
 	return r, nil
 }
 
-// laneOf is the lane of the next pass over an object. An abort begins with a status that says so, and ends with one. While it is
-// paused it writes nothing.
+// laneOf returns the lane of the next pass over an object. An abort begins and ends with a status that reports it. While paused, it writes
+// nothing.
 func (c *Controller) laneOf(key string) queue.Lane {
 	if c.aborting.Is(key) {
 		return queue.Aborts
@@ -86,7 +86,7 @@ func (c *Controller) laneOf(key string) queue.Lane {
 	return queue.Rollouts
 }
 
-// leading leads the events of an informer to the objects that they are about.
+// leading returns a handler that queues the objects that an informer's events are about.
 func (r *Runner) leading(keysOf func(runtime.Object) []string) cache.ResourceEventHandler {
 	lead := func(obj any) {
 		if object, ok := workcache.UnwrapTombstone(obj).(runtime.Object); ok {
@@ -98,7 +98,7 @@ func (r *Runner) leading(keysOf func(runtime.Object) []string) cache.ResourceEve
 	return cache.ResourceEventHandlerFuncs{AddFunc: lead, UpdateFunc: func(_, after any) { lead(after) }, DeleteFunc: lead}
 }
 
-// newWithInformers makes a controller that reads the informers' caches, and forgets what they see disappear.
+// newWithInformers returns a controller that reads the informers' caches, and forgets objects when the informers report their deletion.
 func newWithInformers(config Config) (*Controller, error) {
 	if err := index(config); err != nil {
 		return nil, err
@@ -136,10 +136,10 @@ func index(config Config) error {
 	return nil
 }
 
-// ownerQueueKeys leads an event of a revision to its owner.
+// ownerQueueKeys returns the key of a revision's owner.
 func ownerQueueKeys(obj runtime.Object) []string { return workcache.OwnerKeys(obj) }
 
-// objectQueueKeys leads an event of a ManifestWorkReplicaSet to itself.
+// objectQueueKeys returns the key of a ManifestWorkReplicaSet.
 func objectQueueKeys(obj runtime.Object) []string {
 	key, err := cache.DeletionHandlingMetaNamespaceKeyFunc(obj)
 	if err != nil {
@@ -148,7 +148,7 @@ func objectQueueKeys(obj runtime.Object) []string {
 	return []string{key}
 }
 
-// placementQueueKeys leads an event of a Placement or of one of its decisions to whoever refers to it.
+// placementQueueKeys returns the keys of the ManifestWorkReplicaSets that refer to a Placement, or to the Placement of a decision.
 func (c *Controller) placementQueueKeys(obj runtime.Object) []string {
 	var placements []string
 	switch o := obj.(type) {
@@ -167,8 +167,8 @@ func (c *Controller) placementQueueKeys(obj runtime.Object) []string {
 	return keys
 }
 
-// Forget drops what is known of an object that a cache saw disappear. Each informer calls it from a goroutine of its own, while passes
-// are under way. What has a bounded size (specs, digests) needs no call, and metrics are dropped by Sync when it finds no object.
+// Forget drops the state of an object that was deleted from a cache. Each informer calls it from its own goroutine, while passes are in
+// progress. State of a bounded size (specs, digests) needs no call, and Sync drops the metrics if it finds no object.
 func (c *Controller) Forget(obj any) {
 	object, err := meta.Accessor(workcache.UnwrapTombstone(obj))
 	if err != nil {
@@ -191,8 +191,8 @@ func (c *Controller) Forget(obj any) {
 	}
 }
 
-// forgetting is the handler by which an informer reports what is gone. Where another object of the same name took its place while the
-// informer did not watch, client-go reports an update.
+// forgetting returns the handler of an informer for deleted objects. If an object was replaced by one of the same name while the informer
+// did not watch, client-go reports an update.
 func (c *Controller) forgetting() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		UpdateFunc: func(before, after any) {
@@ -218,19 +218,19 @@ func (c *Controller) gone(store cache.Store, object metav1.Object) {
 	}
 }
 
-// optionalInformer is one that counts as synced also where its objects may not be read.
+// optionalInformer is an informer that counts as synced even if its objects may not be read.
 type optionalInformer struct {
 	cache.SharedIndexInformer
 	history func() History
 }
 
-// HasSynced reports whether a controller need not wait for it.
+// HasSynced reports whether a controller need not wait for the informer.
 func (i optionalInformer) HasSynced() bool {
 	return i.SharedIndexInformer.HasSynced() || i.history().Unavailable
 }
 
-// NewRevisionTransform makes the transform of an informer of ControllerRevisions. It takes away what no pass reads: who wrote which field,
-// and the copy of the whole object that kubectl apply leaves in an annotation. Both are as large as the template that they are about.
+// NewRevisionTransform returns the transform of an informer of ControllerRevisions. It removes data that no pass reads: the managed
+// fields, and the copy of the whole object that kubectl apply leaves in an annotation. Both are as large as the template.
 func NewRevisionTransform() cache.TransformFunc {
 	return func(obj any) (any, error) {
 		if rev, ok := obj.(*appsv1.ControllerRevision); ok {

@@ -21,7 +21,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
 
-// observe reads the caches into the pass. It reads nothing but what this owner's is (P8).
+// observe reads the caches into the pass. It reads only objects of this owner (P8).
 func (c *Controller) observe(p *pass) error {
 	revisions, err := c.revisionIndex.ByIndex(workcache.ByOwner, p.key)
 	if err != nil {
@@ -66,8 +66,8 @@ func compareWorks(a, b *workv1.ManifestWork) int {
 	return 0
 }
 
-// noteWorks notes what the works show now, once in each pass. What is remembered of a work is about the revision that it has, so that it
-// does not depend on what is asked of it later in the pass (R10).
+// noteWorks notes the state of the works, once in each pass. The memory of a work is about its own revision, so it does not depend on
+// later steps of the pass (R10).
 func (c *Controller) noteWorks(p *pass) {
 	owners, sliced, known := rollout.Owners(p.refs), rollout.Sliced(p.refs), rollout.SelectionKnown(p.refs, p.ignoredRefs)
 	revisions, handover := p.facts.ByHash(p.update), c.handoverOf(p)
@@ -90,8 +90,8 @@ func (c *Controller) noteWorks(p *pass) {
 	c.noteWrites(p)
 }
 
-// retries returns which clusters somebody retries, by removing their failures from the status. While the rollout is aborted, or the status
-// was lost, nobody does.
+// retries returns the clusters that a user retries by removing their failures from the status. It returns none while the rollout is
+// aborted or the status was lost.
 func (c *Controller) retries(p *pass) map[string]time.Time {
 	stored := &p.object.Status
 	if stored.AbortedTime != nil || stored.UpdateRevision == "" || stored.UpdateRevision != p.update.Hash {
@@ -100,8 +100,8 @@ func (c *Controller) retries(p *pass) map[string]time.Time {
 	return c.memory.Owners.Retries(p.key, plan.Recorded{Revision: stored.UpdateRevision, Records: status.RecordsOf(stored)}, p.now)
 }
 
-// deadlinesSince is since when the hub hears what agents report. A clock that was set back since the pass began made it begin again, also
-// where the pass has the time of before (R11).
+// deadlinesSince returns when the hub began to receive the agents' reports. If the clock was set back after the pass began, that time
+// starts again, even if the pass uses the earlier time (R11).
 func (c *Controller) deadlinesSince(p *pass) time.Time {
 	since := c.connection.Since()
 	if c.clock.Now().Before(p.now) {
@@ -110,13 +110,13 @@ func (c *Controller) deadlinesSince(p *pass) time.Time {
 	return since
 }
 
-// noteWrites notes what became of the writes of works so far.
+// noteWrites notes the results of the writes of works so far.
 func (c *Controller) noteWrites(p *pass) {
 	p.facts.Notes.Failures = c.memory.Owners.Failures(p.key)
 	p.facts.Notes.WrittenBack = c.memory.Owners.WrittenBack(p.key)
 }
 
-// heard is since when each agent was heard that matters to a pass; nil where works don't travel over a broker.
+// heard returns when each agent that matters to a pass was first heard; nil if works don't travel over a broker.
 func (c *Controller) heard(owners map[string]int, works []*workv1.ManifestWork) map[string]time.Time {
 	if c.agents == nil {
 		return nil
@@ -136,7 +136,7 @@ func (c *Controller) heard(owners map[string]int, works []*workv1.ManifestWork) 
 	return heard
 }
 
-// unreached names the clusters whose agents are there, and do not get what they are sent, sorted.
+// unreached returns the clusters whose agents are available but do not receive what the hub sends, sorted.
 func (c *Controller) unreached(works []*workv1.ManifestWork) []string {
 	if c.agents == nil {
 		return nil
@@ -151,7 +151,7 @@ func (c *Controller) unreached(works []*workv1.ManifestWork) []string {
 	return slices.Compact(clusters)
 }
 
-// observeRefs reads the Placements that placementRefs refer to, and their decisions.
+// observeRefs returns the placementRefs with their Placements and decisions.
 func (c *Controller) observeRefs(namespace string, specs []workv1alpha1.LocalPlacementReference) ([]rollout.Ref, error) {
 	refs := make([]rollout.Ref, 0, len(specs))
 	for i := range specs {
@@ -184,7 +184,7 @@ func (c *Controller) observePlacement(placement *clusterv1beta1.Placement) (*rol
 	return c.selections.Of(placement, decisions), nil
 }
 
-// handoverOf is how clusters pass from one revision to another; nil where the spec does not ask to keep what a revision drops (R28).
+// handoverOf returns how clusters change from one revision to another; nil if the spec does not ask to keep dropped objects (R28).
 func (c *Controller) handoverOf(p *pass) *rollout.Handover {
 	switch {
 	case p.object.Spec.PruneStrategy != workv1alpha1.PruneWhenAvailable:
@@ -195,7 +195,7 @@ func (c *Controller) handoverOf(p *pass) *rollout.Handover {
 	return &rollout.Handover{Combine: c.combinations.Of, Unknown: p.facts.NoHistory}
 }
 
-// brokerKeepsNothing is why nothing is kept where works travel over a broker: a hub that is restarted rebuilds its works from what agents
-// report, and they report the revision, not what is kept beside it.
+// brokerKeepsNothing is why no objects are kept if works travel over a broker. A restarted hub rebuilds its works from the agents'
+// reports, which contain the revision but not the kept objects.
 const brokerKeepsNothing = "works that travel over a broker hold one revision exactly: use the API server (--work-driver=kube), " +
 	"or set spec.pruneStrategy to Immediate"

@@ -28,8 +28,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
-// Sync makes one pass over the ManifestWorkReplicaSet with this "namespace/name". It asks for another one after some
-// time, unless that is zero.
+// Sync makes one pass over the ManifestWorkReplicaSet with this "namespace/name". It returns when the next pass is due; zero for none.
 func (c *Controller) Sync(ctx context.Context, key string) (again time.Duration, err error) {
 	cached, exists, err := c.replicaSets.GetByKey(key)
 	if err != nil || !exists {
@@ -55,7 +54,7 @@ func (c *Controller) Sync(ctx context.Context, key string) (again time.Duration,
 	return again, err
 }
 
-// pass makes one, whose steps are those of the chain.
+// pass makes a pass with the steps of the chain.
 func (c *Controller) pass(ctx context.Context, key string, object *replicaset.Object) (again time.Duration, err error) {
 	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithValues("manifestWorkReplicaSet", key))
 	p := c.newPass(object, key)
@@ -78,8 +77,8 @@ func (c *Controller) pass(ctx context.Context, key string, object *replicaset.Ob
 }
 
 // caughtUp reports whether every cache shows this process's own last writes (R15). A write whose object was deleted before a cache saw it
-// would never show: when it takes long, the API server is asked. A cache that lags behind lags for all of them, and who would ask for all
-// at once would take the API server's time from the writes of an abort: each is asked for now and then, a few at a time.
+// would never show. So the API server is asked for objects that are late. A cache that lags behind lags for all objects, and asking for
+// all at once would slow down the writes of an abort. So only a few are asked for at a time.
 func (c *Controller) caughtUp(ctx context.Context, owner string) bool {
 	if c.expectations.Behind(owner) == 0 {
 		return true
@@ -127,56 +126,56 @@ func (c *Controller) wroteRevision(p *pass, revision *appsv1.ControllerRevision)
 	c.wrote(p, c.revisionIndex, revision)
 }
 
-// pass is one look at a ManifestWorkReplicaSet, handed from step to step.
+// pass is the state of one pass over a ManifestWorkReplicaSet, passed from step to step.
 type pass struct {
-	// key is "namespace/name", and turn the place of this pass's writes among those of others.
+	// key is "namespace/name", and turn is the lane and key under which this pass's writes take slots.
 	key  string
 	turn queue.Turn
 	now  time.Time
-	// object is shared with the cache: never changed.
+	// object is shared with the cache, and must not be changed.
 	object *replicaset.Object
 	// owner is the value of the owner label.
 	owner string
 
-	// facts is what was decided on about the revisions.
+	// facts is the input of the decisions about the revisions.
 	facts plan.View
-	// history and works are what the caches hold of this owner's.
+	// history and works are this owner's objects in the caches.
 	history revision.History
 	works   []*workv1.ManifestWork
 	// refs are the placementRefs that count, and ignoredRefs is how many more the spec has.
 	refs        []rollout.Ref
 	ignoredRefs int
-	// revisions are the deciding fields of the status, rebuilt where it was lost (R16).
+	// revisions are the deciding fields of the status, rebuilt if the status was lost (R16).
 	revisions status.Revisions
-	// update is the revision that the rollout is one of. It is the template's, but for an abort that is finished first (R4).
+	// update is the revision that is rolled out. It is the template's, except while an earlier abort finishes first (R4).
 	update *rollout.Revision
 
-	// abortReason is why the rollout was aborted, where this process knows it; the revision records it otherwise.
+	// abortReason is why the rollout was aborted, if this process knows it. Otherwise the revision records it.
 	abortReason string
-	// held says that the template has no revision, and that update is the one before it: nothing of that is started any more.
+	// held is true if the template has no revision, and update is the previous one: no further cluster gets it.
 	held bool
 
-	// pending says that today's template waits, for an abort to be carried out (R4) or for its revision to be written, and that the hub
-	// goes on by itself: the status does not observe this generation yet.
+	// pending is true if the current template waits for an abort to finish (R4) or for its revision to be written. The hub continues by
+	// itself. The status does not observe this generation yet.
 	pending bool
-	// differs says that today's template is another one than update's, and waits for the end of a pause (R23).
+	// differs is true if the current template is not update's, and waits for the end of a pause (R23).
 	differs bool
 
 	snapshot *rollout.Snapshot
 	plan     *rollout.Plan
-	// standing is what the status goes on to report; nil for the plan.
+	// standing is a plan that the status reports instead of plan; nil for none.
 	standing *rollout.Plan
-	// aborting says that a work that can be written was not written back in this pass.
+	// aborting is true if this pass did not restore every work that can be written.
 	aborting bool
-	// answer is what the API server made of this pass's last write of the object.
+	// answer is the API server's answer to this pass's last write of the object.
 	answer *replicaset.Object
 	lost   []string // fields of the spec that an older CRD dropped
-	// problems are for the conditions, each naming its object and the remedy.
+	// problems are for the conditions. Each names its object and the remedy.
 	problems []string
-	// failing are the requests of this pass that failed, other than writes of works, and that the conditions name.
+	// failing are the failed requests of this pass that the conditions name, except writes of works.
 	failing []string
 
-	// wrote says that this pass changed something; urgent that it wants to, as soon as it may.
+	// wrote is true if this pass changed something. urgent is true if it wants to, as soon as possible.
 	wrote   atomic.Bool
 	urgent  bool
 	recheck time.Duration
@@ -202,7 +201,7 @@ func (c *Controller) newPass(object *replicaset.Object, key string) *pass {
 	return p
 }
 
-// lookAgain asks for another pass after some time, at the latest.
+// lookAgain schedules another pass after the given time at the latest.
 func (p *pass) lookAgain(after time.Duration) {
 	if after > 0 && (p.recheck == 0 || after < p.recheck) {
 		p.recheck = after
@@ -211,17 +210,17 @@ func (p *pass) lookAgain(after time.Duration) {
 
 func (p *pass) err() error { return utilerrors.NewAggregate(p.errs) }
 
-// transitionTime is the pass's time as conditions have it.
+// transitionTime returns the pass's time in the form of conditions.
 func (p *pass) transitionTime() metav1.Time { return metav1.NewTime(p.now) }
 
-// problem notes what a condition shall name, once.
+// problem notes a problem for a condition, once.
 func (p *pass) problem(text string) {
 	if !slices.Contains(p.problems, text) {
 		p.problems = append(p.problems, text)
 	}
 }
 
-// patcher writes this pass's object. Its patches carry the resourceVersion that the pass decided on (R15).
+// patcher returns a patcher of this pass's object. Its patches carry the resourceVersion that the pass decided on (R15).
 func (c *Controller) patcher(p *pass) replicaset.Patcher {
 	return c.objects.Patcher(p.object.Namespace, func(answer *replicaset.Object, written *unstructured.Unstructured) {
 		p.answer = answer
@@ -229,23 +228,23 @@ func (c *Controller) patcher(p *pass) replicaset.Patcher {
 	})
 }
 
-// leavesAbort reports whether a pass leaves an abort to be carried out: it was decided, or works have yet to go back. One that is paused
-// writes nothing, and needs no worker that is kept for aborts.
+// leavesAbort reports whether a pass leaves an abort unfinished: it was decided, or works have yet to be restored. A paused abort writes
+// nothing, and needs no worker that is reserved for aborts.
 func (p *pass) leavesAbort() bool {
 	decided := p.plan != nil && p.plan.Abort != nil
 	begun := p.plan == nil && p.snapshot != nil && p.snapshot.Aborted
 	return p.object.DeletionTimestamp.IsZero() && !p.object.Spec.Paused && (decided || begun || p.aborting)
 }
 
-// defaultWriters is how many writes are under way at once, over all objects: as many as it takes until an API server's own pace decides.
-// More write no faster, and keep everybody else waiting.
+// defaultWriters is the maximum number of concurrent writes, over all objects. With so many, the API server is the limit. More would not
+// be faster, and would delay other clients.
 const defaultWriters = 16
 
-// actBudget is for how long one pass writes works before it looks again: what broke meanwhile is not kept waiting by a
-// fleet of writes (R12). A pass that took long to decide writes for longer, up to a limit: what one object may have of a worker is bounded,
-// however large it is. An abort has that limit at once: nothing that breaks meanwhile changes what it writes. It goes on beyond that for as
-// long as no other abort waits for a worker and nobody changed the object: between two passes nothing is written until the caches show what
-// was, and that is a tenth of the time.
+// actBudget is how long one pass writes works before the next decision, so that a failure during many writes is noticed soon (R12). A pass
+// that took long to decide writes for longer, up to actBudgetMost: one object has a worker for a bounded time, however large the object
+// is. An abort has actBudgetMost at once, because no new failure changes its writes. It continues up to actBudgetAlone while no other
+// abort waits for a worker and nobody changes the object. Between two passes nothing is written until the caches show the last writes,
+// which takes a tenth of the time.
 const (
 	actBudget       = 500 * time.Millisecond
 	actBudgetFactor = 20
@@ -267,8 +266,8 @@ func (c *Controller) parallel(ctx context.Context, n int, do func(int)) {
 	}
 }
 
-// inTurn makes a request when there is a slot for it, over all passes. It returns memory.ErrLater if the pass has no time left by then; who
-// has none waits for no slot.
+// inTurn makes a request when there is a slot for it, over all passes. It returns memory.ErrLater if the pass has no time left by then. A
+// pass without time does not wait for a slot.
 func (c *Controller) inTurn(t queue.Turn, left func() bool, request func() error) error {
 	if !left() {
 		return memory.ErrLater
@@ -281,7 +280,7 @@ func (c *Controller) inTurn(t queue.Turn, left func() bool, request func() error
 	return request()
 }
 
-// budget reports whether a pass may still write, from now on.
+// budget returns a function that reports whether a pass may still write. The time begins now.
 func (c *Controller) budget(p *pass) (left func() bool) {
 	began, budget := c.clock.Now(), actBudgetMost
 	if p.turn.Lane != queue.Aborts {

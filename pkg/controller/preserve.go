@@ -24,9 +24,9 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
 
-// preserve deletes the works of an object whose workloads stay on the clusters: package release says what comes next for each of them, and
-// a work is deleted once its agent has given everything up (R20). The works are listed live when this process begins and when it ends. In
-// between the cache shows which of them have changed.
+// preserve deletes the works of an object whose workloads stay on the clusters. Package release decides the next step for each work, and a
+// work is deleted once its agent has released everything (R20). The works are listed live at the beginning and at the end. In between the
+// cache shows which of them have changed.
 func (r *finalizeReconciler) preserve(ctx context.Context, p *pass) error {
 	if r.agents != nil {
 		told := status.PreservingNotSupported()
@@ -55,13 +55,13 @@ func (r *finalizeReconciler) preserve(ctx context.Context, p *pass) error {
 	case found.over(p) && !p.wrote.Load():
 		return r.preserved(ctx, p, found)
 	case p.wrote.Load():
-		p.lookAgain(time.Millisecond) // What this pass wrote is looked at again.
+		p.lookAgain(time.Millisecond) // The next pass checks the works that this pass wrote.
 	}
 	told := status.ReleasingWorkloads(r.progressOf(p, found))
 	return utilerrors.NewAggregate([]error{found.err, r.reportDeleting(ctx, p, &told)})
 }
 
-// preserved lets the object go.
+// preserved removes the finalizer of the object.
 func (r *finalizeReconciler) preserved(ctx context.Context, p *pass, found *releases) error {
 	if err := r.patcher(p).RemoveFinalizer(ctx, p.object.ManifestWorkReplicaSet, workv1alpha1.Finalizer); err != nil {
 		return err
@@ -74,8 +74,8 @@ func (r *finalizeReconciler) preserved(ctx context.Context, p *pass, found *rele
 	return nil
 }
 
-// stopPreserving forgets what was said of workloads that stay, where they shall not any more. It reports whether that was written: the next
-// pass goes on.
+// stopPreserving removes the condition Deleting, and its memory, if the workloads should no longer stay. It reports whether it wrote that:
+// the next pass continues.
 func (r *finalizeReconciler) stopPreserving(ctx context.Context, p *pass) bool {
 	if meta.FindStatusCondition(p.object.Status.Conditions, workv1alpha1.ConditionDeleting) == nil {
 		return false
@@ -89,21 +89,21 @@ func (r *finalizeReconciler) stopPreserving(ctx context.Context, p *pass) bool {
 	return true
 }
 
-// releases is what a pass found of all works.
+// releases is the result of a pass over all works.
 type releases struct {
 	progress status.Releasing
-	// waits says that works have to be looked at again; named counts those that are waited for.
+	// waits is true if works must be checked again. named counts the works that the deletion waits for.
 	waits bool
 	named int
 	err   error
 }
 
-// over reports whether the object need not wait any more.
+// over reports whether the object need not wait any longer.
 func (f *releases) over(p *pass) bool {
 	return !f.waits && (p.object.Spec.CascadeDeletionPolicy != upstream.Foreground || f.named == 0)
 }
 
-// releaseAll takes the next step for each work, for as many as one pass may.
+// releaseAll takes the next step for as many works as one pass may write.
 func (r *finalizeReconciler) releaseAll(ctx context.Context, p *pass, works []*workv1.ManifestWork, live bool) *releases {
 	steps, results := make([]release.Step, len(works)), make([]memory.Attempted, len(works))
 	left := r.budget(p)
@@ -136,7 +136,7 @@ func (r *finalizeReconciler) releaseAll(ctx context.Context, p *pass, works []*w
 	return found
 }
 
-// add notes what comes next for a work. One with a name that no hub gives is not waited for (R18).
+// add notes the next step of a work. The deletion does not wait for a work with a name that no hub gives (R18).
 func (f *releases) add(p *pass, work *workv1.ManifestWork, step *release.Step, err error) {
 	named := p.named(work)
 	switch {
@@ -162,7 +162,7 @@ func (f *releases) add(p *pass, work *workv1.ManifestWork, step *release.Step, e
 	}
 }
 
-// release takes the next step for a work: as the cache shows it, or live.
+// release takes the next step for a work, as the cache shows it or as read live.
 func (r *finalizeReconciler) release(
 	ctx context.Context, p *pass, work *workv1.ManifestWork, live bool, left func() bool,
 ) (step release.Step, err error) {
@@ -190,7 +190,7 @@ func (r *finalizeReconciler) release(
 	return step, err
 }
 
-// whole reads a work live; nil for one that is gone.
+// whole reads a work live; nil if it is gone.
 func (r *finalizeReconciler) whole(ctx context.Context, work *workv1.ManifestWork) (*workv1.ManifestWork, error) {
 	live, err := r.works.Get(ctx, work.Namespace, work.Name)
 	switch {
@@ -204,11 +204,11 @@ func (r *finalizeReconciler) whole(ctx context.Context, work *workv1.ManifestWor
 	return live, nil
 }
 
-// releaseWhole takes the next step for a work that was read live, and returns what is to be expected of it from then on.
+// releaseWhole takes the next step for a work that was read live, and returns the step to expect from then on.
 func (r *finalizeReconciler) releaseWhole(ctx context.Context, p *pass, work *workv1.ManifestWork) (release.Step, error) {
 	step := release.Next(work)
 	if !p.named(work) && !step.Final() {
-		step = release.Step{Action: release.Delete} // Somebody gave it the owner label (R18).
+		step = release.Step{Action: release.Delete} // Somebody added the owner label (R18).
 	}
 	if step.Spec != nil && r.memory.Releases.Repeats(p.key, work.UID, step.Spec, p.now) {
 		return release.Step{}, errStored
@@ -231,11 +231,11 @@ func (r *finalizeReconciler) releaseWhole(ctx context.Context, p *pass, work *wo
 	return r.memory.Releases.Looked(p.key, work.UID, version, step), nil
 }
 
-// errStored is that of a work of which the API server stores something else than what is written. It is written again after a while.
+// errStored is the error of a work that the API server stores differently from what is written. The write is retried after a while.
 var errStored = errors.New("the API server stores the ManifestWork differently from what the hub writes: update the ManifestWork CRD, " +
 	"or look for a webhook that changes spec.deleteOption or spec.manifestConfigs")
 
-// deleteReleased deletes a work in the version that was looked at, and no other.
+// deleteReleased deletes a work only in the version that was checked.
 func (r *finalizeReconciler) deleteReleased(ctx context.Context, p *pass, work *workv1.ManifestWork) error {
 	klog.FromContext(ctx).V(2).Info("Deleting a ManifestWork whose workloads stay", "cluster", work.Namespace, "name", work.Name)
 	deleted, err := r.works.Delete(ctx, work)
@@ -248,7 +248,7 @@ func (r *finalizeReconciler) deleteReleased(ctx context.Context, p *pass, work *
 	return err
 }
 
-// setSpec writes what a step says, and returns the version that the work has then.
+// setSpec writes the spec of a step, and returns the resulting version of the work.
 func (r *finalizeReconciler) setSpec(
 	ctx context.Context, p *pass, work *workv1.ManifestWork, step *release.Step,
 ) (version string, err error) {
@@ -266,7 +266,7 @@ func (r *finalizeReconciler) setSpec(
 	return answer.GetResourceVersion(), nil
 }
 
-// progressOf is what the condition says of a pass. Workloads that can't be kept any more are an event, too.
+// progressOf returns the progress of a pass for the condition. Workloads that can no longer be kept also become an event.
 func (r *finalizeReconciler) progressOf(p *pass, found *releases) *status.Releasing {
 	progress := &found.progress
 	for _, clusters := range [][]string{progress.Waiting, progress.Leaving, progress.TooLate, progress.Held} {
@@ -279,7 +279,7 @@ func (r *finalizeReconciler) progressOf(p *pass, found *releases) *status.Releas
 	return progress
 }
 
-// reportDeleting writes the state and the condition Deleting, where they changed; nil for no condition. All else of the status stays as it
+// reportDeleting writes the state and the condition Deleting, if they changed; nil for no condition. The rest of the status stays as it
 // was when the deletion began.
 func (r *finalizeReconciler) reportDeleting(ctx context.Context, p *pass, told *metav1.Condition) error {
 	wanted := p.object.Status.DeepCopy()

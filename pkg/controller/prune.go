@@ -23,13 +23,13 @@ func (r *pruneReconciler) reconcile(ctx context.Context, p *pass) (bool, error) 
 	live := p.liveHashes().Insert(p.update.Hash)
 	live.Insert(p.plan.KeptRevisions()...)
 	for _, written := range p.plan.Revisions() {
-		live.Insert(written.Hash) // The works in hand don't have it yet: adopted ones get an older one (R6).
+		live.Insert(written.Hash) // The works in the cache don't have it yet: adopted works get an older one (R6).
 	}
 	if waiting := p.history.ByDigest(p.facts.Template); p.differs && waiting != nil {
-		live.Insert(waiting.Hash) // After the pause it is the template's again: an undo (R23).
+		live.Insert(waiting.Hash) // After the pause it becomes the template's again: an undo (R23).
 	}
 	if newest := p.history.Newest(); newest != nil {
-		live.Insert(newest.Hash) // The template's, also while an older abort is finished first (R4).
+		live.Insert(newest.Hash) // This is the template's, even while an older abort finishes first (R4).
 	}
 	left := r.budget(p)
 	var errs []error
@@ -50,8 +50,8 @@ func (r *pruneReconciler) reconcile(ctx context.Context, p *pass) (bool, error) 
 	return true, utilerrors.NewAggregate(errs)
 }
 
-// surplus are the revisions over the limit. What agents report to have over a broker is not among them, though no cache shows it yet: what
-// a work has can't be restored without its revision (P6).
+// surplus returns the revisions over the limit. It excludes revisions that agents report over a broker, even if no work in the cache has
+// them yet: a work can't be restored without its revision (P6).
 func (r *pruneReconciler) surplus(p *pass, live sets.Set[string]) []*appsv1.ControllerRevision {
 	limit := revision.Limit(p.object.Spec.RevisionHistoryLimit)
 	surplus := p.history.Surplus(live, limit)
@@ -65,7 +65,7 @@ func (r *pruneReconciler) surplus(p *pass, live sets.Set[string]) []*appsv1.Cont
 	})...), limit)
 }
 
-// historyLimit says why old revisions are deleted.
+// historyLimit returns why old revisions are deleted.
 func historyLimit(spec *int32) string {
 	limit := ptr.Deref(spec, workv1alpha1.DefaultRevisionHistoryLimit)
 	if limit > workv1alpha1.MaxRevisionHistoryLimit {

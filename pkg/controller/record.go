@@ -16,8 +16,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
-// record persists the failures, rejections and halts that this pass found, before anything follows from them (R11). It reports whether the
-// pass continues: an abort is persisted together with its failures.
+// record persists the failures, rejections and halts that this pass found, before the hub acts on them (R11). It reports whether the pass
+// continues: an abort is persisted together with its failures.
 func (r *deployReconciler) record(ctx context.Context, p *pass) (goOn bool, err error) {
 	if p.snapshot.Aborted {
 		return true, nil
@@ -54,7 +54,7 @@ func (r *deployReconciler) record(ctx context.Context, p *pass) (goOn bool, err 
 	return false, nil
 }
 
-// recorded notes what this process knows of the rollout: an entry that a user later removes from the status is a retry.
+// recorded remembers the facts that this process recorded: an entry that a user later removes from the status is a retry.
 func (r *deployReconciler) recorded(p *pass) {
 	facts := p.plan.Records
 	facts.Failures = maps.Clone(facts.Failures)
@@ -114,7 +114,7 @@ func (r *deployReconciler) live(ctx context.Context, cached *workv1.ManifestWork
 	if r.memory.Works.Shows(cached, live) {
 		return words, false, nil
 	}
-	// An agent that writes continuously is always ahead of the cache. A cache that keeps following is not behind, and the failure that it
-	// shows is real.
+	// An agent that writes continuously is always ahead of the cache. A cache that keeps following the API server is not stale, and the
+	// failure that it shows is real.
 	return words, !r.memory.Works.Follows(cached, version, r.clock.Now()), nil
 }

@@ -17,21 +17,21 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// clusterWork is the work of a cluster at the desired revision.
+// clusterWork names the write of a cluster's work at the desired revision.
 func clusterWork(cluster string) string { return "cluster " + cluster }
 
-// clusterLabels are the labels of that work which are not about a revision.
+// clusterLabels names the write of that work's labels that are not about a revision.
 func clusterLabels(cluster string) string { return "labels in cluster " + cluster }
 
-// clusterHash is the hash of an older revision, where another hub wrote the work.
+// clusterHash names the write of an older revision's hash to a work that another hub wrote.
 func clusterHash(cluster string) string { return "hash in cluster " + cluster }
 
-// targetOf is what a write of a revision is to achieve in this pass.
+// targetOf returns the target of a write of a revision in this pass.
 func (p *pass) targetOf(rev *rollout.Revision) string {
 	return plan.Target(rev, p.object.Generation, p.snapshot.Aborted)
 }
 
-// abortOf is the abort that a work goes back to a revision in.
+// abortOf returns the abort in which a work is rolled back to a revision.
 func (p *pass) abortOf(rev *rollout.Revision) string {
 	return plan.AbortOf(rev, p.revisions.AbortedTime.Time)
 }
@@ -50,8 +50,8 @@ func deletionOf(d *rollout.Delete) memory.Attempt {
 	return memory.Attempt{What: "deletion in cluster " + d.Work.Cluster(), Target: string(d.Work.Object.UID)}
 }
 
-// sortResults separates the writes that will succeed when tried again from those that the API server refuses. The latter take no slot, and
-// don't hold an abort up (R4, R11). The errors are those that the queue tries again.
+// sortResults separates the writes that can succeed when retried from those that the API server rejects. The latter take no slot, and
+// don't hold up an abort (R4, R11). sortResults returns the errors that the queue retries.
 func (r *deployReconciler) sortResults(p *pass, writes, deletions []error) error {
 	var errs []error
 	results := make([]memory.Attempted, 0, len(writes)+len(deletions))
@@ -79,19 +79,19 @@ func (r *deployReconciler) sortResults(p *pass, writes, deletions []error) error
 	return utilerrors.NewAggregate(errs)
 }
 
-// leavesAbortUndone reports whether an abort is not carried out as long as a write fails. A trim, and a cluster whose writes were refused
-// before, hold no abort up (R4, R32).
+// leavesAbortUndone reports whether an abort is unfinished while a write fails. A trim, and a cluster whose writes were rejected before,
+// do not hold up an abort (R4, R32).
 func (p *pass) leavesAbortUndone(w *rollout.Write) bool {
 	_, stuck := p.snapshot.Rejected[w.Cluster]
 	return p.snapshot.Aborted && w.Revision != nil && !stuck && !w.Trim
 }
 
-// passing reports whether a write failed in a way that may pass: the API server did not refuse it, now or lately.
+// passing reports whether a write failed with a transient error: the API server did not reject it, now or recently.
 func passing(err error) bool {
 	return err != nil && !memory.IsLasting(err) && !errors.Is(err, memory.ErrRefusedLately)
 }
 
-// triesAgain asks for the pass that tries a write again, and reports whether the queue's back-off shall count it.
+// triesAgain schedules the pass that retries a write, and reports whether the error counts for the queue's back-off.
 func (c *Controller) triesAgain(p *pass, err error) bool {
 	switch {
 	case errors.Is(err, errAway):
@@ -108,12 +108,12 @@ func (c *Controller) triesAgain(p *pass, err error) bool {
 	return true
 }
 
-// namePersistentErrors notes what the writes of a pass came to, and names those that fail for long: the ones that the API server refuses,
-// and those that fail in one pass after the other though they are tried again. A hiccup is no news.
+// namePersistentErrors notes the results of a pass's writes, and names those that keep failing: writes that the API server rejects, and
+// writes that fail in pass after pass although they are retried. It does not name a short disruption.
 func (r *deployReconciler) namePersistentErrors(p *pass, results []memory.Attempted) {
 	kept := make([]string, 0, len(p.plan.Rejected))
 	for _, cluster := range p.plan.Rejected {
-		// While the revision is retried, its labels are no write of their own. They are again if that is refused.
+		// While the revision is retried, its labels are not a separate write. They are one again if the retry is rejected.
 		kept = append(kept, clusterWork(cluster), clusterLabels(cluster), clusterHash(cluster))
 	}
 	for _, cluster := range p.plan.Postponed {
@@ -135,8 +135,8 @@ func (r *deployReconciler) namePersistentErrors(p *pass, results []memory.Attemp
 	}
 }
 
-// planAgain decides with the refusals of this pass: the status says at once how things stand with them, and the clusters whose turn it is
-// instead are not kept waiting. What this pass wrote, no cache shows yet: then the next pass decides (R15).
+// planAgain decides again with the rejections of this pass. So the status reports them at once, and the clusters that get their turn
+// instead do not wait. If this pass wrote something, which no cache shows yet, the next pass decides (R15).
 func (r *deployReconciler) planAgain(p *pass) {
 	if p.wrote.Load() {
 		p.lookAgain(time.Millisecond)
@@ -175,7 +175,7 @@ func writeResult(err error) metrics.WriteResult {
 	}
 }
 
-// errorsShown bounds what a message holds.
+// errorsShown is the maximum number of errors in a message.
 const errorsShown = 3
 
 func firstOf(texts []string) string {
@@ -185,8 +185,8 @@ func firstOf(texts []string) string {
 	return strings.Join(texts, "; ")
 }
 
-// refused notes that a revision could not be written, and says it for a condition: the log alone is not read (R12). The words are those of
-// the first time, as long as the API server gives the same reason (P7).
+// refused notes that a revision could not be written, and returns the message for a condition, because users may not read the log (R12).
+// The message keeps the first answer as long as the API server gives the same reason (P7).
 func (c *Controller) refused(p *pass, err error) string {
 	p.errs = append(p.errs, err)
 	p.lookAgain(memory.RefusedInterval)
@@ -199,7 +199,7 @@ func (c *Controller) refused(p *pass, err error) string {
 		"; fix the cause (a quota, a policy, a webhook or a right may be the reason), the request is retried"
 }
 
-// retried says when a write that failed is tried again: as usual, or after a pause.
+// retried returns when a failed write is retried: as usual, or after a pause.
 func (p *pass) retried(usual string) string {
 	if p.object.Spec.Paused {
 		return "retried after the pause"

@@ -19,7 +19,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
-// statusReconciler says what the pass found and did, in one write.
+// statusReconciler reports the findings and actions of the pass, in one write.
 type statusReconciler struct{ *Controller }
 
 func (r *statusReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
@@ -31,7 +31,7 @@ func (r *statusReconciler) reconcile(ctx context.Context, p *pass) (bool, error)
 	return true, r.markRestored(ctx, p)
 }
 
-// stageOf says how far the rollout is, after this pass acted.
+// stageOf returns the stage of the rollout after this pass acted.
 func stageOf(p *pass) status.Stage {
 	switch {
 	case p.snapshot.Aborted && (p.aborting || p.snapshot.Current == nil):
@@ -47,7 +47,8 @@ func stageOf(p *pass) status.Stage {
 	}
 }
 
-// abortReason is what the update revision remembers of why it was aborted, or this process where the revision can't be written.
+// abortReason returns why the rollout was aborted, as recorded on the update revision, or as known to this process if the revision can't
+// be written.
 func abortReason(p *pass) string {
 	if !p.snapshot.Aborted {
 		return ""
@@ -58,7 +59,7 @@ func abortReason(p *pass) string {
 	return p.abortReason
 }
 
-// patchStatus writes the status, once, and only when it changed (P7). What it says for the first time becomes an event.
+// patchStatus writes the status, once, and only if it changed (P7). Anything that it reports for the first time becomes an event.
 func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stage, abortReason string) error {
 	slices.Sort(p.problems)
 	pruned := c.memory.Owners.PrunedLately(p.key, p.now)
@@ -100,8 +101,7 @@ func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stag
 	return err
 }
 
-// historyNote returns why there is no history, with the remedy; empty where there is one. Each process logs it and makes an event of it
-// once.
+// historyNote returns why there is no history, with the remedy; empty if there is one. Each process logs it and makes an event of it once.
 func (c *Controller) historyNote(p *pass) string {
 	if !p.facts.NoHistory {
 		return ""
@@ -114,14 +114,14 @@ func (c *Controller) historyNote(p *pass) string {
 	return missing
 }
 
-// olderCRDNote says what an older CRD drops, and what one has dropped of the spec.
+// olderCRDNote returns which fields of the status an older CRD drops, and which fields of the spec one has dropped.
 func (c *Controller) olderCRDNote(p *pass) string {
 	notes := []string{c.prunedNote(p), lostNote(p.lost)}
 	return strings.Join(slices.DeleteFunc(notes, func(note string) bool { return note == "" }), "; ")
 }
 
-// prunedNote says, in the status, the log and an event, that an older CRD drops fields of the status. The rollout goes on
-// with what the revisions record (R16).
+// prunedNote returns the note that an older CRD drops fields of the status, and makes a log entry and an event of it once. The rollout
+// continues with the records of the revisions (R16).
 func (c *Controller) prunedNote(p *pass) string {
 	dropped := c.dropped(p)
 	if dropped == "" {
@@ -135,7 +135,7 @@ func (c *Controller) prunedNote(p *pass) string {
 	return note
 }
 
-// reportInvalid reports a spec that can't be rolled out. The conditions that need a rollout stay as they were seen.
+// reportInvalid reports a spec that can't be rolled out. The conditions that need a rollout stay unchanged.
 func (c *Controller) reportInvalid(ctx context.Context, p *pass, applied metav1.Condition) error {
 	wanted := p.object.Status.DeepCopy()
 	if !c.memory.Owners.PrunedLast(p.key) {
@@ -156,7 +156,7 @@ func (c *Controller) reportInvalid(ctx context.Context, p *pass, applied metav1.
 		Object: p.object.ManifestWorkReplicaSet, Differs: p.differs, Snapshot: p.snapshot, Plan: p.plan, Now: p.transitionTime(),
 	})
 	if slices.Contains(c.memory.Owners.DroppedLast(p.key), memory.State) {
-		wanted.State = p.object.Status.State // An older CRD drops it: nothing else of an invalid object changes (P7).
+		wanted.State = p.object.Status.State // An older CRD drops the state. Nothing else of an invalid object changes (P7).
 	}
 	if p.held {
 		status.RecordClusters(wanted, &p.plan.Records)
@@ -174,7 +174,7 @@ func (c *Controller) reportInvalid(ctx context.Context, p *pass, applied metav1.
 	return err
 }
 
-// shown is the plan that the status reports.
+// shown returns the plan that the status reports.
 func (p *pass) shown() *rollout.Plan {
 	if p.standing != nil {
 		return p.standing
@@ -182,21 +182,21 @@ func (p *pass) shown() *rollout.Plan {
 	return p.plan
 }
 
-// standing is what a status that says of a rollout that it is stalled goes on to say while a process that began to watch a moment ago
-// lets no deadline fire (R11) and no success count (R10): with every restart of the hub it would report a rollout that goes on, and
-// stalls again (P7). Nothing is decided by it.
+// standing returns the plan to report if the status already reports a stalled rollout and this process began to watch only a moment ago;
+// nil otherwise. In that time no deadline fires (R11) and no success counts (R10). Without it, each restart of the hub would report a
+// rollout that continues and stalls again (P7). No decision depends on it.
 func standing(p *pass) *rollout.Plan {
 	if !p.reportedStanding() || p.plan.RollsOut() || !p.snapshot.BeganLately() {
 		return nil
 	}
 	if watched := rollout.Decide(p.snapshot.AssumeSettled()); watched.Stalled {
-		watched.Records = p.plan.Records // Facts, and not what would be one if it had been watched (R11).
+		watched.Records = p.plan.Records // The records hold only actual facts, not those of the assumed snapshot (R11).
 		return watched
 	}
 	return nil
 }
 
-// reportedStanding reports whether the status says, of this very rollout, that it is stalled.
+// reportedStanding reports whether the status reports this same rollout as stalled.
 func (p *pass) reportedStanding() bool {
 	before := &p.object.Status
 	told := meta.FindStatusCondition(before.Conditions, workv1alpha1.ConditionProgressing)
@@ -209,9 +209,9 @@ type replicaSetStatus = workv1alpha1.ManifestWorkReplicaSetStatus
 // laterField is a field of the status that an older CRD of this project lacks. No decision depends on it.
 type laterField struct {
 	name memory.Field
-	// same reports whether two statuses agree on the field.
+	// same reports whether the field is equal in two statuses.
 	same func(a, b *replicaSetStatus) bool
-	// take takes the field over from another status.
+	// take copies the field from another status.
 	take func(to, from *replicaSetStatus)
 }
 
@@ -243,8 +243,8 @@ var laterFields = []laterField{
 	},
 }
 
-// askToStore returns the later fields that the API server is asked to store. One that it was seen dropping would be asked for in each
-// pass (P7): it stays as it is stored, and is asked for again after some time.
+// askToStore returns the later fields that the API server is asked to store. A field that it was seen dropping would be written in each
+// pass (P7). So that field stays as it is stored, and is tried again after a while.
 func (c *Controller) askToStore(p *pass, wanted *replicaSetStatus) (asked []laterField) {
 	for _, field := range laterFields {
 		if c.memory.Owners.PrunedLately(p.key, p.now) || c.memory.Owners.DroppedLately(p.key, field.name, p.now) {
@@ -264,7 +264,7 @@ func (c *Controller) noteStored(p *pass, asked []laterField, wanted *replicaSetS
 	}
 }
 
-// dropped names what an older CRD was seen dropping; empty for nothing.
+// dropped returns the names of the fields that an older CRD was seen dropping; empty for none.
 func (c *Controller) dropped(p *pass) string {
 	if c.memory.Owners.PrunedLast(p.key) {
 		return "status.currentRevision, status.updateRevision and status.abortedTime, and failureStrategy from the spec"

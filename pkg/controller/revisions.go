@@ -19,10 +19,10 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
-// historyInterval is how often a pass without a history looks whether there is one now.
+// historyInterval is how often a pass without a history checks whether there is one.
 const historyInterval = 15 * time.Second
 
-// revisionReconciler does what package plan decides about the revisions (R1, R2, R3, R6, R7).
+// revisionReconciler performs the decisions of package plan about the revisions (R1, R2, R3, R6, R7).
 type revisionReconciler struct{ *Controller }
 
 func (r *revisionReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
@@ -36,7 +36,8 @@ func (r *revisionReconciler) reconcile(ctx context.Context, p *pass) (bool, erro
 	return r.follow(ctx, p, func() plan.Step { return plan.Next(&p.facts) })
 }
 
-// factsOf is what the plan looks at. Where there is no history now, the pass goes on with none, and the plan sees what could be read last.
+// factsOf returns the input of the plan. If the history can't be read now, the pass continues without one, and the plan gets the history
+// that was read last.
 func (c *Controller) factsOf(p *pass) plan.View {
 	view := plan.View{
 		Now:             p.now,
@@ -63,10 +64,10 @@ func (c *Controller) factsOf(p *pass) plan.View {
 	return view
 }
 
-// taken is how much of what the plan says this pass has taken over: a step says all again, and adds to it.
+// taken counts the events and problems of the plan that this pass has processed. Each step repeats the earlier ones and adds to them.
 type taken struct{ events, problems int }
 
-// follow does one step after the other, until the plan proceeds or holds.
+// follow performs one step after the other, until the plan proceeds or holds.
 func (c *Controller) follow(ctx context.Context, p *pass, next func() plan.Step) (goOn bool, err error) {
 	p.facts.Answers = nil
 	for already := (taken{}); ; {
@@ -83,7 +84,7 @@ func (c *Controller) follow(ctx context.Context, p *pass, next func() plan.Step)
 	}
 }
 
-// outcome is what the steps before this one came to.
+// outcome returns the outcome of the previous steps.
 func (p *pass) outcome() plan.Outcome {
 	return plan.Outcome{
 		Revisions: p.revisions, Update: p.update, Held: p.held, Pending: p.pending, Differs: p.differs,
@@ -91,7 +92,7 @@ func (p *pass) outcome() plan.Outcome {
 	}
 }
 
-// takeOver takes the outcome so far over into the pass.
+// takeOver copies the outcome so far into the pass.
 func (c *Controller) takeOver(p *pass, outcome *plan.Outcome, already *taken) {
 	p.revisions, p.update, p.held, p.pending, p.differs = outcome.Revisions, outcome.Update, outcome.Held, outcome.Pending, outcome.Differs
 	p.snapshot, p.aborting, p.urgent = outcome.Snapshot, outcome.Aborting, p.urgent || outcome.Urgent
@@ -104,7 +105,7 @@ func (c *Controller) takeOver(p *pass, outcome *plan.Outcome, already *taken) {
 	already.events, already.problems = len(outcome.Events), len(outcome.Problems)
 }
 
-// remember notes what the plan wants remembered, once for each of its chains.
+// remember stores the facts that the plan wants remembered, once for each of its chains.
 func (c *Controller) remember(ctx context.Context, p *pass, outcome *plan.Outcome) {
 	if outcome.AwaitsHistory {
 		p.lookAgain(historyInterval)
@@ -115,7 +116,7 @@ func (c *Controller) remember(ctx context.Context, p *pass, outcome *plan.Outcom
 	c.memory.Owners.Note(p.key, outcome)
 }
 
-// say makes an event of something that the plan noticed.
+// say makes an event that the plan asks for.
 func (c *Controller) say(p *pass, event *plan.Event) {
 	if event.Once && !c.memory.Reports.Announce(p.key, event.Note) {
 		return
@@ -130,7 +131,7 @@ func typeOf(event *plan.Event) string {
 	return corev1.EventTypeNormal
 }
 
-// end hands the outcome on, or ends the pass.
+// end reports whether the pass continues. If not, it reports an invalid spec or returns the error.
 func (c *Controller) end(ctx context.Context, p *pass, step *plan.Step) (bool, error) {
 	switch {
 	case step.Action == plan.Proceed:
@@ -145,7 +146,7 @@ func (c *Controller) end(ctx context.Context, p *pass, step *plan.Step) (bool, e
 	return false, nil // The caches show the write first (R15).
 }
 
-// wordsOf are a problem's for a condition.
+// wordsOf returns the message of a problem for a condition.
 func (c *Controller) wordsOf(p *pass, problem plan.Problem) string {
 	if problem.Failed == nil {
 		return problem.Text
@@ -153,10 +154,10 @@ func (c *Controller) wordsOf(p *pass, problem plan.Problem) string {
 	return c.refused(p, problem.Failed.Err) + problem.Text
 }
 
-// liveHashes are those that are never pruned (R5).
+// liveHashes returns the hashes of the revisions that are never pruned (R5).
 func (p *pass) liveHashes() sets.Set[string] { return p.facts.LiveHashes(&p.revisions) }
 
-// rolloutReconciler begins rollouts, and makes sure that what decides is persisted before any work is written (R4, R16).
+// rolloutReconciler begins rollouts, and persists the deciding fields before any work is written (R4, R16).
 type rolloutReconciler struct{ *Controller }
 
 func (r *rolloutReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
@@ -165,7 +166,7 @@ func (r *rolloutReconciler) reconcile(ctx context.Context, p *pass) (bool, error
 	return r.follow(ctx, p, func() plan.Step { return plan.Begin(&p.facts, found) })
 }
 
-// perform does one step, with the event that belongs to it.
+// perform performs one step, and makes its event.
 func (c *Controller) perform(ctx context.Context, p *pass, step *plan.Step) plan.Answer {
 	answer := plan.Answer{Key: step.Key}
 	var wrote *appsv1.ControllerRevision
@@ -205,8 +206,8 @@ func (c *Controller) sayOf(p *pass, step *plan.Step, wrote *appsv1.ControllerRev
 	c.event(p, wrote, typeOf(step.Event), step.Event.Reason, step.Event.Action, step.Event.Note)
 }
 
-// persist writes what decides into the status, with the conditions that report it. Where the rollout is aborted, this process remembers
-// why.
+// persist writes the deciding fields into the status, with the conditions that report them. If the rollout is aborted, this process
+// remembers why.
 func (c *Controller) persist(ctx context.Context, p *pass, step *plan.Step) error {
 	p.plan = step.Plan
 	if step.Stage != status.Aborting {
@@ -221,7 +222,7 @@ func (c *Controller) persist(ctx context.Context, p *pass, step *plan.Step) erro
 	return nil
 }
 
-// persisted reports whether the API server kept what was persisted.
+// persisted returns whether the API server kept the persisted fields.
 func (c *Controller) persisted(p *pass) plan.Result {
 	if c.memory.Owners.PrunedLately(p.key, p.now) {
 		return plan.Pruned
@@ -229,7 +230,7 @@ func (c *Controller) persisted(p *pass) plan.Result {
 	return plan.Done
 }
 
-// removeAbort removes status.abortedTime with who set it and why, and nothing else. The event says why.
+// removeAbort removes only status.abortedTime, status.abortedBy and status.abortReason. The event says why.
 func (c *Controller) removeAbort(ctx context.Context, p *pass, event *plan.Event) error {
 	cleared := p.object.Status.DeepCopy()
 	cleared.AbortedTime = nil
@@ -247,7 +248,7 @@ func (c *Controller) collide(ctx context.Context, p *pass, count int32) error {
 	bumped.CollisionCount = ptr.To(count)
 	written, err := c.patcher(p).PatchStatus(ctx, p.object.ManifestWorkReplicaSet, *bumped, p.object.Status)
 	if err == nil && written && p.answer.Status.CollisionCount == nil {
-		// An older CRD drops it, and then no event of the object makes the next pass (R16).
+		// An older CRD drops the count, so no event of the object leads to the next pass (R16).
 		c.memory.Owners.Collided(p.key, count)
 		p.urgent = true
 		p.lookAgain(time.Millisecond)

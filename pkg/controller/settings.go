@@ -15,7 +15,7 @@ import (
 )
 
 // noteSettings records in the newest revision the fields that an older CRD drops, and reports whether the pass continues. A revision that
-// is created or reused has them from the start: noteSettings writes only if they change without the template, or if a loss is found. It
+// is created or reused has them from the start: noteSettings writes only if they change without the template, or if fields were lost. It
 // comes before any write of the status: after one, the status no longer shows that an older CRD was in place.
 func (r *revisionReconciler) noteSettings(ctx context.Context, p *pass) (goOn bool, err error) {
 	newest := p.history.Newest()

@@ -16,13 +16,13 @@ const (
 	// largeTemplate is the size, in bytes, from which a template is large. The API server decodes, validates and compares all of it for each
 	// write of the ManifestWorkReplicaSet, its status included, and of its revision.
 	largeTemplate = 64 << 10
-	// configBytes is the least that a manifestConfig with a rule has, in bytes.
+	// configBytes is the minimum size of a manifestConfig with a rule, in bytes.
 	configBytes = 256
 )
 
-// yields returns how long a pass waits for the aborts of other objects. It waits if it would begin the rollout of a new large template: what
-// the API server does for that would slow the aborts down (P8). A template that a revision already has, which is how a person goes back,
-// does not wait.
+// yields returns how long a pass waits for the aborts of other objects. It waits if it would begin the rollout of a new large template,
+// because the API server's work for that would slow the aborts down (P8). A template that a revision already has does not wait, so an undo
+// does not wait either.
 func (c *Controller) yields(key string, object *replicaset.Object) time.Duration {
 	if c.laneOf(key) == queue.Aborts || !c.beginsLarge(key, object) {
 		return 0
@@ -43,7 +43,7 @@ func (c *Controller) beginsLarge(key string, object *replicaset.Object) bool {
 	}
 	digest, err := c.contents.Template(object.ManifestWorkReplicaSet)
 	if err != nil {
-		return false // It gets no revision.
+		return false // An invalid template gets no revision.
 	}
 	revisions, err := c.revisionIndex.ByIndex(workcache.ByOwner, key)
 	if err != nil {
@@ -58,7 +58,7 @@ func (c *Controller) beginsLarge(key string, object *replicaset.Object) bool {
 	return true
 }
 
-// templateSize returns about how many bytes a template has.
+// templateSize returns the approximate size of a template in bytes.
 func templateSize(template *workv1.ManifestWorkSpec) int {
 	size := configBytes * len(template.ManifestConfigs)
 	for i := range template.Workload.Manifests {

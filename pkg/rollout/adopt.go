@@ -2,8 +2,8 @@ package rollout
 
 import "slices"
 
-// adoptUpdate labels what an older hub wrote and is the update revision already: nothing on the cluster changes, so that no strategy is
-// asked (R6). Until the API server accepts the write, a rejected member stays rejected.
+// adoptUpdate labels the works of an older hub whose spec is already the update revision. Nothing changes on their clusters, so the
+// strategies do not apply (R6). Until the API server accepts the write, a rejected member stays rejected.
 func (p *Plan) adoptUpdate(s *Snapshot, ps *placementState) {
 	for _, m := range ps.members {
 		if m.unlabelled() && m.work.Digest == s.Update.Digest && (m.rejection == nil || m.retriable(s.Now)) {
@@ -13,7 +13,7 @@ func (p *Plan) adoptUpdate(s *Snapshot, ps *placementState) {
 	}
 }
 
-// adoptOlder labels what an older hub wrote and is an older revision. Its turn for the update revision comes as any other's.
+// adoptOlder labels the works of an older hub whose spec is an older revision. They get the update revision in turn, like all others.
 func (p *Plan) adoptOlder(s *Snapshot, ps *placementState, written map[*Work]bool) {
 	for _, m := range ps.members {
 		if !m.unlabelled() || written[m.work] {
@@ -26,16 +26,16 @@ func (p *Plan) adoptOlder(s *Snapshot, ps *placementState, written map[*Work]boo
 	}
 }
 
-// alreadyThis is why a work is adopted.
+// alreadyThis is the reason for adopting a work.
 const alreadyThis = "its spec is this revision already"
 
-// adopt adds a write of metadata only: a revision's hash, and the time.
+// adopt adds a write that changes only metadata: a revision's hash, and the time.
 func (p *Plan) adopt(ps *placementState, m *member, w Write) {
 	w.Action, w.Cluster, w.Placement, w.Work, w.Group = Adopt, m.cluster, m.placement(ps), m.work, ps.groups[m.group].Key()
 	p.Writes = append(p.Writes, w)
 }
 
-// writtenWorks are the works that the plan writes, from one of its writes on.
+// writtenWorks returns the works that the plan writes, starting at the write with index from.
 func (p *Plan) writtenWorks(from int) map[*Work]bool {
 	written := make(map[*Work]bool, len(p.Writes)-from)
 	for i := range p.Writes[from:] {

@@ -9,10 +9,10 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// clockSkew is how far ahead of the hub's clock an agent's transition may be and still be believed (R10).
+// clockSkew is how far an agent's transition may be ahead of the hub's clock before it is ignored (R10).
 const clockSkew = time.Minute
 
-// State is what a work's conditions say about the revision that the work is at (R10).
+// State is the state of a work at its revision, according to the work's conditions (R10).
 type State string
 
 // The states of a work at a revision.
@@ -23,34 +23,34 @@ const (
 	Degraded State = "Degraded"
 	// Succeeded means that the agent reports the revision as applied and available, and no progress.
 	Succeeded State = "Succeeded"
-	// Completed means that the work ran to completion at an older revision: its agent takes no new one (R17).
+	// Completed means that the work ran to completion at an older revision: its agent does not apply a new one (R17).
 	Completed State = "Completed"
 )
 
-// Assessment is a state, and since when, on the hub's terms: never before the revision was written.
+// Assessment is a state and when it began. It never began before the hub wrote the revision.
 type Assessment struct {
 	State State
 	Since time.Time
 }
 
-// Assess reads the conditions of a work that is at a revision, by the table of R10. A state that this process saw begin has
-// not lasted any longer than that, whatever the agent's clock says.
+// Assess reads the conditions of a work that is at a revision, by the table of R10. If this process saw a state begin, the state counts
+// from then, whatever the agent's clock says.
 func Assess(w *Work, rev *Revision, now time.Time) Assessment {
 	w = w.Judged()
 	if w.Deleting() && !w.SucceededSince.IsZero() {
-		// What its agent reports now is about the removal. In a handover the success may be one of an earlier rollout of the revision.
+		// The agent now reports the removal. In a handover the success may come from an earlier rollout of the revision.
 		return Assessment{State: Succeeded, Since: later(w.SucceededSince, w.begin(rev))}
 	}
 	found := assess(w, rev, now)
 	found.Since = later(found.Since, w.StateChangedAt)
 	if w.Deleting() && (found.State == InFlight || found.State == Degraded) {
-		// Its time has run since its deletion at the latest, whatever its agent goes through while it takes it away (R8).
+		// Its time runs from its deletion at the latest, whatever the agent reports while it removes the work (R8).
 		found.Since = earlier(found.Since, later(w.deletedAt(), w.begin(rev)))
 	}
 	return found
 }
 
-// ClockIsAhead says that a condition of the work's generation has a time that the hub's clock does not come to within a minute.
+// ClockIsAhead reports whether a condition of the work's generation has a time more than a minute ahead of the hub's clock.
 func ClockIsAhead(w *Work, now time.Time) bool {
 	for i := range w.Object.Status.Conditions {
 		c := &w.Object.Status.Conditions[i]
@@ -61,7 +61,7 @@ func ClockIsAhead(w *Work, now time.Time) bool {
 	return false
 }
 
-// assess goes through the rows of the table: the first that applies decides. Conditions of an older generation count as absent.
+// assess applies the first matching row of the table. Conditions of an older generation count as absent.
 func assess(w *Work, rev *Revision, now time.Time) Assessment {
 	a := assessor{work: w, appliedAt: w.begin(rev), now: now, ahead: w.ClockAhead}
 
@@ -104,13 +104,13 @@ func (a *assessor) outcome(rev *Revision, progressing *metav1.Condition) Assessm
 	return a.unknown()
 }
 
-// isComplete reports whether the agent takes no new spec of the work any more (R17).
+// isComplete reports whether the agent no longer applies a new spec of the work (R17).
 func isComplete(work *workv1.ManifestWork) bool {
 	return meta.IsStatusConditionTrue(work.Status.Conditions, workv1.WorkComplete)
 }
 
-// ranToCompletion reports whether the agent applied this generation of the work, and completed it. It may have stamped the generation on
-// what it read of the older object, Complete among it: only Applied comes from applying.
+// ranToCompletion reports whether the agent applied this generation of the work, and completed it. The agent may have stamped the
+// generation on conditions that it read from the older object, including Complete. Only Applied proves that it applied the generation.
 func (w *Work) ranToCompletion() bool {
 	conditions := w.Object.Status.Conditions
 	applied := meta.FindStatusCondition(conditions, workv1.WorkApplied)
@@ -125,7 +125,7 @@ type assessor struct {
 	ahead     bool
 }
 
-// at is a state since a condition's transition; since the revision was written when there is no condition.
+// at returns a state that began with a condition's transition, or when the revision was written if there is no condition.
 func (a *assessor) at(state State, condition *metav1.Condition) Assessment {
 	if condition == nil {
 		return Assessment{State: state, Since: a.appliedAt}
@@ -133,8 +133,8 @@ func (a *assessor) at(state State, condition *metav1.Condition) Assessment {
 	return Assessment{State: state, Since: a.since(condition.LastTransitionTime.Time)}
 }
 
-// unknown is the state of a work whose agent applied it, and reports too little of what came of that: since the revision was written.
-// Where the agent is taking it away, that is why; what it reported before is not known any more, and its time begins with the deletion.
+// unknown returns the state of a work that its agent applied without reporting the outcome. The state began when the revision was written.
+// If the agent is removing the work, earlier reports are lost, and the time begins with the deletion.
 func (a *assessor) unknown() Assessment {
 	found := a.at(InFlight, nil)
 	takenAway := func(c metav1.Condition) bool {
@@ -146,8 +146,8 @@ func (a *assessor) unknown() Assessment {
 	return found
 }
 
-// since corrects a transition: not before the revision was written, and not believed when the agent's clock is
-// far ahead of the hub's.
+// since corrects a transition: to the time when the revision was written if it is earlier than that, or if the agent's clock is far ahead
+// of the hub's.
 func (a *assessor) since(transition time.Time) time.Time {
 	if a.ahead || transition.Before(a.appliedAt) || transition.After(a.now.Add(clockSkew)) {
 		return a.appliedAt
@@ -166,21 +166,21 @@ func (a *assessor) find(conditions []metav1.Condition, conditionType string) *me
 	return nil
 }
 
-// knowsDegraded reports whether the agent has said of this generation whether it is degraded, where it does. A Degraded of an older
-// generation may be about to be repeated: before that the cluster has not succeeded.
+// knowsDegraded reports whether the agent has reported Degraded for this generation, if it reports Degraded at all. The agent may be about
+// to repeat the Degraded of an older generation. Until it has reported, the cluster has not succeeded.
 func (a *assessor) knowsDegraded(rev *Revision) bool {
 	return !rev.ReportsDegraded || a.condition(workv1.WorkDegraded) != nil
 }
 
-// available also believes a condition that has no generation.
+// available reports whether the work is available. It also accepts a condition without a generation.
 func (a *assessor) available() bool {
 	condition := meta.FindStatusCondition(a.work.Object.Status.Conditions, workv1.WorkAvailable)
 	return condition != nil && condition.Status == metav1.ConditionTrue &&
 		(a.work.Observed(condition) || condition.ObservedGeneration == 0)
 }
 
-// degraded is the Degraded=True that began first, of the work and of its manifests: the agent makes the work's own
-// one True only when that of every manifest is.
+// degraded returns the earliest Degraded=True of the work and its manifests. The agent sets the work's own condition to True only when
+// every manifest's is True.
 func (a *assessor) degraded() *metav1.Condition {
 	first := isTrue(a.condition(workv1.WorkDegraded))
 	manifests := a.work.Object.Status.ResourceStatus.Manifests
@@ -200,8 +200,8 @@ func isTrue(condition *metav1.Condition) *metav1.Condition {
 	return nil
 }
 
-// degradedSince is the earlier of Degraded's and, if True, Progressing's transition, each corrected first: what began
-// under the older revision has not been going on any longer than this one.
+// degradedSince returns Degraded since the earlier transition of Degraded and, if it is True, Progressing. Each is corrected first: a
+// state that began under the older revision counts only from this one.
 func (a *assessor) degradedSince(degraded, progressing *metav1.Condition) Assessment {
 	found := a.at(Degraded, degraded)
 	if isTrue(progressing) != nil {
@@ -212,8 +212,8 @@ func (a *assessor) degradedSince(degraded, progressing *metav1.Condition) Assess
 	return found
 }
 
-// unevaluated is the Progressing condition of a manifest whose rule could not be evaluated: the agent says False then,
-// which is no success.
+// unevaluated returns the Progressing condition of a manifest whose rule could not be evaluated. The agent then reports False, which is
+// not a success.
 func (a *assessor) unevaluated() *metav1.Condition {
 	manifests := a.work.Object.Status.ResourceStatus.Manifests
 	for i := range manifests {
@@ -225,7 +225,7 @@ func (a *assessor) unevaluated() *metav1.Condition {
 	return nil
 }
 
-// Decisive reports whether a manifest's condition can decide on the state of its work (R10). Nobody needs to keep any other.
+// Decisive reports whether a manifest's condition can decide on the state of its work (R10). Other conditions need not be kept.
 func Decisive(condition *metav1.Condition) bool {
 	switch condition.Type {
 	case workv1.ManifestDegraded:

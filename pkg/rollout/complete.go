@@ -29,7 +29,7 @@ func (p *Plan) setCompletion() {
 	p.Stalled = !p.Complete && !p.RollsOut() && awaited == 0 && !startable && len(p.Failing) > 0
 }
 
-// reached reports whether a number of clusters are all that are selected, except those whose failure is tolerated.
+// reached reports whether a number of clusters covers all selected clusters, except those whose failure is tolerated.
 func (p *Plan) reached(clusters int) bool {
 	return clusters > 0 && clusters+p.tolerated == p.Selected() && p.tolerable()
 }
@@ -45,12 +45,12 @@ func (p *Plan) Tolerated() int {
 	return p.tolerated
 }
 
-// tolerable reports whether no placementRef has more failures than it tolerates. Without a failure none has.
+// tolerable reports whether no placementRef has more failures than it tolerates.
 func (p *Plan) tolerable() bool {
 	return p.tolerated == 0 || !slices.ContainsFunc(p.Refs, func(ref RefOutcome) bool { return ref.Halted })
 }
 
-// decisionsKnown reports whether every placementRef counts, every Placement is found and every decision of theirs was seen.
+// decisionsKnown reports whether every placementRef counts, every Placement is found, and all of their decisions were seen.
 func (p *Plan) decisionsKnown() bool {
 	return p.IgnoredRefs == 0 && !slices.ContainsFunc(p.Refs, func(ref RefOutcome) bool { return ref.PlacementMissing || !ref.Matches })
 }
@@ -86,7 +86,7 @@ func outcome(s *Snapshot, ps *placementState) RefOutcome {
 func (o *RefOutcome) count(m *member, anyWaits bool) {
 	row := m.is()
 	if row.name == PhaseTerminating && !o.Halted && (m.owned || anyWaits) {
-		// Where nothing is started any more, nothing follows from its deletion.
+		// If nothing new is started, its deletion has no consequence.
 		o.Terminating = append(o.Terminating, m.cluster)
 	}
 	if !m.owned {
@@ -129,8 +129,8 @@ func (m *member) failing() Failing {
 	return failing
 }
 
-// sortFailing sorts by cluster, and names each once. A work that is being deleted counts under the Placement that it has: that another
-// placementRef waits for its deletion says nothing new.
+// sortFailing sorts by cluster, and keeps one entry for each. A work that is being deleted counts under the Placement that it has. That
+// another placementRef waits for its deletion adds no information.
 func (p *Plan) sortFailing() {
 	timedOut := func(f Failing) int {
 		if f.Phase == PhaseTerminationTimedOut {
@@ -144,7 +144,7 @@ func (p *Plan) sortFailing() {
 	p.Failing = slices.CompactFunc(p.Failing, func(a, b Failing) bool { return a.Cluster == b.Cluster })
 }
 
-// confirm counts a cluster that was seen succeeding at the desired revision for long enough.
+// confirm counts a cluster whose success at the desired revision was seen for long enough.
 func (p *Plan) confirm(s *Snapshot, m *member) {
 	at, state := m.atUpdate, m.state
 	if s.Aborted {
@@ -159,7 +159,7 @@ func (p *Plan) confirm(s *Snapshot, m *member) {
 		switch phase, ripe := soakPhase(s, m.work, time.Time{}); {
 		case phase != succeeded && !s.Restored:
 			p.recheckAt(s.Now, ripe)
-		case !m.work.InHandover(): // What is kept goes first (R32).
+		case !m.work.InHandover(): // The kept objects must be deleted first (R32).
 			p.Confirmed++
 		}
 	}

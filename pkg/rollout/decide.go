@@ -11,7 +11,7 @@ func Decide(s *Snapshot) *Plan {
 	return p
 }
 
-// decide makes the plan, and returns what it knows of each placementRef as well.
+// decide makes the plan, and also returns the state of each placementRef.
 func decide(s *Snapshot) (*Plan, []*placementState) {
 	sel := newSelection(s)
 	p := &Plan{Desired: s.desired(), IgnoredRefs: s.IgnoredRefs, Phases: make(map[string]Phase, len(sel.owners)), Counts: map[Phase]int{}}
@@ -92,7 +92,7 @@ func (p *Plan) write(s *Snapshot, ps *placementState, m *member, rev *Revision, 
 	p.add(s, w, rev)
 }
 
-// add adds a write of a revision, in the form that its cluster takes it in (R28).
+// add adds a write of a revision, in the form that its cluster gets (R28).
 func (p *Plan) add(s *Snapshot, w Write, rev *Revision) {
 	form := s.formOf(w.Work, rev)
 	if !form.ripe.IsZero() {
@@ -104,7 +104,7 @@ func (p *Plan) add(s *Snapshot, w Write, rev *Revision) {
 	p.Writes = append(p.Writes, w)
 }
 
-// recheckAt notes that something changes by itself at a time.
+// recheckAt notes the time of a change that no event announces.
 func (p *Plan) recheckAt(now, at time.Time) {
 	if at.IsZero() {
 		return

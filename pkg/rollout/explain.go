@@ -30,7 +30,7 @@ const (
 	WaitAgent Wait = "Agent"
 	// WaitManifests means that its agent reports a manifest or a condition rule that is not satisfied.
 	WaitManifests Wait = "Manifests"
-	// WaitSoak means that its success has to last for some time.
+	// WaitSoak means that its success has to last for minSuccessTime and the settle time.
 	WaitSoak Wait = "Soak"
 	// WaitAcceptance means that the API server rejects its work.
 	WaitAcceptance Wait = "Acceptance"
@@ -63,7 +63,7 @@ type Standing struct {
 	Then      Phase
 	// WaitsFor is what the cluster waits for.
 	WaitsFor Wait
-	// RetryAt is when a rejected write is tried again; zero for any other.
+	// RetryAt is when a rejected write is retried; zero for any other.
 	RetryAt time.Time
 	// Failed is true if the cluster counts against maxFailures.
 	Failed bool
@@ -100,7 +100,7 @@ func Explain(s *Snapshot) []Standing {
 
 // forecast returns when the phase of a member changes by itself, and to what.
 func (ps *placementState) forecast(s *Snapshot, m *member) (time.Time, Phase) {
-	if !m.next.After(s.Now) || m.phase == agentUnknown { // Only its agent changes that.
+	if !m.next.After(s.Now) || m.phase == agentUnknown { // Only a report of its agent changes this phase.
 		return time.Time{}, ""
 	}
 	then := *s
@@ -113,7 +113,7 @@ func (ps *placementState) forecast(s *Snapshot, m *member) (time.Time, Phase) {
 	return m.next, changed.is().name
 }
 
-// waitsFor returns what a member waits for. written reports whether the plan writes to it, or would without a pause.
+// waitsFor returns what a member waits for. written is true if the plan writes to it, or would without a pause.
 func (p *Plan) waitsFor(s *Snapshot, ps *placementState, outcome *RefOutcome, m *member, written bool) Wait {
 	wait := m.is().waitsFor
 	switch {
@@ -131,7 +131,7 @@ func (p *Plan) waitsFor(s *Snapshot, ps *placementState, outcome *RefOutcome, m 
 	return wait
 }
 
-// turnOf returns what keeps a member from being next.
+// turnOf returns the reason why a member is not next.
 func (p *Plan) turnOf(ps *placementState, outcome *RefOutcome, m *member) Wait {
 	switch {
 	case outcome.Err != nil:

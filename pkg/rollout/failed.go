@@ -21,7 +21,7 @@ import (
 //     decision group for ProgressivePerGroup. No cluster of a mandatory group may fail (countFailures, exceeds).
 //  7. It is halted, and starts nothing new, when that is true of the failed clusters together with those that may fail.
 
-// maxGrace bounds how long no deadline fires after the hub was away.
+// maxGrace is the longest time during which no deadline fires after the hub was away.
 const maxGrace = 2 * time.Minute
 
 // Stall is the last period in which this process did not run although its machine did.
@@ -39,7 +39,7 @@ func (ps *placementState) hasDeadline() bool {
 	return ps.err == nil && ps.strategy.deadline != noDeadline
 }
 
-// until returns the phase before the deadline of a member and when that ends, or the phase after it.
+// until returns the phase before the deadline of a member and when the phase ends, or the phase after the deadline.
 func (ps *placementState) until(s *Snapshot, m *member, before, after phase) (phase, time.Time) {
 	due := ps.dueAt(s, m.cluster, m.since)
 	switch {
@@ -51,7 +51,7 @@ func (ps *placementState) until(s *Snapshot, m *member, before, after phase) (ph
 	return after, time.Time{}
 }
 
-// dueAt returns when the deadline of a phase fires that began at a time; zero for never.
+// dueAt returns when the deadline fires for a phase that began at a given time; zero for never.
 func (ps *placementState) dueAt(s *Snapshot, cluster string, since time.Time) time.Time {
 	if !ps.hasDeadline() {
 		return time.Time{}
@@ -59,15 +59,15 @@ func (ps *placementState) dueAt(s *Snapshot, cluster string, since time.Time) ti
 	return later(since.Add(ps.strategy.deadline), ps.graceEnds(s, s.deadlinesSince(cluster)))
 }
 
-// graceEnds returns when agents have had time to report: a while after this process began to hear them, and after a stall only as long as
-// the stall took. Otherwise a process that stops for 3 s in every 100 s would never let a deadline fire.
+// graceEnds returns when agents have had time to report: a while after this process began to hear them. After a stall they get only as
+// long as the stall took. With a longer grace, a process that stops for 3 s in every 100 s would never let a deadline fire.
 func (ps *placementState) graceEnds(s *Snapshot, since time.Time) time.Time {
 	limit := min(ps.strategy.deadline, maxGrace)
 	return later(since.Add(limit), s.Stall.over(limit))
 }
 
-// failFlapping fails a member that flaps: each change begins a new time, so that its deadline never fires and no success settles. A member
-// that has settled once may relapse like any other.
+// failFlapping fails a member that flaps. Each change restarts the time, so its deadline never fires and no success settles. A member that
+// has settled once may relapse like any other.
 func (ps *placementState) failFlapping(s *Snapshot, m *member) {
 	due, applies := ps.settleBy(s, m)
 	if !applies {
@@ -90,14 +90,13 @@ func (ps *placementState) failFlapping(s *Snapshot, m *member) {
 	if m.phase != soaking {
 		m.next = time.Time{}
 	} else if since := m.work.SucceededSince; !since.IsZero() && !s.Now.Before(since.Add(ps.strategy.minSuccessTime)) {
-		return // It has been well for long enough, as far as this process saw, and settles in a moment.
+		return // This process has seen it succeed for long enough: it is about to settle.
 	}
 	m.phase, m.reason = failed, workv1alpha1.FailureFlapping
 }
 
-// settleBy returns when a member must have settled, and whether that applies: it has a deadline, and did not settle in this rollout. The time
-// runs from when the hub wrote the revision, or from when this process began to watch: what it did not watch it does not hold against a
-// cluster.
+// settleBy returns when a member must have settled, and whether that applies: it has a deadline, and did not settle in this rollout. The
+// time runs from when the hub wrote the revision or, if that is later, from when this process began to watch.
 func (ps *placementState) settleBy(s *Snapshot, m *member) (due time.Time, applies bool) {
 	limit := ps.strategy.deadline + ps.strategy.minSuccessTime
 	if !ps.hasDeadline() || limit < ps.strategy.deadline || m.phase == handingOver || m.work.settled(s.Update) {
@@ -108,14 +107,14 @@ func (ps *placementState) settleBy(s *Snapshot, m *member) (due time.Time, appli
 }
 
 const (
-	// unknownRecheck is how often a pass looks again whether an agent was heard whose time is over.
+	// unknownRecheck is how often a pass checks whether an agent was heard after its deadline.
 	unknownRecheck = time.Minute
 	// unknownNamedAfter is how long an agent may be silent before its cluster is named: connected agents answer within seconds.
 	unknownNamedAfter = 30 * time.Second
 )
 
-// heardAgent reports whether this process has heard the agent of a cluster. Works that go through the API server are heard there from the
-// beginning.
+// heardAgent reports whether this process has heard the agent of a cluster. If works go through the API server, every agent counts as
+// heard.
 func (s *Snapshot) heardAgent(cluster string) bool {
 	if s.Heard == nil {
 		return true
@@ -124,17 +123,17 @@ func (s *Snapshot) heardAgent(cluster string) bool {
 	return heard
 }
 
-// deadlinesSince returns the time from which the agent of a cluster has time to report before a deadline fires.
+// deadlinesSince returns when the grace of a cluster's agent begins: the time in which it can report before a deadline fires.
 func (s *Snapshot) deadlinesSince(cluster string) time.Time {
 	since := s.Heard[cluster]
 	if since.After(s.Now) {
-		return s.DeadlinesSince // The clock was set back since, and that began a time of its own.
+		return s.DeadlinesSince // The clock was set back since, which started a new grace.
 	}
 	return later(s.DeadlinesSince, since)
 }
 
-// doubtFailure revokes a failure if this process has not heard the agent: it may have reported a success before, which a broker does not
-// keep. Such a cluster gives its slot back. A rejection by the API server needs no agent.
+// doubtFailure revokes a failure if this process has not heard the agent. The agent may have reported a success earlier, and a broker does
+// not keep reports. Such a cluster gives its slot back. A rejection by the API server needs no agent.
 func (m *member) doubtFailure(s *Snapshot) {
 	if m.phase == failed && !s.heardAgent(m.cluster) {
 		m.phase = agentUnknown
@@ -144,7 +143,7 @@ func (m *member) doubtFailure(s *Snapshot) {
 	}
 }
 
-// nameUnknownAgent names a selected cluster that does not answer what this process wrote.
+// nameUnknownAgent names a selected cluster whose agent does not answer the writes of this process.
 func (p *Plan) nameUnknownAgent(s *Snapshot, m *member) {
 	if m.work == nil || m.work.Deleting() || s.heardAgent(m.cluster) {
 		return
@@ -154,13 +153,13 @@ func (p *Plan) nameUnknownAgent(s *Snapshot, m *member) {
 		return
 	}
 	p.AgentUnknown = append(p.AgentUnknown, m.cluster)
-	// If the agent reports nothing new, no work changes when it is heard: nothing else would lead to a pass (P7).
+	// If the agent reports nothing new, no work changes when it is heard, and no event leads to a pass (P7).
 	p.recheckAt(s.Now, s.Now.Add(unknownRecheck))
 }
 
-// Rejection is what the API server answers to the writes of a cluster's work, until somebody removes the cause (R11).
+// Rejection is the API server's rejection of the writes of a cluster's work, until somebody removes the cause (R11).
 type Rejection struct {
-	// Since is when it rejected a write first.
+	// Since is when it first rejected a write.
 	Since time.Time
 	// TriedAt is when this process last tried the write; zero if it did not.
 	TriedAt time.Time
@@ -169,14 +168,14 @@ type Rejection struct {
 }
 
 const (
-	// triesWithinDeadline is how often a rejected write is tried within progressDeadline: five times and a reserve.
+	// triesWithinDeadline is how often a rejected write is tried within progressDeadline: five times, plus one to spare.
 	triesWithinDeadline = 6
 	// retriedWithin and retriedAfter bound the time between two tries.
 	retriedWithin = time.Minute
 	retriedAfter  = time.Second
 )
 
-// rejectionOf returns the rejection of a cluster's work, by what this process knows and what is recorded.
+// rejectionOf returns the rejection of a cluster's work, as known to this process or recorded in the status.
 func (s *Snapshot) rejectionOf(cluster string) (Rejection, bool) {
 	rejection, known := s.Rejected[cluster]
 	record, recorded := s.Records.Rejections[cluster]
@@ -195,7 +194,7 @@ func (s *Snapshot) rejectionOf(cluster string) (Rejection, bool) {
 }
 
 // rejectedPhase gives a member a phase of its own if the API server rejects its work. It fails only when a try after the deadline was
-// rejected as well: an abort must not rest on an outdated answer. While aborted, phases are about a revision that nobody writes.
+// rejected as well: an abort must not rest on an outdated answer. While aborted, phases are about a revision that is no longer written.
 func (ps *placementState) rejectedPhase(s *Snapshot, m *member) {
 	found, known := s.rejectionOf(m.cluster)
 	if !known || !m.owned || m.blockedByEarlierRef || s.Aborted {
@@ -236,17 +235,17 @@ func (p *Plan) noteRejected(s *Snapshot, ps *placementState) {
 	}
 }
 
-// verdict is what the clusters of a placementRef mean for it.
+// verdict is the judgement of a placementRef by the states of its clusters.
 type verdict struct {
 	// failed: more clusters failed than maxFailures allows.
 	failed bool
 	// halted: together with the degraded, rejected, unknown and timed-out clusters there are more than that. Nothing new is started.
 	halted bool
-	// closed: there are more than that without the rejected clusters. Rejected writes are not tried again, either.
+	// closed: there are more than that even without the rejected clusters. Rejected writes are not retried either.
 	closed bool
 }
 
-// countFailures judges a placementRef. A strategy that cannot be read fails nothing, and starts nothing.
+// countFailures judges a placementRef. With an unreadable strategy nothing fails, and nothing starts.
 func (ps *placementState) countFailures() verdict {
 	if ps.err != nil {
 		return verdict{halted: true}
@@ -258,8 +257,8 @@ func (ps *placementState) countFailures() verdict {
 	}
 }
 
-// fails reports whether more clusters failed than maxFailures allows. Neither a Placement that is made again nor a decision that is being
-// written may abort a rollout: a cluster that may belong to an earlier placementRef does not count, and a percentage is one of all clusters
+// fails reports whether more clusters failed than maxFailures allows. Neither a recreated Placement nor a decision that is being written
+// may abort a rollout. So a cluster that may belong to an earlier placementRef does not count, and a percentage is taken of all clusters
 // that the Placement selects.
 func (ps *placementState) fails() bool {
 	total := len(ps.members)
@@ -269,8 +268,8 @@ func (ps *placementState) fails() bool {
 	return ps.exceeds(total, (*member).failedHere)
 }
 
-// undecided returns the clusters that nothing selects any more, whose deadline is still to come, and that are too many for the placementRef
-// together with those that failed: the new revision may be what disconnected them. They delay completion until their deadlines (R13).
+// undecided returns the deselected clusters whose deadlines have not passed, if they and the failed clusters together are too many for the
+// placementRef. The new revision may have disconnected them. They delay completion until their deadlines (R13).
 func (ps *placementState) undecided() []string {
 	if !ps.strategy.abortAll || !ps.exceeds(len(ps.members), func(m *member) bool { return m.failedHere() || ps.mayFailUnselected(m) }) {
 		return nil
@@ -278,7 +277,7 @@ func (ps *placementState) undecided() []string {
 	return ps.names(ps.mayFailUnselected)
 }
 
-// exceeds reports whether the members for which a condition holds are more than maxFailures allows of a total.
+// exceeds reports whether a condition holds for more members than maxFailures allows of a total.
 func (ps *placementState) exceeds(total int, holds func(*member) bool) bool {
 	counts, sizes := make([]int, len(ps.groups)), make([]int, len(ps.groups))
 	all := 0
@@ -298,7 +297,7 @@ func (ps *placementState) exceeds(total int, holds func(*member) bool) bool {
 	return !perGroup && all > ps.strategy.failuresAllowed(total)
 }
 
-// describeFailed describes which clusters failed, in which way, and how many failures are allowed.
+// describeFailed describes which clusters failed, how they failed, and how many failures are allowed.
 func (ps *placementState) describeFailed() string {
 	flapping := ps.names(func(m *member) bool { return m.failedHere() && m.reason == workv1alpha1.FailureFlapping })
 	late := ps.names(func(m *member) bool { return m.failedHere() && m.reason != workv1alpha1.FailureFlapping })
@@ -315,7 +314,7 @@ func (ps *placementState) describeFailed() string {
 	return text + "maxFailures is " + ps.strategy.maxFailures.String()
 }
 
-// describeRejected names the failed clusters whose works the API server rejects, with its message for the first of them.
+// describeRejected names the failed clusters whose works the API server rejects, with the message for the first of them.
 func (ps *placementState) describeRejected() string {
 	isRejected := func(m *member) bool { return m.phase == failedRejected && m.failedHere() }
 	for _, m := range ps.members {
@@ -326,7 +325,7 @@ func (ps *placementState) describeRejected() string {
 	return ""
 }
 
-// countOf counts failed clusters among all that count for the placementRef, and names the first of them.
+// countOf counts the failed clusters among all clusters of the placementRef, and names the first of them.
 func (ps *placementState) countOf(clusters []string) string {
 	all := "1 cluster"
 	if len(ps.members) != 1 {

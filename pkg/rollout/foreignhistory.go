@@ -12,44 +12,45 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// MaxForeignSpecs is how many specs of another hub become revisions at most (R6).
+// MaxForeignSpecs is the maximum number of another hub's specs that become revisions (R6).
 const MaxForeignSpecs = 10
 
-// stableClusters is how many clusters must have a spec before it counts as the stable one, and must have lost this hub's marks before
-// another hub is believed to have run: an agent can edit the works of its own cluster, and must not decide for the others (R6).
+// stableClusters is how many clusters must have a spec before it counts as the stable one. It is also how many must have lost this hub's
+// hash and time before another hub is assumed to have run. An agent can edit the works of its own cluster, and must not decide for the
+// others (R6).
 const stableClusters = 2
 
-// ForeignHistory is what the works show of rollouts that this hub has not seen: from before it knew the object, or from while another hub ran
-// in its place (R6).
+// ForeignHistory is the history of rollouts by other hubs, as read from the works: before this hub knew the object, or while another hub
+// ran in its place (R6).
 type ForeignHistory struct {
-	// Specs are those of another hub's works beside the template's, those on the most clusters first. There are none where this hub
-	// knows the object and no other one ran since.
+	// Specs are the specs of another hub's works, except the template's. Specs on more clusters come first. There are none if this hub knows
+	// the object and no other hub has run since.
 	Specs []ForeignSpec
-	// Replaced says that another hub ran since this one knew the object: it wrote every work.
+	// Replaced is true if another hub has run since this one knew the object: it wrote every work.
 	Replaced bool
-	// Surpassed says that another hub rolled out since the current revision was the stable one here. What was stable after it only
-	// the works can show, if they do.
+	// Surpassed is true if another hub has rolled out since the current revision was the stable one here. Only the works can show which
+	// revision was stable after that.
 	Surpassed bool
 
-	// mixed says that works of this hub's own, too, hold another spec than the template's.
+	// mixed is true if works of this hub, too, have a spec other than the template's.
 	mixed bool
-	// needed is on how many clusters a spec must be to count as the stable one.
+	// needed is the number of clusters that must have a spec before it counts as the stable one.
 	needed int
 }
 
 // ForeignSpec is a spec that another hub wrote.
 type ForeignSpec struct {
 	Digest revision.Digest
-	// Template is the spec. ReadForeignHistory leaves it to the caller, for whom it costs something.
+	// Template is the spec. The caller of ReadForeignHistory sets it, because reading it is expensive.
 	Template *workv1.ManifestWorkSpec
 
 	works []*Work
 }
 
-// SampleWork is the first work that has the spec.
+// SampleWork returns the first work that has the spec.
 func (s *ForeignSpec) SampleWork() *Work { return s.works[0] }
 
-// OnlyOn is the cluster that has the spec where it is on one alone; empty otherwise.
+// OnlyOn returns the cluster that has the spec if only one has it; empty otherwise.
 func (s *ForeignSpec) OnlyOn() string {
 	if s.clusters() != 1 {
 		return ""
@@ -57,7 +58,7 @@ func (s *ForeignSpec) OnlyOn() string {
 	return s.SampleWork().Cluster()
 }
 
-// clusters is on how many clusters the spec is.
+// clusters returns the number of clusters that have the spec.
 func (s *ForeignSpec) clusters() int {
 	seen := make(map[string]bool, len(s.works))
 	for _, w := range s.works {
@@ -66,14 +67,14 @@ func (s *ForeignSpec) clusters() int {
 	return len(seen)
 }
 
-// Foreign reports whether another hub wrote the work: it takes the labels and the annotations of this one away. Where a hand took the
-// label only, the annotation still shows whose it is.
+// Foreign reports whether another hub wrote the work: it removes the labels and annotations of this one. If a user removed only the label,
+// the annotation still identifies this hub.
 func (w *Work) Foreign() bool {
 	_, applied := w.Object.Annotations[workv1alpha1.AnnotationAppliedAt]
 	return w.Hash() == "" && !applied && !w.Deleting()
 }
 
-// ForeignHistoryInput is what ReadForeignHistory looks at.
+// ForeignHistoryInput is the input of ReadForeignHistory.
 type ForeignHistoryInput struct {
 	// Owner is the ManifestWorkReplicaSet.
 	Owner metav1.Object
@@ -82,16 +83,16 @@ type ForeignHistoryInput struct {
 	IgnoredRefs int
 	// Works are all works that have its owner label.
 	Works []Work
-	// Template says what today's template means.
+	// Template is the digest of the current template.
 	Template revision.Digest
 	// Current is the revision that counts as the current one; nil when there is none.
 	Current *Revision
-	// FirstSight says that this hub never rolled the object out: all that has no hash is another's.
+	// FirstSight is true if this hub never rolled the object out: every work without a hash is another hub's.
 	FirstSight bool
 }
 
-// counted are the works that show the past: those of selected clusters under a name that a hub gives. A work without a hash that is older
-// than its owner was not made for it: somebody gave it the owner label.
+// counted returns the works that count as history: those of selected clusters, under a name that a hub gives. A work without a hash that
+// is older than its owner was not made for it: somebody added the owner label.
 func (in *ForeignHistoryInput) counted() (works []Work, needed int) {
 	owners := Owners(in.Refs)
 	created := in.Owner.GetCreationTimestamp()
@@ -113,14 +114,14 @@ func (in *ForeignHistoryInput) selectionKnown() bool {
 	return in.IgnoredRefs == 0 && !slices.ContainsFunc(in.Refs, func(ref Ref) bool { return !ref.settled() })
 }
 
-// ReadForeignHistory looks at who wrote the works, and what they hold.
+// ReadForeignHistory returns the history that the works show: which hub wrote them, and their specs.
 //
-// Another hub ran where it wrote every work: as long as one work has what this hub wrote, no later revision has reached all
-// clusters, and works that lost the marks may have lost them to their agents. The current revision is surpassed where another
-// hub ran and no cluster has it any more.
+// Another hub ran if it wrote every work. As long as one work has this hub's hash or time, no later revision has reached all clusters, and
+// the agents may have removed them from the other works. The current revision is surpassed if another hub ran and no cluster has the
+// revision any more.
 //
-// Where one cluster is selected, its agent may have taken the marks off. So nothing of its work becomes history. The current revision counts as
-// surpassed all the same: an abort that does not come is less than one that goes back further than the cluster ever was.
+// If only one cluster is selected, its agent may have removed the hash and the time. So its work does not become history. The current
+// revision still counts as surpassed: a missing abort does less harm than an abort to a revision that the cluster left long ago.
 func ReadForeignHistory(in *ForeignHistoryInput) ForeignHistory {
 	works, needed := in.counted()
 	past := ForeignHistory{needed: needed}
@@ -144,8 +145,8 @@ func ReadForeignHistory(in *ForeignHistoryInput) ForeignHistory {
 	return past
 }
 
-// RolledOut reports whether another hub wrote every work of a selected cluster with a revision, on as many clusters as it takes to believe that, and
-// whether every one of them succeeded with it. Where it is on one cluster alone, only is that cluster (R6).
+// RolledOut reports whether another hub wrote the revision to the works of all selected clusters, on enough clusters to be believed, and
+// whether all of them succeeded with it. If only one cluster has the revision, only is that cluster (R6).
 func (in *ForeignHistoryInput) RolledOut(rev *Revision, now time.Time) (everywhere, succeeded bool, only string) {
 	works, needed := in.counted()
 	foreign, all := foreignClusters(works)
@@ -170,7 +171,7 @@ func (in *ForeignHistoryInput) anotherHubs(w *Work) bool {
 	return w.Digest != "" && (w.Foreign() || in.FirstSight && w.Hash() == "")
 }
 
-// foreignClusters returns on how many clusters works are another hub's, and whether all works are.
+// foreignClusters returns the number of clusters with works of another hub, and whether all works are another hub's.
 func foreignClusters(works []Work) (n int, all bool) {
 	foreign := map[string]bool{}
 	for i := range works {
@@ -204,8 +205,8 @@ func (p *ForeignHistory) add(w *Work) {
 	p.Specs[known].works = append(p.Specs[known].works, w)
 }
 
-// Stable is the spec that was the stable one: the only one beside the template's, on at least two clusters where that many are selected,
-// one of which succeeded with it (R6). Empty when the works don't show it.
+// Stable returns the spec that was the stable one: the only one beside the template's, on at least two clusters if that many are selected,
+// one of which succeeded with it (R6). It is empty if the works don't show one.
 func (p *ForeignHistory) Stable(now time.Time) revision.Digest {
 	if p.mixed || len(p.Specs) != 1 || p.Specs[0].clusters() < p.needed {
 		return ""

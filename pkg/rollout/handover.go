@@ -14,25 +14,26 @@ import (
 
 // Handover is how clusters pass from one revision to another under pruneStrategy WhenAvailable.
 type Handover struct {
-	// Combine returns what a work holds on the way from one revision to another. Equal revisions give equal results.
+	// Combine returns the content of a work that changes from one revision to another. Equal revisions give equal results.
 	Combine func(to, from *Revision) handover.Result
-	// Problem says why no object is kept at all, for a person; empty where objects are kept. Combine is not called then.
+	// Problem is a message for users: why no object is kept at all. Combine is not called then. It is empty if objects are kept.
 	Problem string
-	// Unknown reports whether the history can't be read for the moment. Works that keep objects are left alone until it can (R28).
+	// Unknown is true while the history can't be read. Works that keep objects are not written until it can be read again (R28).
 	Unknown bool
 }
 
 // keeps reports whether objects that a revision drops stay until the revision is available.
 func (h *Handover) keeps() bool { return h != nil && h.Problem == "" }
 
-// leavesAlone reports whether a work keeps objects, and the history that shows which ones can't be read: a write of the exact revision would
+// leavesAlone reports whether a work keeps objects while the history, which shows them, can't be read. A write of the exact revision would
 // delete them (R28).
 func (h *Handover) leavesAlone(w *Work) bool {
 	return h != nil && h.Unknown && w != nil && w.KeptRevision() != ""
 }
 
-// Presumed returns what a work that keeps objects is taken for while the history can't be read: its revision, and after it whatever it holds
-// beside it. It is nil for any other work. So the cluster keeps its slot, and is judged by the manifests of the revision (R30).
+// Presumed returns the presumed content of a work that keeps objects while the history can't be read: the manifests of its revision,
+// followed by any others. It is nil for any other work. So the cluster keeps its slot, and is judged by the manifests of the revision
+// (R30).
 func (h *Handover) Presumed(w *Work, of *Revision) *handover.Combined {
 	if !h.leavesAlone(w) || of == nil || of.Template == nil || w.Hash() != of.Hash || w.Digest == of.Digest {
 		return nil
@@ -40,8 +41,8 @@ func (h *Handover) Presumed(w *Work, of *Revision) *handover.Combined {
 	return &handover.Combined{Digest: w.Digest, Manifests: len(of.Template.Workload.Manifests)}
 }
 
-// Combined returns what a work of a revision holds together with the objects of another one; nil where one of them can't be read, and where
-// nothing is kept (R29).
+// Combined returns the content of a work that has a revision and keeps objects of another one. It is nil if one of them can't be read, or
+// if nothing is kept (R29).
 func (h *Handover) Combined(of, kept *Revision) *handover.Combined {
 	if !h.keeps() || of == nil || kept == nil || of.Template == nil || kept.Template == nil {
 		return nil
@@ -49,7 +50,7 @@ func (h *Handover) Combined(of, kept *Revision) *handover.Combined {
 	return h.Combine(of, kept).Combined
 }
 
-// KeptRevision is the hash of the revision whose objects the work keeps beside those of its own; empty where it keeps none (R28).
+// KeptRevision returns the hash of the revision whose objects the work keeps beside its own; empty if it keeps none (R28).
 func (w *Work) KeptRevision() string {
 	return w.Object.Annotations[workv1alpha1.AnnotationKeptRevision]
 }
@@ -59,12 +60,12 @@ func (w *Work) InHandover() bool {
 	return w.Combined != nil && (w.Digest == w.Combined.Digest || w.AcceptedAs != "" && w.AcceptedAs == w.Combined.Digest)
 }
 
-// storedAsWritten reports whether the spec of a work that is at a revision is what the hub wrote, and not what the API server made of it.
+// storedAsWritten reports whether the API server stored the spec of a work, which is at a revision, as the hub wrote it.
 func (w *Work) storedAsWritten(rev *Revision) bool {
 	return w.Digest == rev.Digest || w.Combined != nil && w.Digest == w.Combined.Digest
 }
 
-// byHash finds a readable revision; nil where there is none.
+// byHash returns the readable revision with a hash; nil if there is none.
 func (s *Snapshot) byHash(hash string) *Revision {
 	return s.find(func(rev *Revision) bool { return rev.Hash == hash })
 }
@@ -81,9 +82,9 @@ func (s *Snapshot) find(is func(*Revision) bool) *Revision {
 	return nil
 }
 
-// servedLast returns the revision that a cluster served last, on its way to another one (R27): the one whose exact spec its work has. In a handover
-// it is the new one where that has settled, and the old one otherwise. It is nil where no readable revision is that. Where the new one succeeds,
-// and the success is not settled, nobody knows yet: ripe is when that changes.
+// servedLast returns the revision that a cluster served last, before the revision to (R27): the one whose exact spec its work has. In a
+// handover it is the new revision if its success has settled, and the old one otherwise. It is nil if no readable revision matches. If the
+// new revision succeeds and the success has not settled, the answer is not known yet: ripe is when it will be.
 func (s *Snapshot) servedLast(w *Work, to *Revision) (served *Revision, ripe time.Time) {
 	exact := s.find(func(rev *Revision) bool {
 		return rev.Digest == w.Digest || w.AcceptedAs != "" && rev.Digest == w.AcceptedAs
@@ -108,9 +109,9 @@ func (s *Snapshot) servedInHandover(w *Work, own, kept, to *Revision) (served *R
 		return own, time.Time{}
 	case Assess(w, own, s.Now).State != Succeeded:
 		return kept, time.Time{}
-	case kept.Hash == to.Hash: // On the way back to the kept revision nothing is lost with the new one's objects beside it.
+	case kept.Hash == to.Hash: // A return to the kept revision loses nothing if it keeps the new one's objects.
 		return own, time.Time{}
-	case !w.At(own): // Somebody removed the time when it was written: no success of it ever settles.
+	case !w.At(own): // Somebody removed the annotation with the time of the write, so no success ever settles.
 		return kept, time.Time{}
 	}
 	phase, ripe := soakPhase(s, w, time.Time{})
@@ -123,20 +124,20 @@ func (s *Snapshot) servedInHandover(w *Work, own, kept, to *Revision) (served *R
 // historyWait is how often the hub looks whether the history can be read again.
 const historyWait = 15 * time.Second
 
-// form is what a write of a revision puts into a work.
+// form is the form in which a write puts a revision into a work.
 type form struct {
-	// revision is the one to write, with a combined template where objects are kept.
+	// revision is the one to write, with a combined template if objects are kept.
 	revision *Revision
 	// kept is the hash of the revision whose objects are kept.
 	kept string
 	// ripe is when it is known; zero for now.
 	ripe time.Time
-	// unknown says that no readable revision holds what the cluster served last: nothing of it can be kept.
+	// unknown is true if no readable revision matches what the cluster served last: none of its objects can be kept.
 	unknown bool
 }
 
-// formOf returns what a work gets on the way of its cluster to a revision: the exact one, or the one combined with what the cluster served last (R28).
-// A work that holds the combined one already is to be trimmed. While the history can't be read, a work that keeps objects is not written.
+// formOf returns the form in which a work gets a revision: exactly, or combined with the revision that the cluster served last (R28). A
+// work that already has the combined form is to be trimmed. While the history can't be read, a work that keeps objects is not written.
 func (s *Snapshot) formOf(w *Work, to *Revision) form {
 	if s.Handover.leavesAlone(w) {
 		return form{ripe: s.Now.Add(historyWait)}
@@ -162,7 +163,7 @@ func (s *Snapshot) formOf(w *Work, to *Revision) form {
 	return form{revision: &with, kept: from.Hash}
 }
 
-// noteNotKept notes which objects of the revision that clusters leave are deleted at once under pruneStrategy WhenAvailable, and why.
+// noteNotKept notes the objects of the previous revision that are deleted at once despite pruneStrategy WhenAvailable, and why.
 func (p *Plan) noteNotKept(s *Snapshot, sel *selection) {
 	from := s.Current
 	if s.Aborted {
@@ -185,8 +186,8 @@ func (p *Plan) noteNotKept(s *Snapshot, sel *selection) {
 	}
 }
 
-// unknownServed reports whether a work is to get the desired revision, and no readable one holds what its cluster served last. Whether it is
-// written in this pass makes no difference: what is reported stays the same between two retries (P7).
+// unknownServed reports whether a work is to get the desired revision although no readable revision matches what its cluster served last.
+// It does not matter whether this pass writes the work: the report stays the same between two retries (P7).
 func (s *Snapshot) unknownServed(sel *selection) bool {
 	if !s.Handover.keeps() || s.desired() == nil {
 		return false
@@ -200,8 +201,8 @@ func (s *Snapshot) unknownServed(sel *selection) bool {
 	return false
 }
 
-// KeptRevisions are the hashes of the revisions whose objects the plan's writes keep, those that a pause holds back among them. Works in hand may not
-// name them yet (R5).
+// KeptRevisions returns the hashes of the revisions whose objects the plan's writes keep, including writes that a pause holds back. The
+// works in the cache may not name them yet (R5).
 func (p *Plan) KeptRevisions() []string {
 	var kept []string
 	for _, w := range p.allWrites() {
@@ -212,8 +213,8 @@ func (p *Plan) KeptRevisions() []string {
 	return kept
 }
 
-// Judged returns the work with the conditions by which it is judged. In a handover these are those of the revision's own manifests, as the agent would
-// report them for a work that holds nothing else (R30).
+// Judged returns the work with the conditions by which it is judged. In a handover these come only from the revision's own manifests, as
+// if the work had no others (R30).
 func (w *Work) Judged() *Work {
 	if !w.InHandover() {
 		return w
@@ -229,7 +230,7 @@ func (w *Work) Judged() *Work {
 	add(meta.FindStatusCondition(w.Object.Status.Conditions, workv1.WorkComplete))
 	add(w.summed(own, workv1.WorkApplied, w.Observed, true))
 	if available := meta.FindStatusCondition(w.Object.Status.Conditions, workv1.WorkAvailable); available != nil && w.Observed(available) {
-		// That of a manifest has no generation. The work's own shows that the agent has looked since.
+		// A manifest's condition has no generation. The work's own shows that the agent has checked since.
 		found := w.summed(own, workv1.WorkAvailable, func(*metav1.Condition) bool { return true }, true)
 		if found != nil {
 			found.ObservedGeneration = available.ObservedGeneration
@@ -243,7 +244,7 @@ func (w *Work) Judged() *Work {
 	return &judged
 }
 
-// ownManifests are what the agent reports of the manifests of the work's own revision, by their places.
+// ownManifests returns the agent's reports about the manifests of the work's own revision, by ordinal.
 func (w *Work) ownManifests() []workv1.ManifestCondition {
 	own := make([]workv1.ManifestCondition, w.Combined.Manifests)
 	for i := range w.Object.Status.ResourceStatus.Manifests {
@@ -255,8 +256,8 @@ func (w *Work) ownManifests() []workv1.ManifestCondition {
 	return own
 }
 
-// summed returns one condition for those of several manifests: it is the one that changed last where all agree, and otherwise one that keeps the work
-// from being well. It is nil where none counts or, if each manifest needs one, where one has none.
+// summed combines the conditions of several manifests into one: the one that changed last if all are good, or the first that is not. It is
+// nil if none counts, or if a manifest has none although each needs one.
 func (w *Work) summed(manifests []workv1.ManifestCondition, conditionType string, counts func(*metav1.Condition) bool, each bool) *metav1.Condition {
 	good := metav1.ConditionFalse
 	if each {
@@ -277,7 +278,7 @@ func (w *Work) summed(manifests []workv1.ManifestCondition, conditionType string
 	return sum
 }
 
-// TrimHandover keeps what Judged asks of the manifests of a work that keeps objects of another revision.
+// TrimHandover returns the parts of the manifest conditions that Judged reads.
 func TrimHandover(manifests []workv1.ManifestCondition) []workv1.ManifestCondition {
 	kept := make([]workv1.ManifestCondition, 0, len(manifests))
 	for i := range manifests {

@@ -11,41 +11,41 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// What a work has in its labels and annotations beside its revision:
+// The labels and annotations of a work that are not about its revision:
 //
 //  1. The owner label, the Placement that it is counted under, and the labels of its owner. Labels by which GitOps tools track what they
 //     applied are not copied, and copied labels are removed when the owner loses them (OwnerMetadata).
 //  2. Annotations that keep GitOps tools from deleting it (WorkAnnotations).
-//  3. If the API server stores another spec than was asked for: which one was (AnnotationAccepted).
-//  4. Where that is outdated and nothing else is written, only labels and annotations are (relabel).
+//  3. If the API server stores a different spec than the hub requested: the requested one (AnnotationAccepted).
+//  4. If they are outdated and nothing else is to be written, the hub writes only labels and annotations (relabel).
 //
-// Each Write carries all of it, but for the time of the request (Metadata).
+// Each Write carries all of them, except the time of the request (Metadata).
 
-// keepOptions are the annotations for Argo CD. It tracks applications by label, takes a work with copied labels for a resource that left Git,
-// and would delete every work when it prunes (R9).
+// keepOptions are the annotations for Argo CD. It tracks applications by label, takes a work with copied labels for a resource that left
+// Git, and would delete every work when it prunes (R9).
 var keepOptions = map[string]string{
 	"argocd.argoproj.io/sync-options":    "Prune=false",
 	"argocd.argoproj.io/compare-options": "IgnoreExtraneous",
 }
 
-// isToolLabel reports whether a label is one by which a GitOps tool tracks what it applied. It did not apply the work, so that the work does
-// not get it from its owner.
+// isToolLabel reports whether a GitOps tool uses a label to track the objects that it applied. It did not apply the work, so the work does
+// not get the label from its owner.
 func isToolLabel(key string) bool {
 	domain, _, prefixed := strings.Cut(key, "/")
 	return prefixed && (domain == "argocd.argoproj.io" || strings.HasSuffix(domain, ".toolkit.fluxcd.io"))
 }
 
-// OwnerMetadata is what the works of one owner get from it. All writes of a plan share it.
+// OwnerMetadata is the metadata that works get from their owner. All writes of a plan share it.
 type OwnerMetadata struct {
 	owner  string
 	labels map[string]string
 	// copied is the value of AnnotationCopiedLabels: the keys of the owner's labels that are copied, sorted.
 	copied string
-	// brokered says that works travel over a broker: what an API server makes of them is unknown.
+	// brokered is true if works travel over a broker: it is unknown how an API server stores them.
 	brokered bool
 }
 
-// NewOwnerMetadata returns what works get from the owner in a snapshot.
+// NewOwnerMetadata returns the metadata that works get from the owner in a snapshot.
 func NewOwnerMetadata(s *Snapshot) *OwnerMetadata {
 	keys := make([]string, 0, len(s.Labels))
 	for key := range s.Labels {
@@ -73,8 +73,8 @@ func (o *OwnerMetadata) Labels(placement string) map[string]string {
 	return labels
 }
 
-// dropped returns the keys that a work has from labels which its owner no longer has, or which are not copied: those of GitOps tools, which
-// OCM's hub copies and does not note.
+// dropped returns the keys of labels to remove from a work: copied labels that its owner no longer has, and labels of GitOps tools, which
+// OCM's hub copies without noting them.
 func (o *OwnerMetadata) dropped(object *workv1.ManifestWork) []string {
 	var dropped []string
 	for key := range strings.SplitSeq(object.Annotations[workv1alpha1.AnnotationCopiedLabels], ",") {
@@ -94,14 +94,14 @@ func (o *OwnerMetadata) dropped(object *workv1.ManifestWork) []string {
 	return dropped
 }
 
-// Metadata is what a write wants of the labels and annotations of a work. What others put there stays.
+// Metadata is the change of a work's labels and annotations that a write makes. Keys of others stay.
 type Metadata struct {
 	Labels, Annotations               map[string]string
 	DroppedLabels, DroppedAnnotations []string
 }
 
-// Metadata returns the labels and annotations that the work of a write gets. AnnotationAppliedAt is missing: its value is the time of the
-// request.
+// Metadata returns the labels and annotations that the work of a write gets. AnnotationAppliedAt is not among them: its value is the time
+// of the request.
 func (w *Write) Metadata() Metadata {
 	existing := &workv1.ManifestWork{}
 	if w.Work != nil {
@@ -134,13 +134,13 @@ func (m *Metadata) setOrDrop(annotation, value string) {
 	}
 }
 
-// ChangesSpec reports whether a write brings another spec to a work that exists.
+// ChangesSpec reports whether a write changes the spec of an existing work.
 func (w *Write) ChangesSpec() bool {
 	return w.Work != nil && w.Revision != nil && w.Work.Digest != w.Revision.Digest
 }
 
-// asksFor returns the value of AnnotationAccepted for a write that makes a generation; empty for one that changes no spec, or goes to a
-// broker.
+// asksFor returns the value of AnnotationAccepted for a write that makes a new generation. It is empty for a write that changes no spec,
+// or that goes to a broker.
 func (w *Write) asksFor(generation int64) string {
 	if w.Owner.brokered || (w.Work != nil && !w.ChangesSpec()) {
 		return ""
@@ -222,8 +222,8 @@ func (w *Work) Noted() (asked revision.Digest, how Note) {
 	return "", NoNote
 }
 
-// relabel brings labels and annotations up to date where nothing else is written, whatever the strategies are: the owner's labels changed,
-// another placementRef took a cluster over, or an older release wrote the work (R9).
+// relabel updates the labels and annotations of works that the plan does not otherwise write, regardless of the strategies: the owner's
+// labels changed, another placementRef took over a cluster, or an older release wrote the work (R9).
 func (p *Plan) relabel(owner *OwnerMetadata, states []*placementState) {
 	written := p.writtenWorks(0)
 	for _, ps := range states {
@@ -240,7 +240,7 @@ func (p *Plan) relabel(owner *OwnerMetadata, states []*placementState) {
 			if w.Why = owner.outdated(m.work, wanted); w.Why == "" {
 				continue
 			}
-			if m.work.PlacementName() != w.Placement { // It counts here now, and in this group.
+			if m.work.PlacementName() != w.Placement { // The work now counts here, in this group.
 				w.Group, w.Why = ps.groups[m.group].Key(), "its cluster belongs to "+ps.ref.Name+" now"
 			}
 			p.Writes = append(p.Writes, w)
@@ -256,7 +256,7 @@ func (m *member) placement(ps *placementState) string {
 	return ps.ref.Name
 }
 
-// outdated returns what of a work's metadata is to be written; empty for nothing.
+// outdated returns which part of a work's metadata is outdated; empty for none.
 func (o *OwnerMetadata) outdated(w *Work, wanted map[string]string) string {
 	annotations := w.Object.Annotations
 	if !labelled(w, wanted) || annotations[workv1alpha1.AnnotationCopiedLabels] != o.copied || len(o.dropped(w.Object)) > 0 {

@@ -13,9 +13,9 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// WorkNames are the names that a work of this hub may have, in the order in which they are tried (R9): the owner's own name, one that
-// follows from the owner's namespace and name, and one that holds the owner's UID. Each is the same in every process and pass, so that
-// a second try finds what the first one made.
+// WorkNames are the names that a work of this hub may have, in the order in which they are tried (R9): the owner's own name, one that is
+// derived from the owner's namespace and name, and one that contains the owner's UID. Each is the same in every process and pass, so a
+// second try finds the work that the first one made.
 func WorkNames(owner metav1.Object) []string {
 	hasher := fnv.New32a()
 	_, _ = hasher.Write([]byte(owner.GetNamespace() + "/" + owner.GetName()))
@@ -31,7 +31,7 @@ const (
 	generatedSuffix = 5
 	// generatedAlphabet holds the characters that apimachinery's generated names are made of.
 	generatedAlphabet = "bcdfghjklmnpqrstvwxz2456789"
-	// generatedPrefix is how much an API server keeps of metadata.generateName.
+	// generatedPrefix is how many characters of metadata.generateName an API server keeps.
 	generatedPrefix = 63 - generatedSuffix
 )
 
@@ -46,8 +46,8 @@ func IsWorkName(owner metav1.Object, name string) bool {
 	return found && len(suffix) == generatedSuffix && strings.Trim(suffix, generatedAlphabet) == ""
 }
 
-// LostOwner reports whether a work without owner label is this owner's all the same: it has a name that this owner's works have, the hash of
-// one of the owner's revisions, and the time when the hub wrote it (R9).
+// LostOwner reports whether a work without owner label still belongs to this owner: it has a name that this owner's works can have, the
+// hash of one of the owner's revisions, and the time when the hub wrote it (R9).
 func LostOwner(owner metav1.Object, work *workv1.ManifestWork, isRevision func(hash string) bool) bool {
 	_, owned := work.Labels[workv1alpha1.LabelReplicaSet]
 	if owned || !IsWorkName(owner, work.Name) {

@@ -13,14 +13,14 @@ import (
 
 // Which clusters of a placementRef get the update revision next (R10):
 //
-//  1. A failed cluster whose work somebody changed is put back. That starts nothing.
+//  1. A failed cluster whose work somebody changed gets the update revision again. That starts no other cluster.
 //  2. A placementRef that is closed starts nothing. One that is halted only by its rejected clusters starts the groups that come before
 //     theirs, or no retry could ever succeed.
 //  3. Candidates are the clusters that wait, and the rejected ones whose next try is due. Retries get the free slots first.
-//  4. Mandatory groups come first. The other groups follow when each cluster of those is done.
-//  5. Of Progressive, as many are next as slots are free: the batch without the clusters on their way.
-//  6. sdk-go's handler, which all of OCM's controllers share, puts the candidates in order: clusters of a batch, groups, and which
-//     group has its turn. It gets no times, no failures and no limits. It decides otherwise where it is asked about those: the table in
+//  4. Mandatory groups come first. The other groups follow when each cluster of the mandatory groups is done.
+//  5. For Progressive, as many are next as slots are free: the batch size less the clusters that take a slot.
+//  6. sdk-go's handler, which all of OCM's controllers share, puts the candidates in order: clusters of a batch, groups, and which group
+//     has its turn. It gets no times, failures or limits, because it would decide differently about those. The table in
 //     docs/concepts/rollout.md lists the cases, TestHandlerDeviations shows each of them, and TestHandlerAgrees compares all others.
 
 // start writes the update revision to the clusters that are next.
@@ -62,7 +62,7 @@ func (ps *placementState) why(s *Snapshot, m *member) string {
 	}
 }
 
-// nextClusters returns the members that are next: the retries, and beside them as many of the waiting members as there is room for.
+// nextClusters returns the members that are next: the retries, and as many waiting members as fit beside them.
 func (ps *placementState) nextClusters(s *Snapshot, outcome *RefOutcome) ([]*member, error) {
 	startable := (*member).startable
 	if outcome.Halted {
@@ -96,8 +96,9 @@ func (ps *placementState) nextClusters(s *Snapshot, outcome *RefOutcome) ([]*mem
 	return append(retries, beside...), nil
 }
 
-// beforeRejected returns which members may start in a placementRef that is halted only by its rejected clusters: members of groups that come
-// before all of theirs. Until such a group is done, no rejected cluster has its turn, and none can be retried.
+// beforeRejected returns a filter for the members that may start in a placementRef that only its rejected clusters halt: members of groups
+// that come before all groups with rejected clusters. Until such a group is done, no rejected cluster has its turn, and none can be
+// retried.
 func (ps *placementState) beforeRejected() func(*member) bool {
 	first := -1
 	for _, m := range ps.members {
@@ -118,9 +119,9 @@ func (ps *placementState) comesBefore(group, other int) bool {
 	return group < other
 }
 
-// question is what the handler is asked.
+// question is a question to the handler.
 type question struct {
-	// candidate reports who may come next.
+	// candidate reports whether a member may come next.
 	candidate func(*member) bool
 	// mandatory: the question is about the mandatory groups; otherwise about all others.
 	mandatory bool
@@ -130,8 +131,8 @@ type question struct {
 	free int
 }
 
-// nextBatch returns which of the candidates come next. The handler compares each state with each cluster, so that it gets only the states
-// that matter: for Progressive the number of free slots is enough, and for a group that waits one cluster in flight.
+// nextBatch returns the candidates that come next. The handler compares each state with each cluster, so it gets only the states that
+// matter: for Progressive the number of free slots is enough, and for a waiting group one cluster in flight.
 func (ps *placementState) nextBatch(s *Snapshot, candidate func(*member) bool) ([]*member, error) {
 	if !ps.any(candidate) {
 		return nil, nil
@@ -155,8 +156,8 @@ func (ps *placementState) mandatoryFirst() bool {
 	return ordered && !ps.ref.settled() || ps.any(func(m *member) bool { return !m.is().done && ps.mandatory(m.group) })
 }
 
-// fillBatch returns the clusters for the free slots of a Progressive batch. Members that may be in flight already come first, and leave
-// the others the slots that none of them could be in (P4).
+// fillBatch returns the clusters for the free slots of a Progressive batch. Members that may already be in flight come first. The others
+// get only the slots that these cannot take (P4).
 func (ps *placementState) fillBatch(s *Snapshot, q question) ([]*member, error) {
 	candidate := q.candidate
 	var next []*member
@@ -195,8 +196,8 @@ func (ps *placementState) count(holds func(*member) bool) int {
 	return n
 }
 
-// ask returns the candidates that come next. The handler needs group indices without gaps, and decisions that are still being written
-// have gaps. It gets the groups with candidates, numbered by their place, and one cluster of the first group that later groups wait for.
+// ask returns the candidates that come next. The handler needs group indices without gaps, and decisions that are still being written have
+// gaps. So it gets the groups with candidates, numbered consecutively, and one cluster of the first group that later groups wait for.
 func (ps *placementState) ask(q question) ([]*member, error) {
 	groups := make([][]string, len(ps.groups))
 	var candidates []*member
@@ -227,7 +228,7 @@ func (ps *placementState) ask(q question) ([]*member, error) {
 	return next, nil
 }
 
-// firstOnTheWay returns one member of the first group that later groups wait for; nil if groups have no order. They do not wait for a
+// firstOnTheWay returns one member of the first group that later groups wait for; nil if groups have no order. Groups do not wait for a
 // candidate, unless this plan already writes to it.
 func (ps *placementState) firstOnTheWay(q question) *member {
 	if !q.inOrder {
@@ -245,7 +246,7 @@ func (ps *placementState) firstOnTheWay(q question) *member {
 	return first
 }
 
-// rolloutClusters calls the handler with groups of clusters, of which at most one is on its way.
+// rolloutClusters calls the handler with groups of clusters, at most one of which is in flight.
 func (ps *placementState) rolloutClusters(q question, groups [][]string, onTheWay *member) ([]handler.ClusterRolloutStatus, error) {
 	asked := tracker.ClusterGroupsMap{}
 	var states []handler.ClusterRolloutStatus

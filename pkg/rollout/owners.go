@@ -12,25 +12,26 @@ import (
 //  2. It has one work; others are surplus (worksByCluster).
 //  3. A work that has the name of a placementRef still counts there if nothing selects its cluster any more, or if it is being deleted
 //     (assign).
-//  4. What is labelled as an earlier placementRef's is not handed on while the selection of that is unknown (blockedByEarlier).
+//  4. A work that is labelled with an earlier placementRef is not handed on while the selection of that placementRef is unknown
+//     (blockedByEarlier).
 
-// selection is what the placementRefs of a snapshot select, found once for a decision: no step of it looks at every placementRef for each
-// work, or at every work for each placementRef.
+// selection holds the clusters that the placementRefs of a snapshot select. It is computed once for a decision, so no step has to look at
+// every placementRef for each work, or the reverse.
 type selection struct {
 	// owners is, for each selected cluster, the placementRef that it belongs to.
 	owners map[string]int
 	// owned is how many clusters each placementRef owns.
 	owned []int
-	// first is the index of the first placementRef to each Placement: a work that must be deleted is counted once.
+	// first is the index of the first placementRef for each Placement: a work that must be deleted is counted once.
 	first map[string]int
 	// settled reports for each placementRef whether it is known which clusters it selects.
 	settled []bool
-	// byCluster is each cluster's one work, and surplus are the others of a cluster.
+	// byCluster holds one work for each cluster, and surplus the others.
 	byCluster map[string]*Work
 	surplus   []*Work
 	// unselected are the works that are not being deleted and whose clusters nothing selects, by cluster.
 	unselected []*Work
-	// leaving are, for each placementRef, the works that still count for it though it does not own their clusters any more.
+	// leaving holds, for each placementRef, the works that still count for it although it no longer owns their clusters.
 	leaving [][]*Work
 }
 
@@ -54,8 +55,8 @@ func newSelection(s *Snapshot) *selection {
 	return sel
 }
 
-// assign finds the works of clusters that nothing selects, and the works that count for a placementRef which does not own their clusters. A
-// work that no hub names like this does not count if nothing selects its cluster: somebody gave it the owner label.
+// assign finds the works of clusters that nothing selects, and the works that count for a placementRef that does not own their clusters.
+// If nothing selects the cluster, a work with a name that no hub gives does not count: somebody added the owner label.
 func (sel *selection) assign() {
 	for cluster, work := range sel.byCluster {
 		owner, selected := sel.owners[cluster]
@@ -78,7 +79,7 @@ func (sel *selection) assign() {
 
 func byCluster(a, b *Work) int { return strings.Compare(a.Cluster(), b.Cluster()) }
 
-// blockedByEarlier reports whether a work is labelled as one of an earlier placementRef than its cluster's, whose selection is unknown.
+// blockedByEarlier reports whether a work is labelled with a placementRef that comes before its cluster's and whose selection is unknown.
 func (sel *selection) blockedByEarlier(index int, work *Work) bool {
 	if work == nil || index == 0 {
 		return false
@@ -111,8 +112,8 @@ func Owners(refs []Ref) map[string]int {
 	return owners
 }
 
-// Sliced returns for each cluster the Placements with several slices that select it. It is nil where no Placement has several. Clusters that
-// the same Placements select share one list.
+// Sliced returns for each cluster the Placements with several slices that select it. It is nil if no Placement has several slices.
+// Clusters that the same Placements select share one list.
 func Sliced(refs []Ref) map[string][]string {
 	type list struct {
 		last   *string
@@ -146,8 +147,8 @@ func Sliced(refs []Ref) map[string][]string {
 	return sliced
 }
 
-// worksByCluster finds each cluster's one work. Where there are several, as older hubs could make them, the one to keep is not being deleted,
-// has the usual name, or is the oldest, in this order. The others are surplus.
+// worksByCluster returns one work for each cluster. If there are several, which older hubs could make, it prefers one that is not being
+// deleted, then one with the usual name, then the oldest. The others are surplus.
 func worksByCluster(all []Work, usualName string) (byCluster map[string]*Work, surplus []*Work) {
 	byCluster = make(map[string]*Work, len(all))
 	for i := range all {

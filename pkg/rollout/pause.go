@@ -5,21 +5,21 @@ import "slices"
 // What a pause holds back (R22):
 //
 //  1. The plan is made as without a pause.
-//  2. Its abort, its writes and its deletes move to Held. What it found stays as it is.
-//  3. An abort is held back alone, as it would be decided alone.
+//  2. Its abort, its writes and its deletes move to Held. Its findings stay.
+//  3. An abort is held back without writes and deletes, as it would be decided without them.
 //  4. What is held back is never carried out: after the pause, a new plan decides (R24).
 
 // Held is what a plan would do if its owner were not paused.
 type Held struct {
-	// Abort is set where the rollout would be aborted. Then Writes and Deletes are empty.
+	// Abort is set if the rollout would be aborted. Then Writes and Deletes are empty.
 	Abort *Abort
 	// Writes and Deletes are those of the plan, in the same order.
 	Writes  []Write
 	Deletes []Delete
 }
 
-// hold holds back all that the plan would do. Over a broker, which clusters come next changes when an agent without a work is heard. Nothing is
-// written to such a cluster during a pause, and no event leads to a pass: the pass is repeated after a while (P7).
+// hold holds back everything that the plan would do. Over a broker, the next clusters change when an agent without a work is heard. During
+// a pause nothing is written to such a cluster, so no event leads to a pass. Therefore the pass is repeated after a while (P7).
 func (p *Plan) hold(s *Snapshot, states []*placementState) {
 	for _, ps := range states {
 		if ps.any(func(m *member) bool { return m.work == nil && m.mayBeInFlight(s) }) {
@@ -30,8 +30,8 @@ func (p *Plan) hold(s *Snapshot, states []*placementState) {
 	p.Abort, p.Writes, p.Deletes = nil, nil, nil
 }
 
-// holdAbort holds back an abort. A pass that persists an abort ends there. This one reports the rollout as it is, and needs to know when
-// phases change and which writes the API server rejects.
+// holdAbort holds back an abort. A pass that persists an abort ends there. A paused pass continues and reports the rollout, so the plan
+// must also hold when phases change and which writes the API server rejects.
 func (p *Plan) holdAbort(s *Snapshot, states []*placementState) {
 	for _, ps := range states {
 		p.recheck(s, ps)
@@ -41,7 +41,7 @@ func (p *Plan) holdAbort(s *Snapshot, states []*placementState) {
 	p.hold(s, states)
 }
 
-// AbortDue returns the abort of a failed rollout, also where a pause holds it back; nil for none.
+// AbortDue returns the abort of a failed rollout, even if a pause holds it back; nil for none.
 func (p *Plan) AbortDue() *Abort {
 	if p.Held != nil {
 		return p.Held.Abort
@@ -49,7 +49,7 @@ func (p *Plan) AbortDue() *Abort {
 	return p.Abort
 }
 
-// allWrites are the plan's writes, those that a pause holds back among them.
+// allWrites returns the plan's writes, including those that a pause holds back.
 func (p *Plan) allWrites() []Write {
 	if p.Held != nil {
 		return p.Held.Writes
@@ -57,7 +57,7 @@ func (p *Plan) allWrites() []Write {
 	return p.Writes
 }
 
-// Revisions are the revisions that the plan writes, or would write after a pause. Works in hand may not have them yet (R5).
+// Revisions returns the revisions that the plan writes, or would write without a pause. The works in the cache may not have them yet (R5).
 func (p *Plan) Revisions() []*Revision {
 	var written []*Revision
 	for _, w := range p.allWrites() {

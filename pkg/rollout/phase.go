@@ -22,18 +22,18 @@ type Phase string
 
 // The phases of a cluster. A cluster is in one of them.
 const (
-	// PhaseWaiting means that its turn has not come: it has another revision, or none.
+	// PhaseWaiting means that its turn has not come: it has another revision or none.
 	PhaseWaiting Phase = "Waiting"
 	// PhaseTerminating means that it has a work that is being deleted. Nothing can be written before that work is deleted (R8).
 	PhaseTerminating Phase = "Leaving"
 	// PhaseTerminationTimedOut means that such a deletion has taken longer than the deadline. It fails nothing, but too many of them halt
 	// their placementRef.
 	PhaseTerminationTimedOut Phase = "Stuck"
-	// PhaseInFlight means that the update revision was written, and that its outcome is awaited.
+	// PhaseInFlight means that the update revision was written, and that the outcome is not known yet.
 	PhaseInFlight Phase = "InFlight"
 	// PhaseSoaking means that it succeeded, and that the success is not settled yet (R10).
 	PhaseSoaking Phase = "Soaking"
-	// PhaseHandingOver means that its success is settled, and that objects beside the revision have to go before it counts (R31).
+	// PhaseHandingOver means that its success is settled, and that kept objects must be deleted before the success counts (R31).
 	PhaseHandingOver Phase = "HandingOver"
 	// PhaseDegraded means that its agent reports it as degraded, before any deadline.
 	PhaseDegraded Phase = "Degraded"
@@ -49,7 +49,7 @@ const (
 	PhaseSucceeded Phase = "Succeeded"
 )
 
-// phase is a row of the table: a Phase, and where more than one thing can follow from a Phase, one of its variants.
+// phase is a row of the table: a Phase, or one variant of a Phase if it has several.
 type phase uint8
 
 const (
@@ -70,16 +70,16 @@ const (
 	failed
 	// failedRejected is failed with a work that the API server rejects: it is still retried.
 	failedRejected
-	// failedAccepted is failed with a work that the API server accepts by now: it is on its way to the update revision until its deadline.
+	// failedAccepted is failed with a work that the API server now accepts: it is in flight until its deadline.
 	failedAccepted
-	// failedChanged is failed with a work that somebody edited or deleted since: it is put back.
+	// failedChanged is failed with a work that somebody edited or deleted since: it gets the update revision again.
 	failedChanged
 	agentUnknown
 	completed
 	succeeded
 )
 
-// consequence is what follows from a phase.
+// consequence holds the consequences of a phase.
 type consequence struct {
 	// name is the phase as the plan shows it.
 	name Phase
@@ -105,11 +105,11 @@ type consequence struct {
 	updated, settled bool
 	// listed: it is named among the clusters that hold the rollout up.
 	listed bool
-	// waitsFor is what it waits for, where the phase alone tells.
+	// waitsFor is what it waits for, if that depends on the phase alone.
 	waitsFor Wait
 }
 
-// table holds what follows from each phase.
+// table holds the consequences of each phase.
 var table = [...]consequence{
 	waiting:              {name: PhaseWaiting, startable: true, takesSlot: onceWritten, keepsTurn: always, waitsFor: WaitTurn},
 	blocked:              {name: PhaseWaiting, takesSlot: onceWritten, keepsTurn: always, waitsFor: WaitEarlierRef},
@@ -159,38 +159,38 @@ func (ps *placementState) holds(m *member, answer when, halted bool) bool {
 	return answer == always
 }
 
-// member is a cluster that counts for a placementRef: one that belongs to it, or one whose work still has its name.
+// member is a cluster that counts for a placementRef: one that belongs to it, or one whose work still names it.
 type member struct {
 	cluster string
 	group   int // index into placementState.groups
 	work    *Work
-	// owned reports whether the cluster belongs to the placementRef. Otherwise only its work is still counted here (R8).
+	// owned is true if the cluster belongs to the placementRef. Otherwise only its work still counts here (R8).
 	owned bool
-	// blockedByEarlierRef reports whether the cluster may belong to an earlier placementRef whose selection is unknown: until it is known,
-	// nothing new is written to the cluster (R8).
+	// blockedByEarlierRef is true if the cluster may belong to an earlier placementRef whose selection is unknown: until it is known, nothing
+	// new is written to the cluster (R8).
 	blockedByEarlierRef bool
 
-	// atUpdate reports whether the work has the update revision, and state is what its conditions say about it then.
+	// atUpdate is true if the work has the update revision. state is then its state by its conditions.
 	atUpdate bool
 	state    State
 
 	phase phase
 	// since is when the phase began. It is not meaningful for waiting and terminating clusters.
 	since time.Time
-	// next is when the phase changes, or has to be looked at again; zero for never.
+	// next is when the phase changes or must be checked again; zero for never.
 	next time.Time
 	// reason is why it has failed, if it has.
 	reason workv1alpha1.FailureReason
 	// record is the recorded failure that holds for it; nil for none.
 	record *Failure
-	// rejection is the rejection of its work by the API server; nil if it is accepted. retryAt is when the write is to be tried again.
+	// rejection is the rejection of its work by the API server; nil if it is accepted. retryAt is when the write is to be retried.
 	rejection *Rejection
 	retryAt   time.Time
-	// written reports whether this plan writes the update revision to it, and chosen whether it does so because its turn has come.
+	// written is true if this plan writes the update revision to it. chosen is true if the reason is that its turn has come.
 	written, chosen bool
 }
 
-// is returns what follows from the phase of a member.
+// is returns the consequences of a member's phase.
 func (m *member) is() *consequence { return &table[m.phase] }
 
 // The exceptions, which need the work, the clock or the plan.
@@ -203,7 +203,7 @@ func (m *member) takesSlot() bool {
 // startable reports whether a member may be next.
 func (m *member) startable() bool { return m.is().startable && !m.written }
 
-// retriable reports whether a rejected write may be tried again now.
+// retriable reports whether a rejected write may be retried now.
 func (m *member) retriable(now time.Time) bool {
 	return m.rejection != nil && !now.Before(m.retryAt)
 }
@@ -211,8 +211,8 @@ func (m *member) retriable(now time.Time) bool {
 // failedHere reports whether a member counts as failed for its placementRef. One that may belong to an earlier placementRef does not.
 func (m *member) failedHere() bool { return m.is().fails && !m.blockedByEarlierRef }
 
-// putBack reports whether a member gets the update revision again after a change by somebody else. It still counts as failed. That starts
-// no further cluster, so that neither a halt nor the order of groups prevents it.
+// putBack reports whether a failed member gets the update revision again after a change by somebody else. The member still counts as
+// failed. This starts no further cluster, so neither a halt nor the order of groups prevents it.
 func (m *member) putBack() bool {
 	return m.phase == failedChanged && !m.blockedByEarlierRef && !m.written
 }
@@ -220,14 +220,14 @@ func (m *member) putBack() bool {
 // writable reports whether a work can be written to the member's cluster.
 func (m *member) writable() bool { return m.owned && (m.work == nil || !m.work.Deleting()) }
 
-// unlabelled reports whether a member has a work that can be written, and that no hash labels.
+// unlabelled reports whether a member has a writable work without a hash label.
 func (m *member) unlabelled() bool {
 	return !m.atUpdate && m.work != nil && m.writable() && m.work.Hash() == "" && m.phase != completed
 }
 
-// mayBeInFlight reports whether a member may be on its way already, with an outcome that nobody knows yet. Either a hub that ran before may
-// have written to it: there is no work, and the agent was not heard. Or it has the update revision in another form, with objects that are
-// kept. Such a member is started first (P4).
+// mayBeInFlight reports whether a member may already be in flight with an unknown outcome. Either a previous hub may have written to it:
+// there is no work, and the agent was not heard. Or it has the update revision in another form, with kept objects. Such a member is
+// started first (P4).
 func (m *member) mayBeInFlight(s *Snapshot) bool {
 	if m.work == nil {
 		return !s.heardAgent(m.cluster)
@@ -249,7 +249,7 @@ func (ps *placementState) computePhase(s *Snapshot, m *member) {
 	case m.atUpdate:
 		ps.updatedPhase(s, m)
 	case m.work != nil && m.work.Digest != s.Update.Digest && isComplete(m.work.Object):
-		m.phase = completed // It does not take the revision, and still has its own, should that return.
+		m.phase = completed // It does not take the revision. If the template returns to its own revision, it has that one.
 	case m.blockedByEarlierRef:
 		m.phase = blocked
 	default:
@@ -295,7 +295,8 @@ func (ps *placementState) soakedAt(s *Snapshot, m *member) time.Time {
 	return m.since.Add(ps.strategy.minSuccessTime)
 }
 
-// soakPhase reports whether a success is settled: this process has seen it for long enough, and it was soaked (R10).
+// soakPhase returns the phase of a success: settled if this process has seen it for long enough and it was soaked, and otherwise soaking,
+// with the time when it settles (R10).
 func soakPhase(s *Snapshot, work *Work, soaked time.Time) (phase, time.Time) {
 	if work.SucceededSince.IsZero() {
 		return soaking, s.Now.Add(s.Settle)
@@ -307,8 +308,9 @@ func soakPhase(s *Snapshot, work *Work, soaked time.Time) (phase, time.Time) {
 	return succeeded, time.Time{}
 }
 
-// mustTerminate reports whether the work of a member has to be deleted before anything else can come: a work that is being deleted and counts
-// elsewhere or lacks the update revision, or that nothing selects for the placementRef any more and that lacks it.
+// mustTerminate reports whether the work of a member must be deleted before anything else can be written. That is a work that is being
+// deleted and counts elsewhere or lacks the update revision. It is also a work whose cluster no longer belongs to the placementRef and
+// that lacks the update revision.
 func (ps *placementState) mustTerminate(m *member) bool {
 	switch {
 	case m.work == nil:

@@ -8,19 +8,19 @@ import (
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 )
 
-// placementState is a placementRef with the clusters that count for it, in their phases.
+// placementState is a placementRef with the clusters that count for it and their phases.
 type placementState struct {
 	ref      *Ref
 	strategy strategy
 	err      error
-	// groups are the decision groups by index, and isMandatory reports for each whether it is a mandatory one.
+	// groups are the decision groups by index, and isMandatory is true for each mandatory one.
 	groups      []Group
 	isMandatory []bool
 	// members are sorted by cluster.
 	members []*member
-	// storage holds the members, so that they lie next to each other.
+	// storage holds the members contiguously in memory.
 	storage []member
-	// limit is what the members wait for that are not next.
+	// limit is what members that are not next wait for.
 	limit Wait
 }
 
@@ -77,9 +77,10 @@ func (ps *placementState) names(holds func(*member) bool) []string {
 	return clusters
 }
 
-// addLeaving makes members of works that still count here. What the update revision did to a cluster always counts. Another work counts where
-// nothing else is left of a group that has its turn before others: such a group is not empty, and a canary that leaves must not send the next
-// revision to production first (R8). Elsewhere it has no part in the rollout: a lost cluster would hold up every rollout.
+// addLeaving adds members for works that still count here. A work that has the update revision, or whose cluster failed with it, always
+// counts. Any other work counts only if it is all that is left of a group that other groups wait for. Such a group is not empty: a canary
+// that leaves must not send the next revision to production first (R8). Otherwise the work does not count, because a lost cluster would
+// hold up every rollout.
 func (ps *placementState) addLeaving(s *Snapshot, leaving []*Work) {
 	if len(leaving) == 0 {
 		return
@@ -108,8 +109,8 @@ func (ps *placementState) hasTurn(group *Group) bool {
 	return ps.err == nil && (ps.strategy.kind == clusterv1alpha1.ProgressivePerGroup || ps.strategy.isMandatory(group))
 }
 
-// findGroup returns the group that the cluster of a work was in when it was written: by index and name, or by name. Where there is none any
-// more, it is a group of its own, and the index is -1.
+// findGroup returns the group of a work's cluster when the work was written, found by index and name, or by name. If that group no longer
+// exists, findGroup returns a new one with the index -1.
 func (ps *placementState) findGroup(work *Work) (int, Group) {
 	index, name, known := work.decisionGroup()
 	if !known {
@@ -126,7 +127,7 @@ func (ps *placementState) findGroup(work *Work) (int, Group) {
 	return found, wanted
 }
 
-// groupOf returns the place of that group, which it adds if it has to.
+// groupOf returns the index of that group in groups, and adds the group if necessary.
 func (ps *placementState) groupOf(work *Work) int {
 	index, group := ps.findGroup(work)
 	if index < 0 {
@@ -136,8 +137,8 @@ func (ps *placementState) groupOf(work *Work) int {
 	return index
 }
 
-// orderGroups puts the groups in the order of their indices. A group without selected clusters keeps its turn, and comes before a group with
-// the same index: OCM numbers the groups that have clusters, so that the next group takes over the index of one that has none left.
+// orderGroups puts the groups in the order of their indices. A group without selected clusters keeps its turn, and comes before a group
+// with the same index: OCM numbers only groups that have clusters, so the next group takes over the index of a group that has none left.
 func (ps *placementState) orderGroups() {
 	order := make([]int, len(ps.groups))
 	for g := range order {

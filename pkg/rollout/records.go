@@ -8,11 +8,11 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// What the status records about failures, and for how long it holds (R11):
+// The records of failures in the status, and how long they hold (R11):
 //
 //  1. A failure, a rejection and a halt are recorded before the hub acts on them (Adds, records).
-//  2. A recorded failure gives its cluster the phase of a failure, whatever a restart, an edit or a deletion makes of its work, until the
-//     success of the cluster is settled (applyRecord). The records end with the rollout of the update revision.
+//  2. A recorded failure gives its cluster the phase of a failure until the success of the cluster is settled, even after a restart, or an
+//     edit or deletion of its work (applyRecord). The records end with the rollout of the update revision.
 //  3. A user who removes a recorded failure retries the cluster: it gets a new deadline (retriedAt, renewRetried).
 //  4. While the selection of a Placement is unknown, its records stay (keep).
 //  5. A recorded halt holds for a while if the records cannot show its cause (haltHolds).
@@ -21,7 +21,7 @@ import (
 type Failure struct {
 	// Placement is the Placement that the cluster counts for.
 	Placement string
-	// Since is when the cluster failed, or when its work was rejected first.
+	// Since is when the cluster failed, or when its work was first rejected.
 	Since time.Time
 	// Reason is why it failed or was rejected.
 	Reason workv1alpha1.FailureReason
@@ -41,7 +41,7 @@ type Records struct {
 	Lost bool
 }
 
-// Adds reports whether the records hold a fact that others lack: it has to be persisted before any decision is based on it.
+// Adds reports whether the records hold a fact that other records lack. Such a fact must be persisted before a decision is based on it.
 func (r *Records) Adds(to *Records) bool {
 	return lacks(to.Failures, r.Failures) || lacks(to.Rejections, r.Rejections) || lacks(to.Halted, r.Halted)
 }
@@ -55,13 +55,13 @@ func lacks[V any](known, wanted map[string]V) bool {
 	return false
 }
 
-// hasFailed reports whether a cluster failed with the update revision, as recorded.
+// hasFailed reports whether the records say that a cluster failed with the update revision.
 func (s *Snapshot) hasFailed(cluster string) bool {
 	record, known := s.Records.Failures[cluster]
 	return known && !s.Aborted && record.Reason != workv1alpha1.FailureTerminationTimedOut
 }
 
-// recordOf returns the record of a failure that holds for a member. A deletion that timed out counts while the work still exists. Any other
+// recordOf returns the recorded failure that holds for a member. A deletion that timed out counts while the work still exists. Any other
 // failure counts for the placementRef that the work names, until the work is deleted.
 func (ps *placementState) recordOf(s *Snapshot, m *member) (record Failure, holds bool) {
 	if s.Aborted {
@@ -88,7 +88,7 @@ func (ps *placementState) applyRecord(s *Snapshot, m *member) {
 		return
 	}
 	if m.is().mayStillFail && record.Reason != workv1alpha1.FailureRejected {
-		m.next = time.Time{} // Its deadline does not apply any more.
+		m.next = time.Time{} // Its deadline no longer applies.
 	}
 	found := record // Only what is found goes to the heap.
 	m.since, m.reason, m.record = record.Since, record.Reason, &found
@@ -166,15 +166,16 @@ func (p *Plan) records(s *Snapshot, states []*placementState) Records {
 	return found
 }
 
-// addFailure adds the record of a cluster. A cluster can fail for one placementRef while another one waits for the deletion of its work: a
-// deletion that timed out does not replace a failure at the update revision.
+// addFailure adds the record of a cluster. A cluster can fail for one placementRef while another placementRef waits for the deletion of
+// its work. A deletion that timed out does not replace a failure at the update revision.
 func (r *Records) addFailure(cluster string, failure Failure) {
 	if _, recorded := r.Failures[cluster]; !recorded || failure.Reason != workv1alpha1.FailureTerminationTimedOut {
 		r.Failures[cluster] = failure
 	}
 }
 
-// keep keeps the records of clusters whose selection is unknown: a Placement that is missing or being written does not revoke a failure.
+// keep keeps the records of clusters whose selection is unknown: a Placement that is missing, or whose decisions are being written, does
+// not revoke a failure.
 func keep(found, recorded map[string]Failure, states []*placementState) {
 	if len(recorded) == 0 {
 		return
@@ -244,8 +245,8 @@ func (m *member) retriedAt(s *Snapshot) time.Time {
 	return at
 }
 
-// renewRetried gives retried clusters that have the update revision a new applied-at, from which their deadline runs. Nothing else of the
-// work changes.
+// renewRetried gives retried clusters that have the update revision a new applied-at, from which their deadline runs. The rest of the work
+// does not change.
 func (p *Plan) renewRetried(s *Snapshot, ps *placementState) {
 	for _, m := range ps.members {
 		if m.retriedAt(s).IsZero() || !m.writable() {

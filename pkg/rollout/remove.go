@@ -16,8 +16,8 @@ const (
 	unselectedForSliced = 3 * time.Minute
 )
 
-// remove deletes the works of clusters that nothing selects, and surplus works. While a Placement is missing, or has no
-// decision at all, nothing is deleted: a selection of nothing looks the same as one that is not known (R8).
+// remove deletes the works of clusters that nothing selects, and surplus works. While a Placement is missing or has no decision, nothing
+// is deleted: an empty selection and an unknown selection look the same (R8).
 func (p *Plan) remove(s *Snapshot, sel *selection) {
 	if !SelectionKnown(s.Refs, s.IgnoredRefs) {
 		return
@@ -40,7 +40,7 @@ func (p *Plan) remove(s *Snapshot, sel *selection) {
 	}
 }
 
-// slicedPlacements are the names of the Placements with several slices.
+// slicedPlacements returns the names of the Placements with several slices.
 func slicedPlacements(refs []Ref) map[string]bool {
 	sliced := map[string]bool{}
 	for i := range refs {
@@ -51,8 +51,8 @@ func slicedPlacements(refs []Ref) map[string]bool {
 	return sliced
 }
 
-// slicedWait is the wait for a work whose cluster may be between two slices of a Placement that it was in. A placementRef that was taken out
-// of the spec does not count: that was a person's decision.
+// slicedWait returns the wait for a work whose cluster may be moving between two slices of a Placement. A placementRef that was removed
+// from the spec does not count: a user decided that.
 func slicedWait(sliced map[string]bool, w *Work) time.Duration {
 	if sliced[w.PlacementName()] || slices.ContainsFunc(w.SelectedBy, func(name string) bool { return sliced[name] }) {
 		return unselectedForSliced
@@ -66,7 +66,7 @@ func (p *Plan) removeUnselected(s *Snapshot, w *Work, wait time.Duration) bool {
 	if since.IsZero() {
 		since = s.Now
 	}
-	// What was unselected before the hub could hear the API server again may have been selected since.
+	// A cluster that was unselected before the hub reached the API server again may have been selected since.
 	if due := later(later(since, s.DeadlinesSince).Add(wait), s.Stall.over(wait)); s.Now.Before(due) {
 		p.recheckAt(s.Now, due)
 		return false
@@ -75,8 +75,8 @@ func (p *Plan) removeUnselected(s *Snapshot, w *Work, wait time.Duration) bool {
 	return true
 }
 
-// SelectionKnown reports whether every placementRef counts, and every Placement is there and has at least one PlacementDecision: otherwise a
-// cluster that nothing selects may well be selected.
+// SelectionKnown reports whether every placementRef counts, and every Placement exists and has at least one PlacementDecision. Otherwise a
+// cluster that seems unselected may be selected.
 func SelectionKnown(refs []Ref, ignored int) bool {
 	if ignored > 0 {
 		return false

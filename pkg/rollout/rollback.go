@@ -9,10 +9,10 @@ import (
 //
 //  1. A rollout is aborted when a placementRef with failureStrategy AbortAll has failed (decideAbort; failed.go tells when it has).
 //  2. It is not aborted if there is no revision to go back to (Absence), nor if it is an undo: one silent cluster would return all others
-//     to the revision that was left.
+//     to the revision that the user left.
 //  3. The abort is persisted first: the plan that decides it writes nothing. A pause holds it back.
-//  4. While aborted, the current revision is written to every cluster at once, whatever the strategies are: also to clusters whose
-//     Placement is missing, and to clusters that no placementRef selects (planRollback).
+//  4. While aborted, the current revision is written to every cluster at once, regardless of the strategies. This includes clusters whose
+//     Placement is missing and clusters that no placementRef selects (planRollback).
 //  5. If the template returns to the current revision, or to an earlier one within the rollback window, each cluster that left it gets it
 //     back at once (returnAtOnce).
 
@@ -30,22 +30,22 @@ const (
 	NotAdopted AbsenceCause = "NotAdopted"
 	// Surpassed means that another hub rolled out after the stable revision, and that no rollout has completed since (R6).
 	Surpassed AbsenceCause = "Surpassed"
-	// Deleted means that somebody deleted it, and that nothing shows what it held (R7).
+	// Deleted means that somebody deleted it, and that its content can't be restored (R7).
 	Deleted AbsenceCause = "Deleted"
 	// Unreadable means that its ControllerRevision cannot be read.
 	Unreadable AbsenceCause = "Unreadable"
-	// OnOneCluster means that one cluster alone had it, and that others are selected (R6).
+	// OnOneCluster means that only one cluster had it, and that others are selected (R6).
 	OnOneCluster AbsenceCause = "OnOneCluster"
 )
 
-// Absence is why there is no revision to roll back to. Package status puts it into words.
+// Absence is why there is no revision to roll back to. Package status makes the message.
 type Absence struct {
 	Cause AbsenceCause
-	// Revision is the name of the ControllerRevision that was surpassed or deleted, or that was on one cluster.
+	// Revision is the name of the ControllerRevision that was surpassed or deleted, or that only one cluster had.
 	Revision string
-	// Cluster is the one that alone had the revision.
+	// Cluster is the only cluster that had the revision.
 	Cluster string
-	// Others are the hashes of which the user may name one as the stable revision: no rollout was complete, or another hub surpassed it.
+	// Others are the hashes from which the user may name the stable revision: no rollout was complete, or another hub surpassed it.
 	Others []string
 	// Detail is the message of a request or a reader: why the history, or the revision, cannot be read.
 	Detail string
@@ -62,11 +62,11 @@ const (
 	NoBlock AbortBlock = ""
 	// BlockedByAbsence means that there is no revision to roll back to.
 	BlockedByAbsence AbortBlock = "Absence"
-	// BlockedByUndo means that the rollout is an undo: the hub does not return to the revision that was left.
+	// BlockedByUndo means that the rollout is an undo: the hub does not return to the revision that the user left.
 	BlockedByUndo AbortBlock = "Undo"
 )
 
-// desired returns the revision that every cluster shall have in the end.
+// desired returns the revision that every cluster should have in the end.
 func (s *Snapshot) desired() *Revision {
 	if s.Aborted {
 		return s.Current
@@ -139,10 +139,10 @@ func (p *Plan) planRollback(s *Snapshot, states []*placementState, sel *selectio
 	}
 }
 
-// goesBack reports whether an abort writes a work, which may not exist: it is not at the revision to go back to, or is to be trimmed there.
+// goesBack reports whether an abort writes a work, which may be nil: it is not at the revision to go back to, or is to be trimmed there.
 func (p *Plan) goesBack(s *Snapshot, w *Work) bool { return !w.at(s.Current) || p.trims(s, w) }
 
-// whyBack is why an abort writes a work.
+// whyBack returns why an abort writes a work.
 func (s *Snapshot) whyBack(w *Work) string {
 	if w.at(s.Current) {
 		return trimmed
@@ -179,7 +179,7 @@ func (p *Plan) writeUnselected(s *Snapshot, w *Work, rev *Revision, why string) 
 	p.add(s, Write{Action: Update, Cluster: w.Cluster(), Placement: w.PlacementName(), Work: w, Why: why}, rev)
 }
 
-// left reports whether a work, which may not exist, has another revision.
+// left reports whether a work, which may be nil, has another revision.
 func (w *Work) left(rev *Revision) bool {
 	return w != nil && w.Hash() != "" && w.Hash() != rev.Hash && !w.At(rev)
 }

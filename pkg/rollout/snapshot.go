@@ -11,73 +11,73 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// Snapshot is all that Decide knows of one ManifestWorkReplicaSet.
+// Snapshot is everything that Decide knows about one ManifestWorkReplicaSet.
 type Snapshot struct {
 	// Now is the hub's clock.
 	Now time.Time
-	// DeadlinesSince is when this process's caches had synced, or its connection to the API server had
-	// come back: until the agents had time to report, no deadline fires (R11).
+	// DeadlinesSince is when this process's caches had synced, or its connection to the API server returned. No deadline fires until the
+	// agents have had time to report (R11).
 	DeadlinesSince time.Time
-	// Stall is the last time in which this process did not run: no deadline fires for as long after it (R11).
+	// Stall is the last period in which this process did not run. No deadline fires for the same length of time after it (R11).
 	Stall Stall
-	// Heard holds since when this process has heard the agent of each cluster; a cluster that is not in it was not heard. Nil where
-	// works go through the API server, which keeps what agents reported before this process began (R11).
+	// Heard holds when this process first heard the agent of each cluster. A cluster that is not in it was not heard. It is nil if works go
+	// through the API server, which keeps the reports from before this process began (R11).
 	Heard map[string]time.Time
-	// Unreached names the clusters whose agents are there, and do not get what they are sent over a broker, sorted. Nothing is decided by it.
+	// Unreached names the clusters whose agents are available but do not receive what the broker sends them, sorted. No decision depends on
+	// it.
 	Unreached []string
 	// Settle is how long this process must have seen a success without interruption before it counts (R10).
 	Settle time.Duration
 
-	// Update is the revision of today's template. Never nil.
+	// Update is the revision of the current template. It is never nil.
 	Update *Revision
-	// Current is the last revision that every selected cluster reached; nil when there is none, or when
-	// it can't be found or read.
+	// Current is the last revision that every selected cluster reached; nil if there is none, or if it can't be found or read.
 	Current *Revision
-	// Absent is why Current is nil; nil where it is not.
+	// Absent is why Current is nil; nil if Current is not nil.
 	Absent *Absence
-	// Older are the other readable revisions: works of an older hub whose spec is one of them get its hash (R6).
+	// Older are the other readable revisions. A work of an older hub whose spec matches one of them gets its hash (R6).
 	Older []*Revision
-	// Aborted says that the rollout of Update was aborted: the desired revision is Current.
+	// Aborted is true if the rollout of Update was aborted: the desired revision is Current.
 	Aborted bool
-	// Paused says that no work is written or deleted, and no abort decided, before a person says so (R22).
+	// Paused is true if no work is written or deleted, and no abort decided, until a user ends the pause (R22).
 	Paused bool
-	// Restored says that every cluster had confirmed the revision that it went back to: a process that was started since need not see
-	// each success for a while before it says so again.
+	// Restored is true if every cluster has confirmed the revision that it was rolled back to. A process that started since then reports that
+	// again without watching each success first.
 	Restored bool
 
 	// Owner is the value of the works' owner label.
 	Owner string
 	// Labels are the owner's own labels, which its works have too (R9).
 	Labels map[string]string
-	// Refs are the placementRefs that count, in spec order. IgnoredRefs is how many more the spec has: which clusters those select is not known
-	// (R8).
+	// Refs are the placementRefs that count, in spec order. IgnoredRefs is how many more the spec has: the clusters that those select are
+	// unknown (R8).
 	Refs        []Ref
 	IgnoredRefs int
 	// Works are all ManifestWorks that have the owner label.
 	Works []Work
-	// Rejected are, by cluster, the rejections of the last attempt to write the revision that the works shall have (R11). While aborted, clusters
-	// whose writes failed for long in another way are among them: they hold the abort up no more than those do (R4).
+	// Rejected are, by cluster, the rejections of the last attempt to write the desired revision (R11). While aborted, it includes clusters
+	// whose writes keep failing in another way: neither kind holds up the abort (R4).
 	Rejected map[string]Rejection
-	// Records are what the status holds about the rollout of Update (R11).
+	// Records are the facts in the status about the rollout of Update (R11).
 	Records Records
 	// Retried is when somebody removed the recorded failure of a cluster from the status: the cluster gets a new deadline (R11).
 	Retried map[string]time.Time
-	// FastUndo reports whether Update is within the rollback window: it reaches every cluster at once (R12c).
+	// FastUndo is true if Update is within the rollback window: it reaches every cluster at once (R12c).
 	FastUndo bool
 	// Handover is set under pruneStrategy WhenAvailable: objects that a revision drops stay until it is available (R28).
 	Handover *Handover
-	// WrittenBack are the clusters whose works this process has written back in this abort. What somebody changes there afterwards is written
-	// back again, and holds nothing up (R4).
+	// WrittenBack are the clusters whose works this process has restored in this abort. If somebody changes such a work afterwards, it is
+	// restored again, and does not hold up the abort (R4).
 	WrittenBack map[string]bool
 }
 
-// BeganLately reports whether this process, or its connection, is so young that no deadline may have fired yet, or did not run a moment ago
-// (R11).
+// BeganLately reports whether this process or its connection started so recently, or the process stalled so recently, that deadlines may
+// not have fired yet (R11).
 func (s *Snapshot) BeganLately() bool {
 	return s.Now.Before(later(s.DeadlinesSince.Add(maxGrace), s.Stall.over(maxGrace)))
 }
 
-// AssumeSettled returns the snapshot as a process would make it that saw all of it for long: deadlines fire, and what succeeds is settled.
+// AssumeSettled returns the snapshot of a process that has watched for a long time: deadlines fire, and successes are settled.
 func (s *Snapshot) AssumeSettled() *Snapshot {
 	watched := *s
 	watched.DeadlinesSince, watched.Stall, watched.Settle = time.Time{}, Stall{}, 0
@@ -91,40 +91,41 @@ func (s *Snapshot) AssumeSettled() *Snapshot {
 	return &watched
 }
 
-// Revision is what Decide needs to know of a ControllerRevision.
+// Revision is the part of a ControllerRevision that Decide needs.
 type Revision struct {
 	// Name of the ControllerRevision.
 	Name string
 	// Hash is its short name.
 	Hash string
-	// Digest says what its template means.
+	// Digest is the digest of its template.
 	Digest revision.Digest
-	// Template is what the works get. Never changed.
+	// Template is the spec that the works get. It must not be changed.
 	Template *workv1.ManifestWorkSpec
-	// ReportsDegraded reports whether every agent reports Degraded of it, True or False: until it does, nothing is known (R10).
+	// ReportsDegraded is true if every agent reports Degraded for it, True or False. Until an agent does, its cluster has not succeeded
+	// (R10).
 	ReportsDegraded bool
-	// Reused says that the template came back to an older revision: an undo (R3).
+	// Reused is true if the template returned to an older revision: an undo (R3).
 	Reused bool
-	// BeginsAt is when the template came back to it, or a person tried it again (R3, R4); zero when neither happened. What
-	// clusters that have it already did before says nothing about this rollout. It is as it was written: what comes after what is told by it.
+	// BeginsAt is when the template returned to it, or a user retried it (R3, R4); zero if neither happened. Earlier reports of clusters that
+	// already have it do not count for this rollout. It is the stored time, which decides the order of events.
 	BeginsAt time.Time
-	// BeginSeen is when this process saw that first; zero where it does not matter. Times are counted from the earlier of the two (R10).
+	// BeginSeen is when this process first saw that; zero if it does not matter. Times are counted from the earlier of the two (R10).
 	BeginSeen time.Time
-	// CurrentSince is when every cluster was at it last (R13); zero when that never was.
+	// CurrentSince is when it last became the current revision (R13); zero if it never did.
 	CurrentSince time.Time
-	// WasCurrent says that it is, or was, the current revision.
+	// WasCurrent is true if it is, or was, the current revision.
 	WasCurrent bool
-	// Age reports whether it was created before another one.
+	// Age tells which of two revisions was created first.
 	Age revision.Age
 }
 
-// Underway says that a rollout of this revision began and did not end yet, also when it is one back to the current
-// revision.
+// Underway reports whether a rollout of this revision has begun and not ended, even if it is a rollout back to the current revision.
 func (r *Revision) Underway() bool {
 	return r.BeginsAt.After(r.CurrentSince)
 }
 
-// begins returns BeginsAt as far as times are counted from it: a hub whose clock was ahead must not hold the rollout until its time has come.
+// begins returns the time from which the rollout counts: BeginsAt, or BeginSeen if that is earlier. If the hub that wrote BeginsAt had a
+// clock ahead of the real time, the rollout must not wait for that time.
 func (r *Revision) begins() time.Time {
 	if r.BeginSeen.IsZero() {
 		return r.BeginsAt
@@ -132,7 +133,7 @@ func (r *Revision) begins() time.Time {
 	return earlier(r.BeginsAt, r.BeginSeen)
 }
 
-// NewRevision takes over what Decide needs from a readable revision.
+// NewRevision returns the part of a readable revision that Decide needs.
 func NewRevision(rev *revision.Revision) *Revision {
 	reusedAt, reused := rev.ReusedAt()
 	retriedAt, _ := rev.RetriedAt()
@@ -177,11 +178,11 @@ type Ref struct {
 	Field string
 	// Strategy is the ref's rollout strategy, as the user wrote it.
 	Strategy workv1alpha1.RolloutStrategy
-	// Placement is nil where there is no such Placement.
+	// Placement is nil if the Placement does not exist.
 	Placement *Placement
 }
 
-// settled says that it is known which clusters the ref selects: its Placement is there, and has made all of its decisions.
+// settled reports whether the clusters that the ref selects are known: its Placement exists, and all of its decisions were seen.
 func (r *Ref) settled() bool {
 	return r.Placement != nil && r.Placement.Decisions > 0 && r.Placement.Matches()
 }
@@ -194,7 +195,7 @@ func (r *Ref) sliced() bool {
 	return r.Placement != nil && (r.Placement.Decisions > 1 || r.Placement.seen() >= sliceSize)
 }
 
-// Placement is what the PlacementDecisions of a Placement say.
+// Placement is the content of the PlacementDecisions of a Placement.
 type Placement struct {
 	// Selected is the Placement's own count of the clusters that it selected.
 	Selected int
@@ -213,8 +214,7 @@ func (p *Placement) seen() int {
 	return n
 }
 
-// Matches reports whether the decisions that were seen are all that the Placement made: they are written
-// in slices, one after the other (R8).
+// Matches reports whether all decisions of the Placement were seen: OCM writes them in slices, one after the other (R8).
 func (p *Placement) Matches() bool {
 	return p.seen() == p.Selected
 }
@@ -226,7 +226,7 @@ type Group struct {
 	Clusters []string
 }
 
-// Key is how AnnotationDecisionGroup names a group: "<index>/<name>".
+// Key returns the name of a group in AnnotationDecisionGroup: "<index>/<name>".
 func (g *Group) Key() string {
 	return strconv.Itoa(int(g.Index)) + "/" + g.Name
 }

@@ -15,7 +15,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// noDeadline stands for "None": a cluster may take for ever.
+// noDeadline stands for "None": a cluster never times out.
 const noDeadline = time.Duration(math.MaxInt64)
 
 // strategy is a ref's rollout strategy, parsed.
@@ -30,7 +30,7 @@ type strategy struct {
 	abortAll       bool
 }
 
-// parseStrategy reads a ref's strategy. The error names the field and what it may hold.
+// parseStrategy reads a ref's strategy. The error names the field and its valid values.
 func parseStrategy(field string, in *workv1alpha1.RolloutStrategy) (strategy, error) {
 	field += ".rolloutStrategy"
 	s, part, config, err := takeStrategy(in)
@@ -38,14 +38,14 @@ func parseStrategy(field string, in *workv1alpha1.RolloutStrategy) (strategy, er
 		return s, fmt.Errorf("%s.type: %w", field, err)
 	}
 	if s.kind == clusterv1alpha1.All {
-		// As OCM has it: the soak is for the wait between two batches, and All has none. The webhook and the conditions say so.
+		// As in OCM, the soak is the wait between two batches, and All has no batches. The webhook and the conditions warn about it.
 		s.soakIgnored = config.MinSuccessTime.Duration
 		config.MinSuccessTime.Duration = 0
 	}
 	return s, s.parseConfig(field+"."+part, config)
 }
 
-// takeStrategy returns what a strategy's type uses, and which part of the strategy that is.
+// takeStrategy returns the fields that a strategy's type uses, and the name of the part that holds them.
 func takeStrategy(in *workv1alpha1.RolloutStrategy) (s strategy, part string, config clusterv1alpha1.RolloutConfig, err error) {
 	s = strategy{kind: in.Type, abortAll: in.FailureStrategy == workv1alpha1.AbortAll}
 	if s.kind == "" {
@@ -126,14 +126,14 @@ func percentage(value string) (int, error) {
 	return int(percent), err //nolint:gosec // 16 bits
 }
 
-// percentOf is a percentage of total, rounded up. In floating point 7% of 100 would be 8.
+// percentOf returns a percentage of total, rounded up. In floating point 7% of 100 would be 8.
 func percentOf(value string, total int) int {
 	percent, _ := percentage(value)
 	return (percent*total + 99) / 100
 }
 
-// failuresAllowed is how many of total clusters may fail: a percentage is rounded up, and a number is taken as it
-// is, also where it is larger than the total (R11).
+// failuresAllowed returns how many of total clusters may fail. A percentage is rounded up. A number applies unchanged, even if it is
+// larger than the total (R11).
 func (s *strategy) failuresAllowed(total int) int {
 	if s.maxFailures.Type == intstr.Int {
 		return s.maxFailures.IntValue()
@@ -141,8 +141,8 @@ func (s *strategy) failuresAllowed(total int) int {
 	return percentOf(s.maxFailures.StrVal, total)
 }
 
-// batch is how many of total clusters may be on their way at once: a percentage is rounded up, and nothing, zero or more than
-// there are means all, as sdk-go's handler has it.
+// batch returns how many of total clusters may be in flight at once. A percentage is rounded up. An empty or zero value, or one above the
+// total, means all, as in sdk-go's handler.
 func (s *strategy) batch(total int) int {
 	size := s.maxConcurrency.IntValue()
 	if s.maxConcurrency.Type == intstr.String {
@@ -154,7 +154,7 @@ func (s *strategy) batch(total int) int {
 	return size
 }
 
-// mandatoryGroups are the decision groups that come first, by name or, where a strategy gives none, by index.
+// mandatoryGroups are the decision groups that come first, by name or, if the strategy gives no name, by index.
 type mandatoryGroups struct {
 	names   sets.Set[string]
 	indices sets.Set[int32]
@@ -172,16 +172,16 @@ func newMandatoryGroups(in clusterv1alpha1.MandatoryDecisionGroups) mandatoryGro
 	return groups
 }
 
-// any reports whether there is one.
+// any reports whether there are any.
 func (g mandatoryGroups) any() bool { return len(g.names)+len(g.indices) > 0 }
 
-// isMandatory reports whether a decision group must succeed before the others begin. A name wins over an index.
+// isMandatory reports whether a decision group must succeed before the others begin. A name takes precedence over an index.
 func (s *strategy) isMandatory(group *Group) bool {
 	return s.mandatory.names.Has(group.Name) || s.mandatory.indices.Has(group.Index)
 }
 
-// ValidateStrategy returns everything in a ref's strategy that Decide could not follow, and a negative minSuccessTime, which it
-// would take for none. Only what the strategy's type uses is looked at. Each error says what the field may hold.
+// ValidateStrategy returns an error for everything in a ref's strategy that Decide could not follow, and for a negative minSuccessTime,
+// which Decide would ignore. It checks only the fields that the strategy's type uses. Each error names the valid values.
 func ValidateStrategy(path *field.Path, in *workv1alpha1.RolloutStrategy) field.ErrorList {
 	s, part, config, err := takeStrategy(in)
 	if err != nil {
@@ -202,7 +202,7 @@ func ValidateStrategy(path *field.Path, in *workv1alpha1.RolloutStrategy) field.
 	return errs
 }
 
-// invalid leaves the value to the error's own words.
+// invalid omits the value, because the error includes it.
 func invalid(path *field.Path, err error) *field.Error {
 	return field.Invalid(path, field.OmitValueType{}, err.Error())
 }
@@ -214,19 +214,19 @@ func checkSoak(soak time.Duration) error {
 	return nil
 }
 
-// Traits are what a strategy means when clusters fail.
+// Traits describe the effect of a strategy when clusters fail.
 type Traits struct {
-	// AbortAll says that a failure of the ref leads to an abort (R12).
+	// AbortAll is true if a failure of the ref leads to an abort (R12).
 	AbortAll bool
-	// NoDeadline says that no cluster ever counts as failed.
+	// NoDeadline is true if no cluster ever counts as failed.
 	NoDeadline bool
-	// ToleratesAll says that the ref does not fail when every one of its clusters does.
+	// ToleratesAll is true if the ref does not fail even when all of its clusters fail.
 	ToleratesAll bool
-	// SoakIgnored says that it has a minSuccessTime, and that its type has no use for one.
+	// SoakIgnored is true if it has a minSuccessTime that its type ignores.
 	SoakIgnored bool
 }
 
-// TraitsOf reads the traits of a strategy. What can't be parsed has none: ValidateStrategy reports it.
+// TraitsOf returns the traits of a strategy. A field that can't be parsed has no trait: ValidateStrategy reports it.
 func TraitsOf(in *workv1alpha1.RolloutStrategy) Traits {
 	s, err := parseStrategy("", in)
 	if err != nil {
@@ -237,7 +237,7 @@ func TraitsOf(in *workv1alpha1.RolloutStrategy) Traits {
 		NoDeadline: s.deadline == noDeadline,
 
 		SoakIgnored: s.soakIgnored > 0,
-		// A number says nothing without the number of clusters, and a mandatory group tolerates no failure (R11).
+		// An absolute number can't be judged without the number of clusters, and a mandatory group tolerates no failure (R11).
 		ToleratesAll: s.maxFailures.Type == intstr.String && s.failuresAllowed(1000) >= 1000 && !s.mandatory.any(),
 	}
 }

@@ -6,14 +6,14 @@ import (
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 )
 
-// When the objects that a work keeps of an older revision are deleted (R31, R32):
+// When the objects of an older revision that a work keeps are deleted (R31, R32):
 //
-//  1. A cluster whose success is settled with such objects is handing over. It keeps its slot.
-//  2. The exact revision is written to it, to as many clusters at a time as a batch has. A mandatory group is trimmed at once.
-//  3. Where too many clusters have failed nothing is trimmed: an abort may need what is kept.
-//  4. In an abort each cluster is trimmed alone, once the revision that it went back to is settled there.
+//  1. A cluster whose success is settled while its work has such objects is handing over. It keeps its slot.
+//  2. The exact revision is written to it, at most one batch of clusters at a time. A mandatory group is trimmed at once.
+//  3. If too many clusters have failed, nothing is trimmed: an abort may need the kept objects.
+//  4. In an abort each cluster is trimmed independently, once its success at the restored revision is settled.
 
-// trimmed is why a work is trimmed.
+// trimmed is the reason for trimming a work.
 const trimmed = "it is available, the objects that were kept go"
 
 // trim writes the exact revision to the clusters that are handing over.
@@ -35,8 +35,8 @@ func (p *Plan) trim(s *Snapshot, ps *placementState, outcome *RefOutcome) {
 	}
 }
 
-// trimSlots returns how many clusters outside of mandatory groups may be trimmed at a time. More than a batch hand over only after an abort,
-// which wrote to all of them at once: a cluster that is trimmed is in flight again (P4).
+// trimSlots returns how many clusters outside of mandatory groups may be trimmed at a time. More clusters than a batch hand over only
+// after an abort, which wrote to all of them at once. A trimmed cluster is in flight again (P4).
 func (ps *placementState) trimSlots() int {
 	if ps.strategy.kind != clusterv1alpha1.Progressive {
 		return len(ps.members)

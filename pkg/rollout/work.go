@@ -13,57 +13,57 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// Work is a ManifestWork of the owner, and what this process knows of it.
+// Work is a ManifestWork of the owner, with this process's observations of it.
 type Work struct {
-	// Object is the ManifestWork, shared with a cache: never changed.
+	// Object is the ManifestWork. It is shared with a cache, and must not be changed.
 	Object *workv1.ManifestWork
-	// Digest says what its spec means. Empty when the spec can't be read: it then equals no revision.
+	// Digest is the digest of its spec. It is empty if the spec can't be read, and then matches no revision.
 	Digest revision.Digest
-	// DeletionCounts says that the deletion of a work makes a generation of its own, as the API server has it.
+	// DeletionCounts is true if the deletion of a work increments its generation, as in the API server.
 	DeletionCounts bool
-	// SucceededSince is since when this process has seen it succeed without interruption; zero when it does not (R10). Of a work that
-	// is being deleted, what was seen before.
+	// SucceededSince is when the success began that this process has seen without interruption; zero if it does not succeed (R10). For a work
+	// that is being deleted, it is the last value before the deletion.
 	SucceededSince time.Time
-	// StateChangedAt is when this process saw the work change, at the revision that it has, from success to something else or the other
-	// way; zero when it saw no change. What it saw holds also where the agent's clock is wrong (R10).
+	// StateChangedAt is when this process saw the work change, at its revision, from success to another state or the reverse; zero if it saw
+	// no change. It does not depend on the agent's clock (R10).
 	StateChangedAt time.Time
-	// WatchedSince is since when this process has seen what became of the last write of its revision; zero for always.
+	// WatchedSince is when this process began to watch the work after the last write of its revision; zero for always.
 	WatchedSince time.Time
-	// SettledAt is when this process found a success of that write settled first; zero when it did not (R11).
+	// SettledAt is when this process first found a success of that write settled; zero if it did not (R11).
 	SettledAt time.Time
-	// ClockAhead says that this process saw the agent's clock more than a minute ahead of the hub's at this revision: also when that
-	// minute has come, its transitions are not believed (R10).
+	// ClockAhead is true if this process saw the agent's clock more than a minute ahead of the hub's at this revision. Its transitions are
+	// then ignored, even after the hub's clock has passed those times (R10).
 	ClockAhead bool
-	// UnexpectedName is true if no hub names a work of this owner like this: somebody gave it the owner label. It does not count if nothing
-	// selects its cluster (R8).
+	// UnexpectedName is true if no hub gives this name to a work of this owner: somebody added the owner label. The work does not count if
+	// nothing selects its cluster (R8).
 	UnexpectedName bool
-	// DeletionSeen is when this process saw first that it is being deleted; zero where it does not matter (R10).
+	// DeletionSeen is when this process first saw that it is being deleted; zero if it does not matter (R10).
 	DeletionSeen time.Time
-	// UnselectedSince is since when this process has seen no ref select its cluster; zero when one does (R8).
+	// UnselectedSince is when this process first saw that no ref selects its cluster; zero if one does (R8).
 	UnselectedSince time.Time
-	// SelectedBy are the Placements with several slices that this process last saw selecting the cluster; nil where it saw none (R8).
+	// SelectedBy are the Placements with several slices that this process last saw selecting the cluster; nil if it saw none (R8).
 	SelectedBy []string
-	// AcceptedAs is the digest that was asked for where the API server stored something else, at this generation:
-	// asking again would not change it (R10).
+	// AcceptedAs is the digest that the hub requested if the API server stored a different spec at this generation. Another request would not
+	// change that (R10).
 	AcceptedAs revision.Digest
-	// Combined is what a work of its revision holds together with the objects of the one that it names as kept; nil where it names none, and
-	// where objects that a revision drops go at once (R29).
+	// Combined is the content of a work that has its revision and keeps the objects of the revision that it names as kept. It is nil if it
+	// names none, or if dropped objects are deleted at once (R29).
 	Combined *handover.Combined
 }
 
-// Cluster is the managed cluster that the work is for.
+// Cluster returns the managed cluster of the work.
 func (w *Work) Cluster() string { return w.Object.Namespace }
 
-// Hash is the short name of the revision that the work has; empty when it has none.
+// Hash returns the short name of the work's revision; empty if it has none.
 func (w *Work) Hash() string { return w.Object.Labels[workv1alpha1.LabelControllerHash] }
 
-// PlacementName is the Placement that the work is counted under.
+// PlacementName returns the Placement under which the work is counted.
 func (w *Work) PlacementName() string { return w.Object.Labels[workv1alpha1.LabelPlacement] }
 
-// Deleting says that the work waits for its agent to let it go.
+// Deleting reports whether the work is being deleted: it waits for its agent to remove the finalizer.
 func (w *Work) Deleting() bool { return !w.Object.DeletionTimestamp.IsZero() }
 
-// deletedAt is when the work was deleted, by the hub's clock: at the latest when this process saw it.
+// deletedAt returns when the work was deleted, by the hub's clock: at the latest when this process saw it.
 func (w *Work) deletedAt() time.Time {
 	if w.DeletionSeen.IsZero() {
 		return w.Object.DeletionTimestamp.Time
@@ -71,8 +71,8 @@ func (w *Work) deletedAt() time.Time {
 	return earlier(w.Object.DeletionTimestamp.Time, w.DeletionSeen)
 }
 
-// SpecGeneration is the generation that the last write of the spec made. That of a work that is being deleted is one less than its own:
-// the API server counts the deletion as well, and the agent applies nothing any more that would have that generation.
+// SpecGeneration returns the generation that the last write of the spec made. For a work that is being deleted, it is one less than the
+// work's generation: the API server counts the deletion as well, and the agent applies nothing under that last generation.
 func (w *Work) SpecGeneration() int64 {
 	if w.DeletionCounts && w.Deleting() {
 		return w.Object.Generation - 1
@@ -80,21 +80,21 @@ func (w *Work) SpecGeneration() int64 {
 	return w.Object.Generation
 }
 
-// Observed reports whether a condition is about the spec that the work has. There are two generations of it where the work is being
-// deleted.
+// Observed reports whether a condition is about the current spec of the work. A work that is being deleted has two generations of that
+// spec.
 func (w *Work) Observed(condition *metav1.Condition) bool {
 	return w.SpecGeneration() <= condition.ObservedGeneration && condition.ObservedGeneration <= w.Object.Generation
 }
 
-// AppliedAt is when the hub wrote the revision that the work has; false when the annotation is missing or unreadable.
+// AppliedAt returns when the hub wrote the work's revision; false if the annotation is missing or unreadable.
 func (w *Work) AppliedAt() (time.Time, bool) {
 	at, err := time.Parse(time.RFC3339Nano, w.Object.Annotations[workv1alpha1.AnnotationAppliedAt])
 	return at, err == nil
 }
 
-// At reports whether the work is at a revision: it has the hash and the time, and its spec is the template's (R10), or the template's with
-// what is kept beside it. A work that somebody edited is not. A work that ran to completion since it was written is at the revision that it
-// has, even if the API server stored it differently: its agent takes no other, and another write would only hide what it completed.
+// At reports whether the work is at a revision: it has the hash and the time, and its spec is the template's (R10), possibly with kept
+// objects. A work that somebody edited is not. A work that ran to completion since it was written is at its revision, even if the API
+// server stored it differently. Its agent applies no other spec, and another write would only hide what it completed.
 func (w *Work) At(rev *Revision) bool {
 	if rev == nil || w.Hash() != rev.Hash {
 		return false
@@ -105,7 +105,7 @@ func (w *Work) At(rev *Revision) bool {
 	return w.Digest == rev.Digest || (w.AcceptedAs != "" && w.AcceptedAs == rev.Digest) || w.InHandover() || w.ranToCompletion()
 }
 
-// decisionGroup is the group that the cluster was in when the revision was written.
+// decisionGroup returns the group of the cluster when the revision was written.
 func (w *Work) decisionGroup() (index int32, name string, ok bool) {
 	number, name, found := strings.Cut(w.Object.Annotations[workv1alpha1.AnnotationDecisionGroup], "/")
 	if !found {
@@ -120,13 +120,14 @@ func (w *Work) settled(update *Revision) bool {
 	return !w.SettledAt.IsZero() && w.SettledAt.After(w.begin(update))
 }
 
-// begin returns when this rollout reached the work: when the hub wrote it, or when it had it already and a new rollout of it began.
+// begin returns when this rollout reached the work: when the hub wrote the revision, or when a new rollout began of the revision that it
+// already had.
 func (w *Work) begin(rev *Revision) time.Time {
 	return later(w.writtenAt(), rev.begins())
 }
 
-// writtenAt returns when the hub wrote the revision that the work has. The hub wrote it before this process saw that: an agent that dates it
-// later, or a hub whose clock was ahead, gains no time by it (R10).
+// writtenAt returns when the hub wrote the work's revision, at the latest when this process saw the write. An agent that postdates it, or
+// a hub whose clock was ahead, gains no time (R10).
 func (w *Work) writtenAt() time.Time {
 	appliedAt, _ := w.AppliedAt()
 	if w.WatchedSince.IsZero() {
@@ -135,7 +136,7 @@ func (w *Work) writtenAt() time.Time {
 	return earlier(appliedAt, w.WatchedSince)
 }
 
-// at is At for a work that may not exist.
+// at is At for a work that may be nil.
 func (w *Work) at(rev *Revision) bool { return w != nil && w.At(rev) }
 
 func earlier(a, b time.Time) time.Time {

@@ -1,5 +1,6 @@
-// Package workpatch makes what the hub writes of ManifestWorks: new ones, patches of existing ones, and what differs between two specs.
+// Package workpatch makes the content of the hub's writes: new ManifestWorks, patches of existing ones, and the differences between two
+// specs.
 //
-// Everything in it is a pure function. It imports packages rollout and revision, types and functions of objects; it must not import a
-// client, a cache, a logger or a clock. The linter has the list. What sends the result is package controller.
+// Everything in it is a pure function. It imports packages rollout and revision, and types and functions of objects. It must not import a
+// client, a cache, a logger or a clock. The linter has the list. Package controller sends the results.
 package workpatch

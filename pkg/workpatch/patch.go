@@ -11,8 +11,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// Patch returns the patch that brings an existing work to where a write wants it: labels, annotations and, where it differs, the
-// spec, in one request that carries the version that was decided on (R15). What others put on the work stays.
+// Patch returns the patch that makes the changes of a write to an existing work: labels, annotations and, if it differs, the spec. It is
+// one request, and carries the version that was decided on (R15). Labels and annotations of others stay.
 func Patch(w *rollout.Write, spec Change, now time.Time) (types.PatchType, []byte, error) {
 	labels, annotations := changesOf(w.Work.Object, wantedMetadata(w, now))
 	return encode(w.Work.Object, labels, annotations, spec)
@@ -65,7 +65,7 @@ func changes(existing, wanted map[string]string, dropped []string) map[string]an
 	return patch
 }
 
-// IsStripped reports whether the API server's answer to a write of metadata lacks what was written: a webhook or a policy removed it.
+// IsStripped reports whether the API server's answer to a write of metadata lacks written keys: a webhook or a policy removed them.
 func IsStripped(w *rollout.Write, answer metav1.Object) bool {
 	stored, work := *w, rollout.Work{}
 	if w.Work != nil {
@@ -77,7 +77,8 @@ func IsStripped(w *rollout.Write, answer metav1.Object) bool {
 	return len(labels)+len(annotations) > 0
 }
 
-// metadataOperations replace labels and annotations as a whole: the patch applies to the version that they were read from, and to no other.
+// metadataOperations returns operations that replace labels and annotations as a whole. The patch applies only to the version that they
+// were read from.
 func metadataOperations(existing *workv1.ManifestWork, labels, annotations map[string]any) []operation {
 	annotated := changed(existing.Annotations, annotations)
 	delete(annotated, AnnotationCacheDigest)
@@ -89,7 +90,7 @@ func metadataOperations(existing *workv1.ManifestWork, labels, annotations map[s
 	}
 }
 
-// changed returns what a merge patch makes of a map.
+// changed returns the result of a merge patch of a map.
 func changed(existing map[string]string, patch map[string]any) map[string]any {
 	out := make(map[string]any, len(existing)+len(patch))
 	for key, value := range existing {

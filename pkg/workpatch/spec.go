@@ -11,11 +11,11 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// Change is how one spec becomes another. The zero value changes nothing.
+// Change is the change from one spec to another. The zero value changes nothing.
 type Change struct {
 	// merge is a merge patch of the spec; nil for no change.
 	merge json.RawMessage
-	// operations are the same change as a JSON patch of the whole work, where the merge patch would lose a null; nil where it would not.
+	// operations are the same change as a JSON patch of the whole work, if the merge patch would lose a null; nil otherwise.
 	operations []operation
 }
 
@@ -26,8 +26,8 @@ type operation struct {
 	Value any    `json:"value"`
 }
 
-// Compare returns what turns one spec into another. It touches only what differs in the fields that this binary knows: a field that only a
-// newer CRD knows stays.
+// Compare returns the change from one spec to another. It changes only fields that this binary knows: a field that only a newer CRD knows
+// stays.
 func Compare(existing, wanted *workv1.ManifestWorkSpec) (Change, error) {
 	before, err := json.Marshal(existing)
 	if err != nil {
@@ -51,9 +51,9 @@ func Compare(existing, wanted *workv1.ManifestWorkSpec) (Change, error) {
 	return change, err
 }
 
-// losesNull reports whether an API server would drop a null of a merge patch: in a list the patch replaces what is there, but the API
-// server removes the nulls of the objects in it. Such a work would differ from its template, for any hub that does not remember what it
-// wrote (R1, R10).
+// losesNull reports whether an API server would drop a null of a merge patch. The patch replaces a list as a whole, but the API server
+// removes the nulls in the list's objects. Such a work would differ from its template for any hub that does not remember its own write
+// (R1, R10).
 func losesNull(patch any, inList bool) bool {
 	switch v := patch.(type) {
 	case map[string]any:
@@ -68,8 +68,8 @@ func losesNull(patch any, inList bool) bool {
 	return false
 }
 
-// operations turns a merge patch of what is at a path into a JSON patch, which is applied literally. What else is there stays, also where
-// this binary does not know it. Only fields of Go types are on the way: no name has to be escaped.
+// operations turns a merge patch of the value at a path into a JSON patch, which is applied literally. Other fields stay, even if this
+// binary does not know them. The path has only fields of Go types, so no name must be escaped.
 func operations(path string, patch, existing json.RawMessage) ([]operation, error) {
 	var wanted, there map[string]json.RawMessage
 	if err := json.Unmarshal(patch, &wanted); err != nil {
@@ -83,7 +83,7 @@ func operations(path string, patch, existing json.RawMessage) ([]operation, erro
 		value, at := wanted[key], path+"/"+key
 		switch {
 		case string(value) == "null":
-			// Added before, as what is not there can't be removed: a default may be stored on one work and not on another.
+			// The field is added first, because a missing field can't be removed. A default may be stored on one work and not on another.
 			out = append(out, operation{Op: "add", Path: at, Value: ""}, operation{Op: "remove", Path: at})
 		case isObject(value) && isObject(there[key]):
 			within, err := operations(at, value, there[key])

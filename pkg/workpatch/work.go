@@ -11,14 +11,14 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// AnnotationCacheDigest is where a cache of ManifestWorks keeps the digest of a spec that it dropped (package workcache). The API server
-// never sees it: no write carries it.
+// AnnotationCacheDigest is the annotation in which a cache of ManifestWorks keeps the digest of a spec that it dropped (package
+// workcache). The API server never sees it: no write carries it.
 const AnnotationCacheDigest = "cache.rollback.work.open-cluster-management.io/digest"
 
-// timeFormat is how annotations hold times.
+// timeFormat is the format of times in annotations.
 const timeFormat = time.RFC3339Nano
 
-// New returns the work that a Create wants, under a name (R9, R10).
+// New returns the work that a Create makes, with the given name (R9, R10).
 func New(w *rollout.Write, name string, now time.Time) *workv1.ManifestWork {
 	wanted := wantedMetadata(w, now)
 	return &workv1.ManifestWork{

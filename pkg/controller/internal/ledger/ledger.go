@@ -1,5 +1,5 @@
-// Package ledger reads and writes ControllerRevisions. No other package of the controller has a client for them. What is written is decided
-// in package revision/plan.
+// Package ledger reads and writes ControllerRevisions. No other package of the controller has a client for them. Package revision/plan
+// decides what to write.
 package ledger
 
 import (
@@ -34,7 +34,7 @@ func (l *Ledger) Read(ctx context.Context, namespace string, step *plan.Step) (*
 	return live, failed(err, step.Verb, namespace, step.Name)
 }
 
-// Write makes the write of a step, and returns the revision as the API server answered it. A step that awaits a revision writes nothing.
+// Write makes the write of a step, and returns the revision from the API server's answer. A step that awaits a revision writes nothing.
 // The error is a memory.RequestError.
 func (l *Ledger) Write(ctx context.Context, namespace string, step *plan.Step) (*appsv1.ControllerRevision, error) {
 	switch step.Action {
@@ -51,7 +51,7 @@ func (l *Ledger) Write(ctx context.Context, namespace string, step *plan.Step) (
 	}
 }
 
-// patch writes a revision, as it was seen.
+// patch writes a revision in the version that was read.
 func (l *Ledger) patch(ctx context.Context, object *appsv1.ControllerRevision, change *plan.Patch) (*appsv1.ControllerRevision, error) {
 	metadata := map[string]any{"uid": object.UID, "resourceVersion": object.ResourceVersion}
 	if change.Annotations != nil {
@@ -76,7 +76,7 @@ func (l *Ledger) patch(ctx context.Context, object *appsv1.ControllerRevision, c
 	return patched, nil
 }
 
-// Delete deletes a revision. It reports whether there was one to delete.
+// Delete deletes a revision. It reports whether the revision existed.
 func (l *Ledger) Delete(ctx context.Context, revision *appsv1.ControllerRevision) (deleted bool, err error) {
 	err = l.kube.AppsV1().ControllerRevisions(revision.Namespace).
 		Delete(ctx, revision.Name, *metav1.NewPreconditionDeleteOptions(string(revision.UID)))
@@ -89,7 +89,7 @@ func (l *Ledger) Delete(ctx context.Context, revision *appsv1.ControllerRevision
 	return true, nil
 }
 
-// failed says which request failed; nil for none.
+// failed returns a RequestError that names the failed request; nil if err is nil.
 func failed(err error, verb, namespace, name string) error {
 	if err == nil {
 		return nil
@@ -97,7 +97,7 @@ func failed(err error, verb, namespace, name string) error {
 	return &memory.RequestError{What: fmt.Sprintf("%s ControllerRevision %s/%s", verb, namespace, name), Err: err}
 }
 
-// ResultOf is what the answer to a step means for the plan.
+// ResultOf returns the result of a step for the plan, by the error of its request.
 func ResultOf(action plan.Action, err error) plan.Result {
 	created := action == plan.Create || action == plan.Rebuild
 	switch {

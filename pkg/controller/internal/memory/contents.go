@@ -15,17 +15,17 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// Contents remembers what revisions and templates mean, and parses each once: the data of a ControllerRevision never
-// changes, a template only with the generation. What a tenant made large is parsed while mu is not held, and only those wait for it who ask
-// for the same.
+// Contents remembers the decoded revisions and the digests of templates, and parses each once. The data of a ControllerRevision never
+// changes, and a template changes only with the generation. Parsing does not hold mu, so a tenant's large template delays only passes that
+// need the same one.
 type Contents struct {
 	mu        sync.Mutex
 	revisions map[types.UID]*knownRevision
 	templates map[types.UID]templateContent
 }
 
-// knownRevision is what decodes a ControllerRevision the first time that it is called, and when this process first saw the times that began
-// a rollout of it.
+// knownRevision holds a function that decodes a ControllerRevision once, and when this process first saw the times at which rollouts of it
+// began.
 type knownRevision struct {
 	decode          func() revision.Revision
 	reused, retried sighting
@@ -36,12 +36,12 @@ type templateContent struct {
 	digest     func() (revision.Digest, error)
 }
 
-// NewContents returns one that knows nothing.
+// NewContents returns empty Contents.
 func NewContents() *Contents {
 	return &Contents{revisions: map[types.UID]*knownRevision{}, templates: map[types.UID]templateContent{}}
 }
 
-// Forget drops what is known of an object that is gone.
+// Forget drops the state of an object that is gone.
 func (c *Contents) Forget(uid types.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -49,8 +49,7 @@ func (c *Contents) Forget(uid types.UID) {
 	delete(c.templates, uid)
 }
 
-// Revision returns what a ControllerRevision means, with the labels that it has now. It notes when the times of its rollouts are seen
-// first.
+// Revision returns a decoded ControllerRevision with its current labels. It notes when the times of its rollouts are first seen.
 func (c *Contents) Revision(object *appsv1.ControllerRevision, now time.Time) revision.Revision {
 	known := c.known(object)
 	found := known.decode()
@@ -66,7 +65,7 @@ func (c *Contents) Revision(object *appsv1.ControllerRevision, now time.Time) re
 	return found
 }
 
-// known returns what is known of a ControllerRevision.
+// known returns the entry of a ControllerRevision.
 func (c *Contents) known(object *appsv1.ControllerRevision) *knownRevision {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -78,12 +77,12 @@ func (c *Contents) known(object *appsv1.ControllerRevision) *knownRevision {
 	return known
 }
 
-// Template returns the digest of an object's template; the error is why it has none.
+// Template returns the digest of an object's template, or an error if it has none.
 func (c *Contents) Template(object *workv1alpha1.ManifestWorkReplicaSet) (revision.Digest, error) {
 	return c.digester(object)()
 }
 
-// digester returns what digests a template the first time that it is called.
+// digester returns a function that computes the digest of a template once.
 func (c *Contents) digester(object *workv1alpha1.ManifestWorkReplicaSet) func() (revision.Digest, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -98,28 +97,29 @@ func (c *Contents) digester(object *workv1alpha1.ManifestWorkReplicaSet) func() 
 }
 
 const (
-	// combinationsKept bounds how many pairs of revisions are remembered: those of rollouts under way.
+	// combinationsKept is the maximum number of remembered pairs of revisions: those of rollouts in progress.
 	combinationsKept = 256
-	// largeCombinationsKept bounds how many of them are remembered whose combined spec is large.
+	// largeCombinationsKept is the maximum number of remembered pairs with a large combined spec.
 	largeCombinationsKept = 32
-	// largeCombination is from how many bytes of manifests on a combined spec is large.
+	// largeCombination is the size in bytes of manifests above which a combined spec is large.
 	largeCombination = 128 << 10
 )
 
-// Combinations remembers what works hold on the way from one revision to another: a rollout asks for the same for each cluster (R29).
+// Combinations remembers the combined specs of works that change from one revision to another. A rollout needs the same ones for each
+// cluster (R29).
 type Combinations struct {
 	known, large *lru.Cache
 	limits       handover.Limits
 }
 
-// NewCombinations returns one that knows nothing.
+// NewCombinations returns empty Combinations.
 func NewCombinations(limits handover.Limits) *Combinations {
 	return &Combinations{known: lru.New(combinationsKept), large: lru.New(largeCombinationsKept), limits: limits}
 }
 
 type combination struct{ to, from revision.Digest }
 
-// Of combines two revisions. Where they can't be combined nothing is kept, and the result says why.
+// Of combines two revisions. If they can't be combined, nothing is kept, and the result says why.
 func (c *Combinations) Of(to, from *rollout.Revision) handover.Result {
 	key := combination{to: to.Digest, from: from.Digest}
 	for _, cache := range []*lru.Cache{c.known, c.large} {
@@ -139,7 +139,7 @@ func (c *Combinations) Of(to, from *rollout.Revision) handover.Result {
 	return result
 }
 
-// size is how many bytes the manifests of a template have, which its revision holds anyway.
+// size returns the size of a template's manifests in bytes. The revision holds the manifests in any case.
 func size(template *workv1.ManifestWorkSpec) int {
 	n := 0
 	for i := range template.Workload.Manifests {

@@ -40,7 +40,7 @@ func (m *Owners) Dropped(owner string, field Field, dropped bool, now time.Time)
 	known.droppedAt[field] = now
 }
 
-// DroppedLately reports whether the API server was seen dropping a field, and is not to be asked again yet.
+// DroppedLately reports whether the API server recently dropped a field, so that it is not tried again yet.
 func (m *Owners) DroppedLately(owner string, field Field, now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -48,7 +48,7 @@ func (m *Owners) DroppedLately(owner string, field Field, now time.Time) bool {
 	return dropped && now.Before(seen.Add(PrunedInterval))
 }
 
-// DroppedLast returns the fields that the API server dropped the last time that it was asked, sorted.
+// DroppedLast returns the fields that the API server dropped the last time, sorted.
 func (m *Owners) DroppedLast(owner string) []Field {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 // CatchUpPatience is how long a cache may lag behind a write before the API server is asked whether the object still exists.
 const CatchUpPatience = 10 * time.Second
 
-// Expectations remembers this process's own writes until the caches show them: a pass that does not see what it did
-// itself would do it again, or decide on a past (R15).
+// Expectations remembers this process's own writes until the caches show them. A pass that does not see its own writes would repeat them,
+// or decide on an outdated state (R15).
 type Expectations struct {
 	mu sync.Mutex
 	// pending holds the writes for each owner by "namespace/name".
@@ -37,16 +37,16 @@ type Write struct {
 	resourceVersion string
 	deleted         bool
 	at              time.Time
-	// asked is when the API server was asked for the object last; zero for never.
+	// asked is when the API server was last asked for the object; zero for never.
 	asked time.Time
 }
 
-// NewExpectations returns one that expects nothing.
+// NewExpectations returns empty Expectations.
 func NewExpectations() *Expectations {
 	return &Expectations{pending: map[string]map[writeKey]Write{}}
 }
 
-// Wrote notes that an owner's object was written, as the API server answered it.
+// Wrote notes that an owner's object was written, with the API server's answer.
 func (e *Expectations) Wrote(owner string, store cache.Store, answer metav1.Object, now time.Time) {
 	e.note(owner, answer, Write{Store: store, resourceVersion: answer.GetResourceVersion(), at: now})
 }
@@ -66,7 +66,7 @@ func (e *Expectations) note(owner string, object metav1.Object, w Write) {
 	e.pending[owner][w.id()] = w
 }
 
-// Gone forgets the writes of an object that a cache saw disappear: it will never show them.
+// Gone forgets the writes of an object that was deleted from a cache: the cache will never show them.
 func (e *Expectations) Gone(owner string, store cache.Store, object metav1.Object) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -92,8 +92,8 @@ func (e *Expectations) Behind(owner string) int {
 	return behind
 }
 
-// Late picks some writes of an owner that its cache has not shown for longer than a cache takes, and for which the API server was not asked
-// in that time. They count as asked for from now on.
+// Late returns some writes of an owner that the cache has not shown within CatchUpPatience, and for which the API server was not asked in
+// that time. It marks them as asked for.
 func (e *Expectations) Late(owner string, now time.Time, atMost int) []Write {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -139,8 +139,8 @@ func (w Write) Shown() bool {
 	return notOlder(object.GetResourceVersion(), w.resourceVersion)
 }
 
-// notOlder reports whether a version of an object is another one, or came after it. A driver whose versions can't be compared keeps its own
-// store up to date as it writes.
+// notOlder reports whether a version of an object is equal to another version, or came after it. A driver whose versions can't be compared
+// updates its own store as it writes.
 func notOlder(version, other string) bool {
 	order, err := resourceversion.CompareResourceVersion(version, other)
 	return err != nil || order >= 0

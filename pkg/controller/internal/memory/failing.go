@@ -13,15 +13,15 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
 )
 
-// answer is what the API server said to a request that fails, in the words of the first time. Ids, ports and times in them are others with
-// each try: a condition that followed them would be written with each (P7).
+// answer is the API server's first answer to a request that fails. IDs, ports and times in the answers change with each try: a condition
+// with the latest answer would be written with each try (P7).
 type answer struct {
 	code   int32
 	reason metav1.StatusReason
 	words  string
 }
 
-// hear takes over the words of an error, where its code or its reason is another one than before.
+// hear takes over the message of an error if its code or reason has changed.
 func (a *answer) hear(err error) {
 	heard := answer{words: err.Error()}
 	var known apierrors.APIStatus
@@ -33,30 +33,30 @@ func (a *answer) hear(err error) {
 	}
 }
 
-// persistsAfter is for how long a write must have failed, at each try, before it is named. One that failed once and was not tried again,
+// persistsAfter is how long every try of a write must have failed before the write is named. A write that failed once and was not retried,
 // because of a pause or because its turn has not come, is not named.
 const persistsAfter = 5 * time.Second
 
-// failure is what a write came to that did not succeed when it was tried last.
+// failure is the result of a write that failed when it was last tried.
 type failure struct {
 	answer
-	// cluster is whose work was to become the desired revision; empty for another write.
+	// cluster is the cluster whose work was to get the desired revision; empty for any other write.
 	cluster, target string
-	// since is when it failed first, refusedSince when the API server refused it first; the latter is zero where it did not.
+	// since is when it first failed. refusedSince is when the API server first rejected it; zero if it did not.
 	since, refusedSince, triedAt time.Time
 }
 
-// Outcome is what the writes of a pass came to.
+// Outcome is the result of a pass's writes.
 type Outcome struct {
-	// Refused lists what the API server refuses, Persisting what fails for some time in another way.
+	// Refused lists the writes that the API server rejects, and Persisting those that keep failing in another way.
 	Refused, Persisting []string
-	// RetryAt is when the first of the refused writes may be tried again; zero for none. One that could be by now waits for its turn, and not
-	// for a time.
+	// RetryAt is when the first of the rejected writes may be retried; zero for none. A write that could already be retried does not count:
+	// it waits for its turn, not for a time.
 	RetryAt time.Time
 }
 
-// Attempted notes what the writes of a pass came to. What was not tried in this pass stays what it was, if it is listed here or kept; all
-// else is not wanted any more, and is forgotten.
+// Attempted notes the results of a pass's writes. A write that was not tried in this pass keeps its state if it is listed here or in kept.
+// All others are no longer wanted, and are forgotten.
 func (m *Owners) Attempted(owner string, writes []Attempted, kept []string, now time.Time) Outcome {
 	before := m.failing(owner)
 	failing := map[string]*failure{}
@@ -81,7 +81,7 @@ func (m *Owners) Attempted(owner string, writes []Attempted, kept []string, now 
 	return outcome
 }
 
-// failing are the writes of an owner that failed when they were tried last. Neither the map nor what it holds is ever changed.
+// failing returns the writes of an owner that failed when they were last tried. Neither the map nor its values are ever changed.
 func (m *Owners) failing(owner string) map[string]*failure {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -103,9 +103,9 @@ func outcomeOf(failing map[string]*failure, now time.Time) (o Outcome) {
 	return o
 }
 
-// after is what is known of a write after it was tried, or left; nil for nothing. What the API server refuses stays refused until it
-// accepts it: that it is busy in between, or that the object changed, is no other answer. An object that changes before each try is one
-// that can't be written.
+// after returns the failure of a write after it was tried or left; nil for none. A rejected write stays rejected until the API server
+// accepts it: neither a transient error nor a conflict is a new answer. An object that changes before each try counts as one that can't be
+// written.
 func (f *failure) after(w Attempted, now time.Time) *failure {
 	same := f != nil && f.target == w.Target
 	switch {
@@ -127,8 +127,8 @@ func (f *failure) after(w Attempted, now time.Time) *failure {
 	return &next
 }
 
-// fail notes that the write failed once more. While the API server rejects it, only another rejection is an answer: an error that passes
-// must not count as the try on which an abort rests (R11).
+// fail notes that the write failed once more. While the API server rejects it, only another rejection is an answer: a transient error must
+// not count as the try on which an abort rests (R11).
 func (f *failure) fail(err error, now time.Time) {
 	lasting := IsLasting(err)
 	if lasting || f.refusedSince.IsZero() {
@@ -142,13 +142,13 @@ func (f *failure) fail(err error, now time.Time) {
 	}
 }
 
-// RefusedLately reports whether the API server refused a write less than a minute ago.
+// RefusedLately reports whether the API server rejected a write less than a minute ago.
 func (m *Owners) RefusedLately(owner string, a Attempt, now time.Time) bool {
 	f := m.failing(owner)[a.What]
 	return f != nil && f.target == a.Target && !f.refusedSince.IsZero() && now.Before(f.triedAt.Add(RefusedInterval))
 }
 
-// Failures are the writes of the desired revision that failed when they were tried last.
+// Failures returns the writes of the desired revision that failed when they were last tried.
 func (m *Owners) Failures(owner string) []plan.Failure {
 	var found []plan.Failure
 	for _, f := range m.failing(owner) {
@@ -162,7 +162,7 @@ func (m *Owners) Failures(owner string) []plan.Failure {
 	return found
 }
 
-// Answered notes what the API server said to a request that fails in each pass, and returns its words of the first time.
+// Answered notes the API server's answer to a request that fails in each pass, and returns its first answer.
 func (m *Owners) Answered(owner, what string, err error) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -177,7 +177,7 @@ func (m *Owners) Answered(owner, what string, err error) string {
 	return known.answers[what].words
 }
 
-// StillFail forgets what was said to requests that don't fail any more: those that are not listed.
+// StillFail forgets the answers to requests that no longer fail: those that are not listed.
 func (m *Owners) StillFail(owner string, requests []string) {
 	still := sets.New(requests...)
 	m.mu.Lock()

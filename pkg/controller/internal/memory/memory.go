@@ -1,8 +1,8 @@
-// Package memory is what a process keeps from one pass to the next, and what its successor never needs: what it saw and said, its own
-// writes until the caches show them, what is costly to find again, and when a pass may be made again. A process that loses all of it waits
-// a little longer, asks again what it was refused, and repeats a few notes (R8, R10).
+// Package memory holds the state that a process keeps from one pass to the next, and that its successor never needs: its observations and
+// reports, its own writes until the caches show them, results that are costly to compute, and when the next pass may begin. A process that
+// loses all of it waits a little longer, retries rejected writes, and repeats a few notes (R8, R10).
 //
-// It imports the pure packages, package workcache and client-go's cache. It must not import a client: it reads and writes no object, and
+// It imports the pure packages, package workcache and client-go's cache. It must not import a client: it reads and writes no objects, and
 // the time is an argument.
 package memory
 
@@ -13,28 +13,29 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Memory is what this process has seen from one pass to the next and can't be read from the caches, by what it is about.
+// Memory is the state that this process keeps from one pass to the next and that can't be read from the caches. It has one part for each
+// kind of object.
 //
-// Each part has a lock of its own. No part calls another: nobody who holds the lock of one part waits for that of another, and nothing is
-// decided on two parts at once. Workers and their writers use all of them concurrently.
+// Each part has a lock of its own. No part calls another, so no holder of one part's lock waits for another part's lock, and no decision
+// uses two parts at once. Workers and their writers use all of them concurrently.
 //
-// Entries go away with what they are about, when the cache shows that it is gone: Controller.Forget does that.
+// Controller.Forget drops the entries of an object when the cache shows that the object is gone.
 type Memory struct {
 	Works   *Works
 	Owners  Owners
 	Reports Reports
-	// Releases is about what is being deleted and leaves its workloads behind.
+	// Releases is about objects that are being deleted and leave their workloads behind.
 	Releases Releases
 }
 
 // New returns a memory that knows nothing.
 func New() *Memory { return &Memory{Works: NewWorks()} }
 
-// sighting is when this process saw first a time that is stored with an object.
+// sighting is when this process first saw a time that is stored with an object.
 type sighting struct{ stored, first time.Time }
 
-// see returns a time as far as times are counted from it: at the latest when this process saw it first. A clock may have been ahead that
-// wrote it, and may have been set back since (R10).
+// see returns the stored time, or when this process first saw it if that is earlier. The clock that wrote it may have been ahead, and may
+// have been set back since (R10).
 func (s *sighting) see(stored, now time.Time) time.Time {
 	if !stored.Equal(s.stored) || s.first.After(now) {
 		s.stored, s.first = stored, now
@@ -45,24 +46,24 @@ func (s *sighting) see(stored, now time.Time) time.Time {
 	return stored
 }
 
-// ForgetWork drops what is known of a ManifestWork that is gone.
+// ForgetWork drops the state of a ManifestWork that is gone.
 func (m *Memory) ForgetWork(uid types.UID) { m.Works.Forget(uid) }
 
-// ForgetOwner drops what is known of a ManifestWorkReplicaSet that is gone, by "namespace/name", and what was said of it. Its works
-// go away one by one.
+// ForgetOwner drops the state and the reports of a ManifestWorkReplicaSet that is gone, by "namespace/name". Its works are dropped one by
+// one.
 func (m *Memory) ForgetOwner(owner string) {
 	m.Owners.Forget(owner)
 	m.Reports.Forget(owner)
 	m.Releases.Forget(owner)
 }
 
-// entries holds what a process knows by key. An entry is read and changed only by who holds mu.
+// entries holds the state of a process by key. Only a holder of mu may read or change an entry.
 type entries[K comparable, V any] struct {
 	mu    sync.Mutex
 	known map[K]*V
 }
 
-// of finds an entry to note something in, or begins one. The caller holds mu.
+// of returns an entry to change, and creates it if necessary. The caller holds mu.
 func (e *entries[K, V]) of(key K) *V {
 	found := e.known[key]
 	if found == nil {
@@ -75,7 +76,7 @@ func (e *entries[K, V]) of(key K) *V {
 	return found
 }
 
-// look is an entry to read only, the zero value where there is none: a question begins none. The caller holds mu.
+// look returns an entry to read, or the zero value if there is none. It does not create one. The caller holds mu.
 func (e *entries[K, V]) look(key K) V {
 	if found := e.known[key]; found != nil {
 		return *found

@@ -8,27 +8,28 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// What becomes of a write that was not made, or that the cache does not show.
+// The errors of writes that were not made, or that the cache does not show.
 var (
-	// ErrLater is that of a write that was left to the next pass.
+	// ErrLater is the error of a write that was left to the next pass.
 	ErrLater = errors.New("left to the next pass")
-	// ErrRefusedLately is that of a write that was not tried: the API server refused it less than a minute ago.
+	// ErrRefusedLately is the error of a write that was not tried because the API server rejected it less than a minute ago.
 	ErrRefusedLately = errors.New("refused less than a minute ago")
-	// ErrUnseen is that of a work of ours which exists, and which the cache does not show yet.
+	// ErrUnseen is the error of a work of the owner that exists, but that the cache does not show yet.
 	ErrUnseen = errors.New("the cache has not shown the work yet")
 )
 
-// RefusedInterval is how often a write that the API server refuses is tried again (R11). The queue's own back-off grows to a quarter of an
-// hour, and whoever removed the cause would wait for it; with a try in each pass the reports of a thousand agents would be as many tries.
+// RefusedInterval is how often a write that the API server rejects is retried (R11). The queue's own back-off grows to a quarter of an
+// hour, too long for a user who fixed the cause. A try in each pass would be too often: the reports of a thousand agents would lead to as
+// many tries.
 const RefusedInterval = time.Minute
 
 // Attempt is a write of a ManifestWork, as this process remembers it.
 type Attempt struct {
-	// What is written, as a person calls it.
+	// What names the written object in messages.
 	What string
-	// Target is what it is to become: another target is another write, of which nothing is known.
+	// Target is the intended result. A write with another target is another write, of which nothing is known.
 	Target string
-	// Cluster is whose work becomes the desired revision; empty for another write.
+	// Cluster is the cluster whose work gets the desired revision; empty for any other write.
 	Cluster string
 }
 
@@ -38,7 +39,7 @@ type Attempted struct {
 	Err error
 }
 
-// IsLasting reports whether the API server refuses a write: trying again changes nothing by itself.
+// IsLasting reports whether the API server rejects a write: a retry alone does not help.
 func IsLasting(err error) bool {
 	switch {
 	case apierrors.IsConflict(err), errors.Is(err, ErrUnseen), errors.Is(err, ErrLater):
@@ -51,7 +52,7 @@ func IsLasting(err error) bool {
 	return errors.As(err, &known) && known.Status().Code < http.StatusInternalServerError
 }
 
-// RequestError is a request that failed, by what it was. The words of the API server follow.
+// RequestError is a failed request: its name, and the API server's error.
 type RequestError struct {
 	What string
 	Err  error

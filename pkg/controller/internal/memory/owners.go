@@ -13,58 +13,57 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
-// Owners is what this process knows of each ManifestWorkReplicaSet and can't be read from it, by "namespace/name": which clusters'
-// works it can't write, whether the API server drops fields of its status, and what the status can't hold.
+// Owners is this process's knowledge about each ManifestWorkReplicaSet that can't be read from the object, by "namespace/name": which
+// clusters' works it can't write, whether the API server drops fields of its status, and facts that the status can't hold.
 //
-// An entry begins when something is noted, never with a question, and goes away as a whole when the cache shows that its owner is gone.
+// An entry is created when something is noted, never by a read. It is dropped as a whole when the cache shows that its owner is gone.
 type Owners struct{ entries[string, knownOwner] }
 
-// knownOwner is what is known of one owner. Of one without an entry, what the zero value says.
+// knownOwner is the knowledge about one owner. An owner without an entry has the zero value.
 type knownOwner struct {
-	// failing holds the writes of works that failed when they were tried last, by how a person calls them.
+	// failing holds the writes of works that failed when they were last tried, by their names in messages.
 	failing map[string]*failure
-	// answers holds what the API server said to other requests that fail in each pass, by what they are.
+	// answers holds the API server's answers to other requests that fail in each pass, by request.
 	answers map[string]*answer
-	// pruned is how the API server was seen dropping the status fields that only our CRD has; nil when it kept them the last time that
-	// it was asked.
+	// pruned records that the API server dropped the status fields that only our CRD has; nil if it kept them the last time.
 	pruned *pruning
-	// droppedAt is when the API server was seen dropping a field of the status that a CRD of ours may lack, by field; without an entry it kept
-	// the field the last time that it was asked.
+	// droppedAt is when the API server dropped a field of the status that an older CRD of ours may lack, by field. Without an entry it kept
+	// the field the last time.
 	droppedAt map[Field]time.Time
 	// revisions are the deciding fields of the status as of the last pass.
 	revisions status.Revisions
-	// completed is the hash of the revision whose rollout was complete when the revision could not record it.
+	// completed is the hash of the revision whose rollout was complete, but which could not record that.
 	completed string
-	// incomplete is the hash of the revision whose rollout this process last judged not to be complete; empty once it is.
+	// incomplete is the hash of the revision whose rollout this process last found incomplete; empty once it is complete.
 	incomplete string
-	// unrecorded are the hashes and digests of what was rolled out without a history, the latest last.
+	// unrecorded are the hashes and digests of the templates that were rolled out without a history, the latest last.
 	unrecorded []plan.RolledOut
-	// records are the facts about the rollout, as of the last pass, and retried is when somebody took failures out of the status.
+	// records are the facts about the rollout as of the last pass. retried is when a user removed failures from the status.
 	records plan.Recorded
 	retried map[string]time.Time
-	// collisions is status.collisionCount where the API server drops it.
+	// collisions is status.collisionCount if the API server drops it.
 	collisions int32
-	// aborted is when and why a rollout was aborted: until the revision records it, nothing else does.
+	// aborted is when and why a rollout was aborted. Only this field holds the reason until the revision records it.
 	aborted plan.Aborted
-	// writtenBack are the clusters whose works were written back in an abort, by what they were to become and when it began.
+	// writtenBack are the clusters whose works were restored in an abort, with the target revision and when the abort began.
 	writtenBack plan.WrittenBack
 }
 
-// PrunedInterval is how often the API server is asked again whether it keeps the status fields that only our CRD has.
+// PrunedInterval is how often this process tries again whether the API server keeps the status fields that only our CRD has.
 const PrunedInterval = 5 * time.Minute
 
-// pruning is how the API server was seen dropping fields.
+// pruning records that the API server dropped fields.
 type pruning struct {
-	// at is when; zero when the API server is to be asked with the next status.
+	// at is when it dropped them; zero if the next status tries again.
 	at time.Time
-	// defaulted says that the object had a default that only our CRD gives, all the same.
+	// defaulted is true if the object nevertheless had a default that only our CRD sets.
 	defaulted bool
 }
 
-// lately reports whether it was seen so lately that it is not asked again yet.
+// lately reports whether this was so recent that fields are not tried again yet.
 func (p *pruning) lately(now time.Time) bool { return p != nil && now.Before(p.at.Add(PrunedInterval)) }
 
-// Prunes notes whether the API server drops the status fields that only our CRD has, and whether its answer was defaulted by our CRD.
+// Prunes notes whether the API server drops the status fields that only our CRD has, and whether its answer has a default of our CRD.
 func (m *Owners) Prunes(owner string, pruned, defaulted bool, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -75,8 +74,8 @@ func (m *Owners) Prunes(owner string, pruned, defaulted bool, now time.Time) {
 	}
 }
 
-// Defaulted notes that an object has a default that only our CRD gives. If it did not have it when fields were dropped, the CRD
-// became a newer one since, and need not be waited for: the API server is asked with the next status.
+// Defaulted notes that an object has a default that only our CRD sets. If it lacked the default when fields were dropped, the CRD was
+// updated since. Then the next status tries the fields again without a wait.
 func (m *Owners) Defaulted(owner string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -85,24 +84,24 @@ func (m *Owners) Defaulted(owner string) {
 	}
 }
 
-// PrunedLately reports whether the API server was seen dropping fields, and is not to be asked again yet.
+// PrunedLately reports whether the API server recently dropped fields, so that they are not tried again yet.
 func (m *Owners) PrunedLately(owner string, now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.look(owner).pruned.lately(now)
 }
 
-// PrunedLast reports whether it was seen doing so the last time that it was asked.
+// PrunedLast reports whether the API server dropped fields the last time.
 func (m *Owners) PrunedLast(owner string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.look(owner).pruned != nil
 }
 
-// unrecordedKept bounds how much of what was rolled out without a history is known.
+// unrecordedKept is the maximum number of remembered rollouts without a history.
 const unrecordedKept = 10
 
-// Note keeps what a plan wants remembered, for this process.
+// Note remembers the facts that a plan wants remembered.
 func (m *Owners) Note(owner string, outcome *plan.Outcome) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -122,7 +121,7 @@ func (m *Owners) Note(owner string, outcome *plan.Outcome) {
 	}
 }
 
-// Recall is what the plan of an owner's revisions looks at, as values.
+// Recall returns the memory that the plan of an owner's revisions reads, as values.
 func (m *Owners) Recall(owner string, now time.Time) plan.Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -133,7 +132,7 @@ func (m *Owners) Recall(owner string, now time.Time) plan.Memory {
 	}
 }
 
-// Recorded notes the facts about the rollout of a revision that the status holds, or can't hold (R11).
+// Recorded notes the facts about the rollout of a revision, whether or not the status can hold them (R11).
 func (m *Owners) Recorded(owner string, facts plan.Recorded) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -144,8 +143,8 @@ func (m *Owners) Recorded(owner string, facts plan.Recorded) {
 	known.records = facts
 }
 
-// Retries returns when somebody removed failures from the status that this process recorded there, by cluster. What the API server answered
-// to writes of such a cluster before is forgotten, so that the next one is tried at once (R11).
+// Retries returns when a user removed failures from the status that this process recorded there, by cluster. It forgets the API server's
+// earlier answers to writes of such a cluster, so that the next write is tried at once (R11).
 func (m *Owners) Retries(owner string, stored plan.Recorded, now time.Time) map[string]time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -169,7 +168,7 @@ func (m *Owners) Retries(owner string, stored plan.Recorded, now time.Time) map[
 	return maps.Clone(known.retried)
 }
 
-// noteRetry notes that somebody asked for another try of a cluster.
+// noteRetry notes that a user retries a cluster.
 func (k *knownOwner) noteRetry(cluster string, now time.Time) {
 	if k.retried == nil {
 		k.retried = map[string]time.Time{}
@@ -177,7 +176,7 @@ func (k *knownOwner) noteRetry(cluster string, now time.Time) {
 	k.retried[cluster] = now
 }
 
-// without returns a map without the entries that are to be removed: the map itself where there are none.
+// without returns a map without the entries that are to be removed. It returns the map itself if there are none.
 func without[K comparable, V any](entries map[K]V, removed func(K, V) bool) map[K]V {
 	for key, value := range entries {
 		if removed(key, value) {
@@ -189,7 +188,7 @@ func without[K comparable, V any](entries map[K]V, removed func(K, V) bool) map[
 	return entries
 }
 
-// digests are those of what was rolled out without a history, by hash.
+// digests returns the digests of the templates that were rolled out without a history, by hash.
 func (k *knownOwner) digests() map[string]revision.Digest {
 	digests := make(map[string]revision.Digest, len(k.unrecorded))
 	for _, u := range k.unrecorded {
@@ -198,28 +197,28 @@ func (k *knownOwner) digests() map[string]revision.Digest {
 	return digests
 }
 
-// Collided keeps, for this process, how many collisions were met where the status can't hold it.
+// Collided remembers the number of hash collisions if the status can't hold it.
 func (m *Owners) Collided(owner string, count int32) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.of(owner).collisions = count
 }
 
-// Collisions is what was kept last; 0 for nothing.
+// Collisions returns the number that was last remembered; 0 for none.
 func (m *Owners) Collisions(owner string) int32 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.look(owner).collisions
 }
 
-// AbortedFor keeps, for this process, why a rollout was aborted at a time.
+// AbortedFor remembers why a rollout was aborted at a time.
 func (m *Owners) AbortedFor(owner string, at *metav1.Time, reason string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.of(owner).aborted = plan.Aborted{At: *at, Reason: reason}
 }
 
-// WroteBack keeps, for this process, that the work of a cluster was written back in an abort.
+// WroteBack remembers that the work of a cluster was restored in an abort.
 func (m *Owners) WroteBack(owner, abort, cluster string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -230,7 +229,7 @@ func (m *Owners) WroteBack(owner, abort, cluster string) {
 	known.writtenBack.Clusters[cluster] = true
 }
 
-// WrittenBack returns the clusters whose works were written back, and in which abort.
+// WrittenBack returns the clusters whose works were restored, and in which abort.
 func (m *Owners) WrittenBack(owner string) plan.WrittenBack {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -239,7 +238,7 @@ func (m *Owners) WrittenBack(owner string) plan.WrittenBack {
 	return found
 }
 
-// AbortReason is why the rollout that was aborted at a time was; empty where it is not known.
+// AbortReason returns why a rollout was aborted at a time; empty if that is not known.
 func (m *Owners) AbortReason(owner string, at *metav1.Time) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -6,23 +6,23 @@ import (
 )
 
 const (
-	// restFactor is how many times as long as a pass took the next one waits: passes that change nothing take at most a tenth of a
-	// core for each ManifestWorkReplicaSet, however many agents report at once.
+	// restFactor is the wait before the next pass, as a multiple of the duration of the last one. Passes that change nothing take at most a
+	// tenth of a core for each ManifestWorkReplicaSet, however many agents report at once.
 	restFactor = 10
-	// maxRest bounds that, so that nobody waits for an abort because of it.
+	// maxRest is the maximum wait, so that the wait does not delay an abort.
 	maxRest = time.Second
-	// yieldInterval is how often a pass that waits for other objects' aborts looks whether they are over.
+	// yieldInterval is how often a pass that waits for other objects' aborts checks whether they have ended.
 	yieldInterval = time.Second
-	// maxYield is for how long it waits at most: aborts that follow each other hold nobody up for ever.
+	// maxYield is the maximum wait for aborts, so that consecutive aborts do not hold up a rollout forever.
 	maxYield = 30 * time.Second
 )
 
-// Pace spares the passes that the events of a large fleet would lead to: each agent's report is an event, and one pass sees
-// them all. A pass that wrote is followed by the next one at once, what it decided goes on there; the first event after a quiet
-// time is looked at at once too.
+// Pace limits the passes that the events of a large fleet lead to: each agent's report is an event, but one pass sees them all. A pass
+// that wrote is followed by the next one at once, which continues its decisions. The first event after a quiet time also leads to a pass
+// at once.
 type Pace struct {
-	mu    sync.Mutex
-	until map[string]time.Time
+	mu       sync.Mutex
+	until    map[string]time.Time
 	yielding map[string]yielding
 }
 
@@ -37,7 +37,7 @@ type yielding struct {
 // NewPace returns one that makes nobody wait.
 func NewPace() *Pace { return &Pace{until: map[string]time.Time{}, yielding: map[string]yielding{}} }
 
-// Wait is how long to wait before the next pass over a key.
+// Wait returns how long to wait before the next pass over a key.
 func (p *Pace) Wait(key string, now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -55,8 +55,8 @@ func (p *Pace) Passed(key string, began, ended time.Time, wrote bool) {
 	p.until[key] = ended.Add(min(restFactor*ended.Sub(began), maxRest))
 }
 
-// Yield returns how long to wait before the next pass over a key that waits for other objects' aborts. A generation waits once, and no longer
-// than maxYield.
+// Yield returns how long to wait before the next pass over a key that waits for other objects' aborts. Each generation waits once, for at
+// most maxYield.
 func (p *Pace) Yield(key string, generation int64, aborting bool, now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -67,14 +67,14 @@ func (p *Pace) Yield(key string, generation int64, aborting bool, now time.Time)
 	case !aborting, !y.since.IsZero() && now.Sub(y.since) >= maxYield:
 		p.yielding[key] = yielding{passed: generation}
 		return 0
-	case y.since.IsZero(), y.since.After(now): // The clock went back.
+	case y.since.IsZero(), y.since.After(now): // The clock was set back.
 		y.since = now
 		p.yielding[key] = y
 	}
 	return yieldInterval
 }
 
-// Forget drops what is known of a key.
+// Forget drops the state of a key.
 func (p *Pace) Forget(key string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -82,16 +82,16 @@ func (p *Pace) Forget(key string) {
 	delete(p.yielding, key)
 }
 
-// Aborting remembers which objects' aborts are being carried out, for when their status can't hold it.
+// Aborting remembers the objects with an abort in progress, because their status may not be able to hold it.
 type Aborting struct {
 	mu   sync.Mutex
 	keys map[string]bool
 }
 
-// NewAborting returns one that knows of no abort.
+// NewAborting returns an Aborting without aborts.
 func NewAborting() *Aborting { return &Aborting{keys: map[string]bool{}} }
 
-// Note notes whether a pass left an abort to be carried out.
+// Note notes whether a pass left an abort unfinished.
 func (a *Aborting) Note(key string, is bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -102,7 +102,7 @@ func (a *Aborting) Note(key string, is bool) {
 	}
 }
 
-// Is reports whether the last pass left an abort to be carried out.
+// Is reports whether the last pass left an abort unfinished.
 func (a *Aborting) Is(key string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -10,25 +10,25 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/release"
 )
 
-// Releases is what this process has seen of the ManifestWorks of ManifestWorkReplicaSets that are being deleted and whose workloads
-// stay, by "namespace/name" (R20). The live works are what counts: all of it only spares looks at them.
+// Releases is what this process has seen of the ManifestWorks of ManifestWorkReplicaSets that are being deleted and whose workloads stay,
+// by "namespace/name" (R20). Only the live works count. This memory only saves reads of them.
 //
-// An entry begins when the works were listed live, and goes away when the cache shows that its owner is gone, or when the workloads
-// shall not stay any more.
+// An entry is created when the works were listed live. It is dropped when the cache shows that its owner is gone, or when the workloads
+// should no longer stay.
 type Releases struct{ entries[string, releasing] }
 
 type releasing struct {
 	works map[types.UID]*releasedWork
-	// clusters is how many works there were at the most.
+	// clusters is the largest number of works seen.
 	clusters int
 }
 
-// releasedWork is what is known of one work.
+// releasedWork is the knowledge about one work.
 type releasedWork struct {
-	// version is the one that was looked at, and step what came of it.
+	// version is the version that was checked, and step is the resulting step.
 	version string
 	step    release.Step
-	// written is the spec that was written last, without the manifests, and writtenAt when.
+	// written is the spec that was last written, without the manifests, and writtenAt is when.
 	written   *workv1.ManifestWorkSpec
 	writtenAt time.Time
 }
@@ -49,7 +49,7 @@ func (m *Releases) Begun(owner string) bool {
 	return m.look(owner).works != nil
 }
 
-// Clusters returns how many works an owner had at the most, of those that are counted and those that were counted before.
+// Clusters returns the largest number of works of an owner, now or earlier.
 func (m *Releases) Clusters(owner string, counted int) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -58,7 +58,7 @@ func (m *Releases) Clusters(owner string, counted int) int {
 	return known.clusters
 }
 
-// Step returns what came of the last look at a work, where it can be nothing else by now; false for a work that has to be looked at.
+// Step returns the step from the last check of a work, if it still applies; false if the work must be checked.
 func (m *Releases) Step(owner string, work *workv1.ManifestWork) (release.Step, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -69,11 +69,11 @@ func (m *Releases) Step(owner string, work *workv1.ManifestWork) (release.Step, 
 	return known.step, true
 }
 
-// Looked notes what came of a look at a version of a work, and returns it. What an agent says of a manifest keeps its first words: those
-// with a time or an id in them are others with each try (P7).
+// Looked notes the step from a check of a version of a work, and returns it. It keeps the agent's first message about each manifest,
+// because messages with a time or an ID change with each try (P7).
 func (m *Releases) Looked(owner string, uid types.UID, version string, step release.Step) release.Step {
 	m.mu.Lock()
-	before := m.work(owner, uid).step.Held // A step is never changed once it is known.
+	before := m.work(owner, uid).step.Held // A stored step is never changed.
 	m.mu.Unlock()
 	words := make(map[string]string, len(before))
 	for i := range slices.Backward(before) {
@@ -100,7 +100,7 @@ func (m *Releases) Wrote(owner string, uid types.UID, spec *workv1.ManifestWorkS
 	known.written, known.writtenAt = &workv1.ManifestWorkSpec{DeleteOption: spec.DeleteOption, ManifestConfigs: spec.ManifestConfigs}, now
 }
 
-// Repeats reports whether the same spec was written to a work less than a minute ago: what the API server made of it is something else.
+// Repeats reports whether the same spec was written to a work less than a minute ago: the API server stored it differently.
 func (m *Releases) Repeats(owner string, uid types.UID, spec *workv1.ManifestWorkSpec, now time.Time) bool {
 	m.mu.Lock()
 	var known releasedWork

@@ -12,26 +12,26 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
-// Reports is what this process has reported of each ManifestWorkReplicaSet, by "namespace/name", so that nothing is reported twice, or too
-// often. What a status reports follows from its transitions (events.go), and needs no memory.
+// Reports remembers this process's reports about each ManifestWorkReplicaSet, by "namespace/name", so that nothing is reported twice or
+// too often. Events that follow from transitions of the status (events.go) need no memory.
 //
-// An entry begins with the first report. It goes away when the cache shows that its owner is gone: for another one with its name, the
-// same is reported again.
+// An entry is created with the first report. It is dropped when the cache shows that its owner is gone: for a new object of the same name,
+// everything is reported again.
 type Reports struct{ entries[string, ownerReports] }
 
-// ownerReports is what this process has said of one owner.
+// ownerReports holds this process's reports about one owner.
 type ownerReports struct {
-	// notes holds the texts of the log and of events that each process says once.
+	// notes holds the texts of the log and of events that each process reports once.
 	notes sets.Set[string]
-	// ruledOut is the hash of the revision whose rollout was last said to have nothing to go back to; empty for none.
+	// ruledOut is the hash of the revision whose rollout was last reported to have nothing to roll back to; empty for none.
 	ruledOut string
-	// unreached names the clusters whose agents were last said not to get what they are sent.
+	// unreached names the clusters whose agents were last reported not to receive what the hub sends.
 	unreached string
-	// reportedAt is when a status was written last; zero for never.
+	// reportedAt is when a status was last written; zero for never.
 	reportedAt time.Time
 }
 
-// Announce reports whether a note of an owner is new to this process. From then on it is known: of several callers, one gets true.
+// Announce reports whether a note of an owner is new to this process, and remembers it. Of several callers, only one gets true.
 func (m *Reports) Announce(owner, note string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -49,8 +49,8 @@ func (t *ownerReports) announce(note string) bool {
 	return true
 }
 
-// RulesOut notes for which revision's rollout an abort is asked for while there is nothing to go back to; empty for none. It reports
-// whether this process has not said so yet.
+// RulesOut notes the revision whose rollout should be aborted although there is nothing to roll back to; empty for none. It reports
+// whether this process has not reported that yet.
 func (m *Reports) RulesOut(owner, hash string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -61,8 +61,8 @@ func (m *Reports) RulesOut(owner, hash string) bool {
 	return hash != ""
 }
 
-// Unreached notes which clusters' agents do not get what they are sent, sorted. It reports whether there are any, and this process has not
-// said so of these yet.
+// Unreached notes the clusters whose agents do not receive what the hub sends, sorted. It reports whether there are any that this process
+// has not reported yet.
 func (m *Reports) Unreached(owner string, clusters []string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -81,32 +81,32 @@ func (m *Reports) Reported(owner string, now time.Time) {
 	m.of(owner).reportedAt = now
 }
 
-// LastReport is when a status was written last; zero for never.
+// LastReport returns when a status was last written; zero for never.
 func (m *Reports) LastReport(owner string) time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.look(owner).reportedAt
 }
 
-// reportInterval is how often counts and messages of one ManifestWorkReplicaSet are written at the most: a thousand agents that
-// answer within a second are one write. What a person or a program waits for is written at once.
+// reportInterval is the minimum time between two writes of the counts and messages of one ManifestWorkReplicaSet: a thousand agents that
+// answer within a second lead to one write. Changes that a user or a program waits for are written at once.
 const reportInterval = time.Second
 
-// ReportWait returns how long a status has to wait: it reports progress only, and the last one was written a moment ago. Zero means that it
-// is written in this pass, if it changed.
+// ReportWait returns how long a status must wait because it reports only progress and the last one was just written. Zero means that it is
+// written in this pass, if it changed.
 func (m *Reports) ReportWait(owner string, stored, wanted *workv1alpha1.ManifestWorkReplicaSetStatus, now time.Time) time.Duration {
 	last := m.LastReport(owner)
 	if last.IsZero() || !onlyProgress(stored, wanted) || equality.Semantic.DeepEqual(*stored, *wanted) {
 		return 0
 	}
 	wait := last.Add(reportInterval).Sub(now)
-	if wait > reportInterval { // The clock went back.
+	if wait > reportInterval { // The clock was set back.
 		return 0
 	}
 	return max(0, wait)
 }
 
-// onlyProgress reports whether two statuses differ in counts and messages at the most.
+// onlyProgress reports whether two statuses differ at most in counts and messages.
 func onlyProgress(stored, wanted *workv1alpha1.ManifestWorkReplicaSetStatus) bool {
 	if len(stored.Conditions) != len(wanted.Conditions) ||
 		!equality.Semantic.DeepEqual(status.RevisionsOf(stored), status.RevisionsOf(wanted)) ||

@@ -15,27 +15,28 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// selectionsKept bounds how many Placements' selections are held. Each holds a string header for each cluster.
+// selectionsKept is the maximum number of Placements whose selections are held. Each takes a string header for each cluster.
 const selectionsKept = 512
 
-// Selections remembers what Placements select. The decisions of a large fleet rarely change, but every pass over every object reads them.
+// Selections remembers the clusters that Placements select. The decisions of a large fleet rarely change, but every pass over every object
+// reads them.
 type Selections struct {
 	// known holds a selectionOf for each Placement's "namespace/name".
 	known *lru.Cache
 }
 
-// selectionOf is what a Placement selects, and the cached objects that say so: the caches replace an object that changes, and never edit
-// it.
+// selectionOf is the selection of a Placement, with the cached objects that it was read from. The caches replace a changed object, and
+// never edit it.
 type selectionOf struct {
 	placement *clusterv1beta1.Placement
 	decisions []*clusterv1beta1.PlacementDecision
 	selected  *rollout.Placement
 }
 
-// NewSelections returns one that knows nothing.
+// NewSelections returns empty Selections.
 func NewSelections() *Selections { return &Selections{known: lru.New(selectionsKept)} }
 
-// Of returns what a Placement selects by these decisions. The result is shared between passes, and must not be changed.
+// Of returns the selection of a Placement with these decisions. The result is shared between passes, and must not be changed.
 func (s *Selections) Of(placement *clusterv1beta1.Placement, decisions []*clusterv1beta1.PlacementDecision) *rollout.Placement {
 	slices.SortFunc(decisions, func(a, b *clusterv1beta1.PlacementDecision) int { return strings.Compare(a.Name, b.Name) })
 	key := placement.Namespace + "/" + placement.Name
@@ -49,13 +50,13 @@ func (s *Selections) Of(placement *clusterv1beta1.Placement, decisions []*cluste
 	return selected
 }
 
-// placementOf sorts decisions into groups. A cluster that is in two slices for a moment is in the first one's group.
+// placementOf sorts decisions into groups. A cluster that is briefly in two slices belongs to the group of the first.
 func placementOf(placement *clusterv1beta1.Placement, decisions []*clusterv1beta1.PlacementDecision) *rollout.Placement {
 	out := &rollout.Placement{Selected: int(placement.Status.NumberOfSelectedClusters), Decisions: len(decisions)}
 	slices.SortFunc(decisions, func(a, b *clusterv1beta1.PlacementDecision) int {
 		return cmp.Or(cmp.Compare(groupIndex(a), groupIndex(b)), cmp.Compare(a.Name, b.Name))
 	})
-	listed := 0 // The Placement's own count may say anything.
+	listed := 0 // The Placement's own count can't be trusted.
 	for _, decision := range decisions {
 		listed += len(decision.Status.Decisions)
 	}
@@ -72,7 +73,7 @@ func placementOf(placement *clusterv1beta1.Placement, decisions []*clusterv1beta
 	return out
 }
 
-// groupIndex is 0 where a decision names no group, as those of older placement controllers don't.
+// groupIndex returns the group index of a decision. It is 0 if the decision names no group, as with older placement controllers.
 func groupIndex(decision *clusterv1beta1.PlacementDecision) int32 {
 	index, err := strconv.ParseInt(decision.Labels[clusterv1beta1.DecisionGroupIndexLabel], 10, 32)
 	if err != nil || index < 0 {
@@ -81,7 +82,7 @@ func groupIndex(decision *clusterv1beta1.PlacementDecision) int32 {
 	return int32(index)
 }
 
-// groupOf finds or adds a group. known holds the places of those that are there, by key.
+// groupOf finds or adds a group. known holds the indices of the existing groups, by key.
 func groupOf(placement *rollout.Placement, known map[string]int, wanted rollout.Group) *rollout.Group {
 	at, there := known[wanted.Key()]
 	if !there {
@@ -92,15 +93,15 @@ func groupOf(placement *rollout.Placement, known map[string]int, wanted rollout.
 	return &placement.Groups[at]
 }
 
-// fingerprint distinguishes two reports of an agent, also when both say success: a condition that went away and came back has
-// another transition time.
+// fingerprint distinguishes two reports of an agent, even if both report success: a condition that was lost and reached again has another
+// transition time.
 type fingerprint struct {
 	generation                                int64
 	revision                                  string
 	applied, progressing, available, degraded conditionPrint
 }
 
-// conditionPrint is a condition as far as it matters. The API server keeps whole seconds.
+// conditionPrint is the relevant part of a condition. The API server keeps whole seconds.
 type conditionPrint struct {
 	status metav1.ConditionStatus
 	since  int64

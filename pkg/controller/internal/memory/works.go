@@ -12,48 +12,47 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
 
-// Works is what this process knows of single ManifestWorks: what their specs mean, what it wrote to them, and since when it
-// sees what it sees.
+// Works is this process's knowledge about single ManifestWorks: the digests of their specs, its own writes to them, and when it first saw
+// their states.
 //
-// An entry begins with the first question about a work, and goes away when the cache shows that the work is gone. It is found
-// by UID: a work that is made again under the same name begins with nothing. A pass that began before the work went away may make
-// an entry again, which nobody asks for any more.
-// A spec is digested once for each generation. Nothing whose cost an agent or a tenant decides is done while mu is held.
+// An entry is created with the first read about a work, and dropped when the cache shows that the work is gone. It is found by UID, so a
+// recreated work of the same name has no entry. A pass that began before the work was gone may create the entry again, which is then no
+// longer used. A spec is digested once for each generation. No work whose cost an agent or a tenant decides is done while mu is held.
 type Works struct {
-	// digests has a lock of its own, and may be asked without holding mu.
+	// digests has its own lock, and may be used without holding mu.
 	digests *workcache.Digests
 
 	entries[types.UID, knownWork]
 }
 
-// knownWork is what is known of one work. The zero value is that nothing is.
+// knownWork is the knowledge about one work. In the zero value nothing is known.
 type knownWork struct {
-	// content is the digest of the spec at a generation, so that a spec is looked at once per generation (P8).
+	// content is the digest of the spec at a generation, so that a spec is digested once per generation (P8).
 	content           revision.Digest
 	contentGeneration int64
 
-	// succeededSince is since when the work is seen succeeding, as the fingerprint describes it.
+	// succeededSince is when this process first saw the success with this fingerprint.
 	succeededSince time.Time
 	fingerprint    fingerprint
 
-	// turnedAt is when it was seen to turn from success to something else, or the other way, since the hub wrote its revision;
-	// succeeds is what it was seen to be last. clockAhead says that its agent's clock was seen ahead in that time.
+	// turnedAt is when it was seen to change from success to another state or the reverse, since the hub wrote its revision. succeeds is true
+	// if it succeeded when last seen. clockAhead is true if its agent's clock was seen ahead in that time.
 	turnedAt   time.Time
 	succeeds   bool
 	clockAhead bool
 
-	// watchedSince is since when this process sees what became of that write, and settledAt when it found its success settled first.
+	// watchedSince is when this process began to watch the result of that write, and settledAt when it first found its success settled.
 	watchedSince, settledAt time.Time
 
-	// deletion is when it was seen first that the work is being deleted.
+	// deletion is when the deletion of the work was first seen.
 	deletion sighting
 
-	// unselectedSince is since when no placement is seen selecting the work's cluster; zero while one does (R8).
+	// unselectedSince is when it was first seen that no Placement selects the work's cluster; zero while one does (R8).
 	unselectedSince time.Time
 	// selectedBy are the Placements with several slices that selected it last, by Placement name (R8).
 	selectedBy []string
 
-	// asked is the content that was written last, and askedGeneration what generation came of it.
+	// asked is the content that was last written, and askedGeneration is the generation that the write made.
 	asked           revision.Digest
 	askedGeneration int64
 	// difference names the field in which the two differ.
@@ -63,24 +62,24 @@ type knownWork struct {
 	ahead   string
 	aheadAt time.Time
 
-	// strippedAt is when the API server was seen not to keep labels or annotations that were written; zero when it kept them the last time.
+	// strippedAt is when the API server did not keep written labels or annotations; zero if it kept them the last time.
 	strippedAt time.Time
 }
 
-// NewWorks returns one that knows nothing.
+// NewWorks returns empty Works.
 func NewWorks() *Works { return &Works{digests: workcache.NewDigests()} }
 
-// Selection is what the Placements say about the cluster of a work.
+// Selection is whether and how the Placements select the cluster of a work.
 type Selection struct {
-	// Selected reports whether a Placement selects the cluster.
+	// Selected is true if a Placement selects the cluster.
 	Selected bool
-	// Unknown reports whether a Placement may select it: one is missing, or has made no decision yet.
+	// Unknown is true if a Placement may select it: one is missing, or has no decisions yet.
 	Unknown bool
 	// Sliced are the Placements with several slices that select it.
 	Sliced []string
 }
 
-// View makes a work as Decide wants it. deletionCounts says that a deletion makes a generation, as the API server has it.
+// View returns a work in the form that Decide reads. deletionCounts is true if a deletion increments the generation, as in the API server.
 func (m *Works) View(object *workv1.ManifestWork, by Selection, deletionCounts bool, now time.Time) rollout.Work {
 	content := m.Digest(object)
 	m.mu.Lock()
@@ -107,8 +106,9 @@ func (m *Works) View(object *workv1.ManifestWork, by Selection, deletionCounts b
 	return w
 }
 
-// askedFor returns what was asked for when the API server stored what a work holds; empty where that is not known. Of a work that this
-// process wrote it knows the generation itself. Of the others the work says so, where an API server keeps it (R10).
+// askedFor returns the digest of the spec that the hub requested when the API server stored a work's current spec; empty if that is not
+// known. For works that this process wrote, it knows the generation. For others it reads the work's annotation, if an API server keeps it
+// (R10).
 func (w *knownWork) askedFor(work *rollout.Work) revision.Digest {
 	if w.askedGeneration != 0 && w.askedGeneration == work.SpecGeneration() {
 		return w.asked
@@ -121,7 +121,7 @@ func (w *knownWork) askedFor(work *rollout.Work) revision.Digest {
 	return asked
 }
 
-// Digest says what a work's spec means.
+// Digest returns the digest of a work's spec.
 func (m *Works) Digest(object *workv1.ManifestWork) revision.Digest {
 	m.mu.Lock()
 	known := m.look(object.UID)
@@ -137,8 +137,9 @@ func (m *Works) Digest(object *workv1.ManifestWork) revision.Digest {
 	return content
 }
 
-// Settle notes whether a work is seen succeeding at a revision, and fills in since when. A success that was interrupted, or that
-// is one of another revision, begins again (R10). Of a work that is being deleted it stays: its agent takes away what succeeded.
+// Settle notes whether a work is seen succeeding at a revision, and fills in when that began. The time restarts if the success was
+// interrupted, or is a success at another revision (R10). For a work that is being deleted it stays: its agent removes the objects that
+// succeeded.
 func (m *Works) Settle(w *rollout.Work, succeeds bool, now time.Time) {
 	print, ahead := fingerprintOf(w), rollout.ClockIsAhead(w, now)
 	m.mu.Lock()
@@ -163,13 +164,13 @@ func (m *Works) Settle(w *rollout.Work, succeeds bool, now time.Time) {
 	known.fill(w)
 }
 
-// fill fills in what this process saw of a work.
+// fill fills in this process's observations of a work.
 func (w *knownWork) fill(of *rollout.Work) {
 	of.SucceededSince, of.StateChangedAt, of.ClockAhead = w.succeededSince, w.turnedAt, w.clockAhead
 	of.WatchedSince, of.SettledAt = w.watchedSince, w.settledAt
 }
 
-// setBack takes times back that have not come yet: the clock was set back since this process saw them (R10).
+// setBack sets times in the future to now: the clock was set back since this process saw them (R10).
 func (w *knownWork) setBack(now time.Time) {
 	for _, seen := range []*time.Time{
 		&w.succeededSince, &w.turnedAt, &w.watchedSince, &w.settledAt, &w.unselectedSince, &w.aheadAt, &w.strippedAt,
@@ -189,8 +190,8 @@ func (m *Works) Settled(works []*rollout.Work, now time.Time) {
 	}
 }
 
-// Wrote notes which revision was written to a work. If the cache shows another content at the generation that came of it, that
-// is how the API server accepted it (R10).
+// Wrote notes which revision was written to a work. If the cache shows different content at the generation of that write, the API server
+// stored it so (R10).
 func (m *Works) Wrote(answer metav1.Object, wanted *rollout.Revision) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -209,7 +210,7 @@ func (m *Works) Stripped(uid types.UID, stripped bool, now time.Time) {
 	}
 }
 
-// StrippedLately reports whether it was seen doing so, and is not to be asked again yet.
+// StrippedLately reports whether the API server recently did so, so that the write is not tried again yet.
 func (m *Works) StrippedLately(uid types.UID, now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -217,14 +218,14 @@ func (m *Works) StrippedLately(uid types.UID, now time.Time) bool {
 	return !seen.IsZero() && now.Before(seen.Add(PrunedInterval))
 }
 
-// StaleInterval is how soon a pass that met a cache behind the API server looks again.
+// StaleInterval is how soon a pass that found the cache behind the API server is repeated.
 const StaleInterval = time.Second
 
-// aheadCounts is for how long it counts that a cache was behind: the next look comes within StaleInterval.
+// aheadCounts is how long the finding that a cache was behind counts: the next pass comes within StaleInterval.
 const aheadCounts = 5 * StaleInterval
 
-// Follows reports whether a cache that is behind the API server now shows what that had when it was behind the last time, a moment ago. One
-// whose watch is dead does not.
+// Follows reports whether a cache that is behind the API server has since caught up with the version that it lacked the last time, a
+// moment ago. A cache with a dead watch has not.
 func (m *Works) Follows(cached *workv1.ManifestWork, live string, now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -234,8 +235,8 @@ func (m *Works) Follows(cached *workv1.ManifestWork, live string, now time.Time)
 	return before != "" && now.Sub(at) <= aheadCounts && notOlder(cached.ResourceVersion, before)
 }
 
-// Difference says in which field a work differs from what was written to it; find is asked until it knows. It may ask the API
-// server: mu is not held meanwhile.
+// Difference returns the field in which a work differs from the last write. It calls find until that returns a field. find may read from
+// the API server, so mu is not held meanwhile.
 func (m *Works) Difference(uid types.UID, find func() string) string {
 	m.mu.Lock()
 	known := m.of(uid).difference
@@ -250,10 +251,10 @@ func (m *Works) Difference(uid types.UID, find func() string) string {
 	return known
 }
 
-// Shows reports whether a cached work holds what decides of a work that was read live. It trims the live one.
+// Shows reports whether a cached work has all deciding fields of a work that was read live. It trims the live one.
 func (m *Works) Shows(cached, live *workv1.ManifestWork) bool { return m.digests.Shows(cached, live) }
 
-// digest says what a spec means. One that can't be digested equals no revision, and is put back under the strategy.
+// digest returns the digest of a work's spec. A spec without a digest matches no revision, and is restored under the strategy.
 func (m *Works) digest(object *workv1.ManifestWork) revision.Digest {
 	if digest, trimmed := workcache.TrimmedDigest(object); trimmed {
 		return digest
@@ -261,7 +262,8 @@ func (m *Works) digest(object *workv1.ManifestWork) revision.Digest {
 	return m.digests.Of(&object.Spec)
 }
 
-// turn notes when a work that this process watches turns. What it was before the hub wrote it last says nothing.
+// turn notes when a watched work changes from success to another state or the reverse. Its state before the hub's last write does not
+// count.
 func (w *knownWork) turn(succeeds, watched bool, now time.Time) {
 	switch {
 	case !watched:

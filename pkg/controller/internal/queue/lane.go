@@ -2,27 +2,27 @@ package queue
 
 import "strings"
 
-// Lane is a way through the queue and to the writers. Each has its own part of both: neither waits for the other one.
+// Lane is a lane of the queue and of the write slots. Each lane has its own share of both, so neither waits for the other.
 type Lane int
 
 // The lanes.
 const (
-	// Rollouts is for all passes but those of the other lane.
+	// Rollouts is for all other passes.
 	Rollouts Lane = iota
-	// Aborts is for passes that write works back (R12).
+	// Aborts is for passes that restore works (R12).
 	Aborts
 
 	lanes
 )
 
-// Turn is who wants to write. Within a lane the tenants take turns, and within a tenant its objects.
+// Turn identifies the object that wants to write. Within a lane the tenants take turns, and within a tenant its objects.
 type Turn struct {
 	Lane Lane
 	// Key is the object's "namespace/name".
 	Key string
 }
 
-// tenantOf returns whose an object is: everything in one namespace is one tenant's.
+// tenantOf returns the tenant of an object: its namespace.
 func tenantOf(key string) string {
 	namespace, _, _ := strings.Cut(key, "/")
 	return namespace

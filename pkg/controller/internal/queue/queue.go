@@ -9,20 +9,20 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// Queue leads the keys of objects to passes, each in its lane, and no two passes over one object at once. Each lane has workers of its own:
-// however many rollouts there are, an abort finds a worker, and the other way round.
+// Queue makes passes over objects by key, each in its lane, and never two passes over one object at once. Each lane has its own workers,
+// so rollouts never take the workers of aborts, or the reverse.
 type Queue struct {
 	lanes  [lanes]workqueue.TypedRateLimitingInterface[string]
 	laneOf func(key string) Lane
 	pass   func(ctx context.Context, key string) (again time.Duration, err error)
 
 	mu sync.Mutex
-	// underway holds the objects that a pass is made over, and whether another one is wanted after it.
+	// underway holds the objects with a pass in progress, and whether another pass must follow.
 	underway map[string]bool
 }
 
-// New returns a queue. The name is that of its metrics. laneOf returns the lane of the next pass over an object; pass makes one, and
-// returns when the next one is due.
+// New returns a queue. The name is the name in its metrics. laneOf returns the lane of the next pass over an object. pass makes a pass,
+// and returns when the next one is due.
 func New(name string, laneOf func(string) Lane, pass func(context.Context, string) (time.Duration, error)) *Queue {
 	return &Queue{
 		lanes:  [lanes]workqueue.TypedRateLimitingInterface[string]{Rollouts: newLane(name), Aborts: newLane(name + "Aborts")},
@@ -37,13 +37,13 @@ func newLane(name string) workqueue.TypedRateLimitingInterface[string] {
 			workqueue.TypedDelayingQueueConfig[string]{Name: name, Queue: turns})})
 }
 
-// Add asks for a pass over an object.
+// Add schedules a pass over an object.
 func (q *Queue) Add(key string) { q.lanes[q.laneOf(key)].Add(key) }
 
 // Waiting reports whether an object waits for a worker of a lane.
 func (q *Queue) Waiting(l Lane) bool { return q.lanes[l].Len() > 0 }
 
-// Run makes passes with a number of workers in each lane, and returns when the context has ended and the passes under way are over.
+// Run makes passes with a number of workers in each lane, and returns when the context and the passes in progress have ended.
 func (q *Queue) Run(ctx context.Context, workers int) {
 	var wg sync.WaitGroup
 	for l := range q.lanes {
@@ -61,7 +61,7 @@ func (q *Queue) Run(ctx context.Context, workers int) {
 	wg.Wait()
 }
 
-// next makes the next pass of a lane. It reports false when the queue is shut down.
+// next makes the next pass of a lane. It returns false if the queue is shut down.
 func (q *Queue) next(ctx context.Context, l Lane) bool {
 	key, quit := q.lanes[l].Get()
 	if quit {
@@ -83,7 +83,7 @@ func (q *Queue) next(ctx context.Context, l Lane) bool {
 	return true
 }
 
-// make makes a pass, and asks for the one after it.
+// make makes a pass, and schedules the next one.
 func (q *Queue) make(ctx context.Context, key string) {
 	again, err := q.pass(ctx, key)
 	after := q.lanes[q.laneOf(key)]
@@ -100,7 +100,7 @@ func (q *Queue) make(ctx context.Context, key string) {
 	}
 }
 
-// begin reports whether a pass over an object may be made now. Otherwise one is made after the one under way.
+// begin reports whether a pass over an object may begin now. Otherwise a pass follows the one in progress.
 func (q *Queue) begin(key string) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

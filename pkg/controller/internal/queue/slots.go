@@ -8,15 +8,15 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Slots are what the writes of all passes share: each takes one. A few are kept for aborts, so that an abort finds one at once while a
-// fleet is written. While an abort writes, it has all of them but one, with which rollouts go on: a write of a rollout that is under way in
-// the API server slows an abort down, even if it left a slot free. Within a lane the tenant gets the next slot that has the fewest, and
-// within a tenant the object that has the fewest: nobody gets more by asking for more.
+// Slots limit the concurrent writes of all passes: each write takes one. A few are reserved for aborts, so that an abort gets one at once
+// during a large rollout. While an abort writes, rollouts have only one slot, because their writes slow the abort down in the API server
+// even if slots are free. Within a lane the next slot goes to the tenant that has the fewest, and within a tenant to the object that has
+// the fewest. More requests get no larger share.
 type Slots struct {
 	clock clock.PassiveClock
 
 	mu sync.Mutex
-	// size is how many there are, and kept how many of them rollouts never have.
+	// size is the number of slots, and kept is how many of them rollouts never get.
 	size, kept int
 	taken      int
 	lanes      [lanes]shares
@@ -25,7 +25,7 @@ type Slots struct {
 	abortedBy string
 }
 
-// shares are what one lane has.
+// shares are the slots of one lane.
 type shares struct {
 	taken    int
 	byTenant map[string]int
@@ -40,16 +40,16 @@ type claim struct {
 }
 
 const (
-	// keptShare is which part of the slots is kept for aborts: one in so many.
+	// keptShare is the share of the slots that is reserved for aborts: one in keptShare.
 	keptShare = 8
-	// besideAborts is how many slots rollouts have while an abort writes. One keeps them going.
+	// besideAborts is how many slots rollouts have while an abort writes. With one they make progress.
 	besideAborts = 1
-	// abortPause is how long an abort may go without a write and still count as under way: it writes its status, and waits until the caches
-	// show what it wrote. An abort that waits longer, for a cluster that refuses its work, costs the rollouts nothing.
+	// abortPause is how long an abort may go without a write and still count as in progress: it writes its status, and waits until the caches
+	// show its writes. An abort that waits longer, for a rejected work, does not slow rollouts down.
 	abortPause = 2 * time.Second
 )
 
-// NewSlots returns a number of slots.
+// NewSlots returns Slots of a given number.
 func NewSlots(size int, clk clock.PassiveClock) *Slots {
 	s := &Slots{clock: clk, size: size, kept: max(1, size/keptShare)}
 	for i := range s.lanes {
@@ -79,7 +79,7 @@ func (s *Slots) Give(t Turn) {
 	s.grant()
 }
 
-// grant hands out what is free. The caller holds mu.
+// grant hands out the free slots. The caller holds mu.
 func (s *Slots) grant() {
 	for s.taken < s.size {
 		next := s.next()
@@ -91,14 +91,14 @@ func (s *Slots) grant() {
 	}
 }
 
-// note notes what an abort does. The caller holds mu.
+// note notes the activity of an abort. The caller holds mu.
 func (s *Slots) note(t Turn) {
 	if t.Lane == Aborts {
 		s.aborted, s.abortedBy = s.clock.Now(), t.Key
 	}
 }
 
-// next picks who gets the next slot; nil for nobody.
+// next picks the claim that gets the next slot; nil for none.
 func (s *Slots) next() *claim {
 	for _, l := range []Lane{Aborts, Rollouts} {
 		if of := &s.lanes[l]; len(of.waiting) > 0 && of.taken < s.most(l) {
@@ -108,8 +108,8 @@ func (s *Slots) next() *claim {
 	return nil
 }
 
-// most is how many slots a lane may have now. A lane that has none may always take one, so that whoever waits is woken by a slot given
-// back.
+// most returns how many slots a lane may have now. A lane without slots may always take one, so every waiting claim is eventually woken
+// when a slot is returned.
 func (s *Slots) most(l Lane) int {
 	switch {
 	case l == Aborts:
@@ -120,7 +120,7 @@ func (s *Slots) most(l Lane) int {
 	return max(1, s.size-s.kept)
 }
 
-// AbortingBeside reports whether an abort of another object writes works now, or did a moment ago.
+// AbortingBeside reports whether an abort of another object writes works now, or did within abortPause.
 func (s *Slots) AbortingBeside(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,12 +130,12 @@ func (s *Slots) AbortingBeside(key string) bool {
 		(s.abortedBy != key && s.clock.Since(s.aborted) < abortPause)
 }
 
-// aborting reports whether an abort writes works now, or did a moment ago. The caller holds mu.
+// aborting reports whether an abort writes works now, or did within abortPause. The caller holds mu.
 func (s *Slots) aborting() bool {
 	return s.lanes[Aborts].taken > 0 || len(s.lanes[Aborts].waiting) > 0 || s.clock.Since(s.aborted) < abortPause
 }
 
-// pick takes the claim out whose turn it is.
+// pick removes and returns the claim that is next.
 func (s *shares) pick() *claim {
 	first := 0
 	for i := range s.waiting {
@@ -149,7 +149,7 @@ func (s *shares) pick() *claim {
 	return picked
 }
 
-// before reports whether an object comes before another one that asked earlier.
+// before reports whether an object comes before another object that asked earlier.
 func (s *shares) before(key, other string) bool {
 	if a, b := s.byTenant[tenantOf(key)], s.byTenant[tenantOf(other)]; a != b {
 		return a < b
@@ -157,7 +157,7 @@ func (s *shares) before(key, other string) bool {
 	return s.byObject[key] < s.byObject[other]
 }
 
-// add counts slots that an object takes, or gives back.
+// add counts the slots that an object takes or gives back.
 func (s *shares) add(key string, n int) {
 	s.taken += n
 	count(s.byTenant, tenantOf(key), n)

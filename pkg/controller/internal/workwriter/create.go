@@ -17,12 +17,13 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/workpatch"
 )
 
-// create makes a work under the first of the owner's names that nothing else has in the cluster's namespace. Before it takes another than
-// the first, it looks there live: a cache that missed something, or a label that somebody took off, must not lead to a second work (R9).
+// create creates a work under the first of the owner's names that is free in the cluster's namespace. Before it uses any name but the
+// first, it lists the works there live. A cache that missed something, or a label that somebody removed, must not lead to a second work
+// (R9).
 func (w *Writer) create(ctx context.Context, owner *Owner, write *rollout.Write) (metav1.Object, error) {
 	names := rollout.WorkNames(owner.Object)
 	if slices.ContainsFunc(owner.Works, func(known *workv1.ManifestWork) bool { return !slices.Contains(names, known.Name) }) {
-		// Another hub named works as it liked: that the first name is free says nothing.
+		// Another hub gave works other names, so a free first name proves nothing.
 		if err := w.findExisting(ctx, owner, write.Cluster); err != nil {
 			return nil, err
 		}
@@ -49,8 +50,8 @@ func (w *Writer) create(ctx context.Context, owner *Owner, write *rollout.Write)
 		"and it has no other name for its own: delete one of the three: %w", names[0], names[1], names[2], write.Cluster, err)
 }
 
-// findExisting looks live for a work of this owner in a cluster's namespace. It returns memory.ErrUnseen where there is one, and nil where
-// there is none. One that lost its owner label gets it back.
+// findExisting lists the works of this owner in a cluster's namespace live. It returns memory.ErrUnseen if there is one, and nil if there
+// is none. A work that lost its owner label gets it back.
 func (w *Writer) findExisting(ctx context.Context, owner *Owner, cluster string) error {
 	ours, err := w.List(ctx, cluster, workv1alpha1.LabelReplicaSet+"="+owner.Label)
 	if err != nil {
@@ -72,7 +73,7 @@ func (w *Writer) findExisting(ctx context.Context, owner *Owner, cluster string)
 	return nil
 }
 
-// restoreOwner gives a work the owner label back by which it is found. All else is decided when the cache shows it.
+// restoreOwner restores the owner label of a work, so that the cache shows it. Everything else is decided after that.
 func (w *Writer) restoreOwner(ctx context.Context, owner *Owner, work *workv1.ManifestWork) error {
 	data, err := workpatch.OwnerLabel(work, owner.Label)
 	if err != nil {

@@ -1,3 +1,3 @@
-// Package workwriter writes ManifestWorks, and reads them live. No other package of the controller has a client that may write them. What
-// is written comes from package workpatch, and when it is written from package rollout.
+// Package workwriter writes ManifestWorks, and reads them live. No other package of the controller has a client that may write them.
+// Package workpatch makes the content, and package rollout decides when to write it.
 package workwriter

@@ -15,13 +15,14 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/workpatch"
 )
 
-// specsKept and patchesKept bound how many whole specs, and differences of two, are held: those of rollouts under way.
+// specsKept and patchesKept bound how many whole specs, and differences of two specs, are held: those of rollouts in progress.
 const (
 	specsKept   = 64
 	patchesKept = 64
 )
 
-// specs finds what trimmed works held, and remembers how one spec becomes another: a rollout asks for the same for each cluster.
+// specs finds the specs of trimmed works, and remembers the changes from one spec to another. A rollout needs the same ones for each
+// cluster.
 type specs struct {
 	whole   *lru.Cache
 	patches *lru.Cache
@@ -31,8 +32,8 @@ func newSpecs() *specs { return &specs{whole: lru.New(specsKept), patches: lru.N
 
 type patchKey struct{ from, to revision.Digest }
 
-// Spec returns a whole spec with the meaning that a work's spec has in the cache: a revision's, or that of the work as the API
-// server has it. The error is a conflict where the work was changed since.
+// Spec returns a whole spec with the same meaning as a work's spec in the cache: a revision's, or the work's own from the API server. The
+// error is a conflict if the work changed since.
 func (w *Writer) Spec(
 	ctx context.Context, history *revision.History, work *workv1.ManifestWork, digest revision.Digest,
 ) (*workv1.ManifestWorkSpec, error) {
@@ -60,7 +61,7 @@ func (w *Writer) Spec(
 	return &live.Spec, nil
 }
 
-// change returns what brings the spec of a work to a revision; the zero value where it means that already.
+// change returns the change of a work's spec to a revision; the zero value if the meaning is already the same.
 func (w *Writer) change(ctx context.Context, history *revision.History, write *rollout.Write) (workpatch.Change, error) {
 	if !write.ChangesSpec() {
 		return workpatch.Change{}, nil

@@ -20,13 +20,14 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/workpatch"
 )
 
-// Config is what a Writer works with.
+// Config holds the dependencies of a Writer.
 type Config struct {
 	// Works is the API server's client, or that of a CloudEvents driver.
 	Works workclientset.Interface
-	// Metadata patches ManifestWorks without reading them back; nil where a driver has no such client.
+	// Metadata patches ManifestWorks without reading them back; nil if a driver has no such client.
 	Metadata metadata.Interface
-	// Whole says that a change of a spec is written as a whole ManifestWork, not as a patch: over a broker an event holds all of it anyway.
+	// Whole is true if a change of a spec is written as a whole ManifestWork, not as a patch. Over a broker an event always holds the whole
+	// work.
 	Whole bool
 	// Clock is the hub's clock.
 	Clock clock.PassiveClock
@@ -50,16 +51,16 @@ type Owner struct {
 	Works []*workv1.ManifestWork
 	// History holds the owner's revisions.
 	History *revision.History
-	// IsRevision reports whether a hash is that of one of the owner's revisions.
+	// IsRevision reports whether one of the owner's revisions has a hash.
 	IsRevision func(hash string) bool
-	// Found is called with a work of the owner that the cache does not show yet, as the API server has it.
+	// Found is called with a work of the owner, read from the API server, that the cache does not show yet.
 	Found func(work metav1.Object)
 	// NameTaken is called when a work got another name than the usual one (R9).
 	NameTaken func(cluster, name string)
 }
 
-// Write creates or patches a work as planned, and returns what the API server answered. The error is a conflict where the work changed or
-// disappeared since the cache showed it, and memory.ErrUnseen where there is one to create that the cache does not show.
+// Write creates or patches a work as planned, and returns the API server's answer. The error is a conflict if the work changed or
+// disappeared since the cache showed it. It is memory.ErrUnseen if the work to create exists, but the cache does not show it.
 func (w *Writer) Write(ctx context.Context, owner *Owner, write *rollout.Write) (metav1.Object, error) {
 	if write.Action == rollout.Create {
 		return w.create(ctx, owner, write)
@@ -70,7 +71,7 @@ func (w *Writer) Write(ctx context.Context, owner *Owner, write *rollout.Write) 
 	return w.patch(ctx, owner, write)
 }
 
-// patch asks for no more than the metadata of what it wrote: reading a large work back costs more than writing it.
+// patch requests only the metadata of the written work: reading a large work back costs more than writing it.
 func (w *Writer) patch(ctx context.Context, owner *Owner, write *rollout.Write) (metav1.Object, error) {
 	spec, err := w.change(ctx, owner.History, write)
 	if err != nil {
@@ -83,7 +84,7 @@ func (w *Writer) patch(ctx context.Context, owner *Owner, write *rollout.Write) 
 	return w.send(ctx, write.Work.Object, kind, data)
 }
 
-// SetSpec writes the spec of a work that was read live. The error is a conflict where the work changed or disappeared since.
+// SetSpec writes the spec of a work that was read live. The error is a conflict if the work changed or disappeared since.
 func (w *Writer) SetSpec(ctx context.Context, live *workv1.ManifestWork, spec *workv1.ManifestWorkSpec) (metav1.Object, error) {
 	change, err := workpatch.Compare(&live.Spec, spec)
 	if err != nil {
@@ -113,7 +114,7 @@ func (w *Writer) send(
 
 var resource = schema.GroupVersionResource{Group: workv1.GroupName, Version: "v1", Resource: "manifestworks"}
 
-// rewrite writes a work as a whole. Where works are not stored as JSON, a patch is no shorter.
+// rewrite writes a work as a whole. If works are not stored as JSON, a patch is not shorter.
 func (w *Writer) rewrite(ctx context.Context, owner *Owner, write *rollout.Write) (metav1.Object, error) {
 	answer, err := w.in(write.Cluster).Update(ctx, workpatch.Whole(write, w.Clock.Now()), metav1.UpdateOptions{})
 	if apierrors.IsNotFound(err) {
@@ -122,18 +123,18 @@ func (w *Writer) rewrite(ctx context.Context, owner *Owner, write *rollout.Write
 	return answer, err
 }
 
-// gone is the error for a work that was deleted since the cache showed it: the next pass decides again.
+// gone returns the error for a work that was deleted since the cache showed it: the next pass decides again.
 func gone(name, cluster string) error {
 	return apierrors.NewConflict(workv1.Resource("manifestworks"), name, fmt.Errorf("it is gone from namespace %s", cluster))
 }
 
-// Delete deletes a work as the cache shows it. The error is a conflict where the work changed since. It reports whether there was one to
-// delete.
+// Delete deletes a work in the version that the cache shows. The error is a conflict if the work changed since. It reports whether the
+// work existed.
 func (w *Writer) Delete(ctx context.Context, work *workv1.ManifestWork) (deleted bool, err error) {
 	return w.delete(ctx, work, &metav1.Preconditions{UID: &work.UID, ResourceVersion: &work.ResourceVersion})
 }
 
-// DeleteAny deletes a work in whatever version it has by now. It reports whether there was one to delete.
+// DeleteAny deletes a work in any version. It reports whether the work existed.
 func (w *Writer) DeleteAny(ctx context.Context, work *workv1.ManifestWork) (deleted bool, err error) {
 	return w.delete(ctx, work, &metav1.Preconditions{UID: &work.UID})
 }
