@@ -191,7 +191,8 @@ func (w *World) inFlight(owner *workv1alpha1.ManifestWorkReplicaSet, started *wo
 			continue
 		}
 		at, err := time.Parse(time.RFC3339Nano, work.Annotations[workv1alpha1.AnnotationAppliedAt])
-		failed := deadline > 0 && err == nil && w.Clock.Since(at) >= deadline
+		failed := deadline > 0 && err == nil && w.Clock.Since(at) >= deadline ||
+			w.wasOverdue[work.Namespace] == owner.Status.UpdateRevision // It is put back, after somebody deleted its work.
 		if !w.reached(work) && !failed {
 			clusters = append(clusters, work.Namespace)
 		}
