@@ -55,11 +55,18 @@ func (w *World) noteFacts() {
 	}
 }
 
-// forgetLostFacts forgets all facts where nothing can know them any more: somebody wiped the status before a new process had read it (R16).
+// forgetLostFacts forgets the facts that nothing can know any more: somebody wiped the status before a new process had read it, or deleted
+// the revision as well (R16).
 func (w *World) forgetLostFacts() {
-	if owner := w.Object(); w.informed != w.Hub && owner != nil && owner.Status.UpdateRevision == "" {
-		clear(w.facts)
+	owner := w.Object()
+	if owner == nil || owner.Status.UpdateRevision != "" {
+		return
 	}
+	maps.DeleteFunc(w.facts, func(_ string, known fact) bool {
+		hash, _, _ := strings.Cut(known.rollout, " ")
+		_, err := w.API.Get(Revisions, Namespace, revision.Name(Name, hash))
+		return w.informed != w.Hub || err != nil
+	})
 }
 
 // noteOverdue notes each cluster that has been overdue at the update revision, and has not become well since. A failure of such a cluster
