@@ -60,6 +60,10 @@ func sdk(address string) (options.CloudEventTransport, error) {
 // closesWhileRouting closes a transport while messages arrive that nobody reads, and reports whether that ends.
 func closesWhileRouting(t *testing.T, server *mochi.Server, transport options.CloudEventTransport) bool {
 	t.Helper()
+	// When a connection ends, mochi removes its client by ID, after a new connection with that ID may already have taken its place.
+	// Only the inline client, which publishes, is left.
+	require.Eventually(t, func() bool { return server.Clients.Len() == 1 }, moment, time.Millisecond,
+		"the broker has not removed the last connection's client within %s", moment)
 	require.NoError(t, transport.Connect(t.Context()))
 	require.NoError(t, transport.Subscribe(t.Context()))
 	for range messages {
