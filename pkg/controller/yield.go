@@ -7,6 +7,7 @@ import (
 	"k8s.io/klog/v2"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/queue"
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
@@ -58,11 +59,7 @@ func (c *Controller) beginsLarge(key string, object *replicaset.Object) bool {
 	return true
 }
 
-// templateSize returns the approximate size of a template in bytes.
+// templateSize returns the approximate size of a template, in bytes.
 func templateSize(template *workv1.ManifestWorkSpec) int {
-	size := configBytes * len(template.ManifestConfigs)
-	for i := range template.Workload.Manifests {
-		size += len(template.Workload.Manifests[i].Raw)
-	}
-	return size
+	return configBytes*len(template.ManifestConfigs) + memory.ManifestBytes(template)
 }

@@ -219,10 +219,7 @@ func (f *fleet) listWorks() ([]workv1.ManifestWork, error) {
 	list, err := f.w.works.WorkV1().ManifestWorks("").List(f.t.Context(), metav1.ListOptions{
 		LabelSelector: workv1alpha1.LabelReplicaSet + "=" + workv1alpha1.OwnerLabelValue(f.namespace, f.name),
 	})
-	if err != nil {
-		return nil, err
-	}
-	return list.Items, nil
+	return list.Items, err
 }
 
 // versions says which version each cluster's work holds.

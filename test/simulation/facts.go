@@ -69,6 +69,9 @@ func (w *World) forgetLostFacts() {
 	})
 }
 
+// overdueAt is where a cluster was overdue: the hash of the revision, and the rollout of it.
+type overdueAt struct{ revision, rollout string }
+
 // noteOverdue notes each cluster that has been overdue at the update revision, and has not become well since. A failure of such a cluster
 // may be older than the last write of its work: somebody edited or deleted the work after it had failed.
 func (w *World) noteOverdue(owner *workv1alpha1.ManifestWorkReplicaSet) {
@@ -81,7 +84,7 @@ func (w *World) noteOverdue(owner *workv1alpha1.ManifestWorkReplicaSet) {
 		case w.isWell(work):
 			delete(w.wasOverdue, work.Namespace)
 		case w.overdue(owner, work):
-			w.wasOverdue[work.Namespace] = owner.Status.UpdateRevision
+			w.wasOverdue[work.Namespace] = overdueAt{revision: owner.Status.UpdateRevision, rollout: w.rolloutOf(owner)}
 		}
 	}
 }
@@ -204,7 +207,7 @@ func (w *World) checkTolerated(name string, failed map[string]error, succeeded i
 	counts := map[string]int{}
 	for _, cluster := range slices.Sorted(maps.Keys(failed)) {
 		work := w.workOf(cluster)
-		if work == nil || !w.overdueOrRefused(owner, work) && w.wasOverdue[cluster] != owner.Status.UpdateRevision {
+		if work == nil || !w.overdueOrRefused(owner, work) && w.wasOverdue[cluster].revision != owner.Status.UpdateRevision {
 			return failed[cluster]
 		}
 		placement := w.countedUnder(owner, work)

@@ -95,8 +95,8 @@ type World struct {
 	facts map[string]fact
 	// informed is the last process that has made a pass.
 	informed *Process
-	// wasOverdue are the clusters that were overdue, and not well since, with the hash of the revision.
-	wasOverdue map[string]string
+	// wasOverdue are the clusters that were overdue, and not well since.
+	wasOverdue map[string]overdueAt
 	// refusedSince is since when the API server refuses the writes of a cluster's work.
 	refusedSince map[string]time.Time
 	// causes holds which change cause each revision has to tell, by name.
@@ -124,7 +124,7 @@ func NewWorld() *World {
 		causes:       map[string]cause{},
 		refusedSince: map[string]time.Time{},
 		facts:        map[string]fact{},
-		wasOverdue:   map[string]string{},
+		wasOverdue:   map[string]overdueAt{},
 		kept:         map[string]int{},
 		Refusals:     map[string]Fault{},
 	}

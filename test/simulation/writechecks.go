@@ -200,7 +200,7 @@ func (w *World) inFlight(owner *workv1alpha1.ManifestWorkReplicaSet, started *wo
 // pastItsTime reports whether the deadline of a cluster has passed, for this work or for one that somebody deleted: such a work is put back.
 func (w *World) pastItsTime(owner *workv1alpha1.ManifestWorkReplicaSet, work *workv1.ManifestWork, deadline time.Duration) bool {
 	at, err := time.Parse(time.RFC3339Nano, work.Annotations[workv1alpha1.AnnotationAppliedAt])
-	return deadline > 0 && err == nil && w.Clock.Since(at) >= deadline || w.wasOverdue[work.Namespace] == owner.Status.UpdateRevision
+	return deadline > 0 && err == nil && w.Clock.Since(at) >= deadline || w.wasOverdue[work.Namespace].rollout == w.rolloutOf(owner)
 }
 
 // unknowable reports whether a hub that was restarted can't know a work. Over a broker only its agent has it: an agent may be silent, no agent is

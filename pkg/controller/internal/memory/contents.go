@@ -131,7 +131,7 @@ func (c *Combinations) Of(to, from *rollout.Revision) handover.Result {
 	if err != nil {
 		result = handover.Result{NotKept: []string{"the revisions can't be combined: " + err.Error()}}
 	}
-	if size(to.Template)+size(from.Template) > largeCombination {
+	if ManifestBytes(to.Template)+ManifestBytes(from.Template) > largeCombination {
 		c.large.Add(key, result)
 	} else {
 		c.known.Add(key, result)
@@ -139,8 +139,8 @@ func (c *Combinations) Of(to, from *rollout.Revision) handover.Result {
 	return result
 }
 
-// size returns the size of a template's manifests in bytes. The revision holds the manifests in any case.
-func size(template *workv1.ManifestWorkSpec) int {
+// ManifestBytes returns the size of the manifests of a template, in bytes.
+func ManifestBytes(template *workv1.ManifestWorkSpec) int {
 	n := 0
 	for i := range template.Workload.Manifests {
 		n += len(template.Workload.Manifests[i].Raw)

@@ -114,7 +114,7 @@ func (s *Slots) most(l Lane) int {
 	switch {
 	case l == Aborts:
 		return max(1, s.size-besideAborts)
-	case s.aborting():
+	case s.abortingBeside(""):
 		return besideAborts
 	}
 	return max(1, s.size-s.kept)
@@ -124,15 +124,15 @@ func (s *Slots) most(l Lane) int {
 func (s *Slots) AbortingBeside(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.abortingBeside(key)
+}
+
+// abortingBeside is AbortingBeside; with an empty key it reports whether any abort writes. The caller holds mu.
+func (s *Slots) abortingBeside(key string) bool {
 	aborts := &s.lanes[Aborts]
 	return aborts.taken > aborts.byObject[key] ||
 		slices.ContainsFunc(aborts.waiting, func(other *claim) bool { return other.key != key }) ||
 		(s.abortedBy != key && s.clock.Since(s.aborted) < abortPause)
-}
-
-// aborting reports whether an abort writes works now, or did within abortPause. The caller holds mu.
-func (s *Slots) aborting() bool {
-	return s.lanes[Aborts].taken > 0 || len(s.lanes[Aborts].waiting) > 0 || s.clock.Since(s.aborted) < abortPause
 }
 
 // pick removes and returns the claim that is next.
