@@ -1,9 +1,7 @@
 package memory
 
 import (
-	"cmp"
 	"slices"
-	"strconv"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,6 +10,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	selection "github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
@@ -45,52 +44,9 @@ func (s *Selections) Of(placement *clusterv1beta1.Placement, decisions []*cluste
 			return known.selected
 		}
 	}
-	selected := placementOf(placement, slices.Clone(decisions))
+	selected := selection.Of(placement, slices.Clone(decisions))
 	s.known.Add(key, selectionOf{placement: placement, decisions: decisions, selected: selected})
 	return selected
-}
-
-// placementOf sorts decisions into groups. A cluster that is briefly in two slices belongs to the group of the first.
-func placementOf(placement *clusterv1beta1.Placement, decisions []*clusterv1beta1.PlacementDecision) *rollout.Placement {
-	out := &rollout.Placement{Selected: int(placement.Status.NumberOfSelectedClusters), Decisions: len(decisions)}
-	slices.SortFunc(decisions, func(a, b *clusterv1beta1.PlacementDecision) int {
-		return cmp.Or(cmp.Compare(groupIndex(a), groupIndex(b)), cmp.Compare(a.Name, b.Name))
-	})
-	listed := 0 // The Placement's own count can't be trusted.
-	for _, decision := range decisions {
-		listed += len(decision.Status.Decisions)
-	}
-	seen, groups := make(map[string]bool, listed), map[string]int{}
-	for _, decision := range decisions {
-		group := groupOf(out, groups, rollout.Group{Index: groupIndex(decision), Name: decision.Labels[clusterv1beta1.DecisionGroupNameLabel]})
-		for i := range decision.Status.Decisions {
-			if cluster := decision.Status.Decisions[i].ClusterName; cluster != "" && !seen[cluster] {
-				seen[cluster] = true
-				group.Clusters = append(group.Clusters, cluster)
-			}
-		}
-	}
-	return out
-}
-
-// groupIndex returns the group index of a decision. It is 0 if the decision names no group, as with older placement controllers.
-func groupIndex(decision *clusterv1beta1.PlacementDecision) int32 {
-	index, err := strconv.ParseInt(decision.Labels[clusterv1beta1.DecisionGroupIndexLabel], 10, 32)
-	if err != nil || index < 0 {
-		return 0
-	}
-	return int32(index)
-}
-
-// groupOf finds or adds a group. known holds the indices of the existing groups, by key.
-func groupOf(placement *rollout.Placement, known map[string]int, wanted rollout.Group) *rollout.Group {
-	at, there := known[wanted.Key()]
-	if !there {
-		at = len(placement.Groups)
-		known[wanted.Key()] = at
-		placement.Groups = append(placement.Groups, wanted)
-	}
-	return &placement.Groups[at]
 }
 
 // fingerprint distinguishes two reports of an agent, even if both report success: a condition that was lost and reached again has another

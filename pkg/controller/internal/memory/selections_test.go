@@ -1,8 +1,6 @@
 package memory
 
 import (
-	"math"
-	"runtime"
 	"slices"
 	"strconv"
 	"testing"
@@ -11,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 
+	selection "github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
@@ -24,29 +23,6 @@ func decisionOf(group int, name string, clusters ...string) *clusterv1beta1.Plac
 	return decision
 }
 
-// TestPlacementOf: decisions become groups by index and name, each cluster in the first one of its.
-func TestPlacementOf(t *testing.T) {
-	first := decisionOf(0, "canary", "c1", "c2")
-	again := decisionOf(0, "canary", "c3")
-	again.Name = "p-0b"
-	placement := &clusterv1beta1.Placement{Status: clusterv1beta1.PlacementStatus{NumberOfSelectedClusters: 5}}
-	require.Equal(t, &rollout.Placement{Selected: 5, Decisions: 4, Groups: []rollout.Group{
-		{Name: "canary", Index: 0, Clusters: []string{"c1", "c2", "c3"}}, {Name: "", Index: 1, Clusters: []string{"c4"}}, {Name: "b", Index: 2, Clusters: []string{"c5"}},
-	}}, placementOf(placement, []*clusterv1beta1.PlacementDecision{decisionOf(2, "b", "c1", "c5"), decisionOf(1, "", "c4", ""), again, first}))
-}
-
-// TestPlacementThatClaimsManyClusters: who may write the status of a Placement can't make the hub reserve memory for two billion clusters.
-func TestPlacementThatClaimsManyClusters(t *testing.T) {
-	for _, claimed := range []int32{math.MaxInt32, math.MinInt32} {
-		placement := &clusterv1beta1.Placement{Status: clusterv1beta1.PlacementStatus{NumberOfSelectedClusters: claimed}}
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		require.Equal(t, int(claimed), placementOf(placement, []*clusterv1beta1.PlacementDecision{decisionOf(0, "", "c1")}).Selected)
-		runtime.ReadMemStats(&after)
-		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20))
-	}
-}
-
 // TestSelectionsAreFoundOnce: what a Placement selects is worked out again when the Placement or one of its decisions was replaced in the
 // cache, and when a decision came or went.
 func TestSelectionsAreFoundOnce(t *testing.T) {
@@ -55,7 +31,7 @@ func TestSelectionsAreFoundOnce(t *testing.T) {
 	placement := &clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p"}}
 	of := func(placement *clusterv1beta1.Placement, decisions ...*clusterv1beta1.PlacementDecision) *rollout.Placement {
 		selected := s.Of(placement, slices.Clone(decisions))
-		require.Equal(t, placementOf(placement, decisions), selected)
+		require.Equal(t, selection.Of(placement, decisions), selected)
 		return selected
 	}
 	known := of(placement, first, second)

@@ -1,0 +1,56 @@
+// Package placement reads what Placements and their PlacementDecisions select, as the hub does (R8).
+package placement
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+)
+
+// Of sorts the decisions of a Placement into groups. A cluster that is briefly in two slices belongs to the group of the first. Of sorts
+// decisions in place.
+func Of(placement *clusterv1beta1.Placement, decisions []*clusterv1beta1.PlacementDecision) *rollout.Placement {
+	out := &rollout.Placement{Selected: int(placement.Status.NumberOfSelectedClusters), Decisions: len(decisions)}
+	slices.SortFunc(decisions, func(a, b *clusterv1beta1.PlacementDecision) int {
+		return cmp.Or(cmp.Compare(groupIndex(a), groupIndex(b)), cmp.Compare(a.Name, b.Name))
+	})
+	listed := 0 // The Placement's own count can't be trusted.
+	for _, decision := range decisions {
+		listed += len(decision.Status.Decisions)
+	}
+	seen, groups := make(map[string]bool, listed), map[string]int{}
+	for _, decision := range decisions {
+		group := groupOf(out, groups, rollout.Group{Index: groupIndex(decision), Name: decision.Labels[clusterv1beta1.DecisionGroupNameLabel]})
+		for i := range decision.Status.Decisions {
+			if cluster := decision.Status.Decisions[i].ClusterName; cluster != "" && !seen[cluster] {
+				seen[cluster] = true
+				group.Clusters = append(group.Clusters, cluster)
+			}
+		}
+	}
+	return out
+}
+
+// groupIndex returns the group index of a decision. It is 0 if the decision names no group, as with older placement controllers.
+func groupIndex(decision *clusterv1beta1.PlacementDecision) int32 {
+	index, err := strconv.ParseInt(decision.Labels[clusterv1beta1.DecisionGroupIndexLabel], 10, 32)
+	if err != nil || index < 0 {
+		return 0
+	}
+	return int32(index)
+}
+
+// groupOf finds or adds a group. known holds the indices of the existing groups, by key.
+func groupOf(placement *rollout.Placement, known map[string]int, wanted rollout.Group) *rollout.Group {
+	at, there := known[wanted.Key()]
+	if !there {
+		at = len(placement.Groups)
+		known[wanted.Key()] = at
+		placement.Groups = append(placement.Groups, wanted)
+	}
+	return &placement.Groups[at]
+}
