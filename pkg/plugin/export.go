@@ -1,0 +1,68 @@
+package plugin
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+func newExport(o *options) *cobra.Command {
+	number := int64(0)
+	cmd := &cobra.Command{
+		Use: "export NAME", GroupID: groupSee, Args: cobra.ExactArgs(1), ValidArgsFunction: o.completeName,
+		Short: "Print the manifest as it would stand in Git, with the template of a revision",
+		Example: `  # The manifest of today
+  kubectl mwrs export web
+
+  # The manifest with the template of revision 6, to commit
+  kubectl mwrs export web --to-revision 6 > web.yaml`,
+		RunE: func(cmd *cobra.Command, args []string) error { return o.export(cmd.Context(), args[0], number) },
+	}
+	cmd.Flags().Int64Var(&number, "to-revision", 0, "Print the template of this revision instead of today's")
+	return cmd
+}
+
+// serverMetadata are the annotations that tools write and that do not belong into a manifest.
+var serverMetadata = []string{"kubectl.kubernetes.io/last-applied-configuration"}
+
+func (o *options) export(ctx context.Context, name string, number int64) error {
+	c, err := o.connect()
+	if err != nil {
+		return err
+	}
+	objects, err := o.readSet(ctx, c, name, historyStep(c))
+	if err != nil {
+		return err
+	}
+	set := objects.ReplicaSet
+	annotations := set.Annotations
+	for _, key := range serverMetadata {
+		delete(annotations, key)
+	}
+	set.TypeMeta = metav1.TypeMeta{APIVersion: workv1alpha1.SchemeGroupVersion.String(), Kind: "ManifestWorkReplicaSet"}
+	set.ObjectMeta = metav1.ObjectMeta{Name: set.Name, Namespace: set.Namespace, Labels: set.Labels, Annotations: annotations}
+	set.Status = workv1alpha1.ManifestWorkReplicaSetStatus{}
+	manifest, err := runtime.DefaultUnstructuredConverter.ToUnstructured(set)
+	if err != nil {
+		return err
+	}
+	delete(manifest, "status")
+	if number != 0 {
+		template, err := templateOf(objects, number)
+		if err != nil {
+			return err
+		}
+		var value any
+		if err := json.Unmarshal(template, &value); err != nil {
+			return fmt.Errorf("revision %d: %w", number, err)
+		}
+		manifest["spec"].(map[string]any)["manifestWorkTemplate"] = value
+	}
+	return o.printYAML(manifest)
+}

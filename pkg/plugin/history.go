@@ -1,0 +1,84 @@
+package plugin
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/printers"
+	"sigs.k8s.io/yaml"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/view"
+)
+
+func newHistory(o *options) *cobra.Command {
+	number := int64(0)
+	cmd := &cobra.Command{
+		Use: "history NAME", GroupID: groupSee, Args: cobra.ExactArgs(1), ValidArgsFunction: o.completeName,
+		Short: "Show the revisions, and the template of one",
+		Example: `  # All revisions
+  kubectl mwrs history web
+
+  # The template of revision 6
+  kubectl mwrs history web --revision 6`,
+		RunE: func(cmd *cobra.Command, args []string) error { return o.history(cmd.Context(), args[0], number) },
+	}
+	cmd.Flags().Int64Var(&number, "revision", 0, "Show the template of this revision")
+	return cmd
+}
+
+func (o *options) history(ctx context.Context, name string, number int64) error {
+	c, err := o.connect()
+	if err != nil {
+		return err
+	}
+	objects, err := o.readSet(ctx, c, name, historyStep(c))
+	if err != nil {
+		return err
+	}
+	if number == 0 {
+		for _, missing := range objects.Missing {
+			_, _ = fmt.Fprintf(o.ErrOut, "note: no permission to %s: the revisions are those of status.revisions\n", missing)
+		}
+		out := printers.GetNewTabWriter(o.Out)
+		o.printRevisions(out, view.Revisions(objects))
+		return out.Flush()
+	}
+	template, err := templateOf(objects, number)
+	if err != nil {
+		return err
+	}
+	return o.printYAML(template)
+}
+
+// templateOf returns the template of a revision as JSON.
+func templateOf(objects *view.Objects, number int64) (json.RawMessage, error) {
+	for _, object := range objects.Revisions {
+		if object.Revision != number {
+			continue
+		}
+		var data struct {
+			Spec struct {
+				Template json.RawMessage `json:"manifestWorkTemplate"`
+			} `json:"spec"`
+		}
+		if err := json.Unmarshal(object.Data.Raw, &data); err != nil || data.Spec.Template == nil {
+			return nil, fmt.Errorf("ControllerRevision %s/%s holds no template", object.Namespace, object.Name)
+		}
+		return data.Spec.Template, nil
+	}
+	if len(objects.Missing) > 0 {
+		return nil, fmt.Errorf("no permission to %s", objects.Missing[0])
+	}
+	return nil, fmt.Errorf("there is no revision %d; see `kubectl mwrs history %s`", number, objects.ReplicaSet.Name)
+}
+
+func (o *options) printYAML(value any) error {
+	text, err := yaml.Marshal(value)
+	if err != nil {
+		return err
+	}
+	_, err = o.Out.Write(text)
+	return err
+}

@@ -1,0 +1,77 @@
+package plugin
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// TestManagerOf: a template that a tool applies again and again is not put back behind its back.
+func TestManagerOf(t *testing.T) {
+	entry := func(manager string, operation metav1.ManagedFieldsOperationType, subresource, fields string) metav1.ManagedFieldsEntry {
+		return metav1.ManagedFieldsEntry{
+			Manager: manager, Operation: operation, Subresource: subresource, FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)},
+		}
+	}
+	const template = `{"f:spec":{"f:manifestWorkTemplate":{}}}`
+	for name, c := range map[string]struct {
+		set  metav1.ObjectMeta
+		want string
+	}{
+		"kubectl patch": {metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{entry("kubectl-patch", "Update", "", template)}}, ""},
+		"applied": {metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{entry("ci", "Apply", "", template)}},
+			`the field manager "ci" (server-side apply)`},
+		"applied other fields": {metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{entry("ci", "Apply", "", `{"f:spec":{"f:paused":{}}}`)}}, ""},
+		"Argo CD":              {metav1.ObjectMeta{Annotations: map[string]string{"argocd.argoproj.io/tracking-id": "x"}}, "Argo CD"},
+		"Flux":                 {metav1.ObjectMeta{Labels: map[string]string{"kustomize.toolkit.fluxcd.io/name": "apps"}}, "Flux"},
+	} {
+		require.Equal(t, c.want, managerOf(&workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: c.set}), name)
+	}
+}
+
+// TestWithoutFailures: a removal moves the entries behind it, so the last one goes first.
+func TestWithoutFailures(t *testing.T) {
+	set := &workv1alpha1.ManifestWorkReplicaSet{}
+	for _, cluster := range []string{"c1", "c2", "c3"} {
+		set.Status.Failures = append(set.Status.Failures, workv1alpha1.ClusterFailure{Cluster: cluster})
+	}
+	patch, err := withoutFailures(set, []string{"c1", "c3"})
+	require.NoError(t, err)
+	require.Equal(t, []string{"/metadata/resourceVersion", "/status/failures/2", "/status/failures/0"},
+		[]string{patch[0].Path, patch[1].Path, patch[2].Path})
+	_, err = withoutFailures(set, []string{"c1", "c9"})
+	require.ErrorContains(t, err, "does not list c9")
+}
+
+// TestOneLine: what agents report can't drive the terminal of whoever reads it.
+func TestOneLine(t *testing.T) {
+	require.Equal(t, "a b [31mred c", oneLine("a\r\nb\x1b[31mred\u009b\tc"))
+}
+
+// TestHelp: every command has a description and an example.
+func TestHelp(t *testing.T) {
+	for _, cmd := range newCommand(genericiooptions.IOStreams{Out: &bytes.Buffer{}, ErrOut: &bytes.Buffer{}}).Commands() {
+		require.NotEmpty(t, cmd.Short, cmd.Name())
+		require.Contains(t, cmd.Example, "kubectl mwrs "+cmd.Name(), cmd.Name())
+	}
+}
+
+// TestBadInput: an error names the argument.
+func TestBadInput(t *testing.T) {
+	for message, args := range map[string][]string{
+		`--output "yaml" is unknown`:  {"clusters", "web", "-o", "yaml"},
+		`--dry-run "true" is unknown`: {"undo", "web", "--dry-run", "true"},
+		"accepts 1 arg(s)":            {"get"},
+		"unknown command":             {"rollback"},
+		"--reason has 300 bytes":      {"abort", "web", "--reason", string(bytes.Repeat([]byte("x"), 300))},
+	} {
+		var errors bytes.Buffer
+		require.Equal(t, 1, Run(t.Context(), args, genericiooptions.IOStreams{Out: &bytes.Buffer{}, ErrOut: &errors}))
+		require.Contains(t, errors.String(), message)
+	}
+}

@@ -1,0 +1,187 @@
+package plugin
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/pager"
+	clusterclient "open-cluster-management.io/api/client/cluster/clientset/versioned"
+	workclient "open-cluster-management.io/api/client/work/clientset/versioned"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/client/clientset/versioned"
+	typed "github.com/open-cluster-management-io/work-rollback/pkg/client/clientset/versioned/typed/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/view"
+	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
+)
+
+// clients are the clients of one command, and the namespace that it is about.
+type clients struct {
+	namespace string
+	sets      versioned.Interface
+	kube      kubernetes.Interface
+	works     workclient.Interface
+	clusters  clusterclient.Interface
+}
+
+func (o *options) connect() (*clients, error) {
+	config, err := o.flags.ToRESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	config.QPS, config.Burst = 50, 100
+	c := &clients{}
+	if c.namespace, _, err = o.flags.ToRawKubeConfigLoader().Namespace(); err != nil {
+		return nil, err
+	}
+	if c.sets, err = versioned.NewForConfig(config); err != nil {
+		return nil, err
+	}
+	if c.kube, err = kubernetes.NewForConfig(config); err != nil {
+		return nil, err
+	}
+	if c.works, err = workclient.NewForConfig(config); err != nil {
+		return nil, err
+	}
+	c.clusters, err = clusterclient.NewForConfig(config)
+	return c, err
+}
+
+func (c *clients) replicaSets() typed.ManifestWorkReplicaSetInterface {
+	return c.sets.WorkV1alpha1().ManifestWorkReplicaSets(c.namespace)
+}
+
+// readStep reads one kind of object.
+type readStep struct {
+	// permission is what it needs.
+	permission string
+	read       func(context.Context, *clients, *view.Objects) error
+}
+
+func historyStep(c *clients) readStep {
+	return readStep{"list controllerrevisions.apps in namespace " + c.namespace, readRevisions}
+}
+
+// read reads everything about a ManifestWorkReplicaSet.
+func (o *options) read(ctx context.Context, c *clients, name string) (*view.Objects, error) {
+	return o.readSet(ctx, c, name, historyStep(c),
+		readStep{"get placements.cluster.open-cluster-management.io in namespace " + c.namespace, readPlacements},
+		readStep{"list placementdecisions.cluster.open-cluster-management.io in namespace " + c.namespace, readDecisions},
+		readStep{"list manifestworks.work.open-cluster-management.io in all namespaces", readWorks})
+}
+
+// readSet reads a ManifestWorkReplicaSet and what the steps read. A missing permission for a step is noted, and no error.
+func (o *options) readSet(ctx context.Context, c *clients, name string, steps ...readStep) (*view.Objects, error) {
+	set, err := c.replicaSets().Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	objects := &view.Objects{ReplicaSet: set, Now: o.now()}
+	for _, step := range steps {
+		switch err := step.read(ctx, c, objects); {
+		case apierrors.IsForbidden(err):
+			objects.Missing = append(objects.Missing, step.permission)
+		case err != nil:
+			return nil, err
+		}
+	}
+	return objects, nil
+}
+
+// owned selects the objects with the owner label of a ManifestWorkReplicaSet.
+func owned(set *workv1alpha1.ManifestWorkReplicaSet) string {
+	return labels.Set{workv1alpha1.LabelReplicaSet: workv1alpha1.OwnerLabelValue(set.Namespace, set.Name)}.String()
+}
+
+func readRevisions(ctx context.Context, c *clients, objects *view.Objects) error {
+	list, err := c.kube.AppsV1().ControllerRevisions(c.namespace).List(ctx, metav1.ListOptions{LabelSelector: owned(objects.ReplicaSet)})
+	if err != nil {
+		return err
+	}
+	objects.Revisions = make([]*appsv1.ControllerRevision, 0, len(list.Items))
+	for i := range list.Items {
+		objects.Revisions = append(objects.Revisions, &list.Items[i])
+	}
+	return nil
+}
+
+func readPlacements(ctx context.Context, c *clients, objects *view.Objects) error {
+	objects.Placements = map[string]*clusterv1beta1.Placement{}
+	for _, ref := range objects.ReplicaSet.Spec.PlacementRefs {
+		placement, err := c.clusters.ClusterV1beta1().Placements(c.namespace).Get(ctx, ref.Name, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+		case err != nil:
+			return err
+		default:
+			objects.Placements[ref.Name] = placement
+		}
+	}
+	return nil
+}
+
+func readDecisions(ctx context.Context, c *clients, objects *view.Objects) error {
+	objects.Decisions = map[string][]*clusterv1beta1.PlacementDecision{}
+	list, err := c.clusters.ClusterV1beta1().PlacementDecisions(c.namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for i := range list.Items {
+		decision := &list.Items[i]
+		name := decision.Labels[clusterv1beta1.PlacementLabel]
+		objects.Decisions[name] = append(objects.Decisions[name], decision)
+	}
+	return nil
+}
+
+// pageOfWorks is how many works are read at a time: a work may have hundreds of kilobytes.
+const pageOfWorks = 250
+
+// readWorks reads the works page by page, and keeps the digests of their manifests only.
+func readWorks(ctx context.Context, c *clients, objects *view.Objects) error {
+	digests := workcache.NewDigests()
+	pages := pager.New(func(ctx context.Context, list metav1.ListOptions) (runtime.Object, error) {
+		return c.works.WorkV1().ManifestWorks(metav1.NamespaceAll).List(ctx, list)
+	})
+	pages.PageSize = pageOfWorks
+	return pages.EachListItem(ctx, metav1.ListOptions{LabelSelector: owned(objects.ReplicaSet)}, func(item runtime.Object) error {
+		work, ok := item.(*workv1.ManifestWork)
+		if !ok {
+			return fmt.Errorf("the API server returned a %T in a list of ManifestWorks", item)
+		}
+		kept := rollout.Work{Object: &workv1.ManifestWork{ObjectMeta: work.ObjectMeta, Status: work.Status}, Digest: digests.Of(&work.Spec)}
+		kept.Object.ManagedFields = nil
+		objects.Works = append(objects.Works, kept)
+		return nil
+	})
+}
+
+// completeName completes the name of a ManifestWorkReplicaSet.
+func (o *options) completeName(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	c, err := o.connect()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	list, err := c.replicaSets().List(cmd.Context(), metav1.ListOptions{})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	names := make([]string, 0, len(list.Items))
+	for i := range list.Items {
+		names = append(names, list.Items[i].Name)
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,226 @@
+package plugin
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/view"
+)
+
+func newPause(o *options) *cobra.Command {
+	return &cobra.Command{
+		Use: "pause NAME", GroupID: groupAct, Args: cobra.ExactArgs(1), ValidArgsFunction: o.completeName,
+		Short:   "Stop writing to clusters until the pause ends",
+		Example: `  kubectl mwrs pause web`,
+		RunE:    func(cmd *cobra.Command, args []string) error { return o.setPaused(cmd.Context(), args[0], true) },
+	}
+}
+
+func newResume(o *options) *cobra.Command {
+	return &cobra.Command{
+		Use: "resume NAME", GroupID: groupAct, Args: cobra.ExactArgs(1), ValidArgsFunction: o.completeName,
+		Short:   "End a pause",
+		Example: `  kubectl mwrs resume web`,
+		RunE:    func(cmd *cobra.Command, args []string) error { return o.setPaused(cmd.Context(), args[0], false) },
+	}
+}
+
+func (o *options) setPaused(ctx context.Context, name string, paused bool) error {
+	c, err := o.connect()
+	if err != nil {
+		return err
+	}
+	set, err := c.replicaSets().Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	done := map[bool]string{true: "paused", false: "resumed"}[paused]
+	if set.Spec.Paused == paused {
+		already := map[bool]string{true: "already paused", false: "not paused"}[paused]
+		return fmt.Errorf("manifestworkreplicasets %q is %s", name, already)
+	}
+	if err := c.patch(ctx, name, types.MergePatchType, map[string]any{"spec": map[string]any{"paused": paused}}); err != nil {
+		return err
+	}
+	return o.did(name, done)
+}
+
+// did prints what a command did, as kubectl does.
+func (o *options) did(name, what string) error {
+	_, err := fmt.Fprintf(o.Out, "manifestworkreplicaset.work.open-cluster-management.io/%s %s\n", name, what)
+	return err
+}
+
+func (c *clients) patch(ctx context.Context, name string, kind types.PatchType, change any, subresources ...string) error {
+	data, err := json.Marshal(change)
+	if err != nil {
+		return err
+	}
+	_, err = c.replicaSets().Patch(ctx, name, kind, data, metav1.PatchOptions{FieldManager: fieldManager}, subresources...)
+	return err
+}
+
+// abortOptions are the flags of the command abort.
+type abortOptions struct {
+	reason string
+	yes    bool
+}
+
+func newAbort(o *options) *cobra.Command {
+	flags := &abortOptions{}
+	cmd := &cobra.Command{
+		Use: "abort NAME", GroupID: groupAct, Args: cobra.ExactArgs(1), ValidArgsFunction: o.completeName,
+		Short: "Abort a rollout: every cluster gets the current revision back at once",
+		Long: "Abort a rollout: every cluster gets the current revision back at once, whatever the rollout strategy is.\n" +
+			"The spec stays as it is. The reason and your user name are recorded on the revision.",
+		Example: `  kubectl mwrs abort web --reason='v4 leaks memory'`,
+		RunE:    func(cmd *cobra.Command, args []string) error { return o.abort(cmd.Context(), args[0], flags) },
+	}
+	cmd.Flags().StringVar(&flags.reason, "reason", "", "Why the rollout is aborted, in 256 bytes at most")
+	cmd.Flags().BoolVarP(&flags.yes, "yes", "y", false, "Do not ask")
+	return cmd
+}
+
+// maxAbortText is the maximum length of abortedBy and abortReason in bytes.
+const maxAbortText = 256
+
+func (o *options) abort(ctx context.Context, name string, flags *abortOptions) error {
+	if len(flags.reason) > maxAbortText {
+		return fmt.Errorf("--reason has %d bytes, and may have %d at most", len(flags.reason), maxAbortText)
+	}
+	c, err := o.connect()
+	if err != nil {
+		return err
+	}
+	set, err := c.replicaSets().Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	switch {
+	case set.Status.AbortedTime != nil:
+		return fmt.Errorf("the rollout of %q was already aborted at %s", name, set.Status.AbortedTime.UTC().Format(time.RFC3339))
+	case set.Status.CurrentRevision == "":
+		return fmt.Errorf("the rollout of %q can't be aborted: it is the first one, there is no revision to go back to; "+
+			"use `kubectl mwrs pause %s`", name, name)
+	case set.Status.CurrentRevision == set.Status.UpdateRevision && view.StateOf(set) == workv1alpha1.StateComplete:
+		return fmt.Errorf("the rollout of %q is complete: there is nothing to abort; use `kubectl mwrs undo %s` to go back", name, name)
+	}
+	question := fmt.Sprintf("Write revision %s to every cluster of %s/%s that has revision %s?",
+		set.Status.CurrentRevision, set.Namespace, set.Name, set.Status.UpdateRevision)
+	if err := o.ask(question, flags.yes); err != nil {
+		return err
+	}
+	status := map[string]any{
+		"abortedTime": metav1.NewTime(o.now().UTC().Truncate(time.Second)), "abortedBy": revision.Shortened(o.user(ctx, c), maxAbortText),
+	}
+	if flags.reason != "" {
+		status["abortReason"] = flags.reason
+	}
+	change := map[string]any{"metadata": map[string]any{"resourceVersion": set.ResourceVersion}, "status": status}
+	if err := c.patch(ctx, name, types.MergePatchType, change, "status"); err != nil {
+		return err
+	}
+	return o.did(name, "aborted")
+}
+
+// user returns the name of the user that the API server sees; of the kubeconfig if the API server does not tell.
+func (o *options) user(ctx context.Context, c *clients) string {
+	review, err := c.kube.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	if err == nil && review.Status.UserInfo.Username != "" {
+		return review.Status.UserInfo.Username
+	}
+	if config, err := o.flags.ToRawKubeConfigLoader().RawConfig(); err == nil && config.Contexts[config.CurrentContext] != nil {
+		return config.Contexts[config.CurrentContext].AuthInfo
+	}
+	return fieldManager
+}
+
+func newRetry(o *options) *cobra.Command {
+	return &cobra.Command{
+		Use: "retry NAME [CLUSTER...]", GroupID: groupAct, Args: cobra.MinimumNArgs(1), ValidArgsFunction: o.completeName,
+		Short: "Roll the aborted revision out again, or retry failed clusters",
+		Long: "Roll the aborted revision out again, or retry failed clusters of a rollout.\n" +
+			"A retried cluster gets a new deadline. Without names, all failed clusters are retried.",
+		Example: `  # Try the aborted revision again
+  kubectl mwrs retry web
+
+  # Retry two clusters of a stalled rollout
+  kubectl mwrs retry web cluster1 cluster2`,
+		RunE: func(cmd *cobra.Command, args []string) error { return o.retry(cmd.Context(), args[0], args[1:]) },
+	}
+}
+
+func (o *options) retry(ctx context.Context, name string, clusters []string) error {
+	c, err := o.connect()
+	if err != nil {
+		return err
+	}
+	set, err := c.replicaSets().Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	version := map[string]any{"resourceVersion": set.ResourceVersion}
+	switch {
+	case len(clusters) > 0 && set.Status.AbortedTime != nil:
+		return fmt.Errorf("the rollout of %q was aborted: single clusters can't be retried; use `kubectl mwrs retry %s`", name, name)
+	case len(clusters) > 0:
+		change, err := withoutFailures(set, clusters)
+		if err != nil {
+			return err
+		}
+		if err := c.patch(ctx, name, types.JSONPatchType, change, "status"); err != nil {
+			return err
+		}
+		return o.did(name, "retries "+strings.Join(clusters, ", "))
+	case set.Status.AbortedTime != nil:
+		change := map[string]any{"metadata": version, "status": map[string]any{"abortedTime": nil}}
+		if err := c.patch(ctx, name, types.MergePatchType, change, "status"); err != nil {
+			return err
+		}
+		return o.did(name, "retried")
+	case len(set.Status.Failures) > 0:
+		change := map[string]any{"metadata": version, "status": map[string]any{"failures": nil}}
+		if err := c.patch(ctx, name, types.MergePatchType, change, "status"); err != nil {
+			return err
+		}
+		return o.did(name, fmt.Sprintf("retries %d clusters", len(set.Status.Failures)))
+	}
+	return fmt.Errorf("there is nothing to retry: the rollout of %q was not aborted, and no cluster has failed", name)
+}
+
+type operation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value,omitempty"`
+}
+
+// withoutFailures returns the patch that removes the failures of clusters from a status. It removes the last one first, because a removal
+// moves the entries behind it.
+func withoutFailures(set *workv1alpha1.ManifestWorkReplicaSet, clusters []string) ([]operation, error) {
+	patch := []operation{{Op: "test", Path: "/metadata/resourceVersion", Value: set.ResourceVersion}}
+	missing := slices.Clone(clusters)
+	for i := len(set.Status.Failures) - 1; i >= 0; i-- {
+		cluster := set.Status.Failures[i].Cluster
+		if !slices.Contains(clusters, cluster) {
+			continue
+		}
+		patch = append(patch, operation{Op: "remove", Path: fmt.Sprintf("/status/failures/%d", i)})
+		missing = slices.DeleteFunc(missing, func(other string) bool { return other == cluster })
+	}
+	if len(missing) > 0 {
+		return nil, fmt.Errorf("status.failures of %q does not list %s; `kubectl mwrs clusters %s --state failed` shows the failed clusters",
+			set.Name, strings.Join(missing, ", "), set.Name)
+	}
+	return patch, nil
+}

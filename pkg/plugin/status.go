@@ -1,0 +1,127 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+	watchtools "k8s.io/client-go/tools/watch"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/view"
+)
+
+// The exit codes of the command status. An error has 1.
+const (
+	exitStalled = 2
+	exitAborted = 3
+	exitTimeout = 4
+	exitPaused  = 5
+)
+
+// exitCodes are the exit codes of the states in which a rollout has ended without success.
+var exitCodes = map[workv1alpha1.State]int{
+	workv1alpha1.StateStalled: exitStalled, workv1alpha1.StateAborted: exitAborted, workv1alpha1.StatePaused: exitPaused,
+}
+
+// statusOptions are the flags of the command status.
+type statusOptions struct {
+	timeout time.Duration
+	number  int64
+}
+
+func newStatus(o *options) *cobra.Command {
+	flags := &statusOptions{}
+	cmd := &cobra.Command{
+		Use: "status NAME", GroupID: groupAct, Args: cobra.ExactArgs(1), ValidArgsFunction: o.completeName,
+		Short: "Wait for the end of a rollout",
+		Long: "Wait for the end of a rollout, and print its progress.\n" +
+			"Exit codes: 0 complete, 1 error, 2 stalled, 3 aborted, 4 timeout, 5 paused.",
+		Example: `  # In a pipeline, after a change of the template
+  kubectl mwrs status web --timeout 30m`,
+		RunE: func(cmd *cobra.Command, args []string) error { return o.status(cmd.Context(), args[0], flags) },
+	}
+	cmd.Flags().DurationVar(&flags.timeout, "timeout", 0, "How long to wait, such as 30m; 0 waits forever")
+	cmd.Flags().Int64Var(&flags.number, "revision", 0, "Fail if another revision is rolled out")
+	return cmd
+}
+
+func (o *options) status(ctx context.Context, name string, flags *statusOptions) error {
+	c, err := o.connect()
+	if err != nil {
+		return err
+	}
+	if _, err := c.replicaSets().Get(ctx, name, metav1.GetOptions{}); err != nil {
+		return err
+	}
+	bounded := ctx
+	if flags.timeout > 0 {
+		var cancel context.CancelFunc
+		bounded, cancel = context.WithTimeout(ctx, flags.timeout)
+		defer cancel()
+	}
+	selector := fields.OneTermEqualSelector("metadata.name", name).String()
+	lw := &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, list metav1.ListOptions) (runtime.Object, error) {
+			list.FieldSelector = selector
+			return c.replicaSets().List(ctx, list)
+		},
+		WatchFuncWithContext: func(ctx context.Context, list metav1.ListOptions) (watch.Interface, error) {
+			list.FieldSelector = selector
+			return c.replicaSets().Watch(ctx, list)
+		},
+	}
+	last := ""
+	_, err = watchtools.UntilWithSync(bounded, lw, &workv1alpha1.ManifestWorkReplicaSet{}, nil, func(event watch.Event) (bool, error) {
+		set, ok := event.Object.(*workv1alpha1.ManifestWorkReplicaSet)
+		if !ok || event.Type == watch.Deleted {
+			return true, fmt.Errorf("manifestworkreplicasets %q was deleted", name)
+		}
+		line, done, outcome := outcomeOf(set, flags.number)
+		if line != last {
+			last = line
+			if _, err := fmt.Fprintln(o.Out, line); err != nil {
+				return true, err
+			}
+		}
+		return done, outcome
+	})
+	if wait.Interrupted(err) && ctx.Err() == nil && errors.Is(bounded.Err(), context.DeadlineExceeded) {
+		return &exitError{code: exitTimeout, message: fmt.Sprintf("timed out after %s", flags.timeout)}
+	}
+	return err
+}
+
+// outcomeOf returns the progress of a rollout as a line, whether it has ended, and how: nil for complete.
+func outcomeOf(set *workv1alpha1.ManifestWorkReplicaSet, number int64) (line string, done bool, outcome error) {
+	if !view.Observed(set) && !set.Spec.Paused {
+		return "Waiting for the hub to observe the latest change...", false, nil
+	}
+	f := view.Of(&view.Objects{ReplicaSet: set})
+	line = fmt.Sprintf("%s: %s", f.State, oneLine(f.Why))
+	for i := range f.Revisions {
+		if rev := &f.Revisions[i]; rev.Update && number != 0 && rev.Number != number {
+			return line, true, fmt.Errorf("revision %d is rolled out, not revision %d", rev.Number, number)
+		}
+	}
+	if code, ends := exitCodes[f.State]; ends {
+		return line, true, &exitError{code: code}
+	}
+	switch f.State {
+	case workv1alpha1.StateComplete:
+		return line, true, nil
+	case workv1alpha1.StateInvalid:
+		return line, true, errors.New("the spec can't be rolled out")
+	case workv1alpha1.StateDeleting:
+		return line, true, fmt.Errorf("manifestworkreplicasets %q is being deleted", set.Name)
+	}
+	return line, false, nil
+}

@@ -1,0 +1,167 @@
+package plugin
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/view"
+)
+
+// undoOptions are the flags of the command undo.
+type undoOptions struct {
+	number int64
+	force  bool
+	dryRun string
+	wait   bool
+	status statusOptions
+}
+
+func newUndo(o *options) *cobra.Command {
+	flags := &undoOptions{}
+	cmd := &cobra.Command{
+		Use: "undo NAME", GroupID: groupAct, Args: cobra.ExactArgs(1), ValidArgsFunction: o.completeName,
+		Short: "Put the template of an earlier revision back",
+		Long: "Put the template of an earlier revision back.\n" +
+			"While a rollout is in progress or aborted, that is the current revision. After a complete rollout, it is the newest\n" +
+			"earlier revision that every cluster had. The template rolls out under the rollout strategy.",
+		Example: `  # Go back
+  kubectl mwrs undo web
+
+  # Go back to revision 6, and wait for the end
+  kubectl mwrs undo web --to-revision 6 --wait`,
+		RunE: func(cmd *cobra.Command, args []string) error { return o.undo(cmd.Context(), args[0], flags) },
+	}
+	cmd.Flags().Int64Var(&flags.number, "to-revision", 0, "Go back to this revision")
+	cmd.Flags().BoolVar(&flags.force, "force", false, "Go back to an aborted revision, or overwrite a template that another tool manages")
+	cmd.Flags().StringVar(&flags.dryRun, "dry-run", "none", "none, client (print the patch) or server (let the API server check it)")
+	cmd.Flags().BoolVar(&flags.wait, "wait", false, "Wait for the end of the rollout, as `status` does")
+	cmd.Flags().DurationVar(&flags.status.timeout, "timeout", 0, "With --wait: how long to wait; 0 waits forever")
+	return cmd
+}
+
+func (o *options) undo(ctx context.Context, name string, flags *undoOptions) error {
+	if !slices.Contains([]string{"none", "client", "server"}, flags.dryRun) {
+		return fmt.Errorf("--dry-run %q is unknown; use none, client or server", flags.dryRun)
+	}
+	c, err := o.connect()
+	if err != nil {
+		return err
+	}
+	patch, number, err := o.plannedUndo(ctx, c, name, flags)
+	if err != nil {
+		return err
+	}
+	if flags.dryRun == "client" {
+		return o.printYAML(patch)
+	}
+	if err := o.putBack(ctx, c, name, patch, number, flags.dryRun == "server"); err != nil {
+		return err
+	}
+	if flags.wait && flags.dryRun == "none" {
+		return o.status(ctx, name, &flags.status)
+	}
+	return nil
+}
+
+// plannedUndo returns the patch of an undo, and the number of the revision that it puts back.
+func (o *options) plannedUndo(ctx context.Context, c *clients, name string, flags *undoOptions) ([]operation, int64, error) {
+	objects, err := o.readSet(ctx, c, name, historyStep(c))
+	if err != nil {
+		return nil, 0, err
+	}
+	if len(objects.Missing) > 0 {
+		return nil, 0, fmt.Errorf("no permission to %s: an undo needs the revisions", objects.Missing[0])
+	}
+	target, err := view.UndoTarget(objects, flags.number, flags.force)
+	if err != nil {
+		return nil, 0, err
+	}
+	if owner := managerOf(objects.ReplicaSet); owner != "" && !flags.force {
+		return nil, 0, fmt.Errorf("%s manages the template of %q and would overwrite the undo; change the template there "+
+			"(`kubectl mwrs export %s --to-revision %d` prints the manifest), or add --force", owner, name, name, target.Number)
+	}
+	patch, err := undoPatch(objects, &target)
+	return patch, target.Number, err
+}
+
+// putBack sends the patch of an undo.
+func (o *options) putBack(ctx context.Context, c *clients, name string, patch []operation, number int64, dryRun bool) error {
+	data, err := json.Marshal(patch)
+	if err != nil {
+		return err
+	}
+	options, suffix := metav1.PatchOptions{FieldManager: fieldManager}, ""
+	if dryRun {
+		options.DryRun, suffix = []string{metav1.DryRunAll}, " (server dry run)"
+	}
+	if _, err := c.replicaSets().Patch(ctx, name, types.JSONPatchType, data, options); err != nil {
+		return err
+	}
+	return o.did(name, fmt.Sprintf("put back to the template of revision %d%s", number, suffix))
+}
+
+// undoPatch returns the patch that puts a template back, with the change cause of its revision. It applies only to the object that was
+// read.
+func undoPatch(objects *view.Objects, target *view.Revision) ([]operation, error) {
+	template, err := templateOf(objects, target.Number)
+	if err != nil {
+		return nil, err
+	}
+	patch := []operation{
+		{Op: "test", Path: "/metadata/resourceVersion", Value: objects.ReplicaSet.ResourceVersion},
+		{Op: "replace", Path: "/spec/manifestWorkTemplate", Value: template},
+	}
+	annotations := objects.ReplicaSet.Annotations
+	before, had := annotations[workv1alpha1.AnnotationChangeCause]
+	switch {
+	case before == target.ChangeCause:
+	case target.ChangeCause == "" && had:
+		patch = append(patch, operation{Op: "remove", Path: "/metadata/annotations/" + escaped(workv1alpha1.AnnotationChangeCause)})
+	case annotations == nil:
+		patch = append(patch, operation{Op: "add", Path: "/metadata/annotations",
+			Value: map[string]string{workv1alpha1.AnnotationChangeCause: target.ChangeCause}})
+	default:
+		patch = append(patch, operation{Op: "add", Path: "/metadata/annotations/" + escaped(workv1alpha1.AnnotationChangeCause),
+			Value: target.ChangeCause})
+	}
+	return patch, nil
+}
+
+// escaped returns a key as part of a JSON pointer.
+func escaped(key string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(key) }
+
+// marks are the labels and annotations by which tools track the objects that they apply, with the name of the tool.
+var marks = map[string]string{
+	"argocd.argoproj.io/tracking-id":                   "Argo CD",
+	"argocd.argoproj.io/instance":                      "Argo CD",
+	"kustomize.toolkit.fluxcd.io/name":                 "Flux",
+	"helm.toolkit.fluxcd.io/name":                      "Flux",
+	"meta.helm.sh/release-name":                        "Helm",
+	"kubectl.kubernetes.io/last-applied-configuration": "kubectl apply",
+}
+
+// managerOf returns the tool that manages the template and would overwrite another change; empty for none.
+func managerOf(set *workv1alpha1.ManifestWorkReplicaSet) string {
+	for _, key := range slices.Sorted(maps.Keys(marks)) {
+		if set.Annotations[key] != "" || set.Labels[key] != "" {
+			return marks[key]
+		}
+	}
+	for i := range set.ManagedFields {
+		entry := &set.ManagedFields[i]
+		applies := entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == ""
+		if applies && entry.FieldsV1 != nil && strings.Contains(string(entry.FieldsV1.Raw), `"f:manifestWorkTemplate"`) {
+			return fmt.Sprintf("the field manager %q (server-side apply)", entry.Manager)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,50 @@
+package plugin
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/view"
+)
+
+func newWhy(o *options) *cobra.Command {
+	return &cobra.Command{
+		Use: "why NAME CLUSTER", GroupID: groupSee, Args: cobra.ExactArgs(2), ValidArgsFunction: o.completeName,
+		Short:   "Tell what happened to one cluster at its revision, and what happens next",
+		Example: `  kubectl mwrs why web cluster1`,
+		RunE:    func(cmd *cobra.Command, args []string) error { return o.why(cmd.Context(), args[0], args[1]) },
+	}
+}
+
+func (o *options) why(ctx context.Context, name, cluster string) error {
+	c, err := o.connect()
+	if err != nil {
+		return err
+	}
+	objects, err := o.read(ctx, c, name)
+	if err != nil {
+		return err
+	}
+	story, err := view.Why(objects, cluster)
+	if err != nil {
+		return err
+	}
+	out := &printer{Writer: o.Out}
+	about := &story.Cluster
+	out.printf("%s   %s %s   placement %s\n", about.Name, about.State, o.ago(about.Since), orDash(about.Placement))
+	for _, fact := range story.Past {
+		out.printf("%6s ago  %s\n", o.ago(fact.At), oneLine(fact.Text))
+	}
+	for _, fact := range story.Future {
+		when := "now"
+		if !fact.At.IsZero() {
+			when = "in " + o.in(fact.At)
+		}
+		out.printf("%10s  %s\n", when, oneLine(fact.Text))
+	}
+	if story.Assumed != "" {
+		out.printf("assumed: %s\n", story.Assumed)
+	}
+	return out.err
+}

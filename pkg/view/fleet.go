@@ -1,0 +1,267 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	workv1alpha1upstream "open-cluster-management.io/api/work/v1alpha1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+)
+
+// Fleet is a ManifestWorkReplicaSet on one screen.
+type Fleet struct {
+	Namespace, Name string
+	State           workv1alpha1.State
+	// Since is when the state began; zero if that is unknown.
+	Since time.Time
+	// Summary is one line about the clusters.
+	Summary string
+	// Why is what the hub says about the state.
+	Why string
+	// Causes are the recorded failures, grouped.
+	Causes    []Cause
+	Revisions []Revision
+	Bars      []Bar
+	// Attention are the clusters that matter, the most urgent first. Rest is how many others there are, by state.
+	Attention []Cluster
+	Rest      map[rollout.Phase]int
+	// Next are the commands that a person may want to type now.
+	Next []Command
+	// Notes are about what the view could not read.
+	Notes []string
+}
+
+// Cause is a reason for failures, with its clusters.
+type Cause struct {
+	Reason   workv1alpha1.FailureReason
+	Message  string
+	Clusters []string
+}
+
+// Bar is the progress of a placementRef.
+type Bar struct {
+	Placement string
+	// Done is how many of its clusters are at the revision that they should have, and Total how many it selects.
+	Done, Total int
+	// Strategy describes the rollout strategy.
+	Strategy string
+}
+
+// Command is a command line to type, and its purpose.
+type Command struct{ Purpose, Line string }
+
+// attentionShown is the maximum number of clusters on the screen.
+const attentionShown = 15
+
+// Of returns the view of a ManifestWorkReplicaSet.
+func Of(o *Objects) *Fleet {
+	rs := o.ReplicaSet
+	clusters := Clusters(o)
+	f := &Fleet{
+		Namespace: rs.Namespace, Name: rs.Name, State: StateOf(rs), Since: SinceOf(rs), Why: why(rs), Causes: causes(rs),
+		Revisions: Revisions(o), Rest: map[rollout.Phase]int{}, Notes: o.notes(),
+	}
+	for i := range clusters {
+		if c := &clusters[i]; !c.done() && c.State != rollout.PhaseWaiting && len(f.Attention) < attentionShown {
+			f.Attention = append(f.Attention, *c)
+		} else {
+			f.Rest[c.State]++
+		}
+	}
+	f.Bars = o.bars(clusters)
+	f.Summary = o.summary(f)
+	f.Next = o.next(f)
+	return f
+}
+
+// StateOf returns the state of an object; of one from an older hub, what its conditions show.
+func StateOf(rs *workv1alpha1.ManifestWorkReplicaSet) workv1alpha1.State {
+	if rs.Status.State != "" {
+		return rs.Status.State
+	}
+	progressing := meta.FindStatusCondition(rs.Status.Conditions, workv1alpha1.ConditionProgressing)
+	switch {
+	case !rs.DeletionTimestamp.IsZero():
+		return workv1alpha1.StateDeleting
+	case rs.Spec.Paused:
+		return workv1alpha1.StatePaused
+	case rs.Status.AbortedTime != nil:
+		return workv1alpha1.StateAborted
+	case progressing != nil && progressing.Reason == workv1alpha1.ReasonProgressDeadlineExceeded:
+		return workv1alpha1.StateStalled
+	case rs.Status.UpdateRevision != "" && rs.Status.UpdateRevision == rs.Status.CurrentRevision:
+		return workv1alpha1.StateComplete
+	}
+	return workv1alpha1.StateRollingOut
+}
+
+// Observed reports whether the status is about the object's current spec.
+func Observed(rs *workv1alpha1.ManifestWorkReplicaSet) bool {
+	if rs.Status.ObservedGeneration != 0 {
+		return rs.Status.ObservedGeneration >= rs.Generation
+	}
+	progressing := meta.FindStatusCondition(rs.Status.Conditions, workv1alpha1.ConditionProgressing)
+	return progressing != nil && progressing.ObservedGeneration >= rs.Generation
+}
+
+// SinceOf returns when the state of an object began; zero if that is unknown.
+func SinceOf(rs *workv1alpha1.ManifestWorkReplicaSet) time.Time {
+	switch StateOf(rs) {
+	case workv1alpha1.StateDeleting:
+		return rs.DeletionTimestamp.Time
+	case workv1alpha1.StateAborting, workv1alpha1.StateAborted:
+		if rs.Status.AbortedTime != nil {
+			return rs.Status.AbortedTime.Time
+		}
+	case workv1alpha1.StatePaused:
+		return transition(rs, workv1alpha1.ConditionPaused)
+	case workv1alpha1.StateInvalid:
+		return transition(rs, workv1alpha1upstream.ManifestWorkReplicaSetConditionManifestworkApplied)
+	case workv1alpha1.StateStalled:
+		return cmp.Or(transition(rs, workv1alpha1.ConditionStalled), transition(rs, workv1alpha1.ConditionProgressing))
+	}
+	return transition(rs, workv1alpha1.ConditionProgressing)
+}
+
+func transition(rs *workv1alpha1.ManifestWorkReplicaSet, condition string) time.Time {
+	if found := meta.FindStatusCondition(rs.Status.Conditions, condition); found != nil {
+		return found.LastTransitionTime.Time
+	}
+	return time.Time{}
+}
+
+// why returns the message of the condition that the state comes from.
+func why(rs *workv1alpha1.ManifestWorkReplicaSet) string {
+	conditions := []string{workv1alpha1.ConditionProgressing}
+	switch StateOf(rs) {
+	case workv1alpha1.StateDeleting:
+		conditions = []string{workv1alpha1.ConditionDeleting}
+	case workv1alpha1.StatePaused:
+		conditions = []string{workv1alpha1.ConditionPaused, workv1alpha1.ConditionProgressing}
+	case workv1alpha1.StateInvalid:
+		conditions = []string{workv1alpha1upstream.ManifestWorkReplicaSetConditionManifestworkApplied}
+	}
+	for _, name := range conditions {
+		if found := meta.FindStatusCondition(rs.Status.Conditions, name); found != nil {
+			return found.Message
+		}
+	}
+	return ""
+}
+
+// causes groups the recorded failures and rejections by reason and message, the most frequent first.
+func causes(rs *workv1alpha1.ManifestWorkReplicaSet) []Cause {
+	type key struct {
+		reason  workv1alpha1.FailureReason
+		message string
+	}
+	found := map[key]*Cause{}
+	for _, entries := range [][]workv1alpha1.ClusterFailure{rs.Status.Failures, rs.Status.Rejections} {
+		for i := range entries {
+			k := key{entries[i].Reason, entries[i].Message}
+			if found[k] == nil {
+				found[k] = &Cause{Reason: k.reason, Message: k.message}
+			}
+			found[k].Clusters = append(found[k].Clusters, entries[i].Cluster)
+		}
+	}
+	return slices.SortedFunc(func(yield func(Cause) bool) {
+		for _, cause := range found {
+			slices.Sort(cause.Clusters)
+			if !yield(*cause) {
+				return
+			}
+		}
+	}, func(a, b Cause) int {
+		return cmp.Or(cmp.Compare(len(b.Clusters), len(a.Clusters)), cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Message, b.Message))
+	})
+}
+
+// bars returns the progress of each placementRef: from the clusters, or from the status if they are not known.
+func (o *Objects) bars(clusters []Cluster) []Bar {
+	done, total := map[string]int{}, map[string]int{}
+	for i := range clusters {
+		total[clusters[i].Placement]++
+		if clusters[i].done() {
+			done[clusters[i].Placement]++
+		}
+	}
+	summaries := map[string]workv1alpha1.PlacementSummary{}
+	for _, summary := range o.ReplicaSet.Status.PlacementsSummary {
+		summaries[summary.Name] = summary
+	}
+	known := len(o.Missing) == 0 && !o.overBroker()
+	var bars []Bar
+	for _, ref := range o.ReplicaSet.Spec.PlacementRefs {
+		bar := Bar{Placement: ref.Name, Done: done[ref.Name], Total: total[ref.Name], Strategy: strategy(&ref)}
+		if !known {
+			summary := summaries[ref.Name].Summary
+			bar.Done, bar.Total = summary.Available, summary.Total
+		}
+		bars = append(bars, bar)
+	}
+	return bars
+}
+
+// strategy describes a rollout strategy.
+func strategy(ref *workv1alpha1.LocalPlacementReference) string {
+	parts := []string{}
+	s := &ref.RolloutStrategy
+	switch {
+	case s.Progressive != nil && s.Progressive.MaxConcurrency.String() != "" && s.Progressive.MaxConcurrency.String() != "0":
+		parts = append(parts, s.Progressive.MaxConcurrency.String()+" at a time")
+	case s.ProgressivePerGroup != nil:
+		parts = append(parts, "group by group")
+	}
+	if s.FailureStrategy != "" {
+		parts = append(parts, string(s.FailureStrategy))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// summary returns a line about how many clusters have the revision that they should have.
+func (o *Objects) summary(f *Fleet) string {
+	done, total := 0, 0
+	for _, bar := range f.Bars {
+		done, total = done+bar.Done, total+bar.Total
+	}
+	wanted := o.ReplicaSet.Status.UpdateRevision
+	if o.ReplicaSet.Status.AbortedTime != nil {
+		wanted = o.ReplicaSet.Status.CurrentRevision
+	}
+	if wanted == "" {
+		return fmt.Sprintf("%d clusters", total)
+	}
+	return fmt.Sprintf("%d of %d clusters confirmed revision %s", done, total, numberOf(o.numbers(), wanted))
+}
+
+func (o *Objects) notes() []string {
+	var notes []string
+	for _, missing := range o.Missing {
+		notes = append(notes, "no permission to "+missing+": the clusters are those of status.failures and status.rejections")
+	}
+	if o.overBroker() {
+		notes = append(notes, "the ManifestWorks are not on this API server, they travel over a broker: "+
+			"the clusters are those of status.failures and status.rejections")
+	}
+	return notes
+}
+
+// Counts returns the counts of the rest in the order of their importance.
+func (f *Fleet) Counts() []string {
+	phases := slices.SortedFunc(maps.Keys(f.Rest), func(a, b rollout.Phase) int {
+		return cmp.Or(cmp.Compare((&Cluster{State: a}).rank(), (&Cluster{State: b}).rank()), cmp.Compare(a, b))
+	})
+	counts := make([]string, 0, len(phases))
+	for _, phase := range phases {
+		counts = append(counts, fmt.Sprintf("%d %s", f.Rest[phase], phase))
+	}
+	return counts
+}

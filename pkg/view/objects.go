@@ -1,0 +1,120 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/handover"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+)
+
+// Objects are the API objects that a view is made of.
+type Objects struct {
+	// ReplicaSet must not be changed.
+	ReplicaSet *workv1alpha1.ManifestWorkReplicaSet
+	// Revisions are the ControllerRevisions with its owner label.
+	Revisions []*appsv1.ControllerRevision
+	// Works are the ManifestWorks with its owner label. Their manifests may be left out if Digest is set.
+	Works []rollout.Work
+	// Placements are the Placements of its placementRefs, by name. Decisions are their PlacementDecisions.
+	Placements map[string]*clusterv1beta1.Placement
+	Decisions  map[string][]*clusterv1beta1.PlacementDecision
+	// Missing names the permissions without which some of the objects could not be read; empty for none.
+	Missing []string
+	// Now is the reader's clock.
+	Now time.Time
+}
+
+// aborted reports whether the clusters go back to the current revision, or did.
+func (o *Objects) aborted() bool {
+	return o.ReplicaSet.Status.AbortedTime != nil && o.ReplicaSet.Status.CurrentRevision != ""
+}
+
+// snapshot returns the snapshot that the hub would decide on, as far as API objects show it; nil if the status names no update revision
+// yet. While aborted, it is about the current revision: the clusters stand where they are on the way back.
+func (o *Objects) snapshot() *rollout.Snapshot {
+	of := status.RevisionsOf(&o.ReplicaSet.Status)
+	if of.UpdateRevision == "" {
+		return nil
+	}
+	if o.aborted() {
+		of.UpdateRevision, of.AbortedTime = of.CurrentRevision, nil
+	}
+	v := o.observed(of)
+	update := v.Named(of.UpdateRevision)
+	v.Notes = plan.Notes{Works: o.Works, Handover: o.handover()}
+	byHash := v.ByHash(update)
+	for i := range v.Notes.Works {
+		w := &v.Notes.Works[i]
+		w.DeletionCounts = true
+		w.UnexpectedName = !rollout.IsWorkName(o.ReplicaSet, w.Object.Name)
+		rev := byHash[w.Hash()]
+		w.Combined = cmp.Or(v.Notes.Handover.Combined(rev, byHash[w.KeptRevision()]), v.Notes.Handover.Presumed(w, rev))
+		w.AcceptedAs, _ = w.Noted()
+	}
+	s := v.Snapshot(&of, update, of.AbortedTime != nil).AssumeSettled()
+	if o.aborted() {
+		s.Records = rollout.Records{} // They are about the aborted revision.
+	}
+	return s
+}
+
+func (o *Objects) observed(of status.Revisions) *plan.View {
+	decoded := make([]revision.Revision, 0, len(o.Revisions))
+	for _, object := range o.Revisions {
+		decoded = append(decoded, revision.Decode(object))
+	}
+	template, err := revision.DigestOf(&o.ReplicaSet.Spec.ManifestWorkTemplate)
+	refs, ignored := o.refs()
+	return &plan.View{
+		Now: o.Now, Object: o.ReplicaSet, PlacementsKnown: true,
+		Owner:    workv1alpha1.OwnerLabelValue(o.ReplicaSet.Namespace, o.ReplicaSet.Name),
+		Template: template, TemplateErr: err, Status: of, History: revision.NewHistory(o.ReplicaSet, decoded),
+		Works: o.Works, Refs: refs, IgnoredRefs: ignored,
+	}
+}
+
+// refs returns the placementRefs that count, and how many more the spec has (R8).
+func (o *Objects) refs() (refs []rollout.Ref, ignored int) {
+	specs := o.ReplicaSet.Spec.PlacementRefs
+	counted := min(len(specs), workv1alpha1.MaxPlacementRefs)
+	for i := range specs[:counted] {
+		ref := rollout.Ref{Name: specs[i].Name, Field: fmt.Sprintf("spec.placementRefs[%d]", i), Strategy: specs[i].RolloutStrategy}
+		if object := o.Placements[ref.Name]; object != nil {
+			ref.Placement = placement.Of(object, o.Decisions[ref.Name])
+		}
+		refs = append(refs, ref)
+	}
+	return refs, len(specs) - counted
+}
+
+// handover returns how clusters change from one revision to another, as the hub does with its default limits; nil if dropped objects are
+// deleted at once (R28).
+func (o *Objects) handover() *rollout.Handover {
+	if o.ReplicaSet.Spec.PruneStrategy != workv1alpha1.PruneWhenAvailable {
+		return nil
+	}
+	type pair struct{ to, from revision.Digest }
+	known := map[pair]handover.Result{}
+	return &rollout.Handover{Combine: func(to, from *rollout.Revision) handover.Result {
+		key := pair{to: to.Digest, from: from.Digest}
+		if result, found := known[key]; found {
+			return result
+		}
+		result, err := handover.Combine(to.Template, from.Template, handover.DefaultLimits())
+		if err != nil {
+			result = handover.Result{NotKept: []string{err.Error()}}
+		}
+		known[key] = result
+		return result
+	}}
+}

@@ -1,0 +1,118 @@
+package view
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"k8s.io/utils/ptr"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+)
+
+// Revision is one revision in the history of a ManifestWorkReplicaSet.
+type Revision struct {
+	// Name is the name of its ControllerRevision, Hash its short name, and Number its position: the largest is the newest rollout.
+	Name   string
+	Hash   string
+	Number int64
+	State  workv1alpha1.RevisionState
+	// Update is true for status.updateRevision, and Current for status.currentRevision.
+	Update, Current bool
+	// WasCurrent is true if every selected cluster reached it once.
+	WasCurrent bool
+	// Now is how many clusters have it, and Reached is the most clusters that had it; nil if that was not recorded.
+	Now     int32
+	Reached *int32
+	// Started is when its last rollout began, and Ended is when that was complete or aborted; zero if unknown or not over.
+	Started, Ended time.Time
+	// AbortReason is why its last rollout was aborted.
+	AbortReason string
+	ChangeCause string
+	CreatedBy   string
+	// Stored is true if its ControllerRevision was read: only then can an undo use it.
+	Stored bool
+}
+
+// Revisions returns the history, newest first: the revisions of the status, and older ones that only have a ControllerRevision.
+func Revisions(o *Objects) []Revision {
+	byHash := map[string]*Revision{}
+	var revisions []*Revision
+	for i := range o.ReplicaSet.Status.Revisions {
+		found := ofStatus(&o.ReplicaSet.Status.Revisions[i])
+		byHash[found.Hash] = found
+		revisions = append(revisions, found)
+	}
+	decoded := make([]revision.Revision, 0, len(o.Revisions))
+	for _, object := range o.Revisions {
+		decoded = append(decoded, revision.Decode(object))
+	}
+	history := revision.NewHistory(o.ReplicaSet, decoded)
+	for i := range decoded {
+		rev := history.ByHash(decoded[i].Hash)
+		if rev == nil {
+			continue
+		}
+		found := byHash[rev.Hash]
+		if found == nil {
+			found = &Revision{Name: rev.Object.Name, Hash: rev.Hash, State: workv1alpha1.RevisionArchived}
+			byHash[rev.Hash] = found
+			revisions = append(revisions, found)
+		}
+		found.add(rev)
+	}
+	out := make([]Revision, 0, len(revisions))
+	for _, found := range revisions {
+		found.Update = found.Hash == o.ReplicaSet.Status.UpdateRevision
+		found.Current = found.Hash == o.ReplicaSet.Status.CurrentRevision
+		found.WasCurrent = found.WasCurrent || found.Current
+		out = append(out, *found)
+	}
+	slices.SortFunc(out, func(a, b Revision) int { return cmp.Or(cmp.Compare(b.Number, a.Number), cmp.Compare(a.Hash, b.Hash)) })
+	return out
+}
+
+func ofStatus(of *workv1alpha1.RevisionStatus) *Revision {
+	found := &Revision{
+		Name: of.Name, Hash: of.Hash, Number: of.Revision, State: of.State, Now: of.Clusters, Reached: of.ReachedClusters,
+		AbortReason: of.AbortReason, ChangeCause: of.ChangeCause, CreatedBy: of.CreatedBy,
+	}
+	if of.LastRolledOutTime != nil {
+		found.Started = of.LastRolledOutTime.Time
+	}
+	if of.AbortedTime != nil {
+		found.Ended = of.AbortedTime.Time
+	}
+	return found
+}
+
+// add adds what a ControllerRevision records.
+func (r *Revision) add(rev *revision.Revision) {
+	r.Stored = rev.Err == nil
+	r.Number = rev.Object.Revision
+	r.ChangeCause = cmp.Or(r.ChangeCause, rev.ChangeCause())
+	r.CreatedBy = cmp.Or(r.CreatedBy, rev.Object.Annotations[workv1alpha1.AnnotationCreatedBy])
+	r.AbortReason = cmp.Or(rev.AbortReason(), r.AbortReason)
+	if reached, known := rev.Reached(); known && r.Reached == nil {
+		r.Reached = ptr.To(reached)
+	}
+	if at, aborted := rev.AbortedAt(); aborted {
+		r.Ended = at
+		if r.State == workv1alpha1.RevisionArchived {
+			r.State = workv1alpha1.RevisionAborted
+		}
+	}
+	r.WasCurrent = rev.WasCurrent()
+	if at, current := rev.CurrentSince(); current {
+		if r.Ended.IsZero() && r.State != workv1alpha1.RevisionProgressing {
+			r.Ended = at
+		}
+	}
+	if r.Started.IsZero() {
+		r.Started = rev.Object.CreationTimestamp.Time
+	}
+	if r.Ended.Before(r.Started) {
+		r.Ended = time.Time{} // It ended before its last rollout began.
+	}
+}

@@ -1,0 +1,166 @@
+package view_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/view"
+)
+
+var now = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func template(version string) *workv1.ManifestWorkSpec {
+	raw := fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"web"},"data":{"version":%q}}`, version)
+	return &workv1.ManifestWorkSpec{Workload: workv1.ManifestsTemplate{
+		Manifests: []workv1.Manifest{{RawExtension: runtime.RawExtension{Raw: []byte(raw)}}},
+	}}
+}
+
+func hash(version string) string { return revision.ComputeHash(template(version), nil) }
+
+// objects are a ManifestWorkReplicaSet that rolls v2 out to two clusters with v1. Each change alters it.
+func objects(t *testing.T, changes ...func(*view.Objects)) *view.Objects {
+	t.Helper()
+	set := &workv1alpha1.ManifestWorkReplicaSet{
+		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default", UID: "uid", CreationTimestamp: metav1.NewTime(now)},
+		Spec: workv1alpha1.ManifestWorkReplicaSetSpec{
+			ManifestWorkTemplate: *template("v2"), PlacementRefs: []workv1alpha1.LocalPlacementReference{{Name: "p"}},
+		},
+		Status: workv1alpha1.ManifestWorkReplicaSetStatus{CurrentRevision: hash("v1"), UpdateRevision: hash("v2")},
+	}
+	o := &view.Objects{ReplicaSet: set, Now: now.Add(time.Hour), Placements: map[string]*clusterv1beta1.Placement{"p": {
+		Status: clusterv1beta1.PlacementStatus{NumberOfSelectedClusters: 2},
+	}}, Decisions: map[string][]*clusterv1beta1.PlacementDecision{"p": {{
+		Status: clusterv1beta1.PlacementDecisionStatus{Decisions: []clusterv1beta1.ClusterDecision{{ClusterName: "c1"}, {ClusterName: "c2"}}},
+	}}}}
+	for i, version := range []string{"v1", "v2"} {
+		made, err := revision.New(set, template(version), hash(version), int64(i+1))
+		require.NoError(t, err)
+		made.CreationTimestamp = metav1.NewTime(now)
+		o.Revisions = append(o.Revisions, made)
+	}
+	o.Revisions[0].Annotations[workv1alpha1.AnnotationCurrentSince] = now.Format(time.RFC3339Nano)
+	for _, change := range changes {
+		change(o)
+	}
+	return o
+}
+
+func complete(o *view.Objects) {
+	o.ReplicaSet.Status.CurrentRevision = hash("v2")
+	o.Revisions[1].Annotations[workv1alpha1.AnnotationCurrentSince] = now.Add(time.Minute).Format(time.RFC3339Nano)
+}
+
+func aborted(rev *appsv1.ControllerRevision) {
+	rev.Annotations[workv1alpha1.AnnotationAborted] = now.Add(time.Minute).Format(time.RFC3339Nano)
+}
+
+// TestUndoTarget: an undo goes to the current revision during a rollout, and to the newest earlier one that was current afterwards. It
+// never goes to an aborted one by itself.
+func TestUndoTarget(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*view.Objects)
+		number int64
+		force  bool
+		want   int64
+		err    string
+	}{
+		"during a rollout": {want: 1},
+		"by number":        {number: 2, want: 2},
+		"after a rollout":  {change: complete, want: 1},
+		"no such revision": {number: 9, err: "there is no revision 9"},
+		"never current": {change: func(o *view.Objects) {
+			complete(o)
+			delete(o.Revisions[0].Annotations, workv1alpha1.AnnotationCurrentSince)
+		}, err: "no earlier"},
+		"aborted":                {change: func(o *view.Objects) { aborted(o.Revisions[1]) }, number: 2, err: "add --force"},
+		"aborted, with force":    {change: func(o *view.Objects) { aborted(o.Revisions[1]) }, number: 2, force: true, want: 2},
+		"after the first one":    {change: func(o *view.Objects) { complete(o); o.Revisions = o.Revisions[1:] }, err: "no earlier"},
+		"revision can't be read": {change: func(o *view.Objects) { o.Revisions[0].Data.Raw = []byte(`{}`) }, err: "missing or can't be read"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := objects(t)
+			if c.change != nil {
+				c.change(o)
+			}
+			target, err := view.UndoTarget(o, c.number, c.force)
+			if c.err != "" {
+				require.ErrorContains(t, err, c.err)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, c.want, target.Number)
+		})
+	}
+}
+
+// TestClustersWithoutTheirObjects: without works, the view shows the clusters that the status names, and says why.
+func TestClustersWithoutTheirObjects(t *testing.T) {
+	failure := workv1alpha1.ClusterFailure{Cluster: "c7", Placement: "p", Since: metav1.NewTime(now), Reason: "Degraded", Message: "crash loop"}
+	for name, c := range map[string]struct {
+		change func(*view.Objects)
+		note   string
+	}{
+		"no permission": {func(o *view.Objects) { o.Missing = []string{"list works"} }, "no permission to list works"},
+		"over a broker": {func(o *view.Objects) { o.ReplicaSet.Status.Summary.Total = 2 }, "travel over a broker"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := objects(t, c.change)
+			o.ReplicaSet.Status.Failures = []workv1alpha1.ClusterFailure{failure}
+			f := view.Of(o)
+			require.Len(t, f.Attention, 1)
+			require.Equal(t, "c7", f.Attention[0].Name)
+			require.Contains(t, fmt.Sprint(f.Notes), c.note)
+			require.Equal(t, []view.Cause{{Reason: "Degraded", Message: "crash loop", Clusters: []string{"c7"}}}, f.Causes)
+		})
+	}
+}
+
+// TestClustersOfAnAbort: while aborted, a cluster stands where it is on the way back to the current revision.
+func TestClustersOfAnAbort(t *testing.T) {
+	work := func(cluster, version string) rollout.Work {
+		digest, err := revision.DigestOf(template(version))
+		require.NoError(t, err)
+		return rollout.Work{Digest: digest, Object: &workv1.ManifestWork{
+			ObjectMeta: metav1.ObjectMeta{
+				Name: "web", Namespace: cluster, Generation: 1, CreationTimestamp: metav1.NewTime(now),
+				Labels:      map[string]string{workv1alpha1.LabelReplicaSet: "default.web", workv1alpha1.LabelControllerHash: hash(version), workv1alpha1.LabelPlacement: "p"},
+				Annotations: map[string]string{workv1alpha1.AnnotationAppliedAt: now.Format(time.RFC3339Nano)},
+			},
+			Status: workv1.ManifestWorkStatus{Conditions: []metav1.Condition{
+				{Type: workv1.WorkApplied, Status: metav1.ConditionTrue, ObservedGeneration: 1, LastTransitionTime: metav1.NewTime(now)},
+				{Type: workv1.WorkAvailable, Status: metav1.ConditionTrue, ObservedGeneration: 1, LastTransitionTime: metav1.NewTime(now)},
+				{Type: workv1.WorkProgressing, Status: metav1.ConditionFalse, ObservedGeneration: 1, LastTransitionTime: metav1.NewTime(now)},
+			}},
+		}}
+	}
+	o := objects(t, func(o *view.Objects) {
+		at := metav1.NewTime(now.Add(time.Minute))
+		o.ReplicaSet.Status.AbortedTime = &at
+		o.Works = []rollout.Work{work("c1", "v1"), work("c2", "v2")}
+	})
+	f := view.Of(o)
+	require.Equal(t, "1 of 2 clusters confirmed revision 1", f.Summary)
+	clusters := view.Clusters(o)
+	require.Equal(t, "c2", clusters[0].Name, "the cluster that is not back comes first")
+	require.Equal(t, "2", clusters[0].Wrote)
+	require.Equal(t, rollout.PhaseSucceeded, clusters[1].State)
+	require.True(t, clusters[1].Confirmed)
+
+	story, err := view.Why(o, "c1")
+	require.NoError(t, err)
+	require.Equal(t, "the hub wrote revision 1", story.Past[0].Text)
+	_, err = view.Why(o, "c9")
+	require.ErrorContains(t, err, `selects cluster "c9"`)
+}

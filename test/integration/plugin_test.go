@@ -1,0 +1,236 @@
+package integration
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"sigs.k8s.io/yaml"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/plugin"
+	"github.com/open-cluster-management-io/work-rollback/pkg/view"
+)
+
+// answer is what a command of the plugin prints, and its exit code.
+type answer struct {
+	out, errors string
+	code        int
+}
+
+// mwrs runs a command of the plugin with all rights.
+func (f *fleet) mwrs(args ...string) answer {
+	f.t.Helper()
+	kubeconfig, err := f.w.plane.Kubeconfig(f.t.TempDir() + "/kubeconfig")
+	require.NoError(f.t, err)
+	var out, errors bytes.Buffer
+	code := plugin.Run(f.t.Context(), append(args, "--kubeconfig", kubeconfig, "-n", f.namespace),
+		genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errors})
+	return answer{out: out.String(), errors: errors.String(), code: code}
+}
+
+// ok runs a command of the plugin that succeeds, and returns what it prints.
+func (f *fleet) ok(args ...string) string {
+	f.t.Helper()
+	result := f.mwrs(args...)
+	require.Zero(f.t, result.code, result.errors)
+	return result.out
+}
+
+// refuses runs a command of the plugin that fails with a message.
+func (f *fleet) refuses(message string, args ...string) {
+	f.t.Helper()
+	result := f.mwrs(args...)
+	require.Equal(f.t, 1, result.code, result.out)
+	require.Contains(f.t, result.errors, message)
+}
+
+// A stalled rollout is understood and undone with the plugin alone.
+func TestPluginUndoesAStalledRollout(t *testing.T) {
+	t.Parallel()
+	f := rolledOut(t, 4, progressive(1, "3s", 0))
+	f.agentsReport("c2", "v2", degrades)
+	f.because("image 2")
+	f.update("v2")
+	f.stalled()
+
+	require.Equal(t, 2, f.mwrs("status", "web").code)
+	screen := f.ok("get", "web")
+	for _, part := range []string{
+		f.namespace + "/web   Stalled", "1 of 4 clusters confirmed revision 2", "image 2", "2 update", "1 current",
+		"p1", "1/4", f.cluster("c2"), "kubectl mwrs why web", "kubectl mwrs abort web",
+	} {
+		require.Contains(t, screen, part)
+	}
+	require.Equal(t, f.cluster("c2")+"\n", f.ok("clusters", "web", "--state", "failed", "-o", "name"))
+	story := f.ok("why", "web", f.cluster("c2"))
+	require.Contains(t, story, "the hub wrote revision 2")
+	require.Contains(t, story, "Degraded=True")
+	require.Contains(t, story, "the hub recorded a failure: Degraded")
+	require.Contains(t, f.ok("why", "web", f.cluster("c3")), "waits for: Halt")
+	f.refuses(`selects cluster "nobody"`, "why", "web", "nobody")
+
+	var clusters []view.Cluster
+	require.NoError(t, json.Unmarshal([]byte(f.ok("clusters", "web", "-o", "json")), &clusters))
+	require.Len(t, clusters, 4)
+	require.Equal(t, f.cluster("c2"), clusters[0].Name, "what failed comes first")
+
+	require.Contains(t, f.ok("undo", "web", "--wait"), "put back to the template of revision 1")
+	f.everywhere("v1")
+}
+
+func TestPluginUndo(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, 3)
+	f.place("p1", f.clusters)
+	f.create("v1", ref("p1", all("1m", 0)))
+	f.complete()
+	f.refuses("there is no earlier revision", "undo", "web")
+	f.because("image 2")
+	f.update("v2")
+	f.complete()
+
+	require.Contains(t, f.ok("undo", "web", "--dry-run=client"), "/spec/manifestWorkTemplate")
+	require.Contains(t, f.ok("undo", "web", "--dry-run=server"), "put back to the template of revision 1 (server dry run)")
+	f.refuses("there is no revision 9", "undo", "web", "--to-revision", "9")
+	require.Contains(t, f.ok("undo", "web", "--wait"), "Complete")
+	f.everywhere("v1")
+	require.Contains(t, f.ok("history", "web"), "3 update, current")
+	require.NotContains(t, f.get().Annotations, workv1alpha1.AnnotationChangeCause, "revision 1 had no cause")
+
+	require.Contains(t, f.ok("undo", "web", "--wait"), "revision 2")
+	f.everywhere("v2")
+	require.Equal(t, "image 2", f.get().Annotations[workv1alpha1.AnnotationChangeCause])
+}
+
+// A template that a tool manages is put back by that tool: the plugin says which one.
+func TestPluginLeavesManagedTemplatesAlone(t *testing.T) {
+	t.Parallel()
+	f := rolledOut(t, 2, all("1m", 0))
+	f.update("v2")
+	f.complete()
+	f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) {
+		mwrs.Annotations = map[string]string{"argocd.argoproj.io/tracking-id": "web:work.open-cluster-management.io/ManifestWorkReplicaSet:x/web"}
+	})
+	f.refuses("Argo CD manages the template", "undo", "web")
+	var manifest workv1alpha1.ManifestWorkReplicaSet
+	require.NoError(t, yaml.UnmarshalStrict([]byte(f.ok("export", "web", "--to-revision", "1")), &manifest))
+	require.Empty(t, manifest.ResourceVersion)
+	require.NotEqual(t, f.get().Spec.ManifestWorkTemplate, manifest.Spec.ManifestWorkTemplate)
+	f.ok("undo", "web", "--force", "--wait")
+	f.everywhere("v1")
+}
+
+func TestPluginAborts(t *testing.T) {
+	t.Parallel()
+	f := rolledOut(t, 3, progressive(1, "10m", 0))
+	f.refuses("there is nothing to abort", "abort", "web", "--yes")
+	f.refuses("there is nothing to retry", "retry", "web")
+	f.agentsReport("c1", "v2", hangs)
+	f.update("v2")
+	f.has("c1", "v2")
+	f.refuses("add --yes", "abort", "web", "--reason", "v2 leaks memory")
+	require.Equal(t, 4, f.mwrs("status", "web", "--timeout", "1s").code)
+	f.ok("abort", "web", "--reason", "v2 leaks memory", "--yes")
+	result := f.mwrs("status", "web", "--timeout", "1m")
+	require.Equal(t, 3, result.code, result.out)
+	f.everywhere("v1")
+	mwrs := f.aborted()
+	require.Equal(t, "v2 leaks memory", mwrs.Status.AbortReason)
+	require.NotEmpty(t, mwrs.Status.AbortedBy)
+	screen := f.ok("get", "web")
+	require.Contains(t, screen, "Aborted")
+	require.Contains(t, screen, "3 of 3 clusters confirmed revision 1")
+	require.Contains(t, screen, "kubectl mwrs retry web")
+	require.Contains(t, screen, "kubectl mwrs undo web")
+	require.Regexp(t, `web +Aborted`, f.ok("list"))
+	f.refuses("was already aborted", "abort", "web", "--yes")
+	f.refuses("single clusters can't be retried", "retry", "web", f.cluster("c1"))
+
+	f.agentsReport("c1", "v2", succeeds)
+	f.ok("retry", "web")
+	f.complete()
+	f.everywhere("v2")
+	require.Contains(t, f.ok("status", "web"), "Complete")
+}
+
+// A retry of single clusters takes their entries out of status.failures.
+func TestPluginRetriesClusters(t *testing.T) {
+	t.Parallel()
+	f := rolledOut(t, 3, all("3s", 3))
+	for _, cluster := range []string{"c1", "c2", "c3"} {
+		f.agentsReport(cluster, "v2", hangs)
+	}
+	f.update("v2")
+	f.failing(3)
+	f.refuses("does not list nobody", "retry", "web", "nobody")
+	f.agentsReport("c1", "v2", succeeds)
+	f.agentsReport("c3", "v2", succeeds)
+	f.ok("retry", "web", f.cluster("c1"), f.cluster("c3"))
+	f.failing(1)
+	require.Equal(t, f.cluster("c2"), f.get().Status.Failures[0].Cluster)
+}
+
+func TestPluginPauses(t *testing.T) {
+	t.Parallel()
+	f := rolledOut(t, 2, all("1m", 0))
+	f.refuses("is not paused", "resume", "web")
+	f.ok("pause", "web")
+	f.refuses("is already paused", "pause", "web")
+	f.update("v2")
+	eventually(t, "the status is that of a pause", func() error {
+		if result := f.mwrs("status", "web", "--timeout", "1s"); result.code != 5 {
+			return fmt.Errorf("exit code %d: %s%s", result.code, result.out, result.errors)
+		}
+		return nil
+	})
+	require.Contains(t, f.ok("get", "web"), "kubectl mwrs resume web")
+	f.ok("resume", "web")
+	f.ok("status", "web", "--timeout", "1m")
+	f.everywhere("v2")
+}
+
+// Without the right to read works, everything above the clusters is shown, and the missing right is named.
+func TestPluginWithoutRights(t *testing.T) {
+	t.Parallel()
+	f := rolledOut(t, 2, all("1m", 0))
+	f.grantReplicaSets("plugin-reader")
+	screen := f.ok("get", "web", "--as", "plugin-reader")
+	require.Contains(t, screen, "Complete")
+	require.Contains(t, screen, "no permission to list manifestworks.work.open-cluster-management.io in all namespaces")
+	require.Contains(t, screen, "2 of 2 clusters confirmed revision 1")
+	f.refuses(`cannot patch resource "manifestworkreplicasets"`, "pause", "web", "--as", "plugin-reader")
+}
+
+// grantReplicaSets lets a user read the ManifestWorkReplicaSets of the fleet's namespace, and nothing else.
+func (f *fleet) grantReplicaSets(user string) {
+	f.t.Helper()
+	rbac := f.w.kube.RbacV1()
+	_, err := rbac.Roles(f.namespace).Create(f.t.Context(), &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: user}, Rules: []rbacv1.PolicyRule{{
+		APIGroups: []string{workv1alpha1.GroupName}, Resources: []string{"manifestworkreplicasets"}, Verbs: []string{"get", "list", "watch"},
+	}}}, metav1.CreateOptions{})
+	require.NoError(f.t, err)
+	_, err = rbac.RoleBindings(f.namespace).Create(f.t.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: user},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: user},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
+	}, metav1.CreateOptions{})
+	require.NoError(f.t, err)
+}
+
+// failing waits until status.failures has this many entries.
+func (f *fleet) failing(n int) {
+	f.t.Helper()
+	eventually(f.t, "the failures are recorded", func() error {
+		if failures := f.get().Status.Failures; len(failures) != n {
+			return fmt.Errorf("status.failures is %v", failures)
+		}
+		return nil
+	})
+}
