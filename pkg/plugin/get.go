@@ -136,7 +136,8 @@ func orDash(text string) string {
 
 // oneLine removes what would break a line or drive a terminal: agents, and users who may write the spec, supply these texts.
 func oneLine(text string) string {
-	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "?"), func(r rune) bool { return r <= ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 }), " ")
+	breaks := func(r rune) bool { return r <= ' ' || r >= 0x7f && r < 0xa0 }
+	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "?"), breaks), " ")
 }
 
 // namesShown is the maximum number of clusters that a cause names.

@@ -65,9 +65,10 @@ func newCommand(streams genericiooptions.IOStreams) *cobra.Command {
 	cmd.SetOut(streams.Out)
 	cmd.SetErr(streams.ErrOut)
 	o.flags.AddFlags(cmd.PersistentFlags())
-	cmd.AddGroup(&cobra.Group{ID: groupSee, Title: "See:"}, &cobra.Group{ID: groupAct, Title: "Act:"})
+	cmd.AddGroup(&cobra.Group{ID: groupSee, Title: "See:"}, &cobra.Group{ID: groupAct, Title: "Act:"},
+		&cobra.Group{ID: groupAhead, Title: "Look ahead:"})
 	for _, make := range []func(*options) *cobra.Command{
-		newList, newGet, newClusters, newWhy, newHistory, newExport,
+		newList, newGet, newClusters, newWhy, newHistory, newDiff, newExport, newLint,
 		newStatus, newUndo, newAbort, newRetry, newPause, newResume,
 	} {
 		cmd.AddCommand(make(o))
@@ -77,6 +78,7 @@ func newCommand(streams genericiooptions.IOStreams) *cobra.Command {
 
 // The groups of commands in the help.
 const (
-	groupSee = "see"
-	groupAct = "act"
+	groupSee   = "see"
+	groupAct   = "act"
+	groupAhead = "ahead"
 )

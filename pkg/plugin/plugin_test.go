@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -59,6 +60,59 @@ func TestHelp(t *testing.T) {
 		require.NotEmpty(t, cmd.Short, cmd.Name())
 		require.Contains(t, cmd.Example, "kubectl mwrs "+cmd.Name(), cmd.Name())
 	}
+}
+
+// TestCompare: objects are compared one by one, and no value of a Secret is shown.
+func TestCompare(t *testing.T) {
+	t.Setenv(externalDiff, "")
+	secret := func(password string) string {
+		return `{"workload":{"manifests":[{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s"},"stringData":{"same":"hidden1","password":"` +
+			password + `"}}]}}`
+	}
+	var out bytes.Buffer
+	o := &options{IOStreams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}
+	require.NoError(t, o.compare(t.Context(), []byte(secret("hidden2")), []byte(secret("hidden2"))))
+	require.Empty(t, out.String())
+	err := o.compare(t.Context(), []byte(secret("hidden2")), []byte(secret("hidden3")))
+	require.Equal(t, &exitError{code: 1}, err)
+	require.Contains(t, out.String(), "-  password: '*** (before)'")
+	require.Contains(t, out.String(), "+  password: '*** (after)'")
+	require.Error(t, o.compare(t.Context(), []byte(secret("hidden2")), []byte(`{}`)))
+	require.NotContains(t, out.String(), "hidden")
+}
+
+// TestLint: the checks of the webhook run on a file.
+func TestLint(t *testing.T) {
+	lint := func(manifest string, args ...string) (int, string) {
+		var out bytes.Buffer
+		streams := genericiooptions.IOStreams{In: strings.NewReader(manifest), Out: &out, ErrOut: &out}
+		return Run(t.Context(), append([]string{"lint", "-f", "-"}, args...), streams), out.String()
+	}
+	const good = `
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop}
+---
+apiVersion: work.open-cluster-management.io/v1alpha1
+kind: ManifestWorkReplicaSet
+metadata: {name: web, namespace: default}
+spec:
+  placementRefs: [{name: production, rolloutStrategy: {type: All, all: {progressDeadline: 10m}}}]
+  manifestWorkTemplate:
+    workload:
+      manifests: [{apiVersion: v1, kind: ConfigMap, metadata: {name: web, namespace: shop}}]
+`
+	code, out := lint(good)
+	require.Zero(t, code, out)
+	code, out = lint(strings.Replace(good, "10m", "ten minutes", 1))
+	require.Equal(t, 1, code)
+	require.Regexp(t, `^-: default/web: error: spec\.placementRefs\[0\].*progressDeadline`, out)
+	code, out = lint(strings.Replace(good, "10m", "ten minutes", 1), "-o", "json")
+	require.Equal(t, 1, code)
+	require.Contains(t, out, `"severity": "error"`)
+	code, out = lint("kind: ConfigMap\n")
+	require.Equal(t, 1, code)
+	require.Contains(t, out, "there is no ManifestWorkReplicaSet")
 }
 
 // TestBadInput: an error names the argument.

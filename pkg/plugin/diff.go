@@ -1,0 +1,192 @@
+package plugin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/view"
+)
+
+// externalDiff is the environment variable that names the program that compares, as for kubectl diff.
+const externalDiff = "KUBECTL_EXTERNAL_DIFF"
+
+func newDiff(o *options) *cobra.Command {
+	from, to := int64(0), int64(0)
+	cmd := &cobra.Command{
+		Use: "diff NAME", GroupID: groupSee, Args: cobra.ExactArgs(1), ValidArgsFunction: o.completeName,
+		Short: "Compare the templates of two revisions, object by object",
+		Long: "Compare the templates of two revisions, object by object. Values of Secrets are masked.\n" +
+			"The exit code is 1 if they differ. " + externalDiff + " names another program than `diff -u -N`.",
+		Example: `  # The current revision with today's template
+  kubectl mwrs diff web
+
+  # Two revisions
+  kubectl mwrs diff web --from 5 --to 6`,
+		RunE: func(cmd *cobra.Command, args []string) error { return o.diff(cmd.Context(), args[0], from, to) },
+	}
+	cmd.Flags().Int64Var(&from, "from", 0, "The older revision; by default the current one")
+	cmd.Flags().Int64Var(&to, "to", 0, "The newer revision; by default today's template")
+	return cmd
+}
+
+func (o *options) diff(ctx context.Context, name string, from, to int64) error {
+	c, err := o.connect()
+	if err != nil {
+		return err
+	}
+	objects, err := o.readSet(ctx, c, name, historyStep(c))
+	if err != nil {
+		return err
+	}
+	if from == 0 {
+		at := slices.IndexFunc(view.Revisions(objects), func(r view.Revision) bool { return r.Current })
+		if at < 0 {
+			return errors.New("there is no current revision; name one with --from")
+		}
+		from = view.Revisions(objects)[at].Number
+	}
+	before, err := templateOf(objects, from)
+	if err != nil {
+		return err
+	}
+	after, err := json.Marshal(objects.ReplicaSet.Spec.ManifestWorkTemplate)
+	if to != 0 {
+		after, err = templateOf(objects, to)
+	}
+	if err != nil {
+		return err
+	}
+	return o.compare(ctx, before, after)
+}
+
+// compare prints the differences between two templates.
+func (o *options) compare(ctx context.Context, before, after json.RawMessage) error {
+	older, err := filesOf(before)
+	if err != nil {
+		return err
+	}
+	newer, err := filesOf(after)
+	if err != nil {
+		return err
+	}
+	for name := range older {
+		mask(older[name], newer[name])
+	}
+	for name := range newer {
+		if older[name] == nil {
+			mask(nil, newer[name])
+		}
+	}
+	dir, err := os.MkdirTemp("", "kubectl-mwrs-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	for side, files := range map[string]map[string]map[string]any{"before": older, "after": newer} {
+		if err := write(filepath.Join(dir, side), files); err != nil {
+			return err
+		}
+	}
+	command := strings.Fields(os.Getenv(externalDiff))
+	if len(command) == 0 {
+		command = []string{"diff", "-u", "-N"}
+	}
+	program := exec.CommandContext(ctx, command[0], append(command[1:], "before", "after")...)
+	program.Dir, program.Stdout, program.Stderr = dir, o.Out, o.ErrOut
+	err = program.Run()
+	var exited *exec.ExitError
+	if errors.As(err, &exited) && exited.ExitCode() == 1 {
+		return &exitError{code: 1}
+	}
+	return err
+}
+
+// filesOf returns the objects of a template by file name, and the rest of it as a file of its own.
+func filesOf(template json.RawMessage) (map[string]map[string]any, error) {
+	var rest map[string]any
+	if err := json.Unmarshal(template, &rest); err != nil {
+		return nil, err
+	}
+	manifests, _, err := unstructured.NestedSlice(rest, "workload", "manifests")
+	if err != nil {
+		return nil, err
+	}
+	unstructured.RemoveNestedField(rest, "workload", "manifests")
+	files := map[string]map[string]any{"template.yaml": rest}
+	for _, manifest := range manifests {
+		object, ok := manifest.(map[string]any)
+		if !ok {
+			return nil, fmt.Errorf("a manifest is a %T", manifest)
+		}
+		u := unstructured.Unstructured{Object: object}
+		parts := []string{u.GroupVersionKind().Group, u.GetKind(), u.GetNamespace(), u.GetName()}
+		name := strings.ReplaceAll(strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), "."), "/", "_")
+		files[name+".yaml"] = object
+	}
+	return files, nil
+}
+
+// mask replaces the values of a Secret. Values that differ get different masks.
+func mask(before, after map[string]any) {
+	for _, field := range []string{"data", "stringData"} {
+		older, newer := secretValues(before, field), secretValues(after, field)
+		for key := range maps.Keys(older) {
+			switch value, both := newer[key]; {
+			case both && reflect.DeepEqual(value, older[key]):
+				older[key], newer[key] = "***", "***"
+			case both:
+				older[key], newer[key] = "*** (before)", "*** (after)"
+			default:
+				older[key] = "***"
+			}
+		}
+		for key := range newer {
+			if _, both := older[key]; !both {
+				newer[key] = "***"
+			}
+		}
+	}
+	for _, object := range []map[string]any{before, after} {
+		if object["kind"] == "Secret" {
+			unstructured.RemoveNestedField(object, "metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration")
+		}
+	}
+}
+
+// secretValues returns the values of a Secret; nil for any other object.
+func secretValues(object map[string]any, field string) map[string]any {
+	if object["kind"] != "Secret" {
+		return nil
+	}
+	values, _ := object[field].(map[string]any)
+	return values
+}
+
+func write(dir string, files map[string]map[string]any) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	for name, content := range files {
+		text, err := yaml.Marshal(content)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,136 @@
+package plugin
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/handover"
+	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/validate"
+)
+
+// lintOptions are the flags of the command lint.
+type lintOptions struct {
+	files  []string
+	output string
+	limit  int
+}
+
+// finding is a problem of an object in a file.
+type finding struct {
+	File     string `json:"file"`
+	Object   string `json:"object"`
+	Severity string `json:"severity"`
+	// Field is the field of an error; empty for a warning.
+	Field   string `json:"field,omitempty"`
+	Message string `json:"message"`
+}
+
+func newLint(o *options) *cobra.Command {
+	flags := &lintOptions{}
+	cmd := &cobra.Command{
+		Use: "lint -f FILE", GroupID: groupAhead, Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
+		Short: "Check manifests as the hub's webhook does, without a hub",
+		Long: "Check manifests as the hub's webhook does, without a hub.\n" +
+			"Objects of other kinds are skipped. The exit code is 1 if there is an error; warnings do not change it.",
+		Example: `  # In a pipeline
+  kubectl mwrs lint -f web.yaml
+
+  # From another tool
+  kustomize build . | kubectl mwrs lint -f - -o json`,
+		RunE: func(*cobra.Command, []string) error { return o.lint(flags) },
+	}
+	cmd.Flags().StringSliceVarP(&flags.files, "filename", "f", nil, "Files to check; - reads the standard input")
+	cmd.Flags().StringVarP(&flags.output, "output", "o", "", "Output format: json")
+	cmd.Flags().IntVar(&flags.limit, "manifest-limit", handover.DefaultLimits().ManifestBytes,
+		"Maximum size of the manifests of one object in bytes: the webhook's --manifestLimit")
+	_ = cmd.MarkFlagRequired("filename")
+	return cmd
+}
+
+func (o *options) lint(flags *lintOptions) error {
+	if !slices.Contains([]string{"", "json"}, flags.output) {
+		return fmt.Errorf("--output %q is unknown; use json", flags.output)
+	}
+	findings, checked := []finding{}, 0
+	for _, file := range flags.files {
+		found, n, err := o.lintFile(file, flags.limit)
+		if err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		findings, checked = append(findings, found...), checked+n
+	}
+	if checked == 0 {
+		return errors.New("there is no ManifestWorkReplicaSet in the files")
+	}
+	if err := o.report(findings, flags.output); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(findings, func(f finding) bool { return f.Severity == "error" }) {
+		return &exitError{code: 1}
+	}
+	return nil
+}
+
+// lintFile checks the ManifestWorkReplicaSets of a file, and returns how many there are.
+func (o *options) lintFile(file string, limit int) (findings []finding, checked int, err error) {
+	reader := o.In
+	if file != "-" {
+		opened, err := os.Open(file)
+		if err != nil {
+			return nil, 0, err
+		}
+		defer func() { _ = opened.Close() }()
+		reader = opened
+	}
+	decoder := yaml.NewYAMLOrJSONDecoder(reader, 4096)
+	for {
+		object := &unstructured.Unstructured{}
+		switch err := decoder.Decode(&object.Object); {
+		case errors.Is(err, io.EOF):
+			return findings, checked, nil
+		case err != nil:
+			return nil, 0, err
+		}
+		if gvk := object.GroupVersionKind(); gvk.Group != workv1alpha1.GroupName || gvk.Kind != workv1alpha1.ManifestWorkReplicaSetKind.Kind {
+			continue
+		}
+		checked++
+		of := finding{File: file, Object: object.GetNamespace() + "/" + object.GetName()}
+		verdict := validate.ReplicaSet(nil, object, validate.Limits{ManifestBytes: limit})
+		for _, problem := range verdict.Errors {
+			of.Severity, of.Field, of.Message = "error", problem.Field, problem.ErrorBody()
+			findings = append(findings, of)
+		}
+		for _, warning := range verdict.Warnings {
+			of.Severity, of.Field, of.Message = "warning", "", warning
+			findings = append(findings, of)
+		}
+	}
+}
+
+func (o *options) report(findings []finding, format string) error {
+	if format == "json" {
+		encoder := json.NewEncoder(o.Out)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(findings)
+	}
+	out := &printer{Writer: o.Out}
+	for i := range findings {
+		f := &findings[i]
+		where := ""
+		if f.Field != "" {
+			where = f.Field + ": "
+		}
+		out.printf("%s: %s: %s: %s%s\n", f.File, f.Object, f.Severity, where, oneLine(f.Message))
+	}
+	return out.err
+}
