@@ -77,6 +77,14 @@ func (w *World) forgetServed(work *workv1.ManifestWork) {
 	o.served, o.since = "", time.Time{}
 }
 
+// noteBlindWrite has a work keep nothing that was written while the history could not be read: its agent may apply it once it can be (R28).
+func (w *World) noteBlindWrite(name string) {
+	if cluster, work, _ := strings.Cut(name, "/"); w.API.NoHistory {
+		o := w.objectsOf(cluster, work)
+		o.served, o.since = "", time.Time{}
+	}
+}
+
 // settle takes a success that has lasted for long enough for what serves.
 func (o *clusterObjects) settle(until time.Time) {
 	if !o.since.IsZero() && until.Sub(o.since) >= settleTime {
@@ -177,7 +185,8 @@ func (w *World) disown(work *workv1.ManifestWork, name string) {
 // keepsObjects reports whether the hub can, and shall, keep what a version drops.
 func (w *World) keepsObjects() bool {
 	object := w.Object()
-	return object != nil && w.Network == nil && object.Spec.PruneStrategy == workv1alpha1.PruneWhenAvailable && w.Irreparable.Len() == 0 && w.unrecorded.Len() == 0 && !w.API.NoHistory
+	return object != nil && w.Network == nil && object.Spec.PruneStrategy == workv1alpha1.PruneWhenAvailable &&
+		w.Irreparable.Len() == 0 && w.unrecorded.Len() == 0 && !w.API.NoHistory
 }
 
 // note follows which version succeeds. Where one succeeds no longer while objects of another one are kept beside it, nobody can tell which of the

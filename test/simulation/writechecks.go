@@ -50,6 +50,7 @@ func (w *World) CheckWrite(write string) error {
 		return w.checkCurrent(strings.TrimPrefix(write, "patch revision "), false)
 	case strings.HasPrefix(write, "patch work "), strings.HasPrefix(write, "create work "):
 		_, name, _ := strings.Cut(write, " work ")
+		w.noteBlindWrite(name)
 		return w.checkStarted(name)
 	case strings.HasSuffix(write, "/status"):
 		w.noteCompleted()
