@@ -1,4 +1,4 @@
-// Command kubectl-mwrs is a kubectl plugin for ManifestWorkReplicaSets: it shows a rollout, and takes it back.
+// Command kubectl-mwrs is a kubectl plugin for ManifestWorkReplicaSets. It shows rollouts and rolls them back.
 package main
 
 import (

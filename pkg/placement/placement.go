@@ -1,4 +1,4 @@
-// Package placement reads what Placements and their PlacementDecisions select, as the hub does (R8).
+// Package placement reads the selected clusters from Placements and their PlacementDecisions, as the hub does (R8).
 package placement
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// Of sorts the decisions of a Placement into groups. A cluster that is briefly in two slices belongs to the group of the first. Of sorts
+// Of groups the decisions of a Placement. A cluster that is briefly in two PlacementDecisions belongs to the group of the first. Of sorts
 // decisions in place.
 func Of(placement *clusterv1beta1.Placement, decisions []*clusterv1beta1.PlacementDecision) *rollout.Placement {
 	out := &rollout.Placement{Selected: int(placement.Status.NumberOfSelectedClusters), Decisions: len(decisions)}
@@ -35,7 +35,7 @@ func Of(placement *clusterv1beta1.Placement, decisions []*clusterv1beta1.Placeme
 	return out
 }
 
-// groupIndex returns the group index of a decision. It is 0 if the decision names no group, as with older placement controllers.
+// groupIndex returns the group index of a decision. It is 0 if the decision has no valid index, as with older placement controllers.
 func groupIndex(decision *clusterv1beta1.PlacementDecision) int32 {
 	index, err := strconv.ParseInt(decision.Labels[clusterv1beta1.DecisionGroupIndexLabel], 10, 32)
 	if err != nil || index < 0 {
@@ -44,7 +44,7 @@ func groupIndex(decision *clusterv1beta1.PlacementDecision) int32 {
 	return int32(index)
 }
 
-// groupOf finds or adds a group. known holds the indices of the existing groups, by key.
+// groupOf returns the wanted group, and adds it if it does not exist. known holds the indices of the existing groups, by key.
 func groupOf(placement *rollout.Placement, known map[string]int, wanted rollout.Group) *rollout.Group {
 	at, there := known[wanted.Key()]
 	if !there {

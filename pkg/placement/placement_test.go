@@ -24,7 +24,7 @@ func decisionOf(group int, name string, clusters ...string) *clusterv1beta1.Plac
 	return decision
 }
 
-// TestOf: decisions become groups by index and name, each cluster in the first one of its.
+// TestOf: decisions are grouped by index and name, and each cluster belongs only to its first group.
 func TestOf(t *testing.T) {
 	first := decisionOf(0, "canary", "c1", "c2")
 	again := decisionOf(0, "canary", "c3")
@@ -35,7 +35,7 @@ func TestOf(t *testing.T) {
 	}}, selection.Of(placement, []*clusterv1beta1.PlacementDecision{decisionOf(2, "b", "c1", "c5"), decisionOf(1, "", "c4", ""), again, first}))
 }
 
-// TestPlacementThatClaimsManyClusters: who may write the status of a Placement can't make the hub reserve memory for two billion clusters.
+// TestPlacementThatClaimsManyClusters: a huge count in the status of a Placement can't make the hub reserve memory for that many clusters.
 func TestPlacementThatClaimsManyClusters(t *testing.T) {
 	for _, claimed := range []int32{math.MaxInt32, math.MinInt32} {
 		placement := &clusterv1beta1.Placement{Status: clusterv1beta1.PlacementStatus{NumberOfSelectedClusters: claimed}}

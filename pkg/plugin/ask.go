@@ -10,14 +10,14 @@ import (
 	"golang.org/x/term"
 )
 
-// ask asks a question on a terminal, and returns an error unless the answer is yes. Without a terminal, only --yes answers.
+// ask asks a question on the terminal, and returns an error unless the answer is yes. Without a terminal, --yes is required.
 func (o *options) ask(question string, yes bool) error {
 	if yes {
 		return nil
 	}
 	file, ok := o.In.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {
-		return errors.New(question + " There is no terminal to ask on: add --yes")
+		return errors.New(question + " No terminal is available to ask for confirmation: add --yes")
 	}
 	if _, err := fmt.Fprint(o.ErrOut, question+" [y/N] "); err != nil {
 		return err
@@ -27,7 +27,7 @@ func (o *options) ask(question string, yes bool) error {
 		return err
 	}
 	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
-		return errors.New("nothing was changed")
+		return errors.New("canceled: nothing was changed")
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 )
 
-// clustersOptions are the flags of the command clusters.
+// clustersOptions holds the flags of the clusters command.
 type clustersOptions struct {
 	states []string
 	output string
@@ -24,15 +24,15 @@ func newClusters(o *options) *cobra.Command {
 	flags := &clustersOptions{}
 	cmd := &cobra.Command{
 		Use: "clusters NAME", GroupID: groupSee, Args: cobra.ExactArgs(1), ValidArgsFunction: o.completeName,
-		Short: "Show each cluster: what the hub wrote, what its agent confirms, its state and the agent's message",
-		Example: `  # All clusters, those that need attention first
+		Short: "Show the clusters: the revision written by the hub, the agent's confirmation, the state and the agent's message",
+		Example: `  # Show all clusters; those that need attention come first
   kubectl mwrs clusters web
 
-  # The names of those that failed
+  # Print the names of the failed clusters
   kubectl mwrs clusters web --state failed -o name`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.clusters(cmd.Context(), args[0], flags) },
 	}
-	cmd.Flags().StringSliceVar(&flags.states, "state", nil, "Show only clusters in one of these states, such as failed,inflight")
+	cmd.Flags().StringSliceVar(&flags.states, "state", nil, "Show only the clusters in these states, such as failed,inflight")
 	cmd.Flags().StringVarP(&flags.output, "output", "o", "", "Output format: wide, name or json")
 	return cmd
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 )
 
-// externalDiff is the environment variable that names the program that compares, as for kubectl diff.
+// externalDiff is the environment variable that names the diff program. kubectl diff uses the same variable.
 const externalDiff = "KUBECTL_EXTERNAL_DIFF"
 
 func newDiff(o *options) *cobra.Command {
@@ -28,17 +28,17 @@ func newDiff(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "diff NAME", GroupID: groupSee, Args: cobra.ExactArgs(1), ValidArgsFunction: o.completeName,
 		Short: "Compare the templates of two revisions, object by object",
-		Long: "Compare the templates of two revisions, object by object. Values of Secrets are masked.\n" +
-			"The exit code is 1 if they differ. " + externalDiff + " names another program than `diff -u -N`.",
-		Example: `  # The current revision with today's template
+		Long: "Compare the templates of two revisions, object by object. The values of Secrets are masked.\n" +
+			"The exit code is 1 if they differ. Set " + externalDiff + " to use another program instead of `diff -u -N`.",
+		Example: `  # Compare the current revision with the template in the spec
   kubectl mwrs diff web
 
-  # Two revisions
+  # Compare two revisions
   kubectl mwrs diff web --from 5 --to 6`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.diff(cmd.Context(), args[0], from, to) },
 	}
-	cmd.Flags().Int64Var(&from, "from", 0, "The older revision; by default the current one")
-	cmd.Flags().Int64Var(&to, "to", 0, "The newer revision; by default today's template")
+	cmd.Flags().Int64Var(&from, "from", 0, "The older revision (default: the current revision)")
+	cmd.Flags().Int64Var(&to, "to", 0, "The newer revision (default: the template in the spec)")
 	return cmd
 }
 
@@ -54,7 +54,7 @@ func (o *options) diff(ctx context.Context, name string, from, to int64) error {
 	if from == 0 {
 		at := slices.IndexFunc(view.Revisions(objects), func(r view.Revision) bool { return r.Current })
 		if at < 0 {
-			return errors.New("there is no current revision; name one with --from")
+			return errors.New("there is no current revision; set --from")
 		}
 		from = view.Revisions(objects)[at].Number
 	}
@@ -114,7 +114,7 @@ func (o *options) compare(ctx context.Context, before, after json.RawMessage) er
 	return err
 }
 
-// filesOf returns the objects of a template by file name, and the rest of it as a file of its own.
+// filesOf returns the objects of a template by file name. The rest of the template is in template.yaml.
 func filesOf(template json.RawMessage) (map[string]map[string]any, error) {
 	var rest map[string]any
 	if err := json.Unmarshal(template, &rest); err != nil {
@@ -129,7 +129,7 @@ func filesOf(template json.RawMessage) (map[string]map[string]any, error) {
 	for _, manifest := range manifests {
 		object, ok := manifest.(map[string]any)
 		if !ok {
-			return nil, fmt.Errorf("a manifest is a %T", manifest)
+			return nil, fmt.Errorf("a manifest is not an object: it is a %T", manifest)
 		}
 		u := unstructured.Unstructured{Object: object}
 		parts := []string{u.GroupVersionKind().Group, u.GetKind(), u.GetNamespace(), u.GetName()}
@@ -139,7 +139,7 @@ func filesOf(template json.RawMessage) (map[string]map[string]any, error) {
 	return files, nil
 }
 
-// mask replaces the values of a Secret. Values that differ get different masks.
+// mask masks the values of a Secret in place. Values that differ get different masks.
 func mask(before, after map[string]any) {
 	for _, field := range []string{"data", "stringData"} {
 		older, newer := secretValues(before, field), secretValues(after, field)
@@ -166,7 +166,7 @@ func mask(before, after map[string]any) {
 	}
 }
 
-// secretValues returns the values of a Secret; nil for any other object.
+// secretValues returns the values of a Secret, or nil for any other object.
 func secretValues(object map[string]any, field string) map[string]any {
 	if object["kind"] != "Secret" {
 		return nil

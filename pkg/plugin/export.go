@@ -16,19 +16,19 @@ func newExport(o *options) *cobra.Command {
 	number := int64(0)
 	cmd := &cobra.Command{
 		Use: "export NAME", GroupID: groupSee, Args: cobra.ExactArgs(1), ValidArgsFunction: o.completeName,
-		Short: "Print the manifest as it would stand in Git, with the template of a revision",
-		Example: `  # The manifest of today
+		Short: "Print the manifest without server fields, to commit to Git",
+		Example: `  # Print the manifest
   kubectl mwrs export web
 
-  # The manifest with the template of revision 6, to commit
+  # Print the manifest with the template of revision 6, to commit it
   kubectl mwrs export web --to-revision 6 > web.yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.export(cmd.Context(), args[0], number) },
 	}
-	cmd.Flags().Int64Var(&number, "to-revision", 0, "Print the template of this revision instead of today's")
+	cmd.Flags().Int64Var(&number, "to-revision", 0, "Use the template of this revision instead of the one in the spec")
 	return cmd
 }
 
-// serverMetadata are the annotations that tools write and that do not belong into a manifest.
+// serverMetadata lists the annotations that tools write and that do not belong in a manifest.
 var serverMetadata = []string{"kubectl.kubernetes.io/last-applied-configuration"}
 
 func (o *options) export(ctx context.Context, name string, number int64) error {

@@ -17,11 +17,11 @@ import (
 func newGet(o *options) *cobra.Command {
 	return &cobra.Command{
 		Use: "get NAME", GroupID: groupSee, Args: cobra.ExactArgs(1), ValidArgsFunction: o.completeName,
-		Short: "Show a rollout on one screen: its state, the causes, the clusters that matter and the next commands",
-		Example: `  # What is going on with web?
+		Short: "Show a rollout on one screen: its state, the causes, the clusters that need attention and the commands to run next",
+		Example: `  # Show the rollout of web
   kubectl mwrs get web
 
-  # Look again every five seconds
+  # Refresh the screen every 5 seconds
   watch -n 5 kubectl mwrs get web`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.get(cmd.Context(), args[0]) },
 	}
@@ -39,7 +39,7 @@ func (o *options) get(ctx context.Context, name string) error {
 	return o.printFleet(o.Out, view.Of(objects))
 }
 
-// barWidth is the number of characters of a full bar.
+// barWidth is the width of a progress bar in characters.
 const barWidth = 20
 
 func (o *options) printFleet(to io.Writer, f *view.Fleet) error {
@@ -76,7 +76,7 @@ func (o *options) printFleet(to io.Writer, f *view.Fleet) error {
 	return out.err
 }
 
-// printer keeps the first error of its writes.
+// printer writes until the first error, and keeps that error.
 type printer struct {
 	io.Writer
 	err error
@@ -134,13 +134,13 @@ func orDash(text string) string {
 	return text
 }
 
-// oneLine removes what would break a line or drive a terminal: agents, and users who may write the spec, supply these texts.
+// oneLine removes line breaks and terminal control characters. The texts come from agents and from users who can write the spec.
 func oneLine(text string) string {
 	breaks := func(r rune) bool { return r <= ' ' || r >= 0x7f && r < 0xa0 }
 	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "?"), breaks), " ")
 }
 
-// namesShown is the maximum number of clusters that a cause names.
+// namesShown is the maximum number of cluster names shown for a cause.
 const namesShown = 8
 
 func firstOf(names []string) string {
@@ -150,5 +150,5 @@ func firstOf(names []string) string {
 	return strings.Join(names, " ")
 }
 
-// in returns how long it takes until a time.
+// in returns the time left until a given time.
 func (o *options) in(at time.Time) string { return at.Sub(o.now()).Round(time.Second).String() }

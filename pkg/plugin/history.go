@@ -16,15 +16,15 @@ func newHistory(o *options) *cobra.Command {
 	number := int64(0)
 	cmd := &cobra.Command{
 		Use: "history NAME", GroupID: groupSee, Args: cobra.ExactArgs(1), ValidArgsFunction: o.completeName,
-		Short: "Show the revisions, and the template of one",
-		Example: `  # All revisions
+		Short: "Show the revisions, or the template of one revision",
+		Example: `  # Show all revisions
   kubectl mwrs history web
 
-  # The template of revision 6
+  # Print the template of revision 6
   kubectl mwrs history web --revision 6`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.history(cmd.Context(), args[0], number) },
 	}
-	cmd.Flags().Int64Var(&number, "revision", 0, "Show the template of this revision")
+	cmd.Flags().Int64Var(&number, "revision", 0, "Print the template of this revision")
 	return cmd
 }
 
@@ -39,7 +39,7 @@ func (o *options) history(ctx context.Context, name string, number int64) error 
 	}
 	if number == 0 {
 		for _, missing := range objects.Missing {
-			_, _ = fmt.Fprintf(o.ErrOut, "note: no permission to %s: the revisions are those of status.revisions\n", missing)
+			_, _ = fmt.Fprintf(o.ErrOut, "note: no permission to %s: only the revisions in status.revisions are shown\n", missing)
 		}
 		out := printers.GetNewTabWriter(o.Out)
 		o.printRevisions(out, view.Revisions(objects))
@@ -64,7 +64,7 @@ func templateOf(objects *view.Objects, number int64) (json.RawMessage, error) {
 			} `json:"spec"`
 		}
 		if err := json.Unmarshal(object.Data.Raw, &data); err != nil || data.Spec.Template == nil {
-			return nil, fmt.Errorf("ControllerRevision %s/%s holds no template", object.Namespace, object.Name)
+			return nil, fmt.Errorf("ControllerRevision %s/%s does not contain a template", object.Namespace, object.Name)
 		}
 		return data.Spec.Template, nil
 	}

@@ -17,19 +17,19 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/validate"
 )
 
-// lintOptions are the flags of the command lint.
+// lintOptions holds the flags of the lint command.
 type lintOptions struct {
 	files  []string
 	output string
 	limit  int
 }
 
-// finding is a problem of an object in a file.
+// finding is an error or a warning about an object in a file.
 type finding struct {
 	File     string `json:"file"`
 	Object   string `json:"object"`
 	Severity string `json:"severity"`
-	// Field is the field of an error; empty for a warning.
+	// Field is the path of the invalid field. It is empty for warnings.
 	Field   string `json:"field,omitempty"`
 	Message string `json:"message"`
 }
@@ -38,20 +38,20 @@ func newLint(o *options) *cobra.Command {
 	flags := &lintOptions{}
 	cmd := &cobra.Command{
 		Use: "lint -f FILE", GroupID: groupAhead, Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
-		Short: "Check manifests as the hub's webhook does, without a hub",
-		Long: "Check manifests as the hub's webhook does, without a hub.\n" +
-			"Objects of other kinds are skipped. The exit code is 1 if there is an error; warnings do not change it.",
-		Example: `  # In a pipeline
+		Short: "Check manifests as the admission webhook does, without a hub",
+		Long: "Check manifests as the admission webhook does, without a hub.\n" +
+			"Objects of other kinds are skipped. The exit code is 1 if there is an error; warnings do not affect it.",
+		Example: `  # Check a file in a pipeline
   kubectl mwrs lint -f web.yaml
 
-  # From another tool
+  # Check the output of another tool
   kustomize build . | kubectl mwrs lint -f - -o json`,
 		RunE: func(*cobra.Command, []string) error { return o.lint(flags) },
 	}
-	cmd.Flags().StringSliceVarP(&flags.files, "filename", "f", nil, "Files to check; - reads the standard input")
+	cmd.Flags().StringSliceVarP(&flags.files, "filename", "f", nil, "Files to check; - reads from standard input")
 	cmd.Flags().StringVarP(&flags.output, "output", "o", "", "Output format: json")
 	cmd.Flags().IntVar(&flags.limit, "manifest-limit", handover.DefaultLimits().ManifestBytes,
-		"Maximum size of the manifests of one object in bytes: the webhook's --manifestLimit")
+		"Maximum total size of the manifests of one object in bytes; use the value of the webhook's --manifestLimit")
 	_ = cmd.MarkFlagRequired("filename")
 	return cmd
 }
@@ -80,7 +80,7 @@ func (o *options) lint(flags *lintOptions) error {
 	return nil
 }
 
-// lintFile checks the ManifestWorkReplicaSets of a file, and returns how many there are.
+// lintFile checks the ManifestWorkReplicaSets in a file. It returns the findings and the number of objects checked.
 func (o *options) lintFile(file string, limit int) (findings []finding, checked int, err error) {
 	reader := o.In
 	if file != "-" {

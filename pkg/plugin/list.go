@@ -20,14 +20,14 @@ func newList(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, GroupID: groupSee, Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		Short: "List the ManifestWorkReplicaSets with their states",
-		Example: `  # Those of the namespace
+		Example: `  # List the ManifestWorkReplicaSets in the namespace
   kubectl mwrs list
 
-  # Those of the hub
+  # List the ManifestWorkReplicaSets in all namespaces
   kubectl mwrs list -A`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.list(cmd.Context(), all) },
 	}
-	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "List the objects of all namespaces")
+	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "List the ManifestWorkReplicaSets in all namespaces")
 	return cmd
 }
 
@@ -66,7 +66,7 @@ func (o *options) list(ctx context.Context, all bool) error {
 	return out.Flush()
 }
 
-// row returns the line of a list.
+// row returns the line for an object in the list.
 func (o *options) row(set *workv1alpha1.ManifestWorkReplicaSet) string {
 	update, current, updated := "-", "-", int32(0)
 	for _, rev := range view.Revisions(&view.Objects{ReplicaSet: set}) {
@@ -81,7 +81,7 @@ func (o *options) row(set *workv1alpha1.ManifestWorkReplicaSet) string {
 		updated, set.Status.Summary.Total, set.Status.Summary.Failed, o.ago(set.CreationTimestamp.Time))
 }
 
-// ago returns how long ago a time was, as kubectl prints ages.
+// ago returns the time elapsed since a given time, in kubectl's age format.
 func (o *options) ago(at time.Time) string {
 	if at.IsZero() {
 		return "-"

@@ -1,5 +1,6 @@
-// Package plugin is the kubectl plugin for ManifestWorkReplicaSets. It reads API objects, shows them as package view has them, and
-// writes only ManifestWorkReplicaSets: the spec for pause, resume and undo, and the status for abort and retry.
+// Package plugin implements the kubectl plugin for ManifestWorkReplicaSets. It reads API objects and prints the views of package view.
+// It writes only ManifestWorkReplicaSets: the spec and annotations for undo, the spec for pause and resume, and the status for abort
+// and retry.
 package plugin
 
 import (
@@ -18,14 +19,14 @@ import (
 // fieldManager is the field manager of every write of the plugin.
 const fieldManager = "kubectl-mwrs"
 
-// options are what all commands share.
+// options holds the streams, flags and clock that all commands share.
 type options struct {
 	genericiooptions.IOStreams
 	flags *genericclioptions.ConfigFlags
 	now   func() time.Time
 }
 
-// Run runs the plugin with the arguments after its name, and returns the exit code.
+// Run runs the plugin and returns the exit code. args excludes the program name.
 func Run(ctx context.Context, args []string, streams genericiooptions.IOStreams) int {
 	cmd := newCommand(streams)
 	cmd.SetArgs(args)
@@ -44,7 +45,7 @@ func Run(ctx context.Context, args []string, streams genericiooptions.IOStreams)
 	return 1
 }
 
-// exitError is an outcome with its own exit code.
+// exitError is an error with its own exit code. Its message may be empty.
 type exitError struct {
 	code    int
 	message string
@@ -56,7 +57,7 @@ func newCommand(streams genericiooptions.IOStreams) *cobra.Command {
 	o := &options{IOStreams: streams, flags: genericclioptions.NewConfigFlags(true), now: time.Now}
 	cmd := &cobra.Command{
 		Use:           "kubectl-mwrs",
-		Short:         "See the rollouts of ManifestWorkReplicaSets, and take them back",
+		Short:         "Inspect, undo and abort the rollouts of ManifestWorkReplicaSets",
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl mwrs"},
 		Version:       version.Get().String(),
 		SilenceErrors: true,
@@ -65,8 +66,8 @@ func newCommand(streams genericiooptions.IOStreams) *cobra.Command {
 	cmd.SetOut(streams.Out)
 	cmd.SetErr(streams.ErrOut)
 	o.flags.AddFlags(cmd.PersistentFlags())
-	cmd.AddGroup(&cobra.Group{ID: groupSee, Title: "See:"}, &cobra.Group{ID: groupAct, Title: "Act:"},
-		&cobra.Group{ID: groupAhead, Title: "Look ahead:"})
+	cmd.AddGroup(&cobra.Group{ID: groupSee, Title: "Inspect:"}, &cobra.Group{ID: groupAct, Title: "Manage rollouts:"},
+		&cobra.Group{ID: groupAhead, Title: "Check manifests:"})
 	for _, make := range []func(*options) *cobra.Command{
 		newList, newGet, newClusters, newWhy, newHistory, newDiff, newExport, newLint,
 		newStatus, newUndo, newAbort, newRetry, newPause, newResume,
@@ -76,7 +77,7 @@ func newCommand(streams genericiooptions.IOStreams) *cobra.Command {
 	return cmd
 }
 
-// The groups of commands in the help.
+// The command groups in the help.
 const (
 	groupSee   = "see"
 	groupAct   = "act"

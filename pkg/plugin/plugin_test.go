@@ -12,7 +12,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// TestManagerOf: a template that a tool applies again and again is not put back behind its back.
+// TestManagerOf: a template that a tool manages is recognized as managed.
 func TestManagerOf(t *testing.T) {
 	entry := func(manager string, operation metav1.ManagedFieldsOperationType, subresource, fields string) metav1.ManagedFieldsEntry {
 		return metav1.ManagedFieldsEntry{
@@ -35,7 +35,7 @@ func TestManagerOf(t *testing.T) {
 	}
 }
 
-// TestWithoutFailures: a removal moves the entries behind it, so the last one goes first.
+// TestWithoutFailures: entries are removed from last to first, because each removal shifts the entries after it.
 func TestWithoutFailures(t *testing.T) {
 	set := &workv1alpha1.ManifestWorkReplicaSet{}
 	for _, cluster := range []string{"c1", "c2", "c3"} {
@@ -49,7 +49,7 @@ func TestWithoutFailures(t *testing.T) {
 	require.ErrorContains(t, err, "does not list c9")
 }
 
-// TestOneLine: what agents report can't drive the terminal of whoever reads it.
+// TestOneLine: text from agents can't control the user's terminal.
 func TestOneLine(t *testing.T) {
 	require.Equal(t, "a b [31mred c", oneLine("a\r\nb\x1b[31mred\u009b\tc"))
 }
@@ -62,7 +62,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// TestCompare: objects are compared one by one, and no value of a Secret is shown.
+// TestCompare: templates are compared object by object, and the values of Secrets are masked.
 func TestCompare(t *testing.T) {
 	t.Setenv(externalDiff, "")
 	secret := func(password string) string {
@@ -81,7 +81,7 @@ func TestCompare(t *testing.T) {
 	require.NotContains(t, out.String(), "hidden")
 }
 
-// TestLint: the checks of the webhook run on a file.
+// TestLint: lint runs the webhook's checks on a file.
 func TestLint(t *testing.T) {
 	lint := func(manifest string, args ...string) (int, string) {
 		var out bytes.Buffer

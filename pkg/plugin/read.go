@@ -25,7 +25,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
 
-// clients are the clients of one command, and the namespace that it is about.
+// clients holds the API clients of a command and the namespace that it operates on.
 type clients struct {
 	namespace string
 	sets      versioned.Interface
@@ -63,7 +63,7 @@ func (c *clients) replicaSets() typed.ManifestWorkReplicaSetInterface {
 
 // readStep reads one kind of object.
 type readStep struct {
-	// permission is what it needs.
+	// permission is the permission that the step requires.
 	permission string
 	read       func(context.Context, *clients, *view.Objects) error
 }
@@ -72,7 +72,7 @@ func historyStep(c *clients) readStep {
 	return readStep{"list controllerrevisions.apps in namespace " + c.namespace, readRevisions}
 }
 
-// read reads everything about a ManifestWorkReplicaSet.
+// read reads a ManifestWorkReplicaSet and all related objects.
 func (o *options) read(ctx context.Context, c *clients, name string) (*view.Objects, error) {
 	return o.readSet(ctx, c, name, historyStep(c),
 		readStep{"get placements.cluster.open-cluster-management.io in namespace " + c.namespace, readPlacements},
@@ -80,7 +80,7 @@ func (o *options) read(ctx context.Context, c *clients, name string) (*view.Obje
 		readStep{"list manifestworks.work.open-cluster-management.io in all namespaces", readWorks})
 }
 
-// readSet reads a ManifestWorkReplicaSet and what the steps read. A missing permission for a step is noted, and no error.
+// readSet reads a ManifestWorkReplicaSet and runs the steps. If a step lacks permission, readSet records that and continues.
 func (o *options) readSet(ctx context.Context, c *clients, name string, steps ...readStep) (*view.Objects, error) {
 	set, err := c.replicaSets().Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
@@ -98,7 +98,7 @@ func (o *options) readSet(ctx context.Context, c *clients, name string, steps ..
 	return objects, nil
 }
 
-// owned selects the objects with the owner label of a ManifestWorkReplicaSet.
+// owned returns the label selector for the objects of a ManifestWorkReplicaSet.
 func owned(set *workv1alpha1.ManifestWorkReplicaSet) string {
 	return labels.Set{workv1alpha1.LabelReplicaSet: workv1alpha1.OwnerLabelValue(set.Namespace, set.Name)}.String()
 }
@@ -144,10 +144,10 @@ func readDecisions(ctx context.Context, c *clients, objects *view.Objects) error
 	return nil
 }
 
-// pageOfWorks is how many works are read at a time: a work may have hundreds of kilobytes.
+// pageOfWorks is the page size for reading works. A single work can be hundreds of kilobytes.
 const pageOfWorks = 250
 
-// readWorks reads the works page by page, and keeps the digests of their manifests only.
+// readWorks reads the works page by page. It keeps only the digests of their manifests.
 func readWorks(ctx context.Context, c *clients, objects *view.Objects) error {
 	digests := workcache.NewDigests()
 	pages := pager.New(func(ctx context.Context, list metav1.ListOptions) (runtime.Object, error) {

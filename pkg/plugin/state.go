@@ -21,7 +21,7 @@ import (
 func newPause(o *options) *cobra.Command {
 	return &cobra.Command{
 		Use: "pause NAME", GroupID: groupAct, Args: cobra.ExactArgs(1), ValidArgsFunction: o.completeName,
-		Short:   "Stop writing to clusters until the pause ends",
+		Short:   "Pause a rollout: the hub stops writing to clusters",
 		Example: `  kubectl mwrs pause web`,
 		RunE:    func(cmd *cobra.Command, args []string) error { return o.setPaused(cmd.Context(), args[0], true) },
 	}
@@ -30,7 +30,7 @@ func newPause(o *options) *cobra.Command {
 func newResume(o *options) *cobra.Command {
 	return &cobra.Command{
 		Use: "resume NAME", GroupID: groupAct, Args: cobra.ExactArgs(1), ValidArgsFunction: o.completeName,
-		Short:   "End a pause",
+		Short:   "Resume a paused rollout",
 		Example: `  kubectl mwrs resume web`,
 		RunE:    func(cmd *cobra.Command, args []string) error { return o.setPaused(cmd.Context(), args[0], false) },
 	}
@@ -56,7 +56,7 @@ func (o *options) setPaused(ctx context.Context, name string, paused bool) error
 	return o.did(name, done)
 }
 
-// did prints what a command did, as kubectl does.
+// did prints the result of a command in kubectl's format.
 func (o *options) did(name, what string) error {
 	_, err := fmt.Fprintf(o.Out, "manifestworkreplicaset.work.open-cluster-management.io/%s %s\n", name, what)
 	return err
@@ -71,7 +71,7 @@ func (c *clients) patch(ctx context.Context, name string, kind types.PatchType, 
 	return err
 }
 
-// abortOptions are the flags of the command abort.
+// abortOptions holds the flags of the abort command.
 type abortOptions struct {
 	reason string
 	yes    bool
@@ -81,14 +81,14 @@ func newAbort(o *options) *cobra.Command {
 	flags := &abortOptions{}
 	cmd := &cobra.Command{
 		Use: "abort NAME", GroupID: groupAct, Args: cobra.ExactArgs(1), ValidArgsFunction: o.completeName,
-		Short: "Abort a rollout: every cluster gets the current revision back at once",
-		Long: "Abort a rollout: every cluster gets the current revision back at once, whatever the rollout strategy is.\n" +
-			"The spec stays as it is. The reason and your user name are recorded on the revision.",
+		Short: "Abort a rollout: the hub writes the current revision to every cluster at once",
+		Long: "Abort a rollout: the hub writes the current revision to every cluster at once, regardless of the rollout strategy.\n" +
+			"The spec does not change. The reason and your user name are recorded on the revision.",
 		Example: `  kubectl mwrs abort web --reason='v4 leaks memory'`,
 		RunE:    func(cmd *cobra.Command, args []string) error { return o.abort(cmd.Context(), args[0], flags) },
 	}
-	cmd.Flags().StringVar(&flags.reason, "reason", "", "Why the rollout is aborted, in 256 bytes at most")
-	cmd.Flags().BoolVarP(&flags.yes, "yes", "y", false, "Do not ask")
+	cmd.Flags().StringVar(&flags.reason, "reason", "", "The reason for the abort, at most 256 bytes")
+	cmd.Flags().BoolVarP(&flags.yes, "yes", "y", false, "Do not ask for confirmation")
 	return cmd
 }
 
@@ -97,7 +97,7 @@ const maxAbortText = 256
 
 func (o *options) abort(ctx context.Context, name string, flags *abortOptions) error {
 	if len(flags.reason) > maxAbortText {
-		return fmt.Errorf("--reason has %d bytes, and may have %d at most", len(flags.reason), maxAbortText)
+		return fmt.Errorf("--reason has %d bytes; the maximum is %d", len(flags.reason), maxAbortText)
 	}
 	c, err := o.connect()
 	if err != nil {
@@ -111,12 +111,13 @@ func (o *options) abort(ctx context.Context, name string, flags *abortOptions) e
 	case set.Status.AbortedTime != nil:
 		return fmt.Errorf("the rollout of %q was already aborted at %s", name, set.Status.AbortedTime.UTC().Format(time.RFC3339))
 	case set.Status.CurrentRevision == "":
-		return fmt.Errorf("the rollout of %q can't be aborted: it is the first one, there is no revision to go back to; "+
+		return fmt.Errorf("the rollout of %q can't be aborted: it is the first rollout, so there is no revision to return to; "+
 			"use `kubectl mwrs pause %s`", name, name)
 	case set.Status.CurrentRevision == set.Status.UpdateRevision && view.StateOf(set) == workv1alpha1.StateComplete:
-		return fmt.Errorf("the rollout of %q is complete: there is nothing to abort; use `kubectl mwrs undo %s` to go back", name, name)
+		return fmt.Errorf("the rollout of %q is complete: there is nothing to abort; "+
+			"use `kubectl mwrs undo %s` to restore an earlier revision", name, name)
 	}
-	question := fmt.Sprintf("Write revision %s to every cluster of %s/%s that has revision %s?",
+	question := fmt.Sprintf("Abort and write revision %s to every cluster of %s/%s that has revision %s?",
 		set.Status.CurrentRevision, set.Namespace, set.Name, set.Status.UpdateRevision)
 	if err := o.ask(question, flags.yes); err != nil {
 		return err
@@ -134,7 +135,7 @@ func (o *options) abort(ctx context.Context, name string, flags *abortOptions) e
 	return o.did(name, "aborted")
 }
 
-// user returns the name of the user that the API server sees; of the kubeconfig if the API server does not tell.
+// user returns the user name as the API server reports it. If that fails, it returns the user name in the kubeconfig.
 func (o *options) user(ctx context.Context, c *clients) string {
 	review, err := c.kube.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 	if err == nil && review.Status.UserInfo.Username != "" {
@@ -149,10 +150,10 @@ func (o *options) user(ctx context.Context, c *clients) string {
 func newRetry(o *options) *cobra.Command {
 	return &cobra.Command{
 		Use: "retry NAME [CLUSTER...]", GroupID: groupAct, Args: cobra.MinimumNArgs(1), ValidArgsFunction: o.completeName,
-		Short: "Roll the aborted revision out again, or retry failed clusters",
-		Long: "Roll the aborted revision out again, or retry failed clusters of a rollout.\n" +
-			"A retried cluster gets a new deadline. Without names, all failed clusters are retried.",
-		Example: `  # Try the aborted revision again
+		Short: "Roll out the aborted revision again, or retry failed clusters",
+		Long: "Roll out the aborted revision again, or retry the failed clusters of a rollout.\n" +
+			"A retried cluster gets a new deadline. If you name no clusters, all failed clusters are retried.",
+		Example: `  # Roll out the aborted revision again
   kubectl mwrs retry web
 
   # Retry two clusters of a stalled rollout
@@ -182,7 +183,7 @@ func (o *options) retry(ctx context.Context, name string, clusters []string) err
 		if err := c.patch(ctx, name, types.JSONPatchType, change, "status"); err != nil {
 			return err
 		}
-		return o.did(name, "retries "+strings.Join(clusters, ", "))
+		return o.did(name, "retrying clusters: "+strings.Join(clusters, ", "))
 	case set.Status.AbortedTime != nil:
 		change := map[string]any{"metadata": version, "status": map[string]any{"abortedTime": nil}}
 		if err := c.patch(ctx, name, types.MergePatchType, change, "status"); err != nil {
@@ -194,7 +195,7 @@ func (o *options) retry(ctx context.Context, name string, clusters []string) err
 		if err := c.patch(ctx, name, types.MergePatchType, change, "status"); err != nil {
 			return err
 		}
-		return o.did(name, fmt.Sprintf("retries %d clusters", len(set.Status.Failures)))
+		return o.did(name, fmt.Sprintf("retrying failed clusters: %d", len(set.Status.Failures)))
 	}
 	return fmt.Errorf("there is nothing to retry: the rollout of %q was not aborted, and no cluster has failed", name)
 }
@@ -205,8 +206,8 @@ type operation struct {
 	Value any    `json:"value,omitempty"`
 }
 
-// withoutFailures returns the patch that removes the failures of clusters from a status. It removes the last one first, because a removal
-// moves the entries behind it.
+// withoutFailures returns the patch that removes the failures of the given clusters from the status. It removes entries from last to
+// first, because each removal shifts the entries after it.
 func withoutFailures(set *workv1alpha1.ManifestWorkReplicaSet, clusters []string) ([]operation, error) {
 	patch := []operation{{Op: "test", Path: "/metadata/resourceVersion", Value: set.ResourceVersion}}
 	missing := slices.Clone(clusters)

@@ -19,7 +19,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 )
 
-// The exit codes of the command status. An error has 1.
+// The exit codes of the status command. The exit code of an error is 1.
 const (
 	exitStalled = 2
 	exitAborted = 3
@@ -27,12 +27,12 @@ const (
 	exitPaused  = 5
 )
 
-// exitCodes are the exit codes of the states in which a rollout has ended without success.
+// exitCodes maps the states at which the command stops without success to exit codes.
 var exitCodes = map[workv1alpha1.State]int{
 	workv1alpha1.StateStalled: exitStalled, workv1alpha1.StateAborted: exitAborted, workv1alpha1.StatePaused: exitPaused,
 }
 
-// statusOptions are the flags of the command status.
+// statusOptions holds the flags of the status command.
 type statusOptions struct {
 	timeout time.Duration
 	number  int64
@@ -42,15 +42,15 @@ func newStatus(o *options) *cobra.Command {
 	flags := &statusOptions{}
 	cmd := &cobra.Command{
 		Use: "status NAME", GroupID: groupAct, Args: cobra.ExactArgs(1), ValidArgsFunction: o.completeName,
-		Short: "Wait for the end of a rollout",
-		Long: "Wait for the end of a rollout, and print its progress.\n" +
+		Short: "Wait until a rollout ends",
+		Long: "Wait until a rollout ends, and print its progress.\n" +
 			"Exit codes: 0 complete, 1 error, 2 stalled, 3 aborted, 4 timeout, 5 paused.",
-		Example: `  # In a pipeline, after a change of the template
+		Example: `  # In a pipeline, after you changed the template
   kubectl mwrs status web --timeout 30m`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.status(cmd.Context(), args[0], flags) },
 	}
-	cmd.Flags().DurationVar(&flags.timeout, "timeout", 0, "How long to wait, such as 30m; 0 waits forever")
-	cmd.Flags().Int64Var(&flags.number, "revision", 0, "Fail if another revision is rolled out")
+	cmd.Flags().DurationVar(&flags.timeout, "timeout", 0, "Maximum time to wait, such as 30m; 0 waits forever")
+	cmd.Flags().Int64Var(&flags.number, "revision", 0, "Fail if a different revision is being rolled out")
 	return cmd
 }
 
@@ -100,7 +100,7 @@ func (o *options) status(ctx context.Context, name string, flags *statusOptions)
 	return err
 }
 
-// outcomeOf returns the progress of a rollout as a line, whether it has ended, and how: nil for complete.
+// outcomeOf returns the progress of a rollout as a line, and reports whether to stop waiting. outcome is nil if the rollout is complete.
 func outcomeOf(set *workv1alpha1.ManifestWorkReplicaSet, number int64) (line string, done bool, outcome error) {
 	if !view.Observed(set) && !set.Spec.Paused {
 		return "Waiting for the hub to observe the latest change...", false, nil
@@ -109,7 +109,7 @@ func outcomeOf(set *workv1alpha1.ManifestWorkReplicaSet, number int64) (line str
 	line = fmt.Sprintf("%s: %s", f.State, oneLine(f.Why))
 	for i := range f.Revisions {
 		if rev := &f.Revisions[i]; rev.Update && number != 0 && rev.Number != number {
-			return line, true, fmt.Errorf("revision %d is rolled out, not revision %d", rev.Number, number)
+			return line, true, fmt.Errorf("revision %d is being rolled out, not revision %d", rev.Number, number)
 		}
 	}
 	if code, ends := exitCodes[f.State]; ends {
@@ -119,7 +119,7 @@ func outcomeOf(set *workv1alpha1.ManifestWorkReplicaSet, number int64) (line str
 	case workv1alpha1.StateComplete:
 		return line, true, nil
 	case workv1alpha1.StateInvalid:
-		return line, true, errors.New("the spec can't be rolled out")
+		return line, true, errors.New("the spec is invalid")
 	case workv1alpha1.StateDeleting:
 		return line, true, fmt.Errorf("manifestworkreplicasets %q is being deleted", set.Name)
 	}

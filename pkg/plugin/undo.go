@@ -16,7 +16,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 )
 
-// undoOptions are the flags of the command undo.
+// undoOptions holds the flags of the undo command.
 type undoOptions struct {
 	number int64
 	force  bool
@@ -29,22 +29,22 @@ func newUndo(o *options) *cobra.Command {
 	flags := &undoOptions{}
 	cmd := &cobra.Command{
 		Use: "undo NAME", GroupID: groupAct, Args: cobra.ExactArgs(1), ValidArgsFunction: o.completeName,
-		Short: "Put the template of an earlier revision back",
-		Long: "Put the template of an earlier revision back.\n" +
-			"While a rollout is in progress or aborted, that is the current revision. After a complete rollout, it is the newest\n" +
-			"earlier revision that every cluster had. The template rolls out under the rollout strategy.",
-		Example: `  # Go back
+		Short: "Restore the template of an earlier revision",
+		Long: "Restore the template of an earlier revision.\n" +
+			"If the rollout is in progress or aborted, that is the current revision. If it is complete, that is the newest\n" +
+			"earlier revision that reached every cluster. The template is rolled out with the rollout strategy.",
+		Example: `  # Restore the previous template
   kubectl mwrs undo web
 
-  # Go back to revision 6, and wait for the end
+  # Restore the template of revision 6, and wait until the rollout ends
   kubectl mwrs undo web --to-revision 6 --wait`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.undo(cmd.Context(), args[0], flags) },
 	}
-	cmd.Flags().Int64Var(&flags.number, "to-revision", 0, "Go back to this revision")
-	cmd.Flags().BoolVar(&flags.force, "force", false, "Go back to an aborted revision, or overwrite a template that another tool manages")
-	cmd.Flags().StringVar(&flags.dryRun, "dry-run", "none", "none, client (print the patch) or server (let the API server check it)")
-	cmd.Flags().BoolVar(&flags.wait, "wait", false, "Wait for the end of the rollout, as `status` does")
-	cmd.Flags().DurationVar(&flags.status.timeout, "timeout", 0, "With --wait: how long to wait; 0 waits forever")
+	cmd.Flags().Int64Var(&flags.number, "to-revision", 0, "Restore the template of this revision")
+	cmd.Flags().BoolVar(&flags.force, "force", false, "Restore an aborted revision, or overwrite a template that another tool manages")
+	cmd.Flags().StringVar(&flags.dryRun, "dry-run", "none", "none, client (print the patch) or server (validate without a change)")
+	cmd.Flags().BoolVar(&flags.wait, "wait", false, "Wait until the rollout ends, as the status command does")
+	cmd.Flags().DurationVar(&flags.status.timeout, "timeout", 0, "With --wait: maximum time to wait, such as 30m; 0 waits forever")
 	return cmd
 }
 
@@ -72,28 +72,28 @@ func (o *options) undo(ctx context.Context, name string, flags *undoOptions) err
 	return nil
 }
 
-// plannedUndo returns the patch of an undo, and the number of the revision that it puts back.
+// plannedUndo returns the patch of an undo and the number of the revision that it restores.
 func (o *options) plannedUndo(ctx context.Context, c *clients, name string, flags *undoOptions) ([]operation, int64, error) {
 	objects, err := o.readSet(ctx, c, name, historyStep(c))
 	if err != nil {
 		return nil, 0, err
 	}
 	if len(objects.Missing) > 0 {
-		return nil, 0, fmt.Errorf("no permission to %s: an undo needs the revisions", objects.Missing[0])
+		return nil, 0, fmt.Errorf("no permission to %s, which undo requires", objects.Missing[0])
 	}
 	target, err := view.UndoTarget(objects, flags.number, flags.force)
 	if err != nil {
 		return nil, 0, err
 	}
 	if owner := managerOf(objects.ReplicaSet); owner != "" && !flags.force {
-		return nil, 0, fmt.Errorf("%s manages the template of %q and would overwrite the undo; change the template there "+
+		return nil, 0, fmt.Errorf("%s manages the template of %q and would overwrite the undo; change the template in that tool "+
 			"(`kubectl mwrs export %s --to-revision %d` prints the manifest), or add --force", owner, name, name, target.Number)
 	}
 	patch, err := undoPatch(objects, &target)
 	return patch, target.Number, err
 }
 
-// putBack sends the patch of an undo.
+// putBack sends the patch of an undo to the API server.
 func (o *options) putBack(ctx context.Context, c *clients, name string, patch []operation, number int64, dryRun bool) error {
 	data, err := json.Marshal(patch)
 	if err != nil {
@@ -106,11 +106,11 @@ func (o *options) putBack(ctx context.Context, c *clients, name string, patch []
 	if _, err := c.replicaSets().Patch(ctx, name, types.JSONPatchType, data, options); err != nil {
 		return err
 	}
-	return o.did(name, fmt.Sprintf("put back to the template of revision %d%s", number, suffix))
+	return o.did(name, fmt.Sprintf("rolled back to the template of revision %d%s", number, suffix))
 }
 
-// undoPatch returns the patch that puts a template back, with the change cause of its revision. It applies only to the object that was
-// read.
+// undoPatch returns the patch that restores a template and the change cause of its revision. The patch applies only to the version of
+// the object that was read.
 func undoPatch(objects *view.Objects, target *view.Revision) ([]operation, error) {
 	template, err := templateOf(objects, target.Number)
 	if err != nil {
@@ -136,10 +136,10 @@ func undoPatch(objects *view.Objects, target *view.Revision) ([]operation, error
 	return patch, nil
 }
 
-// escaped returns a key as part of a JSON pointer.
+// escaped escapes a key for use in a JSON pointer.
 func escaped(key string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(key) }
 
-// marks are the labels and annotations by which tools track the objects that they apply, with the name of the tool.
+// marks maps the labels and annotations that tools set on the objects they apply to the name of the tool.
 var marks = map[string]string{
 	"argocd.argoproj.io/tracking-id":                   "Argo CD",
 	"argocd.argoproj.io/instance":                      "Argo CD",
@@ -149,7 +149,7 @@ var marks = map[string]string{
 	"kubectl.kubernetes.io/last-applied-configuration": "kubectl apply",
 }
 
-// managerOf returns the tool that manages the template and would overwrite another change; empty for none.
+// managerOf returns the tool that manages the template and would overwrite other changes. It is empty if there is no such tool.
 func managerOf(set *workv1alpha1.ManifestWorkReplicaSet) string {
 	for _, key := range slices.Sorted(maps.Keys(marks)) {
 		if set.Annotations[key] != "" || set.Labels[key] != "" {

@@ -11,7 +11,7 @@ import (
 func newWhy(o *options) *cobra.Command {
 	return &cobra.Command{
 		Use: "why NAME CLUSTER", GroupID: groupSee, Args: cobra.ExactArgs(2), ValidArgsFunction: o.completeName,
-		Short:   "Tell what happened to one cluster at its revision, and what happens next",
+		Short:   "Explain the state of one cluster: its past events, its deadline and what it waits for",
 		Example: `  kubectl mwrs why web cluster1`,
 		RunE:    func(cmd *cobra.Command, args []string) error { return o.why(cmd.Context(), args[0], args[1]) },
 	}

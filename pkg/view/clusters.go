@@ -20,26 +20,26 @@ type Cluster struct {
 	Name      string
 	Placement string
 	// Wrote is the revision that the hub wrote to the cluster's ManifestWork: its number, or its hash if the number is unknown. It is empty
-	// if there is no work.
+	// if the cluster has no work.
 	Wrote string
-	// Confirmed is true if the agent reports that it applied the work as it is.
+	// Confirmed is true if the agent reports that it applied the current generation of the work.
 	Confirmed bool
-	// State is the phase of the cluster; Failed for each cluster that counts against maxFailures.
+	// State is the phase of the cluster. It is Failed for each cluster that counts against maxFailures.
 	State rollout.Phase
-	// Since is when the state began; zero if that is unknown.
+	// Since is the time when the state began. It is zero if unknown.
 	Since time.Time
-	// ChangesAt is when the state changes by itself, and Then is the state after that; zero and empty if it does not.
+	// ChangesAt is the time when the state changes without further events, and Then is the next state. Both are empty if it does not.
 	ChangesAt time.Time
 	Then      rollout.Phase
-	// WaitsFor is what the cluster waits for.
+	// WaitsFor names the event that the cluster waits for.
 	WaitsFor rollout.Wait
-	// Reason is why a failed cluster failed.
+	// Reason is the failure reason of a failed cluster.
 	Reason workv1alpha1.FailureReason
-	// Message is what the agent or the API server reports; empty for a cluster that succeeded or has no work.
+	// Message is the message from the agent or the API server. It is empty if the cluster succeeded or has no work.
 	Message string
 }
 
-// ranks is the order in which clusters matter to a person. A phase that is not in it comes last but one; a success comes last.
+// ranks lists the phases, the most urgent first. Phases that are not listed come after these, and finished clusters come last.
 var ranks = []rollout.Phase{
 	rollout.PhaseFailed, rollout.PhaseRejected, rollout.PhaseDegraded, rollout.PhaseTerminationTimedOut, rollout.PhaseAgentUnknown,
 	rollout.PhaseInFlight, rollout.PhaseHandingOver, rollout.PhaseSoaking, rollout.PhaseTerminating, rollout.PhaseWaiting,
@@ -55,13 +55,13 @@ func (c *Cluster) rank() int {
 	return len(ranks)
 }
 
-// done reports whether nothing more is expected of the cluster.
+// done reports whether the cluster has finished.
 func (c *Cluster) done() bool {
 	return c.State == rollout.PhaseSucceeded || c.State == rollout.PhaseCompleted
 }
 
-// Clusters returns the selected clusters, those that need attention first. Without the Placements or the works, it returns the clusters
-// that the status names.
+// Clusters returns the selected clusters, the most urgent first. If some objects could not be read or the works travel over a broker, it
+// returns only the clusters in status.failures and status.rejections.
 func Clusters(o *Objects) []Cluster {
 	clusters := o.standing()
 	if clusters == nil {
@@ -73,7 +73,7 @@ func Clusters(o *Objects) []Cluster {
 	return clusters
 }
 
-// standing returns the clusters as rollout.Explain has them; nil if the objects do not show them.
+// standing returns the clusters from rollout.Explain, or nil if the objects are incomplete.
 func (o *Objects) standing() []Cluster {
 	s := o.snapshot()
 	if s == nil || len(o.Missing) > 0 || o.overBroker() {
@@ -106,7 +106,7 @@ func (o *Objects) standing() []Cluster {
 	return clusters
 }
 
-// describe adds what a work shows.
+// describe adds the information from the cluster's work.
 func (c *Cluster) describe(work *rollout.Work, numbers map[string]int64) {
 	if work == nil {
 		return
@@ -119,7 +119,7 @@ func (c *Cluster) describe(work *rollout.Work, numbers map[string]int64) {
 	}
 }
 
-// recorded returns the clusters of status.failures and status.rejections.
+// recorded returns the clusters in status.failures and status.rejections.
 func (o *Objects) recorded() []Cluster {
 	var clusters []Cluster
 	for _, list := range []struct {
@@ -144,7 +144,7 @@ func (o *Objects) failures() map[string]*workv1alpha1.ClusterFailure {
 	return failures
 }
 
-// overBroker reports whether the works travel over a broker: the status counts works, and the API server has none.
+// overBroker reports whether the works travel over a broker: the status counts works, but the API server has none.
 func (o *Objects) overBroker() bool {
 	return len(o.Works) == 0 && o.ReplicaSet.Status.Summary.Total > 0
 }

@@ -1,6 +1,6 @@
-// Package view turns the API objects of a ManifestWorkReplicaSet into what a person wants to see: its state and the causes, its
-// revisions, its clusters, and the commands that come next. It is pure: API objects and the time in, rows out.
+// Package view turns the API objects of a ManifestWorkReplicaSet into a view for users: its state and the causes, its revisions, its
+// clusters, and the commands to run next. It is pure: the result depends only on the API objects and the time.
 //
-// The clusters come from rollout.Explain, the source of the hub's own conditions. What only the hub's process knows, such as how long it
-// has watched an agent, is assumed to be settled.
+// The clusters come from rollout.Explain, which the hub's own conditions also use. Some facts are known only to the hub process, such as
+// how long it has watched an agent. The view assumes that the hub has watched long enough.
 package view

@@ -19,26 +19,26 @@ import (
 type Fleet struct {
 	Namespace, Name string
 	State           workv1alpha1.State
-	// Since is when the state began; zero if that is unknown.
+	// Since is the time when the state began. It is zero if unknown.
 	Since time.Time
-	// Summary is one line about the clusters.
+	// Summary describes the progress of the clusters in one line.
 	Summary string
-	// Why is what the hub says about the state.
+	// Why is the message of the condition that explains the state.
 	Why string
-	// Causes are the recorded failures, grouped.
+	// Causes are the recorded failures and rejections, grouped by reason and message.
 	Causes    []Cause
 	Revisions []Revision
 	Bars      []Bar
-	// Attention are the clusters that matter, the most urgent first. Rest is how many others there are, by state.
+	// Attention lists the clusters that need attention, the most urgent first. Rest counts the other clusters by state.
 	Attention []Cluster
 	Rest      map[rollout.Phase]int
-	// Next are the commands that a person may want to type now.
+	// Next lists the commands to run next.
 	Next []Command
-	// Notes are about what the view could not read.
+	// Notes describe the information that is missing from the view.
 	Notes []string
 }
 
-// Cause is a reason for failures, with its clusters.
+// Cause is a cause of failures, with the affected clusters.
 type Cause struct {
 	Reason   workv1alpha1.FailureReason
 	Message  string
@@ -48,16 +48,16 @@ type Cause struct {
 // Bar is the progress of a placementRef.
 type Bar struct {
 	Placement string
-	// Done is how many of its clusters are at the revision that they should have, and Total how many it selects.
+	// Done is the number of clusters at the intended revision, and Total is the number of selected clusters.
 	Done, Total int
 	// Strategy describes the rollout strategy.
 	Strategy string
 }
 
-// Command is a command line to type, and its purpose.
+// Command is a command line and its purpose.
 type Command struct{ Purpose, Line string }
 
-// attentionShown is the maximum number of clusters on the screen.
+// attentionShown is the maximum number of clusters in Fleet.Attention.
 const attentionShown = 15
 
 // Of returns the view of a ManifestWorkReplicaSet.
@@ -81,7 +81,7 @@ func Of(o *Objects) *Fleet {
 	return f
 }
 
-// StateOf returns the state of an object; of one from an older hub, what its conditions show.
+// StateOf returns status.state. If an older hub has not set it, StateOf derives the state from the spec and the rest of the status.
 func StateOf(rs *workv1alpha1.ManifestWorkReplicaSet) workv1alpha1.State {
 	if rs.Status.State != "" {
 		return rs.Status.State
@@ -102,7 +102,7 @@ func StateOf(rs *workv1alpha1.ManifestWorkReplicaSet) workv1alpha1.State {
 	return workv1alpha1.StateRollingOut
 }
 
-// Observed reports whether the status is about the object's current spec.
+// Observed reports whether the status reflects the current spec.
 func Observed(rs *workv1alpha1.ManifestWorkReplicaSet) bool {
 	if rs.Status.ObservedGeneration != 0 {
 		return rs.Status.ObservedGeneration >= rs.Generation
@@ -111,7 +111,7 @@ func Observed(rs *workv1alpha1.ManifestWorkReplicaSet) bool {
 	return progressing != nil && progressing.ObservedGeneration >= rs.Generation
 }
 
-// SinceOf returns when the state of an object began; zero if that is unknown.
+// SinceOf returns the time when the state began. It is zero if unknown.
 func SinceOf(rs *workv1alpha1.ManifestWorkReplicaSet) time.Time {
 	switch StateOf(rs) {
 	case workv1alpha1.StateDeleting:
@@ -137,7 +137,7 @@ func transition(rs *workv1alpha1.ManifestWorkReplicaSet, condition string) time.
 	return time.Time{}
 }
 
-// why returns the message of the condition that the state comes from.
+// why returns the message of the condition that explains the state.
 func why(rs *workv1alpha1.ManifestWorkReplicaSet) string {
 	conditions := []string{workv1alpha1.ConditionProgressing}
 	switch StateOf(rs) {
@@ -184,7 +184,7 @@ func causes(rs *workv1alpha1.ManifestWorkReplicaSet) []Cause {
 	})
 }
 
-// bars returns the progress of each placementRef: from the clusters, or from the status if they are not known.
+// bars returns the progress of each placementRef. If the clusters are unknown, it uses the counts in the status.
 func (o *Objects) bars(clusters []Cluster) []Bar {
 	done, total := map[string]int{}, map[string]int{}
 	for i := range clusters {
@@ -226,7 +226,7 @@ func strategy(ref *workv1alpha1.LocalPlacementReference) string {
 	return strings.Join(parts, ", ")
 }
 
-// summary returns a line about how many clusters have the revision that they should have.
+// summary returns one line with the number of clusters that confirmed the intended revision.
 func (o *Objects) summary(f *Fleet) string {
 	done, total := 0, 0
 	for _, bar := range f.Bars {
@@ -245,16 +245,16 @@ func (o *Objects) summary(f *Fleet) string {
 func (o *Objects) notes() []string {
 	var notes []string
 	for _, missing := range o.Missing {
-		notes = append(notes, "no permission to "+missing+": the clusters are those of status.failures and status.rejections")
+		notes = append(notes, "no permission to "+missing+": only the clusters in status.failures and status.rejections are shown")
 	}
 	if o.overBroker() {
-		notes = append(notes, "the ManifestWorks are not on this API server, they travel over a broker: "+
-			"the clusters are those of status.failures and status.rejections")
+		notes = append(notes, "the ManifestWorks are not on this API server because they travel over a broker: "+
+			"only the clusters in status.failures and status.rejections are shown")
 	}
 	return notes
 }
 
-// Counts returns the counts of the rest in the order of their importance.
+// Counts returns the counts in Rest as text, the most urgent state first.
 func (f *Fleet) Counts() []string {
 	phases := slices.SortedFunc(maps.Keys(f.Rest), func(a, b rollout.Phase) int {
 		return cmp.Or(cmp.Compare((&Cluster{State: a}).rank(), (&Cluster{State: b}).rank()), cmp.Compare(a, b))

@@ -17,30 +17,30 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
-// Objects are the API objects that a view is made of.
+// Objects holds the API objects from which a view is built.
 type Objects struct {
 	// ReplicaSet must not be changed.
 	ReplicaSet *workv1alpha1.ManifestWorkReplicaSet
-	// Revisions are the ControllerRevisions with its owner label.
+	// Revisions are the ControllerRevisions with the owner label of ReplicaSet.
 	Revisions []*appsv1.ControllerRevision
-	// Works are the ManifestWorks with its owner label. Their manifests may be left out if Digest is set.
+	// Works are the ManifestWorks with the owner label of ReplicaSet. Their manifests may be omitted if Digest is set.
 	Works []rollout.Work
-	// Placements are the Placements of its placementRefs, by name. Decisions are their PlacementDecisions.
+	// Placements are the Placements of the placementRefs, by name. Decisions are their PlacementDecisions, by Placement name.
 	Placements map[string]*clusterv1beta1.Placement
 	Decisions  map[string][]*clusterv1beta1.PlacementDecision
-	// Missing names the permissions without which some of the objects could not be read; empty for none.
+	// Missing names the missing permissions. The objects that they protect could not be read.
 	Missing []string
-	// Now is the reader's clock.
+	// Now is the current time of the client.
 	Now time.Time
 }
 
-// aborted reports whether the clusters go back to the current revision, or did.
+// aborted reports whether the clusters are returning to the current revision or have returned to it.
 func (o *Objects) aborted() bool {
 	return o.ReplicaSet.Status.AbortedTime != nil && o.ReplicaSet.Status.CurrentRevision != ""
 }
 
-// snapshot returns the snapshot that the hub would decide on, as far as API objects show it; nil if the status names no update revision
-// yet. While aborted, it is about the current revision: the clusters stand where they are on the way back.
+// snapshot returns the snapshot that the hub would use for its decisions, as far as the API objects show it. It is nil if the status has
+// no update revision yet. While a rollout is aborted, the current revision is the target, so the clusters show their progress toward it.
 func (o *Objects) snapshot() *rollout.Snapshot {
 	of := status.RevisionsOf(&o.ReplicaSet.Status)
 	if of.UpdateRevision == "" {
@@ -63,7 +63,7 @@ func (o *Objects) snapshot() *rollout.Snapshot {
 	}
 	s := v.Snapshot(&of, update, of.AbortedTime != nil).AssumeSettled()
 	if o.aborted() {
-		s.Records = rollout.Records{} // They are about the aborted revision.
+		s.Records = rollout.Records{} // The records belong to the aborted revision.
 	}
 	return s
 }
@@ -83,7 +83,7 @@ func (o *Objects) observed(of status.Revisions) *plan.View {
 	}
 }
 
-// refs returns the placementRefs that count, and how many more the spec has (R8).
+// refs returns the placementRefs that the hub uses, and the number of those that it ignores (R8).
 func (o *Objects) refs() (refs []rollout.Ref, ignored int) {
 	specs := o.ReplicaSet.Spec.PlacementRefs
 	counted := min(len(specs), workv1alpha1.MaxPlacementRefs)
@@ -97,7 +97,7 @@ func (o *Objects) refs() (refs []rollout.Ref, ignored int) {
 	return refs, len(specs) - counted
 }
 
-// handover returns how clusters change from one revision to another, as the hub does with its default limits; nil if dropped objects are
+// handover returns the handover between revisions, computed as the hub does with its default limits. It is nil if dropped objects are
 // deleted at once (R28).
 func (o *Objects) handover() *rollout.Handover {
 	if o.ReplicaSet.Spec.PruneStrategy != workv1alpha1.PruneWhenAvailable {

@@ -13,29 +13,29 @@ import (
 
 // Revision is one revision in the history of a ManifestWorkReplicaSet.
 type Revision struct {
-	// Name is the name of its ControllerRevision, Hash its short name, and Number its position: the largest is the newest rollout.
+	// Name is the name of its ControllerRevision, and Hash is its hash. The newest rollout has the largest Number.
 	Name   string
 	Hash   string
 	Number int64
 	State  workv1alpha1.RevisionState
 	// Update is true for status.updateRevision, and Current for status.currentRevision.
 	Update, Current bool
-	// WasCurrent is true if every selected cluster reached it once.
+	// WasCurrent is true if the revision is or was the current revision: every selected cluster reached it.
 	WasCurrent bool
-	// Now is how many clusters have it, and Reached is the most clusters that had it; nil if that was not recorded.
+	// Now is the number of clusters that have it. Reached is the largest number that had it, or nil if that was not recorded.
 	Now     int32
 	Reached *int32
-	// Started is when its last rollout began, and Ended is when that was complete or aborted; zero if unknown or not over.
+	// Started is when its last rollout began. Ended is when that rollout was complete or aborted; it is zero if unknown or not ended.
 	Started, Ended time.Time
-	// AbortReason is why its last rollout was aborted.
+	// AbortReason is the reason for which its last rollout was aborted.
 	AbortReason string
 	ChangeCause string
 	CreatedBy   string
-	// Stored is true if its ControllerRevision was read: only then can an undo use it.
+	// Stored is true if its ControllerRevision was read. An undo requires it.
 	Stored bool
 }
 
-// Revisions returns the history, newest first: the revisions of the status, and older ones that only have a ControllerRevision.
+// Revisions returns the history, newest first: the revisions in the status, and older ones that only have a ControllerRevision.
 func Revisions(o *Objects) []Revision {
 	byHash := map[string]*Revision{}
 	var revisions []*Revision
@@ -87,7 +87,7 @@ func ofStatus(of *workv1alpha1.RevisionStatus) *Revision {
 	return found
 }
 
-// add adds what a ControllerRevision records.
+// add adds the data recorded in the ControllerRevision.
 func (r *Revision) add(rev *revision.Revision) {
 	r.Stored = rev.Err == nil
 	r.Number = rev.Object.Revision
@@ -113,6 +113,6 @@ func (r *Revision) add(rev *revision.Revision) {
 		r.Started = rev.Object.CreationTimestamp.Time
 	}
 	if r.Ended.Before(r.Started) {
-		r.Ended = time.Time{} // It ended before its last rollout began.
+		r.Ended = time.Time{} // The recorded end belongs to an earlier rollout.
 	}
 }

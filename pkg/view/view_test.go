@@ -29,7 +29,7 @@ func template(version string) *workv1.ManifestWorkSpec {
 
 func hash(version string) string { return revision.ComputeHash(template(version), nil) }
 
-// objects are a ManifestWorkReplicaSet that rolls v2 out to two clusters with v1. Each change alters it.
+// objects returns a ManifestWorkReplicaSet that is rolling out v2 to two clusters with v1. Each change modifies it.
 func objects(t *testing.T, changes ...func(*view.Objects)) *view.Objects {
 	t.Helper()
 	set := &workv1alpha1.ManifestWorkReplicaSet{
@@ -66,8 +66,8 @@ func aborted(rev *appsv1.ControllerRevision) {
 	rev.Annotations[workv1alpha1.AnnotationAborted] = now.Add(time.Minute).Format(time.RFC3339Nano)
 }
 
-// TestUndoTarget: an undo goes to the current revision during a rollout, and to the newest earlier one that was current afterwards. It
-// never goes to an aborted one by itself.
+// TestUndoTarget: an undo restores the current revision during a rollout. After a rollout, it restores the newest earlier revision that was
+// current. It restores an aborted revision only with force.
 func TestUndoTarget(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*view.Objects)
@@ -105,7 +105,7 @@ func TestUndoTarget(t *testing.T) {
 	}
 }
 
-// TestClustersWithoutTheirObjects: without works, the view shows the clusters that the status names, and says why.
+// TestClustersWithoutTheirObjects: without works, the view shows the clusters in the status and explains why.
 func TestClustersWithoutTheirObjects(t *testing.T) {
 	failure := workv1alpha1.ClusterFailure{Cluster: "c7", Placement: "p", Since: metav1.NewTime(now), Reason: "Degraded", Message: "crash loop"}
 	for name, c := range map[string]struct {
@@ -127,7 +127,7 @@ func TestClustersWithoutTheirObjects(t *testing.T) {
 	}
 }
 
-// TestClustersOfAnAbort: while aborted, a cluster stands where it is on the way back to the current revision.
+// TestClustersOfAnAbort: while a rollout is aborted, each cluster shows its progress toward the current revision.
 func TestClustersOfAnAbort(t *testing.T) {
 	work := func(cluster, version string) rollout.Work {
 		digest, err := revision.DigestOf(template(version))
@@ -153,7 +153,7 @@ func TestClustersOfAnAbort(t *testing.T) {
 	f := view.Of(o)
 	require.Equal(t, "1 of 2 clusters confirmed revision 1", f.Summary)
 	clusters := view.Clusters(o)
-	require.Equal(t, "c2", clusters[0].Name, "the cluster that is not back comes first")
+	require.Equal(t, "c2", clusters[0].Name, "the cluster that has not returned comes first")
 	require.Equal(t, "2", clusters[0].Wrote)
 	require.Equal(t, rollout.PhaseSucceeded, clusters[1].State)
 	require.True(t, clusters[1].Confirmed)

@@ -13,29 +13,30 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// Fact is something that happened to a cluster, or that will.
+// Fact is a past or expected event of a cluster.
 type Fact struct {
-	// At is when; zero if that is unknown.
+	// At is the time of the event. It is zero if unknown.
 	At   time.Time
 	Text string
 }
 
-// Story is the history of one cluster at its revision.
+// Story is the past and the expected future of one cluster at its revision.
 type Story struct {
 	Cluster Cluster
-	// Past holds what happened, in order. Future holds what happens next without a change.
+	// Past holds the past events, oldest first. Future holds the events expected if nothing changes.
 	Past, Future []Fact
-	// Assumed is what only the hub's process knows, and what the story assumes about it.
+	// Assumed states the assumption about facts that only the hub process knows.
 	Assumed string
 }
 
-// Why returns the story of a cluster. The error says why there is none.
+// Why returns the story of a cluster. It returns an error if the cluster is not in the view.
 func Why(o *Objects, cluster string) (*Story, error) {
 	clusters := Clusters(o)
 	at := slices.IndexFunc(clusters, func(c Cluster) bool { return c.Name == cluster })
 	if at < 0 {
 		if len(o.Missing) > 0 {
-			return nil, fmt.Errorf("cluster %q is not in status.failures, and there is no permission to %s", cluster, o.Missing[0])
+			return nil, fmt.Errorf("cluster %q is not in status.failures or status.rejections, and there is no permission to %s",
+				cluster, o.Missing[0])
 		}
 		return nil, fmt.Errorf("no placementRef of %s/%s selects cluster %q", o.ReplicaSet.Namespace, o.ReplicaSet.Name, cluster)
 	}
@@ -52,12 +53,12 @@ func Why(o *Objects, cluster string) (*Story, error) {
 	slices.SortStableFunc(story.Past, func(a, b Fact) int { return a.At.Compare(b.At) })
 	story.Future = o.future(&story.Cluster, clusters)
 	if !story.Cluster.done() {
-		story.Assumed = "the hub has watched this cluster since the write; after a restart of the hub, deadlines may fall a little later"
+		story.Assumed = "the hub has watched this cluster since the write; after a restart of the hub, deadlines may be slightly later"
 	}
 	return story, nil
 }
 
-// past returns what a work shows.
+// past returns the events that a work shows.
 func (o *Objects) past(work *rollout.Work) []Fact {
 	var facts []Fact
 	revision := numberOf(o.numbers(), work.Hash())
@@ -67,7 +68,7 @@ func (o *Objects) past(work *rollout.Work) []Fact {
 		facts = append(facts, Fact{work.Object.CreationTimestamp.Time, "the ManifestWork was created"})
 	}
 	if work.Deleting() {
-		facts = append(facts, Fact{work.Object.DeletionTimestamp.Time, "the ManifestWork was deleted, and its agent has not removed it yet"})
+		facts = append(facts, Fact{work.Object.DeletionTimestamp.Time, "the ManifestWork was deleted; the agent has not finished its cleanup"})
 	}
 	for i := range work.Object.Status.Conditions {
 		if condition := &work.Object.Status.Conditions[i]; work.Observed(condition) {
@@ -88,7 +89,7 @@ func factOf(prefix string, condition *metav1.Condition) Fact {
 	return Fact{condition.LastTransitionTime.Time, text}
 }
 
-// unsatisfied returns the conditions of a manifest that hold a success up, with the values that the agent reports back.
+// unsatisfied returns the conditions of a manifest that prevent success, with the status feedback values from the agent.
 func unsatisfied(manifest *workv1.ManifestCondition) []Fact {
 	var facts []Fact
 	for i := range manifest.Conditions {
@@ -131,7 +132,7 @@ func feedback(values []workv1.FeedbackValue) string {
 	return strings.Join(texts, ", ")
 }
 
-// future returns what happens next to a cluster, and what follows from a failure.
+// future returns the expected events of a cluster, and the consequence of a failure.
 func (o *Objects) future(c *Cluster, all []Cluster) []Fact {
 	var facts []Fact
 	if c.WaitsFor != rollout.WaitNothing {
@@ -147,7 +148,7 @@ func (o *Objects) future(c *Cluster, all []Cluster) []Fact {
 	return append(facts, Fact{c.ChangesAt, text})
 }
 
-// consequence returns what one more failure means.
+// consequence describes the effect of one more failure.
 func (o *Objects) consequence(c *Cluster, all []Cluster) string {
 	failed := 1
 	for i := range all {
@@ -160,16 +161,17 @@ func (o *Objects) consequence(c *Cluster, all []Cluster) string {
 		if ref.Name != c.Placement {
 			continue
 		}
-		text := fmt.Sprintf(": it would be failure %d of placement %s, maxFailures is %s", failed, ref.Name, maxFailures(ref))
+		text := fmt.Sprintf(": this would be failure %d of placement %s, and maxFailures is %s", failed, ref.Name, maxFailures(ref))
 		if ref.RolloutStrategy.FailureStrategy != workv1alpha1.AbortAll {
-			return text + "; above it, the rollout stops there"
+			return text + "; above maxFailures, the rollout stops in this placement"
 		}
-		return text + "; above it, AbortAll takes every cluster back to revision " + numberOf(o.numbers(), o.ReplicaSet.Status.CurrentRevision)
+		return text + "; above maxFailures, AbortAll returns every cluster to revision " +
+			numberOf(o.numbers(), o.ReplicaSet.Status.CurrentRevision)
 	}
 	return ""
 }
 
-// maxFailures returns maxFailures as the spec has it.
+// maxFailures returns maxFailures as written in the spec, or 0 if it is not set.
 func maxFailures(ref *workv1alpha1.LocalPlacementReference) string {
 	text := ""
 	switch s := &ref.RolloutStrategy; {

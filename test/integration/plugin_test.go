@@ -18,13 +18,13 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 )
 
-// answer is what a command of the plugin prints, and its exit code.
+// answer is the output and the exit code of a plugin command.
 type answer struct {
 	out, errors string
 	code        int
 }
 
-// mwrs runs a command of the plugin with all rights.
+// mwrs runs a plugin command with all permissions.
 func (f *fleet) mwrs(args ...string) answer {
 	f.t.Helper()
 	kubeconfig, err := f.w.plane.Kubeconfig(f.t.TempDir() + "/kubeconfig")
@@ -35,7 +35,7 @@ func (f *fleet) mwrs(args ...string) answer {
 	return answer{out: out.String(), errors: errors.String(), code: code}
 }
 
-// ok runs a command of the plugin that succeeds, and returns what it prints.
+// ok runs a plugin command that must succeed, and returns its output.
 func (f *fleet) ok(args ...string) string {
 	f.t.Helper()
 	result := f.mwrs(args...)
@@ -43,7 +43,7 @@ func (f *fleet) ok(args ...string) string {
 	return result.out
 }
 
-// refuses runs a command of the plugin that fails with a message.
+// refuses runs a plugin command that must fail with the message.
 func (f *fleet) refuses(message string, args ...string) {
 	f.t.Helper()
 	result := f.mwrs(args...)
@@ -51,7 +51,7 @@ func (f *fleet) refuses(message string, args ...string) {
 	require.Contains(f.t, result.errors, message)
 }
 
-// A stalled rollout is understood and undone with the plugin alone.
+// The plugin alone is enough to diagnose and undo a stalled rollout.
 func TestPluginUndoesAStalledRollout(t *testing.T) {
 	t.Parallel()
 	f := rolledOut(t, 4, progressive(1, "3s", 0))
@@ -79,9 +79,9 @@ func TestPluginUndoesAStalledRollout(t *testing.T) {
 	var clusters []view.Cluster
 	require.NoError(t, json.Unmarshal([]byte(f.ok("clusters", "web", "-o", "json")), &clusters))
 	require.Len(t, clusters, 4)
-	require.Equal(t, f.cluster("c2"), clusters[0].Name, "what failed comes first")
+	require.Equal(t, f.cluster("c2"), clusters[0].Name, "failed clusters come first")
 
-	require.Contains(t, f.ok("undo", "web", "--wait"), "put back to the template of revision 1")
+	require.Contains(t, f.ok("undo", "web", "--wait"), "rolled back to the template of revision 1")
 	f.everywhere("v1")
 }
 
@@ -97,7 +97,7 @@ func TestPluginUndo(t *testing.T) {
 	f.complete()
 
 	require.Contains(t, f.ok("undo", "web", "--dry-run=client"), "/spec/manifestWorkTemplate")
-	require.Contains(t, f.ok("undo", "web", "--dry-run=server"), "put back to the template of revision 1 (server dry run)")
+	require.Contains(t, f.ok("undo", "web", "--dry-run=server"), "rolled back to the template of revision 1 (server dry run)")
 	f.refuses("there is no revision 9", "undo", "web", "--to-revision", "9")
 	require.Contains(t, f.ok("undo", "web", "--wait"), "Complete")
 	f.everywhere("v1")
@@ -109,7 +109,7 @@ func TestPluginUndo(t *testing.T) {
 	require.Equal(t, "image 2", f.get().Annotations[workv1alpha1.AnnotationChangeCause])
 }
 
-// A template that a tool manages is put back by that tool: the plugin says which one.
+// The plugin does not undo a template that another tool manages. The error names the tool.
 func TestPluginLeavesManagedTemplatesAlone(t *testing.T) {
 	t.Parallel()
 	f := rolledOut(t, 2, all("1m", 0))
@@ -160,7 +160,7 @@ func TestPluginAborts(t *testing.T) {
 	require.Contains(t, f.ok("status", "web"), "Complete")
 }
 
-// A retry of single clusters takes their entries out of status.failures.
+// A retry of single clusters removes their entries from status.failures.
 func TestPluginRetriesClusters(t *testing.T) {
 	t.Parallel()
 	f := rolledOut(t, 3, all("3s", 3))
@@ -196,7 +196,7 @@ func TestPluginPauses(t *testing.T) {
 	f.everywhere("v2")
 }
 
-// Without the right to read works, everything above the clusters is shown, and the missing right is named.
+// Without permission to read works, the plugin shows everything except the clusters, and names the missing permission.
 func TestPluginWithoutRights(t *testing.T) {
 	t.Parallel()
 	f := rolledOut(t, 2, all("1m", 0))
@@ -208,7 +208,7 @@ func TestPluginWithoutRights(t *testing.T) {
 	f.refuses(`cannot patch resource "manifestworkreplicasets"`, "pause", "web", "--as", "plugin-reader")
 }
 
-// grantReplicaSets lets a user read the ManifestWorkReplicaSets of the fleet's namespace, and nothing else.
+// grantReplicaSets lets a user read only the ManifestWorkReplicaSets in the fleet's namespace.
 func (f *fleet) grantReplicaSets(user string) {
 	f.t.Helper()
 	rbac := f.w.kube.RbacV1()
@@ -224,7 +224,7 @@ func (f *fleet) grantReplicaSets(user string) {
 	require.NoError(f.t, err)
 }
 
-// failing waits until status.failures has this many entries.
+// failing waits until status.failures has n entries.
 func (f *fleet) failing(n int) {
 	f.t.Helper()
 	eventually(f.t, "the failures are recorded", func() error {
