@@ -81,6 +81,7 @@ func (w *World) noteOverdue(owner *workv1alpha1.ManifestWorkReplicaSet) {
 	for _, work := range w.Works() {
 		switch {
 		case work.Labels[workv1alpha1.LabelControllerHash] != owner.Status.UpdateRevision:
+		case Version(work) == edited && w.isWell(work): // That is no success of the revision.
 		case w.isWell(work):
 			delete(w.wasOverdue, work.Namespace)
 		case w.overdue(owner, work):
