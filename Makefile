@@ -15,6 +15,7 @@ version-flags = $(if $(VERSION),-ldflags='-X github.com/open-cluster-management-
 .PHONY: build
 build: ## Build the hub (bin/work), the kubectl plugin (bin/kubectl-mwrs) and bin/sandbox, as release VERSION=v1.2.3
 	CGO_ENABLED=0 go build -trimpath $(version-flags) -o bin/ ./cmd/work ./cmd/kubectl-mwrs ./cmd/sandbox
+	install -m 0755 cmd/kubectl-mwrs/kubectl_complete-mwrs bin/
 
 .PHONY: image
 image: ## Build the hub's container image IMAGE for ARCH, as release VERSION=v1.2.3, with podman, docker or buildah

@@ -29,17 +29,27 @@ func newDiff(o *options) *cobra.Command {
 		Use: "diff NAME", GroupID: groupSee, Args: cobra.ExactArgs(1), ValidArgsFunction: o.completeName,
 		Short: "Compare the templates of two revisions, object by object",
 		Long: "Compare the templates of two revisions, object by object. The values of Secrets are masked.\n" +
-			"The exit code is 1 if they differ. Set " + externalDiff + " to use another program instead of `diff -u -N`.",
+			"The exit code is 1 if they differ, and 2 for an error. Set " + externalDiff + " to use another program instead of `diff -u -N`.",
 		Example: `  # Compare the current revision with the template in the spec
   kubectl mwrs diff web
 
   # Compare two revisions
   kubectl mwrs diff web --from 5 --to 6`,
-		RunE: func(cmd *cobra.Command, args []string) error { return o.diff(cmd.Context(), args[0], from, to) },
+		RunE: func(cmd *cobra.Command, args []string) error { return failed(o.diff(cmd.Context(), args[0], from, to)) },
 	}
 	cmd.Flags().Int64Var(&from, "from", 0, "The older revision (default: the current revision)")
 	cmd.Flags().Int64Var(&to, "to", 0, "The newer revision (default: the template in the spec)")
 	return cmd
+}
+
+// failed returns an error with exit code 2, because 1 means that the templates differ. It returns an error with its own exit code
+// unchanged.
+func failed(err error) error {
+	var coded *exitError
+	if err == nil || errors.As(err, &coded) {
+		return err
+	}
+	return &exitError{code: 2, message: "error: " + err.Error()}
 }
 
 func (o *options) diff(ctx context.Context, name string, from, to int64) error {

@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 
@@ -79,6 +80,8 @@ func TestCompare(t *testing.T) {
 	require.Contains(t, out.String(), "+  password: '*** (after)'")
 	require.Error(t, o.compare(t.Context(), []byte(secret("hidden2")), []byte(`{}`)))
 	require.NotContains(t, out.String(), "hidden")
+	require.Equal(t, &exitError{code: 2, message: "error: no such revision"}, failed(errors.New("no such revision")))
+	require.Equal(t, err, failed(err))
 }
 
 // TestLint: lint runs the webhook's checks on a file.

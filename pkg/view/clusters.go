@@ -25,12 +25,12 @@ type Cluster struct {
 	// Confirmed is true if the agent reports that it applied the current generation of the work.
 	Confirmed bool
 	// State is the phase of the cluster. It is Failed for each cluster that counts against maxFailures.
-	State rollout.Phase
+	State State
 	// Since is the time when the state began. It is zero if unknown.
 	Since time.Time
 	// ChangesAt is the time when the state changes without further events, and Then is the next state. Both are empty if it does not.
 	ChangesAt time.Time
-	Then      rollout.Phase
+	Then      State
 	// WaitsFor names the event that the cluster waits for.
 	WaitsFor rollout.Wait
 	// Reason is the failure reason of a failed cluster.
@@ -40,9 +40,9 @@ type Cluster struct {
 }
 
 // ranks lists the phases, the most urgent first. Phases that are not listed come after these, and finished clusters come last.
-var ranks = []rollout.Phase{
-	rollout.PhaseFailed, rollout.PhaseRejected, rollout.PhaseDegraded, rollout.PhaseTerminationTimedOut, rollout.PhaseAgentUnknown,
-	rollout.PhaseInFlight, rollout.PhaseHandingOver, rollout.PhaseSoaking, rollout.PhaseTerminating, rollout.PhaseWaiting,
+var ranks = []State{
+	StateFailed, StateRejected, StateDegraded, StateTerminationTimedOut, StateAgentUnknown,
+	StateInFlight, StateHandingOver, StateSoaking, StateTerminating, StateWaiting,
 }
 
 func (c *Cluster) rank() int {
@@ -57,7 +57,7 @@ func (c *Cluster) rank() int {
 
 // done reports whether the cluster has finished.
 func (c *Cluster) done() bool {
-	return c.State == rollout.PhaseSucceeded || c.State == rollout.PhaseCompleted
+	return c.State == StateSucceeded || c.State == StateCompleted
 }
 
 // Clusters returns the selected clusters, the most urgent first. If some objects could not be read or the works travel over a broker, it
@@ -87,11 +87,11 @@ func (o *Objects) standing() []Cluster {
 	clusters := []Cluster{}
 	for _, standing := range rollout.Explain(s) {
 		c := Cluster{
-			Name: standing.Cluster, Placement: standing.Placement, State: standing.Phase, Since: standing.Since,
-			ChangesAt: standing.ChangesAt, Then: standing.Then, WaitsFor: standing.WaitsFor,
+			Name: standing.Cluster, Placement: standing.Placement, State: states[standing.Phase], Since: standing.Since,
+			ChangesAt: standing.ChangesAt, Then: states[standing.Then], WaitsFor: standing.WaitsFor,
 		}
 		if standing.Failed {
-			c.State = rollout.PhaseFailed
+			c.State = StateFailed
 		}
 		c.describe(works[c.Name], numbers)
 		if o.aborted() && !c.done() {
@@ -114,7 +114,7 @@ func (c *Cluster) describe(work *rollout.Work, numbers map[string]int64) {
 	c.Wrote = numberOf(numbers, work.Hash())
 	applied := meta.FindStatusCondition(work.Object.Status.Conditions, workv1.WorkApplied)
 	c.Confirmed = applied != nil && applied.Status == metav1.ConditionTrue && applied.ObservedGeneration == work.Object.Generation
-	if !c.done() && c.State != rollout.PhaseSoaking && c.State != rollout.PhaseWaiting {
+	if !c.done() && c.State != StateSoaking && c.State != StateWaiting {
 		c.Message = status.AgentMessage(work.Object)
 	}
 }
@@ -124,8 +124,8 @@ func (o *Objects) recorded() []Cluster {
 	var clusters []Cluster
 	for _, list := range []struct {
 		entries []workv1alpha1.ClusterFailure
-		state   rollout.Phase
-	}{{o.ReplicaSet.Status.Failures, rollout.PhaseFailed}, {o.ReplicaSet.Status.Rejections, rollout.PhaseRejected}} {
+		state   State
+	}{{o.ReplicaSet.Status.Failures, StateFailed}, {o.ReplicaSet.Status.Rejections, StateRejected}} {
 		for i := range list.entries {
 			f := &list.entries[i]
 			clusters = append(clusters, Cluster{

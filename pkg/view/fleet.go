@@ -12,7 +12,6 @@ import (
 	workv1alpha1upstream "open-cluster-management.io/api/work/v1alpha1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
 // Fleet is a ManifestWorkReplicaSet on one screen.
@@ -31,7 +30,7 @@ type Fleet struct {
 	Bars      []Bar
 	// Attention lists the clusters that need attention, the most urgent first. Rest counts the other clusters by state.
 	Attention []Cluster
-	Rest      map[rollout.Phase]int
+	Rest      map[State]int
 	// Next lists the commands to run next.
 	Next []Command
 	// Notes describe the information that is missing from the view.
@@ -66,10 +65,10 @@ func Of(o *Objects) *Fleet {
 	clusters := Clusters(o)
 	f := &Fleet{
 		Namespace: rs.Namespace, Name: rs.Name, State: StateOf(rs), Since: SinceOf(rs), Why: why(rs), Causes: causes(rs),
-		Revisions: Revisions(o), Rest: map[rollout.Phase]int{}, Notes: o.notes(),
+		Revisions: Revisions(o), Rest: map[State]int{}, Notes: o.notes(),
 	}
 	for i := range clusters {
-		if c := &clusters[i]; !c.done() && c.State != rollout.PhaseWaiting && len(f.Attention) < attentionShown {
+		if c := &clusters[i]; !c.done() && c.State != StateWaiting && len(f.Attention) < attentionShown {
 			f.Attention = append(f.Attention, *c)
 		} else {
 			f.Rest[c.State]++
@@ -256,7 +255,7 @@ func (o *Objects) notes() []string {
 
 // Counts returns the counts in Rest as text, the most urgent state first.
 func (f *Fleet) Counts() []string {
-	phases := slices.SortedFunc(maps.Keys(f.Rest), func(a, b rollout.Phase) int {
+	phases := slices.SortedFunc(maps.Keys(f.Rest), func(a, b State) int {
 		return cmp.Or(cmp.Compare((&Cluster{State: a}).rank(), (&Cluster{State: b}).rank()), cmp.Compare(a, b))
 	})
 	counts := make([]string, 0, len(phases))

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
 // next returns the commands that apply to the state.
@@ -14,7 +13,7 @@ func (o *Objects) next(f *Fleet) []Command {
 		return Command{Purpose: purpose, Line: fmt.Sprintf("kubectl mwrs %s %s -n %s%s", verb, f.Name, f.Namespace, rest)}
 	}
 	var commands []Command
-	if len(f.Attention) > 0 && f.Attention[0].State == rollout.PhaseFailed && len(f.Notes) == 0 {
+	if len(f.Attention) > 0 && f.Attention[0].State == StateFailed && len(f.Notes) == 0 {
 		commands = append(commands, command("see why "+f.Attention[0].Name+" failed", "why", " "+f.Attention[0].Name))
 	}
 	update := numberOf(o.numbers(), o.ReplicaSet.Status.UpdateRevision)

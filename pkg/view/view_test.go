@@ -155,7 +155,7 @@ func TestClustersOfAnAbort(t *testing.T) {
 	clusters := view.Clusters(o)
 	require.Equal(t, "c2", clusters[0].Name, "the cluster that has not returned comes first")
 	require.Equal(t, "2", clusters[0].Wrote)
-	require.Equal(t, rollout.PhaseSucceeded, clusters[1].State)
+	require.Equal(t, view.StateSucceeded, clusters[1].State)
 	require.True(t, clusters[1].Confirmed)
 
 	story, err := view.Why(o, "c1")

@@ -142,7 +142,7 @@ func (o *Objects) future(c *Cluster, all []Cluster) []Fact {
 		return facts
 	}
 	text := "becomes " + string(c.Then)
-	if c.Then == rollout.PhaseFailed || c.Then == rollout.PhaseDegraded {
+	if c.Then == StateFailed || c.Then == StateDegraded {
 		text += o.consequence(c, all)
 	}
 	return append(facts, Fact{c.ChangesAt, text})
@@ -152,7 +152,7 @@ func (o *Objects) future(c *Cluster, all []Cluster) []Fact {
 func (o *Objects) consequence(c *Cluster, all []Cluster) string {
 	failed := 1
 	for i := range all {
-		if all[i].Placement == c.Placement && all[i].State == rollout.PhaseFailed && all[i].Name != c.Name {
+		if all[i].Placement == c.Placement && all[i].State == StateFailed && all[i].Name != c.Name {
 			failed++
 		}
 	}

@@ -35,6 +35,18 @@ func (f *fleet) mwrs(args ...string) answer {
 	return answer{out: out.String(), errors: errors.String(), code: code}
 }
 
+// completes returns what the shell offers after the arguments.
+func (f *fleet) completes(args ...string) string {
+	f.t.Helper()
+	kubeconfig, err := f.w.plane.Kubeconfig(f.t.TempDir() + "/kubeconfig")
+	require.NoError(f.t, err)
+	var out bytes.Buffer
+	code := plugin.Run(f.t.Context(), append([]string{"__complete", "--kubeconfig", kubeconfig, "-n", f.namespace}, args...),
+		genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &bytes.Buffer{}})
+	require.Zero(f.t, code)
+	return out.String()
+}
+
 // ok runs a plugin command that must succeed, and returns its output.
 func (f *fleet) ok(args ...string) string {
 	f.t.Helper()
@@ -150,6 +162,7 @@ func TestPluginAborts(t *testing.T) {
 	require.Contains(t, screen, "kubectl mwrs retry web")
 	require.Contains(t, screen, "kubectl mwrs undo web")
 	require.Regexp(t, `web +Aborted`, f.ok("list"))
+	require.Regexp(t, `^web\n`, f.completes("get", ""))
 	f.refuses("was already aborted", "abort", "web", "--yes")
 	f.refuses("single clusters can't be retried", "retry", "web", f.cluster("c1"))
 
