@@ -3,11 +3,15 @@ package plugin
 import (
 	"bytes"
 	"errors"
+	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -48,6 +52,23 @@ func TestWithoutFailures(t *testing.T) {
 		[]string{patch[0].Path, patch[1].Path, patch[2].Path})
 	_, err = withoutFailures(set, []string{"c1", "c9"})
 	require.ErrorContains(t, err, "does not list c9")
+}
+
+// TestHasChanged: a write is repeated if the object changed, and not if the API server rejects it for another reason.
+func TestHasChanged(t *testing.T) {
+	resource := schema.GroupResource{Resource: "manifestworkreplicasets"}
+	invalid := apierrors.NewInvalid(schema.GroupKind{}, "web", field.ErrorList{field.Required(field.NewPath("spec"), "")})
+	for want, errs := range map[bool][]error{
+		true: {
+			apierrors.NewConflict(resource, "web", nil),
+			apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", resource, "web", "test failed", 0, false),
+		},
+		false: {invalid, apierrors.NewForbidden(resource, "web", nil), errors.New("no such revision"), nil},
+	} {
+		for _, err := range errs {
+			require.Equal(t, want, hasChanged(err), err)
+		}
+	}
 }
 
 // TestOneLine: text from agents can't control the user's terminal.

@@ -3,6 +3,7 @@ package plugin
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,8 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 	authenticationv1 "k8s.io/api/authentication/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/util/retry"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
@@ -71,6 +75,24 @@ func (c *clients) patch(ctx context.Context, name string, kind types.PatchType, 
 	return err
 }
 
+// changing is how often, and for how long, a write is repeated while the hub or another user changes the object.
+var changing = wait.Backoff{Steps: 9, Duration: 20 * time.Millisecond, Factor: 2, Jitter: 0.1}
+
+// repeated calls a function that reads the object, checks it and writes it, until nobody changes the object in between. The hub writes
+// the status often during a rollout.
+func repeated(write func() error) error { return retry.OnError(changing, hasChanged, write) }
+
+// hasChanged reports whether a write failed because the object changed: a conflict, or a JSON patch whose test failed. The API server
+// names no cause for the latter.
+func hasChanged(err error) bool {
+	var failure apierrors.APIStatus
+	if apierrors.IsConflict(err) {
+		return true
+	}
+	return apierrors.IsInvalid(err) && errors.As(err, &failure) &&
+		(failure.Status().Details == nil || len(failure.Status().Details.Causes) == 0)
+}
+
 // abortOptions holds the flags of the abort command.
 type abortOptions struct {
 	reason string
@@ -103,36 +125,54 @@ func (o *options) abort(ctx context.Context, name string, flags *abortOptions) e
 	if err != nil {
 		return err
 	}
-	set, err := c.replicaSets().Get(ctx, name, metav1.GetOptions{})
-	if err != nil {
-		return err
-	}
-	switch {
-	case set.Status.AbortedTime != nil:
-		return fmt.Errorf("the rollout of %q was already aborted at %s", name, set.Status.AbortedTime.UTC().Format(time.RFC3339))
-	case set.Status.CurrentRevision == "":
-		return fmt.Errorf("the rollout of %q can't be aborted: it is the first rollout, so there is no revision to return to; "+
-			"use `kubectl mwrs pause %s`", name, name)
-	case set.Status.CurrentRevision == set.Status.UpdateRevision && view.StateOf(set) == workv1alpha1.StateComplete:
-		return fmt.Errorf("the rollout of %q is complete: there is nothing to abort; "+
-			"use `kubectl mwrs undo %s` to restore an earlier revision", name, name)
-	}
-	question := fmt.Sprintf("Abort and write revision %s to every cluster of %s/%s that has revision %s?",
-		set.Status.CurrentRevision, set.Namespace, set.Name, set.Status.UpdateRevision)
-	if err := o.ask(question, flags.yes); err != nil {
-		return err
-	}
-	status := map[string]any{
-		"abortedTime": metav1.NewTime(o.now().UTC().Truncate(time.Second)), "abortedBy": revision.Shortened(o.user(ctx, c), maxAbortText),
-	}
+	status := map[string]any{"abortedBy": revision.Shortened(o.user(ctx, c), maxAbortText)}
 	if flags.reason != "" {
 		status["abortReason"] = flags.reason
 	}
-	change := map[string]any{"metadata": map[string]any{"resourceVersion": set.ResourceVersion}, "status": status}
-	if err := c.patch(ctx, name, types.MergePatchType, change, "status"); err != nil {
+	confirmed := ""
+	err = repeated(func() error {
+		set, err := c.replicaSets().Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if err := abortable(set); err != nil {
+			return err
+		}
+		question := fmt.Sprintf("Abort and write revision %s to every cluster of %s/%s that has revision %s?",
+			set.Status.CurrentRevision, set.Namespace, set.Name, set.Status.UpdateRevision)
+		if question != confirmed {
+			if err := o.ask(question, flags.yes); err != nil {
+				return err
+			}
+			confirmed = question
+		}
+		status["abortedTime"] = metav1.NewTime(o.now().UTC().Truncate(time.Second))
+		return c.patch(ctx, name, types.MergePatchType, changeOf(set, status), "status")
+	})
+	if err != nil {
 		return err
 	}
 	return o.did(name, "aborted")
+}
+
+// changeOf returns a merge patch of the status that applies only to the object that was read.
+func changeOf(set *workv1alpha1.ManifestWorkReplicaSet, status map[string]any) map[string]any {
+	return map[string]any{"metadata": map[string]any{"resourceVersion": set.ResourceVersion}, "status": status}
+}
+
+// abortable returns why a rollout can't be aborted; nil if it can.
+func abortable(set *workv1alpha1.ManifestWorkReplicaSet) error {
+	switch {
+	case set.Status.AbortedTime != nil:
+		return fmt.Errorf("the rollout of %q was already aborted at %s", set.Name, set.Status.AbortedTime.UTC().Format(time.RFC3339))
+	case set.Status.CurrentRevision == "":
+		return fmt.Errorf("the rollout of %q can't be aborted: it is the first rollout, so there is no revision to return to; "+
+			"use `kubectl mwrs pause %s`", set.Name, set.Name)
+	case set.Status.CurrentRevision == set.Status.UpdateRevision && view.StateOf(set) == workv1alpha1.StateComplete:
+		return fmt.Errorf("the rollout of %q is complete: there is nothing to abort; "+
+			"use `kubectl mwrs undo %s` to restore an earlier revision", set.Name, set.Name)
+	}
+	return nil
 }
 
 // user returns the user name as the API server reports it. If that fails, it returns the user name in the kubeconfig.
@@ -167,37 +207,41 @@ func (o *options) retry(ctx context.Context, name string, clusters []string) err
 	if err != nil {
 		return err
 	}
-	set, err := c.replicaSets().Get(ctx, name, metav1.GetOptions{})
-	if err != nil {
-		return err
-	}
-	version := map[string]any{"resourceVersion": set.ResourceVersion}
-	switch {
-	case len(clusters) > 0 && set.Status.AbortedTime != nil:
-		return fmt.Errorf("the rollout of %q was aborted: single clusters can't be retried; use `kubectl mwrs retry %s`", name, name)
-	case len(clusters) > 0:
-		change, err := withoutFailures(set, clusters)
+	done := ""
+	err = repeated(func() error {
+		set, err := c.replicaSets().Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
-		if err := c.patch(ctx, name, types.JSONPatchType, change, "status"); err != nil {
+		kind, change, what, err := plannedRetry(set, clusters)
+		if err != nil {
 			return err
 		}
-		return o.did(name, "retrying clusters: "+strings.Join(clusters, ", "))
-	case set.Status.AbortedTime != nil:
-		change := map[string]any{"metadata": version, "status": map[string]any{"abortedTime": nil}}
-		if err := c.patch(ctx, name, types.MergePatchType, change, "status"); err != nil {
-			return err
-		}
-		return o.did(name, "retried")
-	case len(set.Status.Failures) > 0:
-		change := map[string]any{"metadata": version, "status": map[string]any{"failures": nil}}
-		if err := c.patch(ctx, name, types.MergePatchType, change, "status"); err != nil {
-			return err
-		}
-		return o.did(name, fmt.Sprintf("retrying failed clusters: %d", len(set.Status.Failures)))
+		done = what
+		return c.patch(ctx, name, kind, change, "status")
+	})
+	if err != nil {
+		return err
 	}
-	return fmt.Errorf("there is nothing to retry: the rollout of %q was not aborted, and no cluster has failed", name)
+	return o.did(name, done)
+}
+
+// plannedRetry returns the patch of a retry, and what it does.
+func plannedRetry(set *workv1alpha1.ManifestWorkReplicaSet, clusters []string) (kind types.PatchType, change any, done string, err error) {
+	switch {
+	case len(clusters) > 0 && set.Status.AbortedTime != nil:
+		return "", nil, "", fmt.Errorf("the rollout of %q was aborted: single clusters can't be retried; use `kubectl mwrs retry %s`",
+			set.Name, set.Name)
+	case len(clusters) > 0:
+		patch, err := withoutFailures(set, clusters)
+		return types.JSONPatchType, patch, "retrying clusters: " + strings.Join(clusters, ", "), err
+	case set.Status.AbortedTime != nil:
+		return types.MergePatchType, changeOf(set, map[string]any{"abortedTime": nil}), "retried", nil
+	case len(set.Status.Failures) > 0:
+		return types.MergePatchType, changeOf(set, map[string]any{"failures": nil}),
+			fmt.Sprintf("retrying failed clusters: %d", len(set.Status.Failures)), nil
+	}
+	return "", nil, "", fmt.Errorf("there is nothing to retry: the rollout of %q was not aborted, and no cluster has failed", set.Name)
 }
 
 type operation struct {

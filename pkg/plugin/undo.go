@@ -56,14 +56,17 @@ func (o *options) undo(ctx context.Context, name string, flags *undoOptions) err
 	if err != nil {
 		return err
 	}
-	patch, number, err := o.plannedUndo(ctx, c, name, flags)
+	err = repeated(func() error {
+		patch, number, err := o.plannedUndo(ctx, c, name, flags)
+		if err != nil {
+			return err
+		}
+		if flags.dryRun == "client" {
+			return o.printYAML(patch)
+		}
+		return o.putBack(ctx, c, name, patch, number, flags.dryRun == "server")
+	})
 	if err != nil {
-		return err
-	}
-	if flags.dryRun == "client" {
-		return o.printYAML(patch)
-	}
-	if err := o.putBack(ctx, c, name, patch, number, flags.dryRun == "server"); err != nil {
 		return err
 	}
 	if flags.wait && flags.dryRun == "none" {
