@@ -99,10 +99,14 @@ func (r *deployReconciler) act(ctx context.Context, p *pass) error {
 func (r *deployReconciler) writeAll(ctx context.Context, p *pass, left func() bool) []error {
 	results := make([]error, len(p.plan.Writes))
 	r.parallel(ctx, len(results), func(i int) {
-		switch w := &p.plan.Writes[i]; {
+		w := &p.plan.Writes[i]
+		attempt := p.attemptOf(w)
+		// The plan paces the retries of the desired revision. Any other write that was rejected waits here.
+		paced := w.Retry && attempt.Cluster != ""
+		switch {
 		case r.away():
 			results[i] = errAway
-		case !w.Retry && r.memory.Owners.RefusedLately(p.key, p.attemptOf(w), p.now):
+		case !paced && r.memory.Owners.RefusedLately(p.key, attempt, p.now):
 			results[i] = memory.ErrRefusedLately
 		case w.Action == rollout.Relabel && r.memory.Works.StrippedLately(w.Work.Object.UID, p.now):
 			// A webhook or a policy removes the written metadata. Without a limit, each pass would write it again (P7).

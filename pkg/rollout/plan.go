@@ -148,7 +148,8 @@ type Plan struct {
 	Counts map[Phase]int
 	// Rejected names the clusters whose works the API server rejects, in no order.
 	Rejected []string
-	// Postponed names the clusters that have their turn, but leave their slots to retries of rejected clusters in this plan.
+	// Postponed names the clusters that have their turn, but leave their slots to retries of rejected clusters in this plan, and the
+	// clusters that a user retries and whose rejected works are not due yet. What is known of their rejections stays.
 	Postponed []string
 	// Failing names the failed, unknown, degraded, rejected and completed clusters that count, including those without a ref, sorted.
 	Failing []Failing

@@ -245,11 +245,25 @@ func (m *member) retriedAt(s *Snapshot) time.Time {
 	return at
 }
 
+// renewableAt returns when a retried cluster can get a new applied-at: at once, or when a rejected write is due again.
+func (ps *placementState) renewableAt(s *Snapshot, m *member) time.Time {
+	rejection, rejected := s.rejectionOf(m.cluster)
+	if !rejected {
+		return s.Now
+	}
+	return ps.retryAt(s, &rejection, ps.dueAt(s, m.cluster, rejection.Since))
+}
+
 // renewRetried gives retried clusters that have the update revision a new applied-at, from which their deadline runs. The rest of the work
 // does not change.
 func (p *Plan) renewRetried(s *Snapshot, ps *placementState) {
 	for _, m := range ps.members {
 		if m.retriedAt(s).IsZero() || !m.writable() {
+			continue
+		}
+		if at := ps.renewableAt(s, m); at.After(s.Now) {
+			p.recheckAt(s.Now, at)
+			p.Postponed = append(p.Postponed, m.cluster)
 			continue
 		}
 		rev, kept := *s.Update, ""
