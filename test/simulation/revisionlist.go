@@ -61,11 +61,13 @@ func (w *World) noteCauseOf(name string, rev *appsv1.ControllerRevision, made bo
 	}
 }
 
-// newestBeside is what is known of the newest revision beside one.
+// newestBeside returns what is known of the newest revision beside one, among the revisions that the hub has seen: a deletion may not have
+// reached its cache.
 func (w *World) newestBeside(rev *appsv1.ControllerRevision) (newest cause) {
-	for _, other := range w.Revisions() {
-		if other.Name != rev.Name {
-			newest = w.causes[other.Name]
+	number := int64(-1)
+	for _, cached := range w.Hub.stores.Revisions.List() {
+		if other := cached.(*appsv1.ControllerRevision); other.Name != rev.Name && other.Revision > number {
+			number, newest = other.Revision, w.causes[other.Name]
 		}
 	}
 	return newest
