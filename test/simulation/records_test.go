@@ -85,6 +85,52 @@ func TestRestoredStatusBeginsNoRolloutAgain(t *testing.T) {
 	}
 }
 
+// TestStatusIsNotOlderDuringAPause: a user deletes the aborted revision during a pause. The update revision stays until the pause ends
+// (R23). A status from a backup that is restored during a pause begins no aborted rollout after the pause (R16).
+func TestStatusIsNotOlderDuringAPause(t *testing.T) {
+	t.Run("a deleted revision", func(t *testing.T) {
+		s, _ := abortedStory(t)
+		before := s.Object().Status.UpdateRevision
+		s.Update("v1")
+		s.Pause(true)
+		s.quiet()
+		s.deleteRevisionOf("v2")
+		s.quiet()
+		require.Equal(t, before, s.Object().Status.UpdateRevision, s.story())
+		s.Pause(false)
+		s.quiet()
+		s.everywhere("v1")
+		require.Equal(t, s.Object().Status.CurrentRevision, s.Object().Status.UpdateRevision, s.story())
+	})
+	t.Run("a restored status", func(t *testing.T) {
+		s, saved := abortedStory(t)
+		update := s.Object().Status.UpdateRevision
+		s.Pause(true)
+		s.quiet()
+		s.restore(saved, false)
+		s.settle(time.Minute)
+		s.Pause(false)
+		s.settle(5 * time.Minute)
+		s.everywhere("v1")
+		require.Equal(t, update, s.Object().Status.UpdateRevision, s.story())
+		require.NotNil(t, s.Object().Status.AbortedTime, s.story())
+	})
+}
+
+// abortedStory returns a fleet at v1 after the rollout of v2 was aborted, and the status from before that rollout.
+func abortedStory(t *testing.T) (s *teller, saved any) {
+	s = &teller{World: NewWorld(), t: t}
+	s.Place("p1", []string{"c1", "c2"})
+	s.Create("v1", progressive("p1", 1, "30s", 0, true))
+	s.quiet()
+	saved = s.status()
+	s.Report("c1", "v2", Hangs)
+	s.Update("v2")
+	s.quiet()
+	require.NotNil(t, s.Object().Status.AbortedTime, s.story())
+	return s, saved
+}
+
 // status returns the status as the API server has it, as a backup would.
 func (s *teller) status() any { return from(s.Object()).Object["status"] }
 

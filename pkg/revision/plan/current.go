@@ -31,9 +31,13 @@ func (c *chain) lostStatus() *Step {
 }
 
 // olderStatus treats a status that is older than the revisions as a lost one: somebody restored it from a backup. The rollout of today's
-// template has begun or ended since, so that it must not begin once more: it may have been aborted (R16).
+// template has begun or ended since, so that it must not begin once more: it may have been aborted (R16). During a pause, the update revision
+// stays, and no work is written: this waits for the end of the pause (R23).
 func (c *chain) olderStatus() *Step {
 	newest := c.History.Newest()
+	if c.Object.Spec.Paused {
+		return nil
+	}
 	if c.Revisions.UpdateRevision == "" || newest == nil || newest.Err != nil || newest.Hash == c.Revisions.UpdateRevision ||
 		newest.Digest != c.Template || !c.hasRolledOut(newest) {
 		return nil
