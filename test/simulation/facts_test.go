@@ -56,6 +56,16 @@ func TestFailureIsAFact(t *testing.T) {
 		"the API server was away":        func(s *teller) { s.Hub.connection.Restart() },
 		"somebody edits the failed work": func(s *teller) { s.overwrite("c1") },
 		"somebody deletes it":            func(s *teller) { s.must(s.API.Delete(Works, "c1", Name, nil)) },
+		"somebody deletes the revision":  func(s *teller) { s.deleteRevisionOf("v2") },
+		"somebody deletes the revision, and the hub restarts": func(s *teller) {
+			s.deleteRevisionOf("v2")
+			s.quiet()
+			s.Restart()
+		},
+		"the revision is deleted while the hub restarts": func(s *teller) {
+			s.deleteRevisionOf("v2")
+			s.Restart()
+		},
 		"somebody deletes it, and the hub restarts": func(s *teller) {
 			s.must(s.API.Delete(Works, "c1", Name, nil))
 			s.settle(time.Second)

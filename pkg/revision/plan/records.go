@@ -41,6 +41,9 @@ func (v *View) removeOlder(records *rollout.Records, hash string) {
 	}
 	began := rollout.NewRevision(update).BeginsAt
 	if began.IsZero() {
+		if update.Rebuilt() {
+			return // It does not know when its rollout began. The failures stay facts (R11).
+		}
 		began = update.Age().Created
 	}
 	if v.Now.Before(began) {
