@@ -4,6 +4,9 @@ SHELL := /bin/bash
 # `generate` swaps files that every other target reads.
 .NOTPARALLEL:
 
+# One set of build flags, so that builds, tools and tests share compiled packages. Only the race detector needs cgo.
+export CGO_ENABLED ?= 0
+
 generated := ':(glob)pkg/client/**' ':(glob)pkg/apis/**/zz_generated.*' ':(glob)deploy/crds/*.crd.yaml'
 modules := $(patsubst %/go.mod,%,. $(wildcard hack/tools/*/go.mod))
 
@@ -14,7 +17,7 @@ version-flags = $(if $(VERSION),-ldflags='-X github.com/open-cluster-management-
 
 .PHONY: build
 build: ## Build the hub (bin/work), the kubectl plugin (bin/kubectl-mwrs) and bin/sandbox, as release VERSION=v1.2.3
-	CGO_ENABLED=0 go build -trimpath $(version-flags) -o bin/ ./cmd/work ./cmd/kubectl-mwrs ./cmd/sandbox
+	go build $(version-flags) -o bin/ ./cmd/work ./cmd/kubectl-mwrs ./cmd/sandbox
 	install -m 0755 cmd/kubectl-mwrs/kubectl_complete-mwrs bin/
 
 .PHONY: image
@@ -31,11 +34,25 @@ sandbox: build ## Start local control planes with this hub and keep them until C
 
 ##@ Tests
 
-.PHONY: test
-test: tools ## Run every test, those on real control planes included
-	go test -timeout 20m ./...
+# Tests on OCM's operator, of the pages' commands, of the sandbox, the image and the benchmark: each takes minutes by its nature.
+slow := operator docs sandbox image benchmark
+slow-packages := $(patsubst %,./test/%/...,$(slow))
+empty :=
+slow-pattern := /work-rollback/test/($(subst $(empty) $(empty),|,$(slow)))(/|$$)
 
-.PHONY: race
+.PHONY: test
+test: tools ## Run every test that takes seconds, those on real control planes included
+	go test -timeout 20m $$(go list ./... | grep -Ev '$(slow-pattern)')
+
+.PHONY: test-all
+test-all: test-slow stories race ## Run everything that `make test` leaves out
+
+.PHONY: test-slow
+test-slow: tools ## Run the tests on OCM's operator, of the pages' commands, the sandbox, the image and the benchmark
+	go test -timeout 30m $(slow-packages)
+
+.PHONY: race race-integration
+race race-integration: export CGO_ENABLED = 1
 race: tools ## Run the tests of what runs in parallel with the race detector
 	go test -race -timeout 20m $$(go list ./... | grep -Ev '/work-rollback/test(/|$$)')
 	go test -race -timeout 20m ./test/integration -run '^Test(Abort|Undo|Deletion|History|Labels|Killed)'
@@ -44,7 +61,6 @@ race: tools ## Run the tests of what runs in parallel with the race detector
 test-ocm: ## Run the tests that meet OCM against OCM=<checkout of another release> (PKG=./test/webhook RUN=TestX narrow it)
 	hack/test-ocm.sh '$(OCM)' $(PKG)
 
-.PHONY: race-integration
 race-integration: tools ## Run all tests on a real API server with the race detector
 	go test -race -timeout 40m ./test/integration
 
@@ -94,7 +110,7 @@ microbench: ## Measure what one pass decides and costs, with 1,000 and 10,000 cl
 
 .PHONY: tools
 tools: ## Build the control-plane binaries (minutes the first time, then cached)
-	go run ./cmd/sandbox tools
+	CGO_ENABLED=0 go run ./cmd/sandbox tools
 
 ##@ Checks
 

@@ -87,7 +87,7 @@ func TestWorkflows(t *testing.T) {
 		}
 	}
 	require.Equal(t, map[string]string{
-		"verify": "ci.yaml", "test": "ci.yaml", "stories": "ci.yaml", "race": "ci.yaml", "soak": "soak.yaml", "race-integration": "ci.yaml", "demo": "ci.yaml",
+		"verify": "ci.yaml", "test": "ci.yaml", "test-slow": "ci.yaml", "stories": "ci.yaml", "race": "ci.yaml", "soak": "soak.yaml", "race-integration": "ci.yaml", "demo": "ci.yaml",
 		"test-ocm": "ocm.yaml", "patch-ocm": "patch-ocm.yaml", "vulncheck": "vulnerabilities.yaml",
 	}, made)
 	require.Equal(t, map[string]string{"ci.yaml": "make fuzz FUZZTIME=1m", "soak.yaml": "make fuzz FUZZTIME=4m"}, fuzzed)
@@ -166,7 +166,7 @@ func TestDemoLeavesNothing(t *testing.T) {
 	left := regexp.MustCompile(`^! pgrep -fa '(.*)'$`).FindStringSubmatch(last)
 	require.NotNil(t, left, last)
 	for _, command := range []string{
-		"/home/runner/work/work-rollback/work-rollback/_output/tools/etcd-v3.6.5-linux-amd64/etcd --name=sandbox",
+		"/home/runner/work/work-rollback/work-rollback/_output/tools/controlplane-v1.35.4-0123456789ab-linux-amd64/etcd --name=sandbox",
 		"/home/runner/work/work-rollback/work-rollback/bin/work manager --kubeconfig=/tmp/work-rollback-1702905415/hub/pods/x/kubeconfig",
 		"sh -c (the watchdog) watchdog /tmp/work-rollback-1702905415",
 	} {

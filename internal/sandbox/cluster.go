@@ -4,15 +4,14 @@ import (
 	"context"
 
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/controlplane"
-	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/process"
 )
 
 // ManagedCluster is a cluster of its own, with Deployments that work, and OCM's work agent.
 type ManagedCluster struct {
 	*controlplane.ControlPlane
 
-	// Kwok plays the kubelet.
-	Kwok *process.Process
+	// Node plays the kubelet.
+	Node *Node
 	// Agent applies the works of the hub.
 	Agent *Agent
 }
@@ -31,7 +30,7 @@ func StartManagedClusters(ctx context.Context, env *controlplane.Env, hub *contr
 	clusters := make([]*ManagedCluster, len(planes))
 	for i, plane := range planes {
 		cluster := &ManagedCluster{ControlPlane: plane}
-		if cluster.Kwok, err = StartKwok(ctx, env.Group, env.Tools.Kwok, plane.APIServer); err != nil {
+		if cluster.Node, err = StartNode(ctx, plane.APIServer); err != nil {
 			return nil, err
 		}
 		options := AgentOptions{Cluster: plane.Name, HubKubeconfig: hubKubeconfig, Managed: plane.RESTConfig()}

@@ -254,8 +254,14 @@ func clusterNames(count int) []string {
 func (s *Sandbox) Stop(ctx context.Context) error {
 	var errs []error
 	for _, cluster := range s.Clusters {
-		if cluster != nil && cluster.Agent != nil {
+		if cluster == nil {
+			continue
+		}
+		if cluster.Agent != nil {
 			cluster.Agent.Stop()
+		}
+		if cluster.Node != nil {
+			cluster.Node.Stop()
 		}
 	}
 	for _, kubelet := range []*Kubelet{s.Kubelet, s.WebhookKubelet} {

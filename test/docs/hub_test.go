@@ -76,12 +76,12 @@ func clone(t *testing.T) string {
 
 func (h *hub) setEnvironment(t *testing.T) {
 	t.Helper()
-	kubectl, err := tools.EnsureKubectl(t.Context(), os.Stderr, "")
+	built, err := tools.Ensure(t.Context(), os.Stderr, "")
 	require.NoError(t, err)
 	kubeconfig, err := h.Plane.Kubeconfig("")
 	require.NoError(t, err)
 	h.environment = append(os.Environ(), "KUBECONFIG="+kubeconfig, "HOME="+t.TempDir(),
-		"PATH="+filepath.Dir(kubectl)+string(os.PathListSeparator)+os.Getenv("PATH"))
+		"PATH="+filepath.Dir(built.Kubectl)+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
 // shell runs commands as a person would who stops at the first that fails, and returns what they print.

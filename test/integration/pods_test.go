@@ -12,7 +12,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// podFleet is a fleet of one cluster with the controllers of Deployments and ReplicaSets, whose Pods kwok runs.
+// podFleet is a fleet of one cluster with the controllers of Deployments and ReplicaSets, whose node is played.
 type podFleet struct{ *labFleet }
 
 func newPodFleet(t *testing.T) *podFleet {
@@ -23,15 +23,15 @@ func newPodFleet(t *testing.T) *podFleet {
 		_ = planes[0].ControllerManager.Kill()
 		_ = planes[0].Stop()
 	})
-	kwok, err := sandbox.StartKwok(t.Context(), suite.env.Group, suite.env.Tools.Kwok, planes[0].APIServer)
+	node, err := sandbox.StartNode(t.Context(), planes[0].APIServer)
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = kwok.Kill() })
+	t.Cleanup(node.Stop)
 	w, err := lab()
 	require.NoError(t, err)
 	return &podFleet{newLabFleetOn(planes, w, t, labOptions{})}
 }
 
-// version is a Deployment with two Pods. kwok can't pull an image with the word broken.
+// version is a Deployment with two Pods. The node can't pull an image with the word broken.
 func (f *podFleet) version(name, image string) workv1.ManifestWorkSpec {
 	spec := workv1.ManifestWorkSpec{}
 	manifest(&spec, map[string]any{

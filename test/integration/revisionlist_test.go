@@ -19,7 +19,6 @@ import (
 
 	"github.com/open-cluster-management-io/work-rollback/deploy/crds"
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/controlplane"
-	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/tools"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
@@ -52,11 +51,9 @@ func (f *fleet) lists(wanted ...string) []workv1alpha1.RevisionStatus {
 // kubectl runs it with all rights, and returns what it prints.
 func (f *fleet) kubectl(args ...string) string {
 	f.t.Helper()
-	kubectl, err := tools.EnsureKubectl(f.t.Context(), os.Stderr, "")
-	require.NoError(f.t, err)
 	kubeconfig, err := f.w.plane.Kubeconfig(f.t.TempDir() + "/kubeconfig")
 	require.NoError(f.t, err)
-	command := exec.CommandContext(f.t.Context(), kubectl, args...)
+	command := exec.CommandContext(f.t.Context(), suite.env.Tools.Kubectl, args...)
 	command.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "HOME="+f.t.TempDir())
 	output, err := command.CombinedOutput()
 	require.NoError(f.t, err, string(output))

@@ -52,37 +52,12 @@ func requirements(ctx context.Context, dir string, file ...string) (map[string]s
 	return versions, nil
 }
 
-// build builds one binary beside its place and moves it there when it is whole, so that a build that is
-// interrupted leaves nothing that looks like a tool.
-func build(ctx context.Context, root string, b binary) error {
-	dir := filepath.Dir(b.file)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("making the cache of %s: %w", b.name, err)
-	}
-	temp, err := os.MkdirTemp(dir, ".build-")
-	if err != nil {
-		return fmt.Errorf("making the cache of %s: %w", b.name, err)
-	}
-	defer os.RemoveAll(temp)
-
-	file := filepath.Join(temp, b.name)
-	// -mod and -modfile on the command line win over GOFLAGS, where a developer may have other ones for the root module.
-	// Without its version a Kubernetes server calls itself v0.0.0, which confuses kubectl. No one debugs the tools.
-	ldflags := "-ldflags=-s -w -X k8s.io/component-base/version.gitVersion=" + b.version
-	if _, err := runGo(ctx, filepath.Join(root, b.dir), "build", "-mod=readonly", "-modfile=", ldflags, "-o", file, b.pkg); err != nil {
-		return fmt.Errorf("building %s: %w", b.name, err)
-	}
-	if err := os.Rename(file, b.file); err != nil {
-		return fmt.Errorf("moving %s into the cache: %w", b.name, err)
-	}
-	return nil
-}
-
 // runGo runs the go command in dir and returns its standard output. An error holds the last lines of the other output.
 func runGo(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOWORK=off")
+	// Without cgo, the tools share compiled packages with `make build` and the tests, whatever the machine has.
+	cmd.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0")
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr

@@ -2,75 +2,35 @@ package tools
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"runtime"
-	"time"
 )
 
-// Tools holds the paths of the binaries.
+// Tools holds the paths of the programs. All of them are links to one binary, which runs the program whose name it is called by.
 type Tools struct {
 	Etcd                  string
 	KubeAPIServer         string
 	KubeControllerManager string
-	Kwok                  string
-	// Kubectl is set by EnsureKubectl only.
-	Kubectl string
+	Kubectl               string
 }
 
-// tool is one binary: a package of a Go module, and the module that gives its version.
-type tool struct {
-	name string
-	// dir is the directory of the go.mod that pins it, under the root.
-	dir string
-	// pkg is what go build is given there.
-	pkg string
-	// module is the requirement in that go.mod whose version is the tool's.
-	module string
-	path   func(*Tools) *string
-}
+const (
+	// moduleDir is the directory of the module that pins the programs, under the root.
+	moduleDir = "hack/tools/controlplane"
+	// versionModule is the requirement of that module whose version is the version of the Kubernetes programs.
+	versionModule = "k8s.io/kubernetes"
+	// binaryName is the name of the binary.
+	binaryName = "controlplane"
+)
 
-var all = []tool{
-	{
-		name: "etcd", dir: "hack/tools/controlplane", pkg: "./etcd", module: "go.etcd.io/etcd/server/v3",
-		path: func(t *Tools) *string { return &t.Etcd },
-	},
-	{
-		name: "kube-apiserver", dir: "hack/tools/controlplane", pkg: "k8s.io/kubernetes/cmd/kube-apiserver", module: "k8s.io/kubernetes",
-		path: func(t *Tools) *string { return &t.KubeAPIServer },
-	},
-	{
-		name: "kube-controller-manager", dir: "hack/tools/controlplane", pkg: "k8s.io/kubernetes/cmd/kube-controller-manager", module: "k8s.io/kubernetes",
-		path: func(t *Tools) *string { return &t.KubeControllerManager },
-	},
-	{
-		name: "kwok", dir: "hack/tools/kwok", pkg: "sigs.k8s.io/kwok/cmd/kwok", module: "sigs.k8s.io/kwok",
-		path: func(t *Tools) *string { return &t.Kwok },
-	},
-}
-
-// kubectl is what a person has. The tests of the documentation run its commands.
-var kubectl = []tool{{
-	name: "kubectl", dir: "hack/tools/controlplane", pkg: "k8s.io/kubernetes/cmd/kubectl", module: "k8s.io/kubernetes",
-	path: func(t *Tools) *string { return &t.Kubectl },
-}}
-
-// Ensure returns the tools of the repository at root, and builds those that are not in its cache. An
-// empty root means the repository that holds the working directory. It reports to out what it builds.
+// Ensure returns the tools of the repository at root. It builds them if they are not in the cache, and reports that to out. An empty root
+// means the repository that holds the working directory.
 func Ensure(ctx context.Context, out io.Writer, root string) (Tools, error) {
-	return ensure(ctx, out, root, all)
-}
-
-// EnsureKubectl returns the path of kubectl, and builds it as Ensure does. A sandbox does without it.
-func EnsureKubectl(ctx context.Context, out io.Writer, root string) (string, error) {
-	found, err := ensure(ctx, out, root, kubectl)
-	return found.Kubectl, err
-}
-
-func ensure(ctx context.Context, out io.Writer, root string, wanted []tool) (Tools, error) {
 	if root == "" {
 		found, err := FindRoot()
 		if err != nil {
@@ -78,82 +38,105 @@ func ensure(ctx context.Context, out io.Writer, root string, wanted []tool) (Too
 		}
 		root = found
 	}
-	result, missing, err := lookUp(ctx, root, wanted)
-	if err != nil || len(missing) == 0 {
-		return result, err
+	b, err := binaryOf(ctx, root)
+	if err != nil {
+		return Tools{}, err
 	}
-
+	if built, err := b.isBuilt(); built || err != nil {
+		return b.tools(), err
+	}
 	unlock, err := lock(ctx, filepath.Join(cacheDir(root), ".sandbox.lock"), out)
 	if err != nil {
 		return Tools{}, err
 	}
 	defer unlock()
-	// Another process may have built them while this one waited.
-	if result, missing, err = lookUp(ctx, root, wanted); err != nil {
-		return Tools{}, err
+	// Another process may have built it while this one waited.
+	if built, err := b.isBuilt(); built || err != nil {
+		return b.tools(), err
 	}
-	return result, buildAll(ctx, out, root, missing)
+	fmt.Fprintf(out, "Building etcd and Kubernetes %s from Go modules into %s.\nOnly the first build takes long: about five minutes on two cores.\n",
+		b.version, cacheDir(root))
+	return b.tools(), withProgress(out, b.name, func() error { return b.build(ctx, root) })
 }
 
-// binary is a tool at the place where it belongs.
+// binary is the binary of the programs.
 type binary struct {
-	tool
-	version string
-	file    string
+	// name names the versions that are built in, and version is the one of Kubernetes.
+	name, version string
+	// dir is where the binary and its links belong.
+	dir string
 }
 
-// lookUp returns where the tools belong, and which of them are not there.
-func lookUp(ctx context.Context, root string, wanted []tool) (Tools, []binary, error) {
-	var result Tools
-	var missing []binary
-	versions := map[string]map[string]string{}
-	for _, t := range wanted {
-		if versions[t.dir] == nil {
-			required, err := requirements(ctx, filepath.Join(root, t.dir), "go.mod")
-			if err != nil {
-				return Tools{}, nil, err
-			}
-			versions[t.dir] = required
-		}
-		version, ok := versions[t.dir][t.module]
-		if !ok {
-			return Tools{}, nil, fmt.Errorf("%s/go.mod does not require %s: add it, its version is that of %s", t.dir, t.module, t.name)
-		}
-		dir := fmt.Sprintf("%s-%s-%s-%s", t.name, version, runtime.GOOS, runtime.GOARCH)
-		file := filepath.Join(cacheDir(root), dir, t.name)
-		*t.path(&result) = file
-		switch _, err := os.Stat(file); {
-		case errors.Is(err, os.ErrNotExist):
-			missing = append(missing, binary{tool: t, version: version, file: file})
-		case err != nil:
-			return Tools{}, nil, fmt.Errorf("looking for %s: %w", t.name, err)
-		}
+// binaryOf returns the binary that belongs to the pinned versions. Its name changes with the module's files, so that an older build is
+// never mistaken for it.
+func binaryOf(ctx context.Context, root string) (*binary, error) {
+	required, err := requirements(ctx, filepath.Join(root, moduleDir), "go.mod")
+	if err != nil {
+		return nil, err
 	}
-	return result, missing, nil
+	version, found := required[versionModule]
+	if !found {
+		return nil, fmt.Errorf("%s/go.mod does not require %s: add it, its version is that of the control planes", moduleDir, versionModule)
+	}
+	files := sha256.New()
+	for _, name := range []string{"go.mod", "go.sum", "main.go"} {
+		data, err := os.ReadFile(filepath.Join(root, moduleDir, name))
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, fmt.Errorf("reading what the control planes are built from: %w", err)
+		}
+		_, _ = files.Write(data)
+	}
+	dir := fmt.Sprintf("%s-%s-%.6x-%s-%s", binaryName, version, files.Sum(nil), runtime.GOOS, runtime.GOARCH)
+	return &binary{name: "controlplane " + version, version: version, dir: filepath.Join(cacheDir(root), dir)}, nil
 }
 
-func buildAll(ctx context.Context, out io.Writer, root string, missing []binary) error {
-	if len(missing) == 0 {
-		return nil
+func (b *binary) tools() Tools {
+	return Tools{
+		Etcd:                  filepath.Join(b.dir, "etcd"),
+		KubeAPIServer:         filepath.Join(b.dir, "kube-apiserver"),
+		KubeControllerManager: filepath.Join(b.dir, "kube-controller-manager"),
+		Kubectl:               filepath.Join(b.dir, "kubectl"),
 	}
-	begin := time.Now()
-	fmt.Fprintf(out, "Building %s from Go modules into %s.\nOnly the first build takes long: all of them about ten minutes on two cores.\n",
-		count(len(missing), "program"), cacheDir(root))
-	for i, b := range missing {
-		title := fmt.Sprintf("[%d/%d] %s %s", i+1, len(missing), b.name, b.version)
-		if err := withProgress(out, title, func() error { return build(ctx, root, b) }); err != nil {
-			return err
+}
+
+func (t *Tools) all() []string {
+	return []string{t.Etcd, t.KubeAPIServer, t.KubeControllerManager, t.Kubectl}
+}
+
+func (b *binary) isBuilt() (bool, error) {
+	_, err := os.Stat(b.dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// build builds the binary and its links in a temporary directory and renames that, so that an interrupted build leaves nothing that
+// looks like a tool.
+func (b *binary) build(ctx context.Context, root string) error {
+	temp, err := os.MkdirTemp(cacheDir(root), ".build-")
+	if err != nil {
+		return fmt.Errorf("making the cache of the control planes: %w", err)
+	}
+	defer os.RemoveAll(temp)
+	dir := filepath.Join(temp, filepath.Base(b.dir))
+	// -mod and -modfile override a developer's GOFLAGS, which are for the root module. Without its version, a Kubernetes server reports
+	// v0.0.0, which confuses kubectl. Nobody debugs the tools, so they have no symbols.
+	ldflags := "-ldflags=-s -w -X k8s.io/component-base/version.gitVersion=" + b.version
+	if _, err := runGo(ctx, filepath.Join(root, moduleDir), "build", "-mod=readonly", "-modfile=", ldflags,
+		"-o", filepath.Join(dir, binaryName), "."); err != nil {
+		return fmt.Errorf("building the control planes: %w", err)
+	}
+	links := b.tools()
+	for _, link := range links.all() {
+		if err := os.Symlink(binaryName, filepath.Join(dir, filepath.Base(link))); err != nil {
+			return fmt.Errorf("naming a program of the control planes: %w", err)
 		}
 	}
-	fmt.Fprintf(out, "Built in %v.\n", time.Since(begin).Round(time.Second))
+	if err := os.Rename(dir, b.dir); err != nil {
+		return fmt.Errorf("moving the control planes into the cache: %w", err)
+	}
 	return nil
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 func cacheDir(root string) string { return filepath.Join(root, "_output", "tools") }

@@ -11,32 +11,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fakeRepository has the modules of the tools, with programs that build in no time.
+// fakeRepository has the module of the tools, with a program that builds in no time.
 func fakeRepository(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
 	write := func(path, content string) {
-		path = filepath.Join(root, path)
+		path = filepath.Join(root, moduleDir, path)
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		require.NoError(t, os.WriteFile(path, []byte(content), 0o644))
 	}
-	const program = "package main\nfunc main() {}\n"
-	for dir, modules := range map[string]map[string]string{
-		"hack/tools/controlplane": {"go.etcd.io/etcd/server/v3": "v3.0.0", "k8s.io/kubernetes": "v1.0.0"},
-		"hack/tools/kwok":         {"sigs.k8s.io/kwok": "v0.1.0"},
-	} {
-		mod := "module example.com/fake\ngo 1.24\n"
-		for module, version := range modules {
-			mod += "require " + module + " " + version + "\nreplace " + module + " => ./" + module + "\n"
-			write(filepath.Join(dir, module, "go.mod"), "module "+module+"\ngo 1.24\n")
-		}
-		write(filepath.Join(dir, "go.mod"), mod)
-	}
-	write("hack/tools/controlplane/etcd/main.go", program)
-	write("hack/tools/controlplane/k8s.io/kubernetes/cmd/kube-apiserver/main.go", program)
-	write("hack/tools/controlplane/k8s.io/kubernetes/cmd/kube-controller-manager/main.go", program)
-	write("hack/tools/controlplane/k8s.io/kubernetes/cmd/kubectl/main.go", program)
-	write("hack/tools/kwok/sigs.k8s.io/kwok/cmd/kwok/main.go", program)
+	write("go.mod", "module example.com/fake\ngo 1.24\nrequire k8s.io/kubernetes v1.0.0\nreplace k8s.io/kubernetes => ./kubernetes\n")
+	write("kubernetes/go.mod", "module k8s.io/kubernetes\ngo 1.24\n")
+	write("main.go", "package main\nfunc main() {}\n")
 	return root
 }
 
@@ -48,14 +34,14 @@ func TestEnsure(t *testing.T) {
 	var first bytes.Buffer
 	built, err := Ensure(t.Context(), &first, root)
 	require.NoError(t, err)
-	require.Contains(t, first.String(), "[4/4] kwok v0.1.0 built in ")
-	require.Regexp(t, `_output/tools/kube-apiserver-v1\.0\.0-\w+-\w+/kube-apiserver$`, built.KubeAPIServer)
-	for _, path := range []string{built.Etcd, built.KubeAPIServer, built.KubeControllerManager, built.Kwok} {
+	require.Contains(t, first.String(), "controlplane v1.0.0 built in ")
+	require.Regexp(t, `_output/tools/controlplane-v1\.0\.0-\w+-\w+-\w+/kube-apiserver$`, built.KubeAPIServer)
+	for _, path := range built.all() {
 		require.FileExists(t, path)
-		entries, err := os.ReadDir(filepath.Dir(path))
-		require.NoError(t, err)
-		require.Len(t, entries, 1, "no temporary file is left")
 	}
+	entries, err := os.ReadDir(cacheDir(root))
+	require.NoError(t, err)
+	require.Len(t, entries, 2, "the tools and the lock; no temporary file is left")
 
 	var second bytes.Buffer
 	again, err := Ensure(t.Context(), &second, root)
@@ -64,13 +50,17 @@ func TestEnsure(t *testing.T) {
 	require.Empty(t, second.String(), "nothing to build, nothing to say")
 }
 
-func TestEnsureKubectl(t *testing.T) {
+// A change of the module's files is a change of the tools.
+func TestEnsureBuildsAgain(t *testing.T) {
 	root := fakeRepository(t)
-	var out bytes.Buffer
-	path, err := EnsureKubectl(t.Context(), &out, root)
+	before, err := Ensure(t.Context(), &bytes.Buffer{}, root)
 	require.NoError(t, err)
-	require.FileExists(t, path)
-	require.Contains(t, out.String(), "[1/1] kubectl v1.0.0 built in ", "it needs no other tool")
+	main := filepath.Join(root, moduleDir, "main.go")
+	require.NoError(t, os.WriteFile(main, []byte("package main\nfunc main() { println() }\n"), 0o644))
+	after, err := Ensure(t.Context(), &bytes.Buffer{}, root)
+	require.NoError(t, err)
+	require.NotEqual(t, before, after)
+	require.FileExists(t, after.Kubectl)
 }
 
 func TestEnsureInParallelBuildsOnce(t *testing.T) {
@@ -86,20 +76,20 @@ func TestEnsureInParallelBuildsOnce(t *testing.T) {
 	all.Wait()
 	builders := 0
 	for i := range outs {
-		builders += bytes.Count(outs[i].Bytes(), []byte("etcd v3.0.0 built"))
+		builders += bytes.Count(outs[i].Bytes(), []byte("controlplane v1.0.0 built"))
 	}
 	require.Equal(t, 1, builders)
 }
 
 func TestEnsureSaysWhatFailed(t *testing.T) {
 	root := fakeRepository(t)
-	file := filepath.Join(root, "hack/tools/kwok/sigs.k8s.io/kwok/cmd/kwok/main.go")
+	file := filepath.Join(root, moduleDir, "main.go")
 	require.NoError(t, os.WriteFile(file, []byte("package main\nfunc main() { nonsense }\n"), 0o644))
 	var out bytes.Buffer
 	_, err := Ensure(t.Context(), &out, root)
-	require.ErrorContains(t, err, "building kwok")
+	require.ErrorContains(t, err, "building the control planes")
 	require.ErrorContains(t, err, "nonsense")
-	require.Contains(t, out.String(), "kwok v0.1.0 failed after")
+	require.Contains(t, out.String(), "controlplane v1.0.0 failed after")
 }
 
 func TestEnsureStops(t *testing.T) {
@@ -112,7 +102,7 @@ func TestEnsureStops(t *testing.T) {
 func TestFindRoot(t *testing.T) {
 	root, err := FindRoot()
 	require.NoError(t, err)
-	require.FileExists(t, filepath.Join(root, "hack", "tools", "kwok", "go.mod"))
+	require.FileExists(t, filepath.Join(root, moduleDir, "go.mod"))
 
 	t.Chdir(t.TempDir())
 	_, err = FindRoot()

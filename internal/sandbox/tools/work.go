@@ -18,7 +18,7 @@ func BuildRelease(ctx context.Context, dir, version string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	arguments := []string{"build", "-trimpath"}
+	arguments := []string{"build"}
 	if version != "" {
 		arguments = append(arguments, "-ldflags=-X "+modulePath+"/pkg/version.gitVersion="+version)
 	}
