@@ -131,19 +131,32 @@ func (w *World) refusal(write string) Fault {
 // noteRefusal follows since when the API server refuses the writes of a cluster's work. One that fails in another way was not refused, and
 // not accepted either.
 func (w *World) noteRefusal(write string, fault Fault) {
-	_, name, ok := strings.Cut(write, " work ")
-	if !ok || strings.HasPrefix(write, "delete ") {
+	cluster := clusterOfWrite(write)
+	if _, known := w.refusedSince[cluster]; cluster != "" && fault == Denied && !known {
+		w.refusedSince[cluster] = w.Clock.Now()
+	}
+}
+
+// noteAcceptance ends a refusal when the API server accepts the update revision, or any write of an abort. A write that only adds the hash
+// of an older revision says nothing about the update revision.
+func (w *World) noteAcceptance(write string) {
+	owner, work := w.Object(), w.workOf(clusterOfWrite(write))
+	if owner == nil || work == nil {
 		return
 	}
-	cluster, _, _ := strings.Cut(name, "/")
-	switch fault {
-	case Denied:
-		if _, known := w.refusedSince[cluster]; !known {
-			w.refusedSince[cluster] = w.Clock.Now()
-		}
-	case NoFault, KilledAfter, Lost:
-		delete(w.refusedSince, cluster)
+	if work.Labels[workv1alpha1.LabelControllerHash] == owner.Status.UpdateRevision || owner.Status.AbortedTime != nil {
+		delete(w.refusedSince, work.Namespace)
 	}
+}
+
+// clusterOfWrite returns the cluster of a work that is created or changed; empty for any other write.
+func clusterOfWrite(write string) string {
+	_, name, ok := strings.Cut(write, " work ")
+	if !ok || strings.HasPrefix(write, "delete ") {
+		return ""
+	}
+	cluster, _, _ := strings.Cut(name, "/")
+	return cluster
 }
 
 // refusedForLong reports whether the work of a cluster has been refused for a placement's deadline.

@@ -151,6 +151,7 @@ func (w *World) Restart() {
 	}
 	w.Hub.Wrote = func(what string) {
 		w.Tell("hub: %s", w.describe(what))
+		w.noteAcceptance(what)
 		w.noteRecords()
 		w.noteCopy(what)
 		w.noteCause(what)
