@@ -153,16 +153,10 @@ func (p *pass) updateObject() runtime.Object {
 	return nil
 }
 
-// maxNote is the maximum length of an event's note. The API server accepts 1024, and rejects an event with a longer note.
-const maxNote = 1000
-
 // event makes an event for the object and a related object; nil for none. Events of one pass that differ only in their note would be
 // counted as one. The related object distinguishes them.
 func (c *Controller) event(p *pass, related runtime.Object, eventType, reason, action, note string) {
-	if len(note) > maxNote {
-		note = strings.ToValidUTF8(note[:maxNote], "") + " …"
-	}
-	c.recorder.Eventf(p.object.ManifestWorkReplicaSet, related, eventType, reason, action, "%s", note)
+	c.recorder.Eventf(p.object.ManifestWorkReplicaSet, related, eventType, reason, action, "%s", status.EventNote(note))
 }
 
 // announceNameTaken makes an event, once for each object, that a work does not have the usual name (R9). An event for each cluster would

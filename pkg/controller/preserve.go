@@ -130,7 +130,7 @@ func (r *finalizeReconciler) releaseAll(ctx context.Context, p *pass, works []*w
 	if failing := append(outcome.Refused, outcome.Persisting...); len(failing) > 0 {
 		found.progress.Problems = []string{fmt.Sprintf(
 			"%s can't be written; fix the cause, the hub retries each write at least once a minute: %s",
-			countOf(len(failing)), firstOf(failing))}
+			countOf(len(failing)), status.FirstOf(failing))}
 	}
 	found.err = utilerrors.NewAggregate(errs)
 	return found

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,6 +14,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
 // clusterWork names the write of a cluster's work at the desired revision.
@@ -127,11 +127,11 @@ func (r *deployReconciler) namePersistentErrors(p *pass, results []memory.Attemp
 		klog.Background().V(2).Info("The API server rejects ManifestWorks", "manifestWorkReplicaSet", p.key,
 			"count", len(outcome.Refused), "first", outcome.Refused[0])
 		p.problem(fmt.Sprintf("the API server rejects %s; fix the cause, each write is %s: %s",
-			countOf(len(outcome.Refused)), p.retried("retried at least once a minute"), firstOf(outcome.Refused)))
+			countOf(len(outcome.Refused)), p.retried("retried at least once a minute"), status.FirstOf(outcome.Refused)))
 	}
 	if len(outcome.Persisting) > 0 {
 		p.problem(fmt.Sprintf("%s can't be written for some time; look at what the API server says, each write is %s: %s",
-			countOf(len(outcome.Persisting)), p.retried("retried"), firstOf(outcome.Persisting)))
+			countOf(len(outcome.Persisting)), p.retried("retried"), status.FirstOf(outcome.Persisting)))
 	}
 }
 
@@ -173,16 +173,6 @@ func writeResult(err error) metrics.WriteResult {
 	default:
 		return metrics.Failed
 	}
-}
-
-// errorsShown is the maximum number of errors in a message.
-const errorsShown = 3
-
-func firstOf(texts []string) string {
-	if len(texts) > errorsShown {
-		return strings.Join(texts[:errorsShown], "; ") + fmt.Sprintf("; and %d more", len(texts)-errorsShown)
-	}
-	return strings.Join(texts, "; ")
 }
 
 // refused notes that a revision could not be written, and returns the message for a condition, because users may not read the log (R12).

@@ -53,14 +53,14 @@ func nameOne(hashes []string) string {
 	if len(hashes) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; if you know which one was stable, write its hash into status.currentRevision (%s), or put a good template into the spec", firstOf(hashes))
+	return fmt.Sprintf("; if you know which one was stable, write its hash into status.currentRevision (%s), or put a good template into the spec", FirstOf(hashes))
 }
 
-// shown bounds what a message lists.
+// shown is the maximum number of texts that a message lists.
 const shown = 3
 
-// firstOf lists the first of some texts, and counts the others; empty for none.
-func firstOf(texts []string) string {
+// FirstOf lists the first of some texts, and counts the others; empty for none.
+func FirstOf(texts []string) string {
 	if len(texts) > shown {
 		return strings.Join(texts[:shown], "; ") + fmt.Sprintf("; and %d more", len(texts)-shown)
 	}

@@ -37,7 +37,7 @@ func ReleasingWorkloads(r *Releasing) metav1.Condition {
 	for _, text := range r.Held {
 		held = append(held, revision.Shortened(text, maxHeld))
 	}
-	parts = append(parts, firstOf(held))
+	parts = append(parts, FirstOf(held))
 	parts = append(parts, r.Problems...)
 	if len(r.TooLate) > 0 {
 		parts = append(parts, lost(r.TooLate))

@@ -7,5 +7,5 @@ func notKept(plan *rollout.Plan) string {
 	if len(plan.NotKept) == 0 {
 		return ""
 	}
-	return "dropped objects are deleted at once despite pruneStrategy WhenAvailable: " + firstOf(plan.NotKept)
+	return "dropped objects are deleted at once despite pruneStrategy WhenAvailable: " + FirstOf(plan.NotKept)
 }

@@ -1,18 +1,12 @@
 package upgrade
 
 import (
-	"strings"
-
 	"k8s.io/apimachinery/pkg/runtime"
-)
 
-// maxNote is what the API server takes of an event's note: 1024 bytes. A longer one would lose the event.
-const maxNote = 1000
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+)
 
 // event records an event.
 func (r *Runner) event(regarding runtime.Object, eventType, reason, action, note string) {
-	if len(note) > maxNote {
-		note = strings.ToValidUTF8(note[:maxNote], "") + " …"
-	}
-	r.Recorder.Eventf(regarding, nil, eventType, reason, action, "%s", note)
+	r.Recorder.Eventf(regarding, nil, eventType, reason, action, "%s", status.EventNote(note))
 }

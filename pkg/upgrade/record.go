@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/rejection"
 	"github.com/open-cluster-management-io/work-rollback/pkg/upgrade/plan"
 )
 
@@ -43,7 +44,7 @@ func (r *record) write(ctx context.Context, seen *corev1.ConfigMap, data map[str
 		_, err := r.client.Create(ctx, &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Name: plan.ConfigMap, Namespace: r.namespace}, Data: data,
 		}, metav1.CreateOptions{})
-		return r.failed("creating", err, isRejected(err)) // Not found is the namespace.
+		return r.failed("creating", err, rejection.IsLasting(err) && !apierrors.IsAlreadyExists(err)) // Not found is the namespace.
 	}
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": seen.UID, "resourceVersion": seen.ResourceVersion}, "data": data,
@@ -51,7 +52,7 @@ func (r *record) write(ctx context.Context, seen *corev1.ConfigMap, data map[str
 	if err == nil {
 		_, err = r.client.Patch(ctx, plan.ConfigMap, types.MergePatchType, patch, metav1.PatchOptions{})
 	}
-	return r.failed("patching", err, isRejected(err) && !apierrors.IsNotFound(err)) // Somebody deleted it: it is created at the next try.
+	return r.failed("patching", err, rejection.IsLasting(err) && !apierrors.IsNotFound(err)) // Somebody deleted it: it is created at the next try.
 }
 
 // failed returns an error that names the request; nil for none.

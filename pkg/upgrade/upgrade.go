@@ -20,6 +20,7 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rejection"
 	"github.com/open-cluster-management-io/work-rollback/pkg/upgrade/plan"
 )
 
@@ -230,7 +231,7 @@ func (r *Runner) settle(ctx context.Context, o *plan.Object, err error) error {
 	if err == nil || apierrors.IsNotFound(err) || ctx.Err() != nil {
 		return nil // It is gone.
 	}
-	if !isRejected(err) && !r.stuck(o.UID, err) {
+	if !rejection.IsLasting(err) && !r.stuck(o.UID, err) {
 		return err
 	}
 	klog.FromContext(ctx).Error(err, "The upgrade continues without the snapshot of a ManifestWorkReplicaSet",

@@ -3,9 +3,7 @@ package upgrade
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -95,15 +93,4 @@ func (c *objects) patchRevision(ctx context.Context, change *plan.RevisionPatch)
 		return fmt.Errorf("patching ControllerRevision %s/%s: %w", object.Namespace, object.Name, err)
 	}
 	return nil
-}
-
-// isRejected reports whether the API server rejects a write for a reason that lasts: the same write is rejected again.
-func isRejected(err error) bool {
-	switch {
-	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), apierrors.IsTooManyRequests(err), apierrors.IsServerTimeout(err),
-		apierrors.IsTimeout(err), apierrors.IsUnauthorized(err):
-		return false
-	}
-	var known apierrors.APIStatus
-	return errors.As(err, &known) && known.Status().Code >= http.StatusBadRequest && known.Status().Code < http.StatusInternalServerError
 }

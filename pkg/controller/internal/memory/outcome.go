@@ -2,10 +2,9 @@ package memory
 
 import (
 	"errors"
-	"net/http"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rejection"
 )
 
 // The errors of writes that were not made, or that the cache does not show.
@@ -41,15 +40,7 @@ type Attempted struct {
 
 // IsLasting reports whether the API server rejects a write: a retry alone does not help.
 func IsLasting(err error) bool {
-	switch {
-	case apierrors.IsConflict(err), errors.Is(err, ErrUnseen), errors.Is(err, ErrLater):
-		return false
-	case apierrors.IsTooManyRequests(err), apierrors.IsServerTimeout(err), apierrors.IsTimeout(err),
-		apierrors.IsServiceUnavailable(err), apierrors.IsInternalError(err):
-		return false
-	}
-	var known apierrors.APIStatus
-	return errors.As(err, &known) && known.Status().Code < http.StatusInternalServerError
+	return !errors.Is(err, ErrUnseen) && !errors.Is(err, ErrLater) && rejection.IsLasting(err)
 }
 
 // RequestError is a failed request: its name, and the API server's error.

@@ -1,0 +1,30 @@
+package rejection
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	workv1 "open-cluster-management.io/api/work/v1"
+)
+
+func TestIsLasting(t *testing.T) {
+	works := workv1.Resource("manifestworks")
+	forbidden := apierrors.NewForbidden(works, "web", errors.New("a quota"))
+	for _, err := range []error{
+		forbidden, fmt.Errorf("writing: %w", forbidden), apierrors.NewBadRequest("a field"),
+		apierrors.NewNotFound(workv1.Resource("namespaces"), "c1"), apierrors.NewMethodNotSupported(works, "patch"),
+		apierrors.NewAlreadyExists(works, "web"),
+	} {
+		require.True(t, IsLasting(err), err)
+	}
+	for _, err := range []error{
+		nil, errors.New("connection refused"), apierrors.NewConflict(works, "web", errors.New("newer")),
+		apierrors.NewUnauthorized("the token has expired"), apierrors.NewTooManyRequests("busy", 1), apierrors.NewServerTimeout(works, "patch", 1),
+		apierrors.NewTimeoutError("late", 1), apierrors.NewServiceUnavailable("starting"), apierrors.NewInternalError(errors.New("a webhook is away")),
+	} {
+		require.False(t, IsLasting(err), err)
+	}
+}
