@@ -12,9 +12,11 @@ import (
 // Quantile is a quantile of many runs, and its 95% confidence interval. The interval comes from order statistics: the binomial distribution
 // gives the two ranks between which the quantile lies, whatever the distribution of the values is.
 type Quantile struct {
-	Value, Low, High float64
+	Value float64 `json:"value"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
 	// Open is true if there are too few runs for the interval: it then ends at the smallest or the largest value seen.
-	Open bool
+	Open bool `json:"open,omitempty"`
 }
 
 // confidence is the probability that the interval of a Quantile contains the quantile.
@@ -51,7 +53,10 @@ func binomial(n, k int, p float64) float64 {
 }
 
 // Measure holds the median and the 95th percentile of a value over the runs.
-type Measure struct{ P50, P95 Quantile }
+type Measure struct {
+	P50 Quantile `json:"p50"`
+	P95 Quantile `json:"p95"`
+}
 
 func measure(results []Result, value func(*Result) float64) Measure {
 	values := make([]float64, 0, len(results))
@@ -63,13 +68,21 @@ func measure(results []Result, value func(*Result) float64) Measure {
 
 // Summary is what many runs show.
 type Summary struct {
-	Runs int
+	Runs int `json:"runs"`
 	// Outcomes counts the runs by how they ended.
-	Outcomes map[Outcome]int
-	// Duration and Restore are in seconds, the others are numbers of clusters. Restore covers the aborted runs, and is nil without any.
-	Duration, Exposed, NeverReached, Unnoticed Measure
-	Restore                                    *Measure
+	Outcomes map[Outcome]int `json:"outcomes"`
+	// Duration is the time until the rollout was complete, aborted or at a standstill, in seconds.
+	Duration Measure `json:"durationSeconds"`
+	// Exposed, NeverReached and Unnoticed are numbers of clusters, as in a Result.
+	Exposed      Measure `json:"exposedClusters"`
+	NeverReached Measure `json:"neverReachedClusters"`
+	Unnoticed    Measure `json:"unnoticedClusters"`
+	// Restore is the time from the abort until all clusters are back, in seconds, over the aborted runs. It is nil if there is none.
+	Restore *Measure `json:"restoreSeconds,omitempty"`
 }
+
+// Share returns the share of the runs that ended in a way.
+func (s *Summary) Share(of Outcome) float64 { return float64(s.Outcomes[of]) / float64(s.Runs) }
 
 // Summarize returns the summary of some results. There must be at least one.
 func Summarize(results []Result) Summary {

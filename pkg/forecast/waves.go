@@ -2,7 +2,6 @@ package forecast
 
 import (
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
@@ -11,7 +10,7 @@ import (
 // Wave is a set of clusters that get the update revision at the same time if every cluster before them succeeds.
 type Wave struct {
 	// Parts are the clusters of the wave by placementRef and decision group, in the order of the writes.
-	Parts []WavePart
+	Parts []WavePart `json:"parts"`
 }
 
 // WavePart is the part of a wave that belongs to one decision group of a Placement.
@@ -31,12 +30,13 @@ func (w *Wave) Size() int {
 	return n
 }
 
-// maxWaves bounds the number of waves.
-const maxWaves = 100_000
+// maxWaves bounds the number of waves: each costs a decision about the whole fleet.
+const maxWaves = 200
 
 // Waves returns the waves in which a rollout continues, from a snapshot that is not aborted. The first wave is what the hub writes now, or
 // as soon as a pause ends. For each further wave, every cluster that has the revision succeeds at once, except those that have failed. The
-// API server accepts every write. The waves end when the hub writes nothing more.
+// API server accepts every write. The waves end when the hub writes nothing more, or at the
+// 200th wave.
 func Waves(s *rollout.Snapshot) []Wave {
 	w := newWaves(s)
 	var found []Wave
@@ -138,16 +138,4 @@ func (w *waves) succeed(plan *rollout.Plan) bool {
 	}
 	w.s.Now = w.s.Now.Add(w.step)
 	return changed
-}
-
-// Reached returns the clusters of all waves, sorted.
-func Reached(all []Wave) []string {
-	var clusters []string
-	for i := range all {
-		for j := range all[i].Parts {
-			clusters = append(clusters, all[i].Parts[j].Clusters...)
-		}
-	}
-	slices.Sort(clusters)
-	return clusters
 }
