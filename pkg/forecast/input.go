@@ -33,9 +33,11 @@ type Input struct {
 	First  bool
 	Agents Agents
 	Rules  Rules
-	// Resolution is the distance between two looks of the simulated hub at the reports; zero for a quarter of Agents.Apply, or for exact
+	// Resolution is the distance between two looks of the simulated hub at the reports; zero for a third of Agents.Apply, or for exact
 	// times if Agents.Spread is zero. Each report moves to the nearest look, so the mean does not change.
 	Resolution time.Duration
+	// Settle is the hub's --success-settle; zero for its default.
+	Settle time.Duration
 	// Seed selects the random numbers.
 	Seed uint64
 }

@@ -1,6 +1,7 @@
 package forecast
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -74,9 +75,9 @@ func newRun(in *Input, index int) *run {
 	case in.Agents.Spread == 0: // All clusters need the same time: nothing would be saved, and the rounding would not cancel out.
 		r.resolution = time.Millisecond
 	default:
-		r.resolution = max(in.Agents.Apply/4, time.Millisecond)
+		r.resolution = max(in.Agents.Apply/3, time.Millisecond)
 	}
-	r.s = rollout.Snapshot{Settle: Settle, Owner: "simulated.simulated", Works: make([]rollout.Work, 0, len(r.clusters))}
+	r.s = rollout.Snapshot{Settle: cmp.Or(in.Settle, Settle), Owner: "simulated.simulated", Works: make([]rollout.Work, 0, len(r.clusters))}
 	r.s.Update, r.s.Current = revisionsOf(in)
 	if r.s.Current == nil {
 		r.s.Absent = &rollout.Absence{Cause: rollout.NeverComplete}
@@ -198,7 +199,7 @@ func (r *run) start(c *cluster, rev *rollout.Revision) {
 	}
 	soak := time.Duration(0)
 	if says.says == success {
-		soak = max(Settle, r.limits[c.ref].Soak)
+		soak = max(r.s.Settle, r.limits[c.ref].Soak)
 	}
 	c.says = says.says
 	c.wakeAt = r.look(r.now.Add(says.after + soak))

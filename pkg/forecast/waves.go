@@ -9,6 +9,8 @@ import (
 
 // Wave is a set of clusters that get the update revision at the same time if every cluster before them succeeds.
 type Wave struct {
+	// Now is true for a wave that the hub writes now. Any other wave waits for clusters before it.
+	Now bool `json:"now"`
 	// Parts are the clusters of the wave by placementRef and decision group, in the order of the writes.
 	Parts []WavePart `json:"parts"`
 }
@@ -33,20 +35,21 @@ func (w *Wave) Size() int {
 // maxWaves bounds the number of waves: each costs a decision about the whole fleet.
 const maxWaves = 200
 
-// Waves returns the waves in which a rollout continues, from a snapshot that is not aborted. The first wave is what the hub writes now, or
-// as soon as a pause ends. For each further wave, every cluster that has the revision succeeds at once, except those that have failed. The
-// API server accepts every write. The waves end when the hub writes nothing more, or at the
+// Waves returns the waves in which a rollout continues, from a snapshot that is not aborted. The first wave may be what the hub
+// writes now, or as soon as a pause ends. Before each other wave, every cluster that has the revision succeeds at once, except those that
+// have failed: degraded clusters recover, and the API server accepts every write. The waves end when the hub writes nothing more, or at the
 // 200th wave.
 func Waves(s *rollout.Snapshot) []Wave {
 	w := newWaves(s)
 	var found []Wave
-	for range maxWaves {
+	for step := range maxWaves {
 		plan := rollout.Decide(&w.s)
 		if plan.Abort != nil {
 			return found
 		}
 		wave := w.write(plan)
 		if len(wave.Parts) > 0 {
+			wave.Now = step == 0
 			found = append(found, wave)
 		}
 		if !w.succeed(plan) {
