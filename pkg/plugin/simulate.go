@@ -303,7 +303,8 @@ func groupsOf(text string, total int) ([]forecast.Group, error) {
 		}
 		n, err := strconv.Atoi(size)
 		if err != nil || n < 1 {
-			return nil, fmt.Errorf("--groups %q: %q is not a size: use numbers above zero and rest once, such as 5,20,rest or canary:5,rest", text, part)
+			return nil, fmt.Errorf("--groups %q: %q is not a size: use numbers above zero and rest once, such as 5,20,rest or canary:5,rest",
+				text, part)
 		}
 		groups[i].Size = n
 		if left -= n; left < 0 {

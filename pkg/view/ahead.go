@@ -168,7 +168,8 @@ func (a *Ahead) note(s *rollout.Snapshot) {
 		case ref.Placement == nil:
 			a.Notes = append(a.Notes, fmt.Sprintf("Placement %s does not exist", ref.Name))
 		case !ref.Placement.Matches():
-			a.Notes = append(a.Notes, fmt.Sprintf("the decisions of Placement %s are incomplete: it selects %d clusters", ref.Name, ref.Placement.Selected))
+			a.Notes = append(a.Notes,
+				fmt.Sprintf("the decisions of Placement %s are incomplete: it selects %d clusters", ref.Name, ref.Placement.Selected))
 		}
 	}
 }
