@@ -288,13 +288,18 @@ func (ps *placementState) exceeds(total int, holds func(*member) bool) bool {
 			all++
 		}
 	}
-	perGroup := ps.strategy.kind == clusterv1alpha1.ProgressivePerGroup
+	perGroup := ps.perGroup()
 	for g, count := range counts {
 		if count > 0 && ps.mandatory(g) || perGroup && count > ps.strategy.failuresAllowed(sizes[g]) {
 			return true
 		}
 	}
 	return !perGroup && all > ps.strategy.failuresAllowed(total)
+}
+
+// perGroup reports whether each decision group has its own limit of failures.
+func (ps *placementState) perGroup() bool {
+	return ps.strategy.kind == clusterv1alpha1.ProgressivePerGroup
 }
 
 // describeFailed describes which clusters failed, how they failed, and how many failures are allowed.

@@ -1,0 +1,12 @@
+// Package forecast looks ahead: it runs the hub's own decision code (rollout.Decide) against a simulated fleet and a simulated clock.
+//
+// It is pure: no client and no clock, and its random numbers come from a seed. The same input, seed and run index give the same result.
+// docs/concepts/simulation.md describes the model for users.
+//
+//	What is simulated, and what a caller must provide?     input.go
+//	What does each cluster do with a revision?             fates.go
+//	How does a pass of the hub act on the fleet?           run.go; fleet.go: the ManifestWorks and the agents
+//	What do many runs show, and how exactly?               stats.go
+//	What would change the result?                          variants.go
+//	In which waves does a rollout continue?                waves.go
+package forecast

@@ -1,0 +1,115 @@
+package forecast
+
+import (
+	"math"
+	"math/rand/v2"
+	"time"
+)
+
+// What a cluster does with the new revision:
+//
+//  1. Each cluster of a run draws three numbers, in the order of the clusters, whatever the strategy is. So variants of one input, with the
+//     same seed, meet the same clusters.
+//  2. The first number decides its fate. The others are how long it needs for the new revision and, after an abort, for the older one.
+//  3. Draws are independent: clusters do not fail together.
+
+// Fate is what becomes of a cluster that gets the new revision.
+type Fate string
+
+// The fates.
+const (
+	Healthy Fate = "Healthy"
+	Slow    Fate = "Slow"
+	// Fails means that the workload breaks: the agent reports Degraded if a rule asks for it, and no success.
+	Fails Fate = "Fails"
+	// Hangs means that the agent reports neither success nor Degraded.
+	Hangs   Fate = "Hangs"
+	Offline Fate = "Offline"
+)
+
+// broken reports whether the new revision does not work on the cluster.
+func (f Fate) broken() bool { return f == Fails || f == Hangs }
+
+// draw is what chance decides about a cluster.
+type draw struct {
+	fate Fate
+	// forward and back are the times until the agent reports the new revision, and the older one after an abort.
+	forward, back time.Duration
+}
+
+// longest bounds a drawn time: a simulated clock must not overflow.
+const longest = 365 * 24 * time.Hour
+
+func (a *Agents) draw(random *rand.Rand, cluster string) draw {
+	u, forward, back := random.Float64(), random.NormFloat64(), random.NormFloat64()
+	d := draw{fate: a.fateOf(u), forward: a.time(forward), back: a.time(back)}
+	if fate, set := a.Fates[cluster]; set {
+		d.fate = fate
+	}
+	if d.fate == Slow {
+		d.forward, d.back = scaled(d.forward, a.SlowFactor), scaled(d.back, a.SlowFactor)
+	}
+	return d
+}
+
+func (a *Agents) fateOf(u float64) Fate {
+	for _, share := range []struct {
+		fate Fate
+		size float64
+	}{{Fails, a.Fail}, {Hangs, a.Hang}, {Offline, a.Offline}, {Slow, a.Slow}} {
+		if u < share.size {
+			return share.fate
+		}
+		u -= share.size
+	}
+	return Healthy
+}
+
+func (a *Agents) time(normal float64) time.Duration {
+	return scaled(a.Apply, math.Exp(a.Spread*normal))
+}
+
+func scaled(d time.Duration, by float64) time.Duration {
+	return time.Duration(min(float64(d)*by, float64(longest)))
+}
+
+// answer is what an agent reports about a revision, and how long that takes. It is nothing if the agent stays silent.
+type answer struct {
+	says  report
+	after time.Duration
+}
+
+type report uint8
+
+const (
+	nothing report = iota
+	success
+	degraded
+)
+
+// answerTo returns what the agent of a cluster reports about the new revision, under the rules of its template.
+func (d *draw) answerTo(rules Rules) answer {
+	exists := min(d.forward, Report)
+	switch {
+	case d.fate == Offline:
+		return answer{}
+	case d.fate == Fails && rules.Degraded:
+		return answer{degraded, d.forward}
+	case !rules.Progressing:
+		return answer{success, exists} // The objects exist, whatever becomes of the workload.
+	case d.fate.broken():
+		return answer{}
+	}
+	return answer{success, d.forward}
+}
+
+// answerBack returns what the agent reports about the older revision, which works everywhere.
+func (d *draw) answerBack(rules Rules) answer {
+	switch {
+	case d.fate == Offline:
+		return answer{}
+	case !rules.Progressing:
+		return answer{success, min(d.back, Report)}
+	}
+	return answer{success, d.back}
+}

@@ -1,0 +1,187 @@
+package forecast
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+)
+
+const (
+	// Settle is how long the hub must see a success before it counts: the default of the hub's flag --success-settle.
+	Settle = 3 * time.Second
+	// Report is how long an agent takes to report that the objects of a revision exist.
+	Report = 10 * time.Second
+	// MaxClusters bounds the size of a simulated fleet.
+	MaxClusters = 100_000
+)
+
+// Input is a rollout to simulate.
+type Input struct {
+	// ReplicaSet has the template, the placementRefs and their strategies. It must not be changed.
+	ReplicaSet *workv1alpha1.ManifestWorkReplicaSet
+	// Placements are the selected clusters of each Placement, by name. No cluster is in two of them.
+	Placements map[string]*rollout.Placement
+	// First is true if the rollout is the first one: no cluster has an older revision.
+	First  bool
+	Agents Agents
+	Rules  Rules
+	// Resolution is the distance between two looks of the simulated hub at the reports; zero for a third of Agents.Apply, or for exact
+	// times if Agents.Spread is zero. Each report moves to the nearest look, so the mean does not change.
+	Resolution time.Duration
+	// Settle is the hub's --success-settle; zero for its default.
+	Settle time.Duration
+	// Seed selects the random numbers.
+	Seed uint64
+}
+
+// Rules are the condition rules of the template.
+type Rules struct {
+	// Progressing is true if a rule makes the agents report Progressing: a success is then the success of the workload. Otherwise a cluster
+	// succeeds as soon as its objects exist.
+	Progressing bool
+	// Degraded is true if a rule makes the agents report Degraded.
+	Degraded bool
+}
+
+// RulesOf returns the rules of a template.
+func RulesOf(template *workv1.ManifestWorkSpec) Rules {
+	rules := Rules{Degraded: revision.ReportsDegraded(template)}
+	for i := range template.ManifestConfigs {
+		for j := range template.ManifestConfigs[i].ConditionRules {
+			rules.Progressing = rules.Progressing || template.ManifestConfigs[i].ConditionRules[j].Condition == workv1.ManifestProgressing
+		}
+	}
+	return rules
+}
+
+// Agents is the model of the clusters and their agents. Shares are between 0 and 1.
+type Agents struct {
+	// Apply is the median time from the write of a revision to the report of its success. The times are log-normal.
+	Apply time.Duration
+	// Spread is the standard deviation of the logarithm of these times: about two thirds of the clusters are within a factor of e^Spread of
+	// the median. Zero gives each cluster the same time.
+	Spread float64
+	// Slow is the share of clusters that need SlowFactor times as long.
+	Slow       float64
+	SlowFactor float64
+	// Fail is the share of clusters on which the new revision breaks the workload. They report Degraded if the template has a rule for it,
+	// and otherwise no success.
+	Fail float64
+	// Hang is the share of clusters on which the new revision neither succeeds nor degrades.
+	Hang float64
+	// Offline is the share of clusters whose agents report nothing and apply nothing.
+	Offline float64
+	// Fates sets the fate of single clusters, by name. The shares do not apply to these.
+	Fates map[string]Fate
+}
+
+// Validate returns an error that names the field and the remedy if the input cannot be simulated.
+func (in *Input) Validate() error {
+	if err := in.Agents.validate(); err != nil {
+		return err
+	}
+	refs := in.ReplicaSet.Spec.PlacementRefs
+	if len(refs) == 0 {
+		return errors.New("spec.placementRefs is empty: add at least one Placement")
+	}
+	if len(refs) > workv1alpha1.MaxPlacementRefs {
+		return fmt.Errorf("spec.placementRefs has %d entries: the hub uses at most %d", len(refs), workv1alpha1.MaxPlacementRefs)
+	}
+	seen, total := map[string]string{}, 0
+	for i := range refs {
+		path := field.NewPath("spec", "placementRefs").Index(i)
+		if errs := rollout.ValidateStrategy(path.Child("rolloutStrategy"), &refs[i].RolloutStrategy); len(errs) > 0 {
+			return errs.ToAggregate()
+		}
+		placement := in.Placements[refs[i].Name]
+		if placement == nil || placement.Selected == 0 {
+			return fmt.Errorf("%s.name: no clusters are given for Placement %q", path, refs[i].Name)
+		}
+		if err := onlyIn(refs[i].Name, placement, seen); err != nil {
+			return err
+		}
+		if total += placement.Selected; total > MaxClusters {
+			return fmt.Errorf("the fleet has more than %d clusters: simulate fewer", MaxClusters)
+		}
+		if err := mandatoryGroupsExist(path, &refs[i].RolloutStrategy, placement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// onlyIn returns an error if a cluster of a Placement is in another one as well.
+func onlyIn(name string, placement *rollout.Placement, seen map[string]string) error {
+	for i := range placement.Groups {
+		for _, cluster := range placement.Groups[i].Clusters {
+			if other, twice := seen[cluster]; twice && other != name {
+				return fmt.Errorf("cluster %s is in the Placements %s and %s: give each cluster to one of them", cluster, other, name)
+			}
+			seen[cluster] = name
+		}
+	}
+	return nil
+}
+
+// mandatoryGroupsExist returns an error if the fleet lacks a mandatory group of a strategy.
+func mandatoryGroupsExist(path *field.Path, strategy *workv1alpha1.RolloutStrategy, placement *rollout.Placement) error {
+	for _, wanted := range mandatoryOf(strategy) {
+		found := false
+		for i := range placement.Groups {
+			g := &placement.Groups[i]
+			found = found || wanted.GroupName != "" && g.Name == wanted.GroupName || wanted.GroupName == "" && g.Index == wanted.GroupIndex
+		}
+		if !found && wanted.GroupName != "" {
+			return fmt.Errorf("%s: the fleet has no decision group %q, which is mandatory: add it to --groups as %s:NUMBER",
+				path.Child("rolloutStrategy"), wanted.GroupName, wanted.GroupName)
+		}
+		if !found {
+			return fmt.Errorf("%s: the fleet has no decision group with index %d, which is mandatory: name at least %d groups in --groups",
+				path.Child("rolloutStrategy"), wanted.GroupIndex, wanted.GroupIndex+1)
+		}
+	}
+	return nil
+}
+
+func mandatoryOf(strategy *workv1alpha1.RolloutStrategy) []clusterv1alpha1.MandatoryDecisionGroup {
+	switch {
+	case strategy.Type == clusterv1alpha1.Progressive && strategy.Progressive != nil:
+		return strategy.Progressive.MandatoryDecisionGroups.MandatoryDecisionGroups
+	case strategy.Type == clusterv1alpha1.ProgressivePerGroup && strategy.ProgressivePerGroup != nil:
+		return strategy.ProgressivePerGroup.MandatoryDecisionGroups.MandatoryDecisionGroups
+	}
+	return nil
+}
+
+func (a *Agents) validate() error {
+	switch {
+	case a.Apply <= 0:
+		return fmt.Errorf("--apply is %s: use a duration above zero, such as 1m", a.Apply)
+	case !(a.Spread >= 0 && a.Spread <= 3):
+		return fmt.Errorf("--spread is %g: use a number from 0 to 3, such as 0.5", a.Spread)
+	case !(a.SlowFactor >= 1 && a.SlowFactor <= 1000):
+		return fmt.Errorf("--slow-factor is %g: use a number from 1 to 1000, such as 5", a.SlowFactor)
+	}
+	sum := 0.0
+	for _, share := range []struct {
+		flag  string
+		value float64
+	}{{"--slow", a.Slow}, {"--fail", a.Fail}, {"--hang", a.Hang}, {"--offline", a.Offline}} {
+		if !(share.value >= 0 && share.value <= 1) {
+			return fmt.Errorf("%s is %g%%: use a share from 0%% to 100%%", share.flag, share.value*100)
+		}
+		sum += share.value
+	}
+	if sum > 1+1e-9 {
+		return fmt.Errorf("--slow, --fail, --hang and --offline add up to %.4g%%: a cluster has one fate, so use at most 100%%", sum*100)
+	}
+	return nil
+}

@@ -1,0 +1,174 @@
+package forecast
+
+import (
+	"fmt"
+	"maps"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
+	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+)
+
+// Variant is an input with one change.
+type Variant struct {
+	// Change describes what differs.
+	Change string
+	Input  *Input
+}
+
+// Variants returns the changes that may improve a rollout, each applied to the input alone. The clusters and the seed stay the same.
+func Variants(in *Input) []Variant {
+	var found []Variant
+	for _, propose := range []func(*Input) string{
+		addProgressingRule, addDegradedRule, addAbort, addCanary, halveConcurrency, halveDeadline,
+	} {
+		changed := in.clone()
+		if change := propose(changed); change != "" && changed.Validate() == nil {
+			found = append(found, Variant{Change: change, Input: changed})
+		}
+	}
+	return found
+}
+
+// clone copies what a variant changes.
+func (in *Input) clone() *Input {
+	changed := *in
+	changed.ReplicaSet = in.ReplicaSet.DeepCopy()
+	changed.Placements = maps.Clone(in.Placements)
+	return &changed
+}
+
+func addProgressingRule(in *Input) string {
+	if in.Rules.Progressing {
+		return ""
+	}
+	in.Rules.Progressing = true
+	return "a condition rule for Progressing"
+}
+
+func addDegradedRule(in *Input) string {
+	if in.Rules.Degraded {
+		return ""
+	}
+	in.Rules.Degraded = true
+	return "a condition rule for Degraded"
+}
+
+func addAbort(in *Input) string {
+	changed := false
+	for i := range in.ReplicaSet.Spec.PlacementRefs {
+		ref := &in.ReplicaSet.Spec.PlacementRefs[i]
+		if ref.RolloutStrategy.FailureStrategy != workv1alpha1.AbortAll {
+			ref.RolloutStrategy.FailureStrategy, changed = workv1alpha1.AbortAll, true
+		}
+	}
+	if !changed || in.First {
+		return ""
+	}
+	return "failureStrategy: AbortAll"
+}
+
+// canary is the name of the group that addCanary adds, and canaryShare its inverse share of the clusters.
+const (
+	canary      = "canary"
+	canaryShare = 100
+)
+
+// addCanary makes the first clusters of the first placementRef a mandatory decision group.
+func addCanary(in *Input) string {
+	ref := &in.ReplicaSet.Spec.PlacementRefs[0]
+	placement := in.Placements[ref.Name]
+	size := max(1, placement.Selected/canaryShare)
+	groups := mandatoryGroups(&ref.RolloutStrategy)
+	if groups == nil || len(groups.MandatoryDecisionGroups) > 0 || placement.Selected <= size {
+		return ""
+	}
+	in.Placements[ref.Name] = withCanary(placement, size)
+	groups.MandatoryDecisionGroups = []clusterv1alpha1.MandatoryDecisionGroup{{GroupName: canary}}
+	return fmt.Sprintf("a mandatory canary group of %d of %d clusters in placement %s", size, placement.Selected, ref.Name)
+}
+
+func mandatoryGroups(s *workv1alpha1.RolloutStrategy) *clusterv1alpha1.MandatoryDecisionGroups {
+	switch {
+	case s.Type == clusterv1alpha1.Progressive && s.Progressive != nil:
+		return &s.Progressive.MandatoryDecisionGroups
+	case s.Type == clusterv1alpha1.ProgressivePerGroup && s.ProgressivePerGroup != nil:
+		return &s.ProgressivePerGroup.MandatoryDecisionGroups
+	}
+	return nil
+}
+
+// withCanary moves the first clusters of a Placement into a group of their own, before the others.
+func withCanary(placement *rollout.Placement, size int) *rollout.Placement {
+	changed := &rollout.Placement{Selected: placement.Selected, Decisions: placement.Decisions + 1}
+	first := rollout.Group{Name: canary}
+	for _, g := range placement.Groups {
+		n := min(size-len(first.Clusters), len(g.Clusters))
+		first.Clusters = append(first.Clusters, g.Clusters[:n]...)
+		if g.Index++; n < len(g.Clusters) {
+			changed.Groups = append(changed.Groups, rollout.Group{Name: g.Name, Index: g.Index, Clusters: g.Clusters[n:]})
+		}
+	}
+	changed.Groups = append([]rollout.Group{first}, changed.Groups...)
+	return changed
+}
+
+func halveConcurrency(in *Input) string {
+	changed := ""
+	for i := range in.ReplicaSet.Spec.PlacementRefs {
+		ref := &in.ReplicaSet.Spec.PlacementRefs[i]
+		s := ref.RolloutStrategy.Progressive
+		if ref.RolloutStrategy.Type != clusterv1alpha1.Progressive || s == nil {
+			continue
+		}
+		total := in.Placements[ref.Name].Selected
+		size, err := intstr.GetScaledValueFromIntOrPercent(&s.MaxConcurrency, total, true)
+		if err != nil || size <= 0 || size > total {
+			size = total
+		}
+		if half := size / 2; half > 0 {
+			s.MaxConcurrency = intstr.FromInt32(int32(half)) //nolint:gosec // bounded by MaxClusters
+			changed = fmt.Sprintf("half the concurrency (maxConcurrency %d)", half)
+		}
+	}
+	return changed
+}
+
+// defaultDeadline is the deadline that is proposed if there is none.
+const defaultDeadline = "10m"
+
+func halveDeadline(in *Input) string {
+	changed := ""
+	for i := range in.ReplicaSet.Spec.PlacementRefs {
+		deadline := deadlineOf(&in.ReplicaSet.Spec.PlacementRefs[i].RolloutStrategy)
+		if deadline == nil {
+			continue
+		}
+		if *deadline == "" || *deadline == "None" {
+			*deadline = defaultDeadline
+			changed = "progressDeadline " + defaultDeadline
+			continue
+		}
+		if d, err := time.ParseDuration(*deadline); err == nil && d/2 > 0 {
+			*deadline = (d / 2).String()
+			changed = "half the progressDeadline (" + *deadline + ")"
+		}
+	}
+	return changed
+}
+
+// deadlineOf returns the progressDeadline that the strategy's type uses; nil if the strategy does not have that part.
+func deadlineOf(s *workv1alpha1.RolloutStrategy) *string {
+	switch {
+	case s.Type == clusterv1alpha1.Progressive && s.Progressive != nil:
+		return &s.Progressive.ProgressDeadline
+	case s.Type == clusterv1alpha1.ProgressivePerGroup && s.ProgressivePerGroup != nil:
+		return &s.ProgressivePerGroup.ProgressDeadline
+	case (s.Type == clusterv1alpha1.All || s.Type == "") && s.All != nil:
+		return &s.All.ProgressDeadline
+	}
+	return nil
+}

@@ -1,0 +1,144 @@
+package forecast
+
+import (
+	"maps"
+	"time"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+)
+
+// Wave is a set of clusters that get the update revision at the same time if every cluster before them succeeds.
+type Wave struct {
+	// Now is true for a wave that the hub writes now. Any other wave waits for clusters before it.
+	Now bool `json:"now"`
+	// Parts are the clusters of the wave by placementRef and decision group, in the order of the writes.
+	Parts []WavePart `json:"parts"`
+}
+
+// WavePart is the part of a wave that belongs to one decision group of a Placement.
+type WavePart struct {
+	Placement string `json:"placement"`
+	// Group is "<index>/<name>".
+	Group    string   `json:"group"`
+	Clusters []string `json:"clusters"`
+}
+
+// Size returns how many clusters are in the wave.
+func (w *Wave) Size() int {
+	n := 0
+	for i := range w.Parts {
+		n += len(w.Parts[i].Clusters)
+	}
+	return n
+}
+
+// maxWaves bounds the number of waves: each costs a decision about the whole fleet.
+const maxWaves = 200
+
+// Waves returns the waves in which a rollout continues, from a snapshot that is not aborted. The first wave may be what the hub
+// writes now, or as soon as a pause ends. Before each other wave, every cluster that has the revision succeeds at once, except those that
+// have failed: degraded clusters recover, and the API server accepts every write. The waves end when the hub writes nothing more, or at the
+// 200th wave.
+func Waves(s *rollout.Snapshot) []Wave {
+	w := newWaves(s)
+	var found []Wave
+	for step := range maxWaves {
+		plan := rollout.Decide(&w.s)
+		if plan.Abort != nil {
+			return found
+		}
+		wave := w.write(plan)
+		if len(wave.Parts) > 0 {
+			wave.Now = step == 0
+			found = append(found, wave)
+		}
+		if !w.succeed(plan) {
+			return found
+		}
+	}
+	return found
+}
+
+// waves is a fleet in which every cluster succeeds.
+type waves struct {
+	s rollout.Snapshot
+	// step is how far the clock moves between two waves: successes must have soaked.
+	step  time.Duration
+	rules Rules
+	// reached are the clusters that a wave has reached.
+	reached map[string]bool
+}
+
+func newWaves(s *rollout.Snapshot) *waves {
+	w := &waves{s: *s.AssumeSettled(), step: time.Second, reached: map[string]bool{}}
+	w.s.Paused, w.s.Handover, w.s.Rejected, w.s.Records.Rejections = false, nil, nil, nil
+	w.rules = Rules{Degraded: s.Update.ReportsDegraded}
+	if s.Update.Template != nil {
+		w.rules.Progressing = RulesOf(s.Update.Template).Progressing
+	}
+	for _, limits := range rollout.LimitsOf(s) {
+		w.step = max(w.step, limits.Soak+time.Second)
+	}
+	return w
+}
+
+// write carries out a plan, and returns the clusters that get the revision for the first time.
+func (w *waves) write(plan *rollout.Plan) Wave {
+	var wave Wave
+	at := make(map[string]int, len(w.s.Works))
+	for i := range w.s.Works {
+		at[w.s.Works[i].Cluster()] = i
+	}
+	for i := range plan.Writes {
+		write := &plan.Writes[i]
+		c := cluster{name: write.Cluster}
+		if write.Work == nil {
+			w.s.Works = append(w.s.Works, newWork(&c, w.s.Now))
+			at[c.name] = len(w.s.Works) - 1
+		}
+		c.work = &w.s.Works[at[c.name]]
+		c.work.Object = c.work.Object.DeepCopy()
+		if c.work.Object.Annotations == nil {
+			c.work.Object.Annotations = map[string]string{}
+		}
+		c.work.Combined, c.work.AcceptedAs = nil, ""
+		c.apply(write, w.s.Now)
+		if write.Revision != nil && write.Action != rollout.Adopt && !write.Trim && !w.reached[c.name] {
+			w.reached[c.name] = true
+			wave.add(write)
+		}
+	}
+	return wave
+}
+
+func (w *Wave) add(write *rollout.Write) {
+	for i := range w.Parts {
+		if part := &w.Parts[i]; part.Placement == write.Placement && part.Group == write.Group {
+			part.Clusters = append(part.Clusters, write.Cluster)
+			return
+		}
+	}
+	w.Parts = append(w.Parts, WavePart{Placement: write.Placement, Group: write.Group, Clusters: []string{write.Cluster}})
+}
+
+// succeed lets every cluster with the update revision succeed, and reports whether any did.
+func (w *waves) succeed(plan *rollout.Plan) bool {
+	w.s.Records = rollout.Records{Failures: maps.Clone(plan.Records.Failures)}
+	changed := false
+	for i := range w.s.Works {
+		work := &w.s.Works[i]
+		_, failed := w.s.Records.Failures[work.Cluster()]
+		if failed || work.Deleting() || !work.At(w.s.Update) || !work.SettledAt.IsZero() {
+			continue
+		}
+		changed = true
+		if rollout.Assess(work, w.s.Update, w.s.Now).State != rollout.Succeeded {
+			work.Object = work.Object.DeepCopy()
+			work.Object.Status.Conditions = conditions(work.Object.Generation, success, w.rules, w.s.Now)
+			work.Object.Status.ResourceStatus.Manifests = nil
+		}
+		work.SucceededSince, work.SettledAt = w.s.Now, w.s.Now.Add(w.step)
+	}
+	w.s.Now = w.s.Now.Add(w.step)
+	return changed
+}

@@ -1,0 +1,309 @@
+package plugin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/forecast"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/view"
+)
+
+func newPlan(o *options) *cobra.Command {
+	file, output := "", ""
+	cmd := &cobra.Command{
+		Use: "plan (NAME | -f FILE)", GroupID: groupAhead, Args: cobra.MaximumNArgs(1), ValidArgsFunction: o.completeName,
+		Short: "Show which clusters are next and in which waves, what would abort the rollout, and why clusters wait",
+		Long: "Show which clusters are next and in which waves, what would abort the rollout, and why clusters wait.\n" +
+			"The waves come from the hub's own decision code, if every cluster succeeds at once. With -f, the file is compared with the\n" +
+			"object on the hub, and the plan is that of the rollout that the file would begin. Nothing is changed.",
+		Example: `  # Show how the rollout of web continues
+  kubectl mwrs plan web
+
+  # Show what applying a file would do
+  kubectl mwrs plan -f web.yaml`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name := ""
+			if len(args) > 0 {
+				name = args[0]
+			}
+			return o.plan(cmd.Context(), name, file, output)
+		},
+	}
+	cmd.Flags().StringVarP(&file, "filename", "f", "", "File with the ManifestWorkReplicaSet; - reads from standard input")
+	cmd.Flags().StringVarP(&output, "output", "o", "", "Output format: json")
+	return cmd
+}
+
+func (o *options) plan(ctx context.Context, name, file, output string) error {
+	switch {
+	case (name == "") == (file == ""):
+		return errors.New("name a ManifestWorkReplicaSet, or a file with -f, but not both")
+	case !slices.Contains([]string{"", "json"}, output):
+		return fmt.Errorf("--output %q is unknown; use json", output)
+	}
+	c, err := o.connect()
+	if err != nil {
+		return err
+	}
+	objects, set, err := o.planned(ctx, c, name, file)
+	if err != nil {
+		return err
+	}
+	next, change, err := view.With(objects, set)
+	if err != nil {
+		return err
+	}
+	ahead, err := view.AheadOf(next)
+	if err != nil {
+		return err
+	}
+	if output == "json" {
+		encoder := json.NewEncoder(o.Out)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(jsonOf(ahead, change))
+	}
+	if err := o.printAhead(ahead, change); err != nil || file == "" || change.Same {
+		return err
+	}
+	return o.planDiff(ctx, objects, set)
+}
+
+// planned returns the objects on the hub, and the object whose spec is planned.
+func (o *options) planned(
+	ctx context.Context, c *clients, name, file string,
+) (*view.Objects, *workv1alpha1.ManifestWorkReplicaSet, error) {
+	if file == "" {
+		objects, err := o.read(ctx, c, name)
+		if err != nil {
+			return nil, nil, err
+		}
+		return objects, objects.ReplicaSet, nil
+	}
+	set, err := o.manifest(file)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := valid(set); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", file, err)
+	}
+	switch {
+	case set.Namespace == "":
+		set.Namespace = c.namespace
+	case *o.flags.Namespace != "" && set.Namespace != *o.flags.Namespace:
+		return nil, nil, fmt.Errorf("the namespace of the file, %q, is not that of --namespace, %q: use one of them", set.Namespace, c.namespace)
+	}
+	c.namespace = set.Namespace
+	objects, err := o.read(ctx, c, set.Name)
+	if apierrors.IsNotFound(err) {
+		return o.unborn(ctx, c, set)
+	}
+	return objects, set, err
+}
+
+// valid returns an error for a manifest whose rollout cannot be planned.
+func valid(set *workv1alpha1.ManifestWorkReplicaSet) error {
+	if set.Name == "" {
+		return errors.New("metadata.name is empty: name the ManifestWorkReplicaSet")
+	}
+	for i := range set.Spec.PlacementRefs {
+		path := field.NewPath("spec", "placementRefs").Index(i).Child("rolloutStrategy")
+		if errs := rollout.ValidateStrategy(path, &set.Spec.PlacementRefs[i].RolloutStrategy); len(errs) > 0 {
+			return errs.ToAggregate()
+		}
+	}
+	return nil
+}
+
+// unborn returns the objects of a ManifestWorkReplicaSet that is not on the hub yet.
+func (o *options) unborn(
+	ctx context.Context, c *clients, set *workv1alpha1.ManifestWorkReplicaSet,
+) (*view.Objects, *workv1alpha1.ManifestWorkReplicaSet, error) {
+	fresh := set.DeepCopy()
+	fresh.Status = workv1alpha1.ManifestWorkReplicaSetStatus{}
+	fresh.UID, fresh.ResourceVersion = "", ""
+	objects := &view.Objects{ReplicaSet: fresh, Now: o.now()}
+	for _, step := range []readStep{{read: readPlacements}, {read: readDecisions}} {
+		if err := step.read(ctx, c, objects); err != nil {
+			return nil, nil, err
+		}
+	}
+	return objects, set, nil
+}
+
+// planDiff prints the difference between the template of the newest rollout and the template of the file.
+func (o *options) planDiff(ctx context.Context, objects *view.Objects, set *workv1alpha1.ManifestWorkReplicaSet) error {
+	revisions := view.Revisions(objects)
+	at := slices.IndexFunc(revisions, func(r view.Revision) bool { return r.Update && r.Stored })
+	if at < 0 {
+		return nil
+	}
+	before, err := templateOf(objects, revisions[at].Number)
+	if err != nil {
+		return err
+	}
+	after, err := json.Marshal(set.Spec.ManifestWorkTemplate)
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(o.Out, "\nchanges to the template of revision %d:\n", revisions[at].Number); err != nil {
+		return err
+	}
+	var differs *exitError
+	if err := o.compare(ctx, before, after); err != nil && !errors.As(err, &differs) {
+		return err
+	}
+	return nil
+}
+
+// wavesShown is the number of waves that are printed. The last wave is always printed.
+const wavesShown = 12
+
+func (o *options) printAhead(a *view.Ahead, change *view.Change) error {
+	out := &printer{Writer: o.Out}
+	out.printf("%s/%s   %s\n", a.Namespace, a.Name, changeText(a, change))
+	for _, note := range a.Notes {
+		out.printf("note     %s\n", oneLine(note))
+	}
+	if a.Paused {
+		out.printf("note     the rollout is paused: nothing is written before it is resumed\n")
+	}
+	if len(a.Waves) == 0 {
+		out.printf("waves    the hub starts no cluster\n")
+	} else {
+		first := map[bool]string{true: "the hub writes the first one now", false: "the first one waits for clusters that have the revision"}
+		out.printf("waves    %d, if every cluster succeeds; %s\n", len(a.Waves), first[a.Waves[0].Now && !a.Paused])
+		out.table(func(w io.Writer) { printWaves(w, a.Waves) })
+	}
+	if a.Unreached > 0 {
+		out.printf("         %d more clusters are in none of these waves\n", a.Unreached)
+	}
+	for i := range a.Limits {
+		out.printf("limits   placement %s: %s\n", oneLine(a.Limits[i].Placement), limitsText(a, &a.Limits[i]))
+	}
+	if len(a.Waiting) > 0 {
+		out.table(func(w io.Writer) {
+			_, _ = fmt.Fprintln(w, "STATE\tWAITS-FOR\tCLUSTERS\tNAMES")
+			for _, group := range a.Waiting {
+				_, _ = fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", group.State, group.For, len(group.Clusters), oneLine(firstOf(group.Clusters)))
+			}
+		})
+	}
+	return out.err
+}
+
+func changeText(a *view.Ahead, change *view.Change) string {
+	switch {
+	case change.Same:
+		return "rolls out revision " + a.Revision
+	case change.Returns > 0:
+		return fmt.Sprintf("would return to the template of revision %d, as revision %d", change.Returns, change.Number)
+	}
+	return fmt.Sprintf("would roll out a new revision %d", change.Number)
+}
+
+func printWaves(w io.Writer, waves []forecast.Wave) {
+	_, _ = fmt.Fprintln(w, "WAVE\tCLUSTERS\tPLACEMENT\tGROUP\tNAMES")
+	for i := range waves {
+		if i >= wavesShown-1 && i < len(waves)-1 {
+			if i == wavesShown-1 {
+				_, _ = fmt.Fprintf(w, "…\t\t\t\t\n")
+			}
+			continue
+		}
+		for _, part := range waves[i].Parts {
+			_, _ = fmt.Fprintf(w, "%d\t%d\t%s\t%s\t%s\n", i+1, len(part.Clusters), oneLine(part.Placement), orDash(oneLine(part.Group)),
+				oneLine(firstOf(part.Clusters)))
+		}
+	}
+}
+
+// limitsText returns what a failure in a placementRef leads to.
+func limitsText(a *view.Ahead, l *rollout.Limits) string {
+	switch {
+	case l.Err != nil:
+		return oneLine(l.Err.Error())
+	case l.Deadline == 0:
+		return "no cluster ever fails, because progressDeadline is None"
+	}
+	consequence := "stops the rollout there"
+	if l.AbortAll && a.Current != "" {
+		consequence = "returns every cluster to revision " + a.Current
+	} else if l.AbortAll {
+		consequence += ", because there is no revision to return to"
+	}
+	text := fmt.Sprintf("%s %s; a cluster fails %s after its write", strings.Join(failuresText(l), ", or "), consequence, l.Deadline)
+	if l.Halting > 0 {
+		text += fmt.Sprintf("; %d failed and %d may fail so far", l.Failed, l.Halting-l.Failed)
+	}
+	return text
+}
+
+// failuresText describes the failures that are too many.
+func failuresText(l *rollout.Limits) []string {
+	var texts []string
+	add := func(allowed, total int, where string) {
+		if allowed < total {
+			texts = append(texts, fmt.Sprintf("failure %d of %d clusters%s", allowed+1, total, where))
+		}
+	}
+	for i := range l.Groups {
+		g := &l.Groups[i]
+		name := fmt.Sprintf("group %d", g.Index)
+		if g.Name != "" {
+			name = "group " + oneLine(g.Name)
+		}
+		switch {
+		case g.Mandatory:
+			add(0, g.Total, " in mandatory "+name)
+		case l.PerGroup:
+			add(g.MaxFailures, g.Total, " in "+name)
+		}
+	}
+	if !l.PerGroup {
+		add(l.MaxFailures, l.Total, "")
+	}
+	if len(texts) == 0 {
+		return []string{"no number of failures"}
+	}
+	return texts
+}
+
+// jsonPlan is the plan as -o json prints it.
+type jsonPlan struct {
+	Object    string           `json:"object"`
+	Revision  int64            `json:"revision"`
+	New       bool             `json:"new"`
+	Returns   int64            `json:"returnsToRevision,omitempty"`
+	Paused    bool             `json:"paused"`
+	Waves     []forecast.Wave  `json:"waves"`
+	Unreached int              `json:"unreached"`
+	Limits    []map[string]any `json:"limits"`
+	Waiting   []view.Waiting   `json:"waiting"`
+	Notes     []string         `json:"notes,omitempty"`
+}
+
+func jsonOf(a *view.Ahead, change *view.Change) *jsonPlan {
+	plan := &jsonPlan{
+		Object: a.Namespace + "/" + a.Name, Revision: change.Number, New: !change.Same, Returns: change.Returns, Paused: a.Paused, Waves: a.Waves,
+		Unreached: a.Unreached, Waiting: a.Waiting, Notes: a.Notes, Limits: []map[string]any{},
+	}
+	for i := range a.Limits {
+		l := &a.Limits[i]
+		plan.Limits = append(plan.Limits, map[string]any{
+			"placement": l.Placement, "clusters": l.Total, "batch": l.Batch, "maxFailures": l.MaxFailures, "failed": l.Failed,
+			"abortAll": l.AbortAll, "progressDeadline": l.Deadline.String(), "text": limitsText(a, l),
+		})
+	}
+	return plan
+}

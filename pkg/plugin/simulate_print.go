@@ -1,0 +1,138 @@
+package plugin
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/forecast"
+)
+
+// printSimulation prints a simulation in plain words.
+func (o *options) printSimulation(in *forecast.Input, s *simulation) error {
+	out := &printer{Writer: o.Out}
+	out.printf("%s   %s\n", oneLine(s.Object), fleetText(in))
+	out.printf("assumed  %s\n", agentsText(&in.Agents))
+	for _, note := range s.Notes {
+		out.printf("note     %s\n", note)
+	}
+	out.printf("result   %d runs with seed %d in %s: %s\n\n", s.Result.Runs, s.Seed, s.Took, outcomesText(&s.Result))
+	out.table(func(w io.Writer) {
+		_, _ = fmt.Fprintln(w, "\tHALF OF THE RUNS\t95% OF THE RUNS")
+		row := func(name string, m *forecast.Measure, text func(float64) string) {
+			_, _ = fmt.Fprintf(w, "%s\tat most %s\tat most %s\n", name, quantileText(m.P50, text), quantileText(m.P95, text))
+		}
+		row("time until complete, aborted or at a standstill", &s.Result.Duration, durationText)
+		row("clusters that ran the new revision", &s.Result.Exposed, countText)
+		row("clusters that it never reached", &s.Result.NeverReached, countText)
+		if s.Result.Restore != nil {
+			row("time from an abort until all clusters are back", s.Result.Restore, durationText)
+		}
+		if s.Result.Unnoticed.P95.Value > 0 {
+			row("broken clusters that count as successes", &s.Result.Unnoticed, countText)
+		}
+	})
+	if s.Result.Duration.P95.Open {
+		out.printf("An interval that ends with … is open: there are too few runs. Use a larger --budget or --runs.\n")
+	}
+	o.printChanges(out, s)
+	return out.err
+}
+
+func (o *options) printChanges(out *printer, s *simulation) {
+	if len(s.Changes) == 0 {
+		return
+	}
+	out.printf("\nWhat would change it, each change alone and on the same clusters (medians):\n")
+	out.table(func(w io.Writer) {
+		_, _ = fmt.Fprintln(w, "CHANGE\tRUNS\tRAN THE NEW REVISION\tTIME\tABORTED\tCOMPLETE")
+		for i := range s.Changes {
+			c := &s.Changes[i]
+			_, _ = fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\n", oneLine(c.Change), c.Result.Runs,
+				differenceText(c.Result.Exposed.P50.Value, c.Without.Exposed.P50.Value, countText),
+				differenceText(c.Result.Duration.P50.Value, c.Without.Duration.P50.Value, durationText),
+				differenceText(c.Result.Share(forecast.Aborted), c.Without.Share(forecast.Aborted), shareText),
+				differenceText(c.Result.Share(forecast.Complete), c.Without.Share(forecast.Complete), shareText))
+		}
+	})
+}
+
+func fleetText(in *forecast.Input) string {
+	var parts []string
+	for i := range in.ReplicaSet.Spec.PlacementRefs {
+		name := in.ReplicaSet.Spec.PlacementRefs[i].Name
+		part := fmt.Sprintf("%d clusters in placement %s", in.Placements[name].Selected, oneLine(name))
+		if groups := in.Placements[name].Groups; len(groups) > 1 {
+			part += fmt.Sprintf(" (%d decision groups)", len(groups))
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func agentsText(a *forecast.Agents) string {
+	text := "a cluster succeeds after " + a.Apply.String()
+	if a.Spread > 0 {
+		low, high := a.Apply.Seconds()*math.Exp(-a.Spread), a.Apply.Seconds()*math.Exp(a.Spread)
+		text += fmt.Sprintf(" (median; two thirds of them within %s to %s)", durationText(low), durationText(high))
+	}
+	if a.Slow > 0 {
+		text += fmt.Sprintf("; %s are slow (%g times as long)", shareText(a.Slow), a.SlowFactor)
+	}
+	return text + fmt.Sprintf("; %s fail, %s hang, %s are offline", shareText(a.Fail), shareText(a.Hang), shareText(a.Offline))
+}
+
+func outcomesText(s *forecast.Summary) string {
+	var parts []string
+	for _, outcome := range []struct {
+		of   forecast.Outcome
+		text string
+	}{
+		{forecast.Complete, "complete"}, {forecast.Aborted, "aborted"}, {forecast.Stalled, "stalled"},
+		{forecast.Waiting, "waiting for a cluster without a deadline"},
+	} {
+		if s.Outcomes[outcome.of] > 0 {
+			parts = append(parts, shareText(s.Share(outcome.of))+" "+outcome.text)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// quantileText returns a value with its confidence interval.
+func quantileText(q forecast.Quantile, text func(float64) string) string {
+	value, low, high := text(q.Value), text(q.Low), text(q.High)
+	switch {
+	case q.Open:
+		return fmt.Sprintf("%s (%s to %s…)", value, low, high)
+	case low == high:
+		return value
+	}
+	return fmt.Sprintf("%s (%s to %s)", value, low, high)
+}
+
+// differenceText returns a value with its difference to another one.
+func differenceText(value, without float64, text func(float64) string) string {
+	switch is, was := text(value), text(without); {
+	case is == was:
+		return is + " (same)"
+	case value > without:
+		return is + " (+" + text(value-without) + ")"
+	default:
+		return is + " (-" + text(without-value) + ")"
+	}
+}
+
+func countText(v float64) string { return fmt.Sprintf("%.0f", v) }
+
+func shareText(v float64) string { return fmt.Sprintf("%.3g%%", v*100) }
+
+// durationText returns a number of seconds as a duration, without a zero at its end.
+func durationText(seconds float64) string {
+	text := forecast.Seconds(seconds).Round(time.Second).String()
+	if strings.HasSuffix(text, "m0s") {
+		return strings.TrimSuffix(text, "0s")
+	}
+	return text
+}

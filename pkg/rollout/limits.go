@@ -1,0 +1,83 @@
+package rollout
+
+import "time"
+
+// Limits are the bounds that a placementRef's strategy sets, in clusters.
+type Limits struct {
+	// Placement is the name of the Placement.
+	Placement string
+	// Total is how many clusters count for the placementRef.
+	Total int
+	// Batch is how many clusters may be in flight at once, outside of mandatory groups.
+	Batch int
+	// MaxFailures is how many clusters may fail. For ProgressivePerGroup it is zero, and Groups has the number of each group.
+	MaxFailures int
+	// Failed is how many clusters have failed. Halting is how many count when the next clusters are started.
+	Failed, Halting int
+	// Groups are the decision groups with clusters, in their order.
+	Groups []GroupLimits
+	// PerGroup is true if each group has its own limit.
+	PerGroup bool
+	// Deadline is progressDeadline; zero for none. Soak is the minSuccessTime that applies.
+	Deadline, Soak time.Duration
+	// AbortAll is true if a failure of the placementRef aborts the rollout.
+	AbortAll bool
+	// Err is the reason why the strategy cannot be followed.
+	Err error
+}
+
+// GroupLimits are the bounds of one decision group.
+type GroupLimits struct {
+	Name  string
+	Index int32
+	Total int
+	// MaxFailures is how many of its clusters may fail. It applies to mandatory groups, and to each group of ProgressivePerGroup.
+	MaxFailures int
+	// Mandatory is true if the group must succeed before others begin.
+	Mandatory bool
+}
+
+// LimitsOf returns the limits of each placementRef, in spec order.
+func LimitsOf(s *Snapshot) []Limits {
+	_, states := decide(s)
+	all := make([]Limits, 0, len(states))
+	for _, ps := range states {
+		all = append(all, ps.limits())
+	}
+	return all
+}
+
+func (ps *placementState) limits() Limits {
+	l := Limits{
+		Placement: ps.ref.Name, Total: len(ps.members), Soak: ps.strategy.minSuccessTime, AbortAll: ps.strategy.abortAll, Err: ps.err,
+		PerGroup: ps.perGroup(),
+	}
+	l.Batch = ps.strategy.batch(ps.count(func(*member) bool { return true }))
+	if ps.hasDeadline() {
+		l.Deadline = ps.strategy.deadline
+	}
+	if !l.PerGroup {
+		l.MaxFailures = ps.strategy.failuresAllowed(l.Total)
+	}
+	sizes := make([]int, len(ps.groups))
+	for _, m := range ps.members {
+		sizes[m.group]++
+		if m.failedHere() {
+			l.Failed++
+		}
+		if m.is().halts {
+			l.Halting++
+		}
+	}
+	for g, size := range sizes {
+		if size == 0 {
+			continue
+		}
+		group := GroupLimits{Name: ps.groups[g].Name, Index: ps.groups[g].Index, Total: size, Mandatory: ps.mandatory(g)}
+		if l.PerGroup && !group.Mandatory {
+			group.MaxFailures = ps.strategy.failuresAllowed(size)
+		}
+		l.Groups = append(l.Groups, group)
+	}
+	return l
+}
