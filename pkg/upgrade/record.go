@@ -52,7 +52,8 @@ func (r *record) write(ctx context.Context, seen *corev1.ConfigMap, data map[str
 	if err == nil {
 		_, err = r.client.Patch(ctx, plan.ConfigMap, types.MergePatchType, patch, metav1.PatchOptions{})
 	}
-	return r.failed("patching", err, rejection.IsLasting(err) && !apierrors.IsNotFound(err)) // Somebody deleted it: it is created at the next try.
+	// If somebody deleted it, it is created at the next try.
+	return r.failed("patching", err, rejection.IsLasting(err) && !apierrors.IsNotFound(err))
 }
 
 // failed returns an error that names the request; nil for none.
