@@ -64,7 +64,7 @@ func TestPrometheusReadsTheEndpoint(t *testing.T) {
 	address := w.startAs(t, "system:serviceaccount:"+sandbox.HubNamespace+":work-controller-sa", "system:serviceaccounts")
 
 	eventually(t, "Prometheus reads the metrics of a hub that runs", func() error {
-		code, body := scrape(t, address, w.token(t, "monitoring", "prometheus-k8s"))
+		code, body := scrape(t, address, w.token(t, sandbox.HubNamespace, "mwrs-metrics-reader"))
 		if code != http.StatusOK || !strings.Contains(body, "mwrs_controller_running 1\n") {
 			return fmt.Errorf("%d: %d bytes", code, len(body))
 		}
