@@ -19,7 +19,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"open-cluster-management.io/ocm/manifests"
 	"sigs.k8s.io/yaml"
 
@@ -166,9 +165,7 @@ func (w *world) apply(t *testing.T, content string) {
 	for document := range strings.SplitSeq(content, "\n---\n") {
 		object := &unstructured.Unstructured{}
 		require.NoError(t, yaml.Unmarshal([]byte(document), &object.Object))
-		resource := schema.GroupVersionResource{
-			Group: "rbac.authorization.k8s.io", Version: "v1", Resource: strings.ToLower(object.GetKind()) + "s",
-		}
+		resource := object.GroupVersionKind().GroupVersion().WithResource(strings.ToLower(object.GetKind()) + "s")
 		_, err := w.dynamic.Resource(resource).Namespace(object.GetNamespace()).Create(t.Context(), object, metav1.CreateOptions{})
 		if !apierrors.IsAlreadyExists(err) {
 			require.NoError(t, err)
