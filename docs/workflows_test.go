@@ -2,6 +2,7 @@ package docs
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -93,6 +94,25 @@ func TestWorkflows(t *testing.T) {
 	require.Equal(t, map[string]string{"ci.yaml": "make fuzz FUZZTIME=1m", "soak.yaml": "make fuzz FUZZTIME=4m"}, fuzzed)
 	require.Contains(t, workflows(t)["vulnerabilities.yaml"].On, "pull_request")
 	require.Contains(t, workflows(t)["soak.yaml"].On, "schedule")
+}
+
+// actionlint knows the expressions, the events and the inputs of GitHub's workflows. CI builds it.
+func TestActionlint(t *testing.T) {
+	args := []string{"actionlint"}
+	if os.Getenv("CI") != "true" {
+		args = append(args, "--built")
+	}
+	directory, err := exec.CommandContext(t.Context(), filepath.Join(root, "hack/tools/build.sh"), args...).Output()
+	if err != nil && os.Getenv("CI") != "true" {
+		t.Skip("actionlint is not built: run hack/tools/build.sh actionlint")
+	}
+	require.NoError(t, err)
+	files, err := filepath.Glob(filepath.Join(root, ".github/workflows/*.y*ml"))
+	require.NoError(t, err)
+	lint := exec.CommandContext(t.Context(), filepath.Join(strings.TrimSpace(string(directory)), "actionlint"),
+		append([]string{"-shellcheck=", "-pyflakes="}, files...)...)
+	output, err := lint.CombinedOutput()
+	require.NoError(t, err, "%s", output)
 }
 
 // Every Go module, and the actions of the workflows, get their updates proposed.

@@ -35,6 +35,9 @@ func eventReasons(t *testing.T) []string {
 	return reasons
 }
 
+// page is where the alerts send their readers.
+const page = "https://github.com/open-cluster-management-io/work-rollback/blob/main/docs/monitoring.md"
+
 // docs/monitoring.md names every metric with its labels and their values, every alert and every event reason, and none that there
 // is not.
 func TestDocsNameEverything(t *testing.T) {
@@ -63,7 +66,7 @@ func TestDocsNameEverything(t *testing.T) {
 			}
 			require.Contains(t, text, "`"+label+"`")
 			for _, value := range values {
-				if label != "namespace" && label != "name" {
+				if label != "mwrs_namespace" && label != "name" && label != "placement" {
 					require.Contains(t, text, "`"+value+"`", name)
 				}
 			}
@@ -71,13 +74,18 @@ func TestDocsNameEverything(t *testing.T) {
 	}
 	for _, group := range rules(t).Groups {
 		for _, r := range group.Rules {
-			row(r.Alert)
+			require.Contains(t, docs, "\n### "+r.Alert+"\n", "docs/monitoring.md has no heading for the alert")
+			require.Equal(t, page+"#"+strings.ToLower(r.Alert), r.Annotations["runbook_url"], r.Alert)
+			known[r.Alert] = true
 		}
 	}
 	for _, reason := range eventReasons(t) {
 		row(reason)
 	}
 	require.Contains(t, docs, "The first "+strconv.Itoa(metrics.MaxReplicaSets)+" MWRSs")
+	for _, heading := range regexp.MustCompile("(?m)^### (ManifestWorkReplicaSet[A-Za-z]+)$").FindAllStringSubmatch(docs, -1) {
+		require.True(t, known[heading[1]], "docs/monitoring.md explains the alert %s, and there is no such alert", heading[1])
+	}
 	for _, first := range regexp.MustCompile("(?m)^\\| `(mwrs_[a-z_]+|[A-Z][A-Za-z]+)` \\|").FindAllStringSubmatch(docs, -1) {
 		require.True(t, known[first[1]], "docs/monitoring.md explains %s, and there is no such thing", first[1])
 	}

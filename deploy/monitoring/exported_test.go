@@ -34,7 +34,11 @@ func exported(t *testing.T) export {
 		status.RollingOut, status.Stalled, status.Complete, status.Aborting, status.Aborted, metrics.Invalid, metrics.Deleting,
 	} {
 		key := "default/" + string(stage)
-		metrics.Default().Observe(key, metrics.Observation{Stage: stage, Clusters: map[rollout.Phase]int{}, Paused: true, DeletingSince: time.Unix(1, 0)})
+		metrics.Default().Observe(key, metrics.Observation{
+			Stage: stage, Clusters: map[rollout.Phase]int{}, Paused: true, DeletingSince: time.Unix(1, 0), Started: time.Unix(1, 0),
+			Problems:   []metrics.Problem{metrics.FieldsLost, metrics.OlderCRD, metrics.HistoryUnavailable},
+			Placements: []metrics.Placement{{Name: "all"}},
+		})
 		t.Cleanup(func() { metrics.Default().Forget(key) })
 	}
 	for _, name := range []string{"ManifestWorkReplicaSetController", "ManifestWorkReplicaSetControllerAborts"} {
@@ -134,18 +138,31 @@ func (e export) checkLabel(metric, label, values string) error {
 func TestCheck(t *testing.T) {
 	e := exported(t)
 	for expr, wanted := range map[string]string{
-		`sum by (namespace) (rate(mwrs_work_writes_total{result="failed"}[5m])) > 0`:      "",
-		`histogram_quantile(0.9, rate(mwrs_abort_restore_duration_seconds_bucket[5m]))`:   "",
-		`mwrs_abort_restore_duration_seconds`:                                             "no metric mwrs_abort_restore_duration_seconds:",
-		`sum(mwrs_work_write_total) or vector(0)`:                                         "no metric mwrs_work_write_total",
-		`mwrs_stage{stage=~"Aborted|Abortend"}`:                                           `never "Abortend"`,
-		`mwrs_stage{state="Aborted"}`:                                                     "no label state",
-		`mwrs_stage{namespace=~"$namespace"} unless on (name) mwrs_clusters{x!="Failed"}`: "no label x",
+		`sum by (pod) (rate(mwrs_work_writes_total{result="failed"}[5m])) > 0`:                 "",
+		`histogram_quantile(0.9, rate(mwrs_abort_restore_duration_seconds_bucket[5m]))`:        "",
+		`mwrs_abort_restore_duration_seconds`:                                                  "no metric mwrs_abort_restore_duration_seconds:",
+		`sum(mwrs_work_write_total) or vector(0)`:                                              "no metric mwrs_work_write_total",
+		`mwrs_stage{stage=~"Aborted|Abortend"}`:                                                `never "Abortend"`,
+		`mwrs_stage{state="Aborted"}`:                                                          "no label state",
+		`mwrs_stage{mwrs_namespace=~"$namespace"} unless on (name) mwrs_clusters{x!="Failed"}`: "no label x",
 	} {
 		if wanted == "" {
 			require.NoError(t, e.check(expr), expr)
 		} else {
 			require.ErrorContains(t, e.check(expr), wanted, expr)
+		}
+	}
+}
+
+// Prometheus adds labels to each series of a pod. A metric with such a label would lose it, or be renamed, unless honorLabels is set, which
+// Prometheus ignores where namespaces are enforced.
+func TestNoLabelCollidesWithThatOfAPod(t *testing.T) {
+	for name, labels := range exported(t) {
+		if !strings.HasPrefix(name, "mwrs_") {
+			continue
+		}
+		for _, attached := range []string{"namespace", "pod", "container", "service", "endpoint", "job", "instance"} {
+			require.NotContains(t, labels, attached, name)
 		}
 	}
 }

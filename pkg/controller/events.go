@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/klog/v2"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -33,10 +34,12 @@ func (c *Controller) announce(p *pass, abortReason string) {
 			c.event(p, p.updateObject(), corev1.EventTypeWarning, workv1alpha1.EventRolloutStalled, "RollOut", p.progressMessage())
 		case status.Completed:
 			c.metrics.RolloutCompleted()
+			c.rolloutTook(p, metrics.RolloutComplete)
 			c.event(p, p.updateObject(), corev1.EventTypeNormal, workv1alpha1.EventRolloutComplete, "RollOut",
 				status.CompleteNote(p.plan, p.update.Name))
 		case status.AbortDecided:
 			c.metrics.RolloutAborted()
+			c.rolloutTook(p, metrics.RolloutAborted)
 			c.event(p, p.updateObject(), corev1.EventTypeWarning, workv1alpha1.EventRolloutAborted, "Abort",
 				fmt.Sprintf("the rollout of revision %s is aborted, every cluster goes back to revision %s: %s",
 					p.update.Name, p.currentName(), abortReason))
@@ -89,6 +92,13 @@ func (c *Controller) announceStarted(p *pass) {
 	c.event(p, p.updateObject(), corev1.EventTypeNormal, workv1alpha1.EventRolloutStarted, "RollOut", fmt.Sprintf(note, p.update.Name))
 }
 
+// rolloutTook measures a rollout that ended. Without its revision, its start is not known.
+func (c *Controller) rolloutTook(p *pass, result metrics.RolloutResult) {
+	if update := p.history.ByHash(p.update.Hash); update != nil {
+		c.metrics.RolloutTook(result, p.now.Sub(update.Began()))
+	}
+}
+
 // markRestored records, once for each abort, that every selected cluster confirmed the restored revision.
 func (c *Controller) markRestored(ctx context.Context, p *pass) error {
 	step, restored := plan.Restored(&p.facts, p.outcome(), p.plan)
@@ -106,11 +116,16 @@ func (c *Controller) markRestored(ctx context.Context, p *pass) error {
 }
 
 // observed returns the findings of this pass for the gauges.
-func (p *pass) observed() metrics.Observation {
+func (c *Controller) observed(p *pass) metrics.Observation {
 	shown := p.shown()
 	o := metrics.Observation{
 		Stage: stageOf(p), Clusters: shown.Counts, Revisions: len(p.history.Revisions), Paused: p.object.Spec.Paused,
-		DeletingSince: deletingSince(p.works),
+		DeletingSince: deletingSince(p.works), Problems: c.observedProblems(p), Placements: placementsOf(shown, p.snapshot.Aborted),
+	}
+	if o.Stage == status.RollingOut || o.Stage == status.Stalled {
+		if update := p.history.ByHash(p.update.Hash); update != nil {
+			o.Started = update.Began()
+		}
 	}
 	if p.snapshot.Aborted {
 		o.Clusters = map[rollout.Phase]int{
@@ -118,6 +133,35 @@ func (p *pass) observed() metrics.Observation {
 		}
 	}
 	return o
+}
+
+// observedProblems returns what an administrator must settle.
+func (c *Controller) observedProblems(p *pass) (found []metrics.Problem) {
+	if len(p.lost) > 0 {
+		found = append(found, metrics.FieldsLost)
+	}
+	if c.dropped(p) != "" {
+		found = append(found, metrics.OlderCRD)
+	}
+	if p.facts.NoHistory {
+		found = append(found, metrics.HistoryUnavailable)
+	}
+	return found
+}
+
+// placementsOf returns the counts of each ref. After an abort no cluster is updated: all go back.
+func placementsOf(shown *rollout.Plan, aborted bool) []metrics.Placement {
+	found := make([]metrics.Placement, 0, len(shown.Refs))
+	for i := range shown.Refs {
+		ref := &shown.Refs[i]
+		failing := ref.Phases[rollout.PhaseDegraded] + ref.Phases[rollout.PhaseFailed] + ref.Phases[rollout.PhaseRejected]
+		updated := ref.Updated
+		if aborted {
+			updated = 0
+		}
+		found = append(found, metrics.Placement{Name: ref.Name, Selected: ref.Selected, Updated: updated, Failing: failing})
+	}
+	return found
 }
 
 // deletingSince returns the earliest deletion time of the works that are being deleted; zero for none.
@@ -154,9 +198,11 @@ func (p *pass) updateObject() runtime.Object {
 }
 
 // event makes an event for the object and a related object; nil for none. Events of one pass that differ only in their note would be
-// counted as one. The related object distinguishes them.
+// counted as one. The related object distinguishes them. The log keeps a line of it, for longer than the API server keeps events.
 func (c *Controller) event(p *pass, related runtime.Object, eventType, reason, action, note string) {
-	c.recorder.Eventf(p.object.ManifestWorkReplicaSet, related, eventType, reason, action, "%s", status.EventNote(note))
+	note = status.EventNote(note)
+	klog.Background().Info("Event", "manifestWorkReplicaSet", p.key, "type", eventType, "reason", reason, "note", note)
+	c.recorder.Eventf(p.object.ManifestWorkReplicaSet, related, eventType, reason, action, "%s", note)
 }
 
 // announceNameTaken makes an event, once for each object, that a work does not have the usual name (R9). An event for each cluster would

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,9 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/textlogger"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
 type notes []string
@@ -19,6 +24,27 @@ type notes []string
 // Eventf implements events.EventRecorder.
 func (n *notes) Eventf(_, _ runtime.Object, _, _, _, note string, args ...any) {
 	*n = append(*n, fmt.Sprintf(note, args...))
+}
+
+// An event is a line in the log, too: the API server keeps events for an hour.
+func TestEventsAreLogged(t *testing.T) {
+	var log bytes.Buffer
+	klog.SetLogger(textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log))))
+	t.Cleanup(klog.ClearLogger)
+	c := &Controller{recorder: &notes{}}
+	p := &pass{key: "default/web", object: &replicaset.Object{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{}}}
+	c.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventRolloutAborted, "Abort", "c1 \x1b[31mfailed")
+	require.Regexp(t, `^I.*"Event" manifestWorkReplicaSet="default/web" type="Warning" reason="RolloutAborted" note="c1 \\x1b\[31mfailed"\n$`, log.String())
+}
+
+// After an abort no cluster counts as updated: all of them go back.
+func TestObservedPlacements(t *testing.T) {
+	shown := &rollout.Plan{Refs: []rollout.RefOutcome{{
+		Name: "all", Selected: 5, Updated: 2,
+		Phases: map[rollout.Phase]int{rollout.PhaseFailed: 1, rollout.PhaseRejected: 1, rollout.PhaseDegraded: 1, rollout.PhaseWaiting: 2},
+	}}}
+	require.Equal(t, []metrics.Placement{{Name: "all", Selected: 5, Updated: 2, Failing: 3}}, placementsOf(shown, false))
+	require.Equal(t, []metrics.Placement{{Name: "all", Selected: 5, Failing: 3}}, placementsOf(shown, true))
 }
 
 // The API server takes notes of 1024 bytes: one that says more is cut between two characters, and the event is not lost.

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/klog/v2"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
@@ -27,7 +26,7 @@ func (r *statusReconciler) reconcile(ctx context.Context, p *pass) (bool, error)
 	if err := r.patchStatus(ctx, p, stageOf(p), abortReason(p)); err != nil {
 		return false, err
 	}
-	r.metrics.Observe(p.key, p.observed())
+	r.metrics.Observe(p.key, r.observed(p))
 	return true, r.markRestored(ctx, p)
 }
 
@@ -101,14 +100,13 @@ func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stag
 	return err
 }
 
-// historyNote returns why there is no history, with the remedy; empty if there is one. Each process logs it and makes an event of it once.
+// historyNote returns why there is no history, with the remedy; empty if there is one. Each process makes an event of it once.
 func (c *Controller) historyNote(p *pass) string {
 	if !p.facts.NoHistory {
 		return ""
 	}
 	missing := p.facts.HistoryNote
 	if c.memory.Reports.Announce(p.key, missing) {
-		klog.Background().Info("There is no history", "manifestWorkReplicaSet", p.key, "note", missing)
 		c.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventHistoryUnavailable, "Report", missing)
 	}
 	return missing
@@ -120,7 +118,7 @@ func (c *Controller) olderCRDNote(p *pass) string {
 	return strings.Join(slices.DeleteFunc(notes, func(note string) bool { return note == "" }), "; ")
 }
 
-// prunedNote returns the note that an older CRD drops fields of the status, and makes a log entry and an event of it once. The rollout
+// prunedNote returns the note that an older CRD drops fields of the status, and makes an event of it once. The rollout
 // continues with the records of the revisions (R16).
 func (c *Controller) prunedNote(p *pass) string {
 	dropped := c.dropped(p)
@@ -129,7 +127,6 @@ func (c *Controller) prunedNote(p *pass) string {
 	}
 	note := "the API server drops " + dropped + ": its CRD of ManifestWorkReplicaSet is an older one, apply the one that came with this hub"
 	if c.memory.Reports.Announce(p.key, note) {
-		klog.Background().Info("An older CRD drops fields", "manifestWorkReplicaSet", p.key, "note", note)
 		c.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventOlderCRD, "Report", note)
 	}
 	return note

@@ -68,15 +68,32 @@ const (
 	Erred PassResult = "error"
 )
 
+// RolloutResult is how a rollout ended.
+type RolloutResult string
+
+// The results of rollouts.
+const (
+	// RolloutComplete means that every selected cluster reached the revision.
+	RolloutComplete RolloutResult = "complete"
+	// RolloutAborted means that the rollout was aborted, by the hub or by hand.
+	RolloutAborted RolloutResult = "aborted"
+)
+
 var (
-	startReasons = []StartReason{Created, Found, Retried}
-	verbs        = []Verb{Create, Patch, Delete}
-	writeResults = []WriteResult{Written, Conflict, Refused, Failed}
-	passResults  = []PassResult{Passed, Behind, Erred}
+	rolloutResults = []RolloutResult{RolloutComplete, RolloutAborted}
+	startReasons   = []StartReason{Created, Found, Retried}
+	verbs          = []Verb{Create, Patch, Delete}
+	writeResults   = []WriteResult{Written, Conflict, Refused, Failed}
+	passResults    = []PassResult{Passed, Behind, Erred}
 )
 
 // restoreBuckets reach from an agent that is quick, in seconds, to a fleet that takes half a day.
 var restoreBuckets = []float64{1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600, 4 * 3600, 12 * 3600}
+
+// rolloutBuckets reach from a rollout in a sandbox to one that takes a month.
+var rolloutBuckets = []float64{
+	10, 30, 60, 300, 600, 1800, 3600, 2 * 3600, 6 * 3600, 12 * 3600, 24 * 3600, 3 * 24 * 3600, 7 * 24 * 3600, 30 * 24 * 3600,
+}
 
 // Metrics are the hub's. They may be set before they are registered, and count nothing until then. Safe for concurrent use.
 type Metrics struct {
@@ -86,6 +103,7 @@ type Metrics struct {
 	aborted   *k8smetrics.Counter
 	degraded  *k8smetrics.Counter
 	restored  *k8smetrics.Histogram
+	took      *k8smetrics.HistogramVec
 	writes    *k8smetrics.CounterVec
 	passes    *k8smetrics.CounterVec
 	clock     *k8smetrics.Gauge
@@ -114,6 +132,10 @@ func New() *Metrics {
 			Namespace: prefix, Name: "abort_restore_duration_seconds", StabilityLevel: k8smetrics.ALPHA, Buckets: restoreBuckets,
 			Help: "Time from the decision to abort until every selected cluster had confirmed the revision that it was brought back to.",
 		}),
+		took: k8smetrics.NewHistogramVec(&k8smetrics.HistogramOpts{
+			Namespace: prefix, Name: "rollout_duration_seconds", StabilityLevel: k8smetrics.ALPHA, Buckets: rolloutBuckets,
+			Help: "Time from the start of a rollout until it was complete, or until the decision to abort it.",
+		}, []string{"result"}),
 		writes: k8smetrics.NewCounterVec(counter("work_writes_total",
 			"Attempts to write a ManifestWork, by verb and result: success, conflict, refused (until somebody fixes the cause) or "+
 				"failed (retried)."),
@@ -163,13 +185,16 @@ func (legacy) CustomRegister(c k8smetrics.StableCollector) error {
 func (m *Metrics) Register(registry Registry) error {
 	var errs []error
 	for _, metric := range []k8smetrics.Registerable{
-		m.running, m.started, m.completed, m.aborted, m.degraded, m.restored, m.writes, m.passes, m.clock,
+		m.running, m.started, m.completed, m.aborted, m.degraded, m.restored, m.took, m.writes, m.passes, m.clock,
 	} {
 		errs = append(errs, registry.Register(metric))
 	}
 	errs = append(errs, registry.CustomRegister(m.replicaSets), m.broker.register(registry), m.upgrade.register(registry))
 	for _, reason := range startReasons {
 		m.started.WithLabelValues(string(reason)).Add(0)
+	}
+	for _, result := range rolloutResults {
+		m.took.WithLabelValues(string(result))
 	}
 	for _, verb := range verbs {
 		for _, result := range writeResults {
@@ -208,6 +233,11 @@ func (m *Metrics) RolloutDegraded() { m.degraded.Inc() }
 
 // Restored notes how long it took from the decision to abort until every cluster had confirmed the revision that it went back to.
 func (m *Metrics) Restored(took time.Duration) { m.restored.Observe(max(took, 0).Seconds()) }
+
+// RolloutTook notes how long a rollout took until it was complete or aborted.
+func (m *Metrics) RolloutTook(result RolloutResult, took time.Duration) {
+	m.took.WithLabelValues(string(result)).Observe(max(took, 0).Seconds())
+}
 
 // WorkWrite counts an attempt to write a ManifestWork.
 func (m *Metrics) WorkWrite(verb Verb, result WriteResult) {

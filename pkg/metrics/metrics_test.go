@@ -69,6 +69,8 @@ func TestWhatHappensIsCounted(t *testing.T) {
 	m.Running(true)
 	m.Restored(90 * time.Second)
 	m.Restored(-time.Second) // The hub's clock went back.
+	m.RolloutTook(metrics.RolloutAborted, time.Hour)
+	m.RolloutTook(metrics.RolloutAborted, -time.Hour)
 	m.WorkWrite(metrics.Patch, metrics.Refused)
 	m.Reconciled(metrics.Erred)
 	m.Connected(false)
@@ -104,6 +106,11 @@ func TestWhatHappensIsCounted(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 2, durations.GetAggregatedSampleCount())
 	require.Equal(t, 90.0, durations.GetAggregatedSampleSum())
+	for result, wanted := range map[string]float64{"aborted": 3600, "complete": 0} {
+		durations, err := testutil.GetHistogramVecFromGatherer(registry, "mwrs_rollout_duration_seconds", map[string]string{"result": result})
+		require.NoError(t, err)
+		require.Equal(t, wanted, durations.GetAggregatedSampleSum(), result)
+	}
 	require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(`
 # HELP mwrs_controller_running [ALPHA] 1 while this process leads, has filled its caches and reconciles ManifestWorkReplicaSets.
 # TYPE mwrs_controller_running gauge
@@ -135,40 +142,68 @@ func TestReplicaSetsHaveSeriesOfTheirLastPass(t *testing.T) {
 	require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(`
 # HELP mwrs_stage [ALPHA] 1 for the stage that a ManifestWorkReplicaSet is in: RollingOut, Stalled, Complete, Aborting, Aborted, Invalid or Deleting.
 # TYPE mwrs_stage gauge
-mwrs_stage{name="bad",namespace="default",stage="Invalid"} 1
-mwrs_stage{name="leaving",namespace="default",stage="Deleting"} 1
-mwrs_stage{name="resumed",namespace="default",stage="Invalid"} 1
-mwrs_stage{name="web",namespace="default",stage="Aborted"} 1
+mwrs_stage{mwrs_namespace="default",name="bad",stage="Invalid"} 1
+mwrs_stage{mwrs_namespace="default",name="leaving",stage="Deleting"} 1
+mwrs_stage{mwrs_namespace="default",name="resumed",stage="Invalid"} 1
+mwrs_stage{mwrs_namespace="default",name="web",stage="Aborted"} 1
 # HELP mwrs_clusters [ALPHA] Selected clusters of a ManifestWorkReplicaSet, by state. While it is aborted: Restoring or Restored.
 # TYPE mwrs_clusters gauge
-mwrs_clusters{name="web",namespace="default",state="Completed"} 0
-mwrs_clusters{name="web",namespace="default",state="Degraded"} 0
-mwrs_clusters{name="web",namespace="default",state="Failed"} 0
-mwrs_clusters{name="web",namespace="default",state="InFlight"} 0
-mwrs_clusters{name="web",namespace="default",state="Leaving"} 0
-mwrs_clusters{name="web",namespace="default",state="Refused"} 0
-mwrs_clusters{name="web",namespace="default",state="Restored"} 2
-mwrs_clusters{name="web",namespace="default",state="Restoring"} 1
-mwrs_clusters{name="web",namespace="default",state="Soaking"} 0
-mwrs_clusters{name="web",namespace="default",state="Stuck"} 0
-mwrs_clusters{name="web",namespace="default",state="Succeeded"} 0
-mwrs_clusters{name="web",namespace="default",state="Unheard"} 0
-mwrs_clusters{name="web",namespace="default",state="Waiting"} 0
+mwrs_clusters{mwrs_namespace="default",name="web",state="Completed"} 0
+mwrs_clusters{mwrs_namespace="default",name="web",state="Degraded"} 0
+mwrs_clusters{mwrs_namespace="default",name="web",state="Failed"} 0
+mwrs_clusters{mwrs_namespace="default",name="web",state="InFlight"} 0
+mwrs_clusters{mwrs_namespace="default",name="web",state="Leaving"} 0
+mwrs_clusters{mwrs_namespace="default",name="web",state="Refused"} 0
+mwrs_clusters{mwrs_namespace="default",name="web",state="Restored"} 2
+mwrs_clusters{mwrs_namespace="default",name="web",state="Restoring"} 1
+mwrs_clusters{mwrs_namespace="default",name="web",state="Soaking"} 0
+mwrs_clusters{mwrs_namespace="default",name="web",state="Stuck"} 0
+mwrs_clusters{mwrs_namespace="default",name="web",state="Succeeded"} 0
+mwrs_clusters{mwrs_namespace="default",name="web",state="Unheard"} 0
+mwrs_clusters{mwrs_namespace="default",name="web",state="Waiting"} 0
 # HELP mwrs_revisions [ALPHA] Revisions that are kept of a ManifestWorkReplicaSet.
 # TYPE mwrs_revisions gauge
-mwrs_revisions{name="web",namespace="default"} 2
+mwrs_revisions{mwrs_namespace="default",name="web"} 2
 # HELP mwrs_paused [ALPHA] 1 for a ManifestWorkReplicaSet whose spec.paused is true: no ManifestWork of it is written or deleted. The others have no series.
 # TYPE mwrs_paused gauge
-mwrs_paused{name="bad",namespace="default"} 1
-mwrs_paused{name="web",namespace="default"} 1
+mwrs_paused{mwrs_namespace="default",name="bad"} 1
+mwrs_paused{mwrs_namespace="default",name="web"} 1
 # HELP mwrs_work_deletion_timestamp_seconds [ALPHA] Unix time at which the first of the ManifestWorks that are being deleted was deleted. A ManifestWorkReplicaSet without such works has no series.
 # TYPE mwrs_work_deletion_timestamp_seconds gauge
-mwrs_work_deletion_timestamp_seconds{name="leaving",namespace="default"} 1000
+mwrs_work_deletion_timestamp_seconds{mwrs_namespace="default",name="leaving"} 1000
 `), "mwrs_stage", "mwrs_clusters", "mwrs_revisions", "mwrs_paused", "mwrs_work_deletion_timestamp_seconds"))
 	m.Forget("default/web")
 	m.Forget("default/bad")
 	m.Forget("default/never-there")
 	for _, metric := range []string{"mwrs_stage", "mwrs_clusters", "mwrs_revisions", "mwrs_paused"} {
+		n, _ := series(t, registry, metric, "web")
+		require.Zero(t, n, metric)
+	}
+}
+
+// A rollout in progress, its problems and its placementRefs have series until the next pass; too many placementRefs have none.
+func TestRolloutsInProgressHaveSeries(t *testing.T) {
+	m, registry := registered(t)
+	placements := []metrics.Placement{{Name: "all", Selected: 5, Updated: 2, Failing: 1}}
+	for i := range metrics.MaxPlacements {
+		placements = append(placements, metrics.Placement{Name: fmt.Sprintf("p%d", i), Selected: 1})
+	}
+	m.Observe("default/web", metrics.Observation{
+		Stage: status.RollingOut, Started: time.Unix(1000, 0), Problems: []metrics.Problem{metrics.OlderCRD}, Placements: placements,
+	})
+	n, sum := series(t, registry, "mwrs_placement_clusters", "web")
+	require.Equal(t, 3*metrics.MaxPlacements, n)
+	require.Equal(t, 5.0+2+1+metrics.MaxPlacements-1, sum)
+	require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(`
+# HELP mwrs_rollout_start_timestamp_seconds [ALPHA] Unix time at which the rollout that is in progress began. A ManifestWorkReplicaSet without one has no series.
+# TYPE mwrs_rollout_start_timestamp_seconds gauge
+mwrs_rollout_start_timestamp_seconds{mwrs_namespace="default",name="web"} 1000
+# HELP mwrs_problem [ALPHA] 1 for what keeps the hub from doing its whole work for a ManifestWorkReplicaSet: FieldsLost, OlderCRD or HistoryUnavailable. Other problems have no series.
+# TYPE mwrs_problem gauge
+mwrs_problem{mwrs_namespace="default",name="web",problem="OlderCRD"} 1
+`), "mwrs_rollout_start_timestamp_seconds", "mwrs_problem"))
+	m.Observe("default/web", metrics.Observation{Stage: status.Complete})
+	for _, metric := range []string{"mwrs_placement_clusters", "mwrs_rollout_start_timestamp_seconds", "mwrs_problem"} {
 		n, _ := series(t, registry, metric, "web")
 		require.Zero(t, n, metric)
 	}

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -12,7 +13,7 @@ import (
 )
 
 // MaxReplicaSets is how many ManifestWorkReplicaSets have series of their own. What the others have is summed up in series
-// whose labels namespace and name are empty, so that a hub with any number of them has a bounded number of series.
+// whose labels mwrs_namespace and name are empty, so that a hub with any number of them has a bounded number of series.
 const MaxReplicaSets = 1000
 
 // Invalid is the stage of a ManifestWorkReplicaSet whose spec can't be rolled out.
@@ -48,14 +49,45 @@ type Observation struct {
 	Revisions int
 	// Paused says that no work is written or deleted (R22).
 	Paused bool
+	// Started is when the rollout that is in progress began; zero if none is.
+	Started time.Time
+	// Problems are what keeps the hub from doing its whole work for it.
+	Problems []Problem
+	// Placements are the counts of its placementRefs, in spec order.
+	Placements []Placement
 	// DeletingSince is when the first of the ManifestWorks that are being deleted was deleted; zero for none.
 	DeletingSince time.Time
+}
+
+// Problem is something that an administrator must settle before the hub can do its whole work for a ManifestWorkReplicaSet.
+type Problem string
+
+// The problems.
+const (
+	// FieldsLost means that an older CRD dropped fields of the spec.
+	FieldsLost Problem = "FieldsLost"
+	// OlderCRD means that the API server drops fields of the status.
+	OlderCRD Problem = "OlderCRD"
+	// HistoryUnavailable means that the hub may not read ControllerRevisions: nothing is aborted.
+	HistoryUnavailable Problem = "HistoryUnavailable"
+)
+
+var problems = [...]Problem{FieldsLost, OlderCRD, HistoryUnavailable}
+
+// MaxPlacements is how many placementRefs of a ManifestWorkReplicaSet have series. The others have none.
+const MaxPlacements = 10
+
+// Placement is how many clusters of a placementRef are where.
+type Placement struct {
+	Name string
+	// Selected clusters, those of them that have succeeded at the update revision, and those that fail. Updated is 0 after an abort.
+	Selected, Updated, Failing int
 }
 
 // replicaSets makes the series of ManifestWorkReplicaSets when Prometheus asks for them: what is gone leaves none behind.
 type replicaSets struct {
 	k8smetrics.BaseStableCollector
-	stage, clusters, revisions, paused, deleting *k8smetrics.Desc
+	stage, clusters, revisions, paused, deleting, started, problem, placement *k8smetrics.Desc
 
 	mu    sync.Mutex
 	known map[string]*observed
@@ -75,13 +107,15 @@ type sample struct {
 	counted   bool
 	revisions int
 	paused    int
-	// deleting is a Unix time in seconds; 0 for none.
-	deleting int64
+	// deleting and started are Unix times in seconds; 0 for none.
+	deleting, started int64
+	problems          [len(problems)]int
+	placements        []Placement
 }
 
 func newReplicaSets() *replicaSets {
 	desc := func(name, help string, labels ...string) *k8smetrics.Desc {
-		return k8smetrics.NewDesc(prefix+"_"+name, help, append([]string{"namespace", "name"}, labels...), nil, k8smetrics.ALPHA, "")
+		return k8smetrics.NewDesc(prefix+"_"+name, help, append([]string{"mwrs_namespace", "name"}, labels...), nil, k8smetrics.ALPHA, "")
 	}
 	return &replicaSets{
 		stage: desc("stage", "1 for the stage that a ManifestWorkReplicaSet is in: "+
@@ -94,12 +128,35 @@ func newReplicaSets() *replicaSets {
 		deleting: desc("work_deletion_timestamp_seconds",
 			"Unix time at which the first of the ManifestWorks that are being deleted was deleted. "+
 				"A ManifestWorkReplicaSet without such works has no series."),
+		started: desc("rollout_start_timestamp_seconds",
+			"Unix time at which the rollout that is in progress began. A ManifestWorkReplicaSet without one has no series."),
+		problem: desc("problem", "1 for what keeps the hub from doing its whole work for a ManifestWorkReplicaSet: "+
+			"FieldsLost, OlderCRD or HistoryUnavailable. Other problems have no series.", "problem"),
+		placement: desc("placement_clusters", "Clusters of a placementRef: Selected, and how many of them are Updated or Failing.",
+			"placement", "state"),
 		known: map[string]*observed{},
 	}
 }
 
 func (r *replicaSets) observe(key string, o Observation) {
-	s := sample{revisions: o.Revisions, counted: o.Clusters != nil}
+	s := o.sample()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known := r.known[key]
+	if known == nil {
+		known = &observed{}
+		r.known[key] = known
+	}
+	known.sample = s
+	if !known.own && r.own < MaxReplicaSets {
+		known.own = true
+		r.own++
+	}
+}
+
+// sample returns the numbers of an observation.
+func (o *Observation) sample() sample {
+	s := sample{revisions: o.Revisions, counted: o.Clusters != nil, deleting: seconds(o.DeletingSince), started: seconds(o.Started)}
 	for i, stage := range stages {
 		if stage == o.Stage {
 			s.stages[i] = 1
@@ -114,21 +171,21 @@ func (r *replicaSets) observe(key string, o Observation) {
 	if o.Paused {
 		s.paused = 1
 	}
-	if !o.DeletingSince.IsZero() {
-		s.deleting = o.DeletingSince.Unix()
+	for i, problem := range problems {
+		if slices.Contains(o.Problems, problem) {
+			s.problems[i] = 1
+		}
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	known := r.known[key]
-	if known == nil {
-		known = &observed{}
-		r.known[key] = known
+	s.placements = o.Placements[:min(len(o.Placements), MaxPlacements)]
+	return s
+}
+
+// seconds returns a Unix time; 0 for none.
+func seconds(at time.Time) int64 {
+	if at.IsZero() {
+		return 0
 	}
-	known.sample = s
-	if !known.own && r.own < MaxReplicaSets {
-		known.own = true
-		r.own++
-	}
+	return at.Unix()
 }
 
 func (r *replicaSets) forget(key string) {
@@ -147,6 +204,9 @@ func (r *replicaSets) DescribeWithStability(ch chan<- *k8smetrics.Desc) {
 	ch <- r.revisions
 	ch <- r.paused
 	ch <- r.deleting
+	ch <- r.started
+	ch <- r.problem
+	ch <- r.placement
 }
 
 // CollectWithStability implements StableCollector.
@@ -188,9 +248,19 @@ func (s *sample) add(other *sample) {
 	s.counted = s.counted || other.counted
 	s.revisions += other.revisions
 	s.paused += other.paused
-	if s.deleting == 0 || (other.deleting > 0 && other.deleting < s.deleting) {
-		s.deleting = other.deleting
+	for i, n := range other.problems {
+		s.problems[i] += n
 	}
+	s.deleting = earlier(s.deleting, other.deleting)
+	s.started = earlier(s.started, other.started)
+}
+
+// earlier returns the earlier of two times; 0 is none.
+func earlier(a, b int64) int64 {
+	if a == 0 || (b > 0 && b < a) {
+		return b
+	}
+	return a
 }
 
 // emit makes the series of one sample. Of the stages only those that something is in: it is in one of them.
@@ -208,6 +278,19 @@ func (r *replicaSets) emit(ch chan<- k8smetrics.Metric, namespace, name string, 
 	}
 	if s.deleting > 0 {
 		gauge(r.deleting, int(s.deleting))
+	}
+	if s.started > 0 {
+		gauge(r.started, int(s.started))
+	}
+	for i, n := range s.problems {
+		if n > 0 {
+			gauge(r.problem, n, string(problems[i]))
+		}
+	}
+	for _, p := range s.placements {
+		gauge(r.placement, p.Selected, p.Name, "Selected")
+		gauge(r.placement, p.Updated, p.Name, "Updated")
+		gauge(r.placement, p.Failing, p.Name, "Failing")
 	}
 	if !s.counted {
 		return

@@ -162,6 +162,17 @@ func (r *Revision) RetriedAt() (time.Time, bool) {
 	return r.timeAnnotation(workv1alpha1.AnnotationRetriedAt)
 }
 
+// Began returns when the last rollout of this revision began: when it was created, reused or retried last.
+func (r *Revision) Began() time.Time {
+	began := r.Object.CreationTimestamp.Time
+	for _, at := range []func() (time.Time, bool){r.ReusedAt, r.RetriedAt} {
+		if again, ok := at(); ok && again.After(began) {
+			began = again
+		}
+	}
+	return began
+}
+
 // NextBegin returns when a rollout of this revision begins that begins now: after the revision became the current one last, also when the
 // clock went back.
 func (r *Revision) NextBegin(now time.Time) time.Time {

@@ -19,7 +19,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"open-cluster-management.io/ocm/manifests"
 	"sigs.k8s.io/yaml"
 
@@ -64,7 +63,7 @@ func TestPrometheusReadsTheEndpoint(t *testing.T) {
 	address := w.startAs(t, "system:serviceaccount:"+sandbox.HubNamespace+":work-controller-sa", "system:serviceaccounts")
 
 	eventually(t, "Prometheus reads the metrics of a hub that runs", func() error {
-		code, body := scrape(t, address, w.token(t, "monitoring", "prometheus-k8s"))
+		code, body := scrape(t, address, w.token(t, sandbox.HubNamespace, "mwrs-metrics-reader"))
 		if code != http.StatusOK || !strings.Contains(body, "mwrs_controller_running 1\n") {
 			return fmt.Errorf("%d: %d bytes", code, len(body))
 		}
@@ -166,9 +165,7 @@ func (w *world) apply(t *testing.T, content string) {
 	for document := range strings.SplitSeq(content, "\n---\n") {
 		object := &unstructured.Unstructured{}
 		require.NoError(t, yaml.Unmarshal([]byte(document), &object.Object))
-		resource := schema.GroupVersionResource{
-			Group: "rbac.authorization.k8s.io", Version: "v1", Resource: strings.ToLower(object.GetKind()) + "s",
-		}
+		resource := object.GroupVersionKind().GroupVersion().WithResource(strings.ToLower(object.GetKind()) + "s")
 		_, err := w.dynamic.Resource(resource).Namespace(object.GetNamespace()).Create(t.Context(), object, metav1.CreateOptions{})
 		if !apierrors.IsAlreadyExists(err) {
 			require.NoError(t, err)

@@ -127,7 +127,7 @@ func TestEventsAndMetricsTellTheStory(t *testing.T) {
 	f.create("v1", ref("p1", progressive(1, "3s", 0, abortAll)))
 	f.complete()
 	of := func(metric, label string) string {
-		return strings.TrimSpace("mwrs_" + metric + " " + f.name + " " + f.namespace + " " + label)
+		return strings.TrimSpace("mwrs_" + metric + " " + f.namespace + " " + f.name + " " + label)
 	}
 	told := f.tells(nil, "RevisionCreated v1", "RolloutStarted v1", "RolloutComplete v1")
 	measures(t, registry, "mwrs_rollouts", map[string]float64{"mwrs_rollouts_started_total Created": 1, "mwrs_rollouts_completed_total": 1})

@@ -1,0 +1,2 @@
+obj.status.abortedTime = nil
+return obj
