@@ -99,14 +99,14 @@ func (o *options) headline(f *view.Fleet, s screen) string {
 	if !f.Since.IsZero() {
 		state += " for " + o.ago(f.Since)
 	}
-	name, gap := f.Namespace+"/"+f.Name+"   ", "   "
-	if s.width > 0 && cells(name+state+gap+f.Summary) > s.width {
-		gap = "\n         "
+	line := f.Namespace + "/" + f.Name + "   " + s.paint(string(f.State)) + strings.TrimPrefix(state, string(f.State))
+	switch plain := f.Namespace + "/" + f.Name + "   " + state + "   " + f.Summary; {
+	case f.Summary == "":
+		return line + "\n"
+	case s.width > 0 && cells(plain) > s.width:
+		return line + "\n" + s.prose("         ", f.Summary)
 	}
-	if f.Summary != "" {
-		state += gap + f.Summary
-	}
-	return name + s.paint(string(f.State)) + strings.TrimPrefix(state, string(f.State)) + "\n"
+	return line + "   " + f.Summary + "\n"
 }
 
 // reached describes how far an aborted revision came.
@@ -211,7 +211,8 @@ func orDash(text string) string {
 	return text
 }
 
-// oneLine removes line breaks, terminal control characters and invisible format characters. The texts come from agents and from users who can write the spec.
+// oneLine removes line breaks, terminal control characters and invisible characters. The texts come from agents and from users who can
+// write the spec.
 func oneLine(text string) string {
 	breaks := func(r rune) bool { return r <= ' ' || r >= 0x7f && r < 0xa0 || unicode.Is(unicode.Cf, r) }
 	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "?"), breaks), " ")

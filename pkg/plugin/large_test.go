@@ -35,7 +35,8 @@ const workBytes = 25 << 10
 // perDecision is the number of clusters in a PlacementDecision, as the placement controller writes them.
 const perDecision = 100
 
-// largeFleet is an API server with one ManifestWorkReplicaSet that is complete on n clusters. It writes each page of works while it sends it.
+// largeFleet is an API server with one ManifestWorkReplicaSet that is complete on n clusters. It writes each page of works while it
+// sends it.
 type largeFleet struct {
 	n int
 	// work is a work as JSON. Its namespace is the mark.
@@ -46,8 +47,9 @@ type largeFleet struct {
 func newLargeFleet(tb testing.TB, n int) *largeFleet {
 	tb.Helper()
 	f := &largeFleet{n: n, mark: []byte("CLUSTER-NAME"), answers: map[string]any{}}
-	raw := fmt.Appendf(nil, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"web"},"data":{"x":%q}}`, strings.Repeat("x", workBytes-3000))
-	template := workv1.ManifestWorkSpec{Workload: workv1.ManifestsTemplate{Manifests: []workv1.Manifest{{RawExtension: runtime.RawExtension{Raw: raw}}}}}
+	const content = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"web"},"data":{"x":%q}}`
+	manifest := workv1.Manifest{RawExtension: runtime.RawExtension{Raw: fmt.Appendf(nil, content, strings.Repeat("x", workBytes-3000))}}
+	template := workv1.ManifestWorkSpec{Workload: workv1.ManifestsTemplate{Manifests: []workv1.Manifest{manifest}}}
 	begin := metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	set := &workv1alpha1.ManifestWorkReplicaSet{
 		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default", UID: "uid", CreationTimestamp: begin},

@@ -66,16 +66,21 @@ func (o *options) redraw(ctx context.Context, f *follower, show *canvas) error {
 			continue
 		}
 		begin := time.Now()
-		objects, err := f.objects(o.now())
-		if err != nil {
-			return err
-		}
-		if err := show.draw(func(to io.Writer, s screen) error { return o.drawFleet(to, view.Of(objects), s) }); err != nil {
+		if err := o.drawNow(f, show); err != nil {
 			return err
 		}
 		due = false
 		pause = time.After(max(redrawAfter, 10*time.Since(begin)))
 	}
+}
+
+// drawNow draws the objects as the informers have them.
+func (o *options) drawNow(f *follower, show *canvas) error {
+	objects, err := f.objects(o.now())
+	if err != nil {
+		return err
+	}
+	return show.draw(func(to io.Writer, s screen) error { return o.drawFleet(to, view.Of(objects), s) })
 }
 
 // canvas shows one screen after the other: in place on a terminal, one below the other in a file.

@@ -132,7 +132,8 @@ func (o *Objects) standing() []Cluster {
 	return clusters
 }
 
-// restoring changes a cluster that an abort returns to the current revision. An abort writes to every cluster at once and knows no deadline.
+// restoring changes a cluster that an abort returns to the current revision. An abort writes to every cluster at once, and knows no
+// deadline.
 func (c *Cluster) restoring(since time.Time, current string) {
 	if c.done() {
 		return

@@ -24,18 +24,8 @@ func (o *Objects) estimate(clusters []Cluster, known bool) *Estimate {
 	if !known || StateOf(o.ReplicaSet) != workv1alpha1.StateRollingOut {
 		return nil
 	}
-	wrote, took := map[string]time.Time{}, []time.Duration{}
-	for i := range o.Works {
-		if at, ok := o.Works[i].AppliedAt(); ok && o.Works[i].Hash() == o.ReplicaSet.Status.UpdateRevision {
-			wrote[o.Works[i].Cluster()] = at
-		}
-	}
-	for i := range clusters {
-		c := &clusters[i]
-		if at, ok := wrote[c.Name]; ok && c.done() && !c.Since.Before(at.Truncate(time.Second)) { // Agents report whole seconds.
-			took = append(took, max(0, c.Since.Sub(at))+o.soak(c.Placement))
-		}
-	}
+	wrote := o.wrote()
+	took := o.took(clusters, wrote)
 	if len(took) == 0 {
 		return nil
 	}
@@ -49,6 +39,29 @@ func (o *Objects) estimate(clusters []Cluster, known bool) *Estimate {
 		return nil
 	}
 	return found
+}
+
+// wrote returns when the hub wrote the update revision to each cluster.
+func (o *Objects) wrote() map[string]time.Time {
+	wrote := map[string]time.Time{}
+	for i := range o.Works {
+		if at, ok := o.Works[i].AppliedAt(); ok && o.Works[i].Hash() == o.ReplicaSet.Status.UpdateRevision {
+			wrote[o.Works[i].Cluster()] = at
+		}
+	}
+	return wrote
+}
+
+// took returns how long each cluster that has succeeded held its slot.
+func (o *Objects) took(clusters []Cluster, wrote map[string]time.Time) []time.Duration {
+	var took []time.Duration
+	for i := range clusters {
+		c := &clusters[i]
+		if at, ok := wrote[c.Name]; ok && c.done() && !c.Since.Before(at.Truncate(time.Second)) { // Agents report whole seconds.
+			took = append(took, max(0, c.Since.Sub(at))+o.soak(c.Placement))
+		}
+	}
+	return took
 }
 
 // ends returns the expected end of the wave, and of all clusters, of a placementRef; zero if none of its clusters is in progress.

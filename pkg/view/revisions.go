@@ -22,7 +22,8 @@ type Revision struct {
 	Update, Current bool
 	// WasCurrent is true if the revision is or was the current revision: every selected cluster reached it.
 	WasCurrent bool
-	// Now is the number of clusters that have it, or negative if that is unknown. Reached is the largest number that had it, or nil if that was not recorded.
+	// Now is the number of clusters that have it. It is negative if unknown. Reached is the largest number that had it, or nil if that
+	// was not recorded.
 	Now     int32
 	Reached *int32
 	// Started is when its last rollout began. Ended is when that rollout was complete or aborted; it is zero if unknown or not ended.
