@@ -4,12 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 )
@@ -81,39 +79,40 @@ func (o *options) printAs(format string, clusters []view.Cluster) error {
 		_, err := fmt.Fprintln(o.ErrOut, "No clusters found.")
 		return err
 	}
-	out := printers.GetNewTabWriter(o.Out)
-	o.printClusters(out, clusters, format == "wide")
-	return out.Flush()
+	return o.clusterTable(clusters, format == "wide").write(o.Out, screenOf(o.Out))
 }
 
-func (o *options) printClusters(w io.Writer, clusters []view.Cluster, wide bool) {
-	header := "CLUSTER\tSTATE\tSINCE\tWROTE\tCONFIRMED\tWAITS-FOR\tMESSAGE"
+func (o *options) clusterTable(clusters []view.Cluster, wide bool) *table {
+	columns := []column{
+		{name: "CLUSTER"}, {name: "STATE", state: true}, {name: "SINCE", drop: 2}, {name: "WROTE", drop: 3}, {name: "CONFIRMED", drop: 4},
+		{name: "WAITS-FOR", drop: 5}, {name: "MESSAGE", drop: 1},
+	}
 	if wide {
-		header = "CLUSTER\tPLACEMENT\tSTATE\tSINCE\tTHEN\tWROTE\tCONFIRMED\tWAITS-FOR\tMESSAGE"
+		columns = slices.Insert(columns, 3, column{name: "THEN", drop: 6})
+		columns = slices.Insert(columns, 1, column{name: "PLACEMENT", drop: 7})
 	}
-	_, _ = fmt.Fprintln(w, header)
-	for i := range clusters {
-		c := &clusters[i]
-		confirmed, then := "no", "-"
-		if c.Confirmed {
-			confirmed = "yes"
-		}
-		if c.Wrote == "" {
-			confirmed = "-"
-		}
-		if c.Then != "" {
-			then = fmt.Sprintf("%s in %s", c.Then, o.in(c.ChangesAt))
-		}
-		message := oneLine(c.Message)
-		if c.Reason != "" {
-			message = string(c.Reason) + ": " + message
-		}
-		if wide {
-			_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", c.Name, c.Placement, c.State, o.ago(c.Since), then, orDash(c.Wrote),
-				confirmed, orDash(string(c.WaitsFor)), orDash(message))
-			continue
-		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", c.Name, c.State, o.ago(c.Since), orDash(c.Wrote), confirmed,
-			orDash(string(c.WaitsFor)), orDash(message))
+	return &table{columns: columns, rows: len(clusters), row: func(i int) []string { return o.clusterRow(&clusters[i], wide) }}
+}
+
+func (o *options) clusterRow(c *view.Cluster, wide bool) []string {
+	confirmed, then := "no", "-"
+	if c.Confirmed {
+		confirmed = "yes"
 	}
+	if c.Wrote == "" {
+		confirmed = "-"
+	}
+	if c.Then != "" {
+		then = fmt.Sprintf("%s in %s", c.Then, o.in(c.ChangesAt))
+	}
+	message := oneLine(c.Message)
+	if c.Reason != "" {
+		message = string(c.Reason) + ": " + message
+	}
+	row := []string{c.Name, string(c.State), o.ago(c.Since), orDash(c.Wrote), confirmed, orDash(string(c.WaitsFor)), orDash(message)}
+	if wide {
+		row = slices.Insert(row, 3, then)
+		row = slices.Insert(row, 1, orDash(c.Placement))
+	}
+	return row
 }

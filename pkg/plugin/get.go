@@ -7,24 +7,32 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 )
 
 func newGet(o *options) *cobra.Command {
-	return &cobra.Command{
+	watch := false
+	cmd := &cobra.Command{
 		Use: "get NAME", GroupID: groupSee, Args: cobra.ExactArgs(1), ValidArgsFunction: o.completeName,
 		Short: "Show a rollout on one screen: its state, the causes, the clusters that need attention and the commands to run next",
 		Example: `  # Show the rollout of web
   kubectl mwrs get web
 
-  # Refresh the screen every 5 seconds
-  watch -n 5 kubectl mwrs get web`,
-		RunE: func(cmd *cobra.Command, args []string) error { return o.get(cmd.Context(), args[0]) },
+  # Follow the rollout until Ctrl-C
+  kubectl mwrs get web -w`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if watch {
+				return o.watchFleet(cmd.Context(), args[0])
+			}
+			return o.get(cmd.Context(), args[0])
+		},
 	}
+	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "Follow the rollout until Ctrl-C, and redraw the screen in place")
+	return cmd
 }
 
 func (o *options) get(ctx context.Context, name string) error {
@@ -43,43 +51,87 @@ func (o *options) get(ctx context.Context, name string) error {
 const barWidth = 20
 
 func (o *options) printFleet(to io.Writer, f *view.Fleet) error {
-	out := &printer{Writer: to}
-	out.printf("%s/%s   %s %s   %s\n", f.Namespace, f.Name, f.State, o.ago(f.Since), f.Summary)
+	return o.drawFleet(to, f, screenOf(to))
+}
+
+// drawFleet writes the screen of a rollout.
+func (o *options) drawFleet(to io.Writer, f *view.Fleet, s screen) error {
+	out := &printer{Writer: to, screen: s}
+	out.printf("%s", o.headline(f, s))
 	for _, note := range f.Notes {
-		out.printf("note     %s\n", note)
+		out.prose("note     ", note)
 	}
 	if f.Why != "" {
-		out.printf("why      %s\n", oneLine(f.Why))
+		out.prose("why      ", oneLine(f.Why))
 	}
 	for _, cause := range f.Causes {
-		out.printf("         %d  %s: %s   %s\n", len(cause.Clusters), cause.Reason, oneLine(cause.Message), firstOf(cause.Clusters))
+		out.prose(fmt.Sprintf("         %d  ", len(cause.Clusters)),
+			fmt.Sprintf("%s: %s   %s", cause.Reason, oneLine(cause.Message), firstOf(cause.Clusters)))
 	}
-	out.table(func(w io.Writer) { o.printRevisions(w, f.Revisions) })
-	out.table(func(w io.Writer) {
-		for _, bar := range f.Bars {
-			_, _ = fmt.Fprintf(w, "%s\t%s\t%d/%d\t%s\n", bar.Placement, drawn(bar.Done, bar.Total), bar.Done, bar.Total, bar.Strategy)
-		}
-	})
+	if f.Reached != nil {
+		out.prose("reached  ", o.reached(f.Reached))
+	}
+	if f.Estimate != nil {
+		out.prose("ends     ", o.estimate(f.Estimate))
+	}
+	out.table(o.revisionTable(f.Revisions))
+	out.table(barTable(f.Bars))
 	if len(f.Attention) > 0 {
-		out.table(func(w io.Writer) { o.printClusters(w, f.Attention, false) })
+		out.table(o.clusterTable(f.Attention, false))
 	}
 	if counts := f.Counts(); len(counts) > 0 {
-		out.printf("and %s\n", strings.Join(counts, ", "))
+		out.prose("and ", strings.Join(counts, ", "))
 	}
 	for i, next := range f.Next {
-		label := "Next"
+		label := "Next  "
 		if i > 0 {
-			label = ""
+			label = "      "
 		}
-		out.printf("%-5s %s:\n        %s\n", label, next.Purpose, next.Line)
+		out.prose(label, next.Purpose+":")
+		out.printf("%s", s.command(8, next.Line))
 	}
 	return out.err
+}
+
+// headline returns the name, the state and the progress: on one line, or on two if the screen is too narrow.
+func (o *options) headline(f *view.Fleet, s screen) string {
+	state := string(f.State)
+	if !f.Since.IsZero() {
+		state += " for " + o.ago(f.Since)
+	}
+	line := f.Namespace + "/" + f.Name + "   " + s.paint(string(f.State)) + strings.TrimPrefix(state, string(f.State))
+	switch plain := f.Namespace + "/" + f.Name + "   " + state + "   " + f.Summary; {
+	case f.Summary == "":
+		return line + "\n"
+	case s.width > 0 && cells(plain) > s.width:
+		return line + "\n" + s.prose("         ", f.Summary)
+	}
+	return line + "   " + f.Summary + "\n"
+}
+
+// reached describes how far an aborted revision came.
+func (o *options) reached(r *view.Reached) string {
+	text := fmt.Sprintf("%d of %d clusters had revision %d", r.Clusters, r.Total, r.Revision)
+	if r.Ran > 0 {
+		text += fmt.Sprintf("; the abort came %s after the rollout began", o.age(r.Ran))
+	}
+	if r.Now > 0 {
+		text += fmt.Sprintf("; clusters that still have it: %d", r.Now)
+	}
+	return text
+}
+
+// estimate describes the expected end of a rollout.
+func (o *options) estimate(e *view.Estimate) string {
+	return fmt.Sprintf("the clusters in progress in about %s, the rollout in about %s (clusters measured: %d, median %s)",
+		o.in(e.Wave), o.in(e.Rollout), e.Clusters, o.age(e.Each))
 }
 
 // printer writes until the first error, and keeps that error.
 type printer struct {
 	io.Writer
-	err error
+	screen screen
+	err    error
 }
 
 func (p *printer) printf(format string, args ...any) {
@@ -88,34 +140,59 @@ func (p *printer) printf(format string, args ...any) {
 	}
 }
 
-func (p *printer) table(fill func(io.Writer)) {
-	if p.err != nil {
-		return
+func (p *printer) prose(label, text string) { p.printf("%s", p.screen.prose(label, text)) }
+
+func (p *printer) table(t *table) {
+	if p.err == nil && t.rows > 0 {
+		p.err = t.write(p.Writer, p.screen)
 	}
-	w := printers.GetNewTabWriter(p.Writer)
-	fill(w)
-	p.err = w.Flush()
 }
 
-func (o *options) printRevisions(w io.Writer, revisions []view.Revision) {
-	_, _ = fmt.Fprintln(w, "REVISION\tHASH\tSTATE\tNOW\tREACHED\tSTARTED\tENDED\tCHANGE-CAUSE\tBY")
-	for i := range revisions {
-		r := &revisions[i]
-		role := ""
-		switch {
-		case r.Update && r.Current:
-			role = " update, current"
-		case r.Update:
-			role = " update"
-		case r.Current:
-			role = " current"
-		}
-		reached := "-"
-		if r.Reached != nil {
-			reached = strconv.Itoa(int(*r.Reached))
-		}
-		_, _ = fmt.Fprintf(w, "%d%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", r.Number, role, r.Hash, r.State, r.Now, reached,
-			o.ago(r.Started), o.ago(r.Ended), orDash(oneLine(r.ChangeCause)), orDash(oneLine(r.CreatedBy)))
+func (o *options) revisionTable(revisions []view.Revision) *table {
+	return &table{
+		columns: []column{
+			{name: "REVISION"}, {name: "HASH", drop: 5}, {name: "STATE", state: true}, {name: "NOW"}, {name: "REACHED"},
+			{name: "STARTED", drop: 2}, {name: "ENDED", drop: 3}, {name: "CHANGE-CAUSE", drop: 1}, {name: "BY", drop: 4},
+		},
+		rows: len(revisions), row: func(i int) []string { return o.revisionRow(&revisions[i]) },
+	}
+}
+
+func (o *options) revisionRow(r *view.Revision) []string {
+	role := ""
+	switch {
+	case r.Update && r.Current:
+		role = " update, current"
+	case r.Update:
+		role = " update"
+	case r.Current:
+		role = " current"
+	}
+	reached, now := "-", "-"
+	if r.Now >= 0 {
+		now = strconv.Itoa(int(r.Now))
+	}
+	if r.Reached != nil {
+		reached = strconv.Itoa(int(*r.Reached))
+	}
+	return []string{
+		strconv.FormatInt(r.Number, 10) + role, r.Hash, orDash(string(r.State)), now, reached,
+		o.ago(r.Started), o.ago(r.Ended), orDash(oneLine(r.ChangeCause)), orDash(oneLine(r.CreatedBy)),
+	}
+}
+
+// barTable has a bar for each placementRef, and below it a bar for each of its decision groups.
+func barTable(bars []view.Bar) *table {
+	return &table{
+		columns: []column{{}, {drop: 1}, {}, {}}, bare: true,
+		rows: len(bars), row: func(i int) []string {
+			b := &bars[i]
+			name := oneLine(b.Placement)
+			if b.Group != "" {
+				name = "  " + oneLine(b.Group)
+			}
+			return []string{name, drawn(b.Done, b.Total), fmt.Sprintf("%d/%d", b.Done, b.Total), b.Strategy}
+		},
 	}
 }
 
@@ -134,9 +211,10 @@ func orDash(text string) string {
 	return text
 }
 
-// oneLine removes line breaks and terminal control characters. The texts come from agents and from users who can write the spec.
+// oneLine removes line breaks, terminal control characters and invisible characters. The texts come from agents and from users who can
+// write the spec.
 func oneLine(text string) string {
-	breaks := func(r rune) bool { return r <= ' ' || r >= 0x7f && r < 0xa0 }
+	breaks := func(r rune) bool { return r <= ' ' || r >= 0x7f && r < 0xa0 || unicode.Is(unicode.Cf, r) }
 	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "?"), breaks), " ")
 }
 
@@ -151,4 +229,4 @@ func firstOf(names []string) string {
 }
 
 // in returns the time left until a given time.
-func (o *options) in(at time.Time) string { return at.Sub(o.now()).Round(time.Second).String() }
+func (o *options) in(at time.Time) string { return o.age(max(0, at.Sub(o.now()))) }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/printers"
 	"sigs.k8s.io/yaml"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
@@ -41,9 +40,7 @@ func (o *options) history(ctx context.Context, name string, number int64) error 
 		for _, missing := range objects.Missing {
 			_, _ = fmt.Fprintf(o.ErrOut, "note: no permission to %s: only the revisions in status.revisions are shown\n", missing)
 		}
-		out := printers.GetNewTabWriter(o.Out)
-		o.printRevisions(out, view.Revisions(objects))
-		return out.Flush()
+		return o.revisionTable(view.Revisions(objects)).write(o.Out, screenOf(o.Out))
 	}
 	template, err := templateOf(objects, number)
 	if err != nil {

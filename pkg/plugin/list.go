@@ -3,35 +3,35 @@ package plugin
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/duration"
-	"k8s.io/cli-runtime/pkg/printers"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 )
 
 func newList(o *options) *cobra.Command {
-	all := false
+	all, watch := false, false
 	cmd := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, GroupID: groupSee, Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		Short: "List the ManifestWorkReplicaSets with their states",
 		Example: `  # List the ManifestWorkReplicaSets in the namespace
   kubectl mwrs list
 
-  # List the ManifestWorkReplicaSets in all namespaces
-  kubectl mwrs list -A`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.list(cmd.Context(), all) },
+  # List the ManifestWorkReplicaSets in all namespaces, and print a row again whenever it changes
+  kubectl mwrs list -A -w`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.list(cmd.Context(), all, watch) },
 	}
 	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "List the ManifestWorkReplicaSets in all namespaces")
+	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "After the list, print the rows that change")
 	return cmd
 }
 
-func (o *options) list(ctx context.Context, all bool) error {
+func (o *options) list(ctx context.Context, all, watch bool) error {
 	c, err := o.connect()
 	if err != nil {
 		return err
@@ -48,37 +48,48 @@ func (o *options) list(ctx context.Context, all bool) error {
 		if all {
 			where = "on this hub"
 		}
-		_, err := fmt.Fprintf(o.ErrOut, "No ManifestWorkReplicaSets found %s.\n", where)
+		if _, err := fmt.Fprintf(o.ErrOut, "No ManifestWorkReplicaSets found %s.\n", where); err != nil || !watch {
+			return err
+		}
+	}
+	t := listTable(all)
+	t.rows, t.row = len(list.Items), func(i int) []string { return o.row(&list.Items[i], all) }
+	if err := t.write(o.Out, screenOf(o.Out)); err != nil || !watch {
 		return err
 	}
-	out := printers.GetNewTabWriter(o.Out)
-	header := "NAME\tSTATE\tSINCE\tUPDATE\tCURRENT\tUPDATED\tFAILED\tAGE\n"
-	if all {
-		header = "NAMESPACE\t" + header
-	}
-	_, _ = fmt.Fprint(out, header)
-	for i := range list.Items {
-		if all {
-			_, _ = fmt.Fprintf(out, "%s\t", list.Items[i].Namespace)
-		}
-		_, _ = fmt.Fprintln(out, o.row(&list.Items[i]))
-	}
-	return out.Flush()
+	return o.watchList(ctx, c, all, list.Items)
 }
 
-// row returns the line for an object in the list.
-func (o *options) row(set *workv1alpha1.ManifestWorkReplicaSet) string {
-	update, current, updated := "-", "-", int32(0)
+func listTable(all bool) *table {
+	t := &table{columns: []column{
+		{name: "NAME"}, {name: "STATE", state: true}, {name: "SINCE", drop: 1}, {name: "UPDATE", drop: 3}, {name: "CURRENT", drop: 4},
+		{name: "UPDATED"}, {name: "FAILED"}, {name: "AGE", drop: 2},
+	}}
+	if all {
+		t.columns = slices.Insert(t.columns, 0, column{name: "NAMESPACE"})
+	}
+	return t
+}
+
+// row returns the cells for an object in the list.
+func (o *options) row(set *workv1alpha1.ManifestWorkReplicaSet, all bool) []string {
+	update, current, updated := "-", "-", "-"
 	for _, rev := range view.Revisions(&view.Objects{ReplicaSet: set}) {
 		if rev.Update {
-			update, updated = strconv.FormatInt(rev.Number, 10), rev.Now
+			update, updated = strconv.FormatInt(rev.Number, 10), strconv.Itoa(int(max(0, rev.Now)))
 		}
 		if rev.Current {
 			current = strconv.FormatInt(rev.Number, 10)
 		}
 	}
-	return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%d/%d\t%d\t%s", set.Name, view.StateOf(set), o.ago(view.SinceOf(set)), update, current,
-		updated, set.Status.Summary.Total, set.Status.Summary.Failed, o.ago(set.CreationTimestamp.Time))
+	row := []string{
+		set.Name, string(view.StateOf(set)), o.ago(view.SinceOf(set)), update, current,
+		fmt.Sprintf("%s/%d", updated, view.Selected(set)), strconv.Itoa(set.Status.Summary.Failed), o.ago(set.CreationTimestamp.Time),
+	}
+	if all {
+		row = slices.Insert(row, 0, set.Namespace)
+	}
+	return row
 }
 
 // ago returns the time elapsed since a given time, in kubectl's age format.
@@ -86,5 +97,5 @@ func (o *options) ago(at time.Time) string {
 	if at.IsZero() {
 		return "-"
 	}
-	return duration.HumanDuration(max(0, o.now().Sub(at)))
+	return o.age(max(0, o.now().Sub(at)))
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
@@ -24,11 +25,21 @@ type options struct {
 	genericiooptions.IOStreams
 	flags *genericclioptions.ConfigFlags
 	now   func() time.Time
+	// age formats a duration. HumanDuration is kubectl's format.
+	age func(time.Duration) string
+}
+
+// Option changes how the plugin runs.
+type Option func(*options)
+
+// WithAges formats all ages and remaining times with a function, so that the output does not depend on the time.
+func WithAges(format func(time.Duration) string) Option {
+	return func(o *options) { o.age = format }
 }
 
 // Run runs the plugin and returns the exit code. args excludes the program name.
-func Run(ctx context.Context, args []string, streams genericiooptions.IOStreams) int {
-	cmd := newCommand(streams)
+func Run(ctx context.Context, args []string, streams genericiooptions.IOStreams, changes ...Option) int {
+	cmd := newCommand(streams, changes...)
 	cmd.SetArgs(args)
 	err := cmd.ExecuteContext(ctx)
 	if err == nil {
@@ -53,8 +64,11 @@ type exitError struct {
 
 func (e *exitError) Error() string { return e.message }
 
-func newCommand(streams genericiooptions.IOStreams) *cobra.Command {
-	o := &options{IOStreams: streams, flags: genericclioptions.NewConfigFlags(true), now: time.Now}
+func newCommand(streams genericiooptions.IOStreams, changes ...Option) *cobra.Command {
+	o := &options{IOStreams: streams, flags: genericclioptions.NewConfigFlags(true), now: time.Now, age: duration.HumanDuration}
+	for _, change := range changes {
+		change(o)
+	}
 	cmd := &cobra.Command{
 		Use:           "kubectl-mwrs",
 		Short:         "Inspect, undo and abort the rollouts of ManifestWorkReplicaSets",

@@ -22,7 +22,6 @@ import (
 	typed "github.com/open-cluster-management-io/work-rollback/pkg/client/clientset/versioned/typed/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
-	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
 
 // clients holds the API clients of a command and the namespace that it operates on.
@@ -149,7 +148,7 @@ const pageOfWorks = 250
 
 // readWorks reads the works page by page. It keeps only the digests of their manifests.
 func readWorks(ctx context.Context, c *clients, objects *view.Objects) error {
-	digests := workcache.NewDigests()
+	keep := kept()
 	pages := pager.New(func(ctx context.Context, list metav1.ListOptions) (runtime.Object, error) {
 		return c.works.WorkV1().ManifestWorks(metav1.NamespaceAll).List(ctx, list)
 	})
@@ -159,9 +158,8 @@ func readWorks(ctx context.Context, c *clients, objects *view.Objects) error {
 		if !ok {
 			return fmt.Errorf("the API server returned a %T in a list of ManifestWorks", item)
 		}
-		kept := rollout.Work{Object: &workv1.ManifestWork{ObjectMeta: work.ObjectMeta, Status: work.Status}, Digest: digests.Of(&work.Spec)}
-		kept.Object.ManagedFields = nil
-		objects.Works = append(objects.Works, kept)
+		found := keep(work)
+		objects.Works = append(objects.Works, rollout.Work{Object: found.ManifestWork, Digest: found.digest})
 		return nil
 	})
 }

@@ -139,7 +139,8 @@ func (o *options) abort(ctx context.Context, name string, flags *abortOptions) e
 			return err
 		}
 		question := fmt.Sprintf("Abort and write revision %s to every cluster of %s/%s that has revision %s?",
-			set.Status.CurrentRevision, set.Namespace, set.Name, set.Status.UpdateRevision)
+			view.RevisionNumber(set, set.Status.CurrentRevision), set.Namespace, set.Name,
+			view.RevisionNumber(set, set.Status.UpdateRevision))
 		if question != confirmed {
 			if err := o.ask(question, flags.yes); err != nil {
 				return err

@@ -102,7 +102,7 @@ func (o *options) status(ctx context.Context, name string, flags *statusOptions)
 
 // outcomeOf returns the progress of a rollout as a line, and reports whether to stop waiting. outcome is nil if the rollout is complete.
 func outcomeOf(set *workv1alpha1.ManifestWorkReplicaSet, number int64) (line string, done bool, outcome error) {
-	if !view.Observed(set) && !set.Spec.Paused {
+	if !view.Observed(set) && !set.Spec.Paused && set.DeletionTimestamp.IsZero() {
 		return "Waiting for the hub to observe the latest change...", false, nil
 	}
 	f := view.Of(&view.Objects{ReplicaSet: set})

@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -30,21 +31,29 @@ func (o *options) why(ctx context.Context, name, cluster string) error {
 	if err != nil {
 		return err
 	}
-	out := &printer{Writer: o.Out}
+	out := &printer{Writer: o.Out, screen: screenOf(o.Out)}
 	about := &story.Cluster
-	out.printf("%s   %s %s   placement %s\n", about.Name, about.State, o.ago(about.Since), orDash(about.Placement))
+	state := out.screen.paint(string(about.State))
+	if !about.Since.IsZero() {
+		state += " for " + o.ago(about.Since)
+	}
+	out.printf("%s   %s   placement %s\n", about.Name, state, orDash(about.Placement))
 	for _, fact := range story.Past {
-		out.printf("%6s ago  %s\n", o.ago(fact.At), oneLine(fact.Text))
+		when := ""
+		if !fact.At.IsZero() {
+			when = o.ago(fact.At) + " ago"
+		}
+		out.prose(fmt.Sprintf("%10s  ", when), oneLine(fact.Text))
 	}
 	for _, fact := range story.Future {
 		when := "now"
 		if !fact.At.IsZero() {
 			when = "in " + o.in(fact.At)
 		}
-		out.printf("%10s  %s\n", when, oneLine(fact.Text))
+		out.prose(fmt.Sprintf("%10s  ", when), oneLine(fact.Text))
 	}
 	if story.Assumed != "" {
-		out.printf("assumed: %s\n", story.Assumed)
+		out.prose("assumed: ", story.Assumed)
 	}
 	return out.err
 }

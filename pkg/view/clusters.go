@@ -3,7 +3,6 @@ package view
 import (
 	"cmp"
 	"slices"
-	"strconv"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -41,7 +40,7 @@ type Cluster struct {
 
 // ranks lists the phases, the most urgent first. Phases that are not listed come after these, and finished clusters come last.
 var ranks = []State{
-	StateFailed, StateRejected, StateDegraded, StateTerminationTimedOut, StateAgentUnknown,
+	StateFailed, StateRejected, StateRestoring, StateDegraded, StateTerminationTimedOut, StateAgentUnknown,
 	StateInFlight, StateHandingOver, StateSoaking, StateTerminating, StateWaiting,
 }
 
@@ -60,25 +59,52 @@ func (c *Cluster) done() bool {
 	return c.State == StateSucceeded || c.State == StateCompleted
 }
 
-// Clusters returns the selected clusters, the most urgent first. If some objects could not be read or the works travel over a broker, it
-// returns only the clusters in status.failures and status.rejections.
+// Clusters returns the selected clusters, the most urgent first. If the works could not be read or travel over a
+// broker, it returns only the clusters in status.failures and status.rejections.
 func Clusters(o *Objects) []Cluster {
-	clusters := o.standing()
-	if clusters == nil {
+	clusters, _ := o.clusters()
+	return clusters
+}
+
+// clusters returns the clusters, and reports whether they are all selected clusters.
+func (o *Objects) clusters() (clusters []Cluster, known bool) {
+	switch known = o.explained(); {
+	case !known:
 		clusters = o.recorded()
+	case !o.ReplicaSet.DeletionTimestamp.IsZero():
+		clusters = o.leaving()
+	default:
+		clusters = o.standing()
 	}
 	slices.SortStableFunc(clusters, func(a, b Cluster) int {
 		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.Name, b.Name))
 	})
+	return clusters, known
+}
+
+// leaving returns the clusters that still have a work while the object is being deleted.
+func (o *Objects) leaving() []Cluster {
+	numbers := o.numbers()
+	clusters := make([]Cluster, 0, len(o.Works))
+	for i := range o.Works {
+		work := &o.Works[i]
+		c := Cluster{Name: work.Cluster(), Placement: work.PlacementName(), State: StateTerminating, WaitsFor: rollout.WaitDeletion}
+		c.describe(work, numbers)
+		c.Since, c.Message = o.ReplicaSet.DeletionTimestamp.Time, ""
+		if !c.Confirmed {
+			c.Message = "the agent has not confirmed the latest change of the ManifestWork"
+		}
+		if work.Deleting() {
+			c.Since = work.Object.DeletionTimestamp.Time
+		}
+		clusters = append(clusters, c)
+	}
 	return clusters
 }
 
-// standing returns the clusters from rollout.Explain, or nil if the objects are incomplete.
+// standing returns the clusters from rollout.Explain.
 func (o *Objects) standing() []Cluster {
 	s := o.snapshot()
-	if s == nil || len(o.Missing) > 0 || o.overBroker() {
-		return nil
-	}
 	works, numbers := map[string]*rollout.Work{}, o.numbers()
 	for i := range o.Works {
 		works[o.Works[i].Cluster()] = &o.Works[i]
@@ -94,8 +120,8 @@ func (o *Objects) standing() []Cluster {
 			c.State = StateFailed
 		}
 		c.describe(works[c.Name], numbers)
-		if o.aborted() && !c.done() {
-			c.WaitsFor = rollout.WaitNothing // An abort writes to every cluster at once.
+		if o.aborted() {
+			c.restoring(o.ReplicaSet.Status.AbortedTime.Time, numberOf(numbers, o.ReplicaSet.Status.CurrentRevision))
 		}
 		if failure, failed := failures[c.Name]; failed && !o.aborted() {
 			c.Reason, c.Message = failure.Reason, cmp.Or(failure.Message, c.Message)
@@ -104,6 +130,25 @@ func (o *Objects) standing() []Cluster {
 		clusters = append(clusters, c)
 	}
 	return clusters
+}
+
+// restoring changes a cluster that an abort returns to the current revision. An abort writes to every cluster at once, and knows no
+// deadline.
+func (c *Cluster) restoring(since time.Time, current string) {
+	if c.done() {
+		return
+	}
+	c.WaitsFor, c.ChangesAt, c.Then = rollout.WaitNothing, time.Time{}, ""
+	if slices.Contains([]State{StateRejected, StateTerminating, StateTerminationTimedOut}, c.State) {
+		return
+	}
+	c.State, c.Since = StateRestoring, since
+	switch {
+	case c.Wrote != current:
+		c.Message = "the hub has not written revision " + current
+	case !c.Confirmed:
+		c.Message = "the agent has not confirmed revision " + current
+	}
 }
 
 // describe adds the information from the cluster's work.
@@ -144,23 +189,8 @@ func (o *Objects) failures() map[string]*workv1alpha1.ClusterFailure {
 	return failures
 }
 
-// overBroker reports whether the works travel over a broker: the status counts works, but the API server has none.
+// overBroker reports whether the works travel over a broker: the status counts works, but the API server has none. During a deletion,
+// the status may count works that are gone.
 func (o *Objects) overBroker() bool {
-	return len(o.Works) == 0 && o.ReplicaSet.Status.Summary.Total > 0
-}
-
-// numbers returns the numbers of the revisions, by hash.
-func (o *Objects) numbers() map[string]int64 {
-	numbers := map[string]int64{}
-	for _, rev := range Revisions(o) {
-		numbers[rev.Hash] = rev.Number
-	}
-	return numbers
-}
-
-func numberOf(numbers map[string]int64, hash string) string {
-	if number, known := numbers[hash]; known {
-		return strconv.FormatInt(number, 10)
-	}
-	return hash
+	return len(o.Works) == 0 && o.ReplicaSet.DeletionTimestamp.IsZero() && !o.lacks(resourceWorks) && o.ReplicaSet.Status.Summary.Total > 0
 }

@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	workv1alpha1upstream "open-cluster-management.io/api/work/v1alpha1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
@@ -24,6 +22,10 @@ type Fleet struct {
 	Summary string
 	// Why is the message of the condition that explains the state.
 	Why string
+	// Reached describes how far an aborted revision came; nil if the rollout was not aborted.
+	Reached *Reached
+	// Estimate is the expected end of a rollout; nil if it can't be estimated.
+	Estimate *Estimate
 	// Causes are the recorded failures and rejections, grouped by reason and message.
 	Causes    []Cause
 	Revisions []Revision
@@ -44,13 +46,14 @@ type Cause struct {
 	Clusters []string
 }
 
-// Bar is the progress of a placementRef.
-type Bar struct {
-	Placement string
-	// Done is the number of clusters at the intended revision, and Total is the number of selected clusters.
-	Done, Total int
-	// Strategy describes the rollout strategy.
-	Strategy string
+// Reached is how far an aborted revision came.
+type Reached struct {
+	Revision int64
+	// Clusters is the largest number of clusters that had the revision at the same time, Total is the number of selected clusters, and
+	// Now is the number of clusters that still have it.
+	Clusters, Total, Now int32
+	// Ran is the time from the start of the rollout to the abort. It is zero if unknown.
+	Ran time.Duration
 }
 
 // Command is a command line and its purpose.
@@ -62,10 +65,11 @@ const attentionShown = 15
 // Of returns the view of a ManifestWorkReplicaSet.
 func Of(o *Objects) *Fleet {
 	rs := o.ReplicaSet
-	clusters := Clusters(o)
+	clusters, known := o.clusters()
 	f := &Fleet{
-		Namespace: rs.Namespace, Name: rs.Name, State: StateOf(rs), Since: SinceOf(rs), Why: why(rs), Causes: causes(rs),
-		Revisions: Revisions(o), Rest: map[State]int{}, Notes: o.notes(),
+		Namespace: rs.Namespace, Name: rs.Name, State: StateOf(rs), Since: SinceOf(rs), Why: o.numbered(why(rs)), Causes: causes(rs),
+		Revisions: Revisions(o), Rest: map[State]int{}, Notes: o.notes(), Reached: o.reached(),
+		Estimate: o.estimate(clusters, known),
 	}
 	for i := range clusters {
 		if c := &clusters[i]; !c.done() && c.State != StateWaiting && len(f.Attention) < attentionShown {
@@ -74,10 +78,31 @@ func Of(o *Objects) *Fleet {
 			f.Rest[c.State]++
 		}
 	}
-	f.Bars = o.bars(clusters)
-	f.Summary = o.summary(f)
+	f.Bars = o.bars(clusters, known)
+	f.Summary = o.summary(clusters, known, f.Bars)
 	f.Next = o.next(f)
 	return f
+}
+
+// reached returns how far an aborted revision came.
+func (o *Objects) reached() *Reached {
+	at := o.ReplicaSet.Status.AbortedTime
+	if at == nil {
+		return nil
+	}
+	for _, rev := range Revisions(o) {
+		if !rev.Update || rev.Reached == nil {
+			continue
+		}
+		found := &Reached{
+			Revision: rev.Number, Clusters: *rev.Reached, Total: int32(Selected(o.ReplicaSet)), Now: rev.Now, //nolint:gosec // A count.
+		}
+		if !rev.Started.IsZero() && at.After(rev.Started) {
+			found.Ran = at.Sub(rev.Started)
+		}
+		return found
+	}
+	return nil
 }
 
 // StateOf returns status.state. If an older hub has not set it, StateOf derives the state from the spec and the rest of the status.
@@ -122,7 +147,7 @@ func SinceOf(rs *workv1alpha1.ManifestWorkReplicaSet) time.Time {
 	case workv1alpha1.StatePaused:
 		return transition(rs, workv1alpha1.ConditionPaused)
 	case workv1alpha1.StateInvalid:
-		return transition(rs, workv1alpha1upstream.ManifestWorkReplicaSetConditionManifestworkApplied)
+		return transition(rs, invalidity(rs))
 	case workv1alpha1.StateStalled:
 		return cmp.Or(transition(rs, workv1alpha1.ConditionStalled), transition(rs, workv1alpha1.ConditionProgressing))
 	}
@@ -145,7 +170,7 @@ func why(rs *workv1alpha1.ManifestWorkReplicaSet) string {
 	case workv1alpha1.StatePaused:
 		conditions = []string{workv1alpha1.ConditionPaused, workv1alpha1.ConditionProgressing}
 	case workv1alpha1.StateInvalid:
-		conditions = []string{workv1alpha1upstream.ManifestWorkReplicaSetConditionManifestworkApplied}
+		conditions = []string{invalidity(rs)}
 	}
 	for _, name := range conditions {
 		if found := meta.FindStatusCondition(rs.Status.Conditions, name); found != nil {
@@ -153,6 +178,14 @@ func why(rs *workv1alpha1.ManifestWorkReplicaSet) string {
 		}
 	}
 	return ""
+}
+
+// invalidity returns the condition that explains why a spec is invalid.
+func invalidity(rs *workv1alpha1.ManifestWorkReplicaSet) string {
+	if meta.IsStatusConditionFalse(rs.Status.Conditions, workv1alpha1.ConditionPlacementVerified) {
+		return workv1alpha1.ConditionPlacementVerified
+	}
+	return workv1alpha1.ConditionManifestworkApplied
 }
 
 // causes groups the recorded failures and rejections by reason and message, the most frequent first.
@@ -181,76 +214,6 @@ func causes(rs *workv1alpha1.ManifestWorkReplicaSet) []Cause {
 	}, func(a, b Cause) int {
 		return cmp.Or(cmp.Compare(len(b.Clusters), len(a.Clusters)), cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Message, b.Message))
 	})
-}
-
-// bars returns the progress of each placementRef. If the clusters are unknown, it uses the counts in the status.
-func (o *Objects) bars(clusters []Cluster) []Bar {
-	done, total := map[string]int{}, map[string]int{}
-	for i := range clusters {
-		total[clusters[i].Placement]++
-		if clusters[i].done() {
-			done[clusters[i].Placement]++
-		}
-	}
-	summaries := map[string]workv1alpha1.PlacementSummary{}
-	for _, summary := range o.ReplicaSet.Status.PlacementsSummary {
-		summaries[summary.Name] = summary
-	}
-	known := len(o.Missing) == 0 && !o.overBroker()
-	var bars []Bar
-	for _, ref := range o.ReplicaSet.Spec.PlacementRefs {
-		bar := Bar{Placement: ref.Name, Done: done[ref.Name], Total: total[ref.Name], Strategy: strategy(&ref)}
-		if !known {
-			summary := summaries[ref.Name].Summary
-			bar.Done, bar.Total = summary.Available, summary.Total
-		}
-		bars = append(bars, bar)
-	}
-	return bars
-}
-
-// strategy describes a rollout strategy.
-func strategy(ref *workv1alpha1.LocalPlacementReference) string {
-	parts := []string{}
-	s := &ref.RolloutStrategy
-	switch {
-	case s.Progressive != nil && s.Progressive.MaxConcurrency.String() != "" && s.Progressive.MaxConcurrency.String() != "0":
-		parts = append(parts, s.Progressive.MaxConcurrency.String()+" at a time")
-	case s.ProgressivePerGroup != nil:
-		parts = append(parts, "group by group")
-	}
-	if s.FailureStrategy != "" {
-		parts = append(parts, string(s.FailureStrategy))
-	}
-	return strings.Join(parts, ", ")
-}
-
-// summary returns one line with the number of clusters that confirmed the intended revision.
-func (o *Objects) summary(f *Fleet) string {
-	done, total := 0, 0
-	for _, bar := range f.Bars {
-		done, total = done+bar.Done, total+bar.Total
-	}
-	wanted := o.ReplicaSet.Status.UpdateRevision
-	if o.ReplicaSet.Status.AbortedTime != nil {
-		wanted = o.ReplicaSet.Status.CurrentRevision
-	}
-	if wanted == "" {
-		return fmt.Sprintf("%d clusters", total)
-	}
-	return fmt.Sprintf("%d of %d clusters confirmed revision %s", done, total, numberOf(o.numbers(), wanted))
-}
-
-func (o *Objects) notes() []string {
-	var notes []string
-	for _, missing := range o.Missing {
-		notes = append(notes, "no permission to "+missing+": only the clusters in status.failures and status.rejections are shown")
-	}
-	if o.overBroker() {
-		notes = append(notes, "the ManifestWorks are not on this API server because they travel over a broker: "+
-			"only the clusters in status.failures and status.rejections are shown")
-	}
-	return notes
 }
 
 // Counts returns the counts in Rest as text, the most urgent state first.

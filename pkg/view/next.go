@@ -10,10 +10,10 @@ import (
 // next returns the commands that apply to the state.
 func (o *Objects) next(f *Fleet) []Command {
 	command := func(purpose, verb, rest string) Command {
-		return Command{Purpose: purpose, Line: fmt.Sprintf("kubectl mwrs %s %s -n %s%s", verb, f.Name, f.Namespace, rest)}
+		return Command{Purpose: purpose, Line: fmt.Sprintf("kubectl mwrs %s %s%s -n %s", verb, f.Name, rest, f.Namespace)}
 	}
 	var commands []Command
-	if len(f.Attention) > 0 && f.Attention[0].State == StateFailed && len(f.Notes) == 0 {
+	if len(f.Attention) > 0 && f.Attention[0].State == StateFailed {
 		commands = append(commands, command("see why "+f.Attention[0].Name+" failed", "why", " "+f.Attention[0].Name))
 	}
 	update := numberOf(o.numbers(), o.ReplicaSet.Status.UpdateRevision)
@@ -24,14 +24,19 @@ func (o *Objects) next(f *Fleet) []Command {
 		}
 		commands = append(commands, command(fmt.Sprintf("roll out revision %s again", update), "retry", ""))
 	case workv1alpha1.StateStalled:
-		commands = append(commands, command("retry the failed clusters", "retry", " <cluster>…"))
+		commands = append(commands, o.retry(command)...)
 		commands = append(commands, o.back(command)...)
 	case workv1alpha1.StateRollingOut:
 		commands = append(commands, command("wait until the rollout ends", "status", ""), command("pause the rollout", "pause", ""))
 		commands = append(commands, o.back(command)...)
 	case workv1alpha1.StatePaused:
 		commands = append(commands, command("resume the rollout", "resume", ""))
+	case workv1alpha1.StateInvalid:
+		commands = append(commands, Command{
+			Purpose: "correct the spec", Line: fmt.Sprintf("kubectl edit manifestworkreplicaset %s -n %s", f.Name, f.Namespace),
+		})
 	case workv1alpha1.StateComplete:
+		commands = append(commands, o.retry(command)...)
 		if target, err := UndoTarget(o, 0, false); err == nil {
 			commands = append(commands, command(fmt.Sprintf("restore revision %d", target.Number), "undo", ""))
 		}
@@ -39,13 +44,21 @@ func (o *Objects) next(f *Fleet) []Command {
 	return commands
 }
 
-// back returns the command that aborts the rollout. It returns nil if there is no revision to return to.
-func (o *Objects) back(command func(purpose, verb, rest string) Command) []Command {
-	target, err := UndoTarget(o, 0, false)
-	if err != nil {
+// retry returns the command that retries the failed clusters; nil if none has failed.
+func (o *Objects) retry(command func(purpose, verb, rest string) Command) []Command {
+	if len(o.ReplicaSet.Status.Failures) == 0 {
 		return nil
 	}
-	return []Command{command(fmt.Sprintf("return every cluster to revision %d", target.Number), "abort", " --reason='…'")}
+	return []Command{command("retry the failed clusters", "retry", "")}
+}
+
+// back returns the command that aborts the rollout. It returns nil if there is no revision to return to.
+func (o *Objects) back(command func(purpose, verb, rest string) Command) []Command {
+	current := o.ReplicaSet.Status.CurrentRevision
+	if current == "" || current == o.ReplicaSet.Status.UpdateRevision {
+		return nil
+	}
+	return []Command{command("return every cluster to revision "+numberOf(o.numbers(), current), "abort", " --reason='…'")}
 }
 
 // UndoTarget returns the revision that an undo restores. A nonzero number selects that revision. Otherwise, the target is the current

@@ -10,7 +10,6 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/handover"
-	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
@@ -28,7 +27,7 @@ type Objects struct {
 	// Placements are the Placements of the placementRefs, by name. Decisions are their PlacementDecisions, by Placement name.
 	Placements map[string]*clusterv1beta1.Placement
 	Decisions  map[string][]*clusterv1beta1.PlacementDecision
-	// Missing names the missing permissions. The objects that they protect could not be read.
+	// Missing names the missing permissions, as "verb resource.group in …". The objects that they protect could not be read.
 	Missing []string
 	// Now is the current time of the client.
 	Now time.Time
@@ -69,16 +68,12 @@ func (o *Objects) snapshot() *rollout.Snapshot {
 }
 
 func (o *Objects) observed(of status.Revisions) *plan.View {
-	decoded := make([]revision.Revision, 0, len(o.Revisions))
-	for _, object := range o.Revisions {
-		decoded = append(decoded, revision.Decode(object))
-	}
 	template, err := revision.DigestOf(&o.ReplicaSet.Spec.ManifestWorkTemplate)
 	refs, ignored := o.refs()
 	return &plan.View{
 		Now: o.Now, Object: o.ReplicaSet, PlacementsKnown: true,
 		Owner:    workv1alpha1.OwnerLabelValue(o.ReplicaSet.Namespace, o.ReplicaSet.Name),
-		Template: template, TemplateErr: err, Status: of, History: revision.NewHistory(o.ReplicaSet, decoded),
+		Template: template, TemplateErr: err, Status: of, History: revision.NewHistory(o.ReplicaSet, o.stored()),
 		Works: o.Works, Refs: refs, IgnoredRefs: ignored,
 	}
 }
@@ -89,9 +84,7 @@ func (o *Objects) refs() (refs []rollout.Ref, ignored int) {
 	counted := min(len(specs), workv1alpha1.MaxPlacementRefs)
 	for i := range specs[:counted] {
 		ref := rollout.Ref{Name: specs[i].Name, Field: fmt.Sprintf("spec.placementRefs[%d]", i), Strategy: specs[i].RolloutStrategy}
-		if object := o.Placements[ref.Name]; object != nil {
-			ref.Placement = placement.Of(object, o.Decisions[ref.Name])
-		}
+		ref.Placement = o.selected(ref.Name)
 		refs = append(refs, ref)
 	}
 	return refs, len(specs) - counted

@@ -22,7 +22,8 @@ type Revision struct {
 	Update, Current bool
 	// WasCurrent is true if the revision is or was the current revision: every selected cluster reached it.
 	WasCurrent bool
-	// Now is the number of clusters that have it. Reached is the largest number that had it, or nil if that was not recorded.
+	// Now is the number of clusters that have it. It is negative if unknown. Reached is the largest number that had it, or nil if that
+	// was not recorded.
 	Now     int32
 	Reached *int32
 	// Started is when its last rollout began. Ended is when that rollout was complete or aborted; it is zero if unknown or not ended.
@@ -67,6 +68,9 @@ func Revisions(o *Objects) []Revision {
 		found.Update = found.Hash == o.ReplicaSet.Status.UpdateRevision
 		found.Current = found.Hash == o.ReplicaSet.Status.CurrentRevision
 		found.WasCurrent = found.WasCurrent || found.Current
+		if len(o.ReplicaSet.Status.Revisions) == 0 { // An older hub or CRD.
+			found.guess(o)
+		}
 		out = append(out, *found)
 	}
 	slices.SortFunc(out, func(a, b Revision) int { return cmp.Or(cmp.Compare(b.Number, a.Number), cmp.Compare(a.Hash, b.Hash)) })
@@ -114,5 +118,20 @@ func (r *Revision) add(rev *revision.Revision) {
 	}
 	if r.Ended.Before(r.Started) {
 		r.Ended = time.Time{} // The recorded end belongs to an earlier rollout.
+	}
+}
+
+// guess sets what only status.revisions tells, as far as the works show it. State stays empty unless the revision was aborted.
+func (r *Revision) guess(o *Objects) {
+	if r.State != workv1alpha1.RevisionAborted {
+		r.State = ""
+	}
+	if len(o.Works) == 0 {
+		r.Now = -1
+	}
+	for i := range o.Works {
+		if o.Works[i].Hash() == r.Hash {
+			r.Now++
+		}
 	}
 }

@@ -25,6 +25,8 @@ const (
 	StateRejected State = "Rejected"
 	// StateFailed means that the cluster counts against maxFailures.
 	StateFailed State = "Failed"
+	// StateRestoring means that the rollout was aborted, and that the cluster has not confirmed the current revision.
+	StateRestoring State = "Restoring"
 	// StateAgentUnknown means that the hub has not heard the agent since the hub started.
 	StateAgentUnknown State = "AgentUnknown"
 	// StateCompleted means that the ManifestWork ran to completion.

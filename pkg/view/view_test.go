@@ -112,7 +112,9 @@ func TestClustersWithoutTheirObjects(t *testing.T) {
 		change func(*view.Objects)
 		note   string
 	}{
-		"no permission": {func(o *view.Objects) { o.Missing = []string{"list works"} }, "no permission to list works"},
+		"no permission": {func(o *view.Objects) {
+			o.Missing = []string{"list manifestworks.work.open-cluster-management.io in all namespaces"}
+		}, "no permission to list manifestworks"},
 		"over a broker": {func(o *view.Objects) { o.ReplicaSet.Status.Summary.Total = 2 }, "travel over a broker"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,8 +1,10 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,6 +20,17 @@ type Fact struct {
 	// At is the time of the event. It is zero if unknown.
 	At   time.Time
 	Text string
+	// after is the time that orders the fact if At is zero.
+	after time.Time
+}
+
+// order returns the time that orders the fact. Conditions have times of whole seconds, so that later facts of the same second are kept
+// in the order of cause and effect.
+func (f *Fact) order() time.Time {
+	if f.At.IsZero() {
+		return f.after.Truncate(time.Second)
+	}
+	return f.At.Truncate(time.Second)
 }
 
 // Story is the past and the expected future of one cluster at its revision.
@@ -31,12 +44,12 @@ type Story struct {
 
 // Why returns the story of a cluster. It returns an error if the cluster is not in the view.
 func Why(o *Objects, cluster string) (*Story, error) {
-	clusters := Clusters(o)
+	clusters, known := o.clusters()
 	at := slices.IndexFunc(clusters, func(c Cluster) bool { return c.Name == cluster })
 	if at < 0 {
-		if len(o.Missing) > 0 {
-			return nil, fmt.Errorf("cluster %q is not in status.failures or status.rejections, and there is no permission to %s",
-				cluster, o.Missing[0])
+		if !known {
+			return nil, fmt.Errorf("cluster %q is not in status.failures or status.rejections; %s",
+				cluster, cmp.Or(strings.Join(o.notes(), "; "), "the hub has not begun a rollout"))
 		}
 		return nil, fmt.Errorf("no placementRef of %s/%s selects cluster %q", o.ReplicaSet.Namespace, o.ReplicaSet.Name, cluster)
 	}
@@ -48,11 +61,15 @@ func Why(o *Objects, cluster string) (*Story, error) {
 	}
 	if failure := o.failures()[cluster]; failure != nil {
 		text := fmt.Sprintf("the hub recorded a failure: %s: %s", failure.Reason, failure.Message)
-		story.Past = append(story.Past, Fact{failure.Since.Time, text})
+		if o.aborted() {
+			text = fmt.Sprintf("the hub recorded a failure of revision %s: %s: %s",
+				numberOf(o.numbers(), o.ReplicaSet.Status.UpdateRevision), failure.Reason, failure.Message)
+		}
+		story.Past = append(story.Past, Fact{At: failure.Since.Time, Text: text})
 	}
-	slices.SortStableFunc(story.Past, func(a, b Fact) int { return a.At.Compare(b.At) })
+	slices.SortStableFunc(story.Past, func(a, b Fact) int { return a.order().Compare(b.order()) })
 	story.Future = o.future(&story.Cluster, clusters)
-	if !story.Cluster.done() {
+	if story.Cluster.Then != "" {
 		story.Assumed = "the hub has watched this cluster since the write; after a restart of the hub, deadlines may be slightly later"
 	}
 	return story, nil
@@ -61,36 +78,47 @@ func Why(o *Objects, cluster string) (*Story, error) {
 // past returns the events that a work shows.
 func (o *Objects) past(work *rollout.Work) []Fact {
 	var facts []Fact
-	revision := numberOf(o.numbers(), work.Hash())
-	if at, known := work.AppliedAt(); known {
-		facts = append(facts, Fact{at, fmt.Sprintf("the hub wrote revision %s", revision)})
+	numbers := o.numbers()
+	wrote, known := work.AppliedAt()
+	if known {
+		facts = append(facts, Fact{At: wrote, Text: "the hub wrote revision " + numberOf(numbers, work.Hash())})
 	} else {
-		facts = append(facts, Fact{work.Object.CreationTimestamp.Time, "the ManifestWork was created"})
+		wrote = work.Object.CreationTimestamp.Time
+		facts = append(facts, Fact{At: wrote, Text: "the ManifestWork was created"})
 	}
-	if work.Deleting() {
-		facts = append(facts, Fact{work.Object.DeletionTimestamp.Time, "the ManifestWork was deleted; the agent has not finished its cleanup"})
+	if kept := work.KeptRevision(); kept != "" {
+		facts = append(facts, Fact{after: wrote, Text: "the ManifestWork keeps the dropped objects of revision " + numberOf(numbers, kept) +
+			" until this revision is available"})
 	}
 	for i := range work.Object.Status.Conditions {
 		if condition := &work.Object.Status.Conditions[i]; work.Observed(condition) {
-			facts = append(facts, factOf("the agent reports ", condition))
+			facts = append(facts, factOf("the agent reports ", condition, wrote))
 		}
 	}
 	for i := range work.Object.Status.ResourceStatus.Manifests {
-		facts = append(facts, unsatisfied(&work.Object.Status.ResourceStatus.Manifests[i])...)
+		facts = append(facts, unsatisfied(&work.Object.Status.ResourceStatus.Manifests[i], wrote)...)
+	}
+	if work.Deleting() {
+		at := work.Object.DeletionTimestamp.Time
+		facts = append(facts, Fact{At: at, Text: "the ManifestWork was deleted; the agent has not finished its cleanup"})
 	}
 	return facts
 }
 
-func factOf(prefix string, condition *metav1.Condition) Fact {
+// factOf returns a condition as a fact. A condition that did not change when the work was written has no time of its own.
+func factOf(prefix string, condition *metav1.Condition, wrote time.Time) Fact {
 	text := fmt.Sprintf("%s%s=%s", prefix, condition.Type, condition.Status)
 	if condition.Message != "" {
 		text += ": " + condition.Message
 	}
-	return Fact{condition.LastTransitionTime.Time, text}
+	if at := condition.LastTransitionTime.Time; !at.Before(wrote.Truncate(time.Second)) {
+		return Fact{At: at, Text: text}
+	}
+	return Fact{after: wrote, Text: text}
 }
 
 // unsatisfied returns the conditions of a manifest that prevent success, with the status feedback values from the agent.
-func unsatisfied(manifest *workv1.ManifestCondition) []Fact {
+func unsatisfied(manifest *workv1.ManifestCondition, wrote time.Time) []Fact {
 	var facts []Fact
 	for i := range manifest.Conditions {
 		condition := &manifest.Conditions[i]
@@ -106,7 +134,7 @@ func unsatisfied(manifest *workv1.ManifestCondition) []Fact {
 		if manifest.ResourceMeta.Namespace != "" {
 			name = manifest.ResourceMeta.Namespace + "/" + name
 		}
-		facts = append(facts, factOf(fmt.Sprintf("%s %s: ", manifest.ResourceMeta.Kind, name), condition))
+		facts = append(facts, factOf(fmt.Sprintf("%s %s: ", manifest.ResourceMeta.Kind, name), condition, wrote))
 	}
 	if values := feedback(manifest.StatusFeedbacks.Values); len(facts) > 0 && values != "" {
 		facts[len(facts)-1].Text += " (" + values + ")"
@@ -132,11 +160,32 @@ func feedback(values []workv1.FeedbackValue) string {
 	return strings.Join(texts, ", ")
 }
 
+// waits describes what a cluster waits for.
+var waits = map[rollout.Wait]string{
+	rollout.WaitTurn:       "its turn",
+	rollout.WaitSlot:       "a free slot: maxConcurrency clusters are in progress",
+	rollout.WaitGroup:      "the decision groups before its own",
+	rollout.WaitAgent:      "a report of the agent about this revision",
+	rollout.WaitManifests:  "the manifests and condition rules that are not satisfied",
+	rollout.WaitSoak:       "minSuccessTime: the success has to last",
+	rollout.WaitAcceptance: "the API server, which rejects the ManifestWork; the hub retries the write",
+	rollout.WaitHandover:   "objects of another revision, which have to be kept or deleted first",
+	rollout.WaitDeletion:   "the deletion of its ManifestWork by the agent",
+	rollout.WaitEarlierRef: "an earlier placementRef, which may select this cluster",
+	rollout.WaitStrategy:   "a correction of the rollout strategy of its placementRef, which is invalid",
+	rollout.WaitHalt:       "the failed clusters: too many have failed, so the hub starts no further cluster",
+	rollout.WaitRollback:   "the abort, which is about to begin",
+	rollout.WaitResume:     "the end of the pause",
+}
+
 // future returns the expected events of a cluster, and the consequence of a failure.
 func (o *Objects) future(c *Cluster, all []Cluster) []Fact {
 	var facts []Fact
 	if c.WaitsFor != rollout.WaitNothing {
-		facts = append(facts, Fact{Text: "waits for: " + string(c.WaitsFor)})
+		facts = append(facts, Fact{Text: "waits for " + cmp.Or(waits[c.WaitsFor], string(c.WaitsFor))})
+	}
+	if c.State == StateRestoring && c.Message != "" {
+		facts = append(facts, Fact{Text: c.Message})
 	}
 	if c.Then == "" {
 		return facts
@@ -145,7 +194,7 @@ func (o *Objects) future(c *Cluster, all []Cluster) []Fact {
 	if c.Then == StateFailed || c.Then == StateDegraded {
 		text += o.consequence(c, all)
 	}
-	return append(facts, Fact{c.ChangesAt, text})
+	return append(facts, Fact{At: c.ChangesAt, Text: text})
 }
 
 // consequence describes the effect of one more failure.
@@ -161,27 +210,41 @@ func (o *Objects) consequence(c *Cluster, all []Cluster) string {
 		if ref.Name != c.Placement {
 			continue
 		}
-		text := fmt.Sprintf(": this would be failure %d of placement %s, and maxFailures is %s", failed, ref.Name, maxFailures(ref))
-		if ref.RolloutStrategy.FailureStrategy != workv1alpha1.AbortAll {
-			return text + "; above maxFailures, the rollout stops in this placement"
+		text, limit := fmt.Sprintf(": failure %d of placement %s, maxFailures is %s", failed, ref.Name, maxFailures(ref)), maxFailures(ref)
+		number, err := strconv.Atoi(limit)
+		switch {
+		case err != nil:
+			return text + "; above maxFailures, " + o.afterFailures(ref)
+		case failed <= number:
+			return text + "; the rollout continues"
 		}
-		return text + "; above maxFailures, AbortAll returns every cluster to revision " +
-			numberOf(o.numbers(), o.ReplicaSet.Status.CurrentRevision)
+		return text + "; " + o.afterFailures(ref)
 	}
 	return ""
+}
+
+// afterFailures describes what the hub does if more than maxFailures clusters have failed.
+func (o *Objects) afterFailures(ref *workv1alpha1.LocalPlacementReference) string {
+	current := o.ReplicaSet.Status.CurrentRevision
+	switch {
+	case ref.RolloutStrategy.FailureStrategy != workv1alpha1.AbortAll:
+		return "the rollout stops in this placement"
+	case current == "" || current == o.ReplicaSet.Status.UpdateRevision:
+		return "the rollout stops in this placement, because AbortAll has no revision to return to"
+	}
+	return "AbortAll returns every cluster to revision " + numberOf(o.numbers(), current)
 }
 
 // maxFailures returns maxFailures as written in the spec, or 0 if it is not set.
 func maxFailures(ref *workv1alpha1.LocalPlacementReference) string {
 	text := ""
 	switch s := &ref.RolloutStrategy; {
+	case s.All != nil:
+		text = s.All.MaxFailures.String()
 	case s.Progressive != nil:
 		text = s.Progressive.MaxFailures.String()
 	case s.ProgressivePerGroup != nil:
 		text = s.ProgressivePerGroup.MaxFailures.String()
 	}
-	if text == "" {
-		return "0"
-	}
-	return text
+	return cmp.Or(text, "0")
 }

@@ -1,0 +1,161 @@
+package plugin
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/view"
+)
+
+// The least time between two screens, and the time after which the ages on a terminal are refreshed. Neither reads from the API server.
+const (
+	redrawAfter  = 500 * time.Millisecond
+	refreshAfter = time.Second
+)
+
+// watchFleet shows a rollout until the context ends.
+func (o *options) watchFleet(ctx context.Context, name string) error {
+	c, err := o.connect()
+	if err != nil {
+		return err
+	}
+	set, err := c.replicaSets().Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	f := newFollower(c, set)
+	if err := f.start(ctx); err != nil {
+		return err
+	}
+	show := o.newCanvas()
+	err = errors.Join(o.redraw(ctx, f, show), show.close())
+	if errors.Is(err, errDeleted) {
+		_, err = fmt.Fprintf(o.Out, "manifestworkreplicasets %q was deleted\n", name)
+	}
+	return err
+}
+
+// redraw draws a screen after each change. A large fleet is drawn less often, so that drawing takes at most a tenth of the time.
+func (o *options) redraw(ctx context.Context, f *follower, show *canvas) error {
+	refresh := time.NewTicker(refreshAfter)
+	defer refresh.Stop()
+	pause := time.After(0)
+	due := false
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-f.changed:
+			due = true
+		case <-refresh.C:
+			due = due || show.terminal
+		case <-pause:
+			pause = nil
+		}
+		if ready, err := f.ready(); err != nil {
+			return err
+		} else if !ready || !due || pause != nil {
+			continue
+		}
+		begin := time.Now()
+		if err := o.drawNow(f, show); err != nil {
+			return err
+		}
+		due = false
+		pause = time.After(max(redrawAfter, 10*time.Since(begin)))
+	}
+}
+
+// drawNow draws the objects as the informers have them.
+func (o *options) drawNow(f *follower, show *canvas) error {
+	objects, err := f.objects(o.now())
+	if err != nil {
+		return err
+	}
+	return show.draw(func(to io.Writer, s screen) error { return o.drawFleet(to, view.Of(objects), s) })
+}
+
+// canvas shows one screen after the other: in place on a terminal, one below the other in a file.
+type canvas struct {
+	out      io.Writer
+	terminal bool
+	size     func() screen
+	last     string
+	open     bool
+	// paint draws the last screen.
+	paint func(io.Writer, screen) error
+}
+
+func (o *options) newCanvas() *canvas {
+	return &canvas{
+		out: o.Out, size: func() screen { return screenOf(o.Out) },
+		terminal: screenOf(o.Out).width > 0 && os.Getenv("TERM") != "dumb",
+	}
+}
+
+// The control sequences of the canvas: the alternate screen keeps the user's own, without cursor and without line wrap.
+const (
+	enter     = "\x1b[?1049h\x1b[?25l\x1b[?7l"
+	leave     = "\x1b[?7h\x1b[?25h\x1b[?1049l"
+	home      = "\x1b[H"
+	eraseLine = "\x1b[K"
+	eraseRest = "\x1b[J"
+)
+
+// draw shows a screen. It writes each screen at once, so that it does not flicker, and nothing if the screen is the same.
+func (c *canvas) draw(paint func(io.Writer, screen) error) error {
+	var drawn bytes.Buffer
+	size := c.size()
+	c.paint = paint
+	if err := paint(&drawn, size); err != nil {
+		return err
+	}
+	text := drawn.String()
+	if c.terminal {
+		text = home + strings.ReplaceAll(clipped(text, size.height), "\n", eraseLine+"\r\n") + eraseLine + eraseRest
+	}
+	if text == c.last {
+		return nil
+	}
+	c.last = text
+	switch {
+	case c.terminal && !c.open:
+		c.open = true
+		text = enter + text
+	case !c.terminal && c.open:
+		text = "\n" + text
+	}
+	c.open = true
+	_, err := io.WriteString(c.out, text)
+	return err
+}
+
+// clipped returns as many lines as a terminal has, without the last line break. The last line tells that there are more.
+func clipped(text string, height int) string {
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	if height > 1 && len(lines) > height {
+		hidden := len(lines) - height + 1
+		lines = append(lines[:height-1], fmt.Sprintf("… %d more lines", hidden))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// close restores the terminal, and leaves the last screen below the user's command.
+func (c *canvas) close() error {
+	if !c.terminal || !c.open {
+		return nil
+	}
+	c.open = false
+	if _, err := io.WriteString(c.out, leave); err != nil {
+		return err
+	}
+	return c.paint(c.out, c.size())
+}

@@ -1,0 +1,111 @@
+package plugin
+
+import (
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/view"
+)
+
+// screen is what is known about the output. The zero value is a file or a pipe: no colors, and lines of any length.
+type screen struct {
+	width, height int
+	color         bool
+}
+
+// screenOf returns the screen of an output. Colors follow https://no-color.org.
+func screenOf(out io.Writer) screen {
+	file, ok := out.(*os.File)
+	if !ok || !term.IsTerminal(int(file.Fd())) {
+		return screen{}
+	}
+	width, height, err := term.GetSize(int(file.Fd()))
+	if err != nil {
+		return screen{}
+	}
+	return screen{width: width, height: height, color: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+}
+
+// The colors of states, as ANSI codes.
+const (
+	red    = "31"
+	green  = "32"
+	yellow = "33"
+)
+
+var colors = map[string]string{
+	string(workv1alpha1.StateComplete): green, string(workv1alpha1.StateRollingOut): yellow, string(workv1alpha1.StateStalled): red,
+	string(workv1alpha1.StateAborted): red, string(workv1alpha1.StateAborting): red, string(workv1alpha1.StateInvalid): red,
+	string(workv1alpha1.StatePaused): yellow, string(workv1alpha1.StateDeleting): yellow,
+	string(workv1alpha1.RevisionAvailable): green, string(workv1alpha1.RevisionProgressing): yellow,
+	string(workv1alpha1.RevisionNotReady): yellow,
+	string(view.StateFailed):              red, string(view.StateRejected): red, string(view.StateDegraded): red,
+	string(view.StateTerminationTimedOut): red, string(view.StateRestoring): yellow, string(view.StateAgentUnknown): yellow,
+	string(view.StateInFlight): yellow, string(view.StateSoaking): yellow, string(view.StateHandingOver): yellow,
+	string(view.StateTerminating): yellow, string(view.StateSucceeded): green, string(view.StateCompleted): green,
+}
+
+// paint returns a state in its color, if the screen has colors.
+func (s screen) paint(state string) string {
+	if code := colors[state]; s.color && code != "" {
+		return "\x1b[" + code + "m" + state + "\x1b[0m"
+	}
+	return state
+}
+
+// prose returns a text after a label, over as many lines as the screen requires. Further lines are indented.
+func (s screen) prose(label, text string) string {
+	indent := cells(label)
+	if s.width <= 0 || indent+cells(text) <= s.width {
+		return label + text + "\n"
+	}
+	return s.folded(label, indent, text, "")
+}
+
+// command returns a command line. It can be copied from a narrow screen: each line except the last ends with a backslash.
+func (s screen) command(indent int, text string) string {
+	label := strings.Repeat(" ", indent)
+	if s.width <= 0 || indent+cells(text) <= s.width {
+		return label + text + "\n"
+	}
+	return s.folded(label, indent+2, text, ` \`)
+}
+
+// folded breaks a text at spaces. A word that is longer than the screen is cut between its letters.
+func (s screen) folded(label string, indent int, text, mark string) string {
+	var out strings.Builder
+	line, margin := label, strings.Repeat(" ", indent)
+	room := max(s.width-cells(mark), indent+1)
+	for _, word := range strings.Fields(text) {
+		space := " "
+		if line == label || line == margin {
+			space = ""
+		}
+		if space != "" && cells(line)+1+cells(word) > room {
+			out.WriteString(line + mark + "\n")
+			line, space = margin, ""
+		}
+		for mark == "" && cells(line)+cells(space+word) > room {
+			head := firstCells(word, max(1, room-cells(line)-cells(space)))
+			out.WriteString(line + space + head + "\n")
+			line, space, word = margin, "", word[len(head):]
+		}
+		line += space + word
+	}
+	return out.String() + line + "\n"
+}
+
+// firstCells returns the beginning of a text that takes at most a number of cells, and at least one rune.
+func firstCells(text string, room int) string {
+	used := 0
+	for at, r := range text {
+		if used += 1 + wide(r); used > room && at > 0 {
+			return text[:at]
+		}
+	}
+	return text
+}

@@ -1,0 +1,72 @@
+package plugin
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/view"
+)
+
+// TestNarrowScreen: on 40 cells, a table leaves out its least important columns and cuts the last one, and a text wraps. A file gets all.
+func TestNarrowScreen(t *testing.T) {
+	fleet := &view.Fleet{
+		Namespace: "default", Name: "web", State: "Stalled", Summary: "1 of 4 clusters confirmed revision 2",
+		Why:       strings.Repeat("a message of the hub ", 5),
+		Revisions: []view.Revision{{Number: 2, Update: true, Hash: "6dd7d9cc88", ChangeCause: strings.Repeat("名前", 20), CreatedBy: "kubectl"}},
+		Bars:      []view.Bar{{Placement: "production", Done: 1, Total: 4, Strategy: "1 at a time"}},
+		Next:      []view.Command{{Purpose: "see why", Line: "kubectl mwrs why web a-cluster-with-a-long-name -n default"}},
+	}
+	o := &options{}
+	draw := func(s screen) string {
+		var out bytes.Buffer
+		require.NoError(t, o.drawFleet(&out, fleet, s))
+		return out.String()
+	}
+	narrow := draw(screen{width: 40})
+	for line := range strings.Lines(narrow) {
+		require.LessOrEqual(t, cells(strings.TrimSuffix(line, "\n")), 40, narrow)
+	}
+	require.NotContains(t, narrow, "HASH")
+	require.Contains(t, narrow, " \\\n", "a command can be copied")
+	require.Contains(t, draw(screen{}), "6dd7d9cc88")
+	require.NotContains(t, draw(screen{}), "\x1b")
+	require.Contains(t, draw(screen{color: true}), "\x1b[31mStalled\x1b[0m")
+}
+
+// TestColors: NO_COLOR and dumb terminals have no colors, and a file has no screen.
+func TestColors(t *testing.T) {
+	require.Equal(t, screen{}, screenOf(&bytes.Buffer{}))
+	require.Equal(t, "Failed", screen{}.paint("Failed"))
+	require.Equal(t, "\x1b[31mFailed\x1b[0m", screen{color: true}.paint("Failed"))
+	require.Equal(t, "unknown", screen{color: true}.paint("unknown"))
+}
+
+// TestCanvas: a screen is drawn over the one before, only if it differs, with no more lines than the terminal has. The end restores the
+// terminal and leaves the last screen.
+func TestCanvas(t *testing.T) {
+	var out bytes.Buffer
+	c := &canvas{out: &out, terminal: true, size: func() screen { return screen{width: 20, height: 3} }}
+	show := func(lines int) func(io.Writer, screen) error {
+		return func(to io.Writer, _ screen) error {
+			for i := range lines {
+				_, _ = fmt.Fprintf(to, "line %d\n", i)
+			}
+			return nil
+		}
+	}
+	require.NoError(t, c.draw(show(2)))
+	require.Equal(t, enter+home+"line 0"+eraseLine+"\r\nline 1"+eraseLine+eraseRest, out.String())
+	out.Reset()
+	require.NoError(t, c.draw(show(2)))
+	require.Empty(t, out.String())
+	require.NoError(t, c.draw(show(5)))
+	require.Equal(t, home+"line 0"+eraseLine+"\r\nline 1"+eraseLine+"\r\n… 3 more lines"+eraseLine+eraseRest, out.String())
+	out.Reset()
+	require.NoError(t, c.close())
+	require.Equal(t, leave+"line 0\nline 1\nline 2\nline 3\nline 4\n", out.String())
+}

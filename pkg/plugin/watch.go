@@ -1,0 +1,216 @@
+package plugin
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/view"
+	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
+)
+
+// follower keeps the objects of a ManifestWorkReplicaSet up to date with informers.
+type follower struct {
+	clients *clients
+	name    string
+	// changed receives a value after a change. It holds at most one.
+	changed chan struct{}
+	sources []*source
+
+	mu      sync.Mutex
+	missing []string
+	failed  error
+}
+
+// source is the informer of one kind.
+type source struct {
+	cache.SharedInformer
+	// permission is the permission that the informer requires. The set itself has none: without it, nothing can be shown.
+	permission string
+	lost       bool
+}
+
+// The sources, in the order of newFollower.
+const (
+	ofSet = iota
+	ofRevisions
+	ofPlacements
+	ofDecisions
+	ofWorks
+)
+
+// lister is the part of a typed client that an informer uses.
+type lister[L runtime.Object] interface {
+	List(context.Context, metav1.ListOptions) (L, error)
+	Watch(context.Context, metav1.ListOptions) (watch.Interface, error)
+}
+
+// following returns the ListWatch of the objects that the options select.
+func following[L runtime.Object](client lister[L], selected metav1.ListOptions) *cache.ListWatch {
+	return &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			options.LabelSelector, options.FieldSelector = selected.LabelSelector, selected.FieldSelector
+			return client.List(ctx, options)
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			options.LabelSelector, options.FieldSelector = selected.LabelSelector, selected.FieldSelector
+			return client.Watch(ctx, options)
+		},
+	}
+}
+
+// keptWork is a work without its manifests.
+type keptWork struct {
+	*workv1.ManifestWork
+	digest revision.Digest
+}
+
+// kept returns a function that drops what a view does not read of a work.
+func kept() func(*workv1.ManifestWork) *keptWork {
+	digests := workcache.NewDigests()
+	return func(work *workv1.ManifestWork) *keptWork {
+		out := &keptWork{ManifestWork: &workv1.ManifestWork{ObjectMeta: work.ObjectMeta, Status: work.Status}, digest: digests.Of(&work.Spec)}
+		out.ManagedFields = nil
+		return out
+	}
+}
+
+func newFollower(c *clients, set *workv1alpha1.ManifestWorkReplicaSet) *follower {
+	f := &follower{clients: c, name: set.Name, changed: make(chan struct{}, 1)}
+	only := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", set.Name).String()}
+	ours := metav1.ListOptions{LabelSelector: owned(set)}
+	in := " in namespace " + c.namespace
+	cluster, all := c.clusters.ClusterV1beta1(), metav1.ListOptions{}
+	informer := func(lw *cache.ListWatch, object runtime.Object, permission string) {
+		f.sources = append(f.sources, &source{SharedInformer: cache.NewSharedInformer(lw, object, 0), permission: permission})
+	}
+	informer(following(c.replicaSets(), only), &workv1alpha1.ManifestWorkReplicaSet{}, "")
+	informer(following(c.kube.AppsV1().ControllerRevisions(c.namespace), ours), &appsv1.ControllerRevision{}, "controllerrevisions.apps"+in)
+	informer(following(cluster.Placements(c.namespace), all), &clusterv1beta1.Placement{}, "placements.cluster.open-cluster-management.io"+in)
+	informer(following(cluster.PlacementDecisions(c.namespace), all), &clusterv1beta1.PlacementDecision{},
+		"placementdecisions.cluster.open-cluster-management.io"+in)
+	informer(following(c.works.WorkV1().ManifestWorks(metav1.NamespaceAll), ours), &workv1.ManifestWork{},
+		"manifestworks.work.open-cluster-management.io in all namespaces")
+	return f
+}
+
+// start starts the informers, and returns when each has its objects or lacks permission.
+func (f *follower) start(ctx context.Context) error {
+	keep := kept()
+	err := f.sources[ofWorks].SetTransform(func(object any) (any, error) {
+		if work, ok := object.(*workv1.ManifestWork); ok {
+			return keep(work), nil
+		}
+		return object, nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, s := range f.sources {
+		if err := s.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) { f.lose(s, err) }); err != nil {
+			return err
+		}
+		_, err := s.AddEventHandler(cache.ResourceEventHandlerFuncs{
+			AddFunc: func(any) { f.tell() }, UpdateFunc: func(any, any) { f.tell() }, DeleteFunc: func(any) { f.tell() },
+		})
+		if err != nil {
+			return err
+		}
+		go s.RunWithContext(ctx)
+	}
+	f.tell()
+	return nil
+}
+
+// ready reports whether each informer has its objects or lacks permission.
+func (f *follower) ready() (bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return !slices.ContainsFunc(f.sources, func(s *source) bool { return !s.lost && !s.HasSynced() }), f.failed
+}
+
+func (f *follower) tell() {
+	select {
+	case f.changed <- struct{}{}:
+	default: // A change is waiting already.
+	}
+}
+
+// lose records a missing permission. An informer retries all other errors.
+func (f *follower) lose(s *source, err error) {
+	if !apierrors.IsForbidden(err) {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case s.permission == "":
+		f.failed = err
+	case !s.lost:
+		s.lost = true
+		f.missing = append(f.missing, "watch "+s.permission)
+	}
+	f.tell()
+}
+
+// errDeleted is the end of a watch: the object was deleted.
+var errDeleted = errors.New("deleted")
+
+// objects returns the objects as the informers have them.
+func (f *follower) objects(now time.Time) (*view.Objects, error) {
+	set := objectsOf[*workv1alpha1.ManifestWorkReplicaSet](f.sources[ofSet])
+	if len(set) == 0 {
+		return nil, errDeleted
+	}
+	out := &view.Objects{
+		ReplicaSet: set[0], Now: now, Revisions: objectsOf[*appsv1.ControllerRevision](f.sources[ofRevisions]),
+		Placements: map[string]*clusterv1beta1.Placement{}, Decisions: map[string][]*clusterv1beta1.PlacementDecision{},
+	}
+	for _, placement := range objectsOf[*clusterv1beta1.Placement](f.sources[ofPlacements]) {
+		out.Placements[placement.Name] = placement
+	}
+	for _, decision := range objectsOf[*clusterv1beta1.PlacementDecision](f.sources[ofDecisions]) {
+		name := decision.Labels[clusterv1beta1.PlacementLabel]
+		out.Decisions[name] = append(out.Decisions[name], decision)
+	}
+	for _, work := range objectsOf[*keptWork](f.sources[ofWorks]) {
+		out.Works = append(out.Works, rollout.Work{Object: work.ManifestWork, Digest: work.digest})
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out.Missing = slices.Clone(f.missing)
+	return out, nil
+}
+
+// objectsOf returns the objects of an informer, by namespace and name.
+func objectsOf[T metav1.Object](s *source) []T {
+	if s.lost {
+		return nil
+	}
+	var out []T
+	for _, object := range s.GetStore().List() {
+		if found, ok := object.(T); ok {
+			out = append(out, found)
+		}
+	}
+	slices.SortFunc(out, func(a, b T) int {
+		return cmp.Or(cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
+	})
+	return out
+}

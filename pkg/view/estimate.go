@@ -1,0 +1,132 @@
+package view
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// Estimate is when a rollout is expected to end, if the next clusters take as long as those that have succeeded.
+type Estimate struct {
+	// Wave is the expected end of the clusters that are in progress, and Rollout is the expected end of all clusters.
+	Wave, Rollout time.Time
+	// Each is the median time that a cluster took, and Clusters is the number of clusters that were measured.
+	Each     time.Duration
+	Clusters int
+}
+
+// estimate returns the expected end of a rollout. It is nil if nothing is in progress, or if no cluster has succeeded with the revision.
+func (o *Objects) estimate(clusters []Cluster, known bool) *Estimate {
+	if !known || StateOf(o.ReplicaSet) != workv1alpha1.StateRollingOut {
+		return nil
+	}
+	wrote := o.wrote()
+	took := o.took(clusters, wrote)
+	if len(took) == 0 {
+		return nil
+	}
+	slices.Sort(took)
+	found := &Estimate{Each: took[len(took)/2], Clusters: len(took)}
+	for i := range o.ReplicaSet.Spec.PlacementRefs {
+		wave, end := o.ends(&o.ReplicaSet.Spec.PlacementRefs[i], clusters, wrote, found.Each)
+		found.Wave, found.Rollout = later(found.Wave, wave), later(found.Rollout, end)
+	}
+	if found.Wave.IsZero() {
+		return nil
+	}
+	return found
+}
+
+// wrote returns when the hub wrote the update revision to each cluster.
+func (o *Objects) wrote() map[string]time.Time {
+	wrote := map[string]time.Time{}
+	for i := range o.Works {
+		if at, ok := o.Works[i].AppliedAt(); ok && o.Works[i].Hash() == o.ReplicaSet.Status.UpdateRevision {
+			wrote[o.Works[i].Cluster()] = at
+		}
+	}
+	return wrote
+}
+
+// took returns how long each cluster that has succeeded held its slot.
+func (o *Objects) took(clusters []Cluster, wrote map[string]time.Time) []time.Duration {
+	var took []time.Duration
+	for i := range clusters {
+		c := &clusters[i]
+		if at, ok := wrote[c.Name]; ok && c.done() && !c.Since.Before(at.Truncate(time.Second)) { // Agents report whole seconds.
+			took = append(took, max(0, c.Since.Sub(at))+o.soak(c.Placement))
+		}
+	}
+	return took
+}
+
+// ends returns the expected end of the wave, and of all clusters, of a placementRef; zero if none of its clusters is in progress.
+func (o *Objects) ends(
+	ref *workv1alpha1.LocalPlacementReference, clusters []Cluster, wrote map[string]time.Time, each time.Duration,
+) (wave, end time.Time) {
+	total, waiting, busy := 0, 0, 0
+	for i := range clusters {
+		c := &clusters[i]
+		if c.Placement != ref.Name {
+			continue
+		}
+		total++
+		switch at, ok := wrote[c.Name]; {
+		case c.State == StateWaiting || c.State == StateTerminating:
+			waiting++
+		case ok && !c.done() && c.State != StateFailed:
+			busy++
+			wave = later(wave, later(at.Add(each), o.Now))
+		}
+	}
+	if busy == 0 || waiting == 0 {
+		return wave, wave
+	}
+	waves := math.Ceil(float64(waiting) / float64(max(busy, concurrency(ref, total))))
+	return wave, wave.Add(time.Duration(waves) * each)
+}
+
+// soak returns minSuccessTime of a placementRef: a cluster holds its slot for that time after its success.
+func (o *Objects) soak(placement string) time.Duration {
+	for i := range o.ReplicaSet.Spec.PlacementRefs {
+		ref := &o.ReplicaSet.Spec.PlacementRefs[i]
+		switch s := &ref.RolloutStrategy; {
+		case ref.Name != placement:
+		case s.All != nil:
+			return s.All.MinSuccessTime.Duration
+		case s.Progressive != nil:
+			return s.Progressive.MinSuccessTime.Duration
+		case s.ProgressivePerGroup != nil:
+			return s.ProgressivePerGroup.MinSuccessTime.Duration
+		}
+	}
+	return 0
+}
+
+// concurrency returns maxConcurrency of a placementRef with a number of clusters; 0 if the strategy has none.
+func concurrency(ref *workv1alpha1.LocalPlacementReference, total int) int {
+	if ref.RolloutStrategy.Progressive == nil {
+		return 0
+	}
+	text := ref.RolloutStrategy.Progressive.MaxConcurrency.String()
+	if percent, found := strings.CutSuffix(text, "%"); found {
+		share, err := strconv.Atoi(percent)
+		if err != nil {
+			return 0
+		}
+		return int(math.Ceil(float64(share*total) / 100))
+	}
+	number, _ := strconv.Atoi(text)
+	return number
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
