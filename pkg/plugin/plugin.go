@@ -69,7 +69,7 @@ func newCommand(streams genericiooptions.IOStreams) *cobra.Command {
 	cmd.AddGroup(&cobra.Group{ID: groupSee, Title: "Inspect:"}, &cobra.Group{ID: groupAct, Title: "Manage rollouts:"},
 		&cobra.Group{ID: groupAhead, Title: "Check manifests:"})
 	for _, make := range []func(*options) *cobra.Command{
-		newList, newGet, newClusters, newWhy, newHistory, newDiff, newExport, newLint,
+		newList, newGet, newClusters, newWhy, newHistory, newDiff, newExport, newLint, newDoctor,
 		newStatus, newUndo, newAbort, newRetry, newPause, newResume,
 	} {
 		cmd.AddCommand(make(o))
