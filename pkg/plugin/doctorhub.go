@@ -61,7 +61,7 @@ func (d *doctor) version(ctx context.Context) ([]diagnosis, error) {
 	const check = "hub-version"
 	record, err := d.kube.CoreV1().ConfigMaps(d.hub).Get(ctx, plan.ConfigMap, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return one(checkWarn, check, "the hub has not recorded its version", "apply deploy/, and use a release of this hub as the work image"), nil
+		return one(checkWarn, check, "the hub has not recorded its version", "apply deploy/, and use a release of this hub as work image"), nil
 	}
 	if err != nil {
 		return unreadable(check, "get configmaps in namespace "+d.hub, err)
@@ -76,7 +76,7 @@ func (d *doctor) version(ctx context.Context) ([]diagnosis, error) {
 
 // ocm compares the version of OCM's operator with the compatibility table. The operator writes its version to the CRDs that it owns.
 func (d *doctor) ocm(ctx context.Context) ([]diagnosis, error) {
-	const check, crd, table = "ocm-version", "manifestworks.work.open-cluster-management.io", "docs/skew.md lists the supported releases of OCM"
+	const check, crd, table = "ocm-version", "manifestworks.work.open-cluster-management.io", "docs/skew.md lists the supported releases"
 	found, err := d.objects.Resource(crdResource).Get(ctx, crd, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return one(checkFail, check, "CRD "+crd+" does not exist: this is not a hub", "use the context of the hub"), nil
