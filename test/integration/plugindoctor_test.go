@@ -68,7 +68,8 @@ func (c *checkup) says(code int, check, result, message string, args ...string) 
 // healthy applies deploy/, except the ClusterManager, and creates the objects of a running hub.
 func (c *checkup) healthy(server *httptest.Server) {
 	ctx, t, kube := c.t.Context(), c.t, c.w.kube
-	_, err := kube.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: hubNamespace}}, metav1.CreateOptions{})
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: hubNamespace}}
+	_, err := kube.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{})
 	require.NoError(t, err)
 	objects, err := deploy.Render()
 	require.NoError(t, err)
@@ -84,7 +85,8 @@ func (c *checkup) healthy(server *httptest.Server) {
 			require.NoError(t, err, object.GetName())
 		}
 	}
-	c.patchCRD("manifestworks.work.open-cluster-management.io", `{"metadata":{"annotations":{"operator.open-cluster-management.io/version":"1.3.1"}}}`)
+	c.patchCRD("manifestworks.work.open-cluster-management.io",
+		`{"metadata":{"annotations":{"operator.open-cluster-management.io/version":"1.3.1"}}}`)
 	_, err = kube.CoreV1().ConfigMaps(hubNamespace).Create(ctx, &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: "work-hub-current-version"}, Data: map[string]string{"version": version.Get().GitVersion},
 	}, metav1.CreateOptions{})
@@ -160,7 +162,8 @@ func (c *checkup) breaksTheCRD() {
 	c.says(0, "crd-guarded", "warn", "a GitOps tool may delete the CRD")
 	c.patchCRD(mwrs, `{"metadata":{"annotations":{"operator.open-cluster-management.io/version":"1.3.1"}}}`)
 	c.says(1, "crd-guarded", "fail", `is "1.3.1": the ClusterManager operator replaces the CRD`)
-	c.patchCRD("manifestworks.work.open-cluster-management.io", `{"metadata":{"annotations":{"operator.open-cluster-management.io/version":"1.9.0"}}}`)
+	c.patchCRD("manifestworks.work.open-cluster-management.io",
+		`{"metadata":{"annotations":{"operator.open-cluster-management.io/version":"1.9.0"}}}`)
 	c.says(1, "ocm-version", "warn", "not been tested with OCM 1.9.0")
 	require.NoError(c.t, controlplane.InstallCRDs(c.t.Context(), c.w.config, withoutTheFields(c.t)))
 	c.says(1, "crd-complete", "fail", "the API server drops spec.pruneStrategy, status.state")
@@ -174,8 +177,8 @@ func (c *checkup) breaksTheHub() {
 	f := newFleetIn(c.w, c.t, 1)
 	f.place("p1", f.clusters)
 	f.create("v1", ref("p1", all("1m", 0)))
-	patch := []byte(`{"status":{"conditions":[{"type":"Progressing","status":"True","reason":"X","lastTransitionTime":"2026-01-01T00:00:00Z",` +
-		`"message":"the API server drops spec.paused: its CRD is an older one"}]}}`)
+	patch := []byte(`{"status":{"conditions":[{"type":"Progressing","status":"True","reason":"X",` +
+		`"lastTransitionTime":"2026-01-01T00:00:00Z","message":"the API server drops spec.paused: its CRD is an older one"}]}}`)
 	_, err := c.w.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).Patch(ctx, "web", types.MergePatchType, patch,
 		metav1.PatchOptions{}, "status")
 	require.NoError(c.t, err)
