@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,6 +30,10 @@ type finding struct {
 	File     string `json:"file"`
 	Object   string `json:"object"`
 	Severity string `json:"severity"`
+	// Line is the line of the field, or of its nearest parent in the file. It is 0 if it is unknown.
+	Line int `json:"line,omitempty"`
+	// Type is the kind of the error, as in Kubernetes' field errors, or "Warning".
+	Type string `json:"-"`
 	// Field is the path of the invalid field. It is empty for warnings.
 	Field   string `json:"field,omitempty"`
 	Message string `json:"message"`
@@ -45,11 +50,14 @@ func newLint(o *options) *cobra.Command {
   kubectl mwrs lint -f web.yaml
 
   # Check the output of another tool
-  kustomize build . | kubectl mwrs lint -f - -o json`,
+  kustomize build . | kubectl mwrs lint -f - -o json
+
+  # Write a report for a code scanner
+  kubectl mwrs lint -f web.yaml -o sarif > lint.sarif`,
 		RunE: func(*cobra.Command, []string) error { return o.lint(flags) },
 	}
 	cmd.Flags().StringSliceVarP(&flags.files, "filename", "f", nil, "Files to check; - reads from standard input")
-	cmd.Flags().StringVarP(&flags.output, "output", "o", "", "Output format: json")
+	cmd.Flags().StringVarP(&flags.output, "output", "o", "", "Output format: json or sarif")
 	cmd.Flags().IntVar(&flags.limit, "manifest-limit", handover.DefaultLimits().ManifestBytes,
 		"Maximum total size of the manifests of one object in bytes; use the value of the webhook's --manifestLimit")
 	_ = cmd.MarkFlagRequired("filename")
@@ -57,8 +65,8 @@ func newLint(o *options) *cobra.Command {
 }
 
 func (o *options) lint(flags *lintOptions) error {
-	if !slices.Contains([]string{"", "json"}, flags.output) {
-		return fmt.Errorf("--output %q is unknown; use json", flags.output)
+	if !slices.Contains([]string{"", "json", "sarif"}, flags.output) {
+		return fmt.Errorf("--output %q is unknown; use json or sarif", flags.output)
 	}
 	findings, checked := []finding{}, 0
 	for _, file := range flags.files {
@@ -91,7 +99,11 @@ func (o *options) lintFile(file string, limit int) (findings []finding, checked 
 		defer func() { _ = opened.Close() }()
 		reader = opened
 	}
-	decoder := yaml.NewYAMLOrJSONDecoder(reader, 4096)
+	content, err := io.ReadAll(reader)
+	if err != nil {
+		return nil, 0, err
+	}
+	nodes, decoder := documents(content), yaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), 4096)
 	for {
 		object := &unstructured.Unstructured{}
 		switch err := decoder.Decode(&object.Object); {
@@ -103,22 +115,36 @@ func (o *options) lintFile(file string, limit int) (findings []finding, checked 
 		if gvk := object.GroupVersionKind(); gvk.Group != workv1alpha1.GroupName || gvk.Kind != workv1alpha1.ManifestWorkReplicaSetKind.Kind {
 			continue
 		}
+		line := func(string) int { return 0 }
+		if checked < len(nodes) {
+			line = func(field string) int { return lineOf(nodes[checked], field) }
+		}
+		findings = append(findings, lintObject(finding{File: file}, object, limit, line)...)
 		checked++
-		of := finding{File: file, Object: object.GetNamespace() + "/" + object.GetName()}
-		verdict := validate.ReplicaSet(nil, object, validate.Limits{ManifestBytes: limit})
-		for _, problem := range verdict.Errors {
-			of.Severity, of.Field, of.Message = "error", problem.Field, problem.ErrorBody()
-			findings = append(findings, of)
-		}
-		for _, warning := range verdict.Warnings {
-			of.Severity, of.Field, of.Message = "warning", "", warning
-			findings = append(findings, of)
-		}
 	}
 }
 
+// lintObject checks one object. line returns the line of a field.
+func lintObject(of finding, object *unstructured.Unstructured, limit int, line func(string) int) (findings []finding) {
+	of.Object = object.GetNamespace() + "/" + object.GetName()
+	verdict := validate.ReplicaSet(nil, object, validate.Limits{ManifestBytes: limit})
+	for _, problem := range verdict.Errors {
+		of.Severity, of.Type, of.Line = "error", string(problem.Type), line(problem.Field)
+		of.Field, of.Message = problem.Field, problem.ErrorBody()
+		findings = append(findings, of)
+	}
+	for _, warning := range verdict.Warnings {
+		of.Severity, of.Type, of.Line, of.Field, of.Message = "warning", "Warning", line(""), "", warning
+		findings = append(findings, of)
+	}
+	return findings
+}
+
 func (o *options) report(findings []finding, format string) error {
-	if format == "json" {
+	switch format {
+	case "sarif":
+		return writeSARIF(o.Out, findings)
+	case "json":
 		encoder := json.NewEncoder(o.Out)
 		encoder.SetIndent("", "  ")
 		return encoder.Encode(findings)

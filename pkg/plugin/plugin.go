@@ -81,9 +81,9 @@ func newCommand(streams genericiooptions.IOStreams, changes ...Option) *cobra.Co
 	cmd.SetErr(streams.ErrOut)
 	o.flags.AddFlags(cmd.PersistentFlags())
 	cmd.AddGroup(&cobra.Group{ID: groupSee, Title: "Inspect:"}, &cobra.Group{ID: groupAct, Title: "Manage rollouts:"},
-		&cobra.Group{ID: groupAhead, Title: "Check manifests:"})
+		&cobra.Group{ID: groupAhead, Title: "Look ahead:"}, &cobra.Group{ID: groupAdmin, Title: "Administer:"})
 	for _, make := range []func(*options) *cobra.Command{
-		newList, newGet, newClusters, newWhy, newHistory, newDiff, newExport, newLint, newPlan, newSimulate,
+		newList, newGet, newClusters, newWhy, newHistory, newDiff, newExport, newPlan, newSimulate, newLint, newDoctor,
 		newStatus, newUndo, newAbort, newRetry, newPause, newResume,
 	} {
 		cmd.AddCommand(make(o))
@@ -96,4 +96,5 @@ const (
 	groupSee   = "see"
 	groupAct   = "act"
 	groupAhead = "ahead"
+	groupAdmin = "admin"
 )

@@ -1,0 +1,175 @@
+package plugin
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/cli-runtime/pkg/printers"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/preflight"
+)
+
+// The results of a check.
+const (
+	checkOK      = "ok"
+	checkWarn    = "warn"
+	checkFail    = "fail"
+	checkUnknown = "unknown"
+)
+
+// diagnosis is the result of one check of the hub.
+type diagnosis struct {
+	Result  string `json:"result"`
+	Check   string `json:"check"`
+	Message string `json:"message"`
+	Remedy  string `json:"remedy,omitempty"`
+}
+
+// doctor reads a hub. It writes nothing.
+type doctor struct {
+	*options
+	*clients
+	objects   dynamic.Interface
+	metadatas metadata.Interface
+	// hub is the namespace of the hub.
+	hub string
+}
+
+// applyDeploy is the remedy for everything that deploy/ installs.
+const applyDeploy = "kubectl apply --server-side --force-conflicts -k deploy"
+
+func newDoctor(o *options) *cobra.Command {
+	output, hub, leaving := "", "", false
+	cmd := &cobra.Command{
+		Use: "doctor", GroupID: groupAdmin, Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
+		Short: "Check the installation of a hub, and print the remedies",
+		Long: "Check the installation of a hub, and print the remedies. The command only reads.\n" +
+			"The exit code is 1 if a check failed. Warnings, and checks that you lack permission for, do not affect it.",
+		Example: `  # Check the hub
+  kubectl mwrs doctor
+
+  # Check what to settle before OCM's own hub takes over
+  kubectl mwrs doctor --leaving`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.doctor(cmd.Context(), hub, output, leaving) },
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "", "Output format: json")
+	cmd.Flags().StringVar(&hub, "hub-namespace", "open-cluster-management-hub", "The namespace of the hub's ServiceAccount and Lease")
+	cmd.Flags().BoolVar(&leaving, "leaving", false, "Check what to settle before OCM's own hub takes over, instead of the installation")
+	return cmd
+}
+
+func (o *options) doctor(ctx context.Context, hub, output string, leaving bool) error {
+	if !slices.Contains([]string{"", "json"}, output) {
+		return fmt.Errorf("--output %q is unknown; use json", output)
+	}
+	d, err := o.newDoctor(hub)
+	if err != nil {
+		return err
+	}
+	checks := []func(context.Context) ([]diagnosis, error){
+		d.crd, d.rights, d.yourRights, d.leader, d.version, d.ocm, d.webhook, d.lostFields, d.metrics,
+	}
+	if leaving {
+		checks = []func(context.Context) ([]diagnosis, error){d.leaving}
+	}
+	all := []diagnosis{}
+	for _, check := range checks {
+		found, err := check(ctx)
+		if err != nil {
+			return err
+		}
+		all = append(all, found...)
+	}
+	if err := o.printDiagnoses(all, output); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(all, func(d diagnosis) bool { return d.Result == checkFail }) {
+		return &exitError{code: 1}
+	}
+	return nil
+}
+
+func (o *options) newDoctor(hub string) (*doctor, error) {
+	c, err := o.connect()
+	if err != nil {
+		return nil, err
+	}
+	config, err := o.flags.ToRESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	d := &doctor{options: o, clients: c, hub: hub}
+	if d.objects, err = dynamic.NewForConfig(config); err != nil {
+		return nil, err
+	}
+	d.metadatas, err = metadata.NewForConfig(config)
+	return d, err
+}
+
+func (o *options) printDiagnoses(all []diagnosis, output string) error {
+	if output == "json" {
+		encoder := json.NewEncoder(o.Out)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(all)
+	}
+	out := printers.GetNewTabWriter(o.Out)
+	for _, found := range all {
+		text := found.Message
+		if found.Remedy != "" {
+			text += "; remedy: " + found.Remedy
+		}
+		_, _ = fmt.Fprintf(out, "%s\t%s\t%s\n", found.Result, found.Check, oneLine(text))
+	}
+	return out.Flush()
+}
+
+// one returns a list of one diagnosis.
+func one(result, check, message, remedy string) []diagnosis {
+	return []diagnosis{{Result: result, Check: check, Message: message, Remedy: remedy}}
+}
+
+// unreadable returns the diagnosis for a check that lacks permission, and any other error as it is.
+func unreadable(check, request string, err error) ([]diagnosis, error) {
+	if apierrors.IsForbidden(err) {
+		return one(checkUnknown, check, "you can't "+request, "ask for the permission, or for the result of this command"), nil
+	}
+	return nil, fmt.Errorf("%s: %w", request, err)
+}
+
+// leaving checks what to settle before OCM's own hub takes over.
+func (d *doctor) leaving(ctx context.Context) (all []diagnosis, err error) {
+	objects, err := preflight.List(ctx, d.objects, d.metadatas)
+	if err != nil {
+		return unreadable("leaving", "list manifestworkreplicasets, manifestworks and placementdecisions in all namespaces", forbiddenIn(err))
+	}
+	for _, f := range preflight.Leaving(objects) {
+		result := checkWarn
+		if f.Severity == preflight.Error {
+			result = checkFail
+		}
+		all = append(all, diagnosis{Result: result, Check: string(f.Reason), Message: f.Object + ": " + f.What, Remedy: f.Remedy})
+	}
+	if len(all) == 0 {
+		all = one(checkOK, "leaving", fmt.Sprintf("nothing to settle in %d ManifestWorkReplicaSets", len(objects.ReplicaSets)), "")
+	}
+	return all, nil
+}
+
+// forbiddenIn returns the part of a joined error that reports a missing permission, or the error itself.
+func forbiddenIn(err error) error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // Only the outermost error is a join.
+		for _, part := range joined.Unwrap() {
+			if !apierrors.IsForbidden(part) {
+				return part
+			}
+		}
+		return joined.Unwrap()[0]
+	}
+	return err
+}

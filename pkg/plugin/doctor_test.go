@@ -1,0 +1,65 @@
+package plugin
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/open-cluster-management-io/work-rollback/deploy"
+)
+
+// TestHubRights: the doctor checks every permission that deploy/ grants.
+func TestHubRights(t *testing.T) {
+	objects, err := deploy.Render()
+	require.NoError(t, err)
+	var granted []right
+	for _, object := range objects {
+		kind := object.GetKind()
+		if kind != "ClusterRole" && kind != "Role" {
+			continue
+		}
+		var role rbacv1.Role
+		require.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &role))
+		for _, rule := range role.Rules {
+			r := right{group: rule.APIGroups[0], resource: rule.Resources[0], hubOnly: kind == "Role", verbs: rule.Verbs}
+			if len(rule.ResourceNames) > 0 {
+				r.name = rule.ResourceNames[0]
+			}
+			granted = append(granted, r)
+		}
+	}
+	require.ElementsMatch(t, granted, hubRights)
+}
+
+// TestReleases: the doctor's list is the table of docs/skew.md.
+func TestReleases(t *testing.T) {
+	page, err := os.ReadFile("../../docs/skew.md")
+	require.NoError(t, err)
+	for _, release := range releases {
+		require.Contains(t, string(page), "\n| "+release+" |")
+	}
+}
+
+// TestMissingFields: a missing field is named once, also inside lists and maps.
+func TestMissingFields(t *testing.T) {
+	field := func(name string, schema map[string]any) map[string]any {
+		return map[string]any{"properties": map[string]any{name: schema}}
+	}
+	shipped := field("spec", field("refs", map[string]any{"items": field("name", map[string]any{})}))
+	require.Empty(t, missingFields("", shipped, shipped))
+	require.Equal(t, []string{"spec"}, missingFields("", shipped, nil))
+	require.Equal(t, []string{"spec.refs[].name"},
+		missingFields("", shipped, field("spec", field("refs", map[string]any{"items": map[string]any{}}))))
+	require.Empty(t, missingFields("", shipped, map[string]any{"x-kubernetes-preserve-unknown-fields": true}))
+}
+
+func TestAuthorities(t *testing.T) {
+	_, _, err := authorities([]byte("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"), time.Now())
+	require.Error(t, err)
+	_, _, err = authorities(nil, time.Now())
+	require.ErrorContains(t, err, "no certificate in PEM format")
+}

@@ -1,0 +1,149 @@
+package plugin
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/upgrade/plan"
+	"github.com/open-cluster-management-io/work-rollback/pkg/version"
+)
+
+// leaderLease is the Lease that the work controllers compete for.
+const leaderLease = "work-manager-lock"
+
+// releases are the OCM releases in the table of docs/skew.md.
+var releases = []string{"1.2.0", "1.2.1", "1.3.0", "1.3.1"}
+
+// leader checks that a work controller leads.
+func (d *doctor) leader(ctx context.Context) ([]diagnosis, error) {
+	lease, err := d.kube.CoordinationV1().Leases(d.hub).Get(ctx, leaderLease, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return one(checkFail, "leader", "no work controller has led in namespace "+d.hub,
+			"enable the feature gate ManifestWorkReplicaSet in the ClusterManager, or set --hub-namespace"), nil
+	}
+	if err != nil {
+		return unreadable("leader", "get leases in namespace "+d.hub, err)
+	}
+	return leaderOf(lease, d.now()), nil
+}
+
+// leaderOf returns the diagnosis of the leader's Lease.
+func leaderOf(lease *coordinationv1.Lease, now time.Time) []diagnosis {
+	const check, remedy = "leader", "read the logs of the Deployment cluster-manager-work-controller"
+	spec := &lease.Spec
+	holder := ptr.Deref(spec.HolderIdentity, "")
+	if holder == "" || spec.RenewTime == nil {
+		return one(checkFail, check, "no work controller leads", remedy)
+	}
+	age := now.Sub(spec.RenewTime.Time)
+	if age > time.Duration(ptr.Deref(spec.LeaseDurationSeconds, 0))*time.Second {
+		return one(checkFail, check, fmt.Sprintf("%s has not renewed its lease for %s", holder, age.Round(time.Second)), remedy)
+	}
+	since := "an unknown time"
+	if spec.AcquireTime != nil {
+		since = spec.AcquireTime.UTC().Format(time.RFC3339)
+	}
+	return one(checkOK, check, holder+" leads since "+since, "")
+}
+
+// version compares the version that the hub recorded with the version of the plugin.
+func (d *doctor) version(ctx context.Context) ([]diagnosis, error) {
+	const check = "hub-version"
+	record, err := d.kube.CoreV1().ConfigMaps(d.hub).Get(ctx, plan.ConfigMap, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return one(checkWarn, check, "the hub has not recorded its version", "apply deploy/, and use a release of this hub as work image"), nil
+	}
+	if err != nil {
+		return unreadable(check, "get configmaps in namespace "+d.hub, err)
+	}
+	hub, plugin := record.Data[plan.KeyVersion], version.Get().GitVersion
+	if hub != plugin {
+		return one(checkWarn, check, fmt.Sprintf("the hub is %q and this plugin is %q: the checks of the CRD and of permissions are the plugin's",
+			hub, plugin), "use the plugin of the hub's release"), nil
+	}
+	return one(checkOK, check, "the hub and this plugin are "+hub, ""), nil
+}
+
+// ocm compares the version of OCM's operator with the compatibility table. The operator writes its version to the CRDs that it owns.
+func (d *doctor) ocm(ctx context.Context) ([]diagnosis, error) {
+	const check, crd, table = "ocm-version", "manifestworks.work.open-cluster-management.io", "docs/skew.md lists the supported releases"
+	found, err := d.objects.Resource(crdResource).Get(ctx, crd, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return one(checkFail, check, "CRD "+crd+" does not exist: this is not a hub", "use the context of the hub"), nil
+	}
+	if err != nil {
+		return unreadable(check, "get customresourcedefinitions", err)
+	}
+	release := strings.TrimPrefix(found.GetAnnotations()[operatorVersion], "v")
+	switch {
+	case release == "":
+		return one(checkWarn, check, "the CRD of ManifestWork does not name the release of OCM", table), nil
+	case !slices.Contains(releases, release):
+		return one(checkWarn, check, "this hub has not been tested with OCM "+release, table), nil
+	}
+	return one(checkOK, check, "OCM "+release+" is supported", ""), nil
+}
+
+// lostFields finds objects whose conditions report fields that an older CRD dropped.
+func (d *doctor) lostFields(ctx context.Context) (all []diagnosis, err error) {
+	const check = "lost-fields"
+	sets, err := d.sets.WorkV1alpha1().ManifestWorkReplicaSets(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil // The check of the CRD reports that.
+	}
+	if err != nil {
+		return unreadable(check, "list manifestworkreplicasets in all namespaces", err)
+	}
+	for i := range sets.Items {
+		set := &sets.Items[i]
+		if text := lostIn(set.Status.Conditions); text != "" {
+			all = append(all, one(checkFail, check, set.Namespace+"/"+set.Name+": "+text, "apply deploy/, and set the named fields again")...)
+		}
+	}
+	if len(all) == 0 {
+		all = one(checkOK, check, fmt.Sprintf("none of %d ManifestWorkReplicaSets has lost a field", len(sets.Items)), "")
+	}
+	return all, nil
+}
+
+// lostIn returns the message of the condition that reports lost fields.
+func lostIn(conditions []metav1.Condition) string {
+	for i := range conditions {
+		message := conditions[i].Message
+		if strings.Contains(message, "own hub, dropped ") || strings.Contains(message, "the API server drops ") {
+			return message
+		}
+	}
+	return ""
+}
+
+var serviceMonitors = schema.GroupVersionResource{Group: "monitoring.coreos.com", Version: "v1", Resource: "servicemonitors"}
+
+// metrics looks for the ServiceMonitor of the hub.
+func (d *doctor) metrics(ctx context.Context) ([]diagnosis, error) {
+	const check = "metrics"
+	monitors, err := d.objects.Resource(serviceMonitors).Namespace(d.hub).List(ctx, metav1.ListOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return unreadable(check, "list servicemonitors.monitoring.coreos.com in namespace "+d.hub, err)
+	}
+	if err == nil {
+		for i := range monitors.Items {
+			app, _, _ := unstructured.NestedString(monitors.Items[i].Object, "spec", "selector", "matchLabels", "app")
+			if app == "work-controller-metrics" {
+				return one(checkOK, check, "ServiceMonitor "+monitors.Items[i].GetName()+" selects the hub", ""), nil
+			}
+		}
+	}
+	return one(checkWarn, check, "no ServiceMonitor in namespace "+d.hub+" selects the hub: nothing alerts on aborted rollouts",
+		"kubectl apply -k deploy/monitoring, unless another tool scrapes the hub"), nil
+}

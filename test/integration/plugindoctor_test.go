@@ -1,0 +1,222 @@
+package integration
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/utils/ptr"
+
+	"github.com/open-cluster-management-io/work-rollback/deploy"
+	"github.com/open-cluster-management-io/work-rollback/deploy/crds"
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/controlplane"
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/plugin"
+	"github.com/open-cluster-management-io/work-rollback/pkg/version"
+)
+
+const hubNamespace = "open-cluster-management-hub"
+
+var crdsResource = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+
+// checkup is a hub for `kubectl mwrs doctor`.
+type checkup struct {
+	t          *testing.T
+	w          *world
+	kubeconfig string
+}
+
+// run returns the result and the message of each check, and the exit code.
+func (c *checkup) run(args ...string) (map[string]string, int) {
+	c.t.Helper()
+	var out, errs bytes.Buffer
+	code := plugin.Run(c.t.Context(), append([]string{"doctor", "-o", "json", "--kubeconfig", c.kubeconfig}, args...),
+		genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errs})
+	var found []struct{ Result, Check, Message, Remedy string }
+	require.NoError(c.t, json.Unmarshal(out.Bytes(), &found), errs.String())
+	results := map[string]string{}
+	for _, one := range found {
+		results[one.Check] = one.Result + " " + one.Message
+		require.Equal(c.t, one.Result == "ok", one.Remedy == "", "%v", one)
+	}
+	return results, code
+}
+
+// says requires the start of one check's result and part of its message.
+func (c *checkup) says(code int, check, result, message string, args ...string) {
+	c.t.Helper()
+	results, got := c.run(args...)
+	require.True(c.t, strings.HasPrefix(results[check], result+" "), "%s: %q", check, results[check])
+	require.Contains(c.t, results[check], message)
+	require.Equal(c.t, code, got, "%v", results)
+}
+
+// healthy applies deploy/, except the ClusterManager, and creates the objects of a running hub.
+func (c *checkup) healthy(server *httptest.Server) {
+	ctx, t, kube := c.t.Context(), c.t, c.w.kube
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: hubNamespace}}
+	_, err := kube.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{})
+	require.NoError(t, err)
+	objects, err := deploy.Render()
+	require.NoError(t, err)
+	resources := map[string]string{
+		"ClusterRole": "clusterroles", "ClusterRoleBinding": "clusterrolebindings", "Role": "roles", "RoleBinding": "rolebindings",
+		"CustomResourceDefinition": "customresourcedefinitions",
+	}
+	for _, object := range objects {
+		if resource := resources[object.GetKind()]; resource != "" {
+			gvk := object.GroupVersionKind()
+			_, err := c.w.dynamic.Resource(gvk.GroupVersion().WithResource(resource)).Namespace(object.GetNamespace()).
+				Apply(ctx, object.GetName(), object, metav1.ApplyOptions{FieldManager: "test", Force: true})
+			require.NoError(t, err, object.GetName())
+		}
+	}
+	c.patchCRD("manifestworks.work.open-cluster-management.io",
+		`{"metadata":{"annotations":{"operator.open-cluster-management.io/version":"1.3.1"}}}`)
+	_, err = kube.CoreV1().ConfigMaps(hubNamespace).Create(ctx, &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: "work-hub-current-version"}, Data: map[string]string{"version": version.Get().GitVersion},
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	now := metav1.NowMicro()
+	_, err = kube.CoordinationV1().Leases(hubNamespace).Create(ctx, &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Name: "work-manager-lock"},
+		Spec: coordinationv1.LeaseSpec{
+			HolderIdentity: ptr.To("pod-1"), AcquireTime: &now, RenewTime: &now, LeaseDurationSeconds: ptr.To[int32](3600),
+		},
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	c.register(server)
+}
+
+func (c *checkup) patchCRD(name, patch string) {
+	c.t.Helper()
+	_, err := c.w.dynamic.Resource(crdsResource).Patch(c.t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	require.NoError(c.t, err)
+}
+
+// register registers a webhook for ManifestWorkReplicaSets that the server answers.
+func (c *checkup) register(server *httptest.Server) {
+	_, err := c.w.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(c.t.Context(),
+		&admissionv1.ValidatingWebhookConfiguration{
+			ObjectMeta: metav1.ObjectMeta{Name: "mwrs"},
+			Webhooks: []admissionv1.ValidatingWebhook{{
+				Name: "mwrs.example.com", AdmissionReviewVersions: []string{"v1"}, SideEffects: ptr.To(admissionv1.SideEffectClassNone),
+				FailurePolicy: ptr.To(admissionv1.Ignore),
+				ClientConfig: admissionv1.WebhookClientConfig{
+					URL:      ptr.To(server.URL),
+					CABundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
+				},
+				Rules: []admissionv1.RuleWithOperations{{
+					Operations: []admissionv1.OperationType{admissionv1.Create},
+					Rule: admissionv1.Rule{
+						APIGroups: []string{workv1alpha1.GroupName}, APIVersions: []string{"v1alpha1"}, Resources: []string{"manifestworkreplicasets"},
+					},
+				}},
+			}},
+		}, metav1.CreateOptions{})
+	require.NoError(c.t, err)
+}
+
+// Each check of the doctor fails when its subject is broken, and the rest do not.
+func TestPluginDoctor(t *testing.T) {
+	t.Parallel()
+	c := &checkup{t: t, w: privateWorld(t, "doctor")}
+	var err error
+	c.kubeconfig, err = c.w.plane.Kubeconfig(t.TempDir() + "/kubeconfig")
+	require.NoError(t, err)
+	server := httptest.NewTLSServer(http.NotFoundHandler())
+	t.Cleanup(server.Close)
+	c.healthy(server)
+	results, code := c.run()
+	require.Zero(t, code, "%v", results)
+	for check, result := range results {
+		require.Equal(t, check != "metrics", strings.HasPrefix(result, "ok "), "%s: %s", check, result)
+	}
+	require.Contains(t, results["webhook"], "verifies the serving certificate")
+	require.Contains(t, results["leader"], "pod-1 leads since")
+	c.says(0, "leaving", "ok", "nothing to settle in 0 ManifestWorkReplicaSets", "--leaving")
+	c.says(0, "crd-installed", "unknown", "you can't get customresourcedefinitions", "--as", "nobody")
+
+	c.breaksTheCRD()
+	c.breaksTheHub()
+}
+
+// breaksTheCRD breaks the annotations and the fields of the CRD.
+func (c *checkup) breaksTheCRD() {
+	const mwrs = "manifestworkreplicasets.work.open-cluster-management.io"
+	c.patchCRD(mwrs, `{"metadata":{"annotations":{"kustomize.toolkit.fluxcd.io/prune":null}}}`)
+	c.says(0, "crd-guarded", "warn", "a GitOps tool may delete the CRD")
+	c.patchCRD(mwrs, `{"metadata":{"annotations":{"operator.open-cluster-management.io/version":"1.3.1"}}}`)
+	c.says(1, "crd-guarded", "fail", `is "1.3.1": the ClusterManager operator replaces the CRD`)
+	c.patchCRD("manifestworks.work.open-cluster-management.io",
+		`{"metadata":{"annotations":{"operator.open-cluster-management.io/version":"1.9.0"}}}`)
+	c.says(1, "ocm-version", "warn", "not been tested with OCM 1.9.0")
+	require.NoError(c.t, controlplane.InstallCRDs(c.t.Context(), c.w.config, withoutTheFields(c.t)))
+	c.says(1, "crd-complete", "fail", "the API server drops spec.pruneStrategy, status.state")
+	require.NoError(c.t, controlplane.InstallCRDs(c.t.Context(), c.w.config, crds.ManifestWorkReplicaSet))
+	c.says(1, "crd-complete", "ok", "every field")
+}
+
+// breaksTheHub breaks permissions, the version, the Lease and the webhook, and lets an object lose fields.
+func (c *checkup) breaksTheHub() {
+	ctx, kube := c.t.Context(), c.w.kube
+	f := newFleetIn(c.w, c.t, 1)
+	f.place("p1", f.clusters)
+	f.create("v1", ref("p1", all("1m", 0)))
+	patch := []byte(`{"status":{"conditions":[{"type":"Progressing","status":"True","reason":"X",` +
+		`"lastTransitionTime":"2026-01-01T00:00:00Z","message":"the API server drops spec.paused: its CRD is an older one"}]}}`)
+	_, err := c.w.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).Patch(ctx, "web", types.MergePatchType, patch,
+		metav1.PatchOptions{}, "status")
+	require.NoError(c.t, err)
+	c.says(1, "lost-fields", "fail", f.namespace+"/web: the API server drops spec.paused")
+	c.says(0, "RollingOut", "warn", f.namespace+"/web", "--leaving")
+
+	_, err = kube.CoreV1().ConfigMaps(hubNamespace).Patch(ctx, "work-hub-current-version", types.MergePatchType,
+		[]byte(`{"data":{"version":"v0.9.0"}}`), metav1.PatchOptions{})
+	require.NoError(c.t, err)
+	c.says(1, "hub-version", "warn", `the hub is "v0.9.0"`)
+	old := metav1.NewMicroTime(time.Now().Add(-2 * time.Hour)).UTC().Format(metav1.RFC3339Micro)
+	_, err = kube.CoordinationV1().Leases(hubNamespace).Patch(ctx, "work-manager-lock", types.MergePatchType,
+		[]byte(`{"spec":{"renewTime":"`+old+`"}}`), metav1.PatchOptions{})
+	require.NoError(c.t, err)
+	c.says(1, "leader", "fail", "pod-1 has not renewed its lease for 2h")
+	c.says(1, "leader", "fail", "no work controller has led", "--hub-namespace", "default")
+
+	binding := "open-cluster-management:cluster-manager-work:revisions"
+	require.NoError(c.t, kube.RbacV1().ClusterRoleBindings().Delete(ctx, binding, metav1.DeleteOptions{}))
+	eventually(c.t, "the API server notices the deleted binding", func() error {
+		if results, _ := c.run(); strings.HasPrefix(results["hub-rights"], "ok ") {
+			return errors.New(results["hub-rights"])
+		}
+		return nil
+	})
+	c.says(1, "hub-rights", "fail", "work-controller-sa can't get controllerrevisions, list controllerrevisions")
+
+	hooks := kube.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	hook, err := hooks.Get(ctx, "mwrs", metav1.GetOptions{})
+	require.NoError(c.t, err)
+	hook.Webhooks[0].ClientConfig.CABundle = c.w.config.CAData // Another CA.
+	hook, err = hooks.Update(ctx, hook, metav1.UpdateOptions{})
+	require.NoError(c.t, err)
+	c.says(1, "webhook", "fail", "does not verify the serving certificate")
+	hook.Webhooks[0].ClientConfig.CABundle = nil
+	_, err = hooks.Update(ctx, hook, metav1.UpdateOptions{})
+	require.NoError(c.t, err)
+	c.says(1, "webhook", "fail", "it has no certificate in PEM format")
+	require.NoError(c.t, hooks.Delete(ctx, "mwrs", metav1.DeleteOptions{}))
+	c.says(1, "webhook", "warn", "no validating webhook checks")
+}
