@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 )
@@ -146,6 +147,16 @@ func (p *printer) table(t *table) {
 	if p.err == nil && t.rows > 0 {
 		p.err = t.write(p.Writer, p.screen)
 	}
+}
+
+// tabbed prints a table of any width, whose cells the function separates by tabs.
+func (p *printer) tabbed(fill func(io.Writer)) {
+	if p.err != nil {
+		return
+	}
+	w := printers.GetNewTabWriter(p.Writer)
+	fill(w)
+	p.err = w.Flush()
 }
 
 func (o *options) revisionTable(revisions []view.Revision) *table {

@@ -183,7 +183,7 @@ func (o *options) printAhead(a *view.Ahead, change *view.Change) error {
 	} else {
 		first := map[bool]string{true: "the hub writes the first one now", false: "the first one waits for clusters that have the revision"}
 		out.printf("waves    %d, if every cluster succeeds; %s\n", len(a.Waves), first[a.Waves[0].Now && !a.Paused])
-		out.table(func(w io.Writer) { printWaves(w, a.Waves) })
+		out.tabbed(func(w io.Writer) { printWaves(w, a.Waves) })
 	}
 	if a.Unreached > 0 {
 		out.printf("         %d more clusters are in none of these waves\n", a.Unreached)
@@ -192,7 +192,7 @@ func (o *options) printAhead(a *view.Ahead, change *view.Change) error {
 		out.printf("limits   placement %s: %s\n", oneLine(a.Limits[i].Placement), limitsText(a, &a.Limits[i]))
 	}
 	if len(a.Waiting) > 0 {
-		out.table(func(w io.Writer) {
+		out.tabbed(func(w io.Writer) {
 			_, _ = fmt.Fprintln(w, "STATE\tWAITS-FOR\tCLUSTERS\tNAMES")
 			for _, group := range a.Waiting {
 				_, _ = fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", group.State, group.For, len(group.Clusters), oneLine(firstOf(group.Clusters)))

@@ -19,7 +19,7 @@ func (o *options) printSimulation(in *forecast.Input, s *simulation) error {
 		out.printf("note     %s\n", note)
 	}
 	out.printf("result   %d runs with seed %d in %s: %s\n\n", s.Result.Runs, s.Seed, s.Took, outcomesText(&s.Result))
-	out.table(func(w io.Writer) {
+	out.tabbed(func(w io.Writer) {
 		_, _ = fmt.Fprintln(w, "\tHALF OF THE RUNS\t95% OF THE RUNS")
 		row := func(name string, m *forecast.Measure, text func(float64) string) {
 			_, _ = fmt.Fprintf(w, "%s\tat most %s\tat most %s\n", name, quantileText(m.P50, text), quantileText(m.P95, text))
@@ -46,7 +46,7 @@ func (o *options) printChanges(out *printer, s *simulation) {
 		return
 	}
 	out.printf("\nWhat would change it, each change alone and on the same clusters (medians):\n")
-	out.table(func(w io.Writer) {
+	out.tabbed(func(w io.Writer) {
 		_, _ = fmt.Fprintln(w, "CHANGE\tRUNS\tRAN THE NEW REVISION\tTIME\tABORTED\tCOMPLETE")
 		for i := range s.Changes {
 			c := &s.Changes[i]
