@@ -82,8 +82,19 @@ func (o *options) diff(ctx context.Context, name string, from, to int64) error {
 	return o.compare(ctx, before, after)
 }
 
-// compare prints the differences between two templates.
+// defaultDiff is the diff program and its arguments.
+var defaultDiff = []string{"diff", "-u", "-N"}
+
+// compare prints the differences between two templates. The user's environment names the program.
 func (o *options) compare(ctx context.Context, before, after json.RawMessage) error {
+	command := strings.Fields(os.Getenv(externalDiff))
+	if len(command) == 0 {
+		command = defaultDiff
+	}
+	return o.compareWith(ctx, command, before, after)
+}
+
+func (o *options) compareWith(ctx context.Context, command []string, before, after json.RawMessage) error {
 	older, err := filesOf(before)
 	if err != nil {
 		return err
@@ -110,11 +121,7 @@ func (o *options) compare(ctx context.Context, before, after json.RawMessage) er
 			return err
 		}
 	}
-	command := strings.Fields(os.Getenv(externalDiff))
-	if len(command) == 0 {
-		command = []string{"diff", "-u", "-N"}
-	}
-	program := exec.CommandContext(ctx, command[0], append(command[1:], "before", "after")...)
+	program := exec.CommandContext(ctx, command[0], append(slices.Clone(command[1:]), "before", "after")...)
 	program.Dir, program.Stdout, program.Stderr = dir, o.Out, o.ErrOut
 	err = program.Run()
 	var exited *exec.ExitError

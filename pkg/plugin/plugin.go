@@ -83,7 +83,7 @@ func newCommand(streams genericiooptions.IOStreams, changes ...Option) *cobra.Co
 	cmd.AddGroup(&cobra.Group{ID: groupSee, Title: "Inspect:"}, &cobra.Group{ID: groupAct, Title: "Manage rollouts:"},
 		&cobra.Group{ID: groupAhead, Title: "Look ahead:"}, &cobra.Group{ID: groupAdmin, Title: "Administer:"})
 	for _, make := range []func(*options) *cobra.Command{
-		newList, newGet, newClusters, newWhy, newHistory, newDiff, newExport, newPlan, newSimulate, newLint, newDoctor,
+		newList, newGet, newClusters, newWhy, newHistory, newDiff, newExport, newReport, newPlan, newSimulate, newLint, newDoctor,
 		newStatus, newUndo, newAbort, newRetry, newPause, newResume,
 	} {
 		cmd.AddCommand(make(o))

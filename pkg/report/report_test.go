@@ -1,0 +1,47 @@
+package report_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/report"
+	"github.com/open-cluster-management-io/work-rollback/pkg/view"
+)
+
+// TestRenderEscapes: no text can add an element or an attribute, or send control characters, whatever field it comes from.
+func TestRenderEscapes(t *testing.T) {
+	const evil = "</pre></style><script>alert(1)</script>\" onload='x' \x1b[31m\u202e\xff{{.}}"
+	page, err := report.Render(&report.Input{
+		Fleet: &view.Fleet{
+			Namespace: evil, Name: evil, State: evil, Summary: evil, Why: evil, Notes: []string{evil},
+			Causes:    []view.Cause{{Reason: evil, Message: evil, Clusters: []string{evil}}},
+			Bars:      []view.Bar{{Placement: evil, Strategy: evil}},
+			Revisions: []view.Revision{{Hash: evil, State: workv1alpha1.RevisionState(evil), ChangeCause: evil, CreatedBy: evil, AbortReason: evil}},
+		},
+		Clusters: []view.Cluster{{Name: evil, Placement: evil, State: evil, Wrote: evil, Message: evil}},
+		Events:   []view.Event{{At: time.Unix(0, 0), Text: evil}}, Diff: "+" + evil + "\n",
+	})
+	require.NoError(t, err)
+	require.Equal(t, 25, strings.Count(string(page), "&lt;script&gt;"), "every text is on the page")
+	require.NotContains(t, string(page), "\x1b")
+	require.NotContains(t, string(page), "\u202e")
+	root, err := html.Parse(strings.NewReader(string(page)))
+	require.NoError(t, err)
+	styles := 0
+	for node := range root.Descendants() {
+		require.NotEqual(t, atom.Script, node.DataAtom)
+		if node.DataAtom == atom.Style {
+			styles++
+		}
+		for _, attribute := range node.Attr {
+			require.NotEqual(t, "onload", attribute.Key)
+		}
+	}
+	require.Equal(t, 1, styles)
+}

@@ -1,0 +1,125 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+)
+
+// Event is an entry in the timeline of a ManifestWorkReplicaSet.
+type Event struct {
+	At   time.Time
+	Text string
+	// Bad is true for an abort and for a failure.
+	Bad bool
+}
+
+// Timeline returns the events that the objects record, oldest first. A revision records only its last rollout and its last abort.
+func Timeline(o *Objects) []Event {
+	var events []Event
+	add := func(at time.Time, bad bool, format string, args ...any) {
+		if !at.IsZero() {
+			events = append(events, Event{At: at, Bad: bad, Text: fmt.Sprintf(format, args...)})
+		}
+	}
+	marks := o.marks()
+	for _, r := range Revisions(o) {
+		add(r.Started, false, "the rollout of revision %d started%s", r.Number, began(&r))
+		mark := marks[r.Hash]
+		if mark == nil {
+			continue
+		}
+		if at, current := mark.CurrentSince(); current {
+			add(at, false, "revision %d became the current revision", r.Number)
+		}
+		if at, retried := mark.RetriedAt(); retried {
+			add(at, false, "a retry of revision %d was requested", r.Number)
+		}
+	}
+	for _, r := range Revisions(o) {
+		if at, by := o.aborts(&r, marks[r.Hash]); !at.IsZero() {
+			add(at, true, "the rollout of revision %d was aborted%s%s", r.Number, phrase(" by ", by), phrase(": ", r.AbortReason))
+		}
+	}
+	for _, cause := range causes(o.ReplicaSet) {
+		add(o.firstFailure(&cause), true, "first of %d clusters: %s%s", len(cause.Clusters), cause.Reason, phrase(": ", cause.Message))
+	}
+	slices.SortStableFunc(events, func(a, b Event) int { return a.At.Compare(b.At) })
+	return events
+}
+
+// Exposure describes the clusters that have or had an update revision that is not the current revision.
+type Exposure struct {
+	Revision int64
+	// Reached is the largest number of clusters that had the revision, or nil if that is unknown. Now is the number that has it now.
+	Reached *int32
+	Now     int32
+	// Total is the number of selected clusters.
+	Total int
+	// Since is the start of the rollout. Until is the time of the abort; it is zero if the rollout was not aborted.
+	Since, Until time.Time
+}
+
+// ExposureOf returns the exposure to the update revision. It is nil if the update revision is the current revision.
+func ExposureOf(o *Objects) *Exposure {
+	for _, r := range Revisions(o) {
+		if r.Update && !r.Current {
+			e := &Exposure{Revision: r.Number, Reached: r.Reached, Now: r.Now, Total: o.ReplicaSet.Status.Summary.DesiredTotal, Since: r.Started}
+			if at := o.ReplicaSet.Status.AbortedTime; at != nil {
+				e.Until = at.Time
+			}
+			return e
+		}
+	}
+	return nil
+}
+
+func (o *Objects) marks() map[string]*revision.Revision {
+	marks := map[string]*revision.Revision{}
+	for _, object := range o.Revisions {
+		decoded := revision.Decode(object)
+		marks[decoded.Hash] = &decoded
+	}
+	return marks
+}
+
+// aborts returns when the last rollout of a revision was aborted, and the user who aborted it. The status is newer than the mark of the
+// revision, which the hub copies from it.
+func (o *Objects) aborts(r *Revision, mark *revision.Revision) (at time.Time, by string) {
+	if mark != nil {
+		at, _ = mark.AbortedAt()
+		by = mark.Object.Annotations[workv1alpha1.AnnotationAbortedBy]
+	}
+	status := &o.ReplicaSet.Status
+	if r.Update && status.AbortedTime != nil {
+		at, by = status.AbortedTime.Time, cmp.Or(status.AbortedBy, by)
+	}
+	return at, by
+}
+
+// firstFailure returns the time of the first recorded failure or rejection of a cause.
+func (o *Objects) firstFailure(cause *Cause) (first time.Time) {
+	for _, entries := range [][]workv1alpha1.ClusterFailure{o.ReplicaSet.Status.Failures, o.ReplicaSet.Status.Rejections} {
+		for i := range entries {
+			e := &entries[i]
+			if e.Reason == cause.Reason && e.Message == cause.Message && (first.IsZero() || e.Since.Time.Before(first)) {
+				first = e.Since.Time
+			}
+		}
+	}
+	return first
+}
+
+func began(r *Revision) string { return phrase(" by ", r.CreatedBy) + phrase(": ", r.ChangeCause) }
+
+// phrase returns the text after a separator, or nothing if there is no text.
+func phrase(separator, text string) string {
+	if text == "" {
+		return ""
+	}
+	return separator + text
+}
