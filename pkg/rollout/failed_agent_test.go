@@ -90,6 +90,8 @@ func TestMayBeInFlight(t *testing.T) {
 		"no slot is free":                {rt.Heard(0, "c1", "c2", "c3"), fleet(rt.Progressive(1)), []rollout.Work{inFlight("c1"), old("c2"), old("c3")}, ""},
 		"one that was heard had no work": {rt.Heard(0, "c1", "c2", "c3", "c4"), fleet(rt.Progressive(1)), []rollout.Work{old("c1"), old("c2"), old("c3")}, "c1"},
 		"one that this hub wrote to":     {rt.Heard(0, "c1", "c2", "c3"), fleet(rt.Progressive(1)), []rollout.Work{old("c1"), old("c2"), old("c3"), old("c4")}, "c1"},
+		"a write without an answer":      {unanswered("c3"), fleet(rt.Progressive(1)), []rollout.Work{old("c1"), old("c2"), old("c3"), old("c4")}, "c3"},
+		"a creation without an answer":   {unanswered("c4"), fleet(rt.Progressive(2)), []rollout.Work{inFlight("c1"), old("c2"), old("c3")}, "c4"},
 		"a fleet that was never reached": {rt.Heard(0), fleet(rt.Progressive(2)), nil, "c1 c2"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -98,6 +100,10 @@ func TestMayBeInFlight(t *testing.T) {
 			}
 		})
 	}
+}
+
+func unanswered(cluster string) rt.SnapshotOption {
+	return func(s *rollout.Snapshot) { s.Unanswered = map[string]bool{cluster: true} }
 }
 
 // TestNamedUnheardIsLookedAtAgain says when a cluster is looked at again that is named because its agent was not heard: that the agent is heard

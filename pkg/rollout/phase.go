@@ -225,10 +225,13 @@ func (m *member) unlabelled() bool {
 	return !m.atUpdate && m.work != nil && m.writable() && m.work.Hash() == "" && m.phase != completed
 }
 
-// mayBeInFlight reports whether a member may already be in flight with an unknown outcome. Either a previous hub may have written to it:
-// there is no work, and the agent was not heard. Or it has the update revision in another form, with kept objects. Such a member is
-// started first (P4).
+// mayBeInFlight reports whether a member may already be in flight with an unknown outcome. A write of this process had no answer. Or a
+// previous hub may have written to it: there is no work, and the agent was not heard. Or it has the update revision in another form, with
+// kept objects. Such a member is started first (P4).
 func (m *member) mayBeInFlight(s *Snapshot) bool {
+	if s.Unanswered[m.cluster] && !m.atUpdate {
+		return true
+	}
 	if m.work == nil {
 		return !s.heardAgent(m.cluster)
 	}

@@ -58,6 +58,8 @@ type Snapshot struct {
 	// Rejected are, by cluster, the rejections of the last attempt to write the desired revision (R11). While aborted, it includes clusters
 	// whose writes keep failing in another way: neither kind holds up the abort (R4).
 	Rejected map[string]Rejection
+	// Unanswered are the clusters whose last write of the desired revision failed lately without a rejection. It may have arrived.
+	Unanswered map[string]bool
 	// Records are the facts in the status about the rollout of Update (R11).
 	Records Records
 	// Retried is when somebody removed the recorded failure of a cluster from the status: the cluster gets a new deadline (R11).

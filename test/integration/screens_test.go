@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -68,7 +69,7 @@ func TestScreens(t *testing.T) {
 			}
 			want, err := os.ReadFile(path) //nolint:gosec // A file of this test.
 			require.NoError(t, err)
-			require.Equal(t, string(want), got, "go test ./test/integration -run TestScreens -update rewrites the screens")
+			require.Equal(t, unordered(string(want)), unordered(got), "go test ./test/integration -run TestScreens -update rewrites the screens")
 		})
 	}
 }
@@ -112,6 +113,25 @@ var timestamp = regexp.MustCompile(`20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
 
 // stable replaces the times within the hub's messages.
 func stable(out string) string { return timestamp.ReplaceAllString(out, "2026-01-01T00:00:00Z") }
+
+// unordered sorts the events of the stories: which of them came in the same second is a matter of chance.
+func unordered(screen string) string {
+	var lines, events []string
+	story := false
+	for line := range strings.Lines(screen) {
+		if strings.HasPrefix(line, "$ ") {
+			story = strings.HasPrefix(line, "$ kubectl mwrs why ")
+		}
+		event, isEvent := strings.CutPrefix(line, "    ")
+		if story && isEvent {
+			events = append(events, strings.TrimPrefix(strings.TrimSpace(event), "1m ago  "))
+			continue
+		}
+		slices.Sort(events)
+		lines, events = append(append(lines, events...), line), nil
+	}
+	return strings.Join(append(lines, events...), "\n")
+}
 
 // nextSecond waits for the next second of the clock. Conditions have times of whole seconds: what a screen tells of a condition must not
 // depend on whether an update came in the same second.

@@ -113,6 +113,12 @@ func TestRefusals(t *testing.T) {
 	}
 	require.Equal(t, map[string]rollout.Rejection{"c1": {Since: rt.At(0), Message: "500"}}, b.Snapshot(&b.found.Revisions, b.found.Update, true).Rejected)
 	require.Equal(t, map[string]rollout.Rejection{"c2": {Since: rt.At(time.Minute), Message: "403"}}, b.Snapshot(&b.found.Revisions, b.found.Update, false).Rejected)
+	b.Notes.Failures = []plan.Failure{
+		{Cluster: "c1", Target: plan.Target(b.Named(hashOf("b")), 7, false), Words: "timeout", Since: b.Now.Add(-29 * time.Second)},
+		{Cluster: "c2", Target: plan.Target(b.Named(hashOf("b")), 7, false), Words: "timeout", Since: b.Now.Add(-30 * time.Second)},
+		{Cluster: "c3", Target: plan.Target(b.Named(hashOf("b")), 7, false), Words: "403", Since: b.Now, RefusedSince: b.Now},
+	}
+	require.Equal(t, map[string]bool{"c1": true}, b.Snapshot(&b.found.Revisions, b.found.Update, false).Unanswered)
 	b.Notes.DeadlinesSince = rt.At(time.Hour - time.Minute)
 	require.Empty(t, b.Snapshot(&b.found.Revisions, b.found.Update, true).Rejected, "it could not be heard")
 }

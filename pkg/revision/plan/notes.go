@@ -102,8 +102,29 @@ func (v *View) Snapshot(of *status.Revisions, update *rollout.Revision, aborted 
 		}
 	}
 	s.FastUndo = !aborted && v.inRollbackWindow(update, s.Current)
-	s.Rejected = notes.Refusals(Target(desired, v.Object.Generation, aborted), aborted, v.Now)
+	target := Target(desired, v.Object.Generation, aborted)
+	s.Rejected, s.Unanswered = notes.Refusals(target, aborted, v.Now), notes.unanswered(target, v.Now)
 	return s
+}
+
+// unansweredFor is for how long a write without an answer may have arrived. After that, a cluster whose writes keep failing holds up no
+// other cluster.
+const unansweredFor = 30 * time.Second
+
+// unanswered returns the clusters whose writes at a target failed lately without a rejection: they may have arrived (P4).
+func (n *Notes) unanswered(target string, now time.Time) map[string]bool {
+	var found map[string]bool
+	for i := range n.Failures {
+		f := &n.Failures[i]
+		if f.Cluster == "" || f.Target != target || !f.RefusedSince.IsZero() || !now.Before(f.Since.Add(unansweredFor)) {
+			continue
+		}
+		if found == nil {
+			found = map[string]bool{}
+		}
+		found[f.Cluster] = true
+	}
+	return found
 }
 
 // Refusals are the clusters whose work the API server refuses at a target. Where an abort is carried out, clusters whose writes fail in another
