@@ -10,7 +10,7 @@ import (
 //
 //  1. Each placementRef counts its clusters by phase (outcome, tally).
 //  2. It is complete when at least one cluster succeeded, and each selected cluster has succeeded or has a failure that is tolerated.
-//  3. Failures are tolerated as long as they halt no placementRef.
+//  3. Failures are tolerated as long as they halt no placementRef, and are within maxFailures of the selected clusters alone.
 //  4. It is not complete before all decisions of the Placements are known, nor before the deadline of an unselected cluster whose failure
 //     could still abort it.
 //  5. It is stalled when it is not complete, some clusters fail, no outcome is awaited, and no cluster is next.
@@ -47,7 +47,7 @@ func (p *Plan) Tolerated() int {
 
 // tolerable reports whether no placementRef has more failures than it tolerates.
 func (p *Plan) tolerable() bool {
-	return p.tolerated == 0 || !slices.ContainsFunc(p.Refs, func(ref RefOutcome) bool { return ref.Halted })
+	return p.tolerated == 0 || !slices.ContainsFunc(p.Refs, func(ref RefOutcome) bool { return ref.Halted || ref.overSelected })
 }
 
 // decisionsKnown reports whether every placementRef counts, every Placement is found, and all of their decisions were seen.
@@ -60,6 +60,7 @@ func outcome(s *Snapshot, ps *placementState) RefOutcome {
 	v, halted := ps.countFailures(), ps.haltHolds(s)
 	o := RefOutcome{
 		Name: ps.ref.Name, Err: ps.err, Failed: v.failed, Halted: v.halted || halted, closed: v.closed || s.Records.Lost && halted,
+		overSelected:     ps.exceedsSelected(func(m *member) bool { return m.is().tolerated }),
 		PlacementMissing: ps.ref.Placement == nil, SoakIgnored: ps.strategy.soakIgnored, Phases: map[Phase]int{},
 	}
 	if s.abortable() {

@@ -94,6 +94,10 @@ func TestOutcome(t *testing.T) {
 			refs:  []rollout.Ref{rt.Ref("p1", rt.Deadline("20m"), rt.AbortAll(), two)},
 			works: []rollout.Work{done("c1"), done("c2"), old("c3", rt.Deleting())}, complete: true,
 		},
+		"too many failures of the selected clusters, while others leave": {
+			refs:  []rollout.Ref{rt.Ref("p1", rt.Deadline("5m"), rt.MaxFailures("40%"), two), rt.Ref("p2", deadline, rt.Group("", "c5"))},
+			works: []rollout.Work{failed("c1"), failed("c2"), failed("c3"), done("c4"), done("c5", rt.OfPlacement("p2"))}, stalled: true,
+		},
 		"labels alone don't make it go on": {
 			refs:  []rollout.Ref{rt.Ref("p1", deadline, two)},
 			works: []rollout.Work{failed("c1", rt.OfPlacement("p0")), done("c2")}, stalled: true,

@@ -279,9 +279,29 @@ func (ps *placementState) undecided() []string {
 
 // exceeds reports whether a condition holds for more members than maxFailures allows of a total.
 func (ps *placementState) exceeds(total int, holds func(*member) bool) bool {
+	return ps.exceedsOf(total, holds, func(*member) bool { return true })
+}
+
+// exceedsSelected reports whether a condition holds for more selected clusters than maxFailures allows of the selected clusters. Clusters
+// that are leaving enlarge the base of a percentage only until their works are gone, and no revision may become current because of them.
+func (ps *placementState) exceedsSelected(holds func(*member) bool) bool {
+	total := 0
+	for _, m := range ps.members {
+		if m.owned {
+			total++
+		}
+	}
+	return ps.exceedsOf(total, holds, func(m *member) bool { return m.owned })
+}
+
+// exceedsOf is exceeds for some of the members.
+func (ps *placementState) exceedsOf(total int, holds, among func(*member) bool) bool {
 	counts, sizes := make([]int, len(ps.groups)), make([]int, len(ps.groups))
 	all := 0
 	for _, m := range ps.members {
+		if !among(m) {
+			continue
+		}
 		sizes[m.group]++
 		if holds(m) {
 			counts[m.group]++

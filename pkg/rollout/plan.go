@@ -110,6 +110,8 @@ type RefOutcome struct {
 
 	// closed is true if there are too many failing clusters even without the rejected ones: no rejected write is retried (R10).
 	closed bool
+	// overSelected: more of the selected clusters failed than maxFailures allows of the selected clusters.
+	overSelected bool
 	// startable is true if waiting clusters have their turn. postponed are those of them that leave their slots to retries.
 	startable bool
 	postponed []string
