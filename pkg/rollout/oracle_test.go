@@ -217,7 +217,8 @@ func (w *world) noteFailed(s subject, ref *worldRef) {
 func (w *world) hasFailed(s subject, ref *worldRef) bool {
 	leaves := s.work != nil && w.leaving(s, ref)
 	if leaves && s.work.object.Labels[workv1alpha1.LabelPlacement] != ref.Name {
-		return w.stuck[s.cluster] || w.isStuck(s, ref)
+		_, deadline := deadlineOf(ref) // Without one, the ref waits for the deletion for as long as it takes.
+		return deadline && (w.stuck[s.cluster] || w.isStuck(s, ref))
 	}
 	return w.failed[s.cluster] || leaves && (w.stuck[s.cluster] || w.isStuck(s, ref))
 }
