@@ -66,6 +66,13 @@ func TestNothingIsEncodedWhileTheBrokerIsAway(t *testing.T) {
 	require.Zero(t, r.refusals.counted("reconnected"))
 }
 
+// A broker that hangs up at once ends the connection, and not the hub.
+func TestBrokerThatHangsUpBeforeTheReceiverStarts(t *testing.T) {
+	r := newRig(t, nil)
+	var none context.Context
+	require.NoError(t, r.link.Receive(none, nil))
+}
+
 // An outage is a line in the log, and not one for each work; a connection that comes and goes is one a minute.
 func TestOneLineForAnOutage(t *testing.T) {
 	var mu sync.Mutex

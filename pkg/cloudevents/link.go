@@ -90,7 +90,13 @@ func (l *link) lost(ctx context.Context) {
 
 // Receive implements options.CloudEventTransport. It does not wait for anything: what an agent asks for is answered elsewhere. sdk-go is
 // handed no event: it would keep a counter for each cluster that nobody reads.
+//
+// A connection that fails before its receiver has started leaves sdk-go without a context to pass. There is nothing to receive then: the
+// next connection starts a receiver of its own.
 func (l *link) Receive(ctx context.Context, _ options.ReceiveHandlerFn) error {
+	if ctx == nil {
+		return nil
+	}
 	return l.CloudEventTransport.Receive(ctx, l.take)
 }
 
