@@ -115,10 +115,12 @@ func (w *World) checkSucceeded(name, hash string) error {
 			failed[work.Namespace] = fmt.Errorf("%s became current, and cluster %s has not succeeded", name, work.Namespace)
 			continue
 		}
-		succeeded++
+		// A tolerated failure keeps its objects, also where it is available at the moment.
 		if kept := work.Annotations[workv1alpha1.AnnotationKeptRevision]; kept != "" {
-			return fmt.Errorf("%s became current, and cluster %s keeps objects of %s", name, work.Namespace, kept)
+			failed[work.Namespace] = fmt.Errorf("%s became current, and cluster %s keeps objects of %s", name, work.Namespace, kept)
+			continue
 		}
+		succeeded++
 	}
 	return w.checkTolerated(name, failed, succeeded)
 }
