@@ -91,9 +91,10 @@ func (w *waves) write(plan *rollout.Plan) Wave {
 	}
 	for i := range plan.Writes {
 		write := &plan.Writes[i]
-		c := cluster{name: write.Cluster}
+		c := cluster{site: site{name: write.Cluster}}
 		if write.Work == nil {
-			w.s.Works = append(w.s.Works, newWork(&c, w.s.Now))
+			c.empty(w.s.Now)
+			w.s.Works = append(w.s.Works, rollout.Work{DeletionCounts: true, Object: &c.object})
 			at[c.name] = len(w.s.Works) - 1
 		}
 		c.work = &w.s.Works[at[c.name]]
@@ -134,7 +135,7 @@ func (w *waves) succeed(plan *rollout.Plan) bool {
 		changed = true
 		if rollout.Assess(work, w.s.Update, w.s.Now).State != rollout.Succeeded {
 			work.Object = work.Object.DeepCopy()
-			work.Object.Status.Conditions = conditions(work.Object.Generation, success, w.rules, w.s.Now)
+			work.Object.Status.Conditions = conditions(nil, work.Object.Generation, success, w.rules, w.s.Now)
 			work.Object.Status.ResourceStatus.Manifests = nil
 		}
 		work.SucceededSince, work.SettledAt = w.s.Now, w.s.Now.Add(w.step)
