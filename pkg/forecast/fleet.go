@@ -10,7 +10,9 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // The simulated fleet: the ManifestWorks as the API server would hold them, and what really happens on each cluster.
@@ -29,7 +31,7 @@ type cluster struct {
 	site
 	draw
 	// work is its ManifestWork; nil if it has none. object is the memory of that.
-	work   *rollout.Work
+	work   *work.Work
 	object workv1.ManifestWork
 	// runs is the revision that its agent applied; empty for none. wasReached is true if that was ever the newer one. An offline agent
 	// applies nothing.
@@ -160,13 +162,13 @@ type Group struct {
 }
 
 // Clusters returns a Placement that selects generated clusters in these groups.
-func Clusters(name string, groups ...Group) *rollout.Placement {
-	placement := &rollout.Placement{Decisions: len(groups)}
+func Clusters(name string, groups ...Group) *placement.Placement {
+	pl := &placement.Placement{Decisions: len(groups)}
 	for i, g := range groups {
-		placement.Groups = append(placement.Groups, rollout.Group{
-			Name: g.Name, Index: int32(i), Clusters: names(name, placement.Selected, g.Size), //nolint:gosec // a few groups
+		pl.Groups = append(pl.Groups, placement.Group{
+			Name: g.Name, Index: int32(i), Clusters: names(name, pl.Selected, g.Size), //nolint:gosec // a few groups
 		})
-		placement.Selected += g.Size
+		pl.Selected += g.Size
 	}
-	return placement
+	return pl
 }

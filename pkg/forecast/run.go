@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // How a run goes:
@@ -75,7 +76,7 @@ func newRun(in *Input, index int) *run {
 // newRun returns the memory of a run, which begin fills. One after the other, any number of runs can use it.
 func (st *stage) newRun() *run {
 	r := &run{stage: st, fleet: st.newFleet()}
-	r.s.Works = make([]rollout.Work, 0, len(r.clusters))
+	r.s.Works = make([]work.Work, 0, len(r.clusters))
 	return r
 }
 
@@ -88,7 +89,7 @@ func (r *run) begin(index int) {
 	if r.s.Current == nil {
 		return
 	}
-	owner, before := rollout.NewOwnerMetadata(&r.s), epoch.Add(-time.Hour)
+	owner, before := work.NewOwnerMetadata(r.s.Owner, r.s.Labels, false), epoch.Add(-time.Hour)
 	for i := range r.clusters {
 		c := &r.clusters[i]
 		w := rollout.Write{Action: rollout.Create, Cluster: c.name, Placement: r.s.Refs[c.ref].Name, Revision: r.s.Current, Owner: owner}
@@ -102,7 +103,7 @@ func (r *run) begin(index int) {
 
 func (r *run) create(c *cluster, now time.Time) {
 	c.empty(now)
-	r.s.Works = append(r.s.Works, rollout.Work{DeletionCounts: true, Object: &c.object}) // The capacity suffices: pointers to works stay valid.
+	r.s.Works = append(r.s.Works, work.Work{DeletionCounts: true, Object: &c.object}) // The capacity suffices: pointers to works stay valid.
 	c.work = &r.s.Works[len(r.s.Works)-1]
 }
 
@@ -199,7 +200,7 @@ func (r *run) survives() bool {
 }
 
 // start lets the agent of a cluster apply what was written, and schedules its report.
-func (r *run) start(c *cluster, rev *rollout.Revision) {
+func (r *run) start(c *cluster, rev *work.Revision) {
 	says := c.answerTo(r.in.Rules)
 	if rev.Hash == newer {
 		c.written = true

@@ -7,15 +7,17 @@ import (
 
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // stage is what all runs of an input share: nothing of it depends on chance, and no run changes it.
 type stage struct {
 	in              *Input
-	update, current *rollout.Revision
-	refs            []rollout.Ref
+	update, current *work.Revision
+	refs            []placement.Ref
 	limits          []rollout.Limits
 	// resolution is the distance between looks at the reports.
 	resolution time.Duration
@@ -42,7 +44,7 @@ func newStage(in *Input) *stage {
 	st.update, st.current = revisionsOf(in)
 	for i := range in.ReplicaSet.Spec.PlacementRefs {
 		ref := &in.ReplicaSet.Spec.PlacementRefs[i]
-		st.refs = append(st.refs, rollout.Ref{
+		st.refs = append(st.refs, placement.Ref{
 			Name: ref.Name, Field: fmt.Sprintf("spec.placementRefs[%d]", i), Strategy: ref.RolloutStrategy, Placement: in.Placements[ref.Name],
 		})
 		for g := range in.Placements[ref.Name].Groups {
@@ -58,7 +60,7 @@ func newStage(in *Input) *stage {
 }
 
 // snapshot returns the snapshot with which each run begins.
-func (st *stage) snapshot(works []rollout.Work) rollout.Snapshot {
+func (st *stage) snapshot(works []work.Work) rollout.Snapshot {
 	s := rollout.Snapshot{
 		Now: epoch, Settle: cmp.Or(st.in.Settle, Settle), Owner: "simulated.simulated", Update: st.update, Current: st.current, Refs: st.refs,
 		Works: works,
@@ -71,14 +73,14 @@ func (st *stage) snapshot(works []rollout.Work) rollout.Snapshot {
 
 // revisionsOf returns the newer and the older revision. The older one has the same rules, and works everywhere. No decision reads the
 // manifests of their template.
-func revisionsOf(in *Input) (update, current *rollout.Revision) {
+func revisionsOf(in *Input) (update, current *work.Revision) {
 	template := &workv1.ManifestWorkSpec{}
 	if in.Rules.Progressing {
 		rules := []workv1.ConditionRule{{Condition: workv1.ManifestProgressing}}
 		template.ManifestConfigs = []workv1.ManifestConfigOption{{ConditionRules: rules}}
 	}
-	make := func(hash string, generation int64) *rollout.Revision {
-		return &rollout.Revision{
+	make := func(hash string, generation int64) *work.Revision {
+		return &work.Revision{
 			Name: revision.Name(in.ReplicaSet.Name, hash), Hash: hash, Digest: revision.Digest(hash), Template: template,
 			ReportsDegraded: in.Rules.Degraded, Age: revision.Age{Created: epoch.Add(-time.Hour), Generation: generation},
 		}

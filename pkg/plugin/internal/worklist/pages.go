@@ -17,7 +17,7 @@ import (
 	"open-cluster-management.io/api/client/work/clientset/versioned/scheme"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // PageSize is the number of ManifestWorks in a page. A single one can be hundreds of kilobytes.
@@ -34,7 +34,7 @@ type page struct {
 
 // Read reads the ManifestWorks that a selector selects, in all namespaces. While the API server writes a page, the pages before it are
 // decoded. If the list changes so much meanwhile that the API server can't continue it, Read reads the rest as it is then.
-func Read(ctx context.Context, client rest.Interface, selector string) ([]rollout.Work, error) {
+func Read(ctx context.Context, client rest.Interface, selector string) ([]work.Work, error) {
 	pages := make(chan page, waiting)
 	known := &digests{known: map[[sha256.Size]byte]revision.Digest{}}
 	list := &list{}
@@ -125,22 +125,22 @@ func split(data []byte) (items [][]byte, next string, err error) {
 // list gathers the works of the pages, in their order.
 type list struct {
 	mu    sync.Mutex
-	works []rollout.Work
+	works []work.Work
 }
 
 func (l *list) decode(known *digests, p page) error {
-	works := make([]rollout.Work, 0, len(p.items))
+	works := make([]work.Work, 0, len(p.items))
 	for _, item := range p.items {
-		work, err := known.work(item)
+		found, err := known.decode(item)
 		if err != nil {
 			return err
 		}
-		works = append(works, work)
+		works = append(works, found)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if missing := p.first + len(works) - len(l.works); missing > 0 {
-		l.works = append(l.works, make([]rollout.Work, missing)...)
+		l.works = append(l.works, make([]work.Work, missing)...)
 	}
 	copy(l.works[p.first:], works)
 	return nil

@@ -65,7 +65,7 @@ func FuzzWalk(f *testing.F) {
 	f.Add([]byte(`{"items":[ {} ,[]],"":null}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		_, _, _ = split(data)
-		_, _ = (&digests{known: map[[sha256.Size]byte]revision.Digest{}}).work(data)
+		_, _ = (&digests{known: map[[sha256.Size]byte]revision.Digest{}}).decode(data)
 		var want any
 		// The walk leaves escape sequences in names as they are.
 		if json.Unmarshal(data, &want) != nil || bytes.ContainsRune(data, '\\') || !utf8.Valid(data) {

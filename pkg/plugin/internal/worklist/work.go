@@ -11,7 +11,7 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // digests holds the digests of specs, by the bytes that they came in. The works of one revision have the same bytes.
@@ -37,15 +37,15 @@ func (d *digests) of(raw []byte) (revision.Digest, error) {
 	return digest, nil
 }
 
-// work decodes what a view reads of a ManifestWork:
+// decode decodes what a view reads of a ManifestWork:
 //
 //   - its metadata without managedFields;
 //   - the digest of its spec;
 //   - its conditions;
 //   - what the agent reports about its manifests, if a condition of any of them may matter.
-func (d *digests) work(item []byte) (rollout.Work, error) {
+func (d *digests) decode(item []byte) (work.Work, error) {
 	object := &workv1.ManifestWork{}
-	work := rollout.Work{Object: object}
+	found := work.Work{Object: object}
 	var broken, err error
 	var status []byte
 	for name, value := range members(item, &broken) {
@@ -53,7 +53,7 @@ func (d *digests) work(item []byte) (rollout.Work, error) {
 		case "metadata":
 			err = json.Unmarshal(without(value, "managedFields", &broken), &object.ObjectMeta)
 		case "spec":
-			work.Digest, err = d.of(value)
+			found.Digest, err = d.of(value)
 		case "status":
 			status = value
 		}
@@ -68,9 +68,9 @@ func (d *digests) work(item []byte) (rollout.Work, error) {
 		err = broken
 	}
 	if err != nil {
-		return work, fmt.Errorf("ManifestWork %s/%s: %w", object.Namespace, object.Name, err)
+		return found, fmt.Errorf("ManifestWork %s/%s: %w", object.Namespace, object.Name, err)
 	}
-	return work, nil
+	return found, nil
 }
 
 // without returns an object without one of its members.
@@ -115,7 +115,7 @@ var good = map[string]string{
 
 func quoted(text string) string { return `"` + text + `"` }
 
-// anyMatters reports whether a manifest has a condition that decides on the state of its work (rollout.Decisive), or that explains why the
+// anyMatters reports whether a manifest has a condition that decides on the state of its work (work.Decisive), or that explains why the
 // work has not succeeded.
 func anyMatters(resourceStatus []byte, broken *error) bool {
 	for name, manifests := range members(resourceStatus, broken) {

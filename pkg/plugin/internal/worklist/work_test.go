@@ -13,7 +13,7 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 func someWork() *workv1.ManifestWork {
@@ -38,11 +38,11 @@ func someWork() *workv1.ManifestWork {
 	return work
 }
 
-func decoded(t *testing.T, work *workv1.ManifestWork) rollout.Work {
+func decoded(t *testing.T, work *workv1.ManifestWork) work.Work {
 	t.Helper()
 	data, err := json.Marshal(work)
 	require.NoError(t, err)
-	found, err := (&digests{known: map[[sha256.Size]byte]revision.Digest{}}).work(data)
+	found, err := (&digests{known: map[[sha256.Size]byte]revision.Digest{}}).decode(data)
 	require.NoError(t, err)
 	return found
 }
@@ -96,7 +96,7 @@ func TestBrokenWork(t *testing.T) {
 		`{"metadata":{"name":"web","namespace":"c1"},"spec":{"workload":7}}`, `{"metadata":{"name":"web","namespace":"c1"},"status":{"conditions":{}}}`,
 		`{"metadata":{"name":"web","namespace":"c1"},"status":[]}`,
 	} {
-		_, err := known.work([]byte(text))
+		_, err := known.decode([]byte(text))
 		require.ErrorContains(t, err, "ManifestWork c1/web: ", text)
 	}
 }
