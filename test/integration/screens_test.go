@@ -211,7 +211,7 @@ func soakingScreens(t *testing.T) screens {
 }
 
 func stalledScreens(t *testing.T) screens {
-	f := rolledOut(t, 4, progressive(1, "3s", 0))
+	f := rolledOut(t, 4, progressive(1, "10s", 0))
 	nextSecond(t)
 	f.agentsReport("c2", "v2", degrades)
 	f.because("image 2")
