@@ -85,7 +85,7 @@ func (d *Driver) linedUp(cluster string, uid types.UID) {
 	lined := d.lanes.line(cluster, uid)
 	d.mu.Unlock()
 	if lined {
-		d.mends.Add(task{cluster: cluster, mend: true})
+		d.mends.Add(Task{cluster: cluster, mend: true})
 	}
 }
 
@@ -96,13 +96,13 @@ func (d *Driver) mendNext(ctx context.Context, cluster string) error {
 	report := d.reports[uid]
 	d.mu.Unlock()
 	if more {
-		d.mends.Add(task{cluster: cluster, mend: true})
+		d.mends.Add(Task{cluster: cluster, mend: true})
 	}
 	if report == nil {
 		return nil
 	}
 	again, err := d.mend(ctx, report)
-	d.later(ctx, d.mends, task{uid: uid}, again, err)
+	d.later(ctx, d.mends, Task{uid: uid}, again, err)
 	return nil
 }
 
