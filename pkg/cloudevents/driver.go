@@ -91,8 +91,8 @@ type Driver struct {
 	askedAt map[string]time.Time
 	// lastWrite is the number of the last write.
 	lastWrite uint64
-	// astray holds since when the agent of each work is seen to have what a write that failed had sent.
-	astray map[types.UID]time.Time
+	// unexpectedSince holds since when the agent of each work is seen to have what a write that failed had sent.
+	unexpectedSince map[types.UID]time.Time
 	// confirmAfter is how long an agent may take to report anything of what it was sent.
 	confirmAfter time.Duration
 	// available reports whether a cluster is there by another way than the broker; nil for nobody knows.
@@ -154,8 +154,8 @@ func newDriver(o Options, transport options.CloudEventTransport, tasks, mends, s
 		reports: map[types.UID]*workv1.ManifestWork{}, expected: map[types.UID]chan struct{}{}, considered: map[types.UID]bool{},
 		unwanted: map[types.UID]time.Time{},
 		unknown:  map[string]map[types.UID]bool{}, answered: map[string]time.Time{},
-		writes: map[types.UID]write{}, unanswered: map[types.UID]bool{}, askedAt: map[string]time.Time{}, astray: map[types.UID]time.Time{},
-		confirmAfter: confirmAfter,
+		writes: map[types.UID]write{}, unanswered: map[types.UID]bool{}, askedAt: map[string]time.Time{},
+		unexpectedSince: map[types.UID]time.Time{}, confirmAfter: confirmAfter,
 	}
 	if d.metrics == nil {
 		d.metrics = noMetrics{}

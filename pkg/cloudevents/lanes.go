@@ -184,8 +184,8 @@ func (d *Driver) renewPause(report *workv1.ManifestWork) time.Duration {
 	if wait > 0 {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		if _, seen := d.astray[report.UID]; !seen {
-			d.astray[report.UID] = d.clock.Now()
+		if _, seen := d.unexpectedSince[report.UID]; !seen {
+			d.unexpectedSince[report.UID] = d.clock.Now()
 		}
 	}
 	return wait
@@ -197,8 +197,8 @@ func (d *Driver) retryFirst(uid types.UID) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := d.clock.Now()
-	if _, seen := d.astray[uid]; !seen {
-		d.astray[uid] = now
+	if _, seen := d.unexpectedSince[uid]; !seen {
+		d.unexpectedSince[uid] = now
 	}
-	return d.confirmAfter - now.Sub(d.astray[uid])
+	return d.confirmAfter - now.Sub(d.unexpectedSince[uid])
 }

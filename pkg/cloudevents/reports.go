@@ -65,7 +65,7 @@ func (d *Driver) readOut(ctx context.Context, cluster string, uid types.UID) err
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		_, unread := d.reports[uid]
-		return !unread || !d.astray[uid].IsZero()
+		return !unread || !d.unexpectedSince[uid].IsZero()
 	})
 	if !read {
 		return fmt.Errorf("not within %s", readOutPatience)
@@ -194,7 +194,7 @@ func (d *Driver) done(report *workv1.ManifestWork) {
 	defer d.mu.Unlock()
 	delete(d.unwanted, report.UID)
 	delete(d.considered, report.UID)
-	delete(d.astray, report.UID)
+	delete(d.unexpectedSince, report.UID)
 	kept := d.reports[report.UID]
 	if kept == nil || kept != report && !newer(report, kept) {
 		return
