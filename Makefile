@@ -7,7 +7,7 @@ SHELL := /bin/bash
 # One set of build flags, so that builds, tools and tests share compiled packages. Only the race detector needs cgo.
 export CGO_ENABLED ?= 0
 
-generated := ':(glob)pkg/client/**' ':(glob)pkg/apis/**/zz_generated.*' ':(glob)deploy/crds/*.crd.yaml'
+generated := ':(glob)pkg/client/**' ':(glob)pkg/apis/**/zz_generated.*' ':(glob)deploy/crds/*.crd.yaml' deploy/base/policy-manifestworkreplicasets.yaml
 modules := $(patsubst %/go.mod,%,. $(wildcard hack/tools/*/go.mod))
 
 # What the hub takes for its own version; what the Go tool knows of the checkout if empty.
@@ -158,7 +158,7 @@ vulncheck: ## Look for known vulnerabilities in what the binaries call (needs th
 ##@ Upkeep
 
 .PHONY: generate
-generate: ## Generate deepcopy, CRD and clientset from the API types
+generate: ## Generate deepcopy, CRD and clientset from the API types, and the admission policies from pkg/webhook/rule
 	hack/generate.sh
 
 .PHONY: vendor
