@@ -21,14 +21,17 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/upgrade/plan"
 )
 
-// rendered returns the one object of a kind.
-func rendered(t *testing.T, kind string, into any) {
+// The role of the hub, beside those of people.
+const hubRole = "open-cluster-management:cluster-manager-work:revisions"
+
+// rendered returns the one object of a kind, or of a kind and a name.
+func rendered(t *testing.T, kind string, into any, name ...string) {
 	t.Helper()
 	objects, err := Render()
 	require.NoError(t, err)
 	var found []*unstructured.Unstructured
 	for _, object := range objects {
-		if object.GetKind() == kind {
+		if object.GetKind() == kind && (len(name) == 0 || object.GetName() == name[0]) {
 			found = append(found, object)
 		}
 	}
@@ -43,7 +46,9 @@ func TestRender(t *testing.T) {
 	for _, object := range base {
 		kinds = append(kinds, object.GetKind())
 	}
-	require.Equal(t, []string{"CustomResourceDefinition", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"}, kinds)
+	require.Equal(t, []string{
+		"CustomResourceDefinition", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "ClusterRole", "ClusterRole", "ClusterRole",
+	}, kinds)
 
 	hub, err := RenderHub()
 	require.NoError(t, err)
@@ -112,7 +117,7 @@ func TestRoleForTheVersion(t *testing.T) {
 // The patch for OCM's tree gives the work controller, and the operator that grants it, the rights that deploy gives.
 func TestPatchGrantsTheSameRights(t *testing.T) {
 	role := &rbacv1.ClusterRole{}
-	rendered(t, "ClusterRole", role)
+	rendered(t, "ClusterRole", role, hubRole)
 	patch, err := os.ReadFile("../hack/ocm/v1.3.1.patch")
 	require.NoError(t, err)
 	granted := map[string][]rbacv1.PolicyRule{}
