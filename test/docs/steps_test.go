@@ -30,6 +30,11 @@ func (h *hub) steps() map[string]step {
 		"apply":  {after: h.isInstalled},
 		"verify": {after: h.isVerified},
 		"try":    {after: func(t *testing.T, _ string) { h.isEverywhere(t, "v1") }},
+		// docs/upgrade.md
+		"image": {before: h.upgradesWithValues, after: h.namesThisHub},
+		// docs/install-clusteradm.md
+		"gate-off": {after: h.upgradesWithoutValues},
+		"gate-on":  {after: h.goesOnAfterTheUpgrade},
 		// docs/operations.md
 		"roll-out":      {after: func(t *testing.T, _ string) { h.isEverywhere(t, "v2") }},
 		"history":       {after: h.listsHistory},

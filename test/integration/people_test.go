@@ -144,7 +144,8 @@ func TestPersonWhoOnlyAborts(t *testing.T) {
 	f.everywhere("v2")
 }
 
-// An administrator of ManifestWorkReplicaSets also makes and deletes them. Where they roll out to, and what the history says, is not its to write.
+// An administrator of ManifestWorkReplicaSets also makes and deletes them. Where they roll out to, and what the history says, is not its to
+// write.
 func TestPersonWhoAdministers(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, 1)
@@ -173,8 +174,8 @@ func (r *role) readsNoSecrets() {
 	r.cannot("", manifestWorks, "list")
 }
 
-// What Kubernetes' own roles select. `view` reads no Secrets, and a template may hold some. `edit` reads Secrets, and neither it nor `admin` rolls
-// anything out.
+// What Kubernetes' own roles select. `view` reads no Secrets, and a template may hold some. `edit` reads Secrets, and neither it nor
+// `admin` rolls anything out.
 func TestPeopleWithKubernetesRoles(t *testing.T) {
 	t.Parallel()
 	suite.applyPeople(t)
