@@ -42,8 +42,7 @@ func (h *hub) upgradeOCM(t *testing.T, release, valuesFile string) {
 		}
 	}
 	require.NoError(t, h.Operator.WaitApplied(t.Context()))
-	require.Equal(t, "quay.io/open-cluster-management/registration:"+release,
-		h.shell(t, "kubectl -n open-cluster-management-hub get deployment cluster-manager-registration-controller -o jsonpath='{.spec.template.spec.containers[0].image}'"))
+	require.Equal(t, "quay.io/open-cluster-management/registration:"+release, h.imageOf(t, "cluster-manager-registration-controller"))
 }
 
 // runsSince is the process of this hub, and what the clusters had, before an upgrade of OCM.
@@ -58,16 +57,18 @@ var beforeUpgrade runsSince
 func (h *hub) upgradesWithValues(t *testing.T) {
 	process, generations := h.work.Process(), h.generations(t)
 	h.upgradeOCM(t, "v1.2.1", "docs/examples/cluster-manager-values.yaml")
-	require.Equal(t, "registry.example.com/work:v1", h.workDeploymentImage(t))
+	require.Equal(t, "registry.example.com/work:v1", h.imageOf(t, "cluster-manager-work-controller"))
 	require.Same(t, process, h.work.Process())
 	ended, _ := process.Exited()
 	require.False(t, ended)
 	require.Equal(t, generations, h.generations(t))
 }
 
-func (h *hub) workDeploymentImage(t *testing.T) string {
+// imageOf is what one of the operator's Deployments runs.
+func (h *hub) imageOf(t *testing.T, deployment string) string {
 	t.Helper()
-	return h.shell(t, "kubectl -n open-cluster-management-hub get deployment cluster-manager-work-controller -o jsonpath='{.spec.template.spec.containers[0].image}'")
+	return h.shell(t, "kubectl -n open-cluster-management-hub get deployment "+deployment+
+		" -o jsonpath='{.spec.template.spec.containers[0].image}'")
 }
 
 func (h *hub) namesThisHub(t *testing.T, output string) {
@@ -86,7 +87,8 @@ func (h *hub) upgradesWithoutValues(t *testing.T, _ string) {
 		return nil
 	})
 	h.upgradeOCM(t, "v1.2.1", "")
-	require.Equal(t, "quay.io/open-cluster-management/work:v1.2.1", h.shell(t, "kubectl get clustermanager cluster-manager -o jsonpath='{.spec.workImagePullSpec}'"))
+	require.Equal(t, "quay.io/open-cluster-management/work:v1.2.1",
+		h.shell(t, "kubectl get clustermanager cluster-manager -o jsonpath='{.spec.workImagePullSpec}'"))
 	require.Empty(t, h.shell(t, "kubectl -n open-cluster-management-hub get deployment cluster-manager-work-controller --ignore-not-found -o name"),
 		"nothing runs OCM's work hub")
 }
@@ -100,7 +102,7 @@ func (h *hub) goesOnAfterTheUpgrade(t *testing.T, _ string) {
 		}
 		return nil
 	})
-	require.Equal(t, "registry.example.com/work:v1", h.workDeploymentImage(t))
+	require.Equal(t, "registry.example.com/work:v1", h.imageOf(t, "cluster-manager-work-controller"))
 	h.isEverywhere(t, "v1")
 	require.Equal(t, beforeUpgrade.generations, h.generations(t))
 }
