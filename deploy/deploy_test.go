@@ -23,14 +23,17 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/policy"
 )
 
-// rendered returns the one object of a kind.
-func rendered(t *testing.T, kind string, into any) {
+// The role of the hub, beside those of people.
+const hubRole = "open-cluster-management:cluster-manager-work:revisions"
+
+// rendered returns the one object of a kind, or of a kind and a name.
+func rendered(t *testing.T, kind string, into any, name ...string) {
 	t.Helper()
 	objects, err := Render()
 	require.NoError(t, err)
 	var found []*unstructured.Unstructured
 	for _, object := range objects {
-		if object.GetKind() == kind {
+		if object.GetKind() == kind && (len(name) == 0 || object.GetName() == name[0]) {
 			found = append(found, object)
 		}
 	}
@@ -46,7 +49,7 @@ func TestRender(t *testing.T) {
 		kinds = append(kinds, object.GetKind())
 	}
 	require.Equal(t, []string{
-		"CustomResourceDefinition", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding",
+		"CustomResourceDefinition", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "ClusterRole", "ClusterRole", "ClusterRole",
 		"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding",
 		"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding",
 	}, kinds)
@@ -118,7 +121,7 @@ func TestRoleForTheVersion(t *testing.T) {
 // The patch for OCM's tree gives the work controller, and the operator that grants it, the rights that deploy gives.
 func TestPatchGrantsTheSameRights(t *testing.T) {
 	role := &rbacv1.ClusterRole{}
-	rendered(t, "ClusterRole", role)
+	rendered(t, "ClusterRole", role, hubRole)
 	patch, err := os.ReadFile("../hack/ocm/v1.3.1.patch")
 	require.NoError(t, err)
 	granted := map[string][]rbacv1.PolicyRule{}
@@ -157,7 +160,7 @@ func TestThePoliciesAreTheGeneratedOnes(t *testing.T) {
 func TestTheGuardKnowsTheHub(t *testing.T) {
 	binding, role := &rbacv1.ClusterRoleBinding{}, &rbacv1.ClusterRole{}
 	rendered(t, "ClusterRoleBinding", binding)
-	rendered(t, "ClusterRole", role)
+	rendered(t, "ClusterRole", role, hubRole)
 	guard, err := files.ReadFile("base/policy-revisions.yaml")
 	require.NoError(t, err)
 	subject := binding.Subjects[0]
