@@ -24,6 +24,14 @@ build: ## Build the hub (bin/work), the kubectl plugin (bin/kubectl-mwrs) and bi
 image: ## Build the hub's container image IMAGE for ARCH, as release VERSION=v1.2.3, with podman, docker or buildah
 	VERSION='$(VERSION)' hack/image.sh $(or $(IMAGE),registry.example.com/work:v1)
 
+.PHONY: snapshot
+snapshot: ## Build what a release publishes into _output/release, without a network: image, SBOMs, plugin, install.yaml, notes (VERSION=v1.2.3)
+	go run ./hack/release $(if $(VERSION),-version=$(VERSION)) -out $(or $(OUT),_output/release)
+
+.PHONY: publish
+publish: ## Push the image of _output/release to IMAGE=<registry>/work and sign it, its SBOMs and the checksums
+	hack/publish.sh '$(IMAGE)' $(or $(OUT),_output/release)
+
 .PHONY: demo
 demo: build ## Watch a rollout, an abort and an undo on local control planes
 	bin/sandbox demo
