@@ -42,8 +42,8 @@ sandbox: build ## Start local control planes with this hub and keep them until C
 
 ##@ Tests
 
-# Tests on OCM's operator, of the pages' commands, of the sandbox, the image and the benchmark: each takes minutes by its nature.
-slow := operator docs sandbox image benchmark
+# Tests on OCM's operator, of the pages' commands, of the sandbox, the image, a release and the benchmark: each takes minutes by its nature.
+slow := operator docs sandbox image release benchmark
 slow-packages := $(patsubst %,./test/%/...,$(slow))
 empty :=
 slow-pattern := /work-rollback/test/($(subst $(empty) $(empty),|,$(slow)))(/|$$)
@@ -56,7 +56,7 @@ test: tools ## Run every test that takes seconds, those on real control planes i
 test-all: test-slow stories race ## Run everything that `make test` leaves out
 
 .PHONY: test-slow
-test-slow: tools ## Run the tests on OCM's operator, of the pages' commands, the sandbox, the image and the benchmark
+test-slow: tools ## Run the tests on OCM's operator, of the pages' commands, the sandbox, the image, a release and the benchmark
 	go test -timeout 30m $(slow-packages)
 
 .PHONY: race race-integration

@@ -20,6 +20,7 @@ cosign="$("${root}/hack/tools/build.sh" cosign)/cosign"
 
 how=(--yes)
 if [[ -n ${COSIGN_KEY:-} ]]; then
+    # Without a log there is nothing to look up in the network either. Newer releases of cosign want a signing config for that.
     how+=(--key "${COSIGN_KEY}" --use-signing-config=false --tlog-upload=false)
 fi
 registry=() insecure=()

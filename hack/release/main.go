@@ -124,11 +124,11 @@ func (r *release) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := r.install(); err != nil {
-		return err
-	}
 	digest, err := r.image(ctx, work)
 	if err != nil {
+		return err
+	}
+	if err := r.install(digest); err != nil {
 		return err
 	}
 	archives, err := r.plugins(ctx, work)

@@ -34,6 +34,6 @@ func section(changelog, version string) (string, error) {
 
 // artifacts is the end of the release notes: the image, and where to read how to verify it.
 func (r *release) artifacts(digest string) string {
-	return fmt.Sprintf("\n## Image\n\n```text\n%s:%s@%s\n```\n\n[How to verify the image and the files](%s/blob/%s/docs/releases.md#verify).\n",
-		imageName, r.version, digest, source, r.commit)
+	return fmt.Sprintf("\n## Image\n\n```text\n%s\n```\n\n[How to verify the image and the files](%s/blob/%s/docs/releases.md#verify).\n",
+		r.reference(digest), source, r.commit)
 }

@@ -57,6 +57,14 @@ func (s *snapshot) installs(t *testing.T) {
 	account := "--as=system:serviceaccount:" + sandbox.HubNamespace + ":work-controller-sa"
 	require.Equal(t, "yes", kubectl("auth", "can-i", "patch", "controllerrevisions.apps", "-A", account))
 
+	require.NotContains(t, string(s.read(t, "install.yaml")), "kind: ClusterManager", "its owner may be a Helm release")
+	definition, err := controlplane.ClusterManagerCRD(ctx)
+	require.NoError(t, err)
+	require.NoError(t, controlplane.InstallCRDs(ctx, plane.RESTConfig(), definition))
+	kubectl("apply", "--server-side", "--force-conflicts", "-f", "hub.yaml")
+	require.Equal(t, "ghcr.io/open-cluster-management-io/work-rollback/work:"+s.version+"@"+s.digest,
+		kubectl("get", "clustermanager", "cluster-manager", "-o", "jsonpath={.spec.workImagePullSpec}"))
+
 	kubectl("create", "serviceaccount", "reader", "-n", "default")
 	kubectl("create", "clusterrolebinding", "reader", "--clusterrole=cluster-admin", "--serviceaccount=default:reader")
 	token := kubectl("create", "token", "reader", "-n", "default")
