@@ -5,11 +5,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"time"
 )
 
 // versionVariable is the variable that the linker sets to the version.
 const versionVariable = "github.com/open-cluster-management-io/work-rollback/pkg/version.gitVersion"
+
+// timestamp is the time of an SBOM.
+var timestamp = regexp.MustCompile(`("timestamp": ")[^"]*"`)
 
 // platform is an operating system and an architecture as Go names them.
 type platform struct{ os, arch string }
@@ -108,9 +112,18 @@ func (r *release) sbom(ctx context.Context, binary, base string) error {
 	if err != nil {
 		return err
 	}
-	_, err = output(ctx, r.root, tool, "bin", "-json", "-std", "-noserial", "-version", r.version,
-		"-output", filepath.Join(r.out, base+".cdx.json"), binary)
-	return err
+	file := filepath.Join(r.out, base+".cdx.json")
+	_, err = output(ctx, r.root, tool, "bin", "-json", "-std", "-noserial", "-version", r.version, "-output", file, binary)
+	if err != nil {
+		return err
+	}
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	// The tool writes the time of its run, which would make each build another one.
+	content = timestamp.ReplaceAll(content, []byte("${1}"+r.created.Format(time.RFC3339)+`"`))
+	return os.WriteFile(file, content, 0o644)
 }
 
 // tool returns the path of a program that a module under hack/tools pins.

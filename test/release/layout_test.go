@@ -194,13 +194,21 @@ func (s *snapshot) namesModulesOf(t *testing.T, base, binary string) {
 	t.Helper()
 	type component struct{ Name, Version, PURL string }
 	var sbom struct {
-		BOMFormat  string
-		Metadata   struct{ Component component }
+		BOMFormat string
+		Metadata  struct {
+			Timestamp  time.Time
+			Component  component
+			Properties []struct{ Name, Value string }
+		}
 		Components []component
 	}
 	require.NoError(t, json.Unmarshal(s.read(t, base+".cdx.json"), &sbom))
 	require.Equal(t, "CycloneDX", sbom.BOMFormat)
 	require.Equal(t, "github.com/open-cluster-management-io/work-rollback "+s.version, sbom.Metadata.Component.Name+" "+sbom.Metadata.Component.Version)
+	require.True(t, s.image.images["amd64"].Created.Equal(sbom.Metadata.Timestamp), "the time of the commit")
+	content, err := os.ReadFile(binary)
+	require.NoError(t, err)
+	require.Contains(t, sbom.Metadata.Properties, struct{ Name, Value string }{"cdx:gomod:binary:hash:SHA-256", sum(content)}, "it is this binary's")
 	named := map[string]string{}
 	for _, c := range sbom.Components {
 		named[c.Name] = c.Version
