@@ -57,6 +57,7 @@ test-all: test-slow stories race ## Run everything that `make test` leaves out
 
 .PHONY: test-slow
 test-slow: tools ## Run the tests on OCM's operator, of the pages' commands, the sandbox, the image, a release and the benchmark
+	for module in image sbom cosign; do hack/tools/build.sh "$$module"; done
 	go test -timeout 30m $(slow-packages)
 
 .PHONY: race race-integration
