@@ -77,8 +77,8 @@ func (r *release) labels() []string {
 	}
 }
 
-// plugins writes the plugin's archives and an SBOM for each of them.
-func (r *release) plugins(ctx context.Context, work string) ([]archive, error) {
+// plugins writes the plugin's archives, an SBOM for each of them, and the manifest for Krew.
+func (r *release) plugins(ctx context.Context, work string) error {
 	archives := make([]archive, 0, len(pluginPlatforms))
 	for _, p := range pluginPlatforms {
 		name := pluginName
@@ -87,11 +87,11 @@ func (r *release) plugins(ctx context.Context, work string) ([]archive, error) {
 		}
 		binary := filepath.Join(work, p.String(), name)
 		if err := r.compile(ctx, pluginName, p, binary); err != nil {
-			return nil, err
+			return err
 		}
 		base := pluginName + "_" + r.version + "_" + p.String()
 		if err := r.sbom(ctx, binary, base); err != nil {
-			return nil, err
+			return err
 		}
 		files := []string{binary, filepath.Join(r.root, "LICENSE")}
 		if p.os != "windows" {
@@ -99,11 +99,15 @@ func (r *release) plugins(ctx context.Context, work string) ([]archive, error) {
 		}
 		written, err := pack(filepath.Join(r.out, base), p, name, files, r.created)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		archives = append(archives, written)
 	}
-	return archives, nil
+	manifest, err := krewManifest(r.version, archives)
+	if err != nil {
+		return err
+	}
+	return r.write("mwrs.yaml", string(manifest))
 }
 
 // sbom writes the modules of a binary as CycloneDX. The image has nothing except its binary.

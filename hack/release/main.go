@@ -131,25 +131,16 @@ func (r *release) build(ctx context.Context) error {
 	if err := r.install(digest); err != nil {
 		return err
 	}
-	archives, err := r.plugins(ctx, work)
-	if err != nil {
-		return err
-	}
-	manifest, err := krewManifest(r.version, archives)
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(r.out, "mwrs.yaml"), manifest, 0o644); err != nil {
+	if err := r.plugins(ctx, work); err != nil {
 		return err
 	}
 	// The notes and the digest are not signed as files: the digest is the signed image's.
-	if err := r.checksums(); err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(r.out, "image-digest.txt"), []byte(digest+"\n"), 0o644); err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(r.out, "release-notes.md"), []byte(notes+r.artifacts(digest)), 0o644)
+	return errors.Join(r.checksums(), r.write("image-digest.txt", digest+"\n"), r.write("release-notes.md", notes+r.artifacts(digest)))
+}
+
+// write writes a file of the release.
+func (r *release) write(name, content string) error {
+	return os.WriteFile(filepath.Join(r.out, name), []byte(content), 0o644)
 }
 
 // notes returns the release notes of the version.

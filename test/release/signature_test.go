@@ -17,7 +17,7 @@ import (
 // identity, which needs GitHub.
 func (s *snapshot) isSigned(t *testing.T) {
 	tool := func(module, name string) string {
-		return filepath.Join(run(t, root, nil, filepath.Join(root, "hack/tools/build.sh"), module), name)
+		return filepath.Join(run(t, root, nil, "./hack/tools/build.sh", module), name)
 	}
 	crane, cosign := tool("image", "crane"), tool("cosign", "cosign")
 	keys, image := t.TempDir(), serveRegistry(t, crane)+"/work"
