@@ -3,6 +3,7 @@ package release
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -53,7 +54,13 @@ func (s *snapshot) installs(t *testing.T) {
 	kubectl("apply", "--server-side", "--force-conflicts", "-f", "install.yaml")
 	kubectl("wait", "--for=condition=Established", "--timeout=2m", "crd/"+replicaSets)
 	kubectl("apply", "--server-side", "--force-conflicts", "-f", "install.yaml")
-	require.Contains(t, kubectl("explain", "mwrs.status.abortedTime"), "abortedTime")
+	await.Eventually(t, patience, "the API server explains the fields of an abort", func() error {
+		_, problem, err := try(t, s.dir, []string{"KUBECONFIG=" + kubeconfig, "HOME=" + t.TempDir()}, env.Tools.Kubectl, "explain", "mwrs.status.abortedTime")
+		if err != nil {
+			return errors.New(problem)
+		}
+		return nil
+	})
 	account := "--as=system:serviceaccount:" + sandbox.HubNamespace + ":work-controller-sa"
 	require.Equal(t, "yes", kubectl("auth", "can-i", "patch", "controllerrevisions.apps", "-A", account))
 
