@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox"
-	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/screen"
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/story"
 )
 
@@ -24,7 +23,7 @@ func newDemoCommand() *cobra.Command {
 			ctx, out := cmd.Context(), cmd.OutOrStdout()
 			return o.withSandbox(ctx, out, func(s *sandbox.Sandbox) error {
 				begin := time.Now()
-				if err := story.Play(ctx, s, screen.New(out, time.Now)); err != nil {
+				if err := story.Play(ctx, s, out); err != nil {
 					return o.explain(ctx, err, s)
 				}
 				fmt.Fprintf(out, "\nThe story is over: every step was proved, in %v.\n", time.Since(begin).Round(time.Second))

@@ -84,27 +84,6 @@ func TestWorkload(t *testing.T) {
 	}
 }
 
-func TestState(t *testing.T) {
-	work := &workv1.ManifestWork{}
-	tests := map[string]struct {
-		cluster clusterFacts
-		want    string
-	}{
-		"no work":        {clusterFacts{}, "not reached yet"},
-		"no Deployment":  {clusterFacts{work: work}, "its agent is about to apply it"},
-		"older version":  {clusterFacts{work: work, deployment: deployment("v1", healthy)}, "its agent is about to apply it"},
-		"halfway":        {clusterFacts{work: work, deployment: deployment("v2", halfway)}, "rolling out: 1 of 2 Pods are new, 2 are ready"},
-		"stuck":          {clusterFacts{work: work, deployment: deployment("v2", stuck)}, "broken: v2 can't start, 2 older Pods still serve"},
-		"healthy":        {clusterFacts{work: work, deployment: deployment("v2", healthy)}, "healthy: 2 of 2 Pods are ready"},
-		"not looked yet": {clusterFacts{work: work, deployment: deployment("v2", stale)}, "rolling out: its Deployment was just changed"},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			require.Equal(t, test.want, state(&test.cluster, "v2"))
-		})
-	}
-}
-
 // someFacts has a revision per version, and a cluster per given version that runs it.
 func someFacts(t *testing.T, versions ...string) *facts {
 	t.Helper()
@@ -139,7 +118,7 @@ func TestChecksSayWhatIsThere(t *testing.T) {
 
 	require.EqualError(t, everyClusterRuns(version1).prove(f),
 		`the ManifestWork of on-v2-broken has version "v2-broken", expected "v1"`+"\n"+
-			`on-v2-broken has version "v2-broken" and is "its agent is about to apply it", expected healthy Pods of "v1"`)
+			`the Deployment of on-v2-broken has version "v2-broken" and is healthy: true, expected healthy Pods of "v1"`)
 	require.NoError(t, everyClusterRuns(version1).prove(someFacts(t, version1, version1)))
 
 	require.NoError(t, atMostOneUnderWay(f))
