@@ -21,6 +21,7 @@ func newDemoCommand() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, out := cmd.Context(), cmd.OutOrStdout()
+			o.whole = o.clusters // The story proves its steps on the clusters' own Deployments.
 			return o.withSandbox(ctx, out, func(s *sandbox.Sandbox) error {
 				begin := time.Now()
 				if err := story.Play(ctx, s, out); err != nil {
@@ -31,6 +32,7 @@ func newDemoCommand() *cobra.Command {
 			})
 		},
 	}
+	cmd.Flags().IntVar(&o.clusters, "clusters", defaultClusters, "How many managed clusters to start, about 0.5 GB of memory each.")
 	o.addFlags(cmd)
 	return cmd
 }
