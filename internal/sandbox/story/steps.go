@@ -105,11 +105,11 @@ func (p *player) create(applied bool) func(context.Context) error {
 			return err
 		}
 		if applied {
-			content, err := yaml.YAMLToJSON([]byte(sample(version1)))
+			content, err := yaml.YAMLToJSON([]byte(sample(version1, oneByOne)))
 			if err != nil {
 				return fmt.Errorf("encoding the workload of the demo: %w", err)
 			}
-			mwrs.Annotations = map[string]string{corev1.LastAppliedConfigAnnotation: string(content)}
+			mwrs.Annotations[corev1.LastAppliedConfigAnnotation] = string(content)
 		}
 		_, err = p.observer.mwrs.WorkV1alpha1().ManifestWorkReplicaSets(mwrs.Namespace).Create(ctx, mwrs, metav1.CreateOptions{})
 		if err != nil {
@@ -146,6 +146,7 @@ func (p *player) setVersion(version string) func(context.Context) error {
 			if err != nil {
 				return err
 			}
+			mwrs.Annotations[workv1alpha1.AnnotationChangeCause] = wanted.Annotations[workv1alpha1.AnnotationChangeCause]
 			mwrs.Spec.ManifestWorkTemplate = wanted.Spec.ManifestWorkTemplate
 			return nil
 		})

@@ -2,6 +2,7 @@ package story
 
 import (
 	"encoding/json"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"open-cluster-management.io/ocm/pkg/work/spoke/conditions"
+	"sigs.k8s.io/yaml"
 
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -70,6 +72,23 @@ func TestRules(t *testing.T) {
 			require.Equal(t, map[string]metav1.ConditionStatus{"Progressing": test.progressing, "Degraded": test.degraded}, got)
 		})
 	}
+}
+
+// The sample with a canary group differs in its strategy alone.
+func TestSamples(t *testing.T) {
+	files, err := WriteSamples(t.TempDir())
+	require.NoError(t, err)
+	require.Len(t, files, 4)
+	canary := &workv1alpha1.ManifestWorkReplicaSet{}
+	content, err := os.ReadFile(files[3])
+	require.NoError(t, err)
+	require.NoError(t, yaml.UnmarshalStrict(content, canary))
+	plain, err := replicaSet(version3)
+	require.NoError(t, err)
+	require.Equal(t, "canary", canary.Spec.PlacementRefs[0].RolloutStrategy.ProgressivePerGroup.MandatoryDecisionGroups.MandatoryDecisionGroups[0].GroupName)
+	require.Equal(t, workv1alpha1.AbortAll, canary.Spec.PlacementRefs[0].RolloutStrategy.FailureStrategy)
+	canary.Spec.PlacementRefs = plain.Spec.PlacementRefs
+	require.Equal(t, plain, canary)
 }
 
 func TestWorkload(t *testing.T) {
