@@ -151,3 +151,19 @@ func superseded(err error) error {
 	}
 	return err
 }
+
+// startLight has the light clusters join the hub.
+func (s *Sandbox) startLight(ctx context.Context, options Options) error {
+	if options.Light == 0 {
+		return nil
+	}
+	s.LightClusters = clusterNames(options.Clusters + options.Light)[options.Clusters:]
+	for _, name := range s.LightClusters {
+		if err := s.Fleet.Join(ctx, name, "https://"+name+".invalid"); err != nil {
+			return err
+		}
+	}
+	var err error
+	s.LightAgents, err = StartLightAgents(s.Hub.RESTConfig(), s.LightClusters...)
+	return err
+}
