@@ -34,13 +34,10 @@ type reader struct {
 	bin, dir string
 }
 
-// newReader builds what `make build` does.
+// newReader returns a reader who ran `make build`.
 func newReader(t *testing.T) *reader {
 	t.Helper()
-	r := &reader{t: t, bin: t.TempDir()}
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", r.bin+"/", "./cmd/work", "./cmd/sandbox", "./cmd/kubectl-mwrs")
-	build.Dir, build.Stderr = root, os.Stderr
-	require.NoError(t, build.Run())
+	r := &reader{t: t, bin: built(t)}
 	var err error
 	r.dir, err = os.MkdirTemp("", "day") // The path of a socket is short.
 	require.NoError(t, err)
