@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"os/exec"
 	"path/filepath"
 	"syscall"
@@ -30,9 +31,16 @@ func TestLightClusters(t *testing.T) {
 	output, err = r.shell("kubectl mwrs why web cluster2")
 	require.NoError(t, err, output)
 	require.Contains(t, output, "the hub recorded a failure of revision 2: Degraded")
-	output, err = r.shell("kubectl mwrs undo web --force --wait; kubectl mwrs clusters web --state succeeded -o name")
+	output, err = r.shell("kubectl mwrs undo web --force --wait")
 	require.NoError(t, err, output)
-	require.Contains(t, output, "cluster1\ncluster2\ncluster3\ncluster4\n")
+	await.Eventually(t, patience, "every cluster is back", func() error {
+		back, err := r.shell("kubectl mwrs clusters web --state succeeded -o name")
+		if err != nil || back == "cluster1\ncluster2\ncluster3\ncluster4\n" {
+			return err
+		}
+		all, err := r.shell("kubectl mwrs clusters web; kubectl get placementdecisions -o yaml")
+		return errors.Join(errors.New(all), err)
+	})
 
 	require.NoError(t, syscall.Kill(-s.cmd.Process.Pid, syscall.SIGINT))
 	require.NoError(t, s.cmd.Wait())
