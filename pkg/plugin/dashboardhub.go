@@ -217,7 +217,7 @@ func (h *dashboardHub) Plan(objects *view.Objects) (*dashboard.Plan, error) {
 		return nil, err
 	}
 	plan := &dashboard.Plan{Waves: ahead.Waves, Notes: append([]string{}, ahead.Notes...), Limits: []string{}, Waiting: []string{}}
-	plan.Text = fmt.Sprintf("Revision %s: %d waves, if every cluster succeeds.", ahead.Revision, len(ahead.Waves))
+	plan.Text = fmt.Sprintf("Revision %s: the number of further waves is %d, if every cluster succeeds.", ahead.Revision, len(ahead.Waves))
 	switch {
 	case len(ahead.Waves) == 0:
 		plan.Text, plan.Waves = fmt.Sprintf("Revision %s: the hub starts no further cluster.", ahead.Revision), []forecast.Wave{}
@@ -234,7 +234,7 @@ func (h *dashboardHub) Plan(objects *view.Objects) (*dashboard.Plan, error) {
 		plan.Limits = append(plan.Limits, fmt.Sprintf("Placement %s: %s", ahead.Limits[i].Placement, limitsText(ahead, &ahead.Limits[i])))
 	}
 	for _, group := range ahead.Waiting {
-		plan.Waiting = append(plan.Waiting, fmt.Sprintf("%d × %s: waits for %s", len(group.Clusters), group.State, group.For))
+		plan.Waiting = append(plan.Waiting, fmt.Sprintf("%d × %s: waits for %s", len(group.Clusters), group.State, view.WaitText(group.For)))
 	}
 	return plan, nil
 }

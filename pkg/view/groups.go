@@ -40,6 +40,7 @@ func GroupsOf(o *Objects, clusters []Cluster) []Group {
 					placementOf[name] = ""
 				}
 			}
+			slices.Sort(found.Clusters)
 			if len(found.Clusters) > 0 {
 				groups = append(groups, found)
 			}

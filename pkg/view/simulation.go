@@ -2,6 +2,7 @@ package view
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/forecast"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
@@ -31,6 +32,7 @@ func SimulationOf(o *Objects) (*forecast.Input, []Group, error) {
 					group.Clusters = append(group.Clusters, name)
 				}
 			}
+			slices.Sort(group.Clusters)
 			placement.Groups = append(placement.Groups, group)
 			placement.Selected += len(group.Clusters)
 			if len(group.Clusters) > 0 {

@@ -21,8 +21,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/plugin"
 )
 
-// newBrowser starts a Chromium with a profile of its own.
-func newBrowser(t *testing.T) context.Context {
+// newBrowser starts a Chromium with a profile of its own. More flags have the form name=value.
+func newBrowser(t *testing.T, more ...string) context.Context {
 	t.Helper()
 	needsChromium(t)
 	options := []chromedp.ExecAllocatorOption{
@@ -34,6 +34,10 @@ func newBrowser(t *testing.T) context.Context {
 		"disable-background-timer-throttling", "disable-renderer-backgrounding", "no-default-browser-check", "mute-audio", "no-proxy-server",
 	} {
 		options = append(options, chromedp.Flag(flag, true))
+	}
+	for _, flag := range more {
+		name, value, _ := strings.Cut(flag, "=")
+		options = append(options, chromedp.Flag(name, value))
 	}
 	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
 	t.Cleanup(cancel)

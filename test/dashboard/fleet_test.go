@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/util/retry"
@@ -106,6 +107,22 @@ func (f *fleet) update(version, cause string) {
 		_, err := suite.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace).Update(f.t.Context(), set, metav1.UpdateOptions{})
 		return err
 	}))
+}
+
+// grantReplicaSets lets a user read only the ManifestWorkReplicaSets in the fleet's namespace.
+func (f *fleet) grantReplicaSets(user string) {
+	f.t.Helper()
+	rbac := suite.kube.RbacV1()
+	_, err := rbac.Roles(f.namespace).Create(f.t.Context(), &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: user}, Rules: []rbacv1.PolicyRule{{
+		APIGroups: []string{workv1alpha1.GroupName}, Resources: []string{"manifestworkreplicasets"}, Verbs: []string{"get", "list", "watch"},
+	}}}, metav1.CreateOptions{})
+	require.NoError(f.t, err)
+	_, err = rbac.RoleBindings(f.namespace).Create(f.t.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: user},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: user},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
+	}, metav1.CreateOptions{})
+	require.NoError(f.t, err)
 }
 
 // template returns a template with a ConfigMap, a Secret, and the rules that make agents report progress.

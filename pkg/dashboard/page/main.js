@@ -49,7 +49,7 @@ function route() {
   fail('');
   const where = document.getElementById('where');
   if (parts.length === 2) {
-    show(where, `${parts[0]}/${parts[1]}`);
+    show(where, ` › ${parts[0]}/${parts[1]}`);
     document.title = `${parts[1]} · Rollouts`;
     view = setView(main, context, parts[0], parts[1]);
     return;

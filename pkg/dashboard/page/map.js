@@ -3,9 +3,7 @@
 import { announce } from './dom.js';
 import { colorsNow, numbered, phases, sprite } from './phases.js';
 
-const largest = 34;
 const smallest = 4;
-const labelHeight = 24;
 const groupGap = 6;
 
 export class FleetMap {
@@ -86,7 +84,9 @@ export class FleetMap {
   layout() {
     this.width = Math.max(120, this.host.clientWidth);
     const room = Math.max(220, window.innerHeight - 250);
-    for (this.size = largest; this.size > smallest && this.heightAt(this.size) > room;) this.size--;
+    this.rem = parseFloat(getComputedStyle(document.documentElement).fontSize) || 15;
+    this.label = Math.round(this.rem * 1.6);
+    for (this.size = Math.round(Math.max(34, Math.min(90, this.width / 40))); this.size > smallest && this.heightAt(this.size) > room;) this.size--;
     this.columns = this.columnsAt(this.size);
     this.height = this.heightAt(this.size);
     const ratio = window.devicePixelRatio || 1;
@@ -101,9 +101,9 @@ export class FleetMap {
     let from = 0;
     for (const group of this.groups) {
       const rows = Math.ceil(group.size / this.columns);
-      this.boxes.push({ from, to: from + group.size, top: top + labelHeight, bottom: top + labelHeight + rows * this.size, group });
+      this.boxes.push({ from, to: from + group.size, top: top + this.label, bottom: top + this.label + rows * this.size, group });
       from += group.size;
-      top += labelHeight + rows * this.size + groupGap;
+      top += this.label + rows * this.size + groupGap;
     }
   }
 
@@ -111,7 +111,7 @@ export class FleetMap {
 
   heightAt(size) {
     const columns = this.columnsAt(size);
-    return this.groups.reduce((sum, group) => sum + labelHeight + groupGap + Math.ceil(group.size / columns) * size, 0) || labelHeight;
+    return this.groups.reduce((sum, group) => sum + this.label + groupGap + Math.ceil(group.size / columns) * size, 0) || this.label;
   }
 
   boxOf(i) { return this.boxes.find((box) => i < box.to); }
@@ -176,19 +176,19 @@ export class FleetMap {
     c.textBaseline = 'alphabetic';
     c.textAlign = 'left';
     for (const box of this.boxes) {
-      const top = Math.round((box.top - labelHeight) * this.ratio);
+      const top = Math.round((box.top - this.label) * this.ratio);
       c.fillStyle = this.colors.back;
-      c.fillRect(0, top, this.canvas.width, Math.round(labelHeight * this.ratio));
+      c.fillRect(0, top, this.canvas.width, Math.round(this.label * this.ratio));
       let done = 0;
       for (let i = box.from; i < box.to; i++) if (this.states[i] >= phases.length - 2) done++;
       const label = [box.group.placement, box.group.name].filter(Boolean).join(' / ') || 'clusters';
-      c.font = `600 ${13 * this.ratio}px system-ui, sans-serif`;
+      c.font = `600 ${this.rem * 0.87 * this.ratio}px system-ui, sans-serif`;
       c.fillStyle = this.colors.text;
-      const y = Math.round((box.top - 7) * this.ratio);
+      const y = Math.round((box.top - this.label * 0.3) * this.ratio);
       const room = this.width * this.ratio - 90 * this.ratio;
       c.fillText(cut(c, label, room), 0, y);
       const wide = Math.min(c.measureText(label).width, room);
-      c.font = `${13 * this.ratio}px system-ui, sans-serif`;
+      c.font = `${this.rem * 0.87 * this.ratio}px system-ui, sans-serif`;
       c.fillStyle = this.colors.soft;
       c.fillText(`${done}/${box.to - box.from}`, wide + 8 * this.ratio, y);
     }
