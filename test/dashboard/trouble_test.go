@@ -1,9 +1,6 @@
 package dashboard
 
 import (
-	"net/http"
-	"net/http/httptest"
-	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -11,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/controlplane"
-	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
 // The API server is away for a while: the page says so, keeps what it saw, and is live again by itself.
@@ -78,84 +74,16 @@ func TestReadOnlyAndToken(t *testing.T) {
 	d := serve(t, "-n", f.namespace, "--read-only")
 	stranger := newTab(t, browser)
 	stranger.run(chromedp.Navigate(d.base() + "#token=guessed"))
-	stranger.shows("The token is missing or wrong")
+	stranger.shows("the token is missing or wrong")
 	stranger.is("!document.body.innerText.includes('web')")
 
 	p := f.opens(browser, d)
 	p.shows("Read-only", "read-only")
-	p.is("location.hash.indexOf('token') < 0 && document.querySelector('[data-verb=abort]') === null")
+	p.is("location.hash.indexOf('token=') < 0 && document.querySelector('[data-verb=abort]') === null")
 	status := must[int](p, `fetch('/api/sets/`+f.namespace+`/web/act', {method: 'POST', body: '{"verb":"pause","confirmed":"x"}',
 		headers: {'Content-Type': 'application/json', 'X-Dashboard-Token': `+"'"+d.token()+"'"+`}}).then((a) => a.status)`)
 	require.Equal(t, 403, status)
 	p.run(chromedp.Reload())
 	p.shows(f.namespace+"/web", "2 of 2 clusters confirmed revision 1")
 	require.Empty(t, must[string](p, "document.cookie"))
-}
-
-// Another page in the same browser, on another port and under a name that it resolves to 127.0.0.1, neither reads nor changes anything.
-func TestAttackByAnotherPage(t *testing.T) {
-	f := newFleet(t, 2)
-	f.create("v1", progressive(2, "10m", 0, ""))
-	d := serve(t, "-n", f.namespace)
-	port := strings.TrimSuffix(d.base()[strings.LastIndex(d.base(), ":")+1:], "/")
-	browser := newBrowser(t, "host-resolver-rules=MAP rebound.example 127.0.0.1")
-	victim := f.opens(browser, d)
-	victim.shows("Complete")
-
-	evil := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
-		_, _ = w.Write([]byte("<!DOCTYPE html><title>evil</title><iframe id=frame></iframe>"))
-	}))
-	defer evil.Close()
-	attack := func(base string) string {
-		return `(async () => {
-			const base = '` + base + `', act = base + 'api/sets/` + f.namespace + `/web/act', body = '{"verb":"pause","confirmed":"Pause the rollout of ` + f.namespace + `/web?"}';
-			const seen = [];
-			const read = async (name, url, options) => {
-				try { const a = await fetch(url, options); const text = await a.text(); if (a.ok && a.type !== 'opaque') seen.push(name + ': ' + text.slice(0, 80)); } catch { /* Refused. */ }
-			};
-			await read('list', base + 'api/list');
-			await read('list with credentials', base + 'api/list', { credentials: 'include' });
-			await read('guess', base + 'api/list', { headers: { 'X-Dashboard-Token': 'x' } });
-			await read('simple post', act, { method: 'POST', body, mode: 'no-cors' });
-			await read('text', act, { method: 'POST', body, headers: { 'Content-Type': 'text/plain' } });
-			await read('json', act, { method: 'POST', body, headers: { 'Content-Type': 'application/json', 'X-Dashboard-Token': 'x' } });
-			await read('once', base + 'api/open', { method: 'POST', body: '{"once":""}', mode: 'no-cors' });
-			navigator.sendBeacon(act, body);
-			const form = document.createElement('form');
-			Object.assign(form, { method: 'post', action: act, enctype: 'text/plain', target: 'none' });
-			form.append(Object.assign(document.createElement('input'), { name: body.slice(0, -1) + ',"x":"', value: '"}' }));
-			document.body.append(form);
-			form.submit();
-			const script = await new Promise((done) => {
-				const s = Object.assign(document.createElement('script'), { src: base + 'api/list', onload: () => done('loaded'), onerror: () => done('') });
-				document.body.append(s);
-			});
-			if (script) seen.push('script');
-			const popup = window.open(base);
-			await new Promise((done) => { setTimeout(done, 300); });
-			try { if (popup?.document.body.innerText.includes('web')) seen.push('popup'); } catch { /* Another origin. */ }
-			try { if (popup?.sessionStorage.length) seen.push('storage'); } catch { /* Another origin. */ }
-			return seen;
-		})()`
-	}
-	page := newTab(t, browser)
-	for _, from := range []string{evil.URL, strings.Replace(evil.URL, "127.0.0.1", "localhost", 1)} {
-		page.run(chromedp.Navigate(from))
-		require.Empty(t, must[[]string](page, attack(d.base())))
-	}
-	// DNS rebinding: the name of the attacker now leads to the dashboard. To the browser it is the same origin.
-	page.run(chromedp.Navigate("http://rebound.example:" + port + "/"))
-	page.shows("the Host header does not name this server")
-	require.Empty(t, must[[]string](page, attack("http://rebound.example:"+port+"/")))
-	// A frame stays empty.
-	page.run(chromedp.Navigate(evil.URL))
-	page.is(`new Promise((done) => { const f = document.getElementById('frame'); f.onload = () => done(f.contentDocument === null); f.src = '` + d.base() + `'; })`)
-	require.False(t, f.get().Spec.Paused, "an attack paused the rollout")
-	f.becomes(workv1alpha1.StateComplete)
-
-	// The page itself can.
-	victim.click("Pause …")
-	victim.click("Pause")
-	victim.shows("Paused")
 }

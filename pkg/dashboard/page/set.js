@@ -55,7 +55,7 @@ export function setView(main, context, namespace, name) {
   const map = new FleetMap(mapHost, { describe, choose: (i) => choose(cellName(i)) });
   const filter = filters({ changed: () => refresh() });
   const list = clusterList({ choose });
-  const scrub = scrubber({ recording, moment: (at) => showMoment(at) });
+  const scrub = scrubber({ recording, moment: showMoment });
   const act = actions({ namespace, name, context, announce });
   const toolbar = el('div', { class: 'bar', role: 'toolbar', 'aria-label': 'Actions' });
   const view = el('div', { class: 'set' },
