@@ -13,8 +13,8 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // Objects returns n clusters, c1 to cn, that succeeded with a revision at a time, except some that are in flight. It panics on an error.
@@ -46,7 +46,7 @@ func Objects(n int, at time.Time, inFlight ...string) *view.Objects {
 	for i := range n {
 		name := fmt.Sprintf("c%d", i+1)
 		decision.Status.Decisions = append(decision.Status.Decisions, clusterv1beta1.ClusterDecision{ClusterName: name})
-		work := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: "web", Generation: 1, CreationTimestamp: since, Labels: map[string]string{
+		mw := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: "web", Generation: 1, CreationTimestamp: since, Labels: map[string]string{
 			workv1alpha1.LabelReplicaSet:     workv1alpha1.OwnerLabelValue(set.Namespace, set.Name),
 			workv1alpha1.LabelControllerHash: hash, workv1alpha1.LabelPlacement: "production",
 		}, Annotations: map[string]string{workv1alpha1.AnnotationAppliedAt: at.Format(time.RFC3339Nano)}}}
@@ -58,10 +58,10 @@ func Objects(n int, at time.Time, inFlight ...string) *view.Objects {
 			if kind == workv1.WorkProgressing && is {
 				condition.Message = "waiting for Pods"
 			}
-			work.Status.Conditions = append(work.Status.Conditions, condition)
+			mw.Status.Conditions = append(mw.Status.Conditions, condition)
 		}
-		slices.SortFunc(work.Status.Conditions, func(a, b metav1.Condition) int { return len(a.Type) - len(b.Type) })
-		o.Works = append(o.Works, rollout.Work{Object: work, Digest: digest})
+		slices.SortFunc(mw.Status.Conditions, func(a, b metav1.Condition) int { return len(a.Type) - len(b.Type) })
+		o.Works = append(o.Works, work.Work{Object: mw, Digest: digest})
 	}
 	o.Decisions = map[string][]*clusterv1beta1.PlacementDecision{"production": {decision}}
 	o.Placements["production"].Status.NumberOfSelectedClusters = int32(n) //nolint:gosec // The size of a test.

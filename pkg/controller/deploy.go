@@ -13,9 +13,9 @@ import (
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/workwriter"
+	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 	"github.com/open-cluster-management-io/work-rollback/pkg/workpatch"
@@ -37,7 +37,7 @@ func (r *deployReconciler) reconcile(ctx context.Context, p *pass) (bool, error)
 		return false, r.abort(ctx, p)
 	}
 	found := p.outcome()
-	if goOn, err := r.follow(ctx, p, func() plan.Step { return plan.Conclude(&p.facts, found, p.plan) }); !goOn {
+	if goOn, err := r.follow(ctx, p, func() lifecycle.Step { return lifecycle.Conclude(&p.facts, found, p.plan) }); !goOn {
 		return false, err
 	}
 	if p.held {
@@ -56,7 +56,7 @@ func (r *deployReconciler) reconcile(ctx context.Context, p *pass) (bool, error)
 func (r *deployReconciler) abort(ctx context.Context, p *pass) error {
 	p.facts.Decided = &p.plan.Records
 	found, at, reason := p.outcome(), p.transitionTime().Rfc3339Copy(), p.plan.Abort.Reason
-	_, err := r.follow(ctx, p, func() plan.Step { return plan.Abort(&p.facts, found, at, reason) })
+	_, err := r.follow(ctx, p, func() lifecycle.Step { return lifecycle.Abort(&p.facts, found, at, reason) })
 	return err
 }
 
@@ -208,7 +208,7 @@ var errAway = fmt.Errorf("the broker is not connected: %w", memory.ErrLater)
 
 // away reports whether works travel over a broker that is not connected. Then no write is tried: each would be encoded and logged, and
 // would fail.
-func (c *Controller) away() bool { return c.agents != nil && !c.agents.Reachable() }
+func (c *Controller) away() bool { return c.broker != nil && !c.broker.Reachable() }
 
 // nameAway reports how many writes wait for the broker.
 func (r *deployReconciler) nameAway(p *pass, results ...[]error) {

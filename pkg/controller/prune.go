@@ -12,8 +12,9 @@ import (
 	"k8s.io/utils/ptr"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // pruneReconciler prunes revisions over the limit (R5).
@@ -55,13 +56,13 @@ func (r *pruneReconciler) reconcile(ctx context.Context, p *pass) (bool, error) 
 func (r *pruneReconciler) surplus(p *pass, live sets.Set[string]) []*appsv1.ControllerRevision {
 	limit := revision.Limit(p.object.Spec.RevisionHistoryLimit)
 	surplus := p.history.Surplus(live, limit)
-	if len(surplus) == 0 || r.agents == nil {
+	if len(surplus) == 0 || r.broker == nil {
 		return surplus
 	}
-	owners := rollout.Owners(p.refs)
-	return p.history.Surplus(live.Insert(r.agents.Claimed(p.owner, func(cluster, name string) bool {
+	owners := placement.Owners(p.refs)
+	return p.history.Surplus(live.Insert(r.broker.Claimed(p.owner, func(cluster, name string) bool {
 		_, selected := owners[cluster]
-		return selected && rollout.IsWorkName(p.object, name)
+		return selected && work.IsName(p.object, name)
 	})...), limit)
 }
 

@@ -1,6 +1,10 @@
 package rollout
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
+)
 
 // adoptUpdate labels the works of an older hub whose spec is already the update revision. Nothing changes on their clusters, so the
 // strategies do not apply (R6). Until the API server accepts the write, a rejected member stays rejected.
@@ -14,12 +18,12 @@ func (p *Plan) adoptUpdate(s *Snapshot, ps *placementState) {
 }
 
 // adoptOlder labels the works of an older hub whose spec is an older revision. They get the update revision in turn, like all others.
-func (p *Plan) adoptOlder(s *Snapshot, ps *placementState, written map[*Work]bool) {
+func (p *Plan) adoptOlder(s *Snapshot, ps *placementState, written map[*work.Work]bool) {
 	for _, m := range ps.members {
 		if !m.unlabelled() || written[m.work] {
 			continue
 		}
-		older := slices.IndexFunc(s.Older, func(rev *Revision) bool { return rev.Digest == m.work.Digest })
+		older := slices.IndexFunc(s.Older, func(rev *work.Revision) bool { return rev.Digest == m.work.Digest })
 		if older >= 0 {
 			p.adopt(ps, m, Write{Revision: s.Older[older], Why: alreadyThis, Retry: m.rejection != nil})
 		}
@@ -36,8 +40,8 @@ func (p *Plan) adopt(ps *placementState, m *member, w Write) {
 }
 
 // writtenWorks returns the works that the plan writes, starting at the write with index from.
-func (p *Plan) writtenWorks(from int) map[*Work]bool {
-	written := make(map[*Work]bool, len(p.Writes)-from)
+func (p *Plan) writtenWorks(from int) map[*work.Work]bool {
+	written := make(map[*work.Work]bool, len(p.Writes)-from)
 	for i := range p.Writes[from:] {
 		written[p.Writes[from+i].Work] = true
 	}

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // Which cluster and which work belong to which placementRef (R8):
@@ -27,24 +30,24 @@ type selection struct {
 	// settled reports for each placementRef whether it is known which clusters it selects.
 	settled []bool
 	// byCluster holds one work for each cluster, and surplus the others.
-	byCluster map[string]*Work
-	surplus   []*Work
+	byCluster map[string]*work.Work
+	surplus   []*work.Work
 	// unselected are the works that are not being deleted and whose clusters nothing selects, by cluster.
-	unselected []*Work
+	unselected []*work.Work
 	// leaving holds, for each placementRef, the works that still count for it although it no longer owns their clusters.
-	leaving [][]*Work
+	leaving [][]*work.Work
 }
 
 func newSelection(s *Snapshot) *selection {
 	n := len(s.Refs)
 	sel := &selection{
-		owners: Owners(s.Refs), owned: make([]int, n), first: make(map[string]int, n), settled: make([]bool, n), leaving: make([][]*Work, n),
+		owners: placement.Owners(s.Refs), owned: make([]int, n), first: make(map[string]int, n), settled: make([]bool, n), leaving: make([][]*work.Work, n),
 	}
 	for _, index := range sel.owners {
 		sel.owned[index]++
 	}
 	for i := range s.Refs {
-		sel.settled[i] = s.Refs[i].settled()
+		sel.settled[i] = s.Refs[i].Settled()
 		if _, known := sel.first[s.Refs[i].Name]; !known {
 			sel.first[s.Refs[i].Name] = i
 		}
@@ -77,10 +80,10 @@ func (sel *selection) assign() {
 	}
 }
 
-func byCluster(a, b *Work) int { return strings.Compare(a.Cluster(), b.Cluster()) }
+func byCluster(a, b *work.Work) int { return strings.Compare(a.Cluster(), b.Cluster()) }
 
 // blockedByEarlier reports whether a work is labelled with a placementRef that comes before its cluster's and whose selection is unknown.
-func (sel *selection) blockedByEarlier(index int, work *Work) bool {
+func (sel *selection) blockedByEarlier(index int, work *work.Work) bool {
 	if work == nil || index == 0 {
 		return false
 	}
@@ -88,69 +91,10 @@ func (sel *selection) blockedByEarlier(index int, work *Work) bool {
 	return named && first < index && !sel.settled[first]
 }
 
-// Owners returns, for each selected cluster, the index of the placementRef that it belongs to: the first in spec order.
-func Owners(refs []Ref) map[string]int {
-	largest := 0
-	for i := range refs {
-		if refs[i].Placement != nil {
-			largest = max(largest, refs[i].Placement.seen())
-		}
-	}
-	owners := make(map[string]int, largest)
-	for i := range refs {
-		if refs[i].Placement == nil {
-			continue
-		}
-		for g := range refs[i].Placement.Groups {
-			for _, cluster := range refs[i].Placement.Groups[g].Clusters {
-				if _, taken := owners[cluster]; !taken {
-					owners[cluster] = i
-				}
-			}
-		}
-	}
-	return owners
-}
-
-// Sliced returns for each cluster the Placements with several slices that select it. It is nil if no Placement has several slices.
-// Clusters that the same Placements select share one list.
-func Sliced(refs []Ref) map[string][]string {
-	type list struct {
-		last   *string
-		length int
-	}
-	var sliced map[string][]string
-	for i := range refs {
-		if !refs[i].sliced() {
-			continue
-		}
-		if sliced == nil {
-			sliced = make(map[string][]string, refs[i].Placement.seen())
-		}
-		longer := map[list][]string{}
-		for g := range refs[i].Placement.Groups {
-			for _, cluster := range refs[i].Placement.Groups[g].Clusters {
-				before := sliced[cluster]
-				of := list{length: len(before)}
-				if len(before) > 0 {
-					of.last = &before[len(before)-1]
-				}
-				after, known := longer[of]
-				if !known {
-					after = append(slices.Clip(before), refs[i].Name)
-					longer[of] = after
-				}
-				sliced[cluster] = after
-			}
-		}
-	}
-	return sliced
-}
-
 // worksByCluster returns one work for each cluster. If there are several, which older hubs could make, it prefers one that is not being
 // deleted, then one with the usual name, then the oldest. The others are surplus.
-func worksByCluster(all []Work, usualName string) (byCluster map[string]*Work, surplus []*Work) {
-	byCluster = make(map[string]*Work, len(all))
+func worksByCluster(all []work.Work, usualName string) (byCluster map[string]*work.Work, surplus []*work.Work) {
+	byCluster = make(map[string]*work.Work, len(all))
 	for i := range all {
 		w := &all[i]
 		kept, taken := byCluster[w.Cluster()]
@@ -165,14 +109,14 @@ func worksByCluster(all []Work, usualName string) (byCluster map[string]*Work, s
 			surplus = append(surplus, w)
 		}
 	}
-	slices.SortFunc(surplus, func(a, b *Work) int {
+	slices.SortFunc(surplus, func(a, b *work.Work) int {
 		return strings.Compare(a.Cluster()+"/"+a.Object.Name, b.Cluster()+"/"+b.Object.Name)
 	})
 	return byCluster, surplus
 }
 
 // compareWorks orders the works of a cluster: the one to keep comes first.
-func compareWorks(a, b *Work, usualName string) int {
+func compareWorks(a, b *work.Work, usualName string) int {
 	order := func(a, b bool) int {
 		switch {
 		case a == b:

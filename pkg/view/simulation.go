@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/forecast"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 )
 
 // SimulationOf returns the input of a simulation of the spec's rollout to the clusters that its Placements select, without the model of
@@ -13,7 +13,7 @@ import (
 func SimulationOf(o *Objects) (*forecast.Input, []Group, error) {
 	in := &forecast.Input{
 		ReplicaSet: o.ReplicaSet, Rules: forecast.RulesOf(&o.ReplicaSet.Spec.ManifestWorkTemplate), First: o.ReplicaSet.Status.CurrentRevision == "",
-		Placements: map[string]*rollout.Placement{},
+		Placements: map[string]*placement.Placement{},
 	}
 	var groups []Group
 	seen := map[string]bool{}
@@ -22,7 +22,7 @@ func SimulationOf(o *Objects) (*forecast.Input, []Group, error) {
 		if refs[i].Placement == nil || in.Placements[refs[i].Name] != nil {
 			continue
 		}
-		placement := &rollout.Placement{Decisions: len(refs[i].Placement.Groups)}
+		pl := &placement.Placement{Decisions: len(refs[i].Placement.Groups)}
 		for _, group := range refs[i].Placement.Groups { // All groups keep their places and indices, which a strategy may name.
 			clusters := group.Clusters
 			group.Clusters = nil
@@ -33,13 +33,13 @@ func SimulationOf(o *Objects) (*forecast.Input, []Group, error) {
 				}
 			}
 			slices.Sort(group.Clusters)
-			placement.Groups = append(placement.Groups, group)
-			placement.Selected += len(group.Clusters)
+			pl.Groups = append(pl.Groups, group)
+			pl.Selected += len(group.Clusters)
 			if len(group.Clusters) > 0 {
 				groups = append(groups, Group{Placement: refs[i].Name, Name: group.Name, Clusters: group.Clusters})
 			}
 		}
-		in.Placements[refs[i].Name] = placement
+		in.Placements[refs[i].Name] = pl
 	}
 	if len(groups) == 0 {
 		return nil, nil, errors.New("the Placements select no clusters, or you may not read them: there is nothing to simulate")
