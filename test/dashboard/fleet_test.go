@@ -27,7 +27,12 @@ type fleet struct {
 // newFleet creates clusters and a Placement "production" that selects them in groups of the given sizes.
 func newFleet(t *testing.T, groups ...int) *fleet {
 	t.Helper()
-	f := &fleet{t: t, namespace: strings.ToLower(strings.TrimPrefix(t.Name(), "Test"))}
+	return newFleetIn(t, strings.ToLower(strings.TrimPrefix(t.Name(), "Test")), groups...)
+}
+
+func newFleetIn(t *testing.T, namespace string, groups ...int) *fleet {
+	t.Helper()
+	f := &fleet{t: t, namespace: namespace}
 	ctx := t.Context()
 	require.NoError(t, suite.fleet.Namespace(ctx, f.namespace))
 	placements, decisions := suite.clusters.ClusterV1beta1().Placements(f.namespace), suite.clusters.ClusterV1beta1().PlacementDecisions(f.namespace)

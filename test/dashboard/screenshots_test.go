@@ -19,13 +19,13 @@ var screenshots = flag.String("screenshots", "", "write screenshots of a real ru
 // sizes are the sizes of the screenshots: a phone, a laptop, and a 4K screen.
 var sizes = map[string][2]int64{"phone": {360, 740}, "laptop": {1280, 860}, "4k": {3840, 2160}}
 
-// TestScreenshots writes screenshots of a rollout that is being rolled out, in each size, dark and light.
+// TestScreenshots writes screenshots of a rollout in each size, dark and light, and of what the page does. `make screenshot` runs it.
 func TestScreenshots(t *testing.T) {
 	if *screenshots == "" {
 		t.Skip("no -screenshots directory")
 	}
 	browser := newBrowser(t)
-	f := newFleet(t, 6, 60, 174)
+	f := newFleetIn(t, "shop", 6, 60, 174)
 	f.create("v1", progressive(120, "10m", 3, workv1alpha1.AbortAll))
 	for i, cluster := range f.clusters[:100] {
 		switch {
@@ -43,7 +43,7 @@ func TestScreenshots(t *testing.T) {
 			shoot(p, filepath.Join(*screenshots, fmt.Sprintf("%s-%s.png", name, scheme)), size, dark)
 		}
 	}
-	p.run(chromedp.EmulateViewport(1280, 860))
+	shoot(p, filepath.Join(*screenshots, "readme.png"), [2]int64{1000, 720}, "light") // Small enough for the README.
 	p.click("Plan")
 	p.shows("Limits")
 	shoot(p, filepath.Join(*screenshots, "plan.png"), sizes["laptop"], "light")
@@ -58,7 +58,8 @@ func TestScreenshots(t *testing.T) {
 	p.shows("The hub will write to")
 	shoot(p, filepath.Join(*screenshots, "abort.png"), sizes["laptop"], "light")
 	p.click("Abort:")
-	p.shows("Aborted", "240 of 240")
+	p.shows("Aborted", "240 of 240 clusters confirmed revision 1")
+	p.is("(() => { const r = document.querySelector('.scrub input'); r.value = r.max / 2; r.dispatchEvent(new Event('input')); scrollTo(0, 0); return true; })()")
 	shoot(p, filepath.Join(*screenshots, "aborted.png"), sizes["laptop"], "light")
 }
 
