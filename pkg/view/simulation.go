@@ -11,8 +11,10 @@ import (
 // SimulationOf returns the input of a simulation of the spec's rollout to the clusters that its Placements select, without the model of
 // the agents, and the groups of its fleet in their order. A cluster that several Placements select counts for the first of them.
 func SimulationOf(o *Objects) (*forecast.Input, []Group, error) {
+	set := *o.ReplicaSet
+	set.Spec.PlacementRefs = nil // Those without clusters are left out: the simulation needs clusters for each.
 	in := &forecast.Input{
-		ReplicaSet: o.ReplicaSet, Rules: forecast.RulesOf(&o.ReplicaSet.Spec.ManifestWorkTemplate), First: o.ReplicaSet.Status.CurrentRevision == "",
+		ReplicaSet: &set, Rules: forecast.RulesOf(&o.ReplicaSet.Spec.ManifestWorkTemplate), First: o.ReplicaSet.Status.CurrentRevision == "",
 		Placements: map[string]*placement.Placement{},
 	}
 	var groups []Group
@@ -40,6 +42,9 @@ func SimulationOf(o *Objects) (*forecast.Input, []Group, error) {
 			}
 		}
 		in.Placements[refs[i].Name] = pl
+		if pl.Selected > 0 {
+			set.Spec.PlacementRefs = append(set.Spec.PlacementRefs, o.ReplicaSet.Spec.PlacementRefs[i])
+		}
 	}
 	if len(groups) == 0 {
 		return nil, nil, errors.New("the Placements select no clusters, or you may not read them: there is nothing to simulate")

@@ -11,7 +11,7 @@ import (
 )
 
 // The API server is away for a while: the page says so, keeps what it saw, and is live again by itself.
-func TestZAPIServerAway(t *testing.T) {
+func TestAPIServerAway(t *testing.T) {
 	browser := newBrowser(t)
 	f := newFleet(t, 2)
 	f.create("v1", progressive(2, "10m", 0, ""))

@@ -4,7 +4,7 @@ import { blob, pathOf, stream } from './api.js';
 import { actions } from './act.js';
 import { planPanel, simulatePanel } from './ahead.js';
 import { clusterList } from './clusters.js';
-import { ago, announce, el, fill, left, now, plural, show } from './dom.js';
+import { age, ago, announce, el, fill, left, now, plural, show } from './dom.js';
 import { filters } from './filters.js';
 import { stateClass } from './list.js';
 import { FleetMap } from './map.js';
@@ -137,7 +137,7 @@ export function setView(main, context, namespace, name) {
 
   function drawHead() {
     const h = model.head;
-    const estimate = h.estimate && `Ends ${left(h.estimate.rollout)}, if the other clusters take as long as the ${h.estimate.clusters} that succeeded (median ${h.estimate.eachSeconds}s); this wave ${left(h.estimate.wave)}.`;
+    const estimate = h.estimate && `Expected end: ${left(h.estimate.rollout)}, and of this wave: ${left(h.estimate.wave)}, if the other clusters take as long as the ${h.estimate.clusters} that succeeded (median ${age(h.estimate.eachSeconds)}).`;
     fill(head,
       el('div', { class: 'line' }, el('span', { class: `state ${stateClass[h.state] ?? ''}` }, h.state), el('span', { class: 'summary' }, h.summary),
         h.since ? el('span', { class: 'soft' }, `since ${ago(h.since)}`) : null),
