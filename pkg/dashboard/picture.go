@@ -3,6 +3,7 @@ package dashboard
 import (
 	"time"
 
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 )
 
@@ -129,6 +130,9 @@ func headOf(o *view.Objects, f *view.Fleet) Head {
 	}
 	for _, e := range view.Timeline(o) {
 		h.Events = append(h.Events, Event{At: unix(e.At), Text: e.Text, Bad: e.Bad})
+	}
+	if f.State == workv1alpha1.StatePaused && !f.Since.IsZero() {
+		h.Events = append(h.Events, Event{At: unix(f.Since), Text: "the rollout was paused"})
 	}
 	return h
 }

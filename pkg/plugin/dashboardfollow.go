@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/dashboard"
 )
@@ -12,7 +15,8 @@ import (
 type read[T any] func() (T, error)
 
 // followed follows something with informers. When the API server can be reached again, it starts new informers: the old ones would wait
-// until their backoff has elapsed. The state before stays until the new one is complete.
+// until their backoff has elapsed. It also does so now and then while a permission is missing: an informer that lacks one never gets it,
+// and an API server that has just started may refuse what it allows later. The state before stays until the new one is complete.
 type followed[T any] struct {
 	changed chan struct{}
 
@@ -22,9 +26,13 @@ type followed[T any] struct {
 	err  error
 }
 
-// follows starts to follow something. start starts the informers of a context, and they tell of each change.
+// askAgainAfter is how often informers that lack a permission are started again.
+const askAgainAfter = 15 * time.Second
+
+// follows starts to follow something. start starts the informers of a context, and they tell of each change. lacks reports whether a state
+// lacks what could not be read.
 func follows[T any](
-	ctx context.Context, h *dashboardHub, start func(ctx context.Context, changed chan struct{}) (read[T], error),
+	ctx context.Context, h *dashboardHub, lacks func(T) bool, start func(ctx context.Context, changed chan struct{}) (read[T], error),
 ) *followed[T] {
 	f := &followed[T]{changed: make(chan struct{}, 1), err: dashboard.ErrNotReady}
 	go func() {
@@ -37,14 +45,32 @@ func follows[T any](
 				f.now, f.err = nil, err
 			}
 			f.mu.Unlock()
-			select {
-			case <-ctx.Done():
-			case <-returned:
-			}
+			f.wait(ctx, returned, lacks)
 			end()
 		}
 	}()
 	return f
+}
+
+// wait waits until the informers must be started again, or until the context ends.
+func (f *followed[T]) wait(ctx context.Context, returned <-chan struct{}, lacks func(T) bool) {
+	again := time.NewTicker(askAgainAfter)
+	defer again.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-returned:
+			return
+		case <-again.C:
+			f.mu.Lock()
+			incomplete := apierrors.IsForbidden(f.err) || f.err == nil && lacks(f.last)
+			f.mu.Unlock()
+			if incomplete {
+				return
+			}
+		}
+	}
 }
 
 // Changed implements dashboard.Followed.

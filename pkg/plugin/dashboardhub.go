@@ -116,7 +116,8 @@ func (h *dashboardHub) List(ctx context.Context) dashboard.Followed[[]dashboard.
 	if h.all {
 		c.namespace = metav1.NamespaceAll
 	}
-	return follows(ctx, h, func(ctx context.Context, changed chan struct{}) (read[[]dashboard.Row], error) {
+	never := func([]dashboard.Row) bool { return false }
+	return follows(ctx, h, never, func(ctx context.Context, changed chan struct{}) (read[[]dashboard.Row], error) {
 		var mu sync.Mutex
 		var forbidden error
 		informer := cache.NewSharedInformer(following(c.replicaSets(), metav1.ListOptions{}), &workv1alpha1.ManifestWorkReplicaSet{}, 0)
@@ -182,7 +183,8 @@ func dashboardRow(set *workv1alpha1.ManifestWorkReplicaSet) dashboard.Row {
 func (h *dashboardHub) Follow(ctx context.Context, namespace, name string) dashboard.Followed[*view.Objects] {
 	c := h.in(namespace)
 	set := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-	return follows(ctx, h, func(ctx context.Context, changed chan struct{}) (read[*view.Objects], error) {
+	lacks := func(o *view.Objects) bool { return o != nil && len(o.Missing) > 0 }
+	return follows(ctx, h, lacks, func(ctx context.Context, changed chan struct{}) (read[*view.Objects], error) {
 		f := newFollower(c, set)
 		f.changed = changed
 		if err := f.start(ctx); err != nil {
