@@ -50,7 +50,8 @@ func Objects(n int, at time.Time, inFlight ...string) *view.Objects {
 			workv1alpha1.LabelReplicaSet:     workv1alpha1.OwnerLabelValue(set.Namespace, set.Name),
 			workv1alpha1.LabelControllerHash: hash, workv1alpha1.LabelPlacement: "production",
 		}, Annotations: map[string]string{workv1alpha1.AnnotationAppliedAt: at.Format(time.RFC3339Nano)}}}
-		for kind, is := range map[string]bool{workv1.WorkApplied: true, workv1.WorkAvailable: true, workv1.WorkProgressing: busy[name]} {
+		reports := map[string]bool{workv1.WorkApplied: true, workv1.WorkAvailable: true, workv1.WorkProgressing: busy[name]}
+		for kind, is := range reports {
 			condition := metav1.Condition{Type: kind, Status: metav1.ConditionFalse, ObservedGeneration: 1, LastTransitionTime: since}
 			if is {
 				condition.Status = metav1.ConditionTrue

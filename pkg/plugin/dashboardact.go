@@ -41,7 +41,9 @@ func (h *dashboardHub) Preview(ctx context.Context, action *dashboard.Action, sh
 	return &dashboard.Preview{Effect: view.EffectOf(objects, action.Verb, nil, action.Clusters)}, nil
 }
 
-func (h *dashboardHub) previewUndo(ctx context.Context, c *clients, action *dashboard.Action, shown *view.Objects) (*dashboard.Preview, error) {
+func (h *dashboardHub) previewUndo(
+	ctx context.Context, c *clients, action *dashboard.Action, shown *view.Objects,
+) (*dashboard.Preview, error) {
 	flags := &undoOptions{number: action.Revision, force: action.Force}
 	objects, target, err := h.o.undoTarget(ctx, c, action.Name, flags)
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
-
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -163,7 +162,8 @@ func withoutTemplate(object any) (any, error) {
 
 func dashboardRow(set *workv1alpha1.ManifestWorkReplicaSet) dashboard.Row {
 	row := dashboard.Row{
-		Namespace: set.Namespace, Name: set.Name, State: string(view.StateOf(set)), Selected: view.Selected(set), Failed: set.Status.Summary.Failed,
+		Namespace: set.Namespace, Name: set.Name, State: string(view.StateOf(set)),
+		Selected: view.Selected(set), Failed: set.Status.Summary.Failed,
 	}
 	if since := view.SinceOf(set); !since.IsZero() {
 		row.Since = since.Unix()

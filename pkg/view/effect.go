@@ -131,8 +131,8 @@ type Offer struct {
 func Offers(o *Objects) []Offer {
 	_, undo := UndoTarget(o, 0, false)
 	offers := []Offer{
-		{Verb: VerbUndo, Not: text(undo)}, {Verb: VerbAbort, Not: text(Abortable(o.ReplicaSet))}, {Verb: VerbRetry, Not: text(Retriable(o.ReplicaSet))},
-		{Verb: VerbPause}, {Verb: VerbResume},
+		{Verb: VerbUndo, Not: text(undo)}, {Verb: VerbAbort, Not: text(Abortable(o.ReplicaSet))},
+		{Verb: VerbRetry, Not: text(Retriable(o.ReplicaSet))}, {Verb: VerbPause}, {Verb: VerbResume},
 	}
 	if o.ReplicaSet.Spec.Paused {
 		offers[3].Not = "the rollout is already paused"
