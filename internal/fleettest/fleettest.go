@@ -46,10 +46,12 @@ func Objects(n int, at time.Time, inFlight ...string) *view.Objects {
 	for i := range n {
 		name := fmt.Sprintf("c%d", i+1)
 		decision.Status.Decisions = append(decision.Status.Decisions, clusterv1beta1.ClusterDecision{ClusterName: name})
-		mw := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: "web", Generation: 1, CreationTimestamp: since, Labels: map[string]string{
+		mw := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: "web", Generation: 1, CreationTimestamp: since}}
+		mw.Labels = map[string]string{
 			workv1alpha1.LabelReplicaSet:     workv1alpha1.OwnerLabelValue(set.Namespace, set.Name),
 			workv1alpha1.LabelControllerHash: hash, workv1alpha1.LabelPlacement: "production",
-		}, Annotations: map[string]string{workv1alpha1.AnnotationAppliedAt: at.Format(time.RFC3339Nano)}}}
+		}
+		mw.Annotations = map[string]string{workv1alpha1.AnnotationAppliedAt: at.Format(time.RFC3339Nano)}
 		reports := map[string]bool{workv1.WorkApplied: true, workv1.WorkAvailable: true, workv1.WorkProgressing: busy[name]}
 		for kind, is := range reports {
 			condition := metav1.Condition{Type: kind, Status: metav1.ConditionFalse, ObservedGeneration: 1, LastTransitionTime: since}
