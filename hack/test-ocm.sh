@@ -13,7 +13,7 @@ shift
 release=$(git -C "$checkout" describe --tags --always --dirty 2>/dev/null || echo 'a directory without git')
 packages=("$@")
 [[ $# -gt 0 ]] || packages=(
-	./cmd/work ./pkg/hub/... ./pkg/webhook/... ./pkg/cloudevents/... ./internal/sandbox/... ./test/simulation ./test/webhook ./test/operator/... ./test/integration
+	./deploy ./cmd/work ./pkg/hub/... ./pkg/webhook/... ./pkg/cloudevents/... ./internal/sandbox/... ./test/simulation ./test/webhook ./test/operator/... ./test/integration
 )
 
 # They are built from modules of their own, by the module files that git has.

@@ -124,13 +124,16 @@ func (c *chain) abortUnfinished() bool {
 }
 
 // persist writes a new rollout into the status, or a status that was rebuilt. The pass ends with it. Where the API server drops it, the
-// revisions hold the same, and the next pass reads it from them (R16).
+// revisions hold the same, and the next pass reads it from them (R16). No deadline fires in this write: the next pass reads the works of
+// failed clusters live before it records them, and a recorded failure is not examined again (R11).
 func (c *chain) persist() *Step {
 	if c.Memory.Pruned || equality.Semantic.DeepEqual(c.Revisions, status.RevisionsOf(&c.Object.Status)) {
 		return nil
 	}
+	unexamined := *c.Outcome.Snapshot
+	unexamined.DeadlinesSince = c.Now
 	request := Step{
-		Action: PersistStatus, Key: "persist", Why: "the status does not say which revisions count", Plan: rollout.Decide(c.Outcome.Snapshot), Stage: status.RollingOut,
+		Action: PersistStatus, Key: "persist", Why: "the status does not say which revisions count", Plan: rollout.Decide(&unexamined), Stage: status.RollingOut,
 	}
 	if !c.begins {
 		c.Aborting, request.Stage = request.Plan.Behind > 0, ""
