@@ -46,8 +46,8 @@ sandbox: build ## Start local control planes with this hub and keep them until C
 
 ##@ Tests
 
-# Tests on OCM's operator, of the pages' commands, of the sandbox, the image, a release and the benchmark: each takes minutes by its nature.
-slow := operator docs sandbox image release benchmark
+# Tests on OCM's operator, of the pages' commands, of the sandbox, the image, a release, the benchmark and the dashboard: each takes minutes by its nature.
+slow := operator docs sandbox image release benchmark dashboard
 slow-packages := $(patsubst %,./test/%/...,$(slow))
 empty :=
 slow-pattern := /work-rollback/test/($(subst $(empty) $(empty),|,$(slow)))(/|$$)
@@ -60,7 +60,7 @@ test: tools ## Run every test that takes seconds, those on real control planes i
 test-all: test-slow stories race ## Run everything that `make test` leaves out
 
 .PHONY: test-slow
-test-slow: tools ## Run the tests on OCM's operator, of the pages' commands, the sandbox, the image, a release and the benchmark
+test-slow: tools ## Run the tests on OCM's operator, of the pages' commands, the sandbox, the image, a release, the benchmark and the dashboard (Chromium)
 	for module in image sbom cosign; do hack/tools/build.sh "$$module"; done
 	go test -timeout 30m $(slow-packages)
 
@@ -165,6 +165,11 @@ vulncheck: ## Look for known vulnerabilities in what the binaries call (needs th
 	tools=$$(hack/tools/build.sh vulncheck) && "$$tools/govulncheck" ./cmd/...
 
 ##@ Upkeep
+
+.PHONY: screenshot
+screenshot: tools ## Make docs/images/dashboard.png, and more screenshots in _output/screenshots, from a real run in Chromium
+	go test ./test/dashboard -count=1 -run TestScreenshots -screenshots='$(CURDIR)/_output/screenshots'
+	install -D -m 0644 _output/screenshots/readme.png docs/images/dashboard.png
 
 .PHONY: generate
 generate: ## Generate deepcopy, CRD and clientset from the API types, and the admission policies from pkg/webhook/rule

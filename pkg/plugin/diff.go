@@ -57,29 +57,35 @@ func (o *options) diff(ctx context.Context, name string, from, to int64) error {
 	if err != nil {
 		return err
 	}
-	objects, err := o.readSet(ctx, c, name, historyStep(c))
-	if err != nil {
-		return err
-	}
-	if from == 0 {
-		at := slices.IndexFunc(view.Revisions(objects), func(r view.Revision) bool { return r.Current })
-		if at < 0 {
-			return errors.New("there is no current revision; set --from")
-		}
-		from = view.Revisions(objects)[at].Number
-	}
-	before, err := templateOf(objects, from)
-	if err != nil {
-		return err
-	}
-	after, err := json.Marshal(objects.ReplicaSet.Spec.ManifestWorkTemplate)
-	if to != 0 {
-		after, err = templateOf(objects, to)
-	}
+	before, after, err := o.templates(ctx, c, name, from, to)
 	if err != nil {
 		return err
 	}
 	return o.compare(ctx, before, after)
+}
+
+// templates returns the templates of two revisions. Zero stands for the current revision, and for the template in the spec.
+func (o *options) templates(ctx context.Context, c *clients, name string, from, to int64) (before, after json.RawMessage, err error) {
+	objects, err := o.readSet(ctx, c, name, historyStep(c))
+	if err != nil {
+		return nil, nil, err
+	}
+	if from == 0 {
+		at := slices.IndexFunc(view.Revisions(objects), func(r view.Revision) bool { return r.Current })
+		if at < 0 {
+			return nil, nil, errors.New("there is no current revision; set --from")
+		}
+		from = view.Revisions(objects)[at].Number
+	}
+	if before, err = templateOf(objects, from); err != nil {
+		return nil, nil, err
+	}
+	if to != 0 {
+		after, err = templateOf(objects, to)
+	} else {
+		after, err = json.Marshal(objects.ReplicaSet.Spec.ManifestWorkTemplate)
+	}
+	return before, after, err
 }
 
 // defaultDiff is the diff program and its arguments.

@@ -14,6 +14,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/version"
 )
 
@@ -27,6 +28,16 @@ type options struct {
 	now   func() time.Time
 	// age formats a duration. HumanDuration is kubectl's format.
 	age func(time.Duration) string
+	// unchanged returns an error if an object is no longer the one for which the user confirmed an action; nil if the terminal asks.
+	unchanged func(*workv1alpha1.ManifestWorkReplicaSet) error
+}
+
+// check returns an error if an object has changed since the user confirmed an action.
+func (o *options) check(set *workv1alpha1.ManifestWorkReplicaSet) error {
+	if o.unchanged == nil {
+		return nil
+	}
+	return o.unchanged(set)
 }
 
 // Option changes how the plugin runs.
@@ -83,7 +94,7 @@ func newCommand(streams genericiooptions.IOStreams, changes ...Option) *cobra.Co
 	cmd.AddGroup(&cobra.Group{ID: groupSee, Title: "Inspect:"}, &cobra.Group{ID: groupAct, Title: "Manage rollouts:"},
 		&cobra.Group{ID: groupAhead, Title: "Look ahead:"}, &cobra.Group{ID: groupAdmin, Title: "Administer:"})
 	for _, make := range []func(*options) *cobra.Command{
-		newList, newGet, newClusters, newWhy, newHistory, newDiff, newExport, newReport, newPlan, newSimulate, newLint, newDoctor,
+		newList, newGet, newClusters, newWhy, newHistory, newDiff, newExport, newReport, newDashboard, newPlan, newSimulate, newLint, newDoctor,
 		newStatus, newUndo, newAbort, newRetry, newPause, newResume,
 	} {
 		cmd.AddCommand(make(o))

@@ -3,6 +3,7 @@ package plugin
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"slices"
@@ -33,18 +34,7 @@ func (o *options) writeReport(ctx context.Context, name, file string) error {
 	if err != nil {
 		return err
 	}
-	objects, err := o.read(ctx, c, name)
-	if err != nil {
-		return err
-	}
-	in := &report.Input{
-		Fleet: view.Of(objects), Clusters: view.Clusters(objects), Events: view.Timeline(objects), Exposure: view.ExposureOf(objects),
-		Now: objects.Now,
-	}
-	if in.Diff, in.NoDiff, err = o.difference(ctx, objects, in.Fleet.Revisions); err != nil {
-		return err
-	}
-	page, err := report.Render(in)
+	page, err := o.reportPage(ctx, c, name)
 	if err != nil {
 		return err
 	}
@@ -53,6 +43,22 @@ func (o *options) writeReport(ctx context.Context, name, file string) error {
 		return err
 	}
 	return os.WriteFile(file, page, 0o600)
+}
+
+// reportPage returns the page of a report.
+func (o *options) reportPage(ctx context.Context, c *clients, name string) ([]byte, error) {
+	objects, err := o.read(ctx, c, name)
+	if err != nil {
+		return nil, err
+	}
+	in := &report.Input{
+		Fleet: view.Of(objects), Clusters: view.Clusters(objects), Events: view.Timeline(objects), Exposure: view.ExposureOf(objects),
+		Now: objects.Now,
+	}
+	if in.Diff, in.NoDiff, err = o.difference(ctx, objects, in.Fleet.Revisions); err != nil {
+		return nil, err
+	}
+	return report.Render(in)
 }
 
 // difference returns the diff from the current revision to the update revision, or the reason why there is none.
@@ -70,13 +76,22 @@ func (o *options) difference(ctx context.Context, objects *view.Objects, revisio
 	if err := errors.Join(errBefore, errAfter); err != nil {
 		return "", "There is no difference to show: " + err.Error() + ".", nil
 	}
+	diff, err = o.plainDiff(ctx, before, after)
+	if diff == "" {
+		none = "The manifests of the revisions do not differ."
+	}
+	return diff, none, err
+}
+
+// plainDiff returns the unified diff of two templates, with masked Secrets. It is empty if they do not differ.
+func (o *options) plainDiff(ctx context.Context, before, after json.RawMessage) (string, error) {
 	var out bytes.Buffer
 	quiet := *o
 	quiet.Out = &out
-	err = quiet.compareWith(ctx, defaultDiff, before, after)
+	err := quiet.compareWith(ctx, defaultDiff, before, after)
 	var coded *exitError
 	if errors.As(err, &coded) && coded.code == 1 {
-		return out.String(), "", nil // The exit code 1 means that the templates differ.
+		return out.String(), nil // The exit code 1 means that the templates differ.
 	}
-	return "", "The manifests of the revisions do not differ.", err
+	return "", err
 }

@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -45,19 +46,31 @@ func (o *options) setPaused(ctx context.Context, name string, paused bool) error
 	if err != nil {
 		return err
 	}
+	return o.setPausedAt(ctx, c, name, paused)
+}
+
+func (o *options) setPausedAt(ctx context.Context, c *clients, name string, paused bool) error {
 	set, err := c.replicaSets().Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
 	done := map[bool]string{true: "paused", false: "resumed"}[paused]
-	if set.Spec.Paused == paused {
-		already := map[bool]string{true: "already paused", false: "not paused"}[paused]
-		return fmt.Errorf("manifestworkreplicasets %q is %s", name, already)
+	if err := errors.Join(pausable(set, paused), o.check(set)); err != nil {
+		return err
 	}
 	if err := c.patch(ctx, name, types.MergePatchType, map[string]any{"spec": map[string]any{"paused": paused}}); err != nil {
 		return err
 	}
 	return o.did(name, done)
+}
+
+// pausable returns an error if a rollout is paused, or not paused, already.
+func pausable(set *workv1alpha1.ManifestWorkReplicaSet, paused bool) error {
+	if set.Spec.Paused != paused {
+		return nil
+	}
+	already := map[bool]string{true: "already paused", false: "not paused"}[paused]
+	return fmt.Errorf("manifestworkreplicasets %q is %s", set.Name, already)
 }
 
 // did prints the result of a command in kubectl's format.
@@ -118,24 +131,28 @@ func newAbort(o *options) *cobra.Command {
 const maxAbortText = 256
 
 func (o *options) abort(ctx context.Context, name string, flags *abortOptions) error {
-	if len(flags.reason) > maxAbortText {
-		return fmt.Errorf("--reason has %d bytes; the maximum is %d", len(flags.reason), maxAbortText)
-	}
 	c, err := o.connect()
 	if err != nil {
 		return err
+	}
+	return o.abortAt(ctx, c, name, flags)
+}
+
+func (o *options) abortAt(ctx context.Context, c *clients, name string, flags *abortOptions) error {
+	if len(flags.reason) > maxAbortText {
+		return fmt.Errorf("--reason has %d bytes; the maximum is %d", len(flags.reason), maxAbortText)
 	}
 	status := map[string]any{"abortedBy": revision.Shortened(o.user(ctx, c), maxAbortText)}
 	if flags.reason != "" {
 		status["abortReason"] = flags.reason
 	}
 	confirmed := ""
-	err = repeated(func() error {
+	err := repeated(func() error {
 		set, err := c.replicaSets().Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
-		if err := abortable(set); err != nil {
+		if err := cmp.Or(view.Abortable(set), o.check(set)); err != nil {
 			return err
 		}
 		question := fmt.Sprintf("Abort and write revision %s to every cluster of %s/%s that has revision %s?",
@@ -159,21 +176,6 @@ func (o *options) abort(ctx context.Context, name string, flags *abortOptions) e
 // changeOf returns a merge patch of the status that applies only to the object that was read.
 func changeOf(set *workv1alpha1.ManifestWorkReplicaSet, status map[string]any) map[string]any {
 	return map[string]any{"metadata": map[string]any{"resourceVersion": set.ResourceVersion}, "status": status}
-}
-
-// abortable returns why a rollout can't be aborted; nil if it can.
-func abortable(set *workv1alpha1.ManifestWorkReplicaSet) error {
-	switch {
-	case set.Status.AbortedTime != nil:
-		return fmt.Errorf("the rollout of %q was already aborted at %s", set.Name, set.Status.AbortedTime.UTC().Format(time.RFC3339))
-	case set.Status.CurrentRevision == "":
-		return fmt.Errorf("the rollout of %q can't be aborted: it is the first rollout, so there is no revision to return to; "+
-			"use `kubectl mwrs pause %s`", set.Name, set.Name)
-	case set.Status.CurrentRevision == set.Status.UpdateRevision && view.StateOf(set) == workv1alpha1.StateComplete:
-		return fmt.Errorf("the rollout of %q is complete: there is nothing to abort; "+
-			"use `kubectl mwrs undo %s` to restore an earlier revision", set.Name, set.Name)
-	}
-	return nil
 }
 
 // user returns the user name as the API server reports it. If that fails, it returns the user name in the kubeconfig.
@@ -208,14 +210,18 @@ func (o *options) retry(ctx context.Context, name string, clusters []string) err
 	if err != nil {
 		return err
 	}
+	return o.retryAt(ctx, c, name, clusters)
+}
+
+func (o *options) retryAt(ctx context.Context, c *clients, name string, clusters []string) error {
 	done := ""
-	err = repeated(func() error {
+	err := repeated(func() error {
 		set, err := c.replicaSets().Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
 		kind, change, what, err := plannedRetry(set, clusters)
-		if err != nil {
+		if err = cmp.Or(err, o.check(set)); err != nil {
 			return err
 		}
 		done = what
@@ -242,7 +248,7 @@ func plannedRetry(set *workv1alpha1.ManifestWorkReplicaSet, clusters []string) (
 		return types.MergePatchType, changeOf(set, map[string]any{"failures": nil}),
 			fmt.Sprintf("retrying failed clusters: %d", len(set.Status.Failures)), nil
 	}
-	return "", nil, "", fmt.Errorf("there is nothing to retry: the rollout of %q was not aborted, and no cluster has failed", set.Name)
+	return "", nil, "", view.Retriable(set)
 }
 
 type operation struct {

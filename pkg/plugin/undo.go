@@ -56,7 +56,17 @@ func (o *options) undo(ctx context.Context, name string, flags *undoOptions) err
 	if err != nil {
 		return err
 	}
-	err = repeated(func() error {
+	if err := o.undoAt(ctx, c, name, flags); err != nil {
+		return err
+	}
+	if flags.wait && flags.dryRun == "none" {
+		return o.status(ctx, name, &flags.status)
+	}
+	return nil
+}
+
+func (o *options) undoAt(ctx context.Context, c *clients, name string, flags *undoOptions) error {
+	return repeated(func() error {
 		patch, number, err := o.plannedUndo(ctx, c, name, flags)
 		if err != nil {
 			return err
@@ -66,34 +76,36 @@ func (o *options) undo(ctx context.Context, name string, flags *undoOptions) err
 		}
 		return o.putBack(ctx, c, name, patch, number, flags.dryRun == "server")
 	})
-	if err != nil {
-		return err
-	}
-	if flags.wait && flags.dryRun == "none" {
-		return o.status(ctx, name, &flags.status)
-	}
-	return nil
 }
 
 // plannedUndo returns the patch of an undo and the number of the revision that it restores.
 func (o *options) plannedUndo(ctx context.Context, c *clients, name string, flags *undoOptions) ([]operation, int64, error) {
-	objects, err := o.readSet(ctx, c, name, historyStep(c))
+	objects, target, err := o.undoTarget(ctx, c, name, flags)
 	if err != nil {
 		return nil, 0, err
 	}
+	patch, err := undoPatch(objects, target)
+	return patch, target.Number, err
+}
+
+// undoTarget returns the revision that an undo restores, and the objects that were read.
+func (o *options) undoTarget(ctx context.Context, c *clients, name string, flags *undoOptions) (*view.Objects, *view.Revision, error) {
+	objects, err := o.readSet(ctx, c, name, historyStep(c))
+	if err != nil {
+		return nil, nil, err
+	}
 	if len(objects.Missing) > 0 {
-		return nil, 0, fmt.Errorf("no permission to %s, which undo requires", objects.Missing[0])
+		return nil, nil, fmt.Errorf("no permission to %s, which undo requires", objects.Missing[0])
 	}
 	target, err := view.UndoTarget(objects, flags.number, flags.force)
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
 	if owner := view.ManagerOf(objects.ReplicaSet); owner != "" && !flags.force {
-		return nil, 0, fmt.Errorf("%s manages the template of %q and would overwrite the undo; change the template in that tool "+
+		return nil, nil, fmt.Errorf("%s manages the template of %q and would overwrite the undo; change the template in that tool "+
 			"(`kubectl mwrs export %s --to-revision %d` prints the manifest), or add --force", owner, name, name, target.Number)
 	}
-	patch, err := undoPatch(objects, &target)
-	return patch, target.Number, err
+	return objects, &target, nil
 }
 
 // putBack sends the patch of an undo to the API server.

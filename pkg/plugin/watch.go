@@ -126,9 +126,7 @@ func (f *follower) start(ctx context.Context) error {
 		if err := s.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) { f.lose(s, err) }); err != nil {
 			return err
 		}
-		_, err := s.AddEventHandler(cache.ResourceEventHandlerFuncs{
-			AddFunc: func(any) { f.tell() }, UpdateFunc: func(any, any) { f.tell() }, DeleteFunc: func(any) { f.tell() },
-		})
+		_, err := s.AddEventHandler(f.handler())
 		if err != nil {
 			return err
 		}
@@ -143,6 +141,12 @@ func (f *follower) ready() (bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return !slices.ContainsFunc(f.sources, func(s *source) bool { return !s.lost && !s.HasSynced() }), f.failed
+}
+
+func (f *follower) handler() cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc: func(any) { f.tell() }, UpdateFunc: func(any, any) { f.tell() }, DeleteFunc: func(any) { f.tell() },
+	}
 }
 
 func (f *follower) tell() {

@@ -179,14 +179,17 @@ var waits = map[rollout.Wait]string{
 	rollout.WaitResume:     "the end of the pause",
 }
 
+// WaitText describes what a cluster waits for.
+func WaitText(w rollout.Wait) string { return cmp.Or(waits[w], string(w)) }
+
 // future returns the expected events of a cluster, and the consequence of a failure.
 func (o *Objects) future(c *Cluster, all []Cluster) []Fact {
 	var facts []Fact
 	switch {
 	case c.WaitsFor == rollout.WaitHalt:
-		facts = append(facts, Fact{Text: "waits for " + waits[c.WaitsFor] + o.limit(c, all)})
+		facts = append(facts, Fact{Text: "waits for " + WaitText(c.WaitsFor) + o.limit(c, all)})
 	case c.WaitsFor != rollout.WaitNothing:
-		facts = append(facts, Fact{Text: "waits for " + cmp.Or(waits[c.WaitsFor], string(c.WaitsFor))})
+		facts = append(facts, Fact{Text: "waits for " + WaitText(c.WaitsFor)})
 	case c.State == StateFailed:
 		facts = append(facts, Fact{Text: "counts against maxFailures" + o.limit(c, all)})
 	}

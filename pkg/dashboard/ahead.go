@@ -1,0 +1,217 @@
+package dashboard
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/forecast"
+	"github.com/open-cluster-management-io/work-rollback/pkg/view"
+)
+
+// Plan is how a rollout continues.
+type Plan struct {
+	Text    string          `json:"text"`
+	Waves   []forecast.Wave `json:"waves"`
+	Limits  []string        `json:"limits"`
+	Waiting []string        `json:"waiting"`
+	Notes   []string        `json:"notes"`
+}
+
+func (s *Server) plan(w http.ResponseWriter, r *http.Request) {
+	objects, err := s.rooms.objects(r.Context(), r.PathValue("namespace"), r.PathValue("name"))
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	plan, err := s.hub.Plan(objects)
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	answer(w, plan)
+}
+
+// model is the model of the agents that the page sends. Shares are in percent.
+type model struct {
+	Fail         float64 `json:"fail"`
+	Hang         float64 `json:"hang"`
+	Offline      float64 `json:"offline"`
+	Slow         float64 `json:"slow"`
+	ApplySeconds float64 `json:"applySeconds"`
+	Spread       float64 `json:"spread"`
+	Seed         uint64  `json:"seed"`
+}
+
+// The size of a simulation of the page.
+const (
+	mostRuns       = 200
+	simulationTime = 5 * time.Second
+	slowFactor     = 5
+	bins           = 24
+)
+
+// longestApply bounds the median time of a cluster, so that it can be a duration.
+const longestApply = 24 * time.Hour
+
+// Simulation is the result of a simulation.
+type Simulation struct {
+	Text     string       `json:"text"`
+	Notes    []string     `json:"notes"`
+	Exposed  Distribution `json:"exposed"`
+	Duration Distribution `json:"duration"`
+	Film     FilmOf       `json:"film"`
+}
+
+// Distribution is how often the values of many runs lie in each part of their range.
+type Distribution struct {
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+	P50  float64 `json:"p50"`
+	P95  float64 `json:"p95"`
+	Bins []int   `json:"bins"`
+}
+
+// FilmOf is a film of one run.
+type FilmOf struct {
+	Outcome string      `json:"outcome"`
+	Groups  []FilmGroup `json:"groups"`
+	Frames  []FilmFrame `json:"frames"`
+}
+
+// FilmGroup is a group of clusters of a film.
+type FilmGroup struct {
+	Placement string   `json:"placement"`
+	Name      string   `json:"name"`
+	Clusters  []string `json:"clusters"`
+}
+
+// FilmFrame is what changes at one time, in seconds since the begin.
+type FilmFrame struct {
+	At     float64  `json:"at"`
+	Cells  []int    `json:"cells"`
+	States []string `json:"states"`
+}
+
+// scenes are the states of clusters that a film shows.
+var scenes = map[forecast.Scene]view.State{
+	forecast.SceneWaiting: view.StateWaiting, forecast.SceneInFlight: view.StateInFlight, forecast.SceneDegraded: view.StateDegraded,
+	forecast.SceneSucceeded: view.StateSucceeded, forecast.SceneFailed: view.StateFailed, forecast.SceneRestoring: view.StateRestoring,
+}
+
+func (s *Server) simulate(w http.ResponseWriter, r *http.Request) {
+	var of model
+	if !decode(w, r, &of) {
+		return
+	}
+	if limit := longestApply.Seconds(); !(of.ApplySeconds > 0 && of.ApplySeconds <= limit) {
+		refuse(w, http.StatusBadRequest, fmt.Sprintf("applySeconds is %g: use a number above 0 and up to %g", of.ApplySeconds, limit))
+		return
+	}
+	objects, err := s.rooms.objects(r.Context(), r.PathValue("namespace"), r.PathValue("name"))
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	in, groups, err := view.SimulationOf(objects)
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	in.Seed = of.Seed
+	in.Agents = forecast.Agents{
+		Apply: time.Duration(of.ApplySeconds * float64(time.Second)), Spread: of.Spread, SlowFactor: slowFactor,
+		Slow: of.Slow / 100, Fail: of.Fail / 100, Hang: of.Hang / 100, Offline: of.Offline / 100,
+	}
+	if err := in.Validate(); err != nil {
+		fail(w, err)
+		return
+	}
+	if !s.simulating.TryLock() {
+		refuse(w, http.StatusTooManyRequests, "another simulation is in progress: try again when it has ended")
+		return
+	}
+	defer s.simulating.Unlock()
+	end := time.Now().Add(simulationTime)
+	more := func() bool { return time.Now().Before(end) && r.Context().Err() == nil }
+	found, err := simulation(in, groups, more)
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	answer(w, found)
+}
+
+// simulation plays some runs, and a film of the one with the median number of exposed clusters.
+func simulation(in *forecast.Input, groups []view.Group, more func() bool) (*Simulation, error) {
+	results, err := forecast.Runs(in, mostRuns, runtime.GOMAXPROCS(0), more)
+	if err != nil {
+		return nil, err
+	}
+	summary := forecast.Summarize(results)
+	found := &Simulation{Notes: []string{}, Text: fmt.Sprintf("%d runs with seed %d:", len(results), in.Seed)}
+	for _, outcome := range []forecast.Outcome{forecast.Complete, forecast.Aborted, forecast.Stalled, forecast.Waiting} {
+		if summary.Outcomes[outcome] > 0 {
+			found.Text += fmt.Sprintf(" %.0f%% %s", 100*summary.Share(outcome), outcome)
+		}
+	}
+	found.Text += "."
+	if summary.Restore != nil {
+		found.Text += fmt.Sprintf(" After an abort, all clusters are back within %s (median).",
+			forecast.Seconds(summary.Restore.P50.Value).Round(time.Second))
+	}
+	if !in.Rules.Progressing {
+		found.Notes = append(found.Notes, "The template has no condition rule for Progressing: a cluster succeeds as soon as its objects exist, "+
+			"even if the workload is broken.")
+	}
+	found.Exposed = distribution(results, func(r *forecast.Result) float64 { return float64(r.Exposed) })
+	found.Duration = distribution(results, func(r *forecast.Result) float64 { return r.Duration.Seconds() })
+	found.Film, err = filmOf(in, groups, typical(results))
+	return found, err
+}
+
+// typical returns the index of the run with the median number of exposed clusters.
+func typical(results []forecast.Result) int {
+	order := make([]int, len(results))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(results[a].Exposed, results[b].Exposed) })
+	return order[(len(order)-1)/2]
+}
+
+func filmOf(in *forecast.Input, groups []view.Group, index int) (FilmOf, error) {
+	result, frames, err := forecast.Film(in, index)
+	film := FilmOf{Outcome: string(result.Outcome), Frames: make([]FilmFrame, 0, len(frames))}
+	for i := range groups {
+		film.Groups = append(film.Groups, FilmGroup{groups[i].Placement, groups[i].Name, groups[i].Clusters})
+	}
+	for i := range frames {
+		frame := FilmFrame{At: frames[i].At.Seconds(), Cells: frames[i].Clusters}
+		for _, scene := range frames[i].Scenes {
+			frame.States = append(frame.States, string(scenes[scene]))
+		}
+		film.Frames = append(film.Frames, frame)
+	}
+	return film, err
+}
+
+func distribution(results []forecast.Result, value func(*forecast.Result) float64) Distribution {
+	values := make([]float64, 0, len(results))
+	for i := range results {
+		values = append(values, value(&results[i]))
+	}
+	d := Distribution{P50: forecast.QuantileOf(values, 0.5).Value, P95: forecast.QuantileOf(values, 0.95).Value, Bins: make([]int, bins)}
+	d.Low, d.High = slices.Min(values), slices.Max(values)
+	for _, v := range values {
+		at := 0
+		if d.High > d.Low {
+			at = min(bins-1, int((v-d.Low)/(d.High-d.Low)*bins))
+		}
+		d.Bins[at]++
+	}
+	return d
+}

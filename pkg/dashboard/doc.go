@@ -1,0 +1,13 @@
+// Package dashboard serves a page for one user on localhost: a picture of the rollouts on a hub. It draws the same views as the commands of
+// the plugin (package view), and it acts through the plugin's own functions, which a caller passes as a Hub.
+//
+//	What does the page need from a hub?                       hub.go
+//	Who may talk to the server?                               guard.go; token.go: the token and the one-time code
+//	Which requests are there?                                 server.go
+//	What does the page know about one rollout?                picture.go, cells.go; difference.go: what changed since the last picture
+//	How do several tabs share the watches of one rollout?     room.go; stream.go: server-sent events
+//	What lies ahead?                                          ahead.go
+//	What does the browser run?                                page, embedded by assets.go
+//
+// The credentials of the kubeconfig stay in the process. docs/dashboard.md describes the page and its security for users.
+package dashboard

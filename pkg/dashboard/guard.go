@@ -1,0 +1,108 @@
+package dashboard
+
+import (
+	"mime"
+	"net"
+	"net/http"
+	"strings"
+)
+
+// tokenHeader carries the token. A page of another origin can't set it without a preflight request, which the server never permits.
+const tokenHeader = "X-Dashboard-Token"
+
+// policy is the Content-Security-Policy of all answers: only files of this server run, and only this server is asked.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+// guard checks each request before anything else sees it.
+type guard struct {
+	// hosts are the values of the Host header that the server answers to. Any other name was resolved to this machine by somebody else:
+	// DNS rebinding.
+	hosts   []string
+	secrets *secrets
+}
+
+// guarded returns a handler that adds the security headers to all answers, and refuses requests of other pages.
+func (g *guard) guarded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		header := w.Header()
+		header.Set("Content-Security-Policy", policy)
+		header.Set("X-Content-Type-Options", "nosniff")
+		header.Set("X-Frame-Options", "DENY")
+		header.Set("Referrer-Policy", "no-referrer")
+		header.Set("Cross-Origin-Opener-Policy", "same-origin")
+		header.Set("Cross-Origin-Resource-Policy", "same-origin")
+		header.Set("Cache-Control", "no-store")
+		if problem := g.foreign(r); problem != "" {
+			refuse(w, http.StatusForbidden, problem)
+			return
+		}
+		if strings.HasPrefix(r.URL.Path, "/api/") {
+			if status, problem := g.unauthorized(r); problem != "" {
+				refuse(w, status, problem)
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// foreign returns why a request does not come from the page or from the address bar of a browser; empty if it does.
+func (g *guard) foreign(r *http.Request) string {
+	if !g.ours(r.Host) {
+		return "the Host header does not name this server"
+	}
+	if origins := r.Header.Values("Origin"); len(origins) > 1 || len(origins) == 1 && !g.ourOrigin(origins[0]) {
+		return "the Origin header names another page"
+	}
+	switch site := r.Header.Get("Sec-Fetch-Site"); {
+	case site == "" || site == "same-origin" || site == "none":
+	case r.URL.Path == "/" && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Method == http.MethodGet: // A link. The page has no data.
+	default:
+		return "the request comes from another page"
+	}
+	return ""
+}
+
+// ours reports whether a Host header names this server. The comparison is exact: a host with a dot at its end is another origin.
+func (g *guard) ours(host string) bool {
+	for _, known := range g.hosts {
+		if host == known {
+			return true
+		}
+	}
+	return false
+}
+
+func (g *guard) ourOrigin(origin string) bool {
+	host, http := strings.CutPrefix(origin, "http://")
+	return http && g.ours(host)
+}
+
+// unauthorized returns why a request for data or for a change is refused; empty if it is allowed.
+func (g *guard) unauthorized(r *http.Request) (int, string) {
+	if r.Method == http.MethodPost {
+		if r.Header.Get("Origin") == "" {
+			return http.StatusForbidden, "the Origin header is missing"
+		}
+		if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+			return http.StatusUnsupportedMediaType, "the Content-Type is not application/json"
+		}
+	}
+	if r.URL.Path == openPath { // The one-time code in the body stands for the token.
+		return 0, ""
+	}
+	if tokens := r.Header.Values(tokenHeader); len(tokens) != 1 || !is(tokens[0], g.secrets.token) {
+		return http.StatusUnauthorized, "the token is missing or wrong: open the address that the command printed"
+	}
+	return 0, ""
+}
+
+// hostsOf returns the Host headers that name a listener.
+func hostsOf(address net.Addr) []string {
+	_, port, err := net.SplitHostPort(address.String())
+	if err != nil {
+		return nil
+	}
+	return []string{net.JoinHostPort("127.0.0.1", port), net.JoinHostPort("localhost", port)}
+}

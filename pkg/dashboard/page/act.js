@@ -1,0 +1,96 @@
+// The actions. Each is previewed by the server, and a dialog says what will be written to how many clusters.
+
+import { pathOf, post } from './api.js';
+import { el, fill, plural } from './dom.js';
+
+const labels = { undo: 'Undo …', abort: 'Abort …', retry: 'Retry …', pause: 'Pause …', resume: 'Resume …' };
+const verbs = { undo: 'Undo', abort: 'Abort', retry: 'Retry', pause: 'Pause', resume: 'Resume' };
+
+export function actions({ namespace, name, context, announce }) {
+  let dialog = null;
+
+  function buttons(offers) {
+    if (context.readOnly) return [el('span', { class: 'soft' }, 'Read-only')];
+    return offers.filter((offer) => !(offer.not && (offer.verb === 'resume' || (offer.verb === 'pause' && /already paused/.test(offer.not))))).map((offer) => el('button', {
+      type: 'button', 'data-verb': offer.verb, disabled: Boolean(offer.not), title: offer.not || null, class: offer.verb === 'abort' ? 'danger' : null,
+      onclick: () => ask(offer.verb),
+    }, labels[offer.verb]));
+  }
+
+  function close() {
+    dialog?.close();
+    dialog?.remove();
+    dialog = null;
+  }
+
+  // ask opens the dialog of an action.
+  async function ask(verb, more = {}) {
+    close();
+    const box = el('div', {}, el('h2', {}, `${verbs[verb]} ${namespace}/${name}`), el('p', { class: 'soft' }, 'Reading …'));
+    const own = el('dialog', { 'aria-label': `${verbs[verb]} ${namespace}/${name}`, onclose: () => { if (dialog === own) close(); } }, box);
+    dialog = own;
+    document.body.append(own);
+    own.showModal();
+    await preview(own, box, { verb, ...more }, '');
+  }
+
+  async function preview(own, box, action, warning) {
+    try {
+      const found = await post(pathOf(namespace, name, 'preview'), action);
+      if (dialog === own) confirm(own, box, action, found, warning);
+    } catch (error) {
+      if (dialog === own) refused(own, box, action, error);
+    }
+  }
+
+  function refused(own, box, action, error) {
+    const canForce = action.verb === 'undo' && !action.force && /--force/.test(error.message);
+    fill(box, el('h2', {}, `${verbs[action.verb]} is not possible`), el('p', { class: 'bad', role: 'alert' }, error.message),
+      el('div', { class: 'bar' }, el('button', { type: 'button', onclick: close }, 'Close'),
+        canForce ? el('button', { type: 'button', class: 'danger', onclick: () => preview(own, box, { ...action, force: true }, 'Forced: another tool may overwrite the undo, or the revision was aborted before.') }, 'Force …') : null));
+    box.querySelector('button').focus();
+  }
+
+  function confirm(own, box, action, found, warning) {
+    const reason = el('input', { type: 'text', maxlength: '256', id: 'reason', autocomplete: 'off' });
+    const result = el('p', { role: 'alert', class: 'bad' });
+    const yes = el('button', { type: 'button', class: action.verb === 'abort' ? 'danger' : null, id: 'confirm', onclick: send },
+      found.clusters ? `${verbs[action.verb]}: ${plural(found.clusters, 'cluster')} will be written` : verbs[action.verb]);
+    const no = el('button', { type: 'button', onclick: close }, 'Cancel');
+
+    async function send() {
+      yes.disabled = true;
+      try {
+        const done = await post(pathOf(namespace, name, 'act'), { ...action, reason: reason.value || undefined, confirmed: found.question });
+        close();
+        announce(done.done);
+      } catch (error) {
+        if (dialog !== own) return;
+        if (error.status === 409) await preview(own, box, action, error.message);
+        else { result.textContent = error.message; yes.disabled = false; }
+      }
+    }
+
+    fill(box, el('h2', {}, found.question), warning ? el('p', { class: 'warn', role: 'alert' }, warning) : null,
+      found.diff ? diffView(found.diff) : action.verb === 'undo' ? el('p', {}, 'The manifests do not differ from those in the spec.') : null,
+      el('dl', {}, el('dt', {}, 'This writes'), el('dd', {}, found.writes), el('dt', {}, 'Then'), el('dd', {}, found.then),
+        el('dt', {}, 'Clusters'), el('dd', {}, found.clusters ? `The hub will write to ${plural(found.clusters, 'cluster')}.` : 'The hub will write to no cluster.')),
+      action.verb === 'abort' ? el('label', { for: 'reason' }, 'Reason (recorded with your name)', reason) : null,
+      result, el('div', { class: 'bar' }, no, yes));
+    (action.verb === 'abort' ? reason : no).focus();
+  }
+
+  return {
+    buttons, ask, end: close,
+    clusterButton: (cluster) => (context.readOnly ? null
+      : el('button', { type: 'button', onclick: () => ask('retry', { clusters: [cluster] }) }, `Retry ${cluster} …`)),
+  };
+}
+
+// diffView shows a unified diff.
+export function diffView(text) {
+  return el('pre', { class: 'diff', tabindex: '0', role: 'region', 'aria-label': 'Change of the template' }, text.replace(/\n$/, '').split('\n').map((line) => {
+    const kind = /^(@@|diff |--- |\+\+\+ )/.test(line) ? 'place' : line.startsWith('+') ? 'added' : line.startsWith('-') ? 'removed' : null;
+    return el('span', { class: kind }, `${line}\n`);
+  }));
+}

@@ -1,0 +1,92 @@
+// Requests to the server. Each carries the token in a header, which a page of another origin can't do.
+
+const key = 'kubectl-mwrs-token';
+
+// token is kept for this tab only, so that a reload still works.
+let token = '';
+
+export class Refused extends Error {
+  constructor(status, message) {
+    super(message);
+    this.status = status;
+  }
+}
+
+// open takes the token, or the one-time code, from the fragment of the address and removes it from there.
+export async function open() {
+  const found = new URLSearchParams(location.hash.slice(1));
+  if (found.has('token') || found.has('once')) history.replaceState(null, '', location.pathname + '#/');
+  if (found.has('token')) token = found.get('token');
+  else if (found.has('once')) token = (await post('/api/open', { once: found.get('once') })).token;
+  else token = sessionStorage.getItem(key) ?? '';
+  sessionStorage.setItem(key, token);
+}
+
+async function ask(path, options = {}) {
+  const answer = await fetch(path, {
+    ...options, cache: 'no-store', credentials: 'omit', redirect: 'error', referrerPolicy: 'no-referrer',
+    headers: { ...options.headers, 'X-Dashboard-Token': token },
+  });
+  if (answer.ok) return answer;
+  let problem = `The server answered ${answer.status}.`;
+  try {
+    problem = (await answer.json()).error || problem;
+  } catch { /* The answer is not JSON. */ }
+  throw new Refused(answer.status, problem);
+}
+
+export async function get(path) {
+  return (await ask(path)).json();
+}
+
+export async function blob(path) {
+  return (await ask(path)).blob();
+}
+
+export async function post(path, body, signal) {
+  return (await ask(path, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body), signal })).json();
+}
+
+export function pathOf(namespace, name, ...rest) {
+  return ['/api/sets', namespace, name, ...rest].map((part, i) => (i ? encodeURIComponent(part) : part)).join('/');
+}
+
+// stream follows server-sent events until the signal aborts. It connects again after an end. EventSource can't send a header.
+export async function stream(path, signal, on, disconnected) {
+  for (let wait = 500; !signal.aborted; wait = Math.min(wait * 2, 5000)) {
+    try {
+      const answer = await ask(path, { signal });
+      wait = 500;
+      await events(answer.body, on);
+    } catch (error) {
+      if (signal.aborted) return;
+      if (error instanceof Refused && error.status < 500) {
+        on('problem', { error: error.message, lost: error.status === 401 });
+        return;
+      }
+    }
+    if (signal.aborted) return;
+    disconnected();
+    await new Promise((done) => { setTimeout(done, wait); });
+  }
+}
+
+async function events(body, on) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let parts = [];
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const end = value.lastIndexOf('\n\n');
+    if (end < 0) {
+      parts.push(value);
+      continue;
+    }
+    const text = parts.join('') + value.slice(0, end);
+    parts = [value.slice(end + 2)];
+    for (const event of text.split('\n\n')) {
+      const match = /^event: (\w+)\ndata: (.*)$/.exec(event);
+      if (match) on(match[1], JSON.parse(match[2]));
+    }
+  }
+}

@@ -1,0 +1,92 @@
+// The page: its address, the connection, the keys.
+
+import { open } from './api.js';
+import { ago, el, fill, setClock, show } from './dom.js';
+import { listView } from './list.js';
+import { setView } from './set.js';
+
+const main = document.getElementById('main-content');
+const contact = document.getElementById('contact');
+const problem = document.getElementById('problem');
+const context = { scope: '', readOnly: false, on, disconnected };
+let view = null;
+let hub = {};
+let connected = true;
+
+function on(event, data) {
+  connected = true;
+  if (event === 'hello') {
+    Object.assign(context, { scope: data.scope, readOnly: data.readOnly });
+    setClock(data.now);
+  }
+  if (event === 'hub') hub = data;
+  if (event === 'problem') fail(data.error);
+  if (event === 'list' || event === 'update') fail('');
+  connection();
+}
+
+function disconnected() {
+  connected = false;
+  connection();
+}
+
+function connection() {
+  const away = !connected || hub.since;
+  contact.classList.toggle('away', Boolean(away));
+  if (!connected) show(contact, 'The command has ended or can’t be reached. The page shows what it saw last.');
+  else if (hub.since) show(contact, `The API server can’t be reached since ${ago(hub.since).replace(' ago', '')}. The page shows what it saw last. ${hub.problem}`);
+  else show(contact, `Live${context.readOnly ? ', read-only' : ''} · ${context.scope}`);
+}
+
+function fail(text) {
+  problem.hidden = !text;
+  show(problem, text);
+}
+
+function route() {
+  const parts = location.hash.replace(/^#\/?/, '').split('/').filter(Boolean).map(decodeURIComponent);
+  view?.end();
+  fail('');
+  const where = document.getElementById('where');
+  if (parts.length === 2) {
+    show(where, ` › ${parts[0]}/${parts[1]}`);
+    document.title = `${parts[1]} · Rollouts`;
+    view = setView(main, context, parts[0], parts[1]);
+    return;
+  }
+  show(where, '');
+  document.title = 'Rollouts';
+  view = listView(main, context);
+}
+
+function keys(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const typing = event.target.closest?.('input, textarea, select, dialog');
+  if (event.key === 'Escape' && !event.target.closest?.('dialog')) view?.escape?.();
+  if (typing) return;
+  if (event.key === '/') {
+    event.preventDefault();
+    view?.search();
+  } else if (event.key === 'l' || event.key === 'u') {
+    location.hash = '#/';
+  } else {
+    view?.key?.(event);
+  }
+}
+
+async function begin() {
+  document.getElementById('skip').addEventListener('click', (event) => { event.preventDefault(); main.focus(); });
+  try {
+    await open();
+  } catch (error) {
+    fail(error.message);
+    fill(main, el('p', {}, 'Start ', el('code', {}, 'kubectl mwrs dashboard'), ' again, or open the address that it printed.'));
+    return;
+  }
+  addEventListener('hashchange', route);
+  addEventListener('keydown', keys);
+  setInterval(connection, 1000);
+  route();
+}
+
+begin();

@@ -1,0 +1,115 @@
+// The states of clusters: their order, letters and textures. The colors are in style.css, so that dark and light differ. No two states
+// differ by color alone: those that need a person have a letter, and failed cells have a cross.
+
+export const phases = [
+  { name: 'Failed', letter: 'F', texture: 'cross', text: 'counts against maxFailures' },
+  { name: 'Rejected', letter: 'R', texture: 'cross', text: 'the API server rejects its ManifestWork' },
+  { name: 'Restoring', letter: 'B', texture: 'down', text: 'returns to the current revision after an abort' },
+  { name: 'Degraded', letter: 'D', texture: 'down', text: 'is degraded, and its deadline has not passed' },
+  { name: 'TerminationTimedOut', letter: 'T', texture: 'down', text: 'its ManifestWork is being deleted for too long' },
+  { name: 'AgentUnknown', letter: '?', texture: 'dot', text: 'its agent has not reported to this hub' },
+  { name: 'InFlight', letter: '', texture: 'up', text: 'has the revision without a result' },
+  { name: 'HandingOver', letter: 'H', texture: 'up', text: 'still has dropped objects of the revision before' },
+  { name: 'Soaking', letter: '', texture: 'half', text: 'succeeded, but not yet for minSuccessTime' },
+  { name: 'Terminating', letter: '', texture: 'dot', text: 'its ManifestWork is being deleted' },
+  { name: 'Waiting', letter: '', texture: 'hollow', text: 'does not have the revision yet' },
+  { name: 'Completed', letter: '', texture: '', text: 'ran to completion' },
+  { name: 'Succeeded', letter: '', texture: '', text: 'the revision succeeded' },
+];
+
+export const indexOf = new Map(phases.map((phase, i) => [phase.name, i]));
+
+export function phaseIndex(name) {
+  return indexOf.get(name) ?? indexOf.get('AgentUnknown');
+}
+
+// The first state that needs nothing more.
+export const firstDone = indexOf.get('Completed');
+
+// colorsNow returns the colors of the states in the scheme of the browser.
+export function colorsNow() {
+  const style = getComputedStyle(document.documentElement);
+  const of = (name) => style.getPropertyValue(name).trim();
+  return {
+    fill: phases.map((phase) => of(`--p-${phase.name}`)),
+    ink: phases.map((phase) => of(`--i-${phase.name}`) || of('--cell-ink')),
+    text: of('--text'), soft: of('--soft'), back: of('--back'), focus: of('--focus'), waves: of('--waves').split(',').map((c) => c.trim()),
+  };
+}
+
+// sprite draws a cell of a state at a size in device pixels.
+export function sprite(index, size, colors) {
+  const phase = phases[index];
+  return painted(size, (c) => {
+    c.fillStyle = colors.fill[index];
+    c.fillRect(0, 0, size, size);
+    c.strokeStyle = c.fillStyle = colors.ink[index];
+    c.lineWidth = Math.max(1, size / 12);
+    texture(c, phase, size, colors.back);
+  });
+}
+
+// numbered draws a cell of a wave.
+export function numbered(number, size, colors) {
+  return painted(size, (c) => {
+    c.fillStyle = colors.waves[(number - 1) % colors.waves.length];
+    c.fillRect(0, 0, size, size);
+    c.fillStyle = '#111';
+    letter(c, String(number), size);
+  });
+}
+
+function painted(size, paint) {
+  const canvas = new OffscreenCanvas(size, size);
+  paint(canvas.getContext('2d'));
+  return canvas;
+}
+
+function texture(c, phase, size, back) {
+  const s = size;
+  c.beginPath();
+  switch (phase.texture) {
+    case 'cross':
+      if (s >= 16 && phase.letter) break;
+      c.moveTo(0, 0); c.lineTo(s, s); c.moveTo(s, 0); c.lineTo(0, s);
+      break;
+    case 'down':
+      if (s >= 16) break;
+      c.moveTo(0, 0); c.lineTo(s, s);
+      break;
+    case 'up':
+      if (s >= 8) { c.moveTo(0, s); c.lineTo(s, 0); c.moveTo(0, s / 2); c.lineTo(s / 2, 0); c.moveTo(s / 2, s); c.lineTo(s, s / 2); }
+      break;
+    case 'half':
+      if (s >= 6) c.fillRect(0, s * 0.62, s, s * 0.38);
+      break;
+    case 'dot':
+      if (s >= 6 && !(s >= 16 && phase.letter)) c.fillRect(s / 2 - s / 8, s / 2 - s / 8, s / 4, s / 4);
+      break;
+    case 'hollow':
+      if (s >= 8) { c.fillStyle = back; c.fillRect(s * 0.2, s * 0.2, s * 0.6, s * 0.6); }
+      break;
+    default:
+  }
+  c.stroke();
+  if (phase.letter && s >= 16) letter(c, phase.letter, s);
+}
+
+function letter(c, text, size) {
+  if (size < 12) return;
+  c.font = `bold ${Math.floor(size * (text.length > 2 ? 0.45 : 0.68))}px system-ui, sans-serif`;
+  c.textAlign = 'center';
+  c.textBaseline = 'middle';
+  c.fillText(text, size / 2, size * 0.54);
+}
+
+// swatch returns a small cell for the legend.
+export function swatch(index, colors) {
+  const canvas = document.createElement('canvas');
+  const ratio = window.devicePixelRatio || 1;
+  canvas.width = canvas.height = Math.round(18 * ratio);
+  canvas.className = 'swatch';
+  canvas.setAttribute('aria-hidden', 'true');
+  canvas.getContext('2d').drawImage(sprite(index, canvas.width, colors), 0, 0);
+  return canvas;
+}

@@ -1,0 +1,60 @@
+package plugin
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/dashboard"
+)
+
+// Any answer of the API server shows that it is there, a refusal too. An overload and a broken connection do not. When it is back, all
+// that waits for it is told.
+func TestDashboardContact(t *testing.T) {
+	now := time.Unix(1000, 0)
+	h := newDashboardHub(&options{now: func() time.Time { return now }}, &clients{namespace: "default"}, false)
+	require.Equal(t, "namespace default", h.Scope())
+	forbidden := apierrors.NewForbidden(schema.GroupResource{}, "", nil)
+	for _, err := range []error{nil, forbidden} {
+		h.noteContact(err)
+		since, _ := h.Contact()
+		require.Zero(t, since)
+	}
+	returned := h.returned()
+	h.noteContact(errors.New("connection refused"))
+	now = now.Add(time.Minute)
+	h.noteContact(&apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusServiceUnavailable, Message: "starting"}})
+	since, problem := h.Contact()
+	require.Equal(t, time.Unix(1000, 0), since, "since the first failure")
+	require.Equal(t, "starting", problem)
+	select {
+	case <-returned:
+		require.Fail(t, "it has not returned")
+	default:
+	}
+	h.noteContact(nil)
+	<-returned
+	since, _ = h.Contact()
+	require.Zero(t, since)
+}
+
+// The list holds what a row shows, and no template.
+func TestDashboardRow(t *testing.T) {
+	set := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", ManagedFields: []metav1.ManagedFieldsEntry{{}}}}
+	set.Status.State, set.Status.UpdateRevision, set.Status.CurrentRevision = workv1alpha1.StateStalled, "b", "a"
+	set.Status.Revisions = []workv1alpha1.RevisionStatus{{Hash: "b", Revision: 2, Clusters: 3}, {Hash: "a", Revision: 1, Clusters: 7}}
+	set.Status.Summary.Total, set.Status.Summary.Failed = 10, 2
+	kept, err := withoutTemplate(set)
+	require.NoError(t, err)
+	require.Empty(t, kept.(*workv1alpha1.ManifestWorkReplicaSet).ManagedFields)
+	require.Equal(t, dashboard.Row{
+		Namespace: "default", Name: "web", State: "Stalled", Update: 2, Current: 1, Updated: 3, Selected: 10, Failed: 2,
+	}, dashboardRow(set))
+}

@@ -1,0 +1,178 @@
+package view
+
+import (
+	"fmt"
+	"time"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// Verb is an action of a user on a rollout.
+type Verb string
+
+// The verbs.
+const (
+	VerbUndo   Verb = "undo"
+	VerbAbort  Verb = "abort"
+	VerbRetry  Verb = "retry"
+	VerbPause  Verb = "pause"
+	VerbResume Verb = "resume"
+)
+
+// Effect is what an action writes.
+type Effect struct {
+	Verb Verb `json:"verb"`
+	// Question asks the user to confirm. It names the revisions, so that it changes if the action would do something else.
+	Question string `json:"question"`
+	// Writes describes what the plugin writes, and Then what the hub does because of it.
+	Writes string `json:"writes"`
+	Then   string `json:"then"`
+	// Revision is the revision that an undo restores.
+	Revision int64 `json:"revision,omitempty"`
+	// Clusters is the number of clusters to which the hub will write.
+	Clusters int `json:"clusters"`
+}
+
+// EffectOf returns what an action writes, as far as the objects tell. revision is the revision that an undo restores, and clusters are the
+// clusters of a retry; none for all failed ones. It does not check whether the action is possible.
+func EffectOf(o *Objects, verb Verb, revision *Revision, clusters []string) Effect {
+	e := Effect{Verb: verb}
+	name := o.ReplicaSet.Namespace + "/" + o.ReplicaSet.Name
+	update, current := o.revisionAt(o.ReplicaSet.Status.UpdateRevision), o.revisionAt(o.ReplicaSet.Status.CurrentRevision)
+	selected := Selected(o.ReplicaSet)
+	switch verb {
+	case VerbAbort:
+		e.Clusters = o.having(&update)
+		e.Question = fmt.Sprintf("Abort the rollout of revision %d of %s?", update.Number, name)
+		e.Writes = "status.abortedTime, your user name and the reason"
+		e.Then = fmt.Sprintf("The hub writes revision %d at once to %s that have revision %d. It ignores the rollout strategy. "+
+			"The spec does not change.", current.Number, countOf(e.Clusters), update.Number)
+	case VerbRetry:
+		e.retry(o, name, &update, clusters)
+	case VerbUndo:
+		e.Revision, e.Clusters = revision.Number, selected-o.having(revision)
+		e.Question = fmt.Sprintf("Restore the template of revision %d in %s?", revision.Number, name)
+		e.Writes = "spec.manifestWorkTemplate, and the change cause of the revision"
+		e.Then = fmt.Sprintf("The hub rolls the template out to %s, with the rollout strategy.", countOf(e.Clusters))
+	case VerbPause:
+		e.Question = fmt.Sprintf("Pause the rollout of %s?", name)
+		e.Writes = "spec.paused: true"
+		e.Then = "The hub writes to no cluster until the rollout is resumed. Clusters that have the revision keep it."
+	case VerbResume:
+		e.Clusters = selected - o.having(&update)
+		e.Question = fmt.Sprintf("Resume the rollout of %s?", name)
+		e.Writes = "spec.paused: false"
+		e.Then = fmt.Sprintf("The hub continues the rollout to %s, with the rollout strategy.", countOf(e.Clusters))
+	}
+	e.Clusters = max(0, e.Clusters)
+	return e
+}
+
+// retry sets the effect of a retry.
+func (e *Effect) retry(o *Objects, name string, update *Revision, clusters []string) {
+	failed := len(o.ReplicaSet.Status.Failures)
+	switch {
+	case len(clusters) > 0:
+		e.Clusters = len(clusters)
+		e.Question = fmt.Sprintf("Retry %s of %s?", countOf(e.Clusters), name)
+		e.Writes = "status.failures, without these clusters"
+		e.Then = fmt.Sprintf("The hub gives %s a new deadline, and continues the rollout.", countOf(e.Clusters))
+	case o.ReplicaSet.Status.AbortedTime != nil:
+		e.Clusters = Selected(o.ReplicaSet) - o.having(update)
+		e.Question = fmt.Sprintf("Roll out the aborted revision %d of %s again?", update.Number, name)
+		e.Writes = "status.abortedTime: null"
+		e.Then = fmt.Sprintf("The hub rolls revision %d out to %s, with the rollout strategy.", update.Number, countOf(e.Clusters))
+	default:
+		e.Clusters = failed
+		e.Question = fmt.Sprintf("Retry all %s of %s that failed?", countOf(failed), name)
+		e.Writes = "status.failures: none"
+		e.Then = fmt.Sprintf("The hub gives %s a new deadline, and continues the rollout.", countOf(failed))
+	}
+}
+
+func (o *Objects) revisionAt(hash string) Revision {
+	for _, r := range Revisions(o) {
+		if r.Hash == hash {
+			return r
+		}
+	}
+	return Revision{}
+}
+
+// having returns how many clusters have a revision. The works are newer than the status.
+func (o *Objects) having(r *Revision) int {
+	if len(o.Works) == 0 {
+		return int(max(0, r.Now))
+	}
+	n := 0
+	for i := range o.Works {
+		if o.Works[i].Hash() == r.Hash {
+			n++
+		}
+	}
+	return n
+}
+
+func countOf(n int) string {
+	if n == 1 {
+		return "1 cluster"
+	}
+	return fmt.Sprintf("%d clusters", n)
+}
+
+// Offer is an action that applies to the state of a rollout.
+type Offer struct {
+	Verb Verb `json:"verb"`
+	// Not is why the action does not apply; empty if it does.
+	Not string `json:"not,omitempty"`
+}
+
+// Offers returns all actions, and why some do not apply.
+func Offers(o *Objects) []Offer {
+	_, undo := UndoTarget(o, 0, false)
+	offers := []Offer{
+		{Verb: VerbUndo, Not: text(undo)}, {Verb: VerbAbort, Not: text(Abortable(o.ReplicaSet))},
+		{Verb: VerbRetry, Not: text(Retriable(o.ReplicaSet))}, {Verb: VerbPause}, {Verb: VerbResume},
+	}
+	if o.ReplicaSet.Spec.Paused {
+		offers[3].Not = "the rollout is already paused"
+	} else {
+		offers[4].Not = "the rollout is not paused"
+	}
+	if !o.ReplicaSet.DeletionTimestamp.IsZero() {
+		for i := range offers {
+			offers[i].Not = "the ManifestWorkReplicaSet is being deleted"
+		}
+	}
+	return offers
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// Retriable returns why there is nothing to retry; nil if there is.
+func Retriable(set *workv1alpha1.ManifestWorkReplicaSet) error {
+	if set.Status.AbortedTime == nil && len(set.Status.Failures) == 0 {
+		return fmt.Errorf("there is nothing to retry: the rollout of %q was not aborted, and no cluster has failed", set.Name)
+	}
+	return nil
+}
+
+// Abortable returns why a rollout can't be aborted; nil if it can.
+func Abortable(set *workv1alpha1.ManifestWorkReplicaSet) error {
+	switch {
+	case set.Status.AbortedTime != nil:
+		return fmt.Errorf("the rollout of %q was already aborted at %s", set.Name, set.Status.AbortedTime.UTC().Format(time.RFC3339))
+	case set.Status.CurrentRevision == "":
+		return fmt.Errorf("the rollout of %q can't be aborted: it is the first rollout, so there is no revision to return to; "+
+			"use `kubectl mwrs pause %s`", set.Name, set.Name)
+	case set.Status.CurrentRevision == set.Status.UpdateRevision && StateOf(set) == workv1alpha1.StateComplete:
+		return fmt.Errorf("the rollout of %q is complete: there is nothing to abort; "+
+			"use `kubectl mwrs undo %s` to restore an earlier revision", set.Name, set.Name)
+	}
+	return nil
+}

@@ -1,0 +1,89 @@
+package dashboard
+
+import (
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/controlplane"
+)
+
+// The API server is away for a while: the page says so, keeps what it saw, and is live again by itself.
+func TestAPIServerAway(t *testing.T) {
+	browser := newBrowser(t)
+	f := newFleet(t, 2)
+	f.create("v1", progressive(2, "10m", 0, ""))
+	p := f.opens(browser, serve(t, "-n", f.namespace))
+	p.shows("Complete", "Live")
+	require.NoError(t, suite.plane.Stop())
+	p.shows("The API server can’t be reached", "2 of 2 clusters confirmed revision 1")
+	require.NoError(t, suite.plane.Start(t.Context()))
+	p.shows("Live")
+	f.update("v2", "after the outage")
+	p.shows("2 of 2 clusters confirmed revision 2", "after the outage")
+}
+
+// Without a right, the page names it. With the right to read only ManifestWorkReplicaSets, it shows what they tell.
+func TestWithoutRights(t *testing.T) {
+	browser := newBrowser(t)
+	f := newFleet(t, 2)
+	f.create("v1", progressive(2, "10m", 0, ""))
+	config, err := suite.plane.UserConfig("nobody")
+	require.NoError(t, err)
+	path := t.TempDir() + "/kubeconfig"
+	require.NoError(t, controlplane.WriteKubeconfig(path, "hub", config))
+	p := newTab(t, browser)
+	p.run(chromedp.Navigate(serveWith(t, path, "-n", f.namespace).address))
+	p.shows(`User "nobody" cannot list resource "manifestworkreplicasets"`)
+
+	f.grantReplicaSets("nobody")
+	d := serveWith(t, path, "-n", f.namespace)
+	p = newTab(t, browser)
+	p.run(chromedp.Navigate(d.address))
+	p.click(f.namespace + "/web")
+	p.shows("Complete", "no permission to watch manifestworks.work.open-cluster-management.io in all namespaces")
+	p.click("Pause …")
+	p.shows("Pause the rollout of")
+	p.click("Pause")
+	p.shows(`cannot patch resource "manifestworkreplicasets"`)
+}
+
+// An object that is deleted while it is shown stays on the page, and the page says that it is gone.
+func TestDeletedWhileShown(t *testing.T) {
+	browser := newBrowser(t)
+	f := newFleet(t, 2)
+	f.create("v1", progressive(2, "10m", 0, ""))
+	p := f.opens(browser, serve(t, "-n", f.namespace))
+	p.shows("2 of 2 clusters confirmed revision 1")
+	sets := suite.replicaSets.WorkV1alpha1().ManifestWorkReplicaSets(f.namespace)
+	require.NoError(t, sets.Delete(t.Context(), "web", metav1.DeleteOptions{}))
+	p.shows("was deleted", f.clusters[0])
+	p.is("document.querySelector('[data-verb=abort]') === null")
+	p.click("Rollouts")
+	p.shows("There are no ManifestWorkReplicaSets in namespace " + f.namespace)
+	p.quiet()
+}
+
+// A page without the token, or with a wrong one, shows nothing. With --read-only, it has no actions, and the server refuses them.
+func TestReadOnlyAndToken(t *testing.T) {
+	browser := newBrowser(t)
+	f := newFleet(t, 2)
+	f.create("v1", progressive(2, "10m", 0, ""))
+	d := serve(t, "-n", f.namespace, "--read-only")
+	stranger := newTab(t, browser)
+	stranger.run(chromedp.Navigate(d.base() + "#token=guessed"))
+	stranger.shows("the token is missing or wrong")
+	stranger.is("!document.body.innerText.includes('web')")
+
+	p := f.opens(browser, d)
+	p.shows("Read-only", "read-only")
+	p.is("location.hash.indexOf('token=') < 0 && document.querySelector('[data-verb=abort]') === null")
+	status := must[int](p, `fetch('/api/sets/`+f.namespace+`/web/act', {method: 'POST', body: '{"verb":"pause","confirmed":"x"}',
+		headers: {'Content-Type': 'application/json', 'X-Dashboard-Token': `+"'"+d.token()+"'"+`}}).then((a) => a.status)`)
+	require.Equal(t, 403, status)
+	p.run(chromedp.Reload())
+	p.shows(f.namespace+"/web", "2 of 2 clusters confirmed revision 1")
+	require.Empty(t, must[string](p, "document.cookie"))
+}
