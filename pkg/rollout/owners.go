@@ -9,7 +9,7 @@ import (
 // Which cluster and which work belong to which placementRef (R8):
 //
 //  1. A cluster belongs to the first placementRef that selects it (Owners).
-//  2. It has one work; others are surplus (worksByCluster).
+//  2. It has one work; others are surplus (addWork).
 //  3. A work that has the name of a placementRef still counts there if nothing selects its cluster any more, or if it is being deleted
 //     (assign).
 //  4. A work that is labelled with an earlier placementRef is not handed on while the selection of that placementRef is unknown
@@ -18,17 +18,18 @@ import (
 // selection holds the clusters that the placementRefs of a snapshot select. It is computed once for a decision, so no step has to look at
 // every placementRef for each work, or the reverse.
 type selection struct {
-	// owners is, for each selected cluster, the placementRef that it belongs to.
-	owners map[string]int
-	// owned is how many clusters each placementRef owns.
-	owned []int
+	// members are the selected clusters, those of the first placementRef first. begins is where those of each placementRef begin, and
+	// positions is where each cluster is.
+	members   []member
+	begins    []int
+	positions map[string]int
 	// first is the index of the first placementRef for each Placement: a work that must be deleted is counted once.
 	first map[string]int
 	// settled reports for each placementRef whether it is known which clusters it selects.
 	settled []bool
-	// byCluster holds one work for each cluster, and surplus the others.
-	byCluster map[string]*Work
-	surplus   []*Work
+	// others holds one work for each cluster that nothing selects, and surplus all works that are not the one of their cluster.
+	others  map[string]*Work
+	surplus []*Work
 	// unselected are the works that are not being deleted and whose clusters nothing selects, by cluster.
 	unselected []*Work
 	// leaving holds, for each placementRef, the works that still count for it although it no longer owns their clusters.
@@ -36,48 +37,117 @@ type selection struct {
 }
 
 func newSelection(s *Snapshot) *selection {
-	n := len(s.Refs)
+	n, largest := len(s.Refs), largestSelection(s.Refs)
 	sel := &selection{
-		owners: Owners(s.Refs), owned: make([]int, n), first: make(map[string]int, n), settled: make([]bool, n), leaving: make([][]*Work, n),
-	}
-	for _, index := range sel.owners {
-		sel.owned[index]++
+		members: make([]member, 0, largest), positions: make(map[string]int, largest), begins: make([]int, n, n+1),
+		first: make(map[string]int, n), settled: make([]bool, n), others: map[string]*Work{}, leaving: make([][]*Work, n),
 	}
 	for i := range s.Refs {
+		sel.begins[i] = len(sel.members)
+		sel.addRef(&s.Refs[i])
 		sel.settled[i] = s.Refs[i].settled()
 		if _, known := sel.first[s.Refs[i].Name]; !known {
 			sel.first[s.Refs[i].Name] = i
 		}
 	}
+	sel.begins = append(sel.begins, len(sel.members))
 	_, usualName, _ := strings.Cut(s.Owner, ".")
-	sel.byCluster, sel.surplus = worksByCluster(s.Works, usualName)
+	for i := range s.Works {
+		sel.addWork(&s.Works[i], usualName)
+	}
 	sel.assign()
 	return sel
+}
+
+// addRef adds the clusters that a placementRef selects and no earlier one does.
+func (sel *selection) addRef(ref *Ref) {
+	if ref.Placement == nil {
+		return
+	}
+	for g := range ref.Placement.Groups {
+		for _, cluster := range ref.Placement.Groups[g].Clusters {
+			if _, taken := sel.positions[cluster]; !taken {
+				sel.positions[cluster] = len(sel.members)
+				sel.members = append(sel.members, member{cluster: cluster, group: g, owned: true})
+			}
+		}
+	}
+}
+
+// of returns the clusters that belong to a placementRef.
+func (sel *selection) of(index int) []member {
+	return sel.members[sel.begins[index]:sel.begins[index+1]]
+}
+
+// find returns the member of a cluster; nil if nothing selects it.
+func (sel *selection) find(cluster string) *member {
+	if position, selected := sel.positions[cluster]; selected {
+		return &sel.members[position]
+	}
+	return nil
+}
+
+// addWork makes a work the one of its cluster. If there are several, which older hubs could make, it prefers one that is not being deleted,
+// then one with the usual name, then the oldest. The others are surplus.
+func (sel *selection) addWork(w *Work, usualName string) {
+	m := sel.find(w.Cluster())
+	var kept *Work
+	if m != nil {
+		kept = m.work
+	} else {
+		kept = sel.others[w.Cluster()]
+	}
+	if kept != nil {
+		if compareWorks(w, kept, usualName) >= 0 {
+			w, kept = kept, w
+		}
+		if !kept.Deleting() {
+			sel.surplus = append(sel.surplus, kept)
+		}
+	}
+	if m != nil {
+		m.work = w
+	} else {
+		sel.others[w.Cluster()] = w
+	}
 }
 
 // assign finds the works of clusters that nothing selects, and the works that count for a placementRef that does not own their clusters.
 // If nothing selects the cluster, a work with a name that no hub gives does not count: somebody added the owner label.
 func (sel *selection) assign() {
-	for cluster, work := range sel.byCluster {
-		owner, selected := sel.owners[cluster]
-		deleting := work.Deleting()
-		if selected && !deleting {
-			continue
-		}
-		if !deleting {
-			sel.unselected = append(sel.unselected, work)
-		}
-		if index, named := sel.first[work.PlacementName()]; named && (selected && owner != index || !selected && !work.UnexpectedName) {
-			sel.leaving[index] = append(sel.leaving[index], work)
+	for owner := range sel.leaving {
+		for i := range sel.of(owner) {
+			if m := &sel.of(owner)[i]; m.work != nil && m.work.Deleting() {
+				sel.leaves(m.work, owner)
+			}
 		}
 	}
-	slices.SortFunc(sel.unselected, byCluster)
+	for _, work := range sel.others {
+		if !work.Deleting() {
+			sel.unselected = append(sel.unselected, work)
+		}
+		if !work.UnexpectedName {
+			sel.leaves(work, -1)
+		}
+	}
+	slices.SortFunc(sel.surplus, byName)
+	slices.SortFunc(sel.unselected, byName)
 	for _, works := range sel.leaving {
-		slices.SortFunc(works, byCluster)
+		slices.SortFunc(works, byName)
 	}
 }
 
-func byCluster(a, b *Work) int { return strings.Compare(a.Cluster(), b.Cluster()) }
+// leaves counts a work for the placementRef that it names, if that is not the owner of its cluster.
+func (sel *selection) leaves(work *Work, owner int) {
+	if index, named := sel.first[work.PlacementName()]; named && index != owner {
+		sel.leaving[index] = append(sel.leaving[index], work)
+	}
+}
+
+// byName orders works by cluster and name.
+func byName(a, b *Work) int {
+	return cmp.Or(strings.Compare(a.Cluster(), b.Cluster()), strings.Compare(a.Object.Name, b.Object.Name))
+}
 
 // blockedByEarlier reports whether a work is labelled with a placementRef that comes before its cluster's and whose selection is unknown.
 func (sel *selection) blockedByEarlier(index int, work *Work) bool {
@@ -90,13 +160,7 @@ func (sel *selection) blockedByEarlier(index int, work *Work) bool {
 
 // Owners returns, for each selected cluster, the index of the placementRef that it belongs to: the first in spec order.
 func Owners(refs []Ref) map[string]int {
-	largest := 0
-	for i := range refs {
-		if refs[i].Placement != nil {
-			largest = max(largest, refs[i].Placement.seen())
-		}
-	}
-	owners := make(map[string]int, largest)
+	owners := make(map[string]int, largestSelection(refs))
 	for i := range refs {
 		if refs[i].Placement == nil {
 			continue
@@ -110,6 +174,17 @@ func Owners(refs []Ref) map[string]int {
 		}
 	}
 	return owners
+}
+
+// largestSelection returns how many clusters the largest Placement selects.
+func largestSelection(refs []Ref) int {
+	largest := 0
+	for i := range refs {
+		if refs[i].Placement != nil {
+			largest = max(largest, refs[i].Placement.seen())
+		}
+	}
+	return largest
 }
 
 // Sliced returns for each cluster the Placements with several slices that select it. It is nil if no Placement has several slices.
@@ -145,30 +220,6 @@ func Sliced(refs []Ref) map[string][]string {
 		}
 	}
 	return sliced
-}
-
-// worksByCluster returns one work for each cluster. If there are several, which older hubs could make, it prefers one that is not being
-// deleted, then one with the usual name, then the oldest. The others are surplus.
-func worksByCluster(all []Work, usualName string) (byCluster map[string]*Work, surplus []*Work) {
-	byCluster = make(map[string]*Work, len(all))
-	for i := range all {
-		w := &all[i]
-		kept, taken := byCluster[w.Cluster()]
-		if taken && compareWorks(w, kept, usualName) < 0 {
-			w, kept = kept, w
-			byCluster[kept.Cluster()] = kept
-		}
-		switch {
-		case !taken:
-			byCluster[w.Cluster()] = w
-		case !w.Deleting():
-			surplus = append(surplus, w)
-		}
-	}
-	slices.SortFunc(surplus, func(a, b *Work) int {
-		return strings.Compare(a.Cluster()+"/"+a.Object.Name, b.Cluster()+"/"+b.Object.Name)
-	})
-	return byCluster, surplus
 }
 
 // compareWorks orders the works of a cluster: the one to keep comes first.

@@ -10,16 +10,15 @@ import (
 
 // placementState is a placementRef with the clusters that count for it and their phases.
 type placementState struct {
-	ref      *Ref
-	strategy strategy
-	err      error
+	ref       *Ref
+	selection *selection
+	strategy  strategy
+	err       error
 	// groups are the decision groups by index, and isMandatory is true for each mandatory one.
 	groups      []Group
 	isMandatory []bool
 	// members are sorted by cluster.
 	members []*member
-	// storage holds the members contiguously in memory.
-	storage []member
 	// limit is what members that are not next wait for.
 	limit Wait
 }
@@ -27,20 +26,16 @@ type placementState struct {
 // newPlacementState gathers the members of a placementRef, and computes the phase of each.
 func newPlacementState(s *Snapshot, index int, sel *selection) *placementState {
 	ref := &s.Refs[index]
-	ps := &placementState{ref: ref, limit: WaitTurn}
+	ps := &placementState{ref: ref, selection: sel, limit: WaitTurn}
 	ps.strategy, ps.err = parseStrategy(ref.Field, &ref.Strategy)
 	if ref.Placement != nil {
 		ps.groups = slices.Clone(ref.Placement.Groups)
-		ps.members, ps.storage = make([]*member, 0, sel.owned[index]), make([]member, 0, sel.owned[index])
 	}
-	for g := range ps.groups {
-		for _, cluster := range ps.groups[g].Clusters {
-			if owner, selected := sel.owners[cluster]; !selected || owner != index {
-				continue
-			}
-			work := sel.byCluster[cluster]
-			ps.add(g, member{cluster: cluster, work: work, owned: true, blockedByEarlierRef: sel.blockedByEarlier(index, work)})
-		}
+	owned := sel.of(index)
+	ps.members = make([]*member, 0, len(owned)+len(sel.leaving[index]))
+	for i := range owned {
+		owned[i].blockedByEarlierRef = sel.blockedByEarlier(index, owned[i].work)
+		ps.members = append(ps.members, &owned[i])
 	}
 	ps.addLeaving(s, sel.leaving[index])
 	ps.orderGroups()
@@ -51,11 +46,9 @@ func newPlacementState(s *Snapshot, index int, sel *selection) *placementState {
 	return ps
 }
 
-// add adds a member to a group.
-func (ps *placementState) add(group int, m member) {
-	m.group = group
-	ps.storage = append(ps.storage, m)
-	ps.members = append(ps.members, &ps.storage[len(ps.storage)-1])
+// addLeft adds a member for a work that still counts here.
+func (ps *placementState) addLeft(work *Work) {
+	ps.members = append(ps.members, &member{cluster: work.Cluster(), group: ps.groupOf(work), work: work})
 }
 
 // mandatory reports whether a group is mandatory.
@@ -88,7 +81,7 @@ func (ps *placementState) addLeaving(s *Snapshot, leaving []*Work) {
 	var older []*Work
 	for _, work := range leaving {
 		if work.At(s.Update) || s.hasFailed(work.Cluster()) {
-			ps.add(ps.groupOf(work), member{cluster: work.Cluster(), work: work})
+			ps.addLeft(work)
 		} else if _, _, known := work.decisionGroup(); known {
 			older = append(older, work)
 		}
@@ -99,7 +92,7 @@ func (ps *placementState) addLeaving(s *Snapshot, leaving []*Work) {
 	}
 	for _, work := range older {
 		if _, group := ps.findGroup(work); ps.hasTurn(&group) && !filled[group.Key()] {
-			ps.add(ps.groupOf(work), member{cluster: work.Cluster(), work: work})
+			ps.addLeft(work)
 		}
 	}
 }
