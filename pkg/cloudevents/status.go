@@ -9,7 +9,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/common"
 
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 const (
@@ -65,7 +65,7 @@ func mergeManifests(before, reported []workv1.ManifestCondition, generation int6
 	add := func(m *workv1.ManifestCondition, lacks []metav1.Condition) {
 		var conditions []metav1.Condition
 		for i := range m.Conditions {
-			if rollout.Decisive(&m.Conditions[i]) {
+			if work.Decisive(&m.Conditions[i]) {
 				conditions = append(conditions, m.Conditions[i])
 			}
 		}

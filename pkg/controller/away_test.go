@@ -4,18 +4,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/open-cluster-management-io/work-rollback/internal/worktest"
-
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/types"
 	clienttesting "k8s.io/client-go/testing"
 	clocktesting "k8s.io/utils/clock/testing"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/worktest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // awayAgents are those of a broker that may be away.
@@ -28,7 +28,7 @@ func (a *awayAgents) Unreached(types.UID) bool { return false }
 
 func (a *awayAgents) Claimed(string, func(cluster, name string) bool) []string { return nil }
 
-func workOf(cluster, hash string) *rollout.Work {
+func workOf(cluster, hash string) *work.Work {
 	work := rt.Work(cluster, rt.Bears(hash))
 	return &work
 }

@@ -4,7 +4,7 @@
 //
 //	observe   the informers' caches become one view of the object               (observe.go)
 //	finalize  its works are deleted with it, and a finalizer waits for that      (finalize.go)
-//	revision  package revision/plan decides which revision the template has,
+//	revision  package lifecycle decides which revision the template has,
 //	          step by step, and each step is performed                           (revisions.go)
 //	rollout   what later writes depend on is persisted before the rollout goes on (revisions.go)
 //	deploy    package rollout decides; the decision is persisted and carried out (deploy.go)

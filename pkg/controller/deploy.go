@@ -13,9 +13,9 @@ import (
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/workwriter"
+	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 	"github.com/open-cluster-management-io/work-rollback/pkg/workpatch"
@@ -37,7 +37,7 @@ func (r *deployReconciler) reconcile(ctx context.Context, p *pass) (bool, error)
 		return false, r.abort(ctx, p)
 	}
 	found := p.outcome()
-	if goOn, err := r.follow(ctx, p, func() plan.Step { return plan.Conclude(&p.facts, found, p.plan) }); !goOn {
+	if goOn, err := r.follow(ctx, p, func() lifecycle.Step { return lifecycle.Conclude(&p.facts, found, p.plan) }); !goOn {
 		return false, err
 	}
 	if p.held {
@@ -56,7 +56,7 @@ func (r *deployReconciler) reconcile(ctx context.Context, p *pass) (bool, error)
 func (r *deployReconciler) abort(ctx context.Context, p *pass) error {
 	p.facts.Decided = &p.plan.Records
 	found, at, reason := p.outcome(), p.transitionTime().Rfc3339Copy(), p.plan.Abort.Reason
-	_, err := r.follow(ctx, p, func() plan.Step { return plan.Abort(&p.facts, found, at, reason) })
+	_, err := r.follow(ctx, p, func() lifecycle.Step { return lifecycle.Abort(&p.facts, found, at, reason) })
 	return err
 }
 

@@ -27,6 +27,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // slow are a hundred works of an owner, in a cache, and a client of an API server that takes 100 ms to delete one.
@@ -99,8 +100,8 @@ func TestPassesAreShort(t *testing.T) {
 	for decided, want := range map[time.Duration]int{0: 6, 50 * time.Millisecond: 11, time.Second: 21, time.Hour: 21} {
 		c, p, clk, deleted := slow(t)
 		p.plan, p.snapshot = &rollout.Plan{}, &rollout.Snapshot{}
-		for _, work := range (&finalizeReconciler{c}).knownWorks(p) {
-			p.plan.Deletes = append(p.plan.Deletes, rollout.Delete{Work: &rollout.Work{Object: work}})
+		for _, w := range (&finalizeReconciler{c}).knownWorks(p) {
+			p.plan.Deletes = append(p.plan.Deletes, rollout.Delete{Work: &work.Work{Object: w}})
 		}
 		clk.Step(decided)
 		require.NoError(t, (&deployReconciler{c}).act(t.Context(), p))
@@ -186,7 +187,7 @@ func TestPruningTakesTurns(t *testing.T) {
 	})
 	c.ledger, c.recorder = ledger.New(kube), events.NewFakeRecorder(100)
 	p.object.Spec.RevisionHistoryLimit = new(int32)
-	p.update, p.plan = &rollout.Revision{}, &rollout.Plan{}
+	p.update, p.plan = &work.Revision{}, &rollout.Plan{}
 	for i := range 30 {
 		p.history.Revisions = append(p.history.Revisions, revision.Revision{Hash: fmt.Sprint(i), Object: &appsv1.ControllerRevision{
 			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("web-%02d", i), UID: types.UID(fmt.Sprint(i))},

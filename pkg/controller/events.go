@@ -13,9 +13,9 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
@@ -101,7 +101,7 @@ func (c *Controller) rolloutTook(p *pass, result metrics.RolloutResult) {
 
 // markRestored records, once for each abort, that every selected cluster confirmed the restored revision.
 func (c *Controller) markRestored(ctx context.Context, p *pass) error {
-	step, restored := plan.Restored(&p.facts, p.outcome(), p.plan)
+	step, restored := lifecycle.Restored(&p.facts, p.outcome(), p.plan)
 	if !restored {
 		return nil
 	}

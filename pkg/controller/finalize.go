@@ -20,7 +20,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
 
@@ -93,7 +93,7 @@ func (r *finalizeReconciler) waitsForAgents(p *pass) bool {
 
 // named reports whether a work has a name that a hub gives. Otherwise somebody added the owner label: the work is deleted, but the
 // deletion does not wait for it.
-func (p *pass) named(work *workv1.ManifestWork) bool { return rollout.IsWorkName(p.object, work.Name) }
+func (p *pass) named(w *workv1.ManifestWork) bool { return work.IsName(p.object, w.Name) }
 
 // liveWorks lists the works from the API server: a work that the cache has not shown yet would otherwise stay forever (R18).
 func (r *finalizeReconciler) liveWorks(ctx context.Context, p *pass) ([]*workv1.ManifestWork, error) {
@@ -138,8 +138,8 @@ func (r *finalizeReconciler) lostWorks(ctx context.Context, p *pass) ([]*workv1.
 
 // hadOwner reports whether a work without owner label belongs to an object: by its name, by the hash of one of the object's revisions, and
 // by the time when the hub wrote it (R9).
-func (r *finalizeReconciler) hadOwner(object *replicaset.Object, key string, work *workv1.ManifestWork) bool {
-	return rollout.LostOwner(object, work, func(hash string) bool {
+func (r *finalizeReconciler) hadOwner(object *replicaset.Object, key string, w *workv1.ManifestWork) bool {
+	return work.LostOwner(object, w, func(hash string) bool {
 		if hash == object.Status.UpdateRevision || hash == object.Status.CurrentRevision {
 			return true
 		}
@@ -153,13 +153,13 @@ func (r *finalizeReconciler) hadOwner(object *replicaset.Object, key string, wor
 // maybeAnothers reports whether a work without owner label may belong to another object with the same name and template in another
 // namespace. The deletion of this object must not delete the other's workloads. Names that are derived from the namespace and the UID
 // belong only to this object.
-func (r *finalizeReconciler) maybeAnothers(p *pass, work *workv1.ManifestWork) bool {
-	if slices.Contains(rollout.WorkNames(p.object)[1:], work.Name) {
+func (r *finalizeReconciler) maybeAnothers(p *pass, w *workv1.ManifestWork) bool {
+	if slices.Contains(work.Names(p.object)[1:], w.Name) {
 		return false
 	}
 	return slices.ContainsFunc(r.replicaSets.List(), func(cached any) bool {
 		other := cached.(*replicaset.Object)
-		return other.UID != p.object.UID && r.hadOwner(other, other.Namespace+"/"+other.Name, work)
+		return other.UID != p.object.UID && r.hadOwner(other, other.Namespace+"/"+other.Name, w)
 	})
 }
 

@@ -26,7 +26,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 )
 
-func work(uid, version string) *workv1.ManifestWork {
+func newWork(uid, version string) *workv1.ManifestWork {
 	return &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: "c1", Name: "web", UID: types.UID(uid), ResourceVersion: version}}
 }
 
@@ -65,7 +65,7 @@ func TestWhatIsGoneIsForgotten(t *testing.T) {
 			c := NewWithStores(Config{}, NewStores())
 			noteAll(c.memory, "demo/web", now)
 			noteAll(c.memory, "demo/web2", now)
-			gone, stays := work("u1", "7"), work("u2", "7")
+			gone, stays := newWork("u1", "7"), newWork("u2", "7")
 			for _, object := range []*workv1.ManifestWork{gone, stays} {
 				c.memory.Works.Stripped(object.GetUID(), true, now)
 			}
@@ -155,7 +155,7 @@ func TestInformersForget(t *testing.T) {
 		go w.informer.RunWithContext(t.Context())
 	}
 
-	w := work("u1", "")
+	w := newWork("u1", "")
 	works.appears(w)
 	now := time.Unix(1000, 0)
 	c.memory.Works.Stripped(w.UID, true, now)

@@ -13,11 +13,13 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
+	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
 
@@ -69,20 +71,20 @@ func compareWorks(a, b *workv1.ManifestWork) int {
 // noteWorks notes the state of the works, once in each pass. The memory of a work is about its own revision, so it does not depend on
 // later steps of the pass (R10).
 func (c *Controller) noteWorks(p *pass) {
-	owners, sliced, known := rollout.Owners(p.refs), rollout.Sliced(p.refs), rollout.SelectionKnown(p.refs, p.ignoredRefs)
+	owners, sliced, known := placement.Owners(p.refs), placement.Sliced(p.refs), placement.SelectionKnown(p.refs, p.ignoredRefs)
 	revisions, handover := p.facts.ByHash(p.update), c.handoverOf(p)
-	seen := make([]rollout.Work, 0, len(p.works))
+	seen := make([]work.Work, 0, len(p.works))
 	for _, object := range p.works {
 		_, selected := owners[object.Namespace]
 		selection := memory.Selection{Selected: selected, Unknown: !known, Sliced: sliced[object.Namespace]}
 		w := c.memory.Works.View(object, selection, c.deletionCounts, p.now)
-		w.UnexpectedName = !rollout.IsWorkName(p.object, object.Name)
+		w.UnexpectedName = !work.IsName(p.object, object.Name)
 		rev := revisions[w.Hash()]
 		w.Combined = cmp.Or(handover.Combined(rev, revisions[w.KeptRevision()]), handover.Presumed(&w, rev))
-		c.memory.Works.Settle(&w, w.At(rev) && rollout.Assess(&w, rev, p.now).State == rollout.Succeeded, p.now)
+		c.memory.Works.Settle(&w, w.At(rev) && work.Assess(&w, rev, p.now).State == work.Succeeded, p.now)
 		seen = append(seen, w)
 	}
-	p.facts.Notes = plan.Notes{
+	p.facts.Notes = lifecycle.Notes{
 		Works: seen, Heard: c.heard(owners, p.works), Unreached: c.unreached(p.works), DeadlinesSince: c.deadlinesSince(p),
 		Stall: rollout.Stall(c.connection.LastStall()), Settle: c.successSettle, Handover: handover,
 	}
@@ -97,7 +99,7 @@ func (c *Controller) retries(p *pass) map[string]time.Time {
 	if stored.AbortedTime != nil || stored.UpdateRevision == "" || stored.UpdateRevision != p.update.Hash {
 		return nil
 	}
-	return c.memory.Owners.Retries(p.key, plan.Recorded{Revision: stored.UpdateRevision, Records: status.RecordsOf(stored)}, p.now)
+	return c.memory.Owners.Retries(p.key, lifecycle.Recorded{Revision: stored.UpdateRevision, Records: status.RecordsOf(stored)}, p.now)
 }
 
 // deadlinesSince returns when the hub began to receive the agents' reports. If the clock was set back after the pass began, that time
@@ -152,11 +154,11 @@ func (c *Controller) unreached(works []*workv1.ManifestWork) []string {
 }
 
 // observeRefs returns the placementRefs with their Placements and decisions.
-func (c *Controller) observeRefs(namespace string, specs []workv1alpha1.LocalPlacementReference) ([]rollout.Ref, error) {
-	refs := make([]rollout.Ref, 0, len(specs))
+func (c *Controller) observeRefs(namespace string, specs []workv1alpha1.LocalPlacementReference) ([]placement.Ref, error) {
+	refs := make([]placement.Ref, 0, len(specs))
 	for i := range specs {
 		spec := &specs[i]
-		ref := rollout.Ref{Name: spec.Name, Field: fmt.Sprintf("spec.placementRefs[%d]", i), Strategy: spec.RolloutStrategy}
+		ref := placement.Ref{Name: spec.Name, Field: fmt.Sprintf("spec.placementRefs[%d]", i), Strategy: spec.RolloutStrategy}
 		placement, err := c.placement.Placements(namespace).Get(spec.Name)
 		switch {
 		case apierrors.IsNotFound(err):
@@ -172,7 +174,7 @@ func (c *Controller) observeRefs(namespace string, specs []workv1alpha1.LocalPla
 	return refs, nil
 }
 
-func (c *Controller) observePlacement(placement *clusterv1beta1.Placement) (*rollout.Placement, error) {
+func (c *Controller) observePlacement(placement *clusterv1beta1.Placement) (*placement.Placement, error) {
 	objects, err := c.decisionIndex.ByIndex(replicaset.ByPlacement, placement.Namespace+"/"+placement.Name)
 	if err != nil {
 		return nil, fmt.Errorf("reading the decisions of Placement %s/%s: %w", placement.Namespace, placement.Name, err)

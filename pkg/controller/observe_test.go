@@ -12,8 +12,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/connectivity"
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // A clock that is set back in the middle of a pass lets no deadline fire by the time that the pass has (R11).
@@ -48,7 +48,7 @@ func TestAskingChangesNothing(t *testing.T) {
 	require.Equal(t, rt.At(time.Second), look(time.Second).facts.Notes.Works[0].SucceededSince)
 	p := look(2 * time.Second)
 	for _, aborted := range []bool{false, true} {
-		for _, update := range []*rollout.Revision{rt.Revision("bbb"), p.update} {
+		for _, update := range []*work.Revision{rt.Revision("bbb"), p.update} {
 			require.Equal(t, rt.At(time.Second), p.facts.Snapshot(&p.revisions, update, aborted).Works[0].SucceededSince)
 		}
 	}

@@ -20,12 +20,14 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/queue"
+	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // Sync makes one pass over the ManifestWorkReplicaSet with this "namespace/name". It returns when the next pass is due; zero for none.
@@ -138,17 +140,17 @@ type pass struct {
 	owner string
 
 	// facts is the input of the decisions about the revisions.
-	facts plan.View
+	facts lifecycle.View
 	// history and works are this owner's objects in the caches.
 	history revision.History
 	works   []*workv1.ManifestWork
 	// refs are the placementRefs that count, and ignoredRefs is how many more the spec has.
-	refs        []rollout.Ref
+	refs        []placement.Ref
 	ignoredRefs int
 	// revisions are the deciding fields of the status, rebuilt if the status was lost (R16).
 	revisions status.Revisions
 	// update is the revision that is rolled out. It is the template's, except while an earlier abort finishes first (R4).
-	update *rollout.Revision
+	update *work.Revision
 
 	// abortReason is why the rollout was aborted, if this process knows it. Otherwise the revision records it.
 	abortReason string

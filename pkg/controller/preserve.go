@@ -19,7 +19,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
-	"github.com/open-cluster-management-io/work-rollback/pkg/release"
+	"github.com/open-cluster-management-io/work-rollback/pkg/orphan"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
@@ -105,7 +105,7 @@ func (f *releases) over(p *pass) bool {
 
 // releaseAll takes the next step for as many works as one pass may write.
 func (r *finalizeReconciler) releaseAll(ctx context.Context, p *pass, works []*workv1.ManifestWork, live bool) *releases {
-	steps, results := make([]release.Step, len(works)), make([]memory.Attempted, len(works))
+	steps, results := make([]orphan.Step, len(works)), make([]memory.Attempted, len(works))
 	left := r.budget(p)
 	r.parallel(ctx, len(works), func(i int) {
 		results[i].Attempt = memory.Attempt{What: clusterWork(works[i].Namespace), Target: string(works[i].UID)}
@@ -137,7 +137,7 @@ func (r *finalizeReconciler) releaseAll(ctx context.Context, p *pass, works []*w
 }
 
 // add notes the next step of a work. The deletion does not wait for a work with a name that no hub gives (R18).
-func (f *releases) add(p *pass, work *workv1.ManifestWork, step *release.Step, err error) {
+func (f *releases) add(p *pass, work *workv1.ManifestWork, step *orphan.Step, err error) {
 	named := p.named(work)
 	switch {
 	case err != nil:
@@ -152,7 +152,7 @@ func (f *releases) add(p *pass, work *workv1.ManifestWork, step *release.Step, e
 	switch {
 	case err != nil || !step.Final():
 		f.progress.Waiting = append(f.progress.Waiting, work.Namespace)
-	case step.Action == release.TooLate:
+	case step.Action == orphan.TooLate:
 		f.progress.TooLate = append(f.progress.TooLate, work.Namespace)
 	default:
 		f.progress.Leaving = append(f.progress.Leaving, work.Namespace)
@@ -165,9 +165,9 @@ func (f *releases) add(p *pass, work *workv1.ManifestWork, step *release.Step, e
 // release takes the next step for a work, as the cache shows it or as read live.
 func (r *finalizeReconciler) release(
 	ctx context.Context, p *pass, work *workv1.ManifestWork, live bool, left func() bool,
-) (step release.Step, err error) {
-	if !live && release.AwaitsAgent(work) {
-		return release.Step{Action: release.Wait}, nil
+) (step orphan.Step, err error) {
+	if !live && orphan.AwaitsAgent(work) {
+		return orphan.Step{Action: orphan.Wait}, nil
 	}
 	if known, ok := r.memory.Releases.Step(p.key, work); ok {
 		return known, nil
@@ -180,7 +180,7 @@ func (r *finalizeReconciler) release(
 		whole := work
 		if !live {
 			if whole, err = r.whole(ctx, work); whole == nil {
-				step.Action = release.Leaving
+				step.Action = orphan.Leaving
 				return err
 			}
 		}
@@ -205,28 +205,28 @@ func (r *finalizeReconciler) whole(ctx context.Context, work *workv1.ManifestWor
 }
 
 // releaseWhole takes the next step for a work that was read live, and returns the step to expect from then on.
-func (r *finalizeReconciler) releaseWhole(ctx context.Context, p *pass, work *workv1.ManifestWork) (release.Step, error) {
-	step := release.Next(work)
+func (r *finalizeReconciler) releaseWhole(ctx context.Context, p *pass, work *workv1.ManifestWork) (orphan.Step, error) {
+	step := orphan.Next(work)
 	if !p.named(work) && !step.Final() {
-		step = release.Step{Action: release.Delete} // Somebody added the owner label (R18).
+		step = orphan.Step{Action: orphan.Delete} // Somebody added the owner label (R18).
 	}
 	if step.Spec != nil && r.memory.Releases.Repeats(p.key, work.UID, step.Spec, p.now) {
-		return release.Step{}, errStored
+		return orphan.Step{}, errStored
 	}
 	version, err := work.ResourceVersion, error(nil)
 	switch {
-	case step.Action == release.Delete:
+	case step.Action == orphan.Delete:
 		err = r.deleteReleased(ctx, p, work)
-		step.Action = release.Leaving
+		step.Action = orphan.Leaving
 	case step.Spec != nil:
 		version, err = r.setSpec(ctx, p, work, &step)
-		step.Action = release.Wait
+		step.Action = orphan.Wait
 	}
 	switch {
 	case err != nil:
-		return release.Step{}, err
+		return orphan.Step{}, err
 	case step.Spec != nil && version == work.ResourceVersion:
-		return release.Step{}, errStored
+		return orphan.Step{}, errStored
 	}
 	return r.memory.Releases.Looked(p.key, work.UID, version, step), nil
 }
@@ -250,7 +250,7 @@ func (r *finalizeReconciler) deleteReleased(ctx context.Context, p *pass, work *
 
 // setSpec writes the spec of a step, and returns the resulting version of the work.
 func (r *finalizeReconciler) setSpec(
-	ctx context.Context, p *pass, work *workv1.ManifestWork, step *release.Step,
+	ctx context.Context, p *pass, work *workv1.ManifestWork, step *orphan.Step,
 ) (version string, err error) {
 	klog.FromContext(ctx).V(2).Info("Writing a ManifestWork whose workloads stay", "step", step.Action, "cluster", work.Namespace)
 	answer, err := r.works.SetSpec(ctx, work, step.Spec)

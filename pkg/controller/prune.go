@@ -12,8 +12,9 @@ import (
 	"k8s.io/utils/ptr"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // pruneReconciler prunes revisions over the limit (R5).
@@ -58,10 +59,10 @@ func (r *pruneReconciler) surplus(p *pass, live sets.Set[string]) []*appsv1.Cont
 	if len(surplus) == 0 || r.agents == nil {
 		return surplus
 	}
-	owners := rollout.Owners(p.refs)
+	owners := placement.Owners(p.refs)
 	return p.history.Surplus(live.Insert(r.agents.Claimed(p.owner, func(cluster, name string) bool {
 		_, selected := owners[cluster]
-		return selected && rollout.IsWorkName(p.object, name)
+		return selected && work.IsName(p.object, name)
 	})...), limit)
 }
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/queue"
-	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
+	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
@@ -58,7 +58,7 @@ func (r *deployReconciler) record(ctx context.Context, p *pass) (goOn bool, err 
 func (r *deployReconciler) recorded(p *pass) {
 	facts := p.plan.Records
 	facts.Failures = maps.Clone(facts.Failures)
-	r.memory.Owners.Recorded(p.key, plan.Recorded{Revision: p.update.Hash, Records: facts})
+	r.memory.Owners.Recorded(p.key, lifecycle.Recorded{Revision: p.update.Hash, Records: facts})
 }
 
 // newFailures returns the works of clusters that have failed and are not recorded yet, at most MaxFailures. It leaves out

@@ -11,10 +11,11 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
+	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
-	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // clusterWork names the write of a cluster's work at the desired revision.
@@ -27,13 +28,13 @@ func clusterLabels(cluster string) string { return "labels in cluster " + cluste
 func clusterHash(cluster string) string { return "hash in cluster " + cluster }
 
 // targetOf returns the target of a write of a revision in this pass.
-func (p *pass) targetOf(rev *rollout.Revision) string {
-	return plan.Target(rev, p.object.Generation, p.snapshot.Aborted)
+func (p *pass) targetOf(rev *work.Revision) string {
+	return lifecycle.Target(rev, p.object.Generation, p.snapshot.Aborted)
 }
 
 // abortOf returns the abort in which a work is rolled back to a revision.
-func (p *pass) abortOf(rev *rollout.Revision) string {
-	return plan.AbortOf(rev, p.revisions.AbortedTime.Time)
+func (p *pass) abortOf(rev *work.Revision) string {
+	return lifecycle.AbortOf(rev, p.revisions.AbortedTime.Time)
 }
 
 func (p *pass) attemptOf(w *rollout.Write) memory.Attempt {

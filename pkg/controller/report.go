@@ -16,6 +16,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // statusReconciler reports the findings and actions of the pass, in one write.
@@ -141,7 +142,7 @@ func (c *Controller) reportInvalid(ctx context.Context, p *pass, applied metav1.
 		status.KeepAbort(wanted, &p.object.Status)
 	}
 	if p.object.DecodeErr == nil {
-		snapshot := &rollout.Snapshot{Now: p.now, Update: &rollout.Revision{}, Owner: p.owner, Refs: p.refs, IgnoredRefs: p.ignoredRefs}
+		snapshot := &rollout.Snapshot{Now: p.now, Update: &work.Revision{}, Owner: p.owner, Refs: p.refs, IgnoredRefs: p.ignoredRefs}
 		verified := status.PlacementVerified(&status.Input{
 			Object: p.object.ManifestWorkReplicaSet, Snapshot: snapshot, Plan: rollout.Decide(snapshot),
 		})

@@ -13,16 +13,16 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/ledger"
+	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // historyInterval is how often a pass without a history checks whether there is one.
 const historyInterval = 15 * time.Second
 
-// revisionReconciler performs the decisions of package plan about the revisions (R1, R2, R3, R6, R7).
+// revisionReconciler performs the decisions of package lifecycle about the revisions (R1, R2, R3, R6, R7).
 type revisionReconciler struct{ *Controller }
 
 func (r *revisionReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
@@ -33,13 +33,13 @@ func (r *revisionReconciler) reconcile(ctx context.Context, p *pass) (bool, erro
 	if goOn, err := r.noteSettings(ctx, p); !goOn {
 		return false, err
 	}
-	return r.follow(ctx, p, func() plan.Step { return plan.Next(&p.facts) })
+	return r.follow(ctx, p, func() lifecycle.Step { return lifecycle.Next(&p.facts) })
 }
 
 // factsOf returns the input of the plan. If the history can't be read now, the pass continues without one, and the plan gets the history
 // that was read last.
-func (c *Controller) factsOf(p *pass) plan.View {
-	view := plan.View{
+func (c *Controller) factsOf(p *pass) lifecycle.View {
+	view := lifecycle.View{
 		Now:             p.now,
 		Object:          p.object.ManifestWorkReplicaSet,
 		Unreadable:      p.object.DecodeErr,
@@ -47,7 +47,7 @@ func (c *Controller) factsOf(p *pass) plan.View {
 		Owner:           p.owner,
 		Status:          p.revisions,
 		History:         p.history,
-		Works:           make([]rollout.Work, 0, len(p.works)),
+		Works:           make([]work.Work, 0, len(p.works)),
 		Refs:            p.refs,
 		IgnoredRefs:     p.ignoredRefs,
 		Memory:          c.memory.Owners.Recall(p.key, p.now),
@@ -56,7 +56,7 @@ func (c *Controller) factsOf(p *pass) plan.View {
 		view.Template, view.TemplateErr = c.contents.Template(p.object.ManifestWorkReplicaSet)
 	}
 	for _, object := range p.works {
-		view.Works = append(view.Works, rollout.Work{Object: object, Digest: c.memory.Works.Digest(object)})
+		view.Works = append(view.Works, work.Work{Object: object, Digest: c.memory.Works.Digest(object)})
 	}
 	if history := c.history(); history.Unavailable {
 		view.NoHistory, view.HistoryNote, p.history = true, history.Note, revision.History{}
@@ -68,14 +68,14 @@ func (c *Controller) factsOf(p *pass) plan.View {
 type taken struct{ events, problems int }
 
 // follow performs one step after the other, until the plan proceeds or holds.
-func (c *Controller) follow(ctx context.Context, p *pass, next func() plan.Step) (goOn bool, err error) {
+func (c *Controller) follow(ctx context.Context, p *pass, next func() lifecycle.Step) (goOn bool, err error) {
 	p.facts.Answers = nil
 	for already := (taken{}); ; {
 		step := next()
 		c.takeOver(p, &step.Outcome, &already)
-		if step.Action == plan.Proceed || step.Action == plan.Hold {
+		if step.Action == lifecycle.Proceed || step.Action == lifecycle.Hold {
 			klog.FromContext(ctx).V(4).Info("Planned", "action", step.Action, "why", step.Why)
-			pruned := func(a plan.Answer) bool { return a.Result == plan.Pruned }
+			pruned := func(a lifecycle.Answer) bool { return a.Result == lifecycle.Pruned }
 			p.facts.Memory.Pruned = p.facts.Memory.Pruned || slices.ContainsFunc(p.facts.Answers, pruned)
 			c.remember(ctx, p, &step.Outcome)
 			return c.end(ctx, p, &step)
@@ -85,15 +85,15 @@ func (c *Controller) follow(ctx context.Context, p *pass, next func() plan.Step)
 }
 
 // outcome returns the outcome of the previous steps.
-func (p *pass) outcome() plan.Outcome {
-	return plan.Outcome{
+func (p *pass) outcome() lifecycle.Outcome {
+	return lifecycle.Outcome{
 		Revisions: p.revisions, Update: p.update, Held: p.held, Pending: p.pending, Differs: p.differs,
 		Snapshot: p.snapshot, Aborting: p.aborting,
 	}
 }
 
 // takeOver copies the outcome so far into the pass.
-func (c *Controller) takeOver(p *pass, outcome *plan.Outcome, already *taken) {
+func (c *Controller) takeOver(p *pass, outcome *lifecycle.Outcome, already *taken) {
 	p.revisions, p.update, p.held, p.pending, p.differs = outcome.Revisions, outcome.Update, outcome.Held, outcome.Pending, outcome.Differs
 	p.snapshot, p.aborting, p.urgent = outcome.Snapshot, outcome.Aborting, p.urgent || outcome.Urgent
 	for i := already.events; i < len(outcome.Events); i++ {
@@ -106,7 +106,7 @@ func (c *Controller) takeOver(p *pass, outcome *plan.Outcome, already *taken) {
 }
 
 // remember stores the facts that the plan wants remembered, once for each of its chains.
-func (c *Controller) remember(ctx context.Context, p *pass, outcome *plan.Outcome) {
+func (c *Controller) remember(ctx context.Context, p *pass, outcome *lifecycle.Outcome) {
 	if outcome.AwaitsHistory {
 		p.lookAgain(historyInterval)
 	}
@@ -117,14 +117,14 @@ func (c *Controller) remember(ctx context.Context, p *pass, outcome *plan.Outcom
 }
 
 // say makes an event that the plan asks for.
-func (c *Controller) say(p *pass, event *plan.Event) {
+func (c *Controller) say(p *pass, event *lifecycle.Event) {
 	if event.Once && !c.memory.Reports.Announce(p.key, event.Note) {
 		return
 	}
 	c.event(p, nil, typeOf(event), event.Reason, event.Action, event.Note)
 }
 
-func typeOf(event *plan.Event) string {
+func typeOf(event *lifecycle.Event) string {
 	if event.Warning {
 		return corev1.EventTypeWarning
 	}
@@ -132,22 +132,22 @@ func typeOf(event *plan.Event) string {
 }
 
 // end reports whether the pass continues. If not, it reports an invalid spec or returns the error.
-func (c *Controller) end(ctx context.Context, p *pass, step *plan.Step) (bool, error) {
+func (c *Controller) end(ctx context.Context, p *pass, step *lifecycle.Step) (bool, error) {
 	switch {
-	case step.Action == plan.Proceed:
+	case step.Action == lifecycle.Proceed:
 		return true, nil
-	case step.Reason == plan.InvalidSpec:
+	case step.Reason == lifecycle.InvalidSpec:
 		return false, c.reportInvalid(ctx, p, status.InvalidSpec(c.wordsOf(p, step.Problem)))
-	case step.Reason == plan.InvalidOwnerLabel:
+	case step.Reason == lifecycle.InvalidOwnerLabel:
 		return false, c.reportInvalid(ctx, p, status.InvalidOwnerLabel(p.owner))
-	case step.Reason == plan.Refused:
+	case step.Reason == lifecycle.Refused:
 		return false, step.Failed.Err
 	}
 	return false, nil // The caches show the write first (R15).
 }
 
 // wordsOf returns the message of a problem for a condition.
-func (c *Controller) wordsOf(p *pass, problem plan.Problem) string {
+func (c *Controller) wordsOf(p *pass, problem lifecycle.Problem) string {
 	if problem.Failed == nil {
 		return problem.Text
 	}
@@ -163,23 +163,23 @@ type rolloutReconciler struct{ *Controller }
 func (r *rolloutReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
 	r.noteWorks(p)
 	found := p.outcome()
-	return r.follow(ctx, p, func() plan.Step { return plan.Begin(&p.facts, found) })
+	return r.follow(ctx, p, func() lifecycle.Step { return lifecycle.Begin(&p.facts, found) })
 }
 
 // perform performs one step, and makes its event.
-func (c *Controller) perform(ctx context.Context, p *pass, step *plan.Step) plan.Answer {
-	answer := plan.Answer{Key: step.Key}
+func (c *Controller) perform(ctx context.Context, p *pass, step *lifecycle.Step) lifecycle.Answer {
+	answer := lifecycle.Answer{Key: step.Key}
 	var wrote *appsv1.ControllerRevision
 	switch step.Action {
-	case plan.ReadSpec:
+	case lifecycle.ReadSpec:
 		answer.Spec, answer.Err = c.works.Spec(ctx, &p.history, step.Work, step.Digest)
-	case plan.ReadLive:
+	case lifecycle.ReadLive:
 		answer.Object, answer.Err = c.ledger.Read(ctx, p.object.Namespace, step)
-	case plan.BumpCollision:
+	case lifecycle.BumpCollision:
 		answer.Err = c.collide(ctx, p, step.Collisions)
-	case plan.PersistStatus:
+	case lifecycle.PersistStatus:
 		answer.Err = c.persist(ctx, p, step)
-	case plan.RemoveAbort:
+	case lifecycle.RemoveAbort:
 		answer.Err = c.removeAbort(ctx, p, step.Event)
 	default:
 		wrote, answer.Err = c.ledger.Write(ctx, p.object.Namespace, step)
@@ -189,18 +189,18 @@ func (c *Controller) perform(ctx context.Context, p *pass, step *plan.Step) plan
 		c.sayOf(p, step, wrote)
 	}
 	answer.Result = ledger.ResultOf(step.Action, answer.Err)
-	if answer.Err == nil && step.Action == plan.PersistStatus {
+	if answer.Err == nil && step.Action == lifecycle.PersistStatus {
 		answer.Result = c.persisted(p)
 	}
 	return answer
 }
 
 // sayOf makes the event of a revision that was written.
-func (c *Controller) sayOf(p *pass, step *plan.Step, wrote *appsv1.ControllerRevision) {
+func (c *Controller) sayOf(p *pass, step *lifecycle.Step, wrote *appsv1.ControllerRevision) {
 	if step.Event == nil {
 		return
 	}
-	if step.Action == plan.Renumber {
+	if step.Action == lifecycle.Renumber {
 		wrote = step.Revision
 	}
 	c.event(p, wrote, typeOf(step.Event), step.Event.Reason, step.Event.Action, step.Event.Note)
@@ -208,7 +208,7 @@ func (c *Controller) sayOf(p *pass, step *plan.Step, wrote *appsv1.ControllerRev
 
 // persist writes the deciding fields into the status, with the conditions that report them. If the rollout is aborted, this process
 // remembers why.
-func (c *Controller) persist(ctx context.Context, p *pass, step *plan.Step) error {
+func (c *Controller) persist(ctx context.Context, p *pass, step *lifecycle.Step) error {
 	p.plan = step.Plan
 	if step.Stage != status.Aborting {
 		return c.patchStatus(ctx, p, cmp.Or(step.Stage, stageOf(p)), abortReason(p))
@@ -223,15 +223,15 @@ func (c *Controller) persist(ctx context.Context, p *pass, step *plan.Step) erro
 }
 
 // persisted returns whether the API server kept the persisted fields.
-func (c *Controller) persisted(p *pass) plan.Result {
+func (c *Controller) persisted(p *pass) lifecycle.Result {
 	if c.memory.Owners.PrunedLately(p.key, p.now) {
-		return plan.Pruned
+		return lifecycle.Pruned
 	}
-	return plan.Done
+	return lifecycle.Done
 }
 
 // removeAbort removes only status.abortedTime, status.abortedBy and status.abortReason. The event says why.
-func (c *Controller) removeAbort(ctx context.Context, p *pass, event *plan.Event) error {
+func (c *Controller) removeAbort(ctx context.Context, p *pass, event *lifecycle.Event) error {
 	cleared := p.object.Status.DeepCopy()
 	cleared.AbortedTime = nil
 	status.KeepAbort(cleared, &p.object.Status)

@@ -10,8 +10,8 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
+	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
 )
 
 // noteSettings records in the newest revision the fields that an older CRD drops, and reports whether the pass continues. A revision that
@@ -33,12 +33,12 @@ func (r *revisionReconciler) noteSettings(ctx context.Context, p *pass) (goOn bo
 	if note.Text == "" {
 		value = nil
 	}
-	step := plan.Step{
-		Action: plan.Remember, Key: "settings", Verb: "patching", Revision: newest.Object,
-		Patch: plan.Patch{Annotations: map[string]any{workv1alpha1.AnnotationSettings: value}},
+	step := lifecycle.Step{
+		Action: lifecycle.Remember, Key: "settings", Verb: "patching", Revision: newest.Object,
+		Patch: lifecycle.Patch{Annotations: map[string]any{workv1alpha1.AnnotationSettings: value}},
 	}
 	if note.Found {
-		step.Event = &plan.Event{Warning: true, Reason: workv1alpha1.EventFieldsLost, Action: "Observe", Note: lostNote(note.Lost)}
+		step.Event = &lifecycle.Event{Warning: true, Reason: workv1alpha1.EventFieldsLost, Action: "Observe", Note: lostNote(note.Lost)}
 	}
 	switch err := r.perform(ctx, p, &step).Err; {
 	case err == nil, apierrors.IsConflict(err):

@@ -8,7 +8,7 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/forecast"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 )
 
 // progressive is the input of a Progressive rollout over a fleet, with a rule for Progressing and AbortAll.
@@ -24,7 +24,7 @@ func progressive(clusters int, concurrency, maxFailures string, deadline string)
 	set.Spec.PlacementRefs = []workv1alpha1.LocalPlacementReference{{Name: "production", RolloutStrategy: strategy}}
 	return &forecast.Input{
 		ReplicaSet: set,
-		Placements: map[string]*rollout.Placement{"production": forecast.Clusters("production", forecast.Group{Size: clusters})},
+		Placements: map[string]*placement.Placement{"production": forecast.Clusters("production", forecast.Group{Size: clusters})},
 		Agents:     forecast.Agents{Apply: time.Minute, Spread: 0.5, SlowFactor: 5},
 		Rules:      forecast.Rules{Progressing: true},
 		Seed:       1,

@@ -10,8 +10,10 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // The simulated fleet: the ManifestWorks as the API server would hold them, and what really happens on each cluster.
@@ -32,7 +34,7 @@ type cluster struct {
 	// ref is the index of its placementRef.
 	ref int
 	// work is its ManifestWork; nil if it has none.
-	work *rollout.Work
+	work *work.Work
 	// runs is the revision that its agent applied; empty for none. wasReached is true if that was ever the newer one. An offline agent
 	// applies nothing.
 	runs       string
@@ -71,15 +73,15 @@ func newFleet(in *Input, index int) *fleet {
 }
 
 // revisionsOf returns the newer and the older revision. The older one has the same rules, and works everywhere.
-func revisionsOf(in *Input) (update, current *rollout.Revision) {
+func revisionsOf(in *Input) (update, current *work.Revision) {
 	template := in.ReplicaSet.Spec.ManifestWorkTemplate.DeepCopy()
 	template.ManifestConfigs = nil
 	if in.Rules.Progressing {
 		rules := []workv1.ConditionRule{{Condition: workv1.ManifestProgressing}}
 		template.ManifestConfigs = []workv1.ManifestConfigOption{{ConditionRules: rules}}
 	}
-	make := func(hash string, generation int64) *rollout.Revision {
-		return &rollout.Revision{
+	make := func(hash string, generation int64) *work.Revision {
+		return &work.Revision{
 			Name: revision.Name(in.ReplicaSet.Name, hash), Hash: hash, Digest: revision.Digest(hash), Template: template,
 			ReportsDegraded: in.Rules.Degraded, Age: revision.Age{Created: epoch.Add(-time.Hour), Generation: generation},
 		}
@@ -94,8 +96,8 @@ func revisionsOf(in *Input) (update, current *rollout.Revision) {
 }
 
 // newWork returns an empty work of a cluster.
-func newWork(c *cluster, now time.Time) rollout.Work {
-	return rollout.Work{DeletionCounts: true, Object: &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
+func newWork(c *cluster, now time.Time) work.Work {
+	return work.Work{DeletionCounts: true, Object: &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
 		Name: "simulated", Namespace: c.name, UID: types.UID(c.name), Generation: 0, CreationTimestamp: metav1.NewTime(now),
 		Labels: map[string]string{}, Annotations: map[string]string{},
 	}}}
@@ -178,13 +180,13 @@ type Group struct {
 }
 
 // Clusters returns a Placement that selects generated clusters in these groups.
-func Clusters(name string, groups ...Group) *rollout.Placement {
-	placement := &rollout.Placement{Decisions: len(groups)}
+func Clusters(name string, groups ...Group) *placement.Placement {
+	pl := &placement.Placement{Decisions: len(groups)}
 	for i, g := range groups {
-		placement.Groups = append(placement.Groups, rollout.Group{
-			Name: g.Name, Index: int32(i), Clusters: names(name, placement.Selected, g.Size), //nolint:gosec // a few groups
+		pl.Groups = append(pl.Groups, placement.Group{
+			Name: g.Name, Index: int32(i), Clusters: names(name, pl.Selected, g.Size), //nolint:gosec // a few groups
 		})
-		placement.Selected += g.Size
+		pl.Selected += g.Size
 	}
-	return placement
+	return pl
 }

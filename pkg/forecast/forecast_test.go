@@ -13,8 +13,9 @@ import (
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
 	"github.com/open-cluster-management-io/work-rollback/pkg/forecast"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 func play(t *testing.T, in *forecast.Input, runs int) []forecast.Result {
@@ -238,7 +239,7 @@ func TestCanaryVariant(t *testing.T) {
 func TestWaves(t *testing.T) {
 	soak := rt.Soak(time.Minute)
 	for name, c := range map[string]struct {
-		ref  rollout.Ref
+		ref  placement.Ref
 		want [][]string
 	}{
 		"batches": {rt.Ref("p1", rt.Progressive(2), soak, rt.Clusters("c1", "c2", "c3", "c4", "c5")), [][]string{{"c1", "c2"}, {"c3", "c4"}, {"c5"}}},
@@ -247,7 +248,7 @@ func TestWaves(t *testing.T) {
 		"groups": {rt.Ref("p1", rt.PerGroup(), rt.Group("a", "c3", "c4"), rt.Group("b", "c1", "c2")), [][]string{{"c3", "c4"}, {"c1", "c2"}}},
 		"all":    {rt.Ref("p1", rt.All(), rt.Clusters("c1", "c2")), [][]string{{"c1", "c2"}}},
 	} {
-		var works []rollout.Work
+		var works []work.Work
 		for _, g := range c.ref.Placement.Groups {
 			for _, cluster := range g.Clusters {
 				works = append(works, rt.Work(cluster, rt.Bears("aaa"), rt.Succeeded(0)))
@@ -271,7 +272,7 @@ func TestWavesFromTheMiddle(t *testing.T) {
 	require.Equal(t, metav1.ConditionTrue, before.Status.Conditions[0].Status)
 
 	halted := *s
-	halted.Refs = []rollout.Ref{rt.Ref("p1", rt.Progressive(1), rt.MaxFailures(0), rt.Deadline("10m"), rt.Clusters("c1", "c2", "c3", "c4"))}
+	halted.Refs = []placement.Ref{rt.Ref("p1", rt.Progressive(1), rt.MaxFailures(0), rt.Deadline("10m"), rt.Clusters("c1", "c2", "c3", "c4"))}
 	require.Empty(t, forecast.Waves(&halted))
 }
 

@@ -10,8 +10,8 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
 const (
@@ -28,7 +28,7 @@ type Input struct {
 	// ReplicaSet has the template, the placementRefs and their strategies. It must not be changed.
 	ReplicaSet *workv1alpha1.ManifestWorkReplicaSet
 	// Placements are the selected clusters of each Placement, by name. No cluster is in two of them.
-	Placements map[string]*rollout.Placement
+	Placements map[string]*placement.Placement
 	// First is true if the rollout is the first one: no cluster has an older revision.
 	First  bool
 	Agents Agents
@@ -98,7 +98,7 @@ func (in *Input) Validate() error {
 	seen, total := map[string]string{}, 0
 	for i := range refs {
 		path := field.NewPath("spec", "placementRefs").Index(i)
-		if errs := rollout.ValidateStrategy(path.Child("rolloutStrategy"), &refs[i].RolloutStrategy); len(errs) > 0 {
+		if errs := placement.ValidateStrategy(path.Child("rolloutStrategy"), &refs[i].RolloutStrategy); len(errs) > 0 {
 			return errs.ToAggregate()
 		}
 		placement := in.Placements[refs[i].Name]
@@ -119,7 +119,7 @@ func (in *Input) Validate() error {
 }
 
 // onlyIn returns an error if a cluster of a Placement is in another one as well.
-func onlyIn(name string, placement *rollout.Placement, seen map[string]string) error {
+func onlyIn(name string, placement *placement.Placement, seen map[string]string) error {
 	for i := range placement.Groups {
 		for _, cluster := range placement.Groups[i].Clusters {
 			if other, twice := seen[cluster]; twice && other != name {
@@ -132,7 +132,7 @@ func onlyIn(name string, placement *rollout.Placement, seen map[string]string) e
 }
 
 // mandatoryGroupsExist returns an error if the fleet lacks a mandatory group of a strategy.
-func mandatoryGroupsExist(path *field.Path, strategy *workv1alpha1.RolloutStrategy, placement *rollout.Placement) error {
+func mandatoryGroupsExist(path *field.Path, strategy *workv1alpha1.RolloutStrategy, placement *placement.Placement) error {
 	for _, wanted := range mandatoryOf(strategy) {
 		found := false
 		for i := range placement.Groups {

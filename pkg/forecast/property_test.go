@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
@@ -207,15 +208,15 @@ func drawInput(t *rapid.T) (*Input, *judge) {
 			[]clusterv1alpha1.MandatoryDecisionGroup{{GroupName: "canary"}}
 	}
 	set.Spec.PlacementRefs = []workv1alpha1.LocalPlacementReference{ref}
-	placement := Clusters("p", groups...)
+	pl := Clusters("p", groups...)
 	if len(groups) > 1 {
-		for _, c := range placement.Groups[0].Clusters {
+		for _, c := range pl.Groups[0].Clusters {
 			j.mandatory[c] = true
 		}
 	}
 	share := func(name string) float64 { return float64(rapid.IntRange(0, 20).Draw(t, name)) / 100 }
 	in := &Input{
-		ReplicaSet: set, Placements: map[string]*rollout.Placement{"p": placement}, Seed: rapid.Uint64().Draw(t, "seed"),
+		ReplicaSet: set, Placements: map[string]*placement.Placement{"p": pl}, Seed: rapid.Uint64().Draw(t, "seed"),
 		First: rapid.IntRange(0, 4).Draw(t, "first") == 0, Rules: Rules{rapid.Bool().Draw(t, "progressing"), rapid.Bool().Draw(t, "degraded")},
 		Agents: Agents{
 			Apply: time.Minute, Spread: float64(rapid.IntRange(0, 10).Draw(t, "spread")) / 10, SlowFactor: 8,

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // How a run goes:
@@ -77,14 +79,14 @@ func newRun(in *Input, index int) *run {
 	default:
 		r.resolution = max(in.Agents.Apply/3, time.Millisecond)
 	}
-	r.s = rollout.Snapshot{Settle: cmp.Or(in.Settle, Settle), Owner: "simulated.simulated", Works: make([]rollout.Work, 0, len(r.clusters))}
+	r.s = rollout.Snapshot{Settle: cmp.Or(in.Settle, Settle), Owner: "simulated.simulated", Works: make([]work.Work, 0, len(r.clusters))}
 	r.s.Update, r.s.Current = revisionsOf(in)
 	if r.s.Current == nil {
 		r.s.Absent = &rollout.Absence{Cause: rollout.NeverComplete}
 	}
 	for i := range in.ReplicaSet.Spec.PlacementRefs {
 		ref := &in.ReplicaSet.Spec.PlacementRefs[i]
-		r.s.Refs = append(r.s.Refs, rollout.Ref{
+		r.s.Refs = append(r.s.Refs, placement.Ref{
 			Name: ref.Name, Field: fmt.Sprintf("spec.placementRefs[%d]", i), Strategy: ref.RolloutStrategy, Placement: in.Placements[ref.Name],
 		})
 	}
@@ -99,7 +101,7 @@ func (r *run) beginAtOlder() {
 	if r.s.Current == nil {
 		return
 	}
-	owner, before := rollout.NewOwnerMetadata(&r.s), epoch.Add(-time.Hour)
+	owner, before := work.NewOwnerMetadata(r.s.Owner, r.s.Labels, false), epoch.Add(-time.Hour)
 	for i := range r.clusters {
 		c := &r.clusters[i]
 		w := rollout.Write{Action: rollout.Create, Cluster: c.name, Placement: r.s.Refs[c.ref].Name, Revision: r.s.Current, Owner: owner}
@@ -182,7 +184,7 @@ func (r *run) act(plan *rollout.Plan) {
 }
 
 // start lets the agent of a cluster apply what was written, and schedules its report.
-func (r *run) start(c *cluster, rev *rollout.Revision) {
+func (r *run) start(c *cluster, rev *work.Revision) {
 	says := c.answerTo(r.in.Rules)
 	if rev.Hash == newer {
 		c.written = true

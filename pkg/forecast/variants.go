@@ -9,7 +9,7 @@ import (
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 )
 
 // Variant is an input with one change.
@@ -102,17 +102,17 @@ func mandatoryGroups(s *workv1alpha1.RolloutStrategy) *clusterv1alpha1.Mandatory
 }
 
 // withCanary moves the first clusters of a Placement into a group of their own, before the others.
-func withCanary(placement *rollout.Placement, size int) *rollout.Placement {
-	changed := &rollout.Placement{Selected: placement.Selected, Decisions: placement.Decisions + 1}
-	first := rollout.Group{Name: canary}
-	for _, g := range placement.Groups {
+func withCanary(pl *placement.Placement, size int) *placement.Placement {
+	changed := &placement.Placement{Selected: pl.Selected, Decisions: pl.Decisions + 1}
+	first := placement.Group{Name: canary}
+	for _, g := range pl.Groups {
 		n := min(size-len(first.Clusters), len(g.Clusters))
 		first.Clusters = append(first.Clusters, g.Clusters[:n]...)
 		if g.Index++; n < len(g.Clusters) {
-			changed.Groups = append(changed.Groups, rollout.Group{Name: g.Name, Index: g.Index, Clusters: g.Clusters[n:]})
+			changed.Groups = append(changed.Groups, placement.Group{Name: g.Name, Index: g.Index, Clusters: g.Clusters[n:]})
 		}
 	}
-	changed.Groups = append([]rollout.Group{first}, changed.Groups...)
+	changed.Groups = append([]placement.Group{first}, changed.Groups...)
 	return changed
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // Wave is a set of clusters that get the update revision at the same time if every cluster before them succeeds.
@@ -126,18 +127,18 @@ func (w *waves) succeed(plan *rollout.Plan) bool {
 	w.s.Records = rollout.Records{Failures: maps.Clone(plan.Records.Failures)}
 	changed := false
 	for i := range w.s.Works {
-		work := &w.s.Works[i]
-		_, failed := w.s.Records.Failures[work.Cluster()]
-		if failed || work.Deleting() || !work.At(w.s.Update) || !work.SettledAt.IsZero() {
+		mw := &w.s.Works[i]
+		_, failed := w.s.Records.Failures[mw.Cluster()]
+		if failed || mw.Deleting() || !mw.At(w.s.Update) || !mw.SettledAt.IsZero() {
 			continue
 		}
 		changed = true
-		if rollout.Assess(work, w.s.Update, w.s.Now).State != rollout.Succeeded {
-			work.Object = work.Object.DeepCopy()
-			work.Object.Status.Conditions = conditions(work.Object.Generation, success, w.rules, w.s.Now)
-			work.Object.Status.ResourceStatus.Manifests = nil
+		if work.Assess(mw, w.s.Update, w.s.Now).State != work.Succeeded {
+			mw.Object = mw.Object.DeepCopy()
+			mw.Object.Status.Conditions = conditions(mw.Object.Generation, success, w.rules, w.s.Now)
+			mw.Object.Status.ResourceStatus.Manifests = nil
 		}
-		work.SucceededSince, work.SettledAt = w.s.Now, w.s.Now.Add(w.step)
+		mw.SucceededSince, mw.SettledAt = w.s.Now, w.s.Now.Add(w.step)
 	}
 	w.s.Now = w.s.Now.Add(w.step)
 	return changed

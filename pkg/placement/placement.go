@@ -1,4 +1,3 @@
-// Package placement reads the selected clusters from Placements and their PlacementDecisions, as the hub does (R8).
 package placement
 
 import (
@@ -7,14 +6,12 @@ import (
 	"strconv"
 
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
-
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
 // Of groups the decisions of a Placement. A cluster that is briefly in two PlacementDecisions belongs to the group of the first. Of sorts
 // decisions in place.
-func Of(placement *clusterv1beta1.Placement, decisions []*clusterv1beta1.PlacementDecision) *rollout.Placement {
-	out := &rollout.Placement{Selected: int(placement.Status.NumberOfSelectedClusters), Decisions: len(decisions)}
+func Of(placement *clusterv1beta1.Placement, decisions []*clusterv1beta1.PlacementDecision) *Placement {
+	out := &Placement{Selected: int(placement.Status.NumberOfSelectedClusters), Decisions: len(decisions)}
 	slices.SortFunc(decisions, func(a, b *clusterv1beta1.PlacementDecision) int {
 		return cmp.Or(cmp.Compare(groupIndex(a), groupIndex(b)), cmp.Compare(a.Name, b.Name))
 	})
@@ -24,7 +21,7 @@ func Of(placement *clusterv1beta1.Placement, decisions []*clusterv1beta1.Placeme
 	}
 	seen, groups := make(map[string]bool, listed), map[string]int{}
 	for _, decision := range decisions {
-		group := groupOf(out, groups, rollout.Group{Index: groupIndex(decision), Name: decision.Labels[clusterv1beta1.DecisionGroupNameLabel]})
+		group := groupOf(out, groups, Group{Index: groupIndex(decision), Name: decision.Labels[clusterv1beta1.DecisionGroupNameLabel]})
 		for i := range decision.Status.Decisions {
 			if cluster := decision.Status.Decisions[i].ClusterName; cluster != "" && !seen[cluster] {
 				seen[cluster] = true
@@ -45,7 +42,7 @@ func groupIndex(decision *clusterv1beta1.PlacementDecision) int32 {
 }
 
 // groupOf returns the wanted group, and adds it if it does not exist. known holds the indices of the existing groups, by key.
-func groupOf(placement *rollout.Placement, known map[string]int, wanted rollout.Group) *rollout.Group {
+func groupOf(placement *Placement, known map[string]int, wanted Group) *Group {
 	at, there := known[wanted.Key()]
 	if !there {
 		at = len(placement.Groups)

@@ -11,7 +11,6 @@ import (
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 
 	selection "github.com/open-cluster-management-io/work-rollback/pkg/placement"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
 func decisionOf(group int, name string, clusters ...string) *clusterv1beta1.PlacementDecision {
@@ -30,7 +29,7 @@ func TestOf(t *testing.T) {
 	again := decisionOf(0, "canary", "c3")
 	again.Name = "p-0b"
 	placement := &clusterv1beta1.Placement{Status: clusterv1beta1.PlacementStatus{NumberOfSelectedClusters: 5}}
-	require.Equal(t, &rollout.Placement{Selected: 5, Decisions: 4, Groups: []rollout.Group{
+	require.Equal(t, &selection.Placement{Selected: 5, Decisions: 4, Groups: []selection.Group{
 		{Name: "canary", Index: 0, Clusters: []string{"c1", "c2", "c3"}}, {Name: "", Index: 1, Clusters: []string{"c4"}}, {Name: "b", Index: 2, Clusters: []string{"c5"}},
 	}}, selection.Of(placement, []*clusterv1beta1.PlacementDecision{decisionOf(2, "b", "c1", "c5"), decisionOf(1, "", "c4", ""), again, first}))
 }

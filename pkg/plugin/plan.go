@@ -15,6 +15,7 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/forecast"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 )
@@ -118,7 +119,7 @@ func valid(set *workv1alpha1.ManifestWorkReplicaSet) error {
 	}
 	for i := range set.Spec.PlacementRefs {
 		path := field.NewPath("spec", "placementRefs").Index(i).Child("rolloutStrategy")
-		if errs := rollout.ValidateStrategy(path, &set.Spec.PlacementRefs[i].RolloutStrategy); len(errs) > 0 {
+		if errs := placement.ValidateStrategy(path, &set.Spec.PlacementRefs[i].RolloutStrategy); len(errs) > 0 {
 			return errs.ToAggregate()
 		}
 	}

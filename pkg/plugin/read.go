@@ -20,8 +20,8 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/client/clientset/versioned"
 	typed "github.com/open-cluster-management-io/work-rollback/pkg/client/clientset/versioned/typed/work/v1alpha1"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // clients holds the API clients of a command and the namespace that it operates on.
@@ -154,12 +154,12 @@ func readWorks(ctx context.Context, c *clients, objects *view.Objects) error {
 	})
 	pages.PageSize = pageOfWorks
 	return pages.EachListItem(ctx, metav1.ListOptions{LabelSelector: owned(objects.ReplicaSet)}, func(item runtime.Object) error {
-		work, ok := item.(*workv1.ManifestWork)
+		w, ok := item.(*workv1.ManifestWork)
 		if !ok {
 			return fmt.Errorf("the API server returned a %T in a list of ManifestWorks", item)
 		}
-		found := keep(work)
-		objects.Works = append(objects.Works, rollout.Work{Object: found.ManifestWork, Digest: found.digest})
+		found := keep(w)
+		objects.Works = append(objects.Works, work.Work{Object: found.ManifestWork, Digest: found.digest})
 		return nil
 	})
 }

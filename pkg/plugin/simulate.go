@@ -21,7 +21,7 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/forecast"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 )
 
 // simulateOptions holds the flags of the simulate command.
@@ -235,8 +235,8 @@ func (f *simulateOptions) input(set *workv1alpha1.ManifestWorkReplicaSet) (*fore
 }
 
 // placements returns the simulated clusters of each Placement.
-func (f *simulateOptions) placements(set *workv1alpha1.ManifestWorkReplicaSet) (map[string]*rollout.Placement, error) {
-	placements := map[string]*rollout.Placement{}
+func (f *simulateOptions) placements(set *workv1alpha1.ManifestWorkReplicaSet) (map[string]*placement.Placement, error) {
+	placements := map[string]*placement.Placement{}
 	for i := range set.Spec.PlacementRefs {
 		placements[set.Spec.PlacementRefs[i].Name] = nil
 	}
@@ -262,7 +262,7 @@ func (f *simulateOptions) placements(set *workv1alpha1.ManifestWorkReplicaSet) (
 }
 
 // unknownName returns the first value for a Placement that the manifest does not have; empty if there is none.
-func unknownName(values []string, placements map[string]*rollout.Placement) string {
+func unknownName(values []string, placements map[string]*placement.Placement) string {
 	for _, value := range values {
 		name, _, named := strings.Cut(value, "=")
 		if _, known := placements[name]; named && !known {

@@ -20,8 +20,8 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
 
@@ -189,8 +189,8 @@ func (f *follower) objects(now time.Time) (*view.Objects, error) {
 		name := decision.Labels[clusterv1beta1.PlacementLabel]
 		out.Decisions[name] = append(out.Decisions[name], decision)
 	}
-	for _, work := range objectsOf[*keptWork](f.sources[ofWorks]) {
-		out.Works = append(out.Works, rollout.Work{Object: work.ManifestWork, Digest: work.digest})
+	for _, w := range objectsOf[*keptWork](f.sources[ofWorks]) {
+		out.Works = append(out.Works, work.Work{Object: w.ManifestWork, Digest: w.digest})
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

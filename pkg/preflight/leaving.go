@@ -11,6 +11,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // Severity is the severity of a finding.
@@ -184,7 +185,7 @@ func sharedNames(v *view, o *owner) (findings []Finding) {
 
 // alternativeNames finds works that OCM's hub would not find, because another work had the owner's name when they were created (R9).
 func alternativeNames(_ *view, o *owner) []Finding {
-	alternatives := rollout.WorkNames(o)[1:]
+	alternatives := work.Names(o)[1:]
 	clusters := o.named(func(work *metav1.ObjectMeta) bool { return slices.Contains(alternatives, work.Name) })
 	if clusters == "" {
 		return nil

@@ -10,7 +10,7 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/preflight"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 type object = workv1alpha1.ManifestWorkReplicaSet
@@ -29,7 +29,7 @@ func complete(namespace string, changes ...func(*object)) object {
 	return o
 }
 
-func work(namespace, cluster string, changes ...func(*metav1.ObjectMeta)) metav1.ObjectMeta {
+func newWork(namespace, cluster string, changes ...func(*metav1.ObjectMeta)) metav1.ObjectMeta {
 	w := metav1.ObjectMeta{Namespace: cluster, Name: "web", Labels: map[string]string{workv1alpha1.LabelReplicaSet: namespace + ".web"}}
 	for _, change := range changes {
 		change(&w)
@@ -48,7 +48,7 @@ func reason(reason string) func(*object) {
 
 // Each row is one case in which OCM's hub would delete, roll out or ignore something.
 func TestLeaving(t *testing.T) {
-	alternative := rollout.WorkNames(&metav1.ObjectMeta{Namespace: "team-b", Name: "web"})[1]
+	alternative := work.Names(&metav1.ObjectMeta{Namespace: "team-b", Name: "web"})[1]
 	named := func(name string) func(*metav1.ObjectMeta) { return func(w *metav1.ObjectMeta) { w.Name = name } }
 	kept := func(w *metav1.ObjectMeta) {
 		w.Annotations = map[string]string{workv1alpha1.AnnotationKeptRevision: "aaa"}
@@ -66,12 +66,12 @@ func TestLeaving(t *testing.T) {
 		says, remedy string
 	}{
 		"nothing": {objects: preflight.Objects{
-			ReplicaSets: []object{complete("team-a")}, Works: []metav1.ObjectMeta{work("team-a", "c1"), work("team-a", "c2")},
+			ReplicaSets: []object{complete("team-a")}, Works: []metav1.ObjectMeta{newWork("team-a", "c1"), newWork("team-a", "c2")},
 		}},
 		"two of one name that share a cluster": {
 			objects: preflight.Objects{
 				ReplicaSets: []object{complete("team-b"), complete("team-a"), complete("team-c")},
-				Works:       []metav1.ObjectMeta{work("team-a", "c1"), work("team-a", "c2"), work("team-b", "c2", named(alternative)), work("team-c", "c3")},
+				Works:       []metav1.ObjectMeta{newWork("team-a", "c1"), newWork("team-a", "c2"), newWork("team-b", "c2", named(alternative)), newWork("team-c", "c3")},
 			},
 			want:   []string{"Error SharedName team-a/web", "Error AlternativeName team-b/web"},
 			says:   "it has the name of ManifestWorkReplicaSet team-b/web, and both are on 1 cluster (c2): OCM's hub writes both under the name web",
@@ -80,20 +80,20 @@ func TestLeaving(t *testing.T) {
 		"two of one name that get a cluster in common": {
 			objects: preflight.Objects{
 				ReplicaSets: []object{complete("team-a"), complete("team-b")},
-				Works:       []metav1.ObjectMeta{work("team-a", "c1")}, Selected: map[string][]string{"team-b/p1": {"c1"}, "team-b/p2": {"c2"}},
+				Works:       []metav1.ObjectMeta{newWork("team-a", "c1")}, Selected: map[string][]string{"team-b/p1": {"c1"}, "team-b/p2": {"c2"}},
 			},
 			want: []string{"Error SharedName team-a/web"}, says: "1 cluster (c1)",
 		},
 		"two of one name on different clusters": {objects: preflight.Objects{
-			ReplicaSets: []object{complete("team-a"), complete("team-b")}, Works: []metav1.ObjectMeta{work("team-a", "c1"), work("team-b", "c2")},
+			ReplicaSets: []object{complete("team-a"), complete("team-b")}, Works: []metav1.ObjectMeta{newWork("team-a", "c1"), newWork("team-b", "c2")},
 		}},
 		"the name is another owner's": {
-			objects: preflight.Objects{ReplicaSets: []object{complete("team-b")}, Works: []metav1.ObjectMeta{work("team-b", "c2", named(alternative))}},
+			objects: preflight.Objects{ReplicaSets: []object{complete("team-b")}, Works: []metav1.ObjectMeta{newWork("team-b", "c2", named(alternative))}},
 			want:    []string{"Error AlternativeName team-b/web"},
 			says:    "its ManifestWork has another name than web on 1 cluster (c2)", remedy: "under a name that no ManifestWork has",
 		},
 		"a name that OCM 1.3 generated": {
-			objects: preflight.Objects{ReplicaSets: []object{complete("team-b")}, Works: []metav1.ObjectMeta{work("team-b", "c2", named("webx7k2m"))}},
+			objects: preflight.Objects{ReplicaSets: []object{complete("team-b")}, Works: []metav1.ObjectMeta{newWork("team-b", "c2", named("webx7k2m"))}},
 		},
 		"paused in a rollout": {
 			objects: preflight.Objects{ReplicaSets: []object{complete("team-a", paused, reason(workv1alpha1.ReasonNewRevisionCreated))}},
@@ -126,7 +126,7 @@ func TestLeaving(t *testing.T) {
 		},
 		"works that keep objects": {
 			objects: preflight.Objects{
-				ReplicaSets: []object{complete("team-a")}, Works: []metav1.ObjectMeta{work("team-a", "c2", kept), work("team-a", "c1", kept), work("team-a", "c3")},
+				ReplicaSets: []object{complete("team-a")}, Works: []metav1.ObjectMeta{newWork("team-a", "c2", kept), newWork("team-a", "c1", kept), newWork("team-a", "c3")},
 			},
 			want: []string{"Error KeptObjects team-a/web"}, says: "the ManifestWorks of 2 clusters (c1, c2) keep objects",
 		},

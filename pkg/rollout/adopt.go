@@ -1,6 +1,10 @@
 package rollout
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
+)
 
 // adoptUpdate labels the works of an older hub whose spec is already the update revision. Nothing changes on their clusters, so the
 // strategies do not apply (R6). Until the API server accepts the write, a rejected member stays rejected.
@@ -19,7 +23,7 @@ func (p *Plan) adoptOlder(s *Snapshot, ps *placementState) {
 		if !m.unlabelled() || m.inPlan {
 			continue
 		}
-		older := slices.IndexFunc(s.Older, func(rev *Revision) bool { return rev.Digest == m.work.Digest })
+		older := slices.IndexFunc(s.Older, func(rev *work.Revision) bool { return rev.Digest == m.work.Digest })
 		if older >= 0 {
 			p.adopt(ps, m, Write{Revision: s.Older[older], Why: alreadyThis, Retry: m.rejection != nil})
 		}

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // When a rollout is complete (R13), and when it is stalled (R14):
@@ -61,7 +64,7 @@ func outcome(s *Snapshot, ps *placementState) RefOutcome {
 	o := RefOutcome{
 		Name: ps.ref.Name, Err: ps.err, Failed: v.failed, Halted: v.halted || halted, closed: v.closed || s.Records.Lost && halted,
 		overSelected:     ps.exceedsSelected(func(m *member) bool { return m.is().tolerated }),
-		PlacementMissing: ps.ref.Placement == nil, SoakIgnored: ps.strategy.soakIgnored, Phases: map[Phase]int{},
+		PlacementMissing: ps.ref.Placement == nil, SoakIgnored: ps.strategy.SoakIgnored, Phases: map[Phase]int{},
 	}
 	if s.abortable() {
 		o.Undecided = ps.undecided()
@@ -70,8 +73,8 @@ func outcome(s *Snapshot, ps *placementState) RefOutcome {
 		o.Matches, o.Decisions, o.Groups = placement.Matches(), placement.Decisions, len(placement.Groups)
 		o.PlacementSelected = placement.Selected
 	}
-	if ps.strategy.deadline != noDeadline {
-		o.Deadline = ps.strategy.deadline
+	if ps.strategy.Deadline != placement.NoDeadline {
+		o.Deadline = ps.strategy.Deadline
 	}
 	anyWaits := ps.any(func(m *member) bool { return m.is().name == PhaseWaiting })
 	for _, m := range ps.members {
@@ -107,7 +110,7 @@ func (p *Plan) tally(s *Snapshot, ps *placementState) {
 		if row.listed || m.phase == overdueUnselected && m.work.Deleting() {
 			p.Failing = append(p.Failing, m.failing())
 		}
-		if row.settled && !s.Aborted && !m.work.settled(s.Update) {
+		if row.settled && !s.Aborted && !m.work.Settled(s.Update) {
 			p.Settled = append(p.Settled, m.work)
 		}
 		if !m.owned {
@@ -148,14 +151,14 @@ func (p *Plan) sortFailing() {
 func (p *Plan) confirm(s *Snapshot, m *member) {
 	at, state := m.atUpdate, m.state
 	if s.Aborted {
-		if at = m.work.at(p.Desired); at {
-			state = Assess(m.work, p.Desired, s.Now).State
+		if at = m.work.At(p.Desired); at {
+			state = work.Assess(m.work, p.Desired, s.Now).State
 		}
 	}
 	if !at || m.work.Deleting() {
 		return
 	}
-	if state == Succeeded {
+	if state == work.Succeeded {
 		switch phase, ripe := soakPhase(s, m.work, time.Time{}); {
 		case phase != succeeded && !s.Restored:
 			p.recheckAt(s.Now, ripe)
@@ -163,7 +166,7 @@ func (p *Plan) confirm(s *Snapshot, m *member) {
 			p.Confirmed++
 		}
 	}
-	if !m.work.storedAsWritten(p.Desired) {
+	if !m.work.StoredAsWritten(p.Desired) {
 		p.Accepted = append(p.Accepted, m.work)
 	}
 }

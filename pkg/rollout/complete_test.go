@@ -6,8 +6,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // TestOutcome says when a rollout is complete (R13), and when it is stalled (R14).
@@ -16,91 +18,91 @@ func TestOutcome(t *testing.T) {
 	two := rt.Clusters("c1", "c2")
 	completed := rt.Work("c2", rt.Bears("bbb"), rt.Generation(2), rt.IsComplete(0, rt.Observed(1)))
 	for name, tc := range map[string]struct {
-		refs              []rollout.Ref
-		works             []rollout.Work
+		refs              []placement.Ref
+		works             []work.Work
 		complete, stalled bool
 	}{
-		"all succeeded":            {refs: []rollout.Ref{rt.Ref("p1", two)}, works: []rollout.Work{done("c1"), done("c2")}, complete: true},
-		"one in flight":            {refs: []rollout.Ref{rt.Ref("p1", two)}, works: []rollout.Work{done("c1"), inFlight("c2")}},
-		"one is created now":       {refs: []rollout.Ref{rt.Ref("p1", two)}, works: []rollout.Work{done("c1")}},
-		"one soaks":                {refs: []rollout.Ref{rt.Ref("p1", two)}, works: []rollout.Work{done("c1"), done("c2", rt.JustSeenSucceeding())}},
-		"one at the older":         {refs: []rollout.Ref{rt.Ref("p1", two)}, works: []rollout.Work{done("c1"), old("c2")}},
-		"no cluster":               {refs: []rollout.Ref{rt.Ref("p1")}},
-		"decisions are missing":    {refs: []rollout.Ref{rt.Ref("p1", two, rt.Expecting(3))}, works: []rollout.Work{done("c1"), done("c2")}},
-		"too many decisions":       {refs: []rollout.Ref{rt.Ref("p1", two, rt.Expecting(1))}, works: []rollout.Work{done("c1"), done("c2")}},
-		"a Placement is missing":   {refs: []rollout.Ref{rt.Ref("p1", two), rt.Ref("p2", rt.Missing())}, works: []rollout.Work{done("c1"), done("c2")}},
-		"an empty ref beside":      {refs: []rollout.Ref{rt.Ref("p1", two), rt.Ref("p2")}, works: []rollout.Work{done("c1"), done("c2")}, complete: true},
-		"a ref can't be read":      {refs: []rollout.Ref{rt.Ref("p1", two, rt.Deadline("soon"))}, works: []rollout.Work{done("c1"), old("c2")}},
-		"overlapping refs":         {refs: []rollout.Ref{rt.Ref("p1", two), rt.Ref("p2", two)}, works: []rollout.Work{done("c1"), done("c2")}, complete: true},
-		"an unselected work fails": {refs: []rollout.Ref{rt.Ref("p1", two)}, works: []rollout.Work{done("c1"), done("c2"), broken("c3", rt.Unselected(10*minute))}, complete: true},
-		"stored otherwise":         {refs: []rollout.Ref{rt.Ref("p1", two)}, works: []rollout.Work{done("c1"), done("c2", rt.StoredOtherwise("bbb"))}, complete: true},
-		"one is being deleted":     {refs: []rollout.Ref{rt.Ref("p1", two)}, works: []rollout.Work{done("c1"), old("c2", rt.Deleting())}},
+		"all succeeded":            {refs: []placement.Ref{rt.Ref("p1", two)}, works: []work.Work{done("c1"), done("c2")}, complete: true},
+		"one in flight":            {refs: []placement.Ref{rt.Ref("p1", two)}, works: []work.Work{done("c1"), inFlight("c2")}},
+		"one is created now":       {refs: []placement.Ref{rt.Ref("p1", two)}, works: []work.Work{done("c1")}},
+		"one soaks":                {refs: []placement.Ref{rt.Ref("p1", two)}, works: []work.Work{done("c1"), done("c2", rt.JustSeenSucceeding())}},
+		"one at the older":         {refs: []placement.Ref{rt.Ref("p1", two)}, works: []work.Work{done("c1"), old("c2")}},
+		"no cluster":               {refs: []placement.Ref{rt.Ref("p1")}},
+		"decisions are missing":    {refs: []placement.Ref{rt.Ref("p1", two, rt.Expecting(3))}, works: []work.Work{done("c1"), done("c2")}},
+		"too many decisions":       {refs: []placement.Ref{rt.Ref("p1", two, rt.Expecting(1))}, works: []work.Work{done("c1"), done("c2")}},
+		"a Placement is missing":   {refs: []placement.Ref{rt.Ref("p1", two), rt.Ref("p2", rt.Missing())}, works: []work.Work{done("c1"), done("c2")}},
+		"an empty ref beside":      {refs: []placement.Ref{rt.Ref("p1", two), rt.Ref("p2")}, works: []work.Work{done("c1"), done("c2")}, complete: true},
+		"a ref can't be read":      {refs: []placement.Ref{rt.Ref("p1", two, rt.Deadline("soon"))}, works: []work.Work{done("c1"), old("c2")}},
+		"overlapping refs":         {refs: []placement.Ref{rt.Ref("p1", two), rt.Ref("p2", two)}, works: []work.Work{done("c1"), done("c2")}, complete: true},
+		"an unselected work fails": {refs: []placement.Ref{rt.Ref("p1", two)}, works: []work.Work{done("c1"), done("c2"), broken("c3", rt.Unselected(10*minute))}, complete: true},
+		"stored otherwise":         {refs: []placement.Ref{rt.Ref("p1", two)}, works: []work.Work{done("c1"), done("c2", rt.StoredOtherwise("bbb"))}, complete: true},
+		"one is being deleted":     {refs: []placement.Ref{rt.Ref("p1", two)}, works: []work.Work{done("c1"), old("c2", rt.Deleting())}},
 
-		"one failed, the rest waits":         {refs: []rollout.Ref{rt.Ref("p1", deadline, two)}, works: []rollout.Work{failed("c1"), old("c2")}, stalled: true},
-		"one failed, the rest succeeded":     {refs: []rollout.Ref{rt.Ref("p1", deadline, two)}, works: []rollout.Work{failed("c1"), done("c2")}, stalled: true},
-		"a tolerated failure at the end":     {refs: []rollout.Ref{rt.Ref("p1", deadline, rt.MaxFailures(1), two)}, works: []rollout.Work{failed("c1"), done("c2")}, complete: true},
-		"every cluster failed":               {refs: []rollout.Ref{rt.Ref("p1", deadline, rt.MaxFailures(2), two)}, works: []rollout.Work{failed("c1"), failed("c2")}, stalled: true},
-		"one in a mandatory group failed":    {refs: []rollout.Ref{rt.Ref("p1", rt.Progressive(2), deadline, rt.MaxFailures(1), rt.Mandatory("a"), rt.Group("a", "c1"), rt.Group("b", "c2"))}, works: []rollout.Work{failed("c1"), done("c2")}, stalled: true},
-		"one failed, one in flight":          {refs: []rollout.Ref{rt.Ref("p1", deadline, two)}, works: []rollout.Work{failed("c1"), inFlight("c2")}},
-		"one failed, one soaks":              {refs: []rollout.Ref{rt.Ref("p1", deadline, two)}, works: []rollout.Work{failed("c1"), done("c2", rt.JustSeenSucceeding())}},
-		"one failed, another is started":     {refs: []rollout.Ref{rt.Ref("p1", deadline, rt.MaxFailures(1), two)}, works: []rollout.Work{failed("c1"), old("c2")}},
-		"one failed, the other ref goes on":  {refs: []rollout.Ref{rt.Ref("p1", deadline, rt.Clusters("c1")), rt.Ref("p2", rt.Clusters("c2"))}, works: []rollout.Work{failed("c1")}},
-		"degraded before its deadline":       {refs: []rollout.Ref{rt.Ref("p1", deadline, two)}, works: []rollout.Work{broken("c1"), done("c2")}},
-		"degraded without a deadline":        {refs: []rollout.Ref{rt.Ref("p1", two)}, works: []rollout.Work{broken("c1"), old("c2")}, stalled: true},
-		"degraded, and no deadline readable": {refs: []rollout.Ref{rt.Ref("p1", rt.Deadline("soon"), two)}, works: []rollout.Work{broken("c1"), old("c2")}, stalled: true},
-		"in flight without a deadline":       {refs: []rollout.Ref{rt.Ref("p1", two)}, works: []rollout.Work{broken("c1"), inFlight("c2")}},
-		"one takes no new revision":          {refs: []rollout.Ref{rt.Ref("p1", deadline, two)}, works: []rollout.Work{done("c1"), completed}, stalled: true},
+		"one failed, the rest waits":         {refs: []placement.Ref{rt.Ref("p1", deadline, two)}, works: []work.Work{failed("c1"), old("c2")}, stalled: true},
+		"one failed, the rest succeeded":     {refs: []placement.Ref{rt.Ref("p1", deadline, two)}, works: []work.Work{failed("c1"), done("c2")}, stalled: true},
+		"a tolerated failure at the end":     {refs: []placement.Ref{rt.Ref("p1", deadline, rt.MaxFailures(1), two)}, works: []work.Work{failed("c1"), done("c2")}, complete: true},
+		"every cluster failed":               {refs: []placement.Ref{rt.Ref("p1", deadline, rt.MaxFailures(2), two)}, works: []work.Work{failed("c1"), failed("c2")}, stalled: true},
+		"one in a mandatory group failed":    {refs: []placement.Ref{rt.Ref("p1", rt.Progressive(2), deadline, rt.MaxFailures(1), rt.Mandatory("a"), rt.Group("a", "c1"), rt.Group("b", "c2"))}, works: []work.Work{failed("c1"), done("c2")}, stalled: true},
+		"one failed, one in flight":          {refs: []placement.Ref{rt.Ref("p1", deadline, two)}, works: []work.Work{failed("c1"), inFlight("c2")}},
+		"one failed, one soaks":              {refs: []placement.Ref{rt.Ref("p1", deadline, two)}, works: []work.Work{failed("c1"), done("c2", rt.JustSeenSucceeding())}},
+		"one failed, another is started":     {refs: []placement.Ref{rt.Ref("p1", deadline, rt.MaxFailures(1), two)}, works: []work.Work{failed("c1"), old("c2")}},
+		"one failed, the other ref goes on":  {refs: []placement.Ref{rt.Ref("p1", deadline, rt.Clusters("c1")), rt.Ref("p2", rt.Clusters("c2"))}, works: []work.Work{failed("c1")}},
+		"degraded before its deadline":       {refs: []placement.Ref{rt.Ref("p1", deadline, two)}, works: []work.Work{broken("c1"), done("c2")}},
+		"degraded without a deadline":        {refs: []placement.Ref{rt.Ref("p1", two)}, works: []work.Work{broken("c1"), old("c2")}, stalled: true},
+		"degraded, and no deadline readable": {refs: []placement.Ref{rt.Ref("p1", rt.Deadline("soon"), two)}, works: []work.Work{broken("c1"), old("c2")}, stalled: true},
+		"in flight without a deadline":       {refs: []placement.Ref{rt.Ref("p1", two)}, works: []work.Work{broken("c1"), inFlight("c2")}},
+		"one takes no new revision":          {refs: []placement.Ref{rt.Ref("p1", deadline, two)}, works: []work.Work{done("c1"), completed}, stalled: true},
 		"one ran to completion, and is stored differently": {
-			refs:  []rollout.Ref{rt.Ref("p1", deadline, two)},
-			works: []rollout.Work{done("c1"), done("c2", rt.Edited(), rt.IsComplete(3*minute))}, complete: true,
+			refs:  []placement.Ref{rt.Ref("p1", deadline, two)},
+			works: []work.Work{done("c1"), done("c2", rt.Edited(), rt.IsComplete(3*minute))}, complete: true,
 		},
 		"one ran to completion, and was edited after that": {
-			refs:  []rollout.Ref{rt.Ref("p1", deadline, two)},
-			works: []rollout.Work{done("c1"), rt.Work("c2", rt.Bears("bbb"), rt.Edited(), rt.Generation(2), rt.IsComplete(0, rt.Observed(1)))}, stalled: true,
+			refs:  []placement.Ref{rt.Ref("p1", deadline, two)},
+			works: []work.Work{done("c1"), rt.Work("c2", rt.Bears("bbb"), rt.Edited(), rt.Generation(2), rt.IsComplete(0, rt.Observed(1)))}, stalled: true,
 		},
 		"a deselected one still has a slot": {
-			refs:  []rollout.Ref{rt.Ref("p1", rt.Progressive(1), deadline, rt.MaxFailures(1), two)},
-			works: []rollout.Work{failed("c1"), inFlight("c3", rt.Deleting())},
+			refs:  []placement.Ref{rt.Ref("p1", rt.Progressive(1), deadline, rt.MaxFailures(1), two)},
+			works: []work.Work{failed("c1"), inFlight("c3", rt.Deleting())},
 		},
 		"a dropped one can still fail it": {
-			refs:  []rollout.Ref{rt.Ref("p1", rt.Deadline("20m"), rt.AbortAll(), two)},
-			works: []rollout.Work{done("c1"), done("c2"), inFlight("c3", rt.Deleting())},
+			refs:  []placement.Ref{rt.Ref("p1", rt.Deadline("20m"), rt.AbortAll(), two)},
+			works: []work.Work{done("c1"), done("c2"), inFlight("c3", rt.Deleting())},
 		},
 		"a dropped one is degraded": {
-			refs:  []rollout.Ref{rt.Ref("p1", rt.Deadline("20m"), rt.AbortAll(), two)},
-			works: []rollout.Work{done("c1"), done("c2"), broken("c3", rt.Unselected(10*minute))},
+			refs:  []placement.Ref{rt.Ref("p1", rt.Deadline("20m"), rt.AbortAll(), two)},
+			works: []work.Work{done("c1"), done("c2"), broken("c3", rt.Unselected(10*minute))},
 		},
 		"a dropped one would be tolerated": {
-			refs:  []rollout.Ref{rt.Ref("p1", rt.Deadline("20m"), rt.AbortAll(), rt.MaxFailures(1), two)},
-			works: []rollout.Work{done("c1"), done("c2"), inFlight("c3", rt.Deleting())}, complete: true,
+			refs:  []placement.Ref{rt.Ref("p1", rt.Deadline("20m"), rt.AbortAll(), rt.MaxFailures(1), two)},
+			works: []work.Work{done("c1"), done("c2"), inFlight("c3", rt.Deleting())}, complete: true,
 		},
 		"a dropped one can't be one too many": {
-			refs:  []rollout.Ref{rt.Ref("p1", rt.Deadline("5m"), rt.AbortAll(), rt.MaxFailures(1), two)},
-			works: []rollout.Work{done("c1"), done("c2"), failed("c3", rt.Deleting()), failed("c4", rt.Deleting())}, complete: true,
+			refs:  []placement.Ref{rt.Ref("p1", rt.Deadline("5m"), rt.AbortAll(), rt.MaxFailures(1), two)},
+			works: []work.Work{done("c1"), done("c2"), failed("c3", rt.Deleting()), failed("c4", rt.Deleting())}, complete: true,
 		},
 		"a dropped one, and no abort is asked for": {
-			refs:  []rollout.Ref{rt.Ref("p1", rt.Deadline("20m"), two)},
-			works: []rollout.Work{done("c1"), done("c2"), inFlight("c3", rt.Deleting())}, complete: true,
+			refs:  []placement.Ref{rt.Ref("p1", rt.Deadline("20m"), two)},
+			works: []work.Work{done("c1"), done("c2"), inFlight("c3", rt.Deleting())}, complete: true,
 		},
 		"a dropped one, and no deadline ever comes": {
-			refs:  []rollout.Ref{rt.Ref("p1", rt.AbortAll(), two)},
-			works: []rollout.Work{done("c1"), done("c2"), inFlight("c3", rt.Deleting())}, complete: true,
+			refs:  []placement.Ref{rt.Ref("p1", rt.AbortAll(), two)},
+			works: []work.Work{done("c1"), done("c2"), inFlight("c3", rt.Deleting())}, complete: true,
 		},
 		"a dropped one that had succeeded": {
-			refs:  []rollout.Ref{rt.Ref("p1", rt.Deadline("20m"), rt.AbortAll(), two)},
-			works: []rollout.Work{done("c1"), done("c2"), done("c3", rt.Deleting())}, complete: true,
+			refs:  []placement.Ref{rt.Ref("p1", rt.Deadline("20m"), rt.AbortAll(), two)},
+			works: []work.Work{done("c1"), done("c2"), done("c3", rt.Deleting())}, complete: true,
 		},
 		"a dropped one of the older revision": {
-			refs:  []rollout.Ref{rt.Ref("p1", rt.Deadline("20m"), rt.AbortAll(), two)},
-			works: []rollout.Work{done("c1"), done("c2"), old("c3", rt.Deleting())}, complete: true,
+			refs:  []placement.Ref{rt.Ref("p1", rt.Deadline("20m"), rt.AbortAll(), two)},
+			works: []work.Work{done("c1"), done("c2"), old("c3", rt.Deleting())}, complete: true,
 		},
 		"too many failures of the selected clusters, while others leave": {
-			refs:  []rollout.Ref{rt.Ref("p1", rt.Deadline("5m"), rt.MaxFailures("40%"), two), rt.Ref("p2", deadline, rt.Group("", "c5"))},
-			works: []rollout.Work{failed("c1"), failed("c2"), failed("c3"), done("c4"), done("c5", rt.OfPlacement("p2"))}, stalled: true,
+			refs:  []placement.Ref{rt.Ref("p1", rt.Deadline("5m"), rt.MaxFailures("40%"), two), rt.Ref("p2", deadline, rt.Group("", "c5"))},
+			works: []work.Work{failed("c1"), failed("c2"), failed("c3"), done("c4"), done("c5", rt.OfPlacement("p2"))}, stalled: true,
 		},
 		"labels alone don't make it go on": {
-			refs:  []rollout.Ref{rt.Ref("p1", deadline, two)},
-			works: []rollout.Work{failed("c1", rt.OfPlacement("p0")), done("c2")}, stalled: true,
+			refs:  []placement.Ref{rt.Ref("p1", deadline, two)},
+			works: []work.Work{failed("c1", rt.OfPlacement("p0")), done("c2")}, stalled: true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -126,36 +128,36 @@ func TestRemove(t *testing.T) {
 	one := rt.Ref("p1", rt.Clusters("c1"))
 	const unselected = "Delete c2/web: no placement selects the cluster"
 	for name, tc := range map[string]struct {
-		refs    []rollout.Ref
-		works   []rollout.Work
+		refs    []placement.Ref
+		works   []work.Work
 		aborted bool
 		want    []string
 		recheck string
 	}{
-		"unselected for 5s":             {refs: []rollout.Ref{one}, works: []rollout.Work{done("c1"), done("c2", rt.Unselected(10*minute-5*second))}, want: []string{unselected}, recheck: "0s"},
-		"whatever revision it bears":    {refs: []rollout.Ref{one}, works: []rollout.Work{done("c1"), rt.Work("c2", rt.Unselected(0))}, want: []string{unselected}, recheck: "0s"},
-		"unselected for 4s":             {refs: []rollout.Ref{one}, works: []rollout.Work{done("c1"), done("c2", rt.Unselected(10*minute-4*second))}, recheck: "1s"},
-		"unselected just now":           {refs: []rollout.Ref{one}, works: []rollout.Work{done("c1"), done("c2")}, recheck: "5s"},
-		"decisions don't match, 14s":    {refs: []rollout.Ref{rt.Ref("p1", rt.Clusters("c1"), rt.Expecting(2))}, works: []rollout.Work{done("c1"), done("c2", rt.Unselected(10*minute-14*second))}, recheck: "1s"},
-		"decisions don't match, 15s":    {refs: []rollout.Ref{rt.Ref("p1", rt.Clusters("c1"), rt.Expecting(2))}, works: []rollout.Work{done("c1"), done("c2", rt.Unselected(10*minute-15*second))}, want: []string{unselected}, recheck: "0s"},
-		"another ref's don't match":     {refs: []rollout.Ref{one, rt.Ref("p2", rt.Expecting(1))}, works: []rollout.Work{done("c1"), done("c2", rt.Unselected(10*minute-6*second))}, recheck: "9s"},
-		"a Placement without decisions": {refs: []rollout.Ref{one, rt.Ref("p2", rt.Undecided())}, works: []rollout.Work{done("c1"), done("c2", rt.Unselected(0))}, recheck: "0s"},
-		"a Placement is missing":        {refs: []rollout.Ref{one, rt.Ref("p2", rt.Missing())}, works: []rollout.Work{done("c1"), done("c2", rt.Unselected(0))}, recheck: "0s"},
-		"it is being deleted already":   {refs: []rollout.Ref{one}, works: []rollout.Work{done("c1"), done("c2", rt.Unselected(0), rt.Deleting())}, recheck: "0s"},
-		"while aborted":                 {refs: []rollout.Ref{one}, works: []rollout.Work{old("c1"), done("c2", rt.Unselected(0))}, aborted: true, want: []string{unselected}, recheck: "0s"},
-		"while aborted, not yet": {refs: []rollout.Ref{one}, works: []rollout.Work{old("c1"), done("c2", rt.Unselected(10*minute-second))}, aborted: true,
+		"unselected for 5s":             {refs: []placement.Ref{one}, works: []work.Work{done("c1"), done("c2", rt.Unselected(10*minute-5*second))}, want: []string{unselected}, recheck: "0s"},
+		"whatever revision it bears":    {refs: []placement.Ref{one}, works: []work.Work{done("c1"), rt.Work("c2", rt.Unselected(0))}, want: []string{unselected}, recheck: "0s"},
+		"unselected for 4s":             {refs: []placement.Ref{one}, works: []work.Work{done("c1"), done("c2", rt.Unselected(10*minute-4*second))}, recheck: "1s"},
+		"unselected just now":           {refs: []placement.Ref{one}, works: []work.Work{done("c1"), done("c2")}, recheck: "5s"},
+		"decisions don't match, 14s":    {refs: []placement.Ref{rt.Ref("p1", rt.Clusters("c1"), rt.Expecting(2))}, works: []work.Work{done("c1"), done("c2", rt.Unselected(10*minute-14*second))}, recheck: "1s"},
+		"decisions don't match, 15s":    {refs: []placement.Ref{rt.Ref("p1", rt.Clusters("c1"), rt.Expecting(2))}, works: []work.Work{done("c1"), done("c2", rt.Unselected(10*minute-15*second))}, want: []string{unselected}, recheck: "0s"},
+		"another ref's don't match":     {refs: []placement.Ref{one, rt.Ref("p2", rt.Expecting(1))}, works: []work.Work{done("c1"), done("c2", rt.Unselected(10*minute-6*second))}, recheck: "9s"},
+		"a Placement without decisions": {refs: []placement.Ref{one, rt.Ref("p2", rt.Undecided())}, works: []work.Work{done("c1"), done("c2", rt.Unselected(0))}, recheck: "0s"},
+		"a Placement is missing":        {refs: []placement.Ref{one, rt.Ref("p2", rt.Missing())}, works: []work.Work{done("c1"), done("c2", rt.Unselected(0))}, recheck: "0s"},
+		"it is being deleted already":   {refs: []placement.Ref{one}, works: []work.Work{done("c1"), done("c2", rt.Unselected(0), rt.Deleting())}, recheck: "0s"},
+		"while aborted":                 {refs: []placement.Ref{one}, works: []work.Work{old("c1"), done("c2", rt.Unselected(0))}, aborted: true, want: []string{unselected}, recheck: "0s"},
+		"while aborted, not yet": {refs: []placement.Ref{one}, works: []work.Work{old("c1"), done("c2", rt.Unselected(10*minute-second))}, aborted: true,
 			want: []string{"Update c2 to aaa: aborted"}, recheck: "4s"},
-		"nothing is selected any more": {refs: []rollout.Ref{rt.Ref("p1")}, works: []rollout.Work{done("c2", rt.Unselected(0))}, want: []string{unselected}, recheck: "0s"},
-		"a second work: the one with another name": {refs: []rollout.Ref{one}, works: []rollout.Work{done("c1", rt.Named("another"), rt.CreatedAt(-hour)), done("c1")},
+		"nothing is selected any more": {refs: []placement.Ref{rt.Ref("p1")}, works: []work.Work{done("c2", rt.Unselected(0))}, want: []string{unselected}, recheck: "0s"},
+		"a second work: the one with another name": {refs: []placement.Ref{one}, works: []work.Work{done("c1", rt.Named("another"), rt.CreatedAt(-hour)), done("c1")},
 			want: []string{"Delete c1/another: the cluster has another work of this owner"}, recheck: "0s"},
-		"a second work: the younger": {refs: []rollout.Ref{one}, works: []rollout.Work{done("c1", rt.Named("a")), done("c1", rt.Named("b"), rt.CreatedAt(-hour))},
+		"a second work: the younger": {refs: []placement.Ref{one}, works: []work.Work{done("c1", rt.Named("a")), done("c1", rt.Named("b"), rt.CreatedAt(-hour))},
 			want: []string{"Delete c1/a: the cluster has another work of this owner"}, recheck: "0s"},
-		"a second work: the later name": {refs: []rollout.Ref{one}, works: []rollout.Work{done("c1", rt.Named("b")), done("c1", rt.Named("a"))},
+		"a second work: the later name": {refs: []placement.Ref{one}, works: []work.Work{done("c1", rt.Named("b")), done("c1", rt.Named("a"))},
 			want: []string{"Delete c1/b: the cluster has another work of this owner"}, recheck: "0s"},
-		"a second work: the one that goes already": {refs: []rollout.Ref{one}, works: []rollout.Work{done("c1", rt.Deleting()), done("c1", rt.Named("a"))}, recheck: "0s"},
-		"a third work": {refs: []rollout.Ref{one}, works: []rollout.Work{done("c1", rt.Named("b")), done("c1", rt.Named("a")), done("c1")},
+		"a second work: the one that goes already": {refs: []placement.Ref{one}, works: []work.Work{done("c1", rt.Deleting()), done("c1", rt.Named("a"))}, recheck: "0s"},
+		"a third work": {refs: []placement.Ref{one}, works: []work.Work{done("c1", rt.Named("b")), done("c1", rt.Named("a")), done("c1")},
 			want: []string{"Delete c1/a: the cluster has another work of this owner", "Delete c1/b: the cluster has another work of this owner"}, recheck: "0s"},
-		"a second work, while a Placement is missing": {refs: []rollout.Ref{one, rt.Ref("p2", rt.Missing())}, works: []rollout.Work{done("c1"), done("c1", rt.Named("a"))}, recheck: "0s"},
+		"a second work, while a Placement is missing": {refs: []placement.Ref{one, rt.Ref("p2", rt.Missing())}, works: []work.Work{done("c1"), done("c1", rt.Named("a"))}, recheck: "0s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			options := []rt.SnapshotOption{rt.Now(10 * minute), rt.Refs(tc.refs...), rt.Works(tc.works...)}
@@ -229,13 +231,13 @@ func TestLabels(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			work := done("c1", tc.work...)
-			s := rt.Snapshot(append([]rt.SnapshotOption{rt.Now(10 * minute), ref, rt.Works(work)}, tc.options...)...)
+			w := done("c1", tc.work...)
+			s := rt.Snapshot(append([]rt.SnapshotOption{rt.Now(10 * minute), ref, rt.Works(w)}, tc.options...)...)
 			p := rollout.Decide(s)
 			if diff := cmp.Diff(tc.want, texts(p)); diff != "" {
 				t.Error(diff)
 			}
-			write := rollout.Write{Owner: rollout.NewOwnerMetadata(s), Placement: "p1", Work: &s.Works[0]}
+			write := rollout.Write{Owner: work.NewOwnerMetadata(s.Owner, s.Labels, s.Heard != nil), Placement: "p1", Work: &s.Works[0]}
 			metadata := write.Metadata()
 			if diff := cmp.Diff(tc.dropped, metadata.DroppedLabels); diff != "" {
 				t.Error(diff)
@@ -255,7 +257,7 @@ func TestWorkAnnotations(t *testing.T) {
 		"": "Prune=false", " ": "Prune=false", "Prune=false": "Prune=false", "Delete=false": "Delete=false,Prune=false",
 		"Delete=false , Prune=false": "Delete=false , Prune=false", "Prune=confirm": "Prune=confirm,Prune=false",
 	} {
-		got := rollout.WorkAnnotations(map[string]string{sync: existing})
+		got := work.Annotations(map[string]string{sync: existing})
 		if diff := cmp.Diff(map[string]string{sync: want, compare: "IgnoreExtraneous"}, got); diff != "" {
 			t.Errorf("%q: %s", existing, diff)
 		}
@@ -264,7 +266,7 @@ func TestWorkAnnotations(t *testing.T) {
 
 func TestCopiedLabels(t *testing.T) {
 	s := rt.Snapshot(rt.OwnerLabel("b", "2"), rt.OwnerLabel("a", "1"), rt.OwnerLabel("argocd.argoproj.io/instance", "3"))
-	write := rollout.Write{Owner: rollout.NewOwnerMetadata(s), Action: rollout.Create, Revision: rt.Revision("bbb")}
+	write := rollout.Write{Owner: work.NewOwnerMetadata(s.Owner, s.Labels, s.Heard != nil), Action: rollout.Create, Revision: rt.Revision("bbb")}
 	if got := write.Metadata().Annotations[workv1alpha1.AnnotationCopiedLabels]; got != "a,b" {
 		t.Errorf("got %q", got)
 	}
@@ -272,7 +274,7 @@ func TestCopiedLabels(t *testing.T) {
 
 // TestAdopt: works of an older hub whose spec is this revision already only get the hash, whatever the strategy (R6).
 func TestAdopt(t *testing.T) {
-	unlabelled := func(cluster, content string, more ...rt.WorkOption) rollout.Work {
+	unlabelled := func(cluster, content string, more ...rt.WorkOption) work.Work {
 		return rt.Work(cluster, append([]rt.WorkOption{rt.Holds(content), rt.Succeeded(0)}, more...)...)
 	}
 	p := decide(rt.Now(10*minute), rt.Rolling("", "bbb"), rt.Refs(rt.Ref("p1", rt.Progressive(2), rt.Clusters("c1", "c2", "c3", "c4", "c5"))),

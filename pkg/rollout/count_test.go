@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 )
@@ -14,7 +15,7 @@ func TestLeaving(t *testing.T) {
 	recorded := func(clusters ...string) rt.SnapshotOption {
 		return rt.Recorded("p1", workv1alpha1.FailureDeadlineExceeded, clusters...)
 	}
-	progressive := func(clusters ...string) rollout.Ref {
+	progressive := func(clusters ...string) placement.Ref {
 		return rt.Ref("p1", rt.Progressive(1), rt.Deadline("5m"), rt.MaxFailures(1), rt.Clusters(clusters...))
 	}
 	t.Run("one that was deselected in flight keeps its slot", func(t *testing.T) {

@@ -3,6 +3,8 @@ package rollout
 import (
 	"slices"
 	"time"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // Decide makes the plan for a snapshot. Equal snapshots give equal plans.
@@ -40,7 +42,7 @@ func decide(s *Snapshot) (*Plan, []*placementState) {
 		p.returnAtOnce(s, states, sel)
 		p.rollOut(s, states)
 	}
-	owner := NewOwnerMetadata(s)
+	owner := work.NewOwnerMetadata(s.Owner, s.Labels, s.Heard != nil)
 	p.relabel(owner, states)
 	for i := range p.Writes {
 		p.Writes[i].Owner = owner
@@ -82,7 +84,7 @@ func (p *Plan) recheck(s *Snapshot, ps *placementState) {
 }
 
 // write adds a write of a revision to the work of a member.
-func (p *Plan) write(s *Snapshot, ps *placementState, m *member, rev *Revision, why string) {
+func (p *Plan) write(s *Snapshot, ps *placementState, m *member, rev *work.Revision, why string) {
 	w := Write{Action: Update, Cluster: m.cluster, Placement: m.placement(ps), Work: m.work, Why: why, Group: ps.groups[m.group].Key(),
 		Retry: m.rejection != nil || m.putBack()}
 	if m.work == nil {
@@ -92,14 +94,14 @@ func (p *Plan) write(s *Snapshot, ps *placementState, m *member, rev *Revision, 
 }
 
 // add adds a write of a revision, in the form that its cluster gets (R28). It reports whether that form is known.
-func (p *Plan) add(s *Snapshot, w Write, rev *Revision) (known bool) {
+func (p *Plan) add(s *Snapshot, w Write, rev *work.Revision) (known bool) {
 	form := s.formOf(w.Work, rev)
 	if !form.ripe.IsZero() {
 		p.Deferred++
 		p.recheckAt(s.Now, form.ripe)
 		return false
 	}
-	w.Revision, w.KeptRevision, w.Trim = form.revision, form.kept, w.Work.at(rev)
+	w.Revision, w.KeptRevision, w.Trim = form.revision, form.kept, w.Work.At(rev)
 	p.Writes = append(p.Writes, w)
 	return true
 }

@@ -9,16 +9,17 @@ import (
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // fleetOf is a snapshot of n clusters under one placementRef, each with a work of a kind.
-func fleetOf(n int, ref []rt.RefOption, work func(i int) []rt.WorkOption, options ...rt.SnapshotOption) *rollout.Snapshot {
+func fleetOf(n int, ref []rt.RefOption, w func(i int) []rt.WorkOption, options ...rt.SnapshotOption) *rollout.Snapshot {
 	clusters := make([]string, 0, n)
-	works := make([]rollout.Work, 0, n)
+	works := make([]work.Work, 0, n)
 	for i := range n {
 		cluster := fmt.Sprintf("c%05d", i)
 		clusters = append(clusters, cluster)
-		works = append(works, rt.Work(cluster, work(i)...))
+		works = append(works, rt.Work(cluster, w(i)...))
 	}
 	ref = append(append([]rt.RefOption{}, ref...), rt.Clusters(clusters...))
 	return rt.Snapshot(append(options, rt.Now(time.Hour), rt.Refs(rt.Ref("p1", ref...)), rt.Works(works...))...)

@@ -8,7 +8,7 @@ import (
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 	handler "open-cluster-management.io/sdk-go/pkg/apis/cluster/v1alpha1"
 
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 )
 
 // What the deviations ask about a case, in the words of docs/concepts/rules.md.
@@ -61,7 +61,7 @@ func (c *rolloutCase) sizes() []intstr.IntOrString {
 
 // group returns the index of the cluster's group in the Placement.
 func (c *rolloutCase) group(r *reported) int {
-	return slices.IndexFunc(c.ref.Placement.Groups, func(g rollout.Group) bool { return slices.Contains(g.Clusters, r.cluster) })
+	return slices.IndexFunc(c.ref.Placement.Groups, func(g placement.Group) bool { return slices.Contains(g.Clusters, r.cluster) })
 }
 
 func (c *rolloutCase) isMandatory(r *reported) bool {

@@ -15,7 +15,7 @@ import (
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 	handler "open-cluster-management.io/sdk-go/pkg/apis/cluster/v1alpha1"
 
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 )
 
@@ -29,7 +29,7 @@ type deviation struct {
 // example is a case in which the answers are known to differ. When a release of sdk-go changes its answer, TestHandlerDeviations fails:
 // remove the deviation then, here and from the page, and see whether this package can ask the handler for more.
 type example struct {
-	ref      rollout.Ref
+	ref      placement.Ref
 	clusters []reported
 	handler  string
 	hub      string
@@ -70,7 +70,7 @@ func numbered(n int) []string {
 }
 
 // limited is a ref with a deadline of 5 minutes.
-func limited(options ...rt.RefOption) rollout.Ref {
+func limited(options ...rt.RefOption) placement.Ref {
 	return rt.Ref("p1", append(slices.Clone(options), rt.Deadline("5m"))...)
 }
 
@@ -124,7 +124,7 @@ var deviations = []deviation{
 	}}},
 	{"decision group indices with a gap", func(c *rolloutCase) bool {
 		groups := c.ref.Placement.Groups
-		return slices.ContainsFunc(groups, func(g rollout.Group) bool { return int(g.Index) >= len(groups) && len(g.Clusters) > 0 })
+		return slices.ContainsFunc(groups, func(g placement.Group) bool { return int(g.Index) >= len(groups) && len(g.Clusters) > 0 })
 	}, []example{{
 		ref:     limited(rt.PerGroup(), rt.GroupAt(0, "a", "c1"), rt.GroupAt(5, "f", "c2")),
 		handler: "", hub: "starts c2", clusters: states("c1 Succeeded 1m, c2 absent"),

@@ -6,16 +6,17 @@
 // steps. Each file begins with its algorithm.
 //
 //	Which placementRef does a cluster belong to?     owners.go, placementstate.go
-//	Which phase is it in, and what follows?          phase.go: one table; assess.go reads the conditions
+//	Which phase is it in, and what follows?          phase.go: one table; package work reads the conditions
 //	When has it failed, and its placementRef?        failed.go; records.go: for how long that holds
 //	When is the rollout aborted, what goes back?     rollback.go
 //	Which clusters are next?                         next.go
 //	When do kept objects go?                         trim.go; handover.go: which objects a write keeps
-//	Which works are labelled, which are deleted?     adopt.go, metadata.go, remove.go
+//	Which works are labelled, which are deleted?     adopt.go, relabel.go, remove.go
 //	When is it complete, when stalled?               complete.go
 //	What does a pause hold back?                     pause.go
 //	Why does a cluster wait, and until when?         explain.go
 //
-// A Snapshot (snapshot.go, work.go) goes in, a Plan (plan.go) comes out. strategy.go reads strategies, and
-// foreignhistory.go reads what another hub rolled out.
+// A Snapshot (snapshot.go) goes in, a Plan (plan.go) comes out. Package work has the ManifestWorks and revisions
+// in it, package placement the placementRefs and their strategies, and package adoption reads what another hub
+// rolled out.
 package rollout

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // Where each cluster stands, and why:
@@ -125,7 +127,7 @@ func (p *Plan) waitsFor(s *Snapshot, ps *placementState, outcome *RefOutcome, m 
 		return p.turnOf(ps, outcome, m)
 	case m.phase == handingOver && outcome.Halted:
 		return WaitHalt
-	case m.phase == inFlight && m.work.reported():
+	case m.phase == inFlight && reported(m.work):
 		return WaitManifests
 	}
 	return wait
@@ -147,7 +149,7 @@ func (p *Plan) turnOf(ps *placementState, outcome *RefOutcome, m *member) Wait {
 }
 
 // reported reports whether the agent has reported about the spec that the work has.
-func (w *Work) reported() bool {
+func reported(w *work.Work) bool {
 	conditions := w.Judged().Object.Status.Conditions
 	for i := range conditions {
 		if conditions[i].Type == workv1.WorkApplied && w.Observed(&conditions[i]) {

@@ -11,6 +11,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // TestExplainAgrees holds Explain and Decide together, on snapshots that need not have a history.
@@ -83,7 +84,7 @@ func writes(p *rollout.Plan, cluster string) bool {
 
 // TestExplain names each thing that a cluster can wait for.
 func TestExplain(t *testing.T) {
-	older := func(cluster string, options ...rt.WorkOption) rollout.Work {
+	older := func(cluster string, options ...rt.WorkOption) work.Work {
 		return rt.Work(cluster, append([]rt.WorkOption{rt.Bears("aaa"), rt.Succeeded(0)}, options...)...)
 	}
 	ref := func(options ...rt.RefOption) rt.SnapshotOption {

@@ -7,6 +7,8 @@ import (
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // When a cluster has failed, and when a placementRef has (R11):
@@ -36,7 +38,7 @@ func (s Stall) over(limit time.Duration) time.Time { return s.Ended.Add(min(s.Le
 
 // hasDeadline reports whether the clusters of the placementRef can fail.
 func (ps *placementState) hasDeadline() bool {
-	return ps.err == nil && ps.strategy.deadline != noDeadline
+	return ps.err == nil && ps.strategy.Deadline != placement.NoDeadline
 }
 
 // until returns the phase before the deadline of a member and when the phase ends, or the phase after the deadline.
@@ -56,14 +58,14 @@ func (ps *placementState) dueAt(s *Snapshot, cluster string, since time.Time) ti
 	if !ps.hasDeadline() {
 		return time.Time{}
 	}
-	return later(since.Add(ps.strategy.deadline), ps.graceEnds(s, s.deadlinesSince(cluster)))
+	return work.Later(since.Add(ps.strategy.Deadline), ps.graceEnds(s, s.deadlinesSince(cluster)))
 }
 
 // graceEnds returns when agents have had time to report: a while after this process began to hear them. After a stall they get only as
 // long as the stall took. With a longer grace, a process that stops for 3 s in every 100 s would never let a deadline fire.
 func (ps *placementState) graceEnds(s *Snapshot, since time.Time) time.Time {
-	limit := min(ps.strategy.deadline, maxGrace)
-	return later(since.Add(limit), s.Stall.over(limit))
+	limit := min(ps.strategy.Deadline, maxGrace)
+	return work.Later(since.Add(limit), s.Stall.over(limit))
 }
 
 // failFlapping fails a member that flaps. Each change restarts the time, so its deadline never fires and no success settles. A member that
@@ -75,12 +77,12 @@ func (ps *placementState) failFlapping(s *Snapshot, m *member) {
 	}
 	if m.is().fails {
 		// The deadline that fired first is the reason, even if the other has passed since: the message stays the same (P7).
-		if m.rejection == nil && due.Before(m.since.Add(ps.strategy.deadline)) {
+		if m.rejection == nil && due.Before(m.since.Add(ps.strategy.Deadline)) {
 			m.reason = workv1alpha1.FailureFlapping
 		}
 		return
 	}
-	due = later(due, ps.graceEnds(s, s.deadlinesSince(m.cluster)))
+	due = work.Later(due, ps.graceEnds(s, s.deadlinesSince(m.cluster)))
 	if s.Now.Before(due) {
 		if m.next.IsZero() || due.Before(m.next) {
 			m.next = due
@@ -89,7 +91,7 @@ func (ps *placementState) failFlapping(s *Snapshot, m *member) {
 	}
 	if m.phase != soaking {
 		m.next = time.Time{}
-	} else if since := m.work.SucceededSince; !since.IsZero() && !s.Now.Before(since.Add(ps.strategy.minSuccessTime)) {
+	} else if since := m.work.SucceededSince; !since.IsZero() && !s.Now.Before(since.Add(ps.strategy.MinSuccessTime)) {
 		return // This process has seen it succeed for long enough: it is about to settle.
 	}
 	m.phase, m.reason = failed, workv1alpha1.FailureFlapping
@@ -98,11 +100,11 @@ func (ps *placementState) failFlapping(s *Snapshot, m *member) {
 // settleBy returns when a member must have settled, and whether that applies: it has a deadline, and did not settle in this rollout. The
 // time runs from when the hub wrote the revision or, if that is later, from when this process began to watch.
 func (ps *placementState) settleBy(s *Snapshot, m *member) (due time.Time, applies bool) {
-	limit := ps.strategy.deadline + ps.strategy.minSuccessTime
-	if !ps.hasDeadline() || limit < ps.strategy.deadline || m.phase == handingOver || m.work.settled(s.Update) {
+	limit := ps.strategy.Deadline + ps.strategy.MinSuccessTime
+	if !ps.hasDeadline() || limit < ps.strategy.Deadline || m.phase == handingOver || m.work.Settled(s.Update) {
 		return time.Time{}, false
 	}
-	begin := later(later(m.work.begin(s.Update), m.work.WatchedSince), m.retriedAt(s))
+	begin := work.Later(work.Later(m.work.Begin(s.Update), m.work.WatchedSince), m.retriedAt(s))
 	return begin.Add(limit).Add(limit), m.is().takesSlot == always || m.is().fails
 }
 
@@ -129,7 +131,7 @@ func (s *Snapshot) deadlinesSince(cluster string) time.Time {
 	if since.After(s.Now) {
 		return s.DeadlinesSince // The clock was set back since, which started a new grace.
 	}
-	return later(s.DeadlinesSince, since)
+	return work.Later(s.DeadlinesSince, since)
 }
 
 // doubtFailure revokes a failure if this process has not heard the agent. The agent may have reported a success earlier, and a broker does
@@ -148,7 +150,7 @@ func (p *Plan) nameUnknownAgent(s *Snapshot, m *member) {
 	if m.work == nil || m.work.Deleting() || s.heardAgent(m.cluster) {
 		return
 	}
-	if at := m.work.writtenAt().Add(unknownNamedAfter); m.phase != agentUnknown && s.Now.Before(at) {
+	if at := m.work.WrittenAt().Add(unknownNamedAfter); m.phase != agentUnknown && s.Now.Before(at) {
 		p.recheckAt(s.Now, at)
 		return
 	}
@@ -189,7 +191,7 @@ func (s *Snapshot) rejectionOf(cluster string) (Rejection, bool) {
 	case !known:
 		return Rejection{Since: record.Since, Message: record.Message}, true
 	}
-	rejection.Since = earlier(rejection.Since, record.Since)
+	rejection.Since = work.Earlier(rejection.Since, record.Since)
 	return rejection, true
 }
 
@@ -219,7 +221,7 @@ func (ps *placementState) retryAt(s *Snapshot, rejection *Rejection, due time.Ti
 	case !tried.Before(due):
 		return tried.Add(retriedWithin)
 	default:
-		return earlier(due, tried.Add(min(max(ps.strategy.deadline/triesWithinDeadline, retriedAfter), retriedWithin)))
+		return work.Earlier(due, tried.Add(min(max(ps.strategy.Deadline/triesWithinDeadline, retriedAfter), retriedWithin)))
 	}
 }
 
@@ -262,7 +264,7 @@ func (ps *placementState) countFailures() verdict {
 // that the Placement selects.
 func (ps *placementState) fails() bool {
 	total := len(ps.members)
-	if ps.ref.Placement != nil && !ps.ref.settled() {
+	if ps.ref.Placement != nil && !ps.ref.Settled() {
 		total = max(total, ps.ref.Placement.Selected)
 	}
 	return ps.exceeds(total, (*member).failedHere)
@@ -271,7 +273,7 @@ func (ps *placementState) fails() bool {
 // undecided returns the deselected clusters whose deadlines have not passed, if they and the failed clusters together are too many for the
 // placementRef. The new revision may have disconnected them. They delay completion until their deadlines (R13).
 func (ps *placementState) undecided() []string {
-	if !ps.strategy.abortAll || !ps.exceeds(len(ps.members), func(m *member) bool { return m.failedHere() || ps.mayFailUnselected(m) }) {
+	if !ps.strategy.AbortAll || !ps.exceeds(len(ps.members), func(m *member) bool { return m.failedHere() || ps.mayFailUnselected(m) }) {
 		return nil
 	}
 	return ps.names(ps.mayFailUnselected)
@@ -310,16 +312,16 @@ func (ps *placementState) exceedsOf(total int, holds, among func(*member) bool) 
 	}
 	perGroup := ps.perGroup()
 	for g, count := range counts {
-		if count > 0 && ps.mandatory(g) || perGroup && count > ps.strategy.failuresAllowed(sizes[g]) {
+		if count > 0 && ps.mandatory(g) || perGroup && count > ps.strategy.FailuresAllowed(sizes[g]) {
 			return true
 		}
 	}
-	return !perGroup && all > ps.strategy.failuresAllowed(total)
+	return !perGroup && all > ps.strategy.FailuresAllowed(total)
 }
 
 // perGroup reports whether each decision group has its own limit of failures.
 func (ps *placementState) perGroup() bool {
-	return ps.strategy.kind == clusterv1alpha1.ProgressivePerGroup
+	return ps.strategy.Kind == clusterv1alpha1.ProgressivePerGroup
 }
 
 // describeFailed describes which clusters failed, how they failed, and how many failures are allowed.
@@ -328,15 +330,15 @@ func (ps *placementState) describeFailed() string {
 	late := ps.names(func(m *member) bool { return m.failedHere() && m.reason != workv1alpha1.FailureFlapping })
 	text := ""
 	if len(late) > 0 {
-		text = fmt.Sprintf("%s: not successful within progressDeadline %s%s, ", ps.countOf(late), ps.strategy.deadline, ps.describeRejected())
+		text = fmt.Sprintf("%s: not successful within progressDeadline %s%s, ", ps.countOf(late), ps.strategy.Deadline, ps.describeRejected())
 	}
 	if len(flapping) > 0 {
-		text += fmt.Sprintf("%s: not settled within %s, ", ps.countOf(flapping), 2*(ps.strategy.deadline+ps.strategy.minSuccessTime))
+		text += fmt.Sprintf("%s: not settled within %s, ", ps.countOf(flapping), 2*(ps.strategy.Deadline+ps.strategy.MinSuccessTime))
 	}
 	if ps.any(func(m *member) bool { return m.failedHere() && ps.mandatory(m.group) }) {
 		return text + "a mandatory decision group tolerates no failure"
 	}
-	return text + "maxFailures is " + ps.strategy.maxFailures.String()
+	return text + "maxFailures is " + ps.strategy.MaxFailures.String()
 }
 
 // describeRejected names the failed clusters whose works the API server rejects, with the message for the first of them.

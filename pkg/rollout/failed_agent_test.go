@@ -5,19 +5,21 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // TestUnheard says what a cluster counts for whose agent this process has not heard over a broker: it never counts as failed (R11).
 func TestUnheard(t *testing.T) {
-	fleet := func(options ...rt.RefOption) rollout.Ref {
+	fleet := func(options ...rt.RefOption) placement.Ref {
 		return rt.Ref("p1", append(options, rt.Deadline("5m"), rt.AbortAll(), rt.Clusters("c1", "c2", "c3"))...)
 	}
 	for name, tc := range map[string]struct {
 		heard   rt.SnapshotOption
-		ref     rollout.Ref
-		works   []rollout.Work
+		ref     placement.Ref
+		works   []work.Work
 		phase   rollout.Phase
 		abort   bool
 		halted  bool
@@ -26,32 +28,32 @@ func TestUnheard(t *testing.T) {
 		named   []string
 	}{
 		"over the deadline": {
-			heard: rt.Heard(0, "c2", "c3"), ref: fleet(), works: []rollout.Work{failed("c1"), done("c2"), done("c3")},
+			heard: rt.Heard(0, "c2", "c3"), ref: fleet(), works: []work.Work{failed("c1"), done("c2"), done("c3")},
 			phase: rollout.PhaseAgentUnknown, halted: true, stalled: true, named: []string{"c1"},
 		},
 		"over the deadline, and tolerated": {
-			heard: rt.Heard(0, "c2", "c3"), ref: fleet(rt.Progressive(1), rt.MaxFailures(1)), works: []rollout.Work{failed("c1"), done("c2")},
+			heard: rt.Heard(0, "c2", "c3"), ref: fleet(rt.Progressive(1), rt.MaxFailures(1)), works: []work.Work{failed("c1"), done("c2")},
 			phase: rollout.PhaseAgentUnknown, started: "c3", named: []string{"c1"},
 		},
 		"before the deadline it takes a slot": {
-			heard: rt.Heard(0, "c2", "c3"), ref: fleet(rt.Progressive(1)), works: []rollout.Work{inFlight("c1"), done("c2")},
+			heard: rt.Heard(0, "c2", "c3"), ref: fleet(rt.Progressive(1)), works: []work.Work{inFlight("c1"), done("c2")},
 			phase: rollout.PhaseInFlight, named: []string{"c1"},
 		},
 		"written a moment ago": {
 			heard: rt.Heard(0, "c2", "c3"), ref: fleet(rt.Progressive(1)),
-			works: []rollout.Work{rt.Work("c1", rt.Bears("bbb"), rt.WrittenAt(10*minute-second)), done("c2")},
+			works: []work.Work{rt.Work("c1", rt.Bears("bbb"), rt.WrittenAt(10*minute-second)), done("c2")},
 			phase: rollout.PhaseInFlight,
 		},
 		"heard for longer than the grace": {
-			heard: rt.Heard(8*minute, "c1", "c2", "c3"), ref: fleet(), works: []rollout.Work{failed("c1"), done("c2"), done("c3")},
+			heard: rt.Heard(8*minute, "c1", "c2", "c3"), ref: fleet(), works: []work.Work{failed("c1"), done("c2"), done("c3")},
 			phase: rollout.PhaseFailed, abort: true, halted: true,
 		},
 		"heard a moment ago": {
-			heard: rt.Heard(8*minute+second, "c1", "c2", "c3"), ref: fleet(), works: []rollout.Work{failed("c1"), done("c2"), done("c3")},
+			heard: rt.Heard(8*minute+second, "c1", "c2", "c3"), ref: fleet(), works: []work.Work{failed("c1"), done("c2"), done("c3")},
 			phase: rollout.PhaseInFlight,
 		},
 		"no broker": {
-			heard: func(*rollout.Snapshot) {}, ref: fleet(), works: []rollout.Work{failed("c1"), done("c2"), done("c3")},
+			heard: func(*rollout.Snapshot) {}, ref: fleet(), works: []work.Work{failed("c1"), done("c2"), done("c3")},
 			phase: rollout.PhaseFailed, abort: true, halted: true,
 		},
 	} {
@@ -75,23 +77,23 @@ func TestUnheard(t *testing.T) {
 // TestMayBeInFlight says who comes next where nobody knows whether a cluster is in flight: it comes before the others, and leaves them no
 // slot that it could be in (P4).
 func TestMayBeInFlight(t *testing.T) {
-	fleet := func(options ...rt.RefOption) rollout.Ref {
+	fleet := func(options ...rt.RefOption) placement.Ref {
 		return rt.Ref("p1", append(options, rt.Deadline("5m"), rt.Clusters("c1", "c2", "c3", "c4"))...)
 	}
 	for name, tc := range map[string]struct {
 		heard rt.SnapshotOption
-		ref   rollout.Ref
-		works []rollout.Work
+		ref   placement.Ref
+		works []work.Work
 		want  string
 	}{
-		"it comes first":                 {rt.Heard(0, "c1", "c2", "c3"), fleet(rt.Progressive(1)), []rollout.Work{old("c1"), old("c2"), old("c3")}, "c4"},
-		"the others get what is left":    {rt.Heard(0, "c1", "c2", "c3"), fleet(rt.Progressive(3)), []rollout.Work{old("c1"), old("c2"), old("c3")}, "c4 c1 c2"},
-		"as many as there are slots":     {rt.Heard(0, "c1", "c2"), fleet(rt.Progressive(1)), []rollout.Work{old("c1"), old("c2")}, "c3"},
-		"no slot is free":                {rt.Heard(0, "c1", "c2", "c3"), fleet(rt.Progressive(1)), []rollout.Work{inFlight("c1"), old("c2"), old("c3")}, ""},
-		"one that was heard had no work": {rt.Heard(0, "c1", "c2", "c3", "c4"), fleet(rt.Progressive(1)), []rollout.Work{old("c1"), old("c2"), old("c3")}, "c1"},
-		"one that this hub wrote to":     {rt.Heard(0, "c1", "c2", "c3"), fleet(rt.Progressive(1)), []rollout.Work{old("c1"), old("c2"), old("c3"), old("c4")}, "c1"},
-		"a write without an answer":      {unanswered("c3"), fleet(rt.Progressive(1)), []rollout.Work{old("c1"), old("c2"), old("c3"), old("c4")}, "c3"},
-		"a creation without an answer":   {unanswered("c4"), fleet(rt.Progressive(2)), []rollout.Work{inFlight("c1"), old("c2"), old("c3")}, "c4"},
+		"it comes first":                 {rt.Heard(0, "c1", "c2", "c3"), fleet(rt.Progressive(1)), []work.Work{old("c1"), old("c2"), old("c3")}, "c4"},
+		"the others get what is left":    {rt.Heard(0, "c1", "c2", "c3"), fleet(rt.Progressive(3)), []work.Work{old("c1"), old("c2"), old("c3")}, "c4 c1 c2"},
+		"as many as there are slots":     {rt.Heard(0, "c1", "c2"), fleet(rt.Progressive(1)), []work.Work{old("c1"), old("c2")}, "c3"},
+		"no slot is free":                {rt.Heard(0, "c1", "c2", "c3"), fleet(rt.Progressive(1)), []work.Work{inFlight("c1"), old("c2"), old("c3")}, ""},
+		"one that was heard had no work": {rt.Heard(0, "c1", "c2", "c3", "c4"), fleet(rt.Progressive(1)), []work.Work{old("c1"), old("c2"), old("c3")}, "c1"},
+		"one that this hub wrote to":     {rt.Heard(0, "c1", "c2", "c3"), fleet(rt.Progressive(1)), []work.Work{old("c1"), old("c2"), old("c3"), old("c4")}, "c1"},
+		"a write without an answer":      {unanswered("c3"), fleet(rt.Progressive(1)), []work.Work{old("c1"), old("c2"), old("c3"), old("c4")}, "c3"},
+		"a creation without an answer":   {unanswered("c4"), fleet(rt.Progressive(2)), []work.Work{inFlight("c1"), old("c2"), old("c3")}, "c4"},
 		"a fleet that was never reached": {rt.Heard(0), fleet(rt.Progressive(2)), nil, "c1 c2"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -7,19 +7,20 @@ import (
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // TestCrashLoop: who gets well and sick by turns fails when it has not settled within twice the deadline and the soak (R11). The work was
 // written at 0, the deadline is 5m and the soak 1m.
 func TestCrashLoop(t *testing.T) {
-	turned := func(state rt.WorkOption, more ...rt.WorkOption) rollout.Work {
+	turned := func(state rt.WorkOption, more ...rt.WorkOption) work.Work {
 		return rt.Work("c1", append([]rt.WorkOption{rt.Bears("bbb"), state}, more...)...)
 	}
 	long := rt.ConnectedSince(-hour)
 	for name, tc := range map[string]struct {
 		now, connected rt.SnapshotOption
-		update         *rollout.Revision
-		work           rollout.Work
+		update         *work.Revision
+		work           work.Work
 		phase          rollout.Phase
 		recheck        string
 	}{
@@ -70,7 +71,7 @@ func TestCrashLoop(t *testing.T) {
 // TestReasonOfAFailureStays: whichever deadline fires first is why, also when the other one has come.
 func TestReasonOfAFailureStays(t *testing.T) {
 	for name, tc := range map[string]struct {
-		work    rollout.Work
+		work    work.Work
 		looping bool
 	}{
 		"its own deadline came first": {rt.Work("c1", rt.Bears("bbb"), rt.InFlight(minute)), false},
@@ -91,7 +92,7 @@ func TestReasonOfAFailureStays(t *testing.T) {
 // TestSettledIsTold: what is found settled is told once, for the next snapshot.
 func TestSettledIsTold(t *testing.T) {
 	for name, tc := range map[string]struct {
-		work rollout.Work
+		work work.Work
 		want int
 	}{
 		"settled now":        {done("c1"), 1},

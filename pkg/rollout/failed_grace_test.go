@@ -8,6 +8,7 @@ import (
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // TestGraceAfterAStall: after a stall of this process, no deadline fires for as long as the stall took, and no longer (R11).
@@ -15,7 +16,7 @@ func TestGraceAfterAStall(t *testing.T) {
 	hangs := rt.Work("c1", rt.Bears("bbb"))
 	loops := rt.Work("c1", rt.Bears("bbb"), rt.InFlight(10*minute))
 	for name, tc := range map[string]struct {
-		work     rollout.Work
+		work     work.Work
 		now      time.Duration
 		deadline string
 		ended    time.Duration
@@ -63,18 +64,18 @@ func TestRemoveAfterAStall(t *testing.T) {
 
 // TestTimesOfAClockThatWasAhead: if a hub's clock was an hour ahead, a time that it wrote counts from when this process first saw it (R10).
 func TestTimesOfAClockThatWasAhead(t *testing.T) {
-	retried := func(begins, seen time.Duration) *rollout.Revision {
+	retried := func(begins, seen time.Duration) *work.Revision {
 		rev := rt.Revision("bbb", rt.RetriedAt(begins))
 		rev.BeginSeen = rt.At(seen)
 		return rev
 	}
-	deleted := func(w rollout.Work) rollout.Work {
+	deleted := func(w work.Work) work.Work {
 		w.DeletionSeen = rt.At(2 * minute)
 		return w
 	}
 	for name, tc := range map[string]struct {
-		update *rollout.Revision
-		work   rollout.Work
+		update *work.Revision
+		work   work.Work
 		want   rollout.Phase
 	}{
 		"the rollout began, it hangs":        {retried(hour, 4*minute), rt.Work("c1", rt.Bears("bbb"), rt.InFlight(0)), rollout.PhaseFailed},

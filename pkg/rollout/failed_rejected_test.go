@@ -6,8 +6,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // writtenClusters are the clusters that a plan writes the revision to, in its order.
@@ -25,7 +27,7 @@ func TestRefused(t *testing.T) {
 	const later = 2 * minute
 	four := rt.Clusters("c1", "c2", "c3", "c4")
 	deadline, one := rt.Deadline("5m"), rt.MaxFailures(1)
-	twoGroups := func(options ...rt.RefOption) rollout.Ref {
+	twoGroups := func(options ...rt.RefOption) placement.Ref {
 		return rt.Ref("p1", append(options, rt.Group("a", "c1"), rt.Group("b", "c3", "c4"))...)
 	}
 	refused := func(retryAt time.Duration, clusters ...string) rt.SnapshotOption {
@@ -36,26 +38,26 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	for name, tc := range map[string]struct {
-		ref             rollout.Ref
+		ref             placement.Ref
 		now             time.Duration
 		refused         rt.SnapshotOption
-		works           []rollout.Work
+		works           []work.Work
 		written         []string
 		halted, stalled bool
 		failed          bool
 	}{
 		"the next one gets its turn":        {ref: rt.Ref("p1", rt.Progressive(1), deadline, one, four), refused: refused(later, "c1"), written: []string{"c2"}},
-		"one takes no slot beside another":  {ref: rt.Ref("p1", rt.Progressive(1), deadline, one, four), refused: refused(later, "c1"), works: []rollout.Work{inFlight("c2")}},
+		"one takes no slot beside another":  {ref: rt.Ref("p1", rt.Progressive(1), deadline, one, four), refused: refused(later, "c1"), works: []work.Work{inFlight("c2")}},
 		"more than tolerated halt":          {ref: rt.Ref("p1", rt.Progressive(1), deadline, one, four), refused: refused(later, "c1", "c2"), halted: true, stalled: true},
-		"one in flight is awaited":          {ref: rt.Ref("p1", rt.Progressive(2), deadline, four), refused: refused(later, "c1"), works: []rollout.Work{inFlight("c2")}, halted: true},
-		"a degraded one counts beside it":   {ref: rt.Ref("p1", rt.Progressive(2), deadline, one, four), refused: refused(later, "c1"), works: []rollout.Work{broken("c2")}, halted: true},
+		"one in flight is awaited":          {ref: rt.Ref("p1", rt.Progressive(2), deadline, four), refused: refused(later, "c1"), works: []work.Work{inFlight("c2")}, halted: true},
+		"a degraded one counts beside it":   {ref: rt.Ref("p1", rt.Progressive(2), deadline, one, four), refused: refused(later, "c1"), works: []work.Work{broken("c2")}, halted: true},
 		"All: the others are written":       {ref: rt.Ref("p1", deadline, one, four), refused: refused(later, "c1"), written: []string{"c2", "c3", "c4"}},
 		"retried first, in its own slot":    {ref: rt.Ref("p1", rt.Progressive(1), deadline, one, four), refused: refused(0, "c3"), written: []string{"c3"}},
 		"retried beside the next one":       {ref: rt.Ref("p1", rt.Progressive(2), deadline, one, four), refused: refused(0, "c3"), written: []string{"c3", "c1"}},
-		"no slot to be retried in":          {ref: rt.Ref("p1", rt.Progressive(1), deadline, one, four), refused: refused(0, "c1"), works: []rollout.Work{inFlight("c2")}},
+		"no slot to be retried in":          {ref: rt.Ref("p1", rt.Progressive(1), deadline, one, four), refused: refused(0, "c1"), works: []work.Work{inFlight("c2")}},
 		"halted by itself, it is retried":   {ref: rt.Ref("p1", rt.Progressive(1), deadline, four), refused: refused(0, "c1"), written: []string{"c1"}, halted: true, stalled: true},
-		"halted by others, it is not":       {ref: rt.Ref("p1", rt.Progressive(2), four), refused: refused(0, "c1"), works: []rollout.Work{broken("c2")}, halted: true, stalled: true},
-		"all others succeeded":              {ref: rt.Ref("p1", rt.Progressive(2), rt.Deadline("20m"), one, four), now: 10 * minute, refused: refused(11*minute, "c1"), works: []rollout.Work{done("c2"), done("c3"), done("c4")}, stalled: true},
+		"halted by others, it is not":       {ref: rt.Ref("p1", rt.Progressive(2), four), refused: refused(0, "c1"), works: []work.Work{broken("c2")}, halted: true, stalled: true},
+		"all others succeeded":              {ref: rt.Ref("p1", rt.Progressive(2), rt.Deadline("20m"), one, four), now: 10 * minute, refused: refused(11*minute, "c1"), works: []work.Work{done("c2"), done("c3"), done("c4")}, stalled: true},
 		"the deadline has come":             {ref: rt.Ref("p1", rt.Progressive(1), deadline, four), now: 5 * minute, refused: refused(6*minute, "c1"), halted: true, stalled: true, failed: true},
 		"failed and tolerated":              {ref: rt.Ref("p1", rt.Progressive(1), deadline, one, four), now: 5 * minute, refused: refused(6*minute, "c1"), written: []string{"c2"}},
 		"failed, and retried":               {ref: rt.Ref("p1", rt.Progressive(1), deadline, four), now: 5 * minute, refused: refused(0, "c1"), written: []string{"c1"}, halted: true, stalled: true},
@@ -67,11 +69,11 @@ func TestRefused(t *testing.T) {
 		"PerGroup: not before an older one": {ref: twoGroups(rt.PerGroup(), deadline, one), refused: refused(0, "c3"), written: []string{"c1"}},
 		"PerGroup: what comes before it":    {ref: twoGroups(rt.PerGroup(), deadline), refused: refused(later, "c3"), written: []string{"c1"}, halted: true},
 		"PerGroup: not what comes after":    {ref: twoGroups(rt.PerGroup()), refused: refused(later, "c1"), halted: true, stalled: true},
-		"PerGroup: nor what is beside it":   {ref: twoGroups(rt.PerGroup()), now: 10 * minute, refused: refused(11*minute, "c4"), works: []rollout.Work{done("c1")}, halted: true, stalled: true},
+		"PerGroup: nor what is beside it":   {ref: twoGroups(rt.PerGroup()), now: 10 * minute, refused: refused(11*minute, "c4"), works: []work.Work{done("c1")}, halted: true, stalled: true},
 		"a mandatory group comes before":    {ref: twoGroups(rt.Progressive(2), deadline, rt.Mandatory("a")), refused: refused(later, "c3"), written: []string{"c1"}, halted: true},
 		"a mandatory group is not passed":   {ref: twoGroups(rt.PerGroup(), deadline, one, rt.Mandatory("a")), now: 5 * minute, refused: refused(6*minute, "c1"), halted: true, stalled: true, failed: true},
 		"a mandatory group is retried":      {ref: twoGroups(rt.Progressive(1), deadline, one, rt.Mandatory("a")), refused: refused(0, "c1"), written: []string{"c1"}, halted: true, stalled: true},
-		"who has the revision is not":       {ref: rt.Ref("p1", rt.Progressive(4), deadline, four), refused: refused(later, "c1"), works: []rollout.Work{inFlight("c1")}, written: []string{"c2", "c3", "c4"}},
+		"who has the revision is not":       {ref: rt.Ref("p1", rt.Progressive(4), deadline, four), refused: refused(later, "c1"), works: []work.Work{inFlight("c1")}, written: []string{"c2", "c3", "c4"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			now := minute

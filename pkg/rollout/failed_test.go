@@ -8,48 +8,50 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // TestFailed says when a cluster has failed, and when its ref (R11).
 func TestFailed(t *testing.T) {
 	deadline := rt.Deadline("5m")
 	four := rt.Clusters("c1", "c2", "c3", "c4")
-	twoGroups := func(options ...rt.RefOption) rollout.Ref {
+	twoGroups := func(options ...rt.RefOption) placement.Ref {
 		return rt.Ref("p1", append(options, deadline, rt.Group("a", "c1", "c2"), rt.Group("b", "c3", "c4"))...)
 	}
 	for name, tc := range map[string]struct {
-		ref            rollout.Ref
-		works          []rollout.Work
+		ref            placement.Ref
+		works          []work.Work
 		failed, halted bool
 	}{
-		"nothing failed":                              {ref: rt.Ref("p1", deadline, four), works: []rollout.Work{inFlight("c1"), done("c2"), old("c3")}},
-		"in flight past the deadline":                 {ref: rt.Ref("p1", deadline, four), works: []rollout.Work{failed("c1")}, failed: true, halted: true},
-		"degraded before the deadline":                {ref: rt.Ref("p1", deadline, four), works: []rollout.Work{broken("c1")}, halted: true},
-		"no deadline":                                 {ref: rt.Ref("p1", four), works: []rollout.Work{failed("c1")}},
-		"deadline None":                               {ref: rt.Ref("p1", rt.Deadline("None"), four), works: []rollout.Work{failed("c1")}},
-		"All: as many as tolerated":                   {ref: rt.Ref("p1", deadline, rt.MaxFailures(1), four), works: []rollout.Work{failed("c1")}},
-		"All: one more":                               {ref: rt.Ref("p1", deadline, rt.MaxFailures(1), four), works: []rollout.Work{failed("c1"), failed("c2")}, failed: true, halted: true},
-		"All: failed and degraded":                    {ref: rt.Ref("p1", deadline, rt.MaxFailures(1), four), works: []rollout.Work{failed("c1"), broken("c2")}, halted: true},
-		"Progressive: a percentage is rounded up":     {ref: rt.Ref("p1", rt.Progressive(1), deadline, rt.MaxFailures("26%"), four), works: []rollout.Work{failed("c1"), failed("c2")}},
-		"Progressive: beyond the percentage":          {ref: rt.Ref("p1", rt.Progressive(1), deadline, rt.MaxFailures("25%"), four), works: []rollout.Work{failed("c1"), failed("c2")}, failed: true, halted: true},
-		"Progressive: 0%":                             {ref: rt.Ref("p1", rt.Progressive(1), deadline, rt.MaxFailures("0%"), four), works: []rollout.Work{failed("c1")}, failed: true, halted: true},
-		"Progressive: 100%":                           {ref: rt.Ref("p1", rt.Progressive(1), deadline, rt.MaxFailures("100%"), four), works: []rollout.Work{failed("c1"), failed("c2"), failed("c3"), failed("c4")}},
-		"maxFailures larger than the fleet":           {ref: rt.Ref("p1", rt.Progressive(1), deadline, rt.MaxFailures(9), four), works: []rollout.Work{failed("c1"), failed("c2"), failed("c3"), failed("c4")}},
-		"Progressive: over all groups":                {ref: twoGroups(rt.Progressive(4), rt.MaxFailures(1)), works: []rollout.Work{failed("c1"), failed("c3")}, failed: true, halted: true},
-		"PerGroup: one in each":                       {ref: twoGroups(rt.PerGroup(), rt.MaxFailures(1)), works: []rollout.Work{failed("c1"), failed("c3")}},
-		"PerGroup: two in one":                        {ref: twoGroups(rt.PerGroup(), rt.MaxFailures(1)), works: []rollout.Work{failed("c3"), failed("c4")}, failed: true, halted: true},
-		"PerGroup: a percentage of each group":        {ref: twoGroups(rt.PerGroup(), rt.MaxFailures("50%")), works: []rollout.Work{failed("c1"), failed("c3")}},
-		"PerGroup: not one in a mandatory":            {ref: twoGroups(rt.PerGroup(), rt.MaxFailures(2), rt.Mandatory("a")), works: []rollout.Work{failed("c1")}, failed: true, halted: true},
-		"PerGroup: in the rest beside it":             {ref: twoGroups(rt.PerGroup(), rt.MaxFailures(1), rt.Mandatory("a")), works: []rollout.Work{failed("c3")}},
-		"Progressive: not one in a mandatory":         {ref: twoGroups(rt.Progressive(1), rt.MaxFailures(4), rt.MandatoryAt(0)), works: []rollout.Work{failed("c1")}, failed: true, halted: true},
-		"Progressive: a degraded mandatory one":       {ref: twoGroups(rt.Progressive(1), rt.MaxFailures(4), rt.Mandatory("a")), works: []rollout.Work{broken("c1")}, halted: true},
-		"who completed an older revision":             {ref: rt.Ref("p1", deadline, four), works: []rollout.Work{rt.Work("c1", rt.Bears("bbb"), rt.Generation(2), rt.IsComplete(0, rt.Observed(1)))}},
-		"another revision has no deadline":            {ref: rt.Ref("p1", rt.Progressive(0), deadline, four), works: []rollout.Work{rt.Work("c1", rt.Bears("aaa"), rt.IsDegraded(0), rt.Applied(0))}},
-		"a late success heals":                        {ref: rt.Ref("p1", deadline, four), works: []rollout.Work{failed("c1", rt.Rests(9*minute), rt.Available(9*minute))}},
-		"degraded for the deadline":                   {ref: rt.Ref("p1", deadline, four), works: []rollout.Work{failed("c1", rt.IsDegraded(4*minute), rt.Rests(3*minute))}, failed: true, halted: true},
-		"an edited work is not there, nor has failed": {ref: rt.Ref("p1", deadline, four), works: []rollout.Work{failed("c1", rt.Edited())}},
+		"nothing failed":                              {ref: rt.Ref("p1", deadline, four), works: []work.Work{inFlight("c1"), done("c2"), old("c3")}},
+		"in flight past the deadline":                 {ref: rt.Ref("p1", deadline, four), works: []work.Work{failed("c1")}, failed: true, halted: true},
+		"degraded before the deadline":                {ref: rt.Ref("p1", deadline, four), works: []work.Work{broken("c1")}, halted: true},
+		"no deadline":                                 {ref: rt.Ref("p1", four), works: []work.Work{failed("c1")}},
+		"deadline None":                               {ref: rt.Ref("p1", rt.Deadline("None"), four), works: []work.Work{failed("c1")}},
+		"All: as many as tolerated":                   {ref: rt.Ref("p1", deadline, rt.MaxFailures(1), four), works: []work.Work{failed("c1")}},
+		"All: one more":                               {ref: rt.Ref("p1", deadline, rt.MaxFailures(1), four), works: []work.Work{failed("c1"), failed("c2")}, failed: true, halted: true},
+		"All: failed and degraded":                    {ref: rt.Ref("p1", deadline, rt.MaxFailures(1), four), works: []work.Work{failed("c1"), broken("c2")}, halted: true},
+		"Progressive: a percentage is rounded up":     {ref: rt.Ref("p1", rt.Progressive(1), deadline, rt.MaxFailures("26%"), four), works: []work.Work{failed("c1"), failed("c2")}},
+		"Progressive: beyond the percentage":          {ref: rt.Ref("p1", rt.Progressive(1), deadline, rt.MaxFailures("25%"), four), works: []work.Work{failed("c1"), failed("c2")}, failed: true, halted: true},
+		"Progressive: 0%":                             {ref: rt.Ref("p1", rt.Progressive(1), deadline, rt.MaxFailures("0%"), four), works: []work.Work{failed("c1")}, failed: true, halted: true},
+		"Progressive: 100%":                           {ref: rt.Ref("p1", rt.Progressive(1), deadline, rt.MaxFailures("100%"), four), works: []work.Work{failed("c1"), failed("c2"), failed("c3"), failed("c4")}},
+		"maxFailures larger than the fleet":           {ref: rt.Ref("p1", rt.Progressive(1), deadline, rt.MaxFailures(9), four), works: []work.Work{failed("c1"), failed("c2"), failed("c3"), failed("c4")}},
+		"Progressive: over all groups":                {ref: twoGroups(rt.Progressive(4), rt.MaxFailures(1)), works: []work.Work{failed("c1"), failed("c3")}, failed: true, halted: true},
+		"PerGroup: one in each":                       {ref: twoGroups(rt.PerGroup(), rt.MaxFailures(1)), works: []work.Work{failed("c1"), failed("c3")}},
+		"PerGroup: two in one":                        {ref: twoGroups(rt.PerGroup(), rt.MaxFailures(1)), works: []work.Work{failed("c3"), failed("c4")}, failed: true, halted: true},
+		"PerGroup: a percentage of each group":        {ref: twoGroups(rt.PerGroup(), rt.MaxFailures("50%")), works: []work.Work{failed("c1"), failed("c3")}},
+		"PerGroup: not one in a mandatory":            {ref: twoGroups(rt.PerGroup(), rt.MaxFailures(2), rt.Mandatory("a")), works: []work.Work{failed("c1")}, failed: true, halted: true},
+		"PerGroup: in the rest beside it":             {ref: twoGroups(rt.PerGroup(), rt.MaxFailures(1), rt.Mandatory("a")), works: []work.Work{failed("c3")}},
+		"Progressive: not one in a mandatory":         {ref: twoGroups(rt.Progressive(1), rt.MaxFailures(4), rt.MandatoryAt(0)), works: []work.Work{failed("c1")}, failed: true, halted: true},
+		"Progressive: a degraded mandatory one":       {ref: twoGroups(rt.Progressive(1), rt.MaxFailures(4), rt.Mandatory("a")), works: []work.Work{broken("c1")}, halted: true},
+		"who completed an older revision":             {ref: rt.Ref("p1", deadline, four), works: []work.Work{rt.Work("c1", rt.Bears("bbb"), rt.Generation(2), rt.IsComplete(0, rt.Observed(1)))}},
+		"another revision has no deadline":            {ref: rt.Ref("p1", rt.Progressive(0), deadline, four), works: []work.Work{rt.Work("c1", rt.Bears("aaa"), rt.IsDegraded(0), rt.Applied(0))}},
+		"a late success heals":                        {ref: rt.Ref("p1", deadline, four), works: []work.Work{failed("c1", rt.Rests(9*minute), rt.Available(9*minute))}},
+		"degraded for the deadline":                   {ref: rt.Ref("p1", deadline, four), works: []work.Work{failed("c1", rt.IsDegraded(4*minute), rt.Rests(3*minute))}, failed: true, halted: true},
+		"an edited work is not there, nor has failed": {ref: rt.Ref("p1", deadline, four), works: []work.Work{failed("c1", rt.Edited())}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := decide(rt.Now(10*minute), rt.Refs(tc.ref), rt.Works(tc.works...))
@@ -90,10 +92,10 @@ func TestDeadline(t *testing.T) {
 
 // TestAbort says when a rollout is aborted (R12).
 func TestAbort(t *testing.T) {
-	abort := func(name string, clusters ...string) rollout.Ref {
+	abort := func(name string, clusters ...string) placement.Ref {
 		return rt.Ref(name, rt.Deadline("5m"), rt.AbortAll(), rt.Clusters(clusters...))
 	}
-	stop := func(name string, clusters ...string) rollout.Ref {
+	stop := func(name string, clusters ...string) placement.Ref {
 		return rt.Ref(name, rt.Deadline("5m"), rt.Clusters(clusters...))
 	}
 	const c1 = "placement p1: 1 of 2 clusters failed (c1): not successful within progressDeadline 5m0s, maxFailures is 0"
@@ -101,44 +103,44 @@ func TestAbort(t *testing.T) {
 	recorded := rt.Recorded("p1", workv1alpha1.FailureDeadlineExceeded, "c1")
 	for name, tc := range map[string]struct {
 		rolling rt.SnapshotOption
-		refs    []rollout.Ref
-		works   []rollout.Work
+		refs    []placement.Ref
+		works   []work.Work
 		reason  string
 		blocked rollout.AbortBlock
 	}{
-		"a failed ref that asks for it": {refs: []rollout.Ref{abort("p1", "c1", "c2")}, works: []rollout.Work{failed("c1")}, reason: c1},
-		"a failed ref that does not":    {refs: []rollout.Ref{stop("p1", "c1")}, works: []rollout.Work{failed("c1")}},
+		"a failed ref that asks for it": {refs: []placement.Ref{abort("p1", "c1", "c2")}, works: []work.Work{failed("c1")}, reason: c1},
+		"a failed ref that does not":    {refs: []placement.Ref{stop("p1", "c1")}, works: []work.Work{failed("c1")}},
 		"a degraded cluster is not a failed one": {
-			refs: []rollout.Ref{abort("p1", "c1")}, works: []rollout.Work{broken("c1")},
+			refs: []placement.Ref{abort("p1", "c1")}, works: []work.Work{broken("c1")},
 		},
 		"only the other ref asks for it": {
-			refs: []rollout.Ref{stop("p1", "c1"), abort("p2", "c2")}, works: []rollout.Work{failed("c1"), done("c2")},
+			refs: []placement.Ref{stop("p1", "c1"), abort("p2", "c2")}, works: []work.Work{failed("c1"), done("c2")},
 		},
 		"two of three refs failed": {
-			refs:   []rollout.Ref{abort("p1", "c1"), stop("p2", "c2"), abort("p3", "c3")},
-			works:  []rollout.Work{failed("c1"), failed("c2"), failed("c3")},
+			refs:   []placement.Ref{abort("p1", "c1"), stop("p2", "c2"), abort("p3", "c3")},
+			works:  []work.Work{failed("c1"), failed("c2"), failed("c3")},
 			reason: alone + "; placement p3: 1 of 1 cluster failed (c3): not successful within progressDeadline 5m0s, maxFailures is 0",
 		},
 		"the first rollout has nothing to go back to": {
-			rolling: rt.Rolling("", "bbb"), refs: []rollout.Ref{abort("p1", "c1")}, works: []rollout.Work{failed("c1")},
+			rolling: rt.Rolling("", "bbb"), refs: []placement.Ref{abort("p1", "c1")}, works: []work.Work{failed("c1")},
 			blocked: rollout.BlockedByAbsence,
 		},
 		"a failure after the rollout was complete": {
-			rolling: rt.Rolling("bbb", "bbb"), refs: []rollout.Ref{abort("p1", "c1")}, works: []rollout.Work{failed("c1")},
+			rolling: rt.Rolling("bbb", "bbb"), refs: []placement.Ref{abort("p1", "c1")}, works: []work.Work{failed("c1")},
 		},
 		"by a cluster that failed before it was deselected": {
-			rolling: recorded, refs: []rollout.Ref{abort("p1", "c2")}, works: []rollout.Work{failed("c1", rt.Deleting())}, reason: c1,
+			rolling: recorded, refs: []placement.Ref{abort("p1", "c2")}, works: []work.Work{failed("c1", rt.Deleting())}, reason: c1,
 		},
 		"not by a cluster that was deselected before": {
-			refs: []rollout.Ref{abort("p1", "c2")}, works: []rollout.Work{failed("c1", rt.Deleting())},
+			refs: []placement.Ref{abort("p1", "c2")}, works: []work.Work{failed("c1", rt.Deleting())},
 		},
 		"by a cluster that failed before its Placement was deleted": {
-			rolling: recorded, refs: []rollout.Ref{rt.Ref("p1", rt.Deadline("5m"), rt.AbortAll(), rt.Missing())},
-			works: []rollout.Work{failed("c1")}, reason: alone,
+			rolling: recorded, refs: []placement.Ref{rt.Ref("p1", rt.Deadline("5m"), rt.AbortAll(), rt.Missing())},
+			works: []work.Work{failed("c1")}, reason: alone,
 		},
 		"never by limits that can't be read": {
-			refs:  []rollout.Ref{rt.Ref("p1", rt.Deadline("5m"), rt.MaxFailures(-1), rt.AbortAll(), rt.Clusters("c1"))},
-			works: []rollout.Work{done("c1")},
+			refs:  []placement.Ref{rt.Ref("p1", rt.Deadline("5m"), rt.MaxFailures(-1), rt.AbortAll(), rt.Clusters("c1"))},
+			works: []work.Work{done("c1")},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -164,7 +166,7 @@ func TestAbort(t *testing.T) {
 // TestAbortMessageIsBounded: a message is for a person.
 func TestAbortMessageIsBounded(t *testing.T) {
 	var names []string
-	var works []rollout.Work
+	var works []work.Work
 	for _, letter := range "abcdefgh" {
 		names = append(names, "c-"+string(letter))
 		works = append(works, failed("c-"+string(letter)))

@@ -11,8 +11,10 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/internal/budget"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/handover"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // FuzzWorkAnnotations: whatever someone writes into the annotations and labels of a work, every cluster is in a phase, and a
@@ -29,7 +31,7 @@ func FuzzWorkAnnotations(f *testing.F) {
 		f.Add(seed[0], seed[1], seed[2], seed[3])
 	}
 	f.Fuzz(func(t *testing.T, appliedAt, group, copied, placement string) {
-		change := func(w *rollout.Work) {
+		change := func(w *work.Work) {
 			w.Object.Annotations[workv1alpha1.AnnotationAppliedAt] = appliedAt
 			w.Object.Annotations[workv1alpha1.AnnotationDecisionGroup] = group
 			w.Object.Annotations[workv1alpha1.AnnotationCopiedLabels] = copied
@@ -69,14 +71,14 @@ func FuzzStrategy(f *testing.F) {
 			return // The API server lets no such thing pass.
 		}
 		p := rollout.Decide(rt.Snapshot(rt.Now(10*minute), rt.Works(inFlight("c1"), failed("c2")), rt.Refs(ref)))
-		errs := rollout.ValidateStrategy(field.NewPath("rolloutStrategy"), &ref.Strategy)
+		errs := placement.ValidateStrategy(field.NewPath("rolloutStrategy"), &ref.Strategy)
 		if p.Refs[0].Err != nil && len(errs) == 0 {
 			t.Fatalf("validation lets pass what Decide refuses: %v", p.Refs[0].Err)
 		}
 		if len(p.Deletes) > 0 || p.Complete {
 			t.Fatalf("deletes %v, complete %v", p.Deletes, p.Complete)
 		}
-		rollout.TraitsOf(&ref.Strategy)
+		placement.TraitsOf(&ref.Strategy)
 	})
 }
 
@@ -94,19 +96,19 @@ func FuzzHandover(f *testing.F) {
 		if json.Unmarshal(reported, &reports) != nil {
 			return
 		}
-		work := inFlight("c1", rt.Annotated(workv1alpha1.AnnotationKeptRevision, kept), func(w *rollout.Work) {
+		w := inFlight("c1", rt.Annotated(workv1alpha1.AnnotationKeptRevision, kept), func(w *work.Work) {
 			w.Combined = &handover.Combined{Digest: w.Digest, Manifests: int(manifests)}
 			w.Object.Status.ResourceStatus.Manifests = reports
 		})
 		budget.Within(t, 20*time.Second, 64<<20+1000*uint64(len(reported)), func() {
-			judged := work.Judged()
+			judged := w.Judged()
 			if n := len(judged.Object.Status.ResourceStatus.Manifests); n != int(manifests) {
 				t.Fatalf("judged by %d manifests", n)
 			}
-			if n := len(rollout.TrimHandover(reports)); n != len(reports) {
+			if n := len(work.TrimHandover(reports)); n != len(reports) {
 				t.Fatalf("%d reports are left", n)
 			}
-			rollout.Decide(rt.Snapshot(rt.Now(10*minute), rt.Works(work), rt.Refs(rt.Ref("p1", rt.Group("a", "c1")))))
+			rollout.Decide(rt.Snapshot(rt.Now(10*minute), rt.Works(w), rt.Refs(rt.Ref("p1", rt.Group("a", "c1")))))
 		})
 	})
 }

@@ -4,18 +4,14 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	workv1 "open-cluster-management.io/api/work/v1"
-
-	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/handover"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // Handover is how clusters pass from one revision to another under pruneStrategy WhenAvailable.
 type Handover struct {
 	// Combine returns the content of a work that changes from one revision to another. Equal revisions give equal results.
-	Combine func(to, from *Revision) handover.Result
+	Combine func(to, from *work.Revision) handover.Result
 	// Problem is a message for users: why no object is kept at all. Combine is not called then. It is empty if objects are kept.
 	Problem string
 	// Unknown is true while the history can't be read. Works that keep objects are not written until it can be read again (R28).
@@ -27,14 +23,14 @@ func (h *Handover) keeps() bool { return h != nil && h.Problem == "" }
 
 // leavesAlone reports whether a work keeps objects while the history, which shows them, can't be read. A write of the exact revision would
 // delete them (R28).
-func (h *Handover) leavesAlone(w *Work) bool {
+func (h *Handover) leavesAlone(w *work.Work) bool {
 	return h != nil && h.Unknown && w != nil && w.KeptRevision() != ""
 }
 
 // Presumed returns the presumed content of a work that keeps objects while the history can't be read: the manifests of its revision,
 // followed by any others. It is nil for any other work. So the cluster keeps its slot, and is judged by the manifests of the revision
 // (R30).
-func (h *Handover) Presumed(w *Work, of *Revision) *handover.Combined {
+func (h *Handover) Presumed(w *work.Work, of *work.Revision) *handover.Combined {
 	if !h.leavesAlone(w) || of == nil || of.Template == nil || w.Hash() != of.Hash || w.Digest == of.Digest {
 		return nil
 	}
@@ -43,35 +39,20 @@ func (h *Handover) Presumed(w *Work, of *Revision) *handover.Combined {
 
 // Combined returns the content of a work that has a revision and keeps objects of another one. It is nil if one of them can't be read, or
 // if nothing is kept (R29).
-func (h *Handover) Combined(of, kept *Revision) *handover.Combined {
+func (h *Handover) Combined(of, kept *work.Revision) *handover.Combined {
 	if !h.keeps() || of == nil || kept == nil || of.Template == nil || kept.Template == nil {
 		return nil
 	}
 	return h.Combine(of, kept).Combined
 }
 
-// KeptRevision returns the hash of the revision whose objects the work keeps beside its own; empty if it keeps none (R28).
-func (w *Work) KeptRevision() string {
-	return w.Object.Annotations[workv1alpha1.AnnotationKeptRevision]
-}
-
-// InHandover reports whether the work holds its revision together with objects of another one (R29).
-func (w *Work) InHandover() bool {
-	return w.Combined != nil && (w.Digest == w.Combined.Digest || w.AcceptedAs != "" && w.AcceptedAs == w.Combined.Digest)
-}
-
-// storedAsWritten reports whether the API server stored the spec of a work, which is at a revision, as the hub wrote it.
-func (w *Work) storedAsWritten(rev *Revision) bool {
-	return w.Digest == rev.Digest || w.Combined != nil && w.Digest == w.Combined.Digest
-}
-
 // byHash returns the readable revision with a hash; nil if there is none.
-func (s *Snapshot) byHash(hash string) *Revision {
-	return s.find(func(rev *Revision) bool { return rev.Hash == hash })
+func (s *Snapshot) byHash(hash string) *work.Revision {
+	return s.find(func(rev *work.Revision) bool { return rev.Hash == hash })
 }
 
-func (s *Snapshot) find(is func(*Revision) bool) *Revision {
-	for _, rev := range []*Revision{s.Update, s.Current} {
+func (s *Snapshot) find(is func(*work.Revision) bool) *work.Revision {
+	for _, rev := range []*work.Revision{s.Update, s.Current} {
 		if rev != nil && is(rev) {
 			return rev
 		}
@@ -85,8 +66,8 @@ func (s *Snapshot) find(is func(*Revision) bool) *Revision {
 // servedLast returns the revision that a cluster served last, before the revision to (R27): the one whose exact spec its work has. In a
 // handover it is the new revision if its success has settled, and the old one otherwise. It is nil if no readable revision matches. If the
 // new revision succeeds and the success has not settled, the answer is not known yet: ripe is when it will be.
-func (s *Snapshot) servedLast(w *Work, to *Revision) (served *Revision, ripe time.Time) {
-	exact := s.find(func(rev *Revision) bool {
+func (s *Snapshot) servedLast(w *work.Work, to *work.Revision) (served *work.Revision, ripe time.Time) {
+	exact := s.find(func(rev *work.Revision) bool {
 		return rev.Digest == w.Digest || w.AcceptedAs != "" && rev.Digest == w.AcceptedAs
 	})
 	if exact != nil {
@@ -103,11 +84,11 @@ func (s *Snapshot) servedLast(w *Work, to *Revision) (served *Revision, ripe tim
 }
 
 // servedInHandover is servedLast for a work that holds the revision own together with objects of kept.
-func (s *Snapshot) servedInHandover(w *Work, own, kept, to *Revision) (served *Revision, ripe time.Time) {
+func (s *Snapshot) servedInHandover(w *work.Work, own, kept, to *work.Revision) (served *work.Revision, ripe time.Time) {
 	switch {
-	case w.settled(own):
+	case w.Settled(own):
 		return own, time.Time{}
-	case Assess(w, own, s.Now).State != Succeeded:
+	case work.Assess(w, own, s.Now).State != work.Succeeded:
 		return kept, time.Time{}
 	case kept.Hash == to.Hash: // A return to the kept revision loses nothing if it keeps the new one's objects.
 		return own, time.Time{}
@@ -127,7 +108,7 @@ const historyWait = 15 * time.Second
 // form is the form in which a write puts a revision into a work.
 type form struct {
 	// revision is the one to write, with a combined template if objects are kept.
-	revision *Revision
+	revision *work.Revision
 	// kept is the hash of the revision whose objects are kept.
 	kept string
 	// ripe is when it is known; zero for now.
@@ -138,7 +119,7 @@ type form struct {
 
 // formOf returns the form in which a work gets a revision: exactly, or combined with the revision that the cluster served last (R28). A
 // work that already has the combined form is to be trimmed. While the history can't be read, a work that keeps objects is not written.
-func (s *Snapshot) formOf(w *Work, to *Revision) form {
+func (s *Snapshot) formOf(w *work.Work, to *work.Revision) form {
 	if s.Handover.leavesAlone(w) {
 		return form{ripe: s.Now.Add(historyWait)}
 	}
@@ -173,7 +154,7 @@ func (p *Plan) noteNotKept(s *Snapshot, sel *selection) {
 	case s.Handover == nil:
 	case !s.Handover.keeps():
 		p.NotKept = append(p.NotKept, s.Handover.Problem)
-		if slices.ContainsFunc(s.Works, func(w Work) bool { return s.Handover.leavesAlone(&w) }) {
+		if slices.ContainsFunc(s.Works, func(w work.Work) bool { return s.Handover.leavesAlone(&w) }) {
 			p.NotKept = append(p.NotKept, "ManifestWorks that keep objects of an older revision are not written until the history can be read again")
 		}
 	case p.Desired == nil || from == nil || from.Hash == p.Desired.Hash || from.Template == nil || p.Desired.Template == nil:
@@ -192,7 +173,7 @@ func (s *Snapshot) unknownServed(sel *selection) bool {
 	if !s.Handover.keeps() || s.desired() == nil {
 		return false
 	}
-	unknown := func(w *Work) bool { return w != nil && !w.Deleting() && s.formOf(w, s.desired()).unknown }
+	unknown := func(w *work.Work) bool { return w != nil && !w.Deleting() && s.formOf(w, s.desired()).unknown }
 	return slices.ContainsFunc(sel.members, func(m member) bool { return unknown(m.work) }) ||
 		s.Aborted && slices.ContainsFunc(sel.unselected, unknown)
 }
@@ -205,88 +186,6 @@ func (p *Plan) KeptRevisions() []string {
 		if w.KeptRevision != "" && !slices.Contains(kept, w.KeptRevision) {
 			kept = append(kept, w.KeptRevision)
 		}
-	}
-	return kept
-}
-
-// Judged returns the work with the conditions by which it is judged. In a handover these come only from the revision's own manifests, as
-// if the work had no others (R30).
-func (w *Work) Judged() *Work {
-	if !w.InHandover() {
-		return w
-	}
-	own := w.ownManifests()
-	object := &workv1.ManifestWork{ObjectMeta: w.Object.ObjectMeta}
-	object.Status.ResourceStatus.Manifests = own
-	add := func(c *metav1.Condition) {
-		if c != nil {
-			object.Status.Conditions = append(object.Status.Conditions, *c)
-		}
-	}
-	add(meta.FindStatusCondition(w.Object.Status.Conditions, workv1.WorkComplete))
-	add(w.summed(own, workv1.WorkApplied, w.Observed, true))
-	if available := meta.FindStatusCondition(w.Object.Status.Conditions, workv1.WorkAvailable); available != nil && w.Observed(available) {
-		// A manifest's condition has no generation. The work's own shows that the agent has checked since.
-		found := w.summed(own, workv1.WorkAvailable, func(*metav1.Condition) bool { return true }, true)
-		if found != nil {
-			found.ObservedGeneration = available.ObservedGeneration
-		}
-		add(found)
-	}
-	add(w.summed(own, workv1.WorkProgressing, w.Observed, false))
-	add(w.summed(own, workv1.WorkDegraded, w.Observed, false))
-	judged := *w
-	judged.Object, judged.Combined = object, nil
-	return &judged
-}
-
-// ownManifests returns the agent's reports about the manifests of the work's own revision, by ordinal.
-func (w *Work) ownManifests() []workv1.ManifestCondition {
-	own := make([]workv1.ManifestCondition, w.Combined.Manifests)
-	for i := range w.Object.Status.ResourceStatus.Manifests {
-		reported := &w.Object.Status.ResourceStatus.Manifests[i]
-		if place := int(reported.ResourceMeta.Ordinal); place >= 0 && place < len(own) {
-			own[place] = *reported
-		}
-	}
-	return own
-}
-
-// summed combines the conditions of several manifests into one: the one that changed last if all are good, or the first that is not. It is
-// nil if none counts, or if a manifest has none although each needs one.
-func (w *Work) summed(manifests []workv1.ManifestCondition, conditionType string, counts func(*metav1.Condition) bool, each bool) *metav1.Condition {
-	good := metav1.ConditionFalse
-	if each {
-		good = metav1.ConditionTrue
-	}
-	var sum *metav1.Condition
-	for i := range manifests {
-		found := meta.FindStatusCondition(manifests[i].Conditions, conditionType)
-		switch {
-		case found == nil || !counts(found):
-			if each {
-				return nil
-			}
-		case sum == nil || sum.Status == good && (found.Status != good || found.LastTransitionTime.After(sum.LastTransitionTime.Time)):
-			sum = found.DeepCopy()
-		}
-	}
-	return sum
-}
-
-// TrimHandover returns the parts of the manifest conditions that Judged reads.
-func TrimHandover(manifests []workv1.ManifestCondition) []workv1.ManifestCondition {
-	kept := make([]workv1.ManifestCondition, 0, len(manifests))
-	for i := range manifests {
-		trimmed := workv1.ManifestCondition{ResourceMeta: workv1.ManifestResourceMeta{Ordinal: manifests[i].ResourceMeta.Ordinal}}
-		for _, condition := range manifests[i].Conditions {
-			switch condition.Type {
-			case workv1.ManifestApplied, workv1.ManifestAvailable, workv1.ManifestProgressing, workv1.ManifestDegraded:
-				condition.Message = ""
-				trimmed.Conditions = append(trimmed.Conditions, condition)
-			}
-		}
-		kept = append(kept, trimmed)
 	}
 	return kept
 }

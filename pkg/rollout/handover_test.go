@@ -12,6 +12,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/handover"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // whenAvailable is pruneStrategy WhenAvailable, where each revision has an object of its own.
@@ -22,7 +23,7 @@ func whenAvailable(s *rollout.Snapshot) {
 
 // keeping says that the work holds objects of another revision beside those of its own.
 func keeping(kept string) rt.WorkOption {
-	return func(w *rollout.Work) {
+	return func(w *work.Work) {
 		rt.Annotated(workv1alpha1.AnnotationKeptRevision, kept)(w)
 		w.Combined = combine(rt.Revision(w.Hash()), rt.Revision(kept)).Combined
 		w.Digest = w.Combined.Digest
@@ -31,7 +32,7 @@ func keeping(kept string) rt.WorkOption {
 
 // reporting is what the agent says of a work that keeps an object which can't be applied any more.
 func reporting(r report, at time.Duration) rt.WorkOption {
-	return func(w *rollout.Work) {
+	return func(w *work.Work) {
 		for _, option := range beside(r, at) {
 			option(w)
 		}
@@ -41,7 +42,7 @@ func reporting(r report, at time.Duration) rt.WorkOption {
 // TestServedLast says which revision's objects a work keeps (R27), and that those of no other one are written (R28).
 func TestServedLast(t *testing.T) {
 	for name, tc := range map[string]struct {
-		work rollout.Work
+		work work.Work
 		want []string
 	}{
 		"the exact spec":                         {rt.Work("c1", rt.Bears("aaa")), []string{"Update c1 to ccc keeping aaa: its turn in p1"}},
@@ -96,35 +97,35 @@ func TestHandoverIsJudged(t *testing.T) {
 	for name, tc := range map[string]struct {
 		own  []metav1.Condition
 		work rt.WorkOption
-		want rollout.State
+		want work.State
 	}{
-		"well":                          {[]metav1.Condition{applied, available, rests}, looked, rollout.Succeeded},
-		"not applied":                   {[]metav1.Condition{is(workv1.ManifestApplied, metav1.ConditionFalse), available, rests}, looked, rollout.InFlight},
-		"applied at an older time":      {[]metav1.Condition{is(workv1.ManifestApplied, metav1.ConditionTrue, rt.Observed(3)), available, rests}, looked, rollout.InFlight},
-		"not available":                 {[]metav1.Condition{applied, is(workv1.ManifestAvailable, metav1.ConditionFalse, rt.Observed(0)), rests}, looked, rollout.InFlight},
-		"not looked at yet":             {[]metav1.Condition{applied, available, rests}, rt.NotAvailable(0, rt.Observed(3)), rollout.InFlight},
-		"no rule was evaluated":         {[]metav1.Condition{applied, available}, looked, rollout.InFlight},
-		"under way":                     {[]metav1.Condition{applied, available, is(workv1.ManifestProgressing, metav1.ConditionTrue)}, looked, rollout.InFlight},
-		"degraded":                      {[]metav1.Condition{applied, available, rests, sick}, looked, rollout.Degraded},
-		"degraded at an older time":     {[]metav1.Condition{applied, available, rests, is(workv1.ManifestDegraded, metav1.ConditionTrue, rt.Observed(3))}, looked, rollout.Succeeded},
-		"a rule could not be evaluated": {[]metav1.Condition{applied, available, is(workv1.ManifestProgressing, metav1.ConditionFalse, rt.Because(workv1.ConditionRuleExpressionError))}, looked, rollout.InFlight},
-		"nothing is reported":           {nil, looked, rollout.InFlight},
+		"well":                          {[]metav1.Condition{applied, available, rests}, looked, work.Succeeded},
+		"not applied":                   {[]metav1.Condition{is(workv1.ManifestApplied, metav1.ConditionFalse), available, rests}, looked, work.InFlight},
+		"applied at an older time":      {[]metav1.Condition{is(workv1.ManifestApplied, metav1.ConditionTrue, rt.Observed(3)), available, rests}, looked, work.InFlight},
+		"not available":                 {[]metav1.Condition{applied, is(workv1.ManifestAvailable, metav1.ConditionFalse, rt.Observed(0)), rests}, looked, work.InFlight},
+		"not looked at yet":             {[]metav1.Condition{applied, available, rests}, rt.NotAvailable(0, rt.Observed(3)), work.InFlight},
+		"no rule was evaluated":         {[]metav1.Condition{applied, available}, looked, work.InFlight},
+		"under way":                     {[]metav1.Condition{applied, available, is(workv1.ManifestProgressing, metav1.ConditionTrue)}, looked, work.InFlight},
+		"degraded":                      {[]metav1.Condition{applied, available, rests, sick}, looked, work.Degraded},
+		"degraded at an older time":     {[]metav1.Condition{applied, available, rests, is(workv1.ManifestDegraded, metav1.ConditionTrue, rt.Observed(3))}, looked, work.Succeeded},
+		"a rule could not be evaluated": {[]metav1.Condition{applied, available, is(workv1.ManifestProgressing, metav1.ConditionFalse, rt.Because(workv1.ConditionRuleExpressionError))}, looked, work.InFlight},
+		"nothing is reported":           {nil, looked, work.InFlight},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := rt.Work("c1", rt.Bears("bbb"), keeping("aaa"), rt.Generation(4), rt.NotApplied(0), rt.IsDegraded(0), tc.work,
 				rt.Manifest(tc.own...), rt.Manifest(is(workv1.ManifestApplied, metav1.ConditionFalse), sick))
-			require.Equal(t, tc.want, rollout.Assess(&w, rt.Revision("bbb"), rt.At(10*minute)).State)
+			require.Equal(t, tc.want, work.Assess(&w, rt.Revision("bbb"), rt.At(10*minute)).State)
 			trimmed := w
 			trimmed.Object = w.Object.DeepCopy()
-			trimmed.Object.Status.ResourceStatus.Manifests = rollout.TrimHandover(w.Object.Status.ResourceStatus.Manifests)
-			require.Equal(t, rollout.Assess(&w, rt.Revision("bbb"), rt.At(10*minute)), rollout.Assess(&trimmed, rt.Revision("bbb"), rt.At(10*minute)), "a cache keeps what decides")
+			trimmed.Object.Status.ResourceStatus.Manifests = work.TrimHandover(w.Object.Status.ResourceStatus.Manifests)
+			require.Equal(t, work.Assess(&w, rt.Revision("bbb"), rt.At(10*minute)), work.Assess(&trimmed, rt.Revision("bbb"), rt.At(10*minute)), "a cache keeps what decides")
 		})
 	}
 }
 
 // TestTrim says when the kept objects go (R31, R32).
 func TestTrim(t *testing.T) {
-	ready := func(cluster, hash, kept string) rollout.Work {
+	ready := func(cluster, hash, kept string) work.Work {
 		return rt.Work(cluster, rt.Bears(hash), keeping(kept), reporting(succeeding, minute), rt.SeenSucceeding(minute))
 	}
 	failing := rt.Work("c2", rt.Bears("bbb"), keeping("aaa"), reporting(progressing, 0))
@@ -168,7 +169,7 @@ func TestTrim(t *testing.T) {
 // TestNotKeptIsNamed says what Progressing reports of objects that are deleted at once.
 func TestNotKeptIsNamed(t *testing.T) {
 	refuses := func(s *rollout.Snapshot) {
-		s.Handover = &rollout.Handover{Combine: func(*rollout.Revision, *rollout.Revision) handover.Result {
+		s.Handover = &rollout.Handover{Combine: func(*work.Revision, *work.Revision) handover.Result {
 			return handover.Result{NotKept: []string{"x: why"}}
 		}}
 	}

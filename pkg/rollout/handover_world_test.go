@@ -11,10 +11,11 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/handover"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // combine stands for what package handover does: each revision has one manifest, and no other revision has it.
-func combine(to, from *rollout.Revision) handover.Result {
+func combine(to, from *work.Revision) handover.Result {
 	return handover.Result{Combined: &handover.Combined{
 		Template: to.Template, Digest: rt.DigestOf(to.Hash + "+" + from.Hash), Manifests: 1, Kept: []string{"ConfigMap default/" + from.Hash},
 	}}

@@ -49,15 +49,15 @@ func LimitsOf(s *Snapshot) []Limits {
 
 func (ps *placementState) limits() Limits {
 	l := Limits{
-		Placement: ps.ref.Name, Total: len(ps.members), Soak: ps.strategy.minSuccessTime, AbortAll: ps.strategy.abortAll, Err: ps.err,
+		Placement: ps.ref.Name, Total: len(ps.members), Soak: ps.strategy.MinSuccessTime, AbortAll: ps.strategy.AbortAll, Err: ps.err,
 		PerGroup: ps.perGroup(),
 	}
-	l.Batch = ps.strategy.batch(ps.count(func(*member) bool { return true }))
+	l.Batch = ps.strategy.Batch(ps.count(func(*member) bool { return true }))
 	if ps.hasDeadline() {
-		l.Deadline = ps.strategy.deadline
+		l.Deadline = ps.strategy.Deadline
 	}
 	if !l.PerGroup {
-		l.MaxFailures = ps.strategy.failuresAllowed(l.Total)
+		l.MaxFailures = ps.strategy.FailuresAllowed(l.Total)
 	}
 	sizes := make([]int, len(ps.groups))
 	for _, m := range ps.members {
@@ -75,7 +75,7 @@ func (ps *placementState) limits() Limits {
 		}
 		group := GroupLimits{Name: ps.groups[g].Name, Index: ps.groups[g].Index, Total: size, Mandatory: ps.mandatory(g)}
 		if l.PerGroup && !group.Mandatory {
-			group.MaxFailures = ps.strategy.failuresAllowed(size)
+			group.MaxFailures = ps.strategy.FailuresAllowed(size)
 		}
 		l.Groups = append(l.Groups, group)
 	}

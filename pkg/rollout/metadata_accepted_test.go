@@ -4,34 +4,34 @@ import (
 	"testing"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // TestNoted: a work's note about how it was stored applies only to its current spec, and not to a later edit (R10).
 func TestNoted(t *testing.T) {
 	bbb := rt.DigestOf("bbb")
-	byContent := rollout.Work{Digest: "pruned", AcceptedAs: bbb}
+	byContent := work.Work{Digest: "pruned", AcceptedAs: bbb}
 	for name, tc := range map[string]struct {
 		value      string
 		generation int64
 		holds      []rt.WorkOption
 		asked      string
-		how        rollout.Note
+		how        work.Note
 	}{
 		"nothing":                          {generation: 5},
-		"the generation of the write":      {value: rollout.AskedFor(bbb, 5), generation: 5, asked: string(bbb), how: rollout.NotedGeneration},
-		"a write that changed nothing":     {value: rollout.AskedFor(bbb, 6), generation: 5, asked: string(bbb), how: rollout.NotedGeneration},
-		"edited since":                     {value: rollout.AskedFor(bbb, 5), generation: 6},
-		"made again under the same name":   {value: rollout.AskedFor(bbb, 5), generation: 1},
-		"the content":                      {value: byContent.Accepted(), generation: 5, asked: string(bbb), how: rollout.NotedContent},
-		"the content, edited back":         {value: byContent.Accepted(), generation: 7, asked: string(bbb), how: rollout.NotedContent},
+		"the generation of the write":      {value: work.AskedFor(bbb, 5), generation: 5, asked: string(bbb), how: work.NotedGeneration},
+		"a write that changed nothing":     {value: work.AskedFor(bbb, 6), generation: 5, asked: string(bbb), how: work.NotedGeneration},
+		"edited since":                     {value: work.AskedFor(bbb, 5), generation: 6},
+		"made again under the same name":   {value: work.AskedFor(bbb, 5), generation: 1},
+		"the content":                      {value: byContent.Accepted(), generation: 5, asked: string(bbb), how: work.NotedContent},
+		"the content, edited back":         {value: byContent.Accepted(), generation: 7, asked: string(bbb), how: work.NotedContent},
 		"the content, edited since":        {value: byContent.Accepted(), generation: 5, holds: []rt.WorkOption{rt.Edited()}},
 		"no digest":                        {value: "/5", generation: 5},
 		"no generation":                    {value: string(bbb) + "/", generation: 5},
 		"words":                            {value: "yes", generation: 5},
-		"a spec that can't be read":        {value: string(bbb) + "/", generation: 5, holds: []rt.WorkOption{func(w *rollout.Work) { w.Digest = "" }}},
-		"being deleted: no other spec yet": {value: rollout.AskedFor(bbb, 5), generation: 5, holds: []rt.WorkOption{rt.Deleting()}, asked: string(bbb), how: rollout.NotedGeneration},
+		"a spec that can't be read":        {value: string(bbb) + "/", generation: 5, holds: []rt.WorkOption{func(w *work.Work) { w.Digest = "" }}},
+		"being deleted: no other spec yet": {value: work.AskedFor(bbb, 5), generation: 5, holds: []rt.WorkOption{rt.Deleting()}, asked: string(bbb), how: work.NotedGeneration},
 	} {
 		t.Run(name, func(t *testing.T) {
 			options := append([]rt.WorkOption{rt.Bears("bbb"), rt.StoredOtherwise("bbb"), rt.Generation(tc.generation),
@@ -47,7 +47,7 @@ func TestNoted(t *testing.T) {
 // TestAcceptedIsRecordedOnce: a work that is stored differently than it was written is annotated once. A work that is stored as it was
 // written gets no further write (R10, P7).
 func TestAcceptedIsRecordedOnce(t *testing.T) {
-	plan := func(work rollout.Work) []string {
+	plan := func(work work.Work) []string {
 		var writes []string
 		for _, w := range decide(rt.Refs(rt.Ref("p1", rt.Progressive(1), rt.Clusters("c1"))), rt.Works(work)).Writes {
 			writes = append(writes, w.String())
@@ -62,7 +62,7 @@ func TestAcceptedIsRecordedOnce(t *testing.T) {
 	if got := plan(stored); len(got) > 0 {
 		t.Errorf("%q, though it is recorded", got)
 	}
-	asWritten := rt.Work("c1", rt.Bears("bbb"), rt.Annotated(workv1alpha1.AnnotationAccepted, rollout.AskedFor(rt.DigestOf("bbb"), 1)))
+	asWritten := rt.Work("c1", rt.Bears("bbb"), rt.Annotated(workv1alpha1.AnnotationAccepted, work.AskedFor(rt.DigestOf("bbb"), 1)))
 	if got := plan(asWritten); len(got) > 0 {
 		t.Errorf("%q, though it is stored as it was written", got)
 	}

@@ -7,8 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 func owner(name string) *metav1.ObjectMeta {
@@ -17,7 +17,7 @@ func owner(name string) *metav1.ObjectMeta {
 
 // TestWorkNames: three names, and the same for every process (R9).
 func TestWorkNames(t *testing.T) {
-	got := strings.Join(rollout.WorkNames(owner("web")), " ")
+	got := strings.Join(work.Names(owner("web")), " ")
 	if want := "web web-55489cf447 web-0b0c5e2e-3b5b-4a57-9a35-d2c5f2a6a2b7"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -43,7 +43,7 @@ func TestIsWorkName(t *testing.T) {
 		"the alternative of another owner": {"web", "web-99999cf447", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := rollout.IsWorkName(owner(tc.owner), tc.work); got != tc.want {
+			if got := work.IsName(owner(tc.owner), tc.work); got != tc.want {
 				t.Errorf("got %v", got)
 			}
 		})
@@ -52,13 +52,13 @@ func TestIsWorkName(t *testing.T) {
 
 // TestLostOwner: a work that lost the owner label is its owner's by name, hash and applied-at together (R9).
 func TestLostOwner(t *testing.T) {
-	stripped := func(options ...rt.WorkOption) rollout.Work {
+	stripped := func(options ...rt.WorkOption) work.Work {
 		w := rt.Work("c1", append([]rt.WorkOption{rt.Bears("aaa")}, options...)...)
 		delete(w.Object.Labels, workv1alpha1.LabelReplicaSet)
 		return w
 	}
 	for name, tc := range map[string]struct {
-		work rollout.Work
+		work work.Work
 		want bool
 	}{
 		"all three":             {stripped(), true},
@@ -72,7 +72,7 @@ func TestLostOwner(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			isRevision := func(hash string) bool { return hash == "aaa" || hash == "bbb" }
-			if got := rollout.LostOwner(owner("web"), tc.work.Object, isRevision); got != tc.want {
+			if got := work.LostOwner(owner("web"), tc.work.Object, isRevision); got != tc.want {
 				t.Errorf("got %v", got)
 			}
 		})

@@ -113,7 +113,7 @@ func (ps *placementState) beforeRejected() func(*member) bool {
 func (ps *placementState) comesBefore(group, other int) bool {
 	if first, second := ps.mandatory(group), ps.mandatory(other); first != second {
 		return first
-	} else if !first && ps.strategy.kind != clusterv1alpha1.ProgressivePerGroup {
+	} else if !first && ps.strategy.Kind != clusterv1alpha1.ProgressivePerGroup {
 		return false
 	}
 	return group < other
@@ -138,11 +138,11 @@ func (ps *placementState) nextBatch(s *Snapshot, candidate func(*member) bool) (
 		return nil, nil
 	}
 	q := question{candidate: candidate, mandatory: ps.mandatoryFirst()}
-	q.inOrder = q.mandatory || ps.strategy.kind == clusterv1alpha1.ProgressivePerGroup
+	q.inOrder = q.mandatory || ps.strategy.Kind == clusterv1alpha1.ProgressivePerGroup
 	switch {
 	case q.inOrder:
 		ps.limit = WaitGroup
-	case ps.strategy.kind == clusterv1alpha1.Progressive:
+	case ps.strategy.Kind == clusterv1alpha1.Progressive:
 		ps.limit = WaitSlot
 		return ps.fillBatch(s, q)
 	}
@@ -152,8 +152,8 @@ func (ps *placementState) nextBatch(s *Snapshot, candidate func(*member) bool) (
 // mandatoryFirst reports whether only mandatory groups may start: one of their clusters is not done, or the decisions do not show yet which
 // groups there are.
 func (ps *placementState) mandatoryFirst() bool {
-	ordered := ps.strategy.kind == clusterv1alpha1.ProgressivePerGroup || ps.strategy.mandatory.any()
-	return ordered && !ps.ref.settled() || ps.any(func(m *member) bool { return !m.is().done && ps.mandatory(m.group) })
+	ordered := ps.strategy.Kind == clusterv1alpha1.ProgressivePerGroup || ps.strategy.Mandatory.Any()
+	return ordered && !ps.ref.Settled() || ps.any(func(m *member) bool { return !m.is().done && ps.mandatory(m.group) })
 }
 
 // fillBatch returns the clusters for the free slots of a Progressive batch. Members that may already be in flight come first. The others
@@ -182,7 +182,7 @@ func (ps *placementState) fillBatch(s *Snapshot, q question) ([]*member, error) 
 // freeSlots returns how many slots of a Progressive batch are free, for the clusters outside of mandatory groups.
 func (ps *placementState) freeSlots() int {
 	total := ps.count(func(*member) bool { return true })
-	return ps.strategy.batch(total) - ps.count((*member).takesSlot)
+	return ps.strategy.Batch(total) - ps.count((*member).takesSlot)
 }
 
 // count counts the members outside of mandatory groups for which a condition holds.
@@ -263,7 +263,7 @@ func (ps *placementState) rolloutClusters(q question, groups [][]string, onTheWa
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", ps.ref.Field, err)
 	}
-	_, result, err := rollouts.GetRolloutCluster(ps.strategy.plain(mandatory, q.free), states)
+	_, result, err := rollouts.GetRolloutCluster(plain(ps.strategy.Kind, mandatory, q.free), states)
 	if err != nil {
 		return nil, fmt.Errorf("%s.rolloutStrategy: %w", ps.ref.Field, err)
 	}
@@ -271,11 +271,11 @@ func (ps *placementState) rolloutClusters(q question, groups [][]string, onTheWa
 }
 
 // plain returns the strategy that the handler gets: type, groups and batch size, without times and limits.
-func (s *strategy) plain(mandatory []clusterv1alpha1.MandatoryDecisionGroup, free int) clusterv1alpha1.RolloutStrategy {
+func plain(kind clusterv1alpha1.RolloutType, mandatory []clusterv1alpha1.MandatoryDecisionGroup, free int) clusterv1alpha1.RolloutStrategy {
 	config := clusterv1alpha1.RolloutConfig{ProgressDeadline: "None"}
 	groups := clusterv1alpha1.MandatoryDecisionGroups{MandatoryDecisionGroups: mandatory}
-	out := clusterv1alpha1.RolloutStrategy{Type: s.kind}
-	switch s.kind {
+	out := clusterv1alpha1.RolloutStrategy{Type: kind}
+	switch kind {
 	case clusterv1alpha1.Progressive:
 		out.Progressive = &clusterv1alpha1.RolloutProgressive{
 			RolloutConfig: config, MandatoryDecisionGroups: groups, MaxConcurrency: intstr.FromInt32(int32(free)), //nolint:gosec // a few thousand

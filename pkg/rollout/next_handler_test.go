@@ -16,8 +16,10 @@ import (
 	tracker "open-cluster-management.io/sdk-go/pkg/apis/cluster/v1beta1"
 	"pgregory.net/rapid"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // handlerNow is the time at which this package and sdk-go's handler are compared.
@@ -39,7 +41,7 @@ type reported struct {
 
 // rolloutCase is one question to both: which clusters are started, which have failed, and is that too many?
 type rolloutCase struct {
-	ref      rollout.Ref
+	ref      placement.Ref
 	clusters []reported
 }
 
@@ -120,7 +122,7 @@ func (c *rolloutCase) handlerAnswers() answer {
 
 // hubAnswers asks this package about the same clusters.
 func (c *rolloutCase) hubAnswers() answer {
-	var works []rollout.Work
+	var works []work.Work
 	for _, r := range c.clusters {
 		if r.status != absent {
 			works = append(works, c.work(r))
@@ -144,7 +146,7 @@ func (c *rolloutCase) hubAnswers() answer {
 }
 
 // work is the ManifestWork of a cluster that reports so.
-func (c *rolloutCase) work(r reported) rollout.Work {
+func (c *rolloutCase) work(r reported) work.Work {
 	since := handlerNow - r.age
 	written := []rt.WorkOption{rt.Bears("bbb"), rt.WrittenAt(since)}
 	var options []rt.WorkOption

@@ -7,8 +7,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // started names the clusters that a plan writes a revision to, in order.
@@ -27,51 +29,51 @@ func decide(options ...rt.SnapshotOption) *rollout.Plan {
 }
 
 // Works of the rollout from aaa to bbb, as they are at 10m. The deadline of the tests is 5m.
-func old(cluster string, more ...rt.WorkOption) rollout.Work {
+func old(cluster string, more ...rt.WorkOption) work.Work {
 	return rt.Work(cluster, append([]rt.WorkOption{rt.Bears("aaa"), rt.Succeeded(0)}, more...)...)
 }
-func inFlight(cluster string, more ...rt.WorkOption) rollout.Work {
+func inFlight(cluster string, more ...rt.WorkOption) work.Work {
 	return rt.Work(cluster, append([]rt.WorkOption{rt.Bears("bbb"), rt.WrittenAt(8 * minute), rt.InFlight(8 * minute)}, more...)...)
 }
-func broken(cluster string, more ...rt.WorkOption) rollout.Work {
+func broken(cluster string, more ...rt.WorkOption) work.Work {
 	return rt.Work(cluster, append([]rt.WorkOption{rt.Bears("bbb"), rt.WrittenAt(8 * minute), rt.Degraded(8 * minute)}, more...)...)
 }
-func failed(cluster string, more ...rt.WorkOption) rollout.Work {
+func failed(cluster string, more ...rt.WorkOption) work.Work {
 	return rt.Work(cluster, append([]rt.WorkOption{rt.Bears("bbb"), rt.WrittenAt(2 * minute), rt.InFlight(2 * minute)}, more...)...)
 }
-func done(cluster string, more ...rt.WorkOption) rollout.Work {
+func done(cluster string, more ...rt.WorkOption) work.Work {
 	return rt.Work(cluster, append([]rt.WorkOption{rt.Bears("bbb"), rt.WrittenAt(2 * minute), rt.Succeeded(3 * minute)}, more...)...)
 }
 
 // TestNextBatch says which clusters come next (R10).
 func TestNextBatch(t *testing.T) {
 	deadline := rt.Deadline("5m")
-	threeGroups := func(options ...rt.RefOption) rollout.Ref {
+	threeGroups := func(options ...rt.RefOption) placement.Ref {
 		return rt.Ref("p1", append(options, deadline, rt.Group("a", "c1", "c2"), rt.Group("b", "c3", "c4"), rt.Group("c", "c5", "c6"))...)
 	}
-	expecting := func(selected int, ref rollout.Ref) rollout.Ref {
+	expecting := func(selected int, ref placement.Ref) placement.Ref {
 		rt.Expecting(selected)(&ref)
 		return ref
 	}
 	for name, tc := range map[string]struct {
-		ref   rollout.Ref
-		works []rollout.Work
+		ref   placement.Ref
+		works []work.Work
 		want  string
 	}{
 		"All: everyone at once": {
-			ref: rt.Ref("p1", rt.Clusters("c1", "c2", "c3")), works: []rollout.Work{old("c1"), old("c3")}, want: "c1 c2 c3",
+			ref: rt.Ref("p1", rt.Clusters("c1", "c2", "c3")), works: []work.Work{old("c1"), old("c3")}, want: "c1 c2 c3",
 		},
 		"All: an unset strategy": {
-			ref: rt.Ref("p1", rt.Clusters("c1", "c2"), func(r *rollout.Ref) { r.Strategy.Type, r.Strategy.All = "", nil }), want: "c1 c2",
+			ref: rt.Ref("p1", rt.Clusters("c1", "c2"), func(r *placement.Ref) { r.Strategy.Type, r.Strategy.All = "", nil }), want: "c1 c2",
 		},
 		"All: only who is not there yet": {
-			ref: rt.Ref("p1", rt.Clusters("c1", "c2", "c3")), works: []rollout.Work{old("c1"), inFlight("c2"), done("c3")}, want: "c1",
+			ref: rt.Ref("p1", rt.Clusters("c1", "c2", "c3")), works: []work.Work{old("c1"), inFlight("c2"), done("c3")}, want: "c1",
 		},
 		"All: nothing new beside a degraded cluster": {
-			ref: rt.Ref("p1", rt.Clusters("c1", "c2")), works: []rollout.Work{broken("c1")}, want: "",
+			ref: rt.Ref("p1", rt.Clusters("c1", "c2")), works: []work.Work{broken("c1")}, want: "",
 		},
 		"All: a tolerated degraded cluster": {
-			ref: rt.Ref("p1", rt.MaxFailures(1), rt.Clusters("c1", "c2")), works: []rollout.Work{broken("c1")}, want: "c2",
+			ref: rt.Ref("p1", rt.MaxFailures(1), rt.Clusters("c1", "c2")), works: []work.Work{broken("c1")}, want: "c2",
 		},
 
 		"Progressive: the first batch, in the order of the names": {
@@ -87,65 +89,65 @@ func TestNextBatch(t *testing.T) {
 			ref: rt.Ref("p1", rt.Progressive(20), rt.Clusters("c1", "c2")), want: "c1 c2",
 		},
 		"Progressive: one in flight takes a slot": {
-			ref: rt.Ref("p1", rt.Progressive(2), rt.Clusters("c1", "c2", "c3", "c4")), works: []rollout.Work{inFlight("c2")}, want: "c1",
+			ref: rt.Ref("p1", rt.Progressive(2), rt.Clusters("c1", "c2", "c3", "c4")), works: []work.Work{inFlight("c2")}, want: "c1",
 		},
 		"Progressive: a success frees its slot": {
-			ref: rt.Ref("p1", rt.Progressive(1), rt.Clusters("c1", "c2")), works: []rollout.Work{done("c1")}, want: "c2",
+			ref: rt.Ref("p1", rt.Progressive(1), rt.Clusters("c1", "c2")), works: []work.Work{done("c1")}, want: "c2",
 		},
 		"Progressive: a soaking success does not": {
 			ref:   rt.Ref("p1", rt.Progressive(1), rt.Soak(8*minute), rt.Clusters("c1", "c2")),
-			works: []rollout.Work{done("c1")}, want: "",
+			works: []work.Work{done("c1")}, want: "",
 		},
 		"Progressive: a soaked success does": {
 			ref:   rt.Ref("p1", rt.Progressive(1), rt.Soak(7*minute), rt.Clusters("c1", "c2")),
-			works: []rollout.Work{done("c1")}, want: "c2",
+			works: []work.Work{done("c1")}, want: "c2",
 		},
 		"Progressive: the soak is not for All": {
 			ref:   rt.Ref("p1", rt.All(), rt.Soak(hour), rt.Clusters("c1")),
-			works: []rollout.Work{done("c1")}, want: "",
+			works: []work.Work{done("c1")}, want: "",
 		},
 		"Progressive: a tolerated degraded cluster keeps its slot until its deadline": {
 			ref:   rt.Ref("p1", rt.Progressive(1), deadline, rt.MaxFailures(1), rt.Clusters("c1", "c2")),
-			works: []rollout.Work{broken("c1")}, want: "",
+			works: []work.Work{broken("c1")}, want: "",
 		},
 		"Progressive: a tolerated failed cluster frees its slot": {
 			ref:   rt.Ref("p1", rt.Progressive(1), deadline, rt.MaxFailures(1), rt.Clusters("c1", "c2")),
-			works: []rollout.Work{failed("c1")}, want: "c2",
+			works: []work.Work{failed("c1")}, want: "c2",
 		},
 		"Progressive: failed and degraded together are too many": {
 			ref:   rt.Ref("p1", rt.Progressive(3), deadline, rt.MaxFailures(1), rt.Clusters("c1", "c2", "c3")),
-			works: []rollout.Work{failed("c1"), broken("c2")}, want: "",
+			works: []work.Work{failed("c1"), broken("c2")}, want: "",
 		},
 		"Progressive: an edited work is put back in its turn": {
 			ref:   rt.Ref("p1", rt.Progressive(1), rt.Clusters("c1", "c2", "c3")),
-			works: []rollout.Work{inFlight("c1"), done("c2", rt.Edited()), done("c3")}, want: "",
+			works: []work.Work{inFlight("c1"), done("c2", rt.Edited()), done("c3")}, want: "",
 		},
 
 		"quirk: a full batch does not hide a failure that comes later in the order": {
 			ref:   rt.Ref("p1", rt.Progressive(2), deadline, rt.Clusters("c1", "c2", "c3", "c4")),
-			works: []rollout.Work{done("c1"), failed("c4")}, want: "",
+			works: []work.Work{done("c1"), failed("c4")}, want: "",
 		},
 		"quirk: maxFailures larger than the fleet stays what it is": {
 			ref:   rt.Ref("p1", rt.Progressive(1), deadline, rt.MaxFailures(20), rt.Clusters("c1", "c2")),
-			works: []rollout.Work{failed("c1")}, want: "c2",
+			works: []work.Work{failed("c1")}, want: "c2",
 		},
 		"quirk: a timed-out cluster does not open the next group while another is in flight": {
-			ref: threeGroups(rt.PerGroup(), rt.MaxFailures(1)), works: []rollout.Work{failed("c1"), inFlight("c2")}, want: "",
+			ref: threeGroups(rt.PerGroup(), rt.MaxFailures(1)), works: []work.Work{failed("c1"), inFlight("c2")}, want: "",
 		},
 		"quirk: two timed-out clusters do not make up for one in flight": {
 			ref:   rt.Ref("p1", rt.PerGroup(), rt.MaxFailures(2), deadline, rt.Group("a", "c1", "c2", "c3"), rt.Group("b", "c4")),
-			works: []rollout.Work{failed("c1"), failed("c2"), inFlight("c3")}, want: "",
+			works: []work.Work{failed("c1"), failed("c2"), inFlight("c3")}, want: "",
 		},
 		"quirk: a tolerated failure outside ends the mandatory phase all the same": {
 			ref:   rt.Ref("p1", rt.Progressive(1), rt.MaxFailures(1), deadline, rt.Mandatory("a"), rt.Group("a", "c1"), rt.Group("b", "c2", "c3")),
-			works: []rollout.Work{done("c1"), failed("c2")}, want: "c3",
+			works: []work.Work{done("c1"), failed("c2")}, want: "c3",
 		},
 		"quirk: nothing of the rest comes along in the mandatory phase": {
 			ref:   rt.Ref("p1", rt.PerGroup(), deadline, rt.Mandatory("b"), rt.Group("a", "c1"), rt.Group("b", "c2", "c3")),
-			works: []rollout.Work{inFlight("c2"), done("c3")}, want: "",
+			works: []work.Work{inFlight("c2"), done("c3")}, want: "",
 		},
 		"quirk: group indices with a gap, while decisions are being written": {
-			ref: rt.Ref("p1", rt.PerGroup(), rt.GroupAt(0, "a", "c1"), rt.GroupAt(5, "f", "c2")), works: []rollout.Work{done("c1")}, want: "c2",
+			ref: rt.Ref("p1", rt.PerGroup(), rt.GroupAt(0, "a", "c1"), rt.GroupAt(5, "f", "c2")), works: []work.Work{done("c1")}, want: "c2",
 		},
 		"quirk: the first group index is not there yet": {
 			ref: rt.Ref("p1", rt.PerGroup(), rt.GroupAt(3, "d", "c1"), rt.GroupAt(5, "f", "c2")), want: "c1",
@@ -158,42 +160,42 @@ func TestNextBatch(t *testing.T) {
 			ref: threeGroups(rt.PerGroup()), want: "c1 c2",
 		},
 		"PerGroup: the next one when all have succeeded": {
-			ref: threeGroups(rt.PerGroup()), works: []rollout.Work{done("c1"), done("c2")}, want: "c3 c4",
+			ref: threeGroups(rt.PerGroup()), works: []work.Work{done("c1"), done("c2")}, want: "c3 c4",
 		},
 		"PerGroup: not while one soaks": {
-			ref: threeGroups(rt.PerGroup(), rt.Soak(8*minute)), works: []rollout.Work{done("c1"), done("c2")}, want: "",
+			ref: threeGroups(rt.PerGroup(), rt.Soak(8*minute)), works: []work.Work{done("c1"), done("c2")}, want: "",
 		},
 		"PerGroup: the next one after a tolerated failure": {
-			ref: threeGroups(rt.PerGroup(), rt.MaxFailures(1)), works: []rollout.Work{done("c1"), failed("c2")}, want: "c3 c4",
+			ref: threeGroups(rt.PerGroup(), rt.MaxFailures(1)), works: []work.Work{done("c1"), failed("c2")}, want: "c3 c4",
 		},
 		"PerGroup: nothing after a failure that is not tolerated": {
-			ref: threeGroups(rt.PerGroup()), works: []rollout.Work{done("c1"), failed("c2")}, want: "",
+			ref: threeGroups(rt.PerGroup()), works: []work.Work{done("c1"), failed("c2")}, want: "",
 		},
 		"PerGroup: a mandatory group first": {
 			ref: threeGroups(rt.PerGroup(), rt.Mandatory("b")), want: "c3 c4",
 		},
 		"PerGroup: then the rest, in order": {
-			ref: threeGroups(rt.PerGroup(), rt.Mandatory("b")), works: []rollout.Work{done("c3"), done("c4")}, want: "c1 c2",
+			ref: threeGroups(rt.PerGroup(), rt.Mandatory("b")), works: []work.Work{done("c3"), done("c4")}, want: "c1 c2",
 		},
 
 		// A pass writes for half a second at most: the rest of a group is started while its first clusters are on their way.
 		"PerGroup: the rest of a later group": {
-			ref: threeGroups(rt.PerGroup()), works: []rollout.Work{done("c1"), done("c2"), inFlight("c3")}, want: "c4",
+			ref: threeGroups(rt.PerGroup()), works: []work.Work{done("c1"), done("c2"), inFlight("c3")}, want: "c4",
 		},
 		"PerGroup: one of an earlier group, whatever a later one does": {
-			ref: threeGroups(rt.PerGroup()), works: []rollout.Work{done("c1"), inFlight("c3")}, want: "c2",
+			ref: threeGroups(rt.PerGroup()), works: []work.Work{done("c1"), inFlight("c3")}, want: "c2",
 		},
 		"PerGroup: not a later group, whatever is on its way in one after it": {
-			ref: threeGroups(rt.PerGroup()), works: []rollout.Work{done("c1"), inFlight("c2"), inFlight("c5")}, want: "",
+			ref: threeGroups(rt.PerGroup()), works: []work.Work{done("c1"), inFlight("c2"), inFlight("c5")}, want: "",
 		},
 		"PerGroup: the rest of the second mandatory group": {
-			ref: threeGroups(rt.PerGroup(), rt.Mandatory("b", "c")), works: []rollout.Work{done("c3"), done("c4"), inFlight("c5")}, want: "c6",
+			ref: threeGroups(rt.PerGroup(), rt.Mandatory("b", "c")), works: []work.Work{done("c3"), done("c4"), inFlight("c5")}, want: "c6",
 		},
 		"Progressive: the rest of the second mandatory group": {
-			ref: threeGroups(rt.Progressive(1), rt.Mandatory("b", "c")), works: []rollout.Work{done("c3"), done("c4"), inFlight("c5")}, want: "c6",
+			ref: threeGroups(rt.Progressive(1), rt.Mandatory("b", "c")), works: []work.Work{done("c3"), done("c4"), inFlight("c5")}, want: "c6",
 		},
 		"Progressive: a mandatory group does not wait for the rest": {
-			ref: threeGroups(rt.Progressive(1), rt.Mandatory("b", "c")), works: []rollout.Work{inFlight("c1"), done("c3"), done("c4")}, want: "c5 c6",
+			ref: threeGroups(rt.Progressive(1), rt.Mandatory("b", "c")), works: []work.Work{inFlight("c1"), done("c3"), done("c4")}, want: "c5 c6",
 		},
 		"PerGroup: no group as long as the first may be missing": {
 			ref: expecting(7, threeGroups(rt.PerGroup())), want: "",
@@ -212,32 +214,32 @@ func TestNextBatch(t *testing.T) {
 			ref: threeGroups(rt.Progressive(1), rt.Mandatory("b")), want: "c3 c4",
 		},
 		"Progressive: mandatory groups one after the other, by index": {
-			ref: threeGroups(rt.Progressive(1), rt.Mandatory("c", "b")), works: []rollout.Work{inFlight("c3"), done("c4")}, want: "",
+			ref: threeGroups(rt.Progressive(1), rt.Mandatory("c", "b")), works: []work.Work{inFlight("c3"), done("c4")}, want: "",
 		},
 		"Progressive: the second mandatory group": {
-			ref: threeGroups(rt.Progressive(1), rt.Mandatory("c", "b")), works: []rollout.Work{done("c3"), done("c4")}, want: "c5 c6",
+			ref: threeGroups(rt.Progressive(1), rt.Mandatory("c", "b")), works: []work.Work{done("c3"), done("c4")}, want: "c5 c6",
 		},
 		"Progressive: the rest after the mandatory groups": {
-			ref: threeGroups(rt.Progressive(3), rt.Mandatory("b")), works: []rollout.Work{done("c3"), done("c4")}, want: "c1 c2 c5",
+			ref: threeGroups(rt.Progressive(3), rt.Mandatory("b")), works: []work.Work{done("c3"), done("c4")}, want: "c1 c2 c5",
 		},
 		"Progressive: a percentage is one of the rest": {
-			ref: threeGroups(rt.Progressive("25%"), rt.Mandatory("b")), works: []rollout.Work{done("c3"), done("c4")}, want: "c1",
+			ref: threeGroups(rt.Progressive("25%"), rt.Mandatory("b")), works: []work.Work{done("c3"), done("c4")}, want: "c1",
 		},
 		"Progressive: one failure in a mandatory group stops all": {
-			ref: threeGroups(rt.Progressive(3), rt.MaxFailures(5), rt.Mandatory("b")), works: []rollout.Work{done("c3"), failed("c4")}, want: "",
+			ref: threeGroups(rt.Progressive(3), rt.MaxFailures(5), rt.Mandatory("b")), works: []work.Work{done("c3"), failed("c4")}, want: "",
 		},
 		"Progressive: who completed an older revision does not hold up a mandatory group": {
 			ref:   threeGroups(rt.Progressive(1), rt.Mandatory("a")),
-			works: []rollout.Work{done("c1"), rt.Work("c2", rt.Bears("bbb"), rt.Generation(2), rt.IsComplete(0, rt.Observed(1)))}, want: "c3",
+			works: []work.Work{done("c1"), rt.Work("c2", rt.Bears("bbb"), rt.Generation(2), rt.IsComplete(0, rt.Observed(1)))}, want: "c3",
 		},
 		"a mandatory group that does not exist holds nothing up": {
 			ref: threeGroups(rt.Progressive(1), rt.Mandatory("nowhere")), want: "c1",
 		},
 		"a work that is being deleted is not written": {
-			ref: rt.Ref("p1", rt.Clusters("c1", "c2")), works: []rollout.Work{old("c1", rt.Deleting())}, want: "c2",
+			ref: rt.Ref("p1", rt.Clusters("c1", "c2")), works: []work.Work{old("c1", rt.Deleting())}, want: "c2",
 		},
 		"a work that the API server stores otherwise is not written again": {
-			ref: rt.Ref("p1", rt.Clusters("c1")), works: []rollout.Work{done("c1", rt.StoredOtherwise("bbb"))}, want: "",
+			ref: rt.Ref("p1", rt.Clusters("c1")), works: []work.Work{done("c1", rt.StoredOtherwise("bbb"))}, want: "",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -254,11 +256,11 @@ func TestNextBatch(t *testing.T) {
 
 // TestSettle says when a success counts, and when to look again (R10).
 func TestSettle(t *testing.T) {
-	success := func(more ...rt.WorkOption) rollout.Work {
+	success := func(more ...rt.WorkOption) work.Work {
 		return rt.Work("c1", append([]rt.WorkOption{rt.Bears("bbb"), rt.WrittenAt(0), rt.Succeeded(minute)}, more...)...)
 	}
 	for name, tc := range map[string]struct {
-		work    rollout.Work
+		work    work.Work
 		soak    rt.RefOption
 		phase   rollout.Phase
 		recheck string
@@ -301,7 +303,7 @@ func texts(p *rollout.Plan) []string {
 
 // TestPlanIsSorted: whatever order the works come in, messages and writes don't move.
 func TestPlanIsSorted(t *testing.T) {
-	works := []rollout.Work{failed("c3"), failed("c1"), broken("c2", rt.Deleting(), rt.InGroup("0/"))}
+	works := []work.Work{failed("c3"), failed("c1"), broken("c2", rt.Deleting(), rt.InGroup("0/"))}
 	ref := rt.Ref("p1", rt.Deadline("5m"), rt.Clusters("c3", "c1"))
 	first := decide(rt.Now(10*minute), rt.Refs(ref), rt.Works(works...))
 	slices.Reverse(works)

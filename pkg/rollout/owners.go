@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // Which cluster and which work belong to which placementRef (R8):
@@ -28,24 +31,24 @@ type selection struct {
 	// settled reports for each placementRef whether it is known which clusters it selects.
 	settled []bool
 	// others holds one work for each cluster that nothing selects, and surplus all works that are not the one of their cluster.
-	others  map[string]*Work
-	surplus []*Work
+	others  map[string]*work.Work
+	surplus []*work.Work
 	// unselected are the works that are not being deleted and whose clusters nothing selects, by cluster.
-	unselected []*Work
+	unselected []*work.Work
 	// leaving holds, for each placementRef, the works that still count for it although it no longer owns their clusters.
-	leaving [][]*Work
+	leaving [][]*work.Work
 }
 
 func newSelection(s *Snapshot) *selection {
-	n, largest := len(s.Refs), largestSelection(s.Refs)
+	n, largest := len(s.Refs), placement.Largest(s.Refs)
 	sel := &selection{
 		members: make([]member, 0, largest), positions: make(map[string]int, largest), begins: make([]int, n, n+1),
-		first: make(map[string]int, n), settled: make([]bool, n), others: map[string]*Work{}, leaving: make([][]*Work, n),
+		first: make(map[string]int, n), settled: make([]bool, n), others: map[string]*work.Work{}, leaving: make([][]*work.Work, n),
 	}
 	for i := range s.Refs {
 		sel.begins[i] = len(sel.members)
 		sel.addRef(&s.Refs[i])
-		sel.settled[i] = s.Refs[i].settled()
+		sel.settled[i] = s.Refs[i].Settled()
 		if _, known := sel.first[s.Refs[i].Name]; !known {
 			sel.first[s.Refs[i].Name] = i
 		}
@@ -60,7 +63,7 @@ func newSelection(s *Snapshot) *selection {
 }
 
 // addRef adds the clusters that a placementRef selects and no earlier one does.
-func (sel *selection) addRef(ref *Ref) {
+func (sel *selection) addRef(ref *placement.Ref) {
 	if ref.Placement == nil {
 		return
 	}
@@ -89,26 +92,25 @@ func (sel *selection) find(cluster string) *member {
 
 // addWork makes a work the one of its cluster. If there are several, which older hubs could make, it prefers one that is not being deleted,
 // then one with the usual name, then the oldest. The others are surplus.
-func (sel *selection) addWork(w *Work, usualName string) {
+func (sel *selection) addWork(w *work.Work, usualName string) {
 	m := sel.find(w.Cluster())
-	var kept *Work
+	var known *work.Work
 	if m != nil {
-		kept = m.work
+		known = m.work
 	} else {
-		kept = sel.others[w.Cluster()]
+		known = sel.others[w.Cluster()]
 	}
-	if kept != nil {
-		if compareWorks(w, kept, usualName) >= 0 {
-			w, kept = kept, w
-		}
-		if !kept.Deleting() {
-			sel.surplus = append(sel.surplus, kept)
-		}
+	kept, spare := w, known
+	if known != nil && compareWorks(known, w, usualName) <= 0 {
+		kept, spare = known, w
+	}
+	if spare != nil && !spare.Deleting() {
+		sel.surplus = append(sel.surplus, spare)
 	}
 	if m != nil {
-		m.work = w
+		m.work = kept
 	} else {
-		sel.others[w.Cluster()] = w
+		sel.others[w.Cluster()] = kept
 	}
 }
 
@@ -122,12 +124,12 @@ func (sel *selection) assign() {
 			}
 		}
 	}
-	for _, work := range sel.others {
-		if !work.Deleting() {
-			sel.unselected = append(sel.unselected, work)
+	for _, w := range sel.others {
+		if !w.Deleting() {
+			sel.unselected = append(sel.unselected, w)
 		}
-		if !work.UnexpectedName {
-			sel.leaves(work, -1)
+		if !w.UnexpectedName {
+			sel.leaves(w, -1)
 		}
 	}
 	slices.SortFunc(sel.surplus, byName)
@@ -138,19 +140,19 @@ func (sel *selection) assign() {
 }
 
 // leaves counts a work for the placementRef that it names, if that is not the owner of its cluster.
-func (sel *selection) leaves(work *Work, owner int) {
-	if index, named := sel.first[work.PlacementName()]; named && index != owner {
-		sel.leaving[index] = append(sel.leaving[index], work)
+func (sel *selection) leaves(w *work.Work, owner int) {
+	if index, named := sel.first[w.PlacementName()]; named && index != owner {
+		sel.leaving[index] = append(sel.leaving[index], w)
 	}
 }
 
 // byName orders works by cluster and name.
-func byName(a, b *Work) int {
+func byName(a, b *work.Work) int {
 	return cmp.Or(strings.Compare(a.Cluster(), b.Cluster()), strings.Compare(a.Object.Name, b.Object.Name))
 }
 
 // blockedByEarlier reports whether a work is labelled with a placementRef that comes before its cluster's and whose selection is unknown.
-func (sel *selection) blockedByEarlier(index int, work *Work) bool {
+func (sel *selection) blockedByEarlier(index int, work *work.Work) bool {
 	if work == nil || index == 0 {
 		return false
 	}
@@ -158,72 +160,8 @@ func (sel *selection) blockedByEarlier(index int, work *Work) bool {
 	return named && first < index && !sel.settled[first]
 }
 
-// Owners returns, for each selected cluster, the index of the placementRef that it belongs to: the first in spec order.
-func Owners(refs []Ref) map[string]int {
-	owners := make(map[string]int, largestSelection(refs))
-	for i := range refs {
-		if refs[i].Placement == nil {
-			continue
-		}
-		for g := range refs[i].Placement.Groups {
-			for _, cluster := range refs[i].Placement.Groups[g].Clusters {
-				if _, taken := owners[cluster]; !taken {
-					owners[cluster] = i
-				}
-			}
-		}
-	}
-	return owners
-}
-
-// largestSelection returns how many clusters the largest Placement selects.
-func largestSelection(refs []Ref) int {
-	largest := 0
-	for i := range refs {
-		if refs[i].Placement != nil {
-			largest = max(largest, refs[i].Placement.seen())
-		}
-	}
-	return largest
-}
-
-// Sliced returns for each cluster the Placements with several slices that select it. It is nil if no Placement has several slices.
-// Clusters that the same Placements select share one list.
-func Sliced(refs []Ref) map[string][]string {
-	type list struct {
-		last   *string
-		length int
-	}
-	var sliced map[string][]string
-	for i := range refs {
-		if !refs[i].sliced() {
-			continue
-		}
-		if sliced == nil {
-			sliced = make(map[string][]string, refs[i].Placement.seen())
-		}
-		longer := map[list][]string{}
-		for g := range refs[i].Placement.Groups {
-			for _, cluster := range refs[i].Placement.Groups[g].Clusters {
-				before := sliced[cluster]
-				of := list{length: len(before)}
-				if len(before) > 0 {
-					of.last = &before[len(before)-1]
-				}
-				after, known := longer[of]
-				if !known {
-					after = append(slices.Clip(before), refs[i].Name)
-					longer[of] = after
-				}
-				sliced[cluster] = after
-			}
-		}
-	}
-	return sliced
-}
-
 // compareWorks orders the works of a cluster: the one to keep comes first.
-func compareWorks(a, b *Work, usualName string) int {
+func compareWorks(a, b *work.Work, usualName string) int {
 	order := func(a, b bool) int {
 		switch {
 		case a == b:

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 )
@@ -35,7 +36,7 @@ func TestHeldByAnEarlierRef(t *testing.T) {
 	all := rt.Ref("p2", rt.Clusters("c1", "c2", "c3"))
 	works := rt.Works(old("c1"), old("c2", rt.OfPlacement("p2")))
 	for name, tc := range map[string]struct {
-		first rollout.Ref
+		first placement.Ref
 		want  []string
 	}{
 		"its Placement is missing":    {rt.Ref("p1", rt.Missing()), []string{"Update c2 to bbb: its turn in p2", "Create c3 to bbb: selected by p2"}},

@@ -1,6 +1,10 @@
 package rollout
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
+)
 
 // What a pause holds back (R22):
 //
@@ -58,10 +62,10 @@ func (p *Plan) allWrites() []Write {
 }
 
 // Revisions returns the revisions that the plan writes, or would write without a pause. The works in the cache may not have them yet (R5).
-func (p *Plan) Revisions() []*Revision {
-	var written []*Revision
+func (p *Plan) Revisions() []*work.Revision {
+	var written []*work.Revision
 	for _, w := range p.allWrites() {
-		if w.Revision != nil && !slices.ContainsFunc(written, func(known *Revision) bool { return known.Hash == w.Revision.Hash }) {
+		if w.Revision != nil && !slices.ContainsFunc(written, func(known *work.Revision) bool { return known.Hash == w.Revision.Hash }) {
 			written = append(written, w.Revision)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // The phase of a cluster is computed once per decision, by computePhase:
@@ -163,7 +164,7 @@ func (ps *placementState) holds(m *member, answer when, halted bool) bool {
 type member struct {
 	cluster string
 	group   int // index into placementState.groups
-	work    *Work
+	work    *work.Work
 	// owned is true if the cluster belongs to the placementRef. Otherwise only its work still counts here (R8).
 	owned bool
 	// blockedByEarlierRef is true if the cluster may belong to an earlier placementRef whose selection is unknown: until it is known, nothing
@@ -172,7 +173,7 @@ type member struct {
 
 	// atUpdate is true if the work has the update revision. state is then its state by its conditions.
 	atUpdate bool
-	state    State
+	state    work.State
 
 	phase phase
 	// since is when the phase began. It is not meaningful for waiting and terminating clusters.
@@ -247,13 +248,13 @@ func (ps *placementState) mayFailUnselected(m *member) bool {
 
 // computePhase computes the phase of a member.
 func (ps *placementState) computePhase(s *Snapshot, m *member) {
-	m.atUpdate = m.work.at(s.Update)
+	m.atUpdate = m.work.At(s.Update)
 	switch {
 	case ps.mustTerminate(m):
 		ps.terminationPhase(s, m)
 	case m.atUpdate:
 		ps.updatedPhase(s, m)
-	case m.work != nil && m.work.Digest != s.Update.Digest && isComplete(m.work.Object):
+	case m.work != nil && m.work.Digest != s.Update.Digest && work.IsComplete(m.work.Object):
 		m.phase = completed // It does not take the revision. If the template returns to its own revision, it has that one.
 	case m.blockedByEarlierRef:
 		m.phase = blocked
@@ -267,20 +268,20 @@ func (ps *placementState) computePhase(s *Snapshot, m *member) {
 
 // updatedPhase computes the phase of a member whose work has the update revision.
 func (ps *placementState) updatedPhase(s *Snapshot, m *member) {
-	a := Assess(m.work, s.Update, s.Now)
+	a := work.Assess(m.work, s.Update, s.Now)
 	m.state = a.State
-	m.since = later(a.Since, m.retriedAt(s))
+	m.since = work.Later(a.Since, m.retriedAt(s))
 	m.reason = workv1alpha1.FailureDeadlineExceeded
 	switch a.State {
-	case Succeeded:
+	case work.Succeeded:
 		m.phase, m.next = soakPhase(s, m.work, ps.soakedAt(s, m))
 		if m.phase == succeeded && m.writable() && m.work.InHandover() {
 			m.phase = handingOver
 			ps.rejectedPhase(s, m)
 		}
-	case Completed:
+	case work.Completed:
 		m.phase = completed
-	case Degraded:
+	case work.Degraded:
 		m.reason = workv1alpha1.FailureDegraded
 		m.phase, m.next = ps.until(s, m, degraded, failed)
 	default:
@@ -297,16 +298,16 @@ func (ps *placementState) soakedAt(s *Snapshot, m *member) time.Time {
 			return time.Time{}
 		}
 	}
-	return m.since.Add(ps.strategy.minSuccessTime)
+	return m.since.Add(ps.strategy.MinSuccessTime)
 }
 
 // soakPhase returns the phase of a success: settled if this process has seen it for long enough and it was soaked, and otherwise soaking,
 // with the time when it settles (R10).
-func soakPhase(s *Snapshot, work *Work, soaked time.Time) (phase, time.Time) {
-	if work.SucceededSince.IsZero() {
+func soakPhase(s *Snapshot, w *work.Work, soaked time.Time) (phase, time.Time) {
+	if w.SucceededSince.IsZero() {
 		return soaking, s.Now.Add(s.Settle)
 	}
-	ripe := later(work.SucceededSince.Add(s.Settle), soaked)
+	ripe := work.Later(w.SucceededSince.Add(s.Settle), soaked)
 	if s.Now.Before(ripe) {
 		return soaking, ripe
 	}
@@ -333,7 +334,7 @@ func (ps *placementState) terminationPhase(s *Snapshot, m *member) {
 		m.phase = terminatingElsewhere
 	}
 	if m.work.Deleting() {
-		m.since = earlier(m.work.deletedAt(), s.Now)
+		m.since = work.Earlier(m.work.DeletedAt(), s.Now)
 		m.phase, m.next = ps.until(s, m, m.phase, terminationTimedOut)
 	}
 }

@@ -6,16 +6,19 @@ import (
 	"strings"
 
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // placementState is a placementRef with the clusters that count for it and their phases.
 type placementState struct {
-	ref       *Ref
+	ref       *placement.Ref
 	selection *selection
-	strategy  strategy
+	strategy  placement.Strategy
 	err       error
 	// groups are the decision groups by index, and isMandatory is true for each mandatory one.
-	groups      []Group
+	groups      []placement.Group
 	isMandatory []bool
 	// members are sorted by cluster.
 	members []*member
@@ -27,7 +30,7 @@ type placementState struct {
 func newPlacementState(s *Snapshot, index int, sel *selection) *placementState {
 	ref := &s.Refs[index]
 	ps := &placementState{ref: ref, selection: sel, limit: WaitTurn}
-	ps.strategy, ps.err = parseStrategy(ref.Field, &ref.Strategy)
+	ps.strategy, ps.err = placement.ParseStrategy(ref.Field, &ref.Strategy)
 	if ref.Placement != nil {
 		ps.groups = slices.Clone(ref.Placement.Groups)
 	}
@@ -47,8 +50,8 @@ func newPlacementState(s *Snapshot, index int, sel *selection) *placementState {
 }
 
 // addLeft adds a member for a work that still counts here.
-func (ps *placementState) addLeft(work *Work) {
-	ps.members = append(ps.members, &member{cluster: work.Cluster(), group: ps.groupOf(work), work: work})
+func (ps *placementState) addLeft(w *work.Work) {
+	ps.members = append(ps.members, &member{cluster: w.Cluster(), group: ps.groupOf(w), work: w})
 }
 
 // mandatory reports whether a group is mandatory.
@@ -74,15 +77,15 @@ func (ps *placementState) names(holds func(*member) bool) []string {
 // counts. Any other work counts only if it is all that is left of a group that other groups wait for. Such a group is not empty: a canary
 // that leaves must not send the next revision to production first (R8). Otherwise the work does not count, because a lost cluster would
 // hold up every rollout.
-func (ps *placementState) addLeaving(s *Snapshot, leaving []*Work) {
+func (ps *placementState) addLeaving(s *Snapshot, leaving []*work.Work) {
 	if len(leaving) == 0 {
 		return
 	}
-	var older []*Work
+	var older []*work.Work
 	for _, work := range leaving {
 		if work.At(s.Update) || s.hasFailed(work.Cluster()) {
 			ps.addLeft(work)
-		} else if _, _, known := work.decisionGroup(); known {
+		} else if _, _, known := work.DecisionGroup(); known {
 			older = append(older, work)
 		}
 	}
@@ -98,21 +101,21 @@ func (ps *placementState) addLeaving(s *Snapshot, leaving []*Work) {
 }
 
 // hasTurn reports whether other groups wait for a group.
-func (ps *placementState) hasTurn(group *Group) bool {
-	return ps.err == nil && (ps.strategy.kind == clusterv1alpha1.ProgressivePerGroup || ps.strategy.isMandatory(group))
+func (ps *placementState) hasTurn(group *placement.Group) bool {
+	return ps.err == nil && (ps.strategy.Kind == clusterv1alpha1.ProgressivePerGroup || ps.strategy.IsMandatory(group))
 }
 
 // findGroup returns the group of a work's cluster when the work was written, found by index and name, or by name. If that group no longer
 // exists, findGroup returns a new one with the index -1.
-func (ps *placementState) findGroup(work *Work) (int, Group) {
-	index, name, known := work.decisionGroup()
+func (ps *placementState) findGroup(work *work.Work) (int, placement.Group) {
+	index, name, known := work.DecisionGroup()
 	if !known {
 		index, name = -1, ""
 	}
-	wanted := Group{Name: name, Index: index}
-	found := slices.IndexFunc(ps.groups, func(group Group) bool { return group.Index == index && group.Name == name })
+	wanted := placement.Group{Name: name, Index: index}
+	found := slices.IndexFunc(ps.groups, func(group placement.Group) bool { return group.Index == index && group.Name == name })
 	if found < 0 && name != "" {
-		found = slices.IndexFunc(ps.groups, func(group Group) bool { return group.Name == name })
+		found = slices.IndexFunc(ps.groups, func(group placement.Group) bool { return group.Name == name })
 	}
 	if found >= 0 {
 		wanted = ps.groups[found]
@@ -121,7 +124,7 @@ func (ps *placementState) findGroup(work *Work) (int, Group) {
 }
 
 // groupOf returns the index of that group in groups, and adds the group if necessary.
-func (ps *placementState) groupOf(work *Work) int {
+func (ps *placementState) groupOf(work *work.Work) int {
 	index, group := ps.findGroup(work)
 	if index < 0 {
 		index = len(ps.groups)
@@ -141,11 +144,11 @@ func (ps *placementState) orderGroups() {
 	slices.SortStableFunc(order, func(a, b int) int {
 		return cmp.Or(cmp.Compare(ps.groups[a].Index, ps.groups[b].Index), cmp.Compare(filled(a), filled(b)))
 	})
-	groups, position := make([]Group, len(order)), make([]int, len(order))
+	groups, position := make([]placement.Group, len(order)), make([]int, len(order))
 	ps.isMandatory = make([]bool, len(order))
 	for now, before := range order {
 		groups[now], position[before] = ps.groups[before], now
-		ps.isMandatory[now] = ps.strategy.isMandatory(&groups[now])
+		ps.isMandatory[now] = ps.strategy.IsMandatory(&groups[now])
 	}
 	ps.groups = groups
 	for _, m := range ps.members {

@@ -10,6 +10,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // TestCanaryOnItsWayOut: a group whose only work is on its way out is not an empty group, and later groups wait for it (R8). It is 10m
@@ -24,7 +25,7 @@ func TestCanaryOnItsWayOut(t *testing.T) {
 	for name, tc := range map[string]struct {
 		strategy []rt.RefOption
 		groups   []rt.RefOption
-		work     rollout.Work
+		work     work.Work
 		want     string
 		stalled  bool
 		leaving  []string
@@ -83,7 +84,7 @@ func TestCanaryOnItsWayOut(t *testing.T) {
 func TestDeletionThatHangs(t *testing.T) {
 	for name, tc := range map[string]struct {
 		now, since rt.SnapshotOption
-		work       rollout.Work
+		work       work.Work
 		phase      rollout.Phase
 		recheck    string
 	}{

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // Action is what a Write does to a work.
@@ -28,9 +30,9 @@ type Write struct {
 	Cluster   string
 	Placement string
 	// Work is the work as it is; nil for Create.
-	Work *Work
+	Work *work.Work
 	// Revision is what the work gets; nil for Relabel.
-	Revision *Revision
+	Revision *work.Revision
 	// KeptRevision is the hash of the revision whose objects Revision's template keeps beside its own; empty for none (R28).
 	KeptRevision string
 	// Trim is true if the work already has Revision, with kept objects that are now deleted (R31).
@@ -42,7 +44,7 @@ type Write struct {
 	// Retry is true if the API server rejected the write before, or the cluster has failed: the rollout does not depend on it (R14).
 	Retry bool
 	// Owner is the metadata that the work gets from its owner.
-	Owner *OwnerMetadata
+	Owner *work.OwnerMetadata
 }
 
 // String returns what is written, and why.
@@ -59,7 +61,7 @@ func (w Write) String() string {
 
 // Delete is a work to delete.
 type Delete struct {
-	Work *Work
+	Work *work.Work
 	Why  string
 }
 
@@ -123,7 +125,7 @@ type RefOutcome struct {
 type Plan struct {
 	// Desired is the revision that the works should have: the update revision, or the current one while aborted. It is nil while aborted if
 	// the current one is not available.
-	Desired *Revision
+	Desired *work.Revision
 	// Abort is set if the rollout is to be aborted. Then Writes and Deletes are empty: the abort is persisted first.
 	Abort *Abort
 	// AbortBlocked is why a failed ref with AbortAll does not lead to an abort (R12).
@@ -171,9 +173,9 @@ type Plan struct {
 	// Exceeded is the exceeded bound because of which no object is kept; empty for none.
 	Exceeded string
 	// Settled are works whose success has settled since the last plan: the next snapshot must include that (R11).
-	Settled []*Work
+	Settled []*work.Work
 	// Accepted are works that the API server stored with a different spec than the hub requested (R10).
-	Accepted []*Work
+	Accepted []*work.Work
 
 	selection *selection
 }

@@ -182,7 +182,7 @@ func keep(found, recorded map[string]Failure, states []*placementState) {
 	}
 	unsettled, counted := map[string]bool{}, map[string]bool{}
 	for _, ps := range states {
-		unsettled[ps.ref.Name] = unsettled[ps.ref.Name] || !ps.ref.settled()
+		unsettled[ps.ref.Name] = unsettled[ps.ref.Name] || !ps.ref.Settled()
 		for _, m := range ps.members {
 			counted[m.cluster] = true
 		}
@@ -239,7 +239,7 @@ func (m *member) retriedAt(s *Snapshot) time.Time {
 	if !retried || !m.atUpdate {
 		return time.Time{}
 	}
-	if !m.work.writtenAt().Before(at) {
+	if !m.work.WrittenAt().Before(at) {
 		return time.Time{}
 	}
 	return at

@@ -10,6 +10,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // TestRecords says what is recorded of a rollout, and why each cluster failed (R11).
@@ -38,7 +39,7 @@ func reasons(records map[string]rollout.Failure) map[string]workv1alpha1.Failure
 // TestRecordsAreBounded: the status names 100 failed clusters at most, and those that it names already stay (R11).
 func TestRecordsAreBounded(t *testing.T) {
 	var names []string
-	var works []rollout.Work
+	var works []work.Work
 	for i := range 150 {
 		names = append(names, fmt.Sprintf("c%03d", i))
 		works = append(works, failed(names[i]))

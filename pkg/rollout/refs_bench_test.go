@@ -8,8 +8,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // scene is a snapshot with many placementRefs and many works.
@@ -26,8 +28,8 @@ func clusterNames(n int) []string {
 	return names
 }
 
-func worksOf(clusters []string, of func(i int) []rt.WorkOption) []rollout.Work {
-	works := make([]rollout.Work, 0, len(clusters))
+func worksOf(clusters []string, of func(i int) []rt.WorkOption) []work.Work {
+	works := make([]work.Work, 0, len(clusters))
 	for i, cluster := range clusters {
 		works = append(works, rt.Work(cluster, of(i)...))
 	}
@@ -112,7 +114,7 @@ func BenchmarkRefs(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
 					rollout.Decide(s)
-					rollout.Sliced(s.Refs)
+					placement.Sliced(s.Refs)
 				}
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(size[0]+size[1]), "ns/(ref+work)")
 			})
@@ -125,7 +127,7 @@ func allocated(s *rollout.Snapshot) (bytes float64) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	rollout.Decide(s)
-	rollout.Sliced(s.Refs)
+	placement.Sliced(s.Refs)
 	runtime.ReadMemStats(&after)
 	return float64(after.TotalAlloc - before.TotalAlloc)
 }

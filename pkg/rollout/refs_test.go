@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 )
 
@@ -32,7 +32,7 @@ func TestIgnoredRefs(t *testing.T) {
 	if diff := cmp.Diff([]string{"Update c1 to aaa: aborted", "Update c2 to aaa: aborted"}, got); diff != "" {
 		t.Error(diff)
 	}
-	if known := rollout.SelectionKnown(rt.Snapshot(refs).Refs, 1); known {
+	if known := placement.SelectionKnown(rt.Snapshot(refs).Refs, 1); known {
 		t.Error("it is not known which clusters are selected")
 	}
 }

@@ -3,6 +3,9 @@ package rollout
 import (
 	"slices"
 	"time"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // How long a cluster must have been unselected without interruption before its work is deleted: OCM writes decisions in
@@ -19,7 +22,7 @@ const (
 // remove deletes the works of clusters that nothing selects, and surplus works. While a Placement is missing or has no decision, nothing
 // is deleted: an empty selection and an unknown selection look the same (R8).
 func (p *Plan) remove(s *Snapshot, sel *selection) {
-	if !SelectionKnown(s.Refs, s.IgnoredRefs) {
+	if !placement.SelectionKnown(s.Refs, s.IgnoredRefs) {
 		return
 	}
 	for _, w := range sel.surplus {
@@ -29,7 +32,7 @@ func (p *Plan) remove(s *Snapshot, sel *selection) {
 	if !p.decisionsKnown() {
 		wait = unselectedForUnmatched
 	}
-	removed, sliced := map[*Work]bool{}, slicedPlacements(s.Refs)
+	removed, sliced := map[*work.Work]bool{}, slicedPlacements(s.Refs)
 	for _, w := range sel.unselected {
 		if p.removeUnselected(s, w, max(wait, slicedWait(sliced, w))) {
 			removed[w] = true
@@ -41,10 +44,10 @@ func (p *Plan) remove(s *Snapshot, sel *selection) {
 }
 
 // slicedPlacements returns the names of the Placements with several slices.
-func slicedPlacements(refs []Ref) map[string]bool {
+func slicedPlacements(refs []placement.Ref) map[string]bool {
 	sliced := map[string]bool{}
 	for i := range refs {
-		if refs[i].sliced() {
+		if refs[i].IsSliced() {
 			sliced[refs[i].Name] = true
 		}
 	}
@@ -53,7 +56,7 @@ func slicedPlacements(refs []Ref) map[string]bool {
 
 // slicedWait returns the wait for a work whose cluster may be moving between two slices of a Placement. A placementRef that was removed
 // from the spec does not count: a user decided that.
-func slicedWait(sliced map[string]bool, w *Work) time.Duration {
+func slicedWait(sliced map[string]bool, w *work.Work) time.Duration {
 	if sliced[w.PlacementName()] || slices.ContainsFunc(w.SelectedBy, func(name string) bool { return sliced[name] }) {
 		return unselectedForSliced
 	}
@@ -61,30 +64,16 @@ func slicedWait(sliced map[string]bool, w *Work) time.Duration {
 }
 
 // removeUnselected deletes a work that nothing has selected for long enough, and reports whether it does.
-func (p *Plan) removeUnselected(s *Snapshot, w *Work, wait time.Duration) bool {
+func (p *Plan) removeUnselected(s *Snapshot, w *work.Work, wait time.Duration) bool {
 	since := w.UnselectedSince
 	if since.IsZero() {
 		since = s.Now
 	}
 	// A cluster that was unselected before the hub reached the API server again may have been selected since.
-	if due := later(later(since, s.DeadlinesSince).Add(wait), s.Stall.over(wait)); s.Now.Before(due) {
+	if due := work.Later(work.Later(since, s.DeadlinesSince).Add(wait), s.Stall.over(wait)); s.Now.Before(due) {
 		p.recheckAt(s.Now, due)
 		return false
 	}
 	p.Deletes = append(p.Deletes, Delete{Work: w, Why: "no placement selects the cluster"})
-	return true
-}
-
-// SelectionKnown reports whether every placementRef counts, and every Placement exists and has at least one PlacementDecision. Otherwise a
-// cluster that seems unselected may be selected.
-func SelectionKnown(refs []Ref, ignored int) bool {
-	if ignored > 0 {
-		return false
-	}
-	for i := range refs {
-		if refs[i].Placement == nil || refs[i].Placement.Decisions == 0 {
-			return false
-		}
-	}
 	return true
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 )
@@ -20,18 +21,18 @@ func TestRemoveBetweenSlices(t *testing.T) {
 	}
 	one, two := rt.Clusters("c1"), rt.Slices(2)
 	for name, tc := range map[string]struct {
-		refs []rollout.Ref
+		refs []placement.Ref
 		work []rt.WorkOption
 		wait time.Duration
 	}{
-		"one slice":                            {refs: []rollout.Ref{rt.Ref("p1", one)}, wait: 5 * second},
-		"two slices":                           {refs: []rollout.Ref{rt.Ref("p1", one, two)}, wait: 3 * minute},
-		"two slices that don't match":          {refs: []rollout.Ref{rt.Ref("p1", one, two, rt.Expecting(2))}, wait: 3 * minute},
-		"a slice that is full":                 {refs: []rollout.Ref{rt.Ref("p1", rt.Clusters(hundred...))}, wait: 3 * minute},
-		"another ref has two":                  {refs: []rollout.Ref{rt.Ref("p1", one), rt.Ref("p2", two)}, wait: 5 * second},
-		"it was in the other ref, too":         {refs: []rollout.Ref{rt.Ref("p1", one), rt.Ref("p2", two)}, work: []rt.WorkOption{rt.SelectedBy("p2")}, wait: 3 * minute},
-		"its ref was taken out of the spec":    {refs: []rollout.Ref{rt.Ref("p2", two)}, wait: 5 * second},
-		"its ref was taken out, another is in": {refs: []rollout.Ref{rt.Ref("p2", two)}, work: []rt.WorkOption{rt.SelectedBy("p1", "p2")}, wait: 3 * minute},
+		"one slice":                            {refs: []placement.Ref{rt.Ref("p1", one)}, wait: 5 * second},
+		"two slices":                           {refs: []placement.Ref{rt.Ref("p1", one, two)}, wait: 3 * minute},
+		"two slices that don't match":          {refs: []placement.Ref{rt.Ref("p1", one, two, rt.Expecting(2))}, wait: 3 * minute},
+		"a slice that is full":                 {refs: []placement.Ref{rt.Ref("p1", rt.Clusters(hundred...))}, wait: 3 * minute},
+		"another ref has two":                  {refs: []placement.Ref{rt.Ref("p1", one), rt.Ref("p2", two)}, wait: 5 * second},
+		"it was in the other ref, too":         {refs: []placement.Ref{rt.Ref("p1", one), rt.Ref("p2", two)}, work: []rt.WorkOption{rt.SelectedBy("p2")}, wait: 3 * minute},
+		"its ref was taken out of the spec":    {refs: []placement.Ref{rt.Ref("p2", two)}, wait: 5 * second},
+		"its ref was taken out, another is in": {refs: []placement.Ref{rt.Ref("p2", two)}, work: []rt.WorkOption{rt.SelectedBy("p1", "p2")}, wait: 3 * minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			work := old("c2", append(tc.work, rt.Unselected(10*minute-tc.wait+second))...)
@@ -62,13 +63,13 @@ func TestRemoveAfterAnOutage(t *testing.T) {
 
 // TestSliced says which clusters may be between two slices of which Placements (R8).
 func TestSliced(t *testing.T) {
-	refs := []rollout.Ref{rt.Ref("p1", rt.Clusters("c1", "c2")), rt.Ref("p2", rt.Clusters("c2", "c3"), rt.Slices(2)),
+	refs := []placement.Ref{rt.Ref("p1", rt.Clusters("c1", "c2")), rt.Ref("p2", rt.Clusters("c2", "c3"), rt.Slices(2)),
 		rt.Ref("p3", rt.Clusters("c3"), rt.Slices(3)), rt.Ref("p4", rt.Missing())}
 	want := map[string][]string{"c2": {"p2"}, "c3": {"p2", "p3"}}
-	if diff := cmp.Diff(want, rollout.Sliced(refs)); diff != "" {
+	if diff := cmp.Diff(want, placement.Sliced(refs)); diff != "" {
 		t.Error(diff)
 	}
-	if rollout.Sliced(refs[:1]) != nil {
+	if placement.Sliced(refs[:1]) != nil {
 		t.Error("no Placement has several slices")
 	}
 }

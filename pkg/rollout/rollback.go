@@ -3,6 +3,8 @@ package rollout
 import (
 	"fmt"
 	"strings"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // When a rollout is aborted, and how clusters go back (R12):
@@ -67,7 +69,7 @@ const (
 )
 
 // desired returns the revision that every cluster should have in the end.
-func (s *Snapshot) desired() *Revision {
+func (s *Snapshot) desired() *work.Revision {
 	if s.Aborted {
 		return s.Current
 	}
@@ -97,7 +99,7 @@ func (s *Snapshot) returns() bool {
 func (p *Plan) decideAbort(s *Snapshot, states []*placementState) bool {
 	var reasons []string
 	for i, ps := range states {
-		if p.Refs[i].Failed && ps.strategy.abortAll {
+		if p.Refs[i].Failed && ps.strategy.AbortAll {
 			reasons = append(reasons, fmt.Sprintf("placement %s: %s", ps.ref.Name, ps.describeFailed()))
 		}
 	}
@@ -140,11 +142,11 @@ func (p *Plan) planRollback(s *Snapshot, states []*placementState, sel *selectio
 }
 
 // goesBack reports whether an abort writes a work, which may be nil: it is not at the revision to go back to, or is to be trimmed there.
-func (p *Plan) goesBack(s *Snapshot, w *Work) bool { return !w.at(s.Current) || p.trims(s, w) }
+func (p *Plan) goesBack(s *Snapshot, w *work.Work) bool { return !w.At(s.Current) || p.trims(s, w) }
 
 // whyBack returns why an abort writes a work.
-func (s *Snapshot) whyBack(w *Work) string {
-	if w.at(s.Current) {
+func (s *Snapshot) whyBack(w *work.Work) string {
+	if w.At(s.Current) {
 		return trimmed
 	}
 	return "aborted"
@@ -161,25 +163,20 @@ func (p *Plan) returnAtOnce(s *Snapshot, states []*placementState, sel *selectio
 	}
 	for _, ps := range states {
 		for _, m := range ps.members {
-			if m.writable() && m.work.left(s.Update) && (m.rejection == nil || m.retriable(s.Now)) {
+			if m.writable() && m.work.HasOther(s.Update) && (m.rejection == nil || m.retriable(s.Now)) {
 				p.write(s, ps, m, s.Update, returned)
 				m.written = true
 			}
 		}
 	}
 	for _, w := range sel.unselected {
-		if w.left(s.Update) {
+		if w.HasOther(s.Update) {
 			p.writeUnselected(s, w, s.Update, returned)
 		}
 	}
 }
 
 // writeUnselected adds a write of a revision to the work of a cluster that nothing selects.
-func (p *Plan) writeUnselected(s *Snapshot, w *Work, rev *Revision, why string) {
+func (p *Plan) writeUnselected(s *Snapshot, w *work.Work, rev *work.Revision, why string) {
 	p.add(s, Write{Action: Update, Cluster: w.Cluster(), Placement: w.PlacementName(), Work: w, Why: why}, rev)
-}
-
-// left reports whether a work, which may be nil, has another revision.
-func (w *Work) left(rev *Revision) bool {
-	return w != nil && w.Hash() != "" && w.Hash() != rev.Hash && !w.At(rev)
 }

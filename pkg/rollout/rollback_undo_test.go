@@ -8,15 +8,16 @@ import (
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // TestUndoIsNotAborted: going back is never aborted to what was left, and nothing else is taken for going back (R12).
 func TestUndoIsNotAborted(t *testing.T) {
-	before := func(at time.Duration, generation int64) *rollout.Revision {
+	before := func(at time.Duration, generation int64) *work.Revision {
 		return rt.Revision("bbb", rt.CurrentBefore(), rt.CreatedFirst(at, generation))
 	}
 	for name, tc := range map[string]struct {
-		update    *rollout.Revision
+		update    *work.Revision
 		abortable bool
 	}{
 		"older, and it was current":                {update: before(0, 1)},

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 )
@@ -35,7 +36,7 @@ func drawRef(t *rapid.T, name string) *worldRef {
 	}
 	ref := &worldRef{}
 	for i, group := range groups {
-		ref.groups = append(ref.groups, rollout.Group{Name: group, Index: int32(i)})
+		ref.groups = append(ref.groups, placement.Group{Name: group, Index: int32(i)})
 	}
 	for _, cluster := range clusters {
 		if group := rapid.IntRange(-2, len(groups)-1).Draw(t, name+" selects "+cluster); group >= 0 {

@@ -11,6 +11,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // drawer draws the parts of a snapshot. What it draws need not have a history that leads to it.
@@ -146,7 +147,7 @@ func (d *drawer) drawWork(placement string) []rt.WorkOption {
 	case d.one("edited", 10):
 		options = append(options, rt.Edited())
 	case d.one("another hub's", 10):
-		options = append(options, rt.NeverWritten(), func(w *rollout.Work) { delete(w.Object.Labels, workv1alpha1.LabelControllerHash) })
+		options = append(options, rt.NeverWritten(), func(w *work.Work) { delete(w.Object.Labels, workv1alpha1.LabelControllerHash) })
 	case d.one("ran to completion", 10):
 		options = append(options, rt.IsComplete(at))
 	}
@@ -173,7 +174,7 @@ func (d *drawer) drawWork(placement string) []rt.WorkOption {
 		options = append(options, rt.Unselected(d.since("unselected since")))
 	}
 	if d.s.Handover != nil && d.one("keeps objects", 2) {
-		options = append(options, rt.Annotated(workv1alpha1.AnnotationKeptRevision, "aaa"), func(w *rollout.Work) {
+		options = append(options, rt.Annotated(workv1alpha1.AnnotationKeptRevision, "aaa"), func(w *work.Work) {
 			w.Combined = &handover.Combined{Digest: w.Digest, Manifests: 1, Template: d.s.Update.Template}
 			w.Object.Status.Conditions = nil
 		})

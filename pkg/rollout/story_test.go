@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 )
@@ -18,7 +19,7 @@ import (
 var updateStories = flag.Bool("update", false, "write the stories in testdata anew")
 
 // storyRef is a ref with a story's groups.
-func storyRef(name string, strategy []rt.RefOption, groups ...rollout.Group) *worldRef {
+func storyRef(name string, strategy []rt.RefOption, groups ...placement.Group) *worldRef {
 	return &worldRef{Ref: rt.Ref(name, strategy...), groups: groups}
 }
 
@@ -48,14 +49,14 @@ func TestStories(t *testing.T) {
 	for name, tell := range map[string]func() *world{
 		"abort": func() *world {
 			return newWorld(
-				storyRef("p1", []rt.RefOption{rt.Progressive(1), rt.Deadline("1m"), rt.AbortAll()}, rollout.Group{Clusters: []string{"c1", "c2", "c3"}}),
-				storyRef("p2", []rt.RefOption{rt.All()}, rollout.Group{Clusters: []string{"c3", "d1"}}))
+				storyRef("p1", []rt.RefOption{rt.Progressive(1), rt.Deadline("1m"), rt.AbortAll()}, placement.Group{Clusters: []string{"c1", "c2", "c3"}}),
+				storyRef("p2", []rt.RefOption{rt.All()}, placement.Group{Clusters: []string{"c3", "d1"}}))
 		},
 		"groups": func() *world {
 			return newWorld(storyRef("p1", []rt.RefOption{rt.PerGroup(), rt.Mandatory("canary"), rt.MaxFailures(1), rt.Deadline("1m"), rt.Soak(10 * second)},
-				rollout.Group{Name: "west", Index: 0, Clusters: []string{"w1", "w2"}},
-				rollout.Group{Name: "canary", Index: 1, Clusters: []string{"k1"}},
-				rollout.Group{Name: "east", Index: 2, Clusters: []string{"e1"}}))
+				placement.Group{Name: "west", Index: 0, Clusters: []string{"w1", "w2"}},
+				placement.Group{Name: "canary", Index: 1, Clusters: []string{"k1"}},
+				placement.Group{Name: "east", Index: 2, Clusters: []string{"e1"}}))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -6,18 +6,19 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // TestStrategyErrors: a strategy that can't be read starts nothing, and says which field holds what.
 func TestStrategyErrors(t *testing.T) {
 	for name, tc := range map[string]struct {
-		ref  rollout.Ref
+		ref  placement.Ref
 		want string
 	}{
 		"type": {
-			ref:  rt.Ref("p1", func(r *rollout.Ref) { r.Strategy.Type = "Slowly" }),
+			ref:  rt.Ref("p1", func(r *placement.Ref) { r.Strategy.Type = "Slowly" }),
 			want: `spec.placementRefs[0].rolloutStrategy.type: "Slowly" is not a rollout type: use All, Progressive or ProgressivePerGroup`,
 		},
 		"deadline": {
@@ -72,7 +73,7 @@ func TestPercent(t *testing.T) {
 		if len(p.Writes) != percent+1 {
 			t.Errorf("%s of 100 clusters are %d", size, len(p.Writes))
 		}
-		works := make([]rollout.Work, percent+1)
+		works := make([]work.Work, percent+1)
 		for i := range works {
 			works[i] = failed(clusters[i])
 		}

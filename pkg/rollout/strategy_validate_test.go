@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 )
 
@@ -20,26 +20,26 @@ var strategyPath = field.NewPath("spec", "placementRefs").Index(0).Child("rollou
 func TestValidateStrategyNamesEveryField(t *testing.T) {
 	ref := rt.Ref("p1", rt.Progressive("3"), rt.Deadline("0s"), rt.Soak(-time.Second), rt.MaxFailures(-2))
 	var fields []string
-	for _, err := range rollout.ValidateStrategy(strategyPath, &ref.Strategy) {
+	for _, err := range placement.ValidateStrategy(strategyPath, &ref.Strategy) {
 		fields = append(fields, strings.TrimPrefix(err.Field, strategyPath.String()+"."))
 	}
 	require.Equal(t, []string{
 		"progressive.progressDeadline", "progressive.minSuccessTime", "progressive.maxFailures", "progressive.maxConcurrency",
 	}, fields)
-	ref = rt.Ref("p1", func(r *rollout.Ref) { r.Strategy.Type = "Slowly" })
-	require.EqualError(t, rollout.ValidateStrategy(strategyPath, &ref.Strategy).ToAggregate(), strategyPath.String()+
+	ref = rt.Ref("p1", func(r *placement.Ref) { r.Strategy.Type = "Slowly" })
+	require.EqualError(t, placement.ValidateStrategy(strategyPath, &ref.Strategy).ToAggregate(), strategyPath.String()+
 		`.type: Invalid value: "Slowly" is not a rollout type: use All, Progressive or ProgressivePerGroup`)
 }
 
 func TestValidateStrategyOfTheCRDsDefaults(t *testing.T) {
-	for name, ref := range map[string]rollout.Ref{
+	for name, ref := range map[string]placement.Ref{
 		"All":                 rt.Ref("p1", rt.All(), rt.Deadline("None"), rt.Soak(0), rt.MaxFailures(0)),
 		"Progressive":         rt.Ref("p1", rt.Progressive(0), rt.Deadline("None"), rt.Soak(0), rt.MaxFailures(0)),
 		"ProgressivePerGroup": rt.Ref("p1", rt.PerGroup(), rt.Deadline("None"), rt.Soak(0), rt.MaxFailures(0)),
 		"no type":             {},
-		"no part":             rt.Ref("p1", func(r *rollout.Ref) { r.Strategy.All = nil }),
+		"no part":             rt.Ref("p1", func(r *placement.Ref) { r.Strategy.All = nil }),
 	} {
-		require.Empty(t, rollout.ValidateStrategy(strategyPath, &ref.Strategy), name)
+		require.Empty(t, placement.ValidateStrategy(strategyPath, &ref.Strategy), name)
 	}
 }
 
@@ -52,7 +52,7 @@ func TestValidateStrategyAgreesWithDecide(t *testing.T) {
 		kind := rapid.SampledFrom([]rt.RefOption{rt.All(), rt.PerGroup(), rt.Progressive(size("maxConcurrency"))}).Draw(t, "type")
 		ref := rt.Ref("p1", kind, rt.Clusters("c1"), rt.MaxFailures(size("maxFailures")),
 			rt.Deadline(rapid.SampledFrom([]string{"", "None", "5m", "0s", "-1s", "5 minutes", "1h30m", "s5"}).Draw(t, "progressDeadline")))
-		errs := rollout.ValidateStrategy(strategyPath, &ref.Strategy)
+		errs := placement.ValidateStrategy(strategyPath, &ref.Strategy)
 		outcome := decide(rt.Now(hour), rt.Refs(ref)).Refs[0]
 		require.Equal(t, len(errs) == 0, outcome.Err == nil, "validation: %v, Decide: %v", errs, outcome.Err)
 		if outcome.Err != nil {
@@ -62,21 +62,21 @@ func TestValidateStrategyAgreesWithDecide(t *testing.T) {
 }
 
 func TestTraits(t *testing.T) {
-	abortAll := func(r *rollout.Ref) { r.Strategy.FailureStrategy = workv1alpha1.AbortAll }
+	abortAll := func(r *placement.Ref) { r.Strategy.FailureStrategy = workv1alpha1.AbortAll }
 	for name, tc := range map[string]struct {
-		ref  rollout.Ref
-		want rollout.Traits
+		ref  placement.Ref
+		want placement.Traits
 	}{
-		"plain":                 {rt.Ref("p1", rt.Deadline("5m"), rt.MaxFailures("99%")), rollout.Traits{}},
-		"AbortAll":              {rt.Ref("p1", rt.Deadline("5m"), abortAll), rollout.Traits{AbortAll: true}},
-		"no deadline":           {rt.Ref("p1", rt.PerGroup(), rt.Deadline("None")), rollout.Traits{NoDeadline: true}},
-		"everyone may fail":     {rt.Ref("p1", rt.Deadline("5m"), rt.MaxFailures("100%")), rollout.Traits{ToleratesAll: true}},
-		"a number says nothing": {rt.Ref("p1", rt.Deadline("5m"), rt.MaxFailures(1000000)), rollout.Traits{}},
-		"a mandatory group":     {rt.Ref("p1", rt.PerGroup(), rt.Deadline("5m"), rt.MaxFailures("100%"), rt.Mandatory("a")), rollout.Traits{}},
-		"a soak of All":         {rt.Ref("p1", rt.Deadline("5m"), rt.Soak(minute)), rollout.Traits{SoakIgnored: true}},
-		"a soak":                {rt.Ref("p1", rt.PerGroup(), rt.Deadline("5m"), rt.Soak(minute)), rollout.Traits{}},
-		"not readable":          {rt.Ref("p1", rt.Deadline("soon"), abortAll), rollout.Traits{}},
+		"plain":                 {rt.Ref("p1", rt.Deadline("5m"), rt.MaxFailures("99%")), placement.Traits{}},
+		"AbortAll":              {rt.Ref("p1", rt.Deadline("5m"), abortAll), placement.Traits{AbortAll: true}},
+		"no deadline":           {rt.Ref("p1", rt.PerGroup(), rt.Deadline("None")), placement.Traits{NoDeadline: true}},
+		"everyone may fail":     {rt.Ref("p1", rt.Deadline("5m"), rt.MaxFailures("100%")), placement.Traits{ToleratesAll: true}},
+		"a number says nothing": {rt.Ref("p1", rt.Deadline("5m"), rt.MaxFailures(1000000)), placement.Traits{}},
+		"a mandatory group":     {rt.Ref("p1", rt.PerGroup(), rt.Deadline("5m"), rt.MaxFailures("100%"), rt.Mandatory("a")), placement.Traits{}},
+		"a soak of All":         {rt.Ref("p1", rt.Deadline("5m"), rt.Soak(minute)), placement.Traits{SoakIgnored: true}},
+		"a soak":                {rt.Ref("p1", rt.PerGroup(), rt.Deadline("5m"), rt.Soak(minute)), placement.Traits{}},
+		"not readable":          {rt.Ref("p1", rt.Deadline("soon"), abortAll), placement.Traits{}},
 	} {
-		require.Equal(t, tc.want, rollout.TraitsOf(&tc.ref.Strategy), name)
+		require.Equal(t, tc.want, placement.TraitsOf(&tc.ref.Strategy), name)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // When the objects of an older revision that a work keeps are deleted (R31, R32):
@@ -38,15 +40,15 @@ func (p *Plan) trim(s *Snapshot, ps *placementState, outcome *RefOutcome) {
 // trimSlots returns how many clusters outside of mandatory groups may be trimmed at a time. More clusters than a batch hand over only
 // after an abort, which wrote to all of them at once. A trimmed cluster is in flight again (P4).
 func (ps *placementState) trimSlots() int {
-	if ps.strategy.kind != clusterv1alpha1.Progressive {
+	if ps.strategy.Kind != clusterv1alpha1.Progressive {
 		return len(ps.members)
 	}
 	return ps.freeSlots() + ps.count(func(m *member) bool { return m.phase == handingOver })
 }
 
 // trims reports whether a work is to be trimmed in an abort.
-func (p *Plan) trims(s *Snapshot, w *Work) bool {
-	if !s.Handover.keeps() || !w.InHandover() || Assess(w, s.Current, s.Now).State != Succeeded {
+func (p *Plan) trims(s *Snapshot, w *work.Work) bool {
+	if !s.Handover.keeps() || !w.InHandover() || work.Assess(w, s.Current, s.Now).State != work.Succeeded {
 		return false
 	}
 	phase, ripe := soakPhase(s, w, time.Time{})

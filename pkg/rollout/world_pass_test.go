@@ -11,8 +11,10 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // observe makes the snapshot, as a hub would.
@@ -31,7 +33,7 @@ func (w *world) observe() *rollout.Snapshot {
 		view := ref.Ref
 		view.Placement = nil
 		if !ref.missing {
-			view.Placement = &rollout.Placement{Decisions: 1, Selected: ref.hidden}
+			view.Placement = &placement.Placement{Decisions: 1, Selected: ref.hidden}
 			for _, g := range ref.groups {
 				if len(g.Clusters) > 0 {
 					view.Placement.Groups = append(view.Placement.Groups, g)
@@ -45,31 +47,31 @@ func (w *world) observe() *rollout.Snapshot {
 	if w.aborted && s.Current != nil {
 		desired = w.current
 	}
-	for _, work := range w.sorted() {
-		if owners[work.cluster] != nil {
-			work.unselected = time.Time{}
-		} else if work.unselected.IsZero() {
-			work.unselected = w.now
+	for _, mw := range w.sorted() {
+		if owners[mw.cluster] != nil {
+			mw.unselected = time.Time{}
+		} else if mw.unselected.IsZero() {
+			mw.unselected = w.now
 		}
 		if w.keeps {
-			desired = work.hash()
+			desired = mw.hash()
 		}
-		if succeeds := work.at(desired) && work.report == succeeding; !succeeds {
-			work.seenSuccess = time.Time{}
-		} else if work.seenSuccess.IsZero() {
-			work.seenSuccess = w.now
+		if succeeds := mw.at(desired) && mw.report == succeeding; !succeeds {
+			mw.seenSuccess = time.Time{}
+		} else if mw.seenSuccess.IsZero() {
+			mw.seenSuccess = w.now
 		}
-		spec := work.object.Generation
-		if work.deleting {
+		spec := mw.object.Generation
+		if mw.deleting {
 			spec--
 		}
-		if write := fmt.Sprint(spec, work.writtenAt()); work.watched != write {
-			work.watched, work.watchedSince, work.knownSettled = write, w.now, time.Time{}
+		if write := fmt.Sprint(spec, mw.writtenAt()); mw.watched != write {
+			mw.watched, mw.watchedSince, mw.knownSettled = write, w.now, time.Time{}
 		}
-		s.Works = append(s.Works, rollout.Work{
-			WatchedSince: work.watchedSince, SettledAt: work.knownSettled,
-			Object: work.object.DeepCopy(), Digest: rt.DigestOf(work.content),
-			SucceededSince: work.seenSuccess, UnselectedSince: work.unselected, DeletionCounts: true, Combined: w.combined(work),
+		s.Works = append(s.Works, work.Work{
+			WatchedSince: mw.watchedSince, SettledAt: mw.knownSettled,
+			Object: mw.object.DeepCopy(), Digest: rt.DigestOf(mw.content),
+			SucceededSince: mw.seenSuccess, UnselectedSince: mw.unselected, DeletionCounts: true, Combined: w.combined(mw),
 		})
 	}
 	return s
@@ -107,36 +109,36 @@ func (w *world) pass() *rollout.Plan {
 }
 
 func (w *world) write(write rollout.Write) {
-	work := w.works[write.Cluster]
-	if work == nil {
-		work = &worldWork{cluster: write.Cluster, object: &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
-			Name: rt.OwnerName, Namespace: write.Cluster, UID: types.UID(write.Cluster + w.now.String()), Annotations: rollout.WorkAnnotations(nil),
+	mw := w.works[write.Cluster]
+	if mw == nil {
+		mw = &worldWork{cluster: write.Cluster, object: &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
+			Name: rt.OwnerName, Namespace: write.Cluster, UID: types.UID(write.Cluster + w.now.String()), Annotations: work.Annotations(nil),
 		}}}
-		w.works[write.Cluster] = work
+		w.works[write.Cluster] = mw
 	}
-	hash := work.object.Labels[workv1alpha1.LabelControllerHash]
-	work.object.Labels = write.Owner.Labels(write.Placement)
-	work.object.Labels[workv1alpha1.LabelControllerHash] = hash
+	hash := mw.object.Labels[workv1alpha1.LabelControllerHash]
+	mw.object.Labels = write.Owner.Labels(write.Placement)
+	mw.object.Labels[workv1alpha1.LabelControllerHash] = hash
 	if write.Revision == nil {
 		return
 	}
 	content := write.Revision.Hash
-	delete(work.object.Annotations, workv1alpha1.AnnotationKeptRevision)
+	delete(mw.object.Annotations, workv1alpha1.AnnotationKeptRevision)
 	if write.KeptRevision != "" {
 		content += "+" + write.KeptRevision
-		work.object.Annotations[workv1alpha1.AnnotationKeptRevision] = write.KeptRevision
+		mw.object.Annotations[workv1alpha1.AnnotationKeptRevision] = write.KeptRevision
 	}
-	if work.content != content {
-		work.object.Generation++
-		work.report, work.reportSince = silent, w.now
+	if mw.content != content {
+		mw.object.Generation++
+		mw.report, mw.reportSince = silent, w.now
 	}
-	work.content = content
-	work.object.Labels[workv1alpha1.LabelControllerHash] = write.Revision.Hash
-	work.object.Annotations[workv1alpha1.AnnotationAppliedAt] = w.now.Format(time.RFC3339Nano)
+	mw.content = content
+	mw.object.Labels[workv1alpha1.LabelControllerHash] = write.Revision.Hash
+	mw.object.Annotations[workv1alpha1.AnnotationAppliedAt] = w.now.Format(time.RFC3339Nano)
 	if write.Group != "" {
-		work.object.Annotations[workv1alpha1.AnnotationDecisionGroup] = write.Group
+		mw.object.Annotations[workv1alpha1.AnnotationDecisionGroup] = write.Group
 	}
-	work.settled, work.seenSuccess = false, time.Time{}
+	mw.settled, mw.seenSuccess = false, time.Time{}
 }
 
 func (work *worldWork) at(hash string) bool {

@@ -9,8 +9,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // report is what an agent says of the work's generation, in one word.
@@ -41,7 +43,7 @@ type world struct {
 	last          *rollout.Plan
 	failed, stuck map[string]bool
 
-	revisions map[string]*rollout.Revision
+	revisions map[string]*work.Revision
 	update    string
 	current   string
 	aborted   bool
@@ -56,8 +58,8 @@ type world struct {
 
 // worldRef is a placementRef, and the clusters of its Placement by group.
 type worldRef struct {
-	rollout.Ref
-	groups  []rollout.Group // all that there can be; the empty ones have no decision
+	placement.Ref
+	groups  []placement.Group // all that there can be; the empty ones have no decision
 	missing bool
 	hidden  int // clusters that the Placement counts and no decision shows yet
 }
@@ -97,7 +99,7 @@ type worldWork struct {
 func newWorld(refs ...*worldRef) *world {
 	w := &world{
 		now: rt.Epoch, deadlinesSince: rt.At(-hour), settle: 3 * second,
-		refs: refs, works: map[string]*worldWork{}, revisions: map[string]*rollout.Revision{},
+		refs: refs, works: map[string]*worldWork{}, revisions: map[string]*work.Revision{},
 		failed: map[string]bool{}, stuck: map[string]bool{},
 		log: func(string, ...any) {}, check: func(*rollout.Snapshot, *rollout.Plan) {},
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // TestSoakThatHasNoEffect: OCM's strategy All knows no soak, and Progressing says so, while the rollout goes on and when it is complete.
@@ -87,13 +88,13 @@ func TestUnheardClustersAreNamed(t *testing.T) {
 	fleet := p1(rt.Clusters("c1", "c2"))
 	for name, tc := range map[string]struct {
 		stage status.Stage
-		works []rollout.Work
+		works []work.Work
 		of    []string
 	}{
-		"in flight": {status.RollingOut, []rollout.Work{inFlight("c1"), done("c2")}, []string{"Progressing", "PlacementRolledOut"}},
-		"stalled": {status.Stalled, []rollout.Work{failed("c1"), done("c2")},
+		"in flight": {status.RollingOut, []work.Work{inFlight("c1"), done("c2")}, []string{"Progressing", "PlacementRolledOut"}},
+		"stalled": {status.Stalled, []work.Work{failed("c1"), done("c2")},
 			[]string{"Progressing", "PlacementRolledOut", "ManifestworkApplied"}},
-		"aborted": {status.Aborted, []rollout.Work{old("c1"), old("c2")}, []string{"Progressing", "PlacementRolledOut"}},
+		"aborted": {status.Aborted, []work.Work{old("c1"), old("c2")}, []string{"Progressing", "PlacementRolledOut"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			options := []rt.SnapshotOption{fleet, rt.Heard(0, "c2"), rt.Works(tc.works...)}

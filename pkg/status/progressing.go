@@ -8,6 +8,7 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // progressing is the condition of the rollout. True means that it continues without help; Unknown means that it would without the pause.
@@ -82,7 +83,7 @@ func stayingBehind(in *Input) string {
 		if !in.Plan.Selects(w.Cluster()) || w.Deleting() || !w.At(current) {
 			continue
 		}
-		if rollout.Assess(w, current, in.Snapshot.Now).State == rollout.Completed {
+		if work.Assess(w, current, in.Snapshot.Now).State == work.Completed {
 			names = append(names, w.Cluster())
 		}
 	}

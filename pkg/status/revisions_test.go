@@ -15,9 +15,9 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // revisionOf is a revision with a number, created at Epoch. Each annotation is one that holds a time, or a text.
@@ -39,14 +39,14 @@ func timed(key string, since time.Duration) [2]string {
 }
 
 // listing is a status of aaa as the current and bbb as the update revision, with these revisions.
-func listing(stage status.Stage, works []rollout.Work, revisions ...revision.Revision) *status.Input {
+func listing(stage status.Stage, works []work.Work, revisions ...revision.Revision) *status.Input {
 	in := input(stage, p1(rt.Clusters("c1", "c2", "c3")), rt.Works(works...))
 	in.Revisions.CurrentRevision = "aaa"
 	in.History = &revision.History{Revisions: revisions}
 	return in
 }
 
-func works(all ...rollout.Work) []rollout.Work { return all }
+func works(all ...work.Work) []work.Work { return all }
 
 // states are those of the list, with how many clusters have each revision, in order.
 func states(in *status.Input) []string {
@@ -63,7 +63,7 @@ func TestRevisionStates(t *testing.T) {
 	abortedBefore := timed(workv1alpha1.AnnotationAborted, minute)
 	for name, tc := range map[string]struct {
 		stage status.Stage
-		works []rollout.Work
+		works []work.Work
 		bbb   [][2]string
 		// aborted is status.abortedTime.
 		aborted bool
@@ -120,7 +120,7 @@ func TestRevisionStates(t *testing.T) {
 
 // A work that somebody gave the owner label counts where its cluster is selected only (R8).
 func TestStrayWorksAreNotCounted(t *testing.T) {
-	stray := func(cluster string) rollout.Work {
+	stray := func(cluster string) work.Work {
 		w := rt.Work(cluster, rt.Named("anything"), rt.Bears("aaa"), rt.Succeeded(0))
 		w.UnexpectedName = true
 		return w
@@ -161,7 +161,7 @@ func TestBoundOfTheList(t *testing.T) {
 		all = append(all, revisionOf(fmt.Sprintf("r%02d", i), int64(i+2)))
 	}
 	all = append(all, revisionOf("bbb", 40))
-	var borne []rollout.Work
+	var borne []work.Work
 	for i := range 3 {
 		borne = append(borne, rt.Work(fmt.Sprintf("c%d", i+1), rt.Bears(fmt.Sprintf("r%02d", i)), rt.Succeeded(0)))
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 const minute = time.Minute
@@ -36,14 +37,14 @@ func p1(options ...rt.RefOption) rt.SnapshotOption {
 	return rt.Refs(rt.Ref("p1", append([]rt.RefOption{rt.Progressive(1), rt.Deadline("5m")}, options...)...))
 }
 
-func old(cluster string) rollout.Work { return rt.Work(cluster, rt.Bears("aaa"), rt.Succeeded(0)) }
-func done(cluster string) rollout.Work {
+func old(cluster string) work.Work { return rt.Work(cluster, rt.Bears("aaa"), rt.Succeeded(0)) }
+func done(cluster string) work.Work {
 	return rt.Work(cluster, rt.Bears("bbb"), rt.WrittenAt(2*minute), rt.Succeeded(3*minute))
 }
-func failed(cluster string) rollout.Work {
+func failed(cluster string) work.Work {
 	return rt.Work(cluster, rt.Bears("bbb"), rt.WrittenAt(2*minute), rt.InFlight(2*minute))
 }
-func inFlight(cluster string) rollout.Work {
+func inFlight(cluster string) work.Work {
 	return rt.Work(cluster, rt.Bears("bbb"), rt.WrittenAt(9*minute), rt.InFlight(9*minute))
 }
 

@@ -7,7 +7,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // summarize counts every work of the owner, by its conditions about what it holds, over all and by the Placement that it
@@ -46,7 +46,7 @@ func summarize(in *Input) (workv1alpha1.ManifestWorkReplicaSetSummary, []workv1a
 	return total, placements
 }
 
-func count(summary *workv1alpha1.ManifestWorkReplicaSetSummary, work *rollout.Work) {
+func count(summary *workv1alpha1.ManifestWorkReplicaSetSummary, work *work.Work) {
 	summary.Total++
 	for i := range work.Object.Status.Conditions {
 		found := &work.Object.Status.Conditions[i]
@@ -67,7 +67,7 @@ func count(summary *workv1alpha1.ManifestWorkReplicaSetSummary, work *rollout.Wo
 }
 
 // observed also believes an Available that has no generation, as the rollout does (R10).
-func observed(work *rollout.Work, found *metav1.Condition) bool {
+func observed(work *work.Work, found *metav1.Condition) bool {
 	return work.Observed(found) || (found.Type == workv1.WorkAvailable && found.ObservedGeneration == 0)
 }
 

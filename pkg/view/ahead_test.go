@@ -15,6 +15,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // withTemplate returns the object with another template.
@@ -100,7 +101,7 @@ func TestAheadWaits(t *testing.T) {
 	o := objects(t)
 	digest, err := revision.DigestOf(template("v2"))
 	require.NoError(t, err)
-	o.Works = []rollout.Work{{Digest: digest, Object: &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
+	o.Works = []work.Work{{Digest: digest, Object: &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
 		Name: "web", Namespace: "c1", Generation: 1, CreationTimestamp: metav1.NewTime(now),
 		Labels: map[string]string{workv1alpha1.LabelReplicaSet: "default.web", workv1alpha1.LabelControllerHash: hash("v2"),
 			workv1alpha1.LabelPlacement: "p"},

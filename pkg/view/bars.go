@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 )
 
 // Bar is the progress of a placementRef, or of one of its decision groups.
@@ -31,7 +31,7 @@ func (o *Objects) bars(clusters []Cluster, known bool) []Bar {
 	if !known {
 		return o.countedBars()
 	}
-	finished, placements := map[string]map[string]bool{}, map[string]*rollout.Placement{}
+	finished, placements := map[string]map[string]bool{}, map[string]*placement.Placement{}
 	for i := range clusters {
 		c := &clusters[i]
 		if finished[c.Placement] == nil {
@@ -66,7 +66,7 @@ func (b *Bar) count(done bool) {
 }
 
 // groupBars returns the progress of the decision groups. If there are many, it shows the first unfinished ones and sums up the others.
-func groupBars(placement string, groups []rollout.Group, finished map[string]bool) []Bar {
+func groupBars(placement string, groups []placement.Group, finished map[string]bool) []Bar {
 	var bars, others []Bar
 	for i := range groups {
 		bar := Bar{Placement: placement, Group: groups[i].Name}

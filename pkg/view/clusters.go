@@ -12,6 +12,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // Cluster is one cluster of a ManifestWorkReplicaSet.
@@ -105,7 +106,7 @@ func (o *Objects) leaving() []Cluster {
 // standing returns the clusters from rollout.Explain.
 func (o *Objects) standing() []Cluster {
 	s := o.snapshot()
-	works, numbers := map[string]*rollout.Work{}, o.numbers()
+	works, numbers := map[string]*work.Work{}, o.numbers()
 	for i := range o.Works {
 		works[o.Works[i].Cluster()] = &o.Works[i]
 	}
@@ -152,7 +153,7 @@ func (c *Cluster) restoring(since time.Time, current string) {
 }
 
 // describe adds the information from the cluster's work.
-func (c *Cluster) describe(work *rollout.Work, numbers map[string]int64) {
+func (c *Cluster) describe(work *work.Work, numbers map[string]int64) {
 	if work == nil {
 		return
 	}

@@ -10,16 +10,16 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // at is a work at v2: written now, and successful after a time; in progress if that is 0.
-func at(t *testing.T, cluster string, took time.Duration) rollout.Work {
+func at(t *testing.T, cluster string, took time.Duration) work.Work {
 	t.Helper()
 	digest, err := revision.DigestOf(template("v2"))
 	require.NoError(t, err)
-	work := rollout.Work{Digest: digest, Object: &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
+	work := work.Work{Digest: digest, Object: &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
 		Name: "web-p", Namespace: cluster, Generation: 1,
 		Labels:      map[string]string{workv1alpha1.LabelControllerHash: hash("v2"), workv1alpha1.LabelPlacement: "p"},
 		Annotations: map[string]string{workv1alpha1.AnnotationAppliedAt: now.Format(time.RFC3339Nano)},
@@ -42,7 +42,7 @@ func at(t *testing.T, cluster string, took time.Duration) rollout.Work {
 func TestEstimate(t *testing.T) {
 	o := objects(t, func(o *view.Objects) {
 		o.Now = now.Add(time.Minute)
-		o.Works = []rollout.Work{at(t, "c1", 40*time.Second), at(t, "c2", 0)}
+		o.Works = []work.Work{at(t, "c1", 40*time.Second), at(t, "c2", 0)}
 	})
 	found := view.Of(o).Estimate
 	require.NotNil(t, found)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
 // The resources that a view can do without, as Objects.Missing names them.
@@ -31,7 +30,7 @@ func (o *Objects) lacks(resource string) bool {
 
 // selected returns the clusters that a Placement selects; nil if it does not exist. If its decisions can't be read, the works tell the
 // clusters. If only the Placement can't be read, the decisions count as complete.
-func (o *Objects) selected(name string) *rollout.Placement {
+func (o *Objects) selected(name string) *placement.Placement {
 	object, decisions := o.Placements[name], o.Decisions[name]
 	if o.lacks(resourceDecisions) {
 		decisions = []*clusterv1beta1.PlacementDecision{o.presumed(name)}

@@ -10,10 +10,12 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/handover"
+	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // Objects holds the API objects from which a view is built.
@@ -23,7 +25,7 @@ type Objects struct {
 	// Revisions are the ControllerRevisions with the owner label of ReplicaSet.
 	Revisions []*appsv1.ControllerRevision
 	// Works are the ManifestWorks with the owner label of ReplicaSet. Their manifests may be omitted if Digest is set.
-	Works []rollout.Work
+	Works []work.Work
 	// Placements are the Placements of the placementRefs, by name. Decisions are their PlacementDecisions, by Placement name.
 	Placements map[string]*clusterv1beta1.Placement
 	Decisions  map[string][]*clusterv1beta1.PlacementDecision
@@ -50,12 +52,12 @@ func (o *Objects) snapshot() *rollout.Snapshot {
 	}
 	v := o.observed(of)
 	update := v.Named(of.UpdateRevision)
-	v.Notes = plan.Notes{Works: o.Works, Handover: o.handover()}
+	v.Notes = lifecycle.Notes{Works: o.Works, Handover: o.handover()}
 	byHash := v.ByHash(update)
 	for i := range v.Notes.Works {
 		w := &v.Notes.Works[i]
 		w.DeletionCounts = true
-		w.UnexpectedName = !rollout.IsWorkName(o.ReplicaSet, w.Object.Name)
+		w.UnexpectedName = !work.IsName(o.ReplicaSet, w.Object.Name)
 		rev := byHash[w.Hash()]
 		w.Combined = cmp.Or(v.Notes.Handover.Combined(rev, byHash[w.KeptRevision()]), v.Notes.Handover.Presumed(w, rev))
 		w.AcceptedAs, _ = w.Noted()
@@ -67,10 +69,10 @@ func (o *Objects) snapshot() *rollout.Snapshot {
 	return s
 }
 
-func (o *Objects) observed(of status.Revisions) *plan.View {
+func (o *Objects) observed(of status.Revisions) *lifecycle.View {
 	template, err := revision.DigestOf(&o.ReplicaSet.Spec.ManifestWorkTemplate)
 	refs, ignored := o.refs()
-	return &plan.View{
+	return &lifecycle.View{
 		Now: o.Now, Object: o.ReplicaSet, PlacementsKnown: true,
 		Owner:    workv1alpha1.OwnerLabelValue(o.ReplicaSet.Namespace, o.ReplicaSet.Name),
 		Template: template, TemplateErr: err, Status: of, History: revision.NewHistory(o.ReplicaSet, o.stored()),
@@ -79,11 +81,11 @@ func (o *Objects) observed(of status.Revisions) *plan.View {
 }
 
 // refs returns the placementRefs that the hub uses, and the number of those that it ignores (R8).
-func (o *Objects) refs() (refs []rollout.Ref, ignored int) {
+func (o *Objects) refs() (refs []placement.Ref, ignored int) {
 	specs := o.ReplicaSet.Spec.PlacementRefs
 	counted := min(len(specs), workv1alpha1.MaxPlacementRefs)
 	for i := range specs[:counted] {
-		ref := rollout.Ref{Name: specs[i].Name, Field: fmt.Sprintf("spec.placementRefs[%d]", i), Strategy: specs[i].RolloutStrategy}
+		ref := placement.Ref{Name: specs[i].Name, Field: fmt.Sprintf("spec.placementRefs[%d]", i), Strategy: specs[i].RolloutStrategy}
 		ref.Placement = o.selected(ref.Name)
 		refs = append(refs, ref)
 	}
@@ -98,7 +100,7 @@ func (o *Objects) handover() *rollout.Handover {
 	}
 	type pair struct{ to, from revision.Digest }
 	known := map[pair]handover.Result{}
-	return &rollout.Handover{Combine: func(to, from *rollout.Revision) handover.Result {
+	return &rollout.Handover{Combine: func(to, from *work.Revision) handover.Result {
 		key := pair{to: to.Digest, from: from.Digest}
 		if result, found := known[key]; found {
 			return result

@@ -14,8 +14,8 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 var now = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -131,10 +131,10 @@ func TestClustersWithoutTheirObjects(t *testing.T) {
 
 // TestClustersOfAnAbort: while a rollout is aborted, each cluster shows its progress toward the current revision.
 func TestClustersOfAnAbort(t *testing.T) {
-	work := func(cluster, version string) rollout.Work {
+	w := func(cluster, version string) work.Work {
 		digest, err := revision.DigestOf(template(version))
 		require.NoError(t, err)
-		return rollout.Work{Digest: digest, Object: &workv1.ManifestWork{
+		return work.Work{Digest: digest, Object: &workv1.ManifestWork{
 			ObjectMeta: metav1.ObjectMeta{
 				Name: "web", Namespace: cluster, Generation: 1, CreationTimestamp: metav1.NewTime(now),
 				Labels:      map[string]string{workv1alpha1.LabelReplicaSet: "default.web", workv1alpha1.LabelControllerHash: hash(version), workv1alpha1.LabelPlacement: "p"},
@@ -150,7 +150,7 @@ func TestClustersOfAnAbort(t *testing.T) {
 	o := objects(t, func(o *view.Objects) {
 		at := metav1.NewTime(now.Add(time.Minute))
 		o.ReplicaSet.Status.AbortedTime = &at
-		o.Works = []rollout.Work{work("c1", "v1"), work("c2", "v2")}
+		o.Works = []work.Work{w("c1", "v1"), w("c2", "v2")}
 	})
 	f := view.Of(o)
 	require.Equal(t, "1 of 2 clusters confirmed revision 1", f.Summary)

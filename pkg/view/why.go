@@ -13,6 +13,7 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // Fact is a past or expected event of a cluster.
@@ -76,7 +77,7 @@ func Why(o *Objects, cluster string) (*Story, error) {
 }
 
 // past returns the events that a work shows.
-func (o *Objects) past(work *rollout.Work) []Fact {
+func (o *Objects) past(work *work.Work) []Fact {
 	var facts []Fact
 	numbers := o.numbers()
 	wrote, known := work.AppliedAt()

@@ -16,7 +16,7 @@ import (
 func TestOwnerEvents(t *testing.T) {
 	at := metav1.NewTime(time.Unix(1000, 0))
 	report := func(version string, change func(*workv1.ManifestWork)) *workv1.ManifestWork {
-		w := work("u1", version)
+		w := newWork("u1", version)
 		w.Generation = 2
 		w.Labels = map[string]string{workv1alpha1.LabelReplicaSet: "default.web"}
 		w.Spec = spec(configMap)
@@ -64,10 +64,10 @@ func TestOwnerEvents(t *testing.T) {
 	handler := OwnerEvents(func(key string) { keys = append(keys, key) })
 	handler.OnAdd(report("7", as), true)
 	handler.OnDelete(cache.DeletedFinalStateUnknown{Obj: report("7", as)})
-	handler.OnUpdate(work("u1", "1"), work("u1", "2"))
+	handler.OnUpdate(newWork("u1", "1"), newWork("u1", "2"))
 	require.Equal(t, []string{"default/web", "default/web"}, keys)
 	whole := func(version string) *workv1.ManifestWork {
-		w := work("u1", version)
+		w := newWork("u1", version)
 		w.Labels = map[string]string{workv1alpha1.LabelReplicaSet: "default.web"}
 		return w
 	}
@@ -77,9 +77,9 @@ func TestOwnerEvents(t *testing.T) {
 
 // An object leads to the owner that its label names, and to nobody where no owner can have written it.
 func TestOwnerKeys(t *testing.T) {
-	labelled := work("u1", "7")
+	labelled := newWork("u1", "7")
 	labelled.Labels = map[string]string{workv1alpha1.LabelReplicaSet: "default.web.v1"}
-	foreign := work("u2", "7")
+	foreign := newWork("u2", "7")
 	foreign.Labels = map[string]string{workv1alpha1.LabelReplicaSet: "nobody"}
 	index := cache.NewIndexer(cache.MetaNamespaceKeyFunc, OwnerIndexers())
 	require.NoError(t, index.Add(labelled))

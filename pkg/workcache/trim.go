@@ -10,7 +10,7 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 	"github.com/open-cluster-management-io/work-rollback/pkg/workpatch"
 )
 
@@ -46,16 +46,16 @@ func Trim(work *workv1.ManifestWork, digest revision.Digest) {
 }
 
 // trimManifests keeps the conditions of manifests that R10 asks for, or R30 of a work that keeps objects of another revision.
-func trimManifests(work *workv1.ManifestWork) []workv1.ManifestCondition {
-	manifests := work.Status.ResourceStatus.Manifests
-	if work.Annotations[workv1alpha1.AnnotationKeptRevision] != "" {
-		return rollout.TrimHandover(manifests)
+func trimManifests(w *workv1.ManifestWork) []workv1.ManifestCondition {
+	manifests := w.Status.ResourceStatus.Manifests
+	if w.Annotations[workv1alpha1.AnnotationKeptRevision] != "" {
+		return work.TrimHandover(manifests)
 	}
 	var kept []workv1.ManifestCondition
 	for i := range manifests {
 		var conditions []metav1.Condition
 		for _, condition := range manifests[i].Conditions {
-			if rollout.Decisive(&condition) {
+			if work.Decisive(&condition) {
 				condition.Message = ""
 				conditions = append(conditions, condition)
 			}

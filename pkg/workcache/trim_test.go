@@ -23,7 +23,7 @@ func spec(manifest string) workv1.ManifestWorkSpec {
 	}
 }
 
-func work(uid, version string) *workv1.ManifestWork {
+func newWork(uid, version string) *workv1.ManifestWork {
 	return &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: "c1", Name: "web", UID: types.UID(uid), ResourceVersion: version}}
 }
 
@@ -31,7 +31,7 @@ const configMap = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a",
 
 // A trimmed work holds the digest of its spec, keeps what decides (R10) and what the garbage collection reads, and nothing else.
 func TestTrimmedWorks(t *testing.T) {
-	full := work("u1", "7")
+	full := newWork("u1", "7")
 	full.Generation = 3
 	full.Spec = spec(configMap)
 	full.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "agent"}}
@@ -76,7 +76,7 @@ func TestTrimmedWorks(t *testing.T) {
 
 // Nobody can make a work pass for one that means something else.
 func TestForgedDigestsDoNotCount(t *testing.T) {
-	forged := work("u1", "7")
+	forged := newWork("u1", "7")
 	forged.Generation = 3
 	forged.Spec = spec(configMap)
 	forged.Annotations = map[string]string{workpatch.AnnotationCacheDigest: "0123:abc"}
@@ -114,7 +114,7 @@ func TestDigestsAreKnownByBytes(t *testing.T) {
 func TestACacheShowsWhatIsLive(t *testing.T) {
 	d := NewDigests()
 	live := func(version string, status metav1.ConditionStatus, message string) *workv1.ManifestWork {
-		w := work("u1", version)
+		w := newWork("u1", version)
 		w.Generation = 3
 		w.Spec = spec(configMap)
 		w.Status.Conditions = []metav1.Condition{{Type: workv1.WorkApplied, Status: status, Message: message}}
@@ -134,7 +134,7 @@ func TestACacheShowsWhatIsLive(t *testing.T) {
 
 // Of a work that keeps objects of another revision the cache holds what its own manifests are judged by (R30).
 func TestTrimmedHandover(t *testing.T) {
-	full := work("u1", "7")
+	full := newWork("u1", "7")
 	full.Annotations = map[string]string{workv1alpha1.AnnotationKeptRevision: "aaa"}
 	full.Spec = spec(configMap)
 	full.Status.ResourceStatus.Manifests = []workv1.ManifestCondition{{

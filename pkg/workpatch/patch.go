@@ -9,6 +9,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // Patch returns the patch that makes the changes of a write to an existing work: labels, annotations and, if it differs, the spec. It is
@@ -45,7 +46,7 @@ func encode(existing *workv1.ManifestWork, labels, annotations map[string]any, s
 }
 
 // changesOf returns merge patches of the labels and annotations of a work. A key that is removed is null in them.
-func changesOf(existing metav1.Object, wanted rollout.Metadata) (labels, annotations map[string]any) {
+func changesOf(existing metav1.Object, wanted work.Metadata) (labels, annotations map[string]any) {
 	return changes(existing.GetLabels(), wanted.Labels, wanted.DroppedLabels),
 		changes(existing.GetAnnotations(), wanted.Annotations, wanted.DroppedAnnotations)
 }
@@ -67,7 +68,7 @@ func changes(existing, wanted map[string]string, dropped []string) map[string]an
 
 // IsStripped reports whether the API server's answer to a write of metadata lacks written keys: a webhook or a policy removed them.
 func IsStripped(w *rollout.Write, answer metav1.Object) bool {
-	stored, work := *w, rollout.Work{}
+	stored, work := *w, work.Work{}
 	if w.Work != nil {
 		work = *w.Work
 	}

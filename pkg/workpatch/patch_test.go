@@ -14,10 +14,11 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // stored is a work at revision aaa as a cache holds it, with what others put on it.
-func stored() *rollout.Work {
+func stored() *work.Work {
 	w := rt.Work("c1", rt.Bears("aaa"))
 	w.Object.UID, w.Object.ResourceVersion = "uid", "7"
 	w.Object.Labels["theirs"] = "x"
@@ -27,11 +28,9 @@ func stored() *rollout.Work {
 	return &w
 }
 
-func snapshot() *rollout.Snapshot {
-	return &rollout.Snapshot{Owner: rt.Owner, Labels: map[string]string{"team": "web"}}
+func owner() *work.OwnerMetadata {
+	return work.NewOwnerMetadata(rt.Owner, map[string]string{"team": "web"}, false)
 }
-
-func owner() *rollout.OwnerMetadata { return rollout.NewOwnerMetadata(snapshot()) }
 
 // apply returns what an API server makes of a patch.
 func apply(t *testing.T, kind types.PatchType, data []byte, work *workv1.ManifestWork) *workv1.ManifestWork {
@@ -68,7 +67,7 @@ func patchOf(t *testing.T, w *rollout.Write) (types.PatchType, []byte) {
 }
 
 // nulls is a revision whose manifests hold nulls in a list.
-func nulls() *rollout.Revision {
+func nulls() *work.Revision {
 	rev := rt.Revision("bbb")
 	rev.Template.Workload.Manifests = append(rev.Template.Workload.Manifests, workv1.Manifest{RawExtension: runtime.RawExtension{
 		Raw: []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"n","creationTimestamp":null},"l":[null,{"n":null}]}`),
@@ -97,7 +96,7 @@ func TestNew(t *testing.T) {
 // stays, and the cache's own annotation gets to no API server.
 func TestPatch(t *testing.T) {
 	for name, test := range map[string]struct {
-		revision *rollout.Revision
+		revision *work.Revision
 		kind     types.PatchType
 	}{
 		"a merge patch":                {rt.Revision("bbb"), types.MergePatchType},
@@ -174,29 +173,28 @@ func TestAccepted(t *testing.T) {
 	require.Equal(t, "digest of bbb/5", live.Annotations[workv1alpha1.AnnotationAccepted])
 
 	live.Generation = 5
-	relabel := &rollout.Write{Owner: owner(), Action: rollout.Relabel, Cluster: "c1", Placement: "p1", Work: &rollout.Work{Object: live, Digest: "pruned", AcceptedAs: "digest of bbb"}}
+	relabel := &rollout.Write{Owner: owner(), Action: rollout.Relabel, Cluster: "c1", Placement: "p1", Work: &work.Work{Object: live, Digest: "pruned", AcceptedAs: "digest of bbb"}}
 	kind, data = patchOf(t, relabel)
 	require.JSONEq(t, `{"metadata":{"uid":"uid","resourceVersion":"7","annotations":{"`+workv1alpha1.AnnotationAccepted+`":"digest of bbb/pruned"}}}`, string(data))
 	require.True(t, IsStripped(relabel, live), "a webhook took it away")
 	recorded := apply(t, kind, data, live)
 	require.False(t, IsStripped(relabel, recorded))
 
-	adopt := &rollout.Write{Owner: owner(), Action: rollout.Adopt, Cluster: "c1", Placement: "p1", Work: &rollout.Work{Object: recorded, Digest: "digest of bbb"}, Revision: rt.Revision("bbb")}
+	adopt := &rollout.Write{Owner: owner(), Action: rollout.Adopt, Cluster: "c1", Placement: "p1", Work: &work.Work{Object: recorded, Digest: "digest of bbb"}, Revision: rt.Revision("bbb")}
 	kind, data = patchOf(t, adopt)
 	require.NotContains(t, apply(t, kind, data, recorded).Annotations, workv1alpha1.AnnotationAccepted, "it is stored as it is wanted")
 
 	create := &rollout.Write{Owner: owner(), Action: rollout.Create, Cluster: "c1", Placement: "p1", Revision: rt.Revision("bbb")}
 	require.Equal(t, "digest of bbb/1", New(create, "web", rt.At(0)).Annotations[workv1alpha1.AnnotationAccepted])
-	broker := snapshot()
-	broker.Heard = map[string]time.Time{}
-	create.Owner, w.Owner = rollout.NewOwnerMetadata(broker), rollout.NewOwnerMetadata(broker)
+	brokered := work.NewOwnerMetadata(rt.Owner, map[string]string{"team": "web"}, true)
+	create.Owner, w.Owner = brokered, brokered
 	require.NotContains(t, New(create, "web", rt.At(0)).Annotations, workv1alpha1.AnnotationAccepted)
 	require.NotContains(t, Whole(w, rt.At(0)).Annotations, workv1alpha1.AnnotationAccepted)
 }
 
 // A label without a value is copied, and not written again and again.
 func TestPatchOfAnEmptyLabel(t *testing.T) {
-	labelled := rollout.NewOwnerMetadata(&rollout.Snapshot{Owner: rt.Owner, Labels: map[string]string{"team": ""}})
+	labelled := work.NewOwnerMetadata(rt.Owner, map[string]string{"team": ""}, false)
 	w := &rollout.Write{Owner: labelled, Action: rollout.Relabel, Cluster: "c1", Placement: "p1", Work: stored()}
 	kind, data := patchOf(t, w)
 	w.Work.Object = apply(t, kind, data, w.Work.Object)

@@ -9,6 +9,7 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // AnnotationCacheDigest is the annotation in which a cache of ManifestWorks keeps the digest of a spec that it dropped (package
@@ -28,7 +29,7 @@ func New(w *rollout.Write, name string, now time.Time) *workv1.ManifestWork {
 }
 
 // wantedMetadata returns the metadata of a write that is requested now.
-func wantedMetadata(w *rollout.Write, now time.Time) rollout.Metadata {
+func wantedMetadata(w *rollout.Write, now time.Time) work.Metadata {
 	wanted := w.Metadata()
 	if w.Revision != nil {
 		wanted.Annotations[workv1alpha1.AnnotationAppliedAt] = now.UTC().Format(timeFormat)

@@ -14,7 +14,7 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/forecast"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 )
 
 // forecastOf is the forecast for a fleet whose agents report at once, and for one cluster with a fate of its own.
@@ -27,8 +27,8 @@ func (f *fleet) forecastOf(short string, fate forecast.Fate) forecast.Result {
 	set := f.get()
 	in := &forecast.Input{
 		ReplicaSet: set, Rules: forecast.RulesOf(&set.Spec.ManifestWorkTemplate), Settle: settle,
-		Placements: map[string]*rollout.Placement{"p1": {
-			Selected: len(names), Decisions: 1, Groups: []rollout.Group{{Name: "g0", Clusters: names}},
+		Placements: map[string]*placement.Placement{"p1": {
+			Selected: len(names), Decisions: 1, Groups: []placement.Group{{Name: "g0", Clusters: names}},
 		}},
 		Agents: forecast.Agents{Apply: 100 * time.Millisecond, SlowFactor: 1, Fates: map[string]forecast.Fate{f.cluster(short): fate}},
 	}

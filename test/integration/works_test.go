@@ -12,7 +12,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // R10, settled: agents that first stamp the new generation on what they read of the old object start no next batch, and
@@ -292,7 +292,7 @@ func TestThirdName(t *testing.T) {
 	f := newFleet(t, 1)
 	f.place("p1", []string{"c1"})
 	works := f.w.works.WorkV1().ManifestWorks(f.cluster("c1"))
-	names := rollout.WorkNames(&metav1.ObjectMeta{Namespace: f.namespace, Name: f.name})
+	names := work.Names(&metav1.ObjectMeta{Namespace: f.namespace, Name: f.name})
 	for _, name := range names[:2] {
 		taken := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: template("foreign")}
 		_, err := works.Create(t.Context(), taken, metav1.CreateOptions{})

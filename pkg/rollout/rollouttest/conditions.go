@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // ownGeneration marks a condition that gets the generation of its work, whatever that will be.
@@ -48,7 +48,7 @@ func stamp(conditions []metav1.Condition, generation int64) {
 
 // With puts conditions on a work.
 func With(conditions ...metav1.Condition) WorkOption {
-	return func(w *rollout.Work) {
+	return func(w *work.Work) {
 		for _, c := range conditions {
 			meta.SetStatusCondition(&w.Object.Status.Conditions, c)
 		}
@@ -57,7 +57,7 @@ func With(conditions ...metav1.Condition) WorkOption {
 
 // Manifest gives a work the status of one more manifest.
 func Manifest(conditions ...metav1.Condition) WorkOption {
-	return func(w *rollout.Work) {
+	return func(w *work.Work) {
 		status := &w.Object.Status.ResourceStatus
 		ordinal := int32(len(status.Manifests)) //nolint:gosec // a few manifests
 		status.Manifests = append(status.Manifests, workv1.ManifestCondition{
@@ -142,7 +142,7 @@ func Succeeded(since time.Duration) WorkOption {
 }
 
 func all(options ...WorkOption) WorkOption {
-	return func(w *rollout.Work) {
+	return func(w *work.Work) {
 		for _, option := range options {
 			option(w)
 		}

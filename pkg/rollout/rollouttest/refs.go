@@ -8,15 +8,15 @@ import (
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 )
 
 // RefOption changes a ref.
-type RefOption func(*rollout.Ref)
+type RefOption func(*placement.Ref)
 
 // Ref is a placementRef whose Placement is there and selects nothing. Its strategy is All.
-func Ref(name string, options ...RefOption) rollout.Ref {
-	ref := rollout.Ref{Name: name, Placement: &rollout.Placement{Decisions: 1}}
+func Ref(name string, options ...RefOption) placement.Ref {
+	ref := placement.Ref{Name: name, Placement: &placement.Placement{Decisions: 1}}
 	All()(&ref)
 	for _, option := range options {
 		option(&ref)
@@ -29,42 +29,42 @@ func Clusters(clusters ...string) RefOption { return GroupAt(0, "", clusters...)
 
 // Group is the next decision group.
 func Group(name string, clusters ...string) RefOption {
-	return func(ref *rollout.Ref) {
+	return func(ref *placement.Ref) {
 		GroupAt(int32(len(ref.Placement.Groups)), name, clusters...)(ref) //nolint:gosec // a few groups
 	}
 }
 
 // GroupAt is a decision group with an index.
 func GroupAt(index int32, name string, clusters ...string) RefOption {
-	return func(ref *rollout.Ref) {
-		ref.Placement.Groups = append(ref.Placement.Groups, rollout.Group{Name: name, Index: index, Clusters: clusters})
+	return func(ref *placement.Ref) {
+		ref.Placement.Groups = append(ref.Placement.Groups, placement.Group{Name: name, Index: index, Clusters: clusters})
 		ref.Placement.Selected += len(clusters)
 	}
 }
 
 // Expecting is the Placement's own count of its clusters, where the decisions don't show all of them yet.
 func Expecting(selected int) RefOption {
-	return func(ref *rollout.Ref) { ref.Placement.Selected = selected }
+	return func(ref *placement.Ref) { ref.Placement.Selected = selected }
 }
 
 // Undecided says that the Placement has no decision at all.
 func Undecided() RefOption {
-	return func(ref *rollout.Ref) { ref.Placement.Decisions = 0 }
+	return func(ref *placement.Ref) { ref.Placement.Decisions = 0 }
 }
 
 // Slices is how many PlacementDecisions the Placement has.
 func Slices(n int) RefOption {
-	return func(ref *rollout.Ref) { ref.Placement.Decisions = n }
+	return func(ref *placement.Ref) { ref.Placement.Decisions = n }
 }
 
 // Missing says that there is no such Placement.
 func Missing() RefOption {
-	return func(ref *rollout.Ref) { ref.Placement = nil }
+	return func(ref *placement.Ref) { ref.Placement = nil }
 }
 
 // All is the strategy All.
 func All() RefOption {
-	return func(ref *rollout.Ref) {
+	return func(ref *placement.Ref) {
 		ref.Strategy.Type = clusterv1alpha1.All
 		ref.Strategy.All = &clusterv1alpha1.RolloutAll{}
 	}
@@ -72,7 +72,7 @@ func All() RefOption {
 
 // Progressive is the strategy Progressive, with a number of clusters or a percentage at a time.
 func Progressive(maxConcurrency any) RefOption {
-	return func(ref *rollout.Ref) {
+	return func(ref *placement.Ref) {
 		ref.Strategy.Type = clusterv1alpha1.Progressive
 		ref.Strategy.Progressive = &clusterv1alpha1.RolloutProgressive{MaxConcurrency: Size(maxConcurrency)}
 	}
@@ -80,7 +80,7 @@ func Progressive(maxConcurrency any) RefOption {
 
 // PerGroup is the strategy ProgressivePerGroup.
 func PerGroup() RefOption {
-	return func(ref *rollout.Ref) {
+	return func(ref *placement.Ref) {
 		ref.Strategy.Type = clusterv1alpha1.ProgressivePerGroup
 		ref.Strategy.ProgressivePerGroup = &clusterv1alpha1.RolloutProgressivePerGroup{}
 	}
@@ -95,7 +95,7 @@ func Size(value any) intstr.IntOrString {
 }
 
 // config is where the ref's strategy holds its limits. The strategy must be chosen before.
-func config(ref *rollout.Ref) (*clusterv1alpha1.RolloutConfig, *clusterv1alpha1.MandatoryDecisionGroups) {
+func config(ref *placement.Ref) (*clusterv1alpha1.RolloutConfig, *clusterv1alpha1.MandatoryDecisionGroups) {
 	switch ref.Strategy.Type {
 	case clusterv1alpha1.Progressive:
 		return &ref.Strategy.Progressive.RolloutConfig, &ref.Strategy.Progressive.MandatoryDecisionGroups
@@ -108,7 +108,7 @@ func config(ref *rollout.Ref) (*clusterv1alpha1.RolloutConfig, *clusterv1alpha1.
 
 // MaxFailures is how many clusters, or what percentage, may fail.
 func MaxFailures(value any) RefOption {
-	return func(ref *rollout.Ref) {
+	return func(ref *placement.Ref) {
 		limits, _ := config(ref)
 		limits.MaxFailures = Size(value)
 	}
@@ -116,7 +116,7 @@ func MaxFailures(value any) RefOption {
 
 // Deadline is the progressDeadline, as a user writes it.
 func Deadline(value string) RefOption {
-	return func(ref *rollout.Ref) {
+	return func(ref *placement.Ref) {
 		limits, _ := config(ref)
 		limits.ProgressDeadline = value
 	}
@@ -124,7 +124,7 @@ func Deadline(value string) RefOption {
 
 // Soak is the minSuccessTime.
 func Soak(minSuccessTime time.Duration) RefOption {
-	return func(ref *rollout.Ref) {
+	return func(ref *placement.Ref) {
 		limits, _ := config(ref)
 		limits.MinSuccessTime = metav1.Duration{Duration: minSuccessTime}
 	}
@@ -132,7 +132,7 @@ func Soak(minSuccessTime time.Duration) RefOption {
 
 // Mandatory names decision groups that come first.
 func Mandatory(names ...string) RefOption {
-	return func(ref *rollout.Ref) {
+	return func(ref *placement.Ref) {
 		_, groups := config(ref)
 		for _, name := range names {
 			groups.MandatoryDecisionGroups = append(groups.MandatoryDecisionGroups, clusterv1alpha1.MandatoryDecisionGroup{GroupName: name})
@@ -142,7 +142,7 @@ func Mandatory(names ...string) RefOption {
 
 // MandatoryAt is Mandatory, by index.
 func MandatoryAt(index int32) RefOption {
-	return func(ref *rollout.Ref) {
+	return func(ref *placement.Ref) {
 		_, groups := config(ref)
 		groups.MandatoryDecisionGroups = append(groups.MandatoryDecisionGroups, clusterv1alpha1.MandatoryDecisionGroup{GroupIndex: index})
 	}
@@ -150,5 +150,5 @@ func MandatoryAt(index int32) RefOption {
 
 // AbortAll is the failureStrategy.
 func AbortAll() RefOption {
-	return func(ref *rollout.Ref) { ref.Strategy.FailureStrategy = workv1alpha1.AbortAll }
+	return func(ref *placement.Ref) { ref.Strategy.FailureStrategy = workv1alpha1.AbortAll }
 }

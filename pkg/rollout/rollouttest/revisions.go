@@ -8,15 +8,15 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // RevisionOption changes a revision.
-type RevisionOption func(*rollout.Revision)
+type RevisionOption func(*work.Revision)
 
 // Revision is the revision with a hash. Its template has a rule that makes the agents report Progressing.
-func Revision(hash string, options ...RevisionOption) *rollout.Revision {
-	rev := &rollout.Revision{
+func Revision(hash string, options ...RevisionOption) *work.Revision {
+	rev := &work.Revision{
 		Name:     OwnerName + "-" + hash,
 		Hash:     hash,
 		Digest:   DigestOf(hash),
@@ -43,30 +43,30 @@ func Template(value string) *workv1.ManifestWorkSpec {
 
 // WithoutRules takes the condition rules away: the agents report no Progressing.
 func WithoutRules() RevisionOption {
-	return func(rev *rollout.Revision) { rev.Template.ManifestConfigs = nil }
+	return func(rev *work.Revision) { rev.Template.ManifestConfigs = nil }
 }
 
 // ReportsDegraded says that a rule makes the agents report Degraded.
 func ReportsDegraded() RevisionOption {
-	return func(rev *rollout.Revision) { rev.ReportsDegraded = true }
+	return func(rev *work.Revision) { rev.ReportsDegraded = true }
 }
 
 // ReusedAt says that the template came back to the revision: an undo.
 func ReusedAt(since time.Duration) RevisionOption {
-	return func(rev *rollout.Revision) { rev.Reused, rev.BeginsAt = true, At(since) }
+	return func(rev *work.Revision) { rev.Reused, rev.BeginsAt = true, At(since) }
 }
 
 // RetriedAt says that a person tried the revision again.
 func RetriedAt(since time.Duration) RevisionOption {
-	return func(rev *rollout.Revision) { rev.BeginsAt = At(since) }
+	return func(rev *work.Revision) { rev.BeginsAt = At(since) }
 }
 
 // CreatedFirst says when the revision was created, by a generation of its owner.
 func CreatedFirst(since time.Duration, generation int64) RevisionOption {
-	return func(rev *rollout.Revision) { rev.Age = revision.Age{Created: At(since), Generation: generation} }
+	return func(rev *work.Revision) { rev.Age = revision.Age{Created: At(since), Generation: generation} }
 }
 
 // CurrentBefore says that the revision was the current one.
 func CurrentBefore() RevisionOption {
-	return func(rev *rollout.Revision) { rev.WasCurrent = true }
+	return func(rev *work.Revision) { rev.WasCurrent = true }
 }

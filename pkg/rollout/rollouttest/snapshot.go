@@ -5,7 +5,9 @@ import (
 	"time"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // SnapshotOption changes a snapshot.
@@ -60,12 +62,12 @@ func Rolling(current, update string) SnapshotOption {
 }
 
 // Updating sets the update revision.
-func Updating(rev *rollout.Revision) SnapshotOption {
+func Updating(rev *work.Revision) SnapshotOption {
 	return func(s *rollout.Snapshot) { s.Update = rev }
 }
 
 // Current sets the current revision.
-func Current(rev *rollout.Revision) SnapshotOption {
+func Current(rev *work.Revision) SnapshotOption {
 	return func(s *rollout.Snapshot) { s.Current, s.Absent = rev, nil }
 }
 
@@ -90,7 +92,7 @@ func OwnerLabel(key, value string) SnapshotOption {
 }
 
 // Refs are the placementRefs, in spec order.
-func Refs(refs ...rollout.Ref) SnapshotOption {
+func Refs(refs ...placement.Ref) SnapshotOption {
 	return func(s *rollout.Snapshot) {
 		for i := range refs {
 			refs[i].Field = fmt.Sprintf("spec.placementRefs[%d]", i)
@@ -105,7 +107,7 @@ func IgnoredRefs(n int) SnapshotOption {
 }
 
 // Works are the owner's works.
-func Works(works ...rollout.Work) SnapshotOption {
+func Works(works ...work.Work) SnapshotOption {
 	return func(s *rollout.Snapshot) { s.Works = append(s.Works, works...) }
 }
 

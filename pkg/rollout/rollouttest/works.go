@@ -10,7 +10,7 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // Epoch is when the stories begin.
@@ -29,23 +29,23 @@ const (
 var Owner = workv1alpha1.OwnerLabelValue(OwnerNamespace, OwnerName)
 
 // OwnerMetadata is what a work gets from an owner without labels.
-func OwnerMetadata() *rollout.OwnerMetadata {
-	return rollout.NewOwnerMetadata(&rollout.Snapshot{Owner: Owner})
+func OwnerMetadata() *work.OwnerMetadata {
+	return work.NewOwnerMetadata(Owner, nil, false)
 }
 
 // WorkOption changes a work.
-type WorkOption func(*rollout.Work)
+type WorkOption func(*work.Work)
 
 // Work is a work of a cluster: of placement p1, of generation 1, without any revision or condition.
-func Work(cluster string, options ...WorkOption) rollout.Work {
-	w := rollout.Work{Object: &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
+func Work(cluster string, options ...WorkOption) work.Work {
+	w := work.Work{Object: &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
 		Name:              OwnerName,
 		Namespace:         cluster,
 		UID:               types.UID("uid-of-" + cluster),
 		Generation:        1,
 		CreationTimestamp: metav1.NewTime(Epoch),
 		Labels:            map[string]string{workv1alpha1.LabelReplicaSet: Owner, workv1alpha1.LabelPlacement: "p1"},
-		Annotations:       rollout.WorkAnnotations(nil),
+		Annotations:       work.Annotations(nil),
 	}}}
 	for _, option := range options {
 		option(&w)
@@ -63,7 +63,7 @@ func Work(cluster string, options ...WorkOption) rollout.Work {
 
 // Bears makes it a work that has a revision's hash and content, written at Epoch.
 func Bears(hash string) WorkOption {
-	return func(w *rollout.Work) {
+	return func(w *work.Work) {
 		w.Object.Labels[workv1alpha1.LabelControllerHash] = hash
 		w.Digest = DigestOf(hash)
 		WrittenAt(0)(w)
@@ -72,44 +72,44 @@ func Bears(hash string) WorkOption {
 
 // WrittenAt sets applied-at.
 func WrittenAt(since time.Duration) WorkOption {
-	return func(w *rollout.Work) {
+	return func(w *work.Work) {
 		w.Object.Annotations[workv1alpha1.AnnotationAppliedAt] = At(since).Format(time.RFC3339Nano)
 	}
 }
 
 // NeverWritten takes applied-at away.
 func NeverWritten() WorkOption {
-	return func(w *rollout.Work) { delete(w.Object.Annotations, workv1alpha1.AnnotationAppliedAt) }
+	return func(w *work.Work) { delete(w.Object.Annotations, workv1alpha1.AnnotationAppliedAt) }
 }
 
 // Holds sets the content, and leaves the hash label as it is.
 func Holds(hash string) WorkOption {
-	return func(w *rollout.Work) { w.Digest = DigestOf(hash) }
+	return func(w *work.Work) { w.Digest = DigestOf(hash) }
 }
 
 // Edited makes the content equal to no revision.
 func Edited() WorkOption {
-	return func(w *rollout.Work) { w.Digest = "edited by hand" }
+	return func(w *work.Work) { w.Digest = "edited by hand" }
 }
 
 // StoredOtherwise says that the API server stored something else than a revision's content.
 func StoredOtherwise(hash string) WorkOption {
-	return func(w *rollout.Work) { w.Digest, w.AcceptedAs = "pruned", DigestOf(hash) }
+	return func(w *work.Work) { w.Digest, w.AcceptedAs = "pruned", DigestOf(hash) }
 }
 
 // OfPlacement sets the placement label.
 func OfPlacement(name string) WorkOption {
-	return func(w *rollout.Work) { w.Object.Labels[workv1alpha1.LabelPlacement] = name }
+	return func(w *work.Work) { w.Object.Labels[workv1alpha1.LabelPlacement] = name }
 }
 
 // InGroup sets the decision group that the work was written in, as "<index>/<name>".
 func InGroup(key string) WorkOption {
-	return func(w *rollout.Work) { w.Object.Annotations[workv1alpha1.AnnotationDecisionGroup] = key }
+	return func(w *work.Work) { w.Object.Annotations[workv1alpha1.AnnotationDecisionGroup] = key }
 }
 
 // Named sets the name, and a UID that follows from it.
 func Named(name string) WorkOption {
-	return func(w *rollout.Work) {
+	return func(w *work.Work) {
 		w.Object.Name = name
 		w.Object.UID = types.UID("uid-of-" + w.Object.Namespace + "/" + name)
 	}
@@ -117,7 +117,7 @@ func Named(name string) WorkOption {
 
 // CreatedAt sets the age.
 func CreatedAt(since time.Duration) WorkOption {
-	return func(w *rollout.Work) { w.Object.CreationTimestamp = metav1.NewTime(At(since)) }
+	return func(w *work.Work) { w.Object.CreationTimestamp = metav1.NewTime(At(since)) }
 }
 
 // Deleting says that the work waits for its agent to let it go, since Epoch. The API server made a generation of that.
@@ -125,7 +125,7 @@ func Deleting() WorkOption { return DeletedAt(0) }
 
 // DeletedAt is Deleting, since a time.
 func DeletedAt(since time.Duration) WorkOption {
-	return func(w *rollout.Work) {
+	return func(w *work.Work) {
 		at := metav1.NewTime(At(since))
 		w.Object.DeletionTimestamp = &at
 	}
@@ -133,52 +133,52 @@ func DeletedAt(since time.Duration) WorkOption {
 
 // Unselected is since when no ref was seen to select the cluster.
 func Unselected(since time.Duration) WorkOption {
-	return func(w *rollout.Work) { w.UnselectedSince = At(since) }
+	return func(w *work.Work) { w.UnselectedSince = At(since) }
 }
 
 // SelectedBy are the Placements with several slices that were seen selecting its cluster.
 func SelectedBy(placements ...string) WorkOption {
-	return func(w *rollout.Work) { w.SelectedBy = placements }
+	return func(w *work.Work) { w.SelectedBy = placements }
 }
 
 // SeenSucceeding is since when this process has seen it succeed.
 func SeenSucceeding(since time.Duration) WorkOption {
-	return func(w *rollout.Work) { w.SucceededSince = At(since) }
+	return func(w *work.Work) { w.SucceededSince = At(since) }
 }
 
 // StateChangedAt is when this process saw it change.
 func StateChangedAt(since time.Duration) WorkOption {
-	return func(w *rollout.Work) { w.StateChangedAt = At(since) }
+	return func(w *work.Work) { w.StateChangedAt = At(since) }
 }
 
 // WatchedSince is since when this process has seen what became of the last write.
 func WatchedSince(since time.Duration) WorkOption {
-	return func(w *rollout.Work) { w.WatchedSince = At(since) }
+	return func(w *work.Work) { w.WatchedSince = At(since) }
 }
 
 // SettledAt is when this process found it settled.
 func SettledAt(since time.Duration) WorkOption {
-	return func(w *rollout.Work) { w.SettledAt = At(since) }
+	return func(w *work.Work) { w.SettledAt = At(since) }
 }
 
 // ClockAhead says that its agent's clock was seen ahead.
 func ClockAhead() WorkOption {
-	return func(w *rollout.Work) { w.ClockAhead = true }
+	return func(w *work.Work) { w.ClockAhead = true }
 }
 
 // JustSeenSucceeding says that this process sees it succeed for the first time.
 func JustSeenSucceeding() WorkOption {
-	return func(w *rollout.Work) { w.SucceededSince = time.Time{} }
+	return func(w *work.Work) { w.SucceededSince = time.Time{} }
 }
 
 // Labelled puts a label on the work.
 func Labelled(key, value string) WorkOption {
-	return func(w *rollout.Work) { w.Object.Labels[key] = value }
+	return func(w *work.Work) { w.Object.Labels[key] = value }
 }
 
 // Annotated puts an annotation on the work; an empty value takes it away.
 func Annotated(key, value string) WorkOption {
-	return func(w *rollout.Work) {
+	return func(w *work.Work) {
 		w.Object.Annotations[key] = value
 		if value == "" {
 			delete(w.Object.Annotations, key)
@@ -188,14 +188,14 @@ func Annotated(key, value string) WorkOption {
 
 // Copied says which labels were copied from the owner.
 func Copied(keys ...string) WorkOption {
-	return func(w *rollout.Work) {
+	return func(w *work.Work) {
 		w.Object.Annotations[workv1alpha1.AnnotationCopiedLabels] = strings.Join(keys, ",")
 	}
 }
 
 // Generation sets the generation of the work.
 func Generation(generation int64) WorkOption {
-	return func(w *rollout.Work) { w.Object.Generation = generation }
+	return func(w *work.Work) { w.Object.Generation = generation }
 }
 
 // DigestOf is the digest of the revision with a hash, in these stories.

@@ -10,8 +10,8 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
 var (
@@ -116,7 +116,7 @@ func refProblems(refs []workv1alpha1.LocalPlacementReference, limits Limits) []p
 			seen[ref.Name] = i
 		}
 		strategy := path.Child("rolloutStrategy")
-		errs := rollout.ValidateStrategy(strategy, &ref.RolloutStrategy)
+		errs := placement.ValidateStrategy(strategy, &ref.RolloutStrategy)
 		if known := ref.RolloutStrategy.FailureStrategy; known != "" && known != workv1alpha1.AbortAll {
 			errs = append(errs, field.NotSupported(strategy.Child("failureStrategy"), known, []workv1alpha1.FailureStrategy{workv1alpha1.AbortAll}))
 		}

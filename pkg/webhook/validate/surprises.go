@@ -14,7 +14,7 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/handover"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 )
 
 // surprises are warnings of what is legal and probably not what its author thinks it is.
@@ -25,7 +25,7 @@ func surprises(old *unstructured.Unstructured, mwrs *workv1alpha1.ManifestWorkRe
 		if limits.gone() {
 			break
 		}
-		traits := rollout.TraitsOf(&mwrs.Spec.PlacementRefs[i].RolloutStrategy)
+		traits := placement.TraitsOf(&mwrs.Spec.PlacementRefs[i].RolloutStrategy)
 		out = append(out, strategySurprises(refsPath.Index(i).Child("rolloutStrategy"), traits)...)
 		aborts = aborts || traits.AbortAll
 	}
@@ -86,7 +86,7 @@ func deletionSurprises(mwrs *workv1alpha1.ManifestWorkReplicaSet) []string {
 		templatePath.Child("deleteOption", "ttlSecondsAfterFinished"))}
 }
 
-func strategySurprises(path *field.Path, traits rollout.Traits) []string {
+func strategySurprises(path *field.Path, traits placement.Traits) []string {
 	var out []string
 	if traits.AbortAll && traits.NoDeadline {
 		out = append(out, fmt.Sprintf(

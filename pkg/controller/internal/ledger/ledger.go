@@ -1,4 +1,4 @@
-// Package ledger reads and writes ControllerRevisions. No other package of the controller has a client for them. Package revision/plan
+// Package ledger reads and writes ControllerRevisions. No other package of the controller has a client for them. Package lifecycle
 // decides what to write.
 package ledger
 
@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
-	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
+	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
 )
 
 // Ledger is the client of ControllerRevisions.
@@ -29,18 +29,18 @@ func (l *Ledger) Get(ctx context.Context, namespace, name string) (*appsv1.Contr
 }
 
 // Read reads the revision that a step asks for. The error is a memory.RequestError.
-func (l *Ledger) Read(ctx context.Context, namespace string, step *plan.Step) (*appsv1.ControllerRevision, error) {
+func (l *Ledger) Read(ctx context.Context, namespace string, step *lifecycle.Step) (*appsv1.ControllerRevision, error) {
 	live, err := l.Get(ctx, namespace, step.Name)
 	return live, failed(err, step.Verb, namespace, step.Name)
 }
 
 // Write makes the write of a step, and returns the revision from the API server's answer. A step that awaits a revision writes nothing.
 // The error is a memory.RequestError.
-func (l *Ledger) Write(ctx context.Context, namespace string, step *plan.Step) (*appsv1.ControllerRevision, error) {
+func (l *Ledger) Write(ctx context.Context, namespace string, step *lifecycle.Step) (*appsv1.ControllerRevision, error) {
 	switch step.Action {
-	case plan.Await:
+	case lifecycle.Await:
 		return step.Revision, nil
-	case plan.Create, plan.Rebuild:
+	case lifecycle.Create, lifecycle.Rebuild:
 		created, err := l.kube.AppsV1().ControllerRevisions(namespace).Create(ctx, step.Revision, metav1.CreateOptions{})
 		if err != nil {
 			return nil, failed(err, step.Verb, namespace, step.Revision.Name)
@@ -52,7 +52,9 @@ func (l *Ledger) Write(ctx context.Context, namespace string, step *plan.Step) (
 }
 
 // patch writes a revision in the version that was read.
-func (l *Ledger) patch(ctx context.Context, object *appsv1.ControllerRevision, change *plan.Patch) (*appsv1.ControllerRevision, error) {
+func (l *Ledger) patch(
+	ctx context.Context, object *appsv1.ControllerRevision, change *lifecycle.Patch,
+) (*appsv1.ControllerRevision, error) {
 	metadata := map[string]any{"uid": object.UID, "resourceVersion": object.ResourceVersion}
 	if change.Annotations != nil {
 		metadata["annotations"] = change.Annotations
@@ -98,19 +100,19 @@ func failed(err error, verb, namespace, name string) error {
 }
 
 // ResultOf returns the result of a step for the plan, by the error of its request.
-func ResultOf(action plan.Action, err error) plan.Result {
-	created := action == plan.Create || action == plan.Rebuild
+func ResultOf(action lifecycle.Action, err error) lifecycle.Result {
+	created := action == lifecycle.Create || action == lifecycle.Rebuild
 	switch {
 	case err == nil:
-		return plan.Done
+		return lifecycle.Done
 	case apierrors.IsConflict(err):
-		return plan.Conflicted
+		return lifecycle.Conflicted
 	case created && apierrors.IsAlreadyExists(err):
-		return plan.Exists
-	case action == plan.ReadLive && apierrors.IsNotFound(err):
-		return plan.Missing
+		return lifecycle.Exists
+	case action == lifecycle.ReadLive && apierrors.IsNotFound(err):
+		return lifecycle.Missing
 	case memory.IsLasting(err):
-		return plan.Rejected
+		return lifecycle.Rejected
 	}
-	return plan.Failed
+	return lifecycle.Failed
 }

@@ -13,7 +13,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
-	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
+	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
 )
 
 func revisionOf(name string) *appsv1.ControllerRevision {
@@ -24,20 +24,20 @@ func revisionOf(name string) *appsv1.ControllerRevision {
 func TestWrite(t *testing.T) {
 	kube := fake.NewClientset(revisionOf("old"))
 	l := New(kube)
-	created, err := l.Write(t.Context(), "ns", &plan.Step{Action: plan.Create, Verb: "creating", Revision: revisionOf("new")})
+	created, err := l.Write(t.Context(), "ns", &lifecycle.Step{Action: lifecycle.Create, Verb: "creating", Revision: revisionOf("new")})
 	require.NoError(t, err)
 	require.Equal(t, "new", created.Name)
-	live, err := l.Read(t.Context(), "ns", &plan.Step{Action: plan.ReadLive, Verb: "reading", Name: "new"})
+	live, err := l.Read(t.Context(), "ns", &lifecycle.Step{Action: lifecycle.ReadLive, Verb: "reading", Name: "new"})
 	require.NoError(t, err)
 	require.Equal(t, "new", live.Name)
 
 	awaited := revisionOf("awaited")
-	seen, err := l.Write(t.Context(), "ns", &plan.Step{Action: plan.Await, Revision: awaited})
+	seen, err := l.Write(t.Context(), "ns", &lifecycle.Step{Action: lifecycle.Await, Revision: awaited})
 	require.NoError(t, err)
 	require.Same(t, awaited, seen)
 
 	kube.ClearActions()
-	patched, err := l.Write(t.Context(), "ns", &plan.Step{Action: plan.MarkCurrent, Revision: revisionOf("old"), Patch: plan.Patch{
+	patched, err := l.Write(t.Context(), "ns", &lifecycle.Step{Action: lifecycle.MarkCurrent, Revision: revisionOf("old"), Patch: lifecycle.Patch{
 		Annotations: map[string]any{"a": "1", "b": nil}, Labels: map[string]string{"l": "2"}, Number: 4,
 	}})
 	require.NoError(t, err)
@@ -61,25 +61,25 @@ func TestFailures(t *testing.T) {
 	l := New(kube)
 	for name, test := range map[string]struct {
 		answer               error
-		created, read, other plan.Result
+		created, read, other lifecycle.Result
 	}{
-		"busy":     {apierrors.NewTooManyRequests("busy", 1), plan.Failed, plan.Failed, plan.Failed},
-		"refused":  {apierrors.NewForbidden(revisions, "web-1", errors.New("a quota")), plan.Rejected, plan.Rejected, plan.Rejected},
-		"newer":    {apierrors.NewConflict(revisions, "web-1", errors.New("newer")), plan.Conflicted, plan.Conflicted, plan.Conflicted},
-		"taken":    {apierrors.NewAlreadyExists(revisions, "web-1"), plan.Exists, plan.Rejected, plan.Rejected},
-		"not here": {apierrors.NewNotFound(revisions, "web-1"), plan.Rejected, plan.Missing, plan.Rejected},
+		"busy":     {apierrors.NewTooManyRequests("busy", 1), lifecycle.Failed, lifecycle.Failed, lifecycle.Failed},
+		"refused":  {apierrors.NewForbidden(revisions, "web-1", errors.New("a quota")), lifecycle.Rejected, lifecycle.Rejected, lifecycle.Rejected},
+		"newer":    {apierrors.NewConflict(revisions, "web-1", errors.New("newer")), lifecycle.Conflicted, lifecycle.Conflicted, lifecycle.Conflicted},
+		"taken":    {apierrors.NewAlreadyExists(revisions, "web-1"), lifecycle.Exists, lifecycle.Rejected, lifecycle.Rejected},
+		"not here": {apierrors.NewNotFound(revisions, "web-1"), lifecycle.Rejected, lifecycle.Missing, lifecycle.Rejected},
 	} {
 		t.Run(name, func(t *testing.T) {
 			answer = test.answer
-			_, err := l.Write(t.Context(), "ns", &plan.Step{Action: plan.Create, Verb: "creating", Revision: revisionOf("web-1")})
+			_, err := l.Write(t.Context(), "ns", &lifecycle.Step{Action: lifecycle.Create, Verb: "creating", Revision: revisionOf("web-1")})
 			require.ErrorContains(t, err, "creating ControllerRevision ns/web-1: ")
-			require.Equal(t, test.created, ResultOf(plan.Create, err))
-			_, err = l.Read(t.Context(), "ns", &plan.Step{Action: plan.ReadLive, Verb: "reading", Name: "web-1"})
+			require.Equal(t, test.created, ResultOf(lifecycle.Create, err))
+			_, err = l.Read(t.Context(), "ns", &lifecycle.Step{Action: lifecycle.ReadLive, Verb: "reading", Name: "web-1"})
 			require.ErrorContains(t, err, "reading ControllerRevision ns/web-1: ")
-			require.Equal(t, test.read, ResultOf(plan.ReadLive, err))
-			_, err = l.Write(t.Context(), "ns", &plan.Step{Action: plan.MarkCurrent, Revision: revisionOf("web-1")})
+			require.Equal(t, test.read, ResultOf(lifecycle.ReadLive, err))
+			_, err = l.Write(t.Context(), "ns", &lifecycle.Step{Action: lifecycle.MarkCurrent, Revision: revisionOf("web-1")})
 			require.ErrorContains(t, err, "patching ControllerRevision ns/web-1: ")
-			require.Equal(t, test.other, ResultOf(plan.MarkCurrent, err))
+			require.Equal(t, test.other, ResultOf(lifecycle.MarkCurrent, err))
 			request := &memory.RequestError{}
 			require.ErrorAs(t, err, &request)
 			require.Equal(t, "patching ControllerRevision ns/web-1", request.What)
@@ -88,5 +88,5 @@ func TestFailures(t *testing.T) {
 	answer = errors.New("down")
 	_, err := l.Delete(t.Context(), revisionOf("web-1"))
 	require.EqualError(t, err, "pruning ControllerRevision ns/web-1: down")
-	require.Equal(t, plan.Done, ResultOf(plan.MarkCurrent, nil))
+	require.Equal(t, lifecycle.Done, ResultOf(lifecycle.MarkCurrent, nil))
 }

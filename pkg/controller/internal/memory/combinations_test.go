@@ -7,11 +7,11 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/handover"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-func dropping(hash string, names ...string) *rollout.Revision {
+func dropping(hash string, names ...string) *work.Revision {
 	rev := rt.Revision(hash)
 	rev.Template = &workv1.ManifestWorkSpec{}
 	for _, name := range names {

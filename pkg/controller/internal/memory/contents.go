@@ -12,7 +12,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/handover"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // Contents remembers the decoded revisions and the digests of templates, and parses each once. The data of a ControllerRevision never
@@ -120,7 +120,7 @@ func NewCombinations(limits handover.Limits) *Combinations {
 type combination struct{ to, from revision.Digest }
 
 // Of combines two revisions. If they can't be combined, nothing is kept, and the result says why.
-func (c *Combinations) Of(to, from *rollout.Revision) handover.Result {
+func (c *Combinations) Of(to, from *work.Revision) handover.Result {
 	key := combination{to: to.Digest, from: from.Digest}
 	for _, cache := range []*lru.Cache{c.known, c.large} {
 		if known, ok := cache.Get(key); ok {

@@ -20,13 +20,13 @@ func spec(manifest string) workv1.ManifestWorkSpec {
 
 const configMap = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"b"}}`
 
-func work(uid, version string) *workv1.ManifestWork {
+func newWork(uid, version string) *workv1.ManifestWork {
 	return &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: "c1", Name: "web", UID: types.UID(uid), ResourceVersion: version}}
 }
 
 // A pass waits until a cache shows this process's own last write, and no longer (R15).
 func TestCachesCatchUpWithOurWrites(t *testing.T) {
-	deleting := work("u1", "12")
+	deleting := newWork("u1", "12")
 	deleting.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
 	for name, test := range map[string]struct {
 		deleted bool
@@ -34,14 +34,14 @@ func TestCachesCatchUpWithOurWrites(t *testing.T) {
 		behind  bool
 	}{
 		"a write that the cache lacks":             {false, nil, true},
-		"a write, and the cache is older":          {false, work("u1", "9"), true},
-		"a write, and the cache shows it":          {false, work("u1", "11"), false},
-		"a write, and the cache is newer":          {false, work("u1", "100"), false},
-		"a driver whose versions can't be ordered": {false, work("u1", "a"), false},
-		"a deletion that the cache does not show":  {true, work("u1", "9"), true},
+		"a write, and the cache is older":          {false, newWork("u1", "9"), true},
+		"a write, and the cache shows it":          {false, newWork("u1", "11"), false},
+		"a write, and the cache is newer":          {false, newWork("u1", "100"), false},
+		"a driver whose versions can't be ordered": {false, newWork("u1", "a"), false},
+		"a deletion that the cache does not show":  {true, newWork("u1", "9"), true},
 		"a deletion that waits for a finalizer":    {true, deleting, false},
 		"a deletion, and it is gone":               {true, nil, false},
-		"a deletion, and there is another since":   {true, work("u2", "13"), false},
+		"a deletion, and there is another since":   {true, newWork("u2", "13"), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := cache.NewStore(cache.MetaNamespaceKeyFunc)
@@ -50,9 +50,9 @@ func TestCachesCatchUpWithOurWrites(t *testing.T) {
 			}
 			e := NewExpectations()
 			if test.deleted {
-				e.Deleted("default/web", store, work("u1", "11"), time.Unix(0, 0))
+				e.Deleted("default/web", store, newWork("u1", "11"), time.Unix(0, 0))
 			} else {
-				e.Wrote("default/web", store, work("u1", "11"), time.Unix(0, 0))
+				e.Wrote("default/web", store, newWork("u1", "11"), time.Unix(0, 0))
 			}
 			require.Equal(t, test.behind, e.Behind("default/web") > 0)
 			require.Zero(t, e.Behind("default/other"), "another owner does not wait for it")
@@ -64,10 +64,10 @@ func TestCachesCatchUpWithOurWrites(t *testing.T) {
 func TestWritesOfWhatIsGoneAreForgotten(t *testing.T) {
 	store := cache.NewStore(cache.MetaNamespaceKeyFunc)
 	e := NewExpectations()
-	e.Wrote("default/web", store, work("u2", "11"), time.Unix(0, 0))
-	e.Gone("default/web", store, work("u1", "10"))
+	e.Wrote("default/web", store, newWork("u2", "11"), time.Unix(0, 0))
+	e.Gone("default/web", store, newWork("u1", "10"))
 	require.Equal(t, 1, e.Behind("default/web"), "an older object with that name went")
-	e.Gone("default/web", store, work("u2", "12"))
+	e.Gone("default/web", store, newWork("u2", "12"))
 	require.Zero(t, e.Behind("default/web"))
 }
 
@@ -76,7 +76,7 @@ func TestLateWrites(t *testing.T) {
 	store, at := cache.NewStore(cache.MetaNamespaceKeyFunc), func(d time.Duration) time.Time { return time.Unix(1000, 0).Add(d) }
 	e := NewExpectations()
 	for _, name := range []string{"a", "b", "c"} {
-		w := work("uid-of-"+name, "11")
+		w := newWork("uid-of-"+name, "11")
 		w.Name = name
 		e.Wrote("default/web", store, w, at(0))
 	}

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 
-	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
+	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
 )
 
 // answer is the API server's first answer to a request that fails. IDs, ports and times in the answers change with each try: a condition
@@ -149,11 +149,11 @@ func (m *Owners) RefusedLately(owner string, a Attempt, now time.Time) bool {
 }
 
 // Failures returns the writes of the desired revision that failed when they were last tried.
-func (m *Owners) Failures(owner string) []plan.Failure {
-	var found []plan.Failure
+func (m *Owners) Failures(owner string) []lifecycle.Failure {
+	var found []lifecycle.Failure
 	for _, f := range m.failing(owner) {
 		if f.cluster != "" {
-			found = append(found, plan.Failure{
+			found = append(found, lifecycle.Failure{
 				Cluster: f.cluster, Target: f.target, Words: f.words,
 				Since: f.since, RefusedSince: f.refusedSince, TriedAt: f.triedAt,
 			})

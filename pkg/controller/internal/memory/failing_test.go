@@ -10,7 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	workv1 "open-cluster-management.io/api/work/v1"
 
-	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
+	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 )
@@ -34,7 +34,7 @@ func (r *tries) see(at time.Duration, target string, a, b error) (refused, persi
 }
 
 func (r *tries) refusalsSince(at time.Duration, target string, aborted bool, heard time.Duration) map[string]rollout.Rejection {
-	notes := plan.Notes{Failures: r.m.Failures(owner), DeadlinesSince: rt.At(heard)}
+	notes := lifecycle.Notes{Failures: r.m.Failures(owner), DeadlinesSince: rt.At(heard)}
 	return notes.Refusals(target, aborted, rt.At(at))
 }
 
@@ -119,14 +119,14 @@ func TestRefusalIsKeptWhileItIsWanted(t *testing.T) {
 // R4: what fails in another way holds an abort up for two minutes in which the hub could hear the API server, and a rollout permanently.
 func TestStuck(t *testing.T) {
 	r := &tries{}
-	for at := time.Duration(0); at <= plan.StuckAfter; at += 30 * time.Second {
+	for at := time.Duration(0); at <= lifecycle.StuckAfter; at += 30 * time.Second {
 		r.see(at, "x", internal(fmt.Sprint(at)), nil)
 	}
-	require.Empty(t, r.refusals(plan.StuckAfter-1, "x", true))
-	require.Empty(t, r.refusals(plan.StuckAfter, "x", false), "it may have been written all the same, and takes its slot")
-	require.Contains(t, r.refusals(plan.StuckAfter, "x", true), "a")
-	require.Empty(t, r.refusalsSince(plan.StuckAfter, "x", true, time.Minute), "nobody could be heard")
-	require.Contains(t, r.refusalsSince(plan.StuckAfter+time.Minute, "x", true, time.Minute), "a")
+	require.Empty(t, r.refusals(lifecycle.StuckAfter-1, "x", true))
+	require.Empty(t, r.refusals(lifecycle.StuckAfter, "x", false), "it may have been written all the same, and takes its slot")
+	require.Contains(t, r.refusals(lifecycle.StuckAfter, "x", true), "a")
+	require.Empty(t, r.refusalsSince(lifecycle.StuckAfter, "x", true, time.Minute), "nobody could be heard")
+	require.Contains(t, r.refusalsSince(lifecycle.StuckAfter+time.Minute, "x", true, time.Minute), "a")
 }
 
 // P7: what is said of other requests is said in the same words, until they succeed.

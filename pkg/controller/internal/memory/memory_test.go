@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/util/workqueue"
 
-	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // Writers of several passes note at once what they did while informers forget what is gone: none waits for another, and each note is
@@ -22,11 +22,11 @@ func TestMemoryIsShared(t *testing.T) {
 	m, now := New(), time.Unix(1000, 0)
 	var told atomic.Int32
 	workqueue.ParallelizeUntil(context.Background(), 16, notes*callers*8, func(i int) {
-		object := work(fmt.Sprint("u", i%5), "7")
+		object := newWork(fmt.Sprint("u", i%5), "7")
 		object.Generation, object.Spec = int64(1+i%3), spec(configMap)
 		w := m.Works.View(object, Selection{Selected: i%2 == 0}, true, now)
 		m.Works.Settle(&w, i%2 == 0, now)
-		m.Works.Wrote(object, &rollout.Revision{Digest: "abc"})
+		m.Works.Wrote(object, &work.Revision{Digest: "abc"})
 		m.Works.Difference(object.UID, func() string {
 			return "spec." + string(m.Works.Digest(object)) // It may take long: who asks in the meantime gets an answer.
 		})
@@ -50,7 +50,7 @@ func noteAll(m *Memory, owner string, now time.Time) {
 	m.Owners.Attempted(owner, []Attempted{{Attempt{What: "cluster c1"}, refusedBy("a quota")}}, nil, now)
 	m.Owners.Answered(owner, "patching", refusedBy("a quota"))
 	m.Owners.Prunes(owner, true, false, now)
-	m.Owners.Note(owner, &plan.Outcome{Keep: true, Revisions: status.Revisions{UpdateRevision: "b"}})
+	m.Owners.Note(owner, &lifecycle.Outcome{Keep: true, Revisions: status.Revisions{UpdateRevision: "b"}})
 	m.Reports.Announce(owner, "a note")
 	m.Reports.Reported(owner, now)
 }
@@ -79,16 +79,16 @@ func TestForget(t *testing.T) {
 		noteAll(m, owner, now)
 		require.Equal(t, 6, known(m, owner, now))
 	}
-	m.Works.Wrote(work("u1", "7"), &rollout.Revision{Digest: "abc"})
-	m.Works.Wrote(work("u2", "7"), &rollout.Revision{Digest: "abc"})
+	m.Works.Wrote(newWork("u1", "7"), &work.Revision{Digest: "abc"})
+	m.Works.Wrote(newWork("u2", "7"), &work.Revision{Digest: "abc"})
 	m.ForgetOwner("demo/web")
 	require.Zero(t, known(m, "demo/web", now))
 	require.Equal(t, 6, known(m, "demo/web2", now))
 	require.True(t, m.Reports.Announce("demo/web", "a note"), "another object with that name")
 	require.Len(t, m.Works.known, 2, "its works go away one by one")
 	m.ForgetWork("u1")
-	require.NotContains(t, m.Works.known, work("u1", "").UID)
-	require.Contains(t, m.Works.known, work("u2", "").UID)
+	require.NotContains(t, m.Works.known, newWork("u1", "").UID)
+	require.Contains(t, m.Works.known, newWork("u2", "").UID)
 }
 
 // A question about an owner, or that all is well, is no reason to remember it: it may be gone already.
@@ -102,7 +102,7 @@ func TestQuestionsLeaveNothingBehind(t *testing.T) {
 	m.Owners.Prunes("demo/web", false, true, now)
 	m.Owners.Defaulted("demo/web")
 	m.Owners.Dropped("demo/web", RevisionList, false, now)
-	m.Owners.Note("demo/web", &plan.Outcome{Incomplete: new(string)})
+	m.Owners.Note("demo/web", &lifecycle.Outcome{Incomplete: new(string)})
 	require.Empty(t, m.Owners.known)
 	require.Empty(t, m.Reports.known)
 	m.Works.Stripped("u1", false, now)

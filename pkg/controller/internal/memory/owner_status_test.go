@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
@@ -23,14 +23,14 @@ func TestWhatTheStatusCannotHold(t *testing.T) {
 	nothing.Unrecorded = nil
 	require.Zero(t, nothing)
 	require.Zero(t, m.Collisions(owner))
-	m.Note(owner, &plan.Outcome{Keep: true, Revisions: status.Revisions{UpdateRevision: "b"}, Completed: "a", Incomplete: ptr.To("b")})
+	m.Note(owner, &lifecycle.Outcome{Keep: true, Revisions: status.Revisions{UpdateRevision: "b"}, Completed: "a", Incomplete: ptr.To("b")})
 	m.Collided(owner, 3)
-	m.Note(owner, &plan.Outcome{Revisions: status.Revisions{UpdateRevision: "c"}})
+	m.Note(owner, &lifecycle.Outcome{Revisions: status.Revisions{UpdateRevision: "c"}})
 	known := m.Recall(owner, now)
 	require.Equal(t, status.Revisions{UpdateRevision: "b"}, known.Kept, "nothing else is kept unless the plan says so")
 	require.Equal(t, []string{"a", "b"}, []string{known.Completed, known.Incomplete})
 	require.Equal(t, int32(3), m.Collisions(owner))
-	m.Note(owner, &plan.Outcome{Incomplete: ptr.To("")})
+	m.Note(owner, &lifecycle.Outcome{Incomplete: ptr.To("")})
 	require.Empty(t, m.Recall(owner, now).Incomplete)
 	m.Prunes(owner, true, false, now)
 	require.True(t, m.Recall(owner, now).Pruned)
@@ -41,7 +41,7 @@ func digestOf(m *Owners, hash string) revision.Digest {
 }
 
 func (m *Owners) rolledOut(hash string, digest revision.Digest) {
-	m.Note(owner, &plan.Outcome{RolledOut: plan.RolledOut{Hash: hash, Digest: digest}})
+	m.Note(owner, &lifecycle.Outcome{RolledOut: lifecycle.RolledOut{Hash: hash, Digest: digest}})
 }
 
 // Of what was rolled out without a history the latest ten are known, each by the digest that it had last.
@@ -69,11 +69,11 @@ func TestAborts(t *testing.T) {
 	m.WroteBack(owner, "first", "c1")
 	m.WroteBack(owner, "first", "c2")
 	back := m.WrittenBack(owner)
-	require.Equal(t, plan.WrittenBack{Abort: "first", Clusters: map[string]bool{"c1": true, "c2": true}}, back)
+	require.Equal(t, lifecycle.WrittenBack{Abort: "first", Clusters: map[string]bool{"c1": true, "c2": true}}, back)
 	back.Clusters["c3"] = true
 	require.Len(t, m.WrittenBack(owner).Clusters, 2, "a copy")
 	m.WroteBack(owner, "second", "c1")
-	require.Equal(t, plan.WrittenBack{Abort: "second", Clusters: map[string]bool{"c1": true}}, m.WrittenBack(owner))
+	require.Equal(t, lifecycle.WrittenBack{Abort: "second", Clusters: map[string]bool{"c1": true}}, m.WrittenBack(owner))
 }
 
 // An abort is known from the pass that left it to the one that carried it out.

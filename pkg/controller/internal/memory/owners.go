@@ -7,8 +7,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	"github.com/open-cluster-management-io/work-rollback/pkg/revision/plan"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
@@ -37,16 +37,16 @@ type knownOwner struct {
 	// incomplete is the hash of the revision whose rollout this process last found incomplete; empty once it is complete.
 	incomplete string
 	// unrecorded are the hashes and digests of the templates that were rolled out without a history, the latest last.
-	unrecorded []plan.RolledOut
+	unrecorded []lifecycle.RolledOut
 	// records are the facts about the rollout as of the last pass. retried is when a user removed failures from the status.
-	records plan.Recorded
+	records lifecycle.Recorded
 	retried map[string]time.Time
 	// collisions is status.collisionCount if the API server drops it.
 	collisions int32
 	// aborted is when and why a rollout was aborted. Only this field holds the reason until the revision records it.
-	aborted plan.Aborted
+	aborted lifecycle.Aborted
 	// writtenBack are the clusters whose works were restored in an abort, with the target revision and when the abort began.
-	writtenBack plan.WrittenBack
+	writtenBack lifecycle.WrittenBack
 }
 
 // PrunedInterval is how often this process tries again whether the API server keeps the status fields that only our CRD has.
@@ -102,7 +102,7 @@ func (m *Owners) PrunedLast(owner string) bool {
 const unrecordedKept = 10
 
 // Note remembers the facts that a plan wants remembered.
-func (m *Owners) Note(owner string, outcome *plan.Outcome) {
+func (m *Owners) Note(owner string, outcome *lifecycle.Outcome) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if outcome.Keep {
@@ -116,24 +116,24 @@ func (m *Owners) Note(owner string, outcome *plan.Outcome) {
 	}
 	if rolledOut := outcome.RolledOut; rolledOut.Hash != "" {
 		known := m.of(owner)
-		rest := slices.DeleteFunc(known.unrecorded, func(u plan.RolledOut) bool { return u.Hash == rolledOut.Hash })
+		rest := slices.DeleteFunc(known.unrecorded, func(u lifecycle.RolledOut) bool { return u.Hash == rolledOut.Hash })
 		known.unrecorded = append(rest[max(0, len(rest)+1-unrecordedKept):], rolledOut)
 	}
 }
 
 // Recall returns the memory that the plan of an owner's revisions reads, as values.
-func (m *Owners) Recall(owner string, now time.Time) plan.Memory {
+func (m *Owners) Recall(owner string, now time.Time) lifecycle.Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := m.look(owner)
-	return plan.Memory{
+	return lifecycle.Memory{
 		Kept: known.revisions, Completed: known.completed, Incomplete: known.incomplete, Unrecorded: known.digests(),
 		Pruned: known.pruned.lately(now), Aborted: known.aborted, Records: known.records, RecordsDropped: known.dropped(FailureList),
 	}
 }
 
 // Recorded notes the facts about the rollout of a revision, whether or not the status can hold them (R11).
-func (m *Owners) Recorded(owner string, facts plan.Recorded) {
+func (m *Owners) Recorded(owner string, facts lifecycle.Recorded) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := m.of(owner)
@@ -145,7 +145,7 @@ func (m *Owners) Recorded(owner string, facts plan.Recorded) {
 
 // Retries returns when a user removed failures from the status that this process recorded there, by cluster. It forgets the API server's
 // earlier answers to writes of such a cluster, so that the next write is tried at once (R11).
-func (m *Owners) Retries(owner string, stored plan.Recorded, now time.Time) map[string]time.Time {
+func (m *Owners) Retries(owner string, stored lifecycle.Recorded, now time.Time) map[string]time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := m.known[owner]
@@ -215,7 +215,7 @@ func (m *Owners) Collisions(owner string) int32 {
 func (m *Owners) AbortedFor(owner string, at *metav1.Time, reason string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.of(owner).aborted = plan.Aborted{At: *at, Reason: reason}
+	m.of(owner).aborted = lifecycle.Aborted{At: *at, Reason: reason}
 }
 
 // WroteBack remembers that the work of a cluster was restored in an abort.
@@ -224,13 +224,13 @@ func (m *Owners) WroteBack(owner, abort, cluster string) {
 	defer m.mu.Unlock()
 	known := m.of(owner)
 	if known.writtenBack.Abort != abort {
-		known.writtenBack = plan.WrittenBack{Abort: abort, Clusters: map[string]bool{}}
+		known.writtenBack = lifecycle.WrittenBack{Abort: abort, Clusters: map[string]bool{}}
 	}
 	known.writtenBack.Clusters[cluster] = true
 }
 
 // WrittenBack returns the clusters whose works were restored, and in which abort.
-func (m *Owners) WrittenBack(owner string) plan.WrittenBack {
+func (m *Owners) WrittenBack(owner string) lifecycle.WrittenBack {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	found := m.look(owner).writtenBack

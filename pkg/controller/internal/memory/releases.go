@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 
-	"github.com/open-cluster-management-io/work-rollback/pkg/release"
+	"github.com/open-cluster-management-io/work-rollback/pkg/orphan"
 )
 
 // Releases is what this process has seen of the ManifestWorks of ManifestWorkReplicaSets that are being deleted and whose workloads stay,
@@ -27,7 +27,7 @@ type releasing struct {
 type releasedWork struct {
 	// version is the version that was checked, and step is the resulting step.
 	version string
-	step    release.Step
+	step    orphan.Step
 	// written is the spec that was last written, without the manifests, and writtenAt is when.
 	written   *workv1.ManifestWorkSpec
 	writtenAt time.Time
@@ -59,19 +59,19 @@ func (m *Releases) Clusters(owner string, counted int) int {
 }
 
 // Step returns the step from the last check of a work, if it still applies; false if the work must be checked.
-func (m *Releases) Step(owner string, work *workv1.ManifestWork) (release.Step, bool) {
+func (m *Releases) Step(owner string, work *workv1.ManifestWork) (orphan.Step, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := m.look(owner).works[work.UID]
 	if known == nil || (known.version != work.ResourceVersion && !known.step.Final()) {
-		return release.Step{}, false
+		return orphan.Step{}, false
 	}
 	return known.step, true
 }
 
 // Looked notes the step from a check of a version of a work, and returns it. It keeps the agent's first message about each manifest,
 // because messages with a time or an ID change with each try (P7).
-func (m *Releases) Looked(owner string, uid types.UID, version string, step release.Step) release.Step {
+func (m *Releases) Looked(owner string, uid types.UID, version string, step orphan.Step) orphan.Step {
 	m.mu.Lock()
 	before := m.work(owner, uid).step.Held // A stored step is never changed.
 	m.mu.Unlock()
@@ -108,7 +108,7 @@ func (m *Releases) Repeats(owner string, uid types.UID, spec *workv1.ManifestWor
 		known = *found
 	}
 	m.mu.Unlock()
-	return known.written != nil && now.Before(known.writtenAt.Add(RefusedInterval)) && release.Equivalent(known.written, spec)
+	return known.written != nil && now.Before(known.writtenAt.Add(RefusedInterval)) && orphan.Equivalent(known.written, spec)
 }
 
 func (m *Releases) work(owner string, uid types.UID) *releasedWork { return m.of(owner).work(uid) }

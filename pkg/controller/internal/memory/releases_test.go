@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
-	"github.com/open-cluster-management-io/work-rollback/pkg/release"
+	"github.com/open-cluster-management-io/work-rollback/pkg/orphan"
 )
 
 func releasedWorkAt(version string) *workv1.ManifestWork {
@@ -25,17 +25,17 @@ func TestReleases(t *testing.T) {
 	_, known := m.Step(owner, releasedWorkAt("7"))
 	require.False(t, known)
 
-	m.Looked(owner, "uid", "7", release.Step{Action: release.Wait})
+	m.Looked(owner, "uid", "7", orphan.Step{Action: orphan.Wait})
 	step, known := m.Step(owner, releasedWorkAt("7"))
 	require.True(t, known)
-	require.Equal(t, release.Wait, step.Action)
+	require.Equal(t, orphan.Wait, step.Action)
 	_, known = m.Step(owner, releasedWorkAt("8"))
 	require.False(t, known)
 
-	m.Looked(owner, "uid", "8", release.Step{Action: release.Leaving, Spec: &workv1.ManifestWorkSpec{}})
+	m.Looked(owner, "uid", "8", orphan.Step{Action: orphan.Leaving, Spec: &workv1.ManifestWorkSpec{}})
 	step, known = m.Step(owner, releasedWorkAt("9"))
 	require.True(t, known)
-	require.Equal(t, release.Step{Action: release.Leaving}, step, "no spec is kept")
+	require.Equal(t, orphan.Step{Action: orphan.Leaving}, step, "no spec is kept")
 
 	require.Equal(t, 3, m.Clusters(owner, 3))
 	require.Equal(t, 3, m.Clusters(owner, 1))
@@ -47,12 +47,12 @@ func TestReleases(t *testing.T) {
 // What an agent says of a manifest keeps its first words, however they change with each try (P7).
 func TestReleasesKeepTheFirstWords(t *testing.T) {
 	m := &Releases{}
-	held := func(manifests ...release.Manifest) release.Step {
-		return release.Step{Action: release.Wait, Held: manifests}
+	held := func(manifests ...orphan.Manifest) orphan.Step {
+		return orphan.Step{Action: orphan.Wait, Held: manifests}
 	}
-	m.Looked("owner", "uid", "1", held(release.Manifest{Name: "a", Words: "request 1"}))
-	step := m.Looked("owner", "uid", "2", held(release.Manifest{Name: "b", Words: "request 2"}, release.Manifest{Name: "a", Words: "request 3"}))
-	require.Equal(t, []release.Manifest{{Name: "b", Words: "request 2"}, {Name: "a", Words: "request 1"}}, step.Held)
+	m.Looked("owner", "uid", "1", held(orphan.Manifest{Name: "a", Words: "request 1"}))
+	step := m.Looked("owner", "uid", "2", held(orphan.Manifest{Name: "b", Words: "request 2"}, orphan.Manifest{Name: "a", Words: "request 3"}))
+	require.Equal(t, []orphan.Manifest{{Name: "b", Words: "request 2"}, {Name: "a", Words: "request 1"}}, step.Held)
 }
 
 // The same spec is written once a minute: an API server that stores something else is not asked all the time.

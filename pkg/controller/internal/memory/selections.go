@@ -11,7 +11,7 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	selection "github.com/open-cluster-management-io/work-rollback/pkg/placement"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // selectionsKept is the maximum number of Placements whose selections are held. Each takes a string header for each cluster.
@@ -29,14 +29,14 @@ type Selections struct {
 type selectionOf struct {
 	placement *clusterv1beta1.Placement
 	decisions []*clusterv1beta1.PlacementDecision
-	selected  *rollout.Placement
+	selected  *selection.Placement
 }
 
 // NewSelections returns empty Selections.
 func NewSelections() *Selections { return &Selections{known: lru.New(selectionsKept)} }
 
 // Of returns the selection of a Placement with these decisions. The result is shared between passes, and must not be changed.
-func (s *Selections) Of(placement *clusterv1beta1.Placement, decisions []*clusterv1beta1.PlacementDecision) *rollout.Placement {
+func (s *Selections) Of(placement *clusterv1beta1.Placement, decisions []*clusterv1beta1.PlacementDecision) *selection.Placement {
 	slices.SortFunc(decisions, func(a, b *clusterv1beta1.PlacementDecision) int { return strings.Compare(a.Name, b.Name) })
 	key := placement.Namespace + "/" + placement.Name
 	if found, ok := s.known.Get(key); ok {
@@ -68,7 +68,7 @@ func (f fingerprint) sameWrite(other fingerprint) bool {
 	return f.generation == other.generation && f.revision == other.revision
 }
 
-func fingerprintOf(w *rollout.Work) fingerprint {
+func fingerprintOf(w *work.Work) fingerprint {
 	work := w.Judged().Object
 	f := fingerprint{generation: w.SpecGeneration(), revision: work.Annotations[workv1alpha1.AnnotationAppliedAt]}
 	for i := range work.Status.Conditions {

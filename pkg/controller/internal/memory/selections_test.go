@@ -10,7 +10,6 @@ import (
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 
 	selection "github.com/open-cluster-management-io/work-rollback/pkg/placement"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
 func decisionOf(group int, name string, clusters ...string) *clusterv1beta1.PlacementDecision {
@@ -29,20 +28,20 @@ func TestSelectionsAreFoundOnce(t *testing.T) {
 	s := NewSelections()
 	first, second := decisionOf(0, "", "c1"), decisionOf(1, "", "c2")
 	placement := &clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p"}}
-	of := func(placement *clusterv1beta1.Placement, decisions ...*clusterv1beta1.PlacementDecision) *rollout.Placement {
+	of := func(placement *clusterv1beta1.Placement, decisions ...*clusterv1beta1.PlacementDecision) *selection.Placement {
 		selected := s.Of(placement, slices.Clone(decisions))
 		require.Equal(t, selection.Of(placement, decisions), selected)
 		return selected
 	}
 	known := of(placement, first, second)
 	require.Same(t, known, of(placement, second, first), "in whatever order the index has them")
-	for name, other := range map[string]func() *rollout.Placement{
-		"another name": func() *rollout.Placement {
+	for name, other := range map[string]func() *selection.Placement{
+		"another name": func() *selection.Placement {
 			return of(&clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "other"}}, first, second)
 		},
-		"fewer":    func() *rollout.Placement { return of(placement, first) },
-		"replaced": func() *rollout.Placement { return of(placement, first, decisionOf(1, "", "c3")) },
-		"status":   func() *rollout.Placement { return of(placement.DeepCopy(), first, second) },
+		"fewer":    func() *selection.Placement { return of(placement, first) },
+		"replaced": func() *selection.Placement { return of(placement, first, decisionOf(1, "", "c3")) },
+		"status":   func() *selection.Placement { return of(placement.DeepCopy(), first, second) },
 	} {
 		known := of(placement, first, second)
 		require.NotSame(t, known, other(), name)

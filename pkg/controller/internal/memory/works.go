@@ -8,7 +8,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
 
@@ -80,7 +80,7 @@ type Selection struct {
 }
 
 // View returns a work in the form that Decide reads. deletionCounts is true if a deletion increments the generation, as in the API server.
-func (m *Works) View(object *workv1.ManifestWork, by Selection, deletionCounts bool, now time.Time) rollout.Work {
+func (m *Works) View(object *workv1.ManifestWork, by Selection, deletionCounts bool, now time.Time) work.Work {
 	content := m.Digest(object)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -95,7 +95,7 @@ func (m *Works) View(object *workv1.ManifestWork, by Selection, deletionCounts b
 	case known.unselectedSince.IsZero():
 		known.unselectedSince = now
 	}
-	w := rollout.Work{Object: object, Digest: content, DeletionCounts: deletionCounts,
+	w := work.Work{Object: object, Digest: content, DeletionCounts: deletionCounts,
 		UnselectedSince: known.unselectedSince, SelectedBy: known.selectedBy}
 	if w.Deleting() {
 		w.DeletionSeen = known.deletion.see(object.DeletionTimestamp.Time, now)
@@ -109,13 +109,13 @@ func (m *Works) View(object *workv1.ManifestWork, by Selection, deletionCounts b
 // askedFor returns the digest of the spec that the hub requested when the API server stored a work's current spec; empty if that is not
 // known. For works that this process wrote, it knows the generation. For others it reads the work's annotation, if an API server keeps it
 // (R10).
-func (w *knownWork) askedFor(work *rollout.Work) revision.Digest {
-	if w.askedGeneration != 0 && w.askedGeneration == work.SpecGeneration() {
+func (w *knownWork) askedFor(mw *work.Work) revision.Digest {
+	if w.askedGeneration != 0 && w.askedGeneration == mw.SpecGeneration() {
 		return w.asked
 	}
-	asked, note := work.Noted()
+	asked, note := mw.Noted()
 	switch {
-	case !work.DeletionCounts, note == rollout.NotedGeneration && w.askedGeneration != 0:
+	case !mw.DeletionCounts, note == work.NotedGeneration && w.askedGeneration != 0:
 		return ""
 	}
 	return asked
@@ -140,8 +140,8 @@ func (m *Works) Digest(object *workv1.ManifestWork) revision.Digest {
 // Settle notes whether a work is seen succeeding at a revision, and fills in when that began. The time restarts if the success was
 // interrupted, or is a success at another revision (R10). For a work that is being deleted it stays: its agent removes the objects that
 // succeeded.
-func (m *Works) Settle(w *rollout.Work, succeeds bool, now time.Time) {
-	print, ahead := fingerprintOf(w), rollout.ClockIsAhead(w, now)
+func (m *Works) Settle(w *work.Work, succeeds bool, now time.Time) {
+	print, ahead := fingerprintOf(w), work.ClockIsAhead(w, now)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := m.of(w.Object.UID)
@@ -165,7 +165,7 @@ func (m *Works) Settle(w *rollout.Work, succeeds bool, now time.Time) {
 }
 
 // fill fills in this process's observations of a work.
-func (w *knownWork) fill(of *rollout.Work) {
+func (w *knownWork) fill(of *work.Work) {
 	of.SucceededSince, of.StateChangedAt, of.ClockAhead = w.succeededSince, w.turnedAt, w.clockAhead
 	of.WatchedSince, of.SettledAt = w.watchedSince, w.settledAt
 }
@@ -182,7 +182,7 @@ func (w *knownWork) setBack(now time.Time) {
 }
 
 // Settled notes that works were found settled (R11).
-func (m *Works) Settled(works []*rollout.Work, now time.Time) {
+func (m *Works) Settled(works []*work.Work, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, w := range works {
@@ -192,7 +192,7 @@ func (m *Works) Settled(works []*rollout.Work, now time.Time) {
 
 // Wrote notes which revision was written to a work. If the cache shows different content at the generation of that write, the API server
 // stored it so (R10).
-func (m *Works) Wrote(answer metav1.Object, wanted *rollout.Revision) {
+func (m *Works) Wrote(answer metav1.Object, wanted *work.Revision) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := m.of(answer.GetUID())

@@ -10,8 +10,8 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/handover"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 	"github.com/open-cluster-management-io/work-rollback/pkg/workpatch"
 )
@@ -19,7 +19,7 @@ import (
 // A cache without the transform knows the same digest, once per generation; nobody can make a work pass for one that means something else
 // (R1).
 func TestDigestOfAWork(t *testing.T) {
-	whole := work("u1", "7")
+	whole := newWork("u1", "7")
 	whole.Generation, whole.Spec = 3, spec(configMap)
 	meant, err := revision.DigestOf(&whole.Spec)
 	require.NoError(t, err)
@@ -38,7 +38,7 @@ func TestDigestOfAWork(t *testing.T) {
 // What this process sees turn, it remembers by the hub's clock; what another write of the hub made of a work is no turn (R10).
 func TestTurns(t *testing.T) {
 	m := NewWorks()
-	see := func(at time.Duration, succeeds bool, options ...rt.WorkOption) rollout.Work {
+	see := func(at time.Duration, succeeds bool, options ...rt.WorkOption) work.Work {
 		w := rt.Work("c1", append([]rt.WorkOption{rt.Bears("bbb")}, options...)...)
 		m.Settle(&w, succeeds, rt.At(at))
 		return w
@@ -56,7 +56,7 @@ func TestTurns(t *testing.T) {
 // Since when a write is watched and whether it settled is known for that write, by this process (R11).
 func TestSettledOnce(t *testing.T) {
 	m := NewWorks()
-	see := func(at time.Duration, options ...rt.WorkOption) rollout.Work {
+	see := func(at time.Duration, options ...rt.WorkOption) work.Work {
 		w := rt.Work("c1", append([]rt.WorkOption{rt.Bears("bbb")}, options...)...)
 		m.Settle(&w, false, rt.At(at))
 		return w
@@ -65,7 +65,7 @@ func TestSettledOnce(t *testing.T) {
 	w := see(2 * time.Second)
 	require.Equal(t, rt.At(time.Second), w.WatchedSince)
 	require.Zero(t, w.SettledAt)
-	m.Settled([]*rollout.Work{&w}, rt.At(3*time.Second))
+	m.Settled([]*work.Work{&w}, rt.At(3*time.Second))
 	require.Equal(t, rt.At(3*time.Second), see(4*time.Second).SettledAt)
 	require.Equal(t, rt.At(3*time.Second), see(5*time.Second, rt.Deleting()).SettledAt, "a deletion is no write")
 	w = see(6*time.Second, rt.WrittenAt(6*time.Second))
@@ -77,7 +77,7 @@ func TestSettledOnce(t *testing.T) {
 // (R8). What did not, is what its agent says.
 func TestSuccessThatIsTakenAway(t *testing.T) {
 	m := NewWorks()
-	see := func(at time.Duration, succeeds bool, options ...rt.WorkOption) rollout.Work {
+	see := func(at time.Duration, succeeds bool, options ...rt.WorkOption) work.Work {
 		w := rt.Work("c1", append([]rt.WorkOption{rt.Bears("bbb")}, options...)...)
 		m.Settle(&w, succeeds, rt.At(at))
 		return w
@@ -112,14 +112,14 @@ func TestClockAhead(t *testing.T) {
 // What this process saw at a time that has not come yet, it sees now: its clock was set back. A deletion counts from when it was seen first (R10).
 func TestClockThatIsSetBack(t *testing.T) {
 	m := NewWorks()
-	see := func(at time.Duration, options ...rt.WorkOption) rollout.Work {
+	see := func(at time.Duration, options ...rt.WorkOption) work.Work {
 		made := rt.Work("c1", append([]rt.WorkOption{rt.Bears("bbb")}, options...)...)
 		w := m.View(made.Object, Selection{}, true, rt.At(at))
 		m.Settle(&w, true, rt.At(at))
 		return w
 	}
 	first := see(time.Hour)
-	m.Settled([]*rollout.Work{&first}, rt.At(time.Hour))
+	m.Settled([]*work.Work{&first}, rt.At(time.Hour))
 	w := see(time.Minute)
 	for _, at := range []time.Time{w.SucceededSince, w.WatchedSince, w.SettledAt, w.UnselectedSince} {
 		require.Equal(t, rt.At(time.Minute), at)
@@ -132,9 +132,9 @@ func TestClockThatIsSetBack(t *testing.T) {
 
 // What the Placements say of a work's cluster is remembered: since when none selects it, and which selected it last (R8).
 func TestView(t *testing.T) {
-	m, object := NewWorks(), work("u1", "7")
+	m, object := NewWorks(), newWork("u1", "7")
 	object.Generation, object.Spec = 1, spec(configMap)
-	see := func(at time.Duration, by Selection) rollout.Work { return m.View(object, by, true, rt.At(at)) }
+	see := func(at time.Duration, by Selection) work.Work { return m.View(object, by, true, rt.At(at)) }
 	require.Equal(t, []string{"p1"}, see(0, Selection{Selected: true, Sliced: []string{"p1"}}).SelectedBy)
 	require.Equal(t, rt.At(time.Second), see(time.Second, Selection{}).UnselectedSince)
 	later := see(2*time.Second, Selection{})
@@ -147,18 +147,18 @@ func TestView(t *testing.T) {
 
 // What the API server stored with changes is known as that, and its difference is looked for until it is found (R10).
 func TestAcceptedAs(t *testing.T) {
-	m, object := NewWorks(), work("u1", "7")
+	m, object := NewWorks(), newWork("u1", "7")
 	object.Generation, object.Spec = 2, spec(configMap)
-	view := func() rollout.Work { return m.View(object, Selection{Selected: true}, true, rt.At(0)) }
+	view := func() work.Work { return m.View(object, Selection{Selected: true}, true, rt.At(0)) }
 	require.Empty(t, view().AcceptedAs)
-	m.Wrote(object, &rollout.Revision{Digest: "asked"})
+	m.Wrote(object, &work.Revision{Digest: "asked"})
 	require.Equal(t, revision.Digest("asked"), view().AcceptedAs)
 	require.Empty(t, m.Difference("u1", func() string { return "" }))
 	require.Equal(t, "spec.x", m.Difference("u1", func() string { return "spec.x" }))
 	require.Equal(t, "spec.x", m.Difference("u1", func() string { panic("it is known") }))
 	object.Generation++
 	require.Empty(t, view().AcceptedAs, "somebody edited it since")
-	object.Annotations = map[string]string{workv1alpha1.AnnotationAccepted: rollout.AskedFor("asked", object.Generation)}
+	object.Annotations = map[string]string{workv1alpha1.AnnotationAccepted: work.AskedFor("asked", object.Generation)}
 	require.Empty(t, view().AcceptedAs, "this process knows which generation it wrote")
 }
 
@@ -166,22 +166,22 @@ func TestAcceptedAs(t *testing.T) {
 // (R10, R29).
 func TestAcceptedAsByAnotherProcess(t *testing.T) {
 	for name, test := range map[string]struct {
-		note           func(w *rollout.Work) string
+		note           func(w *work.Work) string
 		edited, broker bool
 		want           revision.Digest
 	}{
-		"the generation":                {note: func(*rollout.Work) string { return rollout.AskedFor("asked", 2) }, want: "asked"},
-		"the generation, edited":        {note: func(*rollout.Work) string { return rollout.AskedFor("asked", 2) }, edited: true},
-		"the generation, over a broker": {note: func(*rollout.Work) string { return rollout.AskedFor("asked", 2) }, broker: true},
-		"the content":                   {note: (*rollout.Work).Accepted, want: "asked"},
-		"the content, edited":           {note: (*rollout.Work).Accepted, edited: true},
-		"as it was written":             {note: func(w *rollout.Work) string { return rollout.AskedFor(w.Digest, 2) }},
+		"the generation":                {note: func(*work.Work) string { return work.AskedFor("asked", 2) }, want: "asked"},
+		"the generation, edited":        {note: func(*work.Work) string { return work.AskedFor("asked", 2) }, edited: true},
+		"the generation, over a broker": {note: func(*work.Work) string { return work.AskedFor("asked", 2) }, broker: true},
+		"the content":                   {note: (*work.Work).Accepted, want: "asked"},
+		"the content, edited":           {note: (*work.Work).Accepted, edited: true},
+		"as it was written":             {note: func(w *work.Work) string { return work.AskedFor(w.Digest, 2) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			object := rt.Work("c1", rt.Bears("bbb"), rt.Generation(2)).Object
 			object.Spec = spec(configMap)
 			writer := NewWorks()
-			writer.Wrote(object, &rollout.Revision{Digest: "asked"})
+			writer.Wrote(object, &work.Revision{Digest: "asked"})
 			seen := writer.View(object, Selection{}, true, rt.At(0))
 			object.Annotations[workv1alpha1.AnnotationAccepted] = test.note(&seen)
 			if test.edited {
@@ -198,10 +198,10 @@ func TestAcceptedAsByAnotherProcess(t *testing.T) {
 // A cache that is behind follows if it shows by now what the API server had a moment ago. One whose watch is dead does not (R11).
 func TestFollows(t *testing.T) {
 	m := NewWorks()
-	require.False(t, m.Follows(work("u1", "5"), "9", rt.At(0)), "it is behind for the first time")
-	require.False(t, m.Follows(work("u1", "5"), "12", rt.At(time.Second)))
-	require.True(t, m.Follows(work("u1", "12"), "15", rt.At(2*time.Second)))
-	require.False(t, m.Follows(work("u1", "15"), "18", rt.At(time.Minute)), "that was long ago")
+	require.False(t, m.Follows(newWork("u1", "5"), "9", rt.At(0)), "it is behind for the first time")
+	require.False(t, m.Follows(newWork("u1", "5"), "12", rt.At(time.Second)))
+	require.True(t, m.Follows(newWork("u1", "12"), "15", rt.At(2*time.Second)))
+	require.False(t, m.Follows(newWork("u1", "15"), "18", rt.At(time.Minute)), "that was long ago")
 }
 
 // A webhook that takes away what is written is asked again after a while (P7).
@@ -217,6 +217,6 @@ func TestStripped(t *testing.T) {
 // A cached work shows a live one that says the same.
 func TestShows(t *testing.T) {
 	m := NewWorks()
-	require.True(t, m.Shows(work("u1", "7"), work("u1", "7")))
-	require.False(t, m.Shows(work("u1", "7"), work("u1", "8")))
+	require.True(t, m.Shows(newWork("u1", "7"), newWork("u1", "7")))
+	require.False(t, m.Shows(newWork("u1", "7"), newWork("u1", "8")))
 }

@@ -14,6 +14,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 	"github.com/open-cluster-management-io/work-rollback/pkg/workpatch"
 )
 
@@ -21,7 +22,7 @@ import (
 // first, it lists the works there live. A cache that missed something, or a label that somebody removed, must not lead to a second work
 // (R9).
 func (w *Writer) create(ctx context.Context, owner *Owner, write *rollout.Write) (metav1.Object, error) {
-	names := rollout.WorkNames(owner.Object)
+	names := work.Names(owner.Object)
 	if slices.ContainsFunc(owner.Works, func(known *workv1.ManifestWork) bool { return !slices.Contains(names, known.Name) }) {
 		// Another hub gave works other names, so a free first name proves nothing.
 		if err := w.findExisting(ctx, owner, write.Cluster); err != nil {
@@ -66,8 +67,8 @@ func (w *Writer) findExisting(ctx context.Context, owner *Owner, cluster string)
 		return fmt.Errorf("listing the ManifestWorks without owner label in namespace %s: %w", cluster, err)
 	}
 	for i := range lost {
-		if work := &lost[i]; rollout.LostOwner(owner.Object, work, owner.IsRevision) {
-			return w.restoreOwner(ctx, owner, work)
+		if mw := &lost[i]; work.LostOwner(owner.Object, mw, owner.IsRevision) {
+			return w.restoreOwner(ctx, owner, mw)
 		}
 	}
 	return nil

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/open-cluster-management-io/work-rollback/internal/worktest"
-
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,10 +12,12 @@ import (
 	workfake "open-cluster-management.io/api/client/work/clientset/versioned/fake"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/worktest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 var manifestworks = workv1.Resource("manifestworks")
@@ -37,7 +37,7 @@ func (n namespace) client() *workfake.Clientset {
 
 // A work is created under the first name that nobody else has; one of the owner that the cache does not show is found, and no second one made (R9).
 func TestCreate(t *testing.T) {
-	names := rollout.WorkNames(ours(nil).Object)
+	names := work.Names(ours(nil).Object)
 	owned := map[string]string{workv1alpha1.LabelReplicaSet: "ns.web"}
 	lost := map[string]string{workv1alpha1.LabelControllerHash: "aaa"}
 	for name, test := range map[string]struct {

@@ -7,8 +7,8 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // ours is an owner without revisions, as a pass sees it. What is found is noted.
@@ -23,7 +23,7 @@ func ours(found *[]string) *Owner {
 	}
 }
 
-func workOf(cluster, hash string) *rollout.Work {
+func workOf(cluster, hash string) *work.Work {
 	work := rt.Work(cluster, rt.Bears(hash))
 	return &work
 }

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/open-cluster-management-io/work-rollback/internal/worktest"
-
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,9 +11,11 @@ import (
 	workfake "open-cluster-management.io/api/client/work/clientset/versioned/fake"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/worktest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
 
@@ -73,7 +73,7 @@ func TestChangeIsFoundOnce(t *testing.T) {
 	}
 	w := at(client, false)
 	for _, cluster := range clusters {
-		work := &rollout.Work{Object: &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: cluster, Name: "web"}}, Digest: "from"}
+		work := &work.Work{Object: &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: cluster, Name: "web"}}, Digest: "from"}
 		workcache.Trim(work.Object, "from")
 		_, err := w.Write(t.Context(), ours(nil), &rollout.Write{Owner: rt.OwnerMetadata(), Action: rollout.Update, Cluster: cluster, Work: work, Revision: rt.Revision("bbb")})
 		require.NoError(t, err)

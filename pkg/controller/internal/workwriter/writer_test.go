@@ -4,18 +4,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/open-cluster-management-io/work-rollback/internal/worktest"
-
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clienttesting "k8s.io/client-go/testing"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/worktest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 	"github.com/open-cluster-management-io/work-rollback/pkg/workpatch"
 )
@@ -34,7 +34,7 @@ func TestPatchOfWhatIsGone(t *testing.T) {
 			client := worktest.Answering("patch", func(clienttesting.Action) (*workv1.ManifestWork, error) { return nil, test.answer })
 			object := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: "c1", Name: "web"}}
 			_, err := at(client, false).Write(t.Context(), ours(nil), &rollout.Write{Owner: rt.OwnerMetadata(),
-				Action: rollout.Relabel, Cluster: "c1", Work: &rollout.Work{Object: object},
+				Action: rollout.Relabel, Cluster: "c1", Work: &work.Work{Object: object},
 			})
 			require.Equal(t, test.conflict, apierrors.IsConflict(err), err)
 			require.Equal(t, test.lasting, memory.IsLasting(err), err)

@@ -1,0 +1,219 @@
+package lifecycle
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/adoption"
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
+)
+
+// adopt records what another hub rolled out: before this one knew the object, or while that ran in its place (R6). Every spec of
+// its works becomes a revision before the template does, so that a process that is killed between two of them leaves behind that it
+// was not done. Which revision is the current one is settled before the first work has a hash, as then nothing shows any more
+// who wrote it.
+func (c *chain) adopt() *Step {
+	unlabelled := func(w work.Work) bool { return w.Hash() == "" }
+	if c.TemplateErr != nil || !slices.ContainsFunc(c.Works, unlabelled) {
+		return nil
+	}
+	update := c.History.ByDigest(c.Template)
+	in := c.pastInput(update)
+	past := adoption.ReadHistory(in)
+	if update != nil && !past.Surpassed {
+		return nil
+	}
+	return c.recordPast(in, &past)
+}
+
+// endAbort ends an abort of the template's rollout where another hub has rolled the template out since, and every cluster succeeded with it. The
+// revision is the current one then: on the revision first, then in the status, where Begin persists it (R16). A process that was killed
+// between the two finds the revision current since the abort.
+func (c *chain) endAbort() *Step {
+	update := c.History.ByDigest(c.Template)
+	if c.TemplateErr != nil || update == nil || update.Hash != c.Revisions.UpdateRevision {
+		return nil
+	}
+	at, marked := update.AbortedAt()
+	if c.Revisions.AbortedTime != nil {
+		at = c.Revisions.AbortedTime.Time
+	} else if !marked {
+		return nil
+	}
+	everywhere, succeeded, only := c.pastInput(update).RolledOut(work.NewRevision(update), c.Now)
+	since, current := update.CurrentSince()
+	recorded := !marked && current && since.After(at)
+	switch {
+	case !everywhere || !succeeded && !recorded:
+		return nil
+	case !recorded:
+		return c.settle(c.abortEnded(update, only))
+	}
+	c.Revisions.AbortedTime, c.Revisions.CurrentRevision = nil, update.Hash
+	return nil
+}
+
+// abortEnded records that another hub rolled out a revision whose rollout was aborted here.
+func (c *chain) abortEnded(update *revision.Revision, only string) Step {
+	annotations := noAbort()
+	annotations[workv1alpha1.AnnotationCurrentSince] = stamp(c.History.NextCurrentSince(c.Now))
+	if only != "" {
+		annotations[workv1alpha1.AnnotationRecordedOn] = only
+	}
+	ended := patch(MarkCurrent, "end abort", update.Object, Patch{Annotations: annotations}, "another hub rolled out the template whose rollout was aborted")
+	ended.Event = &Event{
+		Reason: workv1alpha1.EventAbortEnded, Action: "Observe",
+		Note: fmt.Sprintf("another hub rolled out revision %s, and every cluster succeeded with it: its abort has ended", update.Object.Name),
+	}
+	return ended
+}
+
+// noAbort removes what a revision records of the abort of its rollout.
+func noAbort() map[string]any {
+	return map[string]any{
+		workv1alpha1.AnnotationAborted: nil, workv1alpha1.AnnotationAbortedBy: nil, workv1alpha1.AnnotationAbortReason: nil,
+		workv1alpha1.AnnotationRestored: nil,
+	}
+}
+
+// recordPast records what the works show, and which of it was stable.
+func (c *chain) recordPast(in *adoption.Input, past *adoption.History) *Step {
+	recorded := past.Specs[:min(len(past.Specs), adoption.MaxSpecs)]
+	if read := c.readSpecs(recorded); read.next != nil || read.failed != nil {
+		return c.afterAdoption(read)
+	}
+	var stable revision.Digest
+	if past.Surpassed || (c.Revisions.CurrentRevision == "" && (in.FirstSight || past.Replaced)) {
+		stable = past.Stable(c.Now)
+	}
+	if done := c.record(recorded, stable, in.FirstSight); done != (batch{}) {
+		return c.afterAdoption(done)
+	}
+	switch {
+	case stable != "":
+		return c.makeCurrent(c.History.ByDigest(stable), "the ManifestWorks show which revision was stable before")
+	case past.Surpassed:
+		return c.afterAdoption(c.forgetCurrent())
+	}
+	return nil
+}
+
+// afterAdoption is the step that follows from what became of the requests of an adoption.
+func (c *chain) afterAdoption(done batch) *Step {
+	switch {
+	case done.next != nil:
+		return done.next
+	case done.wrote && done.failed != nil:
+		return c.failed(done.failed)
+	case done.failed != nil:
+		// That the template has no revision yet shows that this was not done (R6).
+		return c.unrecorded(done.failed)
+	case done.wrote:
+		return c.written("what another hub rolled out is recorded")
+	}
+	return nil
+}
+
+// readSpecs fills in what the specs hold, each from the first work that has it.
+func (c *chain) readSpecs(specs []adoption.Spec) batch {
+	for i := range specs {
+		template, read := c.specOf(specs[i].SampleWork())
+		if read.next != nil || read.failed != nil {
+			return read
+		}
+		specs[i].Template = template
+	}
+	return batch{}
+}
+
+// firstSight reports whether this hub never rolled the object out: nothing in the status, and no revision that was made from a template.
+// A process that was killed while it recorded what another hub left has recorded a part of it (R6).
+func (c *chain) firstSight() bool {
+	return c.Object.Status.UpdateRevision == "" && !slices.ContainsFunc(c.History.Revisions, func(rev revision.Revision) bool {
+		_, reused := rev.ReusedAt()
+		return !rev.Recorded() || reused
+	})
+}
+
+func (c *chain) pastInput(update *revision.Revision) *adoption.Input {
+	in := &adoption.Input{
+		Owner: c.Object, Refs: c.Refs, IgnoredRefs: c.IgnoredRefs, Works: c.Works, Template: c.Template, FirstSight: c.firstSight(),
+	}
+	// An abort of the template's revision is carried out, whoever wrote what meanwhile (R12).
+	resumes := c.Revisions.AbortedTime != nil && update != nil && update.Hash == c.Revisions.UpdateRevision
+	if c.Revisions.CurrentRevision != "" && !resumes {
+		in.Current = c.Named(c.Revisions.CurrentRevision)
+	}
+	return in
+}
+
+// record makes revisions of specs that have none (R6). Their numbers are lower than that of any revision that was made from a template, so
+// that they are pruned before those (R5).
+func (c *chain) record(specs []adoption.Spec, stable revision.Digest, firstSight bool) (all batch) {
+	number, next := c.History.LowerNumber(), int64(-1)
+	if firstSight {
+		// The template's comes after them, and what was on the most clusters comes last among them.
+		number, next = c.History.NextNumber(), 1
+		slices.Reverse(specs)
+	}
+	for i := range specs {
+		if c.History.ByDigest(specs[i].Digest) != nil {
+			continue
+		}
+		missing := &lost{
+			hash:     revision.ComputeHash(specs[i].Template, c.Revisions.CollisionCount),
+			template: specs[i].Template,
+			current:  specs[i].Digest == stable,
+			recorded: true,
+		}
+		if missing.current {
+			missing.onlyOn = specs[i].OnlyOn()
+		}
+		if all.add(c.remake(missing, number)); all.failed != nil || all.next != nil {
+			return all
+		}
+		number = max(0, number+next)
+	}
+	return all
+}
+
+// makeCurrent makes a revision the current one: on the revision first (R16).
+func (c *chain) makeCurrent(found *revision.Revision, why string) *Step {
+	if found == nil {
+		return nil // Something else has its name.
+	}
+	if latest := c.History.LatestCurrent(); latest == nil || latest.Hash != found.Hash {
+		return c.settle(patch(MarkCurrent, "current", found.Object, Patch{Annotations: map[string]any{
+			workv1alpha1.AnnotationCurrentSince: stamp(c.History.NextCurrentSince(c.Now)),
+		}}, why))
+	}
+	c.Revisions.CurrentRevision = found.Hash
+	return nil
+}
+
+// forgetCurrent makes no revision the current one. The one that is goes last, so that until then a successor finds all as it was; and
+// none that was it before may take its place (R16).
+func (c *chain) forgetCurrent() (all batch) {
+	for _, former := range c.History.FormerCurrents() {
+		annotations := map[string]any{workv1alpha1.AnnotationCurrentSince: nil}
+		if former.Hash == c.Revisions.CurrentRevision {
+			annotations[workv1alpha1.AnnotationSurpassed] = stamp(c.Now)
+		}
+		answer, next := c.do(patch(Unmark, "forget", former.Object, Patch{Annotations: annotations}, "another hub rolled out past revision "+former.Object.Name))
+		switch {
+		case next != nil:
+			all.next = next
+			return all
+		case answer.Result != Done:
+			all.failed = answer
+			return all
+		}
+		all.wrote = true
+	}
+	if !all.wrote {
+		c.Unstable, c.Revisions.CurrentRevision = c.Revisions.CurrentRevision, ""
+	}
+	return all
+}

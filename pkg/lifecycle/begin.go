@@ -1,0 +1,275 @@
+package lifecycle
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+)
+
+// rolloutLinks decide what is persisted before a rollout goes on, in order.
+var rolloutLinks = []link{
+	(*chain).abortByHand,
+	(*chain).newRollout,
+	(*chain).persist,
+	(*chain).markAbort,
+}
+
+// Begin returns what has to be persisted before the rollout of the revision that Next found goes on. The View has the notes of the works.
+func Begin(v *View, found Outcome) Step {
+	c := &chain{View: v, Outcome: found}
+	return c.walk(rolloutLinks, "what decides is persisted")
+}
+
+// abortByHand takes over an abort that a person asked for by setting status.abortedTime (R12). The conditions report it first, as every
+// abort, and it goes on from there like any other. Where nothing is to be aborted the field is removed. The pass ends with either.
+func (c *chain) abortByHand() *Step {
+	if !c.abortedByHand() {
+		return nil
+	}
+	if problem, none := c.nothingToAbort(); none {
+		return c.settle(Step{Action: RemoveAbort, Key: "remove abort", Why: problem, Event: &Event{
+			Warning: true, Reason: workv1alpha1.EventAbortIgnored, Action: "Abort",
+			Note: fmt.Sprintf("%s, and the hub removed it: %s", c.setter(), problem),
+		}})
+	}
+	c.Update = c.Named(c.Revisions.UpdateRevision)
+	return c.persistAbort(c.setter())
+}
+
+// persistAbort has the conditions report an abort before anything follows from it. The pass ends with it.
+func (c *chain) persistAbort(reason string) *Step {
+	c.Aborting, c.Urgent, c.AbortedFor = true, true, reason
+	c.Outcome.Snapshot = c.View.Snapshot(&c.Revisions, c.Update, true)
+	return c.settle(Step{
+		Action: PersistStatus, Key: "persist abort", Why: reason, Plan: rollout.Decide(c.Outcome.Snapshot), Stage: status.Aborting,
+	})
+}
+
+// abortedByHand reports whether a person set status.abortedTime. This hub sets it together with conditions that report the abort, and the
+// revision records it from before the first work goes back.
+func (c *chain) abortedByHand() bool {
+	if c.Object.Status.AbortedTime == nil || c.Revisions.AbortedTime == nil {
+		return false
+	}
+	if told := status.StageOf(c.Object.Status.Conditions); told == status.Aborting || told == status.Aborted {
+		return false
+	}
+	if update := c.revisionOf(c.Revisions.UpdateRevision); update != nil {
+		_, marked := update.AbortedAt()
+		return !marked
+	}
+	return true
+}
+
+// setter is who set status.abortedTime, and why, for a person.
+func (v *View) setter() string {
+	manager, by, why := status.AbortSetBy(v.Object.ManagedFields), v.Object.Status.AbortedBy, v.Object.Status.AbortReason
+	set := "status.abortedTime was set"
+	switch {
+	case by != "" && manager != "":
+		set = fmt.Sprintf("%s set status.abortedTime (field manager %s)", by, manager)
+	case by != "":
+		set = by + " set status.abortedTime"
+	case manager != "":
+		set = fmt.Sprintf("field manager %s set status.abortedTime", manager)
+	}
+	if why != "" {
+		set += ": " + why
+	}
+	return status.OneLine(set)
+}
+
+// nothingToAbort reports whether there is no rollout that can be aborted, and returns why for a person.
+func (c *chain) nothingToAbort() (why string, none bool) {
+	if hash := c.Revisions.CurrentRevision; hash != "" && hash == c.Revisions.UpdateRevision {
+		return fmt.Sprintf("revision %s is the current one already, so no rollout can be aborted", revision.Name(c.Object.Name, hash)), true
+	}
+	if _, absent := c.Current(c.Revisions.CurrentRevision, c.Update); absent != nil {
+		return status.NoCurrent(absent), true
+	}
+	return "", false
+}
+
+// newRollout begins the rollout of another revision. An abort that is being carried out ends first (R4).
+func (c *chain) newRollout() *Step {
+	c.begins = c.Revisions.UpdateRevision != c.Update.Hash
+	if c.begins && c.Revisions.AbortedTime != nil && c.abortUnfinished() {
+		c.begins, c.Pending = false, true
+		c.Update = c.Named(c.Revisions.UpdateRevision)
+	}
+	if c.begins {
+		c.Revisions.UpdateRevision, c.Revisions.AbortedTime = c.Update.Hash, nil
+	}
+	c.Outcome.Snapshot = c.View.Snapshot(&c.Revisions, c.Update, !c.Held && c.Revisions.AbortedTime != nil)
+	if c.Held {
+		return c.proceed("nothing of the revision is started any more")
+	}
+	// Also while there is a history: it may be gone when somebody wipes the status.
+	c.Keep = true
+	return nil
+}
+
+// abortUnfinished reports whether a work that can be written still has to go back: then the new rollout waits (R4).
+func (c *chain) abortUnfinished() bool {
+	return rollout.Decide(c.View.Snapshot(&c.Revisions, c.Named(c.Revisions.UpdateRevision), true)).Behind > 0
+}
+
+// persist writes a new rollout into the status, or a status that was rebuilt. The pass ends with it. Where the API server drops it, the
+// revisions hold the same, and the next pass reads it from them (R16).
+func (c *chain) persist() *Step {
+	if c.Memory.Pruned || equality.Semantic.DeepEqual(c.Revisions, status.RevisionsOf(&c.Object.Status)) {
+		return nil
+	}
+	request := Step{
+		Action: PersistStatus, Key: "persist", Why: "the status does not say which revisions count", Plan: rollout.Decide(c.Outcome.Snapshot), Stage: status.RollingOut,
+	}
+	if !c.begins {
+		c.Aborting, request.Stage = request.Plan.Behind > 0, ""
+	}
+	answer, next := c.do(request)
+	switch {
+	case next != nil:
+		return next
+	case answer.failed():
+		return c.failed(answer)
+	case answer.Result == Pruned:
+		c.pruned = true
+		return nil
+	}
+	return c.written(request.Why)
+}
+
+// markAbort brings what the update revision records of an abort in line with the status. Where the status has no abort and the revision
+// records one, somebody removed it from the status: a retry (R4, R16).
+func (c *chain) markAbort() *Step {
+	update := c.revisionOf(c.Update.Hash)
+	if update == nil {
+		return nil
+	}
+	_, marked := update.AbortedAt()
+	switch aborted := c.Revisions.AbortedTime != nil; {
+	case aborted && !marked:
+		return c.markAborted(update)
+	case !aborted && marked:
+		return c.clearAborted(update)
+	}
+	return nil
+}
+
+// clearAborted begins a rollout again that was aborted. A retry is a rollout of its own: what the clusters did before says nothing about it.
+func (c *chain) clearAborted(update *revision.Revision) *Step {
+	annotations := noAbort()
+	annotations[workv1alpha1.AnnotationRetriedAt] = stamp(update.NextBegin(c.Now))
+	answer, next := c.do(patch(ClearAborted, "clear", update.Object, Patch{Annotations: annotations}, "somebody removed status.abortedTime"))
+	switch {
+	case next != nil:
+		return next
+	case answer.failed():
+		c.Pending = true
+		return c.invalid(Problem{Failed: answer, Text: "; until then the rollout does not begin again"})
+	}
+	return c.written("the rollout begins again")
+}
+
+// markPatience is for how long an abort waits for the revision to record it, where that fails for a reason that may pass.
+const markPatience = 10 * time.Second
+
+// markAborted writes on the update revision that its rollout was aborted, before any work goes back. It is the second copy (R16): where it can't
+// be written, and the status holds the first one, the fleet does not stay on the bad revision. It is tried again in each pass.
+func (c *chain) markAborted(update *revision.Revision) *Step {
+	request := c.abortMark(update)
+	answer, next := c.do(request)
+	switch {
+	case next != nil:
+		return next
+	case !answer.failed():
+		return c.written(request.Why)
+	case c.pruned || c.Memory.Pruned:
+		return c.failed(answer)
+	}
+	// A person may have set any time, also one to come.
+	age := c.Now.Sub(c.Revisions.AbortedTime.Time)
+	if answer.Result != Rejected && age >= 0 && age < markPatience {
+		return c.failed(answer)
+	}
+	c.Problems = append(c.Problems, Problem{Failed: answer})
+	return nil
+}
+
+// abortMark is what a revision records of the abort of its rollout, and why it was.
+func (c *chain) abortMark(update *revision.Revision) Step {
+	annotations := map[string]any{
+		workv1alpha1.AnnotationAborted: stamp(c.Revisions.AbortedTime.Time), workv1alpha1.AnnotationRestored: nil,
+		workv1alpha1.AnnotationReached: c.reached(update),
+	}
+	if reason := status.OneLine(c.abortReason()) + abortEvidence(c.Object.Status.Failures); reason != "" {
+		annotations[workv1alpha1.AnnotationAbortReason] = reason
+	}
+	if by := c.Object.Status.AbortedBy; by != "" {
+		annotations[workv1alpha1.AnnotationAbortedBy] = status.OneLine(by)
+	}
+	if latest := c.History.LatestCurrent(); latest != nil && latest.Hash == update.Hash && c.Revisions.CurrentRevision != update.Hash {
+		// A cluster relapsed before the status said that it is current. What the clusters go back to is the latest one then (R16).
+		annotations[workv1alpha1.AnnotationCurrentSince] = nil
+	}
+	return patch(MarkAborted, "abort", update.Object, Patch{Annotations: annotations}, "the revision does not record yet that its rollout was aborted")
+}
+
+// maxEvidence is the number of failed clusters whose reports the revision records.
+const maxEvidence = 10
+
+// abortEvidence returns what the first failed clusters reported, a line each, for the reason of an abort. It outlives the status, where a later
+// rollout removes the failures.
+func abortEvidence(failures []workv1alpha1.ClusterFailure) string {
+	var evidence strings.Builder
+	for i := range failures[:min(len(failures), maxEvidence)] {
+		f := &failures[i]
+		line := fmt.Sprintf("%s: %s", f.Cluster, f.Reason)
+		if f.Message != "" {
+			line += ": " + f.Message
+		}
+		evidence.WriteString("\n" + status.OneLine(line))
+	}
+	if more := len(failures) - maxEvidence; more > 0 {
+		fmt.Fprintf(&evidence, "\nand %d more", more)
+	}
+	return evidence.String()
+}
+
+// reached is the most clusters that have or had a revision when its rollout ended (R25).
+func (v *View) reached(rev *revision.Revision) string {
+	clusters := sets.New[string]()
+	for i := range v.Notes.Works {
+		if w := &v.Notes.Works[i]; w.Hash() == rev.Hash && !w.UnexpectedName {
+			clusters.Insert(w.Cluster())
+		}
+	}
+	before, _ := rev.Reached()
+	return strconv.Itoa(max(int(before), clusters.Len()))
+}
+
+// abortReason is why the rollout was aborted; empty where nothing shows it any more.
+func (c *chain) abortReason() string {
+	switch remembered := &c.Memory.Aborted; {
+	case c.AbortedFor != "":
+		return c.AbortedFor
+	case remembered.At.Equal(c.Revisions.AbortedTime) && remembered.Reason != "":
+		return remembered.Reason // The works may have gone back meanwhile.
+	case status.AbortSetBy(c.Object.ManagedFields) != "":
+		return c.setter()
+	}
+	// The works are as they were when the abort was decided, maybe by a process that is gone: its grace was over.
+	if abort := rollout.Decide(c.View.Snapshot(&c.Revisions, c.Update, false).AssumeSettled()).AbortDue(); abort != nil {
+		return abort.Reason
+	}
+	return ""
+}

@@ -1,0 +1,110 @@
+package lifecycle
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+)
+
+// Conclude makes the update revision the current one where its rollout is complete: on the revision first, then in the status (R13, R16).
+func Conclude(v *View, found Outcome, decided *rollout.Plan) Step {
+	c := &chain{View: v, Outcome: found}
+	if step := c.judge(decided); step != nil {
+		return *step
+	}
+	return *c.proceed("what was decided is recorded")
+}
+
+// judge notes whether the rollout is complete, and records it where it is.
+func (c *chain) judge(decided *rollout.Plan) *Step {
+	if decided.Complete {
+		c.Incomplete = ptr.To("")
+		return c.ledger().complete(c)
+	}
+	if c.Revisions.CurrentRevision != c.Update.Hash {
+		c.Incomplete = &c.Update.Hash
+	}
+	return nil
+}
+
+// complete makes the update revision the current one. What is not recorded yet is written on the revision first; the pass ends with that.
+func (r recorded) complete(c *chain) *Step {
+	latest, update := r.History.LatestCurrent(), r.History.ByHash(c.Update.Hash)
+	switch {
+	case update == nil:
+		return nil // It was deleted, and is rebuilt first (R7).
+	case latest == nil || latest.Hash != c.Update.Hash || c.Update.Underway():
+		return c.markComplete(update)
+	}
+	c.Revisions.CurrentRevision = c.Update.Hash
+	return nil
+}
+
+// completedAt is when the rollout that is complete now is: not before it began, also when the clock went back since.
+func (c *chain) completedAt() time.Time {
+	now := c.History.NextCurrentSince(c.Now)
+	if c.Update.BeginsAt.After(now) {
+		return c.Update.BeginsAt
+	}
+	return now
+}
+
+func (c *chain) markComplete(update *revision.Revision) *Step {
+	answer, next := c.do(patch(MarkCurrent, "complete", update.Object, Patch{Annotations: map[string]any{
+		workv1alpha1.AnnotationCurrentSince: stamp(c.completedAt()),
+		workv1alpha1.AnnotationRecordedOn:   nil, // All have it now.
+		workv1alpha1.AnnotationReached:      c.reached(update),
+	}}, "every cluster has the update revision"))
+	switch {
+	case next != nil:
+		return next
+	case !answer.failed():
+		return c.written("the update revision is the current one")
+	}
+	c.Problems = append(c.Problems, Problem{Failed: answer})
+	if c.Memory.Pruned {
+		return nil // Nothing else could hold it.
+	}
+	// Every cluster had it: a relapse must not become an abort because the second copy is missing, which nothing follows from yet. The
+	// condition names it, and each pass tries to write it.
+	c.Completed, c.Revisions.CurrentRevision = c.Update.Hash, c.Update.Hash
+	return nil
+}
+
+// Abort persists an abort. The works go back when the caches show it, and the revision records it (R12, R15, R16).
+func Abort(v *View, found Outcome, at metav1.Time, reason string) Step {
+	c := &chain{View: v, Outcome: found}
+	c.Revisions.AbortedTime, c.AbortedFor, c.Aborting = &at, reason, true
+	if update := c.revisionOf(c.Update.Hash); update != nil && c.Memory.Pruned {
+		// The status can't hold it: the revision does (R16).
+		switch answer, next := c.do(c.abortMark(update)); {
+		case next != nil:
+			return *next
+		case answer.failed():
+			c.Problems = append(c.Problems, Problem{Failed: answer, Text: "; until then nothing is written back"})
+		}
+	}
+	// What is confirmed from now on is the revision that the clusters go back to.
+	return *c.persistAbort(reason)
+}
+
+// Restored notes, once for each abort, that every selected cluster confirmed the revision that it was brought back to. The
+// update revision records it: the status says it in words only, and in counts that change when a cluster joins.
+func Restored(v *View, found Outcome, decided *rollout.Plan) (Step, bool) {
+	selected := decided.Selected()
+	if !found.Snapshot.Aborted || found.Aborting || decided.Behind > 0 || selected == 0 || decided.Confirmed < selected {
+		return Step{}, false
+	}
+	update := v.revisionOf(found.Update.Hash)
+	if update == nil || update.Restored() {
+		return Step{}, false
+	}
+	return patch(MarkRestored, "restored", update.Object, Patch{Annotations: map[string]any{
+		workv1alpha1.AnnotationRestored: stamp(v.Now),
+	}}, "every cluster confirmed the revision that it was brought back to"), true
+}

@@ -1,0 +1,146 @@
+package lifecycle
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
+)
+
+// lostStatus rebuilds a status that was lost from what the revisions record: an older CRD prunes it, a restore drops it. A lost status is never
+// a retry, and never a first rollout (R16). The current revision may have been deleted at the same time: it is rebuilt next (R7), and the one
+// before it does not take its place.
+func (c *chain) lostStatus() *Step {
+	newest := c.History.Newest()
+	if c.Revisions.UpdateRevision != "" || newest == nil {
+		return nil
+	}
+	c.Revisions.UpdateRevision = newest.Hash
+	if latest, known := c.History.LastCurrent(); known && c.Revisions.CurrentRevision == "" {
+		c.Revisions.CurrentRevision = latest
+	}
+	if at, aborted := newest.AbortedAt(); aborted && c.Revisions.AbortedTime == nil {
+		c.Revisions.AbortedTime = ptr.To(metav1.NewTime(at))
+	}
+	return nil
+}
+
+// olderStatus treats a status that is older than the revisions as a lost one: somebody restored it from a backup. The rollout of today's
+// template has begun or ended since, so that it must not begin once more: it may have been aborted (R16). During a pause, the update revision
+// stays, and no work is written: this waits for the end of the pause (R23).
+func (c *chain) olderStatus() *Step {
+	newest := c.History.Newest()
+	if c.Object.Spec.Paused {
+		return nil
+	}
+	if c.Revisions.UpdateRevision == "" || newest == nil || newest.Err != nil || newest.Hash == c.Revisions.UpdateRevision ||
+		newest.Digest != c.Template || !c.hasRolledOut(newest) {
+		return nil
+	}
+	c.Revisions.UpdateRevision, c.Revisions.AbortedTime = newest.Hash, nil
+	if latest, known := c.History.LastCurrent(); known {
+		c.Revisions.CurrentRevision = latest
+	}
+	if at, aborted := newest.AbortedAt(); aborted {
+		c.Revisions.AbortedTime = ptr.To(metav1.NewTime(at))
+	}
+	return nil
+}
+
+// hasRolledOut reports whether the last rollout of a revision has ended, or works have it from its first one.
+func (v *View) hasRolledOut(rev *revision.Revision) bool {
+	if _, aborted := rev.AbortedAt(); aborted {
+		return true
+	}
+	known := work.NewRevision(rev)
+	if known.BeginsAt.IsZero() {
+		return v.hasBegun(rev.Hash)
+	}
+	return !known.CurrentSince.IsZero() && !known.Underway()
+}
+
+// settleCurrent makes sure that status.currentRevision names a revision that may be the current one: an abort goes back to it. What counts is
+// written on the revision first (R16); the pass ends with that. What does not count is put back (R6).
+func (c *chain) settleCurrent() *Step {
+	named := c.Revisions.CurrentRevision
+	if rev := c.History.ByHash(named); rev != nil && !rev.WasCurrent() && named == c.Revisions.UpdateRevision && c.wasComplete(named) {
+		// Its rollout was complete when the revision could not be written, or could not be read. A relapse since must not become an abort.
+		return nil
+	}
+	claim := c.History.JudgeCurrent(named, c.Revisions.UpdateRevision)
+	if claim.Record {
+		return c.makeCurrent(c.History.ByHash(claim.Hash), "a person named it in status.currentRevision")
+	}
+	c.Revisions.CurrentRevision = claim.Hash
+	if claim.Problem != "" {
+		c.Events = append(c.Events, Event{Warning: true, Reason: workv1alpha1.EventCurrentRevisionIgnored, Action: "Observe",
+			Note: fmt.Sprintf("status.currentRevision is %q, and the hub puts %q back: %s", named, claim.Hash, claim.Problem)})
+	}
+	return nil
+}
+
+// wasComplete reports whether the conditions, or this process, know that the rollout of a revision was complete. A condition that contradicts
+// what this process itself judged is somebody else's.
+func (c *chain) wasComplete(hash string) bool {
+	told := status.StageOf(c.Object.Status.Conditions) == status.Complete && c.Memory.Incomplete != hash
+	return told || c.Memory.Completed == hash
+}
+
+// Current returns the stable revision for a rollout of update, which may be nil, or why there is none.
+func (v *View) Current(hash string, update *work.Revision) (*work.Revision, *rollout.Absence) {
+	return v.ledger().current(hash, update)
+}
+
+func (r recorded) current(hash string, update *work.Revision) (*work.Revision, *rollout.Absence) {
+	if hash == "" {
+		return nil, r.neverComplete(update)
+	}
+	found := r.History.ByHash(hash)
+	switch {
+	case found == nil:
+		return nil, &rollout.Absence{Cause: rollout.Deleted, Revision: revision.Name(r.Object.Name, hash)}
+	case found.Err != nil:
+		return nil, &rollout.Absence{Cause: rollout.Unreadable, Detail: found.Err.Error(), Works: r.worksWith(hash)}
+	case r.selectsBeside(found.RecordedOn()):
+		return nil, &rollout.Absence{Cause: rollout.OnOneCluster, Revision: found.Object.Name, Cluster: found.RecordedOn()}
+	}
+	return work.NewRevision(found), nil
+}
+
+// selectsBeside reports whether other clusters are selected than the one that alone had a revision: its agent does not decide for them (R6).
+func (v *View) selectsBeside(only string) bool {
+	if only == "" {
+		return false
+	}
+	for cluster := range placement.Owners(v.Refs) {
+		if cluster != only {
+			return true
+		}
+	}
+	return false
+}
+
+// neverComplete returns why no revision is the stable one, and which of them a person may name (R6).
+func (v *View) neverComplete(update *work.Revision) *rollout.Absence {
+	found := &rollout.Absence{Cause: rollout.NeverComplete}
+	for i := range v.History.Revisions {
+		rev := &v.History.Revisions[i]
+		if rev.Recorded() {
+			found.Cause = rollout.NotAdopted
+		}
+		if rev.Err == nil && (update == nil || rev.Hash != update.Hash) {
+			found.Others = append(found.Others, rev.Hash)
+		}
+	}
+	if surpassed := v.History.LatestSurpassed(); surpassed != nil {
+		found.Cause, found.Revision = rollout.Surpassed, surpassed.Object.Name
+	}
+	return found
+}

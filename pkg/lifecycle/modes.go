@@ -1,0 +1,83 @@
+package lifecycle
+
+import (
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
+)
+
+// ledger is where it is recorded which revisions there are, and what became of their rollouts.
+type ledger interface {
+	// links decide which revision is that of today's template, in order.
+	links() []link
+	// history holds the revisions that can be gone back to.
+	history() *revision.History
+	// resumes reports whether a rollout goes on while today's template has no revision.
+	resumes(update string) bool
+	// current returns the stable revision for a rollout of update, which may be nil, or why there is none.
+	current(hash string, update *work.Revision) (*work.Revision, *rollout.Absence)
+	// waits reports whether today's template waits for the end of a pause (R23).
+	waits(c *chain) bool
+	// paused is the update revision while it does, and whether that is another one.
+	paused(c *chain) (update *work.Revision, differs bool)
+	// complete records that the rollout of the update revision is complete.
+	complete(c *chain) *Step
+}
+
+// ledger is the one that can be had.
+func (v *View) ledger() ledger {
+	if v.NoHistory {
+		return unrecorded{v}
+	}
+	return recorded{v}
+}
+
+// recorded is the ledger of a hub that may read and write ControllerRevisions: they hold all of it.
+type recorded struct{ *View }
+
+func (recorded) links() []link {
+	return []link{
+		(*chain).unusable,
+		(*chain).lostStatus,
+		(*chain).olderStatus,
+		(*chain).deleted,
+		(*chain).endAbort,
+		(*chain).adopt,
+		(*chain).settleCurrent,
+		(*chain).invalidTemplate,
+		(*chain).paused,
+		(*chain).newTemplate,
+		(*chain).undo,
+		(*chain).remember,
+	}
+}
+
+func (r recorded) history() *revision.History { return &r.History }
+
+func (recorded) resumes(update string) bool { return update != "" }
+
+// unrecorded is the ledger of a hub that may not read ControllerRevisions: the works have the hashes, and this process remembers the rest. There is
+// nothing to go back to, so that a rollout which fails stops.
+type unrecorded struct{ *View }
+
+func (unrecorded) links() []link {
+	return []link{
+		(*chain).keptStatus,
+		(*chain).invalidTemplate,
+		(*chain).paused,
+		(*chain).templateOnWorks,
+	}
+}
+
+func (unrecorded) history() *revision.History { return &revision.History{} }
+
+func (unrecorded) resumes(string) bool { return false }
+
+func (u unrecorded) current(string, *work.Revision) (*work.Revision, *rollout.Absence) {
+	return nil, &rollout.Absence{Cause: rollout.WithoutHistory, Detail: u.HistoryNote}
+}
+
+func (unrecorded) complete(c *chain) *Step {
+	c.Revisions.CurrentRevision, c.Keep = c.Update.Hash, true
+	return nil
+}

@@ -1,0 +1,195 @@
+package lifecycle
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
+)
+
+// Notes are what this process knows of the works beside what they say, noted once in a pass. Asking for several snapshots changes nothing (R10).
+type Notes struct {
+	// Works are those of the View, with what was seen of them.
+	Works []work.Work
+	// Heard is since when each agent was heard; nil where works don't travel over a broker (R11).
+	Heard map[string]time.Time
+	// Unreached names the clusters whose agents are there, and do not get what they are sent over a broker, sorted.
+	Unreached []string
+	// DeadlinesSince is when deadlines began to count, and Settle for how long a success must be seen (R10, R11).
+	DeadlinesSince time.Time
+	Settle         time.Duration
+	// Stall is the last time in which this process did not run (R11).
+	Stall rollout.Stall
+	// Failures are the writes of works that failed when they were tried last.
+	Failures []Failure
+	// Retried is when somebody removed the recorded failures of clusters from the status (R11).
+	Retried map[string]time.Time
+	// WrittenBack are the clusters whose works were written back in an abort.
+	WrittenBack WrittenBack
+	// Handover is how clusters pass from one revision to another; nil where the spec does not ask for it (R28).
+	Handover *rollout.Handover
+}
+
+// Failure is a write that makes the work of a cluster the desired revision, and that failed.
+type Failure struct {
+	// Cluster is whose work it is, and Target what that was to become.
+	Cluster, Target string
+	// Words are the API server's.
+	Words string
+	// Since is when it failed first, RefusedSince when the API server refused it first; the latter is zero where it did not.
+	Since, RefusedSince time.Time
+	// TriedAt is when it was tried last.
+	TriedAt time.Time
+}
+
+// WrittenBack are clusters, by what their works were to become and when the abort began.
+type WrittenBack struct {
+	Abort    string
+	Clusters map[string]bool
+}
+
+// StuckAfter is for how long a work must have failed to be written back, at each try, before an abort goes on without it (R4).
+const StuckAfter = 2 * time.Minute
+
+// Target is a revision as the spec of a generation asks for it: a change of either may be what removes the cause of a refusal. What an abort goes
+// back to does not depend on the spec: a fix that is waiting already makes nobody wait longer (R4).
+func Target(rev *work.Revision, generation int64, aborted bool) string {
+	if aborted {
+		return "abort/" + rev.Hash
+	}
+	return fmt.Sprintf("%s/%d", rev.Hash, generation)
+}
+
+// AbortOf is an abort: what the works become, and when it began.
+func AbortOf(rev *work.Revision, began time.Time) string {
+	return Target(rev, 0, true) + "/" + stamp(began)
+}
+
+// Snapshot is that of a rollout of one revision, aborted or not.
+func (v *View) Snapshot(of *status.Revisions, update *work.Revision, aborted bool) *rollout.Snapshot {
+	notes := &v.Notes
+	s := &rollout.Snapshot{
+		Now:            v.Now,
+		DeadlinesSince: notes.DeadlinesSince,
+		Stall:          notes.Stall,
+		Settle:         notes.Settle,
+		Update:         update,
+		Aborted:        aborted,
+		Paused:         v.Object.Spec.Paused,
+		Owner:          v.Owner,
+		Labels:         v.Object.Labels,
+		Refs:           v.Refs,
+		IgnoredRefs:    v.IgnoredRefs,
+		Works:          notes.Works,
+		Heard:          notes.Heard,
+		Records:        v.records(of),
+		Retried:        notes.Retried,
+		Unreached:      notes.Unreached,
+		Older:          v.older(update.Hash),
+		Handover:       v.handover(),
+	}
+	s.Current, s.Absent = v.Current(of.CurrentRevision, update)
+	if known := v.revisionOf(update.Hash); aborted && known != nil {
+		s.Restored = known.Restored()
+	}
+	desired := update
+	if aborted && s.Current != nil {
+		desired = s.Current
+		if of.AbortedTime != nil && notes.WrittenBack.Abort == AbortOf(s.Current, of.AbortedTime.Time) {
+			s.WrittenBack = notes.WrittenBack.Clusters
+		}
+	}
+	s.FastUndo = !aborted && v.inRollbackWindow(update, s.Current)
+	target := Target(desired, v.Object.Generation, aborted)
+	s.Rejected, s.Unanswered = notes.Refusals(target, aborted, v.Now), notes.unanswered(target, v.Now)
+	return s
+}
+
+// unansweredFor is for how long a write without an answer may have arrived. After that, a cluster whose writes keep failing holds up no
+// other cluster.
+const unansweredFor = 30 * time.Second
+
+// unanswered returns the clusters whose writes at a target failed lately without a rejection: they may have arrived (P4).
+func (n *Notes) unanswered(target string, now time.Time) map[string]bool {
+	var found map[string]bool
+	for i := range n.Failures {
+		f := &n.Failures[i]
+		if f.Cluster == "" || f.Target != target || !f.RefusedSince.IsZero() || !now.Before(f.Since.Add(unansweredFor)) {
+			continue
+		}
+		if found == nil {
+			found = map[string]bool{}
+		}
+		found[f.Cluster] = true
+	}
+	return found
+}
+
+// Refusals are the clusters whose work the API server refuses at a target. Where an abort is carried out, clusters whose writes fail in another
+// way for long are among them (R4).
+func (n *Notes) Refusals(target string, aborted bool, now time.Time) map[string]rollout.Rejection {
+	var found map[string]rollout.Rejection
+	for i := range n.Failures {
+		f := &n.Failures[i]
+		if f.Cluster == "" || f.Target != target {
+			continue
+		}
+		refusal := rollout.Rejection{Since: f.RefusedSince, TriedAt: f.TriedAt, Message: f.Words}
+		if f.RefusedSince.IsZero() {
+			if refusal.Since = f.Since; !aborted || !f.stuck(n.DeadlinesSince, now) {
+				continue
+			}
+		}
+		if found == nil {
+			found = map[string]rollout.Rejection{}
+		}
+		found[f.Cluster] = refusal
+	}
+	return found
+}
+
+// stuck reports whether a write has failed for two minutes in which the hub could hear the API server.
+func (f *Failure) stuck(heardSince, now time.Time) bool {
+	since := f.Since
+	if heardSince.After(since) {
+		since = heardSince
+	}
+	return !now.Before(since.Add(StuckAfter))
+}
+
+// older are the readable revisions but one.
+func (v *View) older(update string) []*work.Revision {
+	var older []*work.Revision
+	for _, rev := range v.readable() {
+		if rev.Hash != update {
+			older = append(older, work.NewRevision(rev))
+		}
+	}
+	return older
+}
+
+// readable are the revisions that can be read.
+func (v *View) readable() []*revision.Revision {
+	var found []*revision.Revision
+	history := v.ledger().history()
+	for i := range history.Revisions {
+		if rev := &history.Revisions[i]; rev.Err == nil {
+			found = append(found, rev)
+		}
+	}
+	return found
+}
+
+// ByHash are the readable revisions, and the update revision, which is not among them where there is no history.
+func (v *View) ByHash(update *work.Revision) map[string]*work.Revision {
+	readable := v.readable()
+	found := make(map[string]*work.Revision, len(readable)+1)
+	found[update.Hash] = update
+	for _, rev := range readable {
+		found[rev.Hash] = work.NewRevision(rev)
+	}
+	return found
+}

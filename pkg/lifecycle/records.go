@@ -1,0 +1,90 @@
+package lifecycle
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
+)
+
+// records returns the facts about the rollout that the deciding fields describe. A new rollout, and a retry, begin without any (R4, R11).
+// If the status lost them, the facts that this process remembers count; if it has none, nothing is started until the grace has ended (R16).
+func (v *View) records(of *status.Revisions) rollout.Records {
+	stored, remembered := &v.Object.Status, &v.Memory.Records
+	switch {
+	case v.Decided != nil:
+		return *v.Decided
+	case of.UpdateRevision == "" || stored.UpdateRevision != "" && stored.UpdateRevision != of.UpdateRevision || v.retries(of):
+		return rollout.Records{}
+	case (stored.UpdateRevision == "" || v.Memory.RecordsDropped) && remembered.Revision == of.UpdateRevision:
+		return remembered.Records
+	case stored.UpdateRevision == "":
+		return rollout.Records{Lost: v.hasBegun(of.UpdateRevision)}
+	}
+	found := status.RecordsOf(stored)
+	v.removeOlder(&found, of.UpdateRevision)
+	found.Lost = v.unrecorded(&found)
+	return found
+}
+
+// recordTolerance is by how much a record may seem to be older than the rollout: the hub dates the one, and the API server the other.
+const recordTolerance = 10 * time.Second
+
+// removeOlder removes the records that are older than the rollout of the update revision. A release without records, which ran in between,
+// has left those of another rollout in the status.
+func (v *View) removeOlder(records *rollout.Records, hash string) {
+	update := v.revisionOf(hash)
+	if update == nil {
+		return
+	}
+	began := work.NewRevision(update).BeginsAt
+	if began.IsZero() {
+		if update.Rebuilt() {
+			return // It does not know when its rollout began. The failures stay facts (R11).
+		}
+		began = update.Age().Created
+	}
+	if v.Now.Before(began) {
+		return // The clock was set back.
+	}
+	older := func(at time.Time) bool { return at.Before(began.Add(-recordTolerance)) }
+	maps.DeleteFunc(records.Failures, func(_ string, f rollout.Failure) bool { return older(f.Since) })
+	maps.DeleteFunc(records.Rejections, func(_ string, f rollout.Failure) bool { return older(f.Since) })
+	maps.DeleteFunc(records.Halted, func(_ string, at time.Time) bool { return older(at) })
+}
+
+// unrecorded reports whether the status reports a rollout in progress, and does not record which clusters have failed: a release before
+// this one wrote it, or an older CRD drops the records. An upgrade of the hub must not start further clusters while one may have failed.
+func (v *View) unrecorded(known *rollout.Records) bool {
+	stored := &v.Object.Status
+	if stored.State != "" || len(known.Failures)+len(known.Rejections)+len(known.Halted) > 0 {
+		return false
+	}
+	told := status.StageOf(stored.Conditions)
+	return told == status.Stalled || told == status.RollingOut && v.hasBegun(stored.UpdateRevision)
+}
+
+// retries reports whether somebody removed status.abortedTime: the rollout is retried (R4).
+func (v *View) retries(of *status.Revisions) bool {
+	if of.AbortedTime != nil || v.Object.Status.AbortedTime != nil {
+		return false
+	}
+	if update := v.revisionOf(of.UpdateRevision); update != nil {
+		if _, marked := update.AbortedAt(); marked {
+			return true
+		}
+	}
+	reported := status.StageOf(v.Object.Status.Conditions)
+	return reported == status.Aborting || reported == status.Aborted
+}
+
+// hasBegun reports whether any work has the revision with this hash, written by a hub.
+func (v *View) hasBegun(hash string) bool {
+	return slices.ContainsFunc(v.Works, func(w work.Work) bool {
+		_, written := w.AppliedAt()
+		return written && w.Hash() == hash
+	})
+}

@@ -1,0 +1,175 @@
+package lifecycle
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
+)
+
+// Action is what a Step does.
+type Action string
+
+// The actions.
+const (
+	// Create creates the revision of a template that has none (R2).
+	Create Action = "Create"
+	// Rebuild creates a revision again that somebody deleted (R7), or one that another hub rolled out (R6).
+	Rebuild Action = "Rebuild"
+	// Relabel gives a revision the labels back by which it is found.
+	Relabel Action = "Relabel"
+	// Renumber makes an older revision the newest one (R3).
+	Renumber Action = "Renumber"
+	// Remember writes on a revision what it remembers of the others (R7).
+	Remember Action = "Remember"
+	// MarkCurrent writes on a revision that it is the current one (R16).
+	MarkCurrent Action = "MarkCurrent"
+	// MarkAborted writes on a revision that its rollout was aborted (R16).
+	MarkAborted Action = "MarkAborted"
+	// ClearAborted removes that: somebody tries the revision again (R4).
+	ClearAborted Action = "ClearAborted"
+	// MarkRestored writes on a revision that every cluster confirmed the one that it was brought back to.
+	MarkRestored Action = "MarkRestored"
+	// PersistStatus writes what decides into the status, with the conditions (R4, R12).
+	PersistStatus Action = "PersistStatus"
+	// RemoveAbort removes status.abortedTime where nothing can be aborted (R12).
+	RemoveAbort Action = "RemoveAbort"
+	// Unmark removes from a revision that it was the current one: another hub rolled out past it (R6).
+	Unmark Action = "Unmark"
+	// BumpCollision persists that a hash is taken (R2).
+	BumpCollision Action = "BumpCollision"
+	// ReadLive reads a ControllerRevision that no cache shows.
+	ReadLive Action = "ReadLive"
+	// ReadSpec reads what the spec of a ManifestWork holds.
+	ReadSpec Action = "ReadSpec"
+	// Await waits until the cache shows a revision that was read.
+	Await Action = "Await"
+	// Hold ends the pass.
+	Hold Action = "Hold"
+	// Proceed hands the outcome to the rollout.
+	Proceed Action = "Proceed"
+)
+
+// Reason is why a pass ends with a Hold.
+type Reason string
+
+// The reasons.
+const (
+	// Written means that something was written: the next pass begins when the caches show it (R15).
+	Written Reason = "Written"
+	// Refused means that a request failed: it is made again.
+	Refused Reason = "Refused"
+	// InvalidSpec means that the spec can't be rolled out. The conditions say so.
+	InvalidSpec Reason = "InvalidSpec"
+	// InvalidOwnerLabel means that no ManifestWork can have the owner label. The conditions say so.
+	InvalidOwnerLabel Reason = "InvalidOwnerLabel"
+)
+
+// Step is the next thing to do about the revisions.
+type Step struct {
+	Action Action
+	// Why is the reason, for logs and tests.
+	Why string
+	// Key names the step among those of a pass. Its answer has the same.
+	Key string
+	// Verb is what the request is called where it fails.
+	Verb string
+
+	// Revision is what is created, or what is patched as it was seen.
+	Revision *appsv1.ControllerRevision
+	// Patch is what changes of it.
+	Patch Patch
+	// Name is the ControllerRevision's that ReadLive reads.
+	Name string
+	// Work is the ManifestWork whose spec ReadSpec reads, and Digest what that means.
+	Work   *workv1.ManifestWork
+	Digest revision.Digest
+	// Collisions is the new status.collisionCount.
+	Collisions int32
+	// Plan and Stage are what PersistStatus reports; an empty Stage is the one that the plan shows.
+	Plan  *rollout.Plan
+	Stage status.Stage
+	// Event is what people read once the step is done; nil for nothing.
+	Event *Event
+
+	// Reason is why the pass ends with a Hold, Failed is the request because of which it does, and Problem what the conditions say.
+	Reason  Reason
+	Failed  *Answer
+	Problem Problem
+
+	// Outcome is what was decided so far.
+	Outcome Outcome
+}
+
+// Patch is what changes of a ControllerRevision.
+type Patch struct {
+	// Labels are set.
+	Labels map[string]string
+	// Annotations are set, or removed where they are nil.
+	Annotations map[string]any
+	// Number is the new revision number; 0 where that stays.
+	Number int64
+}
+
+// Event is what people read of a step.
+type Event struct {
+	// Warning reports whether somebody should look at it.
+	Warning bool
+	// Reason and Action are those of the event, Note its text.
+	Reason, Action, Note string
+	// Once means that each process says it once.
+	Once bool
+}
+
+// Problem is what a condition names.
+type Problem struct {
+	// Failed is the request that failed; nil for none. The words of the API server and the remedy come first then.
+	Failed *Answer
+	// Text is the problem with its remedy, or what follows from the request that failed.
+	Text string
+}
+
+// Outcome is what is known of the revisions.
+type Outcome struct {
+	// Revisions are the deciding fields of the status, as they count from now on.
+	Revisions status.Revisions
+	// Update is the revision of the rollout.
+	Update *work.Revision
+	// Held means that the template has no revision and that Update is the one before it: nothing of it is started any more.
+	Held bool
+	// Pending means that today's template waits, so that the status does not observe its generation yet.
+	Pending bool
+	// Differs means that today's template is another one than that of Update, and waits for the end of a pause (R23).
+	Differs bool
+	// Problems are for the conditions.
+	Problems []Problem
+	// Events are for people, in order. Answers add events at the end only.
+	Events []Event
+	// AwaitsHistory means that the hub looks from time to time whether it may read ControllerRevisions.
+	AwaitsHistory bool
+	// RolledOut is what is rolled out without a history, to be remembered by this process; empty for nothing.
+	RolledOut RolledOut
+	// Snapshot is that of the rollout.
+	Snapshot *rollout.Snapshot
+	// Aborting means that a work that can be written is not written back yet; Urgent that the next pass shall come as soon as it may.
+	Aborting, Urgent bool
+	// AbortedFor is why the rollout is aborted, to be remembered by this process; empty for nothing.
+	AbortedFor string
+	// Keep means that this process remembers Revisions, for when the status does not have them and no history can be read.
+	Keep bool
+	// Incomplete is the revision whose rollout is judged not to be complete, to be remembered by this process; empty for none, nil for what it was.
+	Incomplete *string
+	// Completed is the revision whose rollout was complete, and that could not record it, to be remembered by this process; empty for nothing.
+	Completed string
+	// Unstable is the hash of the revision that is no longer known to be stable, because another hub rolled out; empty for none (R6).
+	Unstable string
+}
+
+// RolledOut names what a template means by the hash that it was rolled out under.
+type RolledOut struct {
+	Hash   string
+	Digest revision.Digest
+}

@@ -1,0 +1,263 @@
+package lifecycle
+
+import (
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+)
+
+// invalidTemplate holds a template that no agent could apply.
+func (c *chain) invalidTemplate() *Step {
+	problem := c.templateProblem()
+	if problem == "" {
+		return nil
+	}
+	return c.withoutRevision(Problem{Text: problem})
+}
+
+// templateProblem is what is wrong with a template that no agent could apply; empty for nothing.
+func (c *chain) templateProblem() string {
+	switch {
+	case c.TemplateErr != nil:
+		return fmt.Sprintf("spec.manifestWorkTemplate.%v: write each manifest as a Kubernetes object", c.TemplateErr)
+	case len(c.Object.Spec.ManifestWorkTemplate.Workload.Manifests) == 0:
+		return "spec.manifestWorkTemplate.workload.manifests is empty: put at least one manifest there, or delete the ManifestWorkReplicaSet to take everything off the clusters"
+	}
+	if problem := revision.ConfigProblem(&c.Object.Spec.ManifestWorkTemplate); problem != "" {
+		return "spec.manifestWorkTemplate.manifestConfigs: " + problem
+	}
+	return ""
+}
+
+// newTemplate creates the revision of a template that has none (R2). The pass ends with it.
+func (c *chain) newTemplate() *Step {
+	if c.History.ByDigest(c.Template) != nil {
+		return nil
+	}
+	wanted, err := c.wanted()
+	if err != nil {
+		return c.unrecorded(&Answer{Key: "create", Result: Failed, Err: err})
+	}
+	answer, next := c.do(Step{
+		Action: Create, Key: "create " + wanted.Name, Verb: "creating", Revision: wanted, Why: "the template has no revision",
+		Event: &Event{Reason: workv1alpha1.EventRevisionCreated, Action: "Create", Note: fmt.Sprintf("created revision %s", wanted.Name)},
+	})
+	switch {
+	case next != nil:
+		return next
+	case answer.Result == Exists:
+		return c.nameTaken(wanted)
+	case answer.Result != Done:
+		return c.unrecorded(answer)
+	}
+	return c.written("the template has a revision")
+}
+
+// wanted is the revision that today's template gets.
+func (c *chain) wanted() (*appsv1.ControllerRevision, error) {
+	template := &c.Object.Spec.ManifestWorkTemplate
+	hash := revision.ComputeHash(template, c.Revisions.CollisionCount)
+	wanted, err := revision.New(c.Object, template, hash, c.History.NextNumber())
+	if err != nil {
+		return nil, err
+	}
+	if wanted.Annotations[workv1alpha1.AnnotationDigests], err = c.encodedLedger(hash); err != nil {
+		return nil, err
+	}
+	returned := c.annotateReturn(wanted, hash)
+	if cause := revision.ChangeCauseOf(c.Object); cause != "" && (!returned || c.causeChanged(cause)) {
+		wanted.Annotations[workv1alpha1.AnnotationChangeCause] = cause
+	} else if cause != "" {
+		wanted.Annotations[workv1alpha1.AnnotationCauseSeen] = cause
+	}
+	if manager := revision.TemplateManager(c.Object.ManagedFields); manager != "" {
+		wanted.Annotations[workv1alpha1.AnnotationCreatedBy] = manager
+	}
+	if settings := c.settings(); settings != "" {
+		wanted.Annotations[workv1alpha1.AnnotationSettings] = settings
+	}
+	return wanted, nil
+}
+
+// causeChanged reports whether somebody gave a change cause since the newest revision was made or reused (R25).
+func (c *chain) causeChanged(cause string) bool {
+	newest := c.History.Newest()
+	return newest == nil || cause != newest.CauseSeen()
+}
+
+// annotateReturn marks a template that returns to a revision which was the current one and is not there any more: the history limit deleted it, or
+// somebody did and nothing could rebuild it. It reports whether the template returns.
+func (c *chain) annotateReturn(wanted *appsv1.ControllerRevision, hash string) bool {
+	if hash == c.Revisions.CurrentRevision {
+		return c.annotateReturnToCurrent(wanted, hash)
+	}
+	former, known := c.History.Returned(c.Template)
+	if !known {
+		return false
+	}
+	// Where no later revision is the current one, another hub rolled out past it: it must not become the one that an abort goes back to (R6).
+	key := workv1alpha1.AnnotationSurpassed
+	if latest := c.latestCurrentSince(); latest.After(former.CurrentSince) {
+		key = workv1alpha1.AnnotationCurrentSince
+	}
+	wanted.Annotations[key] = stamp(former.CurrentSince)
+	wanted.Annotations[workv1alpha1.AnnotationReturned] = stamp(former.Created)
+	wanted.Annotations[workv1alpha1.AnnotationReused] = stamp(c.Now)
+	return true
+}
+
+// annotateReturnToCurrent marks a template that returns to the current revision. It is an undo like any other (R3): the revision was the current
+// one, and its rollout begins now. Without the marks it would count as complete at once (P3).
+func (c *chain) annotateReturnToCurrent(wanted *appsv1.ControllerRevision, hash string) bool {
+	if hash == c.Revisions.UpdateRevision {
+		return false
+	}
+	entry, known := c.History.Entry(hash)
+	if known && entry.Digest != c.Template {
+		return false
+	}
+	since := entry.CurrentSince
+	if since.IsZero() {
+		since = c.Now
+	}
+	wanted.Annotations[workv1alpha1.AnnotationCurrentSince] = stamp(since)
+	wanted.Annotations[workv1alpha1.AnnotationReused] = stamp(c.Now.Add(time.Nanosecond))
+	return true
+}
+
+// nameTaken looks at what has the name that the hash gives: our own revision from before a restart, which may have lost its labels, or
+// something else, so that another name is needed.
+func (c *chain) nameTaken(wanted *appsv1.ControllerRevision) *Step {
+	found, next := c.do(Step{
+		Action: ReadLive, Key: "read " + wanted.Name, Verb: "reading", Name: wanted.Name, Why: "something has the name of the template's revision",
+	})
+	switch {
+	case next != nil:
+		return next
+	case found.Result != Done:
+		return c.unrecorded(found)
+	}
+	live := found.Object
+	if !metav1.IsControlledBy(live, c.Object) || revision.Decode(live).Digest != c.Template {
+		return c.bumpCollision(live)
+	}
+	for key, value := range wanted.Labels {
+		if live.Labels[key] != value {
+			return c.recorded(patch(Relabel, "relabel", live, Patch{Labels: wanted.Labels}, "the template's revision lost its labels"))
+		}
+	}
+	// Ours, from before a restart: the cache will show it.
+	return c.recorded(Step{Action: Await, Key: "await " + live.Name, Revision: live, Why: "the cache does not show the template's revision yet"})
+}
+
+// recorded ends the pass with a request without which today's template has no revision.
+func (c *chain) recorded(request Step) *Step {
+	answer, next := c.do(request)
+	switch {
+	case next != nil:
+		return next
+	case answer.Result != Done:
+		return c.unrecorded(answer)
+	}
+	return c.written(request.Why)
+}
+
+// bumpCollision persists that the hash is taken. The next pass tries the next one.
+func (c *chain) bumpCollision(live *appsv1.ControllerRevision) *Step {
+	why := c.taken(live)
+	c.ignore(why)
+	return c.recorded(Step{Action: BumpCollision, Key: "collide", Collisions: revision.NextCollision(c.Revisions.CollisionCount), Why: why})
+}
+
+// taken is why the template's revision gets another name than the one that its hash gives it first.
+func (c *chain) taken(live *appsv1.ControllerRevision) string {
+	why := fmt.Sprintf("ControllerRevision %s/%s holds another template with the same hash", live.Namespace, live.Name)
+	if !metav1.IsControlledBy(live, c.Object) {
+		why = fmt.Sprintf("ControllerRevision %s/%s is not this object's", live.Namespace, live.Name)
+	} else if broken := revision.Decode(live).Err; broken != nil {
+		why = broken.Error()
+	}
+	return why + "; the revision of today's template gets another name"
+}
+
+// settings returns what the newest revision remembers of the spec, a loss included that was found before.
+func (c *chain) settings() string {
+	return revision.NoteSettings(c.Object, c.History.Newest(), revision.OlderCRDWas(&c.Object.Status)).Text
+}
+
+// undo makes an older revision the newest: its template came back (R3). The pass ends with it.
+func (c *chain) undo() *Step {
+	found := c.History.ByDigest(c.Template)
+	if found.Object == c.History.Newest().Object {
+		return nil
+	}
+	ledger, err := c.encodedLedger(found.Hash)
+	if err != nil {
+		return c.unrecorded(&Answer{Key: "renumber", Result: Failed, Err: err})
+	}
+	annotations := noAbort() // If it was aborted, that was another rollout.
+	annotations[workv1alpha1.AnnotationReusedAborted] = nil
+	if _, aborted := found.AbortedAt(); aborted {
+		annotations[workv1alpha1.AnnotationReusedAborted] = "true"
+	}
+	annotations[workv1alpha1.AnnotationDigests], annotations[workv1alpha1.AnnotationReused] = ledger, stamp(found.NextBegin(c.Now))
+	// It keeps its own change cause, unless somebody gave one for the undo (R25).
+	annotations[workv1alpha1.AnnotationCauseSeen] = nil
+	if cause := revision.ChangeCauseOf(c.Object); cause != "" && c.causeChanged(cause) {
+		annotations[workv1alpha1.AnnotationChangeCause] = cause
+	} else if cause != found.ChangeCause() {
+		annotations[workv1alpha1.AnnotationCauseSeen] = cause
+	}
+	annotations[workv1alpha1.AnnotationSettings] = nil
+	if settings := c.settings(); settings != "" {
+		annotations[workv1alpha1.AnnotationSettings] = settings
+	}
+	request := patch(Renumber, "renumber", found.Object, Patch{Annotations: annotations, Number: c.History.NextNumber()}, "the template came back")
+	request.Event = &Event{
+		Reason: workv1alpha1.EventRevisionFound, Action: "Undo", Note: fmt.Sprintf("the template is that of revision %s", found.Object.Name),
+	}
+	return c.recorded(request)
+}
+
+// unusable names the objects that pretend to be revisions, and the live revisions that can't be read. The stable one is a problem before it is
+// needed: nothing can be aborted (R12). Today's template gets another revision, like one whose name is taken (R2).
+func (c *chain) unusable() *Step {
+	for _, ignored := range c.History.Ignored {
+		c.ignore(ignored)
+	}
+	for i := range c.History.Revisions {
+		rev := &c.History.Revisions[i]
+		current := rev.Hash == c.Revisions.CurrentRevision
+		if rev.Err == nil || (!current && c.worksWith(rev.Hash) == 0) {
+			continue
+		}
+		broken := status.Unreadable(rev.Err.Error(), c.worksWith(rev.Hash))
+		c.ignore(broken)
+		if current {
+			c.Problems = append(c.Problems, Problem{Text: broken})
+		}
+	}
+	return nil
+}
+
+// ignore says once that an object does not count as a revision.
+func (c *chain) ignore(why string) {
+	c.Events = append(c.Events, Event{Warning: true, Reason: workv1alpha1.EventRevisionIgnored, Action: "Observe", Note: why, Once: true})
+}
+
+// worksWith returns how many works have a hash.
+func (v *View) worksWith(hash string) int {
+	n := 0
+	for i := range v.Works {
+		if v.Works[i].Hash() == hash {
+			n++
+		}
+	}
+	return n
+}

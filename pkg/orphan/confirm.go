@@ -1,0 +1,124 @@
+package orphan
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+)
+
+// reasonMissing is what an agent gives for a manifest whose object is not there.
+const reasonMissing = "ResourceNotAvailable"
+
+// givenUp reports whether the agent has given up every object of a ManifestWork at a generation, and which it could not give up.
+func givenUp(work *workv1.ManifestWork, generation int64) (bool, []Manifest) {
+	if !orphans(&work.Spec) || completed(work) || !applied(work, generation) {
+		return false, nil
+	}
+	reported := make(map[int32]*workv1.ManifestCondition, len(work.Status.ResourceStatus.Manifests))
+	for i := range work.Status.ResourceStatus.Manifests {
+		m := &work.Status.ResourceStatus.Manifests[i]
+		reported[m.ResourceMeta.Ordinal] = m
+	}
+	var held []Manifest
+	for i := range work.Spec.Workload.Manifests {
+		if m := reported[int32(i)]; m == nil { //nolint:gosec // An object holds fewer manifests.
+			held = append(held, Manifest{Name: fmt.Sprintf("manifest %d", i), Words: "the agent does not report it"})
+		} else if words := holds(work, m, generation); words != "" {
+			held = append(held, Manifest{Name: nameOf(&m.ResourceMeta), Words: words})
+		}
+	}
+	return len(held) == 0, held
+}
+
+// holds returns why the agent may still own the object of a manifest; empty where it does not.
+func holds(work *workv1.ManifestWork, m *workv1.ManifestCondition, generation int64) string {
+	result := meta.FindStatusCondition(m.Conditions, workv1.ManifestApplied)
+	switch {
+	case m.ResourceMeta.Resource == "":
+		if !knownBefore(work, &m.ResourceMeta) {
+			return "" // The cluster has no such kind, and had none when the ManifestWork was released.
+		}
+		return wordsOf(result)
+	case result == nil || result.ObservedGeneration != generation:
+		return "the agent has not applied it"
+	case missing(work, m, generation):
+		return ""
+	case result.Status != metav1.ConditionTrue:
+		return wordsOf(result)
+	case strategyOf(work.Spec.ManifestConfigs, &m.ResourceMeta) == workv1.UpdateStrategyTypeReadOnly:
+		return "it is read only, and the agent does not say whether it is there"
+	}
+	return ""
+}
+
+// missing reports whether the agent looked for the object of a manifest, after it saw a generation, and found none. What it says of a
+// single manifest has no generation: that of the ManifestWork says when it looked.
+func missing(work *workv1.ManifestWork, m *workv1.ManifestCondition, generation int64) bool {
+	looked := meta.FindStatusCondition(work.Status.Conditions, workv1.WorkAvailable)
+	return looked != nil && looked.ObservedGeneration >= generation && isMissing(m)
+}
+
+// nothingLeft reports whether a ManifestWork is complete, and its agent found none of its objects after it saw, at a generation, that it
+// shall make none again. The entries of objects that were there differ: objects that are deleted with the ManifestWork do not count.
+func nothingLeft(work *workv1.ManifestWork, generation int64) bool {
+	reported := work.Status.ResourceStatus.Manifests
+	if len(reported) == 0 || !completed(work) || !Equivalent(&work.Spec, uncompleted(work)) {
+		return false
+	}
+	for i := range reported {
+		unknown := reported[i].ResourceMeta.Resource == "" && !knownBefore(work, &reported[i].ResourceMeta)
+		if !unknown && !missing(work, &reported[i], generation) {
+			return false
+		}
+	}
+	return true
+}
+
+func isMissing(m *workv1.ManifestCondition) bool {
+	found := meta.FindStatusCondition(m.Conditions, workv1.ManifestAvailable)
+	return found != nil && found.Status == metav1.ConditionFalse && found.Reason == reasonMissing
+}
+
+// knownBefore reports whether the cluster knew the kind of a manifest when the ManifestWork was released: then the release has an entry for
+// the object, and no other manifest explains the entry. A discovery that fails for a moment must not pass for a kind that never was there.
+func knownBefore(work *workv1.ManifestWork, of *workv1.ManifestResourceMeta) bool {
+	for i := range work.Spec.ManifestConfigs {
+		option := &work.Spec.ManifestConfigs[i]
+		id := option.ResourceIdentifier
+		if option.UpdateStrategy != nil && isReleased(option.UpdateStrategy.Type) &&
+			id.Group == of.Group && id.Namespace == of.Namespace && id.Name == of.Name && !isReported(work, id) {
+			return true
+		}
+	}
+	return false
+}
+
+func isReleased(strategy workv1.UpdateStrategyType) bool {
+	return strategy == workv1.UpdateStrategyTypeCreateOnly || strategy == workv1.UpdateStrategyTypeReadOnly
+}
+
+func isReported(work *workv1.ManifestWork, id workv1.ResourceIdentifier) bool {
+	for i := range work.Status.ResourceStatus.Manifests {
+		if identify(&work.Status.ResourceStatus.Manifests[i].ResourceMeta) == id {
+			return true
+		}
+	}
+	return false
+}
+
+func wordsOf(result *metav1.Condition) string {
+	if result == nil || result.Message == "" {
+		return "the agent does not say why"
+	}
+	return result.Message
+}
+
+func nameOf(m *workv1.ManifestResourceMeta) string {
+	if m.Name == "" {
+		return fmt.Sprintf("manifest %d", m.Ordinal)
+	}
+	return strings.TrimSpace(m.Kind + " " + strings.TrimPrefix(m.Namespace+"/"+m.Name, "/"))
+}

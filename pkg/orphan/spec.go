@@ -1,0 +1,175 @@
+package orphan
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	workv1 "open-cluster-management.io/api/work/v1"
+)
+
+// released returns the spec by which an agent gives up every object. Manifests and executor stay: the executor's rights are reviewed as
+// before, but for the right to delete.
+func released(work *workv1.ManifestWork) *workv1.ManifestWorkSpec {
+	spec := work.Spec
+	spec.DeleteOption = &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeOrphan}
+	spec.ManifestConfigs = configs(work)
+	return &spec
+}
+
+// uncompleted returns the spec by which an agent forgets that a ManifestWork ran to completion. The deleteOption is another one than that
+// of the release: an agent applies a ManifestWork that was complete only when its spec changes once more.
+func uncompleted(work *workv1.ManifestWork) *workv1.ManifestWorkSpec {
+	spec := work.Spec
+	spec.ManifestConfigs = configs(work)
+	if orphans(&spec) {
+		spec.DeleteOption = nil
+	}
+	if spec.DeleteOption != nil {
+		spec.DeleteOption = spec.DeleteOption.DeepCopy()
+		spec.DeleteOption.TTLSecondsAfterFinished = nil
+	}
+	return &spec
+}
+
+// configs returns an exact entry for each object that the agent reports, and then what the ManifestWork says of others. An agent that
+// updates an object keeps its ownerReference where the update is refused; with CreateOnly it patches the ownerReferences and nothing else.
+// Condition rules go: what completes meanwhile would not be given up.
+//
+// An agent drops a completion only while it looks at the object. A completion whose object is gone stays, and the ManifestWork is complete
+// as long as no other object is incomplete: then all others get a rule by which they never complete.
+func configs(work *workv1.ManifestWork) []workv1.ManifestConfigOption {
+	manifests := work.Spec.Workload.Manifests
+	options := make([]workv1.ManifestConfigOption, 0, len(manifests)+len(work.Spec.ManifestConfigs))
+	named := make(map[workv1.ResourceIdentifier]bool, len(manifests))
+	var rules []workv1.ConditionRule
+	if slices.ContainsFunc(work.Status.ResourceStatus.Manifests, func(m workv1.ManifestCondition) bool { return finished(&m) }) {
+		rules = neverComplete()
+	}
+	for i := range work.Status.ResourceStatus.Manifests {
+		m := &work.Status.ResourceStatus.Manifests[i]
+		id := identify(&m.ResourceMeta)
+		if id.Resource == "" || named[id] || !describes(manifests, &m.ResourceMeta) {
+			continue
+		}
+		named[id] = true
+		option := workv1.ManifestConfigOption{ResourceIdentifier: id, UpdateStrategy: &workv1.UpdateStrategy{Type: strategyFor(work, m)}}
+		if !finished(m) {
+			option.ConditionRules = rules
+		}
+		options = append(options, option)
+	}
+	return append(options, otherConfigs(work, named)...)
+}
+
+// otherConfigs returns what the ManifestWork says of objects that the agent does not report now.
+func otherConfigs(work *workv1.ManifestWork, named map[workv1.ResourceIdentifier]bool) []workv1.ManifestConfigOption {
+	var options []workv1.ManifestConfigOption
+	// An object that is not reported now has an entry of an earlier release. An agent that reports other objects each time adds no more.
+	spare := len(work.Spec.Workload.Manifests)
+	for i := range work.Spec.ManifestConfigs {
+		option := work.Spec.ManifestConfigs[i]
+		option.ConditionRules = nil
+		if named[option.ResourceIdentifier] || option.UpdateStrategy == nil && len(option.FeedbackRules) == 0 {
+			continue
+		}
+		if option.UpdateStrategy != nil && isReleased(option.UpdateStrategy.Type) {
+			if spare--; spare < 0 {
+				continue
+			}
+			option.ResourceIdentifier = ofTemplate(work, option.ResourceIdentifier)
+		}
+		options = append(options, option)
+	}
+	return options
+}
+
+// neverComplete returns the rule by which an object never runs to completion.
+func neverComplete() []workv1.ConditionRule {
+	return []workv1.ConditionRule{{
+		Condition: workv1.ManifestComplete, Type: workv1.CelConditionExpressionsType, CelExpressions: []string{"false"},
+	}}
+}
+
+// ofTemplate returns how the entry of a template names an object of which the agent reports no resource: by a pattern, so that it is not
+// taken for an entry of the release (knownBefore). All objects that are reported have exact entries before it.
+func ofTemplate(work *workv1.ManifestWork, id workv1.ResourceIdentifier) workv1.ResourceIdentifier {
+	if !orphans(&work.Spec) && !strings.Contains(id.Name, "*") {
+		id.Name += "*"
+	}
+	return id
+}
+
+// describes reports whether what an agent says is about a manifest of the ManifestWork.
+func describes(manifests []workv1.Manifest, of *workv1.ManifestResourceMeta) bool {
+	if of.Ordinal < 0 || int(of.Ordinal) >= len(manifests) {
+		return false
+	}
+	var object struct {
+		Metadata struct{ Name string }
+	}
+	err := json.Unmarshal(manifests[of.Ordinal].Raw, &object)
+	return err == nil && object.Metadata.Name != "" && object.Metadata.Name == of.Name
+}
+
+// strategyFor returns how an object is given up. CreateOnly makes an object that is missing. So what is read only stays so unless it is
+// there, and what ran to completion and is gone becomes so: a Job would run again.
+func strategyFor(work *workv1.ManifestWork, m *workv1.ManifestCondition) workv1.UpdateStrategyType {
+	readOnly := strategyOf(work.Spec.ManifestConfigs, &m.ResourceMeta) == workv1.UpdateStrategyTypeReadOnly
+	over := workCompleted(work) || isComplete(m)
+	there := meta.IsStatusConditionTrue(m.Conditions, workv1.ManifestAvailable)
+	if readOnly && !there || over && isMissing(m) {
+		return workv1.UpdateStrategyTypeReadOnly
+	}
+	return workv1.UpdateStrategyTypeCreateOnly
+}
+
+// strategyOf returns by which strategy an agent applies an object: that of the first entry that matches and has one.
+func strategyOf(options []workv1.ManifestConfigOption, of *workv1.ManifestResourceMeta) workv1.UpdateStrategyType {
+	for i := range options {
+		id := &options[i].ResourceIdentifier
+		if options[i].UpdateStrategy != nil && id.Group == of.Group && id.Resource == of.Resource &&
+			matches(id.Namespace, of.Namespace) && matches(id.Name, of.Name) {
+			return options[i].UpdateStrategy.Type
+		}
+	}
+	return workv1.UpdateStrategyTypeUpdate
+}
+
+// matches reports whether a pattern, in which * stands for anything, matches a text.
+func matches(pattern, text string) bool {
+	parts := strings.Split(pattern, "*")
+	if len(parts) == 1 {
+		return pattern == text
+	}
+	text, ok := strings.CutPrefix(text, parts[0])
+	if !ok {
+		return false
+	}
+	for _, part := range parts[1 : len(parts)-1] {
+		at := strings.Index(text, part)
+		if at < 0 {
+			return false
+		}
+		text = text[at+len(part):]
+	}
+	return strings.HasSuffix(text, parts[len(parts)-1])
+}
+
+func identify(m *workv1.ManifestResourceMeta) workv1.ResourceIdentifier {
+	return workv1.ResourceIdentifier{Group: m.Group, Resource: m.Resource, Namespace: m.Namespace, Name: m.Name}
+}
+
+// Equivalent reports whether two specs of one ManifestWork mean the same to its agent. The API server sets defaults, and an older CRD
+// drops them.
+func Equivalent(a, b *workv1.ManifestWorkSpec) bool {
+	return equality.Semantic.DeepEqual(a.DeleteOption, b.DeleteOption) &&
+		slices.EqualFunc(a.ManifestConfigs, b.ManifestConfigs, sameOption)
+}
+
+func sameOption(a, b workv1.ManifestConfigOption) bool {
+	a.FeedbackScrapeType, b.FeedbackScrapeType = "", ""
+	return equality.Semantic.DeepEqual(a, b)
+}

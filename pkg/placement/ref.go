@@ -1,0 +1,147 @@
+package placement
+
+import (
+	"slices"
+	"strconv"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// Ref is a placementRef and what its Placement decided.
+type Ref struct {
+	// Name of the Placement.
+	Name string
+	// Field is the path of the ref in the spec, for messages.
+	Field string
+	// Strategy is the ref's rollout strategy, as the user wrote it.
+	Strategy workv1alpha1.RolloutStrategy
+	// Placement is nil if the Placement does not exist.
+	Placement *Placement
+}
+
+// Settled reports whether the clusters that the ref selects are known: its Placement exists, and all of its decisions were seen.
+func (r *Ref) Settled() bool {
+	return r.Placement != nil && r.Placement.Decisions > 0 && r.Placement.Matches()
+}
+
+// sliceSize is how many clusters OCM's placement controller puts into one PlacementDecision.
+const sliceSize = 100
+
+// IsSliced reports whether the ref's Placement writes its decisions in several slices, or may be about to: the first slice is full.
+func (r *Ref) IsSliced() bool {
+	return r.Placement != nil && (r.Placement.Decisions > 1 || r.Placement.seen() >= sliceSize)
+}
+
+// Placement is the content of the PlacementDecisions of a Placement.
+type Placement struct {
+	// Selected is the Placement's own count of the clusters that it selected.
+	Selected int
+	// Decisions is how many PlacementDecision objects were seen.
+	Decisions int
+	// Groups are the decision groups, by index, each cluster in one of them.
+	Groups []Group
+}
+
+// seen counts the distinct clusters in the decisions.
+func (p *Placement) seen() int {
+	n := 0
+	for i := range p.Groups {
+		n += len(p.Groups[i].Clusters)
+	}
+	return n
+}
+
+// Matches reports whether all decisions of the Placement were seen: OCM writes them in slices, one after the other (R8).
+func (p *Placement) Matches() bool {
+	return p.seen() == p.Selected
+}
+
+// Group is a decision group.
+type Group struct {
+	Name     string
+	Index    int32
+	Clusters []string
+}
+
+// Key returns the name of a group in AnnotationDecisionGroup: "<index>/<name>".
+func (g *Group) Key() string {
+	return strconv.Itoa(int(g.Index)) + "/" + g.Name
+}
+
+// SelectionKnown reports whether every placementRef counts, and every Placement exists and has at least one PlacementDecision. Otherwise a
+// cluster that seems unselected may be selected.
+func SelectionKnown(refs []Ref, ignored int) bool {
+	if ignored > 0 {
+		return false
+	}
+	for i := range refs {
+		if refs[i].Placement == nil || refs[i].Placement.Decisions == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Largest returns how many clusters the largest Placement selects.
+func Largest(refs []Ref) int {
+	largest := 0
+	for i := range refs {
+		if refs[i].Placement != nil {
+			largest = max(largest, refs[i].Placement.seen())
+		}
+	}
+	return largest
+}
+
+// Owners returns, for each selected cluster, the index of the placementRef that it belongs to: the first in spec order.
+func Owners(refs []Ref) map[string]int {
+	owners := make(map[string]int, Largest(refs))
+	for i := range refs {
+		if refs[i].Placement == nil {
+			continue
+		}
+		for g := range refs[i].Placement.Groups {
+			for _, cluster := range refs[i].Placement.Groups[g].Clusters {
+				if _, taken := owners[cluster]; !taken {
+					owners[cluster] = i
+				}
+			}
+		}
+	}
+	return owners
+}
+
+// Sliced returns for each cluster the Placements with several slices that select it. It is nil if no Placement has several slices.
+// Clusters that the same Placements select share one list.
+func Sliced(refs []Ref) map[string][]string {
+	type list struct {
+		last   *string
+		length int
+	}
+	var sliced map[string][]string
+	for i := range refs {
+		if !refs[i].IsSliced() {
+			continue
+		}
+		if sliced == nil {
+			sliced = make(map[string][]string, refs[i].Placement.seen())
+		}
+		longer := map[list][]string{}
+		for g := range refs[i].Placement.Groups {
+			for _, cluster := range refs[i].Placement.Groups[g].Clusters {
+				before := sliced[cluster]
+				of := list{length: len(before)}
+				if len(before) > 0 {
+					of.last = &before[len(before)-1]
+				}
+				after, known := longer[of]
+				if !known {
+					after = append(slices.Clip(before), refs[i].Name)
+					longer[of] = after
+				}
+				sliced[cluster] = after
+			}
+		}
+	}
+	return sliced
+}

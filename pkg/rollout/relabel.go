@@ -1,0 +1,73 @@
+package rollout
+
+import (
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
+)
+
+// Metadata returns the labels and annotations that the work of a write gets. AnnotationAppliedAt is not among them: its value is the time
+// of the request.
+func (w *Write) Metadata() work.Metadata {
+	existing := &workv1.ManifestWork{}
+	if w.Work != nil {
+		existing = w.Work.Object
+	}
+	m := w.Owner.Metadata(existing, w.Placement)
+	if w.Group != "" {
+		m.Annotations[workv1alpha1.AnnotationDecisionGroup] = w.Group
+	}
+	if w.Revision == nil {
+		if accepted := w.Work.Accepted(); accepted != "" {
+			m.Annotations[workv1alpha1.AnnotationAccepted] = accepted
+		}
+		return m
+	}
+	m.Labels[workv1alpha1.LabelControllerHash] = w.Revision.Hash
+	m.SetOrDrop(workv1alpha1.AnnotationKeptRevision, w.KeptRevision)
+	accepted := ""
+	if w.Work == nil || w.ChangesSpec() {
+		accepted = w.Owner.AskedFor(w.Revision.Digest, existing.Generation+1)
+	}
+	m.SetOrDrop(workv1alpha1.AnnotationAccepted, accepted)
+	return m
+}
+
+// ChangesSpec reports whether a write changes the spec of an existing work.
+func (w *Write) ChangesSpec() bool {
+	return w.Work != nil && w.Revision != nil && w.Work.Digest != w.Revision.Digest
+}
+
+// relabel updates the labels and annotations of works that the plan does not otherwise write, regardless of the strategies: the owner's
+// labels changed, another placementRef took over a cluster, or an older release wrote the work (R9).
+func (p *Plan) relabel(owner *work.OwnerMetadata, states []*placementState) {
+	for _, ps := range states {
+		own := owner.Labels(ps.ref.Name)
+		for _, m := range ps.members {
+			if m.work == nil || !m.writable() || m.inPlan {
+				continue
+			}
+			w := Write{Action: Relabel, Cluster: m.cluster, Placement: m.placement(ps), Work: m.work}
+			wanted := own
+			if w.Placement != ps.ref.Name {
+				wanted = owner.Labels(w.Placement)
+			}
+			if w.Why = owner.Outdated(m.work, wanted); w.Why == "" {
+				continue
+			}
+			if m.work.PlacementName() != w.Placement { // The work now counts here, in this group.
+				w.Group, w.Why = ps.groups[m.group].Key(), "its cluster belongs to "+ps.ref.Name+" now"
+			}
+			p.Writes = append(p.Writes, w)
+		}
+	}
+}
+
+// placement returns the Placement that a member's work is labelled with.
+func (m *member) placement(ps *placementState) string {
+	if m.blockedByEarlierRef {
+		return m.work.PlacementName()
+	}
+	return ps.ref.Name
+}

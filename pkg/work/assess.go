@@ -1,0 +1,237 @@
+package work
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+)
+
+// clockSkew is how far an agent's transition may be ahead of the hub's clock before it is ignored (R10).
+const clockSkew = time.Minute
+
+// State is the state of a work at its revision, according to the work's conditions (R10).
+type State string
+
+// The states of a work at a revision.
+const (
+	// InFlight means that the agent has not reported the outcome yet, or reports progress.
+	InFlight State = "InFlight"
+	// Degraded means that the agent reports the work or one of its manifests as degraded.
+	Degraded State = "Degraded"
+	// Succeeded means that the agent reports the revision as applied and available, and no progress.
+	Succeeded State = "Succeeded"
+	// Completed means that the work ran to completion at an older revision: its agent does not apply a new one (R17).
+	Completed State = "Completed"
+)
+
+// Assessment is a state and when it began. It never began before the hub wrote the revision.
+type Assessment struct {
+	State State
+	Since time.Time
+}
+
+// Assess reads the conditions of a work that is at a revision, by the table of R10. If this process saw a state begin, the state counts
+// from then, whatever the agent's clock says.
+func Assess(w *Work, rev *Revision, now time.Time) Assessment {
+	w = w.Judged()
+	if w.Deleting() && !w.SucceededSince.IsZero() {
+		// The agent now reports the removal. In a handover the success may come from an earlier rollout of the revision.
+		return Assessment{State: Succeeded, Since: Later(w.SucceededSince, w.Begin(rev))}
+	}
+	found := assess(w, rev, now)
+	found.Since = Later(found.Since, w.StateChangedAt)
+	if w.Deleting() && (found.State == InFlight || found.State == Degraded) {
+		// Its time runs from its deletion at the latest, whatever the agent reports while it removes the work (R8).
+		found.Since = Earlier(found.Since, Later(w.DeletedAt(), w.Begin(rev)))
+	}
+	return found
+}
+
+// ClockIsAhead reports whether a condition of the work's generation has a time more than a minute ahead of the hub's clock.
+func ClockIsAhead(w *Work, now time.Time) bool {
+	for i := range w.Object.Status.Conditions {
+		c := &w.Object.Status.Conditions[i]
+		if w.Observed(c) && c.LastTransitionTime.After(now.Add(clockSkew)) {
+			return true
+		}
+	}
+	return false
+}
+
+// assess applies the first matching row of the table. Conditions of an older generation count as absent.
+func assess(w *Work, rev *Revision, now time.Time) Assessment {
+	a := assessor{work: w, appliedAt: w.Begin(rev), now: now, ahead: w.ClockAhead}
+
+	if IsComplete(w.Object) && !w.ranToCompletion() {
+		return a.at(Completed, meta.FindStatusCondition(w.Object.Status.Conditions, workv1.WorkComplete))
+	}
+
+	applied := a.condition(workv1.WorkApplied)
+	switch {
+	case applied == nil:
+		return a.at(InFlight, nil)
+	case applied.Status != metav1.ConditionTrue:
+		return a.at(InFlight, applied)
+	}
+
+	progressing := a.condition(workv1.WorkProgressing)
+	if degraded := a.degraded(); degraded != nil {
+		return a.degradedSince(degraded, progressing)
+	}
+	return a.outcome(rev, progressing)
+}
+
+// outcome is the state of a work that is applied and not degraded.
+func (a *assessor) outcome(rev *Revision, progressing *metav1.Condition) Assessment {
+	available := a.available() && a.knowsDegraded(rev)
+	switch {
+	case progressing == nil && available && !rev.reportsProgress():
+		return a.at(Succeeded, meta.FindStatusCondition(a.work.Object.Status.Conditions, workv1.WorkAvailable))
+	case progressing == nil:
+		return a.unknown()
+	case progressing.Status != metav1.ConditionFalse:
+		return a.at(InFlight, progressing)
+	}
+	if failing := a.unevaluated(); failing != nil {
+		return a.at(InFlight, failing)
+	}
+	if available {
+		return a.at(Succeeded, progressing)
+	}
+	return a.unknown()
+}
+
+// IsComplete reports whether the agent no longer applies a new spec of the work (R17).
+func IsComplete(work *workv1.ManifestWork) bool {
+	return meta.IsStatusConditionTrue(work.Status.Conditions, workv1.WorkComplete)
+}
+
+// ranToCompletion reports whether the agent applied this generation of the work, and completed it. The agent may have stamped the
+// generation on conditions that it read from the older object, including Complete. Only Applied proves that it applied the generation.
+func (w *Work) ranToCompletion() bool {
+	conditions := w.Object.Status.Conditions
+	applied := meta.FindStatusCondition(conditions, workv1.WorkApplied)
+	complete := meta.FindStatusCondition(conditions, workv1.WorkComplete)
+	return isTrue(complete) != nil && w.Observed(complete) && applied != nil && w.Observed(applied)
+}
+
+type assessor struct {
+	work      *Work
+	appliedAt time.Time
+	now       time.Time
+	ahead     bool
+}
+
+// at returns a state that began with a condition's transition, or when the revision was written if there is no condition.
+func (a *assessor) at(state State, condition *metav1.Condition) Assessment {
+	if condition == nil {
+		return Assessment{State: state, Since: a.appliedAt}
+	}
+	return Assessment{State: state, Since: a.since(condition.LastTransitionTime.Time)}
+}
+
+// unknown returns the state of a work that its agent applied without reporting the outcome. The state began when the revision was written.
+// If the agent is removing the work, earlier reports are lost, and the time begins with the deletion.
+func (a *assessor) unknown() Assessment {
+	found := a.at(InFlight, nil)
+	takenAway := func(c metav1.Condition) bool {
+		return a.work.Observed(&c) && c.ObservedGeneration > a.work.SpecGeneration()
+	}
+	if slices.ContainsFunc(a.work.Object.Status.Conditions, takenAway) {
+		found.Since = Later(found.Since, Earlier(a.work.DeletedAt(), a.now))
+	}
+	return found
+}
+
+// since corrects a transition: to the time when the revision was written if it is earlier than that, or if the agent's clock is far ahead
+// of the hub's.
+func (a *assessor) since(transition time.Time) time.Time {
+	if a.ahead || transition.Before(a.appliedAt) || transition.After(a.now.Add(clockSkew)) {
+		return a.appliedAt
+	}
+	return transition
+}
+
+func (a *assessor) condition(conditionType string) *metav1.Condition {
+	return a.find(a.work.Object.Status.Conditions, conditionType)
+}
+
+func (a *assessor) find(conditions []metav1.Condition, conditionType string) *metav1.Condition {
+	if condition := meta.FindStatusCondition(conditions, conditionType); condition != nil && a.work.Observed(condition) {
+		return condition
+	}
+	return nil
+}
+
+// knowsDegraded reports whether the agent has reported Degraded for this generation, if it reports Degraded at all. The agent may be about
+// to repeat the Degraded of an older generation. Until it has reported, the cluster has not succeeded.
+func (a *assessor) knowsDegraded(rev *Revision) bool {
+	return !rev.ReportsDegraded || a.condition(workv1.WorkDegraded) != nil
+}
+
+// available reports whether the work is available. It also accepts a condition without a generation.
+func (a *assessor) available() bool {
+	condition := meta.FindStatusCondition(a.work.Object.Status.Conditions, workv1.WorkAvailable)
+	return condition != nil && condition.Status == metav1.ConditionTrue &&
+		(a.work.Observed(condition) || condition.ObservedGeneration == 0)
+}
+
+// degraded returns the earliest Degraded=True of the work and its manifests. The agent sets the work's own condition to True only when
+// every manifest's is True.
+func (a *assessor) degraded() *metav1.Condition {
+	first := isTrue(a.condition(workv1.WorkDegraded))
+	manifests := a.work.Object.Status.ResourceStatus.Manifests
+	for i := range manifests {
+		found := isTrue(a.find(manifests[i].Conditions, workv1.ManifestDegraded))
+		if found != nil && (first == nil || found.LastTransitionTime.Before(&first.LastTransitionTime)) {
+			first = found
+		}
+	}
+	return first
+}
+
+func isTrue(condition *metav1.Condition) *metav1.Condition {
+	if condition != nil && condition.Status == metav1.ConditionTrue {
+		return condition
+	}
+	return nil
+}
+
+// degradedSince returns Degraded since the earlier transition of Degraded and, if it is True, Progressing. Each is corrected first: a
+// state that began under the older revision counts only from this one.
+func (a *assessor) degradedSince(degraded, progressing *metav1.Condition) Assessment {
+	found := a.at(Degraded, degraded)
+	if isTrue(progressing) != nil {
+		if since := a.since(progressing.LastTransitionTime.Time); since.Before(found.Since) {
+			found.Since = since
+		}
+	}
+	return found
+}
+
+// unevaluated returns the Progressing condition of a manifest whose rule could not be evaluated. The agent then reports False, which is
+// not a success.
+func (a *assessor) unevaluated() *metav1.Condition {
+	manifests := a.work.Object.Status.ResourceStatus.Manifests
+	for i := range manifests {
+		condition := a.find(manifests[i].Conditions, workv1.ManifestProgressing)
+		if condition != nil && condition.Status == metav1.ConditionFalse && condition.Reason == workv1.ConditionRuleExpressionError {
+			return condition
+		}
+	}
+	return nil
+}
+
+// Decisive reports whether a manifest's condition can decide on the state of its work (R10). Other conditions need not be kept.
+func Decisive(condition *metav1.Condition) bool {
+	switch condition.Type {
+	case workv1.ManifestDegraded:
+		return condition.Status == metav1.ConditionTrue
+	case workv1.ManifestProgressing:
+		return condition.Status == metav1.ConditionFalse && condition.Reason == workv1.ConditionRuleExpressionError
+	}
+	return false
+}

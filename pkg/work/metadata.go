@@ -1,0 +1,226 @@
+package work
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+)
+
+// The labels and annotations of a work that are not about its revision:
+//
+//  1. The owner label, the Placement that it is counted under, and the labels of its owner. Labels by which GitOps tools track what they
+//     applied are not copied, and copied labels are removed when the owner loses them (OwnerMetadata).
+//  2. Annotations that keep GitOps tools from deleting it (WorkAnnotations).
+//  3. If the API server stores a different spec than the hub requested: the requested one (AnnotationAccepted).
+//  4. If they are outdated and nothing else is to be written, the hub writes only labels and annotations (relabel).
+//
+// Each Write carries all of them, except the time of the request (Metadata).
+
+// keepOptions are the annotations for Argo CD. It tracks applications by label, takes a work with copied labels for a resource that left
+// Git, and would delete every work when it prunes (R9).
+var keepOptions = map[string]string{
+	"argocd.argoproj.io/sync-options":    "Prune=false",
+	"argocd.argoproj.io/compare-options": "IgnoreExtraneous",
+}
+
+// isToolLabel reports whether a GitOps tool uses a label to track the objects that it applied. It did not apply the work, so the work does
+// not get the label from its owner.
+func isToolLabel(key string) bool {
+	domain, _, prefixed := strings.Cut(key, "/")
+	return prefixed && (domain == "argocd.argoproj.io" || strings.HasSuffix(domain, ".toolkit.fluxcd.io"))
+}
+
+// OwnerMetadata is the metadata that works get from their owner. All writes of a plan share it.
+type OwnerMetadata struct {
+	owner  string
+	labels map[string]string
+	// copied is the value of AnnotationCopiedLabels: the keys of the owner's labels that are copied, sorted.
+	copied   string
+	brokered bool
+}
+
+// NewOwnerMetadata returns the metadata that works get from an owner: owner is the value of their owner label, and labels are the owner's
+// own. If brokered is true, the works travel over a broker: it is unknown how an API server stores them.
+func NewOwnerMetadata(owner string, labels map[string]string, brokered bool) *OwnerMetadata {
+	keys := make([]string, 0, len(labels))
+	for key := range labels {
+		if !isToolLabel(key) {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return &OwnerMetadata{owner: owner, labels: labels, copied: strings.Join(keys, ","), brokered: brokered}
+}
+
+// Labels returns the labels of a work that is counted under a Placement, beside its hash.
+func (o *OwnerMetadata) Labels(placement string) map[string]string {
+	labels := make(map[string]string, len(o.labels)+3)
+	for key, value := range o.labels {
+		if !isToolLabel(key) {
+			labels[key] = value
+		}
+	}
+	delete(labels, workv1alpha1.LabelControllerHash)
+	labels[workv1alpha1.LabelReplicaSet] = o.owner
+	if placement != "" {
+		labels[workv1alpha1.LabelPlacement] = placement
+	}
+	return labels
+}
+
+// dropped returns the keys of labels to remove from a work: copied labels that its owner no longer has, and labels of GitOps tools, which
+// OCM's hub copies without noting them.
+func (o *OwnerMetadata) dropped(object *workv1.ManifestWork) []string {
+	var dropped []string
+	for key := range strings.SplitSeq(object.Annotations[workv1alpha1.AnnotationCopiedLabels], ",") {
+		if _, kept := o.labels[key]; (kept && !isToolLabel(key)) || key == "" || strings.HasPrefix(key, workv1alpha1.GroupName+"/") {
+			continue
+		}
+		if _, there := object.Labels[key]; there {
+			dropped = append(dropped, key)
+		}
+	}
+	for key, value := range o.labels {
+		if found, there := object.Labels[key]; there && found == value && isToolLabel(key) && !slices.Contains(dropped, key) {
+			dropped = append(dropped, key)
+		}
+	}
+	slices.Sort(dropped)
+	return dropped
+}
+
+// Metadata is the change of a work's labels and annotations that a write makes. Keys of others stay.
+type Metadata struct {
+	Labels, Annotations               map[string]string
+	DroppedLabels, DroppedAnnotations []string
+}
+
+// Metadata returns the change that makes the labels and annotations of an existing work those of its owner.
+func (o *OwnerMetadata) Metadata(existing *workv1.ManifestWork, placement string) Metadata {
+	m := Metadata{Labels: o.Labels(placement), DroppedLabels: o.dropped(existing), Annotations: Annotations(existing.Annotations)}
+	m.SetOrDrop(workv1alpha1.AnnotationCopiedLabels, o.copied)
+	return m
+}
+
+// SetOrDrop sets an annotation, or drops it if the value is empty.
+func (m *Metadata) SetOrDrop(annotation, value string) {
+	if value == "" {
+		m.DroppedAnnotations = append(m.DroppedAnnotations, annotation)
+	} else {
+		m.Annotations[annotation] = value
+	}
+}
+
+// Annotations are the annotations that keep GitOps tools from deleting a work. Options that others set stay.
+func Annotations(existing map[string]string) map[string]string {
+	wanted := make(map[string]string, len(keepOptions))
+	for key, option := range keepOptions {
+		switch options := existing[key]; {
+		case strings.TrimSpace(options) == "":
+			wanted[key] = option
+		case hasOption(options, option):
+			wanted[key] = options
+		default:
+			wanted[key] = options + "," + option
+		}
+	}
+	return wanted
+}
+
+func hasOption(options, wanted string) bool {
+	for option := range strings.SplitSeq(options, ",") {
+		if strings.TrimSpace(option) == wanted {
+			return true
+		}
+	}
+	return false
+}
+
+// AskedFor returns the value of AnnotationAccepted for a write of a spec that makes a new generation. It is empty if works travel over a
+// broker.
+func (o *OwnerMetadata) AskedFor(asked revision.Digest, generation int64) string {
+	if o.brokered {
+		return ""
+	}
+	return AskedFor(asked, generation)
+}
+
+// AskedFor returns the value of AnnotationAccepted that a write of a spec puts on a work: the requested spec, and the generation that the
+// write makes. If the hub dies before it sees the stored spec, its successor has this information.
+func AskedFor(asked revision.Digest, generation int64) string {
+	return string(asked) + "/" + strconv.FormatInt(generation, 10)
+}
+
+// Accepted returns the value of AnnotationAccepted if the API server stored a different spec than the hub requested: the SHA-256 digests of
+// both. It is empty for a work that was stored as requested.
+func (w *Work) Accepted() string {
+	if w.AcceptedAs == "" || w.Digest == "" || w.AcceptedAs == w.Digest {
+		return ""
+	}
+	return string(w.AcceptedAs) + "/" + string(w.Digest)
+}
+
+// Note is the meaning of AnnotationAccepted for a work.
+type Note string
+
+// The notes.
+const (
+	// NoNote means that it does not apply to the current spec of the work.
+	NoNote Note = ""
+	// NotedContent means that it has the digest of the work's current spec.
+	NotedContent Note = "Content"
+	// NotedGeneration means that it has the generation of the work.
+	NotedGeneration Note = "Generation"
+)
+
+// Noted returns the digest of the spec that a hub requested, if the work's annotation marks its current spec as the API server's version of
+// that; empty otherwise. A spec that somebody edits has another digest and another generation. A write that does not change the stored spec
+// makes no new generation. A user who may edit a work can also forge its annotations. That changes only the hub's view of one cluster, like
+// an agent's false report.
+func (w *Work) Noted() (asked revision.Digest, how Note) {
+	value := w.Object.Annotations[workv1alpha1.AnnotationAccepted]
+	at := strings.LastIndexByte(value, '/')
+	if at <= 0 || w.Digest == "" {
+		return "", NoNote
+	}
+	asked, stored := revision.Digest(value[:at]), value[at+1:]
+	if stored == string(w.Digest) {
+		return asked, NotedContent
+	}
+	generation, err := strconv.ParseInt(stored, 10, 64)
+	if spec := w.SpecGeneration(); err == nil && (spec == generation || spec == generation-1) {
+		return asked, NotedGeneration
+	}
+	return "", NoNote
+}
+
+// Outdated returns which part of a work's metadata is outdated; empty for none.
+func (o *OwnerMetadata) Outdated(w *Work, wanted map[string]string) string {
+	annotations := w.Object.Annotations
+	if !labelled(w, wanted) || annotations[workv1alpha1.AnnotationCopiedLabels] != o.copied || len(o.dropped(w.Object)) > 0 {
+		return "its labels changed"
+	}
+	if accepted := w.Accepted(); accepted != "" && annotations[workv1alpha1.AnnotationAccepted] != accepted {
+		return "what the API server made of it is recorded"
+	}
+	for key, option := range keepOptions {
+		if !hasOption(annotations[key], option) {
+			return "nothing keeps GitOps tools from deleting it"
+		}
+	}
+	return ""
+}
+
+func labelled(w *Work, wanted map[string]string) bool {
+	for key, value := range wanted {
+		if found, ok := w.Object.Labels[key]; !ok || found != value {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,59 @@
+package work
+
+import (
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/rand"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// Names are the names that a work of this hub may have, in the order in which they are tried (R9): the owner's own name, one that is
+// derived from the owner's namespace and name, and one that contains the owner's UID. Each is the same in every process and pass, so a
+// second try finds the work that the first one made.
+func Names(owner metav1.Object) []string {
+	hasher := fnv.New32a()
+	_, _ = hasher.Write([]byte(owner.GetNamespace() + "/" + owner.GetName()))
+	return []string{
+		owner.GetName(),
+		owner.GetName() + "-" + rand.SafeEncodeString(fmt.Sprint(hasher.Sum32())),
+		owner.GetName() + "-" + string(owner.GetUID()),
+	}
+}
+
+const (
+	// generatedSuffix is how many characters an API server appends to metadata.generateName.
+	generatedSuffix = 5
+	// generatedAlphabet holds the characters that apimachinery's generated names are made of.
+	generatedAlphabet = "bcdfghjklmnpqrstvwxz2456789"
+	// generatedPrefix is how many characters of metadata.generateName an API server keeps.
+	generatedPrefix = 63 - generatedSuffix
+)
+
+// IsName reports whether a work of this owner can have a name: one of this hub's, or one that OCM's hub gives. That hub uses the
+// owner's name up to OCM 1.2; since 1.3 the owner's name is its metadata.generateName.
+func IsName(owner metav1.Object, name string) bool {
+	if slices.Contains(Names(owner), name) {
+		return true
+	}
+	prefix := owner.GetName()
+	suffix, found := strings.CutPrefix(name, prefix[:min(len(prefix), generatedPrefix)])
+	return found && len(suffix) == generatedSuffix && strings.Trim(suffix, generatedAlphabet) == ""
+}
+
+// LostOwner reports whether a work without owner label still belongs to this owner: it has a name that this owner's works can have, the
+// hash of one of the owner's revisions, and the time when the hub wrote it (R9).
+func LostOwner(owner metav1.Object, work *workv1.ManifestWork, isRevision func(hash string) bool) bool {
+	_, owned := work.Labels[workv1alpha1.LabelReplicaSet]
+	if owned || !IsName(owner, work.Name) {
+		return false
+	}
+	w := Work{Object: work}
+	_, written := w.AppliedAt()
+	return written && w.Hash() != "" && isRevision(w.Hash())
+}

@@ -1,0 +1,88 @@
+package work
+
+import (
+	"time"
+
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+)
+
+// Revision is the part of a ControllerRevision that Decide needs.
+type Revision struct {
+	// Name of the ControllerRevision.
+	Name string
+	// Hash is its short name.
+	Hash string
+	// Digest is the digest of its template.
+	Digest revision.Digest
+	// Template is the spec that the works get. It must not be changed.
+	Template *workv1.ManifestWorkSpec
+	// ReportsDegraded is true if every agent reports Degraded for it, True or False. Until an agent does, its cluster has not succeeded
+	// (R10).
+	ReportsDegraded bool
+	// Reused is true if the template returned to an older revision: an undo (R3).
+	Reused bool
+	// BeginsAt is when the template returned to it, or a user retried it (R3, R4); zero if neither happened. Earlier reports of clusters that
+	// already have it do not count for this rollout. It is the stored time, which decides the order of events.
+	BeginsAt time.Time
+	// BeginSeen is when this process first saw that; zero if it does not matter. Times are counted from the earlier of the two (R10).
+	BeginSeen time.Time
+	// CurrentSince is when it last became the current revision (R13); zero if it never did.
+	CurrentSince time.Time
+	// WasCurrent is true if it is, or was, the current revision.
+	WasCurrent bool
+	// Age tells which of two revisions was created first.
+	Age revision.Age
+}
+
+// Underway reports whether a rollout of this revision has begun and not ended, even if it is a rollout back to the current revision.
+func (r *Revision) Underway() bool {
+	return r.BeginsAt.After(r.CurrentSince)
+}
+
+// begins returns the time from which the rollout counts: BeginsAt, or BeginSeen if that is earlier. If the hub that wrote BeginsAt had a
+// clock ahead of the real time, the rollout must not wait for that time.
+func (r *Revision) begins() time.Time {
+	if r.BeginSeen.IsZero() {
+		return r.BeginsAt
+	}
+	return Earlier(r.BeginsAt, r.BeginSeen)
+}
+
+// NewRevision returns the part of a readable revision that Decide needs.
+func NewRevision(rev *revision.Revision) *Revision {
+	reusedAt, reused := rev.ReusedAt()
+	retriedAt, _ := rev.RetriedAt()
+	currentSince, _ := rev.CurrentSince()
+	return &Revision{
+		Name:     rev.Object.Name,
+		Hash:     rev.Hash,
+		Digest:   rev.Digest,
+		Template: rev.Template,
+
+		ReportsDegraded: rev.ReportsDegraded,
+
+		Reused:   reused,
+		BeginsAt: Later(reusedAt, retriedAt), BeginSeen: rev.BeginSeen,
+
+		CurrentSince: currentSince,
+		WasCurrent:   rev.WasCurrent(),
+		Age:          rev.Age(),
+	}
+}
+
+// reportsProgress reports whether a rule of the template makes the agent report Progressing (R10).
+func (r *Revision) reportsProgress() bool {
+	if r.Template == nil {
+		return false
+	}
+	for i := range r.Template.ManifestConfigs {
+		for j := range r.Template.ManifestConfigs[i].ConditionRules {
+			if r.Template.ManifestConfigs[i].ConditionRules[j].Condition == workv1.ManifestProgressing {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,180 @@
+package work
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/handover"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+)
+
+// Work is a ManifestWork of the owner, with this process's observations of it.
+type Work struct {
+	// Object is the ManifestWork. It is shared with a cache, and must not be changed.
+	Object *workv1.ManifestWork
+	// Digest is the digest of its spec. It is empty if the spec can't be read, and then matches no revision.
+	Digest revision.Digest
+	// DeletionCounts is true if the deletion of a work increments its generation, as in the API server.
+	DeletionCounts bool
+	// SucceededSince is when the success began that this process has seen without interruption; zero if it does not succeed (R10). For a work
+	// that is being deleted, it is the last value before the deletion.
+	SucceededSince time.Time
+	// StateChangedAt is when this process saw the work change, at its revision, from success to another state or the reverse; zero if it saw
+	// no change. It does not depend on the agent's clock (R10).
+	StateChangedAt time.Time
+	// WatchedSince is when this process began to watch the work after the last write of its revision; zero for always.
+	WatchedSince time.Time
+	// SettledAt is when this process first found a success of that write settled; zero if it did not (R11).
+	SettledAt time.Time
+	// ClockAhead is true if this process saw the agent's clock more than a minute ahead of the hub's at this revision. Its transitions are
+	// then ignored, even after the hub's clock has passed those times (R10).
+	ClockAhead bool
+	// UnexpectedName is true if no hub gives this name to a work of this owner: somebody added the owner label. The work does not count if
+	// nothing selects its cluster (R8).
+	UnexpectedName bool
+	// DeletionSeen is when this process first saw that it is being deleted; zero if it does not matter (R10).
+	DeletionSeen time.Time
+	// UnselectedSince is when this process first saw that no ref selects its cluster; zero if one does (R8).
+	UnselectedSince time.Time
+	// SelectedBy are the Placements with several slices that this process last saw selecting the cluster; nil if it saw none (R8).
+	SelectedBy []string
+	// AcceptedAs is the digest that the hub requested if the API server stored a different spec at this generation. Another request would not
+	// change that (R10).
+	AcceptedAs revision.Digest
+	// Combined is the content of a work that has its revision and keeps the objects of the revision that it names as kept. It is nil if it
+	// names none, or if dropped objects are deleted at once (R29).
+	Combined *handover.Combined
+}
+
+// Cluster returns the managed cluster of the work.
+func (w *Work) Cluster() string { return w.Object.Namespace }
+
+// Hash returns the short name of the work's revision; empty if it has none.
+func (w *Work) Hash() string { return w.Object.Labels[workv1alpha1.LabelControllerHash] }
+
+// PlacementName returns the Placement under which the work is counted.
+func (w *Work) PlacementName() string { return w.Object.Labels[workv1alpha1.LabelPlacement] }
+
+// Deleting reports whether the work is being deleted: it waits for its agent to remove the finalizer.
+func (w *Work) Deleting() bool { return !w.Object.DeletionTimestamp.IsZero() }
+
+// DeletedAt returns when the work was deleted, by the hub's clock: at the latest when this process saw it.
+func (w *Work) DeletedAt() time.Time {
+	if w.DeletionSeen.IsZero() {
+		return w.Object.DeletionTimestamp.Time
+	}
+	return Earlier(w.Object.DeletionTimestamp.Time, w.DeletionSeen)
+}
+
+// SpecGeneration returns the generation that the last write of the spec made. For a work that is being deleted, it is one less than the
+// work's generation: the API server counts the deletion as well, and the agent applies nothing under that last generation.
+func (w *Work) SpecGeneration() int64 {
+	if w.DeletionCounts && w.Deleting() {
+		return w.Object.Generation - 1
+	}
+	return w.Object.Generation
+}
+
+// Observed reports whether a condition is about the current spec of the work. A work that is being deleted has two generations of that
+// spec.
+func (w *Work) Observed(condition *metav1.Condition) bool {
+	return w.SpecGeneration() <= condition.ObservedGeneration && condition.ObservedGeneration <= w.Object.Generation
+}
+
+// AppliedAt returns when the hub wrote the work's revision; false if the annotation is missing or unreadable.
+func (w *Work) AppliedAt() (time.Time, bool) {
+	at, err := time.Parse(time.RFC3339Nano, w.Object.Annotations[workv1alpha1.AnnotationAppliedAt])
+	return at, err == nil
+}
+
+// At reports whether the work, which may be nil, is at a revision: it has the hash and the time, and its spec is the template's (R10),
+// possibly with kept objects. A work that somebody edited is not. A work that ran to completion since it was written is at its revision,
+// even if the API server stored it differently. Its agent applies no other spec, and another write would only hide what it completed.
+func (w *Work) At(rev *Revision) bool {
+	if w == nil || rev == nil || w.Hash() != rev.Hash {
+		return false
+	}
+	if _, ok := w.AppliedAt(); !ok {
+		return false
+	}
+	return w.Digest == rev.Digest || (w.AcceptedAs != "" && w.AcceptedAs == rev.Digest) || w.InHandover() || w.ranToCompletion()
+}
+
+// DecisionGroup returns the group of the cluster when the revision was written.
+func (w *Work) DecisionGroup() (index int32, name string, ok bool) {
+	number, name, found := strings.Cut(w.Object.Annotations[workv1alpha1.AnnotationDecisionGroup], "/")
+	if !found {
+		return 0, "", false
+	}
+	n, err := strconv.ParseInt(number, 10, 32)
+	return int32(n), name, err == nil
+}
+
+// Settled reports whether this process has found a success of this rollout settled.
+func (w *Work) Settled(update *Revision) bool {
+	return !w.SettledAt.IsZero() && w.SettledAt.After(w.Begin(update))
+}
+
+// Begin returns when this rollout reached the work: when the hub wrote the revision, or when a new rollout began of the revision that it
+// already had.
+func (w *Work) Begin(rev *Revision) time.Time {
+	return Later(w.WrittenAt(), rev.begins())
+}
+
+// WrittenAt returns when the hub wrote the work's revision, at the latest when this process saw the write. An agent that postdates it, or
+// a hub whose clock was ahead, gains no time (R10).
+func (w *Work) WrittenAt() time.Time {
+	appliedAt, _ := w.AppliedAt()
+	if w.WatchedSince.IsZero() {
+		return appliedAt
+	}
+	return Earlier(appliedAt, w.WatchedSince)
+}
+
+// Earlier returns the earlier of two times.
+func Earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// Later returns the later of two times.
+func Later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// Foreign reports whether another hub wrote the work: it removes the labels and annotations of this one. If a user removed only the label,
+// the annotation still identifies this hub.
+func (w *Work) Foreign() bool {
+	_, applied := w.Object.Annotations[workv1alpha1.AnnotationAppliedAt]
+	return w.Hash() == "" && !applied && !w.Deleting()
+}
+
+// HasOther reports whether a work, which may be nil, has another revision.
+func (w *Work) HasOther(rev *Revision) bool {
+	return w != nil && w.Hash() != "" && w.Hash() != rev.Hash && !w.At(rev)
+}
+
+// KeptRevision returns the hash of the revision whose objects the work keeps beside its own; empty if it keeps none (R28).
+func (w *Work) KeptRevision() string {
+	return w.Object.Annotations[workv1alpha1.AnnotationKeptRevision]
+}
+
+// InHandover reports whether the work holds its revision together with objects of another one (R29).
+func (w *Work) InHandover() bool {
+	return w.Combined != nil && (w.Digest == w.Combined.Digest || w.AcceptedAs != "" && w.AcceptedAs == w.Combined.Digest)
+}
+
+// StoredAsWritten reports whether the API server stored the spec of a work, which is at a revision, as the hub wrote it.
+func (w *Work) StoredAsWritten(rev *Revision) bool {
+	return w.Digest == rev.Digest || w.Combined != nil && w.Digest == w.Combined.Digest
+}
