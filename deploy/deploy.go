@@ -14,11 +14,25 @@ import (
 
 // files are kustomization.yaml and what it refers to.
 //
-//go:embed *.yaml crds/*.yaml
+//go:embed *.yaml base/*.yaml crds/*.yaml hub/*.yaml
 var files embed.FS
 
-// Render returns the objects that `kubectl kustomize deploy` prints.
+// Render returns the objects that `kubectl kustomize deploy` prints: those of both parts.
 func Render() ([]*unstructured.Unstructured, error) {
+	return render("deploy")
+}
+
+// RenderBase returns the objects that `kubectl kustomize deploy/base` prints: what the work image needs on any hub.
+func RenderBase() ([]*unstructured.Unstructured, error) {
+	return render("deploy/base")
+}
+
+// RenderHub returns the objects that `kubectl kustomize deploy/hub` prints: what makes OCM's operator run the work image.
+func RenderHub() ([]*unstructured.Unstructured, error) {
+	return render("deploy/hub")
+}
+
+func render(dir string) ([]*unstructured.Unstructured, error) {
 	inMemory := filesys.MakeFsInMemory()
 	err := fs.WalkDir(files, ".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -33,15 +47,15 @@ func Render() ([]*unstructured.Unstructured, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the files of deploy/: %w", err)
 	}
-	rendered, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(inMemory, "deploy")
+	rendered, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(inMemory, dir)
 	if err != nil {
-		return nil, fmt.Errorf("rendering deploy/: %w", err)
+		return nil, fmt.Errorf("rendering %s: %w", dir, err)
 	}
 	objects := make([]*unstructured.Unstructured, 0, rendered.Size())
 	for _, resource := range rendered.Resources() {
 		content, err := resource.Map()
 		if err != nil {
-			return nil, fmt.Errorf("rendering %s of deploy/: %w", resource.CurId(), err)
+			return nil, fmt.Errorf("rendering %s of %s: %w", resource.CurId(), dir, err)
 		}
 		objects = append(objects, &unstructured.Unstructured{Object: content})
 	}

@@ -37,13 +37,22 @@ func rendered(t *testing.T, kind string, into any) {
 }
 
 func TestRender(t *testing.T) {
-	objects, err := Render()
+	base, err := RenderBase()
 	require.NoError(t, err)
 	var kinds []string
-	for _, object := range objects {
+	for _, object := range base {
 		kinds = append(kinds, object.GetKind())
 	}
-	require.Equal(t, []string{"CustomResourceDefinition", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "ClusterManager"}, kinds)
+	require.Equal(t, []string{"CustomResourceDefinition", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"}, kinds)
+
+	hub, err := RenderHub()
+	require.NoError(t, err)
+	require.Len(t, hub, 1)
+	require.Equal(t, "ClusterManager", hub[0].GetKind(), "whoever owns it applies the rest of deploy/ without it")
+
+	both, err := Render()
+	require.NoError(t, err)
+	require.Equal(t, append(base, hub...), both, "the image comes last")
 }
 
 // The operator compares the annotation with its own version, and writes its own CRD unless the annotation's is higher.
@@ -70,7 +79,7 @@ func TestTheCRDIsTheGeneratedOne(t *testing.T) {
 
 // A field that the operator's API doesn't know would be dropped without a word.
 func TestClusterManager(t *testing.T) {
-	raw, err := files.ReadFile("clustermanager.yaml")
+	raw, err := files.ReadFile("hub/clustermanager.yaml")
 	require.NoError(t, err)
 	require.NoError(t, yaml.UnmarshalStrict(raw, &operatorv1.ClusterManager{}))
 
@@ -78,10 +87,10 @@ func TestClusterManager(t *testing.T) {
 	rendered(t, "ClusterManager", manager)
 	require.Equal(t, []operatorv1.FeatureGate{{Feature: "ManifestWorkReplicaSet", Mode: operatorv1.FeatureGateModeTypeEnable}},
 		manager.Spec.WorkConfiguration.FeatureGates)
-	kustomization, err := files.ReadFile("kustomization.yaml")
+	kustomization, err := files.ReadFile("hub/kustomization.yaml")
 	require.NoError(t, err)
 	require.True(t, bytes.Contains(kustomization, []byte("newName: registry.example.com/work\n")))
-	require.Equal(t, "registry.example.com/work:v1", manager.Spec.WorkImagePullSpec, "what kustomization.yaml names in images")
+	require.Equal(t, "registry.example.com/work:v1", manager.Spec.WorkImagePullSpec, "what hub/kustomization.yaml names in images")
 }
 
 // The hub may write the one ConfigMap that it looks for, and no other. A name can't restrict a create.

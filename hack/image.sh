@@ -40,4 +40,4 @@ if ! "${engine}" build --platform "linux/${arch}" --file "${root}/deploy/Contain
     echo "${engine} could not build ${image}: it says above why, or it needs an engine that is running. The binary is in ${context}." >&2
     exit 1
 fi
-echo "Built ${image}. Push it, and name it under \"images\" in deploy/kustomization.yaml."
+echo "Built ${image}. Push it, and name it under \"images\" in deploy/hub/kustomization.yaml."

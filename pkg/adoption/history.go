@@ -68,7 +68,7 @@ func (s *Spec) clusters() int {
 	return len(seen)
 }
 
-// Input is the input of ReadForeignHistory.
+// Input is the input of ReadHistory.
 type Input struct {
 	// Owner is the ManifestWorkReplicaSet.
 	Owner metav1.Object

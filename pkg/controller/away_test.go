@@ -18,15 +18,15 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// awayAgents are those of a broker that may be away.
-type awayAgents struct{ reachable bool }
+// awayBroker is a broker that may be away.
+type awayBroker struct{ reachable bool }
 
-func (a *awayAgents) HeardSince(string) (time.Time, bool) { return rt.Epoch, true }
-func (a *awayAgents) Reachable() bool                     { return a.reachable }
+func (a *awayBroker) HeardSince(string) (time.Time, bool) { return rt.Epoch, true }
+func (a *awayBroker) Reachable() bool                     { return a.reachable }
 
-func (a *awayAgents) Unreached(types.UID) bool { return false }
+func (a *awayBroker) Unreached(types.UID) bool { return false }
 
-func (a *awayAgents) Claimed(string, func(cluster, name string) bool) []string { return nil }
+func (a *awayBroker) Claimed(string, func(cluster, name string) bool) []string { return nil }
 
 func workOf(cluster, hash string) *work.Work {
 	work := rt.Work(cluster, rt.Bears(hash))
@@ -46,7 +46,7 @@ func brokerPass(writes ...rollout.Write) *pass {
 func TestNothingIsWrittenWhileTheBrokerIsAway(t *testing.T) {
 	client := worktest.Answering("*", func(action clienttesting.Action) (*workv1.ManifestWork, error) { panic("tried: " + action.GetVerb()) })
 	r := &deployReconciler{NewWithStores(Config{
-		Works: client, Agents: &awayAgents{}, WholeWorks: true, Clock: clocktesting.NewFakeClock(rt.Epoch),
+		Works: client, Broker: &awayBroker{}, Clock: clocktesting.NewFakeClock(rt.Epoch),
 	}, NewStores())}
 	p := brokerPass(
 		rollout.Write{Owner: rt.OwnerMetadata(), Action: rollout.Create, Cluster: "c1", Revision: rt.Revision("bbb")},

@@ -73,11 +73,6 @@ type Config struct {
 	Works workclientset.Interface
 	// Metadata patches ManifestWorks without reading them back; nil if a driver has no such client.
 	Metadata metadata.Interface
-	// WholeWorks is true if a change of a spec is written as a whole ManifestWork, not as a patch. Over a broker an event always holds the
-	// whole work.
-	WholeWorks bool
-	// DeletionCounts is true if the deletion of a ManifestWork increments its generation, as in the API server. Over a broker it does not.
-	DeletionCounts bool
 	// Kube writes ControllerRevisions.
 	Kube kubernetes.Interface
 
@@ -91,8 +86,9 @@ type Config struct {
 	History func() History
 	// Connection knows when the connection to the API server began (R11).
 	Connection *connectivity.Connection
-	// Agents knows which agents were heard over a broker; nil if works go through the API server.
-	Agents Agents
+	// Broker carries the works to the agents; nil if they go through the API server. An event of a broker always holds a whole
+	// ManifestWork, never a patch. The deletion of a ManifestWork increments its generation in the API server, and not over a broker.
+	Broker Broker
 	// Recorder makes the events of ManifestWorkReplicaSets.
 	Recorder events.EventRecorder
 	// Metrics are the metrics to update; nil for none.
@@ -115,8 +111,8 @@ type History struct {
 	Note string
 }
 
-// Agents knows the agents that report over a broker.
-type Agents interface {
+// Broker is everything that a Controller knows of a broker and of the agents that report over it.
+type Broker interface {
 	// HeardSince returns when this process first heard the agent of a cluster; false if it has not (R11).
 	HeardSince(cluster string) (time.Time, bool)
 	// Claimed returns the hashes of works that agents report for an owner and that this hub does not know yet. The owner is given by the
@@ -167,15 +163,14 @@ type Controller struct {
 	decisionIndex cache.Indexer
 
 	// Dependencies and settings, as in Config.
-	deletionCounts bool
-	history        func() History
-	connection     *connectivity.Connection
-	agents         Agents
-	recorder       events.EventRecorder
-	metrics        *metrics.Metrics
-	clock          clock.PassiveClock
-	successSettle  time.Duration
-	writers        int
+	history       func() History
+	connection    *connectivity.Connection
+	broker        Broker
+	recorder      events.EventRecorder
+	metrics       *metrics.Metrics
+	clock         clock.PassiveClock
+	successSettle time.Duration
+	writers       int
 	// slots are shared by all passes: each write takes one.
 	slots *queue.Slots
 	// abortsWait reports whether another abort waits for a worker.
@@ -205,19 +200,17 @@ func NewWithStores(config Config, stores Stores) *Controller {
 	c := &Controller{
 		objects: replicaset.NewClient(config.Dynamic),
 		works: workwriter.New(workwriter.Config{
-			Works: config.Works, Metadata: config.Metadata, Whole: config.WholeWorks, Clock: config.Clock,
+			Works: config.Works, Metadata: config.Metadata, Whole: config.Broker != nil, Clock: config.Clock,
 		}),
-		ledger:         ledger.New(config.Kube),
-		placement:      clusterlisters.NewPlacementLister(stores.Placements),
-		replicaSets:    stores.ReplicaSets,
-		workIndex:      stores.Works,
-		revisionIndex:  stores.Revisions,
-		decisionIndex:  stores.Decisions,
-		deletionCounts: config.DeletionCounts,
-		history:        config.History,
-
+		ledger:        ledger.New(config.Kube),
+		placement:     clusterlisters.NewPlacementLister(stores.Placements),
+		replicaSets:   stores.ReplicaSets,
+		workIndex:     stores.Works,
+		revisionIndex: stores.Revisions,
+		decisionIndex: stores.Decisions,
+		history:       config.History,
 		connection:    config.Connection,
-		agents:        config.Agents,
+		broker:        config.Broker,
 		recorder:      config.Recorder,
 		metrics:       config.Metrics,
 		clock:         config.Clock,

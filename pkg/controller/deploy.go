@@ -208,7 +208,7 @@ var errAway = fmt.Errorf("the broker is not connected: %w", memory.ErrLater)
 
 // away reports whether works travel over a broker that is not connected. Then no write is tried: each would be encoded and logged, and
 // would fail.
-func (c *Controller) away() bool { return c.agents != nil && !c.agents.Reachable() }
+func (c *Controller) away() bool { return c.broker != nil && !c.broker.Reachable() }
 
 // nameAway reports how many writes wait for the broker.
 func (r *deployReconciler) nameAway(p *pass, results ...[]error) {

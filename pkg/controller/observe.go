@@ -77,7 +77,7 @@ func (c *Controller) noteWorks(p *pass) {
 	for _, object := range p.works {
 		_, selected := owners[object.Namespace]
 		selection := memory.Selection{Selected: selected, Unknown: !known, Sliced: sliced[object.Namespace]}
-		w := c.memory.Works.View(object, selection, c.deletionCounts, p.now)
+		w := c.memory.Works.View(object, selection, c.broker == nil, p.now)
 		w.UnexpectedName = !work.IsName(p.object, object.Name)
 		rev := revisions[w.Hash()]
 		w.Combined = cmp.Or(handover.Combined(rev, revisions[w.KeptRevision()]), handover.Presumed(&w, rev))
@@ -120,12 +120,12 @@ func (c *Controller) noteWrites(p *pass) {
 
 // heard returns when each agent that matters to a pass was first heard; nil if works don't travel over a broker.
 func (c *Controller) heard(owners map[string]int, works []*workv1.ManifestWork) map[string]time.Time {
-	if c.agents == nil {
+	if c.broker == nil {
 		return nil
 	}
 	heard := make(map[string]time.Time, len(owners))
 	note := func(cluster string) {
-		if since, ok := c.agents.HeardSince(cluster); ok {
+		if since, ok := c.broker.HeardSince(cluster); ok {
 			heard[cluster] = since
 		}
 	}
@@ -140,12 +140,12 @@ func (c *Controller) heard(owners map[string]int, works []*workv1.ManifestWork) 
 
 // unreached returns the clusters whose agents are available but do not receive what the hub sends, sorted.
 func (c *Controller) unreached(works []*workv1.ManifestWork) []string {
-	if c.agents == nil {
+	if c.broker == nil {
 		return nil
 	}
 	var clusters []string
 	for _, work := range works {
-		if c.agents.Unreached(work.UID) {
+		if c.broker.Unreached(work.UID) {
 			clusters = append(clusters, work.Namespace)
 		}
 	}
@@ -191,7 +191,7 @@ func (c *Controller) handoverOf(p *pass) *rollout.Handover {
 	switch {
 	case p.object.Spec.PruneStrategy != workv1alpha1.PruneWhenAvailable:
 		return nil
-	case c.agents != nil:
+	case c.broker != nil:
 		return &rollout.Handover{Problem: brokerKeepsNothing}
 	}
 	return &rollout.Handover{Combine: c.combinations.Of, Unknown: p.facts.NoHistory}

@@ -28,7 +28,7 @@ import (
 // work is deleted once its agent has released everything (R20). The works are listed live at the beginning and at the end. In between the
 // cache shows which of them have changed.
 func (r *finalizeReconciler) preserve(ctx context.Context, p *pass) error {
-	if r.agents != nil {
+	if r.broker != nil {
 		told := status.PreservingNotSupported()
 		return r.reportDeleting(ctx, p, &told)
 	}

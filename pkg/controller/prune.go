@@ -56,11 +56,11 @@ func (r *pruneReconciler) reconcile(ctx context.Context, p *pass) (bool, error) 
 func (r *pruneReconciler) surplus(p *pass, live sets.Set[string]) []*appsv1.ControllerRevision {
 	limit := revision.Limit(p.object.Spec.RevisionHistoryLimit)
 	surplus := p.history.Surplus(live, limit)
-	if len(surplus) == 0 || r.agents == nil {
+	if len(surplus) == 0 || r.broker == nil {
 		return surplus
 	}
 	owners := placement.Owners(p.refs)
-	return p.history.Surplus(live.Insert(r.agents.Claimed(p.owner, func(cluster, name string) bool {
+	return p.history.Surplus(live.Insert(r.broker.Claimed(p.owner, func(cluster, name string) bool {
 		_, selected := owners[cluster]
 		return selected && work.IsName(p.object, name)
 	})...), limit)

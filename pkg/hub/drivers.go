@@ -34,17 +34,10 @@ type works struct {
 	client workclientset.Interface
 	// metadata patches them without reading them back; nil where the driver can't.
 	metadata metadata.Interface
-	// whole says that works are written whole rather than patched.
-	whole bool
-	// deletionCounts says that the deletion of one makes a generation of its own, as the API server has it. Over a broker it makes none.
-	deletionCounts bool
-
 	// owners knows the owners of works that agents report; nil where works go through the API server.
 	owners *cloudevents.LiveOwners
-
-	// agents are those that report over a broker; nil where works go through the API server.
-	agents controller.Agents
-
+	// broker carries them; nil if they go through the API server.
+	broker   controller.Broker
 	informer workinformers.ManifestWorkInformer
 	// restore returns when it is known which works there are: a broker keeps none. It comes before the informer starts.
 	restore func(context.Context) error
@@ -89,7 +82,7 @@ func newKubeWorks(o *Options, config *rest.Config, connection *connectivity.Conn
 		return nil, fmt.Errorf("making the client that patches ManifestWorks: %w", err)
 	}
 	return &works{
-		client: client, metadata: patches, deletionCounts: true, informer: informer, restore: func(context.Context) error { return nil },
+		client: client, metadata: patches, informer: informer, restore: func(context.Context) error { return nil },
 	}, nil
 }
 
@@ -136,7 +129,7 @@ func (m *Manager) newCloudEventsWorks(ctx context.Context, config *rest.Config, 
 		return nil, err
 	}
 	return &works{
-		client: client, whole: true, agents: driver, owners: owners, informer: informer,
+		client: client, broker: driver, owners: owners, informer: informer,
 		restore: func(ctx context.Context) error {
 			if !features.HubMutableFeatureGate.Enabled(ocmfeature.ManifestWorkReplicaSet) {
 				return nil

@@ -109,7 +109,7 @@ func (e *Embedded) NewReplicaSetController(
 	if err != nil {
 		return nil, fmt.Errorf("making the client that patches ManifestWorks: %w", err)
 	}
-	h := newHub(e.manager, e.connection, &works{client: client, metadata: patches, deletionCounts: true, informer: shared}, e.namespace)
+	h := newHub(e.manager, e.connection, &works{client: client, metadata: patches, informer: shared}, e.namespace)
 	if err := h.addReplicaSets(ctx, e.config, clusters.Cluster().V1beta1()); err != nil {
 		return nil, err
 	}

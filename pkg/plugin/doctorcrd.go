@@ -23,7 +23,7 @@ var crdResource = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Ver
 const (
 	// operatorVersion is the annotation that the ClusterManager operator compares with its own version before it overwrites a CRD.
 	operatorVersion = "operator.open-cluster-management.io/version"
-	// guardVersion is later than the version of every operator. deploy/crd-version.yaml sets it.
+	// guardVersion is later than the version of every operator. deploy/crds/crd-version.yaml sets it.
 	guardVersion = "1000.0.0"
 	mwrsCRD      = "manifestworkreplicasets." + workv1alpha1.GroupName
 )

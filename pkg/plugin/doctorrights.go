@@ -22,7 +22,7 @@ type right struct {
 	verbs   []string
 }
 
-// hubRights are the permissions that deploy/clusterrole.yaml and deploy/role.yaml grant to the hub.
+// hubRights are the permissions that deploy/base/clusterrole.yaml and deploy/base/role.yaml grant to the hub.
 var hubRights = []right{
 	{group: "apps", resource: "controllerrevisions", verbs: []string{"get", "list", "watch", "create", "patch", "delete"}},
 	{resource: "configmaps", hubOnly: true, verbs: []string{"create"}},

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -11,6 +12,12 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
+)
+
+const (
+	second = time.Second
+	minute = time.Minute
+	hour   = time.Hour
 )
 
 // started names the clusters that a plan writes a revision to, in order.

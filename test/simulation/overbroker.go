@@ -46,8 +46,7 @@ func (p *Process) restored() bool {
 
 // overBroker changes a configuration for works that travel over a broker.
 func (p *Process) overBroker(config *controller.Config) {
-	config.Works, config.Metadata = brokerClient{process: p}, nil
-	config.WholeWorks, config.DeletionCounts, config.Agents = true, false, p.driver
+	config.Works, config.Metadata, config.Broker = brokerClient{process: p}, nil, p.driver
 }
 
 // pull takes the changes of works that the driver reports.

@@ -100,7 +100,7 @@ func NewProcess(
 	p.answered()
 	p.connection = connectivity.New(hubClock)
 	config := controller.Config{
-		Dynamic: dynamicClient{process: p}, Works: workClient{process: p}, Metadata: metadataClient{process: p}, DeletionCounts: true, Kube: kubeClient{process: p},
+		Dynamic: dynamicClient{process: p}, Works: workClient{process: p}, Metadata: metadataClient{process: p}, Kube: kubeClient{process: p},
 		History:    p.history,
 		Connection: p.connection, Recorder: recorder, Clock: hubClock, SuccessSettle: settle, Writers: 1,
 	}

@@ -1,4 +1,4 @@
-package rollout_test
+package work_test
 
 import (
 	"strings"
@@ -15,16 +15,16 @@ func owner(name string) *metav1.ObjectMeta {
 	return &metav1.ObjectMeta{Namespace: rt.OwnerNamespace, Name: name, UID: "0b0c5e2e-3b5b-4a57-9a35-d2c5f2a6a2b7"}
 }
 
-// TestWorkNames: three names, and the same for every process (R9).
-func TestWorkNames(t *testing.T) {
+// TestNames: three names, and the same for every process (R9).
+func TestNames(t *testing.T) {
 	got := strings.Join(work.Names(owner("web")), " ")
 	if want := "web web-55489cf447 web-0b0c5e2e-3b5b-4a57-9a35-d2c5f2a6a2b7"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
 
-// TestIsWorkName: the names of this hub and those of OCM's (R6).
-func TestIsWorkName(t *testing.T) {
+// TestIsName: the names of this hub and those of OCM's (R6).
+func TestIsName(t *testing.T) {
 	long := strings.Repeat("x", 60)
 	for name, tc := range map[string]struct {
 		owner, work string

@@ -1,4 +1,4 @@
-package rollout_test
+package work_test
 
 import (
 	"testing"
@@ -13,7 +13,6 @@ import (
 const (
 	second = time.Second
 	minute = time.Minute
-	hour   = time.Hour
 )
 
 // TestAssess is R10's table, row by row. Each work has bbb, written at 1m and at generation 2; it is 10m now.

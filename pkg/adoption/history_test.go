@@ -1,9 +1,10 @@
-package rollout_test
+package adoption_test
 
 import (
 	"cmp"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -14,8 +15,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// TestReadPast: what another hub rolled out, today's template being bbb and the current revision aaa (R6).
-func TestReadPast(t *testing.T) {
+// TestReadHistory: what another hub rolled out, today's template being bbb and the current revision aaa (R6).
+func TestReadHistory(t *testing.T) {
 	theirs := func(cluster, content string, more ...rt.WorkOption) work.Work {
 		return rt.Work(cluster, append([]rt.WorkOption{rt.Holds(content), rt.Succeeded(0)}, more...)...)
 	}
@@ -61,7 +62,7 @@ func TestReadPast(t *testing.T) {
 		"first sight, two works of one cluster":   {firstSight: true, works: []work.Work{theirs("c1", "aaa"), theirs("c1", "aaa", rt.Named("webx4k2z"))}, specs: "aaa"},
 		"first sight, generated names":            {firstSight: true, works: []work.Work{theirs("c1", "aaa", rt.Named("webx4k2z")), theirs("c2", "aaa", rt.Named("web9c8b7"))}, specs: "aaa", stable: "aaa"},
 		"first sight, a name that no hub gives":   {firstSight: true, works: []work.Work{theirs("c1", "zzz", rt.Named("anything")), theirs("c2", "aaa"), theirs("c3", "aaa")}, specs: "aaa", stable: "aaa"},
-		"first sight, older than its owner":       {firstSight: true, works: []work.Work{theirs("c1", "zzz", rt.CreatedAt(-minute)), theirs("c2", "zzz", rt.CreatedAt(-minute))}},
+		"first sight, older than its owner":       {firstSight: true, works: []work.Work{theirs("c1", "zzz", rt.CreatedAt(-time.Minute)), theirs("c2", "zzz", rt.CreatedAt(-time.Minute))}},
 		"first sight, a Placement is missing":     {firstSight: true, selects: "c1 missing", works: []work.Work{theirs("c1", "aaa")}, specs: "aaa"},
 		"a Placement is missing, nothing is told": {current: "aaa", selects: "c1 c2 missing", works: []work.Work{theirs("c1", "zzz"), theirs("c2", "zzz")}},
 		"nothing": {current: "aaa"},
@@ -94,7 +95,7 @@ func TestReadPast(t *testing.T) {
 			if tc.stable != "" {
 				want = rt.DigestOf(tc.stable)
 			}
-			if got := past.Stable(rt.At(minute)); got != want {
+			if got := past.Stable(rt.At(time.Minute)); got != want {
 				t.Errorf("stable %q, not %q", got, want)
 			}
 		})
