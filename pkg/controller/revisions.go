@@ -56,7 +56,9 @@ func (c *Controller) factsOf(p *pass) lifecycle.View {
 		view.Template, view.TemplateErr = c.contents.Template(p.object.ManifestWorkReplicaSet)
 	}
 	for _, object := range p.works {
-		view.Works = append(view.Works, work.New(object, c.memory.Works.Digest(object)))
+		w := work.Work{Object: object, Digest: c.memory.Works.Digest(object)}
+		w.Read()
+		view.Works = append(view.Works, w)
 	}
 	if history := c.history(); history.Unavailable {
 		view.NoHistory, view.HistoryNote, p.history = true, history.Note, revision.History{}

@@ -53,27 +53,29 @@ type Work struct {
 	marks marks
 }
 
-// marks are the labels and annotations that a decision reads many times.
+// marks is the metadata that a decision reads many times.
 type marks struct {
-	hash, placement, kept string
-	appliedAt             time.Time
-	isApplied             bool
+	cluster, hash, placement, kept string
+	appliedAt                      time.Time
+	isApplied, isDeleting          bool
 	// areRead is true if the marks were read from the object.
 	areRead bool
 }
 
-// New returns the work of an object that will not change, with the digest of its spec. It reads the labels and annotations once. A Work
-// that New did not make reads them from its object each time.
-func New(object *workv1.ManifestWork, digest revision.Digest) Work {
-	w := Work{Object: object, Digest: digest}
-	m := marks{hash: w.Hash(), placement: w.PlacementName(), kept: w.KeptRevision(), areRead: true}
+// Read reads the metadata of a work once. Its object must not change after that. Without Read, it is read each time.
+func (w *Work) Read() {
+	m := marks{cluster: w.Cluster(), hash: w.Hash(), placement: w.PlacementName(), kept: w.KeptRevision(), isDeleting: w.Deleting(), areRead: true}
 	m.appliedAt, m.isApplied = w.AppliedAt()
 	w.marks = m
-	return w
 }
 
 // Cluster returns the managed cluster of the work.
-func (w *Work) Cluster() string { return w.Object.Namespace }
+func (w *Work) Cluster() string {
+	if w.marks.areRead {
+		return w.marks.cluster
+	}
+	return w.Object.Namespace
+}
 
 // Hash returns the short name of the work's revision; empty if it has none.
 func (w *Work) Hash() string {
@@ -92,7 +94,12 @@ func (w *Work) PlacementName() string {
 }
 
 // Deleting reports whether the work is being deleted: it waits for its agent to remove the finalizer.
-func (w *Work) Deleting() bool { return !w.Object.DeletionTimestamp.IsZero() }
+func (w *Work) Deleting() bool {
+	if w.marks.areRead {
+		return w.marks.isDeleting
+	}
+	return !w.Object.DeletionTimestamp.IsZero()
+}
 
 // DeletedAt returns when the work was deleted, by the hub's clock: at the latest when this process saw it.
 func (w *Work) DeletedAt() time.Time {

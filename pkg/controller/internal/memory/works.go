@@ -95,8 +95,9 @@ func (m *Works) View(object *workv1.ManifestWork, by Selection, deletionCounts b
 	case known.unselectedSince.IsZero():
 		known.unselectedSince = now
 	}
-	w := work.New(object, content)
-	w.DeletionCounts, w.UnselectedSince, w.SelectedBy = deletionCounts, known.unselectedSince, known.selectedBy
+	w := work.Work{Object: object, Digest: content, DeletionCounts: deletionCounts,
+		UnselectedSince: known.unselectedSince, SelectedBy: known.selectedBy}
+	w.Read()
 	if w.Deleting() {
 		w.DeletionSeen = known.deletion.see(object.DeletionTimestamp.Time, now)
 	}
