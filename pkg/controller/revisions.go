@@ -173,6 +173,8 @@ func (c *Controller) perform(ctx context.Context, p *pass, step *lifecycle.Step)
 	answer := lifecycle.Answer{Key: step.Key}
 	var wrote *appsv1.ControllerRevision
 	switch step.Action {
+	case lifecycle.Decide:
+		answer.Plan = decide(step.Snapshot)
 	case lifecycle.ReadSpec:
 		answer.Spec, answer.Err = c.works.Spec(ctx, &p.history, step.Work, step.Digest)
 	case lifecycle.ReadLive:

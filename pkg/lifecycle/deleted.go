@@ -128,13 +128,12 @@ func (c *chain) missing() ([]lost, batch) {
 // LiveHashes are those that are never pruned: the current and the update revision's, and those that works have or keep objects of (R5).
 func (v *View) LiveHashes(revisions *status.Revisions) sets.Set[string] {
 	live := sets.New(revisions.CurrentRevision, revisions.UpdateRevision)
-	keeps := v.keepsDropped()
 	for i := range v.Works {
 		hash := v.Works[i].Hash()
 		if i == 0 || hash != v.Works[i-1].Hash() { // Most works have the hash of the work before.
 			live.Insert(hash)
 		}
-		if keeps {
+		if v.keepsDropped() {
 			live.Insert(v.Works[i].KeptRevision()) // A restarted hub recognizes by it what the work holds (R29).
 		}
 	}
