@@ -324,7 +324,7 @@ func TestLookWaitsForNoPace(t *testing.T) {
 	r.eventually("the next time it waits", func() bool {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		return !r.astray[work.UID].IsZero()
+		return !r.unexpectedSince[work.UID].IsZero()
 	})
 	_, err := r.cluster("c1").Get(t.Context(), "web", metav1.GetOptions{})
 	require.NoError(t, err)

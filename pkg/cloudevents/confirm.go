@@ -36,7 +36,7 @@ func (d *Driver) lookAfter(uid types.UID, wait time.Duration) {
 	d.lastWrite++
 	now := d.clock.Now()
 	d.writes[uid] = write{number: d.lastWrite, at: now, sent: now}
-	t := task{uid: uid, write: d.lastWrite}
+	t := Task{uid: uid, write: d.lastWrite}
 	d.mu.Unlock()
 	d.sends.AddAfter(t, wait)
 }
@@ -61,7 +61,7 @@ func (d *Driver) expectAnswers() {
 // broker loses must not become a failed rollout (R11). The agent takes the same generation twice, and nothing happens. An agent whose
 // cluster is under way for long is asked: its last report may have been lost. It takes no writer's lock: a writer may wait for the
 // broker.
-func (d *Driver) confirm(ctx context.Context, t task) error {
+func (d *Driver) confirm(ctx context.Context, t Task) error {
 	work := d.store.get(t.uid)
 	d.mu.Lock()
 	wait := d.confirmAfter
@@ -95,14 +95,14 @@ func (d *Driver) confirm(ctx context.Context, t task) error {
 	}
 	d.metrics.EventResent()
 	d.noteSent(t)
-	again := task{uid: t.uid, write: t.write, times: min(t.times+1, maxDoublings), there: there}
+	again := Task{uid: t.uid, write: t.write, times: min(t.times+1, maxDoublings), there: there}
 	d.sends.AddAfter(again, wait<<again.times)
 	return d.ask(ctx, work.Namespace)
 }
 
 // askUnsettled asks the agent of a cluster that is under way for long. At the first look it is not: most clusters are there soon.
-func (d *Driver) askUnsettled(ctx context.Context, t task, cluster string) error {
-	again := task{uid: t.uid, write: t.write, times: min(t.times+1, unsettledDoublings+1)}
+func (d *Driver) askUnsettled(ctx context.Context, t Task, cluster string) error {
+	again := Task{uid: t.uid, write: t.write, times: min(t.times+1, unsettledDoublings+1)}
 	d.sends.AddAfter(again, unsettledAfter<<(again.times-1))
 	if t.times == 0 || !d.mayAsk(cluster) {
 		return nil

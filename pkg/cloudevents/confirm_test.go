@@ -167,7 +167,7 @@ func TestWriteThatArrivedAndFailed(t *testing.T) {
 	r.eventually("the report is read", func() bool {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		return !r.astray[work.UID].IsZero()
+		return !r.unexpectedSince[work.UID].IsZero()
 	})
 	require.Equal(t, work.Generation, r.store.get(work.UID).Generation)
 	r.eventually("nobody tried again, so the cluster gets what the hub has", func() bool {

@@ -50,11 +50,11 @@ type Driver struct {
 	inbox  *inbox
 	memory *memory
 	// tasks are the clusters whose events are to be read.
-	tasks queue
+	tasks Queue
 	// mends are reports that can't be taken over at once, which may take a while: no other report waits for them.
-	mends queue
+	mends Queue
 	// sends are events that are to be sent, which may take a while: no report waits for them.
-	sends queue
+	sends Queue
 	// await waits until what it asks about is true, for as long as patience lasts. It reports whether it is true.
 	await await
 
@@ -91,17 +91,17 @@ type Driver struct {
 	askedAt map[string]time.Time
 	// lastWrite is the number of the last write.
 	lastWrite uint64
-	// astray holds since when the agent of each work is seen to have what a write that failed had sent.
-	astray map[types.UID]time.Time
+	// unexpectedSince holds since when the agent of each work is seen to have what a write that failed had sent.
+	unexpectedSince map[types.UID]time.Time
 	// confirmAfter is how long an agent may take to report anything of what it was sent.
 	confirmAfter time.Duration
 	// available reports whether a cluster is there by another way than the broker; nil for nobody knows.
 	available func(ctx context.Context, cluster string) bool
 }
 
-// task is one of: read the events of a cluster, mend the reports of a cluster, look at the report of a work, ask the agent of a cluster, or
+// Task is one of: read the events of a cluster, mend the reports of a cluster, look at the report of a work, ask the agent of a cluster, or
 // all of them, what it has, answer the agent of a cluster that asks, see whether what was sent arrived.
-type task struct {
+type Task struct {
 	uid     types.UID
 	cluster string
 	// read says that the events of the cluster are read, mend that its reports are mended.
@@ -145,7 +145,7 @@ func connect(ctx context.Context, o Options, source *options.CloudEventsSourceOp
 }
 
 // newDriver makes a driver that does nothing by itself yet.
-func newDriver(o Options, transport options.CloudEventTransport, tasks, mends, sends queue, await await) *Driver {
+func newDriver(o Options, transport options.CloudEventTransport, tasks, mends, sends Queue, await await) *Driver {
 	d := &Driver{
 		clock: o.Clock, owners: o.Owners, store: newStore(o.Clock), heard: newHeard(o.Clock), locks: keymutex.NewHashed(1024),
 		codec: codec.NewManifestBundleCodec(), limiter: newLimiter(o.QPS),
@@ -154,8 +154,8 @@ func newDriver(o Options, transport options.CloudEventTransport, tasks, mends, s
 		reports: map[types.UID]*workv1.ManifestWork{}, expected: map[types.UID]chan struct{}{}, considered: map[types.UID]bool{},
 		unwanted: map[types.UID]time.Time{},
 		unknown:  map[string]map[types.UID]bool{}, answered: map[string]time.Time{},
-		writes: map[types.UID]write{}, unanswered: map[types.UID]bool{}, askedAt: map[string]time.Time{}, astray: map[types.UID]time.Time{},
-		confirmAfter: confirmAfter,
+		writes: map[types.UID]write{}, unanswered: map[types.UID]bool{}, askedAt: map[string]time.Time{},
+		unexpectedSince: map[types.UID]time.Time{}, confirmAfter: confirmAfter,
 	}
 	if d.metrics == nil {
 		d.metrics = noMetrics{}
@@ -166,37 +166,37 @@ func newDriver(o Options, transport options.CloudEventTransport, tasks, mends, s
 		CloudEventTransport: transport, name: "broker", connection: o.Connection, agentReturn: o.AgentReturn,
 		heard: d.heard, rush: newRush(o.Clock), reported: d.received, metrics: d.metrics, outages: &outages{clock: o.Clock},
 		gate:     &gate{clock: o.Clock, clusterOf: d.store.clusterOf, refused: func(why Refusal) { d.metrics.EventRefused(string(why)) }},
-		returned: func(cluster string) { d.sends.Add(task{cluster: cluster, answer: true}) },
+		returned: func(cluster string) { d.sends.Add(Task{cluster: cluster, answer: true}) },
 	}
 	return d
 }
 
-// queue holds tasks until they are due.
-type queue interface {
-	Add(task)
-	AddAfter(task, time.Duration)
-	AddRateLimited(task)
-	Forget(task)
-	Get() (t task, over bool)
-	Done(task)
+// Queue holds tasks until they are due.
+type Queue interface {
+	Add(Task)
+	AddAfter(Task, time.Duration)
+	AddRateLimited(Task)
+	Forget(Task)
+	Get() (t Task, over bool)
+	Done(Task)
 	Len() int
 	ShutDown()
 }
 
-// A task that failed is tried again after the first of these at first, and after twice as long each time, up to the second.
+// A task that failed is retried after RetryAfter, and then after twice as long each time, up to RetryAtMost.
 const (
-	retryFirstAfter = 100 * time.Millisecond
-	retryAfterMost  = 30 * time.Second
+	RetryAfter  = 100 * time.Millisecond
+	RetryAtMost = 30 * time.Second
 )
 
 // newTasks makes the queue of tasks, with the timers of the hub's clock where that has any.
-func newTasks(clk clock.PassiveClock) queue {
-	config := workqueue.TypedRateLimitingQueueConfig[task]{}
+func newTasks(clk clock.PassiveClock) Queue {
+	config := workqueue.TypedRateLimitingQueueConfig[Task]{}
 	if timers, ok := clk.(clock.WithTicker); ok {
 		config.Clock = timers
 	}
 	return workqueue.NewTypedRateLimitingQueueWithConfig(
-		workqueue.NewTypedItemExponentialFailureRateLimiter[task](retryFirstAfter, retryAfterMost), config)
+		workqueue.NewTypedItemExponentialFailureRateLimiter[Task](RetryAfter, RetryAtMost), config)
 }
 
 func (d *Driver) run(ctx context.Context) {
@@ -210,14 +210,14 @@ func (d *Driver) run(ctx context.Context) {
 				d.sends.ShutDown()
 				return
 			case <-d.connecting.SubscribedChan():
-				d.sends.Add(task{})
+				d.sends.Add(Task{})
 			}
 		}
 	}()
-	for _, q := range []queue{d.tasks, d.mends, d.sends} {
+	for _, q := range []Queue{d.tasks, d.mends, d.sends} {
 		for range workers {
 			go func() {
-				for d.next(ctx, q) {
+				for d.Do(ctx, q) {
 				}
 			}()
 		}

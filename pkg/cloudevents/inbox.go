@@ -222,7 +222,7 @@ func (d *Driver) arrived(ctx context.Context, event cloudevents.Event) {
 		return
 	}
 	d.unread()
-	d.tasks.Add(task{cluster: cluster, read: true})
+	d.tasks.Add(Task{cluster: cluster, read: true})
 }
 
 // readTurn reads events of a cluster, and lets other clusters have their turn.
@@ -245,6 +245,6 @@ func (d *Driver) readTurn(ctx context.Context, cluster string) error {
 			}
 		}
 	}
-	d.tasks.Add(task{cluster: cluster, read: true})
+	d.tasks.Add(Task{cluster: cluster, read: true})
 	return nil
 }

@@ -85,7 +85,7 @@ func (d *Driver) linedUp(cluster string, uid types.UID) {
 	lined := d.lanes.line(cluster, uid)
 	d.mu.Unlock()
 	if lined {
-		d.mends.Add(task{cluster: cluster, mend: true})
+		d.mends.Add(Task{cluster: cluster, mend: true})
 	}
 }
 
@@ -96,13 +96,13 @@ func (d *Driver) mendNext(ctx context.Context, cluster string) error {
 	report := d.reports[uid]
 	d.mu.Unlock()
 	if more {
-		d.mends.Add(task{cluster: cluster, mend: true})
+		d.mends.Add(Task{cluster: cluster, mend: true})
 	}
 	if report == nil {
 		return nil
 	}
 	again, err := d.mend(ctx, report)
-	d.later(ctx, d.mends, task{uid: uid}, again, err)
+	d.later(ctx, d.mends, Task{uid: uid}, again, err)
 	return nil
 }
 
@@ -184,8 +184,8 @@ func (d *Driver) renewPause(report *workv1.ManifestWork) time.Duration {
 	if wait > 0 {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		if _, seen := d.astray[report.UID]; !seen {
-			d.astray[report.UID] = d.clock.Now()
+		if _, seen := d.unexpectedSince[report.UID]; !seen {
+			d.unexpectedSince[report.UID] = d.clock.Now()
 		}
 	}
 	return wait
@@ -197,8 +197,8 @@ func (d *Driver) retryFirst(uid types.UID) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := d.clock.Now()
-	if _, seen := d.astray[uid]; !seen {
-		d.astray[uid] = now
+	if _, seen := d.unexpectedSince[uid]; !seen {
+		d.unexpectedSince[uid] = now
 	}
-	return d.confirmAfter - now.Sub(d.astray[uid])
+	return d.confirmAfter - now.Sub(d.unexpectedSince[uid])
 }

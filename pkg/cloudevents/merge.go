@@ -19,8 +19,8 @@ const (
 	noted verdict = iota
 	// unknown means that the work is not in the store.
 	unknown
-	// astray means that the agent does not have the work that the hub expects, and the work must be sent again.
-	astray
+	// unexpectedGeneration means that the agent does not have the work that the hub expects, and the work must be sent again.
+	unexpectedGeneration
 	// unsure means that the agent has the content of a write of this hub that has not ended yet, or that failed.
 	unsure
 )
@@ -60,7 +60,7 @@ func (s *store) judge(reported *workv1.ManifestWork) (verdict, *observed) {
 	h.wordAt = s.clock.Now()
 	switch alive := h.work.DeletionTimestamp.IsZero(); {
 	case gone && alive:
-		return astray, nil
+		return unexpectedGeneration, nil
 	case gone:
 		s.forget(h)
 		return noted, nil
@@ -68,7 +68,7 @@ func (s *store) judge(reported *workv1.ManifestWork) (verdict, *observed) {
 		if reported.Generation <= s.generations[h.work.UID] {
 			return unsure, nil
 		}
-		return astray, nil
+		return unexpectedGeneration, nil
 	}
 	return noted, &observed{work: h.work, sequence: h.sequence}
 }

@@ -65,7 +65,7 @@ func (d *Driver) readOut(ctx context.Context, cluster string, uid types.UID) err
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		_, unread := d.reports[uid]
-		return !unread || !d.astray[uid].IsZero()
+		return !unread || !d.unexpectedSince[uid].IsZero()
 	})
 	if !read {
 		return fmt.Errorf("not within %s", readOutPatience)
@@ -126,8 +126,8 @@ func (d *Driver) keep(work *workv1.ManifestWork) bool {
 	return true
 }
 
-// next does one task. It reports whether there may be another.
-func (d *Driver) next(ctx context.Context, queue queue) bool {
+// Do does the next task of one of the driver's queues. It reports whether there may be another.
+func (d *Driver) Do(ctx context.Context, queue Queue) bool {
 	t, over := queue.Get()
 	if over {
 		return false
@@ -143,7 +143,7 @@ func (d *Driver) next(ctx context.Context, queue queue) bool {
 }
 
 // later has a task done again: after a time, or because it failed.
-func (d *Driver) later(ctx context.Context, queue queue, t task, again time.Duration, err error) {
+func (d *Driver) later(ctx context.Context, queue Queue, t Task, again time.Duration, err error) {
 	switch {
 	case err != nil && !d.Reachable():
 		queue.AddAfter(t, answerInterval) // The log has a line for the outage, and none for each work.
@@ -158,7 +158,7 @@ func (d *Driver) later(ctx context.Context, queue queue, t task, again time.Dura
 	}
 }
 
-func (d *Driver) do(ctx context.Context, t task) (again time.Duration, err error) {
+func (d *Driver) do(ctx context.Context, t Task) (again time.Duration, err error) {
 	switch {
 	case t.read:
 		return 0, d.readTurn(ctx, t.cluster)
@@ -175,7 +175,7 @@ func (d *Driver) do(ctx context.Context, t task) (again time.Duration, err error
 }
 
 // isReport reports whether a task is about the report of a work.
-func (t task) isReport() bool { return t.uid != "" && t.write == 0 && !t.read && !t.mend && !t.answer }
+func (t Task) isReport() bool { return t.uid != "" && t.write == 0 && !t.read && !t.mend && !t.answer }
 
 // lineUp puts the report of a work, if there is one, in the lane of its cluster.
 func (d *Driver) lineUp(uid types.UID) {
@@ -194,7 +194,7 @@ func (d *Driver) done(report *workv1.ManifestWork) {
 	defer d.mu.Unlock()
 	delete(d.unwanted, report.UID)
 	delete(d.considered, report.UID)
-	delete(d.astray, report.UID)
+	delete(d.unexpectedSince, report.UID)
 	kept := d.reports[report.UID]
 	if kept == nil || kept != report && !newer(report, kept) {
 		return

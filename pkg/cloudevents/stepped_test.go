@@ -14,7 +14,7 @@ import (
 
 // steps is a rig whose driver does nothing by itself.
 type steps struct {
-	*Stepped
+	*stepped
 	t     *testing.T
 	clock *clocktesting.FakeClock
 	wire  *wire
@@ -25,7 +25,7 @@ type steps struct {
 func newSteps(t *testing.T) *steps {
 	t.Helper()
 	s := &steps{t: t, clock: clocktesting.NewFakeClock(noon), wire: &wire{}, meanwhile: func() {}}
-	s.Stepped = NewStepped(Options{Connection: &fakeConnection{}, AgentReturn: time.Minute, Clock: s.clock}, s.wire,
+	s.stepped = newStepped(Options{Connection: &fakeConnection{}, AgentReturn: time.Minute, Clock: s.clock}, s.wire,
 		func(_ context.Context, patience time.Duration, done func() bool) bool {
 			s.meanwhile()
 			s.work()
@@ -41,7 +41,7 @@ func newSteps(t *testing.T) *steps {
 
 // work does all that is due.
 func (s *steps) work() {
-	for s.Do(s.t.Context()) {
+	for s.step(s.t.Context()) {
 	}
 }
 
@@ -151,17 +151,17 @@ func TestGetAsksAgain(t *testing.T) {
 // A driver whose caller decides what happens next reports each change, and knows when it has something to do.
 func TestStepped(t *testing.T) {
 	s := newSteps(t)
-	require.Equal(t, noon.Add(auditInterval), s.Next())
+	require.Equal(t, noon.Add(auditInterval), s.next())
 	work := s.create(owned("c1", "v1"))
-	require.Equal(t, noon.Add(confirmAfter), s.Next())
-	require.False(t, s.Do(t.Context()))
+	require.Equal(t, noon.Add(confirmAfter), s.next())
+	require.False(t, s.step(t.Context()))
 	s.tell(work, metav1.ConditionFalse)
 	var changes []watch.EventType
-	for _, change := range s.Changes() {
+	for _, change := range s.changes() {
 		changes = append(changes, change.Type)
 	}
 	require.Equal(t, []watch.EventType{watch.Added, watch.Modified}, changes)
-	require.Empty(t, s.Changes())
+	require.Empty(t, s.changes())
 	require.True(t, s.Knows(t.Context(), nil))
 	require.False(t, s.Knows(t.Context(), map[string]int{"ns.web": 2}))
 	s.after(restorePatience)

@@ -84,8 +84,8 @@ func TestReports(t *testing.T) {
 		"that an unknown work is gone":       {nil, reported("c1", 5, 2, gone), noted, nil},
 		"of today's generation":              {testWork("c1", 5), reported("c1", 5, 2, condition("Applied", 5)), noted, []string{"Applied"}},
 		"of an older generation":             {testWork("c1", 5), reported("c1", 4, 2, condition("Applied", 4)), noted, []string{"Applied"}},
-		"of a generation that is to come":    {testWork("c1", 5), reported("c1", 6, 2, condition("Applied", 6)), astray, []string{}},
-		"that a work which should be, isn't": {testWork("c1", 5), reported("c1", 5, 2, gone), astray, []string{}},
+		"of a generation that is to come":    {testWork("c1", 5), reported("c1", 6, 2, condition("Applied", 6)), unexpectedGeneration, []string{}},
+		"that a work which should be, isn't": {testWork("c1", 5), reported("c1", 5, 2, gone), unexpectedGeneration, []string{}},
 		"that a deleted work is gone":        {deleting, reported("c1", 5, 2, gone), noted, nil},
 		"of a work that is being deleted":    {deleting, reported("c1", 6, 2, condition("Applied", 6)), noted, []string{"Applied"}},
 	} {

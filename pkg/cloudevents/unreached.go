@@ -20,7 +20,7 @@ type write struct {
 // state requested, the agent or its cluster has been available since then, and the agent still does not report the write. Then another
 // client has its client ID, or it lost its connection and did not notice. An agent that is offline is not unreached. judgeReach reports
 // whether the agent or its cluster is available.
-func (d *Driver) judgeReach(ctx context.Context, t task, work *workv1.ManifestWork) (there bool) {
+func (d *Driver) judgeReach(ctx context.Context, t Task, work *workv1.ManifestWork) (there bool) {
 	d.mu.Lock()
 	w := d.writes[t.uid]
 	d.mu.Unlock()
@@ -48,7 +48,7 @@ func (d *Driver) judgeReach(ctx context.Context, t task, work *workv1.ManifestWo
 }
 
 // noteSent records that a write was sent again.
-func (d *Driver) noteSent(t task) {
+func (d *Driver) noteSent(t Task) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if w := d.writes[t.uid]; w.number == t.write {

@@ -15,7 +15,7 @@ import (
 
 // reachRig is a driver whose clock and tasks are controlled by the test.
 type reachRig struct {
-	*Stepped
+	*stepped
 	t       *testing.T
 	clock   *clocktesting.FakeClock
 	wire    *wire
@@ -27,7 +27,7 @@ type reachRig struct {
 func newReachRig(t *testing.T) *reachRig {
 	t.Helper()
 	r := &reachRig{t: t, clock: clocktesting.NewFakeClock(noon), wire: &wire{}, metrics: &refusals{counts: map[string]int{}}}
-	r.Stepped = NewStepped(Options{
+	r.stepped = newStepped(Options{
 		Owners: fakeOwners{"ns/web": nil}, Connection: &fakeConnection{}, AgentReturn: time.Minute, Clock: r.clock, Metrics: r.metrics,
 		Available: func(context.Context, string) bool { return r.available },
 	}, r.wire, func(_ context.Context, _ time.Duration, done func() bool) bool { return done() })
@@ -42,7 +42,7 @@ func (r *reachRig) pass(d time.Duration, meanwhile ...func()) {
 		for _, do := range meanwhile {
 			do()
 		}
-		for r.Do(r.t.Context()) {
+		for r.step(r.t.Context()) {
 		}
 	}
 }
@@ -60,7 +60,7 @@ func (r *reachRig) write() *workv1.ManifestWork {
 	r.t.Helper()
 	work, err := r.Works().WorkV1().ManifestWorks("c1").Create(r.t.Context(), owned("c1", "v1"), metav1.CreateOptions{})
 	require.NoError(r.t, err)
-	r.Changes()
+	r.changes()
 	return work
 }
 
@@ -91,7 +91,7 @@ func TestAgentThatIsNotReached(t *testing.T) {
 			require.True(t, r.Unreached(work.UID))
 			require.Equal(t, 1, r.metrics.counted("unreached"))
 			require.Positive(t, count(r.wire.said(), "status resync_request c1"), "it was asked first")
-			changes := r.Changes()
+			changes := r.changes()
 			require.Len(t, changes, 1, "one change, whatever the number of times that it is sent again")
 			require.Equal(t, work.Generation, changes[0].Object.(*workv1.ManifestWork).Generation)
 
@@ -99,10 +99,10 @@ func TestAgentThatIsNotReached(t *testing.T) {
 			r.pass(5 * time.Second)
 			require.False(t, r.Unreached(work.UID), "it was restarted")
 			require.Zero(t, r.metrics.counted("unreached"))
-			r.Changes()
+			r.changes()
 			r.pass(2*time.Hour, func() { r.echo(work) })
 			require.False(t, r.Unreached(work.UID))
-			require.Empty(t, r.Changes(), "and nothing is said of it any more (P7)")
+			require.Empty(t, r.changes(), "and nothing is said of it any more (P7)")
 		})
 	}
 }

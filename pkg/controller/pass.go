@@ -160,8 +160,8 @@ type pass struct {
 	// pending is true if the current template waits for an abort to finish (R4) or for its revision to be written. The hub continues by
 	// itself. The status does not observe this generation yet.
 	pending bool
-	// differs is true if the current template is not update's, and waits for the end of a pause (R23).
-	differs bool
+	// templatePending is true if the current template is not update's, and waits for the end of a pause (R23).
+	templatePending bool
 
 	snapshot *rollout.Snapshot
 	plan     *rollout.Plan

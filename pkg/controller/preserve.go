@@ -158,7 +158,7 @@ func (f *releases) add(p *pass, work *workv1.ManifestWork, step *orphan.Step, er
 		f.progress.Leaving = append(f.progress.Leaving, work.Namespace)
 	}
 	for _, held := range step.Held {
-		f.progress.Held = append(f.progress.Held, fmt.Sprintf("cluster %s, %s: %s", work.Namespace, held.Name, held.Words))
+		f.progress.Held = append(f.progress.Held, fmt.Sprintf("cluster %s, %s: %s", work.Namespace, held.Name, held.Message))
 	}
 }
 

@@ -26,7 +26,7 @@ func (r *pruneReconciler) reconcile(ctx context.Context, p *pass) (bool, error) 
 	for _, written := range p.plan.Revisions() {
 		live.Insert(written.Hash) // The works in the cache don't have it yet: adopted works get an older one (R6).
 	}
-	if waiting := p.history.ByDigest(p.facts.Template); p.differs && waiting != nil {
+	if waiting := p.history.ByDigest(p.facts.Template); p.templatePending && waiting != nil {
 		live.Insert(waiting.Hash) // After the pause it becomes the template's again: an undo (R23).
 	}
 	if newest := p.history.Newest(); newest != nil {

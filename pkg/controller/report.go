@@ -64,19 +64,19 @@ func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stag
 	slices.Sort(p.problems)
 	pruned := c.memory.Owners.PrunedLately(p.key, p.now)
 	wanted := status.Build(&status.Input{
-		Object:      p.object.ManifestWorkReplicaSet,
-		Revisions:   p.revisions,
-		History:     &p.history,
-		Stage:       stage,
-		Pending:     p.pending,
-		Differs:     p.differs,
-		Snapshot:    p.snapshot,
-		Plan:        p.shown(),
-		AbortReason: abortReason,
-		Problems:    p.problems,
-		PrunedNote:  c.olderCRDNote(p),
-		HistoryNote: c.historyNote(p),
-		Now:         p.transitionTime(),
+		Object:          p.object.ManifestWorkReplicaSet,
+		Revisions:       p.revisions,
+		History:         &p.history,
+		Stage:           stage,
+		Pending:         p.pending,
+		TemplatePending: p.templatePending,
+		Snapshot:        p.snapshot,
+		Plan:            p.shown(),
+		AbortReason:     abortReason,
+		Problems:        p.problems,
+		PrunedNote:      c.olderCRDNote(p),
+		HistoryNote:     c.historyNote(p),
+		Now:             p.transitionTime(),
 	})
 	if pruned {
 		wanted.CollisionCount, wanted.CurrentRevision, wanted.UpdateRevision, wanted.AbortedTime = nil, "", "", nil
@@ -151,7 +151,7 @@ func (c *Controller) reportInvalid(ctx context.Context, p *pass, applied metav1.
 	status.Hold(wanted, applied, p.pending, p.object.Generation, p.transitionTime())
 	wanted.State = status.HeldState(p.object.ManifestWorkReplicaSet, p.pending)
 	status.SetPaused(&wanted.Conditions, &status.Input{
-		Object: p.object.ManifestWorkReplicaSet, Differs: p.differs, Snapshot: p.snapshot, Plan: p.plan, Now: p.transitionTime(),
+		Object: p.object.ManifestWorkReplicaSet, TemplatePending: p.templatePending, Snapshot: p.snapshot, Plan: p.plan, Now: p.transitionTime(),
 	})
 	if slices.Contains(c.memory.Owners.DroppedLast(p.key), memory.State) {
 		wanted.State = p.object.Status.State // An older CRD drops the state. Nothing else of an invalid object changes (P7).

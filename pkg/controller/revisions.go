@@ -89,20 +89,21 @@ func (c *Controller) follow(ctx context.Context, p *pass, next func() lifecycle.
 // outcome returns the outcome of the previous steps.
 func (p *pass) outcome() lifecycle.Outcome {
 	return lifecycle.Outcome{
-		Revisions: p.revisions, Update: p.update, Held: p.held, Pending: p.pending, Differs: p.differs,
+		Revisions: p.revisions, Update: p.update, Held: p.held, Pending: p.pending, TemplatePending: p.templatePending,
 		Snapshot: p.snapshot, Aborting: p.aborting,
 	}
 }
 
 // takeOver copies the outcome so far into the pass.
 func (c *Controller) takeOver(p *pass, outcome *lifecycle.Outcome, already *taken) {
-	p.revisions, p.update, p.held, p.pending, p.differs = outcome.Revisions, outcome.Update, outcome.Held, outcome.Pending, outcome.Differs
+	p.revisions, p.update, p.held = outcome.Revisions, outcome.Update, outcome.Held
+	p.pending, p.templatePending = outcome.Pending, outcome.TemplatePending
 	p.snapshot, p.aborting, p.urgent = outcome.Snapshot, outcome.Aborting, p.urgent || outcome.Urgent
 	for i := already.events; i < len(outcome.Events); i++ {
 		c.say(p, &outcome.Events[i])
 	}
 	for _, problem := range outcome.Problems[already.problems:] {
-		p.problem(c.wordsOf(p, problem))
+		p.problem(c.problemMessage(p, problem))
 	}
 	already.events, already.problems = len(outcome.Events), len(outcome.Problems)
 }
@@ -139,7 +140,7 @@ func (c *Controller) end(ctx context.Context, p *pass, step *lifecycle.Step) (bo
 	case step.Action == lifecycle.Proceed:
 		return true, nil
 	case step.Reason == lifecycle.InvalidSpec:
-		return false, c.reportInvalid(ctx, p, status.InvalidSpec(c.wordsOf(p, step.Problem)))
+		return false, c.reportInvalid(ctx, p, status.InvalidSpec(c.problemMessage(p, step.Problem)))
 	case step.Reason == lifecycle.InvalidOwnerLabel:
 		return false, c.reportInvalid(ctx, p, status.InvalidOwnerLabel(p.owner))
 	case step.Reason == lifecycle.Refused:
@@ -148,8 +149,8 @@ func (c *Controller) end(ctx context.Context, p *pass, step *lifecycle.Step) (bo
 	return false, nil // The caches show the write first (R15).
 }
 
-// wordsOf returns the message of a problem for a condition.
-func (c *Controller) wordsOf(p *pass, problem lifecycle.Problem) string {
+// problemMessage returns the message of a problem for a condition.
+func (c *Controller) problemMessage(p *pass, problem lifecycle.Problem) string {
 	if problem.Failed == nil {
 		return problem.Text
 	}

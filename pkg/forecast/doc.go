@@ -5,7 +5,7 @@
 //
 //	What is simulated, and what a caller must provide?     input.go
 //	What does each cluster do with a revision?             fates.go
-//	How does a pass of the hub act on the fleet?           run.go; fleet.go: the ManifestWorks and the agents
+//	How does a pass of the hub act on the fleet?           run.go; fleet.go: the ManifestWorks and the agents; stage.go: what all runs share
 //	What do many runs show, and how exactly?               stats.go
 //	What would change the result?                          variants.go
 //	In which waves does a rollout continue?                waves.go

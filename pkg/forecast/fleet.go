@@ -11,7 +11,6 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
-	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
@@ -29,12 +28,11 @@ var epoch = time.Date(2030, time.January, 1, 0, 0, 0, 0, time.UTC)
 
 // cluster is one cluster: its fate, and what really runs there.
 type cluster struct {
-	name string
+	site
 	draw
-	// ref is the index of its placementRef.
-	ref int
-	// work is its ManifestWork; nil if it has none.
-	work *work.Work
+	// work is its ManifestWork; nil if it has none. object is the memory of that.
+	work   *work.Work
+	object workv1.ManifestWork
 	// runs is the revision that its agent applied; empty for none. wasReached is true if that was ever the newer one. An offline agent
 	// applies nothing.
 	runs       string
@@ -48,59 +46,42 @@ type cluster struct {
 	backAt time.Time
 }
 
+// fleet is the clusters of a run, in the order of the sites.
 type fleet struct {
 	clusters []cluster
-	byName   map[string]*cluster
 }
 
-// newFleet returns the fleet of a run. Its clusters are in the order of the placementRefs and groups.
-func newFleet(in *Input, index int) *fleet {
-	random := rand.New(rand.NewPCG(in.Seed, uint64(index))) //nolint:gosec // a simulation needs numbers that can be repeated
-	f := &fleet{}
-	for i := range in.ReplicaSet.Spec.PlacementRefs {
-		placement := in.Placements[in.ReplicaSet.Spec.PlacementRefs[i].Name]
-		for g := range placement.Groups {
-			for _, name := range placement.Groups[g].Clusters {
-				f.clusters = append(f.clusters, cluster{name: name, draw: in.Agents.draw(random, name), ref: i})
-			}
-		}
-	}
-	f.byName = make(map[string]*cluster, len(f.clusters))
-	for i := range f.clusters {
-		f.byName[f.clusters[i].name] = &f.clusters[i]
+// newFleet returns the memory of a fleet, which draw fills.
+func (st *stage) newFleet() *fleet {
+	f := &fleet{clusters: make([]cluster, len(st.sites))}
+	for i := range st.sites {
+		f.clusters[i].site = st.sites[i]
 	}
 	return f
 }
 
-// revisionsOf returns the newer and the older revision. The older one has the same rules, and works everywhere.
-func revisionsOf(in *Input) (update, current *work.Revision) {
-	template := in.ReplicaSet.Spec.ManifestWorkTemplate.DeepCopy()
-	template.ManifestConfigs = nil
-	if in.Rules.Progressing {
-		rules := []workv1.ConditionRule{{Condition: workv1.ManifestProgressing}}
-		template.ManifestConfigs = []workv1.ManifestConfigOption{{ConditionRules: rules}}
+// draw lets chance decide about each cluster, and takes its work away.
+func (f *fleet) draw(in *Input, index int) {
+	random := rand.New(rand.NewPCG(in.Seed, uint64(index))) //nolint:gosec // a simulation needs numbers that can be repeated
+	for i := range f.clusters {
+		c := &f.clusters[i]
+		*c = cluster{site: c.site, draw: in.Agents.draw(random, c.name), object: c.object}
 	}
-	make := func(hash string, generation int64) *work.Revision {
-		return &work.Revision{
-			Name: revision.Name(in.ReplicaSet.Name, hash), Hash: hash, Digest: revision.Digest(hash), Template: template,
-			ReportsDegraded: in.Rules.Degraded, Age: revision.Age{Created: epoch.Add(-time.Hour), Generation: generation},
-		}
-	}
-	update = make(newer, 2)
-	if in.First {
-		return update, nil
-	}
-	current = make(older, 1)
-	current.WasCurrent, current.CurrentSince = true, epoch.Add(-time.Hour)
-	return update, current
 }
 
-// newWork returns an empty work of a cluster.
-func newWork(c *cluster, now time.Time) work.Work {
-	return work.Work{DeletionCounts: true, Object: &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
+// empty makes the object of a cluster an empty work.
+func (c *cluster) empty(now time.Time) {
+	labels, annotations, conditions := c.object.Labels, c.object.Annotations, c.object.Status.Conditions
+	if labels == nil {
+		labels, annotations = map[string]string{}, map[string]string{}
+	}
+	clear(labels)
+	clear(annotations)
+	c.object = workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
 		Name: "simulated", Namespace: c.name, UID: types.UID(c.name), Generation: 0, CreationTimestamp: metav1.NewTime(now),
-		Labels: map[string]string{}, Annotations: map[string]string{},
-	}}}
+		Labels: labels, Annotations: annotations,
+	}}
+	c.object.Status.Conditions = conditions[:0]
 }
 
 // apply carries a write out, as the API server and the hub's memory would.
@@ -132,8 +113,8 @@ func (c *cluster) apply(w *rollout.Write, now time.Time) {
 	c.work.WatchedSince, c.work.SucceededSince, c.work.SettledAt = now, time.Time{}, time.Time{}
 }
 
-// conditions are what an agent reports about the generation that a work has.
-func conditions(generation int64, says report, rules Rules, at time.Time) []metav1.Condition {
+// conditions are what an agent reports about the generation that a work has. They replace those in the given memory.
+func conditions(memory []metav1.Condition, generation int64, says report, rules Rules, at time.Time) []metav1.Condition {
 	of := func(conditionType string, is bool) metav1.Condition {
 		status := metav1.ConditionFalse
 		if is {
@@ -142,7 +123,7 @@ func conditions(generation int64, says report, rules Rules, at time.Time) []meta
 		return metav1.Condition{Type: conditionType, Status: status, Reason: "Simulated", ObservedGeneration: generation,
 			LastTransitionTime: metav1.NewTime(at)}
 	}
-	all := append(make([]metav1.Condition, 0, 4), of(workv1.WorkApplied, true), of(workv1.WorkAvailable, true))
+	all := append(memory[:0], of(workv1.WorkApplied, true), of(workv1.WorkAvailable, true))
 	if rules.Progressing {
 		all = append(all, of(workv1.WorkProgressing, says != success))
 	}
@@ -154,7 +135,8 @@ func conditions(generation int64, says report, rules Rules, at time.Time) []meta
 
 // deliver lets the agent's report reach the hub.
 func (c *cluster) deliver(rules Rules) {
-	c.work.Object.Status.Conditions = conditions(c.work.Object.Generation, c.says, rules, c.reportAt)
+	reported := &c.work.Object.Status.Conditions
+	*reported = conditions(*reported, c.work.Object.Generation, c.says, rules, c.reportAt)
 	if c.says == success {
 		c.work.SucceededSince = c.reportAt
 		if c.runs == older {

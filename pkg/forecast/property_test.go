@@ -230,7 +230,7 @@ func drawInput(t *rapid.T) (*Input, *judge) {
 	return in, j
 }
 
-// TestProperties: P1 to P4 hold in every simulated rollout.
+// TestProperties: P1 to P4 hold in every simulated rollout. TestKilledHub checks P5.
 func TestProperties(t *testing.T) {
 	outcomes := map[Outcome]int{}
 	rapid.Check(t, func(t *rapid.T) {

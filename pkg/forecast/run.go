@@ -1,11 +1,9 @@
 package forecast
 
 import (
-	"cmp"
 	"fmt"
 	"time"
 
-	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
@@ -53,51 +51,41 @@ type Result struct {
 const maxPasses = 1_000_000
 
 type run struct {
+	*stage
 	*fleet
-	in     *Input
-	now    time.Time
-	s      rollout.Snapshot
-	limits []rollout.Limits
-	// resolution is the distance between looks at the reports.
-	resolution time.Duration
-	abortedAt  time.Time
-	exposed    int
-	passes     int
+	now       time.Time
+	s         rollout.Snapshot
+	abortedAt time.Time
+	exposed   int
+	passes    int
 	// watch sees each plan before it is carried out; nil in product code.
 	watch func(*run, *rollout.Plan)
+	// killed reports whether the hub's process dies after the write that it has just made, and another one starts; nil in product code.
+	killed func() bool
 }
 
 // Run simulates one run. The index selects its random numbers. The input must be valid.
 func Run(in *Input, index int) (Result, error) { return newRun(in, index).play() }
 
 func newRun(in *Input, index int) *run {
-	r := &run{in: in, now: epoch, fleet: newFleet(in, index), resolution: in.Resolution}
-	switch {
-	case r.resolution > 0:
-	case in.Agents.Spread == 0: // All clusters need the same time: nothing would be saved, and the rounding would not cancel out.
-		r.resolution = time.Millisecond
-	default:
-		r.resolution = max(in.Agents.Apply/3, time.Millisecond)
-	}
-	r.s = rollout.Snapshot{Settle: cmp.Or(in.Settle, Settle), Owner: "simulated.simulated", Works: make([]work.Work, 0, len(r.clusters))}
-	r.s.Update, r.s.Current = revisionsOf(in)
-	if r.s.Current == nil {
-		r.s.Absent = &rollout.Absence{Cause: rollout.NeverComplete}
-	}
-	for i := range in.ReplicaSet.Spec.PlacementRefs {
-		ref := &in.ReplicaSet.Spec.PlacementRefs[i]
-		r.s.Refs = append(r.s.Refs, placement.Ref{
-			Name: ref.Name, Field: fmt.Sprintf("spec.placementRefs[%d]", i), Strategy: ref.RolloutStrategy, Placement: in.Placements[ref.Name],
-		})
-	}
-	r.s.Now = r.now
-	r.limits = rollout.LimitsOf(&r.s)
-	r.beginAtOlder()
+	r := newStage(in).newRun()
+	r.begin(index)
 	return r
 }
 
-// beginAtOlder gives each cluster a work that has succeeded with the older revision, if there is one.
-func (r *run) beginAtOlder() {
+// newRun returns the memory of a run, which begin fills. One after the other, any number of runs can use it.
+func (st *stage) newRun() *run {
+	r := &run{stage: st, fleet: st.newFleet()}
+	r.s.Works = make([]work.Work, 0, len(r.clusters))
+	return r
+}
+
+// begin puts everything to where run number index begins: each cluster has a work that has succeeded with the older revision, if there is
+// one.
+func (r *run) begin(index int) {
+	r.now, r.abortedAt, r.exposed, r.passes = epoch, time.Time{}, 0, 0
+	r.s = r.snapshot(r.s.Works[:0])
+	r.draw(r.in, index)
 	if r.s.Current == nil {
 		return
 	}
@@ -114,7 +102,8 @@ func (r *run) beginAtOlder() {
 }
 
 func (r *run) create(c *cluster, now time.Time) {
-	r.s.Works = append(r.s.Works, newWork(c, now)) // The capacity suffices, so pointers to works stay valid.
+	c.empty(now)
+	r.s.Works = append(r.s.Works, work.Work{DeletionCounts: true, Object: &c.object}) // The capacity suffices: pointers to works stay valid.
 	c.work = &r.s.Works[len(r.s.Works)-1]
 }
 
@@ -162,17 +151,20 @@ func (r *run) pass() *rollout.Plan {
 		switch {
 		case plan.Abort != nil:
 			r.s.Aborted, r.abortedAt, r.exposed = true, r.now, r.countExposed()
-		case !recorded:
-			r.act(plan)
+			r.survives()
+		case recorded:
+			r.survives()
+		case r.act(plan):
 			return plan
 		}
 	}
 }
 
-func (r *run) act(plan *rollout.Plan) {
+// act carries the writes of a plan out. It reports whether the process lived to the end of it.
+func (r *run) act(plan *rollout.Plan) bool {
 	for i := range plan.Writes {
 		w := &plan.Writes[i]
-		c := r.byName[w.Cluster]
+		c := &r.clusters[r.index[w.Cluster]]
 		if c.work == nil {
 			r.create(c, r.now)
 		}
@@ -180,7 +172,31 @@ func (r *run) act(plan *rollout.Plan) {
 		if w.Revision != nil {
 			r.start(c, w.Revision)
 		}
+		if !r.survives() {
+			return false
+		}
 	}
+	return true
+}
+
+// survives reports whether the process lives on after a write. Otherwise its successor starts at once: it has what is stored, and none of
+// what the process had seen.
+func (r *run) survives() bool {
+	if r.killed == nil || !r.killed() {
+		return true
+	}
+	r.s.DeadlinesSince = r.now
+	for i := range r.clusters {
+		c := &r.clusters[i]
+		if c.work == nil {
+			continue
+		}
+		c.work.WatchedSince, c.work.SettledAt = r.now, time.Time{}
+		if !c.work.SucceededSince.IsZero() {
+			c.work.SucceededSince = r.now
+		}
+	}
+	return false
 }
 
 // start lets the agent of a cluster apply what was written, and schedules its report.
@@ -242,7 +258,7 @@ func (r *run) next(plan *rollout.Plan) time.Time {
 		sooner(r.now.Add(plan.Recheck))
 	}
 	for i := range plan.Writes { // The plan does not know the deadlines of what it starts.
-		if deadline := r.limits[r.byName[plan.Writes[i].Cluster].ref].Deadline; deadline > 0 {
+		if deadline := r.limits[r.sites[r.index[plan.Writes[i].Cluster]].ref].Deadline; deadline > 0 {
 			sooner(r.now.Add(deadline))
 		}
 	}

@@ -116,9 +116,11 @@ var errStopped = errors.New("the budget is spent")
 func Runs(in *Input, n, workers int, more func() bool) ([]Result, error) {
 	results, errs := make([]Result, n), make([]error, n)
 	var taken atomic.Int64
+	shared := newStage(in)
 	var group sync.WaitGroup
 	for range max(1, min(workers, n)) {
 		group.Go(func() {
+			r := shared.newRun()
 			for {
 				i := int(taken.Add(1)) - 1
 				if i >= n {
@@ -128,7 +130,8 @@ func Runs(in *Input, n, workers int, more func() bool) ([]Result, error) {
 					errs[i] = errStopped
 					return
 				}
-				results[i], errs[i] = Run(in, i)
+				r.begin(i)
+				results[i], errs[i] = r.play()
 			}
 		})
 	}

@@ -92,9 +92,10 @@ func (w *waves) write(plan *rollout.Plan) Wave {
 	}
 	for i := range plan.Writes {
 		write := &plan.Writes[i]
-		c := cluster{name: write.Cluster}
+		c := cluster{site: site{name: write.Cluster}}
 		if write.Work == nil {
-			w.s.Works = append(w.s.Works, newWork(&c, w.s.Now))
+			c.empty(w.s.Now)
+			w.s.Works = append(w.s.Works, work.Work{DeletionCounts: true, Object: &c.object})
 			at[c.name] = len(w.s.Works) - 1
 		}
 		c.work = &w.s.Works[at[c.name]]
@@ -135,7 +136,7 @@ func (w *waves) succeed(plan *rollout.Plan) bool {
 		changed = true
 		if work.Assess(mw, w.s.Update, w.s.Now).State != work.Succeeded {
 			mw.Object = mw.Object.DeepCopy()
-			mw.Object.Status.Conditions = conditions(mw.Object.Generation, success, w.rules, w.s.Now)
+			mw.Object.Status.Conditions = conditions(nil, mw.Object.Generation, success, w.rules, w.s.Now)
 			mw.Object.Status.ResourceStatus.Manifests = nil
 		}
 		mw.SucceededSince, mw.SettledAt = w.s.Now, w.s.Now.Add(w.step)

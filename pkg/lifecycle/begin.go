@@ -126,12 +126,15 @@ func (c *chain) newRollout() *Step {
 }
 
 // persist writes a new rollout into the status, or a status that was rebuilt. The pass ends with it. Where the API server drops it, the
-// revisions hold the same, and the next pass reads it from them (R16).
+// revisions hold the same, and the next pass reads it from them (R16). No deadline fires in this write: the next pass reads the works of
+// failed clusters live before it records them, and a recorded failure is not examined again (R11).
 func (c *chain) persist() *Step {
 	if c.Memory.Pruned || equality.Semantic.DeepEqual(c.Revisions, status.RevisionsOf(&c.Object.Status)) {
 		return nil
 	}
-	decided, next := c.decide("what is persisted", c.Outcome.Snapshot)
+	unexamined := *c.Outcome.Snapshot
+	unexamined.DeadlinesSince = c.Now
+	decided, next := c.decide("what is persisted", &unexamined)
 	if next != nil {
 		return next
 	}

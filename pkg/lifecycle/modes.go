@@ -19,7 +19,7 @@ type ledger interface {
 	// waits reports whether today's template waits for the end of a pause (R23).
 	waits(c *chain) bool
 	// paused is the update revision while it does, and whether that is another one.
-	paused(c *chain) (update *work.Revision, differs bool)
+	paused(c *chain) (update *work.Revision, pending bool)
 	// complete records that the rollout of the update revision is complete.
 	complete(c *chain) *Step
 }

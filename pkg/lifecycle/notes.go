@@ -37,8 +37,8 @@ type Notes struct {
 type Failure struct {
 	// Cluster is whose work it is, and Target what that was to become.
 	Cluster, Target string
-	// Words are the API server's.
-	Words string
+	// Message is the API server's.
+	Message string
 	// Since is when it failed first, RefusedSince when the API server refused it first; the latter is zero where it did not.
 	Since, RefusedSince time.Time
 	// TriedAt is when it was tried last.
@@ -137,7 +137,7 @@ func (n *Notes) Refusals(target string, aborted bool, now time.Time) map[string]
 		if f.Cluster == "" || f.Target != target {
 			continue
 		}
-		refusal := rollout.Rejection{Since: f.RefusedSince, TriedAt: f.TriedAt, Message: f.Words}
+		refusal := rollout.Rejection{Since: f.RefusedSince, TriedAt: f.TriedAt, Message: f.Message}
 		if f.RefusedSince.IsZero() {
 			if refusal.Since = f.Since; !aborted || !f.stuck(n.DeadlinesSince, now) {
 				continue

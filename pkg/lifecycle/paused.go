@@ -11,7 +11,7 @@ func (c *chain) paused() *Step {
 	if !c.Object.Spec.Paused || !c.ledger().waits(c) {
 		return nil
 	}
-	c.Update, c.Differs = c.ledger().paused(c)
+	c.Update, c.TemplatePending = c.ledger().paused(c)
 	return c.proceed("spec.paused is true, and the template waits")
 }
 
@@ -24,7 +24,7 @@ func (r recorded) waits(c *chain) bool {
 }
 
 // paused returns the update revision. It differs from the template unless a rollout of another one was about to begin before the pause.
-func (r recorded) paused(c *chain) (update *work.Revision, differs bool) {
+func (r recorded) paused(c *chain) (update *work.Revision, pending bool) {
 	found := r.History.ByDigest(r.Template)
 	return r.Named(c.Revisions.UpdateRevision), found == nil || found.Hash != c.Revisions.UpdateRevision
 }
@@ -40,7 +40,7 @@ func (u unrecorded) waits(c *chain) bool {
 }
 
 // paused returns the update revision as it could be read last. One that never could is named, and no work counts as having it.
-func (u unrecorded) paused(c *chain) (update *work.Revision, differs bool) {
+func (u unrecorded) paused(c *chain) (update *work.Revision, pending bool) {
 	if found := u.History.ByHash(c.Revisions.UpdateRevision); found != nil && found.Err == nil {
 		return work.NewRevision(found), true
 	}

@@ -42,11 +42,11 @@ func TestPausedTemplateWaits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			last := step(t, lifecycle.Next(tc.view), lifecycle.Proceed)
 			require.Equal(t, hashOf(tc.update), last.Outcome.Update.Hash)
-			require.Equal(t, tc.differs, last.Outcome.Differs)
+			require.Equal(t, tc.differs, last.Outcome.TemplatePending)
 			require.False(t, last.Outcome.Held)
 			require.False(t, last.Outcome.Pending)
 			begun := decided(tc.view, func() lifecycle.Step { return lifecycle.Begin(tc.view, last.Outcome) })
-			require.Equal(t, tc.differs, begun.Outcome.Differs)
+			require.Equal(t, tc.differs, begun.Outcome.TemplatePending)
 			require.Equal(t, hashOf(tc.update), begun.Outcome.Revisions.UpdateRevision)
 			require.True(t, begun.Outcome.Snapshot.Paused)
 		})
@@ -84,12 +84,12 @@ func TestPausedWithoutHistory(t *testing.T) {
 
 	same := step(t, lifecycle.Next(without("a", "a")), lifecycle.Proceed)
 	require.Equal(t, digestOf("a"), same.Outcome.Update.Digest)
-	require.False(t, same.Outcome.Differs)
+	require.False(t, same.Outcome.TemplatePending)
 
 	edited := without("b", "a")
 	last := step(t, lifecycle.Next(edited), lifecycle.Proceed)
 	require.Equal(t, hashOf("a"), last.Outcome.Update.Hash)
-	require.True(t, last.Outcome.Differs)
+	require.True(t, last.Outcome.TemplatePending)
 	require.Equal(t, revision.Digest("gone"), last.Outcome.Update.Digest, "what it holds is not known")
 
 	edited.History = history(object("a", 1))
@@ -98,7 +98,7 @@ func TestPausedWithoutHistory(t *testing.T) {
 	other := without("b", "a")
 	other.Memory.Unrecorded = map[string]revision.Digest{hashOf("a"): digestOf("b")}
 	kept := lifecycle.Next(other).Outcome
-	require.False(t, kept.Differs, "it was rolled out under that hash")
+	require.False(t, kept.TemplatePending, "it was rolled out under that hash")
 	require.Equal(t, hashOf("a"), kept.Update.Hash)
 }
 

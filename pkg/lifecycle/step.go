@@ -146,8 +146,8 @@ type Outcome struct {
 	Held bool
 	// Pending means that today's template waits, so that the status does not observe its generation yet.
 	Pending bool
-	// Differs means that today's template is another one than that of Update, and waits for the end of a pause (R23).
-	Differs bool
+	// TemplatePending is true if today's template is another one than that of Update, and waits for the end of a pause (R23).
+	TemplatePending bool
 	// Problems are for the conditions.
 	Problems []Problem
 	// Events are for people, in order. Answers add events at the end only.

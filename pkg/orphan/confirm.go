@@ -25,9 +25,9 @@ func givenUp(work *workv1.ManifestWork, generation int64) (bool, []Manifest) {
 	var held []Manifest
 	for i := range work.Spec.Workload.Manifests {
 		if m := reported[int32(i)]; m == nil { //nolint:gosec // An object holds fewer manifests.
-			held = append(held, Manifest{Name: fmt.Sprintf("manifest %d", i), Words: "the agent does not report it"})
+			held = append(held, Manifest{Name: fmt.Sprintf("manifest %d", i), Message: "the agent does not report it"})
 		} else if words := holds(work, m, generation); words != "" {
-			held = append(held, Manifest{Name: nameOf(&m.ResourceMeta), Words: words})
+			held = append(held, Manifest{Name: nameOf(&m.ResourceMeta), Message: words})
 		}
 	}
 	return len(held) == 0, held
@@ -41,13 +41,13 @@ func holds(work *workv1.ManifestWork, m *workv1.ManifestCondition, generation in
 		if !knownBefore(work, &m.ResourceMeta) {
 			return "" // The cluster has no such kind, and had none when the ManifestWork was released.
 		}
-		return wordsOf(result)
+		return messageOf(result)
 	case result == nil || result.ObservedGeneration != generation:
 		return "the agent has not applied it"
 	case missing(work, m, generation):
 		return ""
 	case result.Status != metav1.ConditionTrue:
-		return wordsOf(result)
+		return messageOf(result)
 	case strategyOf(work.Spec.ManifestConfigs, &m.ResourceMeta) == workv1.UpdateStrategyTypeReadOnly:
 		return "it is read only, and the agent does not say whether it is there"
 	}
@@ -109,7 +109,7 @@ func isReported(work *workv1.ManifestWork, id workv1.ResourceIdentifier) bool {
 	return false
 }
 
-func wordsOf(result *metav1.Condition) string {
+func messageOf(result *metav1.Condition) string {
 	if result == nil || result.Message == "" {
 		return "the agent does not say why"
 	}

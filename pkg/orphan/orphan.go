@@ -39,8 +39,8 @@ type Step struct {
 type Manifest struct {
 	// Name is how a person calls it.
 	Name string
-	// Words are the agent's.
-	Words string
+	// Message is the agent's.
+	Message string
 }
 
 // Final reports whether nothing that the agent does can change the step any more.

@@ -180,7 +180,7 @@ func TestNext(t *testing.T) {
 			require.Equal(t, test.want, step.Action)
 			var held []string
 			for _, m := range step.Held {
-				held = append(held, m.Name+": "+m.Words)
+				held = append(held, m.Name+": "+m.Message)
 			}
 			require.Equal(t, test.held, strings.Join(held, "; "))
 			require.Equal(t, step.Spec != nil, step.Action == Release || step.Action == DropCompletion)

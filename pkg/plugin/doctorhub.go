@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/upgrade/plan"
 	"github.com/open-cluster-management-io/work-rollback/pkg/version"
 )
@@ -97,21 +98,21 @@ func (d *doctor) ocm(ctx context.Context) ([]diagnosis, error) {
 // lostFields finds objects whose conditions report fields that an older CRD dropped.
 func (d *doctor) lostFields(ctx context.Context) (all []diagnosis, err error) {
 	const check = "lost-fields"
-	sets, err := d.sets.WorkV1alpha1().ManifestWorkReplicaSets(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
+	n := 0
+	err = eachSet(ctx, d.sets.WorkV1alpha1().ManifestWorkReplicaSets(metav1.NamespaceAll), func(set *workv1alpha1.ManifestWorkReplicaSet) {
+		n++
+		if text := lostIn(set.Status.Conditions); text != "" {
+			all = append(all, one(checkFail, check, set.Namespace+"/"+set.Name+": "+text, "apply deploy/, and set the named fields again")...)
+		}
+	})
 	if apierrors.IsNotFound(err) {
 		return nil, nil // The check of the CRD reports that.
 	}
 	if err != nil {
 		return unreadable(check, "list manifestworkreplicasets in all namespaces", err)
 	}
-	for i := range sets.Items {
-		set := &sets.Items[i]
-		if text := lostIn(set.Status.Conditions); text != "" {
-			all = append(all, one(checkFail, check, set.Namespace+"/"+set.Name+": "+text, "apply deploy/, and set the named fields again")...)
-		}
-	}
 	if len(all) == 0 {
-		all = one(checkOK, check, fmt.Sprintf("none of %d ManifestWorkReplicaSets has lost a field", len(sets.Items)), "")
+		all = one(checkOK, check, fmt.Sprintf("none of %d ManifestWorkReplicaSets has lost a field", n), "")
 	}
 	return all, nil
 }

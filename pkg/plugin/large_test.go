@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -26,6 +27,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/plugin/internal/worklist"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
@@ -39,16 +41,18 @@ const perDecision = 100
 // sends it.
 type largeFleet struct {
 	n int
+	// limits are the limits of the requests for works.
+	limits []string
 	// work is a work as JSON. Its namespace is the mark.
 	work, mark []byte
 	answers    map[string]any
 }
 
-func newLargeFleet(tb testing.TB, n int) *largeFleet {
+func newLargeFleet(tb testing.TB, n, size int) *largeFleet {
 	tb.Helper()
 	f := &largeFleet{n: n, mark: []byte("CLUSTER-NAME"), answers: map[string]any{}}
 	const content = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"web"},"data":{"x":%q}}`
-	manifest := workv1.Manifest{RawExtension: runtime.RawExtension{Raw: fmt.Appendf(nil, content, strings.Repeat("x", workBytes-3000))}}
+	manifest := workv1.Manifest{RawExtension: runtime.RawExtension{Raw: fmt.Appendf(nil, content, strings.Repeat("x", size))}}
 	template := workv1.ManifestWorkSpec{Workload: workv1.ManifestsTemplate{Manifests: []workv1.Manifest{manifest}}}
 	begin := metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	set := &workv1alpha1.ManifestWorkReplicaSet{
@@ -122,6 +126,7 @@ func (f *largeFleet) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	begin, _ := strconv.Atoi(r.URL.Query().Get("continue"))
+	f.limits = append(f.limits, r.URL.Query().Get("limit"))
 	limit, err := strconv.Atoi(r.URL.Query().Get("limit"))
 	if err != nil {
 		limit = f.n
@@ -144,7 +149,14 @@ func (f *largeFleet) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // serve starts the API server, and returns a kubeconfig for it.
 func (f *largeFleet) serve(tb testing.TB) (kubeconfig string) {
 	tb.Helper()
-	server := httptest.NewServer(f)
+	kubeconfig, _ = serve(tb, f)
+	return kubeconfig
+}
+
+// serve starts an API server, and returns a kubeconfig for it and its address.
+func serve(tb testing.TB, handler http.Handler) (kubeconfig, host string) {
+	tb.Helper()
+	server := httptest.NewServer(handler)
 	tb.Cleanup(server.Close)
 	config := clientcmdapi.NewConfig()
 	config.Clusters["large"] = &clientcmdapi.Cluster{Server: server.URL}
@@ -152,22 +164,26 @@ func (f *largeFleet) serve(tb testing.TB) (kubeconfig string) {
 	config.CurrentContext = "large"
 	kubeconfig = filepath.Join(tb.TempDir(), "kubeconfig")
 	require.NoError(tb, clientcmd.WriteToFile(*config, kubeconfig))
-	return kubeconfig
+	return kubeconfig, server.URL
 }
 
-// TestLargeFleet: `clusters` prints a row for each cluster of several pages, and `get` counts them all.
+// TestLargeFleet: `clusters` prints a row for each of 10,000 clusters, `get` counts them all, and both read the works page by page.
 func TestLargeFleet(t *testing.T) {
-	const n = 2*pageOfWorks + 7
-	kubeconfig := newLargeFleet(t, n).serve(t)
+	const n = 10_000
+	fleet := newLargeFleet(t, n, 100)
+	kubeconfig := fleet.serve(t)
 	run := func(args ...string) string {
+		fleet.limits = nil
 		var out bytes.Buffer
 		code := Run(t.Context(), append(args, "--kubeconfig", kubeconfig), genericiooptions.IOStreams{Out: &out, ErrOut: &out})
 		require.Zero(t, code, out.String())
+		require.Equal(t, slices.Repeat([]string{strconv.Itoa(worklist.PageSize)}, n/worklist.PageSize), fleet.limits)
 		return out.String()
 	}
 	rows := strings.Split(strings.TrimSpace(run("clusters", "web")), "\n")
 	require.Len(t, rows, n+1)
-	require.Regexp(t, `^cluster-00506 +Succeeded .* 1 +yes`, rows[n])
+	require.Regexp(t, `^cluster-09999 +Succeeded .* 1 +yes`, rows[n])
+	require.Len(t, strings.Fields(run("clusters", "web", "-o", "name")), n)
 	require.Contains(t, run("get", "web"), fmt.Sprintf("%d of %d clusters confirmed revision 1", n, n))
 }
 
@@ -186,7 +202,7 @@ func TestProcess(t *testing.T) {
 // BenchmarkLargeFleet measures the time and the memory of a process for 10,000 works of 25 KB each.
 func BenchmarkLargeFleet(b *testing.B) {
 	const n = 10_000
-	kubeconfig := newLargeFleet(b, n).serve(b)
+	kubeconfig := newLargeFleet(b, n, workBytes-3000).serve(b)
 	for _, command := range []string{"get web", "clusters web"} {
 		b.Run(strings.Fields(command)[0], func(b *testing.B) {
 			for range b.N {

@@ -9,8 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/pager"
+	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	typed "github.com/open-cluster-management-io/work-rollback/pkg/client/clientset/versioned/typed/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 )
 
@@ -39,11 +43,12 @@ func (o *options) list(ctx context.Context, all, watch bool) error {
 	if all {
 		c.namespace = metav1.NamespaceAll
 	}
-	list, err := c.replicaSets().List(ctx, metav1.ListOptions{})
+	var sets []workv1alpha1.ManifestWorkReplicaSet
+	err = eachSet(ctx, c.replicaSets(), func(set *workv1alpha1.ManifestWorkReplicaSet) { sets = append(sets, *listed(set)) })
 	if err != nil {
 		return err
 	}
-	if len(list.Items) == 0 {
+	if len(sets) == 0 {
 		where := "in namespace " + c.namespace
 		if all {
 			where = "on this hub"
@@ -53,11 +58,38 @@ func (o *options) list(ctx context.Context, all, watch bool) error {
 		}
 	}
 	t := listTable(all)
-	t.rows, t.row = len(list.Items), func(i int) []string { return o.row(&list.Items[i], all) }
+	t.rows, t.row = len(sets), func(i int) []string { return o.row(&sets[i], all) }
 	if err := t.write(o.Out, screenOf(o.Out)); err != nil || !watch {
 		return err
 	}
-	return o.watchList(ctx, c, all, list.Items)
+	return o.watchList(ctx, c, all, sets)
+}
+
+// pageOfSets is the page size for reading ManifestWorkReplicaSets. A template can be hundreds of kilobytes.
+const pageOfSets = 100
+
+// eachSet reads ManifestWorkReplicaSets page by page.
+func eachSet(ctx context.Context, client typed.ManifestWorkReplicaSetInterface, visit func(*workv1alpha1.ManifestWorkReplicaSet)) error {
+	pages := pager.New(func(ctx context.Context, list metav1.ListOptions) (runtime.Object, error) {
+		return client.List(ctx, list)
+	})
+	pages.PageSize = pageOfSets
+	return pages.EachListItem(ctx, metav1.ListOptions{}, func(item runtime.Object) error {
+		set, ok := item.(*workv1alpha1.ManifestWorkReplicaSet)
+		if !ok {
+			return fmt.Errorf("the API server returned a %T in a list of ManifestWorkReplicaSets", item)
+		}
+		visit(set)
+		return nil
+	})
+}
+
+// listed returns what a row of the list shows of an object, so that a long list stays small in memory.
+func listed(set *workv1alpha1.ManifestWorkReplicaSet) *workv1alpha1.ManifestWorkReplicaSet {
+	row := *set
+	row.ManagedFields, row.Annotations = nil, nil
+	row.Spec.ManifestWorkTemplate = workv1.ManifestWorkSpec{}
+	return &row
 }
 
 func listTable(all bool) *table {

@@ -2,26 +2,22 @@ package plugin
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/pager"
 	clusterclient "open-cluster-management.io/api/client/cluster/clientset/versioned"
 	workclient "open-cluster-management.io/api/client/work/clientset/versioned"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
-	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/client/clientset/versioned"
 	typed "github.com/open-cluster-management-io/work-rollback/pkg/client/clientset/versioned/typed/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/plugin/internal/worklist"
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
-	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // clients holds the API clients of a command and the namespace that it operates on.
@@ -143,25 +139,10 @@ func readDecisions(ctx context.Context, c *clients, objects *view.Objects) error
 	return nil
 }
 
-// pageOfWorks is the page size for reading works. A single work can be hundreds of kilobytes.
-const pageOfWorks = 250
-
-// readWorks reads the works page by page. It keeps only the digests of their manifests.
-func readWorks(ctx context.Context, c *clients, objects *view.Objects) error {
-	keep := kept()
-	pages := pager.New(func(ctx context.Context, list metav1.ListOptions) (runtime.Object, error) {
-		return c.works.WorkV1().ManifestWorks(metav1.NamespaceAll).List(ctx, list)
-	})
-	pages.PageSize = pageOfWorks
-	return pages.EachListItem(ctx, metav1.ListOptions{LabelSelector: owned(objects.ReplicaSet)}, func(item runtime.Object) error {
-		w, ok := item.(*workv1.ManifestWork)
-		if !ok {
-			return fmt.Errorf("the API server returned a %T in a list of ManifestWorks", item)
-		}
-		found := keep(w)
-		objects.Works = append(objects.Works, work.Work{Object: found.ManifestWork, Digest: found.digest})
-		return nil
-	})
+// readWorks reads the works page by page. It keeps what a view reads of them.
+func readWorks(ctx context.Context, c *clients, objects *view.Objects) (err error) {
+	objects.Works, err = worklist.Read(ctx, c.works.WorkV1().RESTClient(), owned(objects.ReplicaSet))
+	return err
 }
 
 // completeName completes the name of a ManifestWorkReplicaSet.

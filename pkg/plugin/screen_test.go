@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 )
@@ -44,6 +46,24 @@ func TestColors(t *testing.T) {
 	require.Equal(t, "Failed", screen{}.paint("Failed"))
 	require.Equal(t, "\x1b[31mFailed\x1b[0m", screen{color: true}.paint("Failed"))
 	require.Equal(t, "unknown", screen{color: true}.paint("unknown"))
+}
+
+// TestNoColor: a terminal has colors, unless NO_COLOR is set to any value, or TERM is dumb. Its size stays known.
+func TestNoColor(t *testing.T) {
+	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Skipf("the machine has no terminals: %v", err)
+	}
+	t.Cleanup(func() { _ = terminal.Close() })
+	require.NoError(t, unix.IoctlSetWinsize(int(terminal.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80}))
+	for _, c := range []struct {
+		noColor, term string
+		color         bool
+	}{{"", "xterm", true}, {"1", "xterm", false}, {"0", "xterm", false}, {"", "dumb", false}} {
+		t.Setenv("NO_COLOR", c.noColor)
+		t.Setenv("TERM", c.term)
+		require.Equal(t, screen{width: 80, height: 24, color: c.color}, screenOf(terminal), "NO_COLOR=%s TERM=%s", c.noColor, c.term)
+	}
 }
 
 // TestCanvas: a screen is drawn over the one before, only if it differs, with no more lines than the terminal has. The end restores the

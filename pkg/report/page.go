@@ -21,15 +21,24 @@ body { max-width: 72rem; margin: 2rem auto; padding: 0 1rem; }
 h2 { border-bottom: 1px solid var(--line); margin-top: 2rem; }
 table { border-collapse: collapse; width: 100%; }
 th, td { text-align: left; vertical-align: top; padding: .25rem .75rem .25rem 0; }
-th, td { border-bottom: 1px solid var(--line); overflow-wrap: anywhere; }
+th, td { border-bottom: 1px solid var(--line); }
+th { white-space: nowrap; }
+.text { min-width: 9rem; overflow-wrap: anywhere; }
 time, .soft { color: var(--soft); }
 .bad, .removed { color: var(--bad); }
-.added { color: var(--good); }
+.good, .added { color: var(--good); }
 .place { color: var(--soft); }
-.bar { background: var(--fill); border: 1px solid var(--line); }
+.short { width: 1%; white-space: nowrap; }
+.group { padding-left: 1.5rem; color: var(--soft); }
+.wide { overflow-x: auto; }
+progress { appearance: none; width: 12rem; max-width: 25vw; height: .8rem; vertical-align: middle; border: 1px solid var(--line); }
+progress, progress::-webkit-progress-bar { background: var(--fill); }
+progress::-webkit-progress-value { background: var(--good); }
+progress::-moz-progress-bar { background: var(--good); }
 pre { background: var(--fill); padding: 1rem; overflow-x: auto; white-space: pre-wrap; overflow-wrap: anywhere; }
 @media print {
   :root { --text: #000; --back: #fff; --soft: #444; --line: #999; --bad: #900; --good: #060; --fill: #fff; }
+  .wide { overflow: visible; }
   body { margin: 0; max-width: none; font-size: 11px; }
   tr, h2 { break-inside: avoid; break-after: auto; }
   h2 { break-after: avoid; }
@@ -44,18 +53,18 @@ pre { background: var(--fill); padding: 1rem; overflow-x: auto; white-space: pre
 <p><strong>{{printf "%s" .Fleet.State | text}}</strong> since {{time .Fleet.Since}}: {{text .Fleet.Summary}}</p>
 {{with .Fleet.Why}}<p>{{text .}}</p>
 {{end}}{{range .Fleet.Notes}}<p class="bad">{{text .}}</p>
-{{end}}{{if .Fleet.Bars}}<table>
+{{end}}{{if .Fleet.Bars}}<div class="wide"><table>
 <tr><th>Placement</th><th>Progress</th><th></th><th>Strategy</th></tr>
-{{range .Fleet.Bars}}<tr><td>{{text .Placement}}</td><td>{{.Done}}/{{.Total}}</td>
-<td><progress class="bar" max="100" value="{{percent .Done .Total}}">{{percent .Done .Total}}%</progress></td>
-<td>{{text .Strategy}}</td></tr>
-{{end}}</table>
+{{range .Fleet.Bars}}<tr>{{if .Group}}<td class="group">{{text .Group}}</td>{{else}}<td>{{text .Placement}}</td>{{end}}
+<td class="short">{{.Done}}/{{.Total}}</td><td class="short"><progress max="100" value="{{percent .Done .Total}}">{{percent .Done .Total}}%</progress></td>
+<td class="text">{{text .Strategy}}</td></tr>
+{{end}}</table></div>
 {{end}}
 <h2 id="timeline">Timeline</h2>
-<table>
-{{range .Events}}<tr{{if .Bad}} class="bad"{{end}}><td><time>{{time .At}}</time></td><td>{{text .Text}}</td></tr>
+<div class="wide"><table>
+{{range .Events}}<tr{{if .Bad}} class="bad"{{end}}><td class="short"><time>{{time .At}}</time></td><td class="text">{{text .Text}}</td></tr>
 {{else}}<tr><td>The objects record no events.</td></tr>
-{{end}}</table>
+{{end}}</table></div>
 
 <h2 id="exposure">Exposure</h2>
 {{with .Exposure}}<p>{{if .Reached}}At most {{.Reached}} of {{.Total}} clusters had revision {{.Revision}} at the same time.
@@ -65,28 +74,28 @@ pre { background: var(--fill); padding: 1rem; overflow-x: auto; white-space: pre
 {{else}}<p>The current revision is the update revision.</p>
 {{end}}
 <h2 id="causes">Causes</h2>
-{{if .Fleet.Causes}}<table>
+{{if .Fleet.Causes}}<div class="wide"><table>
 <tr><th>Clusters</th><th>Reason</th><th>Message</th><th>Names</th></tr>
-{{range .Fleet.Causes}}<tr><td>{{len .Clusters}}</td><td>{{printf "%s" .Reason | text}}</td><td>{{text .Message}}</td>
-<td>{{list .Clusters | text}}</td></tr>
-{{end}}</table>
+{{range .Fleet.Causes}}<tr><td>{{len .Clusters}}</td><td>{{printf "%s" .Reason | text}}</td><td class="text">{{text .Message}}</td>
+<td class="text">{{list .Clusters | text}}</td></tr>
+{{end}}</table></div>
 {{else}}<p>The status lists no failures and no rejections.</p>
 {{end}}
 <h2 id="clusters">Clusters</h2>
-<table>
+<div class="wide"><table>
 <tr><th>Cluster</th><th>Placement</th><th>State</th><th>Since</th><th>Revision</th><th>Confirmed</th><th>Message</th></tr>
-{{range .Clusters}}<tr><td>{{text .Name}}</td><td>{{text .Placement}}</td><td>{{printf "%s" .State | text}}</td><td>{{time .Since}}</td>
-<td>{{text .Wrote}}</td><td>{{if .Confirmed}}yes{{else}}no{{end}}</td><td>{{text .Message}}</td></tr>
-{{end}}</table>
+{{range .Clusters}}<tr><td>{{text .Name}}</td><td>{{text .Placement}}</td><td{{with class .State}} class="{{.}}"{{end}}>{{printf "%s" .State | text}}</td><td class="short">{{time .Since}}</td>
+<td>{{text .Wrote}}</td><td>{{if .Confirmed}}yes{{else}}no{{end}}</td><td class="text">{{text .Message}}</td></tr>
+{{end}}</table></div>
 
 <h2 id="revisions">Revisions</h2>
-<table>
+<div class="wide"><table>
 <tr><th>Revision</th><th>Hash</th><th>State</th><th>Now</th><th>Reached</th><th>Started</th><th>Ended</th><th>Change cause</th><th>By</th>
 <th>Abort reason</th></tr>
-{{range .Fleet.Revisions}}<tr><td>{{.Number}}{{if .Update}} update{{end}}{{if .Current}} current{{end}}</td><td>{{text .Hash}}</td>
+{{range .Fleet.Revisions}}<tr><td class="short">{{.Number}}{{if .Update}} update{{end}}{{if .Current}} current{{end}}</td><td>{{text .Hash}}</td>
 <td>{{printf "%s" .State | text}}</td><td>{{.Now}}</td><td>{{if .Reached}}{{.Reached}}{{else}}–{{end}}</td><td>{{time .Started}}</td>
-<td>{{time .Ended}}</td><td>{{text .ChangeCause}}</td><td>{{text .CreatedBy}}</td><td>{{text .AbortReason}}</td></tr>
-{{end}}</table>
+<td>{{time .Ended}}</td><td class="text">{{text .ChangeCause}}</td><td>{{text .CreatedBy}}</td><td class="text">{{text .AbortReason}}</td></tr>
+{{end}}</table></div>
 
 <h2 id="diff">Difference</h2>
 {{if .NoDiff}}<p>{{text .NoDiff}}</p>

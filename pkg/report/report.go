@@ -9,6 +9,8 @@ import (
 	"time"
 	"unicode"
 
+	"k8s.io/apimachinery/pkg/util/duration"
+
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 )
 
@@ -55,7 +57,7 @@ func Render(in *Input) ([]byte, error) {
 
 var layout = template.Must(template.New("report").Funcs(template.FuncMap{
 	"text": visible, "time": stamp, "percent": percent, "list": func(names []string) string { return strings.Join(names, ", ") },
-	"took": func(from, to time.Time) string { return to.Sub(from).Round(time.Second).String() },
+	"took": func(from, to time.Time) string { return duration.HumanDuration(to.Sub(from)) }, "class": classOf,
 }).Parse(page))
 
 // visible replaces control characters, and the characters that change the direction of text, so that a text can't hide or reorder others.
@@ -73,6 +75,17 @@ func visible(value any) string {
 		}
 		return r
 	}, strings.ToValidUTF8(text, string(unicode.ReplacementChar)))
+}
+
+// classOf returns the class of the state of a cluster: bad, good, or empty.
+func classOf(state view.State) string {
+	switch state {
+	case view.StateFailed, view.StateRejected, view.StateDegraded, view.StateTerminationTimedOut:
+		return "bad"
+	case view.StateSucceeded, view.StateCompleted:
+		return "good"
+	}
+	return ""
 }
 
 func stamp(at time.Time) string {

@@ -45,3 +45,20 @@ func TestRenderEscapes(t *testing.T) {
 	}
 	require.Equal(t, 1, styles)
 }
+
+// TestRenderMarks: each decision group has its own name, and states that are good or bad are marked.
+func TestRenderMarks(t *testing.T) {
+	begin := time.Unix(0, 0)
+	page, err := report.Render(&report.Input{
+		Fleet:    &view.Fleet{Bars: []view.Bar{{Placement: "production", Done: 1, Total: 2}, {Placement: "production", Group: "canary", Done: 1, Total: 1}}},
+		Clusters: []view.Cluster{{Name: "c1", State: view.StateFailed}, {Name: "c2", State: view.StateSucceeded}, {Name: "c3", State: view.StateWaiting}},
+		Exposure: &view.Exposure{Since: begin, Until: begin.Add(20 * time.Minute)},
+	})
+	require.NoError(t, err)
+	for _, part := range []string{
+		"<td>production</td>", `<td class="group">canary</td>`, `<td class="bad">Failed</td>`, `<td class="good">Succeeded</td>`, "<td>Waiting</td>",
+		"after 20m.",
+	} {
+		require.Contains(t, string(page), part)
+	}
+}

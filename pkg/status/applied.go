@@ -22,7 +22,7 @@ func manifestworkApplied(in *Input) metav1.Condition {
 		return notApplied(workv1alpha1.ReasonNotAsExpected, join(failing(in.Plan), unreached(in)))
 	case in.Plan.Selected() == 0:
 		return notApplied(workv1alpha1.ReasonPlacementDecisionEmpty, "the placements select no cluster")
-	case in.Stage == Complete && in.Plan.RolledOut() && !in.Differs:
+	case in.Stage == Complete && in.Plan.RolledOut() && !in.TemplatePending:
 		return condition(workv1alpha1.ConditionManifestworkApplied, workv1alpha1.ReasonAsExpected,
 			join(reached(in.Plan)+" as wanted", tolerated(in.Plan)), metav1.ConditionTrue)
 	default:

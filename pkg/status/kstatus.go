@@ -13,7 +13,7 @@ import (
 // A rollout that is paused is under way: kstatus makes the same of a paused Deployment. Nil for absent.
 func reconciling(in *Input) *metav1.Condition {
 	underWay := in.Stage == Aborting || (in.Stage == RollingOut && len(invalidStrategies(in)) == 0)
-	if !underWay && !in.Pending && !in.Differs {
+	if !underWay && !in.Pending && !in.TemplatePending {
 		return nil
 	}
 	return abnormal(workv1alpha1.ConditionReconciling, progressing(in))
@@ -22,7 +22,7 @@ func reconciling(in *Input) *metav1.Condition {
 // stalled is present while the rollout waits for a person: it stalled, it was aborted, or a strategy can't be read. Nil for absent.
 func stalled(in *Input) *metav1.Condition {
 	switch {
-	case in.Pending || in.Differs:
+	case in.Pending || in.TemplatePending:
 		return nil
 	case in.Stage == Stalled || in.Stage == Aborted:
 		return abnormal(workv1alpha1.ConditionStalled, progressing(in))

@@ -72,7 +72,7 @@ func heldBack(in *Input) string {
 
 // superseded reports whether the rollout of today's template takes the place of the one that is held back, as soon as the pause is over. An abort
 // that is under way is carried out first (R4).
-func superseded(in *Input) bool { return in.Differs && !in.Snapshot.Aborted }
+func superseded(in *Input) bool { return in.TemplatePending && !in.Snapshot.Aborted }
 
 // revisionWritten is what held writes of a revision do. An abort with nothing to go back to writes none.
 func revisionWritten(in *Input) string {
@@ -96,7 +96,7 @@ func abortWaits(in *Input) string {
 
 // templateWaits says that today's template is not the one that is rolled out; empty where it is (R23).
 func templateWaits(in *Input) string {
-	if !in.Differs {
+	if !in.TemplatePending {
 		return ""
 	}
 	return fmt.Sprintf("spec.manifestWorkTemplate differs from revision %s, and is rolled out after the pause", in.Snapshot.Update.Name)
@@ -104,7 +104,7 @@ func templateWaits(in *Input) string {
 
 // pauseNote is what Progressing, and the conditions that repeat it, say of a pause that keeps something from going on; empty for nothing.
 func pauseNote(in *Input) string {
-	if !in.Object.Spec.Paused || (!in.Differs && in.Stage != RollingOut && in.Stage != Aborting) {
+	if !in.Object.Spec.Paused || (!in.TemplatePending && in.Stage != RollingOut && in.Stage != Aborting) {
 		return ""
 	}
 	return join("paused", templateWaits(in), howToResume)
@@ -112,7 +112,7 @@ func pauseNote(in *Input) string {
 
 // waits reports whether only the pause keeps Progressing from being True.
 func waits(in *Input) bool {
-	return in.Object.Spec.Paused && (in.Stage == RollingOut || in.Differs && in.Stage != Aborting)
+	return in.Object.Spec.Paused && (in.Stage == RollingOut || in.TemplatePending && in.Stage != Aborting)
 }
 
 // Pause is what a status reports of a pause for the first time.

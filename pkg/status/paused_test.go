@@ -16,7 +16,7 @@ import (
 // paused is input of an object that is paused.
 func paused(stage status.Stage, differs bool, options ...rt.SnapshotOption) *status.Input {
 	in := input(stage, append(options, rt.Paused())...)
-	in.Object.Spec.Paused, in.Differs = true, differs
+	in.Object.Spec.Paused, in.TemplatePending = true, differs
 	return in
 }
 

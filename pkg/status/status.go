@@ -42,10 +42,10 @@ type Input struct {
 	// Pending says that today's template waits, for an abort to be carried out or for its revision to be recorded: the status
 	// does not observe its generation yet.
 	Pending bool
-	// Differs says that today's template is another one than the update revision's, and waits for the end of a pause (R23).
-	Differs  bool
-	Snapshot *rollout.Snapshot
-	Plan     *rollout.Plan
+	// TemplatePending is true if today's template is another one than the update revision's, and waits for the end of a pause (R23).
+	TemplatePending bool
+	Snapshot        *rollout.Snapshot
+	Plan            *rollout.Plan
 	// AbortReason is why the rollout was aborted, when this process knows it.
 	AbortReason string
 	// Problems are what went wrong in this pass, each naming its object and the remedy. Sorted.

@@ -15,11 +15,11 @@ import (
 //
 //  1. The owner label, the Placement that it is counted under, and the labels of its owner. Labels by which GitOps tools track what they
 //     applied are not copied, and copied labels are removed when the owner loses them (OwnerMetadata).
-//  2. Annotations that keep GitOps tools from deleting it (WorkAnnotations).
+//  2. Annotations that keep GitOps tools from deleting it (Annotations).
 //  3. If the API server stores a different spec than the hub requested: the requested one (AnnotationAccepted).
-//  4. If they are outdated and nothing else is to be written, the hub writes only labels and annotations (relabel).
+//  4. If they are outdated and nothing else is to be written, the hub writes only labels and annotations (package rollout, relabel).
 //
-// Each Write carries all of them, except the time of the request (Metadata).
+// Each write carries all of them, except the time of the request (Metadata).
 
 // keepOptions are the annotations for Argo CD. It tracks applications by label, takes a work with copied labels for a resource that left
 // Git, and would delete every work when it prunes (R9).

@@ -213,7 +213,7 @@ func TestPluginPauses(t *testing.T) {
 func TestPluginWithoutRights(t *testing.T) {
 	t.Parallel()
 	f := rolledOut(t, 2, all("1m", 0))
-	f.grantReplicaSets("plugin-reader")
+	f.grantReplicaSets("plugin-reader", "get", "list", "watch")
 	screen := f.ok("get", "web", "--as", "plugin-reader")
 	require.Contains(t, screen, "Complete")
 	require.Contains(t, screen, "no permission to list manifestworks.work.open-cluster-management.io in all namespaces")
@@ -221,12 +221,12 @@ func TestPluginWithoutRights(t *testing.T) {
 	f.refuses(`cannot patch resource "manifestworkreplicasets"`, "pause", "web", "--as", "plugin-reader")
 }
 
-// grantReplicaSets lets a user read only the ManifestWorkReplicaSets in the fleet's namespace.
-func (f *fleet) grantReplicaSets(user string) {
+// grantReplicaSets gives a user rights on the ManifestWorkReplicaSets in the fleet's namespace, and no others.
+func (f *fleet) grantReplicaSets(user string, verbs ...string) {
 	f.t.Helper()
 	rbac := f.w.kube.RbacV1()
 	_, err := rbac.Roles(f.namespace).Create(f.t.Context(), &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: user}, Rules: []rbacv1.PolicyRule{{
-		APIGroups: []string{workv1alpha1.GroupName}, Resources: []string{"manifestworkreplicasets"}, Verbs: []string{"get", "list", "watch"},
+		APIGroups: []string{workv1alpha1.GroupName}, Resources: []string{"manifestworkreplicasets"}, Verbs: verbs,
 	}}}, metav1.CreateOptions{})
 	require.NoError(f.t, err)
 	_, err = rbac.RoleBindings(f.namespace).Create(f.t.Context(), &rbacv1.RoleBinding{

@@ -86,7 +86,10 @@ func (s screens) play() string {
 	s.t.Helper()
 	s.quiet()
 	var shown strings.Builder
-	for _, command := range []string{"list", "get web", "clusters web -o wide", "why web " + s.cluster(s.about), "history web", "status web --timeout 5s"} {
+	for _, command := range []string{
+		"list", "get web", "clusters web -o wide", "why web " + s.cluster(s.about), "history web", "status web --timeout 5s",
+		"diff web", "plan web", "undo web --dry-run=client", "abort web --reason tried", "export web",
+	} {
 		out, code := s.run(append(strings.Fields(command), s.flags...))
 		fmt.Fprintf(&shown, "$ kubectl mwrs %s\n%s", command, stable(out))
 		if code != 0 {
@@ -111,8 +114,24 @@ func (s screens) run(args []string) (string, int) {
 
 var timestamp = regexp.MustCompile(`20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
 
-// stable replaces the times within the hub's messages.
-func stable(out string) string { return timestamp.ReplaceAllString(out, "2026-01-01T00:00:00Z") }
+// unstable are the parts of an output that differ from run to run: the times within the hub's messages, the times of the files that diff
+// compares, and the version of the object that an undo is for.
+var unstable = []struct {
+	part   *regexp.Regexp
+	stable string
+}{
+	{timestamp, "2026-01-01T00:00:00Z"},
+	{regexp.MustCompile(`\t20\d\d-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ [+-]\d{4}`), ""},
+	{regexp.MustCompile(`(path: /metadata/resourceVersion\n +value: )"\d+"`), `${1}"1"`},
+}
+
+// stable replaces what differs from run to run.
+func stable(out string) string {
+	for _, u := range unstable {
+		out = u.part.ReplaceAllString(out, u.stable)
+	}
+	return out
+}
 
 // unordered sorts the events of the stories: which of them came in the same second is a matter of chance.
 func unordered(screen string) string {
@@ -192,7 +211,7 @@ func soakingScreens(t *testing.T) screens {
 }
 
 func stalledScreens(t *testing.T) screens {
-	f := rolledOut(t, 4, progressive(1, "3s", 0))
+	f := rolledOut(t, 4, progressive(1, "10s", 0))
 	nextSecond(t)
 	f.agentsReport("c2", "v2", degrades)
 	f.because("image 2")
@@ -211,6 +230,12 @@ func abortingScreens(t *testing.T) screens {
 	f.obstruct("c2")
 	f.aborting()
 	f.has("c1", "v1")
+	eventually(t, "all clusters but c2 have confirmed", func() error {
+		if text := message(f.get(), workv1alpha1.ConditionProgressing); !strings.Contains(text, "confirmed by 3 of 4 clusters") {
+			return errors.New(text)
+		}
+		return nil
+	})
 	return screens{fleet: f, about: "c2"}
 }
 
@@ -335,8 +360,19 @@ func withoutRightScreens(t *testing.T, resource string) screens {
 	return s
 }
 
-// grantAllBut lets the ServiceAccount "reader" of the fleet's namespace read what the plugin reads, except a resource.
+// grantAllBut lets the ServiceAccount "reader" of the fleet's namespace read and watch what the plugin reads, except a resource.
 func (f *fleet) grantAllBut(resource string) {
+	f.t.Helper()
+	f.grant(func(granted string) []string {
+		if granted == resource {
+			return nil
+		}
+		return []string{"get", "list", "watch"}
+	})
+}
+
+// grant gives the ServiceAccount "reader" of the fleet's namespace rights on what the plugin reads.
+func (f *fleet) grant(verbs func(resource string) []string) {
 	f.t.Helper()
 	rbac, name := f.w.kube.RbacV1(), f.namespace
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -345,10 +381,8 @@ func (f *fleet) grantAllBut(resource string) {
 		"cluster.open-cluster-management.io": {"placements", "placementdecisions"},
 	} {
 		for _, granted := range resources {
-			if granted != resource {
-				role.Rules = append(role.Rules, rbacv1.PolicyRule{
-					APIGroups: []string{group}, Resources: []string{granted}, Verbs: []string{"get", "list", "watch"},
-				})
+			if allowed := verbs(granted); allowed != nil {
+				role.Rules = append(role.Rules, rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{granted}, Verbs: allowed})
 			}
 		}
 	}

@@ -39,15 +39,7 @@ func (h *hubEnd) begin() {
 	h.network.drop("")
 }
 
-func (h *hubEnd) driver() interface {
-	Connect(context.Context) error
-	Disconnect(context.Context) error
-	Receive(context.Context, cloudevents.Event)
-	Do(context.Context) bool
-	Next() time.Time
-} {
-	return h.network.world.Hub.driver
-}
+func (h *hubEnd) driver() *stepped { return h.network.world.Hub.driver }
 
 // lose ends the connection for some time.
 func (h *hubEnd) lose(during, notice time.Duration) {
@@ -101,14 +93,14 @@ func (h *hubEnd) read() (acted bool) {
 		h.handled++
 		acted = true
 	}
-	for h.driver().Do(context.Background()) {
+	for h.driver().step(context.Background()) {
 		acted = true
 	}
 	return acted
 }
 
 func (h *hubEnd) next() time.Time {
-	next := earliest(h.driver().Next(), h.notices)
+	next := earliest(h.driver().next(), h.notices)
 	if !h.connected && h.notices.IsZero() {
 		next = earliest(next, later(h.back, h.network.back))
 	}

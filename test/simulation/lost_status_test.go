@@ -3,6 +3,7 @@ package simulation
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -55,4 +56,31 @@ func TestLostStatusAfterTheAbortOfAnUndo(t *testing.T) {
 	s.quiet()
 	s.everywhere("v2")
 	require.Equal(t, before.CurrentRevision, s.Object().Status.CurrentRevision)
+}
+
+// R11, R16: the write that restores a lost status records no failure that was not read live. The network lost the success of c1, and the
+// hub learns it when it asks, before it records a failure.
+func TestLostStatusRecordsNoFailureThatWasNotReadLive(t *testing.T) {
+	s := overBroker(t)
+	s.Place("p1", []string{"c1", "c2"})
+	s.Create("v1", progressive("p1", 2, "10s", 0, true))
+	s.quiet()
+	reports := 0
+	s.Network.Fate = func(message string) []time.Duration {
+		if message == "from c1: status update_request" {
+			if reports++; reports == 2 { // The first one reports that the work is applied.
+				return nil
+			}
+		}
+		return []time.Duration{0}
+	}
+	s.Update("v2")
+	s.settle(9 * time.Second)
+	require.Contains(t, s.story(), "loses a message from c1")
+	s.wipeStatus()
+	s.Clock.Step(2 * time.Second)
+	s.quiet()
+	require.Empty(t, s.Object().Status.Failures, s.story())
+	require.NotContains(t, s.story(), "aborted")
+	s.everywhere("v2")
 }

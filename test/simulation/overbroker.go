@@ -24,7 +24,7 @@ func (p *Process) connect(n *Network) {
 	owners := cloudevents.NewLiveOwners(liveClient{api: p.api}, kubeClient{process: p}, p.clock)
 	p.network = n
 	n.hub.begin()
-	p.driver = cloudevents.NewStepped(cloudevents.Options{
+	p.driver = newStepped(cloudevents.Options{
 		Owners: owners, Connection: p.connection, AgentReturn: cloudevents.DefaultAgentReturn, Clock: p.clock,
 	}, &n.hub, n.await)
 	expected, err := owners.Expected(context.Background())
@@ -52,7 +52,7 @@ func (p *Process) overBroker(config *controller.Config) {
 // pull takes the changes of works that the driver reports.
 func (p *Process) pull() {
 	if p.driver != nil && !p.restoring {
-		p.changes = append(p.changes, p.driver.Changes()...)
+		p.changes = append(p.changes, p.driver.changes()...)
 	}
 }
 

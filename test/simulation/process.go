@@ -19,7 +19,6 @@ import (
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
-	"github.com/open-cluster-management-io/work-rollback/pkg/cloudevents"
 	"github.com/open-cluster-management-io/work-rollback/pkg/connectivity"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
@@ -75,7 +74,7 @@ type Process struct {
 
 	// network and driver carry works over a broker; nil where they go through the API server.
 	network *Network
-	driver  *cloudevents.Stepped
+	driver  *stepped
 	// restoring says that the process does not know yet which works there are; expected are how many each owner should have.
 	restoring bool
 	expected  map[string]int

@@ -154,7 +154,7 @@ func (m *Owners) Failures(owner string) []lifecycle.Failure {
 	for _, f := range m.failing(owner) {
 		if f.cluster != "" {
 			found = append(found, lifecycle.Failure{
-				Cluster: f.cluster, Target: f.target, Words: f.words,
+				Cluster: f.cluster, Target: f.target, Message: f.words,
 				Since: f.since, RefusedSince: f.refusedSince, TriedAt: f.triedAt,
 			})
 		}

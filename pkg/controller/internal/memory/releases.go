@@ -77,11 +77,11 @@ func (m *Releases) Looked(owner string, uid types.UID, version string, step orph
 	m.mu.Unlock()
 	words := make(map[string]string, len(before))
 	for i := range slices.Backward(before) {
-		words[before[i].Name] = before[i].Words
+		words[before[i].Name] = before[i].Message
 	}
 	for i := range step.Held {
 		if first, told := words[step.Held[i].Name]; told {
-			step.Held[i].Words = first
+			step.Held[i].Message = first
 		}
 	}
 	step.Spec = nil

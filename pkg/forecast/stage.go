@@ -1,0 +1,95 @@
+package forecast
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
+)
+
+// stage is what all runs of an input share: nothing of it depends on chance, and no run changes it.
+type stage struct {
+	in              *Input
+	update, current *work.Revision
+	refs            []placement.Ref
+	limits          []rollout.Limits
+	// resolution is the distance between looks at the reports.
+	resolution time.Duration
+	// sites are the clusters in the order of the placementRefs and groups. index finds them by name.
+	sites []site
+	index map[string]int
+}
+
+// site is a cluster and the index of its placementRef.
+type site struct {
+	name string
+	ref  int
+}
+
+func newStage(in *Input) *stage {
+	st := &stage{in: in, resolution: in.Resolution, index: map[string]int{}}
+	switch {
+	case st.resolution > 0:
+	case in.Agents.Spread == 0: // All clusters need the same time: nothing would be saved, and the rounding would not cancel out.
+		st.resolution = time.Millisecond
+	default:
+		st.resolution = max(in.Agents.Apply/3, time.Millisecond)
+	}
+	st.update, st.current = revisionsOf(in)
+	for i := range in.ReplicaSet.Spec.PlacementRefs {
+		ref := &in.ReplicaSet.Spec.PlacementRefs[i]
+		st.refs = append(st.refs, placement.Ref{
+			Name: ref.Name, Field: fmt.Sprintf("spec.placementRefs[%d]", i), Strategy: ref.RolloutStrategy, Placement: in.Placements[ref.Name],
+		})
+		for g := range in.Placements[ref.Name].Groups {
+			for _, name := range in.Placements[ref.Name].Groups[g].Clusters {
+				st.index[name] = len(st.sites)
+				st.sites = append(st.sites, site{name: name, ref: i})
+			}
+		}
+	}
+	s := st.snapshot(nil)
+	st.limits = rollout.LimitsOf(&s)
+	return st
+}
+
+// snapshot returns the snapshot with which each run begins.
+func (st *stage) snapshot(works []work.Work) rollout.Snapshot {
+	s := rollout.Snapshot{
+		Now: epoch, Settle: cmp.Or(st.in.Settle, Settle), Owner: "simulated.simulated", Update: st.update, Current: st.current, Refs: st.refs,
+		Works: works,
+	}
+	if s.Current == nil {
+		s.Absent = &rollout.Absence{Cause: rollout.NeverComplete}
+	}
+	return s
+}
+
+// revisionsOf returns the newer and the older revision. The older one has the same rules, and works everywhere. No decision reads the
+// manifests of their template.
+func revisionsOf(in *Input) (update, current *work.Revision) {
+	template := &workv1.ManifestWorkSpec{}
+	if in.Rules.Progressing {
+		rules := []workv1.ConditionRule{{Condition: workv1.ManifestProgressing}}
+		template.ManifestConfigs = []workv1.ManifestConfigOption{{ConditionRules: rules}}
+	}
+	make := func(hash string, generation int64) *work.Revision {
+		return &work.Revision{
+			Name: revision.Name(in.ReplicaSet.Name, hash), Hash: hash, Digest: revision.Digest(hash), Template: template,
+			ReportsDegraded: in.Rules.Degraded, Age: revision.Age{Created: epoch.Add(-time.Hour), Generation: generation},
+		}
+	}
+	update = make(newer, 2)
+	if in.First {
+		return update, nil
+	}
+	current = make(older, 1)
+	current.WasCurrent, current.CurrentSince = true, epoch.Add(-time.Hour)
+	return update, current
+}

@@ -1,0 +1,147 @@
+package worklist
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	goruntime "runtime"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"open-cluster-management.io/api/client/work/clientset/versioned/scheme"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
+)
+
+// PageSize is the number of ManifestWorks in a page. A single one can be hundreds of kilobytes.
+const PageSize = 250
+
+// waiting is the number of pages that wait for a decoder.
+const waiting = 1
+
+// page is a page of the list, with the position of its first work.
+type page struct {
+	items [][]byte
+	first int
+}
+
+// Read reads the ManifestWorks that a selector selects, in all namespaces. While the API server writes a page, the pages before it are
+// decoded. If the list changes so much meanwhile that the API server can't continue it, Read reads the rest as it is then.
+func Read(ctx context.Context, client rest.Interface, selector string) ([]work.Work, error) {
+	pages := make(chan page, waiting)
+	known := &digests{known: map[[sha256.Size]byte]revision.Digest{}}
+	list := &list{}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		defer close(pages)
+		return fetch(ctx, client, selector, pages)
+	})
+	for range goruntime.GOMAXPROCS(0) {
+		group.Go(func() error {
+			for p := range pages {
+				if err := list.decode(known, p); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return list.works, nil
+}
+
+// fetch reads the pages one after the other, and finds where their works begin and end.
+func fetch(ctx context.Context, client rest.Interface, selector string, pages chan<- page) error {
+	options := metav1.ListOptions{LabelSelector: selector, Limit: PageSize}
+	for first := 0; ; {
+		answer := client.Get().Resource("manifestworks").VersionedParams(&options, scheme.ParameterCodec).
+			SetHeader("Accept", runtime.ContentTypeJSON).Do(ctx)
+		err := answer.Error() // Unlike the error of Raw, it has the API server's reason.
+		if next := continues(err); next != "" {
+			options.Continue = next
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		data, err := answer.Raw()
+		if err != nil {
+			return err
+		}
+		items, next, err := split(data)
+		if err != nil {
+			return err
+		}
+		select {
+		case pages <- page{items: items, first: first}:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if next == "" {
+			return nil
+		}
+		first, options.Continue = first+len(items), next
+	}
+}
+
+// continues returns where a list continues whose earlier state is gone: with the state of now. It is empty for any other error.
+func continues(err error) string {
+	var status apierrors.APIStatus
+	if !apierrors.IsResourceExpired(err) || !errors.As(err, &status) {
+		return ""
+	}
+	return status.Status().Continue
+}
+
+// split returns the works of a page as JSON, and where the list continues; empty at its end.
+func split(data []byte) (items [][]byte, next string, err error) {
+	var broken error
+	for name, value := range members(data, &broken) {
+		switch string(name) {
+		case "items":
+			for item := range elements(value, &broken) {
+				items = append(items, item)
+			}
+		case "metadata":
+			var meta metav1.ListMeta
+			if err := json.Unmarshal(value, &meta); err != nil {
+				return nil, "", fmt.Errorf("the metadata of a list of ManifestWorks: %w", err)
+			}
+			next = meta.Continue
+		}
+	}
+	return items, next, broken
+}
+
+// list gathers the works of the pages, in their order.
+type list struct {
+	mu    sync.Mutex
+	works []work.Work
+}
+
+func (l *list) decode(known *digests, p page) error {
+	works := make([]work.Work, 0, len(p.items))
+	for _, item := range p.items {
+		found, err := known.decode(item)
+		if err != nil {
+			return err
+		}
+		works = append(works, found)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if missing := p.first + len(works) - len(l.works); missing > 0 {
+		l.works = append(l.works, make([]work.Work, missing)...)
+	}
+	copy(l.works[p.first:], works)
+	return nil
+}

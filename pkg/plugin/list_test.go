@@ -1,0 +1,69 @@
+package plugin
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/rest"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/client/clientset/versioned"
+)
+
+// manySets is an API server with n ManifestWorkReplicaSets. The last one has lost a field.
+type manySets struct {
+	n      int
+	limits []string
+}
+
+func (m *manySets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	m.limits = append(m.limits, query.Get("limit"))
+	begin, _ := strconv.Atoi(query.Get("continue"))
+	limit, err := strconv.Atoi(query.Get("limit"))
+	if err != nil {
+		limit = m.n
+	}
+	end := min(m.n, begin+limit)
+	list := &workv1alpha1.ManifestWorkReplicaSetList{}
+	if end < m.n {
+		list.Continue = strconv.Itoa(end)
+	}
+	for i := begin; i < end; i++ {
+		set := workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprintf("web-%d", i)}}
+		if i == m.n-1 {
+			set.Status.Conditions = []metav1.Condition{{Type: workv1alpha1.ConditionProgressing, Message: "the API server drops spec.paused"}}
+		}
+		list.Items = append(list.Items, set)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(list)
+}
+
+// TestManySets: `list` and the doctor read ManifestWorkReplicaSets page by page.
+func TestManySets(t *testing.T) {
+	const n = 3*pageOfSets + 1
+	limit := strconv.Itoa(pageOfSets)
+	server := &manySets{n: n}
+	kubeconfig, host := serve(t, server)
+	var out bytes.Buffer
+	code := Run(t.Context(), []string{"list", "-A", "--kubeconfig", kubeconfig}, genericiooptions.IOStreams{Out: &out, ErrOut: &out})
+	require.Zero(t, code, out.String())
+	require.Len(t, strings.Split(strings.TrimSpace(out.String()), "\n"), n+1)
+	require.Equal(t, []string{limit, limit, limit, limit}, server.limits)
+
+	server.limits = nil
+	found, err := (&doctor{clients: &clients{sets: versioned.NewForConfigOrDie(&rest.Config{Host: host})}}).lostFields(t.Context())
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	require.Contains(t, fmt.Sprint(found[0]), "default/web-300: the API server drops spec.paused")
+	require.Equal(t, []string{limit, limit, limit, limit}, server.limits)
+}

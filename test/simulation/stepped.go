@@ -1,0 +1,58 @@
+package simulation
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/watch"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options"
+
+	"github.com/open-cluster-management-io/work-rollback/internal/turns"
+	"github.com/open-cluster-management-io/work-rollback/pkg/cloudevents"
+)
+
+// stepped is a driver without goroutines and timers: the simulation decides what happens next. So it plays brokers that lose, duplicate,
+// reorder and delay events, and can repeat what it played.
+type stepped struct {
+	*cloudevents.Driver
+	queues []*turns.Queue[cloudevents.Task]
+	// changes returns the changes of works since it was last called, as an informer would see them.
+	changes func() []watch.Event
+}
+
+// newStepped returns a driver over a transport that is not connected yet. While the driver waits for agents, await lets the world continue.
+func newStepped(
+	o cloudevents.Options, transport options.CloudEventTransport, await func(ctx context.Context, patience time.Duration, done func() bool) bool,
+) *stepped {
+	s := &stepped{}
+	for range 3 {
+		s.queues = append(s.queues, &turns.Queue[cloudevents.Task]{
+			Clock: o.Clock, RetryAfter: cloudevents.RetryAfter, RetryAtMost: cloudevents.RetryAtMost,
+		})
+	}
+	s.Driver = cloudevents.Assemble(o, cloudevents.Parts{
+		Transport: transport, Tasks: s.queues[0], Mends: s.queues[1], Sends: s.queues[2], Await: await,
+	})
+	s.changes = s.Collect()
+	return s
+}
+
+// step does one task that is due, and reports whether there was one.
+func (s *stepped) step(ctx context.Context) bool {
+	for _, q := range s.queues {
+		if q.IsDue() {
+			return s.Do(ctx, q)
+		}
+	}
+	return false
+}
+
+// next returns when the next task is due; zero if there is none.
+func (s *stepped) next() (next time.Time) {
+	for _, q := range s.queues {
+		if at := q.Next(); !at.IsZero() && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
+	}
+	return next
+}
