@@ -129,8 +129,7 @@ func (c *chain) missing() ([]lost, batch) {
 func (v *View) LiveHashes(revisions *status.Revisions) sets.Set[string] {
 	live := sets.New(revisions.CurrentRevision, revisions.UpdateRevision)
 	for i := range v.Works {
-		hash := v.Works[i].Hash()
-		if i == 0 || hash != v.Works[i-1].Hash() { // Most works have the hash of the work before.
+		if hash := v.Works[i].Hash(); i == 0 || hash != v.Works[i-1].Hash() { // Most works have the hash of the work before.
 			live.Insert(hash)
 		}
 		if v.keepsDropped() {
