@@ -7,7 +7,7 @@ SHELL := /bin/bash
 # One set of build flags, so that builds, tools and tests share compiled packages. Only the race detector needs cgo.
 export CGO_ENABLED ?= 0
 
-generated := ':(glob)pkg/client/**' ':(glob)pkg/apis/**/zz_generated.*' ':(glob)deploy/crds/*.crd.yaml'
+generated := ':(glob)pkg/client/**' ':(glob)pkg/apis/**/zz_generated.*' ':(glob)deploy/crds/*.crd.yaml' deploy/base/policy-manifestworkreplicasets.yaml
 modules := $(patsubst %/go.mod,%,. $(wildcard hack/tools/*/go.mod))
 
 # What the hub takes for its own version; what the Go tool knows of the checkout if empty.
@@ -24,6 +24,14 @@ build: ## Build the hub (bin/work), the kubectl plugin (bin/kubectl-mwrs) and bi
 image: ## Build the hub's container image IMAGE for ARCH, as release VERSION=v1.2.3, with podman, docker or buildah
 	VERSION='$(VERSION)' hack/image.sh $(or $(IMAGE),registry.example.com/work:v1)
 
+.PHONY: snapshot
+snapshot: ## Build what a release publishes into _output/release, without a network: image, SBOMs, plugin, install.yaml, notes (VERSION=v1.2.3)
+	go run ./hack/release $(if $(VERSION),-version=$(VERSION)) -out $(or $(OUT),_output/release)
+
+.PHONY: publish
+publish: ## Push the image of _output/release to IMAGE=<registry>/work and sign it, its SBOMs and the checksums
+	hack/publish.sh '$(IMAGE)' $(or $(OUT),_output/release)
+
 .PHONY: demo
 demo: build ## Watch a rollout, an abort and an undo on local control planes
 	bin/sandbox demo
@@ -38,8 +46,8 @@ sandbox: build ## Start local control planes with this hub and keep them until C
 
 ##@ Tests
 
-# Tests on OCM's operator, of the pages' commands, of the sandbox, the image and the benchmark: each takes minutes by its nature.
-slow := operator docs sandbox image benchmark
+# Tests on OCM's operator, of the pages' commands, of the sandbox, the image, a release and the benchmark: each takes minutes by its nature.
+slow := operator docs sandbox image release benchmark
 slow-packages := $(patsubst %,./test/%/...,$(slow))
 empty :=
 slow-pattern := /work-rollback/test/($(subst $(empty) $(empty),|,$(slow)))(/|$$)
@@ -52,7 +60,8 @@ test: tools ## Run every test that takes seconds, those on real control planes i
 test-all: test-slow stories race ## Run everything that `make test` leaves out
 
 .PHONY: test-slow
-test-slow: tools ## Run the tests on OCM's operator, of the pages' commands, the sandbox, the image and the benchmark
+test-slow: tools ## Run the tests on OCM's operator, of the pages' commands, the sandbox, the image, a release and the benchmark
+	for module in image sbom cosign; do hack/tools/build.sh "$$module"; done
 	go test -timeout 30m $(slow-packages)
 
 .PHONY: race race-integration
@@ -158,7 +167,7 @@ vulncheck: ## Look for known vulnerabilities in what the binaries call (needs th
 ##@ Upkeep
 
 .PHONY: generate
-generate: ## Generate deepcopy, CRD and clientset from the API types
+generate: ## Generate deepcopy, CRD and clientset from the API types, and the admission policies from pkg/webhook/rule
 	hack/generate.sh
 
 .PHONY: vendor

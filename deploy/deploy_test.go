@@ -18,17 +18,22 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/open-cluster-management-io/work-rollback/deploy/crds"
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/upgrade/plan"
+	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/policy"
 )
 
-// rendered returns the one object of a kind.
-func rendered(t *testing.T, kind string, into any) {
+// The role of the hub, beside those of people.
+const hubRole = "open-cluster-management:cluster-manager-work:revisions"
+
+// rendered returns the one object of a kind, or of a kind and a name.
+func rendered(t *testing.T, kind string, into any, name ...string) {
 	t.Helper()
 	objects, err := Render()
 	require.NoError(t, err)
 	var found []*unstructured.Unstructured
 	for _, object := range objects {
-		if object.GetKind() == kind {
+		if object.GetKind() == kind && (len(name) == 0 || object.GetName() == name[0]) {
 			found = append(found, object)
 		}
 	}
@@ -43,7 +48,11 @@ func TestRender(t *testing.T) {
 	for _, object := range base {
 		kinds = append(kinds, object.GetKind())
 	}
-	require.Equal(t, []string{"CustomResourceDefinition", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"}, kinds)
+	require.Equal(t, []string{
+		"CustomResourceDefinition", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "ClusterRole", "ClusterRole", "ClusterRole",
+		"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding",
+		"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding",
+	}, kinds)
 
 	hub, err := RenderHub()
 	require.NoError(t, err)
@@ -112,7 +121,7 @@ func TestRoleForTheVersion(t *testing.T) {
 // The patch for OCM's tree gives the work controller, and the operator that grants it, the rights that deploy gives.
 func TestPatchGrantsTheSameRights(t *testing.T) {
 	role := &rbacv1.ClusterRole{}
-	rendered(t, "ClusterRole", role)
+	rendered(t, "ClusterRole", role, hubRole)
 	patch, err := os.ReadFile("../hack/ocm/v1.3.1.patch")
 	require.NoError(t, err)
 	granted := map[string][]rbacv1.PolicyRule{}
@@ -136,4 +145,28 @@ func TestPatchGrantsTheSameRights(t *testing.T) {
 		"cluster_role.yaml":                          slices.Repeat(role.Rules, 2), // of the operator's kustomization, and of its chart
 		"cluster-manager.clusterserviceversion.yaml": role.Rules,
 	}, granted)
+}
+
+// The policies of ManifestWorkReplicaSets are those that `make generate` makes.
+func TestThePoliciesAreTheGeneratedOnes(t *testing.T) {
+	want, err := policy.YAML()
+	require.NoError(t, err)
+	got, err := files.ReadFile("base/policy-manifestworkreplicasets.yaml")
+	require.NoError(t, err)
+	require.Equal(t, string(want), string(got), "run make generate")
+}
+
+// The guard of the revisions knows the hub by the names that the binding of its rights has, and by the right itself.
+func TestTheGuardKnowsTheHub(t *testing.T) {
+	binding, role := &rbacv1.ClusterRoleBinding{}, &rbacv1.ClusterRole{}
+	rendered(t, "ClusterRoleBinding", binding)
+	rendered(t, "ClusterRole", role, hubRole)
+	guard, err := files.ReadFile("base/policy-revisions.yaml")
+	require.NoError(t, err)
+	subject := binding.Subjects[0]
+	require.Contains(t, string(guard), "'system:serviceaccount:"+subject.Namespace+":"+subject.Name+"'")
+	require.Contains(t, string(guard), ":"+subject.Name+"$'")
+	require.Contains(t, string(guard), "authorizer.group('apps').resource('controllerrevisions').check('create')")
+	require.Contains(t, role.Rules[0].Verbs, "create")
+	require.Contains(t, string(guard), workv1alpha1.LabelReplicaSet)
 }

@@ -27,6 +27,9 @@ type Block struct {
 const (
 	// Run is a block that test/docs runs. "run: name" has checks of that name there.
 	Run = "run"
+	// Sandbox is a block that test/sandbox runs. "run on a sandbox: name" has a check of that name there, and "run on a sandbox: exit 3"
+	// fails with that exit code.
+	Sandbox = "run on a sandbox"
 	// Make is a block that calls targets of the Makefile and nothing else.
 	Make = "make"
 	// Foreign is an object of a tool that no test runs: it can be read, and no API server is asked about it.
@@ -35,7 +38,7 @@ const (
 	RealHub = "needs a real hub"
 )
 
-// Name is what follows "run:" in the marker; empty for none.
+// Name is what follows "run:" or "run on a sandbox:" in the marker; empty for none.
 func (b *Block) Name() string {
 	_, name, _ := strings.Cut(b.Marker, ": ")
 	return name
@@ -43,6 +46,11 @@ func (b *Block) Name() string {
 
 // IsRun reports whether test/docs runs the block.
 func (b *Block) IsRun() bool { return b.Marker == Run || strings.HasPrefix(b.Marker, Run+": ") }
+
+// IsRunOnSandbox reports whether test/sandbox runs the block.
+func (b *Block) IsRunOnSandbox() bool {
+	return b.Marker == Sandbox || strings.HasPrefix(b.Marker, Sandbox+": ")
+}
 
 // Where names the block for a person.
 func (b *Block) Where() string { return fmt.Sprintf("%s:%d", b.Page, b.Line) }

@@ -51,9 +51,11 @@ func TestCommandsAreMarked(t *testing.T) {
 				require.Contains(t, string(makefile), "\n"+strings.Fields(line)[1]+":", "%s: there is no such target", block.Where())
 			}
 		case mark == RealHub, mark == Run, strings.HasPrefix(mark, Run+": "):
+		case block.IsRunOnSandbox():
+			require.Equal(t, "docs/tutorial.md", block.Page, "%s: test/sandbox runs the tutorial only", block.Where())
 		default:
-			t.Errorf("%s: the block before which there is %q needs one of the comments <!-- run -->, <!-- run: name -->, <!-- make --> or <!-- %s -->",
-				block.Where(), mark, RealHub)
+			t.Errorf("%s: the block before which there is %q needs one of the comments <!-- run -->, <!-- run: name -->, <!-- make -->, <!-- %s --> or <!-- %s -->",
+				block.Where(), mark, Sandbox, RealHub)
 		}
 	}
 }

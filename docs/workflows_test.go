@@ -23,7 +23,8 @@ type workflow struct {
 		Strategy struct {
 			Matrix map[string][]string `json:"matrix"`
 		} `json:"strategy"`
-		TimeoutMinutes int `json:"timeout-minutes"`
+		Permissions    map[string]string `json:"permissions"`
+		TimeoutMinutes int               `json:"timeout-minutes"`
 		Steps          []struct {
 			Uses string         `json:"uses"`
 			Run  string         `json:"run"`
@@ -65,6 +66,9 @@ func TestWorkflows(t *testing.T) {
 		for name, job := range w.Jobs {
 			require.NotEmpty(t, job.RunsOn, "%s: %s", file, name)
 			require.NotZero(t, job.TimeoutMinutes, "%s: %s may run for ever", file, name)
+			if file+": "+name != "release.yaml: publish" {
+				require.Empty(t, job.Permissions, "%s: %s needs to write nothing", file, name)
+			}
 			goVersion := false
 			for _, step := range job.Steps {
 				if step.Uses != "" {
@@ -90,10 +94,34 @@ func TestWorkflows(t *testing.T) {
 	require.Equal(t, map[string]string{
 		"verify": "ci.yaml", "test": "ci.yaml", "test-slow": "ci.yaml", "stories": "ci.yaml", "race": "ci.yaml", "soak": "soak.yaml", "race-integration": "ci.yaml", "demo": "ci.yaml",
 		"test-ocm": "ocm.yaml", "patch-ocm": "patch-ocm.yaml", "vulncheck": "vulnerabilities.yaml",
+		"snapshot": "release.yaml", "publish": "release.yaml",
 	}, made)
 	require.Equal(t, map[string]string{"ci.yaml": "make fuzz FUZZTIME=1m", "soak.yaml": "make fuzz FUZZTIME=4m"}, fuzzed)
 	require.Contains(t, workflows(t)["vulnerabilities.yaml"].On, "pull_request")
 	require.Contains(t, workflows(t)["soak.yaml"].On, "schedule")
+}
+
+// A tag publishes what a build without rights made. The identity that signs, and the rights to publish, are those of one job that compiles
+// none of it.
+func TestReleaseIsPublishedByOneJob(t *testing.T) {
+	release := workflows(t)["release.yaml"]
+	require.Equal(t, map[string]any{"push": map[string]any{"tags": []any{"v*"}}}, release.On)
+	require.Equal(t, map[string]string{
+		"contents": "write", "packages": "write", "id-token": "write", "attestations": "write",
+	}, release.Jobs["publish"].Permissions)
+	made := func(job string) (targets []string) {
+		for _, step := range release.Jobs[job].Steps {
+			if target, isMake := strings.CutPrefix(step.Run, "make "); isMake {
+				targets = append(targets, target)
+			}
+			if strings.HasPrefix(step.Uses, "actions/setup-go@") {
+				require.Equal(t, false, step.With["cache"], "a cache that other workflows write could change the release")
+			}
+		}
+		return targets
+	}
+	require.Equal(t, []string{`snapshot VERSION="$GITHUB_REF_NAME"`}, made("build"))
+	require.Equal(t, []string{`publish IMAGE="$IMAGE"`}, made("publish"))
 }
 
 // actionlint knows the expressions, the events and the inputs of GitHub's workflows. CI builds it.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Generates what follows from the Go types in pkg/apis: deepcopy, CRD and clientset.
+# Generates what follows from the Go types in pkg/apis (deepcopy, CRD and clientset), and the admission policies from the table in
+# pkg/webhook/rule.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -33,3 +34,6 @@ chmod 0644 "${crds}"/*.crd.yaml
 rm -rf pkg/client
 mkdir -p pkg/client
 mv "${work}/clientset" pkg/client/
+
+go run ./hack/policies > "${work}/policies.yaml"
+install -m 0644 "${work}/policies.yaml" deploy/base/policy-manifestworkreplicasets.yaml

@@ -4,16 +4,13 @@
 # All that it writes is in _output/ocm: a copy of the checkout, and a module file that names the copy. RUN narrows the tests by name.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-root=$PWD
 
 checkout=${1:?name a checkout of OCM: make test-ocm OCM=<directory>}
 shift
-[[ -f $checkout/go.mod ]] && grep -qx 'module open-cluster-management.io/ocm' "$checkout/go.mod" \
-	|| { echo "$checkout is no checkout of open-cluster-management.io/ocm: name one" >&2; exit 2; }
 release=$(git -C "$checkout" describe --tags --always --dirty 2>/dev/null || echo 'a directory without git')
 packages=("$@")
 [[ $# -gt 0 ]] || packages=(
-	./cmd/work ./pkg/hub/... ./pkg/webhook/... ./pkg/cloudevents/... ./internal/sandbox/... ./test/simulation ./test/webhook ./test/operator/... ./test/integration
+	./deploy ./cmd/work ./pkg/hub/... ./pkg/webhook/... ./pkg/cloudevents/... ./internal/sandbox/... ./test/simulation ./test/webhook ./test/operator/... ./test/integration
 )
 
 # They are built from modules of their own, by the module files that git has.
@@ -22,16 +19,9 @@ go run ./cmd/sandbox tools
 tracked() { git status --porcelain --untracked-files=no; git diff HEAD | cksum; }
 before=$(tracked)
 
-# A copy, because Go takes a vendor folder in a replaced module for a part of its sources only to find it inconsistent.
-rm -rf _output/ocm
-mkdir -p _output/ocm/src
-tar -C "$checkout" --exclude=./vendor --exclude=./.git --exclude=./_output -cf - . | tar -C _output/ocm/src -xf -
-cp go.mod go.sum _output/ocm
-go mod edit -replace="open-cluster-management.io/ocm=$root/_output/ocm/src" _output/ocm/go.mod
-# In GOFLAGS, because the tests run the go command too. -mod=mod lets the module file take up what this release asks for.
-export GOFLAGS="-modfile=$root/_output/ocm/go.mod -mod=mod"
-linked=$(go list -m -f '{{with .Replace}}{{.Path}}{{end}}' open-cluster-management.io/ocm)
-[[ $linked == "$root/_output/ocm/src" ]] || { echo "the build links $linked instead of the copy of $checkout" >&2; exit 1; }
+# In GOFLAGS, because the tests run the go command too.
+GOFLAGS=$(hack/link-ocm.sh "$checkout" _output/ocm)
+export GOFLAGS
 
 echo "OCM $release: building"
 go build ./...

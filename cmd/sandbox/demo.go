@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox"
-	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/screen"
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/story"
 )
 
@@ -22,9 +21,10 @@ func newDemoCommand() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, out := cmd.Context(), cmd.OutOrStdout()
+			o.whole = o.clusters // The story proves its steps on the clusters' own Deployments.
 			return o.withSandbox(ctx, out, func(s *sandbox.Sandbox) error {
 				begin := time.Now()
-				if err := story.Play(ctx, s, screen.New(out, time.Now)); err != nil {
+				if err := story.Play(ctx, s, out); err != nil {
 					return o.explain(ctx, err, s)
 				}
 				fmt.Fprintf(out, "\nThe story is over: every step was proved, in %v.\n", time.Since(begin).Round(time.Second))
@@ -32,6 +32,7 @@ func newDemoCommand() *cobra.Command {
 			})
 		},
 	}
+	cmd.Flags().IntVar(&o.clusters, "clusters", defaultClusters, "How many managed clusters to start, about 0.5 GB of memory each.")
 	o.addFlags(cmd)
 	return cmd
 }

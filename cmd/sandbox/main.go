@@ -36,6 +36,6 @@ func newCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newToolsCommand(), newDemoCommand(), newUpCommand(), newSwapCommand())
+	root.AddCommand(newToolsCommand(), newDemoCommand(), newUpCommand(), newEnvCommand(), newSwapCommand(), newKillCommand())
 	return root
 }

@@ -14,25 +14,34 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/tools"
 )
 
+// defaultClusters is how many managed clusters there are, and the maximum number of whole ones that `up` starts unless it is told otherwise.
+const defaultClusters = 3
+
 // options are the flags of demo and up.
 type options struct {
-	clusters   int
-	keep       bool
-	workBinary string
-	operator   bool
+	// clusters is how many managed clusters there are; all but the first whole ones are light.
+	clusters, whole int
+	keep            bool
+	workBinary      string
+	operator        bool
+	ocm             string
 }
 
 func (o *options) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.IntVar(&o.clusters, "clusters", 3, "How many managed clusters to start, about 0.5 GB of memory each.")
 	flags.BoolVar(&o.keep, "keep", false, "Leave the directory with kubeconfigs and logs behind.")
 	flags.BoolVar(&o.operator, "operator", true, "Have OCM's ClusterManager operator and deploy/ set up the hub, and run the work hub with the rights that they give it.")
 	flags.StringVar(&o.workBinary, "work-binary", "", "The work hub to run. (default: \"work\" beside this program, else bin/work of the repository)")
+	flags.StringVar(&o.ocm, "ocm", "", "The directory of a checkout of OCM, such as of v1.3.1. This program is built against it first, with its operator, agents and "+
+		"placement controller, which takes minutes the first time. The work hub stays the same. (default: the release that go.mod names)")
 }
 
 func (o *options) complete() error {
 	if o.clusters < 1 {
 		return fmt.Errorf("--clusters is %d: at least one is needed", o.clusters)
+	}
+	if o.whole < 0 {
+		return fmt.Errorf("--whole is %d: use 0 or more", o.whole)
 	}
 	if o.workBinary != "" {
 		return nil
@@ -59,8 +68,12 @@ func (o *options) withSandbox(ctx context.Context, out io.Writer, use func(*sand
 	if err := o.complete(); err != nil {
 		return err
 	}
+	if o.ocm != "" {
+		return runAgainst(ctx, out, o.ocm)
+	}
+	whole := min(o.clusters, o.whole)
 	s, err := sandbox.Start(ctx, sandbox.Options{
-		Clusters: o.clusters, WorkBinary: o.workBinary, Operator: o.operator, Keep: o.keep, Out: out,
+		Clusters: whole, Light: o.clusters - whole, WorkBinary: o.workBinary, Operator: o.operator, Keep: o.keep, Out: out,
 	})
 	if err != nil {
 		return err

@@ -18,10 +18,8 @@ func newSwapCommand() *cobra.Command {
 			"between two of which the hub takes upgrade snapshots.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			if dir == "" {
-				if dir, err = sandbox.FindRunning(); err != nil {
-					return err
-				}
+			if dir, err = running(dir); err != nil {
+				return err
 			}
 			if err := sandbox.RequestSwap(cmd.Context(), dir, args[0]); err != nil {
 				return err
@@ -30,6 +28,6 @@ func newSwapCommand() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&dir, "sandbox", "", "The directory of the sandbox, if more than one is up.")
+	addDirFlag(cmd, &dir)
 	return cmd
 }

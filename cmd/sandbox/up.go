@@ -17,20 +17,30 @@ func newUpCommand() *cobra.Command {
 		Use:   "up",
 		Short: "Start a sandbox and keep it until Ctrl-C",
 		Long: "Starts a sandbox and keeps it until Ctrl-C. A work hub that is killed is started again, as a kubelet does: kill -9 its process to " +
-			"rehearse a crash. \"sandbox swap <binary>\" runs another build of it meanwhile, to rehearse an upgrade and the way back.",
+			"rehearse a crash. \"sandbox swap <binary>\" runs another build of it meanwhile, to rehearse an upgrade and the way back.\n\n" +
+			"Whole clusters have an API server and OCM's own work agent. Light clusters have neither. On the hub, all of a light cluster is " +
+			"real: its ManagedCluster, its namespace, and an agent that watches and reports ManifestWorks. OCM's own evaluator reads the " +
+			"condition rules. The cluster behind it is played: manifests exist in memory only, a Deployment becomes ready, and there are no " +
+			"Pods and no status feedback. Images whose names contain \"broken\" can't be pulled on any cluster, and those with \"flaky\" can't on " +
+			"every second light cluster.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, out := cmd.Context(), cmd.OutOrStdout()
-			return o.withSandbox(ctx, out, func(s *sandbox.Sandbox) error { return stayUp(ctx, out, s) })
+			return o.withSandbox(ctx, out, func(s *sandbox.Sandbox) error { return o.stayUp(ctx, out, s) })
 		},
 	}
+	cmd.Flags().IntVar(&o.clusters, "clusters", defaultClusters, "How many managed clusters there are. All but the first --whole are light.")
+	cmd.Flags().IntVar(&o.whole, "whole", defaultClusters, "How many of the clusters are whole, about 0.5 GB of memory each.")
 	o.addFlags(cmd)
 	return cmd
 }
 
-func stayUp(ctx context.Context, out io.Writer, s *sandbox.Sandbox) error {
-	samples, err := story.WriteSamples(s.Env.Group.Path("samples"))
+func (o *options) stayUp(ctx context.Context, out io.Writer, s *sandbox.Sandbox) error {
+	samples, err := story.WriteSamples(s.Env.Group.Path(samplesDirectory))
 	if err != nil {
+		return err
+	}
+	if err := writeEnvironment(s, o.workBinary); err != nil {
 		return err
 	}
 	if err := story.Begin(ctx, s); err != nil {
@@ -50,26 +60,25 @@ func stayUp(ctx context.Context, out io.Writer, s *sandbox.Sandbox) error {
 }
 
 func printHints(out io.Writer, s *sandbox.Sandbox, samples []string) error {
-	hub, err := s.Hub.Kubeconfig("")
-	if err != nil {
-		return err
-	}
 	fmt.Fprintf(out, "\nThe sandbox is up until Ctrl-C. The ManifestWorkReplicaSet \"web\" rolls out in the namespace %q of the hub.\n\n", sandbox.Namespace)
-	fmt.Fprintf(out, "  export KUBECONFIG=%s   # the hub\n", hub)
+	fmt.Fprintf(out, "  eval \"$(bin/sandbox env)\"\n      # in another terminal: kubectl and the plugin, the hub, and this namespace\n")
 	for _, cluster := range s.Clusters {
 		kubeconfig, err := cluster.Kubeconfig("")
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "  export KUBECONFIG=%s   # %s\n", kubeconfig, cluster.Name)
+		fmt.Fprintf(out, "  export KUBECONFIG=%s   # instead: %s\n", kubeconfig, cluster.Name)
 	}
-	fmt.Fprintf(out, "\nTry, on the hub:\n\n")
+	if light := s.LightClusters; len(light) > 0 {
+		fmt.Fprintf(out, "  # %d light clusters, up to %s, have no API server: see \"sandbox up --help\"\n", len(light), light[len(light)-1])
+	}
+	fmt.Fprintf(out, "\nTry, on the hub (docs/tutorial.md has more):\n\n")
 	for _, hint := range []struct{ command, comment string }{
-		{"kubectl -n " + sandbox.Namespace + " get mwrs web -w", "how the rollout goes"},
-		{"kubectl get manifestworks -A -L work.open-cluster-management.io/controller-hash", "which revision each cluster has"},
-		{"kubectl -n " + sandbox.Namespace + " get controllerrevisions", "the revisions"},
+		{"kubectl mwrs get web -w", "how the rollout goes"},
+		{"kubectl mwrs clusters web", "which revision each cluster has"},
 		{"kubectl apply -f " + samples[1], "a version that is broken: the hub takes it back"},
-		{"kubectl apply -f " + samples[2], "one that is good"},
+		{"kubectl mwrs why web cluster1", "the cause"},
+		{"kubectl apply -f " + samples[2], "a version that is good"},
 		{"kubectl apply -f " + samples[0], "back to the first: an undo"},
 	} {
 		fmt.Fprintf(out, "  %s\n      # %s\n", hint.command, hint.comment)
@@ -78,7 +87,7 @@ func printHints(out io.Writer, s *sandbox.Sandbox, samples []string) error {
 		fmt.Fprintf(out, "  kubectl edit clustermanager %s\n      # the configuration of OCM's operator: without the feature gate ManifestWorkReplicaSet the work hub ends\n",
 			sandbox.ClusterManagerName)
 	}
-	fmt.Fprintf(out, "  kill -9 %d\n      # a crash of the work hub: it is started again\n", s.WorkHub.Process().PID())
+	fmt.Fprintf(out, "  kill -9 %d\n      # a crash of the work hub: it is started again. bin/sandbox kill does the same\n", s.WorkHub.Process().PID())
 	fmt.Fprintf(out, "  bin/sandbox swap <path of another build of bin/work>\n      # an upgrade, or the way back: make build VERSION=v1.2.3 gives it a version\n")
 	fmt.Fprintf(out, "\nOn a cluster: kubectl get deployments,pods. The logs are in %s.\n", s.Env.Group.Path("logs"))
 	return nil

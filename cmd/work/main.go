@@ -59,6 +59,6 @@ func newCommand() *cobra.Command {
 			return fmt.Errorf("name a command: work manager, work webhook-server or work preflight")
 		},
 	}
-	cmd.AddCommand(hub.NewManagerCommand(), webhook.NewCommand(), preflight.NewCommand())
+	cmd.AddCommand(hub.NewManagerCommand(), webhook.NewCommand(), preflight.NewCommand(), version.NewCommand())
 	return cmd
 }

@@ -5,8 +5,9 @@
 #   hack/tools/build.sh codegen --built    # builds nothing, and fails if that directory is not there
 #
 # The directory is named after what goes into the build, so an unchanged pin is never built twice and a
-# changed one is never mistaken for the old.
+# changed one is never mistaken for the old. A module may pin a program of its own beside others.
 set -euo pipefail
+shopt -s nullglob
 
 name=${1:?usage: hack/tools/build.sh <module under hack/tools> [--built]}
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -14,7 +15,7 @@ module="${root}/hack/tools/${name}"
 
 # GOFLAGS may ask for vendoring, which the tool modules don't have. GOOS and GOARCH may be set for the product.
 export GOFLAGS=-mod=readonly GOOS= GOARCH= CGO_ENABLED=0
-key=$({ go version; cat "${module}/go.mod" "${module}/go.sum"; } | git hash-object --stdin | cut -c1-12)
+key=$({ go version; cat "${module}/go.mod" "${module}/go.sum" "${module}"/*.go; } | git hash-object --stdin | cut -c1-12)
 out="${root}/_output/tools/${name}-${key}"
 
 if [[ ${2:-} == --built ]]; then

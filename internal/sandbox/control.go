@@ -19,7 +19,7 @@ import (
 // controlSocket is the file in a sandbox's directory by which other processes of its user talk to it.
 const controlSocket = "control.sock"
 
-// Control lets other processes of the same user swap the work hub, until it is closed.
+// Control lets other processes of the same user swap or kill the work hub, until it is closed.
 func (s *Sandbox) Control() (io.Closer, error) {
 	listener, err := net.Listen("unix", s.Env.Group.Path(controlSocket))
 	if err != nil {
@@ -29,6 +29,11 @@ func (s *Sandbox) Control() (io.Closer, error) {
 	mux.HandleFunc("POST /swap", func(w http.ResponseWriter, r *http.Request) {
 		// A swap that began is finished, whatever becomes of who asked for it.
 		if err := s.Swap(context.WithoutCancel(r.Context()), r.FormValue("binary")); err != nil {
+			http.Error(w, err.Error(), http.StatusUnprocessableEntity)
+		}
+	})
+	mux.HandleFunc("POST /kill", func(w http.ResponseWriter, r *http.Request) {
+		if err := s.Crash(r.Context()); err != nil {
 			http.Error(w, err.Error(), http.StatusUnprocessableEntity)
 		}
 	})
@@ -62,22 +67,40 @@ func RequestSwap(ctx context.Context, dir, binary string) error {
 	if err != nil {
 		return err
 	}
+	words, err := request(ctx, dir, "swap?"+url.Values{"binary": {absolute}}.Encode())
+	if words != "" {
+		return fmt.Errorf("the sandbox keeps what it runs: %s", words)
+	}
+	return err
+}
+
+// RequestKill has the sandbox with a directory kill its work hub, and returns when that runs again.
+func RequestKill(ctx context.Context, dir string) error {
+	words, err := request(ctx, dir, "kill")
+	if words != "" {
+		return errors.New(words)
+	}
+	return err
+}
+
+// request sends a request to the sandbox with a directory. It returns the words with which the sandbox refuses; empty if it does not.
+func request(ctx context.Context, dir, path string) (refusal string, err error) {
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(dir, controlSocket))
 	}}
 	defer transport.CloseIdleConnections()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://sandbox/swap?"+url.Values{"binary": {absolute}}.Encode(), http.NoBody)
+	post, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://sandbox/"+path, http.NoBody)
 	if err != nil {
-		return err
+		return "", err
 	}
-	response, err := (&http.Client{Transport: transport}).Do(request)
+	response, err := (&http.Client{Transport: transport}).Do(post)
 	if err != nil {
-		return fmt.Errorf("asking the sandbox in %s: %w", dir, err)
+		return "", fmt.Errorf("asking the sandbox in %s: %w", dir, err)
 	}
 	defer response.Body.Close()
 	if response.StatusCode == http.StatusOK {
-		return nil
+		return "", nil
 	}
 	words, err := io.ReadAll(response.Body)
-	return errors.Join(fmt.Errorf("the sandbox keeps what it runs: %s", strings.TrimSpace(string(words))), err)
+	return strings.TrimSpace(string(words)), err
 }

@@ -34,8 +34,8 @@ type WorkHub struct {
 	binary  string
 	command process.Command
 	child   *process.Process
-	// wanted says that the child is to run: if it ends, it ended by itself.
-	wanted bool
+	// wanted says that the child is to run: if it ends, it ended by itself. listens says that it came up.
+	wanted, listens bool
 }
 
 // NewWorkHub returns a work hub that has all rights on a hub and doesn't run yet. Flags in args win over the sandbox's.
@@ -114,7 +114,7 @@ func (w *WorkHub) Start(ctx context.Context) error {
 	command := w.command
 	command.Args = w.commandLine(address)
 	child, err := w.group.Start(command)
-	w.child, w.wanted = child, err == nil
+	w.child, w.wanted, w.listens = child, err == nil, false
 	w.mu.Unlock()
 	if err != nil {
 		return err
@@ -129,8 +129,18 @@ func (w *WorkHub) Start(ctx context.Context) error {
 	if err := child.WaitReady(ctx, time.Minute, listens); err != nil {
 		return errors.Join(err, child.Kill())
 	}
+	w.mu.Lock()
+	w.listens = true
+	w.mu.Unlock()
 	go w.watch(child)
 	return nil
+}
+
+// Listens reports whether the child came up since it was started last.
+func (w *WorkHub) Listens() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.listens
 }
 
 func (w *WorkHub) commandLine(address string) []string {

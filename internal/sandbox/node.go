@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -130,10 +131,7 @@ func (n *Node) sync(ctx context.Context, key cache.ObjectName) error {
 
 // podStatus returns the status of a Pod: running, or waiting for an image that can't be pulled.
 func podStatus(pod *corev1.Pod, now metav1.Time) corev1.PodStatus {
-	broken := false
-	for i := range pod.Spec.Containers {
-		broken = broken || strings.Contains(pod.Spec.Containers[i].Image, brokenImage)
-	}
+	broken := brokenIn(&pod.Spec)
 	status := corev1.PodStatus{Phase: corev1.PodRunning, StartTime: &now}
 	ready := corev1.PodCondition{Status: corev1.ConditionTrue, LastTransitionTime: now}
 	state := corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}}
@@ -156,6 +154,14 @@ func podStatus(pod *corev1.Pod, now metav1.Time) corev1.PodStatus {
 		})
 	}
 	return status
+}
+
+// brokenIn reports whether a Pod has an image that can't be pulled.
+func brokenIn(spec *corev1.PodSpec) bool { return hasImage(spec, brokenImage) }
+
+// hasImage reports whether the name of one of a Pod's images contains a word.
+func hasImage(spec *corev1.PodSpec, word string) bool {
+	return slices.ContainsFunc(spec.Containers, func(c corev1.Container) bool { return strings.Contains(c.Image, word) })
 }
 
 func createNode(ctx context.Context, client kubernetes.Interface) error {

@@ -22,8 +22,10 @@ const (
 
 // Options says what a sandbox has.
 type Options struct {
-	// Clusters is how many managed clusters there are.
+	// Clusters is how many whole managed clusters there are: each has an API server, and OCM's own work agent.
 	Clusters int
+	// Light is how many light clusters there are besides: LightAgents tells what is real in them.
+	Light int
 	// WorkBinary is this project's work hub.
 	WorkBinary string
 	// WorkArgs are added to its flags.
@@ -45,6 +47,9 @@ type Sandbox struct {
 	WorkHub  *WorkHub
 	Fleet    *Fleet
 	Clusters []*ManagedCluster
+	// LightClusters are the names of the light clusters, and LightAgents plays them; nil without any.
+	LightClusters []string
+	LightAgents   *LightAgents
 
 	// Operator, Webhook and the kubelets of WorkHub and Webhook are nil unless the options ask for the operator.
 	Operator       *Operator
@@ -67,7 +72,7 @@ func Start(ctx context.Context, options Options) (*Sandbox, error) {
 		env.Group.KeepDir()
 	}
 	s := &Sandbox{Env: env, say: say}
-	say("Starting a hub and %d managed clusters in %s ...", options.Clusters, env.Group.Dir)
+	say("Starting a hub and %d managed clusters in %s ...", options.Clusters+options.Light, env.Group.Dir)
 	if err := s.start(ctx, options, say); err != nil {
 		// The context may be what ended the start; stopping needs one that lives.
 		return nil, errors.Join(err, s.Stop(context.WithoutCancel(ctx)))
@@ -99,6 +104,9 @@ func (s *Sandbox) start(ctx context.Context, options Options, say func(string, .
 			return err
 		}
 		cluster.Agent.Start()
+	}
+	if err := s.startLight(ctx, options); err != nil {
+		return err
 	}
 	say("The managed clusters are up and have joined the hub.")
 	return nil
@@ -263,6 +271,9 @@ func (s *Sandbox) Stop(ctx context.Context) error {
 		if cluster.Node != nil {
 			cluster.Node.Stop()
 		}
+	}
+	if s.LightAgents != nil {
+		s.LightAgents.Stop()
 	}
 	for _, kubelet := range []*Kubelet{s.Kubelet, s.WebhookKubelet} {
 		if kubelet != nil {

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // Restart starts the hub again if it ended although nobody ended it. Otherwise it does nothing.
@@ -84,4 +87,24 @@ func (s *Sandbox) Swap(ctx context.Context, binary string) error {
 		return nil
 	}
 	return s.Webhook.Swap(ctx, binary)
+}
+
+// Crash kills the work hub as a crash does, and returns when StayUp has started it again.
+func (s *Sandbox) Crash(ctx context.Context) error {
+	child := s.WorkHub.Process()
+	if child == nil {
+		return errors.New("the work hub does not run: the feature gate is off")
+	}
+	if err := child.Kill(); err != nil {
+		return err
+	}
+	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
+		now := s.WorkHub.Process()
+		ended, _ := now.Exited()
+		return now != child && !ended && s.WorkHub.Listens(), nil
+	})
+	if err != nil {
+		return fmt.Errorf("waiting until the work hub runs again: %w", err)
+	}
+	return nil
 }

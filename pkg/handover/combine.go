@@ -135,15 +135,22 @@ func (c *Combined) Trim() *workv1.ManifestWorkSpec {
 	return trimmed
 }
 
+// What Prevented returns.
+const (
+	OrphansPrevent = "deleteOption.propagationPolicy of the new revision is Orphan, and an object that is kept under Orphan would stay on the " +
+		"cluster for good"
+	CompletionPrevents = "the new revision has a condition rule for Complete, and agents apply no new spec of a completed work"
+)
+
 // Prevented returns why no object can be kept beside a spec; empty where objects can be.
 func Prevented(to *workv1.ManifestWorkSpec) string {
 	if option := to.DeleteOption; option != nil && option.PropagationPolicy == workv1.DeletePropagationPolicyTypeOrphan {
-		return "deleteOption.propagationPolicy of the new revision is Orphan, and an object that is kept under Orphan would stay on the cluster for good"
+		return OrphansPrevent
 	}
 	for i := range to.ManifestConfigs {
 		for j := range to.ManifestConfigs[i].ConditionRules {
 			if to.ManifestConfigs[i].ConditionRules[j].Condition == workv1.WorkComplete {
-				return "the new revision has a condition rule for Complete, and agents apply no new spec of a completed work"
+				return CompletionPrevents
 			}
 		}
 	}

@@ -40,6 +40,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 	"github.com/open-cluster-management-io/work-rollback/pkg/upgrade"
+	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/registration"
 )
 
 // workers is how many ManifestWorkReplicaSets are reconciled at once, as upstream's hub does it.
@@ -63,6 +64,11 @@ func (m *Manager) Run(ctx context.Context, controllerContext *controllercmd.Cont
 	m, hubClock := m.following()
 	connection := connectivity.New(hubClock)
 	config := controllerContext.KubeConfig
+	// Before the connection hears it: whether a registration can be read says nothing about collections.
+	registrations, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("making the client of the webhook's registration: %w", err)
+	}
 	hubClock.Follow(config)
 	if err := connection.Hear(config); err != nil {
 		return err
@@ -82,6 +88,7 @@ func (m *Manager) Run(ctx context.Context, controllerContext *controllercmd.Cont
 		if err := h.addReplicaSets(ctx, config, clusters); err != nil {
 			return err
 		}
+		go (&registration.Keeper{Client: registrations}).Run(ctx)
 	}
 	if features.HubMutableFeatureGate.Enabled(ocmfeature.CleanUpCompletedManifestWork) {
 		h.collection = manifestworkgarbagecollection.NewManifestWorkGarbageCollectionController(works.client, works.informer)

@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -13,6 +14,18 @@ import (
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// The texts about fields of a strategy that Decide could not follow, for fmt.Sprintf. The admission policy of deploy/ has the same ones.
+const (
+	// BadDeadline is about a progressDeadline. It quotes the value.
+	BadDeadline = "%q is no deadline: use None, or a duration above zero such as 90s, 10m or 2h"
+	// NegativeSoak is about a minSuccessTime.
+	NegativeSoak = "it is negative: use 0s for no soak, or a duration such as 30s or 5m"
+	// NegativeSize is about a number of clusters, which it names.
+	NegativeSize = "%d is negative: use a number of clusters or a percentage such as 10%%"
+	// BadSize is about what should be a number of clusters or a percentage. It quotes the value.
+	BadSize = "%q is neither a number nor a percentage: use a number of clusters such as 2, without quotes, or a percentage such as \"10%%\""
 )
 
 // NoDeadline stands for "None": a cluster never times out.
@@ -98,7 +111,7 @@ func parseDeadline(value string) (time.Duration, error) {
 	}
 	deadline, err := time.ParseDuration(value)
 	if err != nil || deadline <= 0 {
-		return NoDeadline, fmt.Errorf("%q is no deadline: use None, or a duration above zero such as 90s, 10m or 2h", value)
+		return NoDeadline, fmt.Errorf(BadDeadline, value)
 	}
 	return deadline, nil
 }
@@ -106,13 +119,12 @@ func parseDeadline(value string) (time.Duration, error) {
 func checkSize(value intstr.IntOrString) error {
 	if value.Type == intstr.Int {
 		if value.IntVal < 0 {
-			return fmt.Errorf("%d is negative: use a number of clusters or a percentage such as 10%%", value.IntVal)
+			return fmt.Errorf(NegativeSize, value.IntVal)
 		}
 		return nil
 	}
 	if _, err := percentage(value.StrVal); err != nil {
-		return fmt.Errorf("%q is neither a number nor a percentage: use a number of clusters such as 2, without quotes, or a percentage such as \"10%%\"",
-			value.StrVal)
+		return fmt.Errorf(BadSize, value.StrVal)
 	}
 	return nil
 }
@@ -209,7 +221,7 @@ func invalid(path *field.Path, err error) *field.Error {
 
 func checkSoak(soak time.Duration) error {
 	if soak < 0 {
-		return fmt.Errorf("%v is negative: use 0s for no soak, or a duration such as 30s or 5m", soak)
+		return errors.New(NegativeSoak)
 	}
 	return nil
 }

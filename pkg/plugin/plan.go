@@ -16,6 +16,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/forecast"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 )
@@ -153,7 +154,7 @@ func (o *options) planDiff(ctx context.Context, objects *view.Objects, set *work
 	if err != nil {
 		return err
 	}
-	after, err := json.Marshal(set.Spec.ManifestWorkTemplate)
+	after, err := json.Marshal(revision.WithDefaults(&set.Spec.ManifestWorkTemplate)) // The stored one has them.
 	if err != nil {
 		return err
 	}

@@ -7,9 +7,14 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	workv1 "open-cluster-management.io/api/work/v1"
 
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/forecast"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 )
@@ -59,6 +64,24 @@ func TestPrintAhead(t *testing.T) {
 		require.Contains(t, out.String(), part)
 	}
 	require.NotContains(t, out.String(), "c12\n")
+}
+
+// A default that the API server sets is not a change of the file.
+func TestPlanDiffKnowsDefaults(t *testing.T) {
+	set := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default", UID: "uid"}}
+	set.Spec.ManifestWorkTemplate.ManifestConfigs = []workv1.ManifestConfigOption{{
+		ResourceIdentifier: workv1.ResourceIdentifier{Resource: "configmaps", Name: "web", Namespace: "default"},
+	}}
+	stored, err := revision.New(set, revision.WithDefaults(&set.Spec.ManifestWorkTemplate), "abc", 1)
+	require.NoError(t, err)
+	set.Status.UpdateRevision = "abc"
+	objects := &view.Objects{ReplicaSet: set.DeepCopy(), Revisions: []*appsv1.ControllerRevision{stored}}
+	set.Spec.ManifestWorkTemplate.ManifestConfigs[0].ResourceIdentifier.Name = "other"
+	var out bytes.Buffer
+	o := &options{IOStreams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}
+	require.NoError(t, o.planDiff(t.Context(), objects, set))
+	require.Contains(t, out.String(), "+    name: other")
+	require.NotRegexp(t, "(?m)^[-+].*feedbackScrapeType", out.String())
 }
 
 // A plan needs a name or a file, not both, and a file that can be planned.

@@ -88,6 +88,15 @@ func newCommand(streams genericiooptions.IOStreams, changes ...Option) *cobra.Co
 	} {
 		cmd.AddCommand(make(o))
 	}
+	cmd.AddCommand(newVersion())
+	return cmd
+}
+
+func newVersion() *cobra.Command {
+	cmd := version.NewCommand()
+	cmd.GroupID, cmd.ValidArgsFunction = groupAdmin, cobra.NoFileCompletions
+	cmd.Example = `  # Print the version of the plugin; doctor compares it with the hub's
+  kubectl mwrs version`
 	return cmd
 }
 

@@ -9,36 +9,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
-
-// TestManagerOf: a template that a tool manages is recognized as managed.
-func TestManagerOf(t *testing.T) {
-	entry := func(manager string, operation metav1.ManagedFieldsOperationType, subresource, fields string) metav1.ManagedFieldsEntry {
-		return metav1.ManagedFieldsEntry{
-			Manager: manager, Operation: operation, Subresource: subresource, FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)},
-		}
-	}
-	const template = `{"f:spec":{"f:manifestWorkTemplate":{}}}`
-	for name, c := range map[string]struct {
-		set  metav1.ObjectMeta
-		want string
-	}{
-		"kubectl patch": {metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{entry("kubectl-patch", "Update", "", template)}}, ""},
-		"applied": {metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{entry("ci", "Apply", "", template)}},
-			`the field manager "ci" (server-side apply)`},
-		"applied other fields": {metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{entry("ci", "Apply", "", `{"f:spec":{"f:paused":{}}}`)}}, ""},
-		"Argo CD":              {metav1.ObjectMeta{Annotations: map[string]string{"argocd.argoproj.io/tracking-id": "x"}}, "Argo CD"},
-		"Flux":                 {metav1.ObjectMeta{Labels: map[string]string{"kustomize.toolkit.fluxcd.io/name": "apps"}}, "Flux"},
-	} {
-		require.Equal(t, c.want, managerOf(&workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: c.set}), name)
-	}
-}
 
 // TestWithoutFailures: entries are removed from last to first, because each removal shifts the entries after it.
 func TestWithoutFailures(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	clusterclient "open-cluster-management.io/api/client/cluster/clientset/versioned"
 	workclient "open-cluster-management.io/api/client/work/clientset/versioned"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
@@ -35,10 +36,15 @@ func (o *options) connect() (*clients, error) {
 		return nil, err
 	}
 	config.QPS, config.Burst = 50, 100
-	c := &clients{}
-	if c.namespace, _, err = o.flags.ToRawKubeConfigLoader().Namespace(); err != nil {
+	namespace, _, err := o.flags.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
 		return nil, err
 	}
+	return newClients(config, namespace)
+}
+
+func newClients(config *rest.Config, namespace string) (c *clients, err error) {
+	c = &clients{namespace: namespace}
 	if c.sets, err = versioned.NewForConfig(config); err != nil {
 		return nil, err
 	}

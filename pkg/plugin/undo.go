@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -32,7 +31,8 @@ func newUndo(o *options) *cobra.Command {
 		Short: "Restore the template of an earlier revision",
 		Long: "Restore the template of an earlier revision.\n" +
 			"If the rollout is in progress or aborted, that is the current revision. If it is complete, that is the newest\n" +
-			"earlier revision that reached every cluster. The template is rolled out with the rollout strategy.",
+			"earlier revision that reached every cluster. A return to the current revision, or to one within\n" +
+			"spec.rollbackWindow, reaches every cluster at once. Other revisions are rolled out with the rollout strategy.",
 		Example: `  # Restore the previous template
   kubectl mwrs undo web
 
@@ -88,7 +88,7 @@ func (o *options) plannedUndo(ctx context.Context, c *clients, name string, flag
 	if err != nil {
 		return nil, 0, err
 	}
-	if owner := managerOf(objects.ReplicaSet); owner != "" && !flags.force {
+	if owner := view.ManagerOf(objects.ReplicaSet); owner != "" && !flags.force {
 		return nil, 0, fmt.Errorf("%s manages the template of %q and would overwrite the undo; change the template in that tool "+
 			"(`kubectl mwrs export %s --to-revision %d` prints the manifest), or add --force", owner, name, name, target.Number)
 	}
@@ -141,30 +141,3 @@ func undoPatch(objects *view.Objects, target *view.Revision) ([]operation, error
 
 // escaped escapes a key for use in a JSON pointer.
 func escaped(key string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(key) }
-
-// marks maps the labels and annotations that tools set on the objects they apply to the name of the tool.
-var marks = map[string]string{
-	"argocd.argoproj.io/tracking-id":                   "Argo CD",
-	"argocd.argoproj.io/instance":                      "Argo CD",
-	"kustomize.toolkit.fluxcd.io/name":                 "Flux",
-	"helm.toolkit.fluxcd.io/name":                      "Flux",
-	"meta.helm.sh/release-name":                        "Helm",
-	"kubectl.kubernetes.io/last-applied-configuration": "kubectl apply",
-}
-
-// managerOf returns the tool that manages the template and would overwrite other changes. It is empty if there is no such tool.
-func managerOf(set *workv1alpha1.ManifestWorkReplicaSet) string {
-	for _, key := range slices.Sorted(maps.Keys(marks)) {
-		if set.Annotations[key] != "" || set.Labels[key] != "" {
-			return marks[key]
-		}
-	}
-	for i := range set.ManagedFields {
-		entry := &set.ManagedFields[i]
-		applies := entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == ""
-		if applies && entry.FieldsV1 != nil && strings.Contains(string(entry.FieldsV1.Raw), `"f:manifestWorkTemplate"`) {
-			return fmt.Sprintf("the field manager %q (server-side apply)", entry.Manager)
-		}
-	}
-	return ""
-}

@@ -102,6 +102,13 @@ func dropNullTimestamps(value any) {
 	}
 }
 
+// WithDefaults returns a copy of a template with the defaults of the ManifestWork CRD, as the API server stores it.
+func WithDefaults(template *workv1.ManifestWorkSpec) *workv1.ManifestWorkSpec {
+	stored := template.DeepCopy()
+	setDefaults(stored)
+	return stored
+}
+
 // setDefaults applies the defaults of the ManifestWork CRD, which a template that an older CRD stored,
 // or a revision's data, may lack.
 func setDefaults(template *workv1.ManifestWorkSpec) {

@@ -20,6 +20,11 @@ const (
 	maxStarredName = 1024
 )
 
+// TooManyConfigs is about a template with too many manifestConfigs, for fmt.Sprintf: their number, that of the manifests, and the limit of the
+// product.
+const TooManyConfigs = "%d manifestConfigs for %d manifests are more than are compared: their product is limited to %d; " +
+	"let one entry with a * in its name stand for several objects, or split the template"
+
 // ConfigProblem returns why the hub does not roll out a template with this many manifestConfigs; empty if the number is within the bound.
 // The field is manifestConfigs.
 func ConfigProblem(template *workv1.ManifestWorkSpec) string {
@@ -27,8 +32,7 @@ func ConfigProblem(template *workv1.ManifestWorkSpec) string {
 	if manifests*configs <= MaxConfigPairs {
 		return ""
 	}
-	return fmt.Sprintf("%d manifestConfigs for %d manifests are more than are compared: their product is limited to %d; "+
-		"let one entry with a * in its name stand for several objects, or split the template", configs, manifests, MaxConfigPairs)
+	return fmt.Sprintf(TooManyConfigs, configs, manifests, MaxConfigPairs)
 }
 
 // Comparisons is the number of comparisons of names with patterns that are left. Below zero, there were too many, and the results of the

@@ -52,16 +52,31 @@ func (o *Objects) wrote() map[string]time.Time {
 	return wrote
 }
 
-// took returns how long each cluster that has succeeded held its slot.
+// took returns how long each cluster that has succeeded held its slot. A cluster that had the revision before the rollout began, as in an
+// undo, tells nothing.
 func (o *Objects) took(clusters []Cluster, wrote map[string]time.Time) []time.Duration {
 	var took []time.Duration
+	began := o.began()
 	for i := range clusters {
 		c := &clusters[i]
+		if wrote[c.Name].Before(began) {
+			continue
+		}
 		if at, ok := wrote[c.Name]; ok && c.done() && !c.Since.Before(at.Truncate(time.Second)) { // Agents report whole seconds.
 			took = append(took, max(0, c.Since.Sub(at))+o.soak(c.Placement))
 		}
 	}
 	return took
+}
+
+// began returns when the rollout began, in whole seconds. It is zero if unknown.
+func (o *Objects) began() time.Time {
+	for _, rev := range Revisions(o) {
+		if rev.Update {
+			return rev.Started
+		}
+	}
+	return time.Time{}
 }
 
 // ends returns the expected end of the wave, and of all clusters, of a placementRef; zero if none of its clusters is in progress.

@@ -53,6 +53,19 @@ func TestEstimate(t *testing.T) {
 	require.Nil(t, view.Of(o).Estimate)
 }
 
+// TestEstimateOfAnUndo: a cluster that had the revision before the rollout began does not tell how long the others take.
+func TestEstimateOfAnUndo(t *testing.T) {
+	o := objects(t, func(o *view.Objects) {
+		o.Now = now.Add(time.Minute)
+		o.Works = []work.Work{at(t, "c1", 40*time.Second), at(t, "c2", 0)}
+		began := metav1.NewTime(now.Add(30 * time.Second))
+		o.ReplicaSet.Status.Revisions = []workv1alpha1.RevisionStatus{{
+			Name: revision.Name("web", hash("v2")), Hash: hash("v2"), Revision: 2, LastRolledOutTime: &began,
+		}}
+	})
+	require.Nil(t, view.Of(o).Estimate)
+}
+
 // TestRevisionNames: messages name revisions by their numbers, and leave similar names alone.
 func TestRevisionNames(t *testing.T) {
 	o := objects(t, func(o *view.Objects) {

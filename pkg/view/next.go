@@ -13,18 +13,19 @@ func (o *Objects) next(f *Fleet) []Command {
 		return Command{Purpose: purpose, Line: fmt.Sprintf("kubectl mwrs %s %s%s -n %s", verb, f.Name, rest, f.Namespace)}
 	}
 	var commands []Command
-	if len(f.Attention) > 0 && f.Attention[0].State == StateFailed {
-		commands = append(commands, command("see why "+f.Attention[0].Name+" failed", "why", " "+f.Attention[0].Name))
+	if failed := o.failedFirst(f); failed != "" {
+		commands = append(commands, command("see why "+failed+" failed", "why", " "+failed))
 	}
 	update := numberOf(o.numbers(), o.ReplicaSet.Status.UpdateRevision)
 	switch f.State {
 	case workv1alpha1.StateAborted, workv1alpha1.StateAborting:
-		if target, err := UndoTarget(o, 0, false); err == nil {
-			commands = append(commands, command(fmt.Sprintf("restore revision %d in the spec", target.Number), "undo", ""))
-		}
+		commands = append(commands, o.undo(command, "restore revision %d in the spec")...)
 		commands = append(commands, command(fmt.Sprintf("roll out revision %s again", update), "retry", ""))
 	case workv1alpha1.StateStalled:
 		commands = append(commands, o.retry(command)...)
+		if o.ReplicaSet.Status.CurrentRevision != "" && o.ReplicaSet.Status.CurrentRevision != o.ReplicaSet.Status.UpdateRevision {
+			commands = append(commands, o.undo(command, "restore revision %d in the spec and on every cluster")...)
+		}
 		commands = append(commands, o.back(command)...)
 	case workv1alpha1.StateRollingOut:
 		commands = append(commands, command("wait until the rollout ends", "status", ""), command("pause the rollout", "pause", ""))
@@ -37,11 +38,38 @@ func (o *Objects) next(f *Fleet) []Command {
 		})
 	case workv1alpha1.StateComplete:
 		commands = append(commands, o.retry(command)...)
-		if target, err := UndoTarget(o, 0, false); err == nil {
-			commands = append(commands, command(fmt.Sprintf("restore revision %d", target.Number), "undo", ""))
-		}
+		commands = append(commands, o.undo(command, "restore revision %d")...)
 	}
 	return commands
+}
+
+// failedFirst returns the first cluster that failed. After an abort, that is a cluster that failed with the aborted revision.
+func (o *Objects) failedFirst(f *Fleet) string {
+	switch {
+	case len(f.Attention) > 0 && f.Attention[0].State == StateFailed:
+		return f.Attention[0].Name
+	case o.aborted() && len(f.Causes) > 0:
+		return f.Causes[0].Clusters[0]
+	}
+	return ""
+}
+
+// undo returns the command that restores an earlier revision; nil if there is none. A template that a tool manages is changed in that tool.
+func (o *Objects) undo(command func(purpose, verb, rest string) Command, purpose string) []Command {
+	target, err := UndoTarget(o, 0, false)
+	if err != nil {
+		return nil
+	}
+	purpose = fmt.Sprintf(purpose, target.Number)
+	switch manager := ManagerOf(o.ReplicaSet); manager {
+	case "":
+		return []Command{command(purpose, "undo", "")}
+	case KubectlApply:
+		return []Command{command(purpose+"; the file that was applied has to follow", "undo", " --force")}
+	default:
+		return []Command{command(fmt.Sprintf("%s: print its manifest for %s, which manages the template", purpose, manager),
+			"export", fmt.Sprintf(" --to-revision %d", target.Number))}
+	}
 }
 
 // retry returns the command that retries the failed clusters; nil if none has failed.

@@ -182,8 +182,13 @@ var waits = map[rollout.Wait]string{
 // future returns the expected events of a cluster, and the consequence of a failure.
 func (o *Objects) future(c *Cluster, all []Cluster) []Fact {
 	var facts []Fact
-	if c.WaitsFor != rollout.WaitNothing {
+	switch {
+	case c.WaitsFor == rollout.WaitHalt:
+		facts = append(facts, Fact{Text: "waits for " + waits[c.WaitsFor] + o.limit(c, all)})
+	case c.WaitsFor != rollout.WaitNothing:
 		facts = append(facts, Fact{Text: "waits for " + cmp.Or(waits[c.WaitsFor], string(c.WaitsFor))})
+	case c.State == StateFailed:
+		facts = append(facts, Fact{Text: "counts against maxFailures" + o.limit(c, all)})
 	}
 	if c.State == StateRestoring && c.Message != "" {
 		facts = append(facts, Fact{Text: c.Message})
@@ -196,6 +201,27 @@ func (o *Objects) future(c *Cluster, all []Cluster) []Fact {
 		text += o.consequence(c, all)
 	}
 	return append(facts, Fact{At: c.ChangesAt, Text: text})
+}
+
+// limit describes how many clusters of a cluster's placementRef have failed, and how many may.
+func (o *Objects) limit(c *Cluster, all []Cluster) string {
+	for i := range o.ReplicaSet.Spec.PlacementRefs {
+		ref := &o.ReplicaSet.Spec.PlacementRefs[i]
+		if ref.Name != c.Placement {
+			continue
+		}
+		failed, each := 0, ""
+		for j := range all {
+			if all[j].Placement == ref.Name && all[j].State == StateFailed {
+				failed++
+			}
+		}
+		if ref.RolloutStrategy.ProgressivePerGroup != nil {
+			each = " in each decision group"
+		}
+		return fmt.Sprintf(": number of failed clusters in placement %s: %d, maxFailures is %s%s", ref.Name, failed, maxFailures(ref), each)
+	}
+	return ""
 }
 
 // consequence describes the effect of one more failure.

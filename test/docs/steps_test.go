@@ -30,6 +30,11 @@ func (h *hub) steps() map[string]step {
 		"apply":  {after: h.isInstalled},
 		"verify": {after: h.isVerified},
 		"try":    {after: func(t *testing.T, _ string) { h.isEverywhere(t, "v1") }},
+		// docs/upgrade.md
+		"image": {before: h.upgradesWithValues, after: h.namesThisHub},
+		// docs/install-clusteradm.md
+		"gate-off": {after: h.upgradesWithoutValues},
+		"gate-on":  {after: h.goesOnAfterTheUpgrade},
 		// docs/operations.md
 		"roll-out":      {after: func(t *testing.T, _ string) { h.isEverywhere(t, "v2") }},
 		"history":       {after: h.listsHistory},
@@ -46,6 +51,11 @@ func (h *hub) steps() map[string]step {
 		"hold":          {after: h.isHeld},
 		"go-on":         {after: h.goesOn},
 		"delete-work":   {before: h.rememberWork, after: h.worksAgain},
+		// docs/rbac.md
+		"bind-role":  {after: func(t *testing.T, output string) { require.Contains(t, output, "yes\nno\n") }},
+		"let-view":   {after: h.letsView},
+		"abort-only": {after: h.mayOnlyAbort},
+		"see-works":  {after: h.seesWorks},
 		// docs/crd.md
 		"crd-version":   {after: func(t *testing.T, output string) { require.Equal(t, "1000.0.0\n", output) }},
 		"apply-again":   {before: h.loseTheCRD, after: h.knowsAborts},

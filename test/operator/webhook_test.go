@@ -24,6 +24,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/deploy/webhooks"
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox"
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/ocm"
+	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/registration"
 )
 
 // runsTheWebhook asks the webhook server, which runs as the operator's Deployment, what an API server would ask it. The operator registers
@@ -74,8 +75,8 @@ func (h *hub) runsTheWebhook(t *testing.T) {
 	require.Contains(t, answer.Result.Message, "manifests should not be empty")
 }
 
-// configurations are how an API server is told to call the webhooks: the operator's, filled in as the operator does it, and ours, with the
-// CA copied as its file says.
+// configurations are how an API server is told to call the webhooks: the operator's, filled in as the operator does it, and ours, as
+// the work controller fills it in.
 func (h *hub) configurations(t *testing.T) (theirs, ours admissionregistrationv1.WebhookClientConfig) {
 	t.Helper()
 	bundle, err := h.Kube.CoreV1().ConfigMaps(sandbox.HubNamespace).Get(t.Context(), "ca-bundle-configmap", metav1.GetOptions{})
@@ -90,10 +91,18 @@ func (h *hub) configurations(t *testing.T) (theirs, ours admissionregistrationv1
 	require.NoError(t, ocm.Render("hub/work/webhook-validatingconfiguration.yaml", values, configuration))
 	theirs = configuration.Webhooks[0].ClientConfig
 
-	configuration = &admissionregistrationv1.ValidatingWebhookConfiguration{}
-	require.NoError(t, yaml.UnmarshalStrict(webhooks.ReplicaSets, configuration))
-	ours = configuration.Webhooks[0].ClientConfig
-	ours.CABundle = ca
+	registered := &admissionregistrationv1.ValidatingWebhookConfiguration{}
+	require.NoError(t, yaml.UnmarshalStrict(webhooks.ReplicaSets, registered))
+	registered.ResourceVersion = "1"
+	patch, err := registration.Follow(configuration, registered)
+	require.NoError(t, err)
+	var operations []struct {
+		Path  string          `json:"path"`
+		Value json.RawMessage `json:"value"`
+	}
+	require.NoError(t, json.Unmarshal(patch, &operations))
+	require.Equal(t, "/webhooks/0/clientConfig", operations[1].Path)
+	require.NoError(t, json.Unmarshal(operations[1].Value, &ours))
 	return theirs, ours
 }
 

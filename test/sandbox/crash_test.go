@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -28,8 +29,31 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if programs != "" {
+		_ = os.RemoveAll(programs)
+	}
+	os.Exit(code)
 }
+
+// programs is the directory of built, once it has built.
+var programs string
+
+// built builds what `make build` does, once for all tests, and returns the directory.
+func built(t *testing.T) string {
+	t.Helper()
+	require.NoError(t, build())
+	return programs
+}
+
+var build = sync.OnceValue(func() (err error) {
+	if programs, err = os.MkdirTemp("", "programs"); err != nil {
+		return err
+	}
+	cmd := exec.Command("go", "build", "-o", programs+"/", "../../cmd/work", "../../cmd/sandbox", "../../cmd/kubectl-mwrs")
+	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
+	return cmd.Run()
+})
 
 // victim starts control planes, says which processes it has, and waits for Ctrl-C.
 func victim() error {

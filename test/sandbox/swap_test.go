@@ -65,10 +65,7 @@ func startSandbox(t *testing.T, binary, dir string, args ...string) *runningSand
 // A sandbox stays up when its work hub is killed, and runs another build of it when it is told to: a crash, an upgrade and the way back can
 // be rehearsed. A build that does not start changes nothing.
 func TestSandboxRehearsesACrashAndAnUpgrade(t *testing.T) {
-	bin := t.TempDir()
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "../../cmd/work", "../../cmd/sandbox")
-	build.Stderr = os.Stderr
-	require.NoError(t, build.Run())
+	bin := built(t)
 	other := filepath.Join(bin, "work-2")
 	copyFile(t, filepath.Join(bin, "work"), other)
 	dir, err := os.MkdirTemp("", "up") // The path of a socket is short.

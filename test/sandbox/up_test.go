@@ -19,10 +19,7 @@ import (
 // TestNothingIsLeftOfUp ends `bin/sandbox up` as a person does, and as a machine does that has no memory left: with all that runs then, the
 // work hub, the webhook's server and what runs on a managed cluster among it.
 func TestNothingIsLeftOfUp(t *testing.T) {
-	bin := t.TempDir()
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "../../cmd/work", "../../cmd/sandbox")
-	build.Stderr = os.Stderr
-	require.NoError(t, build.Run())
+	bin := built(t)
 	for name, end := range map[string]struct {
 		sig syscall.Signal
 		// after is the beginning of the line that the sandbox prints last.

@@ -93,6 +93,7 @@ func registerServer(ctx context.Context, name, address string, ca []byte) error 
 	if err := yaml.UnmarshalStrict(webhooks.ReplicaSets, ours); err != nil {
 		return err
 	}
+	hub.servers[name] = admissionregistrationv1.WebhookClientConfig{URL: &address, CABundle: ca}
 	for _, configuration := range []*admissionregistrationv1.ValidatingWebhookConfiguration{theirs, ours} {
 		configuration.Name = strings.Replace(configuration.Name, "validators", "validators-"+name, 1)
 		webhook := &configuration.Webhooks[0]

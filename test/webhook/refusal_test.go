@@ -56,7 +56,7 @@ func TestRefusedReplicaSets(t *testing.T) {
 			[]string{"minSuccessTime: 30s", "minSuccessTime: 5 minutes"}, "spec.placementRefs[0].rolloutStrategy.progressive.minSuccessTime", `"5 minutes" is no duration`,
 		},
 		"a negative soak": {
-			[]string{"minSuccessTime: 30s", "minSuccessTime: -30s"}, "spec.placementRefs[0].rolloutStrategy.progressive.minSuccessTime", "-30s is negative",
+			[]string{"minSuccessTime: 30s", "minSuccessTime: -30s"}, "spec.placementRefs[0].rolloutStrategy.progressive.minSuccessTime", "it is negative",
 		},
 		"a quoted number": {
 			[]string{"maxFailures: 10%", `maxFailures: "10"`}, "spec.placementRefs[0].rolloutStrategy.progressive.maxFailures", `"10" is neither a number nor a percentage`,

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -34,6 +35,8 @@ var hub struct {
 	plane  *controlplane.ControlPlane
 	config *rest.Config
 	kube   kubernetes.Interface
+	// servers are where the webhook servers are, without a path, and their CAs.
+	servers map[string]admissionregistrationv1.WebhookClientConfig
 }
 
 func TestMain(m *testing.M) {
@@ -52,7 +55,7 @@ func run(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	defer func() { _ = hub.env.Stop(context.WithoutCancel(ctx)) }()
-	if hub.plane, err = hub.env.StartHub(ctx, controlplane.HubOptions{}); err != nil {
+	if hub.plane, err = hub.env.StartHub(ctx, controlplane.HubOptions{GarbageCollection: true}); err != nil {
 		return 1, err
 	}
 	hub.config = hub.plane.RESTConfig()
@@ -62,10 +65,14 @@ func run(m *testing.M) (code int, err error) {
 	if err := grantTheOperatorsRights(ctx); err != nil {
 		return 1, err
 	}
+	if err := applyPolicies(ctx); err != nil {
+		return 1, err
+	}
 	binary, err := tools.BuildWork(ctx, hub.env.Group.Dir)
 	if err != nil {
 		return 1, err
 	}
+	hub.servers = map[string]admissionregistrationv1.WebhookClientConfig{}
 	for name, gates := range map[string]string{
 		usual: "ManifestWorkReplicaSet=true", strict: "ManifestWorkReplicaSet=true,NilExecutorValidating=true",
 	} {

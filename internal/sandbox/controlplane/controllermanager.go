@@ -16,10 +16,18 @@ const (
 	ServiceAccounts  = "serviceaccount-controller"
 )
 
+// controllerManagerUser is who the controllers are where each has no ServiceAccount of its own.
+const controllerManagerUser = "system:kube-controller-manager"
+
 // StartControllerManager starts a kube-controller-manager with the named controllers and no others.
 func StartControllerManager(group *process.Group, binary string, server *APIServer, controllers ...string) (*process.Process, error) {
-	kubeconfig, err := server.Kubeconfig("")
+	// Its own name, and for rights those of an administrator: policies of deploy/ tell the garbage collector from people by its name.
+	config, err := server.UserConfig(controllerManagerUser, "system:masters")
 	if err != nil {
+		return nil, err
+	}
+	kubeconfig := group.Path(server.Name, "kube-controller-manager.kubeconfig")
+	if err := WriteKubeconfig(kubeconfig, server.Name, config); err != nil {
 		return nil, err
 	}
 	child, err := group.Start(process.Command{

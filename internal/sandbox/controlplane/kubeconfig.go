@@ -20,14 +20,23 @@ func (s *APIServer) Kubeconfig(path string) (string, error) {
 	return path, WriteKubeconfig(path, s.Name, s.RESTConfig())
 }
 
+// KubeconfigIn is Kubeconfig for a user who works in a namespace.
+func (s *APIServer) KubeconfigIn(namespace, path string) error {
+	return writeKubeconfig(path, s.Name, namespace, s.RESTConfig())
+}
+
 // WriteKubeconfig writes a client configuration that uses certificates or a token to path. Its only context has name.
 func WriteKubeconfig(path, name string, config *rest.Config) error {
+	return writeKubeconfig(path, name, "", config)
+}
+
+func writeKubeconfig(path, name, namespace string, config *rest.Config) error {
 	content := clientcmdapi.NewConfig()
 	content.Clusters[name] = &clientcmdapi.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData}
 	content.AuthInfos[name] = &clientcmdapi.AuthInfo{
 		ClientCertificateData: config.CertData, ClientKeyData: config.KeyData, Token: config.BearerToken,
 	}
-	content.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name}
+	content.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name, Namespace: namespace}
 	content.CurrentContext = name
 	data, err := clientcmd.Write(*content)
 	if err != nil {

@@ -92,8 +92,8 @@ func everyClusterRuns(version string) check {
 				errs = append(errs, fmt.Errorf("the ManifestWork of %s has version %q, expected %q", cluster.name, got, version))
 			}
 			if got := cluster.version(); got != version || !cluster.healthy() {
-				state := state(cluster, version)
-				errs = append(errs, fmt.Errorf("%s has version %q and is %q, expected healthy Pods of %q", cluster.name, got, state, version))
+				errs = append(errs, fmt.Errorf("the Deployment of %s has version %q and is healthy: %v, expected healthy Pods of %q",
+					cluster.name, got, cluster.healthy(), version))
 			}
 		}
 		return errors.Join(errs...)

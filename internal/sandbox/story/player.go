@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox"
-	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/screen"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
@@ -21,7 +21,7 @@ const lookEvery = 200 * time.Millisecond
 type player struct {
 	sandbox  *sandbox.Sandbox
 	observer *observer
-	printer  *screen.Printer
+	teller   *teller
 
 	// first is the hash of the first revision.
 	first string
@@ -32,16 +32,20 @@ type player struct {
 }
 
 // Play plays the story. It returns nil only if every step was proved on the API objects.
-func Play(ctx context.Context, s *sandbox.Sandbox, printer *screen.Printer) error {
+func Play(ctx context.Context, s *sandbox.Sandbox, out io.Writer) error {
 	observer, err := newObserver(s)
 	if err != nil {
 		return err
 	}
-	p := &player{sandbox: s, observer: observer, printer: printer}
+	teller, err := newTeller(out, s.Hub.RESTConfig())
+	if err != nil {
+		return err
+	}
+	p := &player{sandbox: s, observer: observer, teller: teller}
 	all := p.steps()
 	for i, step := range all {
-		view := screen.View{Step: i + 1, Steps: len(all), Title: step.title, Why: step.why}
-		if err := p.play(ctx, step, view); err != nil {
+		teller.start(i+1, len(all), step.title, step.why)
+		if err := p.play(ctx, i+1, step); err != nil {
 			return fmt.Errorf("step %d of %d, %q: %w", i+1, len(all), step.title, err)
 		}
 	}
@@ -53,7 +57,7 @@ func (p *player) limit() time.Duration {
 	return time.Minute + time.Duration(len(p.observer.clusters))*30*time.Second
 }
 
-func (p *player) play(ctx context.Context, step step, view screen.View) error {
+func (p *player) play(ctx context.Context, number int, step step) error {
 	p.seen, p.stuck = map[string]bool{}, false
 	if step.do != nil {
 		if err := step.do(ctx); err != nil {
@@ -62,7 +66,7 @@ func (p *player) play(ctx context.Context, step step, view screen.View) error {
 	}
 	var open error
 	err := wait.PollUntilContextTimeout(ctx, lookEvery, p.limit(), true, func(ctx context.Context) (bool, error) {
-		left, err := p.look(ctx, step, view)
+		left, err := p.look(ctx, number, step)
 		// A look that the time limit cuts off says nothing about what is still open.
 		if ctx.Err() == nil {
 			open = left
@@ -82,7 +86,7 @@ func (p *player) play(ctx context.Context, step step, view screen.View) error {
 }
 
 // look observes once, shows it, and says what is still open. The second error ends the story.
-func (p *player) look(ctx context.Context, step step, view screen.View) (open, fatal error) {
+func (p *player) look(ctx context.Context, number int, step step) (open, fatal error) {
 	if ended, err := p.sandbox.WorkHub.Process().Exited(); ended {
 		return nil, fmt.Errorf("the work hub must not end: %w", err)
 	}
@@ -97,19 +101,21 @@ func (p *player) look(ctx context.Context, step step, view screen.View) (open, f
 			return nil, err
 		}
 	}
+	shown, err := p.teller.read(ctx)
+	if err != nil {
+		return err, nil
+	}
 	var errs []error
+	var outcomes []outcome
 	for _, check := range step.checks {
 		err := check.prove(f)
 		errs = append(errs, err)
-		view.Checks = append(view.Checks, screen.Check{Text: check.text, Done: err == nil})
+		outcomes = append(outcomes, outcome{text: check.text, done: err == nil})
 	}
-	show(&view, f)
 	if open = errors.Join(errs...); open != nil {
-		p.printer.Show(view)
-		return open, nil
+		return open, p.teller.show(shown, outcomes)
 	}
-	p.printer.Finish(view)
-	return nil, nil
+	return nil, p.teller.finish(number, shown, outcomes)
 }
 
 func (p *player) remember(f *facts) {
@@ -132,5 +138,5 @@ func Begin(ctx context.Context, s *sandbox.Sandbox) error {
 	if err != nil {
 		return err
 	}
-	return (&player{observer: observer}).create(ctx)
+	return (&player{observer: observer}).create(true)(ctx)
 }

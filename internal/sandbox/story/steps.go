@@ -1,17 +1,21 @@
 package story
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/yaml"
 
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/plugin"
 )
 
 // step is a part of the story.
@@ -32,7 +36,7 @@ func (p *player) steps() []step {
 		{
 			title: "Version 1 rolls out, one cluster at a time",
 			why:   "The next cluster gets it once the one before is healthy and stayed so for a while.",
-			do:    p.create, always: atMostOneUnderWay,
+			do:    p.create(false), always: atMostOneUnderWay,
 			checks: []check{
 				everyClusterRuns(version1), reached(version1, clusters), oneAfterTheOther(version1),
 				revisionsAre(version1, version1), revisionCount(1),
@@ -92,22 +96,27 @@ func onlyOneHas(version string) func(*facts) error {
 	}
 }
 
-func (p *player) create(ctx context.Context) error {
-	mwrs, err := replicaSet(version1)
-	if err != nil {
-		return err
+// create creates the story's workload in its first version. If applied is true, it is created as kubectl apply would do: otherwise the
+// reader's first kubectl apply begins with a warning.
+func (p *player) create(applied bool) func(context.Context) error {
+	return func(ctx context.Context) error {
+		mwrs, err := replicaSet(version1)
+		if err != nil {
+			return err
+		}
+		if applied {
+			content, err := yaml.YAMLToJSON([]byte(sample(version1, oneByOne)))
+			if err != nil {
+				return fmt.Errorf("encoding the workload of the demo: %w", err)
+			}
+			mwrs.Annotations[corev1.LastAppliedConfigAnnotation] = string(content)
+		}
+		_, err = p.observer.mwrs.WorkV1alpha1().ManifestWorkReplicaSets(mwrs.Namespace).Create(ctx, mwrs, metav1.CreateOptions{})
+		if err != nil {
+			return fmt.Errorf("creating the ManifestWorkReplicaSet: %w", err)
+		}
+		return nil
 	}
-	// As kubectl apply would create it: otherwise the reader's first kubectl apply begins with a warning.
-	applied, err := yaml.YAMLToJSON([]byte(sample(version1)))
-	if err != nil {
-		return fmt.Errorf("encoding the workload of the demo: %w", err)
-	}
-	mwrs.Annotations = map[string]string{corev1.LastAppliedConfigAnnotation: string(applied)}
-	_, err = p.observer.mwrs.WorkV1alpha1().ManifestWorkReplicaSets(mwrs.Namespace).Create(ctx, mwrs, metav1.CreateOptions{})
-	if err != nil {
-		return fmt.Errorf("creating the ManifestWorkReplicaSet: %w", err)
-	}
-	return nil
 }
 
 // change updates the ManifestWorkReplicaSet, as a person with kubectl does.
@@ -137,30 +146,27 @@ func (p *player) setVersion(version string) func(context.Context) error {
 			if err != nil {
 				return err
 			}
+			mwrs.Annotations[workv1alpha1.AnnotationChangeCause] = wanted.Annotations[workv1alpha1.AnnotationChangeCause]
 			mwrs.Spec.ManifestWorkTemplate = wanted.Spec.ManifestWorkTemplate
 			return nil
 		})
 	}
 }
 
-// undo writes the template of the story's first revision back, from what the hub recorded.
+// undo runs `kubectl mwrs undo`. The template comes from the revision that the hub recorded.
 func (p *player) undo(ctx context.Context) error {
-	f, err := p.observer.observe(ctx)
+	kubeconfig, err := p.sandbox.Hub.Kubeconfig("")
 	if err != nil {
 		return err
 	}
-	first := f.revision(p.first)
-	if first == nil {
-		return fmt.Errorf("the hub no longer has the revision %s, expected it to be kept", p.first)
+	args := []string{"undo", rolloutName, "-n", sandbox.Namespace}
+	p.teller.does("kubectl mwrs " + strings.Join(args, " "))
+	var out bytes.Buffer
+	streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out}
+	if code := plugin.Run(ctx, append(args, "--kubeconfig="+kubeconfig), streams); code != 0 {
+		return fmt.Errorf("kubectl mwrs undo failed with exit code %d: %s", code, out.String())
 	}
-	template, err := templateOf(first)
-	if err != nil {
-		return err
-	}
-	return p.change(ctx, func(mwrs *workv1alpha1.ManifestWorkReplicaSet) error {
-		mwrs.Spec.ManifestWorkTemplate = template
-		return nil
-	})
+	return nil
 }
 
 // sameRevision proves that the undo led to the first revision, raised over all others, and made none.

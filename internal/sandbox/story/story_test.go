@@ -2,6 +2,7 @@ package story
 
 import (
 	"encoding/json"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"open-cluster-management.io/ocm/pkg/work/spoke/conditions"
+	"sigs.k8s.io/yaml"
 
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -72,6 +74,23 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// The sample with a canary group differs in its strategy alone.
+func TestSamples(t *testing.T) {
+	files, err := WriteSamples(t.TempDir())
+	require.NoError(t, err)
+	require.Len(t, files, 4)
+	canary := &workv1alpha1.ManifestWorkReplicaSet{}
+	content, err := os.ReadFile(files[3])
+	require.NoError(t, err)
+	require.NoError(t, yaml.UnmarshalStrict(content, canary))
+	plain, err := replicaSet(version3)
+	require.NoError(t, err)
+	require.Equal(t, "canary", canary.Spec.PlacementRefs[0].RolloutStrategy.ProgressivePerGroup.MandatoryDecisionGroups.MandatoryDecisionGroups[0].GroupName)
+	require.Equal(t, workv1alpha1.AbortAll, canary.Spec.PlacementRefs[0].RolloutStrategy.FailureStrategy)
+	canary.Spec.PlacementRefs = plain.Spec.PlacementRefs
+	require.Equal(t, plain, canary)
+}
+
 func TestWorkload(t *testing.T) {
 	for _, version := range []string{version1, version2, version3} {
 		mwrs, err := replicaSet(version)
@@ -81,27 +100,6 @@ func TestWorkload(t *testing.T) {
 		require.Equal(t, sandbox.PlacementName, mwrs.Spec.PlacementRefs[0].Name)
 		require.Equal(t, workv1alpha1.AbortAll, mwrs.Spec.PlacementRefs[0].RolloutStrategy.FailureStrategy)
 		require.Equal(t, minSuccessTime, mwrs.Spec.PlacementRefs[0].RolloutStrategy.Progressive.MinSuccessTime.Duration)
-	}
-}
-
-func TestState(t *testing.T) {
-	work := &workv1.ManifestWork{}
-	tests := map[string]struct {
-		cluster clusterFacts
-		want    string
-	}{
-		"no work":        {clusterFacts{}, "not reached yet"},
-		"no Deployment":  {clusterFacts{work: work}, "its agent is about to apply it"},
-		"older version":  {clusterFacts{work: work, deployment: deployment("v1", healthy)}, "its agent is about to apply it"},
-		"halfway":        {clusterFacts{work: work, deployment: deployment("v2", halfway)}, "rolling out: 1 of 2 Pods are new, 2 are ready"},
-		"stuck":          {clusterFacts{work: work, deployment: deployment("v2", stuck)}, "broken: v2 can't start, 2 older Pods still serve"},
-		"healthy":        {clusterFacts{work: work, deployment: deployment("v2", healthy)}, "healthy: 2 of 2 Pods are ready"},
-		"not looked yet": {clusterFacts{work: work, deployment: deployment("v2", stale)}, "rolling out: its Deployment was just changed"},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			require.Equal(t, test.want, state(&test.cluster, "v2"))
-		})
 	}
 }
 
@@ -139,7 +137,7 @@ func TestChecksSayWhatIsThere(t *testing.T) {
 
 	require.EqualError(t, everyClusterRuns(version1).prove(f),
 		`the ManifestWork of on-v2-broken has version "v2-broken", expected "v1"`+"\n"+
-			`on-v2-broken has version "v2-broken" and is "its agent is about to apply it", expected healthy Pods of "v1"`)
+			`the Deployment of on-v2-broken has version "v2-broken" and is healthy: true, expected healthy Pods of "v1"`)
 	require.NoError(t, everyClusterRuns(version1).prove(someFacts(t, version1, version1)))
 
 	require.NoError(t, atMostOneUnderWay(f))

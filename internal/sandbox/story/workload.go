@@ -25,30 +25,43 @@ const (
 // deploymentNamespace is where the workload is on each managed cluster.
 const deploymentNamespace = "default"
 
-//go:embed web.yaml
-var webYAML string
+// webYAML is the workload. The other two are what stands there for the strategy: see sample.
+var (
+	//go:embed web.yaml
+	webYAML string
+	//go:embed one-by-one.yaml
+	oneByOne string
+	//go:embed canary.yaml
+	canaryFirst string
+)
 
 // sample returns the YAML of the workload in a version.
-func sample(version string) string { return strings.ReplaceAll(webYAML, "${VERSION}", version) }
+func sample(version, strategy string) string {
+	return strings.NewReplacer("${VERSION}", version, "${STRATEGY}", strategy).Replace(webYAML)
+}
 
 // replicaSet returns the workload in a version.
 func replicaSet(version string) (*workv1alpha1.ManifestWorkReplicaSet, error) {
 	mwrs := &workv1alpha1.ManifestWorkReplicaSet{}
-	if err := yaml.UnmarshalStrict([]byte(sample(version)), mwrs); err != nil {
+	if err := yaml.UnmarshalStrict([]byte(sample(version, oneByOne)), mwrs); err != nil {
 		return nil, fmt.Errorf("decoding the workload of the demo: %w", err)
 	}
 	return mwrs, nil
 }
 
-// WriteSamples writes the workload in each version of the story to a directory and returns the files in order.
+// WriteSamples writes the workload in each version of the story to a directory and returns the files in order. The last one is the good
+// version again, for a Placement with a decision group "canary".
 func WriteSamples(dir string) ([]string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("making the directory of the samples: %w", err)
 	}
 	var files []string
-	for _, version := range []string{version1, version2, version3} {
-		file := filepath.Join(dir, "web-"+version+".yaml")
-		if err := os.WriteFile(file, []byte(sample(version)), 0o644); err != nil {
+	for _, content := range []struct{ name, text string }{
+		{version1, sample(version1, oneByOne)}, {version2, sample(version2, oneByOne)}, {version3, sample(version3, oneByOne)},
+		{version3 + "-canary", sample(version3, canaryFirst)},
+	} {
+		file := filepath.Join(dir, "web-"+content.name+".yaml")
+		if err := os.WriteFile(file, []byte(content.text), 0o644); err != nil {
 			return nil, fmt.Errorf("writing a sample: %w", err)
 		}
 		files = append(files, file)

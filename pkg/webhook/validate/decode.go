@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/rule"
 )
 
 var specPath = field.NewPath("spec")
@@ -61,7 +62,7 @@ func dropDurations(spec map[string]any) []problem {
 			}
 			path := refsPath.Index(i).Child("rolloutStrategy", part, "minSuccessTime")
 			problems = append(problems, inRef(i, fmt.Sprint(ref["name"]),
-				invalid(path, fmt.Sprintf("%q is no duration: use 0s for no soak, or a duration such as 30s, 5m or 1h30m", shorten(text)))))
+				rule.BadSoak.Error(path, shorten(text))))
 			unstructured.RemoveNestedField(ref, "rolloutStrategy", part, "minSuccessTime")
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/rule"
 )
 
 // defaultExecutor is the service account of the work agent, which applies a work that names no executor. It is in whatever
@@ -63,7 +65,7 @@ func executorError(path *field.Path, executor *workv1.ManifestWorkExecutor) *fie
 	if executor.Subject.ServiceAccount != nil {
 		return nil
 	}
-	return field.Required(path.Child("subject", "serviceAccount"), "name the service account that applies the manifests")
+	return rule.NoAccount.Error(path.Child("subject", "serviceAccount"))
 }
 
 func extra(in map[string]authenticationv1.ExtraValue) map[string]authorizationv1.ExtraValue {

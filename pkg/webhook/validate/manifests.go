@@ -10,13 +10,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"open-cluster-management.io/sdk-go/pkg/apis/work/v1/validator"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/rule"
 )
 
 // manifestProblems finds what OCM accepts in no ManifestWork: no manifest at all, more bytes in all than the limit, a manifest that is no
 // Kubernetes object with a name, and the same object twice. The size comes first: manifests that are too large are not read.
 func manifestProblems(path *field.Path, manifests []workv1.Manifest, limits Limits) []problem {
 	if len(manifests) == 0 {
-		return []problem{inField(field.Required(path, "manifests should not be empty: name at least one object to apply"))}
+		return []problem{inField(rule.NoManifests.Error(path))}
 	}
 	if err := sizeError(path, manifests, limits); err != nil {
 		return []problem{inManifests(manifests, err)}
@@ -46,8 +48,7 @@ func sizeError(path *field.Path, manifests []workv1.Manifest, limits Limits) *fi
 	}
 	v := &validator.Validator{}
 	v.WithLimit(limits.ManifestBytes)
-	return invalid(path, fmt.Sprintf("%v: put some of them into another object, or raise --manifestLimit of the webhook",
-		v.ValidateManifests(manifests)))
+	return rule.TooLarge.Error(path, v.ValidateManifests(manifests))
 }
 
 // unusable finds the manifests that the validator of OCM's SDK refuses, each by itself.
@@ -82,8 +83,7 @@ func duplicates(path *field.Path, manifests []workv1.Manifest, limits Limits) []
 		name := strings.TrimPrefix(object.GetNamespace()+"/"+object.GetName(), "/")
 		name = fmt.Sprintf("%s %s %s", object.GetAPIVersion(), object.GetKind(), name)
 		if first, again := seen[name]; again {
-			problems = append(problems, named(name, invalid(path.Index(i), fmt.Sprintf(
-				"duplicate manifest: %s is %s already, remove one of the two", shorten(name), path.Index(first)))))
+			problems = append(problems, named(name, rule.Twice.Error(path.Index(i), shorten(name), path.Index(first))))
 		} else {
 			seen[name] = i
 		}

@@ -1,13 +1,12 @@
 package validate
 
 import (
-	"fmt"
-
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/rule"
 )
 
 // pauseSurprises warns whoever pauses an object whose abort is under way (R24). A status that can't be read has none.
@@ -20,6 +19,5 @@ func pauseSurprises(old *unstructured.Unstructured, mwrs *workv1alpha1.ManifestW
 	if err != nil || before.Status.AbortedTime == nil || status.StageOf(before.Status.Conditions) == status.Aborted {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s: an abort is under way, and stops where it is: clusters that are not rolled back yet keep the revision "+
-		"whose rollout is aborted, until spec.paused is false", specPath.Child("paused"))}
+	return []string{rule.AbortWhilePaused.Warning(specPath.Child("paused"))}
 }

@@ -12,6 +12,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/rule"
 )
 
 var (
@@ -77,9 +78,8 @@ func ownerLabelProblems(mwrs *workv1alpha1.ManifestWorkReplicaSet) []problem {
 	if len(value) <= workv1alpha1.MaxOwnerLabelLength {
 		return nil
 	}
-	return []problem{inField(invalid(field.NewPath("metadata", "name"), fmt.Sprintf(
-		"the label %s=%s of the ManifestWorks would have %d characters, and a label value may have at most %d: use a shorter name or namespace",
-		workv1alpha1.LabelReplicaSet, value, len(value), workv1alpha1.MaxOwnerLabelLength)))}
+	return []problem{inField(rule.LongName.Error(field.NewPath("metadata", "name"),
+		workv1alpha1.LabelReplicaSet, value, len(value), workv1alpha1.MaxOwnerLabelLength))}
 }
 
 func templateProblems(mwrs *workv1alpha1.ManifestWorkReplicaSet, limits Limits, manifests manifestCheck) []problem {
@@ -109,9 +109,8 @@ func refProblems(refs []workv1alpha1.LocalPlacementReference, limits Limits) []p
 		}
 		ref, path := &refs[i], refsPath.Index(i)
 		if first, again := seen[ref.Name]; again {
-			problems = append(problems, named("placement "+ref.Name, invalid(path.Child("name"), fmt.Sprintf(
-				"%q is the Placement of %s already, which all its clusters belong to: remove one of the two",
-				shorten(ref.Name), refsPath.Index(first)))))
+			problems = append(problems, named("placement "+ref.Name,
+				rule.SamePlacement.Error(path.Child("name"), shorten(ref.Name), refsPath.Index(first))))
 		} else {
 			seen[ref.Name] = i
 		}
@@ -129,9 +128,7 @@ func refProblems(refs []workv1alpha1.LocalPlacementReference, limits Limits) []p
 
 // tooManyRefs is about the number of placementRefs: the hub ignores the surplus ones (R8).
 func tooManyRefs(n int) *field.Error {
-	return invalid(refsPath, fmt.Sprintf("has %d entries, and at most %d are allowed: select more clusters with each Placement, "+
-		"or make several ManifestWorkReplicaSets",
-		n, workv1alpha1.MaxPlacementRefs))
+	return rule.TooManyRefs.Error(refsPath, n, workv1alpha1.MaxPlacementRefs)
 }
 
 // inRef is a problem of the placementRef at an index. The name of the Placement stands for it when the refs move.

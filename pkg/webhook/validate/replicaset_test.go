@@ -121,7 +121,7 @@ var broken = map[string]struct {
 	},
 	"a negative soak": {
 		[]edit{set(firstProgressive+".minSuccessTime", "-5s")},
-		[]string{`spec.placementRefs[0].rolloutStrategy.progressive.minSuccessTime: Invalid value: -5s is negative: ` +
+		[]string{`spec.placementRefs[0].rolloutStrategy.progressive.minSuccessTime: Invalid value: it is negative: ` +
 			`use 0s for no soak, or a duration such as 30s or 5m`},
 	},
 	"quoted numbers": {

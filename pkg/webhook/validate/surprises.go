@@ -15,6 +15,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/handover"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
+	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/rule"
 )
 
 // surprises are warnings of what is legal and probably not what its author thinks it is.
@@ -31,7 +32,7 @@ func surprises(old *unstructured.Unstructured, mwrs *workv1alpha1.ManifestWorkRe
 	}
 	if mwrs.Spec.PruneStrategy == workv1alpha1.PruneWhenAvailable {
 		if problem := handover.Prevented(&mwrs.Spec.ManifestWorkTemplate); problem != "" {
-			out = append(out, fmt.Sprintf("%s: WhenAvailable keeps nothing: %s", field.NewPath("spec", "pruneStrategy"), problem))
+			out = append(out, keepsNothing(problem))
 		}
 		out = append(out, droppedSurprises(old, mwrs, limits)...)
 	}
@@ -56,7 +57,11 @@ func droppedSurprises(old *unstructured.Unstructured, mwrs *workv1alpha1.Manifes
 	if exceeded == "" {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s: WhenAvailable keeps nothing: %s", field.NewPath("spec", "pruneStrategy"), exceeded)}
+	return []string{keepsNothing(exceeded)}
+}
+
+func keepsNothing(why string) string {
+	return fmt.Sprintf("%s: %s%s", field.NewPath("spec", "pruneStrategy"), rule.KeepsNothing, why)
 }
 
 // secretSurprises are those of a template that holds Secrets. Kubernetes' role view reads ControllerRevisions, and no Secrets.
@@ -67,9 +72,7 @@ func secretSurprises(template *workv1.ManifestWorkSpec, limits Limits) []string 
 			break
 		}
 		if isKind(&template.Workload.Manifests[i], schema.GroupKind{Kind: "Secret"}) {
-			out = append(out, fmt.Sprintf("%s: everyone who may read ControllerRevisions, as the role view may, can read this Secret, "+
-				"also later: use an ExternalSecret, a SealedSecret or the name of a Secret that the clusters have",
-				templatePath.Child("workload", "manifests").Index(i)))
+			out = append(out, rule.Secret.Warning(templatePath.Child("workload", "manifests").Index(i)))
 		}
 	}
 	return out
@@ -81,29 +84,22 @@ func deletionSurprises(mwrs *workv1alpha1.ManifestWorkReplicaSet) []string {
 	if !ptr.Deref(mwrs.Spec.PreserveResourcesOnDeletion, false) || option == nil || option.TTLSecondsAfterFinished == nil {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s: a completed ManifestWork is deleted with its objects once this time is over: "+
-		"spec.preserveResourcesOnDeletion keeps them only when this ManifestWorkReplicaSet is deleted",
-		templatePath.Child("deleteOption", "ttlSecondsAfterFinished"))}
+	return []string{rule.LosesPreserved.Warning(templatePath.Child("deleteOption", "ttlSecondsAfterFinished"))}
 }
 
 func strategySurprises(path *field.Path, traits placement.Traits) []string {
 	var out []string
 	if traits.AbortAll && traits.NoDeadline {
-		out = append(out, fmt.Sprintf(
-			"%s: AbortAll never aborts while progressDeadline is None, because no cluster ever counts as failed: "+
-				"set a progressDeadline such as 10m", path))
+		out = append(out, rule.NeverFails.Warning(path))
 	}
 	if traits.SoakIgnored {
-		out = append(out, fmt.Sprintf("%s: minSuccessTime has no effect with type All, because there is no next batch that could wait: "+
-			"use Progressive or ProgressivePerGroup, or remove the field", path))
+		out = append(out, rule.SoakIgnored.Warning(path))
 	}
 	switch {
 	case traits.ToleratesAll && traits.AbortAll:
-		out = append(out, fmt.Sprintf("%s: AbortAll never aborts while maxFailures tolerates the failure of every cluster: "+
-			"use less than 100%%", path))
+		out = append(out, rule.ToleratesAllAndAborts.Warning(path))
 	case traits.ToleratesAll:
-		out = append(out, fmt.Sprintf("%s: maxFailures tolerates the failure of every cluster, so nothing stops a bad rollout: "+
-			"use less than 100%%", path))
+		out = append(out, rule.ToleratesAll.Warning(path))
 	}
 	return out
 }
@@ -112,16 +108,14 @@ func strategySurprises(path *field.Path, traits placement.Traits) []string {
 func templateSurprises(template *workv1.ManifestWorkSpec, limits Limits) []string {
 	var out []string
 	if !reportsHealth(template) {
-		out = append(out, fmt.Sprintf("%s: without a conditionRule for Progressing or Degraded a cluster succeeds as soon as its objects exist, "+
-			"so AbortAll does not see a workload that fails", templatePath.Child("manifestConfigs")))
+		out = append(out, rule.NoHealth.Warning(templatePath.Child("manifestConfigs")))
 	}
 	for i := range template.Workload.Manifests {
 		if limits.gone() {
 			break
 		}
 		if isKind(&template.Workload.Manifests[i], customResourceDefinition) {
-			out = append(out, fmt.Sprintf("%s: an abort writes the older CustomResourceDefinition back, which can lose data: "+
-				"give definitions a ManifestWorkReplicaSet of their own without AbortAll", templatePath.Child("workload", "manifests").Index(i)))
+			out = append(out, rule.Definition.Warning(templatePath.Child("workload", "manifests").Index(i)))
 		}
 	}
 	return out

@@ -1,0 +1,155 @@
+// Package policy makes the ValidatingAdmissionPolicies of deploy/ from the table of package rule, so that an API server checks
+// ManifestWorkReplicaSets by itself, in the webhook's words, and without a CA that someone has to copy.
+package policy
+
+import (
+	"fmt"
+	"strings"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/rule"
+)
+
+// The names of the policies and of their bindings.
+const (
+	RefusalsName = "manifestworkreplicasets.work.open-cluster-management.io"
+	WarningsName = "manifestworkreplicaset-warnings.work.open-cluster-management.io"
+)
+
+// Policy is a policy and what binds it.
+type Policy struct {
+	*admissionregistrationv1.ValidatingAdmissionPolicy
+	Binding *admissionregistrationv1.ValidatingAdmissionPolicyBinding
+}
+
+// Refusals is the policy that refuses what the webhook refuses, as far as CEL can say it.
+func Refusals() Policy { return of(RefusalsName, rule.Refusals(), admissionregistrationv1.Deny) }
+
+// Warnings is the policy that warns about what the webhook warns about, as far as CEL can say it.
+func Warnings() Policy { return of(WarningsName, rule.Warnings(), admissionregistrationv1.Warn) }
+
+func of(name string, rules []*rule.Rule, action admissionregistrationv1.ValidationAction) Policy {
+	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{
+		TypeMeta:   metav1.TypeMeta{APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: "ValidatingAdmissionPolicy"},
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
+			// An expression fails where it is too expensive. Then the webhook checks the object, and the hub never rolls out what it can't.
+			FailurePolicy:    ptr.To(admissionregistrationv1.Ignore),
+			MatchConstraints: constraints(),
+			MatchConditions: []admissionregistrationv1.MatchCondition{
+				{Name: "is-not-being-deleted", Expression: "!has(object.metadata.deletionTimestamp)"},
+				{Name: "changes-the-spec", Expression: "oldObject == null || object.?spec != oldObject.?spec"},
+			},
+		},
+	}
+	for _, variable := range rule.Common {
+		policy.Spec.Variables = append(policy.Spec.Variables, admissionregistrationv1.Variable(variable))
+	}
+	for _, rule := range rules {
+		for _, check := range rule.Checks {
+			for _, variable := range check.Variables {
+				policy.Spec.Variables = append(policy.Spec.Variables, admissionregistrationv1.Variable(variable))
+			}
+			policy.Spec.Validations = append(policy.Spec.Validations, validation(rule, &check, action))
+		}
+	}
+	return Policy{ValidatingAdmissionPolicy: policy, Binding: &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
+		TypeMeta:   metav1.TypeMeta{APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: "ValidatingAdmissionPolicyBinding"},
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
+			PolicyName: name, ValidationActions: []admissionregistrationv1.ValidationAction{action},
+		},
+	}}
+}
+
+func constraints() *admissionregistrationv1.MatchResources {
+	return &admissionregistrationv1.MatchResources{
+		ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
+			RuleWithOperations: admissionregistrationv1.RuleWithOperations{
+				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
+				Rule: admissionregistrationv1.Rule{
+					APIGroups: []string{workv1.GroupName}, APIVersions: []string{"v1alpha1"}, Resources: []string{"manifestworkreplicasets"},
+				},
+			},
+		}},
+	}
+}
+
+func validation(r *rule.Rule, check *rule.Check, action admissionregistrationv1.ValidationAction) admissionregistrationv1.Validation {
+	prefix := ": Invalid value: "
+	switch {
+	case action == admissionregistrationv1.Warn:
+		prefix = ": "
+	case r.Required:
+		prefix = ": Required value: "
+	}
+	return admissionregistrationv1.Validation{
+		Expression:        check.Holds,
+		Message:           strings.TrimSpace(withoutArguments(r.Text)),
+		MessageExpression: check.Field + " + " + expression(prefix+r.Text, check.Args),
+	}
+}
+
+// expression is a text for fmt.Sprintf in CEL.
+func expression(text string, args []string) string {
+	var terms []string
+	for _, piece := range pieces(text) {
+		switch piece {
+		case "%q":
+			terms, args = append(terms, "strings.quote("+args[0]+")"), args[1:]
+		case "%s", "%d":
+			terms, args = append(terms, "string("+args[0]+")"), args[1:]
+		case "":
+		default:
+			terms = append(terms, literal(piece))
+		}
+	}
+	if len(args) > 0 {
+		panic(fmt.Sprintf("%d arguments too many for %q", len(args), text))
+	}
+	return strings.Join(terms, " + ")
+}
+
+// withoutArguments is a text with "…" for each argument.
+func withoutArguments(text string) string {
+	var out strings.Builder
+	for _, piece := range pieces(text) {
+		switch piece {
+		case "%q", "%s", "%d":
+			piece = "…"
+		}
+		out.WriteString(piece)
+	}
+	return out.String()
+}
+
+// pieces are the verbs of a text for fmt.Sprintf, and what is between them.
+func pieces(text string) []string {
+	var out []string
+	var plain strings.Builder
+	for rest := text; rest != ""; {
+		before, after, found := strings.Cut(rest, "%")
+		plain.WriteString(before)
+		if !found {
+			break
+		}
+		if verb := after[:1]; verb == "%" {
+			plain.WriteString(verb)
+		} else {
+			out = append(out, plain.String(), "%"+verb)
+			plain.Reset()
+		}
+		rest = after[1:]
+	}
+	return append(out, plain.String())
+}
+
+// literal is a string of CEL.
+func literal(text string) string {
+	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(text) + "'"
+}

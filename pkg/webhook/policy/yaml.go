@@ -1,0 +1,45 @@
+package policy
+
+import (
+	"bytes"
+
+	"sigs.k8s.io/yaml"
+)
+
+const header = `# What an API server refuses and warns about in ManifestWorkReplicaSets, see docs/webhook.md. Made by "make generate" from the table in
+# pkg/webhook/rule: don't edit.
+`
+
+// YAML is the file of deploy/ with both policies and what binds them.
+func YAML() ([]byte, error) {
+	out := bytes.NewBufferString(header)
+	for i, policy := range []Policy{Refusals(), Warnings()} {
+		for j, object := range []any{policy.ValidatingAdmissionPolicy, policy.Binding} {
+			data, err := marshal(object)
+			if err != nil {
+				return nil, err
+			}
+			if i+j > 0 {
+				out.WriteString("---\n")
+			}
+			out.Write(data)
+		}
+	}
+	return out.Bytes(), nil
+}
+
+// marshal leaves out what only an API server writes.
+func marshal(object any) ([]byte, error) {
+	data, err := yaml.Marshal(object)
+	if err != nil {
+		return nil, err
+	}
+	var content map[string]any
+	if err := yaml.Unmarshal(data, &content); err != nil {
+		return nil, err
+	}
+	delete(content, "status")
+	metadata, _ := content["metadata"].(map[string]any)
+	delete(metadata, "creationTimestamp")
+	return yaml.Marshal(content)
+}

@@ -1,0 +1,155 @@
+// Package registration keeps the registration of the webhook for ManifestWorkReplicaSets current. OCM's operator registers the webhook for
+// ManifestWorks, and keeps the CA and the address of that up to date, in Hosted mode too; the same server answers for both. So this package
+// copies them, and nobody has to when the operator renews its CA.
+package registration
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/ptr"
+)
+
+const (
+	// Theirs is the ValidatingWebhookConfiguration that OCM's operator keeps.
+	Theirs = "manifestworkvalidators.admission.work.open-cluster-management.io"
+	// Ours is the one of deploy/webhooks.
+	Ours = "manifestworkreplicasetvalidators.admission.work.open-cluster-management.io"
+
+	interval = time.Minute
+	// patience is how long the requests of one look may take.
+	patience = 30 * time.Second
+)
+
+// Keeper keeps Ours like Theirs.
+type Keeper struct {
+	Client kubernetes.Interface
+}
+
+// Run looks once a minute until the context ends. A problem is logged when it begins or changes.
+func (k *Keeper) Run(ctx context.Context) {
+	logger := klog.FromContext(ctx).WithName("webhook-registration")
+	said := ""
+	wait.JitterUntilWithContext(ctx, func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		changed, err := k.Once(ctx)
+		switch {
+		case changed:
+			logger.Info("Copied the address and the CA of OCM's webhook", "from", Theirs, "to", Ours)
+			said = ""
+		case err == nil:
+			said = ""
+		case err.Error() != said:
+			said = err.Error()
+			logger.Info("The webhook of ManifestWorkReplicaSets keeps the address and the CA that it has: trying again every minute", "err", err)
+		}
+	}, interval, 0.1, true)
+}
+
+// Once copies the address and the CA if they differ, and reports whether they did. Where Ours is not registered, or the hub may not
+// write it, there is nothing to do.
+func (k *Keeper) Once(ctx context.Context) (changed bool, err error) {
+	may, err := k.mayPatch(ctx)
+	if err != nil || !may {
+		return false, err
+	}
+	configurations := k.Client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	ours, err := configurations.Get(ctx, Ours, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("reading %s: %w", Ours, err)
+	}
+	theirs, err := configurations.Get(ctx, Theirs, metav1.GetOptions{})
+	if err != nil {
+		return false, fmt.Errorf("reading %s, which OCM's operator makes: %w", Theirs, err)
+	}
+	patch, err := Follow(theirs, ours)
+	if err != nil || patch == nil {
+		return false, err
+	}
+	if _, err := configurations.Patch(ctx, Ours, types.JSONPatchType, patch, metav1.PatchOptions{}); err != nil {
+		return false, fmt.Errorf("writing %s: %w", Ours, err)
+	}
+	return true, nil
+}
+
+// mayPatch asks first, so that a hub without the rights of deploy/webhooks makes no requests that are refused.
+func (k *Keeper) mayPatch(ctx context.Context) (bool, error) {
+	review, err := k.Client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
+		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Group: admissionregistrationv1.GroupName, Resource: "validatingwebhookconfigurations", Name: Ours, Verb: "patch",
+		}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		return false, fmt.Errorf("asking whether %s may be written: %w", Ours, err)
+	}
+	return review.Status.Allowed, nil
+}
+
+// Follow returns the JSON patch that gives ours the address and the CA of theirs; nil if it has them.
+func Follow(theirs, ours *admissionregistrationv1.ValidatingWebhookConfiguration) ([]byte, error) {
+	if len(theirs.Webhooks) == 0 || len(ours.Webhooks) != 1 {
+		return nil, fmt.Errorf("%s has %d webhooks and %s has %d: exactly one is expected in the latter, apply deploy/webhooks again",
+			theirs.Name, len(theirs.Webhooks), ours.Name, len(ours.Webhooks))
+	}
+	wanted := theirs.Webhooks[0].ClientConfig.DeepCopy()
+	if len(wanted.CABundle) == 0 {
+		return nil, errors.New(theirs.Name + " has no CA yet")
+	}
+	if err := setPath(wanted, &ours.Webhooks[0].ClientConfig); err != nil {
+		return nil, err
+	}
+	if equality.Semantic.DeepEqual(*wanted, ours.Webhooks[0].ClientConfig) {
+		return nil, nil
+	}
+	return json.Marshal([]map[string]any{
+		{"op": "test", "path": "/metadata/resourceVersion", "value": ours.ResourceVersion},
+		{"op": "replace", "path": "/webhooks/0/clientConfig", "value": wanted},
+	})
+}
+
+// setPath gives an address the path of another one.
+func setPath(address, other *admissionregistrationv1.WebhookClientConfig) error {
+	path := ""
+	switch {
+	case other.Service != nil:
+		path = ptr.Deref(other.Service.Path, "")
+	case other.URL != nil:
+		parsed, err := url.Parse(*other.URL)
+		if err != nil {
+			return fmt.Errorf("the URL of %s: %w", Ours, err)
+		}
+		path = parsed.Path
+	}
+	if path == "" {
+		return errors.New(Ours + " has no path: apply deploy/webhooks again")
+	}
+	switch {
+	case address.Service != nil:
+		address.Service.Path = ptr.To(path)
+	case address.URL != nil:
+		parsed, err := url.Parse(*address.URL)
+		if err != nil {
+			return fmt.Errorf("the URL of %s: %w", Theirs, err)
+		}
+		parsed.Path = path
+		address.URL = ptr.To(parsed.String())
+	}
+	return nil
+}

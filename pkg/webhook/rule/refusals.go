@@ -1,0 +1,213 @@
+package rule
+
+import (
+	"fmt"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+)
+
+// MaxCompared is how many manifests CEL compares with each other: it can only compare each with each, and an expression has a budget.
+const MaxCompared = 100
+
+// LongName is about a name whose works could not be found again (R9): the label, its value, the length of that, and the limit. A name can't
+// be changed, so this refuses creations only.
+var LongName = Rule{
+	Name: "longName",
+	Text: "the label %s=%s of the ManifestWorks would have %d characters, and a label value may have at most %d: " +
+		"use a shorter name or namespace",
+	Checks: []Check{{
+		Variables: []Variable{{"ownerLabel", "object.metadata.namespace + '.' + object.metadata.name"}},
+		Holds:     fmt.Sprintf("oldObject != null || size(variables.ownerLabel) <= %d", workv1alpha1.MaxOwnerLabelLength),
+		Field:     "'metadata.name'",
+		Args: []string{
+			"'" + workv1alpha1.LabelReplicaSet + "'", "variables.ownerLabel", "size(variables.ownerLabel)",
+			fmt.Sprint(workv1alpha1.MaxOwnerLabelLength),
+		},
+	}},
+}
+
+// NoManifests is about a template without any manifest.
+var NoManifests = Rule{
+	Name: "noManifests", Required: true,
+	Text: "manifests should not be empty: name at least one object to apply",
+	Checks: []Check{{
+		Holds: "size(variables.manifests) > 0 || (oldObject != null && size(variables.oldManifests) == 0)",
+		Field: "'" + manifestsPath + "'",
+	}},
+}
+
+// Unnamed is about a manifest without a name. The text is that of OCM's validator.
+var Unnamed = Rule{
+	Name:   "unnamed",
+	Text:   "name must be set in manifest",
+	Left:   leftOfManifests,
+	Checks: []Check{manifestCheck("unnamed", "m.?metadata.?name.orValue('') == ''")},
+}
+
+// Generated is about a manifest with a generated name. The text is that of OCM's validator.
+var Generated = Rule{
+	Name:   "generated",
+	Text:   "generateName must not be set in manifest",
+	Left:   leftOfManifests,
+	Checks: []Check{manifestCheck("generated", "m.?metadata.?name.orValue('') != '' && m.?metadata.?generateName.orValue('') != ''")},
+}
+
+// maxKept is with how many bad manifests of the older version CEL compares those of an update.
+const maxKept = 10
+
+var leftOfManifests = fmt.Sprintf("in updates of objects that had more than %d such manifests: CEL compares each with each", maxKept)
+
+// manifestCheck is that of a condition about each manifest m. A bad manifest that the object had before, in any place, is an old problem.
+func manifestCheck(name, bad string) Check {
+	old, found := name+"Before", name+"Now"
+	return Check{
+		Variables: []Variable{
+			{old, "variables.oldManifests.filter(m, " + bad + ")"},
+			{found, fmt.Sprintf("size(%s) > %d ? [] : variables.manifests.filter(m, (%s) && !(m in %s))", variable(old), maxKept, bad, variable(old))},
+		},
+		Holds: "size(" + variable(found) + ") == 0",
+		Field: item(manifestsPath, "variables.manifests.indexOf("+variable(found)+"[0])"),
+	}
+}
+
+// Twice is about a manifest that stands in the list before already: its name, and the path of the other.
+var Twice = Rule{
+	Name: "twice",
+	Text: "duplicate manifest: %s is %s already, remove one of the two",
+	Left: fmt.Sprintf("in templates of more than %d manifests: CEL compares each with each", MaxCompared),
+	Checks: []Check{{
+		Variables: []Variable{
+			{"names", "variables.manifests.map(m, " + nameOf + ")"},
+			{"oldNames", "variables.oldManifests.map(m, " + nameOf + ")"},
+			// An update brings a problem if it repeats a manifest more often than the object before.
+			{"repeated", fmt.Sprintf("size(variables.manifests) > %d ? [] : variables.names.filter(n, n != '' && "+
+				"variables.names.indexOf(n) != variables.names.lastIndexOf(n) && "+
+				"variables.names.filter(o, o == n).size() > variables.oldNames.filter(o, o == n).size())", MaxCompared)},
+		},
+		Holds: "size(variables.repeated) == 0",
+		Field: item(manifestsPath, "variables.names.lastIndexOf(variables.repeated[0])"),
+		Args:  []string{cut("variables.repeated[0]"), item(manifestsPath, "variables.names.indexOf(variables.repeated[0])")},
+	}},
+}
+
+// nameOf is how a manifest m is named. One without a name has none.
+const nameOf = "[m.?metadata.?name.orValue('')].map(n, n == '' ? '' : m.apiVersion + ' ' + m.kind + ' ' + " +
+	"(m.?metadata.?namespace.orValue('') == '' ? '' : m.metadata.namespace + '/') + n)[0]"
+
+// TooLarge is about the bytes of all manifests: what OCM's validator says.
+var TooLarge = Rule{
+	Name: "tooLarge",
+	Text: "%s: put some of them into another object, or raise --manifestLimit of the webhook",
+	Left: "always: CEL does not know how large an object is",
+}
+
+// NoAccount is about an executor that is nobody.
+var NoAccount = Rule{
+	Name: "noAccount", Required: true,
+	Text: "name the service account that applies the manifests",
+	Checks: []Check{{
+		Holds: "variables.template.?executor.optMap(e, e.?subject.?serviceAccount.hasValue()).orValue(true) || " +
+			"!variables.oldTemplate.?executor.optMap(e, e.?subject.?serviceAccount.hasValue()).orValue(true)",
+		Field: "'spec.manifestWorkTemplate.executor.subject.serviceAccount'",
+	}},
+}
+
+// TooManyConfigs is about the number of manifestConfigs and manifests, and the limit of their product.
+var TooManyConfigs = Rule{
+	Name: "tooManyConfigs",
+	Text: revision.TooManyConfigs,
+	Checks: []Check{{
+		Holds: fmt.Sprintf("size(variables.configs) * size(variables.manifests) <= %d || size(variables.oldConfigs) * size(variables.oldManifests) > %d",
+			revision.MaxConfigPairs, revision.MaxConfigPairs),
+		Field: "'spec.manifestWorkTemplate.manifestConfigs'",
+		Args:  []string{"size(variables.configs)", "size(variables.manifests)", fmt.Sprint(revision.MaxConfigPairs)},
+	}},
+}
+
+// TooManyRefs is about the number of placementRefs, and the limit (R8). The schema of the CRD refuses them before a policy could.
+var TooManyRefs = Rule{
+	Name: "tooManyRefs",
+	Text: "has %d entries, and at most %d are allowed: select more clusters with each Placement, or make several ManifestWorkReplicaSets",
+	Checks: []Check{{
+		Holds: fmt.Sprintf("size(variables.refs) <= %d || size(variables.oldRefs) > %d", workv1alpha1.MaxPlacementRefs, workv1alpha1.MaxPlacementRefs),
+		Field: "'" + refsPath + "'",
+		Args:  []string{"size(variables.refs)", fmt.Sprint(workv1alpha1.MaxPlacementRefs)},
+	}},
+}
+
+// SamePlacement is about a Placement that is named again: its name, and the path of the first.
+var SamePlacement = Rule{
+	Name: "samePlacement",
+	Text: "%q is the Placement of %s already, which all its clusters belong to: remove one of the two",
+	Left: fmt.Sprintf("in objects with more than %d placementRefs, which were stored before the CRD had that limit", workv1alpha1.MaxPlacementRefs),
+	Checks: []Check{{
+		Variables: []Variable{
+			{"placements", "variables.refs.map(r, r.name)"},
+			{"oldPlacements", "variables.oldRefs.map(r, r.name)"},
+			{"samePlacements", fmt.Sprintf("size(variables.refs) > %d ? [] : variables.placements.filter(n, "+
+				"variables.placements.indexOf(n) != variables.placements.lastIndexOf(n) && "+
+				"variables.placements.filter(o, o == n).size() > variables.oldPlacements.filter(o, o == n).size())", workv1alpha1.MaxPlacementRefs)},
+		},
+		Holds: "size(variables.samePlacements) == 0",
+		Field: item(refsPath, "variables.placements.lastIndexOf(variables.samePlacements[0])") + " + '.name'",
+		Args:  []string{"variables.samePlacements[0]", item(refsPath, "variables.placements.indexOf(variables.samePlacements[0])")},
+	}},
+}
+
+// BadSoak is about a minSuccessTime that can't be decoded, in any part of a strategy. It quotes the value.
+var BadSoak = Rule{
+	Name:   "badSoak",
+	Text:   "%q is no duration: use 0s for no soak, or a duration such as 30s, 5m or 1h30m",
+	Left:   "durations of more than 292 years",
+	Checks: []Check{badSoak("all"), badSoak("progressive"), badSoak("progressivePerGroup")},
+}
+
+func badSoak(part string) Check {
+	return valueOf{
+		over: "refs", oldOver: "oldRefs", name: "e.name", part: "'" + part + "'", field: "minSuccessTime",
+		value: "e.?rolloutStrategy[?'" + part + "'].?minSuccessTime.orValue('0')", bad: "!v.matches(" + goDuration + ")", shown: cut("v"),
+	}.check("badSoak"+part, "")
+}
+
+// NegativeSoak is about a minSuccessTime below zero, where the strategy's type uses it.
+var NegativeSoak = Rule{
+	Name: "negativeSoak",
+	Text: placement.NegativeSoak,
+	Left: "durations of more than 292 years",
+	Checks: []Check{used("minSuccessTime", "e.config.?minSuccessTime.orValue('0')",
+		"v.startsWith('-') && v.matches("+goDuration+") && v.matches("+notZero+")", "''").check("negativeSoak")},
+}
+
+// BadDeadline is about a progressDeadline, where the strategy's type uses it. It quotes the value.
+var BadDeadline = Rule{
+	Name: "badDeadline",
+	Text: placement.BadDeadline,
+	Left: "durations of more than 292 years, or below a nanosecond",
+	Checks: []Check{used("progressDeadline", "e.config.?progressDeadline.orValue('')",
+		"v != '' && v != 'None' && (!v.matches("+goDuration+") || v.startsWith('-') || !v.matches("+notZero+"))", cut("v")).check("badDeadline", "")},
+}
+
+// BadSize is about a maxFailures or maxConcurrency that is a string without %, where the strategy's type uses it. It quotes the value.
+var BadSize = Rule{
+	Name:   "badSize",
+	Text:   placement.BadSize,
+	Left:   "percentages above 65535",
+	Checks: []Check{badSize("maxFailures", "e.config"), badSize("maxConcurrency", "e.config")},
+}
+
+func badSize(name, config string) Check {
+	return used(name, config+".?"+name+".orValue(0)", "type(v) == string && !string(v).matches('^[0-9]+%$')", cut("v")).check("badSize"+name, "")
+}
+
+// NegativeSize is about a maxFailures or maxConcurrency below zero, where the strategy's type uses it. It names the value.
+var NegativeSize = Rule{
+	Name:   "negativeSize",
+	Text:   placement.NegativeSize,
+	Checks: []Check{negativeSize("maxFailures"), negativeSize("maxConcurrency")},
+}
+
+func negativeSize(name string) Check {
+	return used(name, "e.config.?"+name+".orValue(0)", "type(v) == int && int(v) < 0", "v").check("negativeSize"+name, "")
+}

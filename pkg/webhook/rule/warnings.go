@@ -1,0 +1,137 @@
+package rule
+
+import (
+	"github.com/open-cluster-management-io/work-rollback/pkg/handover"
+)
+
+const strategyField = ".rolloutStrategy"
+
+// strategyCheck is that of a condition about each strategy e.
+func strategyCheck(surprising string) Check {
+	return Check{
+		Holds: "!variables.strategies.exists(e, " + surprising + ")",
+		Field: item(refsPath, firstIn("variables.strategies", "e", surprising)) + " + '" + strategyField + "'",
+	}
+}
+
+const (
+	noDeadline  = "e.config.?progressDeadline.orValue('') in ['', 'None']"
+	soaks       = "[e.config.?minSuccessTime.orValue('0')].exists(v, v.matches(" + goDuration + ") && !v.startsWith('-') && v.matches(" + notZero + "))"
+	toleratesIt = "string(e.config.?maxFailures.orValue(0)) == '100%' && size(e.config.?mandatoryDecisionGroups.orValue([])) == 0"
+)
+
+// NeverFails is about AbortAll where no cluster ever counts as failed.
+var NeverFails = Rule{
+	Name: "neverFails",
+	Text: "AbortAll never aborts while progressDeadline is None, because no cluster ever counts as failed: " +
+		"set a progressDeadline such as 10m",
+	Checks: []Check{strategyCheck("e.aborts && " + noDeadline)},
+}
+
+// SoakIgnored is about a soak that nothing follows.
+var SoakIgnored = Rule{
+	Name: "soakIgnored",
+	Text: "minSuccessTime has no effect with type All, because there is no next batch that could wait: " +
+		"use Progressive or ProgressivePerGroup, or remove the field",
+	Checks: []Check{strategyCheck("e.part == 'all' && " + soaks)},
+}
+
+// ToleratesAllAndAborts is about AbortAll where all clusters may fail.
+var ToleratesAllAndAborts = Rule{
+	Name:   "toleratesAllAndAborts",
+	Text:   "AbortAll never aborts while maxFailures tolerates the failure of every cluster: use less than 100%%",
+	Checks: []Check{strategyCheck("e.aborts && " + toleratesIt)},
+}
+
+// ToleratesAll is about a strategy under which all clusters may fail.
+var ToleratesAll = Rule{
+	Name:   "toleratesAll",
+	Text:   "maxFailures tolerates the failure of every cluster, so nothing stops a bad rollout: use less than 100%%",
+	Checks: []Check{strategyCheck("!e.aborts && " + toleratesIt)},
+}
+
+// prevents are the rules about a pruneStrategy that keeps nothing.
+func prevents(name, problem, holds string) Rule {
+	return Rule{
+		Name: name,
+		Text: KeepsNothing + problem,
+		Checks: []Check{{
+			Holds: "object.spec.?pruneStrategy.orValue('') != 'WhenAvailable' || " + holds,
+			Field: "'spec.pruneStrategy'",
+		}},
+	}
+}
+
+// KeepsNothing is how the texts about a pruneStrategy that keeps nothing begin.
+const KeepsNothing = "WhenAvailable keeps nothing: "
+
+const orphans = "variables.template.?deleteOption.?propagationPolicy.orValue('') == 'Orphan'"
+
+// OrphansPrevent is about a template whose objects are orphaned.
+var OrphansPrevent = prevents("orphansPrevent", handover.OrphansPrevent, "!("+orphans+")")
+
+// CompletionPrevents is about a template that runs to completion. The first reason is named alone.
+var CompletionPrevents = prevents("completionPrevents", handover.CompletionPrevents,
+	orphans+" || !variables.configs.exists(c, c.?conditionRules.orValue([]).exists(r, r.condition == 'Complete'))")
+
+// Secret is about a Secret in the template, whose history more users may read than the Secret.
+var Secret = Rule{
+	Name: "secret",
+	Text: "everyone who may read ControllerRevisions, as the role view may, can read this Secret, " +
+		"also later: use an ExternalSecret, a SealedSecret or the name of a Secret that the clusters have",
+	Checks: []Check{kindCheck("secrets", "m.kind == 'Secret' && !m.apiVersion.contains('/')")},
+}
+
+// NoHealth is about AbortAll where no agent reports that a workload fails.
+var NoHealth = Rule{
+	Name: "noHealth",
+	Text: "without a conditionRule for Progressing or Degraded a cluster succeeds as soon as its objects exist, " +
+		"so AbortAll does not see a workload that fails",
+	Checks: []Check{{
+		Variables: []Variable{{"aborts", "variables.strategies.exists(e, e.aborts)"}},
+		Holds: "!variables.aborts || " +
+			"variables.configs.exists(c, c.?conditionRules.orValue([]).exists(r, r.condition in ['Progressing', 'Degraded']))",
+		Field: "'spec.manifestWorkTemplate.manifestConfigs'",
+	}},
+}
+
+// Definition is about AbortAll of a definition.
+var Definition = Rule{
+	Name: "definition",
+	Text: "an abort writes the older CustomResourceDefinition back, which can lose data: " +
+		"give definitions a ManifestWorkReplicaSet of their own without AbortAll",
+	Checks: []Check{kindCheck("definitions", "variables.aborts && m.kind == 'CustomResourceDefinition' && "+
+		"m.apiVersion.startsWith('apiextensions.k8s.io/')")},
+}
+
+// kindCheck is that of a condition about each manifest m.
+func kindCheck(name, surprising string) Check {
+	return Check{
+		Variables: []Variable{{name, "variables.manifests.filter(m, " + surprising + ")"}},
+		Holds:     "size(" + variable(name) + ") == 0",
+		Field:     item(manifestsPath, "variables.manifests.indexOf("+variable(name)+"[0])"),
+	}
+}
+
+// LosesPreserved is about workloads that are to stay, and are deleted when they are done (R19).
+var LosesPreserved = Rule{
+	Name: "losesPreserved",
+	Text: "a completed ManifestWork is deleted with its objects once this time is over: " +
+		"spec.preserveResourcesOnDeletion keeps them only when this ManifestWorkReplicaSet is deleted",
+	Checks: []Check{{
+		Holds: "!object.spec.?preserveResourcesOnDeletion.orValue(false) || !variables.template.?deleteOption.?ttlSecondsAfterFinished.hasValue()",
+		Field: "'spec.manifestWorkTemplate.deleteOption.ttlSecondsAfterFinished'",
+	}},
+}
+
+// AbortWhilePaused is about a pause of an object whose abort is under way (R24).
+var AbortWhilePaused = Rule{
+	Name: "abortWhilePaused",
+	Text: "an abort is under way, and stops where it is: clusters that are not rolled back yet keep the revision " +
+		"whose rollout is aborted, until spec.paused is false",
+	Checks: []Check{{
+		Holds: "oldObject == null || !object.spec.?paused.orValue(false) || !oldObject.?status.?abortedTime.hasValue() || " +
+			"oldObject.?status.?conditions.orValue([]).exists(c, c.type == 'Progressing' && c.reason == 'RolloutAborted')",
+		Field: "'spec.paused'",
+	}},
+}

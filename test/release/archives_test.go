@@ -1,0 +1,106 @@
+package release
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"debug/buildinfo"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// file is a file of an archive.
+type file struct {
+	mode    os.FileMode
+	content []byte
+}
+
+// unpack returns the files of a platform's archive by name.
+func (s *snapshot) unpack(t *testing.T, platform string) map[string]file {
+	t.Helper()
+	content := s.read(t, "kubectl-mwrs_"+s.version+"_"+platform+archives[platform])
+	found := map[string]file{}
+	if archives[platform] == ".zip" {
+		reader, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
+		require.NoError(t, err)
+		for _, entry := range reader.File {
+			opened, err := entry.Open()
+			require.NoError(t, err)
+			read, err := io.ReadAll(opened)
+			require.NoError(t, err)
+			require.NoError(t, opened.Close())
+			found[entry.Name] = file{mode: entry.Mode(), content: read}
+		}
+		return found
+	}
+	compressed, err := gzip.NewReader(bytes.NewReader(content))
+	require.NoError(t, err)
+	reader := tar.NewReader(compressed)
+	for {
+		header, err := reader.Next()
+		if errors.Is(err, io.EOF) {
+			return found
+		}
+		require.NoError(t, err)
+		require.Equal(t, []int{0, 0}, []int{header.Uid, header.Gid}, "the builder's user is not in it")
+		read, err := io.ReadAll(reader)
+		require.NoError(t, err)
+		found[header.Name] = file{mode: header.FileInfo().Mode(), content: read}
+	}
+}
+
+func binaryName(platform string) string {
+	if strings.HasPrefix(platform, "windows_") {
+		return "kubectl-mwrs.exe"
+	}
+	return "kubectl-mwrs"
+}
+
+func (s *snapshot) pluginIn(t *testing.T, platform string) []byte {
+	t.Helper()
+	found, ok := s.unpack(t, platform)[binaryName(platform)]
+	require.True(t, ok, platform)
+	return found.content
+}
+
+// plugin returns the path of the plugin for this machine, out of its archive.
+func (s *snapshot) plugin(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "kubectl-mwrs")
+	require.NoError(t, os.WriteFile(path, s.pluginIn(t, "linux_"+architecture(t)), 0o755))
+	return path
+}
+
+func (s *snapshot) archivesHoldThePlugin(t *testing.T) {
+	license, err := os.ReadFile(filepath.Join(root, "LICENSE"))
+	require.NoError(t, err)
+	for platform := range archives {
+		inside := s.unpack(t, platform)
+		require.Equal(t, string(license), string(inside["LICENSE"].content), platform)
+		binary := inside[binaryName(platform)]
+		require.Equal(t, os.FileMode(0o755), binary.mode.Perm(), platform)
+		info, err := buildinfo.Read(bytes.NewReader(binary.content))
+		require.NoError(t, err, platform)
+		require.Equal(t, "github.com/open-cluster-management-io/work-rollback/cmd/kubectl-mwrs", info.Path)
+		settings := map[string]string{}
+		for _, setting := range info.Settings {
+			settings[setting.Key] = setting.Value
+		}
+		require.Equal(t, platform, settings["GOOS"]+"_"+settings["GOARCH"])
+		require.Equal(t, "0", settings["CGO_ENABLED"])
+		require.Equal(t, s.commit, settings["vcs.revision"])
+		require.Equal(t, "true", settings["-trimpath"])
+		if completion, ok := inside["kubectl_complete-mwrs"]; ok {
+			require.Equal(t, os.FileMode(0o755), completion.mode.Perm())
+		} else {
+			require.Equal(t, "windows_amd64", platform, "kubectl completes through a shell script")
+		}
+	}
+}
