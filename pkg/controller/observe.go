@@ -74,11 +74,12 @@ func (c *Controller) noteWorks(p *pass) {
 	owners, sliced, known := placement.Owners(p.refs), placement.Sliced(p.refs), placement.SelectionKnown(p.refs, p.ignoredRefs)
 	revisions, handover := p.facts.ByHash(p.update), c.handoverOf(p)
 	seen := make([]work.Work, 0, len(p.works))
-	for _, object := range p.works {
-		_, selected := owners[object.Namespace]
-		selection := memory.Selection{Selected: selected, Unknown: !known, Sliced: sliced[object.Namespace]}
-		w := c.memory.Works.View(object, selection, c.broker == nil, p.now)
-		w.UnexpectedName = !work.IsName(p.object, object.Name)
+	for i := range p.facts.Works {
+		read := &p.facts.Works[i]
+		_, selected := owners[read.Cluster()]
+		selection := memory.Selection{Selected: selected, Unknown: !known, Sliced: sliced[read.Cluster()]}
+		w := c.memory.Works.View(*read, selection, c.broker == nil, p.now)
+		w.UnexpectedName = !work.IsName(p.object, w.Object.Name)
 		rev := revisions[w.Hash()]
 		w.Combined = cmp.Or(handover.Combined(rev, revisions[w.KeptRevision()]), handover.Presumed(&w, rev))
 		c.memory.Works.Settle(&w, w.At(rev) && work.Assess(&w, rev, p.now).State == work.Succeeded, p.now)

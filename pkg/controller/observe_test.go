@@ -32,16 +32,17 @@ func TestAskingChangesNothing(t *testing.T) {
 	clock := clocktesting.NewFakeClock(rt.Epoch)
 	c := NewWithStores(Config{Connection: connectivity.New(clock), Clock: clock}, NewStores())
 	look := func(at time.Duration) *pass {
-		work := rt.Work("c1", rt.Bears("aaa"), rt.Applied(0), rt.Available(0), rt.Rests(0))
-		work.Object.Spec = *rt.Revision("aaa").Template
-		digest, err := revision.DigestOf(&work.Object.Spec)
+		w := rt.Work("c1", rt.Bears("aaa"), rt.Applied(0), rt.Available(0), rt.Rests(0))
+		w.Object.Spec = *rt.Revision("aaa").Template
+		digest, err := revision.DigestOf(&w.Object.Spec)
 		require.NoError(t, err)
 		p := &pass{
 			now: rt.At(at), object: &replicaset.Object{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{}},
-			works: []*workv1.ManifestWork{work.Object}, update: rt.Revision("aaa"),
+			works: []*workv1.ManifestWork{w.Object}, update: rt.Revision("aaa"),
 		}
 		p.update.Digest = digest
 		p.facts.Object = p.object.ManifestWorkReplicaSet
+		p.facts.Works = []work.Work{{Object: w.Object, Digest: digest}}
 		c.noteWorks(p)
 		return p
 	}

@@ -145,7 +145,7 @@ func (r *deployReconciler) planAgain(p *pass) {
 	}
 	r.noteWrites(p)
 	snapshot := p.facts.Snapshot(&p.revisions, p.update, p.snapshot.Aborted)
-	decided := rollout.Decide(snapshot)
+	decided := decide(snapshot)
 	if decided.Abort != nil || len(decided.Writes) > 0 {
 		p.urgent = true
 		p.lookAgain(time.Millisecond)

@@ -144,7 +144,7 @@ func (c *Controller) reportInvalid(ctx context.Context, p *pass, applied metav1.
 	if p.object.DecodeErr == nil {
 		snapshot := &rollout.Snapshot{Now: p.now, Update: &work.Revision{}, Owner: p.owner, Refs: p.refs, IgnoredRefs: p.ignoredRefs}
 		verified := status.PlacementVerified(&status.Input{
-			Object: p.object.ManifestWorkReplicaSet, Snapshot: snapshot, Plan: rollout.Decide(snapshot),
+			Object: p.object.ManifestWorkReplicaSet, Snapshot: snapshot, Plan: decide(snapshot),
 		})
 		status.Set(&wanted.Conditions, verified, p.object.Generation, p.transitionTime())
 	}
@@ -187,7 +187,7 @@ func standing(p *pass) *rollout.Plan {
 	if !p.reportedStanding() || p.plan.RollsOut() || !p.snapshot.BeganLately() {
 		return nil
 	}
-	if watched := rollout.Decide(p.snapshot.AssumeSettled()); watched.Stalled {
+	if watched := decide(p.snapshot.AssumeSettled()); watched.Stalled {
 		watched.Records = p.plan.Records // The records hold only actual facts, not those of the assumed snapshot (R11).
 		return watched
 	}

@@ -56,7 +56,9 @@ func (c *Controller) factsOf(p *pass) lifecycle.View {
 		view.Template, view.TemplateErr = c.contents.Template(p.object.ManifestWorkReplicaSet)
 	}
 	for _, object := range p.works {
-		view.Works = append(view.Works, work.Work{Object: object, Digest: c.memory.Works.Digest(object)})
+		w := work.Work{Object: object, Digest: c.memory.Works.Digest(object)}
+		w.Read()
+		view.Works = append(view.Works, w)
 	}
 	if history := c.history(); history.Unavailable {
 		view.NoHistory, view.HistoryNote, p.history = true, history.Note, revision.History{}
@@ -172,6 +174,8 @@ func (c *Controller) perform(ctx context.Context, p *pass, step *lifecycle.Step)
 	answer := lifecycle.Answer{Key: step.Key}
 	var wrote *appsv1.ControllerRevision
 	switch step.Action {
+	case lifecycle.Decide:
+		answer.Plan = decide(step.Snapshot)
 	case lifecycle.ReadSpec:
 		answer.Spec, answer.Err = c.works.Spec(ctx, &p.history, step.Work, step.Digest)
 	case lifecycle.ReadLive:

@@ -11,7 +11,6 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
@@ -49,9 +48,11 @@ func (c *chain) abortByHand() *Step {
 func (c *chain) persistAbort(reason string) *Step {
 	c.Aborting, c.Urgent, c.AbortedFor = true, true, reason
 	c.Outcome.Snapshot = c.View.Snapshot(&c.Revisions, c.Update, true)
-	return c.settle(Step{
-		Action: PersistStatus, Key: "persist abort", Why: reason, Plan: rollout.Decide(c.Outcome.Snapshot), Stage: status.Aborting,
-	})
+	decided, next := c.decide("the way back", c.Outcome.Snapshot)
+	if next != nil {
+		return next
+	}
+	return c.settle(Step{Action: PersistStatus, Key: "persist abort", Why: reason, Plan: decided, Stage: status.Aborting})
 }
 
 // abortedByHand reports whether a person set status.abortedTime. This hub sets it together with conditions that report the abort, and the
@@ -102,9 +103,15 @@ func (c *chain) nothingToAbort() (why string, none bool) {
 // newRollout begins the rollout of another revision. An abort that is being carried out ends first (R4).
 func (c *chain) newRollout() *Step {
 	c.begins = c.Revisions.UpdateRevision != c.Update.Hash
-	if c.begins && c.Revisions.AbortedTime != nil && c.abortUnfinished() {
-		c.begins, c.Pending = false, true
-		c.Update = c.Named(c.Revisions.UpdateRevision)
+	if c.begins && c.Revisions.AbortedTime != nil {
+		before := c.Named(c.Revisions.UpdateRevision)
+		abort, next := c.decide("the abort before", c.View.Snapshot(&c.Revisions, before, true))
+		if next != nil {
+			return next
+		}
+		if abort.Behind > 0 { // A work that can be written still has to go back: the new rollout waits.
+			c.begins, c.Pending, c.Update = false, true, before
+		}
 	}
 	if c.begins {
 		c.Revisions.UpdateRevision, c.Revisions.AbortedTime = c.Update.Hash, nil
@@ -118,11 +125,6 @@ func (c *chain) newRollout() *Step {
 	return nil
 }
 
-// abortUnfinished reports whether a work that can be written still has to go back: then the new rollout waits (R4).
-func (c *chain) abortUnfinished() bool {
-	return rollout.Decide(c.View.Snapshot(&c.Revisions, c.Named(c.Revisions.UpdateRevision), true)).Behind > 0
-}
-
 // persist writes a new rollout into the status, or a status that was rebuilt. The pass ends with it. Where the API server drops it, the
 // revisions hold the same, and the next pass reads it from them (R16). No deadline fires in this write: the next pass reads the works of
 // failed clusters live before it records them, and a recorded failure is not examined again (R11).
@@ -132,8 +134,12 @@ func (c *chain) persist() *Step {
 	}
 	unexamined := *c.Outcome.Snapshot
 	unexamined.DeadlinesSince = c.Now
+	decided, next := c.decide("what is persisted", &unexamined)
+	if next != nil {
+		return next
+	}
 	request := Step{
-		Action: PersistStatus, Key: "persist", Why: "the status does not say which revisions count", Plan: rollout.Decide(&unexamined), Stage: status.RollingOut,
+		Action: PersistStatus, Key: "persist", Why: "the status does not say which revisions count", Plan: decided, Stage: status.RollingOut,
 	}
 	if !c.begins {
 		c.Aborting, request.Stage = request.Plan.Behind > 0, ""
@@ -189,7 +195,10 @@ const markPatience = 10 * time.Second
 // markAborted writes on the update revision that its rollout was aborted, before any work goes back. It is the second copy (R16): where it can't
 // be written, and the status holds the first one, the fleet does not stay on the bad revision. It is tried again in each pass.
 func (c *chain) markAborted(update *revision.Revision) *Step {
-	request := c.abortMark(update)
+	request, next := c.abortMark(update)
+	if next != nil {
+		return next
+	}
 	answer, next := c.do(request)
 	switch {
 	case next != nil:
@@ -209,12 +218,16 @@ func (c *chain) markAborted(update *revision.Revision) *Step {
 }
 
 // abortMark is what a revision records of the abort of its rollout, and why it was.
-func (c *chain) abortMark(update *revision.Revision) Step {
+func (c *chain) abortMark(update *revision.Revision) (mark Step, next *Step) {
+	why, next := c.abortReason()
+	if next != nil {
+		return Step{}, next
+	}
 	annotations := map[string]any{
 		workv1alpha1.AnnotationAborted: stamp(c.Revisions.AbortedTime.Time), workv1alpha1.AnnotationRestored: nil,
 		workv1alpha1.AnnotationReached: c.reached(update),
 	}
-	if reason := status.OneLine(c.abortReason()) + abortEvidence(c.Object.Status.Failures); reason != "" {
+	if reason := status.OneLine(why) + abortEvidence(c.Object.Status.Failures); reason != "" {
 		annotations[workv1alpha1.AnnotationAbortReason] = reason
 	}
 	if by := c.Object.Status.AbortedBy; by != "" {
@@ -224,7 +237,7 @@ func (c *chain) abortMark(update *revision.Revision) Step {
 		// A cluster relapsed before the status said that it is current. What the clusters go back to is the latest one then (R16).
 		annotations[workv1alpha1.AnnotationCurrentSince] = nil
 	}
-	return patch(MarkAborted, "abort", update.Object, Patch{Annotations: annotations}, "the revision does not record yet that its rollout was aborted")
+	return patch(MarkAborted, "abort", update.Object, Patch{Annotations: annotations}, "the revision does not record yet that its rollout was aborted"), nil
 }
 
 // maxEvidence is the number of failed clusters whose reports the revision records.
@@ -260,19 +273,20 @@ func (v *View) reached(rev *revision.Revision) string {
 	return strconv.Itoa(max(int(before), clusters.Len()))
 }
 
-// abortReason is why the rollout was aborted; empty where nothing shows it any more.
-func (c *chain) abortReason() string {
+// abortReason returns why the rollout was aborted; empty if nothing shows it any more. next is the question to answer first.
+func (c *chain) abortReason() (reason string, next *Step) {
 	switch remembered := &c.Memory.Aborted; {
 	case c.AbortedFor != "":
-		return c.AbortedFor
+		return c.AbortedFor, nil
 	case remembered.At.Equal(c.Revisions.AbortedTime) && remembered.Reason != "":
-		return remembered.Reason // The works may have gone back meanwhile.
+		return remembered.Reason, nil // The works may have gone back meanwhile.
 	case status.AbortSetBy(c.Object.ManagedFields) != "":
-		return c.setter()
+		return c.setter(), nil
 	}
 	// The works are as they were when the abort was decided, maybe by a process that is gone: its grace was over.
-	if abort := rollout.Decide(c.View.Snapshot(&c.Revisions, c.Update, false).AssumeSettled()).AbortDue(); abort != nil {
-		return abort.Reason
+	decided, next := c.decide("the reason of the abort", c.View.Snapshot(&c.Revisions, c.Update, false).AssumeSettled())
+	if next == nil && decided.AbortDue() != nil {
+		reason = decided.AbortDue().Reason
 	}
-	return ""
+	return reason, next
 }

@@ -8,6 +8,7 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -56,6 +57,15 @@ func (c *chain) do(request Step) (*Answer, *Step) {
 	}
 	request.Outcome = c.Outcome
 	return nil, &request
+}
+
+// decide asks what the rollout decides on a snapshot. It returns the plan, or the step that asks for it.
+func (c *chain) decide(key string, s *rollout.Snapshot) (*rollout.Plan, *Step) {
+	answer, next := c.do(Step{Action: Decide, Key: "decide " + key, Why: key, Snapshot: s})
+	if next != nil {
+		return nil, next
+	}
+	return answer.Plan, nil
 }
 
 // written ends the pass after a write.

@@ -82,7 +82,11 @@ func Abort(v *View, found Outcome, at metav1.Time, reason string) Step {
 	c.Revisions.AbortedTime, c.AbortedFor, c.Aborting = &at, reason, true
 	if update := c.revisionOf(c.Update.Hash); update != nil && c.Memory.Pruned {
 		// The status can't hold it: the revision does (R16).
-		switch answer, next := c.do(c.abortMark(update)); {
+		mark, next := c.abortMark(update)
+		if next != nil {
+			return *next
+		}
+		switch answer, next := c.do(mark); {
 		case next != nil:
 			return *next
 		case answer.failed():

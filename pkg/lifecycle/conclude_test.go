@@ -66,7 +66,9 @@ func TestOrderOfAClockThatWentBack(t *testing.T) {
 func TestAbort(t *testing.T) {
 	when := metav1.NewTime(rt.At(time.Hour))
 	abort := func(v *lifecycle.View) lifecycle.Step {
-		return lifecycle.Abort(v, lifecycle.Outcome{Revisions: names("a", "b"), Update: v.Named(hashOf("b"))}, when, "c1 failed")
+		return decided(v, func() lifecycle.Step {
+			return lifecycle.Abort(v, lifecycle.Outcome{Revisions: names("a", "b"), Update: v.Named(hashOf("b"))}, when, "c1 failed")
+		})
 	}
 	v := begin(names("a", "b"), "b").View
 	persist := step(t, abort(v), lifecycle.PersistStatus)

@@ -129,7 +129,9 @@ func (c *chain) missing() ([]lost, batch) {
 func (v *View) LiveHashes(revisions *status.Revisions) sets.Set[string] {
 	live := sets.New(revisions.CurrentRevision, revisions.UpdateRevision)
 	for i := range v.Works {
-		live.Insert(v.Works[i].Hash())
+		if hash := v.Works[i].Hash(); i == 0 || hash != v.Works[i-1].Hash() { // Most works have the hash of the work before.
+			live.Insert(hash)
+		}
 		if v.keepsDropped() {
 			live.Insert(v.Works[i].KeptRevision()) // A restarted hub recognizes by it what the work holds (R29).
 		}

@@ -82,15 +82,20 @@ func SelectionKnown(refs []Ref, ignored int) bool {
 	return true
 }
 
-// Owners returns, for each selected cluster, the index of the placementRef that it belongs to: the first in spec order.
-func Owners(refs []Ref) map[string]int {
+// Largest returns how many clusters the largest Placement selects.
+func Largest(refs []Ref) int {
 	largest := 0
 	for i := range refs {
 		if refs[i].Placement != nil {
 			largest = max(largest, refs[i].Placement.seen())
 		}
 	}
-	owners := make(map[string]int, largest)
+	return largest
+}
+
+// Owners returns, for each selected cluster, the index of the placementRef that it belongs to: the first in spec order.
+func Owners(refs []Ref) map[string]int {
+	owners := make(map[string]int, Largest(refs))
 	for i := range refs {
 		if refs[i].Placement == nil {
 			continue

@@ -18,9 +18,9 @@ func (p *Plan) adoptUpdate(s *Snapshot, ps *placementState) {
 }
 
 // adoptOlder labels the works of an older hub whose spec is an older revision. They get the update revision in turn, like all others.
-func (p *Plan) adoptOlder(s *Snapshot, ps *placementState, written map[*work.Work]bool) {
+func (p *Plan) adoptOlder(s *Snapshot, ps *placementState) {
 	for _, m := range ps.members {
-		if !m.unlabelled() || written[m.work] {
+		if !m.unlabelled() || m.inPlan {
 			continue
 		}
 		older := slices.IndexFunc(s.Older, func(rev *work.Revision) bool { return rev.Digest == m.work.Digest })
@@ -37,13 +37,5 @@ const alreadyThis = "its spec is this revision already"
 func (p *Plan) adopt(ps *placementState, m *member, w Write) {
 	w.Action, w.Cluster, w.Placement, w.Work, w.Group = Adopt, m.cluster, m.placement(ps), m.work, ps.groups[m.group].Key()
 	p.Writes = append(p.Writes, w)
-}
-
-// writtenWorks returns the works that the plan writes, starting at the write with index from.
-func (p *Plan) writtenWorks(from int) map[*work.Work]bool {
-	written := make(map[*work.Work]bool, len(p.Writes)-from)
-	for i := range p.Writes[from:] {
-		written[p.Writes[from+i].Work] = true
-	}
-	return written
+	m.inPlan = true
 }

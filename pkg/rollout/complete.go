@@ -116,7 +116,6 @@ func (p *Plan) tally(s *Snapshot, ps *placementState) {
 		if !m.owned {
 			continue
 		}
-		p.Phases[m.cluster] = row.name
 		if row.tolerated {
 			p.tolerated++
 		}

@@ -108,7 +108,7 @@ func TestOutcome(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := decide(rt.Now(10*minute), rt.Refs(tc.refs...), rt.Works(tc.works...))
 			if p.Complete != tc.complete || p.Stalled != tc.stalled {
-				t.Errorf("complete %v, stalled %v; want %v, %v; %v", p.Complete, p.Stalled, tc.complete, tc.stalled, p.Phases)
+				t.Errorf("complete %v, stalled %v; want %v, %v; %v", p.Complete, p.Stalled, tc.complete, tc.stalled, p.Phases())
 			}
 		})
 	}

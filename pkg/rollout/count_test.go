@@ -92,15 +92,15 @@ func TestLeaving(t *testing.T) {
 	})
 	t.Run("one that is selected again waits until its older work is gone", func(t *testing.T) {
 		p := decide(at10, rt.Refs(progressive("c1")), rt.Works(old("c1", rt.DeletedAt(9*minute))))
-		if p.Phases["c1"] != rollout.PhaseTerminating || len(texts(p)) > 0 || p.Complete {
-			t.Errorf("%v %v", p.Phases, texts(p))
+		if p.Phases()["c1"] != rollout.PhaseTerminating || len(texts(p)) > 0 || p.Complete {
+			t.Errorf("%v %v", p.Phases(), texts(p))
 		}
 	})
 	t.Run("one that another ref selects now counts for both", func(t *testing.T) {
 		p := decide(at10, recorded("c1"), rt.Works(failed("c1", rt.Deleting())),
 			rt.Refs(rt.Ref("p1", rt.Deadline("5m")), rt.Ref("p2", rt.Clusters("c1"))))
-		if !p.Refs[0].Failed || p.Phases["c1"] != rollout.PhaseTerminating {
-			t.Errorf("%+v %v", p.Refs, p.Phases)
+		if !p.Refs[0].Failed || p.Phases()["c1"] != rollout.PhaseTerminating {
+			t.Errorf("%+v %v", p.Refs, p.Phases())
 		}
 	})
 }

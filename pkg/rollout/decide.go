@@ -16,7 +16,7 @@ func Decide(s *Snapshot) *Plan {
 // decide makes the plan, and also returns the state of each placementRef.
 func decide(s *Snapshot) (*Plan, []*placementState) {
 	sel := newSelection(s)
-	p := &Plan{Desired: s.desired(), IgnoredRefs: s.IgnoredRefs, Phases: make(map[string]Phase, len(sel.owners)), Counts: map[Phase]int{}}
+	p := &Plan{Desired: s.desired(), IgnoredRefs: s.IgnoredRefs, Counts: map[Phase]int{}, selection: sel}
 	states := make([]*placementState, len(s.Refs))
 	for i := range s.Refs {
 		states[i] = newPlacementState(s, i, sel)
@@ -63,11 +63,10 @@ func (p *Plan) rollOut(s *Snapshot, states []*placementState) {
 	for i, ps := range states {
 		p.recheck(s, ps)
 		p.renewRetried(s, ps)
-		before := len(p.Writes)
 		p.adoptUpdate(s, ps)
 		p.start(s, ps, &p.Refs[i])
 		p.trim(s, ps, &p.Refs[i])
-		p.adoptOlder(s, ps, p.writtenWorks(before))
+		p.adoptOlder(s, ps)
 		p.noteRejected(s, ps)
 	}
 }
@@ -91,19 +90,20 @@ func (p *Plan) write(s *Snapshot, ps *placementState, m *member, rev *work.Revis
 	if m.work == nil {
 		w.Action = Create
 	}
-	p.add(s, w, rev)
+	m.inPlan = p.add(s, w, rev)
 }
 
-// add adds a write of a revision, in the form that its cluster gets (R28).
-func (p *Plan) add(s *Snapshot, w Write, rev *work.Revision) {
+// add adds a write of a revision, in the form that its cluster gets (R28). It reports whether that form is known.
+func (p *Plan) add(s *Snapshot, w Write, rev *work.Revision) (known bool) {
 	form := s.formOf(w.Work, rev)
 	if !form.ripe.IsZero() {
 		p.Deferred++
 		p.recheckAt(s.Now, form.ripe)
-		return
+		return false
 	}
 	w.Revision, w.KeptRevision, w.Trim = form.revision, form.kept, w.Work.At(rev)
 	p.Writes = append(p.Writes, w)
+	return true
 }
 
 // recheckAt notes the time of a change that no event announces.

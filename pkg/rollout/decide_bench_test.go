@@ -20,6 +20,7 @@ func fleetOf(n int, ref []rt.RefOption, w func(i int) []rt.WorkOption, options .
 		cluster := fmt.Sprintf("c%05d", i)
 		clusters = append(clusters, cluster)
 		works = append(works, rt.Work(cluster, w(i)...))
+		works[i].Read() // As the controller does.
 	}
 	ref = append(append([]rt.RefOption{}, ref...), rt.Clusters(clusters...))
 	return rt.Snapshot(append(options, rt.Now(time.Hour), rt.Refs(rt.Ref("p1", ref...)), rt.Works(works...))...)

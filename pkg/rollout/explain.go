@@ -82,7 +82,7 @@ func Explain(s *Snapshot) []Standing {
 			written[w.Cluster] = true
 		}
 	}
-	standings := make([]Standing, 0, len(p.Phases))
+	standings := make([]Standing, 0, len(p.selection.members))
 	for i, ps := range states {
 		for _, m := range ps.members {
 			if !m.owned {

@@ -32,7 +32,7 @@ func TestExplainAgrees(t *testing.T) {
 			}
 			checkForecast(t, s, standing)
 		}
-		require.Empty(t, cmp.Diff(p.Phases, phases))
+		require.Empty(t, cmp.Diff(p.Phases(), phases))
 		require.Empty(t, cmp.Diff(p.Counts, counts))
 		require.Equal(t, p.Counts[rollout.PhaseFailed], failed)
 		for _, w := range p.Writes {

@@ -60,7 +60,7 @@ func TestUnheard(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := rt.Snapshot(rt.Now(10*minute), rt.ConnectedSince(-hour), tc.heard, rt.Refs(tc.ref), rt.Works(tc.works...))
 			p := rollout.Decide(s)
-			if got := p.Phases["c1"]; got != tc.phase {
+			if got := p.Phases()["c1"]; got != tc.phase {
 				t.Errorf("c1 is %s, want %s", got, tc.phase)
 			}
 			if (p.Abort != nil) != tc.abort || p.Refs[0].Halted != tc.halted || p.Stalled != tc.stalled || started(p) != tc.started {

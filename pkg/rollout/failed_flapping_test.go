@@ -47,8 +47,8 @@ func TestCrashLoop(t *testing.T) {
 			}
 			ref := rt.Ref("p1", rt.Progressive(1), rt.Deadline("5m"), rt.Soak(minute), rt.AbortAll(), rt.Clusters("c1"))
 			p := decide(tc.now, tc.connected, rt.Settle(3*second), rt.Updating(tc.update), rt.Refs(ref), rt.Works(tc.work))
-			if p.Phases["c1"] != tc.phase || p.Recheck.String() != tc.recheck {
-				t.Errorf("%s, again after %s; want %s, %s", p.Phases["c1"], p.Recheck, tc.phase, tc.recheck)
+			if p.Phases()["c1"] != tc.phase || p.Recheck.String() != tc.recheck {
+				t.Errorf("%s, again after %s; want %s, %s", p.Phases()["c1"], p.Recheck, tc.phase, tc.recheck)
 			}
 			if aborted := p.Abort != nil; aborted != (tc.phase == rollout.PhaseFailed) {
 				t.Errorf("abort %v", p.Abort)

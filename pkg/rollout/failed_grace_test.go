@@ -87,8 +87,8 @@ func TestTimesOfAClockThatWasAhead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := decide(rt.Now(10*minute), rt.Updating(tc.update), rt.Works(tc.work),
 				rt.Refs(rt.Ref("p1", rt.Progressive(1), rt.Deadline("5m"), rt.Soak(minute), rt.Clusters("c1"))))
-			if p.Phases["c1"] != tc.want {
-				t.Errorf("%s, again after %s; want %s", p.Phases["c1"], p.Recheck, tc.want)
+			if p.Phases()["c1"] != tc.want {
+				t.Errorf("%s, again after %s; want %s", p.Phases()["c1"], p.Recheck, tc.want)
 			}
 		})
 	}
@@ -102,7 +102,7 @@ func TestTimesOfAClockThatWasAhead(t *testing.T) {
 		t.Errorf("named (-want +got):\n%s", diff)
 	}
 	p = decide(rt.Now(10*minute), rt.Heard(hour, "c1"), rt.Refs(rt.Ref("p1", rt.Deadline("5m"), rt.Clusters("c1"))), rt.Works(failed("c1")))
-	if p.Phases["c1"] != rollout.PhaseFailed {
-		t.Errorf("heard by a clock that was set back since: %s, again after %s", p.Phases["c1"], p.Recheck)
+	if p.Phases()["c1"] != rollout.PhaseFailed {
+		t.Errorf("heard by a clock that was set back since: %s, again after %s", p.Phases()["c1"], p.Recheck)
 	}
 }

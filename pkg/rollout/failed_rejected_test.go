@@ -85,7 +85,7 @@ func TestRefused(t *testing.T) {
 				t.Errorf("written (-want +got):\n%s", diff)
 			}
 			if p.Refs[0].Halted != tc.halted || p.Refs[0].Failed != tc.failed || p.Stalled != tc.stalled {
-				t.Errorf("halted %v, failed %v, stalled %v; want %v, %v, %v; %v", p.Refs[0].Halted, p.Refs[0].Failed, p.Stalled, tc.halted, tc.failed, tc.stalled, p.Phases)
+				t.Errorf("halted %v, failed %v, stalled %v; want %v, %v, %v; %v", p.Refs[0].Halted, p.Refs[0].Failed, p.Stalled, tc.halted, tc.failed, tc.stalled, p.Phases())
 			}
 		})
 	}
@@ -97,8 +97,8 @@ func TestRefusedLeadsToAnAbort(t *testing.T) {
 	ref := rt.Ref("p1", rt.Deadline("5m"), rt.AbortAll(), rt.Clusters("c1", "c2"))
 	refused := rt.Rejected("c1", 0, 5*minute)
 	p := decide(rt.Now(minute), rt.Refs(ref), rt.Rejected("c1", 0, minute), rt.Works(done("c2")))
-	if p.Abort != nil || p.Recheck != 50*second || p.Phases["c1"] != rollout.PhaseRejected {
-		t.Errorf("abort %v, again after %s, %v", p.Abort, p.Recheck, p.Phases)
+	if p.Abort != nil || p.Recheck != 50*second || p.Phases()["c1"] != rollout.PhaseRejected {
+		t.Errorf("abort %v, again after %s, %v", p.Abort, p.Recheck, p.Phases())
 	}
 	// The last answer may not be true any more: the write is tried once more before it counts (R11).
 	p = decide(rt.Now(5*minute), rt.Refs(ref), rt.Rejected("c1", 0, 4*minute+30*second), rt.Works(done("c2")))

@@ -56,7 +56,7 @@ func TestFailed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := decide(rt.Now(10*minute), rt.Refs(tc.ref), rt.Works(tc.works...))
 			if p.Refs[0].Failed != tc.failed || p.Refs[0].Halted != tc.halted {
-				t.Errorf("failed %v, halted %v; want %v, %v; %v", p.Refs[0].Failed, p.Refs[0].Halted, tc.failed, tc.halted, p.Phases)
+				t.Errorf("failed %v, halted %v; want %v, %v; %v", p.Refs[0].Failed, p.Refs[0].Halted, tc.failed, tc.halted, p.Phases())
 			}
 		})
 	}

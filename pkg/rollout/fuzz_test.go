@@ -40,11 +40,11 @@ func FuzzWorkAnnotations(f *testing.F) {
 		s := rt.Snapshot(rt.Now(10*minute), rt.Works(inFlight("c1", change), failed("c2", change, rt.Deleting()), done("c3", change)),
 			rt.Refs(rt.Ref("p1", rt.PerGroup(), rt.Deadline("5m"), rt.Mandatory("a"), rt.Group("a", "c1"), rt.GroupAt(7, "b", "c4"))))
 		p := rollout.Decide(s)
-		if len(p.Phases) != 2 || p.Selected() != 2 {
-			t.Fatalf("%v", p.Phases)
+		if len(p.Phases()) != 2 || p.Selected() != 2 {
+			t.Fatalf("%v", p.Phases())
 		}
-		if _, readable := s.Works[0].AppliedAt(); !readable && p.Phases["c1"] != rollout.PhaseWaiting {
-			t.Fatalf("written at %q, and %s", appliedAt, p.Phases["c1"])
+		if _, readable := s.Works[0].AppliedAt(); !readable && p.Phases()["c1"] != rollout.PhaseWaiting {
+			t.Fatalf("written at %q, and %s", appliedAt, p.Phases()["c1"])
 		}
 	})
 }

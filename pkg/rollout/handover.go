@@ -173,13 +173,9 @@ func (s *Snapshot) unknownServed(sel *selection) bool {
 	if !s.Handover.keeps() || s.desired() == nil {
 		return false
 	}
-	for cluster, w := range sel.byCluster {
-		_, selected := sel.owners[cluster]
-		if (selected || s.Aborted) && !w.Deleting() && s.formOf(w, s.desired()).unknown {
-			return true
-		}
-	}
-	return false
+	unknown := func(w *work.Work) bool { return w != nil && !w.Deleting() && s.formOf(w, s.desired()).unknown }
+	return slices.ContainsFunc(sel.members, func(m member) bool { return unknown(m.work) }) ||
+		s.Aborted && slices.ContainsFunc(sel.unselected, unknown)
 }
 
 // KeptRevisions returns the hashes of the revisions whose objects the plan's writes keep, including writes that a pause holds back. The

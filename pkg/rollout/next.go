@@ -200,16 +200,10 @@ func (ps *placementState) count(holds func(*member) bool) int {
 // gaps. So it gets the groups with candidates, numbered consecutively, and one cluster of the first group that later groups wait for.
 func (ps *placementState) ask(q question) ([]*member, error) {
 	groups := make([][]string, len(ps.groups))
-	var candidates []*member
 	for _, m := range ps.members {
 		if ps.mandatory(m.group) == q.mandatory && q.candidate(m) {
 			groups[m.group] = append(groups[m.group], m.cluster)
-			candidates = append(candidates, m)
 		}
-	}
-	byName := make(map[string]*member, len(candidates))
-	for _, m := range candidates {
-		byName[m.cluster] = m
 	}
 	first := ps.firstOnTheWay(q)
 	if first != nil {
@@ -219,10 +213,10 @@ func (ps *placementState) ask(q question) ([]*member, error) {
 	if err != nil {
 		return nil, err
 	}
-	var next []*member
+	next := make([]*member, 0, len(result))
 	for i := range result {
-		if m, found := byName[result[i].ClusterName]; found && result[i].Status == handler.ToApply {
-			next = append(next, m)
+		if result[i].Status == handler.ToApply {
+			next = append(next, ps.selection.find(result[i].ClusterName))
 		}
 	}
 	return next, nil

@@ -255,7 +255,7 @@ func TestNextBatch(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := started(p); got != tc.want {
-				t.Errorf("got %q, want %q; %v", got, tc.want, p.Phases)
+				t.Errorf("got %q, want %q; %v", got, tc.want, p.Phases())
 			}
 		})
 	}
@@ -287,8 +287,8 @@ func TestSettle(t *testing.T) {
 			}
 			p := decide(rt.Now(10*minute), rt.Settle(3*second), rt.Updating(update), rt.Works(tc.work),
 				rt.Refs(rt.Ref("p1", rt.Progressive(1), tc.soak, rt.Clusters("c1"))))
-			if p.Phases["c1"] != tc.phase || p.Recheck.String() != tc.recheck {
-				t.Errorf("got %s, again after %s; want %s, %s", p.Phases["c1"], p.Recheck, tc.phase, tc.recheck)
+			if p.Phases()["c1"] != tc.phase || p.Recheck.String() != tc.recheck {
+				t.Errorf("got %s, again after %s; want %s, %s", p.Phases()["c1"], p.Recheck, tc.phase, tc.recheck)
 			}
 			if p.Complete != (tc.phase == rollout.PhaseSucceeded) {
 				t.Errorf("complete is %v", p.Complete)

@@ -111,7 +111,7 @@ func (w *world) judgeStarts(ref *worldRef, p *rollout.Plan) error {
 		return nil
 	}
 	if err := w.judgeFailures(ref, all); err != nil {
-		return fmt.Errorf("P4: %v started, %w; %v %v %v", started, err, w.failed, p.Phases, w.records)
+		return fmt.Errorf("P4: %v started, %w; %v %v %v", started, err, w.failed, p.Phases(), w.records)
 	}
 	if delete(started, ""); len(started) == 0 {
 		return nil

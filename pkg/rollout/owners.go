@@ -12,7 +12,7 @@ import (
 // Which cluster and which work belong to which placementRef (R8):
 //
 //  1. A cluster belongs to the first placementRef that selects it (Owners).
-//  2. It has one work; others are surplus (worksByCluster).
+//  2. It has one work; others are surplus (addWork).
 //  3. A work that has the name of a placementRef still counts there if nothing selects its cluster any more, or if it is being deleted
 //     (assign).
 //  4. A work that is labelled with an earlier placementRef is not handed on while the selection of that placementRef is unknown
@@ -21,17 +21,18 @@ import (
 // selection holds the clusters that the placementRefs of a snapshot select. It is computed once for a decision, so no step has to look at
 // every placementRef for each work, or the reverse.
 type selection struct {
-	// owners is, for each selected cluster, the placementRef that it belongs to.
-	owners map[string]int
-	// owned is how many clusters each placementRef owns.
-	owned []int
+	// members are the selected clusters, those of the first placementRef first. begins is where those of each placementRef begin, and
+	// positions is where each cluster is.
+	members   []member
+	begins    []int
+	positions map[string]int
 	// first is the index of the first placementRef for each Placement: a work that must be deleted is counted once.
 	first map[string]int
 	// settled reports for each placementRef whether it is known which clusters it selects.
 	settled []bool
-	// byCluster holds one work for each cluster, and surplus the others.
-	byCluster map[string]*work.Work
-	surplus   []*work.Work
+	// others holds one work for each cluster that nothing selects, and surplus all works that are not the one of their cluster.
+	others  map[string]*work.Work
+	surplus []*work.Work
 	// unselected are the works that are not being deleted and whose clusters nothing selects, by cluster.
 	unselected []*work.Work
 	// leaving holds, for each placementRef, the works that still count for it although it no longer owns their clusters.
@@ -39,48 +40,116 @@ type selection struct {
 }
 
 func newSelection(s *Snapshot) *selection {
-	n := len(s.Refs)
+	n, largest := len(s.Refs), placement.Largest(s.Refs)
 	sel := &selection{
-		owners: placement.Owners(s.Refs), owned: make([]int, n), first: make(map[string]int, n), settled: make([]bool, n), leaving: make([][]*work.Work, n),
-	}
-	for _, index := range sel.owners {
-		sel.owned[index]++
+		members: make([]member, 0, largest), positions: make(map[string]int, largest), begins: make([]int, n, n+1),
+		first: make(map[string]int, n), settled: make([]bool, n), others: map[string]*work.Work{}, leaving: make([][]*work.Work, n),
 	}
 	for i := range s.Refs {
+		sel.begins[i] = len(sel.members)
+		sel.addRef(&s.Refs[i])
 		sel.settled[i] = s.Refs[i].Settled()
 		if _, known := sel.first[s.Refs[i].Name]; !known {
 			sel.first[s.Refs[i].Name] = i
 		}
 	}
+	sel.begins = append(sel.begins, len(sel.members))
 	_, usualName, _ := strings.Cut(s.Owner, ".")
-	sel.byCluster, sel.surplus = worksByCluster(s.Works, usualName)
+	for i := range s.Works {
+		sel.addWork(&s.Works[i], usualName)
+	}
 	sel.assign()
 	return sel
+}
+
+// addRef adds the clusters that a placementRef selects and no earlier one does.
+func (sel *selection) addRef(ref *placement.Ref) {
+	if ref.Placement == nil {
+		return
+	}
+	for g := range ref.Placement.Groups {
+		for _, cluster := range ref.Placement.Groups[g].Clusters {
+			if _, taken := sel.positions[cluster]; !taken {
+				sel.positions[cluster] = len(sel.members)
+				sel.members = append(sel.members, member{cluster: cluster, group: g, owned: true})
+			}
+		}
+	}
+}
+
+// of returns the clusters that belong to a placementRef.
+func (sel *selection) of(index int) []member {
+	return sel.members[sel.begins[index]:sel.begins[index+1]]
+}
+
+// find returns the member of a cluster; nil if nothing selects it.
+func (sel *selection) find(cluster string) *member {
+	if position, selected := sel.positions[cluster]; selected {
+		return &sel.members[position]
+	}
+	return nil
+}
+
+// addWork makes a work the one of its cluster. If there are several, which older hubs could make, it prefers one that is not being deleted,
+// then one with the usual name, then the oldest. The others are surplus.
+func (sel *selection) addWork(w *work.Work, usualName string) {
+	m := sel.find(w.Cluster())
+	var known *work.Work
+	if m != nil {
+		known = m.work
+	} else {
+		known = sel.others[w.Cluster()]
+	}
+	kept, spare := w, known
+	if known != nil && compareWorks(known, w, usualName) <= 0 {
+		kept, spare = known, w
+	}
+	if spare != nil && !spare.Deleting() {
+		sel.surplus = append(sel.surplus, spare)
+	}
+	if m != nil {
+		m.work = kept
+	} else {
+		sel.others[w.Cluster()] = kept
+	}
 }
 
 // assign finds the works of clusters that nothing selects, and the works that count for a placementRef that does not own their clusters.
 // If nothing selects the cluster, a work with a name that no hub gives does not count: somebody added the owner label.
 func (sel *selection) assign() {
-	for cluster, work := range sel.byCluster {
-		owner, selected := sel.owners[cluster]
-		deleting := work.Deleting()
-		if selected && !deleting {
-			continue
-		}
-		if !deleting {
-			sel.unselected = append(sel.unselected, work)
-		}
-		if index, named := sel.first[work.PlacementName()]; named && (selected && owner != index || !selected && !work.UnexpectedName) {
-			sel.leaving[index] = append(sel.leaving[index], work)
+	for owner := range sel.leaving {
+		for i := range sel.of(owner) {
+			if m := &sel.of(owner)[i]; m.work != nil && m.work.Deleting() {
+				sel.leaves(m.work, owner)
+			}
 		}
 	}
-	slices.SortFunc(sel.unselected, byCluster)
+	for _, w := range sel.others {
+		if !w.Deleting() {
+			sel.unselected = append(sel.unselected, w)
+		}
+		if !w.UnexpectedName {
+			sel.leaves(w, -1)
+		}
+	}
+	slices.SortFunc(sel.surplus, byName)
+	slices.SortFunc(sel.unselected, byName)
 	for _, works := range sel.leaving {
-		slices.SortFunc(works, byCluster)
+		slices.SortFunc(works, byName)
 	}
 }
 
-func byCluster(a, b *work.Work) int { return strings.Compare(a.Cluster(), b.Cluster()) }
+// leaves counts a work for the placementRef that it names, if that is not the owner of its cluster.
+func (sel *selection) leaves(w *work.Work, owner int) {
+	if index, named := sel.first[w.PlacementName()]; named && index != owner {
+		sel.leaving[index] = append(sel.leaving[index], w)
+	}
+}
+
+// byName orders works by cluster and name.
+func byName(a, b *work.Work) int {
+	return cmp.Or(strings.Compare(a.Cluster(), b.Cluster()), strings.Compare(a.Object.Name, b.Object.Name))
+}
 
 // blockedByEarlier reports whether a work is labelled with a placementRef that comes before its cluster's and whose selection is unknown.
 func (sel *selection) blockedByEarlier(index int, work *work.Work) bool {
@@ -89,30 +158,6 @@ func (sel *selection) blockedByEarlier(index int, work *work.Work) bool {
 	}
 	first, named := sel.first[work.PlacementName()]
 	return named && first < index && !sel.settled[first]
-}
-
-// worksByCluster returns one work for each cluster. If there are several, which older hubs could make, it prefers one that is not being
-// deleted, then one with the usual name, then the oldest. The others are surplus.
-func worksByCluster(all []work.Work, usualName string) (byCluster map[string]*work.Work, surplus []*work.Work) {
-	byCluster = make(map[string]*work.Work, len(all))
-	for i := range all {
-		w := &all[i]
-		kept, taken := byCluster[w.Cluster()]
-		if taken && compareWorks(w, kept, usualName) < 0 {
-			w, kept = kept, w
-			byCluster[kept.Cluster()] = kept
-		}
-		switch {
-		case !taken:
-			byCluster[w.Cluster()] = w
-		case !w.Deleting():
-			surplus = append(surplus, w)
-		}
-	}
-	slices.SortFunc(surplus, func(a, b *work.Work) int {
-		return strings.Compare(a.Cluster()+"/"+a.Object.Name, b.Cluster()+"/"+b.Object.Name)
-	})
-	return byCluster, surplus
 }
 
 // compareWorks orders the works of a cluster: the one to keep comes first.

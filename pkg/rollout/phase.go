@@ -189,6 +189,8 @@ type member struct {
 	retryAt   time.Time
 	// written is true if this plan writes the update revision to it. chosen is true if the reason is that its turn has come.
 	written, chosen bool
+	// inPlan is true if the plan has a write for its work.
+	inPlan bool
 }
 
 // is returns the consequences of a member's phase.

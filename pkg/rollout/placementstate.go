@@ -13,16 +13,15 @@ import (
 
 // placementState is a placementRef with the clusters that count for it and their phases.
 type placementState struct {
-	ref      *placement.Ref
-	strategy placement.Strategy
-	err      error
+	ref       *placement.Ref
+	selection *selection
+	strategy  placement.Strategy
+	err       error
 	// groups are the decision groups by index, and isMandatory is true for each mandatory one.
 	groups      []placement.Group
 	isMandatory []bool
 	// members are sorted by cluster.
 	members []*member
-	// storage holds the members contiguously in memory.
-	storage []member
 	// limit is what members that are not next wait for.
 	limit Wait
 }
@@ -30,20 +29,16 @@ type placementState struct {
 // newPlacementState gathers the members of a placementRef, and computes the phase of each.
 func newPlacementState(s *Snapshot, index int, sel *selection) *placementState {
 	ref := &s.Refs[index]
-	ps := &placementState{ref: ref, limit: WaitTurn}
+	ps := &placementState{ref: ref, selection: sel, limit: WaitTurn}
 	ps.strategy, ps.err = placement.ParseStrategy(ref.Field, &ref.Strategy)
 	if ref.Placement != nil {
 		ps.groups = slices.Clone(ref.Placement.Groups)
-		ps.members, ps.storage = make([]*member, 0, sel.owned[index]), make([]member, 0, sel.owned[index])
 	}
-	for g := range ps.groups {
-		for _, cluster := range ps.groups[g].Clusters {
-			if owner, selected := sel.owners[cluster]; !selected || owner != index {
-				continue
-			}
-			work := sel.byCluster[cluster]
-			ps.add(g, member{cluster: cluster, work: work, owned: true, blockedByEarlierRef: sel.blockedByEarlier(index, work)})
-		}
+	owned := sel.of(index)
+	ps.members = make([]*member, 0, len(owned)+len(sel.leaving[index]))
+	for i := range owned {
+		owned[i].blockedByEarlierRef = sel.blockedByEarlier(index, owned[i].work)
+		ps.members = append(ps.members, &owned[i])
 	}
 	ps.addLeaving(s, sel.leaving[index])
 	ps.orderGroups()
@@ -54,11 +49,9 @@ func newPlacementState(s *Snapshot, index int, sel *selection) *placementState {
 	return ps
 }
 
-// add adds a member to a group.
-func (ps *placementState) add(group int, m member) {
-	m.group = group
-	ps.storage = append(ps.storage, m)
-	ps.members = append(ps.members, &ps.storage[len(ps.storage)-1])
+// addLeft adds a member for a work that still counts here.
+func (ps *placementState) addLeft(w *work.Work) {
+	ps.members = append(ps.members, &member{cluster: w.Cluster(), group: ps.groupOf(w), work: w})
 }
 
 // mandatory reports whether a group is mandatory.
@@ -91,7 +84,7 @@ func (ps *placementState) addLeaving(s *Snapshot, leaving []*work.Work) {
 	var older []*work.Work
 	for _, work := range leaving {
 		if work.At(s.Update) || s.hasFailed(work.Cluster()) {
-			ps.add(ps.groupOf(work), member{cluster: work.Cluster(), work: work})
+			ps.addLeft(work)
 		} else if _, _, known := work.DecisionGroup(); known {
 			older = append(older, work)
 		}
@@ -102,7 +95,7 @@ func (ps *placementState) addLeaving(s *Snapshot, leaving []*work.Work) {
 	}
 	for _, work := range older {
 		if _, group := ps.findGroup(work); ps.hasTurn(&group) && !filled[group.Key()] {
-			ps.add(ps.groupOf(work), member{cluster: work.Cluster(), work: work})
+			ps.addLeft(work)
 		}
 	}
 }

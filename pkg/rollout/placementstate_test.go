@@ -102,8 +102,8 @@ func TestDeletionThatHangs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := decide(tc.now, tc.since, rt.Refs(rt.Ref("p1", rt.Deadline("5m"), rt.Clusters("c1"))), rt.Works(tc.work))
-			if p.Phases["c1"] != tc.phase || p.Recheck.String() != tc.recheck {
-				t.Errorf("%s, again after %s; want %s, %s", p.Phases["c1"], p.Recheck, tc.phase, tc.recheck)
+			if p.Phases()["c1"] != tc.phase || p.Recheck.String() != tc.recheck {
+				t.Errorf("%s, again after %s; want %s, %s", p.Phases()["c1"], p.Recheck, tc.phase, tc.recheck)
 			}
 		})
 	}

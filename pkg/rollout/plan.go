@@ -146,8 +146,6 @@ type Plan struct {
 	// Refs are the outcomes of the refs, in spec order. IgnoredRefs is how many more the spec has.
 	Refs        []RefOutcome
 	IgnoredRefs int
-	// Phases holds the phase of each selected cluster.
-	Phases map[string]Phase
 	// Counts is how many selected clusters are in each phase.
 	Counts map[Phase]int
 	// Rejected names the clusters whose works the API server rejects, in no order.
@@ -178,6 +176,20 @@ type Plan struct {
 	Settled []*work.Work
 	// Accepted are works that the API server stored with a different spec than the hub requested (R10).
 	Accepted []*work.Work
+
+	selection *selection
+}
+
+// Selects reports whether a placementRef selects a cluster.
+func (p *Plan) Selects(cluster string) bool { return p.selection.find(cluster) != nil }
+
+// Phases returns the phase of each selected cluster.
+func (p *Plan) Phases() map[string]Phase {
+	phases := make(map[string]Phase, len(p.selection.members))
+	for i := range p.selection.members {
+		phases[p.selection.members[i].cluster] = p.selection.members[i].is().name
+	}
+	return phases
 }
 
 // Failing is a cluster that holds up the rollout.

@@ -42,11 +42,10 @@ func (w *Write) ChangesSpec() bool {
 // relabel updates the labels and annotations of works that the plan does not otherwise write, regardless of the strategies: the owner's
 // labels changed, another placementRef took over a cluster, or an older release wrote the work (R9).
 func (p *Plan) relabel(owner *work.OwnerMetadata, states []*placementState) {
-	written := p.writtenWorks(0)
 	for _, ps := range states {
 		own := owner.Labels(ps.ref.Name)
 		for _, m := range ps.members {
-			if m.work == nil || !m.writable() || written[m.work] {
+			if m.work == nil || !m.writable() || m.inPlan {
 				continue
 			}
 			w := Write{Action: Relabel, Cluster: m.cluster, Placement: m.placement(ps), Work: m.work}

@@ -253,7 +253,7 @@ func (w *world) judgeQuiet(t *rapid.T, p *rollout.Plan) {
 		}
 	}
 	if want := failing && !pending && !p.Complete; p.Stalled != want {
-		t.Fatalf("R14: stalled is %v, want %v: %v, %+v, %+v", p.Stalled, want, p.Phases, p.Failing, p.Refs)
+		t.Fatalf("R14: stalled is %v, want %v: %v, %+v, %+v", p.Stalled, want, p.Phases(), p.Failing, p.Refs)
 	}
 }
 
@@ -271,7 +271,7 @@ func (w *world) judgeHealthy(t *rapid.T, p *rollout.Plan) {
 func (w *world) judgeContents(t *rapid.T, hash string) {
 	for cluster := range w.owners() {
 		if w.works[cluster] == nil {
-			t.Fatalf("%s has no work: %v, records %+v, halted %v", cluster, w.last.Phases, w.records, w.last.Refs)
+			t.Fatalf("%s has no work: %v, records %+v, halted %v", cluster, w.last.Phases(), w.records, w.last.Refs)
 		}
 	}
 	for _, work := range w.sorted() {
@@ -311,7 +311,7 @@ func TestDecideIsAFunction(t *testing.T) {
 }
 
 func planText(p *rollout.Plan) string {
-	return fmt.Sprint(p.Writes, p.Deletes, p.Complete, p.Stalled, p.Recheck, p.Phases, p.Counts, p.Failing, p.Abort, p.Behind, p.Confirmed)
+	return fmt.Sprint(p.Writes, p.Deletes, p.Complete, p.Stalled, p.Recheck, p.Phases(), p.Counts, p.Failing, p.Abort, p.Behind, p.Confirmed)
 }
 
 func snapshotText(s *rollout.Snapshot) string {

@@ -80,7 +80,7 @@ func stayingBehind(in *Input) string {
 	var names []string
 	for i := range in.Snapshot.Works {
 		w := &in.Snapshot.Works[i]
-		if _, selected := in.Plan.Phases[w.Cluster()]; !selected || w.Deleting() || !w.At(current) {
+		if !in.Plan.Selects(w.Cluster()) || w.Deleting() || !w.At(current) {
 			continue
 		}
 		if work.Assess(w, current, in.Snapshot.Now).State == work.Completed {

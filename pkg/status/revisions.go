@@ -45,7 +45,7 @@ func reachOf(in *Input) map[string]*reach {
 	for i := range in.Snapshot.Works {
 		w := &in.Snapshot.Works[i]
 		hash := w.Hash()
-		if _, selected := in.Plan.Phases[w.Cluster()]; hash == "" || w.UnexpectedName && !selected {
+		if hash == "" || w.UnexpectedName && !in.Plan.Selects(w.Cluster()) {
 			continue
 		}
 		r := found[hash]

@@ -76,8 +76,7 @@ func writtenTo(in *Input, byName map[string]int) map[int]int {
 	written := map[int]int{}
 	for i := range in.Snapshot.Works {
 		w := &in.Snapshot.Works[i]
-		_, selected := in.Plan.Phases[w.Cluster()]
-		if ref, ok := byName[w.PlacementName()]; ok && selected && w.At(in.Snapshot.Update) {
+		if ref, ok := byName[w.PlacementName()]; ok && in.Plan.Selects(w.Cluster()) && w.At(in.Snapshot.Update) {
 			written[ref]++
 		}
 	}

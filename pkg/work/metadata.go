@@ -23,9 +23,9 @@ import (
 
 // keepOptions are the annotations for Argo CD. It tracks applications by label, takes a work with copied labels for a resource that left
 // Git, and would delete every work when it prunes (R9).
-var keepOptions = map[string]string{
-	"argocd.argoproj.io/sync-options":    "Prune=false",
-	"argocd.argoproj.io/compare-options": "IgnoreExtraneous",
+var keepOptions = [...]struct{ annotation, option string }{
+	{"argocd.argoproj.io/sync-options", "Prune=false"},
+	{"argocd.argoproj.io/compare-options", "IgnoreExtraneous"},
 }
 
 // isToolLabel reports whether a GitOps tool uses a label to track the objects that it applied. It did not apply the work, so the work does
@@ -119,7 +119,8 @@ func (m *Metadata) SetOrDrop(annotation, value string) {
 // Annotations are the annotations that keep GitOps tools from deleting a work. Options that others set stay.
 func Annotations(existing map[string]string) map[string]string {
 	wanted := make(map[string]string, len(keepOptions))
-	for key, option := range keepOptions {
+	for _, keep := range keepOptions {
+		key, option := keep.annotation, keep.option
 		switch options := existing[key]; {
 		case strings.TrimSpace(options) == "":
 			wanted[key] = option
@@ -208,8 +209,8 @@ func (o *OwnerMetadata) Outdated(w *Work, wanted map[string]string) string {
 	if accepted := w.Accepted(); accepted != "" && annotations[workv1alpha1.AnnotationAccepted] != accepted {
 		return "what the API server made of it is recorded"
 	}
-	for key, option := range keepOptions {
-		if !hasOption(annotations[key], option) {
+	for _, keep := range keepOptions {
+		if !hasOption(annotations[keep.annotation], keep.option) {
 			return "nothing keeps GitOps tools from deleting it"
 		}
 	}

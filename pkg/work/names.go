@@ -38,7 +38,7 @@ const (
 // IsName reports whether a work of this owner can have a name: one of this hub's, or one that OCM's hub gives. That hub uses the
 // owner's name up to OCM 1.2; since 1.3 the owner's name is its metadata.generateName.
 func IsName(owner metav1.Object, name string) bool {
-	if slices.Contains(Names(owner), name) {
+	if name == owner.GetName() || slices.Contains(Names(owner), name) {
 		return true
 	}
 	prefix := owner.GetName()

@@ -49,19 +49,57 @@ type Work struct {
 	// Combined is the content of a work that has its revision and keeps the objects of the revision that it names as kept. It is nil if it
 	// names none, or if dropped objects are deleted at once (R29).
 	Combined *handover.Combined
+
+	marks marks
+}
+
+// marks is the metadata that a decision reads many times.
+type marks struct {
+	cluster, hash, placement, kept string
+	appliedAt                      time.Time
+	isApplied, isDeleting          bool
+	// areRead is true if the marks were read from the object.
+	areRead bool
+}
+
+// Read reads the metadata of a work once. Its object must not change after that. Without Read, it is read each time.
+func (w *Work) Read() {
+	m := marks{cluster: w.Cluster(), hash: w.Hash(), placement: w.PlacementName(), kept: w.KeptRevision(), isDeleting: w.Deleting(), areRead: true}
+	m.appliedAt, m.isApplied = w.AppliedAt()
+	w.marks = m
 }
 
 // Cluster returns the managed cluster of the work.
-func (w *Work) Cluster() string { return w.Object.Namespace }
+func (w *Work) Cluster() string {
+	if w.marks.areRead {
+		return w.marks.cluster
+	}
+	return w.Object.Namespace
+}
 
 // Hash returns the short name of the work's revision; empty if it has none.
-func (w *Work) Hash() string { return w.Object.Labels[workv1alpha1.LabelControllerHash] }
+func (w *Work) Hash() string {
+	if w.marks.areRead {
+		return w.marks.hash
+	}
+	return w.Object.Labels[workv1alpha1.LabelControllerHash]
+}
 
 // PlacementName returns the Placement under which the work is counted.
-func (w *Work) PlacementName() string { return w.Object.Labels[workv1alpha1.LabelPlacement] }
+func (w *Work) PlacementName() string {
+	if w.marks.areRead {
+		return w.marks.placement
+	}
+	return w.Object.Labels[workv1alpha1.LabelPlacement]
+}
 
 // Deleting reports whether the work is being deleted: it waits for its agent to remove the finalizer.
-func (w *Work) Deleting() bool { return !w.Object.DeletionTimestamp.IsZero() }
+func (w *Work) Deleting() bool {
+	if w.marks.areRead {
+		return w.marks.isDeleting
+	}
+	return !w.Object.DeletionTimestamp.IsZero()
+}
 
 // DeletedAt returns when the work was deleted, by the hub's clock: at the latest when this process saw it.
 func (w *Work) DeletedAt() time.Time {
@@ -88,6 +126,9 @@ func (w *Work) Observed(condition *metav1.Condition) bool {
 
 // AppliedAt returns when the hub wrote the work's revision; false if the annotation is missing or unreadable.
 func (w *Work) AppliedAt() (time.Time, bool) {
+	if w.marks.areRead {
+		return w.marks.appliedAt, w.marks.isApplied
+	}
 	at, err := time.Parse(time.RFC3339Nano, w.Object.Annotations[workv1alpha1.AnnotationAppliedAt])
 	return at, err == nil
 }
@@ -166,6 +207,9 @@ func (w *Work) HasOther(rev *Revision) bool {
 
 // KeptRevision returns the hash of the revision whose objects the work keeps beside its own; empty if it keeps none (R28).
 func (w *Work) KeptRevision() string {
+	if w.marks.areRead {
+		return w.marks.kept
+	}
 	return w.Object.Annotations[workv1alpha1.AnnotationKeptRevision]
 }
 

@@ -24,7 +24,7 @@ func TestMemoryIsShared(t *testing.T) {
 	workqueue.ParallelizeUntil(context.Background(), 16, notes*callers*8, func(i int) {
 		object := newWork(fmt.Sprint("u", i%5), "7")
 		object.Generation, object.Spec = int64(1+i%3), spec(configMap)
-		w := m.Works.View(object, Selection{Selected: i%2 == 0}, true, now)
+		w := m.Works.View(read(m.Works, object), Selection{Selected: i%2 == 0}, true, now)
 		m.Works.Settle(&w, i%2 == 0, now)
 		m.Works.Wrote(object, &work.Revision{Digest: "abc"})
 		m.Works.Difference(object.UID, func() string {

@@ -79,12 +79,12 @@ type Selection struct {
 	Sliced []string
 }
 
-// View returns a work in the form that Decide reads. deletionCounts is true if a deletion increments the generation, as in the API server.
-func (m *Works) View(object *workv1.ManifestWork, by Selection, deletionCounts bool, now time.Time) work.Work {
-	content := m.Digest(object)
+// View returns a work, which has its object and digest, in the form that Decide reads. deletionCounts is true if a deletion increments the
+// generation, as in the API server.
+func (m *Works) View(w work.Work, by Selection, deletionCounts bool, now time.Time) work.Work {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	known := m.of(object.UID)
+	known := m.of(w.Object.UID)
 	known.setBack(now)
 	switch {
 	case by.Unknown:
@@ -95,12 +95,11 @@ func (m *Works) View(object *workv1.ManifestWork, by Selection, deletionCounts b
 	case known.unselectedSince.IsZero():
 		known.unselectedSince = now
 	}
-	w := work.Work{Object: object, Digest: content, DeletionCounts: deletionCounts,
-		UnselectedSince: known.unselectedSince, SelectedBy: known.selectedBy}
+	w.DeletionCounts, w.UnselectedSince, w.SelectedBy = deletionCounts, known.unselectedSince, known.selectedBy
 	if w.Deleting() {
-		w.DeletionSeen = known.deletion.see(object.DeletionTimestamp.Time, now)
+		w.DeletionSeen = known.deletion.see(w.Object.DeletionTimestamp.Time, now)
 	}
-	if asked := known.askedFor(&w); asked != content {
+	if asked := known.askedFor(&w); asked != w.Digest {
 		w.AcceptedAs = asked
 	}
 	return w

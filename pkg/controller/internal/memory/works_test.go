@@ -109,12 +109,17 @@ func TestClockAhead(t *testing.T) {
 	require.False(t, see(time.Hour, rt.WrittenAt(time.Hour), rt.Progresses(time.Hour)), "another write")
 }
 
+// read is a work as a pass reads it from the cache.
+func read(m *Works, object *workv1.ManifestWork) work.Work {
+	return work.Work{Object: object, Digest: m.Digest(object)}
+}
+
 // What this process saw at a time that has not come yet, it sees now: its clock was set back. A deletion counts from when it was seen first (R10).
 func TestClockThatIsSetBack(t *testing.T) {
 	m := NewWorks()
 	see := func(at time.Duration, options ...rt.WorkOption) work.Work {
 		made := rt.Work("c1", append([]rt.WorkOption{rt.Bears("bbb")}, options...)...)
-		w := m.View(made.Object, Selection{}, true, rt.At(at))
+		w := m.View(read(m, made.Object), Selection{}, true, rt.At(at))
 		m.Settle(&w, true, rt.At(at))
 		return w
 	}
@@ -134,7 +139,7 @@ func TestClockThatIsSetBack(t *testing.T) {
 func TestView(t *testing.T) {
 	m, object := NewWorks(), newWork("u1", "7")
 	object.Generation, object.Spec = 1, spec(configMap)
-	see := func(at time.Duration, by Selection) work.Work { return m.View(object, by, true, rt.At(at)) }
+	see := func(at time.Duration, by Selection) work.Work { return m.View(read(m, object), by, true, rt.At(at)) }
 	require.Equal(t, []string{"p1"}, see(0, Selection{Selected: true, Sliced: []string{"p1"}}).SelectedBy)
 	require.Equal(t, rt.At(time.Second), see(time.Second, Selection{}).UnselectedSince)
 	later := see(2*time.Second, Selection{})
@@ -149,7 +154,7 @@ func TestView(t *testing.T) {
 func TestAcceptedAs(t *testing.T) {
 	m, object := NewWorks(), newWork("u1", "7")
 	object.Generation, object.Spec = 2, spec(configMap)
-	view := func() work.Work { return m.View(object, Selection{Selected: true}, true, rt.At(0)) }
+	view := func() work.Work { return m.View(read(m, object), Selection{Selected: true}, true, rt.At(0)) }
 	require.Empty(t, view().AcceptedAs)
 	m.Wrote(object, &work.Revision{Digest: "asked"})
 	require.Equal(t, revision.Digest("asked"), view().AcceptedAs)
@@ -182,12 +187,12 @@ func TestAcceptedAsByAnotherProcess(t *testing.T) {
 			object.Spec = spec(configMap)
 			writer := NewWorks()
 			writer.Wrote(object, &work.Revision{Digest: "asked"})
-			seen := writer.View(object, Selection{}, true, rt.At(0))
+			seen := writer.View(read(writer, object), Selection{}, true, rt.At(0))
 			object.Annotations[workv1alpha1.AnnotationAccepted] = test.note(&seen)
 			if test.edited {
 				object.Spec, object.Generation = spec(`{"kind":"X"}`), 3
 			}
-			w := NewWorks().View(object, Selection{}, !test.broker, rt.At(0))
+			w := NewWorks().View(read(NewWorks(), object), Selection{}, !test.broker, rt.At(0))
 			require.Equal(t, test.want, w.AcceptedAs)
 			w.Combined = &handover.Combined{Digest: "asked"}
 			require.Equal(t, test.want != "", w.InHandover())
