@@ -206,7 +206,7 @@ func (c *chain) undo() *Step {
 	if _, aborted := found.AbortedAt(); aborted {
 		annotations[workv1alpha1.AnnotationReusedAborted] = "true"
 	}
-	annotations[workv1alpha1.AnnotationDigests], annotations[workv1alpha1.AnnotationReused] = ledger, stamp(found.NextBegin(c.Now))
+	annotations[workv1alpha1.AnnotationDigests], annotations[workv1alpha1.AnnotationReused] = ledger, stamp(c.beginOf(found))
 	// It keeps its own change cause, unless somebody gave one for the undo (R25).
 	annotations[workv1alpha1.AnnotationCauseSeen] = nil
 	if cause := revision.ChangeCauseOf(c.Object); cause != "" && c.causeChanged(cause) {
@@ -223,6 +223,23 @@ func (c *chain) undo() *Step {
 		Reason: workv1alpha1.EventRevisionFound, Action: "Undo", Note: fmt.Sprintf("the template is that of revision %s", found.Object.Name),
 	}
 	return c.recorded(request)
+}
+
+// beginOf returns when the rollout of an older revision began whose template came back: now, or earlier if the rollout is in progress,
+// because the hub could not read the history when the template came back. With a later time, its recorded failures would seem older than
+// the rollout (R11).
+func (c *chain) beginOf(found *revision.Revision) time.Time {
+	began := c.Now
+	if found.Hash == c.Revisions.UpdateRevision {
+		newest := c.History.Newest().Age().Created
+		for i := range c.Works {
+			w := &c.Works[i]
+			if at, written := w.AppliedAt(); written && w.Hash() == found.Hash && at.After(newest) && at.Before(began) {
+				began = at
+			}
+		}
+	}
+	return found.NextBegin(began)
 }
 
 // unusable names the objects that pretend to be revisions, and the live revisions that can't be read. The stable one is a problem before it is

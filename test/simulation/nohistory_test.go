@@ -231,3 +231,36 @@ func TestKeptObjectsHoldTheirSlotWithoutHistory(t *testing.T) {
 	s.hasObjects("app-v2 demo", "c0", "c1", "c2")
 	s.must(s.brokenHandover)
 }
+
+// R11: a rollout that goes back to an older revision begins while the history can't be read, and a cluster fails. The failure stays a fact
+// when the revision gets its new number: no further cluster is started.
+func TestFailureOutlivesAMissingHistory(t *testing.T) {
+	for name, restart := range map[string]bool{"the same process": false, "another process": true} {
+		t.Run(name, func(t *testing.T) {
+			s := checkedStory(t)
+			s.Place("p1", []string{"c1", "c2", "c3", "c4"})
+			s.Create("v1", progressive("p1", 2, "30s", 0, false))
+			s.quiet()
+			s.Update("v2")
+			s.quiet()
+			s.forbid()
+			s.Report("c1", "v1", Hangs)
+			s.Report("c2", "v1", Hangs)
+			s.Update("v1")
+			s.settle(28 * time.Second)
+			s.Report("c2", "v1", Succeeds) // Its success settles after c1 has failed, and leaves a slot free.
+			s.settle(time.Hour)
+			versions := versionsOf(s.Works())
+			require.Contains(t, versions, "c4 v2", s.story())
+			failures := s.Object().Status.Failures
+			require.Len(t, failures, 1, s.story())
+			if restart {
+				s.Restart()
+			}
+			s.allow()
+			s.settle(time.Hour)
+			require.Equal(t, versions, versionsOf(s.Works()), s.story())
+			require.Equal(t, failures, s.Object().Status.Failures, s.story())
+		})
+	}
+}
