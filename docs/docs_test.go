@@ -37,7 +37,7 @@ func TestCommandsAreMarked(t *testing.T) {
 	require.NoError(t, err)
 	for _, block := range fenced(t) {
 		if block.Language != "sh" {
-			require.Contains(t, []string{"yaml", "text"}, block.Language, "%s: mark a block as sh, yaml or text", block.Where())
+			require.Contains(t, []string{"yaml", "text", "mermaid"}, block.Language, "%s: mark a block as sh, yaml, text or mermaid", block.Where())
 			continue
 		}
 		mark := block.Marker
