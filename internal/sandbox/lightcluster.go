@@ -46,7 +46,7 @@ func isFlaky(cluster string) bool {
 
 // pulls reports whether the images of a Deployment can be pulled where the object is.
 func (o *lightObject) pulls(spec *corev1.PodSpec) bool {
-	return !brokenIn(spec) && !(o.flaky && hasImage(spec, flakyImage))
+	return !brokenIn(spec) && (!o.flaky || !hasImage(spec, flakyImage))
 }
 
 // report applies the manifests of a work to its cluster, and sets the status that an agent reports then. It returns when the cluster

@@ -41,8 +41,8 @@ type doctor struct {
 	hub string
 }
 
-// applyDeploy is the remedy for everything that deploy/ installs beside the image. All of deploy/ would also write the ClusterManager, which
-// Helm or a GitOps tool may own.
+// applyDeploy is the remedy for everything that deploy/ installs beside the image. All of deploy/ would also write the ClusterManager,
+// which Helm or a GitOps tool may own.
 const applyDeploy = "kubectl apply --server-side --force-conflicts -k deploy/base"
 
 func newDoctor(o *options) *cobra.Command {

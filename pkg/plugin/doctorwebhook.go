@@ -49,7 +49,9 @@ func covers(hook *admissionv1.ValidatingWebhook) bool {
 
 // certificates checks the CA bundle of a webhook, and the serving certificate if the server is reachable.
 func (d *doctor) certificates(ctx context.Context, hook *admissionv1.ValidatingWebhook) []diagnosis {
-	const check, remedy = "webhook", "restart the operator, which writes the CA bundle of ManifestWorks' webhook, and apply deploy/webhooks, so that the hub copies it (docs/webhook.md)"
+	const check = "webhook"
+	const remedy = "restart the operator, which writes the CA bundle of ManifestWorks' webhook, " +
+		"and apply deploy/webhooks, so that the hub copies it (docs/webhook.md)"
 	pool, until, err := authorities(hook.ClientConfig.CABundle, d.now())
 	if err != nil {
 		return one(checkFail, check, "the CA bundle of "+hook.Name+" is not valid: "+err.Error(), remedy)

@@ -56,7 +56,8 @@ pre { background: var(--fill); padding: 1rem; overflow-x: auto; white-space: pre
 {{end}}{{if .Fleet.Bars}}<div class="wide"><table>
 <tr><th>Placement</th><th>Progress</th><th></th><th>Strategy</th></tr>
 {{range .Fleet.Bars}}<tr>{{if .Group}}<td class="group">{{text .Group}}</td>{{else}}<td>{{text .Placement}}</td>{{end}}
-<td class="short">{{.Done}}/{{.Total}}</td><td class="short"><progress max="100" value="{{percent .Done .Total}}">{{percent .Done .Total}}%</progress></td>
+<td class="short">{{.Done}}/{{.Total}}</td>
+<td class="short"><progress max="100" value="{{percent .Done .Total}}">{{percent .Done .Total}}%</progress></td>
 <td class="text">{{text .Strategy}}</td></tr>
 {{end}}</table></div>
 {{end}}
@@ -84,7 +85,9 @@ pre { background: var(--fill); padding: 1rem; overflow-x: auto; white-space: pre
 <h2 id="clusters">Clusters</h2>
 <div class="wide"><table>
 <tr><th>Cluster</th><th>Placement</th><th>State</th><th>Since</th><th>Revision</th><th>Confirmed</th><th>Message</th></tr>
-{{range .Clusters}}<tr><td>{{text .Name}}</td><td>{{text .Placement}}</td><td{{with class .State}} class="{{.}}"{{end}}>{{printf "%s" .State | text}}</td><td class="short">{{time .Since}}</td>
+{{range .Clusters}}<tr><td>{{text .Name}}</td><td>{{text .Placement}}</td>
+<td{{with class .State}} class="{{.}}"{{end}}>{{printf "%s" .State | text}}</td>
+<td class="short">{{time .Since}}</td>
 <td>{{text .Wrote}}</td><td>{{if .Confirmed}}yes{{else}}no{{end}}</td><td class="text">{{text .Message}}</td></tr>
 {{end}}</table></div>
 
@@ -92,9 +95,11 @@ pre { background: var(--fill); padding: 1rem; overflow-x: auto; white-space: pre
 <div class="wide"><table>
 <tr><th>Revision</th><th>Hash</th><th>State</th><th>Now</th><th>Reached</th><th>Started</th><th>Ended</th><th>Change cause</th><th>By</th>
 <th>Abort reason</th></tr>
-{{range .Fleet.Revisions}}<tr><td class="short">{{.Number}}{{if .Update}} update{{end}}{{if .Current}} current{{end}}</td><td>{{text .Hash}}</td>
+{{range .Fleet.Revisions}}<tr><td class="short">{{.Number}}{{if .Update}} update{{end}}{{if .Current}} current{{end}}</td>
+<td>{{text .Hash}}</td>
 <td>{{printf "%s" .State | text}}</td><td>{{.Now}}</td><td>{{if .Reached}}{{.Reached}}{{else}}–{{end}}</td><td>{{time .Started}}</td>
-<td>{{time .Ended}}</td><td class="text">{{text .ChangeCause}}</td><td>{{text .CreatedBy}}</td><td class="text">{{text .AbortReason}}</td></tr>
+<td>{{time .Ended}}</td><td class="text">{{text .ChangeCause}}</td>
+<td>{{text .CreatedBy}}</td><td class="text">{{text .AbortReason}}</td></tr>
 {{end}}</table></div>
 
 <h2 id="diff">Difference</h2>

@@ -20,8 +20,8 @@ const (
 	maxStarredName = 1024
 )
 
-// TooManyConfigs is about a template with too many manifestConfigs, for fmt.Sprintf: their number, that of the manifests, and the limit of the
-// product.
+// TooManyConfigs is the text about a template with too many manifestConfigs, for fmt.Sprintf: their number, the number of manifests, and
+// the limit of the product.
 const TooManyConfigs = "%d manifestConfigs for %d manifests are more than are compared: their product is limited to %d; " +
 	"let one entry with a * in its name stand for several objects, or split the template"
 

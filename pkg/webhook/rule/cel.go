@@ -33,9 +33,6 @@ const (
 	maxQuoted = 300
 )
 
-// quoted is a string in quotation marks, as %q writes it.
-func quoted(text string) string { return "strings.quote(" + cut(text) + ")" }
-
 func cut(text string) string {
 	return fmt.Sprintf("[string(%s)].map(c, size(c) > %d ? c.substring(0, %d) + '…' : c)[0]", text, maxQuoted, maxQuoted)
 }

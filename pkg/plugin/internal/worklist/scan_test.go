@@ -53,7 +53,8 @@ func TestWalk(t *testing.T) {
 func TestBrokenJSON(t *testing.T) {
 	for _, text := range []string{``, `{`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1,`, `{"a":1,}`, `{"a" 1}`, `{a:1}`, `{"a":"\"}`, `{"a":[1,{"b":2]`, `[]`, `7`} {
 		var broken error
-		for range members([]byte(text), &broken) { //nolint:revive // Only the error counts.
+		for range members([]byte(text), &broken) {
+			continue // Only the error counts.
 		}
 		require.Error(t, broken, text)
 	}
