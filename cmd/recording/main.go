@@ -42,6 +42,12 @@ func run() error {
 	if err != nil {
 		return err
 	}
+	// The pages name no directory of the machine that made the recording.
+	directory, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	recording.Hide(frames, directory+"/")
 	if err := os.MkdirAll(filepath.Dir(*output), 0o755); err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"strings"
 	"syscall"
 	"time"
 
@@ -33,6 +34,17 @@ type Span struct {
 	Column int
 	Text   string
 	Style  Style
+}
+
+// Hide removes a text, such as the path of a directory, from all screens.
+func Hide(frames []Frame, text string) {
+	for _, frame := range frames {
+		for _, line := range frame.Lines {
+			for i := range line {
+				line[i].Text = strings.ReplaceAll(line[i].Text, text, "")
+			}
+		}
+	}
 }
 
 // Style is how a text is drawn. A color below 16 is an ANSI color; -1 is the default color.

@@ -48,6 +48,12 @@ func TestRedrawReplacesTheScreen(t *testing.T) {
 	require.Equal(t, "complete", strings.TrimSpace(frames[len(frames)-1].Lines[0][0].Text))
 }
 
+func TestHide(t *testing.T) {
+	frames := show(t, `printf '/home/me/bin/x\n'`)
+	Hide(frames, "/home/me/")
+	require.Equal(t, "bin/x", strings.TrimSpace(frames[len(frames)-1].Lines[0][0].Text))
+}
+
 func TestFailedCommandIsAnError(t *testing.T) {
 	_, err := Run(t.Context(), exec.Command("sh", "-c", "exit 3"), 20, 4, time.Millisecond)
 	require.ErrorContains(t, err, "exit status 3")
