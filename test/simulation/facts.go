@@ -72,7 +72,7 @@ func (w *World) forgetLostFacts() {
 // overdueAt is where a cluster was overdue: the hash of the revision, and the rollout of it.
 type overdueAt struct{ revision, rollout string }
 
-// noteOverdue notes each cluster that has been overdue at the update revision, and has not become well since. A failure of such a cluster
+// noteOverdue notes each cluster that has been overdue at the update revision, and that the hub has not seen well since. A failure of such a cluster
 // may be older than the last write of its work: somebody edited or deleted the work after it had failed.
 func (w *World) noteOverdue(owner *workv1alpha1.ManifestWorkReplicaSet) {
 	if owner == nil {
@@ -82,12 +82,19 @@ func (w *World) noteOverdue(owner *workv1alpha1.ManifestWorkReplicaSet) {
 		switch {
 		case work.Labels[workv1alpha1.LabelControllerHash] != owner.Status.UpdateRevision:
 		case Version(work) == edited && w.isWell(work): // That is no success of the revision.
-		case w.isWell(work):
+		case w.isWell(work) && w.showsSuccess(work):
 			delete(w.wasOverdue, work.Namespace)
+		case w.isWell(work): // The network lost the report: for the hub, the failure is still a fact (R11).
 		case w.overdue(owner, work):
 			w.wasOverdue[work.Namespace] = overdueAt{revision: owner.Status.UpdateRevision, rollout: w.rolloutOf(owner)}
 		}
 	}
+}
+
+// showsSuccess reports whether the hub's cache shows that a cluster has succeeded.
+func (w *World) showsSuccess(work *workv1.ManifestWork) bool {
+	cached, known, err := w.Hub.stores.Works.GetByKey(work.Namespace + "/" + work.Name)
+	return err == nil && known && w.succeeded(cached.(*workv1.ManifestWork))
 }
 
 // noteFact notes whether one cluster is overdue, or has succeeded.
