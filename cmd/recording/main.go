@@ -1,4 +1,4 @@
-// Command recording draws what a command shows in a terminal as an animated SVG:
+// Command recording records the terminal output of a command as an animated SVG:
 //
 //	recording -o docs/images/abort.svg -- bin/sandbox demo
 package main

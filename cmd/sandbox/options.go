@@ -63,7 +63,7 @@ func (o *options) complete() error {
 	return nil
 }
 
-// withSandbox starts a sandbox, does something with it, and stops it whatever happened.
+// withSandbox starts a sandbox, calls a function with it, and always stops it.
 func (o *options) withSandbox(ctx context.Context, out io.Writer, use func(*sandbox.Sandbox) error) error {
 	if err := o.complete(); err != nil {
 		return err

@@ -29,8 +29,8 @@ type archive struct {
 	sha256 string
 }
 
-// pack writes files, without their directories, into an archive: a zip file for Windows, otherwise a compressed tar file. Nothing of this
-// machine is in it: the times are one time, and the owner is root.
+// pack writes files, without their directories, into an archive: a zip file for Windows, otherwise a compressed tar file. The archive does
+// not depend on this machine: all files have the same time, and the owner is root.
 func pack(base string, p platform, binary string, files []string, modified time.Time) (archive, error) {
 	extension, write := ".tar.gz", writeTar
 	if p.os == "windows" {
@@ -104,7 +104,7 @@ func writeZip(out io.Writer, files []string, modified time.Time) error {
 	return writer.Close()
 }
 
-// mode returns the mode of a file in an archive, whatever umask the checkout was made with.
+// mode returns the mode of a file in an archive, independent of the umask of the checkout.
 func mode(file string) int64 {
 	if filepath.Base(file) == "LICENSE" {
 		return 0o644

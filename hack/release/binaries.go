@@ -26,8 +26,8 @@ var hubPlatforms = []platform{{"linux", "amd64"}, {"linux", "arm64"}}
 // pluginPlatforms are the platforms of the plugin.
 var pluginPlatforms = []platform{{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}, {"windows", "amd64"}}
 
-// compile builds a command of this module for a platform: static, without what only a debugger reads, without paths of this machine, and
-// with the commit.
+// compile builds a command of this module for a platform: static, without debug information, without paths of this machine, and with the
+// commit.
 func (r *release) compile(ctx context.Context, command string, p platform, file string) error {
 	fmt.Fprintf(os.Stderr, "building %s for %s\n", command, p)
 	_, err := outputWith(ctx, r.root, []string{"CGO_ENABLED=0", "GOOS=" + p.os, "GOARCH=" + p.arch},
@@ -125,7 +125,7 @@ func (r *release) sbom(ctx context.Context, binary, base string) error {
 	if err != nil {
 		return err
 	}
-	// The tool writes the time of its run, which would make each build another one.
+	// The tool writes the time of its run, which would make each build different.
 	content = timestamp.ReplaceAll(content, []byte("${1}"+r.created.Format(time.RFC3339)+`"`))
 	return os.WriteFile(file, content, 0o644)
 }

@@ -15,8 +15,8 @@ import (
 // reference returns the image by its version and its digest. A kubelet pulls by the digest alone.
 func (r *release) reference(digest string) string { return imageName + ":" + r.version + "@" + digest }
 
-// install writes install.yaml, which has what the image needs on any hub, and hub.yaml, the ClusterManager with the image. Some hubs have
-// an owner for that.
+// install writes install.yaml, the parts that the image needs on any hub, and hub.yaml, the ClusterManager with the image. On some hubs,
+// another tool owns the ClusterManager.
 func (r *release) install(digest string) error {
 	base, err := deploy.RenderBase()
 	if err != nil {

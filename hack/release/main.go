@@ -28,10 +28,10 @@ const source = "https://github.com/open-cluster-management-io/work-rollback"
 // imageName is the name of the published image.
 const imageName = "ghcr.io/open-cluster-management-io/work-rollback/work"
 
-// snapshotVersion is the beginning of the version of a commit that is not a release. The hub takes 0.0.0 for a development build (R35).
+// snapshotVersion is the beginning of the version of a commit that is not a release. The hub treats 0.0.0 as a development build (R35).
 const snapshotVersion = "v0.0.0-snapshot."
 
-// release is what is built, and from what.
+// release holds the inputs and the output of a build.
 type release struct {
 	// root is the checkout; out is the directory of the published files, which is replaced.
 	root, out string

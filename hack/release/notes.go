@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// unreleased is the heading of what no release has yet.
+// unreleased is the heading of the changes that no release has yet.
 const unreleased = "Unreleased"
 
-// section returns the part of CHANGELOG.md about a version: what follows the heading "## v1.2.3" or "## v1.2.3 - <date>".
+// section returns the part of CHANGELOG.md about a version: the text below the heading "## v1.2.3" or "## v1.2.3 - <date>".
 func section(changelog, version string) (string, error) {
 	var found []string
 	inside := false
@@ -32,7 +32,7 @@ func section(changelog, version string) (string, error) {
 	return text + "\n", nil
 }
 
-// artifacts is the end of the release notes: the image, and where to read how to verify it.
+// artifacts returns the end of the release notes: the image, and a link to the steps that verify it.
 func (r *release) artifacts(digest string) string {
 	return fmt.Sprintf("\n## Image\n\n```text\n%s\n```\n\n[How to verify the image and the files](%s/blob/%s/docs/releases.md#verify).\n",
 		r.reference(digest), source, r.commit)

@@ -1,4 +1,4 @@
-// Package fleettest makes the API objects of fleets for tests of what shows them.
+// Package fleettest makes the API objects of fleets for the tests of views and of the dashboard.
 package fleettest
 
 import (

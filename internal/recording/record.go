@@ -1,7 +1,7 @@
-// Package recording runs a command in a terminal and draws what it showed as an animated SVG, for the pages of the documentation.
+// Package recording runs a command in a terminal and draws its screens as an animated SVG, for the documentation.
 //
-// A pseudo terminal runs the command, and a terminal emulator turns its output into screens. One screen is kept for each change that
-// stands for at least the sampling interval. Long waits are shortened, so that a reader sees a rollout in half a minute.
+// A pseudo terminal runs the command, and a terminal emulator turns its output into screens. One screen is kept for each change that lasts
+// for at least the sampling interval. Long waits are shortened, so that a reader sees a rollout in half a minute.
 package recording
 
 import (
@@ -94,7 +94,7 @@ func Run(ctx context.Context, cmd *exec.Cmd, columns, rows int, interval time.Du
 	}
 }
 
-// sampler keeps a frame for each screen that differs from the one before.
+// sampler keeps a frame for each screen that differs from the previous one.
 type sampler struct {
 	terminal vt10x.Terminal
 	start    time.Time

@@ -14,9 +14,9 @@ type Options struct {
 	Title string
 	// Columns and Rows are the size of the terminal.
 	Columns, Rows int
-	// LongestWait is how long one screen stands at most, except the last one.
+	// LongestWait is the maximum duration of a screen, except the last one.
 	LongestWait time.Duration
-	// LastWait is how long the last screen stands before the animation starts again.
+	// LastWait is the duration of the last screen, before the animation repeats.
 	LastWait time.Duration
 }
 
@@ -88,7 +88,7 @@ func style(d *drawing, frames []Frame, o Options, height int) {
 	fmt.Fprintf(d, "</style>\n")
 }
 
-// durations returns how long each frame stands, and their sum.
+// durations returns the duration of each frame, and their sum.
 func durations(frames []Frame, o Options) ([]time.Duration, time.Duration) {
 	waits := make([]time.Duration, len(frames))
 	var total time.Duration

@@ -16,7 +16,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/controlplane"
 )
 
-// controlSocket is the file in a sandbox's directory by which other processes of its user talk to it.
+// controlSocket is the socket in a sandbox's directory through which other processes of its user send requests.
 const controlSocket = "control.sock"
 
 // Control lets other processes of the same user swap or kill the work hub, until it is closed.
@@ -27,7 +27,7 @@ func (s *Sandbox) Control() (io.Closer, error) {
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /swap", func(w http.ResponseWriter, r *http.Request) {
-		// A swap that began is finished, whatever becomes of who asked for it.
+		// A swap that has begun is finished even if the client is gone.
 		if err := s.Swap(context.WithoutCancel(r.Context()), r.FormValue("binary")); err != nil {
 			http.Error(w, err.Error(), http.StatusUnprocessableEntity)
 		}
@@ -83,7 +83,8 @@ func RequestKill(ctx context.Context, dir string) error {
 	return err
 }
 
-// request sends a request to the sandbox with a directory. It returns the words with which the sandbox refuses; empty if it does not.
+// request sends a request to the sandbox with a directory. It returns the reason of the sandbox for a refusal; empty if the sandbox
+// accepts.
 func request(ctx context.Context, dir, path string) (refusal string, err error) {
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(dir, controlSocket))

@@ -34,7 +34,7 @@ type WorkHub struct {
 	binary  string
 	command process.Command
 	child   *process.Process
-	// wanted says that the child is to run: if it ends, it ended by itself. listens says that it came up.
+	// wanted is true if the child should run: if it then ends, it crashed. listens is true if it started to listen.
 	wanted, listens bool
 }
 
@@ -152,7 +152,7 @@ func (w *WorkHub) commandLine(address string) []string {
 	return append(flags, w.args...)
 }
 
-// watch reports a child that ends by itself.
+// watch reports a child that crashes.
 func (w *WorkHub) watch(child *process.Process) {
 	<-child.Done()
 	w.mu.Lock()

@@ -21,10 +21,10 @@ import (
 // lightWorkers is how many ManifestWorks the light agents handle at the same time.
 const lightWorkers = 4
 
-// LightAgents plays the work agents of clusters that have no API server. On the hub all of it is real: each cluster has a ManagedCluster
+// LightAgents simulates the work agents of clusters that have no API server. The part on the hub is real: each cluster has a ManagedCluster
 // and a namespace, and its agent watches ManifestWorks, sets and removes their finalizer, and reports their status. OCM's own evaluator
-// reads the condition rules. What is played is the cluster: the manifests exist in memory only, the status of a Deployment follows the
-// name of its image, as that of the Pods of a Node does, and other objects exist at once. There are no Pods, no status feedback and no
+// reads the condition rules. Only the cluster is simulated: the manifests exist in memory only, the status of a Deployment follows the name
+// of its image, as that of the Pods of a Node does, and other objects exist at once. There are no Pods, no status feedback and no
 // AppliedManifestWorks.
 type LightAgents struct {
 	client   workclient.Interface
@@ -37,7 +37,7 @@ type LightAgents struct {
 	clusters map[string]map[string]*lightObject
 }
 
-// StartLightAgents plays the agents of the named clusters until Stop.
+// StartLightAgents runs the agents of the named clusters until Stop.
 func StartLightAgents(hub *rest.Config, names ...string) (*LightAgents, error) {
 	client, err := workclient.NewForConfig(hub)
 	if err != nil {
@@ -73,7 +73,7 @@ func StartLightAgents(hub *rest.Config, names ...string) (*LightAgents, error) {
 	return l, nil
 }
 
-// Stop ends the agents. What they reported stays.
+// Stop ends the agents. Their reports stay.
 func (l *LightAgents) Stop() {
 	l.cancel()
 	l.stopped.Wait()
@@ -110,7 +110,7 @@ func (l *LightAgents) run(ctx context.Context) {
 	}
 }
 
-// sync does what an agent does next about a ManifestWork. It returns when to look again; zero if only a change of the work matters.
+// sync takes the next step of an agent for a ManifestWork. It returns when to look again; zero if only a change of the work matters.
 func (l *LightAgents) sync(ctx context.Context, key cache.ObjectName) (time.Duration, error) {
 	cached, exists, err := l.works.GetByKey(key.String())
 	if err != nil || !exists {
@@ -144,7 +144,7 @@ func (l *LightAgents) sync(ctx context.Context, key cache.ObjectName) (time.Dura
 	return again, superseded(err)
 }
 
-// superseded drops an error that says that a newer state of the work is on its way.
+// superseded drops an error which means that a newer state of the work is on its way.
 func superseded(err error) error {
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		return nil

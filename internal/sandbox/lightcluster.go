@@ -49,8 +49,8 @@ func (o *lightObject) pulls(spec *corev1.PodSpec) bool {
 	return !brokenIn(spec) && (!o.flaky || !hasImage(spec, flakyImage))
 }
 
-// report applies the manifests of a work to its cluster, and sets the status that an agent reports then. It returns when the cluster
-// changes by itself; zero if it does not.
+// report applies the manifests of a work to its cluster, and sets the status that an agent reports then. It returns the time of the next
+// change of the cluster; zero if there is none.
 func (l *LightAgents) report(ctx context.Context, work *workv1.ManifestWork, now time.Time) (time.Duration, error) {
 	var again time.Duration
 	manifests := make([]workv1.ManifestCondition, 0, len(work.Spec.Workload.Manifests))
@@ -74,7 +74,7 @@ func (l *LightAgents) report(ctx context.Context, work *workv1.ManifestWork, now
 	return again, nil
 }
 
-// manifestCondition returns what an agent reports of a manifest.
+// manifestCondition returns an agent's report about a manifest.
 func (l *LightAgents) manifestCondition(ctx context.Context, work *workv1.ManifestWork, i int, object *unstructured.Unstructured) workv1.ManifestCondition {
 	kind := object.GroupVersionKind()
 	resource, _ := meta.UnsafeGuessKindToResource(kind)
@@ -103,7 +103,7 @@ func condition(kind, reason, message string, generation int64) metav1.Condition 
 	return metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: reason, Message: message, ObservedGeneration: generation}
 }
 
-// apply keeps a manifest as an object of the cluster. It returns the object with its status, and when the status changes by itself.
+// apply keeps a manifest as an object of the cluster. It returns the object with its status, and the time of the status's next change.
 func (l *LightAgents) apply(work *workv1.ManifestWork, manifest *workv1.Manifest, now time.Time) (*unstructured.Unstructured, time.Duration, error) {
 	object := &unstructured.Unstructured{}
 	if err := json.Unmarshal(manifest.Raw, &object.Object); err != nil {
@@ -168,8 +168,8 @@ func (o *lightObject) readyAt(now time.Time) int32 {
 	return status.ReadyReplicas
 }
 
-// playedStatus returns the status of a Deployment, and when it changes by itself. Its Pods are ready after readyAfter, unless an image can't
-// be pulled. Then one new Pod waits beside the older ones, until progressDeadlineSeconds have passed.
+// playedStatus returns the simulated status of a Deployment, and the time of its next change. Its Pods are ready after readyAfter, unless
+// an image can't be pulled. Then one new Pod waits beside the older ones, until progressDeadlineSeconds have passed.
 func playedStatus(deployment *appsv1.Deployment, object *lightObject, now time.Time) (appsv1.DeploymentStatus, time.Duration) {
 	wanted, age := ptr.Deref(deployment.Spec.Replicas, 1), now.Sub(object.changed)
 	deadline := defaultProgressDeadline

@@ -1,4 +1,4 @@
-// Package turns has a work queue that nothing waits for: a test or a simulation does what is due, and decides when.
+// Package turns has a work queue without goroutines and timers: a test or a simulation decides when to run the due tasks.
 package turns
 
 import (
@@ -10,7 +10,7 @@ import (
 
 // Queue is a queue without goroutines and timers. A task is in it once, as in a workqueue.
 type Queue[T comparable] struct {
-	// Clock tells what is due.
+	// Clock determines which tasks are due.
 	Clock clock.PassiveClock
 	// RetryAfter is when a task that failed is due again at first. Each time it is twice as long, up to RetryAtMost.
 	RetryAfter, RetryAtMost time.Duration

@@ -140,7 +140,7 @@ func ReadHistory(in *Input) History {
 }
 
 // RolledOut reports whether another hub wrote the revision to the works of all selected clusters, on enough clusters to be believed, and
-// whether all of them succeeded with it. If only one cluster has the revision, only is that cluster (R6).
+// whether all of them succeeded with it. If only one cluster has the revision, only names that cluster (R6).
 func (in *Input) RolledOut(rev *work.Revision, now time.Time) (everywhere, succeeded bool, only string) {
 	works, needed := in.counted()
 	foreign, all := foreignClusters(works)

@@ -12,7 +12,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 )
 
-// Plan is how a rollout continues.
+// Plan is the expected course of a rollout.
 type Plan struct {
 	Text    string          `json:"text"`
 	Waves   []forecast.Wave `json:"waves"`
@@ -66,7 +66,7 @@ type Simulation struct {
 	Film     FilmOf       `json:"film"`
 }
 
-// Distribution is how often the values of many runs lie in each part of their range.
+// Distribution is a histogram of the values of many runs.
 type Distribution struct {
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
@@ -89,7 +89,7 @@ type FilmGroup struct {
 	Clusters  []string `json:"clusters"`
 }
 
-// FilmFrame is what changes at one time, in seconds since the begin.
+// FilmFrame holds the changes at one time, in seconds since the start.
 type FilmFrame struct {
 	At     float64  `json:"at"`
 	Cells  []int    `json:"cells"`

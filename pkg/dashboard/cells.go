@@ -53,7 +53,7 @@ func (p *Picture) fill(groups []view.Group, clusters []view.Cluster, causes []vi
 	}
 }
 
-// reachedText describes how far an aborted revision came.
+// reachedText describes how many clusters an aborted revision reached.
 func reachedText(r *view.Reached) string {
 	if r == nil {
 		return ""

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Update is a message of a stream: a whole picture, or what has changed since the last one.
+// Update is a message of a stream: a whole picture, or the changes since the last one.
 type Update struct {
 	// At is the time of the server in Unix milliseconds.
 	At   int64 `json:"at"`
@@ -21,7 +21,7 @@ type Update struct {
 	Text  []int    `json:"text"`
 }
 
-// updateOf returns what turns one picture into another; nil if nothing has changed. The whole picture is sent if clusters came or went.
+// updateOf returns the update from one picture to the next; nil if nothing has changed. It is a whole picture if clusters came or went.
 func updateOf(before, after *Picture, at int64) *Update {
 	u := &Update{At: at, Cells: []Cell{}, Text: []int{}, Texts: []string{}}
 	texts := map[string]int{}

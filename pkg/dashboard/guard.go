@@ -10,14 +10,13 @@ import (
 // tokenHeader carries the token. A page of another origin can't set it without a preflight request, which the server never permits.
 const tokenHeader = "X-Dashboard-Token"
 
-// policy is the Content-Security-Policy of all answers: only files of this server run, and only this server is asked.
+// policy is the Content-Security-Policy of all answers: the page runs only files of this server, and sends requests only to this server.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// guard checks each request before anything else sees it.
+// guard checks each request before any other handler.
 type guard struct {
-	// hosts are the values of the Host header that the server answers to. Any other name was resolved to this machine by somebody else:
-	// DNS rebinding.
+	// hosts are the values of the Host header that the server answers to. A request with another name comes from DNS rebinding.
 	hosts   []string
 	secrets *secrets
 }

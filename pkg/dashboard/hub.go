@@ -7,7 +7,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 )
 
-// Hub is what the page shows and changes. All methods use the rights of the user.
+// Hub is the page's access to a hub. All methods use the rights of the user.
 type Hub interface {
 	// Scope describes what the list shows, such as "namespace default".
 	Scope() string
@@ -19,11 +19,11 @@ type Hub interface {
 	Contact() (since time.Time, problem string)
 	// Diff returns the unified diff from one revision to another, with masked Secrets. A number of zero stands for the template in the spec.
 	Diff(ctx context.Context, namespace, name string, from, to int64) (string, error)
-	// Preview returns what an action would write. It writes nothing. The objects are those that the page shows, and tell how many clusters
-	// have a revision.
+	// Preview describes the writes of an action, and writes nothing. The objects are those that the page shows: they determine how many
+	// clusters have a revision.
 	Preview(context.Context, *Action, *view.Objects) (*Preview, error)
-	// Act carries an action out if its question is still the one that the user confirmed, and returns what was done. Otherwise it returns
-	// ErrChanged and writes nothing.
+	// Act performs an action if its question is still the one that the user confirmed, and returns a description of the result. Otherwise it
+	// returns ErrChanged and writes nothing.
 	Act(ctx context.Context, action *Action, confirmed string) (string, error)
 	// Plan returns how a rollout continues.
 	Plan(*view.Objects) (*Plan, error)
@@ -31,7 +31,7 @@ type Hub interface {
 	Report(ctx context.Context, namespace, name string) ([]byte, error)
 }
 
-// Followed holds the newest state of what a Hub follows.
+// Followed holds the newest state of the objects that a Hub follows.
 type Followed[T any] interface {
 	// Changed receives a value after a change. It holds at most one.
 	Changed() <-chan struct{}
@@ -67,7 +67,7 @@ type Action struct {
 	Force bool `json:"force,omitempty"`
 }
 
-// Preview is what an action would write.
+// Preview describes the writes of an action.
 type Preview struct {
 	view.Effect
 	// Diff is the change of the template, with masked Secrets; empty if the template does not change.

@@ -7,7 +7,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 )
 
-// Picture is what the page shows of one ManifestWorkReplicaSet at one time.
+// Picture is one ManifestWorkReplicaSet at one time, as the page shows it.
 type Picture struct {
 	Head Head
 	// Groups divide the cells into parts, in the order in which the hub rolls out to them.
@@ -22,7 +22,7 @@ type Group struct {
 	Size      int    `json:"size"`
 }
 
-// Head is everything but the cells. Times are Unix seconds; zero means unknown.
+// Head is everything except the cells. Times are Unix seconds; zero means unknown.
 type Head struct {
 	Namespace string         `json:"namespace"`
 	Name      string         `json:"name"`
@@ -42,7 +42,7 @@ type Head struct {
 	Selected  int            `json:"selected"`
 }
 
-// Estimate is when a rollout is expected to end.
+// Estimate is the expected end of a rollout.
 type Estimate struct {
 	Wave        int64 `json:"wave"`
 	Rollout     int64 `json:"rollout"`

@@ -24,14 +24,14 @@ type state[T any] struct {
 	err   error
 }
 
-// board keeps the newest state of what a Hub follows, for all tabs.
+// board keeps the newest state of the followed objects, for all tabs.
 type board[T any] struct {
 	mu      sync.Mutex
 	state   state[T]
 	changed chan struct{} // Closed at the next change.
 }
 
-// newBoard follows something until the context ends.
+// newBoard returns a board that is updated until the context ends.
 func newBoard[T any](ctx context.Context, follow func(context.Context) Followed[T], same func(a, b T) bool) *board[T] {
 	b := &board[T]{changed: make(chan struct{}), state: state[T]{err: ErrNotReady}}
 	go b.run(ctx, follow(ctx), same)
@@ -52,7 +52,7 @@ func (b *board[T]) run(ctx context.Context, followed Followed[T], same func(a, b
 	}
 }
 
-// pause waits for a value or the end of a time. It returns false if the context has ended.
+// pause waits for a value, or until a time has passed. It returns false if the context has ended.
 func pause(ctx context.Context, until <-chan struct{}, most time.Duration) bool {
 	timer := time.NewTimer(most)
 	defer timer.Stop()
@@ -65,7 +65,7 @@ func pause(ctx context.Context, until <-chan struct{}, most time.Duration) bool 
 	return true
 }
 
-// set sets the newest state. It wakes the tabs only if they show something else.
+// set sets the newest state. It wakes the tabs only if the visible state has changed.
 func (b *board[T]) set(s state[T], same func(a, b T) bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -103,7 +103,7 @@ type room struct {
 type rooms struct {
 	hub  Hub
 	now  func() time.Time
-	root context.Context //nolint:containedctx // What is followed lasts longer than a request.
+	root context.Context //nolint:containedctx // The watches outlive a request.
 
 	mu   sync.Mutex
 	open map[string]*room

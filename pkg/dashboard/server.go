@@ -37,10 +37,10 @@ type Server struct {
 	simulating sync.Mutex
 }
 
-// openPath is where the one-time code is exchanged for the token.
+// openPath is the path at which the one-time code is exchanged for the token.
 const openPath = "/api/open"
 
-// maxBody is the maximum size of a request's body in bytes. The names of 10,000 clusters have room.
+// maxBody is the maximum size of a request's body in bytes. It has room for the names of 10,000 clusters.
 const maxBody = 4 << 20
 
 // Listen returns a server that listens on a port of 127.0.0.1, and on no other address. Port 0 selects a free one.
@@ -88,7 +88,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	return nil
 }
 
-// Handler returns the handler of all requests. What it follows ends with the context.
+// Handler returns the handler of all requests. Its watches end with the context.
 func (s *Server) Handler(ctx context.Context) http.Handler {
 	s.rooms = newRooms(ctx, s.hub, s.now)
 	s.lists = newBoard(ctx, func(ctx context.Context) Followed[[]Row] { return s.hub.List(ctx) }, sameRows)

@@ -78,7 +78,7 @@ func (h *fakeHub) actions() []Action {
 	return append([]Action{}, h.acted...)
 }
 
-// still is something that tells of no change: the board looks by itself.
+// still never signals a change: the board refreshes on its own schedule.
 type still[T any] func() (T, error)
 
 func (s still[T]) Changed() <-chan struct{} { return nil }
@@ -106,7 +106,7 @@ func serve(t *testing.T, options Options) *served {
 	return &served{t, hub, server}
 }
 
-// request is a request of the page; the changes make it another one.
+// request sends a request of the page, with changes.
 func (s *served) request(method, path, body string, changes ...func(*http.Request)) *http.Response {
 	s.t.Helper()
 	r, err := http.NewRequestWithContext(s.t.Context(), method, strings.TrimSuffix(s.base(), "/")+path, strings.NewReader(body))
@@ -200,7 +200,7 @@ func TestReadingRequiresTheToken(t *testing.T) {
 	require.Equal(t, 404, s.request(http.MethodGet, actPath, "").StatusCode)
 }
 
-// All answers have the security headers, errors too.
+// All answers have the security headers, even errors.
 func TestHeaders(t *testing.T) {
 	s := serve(t, Options{})
 	for _, answer := range []*http.Response{

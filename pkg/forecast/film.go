@@ -9,7 +9,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// Scene is what a film shows of a cluster.
+// Scene is the state of a cluster in a film.
 type Scene uint8
 
 // The scenes.
@@ -23,16 +23,16 @@ const (
 	SceneRestoring
 )
 
-// Frame is what changes at one time of a film.
+// Frame holds the changes at one time of a film.
 type Frame struct {
-	// At is the time since the begin of the rollout.
+	// At is the time since the start of the rollout.
 	At time.Duration
 	// Clusters are the places of the changed clusters in the fleet, in the order of the placementRefs and groups. Scenes are their scenes.
 	Clusters []int
 	Scenes   []Scene
 }
 
-// Film simulates one run, and returns what it shows. Each cluster begins with SceneWaiting. The input must be valid.
+// Film simulates one run, and returns its frames. Each cluster begins with SceneWaiting. The input must be valid.
 func Film(in *Input, index int) (Result, []Frame, error) {
 	r := newRun(in, index)
 	scenes, frames := make([]Scene, len(r.clusters)), []Frame(nil)

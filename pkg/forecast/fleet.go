@@ -15,7 +15,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// The simulated fleet: the ManifestWorks as the API server would hold them, and what really happens on each cluster.
+// The simulated fleet: the ManifestWorks as the API server would hold them, and the real state of each cluster.
 
 // The revisions of a run.
 const (
@@ -60,7 +60,7 @@ func (st *stage) newFleet() *fleet {
 	return f
 }
 
-// draw lets chance decide about each cluster, and takes its work away.
+// draw picks the fate of each cluster at random, and removes its work.
 func (f *fleet) draw(in *Input, index int) {
 	random := rand.New(rand.NewPCG(in.Seed, uint64(index))) //nolint:gosec // a simulation needs numbers that can be repeated
 	for i := range f.clusters {
@@ -84,7 +84,7 @@ func (c *cluster) empty(now time.Time) {
 	c.object.Status.Conditions = conditions[:0]
 }
 
-// apply carries a write out, as the API server and the hub's memory would.
+// apply performs a write, as the API server and the hub's memory would.
 func (c *cluster) apply(w *rollout.Write, now time.Time) {
 	object, metadata := c.work.Object, w.Metadata()
 	for key, value := range metadata.Labels {

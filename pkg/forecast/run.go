@@ -80,7 +80,7 @@ func (st *stage) newRun() *run {
 	return r
 }
 
-// begin puts everything to where run number index begins: each cluster has a work that has succeeded with the older revision, if there is
+// begin sets the state in which run number index begins: each cluster has a work that has succeeded with the older revision, if there is
 // one.
 func (r *run) begin(index int) {
 	r.now, r.abortedAt, r.exposed, r.passes = epoch, time.Time{}, 0, 0
@@ -160,7 +160,7 @@ func (r *run) pass() *rollout.Plan {
 	}
 }
 
-// act carries the writes of a plan out. It reports whether the process lived to the end of it.
+// act performs the writes of a plan. It reports whether the process lived to the end of the plan.
 func (r *run) act(plan *rollout.Plan) bool {
 	for i := range plan.Writes {
 		w := &plan.Writes[i]

@@ -13,7 +13,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// stage is what all runs of an input share: nothing of it depends on chance, and no run changes it.
+// stage is the state that all runs of an input share. It does not depend on chance, and no run changes it.
 type stage struct {
 	in              *Input
 	update, current *work.Revision

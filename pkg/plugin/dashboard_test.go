@@ -15,8 +15,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/dashboard"
 )
 
-// Any answer of the API server shows that it is there, a refusal too. An overload and a broken connection do not. When it is back, all
-// that waits for it is told.
+// Any answer of the API server, even a refusal, shows that the server is reachable. An overload or a broken connection does not. When the
+// server is reachable again, all waiters are woken.
 func TestDashboardContact(t *testing.T) {
 	now := time.Unix(1000, 0)
 	h := newDashboardHub(&options{now: func() time.Time { return now }}, &clients{namespace: "default"}, false)
@@ -45,7 +45,7 @@ func TestDashboardContact(t *testing.T) {
 	require.Zero(t, since)
 }
 
-// The list holds what a row shows, and no template.
+// The list holds the fields that a row shows, and no template.
 func TestDashboardRow(t *testing.T) {
 	set := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", ManagedFields: []metav1.ManagedFieldsEntry{{}}}}
 	set.Status.State, set.Status.UpdateRevision, set.Status.CurrentRevision = workv1alpha1.StateStalled, "b", "a"

@@ -14,9 +14,10 @@ import (
 // read returns the newest state of some informers.
 type read[T any] func() (T, error)
 
-// followed follows something with informers. When the API server can be reached again, it starts new informers: the old ones would wait
-// until their backoff has elapsed. It also does so now and then while a permission is missing: an informer that lacks one never gets it,
-// and an API server that has just started may refuse what it allows later. The state before stays until the new one is complete.
+// followed follows objects with informers. When the API server can be reached again, it starts new informers: the old ones would wait until
+// their backoff has elapsed. It also starts new ones periodically while a permission is missing: an informer that lacks a permission never
+// gets it, and an API server that has just started may reject requests that it allows later. The previous state stays until the new one is
+// complete.
 type followed[T any] struct {
 	changed chan struct{}
 
@@ -29,8 +30,8 @@ type followed[T any] struct {
 // askAgainAfter is how often informers that lack a permission are started again.
 const askAgainAfter = 15 * time.Second
 
-// follows starts to follow something. start starts the informers of a context, and they tell of each change. lacks reports whether a state
-// lacks what could not be read.
+// follows starts to follow objects. start starts informers that run until a context ends and signal each change. lacks reports whether a
+// state is missing parts that could not be read.
 func follows[T any](
 	ctx context.Context, h *dashboardHub, lacks func(T) bool, start func(ctx context.Context, changed chan struct{}) (read[T], error),
 ) *followed[T] {

@@ -51,13 +51,13 @@ func (h *dashboardHub) Scope() string {
 	return "namespace " + h.clients.namespace
 }
 
-// How often the API server is asked whether it is there, and how long it may take to answer.
+// The interval between checks of the connection to the API server, and the time limit of each check.
 const (
 	contactEvery  = 2 * time.Second
 	contactWithin = 5 * time.Second
 )
 
-// watchContact asks the API server again and again, until the context ends.
+// watchContact checks the connection to the API server repeatedly, until the context ends.
 func (h *dashboardHub) watchContact(ctx context.Context) {
 	ticker := time.NewTicker(contactEvery)
 	defer ticker.Stop()
@@ -77,7 +77,7 @@ func (h *dashboardHub) watchContact(ctx context.Context) {
 	}
 }
 
-// noteContact notes the result of a request. Any answer of the API server but an overload shows that it is there.
+// noteContact notes the result of a request. Any answer of the API server except an overload shows that the server is reachable.
 func (h *dashboardHub) noteContact(err error) {
 	var answered apierrors.APIStatus
 	here := err == nil || errors.As(err, &answered) && answered.Status().Code < 500
@@ -152,7 +152,7 @@ func (h *dashboardHub) List(ctx context.Context) dashboard.Followed[[]dashboard.
 	})
 }
 
-// withoutTemplate drops what the list does not show.
+// withoutTemplate drops the fields that the list does not show.
 func withoutTemplate(object any) (any, error) {
 	if set, ok := object.(*workv1alpha1.ManifestWorkReplicaSet); ok {
 		set.ManagedFields, set.Spec.ManifestWorkTemplate = nil, workv1.ManifestWorkSpec{}

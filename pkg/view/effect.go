@@ -19,12 +19,12 @@ const (
 	VerbResume Verb = "resume"
 )
 
-// Effect is what an action writes.
+// Effect describes the writes of an action.
 type Effect struct {
 	Verb Verb `json:"verb"`
 	// Question asks the user to confirm. It names the revisions, so that it changes if the action would do something else.
 	Question string `json:"question"`
-	// Writes describes what the plugin writes, and Then what the hub does because of it.
+	// Writes describes the plugin's write, and Then the hub's reaction.
 	Writes string `json:"writes"`
 	Then   string `json:"then"`
 	// Revision is the revision that an undo restores.
@@ -33,8 +33,8 @@ type Effect struct {
 	Clusters int `json:"clusters"`
 }
 
-// EffectOf returns what an action writes, as far as the objects tell. revision is the revision that an undo restores, and clusters are the
-// clusters of a retry; none for all failed ones. It does not check whether the action is possible.
+// EffectOf returns the effect of an action, as far as the objects show it. revision is the revision that an undo restores, and clusters are
+// the clusters of a retry; none for all failed ones. It does not check whether the action is possible.
 func EffectOf(o *Objects, verb Verb, revision *Revision, clusters []string) Effect {
 	e := Effect{Verb: verb}
 	name := o.ReplicaSet.Namespace + "/" + o.ReplicaSet.Name

@@ -1,5 +1,5 @@
-// Package work is what the other packages know of one ManifestWork and of one revision: which revision a work has, in which state its agent
-// reports it, which names it may have, and which labels and annotations it gets.
+// Package work describes one ManifestWork and one revision for the other packages: the revision of a work, its state as the agent reports
+// it, the names that it may have, and the labels and annotations that it gets.
 //
 // It is pure: no client, no lister, no logger, and time is an argument.
 //

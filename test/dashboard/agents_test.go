@@ -52,7 +52,7 @@ func (a *agents) outcome(cluster, version string) outcome {
 	return succeeds
 }
 
-// run lets the agents look at the API server again and again. An API server that is away is asked again.
+// run lets the agents look at the API server again and again. It retries while the API server is unavailable.
 func (a *agents) run(ctx context.Context) {
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		works, err := a.client.WorkV1().ManifestWorks("").List(ctx, metav1.ListOptions{})

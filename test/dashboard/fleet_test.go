@@ -90,7 +90,7 @@ func (f *fleet) get() *workv1alpha1.ManifestWorkReplicaSet {
 	return set
 }
 
-// becomes waits until the hub has processed the spec and the state is this one.
+// becomes waits until the hub has processed the spec and the given state is reached.
 func (f *fleet) becomes(state workv1alpha1.State) {
 	f.t.Helper()
 	eventually(f.t, "the state is "+string(state), func() error {

@@ -102,7 +102,7 @@ func TestLargeFleet(t *testing.T) {
 	t.Logf("%.0f frames a second while %d cells change in each", fps, changing)
 	require.Greater(t, fps, 3.0)
 
-	// A difference of the server reaches the page as such.
+	// The server sends the page a difference, not a whole picture.
 	var names []string
 	for i := range changing {
 		names = append(names, fmt.Sprintf("c%d", i*20+1))

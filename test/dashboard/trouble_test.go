@@ -10,7 +10,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/controlplane"
 )
 
-// The API server is away for a while: the page says so, keeps what it saw, and is live again by itself.
+// The API server is unavailable for a while: the page says so, keeps the last state, and then becomes live again without a reload.
 func TestAPIServerAway(t *testing.T) {
 	browser := newBrowser(t)
 	f := newFleet(t, 2)
@@ -25,7 +25,7 @@ func TestAPIServerAway(t *testing.T) {
 	p.shows("2 of 2 clusters confirmed revision 2", "after the outage")
 }
 
-// Without a right, the page names it. With the right to read only ManifestWorkReplicaSets, it shows what they tell.
+// The page names a missing right. With the right to read only ManifestWorkReplicaSets, it shows their content.
 func TestWithoutRights(t *testing.T) {
 	browser := newBrowser(t)
 	f := newFleet(t, 2)

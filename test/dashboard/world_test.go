@@ -26,7 +26,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/test/internal/manager"
 )
 
-// patience is how long a test waits for what should happen. It passes only if something is wrong, or the machine is busy.
+// patience is the time limit of a wait. It elapses only if something is wrong, or the machine is busy.
 const patience = 90 * time.Second
 
 // settle is the hub's --success-settle.

@@ -70,7 +70,7 @@ func (s *snapshot) pluginIn(t *testing.T, platform string) []byte {
 	return found.content
 }
 
-// plugin returns the path of the plugin for this machine, out of its archive.
+// plugin returns the path of the plugin for this machine, from its archive.
 func (s *snapshot) plugin(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "kubectl-mwrs")

@@ -1,3 +1,3 @@
-// Package release tests what a release publishes: it builds a snapshot as `make snapshot` does and reads everything in it, with other code
-// than that which wrote it. It needs neither a network nor GitHub.
+// Package release tests the files that a release publishes: it builds a snapshot as `make snapshot` does and checks everything in it, with
+// independent code. It needs neither a network nor GitHub.
 package release

@@ -21,13 +21,13 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/test/internal/await"
 )
 
-// patience is how long the test waits for what should happen. It passes only when something is wrong, or the machine is busy.
+// patience is the time limit of a wait. It elapses only if something is wrong, or the machine is busy.
 const patience = 2 * time.Minute
 
-// replicaSets is the name of the CRD that install.yaml brings.
+// replicaSets is the name of the CRD in install.yaml.
 const replicaSets = "manifestworkreplicasets.work.open-cluster-management.io"
 
-// installs: an API server with OCM's other CRDs takes install.yaml, and the hub out of the image runs there.
+// installs: an API server with OCM's other CRDs accepts install.yaml, and the hub from the image runs there.
 func (s *snapshot) installs(t *testing.T) {
 	ctx := t.Context()
 	env, err := controlplane.NewEnv(ctx, os.Stderr)
@@ -113,7 +113,7 @@ func (s *snapshot) metricNamesTheVersion(t *testing.T, env *controlplane.Env, ku
 	t.Fatal("there is no metric of the build")
 }
 
-// scrape trusts any certificate: the hub makes itself one at each start.
+// scrape trusts any certificate: the hub creates its own at each start.
 func scrape(t *testing.T, address, token string) (string, error) {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
@@ -132,7 +132,7 @@ func scrape(t *testing.T, address, token string) (string, error) {
 	return string(content), err
 }
 
-// isReproducible: whoever builds the commit again, in any directory, gets the image that was signed.
+// isReproducible: a second build of the commit, in any directory, gives the image that was signed.
 func (s *snapshot) isReproducible(t *testing.T) {
 	if changed := run(t, root, nil, "git", "status", "--porcelain"); changed != "" && os.Getenv("CI") != "true" {
 		t.Skip("the working tree has changes that a clone has not:\n" + changed)

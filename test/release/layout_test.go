@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// layout is what the test reads of an OCI layout with one index.
+// layout holds the parts of an OCI layout with one index that the test reads.
 type layout struct {
 	// digest is that of the index, and name its annotation in the layout.
 	digest, name string
@@ -27,7 +27,7 @@ type layout struct {
 	images map[string]image
 }
 
-// descriptor is OCI's: what another file of the layout is.
+// descriptor is an OCI descriptor: it describes another file of the layout.
 type descriptor struct {
 	MediaType, Digest string
 	Size              int
@@ -100,7 +100,7 @@ func readLayout(t *testing.T, dir string) layout {
 	return found
 }
 
-// architecture returns the one of this machine, if the image is for it.
+// architecture returns the architecture of this machine, if the image supports it.
 func architecture(t *testing.T) string {
 	t.Helper()
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
@@ -155,7 +155,7 @@ func (s *snapshot) imageIsTheContainerfiles(t *testing.T) {
 	}
 }
 
-// keep puts a binary where the other parts of the story find it.
+// keep stores a binary for the other parts of the test.
 func (s *snapshot) keep(t *testing.T, architecture, path string) {
 	t.Helper()
 	kept := filepath.Join(filepath.Dir(s.dir), "work_"+architecture)
@@ -163,7 +163,7 @@ func (s *snapshot) keep(t *testing.T, architecture, path string) {
 	s.binaries[architecture] = kept
 }
 
-// isStatic: nothing but the binary is in the image, no loader and no library.
+// isStatic: the image has only the binary, without a loader or a library.
 func isStatic(t *testing.T, path string, machine elf.Machine) {
 	t.Helper()
 	binary, err := elf.Open(path)
@@ -178,7 +178,7 @@ func isStatic(t *testing.T, path string, machine elf.Machine) {
 	require.Empty(t, libraries)
 }
 
-// namesItsModules: who looks for a vulnerable module in the SBOM finds each one that is in the binary, at its version.
+// namesItsModules: the SBOM lists each module in the binary, with its version, so a search for a vulnerable module finds it.
 func (s *snapshot) namesItsModules(t *testing.T) {
 	for architecture, binary := range s.binaries {
 		s.namesModulesOf(t, "work_"+s.version+"_linux_"+architecture, binary)

@@ -30,7 +30,7 @@ type snapshot struct {
 	// digest is that of the image's index.
 	digest string
 	image  layout
-	// binaries are the hub's, out of the image, by architecture.
+	// binaries are the hub's, from the image, by architecture.
 	binaries map[string]string
 }
 
@@ -69,7 +69,7 @@ func run(t *testing.T, dir string, environment []string, name string, arguments 
 	return printed
 }
 
-// try is run for what may fail; problem is what it prints to its standard error.
+// try is like run, for a program that may fail; problem is its standard error.
 func try(t *testing.T, dir string, environment []string, name string, arguments ...string) (printed, problem string, err error) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), name, arguments...)
@@ -124,7 +124,7 @@ func (s *snapshot) hasItsFiles(t *testing.T) {
 	s.digest = strings.TrimSpace(string(s.read(t, "image-digest.txt")))
 }
 
-// versionsAgree: an administrator compares what the image says of itself with what runs, and with the plugin.
+// versionsAgree: the image, the hub and the plugin report the same version.
 func (s *snapshot) versionsAgree(t *testing.T) {
 	hub := s.versionOf(t, s.binaries[architecture(t)])
 	require.Equal(t, s.version, hub.GitVersion)

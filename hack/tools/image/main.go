@@ -3,8 +3,8 @@
 //
 //	image -out dir -version v1.2.3 -created 1700000000 -label key=value ... amd64=path/to/work arm64=path/to/work
 //
-// The image is what deploy/Containerfile makes: one static binary on scratch, no entrypoint, and a user that is not root. The same binaries and
-// flags give the same digests. It prints the digest of the index.
+// The image equals the one that deploy/Containerfile builds: one static binary on scratch, no entrypoint, and a user that is not root. The
+// same binaries and flags give the same digests. It prints the digest of the index.
 package main
 
 import (

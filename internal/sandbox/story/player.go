@@ -85,7 +85,7 @@ func (p *player) play(ctx context.Context, number int, step step) error {
 	return err
 }
 
-// look observes once, shows it, and says what is still open. The second error ends the story.
+// look observes once, shows the result, and returns the open checks. The second error ends the story.
 func (p *player) look(ctx context.Context, number int, step step) (open, fatal error) {
 	if ended, err := p.sandbox.WorkHub.Process().Exited(); ended {
 		return nil, fmt.Errorf("the work hub must not end: %w", err)

@@ -23,7 +23,7 @@ type step struct {
 	title, why string
 	// do changes something; nil only waits.
 	do func(context.Context) error
-	// always has to hold at every look; nil means nothing has to.
+	// always must hold at every look; nil for no requirement.
 	always func(*facts) error
 	// checks end the step when all of them hold at once.
 	checks []check
@@ -169,7 +169,7 @@ func (p *player) undo(ctx context.Context) error {
 	return nil
 }
 
-// sameRevision proves that the undo led to the first revision, raised over all others, and made none.
+// sameRevision proves that the undo reused the first revision, gave it the highest number, and made no new one.
 func (p *player) sameRevision() check {
 	return check{"it is the same revision as in the beginning, with the highest number", func(f *facts) error {
 		if got := f.mwrs.Status.CurrentRevision; got != p.first {
@@ -198,7 +198,7 @@ func (p *player) sawStuck() check {
 	}}
 }
 
-// sawReason proves that the rollout went under a reason while it lasted.
+// sawReason proves that the condition had a reason during the rollout.
 func (p *player) sawReason(reason string) check {
 	return check{"while it went on, the reason of Progressing was " + reason, func(*facts) error {
 		if !p.seen[reason] {

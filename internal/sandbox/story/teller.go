@@ -57,10 +57,10 @@ func (t *teller) start(number, of int, title, why string) {
 // does prints a command that the story runs.
 func (t *teller) does(command string) { fmt.Fprintf(t.out, "      $ %s\n", command) }
 
-// read reads what there is to show.
+// read reads the objects to show.
 func (t *teller) read(ctx context.Context) (*view.Fleet, error) { return t.screen.Read(ctx) }
 
-// show prints what changed since it was called last.
+// show prints the changes since its last call.
 func (t *teller) show(f *view.Fleet, checks []outcome) error {
 	f = brief(f)
 	lines, err := linesOf(t.screen, f)

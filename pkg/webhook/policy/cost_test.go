@@ -12,7 +12,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/rule/ruletest"
 )
 
-// filled is a template of n manifests that have this many bytes in all.
+// filled sets a template of n manifests with this many bytes in total.
 func filled(n, bytes int, manifest func(i int, filling string) map[string]any) func(t testing.TB, object map[string]any) {
 	return func(t testing.TB, object map[string]any) {
 		t.Helper()
@@ -28,7 +28,7 @@ func configMap(i int, filling string) map[string]any {
 	return map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": fmt.Sprintf("c%d", i)}, "data": map[string]any{"a": filling}}
 }
 
-// longNamed has the longest names that Kubernetes has.
+// longNamed returns a manifest with the longest names that Kubernetes allows.
 func longNamed(i int, _ string) map[string]any {
 	return map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{
 		"name": fmt.Sprintf("%0253d", i), "namespace": strings.Repeat("n", 63),
@@ -43,7 +43,7 @@ func unnamed(i int, filling string) map[string]any {
 	return map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{}, "data": map[string]any{"a": filling, "i": fmt.Sprint(i)}}
 }
 
-// full are as many placementRefs as there may be, each with everything.
+// full sets the maximum number of placementRefs, each with all fields.
 func full(t testing.TB, object map[string]any) {
 	t.Helper()
 	refs := make([]any, 64)
@@ -56,8 +56,8 @@ func full(t testing.TB, object map[string]any) {
 	require.NoError(t, unstructured.SetNestedSlice(object, refs, "spec", "placementRefs"))
 }
 
-// No object that the webhook lets through, and none that it names every problem of, is too expensive for the budget of an API server: an
-// expression that is would be ignored.
+// The expressions stay within the budget of an API server for every object that the webhook admits, and for every object whose problems it
+// names in full. An API server would ignore an expression that exceeds the budget.
 func TestLargestObjectsAreWithinTheBudget(t *testing.T) {
 	refusals, warnings := compile(t, Refusals(), oldest), compile(t, Warnings(), oldest)
 	const limit = 500 * 1024 // The default of --manifestLimit.
@@ -88,7 +88,7 @@ func TestLargestObjectsAreWithinTheBudget(t *testing.T) {
 	}
 }
 
-// Beyond the number that CEL can compare, a manifest that stands in the list twice is the webhook's to find.
+// Above the number of manifests that CEL can compare, only the webhook finds duplicates.
 func TestManyManifestsAreNotCompared(t *testing.T) {
 	refusals := compile(t, Refusals(), oldest)
 	for n, denied := range map[int]int{rule.MaxCompared: 1, rule.MaxCompared + 1: 0} {

@@ -27,7 +27,7 @@ var resource = schema.GroupVersionResource{Group: "work.open-cluster-management.
 // compiled is a policy that was compiled for a release of Kubernetes.
 type compiled struct{ validating.Validator }
 
-// compile does what an API server of a release does with a policy.
+// compile compiles a policy as an API server of a release does.
 func compile(t testing.TB, policy Policy, release *version.Version) compiled {
 	t.Helper()
 	compiler, err := cel.NewCompositedCompiler(environment.MustBaseEnvSet(release))
@@ -59,7 +59,7 @@ func compile(t testing.TB, policy Policy, release *version.Version) compiled {
 		compiler.CompileCondition(messages, cel.OptionalVariableDeclarations{}, mode), &fail)}
 }
 
-// verdict is what an API server would make of an object.
+// verdict is an API server's decision about an object.
 type verdict struct{ denied, failed []string }
 
 func (c compiled) judge(ctx context.Context, old, object *unstructured.Unstructured) verdict {

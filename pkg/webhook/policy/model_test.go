@@ -12,7 +12,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/rule/ruletest"
 )
 
-// places are where an object is changed, and to what: values that a schema lets through, good and bad.
+// places are the paths at which an object is changed, with good and bad values that a schema admits.
 var places = func() map[string][]string {
 	out := map[string][]string{
 		"metadata.labels": {"{a: b}", ""},
@@ -77,7 +77,7 @@ func edits(r *rapid.T, label string) []ruletest.Edit {
 	return out
 }
 
-// exists reports whether a value can be put at a path without making something that a schema refuses.
+// exists reports whether a value can be put at a path without creating an object that a schema rejects.
 func exists(in any, path []string) bool {
 	switch in := in.(type) {
 	case []any:
@@ -93,8 +93,8 @@ func exists(in any, path []string) bool {
 	return false
 }
 
-// Whatever the API server is sent, the policies never refuse what the webhook lets through, say nothing that the webhook would not say, and
-// never fail. What they let through on creation the webhook refuses only for what the table names.
+// For every object, the policies reject nothing that the webhook admits, give no message that the webhook would not give, and never fail.
+// If they admit a creation, the webhook rejects it only for reasons that the table names.
 func TestPolicyIsNeverStricterThanTheWebhook(t *testing.T) {
 	refusals, warnings := compile(t, Refusals(), oldest), compile(t, Warnings(), oldest)
 	rapid.Check(t, func(r *rapid.T) {
@@ -119,12 +119,12 @@ func TestPolicyIsNeverStricterThanTheWebhook(t *testing.T) {
 	})
 }
 
-// unsaid leaves out what CEL can't see, as the table has it (Rule.Left).
+// unsaid omits the problems that CEL can't see, as listed in the table (Rule.Left).
 func unsaid(refused []string) []string {
 	return slices.DeleteFunc(slices.Clone(refused), func(text string) bool { return strings.Contains(text, "99999999999999999999h") })
 }
 
-// newWarnings leaves out the reminders of what was there before.
+// newWarnings omits the warnings about earlier problems.
 func newWarnings(warned []string) []string {
 	return slices.DeleteFunc(slices.Clone(warned), func(text string) bool { return strings.HasPrefix(text, "was so before") })
 }

@@ -1,5 +1,5 @@
-// Package policy makes the ValidatingAdmissionPolicies of deploy/ from the table of package rule, so that an API server checks
-// ManifestWorkReplicaSets by itself, in the webhook's words, and without a CA that someone has to copy.
+// Package policy makes the ValidatingAdmissionPolicies of deploy/ from the table of package rule, so that an API server itself checks
+// ManifestWorkReplicaSets, with the webhook's messages and without a CA to copy.
 package policy
 
 import (
@@ -21,16 +21,16 @@ const (
 	WarningsName = "manifestworkreplicaset-warnings.work.open-cluster-management.io"
 )
 
-// Policy is a policy and what binds it.
+// Policy is a policy and its binding.
 type Policy struct {
 	*admissionregistrationv1.ValidatingAdmissionPolicy
 	Binding *admissionregistrationv1.ValidatingAdmissionPolicyBinding
 }
 
-// Refusals is the policy that refuses what the webhook refuses, as far as CEL can say it.
+// Refusals is the policy that rejects the objects that the webhook rejects, as far as CEL can express the rules.
 func Refusals() Policy { return of(RefusalsName, rule.Refusals(), admissionregistrationv1.Deny) }
 
-// Warnings is the policy that warns about what the webhook warns about, as far as CEL can say it.
+// Warnings is the policy that gives the warnings of the webhook, as far as CEL can express the rules.
 func Warnings() Policy { return of(WarningsName, rule.Warnings(), admissionregistrationv1.Warn) }
 
 func of(name string, rules []*rule.Rule, action admissionregistrationv1.ValidationAction) Policy {
@@ -38,7 +38,7 @@ func of(name string, rules []*rule.Rule, action admissionregistrationv1.Validati
 		TypeMeta:   metav1.TypeMeta{APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: "ValidatingAdmissionPolicy"},
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
-			// An expression fails where it is too expensive. Then the webhook checks the object, and the hub never rolls out what it can't.
+			// An expression that is too expensive fails. The webhook still checks the object, and the hub never rolls out an invalid one.
 			FailurePolicy:    ptr.To(admissionregistrationv1.Ignore),
 			MatchConstraints: constraints(),
 			MatchConditions: []admissionregistrationv1.MatchCondition{
@@ -95,7 +95,7 @@ func validation(r *rule.Rule, check *rule.Check, action admissionregistrationv1.
 	}
 }
 
-// expression is a text for fmt.Sprintf in CEL.
+// expression returns a text for fmt.Sprintf as a CEL expression.
 func expression(text string, args []string) string {
 	var terms []string
 	for _, piece := range pieces(text) {
@@ -115,7 +115,7 @@ func expression(text string, args []string) string {
 	return strings.Join(terms, " + ")
 }
 
-// withoutArguments is a text with "…" for each argument.
+// withoutArguments returns a text with "…" for each argument.
 func withoutArguments(text string) string {
 	var out strings.Builder
 	for _, piece := range pieces(text) {
@@ -128,7 +128,7 @@ func withoutArguments(text string) string {
 	return out.String()
 }
 
-// pieces are the verbs of a text for fmt.Sprintf, and what is between them.
+// pieces returns the verbs of a text for fmt.Sprintf, and the text between them.
 func pieces(text string) []string {
 	var out []string
 	var plain strings.Builder
@@ -149,7 +149,7 @@ func pieces(text string) []string {
 	return append(out, plain.String())
 }
 
-// literal is a string of CEL.
+// literal returns a CEL string literal.
 func literal(text string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(text) + "'"
 }

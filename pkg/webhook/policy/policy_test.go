@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Every release of Kubernetes that has the kinds knows every function.
+// Every release of Kubernetes that has the kinds supports every function.
 func TestPoliciesCompile(t *testing.T) {
 	data, err := os.ReadFile("../../../deploy/base/policy-revisions.yaml")
 	require.NoError(t, err)

@@ -15,7 +15,7 @@ import (
 // limits are those of a webhook with its default flags.
 var limits = validate.Limits{ManifestBytes: 500 * 1024}
 
-// webhook is what the webhook says of an object.
+// webhook returns the webhook's messages about an object.
 func webhook(old, object *unstructured.Unstructured) (refusals, warnings []string) {
 	verdict := validate.ReplicaSet(old, object, limits)
 	for _, err := range verdict.Errors {
@@ -32,7 +32,7 @@ func objects(t *testing.T, sample ruletest.Sample) (old, object *unstructured.Un
 	return old, ruletest.Build(t, sample.New...)
 }
 
-// One rule has one text, whoever says it.
+// The policy and the webhook use the same text for a rule.
 func TestPolicyAndWebhookSayTheSame(t *testing.T) {
 	refusals, warnings := compile(t, Refusals(), oldest), compile(t, Warnings(), oldest)
 	flawless := ruletest.Build(t)

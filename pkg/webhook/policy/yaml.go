@@ -10,7 +10,7 @@ const header = `# What an API server refuses and warns about in ManifestWorkRepl
 # pkg/webhook/rule: don't edit.
 `
 
-// YAML is the file of deploy/ with both policies and what binds them.
+// YAML returns the file of deploy/ with both policies and their bindings.
 func YAML() ([]byte, error) {
 	out := bytes.NewBufferString(header)
 	for i, policy := range []Policy{Refusals(), Warnings()} {
@@ -28,7 +28,7 @@ func YAML() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// marshal leaves out what only an API server writes.
+// marshal omits the fields that only an API server writes.
 func marshal(object any) ([]byte, error) {
 	data, err := yaml.Marshal(object)
 	if err != nil {

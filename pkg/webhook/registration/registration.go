@@ -1,6 +1,6 @@
 // Package registration keeps the registration of the webhook for ManifestWorkReplicaSets current. OCM's operator registers the webhook for
-// ManifestWorks, and keeps the CA and the address of that up to date, in Hosted mode too; the same server answers for both. So this package
-// copies them, and nobody has to when the operator renews its CA.
+// ManifestWorks, and keeps the CA and the address in that registration current, in Hosted mode too. The same server answers both. So this
+// package copies the CA and the address whenever the operator changes them.
 package registration
 
 import (
@@ -30,16 +30,16 @@ const (
 	Ours = "manifestworkreplicasetvalidators.admission.work.open-cluster-management.io"
 
 	interval = time.Minute
-	// patience is how long the requests of one look may take.
+	// patience limits the time of the requests of one check.
 	patience = 30 * time.Second
 )
 
-// Keeper keeps Ours like Theirs.
+// Keeper keeps Ours in step with Theirs.
 type Keeper struct {
 	Client kubernetes.Interface
 }
 
-// Run looks once a minute until the context ends. A problem is logged when it begins or changes.
+// Run checks once a minute until the context ends. A problem is logged when it begins or changes.
 func (k *Keeper) Run(ctx context.Context) {
 	logger := klog.FromContext(ctx).WithName("webhook-registration")
 	said := ""
@@ -60,8 +60,8 @@ func (k *Keeper) Run(ctx context.Context) {
 	}, interval, 0.1, true)
 }
 
-// Once copies the address and the CA if they differ, and reports whether they did. Where Ours is not registered, or the hub may not
-// write it, there is nothing to do.
+// Once copies the address and the CA if they differ, and reports whether they did. It does nothing if Ours is not registered, or if the hub
+// may not write it.
 func (k *Keeper) Once(ctx context.Context) (changed bool, err error) {
 	may, err := k.mayPatch(ctx)
 	if err != nil || !may {
@@ -89,7 +89,8 @@ func (k *Keeper) Once(ctx context.Context) (changed bool, err error) {
 	return true, nil
 }
 
-// mayPatch asks first, so that a hub without the rights of deploy/webhooks makes no requests that are refused.
+// mayPatch reports whether the hub may write Ours. Without the rights of deploy/webhooks, the hub then sends no request that would be
+// rejected.
 func (k *Keeper) mayPatch(ctx context.Context) (bool, error) {
 	review, err := k.Client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
 		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
@@ -102,7 +103,7 @@ func (k *Keeper) mayPatch(ctx context.Context) (bool, error) {
 	return review.Status.Allowed, nil
 }
 
-// Follow returns the JSON patch that gives ours the address and the CA of theirs; nil if it has them.
+// Follow returns the JSON patch that gives ours the address and the CA of theirs; nil if ours already has them.
 func Follow(theirs, ours *admissionregistrationv1.ValidatingWebhookConfiguration) ([]byte, error) {
 	if len(theirs.Webhooks) == 0 || len(ours.Webhooks) != 1 {
 		return nil, fmt.Errorf("%s has %d webhooks and %s has %d: exactly one is expected in the latter, apply deploy/webhooks again",

@@ -39,12 +39,12 @@ func cut(text string) string {
 
 func variable(name string) string { return "variables." + name }
 
-// firstIn is the index of the first entry of a list that is worth a message.
+// firstIn returns the index of the first entry of a list that needs a message.
 func firstIn(list, entry, condition string) string {
 	return fmt.Sprintf("%s.map(%s, %s).indexOf(true)", list, entry, condition)
 }
 
-// item is the path of an entry of a list.
+// item returns the path of an entry of a list.
 func item(path, index string) string { return fmt.Sprintf("'%s[' + string(%s) + ']'", path, index) }
 
 // valueOf is the value of a field of one part of a strategy, and the condition under which it is bad.
@@ -53,15 +53,15 @@ type valueOf struct {
 	over, oldOver string
 	// name is the name of the Placement, part that of the strategy's part, value the value, bad the condition about the value v.
 	name, part, value, bad string
-	// shown is how a bad value is written, and what two bad values have in common.
+	// shown is the text of a bad value. Two bad values with the same text are the same problem.
 	shown string
-	// condition is one about the entry.
+	// condition is a condition on the entry.
 	condition string
 	field     string
 }
 
-// check is that of a field of all strategies. What is bad is known by the name of the Placement, the part and the value, so that it is an
-// old problem also where the placementRefs have moved (the ratchet of package validate).
+// check returns the check of a field of all strategies. The name of the Placement, the part and the value identify a bad value. So it stays
+// an old problem even if the placementRefs have moved (the ratchet of package validate).
 func (v valueOf) check(variableName string, args ...string) Check {
 	if v.condition == "" {
 		v.condition = "true"
@@ -86,7 +86,7 @@ func (v valueOf) check(variableName string, args ...string) Check {
 	return check
 }
 
-// used is a field of the part that the strategy's type uses.
+// used returns a field of the part that the strategy's type uses.
 func used(field, value, bad, shown string) valueOf {
 	return valueOf{
 		over: "strategies", oldOver: "oldStrategies", name: "e.name", part: "e.part", field: field, value: value, bad: bad, shown: shown,

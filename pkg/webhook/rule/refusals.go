@@ -8,11 +8,12 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// MaxCompared is how many manifests CEL compares with each other: it can only compare each with each, and an expression has a budget.
+// MaxCompared is the maximum number of manifests that CEL compares with each other: CEL must compare every pair, and an expression has a
+// budget.
 const MaxCompared = 100
 
-// LongName is about a name whose works could not be found again (R9): the label, its value, the length of that, and the limit. A name can't
-// be changed, so this refuses creations only.
+// LongName is about a name whose works could not be found again (R9): the label, its value, the length of the value, and the limit. A name
+// can't change, so only creations are rejected.
 var LongName = Rule{
 	Name: "longName",
 	Text: "the label %s=%s of the ManifestWorks would have %d characters, and a label value may have at most %d: " +
@@ -54,12 +55,13 @@ var Generated = Rule{
 	Checks: []Check{manifestCheck("generated", "m.?metadata.?name.orValue('') != '' && m.?metadata.?generateName.orValue('') != ''")},
 }
 
-// maxKept is with how many bad manifests of the older version CEL compares those of an update.
+// maxKept is the maximum number of bad manifests of the older version with which CEL compares those of an update.
 const maxKept = 10
 
 var leftOfManifests = fmt.Sprintf("in updates of objects that had more than %d such manifests: CEL compares each with each", maxKept)
 
-// manifestCheck is that of a condition about each manifest m. A bad manifest that the object had before, in any place, is an old problem.
+// manifestCheck returns the check of a condition on each manifest m. A bad manifest that the older object has, at any index, is an old
+// problem.
 func manifestCheck(name, bad string) Check {
 	old, found := name+"Before", name+"Now"
 	return Check{
@@ -72,7 +74,7 @@ func manifestCheck(name, bad string) Check {
 	}
 }
 
-// Twice is about a manifest that stands in the list before already: its name, and the path of the other.
+// Twice is about a manifest that is listed again: its name, and the path of the earlier one.
 var Twice = Rule{
 	Name: "twice",
 	Text: "duplicate manifest: %s is %s already, remove one of the two",
@@ -81,7 +83,7 @@ var Twice = Rule{
 		Variables: []Variable{
 			{"names", "variables.manifests.map(m, " + nameOf + ")"},
 			{"oldNames", "variables.oldManifests.map(m, " + nameOf + ")"},
-			// An update brings a problem if it repeats a manifest more often than the object before.
+			// An update adds a problem if it repeats a manifest more often than the older object.
 			{"repeated", fmt.Sprintf("size(variables.manifests) > %d ? [] : variables.names.filter(n, n != '' && "+
 				"variables.names.indexOf(n) != variables.names.lastIndexOf(n) && "+
 				"variables.names.filter(o, o == n).size() > variables.oldNames.filter(o, o == n).size())", MaxCompared)},
@@ -92,18 +94,18 @@ var Twice = Rule{
 	}},
 }
 
-// nameOf is how a manifest m is named. One without a name has none.
+// nameOf identifies a manifest m. It is empty if the manifest has no name.
 const nameOf = "[m.?metadata.?name.orValue('')].map(n, n == '' ? '' : m.apiVersion + ' ' + m.kind + ' ' + " +
 	"(m.?metadata.?namespace.orValue('') == '' ? '' : m.metadata.namespace + '/') + n)[0]"
 
-// TooLarge is about the bytes of all manifests: what OCM's validator says.
+// TooLarge is about the total size of all manifests: the message of OCM's validator.
 var TooLarge = Rule{
 	Name: "tooLarge",
 	Text: "%s: put some of them into another object, or raise --manifestLimit of the webhook",
 	Left: "always: CEL does not know how large an object is",
 }
 
-// NoAccount is about an executor that is nobody.
+// NoAccount is about an executor without a service account.
 var NoAccount = Rule{
 	Name: "noAccount", Required: true,
 	Text: "name the service account that applies the manifests",

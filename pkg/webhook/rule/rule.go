@@ -1,9 +1,9 @@
-// Package rule is the table of everything that admission refuses, or warns about, in a ManifestWorkReplicaSet: one text for each rule, and
-// the CEL expressions with which an API server checks it by itself. Package validate, behind the webhook, takes its texts from here; package
-// policy makes the ValidatingAdmissionPolicies of deploy/ from it.
+// Package rule is the table of all errors and warnings of admission for a ManifestWorkReplicaSet: one text for each rule, and the CEL
+// expressions with which an API server checks it. Package validate, behind the webhook, uses these texts. Package policy makes the
+// ValidatingAdmissionPolicies of deploy/ from the table.
 //
-// A policy refuses only what the webhook refuses too, and in the same words. Where CEL can say less than Go, the policy lets the object
-// through, and the webhook refuses it.
+// A policy rejects only objects that the webhook also rejects, with the same message. If CEL can't express a check, the policy admits the
+// object, and the webhook rejects it.
 package rule
 
 import (
@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Rule is something that an object should be like.
+// Rule is a requirement on an object.
 type Rule struct {
 	// Name identifies the rule, in lowerCamelCase: variables of the policy begin with it.
 	Name string
@@ -20,9 +20,9 @@ type Rule struct {
 	Text string
 	// Required is true if the field is missing, not invalid.
 	Required bool
-	// Checks are how CEL says it. All of them must hold. There are none if only the webhook can say it.
+	// Checks express the rule in CEL. All of them must hold. They are empty if only the webhook can check it.
 	Checks []Check
-	// Left is what the webhook refuses and the Checks let through, and why.
+	// Left describes the objects that the Checks admit and only the webhook rejects, and why.
 	Left string
 }
 
@@ -30,9 +30,9 @@ type Rule struct {
 type Check struct {
 	// Variables are evaluated when an expression needs them.
 	Variables []Variable
-	// Holds is true for an object that is as it should be, and for an update that brings no new problem.
+	// Holds is true for a valid object, and for an update that adds no problem.
 	Holds string
-	// Field is the path of the first field that is not as it should be.
+	// Field is the path of the first invalid field.
 	Field string
 	// Args are the arguments of Text: strings for %q and %s, integers for %d.
 	Args []string
@@ -41,7 +41,7 @@ type Check struct {
 // Variable is a named expression.
 type Variable struct{ Name, Expression string }
 
-// Error returns the error of the webhook. Its text leaves out the value, because Text names it where that helps.
+// Error returns the error of the webhook. Its text omits the value, because Text names the value where that helps.
 func (r *Rule) Error(path *field.Path, args ...any) *field.Error {
 	detail := fmt.Sprintf(r.Text, args...)
 	if r.Required {
@@ -55,7 +55,7 @@ func (r *Rule) Warning(path *field.Path, args ...any) string {
 	return fmt.Sprintf("%s: "+r.Text, append([]any{path}, args...)...)
 }
 
-// Refusals are the rules of which each violation refuses an object, in the order in which the policy checks them.
+// Refusals are the rules whose violation rejects an object, in the order in which the policy checks them.
 func Refusals() []*Rule {
 	return []*Rule{
 		&LongName, &NoManifests, &Unnamed, &Generated, &Twice, &TooLarge, &NoAccount, &TooManyConfigs, &TooManyRefs, &SamePlacement,
@@ -63,7 +63,7 @@ func Refusals() []*Rule {
 	}
 }
 
-// Warnings are the rules of which each violation is worth a warning.
+// Warnings are the rules whose violation causes a warning.
 func Warnings() []*Rule {
 	return []*Rule{
 		&AbortWhilePaused, &NeverFails, &SoakIgnored, &ToleratesAllAndAborts, &ToleratesAll, &OrphansPrevent, &CompletionPrevents, &Secret,

@@ -6,7 +6,7 @@ import (
 
 const strategyField = ".rolloutStrategy"
 
-// strategyCheck is that of a condition about each strategy e.
+// strategyCheck returns the check of a condition on each strategy e.
 func strategyCheck(surprising string) Check {
 	return Check{
 		Holds: "!variables.strategies.exists(e, " + surprising + ")",
@@ -20,7 +20,7 @@ const (
 	toleratesIt = "string(e.config.?maxFailures.orValue(0)) == '100%' && size(e.config.?mandatoryDecisionGroups.orValue([])) == 0"
 )
 
-// NeverFails is about AbortAll where no cluster ever counts as failed.
+// NeverFails is about AbortAll with a strategy under which no cluster ever counts as failed.
 var NeverFails = Rule{
 	Name: "neverFails",
 	Text: "AbortAll never aborts while progressDeadline is None, because no cluster ever counts as failed: " +
@@ -28,7 +28,7 @@ var NeverFails = Rule{
 	Checks: []Check{strategyCheck("e.aborts && " + noDeadline)},
 }
 
-// SoakIgnored is about a soak that nothing follows.
+// SoakIgnored is about a soak that no batch follows.
 var SoakIgnored = Rule{
 	Name: "soakIgnored",
 	Text: "minSuccessTime has no effect with type All, because there is no next batch that could wait: " +
@@ -62,7 +62,7 @@ func prevents(name, problem, holds string) Rule {
 	}
 }
 
-// KeepsNothing is how the texts about a pruneStrategy that keeps nothing begin.
+// KeepsNothing is the beginning of the texts about a pruneStrategy that keeps nothing.
 const KeepsNothing = "WhenAvailable keeps nothing: "
 
 const orphans = "variables.template.?deleteOption.?propagationPolicy.orValue('') == 'Orphan'"
@@ -70,11 +70,11 @@ const orphans = "variables.template.?deleteOption.?propagationPolicy.orValue('')
 // OrphansPrevent is about a template whose objects are orphaned.
 var OrphansPrevent = prevents("orphansPrevent", handover.OrphansPrevent, "!("+orphans+")")
 
-// CompletionPrevents is about a template that runs to completion. The first reason is named alone.
+// CompletionPrevents is about a template that runs to completion. Only the first reason is named.
 var CompletionPrevents = prevents("completionPrevents", handover.CompletionPrevents,
 	orphans+" || !variables.configs.exists(c, c.?conditionRules.orValue([]).exists(r, r.condition == 'Complete'))")
 
-// Secret is about a Secret in the template, whose history more users may read than the Secret.
+// Secret is about a Secret in the template: more users can read the history than the Secret.
 var Secret = Rule{
 	Name: "secret",
 	Text: "everyone who may read ControllerRevisions, as the role view may, can read this Secret, " +
@@ -82,7 +82,7 @@ var Secret = Rule{
 	Checks: []Check{kindCheck("secrets", "m.kind == 'Secret' && !m.apiVersion.contains('/')")},
 }
 
-// NoHealth is about AbortAll where no agent reports that a workload fails.
+// NoHealth is about AbortAll without condition rules that make agents report a failing workload.
 var NoHealth = Rule{
 	Name: "noHealth",
 	Text: "without a conditionRule for Progressing or Degraded a cluster succeeds as soon as its objects exist, " +
@@ -95,7 +95,7 @@ var NoHealth = Rule{
 	}},
 }
 
-// Definition is about AbortAll of a definition.
+// Definition is about AbortAll with a definition in the template.
 var Definition = Rule{
 	Name: "definition",
 	Text: "an abort writes the older CustomResourceDefinition back, which can lose data: " +
@@ -104,7 +104,7 @@ var Definition = Rule{
 		"m.apiVersion.startsWith('apiextensions.k8s.io/')")},
 }
 
-// kindCheck is that of a condition about each manifest m.
+// kindCheck returns the check of a condition on each manifest m.
 func kindCheck(name, surprising string) Check {
 	return Check{
 		Variables: []Variable{{name, "variables.manifests.filter(m, " + surprising + ")"}},
@@ -113,7 +113,7 @@ func kindCheck(name, surprising string) Check {
 	}
 }
 
-// LosesPreserved is about workloads that are to stay, and are deleted when they are done (R19).
+// LosesPreserved is about workloads that must be preserved, but are deleted when they complete (R19).
 var LosesPreserved = Rule{
 	Name: "losesPreserved",
 	Text: "a completed ManifestWork is deleted with its objects once this time is over: " +
@@ -124,7 +124,7 @@ var LosesPreserved = Rule{
 	}},
 }
 
-// AbortWhilePaused is about a pause of an object whose abort is under way (R24).
+// AbortWhilePaused is about a pause during an abort (R24).
 var AbortWhilePaused = Rule{
 	Name: "abortWhilePaused",
 	Text: "an abort is under way, and stops where it is: clusters that are not rolled back yet keep the revision " +

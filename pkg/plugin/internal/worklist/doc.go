@@ -1,4 +1,4 @@
-// Package worklist reads all ManifestWorks of an owner, and keeps what a view reads.
+// Package worklist reads all ManifestWorks of an owner, and keeps the parts that a view reads.
 //
 // A list of 10,000 ManifestWorks is about 250 MB of JSON, and most of it is their manifests. So worklist decodes only parts of it:
 //

@@ -33,7 +33,7 @@ type page struct {
 }
 
 // Read reads the ManifestWorks that a selector selects, in all namespaces. While the API server writes a page, the pages before it are
-// decoded. If the list changes so much meanwhile that the API server can't continue it, Read reads the rest as it is then.
+// decoded. If the list changes so much meanwhile that the API server can't continue it, Read reads the rest in its new state.
 func Read(ctx context.Context, client rest.Interface, selector string) ([]work.Work, error) {
 	pages := make(chan page, waiting)
 	known := &digests{known: map[[sha256.Size]byte]revision.Digest{}}
@@ -93,7 +93,7 @@ func fetch(ctx context.Context, client rest.Interface, selector string, pages ch
 	}
 }
 
-// continues returns where a list continues whose earlier state is gone: with the state of now. It is empty for any other error.
+// continues returns the token with which an expired list continues from the current state. It is empty for any other error.
 func continues(err error) string {
 	var status apierrors.APIStatus
 	if !apierrors.IsResourceExpired(err) || !errors.As(err, &status) {

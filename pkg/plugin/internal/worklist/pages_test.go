@@ -61,7 +61,7 @@ func (p *pages) client(t *testing.T) rest.Interface {
 	return client.WorkV1().RESTClient()
 }
 
-// TestRead: all pages are read in their order, also if the API server has forgotten the list meanwhile.
+// TestRead: all pages are read in their order, even if the list expires on the API server meanwhile.
 func TestRead(t *testing.T) {
 	for _, n := range []int{0, 1, PageSize, 4*PageSize + 3} {
 		server := &pages{n: n, expired: 2 * PageSize}

@@ -46,7 +46,7 @@ func elements(array []byte, failed *error) iter.Seq[[]byte] {
 	}
 }
 
-// walk visits the parts of an object or an array, between commas. visit gets where a part begins, and returns where it ends, or -1 if it is
+// walk visits the parts of an object or an array, between commas. visit gets the start of a part, and returns its end, or -1 if it is
 // broken.
 func walk(data []byte, open, shut byte, failed *error, visit func(at int) (next int, more bool)) {
 	if string(data) == "null" {
@@ -82,7 +82,7 @@ func walk(data []byte, open, shut byte, failed *error, visit func(at int) (next 
 	}
 }
 
-// space returns where the next byte is that is not white space.
+// space returns the position of the next byte that is not white space.
 func space(data []byte, at int) int {
 	for at < len(data) && (data[at] == ' ' || data[at] == '\n' || data[at] == '\t' || data[at] == '\r') {
 		at++
@@ -90,7 +90,7 @@ func space(data []byte, at int) int {
 	return at
 }
 
-// valueEnd returns where the value ends that begins at a position; -1 if it has no end.
+// valueEnd returns the end of the value that begins at a position; -1 if it has no end.
 func valueEnd(data []byte, at int) int {
 	if at >= len(data) {
 		return -1
@@ -111,7 +111,7 @@ func valueEnd(data []byte, at int) int {
 	return end
 }
 
-// nestedEnd returns where an object or an array ends; -1 if it has no end.
+// nestedEnd returns the end of an object or an array; -1 if it has no end.
 func nestedEnd(data []byte, at int) int {
 	depth := 0
 	for at < len(data) {
@@ -133,7 +133,7 @@ func nestedEnd(data []byte, at int) int {
 	return -1
 }
 
-// stringEnd returns where a string ends; -1 if it has no end.
+// stringEnd returns the end of a string; -1 if it has no end.
 func stringEnd(data []byte, at int) int {
 	begin := at + 1
 	for at = begin; at < len(data); {

@@ -37,12 +37,12 @@ func (d *digests) of(raw []byte) (revision.Digest, error) {
 	return digest, nil
 }
 
-// decode decodes what a view reads of a ManifestWork:
+// decode decodes the parts of a ManifestWork that a view reads:
 //
 //   - its metadata without managedFields;
 //   - the digest of its spec;
 //   - its conditions;
-//   - what the agent reports about its manifests, if a condition of any of them may matter.
+//   - the agent's reports about its manifests, if a condition of any of them may matter.
 func (d *digests) decode(item []byte) (work.Work, error) {
 	object := &workv1.ManifestWork{}
 	found := work.Work{Object: object}
@@ -88,7 +88,7 @@ func without(object []byte, member string, broken *error) []byte {
 	return append(kept, '}')
 }
 
-// decodeStatus decodes what a view reads of the status. The metadata must be decoded already.
+// decodeStatus decodes the parts of the status that a view reads. The metadata must be decoded already.
 func decodeStatus(raw []byte, object *workv1.ManifestWork, broken *error) error {
 	for name, value := range members(raw, broken) {
 		var err error

@@ -1,4 +1,4 @@
-// Package ruletest has objects for the tests of admission: one that nothing is to be said of, and what breaks each rule.
+// Package ruletest has objects for the tests of admission: a flawless one, and some that break each rule.
 package ruletest
 
 import (
@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Flawless is a ManifestWorkReplicaSet that nothing is to be said of.
+// Flawless is a ManifestWorkReplicaSet without errors and warnings.
 const Flawless = `
 apiVersion: work.open-cluster-management.io/v1alpha1
 kind: ManifestWorkReplicaSet

@@ -15,7 +15,7 @@ type Sample struct {
 	Old []Edit
 	// New makes the object.
 	New []Edit
-	// Schema is true if the schema of the CRD refuses the object first.
+	// Schema is true if the schema of the CRD rejects the object first.
 	Schema bool
 }
 
@@ -28,7 +28,7 @@ const (
 	configs   = template + ".manifestConfigs"
 )
 
-// Refused are objects that are refused, at least one for each rule whose violation CEL can see.
+// Refused are objects that are rejected, at least one for each rule that CEL can check.
 func Refused() []Sample {
 	return []Sample{
 		{Name: "a name that is too long for the label", Rule: &rule.LongName, New: edits("metadata.name", strings.Repeat("n", 56))},
@@ -61,7 +61,7 @@ func Refused() []Sample {
 	}
 }
 
-// Warned are objects that are let through with a warning, at least one for each rule.
+// Warned are objects that are admitted with a warning, at least one for each rule.
 func Warned() []Sample {
 	abort := "{abortedTime: \"2026-01-02T03:04:05Z\", conditions: [{type: Progressing, status: \"False\", reason: ProgressDeadlineExceeded, " +
 		"message: \"\", lastTransitionTime: \"2026-01-02T03:04:05Z\"}], summary: {total: 0}, placementSummary: []}"
