@@ -80,6 +80,8 @@ type World struct {
 	started map[string]string
 	// currentSince holds when each revision became the current one last.
 	currentSince map[string]string
+	// lastCurrent is the hash of the revision that became the current one last.
+	lastCurrent string
 	// completed holds the hashes of revisions whose complete rollout could not be recorded.
 	completed map[string]bool
 	// made holds the order in which revisions were made first, by name.

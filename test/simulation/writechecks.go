@@ -73,6 +73,10 @@ func (w *World) checkCurrent(name string, rebuilt bool) error {
 	if since == known || since == "" || rebuilt {
 		return nil // One that records it no more did not become the current one.
 	}
+	if known == "" && rev.Hash == w.lastCurrent {
+		return nil // Somebody deleted the current revision. The rebuilt one gets its record back.
+	}
+	w.lastCurrent = rev.Hash
 	if w.completed[rev.Hash] {
 		delete(w.completed, rev.Hash)
 		return nil
