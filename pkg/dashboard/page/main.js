@@ -7,6 +7,8 @@ import { setView } from './set.js';
 
 const main = document.getElementById('main-content');
 const contact = document.getElementById('contact');
+const contactText = document.getElementById('contact-text');
+const contactSince = document.getElementById('contact-since');
 const problem = document.getElementById('problem');
 const context = { scope: '', readOnly: false, on, disconnected };
 let view = null;
@@ -33,9 +35,11 @@ function disconnected() {
 function connection() {
   const away = !connected || hub.since;
   contact.classList.toggle('away', Boolean(away));
-  if (!connected) show(contact, 'The command has ended or can’t be reached. The page shows what it saw last.');
-  else if (hub.since) show(contact, `The API server can’t be reached since ${ago(hub.since).replace(' ago', '')}. The page shows what it saw last. ${hub.problem}`);
-  else show(contact, `Live${context.readOnly ? ', read-only' : ''} · ${context.scope}`);
+  if (!connected) show(contactText, 'The command has ended or can’t be reached. The page shows what it saw last.');
+  else if (hub.since) show(contactText, `The API server can’t be reached. The page shows what it saw last. ${hub.problem}`);
+  else show(contactText, `Live${context.readOnly ? ', read-only' : ''} · ${context.scope}`);
+  // The time is outside the live region: a screen reader would read it every second.
+  show(contactSince, connected && hub.since ? `The first request failed ${ago(hub.since)}.` : '');
 }
 
 function fail(text) {
