@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -183,11 +184,34 @@ func TestPluginRetriesClusters(t *testing.T) {
 	f.update("v2")
 	f.failing(3)
 	f.refuses("does not list nobody", "retry", "web", "nobody")
+	// The agents still hang: one that succeeds by itself could remove its entry before the command does.
+	before := f.since()
+	f.ok("retry", "web", f.cluster("c1"), f.cluster("c3"))
+	eventually(t, "the retried clusters have failed again, c2 has not", func() error {
+		after := f.since()
+		for _, short := range []string{"c1", "c3"} {
+			if cluster := f.cluster(short); !after[cluster].After(before[cluster]) {
+				return fmt.Errorf("%s failed at %s, before the retry at %s", short, after[cluster], before[cluster])
+			}
+		}
+		return nil
+	})
+	require.Equal(t, before[f.cluster("c2")], f.since()[f.cluster("c2")])
+
 	f.agentsReport("c1", "v2", succeeds)
 	f.agentsReport("c3", "v2", succeeds)
-	f.ok("retry", "web", f.cluster("c1"), f.cluster("c3"))
 	f.failing(1)
 	require.Equal(t, f.cluster("c2"), f.get().Status.Failures[0].Cluster)
+}
+
+// since returns when each failed cluster failed.
+func (f *fleet) since() map[string]time.Time {
+	f.t.Helper()
+	since := map[string]time.Time{}
+	for _, failure := range f.get().Status.Failures {
+		since[failure.Cluster] = failure.Since.Time
+	}
+	return since
 }
 
 func TestPluginPauses(t *testing.T) {
