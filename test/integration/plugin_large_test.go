@@ -142,7 +142,6 @@ func failed(i int) bool { return i%100 == 0 }
 func (l *largeRollout) report(set *workv1alpha1.ManifestWorkReplicaSet, hashes []string) {
 	set.Status.CurrentRevision, set.Status.UpdateRevision = hashes[0], hashes[1]
 	set.Status.State, set.Status.ObservedGeneration = workv1alpha1.StateStalled, set.Generation
-	set.Status.Summary.Total = l.n
 	for i := range l.n {
 		if failed(i) {
 			set.Status.Failures = append(set.Status.Failures, workv1alpha1.ClusterFailure{
@@ -151,6 +150,9 @@ func (l *largeRollout) report(set *workv1alpha1.ManifestWorkReplicaSet, hashes [
 			})
 		}
 	}
+	counts, bad := &set.Status.Summary, len(set.Status.Failures)
+	counts.Total, counts.DesiredTotal, counts.Applied, counts.Available = l.n, l.n, l.n, l.n
+	counts.Updated, counts.Failed, counts.Waiting, counts.Progressing, counts.Degraded = l.n/2-bad, bad, l.n/2, bad, bad
 }
 
 func (l *largeRollout) createWork(ctx context.Context, i int, hash string) error {

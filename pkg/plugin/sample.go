@@ -1,0 +1,69 @@
+package plugin
+
+import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/plugin/internal/worklist"
+	"github.com/open-cluster-management-io/work-rollback/pkg/view"
+)
+
+const (
+	// sampleFrom is the number of ManifestWorks from which `get` reads a sample of them. sampleStep is the number that it reads first; it then
+	// doubles.
+	sampleFrom, sampleStep = 1000, 100
+	// sampleSize is the maximum number of ManifestWorks in a sample.
+	sampleSize = 1500
+	// lagShare is the share of the clusters by which the hub's counts may be behind the works: one in lagShare.
+	lagShare = 100
+)
+
+// readSample reads the metadata of all works, and a sample of the works of a large fleet. If a sample does not tell enough, it reads all works.
+func (o *options) readSample(ctx context.Context, c *clients, objects *view.Objects) error {
+	if objects.ReplicaSet.Status.Summary.Total < o.sampleFrom {
+		return readWorks(ctx, c, objects)
+	}
+	works, err := worklist.Metadata(ctx, c.metadatas, owned(objects.ReplicaSet))
+	if err != nil {
+		return err
+	}
+	metadata := *objects
+	metadata.Works = works
+	found, err := sampled(ctx, c, &metadata, o.sampleStep)
+	switch {
+	case err != nil && !apierrors.IsForbidden(err): // A user may list works, and not get them.
+		return err
+	case found == nil:
+		return readWorks(ctx, c, objects)
+	}
+	*objects = *found
+	return nil
+}
+
+// sampled returns the objects with a sample of the works; nil if it does not tell enough.
+func sampled(ctx context.Context, c *clients, objects *view.Objects, step int) (*view.Objects, error) {
+	sample := view.SampleOf(objects)
+	if sample == nil || len(sample.Must) > sampleSize {
+		return nil, nil
+	}
+	next, left := sample.Must, sample.May[:min(len(sample.May), sampleSize-len(sample.Must))]
+	for {
+		if err := worklist.Fetch(ctx, c.works.WorkV1().RESTClient(), objects.Works, next); err != nil {
+			return nil, err
+		}
+		sample.Read(next)
+		presumed, uncounted := sample.Presumed()
+		switch {
+		case uncounted <= 0:
+			return presumed, nil
+		case len(left) > 0:
+		case uncounted <= len(objects.Works)/lagShare:
+			return presumed, nil
+		default:
+			return nil, nil
+		}
+		n := min(len(left), step)
+		next, left, step = left[:n], left[n:], 2*step
+	}
+}
