@@ -161,7 +161,7 @@ func readDecisions(ctx context.Context, c *clients, objects *view.Objects) error
 
 // readWorks reads the works page by page. It keeps what a view reads of them.
 func readWorks(ctx context.Context, c *clients, objects *view.Objects) (err error) {
-	objects.Works, err = worklist.Read(ctx, c.works.WorkV1().RESTClient(), owned(objects.ReplicaSet))
+	objects.Works, _, err = worklist.Read(ctx, c.works.WorkV1().RESTClient(), owned(objects.ReplicaSet))
 	return err
 }
 

@@ -19,26 +19,35 @@ const (
 	lagShare = 100
 )
 
-// readSample reads the metadata of all works, and a sample of the works of a large fleet. If a sample does not tell enough, it reads all works.
+// readSample reads a sample of the works of a large fleet. If a sample does not tell enough, it reads all works.
 func (o *options) readSample(ctx context.Context, c *clients, objects *view.Objects) error {
-	if objects.ReplicaSet.Status.Summary.Total < o.sampleFrom {
+	switch found, err := o.trySample(ctx, c, objects); {
+	case err != nil:
+		return err
+	case found == nil:
 		return readWorks(ctx, c, objects)
+	default:
+		*objects = *found
+		return nil
+	}
+}
+
+// trySample returns the objects with a sample of the works. It returns nil if the fleet is small, or if a sample does not tell enough.
+func (o *options) trySample(ctx context.Context, c *clients, objects *view.Objects) (*view.Objects, error) {
+	if objects.ReplicaSet.Status.Summary.Total < o.sampleFrom {
+		return nil, nil
 	}
 	works, err := worklist.Metadata(ctx, c.metadatas, owned(objects.ReplicaSet))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	metadata := *objects
 	metadata.Works = works
 	found, err := sampled(ctx, c, &metadata, o.sampleStep)
-	switch {
-	case err != nil && !apierrors.IsForbidden(err): // A user may list works, and not get them.
-		return err
-	case found == nil:
-		return readWorks(ctx, c, objects)
+	if apierrors.IsForbidden(err) { // A user may list works, and not get them.
+		return nil, nil
 	}
-	*objects = *found
-	return nil
+	return found, err
 }
 
 // sampled returns the objects with a sample of the works; nil if it does not tell enough.

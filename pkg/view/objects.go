@@ -30,8 +30,9 @@ type Objects struct {
 	// Placements are the Placements of the placementRefs, by name. Decisions are their PlacementDecisions, by Placement name.
 	Placements map[string]*clusterv1beta1.Placement
 	Decisions  map[string][]*clusterv1beta1.PlacementDecision
-	// Presumed are the clusters whose work was not read, and counts as succeeded because the hub counts it so.
-	Presumed sets.Set[string]
+	// Unread are the clusters of whose work only the metadata was read. Presumed are those of them that count as succeeded because the hub
+	// counts them so.
+	Unread, Presumed sets.Set[string]
 	// Missing names the missing permissions, as "verb resource.group in …". The objects that they protect could not be read.
 	Missing []string
 	// Now is the current time of the client.
