@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
@@ -159,10 +160,22 @@ func readDecisions(ctx context.Context, c *clients, objects *view.Objects) error
 	return nil
 }
 
-// readWorks reads the works page by page. It keeps what a view reads of them.
+// readWorks reads the works. It keeps what a view reads of them.
 func readWorks(ctx context.Context, c *clients, objects *view.Objects) (err error) {
-	objects.Works, _, err = worklist.Read(ctx, c.works.WorkV1().RESTClient(), owned(objects.ReplicaSet))
+	whole := objects.ReplicaSet.Status.Summary.Total >= sampleFrom && c.streamsLists()
+	objects.Works, _, err = worklist.Read(ctx, c.works.WorkV1().RESTClient(), owned(objects.ReplicaSet), whole)
 	return err
+}
+
+// streamsLists reports whether the API server encodes a list while it sends it (Kubernetes 1.33). Then a large list is better read whole: it
+// comes from memory, and the pages after the first one come from etcd. Another API server would hold the whole answer in memory.
+func (c *clients) streamsLists() bool {
+	info, err := c.kube.Discovery().ServerVersion()
+	if err != nil {
+		return false
+	}
+	found, err := version.ParseGeneric(info.GitVersion)
+	return err == nil && found.AtLeast(version.MajorMinor(1, 33))
 }
 
 // completeName completes the name of a ManifestWorkReplicaSet.

@@ -35,11 +35,15 @@ type page struct {
 
 // Read reads the ManifestWorks that a selector selects, in all namespaces, and the resource version from which a watch continues. While the
 // API server writes a page, the pages before it are decoded. If the list changes so much meanwhile that the API server can't continue it,
-// Read reads the rest in its new state.
-func Read(ctx context.Context, client rest.Interface, selector string) (works []work.Work, version string, err error) {
+// Read reads the rest in its new state. A whole list is one page, and is decoded while it arrives. Only an API server that does not hold the
+// answer in memory should be asked for that.
+func Read(ctx context.Context, client rest.Interface, selector string, whole bool) (works []work.Work, version string, err error) {
 	pages := make(chan page, waiting)
 	known := &digests{known: map[[sha256.Size]byte]revision.Digest{}}
-	list := &list{}
+	list, fetch := &list{}, fetchPages
+	if whole {
+		fetch = fetchWhole
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		defer close(pages)
@@ -62,8 +66,8 @@ func Read(ctx context.Context, client rest.Interface, selector string) (works []
 	return list.works, version, nil
 }
 
-// fetch reads the pages one after the other, and finds where their works begin and end. It returns the resource version of the first one.
-func fetch(ctx context.Context, client rest.Interface, selector string, pages chan<- page) (version string, err error) {
+// fetchPages reads the pages one after the other, and finds where their works begin and end. It returns the resource version of the first one.
+func fetchPages(ctx context.Context, client rest.Interface, selector string, pages chan<- page) (version string, err error) {
 	options := metav1.ListOptions{LabelSelector: selector, Limit: PageSize}
 	for first := 0; ; {
 		answer := client.Get().Resource("manifestworks").VersionedParams(&options, scheme.ParameterCodec).
