@@ -38,41 +38,36 @@ func (d *doctor) leader(ctx context.Context) ([]diagnosis, error) {
 	return leaderOf(lease, d.now()), nil
 }
 
-// withoutLease looks for a hub that runs without leader election, as the one of the sandbox does. Such a hub records its version and
-// processes the specs, and has no Lease. A hub that led once has left its Lease behind.
+// withoutLease looks for a hub that runs without leader election, as the one of the sandbox does: it has no Lease, and processes the specs. A
+// hub that led once has left its Lease behind.
 func (d *doctor) withoutLease(ctx context.Context) ([]diagnosis, error) {
-	const check = "leader"
-	record, err := d.kube.CoreV1().ConfigMaps(d.hub).Get(ctx, plan.ConfigMap, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return one(checkFail, check, "no work controller has led in namespace "+d.hub,
-			"enable the feature gate ManifestWorkReplicaSet in the ClusterManager, or set --hub-namespace"), nil
-	}
-	if err != nil {
-		return unreadable(check, "get configmaps in namespace "+d.hub, err)
-	}
 	n, behind := 0, []string{}
-	err = eachSet(ctx, d.sets.WorkV1alpha1().ManifestWorkReplicaSets(metav1.NamespaceAll), func(set *workv1alpha1.ManifestWorkReplicaSet) {
+	err := eachSet(ctx, d.sets.WorkV1alpha1().ManifestWorkReplicaSets(metav1.NamespaceAll), func(set *workv1alpha1.ManifestWorkReplicaSet) {
 		if n++; !view.Observed(set) {
 			behind = append(behind, set.Namespace+"/"+set.Name)
 		}
 	})
 	if err != nil && !apierrors.IsNotFound(err) { // The check of the CRD reports a missing CRD.
-		return unreadable(check, "list manifestworkreplicasets in all namespaces", err)
+		return unreadable("leader", "list manifestworkreplicasets in all namespaces", err)
 	}
-	return unledBy(record.Data[plan.KeyVersion], n, behind), nil
+	return unledBy(d.hub, n, behind), nil
 }
 
 // unledBy returns the diagnosis of a hub without a Lease. behind names the objects, of n, whose newest spec no hub has processed.
-func unledBy(version string, n int, behind []string) []diagnosis {
+func unledBy(hub string, n int, behind []string) []diagnosis {
 	const check = "leader"
-	if len(behind) > 0 {
-		return one(checkFail, check, fmt.Sprintf("no work controller leads, and none has processed the newest spec of %d of %d "+
-			"ManifestWorkReplicaSets: %s", len(behind), n, firstOf(behind, namesShown)),
+	switch {
+	case len(behind) == n:
+		return one(checkFail, check, "no work controller has led in namespace "+hub,
+			"enable the feature gate ManifestWorkReplicaSet in the ClusterManager, or set --hub-namespace")
+	case len(behind) > 0:
+		return one(checkFail, check, fmt.Sprintf("there is no Lease in namespace %s, and no hub has processed the newest spec of %d of %d "+
+			"ManifestWorkReplicaSets: %s", hub, len(behind), n, firstOf(behind, namesShown)),
 			"read the logs of the Deployment cluster-manager-work-controller")
 	}
-	return one(checkWarn, check, fmt.Sprintf("there is no Lease, so a hub (%s) runs, or ran, without leader election; it has processed the "+
-		"newest spec of all %d ManifestWorkReplicaSets", version, n),
-		"run the hub in exactly one process, or without the flag --disable-leader-election")
+	return one(checkWarn, check, fmt.Sprintf("there is no Lease in namespace %s, but a hub has processed the newest spec of every "+
+		"ManifestWorkReplicaSet (%d): it runs, or ran, without leader election", hub, n),
+		"set --hub-namespace, if the hub is in another namespace; else run it in exactly one process, or without --disable-leader-election")
 }
 
 // leaderOf returns the diagnosis of the leader's Lease.

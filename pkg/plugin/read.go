@@ -167,8 +167,8 @@ func readWorks(ctx context.Context, c *clients, objects *view.Objects) (err erro
 	return err
 }
 
-// streamsLists reports whether the API server encodes a list while it sends it (Kubernetes 1.33). Then a large list is better read whole: it
-// comes from memory, and the pages after the first one come from etcd. Another API server would hold the whole answer in memory.
+// streamsLists reports whether the API server encodes a list while it sends it (Kubernetes 1.33). Then a large list is better read whole:
+// it comes from memory, and the pages after the first one come from etcd. Another API server would hold the whole answer in memory.
 func (c *clients) streamsLists() bool {
 	info, err := c.kube.Discovery().ServerVersion()
 	if err != nil {

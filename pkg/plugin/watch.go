@@ -80,11 +80,11 @@ func following[L runtime.Object](client lister[L], selected metav1.ListOptions) 
 	}
 }
 
-// listedWorks lists works as the other commands read them, and then watches them. A list through a typed client, or the objects at the begin
-// of a watch, would decode the manifests of all works.
+// listedWorks lists works as the other commands read them, and then watches them. A list through a typed client, or a watch that begins
+// with all objects, would decode the manifests of all works.
 type listedWorks struct{ *cache.ListWatch }
 
-// IsWatchListSemanticsUnSupported makes an informer list the works instead of watching them from the begin.
+// IsWatchListSemanticsUnSupported makes an informer list the works before it watches them.
 func (listedWorks) IsWatchListSemanticsUnSupported() bool { return true }
 
 func followingWorks(c *clients, selected metav1.ListOptions) cache.ListerWatcher {

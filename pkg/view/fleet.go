@@ -63,7 +63,8 @@ func Of(o *Objects) *Fleet {
 	clusters, known := o.clusters()
 	f := &Fleet{
 		Namespace: rs.Namespace, Name: rs.Name, State: StateOf(rs), Since: SinceOf(rs), Why: o.numbered(why(rs)), Causes: causes(rs),
-		Revisions: Revisions(o), Notes: append(o.notes(), o.presumption(clusters)...), Reached: o.reached(), Estimate: o.estimate(clusters, known),
+		Revisions: Revisions(o), Notes: append(o.notes(), o.presumption(clusters)...), Reached: o.reached(),
+		Estimate: o.estimate(clusters, known),
 	}
 	f.Attention, f.Rest = attention(clusters)
 	f.Bars = o.bars(clusters, known)

@@ -186,7 +186,8 @@ func (o *Objects) presumption(clusters []Cluster) []string {
 	if len(o.Presumed) == 0 {
 		return nil
 	}
-	text := fmt.Sprintf("the ManifestWorks of %d clusters were not read: these clusters count as succeeded, as in the hub's status", len(o.Presumed))
+	text := fmt.Sprintf("the ManifestWorks of %d clusters were not read: these clusters count as succeeded, as in the hub's status",
+		len(o.Presumed))
 	if more := o.uncounted(clusters); !o.aborted() && more > 0 {
 		text += fmt.Sprintf(", which counts %d fewer", more)
 	}

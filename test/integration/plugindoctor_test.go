@@ -215,7 +215,7 @@ func (c *checkup) breaksTheHub() {
 		[]byte(`{"spec":{"renewTime":"`+old+`"}}`), metav1.PatchOptions{})
 	require.NoError(c.t, err)
 	c.says(1, "leader", "fail", "pod-1 has not renewed its lease for 2h")
-	c.says(1, "leader", "fail", "no work controller has led", "--hub-namespace", "default")
+	c.says(1, "leader", "fail", "no work controller has led", "--hub-namespace", "kube-system")
 	c.withoutLeaderElection(f)
 
 	binding := "open-cluster-management:cluster-manager-work:revisions"
@@ -252,11 +252,11 @@ func (c *checkup) withoutLeaderElection(f *fleet) {
 	lease, err := leases.Get(ctx, "work-manager-lock", metav1.GetOptions{})
 	require.NoError(c.t, err)
 	require.NoError(c.t, leases.Delete(ctx, lease.Name, metav1.DeleteOptions{}))
-	c.says(1, "leader", "fail", "none has processed the newest spec of 1 of 1 ManifestWorkReplicaSets: "+f.namespace+"/web")
+	c.says(1, "leader", "fail", "no work controller has led in namespace "+hubNamespace)
 	f.editStatus(func(status *workv1alpha1.ManifestWorkReplicaSetStatus) {
 		status.ObservedGeneration = f.get().Generation
 	})
-	c.says(1, "leader", "warn", `a hub (v0.9.0) runs, or ran, without leader election`)
+	c.says(1, "leader", "warn", "it runs, or ran, without leader election")
 	c.show("a hub without leader election, and an object that lost fields")
 	_, err = leases.Create(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: lease.Name}, Spec: lease.Spec}, metav1.CreateOptions{})
 	require.NoError(c.t, err)

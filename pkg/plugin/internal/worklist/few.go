@@ -38,8 +38,8 @@ func Metadata(ctx context.Context, client metadata.Interface, selector string) (
 	return works, nil
 }
 
-// Fetch replaces works by what a view reads of the whole works. A work that was deleted since keeps its metadata. The API server answers from
-// memory, with what it has at least since the metadata was read.
+// Fetch replaces works by what a view reads of the whole works. A work that was deleted since keeps its metadata. The API server answers
+// from memory, with at least the version that the metadata is from.
 func Fetch(ctx context.Context, client rest.Interface, works []work.Work, which []int) error {
 	known := &digests{known: map[[sha256.Size]byte]revision.Digest{}}
 	group, ctx := errgroup.WithContext(ctx)

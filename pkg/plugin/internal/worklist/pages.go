@@ -35,8 +35,8 @@ type page struct {
 
 // Read reads the ManifestWorks that a selector selects, in all namespaces, and the resource version from which a watch continues. While the
 // API server writes a page, the pages before it are decoded. If the list changes so much meanwhile that the API server can't continue it,
-// Read reads the rest in its new state. A whole list is one page, and is decoded while it arrives. Only an API server that does not hold the
-// answer in memory should be asked for that.
+// Read reads the rest in its new state. A whole list is one page, and is decoded while it arrives. Only an API server that does not hold
+// the answer in memory should be asked for that.
 func Read(ctx context.Context, client rest.Interface, selector string, whole bool) (works []work.Work, version string, err error) {
 	pages := make(chan page, waiting)
 	known := &digests{known: map[[sha256.Size]byte]revision.Digest{}}
@@ -66,7 +66,8 @@ func Read(ctx context.Context, client rest.Interface, selector string, whole boo
 	return list.works, version, nil
 }
 
-// fetchPages reads the pages one after the other, and finds where their works begin and end. It returns the resource version of the first one.
+// fetchPages reads the pages one after the other, and finds where their works begin and end. It returns the resource version of the first
+// one.
 func fetchPages(ctx context.Context, client rest.Interface, selector string, pages chan<- page) (version string, err error) {
 	options := metav1.ListOptions{LabelSelector: selector, Limit: PageSize}
 	for first := 0; ; {
