@@ -122,6 +122,10 @@ func (w *World) isFact(owner *workv1alpha1.ManifestWorkReplicaSet, work *workv1.
 	}
 	reported, _ := time.Parse(time.RFC3339Nano, strings.SplitN(w.rolloutOf(owner)+"  ", " ", 3)[2])
 	began := w.Hub.connection.Since().Add(min(deadline, 2*time.Minute))
+	retry, _ := time.Parse(time.RFC3339, owner.Annotations[workv1alpha1.AnnotationRetry])
+	if w.Clock.Since(retry.Add(time.Second)) < deadline {
+		return false // A user retries it.
+	}
 	// The deadline of a cluster that relapses runs from the relapse.
 	return !w.Clock.Now().Before(began) && w.Clock.Since(reported) >= deadline && w.Clock.Since(w.wellAt[work.Namespace]) >= deadline && owner.Status.CurrentRevision != owner.Status.UpdateRevision
 }
