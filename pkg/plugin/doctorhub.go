@@ -38,8 +38,8 @@ func (d *doctor) leader(ctx context.Context) ([]diagnosis, error) {
 	return leaderOf(lease, d.now()), nil
 }
 
-// withoutLease looks for a hub that runs without leader election, as the one of the sandbox does: it has no Lease, and processes the specs. A
-// hub that led once has left its Lease behind.
+// withoutLease looks for a hub that runs without leader election, as the one of the sandbox does: it has no Lease, and processes the
+// specs. A hub that led once has left its Lease behind.
 func (d *doctor) withoutLease(ctx context.Context) ([]diagnosis, error) {
 	n, behind := 0, []string{}
 	err := eachSet(ctx, d.sets.WorkV1alpha1().ManifestWorkReplicaSets(metav1.NamespaceAll), func(set *workv1alpha1.ManifestWorkReplicaSet) {

@@ -216,6 +216,31 @@ func TestSampleWithoutPermission(t *testing.T) {
 	require.Contains(t, out.String(), "300 of 300 clusters confirmed revision 1")
 }
 
+// edited is a fleet whose spec changes when its metadata is read.
+type edited struct{ *largeFleet }
+
+func (f edited) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.largeFleet.ServeHTTP(w, r)
+	if strings.Contains(r.Header.Get("Accept"), "as=PartialObjectMetadataList") {
+		for _, answer := range f.answers {
+			if set, ok := answer.(*workv1alpha1.ManifestWorkReplicaSet); ok {
+				set.Generation++
+			}
+		}
+	}
+}
+
+// TestSampleOfAChange: the hub's counts say nothing about the metadata of the works if the object has changed in between.
+func TestSampleOfAChange(t *testing.T) {
+	fleet := newLargeFleet(t, 300, 100)
+	kubeconfig, _ := serve(t, edited{fleet})
+	var out bytes.Buffer
+	code := Run(t.Context(), []string{"get", "web", "--kubeconfig", kubeconfig}, genericiooptions.IOStreams{Out: &out, ErrOut: &out}, WithSamples(0, 1))
+	require.Zero(t, code, out.String())
+	require.Len(t, fleet.limits, 3)
+	require.NotContains(t, out.String(), "were not read")
+}
+
 // largeArgs names the variable with the arguments for TestProcess.
 const largeArgs = "MWRS_TEST_ARGS"
 

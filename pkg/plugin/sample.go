@@ -3,9 +3,12 @@ package plugin
 import (
 	"context"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/plugin/internal/worklist"
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 )
 
@@ -43,6 +46,13 @@ func (o *options) trySample(ctx context.Context, c *clients, objects *view.Objec
 	}
 	metadata := *objects
 	metadata.Works = works
+	// The hub's counts should not be older than the metadata.
+	set := objects.ReplicaSet
+	metadata.ReplicaSet, err = c.replicaSets().Get(ctx, set.Name, metav1.GetOptions{})
+	if err != nil || metadata.ReplicaSet.Generation != set.Generation ||
+		!equality.Semantic.DeepEqual(status.RevisionsOf(&metadata.ReplicaSet.Status), status.RevisionsOf(&set.Status)) {
+		return nil, err
+	}
 	found, err := sampled(ctx, c, &metadata, o.sampleStep)
 	if apierrors.IsForbidden(err) { // A user may list works, and not get them.
 		return nil, nil
