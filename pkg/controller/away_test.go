@@ -35,10 +35,10 @@ func workOf(cluster, hash string) *work.Work {
 
 func brokerPass(writes ...rollout.Write) *pass {
 	p := &pass{
-		key: "ns/web", now: rt.Epoch, object: &replicaset.Object{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{}},
-		snapshot: &rollout.Snapshot{Owner: rt.Owner}, plan: &rollout.Plan{}, update: rt.Revision("bbb"),
+		key: "ns/web", now: rt.Epoch, observed: observed{object: &replicaset.Object{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{}}},
 	}
-	p.plan.Desired, p.plan.Writes = rt.Revision("bbb"), writes
+	p.Snapshot, p.Update = &rollout.Snapshot{Owner: rt.Owner}, rt.Revision("bbb")
+	p.plan = &rollout.Plan{Desired: rt.Revision("bbb"), Writes: writes}
 	return p
 }
 

@@ -37,10 +37,12 @@ func TestAskingChangesNothing(t *testing.T) {
 		digest, err := revision.DigestOf(&w.Object.Spec)
 		require.NoError(t, err)
 		p := &pass{
-			now: rt.At(at), object: &replicaset.Object{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{}},
-			works: []*workv1.ManifestWork{w.Object}, update: rt.Revision("aaa"),
+			now: rt.At(at), observed: observed{
+				object: &replicaset.Object{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{}}, works: []*workv1.ManifestWork{w.Object},
+			},
 		}
-		p.update.Digest = digest
+		p.Update = rt.Revision("aaa")
+		p.Update.Digest = digest
 		p.facts.Object = p.object.ManifestWorkReplicaSet
 		p.facts.Works = []work.Work{{Object: w.Object, Digest: digest}}
 		c.noteWorks(p)
@@ -49,8 +51,8 @@ func TestAskingChangesNothing(t *testing.T) {
 	require.Equal(t, rt.At(time.Second), look(time.Second).facts.Notes.Works[0].SucceededSince)
 	p := look(2 * time.Second)
 	for _, aborted := range []bool{false, true} {
-		for _, update := range []*work.Revision{rt.Revision("bbb"), p.update} {
-			require.Equal(t, rt.At(time.Second), p.facts.Snapshot(&p.revisions, update, aborted).Works[0].SucceededSince)
+		for _, update := range []*work.Revision{rt.Revision("bbb"), p.Update} {
+			require.Equal(t, rt.At(time.Second), p.facts.Snapshot(&p.Revisions, update, aborted).Works[0].SucceededSince)
 		}
 	}
 	require.Equal(t, rt.At(time.Second), look(3 * time.Second).facts.Notes.Works[0].SucceededSince)

@@ -21,12 +21,12 @@ import (
 type pruneReconciler struct{ *Controller }
 
 func (r *pruneReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
-	live := p.liveHashes().Insert(p.update.Hash)
+	live := p.liveHashes().Insert(p.Update.Hash)
 	live.Insert(p.plan.KeptRevisions()...)
 	for _, written := range p.plan.Revisions() {
 		live.Insert(written.Hash) // The works in the cache don't have it yet: adopted works get an older one (R6).
 	}
-	if waiting := p.history.ByDigest(p.facts.Template); p.templatePending && waiting != nil {
+	if waiting := p.history.ByDigest(p.facts.Template); p.TemplatePending && waiting != nil {
 		live.Insert(waiting.Hash) // After the pause it becomes the template's again: an undo (R23).
 	}
 	if newest := p.history.Newest(); newest != nil {
@@ -59,8 +59,8 @@ func (r *pruneReconciler) surplus(p *pass, live sets.Set[string]) []*appsv1.Cont
 	if len(surplus) == 0 || r.broker == nil {
 		return surplus
 	}
-	owners := placement.Owners(p.refs)
-	return p.history.Surplus(live.Insert(r.broker.Claimed(p.owner, func(cluster, name string) bool {
+	owners := placement.Owners(p.facts.Refs)
+	return p.history.Surplus(live.Insert(r.broker.Claimed(p.facts.Owner, func(cluster, name string) bool {
 		_, selected := owners[cluster]
 		return selected && work.IsName(p.object, name)
 	})...), limit)

@@ -23,8 +23,8 @@ var rolloutLinks = []link{
 }
 
 // Begin returns what has to be persisted before the rollout of the revision that Next found goes on. The View has the notes of the works.
-func Begin(v *View, found Outcome) Step {
-	c := &chain{View: v, Outcome: found}
+func Begin(v *View, found Decision) Step {
+	c := &chain{View: v, Outcome: Outcome{Decision: found}}
 	return c.walk(rolloutLinks, "what decides is persisted")
 }
 
@@ -275,11 +275,11 @@ func (v *View) reached(rev *revision.Revision) string {
 
 // abortReason returns why the rollout was aborted; empty if nothing shows it any more. next is the question to answer first.
 func (c *chain) abortReason() (reason string, next *Step) {
-	switch remembered := &c.Memory.Aborted; {
+	switch remembered := c.Memory.Aborted.ReasonAt(c.Revisions.AbortedTime); {
 	case c.AbortedFor != "":
 		return c.AbortedFor, nil
-	case remembered.At.Equal(c.Revisions.AbortedTime) && remembered.Reason != "":
-		return remembered.Reason, nil // The works may have gone back meanwhile.
+	case remembered != "":
+		return remembered, nil // The works may have gone back meanwhile.
 	case status.AbortSetBy(c.Object.ManagedFields) != "":
 		return c.setter(), nil
 	}

@@ -25,7 +25,7 @@ type link func(*chain) *Step
 
 // Next returns what has to be done next about the revision of today's template. Proceed and Hold are the last steps of a pass.
 func Next(v *View) Step {
-	c := &chain{View: v, Outcome: Outcome{Revisions: v.Status}}
+	c := &chain{View: v, Outcome: Outcome{Decision: Decision{Revisions: v.Status}}}
 	return c.walk(append([]link{(*chain).unreadableSpec, (*chain).longOwnerLabel}, v.ledger().links()...), "the template has the newest revision")
 }
 

@@ -15,8 +15,8 @@ import (
 func (v *View) records(of *status.Revisions) rollout.Records {
 	stored, remembered := &v.Object.Status, &v.Memory.Records
 	switch {
-	case v.Decided != nil:
-		return *v.Decided
+	case v.decided != nil:
+		return *v.decided
 	case of.UpdateRevision == "" || stored.UpdateRevision != "" && stored.UpdateRevision != of.UpdateRevision || v.retries(of):
 		return rollout.Records{}
 	case (stored.UpdateRevision == "" || v.Memory.RecordsDropped) && remembered.Revision == of.UpdateRevision:
