@@ -25,7 +25,7 @@ import (
 type deployReconciler struct{ *Controller }
 
 func (r *deployReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
-	p.plan = decide(p.Snapshot)
+	p.plan = rollout.Decide(p.Snapshot) // This decides what the pass does. The other calls only ask.
 	r.memory.Works.Settled(p.plan.Settled, p.now)
 	p.lookAgain(p.plan.Recheck)
 	r.nameAcceptedChanges(ctx, p)
@@ -49,10 +49,6 @@ func (r *deployReconciler) reconcile(ctx context.Context, p *pass) (bool, error)
 	}
 	return true, r.act(ctx, p)
 }
-
-// decide is the only call of rollout.Decide in a pass. A pass decides on what it does, on what package lifecycle has to know before that,
-// again when the API server rejected its writes, and on what the status reports.
-func decide(s *rollout.Snapshot) *rollout.Plan { return rollout.Decide(s) }
 
 // abort persists the abort, with the failures that led to it. The works are rolled back once the caches show the abort and the revision
 // records it (R12, R15, R16).

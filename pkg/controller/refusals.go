@@ -145,7 +145,7 @@ func (r *deployReconciler) planAgain(p *pass) {
 	}
 	r.noteWrites(p)
 	snapshot := p.facts.Snapshot(&p.Revisions, p.Update, p.Snapshot.Aborted)
-	decided := decide(snapshot)
+	decided := rollout.Decide(snapshot) // This asks what the next pass will do, for the status.
 	if decided.Abort != nil || len(decided.Writes) > 0 {
 		p.urgent = true
 		p.lookAgain(time.Millisecond)

@@ -145,7 +145,8 @@ func (c *Controller) reportInvalid(ctx context.Context, p *pass, applied metav1.
 	if p.object.DecodeErr == nil {
 		snapshot := &rollout.Snapshot{Now: p.now, Update: &work.Revision{}, Owner: p.facts.Owner, Refs: p.facts.Refs, IgnoredRefs: p.facts.IgnoredRefs}
 		verified := status.PlacementVerified(&status.Input{
-			Object: p.object.ManifestWorkReplicaSet, Snapshot: snapshot, Plan: decide(snapshot),
+			// Without works it asks only which clusters the Placements select, and whether the strategies can be followed.
+			Object: p.object.ManifestWorkReplicaSet, Snapshot: snapshot, Plan: rollout.Decide(snapshot),
 		})
 		status.Set(&wanted.Conditions, verified, p.object.Generation, p.transitionTime())
 	}
@@ -188,7 +189,8 @@ func standing(p *pass) *rollout.Plan {
 	if !p.reportedStanding() || p.plan.RollsOut() || !p.Snapshot.BeganLately() {
 		return nil
 	}
-	if watched := decide(p.Snapshot.AssumeSettled()); watched.Stalled {
+	// This asks what a process that has watched for long would report.
+	if watched := rollout.Decide(p.Snapshot.AssumeSettled()); watched.Stalled {
 		watched.Records = p.plan.Records // The records hold only actual facts, not those of the assumed snapshot (R11).
 		return watched
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
@@ -131,7 +132,7 @@ func (c *Controller) perform(ctx context.Context, p *pass, step *lifecycle.Step)
 	var wrote *appsv1.ControllerRevision
 	switch step.Action {
 	case lifecycle.Decide:
-		answer.Plan = decide(step.Snapshot)
+		answer.Plan = rollout.Decide(step.Snapshot) // A chain asks what would follow, before it persists anything.
 	case lifecycle.ReadSpec:
 		answer.Spec, answer.Err = c.works.Spec(ctx, &p.history, step.Work, step.Digest)
 	case lifecycle.ReadLive:
