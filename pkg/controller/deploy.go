@@ -51,7 +51,7 @@ func (r *deployReconciler) reconcile(ctx context.Context, p *pass) (bool, error)
 }
 
 // abort persists the abort, with the failures that led to it. The works are rolled back once the caches show the abort and the revision
-// records it (R12, R15, R16).
+// records it (R12).
 func (r *deployReconciler) abort(ctx context.Context, p *pass) error {
 	plan, at := p.plan, p.transitionTime().Rfc3339Copy()
 	_, err := r.follow(ctx, p, func(found lifecycle.Decision) lifecycle.Step { return lifecycle.Abort(&p.facts, found, plan, at) })
@@ -225,7 +225,7 @@ func (r *deployReconciler) nameAway(p *pass, results ...[]error) {
 }
 
 // rest replaces act while the object is paused: no work is written (R22). An abort that still has works to restore stays in progress. The
-// works that it can't restore stay known, so that they do not keep the abort unfinished (R4). Other rejections are forgotten, as after
+// works that it can't restore stay known, so that they do not keep the abort unfinished. Other rejections are forgotten, as after
 // each change of the spec, because spec.paused is one.
 func (r *deployReconciler) rest(p *pass) {
 	p.unrestored = p.Snapshot.Aborted && p.plan.Behind > 0

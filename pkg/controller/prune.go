@@ -24,19 +24,19 @@ func (r *pruneReconciler) reconcile(ctx context.Context, p *pass) (bool, error) 
 	live := p.liveHashes().Insert(p.Update.Hash)
 	live.Insert(p.plan.KeptRevisions()...)
 	for _, written := range p.plan.Revisions() {
-		live.Insert(written.Hash) // The works in the cache don't have it yet: adopted works get an older one (R6).
+		live.Insert(written.Hash) // The works in the cache don't have it yet: adopted works get an older one.
 	}
 	if waiting := p.history.ByDigest(p.facts.Template); p.TemplatePending && waiting != nil {
-		live.Insert(waiting.Hash) // After the pause it becomes the template's again: an undo (R23).
+		live.Insert(waiting.Hash) // After the pause it becomes the template's again: an undo.
 	}
 	if newest := p.history.Newest(); newest != nil {
-		live.Insert(newest.Hash) // This is the template's, even while an older abort finishes first (R4).
+		live.Insert(newest.Hash) // This is the template's, even while an older abort finishes first.
 	}
 	left := r.budget(p)
 	var errs []error
 	for _, surplus := range r.surplus(p, live) {
 		if !left() {
-			p.lookAgain(time.Millisecond) // It is another object's turn (P8).
+			p.lookAgain(time.Millisecond) // It is another object's turn.
 			break
 		}
 		switch deleted, err := r.ledger.Delete(ctx, surplus); {

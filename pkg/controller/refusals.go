@@ -52,7 +52,7 @@ func deletionOf(d *rollout.Delete) memory.Attempt {
 }
 
 // sortResults separates the writes that can succeed when retried from those that the API server rejects. The latter take no slot, and
-// don't hold up an abort (R4, R11). sortResults returns the errors that the queue retries.
+// don't hold up an abort (R4). sortResults returns the errors that the queue retries.
 func (r *deployReconciler) sortResults(p *pass, writes, deletions []error) error {
 	var errs []error
 	results := make([]memory.Attempted, 0, len(writes)+len(deletions))
@@ -81,7 +81,7 @@ func (r *deployReconciler) sortResults(p *pass, writes, deletions []error) error
 }
 
 // leavesAbortUndone reports whether an abort is unfinished while a write fails. A trim, and a cluster whose writes were rejected before,
-// do not hold up an abort (R4, R32).
+// do not hold up an abort (R4).
 func (p *pass) leavesAbortUndone(w *rollout.Write) bool {
 	_, stuck := p.Snapshot.Rejected[w.Cluster]
 	return p.Snapshot.Aborted && w.Revision != nil && !stuck && !w.Trim
@@ -176,7 +176,7 @@ func writeResult(err error) metrics.WriteResult {
 	}
 }
 
-// refused notes that a revision could not be written, and returns the message for a condition, because users may not read the log (R12).
+// refused notes that a revision could not be written, and returns the message for a condition, because users may not read the log.
 // The message keeps the first answer as long as the API server gives the same reason (P7).
 func (c *Controller) refused(p *pass, err error) string {
 	p.errs = append(p.errs, err)

@@ -183,7 +183,7 @@ func (p *pass) shown() *rollout.Plan {
 }
 
 // standing returns the plan to report if the status already reports a stalled rollout and this process began to watch only a moment ago;
-// nil otherwise. In that time no deadline fires (R11) and no success counts (R10). Without it, each restart of the hub would report a
+// nil otherwise. In that time no deadline fires and no success counts. Without it, each restart of the hub would report a
 // rollout that continues and stalls again (P7). No decision depends on it.
 func standing(p *pass) *rollout.Plan {
 	if !p.reportedStanding() || p.plan.RollsOut() || !p.Snapshot.BeganLately() {
@@ -191,7 +191,7 @@ func standing(p *pass) *rollout.Plan {
 	}
 	// This asks what a process that has watched for long would report.
 	if watched := rollout.Decide(p.Snapshot.AssumeSettled()); watched.Stalled {
-		watched.Records = p.plan.Records // The records hold only actual facts, not those of the assumed snapshot (R11).
+		watched.Records = p.plan.Records // The records hold only actual facts, not those of the assumed snapshot.
 		return watched
 	}
 	return nil

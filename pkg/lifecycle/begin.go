@@ -126,7 +126,7 @@ func (c *chain) newRollout() *Step {
 }
 
 // persist writes a new rollout into the status, or a status that was rebuilt. The pass ends with it. Where the API server drops it, the
-// revisions hold the same, and the next pass reads it from them (R16). No deadline fires in this write: the next pass reads the works of
+// revisions hold the same, and the next pass reads it from them. No deadline fires in this write: the next pass reads the works of
 // failed clusters live before it records them, and a recorded failure is not examined again (R11).
 func (c *chain) persist() *Step {
 	if c.Memory.Pruned || equality.Semantic.DeepEqual(c.Revisions, status.RevisionsOf(&c.Object.Status)) {
@@ -158,7 +158,7 @@ func (c *chain) persist() *Step {
 }
 
 // markAbort brings what the update revision records of an abort in line with the status. Where the status has no abort and the revision
-// records one, somebody removed it from the status: a retry (R4, R16).
+// records one, somebody removed it from the status: a retry (R4).
 func (c *chain) markAbort() *Step {
 	update := c.revisionOf(c.Update.Hash)
 	if update == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// Conclude makes the update revision the current one where its rollout is complete: on the revision first, then in the status (R13, R16).
+// Conclude makes the update revision the current one where its rollout is complete: on the revision first, then in the status (R13).
 func Conclude(v *View, found Decision, decided *rollout.Plan) Step {
 	c := &chain{View: v, Outcome: Outcome{Decision: found}}
 	if step := c.judge(decided); step != nil {
@@ -83,7 +83,7 @@ func Abort(v *View, found Decision, decided *rollout.Plan, at metav1.Time) Step 
 	c := &chain{View: &view, Outcome: Outcome{Decision: found}}
 	c.Revisions.AbortedTime, c.AbortedFor, c.Aborting = &at, reason, true
 	if update := c.revisionOf(c.Update.Hash); update != nil && c.Memory.Pruned {
-		// The status can't hold it: the revision does (R16).
+		// The status can't hold it: the revision does.
 		mark, next := c.abortMark(update)
 		if next != nil {
 			return *next
