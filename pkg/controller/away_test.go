@@ -29,7 +29,7 @@ func (a *awayBroker) Unreached(types.UID) bool { return false }
 func (a *awayBroker) Claimed(string, func(cluster, name string) bool) []string { return nil }
 
 func workOf(cluster, hash string) *work.Work {
-	work := rt.Work(cluster, rt.Bears(hash))
+	work := rt.Work(cluster, rt.AtRevision(hash))
 	return &work
 }
 

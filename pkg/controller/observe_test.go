@@ -32,7 +32,7 @@ func TestAskingChangesNothing(t *testing.T) {
 	clock := clocktesting.NewFakeClock(rt.Epoch)
 	c := NewWithStores(Config{Connection: connectivity.New(clock), Clock: clock}, NewStores())
 	look := func(at time.Duration) *pass {
-		w := rt.Work("c1", rt.Bears("aaa"), rt.Applied(0), rt.Available(0), rt.Rests(0))
+		w := rt.Work("c1", rt.AtRevision("aaa"), rt.Applied(0), rt.Available(0), rt.Rests(0))
 		w.Object.Spec = *rt.Revision("aaa").Template
 		digest, err := revision.DigestOf(&w.Object.Spec)
 		require.NoError(t, err)

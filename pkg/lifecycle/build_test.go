@@ -106,7 +106,7 @@ func history(objects ...*appsv1.ControllerRevision) revision.History {
 
 // ours is a work that has the hash and the content of a value.
 func ours(cluster, value string, more ...rt.WorkOption) work.Work {
-	return rt.Work(cluster, append([]rt.WorkOption{rt.Bears(hashOf(value)), holds(value)}, more...)...)
+	return rt.Work(cluster, append([]rt.WorkOption{rt.AtRevision(hashOf(value)), holds(value)}, more...)...)
 }
 
 // theirs is a work that another hub wrote.

@@ -136,7 +136,7 @@ func TestWithoutHistory(t *testing.T) {
 	}
 	aborted := names("a", "b")
 	aborted.AbortedTime = &metav1.Time{Time: rt.At(time.Minute)}
-	oddHash := rt.Work("c1", rt.Bears("odd"), holds("b"))
+	oddHash := rt.Work("c1", rt.AtRevision("odd"), holds("b"))
 
 	fresh := step(t, lifecycle.Next(without("b", status.Revisions{})), lifecycle.Proceed)
 	require.Equal(t, lifecycle.RolledOut{Hash: hashOf("b"), Digest: digestOf("b")}, fresh.Outcome.RolledOut)

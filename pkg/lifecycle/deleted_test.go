@@ -99,7 +99,7 @@ func TestDeletedUpdateRevision(t *testing.T) {
 	step(t, lifecycle.Next(other), lifecycle.ReadLive)
 
 	byAnotherHash := view("b", status.Revisions{UpdateRevision: "other"})
-	byAnotherHash.Works = []work.Work{rt.Work("c1", rt.Bears("other"), holds("b"))}
+	byAnotherHash.Works = []work.Work{rt.Work("c1", rt.AtRevision("other"), holds("b"))}
 	require.Equal(t, "web-other", step(t, lifecycle.Next(byAnotherHash), lifecycle.Rebuild).Revision.Name)
 
 	known := view("c", names("", "b"))

@@ -41,7 +41,7 @@ func TestUnheard(t *testing.T) {
 		},
 		"written a moment ago": {
 			heard: rt.Heard(0, "c2", "c3"), ref: fleet(rt.Progressive(1)),
-			works: []work.Work{rt.Work("c1", rt.Bears("bbb"), rt.WrittenAt(10*minute-second)), done("c2")},
+			works: []work.Work{rt.Work("c1", rt.AtRevision("bbb"), rt.WrittenAt(10*minute-second)), done("c2")},
 			phase: rollout.PhaseInFlight,
 		},
 		"heard for longer than the grace": {

@@ -140,7 +140,7 @@ func (d *drawer) drawWork(placement string) []rt.WorkOption {
 	}
 	at := d.since("written")
 	options := []rt.WorkOption{
-		rt.Bears(hash), rt.WrittenAt(at), rt.OfPlacement(placement),
+		rt.AtRevision(hash), rt.WrittenAt(at), rt.OfPlacement(placement),
 		rt.InGroup(rapid.SampledFrom([]string{"0/canary", "1/west", "2/east", "5/gone"}).Draw(t, "group")),
 	}
 	switch {

@@ -19,12 +19,12 @@ func TestRead(t *testing.T) {
 	}
 	for name, options := range map[string][]rt.WorkOption{
 		"unlabelled": nil,
-		"written":    {rt.Bears("aaa"), rt.OfPlacement("p2"), rt.WrittenAt(time.Minute)},
-		"deleting":   {rt.Bears("aaa"), rt.DeletedAt(time.Minute)},
-		"keeping": {rt.Bears("aaa"), func(w *work.Work) {
+		"written":    {rt.AtRevision("aaa"), rt.OfPlacement("p2"), rt.WrittenAt(time.Minute)},
+		"deleting":   {rt.AtRevision("aaa"), rt.DeletedAt(time.Minute)},
+		"keeping": {rt.AtRevision("aaa"), func(w *work.Work) {
 			w.Object.Annotations[workv1alpha1.AnnotationKeptRevision] = "bbb"
 		}},
-		"unreadable": {rt.Bears("aaa"), func(w *work.Work) {
+		"unreadable": {rt.AtRevision("aaa"), func(w *work.Work) {
 			w.Object.Annotations[workv1alpha1.AnnotationAppliedAt] = "yesterday"
 		}},
 	} {

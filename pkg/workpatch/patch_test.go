@@ -19,7 +19,7 @@ import (
 
 // stored is a work at revision aaa as a cache holds it, with what others put on it.
 func stored() *work.Work {
-	w := rt.Work("c1", rt.Bears("aaa"))
+	w := rt.Work("c1", rt.AtRevision("aaa"))
 	w.Object.UID, w.Object.ResourceVersion = "uid", "7"
 	w.Object.Labels["theirs"] = "x"
 	w.Object.Annotations["theirs"] = "x"

@@ -24,7 +24,7 @@ func ours(found *[]string) *Owner {
 }
 
 func workOf(cluster, hash string) *work.Work {
-	work := rt.Work(cluster, rt.Bears(hash))
+	work := rt.Work(cluster, rt.AtRevision(hash))
 	return &work
 }
 

@@ -43,7 +43,7 @@ func TestSpec(t *testing.T) {
 		require.Len(t, spec.Workload.Manifests, 2)
 	}
 	require.Equal(t, 1, worktest.Asked(client, "get"))
-	whole := rt.Work("c1", rt.Bears("aaa"))
+	whole := rt.Work("c1", rt.AtRevision("aaa"))
 	spec, err := w.Spec(t.Context(), none, whole.Object, "other")
 	require.NoError(t, err)
 	require.Same(t, &whole.Object.Spec, spec, "the cache has it")
