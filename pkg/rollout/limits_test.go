@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
-	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 )
 
 // TestLimits: percentages become clusters as Decide counts them, and groups have limits of their own where the strategy says so.

@@ -6,7 +6,7 @@ import (
 
 	workv1 "open-cluster-management.io/api/work/v1"
 
-	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
