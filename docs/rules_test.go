@@ -1,10 +1,15 @@
 package docs
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -140,4 +145,39 @@ func TestRulesAreExplained(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.Greater(t, len(named), 20)
+}
+
+// A function names one rule at most: its comment says in words what it has to do with others.
+func TestFunctionsNameOneRule(t *testing.T) {
+	functions := 0
+	for _, dir := range []string{"cmd", "internal", "pkg"} {
+		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			fset := token.NewFileSet()
+			file, err := parser.ParseFile(fset, path, nil, parser.ParseComments)
+			require.NoError(t, err)
+			for _, declaration := range file.Decls {
+				function, is := declaration.(*ast.FuncDecl)
+				if !is {
+					continue
+				}
+				functions++
+				rules := map[string]bool{}
+				for _, comment := range file.Comments {
+					if comment == function.Doc || comment.Pos() > function.Pos() && comment.End() < function.End() {
+						for _, rule := range ruleName.FindAllString(comment.Text(), -1) {
+							rules[rule] = true
+						}
+					}
+				}
+				require.LessOrEqual(t, len(rules), 1, "%s: %s names the rules %v: keep the one that it serves",
+					fset.Position(function.Pos()), function.Name.Name, slices.Sorted(maps.Keys(rules)))
+			}
+			return nil
+		})
+		require.NoError(t, err)
+	}
+	require.Greater(t, functions, 1000)
 }

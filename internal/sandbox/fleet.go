@@ -73,14 +73,6 @@ func (f *Fleet) Join(ctx context.Context, name, apiServer string) error {
 	return nil
 }
 
-// Leave deletes a managed cluster; its namespace stays, as it does in OCM while it holds works.
-func (f *Fleet) Leave(ctx context.Context, name string) error {
-	if err := f.clusters.ClusterV1().ManagedClusters().Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
-		return fmt.Errorf("deleting the managed cluster %s: %w", name, err)
-	}
-	return nil
-}
-
 // Bind makes the set of all clusters, and binds it to a namespace, so that Placements there can select from it.
 func (f *Fleet) Bind(ctx context.Context, namespace string) error {
 	set := &clusterv1beta2.ManagedClusterSet{

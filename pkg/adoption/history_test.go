@@ -8,10 +8,10 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/adoption"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -20,7 +20,7 @@ func TestReadHistory(t *testing.T) {
 	theirs := func(cluster, content string, more ...rt.WorkOption) work.Work {
 		return rt.Work(cluster, append([]rt.WorkOption{rt.Holds(content), rt.Succeeded(0)}, more...)...)
 	}
-	ours := func(cluster, hash string) work.Work { return rt.Work(cluster, rt.Bears(hash), rt.Succeeded(0)) }
+	ours := func(cluster, hash string) work.Work { return rt.Work(cluster, rt.AtRevision(hash), rt.Succeeded(0)) }
 	for name, tc := range map[string]struct {
 		current    string
 		firstSight bool
@@ -38,9 +38,9 @@ func TestReadHistory(t *testing.T) {
 		"in the middle, one still has the current": {current: "aaa", works: []work.Work{theirs("c1", "bbb"), theirs("c3", "zzz"), ours("c2", "aaa")}},
 		"in the middle, one has it from the other": {current: "aaa", works: []work.Work{theirs("c1", "bbb"), theirs("c2", "aaa")}, replaced: true, specs: "aaa"},
 		"one that leaves says nothing": {
-			current: "aaa", works: []work.Work{theirs("c1", "bbb"), theirs("c3", "bbb"), rt.Work("c2", rt.Bears("aaa"), rt.Deleting())}, replaced: true, surpassed: true,
+			current: "aaa", works: []work.Work{theirs("c1", "bbb"), theirs("c3", "bbb"), rt.Work("c2", rt.AtRevision("aaa"), rt.Deleting())}, replaced: true, surpassed: true,
 		},
-		"one edited by hand still bears the current":        {current: "aaa", works: []work.Work{theirs("c1", "bbb"), theirs("c3", "bbb"), rt.Work("c2", rt.Bears("aaa"), rt.Edited())}},
+		"one edited by hand still bears the current":        {current: "aaa", works: []work.Work{theirs("c1", "bbb"), theirs("c3", "bbb"), rt.Work("c2", rt.AtRevision("aaa"), rt.Edited())}},
 		"begun by this hub, and one lost its marks":         {current: "aaa", works: []work.Work{ours("c1", "bbb"), theirs("c2", "bbb")}},
 		"begun by this hub, and the next template is there": {current: "aaa", works: []work.Work{ours("c1", "yyy"), ours("c3", "yyy"), theirs("c2", "zzz")}},
 		"all but one lost their marks":                      {current: "aaa", works: []work.Work{ours("c1", "yyy"), theirs("c3", "zzz"), theirs("c2", "zzz")}},

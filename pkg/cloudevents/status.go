@@ -47,7 +47,7 @@ func mergeStatus(before, reported *workv1.ManifestWorkStatus, generation int64, 
 	}
 }
 
-// trim takes away what this hub never reads of a report: messages, feedback, and what can't decide of single manifests (R10). An agent that
+// trim takes away what this hub never reads of a report: messages, feedback, and what can't decide of single manifests. An agent that
 // says the same in other words has then said nothing new (P7).
 func trim(status *workv1.ManifestWorkStatus, manifests int) {
 	status.Conditions = boundConditions(status.Conditions)

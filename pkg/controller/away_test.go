@@ -10,11 +10,11 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/internal/worktest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
-	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -29,16 +29,16 @@ func (a *awayBroker) Unreached(types.UID) bool { return false }
 func (a *awayBroker) Claimed(string, func(cluster, name string) bool) []string { return nil }
 
 func workOf(cluster, hash string) *work.Work {
-	work := rt.Work(cluster, rt.Bears(hash))
+	work := rt.Work(cluster, rt.AtRevision(hash))
 	return &work
 }
 
 func brokerPass(writes ...rollout.Write) *pass {
 	p := &pass{
-		key: "ns/web", now: rt.Epoch, object: &replicaset.Object{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{}},
-		snapshot: &rollout.Snapshot{Owner: rt.Owner}, plan: &rollout.Plan{}, update: rt.Revision("bbb"),
+		key: "ns/web", now: rt.Epoch, observed: observed{object: &replicaset.Object{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{}}},
 	}
-	p.plan.Desired, p.plan.Writes = rt.Revision("bbb"), writes
+	p.Snapshot, p.Update = &rollout.Snapshot{Owner: rt.Owner}, rt.Revision("bbb")
+	p.plan = &rollout.Plan{Desired: rt.Revision("bbb"), Writes: writes}
 	return p
 }
 

@@ -25,7 +25,7 @@ import (
 type deployReconciler struct{ *Controller }
 
 func (r *deployReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
-	p.plan = decide(p.snapshot)
+	p.plan = rollout.Decide(p.Snapshot) // This decides what the pass does. The other calls only ask.
 	r.memory.Works.Settled(p.plan.Settled, p.now)
 	p.lookAgain(p.plan.Recheck)
 	r.nameAcceptedChanges(ctx, p)
@@ -36,11 +36,10 @@ func (r *deployReconciler) reconcile(ctx context.Context, p *pass) (bool, error)
 		p.urgent = true
 		return false, r.abort(ctx, p)
 	}
-	found := p.outcome()
-	if goOn, err := r.follow(ctx, p, func() lifecycle.Step { return lifecycle.Conclude(&p.facts, found, p.plan) }); !goOn {
+	if goOn, err := r.follow(ctx, p, func(found lifecycle.Decision) lifecycle.Step { return lifecycle.Conclude(&p.facts, found, p.plan) }); !goOn {
 		return false, err
 	}
-	if p.held {
+	if p.Held {
 		slices.Sort(p.problems)
 		return false, r.reportInvalid(ctx, p, status.InvalidSpec(strings.Join(p.problems, "; ")))
 	}
@@ -51,16 +50,11 @@ func (r *deployReconciler) reconcile(ctx context.Context, p *pass) (bool, error)
 	return true, r.act(ctx, p)
 }
 
-// decide is the only call of rollout.Decide in a pass. A pass decides on what it does, on what package lifecycle has to know before that,
-// again when the API server rejected its writes, and on what the status reports.
-func decide(s *rollout.Snapshot) *rollout.Plan { return rollout.Decide(s) }
-
 // abort persists the abort, with the failures that led to it. The works are rolled back once the caches show the abort and the revision
-// records it (R12, R15, R16).
+// records it (R12).
 func (r *deployReconciler) abort(ctx context.Context, p *pass) error {
-	p.facts.Decided = &p.plan.Records
-	found, at, reason := p.outcome(), p.transitionTime().Rfc3339Copy(), p.plan.Abort.Reason
-	_, err := r.follow(ctx, p, func() lifecycle.Step { return lifecycle.Abort(&p.facts, found, at, reason) })
+	plan, at := p.plan, p.transitionTime().Rfc3339Copy()
+	_, err := r.follow(ctx, p, func(found lifecycle.Decision) lifecycle.Step { return lifecycle.Abort(&p.facts, found, plan, at) })
 	return err
 }
 
@@ -87,13 +81,13 @@ func (r *deployReconciler) nameAcceptedChanges(ctx context.Context, p *pass) {
 
 // act makes the plan's writes and deletes. Nothing else writes ManifestWorks, except the deletion of the owner.
 func (r *deployReconciler) act(ctx context.Context, p *pass) error {
-	p.aborting = p.aborting || p.snapshot.Aborted && p.plan.Deferred > 0
+	p.unrestored = p.Snapshot.Aborted && p.plan.Deferred > 0
 	left := r.budget(p) // Writes and deletes share one budget: after long writes, deletes wait for the next pass (P8).
 	results := r.writeAll(ctx, p, left)
 	r.askAgain(p)
 	deletions := r.deleteUnselected(ctx, p, left)
 	if ctx.Err() != nil {
-		p.aborting = true
+		p.unrestored = true
 		return ctx.Err()
 	}
 	r.nameAway(p, results, deletions)
@@ -156,7 +150,7 @@ func (r *deployReconciler) write(ctx context.Context, p *pass, w *rollout.Write)
 	r.wroteWork(p, answer)
 	if w.Revision != nil {
 		r.memory.Works.Wrote(answer, w.Revision)
-		if p.snapshot.Aborted {
+		if p.Snapshot.Aborted {
 			r.memory.Owners.WroteBack(p.key, p.abortOf(w.Revision), w.Cluster)
 		}
 	}
@@ -170,7 +164,7 @@ func (r *deployReconciler) write(ctx context.Context, p *pass, w *rollout.Write)
 func (r *deployReconciler) ownerOf(p *pass) *workwriter.Owner {
 	return &workwriter.Owner{
 		Object:     p.object.ManifestWorkReplicaSet,
-		Label:      p.owner,
+		Label:      p.facts.Owner,
 		Works:      p.works,
 		History:    &p.history,
 		IsRevision: p.isRevision,
@@ -181,7 +175,7 @@ func (r *deployReconciler) ownerOf(p *pass) *workwriter.Owner {
 
 // isRevision reports whether one of the owner's revisions has a hash.
 func (p *pass) isRevision(hash string) bool {
-	return hash == p.update.Hash || hash == p.revisions.CurrentRevision || p.history.ByHash(hash) != nil
+	return hash == p.Update.Hash || hash == p.Revisions.CurrentRevision || p.history.ByHash(hash) != nil
 }
 
 func (r *deployReconciler) delete(ctx context.Context, p *pass, d rollout.Delete) error {
@@ -231,10 +225,10 @@ func (r *deployReconciler) nameAway(p *pass, results ...[]error) {
 }
 
 // rest replaces act while the object is paused: no work is written (R22). An abort that still has works to restore stays in progress. The
-// works that it can't restore stay known, so that they do not keep the abort unfinished (R4). Other rejections are forgotten, as after
+// works that it can't restore stay known, so that they do not keep the abort unfinished. Other rejections are forgotten, as after
 // each change of the spec, because spec.paused is one.
 func (r *deployReconciler) rest(p *pass) {
-	p.aborting = p.snapshot.Aborted && p.plan.Behind > 0
+	p.unrestored = p.Snapshot.Aborted && p.plan.Behind > 0
 	r.nameUntried(p, p.plan.Held.Writes, p.plan.Held.Deletes)
 }
 

@@ -19,6 +19,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/internal/worktest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/ledger"
@@ -26,7 +27,6 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
-	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -99,7 +99,7 @@ func TestDeletionTakesTurns(t *testing.T) {
 func TestPassesAreShort(t *testing.T) {
 	for decided, want := range map[time.Duration]int{0: 6, 50 * time.Millisecond: 11, time.Second: 21, time.Hour: 21} {
 		c, p, clk, deleted := slow(t)
-		p.plan, p.snapshot = &rollout.Plan{}, &rollout.Snapshot{}
+		p.plan, p.Snapshot = &rollout.Plan{}, &rollout.Snapshot{}
 		for _, w := range (&finalizeReconciler{c}).knownWorks(p) {
 			p.plan.Deletes = append(p.plan.Deletes, rollout.Delete{Work: &work.Work{Object: w}})
 		}
@@ -187,7 +187,7 @@ func TestPruningTakesTurns(t *testing.T) {
 	})
 	c.ledger, c.recorder = ledger.New(kube), events.NewFakeRecorder(100)
 	p.object.Spec.RevisionHistoryLimit = new(int32)
-	p.update, p.plan = &work.Revision{}, &rollout.Plan{}
+	p.Update, p.plan = &work.Revision{}, &rollout.Plan{}
 	for i := range 30 {
 		p.history.Revisions = append(p.history.Revisions, revision.Revision{Hash: fmt.Sprint(i), Object: &appsv1.ControllerRevision{
 			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("web-%02d", i), UID: types.UID(fmt.Sprint(i))},

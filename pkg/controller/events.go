@@ -36,13 +36,13 @@ func (c *Controller) announce(p *pass, abortReason string) {
 			c.metrics.RolloutCompleted()
 			c.rolloutTook(p, metrics.RolloutComplete)
 			c.event(p, p.updateObject(), corev1.EventTypeNormal, workv1alpha1.EventRolloutComplete, "RollOut",
-				status.CompleteNote(p.plan, p.update.Name))
+				status.CompleteNote(p.plan, p.Update.Name))
 		case status.AbortDecided:
 			c.metrics.RolloutAborted()
 			c.rolloutTook(p, metrics.RolloutAborted)
 			c.event(p, p.updateObject(), corev1.EventTypeWarning, workv1alpha1.EventRolloutAborted, "Abort",
 				fmt.Sprintf("the rollout of revision %s is aborted, every cluster goes back to revision %s: %s",
-					p.update.Name, p.currentName(), abortReason))
+					p.Update.Name, p.currentName(), abortReason))
 		case status.AbortCarriedOut:
 			c.event(p, p.updateObject(), corev1.EventTypeNormal, workv1alpha1.EventAbortCarriedOut, "Abort", strings.Join(
 				append([]string{fmt.Sprintf("revision %s is written back to every cluster", p.currentName())}, p.problems...), "; but "))
@@ -69,16 +69,16 @@ func (c *Controller) announceUnreached(p *pass) {
 func (c *Controller) announceImpossible(p *pass) {
 	impossible := ""
 	if p.plan.AbortBlocked == rollout.BlockedByAbsence {
-		impossible = p.update.Hash
+		impossible = p.Update.Hash
 	}
 	if c.memory.Reports.RulesOut(p.key, impossible) {
-		c.event(p, p.updateObject(), corev1.EventTypeWarning, workv1alpha1.EventAbortImpossible, "Abort", status.NoCurrent(p.snapshot.Absent))
+		c.event(p, p.updateObject(), corev1.EventTypeWarning, workv1alpha1.EventAbortImpossible, "Abort", status.NoCurrent(p.Snapshot.Absent))
 	}
 }
 
 func (c *Controller) announceStarted(p *pass) {
 	reason, note := metrics.Created, "the rollout of revision %s begins"
-	if update := p.history.ByHash(p.update.Hash); update != nil {
+	if update := p.history.ByHash(p.Update.Hash); update != nil {
 		reused, found := update.ReusedAt()
 		retried, again := update.RetriedAt()
 		switch {
@@ -89,26 +89,26 @@ func (c *Controller) announceStarted(p *pass) {
 		}
 	}
 	c.metrics.RolloutStarted(reason)
-	c.event(p, p.updateObject(), corev1.EventTypeNormal, workv1alpha1.EventRolloutStarted, "RollOut", fmt.Sprintf(note, p.update.Name))
+	c.event(p, p.updateObject(), corev1.EventTypeNormal, workv1alpha1.EventRolloutStarted, "RollOut", fmt.Sprintf(note, p.Update.Name))
 }
 
 // rolloutTook measures a rollout that ended. Without its revision, its start is not known.
 func (c *Controller) rolloutTook(p *pass, result metrics.RolloutResult) {
-	if update := p.history.ByHash(p.update.Hash); update != nil {
+	if update := p.history.ByHash(p.Update.Hash); update != nil {
 		c.metrics.RolloutTook(result, p.now.Sub(update.Began()))
 	}
 }
 
 // markRestored records, once for each abort, that every selected cluster confirmed the restored revision.
 func (c *Controller) markRestored(ctx context.Context, p *pass) error {
-	step, restored := lifecycle.Restored(&p.facts, p.outcome(), p.plan)
-	if !restored {
+	step, restored := lifecycle.Restored(&p.facts, p.Decision, p.plan)
+	if !restored || p.unrestored {
 		return nil
 	}
 	if answer := c.perform(ctx, p, &step); answer.Err != nil {
 		return answer.Err
 	}
-	took := max(0, p.now.Sub(p.revisions.AbortedTime.Time)) // A user may have set any time.
+	took := max(0, p.now.Sub(p.Revisions.AbortedTime.Time)) // A user may have set any time.
 	c.metrics.Restored(took)
 	c.event(p, p.updateObject(), corev1.EventTypeNormal, workv1alpha1.EventClustersRestored, "Abort",
 		fmt.Sprintf("every cluster confirmed revision %s, %s after the abort was decided", p.currentName(), took.Round(1e9)))
@@ -120,14 +120,14 @@ func (c *Controller) observed(p *pass) metrics.Observation {
 	shown := p.shown()
 	o := metrics.Observation{
 		Stage: stageOf(p), Clusters: shown.Counts, Revisions: len(p.history.Revisions), Paused: p.object.Spec.Paused,
-		DeletingSince: deletingSince(p.works), Problems: c.observedProblems(p), Placements: placementsOf(shown, p.snapshot.Aborted),
+		DeletingSince: deletingSince(p.works), Problems: c.observedProblems(p), Placements: placementsOf(shown, p.Snapshot.Aborted),
 	}
 	if o.Stage == status.RollingOut || o.Stage == status.Stalled {
-		if update := p.history.ByHash(p.update.Hash); update != nil {
+		if update := p.history.ByHash(p.Update.Hash); update != nil {
 			o.Started = update.Began()
 		}
 	}
-	if p.snapshot.Aborted {
+	if p.Snapshot.Aborted {
 		o.Clusters = map[rollout.Phase]int{
 			metrics.Restored: shown.Confirmed, metrics.Restoring: shown.Selected() - shown.Confirmed,
 		}
@@ -183,15 +183,15 @@ func (p *pass) progressMessage() string {
 }
 
 func (p *pass) currentName() string {
-	if p.snapshot.Current != nil {
-		return p.snapshot.Current.Name
+	if p.Snapshot.Current != nil {
+		return p.Snapshot.Current.Name
 	}
-	return revision.Name(p.object.Name, p.revisions.CurrentRevision)
+	return revision.Name(p.object.Name, p.Revisions.CurrentRevision)
 }
 
 // updateObject returns the update revision from the cache; nil if it is gone.
 func (p *pass) updateObject() runtime.Object {
-	if update := p.history.ByHash(p.update.Hash); update != nil {
+	if update := p.history.ByHash(p.Update.Hash); update != nil {
 		return update.Object
 	}
 	return nil

@@ -32,7 +32,7 @@ func TestEventsAreLogged(t *testing.T) {
 	klog.SetLogger(textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log))))
 	t.Cleanup(klog.ClearLogger)
 	c := &Controller{recorder: &notes{}}
-	p := &pass{key: "default/web", object: &replicaset.Object{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{}}}
+	p := &pass{key: "default/web", observed: observed{object: &replicaset.Object{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{}}}}
 	c.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventRolloutAborted, "Abort", "c1 \x1b[31mfailed")
 	require.Regexp(t, `^I.*"Event" manifestWorkReplicaSet="default/web" type="Warning" reason="RolloutAborted" note="c1 \\x1b\[31mfailed"\n$`, log.String())
 }
@@ -51,7 +51,7 @@ func TestObservedPlacements(t *testing.T) {
 func TestNotesFitIntoAnEvent(t *testing.T) {
 	told := &notes{}
 	c := &Controller{recorder: told}
-	p := &pass{object: &replicaset.Object{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{}}}
+	p := &pass{observed: observed{object: &replicaset.Object{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{}}}}
 	for _, note := range []string{"short, 100% of it", strings.Repeat("ä", 600), "a" + strings.Repeat("ä", 600)} {
 		c.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventRolloutAborted, "Abort", note)
 	}

@@ -97,10 +97,10 @@ func (p *pass) named(w *workv1.ManifestWork) bool { return work.IsName(p.object,
 
 // liveWorks lists the works from the API server: a work that the cache has not shown yet would otherwise stay forever (R18).
 func (r *finalizeReconciler) liveWorks(ctx context.Context, p *pass) ([]*workv1.ManifestWork, error) {
-	if len(p.owner) > workv1alpha1.MaxOwnerLabelLength {
+	if len(p.facts.Owner) > workv1alpha1.MaxOwnerLabelLength {
 		return nil, nil // No work can have such a label.
 	}
-	selector := labels.SelectorFromSet(labels.Set{workv1alpha1.LabelReplicaSet: p.owner})
+	selector := labels.SelectorFromSet(labels.Set{workv1alpha1.LabelReplicaSet: p.facts.Owner})
 	list, err := r.works.List(ctx, metav1.NamespaceAll, selector.String())
 	if err != nil {
 		return nil, fmt.Errorf("listing the ManifestWorks of %s: %w", p.key, err)

@@ -59,7 +59,7 @@ func TestLaneOf(t *testing.T) {
 
 // A pass that is paused leaves no abort to a worker that is kept for aborts: it writes nothing (R22).
 func TestPausedPassLeavesNoAbort(t *testing.T) {
-	p := &pass{object: &replicaset.Object{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{}}, aborting: true}
+	p := &pass{observed: observed{object: &replicaset.Object{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{}}}, done: done{unrestored: true}}
 	require.True(t, p.leavesAbort())
 	p.object.Spec.Paused = true
 	require.False(t, p.leavesAbort())

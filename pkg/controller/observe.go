@@ -23,7 +23,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
 
-// observe reads the caches into the pass. It reads only objects of this owner (P8).
+// observe reads the caches and this process's memory into the pass. It reads only objects of this owner (P8). If the history can't be read
+// now, the pass continues without one, and package lifecycle gets the history that was read last.
 func (c *Controller) observe(p *pass) error {
 	revisions, err := c.revisionIndex.ByIndex(workcache.ByOwner, p.key)
 	if err != nil {
@@ -36,6 +37,10 @@ func (c *Controller) observe(p *pass) error {
 		}
 	}
 	p.history = revision.NewHistory(p.object, decoded)
+	p.facts.History = p.history
+	if history := c.history(); history.Unavailable {
+		p.facts.NoHistory, p.facts.HistoryNote, p.history = true, history.Note, revision.History{}
+	}
 
 	works, err := c.workIndex.ByIndex(workcache.ByOwner, p.key)
 	if err != nil {
@@ -46,11 +51,23 @@ func (c *Controller) observe(p *pass) error {
 		p.works = append(p.works, object.(*workv1.ManifestWork))
 	}
 	slices.SortFunc(p.works, compareWorks)
+	p.facts.Works = make([]work.Work, 0, len(works))
+	for _, object := range p.works {
+		w := work.Work{Object: object, Digest: c.memory.Works.Digest(object)}
+		w.Read()
+		p.facts.Works = append(p.facts.Works, w)
+	}
 
 	counted := min(len(p.object.Spec.PlacementRefs), workv1alpha1.MaxPlacementRefs)
-	p.ignoredRefs = len(p.object.Spec.PlacementRefs) - counted
-	p.refs, err = c.observeRefs(p.object.Namespace, p.object.Spec.PlacementRefs[:counted])
-	return err
+	p.facts.IgnoredRefs = len(p.object.Spec.PlacementRefs) - counted
+	if p.facts.Refs, err = c.observeRefs(p.object.Namespace, p.object.Spec.PlacementRefs[:counted]); err != nil {
+		return err
+	}
+	p.facts.Memory = c.memory.Owners.Recall(p.key, p.now)
+	if p.object.DecodeErr == nil {
+		p.facts.Template, p.facts.TemplateErr = c.contents.Template(p.object.ManifestWorkReplicaSet)
+	}
+	return nil
 }
 
 func compareWorks(a, b *workv1.ManifestWork) int {
@@ -71,8 +88,8 @@ func compareWorks(a, b *workv1.ManifestWork) int {
 // noteWorks notes the state of the works, once in each pass. The memory of a work is about its own revision, so it does not depend on
 // later steps of the pass (R10).
 func (c *Controller) noteWorks(p *pass) {
-	owners, sliced, known := placement.Owners(p.refs), placement.Sliced(p.refs), placement.SelectionKnown(p.refs, p.ignoredRefs)
-	revisions, handover := p.facts.ByHash(p.update), c.handoverOf(p)
+	owners, sliced, known := placement.Owners(p.facts.Refs), placement.Sliced(p.facts.Refs), placement.SelectionKnown(p.facts.Refs, p.facts.IgnoredRefs)
+	revisions, handover := p.facts.ByHash(p.Update), c.handoverOf(p)
 	seen := make([]work.Work, 0, len(p.works))
 	for i := range p.facts.Works {
 		read := &p.facts.Works[i]
@@ -97,7 +114,7 @@ func (c *Controller) noteWorks(p *pass) {
 // aborted or the status was lost.
 func (c *Controller) retries(p *pass) map[string]time.Time {
 	stored := &p.object.Status
-	if stored.AbortedTime != nil || stored.UpdateRevision == "" || stored.UpdateRevision != p.update.Hash {
+	if stored.AbortedTime != nil || stored.UpdateRevision == "" || stored.UpdateRevision != p.Update.Hash {
 		return nil
 	}
 	return c.memory.Owners.Retries(p.key, lifecycle.Recorded{Revision: stored.UpdateRevision, Records: status.RecordsOf(stored)}, p.now)

@@ -8,11 +8,11 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/connectivity"
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -32,15 +32,17 @@ func TestAskingChangesNothing(t *testing.T) {
 	clock := clocktesting.NewFakeClock(rt.Epoch)
 	c := NewWithStores(Config{Connection: connectivity.New(clock), Clock: clock}, NewStores())
 	look := func(at time.Duration) *pass {
-		w := rt.Work("c1", rt.Bears("aaa"), rt.Applied(0), rt.Available(0), rt.Rests(0))
+		w := rt.Work("c1", rt.AtRevision("aaa"), rt.Applied(0), rt.Available(0), rt.Rests(0))
 		w.Object.Spec = *rt.Revision("aaa").Template
 		digest, err := revision.DigestOf(&w.Object.Spec)
 		require.NoError(t, err)
 		p := &pass{
-			now: rt.At(at), object: &replicaset.Object{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{}},
-			works: []*workv1.ManifestWork{w.Object}, update: rt.Revision("aaa"),
+			now: rt.At(at), observed: observed{
+				object: &replicaset.Object{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{}}, works: []*workv1.ManifestWork{w.Object},
+			},
 		}
-		p.update.Digest = digest
+		p.Update = rt.Revision("aaa")
+		p.Update.Digest = digest
 		p.facts.Object = p.object.ManifestWorkReplicaSet
 		p.facts.Works = []work.Work{{Object: w.Object, Digest: digest}}
 		c.noteWorks(p)
@@ -49,8 +51,8 @@ func TestAskingChangesNothing(t *testing.T) {
 	require.Equal(t, rt.At(time.Second), look(time.Second).facts.Notes.Works[0].SucceededSince)
 	p := look(2 * time.Second)
 	for _, aborted := range []bool{false, true} {
-		for _, update := range []*work.Revision{rt.Revision("bbb"), p.update} {
-			require.Equal(t, rt.At(time.Second), p.facts.Snapshot(&p.revisions, update, aborted).Works[0].SucceededSince)
+		for _, update := range []*work.Revision{rt.Revision("bbb"), p.Update} {
+			require.Equal(t, rt.At(time.Second), p.facts.Snapshot(&p.Revisions, update, aborted).Works[0].SucceededSince)
 		}
 	}
 	require.Equal(t, rt.At(time.Second), look(3 * time.Second).facts.Notes.Works[0].SucceededSince)

@@ -22,12 +22,10 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/queue"
 	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
-	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
-	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // Sync makes one pass over the ManifestWorkReplicaSet with this "namespace/name". It returns when the next pass is due; zero for none.
@@ -128,80 +126,75 @@ func (c *Controller) wroteRevision(p *pass, revision *appsv1.ControllerRevision)
 	c.wrote(p, c.revisionIndex, revision)
 }
 
-// pass is the state of one pass over a ManifestWorkReplicaSet, passed from step to step.
+// pass is one pass over a ManifestWorkReplicaSet: what it observed, what was decided, and what it did.
 type pass struct {
 	// key is "namespace/name", and turn is the lane and key under which this pass's writes take slots.
 	key  string
 	turn queue.Turn
 	now  time.Time
+
+	observed
+	decided
+	done
+}
+
+// observed is what a pass reads before it decides. It does not change after noteWorks, except for the API server's answers to this pass.
+type observed struct {
 	// object is shared with the cache, and must not be changed.
 	object *replicaset.Object
-	// owner is the value of the owner label.
-	owner string
-
 	// facts is the input of the decisions about the revisions.
 	facts lifecycle.View
-	// history and works are this owner's objects in the caches.
+	// history holds the revisions; none if they can't be read now. works are the ManifestWorks, in order.
 	history revision.History
 	works   []*workv1.ManifestWork
-	// refs are the placementRefs that count, and ignoredRefs is how many more the spec has.
-	refs        []placement.Ref
-	ignoredRefs int
-	// revisions are the deciding fields of the status, rebuilt if the status was lost (R16).
-	revisions status.Revisions
-	// update is the revision that is rolled out. It is the template's, except while an earlier abort finishes first (R4).
-	update *work.Revision
+	// lost are the fields of the spec that an older CRD dropped.
+	lost []string
+}
 
-	// abortReason is why the rollout was aborted, if this process knows it. Otherwise the revision records it.
-	abortReason string
-	// held is true if the template has no revision, and update is the previous one: no further cluster gets it.
-	held bool
-
-	// pending is true if the current template waits for an abort to finish (R4) or for its revision to be written. The hub continues by
-	// itself. The status does not observe this generation yet.
-	pending bool
-	// templatePending is true if the current template is not update's, and waits for the end of a pause (R23).
-	templatePending bool
-
-	snapshot *rollout.Snapshot
-	plan     *rollout.Plan
+// decided is what packages lifecycle and rollout decided about the observed facts.
+type decided struct {
+	lifecycle.Decision
+	plan *rollout.Plan
 	// standing is a plan that the status reports instead of plan; nil for none.
 	standing *rollout.Plan
-	// aborting is true if this pass did not restore every work that can be written.
-	aborting bool
+}
+
+// done is what a pass did, and what it leaves to the next one.
+type done struct {
+	// wrote is true if this pass changed something. urgent is true if it wants to, as soon as possible.
+	wrote  atomic.Bool
+	urgent bool
+	// unrestored is true if this pass should have restored works that it did not restore.
+	unrestored bool
 	// answer is the API server's answer to this pass's last write of the object.
 	answer *replicaset.Object
-	lost   []string // fields of the spec that an older CRD dropped
 	// problems are for the conditions. Each names its object and the remedy.
 	problems []string
 	// failing are the failed requests of this pass that the conditions name, except writes of works.
 	failing []string
-
-	// wrote is true if this pass changed something. urgent is true if it wants to, as soon as possible.
-	wrote   atomic.Bool
-	urgent  bool
-	recheck time.Duration
 	errs    []error
+	// recheck is when the next pass is due; zero for never.
+	recheck time.Duration
 }
 
 func (c *Controller) newPass(object *replicaset.Object, key string) *pass {
-	p := &pass{
-		key:       key,
-		turn:      queue.Turn{Lane: c.laneOf(key), Key: key},
-		now:       c.clock.Now(),
-		object:    object,
-		owner:     workv1alpha1.OwnerLabelValue(object.Namespace, object.Name),
-		revisions: status.RevisionsOf(&object.Status),
+	p := &pass{key: key, turn: queue.Turn{Lane: c.laneOf(key), Key: key}, now: c.clock.Now()}
+	p.object = object
+	p.facts = lifecycle.View{
+		Now: p.now, Object: object.ManifestWorkReplicaSet, Unreadable: object.DecodeErr, PlacementsKnown: object.PlacementsKnown,
+		Owner: workv1alpha1.OwnerLabelValue(object.Namespace, object.Name), Status: status.RevisionsOf(&object.Status),
 	}
-	p.abortReason = c.memory.Owners.AbortReason(key, p.revisions.AbortedTime)
-	if count := c.memory.Owners.Collisions(key); count > ptr.Deref(p.revisions.CollisionCount, 0) {
-		p.revisions.CollisionCount = &count
+	if count := c.memory.Owners.Collisions(key); count > ptr.Deref(p.facts.Status.CollisionCount, 0) {
+		p.facts.Status.CollisionCount = &count
 	}
 	if object.Spec.RevisionHistoryLimit != nil {
 		c.memory.Owners.Defaulted(key)
 	}
 	return p
 }
+
+// aborting reports whether an abort has yet to restore works that can be written.
+func (p *pass) aborting() bool { return p.Aborting || p.unrestored }
 
 // lookAgain schedules another pass after the given time at the latest.
 func (p *pass) lookAgain(after time.Duration) {
@@ -234,8 +227,8 @@ func (c *Controller) patcher(p *pass) replicaset.Patcher {
 // nothing, and needs no worker that is reserved for aborts.
 func (p *pass) leavesAbort() bool {
 	decided := p.plan != nil && p.plan.Abort != nil
-	begun := p.plan == nil && p.snapshot != nil && p.snapshot.Aborted
-	return p.object.DeletionTimestamp.IsZero() && !p.object.Spec.Paused && (decided || begun || p.aborting)
+	begun := p.plan == nil && p.Snapshot != nil && p.Snapshot.Aborted
+	return p.object.DeletionTimestamp.IsZero() && !p.object.Spec.Paused && (decided || begun || p.aborting())
 }
 
 // defaultWriters is the maximum number of concurrent writes, over all objects. With so many, the API server is the limit. More would not

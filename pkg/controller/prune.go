@@ -21,22 +21,22 @@ import (
 type pruneReconciler struct{ *Controller }
 
 func (r *pruneReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
-	live := p.liveHashes().Insert(p.update.Hash)
+	live := p.liveHashes().Insert(p.Update.Hash)
 	live.Insert(p.plan.KeptRevisions()...)
 	for _, written := range p.plan.Revisions() {
-		live.Insert(written.Hash) // The works in the cache don't have it yet: adopted works get an older one (R6).
+		live.Insert(written.Hash) // The works in the cache don't have it yet: adopted works get an older one.
 	}
-	if waiting := p.history.ByDigest(p.facts.Template); p.templatePending && waiting != nil {
-		live.Insert(waiting.Hash) // After the pause it becomes the template's again: an undo (R23).
+	if waiting := p.history.ByDigest(p.facts.Template); p.TemplatePending && waiting != nil {
+		live.Insert(waiting.Hash) // After the pause it becomes the template's again: an undo.
 	}
 	if newest := p.history.Newest(); newest != nil {
-		live.Insert(newest.Hash) // This is the template's, even while an older abort finishes first (R4).
+		live.Insert(newest.Hash) // This is the template's, even while an older abort finishes first.
 	}
 	left := r.budget(p)
 	var errs []error
 	for _, surplus := range r.surplus(p, live) {
 		if !left() {
-			p.lookAgain(time.Millisecond) // It is another object's turn (P8).
+			p.lookAgain(time.Millisecond) // It is another object's turn.
 			break
 		}
 		switch deleted, err := r.ledger.Delete(ctx, surplus); {
@@ -59,8 +59,8 @@ func (r *pruneReconciler) surplus(p *pass, live sets.Set[string]) []*appsv1.Cont
 	if len(surplus) == 0 || r.broker == nil {
 		return surplus
 	}
-	owners := placement.Owners(p.refs)
-	return p.history.Surplus(live.Insert(r.broker.Claimed(p.owner, func(cluster, name string) bool {
+	owners := placement.Owners(p.facts.Refs)
+	return p.history.Surplus(live.Insert(r.broker.Claimed(p.facts.Owner, func(cluster, name string) bool {
 		_, selected := owners[cluster]
 		return selected && work.IsName(p.object, name)
 	})...), limit)

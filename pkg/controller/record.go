@@ -19,7 +19,7 @@ import (
 // record persists the failures, rejections and halts that this pass found, before the hub acts on them (R11). It reports whether the pass
 // continues: an abort is persisted together with its failures.
 func (r *deployReconciler) record(ctx context.Context, p *pass) (goOn bool, err error) {
-	if p.snapshot.Aborted {
+	if p.Snapshot.Aborted {
 		return true, nil
 	}
 	if failed := r.newFailures(p); len(failed) > 0 {
@@ -34,14 +34,14 @@ func (r *deployReconciler) record(ctx context.Context, p *pass) (goOn bool, err 
 	}
 	unable := r.memory.Owners.PrunedLately(p.key, p.now) || r.memory.Owners.DroppedLately(p.key, memory.FailureList, p.now)
 	stored, found := status.RecordsOf(&p.object.Status), p.plan.Records
-	if p.held {
+	if p.Held {
 		found.Halted = nil // The status that reports the problem of the template holds the clusters only.
 	}
 	if !found.Adds(&stored) || unable {
 		r.recorded(p)
 		return true, nil
 	}
-	if p.held {
+	if p.Held {
 		return true, nil
 	}
 	p.urgent = true
@@ -58,13 +58,13 @@ func (r *deployReconciler) record(ctx context.Context, p *pass) (goOn bool, err 
 func (r *deployReconciler) recorded(p *pass) {
 	facts := p.plan.Records
 	facts.Failures = maps.Clone(facts.Failures)
-	r.memory.Owners.Recorded(p.key, lifecycle.Recorded{Revision: p.update.Hash, Records: facts})
+	r.memory.Owners.Recorded(p.key, lifecycle.Recorded{Revision: p.Update.Hash, Records: facts})
 }
 
 // newFailures returns the works of clusters that have failed and are not recorded yet, at most MaxFailures. It leaves out
 // the works of clusters whose write the API server rejects: nothing was applied there.
 func (r *deployReconciler) newFailures(p *pass) []*workv1.ManifestWork {
-	recorded := func(cluster string) bool { _, known := p.snapshot.Records.Failures[cluster]; return known }
+	recorded := func(cluster string) bool { _, known := p.Snapshot.Records.Failures[cluster]; return known }
 	var found []*workv1.ManifestWork
 	for _, cached := range p.works {
 		failure, failed := p.plan.Records.Failures[cached.Namespace]

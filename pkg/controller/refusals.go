@@ -29,12 +29,12 @@ func clusterHash(cluster string) string { return "hash in cluster " + cluster }
 
 // targetOf returns the target of a write of a revision in this pass.
 func (p *pass) targetOf(rev *work.Revision) string {
-	return lifecycle.Target(rev, p.object.Generation, p.snapshot.Aborted)
+	return lifecycle.Target(rev, p.object.Generation, p.Snapshot.Aborted)
 }
 
 // abortOf returns the abort in which a work is rolled back to a revision.
 func (p *pass) abortOf(rev *work.Revision) string {
-	return lifecycle.AbortOf(rev, p.revisions.AbortedTime.Time)
+	return lifecycle.AbortOf(rev, p.Revisions.AbortedTime.Time)
 }
 
 func (p *pass) attemptOf(w *rollout.Write) memory.Attempt {
@@ -52,7 +52,7 @@ func deletionOf(d *rollout.Delete) memory.Attempt {
 }
 
 // sortResults separates the writes that can succeed when retried from those that the API server rejects. The latter take no slot, and
-// don't hold up an abort (R4, R11). sortResults returns the errors that the queue retries.
+// don't hold up an abort (R4). sortResults returns the errors that the queue retries.
 func (r *deployReconciler) sortResults(p *pass, writes, deletions []error) error {
 	var errs []error
 	results := make([]memory.Attempted, 0, len(writes)+len(deletions))
@@ -62,7 +62,7 @@ func (r *deployReconciler) sortResults(p *pass, writes, deletions []error) error
 		if !passing(err) {
 			continue
 		}
-		p.aborting = p.aborting || p.leavesAbortUndone(w)
+		p.unrestored = p.unrestored || p.leavesAbortUndone(w)
 		if r.triesAgain(p, err) {
 			errs = append(errs, fmt.Errorf("writing the ManifestWork of cluster %s: %w", w.Cluster, err))
 		}
@@ -81,10 +81,10 @@ func (r *deployReconciler) sortResults(p *pass, writes, deletions []error) error
 }
 
 // leavesAbortUndone reports whether an abort is unfinished while a write fails. A trim, and a cluster whose writes were rejected before,
-// do not hold up an abort (R4, R32).
+// do not hold up an abort (R4).
 func (p *pass) leavesAbortUndone(w *rollout.Write) bool {
-	_, stuck := p.snapshot.Rejected[w.Cluster]
-	return p.snapshot.Aborted && w.Revision != nil && !stuck && !w.Trim
+	_, stuck := p.Snapshot.Rejected[w.Cluster]
+	return p.Snapshot.Aborted && w.Revision != nil && !stuck && !w.Trim
 }
 
 // passing reports whether a write failed with a transient error: the API server did not reject it, now or recently.
@@ -144,14 +144,14 @@ func (r *deployReconciler) planAgain(p *pass) {
 		return
 	}
 	r.noteWrites(p)
-	snapshot := p.facts.Snapshot(&p.revisions, p.update, p.snapshot.Aborted)
-	decided := decide(snapshot)
+	snapshot := p.facts.Snapshot(&p.Revisions, p.Update, p.Snapshot.Aborted)
+	decided := rollout.Decide(snapshot) // This asks what the next pass will do, for the status.
 	if decided.Abort != nil || len(decided.Writes) > 0 {
 		p.urgent = true
 		p.lookAgain(time.Millisecond)
 	}
 	if decided.Abort == nil {
-		p.snapshot, p.plan = snapshot, decided
+		p.Snapshot, p.plan = snapshot, decided
 		p.lookAgain(decided.Recheck)
 	}
 }
@@ -176,7 +176,7 @@ func writeResult(err error) metrics.WriteResult {
 	}
 }
 
-// refused notes that a revision could not be written, and returns the message for a condition, because users may not read the log (R12).
+// refused notes that a revision could not be written, and returns the message for a condition, because users may not read the log.
 // The message keeps the first answer as long as the API server gives the same reason (P7).
 func (c *Controller) refused(p *pass, err error) string {
 	p.errs = append(p.errs, err)

@@ -34,11 +34,11 @@ func (r *statusReconciler) reconcile(ctx context.Context, p *pass) (bool, error)
 // stageOf returns the stage of the rollout after this pass acted.
 func stageOf(p *pass) status.Stage {
 	switch {
-	case p.snapshot.Aborted && (p.aborting || p.snapshot.Current == nil):
+	case p.Snapshot.Aborted && (p.aborting() || p.Snapshot.Current == nil):
 		return status.Aborting
-	case p.snapshot.Aborted:
+	case p.Snapshot.Aborted:
 		return status.Aborted
-	case p.revisions.CurrentRevision == p.update.Hash && !p.update.Underway():
+	case p.Revisions.CurrentRevision == p.Update.Hash && !p.Update.Underway():
 		return status.Complete
 	case p.shown().Stalled:
 		return status.Stalled
@@ -50,13 +50,14 @@ func stageOf(p *pass) status.Stage {
 // abortReason returns why the rollout was aborted, as recorded on the update revision, or as known to this process if the revision can't
 // be written.
 func abortReason(p *pass) string {
-	if !p.snapshot.Aborted {
+	if !p.Snapshot.Aborted {
 		return ""
 	}
-	if update := p.history.ByHash(p.update.Hash); update != nil {
-		return cmp.Or(update.AbortReason(), p.abortReason)
+	remembered := p.facts.Memory.Aborted.ReasonAt(p.facts.Status.AbortedTime)
+	if update := p.history.ByHash(p.Update.Hash); update != nil {
+		return cmp.Or(update.AbortReason(), remembered)
 	}
-	return p.abortReason
+	return remembered
 }
 
 // patchStatus writes the status, once, and only if it changed (P7). Anything that it reports for the first time becomes an event.
@@ -65,12 +66,12 @@ func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stag
 	pruned := c.memory.Owners.PrunedLately(p.key, p.now)
 	wanted := status.Build(&status.Input{
 		Object:          p.object.ManifestWorkReplicaSet,
-		Revisions:       p.revisions,
+		Revisions:       p.Revisions,
 		History:         &p.history,
 		Stage:           stage,
-		Pending:         p.pending,
-		TemplatePending: p.templatePending,
-		Snapshot:        p.snapshot,
+		Pending:         p.Pending,
+		TemplatePending: p.TemplatePending,
+		Snapshot:        p.Snapshot,
 		Plan:            p.shown(),
 		AbortReason:     abortReason,
 		Problems:        p.problems,
@@ -137,26 +138,27 @@ func (c *Controller) prunedNote(p *pass) string {
 func (c *Controller) reportInvalid(ctx context.Context, p *pass, applied metav1.Condition) error {
 	wanted := p.object.Status.DeepCopy()
 	if !c.memory.Owners.PrunedLast(p.key) {
-		wanted.CollisionCount, wanted.CurrentRevision = p.revisions.CollisionCount, p.revisions.CurrentRevision
-		wanted.UpdateRevision, wanted.AbortedTime = p.revisions.UpdateRevision, p.revisions.AbortedTime
+		wanted.CollisionCount, wanted.CurrentRevision = p.Revisions.CollisionCount, p.Revisions.CurrentRevision
+		wanted.UpdateRevision, wanted.AbortedTime = p.Revisions.UpdateRevision, p.Revisions.AbortedTime
 		status.KeepAbort(wanted, &p.object.Status)
 	}
 	if p.object.DecodeErr == nil {
-		snapshot := &rollout.Snapshot{Now: p.now, Update: &work.Revision{}, Owner: p.owner, Refs: p.refs, IgnoredRefs: p.ignoredRefs}
+		snapshot := &rollout.Snapshot{Now: p.now, Update: &work.Revision{}, Owner: p.facts.Owner, Refs: p.facts.Refs, IgnoredRefs: p.facts.IgnoredRefs}
 		verified := status.PlacementVerified(&status.Input{
-			Object: p.object.ManifestWorkReplicaSet, Snapshot: snapshot, Plan: decide(snapshot),
+			// Without works it asks only which clusters the Placements select, and whether the strategies can be followed.
+			Object: p.object.ManifestWorkReplicaSet, Snapshot: snapshot, Plan: rollout.Decide(snapshot),
 		})
 		status.Set(&wanted.Conditions, verified, p.object.Generation, p.transitionTime())
 	}
-	status.Hold(wanted, applied, p.pending, p.object.Generation, p.transitionTime())
-	wanted.State = status.HeldState(p.object.ManifestWorkReplicaSet, p.pending)
+	status.Hold(wanted, applied, p.Pending, p.object.Generation, p.transitionTime())
+	wanted.State = status.HeldState(p.object.ManifestWorkReplicaSet, p.Pending)
 	status.SetPaused(&wanted.Conditions, &status.Input{
-		Object: p.object.ManifestWorkReplicaSet, TemplatePending: p.templatePending, Snapshot: p.snapshot, Plan: p.plan, Now: p.transitionTime(),
+		Object: p.object.ManifestWorkReplicaSet, TemplatePending: p.TemplatePending, Snapshot: p.Snapshot, Plan: p.plan, Now: p.transitionTime(),
 	})
 	if slices.Contains(c.memory.Owners.DroppedLast(p.key), memory.State) {
 		wanted.State = p.object.Status.State // An older CRD drops the state. Nothing else of an invalid object changes (P7).
 	}
-	if p.held {
+	if p.Held {
 		status.RecordClusters(wanted, &p.plan.Records)
 	}
 	asked := c.askToStore(p, wanted)
@@ -181,14 +183,15 @@ func (p *pass) shown() *rollout.Plan {
 }
 
 // standing returns the plan to report if the status already reports a stalled rollout and this process began to watch only a moment ago;
-// nil otherwise. In that time no deadline fires (R11) and no success counts (R10). Without it, each restart of the hub would report a
+// nil otherwise. In that time no deadline fires and no success counts. Without it, each restart of the hub would report a
 // rollout that continues and stalls again (P7). No decision depends on it.
 func standing(p *pass) *rollout.Plan {
-	if !p.reportedStanding() || p.plan.RollsOut() || !p.snapshot.BeganLately() {
+	if !p.reportedStanding() || p.plan.RollsOut() || !p.Snapshot.BeganLately() {
 		return nil
 	}
-	if watched := decide(p.snapshot.AssumeSettled()); watched.Stalled {
-		watched.Records = p.plan.Records // The records hold only actual facts, not those of the assumed snapshot (R11).
+	// This asks what a process that has watched for long would report.
+	if watched := rollout.Decide(p.Snapshot.AssumeSettled()); watched.Stalled {
+		watched.Records = p.plan.Records // The records hold only actual facts, not those of the assumed snapshot.
 		return watched
 	}
 	return nil
@@ -199,7 +202,7 @@ func (p *pass) reportedStanding() bool {
 	before := &p.object.Status
 	told := meta.FindStatusCondition(before.Conditions, workv1alpha1.ConditionProgressing)
 	return told != nil && told.Reason == workv1alpha1.ReasonProgressDeadlineExceeded && told.ObservedGeneration == p.object.Generation &&
-		before.UpdateRevision == p.revisions.UpdateRevision && before.AbortedTime == nil && !p.snapshot.Aborted
+		before.UpdateRevision == p.Revisions.UpdateRevision && before.AbortedTime == nil && !p.Snapshot.Aborted
 }
 
 type replicaSetStatus = workv1alpha1.ManifestWorkReplicaSetStatus

@@ -14,9 +14,8 @@ import (
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
-	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
-	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // historyInterval is how often a pass without a history checks whether there is one.
@@ -29,51 +28,20 @@ func (r *revisionReconciler) reconcile(ctx context.Context, p *pass) (bool, erro
 	if err := r.observe(p); err != nil {
 		return false, err
 	}
-	p.facts = r.factsOf(p)
 	if goOn, err := r.noteSettings(ctx, p); !goOn {
 		return false, err
 	}
-	return r.follow(ctx, p, func() lifecycle.Step { return lifecycle.Next(&p.facts) })
-}
-
-// factsOf returns the input of the plan. If the history can't be read now, the pass continues without one, and the plan gets the history
-// that was read last.
-func (c *Controller) factsOf(p *pass) lifecycle.View {
-	view := lifecycle.View{
-		Now:             p.now,
-		Object:          p.object.ManifestWorkReplicaSet,
-		Unreadable:      p.object.DecodeErr,
-		PlacementsKnown: p.object.PlacementsKnown,
-		Owner:           p.owner,
-		Status:          p.revisions,
-		History:         p.history,
-		Works:           make([]work.Work, 0, len(p.works)),
-		Refs:            p.refs,
-		IgnoredRefs:     p.ignoredRefs,
-		Memory:          c.memory.Owners.Recall(p.key, p.now),
-	}
-	if view.Unreadable == nil {
-		view.Template, view.TemplateErr = c.contents.Template(p.object.ManifestWorkReplicaSet)
-	}
-	for _, object := range p.works {
-		w := work.Work{Object: object, Digest: c.memory.Works.Digest(object)}
-		w.Read()
-		view.Works = append(view.Works, w)
-	}
-	if history := c.history(); history.Unavailable {
-		view.NoHistory, view.HistoryNote, p.history = true, history.Note, revision.History{}
-	}
-	return view
+	return r.follow(ctx, p, func(lifecycle.Decision) lifecycle.Step { return lifecycle.Next(&p.facts) })
 }
 
 // taken counts the events and problems of the plan that this pass has processed. Each step repeats the earlier ones and adds to them.
 type taken struct{ events, problems int }
 
-// follow performs one step after the other, until the plan proceeds or holds.
-func (c *Controller) follow(ctx context.Context, p *pass, next func() lifecycle.Step) (goOn bool, err error) {
+// follow performs one step after the other, until the plan proceeds or holds. Each step starts from the decision of the previous chain.
+func (c *Controller) follow(ctx context.Context, p *pass, next func(found lifecycle.Decision) lifecycle.Step) (goOn bool, err error) {
 	p.facts.Answers = nil
-	for already := (taken{}); ; {
-		step := next()
+	for found, already := p.Decision, (taken{}); ; {
+		step := next(found)
 		c.takeOver(p, &step.Outcome, &already)
 		if step.Action == lifecycle.Proceed || step.Action == lifecycle.Hold {
 			klog.FromContext(ctx).V(4).Info("Planned", "action", step.Action, "why", step.Why)
@@ -86,19 +54,9 @@ func (c *Controller) follow(ctx context.Context, p *pass, next func() lifecycle.
 	}
 }
 
-// outcome returns the outcome of the previous steps.
-func (p *pass) outcome() lifecycle.Outcome {
-	return lifecycle.Outcome{
-		Revisions: p.revisions, Update: p.update, Held: p.held, Pending: p.pending, TemplatePending: p.templatePending,
-		Snapshot: p.snapshot, Aborting: p.aborting,
-	}
-}
-
-// takeOver copies the outcome so far into the pass.
+// takeOver takes the decision so far into the pass, and processes what is new for users.
 func (c *Controller) takeOver(p *pass, outcome *lifecycle.Outcome, already *taken) {
-	p.revisions, p.update, p.held = outcome.Revisions, outcome.Update, outcome.Held
-	p.pending, p.templatePending = outcome.Pending, outcome.TemplatePending
-	p.snapshot, p.aborting, p.urgent = outcome.Snapshot, outcome.Aborting, p.urgent || outcome.Urgent
+	p.Decision, p.urgent = outcome.Decision, p.urgent || outcome.Urgent
 	for i := already.events; i < len(outcome.Events); i++ {
 		c.say(p, &outcome.Events[i])
 	}
@@ -142,7 +100,7 @@ func (c *Controller) end(ctx context.Context, p *pass, step *lifecycle.Step) (bo
 	case step.Reason == lifecycle.InvalidSpec:
 		return false, c.reportInvalid(ctx, p, status.InvalidSpec(c.problemMessage(p, step.Problem)))
 	case step.Reason == lifecycle.InvalidOwnerLabel:
-		return false, c.reportInvalid(ctx, p, status.InvalidOwnerLabel(p.owner))
+		return false, c.reportInvalid(ctx, p, status.InvalidOwnerLabel(p.facts.Owner))
 	case step.Reason == lifecycle.Refused:
 		return false, step.Failed.Err
 	}
@@ -158,15 +116,14 @@ func (c *Controller) problemMessage(p *pass, problem lifecycle.Problem) string {
 }
 
 // liveHashes returns the hashes of the revisions that are never pruned (R5).
-func (p *pass) liveHashes() sets.Set[string] { return p.facts.LiveHashes(&p.revisions) }
+func (p *pass) liveHashes() sets.Set[string] { return p.facts.LiveHashes(&p.Revisions) }
 
 // rolloutReconciler begins rollouts, and persists the deciding fields before any work is written (R4, R16).
 type rolloutReconciler struct{ *Controller }
 
 func (r *rolloutReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
 	r.noteWorks(p)
-	found := p.outcome()
-	return r.follow(ctx, p, func() lifecycle.Step { return lifecycle.Begin(&p.facts, found) })
+	return r.follow(ctx, p, func(found lifecycle.Decision) lifecycle.Step { return lifecycle.Begin(&p.facts, found) })
 }
 
 // perform performs one step, and makes its event.
@@ -175,7 +132,7 @@ func (c *Controller) perform(ctx context.Context, p *pass, step *lifecycle.Step)
 	var wrote *appsv1.ControllerRevision
 	switch step.Action {
 	case lifecycle.Decide:
-		answer.Plan = decide(step.Snapshot)
+		answer.Plan = rollout.Decide(step.Snapshot) // A chain asks what would follow, before it persists anything.
 	case lifecycle.ReadSpec:
 		answer.Spec, answer.Err = c.works.Spec(ctx, &p.history, step.Work, step.Digest)
 	case lifecycle.ReadLive:
@@ -219,11 +176,11 @@ func (c *Controller) persist(ctx context.Context, p *pass, step *lifecycle.Step)
 		return c.patchStatus(ctx, p, cmp.Or(step.Stage, stageOf(p)), abortReason(p))
 	}
 	reason := step.Outcome.AbortedFor
-	c.memory.Owners.AbortedFor(p.key, p.revisions.AbortedTime, reason)
+	c.memory.Owners.AbortedFor(p.key, p.Revisions.AbortedTime, reason)
 	if err := c.patchStatus(ctx, p, step.Stage, reason); err != nil {
 		return err
 	}
-	klog.FromContext(ctx).Info("Aborting the rollout", "revision", p.update.Name, "backTo", p.snapshot.Current.Name, "reason", reason)
+	klog.FromContext(ctx).Info("Aborting the rollout", "revision", p.Update.Name, "backTo", p.Snapshot.Current.Name, "reason", reason)
 	return nil
 }
 

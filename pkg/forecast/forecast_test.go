@@ -11,10 +11,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
 	"github.com/open-cluster-management-io/work-rollback/pkg/forecast"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
-	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -251,7 +251,7 @@ func TestWaves(t *testing.T) {
 		var works []work.Work
 		for _, g := range c.ref.Placement.Groups {
 			for _, cluster := range g.Clusters {
-				works = append(works, rt.Work(cluster, rt.Bears("aaa"), rt.Succeeded(0)))
+				works = append(works, rt.Work(cluster, rt.AtRevision("aaa"), rt.Succeeded(0)))
 			}
 		}
 		require.Equal(t, c.want, clustersOf(forecast.Waves(rt.Snapshot(rt.Now(time.Hour), rt.Refs(c.ref), rt.Works(works...)))), name)
@@ -263,9 +263,9 @@ func TestWaves(t *testing.T) {
 func TestWavesFromTheMiddle(t *testing.T) {
 	s := rt.Snapshot(rt.Now(time.Hour), rt.Refs(rt.Ref("p1", rt.Progressive(1), rt.MaxFailures(1), rt.Deadline("10m"), rt.Clusters("c1", "c2", "c3", "c4"))),
 		rt.Works(
-			rt.Work("c1", rt.Bears("bbb"), rt.WrittenAt(0), rt.InFlight(0)),
-			rt.Work("c2", rt.Bears("bbb"), rt.WrittenAt(59*time.Minute), rt.InFlight(59*time.Minute)),
-			rt.Work("c3", rt.Bears("aaa")), rt.Work("c4", rt.Bears("aaa"))))
+			rt.Work("c1", rt.AtRevision("bbb"), rt.WrittenAt(0), rt.InFlight(0)),
+			rt.Work("c2", rt.AtRevision("bbb"), rt.WrittenAt(59*time.Minute), rt.InFlight(59*time.Minute)),
+			rt.Work("c3", rt.AtRevision("aaa")), rt.Work("c4", rt.AtRevision("aaa"))))
 	before := s.Works[1].Object.DeepCopy()
 	require.Equal(t, [][]string{{"c3"}, {"c4"}}, clustersOf(forecast.Waves(s)))
 	require.Equal(t, before, s.Works[1].Object)

@@ -51,7 +51,7 @@ func (m *Manager) Embedded() *Embedded {
 }
 
 // Hear returns a copy of a manager's context. The clients that are made of the copy's configuration show whether the API server can be
-// heard: no deadline fires while it can't (R11). The hub's clock follows that API server's (R10). The clients of all shared informers are
+// heard: no deadline fires while it can't (R11). The hub's clock follows that API server's. The clients of all shared informers are
 // among them.
 func (e *Embedded) Hear(controllerContext *controllercmd.ControllerContext) (*controllercmd.ControllerContext, error) {
 	heard := *controllerContext
@@ -123,7 +123,7 @@ func (e *Embedded) NewReplicaSetController(
 // ReplicaSetController is the controller of ManifestWorkReplicaSets inside another manager.
 type ReplicaSetController struct{ hub *hub }
 
-// Run takes or restores snapshots first, where the version of this module has changed (R36, R37). Then it starts what the controller does
+// Run takes or restores snapshots first, where the version of this module has changed (R36). Then it starts what the controller does
 // not share, informers of ManifestWorkReplicaSets and ControllerRevisions. It begins once all caches are filled, those of the manager's
 // informers too, and returns when the context ends.
 func (c *ReplicaSetController) Run(ctx context.Context, workers int) {

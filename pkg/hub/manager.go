@@ -299,7 +299,7 @@ func (h *hub) collect(ctx context.Context) {
 }
 
 // upgraded takes or restores snapshots, and reports whether ManifestWorkReplicaSets may be reconciled: it returns false when the context
-// ends. It comes before the caches fill, so that they have what it wrote (R15, R34).
+// ends. It comes before the caches fill, so that they have what it wrote (R34).
 func (h *hub) upgraded(ctx context.Context) bool {
 	return h.upgrade == nil || h.upgrade.Run(ctx) == nil
 }

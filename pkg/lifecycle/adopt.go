@@ -150,7 +150,7 @@ func (c *chain) pastInput(update *revision.Revision) *adoption.Input {
 }
 
 // record makes revisions of specs that have none (R6). Their numbers are lower than that of any revision that was made from a template, so
-// that they are pruned before those (R5).
+// that they are pruned before those.
 func (c *chain) record(specs []adoption.Spec, stable revision.Digest, firstSight bool) (all batch) {
 	number, next := c.History.LowerNumber(), int64(-1)
 	if firstSight {

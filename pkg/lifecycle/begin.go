@@ -25,8 +25,8 @@ var rolloutLinks = []link{
 }
 
 // Begin returns what has to be persisted before the rollout of the revision that Next found goes on. The View has the notes of the works.
-func Begin(v *View, found Outcome) Step {
-	c := &chain{View: v, Outcome: found}
+func Begin(v *View, found Decision) Step {
+	c := &chain{View: v, Outcome: Outcome{Decision: found}}
 	return c.walk(rolloutLinks, "what decides is persisted")
 }
 
@@ -128,7 +128,7 @@ func (c *chain) newRollout() *Step {
 }
 
 // persist writes a new rollout into the status, or a status that was rebuilt. The pass ends with it. Where the API server drops it, the
-// revisions hold the same, and the next pass reads it from them (R16). No deadline fires in this write: the next pass reads the works of
+// revisions hold the same, and the next pass reads it from them. No deadline fires in this write: the next pass reads the works of
 // failed clusters live before it records them, and a recorded failure is not examined again (R11).
 func (c *chain) persist() *Step {
 	if c.Memory.Pruned || equality.Semantic.DeepEqual(c.Revisions, status.RevisionsOf(&c.Object.Status)) {
@@ -160,7 +160,7 @@ func (c *chain) persist() *Step {
 }
 
 // markAbort brings what the update revision records of an abort in line with the status. Where the status has no abort and the revision
-// records one, somebody removed it from the status: a retry (R4, R16).
+// records one, somebody removed it from the status: a retry (R4).
 func (c *chain) markAbort() *Step {
 	update := c.revisionOf(c.Update.Hash)
 	if update == nil {
@@ -277,11 +277,11 @@ func (v *View) reached(rev *revision.Revision) string {
 
 // abortReason returns why the rollout was aborted; empty if nothing shows it any more. next is the question to answer first.
 func (c *chain) abortReason() (reason string, next *Step) {
-	switch remembered := &c.Memory.Aborted; {
+	switch remembered := c.Memory.Aborted.ReasonAt(c.Revisions.AbortedTime); {
 	case c.AbortedFor != "":
 		return c.AbortedFor, nil
-	case remembered.At.Equal(c.Revisions.AbortedTime) && remembered.Reason != "":
-		return remembered.Reason, nil // The works may have gone back meanwhile.
+	case remembered != "":
+		return remembered, nil // The works may have gone back meanwhile.
 	case status.AbortSetBy(c.Object.ManagedFields) != "":
 		return c.setter(), nil
 	}

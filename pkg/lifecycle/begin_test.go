@@ -8,12 +8,12 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
-	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
@@ -21,14 +21,14 @@ import (
 // begun is a pass that found the revision of its template.
 type begun struct {
 	*lifecycle.View
-	found lifecycle.Outcome
+	found lifecycle.Decision
 }
 
 // begin is one over revisions a, b and c, whose status is persisted. The works are as they were noted.
 func begin(of status.Revisions, update string, works ...work.Work) *begun {
 	b := &begun{View: view(update, of, object("a", 1, current(0)), object("b", 2), object("c", 3))}
 	b.Object.Status.AbortedTime, b.Notes.Works = of.AbortedTime, works
-	b.found = lifecycle.Outcome{Revisions: of, Update: b.Named(hashOf(update))}
+	b.found = lifecycle.Decision{Revisions: of, Update: b.Named(hashOf(update))}
 	return b
 }
 

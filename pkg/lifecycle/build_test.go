@@ -11,12 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
-	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
@@ -106,7 +106,7 @@ func history(objects ...*appsv1.ControllerRevision) revision.History {
 
 // ours is a work that has the hash and the content of a value.
 func ours(cluster, value string, more ...rt.WorkOption) work.Work {
-	return rt.Work(cluster, append([]rt.WorkOption{rt.Bears(hashOf(value)), holds(value)}, more...)...)
+	return rt.Work(cluster, append([]rt.WorkOption{rt.AtRevision(hashOf(value)), holds(value)}, more...)...)
 }
 
 // theirs is a work that another hub wrote.

@@ -25,7 +25,7 @@ type link func(*chain) *Step
 
 // Next returns what has to be done next about the revision of today's template. Proceed and Hold are the last steps of a pass.
 func Next(v *View) Step {
-	c := &chain{View: v, Outcome: Outcome{Revisions: v.Status}}
+	c := &chain{View: v, Outcome: Outcome{Decision: Decision{Revisions: v.Status}}}
 	return c.walk(append([]link{(*chain).unreadableSpec, (*chain).longOwnerLabel}, v.ledger().links()...), "the template has the newest revision")
 }
 
@@ -103,7 +103,7 @@ func (c *chain) unrecorded(failed *Answer) *Step {
 
 // withoutRevision goes on where today's template has no revision: no agent could apply it, or the API server refuses to record it. It
 // can't be rolled out, and what the status names is not the template any more, so that nothing is started. But an abort that is under
-// way is finished (R4), and a rollout that was under way and fails is aborted (R12): no newer one takes its place yet.
+// way is finished, and a rollout that was under way and fails is aborted (R12): no newer one takes its place yet.
 func (c *chain) withoutRevision(problem Problem) *Step {
 	aborted := c.Revisions.AbortedTime != nil
 	if !aborted && !c.ledger().resumes(c.Revisions.UpdateRevision) {
@@ -135,7 +135,7 @@ func (c *chain) longOwnerLabel() *Step {
 }
 
 // unreadableSpec reports a spec that can't be read. Nothing is written, but for an abort that is under way: what it needs of the spec is which
-// Placements select clusters, and no strategy (R4, R12).
+// Placements select clusters, and no strategy (R4).
 func (c *chain) unreadableSpec() *Step {
 	if c.Unreadable == nil {
 		return nil

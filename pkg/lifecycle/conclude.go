@@ -11,9 +11,9 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// Conclude makes the update revision the current one where its rollout is complete: on the revision first, then in the status (R13, R16).
-func Conclude(v *View, found Outcome, decided *rollout.Plan) Step {
-	c := &chain{View: v, Outcome: found}
+// Conclude makes the update revision the current one where its rollout is complete: on the revision first, then in the status (R13).
+func Conclude(v *View, found Decision, decided *rollout.Plan) Step {
+	c := &chain{View: v, Outcome: Outcome{Decision: found}}
 	if step := c.judge(decided); step != nil {
 		return *step
 	}
@@ -76,12 +76,14 @@ func (c *chain) markComplete(update *revision.Revision) *Step {
 	return nil
 }
 
-// Abort persists an abort. The works go back when the caches show it, and the revision records it (R12, R15, R16).
-func Abort(v *View, found Outcome, at metav1.Time, reason string) Step {
-	c := &chain{View: v, Outcome: found}
+// Abort persists an abort, with the failures that led to it. The works go back when the caches show it, and the revision records it (R12).
+func Abort(v *View, found Decision, decided *rollout.Plan, at metav1.Time) Step {
+	view, reason := *v, decided.Abort.Reason
+	view.decided = &decided.Records
+	c := &chain{View: &view, Outcome: Outcome{Decision: found}}
 	c.Revisions.AbortedTime, c.AbortedFor, c.Aborting = &at, reason, true
 	if update := c.revisionOf(c.Update.Hash); update != nil && c.Memory.Pruned {
-		// The status can't hold it: the revision does (R16).
+		// The status can't hold it: the revision does.
 		mark, next := c.abortMark(update)
 		if next != nil {
 			return *next
@@ -99,7 +101,7 @@ func Abort(v *View, found Outcome, at metav1.Time, reason string) Step {
 
 // Restored notes, once for each abort, that every selected cluster confirmed the revision that it was brought back to. The
 // update revision records it: the status says it in words only, and in counts that change when a cluster joins.
-func Restored(v *View, found Outcome, decided *rollout.Plan) (Step, bool) {
+func Restored(v *View, found Decision, decided *rollout.Plan) (Step, bool) {
 	selected := decided.Selected()
 	if !found.Snapshot.Aborted || found.Aborting || decided.Behind > 0 || selected == 0 || decided.Confirmed < selected {
 		return Step{}, false

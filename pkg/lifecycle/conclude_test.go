@@ -7,17 +7,17 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
-	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
 // What is complete is recorded on the revision first (R13, R16).
 func TestConclude(t *testing.T) {
 	conclude := func(v *lifecycle.View, of status.Revisions, decided *rollout.Plan) lifecycle.Step {
-		return lifecycle.Conclude(v, lifecycle.Outcome{Revisions: of, Update: v.Named(hashOf("b"))}, decided)
+		return lifecycle.Conclude(v, lifecycle.Decision{Revisions: of, Update: v.Named(hashOf("b"))}, decided)
 	}
 	complete := &rollout.Plan{Complete: true}
 	v := begin(names("a", "b"), "b").View
@@ -54,7 +54,7 @@ func TestConclude(t *testing.T) {
 func TestOrderOfAClockThatWentBack(t *testing.T) {
 	retried := object("b", 2, at(workv1alpha1.AnnotationRetriedAt, 2*time.Hour))
 	v := view("b", names("a", "b"), object("a", 1, current(0)), retried)
-	mark := step(t, lifecycle.Conclude(v, lifecycle.Outcome{Revisions: names("a", "b"), Update: v.Named(hashOf("b"))}, &rollout.Plan{Complete: true}), lifecycle.MarkCurrent)
+	mark := step(t, lifecycle.Conclude(v, lifecycle.Decision{Revisions: names("a", "b"), Update: v.Named(hashOf("b"))}, &rollout.Plan{Complete: true}), lifecycle.MarkCurrent)
 	require.Equal(t, rt.At(2*time.Hour).Format(time.RFC3339Nano), mark.Patch.Annotations[workv1alpha1.AnnotationCurrentSince])
 
 	ahead := object("a", 1, current(2*time.Hour))
@@ -67,7 +67,8 @@ func TestAbort(t *testing.T) {
 	when := metav1.NewTime(rt.At(time.Hour))
 	abort := func(v *lifecycle.View) lifecycle.Step {
 		return decided(v, func() lifecycle.Step {
-			return lifecycle.Abort(v, lifecycle.Outcome{Revisions: names("a", "b"), Update: v.Named(hashOf("b"))}, when, "c1 failed")
+			found := lifecycle.Decision{Revisions: names("a", "b"), Update: v.Named(hashOf("b"))}
+			return lifecycle.Abort(v, found, &rollout.Plan{Abort: &rollout.Abort{Reason: "c1 failed"}}, when)
 		})
 	}
 	v := begin(names("a", "b"), "b").View

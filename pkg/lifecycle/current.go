@@ -15,7 +15,7 @@ import (
 )
 
 // lostStatus rebuilds a status that was lost from what the revisions record: an older CRD prunes it, a restore drops it. A lost status is never
-// a retry, and never a first rollout (R16). The current revision may have been deleted at the same time: it is rebuilt next (R7), and the one
+// a retry, and never a first rollout (R16). The current revision may have been deleted at the same time: it is rebuilt next, and the one
 // before it does not take its place.
 func (c *chain) lostStatus() *Step {
 	newest := c.History.Newest()
@@ -34,7 +34,7 @@ func (c *chain) lostStatus() *Step {
 
 // olderStatus treats a status that is older than the revisions as a lost one: somebody restored it from a backup. The rollout of today's
 // template has begun or ended since, so that it must not begin once more: it may have been aborted (R16). During a pause, the update revision
-// stays, and no work is written: this waits for the end of the pause (R23).
+// stays, and no work is written: this waits for the end of the pause.
 func (c *chain) olderStatus() *Step {
 	newest := c.History.Newest()
 	if c.Object.Spec.Paused {
@@ -67,7 +67,7 @@ func (v *View) hasRolledOut(rev *revision.Revision) bool {
 }
 
 // settleCurrent makes sure that status.currentRevision names a revision that may be the current one: an abort goes back to it. What counts is
-// written on the revision first (R16); the pass ends with that. What does not count is put back (R6).
+// written on the revision first; the pass ends with that. What does not count is put back (R6).
 func (c *chain) settleCurrent() *Step {
 	named := c.Revisions.CurrentRevision
 	if rev := c.History.ByHash(named); rev != nil && !rev.WasCurrent() && named == c.Revisions.UpdateRevision && c.wasComplete(named) {

@@ -7,11 +7,11 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
-	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
@@ -136,7 +136,7 @@ func TestWithoutHistory(t *testing.T) {
 	}
 	aborted := names("a", "b")
 	aborted.AbortedTime = &metav1.Time{Time: rt.At(time.Minute)}
-	oddHash := rt.Work("c1", rt.Bears("odd"), holds("b"))
+	oddHash := rt.Work("c1", rt.AtRevision("odd"), holds("b"))
 
 	fresh := step(t, lifecycle.Next(without("b", status.Revisions{})), lifecycle.Proceed)
 	require.Equal(t, lifecycle.RolledOut{Hash: hashOf("b"), Digest: digestOf("b")}, fresh.Outcome.RolledOut)

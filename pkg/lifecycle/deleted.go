@@ -133,7 +133,7 @@ func (v *View) LiveHashes(revisions *status.Revisions) sets.Set[string] {
 			live.Insert(hash)
 		}
 		if v.keepsDropped() {
-			live.Insert(v.Works[i].KeptRevision()) // A restarted hub recognizes by it what the work holds (R29).
+			live.Insert(v.Works[i].KeptRevision()) // A restarted hub recognizes by it what the work holds.
 		}
 	}
 	return live.Delete("")
@@ -230,8 +230,8 @@ func (c *chain) remake(l *lost, number int64) batch {
 	return batch{wrote: true}
 }
 
-// annotateRemade writes on a revision that is made from works what is known of it: where it comes from, when it was created first (R12), since
-// when it was the current one (R16), and what it remembers of the others (R7).
+// annotateRemade writes on a revision that is made from works what is known of it: where it comes from, when it was created first, since
+// when it was the current one, and what it remembers of the others (R7).
 func (c *chain) annotateRemade(wanted *appsv1.ControllerRevision, l *lost) error {
 	set := func(key string, at time.Time) { wanted.Annotations[key] = stamp(at) }
 	if cause := revision.ChangeCauseOf(c.Object); cause != "" && !l.recorded {

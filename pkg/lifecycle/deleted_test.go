@@ -7,10 +7,10 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
@@ -99,7 +99,7 @@ func TestDeletedUpdateRevision(t *testing.T) {
 	step(t, lifecycle.Next(other), lifecycle.ReadLive)
 
 	byAnotherHash := view("b", status.Revisions{UpdateRevision: "other"})
-	byAnotherHash.Works = []work.Work{rt.Work("c1", rt.Bears("other"), holds("b"))}
+	byAnotherHash.Works = []work.Work{rt.Work("c1", rt.AtRevision("other"), holds("b"))}
 	require.Equal(t, "web-other", step(t, lifecycle.Next(byAnotherHash), lifecycle.Rebuild).Revision.Name)
 
 	known := view("c", names("", "b"))

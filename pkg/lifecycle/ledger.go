@@ -31,7 +31,7 @@ func (c *chain) ledgerOf(hash string, others sets.Set[string]) revision.Ledger {
 }
 
 // encodedLedger is what a revision remembers of others when it is created or becomes the newest one: the live ones, and the former current ones,
-// which the history limit may delete (R7, R12).
+// which the history limit may delete (R7).
 func (c *chain) encodedLedger(hash string) (string, error) {
 	ledger := c.ledgerOf(hash, c.remembered())
 	c.History.AddFormer(ledger, hash)

@@ -7,12 +7,12 @@ import (
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/handover"
 	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
@@ -45,7 +45,7 @@ func TestPausedTemplateWaits(t *testing.T) {
 			require.Equal(t, tc.differs, last.Outcome.TemplatePending)
 			require.False(t, last.Outcome.Held)
 			require.False(t, last.Outcome.Pending)
-			begun := decided(tc.view, func() lifecycle.Step { return lifecycle.Begin(tc.view, last.Outcome) })
+			begun := decided(tc.view, func() lifecycle.Step { return lifecycle.Begin(tc.view, last.Outcome.Decision) })
 			require.Equal(t, tc.differs, begun.Outcome.TemplatePending)
 			require.Equal(t, hashOf(tc.update), begun.Outcome.Revisions.UpdateRevision)
 			require.True(t, begun.Outcome.Snapshot.Paused)
@@ -105,17 +105,17 @@ func TestPausedWithoutHistory(t *testing.T) {
 // A single agent that edits the work of its cluster does not decide which hash the template has: neither that of the update revision, so that
 // the template would go to all clusters as a repair, nor another one (R1, P1).
 func TestOneWorkNamesNoHash(t *testing.T) {
-	claims := func(hash string) work.Work { return rt.Work("c3", rt.Bears(hash), holds("b")) }
+	claims := func(hash string) work.Work { return rt.Work("c3", rt.AtRevision(hash), holds("b")) }
 	for name, tc := range map[string]struct {
 		works []work.Work
 		hash  string
 	}{
 		"one of three has the template":          {works: []work.Work{ours("c1", "a"), ours("c2", "a"), claims(hashOf("a"))}, hash: hashOf("b")},
 		"one of two":                             {works: []work.Work{ours("c1", "a"), claims(hashOf("a"))}, hash: hashOf("b")},
-		"all but one have it, from another hub":  {works: []work.Work{ours("c1", "a"), rt.Work("c2", rt.Bears("older"), holds("b")), claims("older")}, hash: "older"},
-		"one of two with a hash of another hub":  {works: []work.Work{rt.Work("c2", rt.Bears("older"), holds("a")), claims("older")}, hash: hashOf("b")},
-		"one beside works of a handover":         {works: []work.Work{rt.Work("c1", rt.Bears("older"), combined), claims("older")}, hash: "older"},
-		"a work that was accepted as another is": {works: []work.Work{rt.Work("c1", rt.Bears("older"), holds("c"), acceptedAs("b"))}, hash: "older"},
+		"all but one have it, from another hub":  {works: []work.Work{ours("c1", "a"), rt.Work("c2", rt.AtRevision("older"), holds("b")), claims("older")}, hash: "older"},
+		"one of two with a hash of another hub":  {works: []work.Work{rt.Work("c2", rt.AtRevision("older"), holds("a")), claims("older")}, hash: hashOf("b")},
+		"one beside works of a handover":         {works: []work.Work{rt.Work("c1", rt.AtRevision("older"), combined), claims("older")}, hash: "older"},
+		"a work that was accepted as another is": {works: []work.Work{rt.Work("c1", rt.AtRevision("older"), holds("c"), acceptedAs("b"))}, hash: "older"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := view("b", names("a", "a"))

@@ -10,13 +10,13 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// records returns the facts about the rollout that the deciding fields describe. A new rollout, and a retry, begin without any (R4, R11).
-// If the status lost them, the facts that this process remembers count; if it has none, nothing is started until the grace has ended (R16).
+// records returns the facts about the rollout that the deciding fields describe (R11). A new rollout, and a retry, begin without any. If the
+// status lost them, the facts that this process remembers count; if it has none, nothing is started until the grace has ended.
 func (v *View) records(of *status.Revisions) rollout.Records {
 	stored, remembered := &v.Object.Status, &v.Memory.Records
 	switch {
-	case v.Decided != nil:
-		return *v.Decided
+	case v.decided != nil:
+		return *v.decided
 	case of.UpdateRevision == "" || stored.UpdateRevision != "" && stored.UpdateRevision != of.UpdateRevision || v.retries(of):
 		return rollout.Records{}
 	case (stored.UpdateRevision == "" || v.Memory.RecordsDropped) && remembered.Revision == of.UpdateRevision:

@@ -136,37 +136,48 @@ type Problem struct {
 	Text string
 }
 
-// Outcome is what is known of the revisions.
-type Outcome struct {
+// Decision is what is decided about the revisions. Each chain of a pass receives the decision of the previous one.
+type Decision struct {
 	// Revisions are the deciding fields of the status, as they count from now on.
 	Revisions status.Revisions
-	// Update is the revision of the rollout.
+	// Update is the revision that is rolled out. It is the template's, except while an earlier abort finishes first (R4).
 	Update *work.Revision
-	// Held means that the template has no revision and that Update is the one before it: nothing of it is started any more.
+	// Held is true if the template has no revision, and Update is the previous one: no further cluster gets it.
 	Held bool
-	// Pending means that today's template waits, so that the status does not observe its generation yet.
+	// Pending is true if the template waits for an abort to finish, or for its revision to be written. The hub continues by itself. The
+	// status does not observe this generation yet.
 	Pending bool
-	// TemplatePending is true if today's template is another one than that of Update, and waits for the end of a pause (R23).
+	// TemplatePending is true if the template is not Update's, and waits for the end of a pause.
 	TemplatePending bool
-	// Problems are for the conditions.
-	Problems []Problem
-	// Events are for people, in order. Answers add events at the end only.
-	Events []Event
-	// AwaitsHistory means that the hub looks from time to time whether it may read ControllerRevisions.
-	AwaitsHistory bool
-	// RolledOut is what is rolled out without a history, to be remembered by this process; empty for nothing.
-	RolledOut RolledOut
 	// Snapshot is that of the rollout.
 	Snapshot *rollout.Snapshot
-	// Aborting means that a work that can be written is not written back yet; Urgent that the next pass shall come as soon as it may.
-	Aborting, Urgent bool
-	// AbortedFor is why the rollout is aborted, to be remembered by this process; empty for nothing.
+	// Aborting is true if a work that can be written was not restored when the decision was made.
+	Aborting bool
+}
+
+// Outcome is the decision of a chain so far, with what follows from it for users and for this process.
+type Outcome struct {
+	Decision
+	// Problems are for the conditions.
+	Problems []Problem
+	// Events are for users, in order. Answers add events at the end only.
+	Events []Event
+	// Urgent is true if the next pass should come as soon as possible.
+	Urgent bool
+	// AwaitsHistory is true if the hub checks regularly whether it may read ControllerRevisions.
+	AwaitsHistory bool
+
+	// The rest is for this process to remember.
+
+	// RolledOut is the template that is rolled out without a history; empty for none.
+	RolledOut RolledOut
+	// AbortedFor is why the rollout is aborted; empty if it is not.
 	AbortedFor string
-	// Keep means that this process remembers Revisions, for when the status does not have them and no history can be read.
+	// Keep is true if Revisions are to be remembered: the status may not have them, and a history may not be readable.
 	Keep bool
-	// Incomplete is the revision whose rollout is judged not to be complete, to be remembered by this process; empty for none, nil for what it was.
+	// Incomplete is the revision whose rollout is found incomplete; empty for none, nil for no change.
 	Incomplete *string
-	// Completed is the revision whose rollout was complete, and that could not record it, to be remembered by this process; empty for nothing.
+	// Completed is the revision whose rollout was complete, but which could not record that; empty for none.
 	Completed string
 	// Unstable is the hash of the revision that is no longer known to be stable, because another hub rolled out; empty for none (R6).
 	Unstable string

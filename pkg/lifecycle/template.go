@@ -112,7 +112,7 @@ func (c *chain) annotateReturn(wanted *appsv1.ControllerRevision, hash string) b
 	return true
 }
 
-// annotateReturnToCurrent marks a template that returns to the current revision. It is an undo like any other (R3): the revision was the current
+// annotateReturnToCurrent marks a template that returns to the current revision. It is an undo like any other: the revision was the current
 // one, and its rollout begins now. Without the marks it would count as complete at once (P3).
 func (c *chain) annotateReturnToCurrent(wanted *appsv1.ControllerRevision, hash string) bool {
 	if hash == c.Revisions.UpdateRevision {
@@ -207,7 +207,7 @@ func (c *chain) undo() *Step {
 		annotations[workv1alpha1.AnnotationReusedAborted] = "true"
 	}
 	annotations[workv1alpha1.AnnotationDigests], annotations[workv1alpha1.AnnotationReused] = ledger, stamp(c.beginOf(found))
-	// It keeps its own change cause, unless somebody gave one for the undo (R25).
+	// It keeps its own change cause, unless somebody gave one for the undo.
 	annotations[workv1alpha1.AnnotationCauseSeen] = nil
 	if cause := revision.ChangeCauseOf(c.Object); cause != "" && c.causeChanged(cause) {
 		annotations[workv1alpha1.AnnotationChangeCause] = cause
@@ -243,7 +243,7 @@ func (c *chain) beginOf(found *revision.Revision) time.Time {
 }
 
 // unusable names the objects that pretend to be revisions, and the live revisions that can't be read. The stable one is a problem before it is
-// needed: nothing can be aborted (R12). Today's template gets another revision, like one whose name is taken (R2).
+// needed: nothing can be aborted. Today's template gets another revision, like one whose name is taken (R2).
 func (c *chain) unusable() *Step {
 	for _, ignored := range c.History.Ignored {
 		c.ignore(ignored)

@@ -61,7 +61,7 @@ func (c *chain) unrecordedHash() (hash string, known bool) {
 }
 
 // isAborted reports whether the template is the one whose rollout was aborted, and whether that is known. After an abort no work shows which hash
-// it had, and the hash that this binary computes today may be another one: of another release, or after collisions (R1, R2).
+// it had, and the hash that this binary computes today may be another one: of another release, or after collisions (R1).
 func (c *chain) isAborted() (aborted, known bool) {
 	if update := c.History.ByHash(c.Revisions.UpdateRevision); update != nil && update.Err == nil {
 		return update.Digest == c.Template, true

@@ -43,8 +43,8 @@ type View struct {
 	Refs        []placement.Ref
 	IgnoredRefs int
 
-	// Decided are the facts about the rollout that this pass found and that are not persisted yet; nil for none (R11).
-	Decided *rollout.Records
+	// decided are the facts about the rollout that this pass found and that are not persisted yet; nil for none (R11).
+	decided *rollout.Records
 	// Notes are about the works. Next needs none.
 	Notes Notes
 	// Memory is what this process remembers.
@@ -83,6 +83,14 @@ type Recorded struct {
 type Aborted struct {
 	At     metav1.Time
 	Reason string
+}
+
+// ReasonAt returns why a rollout was aborted at a time; empty if that is not known.
+func (a *Aborted) ReasonAt(at *metav1.Time) string {
+	if a.At.Equal(at) {
+		return a.Reason
+	}
+	return ""
 }
 
 // Result is what became of a request.

@@ -14,7 +14,7 @@ import (
 // use for pod templates, over the template and, when set, the collision count (R2).
 //
 // It names a revision and nothing more. Whether two templates are the same revision is for Digest to
-// say, so that a hash that comes out differently in a later release starts no rollout (R1).
+// say, so that a hash that comes out differently in a later release starts no rollout.
 func ComputeHash(template *workv1.ManifestWorkSpec, collisionCount *int32) string {
 	hasher := fnv.New32a()
 	hashutil.DeepHashObject(hasher, *template)

@@ -140,7 +140,7 @@ func (h *History) Newest() *Revision {
 	return &h.Revisions[len(h.Revisions)-1]
 }
 
-// NextNumber is one more than the largest number (R2, R3).
+// NextNumber is one more than the largest number (R3).
 func (h *History) NextNumber() int64 {
 	if newest := h.Newest(); newest != nil {
 		return newest.Object.Revision + 1
@@ -148,7 +148,7 @@ func (h *History) NextNumber() int64 {
 	return 1
 }
 
-// LowerNumber is one below the smallest number, for a revision that was there before the others (R6, R7). Numbers don't go
+// LowerNumber is one below the smallest number, for a revision that was there before the others (R6). Numbers don't go
 // below 0.
 func (h *History) LowerNumber() int64 {
 	if len(h.Revisions) == 0 {

@@ -106,7 +106,7 @@ func (r *Revision) CurrentSince() (time.Time, bool) {
 	return r.timeAnnotation(workv1alpha1.AnnotationCurrentSince)
 }
 
-// WasCurrent reports whether this revision is, or was, the current one, also where another hub rolled out past it since (R6, R16).
+// WasCurrent reports whether this revision is, or was, the current one, also where another hub rolled out past it since (R16).
 func (r *Revision) WasCurrent() bool {
 	_, current := r.CurrentSince()
 	_, surpassed := r.SurpassedAt()

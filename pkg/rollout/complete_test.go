@@ -5,10 +5,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
-	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -16,7 +16,7 @@ import (
 func TestOutcome(t *testing.T) {
 	deadline := rt.Deadline("5m")
 	two := rt.Clusters("c1", "c2")
-	completed := rt.Work("c2", rt.Bears("bbb"), rt.Generation(2), rt.IsComplete(0, rt.Observed(1)))
+	completed := rt.Work("c2", rt.AtRevision("bbb"), rt.Generation(2), rt.IsComplete(0, rt.Observed(1)))
 	for name, tc := range map[string]struct {
 		refs              []placement.Ref
 		works             []work.Work
@@ -58,7 +58,7 @@ func TestOutcome(t *testing.T) {
 		},
 		"one ran to completion, and was edited after that": {
 			refs:  []placement.Ref{rt.Ref("p1", deadline, two)},
-			works: []work.Work{done("c1"), rt.Work("c2", rt.Bears("bbb"), rt.Edited(), rt.Generation(2), rt.IsComplete(0, rt.Observed(1)))}, stalled: true,
+			works: []work.Work{done("c1"), rt.Work("c2", rt.AtRevision("bbb"), rt.Edited(), rt.Generation(2), rt.IsComplete(0, rt.Observed(1)))}, stalled: true,
 		},
 		"a deselected one still has a slot": {
 			refs:  []placement.Ref{rt.Ref("p1", rt.Progressive(1), deadline, rt.MaxFailures(1), two)},

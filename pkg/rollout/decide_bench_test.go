@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
-	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -30,7 +30,7 @@ func fleetOf(n int, ref []rt.RefOption, w func(i int) []rt.WorkOption, options .
 func BenchmarkDecide(b *testing.B) {
 	updated := func(options ...rt.WorkOption) func(int) []rt.WorkOption {
 		return func(int) []rt.WorkOption {
-			return append([]rt.WorkOption{rt.Bears("bbb"), rt.WrittenAt(0)}, options...)
+			return append([]rt.WorkOption{rt.AtRevision("bbb"), rt.WrittenAt(0)}, options...)
 		}
 	}
 	// One cluster hangs, the others have succeeded.
@@ -53,7 +53,7 @@ func BenchmarkDecide(b *testing.B) {
 			func(t require.TestingT, p *rollout.Plan, _ int) { require.True(t, p.Complete) },
 		},
 		{
-			"update-all-begins", []rt.RefOption{rt.All()}, func(int) []rt.WorkOption { return []rt.WorkOption{rt.Bears("aaa"), rt.Succeeded(time.Second)} }, nil,
+			"update-all-begins", []rt.RefOption{rt.All()}, func(int) []rt.WorkOption { return []rt.WorkOption{rt.AtRevision("aaa"), rt.Succeeded(time.Second)} }, nil,
 			func(t require.TestingT, p *rollout.Plan, n int) { require.Len(t, p.Writes, n) },
 		},
 		{
@@ -65,7 +65,7 @@ func BenchmarkDecide(b *testing.B) {
 				if i%2 == 0 {
 					return updated(rt.Succeeded(time.Second))(i)
 				}
-				return []rt.WorkOption{rt.Bears("aaa"), rt.Succeeded(time.Second)}
+				return []rt.WorkOption{rt.AtRevision("aaa"), rt.Succeeded(time.Second)}
 			}, nil,
 			func(t require.TestingT, p *rollout.Plan, n int) { require.Len(t, p.Writes, n/10) },
 		},

@@ -15,8 +15,8 @@ import (
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 	handler "open-cluster-management.io/sdk-go/pkg/apis/cluster/v1alpha1"
 
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
-	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 )
 
 // deviation is a kind of case where sdk-go's handler and this package give different answers. docs/concepts/rollout.md says why.

@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
-	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -85,7 +85,7 @@ func writes(p *rollout.Plan, cluster string) bool {
 // TestExplain names each thing that a cluster can wait for.
 func TestExplain(t *testing.T) {
 	older := func(cluster string, options ...rt.WorkOption) work.Work {
-		return rt.Work(cluster, append([]rt.WorkOption{rt.Bears("aaa"), rt.Succeeded(0)}, options...)...)
+		return rt.Work(cluster, append([]rt.WorkOption{rt.AtRevision("aaa"), rt.Succeeded(0)}, options...)...)
 	}
 	ref := func(options ...rt.RefOption) rt.SnapshotOption {
 		return rt.Refs(rt.Ref("p1", append(options, rt.Clusters("c1", "c2"))...))
@@ -108,19 +108,19 @@ func TestExplain(t *testing.T) {
 			rollout.Standing{Phase: rollout.PhaseWaiting, WaitsFor: rollout.WaitGroup},
 		},
 		"an agent that has not reported": {
-			[]rt.SnapshotOption{oneByOne, rt.Works(rt.Work("c1", rt.Bears("bbb")))},
+			[]rt.SnapshotOption{oneByOne, rt.Works(rt.Work("c1", rt.AtRevision("bbb")))},
 			rollout.Standing{
 				Phase: rollout.PhaseInFlight, Since: rt.At(0), ChangesAt: rt.At(5 * minute), Then: rollout.PhaseFailed, WaitsFor: rollout.WaitAgent,
 			},
 		},
 		"a rule that is not satisfied": {
-			[]rt.SnapshotOption{oneByOne, rt.Works(rt.Work("c1", rt.Bears("bbb"), rt.InFlight(0)))},
+			[]rt.SnapshotOption{oneByOne, rt.Works(rt.Work("c1", rt.AtRevision("bbb"), rt.InFlight(0)))},
 			rollout.Standing{
 				Phase: rollout.PhaseInFlight, Since: rt.At(0), ChangesAt: rt.At(5 * minute), Then: rollout.PhaseFailed, WaitsFor: rollout.WaitManifests,
 			},
 		},
 		"a success that soaks": {
-			[]rt.SnapshotOption{ref(rt.Progressive(1), rt.Soak(2*minute)), rt.Works(rt.Work("c1", rt.Bears("bbb"), rt.Succeeded(0), rt.SeenSucceeding(0)))},
+			[]rt.SnapshotOption{ref(rt.Progressive(1), rt.Soak(2*minute)), rt.Works(rt.Work("c1", rt.AtRevision("bbb"), rt.Succeeded(0), rt.SeenSucceeding(0)))},
 			rollout.Standing{
 				Phase: rollout.PhaseSoaking, Since: rt.At(0), ChangesAt: rt.At(2 * minute), Then: rollout.PhaseSucceeded, WaitsFor: rollout.WaitSoak,
 			},
@@ -167,7 +167,7 @@ func TestExplain(t *testing.T) {
 		"a cluster that failed, and soaks before its agent is heard": {
 			[]rt.SnapshotOption{
 				ref(rt.Progressive(1), rt.Deadline("20s"), rt.Soak(20*second)), rt.Heard(0, "c2"),
-				rt.Works(rt.Work("c1", rt.Bears("bbb"), rt.Succeeded(80*second), rt.SeenSucceeding(80*second))),
+				rt.Works(rt.Work("c1", rt.AtRevision("bbb"), rt.Succeeded(80*second), rt.SeenSucceeding(80*second))),
 				rt.Recorded("p1", workv1alpha1.FailureDeadlineExceeded, "c1"),
 			},
 			rollout.Standing{Phase: rollout.PhaseFailed, Since: rt.At(0), ChangesAt: rt.At(100 * second), Then: rollout.PhaseSucceeded, Failed: true, Halts: true},

@@ -5,9 +5,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
-	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -41,7 +41,7 @@ func TestUnheard(t *testing.T) {
 		},
 		"written a moment ago": {
 			heard: rt.Heard(0, "c2", "c3"), ref: fleet(rt.Progressive(1)),
-			works: []work.Work{rt.Work("c1", rt.Bears("bbb"), rt.WrittenAt(10*minute-second)), done("c2")},
+			works: []work.Work{rt.Work("c1", rt.AtRevision("bbb"), rt.WrittenAt(10*minute-second)), done("c2")},
 			phase: rollout.PhaseInFlight,
 		},
 		"heard for longer than the grace": {

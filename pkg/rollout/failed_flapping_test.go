@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
-	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -14,7 +14,7 @@ import (
 // written at 0, the deadline is 5m and the soak 1m.
 func TestCrashLoop(t *testing.T) {
 	turned := func(state rt.WorkOption, more ...rt.WorkOption) work.Work {
-		return rt.Work("c1", append([]rt.WorkOption{rt.Bears("bbb"), state}, more...)...)
+		return rt.Work("c1", append([]rt.WorkOption{rt.AtRevision("bbb"), state}, more...)...)
 	}
 	long := rt.ConnectedSince(-hour)
 	for name, tc := range map[string]struct {
@@ -74,8 +74,8 @@ func TestReasonOfAFailureStays(t *testing.T) {
 		work    work.Work
 		looping bool
 	}{
-		"its own deadline came first": {rt.Work("c1", rt.Bears("bbb"), rt.InFlight(minute)), false},
-		"the longer one came first":   {rt.Work("c1", rt.Bears("bbb"), rt.InFlight(11*minute)), true},
+		"its own deadline came first": {rt.Work("c1", rt.AtRevision("bbb"), rt.InFlight(minute)), false},
+		"the longer one came first":   {rt.Work("c1", rt.AtRevision("bbb"), rt.InFlight(11*minute)), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, now := range []rt.SnapshotOption{rt.Now(12 * minute), rt.Now(15 * minute), rt.Now(16 * minute), rt.Now(hour)} {

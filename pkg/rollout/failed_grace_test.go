@@ -6,15 +6,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
-	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // TestGraceAfterAStall: after a stall of this process, no deadline fires for as long as the stall took, and no longer (R11).
 func TestGraceAfterAStall(t *testing.T) {
-	hangs := rt.Work("c1", rt.Bears("bbb"))
-	loops := rt.Work("c1", rt.Bears("bbb"), rt.InFlight(10*minute))
+	hangs := rt.Work("c1", rt.AtRevision("bbb"))
+	loops := rt.Work("c1", rt.AtRevision("bbb"), rt.InFlight(10*minute))
 	for name, tc := range map[string]struct {
 		work     work.Work
 		now      time.Duration
@@ -78,11 +78,11 @@ func TestTimesOfAClockThatWasAhead(t *testing.T) {
 		work   work.Work
 		want   rollout.Phase
 	}{
-		"the rollout began, it hangs":        {retried(hour, 4*minute), rt.Work("c1", rt.Bears("bbb"), rt.InFlight(0)), rollout.PhaseFailed},
-		"the rollout began, it hangs, early": {retried(hour, 6*minute), rt.Work("c1", rt.Bears("bbb"), rt.InFlight(0)), rollout.PhaseInFlight},
-		"the rollout began, it succeeds":     {retried(hour, 4*minute), rt.Work("c1", rt.Bears("bbb"), rt.Succeeded(0), rt.SeenSucceeding(0)), rollout.PhaseSucceeded},
-		"the work was written":               {rt.Revision("bbb"), rt.Work("c1", rt.Bears("bbb"), rt.WrittenAt(hour), rt.WatchedSince(4*minute)), rollout.PhaseFailed},
-		"the older work was deleted":         {rt.Revision("bbb"), deleted(rt.Work("c1", rt.Bears("aaa"), rt.DeletedAt(hour))), rollout.PhaseTerminationTimedOut},
+		"the rollout began, it hangs":        {retried(hour, 4*minute), rt.Work("c1", rt.AtRevision("bbb"), rt.InFlight(0)), rollout.PhaseFailed},
+		"the rollout began, it hangs, early": {retried(hour, 6*minute), rt.Work("c1", rt.AtRevision("bbb"), rt.InFlight(0)), rollout.PhaseInFlight},
+		"the rollout began, it succeeds":     {retried(hour, 4*minute), rt.Work("c1", rt.AtRevision("bbb"), rt.Succeeded(0), rt.SeenSucceeding(0)), rollout.PhaseSucceeded},
+		"the work was written":               {rt.Revision("bbb"), rt.Work("c1", rt.AtRevision("bbb"), rt.WrittenAt(hour), rt.WatchedSince(4*minute)), rollout.PhaseFailed},
+		"the older work was deleted":         {rt.Revision("bbb"), deleted(rt.Work("c1", rt.AtRevision("aaa"), rt.DeletedAt(hour))), rollout.PhaseTerminationTimedOut},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := decide(rt.Now(10*minute), rt.Updating(tc.update), rt.Works(tc.work),

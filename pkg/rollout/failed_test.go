@@ -7,10 +7,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
-	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -47,8 +47,8 @@ func TestFailed(t *testing.T) {
 		"PerGroup: in the rest beside it":             {ref: twoGroups(rt.PerGroup(), rt.MaxFailures(1), rt.Mandatory("a")), works: []work.Work{failed("c3")}},
 		"Progressive: not one in a mandatory":         {ref: twoGroups(rt.Progressive(1), rt.MaxFailures(4), rt.MandatoryAt(0)), works: []work.Work{failed("c1")}, failed: true, halted: true},
 		"Progressive: a degraded mandatory one":       {ref: twoGroups(rt.Progressive(1), rt.MaxFailures(4), rt.Mandatory("a")), works: []work.Work{broken("c1")}, halted: true},
-		"who completed an older revision":             {ref: rt.Ref("p1", deadline, four), works: []work.Work{rt.Work("c1", rt.Bears("bbb"), rt.Generation(2), rt.IsComplete(0, rt.Observed(1)))}},
-		"another revision has no deadline":            {ref: rt.Ref("p1", rt.Progressive(0), deadline, four), works: []work.Work{rt.Work("c1", rt.Bears("aaa"), rt.IsDegraded(0), rt.Applied(0))}},
+		"who completed an older revision":             {ref: rt.Ref("p1", deadline, four), works: []work.Work{rt.Work("c1", rt.AtRevision("bbb"), rt.Generation(2), rt.IsComplete(0, rt.Observed(1)))}},
+		"another revision has no deadline":            {ref: rt.Ref("p1", rt.Progressive(0), deadline, four), works: []work.Work{rt.Work("c1", rt.AtRevision("aaa"), rt.IsDegraded(0), rt.Applied(0))}},
 		"a late success heals":                        {ref: rt.Ref("p1", deadline, four), works: []work.Work{failed("c1", rt.Rests(9*minute), rt.Available(9*minute))}},
 		"degraded for the deadline":                   {ref: rt.Ref("p1", deadline, four), works: []work.Work{failed("c1", rt.IsDegraded(4*minute), rt.Rests(3*minute))}, failed: true, halted: true},
 		"an edited work is not there, nor has failed": {ref: rt.Ref("p1", deadline, four), works: []work.Work{failed("c1", rt.Edited())}},
@@ -82,7 +82,7 @@ func TestDeadline(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := decide(tc.now, tc.connected, rt.Refs(rt.Ref("p1", rt.Deadline(tc.deadline), rt.Clusters("c1"))),
-				rt.Works(rt.Work("c1", rt.Bears("bbb"))))
+				rt.Works(rt.Work("c1", rt.AtRevision("bbb"))))
 			if p.Refs[0].Failed != tc.failed || p.Recheck.String() != tc.recheck {
 				t.Errorf("failed %v, again after %s; want %v, %s", p.Refs[0].Failed, p.Recheck, tc.failed, tc.recheck)
 			}
@@ -191,7 +191,7 @@ func TestPlanRollback(t *testing.T) {
 			// c6 joins now.
 			done("d1", rt.OfPlacement("p2")), done("d2", rt.OfPlacement("p2"), rt.Deleting()),
 			done("e1", rt.OfPlacement("p3")), old("e2", rt.OfPlacement("p3")), failed("f1", rt.OfPlacement("gone")),
-			rt.Work("f2", rt.OfPlacement("gone"), rt.Bears("bbb"), rt.Deleting()),
+			rt.Work("f2", rt.OfPlacement("gone"), rt.AtRevision("bbb"), rt.Deleting()),
 		))
 	want := []string{
 		"Update c1 to aaa: aborted", "Update c2 to aaa: aborted", "Update c3 to aaa: aborted", "Update c4 to aaa: aborted",
@@ -217,7 +217,7 @@ func TestPlanRollback(t *testing.T) {
 // TestGoBackIsOver: nothing to write once all have the current revision, also where the API server stores it otherwise.
 func TestGoBackIsOver(t *testing.T) {
 	p := decide(rt.Now(10*minute), rt.Aborted(), rt.Refs(rt.Ref("p1", rt.Clusters("c1", "c2"))),
-		rt.Works(old("c1"), rt.Work("c2", rt.Bears("aaa"), rt.StoredOtherwise("aaa"))))
+		rt.Works(old("c1"), rt.Work("c2", rt.AtRevision("aaa"), rt.StoredOtherwise("aaa"))))
 	recorded := []string{"Relabel c2: what the API server made of it is recorded"}
 	if !slices.Equal(texts(p), recorded) || p.Behind != 0 || p.Confirmed != 1 || len(p.Accepted) != 1 {
 		t.Errorf("%v behind %d confirmed %d accepted %d", texts(p), p.Behind, p.Confirmed, len(p.Accepted))

@@ -8,10 +8,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/handover"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
-	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -45,26 +45,26 @@ func TestServedLast(t *testing.T) {
 		work work.Work
 		want []string
 	}{
-		"the exact spec":                         {rt.Work("c1", rt.Bears("aaa")), []string{"Update c1 to ccc keeping aaa: its turn in p1"}},
-		"whatever its label says":                {rt.Work("c1", rt.Bears("aaa"), rt.Holds("bbb")), []string{"Update c1 to ccc keeping bbb: its turn in p1"}},
-		"as the API server accepted it":          {rt.Work("c1", rt.Bears("aaa"), rt.StoredOtherwise("aaa")), []string{"Update c1 to ccc keeping aaa: its turn in p1"}},
-		"a handover that never was available":    {rt.Work("c1", rt.Bears("bbb"), keeping("aaa")), []string{"Update c1 to ccc keeping aaa: its turn in p1"}},
-		"one that is available":                  {rt.Work("c1", rt.Bears("bbb"), keeping("aaa"), reporting(succeeding, minute), rt.SeenSucceeding(minute)), []string{"Update c1 to ccc keeping bbb: its turn in p1"}},
-		"one that was, as this process saw":      {rt.Work("c1", rt.Bears("bbb"), keeping("aaa"), reporting(degraded, minute), rt.SettledAt(minute)), []string{"Update c1 to ccc keeping bbb: its turn in p1"}},
-		"one that may be available":              {rt.Work("c1", rt.Bears("bbb"), keeping("aaa"), reporting(succeeding, minute), rt.SeenSucceeding(10*minute-second)), nil},
-		"edited by hand in a handover":           {rt.Work("c1", rt.Bears("bbb"), keeping("aaa"), rt.Edited()), []string{"Update c1 to ccc keeping aaa: its turn in p1"}},
-		"edited by hand":                         {rt.Work("c1", rt.Bears("bbb"), rt.Edited()), []string{"Update c1 to ccc keeping bbb: its turn in p1"}},
-		"edited by hand at the update revision":  {rt.Work("c1", rt.Bears("ccc"), rt.Edited()), []string{"Update c1 to ccc: put back, it is not what was written"}},
-		"back to what is kept":                   {rt.Work("c1", rt.Bears("bbb"), keeping("ccc")), []string{"Update c1 to ccc: its turn in p1"}},
-		"back to what is kept from what may be":  {rt.Work("c1", rt.Bears("bbb"), keeping("ccc"), reporting(succeeding, minute), rt.SeenSucceeding(10*minute-second)), []string{"Update c1 to ccc keeping bbb: its turn in p1"}},
-		"a revision that is gone":                {rt.Work("c1", rt.Bears("ddd")), []string{"Update c1 to ccc: its turn in p1"}},
-		"a handover from a revision that's gone": {rt.Work("c1", rt.Bears("ccc"), rt.Annotated(workv1alpha1.AnnotationKeptRevision, "ddd"), rt.Edited()), []string{"Update c1 to ccc: put back, it is not what was written"}},
+		"the exact spec":                         {rt.Work("c1", rt.AtRevision("aaa")), []string{"Update c1 to ccc keeping aaa: its turn in p1"}},
+		"whatever its label says":                {rt.Work("c1", rt.AtRevision("aaa"), rt.Holds("bbb")), []string{"Update c1 to ccc keeping bbb: its turn in p1"}},
+		"as the API server accepted it":          {rt.Work("c1", rt.AtRevision("aaa"), rt.StoredOtherwise("aaa")), []string{"Update c1 to ccc keeping aaa: its turn in p1"}},
+		"a handover that never was available":    {rt.Work("c1", rt.AtRevision("bbb"), keeping("aaa")), []string{"Update c1 to ccc keeping aaa: its turn in p1"}},
+		"one that is available":                  {rt.Work("c1", rt.AtRevision("bbb"), keeping("aaa"), reporting(succeeding, minute), rt.SeenSucceeding(minute)), []string{"Update c1 to ccc keeping bbb: its turn in p1"}},
+		"one that was, as this process saw":      {rt.Work("c1", rt.AtRevision("bbb"), keeping("aaa"), reporting(degraded, minute), rt.SettledAt(minute)), []string{"Update c1 to ccc keeping bbb: its turn in p1"}},
+		"one that may be available":              {rt.Work("c1", rt.AtRevision("bbb"), keeping("aaa"), reporting(succeeding, minute), rt.SeenSucceeding(10*minute-second)), nil},
+		"edited by hand in a handover":           {rt.Work("c1", rt.AtRevision("bbb"), keeping("aaa"), rt.Edited()), []string{"Update c1 to ccc keeping aaa: its turn in p1"}},
+		"edited by hand":                         {rt.Work("c1", rt.AtRevision("bbb"), rt.Edited()), []string{"Update c1 to ccc keeping bbb: its turn in p1"}},
+		"edited by hand at the update revision":  {rt.Work("c1", rt.AtRevision("ccc"), rt.Edited()), []string{"Update c1 to ccc: put back, it is not what was written"}},
+		"back to what is kept":                   {rt.Work("c1", rt.AtRevision("bbb"), keeping("ccc")), []string{"Update c1 to ccc: its turn in p1"}},
+		"back to what is kept from what may be":  {rt.Work("c1", rt.AtRevision("bbb"), keeping("ccc"), reporting(succeeding, minute), rt.SeenSucceeding(10*minute-second)), []string{"Update c1 to ccc keeping bbb: its turn in p1"}},
+		"a revision that is gone":                {rt.Work("c1", rt.AtRevision("ddd")), []string{"Update c1 to ccc: its turn in p1"}},
+		"a handover from a revision that's gone": {rt.Work("c1", rt.AtRevision("ccc"), rt.Annotated(workv1alpha1.AnnotationKeptRevision, "ddd"), rt.Edited()), []string{"Update c1 to ccc: put back, it is not what was written"}},
 		"somebody removed when it was written": {
-			rt.Work("c1", rt.Bears("ccc"), keeping("aaa"), reporting(succeeding, minute), rt.NeverWritten()),
+			rt.Work("c1", rt.AtRevision("ccc"), keeping("aaa"), reporting(succeeding, minute), rt.NeverWritten()),
 			[]string{"Update c1 to ccc keeping aaa: put back, it is not what was written"},
 		},
 		"somebody removed when an older revision was written": {
-			rt.Work("c1", rt.Bears("bbb"), keeping("aaa"), reporting(succeeding, minute), rt.NeverWritten()),
+			rt.Work("c1", rt.AtRevision("bbb"), keeping("aaa"), reporting(succeeding, minute), rt.NeverWritten()),
 			[]string{"Update c1 to ccc keeping aaa: its turn in p1"},
 		},
 	} {
@@ -79,7 +79,7 @@ func TestServedLast(t *testing.T) {
 			}
 		})
 	}
-	edited := decide(rt.Rolling("aaa", "ccc"), rt.Older("bbb"), rt.Refs(rt.Ref("p1", rt.Clusters("c1"))), rt.Works(rt.Work("c1", rt.Bears("aaa"), rt.Holds("bbb"))), whenAvailable)
+	edited := decide(rt.Rolling("aaa", "ccc"), rt.Older("bbb"), rt.Refs(rt.Ref("p1", rt.Clusters("c1"))), rt.Works(rt.Work("c1", rt.AtRevision("aaa"), rt.Holds("bbb"))), whenAvailable)
 	require.Equal(t, []string{"bbb"}, edited.KeptRevisions(), "no work names it yet, and it is not pruned (R5)")
 	joined := decide(rt.Rolling("aaa", "ccc"), rt.Refs(rt.Ref("p1", rt.Clusters("c1"))), whenAvailable)
 	require.Equal(t, []string{"Create c1 to ccc: selected by p1"}, texts(joined), "a cluster that joins never gets old objects")
@@ -112,7 +112,7 @@ func TestHandoverIsJudged(t *testing.T) {
 		"nothing is reported":           {nil, looked, work.InFlight},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := rt.Work("c1", rt.Bears("bbb"), keeping("aaa"), rt.Generation(4), rt.NotApplied(0), rt.IsDegraded(0), tc.work,
+			w := rt.Work("c1", rt.AtRevision("bbb"), keeping("aaa"), rt.Generation(4), rt.NotApplied(0), rt.IsDegraded(0), tc.work,
 				rt.Manifest(tc.own...), rt.Manifest(is(workv1.ManifestApplied, metav1.ConditionFalse), sick))
 			require.Equal(t, tc.want, work.Assess(&w, rt.Revision("bbb"), rt.At(10*minute)).State)
 			trimmed := w
@@ -126,9 +126,9 @@ func TestHandoverIsJudged(t *testing.T) {
 // TestTrim says when the kept objects go (R31, R32).
 func TestTrim(t *testing.T) {
 	ready := func(cluster, hash, kept string) work.Work {
-		return rt.Work(cluster, rt.Bears(hash), keeping(kept), reporting(succeeding, minute), rt.SeenSucceeding(minute))
+		return rt.Work(cluster, rt.AtRevision(hash), keeping(kept), reporting(succeeding, minute), rt.SeenSucceeding(minute))
 	}
-	failing := rt.Work("c2", rt.Bears("bbb"), keeping("aaa"), reporting(progressing, 0))
+	failing := rt.Work("c2", rt.AtRevision("bbb"), keeping("aaa"), reporting(progressing, 0))
 	ref := func(options ...rt.RefOption) rt.SnapshotOption {
 		return rt.Refs(rt.Ref("p1", append(append([]rt.RefOption{rt.Progressive(1), rt.Deadline("5m")}, options...), rt.Clusters("c1", "c2"))...))
 	}
@@ -181,9 +181,9 @@ func TestNotKeptIsNamed(t *testing.T) {
 	require.Equal(t, []string{"a broker"}, decide(ref, rt.Works(old("c1")), broker).NotKept)
 	require.Equal(t, []string{"Update c1 to bbb: its turn in p1"}, texts(decide(ref, rt.Works(old("c1")), broker)))
 	require.Empty(t, decide(ref, rt.Works(old("c1"))).NotKept)
-	require.Len(t, decide(ref, rt.Works(rt.Work("c1", rt.Bears("ddd"))), whenAvailable).NotKept, 1, "a revision that can't be read")
+	require.Len(t, decide(ref, rt.Works(rt.Work("c1", rt.AtRevision("ddd"))), whenAvailable).NotKept, 1, "a revision that can't be read")
 	for _, now := range []time.Duration{10 * minute, 11 * minute} {
-		refused := decide(rt.Now(now), ref, rt.Works(rt.Work("c1", rt.Bears("ddd"))), rt.Rejected("c1", 9*minute, 10*minute), whenAvailable)
+		refused := decide(rt.Now(now), ref, rt.Works(rt.Work("c1", rt.AtRevision("ddd"))), rt.Rejected("c1", 9*minute, 10*minute), whenAvailable)
 		require.Len(t, refused.NotKept, 1, "the same between two retries of a write that the API server rejects (P7)")
 	}
 	require.Empty(t, decide(rt.Rolling("bbb", "bbb"), ref, rt.Works(done("c1")), refuses).NotKept)

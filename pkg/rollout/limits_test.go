@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
-	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 )
 
 // TestLimits: percentages become clusters as Decide counts them, and groups have limits of their own where the strategy says so.
@@ -17,8 +17,8 @@ func TestLimits(t *testing.T) {
 			rt.Ref("p1", rt.Progressive("30%"), rt.MaxFailures("25%"), rt.Deadline("10m"), rt.Soak(time.Minute), rt.Mandatory("canary"), rt.AbortAll(),
 				rt.Group("canary", "c1"), rt.Group("rest", "c2", "c3", "c4", "c5")),
 			rt.Ref("p2", rt.PerGroup(), rt.MaxFailures("50%"), rt.Group("a", "c6", "c7", "c8"), rt.Group("b", "c9"))),
-		rt.Works(rt.Work("c2", rt.Bears("bbb"), rt.WrittenAt(0), rt.InFlight(0)),
-			rt.Work("c3", rt.Bears("bbb"), rt.WrittenAt(59*time.Minute), rt.Degraded(59*time.Minute)))))
+		rt.Works(rt.Work("c2", rt.AtRevision("bbb"), rt.WrittenAt(0), rt.InFlight(0)),
+			rt.Work("c3", rt.AtRevision("bbb"), rt.WrittenAt(59*time.Minute), rt.Degraded(59*time.Minute)))))
 	require.Equal(t, []rollout.Limits{
 		{Placement: "p1", Total: 5, Batch: 2, MaxFailures: 2, Failed: 1, Halting: 2, Deadline: 10 * time.Minute, Soak: time.Minute, AbortAll: true,
 			Groups: []rollout.GroupLimits{{Name: "canary", Index: 0, Total: 1, Mandatory: true}, {Name: "rest", Index: 1, Total: 4}}},

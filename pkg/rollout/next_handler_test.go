@@ -16,9 +16,9 @@ import (
 	tracker "open-cluster-management.io/sdk-go/pkg/apis/cluster/v1beta1"
 	"pgregory.net/rapid"
 
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
-	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -148,17 +148,17 @@ func (c *rolloutCase) hubAnswers() answer {
 // work is the ManifestWork of a cluster that reports so.
 func (c *rolloutCase) work(r reported) work.Work {
 	since := handlerNow - r.age
-	written := []rt.WorkOption{rt.Bears("bbb"), rt.WrittenAt(since)}
+	written := []rt.WorkOption{rt.AtRevision("bbb"), rt.WrittenAt(since)}
 	var options []rt.WorkOption
 	switch r.status {
 	case handler.ToApply:
-		options = []rt.WorkOption{rt.Bears("aaa"), rt.Succeeded(0)}
+		options = []rt.WorkOption{rt.AtRevision("aaa"), rt.Succeeded(0)}
 	case handler.Failed:
 		options = append(written, rt.Degraded(since))
 	case handler.Succeeded:
 		options = append(written, rt.Succeeded(since))
 	case handler.Skip:
-		options = []rt.WorkOption{rt.Bears("aaa"), rt.Generation(2), rt.IsComplete(0, rt.Observed(1))}
+		options = []rt.WorkOption{rt.AtRevision("aaa"), rt.Generation(2), rt.IsComplete(0, rt.Observed(1))}
 	default:
 		options = append(written, rt.InFlight(since))
 	}

@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
-	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -37,19 +37,19 @@ func decide(options ...rt.SnapshotOption) *rollout.Plan {
 
 // Works of the rollout from aaa to bbb, as they are at 10m. The deadline of the tests is 5m.
 func old(cluster string, more ...rt.WorkOption) work.Work {
-	return rt.Work(cluster, append([]rt.WorkOption{rt.Bears("aaa"), rt.Succeeded(0)}, more...)...)
+	return rt.Work(cluster, append([]rt.WorkOption{rt.AtRevision("aaa"), rt.Succeeded(0)}, more...)...)
 }
 func inFlight(cluster string, more ...rt.WorkOption) work.Work {
-	return rt.Work(cluster, append([]rt.WorkOption{rt.Bears("bbb"), rt.WrittenAt(8 * minute), rt.InFlight(8 * minute)}, more...)...)
+	return rt.Work(cluster, append([]rt.WorkOption{rt.AtRevision("bbb"), rt.WrittenAt(8 * minute), rt.InFlight(8 * minute)}, more...)...)
 }
 func broken(cluster string, more ...rt.WorkOption) work.Work {
-	return rt.Work(cluster, append([]rt.WorkOption{rt.Bears("bbb"), rt.WrittenAt(8 * minute), rt.Degraded(8 * minute)}, more...)...)
+	return rt.Work(cluster, append([]rt.WorkOption{rt.AtRevision("bbb"), rt.WrittenAt(8 * minute), rt.Degraded(8 * minute)}, more...)...)
 }
 func failed(cluster string, more ...rt.WorkOption) work.Work {
-	return rt.Work(cluster, append([]rt.WorkOption{rt.Bears("bbb"), rt.WrittenAt(2 * minute), rt.InFlight(2 * minute)}, more...)...)
+	return rt.Work(cluster, append([]rt.WorkOption{rt.AtRevision("bbb"), rt.WrittenAt(2 * minute), rt.InFlight(2 * minute)}, more...)...)
 }
 func done(cluster string, more ...rt.WorkOption) work.Work {
-	return rt.Work(cluster, append([]rt.WorkOption{rt.Bears("bbb"), rt.WrittenAt(2 * minute), rt.Succeeded(3 * minute)}, more...)...)
+	return rt.Work(cluster, append([]rt.WorkOption{rt.AtRevision("bbb"), rt.WrittenAt(2 * minute), rt.Succeeded(3 * minute)}, more...)...)
 }
 
 // TestNextBatch says which clusters come next (R10).
@@ -237,7 +237,7 @@ func TestNextBatch(t *testing.T) {
 		},
 		"Progressive: who completed an older revision does not hold up a mandatory group": {
 			ref:   threeGroups(rt.Progressive(1), rt.Mandatory("a")),
-			works: []work.Work{done("c1"), rt.Work("c2", rt.Bears("bbb"), rt.Generation(2), rt.IsComplete(0, rt.Observed(1)))}, want: "c3",
+			works: []work.Work{done("c1"), rt.Work("c2", rt.AtRevision("bbb"), rt.Generation(2), rt.IsComplete(0, rt.Observed(1)))}, want: "c3",
 		},
 		"a mandatory group that does not exist holds nothing up": {
 			ref: threeGroups(rt.Progressive(1), rt.Mandatory("nowhere")), want: "c1",
@@ -264,7 +264,7 @@ func TestNextBatch(t *testing.T) {
 // TestSettle says when a success counts, and when to look again (R10).
 func TestSettle(t *testing.T) {
 	success := func(more ...rt.WorkOption) work.Work {
-		return rt.Work("c1", append([]rt.WorkOption{rt.Bears("bbb"), rt.WrittenAt(0), rt.Succeeded(minute)}, more...)...)
+		return rt.Work("c1", append([]rt.WorkOption{rt.AtRevision("bbb"), rt.WrittenAt(0), rt.Succeeded(minute)}, more...)...)
 	}
 	for name, tc := range map[string]struct {
 		work    work.Work

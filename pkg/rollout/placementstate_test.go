@@ -7,9 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
-	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -93,7 +93,7 @@ func TestDeletionThatHangs(t *testing.T) {
 		"the hub came back a minute ago": {rt.Now(9 * minute), rt.ConnectedSince(8 * minute), old("c1", rt.DeletedAt(4*minute)), rollout.PhaseTerminating, "1m0s"},
 		"an API server that is ahead":    {rt.Now(9 * minute), rt.ConnectedSince(-hour), old("c1", rt.DeletedAt(hour)), rollout.PhaseTerminating, "5m0s"},
 		"in flight there when it was deleted: its own deadline": {
-			rt.Now(9 * minute), rt.ConnectedSince(-hour), rt.Work("c1", rt.Bears("bbb"), rt.WrittenAt(4*minute), rt.InFlight(4*minute), rt.DeletedAt(6*minute)), rollout.PhaseFailed, "0s",
+			rt.Now(9 * minute), rt.ConnectedSince(-hour), rt.Work("c1", rt.AtRevision("bbb"), rt.WrittenAt(4*minute), rt.InFlight(4*minute), rt.DeletedAt(6*minute)), rollout.PhaseFailed, "0s",
 		},
 		"in flight there since it was deleted": {
 			rt.Now(9 * minute), rt.ConnectedSince(-hour), inFlight("c1", rt.WrittenAt(0), rt.InFlight(8*minute), rt.DeletedAt(4*minute)), rollout.PhaseFailed, "0s",

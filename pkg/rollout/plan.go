@@ -183,15 +183,6 @@ type Plan struct {
 // Selects reports whether a placementRef selects a cluster.
 func (p *Plan) Selects(cluster string) bool { return p.selection.find(cluster) != nil }
 
-// Phases returns the phase of each selected cluster.
-func (p *Plan) Phases() map[string]Phase {
-	phases := make(map[string]Phase, len(p.selection.members))
-	for i := range p.selection.members {
-		phases[p.selection.members[i].cluster] = p.selection.members[i].is().name
-	}
-	return phases
-}
-
 // Failing is a cluster that holds up the rollout.
 type Failing struct {
 	Cluster string

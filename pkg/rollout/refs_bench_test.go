@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
-	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -42,7 +42,7 @@ var manyRefs = []scene{
 	{"each-selects-some", func(refs, works int) *rollout.Snapshot {
 		clusters := clusterNames(works)
 		s := rt.Snapshot(rt.Now(time.Hour), rt.Works(worksOf(clusters, func(i int) []rt.WorkOption {
-			return []rt.WorkOption{rt.Bears("aaa"), rt.OfPlacement(fmt.Sprintf("p%04d", i*refs/works)), rt.Succeeded(time.Second)}
+			return []rt.WorkOption{rt.AtRevision("aaa"), rt.OfPlacement(fmt.Sprintf("p%04d", i*refs/works)), rt.Succeeded(time.Second)}
 		})...))
 		for r := range refs {
 			s.Refs = append(s.Refs, rt.Ref(fmt.Sprintf("p%04d", r), rt.Progressive("50%"), rt.Deadline("10m"), rt.AbortAll(),
@@ -54,7 +54,7 @@ var manyRefs = []scene{
 		clusters := clusterNames(works)
 		last := fmt.Sprintf("p%04d", refs-1)
 		s := rt.Snapshot(rt.Now(time.Hour), rt.Works(worksOf(clusters, func(int) []rt.WorkOption {
-			return []rt.WorkOption{rt.Bears("bbb"), rt.OfPlacement(last), rt.WrittenAt(0), rt.InFlight(time.Second)}
+			return []rt.WorkOption{rt.AtRevision("bbb"), rt.OfPlacement(last), rt.WrittenAt(0), rt.InFlight(time.Second)}
 		})...))
 		for r := range refs - 1 {
 			s.Refs = append(s.Refs, rt.Ref(fmt.Sprintf("p%04d", r)))
@@ -65,7 +65,7 @@ var manyRefs = []scene{
 	{"none-selects-any", func(refs, works int) *rollout.Snapshot {
 		last := fmt.Sprintf("p%04d", refs-1)
 		s := rt.Snapshot(rt.Now(time.Hour), rt.Aborted(), rt.Works(worksOf(clusterNames(works), func(int) []rt.WorkOption {
-			return []rt.WorkOption{rt.Bears("bbb"), rt.OfPlacement(last), rt.WrittenAt(0), rt.Succeeded(time.Second), rt.Unselected(time.Minute)}
+			return []rt.WorkOption{rt.AtRevision("bbb"), rt.OfPlacement(last), rt.WrittenAt(0), rt.Succeeded(time.Second), rt.Unselected(time.Minute)}
 		})...))
 		for r := range refs {
 			s.Refs = append(s.Refs, rt.Ref(fmt.Sprintf("p%04d", r), rt.Slices(2)))
@@ -75,7 +75,7 @@ var manyRefs = []scene{
 	{"groups-of-one", func(refs, works int) *rollout.Snapshot {
 		clusters := clusterNames(works)
 		s := rt.Snapshot(rt.Now(time.Hour), rt.Works(worksOf(clusters, func(i int) []rt.WorkOption {
-			return []rt.WorkOption{rt.Bears("bbb"), rt.OfPlacement("p0000"), rt.InGroup(fmt.Sprintf("%d/g%d", i, i)), rt.WrittenAt(0), rt.Succeeded(time.Second)}
+			return []rt.WorkOption{rt.AtRevision("bbb"), rt.OfPlacement("p0000"), rt.InGroup(fmt.Sprintf("%d/g%d", i, i)), rt.WrittenAt(0), rt.Succeeded(time.Second)}
 		})...))
 		for r := range refs {
 			options := []rt.RefOption{rt.PerGroup(), rt.Deadline("2h")}
@@ -91,7 +91,7 @@ var manyRefs = []scene{
 	{"retries-of-refused-works", func(refs, works int) *rollout.Snapshot {
 		clusters := clusterNames(works)
 		s := rt.Snapshot(rt.Now(time.Hour), rt.Works(worksOf(clusters, func(int) []rt.WorkOption {
-			return []rt.WorkOption{rt.Bears("aaa"), rt.OfPlacement("p0000"), rt.Succeeded(time.Second)}
+			return []rt.WorkOption{rt.AtRevision("aaa"), rt.OfPlacement("p0000"), rt.Succeeded(time.Second)}
 		})...))
 		s.Rejected = map[string]rollout.Rejection{}
 		for _, cluster := range clusters[:works/2] {

@@ -3,8 +3,8 @@ package rollout_test
 import (
 	"testing"
 
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -18,7 +18,7 @@ func TestAcceptedIsRecordedOnce(t *testing.T) {
 		}
 		return writes
 	}
-	stored := rt.Work("c1", rt.Bears("bbb"), rt.StoredOtherwise("bbb"))
+	stored := rt.Work("c1", rt.AtRevision("bbb"), rt.StoredOtherwise("bbb"))
 	if got := plan(stored); len(got) != 1 || got[0] != "Relabel c1: what the API server made of it is recorded" {
 		t.Errorf("%q", got)
 	}
@@ -26,7 +26,7 @@ func TestAcceptedIsRecordedOnce(t *testing.T) {
 	if got := plan(stored); len(got) > 0 {
 		t.Errorf("%q, though it is recorded", got)
 	}
-	asWritten := rt.Work("c1", rt.Bears("bbb"), rt.Annotated(workv1alpha1.AnnotationAccepted, work.AskedFor(rt.DigestOf("bbb"), 1)))
+	asWritten := rt.Work("c1", rt.AtRevision("bbb"), rt.Annotated(workv1alpha1.AnnotationAccepted, work.AskedFor(rt.DigestOf("bbb"), 1)))
 	if got := plan(asWritten); len(got) > 0 {
 		t.Errorf("%q, though it is stored as it was written", got)
 	}

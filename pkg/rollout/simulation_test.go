@@ -10,9 +10,9 @@ import (
 
 	"pgregory.net/rapid"
 
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
-	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 )
 
 // TestMain has every run play the same stories, where -rapid.checks and -rapid.seed don't say otherwise: a change is not to be refused

@@ -6,11 +6,11 @@ import (
 
 	"pgregory.net/rapid"
 
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/handover"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
-	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -140,7 +140,7 @@ func (d *drawer) drawWork(placement string) []rt.WorkOption {
 	}
 	at := d.since("written")
 	options := []rt.WorkOption{
-		rt.Bears(hash), rt.WrittenAt(at), rt.OfPlacement(placement),
+		rt.AtRevision(hash), rt.WrittenAt(at), rt.OfPlacement(placement),
 		rt.InGroup(rapid.SampledFrom([]string{"0/canary", "1/west", "2/east", "5/gone"}).Draw(t, "group")),
 	}
 	switch {

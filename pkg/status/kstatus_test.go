@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
 
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 	ours "github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 

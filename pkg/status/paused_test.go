@@ -7,9 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
-	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
@@ -41,7 +41,7 @@ func TestPausedCounts(t *testing.T) {
 			"held back: the return to revision web-aaa on 2 clusters (c1, c3)",
 		},
 		"labels and a deletion": {
-			paused(status.Complete, false, one, rt.OwnerLabel("team", "a"), rt.Works(done("c1"), rt.Work("c4", rt.Bears("aaa"), rt.Unselected(0)))),
+			paused(status.Complete, false, one, rt.OwnerLabel("team", "a"), rt.Works(done("c1"), rt.Work("c4", rt.AtRevision("aaa"), rt.Unselected(0)))),
 			"held back: labels on 1 cluster (c1), the deletion of the ManifestWork on 1 cluster (c4)",
 		},
 		"an abort that has nothing to go back to": {

@@ -14,7 +14,7 @@ import (
 // maxRevisionText bounds abortReason and changeCause of status.revisions, in bytes (R25): the API server takes no status of any size.
 const maxRevisionText = 256
 
-// revisions derives status.revisions from the history and the works, newest first (R25, R26). It is nil where there is no history.
+// revisions derives status.revisions from the history and the works, newest first (R25). It is nil where there is no history.
 func revisions(in *Input) []workv1alpha1.RevisionStatus {
 	if in.History == nil || len(in.History.Revisions) == 0 {
 		return nil

@@ -13,9 +13,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
@@ -81,10 +81,10 @@ func TestRevisionStates(t *testing.T) {
 		"a relapse":                   {status.Complete, works(done("c1"), done("c2"), failed("c3")), nil, false, []string{"bbb NotReady 3", "aaa Archived 0"}},
 		"a cluster joins later":       {status.Complete, works(done("c1"), done("c2"), inFlight("c3")), nil, false, []string{"bbb NotReady 3", "aaa Archived 0"}},
 		"the older revision is not well": {
-			status.RollingOut, works(done("c1"), rt.Work("c2", rt.Bears("aaa"), rt.InFlight(0))), nil, false, []string{"bbb Progressing 1", "aaa NotReady 1"},
+			status.RollingOut, works(done("c1"), rt.Work("c2", rt.AtRevision("aaa"), rt.InFlight(0))), nil, false, []string{"bbb Progressing 1", "aaa NotReady 1"},
 		},
 		"an edited work": {
-			status.Complete, works(done("c1"), rt.Work("c2", rt.Bears("bbb"), rt.Edited(), rt.InFlight(0))), nil, false, []string{"bbb NotReady 2", "aaa Archived 0"},
+			status.Complete, works(done("c1"), rt.Work("c2", rt.AtRevision("bbb"), rt.Edited(), rt.InFlight(0))), nil, false, []string{"bbb NotReady 2", "aaa Archived 0"},
 		},
 		"the abort is decided, and no revision records it yet": {
 			status.Aborting, works(failed("c1"), old("c2")), nil, true, []string{"bbb Aborted 1", "aaa Available 1"},
@@ -97,13 +97,13 @@ func TestRevisionStates(t *testing.T) {
 		},
 		"nothing is selected":          {status.RollingOut, nil, nil, false, []string{"bbb Progressing 0", "aaa Archived 0"}},
 		"a work without revision":      {status.RollingOut, works(rt.Work("c1", rt.Succeeded(0))), nil, false, []string{"bbb Progressing 0", "aaa Archived 0"}},
-		"a revision that is not there": {status.RollingOut, works(rt.Work("c1", rt.Bears("zzz"))), nil, false, []string{"bbb Progressing 0", "aaa Archived 0"}},
+		"a revision that is not there": {status.RollingOut, works(rt.Work("c1", rt.AtRevision("zzz"))), nil, false, []string{"bbb Progressing 0", "aaa Archived 0"}},
 		"a cluster with two works": {
-			status.Complete, works(done("c1"), rt.Work("c1", rt.Named("web-2"), rt.Bears("bbb"), rt.Succeeded(0)), done("c2")), nil, false,
+			status.Complete, works(done("c1"), rt.Work("c1", rt.Named("web-2"), rt.AtRevision("bbb"), rt.Succeeded(0)), done("c2")), nil, false,
 			[]string{"bbb Available 2", "aaa Archived 0"},
 		},
 		"a work that is being deleted": {
-			status.Complete, works(done("c1"), rt.Work("c2", rt.Bears("aaa"), rt.Succeeded(0), rt.Deleting())), nil, false, []string{"bbb Available 1", "aaa Available 1"},
+			status.Complete, works(done("c1"), rt.Work("c2", rt.AtRevision("aaa"), rt.Succeeded(0), rt.Deleting())), nil, false, []string{"bbb Available 1", "aaa Available 1"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -121,7 +121,7 @@ func TestRevisionStates(t *testing.T) {
 // A work that somebody gave the owner label counts where its cluster is selected only (R8).
 func TestStrayWorksAreNotCounted(t *testing.T) {
 	stray := func(cluster string) work.Work {
-		w := rt.Work(cluster, rt.Named("anything"), rt.Bears("aaa"), rt.Succeeded(0))
+		w := rt.Work(cluster, rt.Named("anything"), rt.AtRevision("aaa"), rt.Succeeded(0))
 		w.UnexpectedName = true
 		return w
 	}
@@ -133,7 +133,7 @@ func TestStrayWorksAreNotCounted(t *testing.T) {
 func TestStatesOfOlderRevisions(t *testing.T) {
 	unreadable := revisionOf("ccc", 0)
 	unreadable.Err, unreadable.Template, unreadable.Digest = fmt.Errorf("no template"), nil, ""
-	in := listing(status.Complete, works(done("c1"), rt.Work("c2", rt.Bears("ccc"), rt.InFlight(0))),
+	in := listing(status.Complete, works(done("c1"), rt.Work("c2", rt.AtRevision("ccc"), rt.InFlight(0))),
 		unreadable, revisionOf("ddd", 3, timed(workv1alpha1.AnnotationAborted, 0)), revisionOf("bbb", 4))
 	require.Equal(t, []string{"bbb Available 1", "ddd Aborted 0", "ccc NotReady 1"}, states(in))
 }
@@ -163,7 +163,7 @@ func TestBoundOfTheList(t *testing.T) {
 	all = append(all, revisionOf("bbb", 40))
 	var borne []work.Work
 	for i := range 3 {
-		borne = append(borne, rt.Work(fmt.Sprintf("c%d", i+1), rt.Bears(fmt.Sprintf("r%02d", i)), rt.Succeeded(0)))
+		borne = append(borne, rt.Work(fmt.Sprintf("c%d", i+1), rt.AtRevision(fmt.Sprintf("r%02d", i)), rt.Succeeded(0)))
 	}
 	in := listing(status.RollingOut, borne, all...)
 	want := []string{"bbb"}
@@ -173,7 +173,7 @@ func TestBoundOfTheList(t *testing.T) {
 	require.Equal(t, append(want, "r02", "r01", "r00", "aaa"), hashes(in))
 
 	for i := 3; i < 20; i++ {
-		borne = append(borne, rt.Work(fmt.Sprintf("c%d", i+1), rt.Bears(fmt.Sprintf("r%02d", i)), rt.Succeeded(0)))
+		borne = append(borne, rt.Work(fmt.Sprintf("c%d", i+1), rt.AtRevision(fmt.Sprintf("r%02d", i)), rt.Succeeded(0)))
 	}
 	want = []string{"bbb"}
 	for i := 19; i >= 6; i-- {

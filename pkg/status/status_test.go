@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
-	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
@@ -37,15 +37,15 @@ func p1(options ...rt.RefOption) rt.SnapshotOption {
 	return rt.Refs(rt.Ref("p1", append([]rt.RefOption{rt.Progressive(1), rt.Deadline("5m")}, options...)...))
 }
 
-func old(cluster string) work.Work { return rt.Work(cluster, rt.Bears("aaa"), rt.Succeeded(0)) }
+func old(cluster string) work.Work { return rt.Work(cluster, rt.AtRevision("aaa"), rt.Succeeded(0)) }
 func done(cluster string) work.Work {
-	return rt.Work(cluster, rt.Bears("bbb"), rt.WrittenAt(2*minute), rt.Succeeded(3*minute))
+	return rt.Work(cluster, rt.AtRevision("bbb"), rt.WrittenAt(2*minute), rt.Succeeded(3*minute))
 }
 func failed(cluster string) work.Work {
-	return rt.Work(cluster, rt.Bears("bbb"), rt.WrittenAt(2*minute), rt.InFlight(2*minute))
+	return rt.Work(cluster, rt.AtRevision("bbb"), rt.WrittenAt(2*minute), rt.InFlight(2*minute))
 }
 func inFlight(cluster string) work.Work {
-	return rt.Work(cluster, rt.Bears("bbb"), rt.WrittenAt(9*minute), rt.InFlight(9*minute))
+	return rt.Work(cluster, rt.AtRevision("bbb"), rt.WrittenAt(9*minute), rt.InFlight(9*minute))
 }
 
 // told is the conditions as "Type: Reason Status" and their messages, but for those that only repeat another one for kstatus.
@@ -162,7 +162,7 @@ func TestConditions(t *testing.T) {
 		},
 		"a completed work does not go back": {
 			in: input(status.Aborted, rt.Aborted(), p1(two), rt.Works(old("c1"),
-				rt.Work("c2", rt.Bears("aaa"), rt.Generation(3), rt.IsComplete(0, rt.Observed(2))))),
+				rt.Work("c2", rt.AtRevision("aaa"), rt.Generation(3), rt.IsComplete(0, rt.Observed(2))))),
 			want: [4]string{"AsExpected True", "NotAsExpected False", "RolloutAborted False", "RolloutDegraded False"},
 			says: map[string]string{
 				progressing: "the rollout of revision web-bbb was aborted; rolling back to revision web-aaa, confirmed by 1 of 2 clusters; " +
@@ -171,7 +171,7 @@ func TestConditions(t *testing.T) {
 		},
 		"a completed work takes no new revision": {
 			in: input(status.Stalled, p1(two), rt.Works(done("c1"),
-				rt.Work("c2", rt.Bears("bbb"), rt.Generation(2), rt.IsComplete(0, rt.Observed(1))))),
+				rt.Work("c2", rt.AtRevision("bbb"), rt.Generation(2), rt.IsComplete(0, rt.Observed(1))))),
 			want: [4]string{"AsExpected True", "NotAsExpected False", "ProgressDeadlineExceeded False", "RolloutDegraded False"},
 			says: map[string]string{
 				applied: "1 cluster (c2) completed at an older revision: agents leave a completed work as it is, delete it to have the new revision there",

@@ -6,8 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	upstream "open-cluster-management.io/api/work/v1alpha1"
 
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
@@ -15,11 +15,11 @@ import (
 func TestSummary(t *testing.T) {
 	works := rt.Works(
 		done("c1"),
-		rt.Work("c2", rt.Bears("bbb"), rt.InFlight(0)),
-		rt.Work("c3", rt.Bears("bbb"), rt.Generation(2), rt.Applied(0, rt.Observed(1)), rt.Available(0, rt.Observed(1)),
+		rt.Work("c2", rt.AtRevision("bbb"), rt.InFlight(0)),
+		rt.Work("c3", rt.AtRevision("bbb"), rt.Generation(2), rt.Applied(0, rt.Observed(1)), rt.Available(0, rt.Observed(1)),
 			rt.IsDegraded(0, rt.Observed(1)), rt.Progresses(0, rt.Observed(1))),
-		rt.Work("d1", rt.OfPlacement("p2"), rt.Bears("bbb"), rt.Applied(0), rt.Available(0, rt.Observed(0)), rt.IsDegraded(0)),
-		rt.Work("e1", rt.OfPlacement("gone"), rt.Bears("aaa"), rt.Succeeded(0), rt.Deleting()),
+		rt.Work("d1", rt.OfPlacement("p2"), rt.AtRevision("bbb"), rt.Applied(0), rt.Available(0, rt.Observed(0)), rt.IsDegraded(0)),
+		rt.Work("e1", rt.OfPlacement("gone"), rt.AtRevision("aaa"), rt.Succeeded(0), rt.Deleting()),
 	)
 	refs := rt.Refs(
 		rt.Ref("p1", rt.Group("a", "c1", "c2"), rt.Group("b", "c3")),
@@ -65,8 +65,8 @@ func TestSummaryTwice(t *testing.T) {
 // agent reports, and the works of the older revision don't.
 func TestAvailableDecisionGroups(t *testing.T) {
 	selected := p1(rt.Group("a", "c1", "c2"), rt.Group("b", "c3"))
-	edited := rt.Work("c2", rt.Bears("bbb"), rt.Edited())
-	unselected := rt.Work("c4", rt.Bears("bbb"), rt.InFlight(0), rt.Unselected(10*minute))
+	edited := rt.Work("c2", rt.AtRevision("bbb"), rt.Edited())
+	unselected := rt.Work("c4", rt.AtRevision("bbb"), rt.InFlight(0), rt.Unselected(10*minute))
 	for name, tc := range map[string]struct {
 		in   *status.Input
 		want string

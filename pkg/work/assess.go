@@ -44,7 +44,7 @@ func Assess(w *Work, rev *Revision, now time.Time) Assessment {
 	found := assess(w, rev, now)
 	found.Since = Later(found.Since, w.StateChangedAt)
 	if w.Deleting() && (found.State == InFlight || found.State == Degraded) {
-		// Its time runs from its deletion at the latest, whatever the agent reports while it removes the work (R8).
+		// Its time runs from its deletion at the latest, whatever the agent reports while it removes the work.
 		found.Since = Earlier(found.Since, Later(w.DeletedAt(), w.Begin(rev)))
 	}
 	return found

@@ -6,7 +6,7 @@ import (
 
 	workv1 "open-cluster-management.io/api/work/v1"
 
-	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -310,7 +310,7 @@ func TestAssess(t *testing.T) {
 			if tc.revision == nil {
 				tc.revision = rt.Revision("bbb")
 			}
-			w := rt.Work("c1", append([]rt.WorkOption{rt.Bears("bbb"), rt.WrittenAt(minute), rt.Generation(2)}, tc.reports...)...)
+			w := rt.Work("c1", append([]rt.WorkOption{rt.AtRevision("bbb"), rt.WrittenAt(minute), rt.Generation(2)}, tc.reports...)...)
 			got := work.Assess(&w, tc.revision, rt.At(10*minute))
 			if got.State != tc.state || !got.Since.Equal(rt.At(tc.since)) {
 				t.Errorf("got %s since %s, want %s since %s", got.State, got.Since.Sub(rt.Epoch), tc.state, tc.since)
@@ -325,21 +325,21 @@ func TestAt(t *testing.T) {
 		work []rt.WorkOption
 		want bool
 	}{
-		"hash, time and content":             {[]rt.WorkOption{rt.Bears("bbb")}, true},
-		"another hash":                       {[]rt.WorkOption{rt.Bears("aaa"), rt.Holds("bbb")}, false},
+		"hash, time and content":             {[]rt.WorkOption{rt.AtRevision("bbb")}, true},
+		"another hash":                       {[]rt.WorkOption{rt.AtRevision("aaa"), rt.Holds("bbb")}, false},
 		"no hash":                            {[]rt.WorkOption{rt.Holds("bbb")}, false},
-		"edited":                             {[]rt.WorkOption{rt.Bears("bbb"), rt.Edited()}, false},
-		"no time":                            {[]rt.WorkOption{rt.Bears("bbb"), rt.NeverWritten()}, false},
-		"stored otherwise by the API server": {[]rt.WorkOption{rt.Bears("bbb"), rt.StoredOtherwise("bbb")}, true},
-		"stored otherwise, asked for another revision": {[]rt.WorkOption{rt.Bears("bbb"), rt.StoredOtherwise("aaa")}, false},
-		"stored differently, and it ran to completion": {[]rt.WorkOption{rt.Bears("bbb"), rt.Edited(), rt.IsComplete(0), rt.Applied(0)}, true},
-		"another hash, and it ran to completion":       {[]rt.WorkOption{rt.Bears("aaa"), rt.IsComplete(0), rt.Applied(0)}, false},
-		"no time, and it ran to completion":            {[]rt.WorkOption{rt.Bears("bbb"), rt.Edited(), rt.NeverWritten(), rt.IsComplete(0), rt.Applied(0)}, false},
+		"edited":                             {[]rt.WorkOption{rt.AtRevision("bbb"), rt.Edited()}, false},
+		"no time":                            {[]rt.WorkOption{rt.AtRevision("bbb"), rt.NeverWritten()}, false},
+		"stored otherwise by the API server": {[]rt.WorkOption{rt.AtRevision("bbb"), rt.StoredOtherwise("bbb")}, true},
+		"stored otherwise, asked for another revision": {[]rt.WorkOption{rt.AtRevision("bbb"), rt.StoredOtherwise("aaa")}, false},
+		"stored differently, and it ran to completion": {[]rt.WorkOption{rt.AtRevision("bbb"), rt.Edited(), rt.IsComplete(0), rt.Applied(0)}, true},
+		"another hash, and it ran to completion":       {[]rt.WorkOption{rt.AtRevision("aaa"), rt.IsComplete(0), rt.Applied(0)}, false},
+		"no time, and it ran to completion":            {[]rt.WorkOption{rt.AtRevision("bbb"), rt.Edited(), rt.NeverWritten(), rt.IsComplete(0), rt.Applied(0)}, false},
 		"edited after it ran to completion": {
-			[]rt.WorkOption{rt.Bears("bbb"), rt.Edited(), rt.Generation(2), rt.IsComplete(0, rt.Observed(1)), rt.Applied(0, rt.Observed(1))}, false,
+			[]rt.WorkOption{rt.AtRevision("bbb"), rt.Edited(), rt.Generation(2), rt.IsComplete(0, rt.Observed(1)), rt.Applied(0, rt.Observed(1))}, false,
 		},
 		"edited after it ran to completion, stamped": {
-			[]rt.WorkOption{rt.Bears("bbb"), rt.Edited(), rt.Generation(2), rt.IsComplete(0), rt.Applied(0, rt.Observed(1))}, false,
+			[]rt.WorkOption{rt.AtRevision("bbb"), rt.Edited(), rt.Generation(2), rt.IsComplete(0), rt.Applied(0, rt.Observed(1))}, false,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -349,7 +349,7 @@ func TestAt(t *testing.T) {
 			}
 		})
 	}
-	w := rt.Work("c1", rt.Bears("bbb"))
+	w := rt.Work("c1", rt.AtRevision("bbb"))
 	if w.At(nil) {
 		t.Error("a work is at no revision where there is none")
 	}

@@ -3,8 +3,8 @@ package work_test
 import (
 	"testing"
 
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -34,7 +34,7 @@ func TestNoted(t *testing.T) {
 		"being deleted: no other spec yet": {value: work.AskedFor(bbb, 5), generation: 5, holds: []rt.WorkOption{rt.Deleting()}, asked: string(bbb), how: work.NotedGeneration},
 	} {
 		t.Run(name, func(t *testing.T) {
-			options := append([]rt.WorkOption{rt.Bears("bbb"), rt.StoredOtherwise("bbb"), rt.Generation(tc.generation),
+			options := append([]rt.WorkOption{rt.AtRevision("bbb"), rt.StoredOtherwise("bbb"), rt.Generation(tc.generation),
 				rt.Annotated(workv1alpha1.AnnotationAccepted, tc.value)}, tc.holds...)
 			w := rt.Work("c1", options...)
 			if asked, how := w.Noted(); string(asked) != tc.asked || how != tc.how {

@@ -6,8 +6,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -53,7 +53,7 @@ func TestIsName(t *testing.T) {
 // TestLostOwner: a work that lost the owner label is its owner's by name, hash and applied-at together (R9).
 func TestLostOwner(t *testing.T) {
 	stripped := func(options ...rt.WorkOption) work.Work {
-		w := rt.Work("c1", append([]rt.WorkOption{rt.Bears("aaa")}, options...)...)
+		w := rt.Work("c1", append([]rt.WorkOption{rt.AtRevision("aaa")}, options...)...)
 		delete(w.Object.Labels, workv1alpha1.LabelReplicaSet)
 		return w
 	}
@@ -66,9 +66,9 @@ func TestLostOwner(t *testing.T) {
 		"a generated name":      {stripped(rt.Named("webx4k2z")), true},
 		"another name":          {stripped(rt.Named("other")), false},
 		"never written":         {stripped(rt.NeverWritten()), false},
-		"no hash":               {stripped(rt.Bears("")), false},
-		"a hash of no revision": {stripped(rt.Bears("zzz")), false},
-		"of another owner":      {rt.Work("c1", rt.Bears("aaa"), rt.Labelled(workv1alpha1.LabelReplicaSet, "default.other")), false},
+		"no hash":               {stripped(rt.AtRevision("")), false},
+		"a hash of no revision": {stripped(rt.AtRevision("zzz")), false},
+		"of another owner":      {rt.Work("c1", rt.AtRevision("aaa"), rt.Labelled(workv1alpha1.LabelReplicaSet, "default.other")), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			isRevision := func(hash string) bool { return hash == "aaa" || hash == "bbb" }

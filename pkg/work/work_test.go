@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -19,12 +19,12 @@ func TestRead(t *testing.T) {
 	}
 	for name, options := range map[string][]rt.WorkOption{
 		"unlabelled": nil,
-		"written":    {rt.Bears("aaa"), rt.OfPlacement("p2"), rt.WrittenAt(time.Minute)},
-		"deleting":   {rt.Bears("aaa"), rt.DeletedAt(time.Minute)},
-		"keeping": {rt.Bears("aaa"), func(w *work.Work) {
+		"written":    {rt.AtRevision("aaa"), rt.OfPlacement("p2"), rt.WrittenAt(time.Minute)},
+		"deleting":   {rt.AtRevision("aaa"), rt.DeletedAt(time.Minute)},
+		"keeping": {rt.AtRevision("aaa"), func(w *work.Work) {
 			w.Object.Annotations[workv1alpha1.AnnotationKeptRevision] = "bbb"
 		}},
-		"unreadable": {rt.Bears("aaa"), func(w *work.Work) {
+		"unreadable": {rt.AtRevision("aaa"), func(w *work.Work) {
 			w.Object.Annotations[workv1alpha1.AnnotationAppliedAt] = "yesterday"
 		}},
 	} {

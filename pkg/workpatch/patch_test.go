@@ -11,15 +11,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
-	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // stored is a work at revision aaa as a cache holds it, with what others put on it.
 func stored() *work.Work {
-	w := rt.Work("c1", rt.Bears("aaa"))
+	w := rt.Work("c1", rt.AtRevision("aaa"))
 	w.Object.UID, w.Object.ResourceVersion = "uid", "7"
 	w.Object.Labels["theirs"] = "x"
 	w.Object.Annotations["theirs"] = "x"

@@ -19,7 +19,7 @@ const AnnotationCacheDigest = "cache.rollback.work.open-cluster-management.io/di
 // timeFormat is the format of times in annotations.
 const timeFormat = time.RFC3339Nano
 
-// New returns the work that a Create makes, with the given name (R9, R10).
+// New returns the work that a Create makes, with the given name (R9).
 func New(w *rollout.Write, name string, now time.Time) *workv1.ManifestWork {
 	wanted := wantedMetadata(w, now)
 	return &workv1.ManifestWork{
@@ -47,7 +47,7 @@ func Whole(w *rollout.Write, now time.Time) *workv1.ManifestWork {
 	return work
 }
 
-// OwnerLabel returns the merge patch that puts the owner label back on a work, in the version that was read (R9, R15).
+// OwnerLabel returns the merge patch that puts the owner label back on a work, in the version that was read (R9).
 func OwnerLabel(work *workv1.ManifestWork, owner string) ([]byte, error) {
 	return json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid": work.UID, "resourceVersion": work.ResourceVersion, "labels": map[string]string{workv1alpha1.LabelReplicaSet: owner},

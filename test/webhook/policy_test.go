@@ -16,10 +16,10 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/open-cluster-management-io/work-rollback/deploy"
+	"github.com/open-cluster-management-io/work-rollback/internal/ruletest"
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox"
 	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/policy"
 	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/rule"
-	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/rule/ruletest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/validate"
 )
 

@@ -13,7 +13,6 @@ const (
 	Namespaces       = "namespace-controller"
 	Deployments      = "deployment-controller"
 	ReplicaSets      = "replicaset-controller"
-	ServiceAccounts  = "serviceaccount-controller"
 )
 
 // controllerManagerUser is who the controllers are where each has no ServiceAccount of its own.

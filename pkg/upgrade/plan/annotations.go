@@ -81,7 +81,7 @@ func isTime(value string) bool {
 }
 
 // markAborted adds what a revision records of the abort of its rollout, which is restored. Without it the abort would be taken for one by
-// hand (R12), and its absence for a retry (R4).
+// hand, and its absence for a retry (R4).
 func markAborted(annotations map[string]string, rev *revision.Revision, kept *revisionSnapshot, aborted *metav1.Time) {
 	if _, marked := rev.AbortedAt(); marked {
 		return

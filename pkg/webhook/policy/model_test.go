@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"pgregory.net/rapid"
 
-	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/rule/ruletest"
+	"github.com/open-cluster-management-io/work-rollback/internal/ruletest"
 )
 
 // places are the paths at which an object is changed, with good and bad values that a schema admits.

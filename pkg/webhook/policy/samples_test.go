@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/ruletest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/rule"
-	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/rule/ruletest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/validate"
 )
 

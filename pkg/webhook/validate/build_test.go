@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	workv1 "open-cluster-management.io/api/work/v1"
 
-	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/rule/ruletest"
+	"github.com/open-cluster-management-io/work-rollback/internal/ruletest"
 )
 
 // size is how many bytes the manifests may have.

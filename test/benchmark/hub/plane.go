@@ -82,11 +82,5 @@ func (p *Plane) EtcdSize() (int64, error) {
 	return file.Size(), nil
 }
 
-// KeepLogs leaves the directory with the logs, and returns it.
-func (p *Plane) KeepLogs() string {
-	p.env.Group.KeepDir()
-	return p.env.Group.Dir
-}
-
 // Stop ends everything.
 func (p *Plane) Stop(ctx context.Context) error { return p.env.Stop(ctx) }

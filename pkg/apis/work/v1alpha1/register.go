@@ -26,11 +26,6 @@ var (
 	AddToScheme = SchemeBuilder.AddToScheme
 )
 
-// Resource qualifies a resource name with this package's group.
-func Resource(resource string) schema.GroupResource {
-	return SchemeGroupVersion.WithResource(resource).GroupResource()
-}
-
 func addKnownTypes(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(SchemeGroupVersion, &ManifestWorkReplicaSet{}, &ManifestWorkReplicaSetList{})
 	metav1.AddToGroupVersion(scheme, SchemeGroupVersion)

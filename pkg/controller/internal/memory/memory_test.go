@@ -50,7 +50,7 @@ func noteAll(m *Memory, owner string, now time.Time) {
 	m.Owners.Attempted(owner, []Attempted{{Attempt{What: "cluster c1"}, refusedBy("a quota")}}, nil, now)
 	m.Owners.Answered(owner, "patching", refusedBy("a quota"))
 	m.Owners.Prunes(owner, true, false, now)
-	m.Owners.Note(owner, &lifecycle.Outcome{Keep: true, Revisions: status.Revisions{UpdateRevision: "b"}})
+	m.Owners.Note(owner, &lifecycle.Outcome{Keep: true, Decision: lifecycle.Decision{Revisions: status.Revisions{UpdateRevision: "b"}}})
 	m.Reports.Announce(owner, "a note")
 	m.Reports.Reported(owner, now)
 }

@@ -9,9 +9,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
@@ -23,9 +23,9 @@ func TestWhatTheStatusCannotHold(t *testing.T) {
 	nothing.Unrecorded = nil
 	require.Zero(t, nothing)
 	require.Zero(t, m.Collisions(owner))
-	m.Note(owner, &lifecycle.Outcome{Keep: true, Revisions: status.Revisions{UpdateRevision: "b"}, Completed: "a", Incomplete: ptr.To("b")})
+	m.Note(owner, &lifecycle.Outcome{Keep: true, Decision: lifecycle.Decision{Revisions: status.Revisions{UpdateRevision: "b"}}, Completed: "a", Incomplete: ptr.To("b")})
 	m.Collided(owner, 3)
-	m.Note(owner, &lifecycle.Outcome{Revisions: status.Revisions{UpdateRevision: "c"}})
+	m.Note(owner, &lifecycle.Outcome{Decision: lifecycle.Decision{Revisions: status.Revisions{UpdateRevision: "c"}}})
 	known := m.Recall(owner, now)
 	require.Equal(t, status.Revisions{UpdateRevision: "b"}, known.Kept, "nothing else is kept unless the plan says so")
 	require.Equal(t, []string{"a", "b"}, []string{known.Completed, known.Incomplete})
@@ -63,9 +63,10 @@ func TestAborts(t *testing.T) {
 	m := &Owners{}
 	at, other := metav1.NewTime(rt.At(0)), metav1.NewTime(rt.At(time.Minute))
 	m.AbortedFor(owner, &at, "3 clusters failed")
-	require.Equal(t, "3 clusters failed", m.AbortReason(owner, &at))
-	require.Empty(t, m.AbortReason(owner, &other))
-	require.Empty(t, m.AbortReason(owner, nil))
+	aborted := m.Recall(owner, rt.At(0)).Aborted
+	require.Equal(t, "3 clusters failed", aborted.ReasonAt(&at))
+	require.Empty(t, aborted.ReasonAt(&other))
+	require.Empty(t, aborted.ReasonAt(nil))
 	m.WroteBack(owner, "first", "c1")
 	m.WroteBack(owner, "first", "c2")
 	back := m.WrittenBack(owner)

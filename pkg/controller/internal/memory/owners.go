@@ -237,13 +237,3 @@ func (m *Owners) WrittenBack(owner string) lifecycle.WrittenBack {
 	found.Clusters = maps.Clone(found.Clusters)
 	return found
 }
-
-// AbortReason returns why a rollout was aborted at a time; empty if that is not known.
-func (m *Owners) AbortReason(owner string, at *metav1.Time) string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if known := m.look(owner); known.aborted.At.Equal(at) {
-		return known.aborted.Reason
-	}
-	return ""
-}

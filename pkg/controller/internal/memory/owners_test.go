@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 )
 
 // Fields that the API server dropped are written again after a while, or as soon as an object shows that its CRD became a newer one.

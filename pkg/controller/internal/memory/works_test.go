@@ -7,10 +7,10 @@ import (
 	"github.com/stretchr/testify/require"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/handover"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 	"github.com/open-cluster-management-io/work-rollback/pkg/workpatch"
@@ -39,7 +39,7 @@ func TestDigestOfAWork(t *testing.T) {
 func TestTurns(t *testing.T) {
 	m := NewWorks()
 	see := func(at time.Duration, succeeds bool, options ...rt.WorkOption) work.Work {
-		w := rt.Work("c1", append([]rt.WorkOption{rt.Bears("bbb")}, options...)...)
+		w := rt.Work("c1", append([]rt.WorkOption{rt.AtRevision("bbb")}, options...)...)
 		m.Settle(&w, succeeds, rt.At(at))
 		return w
 	}
@@ -57,7 +57,7 @@ func TestTurns(t *testing.T) {
 func TestSettledOnce(t *testing.T) {
 	m := NewWorks()
 	see := func(at time.Duration, options ...rt.WorkOption) work.Work {
-		w := rt.Work("c1", append([]rt.WorkOption{rt.Bears("bbb")}, options...)...)
+		w := rt.Work("c1", append([]rt.WorkOption{rt.AtRevision("bbb")}, options...)...)
 		m.Settle(&w, false, rt.At(at))
 		return w
 	}
@@ -78,7 +78,7 @@ func TestSettledOnce(t *testing.T) {
 func TestSuccessThatIsTakenAway(t *testing.T) {
 	m := NewWorks()
 	see := func(at time.Duration, succeeds bool, options ...rt.WorkOption) work.Work {
-		w := rt.Work("c1", append([]rt.WorkOption{rt.Bears("bbb")}, options...)...)
+		w := rt.Work("c1", append([]rt.WorkOption{rt.AtRevision("bbb")}, options...)...)
 		m.Settle(&w, succeeds, rt.At(at))
 		return w
 	}
@@ -99,7 +99,7 @@ func TestSuccessThatIsTakenAway(t *testing.T) {
 func TestClockAhead(t *testing.T) {
 	m := NewWorks()
 	see := func(at time.Duration, options ...rt.WorkOption) bool {
-		w := rt.Work("c1", append([]rt.WorkOption{rt.Bears("bbb")}, options...)...)
+		w := rt.Work("c1", append([]rt.WorkOption{rt.AtRevision("bbb")}, options...)...)
 		m.Settle(&w, false, rt.At(at))
 		return w.ClockAhead
 	}
@@ -118,7 +118,7 @@ func read(m *Works, object *workv1.ManifestWork) work.Work {
 func TestClockThatIsSetBack(t *testing.T) {
 	m := NewWorks()
 	see := func(at time.Duration, options ...rt.WorkOption) work.Work {
-		made := rt.Work("c1", append([]rt.WorkOption{rt.Bears("bbb")}, options...)...)
+		made := rt.Work("c1", append([]rt.WorkOption{rt.AtRevision("bbb")}, options...)...)
 		w := m.View(read(m, made.Object), Selection{}, true, rt.At(at))
 		m.Settle(&w, true, rt.At(at))
 		return w
@@ -183,7 +183,7 @@ func TestAcceptedAsByAnotherProcess(t *testing.T) {
 		"as it was written":             {note: func(w *work.Work) string { return work.AskedFor(w.Digest, 2) }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			object := rt.Work("c1", rt.Bears("bbb"), rt.Generation(2)).Object
+			object := rt.Work("c1", rt.AtRevision("bbb"), rt.Generation(2)).Object
 			object.Spec = spec(configMap)
 			writer := NewWorks()
 			writer.Wrote(object, &work.Revision{Digest: "asked"})

@@ -5,9 +5,9 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 	workclientset "open-cluster-management.io/api/client/work/clientset/versioned"
 
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -24,7 +24,7 @@ func ours(found *[]string) *Owner {
 }
 
 func workOf(cluster, hash string) *work.Work {
-	work := rt.Work(cluster, rt.Bears(hash))
+	work := rt.Work(cluster, rt.AtRevision(hash))
 	return &work
 }
 

@@ -11,10 +11,10 @@ import (
 	workfake "open-cluster-management.io/api/client/work/clientset/versioned/fake"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/internal/worktest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
-	rt "github.com/open-cluster-management-io/work-rollback/pkg/rollout/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
@@ -43,7 +43,7 @@ func TestSpec(t *testing.T) {
 		require.Len(t, spec.Workload.Manifests, 2)
 	}
 	require.Equal(t, 1, worktest.Asked(client, "get"))
-	whole := rt.Work("c1", rt.Bears("aaa"))
+	whole := rt.Work("c1", rt.AtRevision("aaa"))
 	spec, err := w.Spec(t.Context(), none, whole.Object, "other")
 	require.NoError(t, err)
 	require.Same(t, &whole.Object.Spec, spec, "the cache has it")

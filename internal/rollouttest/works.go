@@ -61,8 +61,8 @@ func Work(cluster string, options ...WorkOption) work.Work {
 	return w
 }
 
-// Bears makes it a work that has a revision's hash and content, written at Epoch.
-func Bears(hash string) WorkOption {
+// AtRevision makes it a work that has a revision's hash and content, written at Epoch.
+func AtRevision(hash string) WorkOption {
 	return func(w *work.Work) {
 		w.Object.Labels[workv1alpha1.LabelControllerHash] = hash
 		w.Digest = DigestOf(hash)

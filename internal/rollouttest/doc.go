@@ -2,7 +2,7 @@
 //
 //	Snapshot(Now(90*time.Second), Rolling("aaa", "bbb"),
 //		Refs(Ref("p1", Progressive(1), Deadline("1m"), Clusters("c1", "c2"))),
-//		Works(Work("c1", Bears("bbb"), WrittenAt(0), InFlight(5*time.Second)), Work("c2", Bears("aaa"))))
+//		Works(Work("c1", AtRevision("bbb"), WrittenAt(0), InFlight(5*time.Second)), Work("c2", AtRevision("aaa"))))
 //
 // Times are durations since Epoch. Whatever a test does not say has a default that changes nothing.
 package rollouttest
