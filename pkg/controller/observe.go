@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -71,18 +72,7 @@ func (c *Controller) observe(p *pass) error {
 }
 
 func compareWorks(a, b *workv1.ManifestWork) int {
-	switch {
-	case a.Namespace != b.Namespace:
-		if a.Namespace < b.Namespace {
-			return -1
-		}
-		return 1
-	case a.Name < b.Name:
-		return -1
-	case a.Name > b.Name:
-		return 1
-	}
-	return 0
+	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 }
 
 // noteWorks notes the state of the works, once in each pass. The memory of a work is about its own revision, so it does not depend on
