@@ -58,8 +58,8 @@ func TestAlertsReadWhatIsExported(t *testing.T) {
 	require.NotEmpty(t, seen)
 }
 
-// promtool returns Prometheus's own tool at the version that hack/tools/promtool pins. CI builds it; elsewhere "make tools" does.
-func promtool(t *testing.T) string {
+// tool returns one of Prometheus's own tools at the version that hack/tools/promtool pins. CI builds them; elsewhere "make tools" does.
+func tool(t *testing.T, name string) string {
 	t.Helper()
 	args := []string{"promtool"}
 	if os.Getenv("CI") != "true" {
@@ -67,10 +67,10 @@ func promtool(t *testing.T) string {
 	}
 	directory, err := exec.CommandContext(t.Context(), "../../hack/tools/build.sh", args...).Output()
 	if err != nil && os.Getenv("CI") != "true" {
-		t.Skip("promtool is not built: run make tools")
+		t.Skipf("%s is not built: run make tools", name)
 	}
 	require.NoError(t, err)
-	return filepath.Join(strings.TrimSpace(string(directory)), "promtool")
+	return filepath.Join(strings.TrimSpace(string(directory)), name)
 }
 
 // The alerts fire when they should, by Prometheus's own tool, and each of them has such a test.
@@ -83,7 +83,7 @@ func TestAlertsFire(t *testing.T) {
 			require.Contains(t, string(tests), "        alertname: "+r.Alert+"\n        exp_alerts:", "no test lets it fire")
 		}
 	}
-	promtool := promtool(t)
+	promtool := tool(t, "promtool")
 	directory := t.TempDir()
 	content, err := yaml.Marshal(spec)
 	require.NoError(t, err)

@@ -57,6 +57,9 @@ func Refused() []Sample {
 		{Name: "a quoted maxFailures", Rule: &rule.BadSize, New: edits(strategy+".maxFailures", `"3"`)},
 		{Name: "a quoted maxConcurrency", Rule: &rule.BadSize, New: edits(strategy+".maxConcurrency", `"2"`)},
 		{Name: "a negative maxFailures", Rule: &rule.NegativeSize, New: edits(strategy+".maxFailures", "-1")},
+		{Name: "a retry in words", Rule: &rule.BadRetry, New: edits("metadata.annotations", retry("now"))},
+		{Name: "a retry on a day", Rule: &rule.BadRetry, New: edits("metadata.annotations", retry("2026-11-25"))},
+		{Name: "a retry without a zone", Rule: &rule.BadRetry, New: edits("metadata.annotations", retry("2026-11-25T10:00:00"))},
 		{Name: "a negative maxConcurrency", Rule: &rule.NegativeSize, New: edits(strategy+".maxConcurrency", "-2")},
 	}
 }
@@ -91,6 +94,11 @@ func edits(pathsAndValues ...string) []Edit {
 		out = append(out, Set(pathsAndValues[i], pathsAndValues[i+1]))
 	}
 	return out
+}
+
+// retry is the annotations of an object that asks for a retry.
+func retry(value string) string {
+	return fmt.Sprintf("{work.open-cluster-management.io/retry: %q}", value)
 }
 
 // many is a list of n entries in YAML.

@@ -16,7 +16,9 @@ import (
 
 // rolloutLinks decide what is persisted before a rollout goes on, in order.
 var rolloutLinks = []link{
+	(*chain).checkRetry,
 	(*chain).abortByHand,
+	(*chain).retryAborted,
 	(*chain).newRollout,
 	(*chain).persist,
 	(*chain).markAbort,
@@ -169,16 +171,16 @@ func (c *chain) markAbort() *Step {
 	case aborted && !marked:
 		return c.markAborted(update)
 	case !aborted && marked:
-		return c.clearAborted(update)
+		return c.clearAborted(update, "somebody removed status.abortedTime")
 	}
 	return nil
 }
 
 // clearAborted begins a rollout again that was aborted. A retry is a rollout of its own: what the clusters did before says nothing about it.
-func (c *chain) clearAborted(update *revision.Revision) *Step {
+func (c *chain) clearAborted(update *revision.Revision, why string) *Step {
 	annotations := noAbort()
 	annotations[workv1alpha1.AnnotationRetriedAt] = stamp(update.NextBegin(c.Now))
-	answer, next := c.do(patch(ClearAborted, "clear", update.Object, Patch{Annotations: annotations}, "somebody removed status.abortedTime"))
+	answer, next := c.do(patch(ClearAborted, "clear", update.Object, Patch{Annotations: annotations}, why))
 	switch {
 	case next != nil:
 		return next

@@ -31,7 +31,9 @@
 //
 // Those of Begin:
 //
+//	checkRetry       an annotation that asks for no retry, or not yet, is named
 //	abortByHand      a person set status.abortedTime                                          (R12)
+//	retryAborted     an annotation asks for a retry of an aborted rollout                     (R4)
 //	newRollout       a rollout of another revision begins; an unfinished abort ends first     (R4)
 //	persist          the status says so before any work is written                            (R4, R16)
 //	markAbort        the revision records an abort, or that somebody tries it again           (R4, R16)

@@ -87,6 +87,7 @@ func (v *View) Snapshot(of *status.Revisions, update *work.Revision, aborted boo
 		Heard:          notes.Heard,
 		Records:        v.records(of),
 		Retried:        notes.Retried,
+		RetriedUntil:   v.retryByAnnotation(update.Hash),
 		Unreached:      notes.Unreached,
 		Older:          v.older(update.Hash),
 		Handover:       v.handover(),
@@ -105,6 +106,9 @@ func (v *View) Snapshot(of *status.Revisions, update *work.Revision, aborted boo
 	s.FastUndo = !aborted && v.inRollbackWindow(update, s.Current)
 	target := Target(desired, v.Object.Generation, aborted)
 	s.Rejected, s.Unanswered = notes.Refusals(target, aborted, v.Now), notes.unanswered(target, v.Now)
+	if until := s.RetriedUntil; !aborted && !v.Now.Before(until) {
+		renewRejections(s.Rejected, until)
+	}
 	return s
 }
 
@@ -149,6 +153,21 @@ func (n *Notes) Refusals(target string, aborted bool, now time.Time) map[string]
 		found[f.Cluster] = refusal
 	}
 	return found
+}
+
+// renewRejections gives works that the API server rejected by the time of a retry a new deadline. A write that was not tried since is tried at
+// once.
+func renewRejections(rejections map[string]rollout.Rejection, until time.Time) {
+	for cluster, rejection := range rejections {
+		if !rejection.Since.Before(until) {
+			continue
+		}
+		rejection.Since = until
+		if rejection.TriedAt.Before(until) {
+			rejection.TriedAt = time.Time{}
+		}
+		rejections[cluster] = rejection
+	}
 }
 
 // stuck reports whether a write has failed for two minutes in which the hub could hear the API server.

@@ -20,13 +20,16 @@ func (v *View) records(of *status.Revisions) rollout.Records {
 	case of.UpdateRevision == "" || stored.UpdateRevision != "" && stored.UpdateRevision != of.UpdateRevision || v.retries(of):
 		return rollout.Records{}
 	case (stored.UpdateRevision == "" || v.Memory.RecordsDropped) && remembered.Revision == of.UpdateRevision:
-		return remembered.Records
+		found := remembered.Records
+		v.removeRetried(&found, of.UpdateRevision)
+		return found
 	case stored.UpdateRevision == "":
 		return rollout.Records{Lost: v.hasBegun(of.UpdateRevision)}
 	}
 	found := status.RecordsOf(stored)
 	v.removeOlder(&found, of.UpdateRevision)
 	found.Lost = v.unrecorded(&found)
+	v.removeRetried(&found, of.UpdateRevision)
 	return found
 }
 
@@ -50,10 +53,21 @@ func (v *View) removeOlder(records *rollout.Records, hash string) {
 	if v.Now.Before(began) {
 		return // The clock was set back.
 	}
-	older := func(at time.Time) bool { return at.Before(began.Add(-recordTolerance)) }
-	maps.DeleteFunc(records.Failures, func(_ string, f rollout.Failure) bool { return older(f.Since) })
-	maps.DeleteFunc(records.Rejections, func(_ string, f rollout.Failure) bool { return older(f.Since) })
-	maps.DeleteFunc(records.Halted, func(_ string, at time.Time) bool { return older(at) })
+	v.removeRecords(records, func(since time.Time) bool { return since.Before(began.Add(-recordTolerance)) })
+}
+
+// removeRecords removes the records whose time is over. The maps may be shared with the memory of this process.
+func (v *View) removeRecords(records *rollout.Records, over func(since time.Time) bool) {
+	records.Failures = failuresWithout(records.Failures, over)
+	records.Rejections = failuresWithout(records.Rejections, over)
+	records.Halted = maps.Clone(records.Halted)
+	maps.DeleteFunc(records.Halted, func(_ string, since time.Time) bool { return over(since) })
+}
+
+func failuresWithout(failures map[string]rollout.Failure, over func(since time.Time) bool) map[string]rollout.Failure {
+	left := maps.Clone(failures)
+	maps.DeleteFunc(left, func(_ string, f rollout.Failure) bool { return over(f.Since) })
+	return left
 }
 
 // unrecorded reports whether the status reports a rollout in progress, and does not record which clusters have failed: a release before
@@ -67,10 +81,14 @@ func (v *View) unrecorded(known *rollout.Records) bool {
 	return told == status.Stalled || told == status.RollingOut && v.hasBegun(stored.UpdateRevision)
 }
 
-// retries reports whether somebody removed status.abortedTime: the rollout is retried (R4).
+// retries reports whether the rollout is retried: somebody removed status.abortedTime, or the revision records a retry that the status does
+// not show yet (R4).
 func (v *View) retries(of *status.Revisions) bool {
-	if of.AbortedTime != nil || v.Object.Status.AbortedTime != nil {
+	if of.AbortedTime != nil {
 		return false
+	}
+	if v.Object.Status.AbortedTime != nil {
+		return true
 	}
 	if update := v.revisionOf(of.UpdateRevision); update != nil {
 		if _, marked := update.AbortedAt(); marked {

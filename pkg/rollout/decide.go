@@ -29,6 +29,9 @@ func decide(s *Snapshot) (*Plan, []*placementState) {
 	p.sortFailing()
 	slices.Sort(p.AgentUnknown)
 	p.Records = p.records(s, states)
+	if s.RetriedUntil.After(s.Now) {
+		p.recheckAt(s.Now, s.RetriedUntil)
+	}
 
 	switch {
 	case s.Aborted:

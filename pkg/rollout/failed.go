@@ -104,7 +104,7 @@ func (ps *placementState) settleBy(s *Snapshot, m *member) (due time.Time, appli
 	if !ps.hasDeadline() || limit < ps.strategy.Deadline || m.phase == handingOver || m.work.Settled(s.Update) {
 		return time.Time{}, false
 	}
-	begin := work.Later(work.Later(m.work.Begin(s.Update), m.work.WatchedSince), m.retriedAt(s))
+	begin := work.Later(work.Later(m.work.Begin(s.Update), m.work.WatchedSince), m.retriedAt)
 	return begin.Add(limit).Add(limit), m.is().takesSlot == always || m.is().fails
 }
 

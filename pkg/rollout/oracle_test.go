@@ -213,12 +213,13 @@ func (w *world) noteFailed(s subject, ref *worldRef) {
 	}
 }
 
-// hasFailed: it is a fact that the cluster failed, or what it had is on its way out for too long. What it had for another ref failed there.
+// hasFailed reports whether the cluster failed, or the deletion of its work timed out. The failure of a work that another ref wrote counts
+// there. That a deletion timed out is a fact, whichever ref waits for it.
 func (w *world) hasFailed(s subject, ref *worldRef) bool {
 	leaves := s.work != nil && w.leaving(s, ref)
 	if leaves && s.work.object.Labels[workv1alpha1.LabelPlacement] != ref.Name {
-		_, deadline := deadlineOf(ref) // Without one, the ref waits for the deletion for as long as it takes.
-		return deadline && (w.stuck[s.cluster] || w.isStuck(s, ref))
+		_, deadline := deadlineOf(ref) // Without one, the ref waits for the deletion, unless that timed out before.
+		return w.stuck[s.cluster] || deadline && w.isStuck(s, ref)
 	}
 	return w.failed[s.cluster] || leaves && (w.stuck[s.cluster] || w.isStuck(s, ref))
 }

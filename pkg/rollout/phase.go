@@ -187,6 +187,8 @@ type member struct {
 	// rejection is the rejection of its work by the API server; nil if it is accepted. retryAt is when the write is to be retried.
 	rejection *Rejection
 	retryAt   time.Time
+	// retriedAt is when a user retried the cluster; zero if that has not happened since the hub last wrote its work.
+	retriedAt time.Time
 	// written is true if this plan writes the update revision to it. chosen is true if the reason is that its turn has come.
 	written, chosen bool
 	// inPlan is true if the plan has a write for its work.
@@ -270,7 +272,8 @@ func (ps *placementState) computePhase(s *Snapshot, m *member) {
 func (ps *placementState) updatedPhase(s *Snapshot, m *member) {
 	a := work.Assess(m.work, s.Update, s.Now)
 	m.state = a.State
-	m.since = work.Later(a.Since, m.retriedAt(s))
+	m.retriedAt = ps.retried(s, m, a)
+	m.since = work.Later(a.Since, m.retriedAt)
 	m.reason = workv1alpha1.FailureDeadlineExceeded
 	switch a.State {
 	case work.Succeeded:

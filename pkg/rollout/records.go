@@ -6,6 +6,7 @@ import (
 	"time"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // The records of failures in the status, and how long they hold (R11):
@@ -13,7 +14,8 @@ import (
 //  1. A failure, a rejection and a halt are recorded before the hub acts on them (Adds, records).
 //  2. A recorded failure gives its cluster the phase of a failure until the success of the cluster is settled, even after a restart, or an
 //     edit or deletion of its work (applyRecord). The records end with the rollout of the update revision.
-//  3. A user who removes a recorded failure retries the cluster: it gets a new deadline (retriedAt, renewRetried).
+//  3. A user who removes a recorded failure retries the cluster: it gets a new deadline (retried, renewRetried). A user may also retry all
+//     clusters that have failed by a given time (hadFailed).
 //  4. While the selection of a Placement is unknown, its records stay (keep).
 //  5. A recorded halt holds for a while if the records cannot show its cause (haltHolds).
 
@@ -232,17 +234,28 @@ func (ps *placementState) haltHolds(s *Snapshot) bool {
 	return full || !named
 }
 
-// retriedAt returns when a user retried a member's cluster, by removing its entry from status.failures; zero if that has not happened
-// since the hub last wrote its work.
-func (m *member) retriedAt(s *Snapshot) time.Time {
-	at, retried := s.Retried[m.cluster]
-	if !retried || !m.atUpdate {
-		return time.Time{}
+// retried returns when a user retried a member's cluster; zero if that has not happened since the hub last wrote its work.
+func (ps *placementState) retried(s *Snapshot, m *member, a work.Assessment) time.Time {
+	at := s.Retried[m.cluster]
+	if until := s.RetriedUntil; until.After(at) && !s.Now.Before(until) && ps.hadFailed(s, m, a, until) {
+		at = until
 	}
 	if !m.work.WrittenAt().Before(at) {
 		return time.Time{}
 	}
 	return at
+}
+
+// hadFailed reports whether a member with the update revision had failed before a given time.
+func (ps *placementState) hadFailed(s *Snapshot, m *member, a work.Assessment, by time.Time) bool {
+	switch {
+	case a.State != work.InFlight && a.State != work.Degraded:
+		return false
+	case !ps.hasDeadline():
+		return a.State == work.Degraded && a.Since.Before(by)
+	}
+	flapped := m.work.Begin(s.Update).Add(2 * (ps.strategy.Deadline + ps.strategy.MinSuccessTime))
+	return a.Since.Add(ps.strategy.Deadline).Before(by) || flapped.Before(by) && !m.work.Settled(s.Update)
 }
 
 // renewableAt returns when a retried cluster can get a new applied-at: at once, or when a rejected write is due again.
@@ -258,7 +271,7 @@ func (ps *placementState) renewableAt(s *Snapshot, m *member) time.Time {
 // does not change.
 func (p *Plan) renewRetried(s *Snapshot, ps *placementState) {
 	for _, m := range ps.members {
-		if m.retriedAt(s).IsZero() || !m.writable() {
+		if m.retriedAt.IsZero() || !m.writable() {
 			continue
 		}
 		if at := ps.renewableAt(s, m); at.After(s.Now) {

@@ -13,7 +13,7 @@ import (
 // The pages whose commands are run, in the order in which a person comes to them: each goes on where the one before ended. The broker comes
 // last, because no ManifestWork outlives the change to it.
 var story = []string{
-	"docs/install.md", "deploy/README.md", "docs/upgrade.md", "docs/install-clusteradm.md", "docs/install-gitops.md",
+	"docs/install.md", "docs/upgrade.md", "docs/install-clusteradm.md", "docs/install-gitops.md",
 	"docs/operations.md", "docs/rbac.md", "docs/crd.md", "docs/skew.md", "docs/preserve.md", "docs/remove.md", "docs/cloudevents.md",
 }
 

@@ -31,6 +31,7 @@ func (m *model) actions() map[string]func(*rapid.T) {
 				m.w.Retry()
 			}
 		},
+		"retry by annotation": func(_ *rapid.T) { m.w.RetryByAnnotation(m.w.Clock.Now()) },
 		"strategies": func(t *rapid.T) {
 			refs := m.refs(t)
 			m.w.Edit("changes the strategies", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.PlacementRefs = refs })

@@ -72,13 +72,17 @@ func (w *World) forgetLostFacts() {
 // overdueAt is where a cluster was overdue: the hash of the revision, and the rollout of it.
 type overdueAt struct{ revision, rollout string }
 
-// noteOverdue notes each cluster that has been overdue at the update revision, and that the hub has not seen well since. A failure of such a cluster
-// may be older than the last write of its work: somebody edited or deleted the work after it had failed.
+// noteOverdue notes when each cluster was well last, and each cluster that has been overdue at the update revision and that the hub has not
+// seen well since. A failure of such a cluster may be older than the last write of its work: somebody edited or deleted the work after it
+// had failed.
 func (w *World) noteOverdue(owner *workv1alpha1.ManifestWorkReplicaSet) {
 	if owner == nil {
 		return
 	}
 	for _, work := range w.Works() {
+		if w.succeeded(work) {
+			w.wellAt[work.Namespace] = w.Clock.Now()
+		}
 		switch {
 		case work.Labels[workv1alpha1.LabelControllerHash] != owner.Status.UpdateRevision:
 		case Version(work) == edited && w.isWell(work): // That is no success of the revision.
@@ -118,7 +122,12 @@ func (w *World) isFact(owner *workv1alpha1.ManifestWorkReplicaSet, work *workv1.
 	}
 	reported, _ := time.Parse(time.RFC3339Nano, strings.SplitN(w.rolloutOf(owner)+"  ", " ", 3)[2])
 	began := w.Hub.connection.Since().Add(min(deadline, 2*time.Minute))
-	return !w.Clock.Now().Before(began) && w.Clock.Since(reported) >= deadline && owner.Status.CurrentRevision != owner.Status.UpdateRevision
+	retry, _ := time.Parse(time.RFC3339, owner.Annotations[workv1alpha1.AnnotationRetry])
+	if w.Clock.Since(retry.Add(time.Second)) < deadline {
+		return false // A user retries it.
+	}
+	// The deadline of a cluster that relapses runs from the relapse.
+	return !w.Clock.Now().Before(began) && w.Clock.Since(reported) >= deadline && w.Clock.Since(w.wellAt[work.Namespace]) >= deadline && owner.Status.CurrentRevision != owner.Status.UpdateRevision
 }
 
 // workOf returns the work of a cluster; nil if it has none.
@@ -133,7 +142,7 @@ func (w *World) workOf(cluster string) *workv1.ManifestWork {
 // checkHalted checks R11: no cluster is started while more clusters have failed than the strategy tolerates.
 func (w *World) checkHalted(owner *workv1alpha1.ManifestWorkReplicaSet, started *workv1.ManifestWork, placement string) error {
 	rollout := w.rolloutOf(owner)
-	if _, again := w.facts[started.Namespace]; again {
+	if _, again := w.facts[started.Namespace]; again || w.wasOverdue[started.Namespace].rollout == rollout {
 		return nil // It is restored, and was started before.
 	}
 	_, perGroup := tolerated(owner, placement, 0)

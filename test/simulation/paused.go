@@ -3,6 +3,7 @@ package simulation
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -25,6 +26,17 @@ func (w *World) Pause(paused bool) {
 func (w *World) Retry() {
 	w.patch(ReplicaSets, Namespace, Name, map[string]any{"status": map[string]any{"abortedTime": nil}}, true)
 	w.Tell("user: clears status.abortedTime")
+}
+
+// RetryByAnnotation asks for a retry of what has failed until a given time.
+func (w *World) RetryByAnnotation(at time.Time) {
+	w.annotateRetry(at.UTC().Format(time.RFC3339))
+	clear(w.facts)
+}
+
+func (w *World) annotateRetry(value any) {
+	w.patch(ReplicaSets, Namespace, Name, map[string]any{"metadata": map[string]any{"annotations": map[string]any{workv1alpha1.AnnotationRetry: value}}}, false)
+	w.Tell("user: sets the annotation retry to %v", value)
 }
 
 // checkPaused checks P9 at each write: from the first pass on whose caches show spec.paused no work is written and no abort is decided (R22, R24),

@@ -99,6 +99,8 @@ type World struct {
 	informed *Process
 	// wasOverdue are the clusters that were overdue, and not well since.
 	wasOverdue map[string]overdueAt
+	// wellAt is when the agent of each cluster last reported a success.
+	wellAt map[string]time.Time
 	// refusedSince is since when the API server refuses the writes of a cluster's work.
 	refusedSince map[string]time.Time
 	// causes holds which change cause each revision has to tell, by name.
@@ -127,6 +129,7 @@ func NewWorld() *World {
 		refusedSince: map[string]time.Time{},
 		facts:        map[string]fact{},
 		wasOverdue:   map[string]overdueAt{},
+		wellAt:       map[string]time.Time{},
 		kept:         map[string]int{},
 		Refusals:     map[string]Fault{},
 	}

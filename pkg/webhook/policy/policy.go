@@ -28,12 +28,19 @@ type Policy struct {
 }
 
 // Refusals is the policy that rejects the objects that the webhook rejects, as far as CEL can express the rules.
-func Refusals() Policy { return of(RefusalsName, rule.Refusals(), admissionregistrationv1.Deny) }
+func Refusals() Policy {
+	return of(RefusalsName, rule.Refusals(), changesSpec+" || "+rule.ChangesRetry, admissionregistrationv1.Deny)
+}
 
 // Warnings is the policy that gives the warnings of the webhook, as far as CEL can express the rules.
-func Warnings() Policy { return of(WarningsName, rule.Warnings(), admissionregistrationv1.Warn) }
+func Warnings() Policy {
+	return of(WarningsName, rule.Warnings(), changesSpec, admissionregistrationv1.Warn)
+}
 
-func of(name string, rules []*rule.Rule, action admissionregistrationv1.ValidationAction) Policy {
+// changesSpec is a condition on requests that change the spec.
+const changesSpec = "oldObject == null || object.?spec != oldObject.?spec"
+
+func of(name string, rules []*rule.Rule, matters string, action admissionregistrationv1.ValidationAction) Policy {
 	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{
 		TypeMeta:   metav1.TypeMeta{APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: "ValidatingAdmissionPolicy"},
 		ObjectMeta: metav1.ObjectMeta{Name: name},
@@ -43,7 +50,7 @@ func of(name string, rules []*rule.Rule, action admissionregistrationv1.Validati
 			MatchConstraints: constraints(),
 			MatchConditions: []admissionregistrationv1.MatchCondition{
 				{Name: "is-not-being-deleted", Expression: "!has(object.metadata.deletionTimestamp)"},
-				{Name: "changes-the-spec", Expression: "oldObject == null || object.?spec != oldObject.?spec"},
+				{Name: "changes-what-counts", Expression: matters},
 			},
 		},
 	}

@@ -59,7 +59,7 @@ func (r *Rule) Warning(path *field.Path, args ...any) string {
 func Refusals() []*Rule {
 	return []*Rule{
 		&LongName, &NoManifests, &Unnamed, &Generated, &Twice, &TooLarge, &NoAccount, &TooManyConfigs, &TooManyRefs, &SamePlacement,
-		&BadSoak, &NegativeSoak, &BadDeadline, &BadSize, &NegativeSize,
+		&BadSoak, &NegativeSoak, &BadDeadline, &BadSize, &NegativeSize, &BadRetry,
 	}
 }
 

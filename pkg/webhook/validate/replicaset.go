@@ -3,6 +3,7 @@ package validate
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -47,6 +48,7 @@ type manifestCheck func(path *field.Path, manifests []workv1.Manifest, limits Li
 func inspect(object *unstructured.Unstructured, limits Limits, manifests manifestCheck) (*workv1alpha1.ManifestWorkReplicaSet, []problem) {
 	mwrs, problems, readable := decode(object)
 	problems = append(problems, ownerLabelProblems(mwrs)...)
+	problems = append(problems, retryProblems(object)...)
 	if !readable {
 		return mwrs, problems
 	}
@@ -80,6 +82,16 @@ func ownerLabelProblems(mwrs *workv1alpha1.ManifestWorkReplicaSet) []problem {
 	}
 	return []problem{inField(rule.LongName.Error(field.NewPath("metadata", "name"),
 		workv1alpha1.LabelReplicaSet, value, len(value), workv1alpha1.MaxOwnerLabelLength))}
+}
+
+// retryProblems finds an annotation that asks for a retry and holds no time.
+func retryProblems(object *unstructured.Unstructured) []problem {
+	value, asked := object.GetAnnotations()[workv1alpha1.AnnotationRetry]
+	if _, err := time.Parse(time.RFC3339, value); !asked || err == nil {
+		return nil
+	}
+	path := field.NewPath("metadata", "annotations").Key(workv1alpha1.AnnotationRetry)
+	return []problem{inField(rule.BadRetry.Error(path, shorten(value)))}
 }
 
 func templateProblems(mwrs *workv1alpha1.ManifestWorkReplicaSet, limits Limits, manifests manifestCheck) []problem {

@@ -24,6 +24,10 @@ const (
 	// was written, as "<index>/<name>": a cluster that leaves its Placement is still counted in that group (R8, R11).
 	AnnotationDecisionGroup = "work.open-cluster-management.io/revision-decision-group"
 
+	// AnnotationRetry holds, on a ManifestWorkReplicaSet, a time in RFC 3339: what was aborted or has failed by then is retried, once (R4, R11). It
+	// is for Git, where no status can be written.
+	AnnotationRetry = "work.open-cluster-management.io/retry"
+
 	// AnnotationGeneration holds the generation of the ManifestWorkReplicaSet that a revision was made from (R2).
 	AnnotationGeneration = "work.open-cluster-management.io/generation"
 	// AnnotationCurrentSince holds, on a revision, when it became the current one (R16), in RFC 3339 with nanoseconds.

@@ -1,0 +1,104 @@
+package lifecycle
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+)
+
+// A retry by annotation is a time: whatever was aborted or has failed by then is retried once, when that time has come. So no value is acted
+// on twice, and nothing has to be recorded: a failure or an abort after a retry is later than its time. A retry does not reach back to a
+// rollout that began later. This also holds for a value that stays in Git for months.
+
+// retryByAnnotation returns the time before which failures of the update revision's rollout are retried (R4); zero if no retry of this
+// rollout is asked for. The status holds whole seconds, so this is the beginning of the second after the annotation's. It may be in the future.
+func (v *View) retryByAnnotation(hash string) time.Time {
+	value, asked := v.Object.Annotations[workv1alpha1.AnnotationRetry]
+	if !asked {
+		return time.Time{}
+	}
+	at, err := time.Parse(time.RFC3339, value)
+	if err != nil {
+		return time.Time{}
+	}
+	at = at.Truncate(time.Second).Add(time.Second)
+	if update := v.revisionOf(hash); update != nil && !at.After(update.Began()) {
+		return time.Time{}
+	}
+	return at
+}
+
+// retryAborted begins the rollout again that was aborted, if the annotation asks for it. The revision records the retry first: it is the
+// record of both, and the status follows (R4).
+func (c *chain) retryAborted() *Step {
+	update := c.revisionOf(c.Update.Hash)
+	if c.Revisions.AbortedTime == nil || c.Held || update == nil || c.Update.Hash != c.Revisions.UpdateRevision {
+		return nil
+	}
+	if c.wasRetried(update) {
+		c.Revisions.AbortedTime = nil
+		return nil
+	}
+	at := c.retryByAnnotation(update.Hash)
+	switch {
+	case at.IsZero(), c.Now.Before(at):
+		return nil
+	case !c.Revisions.AbortedTime.Time.Before(at):
+		c.ignoreRetry(fmt.Sprintf("the rollout was aborted later, at %s: set the current time", c.Revisions.AbortedTime.UTC().Format(time.RFC3339)))
+		return nil
+	}
+	return c.clearAborted(update, "the annotation "+workv1alpha1.AnnotationRetry+" asks for a retry")
+}
+
+// wasRetried reports whether the revision records a retry of the abort that the status still has: the status is older. The conditions tell
+// that abort from a later one, for which a user may have set any time.
+func (c *chain) wasRetried(update *revision.Revision) bool {
+	retried, _ := update.RetriedAt()
+	if _, marked := update.AbortedAt(); marked || !retried.After(c.Revisions.AbortedTime.Time) {
+		return false
+	}
+	conditions := c.Object.Status.Conditions
+	reported, progressing := status.StageOf(conditions), meta.FindStatusCondition(conditions, workv1alpha1.ConditionProgressing)
+	return (reported == status.Aborting || reported == status.Aborted) && progressing != nil && !progressing.LastTransitionTime.After(retried)
+}
+
+// checkRetry makes an event if the annotation holds no time, or one that has not come.
+func (c *chain) checkRetry() *Step {
+	value, asked := c.Object.Annotations[workv1alpha1.AnnotationRetry]
+	if !asked {
+		return nil
+	}
+	switch at, err := time.Parse(time.RFC3339, value); {
+	case err != nil:
+		c.ignoreRetry("that is no time: write it as 2026-11-25T10:00:00Z")
+	case at.After(c.Now.Add(retrySkew)):
+		c.ignoreRetry("that time has not come: the hub retries then what has failed until then; set the current time to retry now")
+	}
+	return nil
+}
+
+// retrySkew is by how much the clock of a user may be ahead before the hub says that it waits.
+const retrySkew = time.Minute
+
+// ignoreRetry says once why the annotation retries nothing.
+func (c *chain) ignoreRetry(why string) {
+	note := fmt.Sprintf("annotation %s: %q: %s", workv1alpha1.AnnotationRetry, c.Object.Annotations[workv1alpha1.AnnotationRetry], why)
+	c.Events = append(c.Events, Event{
+		Warning: true, Reason: workv1alpha1.EventRetryIgnored, Action: "Retry", Note: status.OneLine(note), Once: true,
+	})
+}
+
+// removeRetried removes the records of failures that the annotation retries.
+func (v *View) removeRetried(records *rollout.Records, hash string) {
+	at := v.retryByAnnotation(hash)
+	if at.IsZero() || v.Now.Before(at) {
+		return
+	}
+	v.removeRecords(records, func(since time.Time) bool { return since.Before(at) })
+}

@@ -1,0 +1,72 @@
+package integration
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// retryFromGit sets the annotation that asks for a retry, as a commit would.
+func (f *fleet) retryFromGit(at time.Time) {
+	f.t.Helper()
+	f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) {
+		mwrs.Annotations = map[string]string{workv1alpha1.AnnotationRetry: at.UTC().Format(time.RFC3339)}
+	})
+}
+
+// TestRetryFromGit: the annotation retries an aborted rollout once. A new value retries it again (R4).
+func TestRetryFromGit(t *testing.T) {
+	t.Parallel()
+	f := rolledOut(t, 2, all("3s", 0, abortAll))
+	f.agentsReport("", "v2", hangs)
+	f.update("v2")
+	f.aborted()
+	f.everywhere("v1")
+
+	first := time.Now()
+	f.retryFromGit(first)
+	f.tellsOf("RolloutStarted v2")
+	eventually(t, "the revision records the retry", func() error {
+		at, _ := time.Parse(time.RFC3339Nano, f.revisionOf("v2").Annotations[workv1alpha1.AnnotationRetriedAt])
+		if at.Before(first) {
+			return fmt.Errorf("retried at %s", at)
+		}
+		return nil
+	})
+	f.aborted()
+	f.everywhere("v1")
+	f.quiet()
+	require.Equal(t, []string{"v1", "v2", "v1", "v2", "v1"}, f.sequence("c1"), "the value is acted on once")
+
+	f.agentsReport("", "v2", succeeds)
+	f.retryFromGit(time.Now())
+	f.everywhere("v2")
+	f.complete()
+	require.Nil(t, f.get().Status.AbortedTime)
+}
+
+// TestRetryFromGitOfAStalledRollout: each failed cluster has a new deadline (R11).
+func TestRetryFromGitOfAStalledRollout(t *testing.T) {
+	t.Parallel()
+	f := rolledOut(t, 3, progressive(1, "3s", 0))
+	f.agentsReport("c1", "v2", hangs)
+	f.update("v2")
+	f.stalled()
+	f.failing(1)
+	before := f.since()
+	f.retryFromGit(time.Now())
+	eventually(t, "it has failed again", func() error {
+		if cluster := f.cluster("c1"); !f.since()[cluster].After(before[cluster]) {
+			return fmt.Errorf("it failed at %s", f.since()[cluster])
+		}
+		return nil
+	})
+	f.stalled()
+	f.quiet()
+	f.agentsReport("c1", "v2", succeeds)
+	f.everywhere("v2")
+}

@@ -1,0 +1,176 @@
+package simulation
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// nth returns the fault of the nth write, counted from 0.
+func nth(n int, fault Fault) func(string) Fault {
+	return func(string) Fault {
+		if n--; n == -1 {
+			return fault
+		}
+		return NoFault
+	}
+}
+
+// wrote returns how often the story from a given line on tells of the hub's writes of something.
+func (s *teller) wrote(from int, what string) (n int) {
+	for _, line := range s.Story[from:] {
+		if strings.Contains(line, "hub: ") && strings.Contains(line, what) {
+			n++
+		}
+	}
+	return n
+}
+
+// TestRetryByAnnotation: an annotation retries an aborted rollout once (R4). The hub stops after each of its writes in turn.
+func TestRetryByAnnotation(t *testing.T) {
+	for write := range 6 {
+		s := checkedStory(t)
+		s.Place("p1", []string{"c1", "c2", "c3"})
+		s.Create("v1", progressive("p1", 1, "30s", 0, true))
+		s.quiet()
+		s.Report("", "v2", Hangs)
+		s.Update("v2")
+		s.quiet()
+		require.NotNil(t, s.Object().Status.AbortedTime, s.story())
+		began := len(s.Story)
+
+		s.RetryByAnnotation(s.Clock.Now())
+		s.Fault = nth(write, KilledAfter)
+		s.quiet()
+		s.Fault = nil
+		require.NotNil(t, s.Object().Status.AbortedTime, "it was aborted again\n%s", s.story())
+		s.everywhere("v1")
+		require.Equal(t, 1, s.wrote(began, "work c1/web (v2)"), "it was retried once\n%s", s.story())
+		for range 2 {
+			s.settle(time.Hour)
+			s.Restart()
+			s.quiet()
+			require.Equal(t, 1, s.wrote(began, "work c1/web (v2)"), "the same value retries nothing\n%s", s.story())
+		}
+
+		s.Report("", "v2", Succeeds)
+		s.RetryByAnnotation(s.Clock.Now())
+		s.quiet()
+		s.everywhere("v2")
+		require.Equal(t, s.Object().Status.UpdateRevision, s.Object().Status.CurrentRevision)
+	}
+}
+
+// TestRetryByAnnotationOfAStalledRollout: each failed cluster gets one new deadline, and those that succeeded are left alone (R11).
+func TestRetryByAnnotationOfAStalledRollout(t *testing.T) {
+	for name, during := range map[string]func(*teller){
+		"it stays":         func(*teller) {},
+		"a restart":        func(s *teller) { s.Restart() },
+		"Git takes it off": func(s *teller) { s.settle(5 * time.Second); s.annotateRetry(nil) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := checkedStory(t)
+			s.Place("p1", []string{"c1", "c2", "c3", "c4"})
+			s.Create("v1", progressive("p1", 2, "30s", 1, false))
+			s.quiet()
+			s.Report("c2", "v2", Hangs)
+			s.Report("c3", "v2", Degrades)
+			s.Update("v2")
+			s.quiet()
+			require.Equal(t, []string{"c2", "c3"}, s.failed(), s.story())
+			s.stays(map[string]string{"c1": "v2", "c4": "v1"})
+			began := len(s.Story)
+
+			s.RetryByAnnotation(s.Clock.Now())
+			during(s)
+			s.settle(20 * time.Second)
+			require.Empty(t, s.failed(), s.story())
+			require.Equal(t, "v1", s.held("c4"), s.story())
+			s.quiet()
+			require.Equal(t, []string{"c2", "c3"}, s.failed(), "they failed again\n%s", s.story())
+			s.settle(24 * time.Hour)
+			require.Equal(t, []string{"c2", "c3"}, s.failed(), "the same value retries nothing\n%s", s.story())
+			require.Zero(t, s.wrote(began, "work c1/web"), "it had succeeded\n%s", s.story())
+
+			s.Report("c2", "v2", Succeeds)
+			s.Report("c3", "v2", Succeeds)
+			s.RetryByAnnotation(s.Clock.Now())
+			s.quiet()
+			s.everywhere("v2")
+		})
+	}
+}
+
+// TestRetryByAnnotationOfARejectedWork: the write is tried at once, and has a new deadline (R11).
+func TestRetryByAnnotationOfARejectedWork(t *testing.T) {
+	s := checkedStory(t)
+	s.Place("p1", []string{"c1", "c2"})
+	s.Create("v1", progressive("p1", 1, "10m", 0, false))
+	s.quiet()
+	s.Refuse("c1", Denied)
+	s.Update("v2")
+	s.settle(15 * time.Minute)
+	require.Equal(t, []string{"c1"}, s.failed(), s.story())
+	s.RetryByAnnotation(s.Clock.Now())
+	s.settle(2 * time.Second)
+	require.Empty(t, s.failed(), s.story())
+	s.settle(9 * time.Minute)
+	require.Empty(t, s.failed(), s.story())
+	s.settle(3 * time.Minute)
+	require.Equal(t, []string{"c1"}, s.failed(), s.story())
+	began := len(s.Story)
+	s.settle(10 * time.Second)
+	s.Refuse("c1", NoFault)
+	s.RetryByAnnotation(s.Clock.Now())
+	s.settle(2 * time.Second)
+	require.Equal(t, 1, s.wrote(began, "work c1/web (v2)"), s.story())
+	s.quiet()
+	s.everywhere("v2")
+}
+
+// TestRetryByAnnotationOnAnOlderCRD: the revisions hold what the status can't (R16).
+func TestRetryByAnnotationOnAnOlderCRD(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.API.OlderCRD = true
+	s.Place("p1", []string{"c1", "c2"})
+	s.Create("v1", progressive("p1", 1, "30s", 0, true))
+	s.settle(12 * time.Minute)
+	s.Report("", "v2", Hangs)
+	s.Update("v2")
+	s.settle(12 * time.Minute)
+	s.everywhere("v1")
+	began := len(s.Story)
+	s.RetryByAnnotation(s.Clock.Now())
+	s.settle(12 * time.Minute)
+	s.Restart()
+	s.settle(12 * time.Minute)
+	require.Equal(t, 1, s.wrote(began, "work c1/web (v2)"), s.story())
+	s.everywhere("v1")
+}
+
+// TestRetryByAnnotationThatIsNone: a value that is no time retries nothing, and an event says so once. A time to come is awaited.
+func TestRetryByAnnotationThatIsNone(t *testing.T) {
+	s := checkedStory(t)
+	s.Place("p1", []string{"c1"})
+	s.Create("v1", progressive("p1", 1, "30s", 0, true))
+	s.quiet()
+	s.Report("c1", "v2", Hangs)
+	s.Update("v2")
+	s.quiet()
+	s.annotateRetry("now")
+	s.quiet()
+	require.NotNil(t, s.Object().Status.AbortedTime)
+	require.Equal(t, 1, counts(s.events)[workv1alpha1.EventRetryIgnored], s.story())
+	began := len(s.Story)
+	s.Report("c1", "v2", Succeeds)
+	s.RetryByAnnotation(s.Clock.Now().Add(time.Hour))
+	s.settle(59 * time.Minute)
+	require.Zero(t, s.wrote(began, "work c1/web (v2)"), s.story())
+	require.Equal(t, 2, counts(s.events)[workv1alpha1.EventRetryIgnored], s.story())
+	s.settle(2 * time.Minute)
+	s.everywhere("v2")
+}
