@@ -49,7 +49,11 @@ func (o *LiveOwners) view(ctx context.Context) (*view, error) {
 	defer o.listing.Unlock()
 	if caches != nil && caches.synced() {
 		o.listed = nil
-		v := &view{replicaSets: caches.ReplicaSets.GetIndexer(), placements: caches.Placements.GetIndexer(), decisions: caches.Decisions.GetIndexer()}
+		v := &view{
+			replicaSets: caches.ReplicaSets.GetIndexer(),
+			placements:  caches.Placements.GetIndexer(),
+			decisions:   caches.Decisions.GetIndexer(),
+		}
 		if caches.Revisions.HasSynced() {
 			v.revisions = caches.Revisions.GetStore()
 		}

@@ -78,7 +78,8 @@ func compareWorks(a, b *workv1.ManifestWork) int {
 // noteWorks notes the state of the works, once in each pass. The memory of a work is about its own revision, so it does not depend on
 // later steps of the pass (R10).
 func (c *Controller) noteWorks(p *pass) {
-	owners, sliced, known := placement.Owners(p.facts.Refs), placement.Sliced(p.facts.Refs), placement.SelectionKnown(p.facts.Refs, p.facts.IgnoredRefs)
+	owners, sliced := placement.Owners(p.facts.Refs), placement.Sliced(p.facts.Refs)
+	known := placement.SelectionKnown(p.facts.Refs, p.facts.IgnoredRefs)
 	revisions, handover := p.facts.ByHash(p.Update), c.handoverOf(p)
 	seen := make([]work.Work, 0, len(p.works))
 	for i := range p.facts.Works {
