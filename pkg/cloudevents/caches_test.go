@@ -69,6 +69,6 @@ func TestOwnersFromCaches(t *testing.T) {
 	require.NoError(t, placements.GetStore().Delete(&clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p2"}}))
 	require.Equal(t, SelectionUnknown, find("web", "abc", "c4").Selection, "R8")
 	replicaSets.synced = false
-	require.True(t, find("upstreams", "", "c1").Exists, "before they have synced the API server is asked")
+	require.True(t, find("upstreams", "", "c1").Exists, "before they have synced, the API server is asked")
 	require.NotEmpty(t, owners.client.Actions())
 }

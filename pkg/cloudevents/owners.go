@@ -18,6 +18,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
@@ -49,24 +50,37 @@ type Owner struct {
 	Template *workv1.ManifestWorkSpec
 }
 
-// ownerFreshness is for how long what was read of an owner counts: all agents answer at once when a hub starts.
+// Selection reports whether an owner selects a cluster.
+type Selection int
+
+const (
+	// SelectionUnknown means that a Placement is missing, or has not made all of its decisions (R8).
+	SelectionUnknown Selection = iota
+	// Unselected means that no Placement of the owner has decided for the cluster.
+	Unselected
+	// Selected means that one has.
+	Selected
+)
+
+// ownerFreshness is how long data from the API server counts: all agents answer at once when a hub starts.
 const ownerFreshness = 10 * time.Second
 
-// maxOwners bounds what is remembered of owners: agents can make up any number of them.
-const maxOwners = 10000
+// maxRevisions bounds the remembered revisions: agents can make up any number of them.
+const maxRevisions = 10000
 
-// LiveOwners asks the API server.
+// LiveOwners looks owners up in the hub's informers. Before these have synced, it lists the objects itself.
 type LiveOwners struct {
-	replicaSets dynamic.NamespaceableResourceInterface
-	selections  *selections
-	kube        kubernetes.Interface
-	clock       clock.PassiveClock
+	client dynamic.Interface
+	kube   kubernetes.Interface
+	clock  clock.PassiveClock
 	// caches are the hub's informers; nil before UseCaches.
 	caches atomic.Pointer[Caches]
 
+	// listing is held while the objects are listed. listed is the last list; nil for none.
+	listing sync.Mutex
+	listed  *view
+
 	mu sync.Mutex
-	// seen holds what was read of each owner a moment ago, also that there is none.
-	seen map[string]readOwner
 	// revisions holds what was read of each revision a moment ago, also that there is none.
 	revisions map[string]readRevision
 }
@@ -78,91 +92,44 @@ type readRevision struct {
 	template *workv1.ManifestWorkSpec
 }
 
-type readOwner struct {
-	at time.Time
-	// uid is empty where there is no such owner.
-	uid        types.UID
-	placements []string
-}
-
 // NewLiveOwners makes one.
 func NewLiveOwners(client dynamic.Interface, kube kubernetes.Interface, clk clock.PassiveClock) *LiveOwners {
-	return &LiveOwners{
-		replicaSets: client.Resource(workv1alpha1.ManifestWorkReplicaSetResource), selections: newSelections(client, clk), kube: kube, clock: clk,
-		seen: map[string]readOwner{}, revisions: map[string]readRevision{},
-	}
+	return &LiveOwners{client: client, kube: kube, clock: clk, revisions: map[string]readRevision{}}
 }
 
-// Find implements Owners. No template of a revision that the owner does not control, and none for a cluster that it does not select.
+// Find implements Owners. It returns no template of a revision that the owner does not control, and none for a cluster that the owner does
+// not select. An agent can make up any number of owners: a lookup costs no request, and delays no other report.
 func (o *LiveOwners) Find(ctx context.Context, claim Claim) (Owner, error) {
-	if caches := o.caches.Load(); caches != nil && caches.synced() {
-		return o.findCached(ctx, caches, claim)
-	}
-	owner, err := o.read(ctx, claim.Namespace, claim.Name)
-	if err != nil || owner.uid == "" {
+	v, err := o.view(ctx)
+	if err != nil {
 		return Owner{}, err
 	}
-	found := Owner{Exists: true}
-	if found.Selection, err = o.selections.of(ctx, claim.Namespace, owner.placements, claim.Cluster); err != nil {
+	found, exists, err := v.replicaSets.GetByKey(claim.Namespace + "/" + claim.Name)
+	if err != nil || !exists {
 		return Owner{}, err
 	}
-	if claim.Hash == "" || found.Selection != Selected {
-		return found, nil
+	object, owner := found.(*replicaset.Object), Owner{Exists: true}
+	if owner.Selection, err = v.selection(object, claim.Cluster); err != nil {
+		return Owner{}, err
 	}
-	found.Template, err = o.template(ctx, claim, owner.uid)
-	return found, err
+	if claim.Hash == "" || owner.Selection != Selected || !v.hasRevision(claim) {
+		return owner, nil
+	}
+	owner.Template, err = o.template(ctx, claim, object.UID)
+	return owner, err
 }
 
 // Gone implements Owners.
 func (o *LiveOwners) Gone(ctx context.Context, namespace, name string) (bool, error) {
-	owner, err := o.get(ctx, namespace, name)
-	return err == nil && owner.uid == "", err
-}
-
-func (o *LiveOwners) read(ctx context.Context, namespace, name string) (readOwner, error) {
-	key := namespace + "/" + name
-	o.mu.Lock()
-	seen, known := o.seen[key]
-	o.mu.Unlock()
-	if known && o.clock.Since(seen.at) < ownerFreshness {
-		return seen, nil
-	}
-	read, err := o.get(ctx, namespace, name)
-	if err != nil {
-		return readOwner{}, err
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if len(o.seen) >= maxOwners {
-		o.seen = map[string]readOwner{}
-	}
-	o.seen[key] = read
-	return read, nil
-}
-
-func (o *LiveOwners) get(ctx context.Context, namespace, name string) (readOwner, error) {
-	object, err := o.replicaSets.Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+	_, err := o.client.Resource(workv1alpha1.ManifestWorkReplicaSetResource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case err == nil:
-		return readOwner{at: o.clock.Now(), uid: object.GetUID(), placements: placementsOf(object)}, nil
+		return false, nil
 	case apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse):
-		return readOwner{at: o.clock.Now()}, nil
+		return true, nil
 	}
-	// Also where the API server does not know ManifestWorkReplicaSets at all: that says nothing of this one.
-	return readOwner{}, fmt.Errorf("asking for ManifestWorkReplicaSet %s/%s: %w", namespace, name, err)
-}
-
-// placementsOf are the names of the Placements that an owner refers to. They are read one by one: a spec may hold anything.
-func placementsOf(object *unstructured.Unstructured) []string {
-	refs, _, _ := unstructured.NestedSlice(object.Object, "spec", "placementRefs")
-	var names []string
-	for _, ref := range refs {
-		fields, _ := ref.(map[string]any)
-		if name, _, _ := unstructured.NestedString(fields, "name"); name != "" {
-			names = append(names, name)
-		}
-	}
-	return names
+	// An API server that does not know ManifestWorkReplicaSets at all says nothing about this one.
+	return false, fmt.Errorf("asking for ManifestWorkReplicaSet %s/%s: %w", namespace, name, err)
 }
 
 // template is what the owner's revision with a hash holds; nil where there is none that the owner controls.
@@ -177,7 +144,7 @@ func (o *LiveOwners) template(ctx context.Context, claim Claim, owner types.UID)
 			return nil, err
 		}
 		o.mu.Lock()
-		if len(o.revisions) >= maxOwners {
+		if len(o.revisions) >= maxRevisions {
 			o.revisions = map[string]readRevision{}
 		}
 		o.revisions[key] = read
@@ -208,7 +175,7 @@ func (o *LiveOwners) readRevision(ctx context.Context, claim Claim, owner types.
 // Expected returns for each owner that a hub has seen, by the value of its works' owner label, how many works it is said to have. Of one
 // whose status was lost nobody knows how many: it has its finalizer, and 0 is expected.
 func (o *LiveOwners) Expected(ctx context.Context) (map[string]int, error) {
-	list, err := o.replicaSets.List(ctx, metav1.ListOptions{})
+	list, err := o.client.Resource(workv1alpha1.ManifestWorkReplicaSetResource).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("listing the ManifestWorkReplicaSets: %w", err)
 	}

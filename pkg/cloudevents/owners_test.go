@@ -28,7 +28,7 @@ func replicaSet(name string, status map[string]any) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "work.open-cluster-management.io/v1alpha1", "kind": "ManifestWorkReplicaSet",
 		"metadata": map[string]any{"namespace": "ns", "name": name, "uid": "uid-of-" + name}, "status": status,
-		"spec": map[string]any{"placementRefs": []any{map[string]any{"name": "p1"}, "not a ref", map[string]any{"name": "p2"}}},
+		"spec": map[string]any{"placementRefs": []any{map[string]any{"name": "p1"}, map[string]any{"name": "p2"}}},
 	}}
 }
 
@@ -137,6 +137,13 @@ func TestSelectionIsNotKnown(t *testing.T) {
 			_, err := o.client.Resource(resource).Namespace("ns").Update(t.Context(), half, metav1.UpdateOptions{})
 			require.NoError(t, err)
 		},
+		"a reference can't be read": func(t *testing.T, o *ownersRig) {
+			half := replicaSet("web", nil)
+			refs := []any{map[string]any{"name": "p1", "rolloutStrategy": "soon"}, map[string]any{"name": []any{}}}
+			require.NoError(t, unstructured.SetNestedSlice(half.Object, refs, "spec", "placementRefs"))
+			_, err := o.client.Resource(workv1alpha1.ManifestWorkReplicaSetResource).Namespace("ns").Update(t.Context(), half, metav1.UpdateOptions{})
+			require.NoError(t, err)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			owners := newOwners(t)
@@ -151,38 +158,45 @@ func TestSelectionIsNotKnown(t *testing.T) {
 	}
 }
 
-// What is made up is asked for once in a while, and what is remembered of it is bounded.
+// Before the informers have synced, owners that agents make up cost one list of each collection, once in a while.
 func TestOwnersThatAreMadeUp(t *testing.T) {
 	owners := newOwners(t)
-	asked := 0
-	owners.client.PrependReactor("get", "manifestworkreplicasets", func(clienttesting.Action) (bool, runtime.Object, error) {
-		asked++
-		return false, nil, nil
-	})
-	claim := Claim{Namespace: "ns", Name: "made-up", Cluster: "c1"}
-	for range 5 {
-		owner, err := owners.Find(t.Context(), claim)
+	find := func(name string) bool {
+		owner, err := owners.Find(t.Context(), Claim{Namespace: "ns", Name: name, Cluster: "c1"})
 		require.NoError(t, err)
-		require.False(t, owner.Exists)
+		return owner.Exists
 	}
-	require.Equal(t, 1, asked)
+	for i := range 50 {
+		require.False(t, find(fmt.Sprintf("made-up-%d", i)))
+	}
+	require.True(t, find("web"))
+	require.Len(t, owners.client.Actions(), 3)
 	gone, err := owners.Gone(t.Context(), "ns", "made-up")
 	require.NoError(t, err)
 	require.True(t, gone)
-	require.Equal(t, 2, asked, "before a deletion it is asked for now")
-	for i := range maxOwners + 5 {
-		claim.Name = fmt.Sprintf("made-up-%d", i)
-		_, err := owners.Find(t.Context(), claim)
-		require.NoError(t, err)
+	require.Len(t, owners.client.Actions(), 4, "before a deletion it is asked for now")
+	owners.clock.SetTime(noon.Add(ownerFreshness))
+	require.True(t, find("web"))
+	require.Len(t, owners.client.Actions(), 7)
+}
+
+// What is remembered of revisions that agents make up is bounded.
+func TestRevisionsThatAreMadeUp(t *testing.T) {
+	owners := newOwners(t)
+	for i := range maxRevisions {
+		owners.revisions[fmt.Sprint(i)] = readRevision{}
 	}
-	require.LessOrEqual(t, len(owners.seen), maxOwners)
+	owner, err := owners.Find(t.Context(), Claim{Namespace: "ns", Name: "web", Hash: "made-up", Cluster: "c1"})
+	require.NoError(t, err)
+	require.Nil(t, owner.Template)
+	require.LessOrEqual(t, len(owners.revisions), maxRevisions)
 }
 
 // Only an API server that knows ManifestWorkReplicaSets can say that one is not there.
 func TestAMissingCRDSaysNothingOfAnOwner(t *testing.T) {
 	owners := newOwners(t)
 	var answer error
-	owners.client.PrependReactor("get", "manifestworkreplicasets", func(clienttesting.Action) (bool, runtime.Object, error) { return answer != nil, nil, answer })
+	owners.client.PrependReactor("*", "manifestworkreplicasets", func(clienttesting.Action) (bool, runtime.Object, error) { return answer != nil, nil, answer })
 	claim := Claim{Namespace: "ns", Name: "web", Cluster: "c1"}
 	for _, err := range []error{
 		apierrors.NewGenericServerResponse(http.StatusNotFound, "get", workv1alpha1.ManifestWorkReplicaSetResource.GroupResource(), "web", "404 page not found", 0, true),
@@ -190,7 +204,7 @@ func TestAMissingCRDSaysNothingOfAnOwner(t *testing.T) {
 	} {
 		answer = err
 		_, err := owners.Find(t.Context(), claim)
-		require.ErrorContains(t, err, "asking for ManifestWorkReplicaSet ns/web")
+		require.ErrorContains(t, err, "listing the manifestworkreplicasets")
 		_, err = owners.Gone(t.Context(), "ns", "web")
 		require.ErrorContains(t, err, "asking for ManifestWorkReplicaSet ns/web")
 	}
@@ -201,7 +215,8 @@ func TestAMissingCRDSaysNothingOfAnOwner(t *testing.T) {
 	}
 	answer = nil
 	require.True(t, found())
-	answer = apierrors.NewNotFound(workv1alpha1.ManifestWorkReplicaSetResource.GroupResource(), "web")
+	answer = nil
+	require.NoError(t, owners.client.Resource(workv1alpha1.ManifestWorkReplicaSetResource).Namespace("ns").Delete(t.Context(), "web", metav1.DeleteOptions{}))
 	require.True(t, found(), "it was there a moment ago")
 	owners.clock.SetTime(noon.Add(ownerFreshness + time.Second))
 	require.False(t, found())

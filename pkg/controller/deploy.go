@@ -36,7 +36,8 @@ func (r *deployReconciler) reconcile(ctx context.Context, p *pass) (bool, error)
 		p.urgent = true
 		return false, r.abort(ctx, p)
 	}
-	if goOn, err := r.follow(ctx, p, func(found lifecycle.Decision) lifecycle.Step { return lifecycle.Conclude(&p.facts, found, p.plan) }); !goOn {
+	conclude := func(found lifecycle.Decision) lifecycle.Step { return lifecycle.Conclude(&p.facts, found, p.plan) }
+	if goOn, err := r.follow(ctx, p, conclude); !goOn {
 		return false, err
 	}
 	if p.Held {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -71,24 +72,14 @@ func (c *Controller) observe(p *pass) error {
 }
 
 func compareWorks(a, b *workv1.ManifestWork) int {
-	switch {
-	case a.Namespace != b.Namespace:
-		if a.Namespace < b.Namespace {
-			return -1
-		}
-		return 1
-	case a.Name < b.Name:
-		return -1
-	case a.Name > b.Name:
-		return 1
-	}
-	return 0
+	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 }
 
 // noteWorks notes the state of the works, once in each pass. The memory of a work is about its own revision, so it does not depend on
 // later steps of the pass (R10).
 func (c *Controller) noteWorks(p *pass) {
-	owners, sliced, known := placement.Owners(p.facts.Refs), placement.Sliced(p.facts.Refs), placement.SelectionKnown(p.facts.Refs, p.facts.IgnoredRefs)
+	owners, sliced := placement.Owners(p.facts.Refs), placement.Sliced(p.facts.Refs)
+	known := placement.SelectionKnown(p.facts.Refs, p.facts.IgnoredRefs)
 	revisions, handover := p.facts.ByHash(p.Update), c.handoverOf(p)
 	seen := make([]work.Work, 0, len(p.works))
 	for i := range p.facts.Works {

@@ -143,7 +143,9 @@ func (c *Controller) reportInvalid(ctx context.Context, p *pass, applied metav1.
 		status.KeepAbort(wanted, &p.object.Status)
 	}
 	if p.object.DecodeErr == nil {
-		snapshot := &rollout.Snapshot{Now: p.now, Update: &work.Revision{}, Owner: p.facts.Owner, Refs: p.facts.Refs, IgnoredRefs: p.facts.IgnoredRefs}
+		snapshot := &rollout.Snapshot{
+			Now: p.now, Update: &work.Revision{}, Owner: p.facts.Owner, Refs: p.facts.Refs, IgnoredRefs: p.facts.IgnoredRefs,
+		}
 		verified := status.PlacementVerified(&status.Input{
 			// Without works it asks only which clusters the Placements select, and whether the strategies can be followed.
 			Object: p.object.ManifestWorkReplicaSet, Snapshot: snapshot, Plan: rollout.Decide(snapshot),

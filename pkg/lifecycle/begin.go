@@ -49,7 +49,7 @@ func (c *chain) abortByHand() *Step {
 // persistAbort has the conditions report an abort before anything follows from it. The pass ends with it.
 func (c *chain) persistAbort(reason string) *Step {
 	c.Aborting, c.Urgent, c.AbortedFor = true, true, reason
-	c.Outcome.Snapshot = c.View.Snapshot(&c.Revisions, c.Update, true)
+	c.Outcome.Snapshot = c.Snapshot(&c.Revisions, c.Update, true)
 	decided, next := c.decide("the way back", c.Outcome.Snapshot)
 	if next != nil {
 		return next
@@ -107,7 +107,7 @@ func (c *chain) newRollout() *Step {
 	c.begins = c.Revisions.UpdateRevision != c.Update.Hash
 	if c.begins && c.Revisions.AbortedTime != nil {
 		before := c.Named(c.Revisions.UpdateRevision)
-		abort, next := c.decide("the abort before", c.View.Snapshot(&c.Revisions, before, true))
+		abort, next := c.decide("the abort before", c.Snapshot(&c.Revisions, before, true))
 		if next != nil {
 			return next
 		}
@@ -118,7 +118,7 @@ func (c *chain) newRollout() *Step {
 	if c.begins {
 		c.Revisions.UpdateRevision, c.Revisions.AbortedTime = c.Update.Hash, nil
 	}
-	c.Outcome.Snapshot = c.View.Snapshot(&c.Revisions, c.Update, !c.Held && c.Revisions.AbortedTime != nil)
+	c.Outcome.Snapshot = c.Snapshot(&c.Revisions, c.Update, !c.Held && c.Revisions.AbortedTime != nil)
 	if c.Held {
 		return c.proceed("nothing of the revision is started any more")
 	}
@@ -286,7 +286,7 @@ func (c *chain) abortReason() (reason string, next *Step) {
 		return c.setter(), nil
 	}
 	// The works are as they were when the abort was decided, maybe by a process that is gone: its grace was over.
-	decided, next := c.decide("the reason of the abort", c.View.Snapshot(&c.Revisions, c.Update, false).AssumeSettled())
+	decided, next := c.decide("the reason of the abort", c.Snapshot(&c.Revisions, c.Update, false).AssumeSettled())
 	if next == nil && decided.AbortDue() != nil {
 		reason = decided.AbortDue().Reason
 	}

@@ -16,7 +16,7 @@ import (
 // on twice, and nothing has to be recorded: a failure or an abort after a retry is later than its time. A retry does not reach back to a
 // rollout that began later. This also holds for a value that stays in Git for months.
 
-// retryByAnnotation returns the time before which failures of the update revision's rollout are retried (R4, R11); zero if no retry of this
+// retryByAnnotation returns the time before which failures of the update revision's rollout are retried (R4); zero if no retry of this
 // rollout is asked for. The status holds whole seconds, so this is the beginning of the second after the annotation's. It may be in the future.
 func (v *View) retryByAnnotation(hash string) time.Time {
 	value, asked := v.Object.Annotations[workv1alpha1.AnnotationRetry]
@@ -35,7 +35,7 @@ func (v *View) retryByAnnotation(hash string) time.Time {
 }
 
 // retryAborted begins the rollout again that was aborted, if the annotation asks for it. The revision records the retry first: it is the
-// record of both, and the status follows (R4, R16).
+// record of both, and the status follows (R4).
 func (c *chain) retryAborted() *Step {
 	update := c.revisionOf(c.Update.Hash)
 	if c.Revisions.AbortedTime == nil || c.Held || update == nil || c.Update.Hash != c.Revisions.UpdateRevision {
