@@ -185,7 +185,7 @@ func (h *dashboardHub) Follow(ctx context.Context, namespace, name string) dashb
 	set := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	lacks := func(o *view.Objects) bool { return o != nil && len(o.Missing) > 0 }
 	return follows(ctx, h, lacks, func(ctx context.Context, changed chan struct{}) (read[*view.Objects], error) {
-		f := newFollower(c, set)
+		f := newFollower(h.o, c, set)
 		f.changed = changed
 		if err := f.start(ctx); err != nil {
 			return nil, err

@@ -10,7 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/metadata"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/preflight"
 )
@@ -35,8 +34,7 @@ type diagnosis struct {
 type doctor struct {
 	*options
 	*clients
-	objects   dynamic.Interface
-	metadatas metadata.Interface
+	objects dynamic.Interface
 	// hub is the namespace of the hub.
 	hub string
 }
@@ -106,10 +104,7 @@ func (o *options) newDoctor(hub string) (*doctor, error) {
 		return nil, err
 	}
 	d := &doctor{options: o, clients: c, hub: hub}
-	if d.objects, err = dynamic.NewForConfig(config); err != nil {
-		return nil, err
-	}
-	d.metadatas, err = metadata.NewForConfig(config)
+	d.objects, err = dynamic.NewForConfig(config)
 	return d, err
 }
 

@@ -64,3 +64,22 @@ func TestAuthorities(t *testing.T) {
 	_, _, err = authorities(nil, time.Now())
 	require.ErrorContains(t, err, "no certificate in PEM format")
 }
+
+// TestUnled: without a Lease, only the specs that were processed show that a hub runs. It must have processed all of them.
+func TestUnled(t *testing.T) {
+	for _, c := range []struct {
+		n      int
+		behind []string
+		result string
+		part   string
+	}{
+		{0, nil, checkFail, "no work controller has led in namespace hub"},
+		{2, []string{"default/a", "default/b"}, checkFail, "no work controller has led"},
+		{2, []string{"default/b"}, checkFail, "the newest spec of 1 of 2 ManifestWorkReplicaSets: default/b"},
+		{2, nil, checkWarn, "it runs, or ran, without leader election"},
+	} {
+		found := unledBy("hub", c.n, c.behind)
+		require.Equal(t, c.result, found[0].Result)
+		require.Contains(t, found[0].Message, c.part)
+	}
+}

@@ -17,6 +17,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/upgrade/plan"
 	"github.com/open-cluster-management-io/work-rollback/pkg/version"
+	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 )
 
 // leaderLease is the Lease that the work controllers compete for.
@@ -29,13 +30,44 @@ var releases = []string{"1.2.0", "1.2.1", "1.3.0", "1.3.1"}
 func (d *doctor) leader(ctx context.Context) ([]diagnosis, error) {
 	lease, err := d.kube.CoordinationV1().Leases(d.hub).Get(ctx, leaderLease, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return one(checkFail, "leader", "no work controller has led in namespace "+d.hub,
-			"enable the feature gate ManifestWorkReplicaSet in the ClusterManager, or set --hub-namespace"), nil
+		return d.withoutLease(ctx)
 	}
 	if err != nil {
 		return unreadable("leader", "get leases in namespace "+d.hub, err)
 	}
 	return leaderOf(lease, d.now()), nil
+}
+
+// withoutLease looks for a hub that runs without leader election, as the one of the sandbox does: it has no Lease, and processes the
+// specs. A hub that led once has left its Lease behind.
+func (d *doctor) withoutLease(ctx context.Context) ([]diagnosis, error) {
+	n, behind := 0, []string{}
+	err := eachSet(ctx, d.sets.WorkV1alpha1().ManifestWorkReplicaSets(metav1.NamespaceAll), func(set *workv1alpha1.ManifestWorkReplicaSet) {
+		if n++; !view.Observed(set) {
+			behind = append(behind, set.Namespace+"/"+set.Name)
+		}
+	})
+	if err != nil && !apierrors.IsNotFound(err) { // The check of the CRD reports a missing CRD.
+		return unreadable("leader", "list manifestworkreplicasets in all namespaces", err)
+	}
+	return unledBy(d.hub, n, behind), nil
+}
+
+// unledBy returns the diagnosis of a hub without a Lease. behind names the objects, of n, whose newest spec no hub has processed.
+func unledBy(hub string, n int, behind []string) []diagnosis {
+	const check = "leader"
+	switch {
+	case len(behind) == n:
+		return one(checkFail, check, "no work controller has led in namespace "+hub,
+			"enable the feature gate ManifestWorkReplicaSet in the ClusterManager, or set --hub-namespace")
+	case len(behind) > 0:
+		return one(checkFail, check, fmt.Sprintf("there is no Lease in namespace %s, and no hub has processed the newest spec of %d of %d "+
+			"ManifestWorkReplicaSets: %s", hub, len(behind), n, firstOf(behind, namesShown)),
+			"read the logs of the Deployment cluster-manager-work-controller")
+	}
+	return one(checkWarn, check, fmt.Sprintf("there is no Lease in namespace %s, but a hub has processed the newest spec of every "+
+		"ManifestWorkReplicaSet (%d): it runs, or ran, without leader election", hub, n),
+		"set --hub-namespace, if the hub is in another namespace; else run it in exactly one process, or without --disable-leader-election")
 }
 
 // leaderOf returns the diagnosis of the leader's Lease.

@@ -41,7 +41,7 @@ func (o *options) get(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	objects, err := o.read(ctx, c, name)
+	objects, err := o.readWith(ctx, c, name, o.readSample)
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (o *options) drawFleet(to io.Writer, f *view.Fleet, s screen) error {
 	}
 	for _, cause := range f.Causes {
 		out.prose(fmt.Sprintf("         %d  ", len(cause.Clusters)),
-			fmt.Sprintf("%s: %s   %s", cause.Reason, oneLine(cause.Message), firstOf(cause.Clusters)))
+			fmt.Sprintf("%s: %s   %s", cause.Reason, oneLine(cause.Message), firstOf(cause.Clusters, namesShown)))
 	}
 	if f.Reached != nil {
 		out.prose("reached  ", o.reached(f.Reached))
@@ -78,10 +78,10 @@ func (o *options) drawFleet(to io.Writer, f *view.Fleet, s screen) error {
 	out.table(o.revisionTable(f.Revisions))
 	out.table(barTable(f.Bars))
 	if len(f.Attention) > 0 {
-		out.table(o.clusterTable(f.Attention, false))
+		out.table(o.clusterTable(asClusters(f.Attention), false))
 	}
-	if counts := f.Counts(); len(counts) > 0 {
-		out.prose("and ", strings.Join(counts, ", "))
+	for i, count := range f.Rest {
+		out.prose([]string{"and ", "    "}[min(i, 1)], count.Text())
 	}
 	for i, next := range f.Next {
 		label := "Next  "
@@ -229,14 +229,28 @@ func oneLine(text string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "?"), breaks), " ")
 }
 
-// namesShown is the maximum number of cluster names shown for a cause.
-const namesShown = 8
+// The maximum numbers of cluster names shown for a cause, and for a row of clusters that are alike.
+const (
+	namesShown = 8
+	alikeNames = 2
+)
 
-func firstOf(names []string) string {
-	if len(names) > namesShown {
-		return strings.Join(names[:namesShown], " ") + fmt.Sprintf(" and %d more", len(names)-namesShown)
+func firstOf(names []string, shown int) string {
+	if len(names) > shown {
+		return strings.Join(names[:shown], " ") + fmt.Sprintf(" and %d more", len(names)-shown)
 	}
 	return strings.Join(names, " ")
+}
+
+// asClusters returns one cluster for each row. It bears the names of all clusters of the row.
+func asClusters(rows []view.Alike) []view.Cluster {
+	clusters := make([]view.Cluster, 0, len(rows))
+	for i := range rows {
+		c := rows[i].Cluster
+		c.Name = firstOf(rows[i].Names, alikeNames)
+		clusters = append(clusters, c)
+	}
+	return clusters
 }
 
 // in returns the time left until a given time.

@@ -41,11 +41,11 @@ const perDecision = 100
 // sends it.
 type largeFleet struct {
 	n int
-	// limits are the limits of the requests for works.
+	// limits are the limits of the requests for works. The one for metadata has none.
 	limits []string
-	// work is a work as JSON. Its namespace is the mark.
-	work, mark []byte
-	answers    map[string]any
+	// work is a work as JSON, and metadata is its metadata. Its namespace is the mark.
+	work, metadata, mark []byte
+	answers              map[string]any
 }
 
 func newLargeFleet(tb testing.TB, n, size int) *largeFleet {
@@ -63,6 +63,7 @@ func newLargeFleet(tb testing.TB, n, size int) *largeFleet {
 	}
 	hash := revision.ComputeHash(&template, nil)
 	set.Status.CurrentRevision, set.Status.UpdateRevision, set.Status.Summary.Total = hash, hash, n
+	set.Status.Summary.Updated = n
 	stored, err := revision.New(set, &template, hash, 1)
 	require.NoError(tb, err)
 	revisions := &appsv1.ControllerRevisionList{Items: []appsv1.ControllerRevision{*stored}}
@@ -82,7 +83,10 @@ func newLargeFleet(tb testing.TB, n, size int) *largeFleet {
 	f.answers["/apis/work.open-cluster-management.io/v1alpha1/namespaces/default/manifestworkreplicasets/web"] = set
 	f.answers["/apis/apps/v1/namespaces/default/controllerrevisions"] = revisions
 	f.answers[clusterGroup+"placements/p"], f.answers[clusterGroup+"placementdecisions"] = placement, decisions
-	f.work, err = json.Marshal(f.workOf(set, hash, begin))
+	work := f.workOf(set, hash, begin)
+	f.work, err = json.Marshal(work)
+	require.NoError(tb, err)
+	f.metadata, err = json.Marshal(&metav1.PartialObjectMetadata{ObjectMeta: work.ObjectMeta})
 	require.NoError(tb, err)
 	return f
 }
@@ -122,8 +126,13 @@ func (f *largeFleet) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.URL.Path != "/apis/work.open-cluster-management.io/v1/manifestworks" {
-		http.NotFound(w, r)
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`)
 		return
+	}
+	work := f.work
+	if strings.Contains(r.Header.Get("Accept"), "as=PartialObjectMetadataList") {
+		work = f.metadata
 	}
 	begin, _ := strconv.Atoi(r.URL.Query().Get("continue"))
 	f.limits = append(f.limits, r.URL.Query().Get("limit"))
@@ -141,7 +150,7 @@ func (f *largeFleet) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if i > begin {
 			_, _ = w.Write([]byte(","))
 		}
-		_, _ = w.Write(bytes.Replace(f.work, f.mark, []byte(f.cluster(i)), 1))
+		_, _ = w.Write(bytes.Replace(work, f.mark, []byte(f.cluster(i)), 1))
 	}
 	_, _ = w.Write([]byte("]}"))
 }
@@ -167,7 +176,8 @@ func serve(tb testing.TB, handler http.Handler) (kubeconfig, host string) {
 	return kubeconfig, server.URL
 }
 
-// TestLargeFleet: `clusters` prints a row for each of 10,000 clusters, `get` counts them all, and both read the works page by page.
+// TestLargeFleet: `clusters` prints a row for each of 10,000 clusters, and reads the works page by page. `get` counts them all, and reads their
+// metadata only.
 func TestLargeFleet(t *testing.T) {
 	const n = 10_000
 	fleet := newLargeFleet(t, n, 100)
@@ -177,14 +187,58 @@ func TestLargeFleet(t *testing.T) {
 		var out bytes.Buffer
 		code := Run(t.Context(), append(args, "--kubeconfig", kubeconfig), genericiooptions.IOStreams{Out: &out, ErrOut: &out})
 		require.Zero(t, code, out.String())
-		require.Equal(t, slices.Repeat([]string{strconv.Itoa(worklist.PageSize)}, n/worklist.PageSize), fleet.limits)
 		return out.String()
 	}
+	paged := slices.Repeat([]string{strconv.Itoa(worklist.PageSize)}, n/worklist.PageSize)
 	rows := strings.Split(strings.TrimSpace(run("clusters", "web")), "\n")
+	require.Equal(t, paged, fleet.limits)
 	require.Len(t, rows, n+1)
 	require.Regexp(t, `^cluster-09999 +Succeeded .* 1 +yes`, rows[n])
 	require.Len(t, strings.Fields(run("clusters", "web", "-o", "name")), n)
-	require.Contains(t, run("get", "web"), fmt.Sprintf("%d of %d clusters confirmed revision 1", n, n))
+	screen := run("get", "web")
+	require.Equal(t, []string{""}, fleet.limits)
+	require.Contains(t, screen, fmt.Sprintf("%d of %d clusters confirmed revision 1", n, n))
+	require.Contains(t, screen, fmt.Sprintf("the ManifestWorks of %d clusters were not read", n))
+}
+
+// TestSampleWithoutPermission: a user who may list works, and may not get them, sees the same screen of all works.
+func TestSampleWithoutPermission(t *testing.T) {
+	fleet := newLargeFleet(t, 300, 100)
+	set, ok := fleet.answers["/apis/work.open-cluster-management.io/v1alpha1/namespaces/default/manifestworkreplicasets/web"].(*workv1alpha1.ManifestWorkReplicaSet)
+	require.True(t, ok)
+	set.Status.Failures = []workv1alpha1.ClusterFailure{{Cluster: fleet.cluster(7), Placement: "p"}}
+	var out bytes.Buffer
+	code := Run(t.Context(), []string{"get", "web", "--kubeconfig", fleet.serve(t)}, genericiooptions.IOStreams{Out: &out, ErrOut: &out},
+		WithSamples(0, 1))
+	require.Zero(t, code, out.String())
+	require.Equal(t, []string{"", strconv.Itoa(worklist.PageSize), strconv.Itoa(worklist.PageSize)}, fleet.limits)
+	require.NotContains(t, out.String(), "note")
+	require.Contains(t, out.String(), "300 of 300 clusters confirmed revision 1")
+}
+
+// edited is a fleet whose spec changes when its metadata is read.
+type edited struct{ *largeFleet }
+
+func (f edited) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.largeFleet.ServeHTTP(w, r)
+	if strings.Contains(r.Header.Get("Accept"), "as=PartialObjectMetadataList") {
+		for _, answer := range f.answers {
+			if set, ok := answer.(*workv1alpha1.ManifestWorkReplicaSet); ok {
+				set.Generation++
+			}
+		}
+	}
+}
+
+// TestSampleOfAChange: the hub's counts say nothing about the metadata of the works if the object has changed in between.
+func TestSampleOfAChange(t *testing.T) {
+	fleet := newLargeFleet(t, 300, 100)
+	kubeconfig, _ := serve(t, edited{fleet})
+	var out bytes.Buffer
+	code := Run(t.Context(), []string{"get", "web", "--kubeconfig", kubeconfig}, genericiooptions.IOStreams{Out: &out, ErrOut: &out}, WithSamples(0, 1))
+	require.Zero(t, code, out.String())
+	require.Len(t, fleet.limits, 3)
+	require.NotContains(t, out.String(), "were not read")
 }
 
 // largeArgs names the variable with the arguments for TestProcess.

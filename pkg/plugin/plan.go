@@ -197,7 +197,7 @@ func (o *options) printAhead(a *view.Ahead, change *view.Change) error {
 		out.tabbed(func(w io.Writer) {
 			_, _ = fmt.Fprintln(w, "STATE\tWAITS-FOR\tCLUSTERS\tNAMES")
 			for _, group := range a.Waiting {
-				_, _ = fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", group.State, group.For, len(group.Clusters), oneLine(firstOf(group.Clusters)))
+				_, _ = fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", group.State, group.For, len(group.Clusters), oneLine(firstOf(group.Clusters, namesShown)))
 			}
 		})
 	}
@@ -225,7 +225,7 @@ func printWaves(w io.Writer, waves []forecast.Wave) {
 		}
 		for _, part := range waves[i].Parts {
 			_, _ = fmt.Fprintf(w, "%d\t%d\t%s\t%s\t%s\n", i+1, len(part.Clusters), oneLine(part.Placement), orDash(oneLine(part.Group)),
-				oneLine(firstOf(part.Clusters)))
+				oneLine(firstOf(part.Clusters, namesShown)))
 		}
 	}
 }

@@ -28,6 +28,8 @@ type options struct {
 	now   func() time.Time
 	// age formats a duration. HumanDuration is kubectl's format.
 	age func(time.Duration) string
+	// sampleFrom is the number of ManifestWorks from which `get` reads a sample of them, and sampleStep is the number that it reads first.
+	sampleFrom, sampleStep int
 	// unchanged returns an error if an object is no longer the one for which the user confirmed an action; nil if the terminal asks.
 	unchanged func(*workv1alpha1.ManifestWorkReplicaSet) error
 }
@@ -46,6 +48,11 @@ type Option func(*options)
 // WithAges formats all ages and remaining times with a function, so that the output does not depend on the time.
 func WithAges(format func(time.Duration) string) Option {
 	return func(o *options) { o.age = format }
+}
+
+// WithSamples sets the number of ManifestWorks from which `get` reads a sample of them, and the number that it reads first.
+func WithSamples(from, step int) Option {
+	return func(o *options) { o.sampleFrom, o.sampleStep = from, step }
 }
 
 // Run runs the plugin and returns the exit code. args excludes the program name.
@@ -76,7 +83,8 @@ type exitError struct {
 func (e *exitError) Error() string { return e.message }
 
 func newCommand(streams genericiooptions.IOStreams, changes ...Option) *cobra.Command {
-	o := &options{IOStreams: streams, flags: genericclioptions.NewConfigFlags(true), now: time.Now, age: duration.HumanDuration}
+	o := &options{IOStreams: streams, flags: genericclioptions.NewConfigFlags(true), now: time.Now, age: duration.HumanDuration,
+		sampleFrom: sampleFrom, sampleStep: sampleStep}
 	for _, change := range changes {
 		change(o)
 	}

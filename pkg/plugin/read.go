@@ -8,7 +8,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	clusterclient "open-cluster-management.io/api/client/cluster/clientset/versioned"
 	workclient "open-cluster-management.io/api/client/work/clientset/versioned"
@@ -27,6 +29,7 @@ type clients struct {
 	sets      versioned.Interface
 	kube      kubernetes.Interface
 	works     workclient.Interface
+	metadatas metadata.Interface
 	clusters  clusterclient.Interface
 }
 
@@ -51,7 +54,12 @@ func newClients(config *rest.Config, namespace string) (c *clients, err error) {
 	if c.kube, err = kubernetes.NewForConfig(config); err != nil {
 		return nil, err
 	}
-	if c.works, err = workclient.NewForConfig(config); err != nil {
+	works := rest.CopyConfig(config)
+	works.QPS = -1 // A sample of a large fleet is many small requests. Their number at the same time is limited.
+	if c.works, err = workclient.NewForConfig(works); err != nil {
+		return nil, err
+	}
+	if c.metadatas, err = metadata.NewForConfig(works); err != nil {
 		return nil, err
 	}
 	c.clusters, err = clusterclient.NewForConfig(config)
@@ -75,10 +83,17 @@ func historyStep(c *clients) readStep {
 
 // read reads a ManifestWorkReplicaSet and all related objects.
 func (o *options) read(ctx context.Context, c *clients, name string) (*view.Objects, error) {
+	return o.readWith(ctx, c, name, readWorks)
+}
+
+// readWith is read with another way to read the works.
+func (o *options) readWith(
+	ctx context.Context, c *clients, name string, works func(context.Context, *clients, *view.Objects) error,
+) (*view.Objects, error) {
 	return o.readSet(ctx, c, name, historyStep(c),
 		readStep{"get placements.cluster.open-cluster-management.io in namespace " + c.namespace, readPlacements},
 		readStep{"list placementdecisions.cluster.open-cluster-management.io in namespace " + c.namespace, readDecisions},
-		readStep{"list manifestworks.work.open-cluster-management.io in all namespaces", readWorks})
+		readStep{"list manifestworks.work.open-cluster-management.io in all namespaces", works})
 }
 
 // readSet reads a ManifestWorkReplicaSet and runs the steps. If a step lacks permission, readSet records that and continues.
@@ -145,10 +160,22 @@ func readDecisions(ctx context.Context, c *clients, objects *view.Objects) error
 	return nil
 }
 
-// readWorks reads the works page by page. It keeps what a view reads of them.
+// readWorks reads the works. It keeps what a view reads of them.
 func readWorks(ctx context.Context, c *clients, objects *view.Objects) (err error) {
-	objects.Works, err = worklist.Read(ctx, c.works.WorkV1().RESTClient(), owned(objects.ReplicaSet))
+	whole := objects.ReplicaSet.Status.Summary.Total >= sampleFrom && c.streamsLists()
+	objects.Works, _, err = worklist.Read(ctx, c.works.WorkV1().RESTClient(), owned(objects.ReplicaSet), whole)
 	return err
+}
+
+// streamsLists reports whether the API server encodes a list while it sends it (Kubernetes 1.33). Then a large list is better read whole:
+// it comes from memory, and the pages after the first one come from etcd. Another API server would hold the whole answer in memory.
+func (c *clients) streamsLists() bool {
+	info, err := c.kube.Discovery().ServerVersion()
+	if err != nil {
+		return false
+	}
+	found, err := version.ParseGeneric(info.GitVersion)
+	return err == nil && found.AtLeast(version.MajorMinor(1, 33))
 }
 
 // completeName completes the name of a ManifestWorkReplicaSet.

@@ -31,7 +31,7 @@ func (o *options) watchFleet(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	f := newFollower(c, set)
+	f := newFollower(o, c, set)
 	if err := f.start(ctx); err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -19,6 +20,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/plugin/internal/worklist"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
@@ -27,6 +29,7 @@ import (
 
 // follower keeps the objects of a ManifestWorkReplicaSet up to date with informers.
 type follower struct {
+	*options
 	clients *clients
 	name    string
 	// changed receives a value after a change. It holds at most one.
@@ -36,6 +39,8 @@ type follower struct {
 	mu      sync.Mutex
 	missing []string
 	failed  error
+	// first are the objects of a large fleet, with a sample of its works, until the informers have theirs.
+	first *view.Objects
 }
 
 // source is the informer of one kind.
@@ -75,6 +80,29 @@ func following[L runtime.Object](client lister[L], selected metav1.ListOptions) 
 	}
 }
 
+// listedWorks lists works as the other commands read them, and then watches them. A list through a typed client, or a watch that begins
+// with all objects, would decode the manifests of all works.
+type listedWorks struct{ *cache.ListWatch }
+
+// IsWatchListSemanticsUnSupported makes an informer list the works before it watches them.
+func (listedWorks) IsWatchListSemanticsUnSupported() bool { return true }
+
+func followingWorks(c *clients, selected metav1.ListOptions) cache.ListerWatcher {
+	lw := following(c.works.WorkV1().ManifestWorks(metav1.NamespaceAll), selected)
+	lw.ListWithContextFunc = func(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) {
+		works, version, err := worklist.Read(ctx, c.works.WorkV1().RESTClient(), selected.LabelSelector, c.streamsLists())
+		if err != nil {
+			return nil, err
+		}
+		list := &internalversion.List{ListMeta: metav1.ListMeta{ResourceVersion: version}, Items: make([]runtime.Object, 0, len(works))}
+		for i := range works {
+			list.Items = append(list.Items, &keptWork{ManifestWork: works[i].Object, digest: works[i].Digest})
+		}
+		return list, nil
+	}
+	return listedWorks{lw}
+}
+
 // keptWork is a work without its manifests.
 type keptWork struct {
 	*workv1.ManifestWork
@@ -91,13 +119,13 @@ func kept() func(*workv1.ManifestWork) *keptWork {
 	}
 }
 
-func newFollower(c *clients, set *workv1alpha1.ManifestWorkReplicaSet) *follower {
-	f := &follower{clients: c, name: set.Name, changed: make(chan struct{}, 1)}
+func newFollower(o *options, c *clients, set *workv1alpha1.ManifestWorkReplicaSet) *follower {
+	f := &follower{options: o, clients: c, name: set.Name, changed: make(chan struct{}, 1)}
 	only := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", set.Name).String()}
 	ours := metav1.ListOptions{LabelSelector: owned(set)}
 	in := " in namespace " + c.namespace
 	cluster, all := c.clusters.ClusterV1beta1(), metav1.ListOptions{}
-	informer := func(lw *cache.ListWatch, object runtime.Object, permission string) {
+	informer := func(lw cache.ListerWatcher, object runtime.Object, permission string) {
 		f.sources = append(f.sources, &source{SharedInformer: cache.NewSharedInformer(lw, object, 0), permission: permission})
 	}
 	informer(following(c.replicaSets(), only), &workv1alpha1.ManifestWorkReplicaSet{}, "")
@@ -105,7 +133,7 @@ func newFollower(c *clients, set *workv1alpha1.ManifestWorkReplicaSet) *follower
 	informer(following(cluster.Placements(c.namespace), all), &clusterv1beta1.Placement{}, "placements.cluster.open-cluster-management.io"+in)
 	informer(following(cluster.PlacementDecisions(c.namespace), all), &clusterv1beta1.PlacementDecision{},
 		"placementdecisions.cluster.open-cluster-management.io"+in)
-	informer(following(c.works.WorkV1().ManifestWorks(metav1.NamespaceAll), ours), &workv1.ManifestWork{},
+	informer(followingWorks(c, ours), &workv1.ManifestWork{},
 		"manifestworks.work.open-cluster-management.io in all namespaces")
 	return f
 }
@@ -122,7 +150,7 @@ func (f *follower) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, s := range f.sources {
+	for i, s := range f.sources {
 		if err := s.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) { f.lose(s, err) }); err != nil {
 			return err
 		}
@@ -130,17 +158,62 @@ func (f *follower) start(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		go s.RunWithContext(ctx)
+		if i != ofWorks {
+			go s.RunWithContext(ctx)
+		}
 	}
+	go func() {
+		f.readFirst(ctx) // Before the list of all works keeps the API server busy.
+		f.sources[ofWorks].RunWithContext(ctx)
+	}()
 	f.tell()
 	return nil
 }
 
-// ready reports whether each informer has its objects or lacks permission.
+// readFirst reads a sample of the works of a large fleet. Without one, or after any error, the informers are the first to have objects.
+func (f *follower) readFirst(ctx context.Context) {
+	set, err := f.clients.replicaSets().Get(ctx, f.name, metav1.GetOptions{})
+	if err != nil || set.Status.Summary.Total < f.sampleFrom {
+		return
+	}
+	var found *view.Objects
+	objects, err := f.readWith(ctx, f.clients, f.name, func(ctx context.Context, c *clients, objects *view.Objects) (err error) {
+		if found, err = f.trySample(ctx, c, objects); found != nil {
+			*objects = *found
+		}
+		return err
+	})
+	if err != nil || found == nil {
+		return
+	}
+	f.mu.Lock()
+	f.first = objects
+	f.mu.Unlock()
+	f.tell()
+}
+
+// ready reports whether each informer has its objects or lacks permission, or whether there is a sample.
 func (f *follower) ready() (bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return !slices.ContainsFunc(f.sources, func(s *source) bool { return !s.lost && !s.HasSynced() }), f.failed
+	return f.synced() || f.first != nil, f.failed
+}
+
+func (f *follower) synced() bool {
+	return !slices.ContainsFunc(f.sources, func(s *source) bool { return !s.lost && !s.HasSynced() })
+}
+
+// sampled returns the sample until the informers have their objects, and nil then.
+func (f *follower) sampled(now time.Time) *view.Objects {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.first == nil || f.synced() {
+		f.first = nil
+		return nil
+	}
+	first := *f.first
+	first.Now = now
+	return &first
 }
 
 func (f *follower) handler() cache.ResourceEventHandler {
@@ -176,8 +249,11 @@ func (f *follower) lose(s *source, err error) {
 // errDeleted is the end of a watch: the object was deleted.
 var errDeleted = errors.New("deleted")
 
-// objects returns the objects as the informers have them.
+// objects returns the objects as the informers have them, or the sample that was read before.
 func (f *follower) objects(now time.Time) (*view.Objects, error) {
+	if first := f.sampled(now); first != nil {
+		return first, nil
+	}
 	set := objectsOf[*workv1alpha1.ManifestWorkReplicaSet](f.sources[ofSet])
 	if len(set) == 0 {
 		return nil, errDeleted

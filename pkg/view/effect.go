@@ -165,6 +165,8 @@ func Retriable(set *workv1alpha1.ManifestWorkReplicaSet) error {
 // Abortable returns why a rollout can't be aborted; nil if it can.
 func Abortable(set *workv1alpha1.ManifestWorkReplicaSet) error {
 	switch {
+	case !set.DeletionTimestamp.IsZero():
+		return fmt.Errorf("manifestworkreplicasets %q is being deleted: there is nothing to abort", set.Name)
 	case set.Status.AbortedTime != nil:
 		return fmt.Errorf("the rollout of %q was already aborted at %s", set.Name, set.Status.AbortedTime.UTC().Format(time.RFC3339))
 	case set.Status.CurrentRevision == "":

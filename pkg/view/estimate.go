@@ -53,13 +53,13 @@ func (o *Objects) wrote() map[string]time.Time {
 }
 
 // took returns how long each cluster that has succeeded held its slot. A cluster that had the revision before the rollout began, as in an
-// undo, tells nothing.
+// undo, tells nothing, and neither does one whose work was not read.
 func (o *Objects) took(clusters []Cluster, wrote map[string]time.Time) []time.Duration {
 	var took []time.Duration
 	began := o.began()
 	for i := range clusters {
 		c := &clusters[i]
-		if wrote[c.Name].Before(began) {
+		if wrote[c.Name].Before(began) || o.Presumed.Has(c.Name) {
 			continue
 		}
 		if at, ok := wrote[c.Name]; ok && c.done() && !c.Since.Before(at.Truncate(time.Second)) { // Agents report whole seconds.

@@ -2,8 +2,6 @@ package view
 
 import (
 	"cmp"
-	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -30,9 +28,9 @@ type Fleet struct {
 	Causes    []Cause
 	Revisions []Revision
 	Bars      []Bar
-	// Attention lists the clusters that need attention, the most urgent first. Rest counts the other clusters by state.
-	Attention []Cluster
-	Rest      map[State]int
+	// Attention lists the clusters that need attention, the most urgent first. Rest counts the other clusters, the most urgent first.
+	Attention []Alike
+	Rest      []Count
 	// Next lists the commands to run next.
 	Next []Command
 	// Notes describe the information that is missing from the view.
@@ -59,25 +57,16 @@ type Reached struct {
 // Command is a command line and its purpose.
 type Command struct{ Purpose, Line string }
 
-// attentionShown is the maximum number of clusters in Fleet.Attention.
-const attentionShown = 15
-
 // Of returns the view of a ManifestWorkReplicaSet.
 func Of(o *Objects) *Fleet {
 	rs := o.ReplicaSet
 	clusters, known := o.clusters()
 	f := &Fleet{
 		Namespace: rs.Namespace, Name: rs.Name, State: StateOf(rs), Since: SinceOf(rs), Why: o.numbered(why(rs)), Causes: causes(rs),
-		Revisions: Revisions(o), Rest: map[State]int{}, Notes: o.notes(), Reached: o.reached(),
+		Revisions: Revisions(o), Notes: append(o.notes(), o.presumption(clusters)...), Reached: o.reached(),
 		Estimate: o.estimate(clusters, known),
 	}
-	for i := range clusters {
-		if c := &clusters[i]; !c.done() && c.State != StateWaiting && len(f.Attention) < attentionShown {
-			f.Attention = append(f.Attention, *c)
-		} else {
-			f.Rest[c.State]++
-		}
-	}
+	f.Attention, f.Rest = attention(clusters)
 	f.Bars = o.bars(clusters, known)
 	f.Summary = o.summary(clusters, known, f.Bars)
 	f.Next = o.next(f)
@@ -214,16 +203,4 @@ func causes(rs *workv1alpha1.ManifestWorkReplicaSet) []Cause {
 	}, func(a, b Cause) int {
 		return cmp.Or(cmp.Compare(len(b.Clusters), len(a.Clusters)), cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Message, b.Message))
 	})
-}
-
-// Counts returns the counts in Rest as text, the most urgent state first.
-func (f *Fleet) Counts() []string {
-	phases := slices.SortedFunc(maps.Keys(f.Rest), func(a, b State) int {
-		return cmp.Or(cmp.Compare((&Cluster{State: a}).rank(), (&Cluster{State: b}).rank()), cmp.Compare(a, b))
-	})
-	counts := make([]string, 0, len(phases))
-	for _, phase := range phases {
-		counts = append(counts, fmt.Sprintf("%d %s", f.Rest[phase], phase))
-	}
-	return counts
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -29,6 +30,9 @@ type Objects struct {
 	// Placements are the Placements of the placementRefs, by name. Decisions are their PlacementDecisions, by Placement name.
 	Placements map[string]*clusterv1beta1.Placement
 	Decisions  map[string][]*clusterv1beta1.PlacementDecision
+	// Unread are the clusters of whose work only the metadata was read. Presumed are those of them that count as succeeded because the hub
+	// counts them so.
+	Unread, Presumed sets.Set[string]
 	// Missing names the missing permissions, as "verb resource.group in …". The objects that they protect could not be read.
 	Missing []string
 	// Now is the current time of the client.

@@ -10,7 +10,14 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/controlplane"
 )
 
-// The API server is unavailable for a while: the page says so, keeps the last state, and then becomes live again without a reload.
+// awayFor is how long an outage has lasted, in seconds, as the page says it.
+const awayFor = `(() => {
+	const said = /The first request failed (?:(\d+)m)?(?:(\d+)s)? ago/.exec(document.body.innerText);
+	return said ? 60 * Number(said[1] ?? 0) + Number(said[2] ?? 0) : 0;
+})()`
+
+// The API server is unavailable for a minute: the page says so and for how long, keeps the last state, and then becomes live again without a
+// reload.
 func TestAPIServerAway(t *testing.T) {
 	browser := newBrowser(t)
 	f := newFleet(t, 2)
@@ -18,6 +25,9 @@ func TestAPIServerAway(t *testing.T) {
 	p := f.opens(browser, serve(t, "-n", f.namespace))
 	p.shows("Complete", "Live")
 	require.NoError(t, suite.plane.Stop())
+	p.shows("The API server can’t be reached", "2 of 2 clusters confirmed revision 1")
+	p.is(awayFor + " >= 30") // Each wait has a time limit: a minute is two of them.
+	p.is(awayFor + " >= 60")
 	p.shows("The API server can’t be reached", "2 of 2 clusters confirmed revision 1")
 	require.NoError(t, suite.plane.Start(t.Context()))
 	p.shows("Live")

@@ -1,11 +1,15 @@
 package integration
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -37,6 +41,7 @@ func BenchmarkPlugin(b *testing.B) {
 	for _, command := range []string{"list", "get web", "clusters web", "why web " + benchfleet.Cluster(7)} {
 		b.Run(strings.Fields(command)[0], func(b *testing.B) { large.measure(b, command) })
 	}
+	b.Run("dashboard", large.measureDashboard)
 }
 
 // largeHub is an API server with a stalled rollout that no hub touches.
@@ -73,15 +78,56 @@ func (h *largeHub) measure(b *testing.B, command string) {
 		process := exec.Command(h.plugin, args...) //nolint:gosec // The plugin of this test.
 		out, err := process.CombinedOutput()
 		require.NoError(b, err, string(out))
-		state := process.ProcessState
-		if usage, ok := state.SysUsage().(*syscall.Rusage); ok {
-			b.ReportMetric(float64(usage.Maxrss)/1024, "MB")
-		}
-		b.ReportMetric((state.UserTime() + state.SystemTime()).Seconds(), "cpu-s")
+		reportUsage(b, process.ProcessState)
 		if testing.Verbose() {
 			b.Logf("%s", out[:min(len(out), 4096)])
 		}
 	}
+}
+
+// dashboardAddress is the address that the dashboard prints: the page and its token.
+var dashboardAddress = regexp.MustCompile(`(http://127\.0\.0\.1:\d+/)#token=(\S+)`)
+
+// measureDashboard runs the dashboard in processes of its own, and reads what it sends to a page: the first picture, which is of a sample, and
+// the second one, which is of all works.
+func (h *largeHub) measureDashboard(b *testing.B) {
+	for b.Loop() {
+		process := exec.Command(h.plugin, "dashboard", "--no-browser", "-n", benchfleet.Namespace, "--kubeconfig", h.kubeconfig) //nolint:gosec // The plugin of this test.
+		printed, err := process.StdoutPipe()
+		require.NoError(b, err)
+		require.NoError(b, process.Start())
+		first, err := bufio.NewReader(printed).ReadString('\n')
+		require.NoError(b, err)
+		address := dashboardAddress.FindStringSubmatch(first)
+		require.NotNil(b, address, first)
+		begin := time.Now()
+		request, err := http.NewRequestWithContext(b.Context(), http.MethodGet, address[1]+"api/sets/"+benchfleet.Namespace+"/web/stream", http.NoBody)
+		require.NoError(b, err)
+		request.Header.Set("X-Dashboard-Token", address[2])
+		answer, err := http.DefaultClient.Do(request)
+		require.NoError(b, err)
+		events := bufio.NewReader(answer.Body)
+		for _, picture := range []string{"first-s", "all-s"} {
+			for line := ""; line != "event: update\n"; {
+				line, err = events.ReadString('\n')
+				require.NoError(b, err)
+			}
+			b.ReportMetric(time.Since(begin).Seconds(), picture)
+		}
+		require.NoError(b, answer.Body.Close())
+		require.NoError(b, process.Process.Signal(os.Interrupt))
+		require.NoError(b, process.Wait())
+		reportUsage(b, process.ProcessState)
+	}
+}
+
+// reportUsage reports the memory and the CPU time of a process.
+func reportUsage(b *testing.B, state *os.ProcessState) {
+	b.Helper()
+	if usage, ok := state.SysUsage().(*syscall.Rusage); ok {
+		b.ReportMetric(float64(usage.Maxrss)/1024, "MB")
+	}
+	b.ReportMetric((state.UserTime() + state.SystemTime()).Seconds(), "cpu-s")
 }
 
 // largeRollout creates the objects.
@@ -142,7 +188,6 @@ func failed(i int) bool { return i%100 == 0 }
 func (l *largeRollout) report(set *workv1alpha1.ManifestWorkReplicaSet, hashes []string) {
 	set.Status.CurrentRevision, set.Status.UpdateRevision = hashes[0], hashes[1]
 	set.Status.State, set.Status.ObservedGeneration = workv1alpha1.StateStalled, set.Generation
-	set.Status.Summary.Total = l.n
 	for i := range l.n {
 		if failed(i) {
 			set.Status.Failures = append(set.Status.Failures, workv1alpha1.ClusterFailure{
@@ -151,6 +196,9 @@ func (l *largeRollout) report(set *workv1alpha1.ManifestWorkReplicaSet, hashes [
 			})
 		}
 	}
+	counts, bad := &set.Status.Summary, len(set.Status.Failures)
+	counts.Total, counts.DesiredTotal, counts.Applied, counts.Available = l.n, l.n, l.n, l.n
+	counts.Updated, counts.Failed, counts.Waiting, counts.Progressing, counts.Degraded = l.n/2-bad, bad, l.n/2, bad, bad
 }
 
 func (l *largeRollout) createWork(ctx context.Context, i int, hash string) error {

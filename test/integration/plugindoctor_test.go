@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -38,7 +40,21 @@ type checkup struct {
 	t          *testing.T
 	w          *world
 	kubeconfig string
+	screens    strings.Builder
 }
+
+// show adds the screen of a state, as a terminal shows it.
+func (c *checkup) show(state string, args ...string) {
+	c.t.Helper()
+	var out bytes.Buffer
+	code := plugin.Run(c.t.Context(), append([]string{"doctor", "--kubeconfig", c.kubeconfig}, args...),
+		genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out})
+	screen := strings.ReplaceAll(stable(out.String()), version.Get().GitVersion, "v0.0.0")
+	screen = leaseAge.ReplaceAllString(screen, "lease for 2h")
+	fmt.Fprintf(&c.screens, "# %s\n$ kubectl mwrs %s\n%s(exit code %d)\n\n", state, strings.Join(append([]string{"doctor"}, args...), " "), screen, code)
+}
+
+var leaseAge = regexp.MustCompile(`lease for \d[\dhms]*`)
 
 // run returns the result and the message of each check, and the exit code.
 func (c *checkup) run(args ...string) (map[string]string, int) {
@@ -150,9 +166,13 @@ func TestPluginDoctor(t *testing.T) {
 	require.Contains(t, results["leader"], "pod-1 leads since")
 	c.says(0, "leaving", "ok", "nothing to settle in 0 ManifestWorkReplicaSets", "--leaving")
 	c.says(0, "crd-installed", "unknown", "you can't get customresourcedefinitions", "--as", "nobody")
+	c.show("a healthy hub")
+	c.show("a healthy hub", "--leaving")
+	c.show("no permissions", "--as", "nobody")
 
 	c.breaksTheCRD()
 	c.breaksTheHub()
+	golden(t, "doctor", c.screens.String())
 }
 
 // breaksTheCRD breaks the annotations and the fields of the CRD.
@@ -167,6 +187,7 @@ func (c *checkup) breaksTheCRD() {
 	c.says(1, "ocm-version", "warn", "not been tested with OCM 1.9.0")
 	require.NoError(c.t, controlplane.InstallCRDs(c.t.Context(), c.w.config, withoutTheFields(c.t)))
 	c.says(1, "crd-complete", "fail", "the API server drops spec.pruneStrategy, status.state")
+	c.show("a CRD of another hub, and a release of OCM that was not tested")
 	require.NoError(c.t, controlplane.InstallCRDs(c.t.Context(), c.w.config, crds.ManifestWorkReplicaSet))
 	c.says(1, "crd-complete", "ok", "every field")
 }
@@ -194,7 +215,8 @@ func (c *checkup) breaksTheHub() {
 		[]byte(`{"spec":{"renewTime":"`+old+`"}}`), metav1.PatchOptions{})
 	require.NoError(c.t, err)
 	c.says(1, "leader", "fail", "pod-1 has not renewed its lease for 2h")
-	c.says(1, "leader", "fail", "no work controller has led", "--hub-namespace", "default")
+	c.says(1, "leader", "fail", "no work controller has led", "--hub-namespace", "kube-system")
+	c.withoutLeaderElection(f)
 
 	binding := "open-cluster-management:cluster-manager-work:revisions"
 	require.NoError(c.t, kube.RbacV1().ClusterRoleBindings().Delete(ctx, binding, metav1.DeleteOptions{}))
@@ -213,10 +235,29 @@ func (c *checkup) breaksTheHub() {
 	hook, err = hooks.Update(ctx, hook, metav1.UpdateOptions{})
 	require.NoError(c.t, err)
 	c.says(1, "webhook", "fail", "does not verify the serving certificate")
+	c.show("a broken hub")
+	c.show("a broken hub", "--leaving")
 	hook.Webhooks[0].ClientConfig.CABundle = nil
 	_, err = hooks.Update(ctx, hook, metav1.UpdateOptions{})
 	require.NoError(c.t, err)
 	c.says(1, "webhook", "fail", "it has no certificate in PEM format")
 	require.NoError(c.t, hooks.Delete(ctx, "mwrs", metav1.DeleteOptions{}))
 	c.says(1, "webhook", "warn", "no validating webhook checks")
+}
+
+// withoutLeaderElection deletes the Lease: only what the hub did shows that it runs, without leader election.
+func (c *checkup) withoutLeaderElection(f *fleet) {
+	c.t.Helper()
+	ctx, leases := c.t.Context(), c.w.kube.CoordinationV1().Leases(hubNamespace)
+	lease, err := leases.Get(ctx, "work-manager-lock", metav1.GetOptions{})
+	require.NoError(c.t, err)
+	require.NoError(c.t, leases.Delete(ctx, lease.Name, metav1.DeleteOptions{}))
+	c.says(1, "leader", "fail", "no work controller has led in namespace "+hubNamespace)
+	f.editStatus(func(status *workv1alpha1.ManifestWorkReplicaSetStatus) {
+		status.ObservedGeneration = f.get().Generation
+	})
+	c.says(1, "leader", "warn", "it runs, or ran, without leader election")
+	c.show("a hub without leader election, and an object that lost fields")
+	_, err = leases.Create(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: lease.Name}, Spec: lease.Spec}, metav1.CreateOptions{})
+	require.NoError(c.t, err)
 }

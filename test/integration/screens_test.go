@@ -60,18 +60,23 @@ func TestScreens(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := play(t)
-			got := s.play()
-			path := filepath.Join("testdata", "screens", name+".txt")
-			if *updateScreens {
-				require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o750))
-				require.NoError(t, os.WriteFile(path, []byte(got), 0o600))
-				return
-			}
-			want, err := os.ReadFile(path) //nolint:gosec // A file of this test.
-			require.NoError(t, err)
-			require.Equal(t, unordered(string(want)), unordered(got), "go test ./test/integration -run TestScreens -update rewrites the screens")
+			golden(t, name, s.play())
 		})
 	}
+}
+
+// golden compares screens with those of a file, or writes them into it.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", "screens", name+".txt")
+	if *updateScreens {
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o750))
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o600))
+		return
+	}
+	want, err := os.ReadFile(path) //nolint:gosec // A file of this test.
+	require.NoError(t, err)
+	require.Equal(t, unordered(string(want)), unordered(got), "go test ./test/integration -run %s -update rewrites the screens", t.Name())
 }
 
 // screens is a fleet in a state, and the cluster whose story is told. flags are those of each command.
@@ -81,34 +86,46 @@ type screens struct {
 	flags []string
 }
 
-// play runs the commands and returns what a terminal would show.
+// play runs the commands and returns what a terminal would show. No command changes the state.
 func (s screens) play() string {
 	s.t.Helper()
 	s.quiet()
+	kubeconfig, about := s.rehearsal(), s.cluster(s.about)
 	var shown strings.Builder
-	for _, command := range []string{
-		"list", "get web", "clusters web -o wide", "why web " + s.cluster(s.about), "history web", "status web --timeout 5s",
-		"diff web", "plan web", "undo web --dry-run=client", "abort web --reason tried", "export web",
-	} {
-		out, code := s.run(append(strings.Fields(command), s.flags...))
+	show := func(command, out string, code int) {
 		fmt.Fprintf(&shown, "$ kubectl mwrs %s\n%s", command, stable(out))
 		if code != 0 {
 			fmt.Fprintf(&shown, "(exit code %d)\n", code)
 		}
 		shown.WriteByte('\n')
 	}
+	exported := ""
+	for _, command := range []string{
+		"list", "get web", "clusters web -o wide", "why web " + about, "history web", "history web --revision 1", "status web --timeout 5s",
+		"diff web", "plan web", "undo web --dry-run=client", "undo web", "abort web --reason tried", "abort web --reason tried --yes",
+		"retry web", "retry web " + about, "pause web", "resume web", "export web",
+	} {
+		out, code := s.run(kubeconfig, "", append(strings.Fields(command), s.flags...))
+		show(command, out, code)
+		if command == "get web" {
+			s.sampled(kubeconfig, out)
+		}
+		exported = out
+	}
+	out, code := s.run(kubeconfig, exported, append([]string{"lint", "-f", "-"}, s.flags...))
+	show("export web | kubectl mwrs lint -f -", out, code)
+	out, code = s.reportScreen(kubeconfig)
+	show("report web -o web.html", out, code)
 	return shown.String()
 }
 
 // run runs a command as a terminal shows it: with the errors in between. All ages are one minute.
-func (s screens) run(args []string) (string, int) {
+func (s screens) run(kubeconfig, in string, args []string, changes ...plugin.Option) (string, int) {
 	s.t.Helper()
-	kubeconfig, err := s.w.plane.Kubeconfig(s.t.TempDir() + "/kubeconfig")
-	require.NoError(s.t, err)
 	var out bytes.Buffer
 	code := plugin.Run(s.t.Context(), append(args, "--kubeconfig", kubeconfig, "-n", s.namespace),
-		genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out},
-		plugin.WithAges(func(time.Duration) string { return "1m" }))
+		genericiooptions.IOStreams{In: strings.NewReader(in), Out: &out, ErrOut: &out},
+		append(changes, plugin.WithAges(func(time.Duration) string { return "1m" }))...)
 	return out.String(), code
 }
 
@@ -133,13 +150,13 @@ func stable(out string) string {
 	return out
 }
 
-// unordered sorts the events of the stories: which of them came in the same second is a matter of chance.
+// unordered sorts the events of the stories and the timelines: which of them came in the same second is a matter of chance.
 func unordered(screen string) string {
 	var lines, events []string
 	story := false
 	for line := range strings.Lines(screen) {
 		if strings.HasPrefix(line, "$ ") {
-			story = strings.HasPrefix(line, "$ kubectl mwrs why ")
+			story = strings.HasPrefix(line, "$ kubectl mwrs why ") || strings.HasPrefix(line, "$ kubectl mwrs report ")
 		}
 		event, isEvent := strings.CutPrefix(line, "    ")
 		if story && isEvent {
@@ -166,12 +183,13 @@ func nextSecond(t *testing.T) {
 }
 
 func firstRolloutScreens(t *testing.T) screens {
-	f := newFleet(t, 4)
+	f := newFleet(t, 8)
 	f.place("p1", f.clusters)
-	f.agentsReport("c2", "v1", hangs)
-	f.agentsReport("c3", "v1", hangs)
-	f.create("v1", ref("p1", progressive(2, "10m", 0, abortAll)))
-	f.has("c3", "v1")
+	for _, cluster := range []string{"c2", "c3", "c4", "c5", "c6"} {
+		f.agentsReport(cluster, "v1", hangs)
+	}
+	f.create("v1", ref("p1", progressive(5, "10m", 0, abortAll)))
+	f.has("c6", "v1")
 	return screens{fleet: f, about: "c2"}
 }
 

@@ -27,7 +27,7 @@ func TestTellerPrintsWhatChanges(t *testing.T) {
 		return &view.Fleet{
 			Namespace: "demo", Name: "web", State: workv1alpha1.StateRollingOut, Since: now, Summary: "0 of 1 clusters confirmed revision 1",
 			Revisions: []view.Revision{{Number: 1, Hash: "abc"}},
-			Attention: []view.Cluster{{Name: "cluster1", State: state, Since: now, Wrote: "1"}},
+			Attention: []view.Alike{{Cluster: view.Cluster{Name: "cluster1", State: state, Since: now, Wrote: "1"}, Names: []string{"cluster1"}}},
 			Next:      []view.Command{{Purpose: "wait", Line: "kubectl mwrs status web"}},
 		}
 	}

@@ -1,6 +1,7 @@
 package worklist
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -32,16 +33,22 @@ type page struct {
 	first int
 }
 
-// Read reads the ManifestWorks that a selector selects, in all namespaces. While the API server writes a page, the pages before it are
-// decoded. If the list changes so much meanwhile that the API server can't continue it, Read reads the rest in its new state.
-func Read(ctx context.Context, client rest.Interface, selector string) ([]work.Work, error) {
+// Read reads the ManifestWorks that a selector selects, in all namespaces, and the resource version from which a watch continues. While the
+// API server writes a page, the pages before it are decoded. If the list changes so much meanwhile that the API server can't continue it,
+// Read reads the rest in its new state. A whole list is one page, and is decoded while it arrives. Only an API server that does not hold
+// the answer in memory should be asked for that.
+func Read(ctx context.Context, client rest.Interface, selector string, whole bool) (works []work.Work, version string, err error) {
 	pages := make(chan page, waiting)
 	known := &digests{known: map[[sha256.Size]byte]revision.Digest{}}
-	list := &list{}
+	list, fetch := &list{}, fetchPages
+	if whole {
+		fetch = fetchWhole
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		defer close(pages)
-		return fetch(ctx, client, selector, pages)
+		version, err = fetch(ctx, client, selector, pages)
+		return err
 	})
 	for range goruntime.GOMAXPROCS(0) {
 		group.Go(func() error {
@@ -54,13 +61,14 @@ func Read(ctx context.Context, client rest.Interface, selector string) ([]work.W
 		})
 	}
 	if err := group.Wait(); err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	return list.works, nil
+	return list.works, version, nil
 }
 
-// fetch reads the pages one after the other, and finds where their works begin and end.
-func fetch(ctx context.Context, client rest.Interface, selector string, pages chan<- page) error {
+// fetchPages reads the pages one after the other, and finds where their works begin and end. It returns the resource version of the first
+// one.
+func fetchPages(ctx context.Context, client rest.Interface, selector string, pages chan<- page) (version string, err error) {
 	options := metav1.ListOptions{LabelSelector: selector, Limit: PageSize}
 	for first := 0; ; {
 		answer := client.Get().Resource("manifestworks").VersionedParams(&options, scheme.ParameterCodec).
@@ -71,25 +79,26 @@ func fetch(ctx context.Context, client rest.Interface, selector string, pages ch
 			continue
 		}
 		if err != nil {
-			return err
+			return "", err
 		}
 		data, err := answer.Raw()
 		if err != nil {
-			return err
+			return "", err
 		}
-		items, next, err := split(data)
+		items, meta, err := split(data)
 		if err != nil {
-			return err
+			return "", err
 		}
 		select {
 		case pages <- page{items: items, first: first}:
 		case <-ctx.Done():
-			return ctx.Err()
+			return "", ctx.Err()
 		}
-		if next == "" {
-			return nil
+		version = cmp.Or(version, meta.ResourceVersion)
+		if meta.Continue == "" {
+			return version, nil
 		}
-		first, options.Continue = first+len(items), next
+		first, options.Continue = first+len(items), meta.Continue
 	}
 }
 
@@ -102,8 +111,8 @@ func continues(err error) string {
 	return status.Status().Continue
 }
 
-// split returns the works of a page as JSON, and where the list continues; empty at its end.
-func split(data []byte) (items [][]byte, next string, err error) {
+// split returns the works of a page as JSON, and the metadata of the list.
+func split(data []byte) (items [][]byte, meta metav1.ListMeta, err error) {
 	var broken error
 	for name, value := range members(data, &broken) {
 		switch string(name) {
@@ -112,14 +121,12 @@ func split(data []byte) (items [][]byte, next string, err error) {
 				items = append(items, item)
 			}
 		case "metadata":
-			var meta metav1.ListMeta
 			if err := json.Unmarshal(value, &meta); err != nil {
-				return nil, "", fmt.Errorf("the metadata of a list of ManifestWorks: %w", err)
+				return nil, meta, fmt.Errorf("the metadata of a list of ManifestWorks: %w", err)
 			}
-			next = meta.Continue
 		}
 	}
-	return items, next, broken
+	return items, meta, broken
 }
 
 // list gathers the works of the pages, in their order.

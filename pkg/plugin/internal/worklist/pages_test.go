@@ -49,7 +49,7 @@ func (p *pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		_, _ = fmt.Fprintf(w, `{"metadata":{"name":"web","namespace":"c%d"},"spec":{}}`, i)
 	}
-	_, _ = fmt.Fprintf(w, `],"metadata":{"continue":%q}}`, next)
+	_, _ = fmt.Fprintf(w, `],"metadata":{"continue":%q,"resourceVersion":"%d"}}`, next, begin+7)
 }
 
 func (p *pages) client(t *testing.T) rest.Interface {
@@ -65,9 +65,10 @@ func (p *pages) client(t *testing.T) rest.Interface {
 func TestRead(t *testing.T) {
 	for _, n := range []int{0, 1, PageSize, 4*PageSize + 3} {
 		server := &pages{n: n, expired: 2 * PageSize}
-		works, err := Read(t.Context(), server.client(t), "a=b")
+		works, version, err := Read(t.Context(), server.client(t), "a=b", false)
 		require.NoError(t, err)
 		require.Len(t, works, n)
+		require.Equal(t, "7", version, "that of the first page")
 		for i := range works {
 			require.Equal(t, fmt.Sprintf("c%d", i), works[i].Cluster())
 		}
@@ -90,12 +91,12 @@ func TestReadFails(t *testing.T) {
 	}
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "manifestworks"}, "", nil).Status()
 	forbidden.TypeMeta = statusType
-	_, err := Read(t.Context(), answer(http.StatusForbidden, forbidden), "")
+	_, _, err := Read(t.Context(), answer(http.StatusForbidden, forbidden), "", false)
 	require.True(t, apierrors.IsForbidden(err), err)
-	_, err = Read(t.Context(), answer(http.StatusOK, []int{1}), "")
+	_, _, err = Read(t.Context(), answer(http.StatusOK, []int{1}), "", false)
 	require.ErrorIs(t, err, errBroken)
 	expired := apierrors.NewResourceExpired("too old").Status()
 	expired.TypeMeta = statusType
-	_, err = Read(t.Context(), answer(http.StatusGone, expired), "")
+	_, _, err = Read(t.Context(), answer(http.StatusGone, expired), "", false)
 	require.True(t, apierrors.IsResourceExpired(err), err)
 }
