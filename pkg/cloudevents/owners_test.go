@@ -137,13 +137,6 @@ func TestSelectionIsNotKnown(t *testing.T) {
 			_, err := o.client.Resource(resource).Namespace("ns").Update(t.Context(), half, metav1.UpdateOptions{})
 			require.NoError(t, err)
 		},
-		"a reference can't be read": func(t *testing.T, o *ownersRig) {
-			half := replicaSet("web", nil)
-			refs := []any{map[string]any{"name": "p1", "rolloutStrategy": "soon"}, map[string]any{"name": []any{}}}
-			require.NoError(t, unstructured.SetNestedSlice(half.Object, refs, "spec", "placementRefs"))
-			_, err := o.client.Resource(workv1alpha1.ManifestWorkReplicaSetResource).Namespace("ns").Update(t.Context(), half, metav1.UpdateOptions{})
-			require.NoError(t, err)
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			owners := newOwners(t)
@@ -156,6 +149,18 @@ func TestSelectionIsNotKnown(t *testing.T) {
 			require.Equal(t, Selected, owner.Selection)
 		})
 	}
+}
+
+// If references of an owner can't be read, nobody knows which clusters it selects.
+func TestReferencesThatCantBeRead(t *testing.T) {
+	owners := newOwners(t)
+	odd := replicaSet("web", nil)
+	require.NoError(t, unstructured.SetNestedSlice(odd.Object, []any{"not a ref"}, "spec", "placementRefs"))
+	_, err := owners.client.Resource(workv1alpha1.ManifestWorkReplicaSetResource).Namespace("ns").Update(t.Context(), odd, metav1.UpdateOptions{})
+	require.NoError(t, err)
+	owner, err := owners.Find(t.Context(), Claim{Namespace: "ns", Name: "web", Cluster: "c4"})
+	require.NoError(t, err)
+	require.Equal(t, Owner{Exists: true, Selection: SelectionUnknown}, owner)
 }
 
 // Before the informers have synced, owners that agents make up cost one list of each collection, once in a while.
