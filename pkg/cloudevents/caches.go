@@ -25,8 +25,8 @@ type Caches struct {
 	ReplicaSets, Placements, Decisions, Revisions cache.SharedIndexInformer
 }
 
-// UseCaches makes these informers answer once they have synced. The works are restored before that: what an upgrade of the hub writes must
-// come before the informers begin, and it may take its time.
+// UseCaches makes these informers answer once they have synced. The works are restored before that: the informers start only after an
+// upgrade of the hub has written its objects, which may take a while.
 func (o *LiveOwners) UseCaches(caches Caches) { o.caches.Store(&caches) }
 
 func (c *Caches) synced() bool {

@@ -161,7 +161,7 @@ type decided struct {
 
 // done is what a pass did, and what it leaves to the next one.
 type done struct {
-	// wrote is true if this pass changed something. urgent is true if it wants to, as soon as possible.
+	// wrote is true if this pass changed something. urgent is true if the next pass should come as soon as possible.
 	wrote  atomic.Bool
 	urgent bool
 	// unrestored is true if this pass should have restored works that it did not restore.

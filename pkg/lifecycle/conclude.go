@@ -76,7 +76,8 @@ func (c *chain) markComplete(update *revision.Revision) *Step {
 	return nil
 }
 
-// Abort persists an abort, with the failures that led to it. The works go back when the caches show it, and the revision records it (R12).
+// Abort persists an abort, with the failures that led to it. The works are rolled back once the caches show the abort and the revision
+// records it (R12).
 func Abort(v *View, found Decision, decided *rollout.Plan, at metav1.Time) Step {
 	view, reason := *v, decided.Abort.Reason
 	view.decided = &decided.Records

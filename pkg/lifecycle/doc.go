@@ -31,7 +31,7 @@
 //
 // Those of Begin:
 //
-//	checkRetry       an annotation that asks for no retry, or not yet, is named
+//	checkRetry       an event names a retry annotation that is not a time, or is in the future
 //	abortByHand      a person set status.abortedTime                                          (R12)
 //	retryAborted     an annotation asks for a retry of an aborted rollout                     (R4)
 //	newRollout       a rollout of another revision begins; an unfinished abort ends first     (R4)

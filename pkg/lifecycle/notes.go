@@ -155,8 +155,8 @@ func (n *Notes) Refusals(target string, aborted bool, now time.Time) map[string]
 	return found
 }
 
-// renewRejections gives works that the API server rejected by the time of a retry a new deadline. A write that was not tried since is tried at
-// once.
+// renewRejections gives works that the API server rejected by the time of a retry a new deadline. A write that has not been tried since
+// then is tried at once.
 func renewRejections(rejections map[string]rollout.Rejection, until time.Time) {
 	for cluster, rejection := range rejections {
 		if !rejection.Since.Before(until) {

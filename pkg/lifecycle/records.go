@@ -56,7 +56,7 @@ func (v *View) removeOlder(records *rollout.Records, hash string) {
 	v.removeRecords(records, func(since time.Time) bool { return since.Before(began.Add(-recordTolerance)) })
 }
 
-// removeRecords removes the records whose time is over. The maps may be shared with the memory of this process.
+// removeRecords removes the records whose time satisfies over. The maps may be shared with the memory of this process.
 func (v *View) removeRecords(records *rollout.Records, over func(since time.Time) bool) {
 	records.Failures = failuresWithout(records.Failures, over)
 	records.Rejections = failuresWithout(records.Rejections, over)

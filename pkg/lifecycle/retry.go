@@ -12,12 +12,13 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
-// A retry by annotation is a time: whatever was aborted or has failed by then is retried once, when that time has come. So no value is acted
-// on twice, and nothing has to be recorded: a failure or an abort after a retry is later than its time. A retry does not reach back to a
-// rollout that began later. This also holds for a value that stays in Git for months.
+// A retry by annotation is a time: whatever was aborted or has failed by then is retried once, when that time has come. A failure or an
+// abort after a retry is later than that time, so no value is acted on twice, and nothing has to be recorded. A value has no effect on a
+// rollout that began later, even if the value stays in Git for months.
 
 // retryByAnnotation returns the time before which failures of the update revision's rollout are retried (R4); zero if no retry of this
-// rollout is asked for. The status holds whole seconds, so this is the beginning of the second after the annotation's. It may be in the future.
+// rollout is requested. The status holds whole seconds, so this is the beginning of the second after the annotation's. It may be in the
+// future.
 func (v *View) retryByAnnotation(hash string) time.Time {
 	value, asked := v.Object.Annotations[workv1alpha1.AnnotationRetry]
 	if !asked {
@@ -34,8 +35,8 @@ func (v *View) retryByAnnotation(hash string) time.Time {
 	return at
 }
 
-// retryAborted begins the rollout again that was aborted, if the annotation asks for it. The revision records the retry first: it is the
-// record of both, and the status follows (R4).
+// retryAborted retries an aborted rollout if the annotation asks for it. The revision, which records aborts and retries, comes first, and
+// the status follows (R4).
 func (c *chain) retryAborted() *Step {
 	update := c.revisionOf(c.Update.Hash)
 	if c.Revisions.AbortedTime == nil || c.Held || update == nil || c.Update.Hash != c.Revisions.UpdateRevision {
@@ -56,8 +57,8 @@ func (c *chain) retryAborted() *Step {
 	return c.clearAborted(update, "the annotation "+workv1alpha1.AnnotationRetry+" asks for a retry")
 }
 
-// wasRetried reports whether the revision records a retry of the abort that the status still has: the status is older. The conditions tell
-// that abort from a later one, for which a user may have set any time.
+// wasRetried reports whether the revision records a retry of the abort that the status still has. Such a status is older than the revision.
+// The conditions distinguish that abort from a later one, for which a user may have set any time.
 func (c *chain) wasRetried(update *revision.Revision) bool {
 	retried, _ := update.RetriedAt()
 	if _, marked := update.AbortedAt(); marked || !retried.After(c.Revisions.AbortedTime.Time) {
@@ -68,7 +69,7 @@ func (c *chain) wasRetried(update *revision.Revision) bool {
 	return (reported == status.Aborting || reported == status.Aborted) && progressing != nil && !progressing.LastTransitionTime.After(retried)
 }
 
-// checkRetry makes an event if the annotation holds no time, or one that has not come.
+// checkRetry makes an event if the annotation is not a time, or is in the future.
 func (c *chain) checkRetry() *Step {
 	value, asked := c.Object.Annotations[workv1alpha1.AnnotationRetry]
 	if !asked {
@@ -83,10 +84,10 @@ func (c *chain) checkRetry() *Step {
 	return nil
 }
 
-// retrySkew is by how much the clock of a user may be ahead before the hub says that it waits.
+// retrySkew is how far the clock of a user may be ahead before an event reports that the hub waits.
 const retrySkew = time.Minute
 
-// ignoreRetry says once why the annotation retries nothing.
+// ignoreRetry makes one event that gives the reason why the annotation retries nothing.
 func (c *chain) ignoreRetry(why string) {
 	note := fmt.Sprintf("annotation %s: %q: %s", workv1alpha1.AnnotationRetry, c.Object.Annotations[workv1alpha1.AnnotationRetry], why)
 	c.Events = append(c.Events, Event{

@@ -61,7 +61,7 @@ type Snapshot struct {
 	Records Records
 	// Retried is when somebody removed the recorded failure of a cluster from the status: the cluster gets a new deadline (R11).
 	Retried map[string]time.Time
-	// RetriedUntil is a whole second: a user retries every earlier failure once it has come (R11); zero for none.
+	// RetriedUntil is a time in whole seconds: once it has come, every earlier failure is retried (R11); zero for none.
 	RetriedUntil time.Time
 	// FastUndo is true if Update is within the rollback window: it reaches every cluster at once (R12c).
 	FastUndo bool

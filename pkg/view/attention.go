@@ -28,7 +28,7 @@ type Count struct {
 const (
 	// attentionShown is the maximum number of rows in Fleet.Attention.
 	attentionShown = 15
-	// alikeShown is the number of similar clusters from which they are one row.
+	// alikeShown is the minimum number of similar clusters that share one row.
 	alikeShown = 4
 )
 

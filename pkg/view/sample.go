@@ -15,7 +15,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// Sample is the part of the ManifestWorks of a large fleet that a view reads in full. A list of 10,000 works costs the API server seconds,
+// Sample is the part of the ManifestWorks of a large fleet that a view reads in full. A list of 10,000 works costs the API server seconds;
 // a list of their metadata does not.
 //
 //  1. The metadata of all works tells which revision each cluster has. A cluster without the intended revision waits, whatever its agent
@@ -38,8 +38,8 @@ type Sample struct {
 	read    sets.Set[int]
 }
 
-// SampleOf returns the sample of works of which the objects have the metadata. It is nil if the metadata tells too little: then all works
-// have to be read.
+// SampleOf returns the sample for objects that hold only the metadata of the works. It is nil if the metadata tells too little: then all
+// works have to be read.
 func SampleOf(o *Objects) *Sample {
 	if !o.ReplicaSet.DeletionTimestamp.IsZero() || !o.explained() || o.lacks(resourceRevisions) ||
 		o.ReplicaSet.Spec.PruneStrategy == workv1alpha1.PruneWhenAvailable {

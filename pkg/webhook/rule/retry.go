@@ -7,7 +7,7 @@ import (
 const (
 	retry    = "object.metadata.?annotations[?'" + workv1alpha1.AnnotationRetry + "']"
 	oldRetry = "oldObject.metadata.?annotations[?'" + workv1alpha1.AnnotationRetry + "']"
-	// rfc3339 matches the times that the hub can read, and the days that a month does not have.
+	// rfc3339 matches the times that the hub can read. It also matches days that a month does not have.
 	rfc3339 = `'^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.,][0-9]+)?` +
 		`(Z|[-+]([01][0-9]|2[0-3]):[0-5][0-9])$'`
 )
@@ -15,7 +15,7 @@ const (
 // ChangesRetry is a condition on updates that change the annotation that asks for a retry.
 const ChangesRetry = "(" + retry + " != " + oldRetry + ")"
 
-// BadRetry is about an annotation that asks for a retry and holds no time (R4).
+// BadRetry is about a retry annotation that is not a time (R4).
 var BadRetry = Rule{
 	Name: "badRetry",
 	Text: "%q is not a time, so nothing would be retried: use the current time in RFC 3339, for example 2026-11-25T10:00:00Z",

@@ -84,7 +84,7 @@ func ownerLabelProblems(mwrs *workv1alpha1.ManifestWorkReplicaSet) []problem {
 		workv1alpha1.LabelReplicaSet, value, len(value), workv1alpha1.MaxOwnerLabelLength))}
 }
 
-// retryProblems finds an annotation that asks for a retry and holds no time.
+// retryProblems finds a retry annotation that is not a time.
 func retryProblems(object *unstructured.Unstructured) []problem {
 	value, asked := object.GetAnnotations()[workv1alpha1.AnnotationRetry]
 	if _, err := time.Parse(time.RFC3339, value); !asked || err == nil {

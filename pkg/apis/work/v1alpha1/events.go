@@ -42,7 +42,7 @@ const (
 	// EventAbortIgnored is a warning: someone set status.abortedTime where nothing can be aborted, and the hub removed it; the note says why
 	// (R12).
 	EventAbortIgnored = "AbortIgnored"
-	// EventRetryIgnored is a warning: the annotation AnnotationRetry holds no time, one that has not come, or one before the abort (R4).
+	// EventRetryIgnored is a warning: the annotation AnnotationRetry is not a time, is in the future, or is before the abort (R4).
 	EventRetryIgnored = "RetryIgnored"
 
 	// EventAbortEnded means that another hub rolled out the template whose rollout was aborted, and that every selected cluster succeeded with it
