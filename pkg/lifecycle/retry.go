@@ -51,7 +51,7 @@ func (c *chain) retryAborted() *Step {
 	case at.IsZero(), c.Now.Before(at):
 		return nil
 	case !c.Revisions.AbortedTime.Time.Before(at):
-		c.ignoreRetry(fmt.Sprintf("the rollout was aborted later, at %s: set the current time", c.Revisions.AbortedTime.UTC().Format(time.RFC3339)))
+		c.ignoreRetry(fmt.Sprintf("the rollout was aborted after this time, at %s: to retry, set the current time", c.Revisions.AbortedTime.UTC().Format(time.RFC3339)))
 		return nil
 	}
 	return c.clearAborted(update, "the annotation "+workv1alpha1.AnnotationRetry+" asks for a retry")
@@ -77,9 +77,9 @@ func (c *chain) checkRetry() *Step {
 	}
 	switch at, err := time.Parse(time.RFC3339, value); {
 	case err != nil:
-		c.ignoreRetry("that is no time: write it as 2026-11-25T10:00:00Z")
+		c.ignoreRetry("not a time: use RFC 3339, for example 2026-11-25T10:00:00Z")
 	case at.After(c.Now.Add(retrySkew)):
-		c.ignoreRetry("that time has not come: the hub retries then what has failed until then; set the current time to retry now")
+		c.ignoreRetry("this time is in the future: the hub will then retry what has failed by that time; to retry now, set the current time")
 	}
 	return nil
 }

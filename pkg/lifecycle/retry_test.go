@@ -42,10 +42,10 @@ func TestRetryByAnnotation(t *testing.T) {
 		note string
 	}{
 		"before the abort": {abortOf().asksAt(9 * time.Minute), `annotation work.open-cluster-management.io/retry: "2030-01-01T12:09:00Z": ` +
-			`the rollout was aborted later, at 2030-01-01T12:10:00Z: set the current time`},
-		"no time": {abortOf().asks("now"), `annotation work.open-cluster-management.io/retry: "now": that is no time: write it as 2026-11-25T10:00:00Z`},
-		"to come": {abortOf().asksAt(2 * time.Hour), `annotation work.open-cluster-management.io/retry: "2030-01-01T14:00:00Z": that time has not ` +
-			`come: the hub retries then what has failed until then; set the current time to retry now`},
+			`the rollout was aborted after this time, at 2030-01-01T12:10:00Z: to retry, set the current time`},
+		"no time": {abortOf().asks("now"), `annotation work.open-cluster-management.io/retry: "now": not a time: use RFC 3339, for example 2026-11-25T10:00:00Z`},
+		"to come": {abortOf().asksAt(2 * time.Hour), `annotation work.open-cluster-management.io/retry: "2030-01-01T14:00:00Z": this time is ` +
+			`in the future: the hub will then retry what has failed by that time; to retry now, set the current time`},
 		"a retry that was made":       {abortOf(at(workv1alpha1.AnnotationRetriedAt, 20*time.Minute)).asksAt(20*time.Minute - time.Second), ""},
 		"before the template is back": {abortOf(at(workv1alpha1.AnnotationReused, 30*time.Minute)).asksAt(20 * time.Minute), ""},
 	} {

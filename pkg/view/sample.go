@@ -186,10 +186,11 @@ func (o *Objects) presumption(clusters []Cluster) []string {
 	if len(o.Presumed) == 0 {
 		return nil
 	}
-	text := fmt.Sprintf("the ManifestWorks of %d clusters were not read: these clusters count as succeeded, as in the hub's status",
-		len(o.Presumed))
+	text := fmt.Sprintf("the ManifestWorks of %d clusters were not read: these clusters count as succeeded", len(o.Presumed))
 	if more := o.uncounted(clusters); !o.aborted() && more > 0 {
-		text += fmt.Sprintf(", which counts %d fewer", more)
+		text += fmt.Sprintf("; the hub's status counts %d fewer", more)
+	} else {
+		text += ", as in the hub's status"
 	}
 	return []string{text + "; `kubectl mwrs clusters " + o.ReplicaSet.Name + "` reads all ManifestWorks"}
 }

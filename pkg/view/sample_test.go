@@ -140,7 +140,7 @@ func TestSampleOfARollout(t *testing.T) {
 	o, _ = fleetOf(t, members, counted(2))
 	presumed, uncounted = view.SampleOf(o).Presumed()
 	require.Equal(t, 3, uncounted)
-	require.Contains(t, view.Of(presumed).Notes[0], "as in the hub's status, which counts 3 fewer; ")
+	require.Contains(t, view.Of(presumed).Notes[0], "count as succeeded; the hub's status counts 3 fewer; ")
 }
 
 // TestSampleOfAnAbort: the works that the abort wrote are read. The others count as succeeded only if the hub's counts prove it.
