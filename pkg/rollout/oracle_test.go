@@ -214,12 +214,12 @@ func (w *world) noteFailed(s subject, ref *worldRef) {
 }
 
 // hasFailed reports whether the cluster failed, or the deletion of its work timed out. The failure of a work that another ref wrote counts
-// there. That a deletion timed out is a fact, whichever ref waits for it.
+// there. That a deletion timed out is a fact, whichever ref waits for it, unless another failure of the cluster was recorded in its place.
 func (w *world) hasFailed(s subject, ref *worldRef) bool {
 	leaves := s.work != nil && w.leaving(s, ref)
 	if leaves && s.work.object.Labels[workv1alpha1.LabelPlacement] != ref.Name {
 		_, deadline := deadlineOf(ref) // Without one, the ref waits for the deletion, unless that timed out before.
-		return w.stuck[s.cluster] || deadline && w.isStuck(s, ref)
+		return w.stuck[s.cluster] && (deadline || !w.failed[s.cluster]) || deadline && w.isStuck(s, ref)
 	}
 	return w.failed[s.cluster] || leaves && (w.stuck[s.cluster] || w.isStuck(s, ref))
 }
