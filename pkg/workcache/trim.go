@@ -45,7 +45,8 @@ func Trim(work *workv1.ManifestWork, digest revision.Digest) {
 	work.Status.ResourceStatus.Manifests = trimManifests(work)
 }
 
-// trimManifests keeps the conditions of manifests that a decision reads (R10). It reads more of a work that keeps objects of another revision.
+// trimManifests keeps the conditions of manifests that a decision reads (R10). A decision reads more of a work that keeps objects of
+// another revision.
 func trimManifests(w *workv1.ManifestWork) []workv1.ManifestCondition {
 	manifests := w.Status.ResourceStatus.Manifests
 	if w.Annotations[workv1alpha1.AnnotationKeptRevision] != "" {
