@@ -85,7 +85,10 @@ func (w *World) noteOverdue(owner *workv1alpha1.ManifestWorkReplicaSet) {
 		}
 		switch {
 		case work.Labels[workv1alpha1.LabelControllerHash] != owner.Status.UpdateRevision:
-		case Version(work) == edited && w.isWell(work): // That is no success of the revision.
+		case Version(work) == edited && w.isWell(work): // That is no success of the revision. During a pause, nothing restores it in time.
+			if _, past := w.pastDeadline(owner, work); past {
+				w.wasOverdue[work.Namespace] = overdueAt{revision: owner.Status.UpdateRevision, rollout: w.rolloutOf(owner)}
+			}
 		case w.isWell(work) && w.showsSuccess(work):
 			delete(w.wasOverdue, work.Namespace)
 		case w.isWell(work): // The network lost the report: for the hub, the failure is still a fact (R11).
