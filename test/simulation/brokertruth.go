@@ -102,6 +102,9 @@ func (n *Network) failed(object *workv1alpha1.ManifestWorkReplicaSet, work *work
 		return false
 	}
 	if n.world.isWell(work) {
+		if n.world.outcome(work.Namespace, Version(work)) == Silent && !n.world.showsSuccess(work) {
+			return true // The network lost the report of its success, and the agent has fallen silent since.
+		}
 		asked, ok := n.asked[work.Namespace]
 		return ok && n.world.Clock.Since(asked.at) < time.Minute && (!asked.well || !asked.reachable)
 	}

@@ -40,7 +40,6 @@ func (w *World) rolloutOf(owner *workv1alpha1.ManifestWorkReplicaSet) string {
 func (w *World) noteFacts() {
 	owner := w.Object()
 	w.informed = w.Hub
-	w.noteOverdue(owner)
 	if owner == nil || owner.Status.AbortedTime != nil || w.Hub.Behind() > 0 || w.Network != nil {
 		return
 	}

@@ -181,10 +181,11 @@ func (w *World) checkHistory() error {
 	live := sets.New(object.Status.CurrentRevision, object.Status.UpdateRevision)
 	claimed := sets.New[string]() // By agents that lie, or that nobody hears: of no revision, or of one that is gone.
 	for _, work := range w.Works() {
-		if hash := work.Labels[workv1alpha1.LabelControllerHash]; !owned(work) || w.adversaries.ever.Has(work.Namespace) || w.unheard(work) {
-			claimed.Insert(hash)
+		hash, kept := work.Labels[workv1alpha1.LabelControllerHash], work.Annotations[workv1alpha1.AnnotationKeptRevision]
+		if !owned(work) || w.adversaries.ever.Has(work.Namespace) || w.unheard(work) {
+			claimed.Insert(hash, kept)
 		} else {
-			live.Insert(hash, work.Annotations[workv1alpha1.AnnotationKeptRevision])
+			live.Insert(hash, kept)
 		}
 	}
 	live.Delete("")
