@@ -20,12 +20,8 @@ import (
 // rollout is requested. The status holds whole seconds, so this is the beginning of the second after the annotation's. It may be in the
 // future.
 func (v *View) retryByAnnotation(hash string) time.Time {
-	value, asked := v.Object.Annotations[workv1alpha1.AnnotationRetry]
-	if !asked {
-		return time.Time{}
-	}
-	at, err := time.Parse(time.RFC3339, value)
-	if err != nil {
+	at, err := v.annotatedRetry()
+	if at.IsZero() || err != nil {
 		return time.Time{}
 	}
 	at = at.Truncate(time.Second).Add(time.Second)
@@ -33,6 +29,15 @@ func (v *View) retryByAnnotation(hash string) time.Time {
 		return time.Time{}
 	}
 	return at
+}
+
+// annotatedRetry returns the time of the annotation, or the zero time if there is no annotation.
+func (v *View) annotatedRetry() (time.Time, error) {
+	value, asked := v.Object.Annotations[workv1alpha1.AnnotationRetry]
+	if !asked {
+		return time.Time{}, nil
+	}
+	return time.Parse(time.RFC3339, value)
 }
 
 // retryAborted retries an aborted rollout if the annotation asks for it. The revision, which records aborts and retries, comes first, and
@@ -71,11 +76,7 @@ func (c *chain) wasRetried(update *revision.Revision) bool {
 
 // checkRetry makes an event if the annotation is not a time, or is in the future.
 func (c *chain) checkRetry() *Step {
-	value, asked := c.Object.Annotations[workv1alpha1.AnnotationRetry]
-	if !asked {
-		return nil
-	}
-	switch at, err := time.Parse(time.RFC3339, value); {
+	switch at, err := c.annotatedRetry(); {
 	case err != nil:
 		c.ignoreRetry("not a time: use RFC 3339, for example 2026-11-25T10:00:00Z")
 	case at.After(c.Now.Add(retrySkew)):

@@ -65,7 +65,7 @@ func (h *hub) steps() map[string]step {
 		"remedy":  {after: h.hasHistoryAgain},
 		// docs/remove.md
 		"downgrade": {before: h.stopThisHub, after: h.isUpstreams},
-		"traces":    {after: h.bearsNoTraces},
+		"traces":    {before: h.waitsForPolicies, after: h.bearsNoTraces},
 		"workloads": {after: h.isEmpty},
 		// docs/cloudevents.md
 		"broker":       {edit: h.withBroker, after: h.usesBroker},

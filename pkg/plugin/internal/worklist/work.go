@@ -1,12 +1,14 @@
 package worklist
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -37,119 +39,51 @@ func (d *digests) of(raw []byte) (revision.Digest, error) {
 	return digest, nil
 }
 
+// part is the part of a ManifestWork that is decoded.
+type part struct {
+	Metadata struct {
+		metav1.ObjectMeta
+		ManagedFields json.RawMessage `json:"managedFields"`
+	} `json:"metadata"`
+	Spec   json.RawMessage           `json:"spec"`
+	Status workv1.ManifestWorkStatus `json:"status"`
+}
+
 // decode decodes the parts of a ManifestWork that a view reads:
 //
 //   - its metadata without managedFields;
 //   - the digest of its spec;
 //   - its conditions;
 //   - the agent's reports about its manifests, if a condition of any of them may matter.
-func (d *digests) decode(item []byte) (work.Work, error) {
-	object := &workv1.ManifestWork{}
-	found := work.Work{Object: object}
-	var broken, err error
-	var status []byte
-	for name, value := range members(item, &broken) {
-		switch string(name) {
-		case "metadata":
-			err = json.Unmarshal(without(value, "managedFields", &broken), &object.ObjectMeta)
-		case "spec":
-			found.Digest, err = d.of(value)
-		case "status":
-			status = value
-		}
-		if err != nil {
-			break
-		}
-	}
-	if err == nil && broken == nil && status != nil {
-		err = decodeStatus(status, object, &broken)
-	}
-	if err == nil {
-		err = broken
+func (d *digests) decode(item []byte) (found work.Work, err error) {
+	var read part
+	err = json.Unmarshal(item, &read)
+	object := &workv1.ManifestWork{ObjectMeta: read.Metadata.ObjectMeta, Status: read.Status}
+	if found.Object = object; err == nil && len(read.Spec) > 0 {
+		found.Digest, err = d.of(read.Spec)
 	}
 	if err != nil {
 		return found, fmt.Errorf("ManifestWork %s/%s: %w", object.Namespace, object.Name, err)
 	}
+	if object.Annotations[workv1alpha1.AnnotationKeptRevision] == "" && !anyMatters(object.Status.ResourceStatus.Manifests) {
+		object.Status.ResourceStatus.Manifests = nil
+	}
 	return found, nil
 }
 
-// without returns an object without one of its members.
-func without(object []byte, member string, broken *error) []byte {
-	kept := append(make([]byte, 0, len(object)), '{')
-	for name, value := range members(object, broken) {
-		if string(name) == member {
-			continue
-		}
-		if len(kept) > 1 {
-			kept = append(kept, ',')
-		}
-		kept = append(append(append(append(kept, '"'), name...), '"', ':'), value...)
-	}
-	return append(kept, '}')
-}
-
-// decodeStatus decodes the parts of the status that a view reads. The metadata must be decoded already.
-func decodeStatus(raw []byte, object *workv1.ManifestWork, broken *error) error {
-	for name, value := range members(raw, broken) {
-		var err error
-		switch string(name) {
-		case "conditions":
-			err = json.Unmarshal(value, &object.Status.Conditions)
-		case "resourceStatus":
-			if object.Annotations[workv1alpha1.AnnotationKeptRevision] != "" || anyMatters(value, broken) {
-				err = json.Unmarshal(value, &object.Status.ResourceStatus)
-			}
-		}
-		if err != nil {
-			return fmt.Errorf("status.%s: %w", name, err)
-		}
-	}
-	return nil
-}
-
 // good are the statuses of the conditions of a manifest that need no explanation.
-var good = map[string]string{
-	quoted(workv1.ManifestApplied): `"True"`, quoted(workv1.ManifestAvailable): `"True"`,
-	quoted(workv1.ManifestProgressing): `"False"`, quoted(workv1.ManifestDegraded): `"False"`,
+var good = map[string]metav1.ConditionStatus{
+	workv1.ManifestApplied: metav1.ConditionTrue, workv1.ManifestAvailable: metav1.ConditionTrue,
+	workv1.ManifestProgressing: metav1.ConditionFalse, workv1.ManifestDegraded: metav1.ConditionFalse,
 }
-
-func quoted(text string) string { return `"` + text + `"` }
 
 // anyMatters reports whether a manifest has a condition that decides on the state of its work (work.Decisive), or that explains why the
 // work has not succeeded.
-func anyMatters(resourceStatus []byte, broken *error) bool {
-	for name, manifests := range members(resourceStatus, broken) {
-		if string(name) != "manifests" {
-			continue
-		}
-		for manifest := range elements(manifests, broken) {
-			for name, conditions := range members(manifest, broken) {
-				if string(name) != "conditions" {
-					continue
-				}
-				for condition := range elements(conditions, broken) {
-					if matters(condition, broken) {
-						return true
-					}
-				}
-			}
-		}
-	}
-	return false
-}
-
-func matters(condition []byte, broken *error) bool {
-	var kind, status, reason []byte
-	for name, value := range members(condition, broken) {
-		switch string(name) {
-		case "type":
-			kind = value
-		case "status":
-			status = value
-		case "reason":
-			reason = value
-		}
-	}
-	wanted, known := good[string(kind)]
-	return known && (string(status) != wanted || bytes.Contains(reason, []byte(workv1.ConditionRuleExpressionError)))
+func anyMatters(manifests []workv1.ManifestCondition) bool {
+	return slices.ContainsFunc(manifests, func(m workv1.ManifestCondition) bool {
+		return slices.ContainsFunc(m.Conditions, func(c metav1.Condition) bool {
+			wanted, known := good[c.Type]
+			return known && (c.Status != wanted || strings.Contains(c.Reason, workv1.ConditionRuleExpressionError))
+		})
+	})
 }
