@@ -11,9 +11,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/util/retry"
-	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -117,51 +115,6 @@ func (f *fleet) decide(placement, name string, group int, clusters ...string) {
 }
 
 // strategies
-
-type strategyOption func(*workv1alpha1.RolloutStrategy)
-
-// abortAll asks for the automatic abort.
-func abortAll(s *workv1alpha1.RolloutStrategy) { s.FailureStrategy = workv1alpha1.AbortAll }
-
-func config(deadline string, maxFailures int) clusterv1alpha1.RolloutConfig {
-	return clusterv1alpha1.RolloutConfig{ProgressDeadline: deadline, MaxFailures: intstr.FromInt32(int32(maxFailures))}
-}
-
-func all(deadline string, maxFailures int, options ...strategyOption) workv1alpha1.RolloutStrategy {
-	s := workv1alpha1.RolloutStrategy{}
-	s.Type = clusterv1alpha1.All
-	s.All = &clusterv1alpha1.RolloutAll{RolloutConfig: config(deadline, maxFailures)}
-	return with(s, options)
-}
-
-func progressive(concurrency int, deadline string, maxFailures int, options ...strategyOption) workv1alpha1.RolloutStrategy {
-	s := workv1alpha1.RolloutStrategy{}
-	s.Type = clusterv1alpha1.Progressive
-	s.Progressive = &clusterv1alpha1.RolloutProgressive{
-		RolloutConfig: config(deadline, maxFailures), MaxConcurrency: intstr.FromInt32(int32(concurrency)),
-	}
-	return with(s, options)
-}
-
-func perGroup(deadline string, maxFailures int, options ...strategyOption) workv1alpha1.RolloutStrategy {
-	s := workv1alpha1.RolloutStrategy{}
-	s.Type = clusterv1alpha1.ProgressivePerGroup
-	s.ProgressivePerGroup = &clusterv1alpha1.RolloutProgressivePerGroup{RolloutConfig: config(deadline, maxFailures)}
-	return with(s, options)
-}
-
-func with(s workv1alpha1.RolloutStrategy, options []strategyOption) workv1alpha1.RolloutStrategy {
-	for _, option := range options {
-		option(&s)
-	}
-	return s
-}
-
-func ref(placement string, strategy workv1alpha1.RolloutStrategy) workv1alpha1.LocalPlacementReference {
-	return workv1alpha1.LocalPlacementReference{Name: placement, RolloutStrategy: strategy}
-}
-
-// the ManifestWorkReplicaSet
 
 // create makes the ManifestWorkReplicaSet.
 func (f *fleet) create(version string, refs ...workv1alpha1.LocalPlacementReference) {

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	clocktesting "k8s.io/utils/clock/testing"
-	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -267,107 +266,6 @@ func (w *World) Revisions() []*appsv1.ControllerRevision {
 	}
 	slices.SortFunc(revisions, func(a, b *appsv1.ControllerRevision) int { return int(a.Revision - b.Revision) })
 	return revisions
-}
-
-// Create makes the ManifestWorkReplicaSet.
-func (w *World) Create(version string, refs ...workv1alpha1.LocalPlacementReference) {
-	object := &workv1alpha1.ManifestWorkReplicaSet{
-		ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: Name},
-		Spec:       workv1alpha1.ManifestWorkReplicaSetSpec{ManifestWorkTemplate: w.template(version), PlacementRefs: refs},
-	}
-	if w.Drops {
-		object.Spec.PruneStrategy = workv1alpha1.PruneWhenAvailable
-	}
-	if _, err := w.API.Create(ReplicaSets, from(object)); err != nil {
-		panic(err)
-	}
-	w.Tell("user: creates version %s", version)
-}
-
-// Edit changes the spec.
-func (w *World) Edit(what string, change func(*workv1alpha1.ManifestWorkReplicaSetSpec)) {
-	object := w.Object()
-	if object == nil {
-		return
-	}
-	change(&object.Spec)
-	w.patch(ReplicaSets, Namespace, Name, map[string]any{"spec": from(&object.Spec).Object}, false)
-	w.Tell("user: %s", what)
-}
-
-// Preserve says whether the workloads stay when the ManifestWorkReplicaSet is deleted.
-func (w *World) Preserve(preserve bool) {
-	w.Edit(fmt.Sprintf("sets preserveResourcesOnDeletion to %v", preserve), func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) {
-		spec.PreserveResourcesOnDeletion = &preserve
-	})
-}
-
-// Delete deletes the ManifestWorkReplicaSet.
-func (w *World) Delete() {
-	if err := w.API.Delete(ReplicaSets, Namespace, Name, nil); err != nil {
-		panic(err)
-	}
-	w.Tell("user: deletes it")
-}
-
-// Update sets the template to a version.
-func (w *World) Update(version string) {
-	clear(w.refusedSince) // Another template may be accepted.
-	w.Edit("updates to version "+version, func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.ManifestWorkTemplate = w.template(version) })
-}
-
-// AbortByHand sets status.abortedTime, as a person does.
-func (w *World) AbortByHand() {
-	now := metav1.NewTime(w.Clock.Now()).Rfc3339Copy()
-	w.abortedByHand = &now
-	w.patch(ReplicaSets, Namespace, Name, map[string]any{"status": map[string]any{"abortedTime": now}}, true)
-	w.Tell("user: sets status.abortedTime")
-}
-
-// Place makes or changes a Placement and its decisions: one group of clusters each.
-func (w *World) Place(name string, groups ...[]string) {
-	placement := &clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: name}}
-	_, _ = w.API.Create(Placements, from(placement))
-	selected := 0
-	for i := range max(len(groups), w.decisions(name)) {
-		var clusters []string
-		if i < len(groups) {
-			clusters = groups[i]
-		}
-		w.decide(name, i, clusters)
-		selected += len(clusters)
-		for _, cluster := range clusters {
-			w.haveAgent(cluster)
-		}
-	}
-	w.patch(Placements, Namespace, name, map[string]any{"status": map[string]any{"numberOfSelectedClusters": selected}}, true)
-	w.Tell("placement %s selects %v", name, groups)
-}
-
-func (w *World) decisions(placement string) int {
-	n := 0
-	for _, object := range w.API.List(Decisions, Namespace, nil) {
-		if object.GetLabels()[clusterv1beta1.PlacementLabel] == placement {
-			n++
-		}
-	}
-	return n
-}
-
-func (w *World) decide(placement string, group int, clusters []string) {
-	decision := &clusterv1beta1.PlacementDecision{ObjectMeta: metav1.ObjectMeta{
-		Namespace: Namespace, Name: fmt.Sprintf("%s-decision-%d", placement, group+1),
-		Labels: map[string]string{
-			clusterv1beta1.PlacementLabel: placement, clusterv1beta1.DecisionGroupIndexLabel: fmt.Sprint(group),
-			clusterv1beta1.DecisionGroupNameLabel: fmt.Sprintf("g%d", group),
-		},
-	}}
-	_, _ = w.API.Create(Decisions, from(decision))
-	decided := make([]map[string]string, 0, len(clusters))
-	for _, cluster := range clusters {
-		decided = append(decided, map[string]string{"clusterName": cluster, "reason": ""})
-	}
-	w.patch(Decisions, Namespace, decision.Name, map[string]any{"status": map[string]any{"decisions": decided}}, true)
 }
 
 // patch writes as somebody else than the hub. It returns the object's resourceVersion.

@@ -1,0 +1,136 @@
+package integration
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/plugin"
+)
+
+// golden compares screens with those of a file, or writes them into it.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", "screens", name+".txt")
+	if *updateScreens {
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o750))
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o600))
+		return
+	}
+	want, err := os.ReadFile(path) //nolint:gosec // A file of this test.
+	require.NoError(t, err)
+	require.Equal(t, unordered(string(want)), unordered(got), "go test ./test/integration -run %s -update rewrites the screens", t.Name())
+}
+
+// screens is a fleet in a state, and the cluster whose story is told. flags are those of each command.
+type screens struct {
+	*fleet
+	about string
+	flags []string
+}
+
+// play runs the commands and returns what a terminal would show. No command changes the state.
+func (s screens) play() string {
+	s.t.Helper()
+	s.quiet()
+	kubeconfig, about := s.rehearsal(), s.cluster(s.about)
+	var shown strings.Builder
+	show := func(command, out string, code int) {
+		fmt.Fprintf(&shown, "$ kubectl mwrs %s\n%s", command, stable(out))
+		if code != 0 {
+			fmt.Fprintf(&shown, "(exit code %d)\n", code)
+		}
+		shown.WriteByte('\n')
+	}
+	exported := ""
+	for _, command := range []string{
+		"list", "get web", "clusters web -o wide", "why web " + about, "history web", "history web --revision 1", "status web --timeout 5s",
+		"diff web", "plan web", "undo web --dry-run=client", "undo web", "abort web --reason tried", "abort web --reason tried --yes",
+		"retry web", "retry web " + about, "pause web", "resume web", "export web",
+	} {
+		out, code := s.run(kubeconfig, "", append(strings.Fields(command), s.flags...))
+		show(command, out, code)
+		if command == "get web" {
+			s.sampled(kubeconfig, out)
+		}
+		exported = out
+	}
+	out, code := s.run(kubeconfig, exported, append([]string{"lint", "-f", "-"}, s.flags...))
+	show("export web | kubectl mwrs lint -f -", out, code)
+	out, code = s.reportScreen(kubeconfig)
+	show("report web -o web.html", out, code)
+	return shown.String()
+}
+
+// run runs a command as a terminal shows it: with the errors in between. All ages are one minute.
+func (s screens) run(kubeconfig, in string, args []string, changes ...plugin.Option) (string, int) {
+	s.t.Helper()
+	var out bytes.Buffer
+	code := plugin.Run(s.t.Context(), append(args, "--kubeconfig", kubeconfig, "-n", s.namespace),
+		genericiooptions.IOStreams{In: strings.NewReader(in), Out: &out, ErrOut: &out},
+		append(changes, plugin.WithAges(func(time.Duration) string { return "1m" }))...)
+	return out.String(), code
+}
+
+var timestamp = regexp.MustCompile(`20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
+
+// unstable are the parts of an output that differ from run to run: the times within the hub's messages, the times of the files that diff
+// compares, and the version of the object that an undo is for.
+var unstable = []struct {
+	part   *regexp.Regexp
+	stable string
+}{
+	{timestamp, "2026-01-01T00:00:00Z"},
+	{regexp.MustCompile(`\t20\d\d-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ [+-]\d{4}`), ""},
+	{regexp.MustCompile(`(path: /metadata/resourceVersion\n +value: )"\d+"`), `${1}"1"`},
+}
+
+// stable replaces what differs from run to run.
+func stable(out string) string {
+	for _, u := range unstable {
+		out = u.part.ReplaceAllString(out, u.stable)
+	}
+	return out
+}
+
+// unordered sorts the events of the stories and the timelines: which of them came in the same second is a matter of chance.
+func unordered(screen string) string {
+	var lines, events []string
+	story := false
+	for line := range strings.Lines(screen) {
+		if strings.HasPrefix(line, "$ ") {
+			story = strings.HasPrefix(line, "$ kubectl mwrs why ") || strings.HasPrefix(line, "$ kubectl mwrs report ")
+		}
+		event, isEvent := strings.CutPrefix(line, "    ")
+		if story && isEvent {
+			events = append(events, strings.TrimPrefix(strings.TrimSpace(event), "1m ago  "))
+			continue
+		}
+		slices.Sort(events)
+		lines, events = append(append(lines, events...), line), nil
+	}
+	return strings.Join(append(lines, events...), "\n")
+}
+
+// nextSecond waits for the next second of the clock. Conditions have times of whole seconds: what a screen tells of a condition must not
+// depend on whether an update came in the same second.
+func nextSecond(t *testing.T) {
+	t.Helper()
+	begin := time.Now().Unix()
+	eventually(t, "the next second", func() error {
+		if time.Now().Unix() < begin+1 {
+			return errors.New("it is the same second")
+		}
+		return nil
+	})
+}
