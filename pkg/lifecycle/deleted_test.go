@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
@@ -160,4 +161,18 @@ func TestRebuildsOneOfTwo(t *testing.T) {
 	second := step(t, answer(t, v, lifecycle.Answer{}), lifecycle.Rebuild)
 	require.NotEmpty(t, second.Key)
 	held(t, answer(t, v, lifecycle.Answer{Result: lifecycle.Failed, Err: errQuota}), lifecycle.Refused)
+}
+
+// Revision a has number 0: everything that was above it was deleted. A revision that is rebuilt gets number 0 as well, and counts as older than
+// a, although it is created later: it was there before a (R7).
+func TestRebuiltBelowZero(t *testing.T) {
+	later := func(o *appsv1.ControllerRevision) { o.CreationTimestamp = metav1.NewTime(rt.At(time.Minute)) }
+	v := view("a", names("", "a"), object("a", 0, remembers("b")), object("b", 0, later))
+	v.Works = []work.Work{ours("c1", "b")}
+	require.Equal(t, nameOf("a"), step(t, lifecycle.Next(v), lifecycle.Remember).Revision.Name, "the newest one remembers the others")
+
+	v = view("b", names("", "a"), object("a", 0, remembers("b")), object("b", 0, later))
+	undo := step(t, lifecycle.Next(v), lifecycle.Renumber)
+	require.Equal(t, nameOf("b"), undo.Revision.Name)
+	require.EqualValues(t, 1, undo.Patch.Number, "the template's revision has the largest number (R3)")
 }

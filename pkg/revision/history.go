@@ -1,6 +1,7 @@
 package revision
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -43,22 +44,14 @@ func NewHistory(owner metav1.Object, revisions []Revision) History {
 	return h
 }
 
-// compare orders by number, then age, then name, as the history of the apps/v1 controllers is ordered.
+// compare orders by number, then age, then name, as the history of the apps/v1 controllers is ordered. Number 0 is the exception: a revision
+// gets it when it was there before all others and no lower number is left (LowerNumber), so the one created later precedes.
 func compare(a, b *appsv1.ControllerRevision) int {
-	switch {
-	case a.Revision != b.Revision:
-		if a.Revision < b.Revision {
-			return -1
-		}
-		return 1
-	case !a.CreationTimestamp.Equal(&b.CreationTimestamp):
-		return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
-	case a.Name < b.Name:
-		return -1
-	case a.Name > b.Name:
-		return 1
+	age := a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
+	if a.Revision == 0 {
+		age = -age
 	}
-	return 0
+	return cmp.Or(cmp.Compare(a.Revision, b.Revision), age, cmp.Compare(a.Name, b.Name))
 }
 
 // ByHash finds the revision with a hash, readable or not; nil when there is none.

@@ -141,6 +141,9 @@ func (w *World) checkRevisionList() error {
 	if len(wanted) != len(object.Status.Revisions) {
 		return fmt.Errorf("quiet: status.revisions has %d entries, not %d: %+v", len(object.Status.Revisions), len(wanted), object.Status.Revisions)
 	}
+	if len(wanted) > 1 && !object.Spec.Paused && wanted[0].Revision == wanted[1].Revision {
+		return fmt.Errorf("quiet: the two newest revisions, %s and %s, have the number %d", wanted[0].Name, wanted[1].Name, wanted[0].Revision)
+	}
 	for i, rev := range wanted {
 		told := &object.Status.Revisions[i]
 		if err := w.checkListed(object, rev, told, found[rev.Labels[workv1alpha1.LabelControllerHash]]); err != nil {

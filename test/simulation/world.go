@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -258,13 +259,15 @@ func (w *World) Works() []*workv1.ManifestWork {
 	return works
 }
 
-// Revisions are all ControllerRevisions, by number.
+// Revisions are all ControllerRevisions, by number. Of those with number 0, the one created later had to come before the others.
 func (w *World) Revisions() []*appsv1.ControllerRevision {
 	var revisions []*appsv1.ControllerRevision
 	for _, object := range w.API.List(Revisions, "", nil) {
 		revisions = append(revisions, into(object, &appsv1.ControllerRevision{}))
 	}
-	slices.SortFunc(revisions, func(a, b *appsv1.ControllerRevision) int { return int(a.Revision - b.Revision) })
+	slices.SortFunc(revisions, func(a, b *appsv1.ControllerRevision) int {
+		return cmp.Or(cmp.Compare(a.Revision, b.Revision), b.CreationTimestamp.Compare(a.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
+	})
 	return revisions
 }
 
