@@ -44,8 +44,8 @@ func NewHistory(owner metav1.Object, revisions []Revision) History {
 	return h
 }
 
-// compare orders by number, then age, then name, as the history of the apps/v1 controllers is ordered. Number 0 is the exception: a revision
-// gets it when it was there before all others and no lower number is left (LowerNumber), so the one created later precedes.
+// compare orders by number, then age, then name, as the history of the apps/v1 controllers is ordered. Number 0 is the exception: a
+// revision gets it if it was there before all others and no lower number is left (LowerNumber). So the one created later comes first.
 func compare(a, b *appsv1.ControllerRevision) int {
 	age := a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
 	if a.Revision == 0 {
