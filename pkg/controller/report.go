@@ -155,12 +155,12 @@ func (c *Controller) reportInvalid(ctx context.Context, p *pass, applied metav1.
 	status.Hold(wanted, applied, p.Pending, p.object.Generation, p.transitionTime())
 	wanted.State = status.HeldState(p.object.ManifestWorkReplicaSet, p.Pending)
 	status.SetPaused(&wanted.Conditions, &status.Input{
-		Object: p.object.ManifestWorkReplicaSet, TemplatePending: p.TemplatePending, Snapshot: p.Snapshot, Plan: p.plan, Now: p.transitionTime(),
+		Object: p.object.ManifestWorkReplicaSet, TemplatePending: p.TemplatePending, Snapshot: p.known(), Plan: p.plan, Now: p.transitionTime(),
 	})
 	if slices.Contains(c.memory.Owners.DroppedLast(p.key), memory.State) {
 		wanted.State = p.object.Status.State // An older CRD drops the state. Nothing else of an invalid object changes (P7).
 	}
-	if p.Held {
+	if p.Held && p.plan != nil {
 		status.RecordClusters(wanted, &p.plan.Records)
 	}
 	asked := c.askToStore(p, wanted)
@@ -174,6 +174,14 @@ func (c *Controller) reportInvalid(ctx context.Context, p *pass, applied metav1.
 		c.memory.Owners.Prunes(p.key, true, p.answer.Spec.RevisionHistoryLimit != nil, p.now)
 	}
 	return err
+}
+
+// known returns the snapshot of the rollout. A pass that ended before there was one knows the update revision at most.
+func (p *pass) known() *rollout.Snapshot {
+	if p.Snapshot != nil {
+		return p.Snapshot
+	}
+	return &rollout.Snapshot{Update: p.Update}
 }
 
 // shown returns the plan that the status reports.

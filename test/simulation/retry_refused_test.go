@@ -1,0 +1,79 @@
+package simulation
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// TestRefusedRetry: the API server refuses each write of a ControllerRevision while a retry waits: of the revision that was aborted, and with
+// an edited template. The conditions report the refusal, no cluster changes, and nothing is lost when the API server accepts writes again.
+func TestRefusedRetry(t *testing.T) {
+	byHand := func(s *teller) { s.Retry() }
+	fromGit := func(s *teller) { s.RetryByAnnotation(s.Clock.Now()) }
+	edited := func(s *teller) { s.Update("v3") }
+	for name, story := range map[string]struct {
+		retry  func(*teller)
+		paused bool
+		before func(*teller)
+		after  func(*teller)
+	}{
+		"by hand":          {retry: byHand},
+		"from Git":         {retry: fromGit},
+		"by hand, paused":  {retry: byHand, paused: true},
+		"from Git, paused": {retry: fromGit, paused: true},
+		"by hand, paused, and the template waits":  {retry: byHand, paused: true, before: edited},
+		"from Git, paused, and the template waits": {retry: fromGit, paused: true, before: edited},
+		"by hand, then the template is edited":     {retry: byHand, after: edited},
+		"from Git, then the template is edited":    {retry: fromGit, after: edited},
+		"by hand, the edited template is refused":  {retry: byHand, before: edited},
+		"from Git, the edited template is refused": {retry: fromGit, before: edited},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := checkedStory(t)
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.quiet()
+			s.Report("", "v2", Hangs)
+			s.Update("v2")
+			s.quiet()
+			require.NotNil(t, s.Object().Status.AbortedTime, s.story())
+			s.Pause(story.paused)
+			s.quiet()
+
+			refused := 0
+			s.Fault = func(write string) Fault {
+				if !strings.Contains(write, " revision ") {
+					return NoFault
+				}
+				refused++
+				return Refused
+			}
+			for _, step := range []func(*teller){story.before, story.retry, story.after} {
+				if step != nil {
+					step(s)
+					s.settle(time.Minute)
+				}
+			}
+			require.NotZero(t, refused)
+			s.everywhere("v1")
+			applied := meta.FindStatusCondition(s.Object().Status.Conditions, workv1alpha1.ConditionManifestworkApplied)
+			require.Contains(t, applied.Message, "Internal error occurred: simulated", s.story())
+
+			s.Fault = nil
+			s.Report("", "v2", Succeeds)
+			s.Pause(false)
+			s.quiet()
+			wanted := "v2"
+			if story.before != nil || story.after != nil {
+				wanted = "v3"
+			}
+			s.everywhere(wanted)
+		})
+	}
+}
