@@ -41,7 +41,7 @@ func (o *options) get(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	objects, err := o.readWith(ctx, c, name, o.readSample)
+	objects, err := o.readWith(ctx, c, name, o.sampleReader())
 	if err != nil {
 		return err
 	}

@@ -199,6 +199,13 @@ func TestLargeFleet(t *testing.T) {
 	require.Equal(t, []string{""}, fleet.limits)
 	require.Contains(t, screen, fmt.Sprintf("%d of %d clusters confirmed revision 1", n, n))
 	require.Contains(t, screen, fmt.Sprintf("the ManifestWorks of %d clusters were not read", n))
+
+	fleet.answers["/apis/work.open-cluster-management.io/v1/namespaces/cluster-00007/manifestworks/web-web"] =
+		json.RawMessage(bytes.Replace(fleet.work, fleet.mark, []byte(fleet.cluster(7)), 1))
+	screen = run("why", "web", fleet.cluster(7))
+	require.Equal(t, []string{""}, fleet.limits)
+	require.Contains(t, screen, "the agent reports Applied=True: as expected")
+	require.Contains(t, screen, fmt.Sprintf("note: the ManifestWorks of %d clusters were not read", n-1))
 }
 
 // TestSampleWithoutPermission: a user who may list works, and may not get them, sees the same screen of all works.

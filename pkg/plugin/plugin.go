@@ -28,7 +28,7 @@ type options struct {
 	now   func() time.Time
 	// age formats a duration. HumanDuration is kubectl's format.
 	age func(time.Duration) string
-	// sampleFrom is the number of ManifestWorks from which `get` reads a sample of them, and sampleStep is the number that it reads first.
+	// sampleFrom is the number of ManifestWorks from which `get` and `why` read a sample of them. sampleStep is the number that they read first.
 	sampleFrom, sampleStep int
 	// unchanged returns an error if an object is no longer the one for which the user confirmed an action; nil if the terminal asks.
 	unchanged func(*workv1alpha1.ManifestWorkReplicaSet) error
@@ -50,7 +50,7 @@ func WithAges(format func(time.Duration) string) Option {
 	return func(o *options) { o.age = format }
 }
 
-// WithSamples sets the number of ManifestWorks from which `get` reads a sample of them, and the number that it reads first.
+// WithSamples sets the number of ManifestWorks from which `get` and `why` read a sample of them, and the number that they read first.
 func WithSamples(from, step int) Option {
 	return func(o *options) { o.sampleFrom, o.sampleStep = from, step }
 }

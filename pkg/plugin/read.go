@@ -86,10 +86,11 @@ func (o *options) read(ctx context.Context, c *clients, name string) (*view.Obje
 	return o.readWith(ctx, c, name, readWorks)
 }
 
+// worksReader reads works into the objects.
+type worksReader func(context.Context, *clients, *view.Objects) error
+
 // readWith is read with another way to read the works.
-func (o *options) readWith(
-	ctx context.Context, c *clients, name string, works func(context.Context, *clients, *view.Objects) error,
-) (*view.Objects, error) {
+func (o *options) readWith(ctx context.Context, c *clients, name string, works worksReader) (*view.Objects, error) {
 	return o.readSet(ctx, c, name, historyStep(c),
 		readStep{"get placements.cluster.open-cluster-management.io in namespace " + c.namespace, readPlacements},
 		readStep{"list placementdecisions.cluster.open-cluster-management.io in namespace " + c.namespace, readDecisions},

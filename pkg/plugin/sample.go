@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// sampleFrom is the number of ManifestWorks from which `get` reads a sample of them. sampleStep is the number that it reads first; it then
-	// doubles.
+	// sampleFrom is the number of ManifestWorks from which `get` and `why` read a sample of them. sampleStep is the number that they read
+	// first; it then doubles.
 	sampleFrom, sampleStep = 1000, 100
 	// sampleSize is the maximum number of ManifestWorks in a sample.
 	sampleSize = 1500
@@ -22,21 +22,24 @@ const (
 	lagShare = 100
 )
 
-// readSample reads a sample of the works of a large fleet. If a sample does not tell enough, it reads all works.
-func (o *options) readSample(ctx context.Context, c *clients, objects *view.Objects) error {
-	switch found, err := o.trySample(ctx, c, objects); {
-	case err != nil:
-		return err
-	case found == nil:
-		return readWorks(ctx, c, objects)
-	default:
-		*objects = *found
-		return nil
+// sampleReader returns a function that reads a sample of the works of a large fleet, with those of the named clusters. If a sample does not
+// tell enough, it reads all works.
+func (o *options) sampleReader(named ...string) worksReader {
+	return func(ctx context.Context, c *clients, objects *view.Objects) error {
+		switch found, err := o.trySample(ctx, c, objects, named...); {
+		case err != nil:
+			return err
+		case found == nil:
+			return readWorks(ctx, c, objects)
+		default:
+			*objects = *found
+			return nil
+		}
 	}
 }
 
 // trySample returns the objects with a sample of the works. It returns nil if the fleet is small, or if a sample does not tell enough.
-func (o *options) trySample(ctx context.Context, c *clients, objects *view.Objects) (*view.Objects, error) {
+func (o *options) trySample(ctx context.Context, c *clients, objects *view.Objects, named ...string) (*view.Objects, error) {
 	if objects.ReplicaSet.Status.Summary.Total < o.sampleFrom {
 		return nil, nil
 	}
@@ -53,7 +56,7 @@ func (o *options) trySample(ctx context.Context, c *clients, objects *view.Objec
 		!equality.Semantic.DeepEqual(status.RevisionsOf(&metadata.ReplicaSet.Status), status.RevisionsOf(&set.Status)) {
 		return nil, err
 	}
-	found, err := sampled(ctx, c, &metadata, o.sampleStep)
+	found, err := sampled(ctx, c, &metadata, o.sampleStep, named)
 	if apierrors.IsForbidden(err) { // A user may list works, and not get them.
 		return nil, nil
 	}
@@ -61,8 +64,8 @@ func (o *options) trySample(ctx context.Context, c *clients, objects *view.Objec
 }
 
 // sampled returns the objects with a sample of the works; nil if it does not tell enough.
-func sampled(ctx context.Context, c *clients, objects *view.Objects, step int) (*view.Objects, error) {
-	sample := view.SampleOf(objects)
+func sampled(ctx context.Context, c *clients, objects *view.Objects, step int, named []string) (*view.Objects, error) {
+	sample := view.SampleOf(objects, named...)
 	if sample == nil || len(sample.Must) > sampleSize {
 		return nil, nil
 	}

@@ -23,7 +23,7 @@ func (o *options) why(ctx context.Context, name, cluster string) error {
 	if err != nil {
 		return err
 	}
-	objects, err := o.read(ctx, c, name)
+	objects, err := o.readWith(ctx, c, name, o.sampleReader(cluster))
 	if err != nil {
 		return err
 	}
@@ -54,6 +54,9 @@ func (o *options) why(ctx context.Context, name, cluster string) error {
 	}
 	if story.Assumed != "" {
 		out.prose("assumed: ", story.Assumed)
+	}
+	for _, note := range story.Notes {
+		out.prose("note: ", note)
 	}
 	return out.err
 }

@@ -38,9 +38,9 @@ type Sample struct {
 	read    sets.Set[int]
 }
 
-// SampleOf returns the sample for objects that hold only the metadata of the works. It is nil if the metadata tells too little: then all
-// works have to be read.
-func SampleOf(o *Objects) *Sample {
+// SampleOf returns the sample for objects that hold only the metadata of the works. It always has the works of the named clusters. It is nil
+// if the metadata tells too little: then all works have to be read.
+func SampleOf(o *Objects, named ...string) *Sample {
 	if !o.ReplicaSet.DeletionTimestamp.IsZero() || !o.explained() || o.lacks(resourceRevisions) ||
 		o.ReplicaSet.Spec.PruneStrategy == workv1alpha1.PruneWhenAvailable {
 		return nil
@@ -52,13 +52,13 @@ func SampleOf(o *Objects) *Sample {
 		}
 		s.digests[rev.Hash] = rev.Digest
 	}
-	recorded := sets.New[string]()
+	must := sets.New(named...)
 	for _, c := range o.recorded() {
-		recorded.Insert(c.Name)
+		must.Insert(c.Name)
 	}
 	for i := range o.Works {
 		switch w := &o.Works[i]; {
-		case recorded.Has(w.Cluster()), s.unclear(w):
+		case must.Has(w.Cluster()), s.unclear(w):
 			s.Must = append(s.Must, i)
 		case w.Hash() == o.ReplicaSet.Status.UpdateRevision && !o.aborted():
 			s.May = append(s.May, i)

@@ -41,6 +41,8 @@ type Story struct {
 	Past, Future []Fact
 	// Assumed states the assumption about facts that only the hub process knows.
 	Assumed string
+	// Notes name the works that were not read.
+	Notes []string
 }
 
 // Why returns the story of a cluster. It returns an error if the cluster is not in the view.
@@ -57,7 +59,7 @@ func Why(o *Objects, cluster string) (*Story, error) {
 		}
 		return nil, fmt.Errorf("no placementRef of %s/%s selects cluster %q", o.ReplicaSet.Namespace, o.ReplicaSet.Name, cluster)
 	}
-	story := &Story{Cluster: clusters[at]}
+	story := &Story{Cluster: clusters[at], Notes: o.presumption(clusters)}
 	for i := range o.Works {
 		if o.Works[i].Cluster() == cluster {
 			story.Past = append(story.Past, o.past(&o.Works[i])...)

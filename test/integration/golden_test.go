@@ -60,8 +60,8 @@ func (s screens) play() string {
 	} {
 		out, code := s.run(kubeconfig, "", append(strings.Fields(command), s.flags...))
 		show(command, out, code)
-		if command == "get web" {
-			s.sampled(kubeconfig, out)
+		if command == "get web" || strings.HasPrefix(command, "why ") {
+			s.sampled(kubeconfig, command, out)
 		}
 		exported = out
 	}

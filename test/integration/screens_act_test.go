@@ -47,12 +47,12 @@ func (s screens) rehearsal() string {
 }
 
 // ofSamples are the lines of a screen that differ for a sample of the works: the note, and the end that was measured on all clusters.
-var ofSamples = regexp.MustCompile(`(?m)^(note     the ManifestWorks of \d+ clusters were not read: .*|ends     .*)\n`)
+var ofSamples = regexp.MustCompile(`(?m)^(note(:|    ) the ManifestWorks of \d+ clusters were not read: .*|ends     .*)\n`)
 
 // sampled demands that a sample of the works, one at a time, makes the same screen as all works.
-func (s screens) sampled(kubeconfig, screen string) {
+func (s screens) sampled(kubeconfig, command, screen string) {
 	s.t.Helper()
-	sampled, _ := s.run(kubeconfig, "", append([]string{"get", "web"}, s.flags...), plugin.WithSamples(0, 1))
+	sampled, _ := s.run(kubeconfig, "", append(strings.Fields(command), s.flags...), plugin.WithSamples(0, 1))
 	require.Equal(s.t, ofSamples.ReplaceAllString(screen, ""), ofSamples.ReplaceAllString(sampled, ""), sampled)
 }
 
