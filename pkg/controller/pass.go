@@ -45,11 +45,11 @@ func (c *Controller) Sync(ctx context.Context, key string) (again time.Duration,
 		c.metrics.Reconciled(metrics.Behind)
 		return catchUpInterval, nil
 	}
+	result := metrics.Erred // It stays that after a panic.
+	defer func() { c.metrics.Reconciled(result) }()
 	again, err = c.pass(ctx, key, cached.(*replicaset.Object))
-	if err != nil {
-		c.metrics.Reconciled(metrics.Erred)
-	} else {
-		c.metrics.Reconciled(metrics.Passed)
+	if err == nil {
+		result = metrics.Passed
 	}
 	return again, err
 }

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -77,7 +78,6 @@ func (q *Queue) next(ctx context.Context, l Lane) bool {
 	}
 	if q.begin(key) {
 		defer q.end(key)
-		defer utilruntime.HandleCrashWithContext(ctx)
 		q.make(ctx, key)
 	}
 	return true
@@ -85,7 +85,7 @@ func (q *Queue) next(ctx context.Context, l Lane) bool {
 
 // make makes a pass, and schedules the next one.
 func (q *Queue) make(ctx context.Context, key string) {
-	again, err := q.pass(ctx, key)
+	again, err := q.safely(ctx, key)
 	after := q.lanes[q.laneOf(key)]
 	if again > 0 {
 		after.AddAfter(key, again)
@@ -98,6 +98,20 @@ func (q *Queue) make(ctx context.Context, key string) {
 	for _, l := range q.lanes {
 		l.Forget(key)
 	}
+}
+
+// safely makes a pass. A panic becomes an error of this object, because a process that ends takes the other objects with it. After a restart
+// the panic would follow again. The state in the API server is that of a hub that was killed in the middle of a pass (P5).
+func (q *Queue) safely(ctx context.Context, key string) (again time.Duration, err error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			for _, handle := range utilruntime.PanicHandlers {
+				handle(ctx, reason) // The one of apimachinery logs the stack.
+			}
+			again, err = 0, fmt.Errorf("panic: %v [recovered]", reason)
+		}
+	}()
+	return q.pass(ctx, key)
 }
 
 // begin reports whether a pass over an object may begin now. Otherwise a pass follows the one in progress.

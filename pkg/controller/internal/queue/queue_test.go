@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 )
 
 // gate is a pass that begins when it says so and ends when it may.
@@ -180,4 +181,34 @@ func TestFailedPassIsTriedAgain(t *testing.T) {
 	stop()
 	<-ended
 	require.Zero(t, q.lanes[Aborts].NumRequeues("tenant/web"))
+}
+
+// TestPanicIsOneObjects: a pass that panics is made again later, as after an error. Other objects get their passes meanwhile.
+func TestPanicIsOneObjects(t *testing.T) {
+	passes, handled := make(chan string, 10), make(chan any, 10)
+	before := utilruntime.PanicHandlers
+	utilruntime.PanicHandlers = []func(context.Context, any){func(_ context.Context, reason any) { handled <- reason }}
+	t.Cleanup(func() { utilruntime.PanicHandlers = before })
+	broken := true
+	q := New("", func(string) Lane { return Rollouts }, func(_ context.Context, key string) (time.Duration, error) {
+		if key == "tenant/broken" && broken {
+			broken = false
+			panic("not expected")
+		}
+		passes <- key
+		return 0, nil
+	})
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		q.Run(ctx, 1)
+	}()
+	q.Add("tenant/broken")
+	q.Add("tenant/web")
+	require.Eventually(t, func() bool { return len(passes) == 2 }, time.Minute, time.Millisecond)
+	stop()
+	<-ended
+	require.Equal(t, "not expected", <-handled)
+	require.Empty(t, handled)
 }
