@@ -24,7 +24,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
 
-// preserve deletes the works of an object whose workloads stay on the clusters. Package release decides the next step for each work, and a
+// preserve deletes the works of an object whose workloads stay on the clusters. Package orphan decides the next step for each work, and a
 // work is deleted once its agent has released everything (R20). The works are listed live at the beginning and at the end. In between the
 // cache shows which of them have changed.
 func (r *finalizeReconciler) preserve(ctx context.Context, p *pass) error {

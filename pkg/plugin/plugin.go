@@ -28,7 +28,7 @@ type options struct {
 	now   func() time.Time
 	// age formats a duration. HumanDuration is kubectl's format.
 	age func(time.Duration) string
-	// sampleFrom is the number of ManifestWorks from which `get` and `why` read a sample of them. sampleStep is the number that they read first.
+	// sampleFrom is the number of ManifestWorks from which `get` and `why` read a sample of them. sampleStep is the size of the first part.
 	sampleFrom, sampleStep int
 	// unchanged returns an error if an object is no longer the one for which the user confirmed an action; nil if the terminal asks.
 	unchanged func(*workv1alpha1.ManifestWorkReplicaSet) error

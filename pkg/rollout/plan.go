@@ -153,7 +153,8 @@ type Plan struct {
 	// Postponed names the clusters that have their turn, but leave their slots to retries of rejected clusters in this plan, and the
 	// clusters that a user retries and whose rejected works are not due yet. What is known of their rejections stays.
 	Postponed []string
-	// Failing names the failed, unknown, degraded, rejected and completed clusters that count, including those without a ref, sorted.
+	// Failing names the failed, unknown, degraded, rejected and completed clusters that count, and those whose deletion timed out, including
+	// those without a ref, sorted.
 	Failing []Failing
 	// AgentUnknown names the selected clusters whose works were written a while ago and whose agents this process has not heard, sorted.
 	AgentUnknown []string

@@ -11,7 +11,7 @@ import (
 
 // The records of failures in the status, and how long they hold (R11):
 //
-//  1. A failure, a rejection and a halt are recorded before the hub acts on them (Adds, records).
+//  1. A failure, a rejection and a halt are recorded before the hub acts on them (Adds, records; pkg/controller/record.go).
 //  2. A recorded failure gives its cluster the phase of a failure until the success of the cluster is settled, even after a restart, or an
 //     edit or deletion of its work (applyRecord). The records end with the rollout of the update revision.
 //  3. A user who removes a recorded failure retries the cluster: it gets a new deadline (retried, renewRetried). A user may also retry all

@@ -28,7 +28,8 @@ type Snapshot struct {
 
 	// Update is the revision of the current template. It is never nil.
 	Update *work.Revision
-	// Current is the last revision that every selected cluster reached; nil if there is none, or if it can't be found or read.
+	// Current is the last revision that every selected cluster reached, except tolerated failures; nil if there is none, or if it can't be
+	// found or read.
 	Current *work.Revision
 	// Absent is why Current is nil; nil if Current is not nil.
 	Absent *Absence

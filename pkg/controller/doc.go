@@ -1,0 +1,26 @@
+// Package controller reconciles ManifestWorkReplicaSets.
+//
+// A pass over one of them takes these steps, in this order:
+//
+//	finalize  its works are deleted with it, and a finalizer waits for that      (finalize.go)
+//	revision  the informers' caches become one view of the object (observe.go);
+//	          package lifecycle decides which revision the template has,
+//	          step by step, and each step is performed                           (revisions.go)
+//	rollout   the beginning of a rollout, an abort or a retry is persisted before
+//	          anything follows from it                                           (revisions.go)
+//	deploy    package rollout decides; the decision is persisted and carried out (deploy.go)
+//	status    package status makes the conditions and counts, in one write       (report.go)
+//	prune     revisions over the limit are deleted                               (prune.go)
+//
+// Write-ahead: a step that persists a decision ends the pass. The next pass begins when every cache shows that write
+// (internal/memory/expectations.go, R15). If a process is killed after any write, its successor finds everything that it needs.
+//
+// The controller holds no client of its own. Package internal/workwriter writes ManifestWorks, internal/ledger writes ControllerRevisions,
+// and replicaset patches the object. Package workpatch makes the content of each write of a work.
+//
+// Passes over several objects run at the same time. Passes that perform an abort have their own workers and write slots. Within each of
+// the two lanes, namespaces take turns (package internal/queue). A pass writes for a bounded time, and leaves the rest to the next one.
+//
+// Package internal/memory holds the state that a process keeps from one pass to the next. Its successor never needs that state. The
+// entries of an object are dropped when the object is gone (informers.go).
+package controller
