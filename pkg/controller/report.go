@@ -176,7 +176,7 @@ func (c *Controller) reportInvalid(ctx context.Context, p *pass, applied metav1.
 	return err
 }
 
-// known returns the snapshot of the rollout. A pass that ended before there was one knows the update revision at most.
+// known returns the snapshot of the rollout. A pass that ended without one knows at most the update revision.
 func (p *pass) known() *rollout.Snapshot {
 	if p.Snapshot != nil {
 		return p.Snapshot

@@ -18,5 +18,5 @@
 //
 // A Snapshot (snapshot.go) goes in, a Plan (plan.go) comes out. Package work has the ManifestWorks and revisions
 // in it, package placement the placementRefs and their strategies, and package adoption reads what another hub
-// rolled out. Package lifecycle tells what of a Plan is recorded first, and pkg/controller/deploy.go carries it out.
+// rolled out. Package lifecycle decides what is recorded first, and pkg/controller/deploy.go carries the Plan out.
 package rollout

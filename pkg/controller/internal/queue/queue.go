@@ -106,7 +106,7 @@ func (q *Queue) safely(ctx context.Context, key string) (again time.Duration, er
 	defer func() {
 		if reason := recover(); reason != nil {
 			for _, handle := range utilruntime.PanicHandlers {
-				handle(ctx, reason) // The one of apimachinery logs the stack.
+				handle(ctx, reason) // By default, this logs the stack.
 			}
 			again, err = 0, fmt.Errorf("panic: %v [recovered]", reason)
 		}
