@@ -156,7 +156,8 @@ func (h *hub) startUpstream(t *testing.T) {
 	h.stopUpstream = manager.Start(context.Background(), h.Plane.RESTConfig(), manager.Upstream)
 }
 
-// waitsForPolicies waits until the API server no longer enforces the deleted policy on revisions. The API server refreshes its policies periodically.
+// waitsForPolicies waits until the API server no longer enforces the deleted policy on revisions. The API server refreshes its policies
+// periodically.
 func (h *hub) waitsForPolicies(t *testing.T) {
 	eventually(t, "the deleted policy is no longer enforced", func() error {
 		_, problem := h.try(t, "kubectl delete --dry-run=server controllerrevisions -A -l "+workv1alpha1.LabelReplicaSet)
