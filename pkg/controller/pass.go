@@ -45,7 +45,7 @@ func (c *Controller) Sync(ctx context.Context, key string) (again time.Duration,
 		c.metrics.Reconciled(metrics.Behind)
 		return catchUpInterval, nil
 	}
-	result := metrics.Erred // It stays that after a panic.
+	result := metrics.Erred // Remains so if the pass panics.
 	defer func() { c.metrics.Reconciled(result) }()
 	again, err = c.pass(ctx, key, cached.(*replicaset.Object))
 	if err == nil {

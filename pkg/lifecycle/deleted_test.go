@@ -163,8 +163,8 @@ func TestRebuildsOneOfTwo(t *testing.T) {
 	held(t, answer(t, v, lifecycle.Answer{Result: lifecycle.Failed, Err: errQuota}), lifecycle.Refused)
 }
 
-// Revision a has number 0: everything that was above it was deleted. A revision that is rebuilt gets number 0 as well, and counts as older than
-// a, although it is created later: it was there before a (R7).
+// Revision a has number 0, and all revisions above it were deleted. A rebuilt revision also gets number 0. It counts as older than a,
+// although its object is created later, because it existed before a (R7).
 func TestRebuiltBelowZero(t *testing.T) {
 	later := func(o *appsv1.ControllerRevision) { o.CreationTimestamp = metav1.NewTime(rt.At(time.Minute)) }
 	v := view("a", names("", "a"), object("a", 0, remembers("b")), object("b", 0, later))

@@ -45,7 +45,7 @@ func NewHistory(owner metav1.Object, revisions []Revision) History {
 }
 
 // compare orders by number, then age, then name, as the history of the apps/v1 controllers is ordered. Number 0 is the exception: a
-// revision gets it if it was there before all others and no lower number is left (LowerNumber). So the one created later comes first.
+// revision gets it if it existed before all others and no lower number is left (LowerNumber). Of two, the one created later comes first.
 func compare(a, b *appsv1.ControllerRevision) int {
 	age := a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
 	if a.Revision == 0 {

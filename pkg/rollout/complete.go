@@ -13,7 +13,7 @@ import (
 //
 //  1. Each placementRef counts its clusters by phase (outcome, tally).
 //  2. It is complete when at least one cluster succeeded, and each selected cluster has succeeded or has a failure that is tolerated. A
-//     deletion that timed out is one of them.
+//     deletion that timed out counts as such a failure.
 //  3. Failures are tolerated as long as they halt no placementRef, and are within maxFailures of the selected clusters alone.
 //  4. It is not complete before all decisions of the Placements are known, nor before the deadline of an unselected cluster whose failure
 //     could still abort it.

@@ -18,8 +18,8 @@ import (
 //  3. It fails when the API server rejects its work, first before progressDeadline and once more after it (rejectedPhase).
 //  4. No deadline fires before the agents had time to report to this process (dueAt), and none for an agent that it has never heard
 //     (doubtFailure).
-//  5. A failure counts at once, and until it is revoked: see records.go. The controller records it before it acts on it, and after it has
-//     read the work from the API server once more (pkg/controller/record.go).
+//  5. A failure counts at once, and until it is revoked: see records.go. Before the controller acts on a failure, it reads the work from
+//     the API server again, and then records the failure (pkg/controller/record.go).
 //  6. A placementRef fails when more of its clusters failed than maxFailures allows: of all its clusters for All and Progressive, of each
 //     decision group for ProgressivePerGroup. No cluster of a mandatory group may fail (countFailures, exceeds).
 //  7. It is halted, and starts nothing new, when that is true of the failed clusters together with those that may fail.

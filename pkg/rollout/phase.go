@@ -21,8 +21,8 @@ import (
 // Phase is where a selected cluster is on its way to the update revision.
 type Phase string
 
-// The phases of a cluster. A cluster is in one of them. The values are those of metrics and events. Four differ from their names: Leaving,
-// Stuck, Refused and Unheard.
+// The phases of a cluster. A cluster is in one of them. The values are used in metrics and events. Four differ from the names of their
+// constants: Leaving, Stuck, Refused and Unheard.
 const (
 	// PhaseWaiting means that its turn has not come: it has another revision or none.
 	PhaseWaiting Phase = "Waiting"

@@ -100,8 +100,8 @@ func (q *Queue) make(ctx context.Context, key string) {
 	}
 }
 
-// safely makes a pass. A panic becomes an error of this object: if the process ended, no object would get a pass, and after the restart the
-// panic would follow again. The state in the API server is that of a hub that was killed in the middle of a pass (P5).
+// safely runs a pass, and turns a panic into an error of its object. Otherwise the process would end, no object would get a pass, and the
+// panic would recur after the restart. The state in the API server is that of a hub that was killed in the middle of a pass (P5).
 func (q *Queue) safely(ctx context.Context, key string) (again time.Duration, err error) {
 	defer func() {
 		if reason := recover(); reason != nil {

@@ -183,7 +183,7 @@ func TestFailedPassIsTriedAgain(t *testing.T) {
 	require.Zero(t, q.lanes[Aborts].NumRequeues("tenant/web"))
 }
 
-// TestPanicIsOneObjects: a pass that panics is made again later, as after an error. Other objects get their passes meanwhile.
+// TestPanicIsOneObjects: a pass that panics is retried later, as after an error. Other objects get their passes in the meantime.
 func TestPanicIsOneObjects(t *testing.T) {
 	passes, handled := make(chan string, 10), make(chan any, 10)
 	before := utilruntime.PanicHandlers
