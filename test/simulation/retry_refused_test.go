@@ -35,14 +35,7 @@ func TestRefusedRetry(t *testing.T) {
 		"from Git, the edited template is refused": {retry: fromGit, before: edited},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := checkedStory(t)
-			s.Place("p1", []string{"c1", "c2"})
-			s.Create("v1", progressive("p1", 1, "30s", 0, true))
-			s.quiet()
-			s.Report("", "v2", Hangs)
-			s.Update("v2")
-			s.quiet()
-			require.NotNil(t, s.Object().Status.AbortedTime, s.story())
+			s := checkedAbort(t, "c1", "c2")
 			s.Pause(story.paused)
 			s.quiet()
 

@@ -30,17 +30,24 @@ func (s *teller) wrote(from int, what string) (n int) {
 	return n
 }
 
+// checkedAbort returns a fleet at v1 after the rollout of v2 was aborted because every cluster hangs. Each write is checked.
+func checkedAbort(t *testing.T, clusters ...string) *teller {
+	t.Helper()
+	s := checkedStory(t)
+	s.Place("p1", clusters)
+	s.Create("v1", progressive("p1", 1, "30s", 0, true))
+	s.quiet()
+	s.Report("", "v2", Hangs)
+	s.Update("v2")
+	s.quiet()
+	require.NotNil(t, s.Object().Status.AbortedTime, s.story())
+	return s
+}
+
 // TestRetryByAnnotation: an annotation retries an aborted rollout once (R4). The hub stops after each of its writes in turn.
 func TestRetryByAnnotation(t *testing.T) {
 	for write := range 6 {
-		s := checkedStory(t)
-		s.Place("p1", []string{"c1", "c2", "c3"})
-		s.Create("v1", progressive("p1", 1, "30s", 0, true))
-		s.quiet()
-		s.Report("", "v2", Hangs)
-		s.Update("v2")
-		s.quiet()
-		require.NotNil(t, s.Object().Status.AbortedTime, s.story())
+		s := checkedAbort(t, "c1", "c2", "c3")
 		began := len(s.Story)
 
 		s.RetryByAnnotation(s.Clock.Now())

@@ -52,17 +52,23 @@ func (g *gate) pass(ctx context.Context, key string) (time.Duration, error) {
 func (g *gate) runs(t *testing.T, workers int) *Queue {
 	t.Helper()
 	q := New("", g.laneOf, g.pass)
-	ctx, stop := context.WithCancel(t.Context())
+	t.Cleanup(start(t, q, workers))
+	return q
+}
+
+// start runs a queue. The returned function stops it, and returns when the passes in progress have ended.
+func start(t *testing.T, q *Queue, workers int) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		q.Run(ctx, workers)
 	}()
-	t.Cleanup(func() {
-		stop()
+	return func() {
+		cancel()
 		<-ended
-	})
-	return q
+	}
 }
 
 // TestAbortFindsAWorker: with every worker held by a greedy tenant's objects, and as many more of them in the queue, the pass of another
@@ -170,16 +176,10 @@ func TestFailedPassIsTriedAgain(t *testing.T) {
 		}
 		return 0, nil
 	})
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		q.Run(ctx, 1)
-	}()
+	stop := start(t, q, 1)
 	q.Add("tenant/web")
 	require.Eventually(t, func() bool { return len(passes) == 3 }, time.Minute, time.Millisecond)
 	stop()
-	<-ended
 	require.Zero(t, q.lanes[Aborts].NumRequeues("tenant/web"))
 }
 
@@ -198,17 +198,11 @@ func TestPanicIsOneObjects(t *testing.T) {
 		passes <- key
 		return 0, nil
 	})
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		q.Run(ctx, 1)
-	}()
+	stop := start(t, q, 1)
 	q.Add("tenant/broken")
 	q.Add("tenant/web")
 	require.Eventually(t, func() bool { return len(passes) == 2 }, time.Minute, time.Millisecond)
 	stop()
-	<-ended
 	require.Equal(t, "not expected", <-handled)
 	require.Empty(t, handled)
 }
