@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -205,9 +206,9 @@ func (ps *placementState) rejectedPhase(s *Snapshot, m *member) {
 	}
 	rejection := found // Only what is found goes to the heap.
 	m.rejection, m.since, m.reason = &rejection, rejection.Since, workv1alpha1.FailureRejected
-	m.phase, m.next = ps.until(s, m, rejected, failedRejected)
-	due := ps.dueAt(s, m.cluster, rejection.Since)
-	if m.phase == failedRejected && rejection.TriedAt.Before(due) {
+	due := ps.dueAt(cmp.Or(s.actual, s), m.cluster, rejection.Since)
+	m.phase, m.next = failedRejected, time.Time{}
+	if due.IsZero() || s.Now.Before(due) || rejection.TriedAt.Before(due) {
 		m.phase, m.next = rejected, due
 	}
 	m.retryAt = ps.retryAt(s, &rejection, due)
@@ -226,11 +227,13 @@ func (ps *placementState) retryAt(s *Snapshot, rejection *Rejection, due time.Ti
 	}
 }
 
-// noteRejected notes the clusters whose works the API server rejects, and when each is tried again.
-func (p *Plan) noteRejected(s *Snapshot, ps *placementState) {
+// noteRejected notes the clusters whose works the API server rejects, and when each is tried again. closed is true if other failures
+// halt the placementRef.
+func (p *Plan) noteRejected(s *Snapshot, ps *placementState, closed bool) {
 	for _, m := range ps.members {
 		if m.rejection != nil {
 			p.Rejected = append(p.Rejected, m.cluster)
+			p.RetriesHeld = p.RetriesHeld || closed
 			if m.retryAt.After(s.Now) {
 				p.recheckAt(s.Now, m.retryAt)
 			}

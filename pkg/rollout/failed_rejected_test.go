@@ -152,3 +152,20 @@ func TestRefusedAdoption(t *testing.T) {
 		}
 	}
 }
+
+// TestRejectedIsNotAssumed: a rejected write fails by a try after its deadline. While other failures halt the placementRef, no try is
+// made, and a report that assumes that deadlines have fired must not count the cluster as failed: it would take that back later (P7, R11).
+func TestRejectedIsNotAssumed(t *testing.T) {
+	halted := rt.Ref("p1", rt.Deadline("30s"), rt.Clusters("c1", "c2"))
+	s := rt.Snapshot(rt.Now(minute+second), rt.ConnectedSince(30*second), rt.Refs(halted), rt.Rejected("c2", 0, 55*second),
+		rt.Works(rt.Work("c1", rt.AtRevision("bbb"))))
+	for name, asked := range map[string]*rollout.Snapshot{"as it is": s, "settled": s.AssumeSettled()} {
+		p := rollout.Decide(asked)
+		if got := p.Phases(); got["c1"] != rollout.PhaseFailed || got["c2"] != rollout.PhaseRejected || len(p.Writes) > 0 {
+			t.Errorf("%s: %v, writes %v", name, got, p.Writes)
+		}
+		if !p.RetriesHeld {
+			t.Errorf("%s: the rejected write is not retried, and nobody says so", name)
+		}
+	}
+}

@@ -37,9 +37,9 @@ func (p *Plan) hold(s *Snapshot, states []*placementState) {
 // holdAbort holds back an abort. A pass that persists an abort ends there. A paused pass continues and reports the rollout, so the plan
 // must also hold when phases change and which writes the API server rejects.
 func (p *Plan) holdAbort(s *Snapshot, states []*placementState) {
-	for _, ps := range states {
+	for i, ps := range states {
 		p.recheck(s, ps)
-		p.noteRejected(s, ps)
+		p.noteRejected(s, ps, p.Refs[i].closed)
 	}
 	p.Behind = p.Counts[PhaseWaiting]
 	p.hold(s, states)

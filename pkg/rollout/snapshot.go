@@ -71,6 +71,9 @@ type Snapshot struct {
 	// WrittenBack are the clusters whose works this process has restored in this abort. If somebody changes such a work afterwards, it is
 	// restored again, and does not hold up the abort (R4).
 	WrittenBack map[string]bool
+
+	// actual is the snapshot that AssumeSettled was made from; nil for any other snapshot.
+	actual *Snapshot
 }
 
 // BeganLately reports whether this process or its connection started so recently, or the process stalled so recently, that deadlines may
@@ -79,9 +82,11 @@ func (s *Snapshot) BeganLately() bool {
 	return s.Now.Before(work.Later(s.DeadlinesSince.Add(maxGrace), s.Stall.over(maxGrace)))
 }
 
-// AssumeSettled returns the snapshot of a process that has watched for a long time: deadlines fire, and successes are settled.
+// AssumeSettled returns the snapshot of a process that has watched for a long time: deadlines fire, and successes are settled. Rejected
+// writes have no such assumption: they fail only by a try that was made.
 func (s *Snapshot) AssumeSettled() *Snapshot {
 	watched := *s
+	watched.actual = s
 	watched.DeadlinesSince, watched.Stall, watched.Settle = time.Time{}, Stall{}, 0
 	watched.Works = slices.Clone(s.Works)
 	for i := range watched.Works {

@@ -147,9 +147,17 @@ func rejected(plan *rollout.Plan) []string {
 	case 0:
 		return nil
 	case 1:
-		return []string{fmt.Sprintf("the API server rejects the ManifestWork of cluster %s: %s; "+
-			"fix the cause, the hub retries the write at least once a minute", names[0], words)}
+		return []string{fmt.Sprintf("the API server rejects the ManifestWork of cluster %s: %s; fix the cause, the hub retries the write %s",
+			names[0], words, RetryInterval(plan))}
 	}
-	return []string{fmt.Sprintf("the API server rejects the ManifestWorks of %s, in %s: %s; "+
-		"fix the cause, the hub retries each write at least once a minute", rollout.Names(names), names[0], words)}
+	return []string{fmt.Sprintf("the API server rejects the ManifestWorks of %s, in %s: %s; fix the cause, the hub retries each write %s",
+		rollout.Names(names), names[0], words, RetryInterval(plan))}
+}
+
+// RetryInterval says how often the hub retries the rejected writes of a plan.
+func RetryInterval(plan *rollout.Plan) string {
+	if plan.RetriesHeld {
+		return "at least once a minute, but not while other failures halt the placement"
+	}
+	return "at least once a minute"
 }
