@@ -131,7 +131,7 @@ func (c *chain) newRollout() *Step {
 
 // lastComplete returns the revision that is the current one when another rollout begins. A rollout that is complete is recorded on its
 // revision first, and the template may change before the status shows it: an abort must go back to that revision, not to the one before
-// (R13, R16).
+// (R16).
 func (c *chain) lastComplete() string {
 	ended := c.revisionOf(c.Revisions.UpdateRevision)
 	if latest := c.History.LatestCurrent(); ended == nil || latest == nil || latest.Hash != ended.Hash || c.Revisions.AbortedTime != nil {

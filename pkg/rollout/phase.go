@@ -257,7 +257,7 @@ func (ps *placementState) computePhase(s *Snapshot, m *member) {
 		ps.terminationPhase(s, m)
 	case m.atUpdate:
 		ps.updatedPhase(s, m)
-	case m.work != nil && m.work.Digest != s.Update.Digest && work.IsComplete(m.work.Object):
+	case m.work != nil && m.work.Digest != s.Update.Digest && m.work.IsComplete():
 		m.phase = completed // It does not take the revision. If the template returns to its own revision, it has that one.
 	case m.blockedByEarlierRef:
 		m.phase = blocked

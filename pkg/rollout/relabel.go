@@ -44,17 +44,12 @@ func (w *Write) ChangesSpec() bool {
 // labels changed, another placementRef took over a cluster, or an older release wrote the work (R9).
 func (p *Plan) relabel(owner *work.OwnerMetadata, states []*placementState) {
 	for _, ps := range states {
-		own := owner.Labels(ps.ref.Name)
 		for _, m := range ps.members {
 			if m.work == nil || !m.writable() || m.inPlan {
 				continue
 			}
 			w := Write{Action: Relabel, Cluster: m.cluster, Placement: m.placement(ps), Work: m.work}
-			wanted := own
-			if w.Placement != ps.ref.Name {
-				wanted = owner.Labels(w.Placement)
-			}
-			if w.Why = owner.Outdated(m.work, wanted); w.Why == "" {
+			if w.Why = owner.Outdated(m.work, w.Placement); w.Why == "" {
 				continue
 			}
 			if m.work.PlacementName() != w.Placement { // The work now counts here, in this group.

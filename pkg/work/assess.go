@@ -50,26 +50,15 @@ func Assess(w *Work, rev *Revision, now time.Time) Assessment {
 	return found
 }
 
-// ClockIsAhead reports whether a condition of the work's generation has a time more than a minute ahead of the hub's clock.
-func ClockIsAhead(w *Work, now time.Time) bool {
-	for i := range w.Object.Status.Conditions {
-		c := &w.Object.Status.Conditions[i]
-		if w.Observed(c) && c.LastTransitionTime.After(now.Add(clockSkew)) {
-			return true
-		}
-	}
-	return false
-}
-
 // assess applies the first matching row of the table. Conditions of an older generation count as absent.
 func assess(w *Work, rev *Revision, now time.Time) Assessment {
-	a := assessor{work: w, appliedAt: w.Begin(rev), now: now, ahead: w.ClockAhead}
+	a := assessor{work: w, reported: w.reported(), appliedAt: w.Begin(rev), now: now, ahead: w.ClockAhead}
 
-	if IsComplete(w.Object) && !w.ranToCompletion() {
-		return a.at(Completed, meta.FindStatusCondition(w.Object.Status.Conditions, workv1.WorkComplete))
+	if complete := isTrue(a.reported.complete); complete != nil && !w.ranToCompletion() {
+		return a.at(Completed, complete)
 	}
 
-	applied := a.condition(workv1.WorkApplied)
+	applied := a.observed(a.reported.applied)
 	switch {
 	case applied == nil:
 		return a.at(InFlight, nil)
@@ -77,7 +66,7 @@ func assess(w *Work, rev *Revision, now time.Time) Assessment {
 		return a.at(InFlight, applied)
 	}
 
-	progressing := a.condition(workv1.WorkProgressing)
+	progressing := a.observed(a.reported.progressing)
 	if degraded := a.degraded(); degraded != nil {
 		return a.degradedSince(degraded, progressing)
 	}
@@ -89,7 +78,7 @@ func (a *assessor) outcome(rev *Revision, progressing *metav1.Condition) Assessm
 	available := a.available() && a.knowsDegraded(rev)
 	switch {
 	case progressing == nil && available && !rev.reportsProgress():
-		return a.at(Succeeded, meta.FindStatusCondition(a.work.Object.Status.Conditions, workv1.WorkAvailable))
+		return a.at(Succeeded, a.reported.available)
 	case progressing == nil:
 		return a.unknown()
 	case progressing.Status != metav1.ConditionFalse:
@@ -104,22 +93,17 @@ func (a *assessor) outcome(rev *Revision, progressing *metav1.Condition) Assessm
 	return a.unknown()
 }
 
-// IsComplete reports whether the agent no longer applies a new spec of the work (R17).
-func IsComplete(work *workv1.ManifestWork) bool {
-	return meta.IsStatusConditionTrue(work.Status.Conditions, workv1.WorkComplete)
-}
-
 // ranToCompletion reports whether the agent applied this generation of the work, and completed it. The agent may have stamped the
 // generation on conditions that it read from the older object, including Complete. Only Applied proves that it applied the generation.
 func (w *Work) ranToCompletion() bool {
-	conditions := w.Object.Status.Conditions
-	applied := meta.FindStatusCondition(conditions, workv1.WorkApplied)
-	complete := meta.FindStatusCondition(conditions, workv1.WorkComplete)
-	return isTrue(complete) != nil && w.Observed(complete) && applied != nil && w.Observed(applied)
+	reported := w.reported()
+	applied, complete := reported.applied, isTrue(reported.complete)
+	return complete != nil && w.Observed(complete) && applied != nil && w.Observed(applied)
 }
 
 type assessor struct {
 	work      *Work
+	reported  conditions
 	appliedAt time.Time
 	now       time.Time
 	ahead     bool
@@ -155,12 +139,9 @@ func (a *assessor) since(transition time.Time) time.Time {
 	return transition
 }
 
-func (a *assessor) condition(conditionType string) *metav1.Condition {
-	return a.find(a.work.Object.Status.Conditions, conditionType)
-}
-
-func (a *assessor) find(conditions []metav1.Condition, conditionType string) *metav1.Condition {
-	if condition := meta.FindStatusCondition(conditions, conditionType); condition != nil && a.work.Observed(condition) {
+// observed returns a condition if it is about the current spec, and nil otherwise.
+func (a *assessor) observed(condition *metav1.Condition) *metav1.Condition {
+	if condition != nil && a.work.Observed(condition) {
 		return condition
 	}
 	return nil
@@ -169,12 +150,12 @@ func (a *assessor) find(conditions []metav1.Condition, conditionType string) *me
 // knowsDegraded reports whether the agent has reported Degraded for this generation, if it reports Degraded at all. The agent may be about
 // to repeat the Degraded of an older generation. Until it has reported, the cluster has not succeeded.
 func (a *assessor) knowsDegraded(rev *Revision) bool {
-	return !rev.ReportsDegraded || a.condition(workv1.WorkDegraded) != nil
+	return !rev.ReportsDegraded || a.observed(a.reported.degraded) != nil
 }
 
 // available reports whether the work is available. It also accepts a condition without a generation.
 func (a *assessor) available() bool {
-	condition := meta.FindStatusCondition(a.work.Object.Status.Conditions, workv1.WorkAvailable)
+	condition := a.reported.available
 	return condition != nil && condition.Status == metav1.ConditionTrue &&
 		(a.work.Observed(condition) || condition.ObservedGeneration == 0)
 }
@@ -182,10 +163,10 @@ func (a *assessor) available() bool {
 // degraded returns the earliest Degraded=True of the work and its manifests. The agent sets the work's own condition to True only when
 // every manifest's is True.
 func (a *assessor) degraded() *metav1.Condition {
-	first := isTrue(a.condition(workv1.WorkDegraded))
+	first := isTrue(a.observed(a.reported.degraded))
 	manifests := a.work.Object.Status.ResourceStatus.Manifests
 	for i := range manifests {
-		found := isTrue(a.find(manifests[i].Conditions, workv1.ManifestDegraded))
+		found := isTrue(a.observed(meta.FindStatusCondition(manifests[i].Conditions, workv1.ManifestDegraded)))
 		if found != nil && (first == nil || found.LastTransitionTime.Before(&first.LastTransitionTime)) {
 			first = found
 		}
@@ -217,7 +198,7 @@ func (a *assessor) degradedSince(degraded, progressing *metav1.Condition) Assess
 func (a *assessor) unevaluated() *metav1.Condition {
 	manifests := a.work.Object.Status.ResourceStatus.Manifests
 	for i := range manifests {
-		condition := a.find(manifests[i].Conditions, workv1.ManifestProgressing)
+		condition := a.observed(meta.FindStatusCondition(manifests[i].Conditions, workv1.ManifestProgressing))
 		if condition != nil && condition.Status == metav1.ConditionFalse && condition.Reason == workv1.ConditionRuleExpressionError {
 			return condition
 		}

@@ -33,7 +33,7 @@ func (w *Work) Judged() *Work {
 	add(w.summed(own, workv1.WorkProgressing, w.Observed, false))
 	add(w.summed(own, workv1.WorkDegraded, w.Observed, false))
 	judged := *w
-	judged.Object, judged.Combined = object, nil
+	judged.Object, judged.Combined, judged.marks = object, nil, nil
 	return &judged
 }
 

@@ -40,21 +40,40 @@ type OwnerMetadata struct {
 	owner  string
 	labels map[string]string
 	// copied is the value of AnnotationCopiedLabels: the keys of the owner's labels that are copied, sorted.
-	copied   string
-	brokered bool
+	copied string
+	// wanted are the copied labels of each work. tools are the owner's labels that GitOps tools set.
+	wanted, tools []label
+	brokered      bool
+}
+
+type label struct{ key, value string }
+
+// on reports whether an object has the label.
+func (l label) on(labels map[string]string) bool {
+	value, found := labels[l.key]
+	return found && value == l.value
 }
 
 // NewOwnerMetadata returns the metadata that works get from an owner: owner is the value of their owner label, and labels are the owner's
 // own. If brokered is true, the works travel over a broker: it is unknown how an API server stores them.
 func NewOwnerMetadata(owner string, labels map[string]string, brokered bool) *OwnerMetadata {
+	o := &OwnerMetadata{owner: owner, labels: labels, brokered: brokered}
 	keys := make([]string, 0, len(labels))
-	for key := range labels {
-		if !isToolLabel(key) {
+	for key, value := range labels {
+		if isToolLabel(key) {
+			o.tools = append(o.tools, label{key, value})
+		} else {
 			keys = append(keys, key)
 		}
 	}
 	slices.Sort(keys)
-	return &OwnerMetadata{owner: owner, labels: labels, copied: strings.Join(keys, ","), brokered: brokered}
+	o.copied = strings.Join(keys, ",")
+	for key, value := range o.Labels("") {
+		if key != workv1alpha1.LabelReplicaSet && key != workv1alpha1.LabelPlacement {
+			o.wanted = append(o.wanted, label{key, value})
+		}
+	}
+	return o
 }
 
 // Labels returns the labels of a work that is counted under a Placement, beside its hash.
@@ -85,9 +104,9 @@ func (o *OwnerMetadata) dropped(object *workv1.ManifestWork) []string {
 			dropped = append(dropped, key)
 		}
 	}
-	for key, value := range o.labels {
-		if found, there := object.Labels[key]; there && found == value && isToolLabel(key) && !slices.Contains(dropped, key) {
-			dropped = append(dropped, key)
+	for _, tool := range o.tools {
+		if tool.on(object.Labels) && !slices.Contains(dropped, tool.key) {
+			dropped = append(dropped, tool.key)
 		}
 	}
 	slices.Sort(dropped)
@@ -200,26 +219,34 @@ func (w *Work) Noted() (asked revision.Digest, how Note) {
 	return "", NoNote
 }
 
-// Outdated returns which part of a work's metadata is outdated; empty for none.
-func (o *OwnerMetadata) Outdated(w *Work, wanted map[string]string) string {
-	annotations := w.Object.Annotations
-	if !labelled(w, wanted) || annotations[workv1alpha1.AnnotationCopiedLabels] != o.copied || len(o.dropped(w.Object)) > 0 {
+// Outdated returns which part of the metadata of a work, which is counted under a Placement, is outdated; empty for none.
+func (o *OwnerMetadata) Outdated(w *Work, placement string) string {
+	is := w.marks
+	if is == nil {
+		is = w.read()
+	}
+	if is.owner != o.owner || placement != "" && is.placement != placement || is.copied != o.copied || !o.labelled(w.Object.Labels) {
 		return "its labels changed"
 	}
-	if accepted := w.Accepted(); accepted != "" && annotations[workv1alpha1.AnnotationAccepted] != accepted {
+	if accepted := w.Accepted(); accepted != "" && w.Object.Annotations[workv1alpha1.AnnotationAccepted] != accepted {
 		return "what the API server made of it is recorded"
 	}
-	for _, keep := range keepOptions {
-		if !hasOption(annotations[keep.annotation], keep.option) {
-			return "nothing keeps GitOps tools from deleting it"
-		}
+	if !is.keptByTools {
+		return "nothing keeps GitOps tools from deleting it"
 	}
 	return ""
 }
 
-func labelled(w *Work, wanted map[string]string) bool {
-	for key, value := range wanted {
-		if found, ok := w.Object.Labels[key]; !ok || found != value {
+// labelled reports whether the labels of a work include those that it gets from its owner, and none that a GitOps tool set there.
+func (o *OwnerMetadata) labelled(labels map[string]string) bool {
+	missing := func(wanted label) bool { return !wanted.on(labels) }
+	return !slices.ContainsFunc(o.wanted, missing) && !slices.ContainsFunc(o.tools, func(tool label) bool { return tool.on(labels) })
+}
+
+// keptByTools reports whether annotations keep GitOps tools from deleting a work.
+func keptByTools(annotations map[string]string) bool {
+	for _, keep := range keepOptions {
+		if !hasOption(annotations[keep.annotation], keep.option) {
 			return false
 		}
 	}

@@ -50,28 +50,40 @@ type Work struct {
 	// names none, or if dropped objects are deleted at once (R29).
 	Combined *handover.Combined
 
-	marks marks
+	// marks were read from the object; nil if they were not.
+	marks *marks
 }
 
-// marks is the metadata that a decision reads many times.
+// marks is what a decision reads many times from the object of a work.
 type marks struct {
 	cluster, hash, placement, kept string
 	appliedAt                      time.Time
 	isApplied, isDeleting          bool
-	// areRead is true if the marks were read from the object.
-	areRead bool
+	// owner is the value of the owner label, and copied the keys of the owner's labels that were copied.
+	owner, copied string
+	// keptByTools is true if the annotations keep GitOps tools from deleting the work.
+	keptByTools bool
+	// conditions are those that decide, and latest is the latest transition of any.
+	conditions conditions
+	latest     time.Time
 }
 
-// Read reads the metadata of a work once. Its object must not change after that. Without Read, it is read each time.
-func (w *Work) Read() {
-	m := marks{cluster: w.Cluster(), hash: w.Hash(), placement: w.PlacementName(), kept: w.KeptRevision(), isDeleting: w.Deleting(), areRead: true}
+// Read reads from the object of a work, once, what decisions need of it. The object must not change after that. Without Read, it is read
+// each time.
+func (w *Work) Read() { w.marks = w.read() }
+
+func (w *Work) read() *marks {
+	m := &marks{cluster: w.Cluster(), hash: w.Hash(), placement: w.PlacementName(), kept: w.KeptRevision(), isDeleting: w.Deleting()}
 	m.appliedAt, m.isApplied = w.AppliedAt()
-	w.marks = m
+	m.owner, m.copied = w.Object.Labels[workv1alpha1.LabelReplicaSet], w.Object.Annotations[workv1alpha1.AnnotationCopiedLabels]
+	m.keptByTools = keptByTools(w.Object.Annotations)
+	m.conditions, m.latest = readConditions(w.Object.Status.Conditions)
+	return m
 }
 
 // Cluster returns the managed cluster of the work.
 func (w *Work) Cluster() string {
-	if w.marks.areRead {
+	if w.marks != nil {
 		return w.marks.cluster
 	}
 	return w.Object.Namespace
@@ -79,7 +91,7 @@ func (w *Work) Cluster() string {
 
 // Hash returns the short name of the work's revision; empty if it has none.
 func (w *Work) Hash() string {
-	if w.marks.areRead {
+	if w.marks != nil {
 		return w.marks.hash
 	}
 	return w.Object.Labels[workv1alpha1.LabelControllerHash]
@@ -87,7 +99,7 @@ func (w *Work) Hash() string {
 
 // PlacementName returns the Placement under which the work is counted.
 func (w *Work) PlacementName() string {
-	if w.marks.areRead {
+	if w.marks != nil {
 		return w.marks.placement
 	}
 	return w.Object.Labels[workv1alpha1.LabelPlacement]
@@ -95,7 +107,7 @@ func (w *Work) PlacementName() string {
 
 // Deleting reports whether the work is being deleted: it waits for its agent to remove the finalizer.
 func (w *Work) Deleting() bool {
-	if w.marks.areRead {
+	if w.marks != nil {
 		return w.marks.isDeleting
 	}
 	return !w.Object.DeletionTimestamp.IsZero()
@@ -126,7 +138,7 @@ func (w *Work) Observed(condition *metav1.Condition) bool {
 
 // AppliedAt returns when the hub wrote the work's revision; false if the annotation is missing or unreadable.
 func (w *Work) AppliedAt() (time.Time, bool) {
-	if w.marks.areRead {
+	if w.marks != nil {
 		return w.marks.appliedAt, w.marks.isApplied
 	}
 	at, err := time.Parse(time.RFC3339Nano, w.Object.Annotations[workv1alpha1.AnnotationAppliedAt])
@@ -207,7 +219,7 @@ func (w *Work) HasOther(rev *Revision) bool {
 
 // KeptRevision returns the hash of the revision whose objects the work keeps beside its own; empty if it keeps none (R28).
 func (w *Work) KeptRevision() string {
-	if w.marks.areRead {
+	if w.marks != nil {
 		return w.marks.kept
 	}
 	return w.Object.Annotations[workv1alpha1.AnnotationKeptRevision]

@@ -1,0 +1,68 @@
+package work
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+)
+
+// conditions are the conditions of a work that decide on its state; nil for each that it does not have.
+type conditions struct {
+	applied, available, progressing, degraded, complete *metav1.Condition
+}
+
+// readConditions finds the conditions that decide, and the latest transition of any condition.
+func readConditions(all []metav1.Condition) (found conditions, latest time.Time) {
+	for i := range all {
+		condition := &all[i]
+		latest = Later(latest, condition.LastTransitionTime.Time)
+		if of := found.of(condition.Type); of != nil && *of == nil {
+			*of = condition
+		}
+	}
+	return found, latest
+}
+
+// of returns where the condition of a type is kept; nil if it decides nothing.
+func (c *conditions) of(conditionType string) **metav1.Condition {
+	switch conditionType {
+	case workv1.WorkApplied:
+		return &c.applied
+	case workv1.WorkAvailable:
+		return &c.available
+	case workv1.WorkProgressing:
+		return &c.progressing
+	case workv1.WorkDegraded:
+		return &c.degraded
+	case workv1.WorkComplete:
+		return &c.complete
+	}
+	return nil
+}
+
+// reported returns the conditions that decide on the state of a work.
+func (w *Work) reported() conditions {
+	if w.marks != nil {
+		return w.marks.conditions
+	}
+	found, _ := readConditions(w.Object.Status.Conditions)
+	return found
+}
+
+// IsComplete reports whether the agent no longer applies a new spec of the work (R17).
+func (w *Work) IsComplete() bool { return isTrue(w.reported().complete) != nil }
+
+// ClockIsAhead reports whether a condition of the work's generation has a time more than a minute ahead of the hub's clock.
+func ClockIsAhead(w *Work, now time.Time) bool {
+	limit := now.Add(clockSkew)
+	if w.marks != nil && !w.marks.latest.After(limit) {
+		return false
+	}
+	for i := range w.Object.Status.Conditions {
+		if c := &w.Object.Status.Conditions[i]; c.LastTransitionTime.After(limit) && w.Observed(c) {
+			return true
+		}
+	}
+	return false
+}
