@@ -79,15 +79,14 @@ func TestRulesLeadSomewhere(t *testing.T) {
 
 // differences are the tests that show each difference between OCM's hub and this one that docs/upgrade.md names, by their packages.
 var differences = map[string]map[string][]string{
-	"Degraded":                          {"pkg/work": {"TestAssess"}, "test/integration": {"TestDayOfTheSwap"}},
-	"Available":                         {"pkg/work": {"TestAssess"}, "test/integration": {"TestDayOfTheSwap"}},
-	"No rule for Progressing":           {"pkg/work": {"TestAssess"}, "test/integration": {"TestDayOfTheSwap"}},
-	"A Degraded of an older generation": {"pkg/work": {"TestAssess"}, "test/integration": {"TestDayOfTheSwap"}},
-	"ManifestworkApplied":               {"test/integration": {"TestDayOfTheSwap"}},
-	"Counts during an update":           {"test/integration": {"TestDayOfTheSwap"}},
-	"The next batch":                    {"pkg/rollout": {"TestSettle"}},
-	"Deletion":                          {"pkg/rollout": {"TestRemove", "TestRemoveBetweenSlices"}},
-	"More than 64 placementRefs":        {"test/simulation": {"TestIgnoredPlacementRefs"}, "test/webhook": {"TestCrowdedObjectsStayWritable"}},
+	"Degraded":                   {"pkg/work": {"TestAssess"}, "test/integration": {"TestDayOfTheSwap"}},
+	"Available":                  {"pkg/work": {"TestAssess"}, "test/integration": {"TestDayOfTheSwap"}},
+	"No rule for Progressing":    {"pkg/work": {"TestAssess"}, "test/integration": {"TestDayOfTheSwap"}},
+	"ManifestworkApplied":        {"test/integration": {"TestDayOfTheSwap"}},
+	"Counts during an update":    {"test/integration": {"TestDayOfTheSwap"}},
+	"The next batch":             {"pkg/rollout": {"TestSettle"}},
+	"Deletion":                   {"pkg/rollout": {"TestRemove", "TestRemoveBetweenSlices"}},
+	"More than 64 placementRefs": {"test/simulation": {"TestIgnoredPlacementRefs"}, "test/webhook": {"TestCrowdedObjectsStayWritable"}},
 }
 
 // Every difference between OCM's hub and this one is shown by tests that are there.
