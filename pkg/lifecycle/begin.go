@@ -12,6 +12,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // rolloutLinks decide what is persisted before a rollout goes on, in order.
@@ -116,6 +117,7 @@ func (c *chain) newRollout() *Step {
 		}
 	}
 	if c.begins {
+		c.Revisions.CurrentRevision = c.lastComplete()
 		c.Revisions.UpdateRevision, c.Revisions.AbortedTime = c.Update.Hash, nil
 	}
 	c.Outcome.Snapshot = c.Snapshot(&c.Revisions, c.Update, !c.Held && c.Revisions.AbortedTime != nil)
@@ -125,6 +127,35 @@ func (c *chain) newRollout() *Step {
 	// Also while there is a history: it may be gone when somebody wipes the status.
 	c.Keep = true
 	return nil
+}
+
+// lastComplete returns the revision that is the current one when another rollout begins. A rollout that is complete is recorded on its
+// revision first, and the template may change before the status shows it: an abort must go back to that revision, not to the one before
+// (R13, R16).
+func (c *chain) lastComplete() string {
+	ended := c.revisionOf(c.Revisions.UpdateRevision)
+	if latest := c.History.LatestCurrent(); ended == nil || latest == nil || latest.Hash != ended.Hash || c.Revisions.AbortedTime != nil {
+		return c.Revisions.CurrentRevision
+	}
+	if known := work.NewRevision(ended); known.Underway() || !c.lastWrittenBefore(known.Hash, known.CurrentSince) {
+		return c.Revisions.CurrentRevision
+	}
+	return ended.Hash
+}
+
+// lastWrittenBefore reports whether works have a revision, and the hub wrote it to none of them after a given time. A rollout that began
+// while the hub could not write revisions is recorded nowhere else.
+func (v *View) lastWrittenBefore(hash string, end time.Time) bool {
+	found := false
+	for i := range v.Works {
+		if at, written := v.Works[i].AppliedAt(); written && v.Works[i].Hash() == hash {
+			if at.After(end) {
+				return false
+			}
+			found = true
+		}
+	}
+	return found
 }
 
 // persist writes a new rollout into the status, or a status that was rebuilt. The pass ends with it. Where the API server drops it, the

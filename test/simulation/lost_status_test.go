@@ -84,3 +84,58 @@ func TestLostStatusRecordsNoFailureThatWasNotReadLive(t *testing.T) {
 	require.NotContains(t, s.story(), "aborted")
 	s.everywhere("v2")
 }
+
+// R13, R16: a rollout is complete, which its revision records, and the template changes before the status shows it. The revision is the
+// current one: it is what an abort of the next rollout goes back to, and it goes to the one before it like any other undo.
+func TestUpdateBeforeTheStatusShowsTheCompletion(t *testing.T) {
+	for name, fault := range map[string]Fault{"the write fails": Refused, "the hub dies before it": KilledBefore} {
+		for _, next := range []string{"v3", "v1"} {
+			t.Run(name+", then "+next, func(t *testing.T) {
+				s := rolledOut(t)
+				v2 := ""
+				s.Fault = func(what string) Fault {
+					revisions := s.Revisions()
+					newest := revisions[len(revisions)-1]
+					if len(revisions) < 2 || newest.Annotations[workv1alpha1.AnnotationCurrentSince] == "" || what != "patch replicaset web/status" {
+						return NoFault
+					}
+					s.Fault, v2 = nil, newest.Labels[workv1alpha1.LabelControllerHash]
+					s.Report("c1", next, Hangs)
+					s.Update(next)
+					return fault
+				}
+				s.Update("v2")
+				s.quiet()
+				require.Equal(t, v2, s.Object().Status.CurrentRevision, s.story())
+				if next == "v1" {
+					s.AbortByHand() // An undo is not aborted by itself (R12).
+					s.quiet()
+				}
+				require.NotNil(t, s.Object().Status.AbortedTime, s.story())
+				s.everywhere("v2")
+			})
+		}
+	}
+}
+
+// R13: without the permission on revisions, a rollout of what was current before is recorded nowhere. When the permission is back, and the
+// template changes once more, that rollout does not count as complete.
+func TestUpdateAfterARolloutThatIsNotRecorded(t *testing.T) {
+	s := rolledOut(t)
+	s.Update("v2")
+	s.quiet()
+	s.forbid()
+	s.Update("v1")
+	s.settle(10 * time.Second)
+	v1 := s.Object().Status.CurrentRevision
+	require.Equal(t, s.Object().Status.UpdateRevision, v1)
+	s.Report("c1", "v2", Hangs)
+	s.Update("v2")
+	s.settle(5 * time.Second)
+	s.allow()
+	s.Report("c1", "v3", Hangs)
+	s.Update("v3")
+	s.quiet()
+	require.Equal(t, v1, s.Object().Status.CurrentRevision, s.story())
+	s.everywhere("v1")
+}

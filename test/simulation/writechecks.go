@@ -93,7 +93,8 @@ func (w *World) noteCompleted() {
 	}
 	hash := object.Status.CurrentRevision
 	name := revision.Name(Name, hash)
-	if hash != "" && hash == object.Status.UpdateRevision && w.currentSince[name] == "" && w.checkSucceeded(name, hash) == nil {
+	recordable := w.currentSince[name] != "" && !w.API.NoHistory
+	if hash != "" && hash == object.Status.UpdateRevision && !recordable && w.checkSucceeded(name, hash) == nil {
 		w.completed[hash] = true
 	}
 }
