@@ -20,8 +20,8 @@ import (
 //  4. Mandatory groups come first. The other groups follow when each cluster of the mandatory groups is done.
 //  5. For Progressive, as many are next as slots are free: the batch size less the clusters that take a slot.
 //  6. sdk-go's handler, which all of OCM's controllers share, puts the candidates in order: clusters of a batch, groups, and which group
-//     has its turn. It gets no times, failures or limits, because it would decide differently about those. The table in
-//     docs/concepts/rollout.md lists the cases, TestHandlerDeviations shows each of them, and TestHandlerAgrees compares all others.
+//     has its turn. It gets no times, failures or limits, because it would decide differently about those.
+//     TestHandlerDeviations shows each of the cases, and TestHandlerAgrees compares all others.
 
 // start writes the update revision to the clusters that are next.
 func (p *Plan) start(s *Snapshot, ps *placementState, outcome *RefOutcome) {
