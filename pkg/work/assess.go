@@ -93,6 +93,9 @@ func (a *assessor) outcome(rev *Revision, progressing *metav1.Condition) Assessm
 	return a.unknown()
 }
 
+// IsComplete reports whether the agent no longer applies a new spec of the work (R17).
+func (w *Work) IsComplete() bool { return isTrue(w.reported().complete) != nil }
+
 // ranToCompletion reports whether the agent applied this generation of the work, and completed it. The agent may have stamped the
 // generation on conditions that it read from the older object, including Complete. Only Applied proves that it applied the generation.
 func (w *Work) ranToCompletion() bool {

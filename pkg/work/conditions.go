@@ -50,9 +50,6 @@ func (w *Work) reported() conditions {
 	return found
 }
 
-// IsComplete reports whether the agent no longer applies a new spec of the work (R17).
-func (w *Work) IsComplete() bool { return isTrue(w.reported().complete) != nil }
-
 // ClockIsAhead reports whether a condition of the work's generation has a time more than a minute ahead of the hub's clock.
 func ClockIsAhead(w *Work, now time.Time) bool {
 	limit := now.Add(clockSkew)
