@@ -52,7 +52,7 @@ func (ps *placementState) limits() Limits {
 		Placement: ps.ref.Name, Total: len(ps.members), Soak: ps.strategy.MinSuccessTime, AbortAll: ps.strategy.AbortAll, Err: ps.err,
 		PerGroup: ps.perGroup(),
 	}
-	l.Batch = ps.strategy.Batch(ps.count(func(*member) bool { return true }))
+	l.Batch = ps.strategy.Batch(ps.countOptional(func(*member) bool { return true }))
 	if ps.hasDeadline() {
 		l.Deadline = ps.strategy.Deadline
 	}

@@ -161,10 +161,10 @@ func (ps *placementState) mandatoryFirst() bool {
 func (ps *placementState) fillBatch(s *Snapshot, q question) ([]*member, error) {
 	candidate := q.candidate
 	var next []*member
-	free := ps.freeSlots() - ps.count(func(m *member) bool { return m.startable() && !candidate(m) && m.mayBeInFlight(s) })
+	free := ps.freeSlots() - ps.countOptional(func(m *member) bool { return m.startable() && !candidate(m) && m.mayBeInFlight(s) })
 	for _, first := range []bool{true, false} {
 		q.candidate = func(m *member) bool { return candidate(m) && m.mayBeInFlight(s) == first }
-		n := ps.count(q.candidate)
+		n := ps.countOptional(q.candidate)
 		if free <= 0 || n == 0 {
 			continue
 		}
@@ -181,12 +181,12 @@ func (ps *placementState) fillBatch(s *Snapshot, q question) ([]*member, error) 
 
 // freeSlots returns how many slots of a Progressive batch are free, for the clusters outside of mandatory groups.
 func (ps *placementState) freeSlots() int {
-	total := ps.count(func(*member) bool { return true })
-	return ps.strategy.Batch(total) - ps.count((*member).takesSlot)
+	total := ps.countOptional(func(*member) bool { return true })
+	return ps.strategy.Batch(total) - ps.countOptional((*member).takesSlot)
 }
 
-// count counts the members outside of mandatory groups for which a condition holds.
-func (ps *placementState) count(holds func(*member) bool) int {
+// countOptional counts the members outside of mandatory groups for which a condition holds.
+func (ps *placementState) countOptional(holds func(*member) bool) int {
 	n := 0
 	for _, m := range ps.members {
 		if !ps.mandatory(m.group) && holds(m) {

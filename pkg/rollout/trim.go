@@ -43,7 +43,7 @@ func (ps *placementState) trimSlots() int {
 	if ps.strategy.Kind != clusterv1alpha1.Progressive {
 		return len(ps.members)
 	}
-	return ps.freeSlots() + ps.count(func(m *member) bool { return m.phase == handingOver })
+	return ps.freeSlots() + ps.countOptional(func(m *member) bool { return m.phase == handingOver })
 }
 
 // trims reports whether a work is to be trimmed in an abort.
