@@ -48,11 +48,11 @@ func TestDocsNameEverything(t *testing.T) {
 	row := func(first string) string {
 		known[first] = true
 		for line := range strings.Lines(docs) {
-			if strings.HasPrefix(line, "| `"+first+"` |") {
+			if strings.HasPrefix(line, "| `"+first+"` |") || strings.HasPrefix(line, "- `"+first+"`") {
 				return line
 			}
 		}
-		t.Errorf("docs/monitoring.md has no row for %s", first)
+		t.Errorf("docs/monitoring.md has no row or list item for %s", first)
 		return ""
 	}
 	for name, labels := range exported(t) {
@@ -86,7 +86,7 @@ func TestDocsNameEverything(t *testing.T) {
 	for _, heading := range regexp.MustCompile("(?m)^### (ManifestWorkReplicaSet[A-Za-z]+)$").FindAllStringSubmatch(docs, -1) {
 		require.True(t, known[heading[1]], "docs/monitoring.md explains the alert %s, and there is no such alert", heading[1])
 	}
-	for _, first := range regexp.MustCompile("(?m)^\\| `(mwrs_[a-z_]+|[A-Z][A-Za-z]+)` \\|").FindAllStringSubmatch(docs, -1) {
+	for _, first := range regexp.MustCompile("(?m)^[|-] `(mwrs_[a-z_]+|[A-Z][A-Za-z]+)`").FindAllStringSubmatch(docs, -1) {
 		require.True(t, known[first[1]], "docs/monitoring.md explains %s, and there is no such thing", first[1])
 	}
 }
