@@ -38,6 +38,20 @@ func eventReasons(t *testing.T) []string {
 // page is where the alerts send their readers.
 const page = "https://github.com/open-cluster-management-io/work-rollback/blob/main/docs/monitoring.md"
 
+// entry returns the list item of a page that begins with a name, after the paragraph that introduces the list; empty for none.
+func entry(page, name string) string {
+	introduction := ""
+	for paragraph := range strings.SplitSeq(page, "\n\n") {
+		for item := range strings.SplitSeq("\n"+paragraph, "\n- ") {
+			if strings.HasPrefix(item, "`"+name+"`") {
+				return introduction + "\n" + item
+			}
+		}
+		introduction = paragraph
+	}
+	return ""
+}
+
 // docs/monitoring.md names every metric with its labels and their values, every alert and every event reason, and none that there
 // is not.
 func TestDocsNameEverything(t *testing.T) {
@@ -45,21 +59,17 @@ func TestDocsNameEverything(t *testing.T) {
 	require.NoError(t, err)
 	docs := string(content)
 	known := map[string]bool{}
-	row := func(first string) string {
+	explained := func(first string) string {
 		known[first] = true
-		for line := range strings.Lines(docs) {
-			if strings.HasPrefix(line, "| `"+first+"` |") {
-				return line
-			}
-		}
-		t.Errorf("docs/monitoring.md has no row for %s", first)
-		return ""
+		item := entry(docs, first)
+		require.NotEmpty(t, item, "docs/monitoring.md has no list item for %s", first)
+		return item
 	}
 	for name, labels := range exported(t) {
 		if !strings.HasPrefix(name, "mwrs_") || strings.HasSuffix(name, "_sum") || strings.HasSuffix(name, "_count") {
 			continue
 		}
-		text := row(strings.TrimSuffix(name, "_bucket"))
+		text := explained(strings.TrimSuffix(name, "_bucket"))
 		for label, values := range labels {
 			if label == "" || label == "le" {
 				continue
@@ -80,13 +90,13 @@ func TestDocsNameEverything(t *testing.T) {
 		}
 	}
 	for _, reason := range eventReasons(t) {
-		row(reason)
+		explained(reason)
 	}
 	require.Contains(t, docs, "The first "+strconv.Itoa(metrics.MaxReplicaSets)+" MWRSs")
 	for _, heading := range regexp.MustCompile("(?m)^### (ManifestWorkReplicaSet[A-Za-z]+)$").FindAllStringSubmatch(docs, -1) {
 		require.True(t, known[heading[1]], "docs/monitoring.md explains the alert %s, and there is no such alert", heading[1])
 	}
-	for _, first := range regexp.MustCompile("(?m)^\\| `(mwrs_[a-z_]+|[A-Z][A-Za-z]+)` \\|").FindAllStringSubmatch(docs, -1) {
+	for _, first := range regexp.MustCompile("(?m)^- `(mwrs_[a-z_]+|[A-Z][A-Za-z]+)`").FindAllStringSubmatch(docs, -1) {
 		require.True(t, known[first[1]], "docs/monitoring.md explains %s, and there is no such thing", first[1])
 	}
 }
