@@ -73,7 +73,7 @@ type RolloutResult string
 
 // The results of rollouts.
 const (
-	// RolloutComplete means that every selected cluster reached the revision.
+	// RolloutComplete means that the revision is the current one, even if some clusters failed within maxFailures.
 	RolloutComplete RolloutResult = "complete"
 	// RolloutAborted means that the rollout was aborted, by the hub or by hand.
 	RolloutAborted RolloutResult = "aborted"

@@ -22,7 +22,8 @@ const (
 
 	// EventRolloutStarted means that a rollout of the update revision began, or began again after an abort (R4).
 	EventRolloutStarted = "RolloutStarted"
-	// EventRolloutComplete means that every selected cluster reached the update revision (R13).
+	// EventRolloutComplete means that the update revision is the current one: every selected cluster succeeded with it, except those whose
+	// failure or stuck deletion the rollout tolerates (R13).
 	EventRolloutComplete = "RolloutComplete"
 	// EventRolloutStalled is a warning: the rollout does not go on by itself; the note counts and names the clusters (R14).
 	EventRolloutStalled = "RolloutStalled"
