@@ -151,7 +151,7 @@ func TestForeignRequests(t *testing.T) {
 		changes []func(*http.Request)
 	}{
 		"no token":                     {401, []func(*http.Request){header(tokenHeader, "")}},
-		"wrong token":                  {401, []func(*http.Request){header(tokenHeader, "x"+s.secrets.token[1:])}},
+		"wrong token":                  {401, []func(*http.Request){header(tokenHeader, "!"+s.secrets.token[1:])}},
 		"beginning of the token":       {401, []func(*http.Request){header(tokenHeader, s.secrets.token[:20])}},
 		"two tokens":                   {401, []func(*http.Request){func(r *http.Request) { r.Header.Add(tokenHeader, s.secrets.token) }}},
 		"token as a cookie":            {401, []func(*http.Request){header(tokenHeader, ""), header("Cookie", tokenHeader+"="+s.secrets.token)}},
