@@ -137,15 +137,15 @@ func (c *chain) lastComplete() string {
 	if latest := c.History.LatestCurrent(); ended == nil || latest == nil || latest.Hash != ended.Hash || c.Revisions.AbortedTime != nil {
 		return c.Revisions.CurrentRevision
 	}
-	if known := work.NewRevision(ended); known.Underway() || !c.lastWrittenBefore(known.Hash, known.CurrentSince) {
+	if known := work.NewRevision(ended); known.Underway() || !c.writtenOnlyBefore(known.Hash, known.CurrentSince) {
 		return c.Revisions.CurrentRevision
 	}
 	return ended.Hash
 }
 
-// lastWrittenBefore reports whether works have a revision, and the hub wrote it to none of them after a given time. A rollout that began
-// while the hub could not write revisions is recorded nowhere else.
-func (v *View) lastWrittenBefore(hash string, end time.Time) bool {
+// writtenOnlyBefore reports whether at least one work has a revision, and the hub wrote all works with that revision before a given time. A
+// later write belongs to a rollout that began while the hub could not write revisions, and that nothing else records.
+func (v *View) writtenOnlyBefore(hash string, end time.Time) bool {
 	found := false
 	for i := range v.Works {
 		if at, written := v.Works[i].AppliedAt(); written && v.Works[i].Hash() == hash {

@@ -82,8 +82,8 @@ func (s *Snapshot) BeganLately() bool {
 	return s.Now.Before(work.Later(s.DeadlinesSince.Add(maxGrace), s.Stall.over(maxGrace)))
 }
 
-// AssumeSettled returns the snapshot of a process that has watched for a long time: deadlines fire, and successes are settled. Rejected
-// writes have no such assumption: they fail only by a try that was made.
+// AssumeSettled returns the snapshot of a process that has watched for a long time: deadlines fire, and successes are settled. It
+// assumes nothing about rejected writes: a cluster fails by one only when a try after its deadline was rejected (R11).
 func (s *Snapshot) AssumeSettled() *Snapshot {
 	watched := *s
 	watched.actual = s

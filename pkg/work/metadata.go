@@ -62,17 +62,17 @@ func NewOwnerMetadata(owner string, labels map[string]string, brokered bool) *Ow
 	for key, value := range labels {
 		if isToolLabel(key) {
 			o.tools = append(o.tools, label{key, value})
-		} else {
-			keys = append(keys, key)
+			continue
+		}
+		keys = append(keys, key)
+		switch key {
+		case workv1alpha1.LabelControllerHash, workv1alpha1.LabelReplicaSet, workv1alpha1.LabelPlacement: // A work has its own.
+		default:
+			o.wanted = append(o.wanted, label{key, value})
 		}
 	}
 	slices.Sort(keys)
 	o.copied = strings.Join(keys, ",")
-	for key, value := range o.Labels("") {
-		if key != workv1alpha1.LabelReplicaSet && key != workv1alpha1.LabelPlacement {
-			o.wanted = append(o.wanted, label{key, value})
-		}
-	}
 	return o
 }
 

@@ -93,8 +93,8 @@ func (w *World) noteCompleted() {
 	}
 	hash := object.Status.CurrentRevision
 	name := revision.Name(Name, hash)
-	recordable := w.currentSince[name] != "" && !w.API.NoHistory
-	if hash != "" && hash == object.Status.UpdateRevision && !recordable && w.checkSucceeded(name, hash) == nil {
+	unrecorded := w.currentSince[name] == "" || w.API.NoHistory && w.lastCurrent != hash
+	if hash != "" && hash == object.Status.UpdateRevision && unrecorded && w.checkSucceeded(name, hash) == nil {
 		w.completed[hash] = true
 	}
 }
