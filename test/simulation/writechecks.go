@@ -105,7 +105,13 @@ func (w *World) checkSucceeded(name, hash string) error {
 	failed, succeeded := map[string]error{}, 0
 	for _, cached := range w.Hub.stores.Works.List() {
 		work := cached.(*workv1.ManifestWork)
-		if !selected.Has(work.Namespace) || !work.DeletionTimestamp.IsZero() || !owned(work) {
+		if !selected.Has(work.Namespace) || !owned(work) {
+			continue
+		}
+		if !work.DeletionTimestamp.IsZero() {
+			if work.Labels[workv1alpha1.LabelControllerHash] == hash && w.reached(work) {
+				succeeded++ // It counts until it is gone (R8).
+			}
 			continue
 		}
 		if w.corrupt(work) {
