@@ -79,10 +79,11 @@ func TestCompletedWorksAreCollected(t *testing.T) {
 		limited.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) {
 			mwrs.Spec.ManifestWorkTemplate.DeleteOption = ttl(1)
 		})
+		plain.complete()
+		limited.complete()
+		plain.agentsReport("c1", "", silent) // The agent of both works.
 		owned := map[string]types.UID{}
 		for _, f := range []*fleet{plain, &limited} {
-			f.complete()
-			f.agentsReport("c1", "", silent)
 			work := f.work("c1")
 			w.completes(t, work.Namespace, work.Name, time.Now().Add(-time.Hour))
 			owned[work.Name] = work.UID
