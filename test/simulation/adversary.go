@@ -82,7 +82,7 @@ func (w *World) noteCopy(write string) {
 		return
 	}
 	if object, err := w.API.Get(Works, cluster, name); err == nil {
-		w.adversaries.copies = append(w.adversaries.copies, into(object, &workv1.ManifestWork{}))
+		w.adversaries.copies = append(w.adversaries.copies, as[workv1.ManifestWork](w.API, object))
 	}
 }
 
@@ -92,7 +92,7 @@ func (w *World) Attack(cluster string, choose choices) {
 	if len(objects) == 0 {
 		return
 	}
-	work := into(objects[choose("work", len(objects))], &workv1.ManifestWork{})
+	work := as[workv1.ManifestWork](w.API, objects[choose("work", len(objects))])
 	attacks := []func(*workv1.ManifestWork, choices) string{
 		w.strip, w.relabelForeign, w.claimHash, w.claimHash, w.restoreCopy, w.forgeSpec, w.forgeSpec, w.forgeStatus, w.forgeStatus, w.forgeStatus,
 		w.misdate, w.regroup, w.holdOn,
@@ -235,7 +235,7 @@ func (w *World) Repent() {
 		return
 	}
 	for _, object := range w.API.List(Works, "", nil) {
-		work := into(object, &workv1.ManifestWork{})
+		work := as[workv1.ManifestWork](w.API, object)
 		if !w.corrupt(work) {
 			continue
 		}

@@ -94,7 +94,7 @@ func Template(version string) workv1.ManifestWorkSpec {
 func (w *World) runAgents() time.Time {
 	var next time.Time
 	for _, object := range w.API.List(Works, "", nil) {
-		work := into(object, &workv1.ManifestWork{})
+		work := as[workv1.ManifestWork](w.API, object)
 		due := w.runAgent(work)
 		if !due.IsZero() && (next.IsZero() || due.Before(next)) {
 			next = due

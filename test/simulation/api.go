@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -41,6 +42,8 @@ type API struct {
 	uids    int64
 	objects map[Kind]map[string]*unstructured.Unstructured
 	log     []Event
+	// typed has the objects as typed ones; see as.
+	typed map[*unstructured.Unstructured]any
 
 	// OlderCRD drops from the status what only our CRD has, as an API server with upstream's does.
 	OlderCRD bool
@@ -71,7 +74,7 @@ type Event struct {
 
 // NewAPI makes an empty one.
 func NewAPI(now func() time.Time) *API {
-	return &API{now: now, objects: map[Kind]map[string]*unstructured.Unstructured{}}
+	return &API{now: now, objects: map[Kind]map[string]*unstructured.Unstructured{}, typed: map[*unstructured.Unstructured]any{}}
 }
 
 // refuse is what the hub gets where it may not do what it asks.
@@ -84,28 +87,45 @@ func (a *API) refuse(kind Kind, name string) error {
 
 func key(namespace, name string) string { return namespace + "/" + name }
 
-// Get returns a copy.
+// as returns a typed copy of an object that the API server has or had. Each state of an object is converted once, because most of a story's
+// time would go there.
+func as[T any, P interface {
+	*T
+	DeepCopy() P
+}](a *API, object *unstructured.Unstructured) P {
+	known, ok := a.typed[object].(P)
+	if !ok {
+		known = new(T)
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, known); err != nil {
+			panic(fmt.Sprintf("converting %s: %v", object.GetName(), err))
+		}
+		a.typed[object] = known
+	}
+	return known.DeepCopy()
+}
+
+// Get returns an object, which the caller must not change.
 func (a *API) Get(kind Kind, namespace, name string) (*unstructured.Unstructured, error) {
 	object, ok := a.objects[kind][key(namespace, name)]
 	if !ok {
 		return nil, apierrors.NewNotFound(kind.resource(), name)
 	}
-	return object.DeepCopy(), nil
+	return object, nil
 }
 
-// List returns copies, sorted by namespace and name, of those in a namespace (all if empty) that a filter keeps.
+// List returns those in a namespace (all if empty) that a filter keeps, sorted by namespace and name. The caller must not change them.
 func (a *API) List(kind Kind, namespace string, keep func(*unstructured.Unstructured) bool) []*unstructured.Unstructured {
 	var found []*unstructured.Unstructured
 	for _, k := range slices.Sorted(maps.Keys(a.objects[kind])) {
 		object := a.objects[kind][k]
 		if (namespace == "" || object.GetNamespace() == namespace) && (keep == nil || keep(object)) {
-			found = append(found, object.DeepCopy())
+			found = append(found, object)
 		}
 	}
 	return found
 }
 
-// Create stores a new object.
+// Create stores a new object, and returns it. The caller must not change it.
 func (a *API) Create(kind Kind, object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	k := key(object.GetNamespace(), object.GetName())
 	if _, taken := a.objects[kind][k]; taken {
@@ -121,7 +141,7 @@ func (a *API) Create(kind Kind, object *unstructured.Unstructured) (*unstructure
 	}
 	a.mutate(kind, stored)
 	a.store(kind, stored)
-	return stored.DeepCopy(), nil
+	return stored, nil
 }
 
 func (a *API) mutate(kind Kind, object *unstructured.Unstructured) {
@@ -137,7 +157,8 @@ func (a *API) mutate(kind Kind, object *unstructured.Unstructured) {
 	}
 }
 
-// Patch applies a merge patch or a JSON patch to an object, or to its status. A patch that changes nothing writes nothing.
+// Patch applies a merge patch or a JSON patch to an object, or to its status, and returns it. The caller must not change it. A patch that
+// changes nothing writes nothing.
 func (a *API) Patch(kind Kind, namespace, name string, data []byte, status bool) (*unstructured.Unstructured, error) {
 	existing, ok := a.objects[kind][key(namespace, name)]
 	if !ok {
@@ -162,7 +183,7 @@ func (a *API) Patch(kind Kind, namespace, name string, data []byte, status bool)
 	next.SetResourceVersion(existing.GetResourceVersion())
 	next.SetGeneration(existing.GetGeneration())
 	if equality.Semantic.DeepEqual(next.Object, existing.Object) {
-		return existing.DeepCopy(), nil
+		return existing, nil
 	}
 	if status && kind == ReplicaSets {
 		a.manage(existing, next)
@@ -172,7 +193,7 @@ func (a *API) Patch(kind Kind, namespace, name string, data []byte, status bool)
 	}
 	a.store(kind, next)
 	a.collect(kind, next)
-	return next.DeepCopy(), nil
+	return next, nil
 }
 
 // manage notes who owns status.abortedTime, as the API server does. Of the rest of a status the hub owns all.
@@ -299,7 +320,7 @@ func (a *API) store(kind Kind, object *unstructured.Unstructured) {
 	a.version++
 	object.SetResourceVersion(strconv.FormatInt(a.version, 10))
 	a.objects[kind][key(object.GetNamespace(), object.GetName())] = object
-	a.log = append(a.log, Event{Kind: kind, Object: object.DeepCopy()})
+	a.log = append(a.log, Event{Kind: kind, Object: object})
 }
 
 // jsonOf is a patch that the simulation itself makes.

@@ -114,7 +114,7 @@ func (w *World) reportAgain(cluster int, message string) {
 	if err != nil {
 		panic(err)
 	}
-	status := into(object, &workv1.ManifestWork{}).Status
+	status := as[workv1.ManifestWork](w.API, object).Status
 	status.Conditions[0].Message = message
 	w.patch(Works, namespace, Name, map[string]any{"status": status}, true)
 	w.Hub.Observe(w.Hub.Behind())

@@ -47,7 +47,7 @@ func (w *World) work(namespace, name string) *workv1.ManifestWork {
 		if err != nil {
 			return nil
 		}
-		return into(object, &workv1.ManifestWork{})
+		return as[workv1.ManifestWork](w.API, object)
 	}
 	for _, work := range w.Works() {
 		if work.Namespace == namespace && work.Name == name {

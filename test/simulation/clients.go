@@ -43,7 +43,11 @@ func (c replicaSetClient) Namespace(namespace string) dynamic.ResourceInterface 
 }
 
 func (c replicaSetClient) Get(_ context.Context, name string, _ metav1.GetOptions, _ ...string) (*unstructured.Unstructured, error) {
-	return c.process.api.Get(ReplicaSets, c.namespace, name)
+	return copied(c.process.api.Get(ReplicaSets, c.namespace, name))
+}
+
+func copied(object *unstructured.Unstructured, err error) (*unstructured.Unstructured, error) {
+	return object.DeepCopy(), err
 }
 
 func (c replicaSetClient) Patch(_ context.Context, name string, _ types.PatchType, data []byte, _ metav1.PatchOptions, subresources ...string,
@@ -53,7 +57,7 @@ func (c replicaSetClient) Patch(_ context.Context, name string, _ types.PatchTyp
 		what += "/" + subresources[0]
 	}
 	return write(c.process, what, func() (*unstructured.Unstructured, error) {
-		return c.process.api.Patch(ReplicaSets, c.namespace, name, data, len(subresources) > 0)
+		return copied(c.process.api.Patch(ReplicaSets, c.namespace, name, data, len(subresources) > 0))
 	})
 }
 
@@ -87,7 +91,7 @@ func (c works) Get(_ context.Context, name string, _ metav1.GetOptions) (*workv1
 	if err != nil {
 		return nil, err
 	}
-	return into(object, &workv1.ManifestWork{}), nil
+	return as[workv1.ManifestWork](c.process.api, object), nil
 }
 
 func (c works) List(_ context.Context, options metav1.ListOptions) (*workv1.ManifestWorkList, error) {
@@ -100,14 +104,14 @@ func (c works) List(_ context.Context, options metav1.ListOptions) (*workv1.Mani
 	}
 	list := &workv1.ManifestWorkList{}
 	for _, object := range c.process.api.List(Works, c.namespace, func(o *unstructured.Unstructured) bool { return selector.Matches(labels.Set(o.GetLabels())) }) {
-		list.Items = append(list.Items, *into(object, &workv1.ManifestWork{}))
+		list.Items = append(list.Items, *as[workv1.ManifestWork](c.process.api, object))
 	}
 	return list, nil
 }
 
 func (c works) Create(_ context.Context, work *workv1.ManifestWork, _ metav1.CreateOptions) (*workv1.ManifestWork, error) {
 	return write(c.process, "create work "+c.namespace+"/"+work.Name, func() (*workv1.ManifestWork, error) {
-		return typed(&workv1.ManifestWork{})(c.process.api.Create(Works, from(work)))
+		return typed[workv1.ManifestWork](c.process.api)(c.process.api.Create(Works, from(work)))
 	})
 }
 
@@ -116,7 +120,7 @@ func (c works) Patch(_ context.Context, name string, _ types.PatchType, data []b
 		return nil, fmt.Errorf("a hub has no business in the %s of a work", subresources[0])
 	}
 	return write(c.process, "patch work "+c.namespace+"/"+name, func() (*workv1.ManifestWork, error) {
-		return typed(&workv1.ManifestWork{})(c.process.api.Patch(Works, c.namespace, name, data, false))
+		return typed[workv1.ManifestWork](c.process.api)(c.process.api.Patch(Works, c.namespace, name, data, false))
 	})
 }
 
@@ -183,7 +187,7 @@ func (c revisions) Get(_ context.Context, name string, _ metav1.GetOptions) (*ap
 	if err := c.process.api.refuse(Revisions, name); err != nil {
 		return nil, err
 	}
-	return typed(&appsv1.ControllerRevision{})(c.process.api.Get(Revisions, c.namespace, name))
+	return typed[appsv1.ControllerRevision](c.process.api)(c.process.api.Get(Revisions, c.namespace, name))
 }
 
 func (c revisions) Create(_ context.Context, revision *appsv1.ControllerRevision, _ metav1.CreateOptions) (*appsv1.ControllerRevision, error) {
@@ -191,7 +195,7 @@ func (c revisions) Create(_ context.Context, revision *appsv1.ControllerRevision
 		return nil, err
 	}
 	return write(c.process, "create revision "+revision.Name, func() (*appsv1.ControllerRevision, error) {
-		return typed(&appsv1.ControllerRevision{})(c.process.api.Create(Revisions, from(revision)))
+		return typed[appsv1.ControllerRevision](c.process.api)(c.process.api.Create(Revisions, from(revision)))
 	})
 }
 
@@ -200,7 +204,7 @@ func (c revisions) Patch(_ context.Context, name string, _ types.PatchType, data
 		return nil, err
 	}
 	return write(c.process, "patch revision "+name, func() (*appsv1.ControllerRevision, error) {
-		return typed(&appsv1.ControllerRevision{})(c.process.api.Patch(Revisions, c.namespace, name, data, false))
+		return typed[appsv1.ControllerRevision](c.process.api)(c.process.api.Patch(Revisions, c.namespace, name, data, false))
 	})
 }
 
@@ -215,12 +219,14 @@ func (c revisions) Delete(_ context.Context, name string, options metav1.DeleteO
 }
 
 // typed converts an answer.
-func typed[T any](empty T) func(*unstructured.Unstructured, error) (T, error) {
-	return func(object *unstructured.Unstructured, err error) (T, error) {
+func typed[T any, P interface {
+	*T
+	DeepCopy() P
+}](api *API) func(*unstructured.Unstructured, error) (P, error) {
+	return func(object *unstructured.Unstructured, err error) (P, error) {
 		if err != nil {
-			var none T
-			return none, err
+			return nil, err
 		}
-		return into(object, empty), nil
+		return as[T, P](api, object), nil
 	}
 }

@@ -179,7 +179,7 @@ func (c liveResource) Namespace(namespace string) dynamic.ResourceInterface {
 }
 
 func (c liveResource) Get(_ context.Context, name string, _ metav1.GetOptions, _ ...string) (*unstructured.Unstructured, error) {
-	return c.api.Get(c.kind, c.namespace, name)
+	return copied(c.api.Get(c.kind, c.namespace, name))
 }
 
 func (c liveResource) List(_ context.Context, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
@@ -189,7 +189,7 @@ func (c liveResource) List(_ context.Context, options metav1.ListOptions) (*unst
 	}
 	list := &unstructured.UnstructuredList{}
 	for _, object := range c.api.List(c.kind, c.namespace, func(o *unstructured.Unstructured) bool { return selector.Matches(labels.Set(o.GetLabels())) }) {
-		list.Items = append(list.Items, *object)
+		list.Items = append(list.Items, *object.DeepCopy())
 	}
 	return list, nil
 }

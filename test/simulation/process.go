@@ -190,30 +190,22 @@ func (p *Process) decode(event Event) (any, cache.Store) {
 		}
 		return object, p.stores.ReplicaSets
 	case Works:
-		object, err := p.trim(into(event.Object, &workv1.ManifestWork{}))
+		object, err := p.trim(as[workv1.ManifestWork](p.api, event.Object))
 		if err != nil {
 			panic(err)
 		}
 		return object, p.stores.Works
 	case Revisions:
-		object, err := controller.NewRevisionTransform()(into(event.Object, &appsv1.ControllerRevision{}))
+		object, err := controller.NewRevisionTransform()(as[appsv1.ControllerRevision](p.api, event.Object))
 		if err != nil {
 			panic(err)
 		}
 		return object, p.stores.Revisions
 	case Placements:
-		return into(event.Object, &clusterv1beta1.Placement{}), p.stores.Placements
+		return as[clusterv1beta1.Placement](p.api, event.Object), p.stores.Placements
 	default:
-		return into(event.Object, &clusterv1beta1.PlacementDecision{}), p.stores.Decisions
+		return as[clusterv1beta1.PlacementDecision](p.api, event.Object), p.stores.Decisions
 	}
-}
-
-// into converts an unstructured object into a typed one.
-func into[T any](object *unstructured.Unstructured, typed T) T {
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, typed); err != nil {
-		panic(fmt.Sprintf("converting %s: %v", object.GetName(), err))
-	}
-	return typed
 }
 
 // from converts a typed object.

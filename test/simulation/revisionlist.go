@@ -34,7 +34,7 @@ func (w *World) noteCause(write string) {
 	if err != nil || owner == nil {
 		return
 	}
-	w.noteCauseOf(name, into(object, &appsv1.ControllerRevision{}), strings.HasPrefix(write, "create "), owner.Annotations[workv1alpha1.AnnotationChangeCause])
+	w.noteCauseOf(name, as[appsv1.ControllerRevision](w.API, object), strings.HasPrefix(write, "create "), owner.Annotations[workv1alpha1.AnnotationChangeCause])
 }
 
 // noteCauseOf is noteCause for a revision that was made or changed while the owner's change cause was seen.

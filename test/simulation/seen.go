@@ -16,7 +16,7 @@ import (
 func (w *World) selected() sets.Set[string] {
 	var decisions []*clusterv1beta1.PlacementDecision
 	for _, object := range w.API.List(Decisions, Namespace, nil) {
-		decisions = append(decisions, into(object, &clusterv1beta1.PlacementDecision{}))
+		decisions = append(decisions, as[clusterv1beta1.PlacementDecision](w.API, object))
 	}
 	return selectedBy(w.Object(), decisions)
 }

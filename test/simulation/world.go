@@ -224,14 +224,21 @@ func (w *World) Object() *workv1alpha1.ManifestWorkReplicaSet {
 	if err != nil {
 		return nil
 	}
-	refs, _, _ := unstructured.NestedSlice(object.Object, "spec", "placementRefs")
-	for _, ref := range refs {
+	return as[workv1alpha1.ManifestWorkReplicaSet](w.API, readable(object))
+}
+
+// readable returns an object without the values that the types can't hold; see Spoil.
+func readable(object *unstructured.Unstructured) *unstructured.Unstructured {
+	refs, _, _ := unstructured.NestedFieldNoCopy(object.Object, "spec", "placementRefs")
+	list, _ := refs.([]any)
+	for i, ref := range list {
 		if value, _, _ := unstructured.NestedFieldNoCopy(ref.(map[string]any), minSuccessTime...); value == unreadable {
-			unstructured.RemoveNestedField(ref.(map[string]any), minSuccessTime...)
-			_ = unstructured.SetNestedSlice(object.Object, refs, "spec", "placementRefs")
+			object = object.DeepCopy()
+			refs, _, _ = unstructured.NestedFieldNoCopy(object.Object, "spec", "placementRefs")
+			unstructured.RemoveNestedField(refs.([]any)[i].(map[string]any), minSuccessTime...)
 		}
 	}
-	return into(object, &workv1alpha1.ManifestWorkReplicaSet{})
+	return object
 }
 
 // Spoil writes a duration that the types can't hold into the first placementRef, as upstream's CRD lets a user do. The next Edit takes it out.
@@ -254,7 +261,7 @@ func (w *World) Works() []*workv1.ManifestWork {
 	}
 	var works []*workv1.ManifestWork
 	for _, object := range w.API.List(Works, "", nil) {
-		works = append(works, into(object, &workv1.ManifestWork{}))
+		works = append(works, as[workv1.ManifestWork](w.API, object))
 	}
 	return works
 }
@@ -263,7 +270,7 @@ func (w *World) Works() []*workv1.ManifestWork {
 func (w *World) Revisions() []*appsv1.ControllerRevision {
 	var revisions []*appsv1.ControllerRevision
 	for _, object := range w.API.List(Revisions, "", nil) {
-		revisions = append(revisions, into(object, &appsv1.ControllerRevision{}))
+		revisions = append(revisions, as[appsv1.ControllerRevision](w.API, object))
 	}
 	slices.SortFunc(revisions, func(a, b *appsv1.ControllerRevision) int {
 		return cmp.Or(cmp.Compare(a.Revision, b.Revision), b.CreationTimestamp.Compare(a.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))

@@ -66,7 +66,7 @@ func (w *World) checkCurrent(name string, rebuilt bool) error {
 	if err != nil {
 		return err
 	}
-	rev := revision.Decode(into(object, &appsv1.ControllerRevision{}))
+	rev := revision.Decode(as[appsv1.ControllerRevision](w.API, object))
 	since := rev.Object.Annotations[workv1alpha1.AnnotationCurrentSince]
 	known := w.currentSince[name]
 	w.currentSince[name] = since
