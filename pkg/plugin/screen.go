@@ -46,7 +46,7 @@ var colors = map[string]string{
 	string(view.StateFailed):              red, string(view.StateRejected): red, string(view.StateDegraded): red,
 	string(view.StateTerminationTimedOut): red, string(view.StateRestoring): yellow, string(view.StateAgentUnknown): yellow,
 	string(view.StateInFlight): yellow, string(view.StateSoaking): yellow, string(view.StateHandingOver): yellow,
-	string(view.StateTerminating): yellow, string(view.StateSucceeded): green, string(view.StateCompleted): green,
+	string(view.StateTerminating): yellow, string(view.StateSucceeded): green, string(view.StateCompleted): yellow,
 }
 
 // paint returns a state in its color, if the screen has colors.

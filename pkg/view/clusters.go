@@ -39,9 +39,9 @@ type Cluster struct {
 	Message string
 }
 
-// ranks lists the phases, the most urgent first. Phases that are not listed come after these, and finished clusters come last.
+// ranks lists the phases, the most urgent first. Phases that are not listed come after these, and clusters that succeeded come last.
 var ranks = []State{
-	StateFailed, StateRejected, StateRestoring, StateDegraded, StateTerminationTimedOut, StateAgentUnknown,
+	StateFailed, StateRejected, StateRestoring, StateDegraded, StateTerminationTimedOut, StateCompleted, StateAgentUnknown,
 	StateInFlight, StateHandingOver, StateSoaking, StateTerminating, StateWaiting,
 }
 
@@ -55,10 +55,8 @@ func (c *Cluster) rank() int {
 	return len(ranks)
 }
 
-// done reports whether the cluster has finished.
-func (c *Cluster) done() bool {
-	return c.State == StateSucceeded || c.State == StateCompleted
-}
+// done reports whether the cluster needs nothing more. One that ran to completion at an older revision holds the rollout up (R17).
+func (c *Cluster) done() bool { return c.State == StateSucceeded }
 
 // Clusters returns the selected clusters, the most urgent first. If the works could not be read or travel over a
 // broker, it returns only the clusters in status.failures and status.rejections.
@@ -140,7 +138,7 @@ func (c *Cluster) restoring(since time.Time, current string) {
 		return
 	}
 	c.WaitsFor, c.ChangesAt, c.Then = rollout.WaitNothing, time.Time{}, ""
-	if slices.Contains([]State{StateRejected, StateTerminating, StateTerminationTimedOut}, c.State) {
+	if slices.Contains([]State{StateRejected, StateTerminating, StateTerminationTimedOut, StateCompleted}, c.State) {
 		return
 	}
 	c.State, c.Since = StateRestoring, since
@@ -160,7 +158,11 @@ func (c *Cluster) describe(work *work.Work, numbers map[string]int64) {
 	c.Wrote = numberOf(numbers, work.Hash())
 	applied := meta.FindStatusCondition(work.Object.Status.Conditions, workv1.WorkApplied)
 	c.Confirmed = applied != nil && applied.Status == metav1.ConditionTrue && applied.ObservedGeneration == work.Object.Generation
-	if !c.done() && c.State != StateSoaking && c.State != StateWaiting {
+	switch c.State {
+	case StateSucceeded, StateSoaking, StateWaiting:
+	case StateCompleted:
+		c.Message = "ran to completion at another revision: delete the ManifestWork to have revision " + c.Wrote + " there"
+	default:
 		c.Message = status.AgentMessage(work.Object)
 	}
 }

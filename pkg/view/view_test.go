@@ -129,28 +129,49 @@ func TestClustersWithoutTheirObjects(t *testing.T) {
 	}
 }
 
+// succeeding returns the ManifestWork of a cluster where a version succeeds.
+func succeeding(t *testing.T, cluster, version string) work.Work {
+	t.Helper()
+	digest, err := revision.DigestOf(template(version))
+	require.NoError(t, err)
+	return work.Work{Digest: digest, Object: &workv1.ManifestWork{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "web", Namespace: cluster, Generation: 1, CreationTimestamp: metav1.NewTime(now),
+			Labels:      map[string]string{workv1alpha1.LabelReplicaSet: "default.web", workv1alpha1.LabelControllerHash: hash(version), workv1alpha1.LabelPlacement: "p"},
+			Annotations: map[string]string{workv1alpha1.AnnotationAppliedAt: now.Format(time.RFC3339Nano)},
+		},
+		Status: workv1.ManifestWorkStatus{Conditions: []metav1.Condition{
+			{Type: workv1.WorkApplied, Status: metav1.ConditionTrue, ObservedGeneration: 1, LastTransitionTime: metav1.NewTime(now)},
+			{Type: workv1.WorkAvailable, Status: metav1.ConditionTrue, ObservedGeneration: 1, LastTransitionTime: metav1.NewTime(now)},
+			{Type: workv1.WorkProgressing, Status: metav1.ConditionFalse, ObservedGeneration: 1, LastTransitionTime: metav1.NewTime(now)},
+		}},
+	}}
+}
+
+// TestCompletedHoldsUp: a cluster that ran to completion at another revision needs attention, because the rollout waits for it (R17).
+func TestCompletedHoldsUp(t *testing.T) {
+	o := objects(t, func(o *view.Objects) {
+		completed := succeeding(t, "c2", "v2")
+		completed.Object.Generation = 2
+		completed.Object.Status.Conditions = append(completed.Object.Status.Conditions, metav1.Condition{
+			Type: workv1.WorkComplete, Status: metav1.ConditionTrue, ObservedGeneration: 1, LastTransitionTime: metav1.NewTime(now),
+		})
+		o.Works = []work.Work{succeeding(t, "c1", "v2"), completed}
+	})
+	f := view.Of(o)
+	require.Len(t, f.Attention, 1)
+	require.Equal(t, view.StateCompleted, f.Attention[0].State)
+	require.Equal(t, []string{"c2"}, f.Attention[0].Names)
+	require.Contains(t, f.Attention[0].Message, "delete the ManifestWork to have revision 2 there")
+	require.Equal(t, 1, f.Bars[0].Done)
+}
+
 // TestClustersOfAnAbort: while a rollout is aborted, each cluster shows its progress toward the current revision.
 func TestClustersOfAnAbort(t *testing.T) {
-	w := func(cluster, version string) work.Work {
-		digest, err := revision.DigestOf(template(version))
-		require.NoError(t, err)
-		return work.Work{Digest: digest, Object: &workv1.ManifestWork{
-			ObjectMeta: metav1.ObjectMeta{
-				Name: "web", Namespace: cluster, Generation: 1, CreationTimestamp: metav1.NewTime(now),
-				Labels:      map[string]string{workv1alpha1.LabelReplicaSet: "default.web", workv1alpha1.LabelControllerHash: hash(version), workv1alpha1.LabelPlacement: "p"},
-				Annotations: map[string]string{workv1alpha1.AnnotationAppliedAt: now.Format(time.RFC3339Nano)},
-			},
-			Status: workv1.ManifestWorkStatus{Conditions: []metav1.Condition{
-				{Type: workv1.WorkApplied, Status: metav1.ConditionTrue, ObservedGeneration: 1, LastTransitionTime: metav1.NewTime(now)},
-				{Type: workv1.WorkAvailable, Status: metav1.ConditionTrue, ObservedGeneration: 1, LastTransitionTime: metav1.NewTime(now)},
-				{Type: workv1.WorkProgressing, Status: metav1.ConditionFalse, ObservedGeneration: 1, LastTransitionTime: metav1.NewTime(now)},
-			}},
-		}}
-	}
 	o := objects(t, func(o *view.Objects) {
 		at := metav1.NewTime(now.Add(time.Minute))
 		o.ReplicaSet.Status.AbortedTime = &at
-		o.Works = []work.Work{w("c1", "v1"), w("c2", "v2")}
+		o.Works = []work.Work{succeeding(t, "c1", "v1"), succeeding(t, "c2", "v2")}
 	})
 	f := view.Of(o)
 	require.Equal(t, "1 of 2 clusters confirmed revision 1", f.Summary)

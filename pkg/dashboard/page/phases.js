@@ -7,13 +7,13 @@ export const phases = [
   { name: 'Restoring', letter: 'B', texture: 'down', text: 'returns to the current revision after an abort' },
   { name: 'Degraded', letter: 'D', texture: 'down', text: 'is degraded, and its deadline has not passed' },
   { name: 'TerminationTimedOut', letter: 'T', texture: 'down', text: 'its ManifestWork is being deleted for too long' },
+  { name: 'Completed', letter: 'C', texture: 'down', text: 'ran to completion at another revision, and ignores this one' },
   { name: 'AgentUnknown', letter: '?', texture: 'dot', text: 'its agent has not reported to this hub' },
   { name: 'InFlight', letter: '', texture: 'up', text: 'has the revision without a result' },
   { name: 'HandingOver', letter: 'H', texture: 'up', text: 'still has dropped objects of the revision before' },
   { name: 'Soaking', letter: '', texture: 'half', text: 'succeeded, but not yet for minSuccessTime' },
   { name: 'Terminating', letter: '', texture: 'dot', text: 'its ManifestWork is being deleted' },
   { name: 'Waiting', letter: '', texture: 'hollow', text: 'does not have the revision yet' },
-  { name: 'Completed', letter: '', texture: '', text: 'ran to completion' },
   { name: 'Succeeded', letter: '', texture: '', text: 'the revision succeeded' },
 ];
 
@@ -22,9 +22,6 @@ export const indexOf = new Map(phases.map((phase, i) => [phase.name, i]));
 export function phaseIndex(name) {
   return indexOf.get(name) ?? indexOf.get('AgentUnknown');
 }
-
-// The first state that needs nothing more.
-export const firstDone = indexOf.get('Completed');
 
 // colorsNow returns the colors of the states in the scheme of the browser.
 export function colorsNow() {
