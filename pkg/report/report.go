@@ -80,9 +80,9 @@ func visible(value any) string {
 // classOf returns the class of the state of a cluster: bad, good, or empty.
 func classOf(state view.State) string {
 	switch state {
-	case view.StateFailed, view.StateRejected, view.StateDegraded, view.StateTerminationTimedOut:
+	case view.StateFailed, view.StateRejected, view.StateDegraded, view.StateTerminationTimedOut, view.StateCompleted:
 		return "bad"
-	case view.StateSucceeded, view.StateCompleted:
+	case view.StateSucceeded:
 		return "good"
 	}
 	return ""

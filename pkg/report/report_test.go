@@ -51,12 +51,13 @@ func TestRenderMarks(t *testing.T) {
 	begin := time.Unix(0, 0)
 	page, err := report.Render(&report.Input{
 		Fleet:    &view.Fleet{Bars: []view.Bar{{Placement: "production", Done: 1, Total: 2}, {Placement: "production", Group: "canary", Done: 1, Total: 1}}},
-		Clusters: []view.Cluster{{Name: "c1", State: view.StateFailed}, {Name: "c2", State: view.StateSucceeded}, {Name: "c3", State: view.StateWaiting}},
+		Clusters: []view.Cluster{{Name: "c1", State: view.StateFailed}, {Name: "c2", State: view.StateSucceeded}, {Name: "c3", State: view.StateWaiting}, {Name: "c4", State: view.StateCompleted}},
 		Exposure: &view.Exposure{Since: begin, Until: begin.Add(20 * time.Minute)},
 	})
 	require.NoError(t, err)
 	for _, part := range []string{
 		"<td>production</td>", `<td class="group">canary</td>`, `<td class="bad">Failed</td>`, `<td class="good">Succeeded</td>`, "<td>Waiting</td>",
+		`<td class="bad">Completed</td>`,
 		"after 20m.",
 	} {
 		require.Contains(t, string(page), part)

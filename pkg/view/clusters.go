@@ -55,7 +55,7 @@ func (c *Cluster) rank() int {
 	return len(ranks)
 }
 
-// done reports whether the cluster needs nothing more. One that ran to completion at an older revision holds the rollout up (R17).
+// done reports whether the cluster succeeded. One that ran to completion at another revision did not: the rollout waits for it (R17).
 func (c *Cluster) done() bool { return c.State == StateSucceeded }
 
 // Clusters returns the selected clusters, the most urgent first. If the works could not be read or travel over a
@@ -161,7 +161,8 @@ func (c *Cluster) describe(work *work.Work, numbers map[string]int64) {
 	switch c.State {
 	case StateSucceeded, StateSoaking, StateWaiting:
 	case StateCompleted:
-		c.Message = "ran to completion at another revision: delete the ManifestWork to have revision " + c.Wrote + " there"
+		c.Message = "ran to completion at another revision, and its agent takes no new one: " +
+			"delete its ManifestWork to roll out revision " + c.Wrote
 	default:
 		c.Message = status.AgentMessage(work.Object)
 	}

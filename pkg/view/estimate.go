@@ -93,7 +93,7 @@ func (o *Objects) ends(
 		switch at, ok := wrote[c.Name]; {
 		case c.State == StateWaiting || c.State == StateTerminating:
 			waiting++
-		case ok && !c.done() && c.State != StateFailed:
+		case ok && !c.done() && c.State != StateFailed && c.State != StateCompleted:
 			busy++
 			wave = later(wave, later(at.Add(each), o.Now))
 		}

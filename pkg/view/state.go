@@ -29,7 +29,7 @@ const (
 	StateRestoring State = "Restoring"
 	// StateAgentUnknown means that the hub has not heard the agent since the hub started.
 	StateAgentUnknown State = "AgentUnknown"
-	// StateCompleted means that the ManifestWork ran to completion at another revision, and that its agent ignores the new one.
+	// StateCompleted means that the ManifestWork ran to completion at another revision, and that its agent takes no new one.
 	StateCompleted State = "Completed"
 	// StateSucceeded means that the revision succeeded on the cluster.
 	StateSucceeded State = "Succeeded"

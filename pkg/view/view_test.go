@@ -148,22 +148,43 @@ func succeeding(t *testing.T, cluster, version string) work.Work {
 	}}
 }
 
-// TestCompletedHoldsUp: a cluster that ran to completion at another revision needs attention, because the rollout waits for it (R17).
-func TestCompletedHoldsUp(t *testing.T) {
-	o := objects(t, func(o *view.Objects) {
-		completed := succeeding(t, "c2", "v2")
-		completed.Object.Generation = 2
-		completed.Object.Status.Conditions = append(completed.Object.Status.Conditions, metav1.Condition{
-			Type: workv1.WorkComplete, Status: metav1.ConditionTrue, ObservedGeneration: 1, LastTransitionTime: metav1.NewTime(now),
-		})
-		o.Works = []work.Work{succeeding(t, "c1", "v2"), completed}
+// completed returns the ManifestWork of a cluster that has a version and ran to completion at another one.
+func completed(t *testing.T, cluster, version string) work.Work {
+	t.Helper()
+	w := succeeding(t, cluster, version)
+	w.Object.Generation = 2
+	w.Object.Status.Conditions = append(w.Object.Status.Conditions, metav1.Condition{
+		Type: workv1.WorkComplete, Status: metav1.ConditionTrue, ObservedGeneration: 1, LastTransitionTime: metav1.NewTime(now),
 	})
-	f := view.Of(o)
-	require.Len(t, f.Attention, 1)
-	require.Equal(t, view.StateCompleted, f.Attention[0].State)
-	require.Equal(t, []string{"c2"}, f.Attention[0].Names)
-	require.Contains(t, f.Attention[0].Message, "delete the ManifestWork to have revision 2 there")
-	require.Equal(t, 1, f.Bars[0].Done)
+	return w
+}
+
+// TestCompletedHoldsUp: a cluster that ran to completion at another revision needs attention, because the rollout or the abort waits for it
+// (R17).
+func TestCompletedHoldsUp(t *testing.T) {
+	rollingOut := func(o *view.Objects) {
+		o.Works = []work.Work{succeeding(t, "c1", "v2"), completed(t, "c2", "v2")}
+	}
+	abort := func(o *view.Objects) {
+		at := metav1.NewTime(now.Add(time.Minute))
+		o.ReplicaSet.Status.AbortedTime = &at
+		o.Works = []work.Work{succeeding(t, "c1", "v1"), completed(t, "c2", "v1")}
+	}
+	for revision, change := range map[string]func(*view.Objects){"2": rollingOut, "1": abort} {
+		remedy := "its agent takes no new one: delete its ManifestWork to roll out revision " + revision
+		o := objects(t, change)
+		f := view.Of(o)
+		require.Len(t, f.Attention, 1)
+		require.Equal(t, view.StateCompleted, f.Attention[0].State)
+		require.Equal(t, []string{"c2"}, f.Attention[0].Names)
+		require.Contains(t, f.Attention[0].Message, remedy)
+		require.Equal(t, 1, f.Bars[0].Done)
+		require.Nil(t, f.Estimate, "nothing is in progress")
+		story, err := view.Why(o, "c2")
+		require.NoError(t, err)
+		require.Len(t, story.Future, 1)
+		require.Contains(t, story.Future[0].Text, remedy)
+	}
 }
 
 // TestClustersOfAnAbort: while a rollout is aborted, each cluster shows its progress toward the current revision.

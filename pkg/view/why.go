@@ -198,7 +198,7 @@ func (o *Objects) future(c *Cluster, all []Cluster) []Fact {
 	case c.State == StateFailed:
 		facts = append(facts, Fact{Text: "counts against maxFailures" + o.limit(c, all)})
 	}
-	if c.State == StateRestoring && c.Message != "" {
+	if (c.State == StateRestoring || c.State == StateCompleted) && c.Message != "" {
 		facts = append(facts, Fact{Text: c.Message})
 	}
 	if c.Then == "" {

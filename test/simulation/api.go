@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"time"
@@ -42,7 +43,7 @@ type API struct {
 	uids    int64
 	objects map[Kind]map[string]*unstructured.Unstructured
 	log     []Event
-	// typed has the objects as typed ones; see as.
+	// typed caches the typed form of each stored state; see as.
 	typed map[*unstructured.Unstructured]any
 
 	// OlderCRD drops from the status what only our CRD has, as an API server with upstream's does.
@@ -87,21 +88,39 @@ func (a *API) refuse(kind Kind, name string) error {
 
 func key(namespace, name string) string { return namespace + "/" + name }
 
-// as returns a typed copy of an object that the API server has or had. Each state of an object is converted once, because most of a story's
-// time would go there.
-func as[T any, P interface {
+// copyable is a pointer to an API type.
+type copyable[T any] interface {
 	*T
-	DeepCopy() P
-}](a *API, object *unstructured.Unstructured) P {
+	DeepCopy() *T
+}
+
+// as returns a typed copy of an object that the API server has stored. It converts each state of an object once, because the conversion is
+// expensive.
+func as[T any, P copyable[T]](a *API, object *unstructured.Unstructured) *T {
 	known, ok := a.typed[object].(P)
 	if !ok {
-		known = new(T)
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, known); err != nil {
-			panic(fmt.Sprintf("converting %s: %v", object.GetName(), err))
-		}
+		known = P(new(T))
+		convert(object, known)
 		a.typed[object] = known
 	}
 	return known.DeepCopy()
+}
+
+func convert(object *unstructured.Unstructured, typed any) {
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, typed); err != nil {
+		panic(fmt.Sprintf("converting %s: %v", object.GetName(), err))
+	}
+}
+
+// checkUnchanged checks that nobody changed an object after it was stored. Readers share the stored objects.
+func (a *API) checkUnchanged() error {
+	for object, known := range a.typed {
+		now := reflect.New(reflect.TypeOf(known).Elem()).Interface()
+		if convert(object, now); !equality.Semantic.DeepEqual(known, now) {
+			return fmt.Errorf("%s/%s at resourceVersion %s was changed after it was stored", object.GetNamespace(), object.GetName(), object.GetResourceVersion())
+		}
+	}
+	return nil
 }
 
 // Get returns an object, which the caller must not change.

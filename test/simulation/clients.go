@@ -219,11 +219,8 @@ func (c revisions) Delete(_ context.Context, name string, options metav1.DeleteO
 }
 
 // typed converts an answer.
-func typed[T any, P interface {
-	*T
-	DeepCopy() P
-}](api *API) func(*unstructured.Unstructured, error) (P, error) {
-	return func(object *unstructured.Unstructured, err error) (P, error) {
+func typed[T any, P copyable[T]](api *API) func(*unstructured.Unstructured, error) (*T, error) {
+	return func(object *unstructured.Unstructured, err error) (*T, error) {
 		if err != nil {
 			return nil, err
 		}

@@ -69,6 +69,7 @@ func checkModel(t *testing.T) {
 		m.w.Repent()
 		m.quiet()
 		m.ends(t)
+		m.must(m.w.API.checkUnchanged())
 		played.add(m.w.Story)
 	})
 }

@@ -229,13 +229,12 @@ func (w *World) Object() *workv1alpha1.ManifestWorkReplicaSet {
 
 // readable returns an object without the values that the types can't hold; see Spoil.
 func readable(object *unstructured.Unstructured) *unstructured.Unstructured {
-	refs, _, _ := unstructured.NestedFieldNoCopy(object.Object, "spec", "placementRefs")
-	list, _ := refs.([]any)
-	for i, ref := range list {
+	refs, _, _ := unstructured.NestedSlice(object.Object, "spec", "placementRefs")
+	for _, ref := range refs {
 		if value, _, _ := unstructured.NestedFieldNoCopy(ref.(map[string]any), minSuccessTime...); value == unreadable {
+			unstructured.RemoveNestedField(ref.(map[string]any), minSuccessTime...)
 			object = object.DeepCopy()
-			refs, _, _ = unstructured.NestedFieldNoCopy(object.Object, "spec", "placementRefs")
-			unstructured.RemoveNestedField(refs.([]any)[i].(map[string]any), minSuccessTime...)
+			_ = unstructured.SetNestedSlice(object.Object, refs, "spec", "placementRefs")
 		}
 	}
 	return object

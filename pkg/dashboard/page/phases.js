@@ -7,7 +7,7 @@ export const phases = [
   { name: 'Restoring', letter: 'B', texture: 'down', text: 'returns to the current revision after an abort' },
   { name: 'Degraded', letter: 'D', texture: 'down', text: 'is degraded, and its deadline has not passed' },
   { name: 'TerminationTimedOut', letter: 'T', texture: 'down', text: 'its ManifestWork is being deleted for too long' },
-  { name: 'Completed', letter: 'C', texture: 'down', text: 'ran to completion at another revision, and ignores this one' },
+  { name: 'Completed', letter: 'C', texture: 'down', text: 'ran to completion at another revision, and its agent takes no new one' },
   { name: 'AgentUnknown', letter: '?', texture: 'dot', text: 'its agent has not reported to this hub' },
   { name: 'InFlight', letter: '', texture: 'up', text: 'has the revision without a result' },
   { name: 'HandingOver', letter: 'H', texture: 'up', text: 'still has dropped objects of the revision before' },
