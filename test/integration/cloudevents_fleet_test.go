@@ -2,6 +2,7 @@ package integration
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -146,7 +147,7 @@ func (f *eventFleet) unsent(before []string, what string) {
 	require.Equal(f.t, before, f.sent.works(), what)
 }
 
-// killedByAbort stops this manager with the write that persists an abort.
+// killedByAbort cuts a manager off with the write that persists an abort: the manager never hears of its success, and sends nothing after it.
 func (f *eventFleet) killedByAbort(inner http.RoundTripper) http.RoundTripper {
 	var killed atomic.Bool
 	return manager.RoundTripper(func(request *http.Request) (*http.Response, error) {
@@ -158,12 +159,12 @@ func (f *eventFleet) killedByAbort(inner http.RoundTripper) http.RoundTripper {
 			return nil, err
 		}
 		response, err := inner.RoundTrip(request)
-		if aborts && err == nil {
-			killed.Store(true)
-			go f.stop()
-			<-request.Context().Done()
+		if !aborts || err != nil {
+			return response, err
 		}
-		return response, err
+		killed.Store(true)
+		<-request.Context().Done()
+		return nil, errors.Join(errKilled, response.Body.Close())
 	})
 }
 
