@@ -162,8 +162,8 @@ func TestAPIServerAwayForLongerThanEveryDeadline(t *testing.T) {
 		}
 		return nil
 	})
-	require.NoError(t, w.plane.Start(t.Context()))
 	f.agentsReport("", "v2", succeeds)
+	require.NoError(t, w.plane.Start(t.Context()))
 	require.Nil(t, f.complete().Status.AbortedTime)
 	f.everywhere("v2")
 	f.neverAborted()

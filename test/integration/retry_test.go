@@ -37,6 +37,12 @@ func TestRetryFromGit(t *testing.T) {
 		}
 		return nil
 	})
+	eventually(t, "the retry is aborted", func() error {
+		if at := f.get().Status.AbortedTime; at == nil || !at.After(first) {
+			return fmt.Errorf("aborted at %s", at)
+		}
+		return nil
+	})
 	f.aborted()
 	f.everywhere("v1")
 	f.quiet()
