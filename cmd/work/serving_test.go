@@ -14,6 +14,7 @@ import (
 
 // TestStartsAsEachReleaseStartsIt: whatever the operator of a release renders, both commands serve.
 func TestStartsAsEachReleaseStartsIt(t *testing.T) {
+	t.Parallel()
 	m := newMachine(t)
 	broker := writeBrokerConfigs(t, m)
 	for _, release := range releases {
@@ -74,6 +75,7 @@ func handshake(address string, version uint16, suites ...uint16) error {
 
 // TestTLSFlagsBoundEveryPort: a client that offers less than the flags ask for is refused at every TLS port of both commands.
 func TestTLSFlagsBoundEveryPort(t *testing.T) {
+	t.Parallel()
 	m := newMachine(t)
 	const suite = "--tls-cipher-suites=TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"
 	for _, test := range []struct {

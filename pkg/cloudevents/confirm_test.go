@@ -222,6 +222,7 @@ func TestGetWaitsForTheAnswer(t *testing.T) {
 
 // An agent that is offline does not answer. What is known of its work counts.
 func TestGetDoesNotWaitForLong(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, nil)
 	r.create(owned("c1", "v1"))
 	got, err := r.cluster("c1").Get(t.Context(), "web", metav1.GetOptions{})

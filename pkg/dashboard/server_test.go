@@ -297,6 +297,7 @@ func TestAct(t *testing.T) {
 
 // A stream begins with the whole picture, and then sends what has changed.
 func TestStream(t *testing.T) {
+	t.Parallel()
 	s := serve(t, Options{})
 	events := bufio.NewScanner(s.request(http.MethodGet, "/api/sets/default/web/stream", "").Body)
 	next := func(event string) string {

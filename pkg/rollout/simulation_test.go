@@ -18,7 +18,7 @@ import (
 // TestMain has every run play the same stories, where -rapid.checks and -rapid.seed don't say otherwise: a change is not to be refused
 // for what an earlier one broke. `make soak` plays new ones.
 func TestMain(m *testing.M) {
-	_ = flag.Set("rapid.checks", "3000")
+	_ = flag.Set("rapid.checks", "1000")
 	_ = flag.Set("rapid.seed", "1")
 	flag.Parse()
 	os.Exit(m.Run())
@@ -181,6 +181,7 @@ func (w *world) prosper() {
 // TestSimulation folds Decide over the life of a small fleet: P3 and P4 hold after each step, P1 and P2 when all is quiet. In half of the stories
 // revisions drop objects of each other, which stay until they are available: P10 holds as well.
 func TestSimulation(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
 		w.keeps = rapid.Bool().Draw(t, "pruneStrategy WhenAvailable")
@@ -284,6 +285,7 @@ func (w *world) judgeContents(t *rapid.T, hash string) {
 
 // TestDecideIsAFunction: equal snapshots give equal plans, and none is changed.
 func TestDecideIsAFunction(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
 		w.template("aaa")

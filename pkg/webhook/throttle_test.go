@@ -271,6 +271,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 
 // TestReviewMayTakeLongerThanReading: the time for the body ends with the body.
 func TestReviewMayTakeLongerThanReading(t *testing.T) {
+	t.Parallel()
 	throttle := newTestThrottle(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-r.Context().Done():
