@@ -82,7 +82,7 @@ unit: ## Run the tests that need no control plane
 	go test $$(go list ./... | grep -Ev '/work-rollback/test(/|$$)')
 
 .PHONY: stories
-stories: ## Play three times as many generated stories as the tests do, the same in each run, and let each write fail in every way
+stories: ## Play several times as many generated stories as the tests do, the same in each run, and let each write fail in every way
 	go test ./pkg/rollout -timeout 20m -rapid.checks=3000
 	go test ./test/simulation -run 'TestModel|MayFail' -timeout 40m -rapid.checks=1200 -every-fault
 

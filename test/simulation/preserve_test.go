@@ -237,11 +237,12 @@ func TestPreservingWhereEveryWriteMayFail(t *testing.T) {
 	require.NoError(t, preservedLife(calm, note))
 	require.Equal(t, before, calm.objects.uids(), strings.Join(calm.Story, "\n"))
 	require.Greater(t, writes, 15)
-	for way, fault := range []Fault{KilledBefore, KilledAfter, Refused, Throttled, Conflicted, Lost, Denied} {
+	faults := []Fault{KilledBefore, KilledAfter, Refused, Throttled, Conflicted, Lost, Denied}
+	for way, fault := range faults {
 		t.Run(string(fault), func(t *testing.T) {
 			t.Parallel()
 			for k := 1; k <= writes; k++ {
-				if failsIn(k, way) {
+				if failsIn(k, way, len(faults)) {
 					preservedWithFault(t, k, fault)
 				}
 			}

@@ -312,9 +312,10 @@ func TestEveryWriteOfATakeoverMayFail(t *testing.T) {
 			require.NoError(t, calm.Settle(Forever))
 			require.NoError(t, calm.CheckQuiet(), strings.Join(calm.Story, "\n"))
 			wanted := calm.state()
-			for way, fault := range []Fault{KilledBefore, KilledAfter, Conflicted, Lost} {
+			faults := []Fault{KilledBefore, KilledAfter, Conflicted, Lost}
+			for way, fault := range faults {
 				for k := 1; k <= writes; k++ {
-					if !failsIn(k, way) {
+					if !failsIn(k, way, len(faults)) {
 						continue
 					}
 					w := NewWorld()
