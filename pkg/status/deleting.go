@@ -14,13 +14,13 @@ import (
 type Releasing struct {
 	// Clusters is how many clusters had a ManifestWork when the deletion began.
 	Clusters int
-	// Waiting are the clusters whose agents have not given the workloads up.
+	// Waiting are the clusters whose agents have not released the workloads.
 	Waiting []string
-	// Leaving are those whose agents have, and have yet to let go of a ManifestWork that is being deleted.
+	// Leaving are those whose agents have, and have yet to remove their finalizer from a ManifestWork that is being deleted.
 	Leaving []string
 	// TooLate are those whose ManifestWork was being deleted before.
 	TooLate []string
-	// Held says what agents could not give up, and Problems which ManifestWorks can't be written.
+	// Held says what agents could not release, and Problems which ManifestWorks can't be written.
 	Held, Problems []string
 }
 
@@ -31,7 +31,7 @@ const maxHeld = 512
 func ReleasingWorkloads(r *Releasing) metav1.Condition {
 	parts := []string{fmt.Sprintf("keeping the workloads: %d of %s done", max(0, r.Clusters-len(r.Waiting)-len(r.TooLate)), areClusters(r.Clusters))}
 	if len(r.Waiting) > 0 {
-		parts = append(parts, "waiting until the agents of "+rollout.Names(r.Waiting)+" give up what they applied")
+		parts = append(parts, "waiting for the agents of "+rollout.Names(r.Waiting)+" to release the applied resources")
 	}
 	held := make([]string, 0, len(r.Held))
 	for _, text := range r.Held {
@@ -44,16 +44,16 @@ func ReleasingWorkloads(r *Releasing) metav1.Condition {
 	}
 	switch {
 	case len(r.Waiting) > 0:
-		parts = append(parts, "to delete without waiting, set spec.preserveResourcesOnDeletion to false: the clusters that have not given up their "+
-			"workloads lose them")
+		parts = append(parts, "to delete without waiting, set spec.preserveResourcesOnDeletion to false: the clusters that have not released "+
+			"their workloads lose them")
 	case len(r.Leaving)+len(r.TooLate) > 0:
-		parts = append(parts, "waiting until the agents of "+rollout.Names(append(r.Leaving, r.TooLate...))+" let go of their ManifestWorks")
+		parts = append(parts, "waiting for the agents of "+rollout.Names(append(r.Leaving, r.TooLate...))+" to finish deleting their ManifestWorks")
 	}
 	return deleting(workv1alpha1.ReasonReleasingWorkloads, join(parts...))
 }
 
 func lost(clusters []string) string {
-	return "not kept on " + rollout.Names(clusters) + ": the ManifestWork was being deleted before the agent gave the workloads up"
+	return "not kept on " + rollout.Names(clusters) + ": the ManifestWork was being deleted before the agent released the workloads"
 }
 
 // Lost says which clusters lose their workloads.
@@ -69,7 +69,7 @@ func areClusters(n int) string {
 // PreservingNotSupported is the condition Deleting of an object whose ManifestWorks travel over a broker (R21).
 func PreservingNotSupported() metav1.Condition {
 	return deleting(workv1alpha1.ReasonPreservingNotSupported, "nothing is deleted: spec.preserveResourcesOnDeletion has no effect where "+
-		"ManifestWorks travel over a broker, as a hub that restarts does not know which agents have yet to give up their workloads; to keep them, "+
+		"ManifestWorks travel over a broker, because a restarted hub does not know which agents have yet to release their workloads; to keep them, "+
 		"set deleteOption.propagationPolicy of the template to Orphan and wait until every cluster has that revision; then, or to delete the "+
 		"workloads, set spec.preserveResourcesOnDeletion to false")
 }

@@ -18,8 +18,8 @@ func TestReleasingWorkloads(t *testing.T) {
 	}{
 		"agents that have not answered": {
 			Releasing{Clusters: 10, Waiting: []string{"c3", "c9"}},
-			"keeping the workloads: 8 of 10 clusters are done; waiting until the agents of 2 clusters (c3, c9) give up what they applied; " +
-				"to delete without waiting, set spec.preserveResourcesOnDeletion to false: the clusters that have not given up their workloads lose them",
+			"keeping the workloads: 8 of 10 clusters are done; waiting for the agents of 2 clusters (c3, c9) to release the applied resources; " +
+				"to delete without waiting, set spec.preserveResourcesOnDeletion to false: the clusters that have not released their workloads lose them",
 		},
 		"one that can't, and one that was too late": {
 			Releasing{
@@ -27,14 +27,14 @@ func TestReleasingWorkloads(t *testing.T) {
 				Held:     []string{"cluster c1, Deployment default/a: denied", "cluster c1, b: denied", "cluster c1, c: denied", "cluster c1, d: denied"},
 				Problems: []string{"1 ManifestWork can't be written"},
 			},
-			"keeping the workloads: 1 of 3 clusters are done; waiting until the agents of 1 cluster (c1) give up what they applied; " +
+			"keeping the workloads: 1 of 3 clusters are done; waiting for the agents of 1 cluster (c1) to release the applied resources; " +
 				"cluster c1, Deployment default/a: denied; cluster c1, b: denied; cluster c1, c: denied; and 1 more; 1 ManifestWork can't be written; " +
-				"not kept on 1 cluster (c2): the ManifestWork was being deleted before the agent gave the workloads up; " +
-				"to delete without waiting, set spec.preserveResourcesOnDeletion to false: the clusters that have not given up their workloads lose them",
+				"not kept on 1 cluster (c2): the ManifestWork was being deleted before the agent released the workloads; " +
+				"to delete without waiting, set spec.preserveResourcesOnDeletion to false: the clusters that have not released their workloads lose them",
 		},
 		"works that are leaving": {
 			Releasing{Clusters: 1, Leaving: []string{"c1"}},
-			"keeping the workloads: 1 of 1 cluster is done; waiting until the agents of 1 cluster (c1) let go of their ManifestWorks",
+			"keeping the workloads: 1 of 1 cluster is done; waiting for the agents of 1 cluster (c1) to finish deleting their ManifestWorks",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -55,7 +55,7 @@ func TestReleasingWorkloadsWithLongWords(t *testing.T) {
 	SetDeleting(status, &told, 3, metav1.Unix(5, 0))
 	require.Contains(t, status.Conditions[0].Message, "cluster c1, c: é")
 	require.Contains(t, status.Conditions[0].Message, "to delete without waiting, set spec.preserveResourcesOnDeletion to false: "+
-		"the clusters that have not given up their workloads lose them")
+		"the clusters that have not released their workloads lose them")
 }
 
 func TestSetDeleting(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -15,6 +16,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/test/internal/await"
 )
 
 // fleet is a namespace with the ManifestWorkReplicaSet "web" and its clusters.
@@ -128,6 +130,9 @@ func (f *fleet) grantReplicaSets(user string) {
 		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
 	}, metav1.CreateOptions{})
 	require.NoError(f.t, err)
+	await.Allowed(f.t, suite.kube, user, authorizationv1.ResourceAttributes{
+		Namespace: f.namespace, Verb: "watch", Group: workv1alpha1.GroupName, Resource: "manifestworkreplicasets",
+	})
 }
 
 // template returns a template with a ConfigMap, a Secret, and the rules that make agents report progress.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -17,6 +18,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/plugin"
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
+	"github.com/open-cluster-management-io/work-rollback/test/internal/await"
 )
 
 // answer is the output and the exit code of a plugin command.
@@ -259,6 +261,11 @@ func (f *fleet) grantReplicaSets(user string, verbs ...string) {
 		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
 	}, metav1.CreateOptions{})
 	require.NoError(f.t, err)
+	for _, verb := range verbs {
+		await.Allowed(f.t, f.w.kube, user, authorizationv1.ResourceAttributes{
+			Namespace: f.namespace, Verb: verb, Group: workv1alpha1.GroupName, Resource: "manifestworkreplicasets",
+		})
+	}
 }
 
 // failing waits until status.failures has n entries.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -20,6 +21,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/deploy/crds"
 	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/controlplane"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/test/internal/await"
 )
 
 var updateScreens = flag.Bool("update", false, "write the golden screens of the plugin")
@@ -288,6 +290,13 @@ func (f *fleet) grant(verbs func(resource string) []string) {
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: f.namespace, Name: "reader"}},
 	}, metav1.CreateOptions{})
 	require.NoError(f.t, err)
+	for _, rule := range role.Rules {
+		for _, verb := range rule.Verbs {
+			await.Allowed(f.t, f.w.kube, "system:serviceaccount:"+f.namespace+":reader", authorizationv1.ResourceAttributes{
+				Verb: verb, Group: rule.APIGroups[0], Resource: rule.Resources[0],
+			})
+		}
+	}
 }
 
 func brokerScreens(t *testing.T) screens {

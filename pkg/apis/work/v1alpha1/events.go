@@ -8,7 +8,7 @@ const (
 	EventRevisionCreated = "RevisionCreated"
 	// EventRevisionFound means that the template came back to an older revision: an undo (R3).
 	EventRevisionFound = "RevisionFound"
-	// EventRevisionRebuilt means that a revision that was not there was made again from the ManifestWorks that have it (R6, R7).
+	// EventRevisionRebuilt means that a missing revision was rebuilt from the ManifestWorks that have it (R6, R7).
 	EventRevisionRebuilt = "RevisionRebuilt"
 	// EventRevisionPruned means that a revision was deleted because there were more than spec.revisionHistoryLimit (R5).
 	EventRevisionPruned = "RevisionPruned"
@@ -16,18 +16,18 @@ const (
 	// name that a revision would get (R2). Each process of the hub says it once.
 	EventRevisionIgnored = "RevisionIgnored"
 
-	// EventCurrentRevisionIgnored is a warning: someone set status.currentRevision to what can't be the current revision, and the hub put back
-	// the one that is; the note says why (R6).
+	// EventCurrentRevisionIgnored is a warning: someone set status.currentRevision to a revision that cannot be the current one, and the hub
+	// restored it; the note says why (R6).
 	EventCurrentRevisionIgnored = "CurrentRevisionIgnored"
 
-	// EventRolloutStarted means that a rollout of the update revision began, or began again after an abort (R4).
+	// EventRolloutStarted means that a rollout of the update revision began, or is being retried after an abort (R4).
 	EventRolloutStarted = "RolloutStarted"
 	// EventRolloutComplete means that the update revision is the current one: every selected cluster succeeded with it, except those whose
 	// failure or stuck deletion the rollout tolerates (R13).
 	EventRolloutComplete = "RolloutComplete"
-	// EventRolloutStalled is a warning: the rollout does not go on by itself; the note counts and names the clusters (R14).
+	// EventRolloutStalled is a warning: the rollout does not continue by itself; the note counts and names the clusters (R14).
 	EventRolloutStalled = "RolloutStalled"
-	// EventRolloutResumed means that a stalled rollout goes on: clusters recovered, or the strategy or the selection changed.
+	// EventRolloutResumed means that a stalled rollout continues: clusters recovered, or the strategy or the selection changed.
 	EventRolloutResumed = "RolloutResumed"
 	// EventPaused means that spec.paused is true: no ManifestWork is written or deleted. The note counts what is held back (R22).
 	EventPaused = "Paused"
@@ -60,7 +60,7 @@ const (
 
 	// EventWorkloadsReleased means that the object is deleted and the workloads stay: every agent gave them up (R20).
 	EventWorkloadsReleased = "WorkloadsReleased"
-	// EventWorkloadsNotReleased is a warning: ManifestWorks were being deleted before their agents gave the workloads up, which are
+	// EventWorkloadsNotReleased is a warning: ManifestWorks were being deleted before their agents released the workloads, which are
 	// deleted with them (R20). Each process of the hub says it once.
 	EventWorkloadsNotReleased = "WorkloadsNotReleased"
 
