@@ -32,6 +32,7 @@ type fleet struct {
 // newFleet makes a namespace and n clusters. Tests run at the same time: their names begin with the test's own.
 func newFleet(t *testing.T, n int) *fleet {
 	t.Helper()
+	shares(t)
 	return newFleetIn(suite, t, n)
 }
 

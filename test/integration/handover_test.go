@@ -27,6 +27,7 @@ type workload struct{ kind, end string }
 
 func newHanding(t *testing.T) *handing {
 	t.Helper()
+	shares(t)
 	w, err := lab()
 	require.NoError(t, err)
 	return newHandingIn(w, t)

@@ -75,6 +75,7 @@ type labOptions struct {
 
 func newLabFleet(t *testing.T, options labOptions) *labFleet {
 	t.Helper()
+	shares(t)
 	w, err := lab()
 	require.NoError(t, err)
 	return newLabFleetIn(w, t, options)

@@ -164,9 +164,22 @@ func newWorld(ctx context.Context, env *controlplane.Env, name string) (*world, 
 	return w, w.history.run(ctx, w)
 }
 
+var ownPlanes = flag.Bool("own-planes", false, "run only the tests that start control planes of their own, which -short skips")
+
+// shares skips a test on shared control planes if -own-planes is set.
+func shares(t *testing.T) {
+	t.Helper()
+	if *ownPlanes {
+		t.Skip("it shares control planes: make test runs it")
+	}
+}
+
 // privateWorld starts a hub for one test, for what would disturb others.
 func privateWorld(t *testing.T, name string) *world {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("it starts control planes of its own: make test-slow runs it")
+	}
 	w, err := newWorld(t.Context(), suite.env, name)
 	if err != nil {
 		t.Fatal(err)

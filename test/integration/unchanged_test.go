@@ -72,6 +72,7 @@ var sorts = map[string]part{
 // newParts makes a fleet on whose clusters the custom resource is known.
 func newParts(t *testing.T) *parts {
 	t.Helper()
+	shares(t)
 	planes, err := managedPlanes()
 	require.NoError(t, err)
 	clients := make([]dynamic.Interface, len(planes))
