@@ -107,6 +107,7 @@ func (l *liar) speak() (late *hold) {
 // Quirk: the agent stamps the new generation on conditions that it read from the old object. An old success counts for
 // nothing, though the hub hears of it, and the failure that follows is one (R10).
 func TestOldSuccessUnderTheNewGeneration(t *testing.T) {
+	shares(t)
 	underBoth(t, func(t *testing.T, way way) {
 		untilItLies(t, func(t *testing.T) bool { return oldSuccessCountsForNothing(t, way) })
 	})
@@ -137,6 +138,7 @@ func oldSuccessCountsForNothing(t *testing.T, way way) (lied bool) {
 
 // The same quirk with an old failure: the new revision works, and is not aborted by how long the old one had been stuck or degraded.
 func TestOldFailureUnderTheNewGeneration(t *testing.T) {
+	shares(t)
 	for name, failure := range map[string]struct{ works, condition string }{
 		"Progressing": {"false", workv1.WorkProgressing},
 		"Degraded":    {"degraded", workv1.WorkDegraded},

@@ -38,8 +38,8 @@ const settle = 800 * time.Millisecond
 // patience is how long a test waits for what should happen. It passes only when something is wrong, or the machine is busy.
 const patience = 60 * time.Second
 
-// atOnce is how many tests run at the same time, whatever the number of cores: most of them wait most of the time.
-const atOnce = "16"
+// Most tests wait most of the time, so more of them run at the same time than there are cores: fewer where each starts control planes.
+const atOnce, ownAtOnce = "16", "8"
 
 // suite is what most tests of this package share: one hub, one manager, one set of simulated agents.
 var suite *world
@@ -70,7 +70,11 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) (int, error) {
-	if err := flag.Set("test.parallel", atOnce); err != nil {
+	parallel := atOnce
+	if *ownPlanes {
+		parallel = ownAtOnce
+	}
+	if err := flag.Set("test.parallel", parallel); err != nil {
 		return 1, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
