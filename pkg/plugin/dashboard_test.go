@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/dashboard"
@@ -57,4 +59,22 @@ func TestDashboardRow(t *testing.T) {
 	require.Equal(t, dashboard.Row{
 		Namespace: "default", Name: "web", State: "Stalled", Update: 2, Current: 1, Updated: 3, Selected: 10, Failed: 2,
 	}, dashboardRow(set))
+}
+
+// A user who may not read the object is told so. The page does not wait for an object that never arrives.
+func TestDashboardWithoutPermission(t *testing.T) {
+	_, host := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"not yours"}`)
+	}))
+	c, err := newClients(&rest.Config{Host: host}, "default")
+	require.NoError(t, err)
+	h := newDashboardHub(&options{now: time.Now, sampleFrom: 1000, sampleStep: 10}, c, false)
+	followed := h.Follow(t.Context(), "default", "web")
+	require.Eventually(t, func() bool {
+		_, err = followed.Now()
+		return apierrors.IsForbidden(err) && !errors.Is(err, dashboard.ErrNotReady)
+	}, time.Minute, 10*time.Millisecond)
+	require.ErrorContains(t, err, "not yours")
 }

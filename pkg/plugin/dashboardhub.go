@@ -191,8 +191,11 @@ func (h *dashboardHub) Follow(ctx context.Context, namespace, name string) dashb
 			return nil, err
 		}
 		return func() (*view.Objects, error) {
-			if ready, err := f.ready(); err != nil || !ready {
-				return nil, errors.Join(err, map[bool]error{false: dashboard.ErrNotReady}[ready])
+			switch ready, err := f.ready(); {
+			case err != nil:
+				return nil, err
+			case !ready:
+				return nil, dashboard.ErrNotReady
 			}
 			objects, err := f.objects(h.o.now())
 			if errors.Is(err, errDeleted) {
