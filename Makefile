@@ -47,7 +47,7 @@ sandbox: build ## Start local control planes with this hub and keep them until C
 ##@ Tests
 
 # Tests on OCM's operator, of the pages' commands, of the sandbox, the image, a release, the benchmark and the dashboard: each takes minutes by its nature.
-# So do the tests of ./test/integration that start control planes of their own. `make test` skips them by -short.
+# So do the tests of ./test/integration that start control planes of their own. `make test` skips them.
 slow := operator docs sandbox image release benchmark dashboard
 slow-packages := $(patsubst %,./test/%/...,$(slow))
 empty :=
@@ -55,7 +55,7 @@ slow-pattern := /work-rollback/test/($(subst $(empty) $(empty),|,$(slow)))(/|$$)
 
 .PHONY: test
 test: tools ## Run every test that takes seconds, those on real control planes included
-	go test -short -timeout 20m $$(go list ./... | grep -Ev '$(slow-pattern)')
+	TEST_CONTROL_PLANES=shared go test -timeout 20m $$(go list ./... | grep -Ev '$(slow-pattern)')
 
 .PHONY: test-all
 test-all: test-slow stories race ## Run everything that `make test` leaves out
@@ -63,7 +63,7 @@ test-all: test-slow stories race ## Run everything that `make test` leaves out
 .PHONY: test-slow
 test-slow: tools ## Run the tests with many control planes, on OCM's operator, of the pages' commands, the sandbox, the image, a release, the benchmark and the dashboard (Chromium)
 	for module in image sbom cosign; do hack/tools/build.sh "$$module"; done
-	go test -timeout 20m ./test/integration -own-planes
+	TEST_CONTROL_PLANES=own go test -timeout 20m ./test/integration
 	go test -timeout 30m $(slow-packages)
 
 .PHONY: race race-integration

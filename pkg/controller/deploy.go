@@ -25,7 +25,7 @@ import (
 type deployReconciler struct{ *Controller }
 
 func (r *deployReconciler) reconcile(ctx context.Context, p *pass) (bool, error) {
-	p.plan = rollout.Decide(p.Snapshot) // This decides what the pass does. The other calls only ask.
+	p.plan = rollout.Decide(p.Snapshot) // The only call that decides what the pass does.
 	r.memory.Works.Settled(p.plan.Settled, p.now)
 	p.lookAgain(p.plan.Recheck)
 	r.nameAcceptedChanges(ctx, p)

@@ -60,7 +60,7 @@ func TestLifeThatIsRestartedWhileItWaits(t *testing.T) {
 	l.Delete()
 	l.passes(time.Hour)
 	said := l.condition(workv1alpha1.ConditionDeleting)
-	require.Contains(t, said, "0 of 3 clusters are done; waiting until the agents of 3 clusters (c1, c2, c3) give up")
+	require.Contains(t, said, "0 of 3 clusters are done; waiting for the agents of 3 clusters (c1, c2, c3) to release")
 	began := len(l.Story)
 	l.Restart()
 	l.Hub.Reads = func() { require.Fail(t, "a work is read") }

@@ -3,7 +3,8 @@
 //
 // It is pure: each function takes one observation, the View, and returns one Step. Whoever performs the step adds the answer to the View and
 // asks again, until the step is Proceed or Hold. A pass asks three times: Next for the revision of the template, Begin for what has to be
-// persisted before its rollout goes on, and Conclude (or Abort) for what has to be recorded of what package rollout decided.
+// persisted before its rollout goes on, and Conclude (or Abort; both in conclude.go) for what has to be
+// recorded of what package rollout decided. An abort by hand is in begin.go.
 //
 // The links of a chain stand in the order in which they decide. Those of Next:
 //

@@ -56,6 +56,11 @@ func (p *Placement) Matches() bool {
 	return p.seen() == p.Selected
 }
 
+// Missing returns how many clusters the Placement counts beyond those that its decisions name.
+func (p *Placement) Missing() int {
+	return max(0, p.Selected-p.seen())
+}
+
 // Group is a decision group.
 type Group struct {
 	Name     string

@@ -17,7 +17,7 @@ import (
 //  3. Failures are tolerated as long as they halt no placementRef, and are within maxFailures of the selected clusters alone.
 //  4. It is not complete before all decisions of the Placements are known, nor before the deadline of an unselected cluster whose failure
 //     could still abort it.
-//  5. It is stalled when it is not complete, some clusters fail, no outcome is awaited, and no cluster is next.
+//  5. It is stalled when it is not complete, no outcome is awaited, no cluster is next, and at least one cluster is in Failing (plan.go).
 
 // setCompletion decides whether the rollout is complete or stalled.
 func (p *Plan) setCompletion() {

@@ -3,7 +3,8 @@
 // to abort, whether the rollout is complete or stalled, and when to look again.
 //
 // It is pure: no client, no lister, no logger, and time is an argument. Decide, in decide.go, takes these
-// steps. Each file begins with its algorithm.
+// steps. The larger files begin with their algorithms. The update revision is that of the template. The current
+// revision is the stable one: the last whose rollout was complete, to which an abort returns.
 //
 //	Which placementRef does a cluster belong to?     owners.go, placementstate.go
 //	Which phase is it in, and what follows?          phase.go: one table; package work reads the conditions

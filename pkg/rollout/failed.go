@@ -14,8 +14,8 @@ import (
 
 // When a cluster has failed, and when a placementRef has (R11):
 //
-//  1. A cluster fails when it is in flight or degraded for progressDeadline (until).
-//  2. It fails when it flaps: it has not settled within twice progressDeadline + minSuccessTime (failFlapping).
+//  1. A cluster fails when it is in flight or degraded for progressDeadline (updatedPhase in phase.go). Without a deadline none fails.
+//  2. It fails when it flaps: it has not settled within 2 * (progressDeadline + minSuccessTime) (failFlapping).
 //  3. It fails when the API server rejects its work, first before progressDeadline and once more after it (rejectedPhase).
 //  4. No deadline fires before the agents had time to report to this process (dueAt), and none for an agent that it has never heard
 //     (doubtFailure).
@@ -23,7 +23,8 @@ import (
 //     the API server again, and then records the failure (pkg/controller/record.go).
 //  6. A placementRef fails when more of its clusters failed than maxFailures allows: of all its clusters for All and Progressive, of each
 //     decision group for ProgressivePerGroup. No cluster of a mandatory group may fail (countFailures, exceeds).
-//  7. It is halted, and starts nothing new, when that is true of the failed clusters together with those that may fail.
+//  7. It is halted, and starts nothing new, when that is true of the failed clusters together with the degraded, rejected and unknown ones and
+//     those whose deletion timed out (halts in phase.go). Clusters in flight do not count.
 
 // maxGrace is the longest time during which no deadline fires after the hub was away.
 const maxGrace = 2 * time.Minute
@@ -258,35 +259,40 @@ func (ps *placementState) countFailures() verdict {
 	}
 	return verdict{
 		failed: ps.fails(),
-		halted: ps.exceeds(len(ps.members), func(m *member) bool { return m.is().halts }),
-		closed: ps.exceeds(len(ps.members), func(m *member) bool { return m.is().halts && m.rejection == nil }),
+		halted: ps.exceeds(func(m *member) bool { return m.is().halts }),
+		closed: ps.exceeds(func(m *member) bool { return m.is().halts && m.rejection == nil }),
 	}
 }
 
 // fails reports whether more clusters failed than maxFailures allows. Neither a recreated Placement nor a decision that is being written
 // may abort a rollout. So a cluster that may belong to an earlier placementRef does not count, and a percentage is taken of all clusters
-// that the Placement selects.
+// that the Placement may select. Clusters that no decision names yet may belong to any group.
 func (ps *placementState) fails() bool {
-	total := len(ps.members)
-	if ps.ref.Placement != nil && !ps.ref.Settled() {
-		total = max(total, ps.ref.Placement.Selected)
+	if ps.ref.Settled() {
+		return ps.exceeds((*member).failedHere)
 	}
-	return ps.exceeds(total, (*member).failedHere)
+	total, missing := len(ps.members)+ps.left, ps.left
+	if placement := ps.ref.Placement; placement != nil {
+		total, missing = max(total, placement.Selected), max(missing, placement.Missing())
+	}
+	return ps.exceedsOf(total, missing, (*member).failedHere, anyMember)
 }
 
 // undecided returns the deselected clusters whose deadlines have not passed, if they and the failed clusters together are too many for the
 // placementRef. The new revision may have disconnected them. They delay completion until their deadlines (R13).
 func (ps *placementState) undecided() []string {
-	if !ps.strategy.AbortAll || !ps.exceeds(len(ps.members), func(m *member) bool { return m.failedHere() || ps.mayFailUnselected(m) }) {
+	if !ps.strategy.AbortAll || !ps.exceeds(func(m *member) bool { return m.failedHere() || ps.mayFailUnselected(m) }) {
 		return nil
 	}
 	return ps.names(ps.mayFailUnselected)
 }
 
-// exceeds reports whether a condition holds for more members than maxFailures allows of a total.
-func (ps *placementState) exceeds(total int, holds func(*member) bool) bool {
-	return ps.exceedsOf(total, holds, func(*member) bool { return true })
+// exceeds reports whether a condition holds for more members than maxFailures allows.
+func (ps *placementState) exceeds(holds func(*member) bool) bool {
+	return ps.exceedsOf(len(ps.members), 0, holds, anyMember)
 }
+
+func anyMember(*member) bool { return true }
 
 // exceedsSelected reports whether a condition holds for more selected clusters than maxFailures allows of the selected clusters. Clusters
 // that are leaving enlarge the base of a percentage only until their works are gone, and no revision may become current because of them.
@@ -297,11 +303,11 @@ func (ps *placementState) exceedsSelected(holds func(*member) bool) bool {
 			total++
 		}
 	}
-	return ps.exceedsOf(total, holds, func(m *member) bool { return m.owned })
+	return ps.exceedsOf(total, 0, holds, func(m *member) bool { return m.owned })
 }
 
-// exceedsOf is exceeds for some of the members.
-func (ps *placementState) exceedsOf(total int, holds, among func(*member) bool) bool {
+// exceedsOf is exceeds for some of the members. A percentage is taken of a total, or of the known and the missing clusters of a group.
+func (ps *placementState) exceedsOf(total, missing int, holds, among func(*member) bool) bool {
 	counts, sizes := make([]int, len(ps.groups)), make([]int, len(ps.groups))
 	all := 0
 	for _, m := range ps.members {
@@ -316,7 +322,7 @@ func (ps *placementState) exceedsOf(total int, holds, among func(*member) bool) 
 	}
 	perGroup := ps.perGroup()
 	for g, count := range counts {
-		if count > 0 && ps.mandatory(g) || perGroup && count > ps.strategy.FailuresAllowed(sizes[g]) {
+		if count > 0 && ps.mandatory(g) || perGroup && count > ps.strategy.FailuresAllowed(sizes[g]+missing) {
 			return true
 		}
 	}

@@ -18,12 +18,13 @@ import (
 //     groups that come before theirs, or no retry could ever succeed.
 //  3. Candidates are the clusters that wait, and the rejected ones whose next try is due. Retries get the free slots first.
 //  4. Mandatory groups come first. The other groups follow when each cluster of the mandatory groups is done.
-//  5. For Progressive, as many are next as slots are free: the batch size less the clusters that take a slot.
-//  6. sdk-go's handler, which all of OCM's controllers share, puts the candidates in order: clusters of a batch, groups, and which group
-//     has its turn. It gets no times, failures or limits, because it would decide differently about those.
+//  5. For Progressive, as many are next as slots are free: the batch size less the clusters that take a slot. Clusters that may have the
+//     revision already, because a write had no answer, get the free slots first (fillBatch).
+//  6. sdk-go's handler, which all of OCM's controllers share, puts the candidates in order: by name for All and Progressive, and group by
+//     group for ProgressivePerGroup. It gets no times, failures or limits, because it would decide differently about those.
 //     TestHandlerDeviations shows each of the cases, and TestHandlerAgrees compares all others.
 
-// start writes the update revision to the clusters that are next.
+// start adds the writes of the update revision to the clusters that are next.
 func (p *Plan) start(s *Snapshot, ps *placementState, outcome *RefOutcome) {
 	if ps.err != nil {
 		return

@@ -16,7 +16,7 @@ import (
 //  4. A failure does not count while the cluster's agent is unknown.
 //  5. A recorded failure holds until the success of the cluster is settled.
 //
-// The table below says what follows from each phase. No other code draws conclusions from a phase.
+// The table below says what follows from each phase. Code that needs more than the table compares the phase itself.
 
 // Phase is where a selected cluster is on its way to the update revision.
 type Phase string
@@ -41,7 +41,8 @@ const (
 	PhaseDegraded Phase = "Degraded"
 	// PhaseRejected means that the API server rejects its work, before any deadline: nothing is in flight there (R11).
 	PhaseRejected Phase = "Refused"
-	// PhaseFailed means that it was in flight, degraded or rejected past the deadline, or did not settle within twice that time (R11).
+	// PhaseFailed means that it was in flight, degraded or rejected past the deadline, or did not settle within
+	// 2 * (progressDeadline + minSuccessTime) (R11).
 	PhaseFailed Phase = "Failed"
 	// PhaseAgentUnknown means that its deadline has passed, and that this process has not heard its agent yet: it is not a failure (R11).
 	PhaseAgentUnknown Phase = "Unheard"
@@ -99,7 +100,7 @@ type consequence struct {
 	mayStillFail bool
 	// awaited: its outcome is still to come, so that the rollout is neither complete nor stalled.
 	awaited when
-	// tolerated: nothing more is written to it, and the rollout may complete without it.
+	// tolerated: the rollout may complete without it. Only rejected writes are still retried.
 	tolerated bool
 	// done: it keeps no mandatory group open.
 	done bool

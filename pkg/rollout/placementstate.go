@@ -22,6 +22,8 @@ type placementState struct {
 	isMandatory []bool
 	// members are sorted by cluster.
 	members []*member
+	// left is how many works name the placementRef although their clusters are not members.
+	left int
 	// limit is what members that are not next wait for.
 	limit Wait
 }
@@ -41,6 +43,7 @@ func newPlacementState(s *Snapshot, index int, sel *selection) *placementState {
 		ps.members = append(ps.members, &owned[i])
 	}
 	ps.addLeaving(s, sel.leaving[index])
+	ps.left = len(owned) + len(sel.leaving[index]) - len(ps.members)
 	ps.orderGroups()
 	slices.SortFunc(ps.members, func(a, b *member) int { return strings.Compare(a.cluster, b.cluster) })
 	for _, m := range ps.members {

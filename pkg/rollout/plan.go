@@ -162,7 +162,7 @@ type Plan struct {
 	AgentUnknown []string
 	// Confirmed is how many selected clusters have succeeded at the desired revision for long enough to count (R10).
 	Confirmed int
-	// tolerated is how many selected clusters have failed and need no further write.
+	// tolerated is how many selected clusters have a failure without which the rollout may complete.
 	tolerated int
 	// Behind is how many works, of those that can be written, are not at the desired revision. In an abort, a work that was restored and that
 	// somebody changed since does not count.

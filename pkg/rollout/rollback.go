@@ -77,7 +77,7 @@ func (s *Snapshot) desired() *work.Revision {
 	return s.Update
 }
 
-// abortable reports whether a failure aborts the rollout: it is under way, there is a revision to go back to, and it is not an undo.
+// abortable reports whether a failure aborts the rollout: the update revision is not the current one, which exists, and this is no undo.
 func (s *Snapshot) abortable() bool {
 	return !s.Aborted && s.Current != nil && s.Current.Hash != s.Update.Hash && !s.undoes()
 }

@@ -79,7 +79,7 @@ func (f *labFleet) staysAfterAnOfflineAgent() {
 	before, _ := f.there("c2", 1)
 	f.agents["c2"].Stop()
 	f.delete()
-	f.waitsFor("1 of 2 clusters are done", "waiting until the agents of 1 cluster ("+f.cluster("c2")+")")
+	f.waitsFor("1 of 2 clusters are done", "waiting for the agents of 1 cluster ("+f.cluster("c2")+")")
 	after, owned := f.there("c2", 1)
 	require.Equal(f.t, before, after)
 	require.Len(f.t, owned, 2)

@@ -71,7 +71,7 @@ func TestMain(m *testing.M) {
 
 func run(m *testing.M) (int, error) {
 	parallel := atOnce
-	if *ownPlanes {
+	if os.Getenv(planesEnv) == "own" {
 		parallel = ownAtOnce
 	}
 	if err := flag.Set("test.parallel", parallel); err != nil {
@@ -168,12 +168,13 @@ func newWorld(ctx context.Context, env *controlplane.Env, name string) (*world, 
 	return w, w.history.run(ctx, w)
 }
 
-var ownPlanes = flag.Bool("own-planes", false, "run only the tests that start control planes of their own, which -short skips")
+// planesEnv says which tests run: "shared" leaves out those that start control planes of their own, and "own" all others.
+const planesEnv = "TEST_CONTROL_PLANES"
 
-// shares skips a test on shared control planes if -own-planes is set.
+// shares skips a test on shared control planes if only the others are to run.
 func shares(t *testing.T) {
 	t.Helper()
-	if *ownPlanes {
+	if os.Getenv(planesEnv) == "own" {
 		t.Skip("it shares control planes: make test runs it")
 	}
 }
@@ -181,7 +182,7 @@ func shares(t *testing.T) {
 // privateWorld starts a hub for one test, for what would disturb others.
 func privateWorld(t *testing.T, name string) *world {
 	t.Helper()
-	if testing.Short() {
+	if os.Getenv(planesEnv) == "shared" {
 		t.Skip("it starts control planes of its own: make test-slow runs it")
 	}
 	w, err := newWorld(t.Context(), suite.env, name)

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
@@ -111,34 +113,60 @@ func TestFailureWhileDecisionsAreEmpty(t *testing.T) {
 	require.Nil(t, s.Object().Status.AbortedTime, s.story())
 }
 
-// TestPercentageWhileDecisionsAreWritten: while a decision is missing, maxFailures is a percentage of all clusters that the Placement selects.
+// TestPercentageWhileDecisionsAreWritten: while decisions or the Placement are missing, maxFailures is a percentage of all clusters that the
+// Placement may select.
 func TestPercentageWhileDecisionsAreWritten(t *testing.T) {
-	s := checkedStory(t)
 	var g0, g1 []string
 	for i := range 5 {
 		g0, g1 = append(g0, fmt.Sprintf("c%d", i)), append(g1, fmt.Sprintf("d%d", i))
 	}
-	s.Place("p1", g0, g1)
-	ref := progressive("p1", 2, "30s", 0, true)
-	ref.RolloutStrategy.Progressive.MaxFailures = intstr.FromString("20%")
-	s.Create("v1", ref)
-	s.quiet()
-	s.Report("c0", "v2", Hangs)
-	s.Report("c1", "v2", Hangs)
-	s.Report("c2", "v2", Hangs)
-	s.Report("c2", "v2", Succeeds)
-	ref.RolloutStrategy.Progressive.MinSuccessTime.Duration = 10 * time.Minute
-	s.Update("v2")
-	s.Edit("soaks", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.PlacementRefs[0] = ref })
-	s.settle(time.Minute)
-	require.Equal(t, []string{"c0", "c1"}, s.failed(), s.story())
-	require.Nil(t, s.Object().Status.AbortedTime)
-	s.decide("p1", 1, nil)
-	s.Tell("the placement controller moves the clusters of the second decision")
-	s.settle(2 * time.Second)
-	s.decide("p1", 1, g1)
-	s.settle(10 * time.Second)
-	require.Nil(t, s.Object().Status.AbortedTime, s.story())
+	for name, play := range map[string]func(s *teller){
+		"the second decision is written again": func(s *teller) {
+			s.decide("p1", 1, nil)
+			s.settle(2 * time.Second)
+			s.decide("p1", 1, g1)
+		},
+		"half of the first decision is written": func(s *teller) {
+			s.decide("p1", 0, g0[:3])
+			s.settle(2 * time.Second)
+			s.decide("p1", 0, g0)
+		},
+		"the Placement is created again": func(s *teller) {
+			s.must(s.API.Delete(Decisions, Namespace, "p1-decision-1", nil))
+			s.must(s.API.Delete(Decisions, Namespace, "p1-decision-2", nil))
+			s.must(s.API.Delete(Placements, Namespace, "p1", nil))
+			s.settle(2 * time.Second)
+			_, err := s.API.Create(Placements, from(&clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: "p1"}}))
+			s.must(err)
+			s.settle(2 * time.Second)
+			s.decide("p1", 0, g0)
+			s.settle(2 * time.Second)
+			s.Place("p1", g0, g1)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := checkedStory(t)
+			s.Place("p1", g0, g1)
+			ref := progressive("p1", 2, "30s", 0, true)
+			ref.RolloutStrategy.Progressive.MaxFailures = intstr.FromString("20%")
+			s.Create("v1", ref)
+			s.quiet()
+			s.Report("c0", "v2", Hangs)
+			s.Report("c1", "v2", Hangs)
+			s.Report("c2", "v2", Succeeds)
+			ref.RolloutStrategy.Progressive.MinSuccessTime.Duration = 10 * time.Minute
+			s.Update("v2")
+			s.Edit("soaks", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.PlacementRefs[0] = ref })
+			s.settle(time.Minute)
+			require.Equal(t, []string{"c0", "c1"}, s.failed(), s.story())
+			require.Nil(t, s.Object().Status.AbortedTime)
+			s.Tell("%s", name)
+			play(s)
+			s.settle(10 * time.Second)
+			require.Nil(t, s.Object().Status.AbortedTime, s.story())
+			require.Equal(t, []string{"c0", "c1"}, s.failed(), s.story())
+		})
+	}
 }
 
 // TestAcceptedWorksTakeSlots: works that the API server accepts again after they failed take slots: the end of an outage of a policy must not start them all.

@@ -71,7 +71,8 @@ func (w *Writer) Write(ctx context.Context, owner *Owner, write *rollout.Write) 
 	return w.patch(ctx, owner, write)
 }
 
-// patch requests only the metadata of the written work: reading a large work back costs more than writing it.
+// patch asks for only the metadata of the written work in the answer, if there is a metadata client: reading a large work back costs
+// more than writing it.
 func (w *Writer) patch(ctx context.Context, owner *Owner, write *rollout.Write) (metav1.Object, error) {
 	spec, err := w.change(ctx, owner.History, write)
 	if err != nil {
