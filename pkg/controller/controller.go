@@ -126,7 +126,7 @@ func NewStores() Stores {
 
 // Controller rolls ManifestWorkReplicaSets out and back.
 type Controller struct {
-	// The clients, which write and read live.
+	// The packages with the clients, which write and read live.
 	objects *replicaset.Client
 	works   *workwriter.Writer
 	ledger  *ledger.Ledger

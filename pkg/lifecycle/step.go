@@ -136,7 +136,7 @@ type Problem struct {
 	Text string
 }
 
-// Decision is what is decided about the revisions. Each chain of a pass receives the decision of the previous one.
+// Decision is what is decided about the revisions. Each of Next, Begin and Conclude receives the decision of the previous one.
 type Decision struct {
 	// Revisions are the deciding fields of the status, as they count from now on.
 	Revisions status.Revisions

@@ -71,7 +71,7 @@ func outcome(s *Snapshot, ps *placementState) RefOutcome {
 		o.Undecided = ps.undecided()
 	}
 	if placement := ps.ref.Placement; placement != nil {
-		o.Matches, o.Decisions, o.Groups = placement.Matches(), placement.Decisions, len(placement.Groups)
+		o.Matches, o.Decisions, o.Groups = ps.ref.Settled(), placement.Decisions, len(placement.Groups)
 		o.PlacementSelected = placement.Selected
 	}
 	if ps.strategy.Deadline != placement.NoDeadline {

@@ -83,7 +83,7 @@ type RefOutcome struct {
 	Err error
 	// PlacementMissing is true if the Placement does not exist.
 	PlacementMissing bool
-	// Matches is true if all decisions of the Placement were seen.
+	// Matches is true if the Placement has decisions, and all of them were seen.
 	Matches bool
 	// Decisions is how many PlacementDecision objects were seen.
 	Decisions int

@@ -33,7 +33,7 @@ type Assessment struct {
 	Since time.Time
 }
 
-// Assess reads the conditions of a work that is at a revision, by the table of R10. If this process saw a state begin, the state counts
+// Assess reads the conditions of a work that is at a revision (R10; TestAssess has each case). If this process saw a state begin, the state counts
 // from then, whatever the agent's clock says.
 func Assess(w *Work, rev *Revision, now time.Time) Assessment {
 	w = w.Judged()
@@ -50,7 +50,7 @@ func Assess(w *Work, rev *Revision, now time.Time) Assessment {
 	return found
 }
 
-// assess applies the first matching row of the table. Conditions of an older generation count as absent.
+// assess returns the first state whose conditions match. Conditions of an older generation count as absent.
 func assess(w *Work, rev *Revision, now time.Time) Assessment {
 	a := assessor{work: w, reported: w.reported(), appliedAt: w.Begin(rev), now: now, ahead: w.ClockAhead}
 

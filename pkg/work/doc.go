@@ -4,7 +4,7 @@
 // It is pure: no client, no lister, no logger, and time is an argument.
 //
 //	Which revision does a work have, and since when?   work.go, revision.go
-//	In which state is it, and since when?              assess.go: the table of R10; judged.go: in a handover
+//	In which state is it, and since when?              assess.go: the order of R10; judged.go: in a handover
 //	Which names may it have?                           names.go
 //	Which labels and annotations does it get?          metadata.go
 package work
