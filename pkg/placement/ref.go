@@ -56,6 +56,11 @@ func (p *Placement) Matches() bool {
 	return p.seen() == p.Selected
 }
 
+// Empty reports whether no decision names a cluster. OCM creates a PlacementDecision first and writes its clusters into it after that.
+func (p *Placement) Empty() bool {
+	return p.seen() == 0
+}
+
 // Missing returns how many clusters the Placement counts beyond those that its decisions name.
 func (p *Placement) Missing() int {
 	return max(0, p.Selected-p.seen())

@@ -59,6 +59,12 @@ func (p *Plan) decisionsKnown() bool {
 	return p.IgnoredRefs == 0 && !slices.ContainsFunc(p.Refs, func(ref RefOutcome) bool { return ref.PlacementMissing || !ref.Matches })
 }
 
+// selectionKnown reports whether all clusters that the Placement selects are known. An empty selection may be one that is being written, until
+// the works that name the placementRef are being deleted (R8).
+func (ps *placementState) selectionKnown() bool {
+	return ps.ref.Settled() && (!ps.ref.Placement.Empty() || !ps.remains)
+}
+
 // outcome counts the members of a placementRef.
 func outcome(s *Snapshot, ps *placementState) RefOutcome {
 	v, halted := ps.countFailures(), ps.haltHolds(s)
@@ -71,7 +77,7 @@ func outcome(s *Snapshot, ps *placementState) RefOutcome {
 		o.Undecided = ps.undecided()
 	}
 	if placement := ps.ref.Placement; placement != nil {
-		o.Matches, o.Decisions, o.Groups = ps.ref.Settled(), placement.Decisions, len(placement.Groups)
+		o.Matches, o.Decisions, o.Groups = ps.selectionKnown(), placement.Decisions, len(placement.Groups)
 		o.PlacementSelected = placement.Selected
 	}
 	if ps.strategy.Deadline != placement.NoDeadline {

@@ -32,6 +32,8 @@ func TestOutcome(t *testing.T) {
 		"too many decisions":       {refs: []placement.Ref{rt.Ref("p1", two, rt.Expecting(1))}, works: []work.Work{done("c1"), done("c2")}},
 		"a Placement is missing":   {refs: []placement.Ref{rt.Ref("p1", two), rt.Ref("p2", rt.Missing())}, works: []work.Work{done("c1"), done("c2")}},
 		"no decision is there yet": {refs: []placement.Ref{rt.Ref("p1", two), rt.Ref("p2", rt.Undecided())}, works: []work.Work{done("c1"), done("c2"), old("c3", rt.OfPlacement("p2"))}},
+		"no cluster is there yet":  {refs: []placement.Ref{rt.Ref("p1", two), rt.Ref("p2")}, works: []work.Work{done("c1"), done("c2"), old("c3", rt.OfPlacement("p2"))}},
+		"no cluster is there":      {refs: []placement.Ref{rt.Ref("p1", two), rt.Ref("p2")}, works: []work.Work{done("c1"), done("c2"), old("c3", rt.OfPlacement("p2"), rt.Deleting())}, complete: true},
 		"an empty ref beside":      {refs: []placement.Ref{rt.Ref("p1", two), rt.Ref("p2")}, works: []work.Work{done("c1"), done("c2")}, complete: true},
 		"a ref can't be read":      {refs: []placement.Ref{rt.Ref("p1", two, rt.Deadline("soon"))}, works: []work.Work{done("c1"), old("c2")}},
 		"overlapping refs":         {refs: []placement.Ref{rt.Ref("p1", two), rt.Ref("p2", two)}, works: []work.Work{done("c1"), done("c2")}, complete: true},

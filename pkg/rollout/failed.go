@@ -268,7 +268,7 @@ func (ps *placementState) countFailures() verdict {
 // may abort a rollout. So a cluster that may belong to an earlier placementRef does not count, and a percentage is taken of all clusters
 // that the Placement may select. Clusters that no decision names yet may belong to any group.
 func (ps *placementState) fails() bool {
-	if ps.ref.Settled() {
+	if ps.ref.Settled() && !ps.ref.Placement.Empty() {
 		return ps.exceeds((*member).failedHere)
 	}
 	total, missing := len(ps.members)+ps.left, ps.left

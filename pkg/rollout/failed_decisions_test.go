@@ -24,6 +24,7 @@ func TestMissingDecisionsFailNothing(t *testing.T) {
 		"a slice is missing":            {rt.Group("a", known...), rt.Group("b", "d1"), rt.Expecting(10)},
 		"the other group is missing":    {rt.Group("a", known...), rt.Expecting(10)},
 		"a Placement without decisions": {rt.Undecided()},
+		"a decision without clusters":   {rt.Slices(1)},
 		"a Placement that is missing":   {rt.Missing()},
 	} {
 		for kind, strategy := range map[string]rt.RefOption{"All": rt.All(), "Progressive": rt.Progressive(2), "PerGroup": rt.PerGroup()} {

@@ -24,6 +24,8 @@ type placementState struct {
 	members []*member
 	// left is how many works name the placementRef although their clusters are not members.
 	left int
+	// remains is true if a work names the placementRef, although it does not own the cluster, and is not being deleted.
+	remains bool
 	// limit is what members that are not next wait for.
 	limit Wait
 }
@@ -43,6 +45,7 @@ func newPlacementState(s *Snapshot, index int, sel *selection) *placementState {
 		ps.members = append(ps.members, &owned[i])
 	}
 	ps.addLeaving(s, sel.leaving[index])
+	ps.remains = slices.ContainsFunc(sel.leaving[index], func(w *work.Work) bool { return !w.Deleting() })
 	ps.left = len(owned) + len(sel.leaving[index]) - len(ps.members)
 	ps.orderGroups()
 	slices.SortFunc(ps.members, func(a, b *member) int { return strings.Compare(a.cluster, b.cluster) })

@@ -139,6 +139,8 @@ func TestPercentageWhileDecisionsAreWritten(t *testing.T) {
 			_, err := s.API.Create(Placements, from(&clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: "p1"}}))
 			s.must(err)
 			s.settle(2 * time.Second)
+			s.decide("p1", 0, nil)
+			s.settle(2 * time.Second)
 			s.decide("p1", 0, g0)
 			s.settle(2 * time.Second)
 			s.Place("p1", g0, g1)
