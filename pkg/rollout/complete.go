@@ -29,7 +29,7 @@ func (p *Plan) setCompletion() {
 		startable = startable || ref.startable
 		undecided = undecided || len(ref.Undecided) > 0
 	}
-	p.Complete = succeeded > 0 && p.decisionsKnown() && p.reached(succeeded) && !undecided
+	p.Complete = succeeded > 0 && p.selectionKnown() && p.reached(succeeded) && !undecided
 	p.Stalled = !p.Complete && !p.RollsOut() && awaited == 0 && !startable && len(p.Failing) > 0
 }
 
@@ -65,6 +65,11 @@ func (ps *placementState) selectionKnown() bool {
 	return ps.ref.Settled() && (!ps.ref.Placement.Empty() || !ps.remains)
 }
 
+// selectionKnown reports whether every placementRef counts, and all clusters that they select are known.
+func (p *Plan) selectionKnown() bool {
+	return p.IgnoredRefs == 0 && !slices.ContainsFunc(p.Refs, func(ref RefOutcome) bool { return !ref.SelectionKnown })
+}
+
 // outcome counts the members of a placementRef.
 func outcome(s *Snapshot, ps *placementState) RefOutcome {
 	v, halted := ps.countFailures(), ps.haltHolds(s)
@@ -77,7 +82,8 @@ func outcome(s *Snapshot, ps *placementState) RefOutcome {
 		o.Undecided = ps.undecided()
 	}
 	if placement := ps.ref.Placement; placement != nil {
-		o.Matches, o.Decisions, o.Groups = ps.selectionKnown(), placement.Decisions, len(placement.Groups)
+		o.Matches, o.Decisions, o.Groups = placement.Matches(), placement.Decisions, len(placement.Groups)
+		o.SelectionKnown = ps.selectionKnown()
 		o.PlacementSelected = placement.Selected
 	}
 	if ps.strategy.Deadline != placement.NoDeadline {

@@ -83,8 +83,10 @@ type RefOutcome struct {
 	Err error
 	// PlacementMissing is true if the Placement does not exist.
 	PlacementMissing bool
-	// Matches is true if the Placement has decisions, and all of them were seen.
+	// Matches is true if all decisions of the Placement were seen.
 	Matches bool
+	// SelectionKnown is true if it has decisions that match, and they are not being written. No rollout completes before that.
+	SelectionKnown bool
 	// Decisions is how many PlacementDecision objects were seen.
 	Decisions int
 	// Groups is how many decision groups there are.

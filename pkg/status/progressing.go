@@ -105,7 +105,7 @@ func awaiting(plan *rollout.Plan) string {
 		switch {
 		case ref.PlacementMissing:
 			parts = append(parts, fmt.Sprintf("waiting for Placement %s", ref.Name))
-		case !ref.Matches:
+		case !ref.SelectionKnown:
 			parts = append(parts, fmt.Sprintf("waiting for the decisions of Placement %s", ref.Name))
 		case len(ref.Undecided) > 0:
 			parts = append(parts, fmt.Sprintf("waiting for the progressDeadline of %s that Placement %s dropped during the rollout",
