@@ -29,7 +29,7 @@ func (p *Plan) setCompletion() {
 		startable = startable || ref.startable
 		undecided = undecided || len(ref.Undecided) > 0
 	}
-	p.Complete = succeeded > 0 && p.selectionKnown() && p.reached(succeeded) && !undecided
+	p.Complete = succeeded > 0 && p.selectionsKnown() && p.reached(succeeded) && !undecided
 	p.Stalled = !p.Complete && !p.RollsOut() && awaited == 0 && !startable && len(p.Failing) > 0
 }
 
@@ -59,14 +59,14 @@ func (p *Plan) decisionsKnown() bool {
 	return p.IgnoredRefs == 0 && !slices.ContainsFunc(p.Refs, func(ref RefOutcome) bool { return ref.PlacementMissing || !ref.Matches })
 }
 
-// selectionKnown reports whether all clusters that the Placement selects are known. An empty selection may be one that is being written, until
-// the works that name the placementRef are being deleted (R8).
+// selectionKnown reports whether the clusters that the Placement selects are known (R13). OCM may still be writing an empty selection. So an
+// empty one is known only when all works that name the placementRef are being deleted.
 func (ps *placementState) selectionKnown() bool {
-	return ps.ref.Settled() && (!ps.ref.Placement.Empty() || !ps.remains)
+	return ps.ref.Settled() && (!ps.ref.Placement.Empty() || !slices.ContainsFunc(ps.leaving, func(w *work.Work) bool { return !w.Deleting() }))
 }
 
-// selectionKnown reports whether every placementRef counts, and all clusters that they select are known.
-func (p *Plan) selectionKnown() bool {
+// selectionsKnown reports whether every placementRef counts, and the clusters that each of them selects are known.
+func (p *Plan) selectionsKnown() bool {
 	return p.IgnoredRefs == 0 && !slices.ContainsFunc(p.Refs, func(ref RefOutcome) bool { return !ref.SelectionKnown })
 }
 

@@ -271,7 +271,13 @@ func (ps *placementState) fails() bool {
 	if ps.ref.Settled() && !ps.ref.Placement.Empty() {
 		return ps.exceeds((*member).failedHere)
 	}
-	total, missing := len(ps.members)+ps.left, ps.left
+	missing := len(ps.leaving)
+	for _, m := range ps.members {
+		if !m.owned {
+			missing-- // It counts among the members.
+		}
+	}
+	total := len(ps.members) + missing
 	if placement := ps.ref.Placement; placement != nil {
 		total, missing = max(total, placement.Selected), max(missing, placement.Missing())
 	}

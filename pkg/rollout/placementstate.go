@@ -22,10 +22,8 @@ type placementState struct {
 	isMandatory []bool
 	// members are sorted by cluster.
 	members []*member
-	// left is how many works name the placementRef although their clusters are not members.
-	left int
-	// remains is true if a work names the placementRef, although it does not own the cluster, and is not being deleted.
-	remains bool
+	// leaving are the works that name the placementRef although it does not own their clusters. Some of them are members.
+	leaving []*work.Work
 	// limit is what members that are not next wait for.
 	limit Wait
 }
@@ -33,20 +31,18 @@ type placementState struct {
 // newPlacementState gathers the members of a placementRef, and computes the phase of each.
 func newPlacementState(s *Snapshot, index int, sel *selection) *placementState {
 	ref := &s.Refs[index]
-	ps := &placementState{ref: ref, selection: sel, limit: WaitTurn}
+	ps := &placementState{ref: ref, selection: sel, leaving: sel.leaving[index], limit: WaitTurn}
 	ps.strategy, ps.err = placement.ParseStrategy(ref.Field, &ref.Strategy)
 	if ref.Placement != nil {
 		ps.groups = slices.Clone(ref.Placement.Groups)
 	}
 	owned := sel.of(index)
-	ps.members = make([]*member, 0, len(owned)+len(sel.leaving[index]))
+	ps.members = make([]*member, 0, len(owned)+len(ps.leaving))
 	for i := range owned {
 		owned[i].blockedByEarlierRef = sel.blockedByEarlier(index, owned[i].work)
 		ps.members = append(ps.members, &owned[i])
 	}
-	ps.addLeaving(s, sel.leaving[index])
-	ps.remains = slices.ContainsFunc(sel.leaving[index], func(w *work.Work) bool { return !w.Deleting() })
-	ps.left = len(owned) + len(sel.leaving[index]) - len(ps.members)
+	ps.addLeaving(s)
 	ps.orderGroups()
 	slices.SortFunc(ps.members, func(a, b *member) int { return strings.Compare(a.cluster, b.cluster) })
 	for _, m := range ps.members {
@@ -83,12 +79,12 @@ func (ps *placementState) names(holds func(*member) bool) []string {
 // counts. Any other work counts only if it is all that is left of a group that other groups wait for. Such a group is not empty: a canary
 // that leaves must not send the next revision to production first (R8). Otherwise the work does not count, because a lost cluster would
 // hold up every rollout.
-func (ps *placementState) addLeaving(s *Snapshot, leaving []*work.Work) {
-	if len(leaving) == 0 {
+func (ps *placementState) addLeaving(s *Snapshot) {
+	if len(ps.leaving) == 0 {
 		return
 	}
 	var older []*work.Work
-	for _, work := range leaving {
+	for _, work := range ps.leaving {
 		if work.At(s.Update) || s.hasFailed(work.Cluster()) {
 			ps.addLeft(work)
 		} else if _, _, known := work.DecisionGroup(); known {

@@ -85,7 +85,7 @@ type RefOutcome struct {
 	PlacementMissing bool
 	// Matches is true if all decisions of the Placement were seen.
 	Matches bool
-	// SelectionKnown is true if it has decisions that match, and they are not being written. No rollout completes before that.
+	// SelectionKnown is true if the clusters that the Placement selects are known. No rollout completes before that.
 	SelectionKnown bool
 	// Decisions is how many PlacementDecision objects were seen.
 	Decisions int

@@ -77,7 +77,7 @@ func (s *Snapshot) desired() *work.Revision {
 	return s.Update
 }
 
-// abortable reports whether a failure aborts the rollout: the update revision is not the current one, which exists, and this is no undo.
+// abortable reports whether a failure aborts the rollout: there is a current revision other than the update revision, and it is not an undo.
 func (s *Snapshot) abortable() bool {
 	return !s.Aborted && s.Current != nil && s.Current.Hash != s.Update.Hash && !s.undoes()
 }

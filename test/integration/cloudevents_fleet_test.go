@@ -147,7 +147,7 @@ func (f *eventFleet) unsent(before []string, what string) {
 	require.Equal(f.t, before, f.sent.works(), what)
 }
 
-// killedByAbort cuts a manager off with the write that persists an abort: the manager never hears of its success, and sends nothing after it.
+// killedByAbort cuts a manager off when it persists an abort: the manager gets no answer to that write, and sends nothing after it.
 func (f *eventFleet) killedByAbort(inner http.RoundTripper) http.RoundTripper {
 	var killed atomic.Bool
 	return manager.RoundTripper(func(request *http.Request) (*http.Response, error) {

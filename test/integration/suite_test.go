@@ -38,7 +38,8 @@ const settle = 800 * time.Millisecond
 // patience is how long a test waits for what should happen. It passes only when something is wrong, or the machine is busy.
 const patience = 60 * time.Second
 
-// Most tests wait most of the time, so more of them run at the same time than there are cores: fewer where each starts control planes.
+// atOnce is how many tests run at the same time: more than there are cores, because most of them wait. ownAtOnce applies to the tests that
+// start control planes of their own.
 const atOnce, ownAtOnce = "16", "8"
 
 // suite is what most tests of this package share: one hub, one manager, one set of simulated agents.

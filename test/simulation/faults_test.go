@@ -86,8 +86,8 @@ func (w *World) state() string {
 
 var everyFault = flag.Bool("every-fault", false, "let each write fail in every way, and not only in one of them")
 
-// failsIn reports whether the k-th write is to fail in one of so many ways. Each write fails in one of them, by turns. With -every-fault, which
-// `make stories` sets, each write fails in all of them.
+// failsIn reports whether a test injects fault number way, of ways faults, into the k-th write. The faults take turns, one for each write. With
+// -every-fault, as in `make stories`, each write gets every fault in turn.
 func failsIn(k, way, ways int) bool { return *everyFault || (k+way)%ways == 0 }
 
 // TestEveryWriteMayFail lets each write of a whole life fail in each way, one at a time, and compares each quiet point with that of

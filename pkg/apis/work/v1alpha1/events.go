@@ -17,7 +17,7 @@ const (
 	EventRevisionIgnored = "RevisionIgnored"
 
 	// EventCurrentRevisionIgnored is a warning: someone set status.currentRevision to a revision that cannot be the current one, and the hub
-	// restored it; the note says why (R6).
+	// restored the previous value; the note says why (R6).
 	EventCurrentRevisionIgnored = "CurrentRevisionIgnored"
 
 	// EventRolloutStarted means that a rollout of the update revision began, or is being retried after an abort (R4).
