@@ -92,6 +92,20 @@ func SelectionKnown(refs []Ref, ignored int) bool {
 	return true
 }
 
+// Emptied returns the names of the Placements whose decisions were all seen and name no cluster. It is nil if there is none.
+func Emptied(refs []Ref) map[string]bool {
+	var emptied map[string]bool
+	for i := range refs {
+		if refs[i].Settled() && refs[i].Placement.Empty() {
+			if emptied == nil {
+				emptied = map[string]bool{}
+			}
+			emptied[refs[i].Name] = true
+		}
+	}
+	return emptied
+}
+
 // Largest returns how many clusters the largest Placement selects.
 func Largest(refs []Ref) int {
 	largest := 0

@@ -129,6 +129,7 @@ func (p *Plan) tally(s *Snapshot, ps *placementState) {
 		if !m.owned {
 			continue
 		}
+		p.recheckAt(s.Now, m.blockedUntil)
 		if row.tolerated {
 			p.tolerated++
 		}

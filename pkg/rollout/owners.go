@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
@@ -15,8 +16,8 @@ import (
 //  2. It has one work; others are surplus (addWork).
 //  3. A work that has the name of a placementRef still counts there if nothing selects its cluster any more, or if it is being deleted
 //     (assign).
-//  4. A work that is labelled with an earlier placementRef is not handed on while the selection of that placementRef is unknown
-//     (blockedByEarlier).
+//  4. A work that is labelled with an earlier placementRef is not handed on while the selection of that placementRef is unknown, nor in the
+//     first seconds in which it is empty (blockedByEarlier).
 
 // selection holds the clusters that the placementRefs of a snapshot select. It is computed once for a decision, so no step has to look at
 // every placementRef for each work, or the reverse.
@@ -151,13 +152,26 @@ func byName(a, b *work.Work) int {
 	return cmp.Or(strings.Compare(a.Cluster(), b.Cluster()), strings.Compare(a.Object.Name, b.Object.Name))
 }
 
-// blockedByEarlier reports whether a work is labelled with a placementRef that comes before its cluster's and whose selection is unknown.
-func (sel *selection) blockedByEarlier(index int, work *work.Work) bool {
+// blockedByEarlier reports whether a work is labelled with a placementRef that comes before its cluster's and whose selection is unknown or
+// was emptied a moment ago: OCM creates a PlacementDecision first and writes its clusters into it after that. until is when the block ends by
+// itself; zero if it does not.
+func (sel *selection) blockedByEarlier(s *Snapshot, index int, work *work.Work) (blocked bool, until time.Time) {
 	if work == nil || index == 0 {
-		return false
+		return false, time.Time{}
 	}
 	first, named := sel.first[work.PlacementName()]
-	return named && first < index && !sel.settled[first]
+	switch {
+	case !named || first >= index:
+		return false, time.Time{}
+	case !sel.settled[first]:
+		return true, time.Time{}
+	case work.EmptiedSince.IsZero():
+		return false, time.Time{}
+	}
+	if until = s.after(work.EmptiedSince, unselectedFor); !s.Now.Before(until) {
+		return false, time.Time{}
+	}
+	return true, until
 }
 
 // compareWorks orders the works of a cluster: the one to keep comes first.

@@ -170,8 +170,9 @@ type member struct {
 	// owned is true if the cluster belongs to the placementRef. Otherwise only its work still counts here (R8).
 	owned bool
 	// blockedByEarlierRef is true if the cluster may belong to an earlier placementRef whose selection is unknown: until it is known, nothing
-	// new is written to the cluster (R8).
+	// new is written to the cluster (R8). blockedUntil is when that ends by itself; zero if it does not.
 	blockedByEarlierRef bool
+	blockedUntil        time.Time
 
 	// atUpdate is true if the work has the update revision. state is then its state by its conditions.
 	atUpdate bool

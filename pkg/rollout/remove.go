@@ -63,14 +63,19 @@ func slicedWait(sliced map[string]bool, w *work.Work) time.Duration {
 	return 0
 }
 
+// after returns when something that was first seen at a time has lasted for a wait. What the hub saw before it reached the API server again
+// may have changed since, so the wait begins again then.
+func (s *Snapshot) after(seen time.Time, wait time.Duration) time.Time {
+	return work.Later(work.Later(seen, s.DeadlinesSince).Add(wait), s.Stall.over(wait))
+}
+
 // removeUnselected deletes a work that nothing has selected for long enough, and reports whether it does.
 func (p *Plan) removeUnselected(s *Snapshot, w *work.Work, wait time.Duration) bool {
 	since := w.UnselectedSince
 	if since.IsZero() {
 		since = s.Now
 	}
-	// A cluster that was unselected before the hub reached the API server again may have been selected since.
-	if due := work.Later(work.Later(since, s.DeadlinesSince).Add(wait), s.Stall.over(wait)); s.Now.Before(due) {
+	if due := s.after(since, wait); s.Now.Before(due) {
 		p.recheckAt(s.Now, due)
 		return false
 	}

@@ -26,6 +26,13 @@ func (m *model) actions() map[string]func(*rapid.T) {
 			}
 		},
 		"place": func(t *rapid.T) { m.place(t) },
+		"recreate a placement": func(t *rapid.T) {
+			name := rapid.SampledFrom([]string{"p1", "p2"}).Draw(t, "placement")
+			groups := m.placed[name]
+			m.w.Recreate(name)
+			m.settle(time.Duration(rapid.IntRange(0, 3).Draw(t, "seconds")) * time.Second)
+			m.w.Place(name, groups[0], groups[1])
+		},
 		"retry": func(_ *rapid.T) {
 			if m.w.Object().Status.AbortedTime != nil {
 				m.w.Retry()

@@ -77,10 +77,12 @@ func checkModel(t *testing.T) {
 type model struct {
 	t *rapid.T
 	w *World
+	// placed are the groups of each placement.
+	placed map[string][2][]string
 }
 
 func newModel(t *rapid.T) *model {
-	m := &model{t: t, w: NewWorld()}
+	m := &model{t: t, w: NewWorld(), placed: map[string][2][]string{}}
 	m.w.Check = func(write string) {
 		if err := m.w.CheckWrite(write); err != nil {
 			m.fail(err)
@@ -237,6 +239,7 @@ func (m *model) place(t *rapid.T) {
 				groups[group] = append(groups[group], cluster)
 			}
 		}
+		m.placed[placement] = groups
 		m.w.Place(placement, groups[0], groups[1])
 	}
 }

@@ -90,6 +90,33 @@ func TestFailureWhileAPlacementIsMadeAgain(t *testing.T) {
 	require.Nil(t, s.Object().Status.AbortedTime, s.story())
 }
 
+// TestFailureWhileADecisionIsCreated: the same holds between the creation of its PlacementDecision and the write of its clusters. An emptied
+// Placement hands its clusters over after that.
+func TestFailureWhileADecisionIsCreated(t *testing.T) {
+	s := checkedStory(t)
+	s.Place("p1", []string{"c1", "c2", "c3"})
+	s.Place("p2", []string{"c1", "c2", "c3", "c4", "c5"})
+	p1, p2 := progressive("p1", 3, "30s", 1, true), progressive("p2", 5, "30s", 0, true)
+	p2.RolloutStrategy.Progressive.MinSuccessTime.Duration = 10 * time.Minute
+	s.Create("v1", p1, p2)
+	s.quiet()
+	s.Report("c1", "v2", Hangs)
+	s.Update("v2")
+	s.settle(time.Minute)
+	require.Equal(t, []string{"c1"}, s.failed(), s.story())
+	s.Recreate("p1")
+	s.settle(3 * time.Second)
+	require.Equal(t, "p1", s.placementOf("c1"), s.story())
+	s.Place("p1", []string{"c1", "c2", "c3"})
+	s.settle(10 * time.Second)
+	require.Nil(t, s.Object().Status.AbortedTime, s.story())
+
+	s.Place("p1")
+	s.Tell("p1 selects nothing any more")
+	s.settle(10 * time.Second)
+	require.Equal(t, "p2", s.placementOf("c2"), s.story())
+}
+
 // TestFailureWhileDecisionsAreEmpty: the same holds while its decisions are empty for a moment.
 func TestFailureWhileDecisionsAreEmpty(t *testing.T) {
 	s := checkedStory(t)

@@ -96,6 +96,16 @@ func (s *teller) held(cluster string) string {
 	return ""
 }
 
+// placementOf returns the Placement that the work of a cluster is labelled with.
+func (s *teller) placementOf(cluster string) string {
+	for _, work := range s.Works() {
+		if work.Namespace == cluster {
+			return work.Labels[workv1alpha1.LabelPlacement]
+		}
+	}
+	return ""
+}
+
 func (s *teller) must(err error) {
 	s.t.Helper()
 	require.NoError(s.t, err, s.story())

@@ -84,6 +84,18 @@ func (w *World) Place(name string, groups ...[]string) {
 	w.Tell("placement %s selects %v", name, groups)
 }
 
+// Recreate deletes a Placement with its decisions, and creates it again as OCM's placement controller does: a decision without clusters comes
+// first. Place completes it.
+func (w *World) Recreate(name string) {
+	for i := range w.decisions(name) {
+		_ = w.API.Delete(Decisions, Namespace, fmt.Sprintf("%s-decision-%d", name, i+1), nil)
+	}
+	_ = w.API.Delete(Placements, Namespace, name, nil)
+	_, _ = w.API.Create(Placements, from(&clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: name}}))
+	w.decide(name, 0, nil)
+	w.Tell("placement %s is created again, and its decision is empty", name)
+}
+
 func (w *World) decisions(placement string) int {
 	n := 0
 	for _, object := range w.API.List(Decisions, Namespace, nil) {

@@ -49,6 +49,8 @@ type knownWork struct {
 
 	// unselectedSince is when it was first seen that no Placement selects the work's cluster; zero while one does (R8).
 	unselectedSince time.Time
+	// emptiedSince is when it was first seen that the decisions of the work's Placement name no cluster; zero while they name one (R8).
+	emptiedSince time.Time
 	// selectedBy are the Placements with several slices that selected it last, by Placement name (R8).
 	selectedBy []string
 
@@ -75,6 +77,8 @@ type Selection struct {
 	Selected bool
 	// Unknown is true if a Placement may select it: one is missing, or has no decisions yet.
 	Unknown bool
+	// Emptied is true if the decisions of the Placement that the work is labelled with name no cluster.
+	Emptied bool
 	// Sliced are the Placements with several slices that select it.
 	Sliced []string
 }
@@ -95,7 +99,13 @@ func (m *Works) View(w work.Work, by Selection, deletionCounts bool, now time.Ti
 	case known.unselectedSince.IsZero():
 		known.unselectedSince = now
 	}
-	w.DeletionCounts, w.UnselectedSince, w.SelectedBy = deletionCounts, known.unselectedSince, known.selectedBy
+	switch {
+	case !by.Emptied:
+		known.emptiedSince = time.Time{}
+	case known.emptiedSince.IsZero():
+		known.emptiedSince = now
+	}
+	w.DeletionCounts, w.UnselectedSince, w.EmptiedSince, w.SelectedBy = deletionCounts, known.unselectedSince, known.emptiedSince, known.selectedBy
 	if w.Deleting() {
 		w.DeletionSeen = known.deletion.see(w.Object.DeletionTimestamp.Time, now)
 	}
@@ -172,7 +182,7 @@ func (w *knownWork) fill(of *work.Work) {
 // setBack sets times in the future to now: the clock was set back since this process saw them (R10).
 func (w *knownWork) setBack(now time.Time) {
 	for _, seen := range []*time.Time{
-		&w.succeededSince, &w.turnedAt, &w.watchedSince, &w.settledAt, &w.unselectedSince, &w.aheadAt, &w.strippedAt,
+		&w.succeededSince, &w.turnedAt, &w.watchedSince, &w.settledAt, &w.unselectedSince, &w.emptiedSince, &w.aheadAt, &w.strippedAt,
 	} {
 		if seen.After(now) {
 			*seen = now

@@ -119,14 +119,14 @@ func TestClockThatIsSetBack(t *testing.T) {
 	m := NewWorks()
 	see := func(at time.Duration, options ...rt.WorkOption) work.Work {
 		made := rt.Work("c1", append([]rt.WorkOption{rt.AtRevision("bbb")}, options...)...)
-		w := m.View(read(m, made.Object), Selection{}, true, rt.At(at))
+		w := m.View(read(m, made.Object), Selection{Emptied: true}, true, rt.At(at))
 		m.Settle(&w, true, rt.At(at))
 		return w
 	}
 	first := see(time.Hour)
 	m.Settled([]*work.Work{&first}, rt.At(time.Hour))
 	w := see(time.Minute)
-	for _, at := range []time.Time{w.SucceededSince, w.WatchedSince, w.SettledAt, w.UnselectedSince} {
+	for _, at := range []time.Time{w.SucceededSince, w.WatchedSince, w.SettledAt, w.UnselectedSince, w.EmptiedSince} {
 		require.Equal(t, rt.At(time.Minute), at)
 	}
 	require.Equal(t, rt.At(time.Minute), see(time.Hour).SucceededSince)
@@ -135,7 +135,8 @@ func TestClockThatIsSetBack(t *testing.T) {
 	require.Equal(t, rt.At(time.Hour), see(3*time.Hour, rt.DeletedAt(2*time.Hour)).DeletionSeen)
 }
 
-// What the Placements say of a work's cluster is remembered: since when none selects it, and which selected it last (R8).
+// What the Placements say of a work's cluster is remembered: since when none selects it, since when its own
+// is empty, and which selected it last (R8).
 func TestView(t *testing.T) {
 	m, object := NewWorks(), newWork("u1", "7")
 	object.Generation, object.Spec = 1, spec(configMap)
@@ -148,6 +149,9 @@ func TestView(t *testing.T) {
 	require.Zero(t, see(3*time.Second, Selection{Unknown: true}).UnselectedSince, "it may be selected")
 	require.Equal(t, rt.At(4*time.Second), see(4*time.Second, Selection{}).UnselectedSince)
 	require.Zero(t, see(5*time.Second, Selection{Selected: true}).UnselectedSince)
+	require.Equal(t, rt.At(6*time.Second), see(6*time.Second, Selection{Selected: true, Emptied: true}).EmptiedSince)
+	require.Equal(t, rt.At(6*time.Second), see(7*time.Second, Selection{Emptied: true}).EmptiedSince)
+	require.Zero(t, see(8*time.Second, Selection{}).EmptiedSince)
 }
 
 // What the API server stored with changes is known as that, and its difference is looked for until it is found (R10).
