@@ -105,7 +105,8 @@ func (m *Works) View(w work.Work, by Selection, deletionCounts bool, now time.Ti
 	case known.emptiedSince.IsZero():
 		known.emptiedSince = now
 	}
-	w.DeletionCounts, w.UnselectedSince, w.EmptiedSince, w.SelectedBy = deletionCounts, known.unselectedSince, known.emptiedSince, known.selectedBy
+	w.DeletionCounts, w.SelectedBy = deletionCounts, known.selectedBy
+	w.UnselectedSince, w.EmptiedSince = known.unselectedSince, known.emptiedSince
 	if w.Deleting() {
 		w.DeletionSeen = known.deletion.see(w.Object.DeletionTimestamp.Time, now)
 	}
