@@ -54,9 +54,7 @@ func (c *Controller) observe(p *pass) error {
 	slices.SortFunc(p.works, compareWorks)
 	p.facts.Works = make([]work.Work, 0, len(works))
 	for _, object := range p.works {
-		w := work.Work{Object: object, Digest: c.memory.Works.Digest(object)}
-		w.Read()
-		p.facts.Works = append(p.facts.Works, w)
+		p.facts.Works = append(p.facts.Works, c.memory.Works.Read(object))
 	}
 
 	counted := min(len(p.object.Spec.PlacementRefs), workv1alpha1.MaxPlacementRefs)

@@ -30,6 +30,8 @@ type knownWork struct {
 	// content is the digest of the spec at a generation, so that a spec is digested once per generation (P8).
 	content           revision.Digest
 	contentGeneration int64
+	// read is the work as it was last read from the cache. A cache replaces an object and never changes it, so the same object is read once.
+	read work.Work
 
 	// succeededSince is when this process first saw the success with this fingerprint.
 	succeededSince time.Time
@@ -129,6 +131,23 @@ func (w *knownWork) askedFor(mw *work.Work) revision.Digest {
 		return ""
 	}
 	return asked
+}
+
+// Read returns a work of the cache with what decisions need of its object.
+func (m *Works) Read(object *workv1.ManifestWork) work.Work {
+	m.mu.Lock()
+	known := m.known[object.UID]
+	if known != nil && known.read.Object == object {
+		defer m.mu.Unlock()
+		return known.read
+	}
+	m.mu.Unlock()
+	w := work.Work{Object: object, Digest: m.Digest(object)}
+	w.Read()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.of(object.UID).read = w
+	return w
 }
 
 // Digest returns the digest of a work's spec.

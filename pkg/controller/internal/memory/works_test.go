@@ -111,7 +111,7 @@ func TestClockAhead(t *testing.T) {
 
 // read is a work as a pass reads it from the cache.
 func read(m *Works, object *workv1.ManifestWork) work.Work {
-	return work.Work{Object: object, Digest: m.Digest(object)}
+	return m.Read(object)
 }
 
 // What this process saw at a time that has not come yet, it sees now: its clock was set back. A deletion counts from when it was seen first (R10).
