@@ -128,7 +128,7 @@ func NewStores() Stores {
 type Controller struct {
 	// The packages with the clients, which write and read live.
 	objects *replicaset.Client
-	works   *workwriter.Writer
+	writer  *workwriter.Writer
 	ledger  *ledger.Ledger
 
 	// The caches that are read.
@@ -175,7 +175,7 @@ type reconciler interface {
 func NewWithStores(config Config, stores Stores) *Controller {
 	c := &Controller{
 		objects: replicaset.NewClient(config.Dynamic),
-		works: workwriter.New(workwriter.Config{
+		writer: workwriter.New(workwriter.Config{
 			Works: config.Works, Metadata: config.Metadata, Whole: config.Broker != nil, Clock: config.Clock,
 		}),
 		ledger:        ledger.New(config.Kube),

@@ -40,7 +40,7 @@ func (r *deployReconciler) reconcile(ctx context.Context, p *pass) (bool, error)
 	if goOn, err := r.follow(ctx, p, conclude); !goOn {
 		return false, err
 	}
-	if p.Held {
+	if p.TemplateHeld {
 		slices.Sort(p.problems)
 		return false, r.reportInvalid(ctx, p, status.InvalidSpec(strings.Join(p.problems, "; ")))
 	}
@@ -69,7 +69,7 @@ func (r *deployReconciler) nameAcceptedChanges(ctx context.Context, p *pass) {
 		wanted = first.Combined.Template
 	}
 	field := r.memory.Works.Difference(first.Object.UID, func() string {
-		stored, err := r.works.Spec(ctx, &p.history, first.Object, first.Digest)
+		stored, err := r.writer.Spec(ctx, &p.history, first.Object, first.Digest)
 		if err != nil {
 			return ""
 		}
@@ -143,7 +143,7 @@ func (r *deployReconciler) askAgain(p *pass) {
 
 func (r *deployReconciler) write(ctx context.Context, p *pass, w *rollout.Write) error {
 	klog.FromContext(ctx).V(2).Info("Writing a ManifestWork", "action", w.Action, "cluster", w.Cluster, "why", w.Why)
-	answer, err := r.works.Write(ctx, r.ownerOf(p), w)
+	answer, err := r.writer.Write(ctx, r.ownerOf(p), w)
 	r.metrics.WorkWrite(verbOf(w.Action), writeResult(err))
 	if err != nil {
 		return err
@@ -182,7 +182,7 @@ func (p *pass) isRevision(hash string) bool {
 func (r *deployReconciler) delete(ctx context.Context, p *pass, d rollout.Delete) error {
 	work := d.Work.Object
 	klog.FromContext(ctx).V(2).Info("Deleting a ManifestWork", "cluster", work.Namespace, "name", work.Name, "why", d.Why)
-	deleted, err := r.works.Delete(ctx, work)
+	deleted, err := r.writer.Delete(ctx, work)
 	if deleted || err != nil {
 		r.metrics.WorkWrite(metrics.Delete, writeResult(err))
 	}

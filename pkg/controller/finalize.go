@@ -101,7 +101,7 @@ func (r *finalizeReconciler) liveWorks(ctx context.Context, p *pass) ([]*workv1.
 		return nil, nil // No work can have such a label.
 	}
 	selector := labels.SelectorFromSet(labels.Set{workv1alpha1.LabelReplicaSet: p.facts.Owner})
-	list, err := r.works.List(ctx, metav1.NamespaceAll, selector.String())
+	list, err := r.writer.List(ctx, metav1.NamespaceAll, selector.String())
 	if err != nil {
 		return nil, fmt.Errorf("listing the ManifestWorks of %s: %w", p.key, err)
 	}
@@ -122,7 +122,7 @@ const lostInterval = 15 * time.Second
 // lostWorks lists the works of the object that lost their owner label while a pause, or the absence of a hub, kept the label from being
 // restored (R9).
 func (r *finalizeReconciler) lostWorks(ctx context.Context, p *pass) ([]*workv1.ManifestWork, error) {
-	list, err := r.works.List(ctx, metav1.NamespaceAll, workv1alpha1.LabelControllerHash+",!"+workv1alpha1.LabelReplicaSet)
+	list, err := r.writer.List(ctx, metav1.NamespaceAll, workv1alpha1.LabelControllerHash+",!"+workv1alpha1.LabelReplicaSet)
 	if err != nil {
 		return nil, fmt.Errorf("listing the ManifestWorks without owner label: %w", err)
 	}
@@ -192,7 +192,7 @@ func (r *finalizeReconciler) deleteAll(ctx context.Context, p *pass, works []*wo
 
 func (r *finalizeReconciler) deleteWork(ctx context.Context, p *pass, work *workv1.ManifestWork) error {
 	p.wrote.Store(true)
-	deleted, err := r.works.DeleteAny(ctx, work)
+	deleted, err := r.writer.DeleteAny(ctx, work)
 	if deleted || err != nil {
 		r.metrics.WorkWrite(metrics.Delete, writeResult(err))
 	}

@@ -99,7 +99,7 @@ func (c *Controller) isGone(ctx context.Context, w memory.Write) bool {
 	var live metav1.Object
 	switch w.Store {
 	case c.workIndex:
-		live, err = c.works.Get(ctx, name.Namespace, name.Name)
+		live, err = c.writer.Get(ctx, name.Namespace, name.Name)
 	case c.revisionIndex:
 		live, err = c.ledger.Get(ctx, name.Namespace, name.Name)
 	default:

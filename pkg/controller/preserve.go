@@ -157,8 +157,8 @@ func (f *releases) add(p *pass, work *workv1.ManifestWork, step *orphan.Step, er
 	default:
 		f.progress.Leaving = append(f.progress.Leaving, work.Namespace)
 	}
-	for _, held := range step.Held {
-		f.progress.Held = append(f.progress.Held, fmt.Sprintf("cluster %s, %s: %s", work.Namespace, held.Name, held.Message))
+	for _, held := range step.Unreleased {
+		f.progress.Unreleased = append(f.progress.Unreleased, fmt.Sprintf("cluster %s, %s: %s", work.Namespace, held.Name, held.Message))
 	}
 }
 
@@ -192,7 +192,7 @@ func (r *finalizeReconciler) release(
 
 // whole reads a work live; nil if it is gone.
 func (r *finalizeReconciler) whole(ctx context.Context, work *workv1.ManifestWork) (*workv1.ManifestWork, error) {
-	live, err := r.works.Get(ctx, work.Namespace, work.Name)
+	live, err := r.writer.Get(ctx, work.Namespace, work.Name)
 	switch {
 	case apierrors.IsNotFound(err), err == nil && live.UID != work.UID:
 		return nil, nil //nolint:nilnil // The comment says so.
@@ -238,7 +238,7 @@ var errStored = errors.New("the API server stores the ManifestWork differently f
 // deleteReleased deletes a work only in the version that was checked.
 func (r *finalizeReconciler) deleteReleased(ctx context.Context, p *pass, work *workv1.ManifestWork) error {
 	klog.FromContext(ctx).V(2).Info("Deleting a ManifestWork whose workloads stay", "cluster", work.Namespace, "name", work.Name)
-	deleted, err := r.works.Delete(ctx, work)
+	deleted, err := r.writer.Delete(ctx, work)
 	if deleted || err != nil {
 		r.metrics.WorkWrite(metrics.Delete, writeResult(err))
 	}
@@ -253,7 +253,7 @@ func (r *finalizeReconciler) setSpec(
 	ctx context.Context, p *pass, work *workv1.ManifestWork, step *orphan.Step,
 ) (version string, err error) {
 	klog.FromContext(ctx).V(2).Info("Writing a ManifestWork whose workloads stay", "step", step.Action, "cluster", work.Namespace)
-	answer, err := r.works.SetSpec(ctx, work, step.Spec)
+	answer, err := r.writer.SetSpec(ctx, work, step.Spec)
 	r.metrics.WorkWrite(metrics.Patch, writeResult(err))
 	if err != nil {
 		return "", err
@@ -269,7 +269,7 @@ func (r *finalizeReconciler) setSpec(
 // progressOf returns the progress of a pass for the condition. Workloads that can no longer be kept also become an event.
 func (r *finalizeReconciler) progressOf(p *pass, found *releases) *status.Releasing {
 	progress := &found.progress
-	for _, clusters := range [][]string{progress.Waiting, progress.Leaving, progress.TooLate, progress.Held} {
+	for _, clusters := range [][]string{progress.Waiting, progress.Leaving, progress.TooLate, progress.Unreleased} {
 		slices.Sort(clusters)
 	}
 	progress.Clusters = r.memory.Releases.Clusters(p.key, max(found.named, p.object.Status.Summary.Total))

@@ -34,14 +34,14 @@ func (r *deployReconciler) record(ctx context.Context, p *pass) (goOn bool, err 
 	}
 	unable := r.memory.Owners.PrunedLately(p.key, p.now) || r.memory.Owners.DroppedLately(p.key, memory.FailureList, p.now)
 	stored, found := status.RecordsOf(&p.object.Status), p.plan.Records
-	if p.Held {
+	if p.TemplateHeld {
 		found.Halted = nil // The status that reports the problem of the template holds the clusters only.
 	}
 	if !found.Adds(&stored) || unable {
 		r.recorded(p)
 		return true, nil
 	}
-	if p.Held {
+	if p.TemplateHeld {
 		return true, nil
 	}
 	p.urgent = true
@@ -103,7 +103,7 @@ func always() bool { return true }
 
 // live reads a work, and reports whether the cache is behind it.
 func (r *deployReconciler) live(ctx context.Context, cached *workv1.ManifestWork) (live *workv1.ManifestWork, stale bool, err error) {
-	live, err = r.works.Get(ctx, cached.Namespace, cached.Name)
+	live, err = r.writer.Get(ctx, cached.Namespace, cached.Name)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, true, nil

@@ -160,7 +160,7 @@ func (c *Controller) reportInvalid(ctx context.Context, p *pass, applied metav1.
 	if slices.Contains(c.memory.Owners.DroppedLast(p.key), memory.State) {
 		wanted.State = p.object.Status.State // An older CRD drops the state. Nothing else of an invalid object changes (P7).
 	}
-	if p.Held && p.plan != nil {
+	if p.TemplateHeld && p.plan != nil {
 		status.RecordClusters(wanted, &p.plan.Records)
 	}
 	asked := c.askToStore(p, wanted)

@@ -134,7 +134,7 @@ func (c *Controller) perform(ctx context.Context, p *pass, step *lifecycle.Step)
 	case lifecycle.Decide:
 		answer.Plan = rollout.Decide(step.Snapshot) // A chain asks what would follow, before it persists anything.
 	case lifecycle.ReadSpec:
-		answer.Spec, answer.Err = c.works.Spec(ctx, &p.history, step.Work, step.Digest)
+		answer.Spec, answer.Err = c.writer.Spec(ctx, &p.history, step.Work, step.Digest)
 	case lifecycle.ReadLive:
 		answer.Object, answer.Err = c.ledger.Read(ctx, p.object.Namespace, step)
 	case lifecycle.BumpCollision:

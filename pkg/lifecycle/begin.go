@@ -120,8 +120,8 @@ func (c *chain) newRollout() *Step {
 		c.Revisions.CurrentRevision = c.lastComplete()
 		c.Revisions.UpdateRevision, c.Revisions.AbortedTime = c.Update.Hash, nil
 	}
-	c.Outcome.Snapshot = c.Snapshot(&c.Revisions, c.Update, !c.Held && c.Revisions.AbortedTime != nil)
-	if c.Held {
+	c.Outcome.Snapshot = c.Snapshot(&c.Revisions, c.Update, !c.TemplateHeld && c.Revisions.AbortedTime != nil)
+	if c.TemplateHeld {
 		return c.proceed("nothing of the revision is started any more")
 	}
 	// Also while there is a history: it may be gone when somebody wipes the status.

@@ -101,7 +101,7 @@ func TestBeginWithoutHistory(t *testing.T) {
 // While today's template has no revision, nothing of the one before is persisted (R12).
 func TestBeginHeld(t *testing.T) {
 	b := begin(names("a", "a"), "b")
-	b.found.Held = true
+	b.found.TemplateHeld = true
 	require.False(t, step(t, b.next(), lifecycle.Proceed).Outcome.Snapshot.Aborted)
 }
 

@@ -111,7 +111,7 @@ func (c *chain) withoutRevision(problem Problem) *Step {
 	}
 	c.Problems = append(c.Problems, problem)
 	c.Update = c.Named(c.Revisions.UpdateRevision)
-	c.Held = !aborted
+	c.TemplateHeld = !aborted
 	return c.proceed("the template has no revision, and the rollout before it goes on")
 }
 

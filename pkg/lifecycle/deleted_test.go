@@ -118,7 +118,7 @@ func TestRebuildFails(t *testing.T) {
 
 	update := step(t, answer(t, view("b", names("b", "b")), refused), lifecycle.Proceed)
 	require.True(t, update.Outcome.Pending, "under a new hash it would be another rollout (R1)")
-	require.True(t, update.Outcome.Held)
+	require.True(t, update.Outcome.TemplateHeld)
 }
 
 // A revision that lost its labels is found by its name, and gets them back.

@@ -43,7 +43,7 @@ func TestPausedTemplateWaits(t *testing.T) {
 			last := step(t, lifecycle.Next(tc.view), lifecycle.Proceed)
 			require.Equal(t, hashOf(tc.update), last.Outcome.Update.Hash)
 			require.Equal(t, tc.differs, last.Outcome.TemplatePending)
-			require.False(t, last.Outcome.Held)
+			require.False(t, last.Outcome.TemplateHeld)
 			require.False(t, last.Outcome.Pending)
 			begun := decided(tc.view, func() lifecycle.Step { return lifecycle.Begin(tc.view, last.Outcome.Decision) })
 			require.Equal(t, tc.differs, begun.Outcome.TemplatePending)

@@ -44,7 +44,7 @@ func (v *View) annotatedRetry() (time.Time, error) {
 // the status follows (R4).
 func (c *chain) retryAborted() *Step {
 	update := c.revisionOf(c.Update.Hash)
-	if c.Revisions.AbortedTime == nil || c.Held || update == nil || c.Update.Hash != c.Revisions.UpdateRevision {
+	if c.Revisions.AbortedTime == nil || c.TemplateHeld || update == nil || c.Update.Hash != c.Revisions.UpdateRevision {
 		return nil
 	}
 	if c.wasRetried(update) {

@@ -62,7 +62,7 @@ func TestRetryByAnnotation(t *testing.T) {
 
 	// A template that nothing can be made of is not retried.
 	held := abortOf().asksAt(20 * time.Minute)
-	held.found.Held = true
+	held.found.TemplateHeld = true
 	step(t, held.next(), lifecycle.Proceed)
 }
 

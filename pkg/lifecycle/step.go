@@ -142,8 +142,8 @@ type Decision struct {
 	Revisions status.Revisions
 	// Update is the revision that is rolled out. It is the template's, except while an earlier abort finishes first (R4).
 	Update *work.Revision
-	// Held is true if the template has no revision, and Update is the previous one: no further cluster gets it.
-	Held bool
+	// TemplateHeld is true if the template has no revision, and Update is the previous one: no further cluster gets it.
+	TemplateHeld bool
 	// Pending is true if the template waits for an abort to finish, or for its revision to be written. The hub continues by itself. The
 	// status does not observe this generation yet.
 	Pending bool

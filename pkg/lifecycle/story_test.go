@@ -201,7 +201,7 @@ func TestChainEnds(t *testing.T) {
 		w := story(t)
 		last := w.settle(t)
 		require.Equal(t, lifecycle.Proceed, last.Action)
-		require.False(t, last.Outcome.Held)
+		require.False(t, last.Outcome.TemplateHeld)
 		h := w.view().History
 		require.Equal(t, digestOf(w.value), h.Newest().Digest)
 		require.Equal(t, h.Newest().Hash, last.Outcome.Update.Hash)
@@ -234,7 +234,7 @@ func TestRequestsThatFail(t *testing.T) {
 		whole.settle(t)
 		w.fails = map[string]bool{string(rapid.SampledFrom(actions).Draw(t, "fails")): true}
 		last := w.settle(t)
-		if last.Action == lifecycle.Proceed && !last.Outcome.Held && last.Outcome.Revisions.AbortedTime == nil {
+		if last.Action == lifecycle.Proceed && !last.Outcome.TemplateHeld && last.Outcome.Revisions.AbortedTime == nil {
 			h := w.view().History
 			require.Equal(t, digestOf(w.value), h.Newest().Digest, "nothing is rolled out without its revision")
 		}

@@ -44,13 +44,13 @@ func TestRevisionThatCannotBeWritten(t *testing.T) {
 	require.True(t, none.Outcome.Pending)
 
 	before := step(t, answer(t, view("b", names("", "a"), object("a", 1)), refused), lifecycle.Proceed)
-	require.True(t, before.Outcome.Held)
+	require.True(t, before.Outcome.TemplateHeld)
 	require.Equal(t, hashOf("a"), before.Outcome.Update.Hash)
 	require.Len(t, before.Outcome.Problems, 1)
 
 	aborted := names("", "a")
 	aborted.AbortedTime = &metav1.Time{Time: rt.Epoch}
-	require.False(t, answer(t, view("b", aborted, object("a", 1)), refused).Outcome.Held, "an abort is finished")
+	require.False(t, answer(t, view("b", aborted, object("a", 1)), refused).Outcome.TemplateHeld, "an abort is finished")
 }
 
 // Something has the name already (R2).
@@ -152,7 +152,7 @@ func TestInvalidTemplate(t *testing.T) {
 	stored := view("a", aborting, object("a", 1))
 	stored.Object.Spec = crowded.Object.Spec
 	proceeds := step(t, lifecycle.Next(stored), lifecycle.Proceed)
-	require.False(t, proceeds.Outcome.Held, "an abort of an object that is stored like that is carried out")
+	require.False(t, proceeds.Outcome.TemplateHeld, "an abort of an object that is stored like that is carried out")
 	require.Len(t, proceeds.Outcome.Problems, 1)
 
 	unreadable := view("a", status.Revisions{})
@@ -161,7 +161,7 @@ func TestInvalidTemplate(t *testing.T) {
 		held(t, lifecycle.Next(unreadable), lifecycle.InvalidSpec).Problem.Text)
 
 	before := step(t, lifecycle.Next(view("", names("", "a"), object("a", 1))), lifecycle.Proceed)
-	require.True(t, before.Outcome.Held)
+	require.True(t, before.Outcome.TemplateHeld)
 	require.False(t, before.Outcome.Pending)
 }
 

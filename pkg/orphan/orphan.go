@@ -31,8 +31,8 @@ type Step struct {
 	Action Action
 	// Spec is what the ManifestWork is written with by DropCompletion and Release. It shares the manifests with the ManifestWork.
 	Spec *workv1.ManifestWorkSpec
-	// Held are the manifests whose objects the agent could not give up, where it tried. Empty while it has not tried.
-	Held []Manifest
+	// Unreleased are the manifests whose objects the agent could not give up, where it tried. Empty while it has not tried.
+	Unreleased []Manifest
 }
 
 // Manifest is one whose object the agent has not given up.
@@ -69,7 +69,7 @@ func Next(work *workv1.ManifestWork) Step {
 		return Step{Action: Delete}
 	}
 	step := write(Release, work, released(work))
-	step.Held = held
+	step.Unreleased = held
 	return step
 }
 

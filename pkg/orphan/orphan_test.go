@@ -179,7 +179,7 @@ func TestNext(t *testing.T) {
 			step := Next(test.work)
 			require.Equal(t, test.want, step.Action)
 			var held []string
-			for _, m := range step.Held {
+			for _, m := range step.Unreleased {
 				held = append(held, m.Name+": "+m.Message)
 			}
 			require.Equal(t, test.held, strings.Join(held, "; "))

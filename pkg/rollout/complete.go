@@ -74,7 +74,7 @@ func (p *Plan) selectionsKnown() bool {
 func outcome(s *Snapshot, ps *placementState) RefOutcome {
 	v, halted := ps.countFailures(), ps.haltHolds(s)
 	o := RefOutcome{
-		Name: ps.ref.Name, Err: ps.err, Failed: v.failed, Halted: v.halted || halted, closed: v.closed || s.Records.Lost && halted,
+		Name: ps.ref.Name, Err: ps.err, Failed: v.failed, Halted: v.halted || halted, haltsRetries: v.haltsRetries || s.Records.Lost && halted,
 		overSelected:     ps.exceedsSelected(func(m *member) bool { return m.is().tolerated }),
 		PlacementMissing: ps.ref.Placement == nil, SoakIgnored: ps.strategy.SoakIgnored, Phases: map[Phase]int{},
 	}

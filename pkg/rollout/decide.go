@@ -70,7 +70,7 @@ func (p *Plan) rollOut(s *Snapshot, states []*placementState) {
 		p.start(s, ps, &p.Refs[i])
 		p.trim(s, ps, &p.Refs[i])
 		p.adoptOlder(s, ps)
-		p.noteRejected(s, ps, p.Refs[i].closed)
+		p.noteRejected(s, ps, p.Refs[i].haltsRetries)
 	}
 }
 

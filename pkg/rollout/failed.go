@@ -107,8 +107,13 @@ func (ps *placementState) settleBy(s *Snapshot, m *member) (due time.Time, appli
 	if !ps.hasDeadline() || limit < ps.strategy.Deadline || m.phase == handingOver || m.work.Settled(s.Update) {
 		return time.Time{}, false
 	}
-	begin := work.Later(work.Later(m.work.Begin(s.Update), m.work.WatchedSince), m.retriedAt)
+	begin := work.Later(m.watchedFrom(s), m.retriedAt)
 	return begin.Add(limit).Add(limit), m.is().takesSlot == always || m.is().fails
+}
+
+// watchedFrom returns since when this process has watched the update revision on a member: since the hub wrote it at the earliest.
+func (m *member) watchedFrom(s *Snapshot) time.Time {
+	return work.Later(m.work.Begin(s.Update), m.work.WatchedSince)
 }
 
 const (
@@ -228,13 +233,13 @@ func (ps *placementState) retryAt(s *Snapshot, rejection *Rejection, due time.Ti
 	}
 }
 
-// noteRejected notes the clusters whose works the API server rejects, and when each is tried again. closed is true if other failures
-// halt the placementRef.
-func (p *Plan) noteRejected(s *Snapshot, ps *placementState, closed bool) {
+// noteRejected notes the clusters whose works the API server rejects, and when each is tried again. halted is true if other failures
+// halt the retries.
+func (p *Plan) noteRejected(s *Snapshot, ps *placementState, halted bool) {
 	for _, m := range ps.members {
 		if m.rejection != nil {
 			p.Rejected = append(p.Rejected, m.cluster)
-			p.RetriesHeld = p.RetriesHeld || closed
+			p.RetriesHalted = p.RetriesHalted || halted
 			if m.retryAt.After(s.Now) {
 				p.recheckAt(s.Now, m.retryAt)
 			}
@@ -248,8 +253,8 @@ type verdict struct {
 	failed bool
 	// halted: together with the degraded, rejected, unknown and timed-out clusters there are more than that. Nothing new is started.
 	halted bool
-	// closed: there are more than that even without the rejected clusters. Rejected writes are not retried either.
-	closed bool
+	// haltsRetries: there are more than that even without the rejected clusters. Rejected writes are not retried either.
+	haltsRetries bool
 }
 
 // countFailures judges a placementRef. With an unreadable strategy nothing fails, and nothing starts.
@@ -258,9 +263,9 @@ func (ps *placementState) countFailures() verdict {
 		return verdict{halted: true}
 	}
 	return verdict{
-		failed: ps.fails(),
-		halted: ps.exceeds(func(m *member) bool { return m.is().halts }),
-		closed: ps.exceeds(func(m *member) bool { return m.is().halts && m.rejection == nil }),
+		failed:       ps.fails(),
+		halted:       ps.exceeds(func(m *member) bool { return m.is().halts }),
+		haltsRetries: ps.exceeds(func(m *member) bool { return m.is().halts && m.rejection == nil }),
 	}
 }
 

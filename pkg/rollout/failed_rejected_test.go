@@ -164,7 +164,7 @@ func TestRejectedIsNotAssumed(t *testing.T) {
 		if got := p.Phases(); got["c1"] != rollout.PhaseFailed || got["c2"] != rollout.PhaseRejected || len(p.Writes) > 0 {
 			t.Errorf("%s: %v, writes %v", name, got, p.Writes)
 		}
-		if !p.RetriesHeld {
+		if !p.RetriesHalted {
 			t.Errorf("%s: the rejected write is not retried, and nobody says so", name)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 // Which clusters of a placementRef get the update revision next (R10):
 //
 //  1. A failed cluster whose work somebody changed gets the update revision again. That starts no other cluster.
-//  2. A placementRef that is closed (verdict in failed.go) starts nothing. One that is halted only by its rejected clusters starts the
+//  2. A placementRef with too many failures starts nothing. One that is halted only by its rejected clusters (verdict in failed.go) starts the
 //     groups that come before theirs, or no retry could ever succeed.
 //  3. Candidates are the clusters that wait, and the rejected ones whose next try is due. Retries get the free slots first.
 //  4. Mandatory groups come first. The other groups follow when each cluster of the mandatory groups is done.
@@ -34,7 +34,7 @@ func (p *Plan) start(s *Snapshot, ps *placementState, outcome *RefOutcome) {
 			p.write(s, ps, m, s.Update, ps.why(s, m))
 		}
 	}
-	if outcome.closed {
+	if outcome.haltsRetries {
 		return
 	}
 	next, err := ps.nextClusters(s, outcome)

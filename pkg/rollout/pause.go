@@ -39,7 +39,7 @@ func (p *Plan) hold(s *Snapshot, states []*placementState) {
 func (p *Plan) holdAbort(s *Snapshot, states []*placementState) {
 	for i, ps := range states {
 		p.recheck(s, ps)
-		p.noteRejected(s, ps, p.Refs[i].closed)
+		p.noteRejected(s, ps, p.Refs[i].haltsRetries)
 	}
 	p.Behind = p.Counts[PhaseWaiting]
 	p.hold(s, states)

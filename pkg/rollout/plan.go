@@ -112,8 +112,8 @@ type RefOutcome struct {
 	// Phases is how many of its clusters are in each phase.
 	Phases map[Phase]int
 
-	// closed is true if there are too many failing clusters even without the rejected ones: no rejected write is retried (R10).
-	closed bool
+	// haltsRetries is true if there are too many failing clusters even without the rejected ones: no rejected write is retried (R10).
+	haltsRetries bool
 	// overSelected: more of the selected clusters failed than maxFailures allows of the selected clusters.
 	overSelected bool
 	// startable is true if waiting clusters have their turn. postponed are those of them that leave their slots to retries.
@@ -152,8 +152,8 @@ type Plan struct {
 	Counts map[Phase]int
 	// Rejected names the clusters whose works the API server rejects, in no order.
 	Rejected []string
-	// RetriesHeld is true if other failures halt the placementRef of one of them: such a write is not retried for now (R10).
-	RetriesHeld bool
+	// RetriesHalted is true if other failures halt the placementRef of one of them: such a write is not retried for now (R10).
+	RetriesHalted bool
 	// Postponed names the clusters that have their turn, but leave their slots to retries of rejected clusters in this plan, and the
 	// clusters that a user retries and whose rejected works are not due yet. What is known of their rejections stays.
 	Postponed []string

@@ -246,7 +246,8 @@ func (ps *placementState) retried(s *Snapshot, m *member, a work.Assessment) tim
 	return at
 }
 
-// hadFailed reports whether a member with the update revision had failed before a given time.
+// hadFailed reports whether a member with the update revision had failed before a given time. This process knows that a cluster flapped
+// before that only if it watched: the cluster may have succeeded before a restart.
 func (ps *placementState) hadFailed(s *Snapshot, m *member, a work.Assessment, by time.Time) bool {
 	switch {
 	case a.State != work.InFlight && a.State != work.Degraded:
@@ -254,7 +255,7 @@ func (ps *placementState) hadFailed(s *Snapshot, m *member, a work.Assessment, b
 	case !ps.hasDeadline():
 		return a.State == work.Degraded && a.Since.Before(by)
 	}
-	flapped := m.work.Begin(s.Update).Add(2 * (ps.strategy.Deadline + ps.strategy.MinSuccessTime))
+	flapped := m.watchedFrom(s).Add(2 * (ps.strategy.Deadline + ps.strategy.MinSuccessTime))
 	return a.Since.Add(ps.strategy.Deadline).Before(by) || flapped.Before(by) && !m.work.Settled(s.Update)
 }
 

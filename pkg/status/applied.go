@@ -156,7 +156,7 @@ func rejected(plan *rollout.Plan) []string {
 
 // RetryInterval says how often the hub retries the rejected writes of a plan.
 func RetryInterval(plan *rollout.Plan) string {
-	if plan.RetriesHeld {
+	if plan.RetriesHalted {
 		return "at least once a minute, but not while other failures halt the placement"
 	}
 	return "at least once a minute"

@@ -20,8 +20,8 @@ type Releasing struct {
 	Leaving []string
 	// TooLate are those whose ManifestWork was being deleted before.
 	TooLate []string
-	// Held says what agents could not release, and Problems which ManifestWorks can't be written.
-	Held, Problems []string
+	// Unreleased says what agents could not release, and Problems which ManifestWorks can't be written.
+	Unreleased, Problems []string
 }
 
 // maxHeld is how many bytes a message has for a manifest: an agent's words must not push out what a person can do.
@@ -33,8 +33,8 @@ func ReleasingWorkloads(r *Releasing) metav1.Condition {
 	if len(r.Waiting) > 0 {
 		parts = append(parts, "waiting for the agents of "+rollout.Names(r.Waiting)+" to release the applied resources")
 	}
-	held := make([]string, 0, len(r.Held))
-	for _, text := range r.Held {
+	held := make([]string, 0, len(r.Unreleased))
+	for _, text := range r.Unreleased {
 		held = append(held, revision.Shortened(text, maxHeld))
 	}
 	parts = append(parts, FirstOf(held))

@@ -24,8 +24,8 @@ func TestReleasingWorkloads(t *testing.T) {
 		"one that can't, and one that was too late": {
 			Releasing{
 				Clusters: 3, Waiting: []string{"c1"}, TooLate: []string{"c2"},
-				Held:     []string{"cluster c1, Deployment default/a: denied", "cluster c1, b: denied", "cluster c1, c: denied", "cluster c1, d: denied"},
-				Problems: []string{"1 ManifestWork can't be written"},
+				Unreleased: []string{"cluster c1, Deployment default/a: denied", "cluster c1, b: denied", "cluster c1, c: denied", "cluster c1, d: denied"},
+				Problems:   []string{"1 ManifestWork can't be written"},
 			},
 			"keeping the workloads: 1 of 3 clusters are done; waiting for the agents of 1 cluster (c1) to release the applied resources; " +
 				"cluster c1, Deployment default/a: denied; cluster c1, b: denied; cluster c1, c: denied; and 1 more; 1 ManifestWork can't be written; " +
@@ -50,7 +50,7 @@ func TestReleasingWorkloads(t *testing.T) {
 func TestReleasingWorkloadsWithLongWords(t *testing.T) {
 	words := strings.Repeat("é", 16*1024)
 	status, told := &workv1alpha1.ManifestWorkReplicaSetStatus{}, ReleasingWorkloads(&Releasing{
-		Clusters: 3, Waiting: []string{"c1"}, Held: []string{"cluster c1, a: " + words, "cluster c1, b: " + words, "cluster c1, c: " + words},
+		Clusters: 3, Waiting: []string{"c1"}, Unreleased: []string{"cluster c1, a: " + words, "cluster c1, b: " + words, "cluster c1, c: " + words},
 	})
 	SetDeleting(status, &told, 3, metav1.Unix(5, 0))
 	require.Contains(t, status.Conditions[0].Message, "cluster c1, c: é")

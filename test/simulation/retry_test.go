@@ -181,3 +181,18 @@ func TestRetryByAnnotationThatIsNone(t *testing.T) {
 	s.settle(2 * time.Minute)
 	s.everywhere("v2")
 }
+
+// TestRetryBeforeARelapse: a retry is about clusters that had failed by its time. A hub that was restarted does not know that the others had
+// succeeded by then, and renews none that relapses after that.
+func TestRetryBeforeARelapse(t *testing.T) {
+	s := checkedStory(t)
+	s.Place("p1", []string{"c1", "c2"})
+	s.Create("v1", progressive("p1", 1, "30s", 0, false))
+	s.quiet()
+	s.RetryByAnnotation(s.Clock.Now())
+	s.settle(time.Hour)
+	s.Report("", "v1", LiesThenHangs)
+	s.Restart()
+	s.settle(time.Minute)
+	require.NotContains(t, s.story(), "hub: patch work", s.story())
+}

@@ -73,15 +73,15 @@ func (m *Releases) Step(owner string, work *workv1.ManifestWork) (orphan.Step, b
 // because messages with a time or an ID change with each try (P7).
 func (m *Releases) Looked(owner string, uid types.UID, version string, step orphan.Step) orphan.Step {
 	m.mu.Lock()
-	before := m.work(owner, uid).step.Held // A stored step is never changed.
+	before := m.work(owner, uid).step.Unreleased // A stored step is never changed.
 	m.mu.Unlock()
 	words := make(map[string]string, len(before))
 	for i := range slices.Backward(before) {
 		words[before[i].Name] = before[i].Message
 	}
-	for i := range step.Held {
-		if first, told := words[step.Held[i].Name]; told {
-			step.Held[i].Message = first
+	for i := range step.Unreleased {
+		if first, told := words[step.Unreleased[i].Name]; told {
+			step.Unreleased[i].Message = first
 		}
 	}
 	step.Spec = nil

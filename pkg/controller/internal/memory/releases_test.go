@@ -48,11 +48,11 @@ func TestReleases(t *testing.T) {
 func TestReleasesKeepTheFirstWords(t *testing.T) {
 	m := &Releases{}
 	held := func(manifests ...orphan.Manifest) orphan.Step {
-		return orphan.Step{Action: orphan.Wait, Held: manifests}
+		return orphan.Step{Action: orphan.Wait, Unreleased: manifests}
 	}
 	m.Looked("owner", "uid", "1", held(orphan.Manifest{Name: "a", Message: "request 1"}))
 	step := m.Looked("owner", "uid", "2", held(orphan.Manifest{Name: "b", Message: "request 2"}, orphan.Manifest{Name: "a", Message: "request 3"}))
-	require.Equal(t, []orphan.Manifest{{Name: "b", Message: "request 2"}, {Name: "a", Message: "request 1"}}, step.Held)
+	require.Equal(t, []orphan.Manifest{{Name: "b", Message: "request 2"}, {Name: "a", Message: "request 1"}}, step.Unreleased)
 }
 
 // The same spec is written once a minute: an API server that stores something else is not asked all the time.
