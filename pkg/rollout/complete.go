@@ -60,9 +60,10 @@ func (p *Plan) decisionsKnown() bool {
 }
 
 // selectionKnown reports whether the clusters that the Placement selects are known (R13). OCM may still be writing an empty selection. So an
-// empty one is known only when all works that name the placementRef are being deleted.
+// empty one is known only when all works that name the placementRef are being deleted. Nor is a cluster's place known while it may belong to
+// an earlier placementRef: another soak and other tolerated failures apply there.
 func (ps *placementState) selectionKnown() bool {
-	return ps.ref.Settled() && (!ps.ref.Placement.Empty() || !slices.ContainsFunc(ps.leaving, func(w *work.Work) bool { return !w.Deleting() }))
+	return ps.ref.Settled() && !ps.any(func(m *member) bool { return m.blockedByEarlierRef }) && (!ps.ref.Placement.Empty() || !slices.ContainsFunc(ps.leaving, func(w *work.Work) bool { return !w.Deleting() }))
 }
 
 // selectionsKnown reports whether every placementRef counts, and the clusters that each of them selects are known.

@@ -117,6 +117,47 @@ func TestFailureWhileADecisionIsCreated(t *testing.T) {
 	require.Equal(t, "p2", s.placementOf("c2"), s.story())
 }
 
+// TestSoakWhileAPlacementIsMadeAgain: the soak of the first placementRef holds while its Placement is made again, and a later placementRef selects its clusters.
+func TestSoakWhileAPlacementIsMadeAgain(t *testing.T) {
+	s := checkedStory(t)
+	s.Place("p1", []string{"c1", "c2"})
+	s.Place("p2", []string{"c1", "c2", "c3"})
+	p1, p2 := progressive("p1", 2, "30s", 0, true), progressive("p2", 3, "30s", 0, true)
+	p1.RolloutStrategy.Progressive.MinSuccessTime.Duration = time.Hour
+	s.Create("v1", p1, p2)
+	s.settle(2 * time.Hour)
+	v1 := s.Object().Status.CurrentRevision
+	require.NotEmpty(t, v1)
+	s.Update("v2")
+	s.settle(time.Minute)
+	require.Equal(t, v1, s.Object().Status.CurrentRevision, s.story())
+	s.Recreate("p1")
+	s.settle(2 * time.Second)
+	s.Place("p1", []string{"c1", "c2"})
+	s.settle(2 * time.Second)
+	require.Equal(t, v1, s.Object().Status.CurrentRevision, s.story())
+}
+
+// TestStallWhileAPlacementIsMadeAgain: so does a failure that the first one does not tolerate, and the later one would.
+func TestStallWhileAPlacementIsMadeAgain(t *testing.T) {
+	s := checkedStory(t)
+	s.Place("p1", []string{"c1", "c2"})
+	s.Place("p2", []string{"c1", "c2", "c3"})
+	s.Create("v1", progressive("p1", 2, "30s", 0, false), progressive("p2", 3, "30s", 1, false))
+	s.quiet()
+	v1 := s.Object().Status.CurrentRevision
+	s.Report("c1", "v2", Hangs)
+	s.Update("v2")
+	s.settle(5 * time.Minute)
+	require.Equal(t, []string{"c1"}, s.failed(), s.story())
+	require.Equal(t, v1, s.Object().Status.CurrentRevision, s.story())
+	s.Recreate("p1")
+	s.settle(2 * time.Second)
+	s.Place("p1", []string{"c1", "c2"})
+	s.settle(2 * time.Second)
+	require.Equal(t, v1, s.Object().Status.CurrentRevision, s.story())
+}
+
 // TestFailureWhileDecisionsAreEmpty: the same holds while its decisions are empty for a moment.
 func TestFailureWhileDecisionsAreEmpty(t *testing.T) {
 	s := checkedStory(t)
