@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
@@ -49,10 +50,13 @@ func (o *options) history(ctx context.Context, name string, number int64) error 
 	return o.printYAML(template)
 }
 
-// templateOf returns the template of a revision as JSON.
+// templateOf returns the template of a revision of the object's history as JSON. Revisions of an earlier object with the same name, which may
+// have the same number, are not part of it.
 func templateOf(objects *view.Objects, number int64) (json.RawMessage, error) {
+	revisions := view.Revisions(objects)
+	at := slices.IndexFunc(revisions, func(r view.Revision) bool { return r.Stored && r.Number == number })
 	for _, object := range objects.Revisions {
-		if object.Revision != number {
+		if at < 0 || object.Name != revisions[at].Name {
 			continue
 		}
 		var data struct {

@@ -6,23 +6,26 @@ import (
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
-	"k8s.io/apimachinery/pkg/runtime"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 )
 
 // TestDifference: the diff of a report masks Secrets and ignores the user's diff program.
 func TestDifference(t *testing.T) {
 	t.Setenv(externalDiff, "false")
+	set := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "u1"}}
 	stored := func(number int64, password string) *appsv1.ControllerRevision {
-		return &appsv1.ControllerRevision{Revision: number, Data: runtime.RawExtension{Raw: []byte(
-			`{"spec":{"manifestWorkTemplate":{"workload":{"manifests":[{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s"},` +
-				`"stringData":{"password":"` + password + `"}}]}}}}`)}}
+		template := templateOfObject(`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s"},"stringData":{"password":"` + password + `"}}`)
+		made, err := revision.New(set, template, revision.ComputeHash(template, nil), number)
+		require.NoError(t, err)
+		return made
 	}
 	objects := &view.Objects{
-		ReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{},
+		ReplicaSet: set,
 		Revisions:  []*appsv1.ControllerRevision{stored(1, "hidden1"), stored(2, "hidden2")},
 	}
 	var out bytes.Buffer

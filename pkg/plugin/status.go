@@ -102,7 +102,12 @@ func (o *options) status(ctx context.Context, name string, flags *statusOptions)
 
 // outcomeOf returns the progress of a rollout as a line, and reports whether to stop waiting. outcome is nil if the rollout is complete.
 func outcomeOf(set *workv1alpha1.ManifestWorkReplicaSet, number int64) (line string, done bool, outcome error) {
-	if !view.Observed(set) && !set.Spec.Paused && set.DeletionTimestamp.IsZero() {
+	switch {
+	case !set.DeletionTimestamp.IsZero():
+		return "Deleting", true, fmt.Errorf("manifestworkreplicasets %q is being deleted", set.Name)
+	case set.Spec.Paused && !view.Observed(set) && set.Status.State != workv1alpha1.StatePaused:
+		return "Paused: the hub has not observed the latest change", true, &exitError{code: exitPaused}
+	case !set.Spec.Paused && !view.Observed(set), set.Status.AbortedTime == nil && set.Status.State == workv1alpha1.StateAborted:
 		return "Waiting for the hub to observe the latest change...", false, nil
 	}
 	f := view.Of(&view.Objects{ReplicaSet: set})

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
 // next returns the commands that apply to the state.
@@ -97,7 +98,7 @@ func UndoTarget(o *Objects, number int64, force bool) (Revision, error) {
 	wanted := func(r *Revision) bool { return r.Number == number }
 	switch {
 	case number != 0:
-	case o.ReplicaSet.Status.UpdateRevision != o.ReplicaSet.Status.CurrentRevision:
+	case o.ReplicaSet.Status.UpdateRevision != o.ReplicaSet.Status.CurrentRevision, o.edited():
 		wanted = func(r *Revision) bool { return r.Current }
 	default:
 		wanted = func(r *Revision) bool {
@@ -124,4 +125,13 @@ func usable(o *Objects, r *Revision, force bool) error {
 		return fmt.Errorf("the rollout of revision %d was aborted (%s); add --force to roll it out again", r.Number, r.AbortReason)
 	}
 	return nil
+}
+
+// edited reports whether the template in the spec is not that of the update revision: the hub has not seen it yet, or it waits for the end
+// of a pause (R23).
+func (o *Objects) edited() bool {
+	history := o.history()
+	update := history.ByHash(o.ReplicaSet.Status.UpdateRevision)
+	digest, err := revision.DigestOf(&o.ReplicaSet.Spec.ManifestWorkTemplate)
+	return err == nil && update != nil && update.Err == nil && update.Digest != digest
 }

@@ -1,0 +1,141 @@
+package plugin
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+)
+
+// oneHub is an API server with one object and its revisions.
+type oneHub struct {
+	set       *workv1alpha1.ManifestWorkReplicaSet
+	revisions []appsv1.ControllerRevision
+	patches   []string
+}
+
+func (h *oneHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	reply := func(value any) { _ = json.NewEncoder(w).Encode(value) }
+	status := func(code int, reason string) {
+		w.WriteHeader(code)
+		_, _ = fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"code":%d,"message":%q}`, reason, code, reason)
+	}
+	switch query := r.URL.Query(); {
+	case r.Method == http.MethodPatch:
+		var body bytes.Buffer
+		_, _ = body.ReadFrom(r.Body)
+		h.patches = append(h.patches, body.String())
+		reply(h.set)
+	case query.Get("sendInitialEvents") != "":
+		status(http.StatusUnprocessableEntity, "Invalid")
+	case query.Get("watch") != "":
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	case strings.HasSuffix(r.URL.Path, "/manifestworkreplicasets"):
+		reply(&workv1alpha1.ManifestWorkReplicaSetList{
+			ListMeta: metav1.ListMeta{ResourceVersion: "5"}, Items: []workv1alpha1.ManifestWorkReplicaSet{*h.set},
+		})
+	case strings.HasSuffix(r.URL.Path, "/manifestworkreplicasets/web"):
+		reply(h.set)
+	case strings.HasSuffix(r.URL.Path, "/controllerrevisions"):
+		reply(&appsv1.ControllerRevisionList{Items: h.revisions})
+	default:
+		status(http.StatusForbidden, "Forbidden")
+	}
+}
+
+func (h *oneHub) run(t *testing.T, args ...string) (code int, out, failed string) {
+	t.Helper()
+	kubeconfig, _ := serve(t, h)
+	var o, e bytes.Buffer
+	code = Run(t.Context(), append(args, "--kubeconfig", kubeconfig), genericiooptions.IOStreams{In: strings.NewReader(""), Out: &o, ErrOut: &e})
+	return code, o.String(), e.String()
+}
+
+func templateWith(version string) *workv1.ManifestWorkSpec {
+	return templateOfObject(fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"web","namespace":"x"},"data":{"version":%q}}`, version))
+}
+
+// templateOfObject returns a template with one object.
+func templateOfObject(raw string) *workv1.ManifestWorkSpec {
+	return &workv1.ManifestWorkSpec{Workload: workv1.ManifestsTemplate{
+		Manifests: []workv1.Manifest{{RawExtension: runtime.RawExtension{Raw: []byte(raw)}}},
+	}}
+}
+
+// newOneHub returns a hub on which v1 was rolled out, and then v2. Both are complete.
+func newOneHub(t *testing.T) *oneHub {
+	t.Helper()
+	begin := metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	set := &workv1alpha1.ManifestWorkReplicaSet{
+		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default", UID: "new", ResourceVersion: "5", Generation: 2, CreationTimestamp: begin},
+		Spec:       workv1alpha1.ManifestWorkReplicaSetSpec{ManifestWorkTemplate: *templateWith("v2")},
+	}
+	h := &oneHub{set: set}
+	for i, version := range []string{"v1", "v2"} {
+		hash := revision.ComputeHash(templateWith(version), nil)
+		made, err := revision.New(set, templateWith(version), hash, int64(i+1))
+		require.NoError(t, err)
+		made.Annotations[workv1alpha1.AnnotationCurrentSince] = begin.Add(time.Duration(i) * time.Minute).Format(time.RFC3339Nano)
+		made.CreationTimestamp = begin
+		h.revisions = append(h.revisions, *made)
+		set.Status.CurrentRevision, set.Status.UpdateRevision = hash, hash
+	}
+	set.Status.State, set.Status.ObservedGeneration = workv1alpha1.StateComplete, 2
+	return h
+}
+
+// TestUndoWithARevisionOfAnEarlierObject: a revision 1 is left of an earlier object with this name. The history ignores it (revision.NewHistory).
+func TestUndoWithARevisionOfAnEarlierObject(t *testing.T) {
+	h := newOneHub(t)
+	earlier := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default", UID: "earlier"}}
+	left, err := revision.New(earlier, templateWith("of the earlier object"), revision.ComputeHash(templateWith("of the earlier object"), nil), 1)
+	require.NoError(t, err)
+	left.OwnerReferences = nil // It was deleted with --cascade=orphan.
+	h.revisions = append([]appsv1.ControllerRevision{*left}, h.revisions...)
+	code, out, failed := h.run(t, "undo", "web")
+	require.Zero(t, code, failed)
+	require.Contains(t, out, "rolled back to the template of revision 1")
+	require.Len(t, h.patches, 1)
+	require.Contains(t, h.patches[0], `"version":"v1"`)
+}
+
+// TestStatusOfAPauseThatTheHubHasNotSeen: v3 is on no cluster: somebody paused the object before the hub has seen it.
+func TestStatusOfAPauseThatTheHubHasNotSeen(t *testing.T) {
+	h := newOneHub(t)
+	h.set.Generation, h.set.Spec.Paused, h.set.Spec.ManifestWorkTemplate = 3, true, *templateWith("v3")
+	code, out, _ := h.run(t, "status", "web", "--timeout", "2s")
+	require.Equal(t, exitPaused, code, out)
+}
+
+// TestStatusOfADeletionThatTheHubHasNotSeen: a deleted object is not complete.
+func TestStatusOfADeletionThatTheHubHasNotSeen(t *testing.T) {
+	h := newOneHub(t)
+	at := metav1.NewTime(time.Now())
+	h.set.Generation, h.set.DeletionTimestamp = 3, &at
+	code, out, _ := h.run(t, "status", "web", "--timeout", "2s")
+	require.Equal(t, 1, code, out)
+}
+
+// TestStatusRightAfterARetry: `retry` has just cleared status.abortedTime, and the hub has not written the status since.
+func TestStatusRightAfterARetry(t *testing.T) {
+	h := newOneHub(t)
+	h.set.Status.CurrentRevision = h.revisions[0].Labels[workv1alpha1.LabelControllerHash]
+	h.set.Status.State, h.set.Status.AbortedTime = workv1alpha1.StateAborted, nil
+	code, out, _ := h.run(t, "status", "web", "--timeout", "2s")
+	require.Equal(t, exitTimeout, code, "the retried rollout has not ended: %s", out)
+}
