@@ -50,8 +50,8 @@ func (o *options) history(ctx context.Context, name string, number int64) error 
 	return o.printYAML(template)
 }
 
-// templateOf returns the template of a revision of the object's history as JSON. Revisions of an earlier object with the same name, which may
-// have the same number, are not part of it.
+// templateOf returns the template of a revision of the object's history as JSON. Revisions of an earlier object with the same name are not
+// part of it, although they may have the same number.
 func templateOf(objects *view.Objects, number int64) (json.RawMessage, error) {
 	revisions := view.Revisions(objects)
 	at := slices.IndexFunc(revisions, func(r view.Revision) bool { return r.Stored && r.Number == number })

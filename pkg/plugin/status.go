@@ -100,15 +100,25 @@ func (o *options) status(ctx context.Context, name string, flags *statusOptions)
 	return err
 }
 
+// outcomeBeforeHub returns the outcome if the hub has not observed the latest change, and the status is older; empty otherwise. A user's
+// retry removes status.abortedTime, which changes no generation.
+func outcomeBeforeHub(set *workv1alpha1.ManifestWorkReplicaSet) (line string, done bool, outcome error) {
+	switch observed := view.Observed(set); {
+	case !set.DeletionTimestamp.IsZero() && set.Status.State != workv1alpha1.StateDeleting:
+		return "Deleting", true, fmt.Errorf("manifestworkreplicasets %q is being deleted", set.Name)
+	case set.Spec.Paused && !observed && set.Status.State != workv1alpha1.StatePaused:
+		return "Paused: the hub has not observed the latest change", true, &exitError{code: exitPaused}
+	case !set.DeletionTimestamp.IsZero(): // The status has it.
+	case !set.Spec.Paused && !observed, set.Status.AbortedTime == nil && set.Status.State == workv1alpha1.StateAborted:
+		return "Waiting for the hub to observe the latest change...", false, nil
+	}
+	return "", false, nil
+}
+
 // outcomeOf returns the progress of a rollout as a line, and reports whether to stop waiting. outcome is nil if the rollout is complete.
 func outcomeOf(set *workv1alpha1.ManifestWorkReplicaSet, number int64) (line string, done bool, outcome error) {
-	switch {
-	case !set.DeletionTimestamp.IsZero():
-		return "Deleting", true, fmt.Errorf("manifestworkreplicasets %q is being deleted", set.Name)
-	case set.Spec.Paused && !view.Observed(set) && set.Status.State != workv1alpha1.StatePaused:
-		return "Paused: the hub has not observed the latest change", true, &exitError{code: exitPaused}
-	case !set.Spec.Paused && !view.Observed(set), set.Status.AbortedTime == nil && set.Status.State == workv1alpha1.StateAborted:
-		return "Waiting for the hub to observe the latest change...", false, nil
+	if line, done, outcome = outcomeBeforeHub(set); line != "" {
+		return line, done, outcome
 	}
 	f := view.Of(&view.Objects{ReplicaSet: set})
 	line = fmt.Sprintf("%s: %s", f.State, oneLine(f.Why))
