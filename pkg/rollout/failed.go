@@ -276,7 +276,7 @@ func (ps *placementState) fails() bool {
 	if ps.ref.Settled() && !ps.ref.Placement.Empty() {
 		return ps.exceeds((*member).failedHere)
 	}
-	missing := len(ps.leaving)
+	missing := len(ps.leaving) + ps.lent
 	for _, m := range ps.members {
 		if !m.owned {
 			missing-- // It counts among the members.

@@ -38,6 +38,8 @@ type selection struct {
 	unselected []*work.Work
 	// leaving holds, for each placementRef, the works that still count for it although it no longer owns their clusters.
 	leaving [][]*work.Work
+	// lent is how many works name each placementRef that are not being deleted and whose clusters another placementRef owns.
+	lent []int
 }
 
 func newSelection(s *Snapshot) *selection {
@@ -45,6 +47,7 @@ func newSelection(s *Snapshot) *selection {
 	sel := &selection{
 		members: make([]member, 0, largest), positions: make(map[string]int, largest), begins: make([]int, n, n+1),
 		first: make(map[string]int, n), settled: make([]bool, n), others: map[string]*work.Work{}, leaving: make([][]*work.Work, n),
+		lent: make([]int, n),
 	}
 	for i := range s.Refs {
 		sel.begins[i] = len(sel.members)
@@ -120,8 +123,14 @@ func (sel *selection) addWork(w *work.Work, usualName string) {
 func (sel *selection) assign() {
 	for owner := range sel.leaving {
 		for i := range sel.of(owner) {
-			if m := &sel.of(owner)[i]; m.work != nil && m.work.Deleting() {
+			switch m := &sel.of(owner)[i]; {
+			case m.work == nil:
+			case m.work.Deleting():
 				sel.leaves(m.work, owner)
+			default:
+				if index, named := sel.first[m.work.PlacementName()]; named && index != owner {
+					sel.lent[index]++
+				}
 			}
 		}
 	}

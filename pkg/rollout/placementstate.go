@@ -24,6 +24,8 @@ type placementState struct {
 	members []*member
 	// leaving are the works that name the placementRef although it does not own their clusters. Some of them are members.
 	leaving []*work.Work
+	// lent is how many more works name it. Another placementRef owns their clusters.
+	lent int
 	// limit is what members that are not next wait for.
 	limit Wait
 }
@@ -31,7 +33,7 @@ type placementState struct {
 // newPlacementState gathers the members of a placementRef, and computes the phase of each.
 func newPlacementState(s *Snapshot, index int, sel *selection) *placementState {
 	ref := &s.Refs[index]
-	ps := &placementState{ref: ref, selection: sel, leaving: sel.leaving[index], limit: WaitTurn}
+	ps := &placementState{ref: ref, selection: sel, leaving: sel.leaving[index], lent: sel.lent[index], limit: WaitTurn}
 	ps.strategy, ps.err = placement.ParseStrategy(ref.Field, &ref.Strategy)
 	if ref.Placement != nil {
 		ps.groups = slices.Clone(ref.Placement.Groups)

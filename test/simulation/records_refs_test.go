@@ -239,6 +239,28 @@ func TestPercentageWhileDecisionsAreWritten(t *testing.T) {
 	}
 }
 
+// TestPercentageOfAnOverlappedPlacement: the percentage of a missing Placement counts the clusters that a later placementRef selects too.
+func TestPercentageOfAnOverlappedPlacement(t *testing.T) {
+	s := checkedStory(t)
+	s.Place("p1", []string{"c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8", "c9"})
+	s.Place("p2", []string{"c2", "c3", "c4", "c5", "c6", "c7", "c8", "c9", "d0"})
+	p1, p2 := progressive("p1", 10, "30s", 0, true), progressive("p2", 10, "30s", 0, false)
+	p1.RolloutStrategy.Progressive.MaxFailures = intstr.FromString("20%")
+	p1.RolloutStrategy.Progressive.MinSuccessTime.Duration = 10 * time.Minute
+	s.Create("v1", p1, p2)
+	s.quiet()
+	s.Report("c0", "v2", Hangs)
+	s.Report("c1", "v2", Hangs)
+	s.Update("v2")
+	s.settle(time.Minute)
+	require.Equal(t, []string{"c0", "c1"}, s.failed(), s.story())
+	require.Nil(t, s.Object().Status.AbortedTime, s.story())
+	s.must(s.API.Delete(Placements, Namespace, "p1", nil))
+	s.Tell("placement p1 is deleted")
+	s.settle(3 * time.Second)
+	require.Nil(t, s.Object().Status.AbortedTime, s.story())
+}
+
 // TestAcceptedWorksTakeSlots: works that the API server accepts again after they failed take slots: the end of an outage of a policy must not start them all.
 func TestAcceptedWorksTakeSlots(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
