@@ -4,6 +4,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -49,7 +50,11 @@ func (p *Plan) relabel(owner *work.OwnerMetadata, states []*placementState) {
 				continue
 			}
 			w := Write{Action: Relabel, Cluster: m.cluster, Placement: m.placement(ps), Work: m.work}
-			if w.Why = owner.Outdated(m.work, w.Placement); w.Why == "" {
+			w.Why = owner.Outdated(m.work, w.Placement)
+			if key := ps.groups[m.group].Key(); w.Why == "" && ps.failedInAnother(m, key) {
+				w.Group, w.Why = key, "its cluster failed in another decision group than that of the last write"
+			}
+			if w.Why == "" {
 				continue
 			}
 			if m.work.PlacementName() != w.Placement { // The work now counts here, in this group.
@@ -58,6 +63,14 @@ func (p *Plan) relabel(owner *work.OwnerMetadata, states []*placementState) {
 			p.Writes = append(p.Writes, w)
 		}
 	}
+}
+
+// failedInAnother reports whether a member failed in a decision group that its work does not name. If the cluster is deselected, its failure
+// counts in the group that the work names.
+func (ps *placementState) failedInAnother(m *member, group string) bool {
+	index, name, known := m.work.DecisionGroup()
+	of := placement.Group{Name: name, Index: index}
+	return known && m.is().fails && ps.ref.Settled() && m.work.PlacementName() == ps.ref.Name && of.Key() != group
 }
 
 // placement returns the Placement that a member's work is labelled with.

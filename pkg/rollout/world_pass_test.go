@@ -119,6 +119,9 @@ func (w *world) write(write rollout.Write) {
 	hash := mw.object.Labels[workv1alpha1.LabelControllerHash]
 	mw.object.Labels = write.Owner.Labels(write.Placement)
 	mw.object.Labels[workv1alpha1.LabelControllerHash] = hash
+	if write.Group != "" {
+		mw.object.Annotations[workv1alpha1.AnnotationDecisionGroup] = write.Group
+	}
 	if write.Revision == nil {
 		return
 	}
@@ -135,9 +138,6 @@ func (w *world) write(write rollout.Write) {
 	mw.content = content
 	mw.object.Labels[workv1alpha1.LabelControllerHash] = write.Revision.Hash
 	mw.object.Annotations[workv1alpha1.AnnotationAppliedAt] = w.now.Format(time.RFC3339Nano)
-	if write.Group != "" {
-		mw.object.Annotations[workv1alpha1.AnnotationDecisionGroup] = write.Group
-	}
 	mw.settled, mw.seenSuccess = false, time.Time{}
 }
 

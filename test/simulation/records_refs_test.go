@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -258,6 +259,49 @@ func TestPercentageOfAnOverlappedPlacement(t *testing.T) {
 	s.must(s.API.Delete(Placements, Namespace, "p1", nil))
 	s.Tell("placement p1 is deleted")
 	s.settle(3 * time.Second)
+	require.Nil(t, s.Object().Status.AbortedTime, s.story())
+}
+
+// TestDeselectedClusterOfAnotherGroup: a deselected cluster counts for the decision group in which it failed.
+func TestDeselectedClusterOfAnotherGroup(t *testing.T) {
+	s := checkedStory(t)
+	s.Place("p1", []string{"a1", "a2"}, []string{"b1", "b2"})
+	p1 := perGroup("p1", "30s", 1, true)
+	p1.RolloutStrategy.ProgressivePerGroup.MinSuccessTime.Duration = 10 * time.Minute
+	s.Create("v1", p1)
+	s.settle(time.Hour)
+	s.Report("a1", "v2", Hangs)
+	s.Report("a2", "v2", Hangs)
+	s.Update("v2")
+	s.settle(10 * time.Second)
+	s.Place("p1", []string{"a1", "b1"}, []string{"a2", "b2"})
+	s.settle(time.Minute)
+	require.Equal(t, []string{"a1", "a2"}, s.failed(), s.story())
+	require.Nil(t, s.Object().Status.AbortedTime, s.story())
+	s.Place("p1", []string{"a1", "b1"}, []string{"b2"})
+	s.settle(2 * time.Second)
+	require.Nil(t, s.Object().Status.AbortedTime, s.story())
+}
+
+// TestDeselectedFormerCanary: the same with a group that tolerates no failure.
+func TestDeselectedFormerCanary(t *testing.T) {
+	s := checkedStory(t)
+	s.Place("p1", []string{"a1", "a2"}, []string{"b1", "b2"})
+	p1 := progressive("p1", 2, "30s", 1, true)
+	p1.RolloutStrategy.Progressive.MandatoryDecisionGroups.MandatoryDecisionGroups = []clusterv1alpha1.MandatoryDecisionGroup{{GroupName: "g0"}}
+	p1.RolloutStrategy.Progressive.MinSuccessTime.Duration = 10 * time.Minute
+	s.Create("v1", p1)
+	s.settle(time.Hour)
+	require.NotEmpty(t, s.Object().Status.CurrentRevision)
+	s.Report("a2", "v2", Hangs)
+	s.Update("v2")
+	s.settle(10 * time.Second)
+	s.Place("p1", []string{"a1"}, []string{"a2", "b1", "b2"})
+	s.settle(time.Minute)
+	require.Equal(t, []string{"a2"}, s.failed(), s.story())
+	require.Nil(t, s.Object().Status.AbortedTime, s.story())
+	s.Place("p1", []string{"a1"}, []string{"b1", "b2"})
+	s.settle(2 * time.Second)
 	require.Nil(t, s.Object().Status.AbortedTime, s.story())
 }
 
