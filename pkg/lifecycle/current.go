@@ -72,7 +72,7 @@ func (c *chain) settleCurrent() *Step {
 	named := c.Revisions.CurrentRevision
 	if rev := c.History.ByHash(named); rev != nil && !rev.WasCurrent() && named == c.Revisions.UpdateRevision && c.wasComplete(named) {
 		// Its rollout was complete when the revision could not be written, or could not be read. A relapse since must not become an abort.
-		return nil
+		return c.markBeforeNext(rev)
 	}
 	claim := c.History.JudgeCurrent(named, c.Revisions.UpdateRevision)
 	if claim.Record {
@@ -84,6 +84,17 @@ func (c *chain) settleCurrent() *Step {
 			Note: fmt.Sprintf("status.currentRevision is %q, and the hub puts %q back: %s", named, claim.Hash, claim.Problem)})
 	}
 	return nil
+}
+
+// markBeforeNext marks a complete revision as current before the rollout of another template begins. After that, only the mark shows that the
+// revision was the current one.
+func (c *chain) markBeforeNext(rev *revision.Revision) *Step {
+	if c.TemplateErr != nil || c.Object.Spec.Paused || rev.Err != nil || rev.Digest == c.Template {
+		return nil
+	}
+	return c.recorded(patch(MarkCurrent, "complete", rev.Object, Patch{Annotations: map[string]any{
+		workv1alpha1.AnnotationCurrentSince: stamp(c.History.NextCurrentSince(c.Now)),
+	}}, "its rollout was complete"))
 }
 
 // wasComplete reports whether the conditions, or this process, know that the rollout of a revision was complete. A condition that contradicts
