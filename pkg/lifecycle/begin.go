@@ -211,6 +211,11 @@ func (c *chain) markAbort() *Step {
 func (c *chain) clearAborted(update *revision.Revision, why string) *Step {
 	annotations := noAbort()
 	annotations[workv1alpha1.AnnotationRetriedAt] = stamp(update.NextBegin(c.Now))
+	if at, marked := update.AbortedAt(); marked {
+		annotations[workv1alpha1.AnnotationRetriedAbort] = stamp(at)
+	} else if at := c.Revisions.AbortedTime; at != nil {
+		annotations[workv1alpha1.AnnotationRetriedAbort] = stamp(at.Time)
+	}
 	answer, next := c.do(patch(ClearAborted, "clear", update.Object, Patch{Annotations: annotations}, why))
 	switch {
 	case next != nil:

@@ -63,12 +63,14 @@ func (c *chain) retryAborted() *Step {
 }
 
 // wasRetried reports whether the revision records a retry of the abort that the status still has. Such a status is older than the revision.
-// The conditions distinguish that abort from a later one, for which a user may have set any time.
+// The revision names the abort that was retried, because times of different clocks have no order. A user who aborts again may set the same
+// time again; the conditions distinguish that abort.
 func (c *chain) wasRetried(update *revision.Revision) bool {
-	retried, _ := update.RetriedAt()
-	if _, marked := update.AbortedAt(); marked || !retried.After(c.Revisions.AbortedTime.Time) {
+	abort, known := update.RetriedAbort()
+	if _, marked := update.AbortedAt(); marked || !known || !abort.Equal(c.Revisions.AbortedTime.Time) {
 		return false
 	}
+	retried, _ := update.RetriedAt()
 	conditions := c.Object.Status.Conditions
 	reported, progressing := status.StageOf(conditions), meta.FindStatusCondition(conditions, workv1alpha1.ConditionProgressing)
 	return (reported == status.Aborting || reported == status.Aborted) && progressing != nil && !progressing.LastTransitionTime.After(retried)

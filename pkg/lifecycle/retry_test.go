@@ -71,7 +71,8 @@ func TestRetryByAnnotationContinues(t *testing.T) {
 	between := func() *begun {
 		b := begin(abortedAt(10*time.Minute), "b").tells(workv1alpha1.ReasonRolloutAborted).asksAt(20 * time.Minute)
 		b.Object.Status.Conditions[0].LastTransitionTime = metav1.NewTime(rt.At(10 * time.Minute))
-		b.History = history(object("a", 1, current(0)), object("b", 2, at(workv1alpha1.AnnotationRetriedAt, 21*time.Minute)))
+		b.History = history(object("a", 1, current(0)), object("b", 2, at(workv1alpha1.AnnotationRetriedAt, 21*time.Minute),
+			at(workv1alpha1.AnnotationRetriedAbort, 10*time.Minute)))
 		b.Object.Status.Failures = []workv1alpha1.ClusterFailure{{Cluster: "c1", Since: metav1.NewTime(rt.At(21 * time.Minute)), Reason: workv1alpha1.FailureDegraded}}
 		return b
 	}

@@ -162,6 +162,11 @@ func (r *Revision) RetriedAt() (time.Time, bool) {
 	return r.timeAnnotation(workv1alpha1.AnnotationRetriedAt)
 }
 
+// RetriedAbort returns when the abort was that a person retried last, and whether the revision records one.
+func (r *Revision) RetriedAbort() (time.Time, bool) {
+	return r.timeAnnotation(workv1alpha1.AnnotationRetriedAbort)
+}
+
 // Began returns when the last rollout of this revision began: when it was created, reused or retried last.
 func (r *Revision) Began() time.Time {
 	began := r.Object.CreationTimestamp.Time
