@@ -2,7 +2,9 @@ package lifecycle
 
 import (
 	"fmt"
+	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -32,11 +34,27 @@ func (c *chain) lostStatus() *Step {
 	return nil
 }
 
+// keepAbort keeps the abort that the update revision records if the status is from before it: somebody restored the status from a backup, or
+// the cache of this process is behind (R16). A person who retries removes only status.abortedTime, and leaves the conditions of the abort.
+func (c *chain) keepAbort(update *revision.Revision) {
+	at, aborted := update.AbortedAt()
+	if !aborted || c.Revisions.AbortedTime != nil {
+		return
+	}
+	stage, told := status.StageOf(c.Object.Status.Conditions), meta.FindStatusCondition(c.Object.Status.Conditions, workv1alpha1.ConditionProgressing)
+	if (stage == status.RollingOut || stage == status.Stalled) && !told.LastTransitionTime.After(at) {
+		c.Revisions.AbortedTime = ptr.To(metav1.NewTime(at))
+	}
+}
+
 // olderStatus treats a status that is older than the revisions as a lost one: somebody restored it from a backup. The rollout of today's
 // template has begun or ended since, so that it must not begin once more: it may have been aborted (R16). During a pause, the update revision
 // stays, and no work is written: this waits for the end of the pause.
 func (c *chain) olderStatus() *Step {
 	newest := c.History.Newest()
+	if newest != nil && newest.Err == nil && newest.Hash == c.Revisions.UpdateRevision {
+		c.keepAbort(newest)
+	}
 	if c.Object.Spec.Paused {
 		return nil
 	}
@@ -75,6 +93,9 @@ func (c *chain) settleCurrent() *Step {
 		return c.markBeforeNext(rev)
 	}
 	claim := c.History.JudgeCurrent(named, c.Revisions.UpdateRevision)
+	if latest := c.History.LatestCurrent(); claim.Record && latest != nil && named == c.Revisions.UpdateRevision && !c.completeSince(latest) {
+		claim = revision.Claim{Hash: latest.Hash, Problem: "the rollout of revision " + c.History.ByHash(named).Object.Name + " is not complete"}
+	}
 	if claim.Record {
 		return c.makeCurrent(c.History.ByHash(claim.Hash), "a person named it in status.currentRevision")
 	}
@@ -95,6 +116,21 @@ func (c *chain) markBeforeNext(rev *revision.Revision) *Step {
 	return c.recorded(patch(MarkCurrent, "complete", rev.Object, Patch{Annotations: map[string]any{
 		workv1alpha1.AnnotationCurrentSince: stamp(c.History.NextCurrentSince(c.Now)),
 	}}, "its rollout was complete"))
+}
+
+// completeSince reports whether the rollout of the update revision was complete after another revision became the current one. A status that
+// reports an earlier completion is older than the revisions (R16).
+func (c *chain) completeSince(latest *revision.Revision) bool {
+	update := c.History.ByHash(c.Revisions.UpdateRevision)
+	if c.Memory.Completed == update.Hash {
+		return true
+	}
+	told := meta.FindStatusCondition(c.Object.Status.Conditions, workv1alpha1.ConditionProgressing)
+	if told == nil || !c.wasComplete(update.Hash) {
+		return false
+	}
+	since, _ := latest.CurrentSince()
+	return !told.LastTransitionTime.Time.Before(work.Later(since, update.Began()).Truncate(time.Second))
 }
 
 // wasComplete reports whether the conditions, or this process, know that the rollout of a revision was complete. A condition that contradicts
