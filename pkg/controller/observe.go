@@ -77,14 +77,14 @@ func compareWorks(a, b *workv1.ManifestWork) int {
 // later steps of the pass (R10).
 func (c *Controller) noteWorks(p *pass) {
 	owners, sliced := placement.Owners(p.facts.Refs), placement.Sliced(p.facts.Refs)
-	known, emptied := placement.SelectionKnown(p.facts.Refs, p.facts.IgnoredRefs), placement.Emptied(p.facts.Refs)
+	known, left := placement.SelectionKnown(p.facts.Refs, p.facts.IgnoredRefs), placement.Left(p.facts.Refs, owners)
 	revisions, handover := p.facts.ByHash(p.Update), c.handoverOf(p)
 	seen := make([]work.Work, 0, len(p.works))
 	for i := range p.facts.Works {
 		read := &p.facts.Works[i]
 		_, selected := owners[read.Cluster()]
 		selection := memory.Selection{
-			Selected: selected, Unknown: !known, Emptied: emptied[read.PlacementName()], Sliced: sliced[read.Cluster()],
+			Selected: selected, Unknown: !known, Left: left(read.PlacementName(), read.Cluster()), Sliced: sliced[read.Cluster()],
 		}
 		w := c.memory.Works.View(*read, selection, c.broker == nil, p.now)
 		w.UnexpectedName = !work.IsName(p.object, w.Object.Name)

@@ -92,18 +92,46 @@ func SelectionKnown(refs []Ref, ignored int) bool {
 	return true
 }
 
-// Emptied returns the names of the Placements whose decisions were all seen and name no cluster. It is nil if there is none.
-func Emptied(refs []Ref) map[string]bool {
-	var emptied map[string]bool
+// Left returns a function that reports whether the Placement of a name no longer names a cluster, and OCM may be in the middle of writing
+// its decisions: they name no cluster, or there are several slices. owners are the owners of the clusters.
+func Left(refs []Ref, owners map[string]int) func(name, cluster string) bool {
+	named := map[string]map[string]bool{}
 	for i := range refs {
-		if refs[i].Settled() && refs[i].Placement.Empty() {
-			if emptied == nil {
-				emptied = map[string]bool{}
-			}
-			emptied[refs[i].Name] = true
+		if refs[i].Settled() && (refs[i].Placement.Empty() || refs[i].IsSliced()) {
+			named[refs[i].Name] = nil
 		}
 	}
-	return emptied
+	return func(name, cluster string) bool {
+		clusters, unsure := named[name]
+		if !unsure {
+			return false
+		}
+		if owner, selected := owners[cluster]; selected && refs[owner].Name == name {
+			return false
+		}
+		if clusters == nil { // Only works that were handed over, or are to be, need it.
+			clusters = clustersOf(refs, name)
+			named[name] = clusters
+		}
+		return !clusters[cluster]
+	}
+}
+
+// clustersOf returns the clusters that the decisions of a Placement name.
+func clustersOf(refs []Ref, name string) map[string]bool {
+	clusters := map[string]bool{}
+	for i := range refs {
+		if refs[i].Name != name || refs[i].Placement == nil {
+			continue
+		}
+		for g := range refs[i].Placement.Groups {
+			for _, cluster := range refs[i].Placement.Groups[g].Clusters {
+				clusters[cluster] = true
+			}
+		}
+		return clusters
+	}
+	return clusters
 }
 
 // Largest returns how many clusters the largest Placement selects.

@@ -59,11 +59,14 @@ func (p *Plan) decisionsKnown() bool {
 	return p.IgnoredRefs == 0 && !slices.ContainsFunc(p.Refs, func(ref RefOutcome) bool { return ref.PlacementMissing || !ref.Matches })
 }
 
-// selectionKnown reports whether the clusters that the Placement selects are known (R13). OCM may still be writing an empty selection. So an
-// empty one is known only when all works that name the placementRef are being deleted. Nor is a cluster's place known while it may belong to
+// selectionKnown reports whether the clusters that the Placement selects are known (R13). OCM may still be writing an empty selection, or
+// several slices. Such a selection is known only when all works that name the placementRef and left it are being deleted. Nor is a cluster's place known while it may belong to
 // an earlier placementRef: another soak and other tolerated failures apply there.
 func (ps *placementState) selectionKnown() bool {
-	return ps.ref.Settled() && !ps.any(func(m *member) bool { return m.blockedByEarlierRef }) && (!ps.ref.Placement.Empty() || !slices.ContainsFunc(ps.leaving, func(w *work.Work) bool { return !w.Deleting() }))
+	leaves := func(w *work.Work) bool { return !w.Deleting() }
+	blocked := func(m *member) bool { return m.blockedByEarlierRef }
+	return ps.ref.Settled() && !ps.any(blocked) &&
+		(!ps.ref.Placement.Empty() && !ps.ref.IsSliced() || !slices.ContainsFunc(ps.leaving, leaves))
 }
 
 // selectionsKnown reports whether every placementRef counts, and the clusters that each of them selects are known.

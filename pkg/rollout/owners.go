@@ -16,8 +16,8 @@ import (
 //  2. It has one work; others are surplus (addWork).
 //  3. A work that has the name of a placementRef still counts there if nothing selects its cluster any more, or if it is being deleted
 //     (assign).
-//  4. A work that is labelled with an earlier placementRef is not handed on while the selection of that placementRef is unknown, nor in the
-//     first seconds in which it is empty (blockedByEarlier).
+//  4. A work that is labelled with an earlier placementRef is not handed on while the selection of that placementRef is unknown, nor at once
+//     where OCM may still be writing its decisions (blockedByEarlier).
 
 // selection holds the clusters that the placementRefs of a snapshot select. It is computed once for a decision, so no step has to look at
 // every placementRef for each work, or the reverse.
@@ -162,8 +162,8 @@ func byName(a, b *work.Work) int {
 }
 
 // blockedByEarlier reports whether a work is labelled with a placementRef that comes before its cluster's and whose selection is unknown or
-// was emptied a moment ago: OCM creates a PlacementDecision first and writes its clusters into it after that. until is when the block ends by
-// itself; zero if it does not.
+// which it left a moment ago. OCM creates a PlacementDecision first and writes its clusters into it after that, and a cluster that moves between
+// slices is in none of them for a moment. until is when the block ends by itself; zero if it does not.
 func (sel *selection) blockedByEarlier(s *Snapshot, index int, work *work.Work) (blocked bool, until time.Time) {
 	if work == nil || index == 0 {
 		return false, time.Time{}
@@ -174,10 +174,14 @@ func (sel *selection) blockedByEarlier(s *Snapshot, index int, work *work.Work) 
 		return false, time.Time{}
 	case !sel.settled[first]:
 		return true, time.Time{}
-	case work.EmptiedSince.IsZero():
+	case work.LeftSince.IsZero():
 		return false, time.Time{}
 	}
-	if until = s.after(work.EmptiedSince, unselectedFor); !s.Now.Before(until) {
+	wait := unselectedFor
+	if ref := &s.Refs[first]; ref.IsSliced() && !ref.Placement.Empty() {
+		wait = unselectedForSliced
+	}
+	if until = s.after(work.LeftSince, wait); !s.Now.Before(until) {
 		return false, time.Time{}
 	}
 	return true, until

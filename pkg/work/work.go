@@ -41,8 +41,9 @@ type Work struct {
 	DeletionSeen time.Time
 	// UnselectedSince is when this process first saw that no ref selects its cluster; zero if one does (R8).
 	UnselectedSince time.Time
-	// EmptiedSince is when this process first saw that the decisions of the work's Placement name no cluster; zero if they name one (R8).
-	EmptiedSince time.Time
+	// LeftSince is when this process first saw that the work's Placement no longer names its cluster, and OCM may still be writing the
+	// decisions; zero if not (R8).
+	LeftSince time.Time
 	// SelectedBy are the Placements with several slices that this process last saw selecting the cluster; nil if it saw none (R8).
 	SelectedBy []string
 	// AcceptedAs is the digest that the hub requested if the API server stored a different spec at this generation. Another request would not

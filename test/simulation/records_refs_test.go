@@ -305,6 +305,48 @@ func TestDeselectedFormerCanary(t *testing.T) {
 	require.Nil(t, s.Object().Status.AbortedTime, s.story())
 }
 
+// TestFailureBetweenTwoDecisions: a failed cluster that is between two decisions of the first placementRef does not abort for a later one, although the count matches.
+func TestFailureBetweenTwoDecisions(t *testing.T) {
+	s := checkedStory(t)
+	s.Place("p1", []string{"a1", "a3"}, []string{"b1"})
+	s.Place("p2", []string{"a1", "a2", "a3", "b1", "c1"})
+	p1, p2 := progressive("p1", 3, "30s", 1, true), progressive("p2", 3, "30s", 0, true)
+	p1.RolloutStrategy.Progressive.MinSuccessTime.Duration = 10 * time.Minute
+	s.Create("v1", p1, p2)
+	s.settle(time.Hour)
+	s.Report("a3", "v2", Hangs)
+	s.Update("v2")
+	s.settle(time.Minute)
+	require.Equal(t, []string{"a3"}, s.failed(), s.story())
+	require.Nil(t, s.Object().Status.AbortedTime, s.story())
+	s.decide("p1", 0, []string{"a1", "a2"})
+	s.Tell("a2 joins p1, which moves a3: the first decision is written")
+	s.settle(time.Second)
+	s.Place("p1", []string{"a1", "a2"}, []string{"a3", "b1"})
+	s.settle(2 * time.Second)
+	require.Nil(t, s.Object().Status.AbortedTime, s.story())
+}
+
+// TestCompletionBetweenTwoDecisions: nor is the rollout complete without it. No cluster is in two placementRefs at a time.
+func TestCompletionBetweenTwoDecisions(t *testing.T) {
+	s := checkedStory(t)
+	s.Place("p1", []string{"a1", "a3"}, []string{"b1"})
+	s.Place("p2", []string{"a2", "c1"})
+	s.Create("v1", progressive("p1", 3, "30s", 0, false), progressive("p2", 3, "30s", 0, false))
+	s.quiet()
+	v1 := s.Object().Status.CurrentRevision
+	s.Report("a3", "v2", Hangs)
+	s.Update("v2")
+	s.settle(5 * time.Minute)
+	require.Equal(t, v1, s.Object().Status.CurrentRevision, s.story())
+	s.decide("p1", 0, []string{"a1", "a2"})
+	s.Tell("a2 joins p1, which moves a3: the first decision is written")
+	s.settle(time.Second)
+	s.Place("p1", []string{"a1", "a2"}, []string{"a3", "b1"})
+	s.settle(2 * time.Second)
+	require.Equal(t, v1, s.Object().Status.CurrentRevision, s.story())
+}
+
 // TestAcceptedWorksTakeSlots: works that the API server accepts again after they failed take slots: the end of an outage of a policy must not start them all.
 func TestAcceptedWorksTakeSlots(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}

@@ -51,8 +51,8 @@ type knownWork struct {
 
 	// unselectedSince is when it was first seen that no Placement selects the work's cluster; zero while one does (R8).
 	unselectedSince time.Time
-	// emptiedSince is when it was first seen that the decisions of the work's Placement name no cluster; zero while they name one (R8).
-	emptiedSince time.Time
+	// leftSince is when it was first seen that the work's Placement no longer names its cluster; zero while it does (R8).
+	leftSince time.Time
 	// selectedBy are the Placements with several slices that selected it last, by Placement name (R8).
 	selectedBy []string
 
@@ -79,8 +79,8 @@ type Selection struct {
 	Selected bool
 	// Unknown is true if a Placement may select it: one is missing, or has no decisions yet.
 	Unknown bool
-	// Emptied is true if the decisions of the Placement that the work is labelled with name no cluster.
-	Emptied bool
+	// Left is true if the Placement that the work is labelled with does not name the cluster, and OCM may still be writing its decisions.
+	Left bool
 	// Sliced are the Placements with several slices that select it.
 	Sliced []string
 }
@@ -102,13 +102,13 @@ func (m *Works) View(w work.Work, by Selection, deletionCounts bool, now time.Ti
 		known.unselectedSince = now
 	}
 	switch {
-	case !by.Emptied:
-		known.emptiedSince = time.Time{}
-	case known.emptiedSince.IsZero():
-		known.emptiedSince = now
+	case !by.Left:
+		known.leftSince = time.Time{}
+	case known.leftSince.IsZero():
+		known.leftSince = now
 	}
 	w.DeletionCounts, w.SelectedBy = deletionCounts, known.selectedBy
-	w.UnselectedSince, w.EmptiedSince = known.unselectedSince, known.emptiedSince
+	w.UnselectedSince, w.LeftSince = known.unselectedSince, known.leftSince
 	if w.Deleting() {
 		w.DeletionSeen = known.deletion.see(w.Object.DeletionTimestamp.Time, now)
 	}
@@ -202,7 +202,7 @@ func (w *knownWork) fill(of *work.Work) {
 // setBack sets times in the future to now: the clock was set back since this process saw them (R10).
 func (w *knownWork) setBack(now time.Time) {
 	for _, seen := range []*time.Time{
-		&w.succeededSince, &w.turnedAt, &w.watchedSince, &w.settledAt, &w.unselectedSince, &w.emptiedSince, &w.aheadAt, &w.strippedAt,
+		&w.succeededSince, &w.turnedAt, &w.watchedSince, &w.settledAt, &w.unselectedSince, &w.leftSince, &w.aheadAt, &w.strippedAt,
 	} {
 		if seen.After(now) {
 			*seen = now

@@ -119,14 +119,14 @@ func TestClockThatIsSetBack(t *testing.T) {
 	m := NewWorks()
 	see := func(at time.Duration, options ...rt.WorkOption) work.Work {
 		made := rt.Work("c1", append([]rt.WorkOption{rt.AtRevision("bbb")}, options...)...)
-		w := m.View(read(m, made.Object), Selection{Emptied: true}, true, rt.At(at))
+		w := m.View(read(m, made.Object), Selection{Left: true}, true, rt.At(at))
 		m.Settle(&w, true, rt.At(at))
 		return w
 	}
 	first := see(time.Hour)
 	m.Settled([]*work.Work{&first}, rt.At(time.Hour))
 	w := see(time.Minute)
-	for _, at := range []time.Time{w.SucceededSince, w.WatchedSince, w.SettledAt, w.UnselectedSince, w.EmptiedSince} {
+	for _, at := range []time.Time{w.SucceededSince, w.WatchedSince, w.SettledAt, w.UnselectedSince, w.LeftSince} {
 		require.Equal(t, rt.At(time.Minute), at)
 	}
 	require.Equal(t, rt.At(time.Minute), see(time.Hour).SucceededSince)
@@ -149,9 +149,9 @@ func TestView(t *testing.T) {
 	require.Zero(t, see(3*time.Second, Selection{Unknown: true}).UnselectedSince, "it may be selected")
 	require.Equal(t, rt.At(4*time.Second), see(4*time.Second, Selection{}).UnselectedSince)
 	require.Zero(t, see(5*time.Second, Selection{Selected: true}).UnselectedSince)
-	require.Equal(t, rt.At(6*time.Second), see(6*time.Second, Selection{Selected: true, Emptied: true}).EmptiedSince)
-	require.Equal(t, rt.At(6*time.Second), see(7*time.Second, Selection{Emptied: true}).EmptiedSince)
-	require.Zero(t, see(8*time.Second, Selection{}).EmptiedSince)
+	require.Equal(t, rt.At(6*time.Second), see(6*time.Second, Selection{Selected: true, Left: true}).LeftSince)
+	require.Equal(t, rt.At(6*time.Second), see(7*time.Second, Selection{Left: true}).LeftSince)
+	require.Zero(t, see(8*time.Second, Selection{}).LeftSince)
 }
 
 // What the API server stored with changes is known as that, and its difference is looked for until it is found (R10).
