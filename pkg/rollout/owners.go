@@ -161,12 +161,18 @@ func byName(a, b *work.Work) int {
 	return cmp.Or(strings.Compare(a.Cluster(), b.Cluster()), strings.Compare(a.Object.Name, b.Object.Name))
 }
 
-// blockedByEarlier reports whether a work is labelled with a placementRef that comes before its cluster's and whose selection is unknown or
-// which it left a moment ago. OCM creates a PlacementDecision first and writes its clusters into it after that, and a cluster that moves between
-// slices is in none of them for a moment. until is when the block ends by itself; zero if it does not.
-func (sel *selection) blockedByEarlier(s *Snapshot, index int, work *work.Work) (blocked bool, until time.Time) {
-	if work == nil || index == 0 {
+// blockedByEarlier reports whether the work of a member, or the record of one without a work, names a placementRef that comes before its
+// cluster's, and the selection of that placementRef is unknown or the cluster left it a moment ago. OCM creates a PlacementDecision first and
+// writes its clusters into it after that, and a cluster that moves between slices is in none of them for a moment. until is when the block
+// ends by itself; zero if it does not.
+func (sel *selection) blockedByEarlier(s *Snapshot, index int, m *member) (blocked bool, until time.Time) {
+	if index == 0 {
 		return false, time.Time{}
+	}
+	work := m.work
+	if work == nil {
+		first, recorded := sel.first[s.recordedFor(m.cluster)]
+		return recorded && first < index && !sel.settled[first], time.Time{}
 	}
 	first, named := sel.first[work.PlacementName()]
 	switch {
@@ -185,6 +191,14 @@ func (sel *selection) blockedByEarlier(s *Snapshot, index int, work *work.Work) 
 		return false, time.Time{}
 	}
 	return true, until
+}
+
+// recordedFor returns the Placement that the recorded failure or rejection of a cluster counts for; empty if there is none.
+func (s *Snapshot) recordedFor(cluster string) string {
+	if failure, failed := s.Records.Failures[cluster]; failed {
+		return failure.Placement
+	}
+	return s.Records.Rejections[cluster].Placement
 }
 
 // compareWorks orders the works of a cluster: the one to keep comes first.

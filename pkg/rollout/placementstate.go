@@ -41,7 +41,7 @@ func newPlacementState(s *Snapshot, index int, sel *selection) *placementState {
 	owned := sel.of(index)
 	ps.members = make([]*member, 0, len(owned)+len(ps.leaving))
 	for i := range owned {
-		owned[i].blockedByEarlierRef, owned[i].blockedUntil = sel.blockedByEarlier(s, index, owned[i].work)
+		owned[i].blockedByEarlierRef, owned[i].blockedUntil = sel.blockedByEarlier(s, index, &owned[i])
 		ps.members = append(ps.members, &owned[i])
 	}
 	ps.addLeaving(s)

@@ -186,7 +186,7 @@ func keep(found, recorded map[string]Failure, states []*placementState) {
 	for _, ps := range states {
 		unsettled[ps.ref.Name] = unsettled[ps.ref.Name] || !ps.ref.Settled()
 		for _, m := range ps.members {
-			counted[m.cluster] = true
+			counted[m.cluster] = counted[m.cluster] || !m.blockedByEarlierRef
 		}
 	}
 	for cluster, record := range recorded {

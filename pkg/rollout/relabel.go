@@ -75,7 +75,7 @@ func (ps *placementState) failedInAnother(m *member, group string) bool {
 
 // placement returns the Placement that a member's work is labelled with.
 func (m *member) placement(ps *placementState) string {
-	if m.blockedByEarlierRef {
+	if m.blockedByEarlierRef && m.work != nil {
 		return m.work.PlacementName()
 	}
 	return ps.ref.Name

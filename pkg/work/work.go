@@ -183,9 +183,12 @@ func (w *Work) Begin(rev *Revision) time.Time {
 }
 
 // WrittenAt returns when the hub wrote the work's revision, at the latest when this process saw the write. An agent that postdates it, or
-// a hub whose clock was ahead, gains no time (R10).
+// a hub whose clock was ahead, gains no time (R10). A work that somebody created again from a copy has the time of the first one.
 func (w *Work) WrittenAt() time.Time {
 	appliedAt, _ := w.AppliedAt()
+	if w.DeletionCounts { // The API server says when it was created.
+		appliedAt = Later(appliedAt, w.Object.CreationTimestamp.Time)
+	}
 	if w.WatchedSince.IsZero() {
 		return appliedAt
 	}

@@ -347,6 +347,59 @@ func TestCompletionBetweenTwoDecisions(t *testing.T) {
 	require.Equal(t, v1, s.Object().Status.CurrentRevision, s.story())
 }
 
+// TestFailureWithoutAWorkWhileAPlacementIsMissing: a failed cluster without a work does not fail a later placementRef while the earlier Placement is missing.
+func TestFailureWithoutAWorkWhileAPlacementIsMissing(t *testing.T) {
+	s := checkedStory(t)
+	s.Place("p1", []string{"c2", "c3"})
+	s.Place("p2", []string{"c2", "c3", "c4"})
+	p1, p2 := progressive("p1", 3, "30s", 1, true), progressive("p2", 3, "30s", 0, true)
+	p1.RolloutStrategy.Progressive.MinSuccessTime.Duration = 10 * time.Minute
+	s.Create("v1", p1, p2)
+	s.settle(time.Hour)
+	s.Update("v2")
+	s.settle(5 * time.Second)
+	s.Refuse("c1", Denied)
+	s.Place("p1", []string{"c1", "c2", "c3"})
+	s.Place("p2", []string{"c1", "c2", "c3", "c4"})
+	s.settle(2 * time.Minute)
+	require.Equal(t, []string{"c1"}, s.failed(), s.story())
+	require.Nil(t, s.Object().Status.AbortedTime, s.story())
+	s.must(s.API.Delete(Placements, Namespace, "p1", nil))
+	s.Tell("placement p1 is deleted")
+	s.settle(3 * time.Second)
+	require.Nil(t, s.Object().Status.AbortedTime, s.story())
+}
+
+// TestWorkCreatedAgainFromACopy: a work that a user creates again from a copy gets its whole deadline.
+func TestWorkCreatedAgainFromACopy(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.Place("p1", []string{"c1", "c2", "c3"})
+	p1 := progressive("p1", 1, "30s", 0, true)
+	p1.RolloutStrategy.Progressive.MinSuccessTime.Duration = 2 * time.Minute
+	s.Create("v1", p1)
+	s.settle(time.Hour)
+	s.Update("v2")
+	s.settle(3 * time.Minute)
+	require.Equal(t, "v2", s.held("c2"), s.story())
+	copied, err := s.API.Get(Works, "c1", "web")
+	s.must(err)
+	copied = copied.DeepCopy()
+	s.must(s.API.Delete(Works, "c1", "web", nil))
+	s.settle(2 * time.Second)
+	require.Empty(t, s.held("c1"), s.story())
+	copied.SetUID("")
+	copied.SetResourceVersion("")
+	copied.SetDeletionTimestamp(nil)
+	copied.SetCreationTimestamp(metav1.Time{})
+	copied.SetFinalizers(nil)
+	copied.SetGeneration(0)
+	delete(copied.Object, "status")
+	_, err = s.API.Create(Works, copied)
+	s.must(err)
+	s.settle(25 * time.Second)
+	require.Nil(t, s.Object().Status.AbortedTime, s.story())
+}
+
 // TestAcceptedWorksTakeSlots: works that the API server accepts again after they failed take slots: the end of an outage of a policy must not start them all.
 func TestAcceptedWorksTakeSlots(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
