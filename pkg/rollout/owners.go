@@ -31,6 +31,8 @@ type selection struct {
 	first map[string]int
 	// settled reports for each placementRef whether it is known which clusters it selects.
 	settled []bool
+	// emptyUntil is until when an empty selection counts as unknown; zero if it does not.
+	emptyUntil []time.Time
 	// others holds one work for each cluster that nothing selects, and surplus all works that are not the one of their cluster.
 	others  map[string]*work.Work
 	surplus []*work.Work
@@ -47,7 +49,7 @@ func newSelection(s *Snapshot) *selection {
 	sel := &selection{
 		members: make([]member, 0, largest), positions: make(map[string]int, largest), begins: make([]int, n, n+1),
 		first: make(map[string]int, n), settled: make([]bool, n), others: map[string]*work.Work{}, leaving: make([][]*work.Work, n),
-		lent: make([]int, n),
+		lent: make([]int, n), emptyUntil: make([]time.Time, n),
 	}
 	for i := range s.Refs {
 		sel.begins[i] = len(sel.members)
@@ -61,6 +63,9 @@ func newSelection(s *Snapshot) *selection {
 	_, usualName, _ := strings.Cut(s.Owner, ".")
 	for i := range s.Works {
 		sel.addWork(&s.Works[i], usualName)
+		if index, named := sel.first[s.Works[i].PlacementName()]; named && sel.settled[index] && s.Refs[index].Placement.Empty() {
+			sel.emptyUntil[index] = work.Later(sel.emptyUntil[index], s.leftUntil(index, &s.Works[i]))
+		}
 	}
 	sel.assign()
 	return sel
@@ -161,36 +166,56 @@ func byName(a, b *work.Work) int {
 	return cmp.Or(strings.Compare(a.Cluster(), b.Cluster()), strings.Compare(a.Object.Name, b.Object.Name))
 }
 
-// blockedByEarlier reports whether the work of a member, or the record of one without a work, names a placementRef that comes before its
-// cluster's, and the selection of that placementRef is unknown or the cluster left it a moment ago. OCM creates a PlacementDecision first and
-// writes its clusters into it after that, and a cluster that moves between slices is in none of them for a moment. until is when the block
-// ends by itself; zero if it does not.
+// blockedByEarlier reports whether a member may belong to a placementRef that comes before its cluster's: the selection of that placementRef is
+// unknown, or the cluster left it a moment ago. The label of the work tells which one it is, and without a work the records do. A cluster that
+// has neither may belong to any earlier one, and is blocked if that is halted. until is when the block ends by itself; zero if it does not.
 func (sel *selection) blockedByEarlier(s *Snapshot, index int, m *member) (blocked bool, until time.Time) {
-	if index == 0 {
-		return false, time.Time{}
+	if m.work == nil {
+		return sel.mayBeHalted(s, index, s.recordedFor(m.cluster))
 	}
-	work := m.work
-	if work == nil {
-		first, recorded := sel.first[s.recordedFor(m.cluster)]
-		return recorded && first < index && !sel.settled[first], time.Time{}
-	}
-	first, named := sel.first[work.PlacementName()]
+	first, named := sel.first[m.work.PlacementName()]
 	switch {
 	case !named || first >= index:
 		return false, time.Time{}
 	case !sel.settled[first]:
 		return true, time.Time{}
-	case work.LeftSince.IsZero():
-		return false, time.Time{}
+	}
+	until = s.leftUntil(first, m.work)
+	return !until.IsZero(), until
+}
+
+// leftUntil returns until when a work counts as one of a placementRef that its cluster left a moment ago; zero if it does not. OCM creates a
+// PlacementDecision first and writes its clusters into it after that, and a cluster that moves between slices is in none of them for a moment.
+func (s *Snapshot) leftUntil(index int, w *work.Work) time.Time {
+	if w.LeftSince.IsZero() {
+		return time.Time{}
 	}
 	wait := unselectedFor
-	if ref := &s.Refs[first]; ref.IsSliced() && !ref.Placement.Empty() {
+	if ref := &s.Refs[index]; ref.IsSliced() && !ref.Placement.Empty() {
 		wait = unselectedForSliced
 	}
-	if until = s.after(work.LeftSince, wait); !s.Now.Before(until) {
-		return false, time.Time{}
+	if until := s.after(w.LeftSince, wait); s.Now.Before(until) {
+		return until
 	}
-	return true, until
+	return time.Time{}
+}
+
+// mayBeHalted reports whether a cluster without a work may belong to an earlier placementRef that is halted, or for which it is recorded.
+func (sel *selection) mayBeHalted(s *Snapshot, index int, recorded string) (blocked bool, until time.Time) {
+	for i := range s.Refs[:index] {
+		name := s.Refs[i].Name
+		_, halted := s.Records.Halted[name]
+		if unknown, ends := sel.unknown(i); unknown && (halted || name == recorded) {
+			return true, ends
+		}
+	}
+	return false, time.Time{}
+}
+
+// unknown reports whether the selection of a placementRef is unknown, or empty since a moment ago. ends is when that ends by itself; zero if it
+// does not.
+func (sel *selection) unknown(index int) (unknown bool, ends time.Time) {
+	return !sel.settled[index] || !sel.emptyUntil[index].IsZero(), sel.emptyUntil[index]
 }
 
 // recordedFor returns the Placement that the recorded failure or rejection of a cluster counts for; empty if there is none.

@@ -154,8 +154,9 @@ func (p *Plan) records(s *Snapshot, states []*placementState) Records {
 			}
 		}
 		since, before := s.Records.Halted[ps.ref.Name]
+		unknown, _ := ps.selection.unknown(i)
 		switch {
-		case before && p.Refs[i].Halted:
+		case before && (p.Refs[i].Halted || unknown):
 			found.Halted[ps.ref.Name] = since
 		case p.Refs[i].Halted && ps.err == nil:
 			found.Halted[ps.ref.Name] = s.Now

@@ -370,6 +370,23 @@ func TestFailureWithoutAWorkWhileAPlacementIsMissing(t *testing.T) {
 	require.Nil(t, s.Object().Status.AbortedTime, s.story())
 }
 
+// TestHaltWhileAPlacementIsMadeAgain: nor is the bad revision started on the clusters that the halted first placementRef has not reached.
+func TestHaltWhileAPlacementIsMadeAgain(t *testing.T) {
+	s := checkedStory(t)
+	s.Place("p1", []string{"a1", "a2", "a3", "a4"})
+	s.Place("p2", []string{"a1", "a2", "a3", "a4", "b1"})
+	s.Report("a1", "v1", Hangs)
+	s.Create("v1", progressive("p1", 1, "30s", 0, false), progressive("p2", 5, "30s", 1, false))
+	s.settle(2 * time.Minute)
+	require.Equal(t, []string{"a1"}, s.failed(), s.story())
+	require.Empty(t, s.held("a2"), s.story())
+	s.Recreate("p1")
+	s.settle(2 * time.Second)
+	s.Place("p1", []string{"a1", "a2", "a3", "a4"})
+	s.settle(2 * time.Second)
+	require.Empty(t, s.held("a2")+s.held("a3")+s.held("a4"), s.story())
+}
+
 // TestWorkCreatedAgainFromACopy: a work that a user creates again from a copy gets its whole deadline.
 func TestWorkCreatedAgainFromACopy(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
