@@ -40,6 +40,16 @@ func (o *options) export(ctx context.Context, name string, number int64) error {
 	if err != nil {
 		return err
 	}
+	var template any // Read while the object is whole: its UID says which revisions are its own.
+	if number != 0 {
+		stored, err := templateOf(objects, number)
+		if err != nil {
+			return err
+		}
+		if err := json.Unmarshal(stored, &template); err != nil {
+			return fmt.Errorf("revision %d: %w", number, err)
+		}
+	}
 	set := objects.ReplicaSet
 	annotations := set.Annotations
 	for _, key := range serverMetadata {
@@ -54,15 +64,7 @@ func (o *options) export(ctx context.Context, name string, number int64) error {
 	}
 	delete(manifest, "status")
 	if number != 0 {
-		template, err := templateOf(objects, number)
-		if err != nil {
-			return err
-		}
-		var value any
-		if err := json.Unmarshal(template, &value); err != nil {
-			return fmt.Errorf("revision %d: %w", number, err)
-		}
-		manifest["spec"].(map[string]any)["manifestWorkTemplate"] = value
+		manifest["spec"].(map[string]any)["manifestWorkTemplate"] = template
 	}
 	return o.printYAML(manifest)
 }

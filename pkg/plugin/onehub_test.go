@@ -139,3 +139,11 @@ func TestStatusRightAfterARetry(t *testing.T) {
 	code, out, _ := h.run(t, "status", "web", "--timeout", "2s")
 	require.Equal(t, exitTimeout, code, "the retried rollout has not ended: %s", out)
 }
+
+// TestExportOfARevision: export finds the template of a revision of the object.
+func TestExportOfARevision(t *testing.T) {
+	code, out, failed := newOneHub(t).run(t, "export", "web", "--to-revision", "1")
+	require.Zero(t, code, failed)
+	require.Contains(t, out, "version: v1")
+	require.NotContains(t, out, "uid")
+}
