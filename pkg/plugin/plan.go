@@ -239,10 +239,13 @@ func limitsText(a *view.Ahead, l *rollout.Limits) string {
 		return "no cluster ever fails, because progressDeadline is None"
 	}
 	consequence := "stops the rollout there"
-	if l.AbortAll && a.Current != "" {
+	switch {
+	case l.AbortAll && a.Current != "":
 		consequence = "returns every cluster to revision " + a.Current
-	} else if l.AbortAll {
+	case l.AbortAll:
 		consequence += ", because there is no revision to return to"
+	case l.Undo:
+		consequence += ", because an undo is not aborted"
 	}
 	text := fmt.Sprintf("%s %s; a cluster fails %s after its write", strings.Join(failuresText(l), ", or "), consequence, l.Deadline)
 	if l.Halting > 0 {

@@ -20,8 +20,8 @@ type Limits struct {
 	PerGroup bool
 	// Deadline is progressDeadline; zero for none. Soak is the minSuccessTime that applies.
 	Deadline, Soak time.Duration
-	// AbortAll is true if a failure of the placementRef aborts the rollout.
-	AbortAll bool
+	// AbortAll is true if a failure of the placementRef aborts the rollout. Undo is true if it would, but the rollout is an undo (R12).
+	AbortAll, Undo bool
 	// Err is the reason why the strategy cannot be followed.
 	Err error
 }
@@ -42,7 +42,10 @@ func LimitsOf(s *Snapshot) []Limits {
 	_, states := decide(s)
 	all := make([]Limits, 0, len(states))
 	for _, ps := range states {
-		all = append(all, ps.limits())
+		l := ps.limits()
+		l.Undo = l.AbortAll && s.undoes()
+		l.AbortAll = l.AbortAll && !l.Undo
+		all = append(all, l)
 	}
 	return all
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
+
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
@@ -108,15 +110,8 @@ func (o *Objects) ends(
 // soak returns minSuccessTime of a placementRef: a cluster holds its slot for that time after its success.
 func (o *Objects) soak(placement string) time.Duration {
 	for i := range o.ReplicaSet.Spec.PlacementRefs {
-		ref := &o.ReplicaSet.Spec.PlacementRefs[i]
-		switch s := &ref.RolloutStrategy; {
-		case ref.Name != placement:
-		case s.All != nil:
-			return s.All.MinSuccessTime.Duration
-		case s.Progressive != nil:
-			return s.Progressive.MinSuccessTime.Duration
-		case s.ProgressivePerGroup != nil:
-			return s.ProgressivePerGroup.MinSuccessTime.Duration
+		if ref := &o.ReplicaSet.Spec.PlacementRefs[i]; ref.Name == placement {
+			return configOf(ref).MinSuccessTime.Duration
 		}
 	}
 	return 0
@@ -124,7 +119,7 @@ func (o *Objects) soak(placement string) time.Duration {
 
 // concurrency returns maxConcurrency of a placementRef with a number of clusters; 0 if the strategy has none.
 func concurrency(ref *workv1alpha1.LocalPlacementReference, total int) int {
-	if ref.RolloutStrategy.Progressive == nil {
+	if ref.RolloutStrategy.Type != clusterv1alpha1.Progressive || ref.RolloutStrategy.Progressive == nil {
 		return 0
 	}
 	text := ref.RolloutStrategy.Progressive.MaxConcurrency.String()

@@ -3,12 +3,13 @@ package view
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -224,7 +225,7 @@ func (o *Objects) limit(c *Cluster, all []Cluster) string {
 				failed++
 			}
 		}
-		if ref.RolloutStrategy.ProgressivePerGroup != nil {
+		if ref.RolloutStrategy.Type == clusterv1alpha1.ProgressivePerGroup {
 			each = " in each decision group"
 		}
 		return fmt.Sprintf(": number of failed clusters in placement %s: %d, maxFailures is %s%s", ref.Name, failed, maxFailures(ref), each)
@@ -245,41 +246,48 @@ func (o *Objects) consequence(c *Cluster, all []Cluster) string {
 		if ref.Name != c.Placement {
 			continue
 		}
-		text, limit := fmt.Sprintf(": failure %d of placement %s, maxFailures is %s", failed, ref.Name, maxFailures(ref)), maxFailures(ref)
-		number, err := strconv.Atoi(limit)
-		switch {
-		case err != nil:
-			return text + "; above maxFailures, " + o.afterFailures(ref)
-		case failed <= number:
-			return text + "; the rollout continues"
-		}
-		return text + "; " + o.afterFailures(ref)
+		return fmt.Sprintf(": failure %d of placement %s, maxFailures is %s; %s", failed, ref.Name, maxFailures(ref), o.afterFailure(i, c))
 	}
 	return ""
 }
 
-// afterFailures describes what the hub does if more than maxFailures clusters have failed.
-func (o *Objects) afterFailures(ref *workv1alpha1.LocalPlacementReference) string {
-	current := o.ReplicaSet.Status.CurrentRevision
-	switch {
-	case ref.RolloutStrategy.FailureStrategy != workv1alpha1.AbortAll:
-		return "the rollout stops in this placement"
-	case current == "" || current == o.ReplicaSet.Status.UpdateRevision:
-		return "the rollout stops in this placement, because AbortAll has no revision to return to"
+// afterFailure describes what the hub does if a cluster of a placementRef fails now. The hub's own code decides that.
+func (o *Objects) afterFailure(ref int, c *Cluster) string {
+	s := o.snapshot()
+	failures := maps.Clone(s.Records.Failures)
+	if failures == nil {
+		failures = map[string]rollout.Failure{}
 	}
-	return "AbortAll returns every cluster to revision " + numberOf(o.numbers(), current)
+	failures[c.Name] = rollout.Failure{Placement: c.Placement, Since: s.Now, Reason: workv1alpha1.FailureDeadlineExceeded}
+	s.Records.Failures = failures
+	switch plan := rollout.Decide(s); {
+	case plan.AbortDue() != nil:
+		return "AbortAll returns every cluster to revision " + numberOf(o.numbers(), o.ReplicaSet.Status.CurrentRevision)
+	case plan.AbortBlocked == rollout.BlockedByAbsence:
+		return "the rollout stops in this placement, because AbortAll has no revision to return to"
+	case plan.AbortBlocked == rollout.BlockedByUndo:
+		return "the rollout stops in this placement, because an undo is not aborted"
+	case ref < len(plan.Refs) && plan.Refs[ref].Failed:
+		return "the rollout stops in this placement"
+	}
+	return "the rollout continues"
 }
 
 // maxFailures returns maxFailures as written in the spec, or 0 if it is not set.
 func maxFailures(ref *workv1alpha1.LocalPlacementReference) string {
-	text := ""
+	config := configOf(ref)
+	return cmp.Or(config.MaxFailures.String(), "0")
+}
+
+// configOf returns the part of a rollout strategy that counts: the type names it, and the others have no effect.
+func configOf(ref *workv1alpha1.LocalPlacementReference) clusterv1alpha1.RolloutConfig {
 	switch s := &ref.RolloutStrategy; {
-	case s.All != nil:
-		text = s.All.MaxFailures.String()
-	case s.Progressive != nil:
-		text = s.Progressive.MaxFailures.String()
-	case s.ProgressivePerGroup != nil:
-		text = s.ProgressivePerGroup.MaxFailures.String()
+	case s.Type == clusterv1alpha1.Progressive && s.Progressive != nil:
+		return s.Progressive.RolloutConfig
+	case s.Type == clusterv1alpha1.ProgressivePerGroup && s.ProgressivePerGroup != nil:
+		return s.ProgressivePerGroup.RolloutConfig
+	case (s.Type == clusterv1alpha1.All || s.Type == "") && s.All != nil:
+		return s.All.RolloutConfig
 	}
-	return cmp.Or(text, "0")
+	return clusterv1alpha1.RolloutConfig{}
 }
