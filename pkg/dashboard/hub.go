@@ -59,6 +59,8 @@ type Action struct {
 	Verb      view.Verb `json:"verb"`
 	// Revision is the number of the revision that an undo restores; zero for the default.
 	Revision int64 `json:"revision,omitempty"`
+	// Generation is the generation of the object for which the user confirmed an undo: the preview showed the difference from its template.
+	Generation int64 `json:"generation,omitempty"`
 	// Clusters are the clusters of a retry; empty for all failed clusters.
 	Clusters []string `json:"clusters,omitempty"`
 	// Reason is the reason of an abort.
@@ -72,6 +74,8 @@ type Preview struct {
 	view.Effect
 	// Diff is the change of the template, with masked Secrets; empty if the template does not change.
 	Diff string `json:"diff,omitempty"`
+	// Generation is the generation of the object whose template an undo replaces.
+	Generation int64 `json:"generation,omitempty"`
 }
 
 type constantError string

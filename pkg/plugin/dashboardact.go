@@ -59,7 +59,9 @@ func (h *dashboardHub) previewUndo(
 	}
 	diff, err := h.o.plainDiff(ctx, before, after)
 	objects.Works = shown.Works
-	return &dashboard.Preview{Effect: view.EffectOf(objects, view.VerbUndo, target, nil), Diff: diff}, err
+	return &dashboard.Preview{
+		Effect: view.EffectOf(objects, view.VerbUndo, target, nil), Diff: diff, Generation: objects.ReplicaSet.Generation,
+	}, err
 }
 
 // Act implements dashboard.Hub.
@@ -68,13 +70,19 @@ func (h *dashboardHub) Act(ctx context.Context, action *dashboard.Action, confir
 	if err != nil {
 		return "", err
 	}
-	if preview.Question != confirmed {
+	if preview.Question != confirmed || action.Verb == view.VerbUndo && preview.Generation != action.Generation {
 		return "", dashboard.ErrChanged
 	}
 	var out bytes.Buffer
 	quiet, c := *h.o, h.in(action.Namespace)
 	quiet.Out = &out
 	quiet.unchanged = func(set *workv1alpha1.ManifestWorkReplicaSet) error {
+		if action.Verb == view.VerbUndo {
+			if set.Generation != action.Generation {
+				return dashboard.ErrChanged
+			}
+			return nil
+		}
 		objects := &view.Objects{ReplicaSet: set, Now: h.o.now()}
 		if view.EffectOf(objects, action.Verb, nil, action.Clusters).Question != confirmed {
 			return dashboard.ErrChanged

@@ -14,10 +14,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/rest"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/dashboard"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 )
 
 // oneHub is an API server with one object and its revisions.
@@ -68,6 +71,14 @@ func (h *oneHub) run(t *testing.T, args ...string) (code int, out, failed string
 
 func templateWith(version string) *workv1.ManifestWorkSpec {
 	return templateOfObject(fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"web","namespace":"x"},"data":{"version":%q}}`, version))
+}
+
+func (h *oneHub) dashboard(t *testing.T) *dashboardHub {
+	t.Helper()
+	_, host := serve(t, h)
+	c, err := newClients(&rest.Config{Host: host}, "default")
+	require.NoError(t, err)
+	return newDashboardHub(&options{now: time.Now}, c, true)
 }
 
 // templateOfObject returns a template with one object.
@@ -146,4 +157,26 @@ func TestExportOfARevision(t *testing.T) {
 	require.Zero(t, code, failed)
 	require.Contains(t, out, "version: v1")
 	require.NotContains(t, out, "uid")
+}
+
+// TestDashboardUndoOfATemplateThatWasNotShown: the user confirmed the difference from v2 to v1. Meanwhile somebody else put v3, a fix, into the spec.
+func TestDashboardUndoOfATemplateThatWasNotShown(t *testing.T) {
+	h := newOneHub(t)
+	d := h.dashboard(t)
+	action := &dashboard.Action{Namespace: "default", Name: "web", Verb: view.VerbUndo}
+	shown, err := d.Preview(t.Context(), action, &view.Objects{})
+	require.NoError(t, err)
+	require.Contains(t, shown.Diff, "-  version: v2")
+	h.set.Spec.ManifestWorkTemplate, h.set.ResourceVersion, h.set.Generation = *templateWith("v3"), "6", 3
+	action.Generation = shown.Generation
+	_, err = d.Act(t.Context(), action, shown.Question)
+	require.Empty(t, h.patches)
+	require.ErrorIs(t, err, dashboard.ErrChanged)
+
+	shown, err = d.Preview(t.Context(), action, &view.Objects{})
+	require.NoError(t, err)
+	action.Generation = shown.Generation
+	_, err = d.Act(t.Context(), action, shown.Question)
+	require.NoError(t, err)
+	require.Len(t, h.patches, 1)
 }

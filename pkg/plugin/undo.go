@@ -81,6 +81,9 @@ func (o *options) undoAt(ctx context.Context, c *clients, name string, flags *un
 // plannedUndo returns the patch of an undo and the number of the revision that it restores.
 func (o *options) plannedUndo(ctx context.Context, c *clients, name string, flags *undoOptions) ([]operation, int64, error) {
 	objects, target, err := o.undoTarget(ctx, c, name, flags)
+	if err == nil {
+		err = o.check(objects.ReplicaSet)
+	}
 	if err != nil {
 		return nil, 0, err
 	}

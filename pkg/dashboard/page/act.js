@@ -61,7 +61,7 @@ export function actions({ namespace, name, context, announce }) {
     async function send() {
       yes.disabled = true;
       try {
-        const done = await post(pathOf(namespace, name, 'act'), { ...action, reason: reason.value || undefined, confirmed: found.question });
+        const done = await post(pathOf(namespace, name, 'act'), { ...action, reason: reason.value || undefined, generation: found.generation, confirmed: found.question });
         close();
         announce(done.done);
       } catch (error) {
