@@ -290,3 +290,23 @@ func TestRecordsOfAnEarlierRolloutDoNotCount(t *testing.T) {
 	s.everywhere("v3")
 	require.Nil(t, s.Object().Status.AbortedTime)
 }
+
+// TestAbortInALostStatus: an abort by hand that is ignored, in a status that was lost, is no retry: what this process knows to have failed stays.
+func TestAbortInALostStatus(t *testing.T) {
+	s := checkedStory(t)
+	s.Place("p1", []string{"c1", "c2"})
+	s.Report("c1", "v1", Hangs)
+	s.Create("v1", progressive("p1", 1, "30s", 0, false))
+	s.settle(2 * time.Minute)
+	require.Equal(t, []string{"c1"}, s.failed(), s.story())
+	s.Edit("waits without a limit", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) {
+		spec.PlacementRefs[0].RolloutStrategy.Progressive.ProgressDeadline = "None"
+	})
+	s.settle(time.Second)
+	s.API.NoHistory = true
+	s.patch(ReplicaSets, Namespace, Name, map[string]any{"status": nil}, true)
+	s.AbortByHand()
+	s.settle(10 * time.Second)
+	require.Equal(t, []string{"c1"}, s.failed(), s.story())
+	require.Empty(t, s.held("c2"), s.story())
+}
