@@ -28,6 +28,7 @@ type oneHub struct {
 	set       *workv1alpha1.ManifestWorkReplicaSet
 	revisions []appsv1.ControllerRevision
 	patches   []string
+	noWatch   bool
 }
 
 func (h *oneHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -43,6 +44,8 @@ func (h *oneHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = body.ReadFrom(r.Body)
 		h.patches = append(h.patches, body.String())
 		reply(h.set)
+	case query.Get("watch") != "" && h.noWatch:
+		status(http.StatusForbidden, "Forbidden")
 	case query.Get("sendInitialEvents") != "":
 		status(http.StatusUnprocessableEntity, "Invalid")
 	case query.Get("watch") != "":
@@ -179,4 +182,13 @@ func TestDashboardUndoOfATemplateThatWasNotShown(t *testing.T) {
 	_, err = d.Act(t.Context(), action, shown.Question)
 	require.NoError(t, err)
 	require.Len(t, h.patches, 1)
+}
+
+// TestStatusWithoutTheRightToWatch: status does not wait for ever.
+func TestStatusWithoutTheRightToWatch(t *testing.T) {
+	h := newOneHub(t)
+	h.set.Status.State, h.noWatch = workv1alpha1.StateRollingOut, true
+	code, _, failed := h.run(t, "status", "web", "--timeout", "5s")
+	require.Equal(t, 1, code, failed)
+	require.Contains(t, failed, "orbidden")
 }

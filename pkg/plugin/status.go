@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -62,10 +63,11 @@ func (o *options) status(ctx context.Context, name string, flags *statusOptions)
 	if _, err := c.replicaSets().Get(ctx, name, metav1.GetOptions{}); err != nil {
 		return err
 	}
-	bounded := ctx
+	bounded, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
 	if flags.timeout > 0 {
 		var cancel context.CancelFunc
-		bounded, cancel = context.WithTimeout(ctx, flags.timeout)
+		bounded, cancel = context.WithTimeout(bounded, flags.timeout)
 		defer cancel()
 	}
 	selector := fields.OneTermEqualSelector("metadata.name", name).String()
@@ -76,7 +78,11 @@ func (o *options) status(ctx context.Context, name string, flags *statusOptions)
 		},
 		WatchFuncWithContext: func(ctx context.Context, list metav1.ListOptions) (watch.Interface, error) {
 			list.FieldSelector = selector
-			return c.replicaSets().Watch(ctx, list)
+			events, err := c.replicaSets().Watch(ctx, list)
+			if apierrors.IsForbidden(err) { // A reflector would try again without end.
+				fail(err)
+			}
+			return events, err
 		},
 	}
 	last := ""
@@ -94,6 +100,9 @@ func (o *options) status(ctx context.Context, name string, flags *statusOptions)
 		}
 		return done, outcome
 	})
+	if cause := context.Cause(bounded); apierrors.IsForbidden(cause) {
+		return cause
+	}
 	if wait.Interrupted(err) && ctx.Err() == nil && errors.Is(bounded.Err(), context.DeadlineExceeded) {
 		return &exitError{code: exitTimeout, message: fmt.Sprintf("timed out after %s", flags.timeout)}
 	}
