@@ -119,7 +119,7 @@ func (h *dashboardHub) List(ctx context.Context) dashboard.Followed[[]dashboard.
 	return follows(ctx, h, never, func(ctx context.Context, changed chan struct{}) (read[[]dashboard.Row], error) {
 		var mu sync.Mutex
 		var forbidden error
-		informer := cache.NewSharedInformer(following(c.replicaSets(), metav1.ListOptions{}), &workv1alpha1.ManifestWorkReplicaSet{}, 0)
+		informer := cache.NewSharedInformer(following(c.allSets(), metav1.ListOptions{}), &workv1alpha1.ManifestWorkReplicaSet{}, 0)
 		f := &follower{changed: changed}
 		lost := func(_ context.Context, _ *cache.Reflector, err error) {
 			if apierrors.IsForbidden(err) {

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/cli-runtime/pkg/printers"
-	"k8s.io/client-go/dynamic"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/preflight"
 )
@@ -34,7 +33,6 @@ type diagnosis struct {
 type doctor struct {
 	*options
 	*clients
-	objects dynamic.Interface
 	// hub is the namespace of the hub.
 	hub string
 }
@@ -99,13 +97,7 @@ func (o *options) newDoctor(hub string) (*doctor, error) {
 	if err != nil {
 		return nil, err
 	}
-	config, err := o.flags.ToRESTConfig()
-	if err != nil {
-		return nil, err
-	}
-	d := &doctor{options: o, clients: c, hub: hub}
-	d.objects, err = dynamic.NewForConfig(config)
-	return d, err
+	return &doctor{options: o, clients: c, hub: hub}, nil
 }
 
 func (o *options) printDiagnoses(all []diagnosis, output string) error {

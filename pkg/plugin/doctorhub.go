@@ -42,7 +42,7 @@ func (d *doctor) leader(ctx context.Context) ([]diagnosis, error) {
 // specs. A hub that led once has left its Lease behind.
 func (d *doctor) withoutLease(ctx context.Context) ([]diagnosis, error) {
 	n, behind := 0, []string{}
-	err := eachSet(ctx, d.sets.WorkV1alpha1().ManifestWorkReplicaSets(metav1.NamespaceAll), func(set *workv1alpha1.ManifestWorkReplicaSet) {
+	err := eachSet(ctx, setsIn(d.objects, metav1.NamespaceAll), func(set *workv1alpha1.ManifestWorkReplicaSet) {
 		if n++; !view.Observed(set) {
 			behind = append(behind, set.Namespace+"/"+set.Name)
 		}
@@ -131,7 +131,7 @@ func (d *doctor) ocm(ctx context.Context) ([]diagnosis, error) {
 func (d *doctor) lostFields(ctx context.Context) (all []diagnosis, err error) {
 	const check = "lost-fields"
 	n := 0
-	err = eachSet(ctx, d.sets.WorkV1alpha1().ManifestWorkReplicaSets(metav1.NamespaceAll), func(set *workv1alpha1.ManifestWorkReplicaSet) {
+	err = eachSet(ctx, setsIn(d.objects, metav1.NamespaceAll), func(set *workv1alpha1.ManifestWorkReplicaSet) {
 		n++
 		if text := lostIn(set.Status.Conditions); text != "" {
 			all = append(all, one(checkFail, check, set.Namespace+"/"+set.Name+": "+text, "apply deploy/, and set the named fields again")...)

@@ -14,7 +14,6 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	typed "github.com/open-cluster-management-io/work-rollback/pkg/client/clientset/versioned/typed/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 )
 
@@ -44,7 +43,7 @@ func (o *options) list(ctx context.Context, all, watch bool) error {
 		c.namespace = metav1.NamespaceAll
 	}
 	var sets []workv1alpha1.ManifestWorkReplicaSet
-	err = eachSet(ctx, c.replicaSets(), func(set *workv1alpha1.ManifestWorkReplicaSet) { sets = append(sets, *listed(set)) })
+	err = eachSet(ctx, c.allSets(), func(set *workv1alpha1.ManifestWorkReplicaSet) { sets = append(sets, *listed(set)) })
 	if err != nil {
 		return err
 	}
@@ -69,7 +68,7 @@ func (o *options) list(ctx context.Context, all, watch bool) error {
 const pageOfSets = 100
 
 // eachSet reads ManifestWorkReplicaSets page by page.
-func eachSet(ctx context.Context, client typed.ManifestWorkReplicaSetInterface, visit func(*workv1alpha1.ManifestWorkReplicaSet)) error {
+func eachSet(ctx context.Context, client decodedSets, visit func(*workv1alpha1.ManifestWorkReplicaSet)) error {
 	pages := pager.New(func(ctx context.Context, list metav1.ListOptions) (runtime.Object, error) {
 		return client.List(ctx, list)
 	})

@@ -15,7 +15,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
-	"github.com/open-cluster-management-io/work-rollback/pkg/client/clientset/versioned"
 )
 
 // manySets is an API server with n ManifestWorkReplicaSets. The last one has lost a field.
@@ -33,12 +32,16 @@ func (m *manySets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		limit = m.n
 	}
 	end := min(m.n, begin+limit)
-	list := &workv1alpha1.ManifestWorkReplicaSetList{}
+	version := workv1alpha1.SchemeGroupVersion.String()
+	list := &workv1alpha1.ManifestWorkReplicaSetList{TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: "ManifestWorkReplicaSetList"}}
 	if end < m.n {
 		list.Continue = strconv.Itoa(end)
 	}
 	for i := begin; i < end; i++ {
-		set := workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprintf("web-%d", i)}}
+		set := workv1alpha1.ManifestWorkReplicaSet{
+			TypeMeta:   metav1.TypeMeta{APIVersion: version, Kind: "ManifestWorkReplicaSet"},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprintf("web-%d", i)},
+		}
 		if i == m.n-1 {
 			set.Status.Conditions = []metav1.Condition{{Type: workv1alpha1.ConditionProgressing, Message: "the API server drops spec.paused"}}
 		}
@@ -61,7 +64,9 @@ func TestManySets(t *testing.T) {
 	require.Equal(t, []string{limit, limit, limit, limit}, server.limits)
 
 	server.limits = nil
-	found, err := (&doctor{clients: &clients{sets: versioned.NewForConfigOrDie(&rest.Config{Host: host})}}).lostFields(t.Context())
+	c, err := newClients(&rest.Config{Host: host}, "default")
+	require.NoError(t, err)
+	found, err := (&doctor{clients: c}).lostFields(t.Context())
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 	require.Contains(t, fmt.Sprint(found[0]), "default/web-300: the API server drops spec.paused")

@@ -34,7 +34,7 @@ func (o *options) watchList(ctx context.Context, c *clients, all bool, shown []w
 	for i := range shown {
 		rows.printed[shown[i].Namespace+"/"+shown[i].Name] = unaged(rows.table, o.row(&shown[i], all))
 	}
-	informer := cache.NewSharedInformer(following(c.replicaSets(), metav1.ListOptions{}), &workv1alpha1.ManifestWorkReplicaSet{}, 0)
+	informer := cache.NewSharedInformer(following(c.allSets(), metav1.ListOptions{}), &workv1alpha1.ManifestWorkReplicaSet{}, 0)
 	err := informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
 		if apierrors.IsForbidden(err) {
 			rows.fail(err)

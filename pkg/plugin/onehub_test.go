@@ -29,6 +29,8 @@ type oneHub struct {
 	revisions []appsv1.ControllerRevision
 	patches   []string
 	noWatch   bool
+	// list replaces the list of objects.
+	list string
 }
 
 func (h *oneHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -51,6 +53,8 @@ func (h *oneHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case query.Get("watch") != "":
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
+	case strings.HasSuffix(r.URL.Path, "/manifestworkreplicasets") && h.list != "":
+		_, _ = fmt.Fprint(w, h.list)
 	case strings.HasSuffix(r.URL.Path, "/manifestworkreplicasets"):
 		reply(&workv1alpha1.ManifestWorkReplicaSetList{
 			ListMeta: metav1.ListMeta{ResourceVersion: "5"}, Items: []workv1alpha1.ManifestWorkReplicaSet{*h.set},
@@ -191,4 +195,21 @@ func TestStatusWithoutTheRightToWatch(t *testing.T) {
 	code, _, failed := h.run(t, "status", "web", "--timeout", "5s")
 	require.Equal(t, 1, code, failed)
 	require.Contains(t, failed, "orbidden")
+}
+
+// TestListWithAnObjectThatCannotBeDecoded: the CRD lets "5 minutes" through. The object of one tenant must not hide those of the others.
+func TestListWithAnObjectThatCannotBeDecoded(t *testing.T) {
+	const item = `{"apiVersion":"work.open-cluster-management.io/v1alpha1","kind":"ManifestWorkReplicaSet","metadata":{"name":"web","namespace":%q},` +
+		`"spec":{"placementRefs":[{"name":"p","rolloutStrategy":{"type":"All","all":{"minSuccessTime":%q}}}]},"status":{"state":"Stalled"}}`
+	h := &oneHub{list: fmt.Sprintf(`{"apiVersion":"work.open-cluster-management.io/v1alpha1","kind":"ManifestWorkReplicaSetList",`+
+		`"metadata":{"resourceVersion":"1"},"items":[`+item+","+item+"]}", "shop", "5m", "tenant", "5 minutes")}
+	rows := h.dashboard(t).List(t.Context())
+	code, out, failed := h.run(t, "list", "-A")
+	require.Zero(t, code, failed)
+	require.Regexp(t, `shop +web +Stalled`, out)
+	require.Regexp(t, `tenant +web +Stalled`, out)
+	require.Eventually(t, func() bool {
+		shown, err := rows.Now()
+		return err == nil && len(shown) == 2
+	}, time.Minute, 10*time.Millisecond)
 }

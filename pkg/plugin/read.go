@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/version"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
@@ -27,6 +28,7 @@ import (
 type clients struct {
 	namespace string
 	sets      versioned.Interface
+	objects   dynamic.Interface
 	kube      kubernetes.Interface
 	works     workclient.Interface
 	metadatas metadata.Interface
@@ -52,6 +54,9 @@ func newClients(config *rest.Config, namespace string) (c *clients, err error) {
 		return nil, err
 	}
 	if c.kube, err = kubernetes.NewForConfig(config); err != nil {
+		return nil, err
+	}
+	if c.objects, err = dynamic.NewForConfig(config); err != nil {
 		return nil, err
 	}
 	works := rest.CopyConfig(config)
@@ -188,7 +193,7 @@ func (o *options) completeName(cmd *cobra.Command, args []string, _ string) ([]s
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
-	list, err := c.replicaSets().List(cmd.Context(), metav1.ListOptions{})
+	list, err := c.allSets().List(cmd.Context(), metav1.ListOptions{})
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
