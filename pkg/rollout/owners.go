@@ -203,9 +203,11 @@ func (s *Snapshot) leftUntil(index int, w *work.Work) time.Time {
 // mayBeHalted reports whether a cluster without a work may belong to an earlier placementRef that is halted, or for which it is recorded.
 func (sel *selection) mayBeHalted(s *Snapshot, index int, recorded string) (blocked bool, until time.Time) {
 	for i := range s.Refs[:index] {
-		name := s.Refs[i].Name
-		_, halted := s.Records.Halted[name]
-		if unknown, ends := sel.unknown(i); unknown && (halted || name == recorded) {
+		unknown, ends := sel.unknown(i)
+		if !unknown {
+			continue
+		}
+		if _, halted := s.Records.Halted[s.Refs[i].Name]; halted || s.Refs[i].Name == recorded {
 			return true, ends
 		}
 	}
