@@ -34,8 +34,8 @@ func (c *chain) lostStatus() *Step {
 	return nil
 }
 
-// keepAbort keeps the abort that the update revision records if the status is from before it: somebody restored the status from a backup, or
-// the cache of this process is behind (R16). A person who retries removes only status.abortedTime, and leaves the conditions of the abort.
+// keepAbort keeps the abort that the update revision records if the status predates that abort: somebody restored the status from a backup,
+// or the cache of this process is behind (R16). A user's retry removes only status.abortedTime, so the conditions still report the abort.
 func (c *chain) keepAbort(update *revision.Revision) {
 	at, aborted := update.AbortedAt()
 	if !aborted || c.Revisions.AbortedTime != nil {

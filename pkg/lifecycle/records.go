@@ -82,7 +82,7 @@ func (v *View) unrecorded(known *rollout.Records) bool {
 }
 
 // retries reports whether the rollout is retried: somebody removed status.abortedTime, or the revision records a retry that the status does
-// not show yet (R4). An abortedTime in a status that was lost is no abort of this rollout.
+// not show yet (R4). An abortedTime in a status that was otherwise lost is not an abort of this rollout.
 func (v *View) retries(of *status.Revisions) bool {
 	if of.AbortedTime != nil {
 		return false

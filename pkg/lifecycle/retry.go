@@ -63,8 +63,8 @@ func (c *chain) retryAborted() *Step {
 }
 
 // wasRetried reports whether the revision records a retry of the abort that the status still has. Such a status is older than the revision.
-// The revision names the abort that was retried, because times of different clocks have no order. A user who aborts again may set the same
-// time again; the conditions distinguish that abort.
+// The revision records the time of the abort that was retried, because times of different clocks can't be compared. A user who aborts again
+// may set the same time; the conditions distinguish the new abort.
 func (c *chain) wasRetried(update *revision.Revision) bool {
 	abort, known := update.RetriedAbort()
 	if _, marked := update.AbortedAt(); marked || !known || !abort.Equal(c.Revisions.AbortedTime.Time) {

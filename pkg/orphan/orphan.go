@@ -31,7 +31,7 @@ type Step struct {
 	Action Action
 	// Spec is what the ManifestWork is written with by DropCompletion and Release. It shares the manifests with the ManifestWork.
 	Spec *workv1.ManifestWorkSpec
-	// Unreleased are the manifests whose objects the agent could not give up, where it tried. Empty while it has not tried.
+	// Unreleased are the manifests whose objects the agent tried to release and could not; empty if it has not tried.
 	Unreleased []Manifest
 }
 

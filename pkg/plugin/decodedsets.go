@@ -12,8 +12,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 )
 
-// decodedSets lists and watches ManifestWorkReplicaSets as the hub does: an object that can't be decoded lacks its spec. In a typed list,
-// such an object of one tenant would hide all others.
+// decodedSets lists and watches ManifestWorkReplicaSets as the hub does: an object that can't be decoded keeps only the
+// fields that can be read. In a typed list, one such object would hide all others.
 type decodedSets struct{ dynamic.ResourceInterface }
 
 // allSets returns the lister of the ManifestWorkReplicaSets in the namespace of the clients.

@@ -245,7 +245,7 @@ func limitsText(a *view.Ahead, l *rollout.Limits) string {
 	case l.AbortAll:
 		consequence += ", because there is no revision to return to"
 	case l.Undo:
-		consequence += ", because an undo is not aborted"
+		consequence += ", because AbortAll does not apply to an undo"
 	}
 	text := fmt.Sprintf("%s %s; a cluster fails %s after its write", strings.Join(failuresText(l), ", or "), consequence, l.Deadline)
 	if l.Halting > 0 {

@@ -30,8 +30,9 @@ func newUndo(o *options) *cobra.Command {
 		Use: "undo NAME", GroupID: groupAct, Args: cobra.ExactArgs(1), ValidArgsFunction: o.completeName,
 		Short: "Restore the template of an earlier revision",
 		Long: "Restore the template of an earlier revision.\n" +
-			"If the rollout is in progress or aborted, that is the current revision. If it is complete, that is the newest\n" +
-			"earlier revision that reached every cluster. A return to the current revision, or to one within\n" +
+			"If the rollout is in progress or aborted, or the hub has not started the template in the spec, that is the current\n" +
+			"revision. If the rollout is complete, that is the newest earlier revision that reached every cluster.\n" +
+			"A return to the current revision, or to one within\n" +
 			"spec.rollbackWindow, reaches every cluster at once. Other revisions are rolled out with the rollout strategy.",
 		Example: `  # Restore the previous template
   kubectl mwrs undo web

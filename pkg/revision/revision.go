@@ -162,7 +162,7 @@ func (r *Revision) RetriedAt() (time.Time, bool) {
 	return r.timeAnnotation(workv1alpha1.AnnotationRetriedAt)
 }
 
-// RetriedAbort returns when the abort was that a person retried last, and whether the revision records one.
+// RetriedAbort returns the time of the abort that a user retried last, and whether the revision records one.
 func (r *Revision) RetriedAbort() (time.Time, bool) {
 	return r.timeAnnotation(workv1alpha1.AnnotationRetriedAbort)
 }

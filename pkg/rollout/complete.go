@@ -59,9 +59,10 @@ func (p *Plan) decisionsKnown() bool {
 	return p.IgnoredRefs == 0 && !slices.ContainsFunc(p.Refs, func(ref RefOutcome) bool { return ref.PlacementMissing || !ref.Matches })
 }
 
-// selectionKnown reports whether the clusters that the Placement selects are known (R13). OCM may still be writing an empty selection, or
-// several slices. Such a selection is known only when all works that name the placementRef and left it are being deleted. Nor is a cluster's place known while it may belong to
-// an earlier placementRef: another soak and other tolerated failures apply there.
+// selectionKnown reports whether the clusters that the Placement selects are known (R13). OCM may still be writing a selection that is
+// empty or has several slices. Such a selection is known only when each work that names the placementRef, and whose cluster nothing
+// selects any more, is being deleted. The selection is also unknown while one of its clusters may belong to an earlier placementRef, which
+// has its own soak and maxFailures.
 func (ps *placementState) selectionKnown() bool {
 	leaves := func(w *work.Work) bool { return !w.Deleting() }
 	blocked := func(m *member) bool { return m.blockedByEarlierRef }

@@ -111,7 +111,7 @@ func (ps *placementState) settleBy(s *Snapshot, m *member) (due time.Time, appli
 	return begin.Add(limit).Add(limit), m.is().takesSlot == always || m.is().fails
 }
 
-// watchedFrom returns since when this process has watched the update revision on a member: since the hub wrote it at the earliest.
+// watchedFrom returns when this process began to watch the update revision on a member, at the earliest when the hub wrote the revision.
 func (m *member) watchedFrom(s *Snapshot) time.Time {
 	return work.Later(m.work.Begin(s.Update), m.work.WatchedSince)
 }

@@ -14,8 +14,8 @@ import (
 // Which clusters of a placementRef get the update revision next (R10):
 //
 //  1. A failed cluster whose work somebody changed gets the update revision again. That starts no other cluster.
-//  2. A placementRef with too many failures starts nothing. One that is halted only by its rejected clusters (verdict in failed.go) starts the
-//     groups that come before theirs, or no retry could ever succeed.
+//  2. A placementRef with too many failures, even without its rejected clusters, starts nothing (verdict in failed.go). One that is halted
+//     only by its rejected clusters starts the groups that come before theirs. Otherwise no retry could ever succeed.
 //  3. Candidates are the clusters that wait, and the rejected ones whose next try is due. Retries get the free slots first.
 //  4. Mandatory groups come first. The other groups follow when each cluster of the mandatory groups is done.
 //  5. For Progressive, as many are next as slots are free: the batch size less the clusters that take a slot. Clusters that may have the

@@ -16,8 +16,8 @@ import (
 //  2. It has one work; others are surplus (addWork).
 //  3. A work that has the name of a placementRef still counts there if nothing selects its cluster any more, or if it is being deleted
 //     (assign).
-//  4. A work that is labelled with an earlier placementRef is not handed on while the selection of that placementRef is unknown, nor at once
-//     where OCM may still be writing its decisions (blockedByEarlier).
+//  4. A work that is labelled with an earlier placementRef is not handed over while the selection of that placementRef is unknown, or for a
+//     while after its cluster left that placementRef, because OCM may still be writing the decisions (blockedByEarlier).
 
 // selection holds the clusters that the placementRefs of a snapshot select. It is computed once for a decision, so no step has to look at
 // every placementRef for each work, or the reverse.
@@ -31,7 +31,7 @@ type selection struct {
 	first map[string]int
 	// settled reports for each placementRef whether it is known which clusters it selects.
 	settled []bool
-	// emptyUntil is until when an empty selection counts as unknown; zero if it does not.
+	// emptyUntil is the time until which the empty selection of each placementRef counts as unknown; zero if it does not.
 	emptyUntil []time.Time
 	// others holds one work for each cluster that nothing selects, and surplus all works that are not the one of their cluster.
 	others  map[string]*work.Work
@@ -40,7 +40,7 @@ type selection struct {
 	unselected []*work.Work
 	// leaving holds, for each placementRef, the works that still count for it although it no longer owns their clusters.
 	leaving [][]*work.Work
-	// lent is how many works name each placementRef that are not being deleted and whose clusters another placementRef owns.
+	// lent is, for each placementRef, the number of works that name it, are not being deleted, and are on clusters of another placementRef.
 	lent []int
 }
 
@@ -166,9 +166,9 @@ func byName(a, b *work.Work) int {
 	return cmp.Or(strings.Compare(a.Cluster(), b.Cluster()), strings.Compare(a.Object.Name, b.Object.Name))
 }
 
-// blockedByEarlier reports whether a member may belong to a placementRef that comes before its cluster's: the selection of that placementRef is
-// unknown, or the cluster left it a moment ago. The label of the work tells which one it is, and without a work the records do. A cluster that
-// has neither may belong to any earlier one, and is blocked if that is halted. until is when the block ends by itself; zero if it does not.
+// blockedByEarlier reports whether a member may belong to an earlier placementRef than the one that owns its cluster: the selection of that
+// placementRef is unknown, or the cluster has just left it. The label of the work names that placementRef. Without a work, it is the one
+// that the records name, or any earlier one that is halted. until is when the block ends by itself; zero if it does not.
 func (sel *selection) blockedByEarlier(s *Snapshot, index int, m *member) (blocked bool, until time.Time) {
 	if m.work == nil {
 		return sel.mayBeHalted(s, index, s.recordedFor(m.cluster))
@@ -184,8 +184,8 @@ func (sel *selection) blockedByEarlier(s *Snapshot, index int, m *member) (block
 	return !until.IsZero(), until
 }
 
-// leftUntil returns until when a work counts as one of a placementRef that its cluster left a moment ago; zero if it does not. OCM creates a
-// PlacementDecision first and writes its clusters into it after that, and a cluster that moves between slices is in none of them for a moment.
+// leftUntil returns the time until which a work still counts for a placementRef that its cluster has just left; zero if it does not. OCM
+// creates a PlacementDecision before it writes the clusters into it, and a cluster that moves between slices is briefly in none of them.
 func (s *Snapshot) leftUntil(index int, w *work.Work) time.Time {
 	if w.LeftSince.IsZero() {
 		return time.Time{}
@@ -200,7 +200,8 @@ func (s *Snapshot) leftUntil(index int, w *work.Work) time.Time {
 	return time.Time{}
 }
 
-// mayBeHalted reports whether a cluster without a work may belong to an earlier placementRef that is halted, or for which it is recorded.
+// mayBeHalted reports whether a cluster without a work may belong to an earlier placementRef that is halted, or that its record names.
+// until is when that ends by itself; zero if it does not.
 func (sel *selection) mayBeHalted(s *Snapshot, index int, recorded string) (blocked bool, until time.Time) {
 	for i := range s.Refs[:index] {
 		unknown, ends := sel.unknown(i)
@@ -214,8 +215,8 @@ func (sel *selection) mayBeHalted(s *Snapshot, index int, recorded string) (bloc
 	return false, time.Time{}
 }
 
-// unknown reports whether the selection of a placementRef is unknown, or empty since a moment ago. ends is when that ends by itself; zero if it
-// does not.
+// unknown reports whether the selection of a placementRef is unknown, or has just become empty. ends is when that ends by itself; zero if
+// it does not.
 func (sel *selection) unknown(index int) (unknown bool, ends time.Time) {
 	return !sel.settled[index] || !sel.emptyUntil[index].IsZero(), sel.emptyUntil[index]
 }

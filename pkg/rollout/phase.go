@@ -169,8 +169,9 @@ type member struct {
 	work    *work.Work
 	// owned is true if the cluster belongs to the placementRef. Otherwise only its work still counts here (R8).
 	owned bool
-	// blockedByEarlierRef is true if the cluster may belong to an earlier placementRef whose selection is unknown: until it is known, nothing
-	// new is written to the cluster (R8). blockedUntil is when that ends by itself; zero if it does not.
+	// blockedByEarlierRef is true if the cluster may belong to an earlier placementRef, because the selection of that placementRef is unknown
+	// or the cluster has just left it. Until that is resolved, nothing new is written to the cluster (R8). blockedUntil is when the block ends
+	// by itself; zero if it does not.
 	blockedByEarlierRef bool
 	blockedUntil        time.Time
 

@@ -152,7 +152,7 @@ type Plan struct {
 	Counts map[Phase]int
 	// Rejected names the clusters whose works the API server rejects, in no order.
 	Rejected []string
-	// RetriesHalted is true if other failures halt the placementRef of one of them: such a write is not retried for now (R10).
+	// RetriesHalted is true if other failures halt the placementRef of a rejected cluster: its write is not retried for now (R10).
 	RetriesHalted bool
 	// Postponed names the clusters that have their turn, but leave their slots to retries of rejected clusters in this plan, and the
 	// clusters that a user retries and whose rejected works are not due yet. What is known of their rejections stays.

@@ -247,8 +247,8 @@ func (ps *placementState) retried(s *Snapshot, m *member, a work.Assessment) tim
 	return at
 }
 
-// hadFailed reports whether a member with the update revision had failed before a given time. This process knows that a cluster flapped
-// before that only if it watched: the cluster may have succeeded before a restart.
+// hadFailed reports whether a member with the update revision had failed before a given time. Whether the cluster flapped
+// is judged only from when this process began to watch it, because the cluster may have succeeded before a restart.
 func (ps *placementState) hadFailed(s *Snapshot, m *member, a work.Assessment, by time.Time) bool {
 	switch {
 	case a.State != work.InFlight && a.State != work.Degraded:

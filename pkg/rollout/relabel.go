@@ -52,7 +52,7 @@ func (p *Plan) relabel(owner *work.OwnerMetadata, states []*placementState) {
 			w := Write{Action: Relabel, Cluster: m.cluster, Placement: m.placement(ps), Work: m.work}
 			w.Why = owner.Outdated(m.work, w.Placement)
 			if key := ps.groups[m.group].Key(); w.Why == "" && ps.failedInAnother(m, key) {
-				w.Group, w.Why = key, "its cluster failed in another decision group than that of the last write"
+				w.Group, w.Why = key, "its cluster failed in a different decision group than the one at the last write"
 			}
 			if w.Why == "" {
 				continue

@@ -63,8 +63,8 @@ func slicedWait(sliced map[string]bool, w *work.Work) time.Duration {
 	return 0
 }
 
-// after returns when something that was first seen at a time has lasted for a wait. What the hub saw before it reached the API server again
-// may have changed since, so the wait begins again then.
+// after returns when a state that was first seen at a given time has lasted for the given wait. The state may have changed while the hub
+// could not reach the API server, so the wait restarts when the hub reaches it again.
 func (s *Snapshot) after(seen time.Time, wait time.Duration) time.Time {
 	return work.Later(work.Later(seen, s.DeadlinesSince).Add(wait), s.Stall.over(wait))
 }

@@ -91,8 +91,8 @@ func (o *Objects) back(command func(purpose, verb, rest string) Command) []Comma
 }
 
 // UndoTarget returns the revision that an undo restores. A nonzero number selects that revision. Otherwise, the target is the current
-// revision if the update revision differs from it, or else the newest earlier revision that was current and was not aborted. An aborted
-// revision requires force.
+// revision if the update revision or the template in the spec differs from it, or else the newest earlier revision that was current and was
+// not aborted. An aborted revision requires force.
 func UndoTarget(o *Objects, number int64, force bool) (Revision, error) {
 	revisions := Revisions(o)
 	wanted := func(r *Revision) bool { return r.Number == number }

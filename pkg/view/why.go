@@ -266,7 +266,7 @@ func (o *Objects) afterFailure(ref int, c *Cluster) string {
 	case plan.AbortBlocked == rollout.BlockedByAbsence:
 		return "the rollout stops in this placement, because AbortAll has no revision to return to"
 	case plan.AbortBlocked == rollout.BlockedByUndo:
-		return "the rollout stops in this placement, because an undo is not aborted"
+		return "the rollout stops in this placement, because AbortAll does not apply to an undo"
 	case ref < len(plan.Refs) && plan.Refs[ref].Failed:
 		return "the rollout stops in this placement"
 	}
@@ -279,7 +279,7 @@ func maxFailures(ref *workv1alpha1.LocalPlacementReference) string {
 	return cmp.Or(config.MaxFailures.String(), "0")
 }
 
-// configOf returns the part of a rollout strategy that counts: the type names it, and the others have no effect.
+// configOf returns the config of the strategy that the type names. The other strategies of the placementRef have no effect.
 func configOf(ref *workv1alpha1.LocalPlacementReference) clusterv1alpha1.RolloutConfig {
 	switch s := &ref.RolloutStrategy; {
 	case s.Type == clusterv1alpha1.Progressive && s.Progressive != nil:

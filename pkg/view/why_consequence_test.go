@@ -40,8 +40,8 @@ func canary(part clusterv1alpha1.RolloutProgressive) workv1alpha1.RolloutStrateg
 	}}
 }
 
-// told is what why says that follows from a failure of c1, one minute after the write, and what the hub's own code makes c2 wait for after
-// the deadline of c1.
+// told returns the consequence of a failure of c1 that Why predicts one minute after the write, and what c2 waits for by the hub's own code
+// after the deadline of c1.
 func told(t *testing.T, o *view.Objects) (says string, hub rollout.Wait) {
 	t.Helper()
 	o.Now = now.Add(time.Minute)

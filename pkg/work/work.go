@@ -183,7 +183,8 @@ func (w *Work) Begin(rev *Revision) time.Time {
 }
 
 // WrittenAt returns when the hub wrote the work's revision, at the latest when this process saw the write. An agent that postdates it, or
-// a hub whose clock was ahead, gains no time (R10). A work that somebody created again from a copy has the time of the first one.
+// a hub whose clock was ahead, gains no time (R10). A work recreated from a copy has the annotation
+// of the original, so its creation time counts if it is later.
 func (w *Work) WrittenAt() time.Time {
 	appliedAt, _ := w.AppliedAt()
 	if w.DeletionCounts { // The API server says when it was created.

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestCompletionOnlyInTheStatus: v2 is complete while its revision can't be written; the status says so. v3 begins, fails, and must go back to v2.
+// TestCompletionOnlyInTheStatus: v2 completes while its revision can't be written, so only the status records the completion.
+// v3 then begins and fails, and the abort must return to v2.
 func TestCompletionOnlyInTheStatus(t *testing.T) {
 	for name, play := range map[string]func(s *teller){
 		"a webhook is away, v3 is pushed meanwhile": func(s *teller) {

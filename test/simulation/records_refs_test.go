@@ -139,7 +139,8 @@ func TestSoakWhileAPlacementIsMadeAgain(t *testing.T) {
 	require.Equal(t, v1, s.Object().Status.CurrentRevision, s.story())
 }
 
-// TestStallWhileAPlacementIsMadeAgain: so does a failure that the first one does not tolerate, and the later one would.
+// TestStallWhileAPlacementIsMadeAgain: the rollout stays incomplete while the Placement of the first placementRef is made again, if that
+// placementRef does not tolerate a failure that the later one would.
 func TestStallWhileAPlacementIsMadeAgain(t *testing.T) {
 	s := checkedStory(t)
 	s.Place("p1", []string{"c1", "c2"})
@@ -327,7 +328,8 @@ func TestFailureBetweenTwoDecisions(t *testing.T) {
 	require.Nil(t, s.Object().Status.AbortedTime, s.story())
 }
 
-// TestCompletionBetweenTwoDecisions: nor is the rollout complete without it. No cluster is in two placementRefs at a time.
+// TestCompletionBetweenTwoDecisions: the rollout is not complete while a failed cluster is between two decisions. No cluster is in two
+// placementRefs at a time.
 func TestCompletionBetweenTwoDecisions(t *testing.T) {
 	s := checkedStory(t)
 	s.Place("p1", []string{"a1", "a3"}, []string{"b1"})
@@ -370,7 +372,8 @@ func TestFailureWithoutAWorkWhileAPlacementIsMissing(t *testing.T) {
 	require.Nil(t, s.Object().Status.AbortedTime, s.story())
 }
 
-// TestHaltWhileAPlacementIsMadeAgain: nor is the bad revision started on the clusters that the halted first placementRef has not reached.
+// TestHaltWhileAPlacementIsMadeAgain: while the Placement of a halted placementRef is made again, no later placementRef starts the bad
+// revision on the clusters that the halted one has not reached.
 func TestHaltWhileAPlacementIsMadeAgain(t *testing.T) {
 	s := checkedStory(t)
 	s.Place("p1", []string{"a1", "a2", "a3", "a4"})

@@ -182,8 +182,8 @@ func TestRetryByAnnotationThatIsNone(t *testing.T) {
 	s.everywhere("v2")
 }
 
-// TestRetryBeforeARelapse: a retry is about clusters that had failed by its time. A hub that was restarted does not know that the others had
-// succeeded by then, and renews none that relapses after that.
+// TestRetryBeforeARelapse: a retry applies to clusters that had failed by its time. A restarted hub does not know which clusters had
+// succeeded by that time. It does not renew one that relapses later.
 func TestRetryBeforeARelapse(t *testing.T) {
 	s := checkedStory(t)
 	s.Place("p1", []string{"c1", "c2"})

@@ -74,8 +74,8 @@ const (
 	// AnnotationRetriedAt holds, on a revision, when a person asked to try it again by clearing status.abortedTime (R4), in RFC 3339
 	// with nanoseconds.
 	AnnotationRetriedAt = "work.open-cluster-management.io/revision-retried-at"
-	// AnnotationRetriedAbort holds, on a revision whose rollout was retried, when the retried abort was, in RFC 3339 with nanoseconds. A status
-	// with that abort is older than the revision.
+	// AnnotationRetriedAbort holds, on a revision whose rollout was retried, the time of the abort that was retried, in RFC 3339 with
+	// nanoseconds. A status that still has this abort is older than the revision.
 	AnnotationRetriedAbort = "work.open-cluster-management.io/revision-retried-abort"
 	// AnnotationReused holds, on a revision, when a template came back to it (R3), in RFC 3339 with nanoseconds: a rollout of
 	// it has the reason FoundNewRevision, and begins then.

@@ -135,8 +135,8 @@ func TestClockThatIsSetBack(t *testing.T) {
 	require.Equal(t, rt.At(time.Hour), see(3*time.Hour, rt.DeletedAt(2*time.Hour)).DeletionSeen)
 }
 
-// What the Placements say of a work's cluster is remembered: since when none selects it, since when its own
-// is empty, and which selected it last (R8).
+// View remembers since when no Placement selects a work's cluster, since when the work's own Placement no longer names it, and which
+// Placements selected it last (R8).
 func TestView(t *testing.T) {
 	m, object := NewWorks(), newWork("u1", "7")
 	object.Generation, object.Spec = 1, spec(configMap)
