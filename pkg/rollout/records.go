@@ -187,7 +187,9 @@ func keep(found, recorded map[string]Failure, states []*placementState) {
 	for _, ps := range states {
 		unsettled[ps.ref.Name] = unsettled[ps.ref.Name] || !ps.ref.Settled()
 		for _, m := range ps.members {
-			counted[m.cluster] = counted[m.cluster] || !m.blockedByEarlierRef
+			if m.work != nil || !m.blockedByEarlierRef { // Without a work, only the record shows a rejection.
+				counted[m.cluster] = true
+			}
 		}
 	}
 	for cluster, record := range recorded {
