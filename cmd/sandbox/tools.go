@@ -11,14 +11,14 @@ import (
 func newToolsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "tools",
-		Short: "Build etcd, kube-apiserver, kube-controller-manager and kubectl if they are not cached yet",
+		Short: "Build etcd, kube-apiserver, kube-controllers and kubectl if they are not cached yet",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			built, err := tools.Ensure(cmd.Context(), cmd.ErrOrStderr(), "")
 			if err != nil {
 				return err
 			}
-			for _, path := range []string{built.Etcd, built.KubeAPIServer, built.KubeControllerManager, built.Kubectl} {
+			for _, path := range []string{built.Etcd, built.KubeAPIServer, built.KubeControllers, built.Kubectl} {
 				fmt.Fprintln(cmd.OutOrStdout(), path)
 			}
 			return nil

@@ -1,5 +1,5 @@
 // Package sandbox runs a whole Open Cluster Management hub and its managed clusters on this machine, of real
-// parts: etcd and kube-apiservers, kube-controller-manager, OCM's operator, placement controller and work agents, and this
+// parts: etcd and kube-apiservers, controllers of kube-controller-manager, OCM's operator, placement controller and work agents, and this
 // project's work hub as its own process. Only the nodes are played. On managed clusters, Node sets the Pods ready or not as their image
 // says, and no container runs. On the hub, Kubelet runs the Deployments of this project as processes.
 //

@@ -1,5 +1,5 @@
-// Command controlplane is etcd, kube-apiserver, kube-controller-manager and kubectl in one binary, built from their Go modules. The name
-// under which it is called selects the program. One binary links what the programs share only once.
+// Command controlplane is etcd, kube-apiserver, controllers of kube-controller-manager and kubectl in one binary, built from their Go
+// modules. The name under which it is called selects the program. One binary links what the programs share only once.
 package main
 
 import (
@@ -17,7 +17,6 @@ import (
 	_ "k8s.io/component-base/metrics/prometheus/version"
 	kubectl "k8s.io/kubectl/pkg/cmd"
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
-	controllermanager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
 )
 
 // programs are the programs by name. Only the selected one is set up, because they register global flags.
@@ -26,9 +25,9 @@ var programs = map[string]func() int{
 		etcdmain.Main(os.Args)
 		return 0
 	},
-	"kube-apiserver":          run(apiserver.NewAPIServerCommand),
-	"kube-controller-manager": run(controllermanager.NewControllerManagerCommand),
-	"kubectl":                 run(kubectl.NewDefaultKubectlCommand),
+	"kube-apiserver":   run(apiserver.NewAPIServerCommand),
+	"kube-controllers": run(newControllersCommand),
+	"kubectl":          run(kubectl.NewDefaultKubectlCommand),
 }
 
 func run(command func() *cobra.Command) func() int {

@@ -18,7 +18,7 @@ const (
 // controllerManagerUser is who the controllers are where each has no ServiceAccount of its own.
 const controllerManagerUser = "system:kube-controller-manager"
 
-// StartControllerManager starts a kube-controller-manager with the named controllers and no others.
+// StartControllerManager starts the named controllers of kube-controller-manager and no others.
 func StartControllerManager(group *process.Group, binary string, server *APIServer, controllers ...string) (*process.Process, error) {
 	// Its own name, and for rights those of an administrator: policies of deploy/ tell the garbage collector from people by its name.
 	config, err := server.UserConfig(controllerManagerUser, "system:masters")
@@ -35,12 +35,6 @@ func StartControllerManager(group *process.Group, binary string, server *APIServ
 		Args: []string{
 			"--kubeconfig=" + kubeconfig,
 			"--controllers=" + strings.Join(controllers, ","),
-			"--leader-elect=false",
-			// Nobody asks it anything, and 0 is one port less to collide on.
-			"--secure-port=0",
-			"--use-service-account-credentials=false",
-			"--kube-api-qps=100",
-			"--kube-api-burst=200",
 		},
 		Abrupt: true,
 	})

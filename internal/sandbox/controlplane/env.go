@@ -78,7 +78,7 @@ func (e *Env) Start(ctx context.Context, options Options) (*ControlPlane, error)
 	}
 	plane := &ControlPlane{APIServer: server}
 	if len(options.Controllers) > 0 {
-		plane.ControllerManager, err = StartControllerManager(e.Group, e.Tools.KubeControllerManager, server, options.Controllers...)
+		plane.ControllerManager, err = StartControllerManager(e.Group, e.Tools.KubeControllers, server, options.Controllers...)
 		if err != nil {
 			return nil, err
 		}

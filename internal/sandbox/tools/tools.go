@@ -13,10 +13,10 @@ import (
 
 // Tools holds the paths of the programs. All of them are links to one binary, which runs the program whose name it is called by.
 type Tools struct {
-	Etcd                  string
-	KubeAPIServer         string
-	KubeControllerManager string
-	Kubectl               string
+	Etcd            string
+	KubeAPIServer   string
+	KubeControllers string
+	Kubectl         string
 }
 
 const (
@@ -54,7 +54,7 @@ func Ensure(ctx context.Context, out io.Writer, root string) (Tools, error) {
 	if built, err := b.isBuilt(); built || err != nil {
 		return b.tools(), err
 	}
-	fmt.Fprintf(out, "Building etcd and Kubernetes %s from Go modules into %s.\nOnly the first build takes long: about five minutes on two cores.\n",
+	fmt.Fprintf(out, "Building etcd and Kubernetes %s from Go modules into %s.\nOnly the first build takes long: about four minutes on two cores.\n",
 		b.version, cacheDir(root))
 	return b.tools(), withProgress(out, b.name, func() error { return b.build(ctx, root) })
 }
@@ -79,7 +79,7 @@ func binaryOf(ctx context.Context, root string) (*binary, error) {
 		return nil, fmt.Errorf("%s/go.mod does not require %s: add it, its version is that of the control planes", moduleDir, versionModule)
 	}
 	files := sha256.New()
-	for _, name := range []string{"go.mod", "go.sum", "main.go"} {
+	for _, name := range []string{"go.mod", "go.sum", "main.go", "controllers.go"} {
 		data, err := os.ReadFile(filepath.Join(root, moduleDir, name))
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return nil, fmt.Errorf("reading what the control planes are built from: %w", err)
@@ -92,15 +92,15 @@ func binaryOf(ctx context.Context, root string) (*binary, error) {
 
 func (b *binary) tools() Tools {
 	return Tools{
-		Etcd:                  filepath.Join(b.dir, "etcd"),
-		KubeAPIServer:         filepath.Join(b.dir, "kube-apiserver"),
-		KubeControllerManager: filepath.Join(b.dir, "kube-controller-manager"),
-		Kubectl:               filepath.Join(b.dir, "kubectl"),
+		Etcd:            filepath.Join(b.dir, "etcd"),
+		KubeAPIServer:   filepath.Join(b.dir, "kube-apiserver"),
+		KubeControllers: filepath.Join(b.dir, "kube-controllers"),
+		Kubectl:         filepath.Join(b.dir, "kubectl"),
 	}
 }
 
 func (t *Tools) all() []string {
-	return []string{t.Etcd, t.KubeAPIServer, t.KubeControllerManager, t.Kubectl}
+	return []string{t.Etcd, t.KubeAPIServer, t.KubeControllers, t.Kubectl}
 }
 
 func (b *binary) isBuilt() (bool, error) {
