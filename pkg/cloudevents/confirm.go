@@ -59,8 +59,8 @@ func (d *Driver) expectAnswers() {
 
 // confirm sends a work again whose agent has said nothing about its generation, or that was deleted and is not gone: an event that a
 // broker loses must not become a failed rollout (R11). The agent takes the same generation twice, and nothing happens. An agent whose
-// cluster is under way for long is asked: its last report may have been lost. It takes no writer's lock: a writer may wait for the
-// broker.
+// cluster is under way for long is asked: its last report may have been lost. It takes a writer's lock only for a deletion: a writer may
+// wait for the broker.
 func (d *Driver) confirm(ctx context.Context, t Task) error {
 	work := d.store.get(t.uid)
 	d.mu.Lock()
@@ -89,7 +89,7 @@ func (d *Driver) confirm(ctx context.Context, t Task) error {
 	there := d.judgeReach(ctx, t, work)
 	klog.FromContext(ctx).V(2).Info("Sending a ManifestWork again, its agent has not reported anything of it",
 		"cluster", work.Namespace, "name", work.Name, "generation", work.Generation)
-	if err := d.resend(ctx, work); err != nil {
+	if err := d.resend(ctx, t.uid); err != nil {
 		d.sends.AddAfter(t, wait)
 		return nil //nolint:nilerr // The writer got the error; here the write is only retried.
 	}
@@ -139,14 +139,31 @@ func settled(work *workv1.ManifestWork) bool {
 	return available
 }
 
-// resend sends what the hub has of a work. Where that was deleted in the meantime, the deletion comes last.
-func (d *Driver) resend(ctx context.Context, work *workv1.ManifestWork) error {
+// resend sends what the hub has of a work now. If the work is deleted meanwhile, the deletion is sent last.
+func (d *Driver) resend(ctx context.Context, uid types.UID) error {
+	work := d.store.get(uid)
+	if work == nil {
+		return nil
+	}
+	if !work.DeletionTimestamp.IsZero() {
+		return d.resendDeletion(ctx, work)
+	}
 	if err := d.send(ctx, eventtypes.ResyncResponseAction, work, d.store.contents.of(&work.Spec)); err != nil {
 		return err
 	}
+	if now := d.store.get(uid); now != nil && now.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	return d.resendDeletion(ctx, work)
+}
+
+// resendDeletion sends the deletion of a work again, unless the work was created again meanwhile. No writer may create it while the deletion
+// is sent: an agent deletes what it has, whatever generation the deletion names.
+func (d *Driver) resendDeletion(ctx context.Context, work *workv1.ManifestWork) error {
+	defer d.lock(work.UID)()
 	now := d.store.get(work.UID)
 	switch {
-	case now != nil && (now.DeletionTimestamp.IsZero() || !work.DeletionTimestamp.IsZero()):
+	case now == nil && !work.DeletionTimestamp.IsZero(), now != nil && now.DeletionTimestamp.IsZero():
 		return nil
 	case now == nil:
 		now = d.deleting(work)

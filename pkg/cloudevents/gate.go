@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/bwmarrin/snowflake"
 	cloudevents "github.com/cloudevents/sdk-go/v2"
 	cloudeventstypes "github.com/cloudevents/sdk-go/v2/types"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -154,5 +153,5 @@ func (g *gate) plausible(extensions map[string]any) bool {
 	if err != nil || id < 0 {
 		return false
 	}
-	return time.UnixMilli(snowflake.ParseInt64(id).Time()).Before(g.clock.Now().Add(maxAhead))
+	return timeOf(text).Before(g.clock.Now().Add(maxAhead))
 }

@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/common"
-	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/utils"
 )
 
 // verdict is the meaning of an agent's report.
@@ -33,7 +32,7 @@ func (s *store) report(reported *workv1.ManifestWork) verdict {
 		if before == nil {
 			return found
 		}
-		if s.replace(before, before.observe(reported)) {
+		if s.replace(before, before.observe(reported, s.clock.Now())) {
 			return noted
 		}
 	}
@@ -81,9 +80,9 @@ type merged struct {
 }
 
 // observe merges a report into the status of a work, unless a later one was merged before.
-func (o *observed) observe(reported *workv1.ManifestWork) merged {
+func (o *observed) observe(reported *workv1.ManifestWork, now time.Time) merged {
 	sequence := reported.Annotations[common.CloudEventsSequenceIDAnnotationKey]
-	if later, err := utils.CompareSnowflakeSequenceIDs(o.sequence, sequence); err != nil || !later {
+	if !isLater(o.sequence, sequence, now) {
 		return merged{sequence: o.sequence}
 	}
 	status := mergeStatus(&o.work.Status, &reported.Status, o.work.Generation, mostManifests(o.work))

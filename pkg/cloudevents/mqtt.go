@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"math"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,6 +15,7 @@ import (
 	"github.com/cloudevents/sdk-go/v2/binding"
 	"github.com/eclipse/paho.golang/paho"
 	"golang.org/x/sync/semaphore"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/klog/v2"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options/mqtt"
@@ -44,6 +47,8 @@ type mqttSession struct {
 	closed   chan struct{}
 	// arrived and handled count the events that came, and those that were handled.
 	arrived, handled atomic.Int64
+	// largest is the size of the largest packet that the broker takes, in bytes; zero for no limit.
+	largest int64
 	// room is how many bytes more may wait; the broker waits for it.
 	room  *semaphore.Weighted
 	close func()
@@ -86,6 +91,9 @@ func (t *mqttTransport) Connect(ctx context.Context) error {
 	}
 	s := &mqttSession{client: client, received: make(chan *paho.Publish, unreadEvents), closed: make(chan struct{})}
 	s.room = semaphore.NewWeighted(unreadBytes)
+	if p := answer.Properties; p != nil && p.MaximumPacketSize != nil {
+		s.largest = int64(*p.MaximumPacketSize)
+	}
 	s.close = sync.OnceFunc(func() { close(s.closed) })
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -127,7 +135,33 @@ func (t *mqttTransport) Send(ctx context.Context, event cloudevents.Event) error
 	if err := cloudeventsmqtt.WritePubMessage(ctx, (*binding.EventMessage)(&event), message); err != nil {
 		return err
 	}
+	if err := s.fits(message); err != nil {
+		return err
+	}
 	_, err = s.client.Publish(ctx, message)
+	return err
+}
+
+// maxHeader is the size of the largest header of an MQTT packet, in bytes.
+const maxHeader = math.MaxUint16
+
+// fits returns an error if the broker would end the connection because of this message. All works travel by that connection.
+func (s *mqttSession) fits(message *paho.Publish) error {
+	for _, header := range message.Properties.User {
+		if len(header.Value) > maxHeader {
+			return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("the labels and annotations have %d bytes: MQTT takes %d, remove some",
+				len(header.Value), maxHeader))
+		}
+	}
+	if s.largest == 0 {
+		return nil
+	}
+	size, err := message.Packet().ToControlPacket().WriteTo(io.Discard)
+	if err == nil && size > s.largest {
+		err = apierrors.NewRequestEntityTooLargeError(fmt.Sprintf(
+			"the event has %d bytes and the MQTT broker takes %d: make the template smaller, or raise the broker's limit (max_packet_size)",
+			size, s.largest))
+	}
 	return err
 }
 

@@ -11,7 +11,6 @@ import (
 	"k8s.io/klog/v2"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/common"
-	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/utils"
 	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
 )
 
@@ -196,7 +195,7 @@ func (d *Driver) done(report *workv1.ManifestWork) {
 	delete(d.considered, report.UID)
 	delete(d.unexpectedSince, report.UID)
 	kept := d.reports[report.UID]
-	if kept == nil || kept != report && !newer(report, kept) {
+	if kept == nil || kept != report && !newer(report, kept, d.clock.Now()) {
 		return
 	}
 	delete(d.reports, report.UID)
@@ -210,10 +209,9 @@ func (d *Driver) done(report *workv1.ManifestWork) {
 }
 
 // newer reports whether a report is later than another one of the same work.
-func newer(report, than *workv1.ManifestWork) bool {
-	later, err := utils.CompareSnowflakeSequenceIDs(than.Annotations[common.CloudEventsSequenceIDAnnotationKey],
-		report.Annotations[common.CloudEventsSequenceIDAnnotationKey])
-	return err == nil && later
+func newer(report, than *workv1.ManifestWork, now time.Time) bool {
+	return isLater(than.Annotations[common.CloudEventsSequenceIDAnnotationKey],
+		report.Annotations[common.CloudEventsSequenceIDAnnotationKey], now)
 }
 
 // askAll asks all agents what they have, now and again. Where the broker is away they are asked when it is back.
@@ -256,7 +254,7 @@ func (d *Driver) answer(ctx context.Context, cluster string) (again time.Duratio
 	d.answered[cluster] = now
 	d.mu.Unlock()
 	for _, work := range d.store.ofCluster(cluster) {
-		if err := d.send(ctx, eventtypes.ResyncResponseAction, work, d.store.contents.of(&work.Spec)); err != nil {
+		if err := d.resend(ctx, work.UID); err != nil {
 			return answerInterval, nil //nolint:nilerr // An agent asks when the broker is back, too.
 		}
 	}

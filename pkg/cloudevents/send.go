@@ -92,6 +92,9 @@ func (d *Driver) encode(action eventtypes.EventAction, work *workv1.ManifestWork
 }
 
 func refusal(name string, err error) error {
+	if apierrors.IsRequestEntityTooLargeError(err) {
+		return err
+	}
 	if said := cloudeventserrors.ToStatusError(common.ManifestWorkGR, name, err); !cloudeventserrors.IsPublishError(said) {
 		return said
 	}
