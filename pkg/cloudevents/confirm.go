@@ -157,8 +157,8 @@ func (d *Driver) resend(ctx context.Context, uid types.UID) error {
 	return d.resendDeletion(ctx, work)
 }
 
-// resendDeletion sends the deletion of a work again, unless the work was created again meanwhile. No writer may create it while the deletion
-// is sent: an agent deletes what it has, whatever generation the deletion names.
+// resendDeletion sends the deletion of a work again, unless the work was created again meanwhile. No writer may create it during the send:
+// an agent deletes what it has, whatever generation the deletion names.
 func (d *Driver) resendDeletion(ctx context.Context, work *workv1.ManifestWork) error {
 	defer d.lock(work.UID)()
 	now := d.store.get(work.UID)
