@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -134,12 +133,16 @@ func (a *API) Get(kind Kind, namespace, name string) (*unstructured.Unstructured
 
 // List returns those in a namespace (all if empty) that a filter keeps, sorted by namespace and name. The caller must not change them.
 func (a *API) List(kind Kind, namespace string, keep func(*unstructured.Unstructured) bool) []*unstructured.Unstructured {
-	var found []*unstructured.Unstructured
-	for _, k := range slices.Sorted(maps.Keys(a.objects[kind])) {
-		object := a.objects[kind][k]
+	var keys []string
+	for k, object := range a.objects[kind] {
 		if (namespace == "" || object.GetNamespace() == namespace) && (keep == nil || keep(object)) {
-			found = append(found, object)
+			keys = append(keys, k)
 		}
+	}
+	slices.Sort(keys)
+	found := make([]*unstructured.Unstructured, len(keys))
+	for i, k := range keys {
+		found[i] = a.objects[kind][k]
 	}
 	return found
 }

@@ -134,7 +134,7 @@ func (w *World) isFact(owner *workv1alpha1.ManifestWorkReplicaSet, work *workv1.
 
 // workOf returns the work of a cluster; nil if it has none.
 func (w *World) workOf(cluster string) *workv1.ManifestWork {
-	works := w.Works()
+	works := w.worksIn(cluster)
 	if i := slices.IndexFunc(works, func(work *workv1.ManifestWork) bool { return work.Namespace == cluster && owned(work) }); i >= 0 {
 		return works[i]
 	}

@@ -254,12 +254,15 @@ const unreadable = "5 minutes"
 var minSuccessTime = []string{"rolloutStrategy", "progressive", "minSuccessTime"}
 
 // Works are all works as the API server has them or, over a broker, as the hub wrote them last.
-func (w *World) Works() []*workv1.ManifestWork {
+func (w *World) Works() []*workv1.ManifestWork { return w.worksIn("") }
+
+// worksIn returns the ManifestWorks of a cluster; of at least that cluster if they travel over a broker. An empty name means all clusters.
+func (w *World) worksIn(cluster string) []*workv1.ManifestWork {
 	if w.Network != nil {
 		return w.Network.works()
 	}
 	var works []*workv1.ManifestWork
-	for _, object := range w.API.List(Works, "", nil) {
+	for _, object := range w.API.List(Works, cluster, nil) {
 		works = append(works, as[workv1.ManifestWork](w.API, object))
 	}
 	return works
