@@ -120,6 +120,17 @@ func (l *link) read(ctx context.Context, event cloudevents.Event) {
 	l.reported(ctx, &admitted)
 }
 
+// sendPatience is how long a broker may take to accept an event. sdk-go's gRPC transport can't be closed while it sends: without a limit, a
+// server that stops answering would block the hub, even if another one is there.
+const sendPatience = 10 * time.Second
+
+// Send implements options.CloudEventTransport.
+func (l *link) Send(ctx context.Context, event cloudevents.Event) error {
+	ctx, cancel := context.WithTimeout(ctx, sendPatience)
+	defer cancel()
+	return l.CloudEventTransport.Send(ctx, event)
+}
+
 // progress is how many events came so far, and how many of them were handled, where the transport keeps any unhandled.
 func (l *link) progress() (arrived, handled int64) {
 	if counts, ok := l.CloudEventTransport.(interface {

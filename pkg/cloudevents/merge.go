@@ -32,7 +32,7 @@ func (s *store) report(reported *workv1.ManifestWork) verdict {
 		if before == nil {
 			return found
 		}
-		if s.replace(before, before.observe(reported, s.clock.Now())) {
+		if s.replace(before, before.observe(reported)) {
 			return noted
 		}
 	}
@@ -42,6 +42,8 @@ func (s *store) report(reported *workv1.ManifestWork) verdict {
 type observed struct {
 	work     *workv1.ManifestWork
 	sequence string
+	// reported is the generation of the last report. A report of a newer one is later.
+	reported int64
 }
 
 // judge returns the meaning of a report, and the work whose status it changes; nil if it changes none.
@@ -69,7 +71,7 @@ func (s *store) judge(reported *workv1.ManifestWork) (verdict, *observed) {
 		}
 		return unexpectedGeneration, nil
 	}
-	return noted, &observed{work: h.work, sequence: h.sequence}
+	return noted, &observed{work: h.work, sequence: h.sequence, reported: h.reported}
 }
 
 // merged is the result of merging a report into a work.
@@ -77,23 +79,24 @@ type merged struct {
 	// work is nil if the report contains nothing new.
 	work     *workv1.ManifestWork
 	sequence string
+	reported int64
 }
 
 // observe merges a report into the status of a work, unless a later one was merged before.
-func (o *observed) observe(reported *workv1.ManifestWork, now time.Time) merged {
+func (o *observed) observe(reported *workv1.ManifestWork) merged {
 	sequence := reported.Annotations[common.CloudEventsSequenceIDAnnotationKey]
-	if !isLater(o.sequence, sequence, now) {
-		return merged{sequence: o.sequence}
+	if reported.Generation <= o.reported && !isLater(o.sequence, sequence) {
+		return merged{sequence: o.sequence, reported: o.reported}
 	}
 	status := mergeStatus(&o.work.Status, &reported.Status, o.work.Generation, mostManifests(o.work))
 	if len(o.work.Finalizers) > 0 && equality.Semantic.DeepEqual(o.work.Status, status) {
-		return merged{sequence: sequence}
+		return merged{sequence: sequence, reported: reported.Generation}
 	}
 	changed := *o.work
 	changed.Status = status
 	// The work is on the cluster, so a deletion has to wait for the agent.
 	changed.Finalizers = []string{workv1.ManifestWorkFinalizer}
-	return merged{work: &changed, sequence: sequence}
+	return merged{work: &changed, sequence: sequence, reported: reported.Generation}
 }
 
 // replace stores a merged status, and reports whether the work had not changed since the merge.
@@ -104,7 +107,7 @@ func (s *store) replace(before *observed, now merged) bool {
 	if h == nil || h.work != before.work || h.sequence != before.sequence {
 		return false
 	}
-	h.sequence = now.sequence
+	h.sequence, h.reported = now.sequence, now.reported
 	if now.work != nil {
 		s.store(now.work, h.content)
 	}
@@ -152,6 +155,16 @@ func (s *store) wordOf(uid types.UID) time.Time {
 		return h.wordAt
 	}
 	return time.Time{}
+}
+
+// reportedGeneration returns the generation of the agent's last report of a work; zero for none.
+func (s *store) reportedGeneration(uid types.UID) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h := s.works[uid]; h != nil {
+		return h.reported
+	}
+	return 0
 }
 
 // touch gives a work a new version without changing it, so that watchers process it again.

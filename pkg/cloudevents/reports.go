@@ -195,7 +195,7 @@ func (d *Driver) done(report *workv1.ManifestWork) {
 	delete(d.considered, report.UID)
 	delete(d.unexpectedSince, report.UID)
 	kept := d.reports[report.UID]
-	if kept == nil || kept != report && !newer(report, kept, d.clock.Now()) {
+	if kept == nil || kept != report && !newer(report, kept) {
 		return
 	}
 	delete(d.reports, report.UID)
@@ -209,9 +209,9 @@ func (d *Driver) done(report *workv1.ManifestWork) {
 }
 
 // newer reports whether a report is later than another one of the same work.
-func newer(report, than *workv1.ManifestWork, now time.Time) bool {
+func newer(report, than *workv1.ManifestWork) bool {
 	return isLater(than.Annotations[common.CloudEventsSequenceIDAnnotationKey],
-		report.Annotations[common.CloudEventsSequenceIDAnnotationKey], now)
+		report.Annotations[common.CloudEventsSequenceIDAnnotationKey])
 }
 
 // askAll asks all agents what they have, now and again. Where the broker is away they are asked when it is back.

@@ -8,19 +8,18 @@ import (
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/utils"
 )
 
-// agentSkew is how far an agent's clock may be ahead of the hub's while the order of its sequence IDs still counts.
-const agentSkew = time.Minute
+// maxLate is how much later than its successor a report may arrive. No broker keeps reports for a hub that is away.
+const maxLate = time.Minute
 
 // isLater reports whether the sequence ID of a report is later than the one of an earlier report. An agent takes its sequence IDs from the
-// clock that it had at its start. If that clock was ahead, and was right at the agent's next start, the new IDs are smaller. They count as
-// later, or the hub would ignore the agent for hours, and its cluster would fail (R11).
-func isLater(earlier, sequence string, now time.Time) bool {
+// clock that it had at its start. An ID that is far behind comes from another process of the agent, and one of the two clocks was wrong. If
+// the hub ignored such reports, their cluster would fail (R11).
+func isLater(earlier, sequence string) bool {
 	later, err := utils.CompareSnowflakeSequenceIDs(earlier, sequence)
 	if err != nil || later {
 		return err == nil
 	}
-	latest := now.Add(agentSkew)
-	return timeOf(earlier).After(latest) && !timeOf(sequence).After(latest)
+	return timeOf(earlier).Sub(timeOf(sequence)) > maxLate
 }
 
 // timeOf returns the time in a sequence ID; zero if it has none.

@@ -145,9 +145,11 @@ func keepUnreported(before, reported []metav1.Condition, generation int64) []met
 	return reported
 }
 
-// bare takes away what no merge reads of a report that is kept: messages and feedback, and conditions of a type that it has already.
+// bare removes from a report that is kept what no merge reads: messages, feedback, conditions of a type that it already has, and manifests
+// without a condition that a merge reads.
 func bare(status *workv1.ManifestWorkStatus) {
 	status.Conditions = boundConditions(status.Conditions)
+	var manifests []workv1.ManifestCondition
 	for i := range status.ResourceStatus.Manifests {
 		m := &status.ResourceStatus.Manifests[i]
 		var read []metav1.Condition
@@ -156,6 +158,9 @@ func bare(status *workv1.ManifestWorkStatus) {
 				read = append(read, m.Conditions[j])
 			}
 		}
-		m.Conditions, m.StatusFeedbacks = boundConditions(read), workv1.StatusFeedbackResult{}
+		if read != nil {
+			manifests = append(manifests, workv1.ManifestCondition{ResourceMeta: m.ResourceMeta, Conditions: boundConditions(read)})
+		}
 	}
+	status.ResourceStatus.Manifests = manifests
 }

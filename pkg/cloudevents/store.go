@@ -53,6 +53,8 @@ type held struct {
 	content *content
 	// sequence is the sequence ID of the last report.
 	sequence string
+	// reported is the generation of the last report.
+	reported int64
 	// renewals is the pace at which it is sent again because its agent reports a newer generation.
 	renewals renewals
 	// wordAt is when its agent last reported anything of it; zero for never.
@@ -233,7 +235,7 @@ func (s *store) restore(work *workv1.ManifestWork, sequence string) {
 	defer s.mu.Unlock()
 	s.store(work, content)
 	h := s.works[work.UID]
-	h.sequence, h.wordAt = sequence, s.clock.Now()
+	h.sequence, h.reported, h.wordAt = sequence, work.Generation, s.clock.Now()
 }
 
 // remove forgets a work that is gone from its cluster, or never was there.

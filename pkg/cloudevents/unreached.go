@@ -30,8 +30,9 @@ func (d *Driver) judgeReach(ctx context.Context, t Task, work *workv1.ManifestWo
 	if there = d.heard.after(work.Namespace, w.sent); !there && t.times > 0 && d.available != nil {
 		there = d.available(ctx, work.Namespace)
 	}
-	if !there || !t.there || !work.DeletionTimestamp.IsZero() && d.store.wordOf(t.uid).After(w.at) {
-		return there // An agent may report nothing until its deletion is done.
+	reported := d.store.wordOf(t.uid).After(w.at)
+	if !there || !t.there || reported && (!work.DeletionTimestamp.IsZero() || d.store.reportedGeneration(t.uid) >= work.Generation) {
+		return there // A slow agent, or one that reports nothing new until its deletion is done.
 	}
 	d.mu.Lock()
 	_, known := d.unreached[t.uid]
