@@ -8,8 +8,10 @@ import (
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
+	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/workwriter"
@@ -154,6 +156,10 @@ func (r *deployReconciler) write(ctx context.Context, p *pass, w *rollout.Write)
 		if p.Snapshot.Aborted {
 			r.memory.Owners.WroteBack(p.key, p.abortOf(w.Revision), w.Cluster)
 		}
+	}
+	if lacks := workpatch.Unmarked(w, answer); lacks != "" {
+		return apierrors.NewForbidden(workv1.Resource("manifestworks"), answer.GetName(), fmt.Errorf(
+			"the API server stored it without %s: look for a webhook or a policy that removes it", lacks))
 	}
 	if w.Action == rollout.Relabel {
 		r.memory.Works.Stripped(answer.GetUID(), workpatch.IsStripped(w, answer), p.now)

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
-	"k8s.io/utils/ptr"
 	workv1 "open-cluster-management.io/api/work/v1"
 	upstream "open-cluster-management.io/api/work/v1alpha1"
 
@@ -33,7 +33,7 @@ func (r *finalizeReconciler) reconcile(ctx context.Context, p *pass) (bool, erro
 		added, err := r.patcher(p).AddFinalizer(ctx, p.object.ManifestWorkReplicaSet, workv1alpha1.Finalizer)
 		return !added && err == nil, err
 	}
-	if ptr.Deref(p.object.Spec.PreserveResourcesOnDeletion, false) {
+	if preserves(p.object) {
 		return false, r.preserve(ctx, p)
 	}
 	if r.stopPreserving(ctx, p) {
@@ -47,6 +47,15 @@ func (r *finalizeReconciler) reconcile(ctx context.Context, p *pass) (bool, erro
 		err = cmp.Or(err, r.reportDeleting(ctx, p, nil))
 	}
 	return false, err
+}
+
+// preserves reports whether the workloads of an object that is being deleted stay. Once the condition Deleting reports that they stay, only
+// a user who sets the field to false ends that: if the field is missing, an older CRD may have dropped it (R20).
+func preserves(object *replicaset.Object) bool {
+	if asked := object.Spec.PreserveResourcesOnDeletion; asked != nil {
+		return *asked
+	}
+	return meta.FindStatusCondition(object.Status.Conditions, workv1alpha1.ConditionDeleting) != nil
 }
 
 // deleteWorks deletes the works, beginning with those in the cache, and then removes the finalizer. It reports whether nothing remains to

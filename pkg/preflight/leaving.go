@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -87,7 +88,7 @@ func Leaving(objects *Objects) []Finding {
 }
 
 var checks = []func(*view, *owner) []Finding{
-	sharedNames, alternativeNames, deleting, paused, aborted, rollingOut, keptObjects, ignoredFields,
+	sharedNames, alternativeNames, deleting, paused, aborted, rollingOut, ignoredRefs, keptObjects, ignoredFields,
 }
 
 // view is the objects with their relations.
@@ -199,7 +200,8 @@ func alternativeNames(_ *view, o *owner) []Finding {
 
 // deleting finds objects whose deletion waits for agents to release the workloads (R20).
 func deleting(_ *view, o *owner) []Finding {
-	if o.DeletionTimestamp.IsZero() || !ptr.Deref(o.Spec.PreserveResourcesOnDeletion, false) {
+	preserves := meta.FindStatusCondition(o.Status.Conditions, workv1alpha1.ConditionDeleting) != nil // An older CRD drops the field.
+	if o.DeletionTimestamp.IsZero() || !ptr.Deref(o.Spec.PreserveResourcesOnDeletion, preserves) {
 		return nil
 	}
 	return o.finds(Error, Deleting, "it is being deleted, and its workloads are to stay: OCM's hub deletes them",
@@ -214,22 +216,31 @@ func paused(_ *view, o *owner) []Finding {
 		"put the template into the spec that the clusters have, and set spec.paused to false; the condition Paused counts what is held back")
 }
 
+// aborted reports whether the rollout was aborted. An older CRD drops the time, and the conditions still say so.
+func (o *owner) aborted() bool {
+	stage := status.StageOf(o.Status.Conditions)
+	return o.Status.AbortedTime != nil || stage == status.Aborting || stage == status.Aborted
+}
+
 func aborted(_ *view, o *owner) []Finding {
-	if o.Status.AbortedTime == nil {
+	if !o.aborted() {
 		return nil
 	}
 	stable := "a good template"
 	if o.Status.CurrentRevision != "" {
 		stable = "the template of revision " + o.Status.CurrentRevision
 	}
-	return o.finds(Error, Aborted,
-		fmt.Sprintf("the rollout of revision %s was aborted: OCM's hub rolls it out to every cluster", o.Status.UpdateRevision),
+	what := "its rollout was aborted: OCM's hub rolls the template out to every cluster"
+	if o.Status.UpdateRevision != "" {
+		what = fmt.Sprintf("the rollout of revision %s was aborted: OCM's hub rolls it out to every cluster", o.Status.UpdateRevision)
+	}
+	return o.finds(Error, Aborted, what,
 		"put "+stable+" into the spec, and wait until the rollout is complete")
 }
 
 // rollingOut finds rollouts that are not complete. A rollout that was aborted or is paused is reported under that reason instead.
 func rollingOut(_ *view, o *owner) []Finding {
-	if !o.DeletionTimestamp.IsZero() || o.Spec.Paused || o.Status.AbortedTime != nil {
+	if !o.DeletionTimestamp.IsZero() || o.Spec.Paused || o.aborted() {
 		return nil
 	}
 	const unknown = "OCM's hub does not know which clusters failed, nor which revision is the stable one"
@@ -247,6 +258,17 @@ func rollingOut(_ *view, o *owner) []Finding {
 		return o.finds(Warning, RollingOut, "its rollout is in progress: "+unknown, "wait until it is complete, see "+o.kubectl("get"))
 	}
 	return nil
+}
+
+// ignoredRefs finds objects with more placementRefs than this hub reads.
+func ignoredRefs(_ *view, o *owner) []Finding {
+	if len(o.Spec.PlacementRefs) <= workv1alpha1.MaxPlacementRefs {
+		return nil
+	}
+	return o.finds(Error, RollingOut,
+		fmt.Sprintf("this hub ignores the placementRefs after the first %d: OCM's hub rolls out to their clusters, too",
+			workv1alpha1.MaxPlacementRefs),
+		"remove the other placementRefs, or select their clusters with fewer Placements")
 }
 
 func keptObjects(_ *view, o *owner) []Finding {

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
@@ -76,6 +77,19 @@ func IsStripped(w *rollout.Write, answer metav1.Object) bool {
 	stored.Work, stored.Revision = &work, nil
 	labels, annotations := changesOf(answer, stored.Metadata())
 	return len(labels)+len(annotations) > 0
+}
+
+// Unmarked returns the label or annotation that the API server's answer to the write of a revision lacks; empty for none. Without it, the
+// work does not count as having the revision (R10).
+func Unmarked(w *rollout.Write, answer metav1.Object) string {
+	switch {
+	case w.Revision == nil:
+	case answer.GetLabels()[workv1alpha1.LabelControllerHash] != w.Revision.Hash:
+		return "the label " + workv1alpha1.LabelControllerHash
+	case answer.GetAnnotations()[workv1alpha1.AnnotationAppliedAt] == "":
+		return "the annotation " + workv1alpha1.AnnotationAppliedAt
+	}
+	return ""
 }
 
 // metadataOperations returns operations that replace labels and annotations as a whole. The patch applies only to the version that they

@@ -125,7 +125,12 @@ func (r *restorer) abortIsLost() bool {
 	if latest := r.live.History.LatestCurrent(); latest != nil && latest.Hash == s.UpdateRevision {
 		return false // Its rollout was completed.
 	}
-	return !rolledOutSince(update, kept)
+	return !rolledOutSince(update, kept) && !r.madeSince(update)
+}
+
+// madeSince reports whether a revision was created after the snapshot: the history limit had deleted it, and its template came back.
+func (r *restorer) madeSince(rev *revision.Revision) bool {
+	return !rev.Rebuilt() && rev.Age().Generation > r.snapshot.Generation
 }
 
 // rolledOutSince reports whether a template came back to a revision, or somebody retried it, since the snapshot.
@@ -178,7 +183,7 @@ func (r *restorer) revisions(aborted *metav1.Time) (patched int) {
 		if kept == nil {
 			continue
 		}
-		patch := RevisionPatch{Revision: &r.live.History.Revisions[i], Annotations: lost(rev, kept, surpassed)}
+		patch := RevisionPatch{Revision: &r.live.History.Revisions[i], Annotations: lost(rev, kept, surpassed || r.madeSince(rev))}
 		if aborted != nil && r.live.Status.AbortedTime == nil && rev.Hash == r.snapshot.Status.UpdateRevision {
 			markAborted(patch.Annotations, rev, kept, aborted)
 		}

@@ -1,0 +1,34 @@
+package simulation
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// An object is being deleted, its workloads stay, and the hub waits for the agent of c1. OCM's operator writes its CRD, which drops
+// spec.preserveResourcesOnDeletion. Nobody set it to false: the workloads still stay (R20).
+func TestOlderCRDDuringAPreservingDeletion(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.Place("p1", []string{"c1"})
+	s.Create("v1", all("p1", "10m", true))
+	s.patch(ReplicaSets, Namespace, Name, map[string]any{"spec": map[string]any{"preserveResourcesOnDeletion": true}}, false)
+	s.settle(Forever)
+	s.Report("c1", "", Silent)
+	s.must(s.API.Delete(ReplicaSets, Namespace, Name, nil))
+	s.settle(time.Minute)
+	require.Nil(t, s.Works()[0].DeletionTimestamp)
+	s.API.OlderCRD = true
+	object, err := s.API.Get(ReplicaSets, Namespace, Name)
+	s.must(err)
+	served := object.DeepCopy()
+	unstructured.RemoveNestedField(served.Object, "spec", "preserveResourcesOnDeletion")
+	for _, field := range s.API.pruned() {
+		unstructured.RemoveNestedField(served.Object, "status", field)
+	}
+	s.API.store(ReplicaSets, served)
+	s.settle(time.Minute)
+	require.Nil(t, s.Works()[0].DeletionTimestamp, "its agent would delete the workloads")
+}

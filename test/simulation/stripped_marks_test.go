@@ -1,0 +1,44 @@
+package simulation
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// A webhook removes the time of the write from each work. The cluster has the revision and hangs. The condition names what was removed, the
+// work is not written in each pass, and the deadline leads to an abort (R10).
+func TestWebhookThatTakesTheTimeOfTheWrite(t *testing.T) {
+	s := &teller{World: NewWorld(), t: t}
+	s.Place("p1", []string{"c1", "c2"})
+	s.Create("v1", progressive("p1", 1, "5m", 0, true))
+	s.settle(Forever)
+	s.API.Strip = []string{workv1alpha1.AnnotationAppliedAt}
+	s.Report("c1", "v2", Hangs)
+	s.Update("v2")
+	s.settle(10 * time.Second)
+	s.hold("c1 v2", "c2 v1")
+	written := 0
+	s.Fault = func(what string) Fault {
+		if strings.HasPrefix(what, "patch work ") {
+			written++
+		}
+		return NoFault
+	}
+	for range 24 { // Each event makes a pass.
+		s.due = true
+		s.settle(10 * time.Second)
+	}
+	assert.LessOrEqual(t, written, 5, "at most one write in a minute")
+	told := meta.FindStatusCondition(s.Object().Status.Conditions, workv1alpha1.ConditionProgressing)
+	assert.Contains(t, told.Message, workv1alpha1.AnnotationAppliedAt)
+	s.settle(time.Hour)
+	require.NotNil(t, s.Object().Status.AbortedTime, told.Message)
+	s.hold("c1 v1", "c2 v1")
+}
