@@ -8,9 +8,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// An agent takes its sequence IDs from the clock that its machine had when the agent started. If that was ahead (a hardware clock in local
-// time, say), and a later process of the agent starts with the right clock, its reports have smaller sequence IDs than the last one of the
-// process before. They are no duplicates: a cluster that succeeds would fail, and abort the rollout (R11).
+// An agent derives its sequence IDs from the machine's clock at the time the agent starts. If the clock was ahead (for example, a hardware
+// clock in local time), and the agent restarts with the correct clock, its new reports have lower sequence IDs than the last report before
+// the restart. They must not be dropped as duplicates: a cluster that succeeds would fail, and abort the rollout (R11).
 func TestAgentWhoseClockWasAheadBeforeItsRestart(t *testing.T) {
 	const ahead = 8 * time.Hour
 	s := newSteps(t)

@@ -58,9 +58,9 @@ func (d *Driver) expectAnswers() {
 }
 
 // confirm sends a work again whose agent has said nothing about its generation, or that was deleted and is not gone: an event that a
-// broker loses must not become a failed rollout (R11). The agent takes the same generation twice, and nothing happens. An agent whose
-// cluster is under way for long is asked: its last report may have been lost. It takes a writer's lock only for a deletion: a writer may
-// wait for the broker.
+// broker loses must not become a failed rollout (R11). The agent takes the same generation twice, and nothing happens. If a
+// cluster has been in progress for long, its agent is asked: the last report may have been lost. confirm takes a writer's lock only for a
+// deletion, because a writer may be waiting for the broker.
 func (d *Driver) confirm(ctx context.Context, t Task) error {
 	work := d.store.get(t.uid)
 	d.mu.Lock()
@@ -139,7 +139,7 @@ func settled(work *workv1.ManifestWork) bool {
 	return available
 }
 
-// resend sends what the hub has of a work now. If the work is deleted meanwhile, the deletion is sent last.
+// resend sends the current version of a work again. If the work is deleted in the meantime, the deletion is sent last.
 func (d *Driver) resend(ctx context.Context, uid types.UID) error {
 	work := d.store.get(uid)
 	if work == nil {
@@ -157,8 +157,8 @@ func (d *Driver) resend(ctx context.Context, uid types.UID) error {
 	return d.resendDeletion(ctx, work)
 }
 
-// resendDeletion sends the deletion of a work again, unless the work was created again meanwhile. No writer may create it during the send:
-// an agent deletes what it has, whatever generation the deletion names.
+// resendDeletion sends the deletion of a work again, unless the work has been recreated. No writer may recreate it during the send: an
+// agent deletes the work regardless of the generation in the deletion event.
 func (d *Driver) resendDeletion(ctx context.Context, work *workv1.ManifestWork) error {
 	defer d.lock(work.UID)()
 	now := d.store.get(work.UID)

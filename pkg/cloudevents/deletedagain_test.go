@@ -13,8 +13,8 @@ import (
 	agentcodec "open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work/agent/codec"
 )
 
-// A deletion that no agent has confirmed is sent again. If it is confirmed meanwhile, and the work created again (its cluster is selected
-// again, and waited for that), the old deletion must not come last: an agent deletes what it has, whatever generation the event names.
+// A deletion that no agent has confirmed is sent again. If it is confirmed in the meantime and the work is recreated (because its cluster
+// was selected again), the old deletion must not be sent last: an agent deletes the work regardless of the generation in the event.
 func TestDeletionThatIsSentAgainAfterANewCreation(t *testing.T) {
 	s := newSteps(t)
 	s.after(2 * time.Minute) // Agents count as returned.

@@ -57,8 +57,8 @@ func (s *stuckServer) Subscribe(_ *pbv1.SubscriptionRequest, stream pbv1.CloudEv
 	return nil
 }
 
-// A gRPC server that stops answering is noticed by its missing heartbeats, and the hub connects again, to another replica of it, say. A
-// write that waits for an answer must not keep it from that: sdk-go's transport can't be closed while it sends.
+// If a gRPC server stops responding, the hub notices the missing heartbeats and reconnects, for example to another replica. A write that
+// waits for a response must not prevent that: sdk-go's transport can't be closed while it sends.
 func TestServerThatStopsAnswering(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -120,8 +120,8 @@ func (l *link) read(ctx context.Context, event cloudevents.Event) {
 	l.reported(ctx, &admitted)
 }
 
-// sendPatience is how long a broker may take to accept an event. sdk-go's gRPC transport can't be closed while it sends: without a limit, a
-// server that stops answering would block the hub, even if another one is there.
+// sendPatience is the maximum time for a broker to accept an event. sdk-go's gRPC transport can't be closed while it sends. Without a
+// limit, a server that stops responding would block the hub, even if another server is available.
 const sendPatience = 10 * time.Second
 
 // Send implements options.CloudEventTransport.

@@ -42,7 +42,7 @@ func (s *store) report(reported *workv1.ManifestWork) verdict {
 type observed struct {
 	work     *workv1.ManifestWork
 	sequence string
-	// reported is the generation of the last report. A report of a newer one is later.
+	// reported is the generation in the last report. A report with a higher generation is always newer.
 	reported int64
 }
 

@@ -47,7 +47,7 @@ type mqttSession struct {
 	closed   chan struct{}
 	// arrived and handled count the events that came, and those that were handled.
 	arrived, handled atomic.Int64
-	// largest is the size of the largest packet that the broker takes, in bytes; zero for no limit.
+	// largest is the size of the largest packet that the broker accepts, in bytes; zero means no limit.
 	largest int64
 	// room is how many bytes more may wait; the broker waits for it.
 	room  *semaphore.Weighted
@@ -145,11 +145,11 @@ func (t *mqttTransport) Send(ctx context.Context, event cloudevents.Event) error
 // maxHeader is the size of the largest header of an MQTT packet, in bytes.
 const maxHeader = math.MaxUint16
 
-// fits returns an error if the broker would end the connection because of this message. All works travel by that connection.
+// fits returns an error if the message is so large that the broker would close the connection, which carries all works.
 func (s *mqttSession) fits(message *paho.Publish) error {
 	for _, header := range message.Properties.User {
 		if len(header.Value) > maxHeader {
-			return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("the labels and annotations have %d bytes: MQTT takes %d, remove some",
+			return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("the labels and annotations take up %d bytes; MQTT allows %d: remove some",
 				len(header.Value), maxHeader))
 		}
 	}
@@ -159,7 +159,7 @@ func (s *mqttSession) fits(message *paho.Publish) error {
 	size, err := message.Packet().ToControlPacket().WriteTo(io.Discard)
 	if err == nil && size > s.largest {
 		err = apierrors.NewRequestEntityTooLargeError(fmt.Sprintf(
-			"the event has %d bytes and the MQTT broker takes %d: make the template smaller, or raise the broker's limit (max_packet_size)",
+			"the event takes up %d bytes; the MQTT broker allows %d: shrink the template, or raise the broker's limit (max_packet_size)",
 			size, s.largest))
 	}
 	return err

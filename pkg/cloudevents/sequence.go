@@ -8,12 +8,12 @@ import (
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/utils"
 )
 
-// maxLate is how much later than its successor a report may arrive. No broker keeps reports for a hub that is away.
+// maxLate is the longest time by which a report may arrive after a newer one. Brokers do not keep reports while the hub is disconnected.
 const maxLate = time.Minute
 
-// isLater reports whether the sequence ID of a report is later than the one of an earlier report. An agent takes its sequence IDs from the
-// clock that it had at its start. An ID that is far behind comes from another process of the agent, and one of the two clocks was wrong. If
-// the hub ignored such reports, their cluster would fail (R11).
+// isLater reports whether a report with the given sequence ID is later than an earlier report. An agent derives its sequence IDs from the
+// clock at the time the agent starts. If an ID is far behind, the agent has restarted, and its clock was wrong before or after the
+// restart. If the hub ignored such reports, the cluster would fail (R11).
 func isLater(earlier, sequence string) bool {
 	later, err := utils.CompareSnowflakeSequenceIDs(earlier, sequence)
 	if err != nil || later {
@@ -22,7 +22,7 @@ func isLater(earlier, sequence string) bool {
 	return timeOf(earlier).Sub(timeOf(sequence)) > maxLate
 }
 
-// timeOf returns the time in a sequence ID; zero if it has none.
+// timeOf returns the time that a sequence ID contains, or the zero time if the ID is not valid.
 func timeOf(sequence string) time.Time {
 	id, err := strconv.ParseInt(sequence, 10, 64)
 	if err != nil {

@@ -145,8 +145,8 @@ func keepUnreported(before, reported []metav1.Condition, generation int64) []met
 	return reported
 }
 
-// bare removes from a report that is kept what no merge reads: messages, feedback, conditions of a type that it already has, and manifests
-// without a condition that a merge reads.
+// bare strips a stored report of everything that merges do not read: messages, feedback, repeated conditions of the same type, and
+// manifests without a condition that merges read.
 func bare(status *workv1.ManifestWorkStatus) {
 	status.Conditions = boundConditions(status.Conditions)
 	var manifests []workv1.ManifestCondition

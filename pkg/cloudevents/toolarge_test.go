@@ -17,9 +17,9 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// A work that is larger than what the broker takes (max_packet_size, which it announces), or whose metadata does not fit into a header of
-// MQTT (65,535 bytes), is refused like any other that can't be written, and named. It must not end the connection by which all other works
-// travel: nothing would be rolled out or aborted any more, and no deadline would fire.
+// A work that exceeds the max_packet_size announced by the broker, or whose metadata does not fit into an MQTT header (65,535 bytes), is
+// rejected and named, like any other work that can't be written. It must not break the connection, which carries all other works: rollouts
+// and aborts would stop, and no deadline would fire.
 func TestWorkThatIsTooLargeForTheBroker(t *testing.T) {
 	large := owned("c1", "v1")
 	large.Spec = spec(strings.Repeat("x", 100<<10))

@@ -159,7 +159,7 @@ func (r *deployReconciler) write(ctx context.Context, p *pass, w *rollout.Write)
 	}
 	if lacks := workpatch.Unmarked(w, answer); lacks != "" {
 		return apierrors.NewForbidden(workv1.Resource("manifestworks"), answer.GetName(), fmt.Errorf(
-			"the API server stored it without %s: look for a webhook or a policy that removes it", lacks))
+			"the API server stored the ManifestWork without %s: look for a webhook or policy that removes it", lacks))
 	}
 	if w.Action == rollout.Relabel {
 		r.memory.Works.Stripped(answer.GetUID(), workpatch.IsStripped(w, answer), p.now)

@@ -49,8 +49,8 @@ func (r *finalizeReconciler) reconcile(ctx context.Context, p *pass) (bool, erro
 	return false, err
 }
 
-// preserves reports whether the workloads of an object that is being deleted stay. Once the condition Deleting reports that they stay, only
-// a user who sets the field to false ends that: if the field is missing, an older CRD may have dropped it (R20).
+// preserves reports whether the workloads of an object that is being deleted are kept. Once the Deleting condition reports that they are
+// kept, only setting the field to false changes that: if the field is missing, an older CRD may have dropped it (R20).
 func preserves(object *replicaset.Object) bool {
 	if asked := object.Spec.PreserveResourcesOnDeletion; asked != nil {
 		return *asked

@@ -266,9 +266,9 @@ func ignoredRefs(_ *view, o *owner) []Finding {
 		return nil
 	}
 	return o.finds(Error, RollingOut,
-		fmt.Sprintf("this hub ignores the placementRefs after the first %d: OCM's hub rolls out to their clusters, too",
+		fmt.Sprintf("this hub ignores all placementRefs after the first %d: OCM's hub also rolls out to their clusters",
 			workv1alpha1.MaxPlacementRefs),
-		"remove the other placementRefs, or select their clusters with fewer Placements")
+		"remove the ignored placementRefs, or select the clusters with fewer Placements")
 }
 
 func keptObjects(_ *view, o *owner) []Finding {

@@ -12,8 +12,8 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// A webhook removes the time of the write from each work. The cluster has the revision and hangs. The condition names what was removed, the
-// work is not written in each pass, and the deadline leads to an abort (R10).
+// A webhook removes the time of the write from each work. The cluster has the revision but makes no progress. The condition names the
+// removed annotation, the work is not rewritten in every pass, and the deadline leads to an abort (R10).
 func TestWebhookThatTakesTheTimeOfTheWrite(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.Place("p1", []string{"c1", "c2"})

@@ -31,8 +31,8 @@ const (
 	resync          = 12 * time.Hour
 )
 
-// newControllersCommand returns the command that runs a few controllers of kube-controller-manager. All of that program would be a third
-// of what this module compiles: it imports the scheduler and the kubelet's packages.
+// newControllersCommand returns the command that runs a few controllers of kube-controller-manager. The whole program would account for a
+// third of the code that this module compiles, because it imports packages of the scheduler and the kubelet.
 func newControllersCommand() *cobra.Command {
 	var kubeconfig string
 	var names []string
@@ -50,11 +50,11 @@ func newControllersCommand() *cobra.Command {
 	}
 	command.Flags().StringVar(&kubeconfig, "kubeconfig", "", "the API server to connect to, and its credentials")
 	command.Flags().StringSliceVar(&names, "controllers", nil,
-		"what to run: garbage-collector-controller, namespace-controller, deployment-controller, replicaset-controller")
+		"the controllers to run: garbage-collector-controller, namespace-controller, deployment-controller, replicaset-controller")
 	return command
 }
 
-// controllers is what the controllers share.
+// controllers holds the clients and informers that the controllers share.
 type controllers struct {
 	client    kubernetes.Interface
 	metadata  metadata.Interface

@@ -128,7 +128,8 @@ func (r *restorer) abortIsLost() bool {
 	return !rolledOutSince(update, kept) && !r.madeSince(update)
 }
 
-// madeSince reports whether a revision was created after the snapshot: the history limit had deleted it, and its template came back.
+// madeSince reports whether a revision was created after the snapshot: it had been deleted by the history limit, and its template was
+// applied again.
 func (r *restorer) madeSince(rev *revision.Revision) bool {
 	return !rev.Rebuilt() && rev.Age().Generation > r.snapshot.Generation
 }
