@@ -49,13 +49,14 @@ func (r *finalizeReconciler) reconcile(ctx context.Context, p *pass) (bool, erro
 	return false, err
 }
 
-// preserves reports whether the workloads of an object that is being deleted are kept. Once the Deleting condition reports that they are
-// kept, only setting the field to false changes that: if the field is missing, an older CRD may have dropped it (R20).
+// preserves reports whether the workloads of an object that is being deleted are kept. A missing field means that they are not, unless the
+// Deleting condition of this generation reports that they are kept: then nobody removed the field, and an older CRD drops it (R20).
 func preserves(object *replicaset.Object) bool {
 	if asked := object.Spec.PreserveResourcesOnDeletion; asked != nil {
 		return *asked
 	}
-	return meta.FindStatusCondition(object.Status.Conditions, workv1alpha1.ConditionDeleting) != nil
+	told := meta.FindStatusCondition(object.Status.Conditions, workv1alpha1.ConditionDeleting)
+	return told != nil && told.ObservedGeneration == object.Generation
 }
 
 // deleteWorks deletes the works, beginning with those in the cache, and then removes the finalizer. It reports whether nothing remains to

@@ -200,7 +200,8 @@ func alternativeNames(_ *view, o *owner) []Finding {
 
 // deleting finds objects whose deletion waits for agents to release the workloads (R20).
 func deleting(_ *view, o *owner) []Finding {
-	preserves := meta.FindStatusCondition(o.Status.Conditions, workv1alpha1.ConditionDeleting) != nil // An older CRD drops the field.
+	told := meta.FindStatusCondition(o.Status.Conditions, workv1alpha1.ConditionDeleting)
+	preserves := told != nil && told.ObservedGeneration == o.Generation // An older CRD drops the field.
 	if o.DeletionTimestamp.IsZero() || !ptr.Deref(o.Spec.PreserveResourcesOnDeletion, preserves) {
 		return nil
 	}

@@ -128,7 +128,8 @@ func (c *controllers) namespaces(ctx context.Context) (func(), error) {
 
 func (c *controllers) deployments(ctx context.Context) (func(), error) {
 	apps := c.informers.Apps().V1()
-	controller, err := deployment.NewDeploymentController(ctx, apps.Deployments(), apps.ReplicaSets(), c.informers.Core().V1().Pods(), c.client)
+	controller, err := deployment.NewDeploymentController(ctx, apps.Deployments(), apps.ReplicaSets(), c.informers.Core().V1().Pods(),
+		c.client)
 	if err != nil {
 		return nil, err
 	}
