@@ -58,9 +58,9 @@ func (d *Driver) expectAnswers() {
 }
 
 // confirm sends a work again whose agent has said nothing about its generation, or that was deleted and is not gone: an event that a
-// broker loses must not become a failed rollout (R11). The agent takes the same generation twice, and nothing happens. If a
-// cluster has been in progress for long, its agent is asked: the last report may have been lost. confirm takes a writer's lock only for a
-// deletion, because a writer may be waiting for the broker.
+// broker loses must not become a failed rollout (R11). The agent takes the same generation twice, and nothing happens. If a cluster has
+// been in progress for long, its agent is asked: the last report may have been lost. confirm takes a writer's lock only for a deletion,
+// because a writer may be waiting for the broker.
 func (d *Driver) confirm(ctx context.Context, t Task) error {
 	work := d.store.get(t.uid)
 	d.mu.Lock()
@@ -161,14 +161,10 @@ func (d *Driver) resend(ctx context.Context, uid types.UID) error {
 // agent deletes the work regardless of the generation in the deletion event.
 func (d *Driver) resendDeletion(ctx context.Context, work *workv1.ManifestWork) error {
 	defer d.lock(work.UID)()
-	now := d.store.get(work.UID)
-	switch {
-	case now == nil && !work.DeletionTimestamp.IsZero(), now != nil && now.DeletionTimestamp.IsZero():
+	if now := d.store.get(work.UID); now != nil && now.DeletionTimestamp.IsZero() {
 		return nil
-	case now == nil:
-		now = d.deleting(work)
 	}
-	return d.send(ctx, eventtypes.DeleteRequestAction, now, nil)
+	return d.send(ctx, eventtypes.DeleteRequestAction, d.deleting(work), nil)
 }
 
 // confirmed reports whether an agent has said anything of what the work is by now.

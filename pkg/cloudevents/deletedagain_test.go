@@ -5,12 +5,9 @@ import (
 	"testing"
 	"time"
 
-	cloudevents "github.com/cloudevents/sdk-go/v2"
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	workv1 "open-cluster-management.io/api/work/v1"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/common"
-	agentcodec "open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work/agent/codec"
 )
 
 // A deletion that no agent has confirmed is sent again. If it is confirmed in the meantime and the work is recreated (because its cluster
@@ -24,7 +21,7 @@ func TestDeletionThatIsSentAgainAfterANewCreation(t *testing.T) {
 	require.NoError(t, works.Delete(t.Context(), "web", metav1.DeleteOptions{}))
 
 	s.after(confirmAfter)
-	recreated := false
+	recreated, deletions := false, 0
 	s.available = func(context.Context, string) bool {
 		if !recreated {
 			recreated = true
@@ -34,28 +31,11 @@ func TestDeletionThatIsSentAgainAfterANewCreation(t *testing.T) {
 			s.work()
 			require.Nil(t, s.store.get(work.UID))
 			s.create(owned("c1", "v2"))
+			deletions = s.wire.deletions()
 		}
 		return true
 	}
 	s.after(2 * confirmAfter)
 	require.True(t, recreated)
-	require.Zero(t, s.lastEvent(t).DeletionTimestamp, "the last event about the work is its creation")
-}
-
-// lastEvent is the last event about a work that was sent.
-func (s *steps) lastEvent(t *testing.T) (last *workv1.ManifestWork) {
-	t.Helper()
-	for i, said := range s.wire.said() {
-		if len(said) > 4 && said[:4] == "spec" {
-			event := s.wire.sent[i]
-			work, err := agentDecode(event)
-			require.NoError(t, err)
-			last = work
-		}
-	}
-	return last
-}
-
-func agentDecode(event cloudevents.Event) (*workv1.ManifestWork, error) {
-	return agentcodec.NewManifestBundleCodec().Decode(&event)
+	require.Equal(t, deletions, s.wire.deletions(), "no deletion follows the creation")
 }

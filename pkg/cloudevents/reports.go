@@ -7,6 +7,7 @@ import (
 	"time"
 
 	cloudevents "github.com/cloudevents/sdk-go/v2"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -254,7 +255,8 @@ func (d *Driver) answer(ctx context.Context, cluster string) (again time.Duratio
 	d.answered[cluster] = now
 	d.mu.Unlock()
 	for _, work := range d.store.ofCluster(cluster) {
-		if err := d.resend(ctx, work.UID); err != nil {
+		// A work that the broker does not take any more, because its limit was lowered, must not keep the agent from the others.
+		if err := d.resend(ctx, work.UID); err != nil && !apierrors.IsRequestEntityTooLargeError(err) {
 			return answerInterval, nil //nolint:nilerr // An agent asks when the broker is back, too.
 		}
 	}

@@ -2,14 +2,18 @@ package cloudevents
 
 import (
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	mochi "github.com/mochi-mqtt/server/v2"
+	"github.com/mochi-mqtt/server/v2/hooks/auth"
+	"github.com/mochi-mqtt/server/v2/listeners"
+	"github.com/mochi-mqtt/server/v2/packets"
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,7 +33,7 @@ func TestWorkThatIsTooLargeForTheBroker(t *testing.T) {
 	}
 	for name, work := range map[string]*workv1.ManifestWork{"the packet": large, "the metadata": labelled} {
 		t.Run(name, func(t *testing.T) {
-			d, connection := newMosquittoDriver(t, "max_packet_size 98304")
+			d, connection := newMQTTDriver(t, 96<<10)
 			_, err := d.Works().WorkV1().ManifestWorks("c1").Create(t.Context(), work, metav1.CreateOptions{})
 			require.Error(t, err)
 			require.NotContains(t, connection.all(), "lost broker", "the connection stays: %v", err)
@@ -40,9 +44,45 @@ func TestWorkThatIsTooLargeForTheBroker(t *testing.T) {
 	}
 }
 
-func newMosquittoDriver(t *testing.T, option string) (*Driver, *fakeConnection) {
+// A broker whose limit was lowered does not take a work any more. Its agent is still sent the others, and asked what it has.
+func TestAnswerWithAWorkThatIsTooLarge(t *testing.T) {
+	r := newRig(t, nil)
+	r.create(owned("c1", "v1"))
+	r.clock.Step(answerInterval)
+	r.wire.breaks(apierrors.NewRequestEntityTooLargeError("the event is too large"))
+	again, err := r.answer(t.Context(), "c1")
+	require.True(t, apierrors.IsRequestEntityTooLargeError(err), "this wire does not take the question either, so that was sent: %v", err)
+	require.Zero(t, again)
+}
+
+// announceLimit announces the broker's limit to its clients, as MQTT 5 requires and mochi does not.
+type announceLimit struct {
+	mochi.HookBase
+	largest uint32
+}
+
+func (a *announceLimit) Provides(hook byte) bool { return hook == mochi.OnPacketEncode }
+
+func (a *announceLimit) OnPacketEncode(_ *mochi.Client, packet packets.Packet) packets.Packet {
+	if packet.FixedHeader.Type == packets.Connack {
+		packet.Properties.MaximumPacketSize = a.largest
+	}
+	return packet
+}
+
+// newMQTTDriver starts a broker with a limit for packets, in bytes, and a driver that is connected to it.
+func newMQTTDriver(t *testing.T, largest uint32) (*Driver, *fakeConnection) {
 	t.Helper()
-	address := mosquittoWith(t, option)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	capabilities := mochi.NewDefaultServerCapabilities()
+	capabilities.MaximumPacketSize = largest
+	server := mochi.New(&mochi.Options{Capabilities: capabilities, Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, server.AddHook(new(auth.AllowHook), nil))
+	require.NoError(t, server.AddHook(&announceLimit{largest: largest}, nil))
+	require.NoError(t, server.AddListener(listeners.NewNet("tcp", listener)))
+	require.NoError(t, server.Serve())
+	t.Cleanup(func() { _ = server.Close() })
 	config := filepath.Join(t.TempDir(), "config.yaml")
 	require.NoError(t, os.WriteFile(config, fmt.Appendf(nil, `brokerHost: %s
 topics:
@@ -50,7 +90,7 @@ topics:
   agentEvents: sources/mwrsctrl/clusters/+/agentevents
   sourceBroadcast: sources/mwrsctrl/sourcebroadcast
   agentBroadcast: clusters/+/agentbroadcast
-`, address), 0o600))
+`, listener.Addr()), 0o600))
 	connection := &fakeConnection{}
 	d, err := New(t.Context(), Options{
 		Type: "mqtt", ConfigFile: config, ClientID: "hub", Owners: fakeOwners{}, Connection: connection, Clock: clock.RealClock{},
@@ -58,39 +98,4 @@ topics:
 	require.NoError(t, err)
 	require.Eventually(t, d.link.up.Load, 10*time.Second, 10*time.Millisecond)
 	return d, connection
-}
-
-// mosquittoWith starts a mosquitto with an option and without permissions.
-func mosquittoWith(t *testing.T, option string) (address string) {
-	t.Helper()
-	binary, err := exec.LookPath("mosquitto")
-	if err != nil {
-		binary, err = exec.LookPath("/usr/sbin/mosquitto") // Not on the PATH of every user.
-	}
-	if err != nil {
-		t.Skip("there is no mosquitto: install Debian's package")
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	address = listener.Addr().String()
-	_, port, err := net.SplitHostPort(address)
-	require.NoError(t, err)
-	require.NoError(t, listener.Close())
-	path := filepath.Join(t.TempDir(), "mosquitto.conf")
-	text := fmt.Sprintf("user root\nlistener %s 127.0.0.1\nallow_anonymous true\n%s\n", port, option)
-	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-	command := exec.Command(binary, "-c", path)
-	require.NoError(t, command.Start())
-	t.Cleanup(func() {
-		_ = command.Process.Kill()
-		_ = command.Wait()
-	})
-	require.Eventually(t, func() bool {
-		conn, err := net.Dial("tcp", address)
-		if err == nil {
-			_ = conn.Close()
-		}
-		return err == nil
-	}, 10*time.Second, 10*time.Millisecond)
-	return address
 }

@@ -11,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
-	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/workwriter"
@@ -157,9 +156,8 @@ func (r *deployReconciler) write(ctx context.Context, p *pass, w *rollout.Write)
 			r.memory.Owners.WroteBack(p.key, p.abortOf(w.Revision), w.Cluster)
 		}
 	}
-	if lacks := workpatch.Unmarked(w, answer); lacks != "" {
-		return apierrors.NewForbidden(workv1.Resource("manifestworks"), answer.GetName(), fmt.Errorf(
-			"the API server stored the ManifestWork without %s: look for a webhook or policy that removes it", lacks))
+	if mark := workpatch.MissingMark(w, answer); mark != "" {
+		return apierrors.NewBadRequest("a webhook or a policy removes " + mark)
 	}
 	if w.Action == rollout.Relabel {
 		r.memory.Works.Stripped(answer.GetUID(), workpatch.IsStripped(w, answer), p.now)

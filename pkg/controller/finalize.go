@@ -9,7 +9,6 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
@@ -20,6 +19,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
@@ -33,7 +33,7 @@ func (r *finalizeReconciler) reconcile(ctx context.Context, p *pass) (bool, erro
 		added, err := r.patcher(p).AddFinalizer(ctx, p.object.ManifestWorkReplicaSet, workv1alpha1.Finalizer)
 		return !added && err == nil, err
 	}
-	if preserves(p.object) {
+	if status.Preserves(p.object.ManifestWorkReplicaSet) {
 		return false, r.preserve(ctx, p)
 	}
 	if r.stopPreserving(ctx, p) {
@@ -47,16 +47,6 @@ func (r *finalizeReconciler) reconcile(ctx context.Context, p *pass) (bool, erro
 		err = cmp.Or(err, r.reportDeleting(ctx, p, nil))
 	}
 	return false, err
-}
-
-// preserves reports whether the workloads of an object that is being deleted are kept. A missing field means that they are not, unless the
-// Deleting condition of this generation reports that they are kept: then nobody removed the field, and an older CRD drops it (R20).
-func preserves(object *replicaset.Object) bool {
-	if asked := object.Spec.PreserveResourcesOnDeletion; asked != nil {
-		return *asked
-	}
-	told := meta.FindStatusCondition(object.Status.Conditions, workv1alpha1.ConditionDeleting)
-	return told != nil && told.ObservedGeneration == object.Generation
 }
 
 // deleteWorks deletes the works, beginning with those in the cache, and then removes the finalizer. It reports whether nothing remains to

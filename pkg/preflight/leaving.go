@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -200,9 +199,7 @@ func alternativeNames(_ *view, o *owner) []Finding {
 
 // deleting finds objects whose deletion waits for agents to release the workloads (R20).
 func deleting(_ *view, o *owner) []Finding {
-	told := meta.FindStatusCondition(o.Status.Conditions, workv1alpha1.ConditionDeleting)
-	preserves := told != nil && told.ObservedGeneration == o.Generation // An older CRD drops the field.
-	if o.DeletionTimestamp.IsZero() || !ptr.Deref(o.Spec.PreserveResourcesOnDeletion, preserves) {
+	if o.DeletionTimestamp.IsZero() || !status.Preserves(o.ManifestWorkReplicaSet) {
 		return nil
 	}
 	return o.finds(Error, Deleting, "it is being deleted, and its workloads are to stay: OCM's hub deletes them",

@@ -3,6 +3,7 @@ package status
 import (
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -76,6 +77,16 @@ func PreservingNotSupported() metav1.Condition {
 
 func deleting(reason, message string) metav1.Condition {
 	return condition(workv1alpha1.ConditionDeleting, reason, message, metav1.ConditionTrue)
+}
+
+// Preserves reports whether the workloads of an object that is being deleted are kept. A missing field means that they are not, unless the
+// Deleting condition of this generation reports that they are kept: then nobody removed the field, and an older CRD drops it (R20).
+func Preserves(object *workv1alpha1.ManifestWorkReplicaSet) bool {
+	if asked := object.Spec.PreserveResourcesOnDeletion; asked != nil {
+		return *asked
+	}
+	told := meta.FindStatusCondition(object.Status.Conditions, workv1alpha1.ConditionDeleting)
+	return told != nil && told.ObservedGeneration == object.Generation
 }
 
 // SetDeleting puts the condition Deleting into a status; nil removes it.

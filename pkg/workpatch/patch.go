@@ -79,9 +79,9 @@ func IsStripped(w *rollout.Write, answer metav1.Object) bool {
 	return len(labels)+len(annotations) > 0
 }
 
-// Unmarked returns the label or annotation that is missing from the API server's response to the write of a revision, or "" if none is
-// missing. Without it, the work does not count as having the revision (R10).
-func Unmarked(w *rollout.Write, answer metav1.Object) string {
+// MissingMark returns the label or annotation that the API server's answer to the write of a revision lacks, or "" if it lacks none.
+// Without it, the work does not count as having the revision (R10).
+func MissingMark(w *rollout.Write, answer metav1.Object) string {
 	switch {
 	case w.Revision == nil:
 	case answer.GetLabels()[workv1alpha1.LabelControllerHash] != w.Revision.Hash:

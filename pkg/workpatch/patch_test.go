@@ -7,6 +7,7 @@ import (
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -285,5 +286,26 @@ func TestLosesNull(t *testing.T) {
 		var value any
 		require.NoError(t, json.Unmarshal([]byte(patch), &value))
 		require.Equal(t, loses, losesNull(value, false), patch)
+	}
+}
+
+func TestMissingMark(t *testing.T) {
+	hash, at := workv1alpha1.LabelControllerHash, workv1alpha1.AnnotationAppliedAt
+	write := &rollout.Write{Revision: &work.Revision{Hash: "v2"}}
+	for name, test := range map[string]struct {
+		write               *rollout.Write
+		labels, annotations map[string]string
+		want                string
+	}{
+		"both":                   {write, map[string]string{hash: "v2"}, map[string]string{at: "now"}, ""},
+		"no label":               {write, nil, map[string]string{at: "now"}, "the label " + hash},
+		"another hash":           {write, map[string]string{hash: "v1"}, map[string]string{at: "now"}, "the label " + hash},
+		"no annotation":          {write, map[string]string{hash: "v2"}, nil, "the annotation " + at},
+		"a write of no revision": {&rollout.Write{}, nil, nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			answer := &metav1.ObjectMeta{Labels: test.labels, Annotations: test.annotations}
+			require.Equal(t, test.want, MissingMark(test.write, answer))
+		})
 	}
 }

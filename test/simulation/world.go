@@ -256,7 +256,7 @@ var minSuccessTime = []string{"rolloutStrategy", "progressive", "minSuccessTime"
 // Works are all works as the API server has them or, over a broker, as the hub wrote them last.
 func (w *World) Works() []*workv1.ManifestWork { return w.worksIn("") }
 
-// worksIn returns the ManifestWorks of a cluster; of at least that cluster if they travel over a broker. An empty name means all clusters.
+// worksIn returns the ManifestWorks of a cluster, and those of all clusters if the name is empty or they travel over a broker.
 func (w *World) worksIn(cluster string) []*workv1.ManifestWork {
 	if w.Network != nil {
 		return w.Network.works()

@@ -79,14 +79,15 @@ func runControllers(ctx context.Context, config *rest.Config, names []string) er
 		informers: informers.NewSharedInformerFactory(client, resync),
 		objects:   metadatainformer.NewSharedInformerFactory(objects, resync),
 	}
+	starts := map[string]func(context.Context) (func(), error){
+		"garbage-collector-controller": c.garbageCollector,
+		"namespace-controller":         c.namespaces,
+		"deployment-controller":        c.deployments,
+		"replicaset-controller":        c.replicaSets,
+	}
 	runs := make([]func(), 0, len(names))
 	for _, name := range names {
-		start, known := map[string]func(context.Context) (func(), error){
-			"garbage-collector-controller": c.garbageCollector,
-			"namespace-controller":         c.namespaces,
-			"deployment-controller":        c.deployments,
-			"replicaset-controller":        c.replicaSets,
-		}[name]
+		start, known := starts[name]
 		if !known {
 			return fmt.Errorf("--controllers: no controller is called %q", name)
 		}
