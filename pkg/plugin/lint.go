@@ -1,20 +1,15 @@
 package plugin
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/yaml"
 
-	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/handover"
+	"github.com/open-cluster-management-io/work-rollback/pkg/plugin/internal/manifest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/validate"
 )
 
@@ -90,51 +85,32 @@ func (o *options) lint(flags *lintOptions) error {
 
 // lintFile checks the ManifestWorkReplicaSets in a file. It returns the findings and the number of objects checked.
 func (o *options) lintFile(file string, limit int) (findings []finding, checked int, err error) {
-	reader := o.In
-	if file != "-" {
-		opened, err := os.Open(file)
-		if err != nil {
-			return nil, 0, err
-		}
-		defer func() { _ = opened.Close() }()
-		reader = opened
-	}
-	content, err := io.ReadAll(reader)
+	reader, err := o.open(file)
 	if err != nil {
 		return nil, 0, err
 	}
-	nodes, decoder := documents(content), yaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), 4096)
-	for {
-		object := &unstructured.Unstructured{}
-		switch err := decoder.Decode(&object.Object); {
-		case errors.Is(err, io.EOF):
-			return findings, checked, nil
-		case err != nil:
+	defer func() { _ = reader.Close() }()
+	for set, err := range manifest.Sets(reader) {
+		if err != nil {
 			return nil, 0, err
 		}
-		if gvk := object.GroupVersionKind(); gvk.Group != workv1alpha1.GroupName || gvk.Kind != workv1alpha1.ManifestWorkReplicaSetKind.Kind {
-			continue
-		}
-		line := func(string) int { return 0 }
-		if checked < len(nodes) {
-			line = func(field string) int { return lineOf(nodes[checked], field) }
-		}
-		findings = append(findings, lintObject(finding{File: file}, object, limit, line)...)
+		findings = append(findings, lintObject(finding{File: file}, set, limit)...)
 		checked++
 	}
+	return findings, checked, nil
 }
 
-// lintObject checks one object. line returns the line of a field.
-func lintObject(of finding, object *unstructured.Unstructured, limit int, line func(string) int) (findings []finding) {
-	of.Object = object.GetNamespace() + "/" + object.GetName()
-	verdict := validate.ReplicaSet(nil, object, validate.Limits{ManifestBytes: limit})
+// lintObject checks one object.
+func lintObject(of finding, set *manifest.Set, limit int) (findings []finding) {
+	of.Object = set.Object.GetNamespace() + "/" + set.Object.GetName()
+	verdict := validate.ReplicaSet(nil, set.Object, validate.Limits{ManifestBytes: limit})
 	for _, problem := range verdict.Errors {
-		of.Severity, of.Type, of.Line = "error", string(problem.Type), line(problem.Field)
+		of.Severity, of.Type, of.Line = "error", string(problem.Type), set.Line(problem.Field)
 		of.Field, of.Message = problem.Field, problem.ErrorBody()
 		findings = append(findings, of)
 	}
 	for _, warning := range verdict.Warnings {
-		of.Severity, of.Type, of.Line, of.Field, of.Message = "warning", "Warning", line(""), "", warning
+		of.Severity, of.Type, of.Line, of.Field, of.Message = "warning", "Warning", set.Line(""), "", warning
 		findings = append(findings, of)
 	}
 	return findings

@@ -79,17 +79,3 @@ func TestURIOf(t *testing.T) {
 		require.Equal(t, uri, uriOf(file))
 	}
 }
-
-// TestLineOf: a field that the file does not have is at the line of its nearest parent.
-func TestLineOf(t *testing.T) {
-	sets := documents([]byte(twoSets))
-	require.Len(t, sets, 2)
-	for field, line := range map[string]int{
-		"": 15, "metadata.name": 17, "spec.placementRefs[0].name": 20, "spec.placementRefs[0].rolloutStrategy.all.maxFailures": 23,
-		"spec.placementRefs[7]": 19, "spec.rollbackWindow": 18,
-	} {
-		require.Equal(t, line, lineOf(sets[1], field), field)
-	}
-	require.Equal(t, []string{"a", "b", "0", "x.y/z", "c"}, steps("a.b[0][x.y/z].c"))
-	require.Empty(t, documents([]byte("{")))
-}

@@ -2,7 +2,6 @@ package plugin
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -15,13 +14,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	k8sruntime "k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/yaml"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/forecast"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
+	"github.com/open-cluster-management-io/work-rollback/pkg/plugin/internal/manifest"
 )
 
 // simulateOptions holds the flags of the simulate command.
@@ -175,38 +172,37 @@ func notesOf(in *forecast.Input) []string {
 
 // manifest reads the only ManifestWorkReplicaSet of a file.
 func (o *options) manifest(file string) (*workv1alpha1.ManifestWorkReplicaSet, error) {
-	reader := o.In
-	if file != "-" {
-		opened, err := os.Open(file)
-		if err != nil {
-			return nil, err
-		}
-		defer func() { _ = opened.Close() }()
-		reader = opened
+	reader, err := o.open(file)
+	if err != nil {
+		return nil, err
 	}
-	var found *workv1alpha1.ManifestWorkReplicaSet
-	decoder := yaml.NewYAMLOrJSONDecoder(reader, 4096)
-	for {
-		object := &unstructured.Unstructured{}
-		switch err := decoder.Decode(&object.Object); {
-		case errors.Is(err, io.EOF) && found == nil:
-			return nil, fmt.Errorf("%s: there is no ManifestWorkReplicaSet in the file", file)
-		case errors.Is(err, io.EOF):
-			return found, nil
+	defer func() { _ = reader.Close() }()
+	var found *manifest.Set
+	for set, err := range manifest.Sets(reader) {
+		switch {
 		case err != nil:
 			return nil, fmt.Errorf("%s: %w", file, err)
-		}
-		if gvk := object.GroupVersionKind(); gvk.Group != workv1alpha1.GroupName || gvk.Kind != workv1alpha1.ManifestWorkReplicaSetKind.Kind {
-			continue
-		}
-		if found != nil {
+		case found != nil:
 			return nil, fmt.Errorf("%s: there are several ManifestWorkReplicaSets in the file: use a file with one of them", file)
 		}
-		found = &workv1alpha1.ManifestWorkReplicaSet{}
-		if err := k8sruntime.DefaultUnstructuredConverter.FromUnstructured(object.Object, found); err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
-		}
+		found = set
 	}
+	if found == nil {
+		return nil, fmt.Errorf("%s: there is no ManifestWorkReplicaSet in the file", file)
+	}
+	set, err := found.Decoded()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return set, nil
+}
+
+// open opens a file, or standard input for -.
+func (o *options) open(file string) (io.ReadCloser, error) {
+	if file == "-" {
+		return io.NopCloser(o.In), nil
+	}
+	return os.Open(file)
 }
 
 // input returns the rollout that the flags describe.

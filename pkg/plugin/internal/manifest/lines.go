@@ -1,39 +1,18 @@
-package plugin
+package manifest
 
 import (
-	"bytes"
 	"strconv"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
-	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	yamlv3 "go.yaml.in/yaml/v3"
 )
 
-// documents returns the ManifestWorkReplicaSets of a file as YAML nodes, in order. It stops at the first document that it can't read.
-func documents(content []byte) (sets []*yaml.Node) {
-	decoder := yaml.NewDecoder(bytes.NewReader(content))
-	for {
-		document := &yaml.Node{}
-		if decoder.Decode(document) != nil {
-			return sets
-		}
-		if len(document.Content) != 1 {
-			continue
-		}
-		root := document.Content[0]
-		_, kind := child(root, "kind")
-		_, apiVersion := child(root, "apiVersion")
-		if kind != nil && apiVersion != nil && kind.Value == workv1alpha1.ManifestWorkReplicaSetKind.Kind &&
-			strings.HasPrefix(apiVersion.Value, workv1alpha1.GroupName+"/") {
-			sets = append(sets, root)
-		}
+// Line returns the line of a field in the file, or the line of its nearest parent.
+func (s *Set) Line(field string) int {
+	if s.node == nil {
+		return s.before + 1
 	}
-}
-
-// lineOf returns the line of a field, or the line of its nearest parent in the file.
-func lineOf(node *yaml.Node, field string) int {
-	line := node.Line
+	line, node := s.node.Line, s.node
 	for _, step := range steps(field) {
 		at, next := child(node, step)
 		if next == nil {
@@ -41,22 +20,22 @@ func lineOf(node *yaml.Node, field string) int {
 		}
 		line, node = at, next
 	}
-	return line
+	return s.before + line
 }
 
 // child returns the line and the value of an entry of a map or a list. The value is nil if there is no such entry.
-func child(node *yaml.Node, step string) (int, *yaml.Node) {
-	if node.Kind == yaml.AliasNode {
+func child(node *yamlv3.Node, step string) (int, *yamlv3.Node) {
+	if node.Kind == yamlv3.AliasNode {
 		node = node.Alias
 	}
 	switch node.Kind {
-	case yaml.MappingNode:
+	case yamlv3.MappingNode:
 		for i := 0; i+1 < len(node.Content); i += 2 {
 			if key := node.Content[i]; key.Value == step {
 				return key.Line, node.Content[i+1]
 			}
 		}
-	case yaml.SequenceNode:
+	case yamlv3.SequenceNode:
 		if i, err := strconv.Atoi(step); err == nil && i >= 0 && i < len(node.Content) {
 			return node.Content[i].Line, node.Content[i]
 		}

@@ -1,0 +1,257 @@
+// Package manifest reads the ManifestWorkReplicaSets of a file as kubectl does, but with bounds: the file may be a stranger's pull request.
+package manifest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"regexp"
+	"strconv"
+
+	yamlv3 "go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/yaml"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+const (
+	// maxFile bounds a file with any number of documents.
+	maxFile = 64 << 20
+	// maxDocument bounds a document, also with its aliases expanded. The API server accepts no larger request.
+	maxDocument = 3 << 20
+)
+
+// Set is a ManifestWorkReplicaSet of a file.
+type Set struct {
+	// Object has the content as the file has it.
+	Object *unstructured.Unstructured
+	// node is the same content with its lines; nil if they are unknown. before is the number of lines before the document.
+	node   *yamlv3.Node
+	before int
+}
+
+// Decoded returns the object as its type. It ignores unknown fields.
+func (s *Set) Decoded() (*workv1alpha1.ManifestWorkReplicaSet, error) {
+	set := &workv1alpha1.ManifestWorkReplicaSet{}
+	return set, runtime.DefaultUnstructuredConverter.FromUnstructured(s.Object.Object, set)
+}
+
+// BrokenError is about a document that can't be read. The documents after it can.
+type BrokenError struct {
+	// Line is where the document begins, or where it is broken.
+	Line int
+	Err  error
+}
+
+func (e *BrokenError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
+func (e *BrokenError) Unwrap() error { return e.Err }
+
+// Sets returns the ManifestWorkReplicaSets of a file, those in Lists too. It skips other objects. An error about one document is a
+// BrokenError; any other error is the last.
+func Sets(in io.Reader) iter.Seq2[*Set, error] {
+	return func(yield func(*Set, error) bool) {
+		content, err := io.ReadAll(io.LimitReader(in, maxFile+1))
+		if err == nil && len(content) > maxFile {
+			err = fmt.Errorf("the file is larger than %d MiB: split it", maxFile>>20)
+		}
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for document, err := range documents(content) {
+			var found []*Set
+			if err == nil {
+				found, err = document.sets()
+			}
+			if err != nil && !yield(nil, err) {
+				return
+			}
+			for _, set := range found {
+				if !yield(set, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// document is a part of a file. before is the number of lines before it. isJSON means that the text is exactly one JSON value.
+type document struct {
+	text   []byte
+	before int
+	isJSON bool
+}
+
+func (d *document) broken(err error) *BrokenError { return brokenAt(d.before, err) }
+
+// yamlLine matches the line in an error of a YAML parser.
+var yamlLine = regexp.MustCompile(`^(?:error converting YAML to JSON: )?yaml: (?:line (\d+): )?`)
+
+func brokenAt(before int, err error) *BrokenError {
+	if found := yamlLine.FindStringSubmatch(err.Error()); found != nil {
+		line, _ := strconv.Atoi(found[1])
+		return &BrokenError{Line: before + max(1, line), Err: errors.New(err.Error()[len(found[0]):])}
+	}
+	return &BrokenError{Line: before + 1, Err: err}
+}
+
+// documents returns the documents of a file: those between YAML's separators, and one for each object of a JSON stream.
+func documents(content []byte) iter.Seq2[*document, error] {
+	return func(yield func(*document, error) bool) {
+		for d, err := range separated(content) {
+			text := bytes.TrimLeft(d.text, " \t\r\n")
+			if err != nil || !bytes.HasPrefix(text, []byte("{")) || !d.startsWithJSON() {
+				if !yield(d, err) {
+					return
+				}
+				continue
+			}
+			if !d.stream(yield) {
+				return
+			}
+		}
+	}
+}
+
+// startsWithJSON reports whether a text begins with a JSON object. YAML's flow style looks similar.
+func (d *document) startsWithJSON() bool {
+	var raw json.RawMessage
+	return json.NewDecoder(bytes.NewReader(d.text)).Decode(&raw) == nil
+}
+
+// stream returns the objects of a JSON stream. What follows them is YAML.
+func (d *document) stream(yield func(*document, error) bool) bool {
+	decoder, from := json.NewDecoder(bytes.NewReader(d.text)), 0
+	for {
+		var raw json.RawMessage
+		if decoder.Decode(&raw) != nil {
+			break
+		}
+		from = int(decoder.InputOffset())
+		if !yield(&document{text: raw, before: d.linesTo(from - len(raw)), isJSON: true}, nil) {
+			return false
+		}
+	}
+	return yield(&document{text: d.text[from:], before: d.linesTo(from)}, nil)
+}
+
+// linesTo returns the number of lines of the file before a place in a document.
+func (d *document) linesTo(at int) int { return d.before + bytes.Count(d.text[:at], []byte("\n")) }
+
+// separated splits a file at the lines that begin with ---, as kubectl does.
+func separated(content []byte) iter.Seq2[*document, error] {
+	return func(yield func(*document, error) bool) {
+		d, line, begin := &document{}, 0, 0
+		for at := 0; at < len(content); line++ {
+			end := len(content)
+			if n := bytes.IndexByte(content[at:], '\n'); n >= 0 {
+				end = at + n + 1
+			}
+			if after, separates := bytes.CutPrefix(content[at:end], []byte("---")); separates {
+				d.text = content[begin:at]
+				if !yield(d, nil) {
+					return
+				}
+				d, begin = &document{before: line + 1}, end
+				if rest := bytes.TrimSpace(after); len(rest) > 0 && rest[0] != '#' {
+					if !yield(d, &BrokenError{Line: line + 1, Err: errors.New("only a comment may follow the separator ---")}) {
+						return
+					}
+				}
+			}
+			at = end
+		}
+		d.text = content[begin:]
+		yield(d, nil)
+	}
+}
+
+// sets returns the ManifestWorkReplicaSets of a document.
+func (d *document) sets() ([]*Set, error) {
+	if len(bytes.TrimSpace(d.text)) == 0 {
+		return nil, nil
+	}
+	if len(d.text) > maxDocument {
+		return nil, d.broken(fmt.Errorf("the document is larger than %d MiB", maxDocument>>20))
+	}
+	node, err := d.parse()
+	if err != nil || node == nil {
+		return nil, err
+	}
+	content := map[string]any{}
+	unmarshal := yaml.Unmarshal
+	if d.isJSON {
+		unmarshal = utiljson.Unmarshal
+	}
+	if err := unmarshal(d.text, &content); err != nil {
+		return nil, d.broken(err)
+	}
+	object := &unstructured.Unstructured{Object: content}
+	found := appendSet(nil, &Set{Object: object, node: node, before: d.before})
+	if items, isList := content["items"].([]any); isList {
+		_, list := child(node, "items")
+		for i := range items {
+			if item, isObject := items[i].(map[string]any); isObject {
+				set := &Set{Object: &unstructured.Unstructured{Object: item}, before: d.before}
+				if list != nil {
+					_, set.node = child(list, strconv.Itoa(i))
+				}
+				found = appendSet(found, set)
+			}
+		}
+	}
+	return found, nil
+}
+
+func appendSet(sets []*Set, s *Set) []*Set {
+	if gvk := s.Object.GroupVersionKind(); gvk.Group != workv1alpha1.GroupName || gvk.Kind != workv1alpha1.ManifestWorkReplicaSetKind.Kind {
+		return sets
+	}
+	return append(sets, s)
+}
+
+// parse returns the object of a document with its lines; nil if it has none. What is too large with its aliases expanded is an error.
+func (d *document) parse() (*yamlv3.Node, error) {
+	root := &yamlv3.Node{}
+	switch err := yamlv3.Unmarshal(d.text, root); {
+	case err != nil && d.isJSON:
+		return &yamlv3.Node{Line: 1}, nil // JSON is almost always YAML, too. If it is not, the lines are unknown.
+	case err != nil:
+		return nil, d.broken(err)
+	case len(root.Content) == 0 || root.Content[0].Tag == "!!null":
+		return nil, nil
+	case root.Content[0].Kind != yamlv3.MappingNode:
+		return nil, d.broken(errors.New("the document is not an object"))
+	}
+	if left := without(root.Content[0], maxDocument, map[*yamlv3.Node]bool{}); left < 0 {
+		return nil, d.broken(fmt.Errorf("the document is larger than %d MiB with its YAML aliases expanded: use fewer aliases", maxDocument>>20))
+	}
+	return root.Content[0], nil
+}
+
+// nodeSize is what a node costs beside its text.
+const nodeSize = 2
+
+// without returns how much of a size is left after a node with its aliases expanded; less than zero if the node is larger. An alias inside
+// of its own anchor has no end.
+func without(n *yamlv3.Node, left int, inside map[*yamlv3.Node]bool) int {
+	if n.Kind == yamlv3.AliasNode {
+		if inside[n.Alias] {
+			return -1
+		}
+		inside[n.Alias] = true
+		defer delete(inside, n.Alias)
+		n = n.Alias
+	}
+	left -= len(n.Value) + nodeSize
+	for i := 0; i < len(n.Content) && left >= 0; i++ {
+		left = without(n.Content[i], left, inside)
+	}
+	return left
+}
