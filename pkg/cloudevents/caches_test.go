@@ -43,8 +43,8 @@ func typed(t *testing.T, objects []runtime.Object) (*clusterv1beta1.Placement, *
 // Owners and revisions that agents make up cost no request: the hub's informers show that they do not exist.
 func TestOwnersFromCaches(t *testing.T) {
 	owners := newOwners(t, testRevision(t, "abc"))
-	first, firstDecision := typed(t, placement("p1", 2, "c1", "c2"))
-	second, secondDecision := typed(t, placement("p2", 1, "c3"))
+	first, firstDecision := typed(t, placementIn("p1", 2, "c1", "c2"))
+	second, secondDecision := typed(t, placementIn("p2", 1, "c3"))
 	replicaSets := newFilled(t, nil, replicaset.Decode(&unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "work.open-cluster-management.io/v1alpha1", "kind": "ManifestWorkReplicaSet",
 		"metadata": map[string]any{"namespace": "ns", "name": "web", "uid": "uid-of-web"},

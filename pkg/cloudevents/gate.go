@@ -14,6 +14,8 @@ import (
 	"k8s.io/utils/clock"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work/payload"
 	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 )
 
 // Refusal is why an event of an agent is dropped. There are few of them: they are the values of a metric's label.
@@ -23,7 +25,7 @@ type Refusal string
 const (
 	// RefusedKind means that it is neither a report nor a question of an agent, or can't be read.
 	RefusedKind Refusal = "kind"
-	// RefusedCluster means that it names no cluster, or another one than that of the topic that it came by.
+	// RefusedCluster means that it names no cluster, another one than that of the topic that it came by, or one that no cluster can be named.
 	RefusedCluster Refusal = "cluster"
 	// RefusedWork means that it is about a work of another cluster, or of another source.
 	RefusedWork Refusal = "work"
@@ -100,10 +102,11 @@ func (g *gate) judgeReport(kind *eventtypes.CloudEventsType, extensions map[stri
 	return ""
 }
 
-// namedCluster returns the cluster that an event names. Where that is none, or another one than the sender's, it returns the sender's.
+// namedCluster returns the cluster that an event names. Where that is none, another one than the sender's, or a name that no cluster can
+// have, it returns the sender's.
 func namedCluster(ctx context.Context, event *cloudevents.Event) (cluster string, ok bool) {
 	cluster, err := cloudeventstypes.ToString(event.Extensions()[eventtypes.ExtensionClusterName])
-	if sender, known := senderOf(ctx); err != nil || cluster == "" || known && cluster != sender {
+	if sender, known := senderOf(ctx); err != nil || known && cluster != sender || !placement.IsClusterName(cluster) {
 		return sender, false
 	}
 	return cluster, true

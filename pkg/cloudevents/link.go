@@ -2,15 +2,20 @@ package cloudevents
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 	"time"
 
 	cloudevents "github.com/cloudevents/sdk-go/v2"
+	cloudeventstypes "github.com/cloudevents/sdk-go/v2/types"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/utils/clock"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work/payload"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options"
 	resync "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/payload"
 	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 )
 
 // link is a transport that reports its coming and going, and of agents that were away.
@@ -124,8 +129,14 @@ func (l *link) read(ctx context.Context, event cloudevents.Event) {
 // limit, a server that stops responding would block the hub, even if another server is available.
 const sendPatience = 10 * time.Second
 
-// Send implements options.CloudEventTransport.
+// Send implements options.CloudEventTransport. It sends nothing to a name that no cluster can have. In an MQTT topic, "+" and "#" would make
+// the broker end the connection, which carries the works of all clusters, and "/" would lead to another topic. A gRPC server may use the
+// name in the same way.
 func (l *link) Send(ctx context.Context, event cloudevents.Event) error {
+	cluster, err := cloudeventstypes.ToString(event.Extensions()[eventtypes.ExtensionClusterName])
+	if err != nil || cluster != eventtypes.ClusterAll && !placement.IsClusterName(cluster) {
+		return apierrors.NewBadRequest(fmt.Sprintf("%.64q is not the name of a cluster", cluster))
+	}
 	ctx, cancel := context.WithTimeout(ctx, sendPatience)
 	defer cancel()
 	return l.CloudEventTransport.Send(ctx, event)

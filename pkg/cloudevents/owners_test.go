@@ -33,7 +33,7 @@ func replicaSet(name string, status map[string]any) *unstructured.Unstructured {
 }
 
 // placement is a Placement that says to have selected so many clusters, and its one decision.
-func placement(name string, selected int64, clusters ...string) []runtime.Object {
+func placementIn(name string, selected int64, clusters ...string) []runtime.Object {
 	var decisions []any
 	for _, cluster := range clusters {
 		decisions = append(decisions, map[string]any{"clusterName": cluster})
@@ -58,7 +58,7 @@ type ownersRig struct {
 
 func newOwners(t *testing.T, revisions ...runtime.Object) *ownersRig {
 	t.Helper()
-	objects := append(placement("p1", 2, "c1", "c2"), placement("p2", 1, "c3")...)
+	objects := append(placementIn("p1", 2, "c1", "c2"), placementIn("p2", 1, "c3")...)
 	client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
 		map[schema.GroupVersionResource]string{
 			workv1alpha1.ManifestWorkReplicaSetResource:                                                       "ManifestWorkReplicaSetList",
@@ -133,7 +133,7 @@ func TestSelectionIsNotKnown(t *testing.T) {
 			require.NoError(t, o.client.Resource(resource).Namespace("ns").Delete(t.Context(), "p2", metav1.DeleteOptions{}))
 		},
 		"a decision is missing": func(t *testing.T, o *ownersRig) {
-			half := placement("p2", 2, "c3")[0].(*unstructured.Unstructured)
+			half := placementIn("p2", 2, "c3")[0].(*unstructured.Unstructured)
 			_, err := o.client.Resource(resource).Namespace("ns").Update(t.Context(), half, metav1.UpdateOptions{})
 			require.NoError(t, err)
 		},

@@ -92,7 +92,7 @@ func (d *Driver) encode(action eventtypes.EventAction, work *workv1.ManifestWork
 }
 
 func refusal(name string, err error) error {
-	if apierrors.IsRequestEntityTooLargeError(err) {
+	if apierrors.IsRequestEntityTooLargeError(err) || apierrors.IsBadRequest(err) {
 		return err
 	}
 	if said := cloudeventserrors.ToStatusError(common.ManifestWorkGR, name, err); !cloudeventserrors.IsPublishError(said) {

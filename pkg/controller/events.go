@@ -129,7 +129,7 @@ func (c *Controller) observed(p *pass) metrics.Observation {
 	}
 	if p.Snapshot.Aborted {
 		o.Clusters = map[rollout.Phase]int{
-			metrics.Restored: shown.Confirmed, metrics.Restoring: shown.Selected() - shown.Confirmed,
+			metrics.Restored: shown.Confirmed, metrics.Restoring: shown.Restorable() - shown.Confirmed,
 		}
 	}
 	return o

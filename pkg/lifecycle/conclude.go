@@ -103,8 +103,8 @@ func Abort(v *View, found Decision, decided *rollout.Plan, at metav1.Time) Step 
 // Restored notes, once for each abort, that every selected cluster confirmed the revision that it was brought back to. The
 // update revision records it: the status says it in words only, and in counts that change when a cluster joins.
 func Restored(v *View, found Decision, decided *rollout.Plan) (Step, bool) {
-	selected := decided.Selected()
-	if !found.Snapshot.Aborted || found.Aborting || decided.Behind > 0 || selected == 0 || decided.Confirmed < selected {
+	restorable := decided.Restorable()
+	if !found.Snapshot.Aborted || found.Aborting || decided.Behind > 0 || restorable == 0 || decided.Confirmed < restorable {
 		return Step{}, false
 	}
 	update := v.revisionOf(found.Update.Hash)

@@ -2,14 +2,18 @@ package placement
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 )
 
-// Of groups the decisions of a Placement. A cluster that is briefly in two PlacementDecisions belongs to the group of the first. Of sorts
-// decisions in place.
+// Of groups the decisions of a Placement. A cluster that is briefly in two PlacementDecisions belongs to the group of the first. A name that
+// no cluster can have takes its quoted form. No later step checks the names of clusters. Of sorts decisions in place.
 func Of(placement *clusterv1beta1.Placement, decisions []*clusterv1beta1.PlacementDecision) *Placement {
 	out := &Placement{Selected: int(placement.Status.NumberOfSelectedClusters), Decisions: len(decisions)}
 	slices.SortFunc(decisions, func(a, b *clusterv1beta1.PlacementDecision) int {
@@ -23,7 +27,7 @@ func Of(placement *clusterv1beta1.Placement, decisions []*clusterv1beta1.Placeme
 	for _, decision := range decisions {
 		group := groupOf(out, groups, Group{Index: groupIndex(decision), Name: decision.Labels[clusterv1beta1.DecisionGroupNameLabel]})
 		for i := range decision.Status.Decisions {
-			if cluster := decision.Status.Decisions[i].ClusterName; cluster != "" && !seen[cluster] {
+			if cluster := clusterOf(decision.Status.Decisions[i].ClusterName); cluster != "" && !seen[cluster] {
 				seen[cluster] = true
 				group.Clusters = append(group.Clusters, cluster)
 			}
@@ -31,6 +35,30 @@ func Of(placement *clusterv1beta1.Placement, decisions []*clusterv1beta1.Placeme
 	}
 	return out
 }
+
+// longestName is the length in bytes up to which the quoted form holds the whole name.
+const longestName = 40
+
+// clusterOf returns the name of a cluster. The OCM API accepts any text as a name in a decision, but a cluster is a DNS-1123 subdomain. Any
+// other name is quoted: in this form it is short and printable, and cannot be mistaken for a cluster.
+func clusterOf(name string) string {
+	if name == "" || IsClusterName(name) {
+		return name
+	}
+	if len(name) <= longestName {
+		return strconv.QuoteToASCII(name)
+	}
+	digest := sha256.Sum256([]byte(name))
+	return fmt.Sprintf("%s... (%d bytes, SHA-256 %x)", strconv.QuoteToASCII(name[:longestName]), len(name), digest[:4])
+}
+
+// IsClusterName reports whether a cluster can have a name. The length comes first: the pattern would be matched against all of a longer one.
+func IsClusterName(name string) bool {
+	return len(name) <= validation.DNS1123SubdomainMaxLength && len(validation.IsDNS1123Subdomain(name)) == 0
+}
+
+// IsInvalid reports whether a cluster of a Placement is the quoted form of a name that no cluster can have.
+func IsInvalid(cluster string) bool { return strings.HasPrefix(cluster, `"`) }
 
 // groupIndex returns the group index of a decision. It is 0 if the decision has no valid index, as with older placement controllers.
 func groupIndex(decision *clusterv1beta1.PlacementDecision) int32 {

@@ -68,8 +68,9 @@ func (p *Placement) Missing() int {
 
 // Group is a decision group.
 type Group struct {
-	Name     string
-	Index    int32
+	Name  string
+	Index int32
+	// Clusters are the names of clusters, and the quoted forms of names that no cluster can have: see IsInvalid.
 	Clusters []string
 }
 

@@ -115,6 +115,9 @@ func (o *RefOutcome) count(m *member, anyWaits bool) {
 		return
 	}
 	o.Selected++
+	if m.invalid {
+		o.invalid++
+	}
 	o.Phases[row.name]++
 	if row.updated && !m.work.InHandover() {
 		o.Updated++

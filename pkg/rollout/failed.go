@@ -17,13 +17,14 @@ import (
 //  1. A cluster fails when it is in flight or degraded for progressDeadline (updatedPhase in phase.go). Without a deadline none fails.
 //  2. It fails when it flaps: it has not settled within 2 * (progressDeadline + minSuccessTime) (failFlapping).
 //  3. It fails when the API server rejects its work, first before progressDeadline and once more after it (rejectedPhase).
-//  4. No deadline fires before the agents had time to report to this process (dueAt), and none for an agent that it has never heard
+//  4. It fails at once when no cluster can have its name (computePhase).
+//  5. No deadline fires before the agents had time to report to this process (dueAt), and none for an agent that it has never heard
 //     (doubtFailure).
-//  5. A failure counts at once, and until it is revoked: see records.go. Before the controller acts on a failure, it reads the work from
+//  6. A failure counts at once, and until it is revoked: see records.go. Before the controller acts on a failure, it reads the work from
 //     the API server again, and then records the failure (pkg/controller/record.go).
-//  6. A placementRef fails when more of its clusters failed than maxFailures allows: of all its clusters for All and Progressive, of each
+//  7. A placementRef fails when more of its clusters failed than maxFailures allows: of all its clusters for All and Progressive, of each
 //     decision group for ProgressivePerGroup. No cluster of a mandatory group may fail (countFailures, exceeds).
-//  7. It is halted, and starts nothing new, when that is true of the failed clusters together with the degraded, rejected and unknown ones and
+//  8. It is halted, and starts nothing new, when that is true of the failed clusters together with the degraded, rejected and unknown ones and
 //     those whose deletion timed out (halts in phase.go). Clusters in flight do not count.
 
 // maxGrace is the longest time during which no deadline fires after the hub was away.
@@ -145,7 +146,7 @@ func (s *Snapshot) deadlinesSince(cluster string) time.Time {
 // doubtFailure revokes a failure if this process has not heard the agent. The agent may have reported a success earlier, and a broker does
 // not keep reports. Such a cluster gives its slot back. A rejection by the API server needs no agent.
 func (m *member) doubtFailure(s *Snapshot) {
-	if m.phase == failed && !s.heardAgent(m.cluster) {
+	if m.phase == failed && !m.invalid && !s.heardAgent(m.cluster) {
 		m.phase = agentUnknown
 		if recheck := s.Now.Add(unknownRecheck); m.next.IsZero() || recheck.Before(m.next) { // A success may settle sooner.
 			m.next = recheck
@@ -347,19 +348,36 @@ func (ps *placementState) perGroup() bool {
 
 // describeFailed describes which clusters failed, how they failed, and how many failures are allowed.
 func (ps *placementState) describeFailed() string {
-	flapping := ps.names(func(m *member) bool { return m.failedHere() && m.reason == workv1alpha1.FailureFlapping })
-	late := ps.names(func(m *member) bool { return m.failedHere() && m.reason != workv1alpha1.FailureFlapping })
+	failed := map[workv1alpha1.FailureReason][]string{}
+	for _, m := range ps.members {
+		if !m.failedHere() {
+			continue
+		}
+		reason := m.reason
+		if reason != workv1alpha1.FailureFlapping && reason != workv1alpha1.FailureInvalidName {
+			reason = workv1alpha1.FailureDeadlineExceeded
+		}
+		failed[reason] = append(failed[reason], m.cluster)
+	}
 	text := ""
-	if len(late) > 0 {
+	if late := failed[workv1alpha1.FailureDeadlineExceeded]; len(late) > 0 {
 		text = fmt.Sprintf("%s: not successful within progressDeadline %s%s, ", ps.countOf(late), ps.strategy.Deadline, ps.describeRejected())
 	}
-	if len(flapping) > 0 {
+	if flapping := failed[workv1alpha1.FailureFlapping]; len(flapping) > 0 {
 		text += fmt.Sprintf("%s: not settled within %s, ", ps.countOf(flapping), 2*(ps.strategy.Deadline+ps.strategy.MinSuccessTime))
+	}
+	if invalid := failed[workv1alpha1.FailureInvalidName]; len(invalid) > 0 {
+		text += ps.countOf(invalid) + ": " + invalidName(ps.ref.Name) + ", "
 	}
 	if ps.any(func(m *member) bool { return m.failedHere() && ps.mandatory(m.group) }) {
 		return text + "a mandatory decision group tolerates no failure"
 	}
 	return text + "maxFailures is " + ps.strategy.MaxFailures.String()
+}
+
+// invalidName explains the failure of a name that no cluster can have.
+func invalidName(placement string) string {
+	return "no cluster can have such a name; correct the PlacementDecisions of Placement " + placement
 }
 
 // describeRejected names the failed clusters whose works the API server rejects, with the message for the first of them.

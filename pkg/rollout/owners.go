@@ -80,7 +80,7 @@ func (sel *selection) addRef(ref *placement.Ref) {
 		for _, cluster := range ref.Placement.Groups[g].Clusters {
 			if _, taken := sel.positions[cluster]; !taken {
 				sel.positions[cluster] = len(sel.members)
-				sel.members = append(sel.members, member{cluster: cluster, group: g, owned: true})
+				sel.members = append(sel.members, member{cluster: cluster, group: g, owned: true, invalid: placement.IsInvalid(cluster)})
 			}
 		}
 	}

@@ -169,6 +169,8 @@ type member struct {
 	work    *work.Work
 	// owned is true if the cluster belongs to the placementRef. Otherwise only its work still counts here (R8).
 	owned bool
+	// invalid is true if no cluster can have the name: it fails at once, and nothing is written or sent anywhere by that name.
+	invalid bool
 	// blockedByEarlierRef is true if the cluster may belong to an earlier placementRef, because the selection of that placementRef is unknown
 	// or the cluster has just left it. Until that is resolved, nothing new is written to the cluster (R8). blockedUntil is when the block ends
 	// by itself; zero if it does not.
@@ -227,7 +229,9 @@ func (m *member) putBack() bool {
 }
 
 // writable reports whether a work can be written to the member's cluster.
-func (m *member) writable() bool { return m.owned && (m.work == nil || !m.work.Deleting()) }
+func (m *member) writable() bool {
+	return m.owned && !m.invalid && (m.work == nil || !m.work.Deleting())
+}
 
 // unlabelled reports whether a member has a writable work without a hash label.
 func (m *member) unlabelled() bool {
@@ -256,6 +260,8 @@ func (ps *placementState) mayFailUnselected(m *member) bool {
 func (ps *placementState) computePhase(s *Snapshot, m *member) {
 	m.atUpdate = m.work.At(s.Update)
 	switch {
+	case m.invalid:
+		m.phase, m.reason = failed, workv1alpha1.FailureInvalidName
 	case ps.mustTerminate(m):
 		ps.terminationPhase(s, m)
 	case m.atUpdate:

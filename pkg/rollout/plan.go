@@ -95,6 +95,8 @@ type RefOutcome struct {
 	PlacementSelected int
 	// Selected is how many clusters the ref owns.
 	Selected int
+	// invalid is how many of them are names that no cluster can have.
+	invalid int
 	// Updated is how many of them succeeded at the update revision, settled or not. Clusters with kept objects don't count yet.
 	Updated int
 	// SoakIgnored is the minSuccessTime of a ref with rollout type All, which ignores it.
@@ -202,6 +204,15 @@ func (p *Plan) Selected() int {
 	n := 0
 	for i := range p.Refs {
 		n += p.Refs[i].Selected
+	}
+	return n
+}
+
+// Restorable returns how many selected clusters an abort can roll back: all except the names that no cluster can have.
+func (p *Plan) Restorable() int {
+	n := p.Selected()
+	for i := range p.Refs {
+		n -= p.Refs[i].invalid
 	}
 	return n
 }

@@ -125,7 +125,10 @@ func (m *member) failure(s *Snapshot, placement string) (Failure, bool) {
 		return Failure{}, false
 	}
 	failure := Failure{Placement: placement, Since: s.Now, Reason: m.reason}
-	if m.rejection != nil {
+	switch {
+	case m.invalid:
+		failure.Message = invalidName(placement)
+	case m.rejection != nil:
 		failure.Message = m.rejection.Message
 	}
 	return failure, true

@@ -67,11 +67,12 @@ func goingBack(in *Input) string {
 		return NoCurrent(in.Snapshot.Absent)
 	}
 	verb := "rolling"
-	if selected := in.Plan.Selected(); in.Stage == Aborted && selected > 0 && in.Plan.Confirmed == selected {
+	restorable := in.Plan.Restorable()
+	if in.Stage == Aborted && restorable > 0 && in.Plan.Confirmed == restorable {
 		verb = "rolled"
 	}
 	return join(fmt.Sprintf("%s back to revision %s, confirmed by %d of %s", verb,
-		in.Snapshot.Current.Name, in.Plan.Confirmed, clusters(in.Plan.Selected())), stayingBehind(in), join(unheard(in.Plan)...), unreached(in))
+		in.Snapshot.Current.Name, in.Plan.Confirmed, clusters(restorable)), stayingBehind(in), join(unheard(in.Plan)...), unreached(in))
 }
 
 // stayingBehind names the clusters that do not go back: they completed another revision, and agents leave a completed work as it is (R17).

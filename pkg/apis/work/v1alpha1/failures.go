@@ -25,12 +25,14 @@ const (
 	FailureFlapping FailureReason = "Flapping"
 	// FailureTerminationTimedOut means that the ManifestWork has been terminating for longer than progressDeadline.
 	FailureTerminationTimedOut FailureReason = "TerminationTimedOut"
+	// FailureInvalidName means that a PlacementDecision names a cluster by a name that no cluster can have.
+	FailureInvalidName FailureReason = "InvalidName"
 )
 
 // ClusterFailure is a cluster that failed at the update revision. It is a record: it holds until the cluster's success at the update
 // revision has settled, the rollout or the cluster is retried, or the update revision changes (R11).
 type ClusterFailure struct {
-	// cluster is the name of the managed cluster.
+	// cluster is the name of the managed cluster, or the quoted form of a name that no cluster can have.
 	// +required
 	Cluster string `json:"cluster"`
 
@@ -42,7 +44,7 @@ type ClusterFailure struct {
 	// +required
 	Since metav1.Time `json:"since"`
 
-	// reason is DeadlineExceeded, Degraded, Rejected, Flapping or TerminationTimedOut. Later releases may add reasons.
+	// reason is DeadlineExceeded, Degraded, Rejected, Flapping, TerminationTimedOut or InvalidName. Later releases may add reasons.
 	// +required
 	Reason FailureReason `json:"reason"`
 
