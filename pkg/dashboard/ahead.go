@@ -104,7 +104,7 @@ var scenes = map[forecast.Scene]view.State{
 
 func (s *Server) simulate(w http.ResponseWriter, r *http.Request) {
 	var of model
-	if !decode(w, r, &of) {
+	if !decode(w, r, maxBody, &of) {
 		return
 	}
 	if limit := longestApply.Seconds(); !(of.ApplySeconds > 0 && of.ApplySeconds <= limit) {

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"time"
 )
 
 // tokenHeader carries the token. A page of another origin can't set it without a preflight request, which the server never permits.
@@ -21,7 +22,8 @@ type guard struct {
 	secrets *secrets
 }
 
-// guarded returns a handler that adds the security headers to all answers, and refuses requests of other pages.
+// guarded returns a handler that adds the security headers to all answers, and refuses requests of other pages. A refused connection ends,
+// so that it does not take the place of another one.
 func (g *guard) guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
@@ -32,18 +34,38 @@ func (g *guard) guarded(next http.Handler) http.Handler {
 		header.Set("Cross-Origin-Opener-Policy", "same-origin")
 		header.Set("Cross-Origin-Resource-Policy", "same-origin")
 		header.Set("Cache-Control", "no-store")
-		if problem := g.foreign(r); problem != "" {
-			refuse(w, http.StatusForbidden, problem)
+		mustArrive(w)
+		if status, problem := g.judge(r); problem != "" {
+			header.Set("Connection", "close")
+			refuse(w, status, problem)
 			return
 		}
-		if strings.HasPrefix(r.URL.Path, "/api/") {
-			if status, problem := g.unauthorized(r); problem != "" {
-				refuse(w, status, problem)
-				return
-			}
+		if r.ContentLength == 0 {
+			hasArrived(w)
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// judge returns why a request is refused; empty if it is allowed.
+func (g *guard) judge(r *http.Request) (int, string) {
+	if problem := g.foreign(r); problem != "" {
+		return http.StatusForbidden, problem
+	}
+	if strings.HasPrefix(r.URL.Path, "/api/") {
+		return g.unauthorized(r)
+	}
+	return 0, ""
+}
+
+// mustArrive gives a request time to arrive. http.Server.ReadTimeout would also end the stream that answers it.
+func mustArrive(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(readTimeout))
+}
+
+// hasArrived ends that time: the request was read.
+func hasArrived(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 }
 
 // foreign returns why a request does not come from the page or from the address bar of a browser; empty if it does.

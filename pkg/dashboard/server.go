@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strconv"
 	"sync"
 	"time"
 
+	"golang.org/x/net/netutil"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
@@ -35,13 +37,27 @@ type Server struct {
 	lists    *board[[]Row]
 	// simulating is held during a simulation, which uses all cores.
 	simulating sync.Mutex
+	// streams has an entry for each stream.
+	streams chan struct{}
 }
 
 // openPath is the path at which the one-time code is exchanged for the token.
 const openPath = "/api/open"
 
-// maxBody is the maximum size of a request's body in bytes. It has room for the names of 10,000 clusters.
-const maxBody = 4 << 20
+// The maximum sizes of a request, in bytes. A body has room for the names of 10,000 clusters. Without the token it has room for the one-time
+// code: any process on this machine can send it.
+const (
+	maxHeader = 64 << 10
+	maxBody   = 4 << 20
+	maxCode   = 1 << 10
+)
+
+// maxConnections and maxStreams bound the connections and, among them, the streams. A tab has one stream, and a browser opens at most six
+// connections to a server.
+const (
+	maxConnections = 64
+	maxStreams     = 32
+)
 
 // Listen returns a server that listens on a port of 127.0.0.1, and on no other address. Port 0 selects a free one.
 func Listen(ctx context.Context, hub Hub, port int, options Options) (*Server, error) {
@@ -54,28 +70,34 @@ func Listen(ctx context.Context, hub Hub, port int, options Options) (*Server, e
 		options.Now = time.Now
 	}
 	return &Server{
-		hub: hub, readOnly: options.ReadOnly, now: options.Now, secrets: newSecrets(options.Now), listener: listener,
+		hub: hub, readOnly: options.ReadOnly, now: options.Now, secrets: newSecrets(options.Now),
+		listener: netutil.LimitListener(listener, maxConnections), streams: make(chan struct{}, maxStreams),
 	}, nil
 }
 
 // Address returns the address of the page with its token. The token is in the fragment, which no browser sends anywhere.
 func (s *Server) Address() string { return s.base() + "#token=" + s.secrets.token }
 
-// Once returns an address that opens the page once, within a minute.
-func (s *Server) Once() string { return s.base() + "#once=" + s.secrets.once }
+// Once returns an address that opens the page once, within OnceValid.
+func (s *Server) Once() string { return s.base() + "#once=" + s.secrets.code }
+
+// Opened returns a channel that is closed when that address has opened the page.
+func (s *Server) Opened() <-chan struct{} { return s.secrets.exchanged }
 
 func (s *Server) base() string { return "http://" + s.listener.Addr().String() + "/" }
 
-// The time limits of a connection. An answer has none, because a stream lasts as long as its tab.
+// The time limits of a connection. An answer has none, because a stream lasts as long as its tab: readTimeout applies to a request, and
+// writeTimeout to each event of a stream.
 const (
-	headerTimeout = 10 * time.Second
-	idleTimeout   = 2 * time.Minute
+	readTimeout  = 10 * time.Second
+	writeTimeout = 30 * time.Second
+	idleTimeout  = 2 * time.Minute
 )
 
 // Serve serves the page until the context ends.
 func (s *Server) Serve(ctx context.Context) error {
 	server := &http.Server{
-		Handler: s.Handler(ctx), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout,
+		Handler: s.Handler(ctx), ReadHeaderTimeout: readTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
 	go func() {
@@ -94,9 +116,9 @@ func (s *Server) Handler(ctx context.Context) http.Handler {
 	s.lists = newBoard(ctx, func(ctx context.Context) Followed[[]Row] { return s.hub.List(ctx) }, sameRows)
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+openPath, s.open)
-	mux.HandleFunc("GET /api/list", s.streamList)
+	mux.HandleFunc("GET /api/list", s.bounded(s.streamList))
 	const set = "/api/sets/{namespace}/{name}/"
-	mux.HandleFunc("GET "+set+"stream", s.streamSet)
+	mux.HandleFunc("GET "+set+"stream", s.bounded(s.streamSet))
 	mux.HandleFunc("GET "+set+"why/{cluster}", s.why)
 	mux.HandleFunc("GET "+set+"diff", s.diff)
 	mux.HandleFunc("GET "+set+"report", s.report)
@@ -112,7 +134,7 @@ func (s *Server) open(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		Once string `json:"once"`
 	}
-	if !decode(w, r, &in) {
+	if !decode(w, r, maxCode, &in) {
 		return
 	}
 	token, ok := s.secrets.exchange(in.Once)
@@ -213,7 +235,7 @@ func (s *Server) action(w http.ResponseWriter, r *http.Request, confirmed *strin
 		Action
 		Confirmed string `json:"confirmed"`
 	}{}
-	if !decode(w, r, &in) {
+	if !decode(w, r, maxBody, &in) {
 		return nil, false
 	}
 	in.Namespace, in.Name = r.PathValue("namespace"), r.PathValue("name")
@@ -223,13 +245,21 @@ func (s *Server) action(w http.ResponseWriter, r *http.Request, confirmed *strin
 	return &in.Action, true
 }
 
-func decode(w http.ResponseWriter, r *http.Request, into any) bool {
-	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
+// decode reads the body of a request, which has nothing else than a JSON value of up to a number of bytes.
+func decode(w http.ResponseWriter, r *http.Request, most int64, into any) bool {
+	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, most))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(into); err != nil {
+	err := decoder.Decode(into)
+	if err == nil {
+		if _, after := decoder.Token(); !errors.Is(after, io.EOF) {
+			err = errors.New("more follows after its end")
+		}
+	}
+	if err != nil {
 		refuse(w, http.StatusBadRequest, "the body of the request is not the expected JSON: "+err.Error())
 		return false
 	}
+	hasArrived(w)
 	return true
 }
 

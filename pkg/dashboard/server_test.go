@@ -29,7 +29,17 @@ type fakeHub struct {
 func (h *fakeHub) Scope() string { return "namespace default" }
 
 func (h *fakeHub) List(context.Context) Followed[[]Row] {
-	return still[[]Row](func() ([]Row, error) { return h.rows, nil })
+	return still[[]Row](func() ([]Row, error) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return h.rows, nil
+	})
+}
+
+func (h *fakeHub) setRows(rows ...Row) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.rows = rows
 }
 
 func (h *fakeHub) Follow(context.Context, string, string) Followed[*view.Objects] {
@@ -255,7 +265,13 @@ func TestOneTimeCode(t *testing.T) {
 	require.Equal(t, 401, status)
 	status, _ = exchange("")
 	require.Equal(t, 401, status)
+	select {
+	case <-s.Opened():
+		require.Fail(t, "nothing has opened the page")
+	default:
+	}
 	status, token := exchange(code)
+	<-s.Opened()
 	require.Equal(t, 200, status)
 	require.Equal(t, s.secrets.token, token)
 	status, _ = exchange(code)
@@ -263,9 +279,9 @@ func TestOneTimeCode(t *testing.T) {
 
 	late := newSecrets(func() time.Time { return now })
 	mu.Lock()
-	now = now.Add(onceValid + time.Second)
+	now = now.Add(OnceValid + time.Second)
 	mu.Unlock()
-	_, ok := late.exchange(late.once)
+	_, ok := late.exchange(late.code)
 	require.False(t, ok)
 	require.NotContains(t, s.Once(), s.secrets.token)
 }

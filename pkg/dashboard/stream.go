@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"time"
 )
@@ -16,10 +17,10 @@ import (
 //	update   a picture or a difference
 //	problem  why there is no picture: no permission, or the object was deleted
 type stream struct {
-	w     http.ResponseWriter
-	flush func() error
-	err   error
-	away  *contact
+	w          http.ResponseWriter
+	connection *http.ResponseController
+	err        error
+	away       *contact
 }
 
 // contact is the state of the connection to the API server.
@@ -31,9 +32,22 @@ type contact struct {
 // beat is how often a stream looks at the connection to the API server, and sends a comment that keeps the connection alive.
 const beat = time.Second
 
+// bounded returns a handler that refuses a stream beyond maxStreams.
+func (s *Server) bounded(stream http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case s.streams <- struct{}{}:
+			defer func() { <-s.streams }()
+			stream(w, r)
+		default:
+			refuse(w, http.StatusServiceUnavailable, fmt.Sprintf("the page is open in %d tabs: close some of them", maxStreams))
+		}
+	}
+}
+
 func (s *Server) begin(w http.ResponseWriter) *stream {
 	w.Header().Set("Content-Type", "text/event-stream")
-	out := &stream{w: w, flush: http.NewResponseController(w).Flush}
+	out := &stream{w: w, connection: http.NewResponseController(w)}
 	out.send("hello", map[string]any{"scope": s.hub.Scope(), "readOnly": s.readOnly, "now": s.now().UnixMilli()})
 	return out
 }
@@ -43,11 +57,16 @@ func (st *stream) send(event string, value any) {
 		return
 	}
 	data, err := json.Marshal(value)
-	if err == nil {
-		_, err = fmt.Fprintf(st.w, "event: %s\ndata: %s\n\n", event, data)
-	}
 	if st.err = err; err == nil {
-		st.err = st.flush()
+		st.write("event: " + event + "\ndata: " + string(data) + "\n\n")
+	}
+}
+
+// write writes a text to the tab. A tab that does not read it in time loses its stream.
+func (st *stream) write(text string) {
+	_ = st.connection.SetWriteDeadline(time.Now().Add(writeTimeout))
+	if _, st.err = io.WriteString(st.w, text); st.err == nil {
+		st.err = st.connection.Flush()
 	}
 }
 

@@ -8,22 +8,23 @@ import (
 	"time"
 )
 
-// onceValid is how long the one-time code opens the page.
-const onceValid = time.Minute
+// OnceValid is how long the one-time code opens the page.
+const OnceValid = time.Minute
 
-// secrets are the token of the page, which each request carries in a header, and the code that the browser exchanges for it once. Only the
-// code appears in the arguments of the browser's process, where other users of the machine can see it.
+// secrets are the token of the page, which each request carries in a header, and the code that the browser exchanges for it once.
 type secrets struct {
-	token string
-	now   func() time.Time
+	token, code string
+	now         func() time.Time
+	issued      time.Time
 
-	mu     sync.Mutex
-	once   string
-	issued time.Time
+	mu sync.Mutex
+	// exchanged is closed when the code was exchanged.
+	exchanged chan struct{}
+	used      bool
 }
 
 func newSecrets(now func() time.Time) *secrets {
-	return &secrets{token: random(), once: random(), now: now, issued: now()}
+	return &secrets{token: random(), code: random(), now: now, issued: now(), exchanged: make(chan struct{})}
 }
 
 // random returns 256 random bits as text. crypto/rand never fails: it ends the process instead.
@@ -42,9 +43,10 @@ func is(text, secret string) bool {
 func (s *secrets) exchange(code string) (token string, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.now().Sub(s.issued) > onceValid || !is(code, s.once) {
+	if s.used || s.now().Sub(s.issued) > OnceValid || !is(code, s.code) {
 		return "", false
 	}
-	s.once = ""
+	s.used = true
+	close(s.exchanged)
 	return s.token, true
 }

@@ -2,12 +2,15 @@ package plugin
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"html/template"
 	"os"
 	"os/exec"
 	"os/signal"
 	"runtime"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -63,23 +66,66 @@ func (o *options) dashboard(ctx context.Context, flags *dashboardOptions) error 
 	group.Go(func() error { hub.watchContact(ctx); return nil })
 	group.Go(func() error { return server.Serve(ctx) })
 	if !flags.noBrowser {
-		if err := openBrowser(ctx, server.Once()); err != nil {
-			_, _ = fmt.Fprintf(o.ErrOut, "No browser was opened (%v): open the address yourself.\n", err)
-		}
+		group.Go(func() error {
+			if err := openPage(ctx, server); err != nil {
+				_, _ = fmt.Fprintf(o.ErrOut, "No browser was opened (%v): open the address yourself.\n", err)
+			}
+			return nil
+		})
 	}
 	return group.Wait()
 }
 
-// openBrowser opens an address in the user's browser.
-func openBrowser(ctx context.Context, address string) error {
-	command := []string{"xdg-open", address}
+// redirect is a page that leads to an address.
+var redirect = template.Must(template.New("").Parse(`<!DOCTYPE html>
+<meta charset="utf-8">
+<meta name="referrer" content="no-referrer">
+<meta http-equiv="refresh" content="0; url={{.}}">
+<title>ManifestWorkReplicaSets</title>
+<a href="{{.}}">Open the dashboard</a>
+`))
+
+// openPage opens the page in the user's browser, and returns when that is done. All users of the machine can see the arguments of a process,
+// so the address with the one-time code is not among them: the browser opens a file that leads there, and that only the user can read.
+func openPage(ctx context.Context, server *dashboard.Server) error {
+	file, err := os.CreateTemp(visibleDirectory(), "kubectl-mwrs-*.html") // Its mode is 0600.
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(file.Name()) }()
+	if err := errors.Join(redirect.Execute(file, server.Once()), file.Close()); err != nil {
+		return err
+	}
+	if err := openBrowser(ctx, file.Name()); err != nil {
+		return err
+	}
+	select {
+	case <-server.Opened():
+	case <-time.After(dashboard.OnceValid):
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+// visibleDirectory returns a directory whose files the user's browser can read. On Linux, a browser in a sandbox has its own /tmp, and reads
+// no hidden directory.
+func visibleDirectory() string {
+	if home, err := os.UserHomeDir(); err == nil && runtime.GOOS == "linux" {
+		return home
+	}
+	return os.TempDir()
+}
+
+// openBrowser opens a file in the user's browser.
+func openBrowser(ctx context.Context, file string) error {
+	command := []string{"xdg-open", file}
 	switch runtime.GOOS {
 	case "darwin":
-		command = []string{"open", address}
+		command = []string{"open", file}
 	case "windows":
-		command = []string{"rundll32", "url.dll,FileProtocolHandler", address}
+		command = []string{"rundll32", "url.dll,FileProtocolHandler", file}
 	}
-	program := exec.CommandContext(ctx, command[0], command[1:]...) //nolint:gosec // A fixed program and an address of this process.
+	program := exec.CommandContext(ctx, command[0], command[1:]...) //nolint:gosec // A fixed program and a file of this process.
 	if err := program.Start(); err != nil {
 		return err
 	}
