@@ -11,7 +11,9 @@ generated := ':(glob)pkg/client/**' ':(glob)pkg/apis/**/zz_generated.*' ':(glob)
 modules := $(patsubst %/go.mod,%,. $(wildcard hack/tools/*/go.mod))
 
 # What the hub takes for its own version; what the Go tool knows of the checkout if empty.
-version-flags = $(if $(VERSION),-ldflags='-X github.com/open-cluster-management-io/work-rollback/pkg/version.gitVersion=$(VERSION)')
+version-flags = $(if $(VERSION),-ldflags=$(call quote,-X github.com/open-cluster-management-io/work-rollback/pkg/version.gitVersion=$(VERSION)))
+# One argument of a shell's command, whatever it holds.
+quote = '$(subst ','\'',$(1))'
 
 ##@ Product
 
@@ -22,15 +24,15 @@ build: ## Build the hub (bin/work), the kubectl plugin (bin/kubectl-mwrs) and bi
 
 .PHONY: image
 image: ## Build the hub's container image IMAGE for ARCH, as release VERSION=v1.2.3, with podman, docker or buildah
-	VERSION='$(VERSION)' hack/image.sh $(or $(IMAGE),registry.example.com/work:v1)
+	VERSION=$(call quote,$(VERSION)) hack/image.sh $(or $(IMAGE),registry.example.com/work:v1)
 
 .PHONY: snapshot
 snapshot: ## Build what a release publishes into _output/release, without a network: image, SBOMs, plugin, install.yaml, notes (VERSION=v1.2.3)
-	go run ./hack/release $(if $(VERSION),-version=$(VERSION)) -out $(or $(OUT),_output/release)
+	go run ./hack/release $(if $(VERSION),-version=$(call quote,$(VERSION))) -out $(or $(OUT),_output/release)
 
 .PHONY: publish
-publish: ## Push the image of _output/release to IMAGE=<registry>/work and sign it, its SBOMs and the checksums
-	hack/publish.sh '$(IMAGE)' $(or $(OUT),_output/release)
+publish: ## Push the image of release VERSION=v1.2.3 in _output/release to IMAGE=<registry>/work and sign it, its SBOMs and the checksums
+	hack/publish.sh $(call quote,$(IMAGE)) $(call quote,$(or $(OUT),_output/release)) $(call quote,$(VERSION))
 
 .PHONY: demo
 demo: build ## Watch a rollout, an abort and an undo on local control planes

@@ -121,7 +121,7 @@ func TestReleaseIsPublishedByOneJob(t *testing.T) {
 		return targets
 	}
 	require.Equal(t, []string{`snapshot VERSION="$GITHUB_REF_NAME"`}, made("build"))
-	require.Equal(t, []string{`publish IMAGE="$IMAGE"`}, made("publish"))
+	require.Equal(t, []string{`publish IMAGE="$IMAGE" VERSION="$GITHUB_REF_NAME"`}, made("publish"))
 }
 
 // actionlint knows the expressions, the events and the inputs of GitHub's workflows. CI builds it.

@@ -25,7 +25,7 @@ func (s *snapshot) isSigned(t *testing.T) {
 	run(t, keys, environment, cosign, "generate-key-pair")
 	run(t, keys, environment, cosign, "generate-key-pair", "--output-key-prefix", "other")
 	signing := append([]string{"COSIGN_KEY=" + filepath.Join(keys, "cosign.key"), "INSECURE=1"}, environment...)
-	reference := run(t, root, signing, "make", "--no-print-directory", "--silent", "publish", "IMAGE="+image, "OUT="+s.dir)
+	reference := run(t, root, signing, "make", "--no-print-directory", "--silent", "publish", "IMAGE="+image, "OUT="+s.dir, "VERSION="+s.version)
 	require.Equal(t, image+":"+s.version+"@"+s.digest, reference)
 
 	verify := func(key, what string) error {
