@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/upgrade/plan"
 )
 
 func TestEveryWriteMayFail(t *testing.T) {
@@ -60,20 +61,39 @@ func TestRejectedSnapshot(t *testing.T) {
 	require.Contains(t, said, "1 snapshots of ManifestWorkReplicaSets were taken, 1 were rejected")
 }
 
+// A write that keeps failing holds up the others for two minutes. A tenant that changes its object all the time, so that each write of the
+// hub conflicts, holds them up no longer than that.
 func TestSnapshotThatFailsForLong(t *testing.T) {
-	w := newWorld(t, "a", "b")
-	w.starts("v1.0.0")
-	tries := 0
-	w.refuse = func(write string) error {
-		if write == "patch manifestworkreplicasets a" {
-			tries++
-			w.clock.Step(50 * time.Second)
-			return internal
-		}
-		return nil
+	for name, failure := range map[string]error{"internal": internal, "conflict": conflict} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "a", "b")
+			w.starts("v1.0.0")
+			tries := 0
+			w.refuse = func(write string) error {
+				if write == "patch manifestworkreplicasets a" {
+					tries++
+					w.clock.Step(50 * time.Second)
+					return failure
+				}
+				return nil
+			}
+			w.starts("v1.1.0")
+			require.Equal(t, 4, tries, "at 50, 100, 150 and 200 seconds: two minutes after the first failure")
+			require.Equal(t, "v1.1.0", w.recorded()["version"])
+			require.Contains(t, w.get("b").Annotations, workv1alpha1.AnnotationSnapshotPrefix+"v1.0.0")
+			require.Contains(t, strings.Join(w.events(), "\n"), "SnapshotRejected")
+		})
 	}
-	w.starts("v1.1.0")
-	require.Equal(t, 4, tries, "at 50, 100, 150 and 200 seconds: two minutes after the first failure")
-	require.Equal(t, "v1.1.0", w.recorded()["version"])
-	require.Contains(t, strings.Join(w.events(), "\n"), "SnapshotRejected")
+}
+
+// A failure that passed is forgotten: another one, minutes later, leaves no object out.
+func TestFailureThatPassed(t *testing.T) {
+	w := newWorld(t, "a")
+	r, a := w.runner("v1.1.0"), &plan.Object{ManifestWorkReplicaSet: w.get("a")}
+	require.Error(t, r.settle(t.Context(), a, conflict))
+	require.NoError(t, r.settle(t.Context(), a, nil))
+	w.clock.Step(3 * time.Minute)
+	require.Error(t, r.settle(t.Context(), a, conflict), "it is tried again")
+	w.clock.Step(3 * time.Minute)
+	require.NoError(t, r.settle(t.Context(), a, conflict))
 }

@@ -229,9 +229,10 @@ func (r *Runner) restore(ctx context.Context, d *plan.Decision, o *plan.Object) 
 // left out.
 func (r *Runner) settle(ctx context.Context, o *plan.Object, err error) error {
 	if err == nil || apierrors.IsNotFound(err) || ctx.Err() != nil {
+		r.passed(o.UID)
 		return nil // It is gone.
 	}
-	if !rejection.IsLasting(err) && !r.stuck(o.UID, err) {
+	if !rejection.IsLasting(err) && !r.stuck(o.UID) {
 		return err
 	}
 	klog.FromContext(ctx).Error(err, "The upgrade continues without the snapshot of a ManifestWorkReplicaSet",
@@ -244,15 +245,19 @@ func (r *Runner) settle(ctx context.Context, o *plan.Object, err error) error {
 	return nil
 }
 
-// stuck reports whether the writes of an object fail for long. A conflict says that somebody else wrote it, and is no failure.
-func (r *Runner) stuck(uid types.UID, err error) bool {
+// passed forgets the failures of an object whose writes succeeded.
+func (r *Runner) passed(uid types.UID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.failing, uid)
+}
+
+// stuck reports whether the writes of an object fail for long. A conflict is a failure too: somebody who changes the object all the time
+// could hold up all others.
+func (r *Runner) stuck(uid types.UID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	since, failing := r.failing[uid]
-	if apierrors.IsConflict(err) {
-		delete(r.failing, uid)
-		return false
-	}
 	if !failing {
 		r.failing[uid] = r.Clock.Now()
 		return false

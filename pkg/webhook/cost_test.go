@@ -93,6 +93,26 @@ var attacks = map[string]func(n int) (handler admission.Handler, old, object str
 	"replica sets: surprising placementRefs": func(n int) (admission.Handler, string, string) {
 		return &replicaSets{limit: 512000}, "", replicaSetOf(repeated(n, surprisingRef), named(0))
 	},
+	"replica sets: labels and annotations": func(n int) (admission.Handler, string, string) {
+		pairs := repeated(n, func(i int) string { return fmt.Sprintf(`"not a key %d":"not\u0007a value"`, i) })
+		meta := `"metadata":{"labels":{` + pairs + `},"annotations":{` + pairs + `},`
+		return &replicaSets{limit: 512000}, "", strings.Replace(replicaSetOf(goodRef(0), named(0)), `"metadata":{`, meta, 1)
+	},
+	"replica sets: condition rules": func(n int) (admission.Handler, string, string) {
+		rules := repeated(n, func(i int) string {
+			return fmt.Sprintf(`{"type":"CEL","condition":"C%d","celExpressions":["object.a == %d"]}`, i, i)
+		})
+		configs := `"manifestWorkTemplate":{"manifestConfigs":[{"resourceIdentifier":{"resource":"*","name":"*"},"conditionRules":[` + rules + `]}],`
+		return &replicaSets{limit: 1 << 24}, "", strings.Replace(replicaSetOf(goodRef(0), named(0)), `"manifestWorkTemplate":{`, configs, 1)
+	},
+	"replica sets: one nested manifest": func(n int) (admission.Handler, string, string) {
+		nested := strings.Repeat(`{"a":`, n) + "1" + strings.Repeat("}", n)
+		return &replicaSets{limit: 1 << 24}, "", replicaSetOf(goodRef(0), `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"},"data":`+nested+`}`)
+	},
+	"works: one nested manifest": func(n int) (admission.Handler, string, string) {
+		nested := strings.Repeat("[", n) + strings.Repeat("]", n)
+		return &works{limit: 1 << 24}, "", workOf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"},"data":` + nested + `}`)
+	},
 	"replica sets: definitions": func(n int) (admission.Handler, string, string) {
 		return &replicaSets{limit: 1 << 24}, "", replicaSetOf(surprisingRef(0), repeated(n, definition))
 	},

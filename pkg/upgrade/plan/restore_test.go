@@ -39,6 +39,20 @@ func TestForgedSnapshot(t *testing.T) {
 		require.False(t, r.Fits)
 		require.Contains(t, r.Kept, "it has the revision number "+number)
 	}
+
+	for _, hash := range []string{"../web", `\u001b]52;c;`, "a,b", strings.Repeat("a", 64)} {
+		for _, forged := range []string{
+			`"status":{"currentRevision":"` + hash + `"}`, `"status":{"updateRevision":"` + hash + `"}`,
+			`"status":{},"revisions":[{"hash":"` + hash + `","number":1}]`,
+		} {
+			h = upgraded(t, newHub(3))
+			h.object.Status = workv1alpha1.ManifestWorkReplicaSetStatus{}
+			h.object.Annotations[key] = `{"uid":"uid","generation":3,` + forged + `}`
+			_, r, _ = h.starts("v1.0.0")
+			require.Contains(t, r.Kept, "is not the hash of a revision", forged)
+			require.Empty(t, h.object.Status)
+		}
+	}
 }
 
 // What the newer version lost is there again, and the snapshot is gone.

@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
@@ -75,9 +76,16 @@ func decode(text string) (*snapshot, error) {
 	if len(s.Revisions) > maxRevisions {
 		return nil, fmt.Errorf("it has %d revisions, and %d are allowed", len(s.Revisions), maxRevisions)
 	}
+	hashes := []string{s.Template, s.Status.CurrentRevision, s.Status.UpdateRevision}
 	for i := range s.Revisions {
 		if number := s.Revisions[i].Number; number < 0 || number > maxNumber {
 			return nil, fmt.Errorf("it has the revision number %d, and a number from 0 to %d is allowed", number, int64(maxNumber))
+		}
+		hashes = append(hashes, s.Revisions[i].Hash)
+	}
+	for _, hash := range hashes {
+		if len(validation.IsValidLabelValue(hash)) > 0 { // Works have it as a label.
+			return nil, fmt.Errorf("%.64q is not the hash of a revision", hash)
 		}
 	}
 	return s, nil
