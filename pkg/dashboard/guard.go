@@ -20,6 +20,8 @@ type guard struct {
 	// hosts are the values of the Host header that the server answers to. A request with another name comes from DNS rebinding.
 	hosts   []string
 	secrets *secrets
+	// use notes that a request with the token came.
+	use func()
 }
 
 // guarded returns a handler that adds the security headers to all answers, and refuses requests of other pages. A refused connection ends,
@@ -116,6 +118,7 @@ func (g *guard) unauthorized(r *http.Request) (int, string) {
 	if tokens := r.Header.Values(tokenHeader); len(tokens) != 1 || !is(tokens[0], g.secrets.token) {
 		return http.StatusUnauthorized, "the token is missing or wrong: open the address that the command printed"
 	}
+	g.use()
 	return 0, ""
 }
 

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -116,4 +117,42 @@ func TestStreamsAreBounded(t *testing.T) {
 	require.Eventually(t, func() bool {
 		return s.request(http.MethodGet, "/api/sets/default/web/stream", "").StatusCode == http.StatusOK
 	}, time.Minute, 50*time.Millisecond)
+}
+
+// A stream sends a beat, so that the page notices when nothing arrives any more.
+func TestStreamBeats(t *testing.T) {
+	s := serve(t, Options{})
+	lines := bufio.NewScanner(s.request(http.MethodGet, "/api/list", "").Body)
+	for lines.Scan() {
+		if lines.Text() == ": beat" {
+			return
+		}
+	}
+	require.Fail(t, "the stream ended")
+}
+
+// The server holds the user's rights. It ends when nobody has used the page for long, and not while a tab shows the page.
+func TestIdleServerEnds(t *testing.T) {
+	var hours atomic.Int64
+	begin := time.Now()
+	server, err := Listen(t.Context(), &fakeHub{}, 0, Options{Now: func() time.Time { return begin.Add(time.Duration(hours.Load()) * time.Hour) }})
+	require.NoError(t, err)
+	server.look = time.Millisecond
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(t.Context()) }()
+	s := &served{t, &fakeHub{}, server}
+	stream := s.request(http.MethodGet, "/api/list", "")
+	hours.Add(9)
+	lines := bufio.NewScanner(stream.Body)
+	for beats := 0; beats < 2; {
+		require.True(t, lines.Scan(), "it runs while a tab shows the page")
+		if lines.Text() == ": beat" {
+			beats++
+		}
+	}
+	require.NoError(t, stream.Body.Close())
+	require.Equal(t, http.StatusOK, s.request(http.MethodGet, "/", "", header("Connection", "close")).StatusCode)
+	require.Eventually(t, func() bool { return len(server.streams) == 0 }, time.Minute, time.Millisecond)
+	hours.Add(9)
+	require.ErrorIs(t, <-ended, ErrIdle)
 }

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/net/netutil"
@@ -39,7 +40,16 @@ type Server struct {
 	simulating sync.Mutex
 	// streams has an entry for each stream.
 	streams chan struct{}
+	// used is when a request with the token came last, or a stream ended, in nanoseconds. look is how often the server looks at it.
+	used atomic.Int64
+	look time.Duration
 }
+
+// ErrIdle is the error of Serve if nobody has used the page for idleEnd.
+var ErrIdle = errors.New("nobody has used the page for 8 hours")
+
+// idleEnd is how long the server runs without a request and without a tab that shows the page: it holds the user's rights.
+const idleEnd = 8 * time.Hour
 
 // openPath is the path at which the one-time code is exchanged for the token.
 const openPath = "/api/open"
@@ -69,10 +79,26 @@ func Listen(ctx context.Context, hub Hub, port int, options Options) (*Server, e
 	if options.Now == nil {
 		options.Now = time.Now
 	}
-	return &Server{
+	s := &Server{
 		hub: hub, readOnly: options.ReadOnly, now: options.Now, secrets: newSecrets(options.Now),
 		listener: netutil.LimitListener(listener, maxConnections), streams: make(chan struct{}, maxStreams),
-	}, nil
+		look: time.Minute,
+	}
+	s.use()
+	return s, nil
+}
+
+// use notes that the page is used.
+func (s *Server) use() { s.used.Store(s.now().UnixNano()) }
+
+// idle waits until nobody has used the page for idleEnd. It returns false if the context ends before that.
+func (s *Server) idle(ctx context.Context) bool {
+	for len(s.streams) > 0 || s.now().Sub(time.Unix(0, s.used.Load())) < idleEnd {
+		if !pause(ctx, nil, s.look) {
+			return false
+		}
+	}
+	return true
 }
 
 // Address returns the address of the page with its token. The token is in the fragment, which no browser sends anywhere.
@@ -94,20 +120,25 @@ const (
 	idleTimeout  = 2 * time.Minute
 )
 
-// Serve serves the page until the context ends.
+// Serve serves the page until the context ends, or nobody has used the page for idleEnd.
 func (s *Server) Serve(ctx context.Context) error {
 	server := &http.Server{
 		Handler: s.Handler(ctx), ReadHeaderTimeout: readTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
+	ended := make(chan error, 1)
 	go func() {
-		<-ctx.Done()
+		var why error
+		if s.idle(ctx) {
+			why = ErrIdle
+		}
+		ended <- why
 		_ = server.Close() // Streams have no end of their own.
 	}()
 	if err := server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
-	return nil
+	return <-ended
 }
 
 // Handler returns the handler of all requests. Its watches end with the context.
@@ -127,7 +158,7 @@ func (s *Server) Handler(ctx context.Context) http.Handler {
 	mux.HandleFunc("POST "+set+"preview", s.preview)
 	mux.HandleFunc("POST "+set+"act", s.act)
 	mux.Handle("GET /", assets())
-	return (&guard{hosts: hostsOf(s.listener.Addr()), secrets: s.secrets}).guarded(mux)
+	return (&guard{hosts: hostsOf(s.listener.Addr()), secrets: s.secrets, use: s.use}).guarded(mux)
 }
 
 func (s *Server) open(w http.ResponseWriter, r *http.Request) {

@@ -37,7 +37,10 @@ func (s *Server) bounded(stream http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case s.streams <- struct{}{}:
-			defer func() { <-s.streams }()
+			defer func() {
+				s.use()
+				<-s.streams
+			}()
 			stream(w, r)
 		default:
 			refuse(w, http.StatusServiceUnavailable, fmt.Sprintf("the page is open in %d tabs: close some of them", maxStreams))
@@ -64,6 +67,9 @@ func (st *stream) send(event string, value any) {
 
 // write writes a text to the tab. A tab that does not read it in time loses its stream.
 func (st *stream) write(text string) {
+	if st.err != nil {
+		return
+	}
 	_ = st.connection.SetWriteDeadline(time.Now().Add(writeTimeout))
 	if _, st.err = io.WriteString(st.w, text); st.err == nil {
 		st.err = st.connection.Flush()
@@ -101,6 +107,7 @@ func follow[T any](s *Server, w http.ResponseWriter, r *http.Request, b *board[T
 				waiting = false
 			case <-ticker.C:
 				out.contact(s.hub)
+				out.write(": beat\n\n")
 			}
 		}
 	}

@@ -29,7 +29,8 @@ func newDashboard(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "dashboard", GroupID: groupSee, Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		Short: "Serve a page on this machine that shows each rollout as a map of its clusters",
-		Long: "Serve a page on this machine that shows each rollout as a map of its clusters, until Ctrl-C.\n" +
+		Long: "Serve a page on this machine that shows each rollout as a map of its clusters, until Ctrl-C, or until\n" +
+			"nobody has used the page for 8 hours.\n" +
 			"The page uses your rights, and listens on 127.0.0.1 only. Whoever has the printed address can act with your rights until the\n" +
 			"command ends. Your credentials stay in the command.",
 		Example: `  # Show the rollouts in the namespace, and open the browser
@@ -73,7 +74,11 @@ func (o *options) dashboard(ctx context.Context, flags *dashboardOptions) error 
 			return nil
 		})
 	}
-	return group.Wait()
+	if err := group.Wait(); !errors.Is(err, dashboard.ErrIdle) {
+		return err
+	}
+	_, err = fmt.Fprintf(o.ErrOut, "The dashboard has ended: %v.\n", dashboard.ErrIdle)
+	return err
 }
 
 // redirect is a page that leads to an address.

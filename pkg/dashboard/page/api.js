@@ -51,32 +51,65 @@ export function pathOf(namespace, name, ...rest) {
   return ['/api/sets', namespace, name, ...rest].map((part, i) => (i ? encodeURIComponent(part) : part)).join('/');
 }
 
-// stream follows server-sent events until the signal aborts. It connects again after an end. EventSource can't send a header.
+// stream follows server-sent events until the signal aborts. It connects again after an end. EventSource can't send a header. A hidden tab
+// has no stream: a browser opens six connections to a server at most, and more tabs would wait for each other without an end.
 export async function stream(path, signal, on, disconnected) {
   for (let wait = 500; !signal.aborted; wait = Math.min(wait * 2, 5000)) {
+    await visible(signal);
+    const shown = new AbortController();
+    const hide = () => { if (document.hidden) shown.abort(); };
+    document.addEventListener('visibilitychange', hide);
     try {
-      const answer = await ask(path, { signal });
+      const answer = await ask(path, { signal: AbortSignal.any([signal, shown.signal]) });
       wait = 500;
       await events(answer.body, on);
     } catch (error) {
-      if (signal.aborted) return;
-      if (error instanceof Refused && error.status < 500) {
+      if (error instanceof Refused) {
         on('problem', { error: error.message, lost: error.status === 401 });
-        return;
+        if (error.status < 500) return;
       }
+    } finally {
+      document.removeEventListener('visibilitychange', hide);
     }
     if (signal.aborted) return;
+    if (shown.signal.aborted) {
+      wait = 250;
+      continue;
+    }
     disconnected();
     await new Promise((done) => { setTimeout(done, wait); });
   }
 }
 
+// visible waits until the tab is visible, or the signal aborts.
+function visible(signal) {
+  return new Promise((done) => {
+    const look = () => {
+      if (document.hidden && !signal.aborted) return;
+      document.removeEventListener('visibilitychange', look);
+      signal.removeEventListener('abort', look);
+      done();
+    };
+    document.addEventListener('visibilitychange', look);
+    signal.addEventListener('abort', look);
+    look();
+  });
+}
+
+// late is how long the server may send nothing, in milliseconds: it sends a beat every second.
+const late = 10000;
+
 async function events(body, on) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let parts = [];
   for (;;) {
-    const { value, done } = await reader.read();
-    if (done) return;
+    const silent = setTimeout(() => reader.cancel(), late);
+    const read = await reader.read();
+    clearTimeout(silent);
+    if (read.done) return;
+    on('beat');
+    // The separator may be split between two chunks.
+    const value = parts.at(-1)?.endsWith('\n') ? parts.pop() + read.value : read.value;
     const end = value.lastIndexOf('\n\n');
     if (end < 0) {
       parts.push(value);

@@ -14,8 +14,13 @@ const context = { scope: '', readOnly: false, on, disconnected };
 let view = null;
 let hub = {};
 let connected = true;
+let heard = performance.now();
+
+// silence is how long the page counts as live after the last beat of the server, in milliseconds.
+const silence = 5000;
 
 function on(event, data) {
+  heard = performance.now();
   connected = true;
   if (event === 'hello') {
     Object.assign(context, { scope: data.scope, readOnly: data.readOnly });
@@ -33,6 +38,7 @@ function disconnected() {
 }
 
 function connection() {
+  if (!document.hidden && performance.now() - heard > silence) connected = false;
   const away = !connected || hub.since;
   contact.classList.toggle('away', Boolean(away));
   if (!connected) show(contactText, 'The command has ended or can’t be reached. The page shows what it saw last.');
@@ -47,8 +53,17 @@ function fail(text) {
   show(problem, text);
 }
 
+// decoded returns a part of the address. A user may type one that is not encoded.
+function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
 function route() {
-  const parts = location.hash.replace(/^#\/?/, '').split('/').filter(Boolean).map(decodeURIComponent);
+  const parts = location.hash.replace(/^#\/?/, '').split('/').filter(Boolean).map(decoded);
   view?.end();
   fail('');
   const where = document.getElementById('where');
@@ -89,6 +104,7 @@ async function begin() {
   }
   addEventListener('hashchange', route);
   addEventListener('keydown', keys);
+  document.addEventListener('visibilitychange', () => { heard = performance.now(); }); // A hidden tab hears nothing.
   setInterval(connection, 1000);
   route();
 }

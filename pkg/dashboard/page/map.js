@@ -1,7 +1,7 @@
 // The map: a cell for each cluster, on one canvas. It is drawn from sprites, and after a change only the changed cells are drawn again.
 
 import { announce } from './dom.js';
-import { colorsNow, numbered, phases, sprite } from './phases.js';
+import { colorsNow, numbered, phaseIndex, phases, sprite } from './phases.js';
 
 const smallest = 4;
 const groupGap = 6;
@@ -180,7 +180,7 @@ export class FleetMap {
       c.fillStyle = this.colors.back;
       c.fillRect(0, top, this.canvas.width, Math.round(this.label * this.ratio));
       let done = 0;
-      for (let i = box.from; i < box.to; i++) if (this.states[i] >= phases.length - 2) done++;
+      for (let i = box.from; i < box.to; i++) if (this.states[i] === phaseIndex('Succeeded')) done++;
       const label = [box.group.placement, box.group.name].filter(Boolean).join(' / ') || 'clusters';
       c.font = `600 ${this.rem * 0.87 * this.ratio}px system-ui, sans-serif`;
       c.fillStyle = this.colors.text;
