@@ -9,4 +9,5 @@
 //	What do many runs show, and how exactly?               stats.go
 //	What would change the result?                          variants.go
 //	In which waves does a rollout continue?                waves.go
+//	What happens if no cluster reports anything new?       outlook.go
 package forecast

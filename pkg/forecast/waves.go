@@ -42,6 +42,9 @@ const maxWaves = 200
 // 200th wave.
 func Waves(s *rollout.Snapshot) []Wave {
 	w := newWaves(s)
+	now := w.s // As it is, without the assumption that rejected writes succeed.
+	now.Rejected, now.Records = s.Rejected, s.Records
+	begins := rollout.Decide(&now).RollsOut()
 	var found []Wave
 	for step := range maxWaves {
 		plan := rollout.Decide(&w.s)
@@ -50,7 +53,7 @@ func Waves(s *rollout.Snapshot) []Wave {
 		}
 		wave := w.write(plan)
 		if len(wave.Parts) > 0 {
-			wave.Now = step == 0
+			wave.Now = step == 0 && begins
 			found = append(found, wave)
 		}
 		if !w.succeed(plan) {

@@ -58,6 +58,9 @@ func checkForecast(t *rapid.T, s *rollout.Snapshot, standing rollout.Standing) {
 		phase rollout.Phase
 	}{{standing.ChangesAt.Add(-1), standing.Phase}, {standing.ChangesAt, standing.Then}} {
 		later.Now = at.time
+		if standing.Phase == rollout.PhaseRejected { // The hub tries at the deadline again, and the API server gives the same answer.
+			later.Rejected = map[string]rollout.Rejection{standing.Cluster: {Since: standing.Since, TriedAt: at.time}}
+		}
 		if found := standingsOf(&later)[standing.Cluster]; found.Phase != at.phase {
 			t.Fatalf("%+v is %s at %s", standing, found.Phase, at.time)
 		}
@@ -129,6 +132,7 @@ func TestExplain(t *testing.T) {
 			[]rt.SnapshotOption{oneByOne, rt.Works(older("c1")), rt.Rejected("c1", 0, minute)},
 			rollout.Standing{
 				Phase: rollout.PhaseRejected, Since: rt.At(0), RetryAt: rt.At(minute + 50*second), WaitsFor: rollout.WaitAcceptance, Halts: true,
+				RetriedWithin: 50 * second, Rejection: "no quota in c1", ChangesAt: rt.At(5 * minute), Then: rollout.PhaseFailed,
 			},
 		},
 		"a deletion": {

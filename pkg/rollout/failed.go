@@ -230,8 +230,16 @@ func (ps *placementState) retryAt(s *Snapshot, rejection *Rejection, due time.Ti
 	case !tried.Before(due):
 		return tried.Add(retriedWithin)
 	default:
-		return work.Earlier(due, tried.Add(min(max(ps.strategy.Deadline/triesWithinDeadline, retriedAfter), retriedWithin)))
+		return work.Earlier(due, tried.Add(ps.retriedWithin(tried, due)))
 	}
+}
+
+// retriedWithin returns the longest time between two tries of a rejected write, for the first of them at a given time.
+func (ps *placementState) retriedWithin(at, due time.Time) time.Duration {
+	if !at.Before(due) {
+		return retriedWithin
+	}
+	return min(max(ps.strategy.Deadline/triesWithinDeadline, retriedAfter), retriedWithin)
 }
 
 // noteRejected notes the clusters whose works the API server rejects, and when each is tried again. halted is true if other failures

@@ -14,6 +14,9 @@ type Limits struct {
 	MaxFailures int
 	// Failed is how many clusters have failed. Halting is how many count when the next clusters are started.
 	Failed, Halting int
+	// Halted is true if the next clusters are not started. Excess is how many of the clusters that count have to recover before they are.
+	Halted bool
+	Excess int
 	// Groups are the decision groups with clusters, in their order.
 	Groups []GroupLimits
 	// PerGroup is true if each group has its own limit.
@@ -40,10 +43,11 @@ type GroupLimits struct {
 
 // LimitsOf returns the limits of each placementRef, in spec order.
 func LimitsOf(s *Snapshot) []Limits {
-	_, states := decide(s)
+	p, states := decide(s)
 	all := make([]Limits, 0, len(states))
-	for _, ps := range states {
+	for i, ps := range states {
 		l := ps.limits()
+		l.Halted = p.Refs[i].Halted
 		l.Undo = l.AbortAll && s.undoes()
 		l.AbortAll = l.AbortAll && !l.Undo
 		all = append(all, l)
@@ -63,7 +67,7 @@ func (ps *placementState) limits() Limits {
 	if !l.PerGroup {
 		l.MaxFailures = ps.strategy.FailuresAllowed(l.Total)
 	}
-	sizes := make([]int, len(ps.groups))
+	sizes, halting := make([]int, len(ps.groups)), make([]int, len(ps.groups))
 	for _, m := range ps.members {
 		sizes[m.group]++
 		if m.failedHere() {
@@ -71,8 +75,10 @@ func (ps *placementState) limits() Limits {
 		}
 		if m.is().halts {
 			l.Halting++
+			halting[m.group]++
 		}
 	}
+	inGroups := 0
 	for g, size := range sizes {
 		if size == 0 {
 			continue
@@ -82,6 +88,13 @@ func (ps *placementState) limits() Limits {
 			group.MaxFailures = ps.strategy.FailuresAllowed(size)
 		}
 		l.Groups = append(l.Groups, group)
+		if l.PerGroup || group.Mandatory {
+			inGroups += max(0, halting[g]-group.MaxFailures)
+		}
+	}
+	l.Excess = inGroups
+	if !l.PerGroup {
+		l.Excess = max(inGroups, l.Halting-l.MaxFailures)
 	}
 	return l
 }

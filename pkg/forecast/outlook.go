@@ -1,0 +1,143 @@
+package forecast
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+)
+
+// Outlook is what the hub does if no cluster reports anything new: no cluster recovers, and the API server rejects what it rejects now. The
+// clusters that fail are counted together. The outlook ends with the deadlines of the clusters that have the revision now.
+type Outlook struct {
+	// Failing are the clusters that fail, in the order of their deadlines.
+	Failing []Failing
+	// Abort is when the rollout is aborted; nil if it is not. If a pause holds the abort back, it is when the abort falls due.
+	Abort *Turn
+	// Stops is, by placementRef in spec order, when failures stop it before any abort; nil if they do not, or if it is halted already.
+	Stops []*Turn
+	// Blocked is why failures of a placementRef with AbortAll do not lead to an abort.
+	Blocked rollout.AbortBlock
+	// Stalled is true if nothing happens by itself any more after the last deadline: somebody has to act.
+	Stalled bool
+}
+
+// Failing is a cluster that fails at its deadline.
+type Failing struct {
+	Cluster, Placement string
+	At                 time.Time
+}
+
+// Turn is when the failed clusters of a placementRef are too many.
+type Turn struct {
+	At        time.Time
+	Placement string
+	// Failed is how many of its clusters have failed by then.
+	Failed int
+}
+
+// OutlookOf returns the outlook of a snapshot that is not aborted.
+func OutlookOf(s *rollout.Snapshot) *Outlook {
+	found := &Outlook{Stops: make([]*Turn, len(s.Refs))}
+	for _, standing := range rollout.Explain(s) {
+		if standing.Then == rollout.PhaseFailed && !standing.Failed {
+			found.Failing = append(found.Failing, Failing{Cluster: standing.Cluster, Placement: standing.Placement, At: standing.ChangesAt})
+		}
+	}
+	slices.SortFunc(found.Failing, func(a, b Failing) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Cluster, b.Cluster)) })
+	c := &clock{s: s, plans: map[time.Time]*rollout.Plan{}, times: []time.Time{s.Now}}
+	for i := range found.Failing {
+		if at := found.Failing[i].At; !at.Equal(c.times[len(c.times)-1]) {
+			c.times = append(c.times, at)
+		}
+	}
+	now, last := c.plan(0), c.plan(len(c.times)-1)
+	found.Blocked, found.Stalled = last.AbortBlocked, last.Stalled
+	if at := c.first(func(p *rollout.Plan) bool { return p.AbortDue() != nil }); at >= 0 {
+		found.Abort = c.turn(at, func(ref *rollout.RefOutcome) bool { return ref.Failed })
+		c.times = c.times[:at] // What comes after the abort is another story.
+	}
+	for i := range s.Refs {
+		halted := func(p *rollout.Plan) bool { return p.Refs[i].Halted }
+		if at := c.first(halted); at > 0 && !halted(now) {
+			found.Stops[i] = c.turnOf(at, i)
+		}
+	}
+	return found
+}
+
+// clock is a snapshot at different times.
+type clock struct {
+	s     *rollout.Snapshot
+	times []time.Time
+	plans map[time.Time]*rollout.Plan
+}
+
+// first returns the index of the first time at which a condition holds; -1 for none. A condition that holds stays true: clusters only fail.
+func (c *clock) first(holds func(*rollout.Plan) bool) int {
+	n := len(c.times)
+	if n == 0 || !holds(c.plan(n-1)) {
+		return -1
+	}
+	return sort.Search(n, func(i int) bool { return holds(c.plan(i)) })
+}
+
+// plan returns the hub's plan at a time. The hub retries rejected writes at their deadlines, and the API server gives the same answer.
+func (c *clock) plan(i int) *rollout.Plan {
+	at := c.times[i]
+	if p := c.plans[at]; p != nil {
+		return p
+	}
+	then := *c.s
+	then.Now = at
+	p := rollout.Decide(&then)
+	if tried := c.tried(p, at); tried != nil {
+		then.Rejected = tried
+		p = rollout.Decide(&then)
+	}
+	c.plans[at] = p
+	return p
+}
+
+// tried returns the rejections after the writes of a plan; nil if it retries no rejected write.
+func (c *clock) tried(p *rollout.Plan, at time.Time) map[string]rollout.Rejection {
+	var rejections map[string]rollout.Rejection
+	for i := range p.Writes {
+		name := p.Writes[i].Cluster
+		if !p.Writes[i].Retry || !slices.Contains(p.Rejected, name) {
+			continue
+		}
+		if rejections == nil {
+			rejections = maps.Clone(c.s.Rejected)
+		}
+		if rejections == nil {
+			rejections = map[string]rollout.Rejection{}
+		}
+		rejection, known := rejections[name]
+		if record, recorded := c.s.Records.Rejections[name]; recorded && !known {
+			rejection = rollout.Rejection{Since: record.Since, Message: record.Message}
+		}
+		rejection.TriedAt = at
+		rejections[name] = rejection
+	}
+	return rejections
+}
+
+// turn returns the turn at a time, of the first placementRef for which a condition holds.
+func (c *clock) turn(i int, holds func(*rollout.RefOutcome) bool) *Turn {
+	p := c.plan(i)
+	for ref := range p.Refs {
+		if holds(&p.Refs[ref]) {
+			return c.turnOf(i, ref)
+		}
+	}
+	return &Turn{At: c.times[i]}
+}
+
+func (c *clock) turnOf(i, ref int) *Turn {
+	outcome := &c.plan(i).Refs[ref]
+	return &Turn{At: c.times[i], Placement: outcome.Name, Failed: outcome.Phases[rollout.PhaseFailed]}
+}
