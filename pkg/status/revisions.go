@@ -6,6 +6,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
@@ -107,6 +108,8 @@ func revisionStatus(in *Input, rev *revision.Revision, on *reach) workv1alpha1.R
 	}
 	if reached, recorded := rev.Reached(); recorded {
 		out.ReachedClusters = &reached
+	} else {
+		out.ReachedClusters = replacedAt(in, rev, out.Clusters)
 	}
 	if at, aborted := abortedAt(in, rev); aborted {
 		reason := rev.AbortReason()
@@ -116,6 +119,23 @@ func revisionStatus(in *Input, rev *revision.Revision, on *reach) workv1alpha1.R
 		out.AbortedTime, out.AbortReason = seconds(at), revision.Shortened(reason, maxRevisionText)
 	}
 	return out
+}
+
+// replacedAt returns how many clusters had a revision whose rollout was replaced by another before it ended; nil for any other. No revision
+// records that: the status had it as the update revision, and keeps the largest number that it had then (R25).
+func replacedAt(in *Input, rev *revision.Revision, clusters int32) *int32 {
+	before := &in.Object.Status
+	for i := range before.Revisions {
+		had := &before.Revisions[i]
+		switch {
+		case had.Hash != rev.Hash || in.isUpdate(rev):
+		case had.ReachedClusters != nil:
+			return ptr.To(*had.ReachedClusters)
+		case before.UpdateRevision == rev.Hash:
+			return ptr.To(max(had.Clusters, clusters))
+		}
+	}
+	return nil
 }
 
 // stateOf is where a revision is in its life; the first state that applies (R25).

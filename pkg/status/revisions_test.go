@@ -259,3 +259,16 @@ func TestAbortKeepsItsReason(t *testing.T) {
 	ended := status.Build(in)
 	require.Empty(t, ended.AbortedBy+ended.AbortReason)
 }
+
+// TestReplacedRevision: a revision that is replaced in the middle of its rollout keeps how many clusters had it (R25).
+func TestReplacedRevision(t *testing.T) {
+	in := listing(status.RollingOut, works(inFlight("c1")), revisionOf("aaa", 1), revisionOf("bbb", 2))
+	in.Object.Status.UpdateRevision = "aaa"
+	in.Object.Status.Revisions = []workv1alpha1.RevisionStatus{{Hash: "aaa", Clusters: 3}}
+	listed := status.Build(in).Revisions
+	require.Equal(t, ptr.To(int32(3)), listed[1].ReachedClusters)
+	require.Nil(t, listed[0].ReachedClusters, "its rollout has not ended")
+
+	in.Object.Status.UpdateRevision, in.Object.Status.Revisions = "bbb", listed
+	require.Equal(t, listed, status.Build(in).Revisions)
+}
