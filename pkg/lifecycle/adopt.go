@@ -74,7 +74,7 @@ func (c *chain) abortEnded(update *revision.Revision, only string) Step {
 func noAbort() map[string]any {
 	return map[string]any{
 		workv1alpha1.AnnotationAborted: nil, workv1alpha1.AnnotationAbortedBy: nil, workv1alpha1.AnnotationAbortReason: nil,
-		workv1alpha1.AnnotationRestored: nil,
+		workv1alpha1.AnnotationRestored: nil, workv1alpha1.AnnotationAtOnce: nil,
 	}
 }
 

@@ -263,7 +263,7 @@ func (c *chain) abortMark(update *revision.Revision) (mark Step, next *Step) {
 	}
 	annotations := map[string]any{
 		workv1alpha1.AnnotationAborted: stamp(c.Revisions.AbortedTime.Time), workv1alpha1.AnnotationRestored: nil,
-		workv1alpha1.AnnotationReached: c.reached(update),
+		workv1alpha1.AnnotationReached: c.reached(update), workv1alpha1.AnnotationAtOnce: nil,
 	}
 	if reason := status.OneLine(why) + abortEvidence(c.Object.Status.Failures); reason != "" {
 		annotations[workv1alpha1.AnnotationAbortReason] = reason

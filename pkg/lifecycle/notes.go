@@ -93,8 +93,9 @@ func (v *View) Snapshot(of *status.Revisions, update *work.Revision, aborted boo
 		Handover:       v.handover(),
 	}
 	s.Current, s.Absent = v.Current(of.CurrentRevision, update)
-	if known := v.revisionOf(update.Hash); aborted && known != nil {
-		s.Restored = known.Restored()
+	if known := v.revisionOf(update.Hash); known != nil {
+		s.Restored = aborted && known.Restored()
+		s.FastUndo = !aborted && known.AtOnce() && s.Current != nil && s.Current.Hash != update.Hash
 	}
 	desired := update
 	if aborted && s.Current != nil {
@@ -103,7 +104,6 @@ func (v *View) Snapshot(of *status.Revisions, update *work.Revision, aborted boo
 			s.WrittenBack = notes.WrittenBack.Clusters
 		}
 	}
-	s.FastUndo = !aborted && v.inRollbackWindow(update, s.Current)
 	target := Target(desired, v.Object.Generation, aborted)
 	s.Rejected, s.Unanswered = notes.Refusals(target, aborted, v.Now), notes.unanswered(target, v.Now)
 	if until := s.RetriedUntil; !aborted && !v.Now.Before(until) {

@@ -202,9 +202,8 @@ func (c *chain) undo() *Step {
 		return c.unrecorded(&Answer{Key: "renumber", Result: Failed, Err: err})
 	}
 	annotations := noAbort() // If it was aborted, that was another rollout.
-	annotations[workv1alpha1.AnnotationReusedAborted] = nil
-	if _, aborted := found.AbortedAt(); aborted {
-		annotations[workv1alpha1.AnnotationReusedAborted] = "true"
+	if c.inRollbackWindow(found) {
+		annotations[workv1alpha1.AnnotationAtOnce] = "true"
 	}
 	annotations[workv1alpha1.AnnotationDigests], annotations[workv1alpha1.AnnotationReused] = ledger, stamp(c.beginOf(found))
 	// It keeps its own change cause, unless somebody gave one for the undo.

@@ -7,30 +7,30 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// inRollbackWindow reports whether a rollout is an undo to one of the last N revisions that were current, where N is set by
+// inRollbackWindow reports whether an undo that begins goes to one of the last N revisions that were current, where N is set by
 // spec.rollbackWindow. Such an undo reaches every cluster at once. A revision whose rollout was aborted last does not qualify (R12c).
-func (v *View) inRollbackWindow(update, current *work.Revision) bool {
-	window := ptr.Deref(v.Object.Spec.RollbackWindow, workv1alpha1.RollbackWindow{})
+func (c *chain) inRollbackWindow(to *revision.Revision) bool {
+	window := ptr.Deref(c.Object.Spec.RollbackWindow, workv1alpha1.RollbackWindow{})
 	size := int(ptr.Deref(window.Revisions, 0))
-	if size <= 0 || current == nil || update.Hash == current.Hash {
+	current := c.revisionOf(c.lastComplete())
+	if size <= 0 || current == nil || to.Hash == current.Hash {
 		return false
 	}
-	former := slices.DeleteFunc(v.readable(), func(rev *revision.Revision) bool {
+	former := slices.DeleteFunc(c.readable(), func(rev *revision.Revision) bool {
 		_, aborted := rev.AbortedAt()
-		return rev.Hash == current.Hash || !rev.WasCurrent() || aborted || rev.ReusedAborted() || !rev.Age().MayPrecede(current.Age)
+		return rev.Hash == current.Hash || !rev.WasCurrent() || aborted || !rev.Age().MayPrecede(current.Age())
 	})
 	slices.SortStableFunc(former, func(a, b *revision.Revision) int {
 		first, _ := a.CurrentSince()
 		second, _ := b.CurrentSince()
 		return second.Compare(first)
 	})
-	place := slices.IndexFunc(former, func(rev *revision.Revision) bool { return rev.Hash == update.Hash })
+	place := slices.IndexFunc(former, func(rev *revision.Revision) bool { return rev.Hash == to.Hash })
 	if place < 0 {
 		return false
 	}
 	since, _ := former[place].CurrentSince()
-	return place+v.History.LostSince(since) < size // A revision that was deleted since keeps its place.
+	return place+c.History.LostSince(since) < size // A revision that was deleted since keeps its place.
 }

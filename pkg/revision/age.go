@@ -30,11 +30,11 @@ func (r *Revision) Age() Age {
 	return age
 }
 
-// MayPrecede reports whether a revision may have been created before another one. Within a second the generations decide; where they
-// do not decide either, it may.
+// MayPrecede reports whether a revision may have been created before another one. Generations only grow, while the API server's clock may
+// be set back. Where a generation is not known, the times decide; where they are equal, it may.
 func (a Age) MayPrecede(other Age) bool {
-	if !a.Created.Equal(other.Created) {
-		return a.Created.Before(other.Created)
+	if a.Generation != 0 && other.Generation != 0 {
+		return a.Generation <= other.Generation
 	}
-	return a.Generation == 0 || other.Generation == 0 || a.Generation <= other.Generation
+	return !a.Created.After(other.Created)
 }

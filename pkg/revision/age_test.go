@@ -27,7 +27,8 @@ func TestAge(t *testing.T) {
 		a, b                 *Revision
 		aPrecedes, bPrecedes bool
 	}{
-		"a second apart":             {a: revision(day, made("2")), b: revision(day.Add(time.Second), made("1")), aPrecedes: true},
+		"a second apart":             {a: revision(day, nil), b: revision(day.Add(time.Second), made("1")), aPrecedes: true},
+		"a clock that was set back":  {a: revision(day.Add(time.Hour), made("1")), b: revision(day, made("2")), aPrecedes: true},
 		"the same second":            {a: revision(day, made("1")), b: revision(day, made("2")), aPrecedes: true},
 		"the same generation":        {a: revision(day, made("1")), b: revision(day, made("1")), aPrecedes: true, bPrecedes: true},
 		"no generation":              {a: revision(day, made("one")), b: revision(day, nil), aPrecedes: true, bPrecedes: true},

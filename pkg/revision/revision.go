@@ -152,9 +152,9 @@ func (r *Revision) ReusedAt() (time.Time, bool) {
 	return r.timeAnnotation(workv1alpha1.AnnotationReused)
 }
 
-// ReusedAborted reports whether the template came back to this revision after its rollout was aborted (R12c).
-func (r *Revision) ReusedAborted() bool {
-	return r.Object.Annotations[workv1alpha1.AnnotationReusedAborted] == "true"
+// AtOnce reports whether the undo to this revision reaches every cluster at once (R12c).
+func (r *Revision) AtOnce() bool {
+	return r.Object.Annotations[workv1alpha1.AnnotationAtOnce] == "true"
 }
 
 // RetriedAt is when a person asked to try this revision again, and whether one did (R4).

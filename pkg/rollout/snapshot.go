@@ -64,7 +64,7 @@ type Snapshot struct {
 	Retried map[string]time.Time
 	// RetriedUntil is a time in whole seconds: once it has come, every earlier failure is retried (R11); zero for none.
 	RetriedUntil time.Time
-	// FastUndo is true if Update is within the rollback window: it reaches every cluster at once (R12c).
+	// FastUndo is true if Update was within the rollback window when the undo began: it reaches every cluster at once (R12c).
 	FastUndo bool
 	// Handover is set under pruneStrategy WhenAvailable: objects that a revision drops stay until it is available (R28).
 	Handover *Handover

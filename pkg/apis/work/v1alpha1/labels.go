@@ -80,9 +80,9 @@ const (
 	// AnnotationReused holds, on a revision, when a template came back to it (R3), in RFC 3339 with nanoseconds: a rollout of
 	// it has the reason FoundNewRevision, and begins then.
 	AnnotationReused = "work.open-cluster-management.io/revision-reused"
-	// AnnotationReusedAborted is "true" on a revision that a template came back to after its rollout was aborted: such an undo follows the
-	// strategies also within spec.rollbackWindow (R12c).
-	AnnotationReusedAborted = "work.open-cluster-management.io/revision-reused-aborted"
+	// AnnotationAtOnce is "true" on a revision that a template came back to within spec.rollbackWindow: the undo reaches every cluster at once
+	// (R12c). An abort of that undo removes it.
+	AnnotationAtOnce = "work.open-cluster-management.io/revision-at-once"
 	// AnnotationKeptRevision holds, on a ManifestWork, the hash of the revision whose objects it keeps beside those of its own (R28).
 	AnnotationKeptRevision = "work.open-cluster-management.io/kept-revision"
 	// AnnotationCopiedLabels holds, on a ManifestWork, the keys of the labels that were copied from its owner, separated by
