@@ -24,11 +24,12 @@ func (v *View) records(of *status.Revisions) rollout.Records {
 		v.removeRetried(&found, of.UpdateRevision)
 		return found
 	case stored.UpdateRevision == "":
-		return rollout.Records{Lost: v.hasBegun(of.UpdateRevision)}
+		lost := v.hasBegun(of.UpdateRevision)
+		return rollout.Records{Lost: lost, Uncounted: lost}
 	}
 	found := status.RecordsOf(stored)
 	v.removeOlder(&found, of.UpdateRevision)
-	found.Lost = v.unrecorded(&found)
+	found.Lost, found.Uncounted = v.unrecorded(&found), len(found.Counted) == 0 && v.hasBegun(of.UpdateRevision)
 	v.removeRetried(&found, of.UpdateRevision)
 	return found
 }

@@ -3,6 +3,7 @@ package rollout
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"time"
 
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
@@ -154,6 +155,17 @@ func (m *member) doubtFailure(s *Snapshot) {
 	}
 }
 
+// deferFailure keeps a member from failing while it may belong to an earlier placementRef, which has another deadline.
+func (m *member) deferFailure() {
+	switch {
+	case m.phase != failed || !m.blockedByEarlierRef || m.invalid:
+	case m.state == work.Degraded:
+		m.phase = degraded
+	default:
+		m.phase = inFlight
+	}
+}
+
 // nameUnknownAgent names a selected cluster whose agent does not answer the writes of this process.
 func (p *Plan) nameUnknownAgent(s *Snapshot, m *member) {
 	if m.work == nil || m.work.Deleting() || s.heardAgent(m.cluster) {
@@ -280,22 +292,34 @@ func (ps *placementState) countFailures() verdict {
 
 // fails reports whether more clusters failed than maxFailures allows. Neither a recreated Placement nor a decision that is being written
 // may abort a rollout. So a cluster that may belong to an earlier placementRef does not count, and a percentage is taken of all clusters
-// that the Placement may select. Clusters that no decision names yet may belong to any group.
+// that the Placement may select, or has selected since the rollout began. Clusters that no decision names may belong to any group.
 func (ps *placementState) fails() bool {
-	if ps.ref.Settled() && !ps.ref.Placement.Empty() {
-		return ps.exceeds((*member).failedHere)
+	total, missing := ps.counted, ps.counted-len(ps.members)
+	switch {
+	case ps.uncounted:
+		total, missing = anyNumber, anyNumber
+	case !ps.ref.Settled() || ps.ref.Placement.Empty():
+		total, missing = ps.mayCount(total, missing)
 	}
-	missing := len(ps.leaving) + ps.lent
+	return ps.exceedsOf(total, missing, (*member).failedHere, anyMember)
+}
+
+// anyNumber stands for a number of clusters that was lost: more than any Placement selects.
+const anyNumber = math.MaxInt32
+
+// mayCount increases a number of clusters, and how many of them are missing, by those that an unknown selection may have.
+func (ps *placementState) mayCount(total, missing int) (allTotal, allMissing int) {
+	named := len(ps.leaving) + ps.lent
 	for _, m := range ps.members {
 		if !m.owned {
-			missing-- // It counts among the members.
+			named-- // It counts among the members.
 		}
 	}
-	total := len(ps.members) + missing
+	total, missing = max(total, len(ps.members)+named), max(missing, named)
 	if placement := ps.ref.Placement; placement != nil {
 		total, missing = max(total, placement.Selected), max(missing, placement.Missing())
 	}
-	return ps.exceedsOf(total, missing, (*member).failedHere, anyMember)
+	return total, missing
 }
 
 // undecided returns the deselected clusters whose deadlines have not passed, if they and the failed clusters together are too many for the
@@ -402,8 +426,8 @@ func (ps *placementState) describeRejected() string {
 // countOf counts the failed clusters among all clusters of the placementRef, and names the first of them.
 func (ps *placementState) countOf(clusters []string) string {
 	all := "1 cluster"
-	if len(ps.members) != 1 {
-		all = fmt.Sprintf("%d clusters", len(ps.members))
+	if ps.counted != 1 {
+		all = fmt.Sprintf("%d clusters", ps.counted)
 	}
 	return fmt.Sprintf("%d of %s failed (%s)", len(clusters), all, first(clusters))
 }

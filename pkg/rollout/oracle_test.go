@@ -57,8 +57,24 @@ func (w *world) left(work *worldWork) bool {
 	return work != nil && work.hash() != w.update
 }
 
+// mayBeElsewhere reports whether a work names an earlier ref whose selection is unknown: that ref has another deadline.
+func (w *world) mayBeElsewhere(work *worldWork, ref *worldRef) bool {
+	for _, earlier := range w.refs {
+		switch {
+		case earlier.Name == ref.Name:
+			return false
+		case earlier.Name == work.object.Labels[workv1alpha1.LabelPlacement]:
+			return earlier.missing || earlier.hidden > 0
+		}
+	}
+	return false
+}
+
 // isFailed: not successful for the deadline, or well and sick by turns for twice as long, and the agents had time to say otherwise.
 func (w *world) isFailed(work *worldWork, ref *worldRef) bool {
+	if w.mayBeElsewhere(work, ref) {
+		return false
+	}
 	deadline, ok := deadlineOf(ref)
 	if !ok || !work.at(w.update) || w.now.Before(w.deadlinesSince.Add(min(deadline, 2*minute))) {
 		return false

@@ -22,6 +22,9 @@ type placementState struct {
 	isMandatory []bool
 	// members are sorted by cluster.
 	members []*member
+	// counted is the largest number of members since the rollout began, as far as it is known. uncounted is true if it was lost.
+	counted   int
+	uncounted bool
 	// leaving are the works that name the placementRef although it does not own their clusters. Some of them are members.
 	leaving []*work.Work
 	// lent is how many more works name it. Another placementRef owns their clusters.
@@ -46,6 +49,7 @@ func newPlacementState(s *Snapshot, index int, sel *selection) *placementState {
 	}
 	ps.addLeaving(s)
 	ps.orderGroups()
+	ps.counted, ps.uncounted = max(len(ps.members), s.Records.Counted[ref.Name]), s.Records.Uncounted
 	slices.SortFunc(ps.members, func(a, b *member) int { return strings.Compare(a.cluster, b.cluster) })
 	for _, m := range ps.members {
 		ps.computePhase(s, m)

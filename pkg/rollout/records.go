@@ -17,7 +17,8 @@ import (
 //  3. A user who removes a recorded failure retries the cluster: it gets a new deadline (retried, renewRetried). A user may also retry all
 //     clusters that have failed by a given time (hadFailed).
 //  4. While the selection of a Placement is unknown, its records stay (keep).
-//  5. A recorded halt holds for a while if the records cannot show its cause (haltHolds).
+//  5. The largest number of clusters that a placementRef has had is recorded: a Placement that shrinks aborts nothing (counted).
+//  6. A recorded halt holds for a while if the records cannot show its cause (haltHolds).
 
 // Failure is the record of a cluster that failed at the update revision, or whose work the API server rejects.
 type Failure struct {
@@ -39,8 +40,12 @@ type Records struct {
 	Rejections map[string]Failure
 	// Halted is the time since when each placementRef starts nothing new, by the name of its Placement.
 	Halted map[string]time.Time
-	// Lost is true if the records were lost: until the grace has ended, the failures are unknown (R16).
-	Lost bool
+	// Counted is the largest number of clusters that have counted for each placementRef since the rollout began, by the name of its Placement:
+	// a placementRef fails by a percentage in maxFailures of that number.
+	Counted map[string]int
+	// Lost is true if the records were lost: until the grace has ended, the failures are unknown (R16). Uncounted is true if only Counted
+	// was lost, or was lost too: then no percentage fails a placementRef in this rollout.
+	Lost, Uncounted bool
 }
 
 // Adds reports whether the records hold a fact that other records lack. Such a fact must be persisted before a decision is based on it.
@@ -147,8 +152,11 @@ func (p *Plan) records(s *Snapshot, states []*placementState) Records {
 	if s.Aborted {
 		return s.Records
 	}
-	found := Records{Failures: map[string]Failure{}, Rejections: map[string]Failure{}, Halted: map[string]time.Time{}}
+	found := Records{Failures: map[string]Failure{}, Rejections: map[string]Failure{}, Halted: map[string]time.Time{}, Counted: map[string]int{}}
 	for i, ps := range states {
+		if !s.Records.Uncounted {
+			found.Counted[ps.ref.Name] = max(found.Counted[ps.ref.Name], ps.counted)
+		}
 		for _, m := range ps.members {
 			if failure, failed := m.failure(s, ps.ref.Name); failed {
 				found.addFailure(m.cluster, failure)

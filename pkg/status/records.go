@@ -16,9 +16,15 @@ import (
 
 // RecordsOf reads the facts about the rollout of the update revision from a status (R11).
 func RecordsOf(status *workv1alpha1.ManifestWorkReplicaSetStatus) rollout.Records {
-	found := rollout.Records{Failures: failuresOf(status.Failures), Rejections: failuresOf(status.Rejections), Halted: map[string]time.Time{}}
+	found := rollout.Records{
+		Failures: failuresOf(status.Failures), Rejections: failuresOf(status.Rejections),
+		Halted: map[string]time.Time{}, Counted: map[string]int{},
+	}
 	for i := range status.PlacementsSummary {
 		placement := &status.PlacementsSummary[i]
+		if placement.Counted > 0 {
+			found.Counted[placement.Name] = max(found.Counted[placement.Name], int(placement.Counted))
+		}
 		if _, known := found.Halted[placement.Name]; !known && placement.HaltedTime != nil {
 			found.Halted[placement.Name] = placement.HaltedTime.Time
 		}
@@ -92,6 +98,7 @@ func report(in *Input, out *workv1alpha1.ManifestWorkReplicaSetStatus) {
 		if since, halted := records.Halted[placement.Name]; halted {
 			placement.HaltedTime = seconds(since)
 		}
+		placement.Counted = int32(records.Counted[placement.Name]) //nolint:gosec // The clusters of a Placement.
 		if in.Stage != Aborted && in.Stage != Aborting {
 			tally(&placement.Summary, in.Plan.Refs[i].Phases)
 		}
@@ -121,16 +128,17 @@ func tally(summary *workv1alpha1.ManifestWorkReplicaSetSummary, clusters map[rol
 // SameRecords reports whether two statuses hold the same facts about the rollout.
 func SameRecords(a, b *workv1alpha1.ManifestWorkReplicaSetStatus) bool {
 	return equality.Semantic.DeepEqual(a.Failures, b.Failures) && equality.Semantic.DeepEqual(a.Rejections, b.Rejections) &&
-		maps.EqualFunc(RecordsOf(a).Halted, RecordsOf(b).Halted, time.Time.Equal)
+		maps.EqualFunc(RecordsOf(a).Halted, RecordsOf(b).Halted, time.Time.Equal) && maps.Equal(RecordsOf(a).Counted, RecordsOf(b).Counted)
 }
 
 // TakeRecords copies the facts about the rollout from another status.
 func TakeRecords(to, from *workv1alpha1.ManifestWorkReplicaSetStatus) {
 	to.Failures, to.Rejections = from.Failures, from.Rejections
-	halted := RecordsOf(from).Halted
+	records := RecordsOf(from)
 	for i := range to.PlacementsSummary {
+		to.PlacementsSummary[i].Counted = int32(records.Counted[to.PlacementsSummary[i].Name]) //nolint:gosec // The clusters of a Placement.
 		to.PlacementsSummary[i].HaltedTime = nil
-		if since, known := halted[to.PlacementsSummary[i].Name]; known {
+		if since, known := records.Halted[to.PlacementsSummary[i].Name]; known {
 			to.PlacementsSummary[i].HaltedTime = seconds(since)
 		}
 	}

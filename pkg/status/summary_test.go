@@ -42,9 +42,9 @@ func TestSummary(t *testing.T) {
 		got.PlacementsSummary[i].Summary.Waiting, got.PlacementsSummary[i].Summary.InFlight, got.PlacementsSummary[i].HaltedTime = 0, 0, nil
 	}
 	placements := []workv1alpha1.PlacementSummary{
-		{Name: "p1", AvailableDecisionGroups: "2 (3 / 3 clusters applied)",
+		{Name: "p1", AvailableDecisionGroups: "2 (3 / 3 clusters applied)", Counted: 3,
 			Summary: of(counts{Total: 3, Applied: 2, Available: 1, Progressing: 1, DesiredTotal: 3, Updated: 1})},
-		{Name: "p2", AvailableDecisionGroups: "1 (1 / 3 clusters applied)",
+		{Name: "p2", AvailableDecisionGroups: "1 (1 / 3 clusters applied)", Counted: 2,
 			Summary: of(counts{Total: 1, Applied: 1, Available: 1, Degraded: 1, DesiredTotal: 2})},
 		{Name: "p3", AvailableDecisionGroups: "0 (0 / 0 clusters applied)"},
 	}

@@ -42,4 +42,10 @@ type PlacementSummary struct {
 	// It is removed when the failures are within maxFailures again, when the rollout is retried, and when the update revision changes.
 	// +optional
 	HaltedTime *metav1.Time `json:"haltedTime,omitempty"`
+
+	// counted is the largest number of clusters that have counted for this placementRef since the rollout began. The rollout fails by a
+	// percentage in maxFailures of this number.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Counted int32 `json:"counted,omitempty"`
 }
