@@ -14,9 +14,9 @@ import (
 // RefOption changes a ref.
 type RefOption func(*placement.Ref)
 
-// Ref is a placementRef whose Placement is there and selects nothing. Its strategy is All.
+// Ref is a placementRef whose Placement is there and says that it selects nothing. Its strategy is All.
 func Ref(name string, options ...RefOption) placement.Ref {
-	ref := placement.Ref{Name: name, Placement: &placement.Placement{Decisions: 1}}
+	ref := placement.Ref{Name: name, Placement: &placement.Placement{Decisions: 1, Counted: true}}
 	All()(&ref)
 	for _, option := range options {
 		option(&ref)
@@ -55,6 +55,11 @@ func Undecided() RefOption {
 // Slices is how many PlacementDecisions the Placement has.
 func Slices(n int) RefOption {
 	return func(ref *placement.Ref) { ref.Placement.Decisions = n }
+}
+
+// Uncounted says that OCM has not written how many clusters the Placement selects.
+func Uncounted() RefOption {
+	return func(ref *placement.Ref) { ref.Placement.Counted = false }
 }
 
 // Missing says that there is no such Placement.

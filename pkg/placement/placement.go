@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/util/validation"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 )
@@ -15,7 +16,10 @@ import (
 // Of groups the decisions of a Placement. A cluster that is briefly in two PlacementDecisions belongs to the group of the first. A name that
 // no cluster can have takes its quoted form. No later step checks the names of clusters. Of sorts decisions in place.
 func Of(placement *clusterv1beta1.Placement, decisions []*clusterv1beta1.PlacementDecision) *Placement {
-	out := &Placement{Selected: int(placement.Status.NumberOfSelectedClusters), Decisions: len(decisions)}
+	out := &Placement{
+		Selected: int(placement.Status.NumberOfSelectedClusters), Decisions: len(decisions),
+		Counted: meta.FindStatusCondition(placement.Status.Conditions, clusterv1beta1.PlacementConditionSatisfied) != nil,
+	}
 	slices.SortFunc(decisions, func(a, b *clusterv1beta1.PlacementDecision) int {
 		return cmp.Or(cmp.Compare(groupIndex(a), groupIndex(b)), cmp.Compare(a.Name, b.Name))
 	})

@@ -27,15 +27,25 @@ func (r *Ref) Settled() bool {
 // sliceSize is how many clusters OCM's placement controller puts into one PlacementDecision.
 const sliceSize = 100
 
-// IsSliced reports whether the ref's Placement writes its decisions in several slices, or may be about to: the first slice is full.
-func (r *Ref) IsSliced() bool {
-	return r.Placement != nil && (r.Placement.Decisions > 1 || r.Placement.seen() >= sliceSize)
+// MayBeWritten reports whether OCM may be writing the decisions of the ref's Placement although its count matches. It writes several slices
+// one after the other, and may be about to begin a second one when the first is full. Before the only one, there is an empty decision.
+func (r *Ref) MayBeWritten() bool {
+	switch p := r.Placement; {
+	case p == nil:
+		return false
+	case p.Empty():
+		return !p.SelectsNothing()
+	default:
+		return p.Decisions > 1 || p.seen() >= sliceSize
+	}
 }
 
 // Placement is the content of the PlacementDecisions of a Placement.
 type Placement struct {
 	// Selected is the Placement's own count of the clusters that it selected.
 	Selected int
+	// Counted is true if OCM has written that count. Before that, it is zero whatever the Placement selects.
+	Counted bool
 	// Decisions is how many PlacementDecision objects were seen.
 	Decisions int
 	// Groups are the decision groups, by index, each cluster in one of them.
@@ -59,6 +69,11 @@ func (p *Placement) Matches() bool {
 // Empty reports whether no decision names a cluster. OCM creates a PlacementDecision first and writes its clusters into it after that.
 func (p *Placement) Empty() bool {
 	return p.seen() == 0
+}
+
+// SelectsNothing reports whether the Placement itself says that it selects no cluster. OCM writes that after the decisions.
+func (p *Placement) SelectsNothing() bool {
+	return p.Counted && p.Selected == 0
 }
 
 // Missing returns how many clusters the Placement counts beyond those that its decisions name.
@@ -98,7 +113,7 @@ func SelectionKnown(refs []Ref, ignored int) bool {
 func Left(refs []Ref, owners map[string]int) func(name, cluster string) bool {
 	named := map[string]map[string]bool{}
 	for i := range refs {
-		if refs[i].Settled() && (refs[i].Placement.Empty() || refs[i].IsSliced()) {
+		if refs[i].Settled() && (refs[i].Placement.Empty() || refs[i].MayBeWritten()) {
 			named[refs[i].Name] = nil
 		}
 	}
@@ -173,7 +188,7 @@ func Sliced(refs []Ref) map[string][]string {
 	}
 	var sliced map[string][]string
 	for i := range refs {
-		if !refs[i].IsSliced() {
+		if !refs[i].MayBeWritten() {
 			continue
 		}
 		if sliced == nil {

@@ -67,7 +67,7 @@ func (ps *placementState) selectionKnown() bool {
 	leaves := func(w *work.Work) bool { return !w.Deleting() }
 	blocked := func(m *member) bool { return m.blockedByEarlierRef }
 	return ps.ref.Settled() && !ps.any(blocked) &&
-		(!ps.ref.Placement.Empty() && !ps.ref.IsSliced() || !slices.ContainsFunc(ps.leaving, leaves))
+		(!ps.ref.Placement.Empty() && !ps.ref.MayBeWritten() || !slices.ContainsFunc(ps.leaving, leaves))
 }
 
 // selectionsKnown reports whether every placementRef counts, and the clusters that each of them selects are known.

@@ -143,7 +143,7 @@ func TestRemove(t *testing.T) {
 		"unselected just now":           {refs: []placement.Ref{one}, works: []work.Work{done("c1"), done("c2")}, recheck: "5s"},
 		"decisions don't match, 14s":    {refs: []placement.Ref{rt.Ref("p1", rt.Clusters("c1"), rt.Expecting(2))}, works: []work.Work{done("c1"), done("c2", rt.Unselected(10*minute-14*second))}, recheck: "1s"},
 		"decisions don't match, 15s":    {refs: []placement.Ref{rt.Ref("p1", rt.Clusters("c1"), rt.Expecting(2))}, works: []work.Work{done("c1"), done("c2", rt.Unselected(10*minute-15*second))}, want: []string{unselected}, recheck: "0s"},
-		"another ref's don't match":     {refs: []placement.Ref{one, rt.Ref("p2", rt.Expecting(1))}, works: []work.Work{done("c1"), done("c2", rt.Unselected(10*minute-6*second))}, recheck: "9s"},
+		"another ref's don't match":     {refs: []placement.Ref{one, rt.Ref("p2", rt.Clusters("d1"), rt.Expecting(2))}, works: []work.Work{done("c1"), done("d1", rt.OfPlacement("p2")), done("c2", rt.Unselected(10*minute-6*second))}, recheck: "9s"},
 		"a Placement without decisions": {refs: []placement.Ref{one, rt.Ref("p2", rt.Undecided())}, works: []work.Work{done("c1"), done("c2", rt.Unselected(0))}, recheck: "0s"},
 		"a Placement is missing":        {refs: []placement.Ref{one, rt.Ref("p2", rt.Missing())}, works: []work.Work{done("c1"), done("c2", rt.Unselected(0))}, recheck: "0s"},
 		"it is being deleted already":   {refs: []placement.Ref{one}, works: []work.Work{done("c1"), done("c2", rt.Unselected(0), rt.Deleting())}, recheck: "0s"},

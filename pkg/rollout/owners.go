@@ -191,8 +191,8 @@ func (s *Snapshot) leftUntil(index int, w *work.Work) time.Time {
 		return time.Time{}
 	}
 	wait := unselectedFor
-	if ref := &s.Refs[index]; ref.IsSliced() && !ref.Placement.Empty() {
-		wait = unselectedForSliced
+	if s.Refs[index].MayBeWritten() {
+		wait = unselectedForWritten
 	}
 	if until := s.after(w.LeftSince, wait); s.Now.Before(until) {
 		return until

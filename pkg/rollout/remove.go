@@ -9,14 +9,15 @@ import (
 )
 
 // How long a cluster must have been unselected without interruption before its work is deleted: OCM writes decisions in
-// slices, one after the other, and a cluster that moves between slices is in none of them until the last slice is written (R8).
+// slices, one after the other, and a cluster that moves between slices is in none of them until the last slice is written (R8). It also
+// creates a decision without clusters first.
 const (
 	unselectedFor = 5 * time.Second
 	// unselectedForUnmatched applies while the decisions do not match the Placements' own counts.
 	unselectedForUnmatched = 15 * time.Second
-	// unselectedForSliced applies to Placements with several slices. The placement controller can die between two slices, and its successor
-	// writes the rest only after the leader lease of 137 s has expired.
-	unselectedForSliced = 3 * time.Minute
+	// unselectedForWritten applies to Placements with several slices or an empty one. The placement controller can die between two requests,
+	// and its successor writes the rest only after the leader lease of 137 s has expired.
+	unselectedForWritten = 3 * time.Minute
 )
 
 // remove deletes the works of clusters that nothing selects, and surplus works. While a Placement is missing or has no decision, nothing
@@ -28,13 +29,10 @@ func (p *Plan) remove(s *Snapshot, sel *selection) {
 	for _, w := range sel.surplus {
 		p.Deletes = append(p.Deletes, Delete{Work: w, Why: "the cluster has another work of this owner"})
 	}
-	wait := unselectedFor
-	if !p.decisionsKnown() {
-		wait = unselectedForUnmatched
-	}
-	removed, sliced := map[*work.Work]bool{}, slicedPlacements(s.Refs)
+	wait, written := p.removalWait(s.Refs), writtenPlacements(s.Refs)
+	removed := map[*work.Work]bool{}
 	for _, w := range sel.unselected {
-		if p.removeUnselected(s, w, max(wait, slicedWait(sliced, w))) {
+		if p.removeUnselected(s, w, max(wait, writtenWait(written, w))) {
 			removed[w] = true
 		}
 	}
@@ -43,22 +41,35 @@ func (p *Plan) remove(s *Snapshot, sel *selection) {
 	}
 }
 
-// slicedPlacements returns the names of the Placements with several slices.
-func slicedPlacements(refs []placement.Ref) map[string]bool {
-	sliced := map[string]bool{}
-	for i := range refs {
-		if refs[i].IsSliced() {
-			sliced[refs[i].Name] = true
-		}
+// removalWait returns the wait for every work. A Placement whose decisions are empty may be about to select any cluster, unless it says
+// itself that it selects none.
+func (p *Plan) removalWait(refs []placement.Ref) time.Duration {
+	mayFill := func(ref placement.Ref) bool { return ref.Placement.Empty() && ref.MayBeWritten() }
+	switch {
+	case slices.ContainsFunc(refs, mayFill):
+		return unselectedForWritten
+	case !p.decisionsKnown():
+		return unselectedForUnmatched
 	}
-	return sliced
+	return unselectedFor
 }
 
-// slicedWait returns the wait for a work whose cluster may be moving between two slices of a Placement. A placementRef that was removed
+// writtenPlacements returns the names of the Placements whose decisions OCM may be writing.
+func writtenPlacements(refs []placement.Ref) map[string]bool {
+	written := map[string]bool{}
+	for i := range refs {
+		if refs[i].MayBeWritten() {
+			written[refs[i].Name] = true
+		}
+	}
+	return written
+}
+
+// writtenWait returns the wait for a work whose cluster may be moving between two slices of a Placement. A placementRef that was removed
 // from the spec does not count: a user decided that.
-func slicedWait(sliced map[string]bool, w *work.Work) time.Duration {
-	if sliced[w.PlacementName()] || slices.ContainsFunc(w.SelectedBy, func(name string) bool { return sliced[name] }) {
-		return unselectedForSliced
+func writtenWait(written map[string]bool, w *work.Work) time.Duration {
+	if written[w.PlacementName()] || slices.ContainsFunc(w.SelectedBy, func(name string) bool { return written[name] }) {
+		return unselectedForWritten
 	}
 	return 0
 }

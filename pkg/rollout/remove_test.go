@@ -20,6 +20,7 @@ func TestRemoveBetweenSlices(t *testing.T) {
 		hundred[i] = fmt.Sprintf("d%02d", i)
 	}
 	one, two := rt.Clusters("c1"), rt.Slices(2)
+	sliced := rt.Ref("p2", rt.Clusters("d1"), two)
 	for name, tc := range map[string]struct {
 		refs []placement.Ref
 		work []rt.WorkOption
@@ -29,10 +30,14 @@ func TestRemoveBetweenSlices(t *testing.T) {
 		"two slices":                           {refs: []placement.Ref{rt.Ref("p1", one, two)}, wait: 3 * minute},
 		"two slices that don't match":          {refs: []placement.Ref{rt.Ref("p1", one, two, rt.Expecting(2))}, wait: 3 * minute},
 		"a slice that is full":                 {refs: []placement.Ref{rt.Ref("p1", rt.Clusters(hundred...))}, wait: 3 * minute},
-		"another ref has two":                  {refs: []placement.Ref{rt.Ref("p1", one), rt.Ref("p2", two)}, wait: 5 * second},
-		"it was in the other ref, too":         {refs: []placement.Ref{rt.Ref("p1", one), rt.Ref("p2", two)}, work: []rt.WorkOption{rt.SelectedBy("p2")}, wait: 3 * minute},
-		"its ref was taken out of the spec":    {refs: []placement.Ref{rt.Ref("p2", two)}, wait: 5 * second},
-		"its ref was taken out, another is in": {refs: []placement.Ref{rt.Ref("p2", two)}, work: []rt.WorkOption{rt.SelectedBy("p1", "p2")}, wait: 3 * minute},
+		"another ref has two":                  {refs: []placement.Ref{rt.Ref("p1", one), sliced}, wait: 5 * second},
+		"it was in the other ref, too":         {refs: []placement.Ref{rt.Ref("p1", one), sliced}, work: []rt.WorkOption{rt.SelectedBy("p2")}, wait: 3 * minute},
+		"it says that it selects nothing":      {refs: []placement.Ref{rt.Ref("p1")}, wait: 5 * second},
+		"it does not say so yet":               {refs: []placement.Ref{rt.Ref("p1", rt.Uncounted())}, wait: 3 * minute},
+		"it says that it selects clusters":     {refs: []placement.Ref{rt.Ref("p1", rt.Expecting(3))}, wait: 3 * minute},
+		"another ref may select the cluster":   {refs: []placement.Ref{rt.Ref("p1", one), rt.Ref("p2", rt.Uncounted())}, wait: 3 * minute},
+		"its ref was taken out of the spec":    {refs: []placement.Ref{sliced}, wait: 5 * second},
+		"its ref was taken out, another is in": {refs: []placement.Ref{sliced}, work: []rt.WorkOption{rt.SelectedBy("p1", "p2")}, wait: 3 * minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			work := old("c2", append(tc.work, rt.Unselected(10*minute-tc.wait+second))...)

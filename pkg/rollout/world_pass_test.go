@@ -33,7 +33,7 @@ func (w *world) observe() *rollout.Snapshot {
 		view := ref.Ref
 		view.Placement = nil
 		if !ref.missing {
-			view.Placement = &placement.Placement{Decisions: 1, Selected: ref.hidden}
+			view.Placement = &placement.Placement{Decisions: 1, Counted: true, Selected: ref.hidden}
 			for _, g := range ref.groups {
 				if len(g.Clusters) > 0 {
 					view.Placement.Groups = append(view.Placement.Groups, g)

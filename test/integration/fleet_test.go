@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/retry"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
@@ -86,6 +87,9 @@ func (f *fleet) place(name string, groups ...[]string) {
 		selected += len(group)
 	}
 	placement.Status.NumberOfSelectedClusters = int32(selected)
+	meta.SetStatusCondition(&placement.Status.Conditions, metav1.Condition{
+		Type: clusterv1beta1.PlacementConditionSatisfied, Status: metav1.ConditionTrue, Reason: "AllDecisionsScheduled",
+	})
 	_, err = placements.UpdateStatus(ctx, placement, metav1.UpdateOptions{})
 	require.NoError(f.t, err)
 }

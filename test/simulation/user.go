@@ -80,8 +80,19 @@ func (w *World) Place(name string, groups ...[]string) {
 			w.haveAgent(cluster)
 		}
 	}
-	w.patch(Placements, Namespace, name, map[string]any{"status": map[string]any{"numberOfSelectedClusters": selected}}, true)
+	w.count(name, selected, true)
 	w.Tell("placement %s selects %v", name, groups)
+}
+
+// count writes how many clusters a Placement selects. OCM does so after the decisions, with the condition PlacementSatisfied.
+func (w *World) count(placement string, selected int, counted bool) {
+	var conditions []map[string]any
+	if counted {
+		conditions = []map[string]any{{"type": clusterv1beta1.PlacementConditionSatisfied, "status": "True"}}
+	}
+	w.patch(Placements, Namespace, placement, map[string]any{"status": map[string]any{
+		"numberOfSelectedClusters": selected, "conditions": conditions,
+	}}, true)
 }
 
 // Recreate deletes a Placement with its decisions, and creates it again as OCM's placement controller does: a decision without clusters comes
