@@ -108,7 +108,7 @@ func (w *waves) write(plan *rollout.Plan) Wave {
 		}
 		c.work.Combined, c.work.AcceptedAs = nil, ""
 		c.apply(write, w.s.Now)
-		if write.Revision != nil && write.Action != rollout.Adopt && !write.Trim && !w.reached[c.name] {
+		if write.Revision != nil && write.Action != rollout.Adopt && !write.Trim && !write.StandIn && !w.reached[c.name] {
 			w.reached[c.name] = true
 			wave.add(write)
 		}

@@ -47,12 +47,13 @@ func decide(s *Snapshot) (*Plan, []*placementState) {
 	}
 	owner := work.NewOwnerMetadata(s.Owner, s.Labels, s.Heard != nil)
 	p.relabel(owner, states)
-	for i := range p.Writes {
-		p.Writes[i].Owner = owner
-	}
 	p.remove(s, sel)
 	if !s.Aborted {
 		p.setCompletion()
+		p.standIn(s, states)
+	}
+	for i := range p.Writes {
+		p.Writes[i].Owner = owner
 	}
 	p.noteNotKept(s, sel)
 	if s.Paused {
@@ -89,7 +90,7 @@ func (p *Plan) recheck(s *Snapshot, ps *placementState) {
 // write adds a write of a revision to the work of a member.
 func (p *Plan) write(s *Snapshot, ps *placementState, m *member, rev *work.Revision, why string) {
 	w := Write{Action: Update, Cluster: m.cluster, Placement: m.placement(ps), Work: m.work, Why: why, Group: ps.groups[m.group].Key(),
-		Retry: m.rejection != nil || m.putBack()}
+		Retry: m.rejection != nil || m.putBack(), StandIn: !s.Aborted && rev.Hash != s.Update.Hash}
 	if m.work == nil {
 		w.Action = Create
 	}

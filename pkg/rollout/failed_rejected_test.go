@@ -16,7 +16,9 @@ import (
 func writtenClusters(p *rollout.Plan) []string {
 	var clusters []string
 	for i := range p.Writes {
-		clusters = append(clusters, p.Writes[i].Cluster)
+		if !p.Writes[i].StandIn {
+			clusters = append(clusters, p.Writes[i].Cluster)
+		}
 	}
 	return clusters
 }
@@ -141,7 +143,7 @@ func TestGoBackWithoutTheRefused(t *testing.T) {
 func TestRefusedAdoption(t *testing.T) {
 	unlabelled := rt.Work("c1", rt.Holds("bbb"))
 	ref := rt.Ref("p1", rt.Progressive(1), rt.MaxFailures(1), rt.Clusters("c1", "c2"))
-	for retryAt, wanted := range map[time.Duration][]rollout.Action{2 * minute: {rollout.Create}, 0: {rollout.Adopt}} {
+	for retryAt, wanted := range map[time.Duration][]rollout.Action{2 * minute: {rollout.Create}, 0: {rollout.Adopt, rollout.Create}} {
 		p := decide(rt.Now(minute), rt.Refs(ref), rt.Rejected("c1", 0, min(retryAt, minute)), rt.Works(unlabelled))
 		var actions []rollout.Action
 		for i := range p.Writes {

@@ -120,6 +120,26 @@ func (ps *placementState) comesBefore(group, other int) bool {
 	return group < other
 }
 
+// standIn writes the current revision to the clusters that have no work and whose turn does not come for now: their placementRef is halted,
+// or the rollout is stalled. Each still gets the update revision in its turn (R8). An agent that was not heard may have a work.
+func (p *Plan) standIn(s *Snapshot, states []*placementState) {
+	for i, ps := range states {
+		if !p.Refs[i].Halted && !p.Stalled {
+			continue
+		}
+		for _, m := range ps.members {
+			switch {
+			case m.work != nil || !m.startable() || m.chosen || m.mayBeInFlight(s):
+			case s.Current == nil || s.Current.Hash == s.Update.Hash:
+				p.Bare = append(p.Bare, m.cluster)
+			default:
+				p.write(s, ps, m, s.Current, "it has no work, and its turn does not come for now")
+			}
+		}
+	}
+	slices.Sort(p.Bare)
+}
+
 // question is a question to the handler.
 type question struct {
 	// candidate reports whether a member may come next.

@@ -20,11 +20,11 @@ const (
 	hour   = time.Hour
 )
 
-// started names the clusters that a plan writes a revision to, in order.
+// started names the clusters that a plan writes the desired revision to, in order.
 func started(p *rollout.Plan) string {
 	var names []string
 	for _, w := range p.Writes {
-		if w.Revision != nil && w.Action != rollout.Adopt {
+		if w.Revision != nil && w.Action != rollout.Adopt && !w.StandIn {
 			names = append(names, w.Cluster)
 		}
 	}

@@ -30,7 +30,7 @@ func (w *world) judge(p *rollout.Plan) error {
 		if work := w.works[write.Cluster]; work != nil && work.deleting {
 			return fmt.Errorf("R8: %s, and that work is being deleted", write)
 		}
-		if write.Revision != nil && write.Revision.Hash != w.desired() {
+		if write.Revision != nil && write.Revision.Hash != w.desired() && !w.mayStandIn(p, &write) {
 			return fmt.Errorf("%s, and the desired revision is %s", write, w.desired())
 		}
 	}
@@ -43,6 +43,12 @@ func (w *world) judge(p *rollout.Plan) error {
 		}
 	}
 	return nil
+}
+
+// mayStandIn reports whether a write gives the current revision to a cluster without a work while its turn does not come (R8).
+func (w *world) mayStandIn(p *rollout.Plan, write *rollout.Write) bool {
+	at := slices.IndexFunc(p.Refs, func(ref rollout.RefOutcome) bool { return ref.Name == write.Placement })
+	return write.StandIn && write.Revision.Hash == w.current && w.works[write.Cluster] == nil && (p.Stalled || p.Refs[at].Halted)
 }
 
 func (w *world) desired() string {
@@ -99,7 +105,9 @@ func (w *world) judgeStarts(ref *worldRef, p *rollout.Plan) error {
 	all := w.subjects(ref)
 	started := map[string]bool{}
 	for _, write := range p.Writes {
-		if write.Trim && write.Placement == ref.Name && !w.returns() {
+		if write.StandIn {
+			continue
+		} else if write.Trim && write.Placement == ref.Name && !w.returns() {
 			started[""] = true // What stops new ones stops this, too.
 		} else if w.failed[write.Cluster] || w.returns() && w.left(w.works[write.Cluster]) {
 			continue // It had the revision, or leaves the one that the template has left.

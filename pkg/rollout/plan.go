@@ -43,6 +43,8 @@ type Write struct {
 	Why string
 	// Retry is true if the API server rejected the write before, or the cluster has failed: the rollout does not depend on it (R14).
 	Retry bool
+	// StandIn is true if a cluster without a work gets the current revision until its turn comes (R8).
+	StandIn bool
 	// Owner is the metadata that the work gets from its owner.
 	Owner *work.OwnerMetadata
 }
@@ -162,6 +164,9 @@ type Plan struct {
 	// Failing names the failed, unknown, degraded, rejected and completed clusters that count, and those whose deletion timed out, including
 	// those without a ref, sorted.
 	Failing []Failing
+	// Bare names the selected clusters that have no work, whose turn does not come for now, and that no revision can be written to meanwhile,
+	// sorted.
+	Bare []string
 	// AgentUnknown names the selected clusters whose works were written a while ago and whose agents this process has not heard, sorted.
 	AgentUnknown []string
 	// Confirmed is how many selected clusters have succeeded at the desired revision for long enough to count (R10).
@@ -227,9 +232,9 @@ func (p *Plan) Updated() int {
 }
 
 // RollsOut reports whether the plan writes a revision for the first time, or would without a pause. Writes of metadata alone, and retries
-// of rejected writes, do not advance a rollout.
+// of rejected writes, do not advance a rollout. Nor do stand-ins.
 func (p *Plan) RollsOut() bool {
-	return slices.ContainsFunc(p.allWrites(), func(w Write) bool { return w.Action != Relabel && !w.Retry })
+	return slices.ContainsFunc(p.allWrites(), func(w Write) bool { return w.Action != Relabel && !w.Retry && !w.StandIn })
 }
 
 // namesShown bounds the clusters that a message names: a condition's message may hold 32 KiB.

@@ -2,6 +2,7 @@ package status
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -104,7 +105,7 @@ func failing(plan *rollout.Plan) string {
 			parts = append(parts, rollout.Names(names)+" "+kind.words)
 		}
 	}
-	return strings.Join(append(append(parts, rejected(plan)...), unheard(plan)...), "; ")
+	return strings.Join(slices.Concat(parts, rejected(plan), bare(plan), unheard(plan)), "; ")
 }
 
 // unreached is Unreached of the clusters of an object.
@@ -119,6 +120,14 @@ func Unreached(clusters []string) string {
 	}
 	return rollout.Names(clusters) + " not reached: the agent is connected or its cluster is available, but it does not report what the hub sent; " +
 		"restart the work agent there, and see that no other client of the broker has its client ID"
+}
+
+// bare names the clusters that have no work while the rollout starts nothing.
+func bare(plan *rollout.Plan) []string {
+	if len(plan.Bare) == 0 {
+		return nil
+	}
+	return []string{rollout.Names(plan.Bare) + " without a ManifestWork: there is no stable revision to write there until the rollout continues"}
 }
 
 // unheard names the clusters whose agents said nothing since this hub started, and says what to do about them (R11).

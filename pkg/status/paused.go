@@ -40,7 +40,7 @@ func heldBack(in *Input) string {
 	for i := range held.Writes {
 		switch w := &held.Writes[i]; w.Action {
 		case rollout.Create, rollout.Update:
-			if superseded(in) {
+			if superseded(in) || w.StandIn {
 				continue
 			}
 			revisions = append(revisions, w.Cluster)

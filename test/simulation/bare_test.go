@@ -1,0 +1,65 @@
+package simulation
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// loses deletes the work of a cluster, as a person does.
+func (s *teller) loses(cluster string) {
+	s.must(s.API.Delete(Works, cluster, Name, nil))
+	s.Tell("user: deletes the work of %s", cluster)
+}
+
+// TestClusterWithoutAWorkWhileHalted: a cluster that has no work gets the stable revision while the rollout starts nothing, and the new one
+// in its turn (R8).
+func TestClusterWithoutAWorkWhileHalted(t *testing.T) {
+	for name, restart := range map[string]bool{"one process": false, "two processes": true} {
+		t.Run(name, func(t *testing.T) {
+			s := checkedStory(t)
+			s.Place("p1", []string{"c1", "c2", "c3"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, false))
+			s.quiet()
+			s.Report("c1", "v2", Hangs)
+			s.Update("v2")
+			s.settle(10 * time.Second)
+			s.loses("c3")
+			s.settle(5 * time.Second)
+			require.Empty(t, s.held("c3"), "the rollout continues, so c3 waits for its turn\n%s", s.story())
+			s.settle(time.Minute)
+			require.Equal(t, []string{"c1"}, s.failed(), s.story())
+			require.Equal(t, "v1", s.held("c3"), s.story())
+			if restart {
+				s.Restart()
+			}
+			s.Place("p1", []string{"c1", "c2", "c3", "c4"})
+			s.settle(2 * time.Second)
+			s.loses("c2")
+			s.settle(2 * time.Second)
+			require.Equal(t, []string{"v1", "v1"}, []string{s.held("c2"), s.held("c4")}, s.story())
+			s.Report("c1", "v2", Succeeds)
+			s.quiet()
+			s.everywhere("v2")
+		})
+	}
+}
+
+// TestClusterWithoutAWorkInTheFirstRollout: there is nothing to give to a cluster that has no work, and the conditions name it.
+func TestClusterWithoutAWorkInTheFirstRollout(t *testing.T) {
+	s := checkedStory(t)
+	s.Place("p1", []string{"c1", "c2"})
+	s.Report("c1", "v1", Hangs)
+	s.Create("v1", progressive("p1", 1, "30s", 0, false))
+	s.settle(time.Minute)
+	require.Equal(t, []string{"c1"}, s.failed(), s.story())
+	require.Empty(t, s.held("c2"), s.story())
+	for _, condition := range []string{workv1alpha1.ConditionProgressing, workv1alpha1.ConditionManifestworkApplied} {
+		require.Contains(t, meta.FindStatusCondition(s.Object().Status.Conditions, condition).Message,
+			"1 cluster (c2) without a ManifestWork", condition)
+	}
+}
