@@ -10,6 +10,12 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
+// placeAgain completes the decisions of a placement, at once or before OCM's leader lease has ended.
+func (m *model) placeAgain(t *rapid.T, name string) {
+	m.settle(time.Duration(rapid.SampledFrom([]int{0, 1, 3, 20, 170}).Draw(t, "seconds")) * time.Second)
+	m.w.Place(name, m.placed[name][0], m.placed[name][1])
+}
+
 // actions are what may happen in a story.
 func (m *model) actions() map[string]func(*rapid.T) {
 	actions := map[string]func(*rapid.T){
@@ -28,10 +34,19 @@ func (m *model) actions() map[string]func(*rapid.T) {
 		"place": func(t *rapid.T) { m.place(t) },
 		"recreate a placement": func(t *rapid.T) {
 			name := rapid.SampledFrom([]string{"p1", "p2"}).Draw(t, "placement")
-			groups := m.placed[name]
 			m.w.Recreate(name)
-			m.settle(time.Duration(rapid.IntRange(0, 3).Draw(t, "seconds")) * time.Second)
-			m.w.Place(name, groups[0], groups[1])
+			m.placeAgain(t, name)
+		},
+		"empty a placement's decisions": func(t *rapid.T) {
+			name := rapid.SampledFrom([]string{"p1", "p2"}).Draw(t, "placement")
+			m.w.Empty(name, rapid.Bool().Draw(t, "counted"))
+			m.placeAgain(t, name)
+		},
+		"replace a placement": func(t *rapid.T) {
+			name := rapid.SampledFrom([]string{"p1", "p2"}).Draw(t, "placement")
+			_ = m.w.API.Delete(Placements, Namespace, name, nil)
+			m.w.Tell("placement %s is deleted", name)
+			m.placeAgain(t, name)
 		},
 		"retry": func(_ *rapid.T) {
 			if m.w.Object().Status.AbortedTime != nil {

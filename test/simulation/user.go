@@ -81,6 +81,7 @@ func (w *World) Place(name string, groups ...[]string) {
 		}
 	}
 	w.count(name, selected, true)
+	delete(w.emptied, name)
 	w.Tell("placement %s selects %v", name, groups)
 }
 
@@ -98,6 +99,7 @@ func (w *World) count(placement string, selected int, counted bool) {
 // Recreate deletes a Placement with its decisions, and creates it again as OCM's placement controller does: a decision without clusters comes
 // first. Place completes it.
 func (w *World) Recreate(name string) {
+	w.noteEmptied(name)
 	for i := range w.decisions(name) {
 		_ = w.API.Delete(Decisions, Namespace, fmt.Sprintf("%s-decision-%d", name, i+1), nil)
 	}
@@ -105,6 +107,18 @@ func (w *World) Recreate(name string) {
 	_, _ = w.API.Create(Placements, from(&clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: name}}))
 	w.decide(name, 0, nil)
 	w.Tell("placement %s is created again, and its decision is empty", name)
+}
+
+// Empty takes the clusters out of a Placement's decisions, as OCM does before it writes others. Its count stays, or was not written yet.
+func (w *World) Empty(name string, counted bool) {
+	w.noteEmptied(name)
+	for i := range w.decisions(name) {
+		w.decide(name, i, nil)
+	}
+	if !counted {
+		w.count(name, 0, false)
+	}
+	w.Tell("the decisions of placement %s are empty, its count is written: %v", name, counted)
 }
 
 func (w *World) decisions(placement string) int {

@@ -95,6 +95,8 @@ type World struct {
 	aborts sets.Set[string]
 	// facts are the clusters that were overdue at a pass of the hub.
 	facts map[string]fact
+	// emptied holds the placements whose decisions are being written, with the clusters that they selected before.
+	emptied map[string]emptied
 	// informed is the last process that has made a pass.
 	informed *Process
 	// wasOverdue are the clusters that were overdue, and not well since.
@@ -128,6 +130,7 @@ func NewWorld() *World {
 		causes:       map[string]cause{},
 		refusedSince: map[string]time.Time{},
 		facts:        map[string]fact{},
+		emptied:      map[string]emptied{},
 		wasOverdue:   map[string]overdueAt{},
 		wellAt:       map[string]time.Time{},
 		kept:         map[string]int{},

@@ -42,6 +42,9 @@ func (w *World) CheckWrite(write string) error {
 	case strings.HasPrefix(write, "delete revision "):
 		return w.checkPruned(write)
 	case strings.HasPrefix(write, "delete work "):
+		if err := w.checkRemoved(strings.TrimPrefix(write, "delete work ")); err != nil {
+			return err
+		}
 		return w.checkPreserved(strings.TrimPrefix(write, "delete work "))
 	case strings.HasPrefix(write, "create revision "):
 		w.noteMade(strings.TrimPrefix(write, "create revision "))
