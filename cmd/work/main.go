@@ -17,6 +17,7 @@ import (
 	"open-cluster-management.io/ocm/pkg/features"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/hub"
+	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 	"github.com/open-cluster-management-io/work-rollback/pkg/preflight"
 	"github.com/open-cluster-management-io/work-rollback/pkg/version"
 	"github.com/open-cluster-management-io/work-rollback/pkg/webhook"
@@ -33,7 +34,7 @@ func main() {
 	err := newCommand().Execute()
 	logs.FlushLogs()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
+		fmt.Fprintln(os.Stderr, plain.Line(err.Error()))
 		os.Exit(exitCode(err))
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/net/netutil"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 )
 
@@ -296,7 +297,18 @@ func decode(w http.ResponseWriter, r *http.Request, most int64, into any) bool {
 
 func answer(w http.ResponseWriter, value any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(value) // The tab may be gone.
+	data, err := encoded(value)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	_, _ = w.Write(data) // The tab may be gone.
+}
+
+// encoded returns a value as JSON for the page. All data of the page pass here: the names and texts of others can't control a browser's text.
+func encoded(value any) ([]byte, error) {
+	data, err := json.Marshal(value)
+	return plain.JSON(data), err
 }
 
 // fail answers with an error of the hub.
@@ -322,5 +334,6 @@ func fail(w http.ResponseWriter, err error) {
 func refuse(w http.ResponseWriter, status int, problem string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]string{"error": problem})
+	data, _ := encoded(map[string]string{"error": problem}) // A map of texts has no errors.
+	_, _ = w.Write(data)
 }

@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -59,7 +58,7 @@ func (st *stream) send(event string, value any) {
 	if st.err != nil {
 		return
 	}
-	data, err := json.Marshal(value)
+	data, err := encoded(value)
 	if st.err = err; err == nil {
 		st.write("event: " + event + "\ndata: " + string(data) + "\n\n")
 	}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
@@ -89,7 +90,7 @@ func (v *View) setter() string {
 	if why != "" {
 		set += ": " + why
 	}
-	return status.OneLine(set)
+	return plain.Line(set)
 }
 
 // nothingToAbort reports whether there is no rollout that can be aborted, and returns why for a person.
@@ -265,11 +266,11 @@ func (c *chain) abortMark(update *revision.Revision) (mark Step, next *Step) {
 		workv1alpha1.AnnotationAborted: stamp(c.Revisions.AbortedTime.Time), workv1alpha1.AnnotationRestored: nil,
 		workv1alpha1.AnnotationReached: c.reached(update), workv1alpha1.AnnotationAtOnce: nil,
 	}
-	if reason := status.OneLine(why) + abortEvidence(c.Object.Status.Failures); reason != "" {
+	if reason := plain.Line(why) + abortEvidence(c.Object.Status.Failures); reason != "" {
 		annotations[workv1alpha1.AnnotationAbortReason] = reason
 	}
 	if by := c.Object.Status.AbortedBy; by != "" {
-		annotations[workv1alpha1.AnnotationAbortedBy] = status.OneLine(by)
+		annotations[workv1alpha1.AnnotationAbortedBy] = plain.Line(by)
 	}
 	if latest := c.History.LatestCurrent(); latest != nil && latest.Hash == update.Hash && c.Revisions.CurrentRevision != update.Hash {
 		// A cluster relapsed before the status said that it is current. What the clusters go back to is the latest one then (R16).
@@ -291,7 +292,7 @@ func abortEvidence(failures []workv1alpha1.ClusterFailure) string {
 		if f.Message != "" {
 			line += ": " + f.Message
 		}
-		evidence.WriteString("\n" + status.OneLine(line))
+		evidence.WriteString("\n" + plain.Line(line))
 	}
 	if more := len(failures) - maxEvidence; more > 0 {
 		fmt.Fprintf(&evidence, "\nand %d more", more)

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
@@ -94,7 +95,7 @@ const retrySkew = time.Minute
 func (c *chain) ignoreRetry(why string) {
 	note := fmt.Sprintf("annotation %s: %q: %s", workv1alpha1.AnnotationRetry, c.Object.Annotations[workv1alpha1.AnnotationRetry], why)
 	c.Events = append(c.Events, Event{
-		Warning: true, Reason: workv1alpha1.EventRetryIgnored, Action: "Retry", Note: status.OneLine(note), Once: true,
+		Warning: true, Reason: workv1alpha1.EventRetryIgnored, Action: "Retry", Note: plain.Line(note), Once: true,
 	})
 }
 

@@ -3,7 +3,6 @@ package plugin
 import (
 	"bufio"
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 
@@ -19,9 +18,7 @@ func (o *options) ask(question string, yes bool) error {
 	if !ok || !term.IsTerminal(int(file.Fd())) {
 		return errors.New(question + " No terminal is available to ask for confirmation: add --yes")
 	}
-	if _, err := fmt.Fprint(o.ErrOut, question+" [y/N] "); err != nil {
-		return err
-	}
+	o.notef("%s [y/N] ", question)
 	answer, err := bufio.NewReader(file).ReadString('\n')
 	if err != nil {
 		return err

@@ -2,7 +2,6 @@ package plugin
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -48,7 +47,7 @@ func (o *options) clusters(ctx context.Context, name string, flags *clustersOpti
 		return err
 	}
 	for _, note := range view.Of(objects).Notes {
-		_, _ = fmt.Fprintln(o.ErrOut, "note: "+note)
+		o.notef("note: %s\n", note)
 	}
 	clusters := slices.DeleteFunc(view.Clusters(objects), func(c view.Cluster) bool {
 		return len(flags.states) > 0 && !slices.ContainsFunc(flags.states, func(state string) bool {
@@ -61,25 +60,23 @@ func (o *options) clusters(ctx context.Context, name string, flags *clustersOpti
 func (o *options) printAs(format string, clusters []view.Cluster) error {
 	switch format {
 	case "json":
-		encoder := json.NewEncoder(o.Out)
-		encoder.SetIndent("", "  ")
 		if clusters == nil {
 			clusters = []view.Cluster{}
 		}
-		return encoder.Encode(clusters)
+		return o.printJSON(clusters)
 	case "name":
 		for i := range clusters {
-			if _, err := fmt.Fprintln(o.Out, clusters[i].Name); err != nil {
+			if err := o.sayf("%s\n", clusters[i].Name); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
 	if len(clusters) == 0 {
-		_, err := fmt.Fprintln(o.ErrOut, "No clusters found.")
-		return err
+		o.notef("No clusters found.\n")
+		return nil
 	}
-	return o.clusterTable(clusters, format == "wide").write(o.Out, screenOf(o.Out))
+	return o.printTable(o.clusterTable(clusters, format == "wide"))
 }
 
 func (o *options) clusterTable(clusters []view.Cluster, wide bool) *table {
@@ -105,7 +102,7 @@ func (o *options) clusterRow(c *view.Cluster, wide bool) []string {
 	if c.Then != "" {
 		then = fmt.Sprintf("%s in %s", c.Then, o.in(c.ChangesAt))
 	}
-	message := oneLine(c.Message)
+	message := c.Message
 	if c.Reason != "" {
 		message = string(c.Reason) + ": " + message
 	}

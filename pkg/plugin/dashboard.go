@@ -3,7 +3,6 @@ package plugin
 import (
 	"context"
 	"errors"
-	"fmt"
 	"html/template"
 	"os"
 	"os/exec"
@@ -60,7 +59,7 @@ func (o *options) dashboard(ctx context.Context, flags *dashboardOptions) error 
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(o.Out, "The dashboard is at %s\nPress Ctrl-C to end it.\n", server.Address()); err != nil {
+	if err := o.sayf("The dashboard is at %s\nPress Ctrl-C to end it.\n", server.Address()); err != nil {
 		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)
@@ -69,7 +68,7 @@ func (o *options) dashboard(ctx context.Context, flags *dashboardOptions) error 
 	if !flags.noBrowser {
 		group.Go(func() error {
 			if err := openPage(ctx, server); err != nil {
-				_, _ = fmt.Fprintf(o.ErrOut, "No browser was opened (%v): open the address yourself.\n", err)
+				o.notef("No browser was opened (%v): open the address yourself.\n", err)
 			}
 			return nil
 		})
@@ -77,8 +76,8 @@ func (o *options) dashboard(ctx context.Context, flags *dashboardOptions) error 
 	if err := group.Wait(); !errors.Is(err, dashboard.ErrIdle) {
 		return err
 	}
-	_, err = fmt.Fprintf(o.ErrOut, "The dashboard has ended: %v.\n", dashboard.ErrIdle)
-	return err
+	o.notef("The dashboard has ended: %v.\n", dashboard.ErrIdle)
+	return nil
 }
 
 // redirect is a page that leads to an address.

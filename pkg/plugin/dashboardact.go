@@ -11,6 +11,7 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/dashboard"
+	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 )
 
@@ -70,7 +71,7 @@ func (h *dashboardHub) Act(ctx context.Context, action *dashboard.Action, confir
 	if err != nil {
 		return "", err
 	}
-	if preview.Question != confirmed || action.Verb == view.VerbUndo && preview.Generation != action.Generation {
+	if plain.Text(preview.Question) != confirmed || action.Verb == view.VerbUndo && preview.Generation != action.Generation {
 		return "", dashboard.ErrChanged
 	}
 	var out bytes.Buffer
@@ -84,7 +85,7 @@ func (h *dashboardHub) Act(ctx context.Context, action *dashboard.Action, confir
 			return nil
 		}
 		objects := &view.Objects{ReplicaSet: set, Now: h.o.now()}
-		if view.EffectOf(objects, action.Verb, nil, action.Clusters).Question != confirmed {
+		if plain.Text(view.EffectOf(objects, action.Verb, nil, action.Clusters).Question) != confirmed {
 			return dashboard.ErrChanged
 		}
 		return nil

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 )
 
@@ -95,9 +96,11 @@ var defaultDiff = []string{"diff", "-u", "-N"}
 func (o *options) compare(ctx context.Context, before, after json.RawMessage) error {
 	command := strings.Fields(os.Getenv(externalDiff))
 	if len(command) == 0 {
-		command = defaultDiff
+		return o.compareWith(ctx, defaultDiff, before, after)
 	}
-	return o.compareWith(ctx, command, before, after)
+	own := *o
+	own.Out, own.ErrOut = plain.Raw(o.Out), plain.Raw(o.ErrOut) // The user's program may color its output. The files are filtered.
+	return own.compareWith(ctx, command, before, after)
 }
 
 func (o *options) compareWith(ctx context.Context, command []string, before, after json.RawMessage) error {
@@ -207,7 +210,7 @@ func write(dir string, files map[string]map[string]any) error {
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(plain.Text(string(text))), 0o600); err != nil {
 			return err
 		}
 	}

@@ -2,13 +2,11 @@ package plugin
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/preflight"
 )
@@ -102,19 +100,19 @@ func (o *options) newDoctor(hub string) (*doctor, error) {
 
 func (o *options) printDiagnoses(all []diagnosis, output string) error {
 	if output == "json" {
-		encoder := json.NewEncoder(o.Out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(all)
+		return o.printJSON(all)
 	}
-	out := printers.GetNewTabWriter(o.Out)
-	for _, found := range all {
-		text := found.Message
-		if found.Remedy != "" {
-			text += "; remedy: " + found.Remedy
+	out := newPrinter(o.Out, screen{})
+	out.tabbed(func(row func(...string)) {
+		for _, found := range all {
+			text := found.Message
+			if found.Remedy != "" {
+				text += "; remedy: " + found.Remedy
+			}
+			row(found.Result, found.Check, text)
 		}
-		_, _ = fmt.Fprintf(out, "%s\t%s\t%s\n", found.Result, found.Check, oneLine(text))
-	}
-	return out.Flush()
+	})
+	return out.err
 }
 
 // one returns a list of one diagnosis.

@@ -7,10 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 )
@@ -57,17 +55,17 @@ func (o *options) printFleet(to io.Writer, f *view.Fleet) error {
 
 // drawFleet writes the screen of a rollout.
 func (o *options) drawFleet(to io.Writer, f *view.Fleet, s screen) error {
-	out := &printer{Writer: to, screen: s}
-	out.printf("%s", o.headline(f, s))
+	out := newPrinter(to, s)
+	o.headline(out, f)
 	for _, note := range f.Notes {
 		out.prose("note     ", note)
 	}
 	if f.Why != "" {
-		out.prose("why      ", oneLine(f.Why))
+		out.prose("why      ", f.Why)
 	}
 	for _, cause := range f.Causes {
 		out.prose(fmt.Sprintf("         %d  ", len(cause.Clusters)),
-			fmt.Sprintf("%s: %s   %s", cause.Reason, oneLine(cause.Message), firstOf(cause.Clusters, namesShown)))
+			fmt.Sprintf("%s: %s", cause.Reason, cause.Message), firstOf(cause.Clusters, namesShown))
 	}
 	if f.Reached != nil {
 		out.prose("reached  ", o.reached(f.Reached))
@@ -89,25 +87,29 @@ func (o *options) drawFleet(to io.Writer, f *view.Fleet, s screen) error {
 			label = "      "
 		}
 		out.prose(label, next.Purpose+":")
-		out.printf("%s", s.command(8, next.Line))
+		out.command(8, next.Args)
 	}
 	return out.err
 }
 
-// headline returns the name, the state and the progress: on one line, or on two if the screen is too narrow.
-func (o *options) headline(f *view.Fleet, s screen) string {
-	state := string(f.State)
+// headline writes the name, the state and the progress: on one line, or on two if the screen is too narrow.
+func (o *options) headline(out *printer, f *view.Fleet) {
+	name, since := f.Namespace+"/"+f.Name, ""
 	if !f.Since.IsZero() {
-		state += " for " + o.ago(f.Since)
+		since = " for " + o.ago(f.Since)
 	}
-	line := f.Namespace + "/" + f.Name + "   " + s.paint(string(f.State)) + strings.TrimPrefix(state, string(f.State))
-	switch plain := f.Namespace + "/" + f.Name + "   " + state + "   " + f.Summary; {
+	out.printf("%s   ", name)
+	out.state(string(f.State))
+	out.text(since)
+	switch line := name + "   " + string(f.State) + since + "   " + f.Summary; {
 	case f.Summary == "":
-		return line + "\n"
-	case s.width > 0 && cells(plain) > s.width:
-		return line + "\n" + s.prose("         ", f.Summary)
+		out.text("\n")
+	case out.screen.width > 0 && cells(line) > out.screen.width:
+		out.text("\n")
+		out.prose("         ", f.Summary)
+	default:
+		out.printf("   %s\n", f.Summary)
 	}
-	return line + "   " + f.Summary + "\n"
 }
 
 // reached describes how far an aborted revision came.
@@ -126,37 +128,6 @@ func (o *options) reached(r *view.Reached) string {
 func (o *options) estimate(e *view.Estimate) string {
 	return fmt.Sprintf("the clusters in progress in about %s, the rollout in about %s (clusters measured: %d, median %s)",
 		o.in(e.Wave), o.in(e.Rollout), e.Clusters, o.age(e.Each))
-}
-
-// printer writes until the first error, and keeps that error.
-type printer struct {
-	io.Writer
-	screen screen
-	err    error
-}
-
-func (p *printer) printf(format string, args ...any) {
-	if p.err == nil {
-		_, p.err = fmt.Fprintf(p.Writer, format, args...)
-	}
-}
-
-func (p *printer) prose(label, text string) { p.printf("%s", p.screen.prose(label, text)) }
-
-func (p *printer) table(t *table) {
-	if p.err == nil && t.rows > 0 {
-		p.err = t.write(p.Writer, p.screen)
-	}
-}
-
-// tabbed prints a table of any width, whose cells the function separates by tabs.
-func (p *printer) tabbed(fill func(io.Writer)) {
-	if p.err != nil {
-		return
-	}
-	w := printers.GetNewTabWriter(p.Writer)
-	fill(w)
-	p.err = w.Flush()
 }
 
 func (o *options) revisionTable(revisions []view.Revision) *table {
@@ -188,7 +159,7 @@ func (o *options) revisionRow(r *view.Revision) []string {
 	}
 	return []string{
 		strconv.FormatInt(r.Number, 10) + role, r.Hash, orDash(string(r.State)), now, reached,
-		o.ago(r.Started), o.ago(r.Ended), orDash(oneLine(r.ChangeCause)), orDash(oneLine(r.CreatedBy)),
+		o.ago(r.Started), o.ago(r.Ended), orDash(r.ChangeCause), orDash(r.CreatedBy),
 	}
 }
 
@@ -198,9 +169,9 @@ func barTable(bars []view.Bar) *table {
 		columns: []column{{}, {drop: 1}, {}, {}}, bare: true,
 		rows: len(bars), row: func(i int) []string {
 			b := &bars[i]
-			name := oneLine(b.Placement)
+			name := b.Placement
 			if b.Group != "" {
-				name = "  " + oneLine(b.Group)
+				name = "  " + b.Group
 			}
 			return []string{name, drawn(b.Done, b.Total), fmt.Sprintf("%d/%d", b.Done, b.Total), b.Strategy}
 		},
@@ -220,13 +191,6 @@ func orDash(text string) string {
 		return "-"
 	}
 	return text
-}
-
-// oneLine removes line breaks, terminal control characters and invisible characters. The texts come from agents and from users who can
-// write the spec.
-func oneLine(text string) string {
-	breaks := func(r rune) bool { return r <= ' ' || r >= 0x7f && r < 0xa0 || unicode.Is(unicode.Cf, r) }
-	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "?"), breaks), " ")
 }
 
 // The maximum numbers of cluster names shown for a cause, and for a row of clusters that are alike.

@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 )
 
@@ -39,9 +39,9 @@ func (o *options) history(ctx context.Context, name string, number int64) error 
 	}
 	if number == 0 {
 		for _, missing := range objects.Missing {
-			_, _ = fmt.Fprintf(o.ErrOut, "note: no permission to %s: only the revisions in status.revisions are shown\n", missing)
+			o.notef("note: no permission to %s: only the revisions in status.revisions are shown\n", missing)
 		}
-		return o.revisionTable(view.Revisions(objects)).write(o.Out, screenOf(o.Out))
+		return o.printTable(o.revisionTable(view.Revisions(objects)))
 	}
 	template, err := templateOf(objects, number)
 	if err != nil {
@@ -72,14 +72,5 @@ func templateOf(objects *view.Objects, number int64) (json.RawMessage, error) {
 	if len(objects.Missing) > 0 {
 		return nil, fmt.Errorf("no permission to %s", objects.Missing[0])
 	}
-	return nil, fmt.Errorf("there is no revision %d; see `kubectl mwrs history %s`", number, objects.ReplicaSet.Name)
-}
-
-func (o *options) printYAML(value any) error {
-	text, err := yaml.Marshal(value)
-	if err != nil {
-		return err
-	}
-	_, err = o.Out.Write(text)
-	return err
+	return nil, fmt.Errorf("there is no revision %d; see `%s`", number, plain.Command("kubectl", "mwrs", "history", objects.ReplicaSet.Name))
 }

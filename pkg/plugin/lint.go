@@ -1,7 +1,6 @@
 package plugin
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/handover"
+	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 	"github.com/open-cluster-management-io/work-rollback/pkg/plugin/internal/manifest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/validate"
 )
@@ -63,6 +63,8 @@ func (o *options) lint(flags *lintOptions) error {
 	if !slices.Contains([]string{"", "json", "sarif"}, flags.output) {
 		return fmt.Errorf("--output %q is unknown; use json or sarif", flags.output)
 	}
+	plain.For(o.Out).Inert() // A pipeline runs lint on the files of strangers.
+	plain.For(o.ErrOut).Inert()
 	findings, checked := []finding{}, 0
 	for _, file := range flags.files {
 		found, n, err := o.lintFile(file, flags.limit)
@@ -119,20 +121,18 @@ func lintObject(of finding, set *manifest.Set, limit int) (findings []finding) {
 func (o *options) report(findings []finding, format string) error {
 	switch format {
 	case "sarif":
-		return writeSARIF(o.Out, findings)
+		return o.printJSON(sarifOf(findings))
 	case "json":
-		encoder := json.NewEncoder(o.Out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(findings)
+		return o.printJSON(findings)
 	}
-	out := &printer{Writer: o.Out}
+	out := newPrinter(o.Out, screen{})
 	for i := range findings {
 		f := &findings[i]
 		where := ""
 		if f.Field != "" {
 			where = f.Field + ": "
 		}
-		out.printf("%s: %s: %s: %s%s\n", f.File, f.Object, f.Severity, where, oneLine(f.Message))
+		out.printf("%s: %s: %s: %s\n", f.File, f.Object, f.Severity, where+f.Message)
 	}
 	return out.err
 }

@@ -52,13 +52,14 @@ func (o *options) list(ctx context.Context, all, watch bool) error {
 		if all {
 			where = "on this hub"
 		}
-		if _, err := fmt.Fprintf(o.ErrOut, "No ManifestWorkReplicaSets found %s.\n", where); err != nil || !watch {
-			return err
+		o.notef("No ManifestWorkReplicaSets found %s.\n", where)
+		if !watch {
+			return nil
 		}
 	}
 	t := listTable(all)
 	t.rows, t.row = len(sets), func(i int) []string { return o.row(&sets[i], all) }
-	if err := t.write(o.Out, screenOf(o.Out)); err != nil || !watch {
+	if err := o.printTable(t); err != nil || !watch {
 		return err
 	}
 	return o.watchList(ctx, c, all, sets)

@@ -77,8 +77,9 @@ func (r *listRows) print(object any, deleted bool) {
 	}
 	if bare := unaged(r.table, row); !slices.Equal(r.printed[key], bare) {
 		r.printed[key] = bare
-		if err := r.table.append(r.o.Out, row, screenOf(r.o.Out)); err != nil {
-			r.fail(err)
+		out := newPrinter(r.o.Out, screenOf(r.o.Out))
+		if r.table.append(out, row); out.err != nil {
+			r.fail(out.err)
 		}
 	}
 	if deleted {

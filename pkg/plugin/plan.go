@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -71,9 +71,7 @@ func (o *options) plan(ctx context.Context, name, file, output string) error {
 		return err
 	}
 	if output == "json" {
-		encoder := json.NewEncoder(o.Out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(jsonOf(ahead, change))
+		return o.printJSON(jsonOf(ahead, change))
 	}
 	if err := o.printAhead(ahead, change); err != nil || file == "" || change.Same {
 		return err
@@ -158,7 +156,7 @@ func (o *options) planDiff(ctx context.Context, objects *view.Objects, set *work
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(o.Out, "\nchanges to the template of revision %d:\n", revisions[at].Number); err != nil {
+	if err := o.sayf("\nchanges to the template of revision %d:\n", revisions[at].Number); err != nil {
 		return err
 	}
 	var differs *exitError
@@ -172,10 +170,10 @@ func (o *options) planDiff(ctx context.Context, objects *view.Objects, set *work
 const wavesShown = 12
 
 func (o *options) printAhead(a *view.Ahead, change *view.Change) error {
-	out := &printer{Writer: o.Out}
+	out := newPrinter(o.Out, screen{})
 	out.printf("%s/%s   %s\n", a.Namespace, a.Name, changeText(a, change))
 	for _, note := range a.Notes {
-		out.printf("note     %s\n", oneLine(note))
+		out.printf("note     %s\n", note)
 	}
 	if a.Paused {
 		out.printf("note     the rollout is paused: nothing is written before it is resumed\n")
@@ -185,19 +183,19 @@ func (o *options) printAhead(a *view.Ahead, change *view.Change) error {
 	} else {
 		first := map[bool]string{true: "the hub writes the first one now", false: "the first one waits for clusters that have the revision"}
 		out.printf("waves    %d, if every cluster succeeds; %s\n", len(a.Waves), first[a.Waves[0].Now && !a.Paused])
-		out.tabbed(func(w io.Writer) { printWaves(w, a.Waves) })
+		out.tabbed(func(row func(...string)) { printWaves(row, a.Waves) })
 	}
 	if a.Unreached > 0 {
 		out.printf("         %d more clusters are in none of these waves\n", a.Unreached)
 	}
 	for i := range a.Limits {
-		out.printf("limits   placement %s: %s\n", oneLine(a.Limits[i].Placement), limitsText(a, &a.Limits[i]))
+		out.printf("limits   placement %s: %s\n", a.Limits[i].Placement, limitsText(a, &a.Limits[i]))
 	}
 	if len(a.Waiting) > 0 {
-		out.tabbed(func(w io.Writer) {
-			_, _ = fmt.Fprintln(w, "STATE\tWAITS-FOR\tCLUSTERS\tNAMES")
+		out.tabbed(func(row func(...string)) {
+			row("STATE", "WAITS-FOR", "CLUSTERS", "NAMES")
 			for _, group := range a.Waiting {
-				_, _ = fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", group.State, group.For, len(group.Clusters), oneLine(firstOf(group.Clusters, namesShown)))
+				row(string(group.State), string(group.For), strconv.Itoa(len(group.Clusters)), firstOf(group.Clusters, namesShown))
 			}
 		})
 	}
@@ -214,18 +212,17 @@ func changeText(a *view.Ahead, change *view.Change) string {
 	return fmt.Sprintf("would roll out a new revision %d", change.Number)
 }
 
-func printWaves(w io.Writer, waves []forecast.Wave) {
-	_, _ = fmt.Fprintln(w, "WAVE\tCLUSTERS\tPLACEMENT\tGROUP\tNAMES")
+func printWaves(row func(...string), waves []forecast.Wave) {
+	row("WAVE", "CLUSTERS", "PLACEMENT", "GROUP", "NAMES")
 	for i := range waves {
 		if i >= wavesShown-1 && i < len(waves)-1 {
 			if i == wavesShown-1 {
-				_, _ = fmt.Fprintf(w, "…\t\t\t\t\n")
+				row("…", "", "", "", "")
 			}
 			continue
 		}
 		for _, part := range waves[i].Parts {
-			_, _ = fmt.Fprintf(w, "%d\t%d\t%s\t%s\t%s\n", i+1, len(part.Clusters), oneLine(part.Placement), orDash(oneLine(part.Group)),
-				oneLine(firstOf(part.Clusters, namesShown)))
+			row(strconv.Itoa(i+1), strconv.Itoa(len(part.Clusters)), part.Placement, orDash(part.Group), firstOf(part.Clusters, namesShown))
 		}
 	}
 }
@@ -234,7 +231,7 @@ func printWaves(w io.Writer, waves []forecast.Wave) {
 func limitsText(a *view.Ahead, l *rollout.Limits) string {
 	switch {
 	case l.Err != nil:
-		return oneLine(l.Err.Error())
+		return l.Err.Error()
 	case l.Deadline == 0:
 		return "no cluster ever fails, because progressDeadline is None"
 	}
@@ -266,7 +263,7 @@ func failuresText(l *rollout.Limits) []string {
 		g := &l.Groups[i]
 		name := fmt.Sprintf("group %d", g.Index)
 		if g.Name != "" {
-			name = "group " + oneLine(g.Name)
+			name = "group " + g.Name
 		}
 		switch {
 		case g.Mandatory:

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 	"github.com/open-cluster-management-io/work-rollback/pkg/version"
 )
 
@@ -57,21 +59,23 @@ func WithSamples(from, step int) Option {
 
 // Run runs the plugin and returns the exit code. args excludes the program name.
 func Run(ctx context.Context, args []string, streams genericiooptions.IOStreams, changes ...Option) int {
+	out, problems := plain.For(streams.Out), plain.For(streams.ErrOut)
+	defer func() { _ = errors.Join(out.Close(), problems.Close()) }()
+	streams.Out, streams.ErrOut = out, problems
 	cmd := newCommand(streams, changes...)
 	cmd.SetArgs(args)
 	err := cmd.ExecuteContext(ctx)
-	if err == nil {
-		return 0
-	}
 	var coded *exitError
-	if errors.As(err, &coded) {
-		if coded.message != "" {
-			_, _ = fmt.Fprintln(streams.ErrOut, coded.message)
-		}
-		return coded.code
+	switch {
+	case err == nil:
+		return 0
+	case !errors.As(err, &coded):
+		coded = &exitError{code: 1, message: "error: " + err.Error()}
 	}
-	_, _ = fmt.Fprintln(streams.ErrOut, "error: "+err.Error())
-	return 1
+	if coded.message != "" {
+		_, _ = fmt.Fprintln(streams.ErrOut, strings.ReplaceAll(coded.message, "\n", "\n  "))
+	}
+	return coded.code
 }
 
 // exitError is an error with its own exit code. Its message may be empty.

@@ -47,11 +47,6 @@ func TestHasChanged(t *testing.T) {
 	}
 }
 
-// TestOneLine: text from agents can't control the user's terminal.
-func TestOneLine(t *testing.T) {
-	require.Equal(t, "a b [31mred c", oneLine("a\r\nb\x1b[31mred\u009b\tc"))
-}
-
 // TestHelp: every command has a description and an example.
 func TestHelp(t *testing.T) {
 	for _, cmd := range newCommand(genericiooptions.IOStreams{Out: &bytes.Buffer{}, ErrOut: &bytes.Buffer{}}).Commands() {

@@ -12,6 +12,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 )
 
@@ -38,7 +39,7 @@ func (o *options) watchFleet(ctx context.Context, name string) error {
 	show := o.newCanvas()
 	err = errors.Join(o.redraw(ctx, f, show), show.close())
 	if errors.Is(err, errDeleted) {
-		_, err = fmt.Fprintf(o.Out, "manifestworkreplicasets %q was deleted\n", name)
+		err = o.sayf("manifestworkreplicasets %q was deleted\n", name)
 	}
 	return err
 }
@@ -83,7 +84,8 @@ func (o *options) drawNow(f *follower, show *canvas) error {
 	return show.draw(func(to io.Writer, s screen) error { return o.drawFleet(to, view.Of(objects), s) })
 }
 
-// canvas shows one screen after the other: in place on a terminal, one below the other in a file.
+// canvas shows one screen after the other: in place on a terminal, one below the other in a file. It draws each screen into a buffer through
+// the filter of the output, and writes that and its own control sequences past the filter.
 type canvas struct {
 	out      io.Writer
 	terminal bool
@@ -96,7 +98,7 @@ type canvas struct {
 
 func (o *options) newCanvas() *canvas {
 	return &canvas{
-		out: o.Out, size: func() screen { return screenOf(o.Out) },
+		out: plain.Raw(o.Out), size: func() screen { return screenOf(o.Out) },
 		terminal: screenOf(o.Out).width > 0 && os.Getenv("TERM") != "dumb",
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 	"github.com/open-cluster-management-io/work-rollback/pkg/report"
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 )
@@ -39,7 +40,7 @@ func (o *options) writeReport(ctx context.Context, name, file string) error {
 		return err
 	}
 	if file == "" || file == "-" {
-		_, err = o.Out.Write(page)
+		_, err = plain.Raw(o.Out).Write(page) // The page has its own escapes.
 		return err
 	}
 	return os.WriteFile(file, page, 0o600)

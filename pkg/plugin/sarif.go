@@ -1,8 +1,6 @@
 package plugin
 
 import (
-	"encoding/json"
-	"io"
 	"net/url"
 	"path/filepath"
 	"regexp"
@@ -70,8 +68,8 @@ func ruleOf(f *finding) string {
 	return f.Type + "/" + index.ReplaceAllString(f.Field, "")
 }
 
-// writeSARIF writes the findings as a SARIF log. Code scanners show them at their lines.
-func writeSARIF(out io.Writer, findings []finding) error {
+// sarifOf returns the findings as a SARIF log. Code scanners show them at their lines.
+func sarifOf(findings []finding) *sarifLog {
 	run := sarifRun{
 		Tool:    sarifTool{Driver: sarifDriver{Name: "kubectl-mwrs", Version: version.Get().GitVersion, Rules: []sarifRule{}}},
 		Results: []sarifResult{},
@@ -93,15 +91,11 @@ func writeSARIF(out io.Writer, findings []finding) error {
 			place.Region = &sarifRegion{StartLine: f.Line}
 		}
 		run.Results = append(run.Results, sarifResult{
-			RuleID: rule.ID, RuleIndex: at, Level: f.Severity, Message: sarifMessage{Text: text + oneLine(f.Message)},
+			RuleID: rule.ID, RuleIndex: at, Level: f.Severity, Message: sarifMessage{Text: text + f.Message},
 			Locations: []sarifLocation{{Physical: place}},
 		})
 	}
-	encoder := json.NewEncoder(out)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(sarifLog{
-		Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run},
-	})
+	return &sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}}
 }
 
 // uriOf returns the URI of a file. It is relative if the path is, because code scanners resolve it in the checkout.

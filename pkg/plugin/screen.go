@@ -8,6 +8,7 @@ import (
 	"golang.org/x/term"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 )
 
@@ -19,7 +20,7 @@ type screen struct {
 
 // screenOf returns the screen of an output. Colors follow https://no-color.org.
 func screenOf(out io.Writer) screen {
-	file, ok := out.(*os.File)
+	file, ok := plain.Raw(out).(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {
 		return screen{}
 	}
@@ -50,38 +51,30 @@ var colors = map[string]string{
 	string(view.StateTerminating): yellow, string(view.StateSucceeded): green,
 }
 
-// paint returns a state in its color, if the screen has colors.
-func (s screen) paint(state string) string {
-	if code := colors[state]; s.color && code != "" {
-		return "\x1b[" + code + "m" + state + "\x1b[0m"
-	}
-	return state
-}
-
 // prose returns a text after a label, over as many lines as the screen requires. Further lines are indented.
 func (s screen) prose(label, text string) string {
 	indent := cells(label)
 	if s.width <= 0 || indent+cells(text) <= s.width {
 		return label + text + "\n"
 	}
-	return s.folded(label, indent, text, "")
+	return s.folded(label, indent, strings.Fields(text), "")
 }
 
 // command returns a command line. It can be copied from a narrow screen: each line except the last ends with a backslash.
-func (s screen) command(indent int, text string) string {
-	label := strings.Repeat(" ", indent)
+func (s screen) command(indent int, words []string) string {
+	label, text := strings.Repeat(" ", indent), strings.Join(words, " ")
 	if s.width <= 0 || indent+cells(text) <= s.width {
 		return label + text + "\n"
 	}
-	return s.folded(label, indent+2, text, ` \`)
+	return s.folded(label, indent+2, words, ` \`)
 }
 
-// folded breaks a text at spaces. A word that is longer than the screen is cut between its letters.
-func (s screen) folded(label string, indent int, text, mark string) string {
+// folded breaks a text between words. A word that is longer than the screen is cut between its letters.
+func (s screen) folded(label string, indent int, words []string, mark string) string {
 	var out strings.Builder
 	line, margin := label, strings.Repeat(" ", indent)
 	room := max(s.width-cells(mark), indent+1)
-	for _, word := range strings.Fields(text) {
+	for _, word := range words {
 		space := " "
 		if line == label || line == margin {
 			space = ""
@@ -104,7 +97,7 @@ func (s screen) folded(label string, indent int, text, mark string) string {
 func firstCells(text string, room int) string {
 	used := 0
 	for at, r := range text {
-		if used += 1 + wide(r); used > room && at > 0 {
+		if used += plain.Width(r); used > room && at > 0 {
 			return text[:at]
 		}
 	}

@@ -21,7 +21,7 @@ func TestNarrowScreen(t *testing.T) {
 		Why:       strings.Repeat("a message of the hub ", 5),
 		Revisions: []view.Revision{{Number: 2, Update: true, Hash: "6dd7d9cc88", ChangeCause: strings.Repeat("名前", 20), CreatedBy: "kubectl"}},
 		Bars:      []view.Bar{{Placement: "production", Done: 1, Total: 4, Strategy: "1 at a time"}},
-		Next:      []view.Command{{Purpose: "see why", Line: "kubectl mwrs why web a-cluster-with-a-long-name -n default"}},
+		Next:      []view.Command{{Purpose: "see why", Args: strings.Fields("kubectl mwrs why web a-cluster-with-a-long-name -n default")}},
 	}
 	o := &options{}
 	draw := func(s screen) string {
@@ -43,9 +43,14 @@ func TestNarrowScreen(t *testing.T) {
 // TestColors: NO_COLOR and dumb terminals have no colors, and a file has no screen.
 func TestColors(t *testing.T) {
 	require.Equal(t, screen{}, screenOf(&bytes.Buffer{}))
-	require.Equal(t, "Failed", screen{}.paint("Failed"))
-	require.Equal(t, "\x1b[31mFailed\x1b[0m", screen{color: true}.paint("Failed"))
-	require.Equal(t, "unknown", screen{color: true}.paint("unknown"))
+	painted := func(s screen, state string) string {
+		var out bytes.Buffer
+		newPrinter(&out, s).state(state)
+		return out.String()
+	}
+	require.Equal(t, "Failed", painted(screen{}, "Failed"))
+	require.Equal(t, "\x1b[31mFailed\x1b[0m", painted(screen{color: true}, "Failed"))
+	require.Equal(t, "unknown", painted(screen{color: true}, "unknown"))
 }
 
 // TestNoColor: a terminal has colors, unless NO_COLOR is set to any value, or TERM is dumb. Its size stays known.

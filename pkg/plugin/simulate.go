@@ -1,7 +1,6 @@
 package plugin
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -124,9 +123,7 @@ func (o *options) simulate(flags *simulateOptions) error {
 		return err
 	}
 	if flags.output == "json" {
-		encoder := json.NewEncoder(o.Out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(found)
+		return o.printJSON(found)
 	}
 	return o.printSimulation(in, found)
 }

@@ -2,8 +2,8 @@ package plugin
 
 import (
 	"fmt"
-	"io"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -12,17 +12,17 @@ import (
 
 // printSimulation prints a simulation in plain words.
 func (o *options) printSimulation(in *forecast.Input, s *simulation) error {
-	out := &printer{Writer: o.Out}
-	out.printf("%s   %s\n", oneLine(s.Object), fleetText(in))
+	out := newPrinter(o.Out, screen{})
+	out.printf("%s   %s\n", s.Object, fleetText(in))
 	out.printf("assumed  %s\n", agentsText(&in.Agents))
 	for _, note := range s.Notes {
 		out.printf("note     %s\n", note)
 	}
 	out.printf("result   %d runs with seed %d in %s: %s\n\n", s.Result.Runs, s.Seed, s.Took, outcomesText(&s.Result))
-	out.tabbed(func(w io.Writer) {
-		_, _ = fmt.Fprintln(w, "\tHALF OF THE RUNS\t95% OF THE RUNS")
+	out.tabbed(func(add func(...string)) {
+		add("", "HALF OF THE RUNS", "95% OF THE RUNS")
 		row := func(name string, m *forecast.Measure, text func(float64) string) {
-			_, _ = fmt.Fprintf(w, "%s\tat most %s\tat most %s\n", name, quantileText(m.P50, text), quantileText(m.P95, text))
+			add(name, "at most "+quantileText(m.P50, text), "at most "+quantileText(m.P95, text))
 		}
 		row("time until complete, aborted or at a standstill", &s.Result.Duration, durationText)
 		row("clusters that ran the new revision", &s.Result.Exposed, countText)
@@ -46,11 +46,11 @@ func (o *options) printChanges(out *printer, s *simulation) {
 		return
 	}
 	out.printf("\nWhat would change it, each change alone and on the same clusters (medians):\n")
-	out.tabbed(func(w io.Writer) {
-		_, _ = fmt.Fprintln(w, "CHANGE\tRUNS\tRAN THE NEW REVISION\tTIME\tABORTED\tCOMPLETE")
+	out.tabbed(func(row func(...string)) {
+		row("CHANGE", "RUNS", "RAN THE NEW REVISION", "TIME", "ABORTED", "COMPLETE")
 		for i := range s.Changes {
 			c := &s.Changes[i]
-			_, _ = fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\n", oneLine(c.Change), c.Result.Runs,
+			row(c.Change, strconv.Itoa(c.Result.Runs),
 				differenceText(c.Result.Exposed.P50.Value, c.Without.Exposed.P50.Value, countText),
 				differenceText(c.Result.Duration.P50.Value, c.Without.Duration.P50.Value, durationText),
 				differenceText(c.Result.Share(forecast.Aborted), c.Without.Share(forecast.Aborted), shareText),
@@ -63,7 +63,7 @@ func fleetText(in *forecast.Input) string {
 	var parts []string
 	for i := range in.ReplicaSet.Spec.PlacementRefs {
 		name := in.ReplicaSet.Spec.PlacementRefs[i].Name
-		part := fmt.Sprintf("%d clusters in placement %s", in.Placements[name].Selected, oneLine(name))
+		part := fmt.Sprintf("%d clusters in placement %s", in.Placements[name].Selected, name)
 		if groups := in.Placements[name].Groups; len(groups) > 1 {
 			part += fmt.Sprintf(" (%d decision groups)", len(groups))
 		}

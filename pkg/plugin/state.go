@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 )
@@ -75,8 +76,7 @@ func pausable(set *workv1alpha1.ManifestWorkReplicaSet, paused bool) error {
 
 // did prints the result of a command in kubectl's format.
 func (o *options) did(name, what string) error {
-	_, err := fmt.Fprintf(o.Out, "manifestworkreplicaset.work.open-cluster-management.io/%s %s\n", name, what)
-	return err
+	return o.sayf("manifestworkreplicaset.work.open-cluster-management.io/%s %s\n", name, what)
 }
 
 func (c *clients) patch(ctx context.Context, name string, kind types.PatchType, change any, subresources ...string) error {
@@ -237,8 +237,8 @@ func (o *options) retryAt(ctx context.Context, c *clients, name string, clusters
 func plannedRetry(set *workv1alpha1.ManifestWorkReplicaSet, clusters []string) (kind types.PatchType, change any, done string, err error) {
 	switch {
 	case len(clusters) > 0 && set.Status.AbortedTime != nil:
-		return "", nil, "", fmt.Errorf("the rollout of %q was aborted: single clusters can't be retried; use `kubectl mwrs retry %s`",
-			set.Name, set.Name)
+		return "", nil, "", fmt.Errorf("the rollout of %q was aborted: single clusters can't be retried; use `%s`",
+			set.Name, plain.Command("kubectl", "mwrs", "retry", set.Name))
 	case len(clusters) > 0:
 		patch, err := withoutFailures(set, clusters)
 		return types.JSONPatchType, patch, "retrying clusters: " + strings.Join(clusters, ", "), err
@@ -271,8 +271,8 @@ func withoutFailures(set *workv1alpha1.ManifestWorkReplicaSet, clusters []string
 		missing = slices.DeleteFunc(missing, func(other string) bool { return other == cluster })
 	}
 	if len(missing) > 0 {
-		return nil, fmt.Errorf("status.failures of %q does not list %s; `kubectl mwrs clusters %s --state failed` shows the failed clusters",
-			set.Name, strings.Join(missing, ", "), set.Name)
+		return nil, fmt.Errorf("status.failures of %q does not list %s; `%s` shows the failed clusters",
+			set.Name, strings.Join(missing, ", "), plain.Command("kubectl", "mwrs", "clusters", set.Name, "--state", "failed"))
 	}
 	return patch, nil
 }

@@ -94,7 +94,7 @@ func (o *options) status(ctx context.Context, name string, flags *statusOptions)
 		line, done, outcome := outcomeOf(set, flags.number)
 		if line != last {
 			last = line
-			if _, err := fmt.Fprintln(o.Out, line); err != nil {
+			if err := o.sayf("%s\n", line); err != nil {
 				return true, err
 			}
 		}
@@ -130,7 +130,7 @@ func outcomeOf(set *workv1alpha1.ManifestWorkReplicaSet, number int64) (line str
 		return line, done, outcome
 	}
 	f := view.Of(&view.Objects{ReplicaSet: set})
-	line = fmt.Sprintf("%s: %s", f.State, oneLine(f.Why))
+	line = fmt.Sprintf("%s: %s", f.State, f.Why)
 	for i := range f.Revisions {
 		if rev := &f.Revisions[i]; rev.Update && number != 0 && rev.Number != number {
 			return line, true, fmt.Errorf("revision %d is being rolled out, not revision %d", rev.Number, number)

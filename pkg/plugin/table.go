@@ -1,13 +1,10 @@
 package plugin
 
 import (
-	"bufio"
-	"io"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
-	"golang.org/x/text/width"
+	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 )
 
 // column is a column of a table.
@@ -45,7 +42,7 @@ func (t *table) keep() {
 		}
 	}
 	for i := range t.rows {
-		t.widen(t.row(i))
+		t.widen(lines(t.row(i)))
 	}
 }
 
@@ -61,29 +58,42 @@ func (t *table) index(name string) int {
 }
 
 // append writes one more row, below those that were written.
-func (t *table) append(to io.Writer, row []string, s screen) error {
+func (t *table) append(out *printer, row []string) {
+	row = lines(row)
 	t.widen(row)
-	out := bufio.NewWriter(to)
-	t.line(out, row, t.fit(t.widths, s.width), s)
-	return out.Flush()
+	t.line(out, row, t.fit(t.widths, out.screen.width))
 }
 
 // write writes the table. If the screen is too narrow, it leaves out columns and cuts the last column.
-func (t *table) write(to io.Writer, s screen) error {
+func (t *table) write(out *printer) {
 	t.keep()
-	shown := t.fit(t.widths, s.width)
-	out := bufio.NewWriter(to)
+	shown := t.fit(t.widths, out.screen.width)
 	if !t.bare {
 		header := make([]string, len(t.columns))
 		for i := range t.columns {
 			header[i] = t.columns[i].name
 		}
-		t.line(out, header, shown, screen{width: s.width})
+		t.line(out, header, shown)
 	}
 	for i := range t.rows {
-		t.line(out, t.row(i), shown, s)
+		t.line(out, lines(t.row(i)), shown)
 	}
-	return out.Flush()
+}
+
+// printTable writes a table to the output.
+func (o *options) printTable(t *table) error {
+	out := newPrinter(o.Out, screenOf(o.Out))
+	t.write(out)
+	return out.err
+}
+
+// lines puts each cell of a row on one line. The indent of a cell stays.
+func lines(row []string) []string {
+	for i, cell := range row {
+		text := strings.TrimLeft(cell, " ")
+		row[i] = cell[:len(cell)-len(text)] + plain.Line(text)
+	}
+	return row
 }
 
 // fit returns the columns that a screen has room for.
@@ -112,46 +122,40 @@ func (t *table) fit(widths []int, room int) []int {
 	return shown
 }
 
-func (t *table) line(out *bufio.Writer, row []string, shown []int, s screen) {
+func (t *table) line(out *printer, row []string, shown []int) {
 	var line strings.Builder
-	used := 0
-	for at, i := range shown {
-		cell, last := row[i], at == len(shown)-1
+	s, used, space := out.screen, 0, 0
+	for _, i := range shown {
+		cell := row[i]
 		if s.width > 0 {
 			cell = cut(cell, s.width-used)
 		}
 		pad := max(0, t.widths[i]-cells(cell)) + gap
 		used += cells(cell) + pad
-		if t.columns[i].state {
-			cell = s.paint(cell)
+		if cell != "" {
+			line.WriteString(strings.Repeat(" ", space))
+			space = 0
 		}
-		line.WriteString(cell)
-		if !last {
-			line.WriteString(strings.Repeat(" ", pad))
+		if t.columns[i].state && s.color {
+			out.text(line.String())
+			line.Reset()
+			out.state(cell)
+		} else {
+			line.WriteString(cell)
 		}
+		space += pad
 	}
-	_, _ = out.WriteString(strings.TrimRight(line.String(), " ") + "\n") // Flush returns the error.
+	line.WriteString("\n")
+	out.text(line.String())
 }
 
 // cells returns the number of terminal cells that a text takes.
 func cells(text string) int {
-	n := utf8.RuneCountInString(text)
-	if n == len(text) {
-		return n
-	}
+	n := 0
 	for _, r := range text {
-		n += wide(r)
+		n += plain.Width(r)
 	}
 	return n
-}
-
-// wide returns 1 if a terminal draws a rune over two cells.
-func wide(r rune) int {
-	switch width.LookupRune(r).Kind() {
-	case width.EastAsianWide, width.EastAsianFullwidth:
-		return 1
-	}
-	return 0
 }
 
 // cut returns a text that takes at most a number of cells. The last one is "…" if the text is longer.
@@ -161,7 +165,7 @@ func cut(text string, room int) string {
 	}
 	used := 0
 	for at, r := range text {
-		if used += 1 + wide(r); used > room-1 {
+		if used += plain.Width(r); used > room-1 {
 			return text[:at] + strings.Repeat("…", min(1, max(0, room)))
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 )
 
@@ -107,7 +109,8 @@ func (o *options) undoTarget(ctx context.Context, c *clients, name string, flags
 	}
 	if owner := view.ManagerOf(objects.ReplicaSet); owner != "" && !flags.force {
 		return nil, nil, fmt.Errorf("%s manages the template of %q and would overwrite the undo; change the template in that tool "+
-			"(`kubectl mwrs export %s --to-revision %d` prints the manifest), or add --force", owner, name, name, target.Number)
+			"(`%s` prints the manifest), or add --force", owner, name,
+			plain.Command("kubectl", "mwrs", "export", name, "--to-revision", strconv.FormatInt(target.Number, 10)))
 	}
 	return objects, &target, nil
 }

@@ -31,26 +31,27 @@ func (o *options) why(ctx context.Context, name, cluster string) error {
 	if err != nil {
 		return err
 	}
-	out := &printer{Writer: o.Out, screen: screenOf(o.Out)}
+	out := newPrinter(o.Out, screenOf(o.Out))
 	about := &story.Cluster
-	state := out.screen.paint(string(about.State))
+	out.printf("%s   ", about.Name)
+	out.state(string(about.State))
 	if !about.Since.IsZero() {
-		state += " for " + o.ago(about.Since)
+		out.printf(" for %s", o.ago(about.Since))
 	}
-	out.printf("%s   %s   placement %s\n", about.Name, state, orDash(about.Placement))
+	out.printf("   placement %s\n", orDash(about.Placement))
 	for _, fact := range story.Past {
 		when := ""
 		if !fact.At.IsZero() {
 			when = o.ago(fact.At) + " ago"
 		}
-		out.prose(fmt.Sprintf("%10s  ", when), oneLine(fact.Text))
+		out.prose(fmt.Sprintf("%10s  ", when), fact.Text)
 	}
 	for _, fact := range story.Future {
 		when := "now"
 		if !fact.At.IsZero() {
 			when = "in " + o.in(fact.At)
 		}
-		out.prose(fmt.Sprintf("%10s  ", when), oneLine(fact.Text))
+		out.prose(fmt.Sprintf("%10s  ", when), fact.Text)
 	}
 	if story.Assumed != "" {
 		out.prose("assumed: ", story.Assumed)

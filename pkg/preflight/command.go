@@ -12,6 +12,8 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 )
 
 // The exit codes of `work preflight`.
@@ -127,9 +129,9 @@ func write(out io.Writer, format string, objects *Objects, findings []Finding) e
 		encoder.SetIndent("", "  ")
 		return encoder.Encode(report{Checked: counts, Findings: append([]Finding{}, findings...)})
 	}
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(plain.For(out), 0, 0, 2, ' ', 0)
 	for _, f := range findings {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n\t\t\tbefore: %s\n", f.Severity, f.Reason, f.Object, f.What, f.Remedy)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n\t\t\tbefore: %s\n", f.Severity, f.Reason, plain.Line(f.Object), plain.Line(f.What), plain.Line(f.Remedy))
 	}
 	fmt.Fprintf(table, "checked %d ManifestWorkReplicaSets and %d ManifestWorks, found %d\n", counts.ReplicaSets, counts.Works, len(findings))
 	return table.Flush()

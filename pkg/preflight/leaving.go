@@ -9,6 +9,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
@@ -140,7 +141,7 @@ func (o *owner) finds(severity Severity, reason Reason, what, remedy string) []F
 
 // kubectl returns the start of a command for the owner.
 func (o *owner) kubectl(verb string) string {
-	return fmt.Sprintf("kubectl -n %s %s mwrs %s", o.Namespace, verb, o.Name)
+	return plain.Command("kubectl", "-n", o.Namespace, verb, "mwrs", o.Name)
 }
 
 // named returns the clusters of the works that a function selects, as text for a message; empty for none.

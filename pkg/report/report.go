@@ -7,10 +7,10 @@ import (
 	"html/template"
 	"strings"
 	"time"
-	"unicode"
 
 	"k8s.io/apimachinery/pkg/util/duration"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 )
 
@@ -60,7 +60,7 @@ var layout = template.Must(template.New("report").Funcs(template.FuncMap{
 	"took": func(from, to time.Time) string { return duration.HumanDuration(to.Sub(from)) }, "class": classOf,
 }).Parse(page))
 
-// visible replaces control characters, and the characters that change the direction of text, so that a text can't hide or reorder others.
+// visible returns a text or a name without hostile characters, so that it can't hide or reorder others.
 func visible(value any) string {
 	text := ""
 	switch v := value.(type) {
@@ -69,12 +69,7 @@ func visible(value any) string {
 	case interface{ String() string }:
 		text = v.String()
 	}
-	return strings.Map(func(r rune) rune {
-		if r != '\t' && unicode.In(r, unicode.Cc, unicode.Cf) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, strings.ToValidUTF8(text, string(unicode.ReplacementChar)))
+	return plain.Text(text)
 }
 
 // classOf returns the class of the state of a cluster: bad, good, or empty.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
@@ -83,5 +84,6 @@ func abortBlocked(in *Input) string {
 // abortCommand is how a person aborts a rollout of the owner with this label value.
 func abortCommand(owner string) string {
 	namespace, name, _ := strings.Cut(owner, ".")
-	return fmt.Sprintf(`kubectl -n %s patch mwrs %s --subresource=status --type=merge -p '{"status":{"abortedTime":"'$(date -u +%%FT%%TZ)'"}}'`, namespace, name)
+	return plain.Command("kubectl", "-n", namespace, "patch", "mwrs", name, "--subresource=status", "--type=merge") +
+		` -p '{"status":{"abortedTime":"'$(date -u +%FT%TZ)'"}}'`
 }

@@ -35,9 +35,9 @@ func TestCauses(t *testing.T) {
 	require.Equal(t, "2 more failed for other reasons, see status.failures", found[shown])
 }
 
-// What agents and the API server say is shown on one line, bounded, and without control characters.
+// What agents and the API server say is shown on one line, bounded, and its control characters are visible.
 func TestQuoted(t *testing.T) {
-	require.Equal(t, "a b c", quoted("a\n\tb\x1b c\x00"))
+	require.Equal(t, `a b\x1b c`, quoted("a\n\tb\x1b c\n"))
 	long := quoted(strings.Repeat("é", 300))
 	require.LessOrEqual(t, len(long), workv1alpha1.MaxFailureMessage)
 	require.True(t, strings.HasSuffix(long, "é…"), long)

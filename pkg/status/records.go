@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
@@ -65,23 +65,9 @@ func recordedAt(at time.Time) metav1.Time {
 	return metav1.Unix(0, 0)
 }
 
-// OneLine returns a text from outside on one line: without control characters, and with one space between words.
-func OneLine(text string) string {
-	printable := strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case !unicode.IsPrint(r):
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(text, ""))
-	return strings.Join(strings.Fields(printable), " ")
-}
-
 // quoted returns the message of an agent or of the API server on one line, in at most MaxFailureMessage bytes.
 func quoted(message string) string {
-	text := OneLine(message)
+	text := plain.Line(message)
 	if len(text) <= workv1alpha1.MaxFailureMessage {
 		return text
 	}

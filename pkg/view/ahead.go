@@ -117,7 +117,7 @@ func AheadOf(o *Objects) (*Ahead, error) {
 		return nil, fmt.Errorf("the ManifestWorks of %q travel over a broker and are not on this API server: plan can't read them", set.Name)
 	case o.aborted():
 		return nil, fmt.Errorf("the rollout of %q was aborted, and nothing is started: change the template, "+
-			"or run `kubectl mwrs retry %s -n %s`", set.Name, set.Name, set.Namespace)
+			"or run `%s`", set.Name, plugin("retry", set.Name, "-n", set.Namespace))
 	}
 	s := o.snapshot()
 	if s == nil {

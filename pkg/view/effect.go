@@ -171,10 +171,10 @@ func Abortable(set *workv1alpha1.ManifestWorkReplicaSet) error {
 		return fmt.Errorf("the rollout of %q was already aborted at %s", set.Name, set.Status.AbortedTime.UTC().Format(time.RFC3339))
 	case set.Status.CurrentRevision == "":
 		return fmt.Errorf("the rollout of %q can't be aborted: it is the first rollout, so there is no revision to return to; "+
-			"use `kubectl mwrs pause %s`", set.Name, set.Name)
+			"use `%s`", set.Name, plugin("pause", set.Name))
 	case set.Status.CurrentRevision == set.Status.UpdateRevision && StateOf(set) == workv1alpha1.StateComplete:
 		return fmt.Errorf("the rollout of %q is complete: there is nothing to abort; "+
-			"use `kubectl mwrs undo %s` to restore an earlier revision", set.Name, set.Name)
+			"use `%s` to restore an earlier revision", set.Name, plugin("undo", set.Name))
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 )
 
 // Fleet is a ManifestWorkReplicaSet on one screen.
@@ -54,8 +55,20 @@ type Reached struct {
 	Ran time.Duration
 }
 
-// Command is a command line and its purpose.
-type Command struct{ Purpose, Line string }
+// Command is a command and its purpose.
+type Command struct {
+	Purpose string
+	// Args are the program and its arguments.
+	Args []string
+}
+
+// Line returns the command for a POSIX shell.
+func (c *Command) Line() string { return plain.Command(c.Args...) }
+
+// plugin returns the command line of a command of the plugin, for a message.
+func plugin(args ...string) string {
+	return plain.Command(append([]string{"kubectl", "mwrs"}, args...)...)
+}
 
 // Of returns the view of a ManifestWorkReplicaSet.
 func Of(o *Objects) *Fleet {

@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
@@ -10,18 +11,18 @@ import (
 
 // next returns the commands that apply to the state.
 func (o *Objects) next(f *Fleet) []Command {
-	command := func(purpose, verb, rest string) Command {
-		return Command{Purpose: purpose, Line: fmt.Sprintf("kubectl mwrs %s %s%s -n %s", verb, f.Name, rest, f.Namespace)}
+	command := func(purpose, verb string, rest ...string) Command {
+		return Command{Purpose: purpose, Args: slices.Concat([]string{"kubectl", "mwrs", verb, f.Name}, rest, []string{"-n", f.Namespace})}
 	}
 	var commands []Command
 	if failed := o.failedFirst(f); failed != "" {
-		commands = append(commands, command("see why "+failed+" failed", "why", " "+failed))
+		commands = append(commands, command("see why "+failed+" failed", "why", failed))
 	}
 	update := numberOf(o.numbers(), o.ReplicaSet.Status.UpdateRevision)
 	switch f.State {
 	case workv1alpha1.StateAborted, workv1alpha1.StateAborting:
 		commands = append(commands, o.undo(command, "restore revision %d in the spec")...)
-		commands = append(commands, command(fmt.Sprintf("roll out revision %s again", update), "retry", ""))
+		commands = append(commands, command(fmt.Sprintf("roll out revision %s again", update), "retry"))
 	case workv1alpha1.StateStalled:
 		commands = append(commands, o.retry(command)...)
 		if o.ReplicaSet.Status.CurrentRevision != "" && o.ReplicaSet.Status.CurrentRevision != o.ReplicaSet.Status.UpdateRevision {
@@ -29,13 +30,13 @@ func (o *Objects) next(f *Fleet) []Command {
 		}
 		commands = append(commands, o.back(command)...)
 	case workv1alpha1.StateRollingOut:
-		commands = append(commands, command("wait until the rollout ends", "status", ""), command("pause the rollout", "pause", ""))
+		commands = append(commands, command("wait until the rollout ends", "status"), command("pause the rollout", "pause"))
 		commands = append(commands, o.back(command)...)
 	case workv1alpha1.StatePaused:
-		commands = append(commands, command("resume the rollout", "resume", ""))
+		commands = append(commands, command("resume the rollout", "resume"))
 	case workv1alpha1.StateInvalid:
 		commands = append(commands, Command{
-			Purpose: "correct the spec", Line: fmt.Sprintf("kubectl edit manifestworkreplicaset %s -n %s", f.Name, f.Namespace),
+			Purpose: "correct the spec", Args: []string{"kubectl", "edit", "manifestworkreplicaset", f.Name, "-n", f.Namespace},
 		})
 	case workv1alpha1.StateComplete:
 		commands = append(commands, o.retry(command)...)
@@ -56,7 +57,7 @@ func (o *Objects) failedFirst(f *Fleet) string {
 }
 
 // undo returns the command that restores an earlier revision; nil if there is none. A template that a tool manages is changed in that tool.
-func (o *Objects) undo(command func(purpose, verb, rest string) Command, purpose string) []Command {
+func (o *Objects) undo(command func(purpose, verb string, rest ...string) Command, purpose string) []Command {
 	target, err := UndoTarget(o, 0, false)
 	if err != nil {
 		return nil
@@ -64,30 +65,30 @@ func (o *Objects) undo(command func(purpose, verb, rest string) Command, purpose
 	purpose = fmt.Sprintf(purpose, target.Number)
 	switch manager := ManagerOf(o.ReplicaSet); manager {
 	case "":
-		return []Command{command(purpose, "undo", "")}
+		return []Command{command(purpose, "undo")}
 	case KubectlApply:
-		return []Command{command(purpose+"; the file that was applied has to follow", "undo", " --force")}
+		return []Command{command(purpose+"; the file that was applied has to follow", "undo", "--force")}
 	default:
 		return []Command{command(fmt.Sprintf("%s: print its manifest for %s, which manages the template", purpose, manager),
-			"export", fmt.Sprintf(" --to-revision %d", target.Number))}
+			"export", "--to-revision", strconv.FormatInt(target.Number, 10))}
 	}
 }
 
 // retry returns the command that retries the failed clusters; nil if none has failed.
-func (o *Objects) retry(command func(purpose, verb, rest string) Command) []Command {
+func (o *Objects) retry(command func(purpose, verb string, rest ...string) Command) []Command {
 	if len(o.ReplicaSet.Status.Failures) == 0 {
 		return nil
 	}
-	return []Command{command("retry the failed clusters", "retry", "")}
+	return []Command{command("retry the failed clusters", "retry")}
 }
 
 // back returns the command that aborts the rollout. It returns nil if there is no revision to return to.
-func (o *Objects) back(command func(purpose, verb, rest string) Command) []Command {
+func (o *Objects) back(command func(purpose, verb string, rest ...string) Command) []Command {
 	current := o.ReplicaSet.Status.CurrentRevision
 	if current == "" || current == o.ReplicaSet.Status.UpdateRevision {
 		return nil
 	}
-	return []Command{command("return every cluster to revision "+numberOf(o.numbers(), current), "abort", " --reason='…'")}
+	return []Command{command("return every cluster to revision "+numberOf(o.numbers(), current), "abort", "--reason", "…")}
 }
 
 // UndoTarget returns the revision that an undo restores. A nonzero number selects that revision. Otherwise, the target is the current
@@ -108,7 +109,7 @@ func UndoTarget(o *Objects, number int64, force bool) (Revision, error) {
 	at := slices.IndexFunc(revisions, func(r Revision) bool { return wanted(&r) })
 	switch {
 	case at < 0 && number != 0:
-		return Revision{}, fmt.Errorf("there is no revision %d; see `kubectl mwrs history %s`", number, o.ReplicaSet.Name)
+		return Revision{}, fmt.Errorf("there is no revision %d; see `%s`", number, plugin("history", o.ReplicaSet.Name))
 	case at < 0:
 		return Revision{}, fmt.Errorf("there is no earlier revision that reached every cluster; select one with --to-revision")
 	}

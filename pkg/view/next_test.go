@@ -1,6 +1,7 @@
 package view_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -39,7 +40,7 @@ func TestManagerOf(t *testing.T) {
 func TestNextOffersUndo(t *testing.T) {
 	lines := func(changes ...func(*view.Objects)) (lines []string) {
 		for _, next := range view.Of(objects(t, changes...)).Next {
-			lines = append(lines, next.Line)
+			lines = append(lines, next.Line())
 		}
 		return lines
 	}
@@ -68,5 +69,5 @@ func TestNextAfterAnAbort(t *testing.T) {
 		o.ReplicaSet.Status.AbortedTime, o.ReplicaSet.Status.State = &at, workv1alpha1.StateAborted
 		o.ReplicaSet.Status.Failures = []workv1alpha1.ClusterFailure{{Cluster: "c2", Placement: "p", Since: at, Reason: "Degraded"}}
 	})
-	require.Equal(t, view.Command{Purpose: "see why c2 failed", Line: "kubectl mwrs why web c2 -n default"}, view.Of(o).Next[0])
+	require.Equal(t, view.Command{Purpose: "see why c2 failed", Args: strings.Fields("kubectl mwrs why web c2 -n default")}, view.Of(o).Next[0])
 }

@@ -192,5 +192,5 @@ func (o *Objects) presumption(clusters []Cluster) []string {
 	} else {
 		text += ", as in the hub's status"
 	}
-	return []string{text + "; `kubectl mwrs clusters " + o.ReplicaSet.Name + "` reads all ManifestWorks"}
+	return []string{text + "; `" + plugin("clusters", o.ReplicaSet.Name) + "` reads all ManifestWorks"}
 }

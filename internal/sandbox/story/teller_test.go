@@ -28,7 +28,7 @@ func TestTellerPrintsWhatChanges(t *testing.T) {
 			Namespace: "demo", Name: "web", State: workv1alpha1.StateRollingOut, Since: now, Summary: "0 of 1 clusters confirmed revision 1",
 			Revisions: []view.Revision{{Number: 1, Hash: "abc"}},
 			Attention: []view.Alike{{Cluster: view.Cluster{Name: "cluster1", State: state, Since: now, Wrote: "1"}, Names: []string{"cluster1"}}},
-			Next:      []view.Command{{Purpose: "wait", Line: "kubectl mwrs status web"}},
+			Next:      []view.Command{{Purpose: "wait", Args: []string{"kubectl", "mwrs", "status", "web"}}},
 		}
 	}
 	checks := []outcome{{text: "it is proved", done: true}, {text: "it is open"}}
