@@ -12,7 +12,7 @@ import (
 )
 
 // Text forges lines and commands, writes to the clipboard of a terminal, and hides and reorders what follows.
-const Text = "'\"\n::error::forged\n\tForged  it\x1b]52;c;aGk=\x07\x1b[2J\u009b31m\r\u202e\u2066\u200b\ufeff\u2028\u2029\u00ad$(id)`id`;##[error]|"
+const Text = "'\"\n::error::forged\nForged  it\x1b]52;c;aGk=\x07\x1b[2J\u009b31m\r\u202e\u2066\u200b\ufeff\u2028\u2029\u00ad$(id)`id`;##[error]|"
 
 // Fill appends Text to every string in an object, and to the keys and values of every map. It makes what a pointer, a list or a map lacks.
 // Fields that keep matches stay as they are: their path is that of Go, such as Status.Failures.Cluster.
@@ -98,7 +98,7 @@ func Check(tb testing.TB, what, output string) {
 		}
 	}
 	for line := range strings.Lines(output) {
-		if line = strings.TrimSpace(line); strings.HasPrefix(line, "::") || strings.HasPrefix(line, "Forged") {
+		if strings.HasPrefix(strings.TrimSpace(line), "::") || strings.HasPrefix(line, "Forged") {
 			tb.Errorf("%s: has a forged line %q:\n%s", what, line, output)
 			return
 		}

@@ -3,13 +3,16 @@ package plain_test
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/budget"
 	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 )
 
@@ -84,6 +87,17 @@ func TestCommand(t *testing.T) {
 	out, err := exec.Command("sh", "-c", plain.Command(arguments...)).CombinedOutput()
 	require.NoError(t, err)
 	require.Equal(t, strings.Join(arguments[2:], "\n")+"\n", string(out))
+}
+
+// TestTextHasABudget: what a hostile text costs is proportional to its length.
+func TestTextHasABudget(t *testing.T) {
+	text := strings.Repeat("\U000e0001##[\x1b::\n", 50_000)
+	budget.Within(t, 5*time.Second, 64*uint64(len(text)), func() {
+		_, err := plain.For(io.Discard).Inert().Write([]byte(plain.Text(text)))
+		require.NoError(t, err)
+		plain.Line(text)
+		plain.JSON([]byte(text))
+	})
 }
 
 // FuzzText: nothing hostile gets through, however a text is cut into writes, and nothing is shown twice.

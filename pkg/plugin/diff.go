@@ -5,19 +5,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
+	"github.com/open-cluster-management-io/work-rollback/pkg/plugin/internal/mask"
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 )
 
@@ -112,12 +111,15 @@ func (o *options) compareWith(ctx context.Context, command []string, before, aft
 	if err != nil {
 		return err
 	}
-	for name := range older {
-		mask(older[name], newer[name])
+	for name, object := range older {
+		masked, other := mask.Pair(object, newer[name])
+		if older[name] = masked; other != nil {
+			newer[name] = other
+		}
 	}
-	for name := range newer {
+	for name, object := range newer {
 		if older[name] == nil {
-			mask(nil, newer[name])
+			_, newer[name] = mask.Pair(nil, object)
 		}
 	}
 	dir, err := os.MkdirTemp("", "kubectl-mwrs-")
@@ -143,7 +145,7 @@ func (o *options) compareWith(ctx context.Context, command []string, before, aft
 // filesOf returns the objects of a template by file name. The rest of the template is in template.yaml.
 func filesOf(template json.RawMessage) (map[string]map[string]any, error) {
 	var rest map[string]any
-	if err := json.Unmarshal(template, &rest); err != nil {
+	if err := utiljson.Unmarshal(template, &rest); err != nil { // Integers stay exact.
 		return nil, err
 	}
 	manifests, _, err := unstructured.NestedSlice(rest, "workload", "manifests")
@@ -165,48 +167,12 @@ func filesOf(template json.RawMessage) (map[string]map[string]any, error) {
 	return files, nil
 }
 
-// mask masks the values of a Secret in place. Values that differ get different masks.
-func mask(before, after map[string]any) {
-	for _, field := range []string{"data", "stringData"} {
-		older, newer := secretValues(before, field), secretValues(after, field)
-		for key := range maps.Keys(older) {
-			switch value, both := newer[key]; {
-			case both && reflect.DeepEqual(value, older[key]):
-				older[key], newer[key] = "***", "***"
-			case both:
-				older[key], newer[key] = "*** (before)", "*** (after)"
-			default:
-				older[key] = "***"
-			}
-		}
-		for key := range newer {
-			if _, both := older[key]; !both {
-				newer[key] = "***"
-			}
-		}
-	}
-	for _, object := range []map[string]any{before, after} {
-		if object["kind"] == "Secret" {
-			unstructured.RemoveNestedField(object, "metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration")
-		}
-	}
-}
-
-// secretValues returns the values of a Secret, or nil for any other object.
-func secretValues(object map[string]any, field string) map[string]any {
-	if object["kind"] != "Secret" {
-		return nil
-	}
-	values, _ := object[field].(map[string]any)
-	return values
-}
-
 func write(dir string, files map[string]map[string]any) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
 	for name, content := range files {
-		text, err := yaml.Marshal(content)
+		text, err := yamlOf(content)
 		if err != nil {
 			return err
 		}

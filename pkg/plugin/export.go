@@ -2,12 +2,12 @@ package plugin
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
@@ -40,13 +40,13 @@ func (o *options) export(ctx context.Context, name string, number int64) error {
 	if err != nil {
 		return err
 	}
-	var template any // Read while the object is whole: its UID says which revisions are its own.
+	var template map[string]any // Read while the object is whole: its UID says which revisions are its own.
 	if number != 0 {
 		stored, err := templateOf(objects, number)
 		if err != nil {
 			return err
 		}
-		if err := json.Unmarshal(stored, &template); err != nil {
+		if err := utiljson.Unmarshal(stored, &template); err != nil { // Integers stay exact.
 			return fmt.Errorf("revision %d: %w", number, err)
 		}
 	}

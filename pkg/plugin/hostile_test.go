@@ -166,6 +166,11 @@ func TestStrangersTexts(t *testing.T) {
 	for _, part := range []string{`crash loop'" ::error`, "c1'", `it stalls'" ::error`} {
 		require.Contains(t, out.String(), part, "the texts are on the screen")
 	}
+	out.Reset()
+	plainSet := newStrangers(t, workv1alpha1.StateStalled, func(any) {})
+	kubeconfig, _ = serve(t, plainSet)
+	require.Equal(t, 1, Run(t.Context(), []string{"diff", "web", "--from", "1", "--kubeconfig", kubeconfig}, genericiooptions.IOStreams{Out: &out, ErrOut: &errs}))
+	require.Contains(t, out.String(), `two`, "the difference is on the screen")
 	for _, state := range []workv1alpha1.State{workv1alpha1.StateStalled, workv1alpha1.StateAborted, workv1alpha1.StateRollingOut} {
 		look(t, string(state)+" ", newStrangers(t, state, func(object any) { hostiletest.Fill(object, structural) }), commands...)
 		look(t, string(state)+" all ", newStrangers(t, state, func(object any) { hostiletest.Fill(object, regexp.MustCompile(`^TypeMeta`)) }), commands...)

@@ -3,12 +3,14 @@ package plugin
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -74,6 +76,41 @@ func TestCompare(t *testing.T) {
 	require.NotContains(t, out.String(), "hidden")
 	require.Equal(t, &exitError{code: 2, message: "error: no such revision"}, failed(errors.New("no such revision")))
 	require.Equal(t, err, failed(err))
+}
+
+// TestCompareHidesSecrets: no Secret of a template is shown, wherever it is.
+func TestCompareHidesSecrets(t *testing.T) {
+	t.Setenv(externalDiff, "")
+	const template = `{"workload":{"manifests":[` +
+		`{"apiVersion":"v1","kind":"List","metadata":{"name":"l"},"items":[{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s"},"data":{"p":"%[1]s"}}]},` +
+		`{"apiVersion":"work.open-cluster-management.io/v1","kind":"ManifestWork","metadata":{"name":"w"},"spec":{"workload":{"manifests":[` +
+		`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s","annotations":{"a":"%[1]s"}},"data":"%[1]s"}]}}}]}}`
+	var out bytes.Buffer
+	o := &options{IOStreams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}
+	require.Equal(t, &exitError{code: 1}, o.compare(t.Context(), fmt.Appendf(nil, template, "hidden1"), fmt.Appendf(nil, template, "hidden2")))
+	require.Contains(t, out.String(), "*** (after)")
+	require.NotContains(t, out.String(), "hidden")
+}
+
+// TestIntegersStayExact: a difference of integers above 2^53 is one, and an exported template has them as they are.
+func TestIntegersStayExact(t *testing.T) {
+	t.Setenv(externalDiff, "")
+	const template = `{"workload":{"manifests":[{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"},"count":900719925474099%d}]}}`
+	var out bytes.Buffer
+	o := &options{IOStreams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}
+	require.Equal(t, &exitError{code: 1}, o.compare(t.Context(), fmt.Appendf(nil, template, 2), fmt.Appendf(nil, template, 3)))
+	require.Contains(t, out.String(), "-count: 9007199254740992\n+count: 9007199254740993\n")
+	s := newStrangers(t, workv1alpha1.StateStalled, func(any) {})
+	for _, data := range []*runtime.RawExtension{&s.revisions.Items[0].Data, &s.set.Spec.ManifestWorkTemplate.Workload.Manifests[0].RawExtension} {
+		data.Raw = bytes.Replace(data.Raw, []byte(`"data":`), []byte(`"count":9007199254740993,"data":`), 1)
+	}
+	kubeconfig, _ := serve(t, s)
+	for _, args := range [][]string{{"export", "web"}, {"export", "web", "--to-revision", "1"}, {"undo", "web", "--dry-run=client"}} {
+		out.Reset()
+		code := Run(t.Context(), append(args, "--kubeconfig", kubeconfig), genericiooptions.IOStreams{Out: &out, ErrOut: &out})
+		require.Zero(t, code, out.String())
+		require.Contains(t, out.String(), "count: 9007199254740993\n", args)
+	}
 }
 
 // TestLint: lint runs the webhook's checks on a file.

@@ -119,10 +119,20 @@ func (o *options) printJSON(value any) error {
 
 // printYAML writes a value as it is: its reader needs the texts unchanged, and YAML escapes control characters.
 func (o *options) printYAML(value any) error {
-	text, err := yaml.Marshal(value)
+	text, err := yamlOf(value)
 	if err != nil {
 		return err
 	}
 	_, err = plain.Raw(o.Out).Write(text)
 	return err
+}
+
+// yamlOf returns a value as YAML. The library reads JSON as YAML, which must not have control characters that JSON may have: an escape of JSON
+// is one of YAML, too.
+func yamlOf(value any) ([]byte, error) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	return yaml.JSONToYAML([]byte(plain.Text(string(text))))
 }

@@ -131,7 +131,11 @@ func write(out io.Writer, format string, objects *Objects, findings []Finding) e
 	}
 	table := tabwriter.NewWriter(plain.For(out), 0, 0, 2, ' ', 0)
 	for _, f := range findings {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n\t\t\tbefore: %s\n", f.Severity, f.Reason, plain.Line(f.Object), plain.Line(f.What), plain.Line(f.Remedy))
+		cells := []any{string(f.Severity), string(f.Reason), f.Object, f.What, f.Remedy}
+		for i := range cells {
+			cells[i] = plain.Line(fmt.Sprint(cells[i]))
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n\t\t\tbefore: %s\n", cells...)
 	}
 	fmt.Fprintf(table, "checked %d ManifestWorkReplicaSets and %d ManifestWorks, found %d\n", counts.ReplicaSets, counts.Works, len(findings))
 	return table.Flush()

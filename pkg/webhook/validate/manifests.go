@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"open-cluster-management.io/sdk-go/pkg/apis/work/v1/validator"
@@ -102,7 +103,7 @@ func content(manifests []workv1.Manifest) string {
 	for i := range manifests {
 		raw := manifests[i].Raw
 		var value any
-		if json.Unmarshal(raw, &value) == nil {
+		if utiljson.Unmarshal(raw, &value) == nil { // Integers stay exact.
 			raw, _ = json.Marshal(value)
 		}
 		out = append(append(out, raw...), '\n')
