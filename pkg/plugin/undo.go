@@ -70,28 +70,30 @@ func (o *options) undo(ctx context.Context, name string, flags *undoOptions) err
 
 func (o *options) undoAt(ctx context.Context, c *clients, name string, flags *undoOptions) error {
 	return repeated(func() error {
-		patch, number, err := o.plannedUndo(ctx, c, name, flags)
+		objects, patch, number, err := o.plannedUndo(ctx, c, name, flags)
 		if err != nil {
 			return err
 		}
 		if flags.dryRun == "client" {
 			return o.printYAML(patch)
 		}
-		return o.putBack(ctx, c, name, patch, number, flags.dryRun == "server")
+		return o.putBack(ctx, c, objects.ReplicaSet, patch, number, flags.dryRun == "server")
 	})
 }
 
-// plannedUndo returns the patch of an undo and the number of the revision that it restores.
-func (o *options) plannedUndo(ctx context.Context, c *clients, name string, flags *undoOptions) ([]operation, int64, error) {
+// plannedUndo returns the objects that were read, the patch of an undo and the number of the revision that it restores.
+func (o *options) plannedUndo(
+	ctx context.Context, c *clients, name string, flags *undoOptions,
+) (*view.Objects, []operation, int64, error) {
 	objects, target, err := o.undoTarget(ctx, c, name, flags)
 	if err == nil {
 		err = o.check(objects.ReplicaSet)
 	}
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, 0, err
 	}
 	patch, err := undoPatch(objects, target)
-	return patch, target.Number, err
+	return objects, patch, target.Number, err
 }
 
 // undoTarget returns the revision that an undo restores, and the objects that were read.
@@ -116,19 +118,25 @@ func (o *options) undoTarget(ctx context.Context, c *clients, name string, flags
 }
 
 // putBack sends the patch of an undo to the API server.
-func (o *options) putBack(ctx context.Context, c *clients, name string, patch []operation, number int64, dryRun bool) error {
+func (o *options) putBack(
+	ctx context.Context, c *clients, set *workv1alpha1.ManifestWorkReplicaSet, patch []operation, number int64, dryRun bool,
+) error {
 	data, err := json.Marshal(patch)
 	if err != nil {
 		return err
 	}
-	options, suffix := metav1.PatchOptions{FieldManager: fieldManager}, ""
+	options, suffix := metav1.PatchOptions{FieldManager: undoManager}, ""
 	if dryRun {
 		options.DryRun, suffix = []string{metav1.DryRunAll}, " (server dry run)"
 	}
-	if _, err := c.replicaSets().Patch(ctx, name, types.JSONPatchType, data, options); err != nil {
+	undone, err := c.replicaSets().Patch(ctx, set.Name, types.JSONPatchType, data, options)
+	if err != nil {
 		return err
 	}
-	return o.did(name, fmt.Sprintf("rolled back to the template of revision %d%s", number, suffix))
+	if err := o.did(set.Name, fmt.Sprintf("rolled back to the template of revision %d%s", number, suffix)); err != nil || dryRun {
+		return err
+	}
+	return o.handOver(ctx, c, set, undone)
 }
 
 // undoPatch returns the patch that restores a template and the change cause of its revision. The patch applies only to the version of
@@ -155,7 +163,11 @@ func undoPatch(objects *view.Objects, target *view.Revision) ([]operation, error
 		patch = append(patch, operation{Op: "add", Path: "/metadata/annotations/" + escaped(workv1alpha1.AnnotationChangeCause),
 			Value: target.ChangeCause})
 	}
-	return patch, nil
+	applied, err := appliedOperation(objects.ReplicaSet, template, target.ChangeCause)
+	if applied != nil {
+		patch = append(patch, *applied)
+	}
+	return patch, err
 }
 
 // escaped escapes a key for use in a JSON pointer.

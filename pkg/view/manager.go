@@ -31,11 +31,19 @@ func ManagerOf(set *workv1alpha1.ManifestWorkReplicaSet) string {
 			return marks[key]
 		}
 	}
+	if applier := ApplierOf(set); applier != "" {
+		return fmt.Sprintf("the field manager %q (server-side apply)", applier)
+	}
+	return ""
+}
+
+// ApplierOf returns the field manager that applies the template on the server's side; empty if there is none.
+func ApplierOf(set *workv1alpha1.ManifestWorkReplicaSet) string {
 	for i := range set.ManagedFields {
 		entry := &set.ManagedFields[i]
 		applies := entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == ""
 		if applies && entry.FieldsV1 != nil && strings.Contains(string(entry.FieldsV1.Raw), `"f:manifestWorkTemplate"`) {
-			return fmt.Sprintf("the field manager %q (server-side apply)", entry.Manager)
+			return entry.Manager
 		}
 	}
 	return ""
