@@ -305,7 +305,7 @@ func answer(w http.ResponseWriter, value any) {
 	_, _ = w.Write(data) // The tab may be gone.
 }
 
-// encoded returns a value as JSON for the page. All data of the page pass here: the names and texts of others can't control a browser's text.
+// encoded returns a value as JSON for the page. All data of the page pass here: no text of others can hide or reorder what the page shows.
 func encoded(value any) ([]byte, error) {
 	data, err := json.Marshal(value)
 	return plain.JSON(data), err

@@ -19,8 +19,8 @@ func hostile(r rune) bool {
 	return !unicode.IsGraphic(r) || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
-// Text returns a text without hostile characters. An escape takes the place of each, as in a string of Go, so that two texts that differ look
-// different.
+// Text returns a text without hostile characters. An escape takes the place of each, as in a string of Go, so that two texts that differ
+// look different.
 func Text(text string) string {
 	if !strings.ContainsFunc(text, hostile) && utf8.ValidString(text) {
 		return text

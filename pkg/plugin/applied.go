@@ -54,8 +54,8 @@ func appliedOperation(set *workv1alpha1.ManifestWorkReplicaSet, template json.Ra
 	return &operation{Op: "replace", Path: "/metadata/annotations/" + escaped(key), Value: string(text)}, nil
 }
 
-// handOver gives the fields that an undo wrote to the field manager that applies the template on the server's side. Otherwise, its next apply
-// would conflict with the undo, and keep the fields that only the restored template has.
+// handOver gives the fields that an undo wrote to the field manager that applies the template on the server's side. Otherwise, the next
+// apply would conflict with the undo, and keep the fields that only the restored template has.
 func (o *options) handOver(ctx context.Context, c *clients, before, undone *workv1alpha1.ManifestWorkReplicaSet) error {
 	applier := view.ApplierOf(before)
 	if applier == "" {

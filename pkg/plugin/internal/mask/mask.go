@@ -23,14 +23,14 @@ const (
 	hidden         = "***"
 )
 
-// embedded matches a text that has a Secret in it as YAML or JSON, however often it is quoted: a file in a ConfigMap, or what kubectl applied.
+// embedded matches a text that has a Secret in it as YAML or JSON, however often it is quoted: a file in a ConfigMap, or a record of kubectl.
 var embedded = regexp.MustCompile(`\bkind\\*["']?\s*:\s*\\*["']?(Secret|SecretList)\b`)
 
 // side is one of the two versions.
 type side string
 
-// value returns a value of this version without the values of Secrets. other is the value at the same place of the other version. The items of a
-// SecretList are Secrets, and don't say so.
+// value returns a value of this version without the values of Secrets. other is the value at the same place of the other version. The items
+// of a SecretList are Secrets, and don't say so.
 func (s side) value(value, other any, isSecret bool) any {
 	switch v := value.(type) {
 	case map[string]any:
