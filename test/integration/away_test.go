@@ -127,7 +127,7 @@ func TestStoppedForLongerThanEveryDeadline(t *testing.T) {
 func TestMachineSuspendedForLongerThanEveryDeadline(t *testing.T) {
 	t.Parallel()
 	w := restartWorld(t, "suspended")
-	process, err := sandbox.NewWorkHub(w.env.Group, hubBinary(t), w.plane.APIServer, "--success-settle=400ms")
+	process, err := sandbox.NewWorkHub(env.Group, hubBinary(t), w.plane.APIServer, "--success-settle=400ms")
 	require.NoError(t, err)
 	require.NoError(t, process.Start(t.Context()))
 	t.Cleanup(func() { _ = process.Kill() })

@@ -172,7 +172,7 @@ func (w *world) completes(t *testing.T, cluster, name string, at time.Time) {
 // startHub runs the hub as a process until the test ends.
 func (w *world) startHub(t *testing.T, binary string, args ...string) {
 	t.Helper()
-	hub, err := sandbox.NewWorkHub(w.env.Group, binary, w.plane.APIServer, args...)
+	hub, err := sandbox.NewWorkHub(env.Group, binary, w.plane.APIServer, args...)
 	require.NoError(t, err)
 	require.NoError(t, hub.Start(t.Context()))
 	t.Cleanup(func() { _ = hub.Kill() })

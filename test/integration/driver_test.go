@@ -18,9 +18,11 @@ func TestWorksOnAnotherServer(t *testing.T) {
 	t.Parallel()
 	owners := privateWorld(t, "owners")
 	both := *owners
-	both.works, both.agents = suite.works, suite.agents
+	other, err := suite()
+	require.NoError(t, err)
+	both.works, both.agents = other.works, other.agents
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	require.NoError(t, controlplane.WriteKubeconfig(kubeconfig, "works", suite.plane.RESTConfig()))
+	require.NoError(t, controlplane.WriteKubeconfig(kubeconfig, "works", other.plane.RESTConfig()))
 	options := hub.NewOptions()
 	options.SuccessSettle, options.WorkDriverConfig = settle, kubeconfig
 	stop := owners.startManagerWith(t.Context(), options, clock.RealClock{})
@@ -28,7 +30,7 @@ func TestWorksOnAnotherServer(t *testing.T) {
 
 	f := newFleetIn(&both, t, 2)
 	for _, short := range f.clusters {
-		require.NoError(t, suite.fleet.Namespace(t.Context(), f.cluster(short)))
+		require.NoError(t, other.fleet.Namespace(t.Context(), f.cluster(short)))
 	}
 	f.place("p1", f.clusters)
 	f.create("v1", ref("p1", progressive(1, "3s", 0, abortAll)))

@@ -92,7 +92,7 @@ func (w *world) startAs(t *testing.T, user string, groups ...string) string {
 	port, err := process.FreePort()
 	require.NoError(t, err)
 	address := fmt.Sprintf("127.0.0.1:%d", port)
-	child, err := w.env.Group.Start(process.Command{Name: "measured-work-hub", Path: binary, Args: []string{
+	child, err := env.Group.Start(process.Command{Name: "measured-work-hub", Path: binary, Args: []string{
 		"manager", "--kubeconfig=" + kubeconfig, "--namespace=" + sandbox.HubNamespace, "--feature-gates=ManifestWorkReplicaSet=true",
 		"--disable-leader-election", "--listen=" + address,
 	}})

@@ -33,8 +33,7 @@ type fleet struct {
 // newFleet makes a namespace and n clusters. Tests run at the same time: their names begin with the test's own.
 func newFleet(t *testing.T, n int) *fleet {
 	t.Helper()
-	shares(t)
-	return newFleetIn(suite, t, n)
+	return newFleetIn(shared(t), t, n)
 }
 
 func newFleetIn(w *world, t *testing.T, n int) *fleet {

@@ -36,21 +36,18 @@ import (
 // managed clusters. Each fleet has agents of its own: one API server can be the cluster of many agents, because each of them
 // has its objects' names to itself.
 var lab = sync.OnceValues(func() (*world, error) {
-	w, err := newWorld(context.Background(), suite.env, "lab")
+	w, err := newWorld(context.Background(), "lab")
 	if err != nil {
 		return nil, err
 	}
-	closing = append(closing, w.startManager(context.Background(), controller.DefaultSuccessSettle))
+	atTheEnd(w.startManager(context.Background(), controller.DefaultSuccessSettle))
 	return w, nil
 })
 
 // managedPlanes are the API servers that labClusters share, one for each cluster of a fleet.
 var managedPlanes = sync.OnceValues(func() ([]*controlplane.ControlPlane, error) {
-	return suite.env.StartManagedClusters(context.Background(), false, "managed-c1", "managed-c2")
+	return env.StartManagedClusters(context.Background(), false, "managed-c1", "managed-c2")
 })
-
-// closing is done after the last test.
-var closing []func()
 
 // labFleet is a fleet with OCM's agents, whose connections can be seen and held.
 type labFleet struct {

@@ -17,7 +17,7 @@ func TestOtherHubFinishesTheAbortOfAKilledLeader(t *testing.T) {
 	binary := hubBinary(t)
 
 	start := func() *sandbox.WorkHub {
-		process, err := sandbox.NewWorkHub(w.env.Group, binary, w.plane.APIServer, "--disable-leader-election=false", "--success-settle=400ms",
+		process, err := sandbox.NewWorkHub(env.Group, binary, w.plane.APIServer, "--disable-leader-election=false", "--success-settle=400ms",
 			"--leader-election-lease-duration=4s", "--leader-election-renew-deadline=3s", "--leader-election-retry-period=500ms")
 		require.NoError(t, err)
 		require.NoError(t, process.Start(ctx))

@@ -178,17 +178,18 @@ func (r *role) readsNoSecrets() {
 // `admin` rolls anything out.
 func TestPeopleWithKubernetesRoles(t *testing.T) {
 	t.Parallel()
-	suite.applyPeople(t)
+	w := shared(t)
+	w.applyPeople(t)
 	selected := map[string][]string{}
 	for _, name := range []string{"view", "edit", "admin"} {
-		kubernetes, err := suite.kube.RbacV1().ClusterRoles().Get(t.Context(), name, metav1.GetOptions{})
+		kubernetes, err := w.kube.RbacV1().ClusterRoles().Get(t.Context(), name, metav1.GetOptions{})
 		require.NoError(t, err)
 		require.NotNil(t, kubernetes.AggregationRule)
 		for i := range kubernetes.AggregationRule.ClusterRoleSelectors {
 			selector, err := metav1.LabelSelectorAsSelector(&kubernetes.AggregationRule.ClusterRoleSelectors[i])
 			require.NoError(t, err)
 			for _, person := range []string{"mwrs-viewer", "mwrs-operator", "mwrs-admin", "view", "edit"} {
-				found, err := suite.kube.RbacV1().ClusterRoles().Get(t.Context(), person, metav1.GetOptions{})
+				found, err := w.kube.RbacV1().ClusterRoles().Get(t.Context(), person, metav1.GetOptions{})
 				require.NoError(t, err)
 				if selector.Matches(labels.Set(found.Labels)) {
 					selected[name] = append(selected[name], person)

@@ -55,7 +55,7 @@ const writers = 8
 
 func newLargeHub(b *testing.B, n int) *largeHub {
 	b.Helper()
-	plane, err := suite.env.StartHub(b.Context(), controlplane.HubOptions{Name: "large"})
+	plane, err := env.StartHub(b.Context(), controlplane.HubOptions{Name: "large"})
 	require.NoError(b, err)
 	b.Cleanup(func() { _ = plane.Stop() })
 	config := unlimited(plane.RESTConfig())

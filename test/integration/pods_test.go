@@ -18,7 +18,7 @@ type podFleet struct{ *labFleet }
 func newPodFleet(t *testing.T) *podFleet {
 	t.Helper()
 	shares(t)
-	planes, err := suite.env.StartManagedClusters(t.Context(), true, "pods")
+	planes, err := env.StartManagedClusters(t.Context(), true, "pods")
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		_ = planes[0].ControllerManager.Kill()

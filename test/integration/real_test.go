@@ -44,7 +44,7 @@ func newRealClusters(t *testing.T, name string, customise ...func(*sandbox.Agent
 		fleet:  &fleet{t: t, w: w, name: "web", namespace: name, clusters: []string{"c1", "c2"}},
 		agents: map[string]*sandbox.Agent{}, taps: map[string]*tap{}, kube: map[string]kubernetes.Interface{},
 	}
-	planes, err := w.env.StartManagedClusters(ctx, false, f.clusterNamespaces()...)
+	planes, err := env.StartManagedClusters(ctx, false, f.clusterNamespaces()...)
 	require.NoError(t, err)
 	require.NoError(t, w.fleet.Namespace(ctx, f.namespace))
 	require.NoError(t, w.fleet.Bind(ctx, f.namespace))

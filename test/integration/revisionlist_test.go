@@ -53,7 +53,7 @@ func (f *fleet) kubectl(args ...string) string {
 	f.t.Helper()
 	kubeconfig, err := f.w.plane.Kubeconfig(f.t.TempDir() + "/kubeconfig")
 	require.NoError(f.t, err)
-	command := exec.CommandContext(f.t.Context(), suite.env.Tools.Kubectl, args...)
+	command := exec.CommandContext(f.t.Context(), env.Tools.Kubectl, args...)
 	command.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "HOME="+f.t.TempDir())
 	output, err := command.CombinedOutput()
 	require.NoError(f.t, err, string(output))

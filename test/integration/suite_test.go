@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -38,16 +39,15 @@ const settle = 800 * time.Millisecond
 // patience is how long a test waits for what should happen. It passes only when something is wrong, or the machine is busy.
 const patience = 60 * time.Second
 
-// atOnce is how many tests run at the same time: more than there are cores, because most of them wait. ownAtOnce applies to the tests that
+// atOnce is how many tests run at the same time: more than there are cores, because most of them wait. ownAtOnce applies if all of them
 // start control planes of their own.
 const atOnce, ownAtOnce = "16", "8"
 
-// suite is what most tests of this package share: one hub, one manager, one set of simulated agents.
-var suite *world
+// env is where every control plane and process of these tests runs.
+var env *controlplane.Env
 
 // world is a hub.
 type world struct {
-	env         *controlplane.Env
 	plane       *controlplane.ControlPlane
 	config      *rest.Config
 	kube        kubernetes.Interface
@@ -78,13 +78,12 @@ func run(m *testing.M) (int, error) {
 	if err := flag.Set("test.parallel", parallel); err != nil {
 		return 1, err
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	env, err := controlplane.NewEnv(ctx, os.Stderr)
-	if err != nil {
+	ctx := context.Background()
+	var err error
+	if env, err = controlplane.NewEnv(ctx, os.Stderr); err != nil {
 		return 1, err
 	}
-	defer func() { _ = env.Stop(context.WithoutCancel(ctx)) }()
+	defer func() { _ = env.Stop(ctx) }()
 	if err := sandbox.LogToFile(env.Group.Path("logs", "manager-and-agents.log")); err != nil {
 		return 1, err
 	}
@@ -98,22 +97,43 @@ func run(m *testing.M) (int, error) {
 	if err := manager.EnableReplicaSets(); err != nil {
 		return 1, err
 	}
-	if suite, err = newWorld(ctx, env, "hub"); err != nil {
-		return 1, err
-	}
-	if err := suite.simulateAgents(ctx); err != nil {
-		return 1, err
-	}
-	stop := suite.startManager(ctx, settle)
-	defer stop()
 	code := m.Run()
-	for _, end := range closing {
+	closing.Lock()
+	defer closing.Unlock()
+	for _, end := range closing.ends {
 		end()
 	}
 	if code != 0 {
 		keepLog(env.Group.Path("logs", "manager-and-agents.log"))
 	}
 	return code, nil
+}
+
+// suite is what most tests of this package share: one hub, one manager, one set of simulated agents. The first of them starts it.
+var suite = sync.OnceValues(func() (*world, error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	atTheEnd(cancel)
+	w, err := newWorld(ctx, "hub")
+	if err != nil {
+		return nil, err
+	}
+	if err := w.simulateAgents(ctx); err != nil {
+		return nil, err
+	}
+	atTheEnd(w.startManager(ctx, settle))
+	return w, nil
+})
+
+// closing is done after the last test.
+var closing struct {
+	sync.Mutex
+	ends []func()
+}
+
+func atTheEnd(end func()) {
+	closing.Lock()
+	defer closing.Unlock()
+	closing.ends = slices.Insert(closing.ends, 0, end)
 }
 
 // keepLog keeps what the hub and the agents logged while a test failed: a test that fails once cannot be asked again.
@@ -148,7 +168,7 @@ var buildHub = sync.OnceValues(func() (string, error) {
 	if manager.Binary() != "" {
 		return "", errors.New(manager.NotWithABinary)
 	}
-	binary := suite.env.Group.Path("bin", "work")
+	binary := env.Group.Path("bin", "work")
 	if out, err := exec.Command("go", "build", "-o", binary, "../../cmd/work").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building the hub: %w\n%s", err, out)
 	}
@@ -156,12 +176,12 @@ var buildHub = sync.OnceValues(func() (string, error) {
 })
 
 // newWorld starts a hub without a manager and without agents.
-func newWorld(ctx context.Context, env *controlplane.Env, name string) (*world, error) {
+func newWorld(ctx context.Context, name string) (*world, error) {
 	plane, err := env.StartHub(ctx, controlplane.HubOptions{Name: name, GarbageCollection: true})
 	if err != nil {
 		return nil, err
 	}
-	w := &world{env: env, plane: plane, config: unlimited(plane.RESTConfig())}
+	w := &world{plane: plane, config: unlimited(plane.RESTConfig())}
 	if err := w.connect(); err != nil {
 		return nil, err
 	}
@@ -180,13 +200,22 @@ func shares(t *testing.T) {
 	}
 }
 
+// shared is the suite, for a test that runs with it.
+func shared(t *testing.T) *world {
+	t.Helper()
+	shares(t)
+	w, err := suite()
+	require.NoError(t, err)
+	return w
+}
+
 // privateWorld starts a hub for one test, for what would disturb others.
 func privateWorld(t *testing.T, name string) *world {
 	t.Helper()
 	if os.Getenv(planesEnv) == "shared" {
 		t.Skip("it starts control planes of its own: make test-slow runs it")
 	}
-	w, err := newWorld(t.Context(), suite.env, name)
+	w, err := newWorld(t.Context(), name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,7 +287,7 @@ func (w *world) startManagerWith(
 
 // startBinary runs the hub's manager as a process: a build that has this project's controller, and other flags.
 func (w *world) startBinary(ctx context.Context, binary string, options *hub.Options) (stop func()) {
-	kubeconfig := w.env.Group.Path("kubeconfigs", fmt.Sprintf("manager-%d", started.Add(1)))
+	kubeconfig := env.Group.Path("kubeconfigs", fmt.Sprintf("manager-%d", started.Add(1)))
 	args := []string{"--kubeconfig=" + kubeconfig, "--kube-api-qps=200", "--kube-api-burst=400"}
 	if options.WorkDriverConfig != "" {
 		args = append(args, "--work-driver-config="+options.WorkDriverConfig)
@@ -267,7 +296,7 @@ func (w *world) startBinary(ctx context.Context, binary string, options *hub.Opt
 	if err == nil {
 		err = controlplane.WriteKubeconfig(kubeconfig, "hub", w.config)
 	}
-	process, newErr := sandbox.NewWorkHub(w.env.Group, binary, w.plane.APIServer, args...)
+	process, newErr := sandbox.NewWorkHub(env.Group, binary, w.plane.APIServer, args...)
 	if err = errors.Join(err, newErr); err == nil {
 		err = process.Start(ctx)
 	}

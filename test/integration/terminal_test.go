@@ -19,7 +19,7 @@ type terminal struct {
 }
 
 var buildPlugin = sync.OnceValues(func() (string, error) {
-	binary := suite.env.Group.Path("bin", "kubectl-mwrs")
+	binary := env.Group.Path("bin", "kubectl-mwrs")
 	if out, err := exec.Command("go", "build", "-o", binary, "../../cmd/kubectl-mwrs").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building the plugin: %w\n%s", err, out)
 	}

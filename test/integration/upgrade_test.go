@@ -36,7 +36,7 @@ func release(t *testing.T, version string) string {
 		t.Fatal(manager.NotWithABinary)
 	}
 	build, _ := releases.LoadOrStore(version, sync.OnceValues(func() (string, error) {
-		binary := suite.env.Group.Path("bin", "work-"+version)
+		binary := env.Group.Path("bin", "work-"+version)
 		out, err := exec.Command("go", "build", "-ldflags=-X github.com/open-cluster-management-io/work-rollback/pkg/version.gitVersion="+version,
 			"-o", binary, "../../cmd/work").CombinedOutput()
 		if err != nil {
@@ -290,7 +290,7 @@ func TestDowngradeIsRefused(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: plan.ConfigMap}, Data: map[string]string{plan.KeyVersion: "v9.9.0", plan.KeySnapshots: "v9.8.0,v9.7.0"},
 	}, metav1.CreateOptions{})
 	require.NoError(t, err)
-	process, err := sandbox.NewWorkHub(w.env.Group, release(t, "v9.0.0"), w.plane.APIServer, bothGates, "--success-settle=400ms")
+	process, err := sandbox.NewWorkHub(env.Group, release(t, "v9.0.0"), w.plane.APIServer, bothGates, "--success-settle=400ms")
 	require.NoError(t, err)
 	f := newFleetIn(w, t, 2)
 	f.place("p1", f.clusters)
