@@ -48,38 +48,51 @@ sandbox: build ## Start local control planes with this hub and keep them until C
 
 ##@ Tests
 
-# Tests on OCM's operator, of the pages' commands, of the sandbox, the image, a release, the benchmark and the dashboard: each takes minutes by its nature.
-# So do the tests of ./test/integration that start control planes of their own. `make test` skips them.
-slow := operator docs sandbox image release benchmark dashboard
-slow-packages := $(patsubst %,./test/%/...,$(slow))
+# Tests on OCM's operator, of the pages' commands, of the sandbox and the dashboard take minutes by their nature. So do the tests of
+# ./test/integration that start control planes of their own. CI runs them for each change.
+slow := operator docs sandbox dashboard
+# What changes seldom, or costs most, waits for the night and for `make test-all`.
+rare := image release benchmark
+# What starts goroutines or has locks: docs/ci_test.go compares the list with the code. The race detector looks at these packages and at those
+# below them.
+parallel := cloudevents connectivity controller dashboard forecast hub metrics plugin upgrade webhook workcache
 empty :=
-slow-pattern := /work-rollback/test/($(subst $(empty) $(empty),|,$(slow)))(/|$$)
+any-of = /work-rollback/($(subst $(empty) $(empty),|,$(1)))(/|$$)
+slow-pattern := $(call any-of,$(patsubst %,test/%,$(slow) $(rare)))
+race-pattern := $(call any-of,$(patsubst %,pkg/%,$(parallel)))
+
+# These wait as much as they compute: others are compiled meanwhile if they come first.
+longest := ./test/integration ./test/simulation
+
+# In .ci/run each test runs once: ONCE=true leaves the vet of tests to `make verify`, and the packages of `make race` to that.
+vet := $(if $(ONCE),-vet=off)
 
 .PHONY: test
 test: tools ## Run every test that takes seconds, those on real control planes included
-	TEST_CONTROL_PLANES=shared go test -timeout 20m $$(go list ./... | grep -Ev '$(slow-pattern)')
+	TEST_CONTROL_PLANES=shared go test $(vet) -timeout 20m $(longest) $$(go list ./... | grep -Ev '$(slow-pattern)$(if $(ONCE),|$(race-pattern))')
 
 .PHONY: test-all
-test-all: test-slow stories race ## Run everything that `make test` leaves out
+test-all: test-slow race race-integration test-rare stories ## Run everything that `make test` leaves out
 
 .PHONY: test-slow
-test-slow: tools ## Run the tests with many control planes, on OCM's operator, of the pages' commands, the sandbox, the image, a release, the benchmark and the dashboard (Chromium)
-	for module in image sbom cosign; do hack/tools/build.sh "$$module"; done
-	TEST_CONTROL_PLANES=own go test -timeout 20m ./test/integration
-	go test -timeout 30m $(slow-packages)
+test-slow: tools ## Run the tests with many control planes, on OCM's operator, of the pages' commands, the sandbox and the dashboard (Chromium)
+	TEST_CONTROL_PLANES=own go test $(vet) -timeout 30m ./test/integration $(patsubst %,./test/%/...,$(slow))
+
+.PHONY: test-rare
+test-rare: tools release-tools ## Run the tests of the image, a release and the benchmark
+	go test -timeout 30m $(patsubst %,./test/%/...,$(rare))
 
 .PHONY: race race-integration
 race race-integration: export CGO_ENABLED = 1
-race: tools ## Run the tests of what runs in parallel with the race detector
-	go test -race -timeout 20m $$(go list ./... | grep -Ev '/work-rollback/test(/|$$)')
-	go test -race -timeout 20m ./test/integration -run '^Test(Abort|Undo|Deletion|History|Labels|Killed)'
+race: ## Run the unit tests of what runs in parallel with the race detector
+	go test $(vet) -race -timeout 20m $(patsubst %,./pkg/%/...,$(parallel))
+
+race-integration: tools ## Run all tests on a real API server with the race detector
+	go test -race -timeout 40m ./test/integration
 
 .PHONY: test-ocm
 test-ocm: ## Run the tests that meet OCM against OCM=<checkout of another release> (PKG=./test/webhook RUN=TestX narrow it)
 	hack/test-ocm.sh '$(OCM)' $(PKG)
-
-race-integration: tools ## Run all tests on a real API server with the race detector
-	go test -race -timeout 40m ./test/integration
 
 .PHONY: unit
 unit: ## Run the tests that need no control plane
@@ -130,6 +143,10 @@ microbench: ## Measure what one pass decides and costs, with 1,000 and 10,000 cl
 tools: ## Build the control planes, promtool and amtool (minutes the first time, then cached)
 	CGO_ENABLED=0 go run ./cmd/sandbox tools
 	hack/tools/build.sh promtool
+
+.PHONY: release-tools
+release-tools:
+	for module in image sbom cosign; do hack/tools/build.sh "$$module"; done
 
 ##@ Checks
 

@@ -92,13 +92,14 @@ func TestWorkflows(t *testing.T) {
 		}
 	}
 	require.Equal(t, map[string]string{
-		"verify": "ci.yaml", "test": "ci.yaml", "test-slow": "ci.yaml", "stories": "ci.yaml", "race": "ci.yaml", "soak": "soak.yaml", "race-integration": "ci.yaml", "demo": "ci.yaml",
+		"verify": "ci.yaml", "test": "ci.yaml", "test-slow": "ci.yaml", "race": "ci.yaml", "race-integration": "ci.yaml", "demo": "ci.yaml",
+		"test-rare": "nightly.yaml", "stories": "nightly.yaml", "soak": "nightly.yaml",
 		"test-ocm": "ocm.yaml", "patch-ocm": "patch-ocm.yaml", "vulncheck": "vulnerabilities.yaml",
 		"snapshot": "release.yaml", "publish": "release.yaml",
 	}, made)
-	require.Equal(t, map[string]string{"ci.yaml": "make fuzz FUZZTIME=1m", "soak.yaml": "make fuzz FUZZTIME=4m"}, fuzzed)
+	require.Equal(t, map[string]string{"ci.yaml": "make fuzz FUZZTIME=1m", "nightly.yaml": "make fuzz FUZZTIME=4m"}, fuzzed)
 	require.Contains(t, workflows(t)["vulnerabilities.yaml"].On, "pull_request")
-	require.Contains(t, workflows(t)["soak.yaml"].On, "schedule")
+	require.Contains(t, workflows(t)["nightly.yaml"].On, "schedule")
 }
 
 // A tag publishes what a build without rights made. The identity that signs, and the rights to publish, are those of one job that compiles
