@@ -82,8 +82,6 @@ func Warned() []Sample {
 		{Name: "AbortAll and no rules", Rule: &rule.NoHealth, New: edits(configs, "")},
 		{Name: "AbortAll and a rule for others", Rule: &rule.NoHealth, New: edits(configs+".0.conditionRules.0.condition", "Complete")},
 		{Name: "AbortAll of a definition", Rule: &rule.Definition, New: edits(manifests+".1", definition)},
-		{Name: "workloads stay, and a TTL", Rule: &rule.LosesPreserved, New: edits("spec.preserveResourcesOnDeletion", "true",
-			template+".deleteOption", "{propagationPolicy: Foreground, ttlSecondsAfterFinished: 60}")},
 		{Name: "a pause of an abort", Rule: &rule.AbortWhilePaused, Old: edits("status", abort), New: edits("status", abort, "spec.paused", "true")},
 	}
 }

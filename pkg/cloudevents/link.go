@@ -10,6 +10,7 @@ import (
 	cloudeventstypes "github.com/cloudevents/sdk-go/v2/types"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work/payload"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options"
 	resync "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/payload"
@@ -43,8 +44,8 @@ type link struct {
 
 	// connected says that events can be sent, up that agents can be heard, too.
 	connected, up atomic.Bool
-	// upSince is since when that is so, in nanoseconds.
-	upSince atomic.Int64
+	// upSince is since when that is so; nil before.
+	upSince atomic.Pointer[time.Time]
 	clock   clock.PassiveClock
 }
 
@@ -69,7 +70,7 @@ func (l *link) Subscribe(ctx context.Context) error {
 		return err
 	}
 	l.connected.Store(true) // An attempt to subscribe that failed had taken it back.
-	l.upSince.Store(l.clock.Now().UnixNano())
+	l.upSince.Store(ptr.To(l.clock.Now()))
 	l.up.Store(true)
 	l.metrics.Connected(true)
 	if l.outages.ended(ctx) {

@@ -24,7 +24,7 @@ func (d *Driver) judgeReach(ctx context.Context, t Task, work *workv1.ManifestWo
 	d.mu.Lock()
 	w := d.writes[t.uid]
 	d.mu.Unlock()
-	if up := time.Unix(0, d.link.upSince.Load()); d.clock.Since(up) < d.link.agentReturn {
+	if up := d.link.upSince.Load(); up != nil && d.clock.Since(*up) < d.link.agentReturn {
 		return false // Agents are reconnecting.
 	}
 	if there = d.heard.after(work.Namespace, w.sent); !there && t.times > 0 && d.available != nil {

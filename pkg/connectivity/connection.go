@@ -11,8 +11,7 @@ import (
 // Connection knows since when this process can hear the API server without interruption. While it could not, the agents' reports did not
 // reach it either, and for some time after that a deadline means nothing (R11).
 type Connection struct {
-	// clock is the hub's clock, and machine that of its machine. How long something lasts is measured with the machine's.
-	clock, machine clock.PassiveClock
+	clock clock.PassiveClock
 
 	mu    sync.Mutex
 	since time.Time
@@ -23,9 +22,9 @@ type Connection struct {
 	down map[source]time.Time
 	// failing is when the first of the requests failed that were made after the last successful one; zero while requests succeed.
 	failing time.Time
-	// beat is when this process was last seen running, by the machine's clock, and beatNow by the hub's; zero while no heartbeat is expected.
-	beat, beatNow time.Time
-	stall         Stall
+	// beat is when this process was last seen running; zero while no heartbeat is expected.
+	beat  time.Time
+	stall Stall
 	// optional holds the collections that a hub can do without, and since when each is refused; zero while it is not.
 	optional map[source]time.Time
 }
@@ -47,11 +46,7 @@ const (
 
 // New returns a Connection that begins at the clock's now.
 func New(clk clock.PassiveClock) *Connection {
-	c := &Connection{clock: clk, machine: clk, since: clk.Now(), down: map[source]time.Time{}, optional: map[source]time.Time{}}
-	if follower, ok := clk.(*Clock); ok {
-		c.machine = follower.machine
-	}
-	return c
+	return &Connection{clock: clk, since: clk.Now(), down: map[source]time.Time{}, optional: map[source]time.Time{}}
 }
 
 // Optional marks a collection that a hub can do without: a hub that may not read it still has a connection.
@@ -71,7 +66,7 @@ func (c *Connection) Refused(collection schema.GroupVersionResource) bool {
 // refused is Refused for a caller that holds mu.
 func (c *Connection) refused(collection source) bool {
 	since := c.optional[collection]
-	return !since.IsZero() && c.machine.Since(since) >= refusedFor
+	return !since.IsZero() && c.clock.Since(since) >= refusedFor
 }
 
 // Since returns when the connection began or came back; now, while it is down. It is in the future while agents are on their way back.
@@ -127,7 +122,7 @@ func (c *Connection) Back(broker string, settle time.Duration) {
 // lost notes since when something is not heard. The caller holds mu.
 func (c *Connection) lost(from source) {
 	if _, known := c.down[from]; !known {
-		c.down[from] = c.machine.Now()
+		c.down[from] = c.clock.Now()
 	}
 }
 
@@ -142,7 +137,7 @@ func (c *Connection) succeeded(from source) {
 
 // isOutage reports whether what is not heard since a time has not been heard for long enough to count as away. The caller holds mu.
 func (c *Connection) isOutage(since time.Time) bool {
-	return !since.IsZero() && c.machine.Since(since) >= outage
+	return !since.IsZero() && c.clock.Since(since) >= outage
 }
 
 // noteRefusal keeps since when an optional collection is refused. The caller holds mu.
@@ -153,6 +148,6 @@ func (c *Connection) noteRefusal(collection source, refused bool) {
 	case !refused:
 		c.optional[collection] = time.Time{}
 	case since.IsZero():
-		c.optional[collection] = c.machine.Now()
+		c.optional[collection] = c.clock.Now()
 	}
 }

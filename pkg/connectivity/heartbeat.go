@@ -21,8 +21,8 @@ func (c *Connection) KeepBeating(ctx context.Context) {
 	wait.UntilWithContext(ctx, func(context.Context) { c.Beat() }, beatInterval)
 }
 
-// Beat notes that this process runs. Where the beat before it is too long ago, the process stood still. Where a wall clock and the
-// monotonic clock disagree since, a clock was set, or the machine was suspended or migrated: agents' reports could not be read meanwhile,
+// Beat notes that this process runs. Where the beat before it is too long ago, the process stood still. Where the wall clock and
+// the monotonic clock disagree since, the clock was set, or the machine was suspended or migrated: agents' reports could not be read meanwhile,
 // and no request needs to have failed (R11). From the first beat on, Since and LastStall look for that as well, so that no decision comes
 // before the next beat.
 func (c *Connection) Beat() {
@@ -40,16 +40,14 @@ func (c *Connection) look() {
 
 // noteBeat is Beat for a caller that holds mu.
 func (c *Connection) noteBeat() {
-	machine, now := c.machine.Now(), c.clock.Now()
-	last, lastNow := c.beat, c.beatNow
-	c.beat, c.beatNow = machine, now
-	if last.IsZero() {
+	now, last := c.clock.Now(), c.beat
+	if c.beat = now; last.IsZero() {
 		return
 	}
 	// Round strips the monotonic reading.
-	monotonic, wall, hub := machine.Sub(last), machine.Round(0).Sub(last.Round(0)), now.Round(0).Sub(lastNow.Round(0))
+	monotonic, wall := now.Sub(last), now.Round(0).Sub(last.Round(0))
 	switch {
-	case jumped(wall, monotonic) || jumped(hub, monotonic):
+	case jumped(wall, monotonic):
 		c.jump(now)
 	case monotonic > beatInterval+beatLateness:
 		c.stalled(now, monotonic)

@@ -63,19 +63,6 @@ func TestConnectionNoticesAStall(t *testing.T) {
 	require.Equal(t, begin, connection.Since())
 }
 
-// A clock that the hub's clock begins to follow is one that was set (R10, R11).
-func TestConnectionNoticesACorrection(t *testing.T) {
-	machine := clocktesting.NewFakePassiveClock(time.Unix(100000, 0))
-	clk := NewClock(machine, nil)
-	connection := New(clk)
-	connection.Beat()
-	machine.SetTime(machine.Now().Add(time.Second))
-	answer(clk, -20*time.Minute)
-	require.WithinDuration(t, machine.Now().Add(-20*time.Minute), connection.Since(), time.Second)
-	require.Equal(t, clk.Now(), connection.Since())
-	require.Zero(t, connection.LastStall())
-}
-
 // A clock that was set back makes no deadline wait for the old time to come again.
 func TestConnectionWithAClockThatIsSetBack(t *testing.T) {
 	clk := clocktesting.NewFakePassiveClock(time.Unix(10000, 0))

@@ -55,7 +55,7 @@ func (c *Connection) observe(request *http.Request, from source, response *http.
 		c.succeeded(from)
 	case from == anyRequest:
 		if c.failing.IsZero() {
-			c.failing = c.machine.Now()
+			c.failing = c.clock.Now()
 		}
 	default:
 		c.lost(from)

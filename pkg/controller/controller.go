@@ -117,7 +117,7 @@ func NewStores() Stores {
 	}
 	return Stores{
 		ReplicaSets: indexer(replicaset.PlacementIndexers()),
-		Works:       indexer(workcache.OwnerIndexers()),
+		Works:       indexer(workcache.WorkIndexers()),
 		Revisions:   indexer(workcache.OwnerIndexers()),
 		Placements:  indexer(cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}),
 		Decisions:   indexer(replicaset.PlacementIndexers()),
@@ -165,6 +165,16 @@ type Controller struct {
 	chain []reconciler
 }
 
+// wallClock is a clock without monotonic readings. Decisions compare what this process noted with times that are stored, and after the clock was
+// set back, a monotonic reading says that the one is past and a stored time says that it is to come. So package memory caps the former.
+type wallClock struct{ clock.PassiveClock }
+
+// Now implements clock.PassiveClock.
+func (c wallClock) Now() time.Time { return c.PassiveClock.Now().Round(0) }
+
+// Since implements clock.PassiveClock.
+func (c wallClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
+
 // reconciler is a step of a pass. It reports whether the pass continues.
 type reconciler interface {
 	reconcile(ctx context.Context, p *pass) (goOn bool, err error)
@@ -189,7 +199,7 @@ func NewWithStores(config Config, stores Stores) *Controller {
 		broker:        config.Broker,
 		recorder:      config.Recorder,
 		metrics:       config.Metrics,
-		clock:         config.Clock,
+		clock:         wallClock{config.Clock},
 		successSettle: config.SuccessSettle,
 		writers:       cmp.Or(max(config.Writers, 0), defaultWriters),
 		expectations:  memory.NewExpectations(),

@@ -18,6 +18,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
@@ -119,18 +120,25 @@ func (r *finalizeReconciler) liveWorks(ctx context.Context, p *pass) ([]*workv1.
 // lostInterval is how often a deletion looks for works without their owner label, while there are any.
 const lostInterval = 15 * time.Second
 
-// lostWorks lists the works of the object that lost their owner label while a pause, or the absence of a hub, kept the label from being
-// restored (R9).
+// lostWorks returns the works of the object that lost their owner label while a pause, or the absence of a hub, kept the label from being
+// restored (R9). The cache shows which these are, and each is read live.
 func (r *finalizeReconciler) lostWorks(ctx context.Context, p *pass) ([]*workv1.ManifestWork, error) {
-	list, err := r.writer.List(ctx, metav1.NamespaceAll, workv1alpha1.LabelControllerHash+",!"+workv1alpha1.LabelReplicaSet)
+	unowned, err := r.workIndex.ByIndex(workcache.Unowned, "")
 	if err != nil {
-		return nil, fmt.Errorf("listing the ManifestWorks without owner label: %w", err)
+		return nil, fmt.Errorf("reading the ManifestWorks without owner label: %w", err)
 	}
 	var lost []*workv1.ManifestWork
-	for i := range list {
-		work := &list[i]
-		if r.hadOwner(p.object, p.key, work) && !r.maybeAnothers(p, work) {
-			lost = append(lost, work)
+	for _, cached := range unowned {
+		work := cached.(*workv1.ManifestWork)
+		if !r.hadOwner(p.object, p.key, work) || r.maybeAnothers(p, work) {
+			continue
+		}
+		live, err := r.whole(ctx, work)
+		if err != nil {
+			return nil, err
+		}
+		if live != nil && r.hadOwner(p.object, p.key, live) {
+			lost = append(lost, live)
 		}
 	}
 	return lost, nil
@@ -151,16 +159,34 @@ func (r *finalizeReconciler) hadOwner(object *replicaset.Object, key string, w *
 }
 
 // maybeAnothers reports whether a work without owner label may belong to another object with the same name and template in another
-// namespace. The deletion of this object must not delete the other's workloads. Names that are derived from the namespace and the UID
-// belong only to this object.
+// namespace, whose Placements select the cluster or may have selected it. The deletion of this object must not delete the other's workloads.
+// Names that are derived from the namespace and the UID belong only to this object.
 func (r *finalizeReconciler) maybeAnothers(p *pass, w *workv1.ManifestWork) bool {
 	if slices.Contains(work.Names(p.object)[1:], w.Name) {
 		return false
 	}
 	return slices.ContainsFunc(r.replicaSets.List(), func(cached any) bool {
 		other := cached.(*replicaset.Object)
-		return other.UID != p.object.UID && r.hadOwner(other, other.Namespace+"/"+other.Name, w)
+		return other.UID != p.object.UID && r.hadOwner(other, other.Namespace+"/"+other.Name, w) && r.maySelect(other, w)
 	})
+}
+
+// maySelect reports whether an object has the Placement that a work names, and its Placements select the work's cluster. They may have selected
+// it earlier if the object is paused, because it deletes no work then. They may select it if their decisions are not known.
+func (r *finalizeReconciler) maySelect(object *replicaset.Object, w *workv1.ManifestWork) bool {
+	specs := object.Spec.PlacementRefs
+	if !slices.ContainsFunc(specs, func(ref workv1alpha1.LocalPlacementReference) bool {
+		return ref.Name == w.Labels[workv1alpha1.LabelPlacement]
+	}) {
+		return false
+	}
+	counted := min(len(specs), workv1alpha1.MaxPlacementRefs)
+	refs, err := r.observeRefs(object.Namespace, specs[:counted])
+	if err != nil || object.Spec.Paused || !placement.SelectionKnown(refs, len(specs)-counted) {
+		return true
+	}
+	_, selects := placement.Owners(refs)[w.Namespace]
+	return selects
 }
 
 // deleteAll deletes works, as many as one pass may. It reports whether all of them are deleted. Otherwise the next pass continues.

@@ -15,6 +15,7 @@ import (
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/queue"
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
@@ -54,7 +55,7 @@ func New(config Config) (*Runner, error) {
 		informer cache.SharedIndexInformer
 		handler  cache.ResourceEventHandler
 	}{
-		{config.WorkInformer.Informer(), workcache.OwnerEvents(r.queue.Add)},
+		{config.WorkInformer.Informer(), workcache.OwnerEvents(r.queue.Add, c.memory.Releases.Begun)},
 		{config.ReplicaSetInformer, r.leading(objectQueueKeys)},
 		{optionalInformer{config.RevisionInformer.Informer(), c.history}, r.leading(ownerQueueKeys)},
 		{config.PlacementInformer.Informer(), r.leading(c.placementQueueKeys)},
@@ -68,11 +69,14 @@ func New(config Config) (*Runner, error) {
 	return r, nil
 }
 
-// laneOf returns the lane of the next pass over an object. An abort begins and ends with a status that reports it. While paused, it writes
-// nothing.
+// laneOf returns the lane of the next pass over an object. An abort begins and ends with a status that reports it. While paused, or without a
+// revision to go back to, it restores nothing.
 func (c *Controller) laneOf(key string) queue.Lane {
-	if c.aborting.Is(key) {
+	switch c.aborting.Of(key) {
+	case memory.AbortUnderWay:
 		return queue.Aborts
+	case memory.AbortStuck:
+		return queue.Rollouts
 	}
 	cached, exists, err := c.replicaSets.GetByKey(key)
 	if err != nil || !exists {
@@ -125,7 +129,7 @@ func index(config Config) error {
 		informer cache.SharedIndexInformer
 		indexers cache.Indexers
 	}{
-		{config.WorkInformer.Informer(), workcache.OwnerIndexers()},
+		{config.WorkInformer.Informer(), workcache.WorkIndexers()},
 		{config.RevisionInformer.Informer(), workcache.OwnerIndexers()},
 		{config.DecisionInformer.Informer(), replicaset.PlacementIndexers()},
 	} {
@@ -180,7 +184,7 @@ func (c *Controller) Forget(obj any) {
 		c.contents.Forget(object.GetUID())
 		c.memory.ForgetOwner(owner)
 		c.pace.Forget(owner)
-		c.aborting.Note(owner, false)
+		c.aborting.Note(owner, memory.NoAbort)
 		c.expectations.Gone(owner, c.replicaSets, object)
 	case *appsv1.ControllerRevision:
 		c.contents.Forget(object.GetUID())

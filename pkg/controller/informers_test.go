@@ -9,8 +9,11 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/queue"
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // TestLaneOf: an abort has its lane from the status that reports it, or from the pass that decided it, to the one that reports that it is
@@ -51,16 +54,22 @@ func TestLaneOf(t *testing.T) {
 	}), "it writes nothing while it is paused")
 
 	plain := func(*workv1alpha1.ManifestWorkReplicaSet) {}
-	c.aborting.Note(key, true)
+	c.aborting.Note(key, memory.AbortUnderWay)
 	require.Equal(t, queue.Aborts, seen(plain), "an older CRD drops what the status should tell")
-	c.aborting.Note(key, false)
+	c.aborting.Note(key, memory.AbortStuck)
+	require.Equal(t, queue.Rollouts, seen(aborted), "there is nothing to go back to")
+	c.aborting.Note(key, memory.NoAbort)
 	require.Equal(t, queue.Rollouts, seen(plain))
 }
 
-// A pass that is paused leaves no abort to a worker that is kept for aborts: it writes nothing (R22).
-func TestPausedPassLeavesNoAbort(t *testing.T) {
+// A pass that is paused, or has no revision to go back to, leaves no abort to a worker that is kept for aborts: it restores nothing (R22).
+func TestPassesThatLeaveNoAbort(t *testing.T) {
 	p := &pass{observed: observed{object: &replicaset.Object{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{}}}, done: done{unrestored: true}}
-	require.True(t, p.leavesAbort())
+	require.Equal(t, memory.AbortUnderWay, p.abortLeft())
+	p.Snapshot = &rollout.Snapshot{Aborted: true}
+	require.Equal(t, memory.AbortStuck, p.abortLeft())
+	p.Snapshot.Current = &work.Revision{}
+	require.Equal(t, memory.AbortUnderWay, p.abortLeft())
 	p.object.Spec.Paused = true
-	require.False(t, p.leavesAbort())
+	require.Equal(t, memory.NoAbort, p.abortLeft())
 }

@@ -72,7 +72,7 @@ func (c *Controller) pass(ctx context.Context, key string, object *replicaset.Ob
 		}
 	}
 	c.memory.Owners.StillFail(key, p.failing)
-	c.aborting.Note(key, p.leavesAbort())
+	c.aborting.Note(key, p.abortLeft())
 	return p.recheck, p.err()
 }
 
@@ -223,12 +223,21 @@ func (c *Controller) patcher(p *pass) replicaset.Patcher {
 	})
 }
 
-// leavesAbort reports whether a pass leaves an abort unfinished: it was decided, or works have yet to be restored. A paused abort writes
-// nothing, and needs no worker that is reserved for aborts.
-func (p *pass) leavesAbort() bool {
+// abortLeft returns how a pass leaves the abort of its object. One that was decided, or that has yet to restore works, is under way. A paused abort
+// writes nothing, and needs no worker that is reserved for aborts.
+func (p *pass) abortLeft() memory.Abort {
+	aborted := p.Snapshot != nil && p.Snapshot.Aborted
 	decided := p.plan != nil && p.plan.Abort != nil
-	begun := p.plan == nil && p.Snapshot != nil && p.Snapshot.Aborted
-	return p.object.DeletionTimestamp.IsZero() && !p.object.Spec.Paused && (decided || begun || p.aborting())
+	begun := p.plan == nil && aborted
+	switch {
+	case !p.object.DeletionTimestamp.IsZero() || p.object.Spec.Paused:
+		return memory.NoAbort
+	case aborted && p.Snapshot.Current == nil:
+		return memory.AbortStuck
+	case decided || begun || p.aborting():
+		return memory.AbortUnderWay
+	}
+	return memory.NoAbort
 }
 
 // defaultWriters is the maximum number of concurrent writes, over all objects. With so many, the API server is the limit. More would not

@@ -77,11 +77,15 @@ func (r *deployReconciler) newFailures(p *pass) []*workv1.ManifestWork {
 
 // examine reads the works of failed clusters live, and notes the reports of their agents. It reports whether the cache shows an older
 // version of one of them. A watch can be dead for minutes without being noticed; a success missed in that time would then count as a
-// failure (R11).
+// failure (R11). Only before an abort they are read with its priority.
 func (r *deployReconciler) examine(ctx context.Context, p *pass, failed []*workv1.ManifestWork) (stale bool, err error) {
+	turn := p.turn
+	if p.plan.Abort != nil {
+		turn.Lane = queue.Aborts
+	}
 	lives, behind, errs := make([]*workv1.ManifestWork, len(failed)), make([]bool, len(failed)), make([]error, len(failed))
 	r.parallel(ctx, len(failed), func(i int) {
-		errs[i] = r.inTurn(queue.Turn{Lane: queue.Aborts, Key: p.key}, always, func() (err error) {
+		errs[i] = r.inTurn(turn, always, func() (err error) {
 			lives[i], behind[i], err = r.live(ctx, failed[i])
 			return err
 		})

@@ -29,7 +29,6 @@ import (
 // one.
 type Embedded struct {
 	manager    *Manager
-	clock      *connectivity.Clock
 	connection *connectivity.Connection
 	// config is that of the API server with ManifestWorkReplicaSets, works that of the one with ManifestWorks: nil before Hear.
 	config, works *rest.Config
@@ -46,17 +45,15 @@ func NewEmbedded() *Embedded {
 
 // Embedded is NewEmbedded with the options, the clock and the metrics of a manager. The driver has to be kube.
 func (m *Manager) Embedded() *Embedded {
-	followed, hubClock := m.following()
-	return &Embedded{manager: followed, clock: hubClock, connection: connectivity.New(hubClock)}
+	return &Embedded{manager: m, connection: connectivity.New(m.Clock)}
 }
 
 // Hear returns a copy of a manager's context. The clients that are made of the copy's configuration show whether the API server can be
-// heard: no deadline fires while it can't (R11). The hub's clock follows that API server's. The clients of all shared informers are
-// among them.
+// heard: no deadline fires while it can't (R11). The clients of all shared informers are among them.
 func (e *Embedded) Hear(controllerContext *controllercmd.ControllerContext) (*controllercmd.ControllerContext, error) {
 	heard := *controllerContext
 	heard.KubeConfig = rest.CopyConfig(controllerContext.KubeConfig)
-	e.clock.Follow(heard.KubeConfig)
+	e.manager.compareClocks(heard.KubeConfig)
 	if err := e.connection.Hear(heard.KubeConfig); err != nil {
 		return nil, err
 	}

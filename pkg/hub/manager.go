@@ -61,15 +61,14 @@ func (m *Manager) Run(ctx context.Context, controllerContext *controllercmd.Cont
 	if err := m.Options.Validate(); err != nil {
 		return err
 	}
-	m, hubClock := m.following()
-	connection := connectivity.New(hubClock)
+	connection := connectivity.New(m.Clock)
 	config := controllerContext.KubeConfig
 	// Before the connection hears it: whether a registration can be read says nothing about collections.
 	registrations, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("making the client of the webhook's registration: %w", err)
 	}
-	hubClock.Follow(config)
+	m.compareClocks(config)
 	if err := connection.Hear(config); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -149,10 +150,12 @@ func (r recorded) current(hash string, update *work.Revision) (*work.Revision, *
 	if hash == "" {
 		return nil, r.neverComplete(update)
 	}
-	found := r.History.ByHash(hash)
+	found, name := r.History.ByHash(hash), revision.Name(r.Object.Name, hash)
 	switch {
+	case found == nil && slices.Contains(r.History.Disowned, name):
+		return nil, &rollout.Absence{Cause: rollout.Disowned, Revision: name}
 	case found == nil:
-		return nil, &rollout.Absence{Cause: rollout.Deleted, Revision: revision.Name(r.Object.Name, hash)}
+		return nil, &rollout.Absence{Cause: rollout.Deleted, Revision: name}
 	case found.Err != nil:
 		return nil, &rollout.Absence{Cause: rollout.Unreadable, Detail: found.Err.Error(), Works: r.worksWith(hash)}
 	case r.selectsBeside(found.RecordedOn()):

@@ -145,8 +145,7 @@ func New() *Metrics {
 			[]string{"result"}),
 		clock: k8smetrics.NewGauge(&k8smetrics.GaugeOpts{
 			Namespace: prefix, Name: "clock_ahead_seconds", StabilityLevel: k8smetrics.ALPHA,
-			Help: "How far the clock of this machine is ahead of the API server's, negative if it is behind, while the hub uses the API " +
-				"server's time because of that; 0 while the two agree.",
+			Help: "How far the clock of this machine is ahead of the API server's, negative if it is behind; 0 while the two differ by at most 10 s.",
 		}),
 		broker:      newBroker(),
 		upgrade:     newUpgrade(),
@@ -216,7 +215,7 @@ func (m *Metrics) Running(yes bool) {
 	}
 }
 
-// ClockAhead notes how far the machine's clock is ahead of the API server's, where the hub corrects it; 0 where it does not.
+// ClockAhead notes how far the machine's clock is ahead of the API server's; 0 while the two agree.
 func (m *Metrics) ClockAhead(by time.Duration) { m.clock.Set(by.Seconds()) }
 
 // RolloutStarted counts a rollout that began.

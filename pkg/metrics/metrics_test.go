@@ -115,7 +115,7 @@ func TestWhatHappensIsCounted(t *testing.T) {
 # HELP mwrs_controller_running [ALPHA] 1 while this process leads, has filled its caches and reconciles ManifestWorkReplicaSets.
 # TYPE mwrs_controller_running gauge
 mwrs_controller_running 1
-# HELP mwrs_clock_ahead_seconds [ALPHA] How far the clock of this machine is ahead of the API server's, negative if it is behind, while the hub uses the API server's time because of that; 0 while the two agree.
+# HELP mwrs_clock_ahead_seconds [ALPHA] How far the clock of this machine is ahead of the API server's, negative if it is behind; 0 while the two differ by at most 10 s.
 # TYPE mwrs_clock_ahead_seconds gauge
 mwrs_clock_ahead_seconds -90
 # HELP mwrs_broker_disconnected [ALPHA] 1 while works travel over a broker and this process has no connection to it: nothing is written, and no deadline fires.

@@ -20,6 +20,8 @@ type History struct {
 	Revisions []Revision
 	// Ignored says which objects claim to be revisions of this owner and don't count, and why.
 	Ignored []string
+	// Disowned are the names of objects that could be revisions of this owner, but that nobody controls: somebody removed their ownerReference.
+	Disowned []string
 }
 
 // NewHistory takes the revisions that this owner controls and that have the name that their
@@ -29,6 +31,8 @@ func NewHistory(owner metav1.Object, revisions []Revision) History {
 	for i := range revisions {
 		rev := &revisions[i]
 		switch {
+		case metav1.GetControllerOfNoCopy(rev.Object) == nil:
+			h.Disowned = append(h.Disowned, rev.Object.Name)
 		case !metav1.IsControlledBy(rev.Object, owner):
 			// Another owner's, or one of an earlier object with our name: the garbage collector's business.
 		case rev.Object.Name != Name(owner.GetName(), rev.Hash):

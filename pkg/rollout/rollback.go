@@ -35,6 +35,8 @@ const (
 	Surpassed AbsenceCause = "Surpassed"
 	// Deleted means that somebody deleted it, and that its content can't be restored (R7).
 	Deleted AbsenceCause = "Deleted"
+	// Disowned means that the stable revision no longer has an ownerReference to this object.
+	Disowned AbsenceCause = "Disowned"
 	// Unreadable means that its ControllerRevision cannot be read.
 	Unreadable AbsenceCause = "Unreadable"
 	// OnOneCluster means that only one cluster had it, and that others are selected (R6).

@@ -20,6 +20,9 @@ func NoCurrent(a *rollout.Absence) string {
 	case rollout.Deleted:
 		return fmt.Sprintf("there is no ControllerRevision %s to go back to: it was deleted, and no ManifestWork of a selected cluster has the content that was "+
 			"recorded for it; put a good template into the spec", a.Revision)
+	case rollout.Disowned:
+		return fmt.Sprintf("there is no ControllerRevision %s to go back to: it has no ownerReference to this ManifestWorkReplicaSet any more; put the ownerReference "+
+			"back, or put a good template into the spec", a.Revision)
 	case rollout.Unreadable:
 		return Unreadable(a.Detail, a.Works)
 	case rollout.OnOneCluster:

@@ -25,6 +25,7 @@ func TestNoCurrent(t *testing.T) {
 		"there are many others": {&rollout.Absence{Cause: rollout.NeverComplete, Others: []string{"a", "b", "c", "d"}}, []string{"(a; b; c; and 1 more)"}},
 		"an older hub's":        {&rollout.Absence{Cause: rollout.NotAdopted, Others: []string{"a"}}, []string{"did not show which revision was stable", "(a)", remedy}},
 		"another hub came":      {&rollout.Absence{Cause: rollout.Surpassed, Revision: "web-a", Others: []string{"a"}}, []string{"another hub rolled out after revision web-a", "(a)"}},
+		"disowned":              {&rollout.Absence{Cause: rollout.Disowned, Revision: "web-a"}, []string{"no ControllerRevision web-a", "has no ownerReference", remedy}},
 		"deleted":               {&rollout.Absence{Cause: rollout.Deleted, Revision: "web-a"}, []string{"no ControllerRevision web-a", "it was deleted", remedy}},
 		"unreadable":            {&rollout.Absence{Cause: rollout.Unreadable, Detail: "web-a: broken", Works: 2}, []string{"web-a: broken; 2 ManifestWorks have its hash", "delete"}},
 		"on one cluster":        {&rollout.Absence{Cause: rollout.OnOneCluster, Revision: "web-a", Cluster: "c1"}, []string{"revision web-a was found on cluster c1 alone", remedy}},

@@ -79,14 +79,13 @@ func deleting(reason, message string) metav1.Condition {
 	return condition(workv1alpha1.ConditionDeleting, reason, message, metav1.ConditionTrue)
 }
 
-// Preserves reports whether the workloads of an object that is being deleted are kept. A missing field means that they are not, unless the
-// Deleting condition of this generation reports that they are kept: then nobody removed the field, and an older CRD drops it (R20).
+// Preserves reports whether the workloads of an object that is being deleted are kept. Once the Deleting condition reports that they are
+// kept, only setting the field to false changes that: an older CRD may have dropped a field that is missing (R20).
 func Preserves(object *workv1alpha1.ManifestWorkReplicaSet) bool {
 	if asked := object.Spec.PreserveResourcesOnDeletion; asked != nil {
 		return *asked
 	}
-	told := meta.FindStatusCondition(object.Status.Conditions, workv1alpha1.ConditionDeleting)
-	return told != nil && told.ObservedGeneration == object.Generation
+	return meta.FindStatusCondition(object.Status.Conditions, workv1alpha1.ConditionDeleting) != nil
 }
 
 // SetDeleting puts the condition Deleting into a status; nil removes it.

@@ -11,7 +11,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// A field that an older CRD drops does not end a deletion that keeps the workloads. A person who removes it, or sets it to false, does (R20).
+// A field that an older CRD drops, in this generation or an earlier one, does not end a deletion that keeps the workloads. Only false does (R20).
 func TestPreserves(t *testing.T) {
 	for name, test := range map[string]struct {
 		field    *bool
@@ -22,7 +22,7 @@ func TestPreserves(t *testing.T) {
 		"never set":                       {},
 		"false after the report":          {field: ptr.To(false), reported: 5},
 		"dropped after the report":        {reported: 5, want: true},
-		"removed in a later generation":   {reported: 4},
+		"dropped in a later generation":   {reported: 4, want: true},
 		"set, reported in an earlier one": {field: ptr.To(true), reported: 4, want: true},
 	} {
 		t.Run(name, func(t *testing.T) {

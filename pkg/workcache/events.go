@@ -9,23 +9,30 @@ import (
 )
 
 // OwnerEvents leads the events of ManifestWorks to their owners. An agent that repeats its report, in other words or with other details,
-// leads to no pass: a trimmed work holds what decides and nothing else, and two of them can be compared as they are.
-func OwnerEvents(enqueue func(key string)) cache.ResourceEventHandler {
-	enqueueOwners := func(objects ...any) {
+// leads to no pass: a trimmed work holds what decides and nothing else, and two of them can be compared as they are. Exception: owners for which
+// readsLive reports true. Their passes decide on the whole works, so that each report counts (R20).
+func OwnerEvents(enqueue func(key string), readsLive func(key string) bool) cache.ResourceEventHandler {
+	keysOf := func(objects ...any) []string {
 		var keys []string
 		for _, obj := range objects {
 			keys = append(keys, OwnerKeys(UnwrapTombstone(obj))...)
 		}
 		slices.Sort(keys)
-		for _, key := range slices.Compact(keys) {
+		return slices.Compact(keys)
+	}
+	enqueueOwners := func(objects ...any) {
+		for _, key := range keysOf(objects...) {
 			enqueue(key)
 		}
 	}
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc: func(obj any) { enqueueOwners(obj) },
 		UpdateFunc: func(before, after any) {
-			if !equivalent(before, after) {
-				enqueueOwners(before, after)
+			same := equivalent(before, after)
+			for _, key := range keysOf(before, after) {
+				if !same || readsLive(key) {
+					enqueue(key)
+				}
 			}
 		},
 		DeleteFunc: func(obj any) { enqueueOwners(obj) },

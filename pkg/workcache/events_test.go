@@ -12,6 +12,34 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
+func none(string) bool { return false }
+
+// R20: while the workloads of an owner are released, each report leads to a pass. That an agent removed one of two objects shows in nothing that a
+// trimmed work holds.
+func TestEventsOfReleasedWorks(t *testing.T) {
+	report := func(version string, removed int) any {
+		w := newWork("u1", version)
+		w.Labels = map[string]string{workv1alpha1.LabelReplicaSet: "default.web"}
+		for i := range 2 {
+			missing := metav1.Condition{Type: workv1.ManifestAvailable, Status: metav1.ConditionTrue}
+			if i < removed {
+				missing.Status, missing.Reason = metav1.ConditionFalse, "ResourceNotAvailable"
+			}
+			w.Status.ResourceStatus.Manifests = append(w.Status.ResourceStatus.Manifests, workv1.ManifestCondition{
+				ResourceMeta: workv1.ManifestResourceMeta{Ordinal: int32(i)}, Conditions: []metav1.Condition{missing},
+			})
+		}
+		trimmed, err := NewTransform()(w)
+		require.NoError(t, err)
+		return trimmed
+	}
+	var keys []string
+	handler := OwnerEvents(func(key string) { keys = append(keys, key) }, func(key string) bool { return key == "default/web" })
+	handler.OnUpdate(report("7", 0), report("8", 1))
+	handler.OnUpdate(report("8", 1), report("9", 2))
+	require.Equal(t, []string{"default/web", "default/web"}, keys)
+}
+
 // Which events of a work lead to a pass, and over whom.
 func TestOwnerEvents(t *testing.T) {
 	at := metav1.NewTime(time.Unix(1000, 0))
@@ -55,13 +83,13 @@ func TestOwnerEvents(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var keys []string
-			handler := OwnerEvents(func(key string) { keys = append(keys, key) })
+			handler := OwnerEvents(func(key string) { keys = append(keys, key) }, none)
 			handler.OnUpdate(report("7", as), report(test.version, test.change))
 			require.Equal(t, test.keys, keys)
 		})
 	}
 	var keys []string
-	handler := OwnerEvents(func(key string) { keys = append(keys, key) })
+	handler := OwnerEvents(func(key string) { keys = append(keys, key) }, none)
 	handler.OnAdd(report("7", as), true)
 	handler.OnDelete(cache.DeletedFinalStateUnknown{Obj: report("7", as)})
 	handler.OnUpdate(newWork("u1", "1"), newWork("u1", "2"))

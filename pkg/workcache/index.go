@@ -11,9 +11,30 @@ import (
 // object of another owner (P8).
 const ByOwner = "work-rollback-by-owner"
 
-// OwnerIndexers are the indexers of a cache of ManifestWorks or ControllerRevisions.
+// OwnerIndexers are the indexers of a cache of ControllerRevisions.
 func OwnerIndexers() cache.Indexers {
 	return cache.Indexers{ByOwner: func(obj any) ([]string, error) { return OwnerKeys(obj), nil }}
+}
+
+// Unowned finds ManifestWorks that have the hash of a revision and no owner label, under the key "".
+const Unowned = "work-rollback-unowned"
+
+// WorkIndexers are the indexers of a cache of ManifestWorks.
+func WorkIndexers() cache.Indexers {
+	indexers := OwnerIndexers()
+	indexers[Unowned] = func(obj any) ([]string, error) {
+		accessor, err := meta.Accessor(obj)
+		if err != nil {
+			return nil, nil //nolint:nilerr // Nothing else is in the cache.
+		}
+		labels := accessor.GetLabels()
+		_, owned := labels[workv1alpha1.LabelReplicaSet]
+		if _, hashed := labels[workv1alpha1.LabelControllerHash]; owned || !hashed {
+			return nil, nil
+		}
+		return []string{""}, nil
+	}
+	return indexers
 }
 
 // OwnerKeys reads the owner label. What has none, or one that no owner can have written, has no owner.

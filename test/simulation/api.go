@@ -59,8 +59,6 @@ type API struct {
 	NoHistory bool
 	// Manager is the field manager of who writes; the hub's where it is empty.
 	Manager string
-	// Undated leaves the time out of the answers to the hub, as a proxy may.
-	Undated bool
 	// Mutate changes the spec of each work that is written, as a webhook does; nil for none.
 	Mutate func(spec map[string]any)
 }

@@ -102,6 +102,7 @@ func (c works) List(_ context.Context, options metav1.ListOptions) (*workv1.Mani
 	if err != nil {
 		return nil, err
 	}
+	c.process.lists++
 	list := &workv1.ManifestWorkList{}
 	for _, object := range c.process.api.List(Works, c.namespace, func(o *unstructured.Unstructured) bool { return selector.Matches(labels.Set(o.GetLabels())) }) {
 		list.Items = append(list.Items, *as[workv1.ManifestWork](c.process.api, object))

@@ -21,11 +21,14 @@ func (s *teller) notAborted() {
 	require.Nil(s.t, s.Object().Status.AbortedTime, s.story())
 }
 
-// R10, R11: a hub with a wrong machine clock takes over in the middle of a rollout. It does not fail any cluster early, and a cluster that
-// hangs fails at about the right time.
+// R10, R11: a hub takes over in the middle of a rollout. If its clock is behind, deadlines count from when it first saw the works. If its clock is
+// ahead, no deadline fires in the grace.
 func TestHubThatTakesOverWithAWrongClock(t *testing.T) {
-	for name, ahead := range map[string]time.Duration{
-		"right": 0, "20 minutes ahead": 20 * time.Minute, "20 minutes behind": -20 * time.Minute, "a day ahead": 24 * time.Hour,
+	for name, test := range map[string]struct{ ahead, fails time.Duration }{
+		"right":             {0, 9 * time.Minute},
+		"20 minutes behind": {-20 * time.Minute, 10 * time.Minute},
+		"20 minutes ahead":  {20 * time.Minute, 2 * time.Minute},
+		"a day ahead":       {24 * time.Hour, 2 * time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &teller{World: NewWorld(), t: t}
@@ -35,14 +38,13 @@ func TestHubThatTakesOverWithAWrongClock(t *testing.T) {
 			s.Report("c1", "v2", Hangs)
 			s.Update("v2")
 			s.run(time.Minute)
-			s.HubAhead = ahead
+			s.HubAhead = test.ahead
 			s.Tell("another hub leads")
 			s.Restart()
-			s.run(8*time.Minute + 30*time.Second)
+			s.run(test.fails - 10*time.Second)
 			s.notAborted()
-			s.run(time.Minute)
+			s.run(20 * time.Second)
 			require.NotNil(t, s.Object().Status.AbortedTime, s.story())
-			require.WithinDuration(t, s.Clock.Now(), s.Object().Status.AbortedTime.Time, time.Minute)
 			s.quiet()
 			s.everywhere("v1")
 		})
@@ -65,7 +67,7 @@ func TestRolloutBegunByAClockAhead(t *testing.T) {
 			s.quiet()
 			s.Update("v2")
 			s.quiet()
-			s.API.Undated, s.HubAhead = true, time.Hour
+			s.HubAhead = time.Hour
 			s.Restart()
 			s.Report("c2", "v1", test.outcome)
 			s.Update("v1")
@@ -88,7 +90,7 @@ func TestWorksWrittenByAClockAhead(t *testing.T) {
 	s.Place("p1", []string{"c1", "c2"})
 	s.Create("v1", progressive("p1", 1, "10m", 0, true))
 	s.quiet()
-	s.API.Undated, s.HubAhead = true, time.Hour
+	s.HubAhead = time.Hour
 	s.Restart()
 	s.Report("c1", "v2", Hangs)
 	s.Update("v2")

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	upstream "open-cluster-management.io/api/work/v1alpha1"
 
@@ -157,21 +158,63 @@ func TestDeletionFindsAWorkWithoutOwner(t *testing.T) {
 	}
 }
 
-// R18: a work that may as well be that of a ManifestWorkReplicaSet with the same name and template in another namespace stays.
+// R18: a work that may as well be that of a ManifestWorkReplicaSet with the same name and template in another namespace stays. That takes a
+// Placement that selects the cluster, or that may do so.
 func TestDeletionLeavesAWorkOfTheSameNameAlone(t *testing.T) {
-	s := rolledOut(t)
-	other := s.Object().DeepCopy()
-	other.ObjectMeta = metav1.ObjectMeta{Namespace: "other", Name: Name}
-	other.Spec.PlacementRefs = nil
-	_, err := s.API.Create(ReplicaSets, from(other))
+	for name, test := range map[string]struct {
+		selects []string
+		change  func(*workv1alpha1.ManifestWorkReplicaSetSpec)
+		left    int
+	}{
+		"it selects the cluster":       {selects: []string{"c2"}, left: 1},
+		"its selection is not known":   {left: 1},
+		"it selects another cluster":   {selects: []string{"c9"}},
+		"it is paused, and did so":     {selects: []string{"c9"}, change: func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.Paused = true }, left: 1},
+		"it names another Placement":   {selects: []string{"c2"}, change: func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.PlacementRefs[0].Name = "p2" }},
+		"it has no Placement whatever": {change: func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.PlacementRefs = nil }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := rolledOut(t)
+			s.twin(test.selects, test.change)
+			s.settle(time.Minute)
+			s.stripOwner("c2")
+			before := s.Hub.lists
+			s.Delete()
+			s.settle(Forever)
+			require.Nil(t, s.Object())
+			require.Len(t, s.Works(), test.left, s.story())
+			require.Equal(t, 1, s.Hub.lists-before, "one list of the works of this object")
+		})
+	}
+}
+
+// twin creates an object with the same name and template in another namespace, whose Placement p1 selects clusters; without any, the Placement is
+// missing.
+func (s *teller) twin(selects []string, change func(*workv1alpha1.ManifestWorkReplicaSetSpec)) {
+	s.t.Helper()
+	twin := s.Object().DeepCopy()
+	twin.ObjectMeta = metav1.ObjectMeta{Namespace: "other", Name: Name}
+	if change != nil {
+		change(&twin.Spec)
+	}
+	_, err := s.API.Create(ReplicaSets, from(twin))
 	s.must(err)
 	s.patch(ReplicaSets, "other", Name, map[string]any{"status": map[string]any{"updateRevision": s.hashOf("v1")}}, true)
-	s.settle(time.Minute)
-	s.stripOwner("c2")
-	s.Delete()
-	s.settle(Forever)
-	require.Nil(t, s.Object())
-	require.Len(t, s.Works(), 1, s.story())
+	if selects == nil {
+		return
+	}
+	_, err = s.API.Create(Placements, from(&clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "p1"}}))
+	s.must(err)
+	decision := &clusterv1beta1.PlacementDecision{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "other", Name: "p1-decision-1", Labels: map[string]string{clusterv1beta1.PlacementLabel: "p1"},
+	}}
+	_, err = s.API.Create(Decisions, from(decision))
+	s.must(err)
+	decided := make([]map[string]string, 0, len(selects))
+	for _, cluster := range selects {
+		decided = append(decided, map[string]string{"clusterName": cluster, "reason": ""})
+	}
+	s.patch(Decisions, "other", decision.Name, map[string]any{"status": map[string]any{"decisions": decided}}, true)
 }
 
 func (s *teller) stripOwner(cluster string) {

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
 // An object is being deleted, its workloads stay, and the hub waits for the agent of c1. OCM's operator writes its CRD, which drops
@@ -31,4 +33,14 @@ func TestOlderCRDDuringAPreservingDeletion(t *testing.T) {
 	s.API.store(ReplicaSets, served)
 	s.settle(time.Minute)
 	require.Nil(t, s.Works()[0].DeletionTimestamp, "its agent would delete the workloads")
+	s.Edit("edits something else", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) {
+		spec.PlacementRefs[0].RolloutStrategy.All.ProgressDeadline = "20m"
+	})
+	require.Nil(t, s.Object().Spec.PreserveResourcesOnDeletion)
+	s.settle(time.Minute)
+	require.Nil(t, s.Works()[0].DeletionTimestamp, "and still would")
+	s.API.OlderCRD = false
+	s.Preserve(false)
+	s.settle(time.Minute)
+	require.NotNil(t, s.Works()[0].DeletionTimestamp, "only false gives up")
 }

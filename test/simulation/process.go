@@ -53,10 +53,8 @@ var errKilled = errors.New("the process is dead")
 
 // Process is one run of the hub: the controller with its memory and its caches. A killed one is replaced by a new one.
 type Process struct {
-	api   *API
-	clock *clocktesting.FakeClock
-	// answered shows the hub's clock the time of the API server; it does nothing where answers have none.
-	answered   func()
+	api        *API
+	clock      *clocktesting.FakeClock
 	controller *controller.Controller
 	stores     controller.Stores
 	connection *connectivity.Connection
@@ -67,6 +65,8 @@ type Process struct {
 	hidden []Event
 	queue  map[string]bool
 	dead   bool
+	// lists counts the live lists of works.
+	lists int
 	// answers counts the requests that failed.
 	answers int
 	// written counts the writes of works over a broker.
@@ -94,14 +94,11 @@ func NewProcess(
 	api *API, clk *clocktesting.FakeClock, machine machineClock, settle time.Duration, recorder events.EventRecorder, network *Network,
 ) *Process {
 	p := &Process{api: api, clock: clk, stores: controller.NewStores(), queue: map[string]bool{}, trim: workcache.NewTransform(), unread: api.NoHistory}
-	hubClock := connectivity.NewClock(machine, nil)
-	p.answered = api.timeShown(hubClock)
-	p.answered()
-	p.connection = connectivity.New(hubClock)
+	p.connection = connectivity.New(machine)
 	config := controller.Config{
 		Dynamic: dynamicClient{process: p}, Works: workClient{process: p}, Metadata: metadataClient{process: p}, Kube: kubeClient{process: p},
 		History:    p.history,
-		Connection: p.connection, Recorder: recorder, Clock: hubClock, SuccessSettle: settle, Writers: 1,
+		Connection: p.connection, Recorder: recorder, Clock: machine, SuccessSettle: settle, Writers: 1,
 	}
 	if network != nil {
 		p.connect(network)
@@ -263,7 +260,6 @@ func write[T any](p *Process, what string, do func() (T, error)) (T, error) {
 	}
 	before := p.api.version
 	answer, err := do()
-	p.answered()
 	if err == nil && p.Wrote != nil && p.api.version != before {
 		p.Wrote(what)
 	}

@@ -257,7 +257,6 @@ func TestRecordNamesThePlacement(t *testing.T) {
 // TestRetryAfterAClockThatWasAhead: a retry counts although a hub whose clock was ahead dated the last write later.
 func TestRetryAfterAClockThatWasAhead(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
-	s.API.Undated = true
 	s.HubAhead = time.Hour
 	s.Restart()
 	s.Place("p1", []string{"c1", "c2", "c3", "c4"})

@@ -93,6 +93,7 @@ func (w *World) sync() {
 	w.due, w.again = false, time.Time{}
 	w.forgetLostFacts()
 	again, dead, err := w.Hub.Sync(context.Background(), Namespace+"/"+Name)
+	w.between()
 	w.noteOverdue(w.Object()) // A pass that fails, or dies, may have recorded a failure.
 	if !dead && err == nil {
 		w.noteFacts()

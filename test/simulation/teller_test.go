@@ -61,6 +61,7 @@ func playStories(t *testing.T, stories map[string]func(*teller), begin ...func(*
 				do(s)
 			}
 			golden(t, name, s.story()+"\n")
+			setBackEverywhere(s, name, append(begin, play))
 		})
 	}
 }

@@ -40,6 +40,8 @@ type World struct {
 	Story []string
 	// Check is called after each write of the hub; nil for none.
 	Check func(write string)
+	// Between is called after each write and each pass of the hub; nil for nothing.
+	Between func()
 	// Fault is handed to each process of the hub.
 	Fault func(write string) Fault
 	// Refusals is what the API server answers to writes of the works of a cluster, until it is taken out again: a quota, a policy, a webhook
@@ -68,7 +70,7 @@ type World struct {
 	began    time.Time
 	agents   map[types.UID]*agent
 	outcomes map[string]Outcome
-	// HubAhead is how far the clock of the next process's machine is ahead of the API server's.
+	// HubAhead is how far the clock of the hub's machine is ahead of the API server's.
 	HubAhead time.Duration
 	// AgentsAhead is how far the clock of each cluster's agent is ahead of the hub's.
 	AgentsAhead map[string]time.Duration
@@ -145,7 +147,7 @@ func NewWorld() *World {
 
 // Restart replaces the hub's process by a new one, with nothing in its memory.
 func (w *World) Restart() {
-	w.Hub = NewProcess(w.API, w.Clock, machineClock{w.Clock, w.HubAhead}, settleTime, recorder{w}, w.Network)
+	w.Hub = NewProcess(w.API, w.Clock, machineClock{w.Clock, &w.HubAhead}, settleTime, recorder{w}, w.Network)
 	w.Hub.Fault = func(what string) Fault {
 		fault := w.refusal(what)
 		if fault == NoFault && w.Fault != nil {
@@ -170,9 +172,16 @@ func (w *World) Restart() {
 			w.Check(what)
 		}
 		w.strikeNow()
+		w.between()
 	}
 	w.Hub.Reads = w.strikeNow
 	w.due, w.again = true, time.Time{}
+}
+
+func (w *World) between() {
+	if w.Between != nil {
+		w.Between()
+	}
 }
 
 // strikeNow lets adversaries act in the middle of a pass.

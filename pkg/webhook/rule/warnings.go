@@ -113,17 +113,6 @@ func kindCheck(name, surprising string) Check {
 	}
 }
 
-// LosesPreserved is about workloads that must be preserved, but are deleted when they complete (R19).
-var LosesPreserved = Rule{
-	Name: "losesPreserved",
-	Text: "a completed ManifestWork is deleted with its objects once this time is over: " +
-		"spec.preserveResourcesOnDeletion keeps them only when this ManifestWorkReplicaSet is deleted",
-	Checks: []Check{{
-		Holds: "!object.spec.?preserveResourcesOnDeletion.orValue(false) || !variables.template.?deleteOption.?ttlSecondsAfterFinished.hasValue()",
-		Field: "'spec.manifestWorkTemplate.deleteOption.ttlSecondsAfterFinished'",
-	}},
-}
-
 // AbortWhilePaused is about a pause during an abort (R24).
 var AbortWhilePaused = Rule{
 	Name: "abortWhilePaused",

@@ -284,8 +284,7 @@ func TestSurprises(t *testing.T) {
 				set("spec.preserveResourcesOnDeletion", "true"),
 				set("spec.manifestWorkTemplate.deleteOption", "{propagationPolicy: Foreground, ttlSecondsAfterFinished: 60}"),
 			},
-			[]string{"spec.manifestWorkTemplate.deleteOption.ttlSecondsAfterFinished: a completed ManifestWork is deleted with its objects once this " +
-				"time is over: spec.preserveResourcesOnDeletion keeps them only when this ManifestWorkReplicaSet is deleted"},
+			nil, // OCM's garbage collection leaves the works of a ManifestWorkReplicaSet alone.
 		},
 		"workloads stay": {[]edit{set("spec.preserveResourcesOnDeletion", "true")}, nil},
 		"WhenAvailable, and everything is orphaned": {

@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/utils/ptr"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -40,7 +39,7 @@ func surprises(old *unstructured.Unstructured, mwrs *workv1alpha1.ManifestWorkRe
 	if aborts {
 		out = append(out, templateSurprises(&mwrs.Spec.ManifestWorkTemplate, limits)...)
 	}
-	return append(out, deletionSurprises(mwrs)...)
+	return out
 }
 
 // droppedSurprises are those of an update that drops more than can be kept (R28).
@@ -76,15 +75,6 @@ func secretSurprises(template *workv1.ManifestWorkSpec, limits Limits) []string 
 		}
 	}
 	return out
-}
-
-// deletionSurprises are those of workloads that are to stay when the object is deleted (R19).
-func deletionSurprises(mwrs *workv1alpha1.ManifestWorkReplicaSet) []string {
-	option := mwrs.Spec.ManifestWorkTemplate.DeleteOption
-	if !ptr.Deref(mwrs.Spec.PreserveResourcesOnDeletion, false) || option == nil || option.TTLSecondsAfterFinished == nil {
-		return nil
-	}
-	return []string{rule.LosesPreserved.Warning(templatePath.Child("deleteOption", "ttlSecondsAfterFinished"))}
 }
 
 func strategySurprises(path *field.Path, traits placement.Traits) []string {

@@ -45,7 +45,7 @@ func (m *Owners) DroppedLately(owner string, field Field, now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	seen, dropped := m.look(owner).droppedAt[field]
-	return dropped && now.Before(seen.Add(PrunedInterval))
+	return dropped && lately(seen, now, PrunedInterval)
 }
 
 // DroppedLast returns the fields that the API server dropped the last time, sorted.

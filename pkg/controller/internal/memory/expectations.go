@@ -102,6 +102,8 @@ func (e *Expectations) Late(owner string, now time.Time, atMost int) []Write {
 		if len(late) == atMost {
 			break
 		}
+		setBack(now, &w.at, &w.asked)
+		e.pending[owner][key] = w
 		if now.Sub(w.at) > CatchUpPatience && now.Sub(w.asked) > CatchUpPatience {
 			w.asked = now
 			e.pending[owner][key] = w

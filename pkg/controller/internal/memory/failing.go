@@ -145,7 +145,7 @@ func (f *failure) fail(err error, now time.Time) {
 // RefusedLately reports whether the API server rejected a write less than a minute ago.
 func (m *Owners) RefusedLately(owner string, a Attempt, now time.Time) bool {
 	f := m.failing(owner)[a.What]
-	return f != nil && f.target == a.Target && !f.refusedSince.IsZero() && now.Before(f.triedAt.Add(RefusedInterval))
+	return f != nil && f.target == a.Target && !f.refusedSince.IsZero() && lately(f.triedAt, now, RefusedInterval)
 }
 
 // Failures returns the writes of the desired revision that failed when they were last tried.

@@ -46,6 +46,21 @@ func (s *sighting) see(stored, now time.Time) time.Time {
 	return stored
 }
 
+// lately reports whether less than a while has passed since a time. A time in the future was noted before the clock was set back, and is not
+// recent: otherwise it would stay recent for as long as the clock was ahead.
+func lately(at, now time.Time, while time.Duration) bool {
+	return !now.Before(at) && now.Before(at.Add(while))
+}
+
+// setBack sets times in the future to now: the clock was set back since this process noted them.
+func setBack(now time.Time, noted ...*time.Time) {
+	for _, at := range noted {
+		if at.After(now) {
+			*at = now
+		}
+	}
+}
+
 // ForgetWork drops the state of a ManifestWork that is gone.
 func (m *Memory) ForgetWork(uid types.UID) { m.Works.Forget(uid) }
 

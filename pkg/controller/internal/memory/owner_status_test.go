@@ -80,10 +80,10 @@ func TestAborts(t *testing.T) {
 // An abort is known from the pass that left it to the one that carried it out.
 func TestAborting(t *testing.T) {
 	a := NewAborting()
-	require.False(t, a.Is(owner))
-	a.Note(owner, true)
-	require.True(t, a.Is(owner))
-	require.False(t, a.Is("demo/other"))
-	a.Note(owner, false)
-	require.False(t, a.Is(owner))
+	require.Equal(t, NoAbort, a.Of(owner))
+	a.Note(owner, AbortUnderWay)
+	require.Equal(t, AbortUnderWay, a.Of(owner))
+	require.Equal(t, NoAbort, a.Of("demo/other"))
+	a.Note(owner, NoAbort)
+	require.Equal(t, NoAbort, a.Of(owner))
 }

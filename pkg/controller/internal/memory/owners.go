@@ -61,7 +61,7 @@ type pruning struct {
 }
 
 // lately reports whether this was so recent that fields are not tried again yet.
-func (p *pruning) lately(now time.Time) bool { return p != nil && now.Before(p.at.Add(PrunedInterval)) }
+func (p *pruning) lately(now time.Time) bool { return p != nil && lately(p.at, now, PrunedInterval) }
 
 // Prunes notes whether the API server drops the status fields that only our CRD has, and whether its answer has a default of our CRD.
 func (m *Owners) Prunes(owner string, pruned, defaulted bool, now time.Time) {
@@ -121,10 +121,13 @@ func (m *Owners) Note(owner string, outcome *lifecycle.Outcome) {
 	}
 }
 
-// Recall returns the memory that the plan of an owner's revisions reads, as values.
+// Recall returns the memory that the plan of an owner's revisions reads, as values. Each pass begins with it.
 func (m *Owners) Recall(owner string, now time.Time) lifecycle.Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if known := m.known[owner]; known != nil {
+		known.setBack(now)
+	}
 	known := m.look(owner)
 	return lifecycle.Memory{
 		Kept: known.revisions, Completed: known.completed, Incomplete: known.incomplete, Unrecorded: known.digests(),
@@ -166,6 +169,22 @@ func (m *Owners) Retries(owner string, stored lifecycle.Recorded, now time.Time)
 	known.failing = without(known.failing, func(_ string, f *failure) bool { return removed(f.cluster) })
 	known.records.Failures = without(known.records.Failures, func(c string, _ rollout.Failure) bool { return removed(c) })
 	return maps.Clone(known.retried)
+}
+
+// setBack sets times in the future to now: the clock was set back since this process noted them. Deadlines run from some of them.
+func (k *knownOwner) setBack(now time.Time) {
+	for cluster, at := range k.retried {
+		setBack(now, &at)
+		k.retried[cluster] = at
+	}
+	for what, f := range k.failing {
+		if f.triedAt.After(now) {
+			earlier := *f
+			setBack(now, &earlier.since, &earlier.refusedSince, &earlier.triedAt)
+			k.failing = maps.Clone(k.failing) // It is read without the lock.
+			k.failing[what] = &earlier
+		}
+	}
 }
 
 // noteRetry notes that a user retries a cluster.

@@ -41,7 +41,11 @@ func NewPace() *Pace { return &Pace{until: map[string]time.Time{}, yielding: map
 func (p *Pace) Wait(key string, now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return min(p.until[key].Sub(now), maxRest)
+	wait := p.until[key].Sub(now)
+	if wait > maxRest { // The clock was set back.
+		return 0
+	}
+	return wait
 }
 
 // Passed notes a pass.
@@ -82,28 +86,41 @@ func (p *Pace) Forget(key string) {
 	delete(p.yielding, key)
 }
 
-// Aborting remembers the objects with an abort in progress, because their status may not be able to hold it.
+// Abort is how a pass left the abort of an object.
+type Abort int
+
+// The ways.
+const (
+	// NoAbort means that there is none in progress, or that no pass was made yet.
+	NoAbort Abort = iota
+	// AbortUnderWay means that works have yet to be restored.
+	AbortUnderWay
+	// AbortStuck means that there is no revision to go back to, so that nothing is restored.
+	AbortStuck
+)
+
+// Aborting remembers how the last pass over each object left its abort, because the status may not be able to hold it.
 type Aborting struct {
 	mu   sync.Mutex
-	keys map[string]bool
+	keys map[string]Abort
 }
 
 // NewAborting returns an Aborting without aborts.
-func NewAborting() *Aborting { return &Aborting{keys: map[string]bool{}} }
+func NewAborting() *Aborting { return &Aborting{keys: map[string]Abort{}} }
 
-// Note notes whether a pass left an abort unfinished.
-func (a *Aborting) Note(key string, is bool) {
+// Note notes how a pass left the abort of an object.
+func (a *Aborting) Note(key string, left Abort) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if is {
-		a.keys[key] = true
-	} else {
+	if left == NoAbort {
 		delete(a.keys, key)
+	} else {
+		a.keys[key] = left
 	}
 }
 
-// Is reports whether the last pass left an abort unfinished.
-func (a *Aborting) Is(key string) bool {
+// Of returns how the last pass left the abort of an object.
+func (a *Aborting) Of(key string) Abort {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.keys[key]

@@ -23,7 +23,7 @@ func TestPaceRestsAfterAPassThatChangedNothing(t *testing.T) {
 
 	p.Passed("a", began, began.Add(time.Minute), false)
 	require.Equal(t, maxRest, p.Wait("a", began.Add(time.Minute)), "an abort does not wait longer than this")
-	require.Equal(t, maxRest, p.Wait("a", began.Add(-time.Hour)), "also when the clock went back")
+	require.LessOrEqual(t, p.Wait("a", began.Add(-time.Hour)), time.Duration(0), "nothing waits for a clock that was set back")
 	p.Forget("a")
 	require.LessOrEqual(t, p.Wait("a", began), time.Duration(0))
 }

@@ -108,7 +108,7 @@ func (m *Releases) Repeats(owner string, uid types.UID, spec *workv1.ManifestWor
 		known = *found
 	}
 	m.mu.Unlock()
-	return known.written != nil && now.Before(known.writtenAt.Add(RefusedInterval)) && orphan.Equivalent(known.written, spec)
+	return known.written != nil && lately(known.writtenAt, now, RefusedInterval) && orphan.Equivalent(known.written, spec)
 }
 
 func (m *Releases) work(owner string, uid types.UID) *releasedWork { return m.of(owner).work(uid) }

@@ -21,7 +21,7 @@ type Reports struct{ entries[string, ownerReports] }
 
 // ownerReports holds this process's reports about one owner.
 type ownerReports struct {
-	// notes holds the texts of the log and of events that each process reports once.
+	// notes holds the texts of the log and of events that each process reports once, at most notesKept.
 	notes sets.Set[string]
 	// ruledOut is the hash of the revision whose rollout was last reported to have nothing to roll back to; empty for none.
 	ruledOut string
@@ -30,6 +30,10 @@ type ownerReports struct {
 	// reportedAt is when a status was last written; zero for never.
 	reportedAt time.Time
 }
+
+// notesKept is the maximum number of remembered notes of one owner. Each names revisions or objects, so that a long life has many. After that many,
+// all are forgotten: a note that still applies is reported once more.
+const notesKept = 100
 
 // Announce reports whether a note of an owner is new to this process, and remembers it. Of several callers, only one gets true.
 func (m *Reports) Announce(owner, note string) bool {
@@ -42,7 +46,7 @@ func (t *ownerReports) announce(note string) bool {
 	if t.notes.Has(note) {
 		return false
 	}
-	if t.notes == nil {
+	if len(t.notes) >= notesKept || t.notes == nil {
 		t.notes = sets.New[string]()
 	}
 	t.notes.Insert(note)
@@ -96,14 +100,10 @@ const reportInterval = time.Second
 // written in this pass, if it changed.
 func (m *Reports) ReportWait(owner string, stored, wanted *workv1alpha1.ManifestWorkReplicaSetStatus, now time.Time) time.Duration {
 	last := m.LastReport(owner)
-	if last.IsZero() || !onlyProgress(stored, wanted) || equality.Semantic.DeepEqual(*stored, *wanted) {
+	if !lately(last, now, reportInterval) || !onlyProgress(stored, wanted) || equality.Semantic.DeepEqual(*stored, *wanted) {
 		return 0
 	}
-	wait := last.Add(reportInterval).Sub(now)
-	if wait > reportInterval { // The clock was set back.
-		return 0
-	}
-	return max(0, wait)
+	return last.Add(reportInterval).Sub(now)
 }
 
 // onlyProgress reports whether two statuses differ at most in counts and messages.

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -61,4 +62,14 @@ func TestProgressIsReportedOnceInAWhile(t *testing.T) {
 	wanted.Summary.Applied = 5
 	stored := reportedStatus()
 	require.Zero(t, m.ReportWait("default/web", &stored, &wanted, now), "a process that has told nothing yet tells at once")
+}
+
+// A long life has many notes: those that name revisions, say. The memory of them is bounded.
+func TestNotesAreBounded(t *testing.T) {
+	reports := &Reports{}
+	for i := range 10 * notesKept {
+		require.True(t, reports.Announce("default/web", strconv.Itoa(i)))
+		require.False(t, reports.Announce("default/web", strconv.Itoa(i)))
+	}
+	require.LessOrEqual(t, len(reports.look("default/web").notes), notesKept)
 }

@@ -201,13 +201,7 @@ func (w *knownWork) fill(of *work.Work) {
 
 // setBack sets times in the future to now: the clock was set back since this process saw them (R10).
 func (w *knownWork) setBack(now time.Time) {
-	for _, seen := range []*time.Time{
-		&w.succeededSince, &w.turnedAt, &w.watchedSince, &w.settledAt, &w.unselectedSince, &w.leftSince, &w.aheadAt, &w.strippedAt,
-	} {
-		if seen.After(now) {
-			*seen = now
-		}
-	}
+	setBack(now, &w.succeededSince, &w.turnedAt, &w.watchedSince, &w.settledAt, &w.unselectedSince, &w.leftSince, &w.aheadAt, &w.strippedAt)
 }
 
 // Settled notes that works were found settled (R11).
@@ -243,8 +237,7 @@ func (m *Works) Stripped(uid types.UID, stripped bool, now time.Time) {
 func (m *Works) StrippedLately(uid types.UID, now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	seen := m.look(uid).strippedAt
-	return !seen.IsZero() && now.Before(seen.Add(PrunedInterval))
+	return lately(m.look(uid).strippedAt, now, PrunedInterval)
 }
 
 // StaleInterval is how soon a pass that found the cache behind the API server is repeated.

@@ -129,10 +129,10 @@ func (s *Slots) AbortingBeside(key string) bool {
 
 // abortingBeside is AbortingBeside; with an empty key it reports whether any abort writes. The caller holds mu.
 func (s *Slots) abortingBeside(key string) bool {
-	aborts := &s.lanes[Aborts]
+	aborts, ago := &s.lanes[Aborts], s.clock.Since(s.aborted)
 	return aborts.taken > aborts.byObject[key] ||
 		slices.ContainsFunc(aborts.waiting, func(other *claim) bool { return other.key != key }) ||
-		(s.abortedBy != key && s.clock.Since(s.aborted) < abortPause)
+		(s.abortedBy != key && 0 <= ago && ago < abortPause) // Less than 0: the clock was set back.
 }
 
 // pick removes and returns the claim that is next.

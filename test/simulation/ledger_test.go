@@ -1,0 +1,219 @@
+package simulation
+
+import (
+	"flag"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+var ledger = flag.Bool("ledger", false, "run the tests that fail until every decision is kept in one value")
+
+// leftForLedger skips a test that fails because a fact is kept in two places, and the copies disagree.
+func leftForLedger(t *testing.T, why string) {
+	t.Helper()
+	if !*ledger {
+		t.Skip("left for the ledger: " + why)
+	}
+}
+
+// restoredTwice plays a story with the same process of the hub and with another one. It is skipped if it fails.
+func restoredTwice(t *testing.T, name string, fails bool, play func(s *teller, restart bool)) {
+	for process, restart := range map[string]bool{"the same process": false, "another process": true} {
+		t.Run(name+", "+process, func(t *testing.T) {
+			if fails {
+				leftForLedger(t, "a restored status with the same update revision")
+			}
+			s := &teller{World: NewWorld(), t: t}
+			s.Place("p1", []string{"c1", "c2", "c3"})
+			play(s, restart)
+		})
+	}
+}
+
+// TestRestoredStatusOfTheSameRevision: a status from before a decision about the same revision takes nothing back.
+func TestRestoredStatusOfTheSameRevision(t *testing.T) {
+	restoredTwice(t, "what is complete is not aborted by a relapse", true, func(s *teller, restart bool) {
+		s.Create("v1", progressive("p1", 1, "30s", 0, true))
+		s.quiet()
+		s.Update("v2")
+		s.settle(time.Second)
+		saved := s.status()
+		s.quiet()
+		s.Report("c1", "v2", Degrades)
+		s.settle(5 * time.Minute)
+		require.Nil(s.t, s.Object().Status.AbortedTime)
+		s.restore(saved, restart)
+		s.settle(5 * time.Minute)
+		require.Nil(s.t, s.Object().Status.AbortedTime, s.story())
+		s.everywhere("v2")
+	})
+	restoredTwice(t, "what is complete is not taken back by an earlier abort", false, func(s *teller, restart bool) {
+		s.Create("v1", progressive("p1", 1, "30s", 0, true))
+		s.quiet()
+		s.Report("c1", "v2", Hangs)
+		s.Update("v2")
+		s.quiet()
+		saved := s.status()
+		s.Report("c1", "v2", Succeeds)
+		s.Retry()
+		s.quiet()
+		s.everywhere("v2")
+		s.restore(saved, restart)
+		s.settle(5 * time.Minute)
+		s.everywhere("v2")
+	})
+	restoredTwice(t, "an aborted undo does not begin again", false, func(s *teller, restart bool) {
+		s.Create("v1", progressive("p1", 1, "30s", 0, true))
+		s.quiet()
+		s.Update("v2")
+		s.quiet()
+		s.Report("c1", "v1", Hangs)
+		s.Update("v1")
+		s.settle(10 * time.Second)
+		saved := s.status()
+		s.AbortByHand()
+		s.quiet()
+		s.everywhere("v2")
+		s.restore(saved, restart)
+		s.settle(5 * time.Minute)
+		require.NotNil(s.t, s.Object().Status.AbortedTime, s.story())
+		s.everywhere("v2")
+	})
+	restoredTwice(t, "a stalled rollout starts no further cluster", true, func(s *teller, restart bool) {
+		s.Create("v1", progressive("p1", 1, "30s", 0, false))
+		s.quiet()
+		s.Report("c1", "v2", Hangs)
+		s.Update("v2")
+		s.settle(10 * time.Second)
+		saved := s.status()
+		s.quiet()
+		s.Edit("takes two at a time", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) {
+			spec.PlacementRefs[0].RolloutStrategy.Progressive.MaxConcurrency.IntVal = 2
+		})
+		s.quiet()
+		require.Equal(s.t, "v1", s.held("c2"), s.story())
+		s.restore(saved, restart)
+		s.settle(5 * time.Minute)
+		require.Equal(s.t, "v1", s.held("c2"), s.story())
+	})
+}
+
+// TestCompletionWhoseMarkFails: a rollout is complete, and no write that records it succeeds before the template changes. An abort of the next
+// revision goes back to the one that was complete.
+func TestCompletionWhoseMarkFails(t *testing.T) {
+	const both = "neither it nor the status can"
+	for name, fails := range map[string]func(write, revision string) bool{
+		"the revision can't be written": func(write, revision string) bool { return write == "patch revision "+revision },
+		both: func(write, revision string) bool {
+			return write == "patch revision "+revision || strings.HasSuffix(write, "/status")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if name == both {
+				leftForLedger(t, "a completion that nothing records")
+			}
+			s := &teller{World: NewWorld(), t: t}
+			s.Place("p1", []string{"c1", "c2", "c3"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.quiet()
+			s.Update("v2")
+			s.settle(time.Second)
+			update := Name + "-" + s.hashOf("v2")
+			s.Fault = func(write string) Fault {
+				if s.held("c3") == "v2" && fails(write, update) {
+					return Refused
+				}
+				return NoFault
+			}
+			s.settle(10 * time.Minute)
+			s.everywhere("v2")
+			s.Report("c1", "v3", Hangs)
+			s.Update("v3")
+			s.settle(time.Second)
+			s.Fault = nil
+			s.settle(10 * time.Minute)
+			require.NotNil(t, s.Object().Status.AbortedTime, s.story())
+			s.everywhere("v2")
+		})
+	}
+}
+
+// TestRecordedHaltHolds: one cluster has failed, which is tolerated, and another one is degraded. Whatever happens to the work of the latter, the
+// halt stays a fact, and no further cluster is started (R11).
+func TestRecordedHaltHolds(t *testing.T) {
+	const edit = "its work is edited"
+	for name, happens := range map[string]func(*teller){
+		edit: func(s *teller) {
+			template := Template(edited)
+			s.patch(Works, "c2", Name, map[string]any{"spec": from(&template).Object}, false)
+		},
+		"its work is deleted": func(s *teller) { s.must(s.API.Delete(Works, "c2", Name, nil)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			if name == edit {
+				leftForLedger(t, "a recorded halt that the works no longer show")
+			}
+			s := &teller{World: NewWorld(), t: t}
+			s.Place("p1", []string{"c1", "c2", "c3", "c4", "c5"})
+			ref := progressive("p1", 3, "30s", 1, false)
+			ref.RolloutStrategy.Progressive.MinSuccessTime.Duration = 10 * time.Minute
+			s.Create("v1", ref)
+			s.settle(time.Hour)
+			s.Report("c1", "v2", Hangs)
+			s.Update("v2")
+			s.settle(20 * time.Second)
+			s.Report("c2", "v2", Degrades)
+			s.settle(12 * time.Second)
+			require.Equal(t, []string{"c1"}, s.failed(), s.story())
+			require.Equal(t, "v1", s.held("c4"), s.story())
+			require.NotNil(t, s.Object().Status.PlacementsSummary[0].HaltedTime, s.story())
+			s.Report("c2", "v2", Silent)
+			happens(s)
+			s.settle(3 * time.Second)
+			require.Equal(t, "v1", s.held("c4"), s.story())
+		})
+	}
+}
+
+// TestRetriesOfSingleClusters: what an older CRD drops is no retry, and what a person removes is one, whoever leads then.
+func TestRetriesOfSingleClusters(t *testing.T) {
+	stalled := func(t *testing.T) *teller {
+		s := &teller{World: NewWorld(), t: t}
+		s.Place("p1", []string{"c1", "c2", "c3"})
+		s.Create("v1", progressive("p1", 2, "30s", 0, false))
+		s.quiet()
+		s.Report("c1", "v2", Hangs)
+		s.Report("c2", "v2", Hangs)
+		s.Update("v2")
+		s.settle(5 * time.Minute)
+		require.Equal(t, []string{"c1", "c2"}, s.failed(), s.story())
+		return s
+	}
+	t.Run("an older CRD drops the failures", func(t *testing.T) {
+		leftForLedger(t, "a CRD that drops status.failures counts as a retry of all")
+		s := stalled(t)
+		s.API.Lacks = []string{"failures"}
+		object, err := s.API.Get(ReplicaSets, Namespace, Name)
+		s.must(err)
+		served := object.DeepCopy()
+		unstructured.RemoveNestedField(served.Object, "status", "failures")
+		s.API.store(ReplicaSets, served)
+		s.settle(10 * time.Second)
+		require.Equal(t, workv1alpha1.ReasonProgressDeadlineExceeded, s.says(workv1alpha1.ConditionProgressing).Reason, s.story())
+	})
+	t.Run("a retry while no hub leads", func(t *testing.T) {
+		s := stalled(t)
+		s.forgive("c1")
+		s.Restart()
+		s.settle(20 * time.Second)
+		require.Equal(t, []string{"c2"}, s.failed(), s.story())
+		s.settle(5 * time.Minute)
+		require.Equal(t, []string{"c1", "c2"}, s.failed(), s.story())
+	})
+}

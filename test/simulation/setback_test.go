@@ -1,0 +1,72 @@
+package simulation
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/util/sets"
+)
+
+// statesOfAStory is how many states of a story get a clock that is set back, unless all do: see -every-fault.
+const statesOfAStory = 4
+
+// ownTimes are the stories that act or check at a time of their own, or check that nothing is written while the clock is set back. The grace after
+// that changes both.
+var ownTimes = sets.New(
+	"a new version while an abort is being carried out", "paused in the middle of a rollout", "paused in the middle of an abort",
+	"an abort falls due and heals while it is paused", "clusters join and leave while it is paused", "deleted while it is paused",
+	"a webhook is down for one cluster in an abort", "an older CRD drops the status fields", "a deletion that hangs holds nothing open",
+	"a crash loop fails", "without a deadline maxFailures decides on a refused cluster",
+	"a cluster of an earlier group loses its work while a later one is refused",
+	"the fix does not wait for a cluster that answers 500 in an abort",
+	"an abort is carried out but for the works that can't be written back",
+)
+
+// dated are the stories in which two copies of a time disagree once the clock was set back, and how.
+var dated = map[string]string{
+	"undo with one silent cluster and AbortAll": "failures that seem to be older than their rollout, and are recorded anew when the old time comes again",
+	"undo that fails is aborted by hand":        "failures that seem to be older than their rollout, and are recorded anew when the old time comes again",
+	"a refused cluster while it is paused":      "a recorded rejection whose time is still to come",
+}
+
+// setBackEverywhere plays a story again, and sets the clock of the hub, which was an hour ahead, right: under each state of the story, one at a
+// time. The story ends as it did, and not later than a clock's grace allows.
+func setBackEverywhere(told *teller, name string, play []func(*teller)) {
+	if *update || ownTimes.Has(name) {
+		return
+	}
+	again := func(t *testing.T, do func(s *teller, state int)) *teller {
+		s, state := &teller{World: NewWorld(), t: t}, 0
+		s.HubAhead = time.Hour
+		s.Between = func() {
+			state++
+			do(s, state)
+		}
+		for _, do := range play {
+			do(s)
+		}
+		return s
+	}
+	states := 0
+	again(told.t, func(_ *teller, state int) { states = state })
+	step := 1
+	if !*everyFault {
+		step = max(1, states/statesOfAStory)
+	}
+	for at := 1; at <= states; at += step {
+		told.t.Run(fmt.Sprintf("set back under state %d", at), func(t *testing.T) {
+			if why := dated[name]; why != "" {
+				leftForLedger(t, why)
+			}
+			s := again(t, func(s *teller, state int) {
+				if state == at {
+					s.SetBack(time.Hour)
+				}
+			})
+			require.Equal(t, told.state(), s.state(), s.story())
+			require.LessOrEqual(t, s.Clock.Since(s.began), told.Clock.Since(told.began)+10*time.Minute, s.story())
+		})
+	}
+}
