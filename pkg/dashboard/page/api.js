@@ -103,9 +103,8 @@ async function events(body, on) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let parts = [];
   for (;;) {
-    const silent = setTimeout(() => reader.cancel(), late);
-    const read = await reader.read();
-    clearTimeout(silent);
+    const silent = setTimeout(() => reader.cancel().catch(() => {}), late); // It fails if the stream has failed.
+    const read = await reader.read().finally(() => clearTimeout(silent));
     if (read.done) return;
     on('beat');
     // The separator may be split between two chunks.
