@@ -45,7 +45,7 @@ func TestHubThatTakesOverWithAWrongClock(t *testing.T) {
 			s.notAborted()
 			s.run(20 * time.Second)
 			require.NotNil(t, s.Object().Status.AbortedTime, s.story())
-			s.quiet()
+			s.settle(time.Hour)
 			s.everywhere("v1")
 		})
 	}
