@@ -35,8 +35,8 @@ func eventReasons(t *testing.T) []string {
 	return reasons
 }
 
-// page is where the alerts send their readers.
-const page = "https://github.com/open-cluster-management-io/work-rollback/blob/main/docs/monitoring.md"
+// runbook is where the alerts send their readers.
+const runbook = "https://github.com/open-cluster-management-io/work-rollback/blob/main/docs/runbook.md"
 
 // entry returns the list item of a page that begins with a name, after the paragraph that introduces the list; empty for none.
 func entry(page, name string) string {
@@ -52,8 +52,7 @@ func entry(page, name string) string {
 	return ""
 }
 
-// docs/monitoring.md names every metric with its labels and their values, every alert and every event reason, and none that there
-// is not.
+// docs/monitoring.md names every metric with its labels and their values, and every event reason, and none that there is not.
 func TestDocsNameEverything(t *testing.T) {
 	content, err := os.ReadFile("../../docs/monitoring.md")
 	require.NoError(t, err)
@@ -82,21 +81,32 @@ func TestDocsNameEverything(t *testing.T) {
 			}
 		}
 	}
-	for _, group := range rules(t).Groups {
-		for _, r := range group.Rules {
-			require.Contains(t, docs, "\n### "+r.Alert+"\n", "docs/monitoring.md has no heading for the alert")
-			require.Equal(t, page+"#"+strings.ToLower(r.Alert), r.Annotations["runbook_url"], r.Alert)
-			known[r.Alert] = true
-		}
-	}
 	for _, reason := range eventReasons(t) {
 		explained(reason)
 	}
 	require.Contains(t, docs, "The first "+strconv.Itoa(metrics.MaxReplicaSets)+" MWRSs")
-	for _, heading := range regexp.MustCompile("(?m)^### (ManifestWorkReplicaSet[A-Za-z]+)$").FindAllStringSubmatch(docs, -1) {
-		require.True(t, known[heading[1]], "docs/monitoring.md explains the alert %s, and there is no such alert", heading[1])
-	}
 	for _, first := range regexp.MustCompile("(?m)^- `(mwrs_[a-z_]+|[A-Z][A-Za-z]+)`").FindAllStringSubmatch(docs, -1) {
 		require.True(t, known[first[1]], "docs/monitoring.md explains %s, and there is no such thing", first[1])
+	}
+}
+
+// Each alert leads to an anchor of docs/runbook.md, and the section there names it. The runbook names no other alert.
+func TestRunbookHasEveryAlert(t *testing.T) {
+	content, err := os.ReadFile("../../docs/runbook.md")
+	require.NoError(t, err)
+	known := map[string]bool{}
+	for _, group := range rules(t).Groups {
+		for _, r := range group.Rules {
+			require.Equal(t, runbook+"#"+strings.ToLower(r.Alert), r.Annotations["runbook_url"], r.Alert)
+			_, after, found := strings.Cut(string(content), "\n<a id=\""+strings.ToLower(r.Alert)+"\"></a>\n")
+			require.True(t, found, "docs/runbook.md has no anchor for the alert %s", r.Alert)
+			_, section, _ := strings.Cut(after, "\n## ")
+			section, _, _ = strings.Cut(section, "\n## ")
+			require.Contains(t, section, "`"+r.Alert+"`", "the section of docs/runbook.md does not name the alert")
+			known[r.Alert] = true
+		}
+	}
+	for _, named := range regexp.MustCompile("`(ManifestWorkReplicaSet[A-Z][A-Za-z]+)`").FindAllStringSubmatch(string(content), -1) {
+		require.True(t, known[named[1]], "docs/runbook.md names the alert %s, and there is no such alert", named[1])
 	}
 }

@@ -80,8 +80,11 @@ func (h *hub) setEnvironment(t *testing.T) {
 	require.NoError(t, err)
 	kubeconfig, err := h.Plane.Kubeconfig("")
 	require.NoError(t, err)
+	plugins := t.TempDir()
+	out, err := exec.Command("go", "build", "-o", plugins+"/", "../../cmd/kubectl-mwrs").CombinedOutput()
+	require.NoError(t, err, string(out))
 	h.environment = append(os.Environ(), "KUBECONFIG="+kubeconfig, "HOME="+t.TempDir(),
-		"PATH="+filepath.Dir(built.Kubectl)+string(os.PathListSeparator)+os.Getenv("PATH"))
+		"PATH="+strings.Join([]string{filepath.Dir(built.Kubectl), plugins, os.Getenv("PATH")}, string(os.PathListSeparator)))
 }
 
 // shell runs commands as a person would who stops at the first that fails, and returns what they print.

@@ -14,7 +14,7 @@ import (
 // last, because no ManifestWork outlives the change to it.
 var story = []string{
 	"docs/install.md", "docs/upgrade.md", "docs/install-clusteradm.md", "docs/install-gitops.md",
-	"docs/operations.md", "docs/rbac.md", "docs/crd.md", "docs/skew.md", "docs/preserve.md", "docs/remove.md", "docs/cloudevents.md",
+	"docs/operations.md", "docs/runbook.md", "docs/rbac.md", "docs/crd.md", "docs/skew.md", "docs/preserve.md", "docs/remove.md", "docs/cloudevents.md",
 }
 
 // TestCommands runs every block of commands that is not marked as one that needs a real hub.

@@ -39,11 +39,10 @@ func (h *hub) steps() map[string]step {
 		"roll-out":      {after: func(t *testing.T, _ string) { h.isEverywhere(t, "v2") }},
 		"history":       {after: h.listsHistory},
 		"states":        {after: h.listsStates},
-		"undo":          {after: h.isUndone},
-		"abort":         {after: h.isAborted},
-		"retry":         {after: h.isRetried},
-		"abort-by-hand": {after: h.isAbortedByHand},
-		"back":          {after: func(t *testing.T, _ string) { h.isEverywhere(t, "v1") }},
+		"choose":        {after: h.choosesRevision},
+		"undo":          {edit: h.withHash, after: h.isUndone},
+		"retry":         {before: h.aborts("v3"), after: h.isRetried},
+		"abort-by-hand": {before: h.rollsOut("v4", workv1alpha1.ReasonNewRevisionCreated), after: h.isAbortedByHand},
 		"no-abort":      {after: func(t *testing.T, _ string) { h.failureStrategyIs(t, "") }},
 		"abort-again":   {after: func(t *testing.T, _ string) { h.failureStrategyIs(t, workv1alpha1.AbortAll) }},
 		"pause":         {after: h.isPaused},
@@ -51,6 +50,16 @@ func (h *hub) steps() map[string]step {
 		"hold":          {after: h.isHeld},
 		"go-on":         {after: h.goesOn},
 		"delete-work":   {before: h.rememberWork, after: h.worksAgain},
+		// docs/runbook.md
+		"look":          {before: h.aborts("v5"), after: h.shows("Aborted", "DeadlineExceeded", "kubectl mwrs undo web")},
+		"look-without":  {after: h.shows("Aborted", "RolloutAborted")},
+		"aborted":       {edit: h.differs, after: h.shows("Aborted", "cluster1", "-          version: v1", "+          version: v5")},
+		"undo-aborted":  {},
+		"over":          {after: func(t *testing.T, _ string) { h.isEverywhere(t, "v1") }},
+		"stalled":       {before: h.stalls, after: h.shows("Stalled", "kubectl mwrs abort web")},
+		"behind":        {after: h.shows("v6", "cluster1")},
+		"abort-stalled": {after: h.isBackFromStall},
+		"hub":           {before: h.stopsHub, edit: h.fails, after: h.findsNoHub},
 		// docs/rbac.md
 		"bind-role":  {after: func(t *testing.T, output string) { require.Contains(t, output, "yes\nno\n") }},
 		"let-view":   {after: h.letsView},
@@ -162,6 +171,7 @@ func (h *hub) isAborted(t *testing.T, output string) {
 func (h *hub) isAbortedByHand(t *testing.T, output string) {
 	h.isAborted(t, output)
 	require.Contains(t, output, "field manager kubectl-patch set status.abortedTime")
+	h.restores(t)
 }
 
 // isRetried: the same revision begins again. Nobody mended anything, so that it is aborted again.
