@@ -141,3 +141,28 @@ func Rejected(cluster string, since, triedAt time.Duration) SnapshotOption {
 		s.Rejected[cluster] = rollout.Rejection{Since: At(since), TriedAt: At(triedAt), Message: "no quota in " + cluster}
 	}
 }
+
+// Unavailable says that clusters have been unavailable since a time.
+func Unavailable(since time.Duration, clusters ...string) SnapshotOption {
+	return func(s *rollout.Snapshot) {
+		for _, cluster := range clusters {
+			setCluster(s, cluster, placement.Cluster{UnavailableSince: At(since)})
+		}
+	}
+}
+
+// AvailableAgain says that clusters are available, and were not before a time.
+func AvailableAgain(since time.Duration, clusters ...string) SnapshotOption {
+	return func(s *rollout.Snapshot) {
+		for _, cluster := range clusters {
+			setCluster(s, cluster, placement.Cluster{Available: true, AvailableSince: At(since)})
+		}
+	}
+}
+
+func setCluster(s *rollout.Snapshot, name string, cluster placement.Cluster) {
+	if s.Clusters == nil {
+		s.Clusters = placement.Clusters{}
+	}
+	s.Clusters[name] = cluster
+}

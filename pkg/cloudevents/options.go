@@ -73,7 +73,7 @@ type Options struct {
 	// AgentReturn is how long agents may take to reconnect after an outage of the broker.
 	AgentReturn time.Duration
 	// Available reports whether a cluster is available, from a source other than the broker; nil if there is no such source. It is called only
-	// for clusters that do not answer.
+	// for clusters that do not answer, or that the owner of a reported work does not select.
 	Available func(ctx context.Context, cluster string) bool
 	// Clock is the hub's clock.
 	Clock clock.PassiveClock

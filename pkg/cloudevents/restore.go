@@ -108,7 +108,7 @@ func (d *Driver) restore(ctx context.Context, report *workv1.ManifestWork) (agai
 	case err != nil:
 		return 0, err
 	case !owner.Exists || owner.Selection == Unselected && report.DeletionTimestamp.IsZero():
-		return d.removeUnwanted(ctx, report, claim)
+		return d.removeUnwanted(ctx, report, claim, owner.Exists && d.isAway(ctx, claim.Cluster))
 	}
 	d.mu.Lock()
 	delete(d.unwanted, report.UID)
@@ -192,6 +192,11 @@ func restored(report *workv1.ManifestWork) (work *workv1.ManifestWork, sequence 
 
 func isDeleting(work *workv1.ManifestWork) bool { return !work.DeletionTimestamp.IsZero() }
 
+// isAway reports whether the registration agent of a cluster is known not to renew its Lease.
+func (d *Driver) isAway(ctx context.Context, cluster string) bool {
+	return d.available != nil && !d.available(ctx, cluster)
+}
+
 // isUnwanted reports whether the owner of a work is gone, or does not select the cluster.
 func (d *Driver) isUnwanted(ctx context.Context, claim Claim) (bool, error) {
 	owner, err := d.owners.Find(ctx, claim)
@@ -205,12 +210,12 @@ func (d *Driver) isUnwanted(ctx context.Context, claim Claim) (bool, error) {
 }
 
 // removeUnwanted takes a work off its cluster whose owner was deleted, or does not select the cluster any more, since its agent or this hub
-// could not hear of it. It waits for long, and asks again before it does so.
-func (d *Driver) removeUnwanted(ctx context.Context, report *workv1.ManifestWork, claim Claim) (again time.Duration, err error) {
+// could not hear of it. It waits for long, and asks again before it does so. The wait begins again while the cluster is away (R8a).
+func (d *Driver) removeUnwanted(ctx context.Context, report *workv1.ManifestWork, claim Claim, away bool) (again time.Duration, err error) {
 	now := d.clock.Now()
 	d.mu.Lock()
 	since, seen := d.unwanted[report.UID]
-	if !seen {
+	if !seen || away {
 		since = now
 		d.unwanted[report.UID] = now
 	}

@@ -49,7 +49,8 @@ func (c *Connection) observe(request *http.Request, from source, response *http.
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.noteRefusal(from, err == nil && response.StatusCode == http.StatusForbidden)
+	// An API server without the collection answers 404.
+	c.noteRefusal(from, err == nil && (response.StatusCode == http.StatusForbidden || response.StatusCode == http.StatusNotFound))
 	switch {
 	case !isFailure(from, response, err) || c.refused(from):
 		c.succeeded(from)

@@ -57,7 +57,11 @@ type Config struct {
 	RevisionInformer   appsinformers.ControllerRevisionInformer
 	PlacementInformer  clusterinformers.PlacementInformer
 	DecisionInformer   clusterinformers.PlacementDecisionInformer
+	// ClusterInformer is an informer of ManagedClusters; nil if there is none.
+	ClusterInformer cache.SharedIndexInformer
 
+	// ClustersNote returns why ManagedClusters can't be read now, with the remedy; empty if they can. It is nil for never (R8a).
+	ClustersNote func() string
 	// History returns whether ControllerRevisions can be read now; nil for always.
 	History func() History
 	// Connection knows when the connection to the API server began (R11).
@@ -117,11 +121,17 @@ func NewStores() Stores {
 	}
 	return Stores{
 		ReplicaSets: indexer(replicaset.PlacementIndexers()),
-		Works:       indexer(workcache.WorkIndexers()),
+		Works:       indexer(withNamespaces(workcache.WorkIndexers())),
 		Revisions:   indexer(workcache.OwnerIndexers()),
-		Placements:  indexer(cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}),
+		Placements:  indexer(withNamespaces(cache.Indexers{})),
 		Decisions:   indexer(replicaset.PlacementIndexers()),
 	}
+}
+
+// withNamespaces adds the index that each informer of a generated client has.
+func withNamespaces(indexers cache.Indexers) cache.Indexers {
+	indexers[cache.NamespaceIndex] = cache.MetaNamespaceIndexFunc
+	return indexers
 }
 
 // Controller rolls ManifestWorkReplicaSets out and back.
@@ -140,6 +150,7 @@ type Controller struct {
 
 	// Dependencies and settings, as in Config.
 	history       func() History
+	clustersNote  func() string
 	connection    *connectivity.Connection
 	broker        Broker
 	recorder      events.EventRecorder
@@ -159,6 +170,7 @@ type Controller struct {
 	combinations *memory.Combinations
 	pace         *memory.Pace
 	selections   *memory.Selections
+	clusters     *memory.Clusters
 	aborting     *memory.Aborting
 
 	// chain holds the steps of a pass, in order.
@@ -195,6 +207,7 @@ func NewWithStores(config Config, stores Stores) *Controller {
 		revisionIndex: stores.Revisions,
 		decisionIndex: stores.Decisions,
 		history:       config.History,
+		clustersNote:  config.ClustersNote,
 		connection:    config.Connection,
 		broker:        config.Broker,
 		recorder:      config.Recorder,
@@ -208,10 +221,14 @@ func NewWithStores(config Config, stores Stores) *Controller {
 		combinations:  memory.NewCombinations(cmp.Or(config.Handover, handover.DefaultLimits())),
 		pace:          memory.NewPace(),
 		selections:    memory.NewSelections(),
+		clusters:      memory.NewClusters(),
 		aborting:      memory.NewAborting(),
 	}
 	if c.history == nil {
 		c.history = func() History { return History{} }
+	}
+	if c.clustersNote == nil {
+		c.clustersNote = func() string { return "" }
 	}
 	if c.metrics == nil {
 		c.metrics = metrics.New() // Unregistered metrics are not exported.

@@ -66,7 +66,30 @@ func New(config Config) (*Runner, error) {
 		}
 		r.synced = append(r.synced, watched.informer.HasSynced)
 	}
-	return r, nil
+	return r, r.watchClusters(c, config.ClusterInformer)
+}
+
+// watchClusters queues the objects with works on a cluster whose availability changes. Without the permission to read ManagedClusters, the
+// controller does not wait for them (R8a).
+func (r *Runner) watchClusters(c *Controller, informer cache.SharedIndexInformer) error {
+	if informer == nil {
+		return nil
+	}
+	lead := func(keys []string) {
+		for _, key := range keys {
+			r.queue.Add(key)
+		}
+	}
+	handler, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(obj any) { lead(c.NoteCluster(obj)) },
+		UpdateFunc: func(_, after any) { lead(c.NoteCluster(after)) },
+		DeleteFunc: func(obj any) { lead(c.ForgetCluster(obj)) },
+	})
+	if err != nil {
+		return fmt.Errorf("watching an informer: %w", err)
+	}
+	r.synced = append(r.synced, func() bool { return handler.HasSynced() || !informer.HasSynced() && c.clustersNote() != "" })
+	return nil
 }
 
 // laneOf returns the lane of the next pass over an object. An abort begins and ends with a status that reports it. While paused, or without a

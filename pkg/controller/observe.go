@@ -43,6 +43,8 @@ func (c *Controller) observe(p *pass) error {
 		p.facts.NoHistory, p.facts.HistoryNote, p.history = true, history.Note, revision.History{}
 	}
 
+	p.facts.ClustersNote = c.clustersNote()
+
 	works, err := c.workIndex.ByIndex(workcache.ByOwner, p.key)
 	if err != nil {
 		return fmt.Errorf("reading the ManifestWorks: %w", err)
@@ -79,10 +81,11 @@ func (c *Controller) noteWorks(p *pass) {
 	owners, sliced := placement.Owners(p.facts.Refs), placement.Sliced(p.facts.Refs)
 	known, left := placement.SelectionKnown(p.facts.Refs, p.facts.IgnoredRefs), placement.Left(p.facts.Refs, owners)
 	revisions, handover := p.facts.ByHash(p.Update), c.handoverOf(p)
-	seen := make([]work.Work, 0, len(p.works))
+	seen, clusters := make([]work.Work, 0, len(p.works)), placement.Clusters{}
 	for i := range p.facts.Works {
 		read := &p.facts.Works[i]
-		_, selected := owners[read.Cluster()]
+		owner, selected := owners[read.Cluster()]
+		c.noteCluster(p, clusters, read, owner, selected)
 		selection := memory.Selection{
 			Selected: selected, Unknown: !known, Left: left(read.PlacementName(), read.Cluster()), Sliced: sliced[read.Cluster()],
 		}
@@ -94,7 +97,7 @@ func (c *Controller) noteWorks(p *pass) {
 		seen = append(seen, w)
 	}
 	p.facts.Notes = lifecycle.Notes{
-		Works: seen, Heard: c.heard(owners, p.works), Unreached: c.unreached(p.works), DeadlinesSince: c.deadlinesSince(p),
+		Works: seen, Clusters: clusters, Heard: c.heard(owners, p.works), Unreached: c.unreached(p.works), DeadlinesSince: c.deadlinesSince(p),
 		Stall: rollout.Stall(c.connection.LastStall()), Settle: c.successSettle, Handover: handover,
 	}
 	p.facts.Notes.Retried = c.retries(p)

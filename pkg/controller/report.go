@@ -77,6 +77,7 @@ func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stag
 		Problems:        p.problems,
 		PrunedNote:      c.olderCRDNote(p),
 		HistoryNote:     c.historyNote(p),
+		ClustersNote:    c.clustersUnread(p),
 		Now:             p.transitionTime(),
 	})
 	if pruned {
@@ -251,6 +252,11 @@ var laterFields = []laterField{
 		name: memory.State,
 		same: func(a, b *replicaSetStatus) bool { return a.State == b.State },
 		take: func(to, from *replicaSetStatus) { to.State = from.State },
+	},
+	{
+		name: memory.Away,
+		same: func(a, b *replicaSetStatus) bool { return equality.Semantic.DeepEqual(a.Away, b.Away) },
+		take: func(to, from *replicaSetStatus) { to.Away = from.Away },
 	},
 }
 

@@ -33,6 +33,7 @@ import (
 	"open-cluster-management.io/sdk-go/pkg/basecontroller/factory"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/availability"
 	"github.com/open-cluster-management-io/work-rollback/pkg/cloudevents"
 	"github.com/open-cluster-management-io/work-rollback/pkg/connectivity"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
@@ -143,6 +144,15 @@ func (h *hub) addReplicaSets(ctx context.Context, config *rest.Config, clusters 
 	if err != nil {
 		return err
 	}
+	clusterClient, err := clusterclientset.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("making the client of ManagedClusters: %w", err)
+	}
+	managedClusters, err := availability.NewInformer(clusterClient)
+	if err != nil {
+		return fmt.Errorf("making the informer of ManagedClusters: %w", err)
+	}
+	h.connection.Optional(availability.Resource)
 	revisions := newRevisionInformer(kubeClient)
 	h.connection.Optional(revisionsResource)
 	history := func() controller.History { return h.history(revisions.Informer()) }
@@ -156,6 +166,8 @@ func (h *hub) addReplicaSets(ctx context.Context, config *rest.Config, clusters 
 		RevisionInformer:   revisions,
 		PlacementInformer:  clusters.Placements(),
 		DecisionInformer:   clusters.PlacementDecisions(),
+		ClusterInformer:    managedClusters,
+		ClustersNote:       func() string { return h.clustersNote(managedClusters) },
 		History:            history,
 		Connection:         h.connection,
 		Broker:             h.works.broker,
@@ -175,6 +187,7 @@ func (h *hub) addReplicaSets(ctx context.Context, config *rest.Config, clusters 
 	})
 	h.informers[replicaSetsResource] = replicaSets
 	h.informers[revisionsResource] = revisions.Informer()
+	h.informers[availability.Resource] = managedClusters
 	h.informers[placementsResource] = clusters.Placements().Informer()
 	h.informers[decisionsResource] = clusters.PlacementDecisions().Informer()
 	if h.works.owners != nil {
@@ -229,6 +242,15 @@ func (h *hub) history(revisions cache.SharedIndexInformer) controller.History {
 	}
 	return controller.History{Unavailable: true, Note: "there is no revision history, so that no rollout can be aborted: " +
 		"the API server does not let this hub read ControllerRevisions, apply the ClusterRole and its binding that came with this hub (deploy/)"}
+}
+
+// clustersNote returns why the hub can't read ManagedClusters, with the remedy; empty if it can.
+func (h *hub) clustersNote(clusters cache.SharedIndexInformer) string {
+	if clusters.HasSynced() && !h.connection.Refused(availability.Resource) {
+		return ""
+	}
+	return "the hub can't tell a cluster that is away from one that left: the API server does not let it read ManagedClusters, apply the " +
+		"ClusterRole and its binding that came with this hub (deploy/)"
 }
 
 // run fills the caches first: a controller that begins with half a cache would take what is missing for gone.

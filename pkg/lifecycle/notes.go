@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
@@ -14,6 +15,8 @@ import (
 type Notes struct {
 	// Works are those of the View, with what was seen of them.
 	Works []work.Work
+	// Clusters are the managed clusters of works that nothing selects, or not the placementRef that they name (R8a).
+	Clusters placement.Clusters
 	// Heard is since when each agent was heard; nil where works don't travel over a broker (R11).
 	Heard map[string]time.Time
 	// Unreached names the clusters whose agents are there, and do not get what they are sent over a broker, sorted.
@@ -84,6 +87,7 @@ func (v *View) Snapshot(of *status.Revisions, update *work.Revision, aborted boo
 		Refs:           v.Refs,
 		IgnoredRefs:    v.IgnoredRefs,
 		Works:          notes.Works,
+		Clusters:       notes.Clusters,
 		Heard:          notes.Heard,
 		Records:        v.records(of),
 		Retried:        notes.Retried,

@@ -37,6 +37,8 @@ type View struct {
 	// NoHistory reports whether the hub may not read ControllerRevisions. HistoryNote says why and what to do about it; nothing is decided by it.
 	NoHistory   bool
 	HistoryNote string
+	// ClustersNote is why ManagedClusters can't be read, with the remedy; empty if they can (R8a).
+	ClustersNote string
 	// Works are all ManifestWorks that have the owner label, by namespace and name, each with what its spec means.
 	Works []work.Work
 	// Refs are the placementRefs that count, and IgnoredRefs is how many more the spec has.

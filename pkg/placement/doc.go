@@ -5,5 +5,6 @@
 //
 //	Which clusters and groups does a Placement select?   placement.go
 //	Which placementRef does a cluster belong to?         ref.go
+//	Is a cluster available?                              cluster.go
 //	What does a strategy allow, and is it valid?         strategy.go
 package placement

@@ -126,26 +126,30 @@ func Left(refs []Ref, owners map[string]int) func(name, cluster string) bool {
 			return false
 		}
 		if clusters == nil { // Only works that were handed over, or are to be, need it.
-			clusters = clustersOf(refs, name)
+			clusters = selectedBy(refs, name)
 			named[name] = clusters
 		}
 		return !clusters[cluster]
 	}
 }
 
-// clustersOf returns the clusters that the decisions of a Placement name.
-func clustersOf(refs []Ref, name string) map[string]bool {
-	clusters := map[string]bool{}
+// selectedBy returns the clusters that the decisions of the Placement with a name name.
+func selectedBy(refs []Ref, name string) map[string]bool {
 	for i := range refs {
-		if refs[i].Name != name || refs[i].Placement == nil {
-			continue
+		if refs[i].Name == name && refs[i].Placement != nil {
+			return refs[i].Placement.Clusters()
 		}
-		for g := range refs[i].Placement.Groups {
-			for _, cluster := range refs[i].Placement.Groups[g].Clusters {
-				clusters[cluster] = true
-			}
+	}
+	return map[string]bool{}
+}
+
+// Clusters returns the clusters that the decisions of the Placement name.
+func (p *Placement) Clusters() map[string]bool {
+	clusters := make(map[string]bool, p.seen())
+	for g := range p.Groups {
+		for _, cluster := range p.Groups[g].Clusters {
+			clusters[cluster] = true
 		}
-		return clusters
 	}
 	return clusters
 }

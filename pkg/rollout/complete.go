@@ -16,7 +16,7 @@ import (
 //     deletion that timed out counts as such a failure.
 //  3. Failures are tolerated as long as they halt no placementRef, and are within maxFailures of the selected clusters alone.
 //  4. It is not complete before all decisions of the Placements are known, nor before the deadline of an unselected cluster whose failure
-//     could still abort it.
+//     could still abort it. A cluster that is away counts as if it were selected, if it has the update revision (away.go).
 //  5. It is stalled when it is not complete, no outcome is awaited, no cluster is next, and at least one cluster is in Failing (plan.go).
 
 // setCompletion decides whether the rollout is complete or stalled.
@@ -29,17 +29,18 @@ func (p *Plan) setCompletion() {
 		startable = startable || ref.startable
 		undecided = undecided || len(ref.Undecided) > 0
 	}
-	p.Complete = succeeded > 0 && p.selectionsKnown() && p.reached(succeeded) && !undecided
+	p.Complete = succeeded > 0 && p.selectionsKnown() && p.reached(succeeded, p.awaySettled) && !undecided
 	p.Stalled = !p.Complete && !p.RollsOut() && awaited == 0 && !startable && len(p.Failing) > 0
 }
 
-// reached reports whether a number of clusters covers all selected clusters, except those whose failure is tolerated.
-func (p *Plan) reached(clusters int) bool {
-	return clusters > 0 && clusters+p.tolerated == p.Selected() && p.tolerable()
+// reached reports whether a number of selected clusters, and one of clusters that are away, cover all that count, except those whose failure
+// is tolerated.
+func (p *Plan) reached(clusters, away int) bool {
+	return clusters > 0 && clusters+away+p.tolerated+p.awayTolerated == p.Selected()+p.awayCounted && p.tolerable()
 }
 
 // RolledOut reports whether every selected cluster has the update revision, except those whose failure is tolerated.
-func (p *Plan) RolledOut() bool { return p.reached(p.Updated()) }
+func (p *Plan) RolledOut() bool { return p.reached(p.Updated(), p.awayUpdated) }
 
 // Tolerated returns how many selected clusters have failed without preventing completion.
 func (p *Plan) Tolerated() int {
@@ -51,7 +52,7 @@ func (p *Plan) Tolerated() int {
 
 // tolerable reports whether no placementRef has more failures than it tolerates.
 func (p *Plan) tolerable() bool {
-	return p.tolerated == 0 || !slices.ContainsFunc(p.Refs, func(ref RefOutcome) bool { return ref.Halted || ref.overSelected })
+	return p.tolerated+p.awayTolerated == 0 || !slices.ContainsFunc(p.Refs, func(ref RefOutcome) bool { return ref.Halted || ref.overSelected })
 }
 
 // decisionsKnown reports whether every placementRef counts, every Placement is found, and all of their decisions were seen.
@@ -61,10 +62,13 @@ func (p *Plan) decisionsKnown() bool {
 
 // selectionKnown reports whether the clusters that the Placement selects are known (R13). OCM may still be writing a selection that is
 // empty or has several slices. Such a selection is known only when each work that names the placementRef, and whose cluster nothing
-// selects any more, is being deleted. The selection is also unknown while one of its clusters may belong to an earlier placementRef, which
+// selects any more, is being deleted, or stays because its cluster is away. The selection is also unknown while one of its clusters may belong to an earlier placementRef, which
 // has its own soak and maxFailures.
-func (ps *placementState) selectionKnown() bool {
-	leaves := func(w *work.Work) bool { return !w.Deleting() }
+func (ps *placementState) selectionKnown(s *Snapshot) bool {
+	leaves := func(w *work.Work) bool {
+		away, _ := s.away(w.Cluster())
+		return !w.Deleting() && (!away || !s.leftUntil(ps.selection.first[ps.ref.Name], w).IsZero())
+	}
 	blocked := func(m *member) bool { return m.blockedByEarlierRef }
 	return ps.ref.Settled() && !ps.any(blocked) &&
 		(!ps.ref.Placement.Empty() && !ps.ref.MayBeWritten() || !slices.ContainsFunc(ps.leaving, leaves))
@@ -88,7 +92,7 @@ func outcome(s *Snapshot, ps *placementState) RefOutcome {
 	}
 	if placement := ps.ref.Placement; placement != nil {
 		o.Matches, o.Decisions, o.Groups = placement.Matches(), placement.Decisions, len(placement.Groups)
-		o.SelectionKnown = ps.selectionKnown()
+		o.SelectionKnown = ps.selectionKnown(s)
 		o.PlacementSelected = placement.Selected
 	}
 	if ps.strategy.Deadline != placement.NoDeadline {
@@ -134,6 +138,9 @@ func (p *Plan) tally(s *Snapshot, ps *placementState) {
 		if row.settled && !s.Aborted && !m.work.Settled(s.Update) {
 			p.Settled = append(p.Settled, m.work)
 		}
+		if m.away {
+			p.tallyAway(m, ps.holds(m, row.awaited, false))
+		}
 		if !m.owned {
 			continue
 		}
@@ -143,6 +150,24 @@ func (p *Plan) tally(s *Snapshot, ps *placementState) {
 		}
 		p.confirm(s, m)
 		p.nameUnknownAgent(s, m)
+	}
+}
+
+// tallyAway counts a cluster that is away and has the update revision.
+func (p *Plan) tallyAway(m *member, awaited bool) {
+	row := m.is()
+	p.awayCounted++
+	if awaited {
+		p.AwaitedAway = append(p.AwaitedAway, m.cluster)
+	}
+	switch {
+	case row.tolerated:
+		p.awayTolerated++
+	case row.settled:
+		p.awaySettled++
+	}
+	if row.updated {
+		p.awayUpdated++
 	}
 }
 

@@ -79,9 +79,9 @@ func TestOutcome(t *testing.T) {
 			refs:  []placement.Ref{rt.Ref("p1", rt.Deadline("20m"), rt.AbortAll(), rt.MaxFailures(1), two)},
 			works: []work.Work{done("c1"), done("c2"), inFlight("c3", rt.Deleting())}, complete: true,
 		},
-		"a dropped one can't be one too many": {
+		"dropped ones that never succeeded are one too many": { // It is aborted.
 			refs:  []placement.Ref{rt.Ref("p1", rt.Deadline("5m"), rt.AbortAll(), rt.MaxFailures(1), two)},
-			works: []work.Work{done("c1"), done("c2"), failed("c3", rt.Deleting()), failed("c4", rt.Deleting())}, complete: true,
+			works: []work.Work{done("c1"), done("c2"), failed("c3", rt.Deleting()), failed("c4", rt.Deleting())},
 		},
 		"a dropped one, and no abort is asked for": {
 			refs:  []placement.Ref{rt.Ref("p1", rt.Deadline("20m"), two)},

@@ -48,9 +48,9 @@ func TestLeaving(t *testing.T) {
 			t.Errorf("they are not selected: %v", p.Counts)
 		}
 	})
-	t.Run("one whose time passes after it was deselected fails nothing", func(t *testing.T) {
+	t.Run("those whose time passes after they were deselected fail the ref, if they never succeeded", func(t *testing.T) {
 		p := decide(at10, rt.Refs(progressive("c3")), rt.Works(failed("c1", rt.Deleting()), failed("c2", rt.Unselected(10*minute))))
-		if p.Refs[0].Failed || p.Refs[0].Halted || started(p) != "c3" || len(p.Failing) != 1 || len(p.Records.Failures) > 0 {
+		if !p.Refs[0].Failed || !p.Refs[0].Halted || started(p) != "" || len(p.Failing) != 2 || len(p.Records.Failures) != 2 {
 			t.Errorf("%+v %v %v %v", p.Refs, started(p), p.Failing, p.Records)
 		}
 	})

@@ -27,6 +27,7 @@ func decide(s *Snapshot) (*Plan, []*placementState) {
 		p.tally(s, states[i])
 	}
 	p.sortFailing()
+	p.noteAway(s, sel)
 	slices.Sort(p.AgentUnknown)
 	p.Records = p.records(s, states)
 	if s.RetriedUntil.After(s.Now) {

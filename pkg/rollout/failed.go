@@ -21,6 +21,7 @@ import (
 //  4. It fails at once when no cluster can have its name (computePhase).
 //  5. No deadline fires before the agents had time to report to this process (dueAt), and none for an agent that it has never heard
 //     (doubtFailure).
+//     A cluster that nothing selects any more fails in the same way, if it never succeeded (neverSucceeded in away.go).
 //  6. A failure counts at once, and until it is revoked: see records.go. Before the controller acts on a failure, it reads the work from
 //     the API server again, and then records the failure (pkg/controller/record.go).
 //  7. A placementRef fails when more of its clusters failed than maxFailures allows: of all its clusters for All and Progressive, of each
@@ -339,15 +340,15 @@ func (ps *placementState) exceeds(holds func(*member) bool) bool {
 func anyMember(*member) bool { return true }
 
 // exceedsSelected reports whether a condition holds for more selected clusters than maxFailures allows of the selected clusters. Clusters
-// that are leaving enlarge the base of a percentage only until their works are gone, and no revision may become current because of them.
+// that are away count as selected. Clusters that are leaving enlarge the base of a percentage only until their works are gone, and no revision may become current because of them.
 func (ps *placementState) exceedsSelected(holds func(*member) bool) bool {
 	total := 0
 	for _, m := range ps.members {
-		if m.owned {
+		if m.counted() {
 			total++
 		}
 	}
-	return ps.exceedsOf(total, 0, holds, func(m *member) bool { return m.owned })
+	return ps.exceedsOf(total, 0, holds, (*member).counted)
 }
 
 // exceedsOf is exceeds for some of the members. A percentage is taken of a total, or of the known and the missing clusters of a group.

@@ -131,8 +131,11 @@ func TestAbort(t *testing.T) {
 		"by a cluster that failed before it was deselected": {
 			rolling: recorded, refs: []placement.Ref{abort("p1", "c2")}, works: []work.Work{failed("c1", rt.Deleting())}, reason: c1,
 		},
-		"not by a cluster that was deselected before": {
-			refs: []placement.Ref{abort("p1", "c2")}, works: []work.Work{failed("c1", rt.Deleting())},
+		"by a cluster that was deselected before, and never succeeded": {
+			refs: []placement.Ref{abort("p1", "c2")}, works: []work.Work{failed("c1", rt.Deleting())}, reason: c1,
+		},
+		"not by a cluster that was deselected before, and had succeeded": {
+			refs: []placement.Ref{abort("p1", "c2")}, works: []work.Work{failed("c1", rt.Deleting(), rt.SeenSucceeding(minute))},
 		},
 		"by a cluster that failed before its Placement was deleted": {
 			rolling: recorded, refs: []placement.Ref{rt.Ref("p1", rt.Deadline("5m"), rt.AbortAll(), rt.Missing())},

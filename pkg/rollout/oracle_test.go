@@ -220,7 +220,7 @@ func (w *world) noteFailed(s subject, ref *worldRef) {
 		w.stuck[s.cluster] = w.stuck[s.cluster] || w.isStuck(s, ref) && !s.gone
 	case w.isWell(s.work, ref):
 		delete(w.failed, s.cluster)
-	case s.gone:
+	case s.gone && s.work.hadSucceeded(w):
 	case w.isFailed(s.work, ref):
 		w.failed[s.cluster] = true
 	}
@@ -248,9 +248,21 @@ func (w *world) hasFailedUnselected(ref *worldRef) bool {
 	})
 }
 
-// spent: the ref does not select the cluster any more, and its time is over. It counts for nothing.
+// spent: the ref does not select the cluster any more, it had succeeded, and its time is over. It counts for nothing (R8a).
 func (w *world) spent(s subject, ref *worldRef) bool {
-	return s.gone && s.work.at(w.update) && !w.failed[s.cluster] && w.isFailed(s.work, ref)
+	return s.gone && s.work.at(w.update) && !w.failed[s.cluster] && w.isFailed(s.work, ref) && s.work.hadSucceeded(w)
+}
+
+// hadSucceeded reports whether the hub's process knows that the cluster had succeeded before nothing selected it, or can't know that it had not.
+func (work *worldWork) hadSucceeded(w *world) bool {
+	if work.knownSettled.After(latest(work.writtenAt(), w.revisions[w.update].BeginsAt)) {
+		return true
+	}
+	if !work.deleting {
+		return false
+	}
+	seen := work.work(w)
+	return !work.seenSuccess.IsZero() || work.watchedSince.After(work.object.DeletionTimestamp.Time) && seen.ReportedSinceDeletion()
 }
 
 // underWay: written at the update revision, never settled, and not failed (P4).

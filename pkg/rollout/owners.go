@@ -18,6 +18,7 @@ import (
 //     (assign).
 //  4. A work that is labelled with an earlier placementRef is not handed over while the selection of that placementRef is unknown, or for a
 //     while after its cluster left that placementRef, because OCM may still be writing the decisions (blockedByEarlier).
+//  5. A work of a cluster that is away stays with its placementRef (away.go).
 
 // selection holds the clusters that the placementRefs of a snapshot select. It is computed once for a decision, so no step has to look at
 // every placementRef for each work, or the reverse.
@@ -40,6 +41,10 @@ type selection struct {
 	unselected []*work.Work
 	// leaving holds, for each placementRef, the works that still count for it although it no longer owns their clusters.
 	leaving [][]*work.Work
+	// staying are the clusters that count for no other placementRef than the one that their works name, although another one selects them:
+	// they are away (R8a). named holds the clusters of a placementRef, once somebody asks.
+	staying map[string]bool
+	named   []map[string]bool
 	// lent is, for each placementRef, the number of works that name it, are not being deleted, and are on clusters of another placementRef.
 	lent []int
 }
@@ -49,15 +54,22 @@ func newSelection(s *Snapshot) *selection {
 	sel := &selection{
 		members: make([]member, 0, largest), positions: make(map[string]int, largest), begins: make([]int, n, n+1),
 		first: make(map[string]int, n), settled: make([]bool, n), others: map[string]*work.Work{}, leaving: make([][]*work.Work, n),
-		lent: make([]int, n), emptyUntil: make([]time.Time, n),
+		lent: make([]int, n), emptyUntil: make([]time.Time, n), staying: map[string]bool{}, named: make([]map[string]bool, n),
 	}
 	for i := range s.Refs {
-		sel.begins[i] = len(sel.members)
-		sel.addRef(&s.Refs[i])
 		sel.settled[i] = s.Refs[i].Settled()
 		if _, known := sel.first[s.Refs[i].Name]; !known {
 			sel.first[s.Refs[i].Name] = i
 		}
+	}
+	for i := range s.Works {
+		if w := &s.Works[i]; sel.staysWithRef(s, w) {
+			sel.staying[w.Cluster()] = true
+		}
+	}
+	for i := range s.Refs {
+		sel.begins[i] = len(sel.members)
+		sel.addRef(&s.Refs[i])
 	}
 	sel.begins = append(sel.begins, len(sel.members))
 	_, usualName, _ := strings.Cut(s.Owner, ".")
@@ -71,14 +83,14 @@ func newSelection(s *Snapshot) *selection {
 	return sel
 }
 
-// addRef adds the clusters that a placementRef selects and no earlier one does.
+// addRef adds the clusters that a placementRef selects and no earlier one does, except those that stay with the one that they left.
 func (sel *selection) addRef(ref *placement.Ref) {
 	if ref.Placement == nil {
 		return
 	}
 	for g := range ref.Placement.Groups {
 		for _, cluster := range ref.Placement.Groups[g].Clusters {
-			if _, taken := sel.positions[cluster]; !taken {
+			if _, taken := sel.positions[cluster]; !taken && !sel.staying[cluster] {
 				sel.positions[cluster] = len(sel.members)
 				sel.members = append(sel.members, member{cluster: cluster, group: g, owned: true, invalid: placement.IsInvalid(cluster)})
 			}

@@ -63,7 +63,7 @@ const (
 	// terminatingElsewhere is terminating with a work that has the name of another placementRef, and its slot there.
 	terminatingElsewhere
 	terminationTimedOut
-	// overdueUnselected is a cluster that nothing selects any more and whose deadline has passed without a recorded failure.
+	// overdueUnselected is a cluster that nothing selects any more, that had succeeded, and whose deadline has passed since.
 	overdueUnselected
 	inFlight
 	soaking
@@ -171,6 +171,8 @@ type member struct {
 	owned bool
 	// invalid is true if no cluster can have the name: it fails at once, and nothing is written or sent anywhere by that name.
 	invalid bool
+	// away is true if the cluster does not belong to the placementRef because it is away. It counts as one that does (R8a).
+	away bool
 	// blockedByEarlierRef is true if the cluster may belong to an earlier placementRef, because the selection of that placementRef is unknown
 	// or the cluster has just left it. Until that is resolved, nothing new is written to the cluster (R8). blockedUntil is when the block ends
 	// by itself; zero if it does not.
@@ -251,9 +253,12 @@ func (m *member) mayBeInFlight(s *Snapshot) bool {
 	return !m.atUpdate && m.work.Hash() == s.Update.Hash && m.work.KeptRevision() != ""
 }
 
+// counted reports whether completion depends on a member: it belongs to the placementRef, or would if it were not away.
+func (m *member) counted() bool { return m.owned || m.away }
+
 // mayFailUnselected reports whether a member that nothing selects any more could still fail.
 func (ps *placementState) mayFailUnselected(m *member) bool {
-	return !m.owned && m.is().mayStillFail && ps.hasDeadline()
+	return !m.counted() && m.is().mayStillFail && ps.hasDeadline()
 }
 
 // computePhase computes the phase of a member.

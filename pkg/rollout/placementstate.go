@@ -58,8 +58,10 @@ func newPlacementState(s *Snapshot, index int, sel *selection) *placementState {
 }
 
 // addLeft adds a member for a work that still counts here.
-func (ps *placementState) addLeft(w *work.Work) {
-	ps.members = append(ps.members, &member{cluster: w.Cluster(), group: ps.groupOf(w), work: w})
+func (ps *placementState) addLeft(s *Snapshot, w *work.Work) {
+	away, _ := s.away(w.Cluster())
+	away = away && !w.Deleting() && ps.selection.find(w.Cluster()) == nil
+	ps.members = append(ps.members, &member{cluster: w.Cluster(), group: ps.groupOf(w), work: w, away: away})
 }
 
 // mandatory reports whether a group is mandatory.
@@ -84,7 +86,7 @@ func (ps *placementState) names(holds func(*member) bool) []string {
 // addLeaving adds members for works that still count here. A work that has the update revision, or whose cluster failed with it, always
 // counts. Any other work counts only if it is all that is left of a group that other groups wait for. Such a group is not empty: a canary
 // that leaves must not send the next revision to production first (R8). Otherwise the work does not count, because a lost cluster would
-// hold up every rollout.
+// hold up every rollout. For the same reason, a cluster that is away keeps no group waiting (R8a).
 func (ps *placementState) addLeaving(s *Snapshot) {
 	if len(ps.leaving) == 0 {
 		return
@@ -92,9 +94,11 @@ func (ps *placementState) addLeaving(s *Snapshot) {
 	var older []*work.Work
 	for _, work := range ps.leaving {
 		if work.At(s.Update) || s.hasFailed(work.Cluster()) {
-			ps.addLeft(work)
+			ps.addLeft(s, work)
 		} else if _, _, known := work.DecisionGroup(); known {
-			older = append(older, work)
+			if away, _ := s.away(work.Cluster()); work.Deleting() || !away {
+				older = append(older, work)
+			}
 		}
 	}
 	filled := make(map[string]bool, len(ps.groups))
@@ -103,7 +107,7 @@ func (ps *placementState) addLeaving(s *Snapshot) {
 	}
 	for _, work := range older {
 		if _, group := ps.findGroup(work); ps.hasTurn(&group) && !filled[group.Key()] {
-			ps.addLeft(work)
+			ps.addLeft(s, work)
 		}
 	}
 }

@@ -167,6 +167,13 @@ type Plan struct {
 	// Bare names the selected clusters that have no work, whose turn does not come for now, and that no revision can be written to meanwhile,
 	// sorted.
 	Bare []string
+	// Away are the clusters that no placementRef selects because they are, or were a moment ago, unavailable, by cluster (R8a).
+	Away []AwayCluster
+	// AwaitedAway names those of them whose result the rollout waits for.
+	AwaitedAway []string
+	// awayCounted is how many of them have the update revision: awayUpdated succeeded with it, awaySettled for long enough, and
+	// awayTolerated have failed.
+	awayCounted, awayUpdated, awaySettled, awayTolerated int
 	// AgentUnknown names the selected clusters whose works were written a while ago and whose agents this process has not heard, sorted.
 	AgentUnknown []string
 	// Confirmed is how many selected clusters have succeeded at the desired revision for long enough to count (R10).

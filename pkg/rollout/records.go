@@ -82,14 +82,15 @@ func (ps *placementState) recordOf(s *Snapshot, m *member) (record Failure, hold
 	return record, holds && (!m.owned || !terminates || m.work.PlacementName() == ps.ref.Name)
 }
 
-// applyRecord gives a member the phase of its recorded failure. A cluster that no placementRef selects fails only by such a record.
+// applyRecord gives a member the phase of its recorded failure. A cluster that no placementRef selects, and that had succeeded, fails only by
+// such a record.
 func (ps *placementState) applyRecord(s *Snapshot, m *member) {
 	if m.is().settled || m.phase == completed {
 		return
 	}
 	record, holds := ps.recordOf(s, m)
 	if !holds {
-		if m.phase == failed && !m.owned {
+		if m.phase == failed && !m.owned && !m.neverSucceeded(s) {
 			m.phase = overdueUnselected
 		}
 		return
@@ -126,7 +127,7 @@ func (m *member) failure(s *Snapshot, placement string) (Failure, bool) {
 			failure.Placement = placement
 		}
 		return failure, true
-	case !m.owned, !m.is().fails && m.phase != terminationTimedOut:
+	case !m.is().fails && (!m.owned || m.phase != terminationTimedOut):
 		return Failure{}, false
 	}
 	failure := Failure{Placement: placement, Since: s.Now, Reason: m.reason}
@@ -286,7 +287,7 @@ func (ps *placementState) renewableAt(s *Snapshot, m *member) time.Time {
 // does not change.
 func (p *Plan) renewRetried(s *Snapshot, ps *placementState) {
 	for _, m := range ps.members {
-		if m.retriedAt.IsZero() || !m.writable() {
+		if m.retriedAt.IsZero() || !m.writable() && !m.away {
 			continue
 		}
 		if at := ps.renewableAt(s, m); at.After(s.Now) {

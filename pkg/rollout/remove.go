@@ -27,6 +27,9 @@ func (p *Plan) remove(s *Snapshot, sel *selection) {
 		return
 	}
 	for _, w := range sel.surplus {
+		if away, _ := s.away(w.Cluster()); away && sel.find(w.Cluster()) == nil {
+			continue
+		}
 		p.Deletes = append(p.Deletes, Delete{Work: w, Why: "the cluster has another work of this owner"})
 	}
 	wait, written := p.removalWait(s.Refs), writtenPlacements(s.Refs)
@@ -80,8 +83,12 @@ func (s *Snapshot) after(seen time.Time, wait time.Duration) time.Time {
 	return work.Later(work.Later(seen, s.DeadlinesSince).Add(wait), s.Stall.over(wait))
 }
 
-// removeUnselected deletes a work that nothing has selected for long enough, and reports whether it does.
+// removeUnselected deletes a work that nothing has selected for long enough, and reports whether it does. One whose cluster is away stays
+// (R8a).
 func (p *Plan) removeUnselected(s *Snapshot, w *work.Work, wait time.Duration) bool {
+	if away, _ := s.away(w.Cluster()); away {
+		return false
+	}
 	since := w.UnselectedSince
 	if since.IsZero() {
 		since = s.Now

@@ -53,6 +53,9 @@ type Snapshot struct {
 	IgnoredRefs int
 	// Works are all ManifestWorks that have the owner label.
 	Works []work.Work
+	// Clusters are the managed clusters of works that nothing selects, or not the placementRef that they name; nil if the hub can't read
+	// ManagedClusters (R8a).
+	Clusters placement.Clusters
 	// Rejected are, by cluster, the rejections of the last attempt to write the desired revision (R11). While aborted, it includes clusters
 	// whose writes keep failing in another way: neither kind holds up the abort (R4).
 	Rejected map[string]Rejection

@@ -68,13 +68,18 @@ func (w *world) observe() *rollout.Snapshot {
 		if write := fmt.Sprint(spec, mw.writtenAt()); mw.watched != write {
 			mw.watched, mw.watchedSince, mw.knownSettled = write, w.now, time.Time{}
 		}
-		s.Works = append(s.Works, work.Work{
-			WatchedSince: mw.watchedSince, SettledAt: mw.knownSettled,
-			Object: mw.object.DeepCopy(), Digest: rt.DigestOf(mw.content),
-			SucceededSince: mw.seenSuccess, UnselectedSince: mw.unselected, DeletionCounts: true, Combined: w.combined(mw),
-		})
+		s.Works = append(s.Works, mw.work(w))
 	}
 	return s
+}
+
+// work returns what the hub's process knows of a work.
+func (mw *worldWork) work(w *world) work.Work {
+	return work.Work{
+		WatchedSince: mw.watchedSince, SettledAt: mw.knownSettled,
+		Object: mw.object.DeepCopy(), Digest: rt.DigestOf(mw.content),
+		SucceededSince: mw.seenSuccess, UnselectedSince: mw.unselected, DeletionCounts: true, Combined: w.combined(mw),
+	}
 }
 
 // pass is one look of the hub: it decides, persists, and acts.

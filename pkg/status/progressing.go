@@ -101,6 +101,9 @@ func awaiting(plan *rollout.Plan) string {
 	if plan.IgnoredRefs > 0 {
 		parts = append(parts, fmt.Sprintf("no rollout completes while spec.placementRefs has more than %d entries", len(plan.Refs)))
 	}
+	if len(plan.AwaitedAway) > 0 {
+		parts = append(parts, fmt.Sprintf("waiting for the result of %s that is away", rollout.Names(plan.AwaitedAway)))
+	}
 	for i := range plan.Refs {
 		ref := &plan.Refs[i]
 		switch {
@@ -157,9 +160,9 @@ func largerHistory(object *workv1alpha1.ManifestWorkReplicaSet) string {
 // so already.
 func missing(in *Input) string {
 	if absent := in.Snapshot.Absent; absent != nil && absent.Cause == rollout.WithoutHistory && saysAbsence(in) {
-		return in.PrunedNote
+		return join(in.PrunedNote, in.ClustersNote)
 	}
-	return join(in.PrunedNote, in.HistoryNote)
+	return join(in.PrunedNote, in.HistoryNote, in.ClustersNote)
 }
 
 // saysAbsence reports whether Progressing says why there is no revision to roll back to.

@@ -79,6 +79,7 @@ func quoted(message string) string {
 func report(in *Input, out *workv1alpha1.ManifestWorkReplicaSetStatus) {
 	records := &in.Plan.Records
 	RecordClusters(out, records)
+	out.Away = away(in.Plan.Away)
 	for i := range out.PlacementsSummary {
 		placement := &out.PlacementsSummary[i]
 		if since, halted := records.Halted[placement.Name]; halted {

@@ -53,6 +53,8 @@ type Input struct {
 	// PrunedNote is what the API server drops, and HistoryNote why there is no history, each with the remedy; empty for none. Progressing
 	// says it.
 	PrunedNote, HistoryNote string
+	// ClustersNote is why ManagedClusters can't be read, with the remedy; empty if they can (R8a).
+	ClustersNote string
 	// Now becomes the transition time of the conditions whose status changes.
 	Now metav1.Time
 }

@@ -42,7 +42,7 @@ type Cluster struct {
 // ranks lists the phases, the most urgent first. Phases that are not listed come after these, and clusters that succeeded come last.
 var ranks = []State{
 	StateFailed, StateRejected, StateRestoring, StateDegraded, StateTerminationTimedOut, StateCompleted, StateAgentUnknown,
-	StateInFlight, StateHandingOver, StateSoaking, StateTerminating, StateWaiting,
+	StateAway, StateInFlight, StateHandingOver, StateSoaking, StateTerminating, StateWaiting,
 }
 
 func (c *Cluster) rank() int {
@@ -58,11 +58,46 @@ func (c *Cluster) rank() int {
 // done reports whether the cluster succeeded. One that ran to completion at another revision did not: the rollout waits for it (R17).
 func (c *Cluster) done() bool { return c.State == StateSucceeded }
 
-// Clusters returns the selected clusters, the most urgent first. If the works could not be read or travel over a
-// broker, it returns only the clusters in status.failures and status.rejections.
+// Clusters returns the selected clusters and those that are away, the most urgent first. If the works could not be read or travel over a
+// broker, it returns only the clusters in status.failures, status.rejections and status.away.
 func Clusters(o *Objects) []Cluster {
 	clusters, _ := o.clusters()
-	return clusters
+	return o.withAway(clusters)
+}
+
+// withAway adds the clusters in status.away, and sorts again (R8a).
+func (o *Objects) withAway(clusters []Cluster) []Cluster {
+	if len(o.ReplicaSet.Status.Away) == 0 || !o.ReplicaSet.DeletionTimestamp.IsZero() {
+		return clusters
+	}
+	numbers, failures, all := o.numbers(), o.failures(), slices.Clone(clusters)
+	for i := range o.ReplicaSet.Status.Away {
+		away := &o.ReplicaSet.Status.Away[i]
+		if slices.ContainsFunc(clusters, func(c Cluster) bool { return c.Name == away.Cluster }) {
+			continue
+		}
+		c := Cluster{Name: away.Cluster, Placement: away.Placement, State: StateAway, WaitsFor: rollout.WaitAvailability}
+		if away.Since != nil {
+			c.Since = away.Since.Time
+		}
+		for j := range o.Works {
+			if o.Works[j].Cluster() == c.Name {
+				c.describe(&o.Works[j], numbers)
+			}
+		}
+		if failure, failed := failures[c.Name]; failed && !o.aborted() {
+			c.Reason, c.Message = failure.Reason, cmp.Or(failure.Message, c.Message)
+		}
+		all = append(all, c)
+	}
+	sortClusters(all)
+	return all
+}
+
+func sortClusters(clusters []Cluster) {
+	slices.SortStableFunc(clusters, func(a, b Cluster) int {
+		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.Name, b.Name))
+	})
 }
 
 // clusters returns the clusters, and reports whether they are all selected clusters.
@@ -75,9 +110,7 @@ func (o *Objects) clusters() (clusters []Cluster, known bool) {
 	default:
 		clusters = o.standing()
 	}
-	slices.SortStableFunc(clusters, func(a, b Cluster) int {
-		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.Name, b.Name))
-	})
+	sortClusters(clusters)
 	return clusters, known
 }
 

@@ -79,7 +79,7 @@ func Of(o *Objects) *Fleet {
 		Revisions: Revisions(o), Notes: append(o.notes(), o.presumption(clusters)...), Reached: o.reached(),
 		Estimate: o.estimate(clusters, known),
 	}
-	f.Attention, f.Rest = attention(clusters)
+	f.Attention, f.Rest = attention(o.withAway(clusters))
 	f.Bars = o.bars(clusters, known)
 	f.Summary = o.summary(clusters, known, f.Bars)
 	f.Next = o.next(f)

@@ -56,7 +56,7 @@ func (o *Objects) snapshot() *rollout.Snapshot {
 	}
 	v := o.observed(of)
 	update := v.Named(of.UpdateRevision)
-	v.Notes = lifecycle.Notes{Works: o.Works, Handover: o.handover()}
+	v.Notes = lifecycle.Notes{Works: o.Works, Clusters: status.AwayOf(&o.ReplicaSet.Status), Handover: o.handover()}
 	byHash := v.ByHash(update)
 	for i := range v.Notes.Works {
 		w := &v.Notes.Works[i]

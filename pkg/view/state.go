@@ -29,6 +29,8 @@ const (
 	StateRestoring State = "Restoring"
 	// StateAgentUnknown means that the hub has not heard the agent since the hub started.
 	StateAgentUnknown State = "AgentUnknown"
+	// StateAway means that no Placement selects the cluster because it is unavailable: it keeps its ManifestWork.
+	StateAway State = "Away"
 	// StateCompleted means that the ManifestWork ran to completion at another revision, and that its agent takes no new one.
 	StateCompleted State = "Completed"
 	// StateSucceeded means that the revision succeeded on the cluster.

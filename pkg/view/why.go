@@ -52,10 +52,11 @@ func Why(o *Objects, cluster string) (*Story, error) {
 		return nil, fmt.Errorf("the ManifestWork of cluster %s has not been read yet; try again in a few seconds", cluster)
 	}
 	clusters, known := o.clusters()
+	clusters = o.withAway(clusters)
 	at := slices.IndexFunc(clusters, func(c Cluster) bool { return c.Name == cluster })
 	if at < 0 {
 		if !known {
-			return nil, fmt.Errorf("cluster %q is not in status.failures or status.rejections; %s",
+			return nil, fmt.Errorf("cluster %q is not in status.failures, status.rejections or status.away; %s",
 				cluster, cmp.Or(strings.Join(o.notes(), "; "), "the hub has not begun a rollout"))
 		}
 		return nil, fmt.Errorf("no placementRef of %s/%s selects cluster %q", o.ReplicaSet.Namespace, o.ReplicaSet.Name, cluster)
@@ -183,6 +184,8 @@ var waits = map[rollout.Wait]string{
 	rollout.WaitHalt:       "the failed clusters: too many have failed, so the hub starts no further cluster",
 	rollout.WaitRollback:   "the abort, which is about to begin",
 	rollout.WaitResume:     "the end of the pause",
+	rollout.WaitAvailability: "its availability: its ManifestWork stays until the cluster has been available for a minute and is still not selected, " +
+		"or its ManagedCluster is deleted",
 }
 
 // WaitText describes what a cluster waits for.

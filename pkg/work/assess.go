@@ -1,7 +1,6 @@
 package work
 
 import (
-	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -124,10 +123,7 @@ func (a *assessor) at(state State, condition *metav1.Condition) Assessment {
 // If the agent is removing the work, earlier reports are lost, and the time begins with the deletion.
 func (a *assessor) unknown() Assessment {
 	found := a.at(InFlight, nil)
-	takenAway := func(c metav1.Condition) bool {
-		return a.work.Observed(&c) && c.ObservedGeneration > a.work.SpecGeneration()
-	}
-	if slices.ContainsFunc(a.work.Object.Status.Conditions, takenAway) {
+	if a.work.ReportedSinceDeletion() {
 		found.Since = Later(found.Since, Earlier(a.work.DeletedAt(), a.now))
 	}
 	return found

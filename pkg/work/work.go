@@ -1,6 +1,7 @@
 package work
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -137,6 +138,17 @@ func (w *Work) SpecGeneration() int64 {
 // spec.
 func (w *Work) Observed(condition *metav1.Condition) bool {
 	return w.SpecGeneration() <= condition.ObservedGeneration && condition.ObservedGeneration <= w.Object.Generation
+}
+
+// ReportedSinceDeletion reports whether the agent has reported since the work was deleted: earlier reports are lost. Over a broker a deletion
+// makes no generation, and the time of a report decides.
+func (w *Work) ReportedSinceDeletion() bool {
+	return w.Deleting() && slices.ContainsFunc(w.Object.Status.Conditions, func(c metav1.Condition) bool {
+		if !w.DeletionCounts {
+			return c.LastTransitionTime.After(w.DeletedAt())
+		}
+		return w.Observed(&c) && c.ObservedGeneration > w.SpecGeneration()
+	})
 }
 
 // AppliedAt returns when the hub wrote the work's revision; false if the annotation is missing or unreadable.

@@ -121,7 +121,7 @@ func (h *hub) isVerified(t *testing.T, output string) {
 	for _, said := range []string{"True\n", "registry.example.com/work:v1\n", "abortedTime is when", "1000.0.0\n"} {
 		require.Contains(t, output, said)
 	}
-	require.Equal(t, 6, strings.Count(output, "yes\n"))
+	require.Equal(t, 7, strings.Count(output, "yes\n"))
 }
 
 func (h *hub) listsHistory(t *testing.T, output string) {

@@ -98,6 +98,9 @@ func (m *model) actions() map[string]func(*rapid.T) {
 		"adversary": func(t *rapid.T) { m.attack(t, rapid.IntRange(1, 4).Draw(t, "attacks")) },
 		"quiet":     func(_ *rapid.T) { m.quiet() },
 	}
+	if m.w.managed(clusterNames[0]) {
+		m.away(actions)
+	}
 	if m.w.Network != nil {
 		m.overBroker(actions)
 	}

@@ -30,6 +30,7 @@ const (
 	Revisions   Kind = "controllerrevisions"
 	Placements  Kind = "placements"
 	Decisions   Kind = "placementdecisions"
+	Clusters    Kind = "managedclusters"
 )
 
 func (k Kind) resource() schema.GroupResource { return schema.GroupResource{Resource: string(k)} }
@@ -57,6 +58,8 @@ type API struct {
 	Lacks []string
 	// NoHistory refuses the hub everything that it asks of ControllerRevisions.
 	NoHistory bool
+	// NoClusters refuses the hub everything that it asks of ManagedClusters.
+	NoClusters bool
 	// Manager is the field manager of who writes; the hub's where it is empty.
 	Manager string
 	// Mutate changes the spec of each work that is written, as a webhook does; nil for none.

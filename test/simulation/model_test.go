@@ -111,6 +111,9 @@ func newModel(t *rapid.T) *model {
 		m.w.Network.Fate = m.fate
 	}
 	m.w.Drops = m.w.Network == nil && rapid.Bool().Draw(t, "versions drop objects")
+	if rapid.Bool().Draw(t, "managed clusters") {
+		m.w.Join(clusterNames...)
+	}
 	m.place(t)
 	m.w.Create("v1", m.refs(t)...)
 	m.corrupt(t)

@@ -16,9 +16,11 @@ import (
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/availability"
 	"github.com/open-cluster-management-io/work-rollback/pkg/connectivity"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
@@ -63,8 +65,10 @@ type Process struct {
 	// unread says that the process may not list ControllerRevisions yet; hidden are what it would have seen of them.
 	unread bool
 	hidden []Event
-	queue  map[string]bool
-	dead   bool
+	// clusters is what the process has seen of ManagedClusters.
+	clusters map[string]sighting
+	queue    map[string]bool
+	dead     bool
 	// lists counts the live lists of works.
 	lists int
 	// answers counts the requests that failed.
@@ -93,11 +97,11 @@ type Process struct {
 func NewProcess(
 	api *API, clk *clocktesting.FakeClock, machine machineClock, settle time.Duration, recorder events.EventRecorder, network *Network,
 ) *Process {
-	p := &Process{api: api, clock: clk, stores: controller.NewStores(), queue: map[string]bool{}, trim: workcache.NewTransform(), unread: api.NoHistory}
+	p := &Process{api: api, clock: clk, stores: controller.NewStores(), queue: map[string]bool{}, clusters: map[string]sighting{}, trim: workcache.NewTransform(), unread: api.NoHistory}
 	p.connection = connectivity.New(machine)
 	config := controller.Config{
 		Dynamic: dynamicClient{process: p}, Works: workClient{process: p}, Metadata: metadataClient{process: p}, Kube: kubeClient{process: p},
-		History:    p.history,
+		History: p.history, ClustersNote: p.clustersNote,
 		Connection: p.connection, Recorder: recorder, Clock: machine, SuccessSettle: settle, Writers: 1,
 	}
 	if network != nil {
@@ -114,6 +118,13 @@ func (p *Process) history() controller.History {
 		return controller.History{Unavailable: true, Note: "no history: simulated"}
 	}
 	return controller.History{}
+}
+
+func (p *Process) clustersNote() string {
+	if p.api.NoClusters {
+		return "no ManagedClusters: simulated"
+	}
+	return ""
 }
 
 // preserves reports whether the object, as the process can know it, is being deleted and leaves its workloads behind.
@@ -165,6 +176,10 @@ func (p *Process) see(event Event) {
 		p.hidden = append(p.hidden, event)
 		return
 	}
+	if event.Kind == Clusters {
+		p.seeCluster(event)
+		return
+	}
 	object, store := p.decode(event)
 	var err error
 	if event.Deleted {
@@ -176,6 +191,25 @@ func (p *Process) see(event Event) {
 	if err != nil {
 		panic(err)
 	}
+}
+
+// seeCluster shows the controller a change of a ManagedCluster.
+func (p *Process) seeCluster(event Event) {
+	cluster, err := availability.Trim(as[clusterv1.ManagedCluster](p.api, event.Object))
+	if err != nil {
+		panic(err)
+	}
+	name := event.Object.GetName()
+	if event.Deleted {
+		delete(p.clusters, name)
+		p.controller.ForgetCluster(cluster)
+		return
+	}
+	report, _ := availability.Of(cluster.(*clusterv1.ManagedCluster))
+	if before, known := p.clusters[name]; !known || before.available != report.Available {
+		p.clusters[name] = sighting{available: report.Available, since: p.clock.Now()}
+	}
+	p.controller.NoteCluster(cluster)
 }
 
 func (p *Process) decode(event Event) (any, cache.Store) {

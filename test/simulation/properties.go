@@ -84,7 +84,7 @@ func (w *World) checkWorks() error {
 	if err := w.checkVersions(wanted, aborted); err != nil || aborted {
 		return err
 	}
-	if w.ownedClusters() > 0 && current != update {
+	if w.ownedClusters() > 0 && current != update && !w.anyAway() {
 		return fmt.Errorf("quiet, and every cluster is well: current %s is not update %s", current, update)
 	}
 	return nil
@@ -99,6 +99,12 @@ func (w *World) checkVersions(wanted string, aborted bool) error {
 		}
 		if !work.DeletionTimestamp.IsZero() {
 			leaving.Insert(work.Namespace)
+			continue
+		}
+		if w.staysAway(work.Namespace) {
+			if aborted && Version(work) != wanted {
+				return fmt.Errorf("quiet, aborted: cluster %s is away, and has %s, not %s", work.Namespace, Version(work), wanted)
+			}
 			continue
 		}
 		clusters.Insert(work.Namespace)
@@ -161,6 +167,11 @@ func (w *World) allWell(version string) bool {
 		}
 	}
 	return w.allPlaced()
+}
+
+// anyAway reports whether a cluster is away.
+func (w *World) anyAway() bool {
+	return slices.ContainsFunc(w.Works(), func(work *workv1.ManifestWork) bool { return owned(work) && w.staysAway(work.Namespace) })
 }
 
 func (w *World) allPlaced() bool {

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -59,17 +60,20 @@ func decidedFor(placement string, decisions []*clusterv1beta1.PlacementDecision)
 }
 
 // countedUnder is the placement that a work counts under for the hub, by what it has seen: the first that selects the cluster,
-// or the one that the work has.
+// or the one that the work has. A work whose cluster is away stays with its placement (R8a).
 func (w *World) countedUnder(owner *workv1alpha1.ManifestWorkReplicaSet, work *workv1.ManifestWork) string {
-	if work.DeletionTimestamp.IsZero() {
-		decisions := w.seenDecisions()
+	label := work.Labels[workv1alpha1.LabelPlacement]
+	named := slices.ContainsFunc(owner.Spec.PlacementRefs, func(ref workv1alpha1.LocalPlacementReference) bool { return ref.Name == label })
+	decisions := w.seenDecisions()
+	stays := named && w.seesAway(work.Namespace) && !decidedFor(label, decisions).Has(work.Namespace)
+	if work.DeletionTimestamp.IsZero() && !stays {
 		for _, ref := range owner.Spec.PlacementRefs {
 			if decidedFor(ref.Name, decisions).Has(work.Namespace) {
 				return ref.Name
 			}
 		}
 	}
-	return work.Labels[workv1alpha1.LabelPlacement]
+	return label
 }
 
 // seen is the owner as the hub's cache shows it.

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -42,10 +43,8 @@ func (w *World) CheckWrite(write string) error {
 	case strings.HasPrefix(write, "delete revision "):
 		return w.checkPruned(write)
 	case strings.HasPrefix(write, "delete work "):
-		if err := w.checkRemoved(strings.TrimPrefix(write, "delete work ")); err != nil {
-			return err
-		}
-		return w.checkPreserved(strings.TrimPrefix(write, "delete work "))
+		work := strings.TrimPrefix(write, "delete work ")
+		return errors.Join(w.checkRemoved(work), w.checkPreserved(work), w.checkAway(work))
 	case strings.HasPrefix(write, "create revision "):
 		w.noteMade(strings.TrimPrefix(write, "create revision "))
 		return w.checkCurrent(strings.TrimPrefix(write, "create revision "), true)

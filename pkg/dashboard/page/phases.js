@@ -9,6 +9,7 @@ export const phases = [
   { name: 'TerminationTimedOut', letter: 'T', texture: 'down', text: 'its ManifestWork is being deleted for too long' },
   { name: 'Completed', letter: 'C', texture: 'down', text: 'ran to completion at another revision, and its agent takes no new one' },
   { name: 'AgentUnknown', letter: '?', texture: 'dot', text: 'its agent has not reported to this hub' },
+  { name: 'Away', letter: 'A', texture: 'dot', text: 'is unavailable, and no Placement selects it: it keeps its ManifestWork' },
   { name: 'InFlight', letter: '', texture: 'up', text: 'has the revision without a result' },
   { name: 'HandingOver', letter: 'H', texture: 'up', text: 'still has dropped objects of the revision before' },
   { name: 'Soaking', letter: '', texture: 'half', text: 'succeeded, but not yet for minSuccessTime' },

@@ -34,6 +34,9 @@ const (
 	// EventResumed means that spec.paused is no longer true, and that the hub continues with what it held back (R22).
 	EventResumed = "Resumed"
 
+	// EventClustersUnavailable is a warning: the hub may not read ManagedClusters, so that it can't tell a cluster that is away from one that
+	// left; the note has the remedy (R8a).
+	EventClustersUnavailable = "ManagedClustersUnavailable"
 	// EventObjectsNotKept is a warning: pruneStrategy is WhenAvailable, and a work that keeps the dropped objects would exceed a bound; the
 	// note names the field. They are deleted at once (R28).
 	EventObjectsNotKept = "DroppedObjectsNotKept"

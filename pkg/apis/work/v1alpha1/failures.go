@@ -53,6 +53,21 @@ type ClusterFailure struct {
 	Message string `json:"message,omitempty"`
 }
 
+// AwayCluster is a cluster that no Placement selects because it is unavailable (R8a).
+type AwayCluster struct {
+	// cluster is the name of the managed cluster.
+	// +required
+	Cluster string `json:"cluster"`
+
+	// placement is the name of the Placement that the cluster left.
+	// +optional
+	Placement string `json:"placement,omitempty"`
+
+	// since is when the cluster became unavailable, as its ManagedCluster says.
+	// +optional
+	Since *metav1.Time `json:"since,omitempty"`
+}
+
 // State is what a ManifestWorkReplicaSet does, in one word. Later releases may add states.
 type State string
 

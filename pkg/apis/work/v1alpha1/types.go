@@ -230,6 +230,14 @@ type ManifestWorkReplicaSetStatus struct {
 	// +optional
 	Rejections []ClusterFailure `json:"rejections,omitempty"`
 
+	// away are the clusters that no Placement selects because they are unavailable, sorted by name, 100 at most. Each keeps its ManifestWork
+	// until the cluster has been available for a minute and is still not selected, or its ManagedCluster is deleted.
+	// +listType=map
+	// +listMapKey=cluster
+	// +kubebuilder:validation:MaxItems=100
+	// +optional
+	Away []AwayCluster `json:"away,omitempty"`
+
 	// abortedBy is who asked for the abort. Set it together with abortedTime to abort a rollout by hand; the hub copies it to the
 	// revision.
 	// +kubebuilder:validation:MaxLength=256

@@ -21,6 +21,8 @@ const (
 	ClusterCounts Field = "status.summary.failed"
 	// State is status.state.
 	State Field = "status.state"
+	// Away is status.away.
+	Away Field = "status.away"
 )
 
 // Dropped notes whether the API server drops a field.

@@ -1,0 +1,68 @@
+package memory
+
+import (
+	"sync"
+	"time"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/availability"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
+)
+
+// Clusters remembers since when managed clusters are available again. No ManagedCluster says that by the hub's clock: the condition has the
+// time of the cluster's agent, and a taint that was removed leaves no time. After a restart, a cluster counts as available again from when
+// the hub's caches filled (R8a).
+type Clusters struct {
+	mu    sync.Mutex
+	known map[string]knownCluster
+}
+
+type knownCluster struct {
+	report           availability.Report
+	unavailableSince time.Time
+	availableSince   time.Time
+}
+
+// NewClusters returns empty Clusters.
+func NewClusters() *Clusters { return &Clusters{known: map[string]knownCluster{}} }
+
+// Note notes the report of a ManagedCluster, and reports whether its availability changed. The first report is no change.
+func (c *Clusters) Note(name string, report availability.Report, now time.Time) (changed bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before, known := c.known[name]
+	if known && before.report.Available == report.Available && before.report.Since.Equal(report.Since) {
+		return false
+	}
+	after := knownCluster{report: report, unavailableSince: before.unavailableSince}
+	switch {
+	case !report.Available:
+		after.unavailableSince = report.Since
+	case known:
+		after.availableSince = now
+	}
+	c.known[name] = after
+	return known
+}
+
+// Forget drops a cluster without a ManagedCluster, and reports whether it was known.
+func (c *Clusters) Forget(name string) (known bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, known = c.known[name]
+	delete(c.known, name)
+	return known
+}
+
+// Of returns the availability of a cluster; false if it has no ManagedCluster.
+func (c *Clusters) Of(name string, now time.Time) (cluster placement.Cluster, exists bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known, exists := c.known[name]
+	if known.availableSince.After(now) { // The clock was set back since.
+		known.availableSince = now
+		c.known[name] = known
+	}
+	return placement.Cluster{
+		Available: known.report.Available, UnavailableSince: known.unavailableSince, AvailableSince: known.availableSince,
+	}, exists
+}

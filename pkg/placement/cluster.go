@@ -1,0 +1,16 @@
+package placement
+
+import "time"
+
+// Clusters are managed clusters by name. A cluster without a ManagedCluster is not among them (R8a).
+type Clusters map[string]Cluster
+
+// Cluster is the availability of a managed cluster.
+type Cluster struct {
+	// Available is true if the hub hears the cluster's agents.
+	Available bool
+	// UnavailableSince is when the cluster was last found unavailable, by OCM's clock; zero if that is unknown. No decision depends on it.
+	UnavailableSince time.Time
+	// AvailableSince is when this process first saw that the cluster is available again; zero if it never saw it unavailable.
+	AvailableSince time.Time
+}

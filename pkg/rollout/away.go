@@ -1,0 +1,96 @@
+package rollout
+
+import (
+	"time"
+
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
+)
+
+// Which clusters are away, and what follows (R8a):
+//
+//  1. OCM drops an unavailable cluster from its Placements. The cluster has not left for good: it is away until it has been available for a
+//     minute, or its ManagedCluster is deleted. If the hub can't read ManagedClusters, no cluster is away.
+//  2. The work of a cluster that is away is neither deleted (remove), nor handed over to another placementRef that selects the cluster
+//     (newSelection).
+//  3. Such a work counts for its placementRef and decision group only if it has the update revision: it takes a slot, is awaited, and fails
+//     at its deadline, as if the cluster were selected (addLeaving, reached). Otherwise nothing is started there, and nothing waits for it.
+//  4. An abort writes it as any other (planRollback).
+
+// availableFor is how long a cluster must have been available before nothing is away there.
+const availableFor = time.Minute
+
+// AwayCluster is a cluster that no placementRef selects because it is, or was a moment ago, unavailable.
+type AwayCluster struct {
+	Cluster string
+	// Placement is the Placement that the work of the cluster names.
+	Placement string
+	// Since is when the cluster became unavailable; zero if that is unknown.
+	Since time.Time
+	// Counts is true if the cluster has the update revision: it counts for its placementRef.
+	Counts bool
+}
+
+// away reports whether a cluster is away, if nothing selects it. until is when that ends by itself; zero if it does not.
+func (s *Snapshot) away(cluster string) (away bool, until time.Time) {
+	known, exists := s.Clusters[cluster]
+	switch {
+	case !exists:
+		return false, time.Time{}
+	case !known.Available:
+		return true, time.Time{}
+	}
+	until = s.after(known.AvailableSince, availableFor)
+	return s.Now.Before(until), until
+}
+
+// staysWithRef reports whether a work stays with the placementRef that it names although another one selects its cluster: that placementRef
+// has lost the cluster because it is away.
+func (sel *selection) staysWithRef(s *Snapshot, w *work.Work) bool {
+	index, named := sel.first[w.PlacementName()]
+	if !named || w.Deleting() || w.UnexpectedName || !s.Refs[index].Settled() {
+		return false
+	}
+	if away, _ := s.away(w.Cluster()); !away {
+		return false
+	}
+	if sel.named[index] == nil {
+		sel.named[index] = s.Refs[index].Placement.Clusters()
+	}
+	return !sel.named[index][w.Cluster()]
+}
+
+// noteAway names the clusters that are away, and notes when that ends.
+func (p *Plan) noteAway(s *Snapshot, sel *selection) {
+	if !placement.SelectionKnown(s.Refs, s.IgnoredRefs) {
+		return
+	}
+	for _, w := range sel.unselected {
+		away, until := s.away(w.Cluster())
+		if !away {
+			continue
+		}
+		p.recheckAt(s.Now, until)
+		if index, named := sel.first[w.PlacementName()]; named { // No deletion of the work ends the wait for OCM's slices (selectionKnown).
+			p.recheckAt(s.Now, s.leftUntil(index, w))
+		}
+		p.Away = append(p.Away, AwayCluster{
+			Cluster: w.Cluster(), Placement: w.PlacementName(), Since: s.Clusters[w.Cluster()].UnavailableSince,
+			Counts: w.At(s.Update) || s.hasFailed(w.Cluster()),
+		})
+	}
+}
+
+// neverSucceeded reports whether a member, which has the update revision and which nothing selects any more, never had a settled success with
+// it. A work that is being deleted counts as it was before: its agent removes what succeeded. A process that began to watch after the
+// deletion can't tell if the agent has reported since.
+func (m *member) neverSucceeded(s *Snapshot) bool {
+	switch w := m.work; {
+	case w.Settled(s.Update):
+		return false
+	case !w.Deleting():
+		return true
+	default:
+		return w.SucceededSince.IsZero() && !(w.WatchedSince.After(w.DeletedAt()) && w.ReportedSinceDeletion())
+	}
+}

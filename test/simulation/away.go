@@ -1,0 +1,102 @@
+package simulation
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+)
+
+// Join makes the ManagedClusters of clusters that are available.
+func (w *World) Join(clusters ...string) {
+	for _, cluster := range clusters {
+		_, _ = w.API.Create(Clusters, from(&clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: cluster}}))
+		w.availability(cluster, metav1.ConditionTrue)
+	}
+}
+
+// Lose has OCM find a cluster unavailable, as OCM's registration does: the condition is Unknown, and there is a taint.
+func (w *World) Lose(cluster string) {
+	if w.available(cluster) {
+		w.Tell("OCM: %s is unavailable", cluster)
+		w.availability(cluster, metav1.ConditionUnknown)
+	}
+}
+
+// Regain has OCM find a cluster available.
+func (w *World) Regain(cluster string) {
+	if w.managed(cluster) && !w.available(cluster) {
+		w.Tell("OCM: %s is available", cluster)
+		w.availability(cluster, metav1.ConditionTrue)
+	}
+}
+
+// Detach deletes a ManagedCluster.
+func (w *World) Detach(cluster string) {
+	if err := w.API.Delete(Clusters, "", cluster, nil); err == nil {
+		w.Tell("user: deletes ManagedCluster %s", cluster)
+	}
+}
+
+// managed reports whether a cluster has a ManagedCluster.
+func (w *World) managed(cluster string) bool {
+	_, err := w.API.Get(Clusters, "", cluster)
+	return err == nil
+}
+
+// available reports whether OCM finds a cluster available.
+func (w *World) available(cluster string) bool {
+	object, err := w.API.Get(Clusters, "", cluster)
+	if err != nil {
+		return false
+	}
+	found := as[clusterv1.ManagedCluster](w.API, object)
+	return len(found.Spec.Taints) == 0 && len(found.Status.Conditions) > 0 && found.Status.Conditions[0].Status == metav1.ConditionTrue
+}
+
+// availability writes the condition and the taint.
+func (w *World) availability(cluster string, available metav1.ConditionStatus) {
+	now := metav1.NewTime(w.Clock.Now()).Rfc3339Copy()
+	object := &clusterv1.ManagedCluster{}
+	object.Status.Conditions = []metav1.Condition{{
+		Type: clusterv1.ManagedClusterConditionAvailable, Status: available, LastTransitionTime: now, Reason: "Simulated",
+	}}
+	var taints []any
+	if available != metav1.ConditionTrue {
+		taints = []any{map[string]any{
+			"key": clusterv1.ManagedClusterTaintUnreachable, "effect": string(clusterv1.TaintEffectNoSelect), "timeAdded": now.UTC().Format("2006-01-02T15:04:05Z"),
+		}}
+	}
+	w.patch(Clusters, "", cluster, map[string]any{"status": from(object).Object["status"]}, true)
+	w.patch(Clusters, "", cluster, map[string]any{"spec": map[string]any{"taints": taints}}, false)
+}
+
+// sighting is what a process has seen of the availability of a cluster.
+type sighting struct {
+	available bool
+	since     time.Time
+}
+
+// seesAway reports whether a cluster is away by what the hub's process has seen: it is unavailable, or has been seen available for less than a
+// minute.
+func (w *World) seesAway(cluster string) bool {
+	seen, known := w.Hub.clusters[cluster]
+	return known && !w.API.NoClusters && (!seen.available || w.Clock.Since(seen.since) < time.Minute)
+}
+
+// checkAway checks P12: no work is deleted because its cluster was unavailable.
+func (w *World) checkAway(work string) error {
+	cluster, _, _ := strings.Cut(work, "/")
+	owner := w.Object()
+	if owner == nil || owner.DeletionTimestamp != nil || w.seenSelected().Has(cluster) || !w.seesAway(cluster) {
+		return nil
+	}
+	return fmt.Errorf("the work %s is deleted while its cluster is away", work)
+}
+
+// staysAway reports whether a work stays although nothing selects its cluster: the cluster is unavailable.
+func (w *World) staysAway(cluster string) bool {
+	return w.managed(cluster) && !w.available(cluster) && !w.API.NoClusters && !w.selected().Has(cluster)
+}

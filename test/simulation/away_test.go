@@ -1,0 +1,232 @@
+package simulation
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// cutOff has a version cut off each cluster that gets it. OCM finds a cluster unavailable 5 minutes after its agent fell silent, and its
+// placement controller drops the cluster then.
+func (s *teller) cutOff(version string, clusters ...string) {
+	s.Report("", version, Silent)
+	lost := map[string]time.Time{}
+	for range 60 {
+		selected := slices.Clone(clusters)
+		for _, cluster := range clusters {
+			if _, known := lost[cluster]; !known && s.held(cluster) == version {
+				lost[cluster] = s.Clock.Now()
+			}
+			if at, known := lost[cluster]; known && s.Clock.Since(at) >= 5*time.Minute {
+				s.Lose(cluster)
+				selected = slices.DeleteFunc(selected, func(c string) bool { return c == cluster })
+			}
+		}
+		s.Place("p1", selected)
+		s.settle(time.Minute)
+		if s.Object().Status.AbortedTime != nil {
+			break
+		}
+	}
+	require.NotNil(s.t, s.Object().Status.AbortedTime, "clusters that have %s: %v", version, lost)
+	require.Len(s.t, lost, 1, "the first cluster that is cut off stops the rollout")
+}
+
+// TestRevisionThatCutsClustersOff: a revision that cuts clusters off is aborted at the deadline of the first of them (R8a).
+func TestRevisionThatCutsClustersOff(t *testing.T) {
+	for name, join := range map[string]func(*teller){
+		"the hub reads ManagedClusters": func(s *teller) { s.Join("c1", "c2", "c3", "c4") },
+		"it may not": func(s *teller) {
+			s.Join("c1", "c2", "c3", "c4")
+			s.API.NoClusters = true
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := checkedStory(t)
+			join(s)
+			s.Place("p1", []string{"c1", "c2", "c3", "c4"})
+			s.Create("v1", progressive("p1", 1, "10m", 0, true))
+			s.quiet()
+			s.Update("v2")
+			s.cutOff("v2", "c1", "c2", "c3", "c4")
+			require.Equal(t, "c1", s.Object().Status.Failures[0].Cluster)
+			s.settle(time.Minute)
+			if !s.API.NoClusters {
+				require.Equal(t, "v1", s.held("c1"), "an abort writes it")
+			}
+		})
+	}
+}
+
+// lose cuts a cluster off, and has OCM notice that and drop the cluster.
+func (s *teller) lose(cluster string, left ...string) {
+	s.Tell("agents: %s is cut off", cluster)
+	s.Report(cluster, "", Silent)
+	s.settle(10 * time.Second)
+	s.Lose(cluster)
+	s.Place("p1", left)
+}
+
+// regain connects a cluster again.
+func (s *teller) regain(cluster string) {
+	s.Tell("agents: %s is back", cluster)
+	s.Report(cluster, "", Succeeds)
+	s.Regain(cluster)
+}
+
+// TestStoriesOfAway plays named stories of clusters that are away, as TestStories does (R8a, P12).
+func TestStoriesOfAway(t *testing.T) {
+	playStories(t, map[string]func(*teller){
+		"a cluster is cut off and dropped, and comes back": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.quiet()
+			s.lose("c1", "c2")
+			s.settle(10 * time.Minute)
+			s.conditions()
+			require.Equal(s.t, []workv1alpha1.AwayCluster{{Cluster: "c1", Placement: "p1", Since: s.Object().Status.Away[0].Since}}, s.Object().Status.Away)
+			s.regain("c1")
+			s.settle(30 * time.Second)
+			s.Place("p1", []string{"c1", "c2"})
+			s.quiet()
+			require.Empty(s.t, s.Object().Status.Away)
+		},
+		"a cluster comes back, and is not selected any more": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.quiet()
+			s.lose("c1", "c2")
+			s.settle(10 * time.Minute)
+			s.Tell("the hub restarts")
+			s.Restart()
+			s.settle(10 * time.Minute)
+			s.regain("c1")
+			s.settle(59 * time.Second)
+			require.Equal(s.t, "v1", s.held("c1"))
+			s.quiet()
+			require.Empty(s.t, s.held("c1"))
+		},
+		"a cluster is lost for good": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.quiet()
+			s.lose("c1", "c2")
+			s.settle(10 * time.Minute)
+			s.Detach("c1")
+			s.settle(time.Minute)
+			s.conditions()
+		},
+		"a cluster that was not started is left alone": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.quiet()
+			s.lose("c1", "c2")
+			s.Update("v2")
+			s.settle(10 * time.Minute)
+			s.conditions()
+			require.Equal(s.t, []string{"v1", "v2"}, []string{s.held("c1"), s.held("c2")})
+			require.Equal(s.t, s.Object().Status.UpdateRevision, s.Object().Status.CurrentRevision, "nobody waits for it")
+			s.regain("c1")
+			s.Place("p1", []string{"c1", "c2"})
+			s.quiet()
+			require.Equal(s.t, "v2", s.held("c1"))
+		},
+		"a cluster that is cut off by a revision aborts it": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2", "c3"})
+			s.Create("v1", progressive("p1", 1, "2m", 0, true))
+			s.quiet()
+			s.Update("v2")
+			s.lose("c1", "c2", "c3")
+			s.settle(time.Minute)
+			s.conditions()
+			s.settle(time.Minute)
+			require.NotNil(s.t, s.Object().Status.AbortedTime)
+			s.settle(time.Minute)
+			s.conditions()
+			s.regain("c1")
+			s.Place("p1", []string{"c1", "c2", "c3"})
+			s.quiet()
+		},
+		"a cluster that another placement selects stays with the one that lost it": func(s *teller) {
+			s.Place("p1", []string{"c1", "c2"})
+			s.Place("p2", []string{"c1", "c3"})
+			s.Create("v1", progressive("p1", 1, "2m", 0, true), progressive("p2", 1, "10m", 1, true))
+			s.quiet()
+			s.Report("c1", "v2", Silent)
+			s.Update("v2")
+			s.settle(10 * time.Second)
+			s.Lose("c1")
+			s.Place("p1", []string{"c2"})
+			s.settle(time.Minute)
+			require.Equal(s.t, "p1", s.placementOf("c1"))
+			s.settle(time.Minute)
+			require.NotNil(s.t, s.Object().Status.AbortedTime, "p1 tolerates no failure")
+			s.Regain("c1")
+			s.Report("c1", "v2", Succeeds)
+			s.settle(50 * time.Second)
+			require.Equal(s.t, "p1", s.placementOf("c1"))
+			s.quiet()
+			require.Equal(s.t, "p2", s.placementOf("c1"), "it has been available for a minute")
+		},
+	}, func(s *teller) {
+		s.Join("c1", "c2", "c3")
+		s.Check = func(write string) { s.must(s.CheckWrite(write)) }
+	})
+}
+
+// TestAwayWithoutTheRight: without the permission to read ManagedClusters the hub says so, and rolls out (R8a).
+func TestAwayWithoutTheRight(t *testing.T) {
+	s := checkedStory(t)
+	s.Join("c1", "c2")
+	s.API.NoClusters = true
+	s.Place("p1", []string{"c1", "c2"})
+	s.Create("v1", progressive("p1", 1, "30s", 0, true))
+	s.quiet()
+	s.says(workv1alpha1.ConditionProgressing, "no ManagedClusters: simulated")
+	s.lose("c1", "c2")
+	s.settle(10 * time.Minute)
+	require.NotNil(t, s.workOf("c1").DeletionTimestamp, "nothing shows that it is away")
+	s.idle()
+	s.API.NoClusters = false
+	s.Restart()
+	s.settle(time.Minute)
+	require.NotContains(t, s.says(workv1alpha1.ConditionProgressing).Message, "no ManagedClusters")
+}
+
+// away adds what makes clusters unavailable to the actions of a story, with the drops and returns of OCM's placement controller in any order
+// (R8a, P12).
+func (m *model) away(actions map[string]func(*rapid.T)) {
+	actions["a cluster is cut off"] = func(t *rapid.T) {
+		cluster := rapid.SampledFrom(clusterNames).Draw(t, "cluster")
+		if rapid.Bool().Draw(t, "silent first") {
+			m.report(cluster, "", Silent)
+		}
+		m.w.Lose(cluster)
+	}
+	actions["a cluster is back"] = func(t *rapid.T) {
+		cluster := rapid.SampledFrom(clusterNames).Draw(t, "cluster")
+		m.report(cluster, "", Succeeds)
+		m.w.Regain(cluster)
+		if rapid.Bool().Draw(t, "selected at once") {
+			m.replace()
+		}
+	}
+	actions["OCM looks at the taints"] = func(*rapid.T) { m.replace() }
+	actions["a cluster is detached"] = func(t *rapid.T) { m.w.Detach(rapid.SampledFrom(clusterNames).Draw(t, "cluster")) }
+}
+
+// replace has OCM's placement controller select what the Placements select, without the unavailable clusters.
+func (m *model) replace() {
+	for _, placement := range []string{"p1", "p2"} {
+		groups := m.placed[placement]
+		for i := range groups {
+			groups[i] = slices.DeleteFunc(slices.Clone(groups[i]), func(c string) bool { return m.w.managed(c) && !m.w.available(c) })
+		}
+		m.w.Place(placement, groups[0], groups[1])
+	}
+}
