@@ -19,7 +19,7 @@ import (
 const rulesPage = "docs/concepts/rules.md"
 
 var (
-	ruleHeading = regexp.MustCompile(`(?m)^<a id="([rp]\d+)"></a>\n\n### ([RP]\d+): \S.*$`)
+	ruleHeading = regexp.MustCompile(`(?m)^<a id="([rp]\d+[a-z]?)"></a>\n\n### ([RP]\d+[a-z]?): \S.*$`)
 	ruleName    = regexp.MustCompile(`\b[RP]\d{1,2}\b`)
 	// carriedOut is a file and what it declares; shownBy is a package and its tests.
 	carriedOut = regexp.MustCompile("`([a-z0-9/_]+\\.go)`\\s\\(([^)]*)\\)")
