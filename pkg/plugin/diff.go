@@ -8,7 +8,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -103,34 +105,21 @@ func (o *options) compare(ctx context.Context, before, after json.RawMessage) er
 }
 
 func (o *options) compareWith(ctx context.Context, command []string, before, after json.RawMessage) error {
-	older, err := filesOf(before)
+	older, err := partsOf(before)
 	if err != nil {
 		return err
 	}
-	newer, err := filesOf(after)
+	newer, err := partsOf(after)
 	if err != nil {
 		return err
-	}
-	for name, object := range older {
-		masked, other := mask.Pair(object, newer[name])
-		if older[name] = masked; other != nil {
-			newer[name] = other
-		}
-	}
-	for name, object := range newer {
-		if older[name] == nil {
-			_, newer[name] = mask.Pair(nil, object)
-		}
 	}
 	dir, err := os.MkdirTemp("", "kubectl-mwrs-")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	for side, files := range map[string]map[string]map[string]any{"before": older, "after": newer} {
-		if err := write(filepath.Join(dir, side), files); err != nil {
-			return err
-		}
+	if err := writeParts(dir, older, newer); err != nil {
+		return err
 	}
 	program := exec.CommandContext(ctx, command[0], append(slices.Clone(command[1:]), "before", "after")...)
 	program.Dir, program.Stdout, program.Stderr = dir, o.Out, o.ErrOut
@@ -142,43 +131,118 @@ func (o *options) compareWith(ctx context.Context, command []string, before, aft
 	return err
 }
 
-// filesOf returns the objects of a template by file name. The rest of the template is in template.yaml.
-func filesOf(template json.RawMessage) (map[string]map[string]any, error) {
-	var rest map[string]any
-	if err := utiljson.Unmarshal(template, &rest); err != nil { // Integers stay exact.
+// part is an object of a template, or the rest of the template.
+type part struct {
+	partID
+	content map[string]any
+}
+
+// partID identifies an object as an agent does: the API version is no part of it. nth counts the objects of one identity, which only
+// templates from before the webhook's check have.
+type partID struct {
+	group, kind, namespace, name string
+	nth                          int
+}
+
+// remainder identifies what a template has beside its objects.
+var remainder = partID{}
+
+// partsOf returns the parts of a template in its order, the rest first.
+func partsOf(template json.RawMessage) ([]part, error) {
+	var content map[string]any
+	if err := utiljson.Unmarshal(template, &content); err != nil { // Integers stay exact.
 		return nil, err
 	}
-	manifests, _, err := unstructured.NestedSlice(rest, "workload", "manifests")
+	manifests, _, err := unstructured.NestedSlice(content, "workload", "manifests")
 	if err != nil {
 		return nil, err
 	}
-	unstructured.RemoveNestedField(rest, "workload", "manifests")
-	files := map[string]map[string]any{"template.yaml": rest}
+	unstructured.RemoveNestedField(content, "workload", "manifests")
+	parts, seen := []part{{content: content}}, map[partID]int{}
 	for _, manifest := range manifests {
 		object, ok := manifest.(map[string]any)
 		if !ok {
 			return nil, fmt.Errorf("a manifest is not an object: it is a %T", manifest)
 		}
 		u := unstructured.Unstructured{Object: object}
-		parts := []string{u.GroupVersionKind().Group, u.GetKind(), u.GetNamespace(), u.GetName()}
-		name := strings.ReplaceAll(strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), "."), "/", "_")
-		files[name+".yaml"] = object
+		id := partID{group: u.GroupVersionKind().Group, kind: u.GetKind(), namespace: u.GetNamespace(), name: u.GetName()}
+		seen[id]++
+		id.nth = seen[id]
+		parts = append(parts, part{id, object})
 	}
-	return files, nil
+	return parts, nil
 }
 
-func write(dir string, files map[string]map[string]any) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
+// title returns what a part is called.
+func (id partID) title() string {
+	if id == remainder {
+		return "template"
 	}
-	for name, content := range files {
-		text, err := yamlOf(content)
-		if err != nil {
+	kind := strings.TrimSuffix(id.kind+"."+id.group, ".")
+	title := kind + " " + strings.TrimPrefix(id.namespace+"/"+id.name, "/")
+	if id.nth > 1 {
+		title += fmt.Sprintf(" (number %d)", id.nth)
+	}
+	return title
+}
+
+// unsafeInFile matches the characters that a file name does not keep, and maxTitle is how many characters of a title it has.
+var unsafeInFile = regexp.MustCompile(`[^A-Za-z0-9-]+`)
+
+const maxTitle = 100
+
+// file returns the name of the file of a part. The number makes it unique: names of objects can be too long for a file, have characters
+// that no file may have, or differ only in these.
+func (id partID) file(number int) string {
+	title := unsafeInFile.ReplaceAllString(id.title(), ".")
+	return fmt.Sprintf("%03d.%s.yaml", number, title[:min(len(title), maxTitle)])
+}
+
+// writeParts writes the parts of two templates into the directories before and after. A part has the same file name in both.
+func writeParts(dir string, older, newer []part) error {
+	sides := []struct {
+		name  string
+		parts map[partID]map[string]any
+	}{{"before", map[partID]map[string]any{}}, {"after", map[partID]map[string]any{}}}
+	var order []partID
+	for side, parts := range [][]part{newer, older} {
+		of := sides[1-side].parts
+		for _, p := range parts {
+			of[p.partID] = p.content
+			if side == 0 || sides[1].parts[p.partID] == nil {
+				order = append(order, p.partID)
+			}
+		}
+	}
+	for _, side := range sides {
+		if err := os.Mkdir(filepath.Join(dir, side.name), 0o700); err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(plain.Text(string(text))), 0o600); err != nil {
-			return err
+	}
+	for number, id := range order {
+		before, after := mask.Pair(sides[0].parts[id], sides[1].parts[id])
+		for i, content := range []map[string]any{before, after} {
+			side := sides[i]
+			if side.parts[id] == nil {
+				continue
+			}
+			text, err := yamlOf(content)
+			if err != nil {
+				return err
+			}
+			titled := fmt.Sprintf("# %s\n%s", quotedIfOdd(id.title()), plain.Text(string(text)))
+			if err := os.WriteFile(filepath.Join(dir, side.name, id.file(number)), []byte(titled), 0o600); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// quotedIfOdd returns a text on one line: quoted if it has other than plain characters.
+func quotedIfOdd(text string) string {
+	if quoted := strconv.QuoteToASCII(text); quoted != `"`+text+`"` {
+		return quoted
+	}
+	return text
 }

@@ -94,8 +94,9 @@ var Twice = Rule{
 	}},
 }
 
-// nameOf identifies a manifest m. It is empty if the manifest has no name.
-const nameOf = "[m.?metadata.?name.orValue('')].map(n, n == '' ? '' : m.apiVersion + ' ' + m.kind + ' ' + " +
+// nameOf identifies a manifest m as an agent does: by its group, kind, namespace and name. It is empty if the manifest has no name.
+const nameOf = "[m.?metadata.?name.orValue('')].map(n, n == '' ? '' : m.kind + " +
+	"(m.apiVersion.contains('/') ? '.' + m.apiVersion.substring(0, m.apiVersion.indexOf('/')) : '') + ' ' + " +
 	"(m.?metadata.?namespace.orValue('') == '' ? '' : m.metadata.namespace + '/') + n)[0]"
 
 // TooLarge is about the total size of all manifests: the message of OCM's validator.

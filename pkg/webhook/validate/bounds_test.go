@@ -98,7 +98,7 @@ func TestEachPartEndsWhenNobodyWaits(t *testing.T) {
 	mwrs.Spec.ManifestWorkTemplate.Workload.Manifests = []workv1.Manifest{definition}
 
 	require.Empty(t, unusable(workManifestsPath, unnamed(2, ""), gone))
-	require.Empty(t, duplicates(workManifestsPath, []workv1.Manifest{definition, definition}, gone))
+	require.Empty(t, duplicates(workManifestsPath, []workv1.Manifest{definition, definition}, gone, onCluster))
 	require.Empty(t, refProblems(mwrs.Spec.PlacementRefs, gone))
 	require.Empty(t, surprises(nil, mwrs, gone))
 	require.Empty(t, templateSurprises(&mwrs.Spec.ManifestWorkTemplate, gone))

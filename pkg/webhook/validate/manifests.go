@@ -17,23 +17,23 @@ import (
 
 // manifestProblems finds what OCM accepts in no ManifestWork: no manifest at all, more bytes in all than the limit, a manifest that is no
 // Kubernetes object with a name, and the same object twice. The size comes first: manifests that are too large are not read.
-func manifestProblems(path *field.Path, manifests []workv1.Manifest, limits Limits) []problem {
+func manifestProblems(path *field.Path, manifests []workv1.Manifest, limits Limits, name nameOf) []problem {
 	if len(manifests) == 0 {
 		return []problem{inField(rule.NoManifests.Error(path))}
 	}
 	if err := sizeError(path, manifests, limits); err != nil {
 		return []problem{inManifests(manifests, err)}
 	}
-	return append(unusable(path, manifests, limits), duplicates(path, manifests, limits)...)
+	return append(unusable(path, manifests, limits), duplicates(path, manifests, limits, name)...)
 }
 
 // manifestProblemsBefore finds the same in an older version of an object, and does not end with the size: what was wrong beside it was
 // there before, too.
-func manifestProblemsBefore(path *field.Path, manifests []workv1.Manifest, limits Limits) []problem {
-	problems := manifestProblems(path, manifests, limits)
+func manifestProblemsBefore(path *field.Path, manifests []workv1.Manifest, limits Limits, name nameOf) []problem {
+	problems := manifestProblems(path, manifests, limits, name)
 	if sizeError(path, manifests, limits) != nil {
 		limits.ManifestBytes = math.MaxInt
-		problems = append(problems, manifestProblems(path, manifests, limits)...)
+		problems = append(problems, manifestProblems(path, manifests, limits, name)...)
 	}
 	return problems
 }
@@ -69,8 +69,30 @@ func unusable(path *field.Path, manifests []workv1.Manifest, limits Limits) []pr
 	return problems
 }
 
+// nameOf returns what identifies a manifest among others.
+type nameOf func(object *unstructured.Unstructured) string
+
+// onCluster returns the identity of an object on a cluster: its group, kind, namespace and name. The version is no part of it.
+func onCluster(object *unstructured.Unstructured) string {
+	kind := object.GetKind()
+	if group, _, hasGroup := strings.Cut(object.GetAPIVersion(), "/"); hasGroup {
+		kind += "." + group
+	}
+	return kind + " " + qualified(object)
+}
+
+// withVersion returns the identity of an object together with its API version. ManifestWorks may have an object in two versions: the hub
+// writes revisions from before the check of onCluster, and an abort must be able to restore them.
+func withVersion(object *unstructured.Unstructured) string {
+	return fmt.Sprintf("%s %s %s", object.GetAPIVersion(), object.GetKind(), qualified(object))
+}
+
+func qualified(object *unstructured.Unstructured) string {
+	return strings.TrimPrefix(object.GetNamespace()+"/"+object.GetName(), "/")
+}
+
 // duplicates finds objects that stand in a list more than once: an agent would apply the one and then the other, for ever.
-func duplicates(path *field.Path, manifests []workv1.Manifest, limits Limits) []problem {
+func duplicates(path *field.Path, manifests []workv1.Manifest, limits Limits, nameOf nameOf) []problem {
 	var problems []problem
 	seen := map[string]int{}
 	for i := range manifests {
@@ -81,8 +103,7 @@ func duplicates(path *field.Path, manifests []workv1.Manifest, limits Limits) []
 		if object.UnmarshalJSON(manifests[i].Raw) != nil || object.GetName() == "" {
 			continue // It is unusable, and has no name to identify it by.
 		}
-		name := strings.TrimPrefix(object.GetNamespace()+"/"+object.GetName(), "/")
-		name = fmt.Sprintf("%s %s %s", object.GetAPIVersion(), object.GetKind(), name)
+		name := nameOf(object)
 		if first, again := seen[name]; again {
 			problems = append(problems, named(name, rule.Twice.Error(path.Index(i), shorten(name), path.Index(first))))
 		} else {

@@ -42,7 +42,7 @@ func ReplicaSet(old, object *unstructured.Unstructured, limits Limits) Verdict {
 }
 
 // manifestCheck is manifestProblems, or what it is for an older version.
-type manifestCheck func(path *field.Path, manifests []workv1.Manifest, limits Limits) []problem
+type manifestCheck func(path *field.Path, manifests []workv1.Manifest, limits Limits, name nameOf) []problem
 
 // inspect finds everything that is wrong with an object.
 func inspect(object *unstructured.Unstructured, limits Limits, manifests manifestCheck) (*workv1alpha1.ManifestWorkReplicaSet, []problem) {
@@ -96,7 +96,7 @@ func retryProblems(object *unstructured.Unstructured) []problem {
 
 func templateProblems(mwrs *workv1alpha1.ManifestWorkReplicaSet, limits Limits, manifests manifestCheck) []problem {
 	template := &mwrs.Spec.ManifestWorkTemplate
-	problems := manifests(templatePath.Child("workload", "manifests"), template.Workload.Manifests, limits)
+	problems := manifests(templatePath.Child("workload", "manifests"), template.Workload.Manifests, limits, onCluster)
 	if problem := revision.ConfigProblem(template); problem != "" {
 		problems = append(problems, named("too many manifestConfigs", invalid(templatePath.Child("manifestConfigs"), problem)))
 	}

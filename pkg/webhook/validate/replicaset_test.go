@@ -56,7 +56,15 @@ var broken = map[string]struct {
 	},
 	"a manifest twice": {
 		[]edit{set(manifestsOf+".1.metadata.name", "a")},
-		[]string{"spec.manifestWorkTemplate.workload.manifests[1]: Invalid value: duplicate manifest: v1 ConfigMap default/a is " +
+		[]string{"spec.manifestWorkTemplate.workload.manifests[1]: Invalid value: duplicate manifest: ConfigMap default/a is " +
+			"spec.manifestWorkTemplate.workload.manifests[0] already, remove one of the two"},
+	},
+	"a manifest in two versions": {
+		[]edit{
+			set(manifestsOf+".0", "{apiVersion: autoscaling/v1, kind: HorizontalPodAutoscaler, metadata: {name: a, namespace: b.c}}"),
+			set(manifestsOf+".1", "{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: a, namespace: b.c}}"),
+		},
+		[]string{"spec.manifestWorkTemplate.workload.manifests[1]: Invalid value: duplicate manifest: HorizontalPodAutoscaler.autoscaling b.c/a is " +
 			"spec.manifestWorkTemplate.workload.manifests[0] already, remove one of the two"},
 	},
 	"too large": {

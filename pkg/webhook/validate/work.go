@@ -10,11 +10,11 @@ var workManifestsPath = specPath.Child("workload", "manifests")
 // Work checks the manifests of a ManifestWork. Old is nil when it is created. The executor needs a question to the API server: see
 // ExecutorReview.
 func Work(old, work *workv1.ManifestWork, limits Limits) Verdict {
-	found := manifestProblems(workManifestsPath, work.Spec.Workload.Manifests, limits)
+	found := manifestProblems(workManifestsPath, work.Spec.Workload.Manifests, limits, withVersion)
 	if len(found) == 0 || old == nil {
 		return Verdict{Errors: refusals(found)}
 	}
-	brought, kept := ratchet(found, manifestProblemsBefore(workManifestsPath, old.Spec.Workload.Manifests, limits))
+	brought, kept := ratchet(found, manifestProblemsBefore(workManifestsPath, old.Spec.Workload.Manifests, limits, withVersion))
 	verdict := Verdict{Errors: refusals(brought)}
 	// The hub and the agents write works all the time, and nobody reads what they are warned of.
 	if len(brought) == 0 && !equality.Semantic.DeepEqual(old.Spec, work.Spec) {
