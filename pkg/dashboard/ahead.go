@@ -50,8 +50,12 @@ type model struct {
 const (
 	mostRuns       = 200
 	simulationTime = 5 * time.Second
-	slowFactor     = 5
-	bins           = 24
+	// mostTime includes runs that have begun, and the film.
+	mostTime = 15 * time.Second
+	// mostSimulations is how many run at once: one that takes its time does not block the next.
+	mostSimulations = 4
+	slowFactor      = 5
+	bins            = 24
 )
 
 // longestApply bounds the median time of a cluster, so that it can be a duration.
@@ -130,14 +134,17 @@ func (s *Server) simulate(w http.ResponseWriter, r *http.Request) {
 		fail(w, err)
 		return
 	}
-	if !s.simulating.TryLock() {
-		refuse(w, http.StatusTooManyRequests, "another simulation is in progress: try again when it has ended")
+	select {
+	case s.simulating <- struct{}{}:
+		defer func() { <-s.simulating }()
+	default:
+		refuse(w, http.StatusTooManyRequests, "several simulations are in progress: try again when one has ended")
 		return
 	}
-	defer s.simulating.Unlock()
-	end := time.Now().Add(simulationTime)
-	more := func() bool { return time.Now().Before(end) && r.Context().Err() == nil }
-	found, err := simulation(in, groups, more)
+	begin := time.Now()
+	found, err := simulation(in, groups, func(limit time.Duration) func() bool {
+		return func() bool { return time.Since(begin) < limit && r.Context().Err() == nil }
+	})
 	if err != nil {
 		fail(w, err)
 		return
@@ -146,8 +153,8 @@ func (s *Server) simulate(w http.ResponseWriter, r *http.Request) {
 }
 
 // simulation plays some runs, and a film of the one with the median number of exposed clusters.
-func simulation(in *forecast.Input, groups []view.Group, more func() bool) (*Simulation, error) {
-	results, err := forecast.Runs(in, mostRuns, runtime.GOMAXPROCS(0), more)
+func simulation(in *forecast.Input, groups []view.Group, within func(time.Duration) func() bool) (*Simulation, error) {
+	results, err := forecast.Runs(in, mostRuns, runtime.GOMAXPROCS(0), within(simulationTime), within(mostTime))
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +176,7 @@ func simulation(in *forecast.Input, groups []view.Group, more func() bool) (*Sim
 	}
 	found.Exposed = distribution(results, func(r *forecast.Result) float64 { return float64(r.Exposed) })
 	found.Duration = distribution(results, func(r *forecast.Result) float64 { return r.Duration.Seconds() })
-	found.Film, err = filmOf(in, groups, typical(results))
+	found.Film, err = filmOf(in, groups, typical(results), within(mostTime))
 	return found, err
 }
 
@@ -183,8 +190,8 @@ func typical(results []forecast.Result) int {
 	return order[(len(order)-1)/2]
 }
 
-func filmOf(in *forecast.Input, groups []view.Group, index int) (FilmOf, error) {
-	result, frames, err := forecast.Film(in, index)
+func filmOf(in *forecast.Input, groups []view.Group, index int, alive func() bool) (FilmOf, error) {
+	result, frames, err := forecast.Film(in, index, alive)
 	film := FilmOf{Outcome: string(result.Outcome), Frames: make([]FilmFrame, 0, len(frames))}
 	for i := range groups {
 		film.Groups = append(film.Groups, FilmGroup{groups[i].Placement, groups[i].Name, groups[i].Clusters})

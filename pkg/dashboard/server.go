@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -37,8 +36,8 @@ type Server struct {
 	listener net.Listener
 	rooms    *rooms
 	lists    *board[[]Row]
-	// simulating is held during a simulation, which uses all cores.
-	simulating sync.Mutex
+	// simulating has an element for each simulation in progress.
+	simulating chan struct{}
 	// streams has an entry for each stream.
 	streams chan struct{}
 	// used is when a request with the token came last, or a stream ended, in nanoseconds. look is how often the server looks at it.
@@ -83,7 +82,8 @@ func Listen(ctx context.Context, hub Hub, port int, options Options) (*Server, e
 	s := &Server{
 		hub: hub, readOnly: options.ReadOnly, now: options.Now, secrets: newSecrets(options.Now),
 		listener: netutil.LimitListener(listener, maxConnections), streams: make(chan struct{}, maxStreams),
-		look: time.Minute,
+		simulating: make(chan struct{}, mostSimulations),
+		look:       time.Minute,
 	}
 	s.use()
 	return s, nil

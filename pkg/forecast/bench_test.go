@@ -15,7 +15,7 @@ func BenchmarkRuns(b *testing.B) {
 			in := progressive(1000, "10%", "2%", "10m")
 			in.Agents.Fail = fail
 			b.ReportAllocs()
-			results, err := forecast.Runs(in, b.N, 1, func() bool { return true })
+			results, err := forecast.Runs(in, b.N, 1, func() bool { return true }, func() bool { return true })
 			require.NoError(b, err)
 			passes := 0
 			for i := range results {

@@ -32,8 +32,9 @@ type Frame struct {
 	Scenes   []Scene
 }
 
-// Film simulates one run, and returns its frames. Each cluster begins with SceneWaiting. The input must be valid.
-func Film(in *Input, index int) (Result, []Frame, error) {
+// Film simulates one run, and returns its frames. Each cluster begins with SceneWaiting. It asks before each
+// pass whether to go on. The input must be valid.
+func Film(in *Input, index int, alive func() bool) (Result, []Frame, error) {
 	r := newRun(in, index)
 	scenes, frames := make([]Scene, len(r.clusters)), []Frame(nil)
 	take := func() {
@@ -49,7 +50,7 @@ func Film(in *Input, index int) (Result, []Frame, error) {
 		}
 	}
 	r.watch = func(*run, *rollout.Plan) { take() }
-	result, err := r.play()
+	result, err := r.play(alive)
 	take()
 	return result, frames, err
 }

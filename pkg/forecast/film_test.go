@@ -16,7 +16,7 @@ func TestFilm(t *testing.T) {
 			in.Agents.Fail = fail
 			want, err := forecast.Run(in, 3)
 			require.NoError(t, err)
-			got, frames, err := forecast.Film(in, 3)
+			got, frames, err := forecast.Film(in, 3, func() bool { return true })
 			require.NoError(t, err)
 			require.Equal(t, want, got)
 			scenes, seen := map[int]forecast.Scene{}, map[forecast.Scene]bool{}

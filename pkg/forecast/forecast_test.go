@@ -21,7 +21,7 @@ import (
 func play(t *testing.T, in *forecast.Input, runs int) []forecast.Result {
 	t.Helper()
 	require.NoError(t, in.Validate())
-	results, err := forecast.Runs(in, runs, 2, func() bool { return true })
+	results, err := forecast.Runs(in, runs, 2, func() bool { return true }, func() bool { return true })
 	require.NoError(t, err)
 	require.Len(t, results, runs)
 	return results
@@ -32,7 +32,7 @@ func TestSameSeedSameAnswer(t *testing.T) {
 	in := progressive(100, "10%", "2%", "5m")
 	in.Agents.Fail, in.Agents.Slow, in.Agents.Offline = 0.02, 0.05, 0.01
 	first := play(t, in, 12)
-	again, err := forecast.Runs(in, 12, 5, func() bool { return true })
+	again, err := forecast.Runs(in, 12, 5, func() bool { return true }, func() bool { return true })
 	require.NoError(t, err)
 	require.Equal(t, first, again)
 	in.Seed++
@@ -43,12 +43,45 @@ func TestSameSeedSameAnswer(t *testing.T) {
 func TestBudget(t *testing.T) {
 	in := progressive(20, "5", "0", "5m")
 	all := play(t, in, 8)
-	few, err := forecast.Runs(in, 8, 3, func() bool { return false })
+	few, err := forecast.Runs(in, 8, 3, func() bool { return false }, func() bool { return true })
 	require.NoError(t, err)
 	require.Equal(t, all[:1], few)
 }
 
 // The settle time is the hub's.
+// TestRunsCanBeStopped: a run asks before each pass whether to go on, the first one too.
+func TestRunsCanBeStopped(t *testing.T) {
+	in := progressive(20, "5", "0", "5m")
+	always := func() bool { return true }
+	for _, passes := range []int{0, 1, 3} {
+		asked := 0
+		_, err := forecast.Runs(in, 8, 1, always, func() bool { asked++; return asked <= passes })
+		require.ErrorContains(t, err, "give it more time")
+		require.Equal(t, passes+1, asked)
+	}
+	_, _, err := forecast.Film(in, 0, func() bool { return false })
+	require.ErrorContains(t, err, "give it more time")
+}
+
+// TestPlacementCountsOnce: a Placement of several placementRefs has its clusters once, as for the hub.
+func TestPlacementCountsOnce(t *testing.T) {
+	in := progressive(12, "3", "0", "5m")
+	in.Agents.Spread = 0
+	want := play(t, in, 1)
+	ref := in.ReplicaSet.Spec.PlacementRefs[0]
+	for range 63 {
+		in.ReplicaSet.Spec.PlacementRefs = append(in.ReplicaSet.Spec.PlacementRefs, ref)
+	}
+	require.Equal(t, want, play(t, in, 1))
+}
+
+// TestSoakOfAges: a soak that is longer than a simulated rollout is an error.
+func TestSoakOfAges(t *testing.T) {
+	in := progressive(12, "3", "0", "5m")
+	in.ReplicaSet.Spec.PlacementRefs[0].RolloutStrategy.Progressive.MinSuccessTime.Duration = math.MaxInt64
+	require.ErrorContains(t, in.Validate(), "minSuccessTime is 2562047h47m16.854775807s")
+}
+
 func TestSettleIsTheHubs(t *testing.T) {
 	require.Equal(t, controller.DefaultSuccessSettle, forecast.Settle)
 }

@@ -3,6 +3,7 @@ package forecast
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -101,12 +102,19 @@ func (in *Input) Validate() error {
 		if errs := placement.ValidateStrategy(path.Child("rolloutStrategy"), &refs[i].RolloutStrategy); len(errs) > 0 {
 			return errs.ToAggregate()
 		}
+		if config := configOf(&refs[i].RolloutStrategy); config != nil && config.MinSuccessTime.Duration > longest {
+			return fmt.Errorf("%s.rolloutStrategy: minSuccessTime is %s, and the simulation ends after %s: use a shorter one",
+				path, config.MinSuccessTime.Duration, longest)
+		}
 		placement := in.Placements[refs[i].Name]
 		if placement == nil || placement.Selected == 0 {
 			return fmt.Errorf("%s.name: no clusters are given for Placement %q", path, refs[i].Name)
 		}
 		if err := onlyIn(refs[i].Name, placement, seen); err != nil {
 			return err
+		}
+		if !firstRef(refs, i) {
+			continue // The first one has all clusters (R8).
 		}
 		if total += placement.Selected; total > MaxClusters {
 			return fmt.Errorf("the fleet has more than %d clusters: simulate fewer", MaxClusters)
@@ -116,6 +124,11 @@ func (in *Input) Validate() error {
 		}
 	}
 	return nil
+}
+
+// firstRef reports whether no earlier placementRef names the same Placement.
+func firstRef(refs []workv1alpha1.LocalPlacementReference, i int) bool {
+	return !slices.ContainsFunc(refs[:i], func(other workv1alpha1.LocalPlacementReference) bool { return other.Name == refs[i].Name })
 }
 
 // onlyIn returns an error if a cluster of a Placement is in another one as well.

@@ -62,7 +62,7 @@ func playKilled(t *rapid.T, in *Input, at int) (end ending, writes int) {
 			}
 		}
 	}
-	result, err := r.play()
+	result, err := r.play(always)
 	require.NoError(t, err)
 	end = ending{outcome: result.Outcome, has: map[string]string{}, runs: map[string]string{}}
 	for i := range r.clusters {

@@ -240,7 +240,7 @@ func TestProperties(t *testing.T) {
 		}
 		r := newRun(in, 0)
 		r.watch = j.check
-		result, err := r.play()
+		result, err := r.play(always)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -47,8 +47,11 @@ type Result struct {
 	Passes int
 }
 
-// maxPasses ends a run that does not end by itself.
-const maxPasses = 1_000_000
+// maxPasses and maxSteps, the passes times the clusters, end a run that does not end by itself.
+const (
+	maxPasses = 1_000_000
+	maxSteps  = 10_000_000_000
+)
 
 type run struct {
 	*stage
@@ -65,7 +68,10 @@ type run struct {
 }
 
 // Run simulates one run. The index selects its random numbers. The input must be valid.
-func Run(in *Input, index int) (Result, error) { return newRun(in, index).play() }
+func Run(in *Input, index int) (Result, error) { return newRun(in, index).play(always) }
+
+// always lets runs go on.
+func always() bool { return true }
 
 func newRun(in *Input, index int) *run {
 	r := newStage(in).newRun()
@@ -107,8 +113,12 @@ func (r *run) create(c *cluster, now time.Time) {
 	c.work = &r.s.Works[len(r.s.Works)-1]
 }
 
-func (r *run) play() (Result, error) {
-	for r.passes < maxPasses {
+// play plays the run to its end. It asks before each pass whether to go on.
+func (r *run) play(alive func() bool) (Result, error) {
+	for r.passes < maxPasses && r.passes*len(r.clusters) < maxSteps {
+		if !alive() {
+			return Result{}, errStopped
+		}
 		plan := r.pass()
 		if plan.Complete && !r.s.Aborted {
 			return r.result(Complete), nil
@@ -126,7 +136,7 @@ func (r *run) play() (Result, error) {
 		}
 	}
 	return Result{}, fmt.Errorf("the simulated rollout does not end within %d passes of the hub: "+
-		"use a larger --apply or a smaller fleet", maxPasses)
+		"use a larger --apply or a smaller fleet", r.passes)
 }
 
 // pass is one pass of the hub, with the passes that follow at the same time.

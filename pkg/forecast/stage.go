@@ -47,6 +47,9 @@ func newStage(in *Input) *stage {
 		st.refs = append(st.refs, placement.Ref{
 			Name: ref.Name, Field: fmt.Sprintf("spec.placementRefs[%d]", i), Strategy: ref.RolloutStrategy, Placement: in.Placements[ref.Name],
 		})
+		if !firstRef(in.ReplicaSet.Spec.PlacementRefs, i) {
+			continue
+		}
 		for g := range in.Placements[ref.Name].Groups {
 			for _, name := range in.Placements[ref.Name].Groups[g].Clusters {
 				st.index[name] = len(st.sites)

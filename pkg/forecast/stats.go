@@ -108,12 +108,13 @@ func Summarize(results []Result) Summary {
 // Seconds returns a value of a Measure in seconds as a duration.
 func Seconds(v float64) time.Duration { return time.Duration(v * float64(time.Second)) }
 
-// errStopped marks a run that was not played because the budget was spent.
-var errStopped = errors.New("the budget is spent")
+// errStopped marks a run that was not played to its end because the budget was spent.
+var errStopped = errors.New("the time for the simulation is over before a run has ended: give it more time, or simulate fewer clusters")
 
-// Runs plays up to n runs on some workers, in the order of their indices, as long as more is true. At least one run is played. The results
-// are those of the runs 0, 1, 2 … without a gap: they depend on how many there are, and not on the workers.
-func Runs(in *Input, n, workers int, more func() bool) ([]Result, error) {
+// Runs plays up to n runs on some workers, in the order of their indices. Runs after the first begin only while more is true, and each
+// asks before every pass of the hub whether alive is true, and otherwise ends without a result. The results are those of the runs 0, 1,
+// 2 … without a gap: they depend on how many there are, and not on the workers. Without any result there is an error.
+func Runs(in *Input, n, workers int, more, alive func() bool) ([]Result, error) {
 	results, errs := make([]Result, n), make([]error, n)
 	var taken atomic.Int64
 	shared := newStage(in)
@@ -131,14 +132,16 @@ func Runs(in *Input, n, workers int, more func() bool) ([]Result, error) {
 					return
 				}
 				r.begin(i)
-				results[i], errs[i] = r.play()
+				if results[i], errs[i] = r.play(alive); errors.Is(errs[i], errStopped) {
+					return
+				}
 			}
 		})
 	}
 	group.Wait()
 	for i, err := range errs {
 		switch {
-		case errors.Is(err, errStopped):
+		case errors.Is(err, errStopped) && i > 0:
 			return results[:i], nil
 		case err != nil:
 			return nil, err

@@ -143,10 +143,11 @@ const defaultDeadline = "10m"
 func halveDeadline(in *Input) string {
 	changed := ""
 	for i := range in.ReplicaSet.Spec.PlacementRefs {
-		deadline := deadlineOf(&in.ReplicaSet.Spec.PlacementRefs[i].RolloutStrategy)
-		if deadline == nil {
+		config := configOf(&in.ReplicaSet.Spec.PlacementRefs[i].RolloutStrategy)
+		if config == nil {
 			continue
 		}
+		deadline := &config.ProgressDeadline
 		if *deadline == "" || *deadline == "None" {
 			*deadline = defaultDeadline
 			changed = "progressDeadline " + defaultDeadline
@@ -160,15 +161,29 @@ func halveDeadline(in *Input) string {
 	return changed
 }
 
-// deadlineOf returns the progressDeadline that the strategy's type uses; nil if the strategy does not have that part.
-func deadlineOf(s *workv1alpha1.RolloutStrategy) *string {
+// configOf returns the part of a strategy that its type uses; nil if there is none.
+func configOf(s *workv1alpha1.RolloutStrategy) *clusterv1alpha1.RolloutConfig {
 	switch {
 	case s.Type == clusterv1alpha1.Progressive && s.Progressive != nil:
-		return &s.Progressive.ProgressDeadline
+		return &s.Progressive.RolloutConfig
 	case s.Type == clusterv1alpha1.ProgressivePerGroup && s.ProgressivePerGroup != nil:
-		return &s.ProgressivePerGroup.ProgressDeadline
+		return &s.ProgressivePerGroup.RolloutConfig
 	case (s.Type == clusterv1alpha1.All || s.Type == "") && s.All != nil:
-		return &s.All.ProgressDeadline
+		return &s.All.RolloutConfig
 	}
 	return nil
+}
+
+// ShortestDeadline returns the shortest progressDeadline of the placementRefs, and its Placement; zero if no cluster ever fails.
+func ShortestDeadline(refs []workv1alpha1.LocalPlacementReference) (shortest time.Duration, placement string) {
+	for i := range refs {
+		config := configOf(&refs[i].RolloutStrategy)
+		if config == nil {
+			continue
+		}
+		if d, err := time.ParseDuration(config.ProgressDeadline); err == nil && d > 0 && (shortest == 0 || d < shortest) {
+			shortest, placement = d, refs[i].Name
+		}
+	}
+	return shortest, placement
 }

@@ -1,6 +1,8 @@
 package plugin
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"math"
@@ -55,7 +57,7 @@ func newSimulate(o *options) *cobra.Command {
 
   # Two Placements of different sizes
   kubectl mwrs simulate -f web.yaml --clusters test=20 --clusters production=500`,
-		RunE: func(*cobra.Command, []string) error { return o.simulate(flags) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.simulate(cmd.Context(), flags) },
 	}
 	f := cmd.Flags()
 	f.StringVarP(&flags.file, "filename", "f", "", "File with the ManifestWorkReplicaSet; - reads from standard input")
@@ -64,7 +66,8 @@ func newSimulate(o *options) *cobra.Command {
 		"Number of clusters of each Placement, or NAME=NUMBER for one Placement (default "+defaultClusters+")")
 	f.StringArrayVar(&flags.groups, "groups", nil,
 		"Sizes of the decision groups, such as 5,20,rest or canary:5,rest, or NAME=SIZES for one Placement")
-	f.DurationVar(&flags.apply, "apply", time.Minute, "Median time until a cluster succeeds")
+	f.DurationVar(&flags.apply, "apply", 0,
+		"Median time until a cluster succeeds (default 1m, or a tenth of the shortest progressDeadline if that is less)")
 	f.Float64Var(&flags.spread, "spread", 0.5, "Spread of these times: standard deviation of their logarithm; 0 for none")
 	f.StringVar(&flags.slow, "slow", "5%", "Share of slow clusters")
 	f.Float64Var(&flags.slowFactor, "slow-factor", 5, "How many times as long a slow cluster needs")
@@ -97,12 +100,12 @@ type change struct {
 	Without forecast.Summary `json:"without"`
 }
 
-func (o *options) simulate(flags *simulateOptions) error {
+func (o *options) simulate(ctx context.Context, flags *simulateOptions) error {
 	switch {
 	case !slices.Contains([]string{"", "json"}, flags.output):
 		return fmt.Errorf("--output %q is unknown; use json", flags.output)
-	case flags.runs < 1:
-		return fmt.Errorf("--runs is %d: use a number above zero", flags.runs)
+	case flags.runs < 1 || flags.runs > maxRuns:
+		return fmt.Errorf("--runs is %d: use a number from 1 to %d", flags.runs, maxRuns)
 	case flags.budget <= 0:
 		return fmt.Errorf("--budget is %s: use a duration above zero, such as 10s", flags.budget)
 	}
@@ -118,7 +121,7 @@ func (o *options) simulate(flags *simulateOptions) error {
 		return err
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // A run makes much short-lived garbage.
-	found, err := o.runAll(in, flags)
+	found, err := o.runAll(ctx, in, flags)
 	if err != nil {
 		return err
 	}
@@ -128,12 +131,13 @@ func (o *options) simulate(flags *simulateOptions) error {
 	return o.printSimulation(in, found)
 }
 
-// runAll plays the runs of the manifest and of each change, within the budget.
-func (o *options) runAll(in *forecast.Input, flags *simulateOptions) (*simulation, error) {
+// runAll plays the runs of the manifest and of each change, within the budget. A run that the end of the budget cuts off does not count.
+func (o *options) runAll(ctx context.Context, in *forecast.Input, flags *simulateOptions) (*simulation, error) {
 	begin, workers := o.now(), runtime.GOMAXPROCS(0)
-	until := func(end time.Time) func() bool { return func() bool { return o.now().Before(end) } }
-	base, err := forecast.Runs(in, flags.runs, workers, until(begin.Add(flags.budget/2)))
-	if err != nil {
+	until := func(end time.Time) func() bool { return func() bool { return ctx.Err() == nil && o.now().Before(end) } }
+	alive := until(begin.Add(flags.budget))
+	base, err := forecast.Runs(in, flags.runs, workers, until(begin.Add(flags.budget/2)), alive)
+	if err := cmp.Or(context.Cause(ctx), err); err != nil {
 		return nil, err
 	}
 	set := in.ReplicaSet
@@ -144,8 +148,13 @@ func (o *options) runAll(in *forecast.Input, flags *simulateOptions) (*simulatio
 	for i, variant := range variants {
 		left := flags.budget - o.now().Sub(begin)
 		end := o.now().Add(left / time.Duration(len(variants)-i))
-		results, err := forecast.Runs(variant.Input, len(base), workers, until(end))
-		if err != nil {
+		results, err := forecast.Runs(variant.Input, len(base), workers, until(end), alive)
+		switch {
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case err != nil && !alive():
+			continue // There was no time for this change.
+		case err != nil:
 			return nil, err
 		}
 		found.Changes = append(found.Changes, change{
@@ -156,15 +165,41 @@ func (o *options) runAll(in *forecast.Input, flags *simulateOptions) (*simulatio
 	return found, nil
 }
 
-// notesOf names what the template hides from the hub.
-func notesOf(in *forecast.Input) []string {
+// notesOf names what the template hides from the hub, and a deadline that healthy clusters miss.
+func notesOf(in *forecast.Input) (notes []string) {
 	switch {
 	case in.Rules.Progressing:
-		return nil
 	case in.Rules.Degraded:
-		return []string{"the template has no condition rule for Progressing: a cluster that hangs counts as a success"}
+		notes = append(notes, "the template has no condition rule for Progressing: a cluster that hangs counts as a success")
+	default:
+		notes = append(notes, "the template has no condition rules: a cluster succeeds as soon as its objects exist, even if the workload is broken")
 	}
-	return []string{"the template has no condition rules: a cluster succeeds as soon as its objects exist, even if the workload is broken"}
+	deadline, name := forecast.ShortestDeadline(in.ReplicaSet.Spec.PlacementRefs)
+	if deadline > 0 && deadline <= in.Agents.Apply && in.Rules.Progressing {
+		notes = append(notes, fmt.Sprintf("half of the healthy clusters fail, too: they need longer than the progressDeadline of %s in placement %s; "+
+			"use a smaller --apply than %s", deadline, name, in.Agents.Apply))
+	}
+	return notes
+}
+
+// maxRuns bounds the memory of the results.
+const maxRuns = 100_000
+
+// defaultApply is the default of --apply. A cluster then has deadlineShare times as long until the shortest deadline.
+const (
+	defaultApply  = time.Minute
+	deadlineShare = 10
+)
+
+// applyTime returns the value of --apply, or its default.
+func (f *simulateOptions) applyTime(refs []workv1alpha1.LocalPlacementReference) time.Duration {
+	if f.apply != 0 {
+		return f.apply
+	}
+	if deadline, _ := forecast.ShortestDeadline(refs); deadline > 0 {
+		return max(min(defaultApply, deadline/deadlineShare), time.Millisecond)
+	}
+	return defaultApply
 }
 
 // manifest reads the only ManifestWorkReplicaSet of a file.
@@ -206,7 +241,7 @@ func (o *options) open(file string) (io.ReadCloser, error) {
 func (f *simulateOptions) input(set *workv1alpha1.ManifestWorkReplicaSet) (*forecast.Input, error) {
 	in := &forecast.Input{
 		ReplicaSet: set, First: f.first, Seed: f.seed, Rules: forecast.RulesOf(&set.Spec.ManifestWorkTemplate),
-		Agents: forecast.Agents{Apply: f.apply, Spread: f.spread, SlowFactor: f.slowFactor},
+		Agents: forecast.Agents{Apply: f.applyTime(set.Spec.PlacementRefs), Spread: f.spread, SlowFactor: f.slowFactor},
 	}
 	for _, share := range []struct {
 		flag, value string

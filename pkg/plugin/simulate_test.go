@@ -2,11 +2,14 @@ package plugin
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -51,7 +54,7 @@ func runOn(t *testing.T, manifest string, args ...string) (out, errors string, c
 
 // simulate shows the result in words, and what each change alone would do to it.
 func TestSimulate(t *testing.T) {
-	out, errors, code := runOn(t, simulated, "simulate", "--clusters", "12", "--fail", "100%", "--slow", "0%", "--spread", "0", "--runs", "40",
+	out, errors, code := runOn(t, simulated, "simulate", "--apply", "1m", "--clusters", "12", "--fail", "100%", "--slow", "0%", "--spread", "0", "--runs", "40",
 		"--budget", "10m")
 	require.Zero(t, code, errors)
 	for _, part := range []string{
@@ -110,7 +113,8 @@ func TestSimulateRefuses(t *testing.T) {
 		`--groups "rest,rest": "rest" is not a size: use numbers above zero and rest once`:    {"--groups", "rest,rest"},
 		`--groups "200,rest" has more clusters than the Placement: use at most 100`:           {"--groups", "200,rest"},
 		`--apply is -1s: use a duration above zero`:                                           {"--apply", "-1s"},
-		`--runs is 0: use a number above zero`:                                                {"--runs", "0"},
+		`--runs is 0: use a number from 1 to 100000`:                                          {"--runs", "0"},
+		`--runs is 2147483647: use a number from 1 to 100000`:                                 {"--runs", "2147483647"},
 		`--budget is 0s: use a duration above zero`:                                           {"--budget", "0s"},
 		`--output "yaml" is unknown; use json`:                                                {"-o", "yaml"},
 		`--slow, --fail, --hang and --offline add up to 120%`:                                 {"--fail", "60%", "--slow", "60%"},
@@ -137,4 +141,36 @@ func TestSimulateRefuses(t *testing.T) {
 		require.Equal(t, 1, code, want)
 		require.Contains(t, errors, want)
 	}
+}
+
+// Without --apply, healthy clusters succeed before the deadline of the file. With a longer one, the output says that they don't.
+func TestSimulateBelowTheDeadline(t *testing.T) {
+	args := []string{"simulate", "--fail", "0%", "--slow", "0%", "--runs", "20", "--budget", "10m", "--clusters", "10"}
+	manifest := strings.ReplaceAll(simulated, "150s", "40s")
+	out, errors, code := runOn(t, manifest, args...)
+	require.Zero(t, code, errors)
+	require.Contains(t, out, "assumed  a cluster succeeds after 4s")
+	require.Contains(t, out, ": 100% complete\n")
+	require.NotContains(t, out, "note")
+	out, _, _ = runOn(t, manifest, append(args, "--apply", "1m")...)
+	require.Contains(t, out, ": 100% aborted\n")
+	require.Contains(t, out, "note     half of the healthy clusters fail, too: they need longer than the progressDeadline of 40s in placement production")
+}
+
+// A simulation ends with its context and with its budget, also within its first run.
+func TestSimulateEnds(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "web.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(simulated), 0o600))
+	simulate := func(ctx context.Context, changes ...Option) string {
+		var out bytes.Buffer
+		args := []string{"simulate", "-f", file, "--clusters", "1000", "--budget", "1h"}
+		require.Equal(t, 1, Run(ctx, args, genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out}, changes...))
+		return out.String()
+	}
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	require.Equal(t, "error: context canceled\n", simulate(stopped))
+	var asked atomic.Int64
+	late := func(o *options) { o.now = func() time.Time { return time.Unix(asked.Add(1)*3600, 0) } }
+	require.Contains(t, simulate(t.Context(), late), "the time for the simulation is over before a run has ended")
 }
