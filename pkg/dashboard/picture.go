@@ -31,6 +31,7 @@ type Head struct {
 	Summary   string         `json:"summary"`
 	Why       string         `json:"why,omitempty"`
 	Reached   string         `json:"reached,omitempty"`
+	Then      []Fact         `json:"then,omitempty"`
 	Estimate  *Estimate      `json:"estimate,omitempty"`
 	Causes    []Cause        `json:"causes"`
 	Revisions []Revision     `json:"revisions"`
@@ -111,7 +112,7 @@ func headOf(o *view.Objects, f *view.Fleet) Head {
 		Namespace: f.Namespace, Name: f.Name, State: string(f.State), Since: unix(f.Since), Summary: f.Summary, Why: f.Why,
 		Reached: reachedText(f.Reached), Notes: append([]string{}, f.Notes...), Bars: append([]view.Bar{}, f.Bars...),
 		Counts: map[string]int{}, Selected: view.Selected(o.ReplicaSet), Offers: view.Offers(o),
-		Causes: []Cause{}, Revisions: []Revision{}, Events: []Event{},
+		Causes: []Cause{}, Revisions: []Revision{}, Events: []Event{}, Then: factsOf(f.Then),
 	}
 	if e := f.Estimate; e != nil {
 		h.Estimate = &Estimate{Wave: unix(e.Wave), Rollout: unix(e.Rollout), EachSeconds: int64(e.Each.Seconds()), Clusters: e.Clusters}
@@ -138,14 +139,15 @@ func headOf(o *view.Objects, f *view.Fleet) Head {
 }
 
 func storyOf(s *view.Story) *Story {
-	facts := func(of []view.Fact) []Fact {
-		out := make([]Fact, 0, len(of))
-		for i := range of {
-			out = append(out, Fact{At: unix(of[i].At), Text: of[i].Text})
-		}
-		return out
+	return &Story{Cluster: cellOf(&s.Cluster), Past: factsOf(s.Past), Future: factsOf(s.Future), Assumed: s.Assumed}
+}
+
+func factsOf(facts []view.Fact) []Fact {
+	out := make([]Fact, 0, len(facts))
+	for i := range facts {
+		out = append(out, Fact{At: unix(facts[i].At), Text: facts[i].Text})
 	}
-	return &Story{Cluster: cellOf(&s.Cluster), Past: facts(s.Past), Future: facts(s.Future), Assumed: s.Assumed}
+	return out
 }
 
 func unix(at time.Time) int64 {

@@ -82,7 +82,7 @@ func (o *options) printAs(format string, clusters []view.Cluster) error {
 func (o *options) clusterTable(clusters []view.Cluster, wide bool) *table {
 	columns := []column{
 		{name: "CLUSTER"}, {name: "STATE", state: true}, {name: "SINCE", drop: 2}, {name: "WROTE", drop: 3}, {name: "CONFIRMED", drop: 4},
-		{name: "WAITS-FOR", drop: 5}, {name: "MESSAGE", drop: 1},
+		{name: "WAITS-FOR", drop: 5}, {name: "MESSAGE", drop: 1, wants: 48, tail: true},
 	}
 	if wide {
 		columns = slices.Insert(columns, 3, column{name: "THEN", drop: 6})
@@ -105,6 +105,12 @@ func (o *options) clusterRow(c *view.Cluster, wide bool) []string {
 	message := c.Message
 	if c.Reason != "" {
 		message = string(c.Reason) + ": " + message
+	}
+	if c.RetriedWithin > 0 {
+		message += "; tried again every " + o.age(c.RetriedWithin)
+		if c.Then == view.StateFailed {
+			message += ", fails in " + o.in(c.ChangesAt)
+		}
 	}
 	row := []string{c.Name, string(c.State), o.ago(c.Since), orDash(c.Wrote), confirmed, orDash(string(c.WaitsFor)), orDash(message)}
 	if wide {

@@ -222,15 +222,12 @@ func (h *dashboardHub) Plan(objects *view.Objects) (*dashboard.Plan, error) {
 		return nil, err
 	}
 	plan := &dashboard.Plan{Waves: ahead.Waves, Notes: append([]string{}, ahead.Notes...), Limits: []string{}, Waiting: []string{}}
-	plan.Text = fmt.Sprintf("Revision %s: the number of further waves is %d, if every cluster succeeds.", ahead.Revision, len(ahead.Waves))
+	plan.Text = fmt.Sprintf("Revision %s: the number of further waves is %d, if every cluster recovers and succeeds.", ahead.Revision, len(ahead.Waves))
 	switch {
 	case len(ahead.Waves) == 0:
-		plan.Text, plan.Waves = fmt.Sprintf("Revision %s: the hub starts no further cluster.", ahead.Revision), []forecast.Wave{}
+		plan.Text, plan.Waves = fmt.Sprintf("Revision %s: no cluster is left to start, or none may start.", ahead.Revision), []forecast.Wave{}
 	case ahead.Waves[0].Now && !ahead.Paused:
 		plan.Text += " The hub writes the first one now."
-	}
-	if ahead.Paused {
-		plan.Notes = append(plan.Notes, "The rollout is paused: nothing is written before it is resumed.")
 	}
 	if ahead.Unreached > 0 {
 		plan.Notes = append(plan.Notes, fmt.Sprintf("%d more clusters are in none of these waves.", ahead.Unreached))

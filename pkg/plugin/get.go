@@ -65,11 +65,12 @@ func (o *options) drawFleet(to io.Writer, f *view.Fleet, s screen) error {
 	}
 	for _, cause := range f.Causes {
 		out.prose(fmt.Sprintf("         %d  ", len(cause.Clusters)),
-			fmt.Sprintf("%s: %s", cause.Reason, cause.Message), firstOf(cause.Clusters, namesShown))
+			cause.Text(), firstOf(cause.Clusters, namesShown))
 	}
 	if f.Reached != nil {
 		out.prose("reached  ", o.reached(f.Reached))
 	}
+	o.printThen(out, f.Then)
 	if f.Estimate != nil {
 		out.prose("ends     ", o.estimate(f.Estimate))
 	}
@@ -122,6 +123,25 @@ func (o *options) reached(r *view.Reached) string {
 		text += fmt.Sprintf("; clusters that still have it: %d", r.Now)
 	}
 	return text
+}
+
+// printThen prints what the hub does next, and when.
+func (o *options) printThen(out *printer, then []view.Fact) {
+	for i := range then {
+		label := "then     "
+		if i > 0 {
+			label = "         "
+		}
+		out.prose(label, o.when(&then[i])+": "+then[i].Text)
+	}
+}
+
+// when returns when a fact is to come.
+func (o *options) when(fact *view.Fact) string {
+	if fact.At.IsZero() {
+		return "now"
+	}
+	return "in about " + o.in(fact.At)
 }
 
 // estimate describes the expected end of a rollout.

@@ -175,14 +175,12 @@ func (o *options) printAhead(a *view.Ahead, change *view.Change) error {
 	for _, note := range a.Notes {
 		out.printf("note     %s\n", note)
 	}
-	if a.Paused {
-		out.printf("note     the rollout is paused: nothing is written before it is resumed\n")
-	}
+	o.printThen(out, a.Then)
 	if len(a.Waves) == 0 {
-		out.printf("waves    the hub starts no cluster\n")
+		out.printf("waves    none: no cluster is left to start, or none may start\n")
 	} else {
-		first := map[bool]string{true: "the hub writes the first one now", false: "the first one waits for clusters that have the revision"}
-		out.printf("waves    %d, if every cluster succeeds; %s\n", len(a.Waves), first[a.Waves[0].Now && !a.Paused])
+		first := map[bool]string{true: "the hub writes the first one now", false: "the first one waits"}
+		out.printf("waves    %d, if every cluster recovers and succeeds; %s\n", len(a.Waves), first[a.Waves[0].Now && !a.Paused])
 		out.tabbed(func(row func(...string)) { printWaves(row, a.Waves) })
 	}
 	if a.Unreached > 0 {

@@ -3,6 +3,7 @@ package plugin
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 )
@@ -14,7 +15,14 @@ type column struct {
 	drop int
 	// state is true for a column of states, which have colors.
 	state bool
+	// wants is the width for which a last column takes the room of the details.
+	wants int
+	// tail is true for a column whose texts keep their ends.
+	tail bool
 }
+
+// details is the least drop of the columns that are left out before the last column is cut below the width that it wants.
+const details = 3
 
 // gap is the number of spaces between columns, as in kubectl's tables.
 const gap = 3
@@ -105,15 +113,16 @@ func (t *table) fit(widths []int, room int) []int {
 	for room > 0 {
 		total, worst := 0, -1
 		for at, i := range shown {
-			need := widths[i] + gap
-			if at == len(shown)-1 {
-				need = min(widths[i], minLast)
-			}
-			total += need
+			total += widths[i] + gap
 			if t.columns[i].drop > 0 && (worst < 0 || t.columns[i].drop > t.columns[shown[worst]].drop) {
 				worst = at
 			}
 		}
+		last, least := shown[len(shown)-1], minLast
+		if worst >= 0 && t.columns[shown[worst]].drop >= details {
+			least = max(least, t.columns[last].wants)
+		}
+		total += min(widths[last], least) - widths[last] - gap
 		if total <= room || worst < 0 {
 			break
 		}
@@ -128,6 +137,9 @@ func (t *table) line(out *printer, row []string, shown []int) {
 	for _, i := range shown {
 		cell := row[i]
 		if s.width > 0 {
+			if t.columns[i].tail {
+				cell = tail(cell, s.width-used)
+			}
 			cell = cut(cell, s.width-used)
 		}
 		pad := max(0, t.widths[i]-cells(cell)) + gap
@@ -156,6 +168,33 @@ func cells(text string) int {
 		n += plain.Width(r)
 	}
 	return n
+}
+
+// tail returns a text that takes at most a number of cells. A message loses its first parts, which are the same in many messages, before
+// its end, which tells the cause.
+func tail(text string, room int) string {
+	const mark = "…"
+	if cells(text) <= room {
+		return text
+	}
+	for {
+		_, rest, more := strings.Cut(text, ": ")
+		if !more {
+			break
+		}
+		if text = rest; cells(mark+text) <= room {
+			return mark + text
+		}
+	}
+	at, used := len(text), cells(mark)
+	for at > 0 {
+		r, size := utf8.DecodeLastRuneInString(text[:at])
+		if used += plain.Width(r); used > room {
+			break
+		}
+		at -= size
+	}
+	return mark + text[at:]
 }
 
 // cut returns a text that takes at most a number of cells. The last one is "…" if the text is longer.

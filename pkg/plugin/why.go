@@ -3,6 +3,7 @@ package plugin
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -46,12 +47,8 @@ func (o *options) why(ctx context.Context, name, cluster string) error {
 		}
 		out.prose(fmt.Sprintf("%10s  ", when), fact.Text)
 	}
-	for _, fact := range story.Future {
-		when := "now"
-		if !fact.At.IsZero() {
-			when = "in " + o.in(fact.At)
-		}
-		out.prose(fmt.Sprintf("%10s  ", when), fact.Text)
+	for i := range story.Future {
+		out.prose(fmt.Sprintf("%10s  ", strings.Replace(o.when(&story.Future[i]), "about ", "", 1)), story.Future[i].Text)
 	}
 	if story.Assumed != "" {
 		out.prose("assumed: ", story.Assumed)

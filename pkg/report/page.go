@@ -52,6 +52,9 @@ pre { background: var(--fill); padding: 1rem; overflow-x: auto; white-space: pre
 <h2 id="summary">Summary</h2>
 <p><strong>{{printf "%s" .Fleet.State | text}}</strong> since {{time .Fleet.Since}}: {{text .Fleet.Summary}}</p>
 {{with .Fleet.Why}}<p>{{text .}}</p>
+{{end}}{{with .Fleet.Then}}<p>What comes next, if no cluster reports anything new:</p>
+<ul>{{range .}}<li>{{if .At.IsZero}}now{{else}}{{time .At}}{{end}}: {{text .Text}}</li>
+{{end}}</ul>
 {{end}}{{range .Fleet.Notes}}<p class="bad">{{text .}}</p>
 {{end}}{{if .Fleet.Bars}}<div class="wide"><table>
 <tr><th>Placement</th><th>Progress</th><th></th><th>Strategy</th></tr>

@@ -27,6 +27,8 @@ type Ahead struct {
 	Limits []rollout.Limits
 	// Waiting groups the clusters that do not have the revision, or have no outcome yet, by what they wait for.
 	Waiting []Waiting
+	// Then is what the hub does next, and when, if no cluster reports anything new.
+	Then []Fact
 	// Unreached is the number of clusters without the revision that are in none of the waves.
 	Unreached int
 	Notes     []string
@@ -128,7 +130,9 @@ func AheadOf(o *Objects) (*Ahead, error) {
 		a.Current = numberOf(o.numbers(), s.Current.Hash)
 	}
 	a.Waves, a.Limits = forecast.Waves(s), rollout.LimitsOf(s)
-	a.wait(o.standing())
+	clusters := o.standing()
+	a.wait(clusters)
+	a.Then = o.then(clusters, true)
 	a.note(s)
 	return a, nil
 }

@@ -33,6 +33,8 @@ type Cluster struct {
 	Then      State
 	// WaitsFor names the event that the cluster waits for.
 	WaitsFor rollout.Wait
+	// RetriedWithin is the longest time between two tries of a write that the API server rejects; zero if the hub does not try.
+	RetriedWithin time.Duration
 	// Reason is the failure reason of a failed cluster.
 	Reason workv1alpha1.FailureReason
 	// Message is the message from the agent or the API server. It is empty if the cluster succeeded or has no work.
@@ -146,12 +148,16 @@ func (o *Objects) standing() []Cluster {
 	for _, standing := range rollout.Explain(s) {
 		c := Cluster{
 			Name: standing.Cluster, Placement: standing.Placement, State: states[standing.Phase], Since: standing.Since,
-			ChangesAt: standing.ChangesAt, Then: states[standing.Then], WaitsFor: standing.WaitsFor,
+			ChangesAt: standing.ChangesAt, Then: states[standing.Then], WaitsFor: standing.WaitsFor, RetriedWithin: standing.RetriedWithin,
 		}
 		if standing.Failed {
 			c.State = StateFailed
 		}
 		c.describe(works[c.Name], numbers)
+		c.Message = cmp.Or(standing.Rejection, c.Message)
+		if c.State == StateWaiting {
+			c.Message = cmp.Or(c.Message, o.sickAt(s, works[c.Name], numbers))
+		}
 		if o.aborted() {
 			c.restoring(o.ReplicaSet.Status.AbortedTime.Time, numberOf(numbers, o.ReplicaSet.Status.CurrentRevision))
 		}
@@ -189,8 +195,11 @@ func (c *Cluster) describe(work *work.Work, numbers map[string]int64) {
 		return
 	}
 	c.Wrote = numberOf(numbers, work.Hash())
-	applied := meta.FindStatusCondition(work.Object.Status.Conditions, workv1.WorkApplied)
-	c.Confirmed = applied != nil && applied.Status == metav1.ConditionTrue && applied.ObservedGeneration == work.Object.Generation
+	c.Confirmed = confirmed(work)
+	if c.State == StateInFlight && c.WaitsFor == rollout.WaitAgent {
+		c.Message = "the agent has not reported about revision " + c.Wrote
+		return
+	}
 	switch c.State {
 	case StateSucceeded, StateSoaking, StateWaiting:
 	case StateCompleted:
@@ -199,6 +208,12 @@ func (c *Cluster) describe(work *work.Work, numbers map[string]int64) {
 	default:
 		c.Message = status.AgentMessage(work.Object)
 	}
+}
+
+// confirmed reports whether the agent has applied the current generation of a work.
+func confirmed(w *work.Work) bool {
+	applied := meta.FindStatusCondition(w.Object.Status.Conditions, workv1.WorkApplied)
+	return applied != nil && applied.Status == metav1.ConditionTrue && applied.ObservedGeneration == w.Object.Generation
 }
 
 // recorded returns the clusters in status.failures and status.rejections.

@@ -10,6 +10,7 @@ import (
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
 // Estimate is when a rollout is expected to end, if the next clusters take as long as those that have succeeded.
@@ -21,9 +22,10 @@ type Estimate struct {
 	Clusters int
 }
 
-// estimate returns the expected end of a rollout. It is nil if nothing is in progress, or if no cluster has succeeded with the revision.
+// estimate returns the expected end of a rollout. It is nil if nothing is in progress, if no cluster has succeeded with the revision, or if a
+// cluster may not succeed: the rollout need not end then.
 func (o *Objects) estimate(clusters []Cluster, known bool) *Estimate {
-	if !known || StateOf(o.ReplicaSet) != workv1alpha1.StateRollingOut {
+	if !known || StateOf(o.ReplicaSet) != workv1alpha1.StateRollingOut || slices.ContainsFunc(clusters, func(c Cluster) bool { return c.troubled() }) {
 		return nil
 	}
 	wrote := o.wrote()
@@ -37,10 +39,22 @@ func (o *Objects) estimate(clusters []Cluster, known bool) *Estimate {
 		wave, end := o.ends(&o.ReplicaSet.Spec.PlacementRefs[i], clusters, wrote, found.Each)
 		found.Wave, found.Rollout = later(found.Wave, wave), later(found.Rollout, end)
 	}
-	if found.Wave.IsZero() {
+	if found.Wave.IsZero() || o.Now.Sub(found.Wave) > found.Each { // It takes much longer than the others: no end is in sight.
 		return nil
 	}
+	found.Wave, found.Rollout = later(found.Wave, o.Now), later(found.Rollout, o.Now)
 	return found
+}
+
+// troubled reports whether a cluster may not succeed without help.
+func (c *Cluster) troubled() bool {
+	switch c.State {
+	case StateSucceeded, StateSoaking, StateHandingOver, StateInFlight, StateTerminating:
+		return false
+	case StateWaiting:
+		return c.WaitsFor == rollout.WaitHalt || c.WaitsFor == rollout.WaitRollback || c.WaitsFor == rollout.WaitStrategy
+	}
+	return true
 }
 
 // wrote returns when the hub wrote the update revision to each cluster.
@@ -97,7 +111,7 @@ func (o *Objects) ends(
 			waiting++
 		case ok && !c.done() && c.State != StateFailed && c.State != StateCompleted:
 			busy++
-			wave = later(wave, later(at.Add(each), o.Now))
+			wave = later(wave, at.Add(each))
 		}
 	}
 	if busy == 0 || waiting == 0 {

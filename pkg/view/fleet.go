@@ -2,7 +2,7 @@ package view
 
 import (
 	"cmp"
-	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -23,9 +23,11 @@ type Fleet struct {
 	Why string
 	// Reached describes how far an aborted revision came; nil if the rollout was not aborted.
 	Reached *Reached
+	// Then is what the hub does next, and when, if no cluster reports anything new.
+	Then []Fact
 	// Estimate is the expected end of a rollout; nil if it can't be estimated.
 	Estimate *Estimate
-	// Causes are the recorded failures and rejections, grouped by reason and message.
+	// Causes are what keeps clusters from succeeding, in the words of the agents and of the API server, with the most urgent first.
 	Causes    []Cause
 	Revisions []Revision
 	Bars      []Bar
@@ -38,11 +40,22 @@ type Fleet struct {
 	Notes []string
 }
 
-// Cause is a cause of failures, with the affected clusters.
+// Cause is what keeps clusters from succeeding, with the affected clusters.
 type Cause struct {
+	// State is the state of the clusters, and Reason is the reason of a recorded failure, or the state.
+	State    State
 	Reason   workv1alpha1.FailureReason
 	Message  string
 	Clusters []string
+}
+
+// Text describes the cause: the state, the reason if it tells more, and the message.
+func (c *Cause) Text() string {
+	text, message := string(c.State), c.Message
+	if c.Reason != "" && string(c.Reason) != text {
+		text += " (" + string(c.Reason) + ")"
+	}
+	return text + ": " + strings.TrimPrefix(message, string(c.State)+"=True: ")
 }
 
 // Reached is how far an aborted revision came.
@@ -75,9 +88,9 @@ func Of(o *Objects) *Fleet {
 	rs := o.ReplicaSet
 	clusters, known := o.clusters()
 	f := &Fleet{
-		Namespace: rs.Namespace, Name: rs.Name, State: StateOf(rs), Since: SinceOf(rs), Why: o.numbered(why(rs)), Causes: causes(rs),
+		Namespace: rs.Namespace, Name: rs.Name, State: StateOf(rs), Since: SinceOf(rs), Why: o.numbered(why(rs)), Causes: causesOf(rs, clusters),
 		Revisions: Revisions(o), Notes: append(o.notes(), o.presumption(clusters)...), Reached: o.reached(),
-		Estimate: o.estimate(clusters, known),
+		Then: o.then(clusters, known), Estimate: o.estimate(clusters, known),
 	}
 	f.Attention, f.Rest = attention(o.withAway(clusters))
 	f.Bars = o.bars(clusters, known)
@@ -188,32 +201,4 @@ func invalidity(rs *workv1alpha1.ManifestWorkReplicaSet) string {
 		return workv1alpha1.ConditionPlacementVerified
 	}
 	return workv1alpha1.ConditionManifestworkApplied
-}
-
-// causes groups the recorded failures and rejections by reason and message, the most frequent first.
-func causes(rs *workv1alpha1.ManifestWorkReplicaSet) []Cause {
-	type key struct {
-		reason  workv1alpha1.FailureReason
-		message string
-	}
-	found := map[key]*Cause{}
-	for _, entries := range [][]workv1alpha1.ClusterFailure{rs.Status.Failures, rs.Status.Rejections} {
-		for i := range entries {
-			k := key{entries[i].Reason, entries[i].Message}
-			if found[k] == nil {
-				found[k] = &Cause{Reason: k.reason, Message: k.message}
-			}
-			found[k].Clusters = append(found[k].Clusters, entries[i].Cluster)
-		}
-	}
-	return slices.SortedFunc(func(yield func(Cause) bool) {
-		for _, cause := range found {
-			slices.Sort(cause.Clusters)
-			if !yield(*cause) {
-				return
-			}
-		}
-	}, func(a, b Cause) int {
-		return cmp.Or(cmp.Compare(len(b.Clusters), len(a.Clusters)), cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Message, b.Message))
-	})
 }

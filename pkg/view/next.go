@@ -15,8 +15,8 @@ func (o *Objects) next(f *Fleet) []Command {
 		return Command{Purpose: purpose, Args: slices.Concat([]string{"kubectl", "mwrs", verb, f.Name}, rest, []string{"-n", f.Namespace})}
 	}
 	var commands []Command
-	if failed := o.failedFirst(f); failed != "" {
-		commands = append(commands, command("see why "+failed+" failed", "why", failed))
+	if about, what := o.worst(f); about != "" {
+		commands = append(commands, command("see why "+about+" "+what, "why", about))
 	}
 	update := numberOf(o.numbers(), o.ReplicaSet.Status.UpdateRevision)
 	switch f.State {
@@ -30,7 +30,10 @@ func (o *Objects) next(f *Fleet) []Command {
 		}
 		commands = append(commands, o.back(command)...)
 	case workv1alpha1.StateRollingOut:
-		commands = append(commands, command("wait until the rollout ends", "status"), command("pause the rollout", "pause"))
+		if trouble := len(f.Attention) > 0 && f.Attention[0].troubled(); !trouble {
+			commands = append(commands, command("wait until the rollout ends", "status"))
+		}
+		commands = append(commands, command("pause the rollout", "pause"))
 		commands = append(commands, o.back(command)...)
 	case workv1alpha1.StatePaused:
 		commands = append(commands, command("resume the rollout", "resume"))
@@ -45,15 +48,23 @@ func (o *Objects) next(f *Fleet) []Command {
 	return commands
 }
 
-// failedFirst returns the first cluster that failed. After an abort, that is a cluster that failed with the aborted revision.
-func (o *Objects) failedFirst(f *Fleet) string {
+// worst returns the cluster that holds up the rollout the most, and what happened to it. After an abort, that is a cluster that failed with
+// the aborted revision.
+func (o *Objects) worst(f *Fleet) (cluster, what string) {
 	switch {
-	case len(f.Attention) > 0 && f.Attention[0].State == StateFailed:
-		return f.Attention[0].Name
 	case o.aborted() && len(f.Causes) > 0:
-		return f.Causes[0].Clusters[0]
+		return f.Causes[0].Clusters[0], "failed"
+	case o.aborted() || len(f.Attention) == 0:
+		return "", ""
 	}
-	return ""
+	first := &f.Attention[0]
+	switch first.State {
+	case StateFailed:
+		return first.Name, "failed"
+	case StateDegraded, StateRejected:
+		return first.Name, "is " + words[first.State]
+	}
+	return "", ""
 }
 
 // undo returns the command that restores an earlier revision; nil if there is none. A template that a tool manages is changed in that tool.

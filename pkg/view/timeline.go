@@ -45,7 +45,7 @@ func Timeline(o *Objects) []Event {
 			add(at, true, "the rollout of revision %d was aborted%s%s", r.Number, phrase(" by ", by), phrase(": ", r.AbortReason))
 		}
 	}
-	for _, cause := range causes(o.ReplicaSet) {
+	for _, cause := range causesOf(o.ReplicaSet, nil) {
 		add(o.firstFailure(&cause), true, "first of %d clusters: %s%s", len(cause.Clusters), cause.Reason, phrase(": ", cause.Message))
 	}
 	slices.SortStableFunc(events, func(a, b Event) int { return a.At.Compare(b.At) })

@@ -3,7 +3,6 @@ package view
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -76,7 +75,7 @@ func Why(o *Objects, cluster string) (*Story, error) {
 		story.Past = append(story.Past, Fact{At: failure.Since.Time, Text: text})
 	}
 	slices.SortStableFunc(story.Past, func(a, b Fact) int { return a.order().Compare(b.order()) })
-	story.Future = o.future(&story.Cluster, clusters)
+	story.Future = o.future(&story.Cluster, o.then(clusters, known))
 	if story.Cluster.Then != "" {
 		story.Assumed = "the hub has watched this cluster since the write; after a restart of the hub, deadlines may be slightly later"
 	}
@@ -176,12 +175,12 @@ var waits = map[rollout.Wait]string{
 	rollout.WaitAgent:      "a report of the agent about this revision",
 	rollout.WaitManifests:  "the manifests and condition rules that are not satisfied",
 	rollout.WaitSoak:       "minSuccessTime: the success has to last",
-	rollout.WaitAcceptance: "the API server, which rejects the ManifestWork; the hub retries the write",
+	rollout.WaitAcceptance: "the API server, which rejects the ManifestWork",
 	rollout.WaitHandover:   "objects of another revision, which have to be kept or deleted first",
 	rollout.WaitDeletion:   "the deletion of its ManifestWork by the agent",
 	rollout.WaitEarlierRef: "an earlier placementRef, which may select this cluster",
 	rollout.WaitStrategy:   "a correction of the rollout strategy of its placementRef, which is invalid",
-	rollout.WaitHalt:       "the failed clusters: too many have failed, so the hub starts no further cluster",
+	rollout.WaitHalt:       "the clusters that failed or may fail: they are too many, so the hub starts no further cluster",
 	rollout.WaitRollback:   "the abort, which is about to begin",
 	rollout.WaitResume:     "the end of the pause",
 	rollout.WaitAvailability: "its availability: its ManifestWork stays until the cluster has been available for a minute and is still not selected, " +
@@ -191,89 +190,27 @@ var waits = map[rollout.Wait]string{
 // WaitText describes what a cluster waits for.
 func WaitText(w rollout.Wait) string { return cmp.Or(waits[w], string(w)) }
 
-// future returns the expected events of a cluster, and the consequence of a failure.
-func (o *Objects) future(c *Cluster, all []Cluster) []Fact {
+// future returns the expected events of a cluster, and what the hub does next.
+func (o *Objects) future(c *Cluster, then []Fact) []Fact {
 	var facts []Fact
 	switch {
-	case c.WaitsFor == rollout.WaitHalt:
-		facts = append(facts, Fact{Text: "waits for " + WaitText(c.WaitsFor) + o.limit(c, all)})
 	case c.WaitsFor != rollout.WaitNothing:
 		facts = append(facts, Fact{Text: "waits for " + WaitText(c.WaitsFor)})
 	case c.State == StateFailed:
-		facts = append(facts, Fact{Text: "counts against maxFailures" + o.limit(c, all)})
+		facts = append(facts, Fact{Text: "counts against maxFailures"})
 	}
-	if (c.State == StateRestoring || c.State == StateCompleted) && c.Message != "" {
+	if (c.State == StateRestoring || c.State == StateCompleted || c.State == StateRejected) && c.Message != "" {
 		facts = append(facts, Fact{Text: c.Message})
 	}
-	if c.Then == "" {
-		return facts
+	if c.RetriedWithin > 0 {
+		facts = append(facts, Fact{Text: fmt.Sprintf("the hub tries the write again every %s", c.RetriedWithin.Round(time.Second))})
 	}
-	text := "becomes " + string(c.Then)
-	if c.Then == StateFailed || c.Then == StateDegraded {
-		text += o.consequence(c, all)
+	if c.Then != "" {
+		then = append(slices.Clone(then), Fact{At: c.ChangesAt, Text: "becomes " + string(c.Then)})
 	}
-	return append(facts, Fact{At: c.ChangesAt, Text: text})
-}
-
-// limit describes how many clusters of a cluster's placementRef have failed, and how many may.
-func (o *Objects) limit(c *Cluster, all []Cluster) string {
-	for i := range o.ReplicaSet.Spec.PlacementRefs {
-		ref := &o.ReplicaSet.Spec.PlacementRefs[i]
-		if ref.Name != c.Placement {
-			continue
-		}
-		failed, each := 0, ""
-		for j := range all {
-			if all[j].Placement == ref.Name && all[j].State == StateFailed {
-				failed++
-			}
-		}
-		if ref.RolloutStrategy.Type == clusterv1alpha1.ProgressivePerGroup {
-			each = " in each decision group"
-		}
-		return fmt.Sprintf(": number of failed clusters in placement %s: %d, maxFailures is %s%s", ref.Name, failed, maxFailures(ref), each)
-	}
-	return ""
-}
-
-// consequence describes the effect of one more failure.
-func (o *Objects) consequence(c *Cluster, all []Cluster) string {
-	failed := 1
-	for i := range all {
-		if all[i].Placement == c.Placement && all[i].State == StateFailed && all[i].Name != c.Name {
-			failed++
-		}
-	}
-	for i := range o.ReplicaSet.Spec.PlacementRefs {
-		ref := &o.ReplicaSet.Spec.PlacementRefs[i]
-		if ref.Name != c.Placement {
-			continue
-		}
-		return fmt.Sprintf(": failure %d of placement %s, maxFailures is %s; %s", failed, ref.Name, maxFailures(ref), o.afterFailure(i, c))
-	}
-	return ""
-}
-
-// afterFailure describes what the hub does if a cluster of a placementRef fails now. The hub's own code decides that.
-func (o *Objects) afterFailure(ref int, c *Cluster) string {
-	s := o.snapshot()
-	failures := maps.Clone(s.Records.Failures)
-	if failures == nil {
-		failures = map[string]rollout.Failure{}
-	}
-	failures[c.Name] = rollout.Failure{Placement: c.Placement, Since: s.Now, Reason: workv1alpha1.FailureDeadlineExceeded}
-	s.Records.Failures = failures
-	switch plan := rollout.Decide(s); {
-	case plan.AbortDue() != nil:
-		return "AbortAll returns every cluster to revision " + numberOf(o.numbers(), o.ReplicaSet.Status.CurrentRevision)
-	case plan.AbortBlocked == rollout.BlockedByAbsence:
-		return "the rollout stops in this placement, because AbortAll has no revision to return to"
-	case plan.AbortBlocked == rollout.BlockedByUndo:
-		return "the rollout stops in this placement, because AbortAll does not apply to an undo"
-	case ref < len(plan.Refs) && plan.Refs[ref].Failed:
-		return "the rollout stops in this placement"
-	}
-	return "the rollout continues"
+	facts = append(facts, then...)
+	slices.SortStableFunc(facts, func(a, b Fact) int { return a.At.Compare(b.At) })
+	return facts
 }
 
 // maxFailures returns maxFailures as written in the spec, or 0 if it is not set.

@@ -142,6 +142,7 @@ export function setView(main, context, namespace, name) {
       el('div', { class: 'line' }, el('span', { class: `state ${stateClass[h.state] ?? ''}` }, h.state), el('span', { class: 'summary' }, h.summary),
         h.since ? el('span', { class: 'soft' }, `since ${ago(h.since)}`) : null),
       h.why ? el('p', {}, h.why) : null,
+      h.then?.length ? el('ul', { 'aria-label': 'What comes next' }, h.then.map((fact) => el('li', {}, el('b', {}, fact.at ? left(fact.at) : 'now'), `: ${fact.text}`))) : null,
       h.reached ? el('p', { class: 'bad' }, h.reached) : null,
       estimate ? el('p', {}, estimate) : null,
       h.notes.map((note) => el('p', { class: 'warn' }, note)),
