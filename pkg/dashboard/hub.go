@@ -47,9 +47,13 @@ type Row struct {
 	Since     int64  `json:"since,omitempty"`
 	Update    int64  `json:"update,omitempty"`
 	Current   int64  `json:"current,omitempty"`
-	Updated   int32  `json:"updated"`
+	Updated   int    `json:"updated"`
 	Selected  int    `json:"selected"`
 	Failed    int    `json:"failed"`
+	// Healthy is how many clusters have the intended revision and succeed with it: after an abort, that is the current one. Sick is how many
+	// do not.
+	Healthy int `json:"healthy"`
+	Sick    int `json:"sick"`
 }
 
 // Action is a change that a user asks for.

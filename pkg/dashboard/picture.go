@@ -31,6 +31,7 @@ type Head struct {
 	Summary   string         `json:"summary"`
 	Why       string         `json:"why,omitempty"`
 	Reached   string         `json:"reached,omitempty"`
+	Alarms    []view.Alarm   `json:"alarms,omitempty"`
 	Then      []Fact         `json:"then,omitempty"`
 	Estimate  *Estimate      `json:"estimate,omitempty"`
 	Causes    []Cause        `json:"causes"`
@@ -112,7 +113,7 @@ func headOf(o *view.Objects, f *view.Fleet) Head {
 		Namespace: f.Namespace, Name: f.Name, State: string(f.State), Since: unix(f.Since), Summary: f.Summary, Why: f.Why,
 		Reached: reachedText(f.Reached), Notes: append([]string{}, f.Notes...), Bars: append([]view.Bar{}, f.Bars...),
 		Counts: map[string]int{}, Selected: view.Selected(o.ReplicaSet), Offers: view.Offers(o),
-		Causes: []Cause{}, Revisions: []Revision{}, Events: []Event{}, Then: factsOf(f.Then),
+		Causes: []Cause{}, Revisions: []Revision{}, Events: []Event{}, Then: factsOf(f.Then), Alarms: f.Alarms,
 	}
 	if e := f.Estimate; e != nil {
 		h.Estimate = &Estimate{Wave: unix(e.Wave), Rollout: unix(e.Rollout), EachSeconds: int64(e.Each.Seconds()), Clusters: e.Clusters}

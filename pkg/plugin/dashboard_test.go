@@ -57,12 +57,12 @@ func TestDashboardRow(t *testing.T) {
 	set := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", ManagedFields: []metav1.ManagedFieldsEntry{{}}}}
 	set.Status.State, set.Status.UpdateRevision, set.Status.CurrentRevision = workv1alpha1.StateStalled, "b", "a"
 	set.Status.Revisions = []workv1alpha1.RevisionStatus{{Hash: "b", Revision: 2, Clusters: 3}, {Hash: "a", Revision: 1, Clusters: 7}}
-	set.Status.Summary.Total, set.Status.Summary.Failed = 10, 2
+	set.Status.Summary.Total, set.Status.Summary.Failed, set.Status.Summary.Updated = 10, 2, 1
 	kept, err := withoutTemplate(set)
 	require.NoError(t, err)
 	require.Empty(t, kept.(*workv1alpha1.ManifestWorkReplicaSet).ManagedFields)
 	require.Equal(t, dashboard.Row{
-		Namespace: "default", Name: "web", State: "Stalled", Update: 2, Current: 1, Updated: 3, Selected: 10, Failed: 2,
+		Namespace: "default", Name: "web", State: "Stalled", Update: 2, Current: 1, Updated: 1, Selected: 10, Failed: 2, Healthy: 1, Sick: 2,
 	}, dashboardRow(set))
 }
 

@@ -29,7 +29,7 @@ func (h *dashboardHub) Preview(ctx context.Context, action *dashboard.Action, sh
 	case view.VerbAbort:
 		err = view.Abortable(set)
 	case view.VerbRetry:
-		_, _, _, err = plannedRetry(set, action.Clusters)
+		_, _, err = plannedRetry(set, action.Clusters)
 	case view.VerbPause, view.VerbResume:
 		err = pausable(set, action.Verb == view.VerbPause)
 	default:

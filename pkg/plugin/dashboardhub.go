@@ -163,14 +163,15 @@ func withoutTemplate(object any) (any, error) {
 func dashboardRow(set *workv1alpha1.ManifestWorkReplicaSet) dashboard.Row {
 	row := dashboard.Row{
 		Namespace: set.Namespace, Name: set.Name, State: string(view.StateOf(set)),
-		Selected: view.Selected(set), Failed: set.Status.Summary.Failed,
+		Selected: view.Desired(set), Failed: set.Status.Summary.Failed, Updated: set.Status.Summary.Updated,
 	}
+	row.Healthy, row.Sick = view.Health(set)
 	if since := view.SinceOf(set); !since.IsZero() {
 		row.Since = since.Unix()
 	}
 	for _, rev := range view.Revisions(&view.Objects{ReplicaSet: set}) {
 		if rev.Update {
-			row.Update, row.Updated = rev.Number, max(0, rev.Now)
+			row.Update = rev.Number
 		}
 		if rev.Current {
 			row.Current = rev.Number
@@ -225,7 +226,7 @@ func (h *dashboardHub) Plan(objects *view.Objects) (*dashboard.Plan, error) {
 	plan.Text = fmt.Sprintf("Revision %s: the number of further waves is %d, if every cluster recovers and succeeds.", ahead.Revision, len(ahead.Waves))
 	switch {
 	case len(ahead.Waves) == 0:
-		plan.Text, plan.Waves = fmt.Sprintf("Revision %s: no cluster is left to start, or none may start.", ahead.Revision), []forecast.Wave{}
+		plan.Text, plan.Waves = fmt.Sprintf("Revision %s: the hub starts no further cluster.", ahead.Revision), []forecast.Wave{}
 	case ahead.Waves[0].Now && !ahead.Paused:
 		plan.Text += " The hub writes the first one now."
 	}

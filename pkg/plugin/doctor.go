@@ -54,7 +54,7 @@ func newDoctor(o *options) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.doctor(cmd.Context(), hub, output, leaving) },
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "Output format: json")
-	cmd.Flags().StringVar(&hub, "hub-namespace", "open-cluster-management-hub", "The namespace of the hub's ServiceAccount and Lease")
+	cmd.Flags().StringVar(&hub, "hub-namespace", hubNamespace, "The namespace of the hub's ServiceAccount and Lease")
 	cmd.Flags().BoolVar(&leaving, "leaving", false, "Check what to settle before OCM's own hub takes over, instead of the installation")
 	return cmd
 }
@@ -68,7 +68,7 @@ func (o *options) doctor(ctx context.Context, hub, output string, leaving bool) 
 		return err
 	}
 	checks := []func(context.Context) ([]diagnosis, error){
-		d.crd, d.rights, d.yourRights, d.leader, d.version, d.ocm, d.webhook, d.lostFields, d.metrics,
+		d.crd, d.rights, d.yourRights, d.leader, d.refused, d.version, d.ocm, d.webhook, d.lostFields, d.metrics,
 	}
 	if leaving {
 		checks = []func(context.Context) ([]diagnosis, error){d.leaving}

@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -20,8 +21,12 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 )
 
-// leaderLease is the Lease that the work controllers compete for.
-const leaderLease = "work-manager-lock"
+const (
+	// leaderLease is the Lease that the work controllers compete for.
+	leaderLease = "work-manager-lock"
+	// hubNamespace is the namespace of the hub's ServiceAccount and Lease, as OCM's operator names it.
+	hubNamespace = "open-cluster-management-hub"
+)
 
 // releases are the OCM releases in the table of docs/skew.md.
 var releases = []string{"1.2.0", "1.2.1", "1.3.0", "1.3.1"}
@@ -73,20 +78,32 @@ func unledBy(hub string, n int, behind []string) []diagnosis {
 // leaderOf returns the diagnosis of the leader's Lease.
 func leaderOf(lease *coordinationv1.Lease, now time.Time) []diagnosis {
 	const check, remedy = "leader", "read the logs of the Deployment cluster-manager-work-controller"
-	spec := &lease.Spec
-	holder := ptr.Deref(spec.HolderIdentity, "")
-	if holder == "" || spec.RenewTime == nil {
-		return one(checkFail, check, "no work controller leads", remedy)
-	}
-	age := now.Sub(spec.RenewTime.Time)
-	if age > time.Duration(ptr.Deref(spec.LeaseDurationSeconds, 0))*time.Second {
-		return one(checkFail, check, fmt.Sprintf("%s has not renewed its lease for %s", holder, age.Round(time.Second)), remedy)
+	if late := view.LateLease(lease, now); late != "" {
+		return one(checkFail, check, late, remedy)
 	}
 	since := "an unknown time"
-	if spec.AcquireTime != nil {
-		since = spec.AcquireTime.UTC().Format(time.RFC3339)
+	if lease.Spec.AcquireTime != nil {
+		since = lease.Spec.AcquireTime.UTC().Format(time.RFC3339)
 	}
-	return one(checkOK, check, holder+" leads since "+since, "")
+	return one(checkOK, check, ptr.Deref(lease.Spec.HolderIdentity, "")+" leads since "+since, "")
+}
+
+// refused checks that no hub refuses to run because an older version lacks its snapshots.
+func (d *doctor) refused(ctx context.Context) ([]diagnosis, error) {
+	const check = "downgrade"
+	refusal := ""
+	err := eachSet(ctx, setsIn(d.objects, metav1.NamespaceAll), func(set *workv1alpha1.ManifestWorkReplicaSet) {
+		refusal = cmp.Or(refusal, view.RefusalOf(set))
+	})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil // The check of the CRD reports that.
+	case err != nil:
+		return unreadable(check, "list manifestworkreplicasets in all namespaces", err)
+	case refusal != "":
+		return one(checkFail, check, "the hub refuses to run: "+refusal, "docs/upgrade.md, \"Go back a version\""), nil
+	}
+	return one(checkOK, check, "no hub refuses to run", ""), nil
 }
 
 // version compares the version that the hub recorded with the version of the plugin.

@@ -56,6 +56,7 @@ func (o *options) printFleet(to io.Writer, f *view.Fleet) error {
 // drawFleet writes the screen of a rollout.
 func (o *options) drawFleet(to io.Writer, f *view.Fleet, s screen) error {
 	out := newPrinter(to, s)
+	out.alarms(f.Alarms)
 	o.headline(out, f)
 	for _, note := range f.Notes {
 		out.prose("note     ", note)

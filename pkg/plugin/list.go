@@ -43,10 +43,17 @@ func (o *options) list(ctx context.Context, all, watch bool) error {
 		c.namespace = metav1.NamespaceAll
 	}
 	var sets []workv1alpha1.ManifestWorkReplicaSet
-	err = eachSet(ctx, c.allSets(), func(set *workv1alpha1.ManifestWorkReplicaSet) { sets = append(sets, *listed(set)) })
+	var doubtful []*workv1alpha1.ManifestWorkReplicaSet
+	err = eachSet(ctx, c.allSets(), func(set *workv1alpha1.ManifestWorkReplicaSet) {
+		sets = append(sets, *listed(set))
+		if !view.ActsOn(set, o.now()) || view.RefusalOf(set) != "" {
+			doubtful = append(doubtful, set)
+		}
+	})
 	if err != nil {
 		return err
 	}
+	newPrinter(o.ErrOut, screenOf(o.ErrOut)).alarms(view.AlarmsOf(doubtful, c.lease(ctx), o.now()))
 	if len(sets) == 0 {
 		where := "in namespace " + c.namespace
 		if all {
@@ -105,10 +112,10 @@ func listTable(all bool) *table {
 
 // row returns the cells for an object in the list.
 func (o *options) row(set *workv1alpha1.ManifestWorkReplicaSet, all bool) []string {
-	update, current, updated := "-", "-", "-"
+	update, current := "-", "-"
 	for _, rev := range view.Revisions(&view.Objects{ReplicaSet: set}) {
 		if rev.Update {
-			update, updated = strconv.FormatInt(rev.Number, 10), strconv.Itoa(int(max(0, rev.Now)))
+			update = strconv.FormatInt(rev.Number, 10)
 		}
 		if rev.Current {
 			current = strconv.FormatInt(rev.Number, 10)
@@ -116,7 +123,7 @@ func (o *options) row(set *workv1alpha1.ManifestWorkReplicaSet, all bool) []stri
 	}
 	row := []string{
 		set.Name, string(view.StateOf(set)), o.ago(view.SinceOf(set)), update, current,
-		fmt.Sprintf("%s/%d", updated, view.Selected(set)), strconv.Itoa(set.Status.Summary.Failed), o.ago(set.CreationTimestamp.Time),
+		fmt.Sprintf("%d/%d", set.Status.Summary.Updated, view.Desired(set)), strconv.Itoa(set.Status.Summary.Failed), o.ago(set.CreationTimestamp.Time),
 	}
 	if all {
 		row = slices.Insert(row, 0, set.Namespace)

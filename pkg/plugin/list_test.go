@@ -24,6 +24,10 @@ type manySets struct {
 }
 
 func (m *manySets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if strings.Contains(r.URL.Path, "/leases/") {
+		w.WriteHeader(http.StatusNotFound)
+		return
+	}
 	query := r.URL.Query()
 	m.limits = append(m.limits, query.Get("limit"))
 	begin, _ := strconv.Atoi(query.Get("continue"))

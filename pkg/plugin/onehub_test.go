@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -29,6 +30,7 @@ type oneHub struct {
 	revisions []appsv1.ControllerRevision
 	patches   []string
 	noWatch   bool
+	lease     *coordinationv1.Lease
 	// list replaces the list of objects.
 	list string
 }
@@ -63,6 +65,8 @@ func (h *oneHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		reply(h.set)
 	case strings.HasSuffix(r.URL.Path, "/controllerrevisions"):
 		reply(&appsv1.ControllerRevisionList{Items: h.revisions})
+	case strings.HasSuffix(r.URL.Path, "/leases/work-manager-lock") && h.lease != nil:
+		reply(h.lease)
 	default:
 		status(http.StatusForbidden, "Forbidden")
 	}
@@ -127,7 +131,8 @@ func TestUndoWithARevisionOfAnEarlierObject(t *testing.T) {
 	h.revisions = append([]appsv1.ControllerRevision{*left}, h.revisions...)
 	code, out, failed := h.run(t, "undo", "web")
 	require.Zero(t, code, failed)
-	require.Contains(t, out, "rolled back to the template of revision 1")
+	require.Contains(t, out, "undo requested")
+	require.Contains(t, out, "The spec has the template of revision 1 again.")
 	require.Len(t, h.patches, 1)
 	require.Contains(t, h.patches[0], `"version":"v1"`)
 }

@@ -171,13 +171,14 @@ const wavesShown = 12
 
 func (o *options) printAhead(a *view.Ahead, change *view.Change) error {
 	out := newPrinter(o.Out, screen{})
+	out.alarms(a.Alarms)
 	out.printf("%s/%s   %s\n", a.Namespace, a.Name, changeText(a, change))
 	for _, note := range a.Notes {
 		out.printf("note     %s\n", note)
 	}
 	o.printThen(out, a.Then)
 	if len(a.Waves) == 0 {
-		out.printf("waves    none: no cluster is left to start, or none may start\n")
+		out.printf("waves    the hub starts no further cluster\n")
 	} else {
 		first := map[bool]string{true: "the hub writes the first one now", false: "the first one waits"}
 		out.printf("waves    %d, if every cluster recovers and succeeds; %s\n", len(a.Waves), first[a.Waves[0].Now && !a.Paused])

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
+	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 )
 
 // printer writes until the first error, and keeps that error. Each text that it puts into a line stays on that line.
@@ -58,6 +59,23 @@ func (p *printer) state(state string) {
 	p.control("\x1b[" + code + "m")
 	p.text(state)
 	p.control("\x1b[0m")
+}
+
+// alarms writes why the hub does not act, and the remedies.
+func (p *printer) alarms(alarms []view.Alarm) {
+	if len(alarms) == 0 {
+		return
+	}
+	if p.screen.color {
+		p.control("\x1b[" + red + "m")
+	}
+	for i := range alarms {
+		p.prose("HUB      ", alarms[i].Text)
+		p.prose("         ", "remedy: "+alarms[i].Remedy)
+	}
+	if p.screen.color {
+		p.control("\x1b[0m")
+	}
 }
 
 // prose writes texts after a label, on as many lines as the screen requires.

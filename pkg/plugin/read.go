@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -96,10 +97,25 @@ type worksReader func(context.Context, *clients, *view.Objects) error
 
 // readWith is read with another way to read the works.
 func (o *options) readWith(ctx context.Context, c *clients, name string, works worksReader) (*view.Objects, error) {
-	return o.readSet(ctx, c, name, historyStep(c),
+	return o.readSet(ctx, c, name, leaseStep, historyStep(c),
 		readStep{"get placements.cluster.open-cluster-management.io in namespace " + c.namespace, readPlacements},
 		readStep{"list placementdecisions.cluster.open-cluster-management.io in namespace " + c.namespace, readDecisions},
 		readStep{"list manifestworks.work.open-cluster-management.io in all namespaces", works})
+}
+
+// leaseStep reads the Lease of the hub's leader. A user may lack the right, and a hub may run without a Lease: then nothing is known.
+var leaseStep = readStep{read: func(ctx context.Context, c *clients, objects *view.Objects) error {
+	objects.Lease = c.lease(ctx)
+	return nil
+}}
+
+// lease returns the Lease of the hub's leader; nil if it can't be read.
+func (c *clients) lease(ctx context.Context) *coordinationv1.Lease {
+	lease, err := c.kube.CoordinationV1().Leases(hubNamespace).Get(ctx, leaderLease, metav1.GetOptions{})
+	if err != nil {
+		return nil
+	}
+	return lease
 }
 
 // readSet reads a ManifestWorkReplicaSet and runs the steps. If a step lacks permission, readSet records that and continues.

@@ -55,14 +55,14 @@ func (o *options) setPausedAt(ctx context.Context, c *clients, name string, paus
 	if err != nil {
 		return err
 	}
-	done := map[bool]string{true: "paused", false: "resumed"}[paused]
 	if err := errors.Join(pausable(set, paused), o.check(set)); err != nil {
 		return err
 	}
 	if err := c.patch(ctx, name, types.MergePatchType, map[string]any{"spec": map[string]any{"paused": paused}}); err != nil {
 		return err
 	}
-	return o.did(name, done)
+	verb := map[bool]view.Verb{true: view.VerbPause, false: view.VerbResume}[paused]
+	return o.requested(ctx, c, verb, name, view.EffectOf(&view.Objects{ReplicaSet: set}, verb, nil, nil).Then)
 }
 
 // pausable returns an error if a rollout is paused, or not paused, already.
@@ -72,6 +72,19 @@ func pausable(set *workv1alpha1.ManifestWorkReplicaSet, paused bool) error {
 	}
 	already := map[bool]string{true: "already paused", false: "not paused"}[paused]
 	return fmt.Errorf("manifestworkreplicasets %q is %s", set.Name, already)
+}
+
+// requested prints that an action was requested, and what the hub will do. Whether it does is for the hub to say: the object only has the
+// request.
+func (o *options) requested(ctx context.Context, c *clients, verb view.Verb, name, then string) error {
+	if err := o.did(name, string(verb)+" requested"); err != nil {
+		return err
+	}
+	if err := o.sayf("%s\n", then); err != nil {
+		return err
+	}
+	newPrinter(o.ErrOut, screenOf(o.ErrOut)).alarms(view.AlarmsOf(nil, c.lease(ctx), o.now()))
+	return nil
 }
 
 // did prints the result of a command in kubectl's format.
@@ -108,8 +121,10 @@ func hasChanged(err error) bool {
 
 // abortOptions holds the flags of the abort command.
 type abortOptions struct {
-	reason string
-	yes    bool
+	reason  string
+	yes     bool
+	wait    bool
+	timeout time.Duration
 }
 
 func newAbort(o *options) *cobra.Command {
@@ -124,6 +139,8 @@ func newAbort(o *options) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&flags.reason, "reason", "", "The reason for the abort, at most 256 bytes")
 	cmd.Flags().BoolVarP(&flags.yes, "yes", "y", false, "Do not ask for confirmation")
+	cmd.Flags().BoolVar(&flags.wait, "wait", false, "Wait until every cluster has confirmed the current revision")
+	cmd.Flags().DurationVar(&flags.timeout, "timeout", 0, "With --wait: maximum time to wait, such as 30m; 0 waits forever")
 	return cmd
 }
 
@@ -135,7 +152,10 @@ func (o *options) abort(ctx context.Context, name string, flags *abortOptions) e
 	if err != nil {
 		return err
 	}
-	return o.abortAt(ctx, c, name, flags)
+	if err := o.abortAt(ctx, c, name, flags); err != nil || !flags.wait {
+		return err
+	}
+	return o.waitRestored(ctx, c, name, flags.timeout)
 }
 
 func (o *options) abortAt(ctx context.Context, c *clients, name string, flags *abortOptions) error {
@@ -146,7 +166,7 @@ func (o *options) abortAt(ctx context.Context, c *clients, name string, flags *a
 	if flags.reason != "" {
 		status["abortReason"] = flags.reason
 	}
-	confirmed := ""
+	confirmed, then := "", ""
 	err := repeated(func() error {
 		set, err := c.replicaSets().Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
@@ -164,13 +184,14 @@ func (o *options) abortAt(ctx context.Context, c *clients, name string, flags *a
 			}
 			confirmed = question
 		}
+		then = view.EffectOf(&view.Objects{ReplicaSet: set}, view.VerbAbort, nil, nil).Then
 		status["abortedTime"] = metav1.NewTime(o.now().UTC().Truncate(time.Second))
 		return c.patch(ctx, name, types.MergePatchType, changeOf(set, status), "status")
 	})
 	if err != nil {
 		return err
 	}
-	return o.did(name, "aborted")
+	return o.requested(ctx, c, view.VerbAbort, name, then)
 }
 
 // changeOf returns a merge patch of the status that applies only to the object that was read.
@@ -214,41 +235,40 @@ func (o *options) retry(ctx context.Context, name string, clusters []string) err
 }
 
 func (o *options) retryAt(ctx context.Context, c *clients, name string, clusters []string) error {
-	done := ""
+	then := ""
 	err := repeated(func() error {
 		set, err := c.replicaSets().Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
-		kind, change, what, err := plannedRetry(set, clusters)
+		kind, change, err := plannedRetry(set, clusters)
 		if err = cmp.Or(err, o.check(set)); err != nil {
 			return err
 		}
-		done = what
+		then = view.EffectOf(&view.Objects{ReplicaSet: set}, view.VerbRetry, nil, clusters).Then
 		return c.patch(ctx, name, kind, change, "status")
 	})
 	if err != nil {
 		return err
 	}
-	return o.did(name, done)
+	return o.requested(ctx, c, view.VerbRetry, name, then)
 }
 
-// plannedRetry returns the patch of a retry, and what it does.
-func plannedRetry(set *workv1alpha1.ManifestWorkReplicaSet, clusters []string) (kind types.PatchType, change any, done string, err error) {
+// plannedRetry returns the patch of a retry.
+func plannedRetry(set *workv1alpha1.ManifestWorkReplicaSet, clusters []string) (kind types.PatchType, change any, err error) {
 	switch {
 	case len(clusters) > 0 && set.Status.AbortedTime != nil:
-		return "", nil, "", fmt.Errorf("the rollout of %q was aborted: single clusters can't be retried; use `%s`",
+		return "", nil, fmt.Errorf("the rollout of %q was aborted: single clusters can't be retried; use `%s`",
 			set.Name, plain.Command("kubectl", "mwrs", "retry", set.Name))
 	case len(clusters) > 0:
 		patch, err := withoutFailures(set, clusters)
-		return types.JSONPatchType, patch, "retrying clusters: " + strings.Join(clusters, ", "), err
+		return types.JSONPatchType, patch, err
 	case set.Status.AbortedTime != nil:
-		return types.MergePatchType, changeOf(set, map[string]any{"abortedTime": nil}), "retried", nil
+		return types.MergePatchType, changeOf(set, map[string]any{"abortedTime": nil}), nil
 	case len(set.Status.Failures) > 0:
-		return types.MergePatchType, changeOf(set, map[string]any{"failures": nil}),
-			fmt.Sprintf("retrying failed clusters: %d", len(set.Status.Failures)), nil
+		return types.MergePatchType, changeOf(set, map[string]any{"failures": nil}), nil
 	}
-	return "", nil, "", view.Retriable(set)
+	return "", nil, view.Retriable(set)
 }
 
 type operation struct {

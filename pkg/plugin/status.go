@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,6 +18,7 @@ import (
 	watchtools "k8s.io/client-go/tools/watch"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 )
 
@@ -35,8 +37,12 @@ var exitCodes = map[workv1alpha1.State]int{
 
 // statusOptions holds the flags of the status command.
 type statusOptions struct {
-	timeout time.Duration
-	number  int64
+	timeout  time.Duration
+	number   int64
+	restored bool
+	// hash is the revision that an undo restored, and digest is the digest of its template; empty if anything may be rolled out.
+	hash   string
+	digest revision.Digest
 }
 
 func newStatus(o *options) *cobra.Command {
@@ -44,7 +50,8 @@ func newStatus(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "status NAME", GroupID: groupAct, Args: cobra.ExactArgs(1), ValidArgsFunction: o.completeName,
 		Short: "Wait until a rollout ends",
-		Long: "Wait until a rollout ends, and print its progress.\n" +
+		Long: "Wait until a rollout ends, and print its progress and what the hub does next.\n" +
+			"With --wait-restored, wait after an abort until every cluster has confirmed the revision to which it returns.\n" +
 			"Exit codes: 0 complete, 1 error, 2 stalled, 3 aborted, 4 timeout, 5 paused.",
 		Example: `  # In a pipeline, after you changed the template
   kubectl mwrs status web --timeout 30m`,
@@ -52,6 +59,7 @@ func newStatus(o *options) *cobra.Command {
 	}
 	cmd.Flags().DurationVar(&flags.timeout, "timeout", 0, "Maximum time to wait, such as 30m; 0 waits forever")
 	cmd.Flags().Int64Var(&flags.number, "revision", 0, "Fail if a different revision is being rolled out")
+	cmd.Flags().BoolVar(&flags.restored, "wait-restored", false, "Wait until every cluster has confirmed the revision to which an abort returns")
 	return cmd
 }
 
@@ -63,6 +71,9 @@ func (o *options) status(ctx context.Context, name string, flags *statusOptions)
 	if _, err := c.replicaSets().Get(ctx, name, metav1.GetOptions{}); err != nil {
 		return err
 	}
+	if flags.restored {
+		return o.waitRestored(ctx, c, name, flags.timeout)
+	}
 	bounded, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	if flags.timeout > 0 {
@@ -70,6 +81,13 @@ func (o *options) status(ctx context.Context, name string, flags *statusOptions)
 		bounded, cancel = context.WithTimeout(bounded, flags.timeout)
 		defer cancel()
 	}
+	watched, end := context.WithCancel(bounded)
+	warner := &hubWarner{options: o, clients: c, name: name}
+	warner.check(watched)
+	var warned sync.WaitGroup
+	warned.Go(func() { warner.run(watched) })
+	defer warned.Wait()
+	defer end()
 	selector := fields.OneTermEqualSelector("metadata.name", name).String()
 	lw := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, list metav1.ListOptions) (runtime.Object, error) {
@@ -85,18 +103,22 @@ func (o *options) status(ctx context.Context, name string, flags *statusOptions)
 			return events, err
 		},
 	}
-	last := ""
+	last, ahead := "", &outlookPrinter{options: o, clients: c, name: name}
 	_, err = watchtools.UntilWithSync(bounded, lw, &workv1alpha1.ManifestWorkReplicaSet{}, nil, func(event watch.Event) (bool, error) {
 		set, ok := event.Object.(*workv1alpha1.ManifestWorkReplicaSet)
 		if !ok || event.Type == watch.Deleted {
 			return true, fmt.Errorf("manifestworkreplicasets %q was deleted", name)
 		}
-		line, done, outcome := outcomeOf(set, flags.number)
-		if line != last {
-			last = line
-			if err := o.sayf("%s\n", line); err != nil {
-				return true, err
-			}
+		line, done, outcome := outcomeOf(set, flags)
+		if line == last {
+			return done, outcome
+		}
+		last = line
+		if err := o.sayf("%s\n", line); err != nil {
+			return true, err
+		}
+		if !done {
+			return false, ahead.print(bounded)
 		}
 		return done, outcome
 	})
@@ -107,6 +129,43 @@ func (o *options) status(ctx context.Context, name string, flags *statusOptions)
 		return &exitError{code: exitTimeout, message: fmt.Sprintf("timed out after %s", flags.timeout)}
 	}
 	return err
+}
+
+// outlookPrinter prints what the hub does next, as far as the user may read it.
+type outlookPrinter struct {
+	*options
+	clients *clients
+	name    string
+	read    time.Time
+	last    string
+}
+
+// outlookEvery is the least time between two reads of the works.
+const outlookEvery = 5 * time.Second
+
+// print prints what the hub does next, if that has changed.
+func (p *outlookPrinter) print(ctx context.Context) error {
+	if p.now().Sub(p.read) < outlookEvery {
+		return nil
+	}
+	p.read = p.now()
+	objects, err := p.readWith(ctx, p.clients, p.name, p.sampleReader())
+	if err != nil {
+		return nil //nolint:nilerr // The progress is what matters. The next event tells what has become of the object.
+	}
+	then, texts := view.Of(objects).Then, ""
+	for i := range then {
+		texts += then[i].Text + "\n"
+	}
+	if texts == p.last {
+		return nil
+	}
+	p.last = texts
+	out := newPrinter(p.Out, screenOf(p.Out))
+	for i := range then {
+		out.prose("  ", p.when(&then[i])+": "+then[i].Text)
+	}
+	return out.err
 }
 
 // outcomeBeforeHub returns the outcome if the hub has not observed the latest change, and the status is older; empty otherwise. A user's
@@ -124,9 +183,24 @@ func outcomeBeforeHub(set *workv1alpha1.ManifestWorkReplicaSet) (line string, do
 	return "", false, nil
 }
 
+// outcomeBeforeUndo returns the outcome if the revision that an undo restored is not rolled out; empty otherwise. An abort ends first.
+func (f *statusOptions) outcomeBeforeUndo(set *workv1alpha1.ManifestWorkReplicaSet) (line string, done bool, outcome error) {
+	if f.hash == "" || set.Status.UpdateRevision == f.hash || set.Spec.Paused || !set.DeletionTimestamp.IsZero() {
+		return "", false, nil
+	}
+	if digest, err := revision.DigestOf(&set.Spec.ManifestWorkTemplate); err != nil || digest != f.digest {
+		return "The template was changed after the undo", true, fmt.Errorf("somebody changed the template of %q after the undo", set.Name)
+	}
+	return "Waiting for the hub to begin the rollout of the restored revision...", false, nil
+}
+
 // outcomeOf returns the progress of a rollout as a line, and reports whether to stop waiting. outcome is nil if the rollout is complete.
-func outcomeOf(set *workv1alpha1.ManifestWorkReplicaSet, number int64) (line string, done bool, outcome error) {
+func outcomeOf(set *workv1alpha1.ManifestWorkReplicaSet, flags *statusOptions) (line string, done bool, outcome error) {
+	number := flags.number
 	if line, done, outcome = outcomeBeforeHub(set); line != "" {
+		return line, done, outcome
+	}
+	if line, done, outcome = flags.outcomeBeforeUndo(set); line != "" {
 		return line, done, outcome
 	}
 	f := view.Of(&view.Objects{ReplicaSet: set})

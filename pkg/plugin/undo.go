@@ -11,9 +11,11 @@ import (
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 )
 
@@ -46,7 +48,7 @@ func newUndo(o *options) *cobra.Command {
 	cmd.Flags().Int64Var(&flags.number, "to-revision", 0, "Restore the template of this revision")
 	cmd.Flags().BoolVar(&flags.force, "force", false, "Restore an aborted revision, or overwrite a template that another tool manages")
 	cmd.Flags().StringVar(&flags.dryRun, "dry-run", "none", "none, client (print the patch) or server (validate without a change)")
-	cmd.Flags().BoolVar(&flags.wait, "wait", false, "Wait until the rollout ends, as the status command does")
+	cmd.Flags().BoolVar(&flags.wait, "wait", false, "Wait until the rollout of the restored revision ends, as the status command does")
 	cmd.Flags().DurationVar(&flags.status.timeout, "timeout", 0, "With --wait: maximum time to wait, such as 30m; 0 waits forever")
 	return cmd
 }
@@ -70,30 +72,43 @@ func (o *options) undo(ctx context.Context, name string, flags *undoOptions) err
 
 func (o *options) undoAt(ctx context.Context, c *clients, name string, flags *undoOptions) error {
 	return repeated(func() error {
-		objects, patch, number, err := o.plannedUndo(ctx, c, name, flags)
+		objects, patch, effect, err := o.plannedUndo(ctx, c, name, flags)
 		if err != nil {
 			return err
 		}
 		if flags.dryRun == "client" {
 			return o.printYAML(patch)
 		}
-		return o.putBack(ctx, c, objects.ReplicaSet, patch, number, flags.dryRun == "server")
+		return o.putBack(ctx, c, objects.ReplicaSet, patch, effect, flags.dryRun == "server")
 	})
 }
 
-// plannedUndo returns the objects that were read, the patch of an undo and the number of the revision that it restores.
+// plannedUndo returns the objects that were read, the patch of an undo and its effect. A wait is for the revision that it restores.
 func (o *options) plannedUndo(
 	ctx context.Context, c *clients, name string, flags *undoOptions,
-) (*view.Objects, []operation, int64, error) {
+) (*view.Objects, []operation, *view.Effect, error) {
 	objects, target, err := o.undoTarget(ctx, c, name, flags)
 	if err == nil {
 		err = o.check(objects.ReplicaSet)
 	}
 	if err != nil {
-		return nil, nil, 0, err
+		return nil, nil, nil, err
+	}
+	template, err := templateOf(objects, target.Number)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	var spec workv1.ManifestWorkSpec
+	if err := json.Unmarshal(template, &spec); err != nil {
+		return nil, nil, nil, fmt.Errorf("the template of revision %d: %w", target.Number, err)
+	}
+	flags.status.hash = target.Hash
+	if flags.status.digest, err = revision.DigestOf(&spec); err != nil {
+		return nil, nil, nil, fmt.Errorf("the template of revision %d: %w", target.Number, err)
 	}
 	patch, err := undoPatch(objects, target)
-	return objects, patch, target.Number, err
+	effect := view.EffectOf(objects, view.VerbUndo, target, nil)
+	return objects, patch, &effect, err
 }
 
 // undoTarget returns the revision that an undo restores, and the objects that were read.
@@ -119,21 +134,26 @@ func (o *options) undoTarget(ctx context.Context, c *clients, name string, flags
 
 // putBack sends the patch of an undo to the API server.
 func (o *options) putBack(
-	ctx context.Context, c *clients, set *workv1alpha1.ManifestWorkReplicaSet, patch []operation, number int64, dryRun bool,
+	ctx context.Context, c *clients, set *workv1alpha1.ManifestWorkReplicaSet, patch []operation, effect *view.Effect, dryRun bool,
 ) error {
 	data, err := json.Marshal(patch)
 	if err != nil {
 		return err
 	}
-	options, suffix := metav1.PatchOptions{FieldManager: undoManager}, ""
+	options := metav1.PatchOptions{FieldManager: undoManager}
 	if dryRun {
-		options.DryRun, suffix = []string{metav1.DryRunAll}, " (server dry run)"
+		options.DryRun = []string{metav1.DryRunAll}
 	}
 	undone, err := c.replicaSets().Patch(ctx, set.Name, types.JSONPatchType, data, options)
 	if err != nil {
 		return err
 	}
-	if err := o.did(set.Name, fmt.Sprintf("rolled back to the template of revision %d%s", number, suffix)); err != nil || dryRun {
+	if dryRun {
+		return o.did(set.Name, fmt.Sprintf("undo to the template of revision %d is valid (server dry run)", effect.Revision))
+	}
+	err = o.requested(ctx, c, view.VerbUndo, set.Name,
+		fmt.Sprintf("The spec has the template of revision %d again. %s", effect.Revision, effect.Then))
+	if err != nil {
 		return err
 	}
 	return o.handOver(ctx, c, set, undone)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -39,6 +40,8 @@ type follower struct {
 	mu      sync.Mutex
 	missing []string
 	failed  error
+	// lease is the Lease of the hub's leader; nil if it can't be read.
+	lease *coordinationv1.Lease
 	// first are the objects of a large fleet, with a sample of its works, until the informers have theirs.
 	first *view.Objects
 }
@@ -166,8 +169,29 @@ func (f *follower) start(ctx context.Context) error {
 		f.readFirst(ctx) // Before the list of all works keeps the API server busy.
 		f.sources[ofWorks].RunWithContext(ctx)
 	}()
+	go f.readLease(ctx)
 	f.tell()
 	return nil
+}
+
+// leaseEvery is how often the Lease of the hub's leader is read. It is renewed more often.
+const leaseEvery = 15 * time.Second
+
+// readLease reads the Lease of the hub's leader until the context ends.
+func (f *follower) readLease(ctx context.Context) {
+	ticker := time.NewTicker(leaseEvery)
+	defer ticker.Stop()
+	for {
+		lease := f.clients.lease(ctx)
+		f.mu.Lock()
+		f.lease = lease
+		f.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
 }
 
 // readFirst reads a sample of the works of a large fleet. Without one, or after any error, the informers are the first to have objects.
@@ -274,7 +298,7 @@ func (f *follower) objects(now time.Time) (*view.Objects, error) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	out.Missing = slices.Clone(f.missing)
+	out.Missing, out.Lease = slices.Clone(f.missing), f.lease
 	return out, nil
 }
 

@@ -51,7 +51,8 @@ pre { background: var(--fill); padding: 1rem; overflow-x: auto; white-space: pre
 
 <h2 id="summary">Summary</h2>
 <p><strong>{{printf "%s" .Fleet.State | text}}</strong> since {{time .Fleet.Since}}: {{text .Fleet.Summary}}</p>
-{{with .Fleet.Why}}<p>{{text .}}</p>
+{{range .Fleet.Alarms}}<p class="bad">{{text .Text}}; remedy: {{text .Remedy}}</p>
+{{end}}{{with .Fleet.Why}}<p>{{text .}}</p>
 {{end}}{{with .Fleet.Then}}<p>What comes next, if no cluster reports anything new:</p>
 <ul>{{range .}}<li>{{if .At.IsZero}}now{{else}}{{time .At}}{{end}}: {{text .Text}}</li>
 {{end}}</ul>

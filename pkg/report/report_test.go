@@ -19,7 +19,7 @@ func TestRenderEscapes(t *testing.T) {
 	const evil = "</pre></style><script>alert(1)</script>\" onload='x' \x1b[31m\u202e\xff{{.}}"
 	page, err := report.Render(&report.Input{
 		Fleet: &view.Fleet{
-			Namespace: evil, Name: evil, State: evil, Summary: evil, Why: evil, Notes: []string{evil}, Then: []view.Fact{{Text: evil}},
+			Namespace: evil, Name: evil, State: evil, Summary: evil, Why: evil, Notes: []string{evil}, Then: []view.Fact{{Text: evil}}, Alarms: []view.Alarm{{Text: evil, Remedy: evil}},
 			Causes:    []view.Cause{{Reason: evil, Message: evil, Clusters: []string{evil}}},
 			Bars:      []view.Bar{{Placement: evil, Strategy: evil}},
 			Revisions: []view.Revision{{Hash: evil, State: workv1alpha1.RevisionState(evil), ChangeCause: evil, CreatedBy: evil, AbortReason: evil}},
@@ -28,7 +28,7 @@ func TestRenderEscapes(t *testing.T) {
 		Events:   []view.Event{{At: time.Unix(0, 0), Text: evil}}, Diff: "+" + evil + "\n",
 	})
 	require.NoError(t, err)
-	require.Equal(t, 26, strings.Count(string(page), "&lt;script&gt;"), "every text is on the page")
+	require.Equal(t, 28, strings.Count(string(page), "&lt;script&gt;"), "every text is on the page")
 	require.NotContains(t, string(page), "\x1b")
 	require.NotContains(t, string(page), "\u202e")
 	root, err := html.Parse(strings.NewReader(string(page)))

@@ -143,8 +143,13 @@ func (r *Revision) AbortedAt() (time.Time, bool) {
 
 // Restored says that every cluster confirmed the revision that it was brought back to when this one's rollout was aborted.
 func (r *Revision) Restored() bool {
-	_, restored := r.timeAnnotation(workv1alpha1.AnnotationRestored)
+	_, restored := r.RestoredAt()
 	return restored
+}
+
+// RestoredAt returns when that was.
+func (r *Revision) RestoredAt() (time.Time, bool) {
+	return r.timeAnnotation(workv1alpha1.AnnotationRestored)
 }
 
 // ReusedAt is when a template came back to this revision, and whether one did: an undo (R3).

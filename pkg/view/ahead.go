@@ -27,6 +27,8 @@ type Ahead struct {
 	Limits []rollout.Limits
 	// Waiting groups the clusters that do not have the revision, or have no outcome yet, by what they wait for.
 	Waiting []Waiting
+	// Alarms are why the hub does not act.
+	Alarms []Alarm
 	// Then is what the hub does next, and when, if no cluster reports anything new.
 	Then []Fact
 	// Unreached is the number of clusters without the revision that are in none of the waves.
@@ -132,7 +134,7 @@ func AheadOf(o *Objects) (*Ahead, error) {
 	a.Waves, a.Limits = forecast.Waves(s), rollout.LimitsOf(s)
 	clusters := o.standing()
 	a.wait(clusters)
-	a.Then = o.then(clusters, true)
+	a.Then, a.Alarms = o.then(clusters, true), Alarms(o)
 	a.note(s)
 	return a, nil
 }

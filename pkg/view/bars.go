@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -126,6 +127,21 @@ func selectedBy(rs *workv1alpha1.ManifestWorkReplicaSet, summary *workv1alpha1.M
 
 // Selected returns the number of selected clusters as the status counts them.
 func Selected(rs *workv1alpha1.ManifestWorkReplicaSet) int { return selectedBy(rs, &rs.Status.Summary) }
+
+// Desired returns the number of selected clusters as kubectl shows it. An older hub does not report it.
+func Desired(rs *workv1alpha1.ManifestWorkReplicaSet) int {
+	return cmp.Or(rs.Status.Summary.DesiredTotal, Selected(rs))
+}
+
+// Health returns how many clusters have the intended revision and succeed with it, and how many are sick, as the status counts them. After
+// an abort, the clusters that are available have the current revision.
+func Health(rs *workv1alpha1.ManifestWorkReplicaSet) (healthy, sick int) {
+	summary := &rs.Status.Summary
+	if rs.Status.AbortedTime != nil && rs.Status.CurrentRevision != "" {
+		return min(summary.Available, summary.Applied), summary.Degraded
+	}
+	return summary.Updated, summary.Failed + summary.Rejected
+}
 
 // strategy describes a rollout strategy.
 func strategy(ref *workv1alpha1.LocalPlacementReference) string {

@@ -2,6 +2,7 @@ package view
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,8 @@ type Fleet struct {
 	State           workv1alpha1.State
 	// Since is the time when the state began. It is zero if unknown.
 	Since time.Time
+	// Alarms are why the hub does not act. If there are any, the rest of the view is what was true before.
+	Alarms []Alarm
 	// Summary describes the progress of the clusters in one line.
 	Summary string
 	// Why is the message of the condition that explains the state.
@@ -96,6 +99,10 @@ func Of(o *Objects) *Fleet {
 	f.Bars = o.bars(clusters, known)
 	f.Summary = o.summary(clusters, known, f.Bars)
 	f.Next = o.next(f)
+	if f.Alarms = Alarms(o); len(f.Alarms) > 0 {
+		f.Estimate, f.Why = nil, phrase(lastKnown, f.Why)
+		f.Next = slices.Insert(f.Next, 0, Command{Purpose: "check the hub", Args: []string{"kubectl", "mwrs", "doctor"}})
+	}
 	return f
 }
 

@@ -31,6 +31,11 @@ func RevisionNumber(rs *workv1alpha1.ManifestWorkReplicaSet, hash string) string
 	return numberOf((&Objects{ReplicaSet: rs}).numbers(), hash)
 }
 
+// CurrentNumber returns the number of the current revision.
+func CurrentNumber(o *Objects) string {
+	return numberOf(o.numbers(), o.ReplicaSet.Status.CurrentRevision)
+}
+
 // numbered replaces the names of revisions in a message of the hub by their numbers: "revision web-6dd7d9cc88" becomes "revision 2".
 func (o *Objects) numbered(text string) string {
 	const word = "revision "

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 
@@ -33,6 +34,8 @@ type Objects struct {
 	// Unread are the clusters of whose work only the metadata was read. Presumed are those of them that count as succeeded because the hub
 	// counts them so.
 	Unread, Presumed sets.Set[string]
+	// Lease is the Lease of the hub's leader; nil if it was not read, or does not exist.
+	Lease *coordinationv1.Lease
 	// Missing names the missing permissions, as "verb resource.group in …". The objects that they protect could not be read.
 	Missing []string
 	// Now is the current time of the client.

@@ -25,6 +25,8 @@ type outlook struct {
 func (o *Objects) then(clusters []Cluster, known bool) []Fact {
 	state := StateOf(o.ReplicaSet)
 	switch {
+	case len(Alarms(o)) > 0:
+		return []Fact{{Text: alarmHub}}
 	case !known, !o.ReplicaSet.DeletionTimestamp.IsZero(), state == workv1alpha1.StateInvalid, state == workv1alpha1.StateComplete:
 		return nil
 	case o.aborted():

@@ -71,10 +71,32 @@ func Revisions(o *Objects) []Revision {
 		if len(o.ReplicaSet.Status.Revisions) == 0 { // An older hub or CRD.
 			found.guess(o)
 		}
+		if found.Now >= 0 && o.aborted() {
+			switch unconfirmed := o.unconfirmed(); {
+			case found.Update:
+				found.Now += unconfirmed
+			case found.Current:
+				found.Now = max(0, found.Now-unconfirmed)
+			}
+		}
 		out = append(out, *found)
 	}
 	slices.SortFunc(out, func(a, b Revision) int { return cmp.Or(cmp.Compare(b.Number, a.Number), cmp.Compare(a.Hash, b.Hash)) })
 	return out
+}
+
+// unconfirmed returns how many clusters an abort wrote whose agents have not confirmed that: an agent that is offline still runs the aborted
+// revision.
+func (o *Objects) unconfirmed() (n int32) {
+	status := &o.ReplicaSet.Status
+	for i := range o.Works {
+		w := &o.Works[i]
+		at, known := w.AppliedAt()
+		if known && w.Hash() == status.CurrentRevision && !at.Before(status.AbortedTime.Time) && !confirmed(w) {
+			n++
+		}
+	}
+	return n
 }
 
 func ofStatus(of *workv1alpha1.RevisionStatus) *Revision {

@@ -45,11 +45,28 @@ func Timeline(o *Objects) []Event {
 			add(at, true, "the rollout of revision %d was aborted%s%s", r.Number, phrase(" by ", by), phrase(": ", r.AbortReason))
 		}
 	}
+	for _, r := range Revisions(o) {
+		if mark := marks[r.Hash]; mark != nil {
+			if at, restored := mark.RestoredAt(); restored {
+				add(at, false, "restored: every cluster had confirmed the revision to which the abort of revision %d returned", r.Number)
+			}
+		}
+	}
 	for _, cause := range causesOf(o.ReplicaSet, nil) {
 		add(o.firstFailure(&cause), true, "first of %d clusters: %s%s", len(cause.Clusters), cause.Reason, phrase(": ", cause.Message))
 	}
 	slices.SortStableFunc(events, func(a, b Event) int { return a.At.Compare(b.At) })
 	return events
+}
+
+// Restored reports whether every cluster has confirmed the revision to which an abort returned.
+func Restored(o *Objects) bool {
+	mark, at := o.marks()[o.ReplicaSet.Status.UpdateRevision], o.ReplicaSet.Status.AbortedTime
+	if mark == nil || at == nil {
+		return false
+	}
+	restored, known := mark.RestoredAt()
+	return known && !restored.Before(at.Time)
 }
 
 // Exposure describes the clusters that have or had an update revision that is not the current revision.

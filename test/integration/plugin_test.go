@@ -96,7 +96,7 @@ func TestPluginUndoesAStalledRollout(t *testing.T) {
 	require.Len(t, clusters, 4)
 	require.Equal(t, f.cluster("c2"), clusters[0].Name, "failed clusters come first")
 
-	require.Contains(t, f.ok("undo", "web", "--wait"), "rolled back to the template of revision 1")
+	require.Contains(t, f.ok("undo", "web", "--wait"), "undo requested")
 	f.everywhere("v1")
 }
 
@@ -112,7 +112,7 @@ func TestPluginUndo(t *testing.T) {
 	f.complete()
 
 	require.Contains(t, f.ok("undo", "web", "--dry-run=client"), "/spec/manifestWorkTemplate")
-	require.Contains(t, f.ok("undo", "web", "--dry-run=server"), "rolled back to the template of revision 1 (server dry run)")
+	require.Contains(t, f.ok("undo", "web", "--dry-run=server"), "undo to the template of revision 1 is valid (server dry run)")
 	f.refuses("there is no revision 9", "undo", "web", "--to-revision", "9")
 	require.Contains(t, f.ok("undo", "web", "--wait"), "Complete")
 	f.everywhere("v1")

@@ -33,7 +33,10 @@ export function listView(main, context) {
       el('td', { class: 'wrap' }, el('a', { href }, `${row.namespace}/${row.name}`)),
       el('td', { class: `state ${stateClass[row.state] ?? ''}` }, row.state),
       el('td', { class: 'optional' }, ago(row.since).replace(' ago', '')),
-      el('td', {}, el('progress', { max: Math.max(1, row.selected), value: row.updated, 'aria-label': `${row.updated} of ${row.selected} clusters have the newest revision` }),
+      el('td', {}, el('progress', {
+        max: Math.max(1, row.selected), value: row.sick || row.healthy, class: row.sick ? 'bad' : null,
+        'aria-label': `${row.healthy} of ${row.selected} clusters are healthy, ${row.sick} are not`,
+      }),
         ` ${row.updated}/${row.selected}`),
       el('td', { class: row.failed ? 'bad' : 'soft' }, String(row.failed)),
       el('td', { class: 'optional' }, changes));

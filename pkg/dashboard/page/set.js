@@ -139,6 +139,7 @@ export function setView(main, context, namespace, name) {
     const h = model.head;
     const estimate = h.estimate && `Expected end: ${left(h.estimate.rollout)}, and of this wave: ${left(h.estimate.wave)}, if the other clusters take as long as the ${h.estimate.clusters} that succeeded (median ${age(h.estimate.eachSeconds)}).`;
     fill(head,
+      (h.alarms ?? []).map((alarm) => el('p', { class: 'bad', role: 'alert' }, el('b', {}, alarm.text), ` Remedy: ${alarm.remedy}`)),
       el('div', { class: 'line' }, el('span', { class: `state ${stateClass[h.state] ?? ''}` }, h.state), el('span', { class: 'summary' }, h.summary),
         h.since ? el('span', { class: 'soft' }, `since ${ago(h.since)}`) : null),
       h.why ? el('p', {}, h.why) : null,

@@ -1,0 +1,121 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// Alarm is a reason why the hub does not act, and the remedy. A screen shows it first.
+type Alarm struct {
+	Text   string `json:"text"`
+	Remedy string `json:"remedy"`
+}
+
+// ObservedWithin is how long a hub that runs may take to observe a change.
+const ObservedWithin = 15 * time.Second
+
+const (
+	readLogs  = "read the logs of the Deployment cluster-manager-work-controller, and run `kubectl mwrs doctor`"
+	alarmHub  = "nothing happens until a hub acts"
+	lastKnown = "before that: "
+)
+
+// Alarms returns why the hub does not act on the object. It is empty if nothing shows that: also if a user may not read the Lease.
+func Alarms(o *Objects) []Alarm {
+	return AlarmsOf([]*workv1alpha1.ManifestWorkReplicaSet{o.ReplicaSet}, o.Lease, o.Now)
+}
+
+// AlarmsOf returns why the hub does not act on some objects. lease is nil if it was not read.
+func AlarmsOf(sets []*workv1alpha1.ManifestWorkReplicaSet, lease *coordinationv1.Lease, now time.Time) (alarms []Alarm) {
+	refusal, behind := "", []string{}
+	for _, set := range sets {
+		if text := RefusalOf(set); text != "" {
+			refusal = text
+		} else if !ActsOn(set, now) {
+			behind = append(behind, set.Namespace+"/"+set.Name)
+		}
+	}
+	if refusal != "" {
+		alarms = append(alarms, Alarm{Text: "the hub refuses to run: " + refusal, Remedy: "docs/upgrade.md, \"Go back a version\"; run `kubectl mwrs doctor`"})
+	}
+	if lease != nil {
+		if text := LateLease(lease, now); text != "" {
+			alarms = append(alarms, Alarm{Text: "no hub runs: " + text, Remedy: readLogs})
+		}
+	}
+	if len(behind) > 0 {
+		alarms = append(alarms, Alarm{
+			Text:   fmt.Sprintf("no hub has acted on the latest change of %s within %s", firstNames(behind), ObservedWithin),
+			Remedy: readLogs,
+		})
+	}
+	return alarms
+}
+
+// RefusalOf returns why the hub refuses to reconcile an object (R38); empty if it does not.
+func RefusalOf(set *workv1alpha1.ManifestWorkReplicaSet) string {
+	found := meta.FindStatusCondition(set.Status.Conditions, workv1alpha1.ConditionStalled)
+	if found == nil || found.Status != metav1.ConditionTrue || found.Reason != workv1alpha1.ReasonDowngradeRefused {
+		return ""
+	}
+	return found.Message
+}
+
+// LateLease returns why a Lease shows that no hub leads; empty if one does.
+func LateLease(lease *coordinationv1.Lease, now time.Time) string {
+	spec := &lease.Spec
+	holder := ptr.Deref(spec.HolderIdentity, "")
+	if holder == "" || spec.RenewTime == nil {
+		return "no work controller leads"
+	}
+	age := now.Sub(spec.RenewTime.Time)
+	if age > time.Duration(ptr.Deref(spec.LeaseDurationSeconds, 0))*time.Second {
+		return fmt.Sprintf("%s has not renewed its lease for %s", holder, age.Round(time.Second))
+	}
+	return ""
+}
+
+// ActsOn reports whether a hub may still be about to act on the latest change of an object, or has done so: a change of the spec, or an
+// abort that a user requested.
+func ActsOn(set *workv1alpha1.ManifestWorkReplicaSet, now time.Time) bool {
+	if at := set.DeletionTimestamp; !at.IsZero() {
+		return set.Status.State == workv1alpha1.StateDeleting || now.Sub(at.Time) <= ObservedWithin
+	}
+	if at := set.Status.AbortedTime; at != nil && set.Status.CurrentRevision != "" {
+		known := []workv1alpha1.State{workv1alpha1.StateAborting, workv1alpha1.StateAborted, workv1alpha1.StatePaused, workv1alpha1.StateInvalid, ""}
+		if !slices.Contains(known, set.Status.State) && now.Sub(at.Time) > ObservedWithin {
+			return false
+		}
+	}
+	changed := changedAt(set)
+	return seen(set) || changed.IsZero() || now.Sub(changed) <= ObservedWithin
+}
+
+// seen reports whether a hub has seen the latest spec. Its conditions tell that also while the spec has to wait for an abort that is in
+// progress, and is not observed yet.
+func seen(set *workv1alpha1.ManifestWorkReplicaSet) bool {
+	return Observed(set) || slices.ContainsFunc(set.Status.Conditions, func(c metav1.Condition) bool { return c.ObservedGeneration >= set.Generation })
+}
+
+// changedAt returns when the spec was last changed; zero if unknown.
+func changedAt(set *workv1alpha1.ManifestWorkReplicaSet) (last time.Time) {
+	if set.Generation == 1 {
+		return set.CreationTimestamp.Time
+	}
+	for i := range set.ManagedFields {
+		entry := &set.ManagedFields[i]
+		if entry.Subresource == "" && entry.Time != nil && entry.FieldsV1 != nil && strings.Contains(string(entry.FieldsV1.Raw), `"f:spec"`) {
+			last = later(last, entry.Time.Time)
+		}
+	}
+	return last
+}
