@@ -66,7 +66,7 @@ func (o *options) drawFleet(to io.Writer, f *view.Fleet, s screen) error {
 	}
 	for _, cause := range f.Causes {
 		out.prose(fmt.Sprintf("         %d  ", len(cause.Clusters)),
-			cause.Text(), firstOf(cause.Clusters, namesShown))
+			cause.Text()+" ("+firstOf(cause.Clusters, namesShown)+")")
 	}
 	if f.Reached != nil {
 		out.prose("reached  ", o.reached(f.Reached))

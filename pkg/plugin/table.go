@@ -194,6 +194,9 @@ func tail(text string, room int) string {
 		}
 		at -= size
 	}
+	if end := strings.IndexByte(text[at:], ' '); at > 0 && text[at-1] != ' ' && end > 0 && end < room/2 { // Half a word tells nothing.
+		at += end + 1
+	}
 	return mark + text[at:]
 }
 

@@ -32,7 +32,12 @@ func (o *options) why(ctx context.Context, name, cluster string) error {
 	if err != nil {
 		return err
 	}
-	out := newPrinter(o.Out, screenOf(o.Out))
+	return o.printStory(story, screenOf(o.Out))
+}
+
+// printStory writes the story of a cluster.
+func (o *options) printStory(story *view.Story, s screen) error {
+	out := newPrinter(o.Out, s)
 	about := &story.Cluster
 	out.printf("%s   ", about.Name)
 	out.state(string(about.State))

@@ -57,14 +57,17 @@ func (o *Objects) worst(f *Fleet) (cluster, what string) {
 	case o.aborted() || len(f.Attention) == 0:
 		return "", ""
 	}
-	first := &f.Attention[0]
-	switch first.State {
-	case StateFailed:
+	if first := &f.Attention[0]; first.State == StateFailed {
 		return first.Name, "failed"
-	case StateDegraded, StateRejected:
-		return first.Name, "is " + words[first.State]
 	}
-	return "", ""
+	most := 0
+	for i := range f.Causes { // The cause that most clusters have.
+		c := &f.Causes[i]
+		if (c.State == StateDegraded || c.State == StateRejected) && len(c.Clusters) > most {
+			cluster, what, most = c.Clusters[0], "is "+words[c.State], len(c.Clusters)
+		}
+	}
+	return cluster, what
 }
 
 // undo returns the command that restores an earlier revision; nil if there is none. A template that a tool manages is changed in that tool.

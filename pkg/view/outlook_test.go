@@ -62,6 +62,7 @@ func fleet(t *testing.T, failures, deadline string) *view.Objects {
 		}
 	}
 	o.Placements["p"].Status.NumberOfSelectedClusters = 20
+	o.ReplicaSet.Status.PlacementsSummary = []workv1alpha1.PlacementSummary{{Name: "p", Counted: 20}}
 	o.ReplicaSet.Status.Rejections = []workv1alpha1.ClusterFailure{{
 		Cluster: "c10", Placement: "p", Since: metav1.NewTime(now.Add(3 * time.Second)), Reason: workv1alpha1.FailureRejected,
 		Message: `admission webhook "images" denied the request: v2 is not signed`,

@@ -205,6 +205,9 @@ func (o *Objects) future(c *Cluster, then []Fact) []Fact {
 	if c.RetriedWithin > 0 {
 		facts = append(facts, Fact{Text: fmt.Sprintf("the hub tries the write again every %s", c.RetriedWithin.Round(time.Second))})
 	}
+	if c.State == StateRejected && c.RetriedWithin == 0 {
+		facts = append(facts, Fact{Text: "the hub does not try the write again before other clusters recover, or a pause ends"})
+	}
 	if c.Then != "" {
 		then = append(slices.Clone(then), Fact{At: c.ChangesAt, Text: "becomes " + string(c.Then)})
 	}
