@@ -83,14 +83,14 @@ func (l *outlook) later() (facts []Fact) {
 		return facts
 	}
 	first, last := &ahead.Failing[0], &ahead.Failing[len(ahead.Failing)-1]
-	failing := l.failing(func(f *forecast.Failing) bool { return true })
+	failing, together := l.failing(), last.At.Truncate(time.Second).Equal(first.At.Truncate(time.Second))
 	switch {
-	case ahead.Stalled && last.At.Equal(first.At):
+	case ahead.Stalled && together:
 		facts = append(facts, Fact{At: last.At, Text: fail(failing) + ": then the rollout stays like this until somebody acts"})
 	case ahead.Stalled:
 		facts = append(facts, Fact{At: last.At, Text: "the last of " + rollout.Names(failing) +
 			" fails: then the rollout stays like this until somebody acts"})
-	case !told && last.At.Equal(first.At):
+	case !told && together:
 		facts = append(facts, Fact{At: first.At, Text: fail(failing) + l.tolerated(first.Placement)})
 	case !told:
 		facts = append(facts, Fact{At: first.At, Text: "the first of " + rollout.Names(failing) + " fails" + l.tolerated(first.Placement)})
@@ -131,15 +131,11 @@ func (l *outlook) abort() Fact {
 
 // failure describes the failure that is one too many.
 func (l *outlook) failure(limits *rollout.Limits, turn *forecast.Turn) string {
-	failing := l.failing(func(f *forecast.Failing) bool { return f.Placement == turn.Placement && !f.At.After(turn.At) })
 	text := ordinal(limits.MaxFailures+1) + " failure"
 	if limits.PerGroup || turn.Failed <= limits.MaxFailures { // A decision group has its own limit.
 		text = fmt.Sprintf("failure %d, too many for a decision group", turn.Failed)
 	} else {
 		text += ", " + l.allowed(limits)
-	}
-	if len(failing) > 0 {
-		text += " (" + firstNames(failing) + ")"
 	}
 	return l.in(limits) + text
 }
@@ -228,13 +224,12 @@ func (l *outlook) count(limits *rollout.Limits, states ...State) (n int) {
 	return n
 }
 
-// failing returns the names of clusters that fail, in the order of their deadlines.
-func (l *outlook) failing(which func(*forecast.Failing) bool) (clusters []string) {
+// failing returns the names of the clusters that fail, sorted.
+func (l *outlook) failing() (clusters []string) {
 	for i := range l.ahead.Failing {
-		if f := &l.ahead.Failing[i]; which(f) {
-			clusters = append(clusters, f.Cluster)
-		}
+		clusters = append(clusters, l.ahead.Failing[i].Cluster)
 	}
+	slices.Sort(clusters)
 	return clusters
 }
 
