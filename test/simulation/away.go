@@ -7,6 +7,9 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
 // Join makes the ManagedClusters of clusters that are available.
@@ -99,4 +102,11 @@ func (w *World) checkAway(work string) error {
 // staysAway reports whether a work stays although nothing selects its cluster: the cluster is unavailable.
 func (w *World) staysAway(cluster string) bool {
 	return w.managed(cluster) && !w.available(cluster) && !w.API.NoClusters && !w.selected().Has(cluster)
+}
+
+// leftAlone reports whether a work stays with its Placement, which lost the cluster because the cluster is unavailable, although another one
+// selects the cluster.
+func (w *World) leftAlone(work *workv1.ManifestWork) bool {
+	placement := work.Labels[workv1alpha1.LabelPlacement]
+	return w.seesAway(work.Namespace) && !decidedFor(placement, w.seenDecisions()).Has(work.Namespace)
 }

@@ -24,7 +24,9 @@ func (w *World) noteEmptied(placement string) {
 	for _, object := range w.API.List(Decisions, Namespace, nil) {
 		decisions = append(decisions, as[clusterv1beta1.PlacementDecision](w.API, object))
 	}
-	w.emptied[placement] = emptied{since: w.Clock.Now(), clusters: decidedFor(placement, decisions)}
+	// A cluster that the hub did not see selected in between has left earlier for the hub.
+	seen := decidedFor(placement, w.seenDecisions())
+	w.emptied[placement] = emptied{since: w.Clock.Now(), clusters: decidedFor(placement, decisions).Intersection(seen)}
 }
 
 // checkRemoved checks that no work is deleted while OCM writes the decisions that select its cluster (R8).

@@ -22,6 +22,8 @@ var ownTimes = sets.New(
 	"a cluster of an earlier group loses its work while a later one is refused",
 	"the fix does not wait for a cluster that answers 500 in an abort",
 	"an abort is carried out but for the works that can't be written back",
+	"a cluster that is cut off by a revision aborts it",
+	"a cluster that another placement selects stays with the one that lost it",
 )
 
 // dated are the stories in which two copies of a time disagree once the clock was set back, and how.
