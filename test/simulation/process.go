@@ -200,13 +200,15 @@ func (p *Process) seeCluster(event Event) {
 		panic(err)
 	}
 	name := event.Object.GetName()
+	report, exists := availability.Of(cluster.(*clusterv1.ManagedCluster))
 	if event.Deleted {
 		delete(p.clusters, name)
 		p.controller.ForgetCluster(cluster)
 		return
 	}
-	report, _ := availability.Of(cluster.(*clusterv1.ManagedCluster))
-	if before, known := p.clusters[name]; !known || before.available != report.Available {
+	if !exists {
+		delete(p.clusters, name)
+	} else if before, known := p.clusters[name]; !known || before.available != report.Available {
 		p.clusters[name] = sighting{available: report.Available, since: p.clock.Now()}
 	}
 	p.controller.NoteCluster(cluster)
