@@ -130,9 +130,9 @@ func (l *link) read(ctx context.Context, event cloudevents.Event) {
 // limit, a server that stops responding would block the hub, even if another server is available.
 const sendPatience = 10 * time.Second
 
-// Send implements options.CloudEventTransport. It sends nothing to a name that no cluster can have. In an MQTT topic, "+" and "#" would make
-// the broker end the connection, which carries the works of all clusters, and "/" would lead to another topic. A gRPC server may use the
-// name in the same way.
+// Send implements options.CloudEventTransport. It sends nothing to a name that no cluster can have. In an MQTT topic, "+" and "#" would
+// make the broker end the connection, which carries the works of all clusters, and "/" would lead to another topic. A gRPC server may use
+// the name in the same way.
 func (l *link) Send(ctx context.Context, event cloudevents.Event) error {
 	cluster, err := cloudeventstypes.ToString(event.Extensions()[eventtypes.ExtensionClusterName])
 	if err != nil || cluster != eventtypes.ClusterAll && !placement.IsClusterName(cluster) {

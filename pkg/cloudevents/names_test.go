@@ -33,7 +33,7 @@ func TestNothingIsSentToAMadeUpName(t *testing.T) {
 func TestMadeUpNameIsNotHeard(t *testing.T) {
 	r := newRig(t, nil)
 	for i, name := range hostile {
-		r.Driver.arrived(context.WithoutCancel(t.Context()), question(t, name))
+		r.arrived(context.WithoutCancel(t.Context()), question(t, name))
 		require.Equal(t, i+1, r.refusals.of(RefusedCluster), "%.100q", name)
 		_, heard := r.HeardSince(name)
 		require.False(t, heard)

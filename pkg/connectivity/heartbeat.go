@@ -22,9 +22,9 @@ func (c *Connection) KeepBeating(ctx context.Context) {
 }
 
 // Beat notes that this process runs. Where the beat before it is too long ago, the process stood still. Where the wall clock and
-// the monotonic clock disagree since, the clock was set, or the machine was suspended or migrated: agents' reports could not be read meanwhile,
-// and no request needs to have failed (R11). From the first beat on, Since and LastStall look for that as well, so that no decision comes
-// before the next beat.
+// the monotonic clock disagree since, the clock was set, or the machine was suspended or migrated: agents' reports could not be read
+// meanwhile, and no request needs to have failed (R11). From the first beat on, Since and LastStall look for that as well, so that no
+// decision comes before the next beat.
 func (c *Connection) Beat() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

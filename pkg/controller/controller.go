@@ -177,8 +177,9 @@ type Controller struct {
 	chain []reconciler
 }
 
-// wallClock is a clock without monotonic readings. Decisions compare what this process noted with times that are stored, and after the clock was
-// set back, a monotonic reading says that the one is past and a stored time says that it is to come. So package memory caps the former.
+// wallClock is a clock without monotonic readings. Decisions compare what this process noted with times that are stored, and after the
+// clock was set back, a monotonic reading says that the one is past and a stored time says that it is to come. So package memory caps the
+// former.
 type wallClock struct{ clock.PassiveClock }
 
 // Now implements clock.PassiveClock.

@@ -159,8 +159,8 @@ func (r *finalizeReconciler) hadOwner(object *replicaset.Object, key string, w *
 }
 
 // maybeAnothers reports whether a work without owner label may belong to another object with the same name and template in another
-// namespace, whose Placements select the cluster or may have selected it. The deletion of this object must not delete the other's workloads.
-// Names that are derived from the namespace and the UID belong only to this object.
+// namespace, whose Placements select the cluster or may have selected it. The deletion of this object must not delete the other's
+// workloads. Names that are derived from the namespace and the UID belong only to this object.
 func (r *finalizeReconciler) maybeAnothers(p *pass, w *workv1.ManifestWork) bool {
 	if slices.Contains(work.Names(p.object)[1:], w.Name) {
 		return false
@@ -171,8 +171,8 @@ func (r *finalizeReconciler) maybeAnothers(p *pass, w *workv1.ManifestWork) bool
 	})
 }
 
-// maySelect reports whether an object has the Placement that a work names, and its Placements select the work's cluster. They may have selected
-// it earlier if the object is paused, because it deletes no work then. They may select it if their decisions are not known.
+// maySelect reports whether an object has the Placement that a work names, and its Placements select the work's cluster. They may have
+// selected it earlier if the object is paused, because it deletes no work then. They may select it if their decisions are not known.
 func (r *finalizeReconciler) maySelect(object *replicaset.Object, w *workv1.ManifestWork) bool {
 	specs := object.Spec.PlacementRefs
 	if !slices.ContainsFunc(specs, func(ref workv1alpha1.LocalPlacementReference) bool {

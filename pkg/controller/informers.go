@@ -92,8 +92,8 @@ func (r *Runner) watchClusters(c *Controller, informer cache.SharedIndexInformer
 	return nil
 }
 
-// laneOf returns the lane of the next pass over an object. An abort begins and ends with a status that reports it. While paused, or without a
-// revision to go back to, it restores nothing.
+// laneOf returns the lane of the next pass over an object. An abort begins and ends with a status that reports it. While paused, or without
+// a revision to go back to, it restores nothing.
 func (c *Controller) laneOf(key string) queue.Lane {
 	switch c.aborting.Of(key) {
 	case memory.AbortUnderWay:

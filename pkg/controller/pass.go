@@ -223,8 +223,8 @@ func (c *Controller) patcher(p *pass) replicaset.Patcher {
 	})
 }
 
-// abortLeft returns how a pass leaves the abort of its object. One that was decided, or that has yet to restore works, is under way. A paused abort
-// writes nothing, and needs no worker that is reserved for aborts.
+// abortLeft returns how a pass leaves the abort of its object. One that was decided, or that has yet to restore works, is under way. A
+// paused abort writes nothing, and needs no worker that is reserved for aborts.
 func (p *pass) abortLeft() memory.Abort {
 	aborted := p.Snapshot != nil && p.Snapshot.Aborted
 	decided := p.plan != nil && p.plan.Abort != nil

@@ -54,8 +54,8 @@ const idleEnd = 8 * time.Hour
 // openPath is the path at which the one-time code is exchanged for the token.
 const openPath = "/api/open"
 
-// The maximum sizes of a request, in bytes. A body has room for the names of 10,000 clusters. Without the token it has room for the one-time
-// code: any process on this machine can send it.
+// The maximum sizes of a request, in bytes. A body has room for the names of 10,000 clusters. Without the token it has room for the
+// one-time code: any process on this machine can send it.
 const (
 	maxHeader = 64 << 10
 	maxBody   = 4 << 20

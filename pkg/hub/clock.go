@@ -19,7 +19,7 @@ func (m *Manager) compareClocks(config *rest.Config) {
 			klog.Background().Info("The clock of this machine agrees with the API server's")
 			return
 		}
-		klog.Background().Error(nil, "The clock of this machine differs from the API server's: synchronize the clocks. After a restart or a change "+
-			"of the leader, deadlines may fire earlier or later", "ahead", ahead.Round(time.Second))
+		klog.Background().Error(nil, "The clock of this machine differs from the API server's: synchronize the clocks. After a restart or a "+
+			"change of the leader, deadlines may fire earlier or later", "ahead", ahead.Round(time.Second))
 	}).Watch(config)
 }

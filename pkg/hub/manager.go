@@ -185,18 +185,24 @@ func (h *hub) addReplicaSets(ctx context.Context, config *rest.Config, clusters 
 		Dynamic: dynamicClient, Kube: kubeClient, Recorder: recorder, Metrics: h.Metrics, Clock: h.Clock,
 		Namespace: h.namespace, Version: h.Version,
 	})
+	h.addInformers(replicaSets, revisions.Informer(), managedClusters, clusters)
+	return nil
+}
+
+// addInformers adds the informers that the controller of ManifestWorkReplicaSets reads. Where works go through a broker, the owners of
+// works are looked up in them, too.
+func (h *hub) addInformers(replicaSets, revisions, managedClusters cache.SharedIndexInformer, clusters clusterv1beta1.Interface) {
 	h.informers[replicaSetsResource] = replicaSets
-	h.informers[revisionsResource] = revisions.Informer()
+	h.informers[revisionsResource] = revisions
 	h.informers[availability.Resource] = managedClusters
 	h.informers[placementsResource] = clusters.Placements().Informer()
 	h.informers[decisionsResource] = clusters.PlacementDecisions().Informer()
 	if h.works.owners != nil {
 		h.works.owners.UseCaches(cloudevents.Caches{
-			ReplicaSets: replicaSets, Revisions: revisions.Informer(),
+			ReplicaSets: replicaSets, Revisions: revisions,
 			Placements: clusters.Placements().Informer(), Decisions: clusters.PlacementDecisions().Informer(),
 		})
 	}
-	return nil
 }
 
 // newEventRecorder returns the recorder of events about ManifestWorkReplicaSets, the revisions that they are related to, and the

@@ -145,7 +145,8 @@ func New() *Metrics {
 			[]string{"result"}),
 		clock: k8smetrics.NewGauge(&k8smetrics.GaugeOpts{
 			Namespace: prefix, Name: "clock_ahead_seconds", StabilityLevel: k8smetrics.ALPHA,
-			Help: "How far the clock of this machine is ahead of the API server's, negative if it is behind; 0 while the two differ by at most 10 s.",
+			Help: "How far the clock of this machine is ahead of the API server's, negative if it is behind; " +
+				"0 while the two differ by at most 10 s.",
 		}),
 		broker:      newBroker(),
 		upgrade:     newUpgrade(),

@@ -89,8 +89,9 @@ var redirect = template.Must(template.New("").Parse(`<!DOCTYPE html>
 <a href="{{.}}">Open the dashboard</a>
 `))
 
-// openPage opens the page in the user's browser, and returns when that is done. All users of the machine can see the arguments of a process,
-// so the address with the one-time code is not among them: the browser opens a file that leads there, and that only the user can read.
+// openPage opens the page in the user's browser, and returns when that is done. All users of the machine can see the arguments of a
+// process, so the address with the one-time code is not among them: the browser opens a file that leads there, and that only the user can
+// read.
 func openPage(ctx context.Context, server *dashboard.Server) error {
 	file, err := os.CreateTemp(visibleDirectory(), "kubectl-mwrs-*.html") // Its mode is 0600.
 	if err != nil {
@@ -111,8 +112,8 @@ func openPage(ctx context.Context, server *dashboard.Server) error {
 	return nil
 }
 
-// visibleDirectory returns a directory whose files the user's browser can read. On Linux, a browser in a sandbox has its own /tmp, and reads
-// no hidden directory.
+// visibleDirectory returns a directory whose files the user's browser can read. On Linux, a browser in a sandbox has its own /tmp, and
+// reads no hidden directory.
 func visibleDirectory() string {
 	if home, err := os.UserHomeDir(); err == nil && runtime.GOOS == "linux" {
 		return home

@@ -223,7 +223,8 @@ func (h *dashboardHub) Plan(objects *view.Objects) (*dashboard.Plan, error) {
 		return nil, err
 	}
 	plan := &dashboard.Plan{Waves: ahead.Waves, Notes: append([]string{}, ahead.Notes...), Limits: []string{}, Waiting: []string{}}
-	plan.Text = fmt.Sprintf("Revision %s: the number of further waves is %d, if every cluster recovers and succeeds.", ahead.Revision, len(ahead.Waves))
+	plan.Text = fmt.Sprintf("Revision %s: the number of further waves is %d, if every cluster recovers and succeeds.",
+		ahead.Revision, len(ahead.Waves))
 	switch {
 	case len(ahead.Waves) == 0:
 		plan.Text, plan.Waves = fmt.Sprintf("Revision %s: the hub starts no further cluster.", ahead.Revision), []forecast.Wave{}

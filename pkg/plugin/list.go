@@ -123,7 +123,8 @@ func (o *options) row(set *workv1alpha1.ManifestWorkReplicaSet, all bool) []stri
 	}
 	row := []string{
 		set.Name, string(view.StateOf(set)), o.ago(view.SinceOf(set)), update, current,
-		fmt.Sprintf("%d/%d", set.Status.Summary.Updated, view.Desired(set)), strconv.Itoa(set.Status.Summary.Failed), o.ago(set.CreationTimestamp.Time),
+		fmt.Sprintf("%d/%d", set.Status.Summary.Updated, view.Desired(set)), strconv.Itoa(set.Status.Summary.Failed),
+		o.ago(set.CreationTimestamp.Time),
 	}
 	if all {
 		row = slices.Insert(row, 0, set.Namespace)

@@ -145,8 +145,8 @@ func (o *options) printYAML(value any) error {
 	return err
 }
 
-// yamlOf returns a value as YAML. The library reads JSON as YAML, which must not have control characters that JSON may have: an escape takes
-// their place.
+// yamlOf returns a value as YAML. The library reads JSON as YAML, which must not have control characters that JSON may have: an escape
+// takes their place.
 func yamlOf(value any) ([]byte, error) {
 	text, err := json.Marshal(value)
 	if err != nil {

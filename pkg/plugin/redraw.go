@@ -84,8 +84,8 @@ func (o *options) drawNow(f *follower, show *canvas) error {
 	return show.draw(func(to io.Writer, s screen) error { return o.drawFleet(to, view.Of(objects), s) })
 }
 
-// canvas shows one screen after the other: in place on a terminal, one below the other in a file. It draws each screen into a buffer through
-// the filter of the output, and writes that and its own control sequences past the filter.
+// canvas shows one screen after the other: in place on a terminal, one below the other in a file. It draws each screen into a buffer
+// through the filter of the output, and writes that and its own control sequences past the filter.
 type canvas struct {
 	out      io.Writer
 	terminal bool

@@ -172,12 +172,13 @@ func notesOf(in *forecast.Input) (notes []string) {
 	case in.Rules.Degraded:
 		notes = append(notes, "the template has no condition rule for Progressing: a cluster that hangs counts as a success")
 	default:
-		notes = append(notes, "the template has no condition rules: a cluster succeeds as soon as its objects exist, even if the workload is broken")
+		notes = append(notes, "the template has no condition rules: a cluster succeeds as soon as its objects exist, "+
+			"even if the workload is broken")
 	}
 	deadline, name := forecast.ShortestDeadline(in.ReplicaSet.Spec.PlacementRefs)
 	if deadline > 0 && deadline <= in.Agents.Apply && in.Rules.Progressing {
-		notes = append(notes, fmt.Sprintf("half of the healthy clusters fail, too: they need longer than the progressDeadline of %s in placement %s; "+
-			"use a smaller --apply than %s", deadline, name, in.Agents.Apply))
+		notes = append(notes, fmt.Sprintf("half of the healthy clusters fail, too: they need longer than the progressDeadline of %s in "+
+			"placement %s; use a smaller --apply than %s", deadline, name, in.Agents.Apply))
 	}
 	return notes
 }

@@ -59,7 +59,8 @@ func newStatus(o *options) *cobra.Command {
 	}
 	cmd.Flags().DurationVar(&flags.timeout, "timeout", 0, "Maximum time to wait, such as 30m; 0 waits forever")
 	cmd.Flags().Int64Var(&flags.number, "revision", 0, "Fail if a different revision is being rolled out")
-	cmd.Flags().BoolVar(&flags.restored, "wait-restored", false, "Wait until every cluster has confirmed the revision to which an abort returns")
+	cmd.Flags().BoolVar(&flags.restored, "wait-restored", false,
+		"Wait until every cluster has confirmed the revision to which an abort returns")
 	return cmd
 }
 
@@ -88,21 +89,7 @@ func (o *options) status(ctx context.Context, name string, flags *statusOptions)
 	warned.Go(func() { warner.run(watched) })
 	defer warned.Wait()
 	defer end()
-	selector := fields.OneTermEqualSelector("metadata.name", name).String()
-	lw := &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, list metav1.ListOptions) (runtime.Object, error) {
-			list.FieldSelector = selector
-			return c.replicaSets().List(ctx, list)
-		},
-		WatchFuncWithContext: func(ctx context.Context, list metav1.ListOptions) (watch.Interface, error) {
-			list.FieldSelector = selector
-			events, err := c.replicaSets().Watch(ctx, list)
-			if apierrors.IsForbidden(err) { // A reflector would try again without end.
-				fail(err)
-			}
-			return events, err
-		},
-	}
+	lw := c.listWatchOf(name, fail)
 	last, ahead := "", &outlookPrinter{options: o, clients: c, name: name}
 	_, err = watchtools.UntilWithSync(bounded, lw, &workv1alpha1.ManifestWorkReplicaSet{}, nil, func(event watch.Event) (bool, error) {
 		set, ok := event.Object.(*workv1alpha1.ManifestWorkReplicaSet)
@@ -129,6 +116,25 @@ func (o *options) status(ctx context.Context, name string, flags *statusOptions)
 		return &exitError{code: exitTimeout, message: fmt.Sprintf("timed out after %s", flags.timeout)}
 	}
 	return err
+}
+
+// listWatchOf lists and watches one ManifestWorkReplicaSet. It calls fail if the user may not watch it.
+func (c *clients) listWatchOf(name string, fail context.CancelCauseFunc) *cache.ListWatch {
+	selector := fields.OneTermEqualSelector("metadata.name", name).String()
+	return &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, list metav1.ListOptions) (runtime.Object, error) {
+			list.FieldSelector = selector
+			return c.replicaSets().List(ctx, list)
+		},
+		WatchFuncWithContext: func(ctx context.Context, list metav1.ListOptions) (watch.Interface, error) {
+			list.FieldSelector = selector
+			events, err := c.replicaSets().Watch(ctx, list)
+			if apierrors.IsForbidden(err) { // A reflector would try again without end.
+				fail(err)
+			}
+			return events, err
+		},
+	}
 }
 
 // outlookPrinter prints what the hub does next, as far as the user may read it.

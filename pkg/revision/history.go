@@ -20,7 +20,8 @@ type History struct {
 	Revisions []Revision
 	// Ignored says which objects claim to be revisions of this owner and don't count, and why.
 	Ignored []string
-	// Disowned are the names of objects that could be revisions of this owner, but that nobody controls: somebody removed their ownerReference.
+	// Disowned are the names of objects that could be revisions of this owner, but that nobody controls: somebody removed their
+	// ownerReference.
 	Disowned []string
 }
 

@@ -91,6 +91,6 @@ func (m *member) neverSucceeded(s *Snapshot) bool {
 	case !w.Deleting():
 		return true
 	default:
-		return w.SucceededSince.IsZero() && !(w.WatchedSince.After(w.DeletedAt()) && w.ReportedSinceDeletion())
+		return w.SucceededSince.IsZero() && (!w.WatchedSince.After(w.DeletedAt()) || !w.ReportedSinceDeletion())
 	}
 }

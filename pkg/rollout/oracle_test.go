@@ -60,10 +60,10 @@ func (w *world) left(work *worldWork) bool {
 // mayBeElsewhere reports whether a work names an earlier ref whose selection is unknown: that ref has another deadline.
 func (w *world) mayBeElsewhere(work *worldWork, ref *worldRef) bool {
 	for _, earlier := range w.refs {
-		switch {
-		case earlier.Name == ref.Name:
+		switch earlier.Name {
+		case ref.Name:
 			return false
-		case earlier.Name == work.object.Labels[workv1alpha1.LabelPlacement]:
+		case work.object.Labels[workv1alpha1.LabelPlacement]:
 			return earlier.missing || earlier.hidden > 0
 		}
 	}

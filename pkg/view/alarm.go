@@ -45,7 +45,9 @@ func AlarmsOf(sets []*workv1alpha1.ManifestWorkReplicaSet, lease *coordinationv1
 		}
 	}
 	if refusal != "" {
-		alarms = append(alarms, Alarm{Text: "the hub refuses to run: " + refusal, Remedy: "docs/upgrade.md, \"Go back a version\"; run `kubectl mwrs doctor`"})
+		alarms = append(alarms, Alarm{
+			Text: "the hub refuses to run: " + refusal, Remedy: "docs/upgrade.md, \"Go back a version\"; run `kubectl mwrs doctor`",
+		})
 	}
 	if lease != nil {
 		if text := LateLease(lease, now); text != "" {
@@ -91,7 +93,9 @@ func ActsOn(set *workv1alpha1.ManifestWorkReplicaSet, now time.Time) bool {
 		return set.Status.State == workv1alpha1.StateDeleting || now.Sub(at.Time) <= ObservedWithin
 	}
 	if at := set.Status.AbortedTime; at != nil && set.Status.CurrentRevision != "" {
-		known := []workv1alpha1.State{workv1alpha1.StateAborting, workv1alpha1.StateAborted, workv1alpha1.StatePaused, workv1alpha1.StateInvalid, ""}
+		known := []workv1alpha1.State{
+			workv1alpha1.StateAborting, workv1alpha1.StateAborted, workv1alpha1.StatePaused, workv1alpha1.StateInvalid, "",
+		}
 		if !slices.Contains(known, set.Status.State) && now.Sub(at.Time) > ObservedWithin {
 			return false
 		}
@@ -103,7 +107,8 @@ func ActsOn(set *workv1alpha1.ManifestWorkReplicaSet, now time.Time) bool {
 // seen reports whether a hub has seen the latest spec. Its conditions tell that also while the spec has to wait for an abort that is in
 // progress, and is not observed yet.
 func seen(set *workv1alpha1.ManifestWorkReplicaSet) bool {
-	return Observed(set) || slices.ContainsFunc(set.Status.Conditions, func(c metav1.Condition) bool { return c.ObservedGeneration >= set.Generation })
+	return Observed(set) ||
+		slices.ContainsFunc(set.Status.Conditions, func(c metav1.Condition) bool { return c.ObservedGeneration >= set.Generation })
 }
 
 // changedAt returns when the spec was last changed; zero if unknown.

@@ -22,10 +22,11 @@ type Estimate struct {
 	Clusters int
 }
 
-// estimate returns the expected end of a rollout. It is nil if nothing is in progress, if no cluster has succeeded with the revision, or if a
-// cluster may not succeed: the rollout need not end then.
+// estimate returns the expected end of a rollout. It is nil if nothing is in progress, if no cluster has succeeded with the revision, or if
+// a cluster may not succeed: the rollout need not end then.
 func (o *Objects) estimate(clusters []Cluster, known bool) *Estimate {
-	if !known || StateOf(o.ReplicaSet) != workv1alpha1.StateRollingOut || slices.ContainsFunc(clusters, func(c Cluster) bool { return c.troubled() }) {
+	if !known || StateOf(o.ReplicaSet) != workv1alpha1.StateRollingOut ||
+		slices.ContainsFunc(clusters, func(c Cluster) bool { return c.troubled() }) {
 		return nil
 	}
 	wrote := o.wrote()

@@ -85,8 +85,8 @@ func Revisions(o *Objects) []Revision {
 	return out
 }
 
-// unconfirmed returns how many clusters an abort wrote whose agents have not confirmed that: an agent that is offline still runs the aborted
-// revision.
+// unconfirmed returns how many clusters an abort wrote whose agents have not confirmed that: an agent that is offline still runs the
+// aborted revision.
 func (o *Objects) unconfirmed() (n int32) {
 	status := &o.ReplicaSet.Status
 	for i := range o.Works {

@@ -183,8 +183,8 @@ var waits = map[rollout.Wait]string{
 	rollout.WaitHalt:       "the clusters that failed or may fail: they are too many, so the hub starts no further cluster",
 	rollout.WaitRollback:   "the abort, which is about to begin",
 	rollout.WaitResume:     "the end of the pause",
-	rollout.WaitAvailability: "its availability: its ManifestWork stays until the cluster has been available for a minute and is still not selected, " +
-		"or its ManagedCluster is deleted",
+	rollout.WaitAvailability: "its availability: its ManifestWork stays until the cluster has been available for a minute and is still not " +
+		"selected, or its ManagedCluster is deleted",
 }
 
 // WaitText describes what a cluster waits for.

@@ -46,8 +46,8 @@ func (s *sighting) see(stored, now time.Time) time.Time {
 	return stored
 }
 
-// lately reports whether less than a while has passed since a time. A time in the future was noted before the clock was set back, and is not
-// recent: otherwise it would stay recent for as long as the clock was ahead.
+// lately reports whether less than a while has passed since a time. A time in the future was noted before the clock was set back, and is
+// not recent: otherwise it would stay recent for as long as the clock was ahead.
 func lately(at, now time.Time, while time.Duration) bool {
 	return !now.Before(at) && now.Before(at.Add(while))
 }

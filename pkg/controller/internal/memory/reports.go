@@ -31,8 +31,8 @@ type ownerReports struct {
 	reportedAt time.Time
 }
 
-// notesKept is the maximum number of remembered notes of one owner. Each names revisions or objects, so that a long life has many. After that many,
-// all are forgotten: a note that still applies is reported once more.
+// notesKept is the maximum number of remembered notes of one owner. Each names revisions or objects, so that a long life has many. After
+// that many, all are forgotten: a note that still applies is reported once more.
 const notesKept = 100
 
 // Announce reports whether a note of an owner is new to this process, and remembers it. Of several callers, only one gets true.

@@ -23,7 +23,8 @@ const (
 	hidden         = "***"
 )
 
-// embedded matches a text that has a Secret in it as YAML or JSON, however often it is quoted: a file in a ConfigMap, or a record of kubectl.
+// embedded matches a text that has a Secret in it as YAML or JSON, however often it is quoted: a file in a ConfigMap, or a record of
+// kubectl.
 var embedded = regexp.MustCompile(`\bkind\\*["']?\s*:\s*\\*["']?(Secret|SecretList)\b`)
 
 // side is one of the two versions.
