@@ -84,7 +84,7 @@ func TestForecastComesTrue(t *testing.T) {
 func TestPluginPlan(t *testing.T) {
 	t.Parallel()
 	f := rolledOut(t, 7, progressive(3, "10m", 1, abortAll))
-	require.Contains(t, f.ok("plan", "web"), "waves    the hub starts no cluster")
+	require.Contains(t, f.ok("plan", "web"), "waves    the hub starts no further cluster")
 
 	set := f.get()
 	set.Spec.ManifestWorkTemplate = template("v2")
@@ -131,7 +131,7 @@ func TestPluginPlanWhileRollingOut(t *testing.T) {
 		return nil
 	})
 	out := f.ok("plan", "web")
-	require.Contains(t, out, "waves    1, if every cluster succeeds; the first one waits for clusters that have the revision")
+	require.Contains(t, out, "waves    1, if every cluster recovers and succeeds; the first one waits")
 	require.Contains(t, out, "; 0 failed and 1 may fail so far")
 	require.Regexp(t, `Degraded +\w+ +1 +`+f.cluster("c3"), out)
 	require.Regexp(t, `Waiting +Halt +1 +`+f.cluster("c4"), out)

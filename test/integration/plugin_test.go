@@ -88,7 +88,7 @@ func TestPluginUndoesAStalledRollout(t *testing.T) {
 	require.Contains(t, story, "the hub wrote revision 2")
 	require.Contains(t, story, "Degraded=True")
 	require.Contains(t, story, "the hub recorded a failure: Degraded")
-	require.Contains(t, f.ok("why", "web", f.cluster("c3")), "waits for the failed clusters")
+	require.Contains(t, f.ok("why", "web", f.cluster("c3")), "waits for the clusters that failed or may fail")
 	f.refuses(`selects cluster "nobody"`, "why", "web", "nobody")
 
 	var clusters []view.Cluster

@@ -16,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	workv1 "open-cluster-management.io/api/work/v1"
 	upstream "open-cluster-management.io/api/work/v1alpha1"
 
@@ -99,7 +100,7 @@ func (f *labFleet) isGivenUp() {
 	f.agents["c2"].Stop()
 	f.delete()
 	f.waitsFor("1 of 2 clusters are done")
-	f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) { mwrs.Spec.PreserveResourcesOnDeletion = nil })
+	f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) { mwrs.Spec.PreserveResourcesOnDeletion = ptr.To(false) })
 	f.gone("c2")
 	f.agents["c2"].Start()
 	f.gone()

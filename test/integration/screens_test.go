@@ -34,9 +34,6 @@ func TestScreens(t *testing.T) {
 		"rolling-out":   rollingOutScreens,
 		"groups":        groupScreens,
 		"soaking":       soakingScreens,
-		"half-sick":     halfSickScreens,
-		"no-deadline":   noDeadlineScreens,
-		"half-aborted":  halfAbortedScreens,
 		"stalled":       stalledScreens,
 		"aborting":      abortingScreens,
 		"aborted":       abortedScreens,
@@ -117,65 +114,6 @@ func stalledScreens(t *testing.T) screens {
 	f.update("v2")
 	f.stalled()
 	return screens{fleet: f, about: "c2"}
-}
-
-// halfSick is a fleet of 20 clusters, of which half have v2: 7 are degraded, 2 are offline, a policy on the hub rejects the work of one, and one
-// can't apply its manifests.
-func halfSick(t *testing.T, deadline string) *fleet {
-	f := rolledOut(t, 20, progressive(11, deadline, 6, abortAll))
-	nextSecond(t)
-	sick := []string{"c12", "c13", "c14", "c15", "c16", "c17", "c18"}
-	for _, short := range append([]string{"c19"}, sick...) {
-		f.agentsReport(short, "v2", hangs)
-	}
-	for _, short := range []string{"c1", "c10"} {
-		f.agentsReport(short, "v2", silent)
-		f.agentsReport(short, "v1", silent)
-	}
-	f.forbid("c11")
-	f.because("image 2")
-	f.update("v2")
-	f.has("c19", "v2")
-	f.agentsReport("c19", "v2", refuses)
-	for _, short := range sick { // If they were sick at once, they would halt the rest of the batch.
-		f.agentsReport(short, "v2", degrades)
-	}
-	return f
-}
-
-func halfSickScreens(t *testing.T) screens {
-	f := halfSick(t, "10m")
-	f.degraded(7)
-	return screens{fleet: f, about: "c13"}
-}
-
-func noDeadlineScreens(t *testing.T) screens {
-	f := halfSick(t, "None")
-	f.degraded(7)
-	return screens{fleet: f, about: "c11"}
-}
-
-func halfAbortedScreens(t *testing.T) screens {
-	f := halfSick(t, "10s")
-	f.aborted()
-	eventually(t, "all clusters that are online have confirmed", func() error {
-		if text := message(f.get(), workv1alpha1.ConditionProgressing); !strings.Contains(text, "confirmed by 18 of 20 clusters") {
-			return errors.New(text)
-		}
-		return nil
-	})
-	return screens{fleet: f, about: "c1"}
-}
-
-// degraded waits until the hub reports a number of clusters as degraded.
-func (f *fleet) degraded(n int) {
-	f.t.Helper()
-	eventually(f.t, "the hub reports the degraded clusters", func() error {
-		if found := f.get().Status.Summary.Degraded; found < n {
-			return fmt.Errorf("%d clusters are degraded", found)
-		}
-		return nil
-	})
 }
 
 // abortingScreens are those of an abort whose writes to c2 fail.
