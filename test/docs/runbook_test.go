@@ -1,7 +1,6 @@
 package docs
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -45,18 +44,6 @@ func (h *hub) aborts(version string) func(t *testing.T) {
 	}
 }
 
-// stalls rolls out such a version without a failureStrategy.
-func (h *hub) stalls(t *testing.T) {
-	h.setsFailureStrategy(t, "remove", "")
-	h.rollsOut("v6", workv1alpha1.ReasonNewRevisionCreated)(t)
-	h.waitsFor(t, workv1alpha1.ReasonProgressDeadlineExceeded)
-}
-
-func (h *hub) setsFailureStrategy(t *testing.T, op, value string) {
-	t.Helper()
-	h.shell(t, `kubectl patch mwrs web --type=json -p '[{"op": "`+op+`", "path": "/spec/placementRefs/0/rolloutStrategy/failureStrategy"`+value+`}]'`)
-}
-
 // restores puts the template of the stable revision back into the spec.
 func (h *hub) restores(t *testing.T) {
 	t.Helper()
@@ -65,14 +52,6 @@ TEMPLATE=$(kubectl get controllerrevision "web-$HASH" -o jsonpath='{.data.spec.m
 kubectl patch mwrs web --type=json -p "[{\"op\": \"replace\", \"path\": \"/spec/manifestWorkTemplate\", \"value\": $TEMPLATE}]"`)
 	h.waitsFor(t, workv1alpha1.ReasonNewManifestWorkAvailable)
 	h.isEverywhere(t, "v1")
-}
-
-// isBackFromStall: the abort by hand restored the stable revision.
-func (h *hub) isBackFromStall(t *testing.T, _ string) {
-	h.waitsFor(t, workv1alpha1.ReasonRolloutAborted)
-	require.Equal(t, []string{"v1", "v1"}, h.versions(t))
-	h.restores(t)
-	h.setsFailureStrategy(t, "add", `, "value": "AbortAll"`)
 }
 
 // shows returns a check that a block printed each of the texts.
@@ -89,11 +68,6 @@ func (h *hub) differs(_ *testing.T, commands string) string {
 	return regexp.MustCompile(`(?m)^(kubectl mwrs diff .*)$`).ReplaceAllString(commands, "$1 || [ $$? = 1 ]")
 }
 
-// fails lets each command of a block fail, and print the reason.
-func (h *hub) fails(_ *testing.T, commands string) string {
-	return regexp.MustCompile(`(?m)^(kubectl .*)$`).ReplaceAllString(commands, "$1 2>&1 || true")
-}
-
 // choosesRevision: the block prints the revisions with their states, and then the stable one, which runs everywhere.
 func (h *hub) choosesRevision(t *testing.T, output string) {
 	status := h.get(t).Status
@@ -108,30 +82,4 @@ func (h *hub) choosesRevision(t *testing.T, output string) {
 func (h *hub) withHash(t *testing.T, commands string) string {
 	require.Contains(t, commands, "HASH=<hash>\n")
 	return strings.Replace(commands, "<hash>", h.get(t).Status.Revisions[1].Hash, 1)
-}
-
-// stopsHub disables the feature gate, which ends the hub's process.
-func (h *hub) stopsHub(t *testing.T) {
-	h.setsGate(t, "Disable")
-	h.isHeld(t, "")
-}
-
-func (h *hub) setsGate(t *testing.T, mode string) {
-	t.Helper()
-	h.shell(t, `kubectl patch clustermanager cluster-manager --type=merge `+
-		`-p '{"spec": {"workConfiguration": {"featureGates": [{"feature": "ManifestWorkReplicaSet", "mode": "`+mode+`"}]}}}'`)
-}
-
-// findsNoHub: the commands show that the Deployment of the hub is missing. Then the hub runs again.
-func (h *hub) findsNoHub(t *testing.T, output string) {
-	eventually(t, "the operator deletes the Deployment", func() error {
-		if printed, _ := h.try(t, "kubectl -n open-cluster-management-hub get deployments -o name"); strings.Contains(printed, "cluster-manager-work-controller") {
-			return errors.New("it is still there")
-		}
-		return nil
-	})
-	require.Contains(t, output, "leader")
-	require.Contains(t, output, `deployments.apps "cluster-manager-work-controller" not found`)
-	h.setsGate(t, "Enable")
-	h.goesOn(t, "")
 }

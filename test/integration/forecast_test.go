@@ -90,7 +90,7 @@ func TestPluginPlan(t *testing.T) {
 	set.Spec.ManifestWorkTemplate = template("v2")
 	planned := f.ok("plan", "-f", f.file(set))
 	for _, part := range []string{
-		f.namespace + "/web   would roll out a new revision 2\n", "waves    3, if every cluster succeeds; the hub writes the first one now\n",
+		f.namespace + "/web   would roll out a new revision 2\n", "waves    3, if every cluster recovers and succeeds; the hub writes the first one now\n",
 		"limits   placement p1: failure 2 of 7 clusters returns every cluster to revision 1; a cluster fails 10m0s after its write\n",
 		"changes to the template of revision 1:\n", "-  version: v1\n", "+  version: v2\n", "Waiting   Slot", "0/g0",
 	} {

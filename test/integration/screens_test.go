@@ -159,6 +159,7 @@ func abortedScreens(t *testing.T) screens {
 
 func restoredScreens(t *testing.T) screens {
 	s := abortedScreens(t)
+	s.ok("status", "web", "--wait-restored")
 	nextSecond(t)
 	s.ok("undo", "web", "--wait")
 	s.complete()
