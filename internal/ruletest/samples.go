@@ -41,8 +41,8 @@ func Refused() []Sample {
 		{Name: "a manifest of the cluster twice", Rule: &rule.Twice, New: edits(manifests,
 			"[{apiVersion: v1, kind: Namespace, metadata: {name: a}}, {apiVersion: v1, kind: Namespace, metadata: {name: a}}]")},
 		{Name: "a manifest in two versions", Rule: &rule.Twice, New: edits(manifests,
-			"[{apiVersion: a/v1, kind: B, metadata: {name: a, namespace: b.c}}, {apiVersion: a/v2, kind: B, metadata: {name: a, namespace: b.c}}, "+
-				"{apiVersion: a/v1, kind: B, metadata: {name: b.a, namespace: c}}]")},
+			"[{apiVersion: a/v1, kind: B, metadata: {name: a, namespace: bc}}, {apiVersion: a/v2, kind: B, metadata: {name: a, namespace: bc}}, "+
+				"{apiVersion: a/v1, kind: B, metadata: {name: ca, namespace: b}}]")},
 		{Name: "an executor without an account", Rule: &rule.NoAccount, New: edits(template+".executor", "{subject: {type: ServiceAccount}}")},
 		{Name: "an executor without a subject", Rule: &rule.NoAccount, New: edits(template+".executor", "{}")},
 		{Name: "too many manifestConfigs", Rule: &rule.TooManyConfigs, New: edits(manifests, many(501, ConfigMap), configs, many(500, config))},

@@ -61,10 +61,10 @@ var broken = map[string]struct {
 	},
 	"a manifest in two versions": {
 		[]edit{
-			set(manifestsOf+".0", "{apiVersion: autoscaling/v1, kind: HorizontalPodAutoscaler, metadata: {name: a, namespace: b.c}}"),
-			set(manifestsOf+".1", "{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: a, namespace: b.c}}"),
+			set(manifestsOf+".0", "{apiVersion: autoscaling/v1, kind: HorizontalPodAutoscaler, metadata: {name: a, namespace: bc}}"),
+			set(manifestsOf+".1", "{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: a, namespace: bc}}"),
 		},
-		[]string{"spec.manifestWorkTemplate.workload.manifests[1]: Invalid value: duplicate manifest: HorizontalPodAutoscaler.autoscaling b.c/a is " +
+		[]string{"spec.manifestWorkTemplate.workload.manifests[1]: Invalid value: duplicate manifest: HorizontalPodAutoscaler.autoscaling bc/a is " +
 			"spec.manifestWorkTemplate.workload.manifests[0] already, remove one of the two"},
 	},
 	"too large": {
