@@ -141,9 +141,9 @@ func (s *Server) simulate(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusTooManyRequests, "several simulations are in progress: try again when one has ended")
 		return
 	}
-	begin := time.Now()
+	begin := s.now()
 	found, err := simulation(in, groups, func(limit time.Duration) func() bool {
-		return func() bool { return time.Since(begin) < limit && r.Context().Err() == nil }
+		return func() bool { return s.now().Sub(begin) < limit && r.Context().Err() == nil }
 	})
 	if err != nil {
 		fail(w, err)

@@ -119,7 +119,15 @@ func serve(t *testing.T, options Options) *served {
 // request sends a request of the page, with changes.
 func (s *served) request(method, path, body string, changes ...func(*http.Request)) *http.Response {
 	s.t.Helper()
-	r, err := http.NewRequestWithContext(s.t.Context(), method, strings.TrimSuffix(s.base(), "/")+path, strings.NewReader(body))
+	answer, err := http.DefaultClient.Do(s.newRequest(s.t.Context(), method, path, body, changes...))
+	require.NoError(s.t, err)
+	s.t.Cleanup(func() { _ = answer.Body.Close() })
+	return answer
+}
+
+func (s *served) newRequest(ctx context.Context, method, path, body string, changes ...func(*http.Request)) *http.Request {
+	s.t.Helper()
+	r, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(s.base(), "/")+path, strings.NewReader(body))
 	require.NoError(s.t, err)
 	r.Header.Set(tokenHeader, s.secrets.token)
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
@@ -130,10 +138,7 @@ func (s *served) request(method, path, body string, changes ...func(*http.Reques
 	for _, change := range changes {
 		change(r)
 	}
-	answer, err := http.DefaultClient.Do(r)
-	require.NoError(s.t, err)
-	s.t.Cleanup(func() { _ = answer.Body.Close() })
-	return answer
+	return r
 }
 
 func header(key, value string) func(*http.Request) {
