@@ -42,6 +42,15 @@ func TestRatchetUnderTheSize(t *testing.T) {
 	require.Contains(t, verdict.Warnings[0], nameProblem)
 }
 
+// TestRatchetTellsIntegersApart: a bad manifest with another integer is another one, also above 2^53.
+func TestRatchetTellsIntegersApart(t *testing.T) {
+	bad := func(digit int) *workv1.ManifestWork {
+		return work(manifest(fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"namespace":"a"},"n":900719925474099%d}`, digit)))
+	}
+	require.Empty(t, Work(bad(2), bad(2), limit).Errors)
+	require.Len(t, Work(bad(2), bad(3), limit).Errors, 1)
+}
+
 // TestFewProblemsAreNamed: ten, and how many more there are.
 func TestFewProblemsAreNamed(t *testing.T) {
 	wide := Limits{ManifestBytes: 1 << 20}
