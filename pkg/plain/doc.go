@@ -3,5 +3,6 @@
 //
 //	What is shown of a text?                   text.go
 //	What may leave for a terminal?             writer.go
+//	How many cells does it take?               width.go
 //	How does a command look that is printed?   command.go
 package plain

@@ -52,10 +52,28 @@ func TestJSON(t *testing.T) {
 	require.Equal(t, `["\\`, string(plain.JSON([]byte(`["\\`))))
 }
 
-// TestWidth: an accent shares the cell of its letter.
-func TestWidth(t *testing.T) {
-	for r, want := range map[rune]int{'a': 1, 'é': 1, '\u0301': 0, '名': 2, '…': 1, '█': 1, '😀': 2} {
-		require.Equal(t, want, plain.Width(r), "%q", r)
+// TestCharacters: a text is cut between the characters that a reader sees.
+func TestCharacters(t *testing.T) {
+	for text, want := range map[string]map[string]int{
+		"":                   {},
+		"ab":                 {"a": 1, "b": 1},
+		"a\u0301éb":          {"a\u0301": 1, "é": 1, "b": 1},
+		"名前":                 {"名": 2, "前": 2},
+		"…█":                 {"…": 1, "█": 1},
+		"🇩🇪🇫🇷":               {"🇩🇪": 2, "🇫🇷": 2},
+		"👍🏽a":                {"👍🏽": 2, "a": 1},
+		"\u1112\u1161\u11ab": {"\u1112\u1161\u11ab": 2},
+	} {
+		found, total := map[string]int{}, 0
+		for character, width := range plain.Characters(text) {
+			found[character] = width
+			total += width
+		}
+		require.Equal(t, want, found, "%q", text)
+		require.Equal(t, total, plain.Width(text))
+		for range plain.Characters(text) {
+			break
+		}
 	}
 }
 
@@ -97,6 +115,7 @@ func TestTextHasABudget(t *testing.T) {
 		require.NoError(t, err)
 		plain.Line(text)
 		plain.JSON([]byte(text))
+		plain.Width(text)
 	})
 }
 

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"golang.org/x/text/width"
 )
 
 // hostile reports whether a terminal obeys a character, or shows nothing of it: control characters, characters that change the direction of
@@ -53,21 +51,6 @@ func appendRune(out []byte, r rune, raw []byte) []byte {
 
 // Line returns a text on one line, without hostile characters, and with one space between words.
 func Line(text string) string { return strings.Join(strings.Fields(Text(text)), " ") }
-
-// Width returns the number of cells that a terminal needs for a character. An accent shares the cell of its letter.
-func Width(r rune) int {
-	if r < 0x300 {
-		return 1
-	}
-	if unicode.In(r, unicode.Mn, unicode.Me) {
-		return 0
-	}
-	switch width.LookupRune(r).Kind() {
-	case width.EastAsianWide, width.EastAsianFullwidth:
-		return 2
-	}
-	return 1
-}
 
 // JSON returns a JSON text whose strings, once they are read, have no hostile characters.
 func JSON(text []byte) []byte {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 )
 
@@ -106,7 +107,7 @@ func (o *options) headline(out *printer, f *view.Fleet) {
 	switch line := name + "   " + string(f.State) + since + "   " + f.Summary; {
 	case f.Summary == "":
 		out.text("\n")
-	case out.screen.width > 0 && cells(line) > out.screen.width:
+	case out.screen.width > 0 && plain.Width(line) > out.screen.width:
 		out.text("\n")
 		out.prose("         ", f.Summary)
 	default:

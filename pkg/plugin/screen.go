@@ -53,8 +53,8 @@ var colors = map[string]string{
 
 // prose returns a text after a label, over as many lines as the screen requires. Further lines are indented.
 func (s screen) prose(label, text string) string {
-	indent := cells(label)
-	if s.width <= 0 || indent+cells(text) <= s.width {
+	indent := plain.Width(label)
+	if s.width <= 0 || indent+plain.Width(text) <= s.width {
 		return label + text + "\n"
 	}
 	return s.folded(label, indent, strings.Fields(text), "")
@@ -63,7 +63,7 @@ func (s screen) prose(label, text string) string {
 // command returns a command line. It can be copied from a narrow screen: each line except the last ends with a backslash.
 func (s screen) command(indent int, words []string) string {
 	label, text := strings.Repeat(" ", indent), strings.Join(words, " ")
-	if s.width <= 0 || indent+cells(text) <= s.width {
+	if s.width <= 0 || indent+plain.Width(text) <= s.width {
 		return label + text + "\n"
 	}
 	return s.folded(label, indent+2, words, ` \`)
@@ -73,33 +73,25 @@ func (s screen) command(indent int, words []string) string {
 func (s screen) folded(label string, indent int, words []string, mark string) string {
 	var out strings.Builder
 	line, margin := label, strings.Repeat(" ", indent)
-	room := max(s.width-cells(mark), indent+1)
+	room := max(s.width-plain.Width(mark), indent+1)
 	for _, word := range words {
 		space := " "
 		if line == label || line == margin {
 			space = ""
 		}
-		if space != "" && cells(line)+1+cells(word) > room {
+		if space != "" && plain.Width(line)+1+plain.Width(word) > room {
 			out.WriteString(line + mark + "\n")
 			line, space = margin, ""
 		}
-		for mark == "" && cells(line)+cells(space+word) > room {
-			head := firstCells(word, max(1, room-cells(line)-cells(space)))
+		for mark == "" && plain.Width(line)+plain.Width(space+word) > room {
+			head := firstCells(word, room-plain.Width(line)-plain.Width(space), 1)
+			if head == word {
+				break // One character is wider than the screen.
+			}
 			out.WriteString(line + space + head + "\n")
 			line, space, word = margin, "", word[len(head):]
 		}
 		line += space + word
 	}
 	return out.String() + line + "\n"
-}
-
-// firstCells returns the beginning of a text that takes at most a number of cells, and at least one rune.
-func firstCells(text string, room int) string {
-	used := 0
-	for at, r := range text {
-		if used += plain.Width(r); used > room && at > 0 {
-			return text[:at]
-		}
-	}
-	return text
 }

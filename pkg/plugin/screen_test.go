@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 )
 
@@ -31,13 +32,26 @@ func TestNarrowScreen(t *testing.T) {
 	}
 	narrow := draw(screen{width: 40})
 	for line := range strings.Lines(narrow) {
-		require.LessOrEqual(t, cells(strings.TrimSuffix(line, "\n")), 40, narrow)
+		require.LessOrEqual(t, plain.Width(strings.TrimSuffix(line, "\n")), 40, narrow)
 	}
 	require.NotContains(t, narrow, "HASH")
 	require.Contains(t, narrow, " \\\n", "a command can be copied")
 	require.Contains(t, draw(screen{}), "6dd7d9cc88")
 	require.NotContains(t, draw(screen{}), "\x1b")
 	require.Contains(t, draw(screen{color: true}), "\x1b[31mStalled\x1b[0m")
+}
+
+// TestCutBetweenCharacters: neither end of a text is cut between an accent and its letter, or between the halves of a flag.
+func TestCutBetweenCharacters(t *testing.T) {
+	const flags, accents = "🇩🇪🇫🇷🇮🇹", "e\u0301e\u0301e\u0301"
+	require.Equal(t, "🇩🇪…", cut(flags, 4))
+	require.Equal(t, "🇩🇪🇫🇷…", cut(flags, 5))
+	require.Equal(t, "…🇮🇹", tail(flags, 4))
+	require.Equal(t, "e\u0301…", cut(accents, 2))
+	require.Equal(t, "…e\u0301", tail(accents, 2))
+	require.Equal(t, "…", cut(flags, 1))
+	require.Empty(t, cut(flags, 0))
+	require.Equal(t, "  🇩🇪\n  🇫🇷\n  🇮🇹\n", screen{width: 3}.prose("  ", flags), "what is wider than the screen has a line of its own")
 }
 
 // TestColors: NO_COLOR and dumb terminals have no colors, and a file has no screen.

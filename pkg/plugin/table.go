@@ -3,7 +3,6 @@ package plugin
 import (
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 )
@@ -46,7 +45,7 @@ func (t *table) keep() {
 	t.widths = make([]int, len(t.columns))
 	for i := range t.columns {
 		if !t.bare {
-			t.widths[i] = cells(t.columns[i].name)
+			t.widths[i] = plain.Width(t.columns[i].name)
 		}
 	}
 	for i := range t.rows {
@@ -56,7 +55,7 @@ func (t *table) keep() {
 
 func (t *table) widen(row []string) {
 	for i, cell := range row {
-		t.widths[i] = max(t.widths[i], cells(cell))
+		t.widths[i] = max(t.widths[i], plain.Width(cell))
 	}
 }
 
@@ -142,8 +141,8 @@ func (t *table) line(out *printer, row []string, shown []int) {
 			}
 			cell = cut(cell, s.width-used)
 		}
-		pad := max(0, t.widths[i]-cells(cell)) + gap
-		used += cells(cell) + pad
+		pad := max(0, t.widths[i]-plain.Width(cell)) + gap
+		used += plain.Width(cell) + pad
 		if cell != "" {
 			line.WriteString(strings.Repeat(" ", space))
 			space = 0
@@ -161,20 +160,11 @@ func (t *table) line(out *printer, row []string, shown []int) {
 	out.text(line.String())
 }
 
-// cells returns the number of terminal cells that a text takes.
-func cells(text string) int {
-	n := 0
-	for _, r := range text {
-		n += plain.Width(r)
-	}
-	return n
-}
-
 // tail returns a text that takes at most a number of cells. A message loses its first parts, which are the same in many messages, before
 // its end, which tells the cause.
 func tail(text string, room int) string {
 	const mark = "…"
-	if cells(text) <= room {
+	if plain.Width(text) <= room {
 		return text
 	}
 	for {
@@ -182,17 +172,16 @@ func tail(text string, room int) string {
 		if !more {
 			break
 		}
-		if text = rest; cells(mark+text) <= room {
+		if text = rest; plain.Width(mark+text) <= room {
 			return mark + text
 		}
 	}
-	at, used := len(text), cells(mark)
-	for at > 0 {
-		r, size := utf8.DecodeLastRuneInString(text[:at])
-		if used += plain.Width(r); used > room {
+	at, used := 0, plain.Width(mark+text)
+	for character, width := range plain.Characters(text) {
+		if used <= room {
 			break
 		}
-		at -= size
+		at, used = at+len(character), used-width
 	}
 	if end := strings.IndexByte(text[at:], ' '); at > 0 && text[at-1] != ' ' && end > 0 && end < room/2 { // Half a word tells nothing.
 		at += end + 1
@@ -202,14 +191,20 @@ func tail(text string, room int) string {
 
 // cut returns a text that takes at most a number of cells. The last one is "…" if the text is longer.
 func cut(text string, room int) string {
-	if cells(text) <= room {
+	if plain.Width(text) <= room {
 		return text
 	}
-	used := 0
-	for at, r := range text {
-		if used += plain.Width(r); used > room-1 {
-			return text[:at] + strings.Repeat("…", min(1, max(0, room)))
+	return firstCells(text, room-1, 0) + strings.Repeat("…", min(1, max(0, room)))
+}
+
+// firstCells returns the beginning of a text that takes at most a number of cells, and at least a number of bytes.
+func firstCells(text string, room, least int) string {
+	at, used := 0, 0
+	for character, width := range plain.Characters(text) {
+		if used += width; used > room && at >= least {
+			break
 		}
+		at += len(character)
 	}
-	return text
+	return text[:at]
 }
