@@ -3,7 +3,10 @@ package plugin
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"log"
+	"mime"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -17,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/klog/v2"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -36,6 +40,7 @@ type strangers struct {
 
 func (s *strangers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Warning", `299 - "`+mime.BEncoding.Encode("utf-8", warning)+`"`)
 	var answer any
 	switch path := r.URL.Path; {
 	case strings.HasSuffix(path, "/manifestworkreplicasets"):
@@ -62,6 +67,9 @@ func (s *strangers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	_ = json.NewEncoder(w).Encode(answer)
 }
+
+// warning is a warning of a webhook. client-go drops one with control characters.
+const warning = "surprise \u202e\u2066\u200b\ufeff\u2028\u2029\u00ad"
 
 // newStrangers returns a rollout in which one cluster of two has failed. A function changes the texts of each object.
 func newStrangers(t *testing.T, state workv1alpha1.State, fill func(object any)) *strangers {
@@ -166,6 +174,7 @@ func TestStrangersTexts(t *testing.T) {
 	for _, part := range []string{`crash loop'" ::error`, "c1'", `it stalls'" ::error`} {
 		require.Contains(t, out.String(), part, "the texts are on the screen")
 	}
+	require.Equal(t, 1, strings.Count(errs.String(), "Warning: surprise "), errs.String())
 	out.Reset()
 	plainSet := newStrangers(t, workv1alpha1.StateStalled, func(any) {})
 	kubeconfig, _ = serve(t, plainSet)
@@ -214,4 +223,23 @@ func TestStrangersFiles(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestStrangersInLogs: neither do the loggers of libraries, which errors of the API server reach.
+func TestStrangersInLogs(t *testing.T) {
+	t.Setenv("GITHUB_ACTIONS", "true")
+	var out bytes.Buffer
+	before := log.Writer()
+	t.Cleanup(func() {
+		log.SetOutput(before)
+		klog.ClearLogger()
+	})
+	LogTo(&out)
+	log.Print("standard " + strings.ReplaceAll(hostiletest.Text, "\n", " "))
+	klog.Warning("warning " + hostiletest.Text)
+	klog.ErrorS(errors.New(hostiletest.Text), "error "+hostiletest.Text, "key", hostiletest.Text)
+	for _, word := range []string{"standard", "warning", "error"} {
+		require.Contains(t, out.String(), word)
+	}
+	hostiletest.Check(t, "logs", out.String())
 }

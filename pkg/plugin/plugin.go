@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"strings"
 	"time"
 
@@ -14,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/textlogger"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
@@ -76,6 +80,13 @@ func Run(ctx context.Context, args []string, streams genericiooptions.IOStreams,
 		_, _ = fmt.Fprintln(streams.ErrOut, strings.ReplaceAll(coded.message, "\n", "\n  "))
 	}
 	return coded.code
+}
+
+// LogTo sends what libraries log to an output, as texts of others. The loggers are process-wide, so this is for a main package to decide.
+func LogTo(out io.Writer) {
+	out = plain.For(out)
+	log.SetOutput(out)
+	klog.SetLogger(textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(out))))
 }
 
 // exitError is an error with its own exit code. Its message may be empty.

@@ -42,6 +42,7 @@ func (o *options) connect() (*clients, error) {
 		return nil, err
 	}
 	config.QPS, config.Burst = 50, 100
+	config.WarningHandler = rest.NewWarningWriter(o.ErrOut, rest.WarningWriterOptions{Deduplicate: true})
 	namespace, _, err := o.flags.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
 		return nil, err
