@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -230,19 +229,11 @@ func writeParts(dir string, older, newer []part) error {
 			if err != nil {
 				return err
 			}
-			titled := fmt.Sprintf("# %s\n%s", quotedIfOdd(id.title()), plain.Text(string(text)))
+			titled := fmt.Sprintf("# %s\n%s", plain.Line(id.title()), plain.Text(string(text)))
 			if err := os.WriteFile(filepath.Join(dir, side.name, id.file(number)), []byte(titled), 0o600); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
-}
-
-// quotedIfOdd returns a text on one line: quoted if it has other than plain characters.
-func quotedIfOdd(text string) string {
-	if quoted := strconv.QuoteToASCII(text); quoted != `"`+text+`"` {
-		return quoted
-	}
-	return text
 }
