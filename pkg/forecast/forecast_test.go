@@ -48,7 +48,6 @@ func TestBudget(t *testing.T) {
 	require.Equal(t, all[:1], few)
 }
 
-// The settle time is the hub's.
 // TestRunsCanBeStopped: a run asks before each pass whether to go on, the first one too.
 func TestRunsCanBeStopped(t *testing.T) {
 	in := progressive(20, "5", "0", "5m")
@@ -82,6 +81,7 @@ func TestSoakOfAges(t *testing.T) {
 	require.ErrorContains(t, in.Validate(), "minSuccessTime is 2562047h47m16.854775807s")
 }
 
+// The settle time is the hub's.
 func TestSettleIsTheHubs(t *testing.T) {
 	require.Equal(t, controller.DefaultSuccessSettle, forecast.Settle)
 }

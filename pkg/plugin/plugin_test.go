@@ -92,7 +92,7 @@ func TestCompareHidesSecrets(t *testing.T) {
 	require.NotContains(t, out.String(), "hidden")
 }
 
-// TestIntegersStayExact: a difference of integers above 2^53 is one, and an exported template has them as they are.
+// TestIntegersStayExact: a difference of integers above 2^53 is one.
 func TestIntegersStayExact(t *testing.T) {
 	t.Setenv(externalDiff, "")
 	const template = `{"workload":{"manifests":[{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"},"count":900719925474099%d}]}}`
@@ -100,16 +100,29 @@ func TestIntegersStayExact(t *testing.T) {
 	o := &options{IOStreams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}
 	require.Equal(t, &exitError{code: 1}, o.compare(t.Context(), fmt.Appendf(nil, template, 2), fmt.Appendf(nil, template, 3)))
 	require.Contains(t, out.String(), "-count: 9007199254740992\n+count: 9007199254740993\n")
+}
+
+// TestTemplatesArePrintedAsTheyAre: what can be applied again has exact integers, and its Secrets, as `kubectl get -o yaml` prints them.
+func TestTemplatesArePrintedAsTheyAre(t *testing.T) {
 	s := newStrangers(t, workv1alpha1.StateStalled, func(any) {})
 	for _, data := range []*runtime.RawExtension{&s.revisions.Items[0].Data, &s.set.Spec.ManifestWorkTemplate.Workload.Manifests[0].RawExtension} {
 		data.Raw = bytes.Replace(data.Raw, []byte(`"data":`), []byte(`"count":9007199254740993,"data":`), 1)
+		data.Raw = bytes.Replace(data.Raw, []byte(`"ConfigMap"`), []byte(`"Secret"`), 1)
 	}
 	kubeconfig, _ := serve(t, s)
-	for _, args := range [][]string{{"export", "web"}, {"export", "web", "--to-revision", "1"}, {"undo", "web", "--dry-run=client"}} {
-		out.Reset()
-		code := Run(t.Context(), append(args, "--kubeconfig", kubeconfig), genericiooptions.IOStreams{Out: &out, ErrOut: &out})
-		require.Zero(t, code, out.String())
-		require.Contains(t, out.String(), "count: 9007199254740993\n", args)
+	for want, commands := range map[string][][]string{
+		"one": {{"export", "web", "--to-revision", "1"}, {"history", "web", "--revision", "1"}, {"undo", "web", "--dry-run=client"}},
+		"two": {{"export", "web"}},
+	} {
+		for _, args := range commands {
+			var out, errs bytes.Buffer
+			code := Run(t.Context(), append(args, "--kubeconfig", kubeconfig), genericiooptions.IOStreams{Out: &out, ErrOut: &errs})
+			require.Zero(t, code, errs.String())
+			require.Contains(t, out.String(), "count: 9007199254740993\n", args)
+			require.Contains(t, out.String(), "kind: Secret\n", args)
+			require.Contains(t, out.String(), want, args)
+			require.NotContains(t, out.String(), "***", args)
+		}
 	}
 }
 
