@@ -2,20 +2,9 @@
 package main
 
 import (
-	"context"
 	"os"
-	"os/signal"
-	"syscall"
-
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/plugin"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	plugin.LogTo(os.Stderr)
-	code := plugin.Run(ctx, os.Args[1:], genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr})
-	stop()
-	os.Exit(code)
-}
+func main() { os.Exit(plugin.Main(os.Args[1:])) }

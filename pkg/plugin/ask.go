@@ -2,28 +2,64 @@ package plugin
 
 import (
 	"bufio"
+	"context"
 	"errors"
+	"io"
 	"os"
 	"strings"
 
 	"golang.org/x/term"
 )
 
+// input reads what a user or another program writes. A read ends with the context: Ctrl-C ends a command that waits for an answer.
+type input struct {
+	ctx context.Context //nolint:containedctx // A reader has no other way to know it.
+	io.Reader
+}
+
+// Read implements io.Reader.
+func (i *input) Read(to []byte) (int, error) {
+	type result struct {
+		text []byte
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		text := make([]byte, len(to)) // The caller's buffer is its own again after the end of the context.
+		n, err := i.Reader.Read(text)
+		done <- result{text[:n], err}
+	}()
+	select {
+	case <-i.ctx.Done():
+		return 0, context.Cause(i.ctx)
+	case read := <-done:
+		return copy(to, read.text), read.err
+	}
+}
+
+// terminal reports whether a user can answer.
+func (i *input) terminal() bool {
+	file, ok := i.Reader.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}
+
 // ask asks a question on the terminal, and returns an error unless the answer is yes. Without a terminal, --yes is required.
 func (o *options) ask(question string, yes bool) error {
 	if yes {
 		return nil
 	}
-	file, ok := o.In.(*os.File)
-	if !ok || !term.IsTerminal(int(file.Fd())) {
+	if in, ok := o.In.(*input); !ok || !in.terminal() {
 		return errors.New(question + " No terminal is available to ask for confirmation: add --yes")
 	}
 	o.notef("%s [y/N] ", question)
-	answer, err := bufio.NewReader(file).ReadString('\n')
-	if err != nil {
-		return err
+	answer, err := bufio.NewReader(o.In).ReadString('\n')
+	if err != nil { // The user's key ends the line of the question in no other way.
+		o.notef("\n")
 	}
-	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
+	switch answer = strings.ToLower(strings.TrimSpace(answer)); {
+	case err != nil && !errors.Is(err, io.EOF):
+		return err
+	case err != nil, answer != "y" && answer != "yes":
 		return errors.New("canceled: nothing was changed")
 	}
 	return nil

@@ -9,7 +9,10 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -61,11 +64,21 @@ func WithSamples(from, step int) Option {
 	return func(o *options) { o.sampleFrom, o.sampleStep = from, step }
 }
 
-// Run runs the plugin and returns the exit code. args excludes the program name.
+// Main runs the plugin as a program, and returns the exit code.
+func Main(args []string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // A second Ctrl-C ends what the first did not.
+	LogTo(os.Stderr)
+	return Run(ctx, args, genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr})
+}
+
+// Run runs the plugin and returns the exit code. args excludes the program name. The end of the context, by Ctrl-C, ends each command in
+// silence.
 func Run(ctx context.Context, args []string, streams genericiooptions.IOStreams, changes ...Option) int {
 	out, problems := plain.For(streams.Out), plain.For(streams.ErrOut)
 	defer func() { _ = errors.Join(out.Close(), problems.Close()) }()
-	streams.Out, streams.ErrOut = out, problems
+	streams.In, streams.Out, streams.ErrOut = &input{ctx: ctx, Reader: streams.In}, out, problems
 	cmd := newCommand(streams, changes...)
 	cmd.SetArgs(args)
 	err := cmd.ExecuteContext(ctx)
@@ -73,8 +86,11 @@ func Run(ctx context.Context, args []string, streams genericiooptions.IOStreams,
 	switch {
 	case err == nil:
 		return 0
-	case !errors.As(err, &coded):
-		coded = &exitError{code: 1, message: "error: " + err.Error()}
+	case errors.As(err, &coded):
+	case ctx.Err() != nil:
+		return exitInterrupted
+	default:
+		coded = &exitError{code: 1, message: messageOf(err)}
 	}
 	if coded.message != "" {
 		_, _ = fmt.Fprintln(streams.ErrOut, strings.ReplaceAll(coded.message, "\n", "\n  "))
@@ -82,12 +98,15 @@ func Run(ctx context.Context, args []string, streams genericiooptions.IOStreams,
 	return coded.code
 }
 
-// LogTo sends what libraries log to an output, as texts of others. The loggers are process-wide, so this is for a main package to decide.
+// LogTo sends what libraries log to an output, as texts of others. The loggers are process-wide.
 func LogTo(out io.Writer) {
 	out = plain.For(out)
 	log.SetOutput(out)
 	klog.SetLogger(textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(out))))
 }
+
+// exitInterrupted is the exit code of a command that Ctrl-C ended.
+const exitInterrupted = 130
 
 // exitError is an error with its own exit code. Its message may be empty.
 type exitError struct {
@@ -123,6 +142,8 @@ func newCommand(streams genericiooptions.IOStreams, changes ...Option) *cobra.Co
 		cmd.AddCommand(make(o))
 	}
 	cmd.AddCommand(newVersion())
+	completes(cmd, "namespace", o.completing(findNamespaces))
+	completes(cmd, "context", o.findContexts)
 	return cmd
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,6 +49,8 @@ func (o *options) watchFleet(ctx context.Context, name string) error {
 func (o *options) redraw(ctx context.Context, f *follower, show *canvas) error {
 	refresh := time.NewTicker(refreshAfter)
 	defer refresh.Stop()
+	signals, end := show.signals()
+	defer end()
 	pause := time.After(0)
 	due := false
 	for {
@@ -60,6 +63,11 @@ func (o *options) redraw(ctx context.Context, f *follower, show *canvas) error {
 			due = due || show.terminal
 		case <-pause:
 			pause = nil
+		case sig := <-signals:
+			if err := show.heed(ctx, sig, signals); err != nil {
+				return err
+			}
+			due = true
 		}
 		if ready, err := f.ready(); err != nil {
 			return err
@@ -81,7 +89,7 @@ func (o *options) drawNow(f *follower, show *canvas) error {
 	if err != nil {
 		return err
 	}
-	return show.draw(func(to io.Writer, s screen) error { return o.drawFleet(to, view.Of(objects), s) })
+	return show.draw(func(body, foot io.Writer, s screen) error { return o.drawFleet(body, foot, view.Of(objects), s) })
 }
 
 // canvas shows one screen after the other: in place on a terminal, one below the other in a file. It draws each screen into a buffer
@@ -93,8 +101,11 @@ type canvas struct {
 	last     string
 	open     bool
 	// paint draws the last screen.
-	paint func(io.Writer, screen) error
+	paint painter
 }
+
+// painter draws a screen. A terminal that is too low leaves out lines of its body, and keeps its foot.
+type painter func(body, foot io.Writer, s screen) error
 
 func (o *options) newCanvas() *canvas {
 	return &canvas{
@@ -112,17 +123,25 @@ const (
 	eraseRest = "\x1b[J"
 )
 
+// signals returns the signals of the terminal; none if the output is not a terminal.
+func (c *canvas) signals() (signals <-chan os.Signal, end func()) {
+	if !c.terminal {
+		return nil, func() {}
+	}
+	return terminalSignals()
+}
+
 // draw shows a screen. It writes each screen at once, so that it does not flicker, and nothing if the screen is the same.
-func (c *canvas) draw(paint func(io.Writer, screen) error) error {
-	var drawn bytes.Buffer
+func (c *canvas) draw(paint painter) error {
+	var body, foot bytes.Buffer
 	size := c.size()
 	c.paint = paint
-	if err := paint(&drawn, size); err != nil {
+	if err := paint(&body, &foot, size); err != nil {
 		return err
 	}
-	text := drawn.String()
+	text := body.String() + foot.String()
 	if c.terminal {
-		text = home + strings.ReplaceAll(clipped(text, size.height), "\n", eraseLine+"\r\n") + eraseLine + eraseRest
+		text = inPlace(clipped(rowsOf(body.String()), rowsOf(foot.String()), size.height))
 	}
 	if text == c.last {
 		return nil
@@ -140,24 +159,57 @@ func (c *canvas) draw(paint func(io.Writer, screen) error) error {
 	return err
 }
 
-// clipped returns as many lines as a terminal has, without the last line break. The last line tells that there are more.
-func clipped(text string, height int) string {
-	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-	if height > 1 && len(lines) > height {
-		hidden := len(lines) - height + 1
-		lines = append(lines[:height-1], fmt.Sprintf("… %d more lines", hidden))
+// inPlace returns rows that take the place of those before. It erases each line before it writes it: at the end of a row that is as wide as
+// the terminal, the cursor is still on the last character.
+func inPlace(rows []string) string {
+	last := max(0, len(rows)-1)
+	for i := range rows {
+		erase := eraseLine
+		if i == last {
+			erase = eraseRest
+		}
+		rows[i] = erase + rows[i]
 	}
-	return strings.Join(lines, "\n")
+	return home + strings.Join(rows, "\r\n")
 }
 
-// close restores the terminal, and leaves the last screen below the user's command.
-func (c *canvas) close() error {
+// clipped returns as many rows as a terminal has. A line says how many it leaves out. Those are rows of the body, of which a third of the
+// screen stays; the foot has the commands that the reader can type.
+func clipped(body, foot []string, height int) []string {
+	all := len(body) + len(foot)
+	if height <= 1 || all <= height {
+		return slices.Concat(body, foot)
+	}
+	body = body[:min(len(body), max(height-1-len(foot), height/3))]
+	foot = foot[:min(len(foot), height-1-len(body))]
+	return slices.Concat(body, []string{fmt.Sprintf("… %d more lines", all-len(body)-len(foot))}, foot)
+}
+
+// rowsOf returns the lines of a text without their breaks.
+func rowsOf(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+}
+
+// leave gives the terminal back.
+func (c *canvas) leave() error {
 	if !c.terminal || !c.open {
 		return nil
 	}
 	c.open = false
-	if _, err := io.WriteString(c.out, leave); err != nil {
+	_, err := io.WriteString(c.out, leave)
+	return err
+}
+
+// close gives the terminal back, and leaves the last screen below the user's command.
+func (c *canvas) close() error {
+	if !c.terminal || !c.open {
+		return nil
+	}
+	if err := c.leave(); err != nil {
 		return err
 	}
-	return c.paint(c.out, c.size())
+	return c.paint(c.out, c.out, c.size())
 }

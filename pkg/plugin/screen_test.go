@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,7 +28,7 @@ func TestNarrowScreen(t *testing.T) {
 	o := &options{}
 	draw := func(s screen) string {
 		var out bytes.Buffer
-		require.NoError(t, o.drawFleet(&out, fleet, s))
+		require.NoError(t, o.drawFleet(&out, &out, fleet, s))
 		return out.String()
 	}
 	narrow := draw(screen{width: 40})
@@ -89,23 +90,56 @@ func TestNoColor(t *testing.T) {
 // terminal and leaves the last screen.
 func TestCanvas(t *testing.T) {
 	var out bytes.Buffer
-	c := &canvas{out: &out, terminal: true, size: func() screen { return screen{width: 20, height: 3} }}
-	show := func(lines int) func(io.Writer, screen) error {
-		return func(to io.Writer, _ screen) error {
+	c := &canvas{out: &out, terminal: true, size: func() screen { return screen{width: 20, height: 4} }}
+	show := func(lines int) painter {
+		return func(body, foot io.Writer, _ screen) error {
 			for i := range lines {
-				_, _ = fmt.Fprintf(to, "line %d\n", i)
+				_, _ = fmt.Fprintf(body, "line %d\n", i)
 			}
+			_, _ = fmt.Fprintln(foot, "foot")
 			return nil
 		}
 	}
-	require.NoError(t, c.draw(show(2)))
-	require.Equal(t, enter+home+"line 0"+eraseLine+"\r\nline 1"+eraseLine+eraseRest, out.String())
+	require.NoError(t, c.draw(show(1)))
+	require.Equal(t, enter+home+eraseLine+"line 0\r\n"+eraseRest+"foot", out.String())
 	out.Reset()
-	require.NoError(t, c.draw(show(2)))
+	require.NoError(t, c.draw(show(1)))
 	require.Empty(t, out.String())
 	require.NoError(t, c.draw(show(5)))
-	require.Equal(t, home+"line 0"+eraseLine+"\r\nline 1"+eraseLine+"\r\n… 3 more lines"+eraseLine+eraseRest, out.String())
+	require.Equal(t, home+eraseLine+"line 0\r\n"+eraseLine+"line 1\r\n"+eraseLine+"… 3 more lines\r\n"+eraseRest+"foot", out.String())
 	out.Reset()
 	require.NoError(t, c.close())
-	require.Equal(t, leave+"line 0\nline 1\nline 2\nline 3\nline 4\n", out.String())
+	require.Equal(t, leave+"line 0\nline 1\nline 2\nline 3\nline 4\nfoot\n", out.String())
+}
+
+// TestClipped: the foot stays, and the body keeps a third of a low terminal.
+func TestClipped(t *testing.T) {
+	rows := func(name string, n int) (rows []string) {
+		for i := range n {
+			rows = append(rows, fmt.Sprint(name, i))
+		}
+		return rows
+	}
+	for _, c := range []struct {
+		body, foot, height int
+		first, last, more  string
+	}{
+		{body: 10, foot: 5, height: 15, first: "b9", last: "f4"},
+		{body: 11, foot: 5, height: 15, first: "b8", last: "f4", more: "… 2 more lines"},
+		{body: 10, foot: 20, height: 12, first: "b3", last: "f6", more: "… 19 more lines"},
+		{body: 2, foot: 20, height: 12, first: "b1", last: "f8", more: "… 11 more lines"},
+		{body: 3, foot: 3, height: 2, last: "f0", more: "… 5 more lines"},
+		{body: 3, foot: 3, height: 0, first: "b2", last: "f2"},
+	} {
+		got := clipped(rows("b", c.body), rows("f", c.foot), c.height)
+		if c.height > 0 {
+			require.Len(t, got, min(c.height, c.body+c.foot), c)
+		}
+		require.Equal(t, c.last, got[len(got)-1], c)
+		require.Equal(t, c.more != "", slices.Contains(got, c.more), "%v: %v", c, got)
+		at := slices.IndexFunc(got, func(row string) bool { return !strings.HasPrefix(row, "b") })
+		if c.first != "" {
+			require.Equal(t, c.first, got[at-1], c)
+		}
+	}
 }

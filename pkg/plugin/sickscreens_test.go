@@ -134,7 +134,7 @@ func TestSickScreens(t *testing.T) {
 			objects := change(t)
 			var out bytes.Buffer
 			o := &options{IOStreams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}, now: func() time.Time { return objects.Now }, age: duration.HumanDuration}
-			require.NoError(t, o.drawFleet(&out, view.Of(objects), screen{width: 80}))
+			require.NoError(t, o.drawFleet(&out, &out, view.Of(objects), screen{width: 80}))
 			fmt.Fprintln(&out)
 			ahead, err := view.AheadOf(objects)
 			require.NoError(t, err)

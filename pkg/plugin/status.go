@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/go-logr/logr/funcr"
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 	watchtools "k8s.io/client-go/tools/watch"
+	"k8s.io/klog/v2"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
@@ -58,7 +61,7 @@ func newStatus(o *options) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return o.status(cmd.Context(), args[0], flags) },
 	}
 	cmd.Flags().DurationVar(&flags.timeout, "timeout", 0, "Maximum time to wait, such as 30m; 0 waits forever")
-	cmd.Flags().Int64Var(&flags.number, "revision", 0, "Fail if a different revision is being rolled out")
+	o.revisionFlag(cmd, &flags.number, "revision", "Fail if a different revision is being rolled out")
 	cmd.Flags().BoolVar(&flags.restored, "wait-restored", false,
 		"Wait until every cluster has confirmed the revision to which an abort returns")
 	return cmd
@@ -91,7 +94,7 @@ func (o *options) status(ctx context.Context, name string, flags *statusOptions)
 	defer end()
 	lw := c.listWatchOf(name, fail)
 	last, ahead := "", &outlookPrinter{options: o, clients: c, name: name}
-	_, err = watchtools.UntilWithSync(bounded, lw, &workv1alpha1.ManifestWorkReplicaSet{}, nil, func(event watch.Event) (bool, error) {
+	_, err = watchtools.UntilWithSync(klog.NewContext(bounded, o.watchLogger()), lw, &workv1alpha1.ManifestWorkReplicaSet{}, nil, func(event watch.Event) (bool, error) {
 		set, ok := event.Object.(*workv1alpha1.ManifestWorkReplicaSet)
 		if !ok || event.Type == watch.Deleted {
 			return true, fmt.Errorf("manifestworkreplicasets %q was deleted", name)
@@ -116,6 +119,15 @@ func (o *options) status(ctx context.Context, name string, flags *statusOptions)
 		return &exitError{code: exitTimeout, message: fmt.Sprintf("timed out after %s", flags.timeout)}
 	}
 	return err
+}
+
+// watchLogger logs the problems of a watch, except its end.
+func (o *options) watchLogger() klog.Logger {
+	return funcr.New(func(_, text string) {
+		if !strings.Contains(text, context.Canceled.Error()) {
+			o.notef("note: %s\n", text)
+		}
+	}, funcr.Options{})
 }
 
 // listWatchOf lists and watches one ManifestWorkReplicaSet. It calls fail if the user may not watch it.

@@ -1,0 +1,146 @@
+package plugin
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/open-cluster-management-io/work-rollback/internal/terminaltest"
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// asProgram makes the test's binary the plugin.
+const asProgram = "KUBECTL_MWRS_TEST"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		os.Exit(Main(os.Args[1:]))
+	}
+	os.Exit(m.Run())
+}
+
+// in returns a terminal whose shell runs the plugin on the hub as $mwrs.
+func (h *oneHub) in(t *testing.T, width, height int) *terminaltest.Terminal {
+	t.Helper()
+	kubeconfig, _ := serve(t, h)
+	program, err := os.Executable()
+	require.NoError(t, err)
+	term := terminaltest.New(t, width, height)
+	term.Types(fmt.Sprintf("clear; export KUBECONFIG=%s %s=1 mwrs=%s; echo re''ady", kubeconfig, asProgram, program))
+	term.Shows("ready")
+	return term
+}
+
+// explained returns a hub whose rollout is in a state with a message.
+func explained(t *testing.T, state workv1alpha1.State, message string) *oneHub {
+	t.Helper()
+	h := newOneHub(t)
+	h.set.Status.CurrentRevision = h.revisions[0].Labels[workv1alpha1.LabelControllerHash]
+	h.set.Status.State = state
+	h.set.Status.Conditions = []metav1.Condition{{Type: workv1alpha1.ConditionProgressing, Status: metav1.ConditionTrue, ObservedGeneration: 2,
+		Reason: workv1alpha1.ReasonNewRevisionCreated, Message: message}}
+	return h
+}
+
+// TestLinesAsWideAsTheTerminal: `get -w` keeps the last character of a line that ends in the last column, at each size of the terminal.
+func TestLinesAsWideAsTheTerminal(t *testing.T) {
+	t.Parallel()
+	digits := strings.Repeat("0123456789", 20)
+	term := explained(t, workv1alpha1.StateRollingOut, digits).in(t, 80, 40)
+	term.Types("clear; $mwrs get web -w")
+	full := func(width int) string { return "why      " + digits[:width-len("why      ")] + "\n" }
+	term.Shows(full(80), "Next")
+	term.Resize(60, 40)
+	term.Shows(full(60), "Next")
+	term.Resize(40, 40) // The terminal forgets what is right of it.
+	term.Resize(60, 40)
+	term.Shows(full(60), "Next")
+	term.Press("C-c")
+	term.Becomes("alternate_on", "0")
+}
+
+// TestNextStaysVisible: on a terminal of 24 lines, what the reader can type stays, and a line says how much is left out.
+func TestNextStaysVisible(t *testing.T) {
+	t.Parallel()
+	term := explained(t, workv1alpha1.StateRollingOut, strings.Repeat("a long story ", 200)).in(t, 80, 24)
+	term.Types("clear; $mwrs get web -w")
+	screen := term.Shows("default/web   RollingOut", "more lines", "Next", "kubectl mwrs abort web --reason")
+	require.Regexp(t, `\n… \d+ more lines\nNext  `, screen)
+	require.Contains(t, strings.Split(strings.TrimSpace(screen), "\n")[23], "kubectl mwrs abort")
+	term.Press("C-c")
+	term.Becomes("alternate_on", "0")
+}
+
+// TestStoppedAndContinued: Ctrl-Z gives the terminal back to the shell, and fg shows the screen again.
+func TestStoppedAndContinued(t *testing.T) {
+	t.Parallel()
+	term := explained(t, workv1alpha1.StateRollingOut, "wave 1").in(t, 80, 40)
+	term.Types("clear; echo bef''ore; $mwrs get web -w")
+	for range 2 {
+		term.Shows("wave 1", "Next")
+		term.Becomes("alternate_on", "1")
+		term.Becomes("cursor_flag", "0")
+		term.Press("C-z")
+		term.Becomes("alternate_on", "0")
+		term.Becomes("cursor_flag", "1")
+		require.NotContains(t, term.Shows("before", "Stopped"), "wave 1")
+		term.Types("clear; echo bef''ore; fg")
+	}
+	term.Shows("wave 1", "Next")
+	term.Press("C-c")
+	term.Types("echo exit code $?")
+	term.Shows("before", "wave 1", "exit code 0")
+	term.Becomes("alternate_on", "0")
+	term.Becomes("cursor_flag", "1")
+}
+
+// TestCtrlC ends each command that waits, at once and in silence.
+func TestCtrlC(t *testing.T) {
+	t.Parallel()
+	h := explained(t, workv1alpha1.StateRollingOut, "wave 1")
+	term := h.in(t, 120, 40)
+	for command, shown := range map[string]string{
+		"status web": "RollingOut: wave 1", "status web --timeout 1h": "RollingOut: wave 1", "abort web": "[y/N]",
+	} {
+		term.Types("clear; $mwrs " + command + "; echo exit code $?")
+		term.Shows(shown)
+		term.Press("C-c")
+		require.Regexp(t, `\^C\s*exit code 130`, term.Shows("exit code"), command)
+	}
+	require.Empty(t, h.patches)
+}
+
+// TestInterruptedRead: a command that waits for its standard input ends, too.
+func TestInterruptedRead(t *testing.T) {
+	t.Parallel()
+	silent, open, err := os.Pipe()
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = open.Close() })
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out bytes.Buffer
+	code := Run(ctx, []string{"lint", "-f", "-"}, genericiooptions.IOStreams{In: silent, Out: &out, ErrOut: &out})
+	require.Equal(t, exitInterrupted, code)
+	require.Empty(t, out.String())
+}
+
+// TestCtrlD at a question is No.
+func TestCtrlD(t *testing.T) {
+	t.Parallel()
+	h := explained(t, workv1alpha1.StateRollingOut, "wave 1")
+	term := h.in(t, 120, 40)
+	term.Types("$mwrs abort web")
+	term.Shows("[y/N]")
+	term.Press("C-d")
+	term.Shows("\nerror: canceled: nothing was changed")
+	term.Types("echo exit code $?")
+	term.Shows("exit code 1")
+	require.Empty(t, h.patches)
+}
