@@ -69,8 +69,8 @@ type Action struct {
 	Clusters []string `json:"clusters,omitempty"`
 	// Reason is the reason of an abort.
 	Reason string `json:"reason,omitempty"`
-	// Force restores an aborted revision, or a template that another tool manages.
-	Force bool `json:"force,omitempty"`
+	// Allowed is what an undo may do because the user said so.
+	view.Allowed
 }
 
 // Preview describes the writes of an action.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,7 +12,7 @@ import (
 
 // clustersOptions holds the flags of the clusters command.
 type clustersOptions struct {
-	states []string
+	states stateChoice
 	output string
 }
 
@@ -29,15 +28,13 @@ func newClusters(o *options) *cobra.Command {
   kubectl mwrs clusters web --state failed -o name`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.clusters(cmd.Context(), args[0], flags) },
 	}
-	cmd.Flags().StringSliceVar(&flags.states, "state", nil, "Show only the clusters in these states, such as failed,inflight")
-	cmd.Flags().StringVarP(&flags.output, "output", "o", "", "Output format: wide, name or json")
+	cmd.Flags().Var(&flags.states, "state", "Show only the clusters in these states, such as failed,inflight")
+	completes(cmd, "state", completeStates)
+	outputFlag(cmd, &flags.output, "wide", "name", "json")
 	return cmd
 }
 
 func (o *options) clusters(ctx context.Context, name string, flags *clustersOptions) error {
-	if !slices.Contains([]string{"", "wide", "name", "json"}, flags.output) {
-		return fmt.Errorf("--output %q is unknown; use wide, name or json", flags.output)
-	}
 	c, err := o.connect()
 	if err != nil {
 		return err
@@ -49,11 +46,7 @@ func (o *options) clusters(ctx context.Context, name string, flags *clustersOpti
 	for _, note := range view.Of(objects).Notes {
 		o.notef("note: %s\n", note)
 	}
-	clusters := slices.DeleteFunc(view.Clusters(objects), func(c view.Cluster) bool {
-		return len(flags.states) > 0 && !slices.ContainsFunc(flags.states, func(state string) bool {
-			return strings.EqualFold(state, string(c.State))
-		})
-	})
+	clusters := slices.DeleteFunc(view.Clusters(objects), func(c view.Cluster) bool { return !flags.states.has(c.State) })
 	return o.printAs(flags.output, clusters)
 }
 

@@ -45,7 +45,7 @@ func (h *dashboardHub) Preview(ctx context.Context, action *dashboard.Action, sh
 func (h *dashboardHub) previewUndo(
 	ctx context.Context, c *clients, action *dashboard.Action, shown *view.Objects,
 ) (*dashboard.Preview, error) {
-	flags := &undoOptions{number: action.Revision, force: action.Force}
+	flags := &undoOptions{number: action.Revision, Allowed: action.Allowed}
 	objects, target, err := h.o.undoTarget(ctx, c, action.Name, flags)
 	if err != nil {
 		return nil, err
@@ -93,13 +93,13 @@ func (h *dashboardHub) Act(ctx context.Context, action *dashboard.Action, confir
 	switch action.Verb {
 	case view.VerbUndo:
 		// The number is that of the preview, so that a rollout that begins in between changes nothing.
-		err = quiet.undoAt(ctx, c, action.Name, &undoOptions{number: preview.Revision, force: action.Force})
+		err = quiet.undoAt(ctx, c, action.Name, &undoOptions{number: preview.Revision, Allowed: action.Allowed})
 	case view.VerbAbort:
-		err = quiet.abortAt(ctx, c, action.Name, &abortOptions{reason: action.Reason, yes: true})
+		err = quiet.abortAt(ctx, c, action.Name, &abortOptions{reason: action.Reason})
 	case view.VerbRetry:
-		err = quiet.retryAt(ctx, c, action.Name, slices.Clone(action.Clusters))
+		err = quiet.retryAt(ctx, c, action.Name, slices.Clone(action.Clusters), &actOptions{})
 	default:
-		err = quiet.setPausedAt(ctx, c, action.Name, action.Verb == view.VerbPause)
+		err = quiet.setPausedAt(ctx, c, action.Name, action.Verb, &actOptions{})
 	}
 	return strings.TrimSpace(out.String()), err
 }

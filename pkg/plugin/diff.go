@@ -38,8 +38,8 @@ func newDiff(o *options) *cobra.Command {
   kubectl mwrs diff web --from 5 --to 6`,
 		RunE: func(cmd *cobra.Command, args []string) error { return failed(o.diff(cmd.Context(), args[0], from, to)) },
 	}
-	cmd.Flags().Int64Var(&from, "from", 0, "The older revision (default: the current revision)")
-	cmd.Flags().Int64Var(&to, "to", 0, "The newer revision (default: the template in the spec)")
+	o.revisionFlag(cmd, &from, "from", "The older revision (default: the current revision)")
+	o.revisionFlag(cmd, &to, "to", "The newer revision (default: the template in the spec)")
 	return cmd
 }
 
@@ -50,7 +50,7 @@ func failed(err error) error {
 	if err == nil || errors.As(err, &coded) {
 		return err
 	}
-	return &exitError{code: 2, message: "error: " + err.Error()}
+	return &exitError{code: 2, message: messageOf(err)}
 }
 
 func (o *options) diff(ctx context.Context, name string, from, to int64) error {

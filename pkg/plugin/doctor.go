@@ -53,16 +53,13 @@ func newDoctor(o *options) *cobra.Command {
   kubectl mwrs doctor --leaving`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.doctor(cmd.Context(), hub, output, leaving) },
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "Output format: json")
+	outputFlag(cmd, &output, "json")
 	cmd.Flags().StringVar(&hub, "hub-namespace", hubNamespace, "The namespace of the hub's ServiceAccount and Lease")
 	cmd.Flags().BoolVar(&leaving, "leaving", false, "Check what to settle before OCM's own hub takes over, instead of the installation")
 	return cmd
 }
 
 func (o *options) doctor(ctx context.Context, hub, output string, leaving bool) error {
-	if !slices.Contains([]string{"", "json"}, output) {
-		return fmt.Errorf("--output %q is unknown; use json", output)
-	}
 	d, err := o.newDoctor(hub)
 	if err != nil {
 		return err

@@ -47,7 +47,7 @@ func (d *doctor) leader(ctx context.Context) ([]diagnosis, error) {
 // specs. A hub that led once has left its Lease behind.
 func (d *doctor) withoutLease(ctx context.Context) ([]diagnosis, error) {
 	n, behind := 0, []string{}
-	err := eachSet(ctx, setsIn(d.objects, metav1.NamespaceAll), func(set *workv1alpha1.ManifestWorkReplicaSet) {
+	err := eachSet(ctx, setsIn(d.objects, metav1.NamespaceAll), metav1.ListOptions{}, func(set *workv1alpha1.ManifestWorkReplicaSet) {
 		if n++; !view.Observed(set) {
 			behind = append(behind, set.Namespace+"/"+set.Name)
 		}
@@ -92,7 +92,7 @@ func leaderOf(lease *coordinationv1.Lease, now time.Time) []diagnosis {
 func (d *doctor) refused(ctx context.Context) ([]diagnosis, error) {
 	const check = "downgrade"
 	refusal := ""
-	err := eachSet(ctx, setsIn(d.objects, metav1.NamespaceAll), func(set *workv1alpha1.ManifestWorkReplicaSet) {
+	err := eachSet(ctx, setsIn(d.objects, metav1.NamespaceAll), metav1.ListOptions{}, func(set *workv1alpha1.ManifestWorkReplicaSet) {
 		refusal = cmp.Or(refusal, view.RefusalOf(set))
 	})
 	switch {
@@ -148,7 +148,7 @@ func (d *doctor) ocm(ctx context.Context) ([]diagnosis, error) {
 func (d *doctor) lostFields(ctx context.Context) (all []diagnosis, err error) {
 	const check = "lost-fields"
 	n := 0
-	err = eachSet(ctx, setsIn(d.objects, metav1.NamespaceAll), func(set *workv1alpha1.ManifestWorkReplicaSet) {
+	err = eachSet(ctx, setsIn(d.objects, metav1.NamespaceAll), metav1.ListOptions{}, func(set *workv1alpha1.ManifestWorkReplicaSet) {
 		n++
 		if text := lostIn(set.Status.Conditions); text != "" {
 			all = append(all, one(checkFail, check, set.Namespace+"/"+set.Name+": "+text, "apply deploy/, and set the named fields again")...)

@@ -24,7 +24,7 @@ func newExport(o *options) *cobra.Command {
   kubectl mwrs export web --to-revision 6 > web.yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.export(cmd.Context(), args[0], number) },
 	}
-	cmd.Flags().Int64Var(&number, "to-revision", 0, "Use the template of this revision instead of the one in the spec")
+	o.revisionFlag(cmd, &number, "to-revision", "Use the template of this revision instead of the one in the spec")
 	return cmd
 }
 

@@ -15,23 +15,31 @@ import (
 )
 
 func newGet(o *options) *cobra.Command {
-	watch := false
+	flags := &listOptions{}
 	cmd := &cobra.Command{
-		Use: "get NAME", GroupID: groupSee, Args: cobra.ExactArgs(1), ValidArgsFunction: o.completeName,
+		Use: "get [NAME]", GroupID: groupSee, Args: cobra.MaximumNArgs(1), ValidArgsFunction: o.completeName,
 		Short: "Show a rollout on one screen: its state, the causes, the clusters that need attention and the commands to run next",
+		Long: "Show a rollout on one screen: its state, the causes, the clusters that need attention and the commands to run next.\n" +
+			"Without a name, list the ManifestWorkReplicaSets, as the list command does.",
 		Example: `  # Show the rollout of web
   kubectl mwrs get web
 
   # Follow the rollout until Ctrl-C
   kubectl mwrs get web -w`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if watch {
+			if len(args) == 0 {
+				return o.list(cmd.Context(), flags)
+			}
+			if err := flags.ofLists(); err != nil {
+				return err
+			}
+			if flags.watch {
 				return o.watchFleet(cmd.Context(), args[0])
 			}
 			return o.get(cmd.Context(), args[0])
 		},
 	}
-	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "Follow the rollout until Ctrl-C, and redraw the screen in place")
+	flags.addFlags(cmd, "Follow the rollout until Ctrl-C, and redraw the screen in place")
 	return cmd
 }
 
@@ -51,12 +59,12 @@ func (o *options) get(ctx context.Context, name string) error {
 const barWidth = 20
 
 func (o *options) printFleet(to io.Writer, f *view.Fleet) error {
-	return o.drawFleet(to, f, screenOf(to))
+	return o.drawFleet(to, to, f, screenOf(to))
 }
 
-// drawFleet writes the screen of a rollout.
-func (o *options) drawFleet(to io.Writer, f *view.Fleet, s screen) error {
-	out := newPrinter(to, s)
+// drawFleet writes the screen of a rollout. Its foot has the commands to run next.
+func (o *options) drawFleet(body, foot io.Writer, f *view.Fleet, s screen) error {
+	out := newPrinter(body, s)
 	out.alarms(f.Alarms)
 	o.headline(out, f)
 	for _, note := range f.Notes {
@@ -84,13 +92,17 @@ func (o *options) drawFleet(to io.Writer, f *view.Fleet, s screen) error {
 	for i, count := range f.Rest {
 		out.prose([]string{"and ", "    "}[min(i, 1)], count.Text())
 	}
-	for i, next := range f.Next {
-		label := "Next  "
-		if i > 0 {
-			label = "      "
-		}
-		out.prose(label, next.Purpose+":")
-		out.command(8, next.Args)
+	if out.err != nil {
+		return out.err
+	}
+	return printNext(newPrinter(foot, s), f.Next)
+}
+
+// printNext prints the commands to run next.
+func printNext(out *printer, next []view.Command) error {
+	for i := range next {
+		out.prose([]string{"Next  ", "      "}[min(i, 1)], next[i].Purpose+":")
+		out.command(8, next[i].Args)
 	}
 	return out.err
 }

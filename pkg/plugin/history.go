@@ -24,7 +24,7 @@ func newHistory(o *options) *cobra.Command {
   kubectl mwrs history web --revision 6`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.history(cmd.Context(), args[0], number) },
 	}
-	cmd.Flags().Int64Var(&number, "revision", 0, "Print the template of this revision")
+	o.revisionFlag(cmd, &number, "revision", "Print the template of this revision")
 	return cmd
 }
 

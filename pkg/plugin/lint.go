@@ -52,7 +52,7 @@ func newLint(o *options) *cobra.Command {
 		RunE: func(*cobra.Command, []string) error { return o.lint(flags) },
 	}
 	cmd.Flags().StringSliceVarP(&flags.files, "filename", "f", nil, "Files to check; - reads from standard input")
-	cmd.Flags().StringVarP(&flags.output, "output", "o", "", "Output format: json or sarif")
+	outputFlag(cmd, &flags.output, "json", "sarif")
 	cmd.Flags().IntVar(&flags.limit, "manifest-limit", handover.DefaultLimits().ManifestBytes,
 		"Maximum total size of the manifests of one object in bytes; use the value of the webhook's --manifestLimit")
 	_ = cmd.MarkFlagRequired("filename")
@@ -60,9 +60,6 @@ func newLint(o *options) *cobra.Command {
 }
 
 func (o *options) lint(flags *lintOptions) error {
-	if !slices.Contains([]string{"", "json", "sarif"}, flags.output) {
-		return fmt.Errorf("--output %q is unknown; use json or sarif", flags.output)
-	}
 	plain.For(o.Out).Inert() // A pipeline runs lint on the files of strangers.
 	plain.For(o.ErrOut).Inert()
 	findings, checked := []finding{}, 0

@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -17,8 +18,30 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 )
 
+// listOptions holds the flags of a list.
+type listOptions struct {
+	all, watch, noHeaders bool
+	selector, sortBy      string
+}
+
+func (f *listOptions) addFlags(cmd *cobra.Command, watch string) {
+	cmd.Flags().BoolVarP(&f.all, "all-namespaces", "A", false, "List the ManifestWorkReplicaSets in all namespaces")
+	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, watch)
+	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "List only objects with these labels, such as app=web,tier!=test")
+	cmd.Flags().BoolVar(&f.noHeaders, "no-headers", false, "Print no header")
+	cmd.Flags().StringVar(&f.sortBy, "sort-by", "", "Sort by the field of a JSONPath expression, such as .metadata.creationTimestamp")
+}
+
+// ofLists returns an error if a flag of a list is set.
+func (f *listOptions) ofLists() error {
+	if f.all || f.noHeaders || f.selector != "" || f.sortBy != "" {
+		return errors.New("--all-namespaces, --selector, --no-headers and --sort-by are for a list: omit the name")
+	}
+	return nil
+}
+
 func newList(o *options) *cobra.Command {
-	all, watch := false, false
+	flags := &listOptions{}
 	cmd := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, GroupID: groupSee, Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		Short: "List the ManifestWorkReplicaSets with their states",
@@ -26,26 +49,34 @@ func newList(o *options) *cobra.Command {
   kubectl mwrs list
 
   # List the ManifestWorkReplicaSets in all namespaces, and print a row again whenever it changes
-  kubectl mwrs list -A -w`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.list(cmd.Context(), all, watch) },
+  kubectl mwrs list -A -w
+
+  # List those with a label by their states
+  kubectl mwrs list -l app=web --sort-by .status.state`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.list(cmd.Context(), flags) },
 	}
-	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "List the ManifestWorkReplicaSets in all namespaces")
-	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "After the list, print the rows that change")
+	flags.addFlags(cmd, "After the list, print the rows that change")
 	return cmd
 }
 
-func (o *options) list(ctx context.Context, all, watch bool) error {
+func (o *options) list(ctx context.Context, flags *listOptions) error {
+	order, err := newSortOrder(flags.sortBy)
+	if err != nil {
+		return err
+	}
 	c, err := o.connect()
 	if err != nil {
 		return err
 	}
-	if all {
+	if flags.all {
 		c.namespace = metav1.NamespaceAll
 	}
-	var sets []workv1alpha1.ManifestWorkReplicaSet
-	var doubtful []*workv1alpha1.ManifestWorkReplicaSet
-	err = eachSet(ctx, c.allSets(), func(set *workv1alpha1.ManifestWorkReplicaSet) {
-		sets = append(sets, *listed(set))
+	var sets, doubtful []*workv1alpha1.ManifestWorkReplicaSet
+	selected := metav1.ListOptions{LabelSelector: flags.selector}
+	err = eachSet(ctx, c.allSets(), selected, func(set *workv1alpha1.ManifestWorkReplicaSet) {
+		row := listed(set)
+		sets = append(sets, row)
+		order.note(row, set)
 		if !view.ActsOn(set, o.now()) || view.RefusalOf(set) != "" {
 			doubtful = append(doubtful, set)
 		}
@@ -56,32 +87,36 @@ func (o *options) list(ctx context.Context, all, watch bool) error {
 	newPrinter(o.ErrOut, screenOf(o.ErrOut)).alarms(view.AlarmsOf(doubtful, c.lease(ctx), o.now()))
 	if len(sets) == 0 {
 		where := "in namespace " + c.namespace
-		if all {
+		if flags.all {
 			where = "on this hub"
 		}
 		o.notef("No ManifestWorkReplicaSets found %s.\n", where)
-		if !watch {
+		if !flags.watch {
 			return nil
 		}
 	}
-	t := listTable(all)
-	t.rows, t.row = len(sets), func(i int) []string { return o.row(&sets[i], all) }
-	if err := o.printTable(t); err != nil || !watch {
+	if err := order.sort(sets); err != nil {
 		return err
 	}
-	return o.watchList(ctx, c, all, sets)
+	t := o.listTable(sets, flags)
+	if err := o.printTable(t); err != nil || !flags.watch {
+		return err
+	}
+	return o.watchList(ctx, c, t, sets, flags)
 }
 
 // pageOfSets is the page size for reading ManifestWorkReplicaSets. A template can be hundreds of kilobytes.
 const pageOfSets = 100
 
 // eachSet reads ManifestWorkReplicaSets page by page.
-func eachSet(ctx context.Context, client decodedSets, visit func(*workv1alpha1.ManifestWorkReplicaSet)) error {
+func eachSet(
+	ctx context.Context, client decodedSets, selected metav1.ListOptions, visit func(*workv1alpha1.ManifestWorkReplicaSet),
+) error {
 	pages := pager.New(func(ctx context.Context, list metav1.ListOptions) (runtime.Object, error) {
 		return client.List(ctx, list)
 	})
 	pages.PageSize = pageOfSets
-	return pages.EachListItem(ctx, metav1.ListOptions{}, func(item runtime.Object) error {
+	return pages.EachListItem(ctx, selected, func(item runtime.Object) error {
 		set, ok := item.(*workv1alpha1.ManifestWorkReplicaSet)
 		if !ok {
 			return fmt.Errorf("the API server returned a %T in a list of ManifestWorkReplicaSets", item)
@@ -99,12 +134,15 @@ func listed(set *workv1alpha1.ManifestWorkReplicaSet) *workv1alpha1.ManifestWork
 	return &row
 }
 
-func listTable(all bool) *table {
-	t := &table{columns: []column{
-		{name: "NAME"}, {name: "STATE", state: true}, {name: "SINCE", drop: 1}, {name: "UPDATE", drop: 3}, {name: "CURRENT", drop: 4},
-		{name: "UPDATED"}, {name: "FAILED"}, {name: "AGE", drop: 2},
-	}}
-	if all {
+func (o *options) listTable(sets []*workv1alpha1.ManifestWorkReplicaSet, flags *listOptions) *table {
+	t := &table{
+		columns: []column{
+			{name: "NAME"}, {name: "STATE", state: true}, {name: "SINCE", drop: 1}, {name: "UPDATE", drop: 3}, {name: "CURRENT", drop: 4},
+			{name: "UPDATED"}, {name: "FAILED"}, {name: "AGE", drop: 2},
+		},
+		bare: flags.noHeaders, rows: len(sets), row: func(i int) []string { return o.row(sets[i], flags.all) },
+	}
+	if flags.all {
 		t.columns = slices.Insert(t.columns, 0, column{name: "NAMESPACE"})
 	}
 	return t

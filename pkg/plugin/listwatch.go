@@ -26,15 +26,14 @@ type listRows struct {
 	err     chan error
 }
 
-// watchList prints the rows of a list again whenever they change, until the context ends.
-func (o *options) watchList(ctx context.Context, c *clients, all bool, shown []workv1alpha1.ManifestWorkReplicaSet) error {
-	rows := &listRows{o: o, table: listTable(all), all: all, printed: map[string][]string{}, err: make(chan error, 1)}
-	rows.table.rows, rows.table.row = len(shown), func(i int) []string { return o.row(&shown[i], all) }
-	rows.table.keep()
-	for i := range shown {
-		rows.printed[shown[i].Namespace+"/"+shown[i].Name] = unaged(rows.table, o.row(&shown[i], all))
+// watchList prints the rows of a printed list again whenever they change, until the context ends.
+func (o *options) watchList(ctx context.Context, c *clients, t *table, sets []*workv1alpha1.ManifestWorkReplicaSet, flags *listOptions) error {
+	rows := &listRows{o: o, table: t, all: flags.all, printed: map[string][]string{}, err: make(chan error, 1)}
+	for i, set := range sets {
+		rows.printed[set.Namespace+"/"+set.Name] = unaged(t, t.row(i))
 	}
-	informer := cache.NewSharedInformer(following(c.allSets(), metav1.ListOptions{}), &workv1alpha1.ManifestWorkReplicaSet{}, 0)
+	selected := metav1.ListOptions{LabelSelector: flags.selector}
+	informer := cache.NewSharedInformer(following(c.allSets(), selected), &workv1alpha1.ManifestWorkReplicaSet{}, 0)
 	err := informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
 		if apierrors.IsForbidden(err) {
 			rows.fail(err)

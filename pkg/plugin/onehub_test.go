@@ -31,8 +31,13 @@ type oneHub struct {
 	patches   []string
 	noWatch   bool
 	lease     *coordinationv1.Lease
-	// list replaces the list of objects.
-	list string
+	// list replaces the list of objects, and items the objects of the list.
+	list  string
+	items []workv1alpha1.ManifestWorkReplicaSet
+	// metadata has the items of lists of metadata, by the ends of their paths.
+	metadata map[string]string
+	// reads are the reads of whole objects, and dryRuns the values of dryRun in the patches.
+	reads, dryRuns []string
 }
 
 func (h *oneHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -42,8 +47,17 @@ func (h *oneHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(code)
 		_, _ = fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"code":%d,"message":%q}`, reason, code, reason)
 	}
-	switch query := r.URL.Query(); {
+	query := r.URL.Query()
+	metadata := strings.Contains(r.Header.Get("Accept"), "PartialObjectMetadataList")
+	if !metadata && r.Method == http.MethodGet {
+		h.reads = append(h.reads, r.URL.String())
+	}
+	switch {
+	case metadata:
+		_, _ = fmt.Fprintf(w, `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","items":[%s]}`,
+			h.metadata[r.URL.Path[strings.LastIndex(r.URL.Path, "/"):]])
 	case r.Method == http.MethodPatch:
+		h.dryRuns = append(h.dryRuns, query["dryRun"]...)
 		var body bytes.Buffer
 		_, _ = body.ReadFrom(r.Body)
 		h.patches = append(h.patches, body.String())
@@ -58,9 +72,12 @@ func (h *oneHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case strings.HasSuffix(r.URL.Path, "/manifestworkreplicasets") && h.list != "":
 		_, _ = fmt.Fprint(w, h.list)
 	case strings.HasSuffix(r.URL.Path, "/manifestworkreplicasets"):
-		reply(&workv1alpha1.ManifestWorkReplicaSetList{
-			ListMeta: metav1.ListMeta{ResourceVersion: "5"}, Items: []workv1alpha1.ManifestWorkReplicaSet{*h.set},
-		})
+		list := &workv1alpha1.ManifestWorkReplicaSetList{ListMeta: metav1.ListMeta{ResourceVersion: "5"}, Items: h.items}
+		if h.items == nil {
+			list.Items = []workv1alpha1.ManifestWorkReplicaSet{*h.set}
+		}
+		list.APIVersion, list.Kind = workv1alpha1.SchemeGroupVersion.String(), "ManifestWorkReplicaSetList"
+		reply(list)
 	case strings.HasSuffix(r.URL.Path, "/manifestworkreplicasets/web"):
 		reply(h.set)
 	case strings.HasSuffix(r.URL.Path, "/controllerrevisions"):
@@ -129,7 +146,7 @@ func TestUndoWithARevisionOfAnEarlierObject(t *testing.T) {
 	require.NoError(t, err)
 	left.OwnerReferences = nil // It was deleted with --cascade=orphan.
 	h.revisions = append([]appsv1.ControllerRevision{*left}, h.revisions...)
-	code, out, failed := h.run(t, "undo", "web")
+	code, out, failed := h.run(t, "undo", "web", "--yes")
 	require.Zero(t, code, failed)
 	require.Contains(t, out, "undo requested")
 	require.Contains(t, out, "The spec has the template of revision 1 again.")

@@ -43,16 +43,13 @@ func newPlan(o *options) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVarP(&file, "filename", "f", "", "File with the ManifestWorkReplicaSet; - reads from standard input")
-	cmd.Flags().StringVarP(&output, "output", "o", "", "Output format: json")
+	outputFlag(cmd, &output, "json")
 	return cmd
 }
 
 func (o *options) plan(ctx context.Context, name, file, output string) error {
-	switch {
-	case (name == "") == (file == ""):
+	if (name == "") == (file == "") {
 		return errors.New("name a ManifestWorkReplicaSet, or a file with -f, but not both")
-	case !slices.Contains([]string{"", "json"}, output):
-		return fmt.Errorf("--output %q is unknown; use json", output)
 	}
 	c, err := o.connect()
 	if err != nil {

@@ -88,7 +88,7 @@ func TestPlanDiffKnowsDefaults(t *testing.T) {
 func TestPlanRefuses(t *testing.T) {
 	for want, args := range map[string][]string{
 		"name a ManifestWorkReplicaSet, or a file with -f, but not both": {"plan", "web"},
-		`--output "yaml" is unknown; use json`:                           {"plan", "-o", "yaml"},
+		`"yaml" for "-o, --output" flag: use json`:                       {"plan", "-o", "yaml"},
 	} {
 		_, errors, code := runOn(t, simulated, args...)
 		require.Equal(t, 1, code)

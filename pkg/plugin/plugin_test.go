@@ -163,11 +163,14 @@ spec:
 // TestBadInput: an error names the argument.
 func TestBadInput(t *testing.T) {
 	for message, args := range map[string][]string{
-		`--output "yaml" is unknown`:  {"clusters", "web", "-o", "yaml"},
-		`--dry-run "true" is unknown`: {"undo", "web", "--dry-run", "true"},
-		"accepts 1 arg(s)":            {"get"},
-		"unknown command":             {"rollback"},
-		"--reason has 300 bytes":      {"abort", "web", "--reason", string(bytes.Repeat([]byte("x"), 300))},
+		`"yaml" for "-o, --output" flag: use wide, name or json`:       {"clusters", "web", "-o", "yaml"},
+		`"true" for "--dry-run" flag: use none, client or server`:      {"undo", "web", "--dry-run", "true"},
+		`"nonsense" is not a state: use failed, rejected, restoring, `: {"clusters", "web", "--state", "failed,nonsense"},
+		"accepts 1 arg(s)":              {"clusters"},
+		"unknown command":               {"rollback"},
+		"are for a list: omit the name": {"get", "web", "-l", "app=web"},
+		`--sort-by ".status.[": `:       {"list", "--sort-by", ".status.["},
+		"--reason has 300 bytes":        {"abort", "web", "--reason", string(bytes.Repeat([]byte("x"), 300))},
 	} {
 		var errors bytes.Buffer
 		require.Equal(t, 1, Run(t.Context(), args, genericiooptions.IOStreams{Out: &bytes.Buffer{}, ErrOut: &errors}))

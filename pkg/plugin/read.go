@@ -3,7 +3,6 @@ package plugin
 import (
 	"context"
 
-	"github.com/spf13/cobra"
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -138,8 +137,10 @@ func (o *options) readSet(ctx context.Context, c *clients, name string, steps ..
 }
 
 // owned returns the label selector for the objects of a ManifestWorkReplicaSet.
-func owned(set *workv1alpha1.ManifestWorkReplicaSet) string {
-	return labels.Set{workv1alpha1.LabelReplicaSet: workv1alpha1.OwnerLabelValue(set.Namespace, set.Name)}.String()
+func owned(set *workv1alpha1.ManifestWorkReplicaSet) string { return ownedBy(set.Namespace, set.Name) }
+
+func ownedBy(namespace, name string) string {
+	return labels.Set{workv1alpha1.LabelReplicaSet: workv1alpha1.OwnerLabelValue(namespace, name)}.String()
 }
 
 func readRevisions(ctx context.Context, c *clients, objects *view.Objects) error {
@@ -199,24 +200,4 @@ func (c *clients) streamsLists() bool {
 	}
 	found, err := version.ParseGeneric(info.GitVersion)
 	return err == nil && found.AtLeast(version.MajorMinor(1, 33))
-}
-
-// completeName completes the name of a ManifestWorkReplicaSet.
-func (o *options) completeName(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	c, err := o.connect()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	list, err := c.allSets().List(cmd.Context(), metav1.ListOptions{})
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	names := make([]string, 0, len(list.Items))
-	for i := range list.Items {
-		names = append(names, list.Items[i].Name)
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
 }

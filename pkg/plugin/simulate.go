@@ -9,7 +9,6 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -61,7 +60,7 @@ func newSimulate(o *options) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVarP(&flags.file, "filename", "f", "", "File with the ManifestWorkReplicaSet; - reads from standard input")
-	f.StringVarP(&flags.output, "output", "o", "", "Output format: json")
+	outputFlag(cmd, &flags.output, "json")
 	f.StringArrayVar(&flags.clusters, "clusters", nil,
 		"Number of clusters of each Placement, or NAME=NUMBER for one Placement (default "+defaultClusters+")")
 	f.StringArrayVar(&flags.groups, "groups", nil,
@@ -102,8 +101,6 @@ type change struct {
 
 func (o *options) simulate(ctx context.Context, flags *simulateOptions) error {
 	switch {
-	case !slices.Contains([]string{"", "json"}, flags.output):
-		return fmt.Errorf("--output %q is unknown; use json", flags.output)
 	case flags.runs < 1 || flags.runs > maxRuns:
 		return fmt.Errorf("--runs is %d: use a number from 1 to %d", flags.runs, maxRuns)
 	case flags.budget <= 0:

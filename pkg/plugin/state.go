@@ -1,10 +1,7 @@
 package plugin
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,11 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	authenticationv1 "k8s.io/api/authentication/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/util/retry"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
@@ -25,44 +19,44 @@ import (
 )
 
 func newPause(o *options) *cobra.Command {
-	return &cobra.Command{
-		Use: "pause NAME", GroupID: groupAct, Args: cobra.ExactArgs(1), ValidArgsFunction: o.completeName,
-		Short:   "Pause a rollout: the hub stops writing to clusters",
-		Example: `  kubectl mwrs pause web`,
-		RunE:    func(cmd *cobra.Command, args []string) error { return o.setPaused(cmd.Context(), args[0], true) },
-	}
+	return o.newPausing(view.VerbPause, "Pause a rollout: the hub stops writing to clusters")
 }
 
 func newResume(o *options) *cobra.Command {
-	return &cobra.Command{
-		Use: "resume NAME", GroupID: groupAct, Args: cobra.ExactArgs(1), ValidArgsFunction: o.completeName,
-		Short:   "Resume a paused rollout",
-		Example: `  kubectl mwrs resume web`,
-		RunE:    func(cmd *cobra.Command, args []string) error { return o.setPaused(cmd.Context(), args[0], false) },
-	}
+	return o.newPausing(view.VerbResume, "Resume a paused rollout")
 }
 
-func (o *options) setPaused(ctx context.Context, name string, paused bool) error {
-	c, err := o.connect()
-	if err != nil {
-		return err
+func (o *options) newPausing(verb view.Verb, short string) *cobra.Command {
+	flags := &actOptions{}
+	cmd := &cobra.Command{
+		Use: string(verb) + " NAME", GroupID: groupAct, Args: cobra.ExactArgs(1), ValidArgsFunction: o.completeName,
+		Short:   short,
+		Example: "  kubectl mwrs " + string(verb) + " web",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := o.connect()
+			if err != nil {
+				return err
+			}
+			return o.setPausedAt(cmd.Context(), c, args[0], verb, flags)
+		},
 	}
-	return o.setPausedAt(ctx, c, name, paused)
+	flags.addDryRun(cmd)
+	return cmd
 }
 
-func (o *options) setPausedAt(ctx context.Context, c *clients, name string, paused bool) error {
-	set, err := c.replicaSets().Get(ctx, name, metav1.GetOptions{})
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(pausable(set, paused), o.check(set)); err != nil {
-		return err
-	}
-	if err := c.patch(ctx, name, types.MergePatchType, map[string]any{"spec": map[string]any{"paused": paused}}); err != nil {
-		return err
-	}
-	verb := map[bool]view.Verb{true: view.VerbPause, false: view.VerbResume}[paused]
-	return o.requested(ctx, c, verb, name, view.EffectOf(&view.Objects{ReplicaSet: set}, verb, nil, nil).Then)
+func (o *options) setPausedAt(ctx context.Context, c *clients, name string, verb view.Verb, flags *actOptions) error {
+	_, err := o.act(ctx, c, flags, func() (*action, error) {
+		set, err := c.replicaSets().Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return nil, err
+		}
+		paused := verb == view.VerbPause
+		return &action{
+			Effect: view.EffectOf(&view.Objects{ReplicaSet: set}, verb, nil, nil), set: set, manager: fieldManager,
+			kind: types.MergePatchType, patch: map[string]any{"spec": map[string]any{"paused": paused}},
+		}, pausable(set, paused)
+	})
+	return err
 }
 
 // pausable returns an error if a rollout is paused, or not paused, already.
@@ -74,57 +68,11 @@ func pausable(set *workv1alpha1.ManifestWorkReplicaSet, paused bool) error {
 	return fmt.Errorf("manifestworkreplicasets %q is %s", set.Name, already)
 }
 
-// requested prints that an action was requested, and what the hub will do. Whether it does is for the hub to say: the object only has the
-// request.
-func (o *options) requested(ctx context.Context, c *clients, verb view.Verb, name, then string) error {
-	if err := o.did(name, string(verb)+" requested"); err != nil {
-		return err
-	}
-	if err := o.sayf("%s\n", then); err != nil {
-		return err
-	}
-	newPrinter(o.ErrOut, screenOf(o.ErrOut)).alarms(view.AlarmsOf(nil, c.lease(ctx), o.now()))
-	return nil
-}
-
-// did prints the result of a command in kubectl's format.
-func (o *options) did(name, what string) error {
-	return o.sayf("manifestworkreplicaset.work.open-cluster-management.io/%s %s\n", name, what)
-}
-
-func (c *clients) patch(ctx context.Context, name string, kind types.PatchType, change any, subresources ...string) error {
-	data, err := json.Marshal(change)
-	if err != nil {
-		return err
-	}
-	_, err = c.replicaSets().Patch(ctx, name, kind, data, metav1.PatchOptions{FieldManager: fieldManager}, subresources...)
-	return err
-}
-
-// changing is how often, and for how long, a write is repeated while the hub or another user changes the object.
-var changing = wait.Backoff{Steps: 9, Duration: 20 * time.Millisecond, Factor: 2, Jitter: 0.1}
-
-// repeated calls a function that reads the object, checks it and writes it, until nobody changes the object in between. The hub writes
-// the status often during a rollout.
-func repeated(write func() error) error { return retry.OnError(changing, hasChanged, write) }
-
-// hasChanged reports whether a write failed because the object changed: a conflict, or a JSON patch whose test failed. The API server
-// names no cause for the latter.
-func hasChanged(err error) bool {
-	var failure apierrors.APIStatus
-	if apierrors.IsConflict(err) {
-		return true
-	}
-	return apierrors.IsInvalid(err) && errors.As(err, &failure) &&
-		(failure.Status().Details == nil || len(failure.Status().Details.Causes) == 0)
-}
-
 // abortOptions holds the flags of the abort command.
 type abortOptions struct {
-	reason  string
-	yes     bool
-	wait    bool
-	timeout time.Duration
+	actOptions
+	waits
+	reason string
 }
 
 func newAbort(o *options) *cobra.Command {
@@ -138,9 +86,9 @@ func newAbort(o *options) *cobra.Command {
 		RunE:    func(cmd *cobra.Command, args []string) error { return o.abort(cmd.Context(), args[0], flags) },
 	}
 	cmd.Flags().StringVar(&flags.reason, "reason", "", "The reason for the abort, at most 256 bytes")
-	cmd.Flags().BoolVarP(&flags.yes, "yes", "y", false, "Do not ask for confirmation")
-	cmd.Flags().BoolVar(&flags.wait, "wait", false, "Wait until every cluster has confirmed the current revision")
-	cmd.Flags().DurationVar(&flags.timeout, "timeout", 0, "With --wait: maximum time to wait, such as 30m; 0 waits forever")
+	flags.addYes(cmd)
+	flags.addDryRun(cmd)
+	flags.addFlags(cmd, "Wait until every cluster has confirmed the current revision")
 	return cmd
 }
 
@@ -152,7 +100,7 @@ func (o *options) abort(ctx context.Context, name string, flags *abortOptions) e
 	if err != nil {
 		return err
 	}
-	if err := o.abortAt(ctx, c, name, flags); err != nil || !flags.wait {
+	if err := o.abortAt(ctx, c, name, flags); err != nil || !flags.wait || flags.dryRun != dryRunNone {
 		return err
 	}
 	return o.waitRestored(ctx, c, name, flags.timeout)
@@ -166,32 +114,23 @@ func (o *options) abortAt(ctx context.Context, c *clients, name string, flags *a
 	if flags.reason != "" {
 		status["abortReason"] = flags.reason
 	}
-	confirmed, then := "", ""
-	err := repeated(func() error {
+	_, err := o.act(ctx, c, &flags.actOptions, func() (*action, error) {
 		set, err := c.replicaSets().Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if err := cmp.Or(view.Abortable(set), o.check(set)); err != nil {
-			return err
-		}
-		question := fmt.Sprintf("Abort and write revision %s to every cluster of %s/%s that has revision %s?",
-			view.RevisionNumber(set, set.Status.CurrentRevision), set.Namespace, set.Name,
-			view.RevisionNumber(set, set.Status.UpdateRevision))
-		if question != confirmed {
-			if err := o.ask(question, flags.yes); err != nil {
-				return err
-			}
-			confirmed = question
-		}
-		then = view.EffectOf(&view.Objects{ReplicaSet: set}, view.VerbAbort, nil, nil).Then
 		status["abortedTime"] = metav1.NewTime(o.now().UTC().Truncate(time.Second))
-		return c.patch(ctx, name, types.MergePatchType, changeOf(set, status), "status")
+		return onStatus(set, types.MergePatchType, changeOf(set, status), view.VerbAbort, nil), view.Abortable(set)
 	})
-	if err != nil {
-		return err
+	return err
+}
+
+// onStatus returns an action that writes the status.
+func onStatus(set *workv1alpha1.ManifestWorkReplicaSet, kind types.PatchType, patch any, verb view.Verb, clusters []string) *action {
+	return &action{
+		Effect: view.EffectOf(&view.Objects{ReplicaSet: set}, verb, nil, clusters), set: set, manager: fieldManager,
+		kind: kind, patch: patch, subresources: []string{"status"},
 	}
-	return o.requested(ctx, c, view.VerbAbort, name, then)
 }
 
 // changeOf returns a merge patch of the status that applies only to the object that was read.
@@ -212,8 +151,9 @@ func (o *options) user(ctx context.Context, c *clients) string {
 }
 
 func newRetry(o *options) *cobra.Command {
-	return &cobra.Command{
-		Use: "retry NAME [CLUSTER...]", GroupID: groupAct, Args: cobra.MinimumNArgs(1), ValidArgsFunction: o.completeName,
+	flags := &actOptions{}
+	cmd := &cobra.Command{
+		Use: "retry NAME [CLUSTER...]", GroupID: groupAct, Args: cobra.MinimumNArgs(1), ValidArgsFunction: o.completing(findRetried),
 		Short: "Roll out the aborted revision again, or retry failed clusters",
 		Long: "Roll out the aborted revision again, or retry the failed clusters of a rollout.\n" +
 			"A retried cluster gets a new deadline. If you name no clusters, all failed clusters are retried.",
@@ -222,36 +162,28 @@ func newRetry(o *options) *cobra.Command {
 
   # Retry two clusters of a stalled rollout
   kubectl mwrs retry web cluster1 cluster2`,
-		RunE: func(cmd *cobra.Command, args []string) error { return o.retry(cmd.Context(), args[0], args[1:]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := o.connect()
+			if err != nil {
+				return err
+			}
+			return o.retryAt(cmd.Context(), c, args[0], args[1:], flags)
+		},
 	}
+	flags.addDryRun(cmd)
+	return cmd
 }
 
-func (o *options) retry(ctx context.Context, name string, clusters []string) error {
-	c, err := o.connect()
-	if err != nil {
-		return err
-	}
-	return o.retryAt(ctx, c, name, clusters)
-}
-
-func (o *options) retryAt(ctx context.Context, c *clients, name string, clusters []string) error {
-	then := ""
-	err := repeated(func() error {
+func (o *options) retryAt(ctx context.Context, c *clients, name string, clusters []string, flags *actOptions) error {
+	_, err := o.act(ctx, c, flags, func() (*action, error) {
 		set, err := c.replicaSets().Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		kind, change, err := plannedRetry(set, clusters)
-		if err = cmp.Or(err, o.check(set)); err != nil {
-			return err
-		}
-		then = view.EffectOf(&view.Objects{ReplicaSet: set}, view.VerbRetry, nil, clusters).Then
-		return c.patch(ctx, name, kind, change, "status")
+		return onStatus(set, kind, change, view.VerbRetry, clusters), err
 	})
-	if err != nil {
-		return err
-	}
-	return o.requested(ctx, c, view.VerbRetry, name, then)
+	return err
 }
 
 // plannedRetry returns the patch of a retry.

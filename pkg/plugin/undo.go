@@ -4,12 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -21,10 +19,10 @@ import (
 
 // undoOptions holds the flags of the undo command.
 type undoOptions struct {
+	actOptions
+	waits
 	number int64
-	force  bool
-	dryRun string
-	wait   bool
+	view.Allowed
 	status statusOptions
 }
 
@@ -41,74 +39,69 @@ func newUndo(o *options) *cobra.Command {
 		Example: `  # Restore the previous template
   kubectl mwrs undo web
 
-  # Restore the template of revision 6, and wait until the rollout ends
-  kubectl mwrs undo web --to-revision 6 --wait`,
+  # Restore the template of revision 6 without a question, and wait until the rollout ends
+  kubectl mwrs undo web --to-revision 6 --yes --wait`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.undo(cmd.Context(), args[0], flags) },
 	}
-	cmd.Flags().Int64Var(&flags.number, "to-revision", 0, "Restore the template of this revision")
-	cmd.Flags().BoolVar(&flags.force, "force", false, "Restore an aborted revision, or overwrite a template that another tool manages")
-	cmd.Flags().StringVar(&flags.dryRun, "dry-run", "none", "none, client (print the patch) or server (validate without a change)")
-	cmd.Flags().BoolVar(&flags.wait, "wait", false, "Wait until the rollout of the restored revision ends, as the status command does")
-	cmd.Flags().DurationVar(&flags.status.timeout, "timeout", 0, "With --wait: maximum time to wait, such as 30m; 0 waits forever")
+	o.revisionFlag(cmd, &flags.number, "to-revision", "Restore the template of this revision")
+	cmd.Flags().BoolVar(&flags.Aborted, "allow-aborted", false, "Restore the revision of --to-revision even if its rollout was aborted")
+	cmd.Flags().BoolVar(&flags.Managed, "allow-managed", false, "Overwrite a template that another tool manages and may restore")
+	flags.addYes(cmd)
+	flags.addDryRun(cmd)
+	flags.addFlags(cmd, "Wait until the rollout of the restored revision ends, as the status command does")
 	return cmd
 }
 
 func (o *options) undo(ctx context.Context, name string, flags *undoOptions) error {
-	if !slices.Contains([]string{"none", "client", "server"}, flags.dryRun) {
-		return fmt.Errorf("--dry-run %q is unknown; use none, client or server", flags.dryRun)
-	}
 	c, err := o.connect()
 	if err != nil {
 		return err
 	}
-	if err := o.undoAt(ctx, c, name, flags); err != nil {
+	if err := o.undoAt(ctx, c, name, flags); err != nil || !flags.wait || flags.dryRun != dryRunNone {
 		return err
 	}
-	if flags.wait && flags.dryRun == "none" {
-		return o.status(ctx, name, &flags.status)
-	}
-	return nil
+	flags.status.timeout = flags.timeout
+	return o.status(ctx, name, &flags.status)
 }
 
 func (o *options) undoAt(ctx context.Context, c *clients, name string, flags *undoOptions) error {
-	return repeated(func() error {
-		objects, patch, effect, err := o.plannedUndo(ctx, c, name, flags)
-		if err != nil {
-			return err
+	var before *workv1alpha1.ManifestWorkReplicaSet
+	undone, err := o.act(ctx, c, &flags.actOptions, func() (*action, error) {
+		planned, err := o.plannedUndo(ctx, c, name, flags)
+		if err == nil {
+			before = planned.set
 		}
-		if flags.dryRun == "client" {
-			return o.printYAML(patch)
-		}
-		return o.putBack(ctx, c, objects.ReplicaSet, patch, effect, flags.dryRun == "server")
+		return planned, err
 	})
+	if err != nil || undone == nil {
+		return err
+	}
+	return o.handOver(ctx, c, before, undone)
 }
 
-// plannedUndo returns the objects that were read, the patch of an undo and its effect. A wait is for the revision that it restores.
-func (o *options) plannedUndo(
-	ctx context.Context, c *clients, name string, flags *undoOptions,
-) (*view.Objects, []operation, *view.Effect, error) {
+// plannedUndo returns the action of an undo. A wait is for the revision that it restores.
+func (o *options) plannedUndo(ctx context.Context, c *clients, name string, flags *undoOptions) (*action, error) {
 	objects, target, err := o.undoTarget(ctx, c, name, flags)
-	if err == nil {
-		err = o.check(objects.ReplicaSet)
-	}
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
 	template, err := templateOf(objects, target.Number)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
 	var spec workv1.ManifestWorkSpec
 	if err := json.Unmarshal(template, &spec); err != nil {
-		return nil, nil, nil, fmt.Errorf("the template of revision %d: %w", target.Number, err)
+		return nil, fmt.Errorf("the template of revision %d: %w", target.Number, err)
 	}
 	flags.status.hash = target.Hash
 	if flags.status.digest, err = revision.DigestOf(&spec); err != nil {
-		return nil, nil, nil, fmt.Errorf("the template of revision %d: %w", target.Number, err)
+		return nil, fmt.Errorf("the template of revision %d: %w", target.Number, err)
 	}
 	patch, err := undoPatch(objects, target)
-	effect := view.EffectOf(objects, view.VerbUndo, target, nil)
-	return objects, patch, &effect, err
+	return &action{
+		Effect: view.EffectOf(objects, view.VerbUndo, target, nil), set: objects.ReplicaSet, kind: types.JSONPatchType, patch: patch,
+		manager: undoManager, done: fmt.Sprintf("The spec has the template of revision %d again. ", target.Number),
+	}, err
 }
 
 // undoTarget returns the revision that an undo restores, and the objects that were read.
@@ -120,43 +113,16 @@ func (o *options) undoTarget(ctx context.Context, c *clients, name string, flags
 	if len(objects.Missing) > 0 {
 		return nil, nil, fmt.Errorf("no permission to %s, which undo requires", objects.Missing[0])
 	}
-	target, err := view.UndoTarget(objects, flags.number, flags.force)
+	target, err := view.UndoTarget(objects, flags.number, flags.Allowed)
 	if err != nil {
 		return nil, nil, err
 	}
-	if owner := view.ManagerOf(objects.ReplicaSet); owner != "" && !flags.force {
+	if owner := view.ManagerOf(objects.ReplicaSet); owner != "" && !flags.Managed {
 		return nil, nil, fmt.Errorf("%s manages the template of %q and would overwrite the undo; change the template in that tool "+
-			"(`%s` prints the manifest), or add --force", owner, name,
+			"(`%s` prints the manifest), or add --allow-managed", owner, name,
 			plain.Command("kubectl", "mwrs", "export", name, "--to-revision", strconv.FormatInt(target.Number, 10)))
 	}
 	return objects, &target, nil
-}
-
-// putBack sends the patch of an undo to the API server.
-func (o *options) putBack(
-	ctx context.Context, c *clients, set *workv1alpha1.ManifestWorkReplicaSet, patch []operation, effect *view.Effect, dryRun bool,
-) error {
-	data, err := json.Marshal(patch)
-	if err != nil {
-		return err
-	}
-	options := metav1.PatchOptions{FieldManager: undoManager}
-	if dryRun {
-		options.DryRun = []string{metav1.DryRunAll}
-	}
-	undone, err := c.replicaSets().Patch(ctx, set.Name, types.JSONPatchType, data, options)
-	if err != nil {
-		return err
-	}
-	if dryRun {
-		return o.did(set.Name, fmt.Sprintf("undo to the template of revision %d is valid (server dry run)", effect.Revision))
-	}
-	err = o.requested(ctx, c, view.VerbUndo, set.Name,
-		fmt.Sprintf("The spec has the template of revision %d again. %s", effect.Revision, effect.Then))
-	if err != nil {
-		return err
-	}
-	return o.handOver(ctx, c, set, undone)
 }
 
 // undoPatch returns the patch that restores a template and the change cause of its revision. The patch applies only to the version of

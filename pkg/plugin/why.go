@@ -12,10 +12,11 @@ import (
 
 func newWhy(o *options) *cobra.Command {
 	return &cobra.Command{
-		Use: "why NAME CLUSTER", GroupID: groupSee, Args: cobra.ExactArgs(2), ValidArgsFunction: o.completeName,
-		Short:   "Explain the state of one cluster: its past events, its deadline and what it waits for",
-		Example: `  kubectl mwrs why web cluster1`,
-		RunE:    func(cmd *cobra.Command, args []string) error { return o.why(cmd.Context(), args[0], args[1]) },
+		Use: "why NAME CLUSTER", GroupID: groupSee, Args: cobra.ExactArgs(2),
+		ValidArgsFunction: o.completing(byPosition(findNames, findClusters)),
+		Short:             "Explain the state of one cluster: its past events, its deadline and what it waits for",
+		Example:           `  kubectl mwrs why web cluster1`,
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.why(cmd.Context(), args[0], args[1]) },
 	}
 }
 

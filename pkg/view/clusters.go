@@ -47,6 +47,9 @@ var ranks = []State{
 	StateAway, StateInFlight, StateHandingOver, StateSoaking, StateTerminating, StateWaiting,
 }
 
+// States returns the states of a cluster, the most urgent first.
+func States() []State { return append(slices.Clone(ranks), StateSucceeded) }
+
 func (c *Cluster) rank() int {
 	switch at := slices.Index(ranks, c.State); {
 	case at >= 0:

@@ -43,10 +43,17 @@ func EffectOf(o *Objects, verb Verb, revision *Revision, clusters []string) Effe
 	switch verb {
 	case VerbAbort:
 		e.Clusters = o.having(&update)
-		e.Question = fmt.Sprintf("Abort the rollout of revision %d of %s?", update.Number, name)
+		affected := countOf(e.Clusters) + " that have"
+		switch {
+		case len(o.Works) == 0 && update.Now < 0:
+			affected = "every cluster that has"
+		case e.Clusters == 1:
+			affected = "1 cluster that has"
+		}
+		e.Question = fmt.Sprintf("Abort the rollout of revision %s of %s?", o.named(&update), name)
 		e.Writes = "status.abortedTime, your user name and the reason"
-		e.Then = fmt.Sprintf("The hub writes revision %d at once to %s that have revision %d. It ignores the rollout strategy. "+
-			"The spec does not change.", current.Number, countOf(e.Clusters), update.Number)
+		e.Then = fmt.Sprintf("The hub writes revision %s at once to %s revision %s. It ignores the rollout strategy. "+
+			"The spec does not change.", o.named(&current), affected, o.named(&update))
 	case VerbRetry:
 		e.retry(o, name, &update, clusters)
 	case VerbUndo:
@@ -79,9 +86,9 @@ func (e *Effect) retry(o *Objects, name string, update *Revision, clusters []str
 		e.Then = fmt.Sprintf("The hub gives %s a new deadline, and continues the rollout.", countOf(e.Clusters))
 	case o.ReplicaSet.Status.AbortedTime != nil:
 		e.Clusters = Selected(o.ReplicaSet) - o.having(update)
-		e.Question = fmt.Sprintf("Roll out the aborted revision %d of %s again?", update.Number, name)
+		e.Question = fmt.Sprintf("Roll out the aborted revision %s of %s again?", o.named(update), name)
 		e.Writes = "status.abortedTime: null"
-		e.Then = fmt.Sprintf("The hub rolls revision %d out to %s, with the rollout strategy.", update.Number, countOf(e.Clusters))
+		e.Then = fmt.Sprintf("The hub rolls revision %s out to %s, with the rollout strategy.", o.named(update), countOf(e.Clusters))
 	default:
 		e.Clusters = failed
 		e.Question = fmt.Sprintf("Retry all %s of %s that failed?", countOf(failed), name)
@@ -90,14 +97,18 @@ func (e *Effect) retry(o *Objects, name string, update *Revision, clusters []str
 	}
 }
 
+// revisionAt returns a revision. If the status does not list it, it is not known how many clusters have it.
 func (o *Objects) revisionAt(hash string) Revision {
 	for _, r := range Revisions(o) {
 		if r.Hash == hash {
 			return r
 		}
 	}
-	return Revision{}
+	return Revision{Hash: hash, Now: -1}
 }
+
+// named returns the number of a revision, or its hash if the number is unknown.
+func (o *Objects) named(r *Revision) string { return numberOf(o.numbers(), r.Hash) }
 
 // having returns how many clusters have a revision. The works are newer than the status.
 func (o *Objects) having(r *Revision) int {
@@ -129,7 +140,7 @@ type Offer struct {
 
 // Offers returns all actions, and why some do not apply.
 func Offers(o *Objects) []Offer {
-	_, undo := UndoTarget(o, 0, false)
+	_, undo := UndoTarget(o, 0, Allowed{})
 	offers := []Offer{
 		{Verb: VerbUndo, Not: text(undo)}, {Verb: VerbAbort, Not: text(Abortable(o.ReplicaSet))},
 		{Verb: VerbRetry, Not: text(Retriable(o.ReplicaSet))}, {Verb: VerbPause}, {Verb: VerbResume},

@@ -22,7 +22,12 @@ func TestEffects(t *testing.T) {
 
 	abort := view.EffectOf(o, view.VerbAbort, nil, nil)
 	require.Equal(t, 5, abort.Clusters, "five works have the revision, whatever the status counts")
-	require.Contains(t, abort.Question, "Abort the rollout of revision")
+	require.Contains(t, abort.Question, "Abort the rollout of revision 1 of")
+	require.Contains(t, abort.Then, "at once to 5 clusters that have revision 1")
+	old := o.ReplicaSet.DeepCopy()
+	old.Status.Revisions = nil
+	abort = view.EffectOf(&view.Objects{ReplicaSet: old}, view.VerbAbort, nil, nil)
+	require.Contains(t, abort.Then, "writes revision older at once to every cluster that has revision "+status.UpdateRevision, "a CRD without the list")
 	require.Equal(t, 5, view.EffectOf(o, view.VerbUndo, &older, nil).Clusters)
 	require.Equal(t, int64(1), view.EffectOf(o, view.VerbUndo, &older, nil).Revision)
 	require.Zero(t, view.EffectOf(o, view.VerbPause, nil, nil).Clusters)

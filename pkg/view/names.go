@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-
-	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
 // numbers returns the numbers of the revisions, by hash.
@@ -24,11 +22,6 @@ func numberOf(numbers map[string]int64, hash string) string {
 		return strconv.FormatInt(number, 10)
 	}
 	return hash
-}
-
-// RevisionNumber returns the number of a revision as users see it, or its hash if status.revisions does not list it.
-func RevisionNumber(rs *workv1alpha1.ManifestWorkReplicaSet, hash string) string {
-	return numberOf((&Objects{ReplicaSet: rs}).numbers(), hash)
 }
 
 // CurrentNumber returns the number of the current revision.

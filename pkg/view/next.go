@@ -72,7 +72,7 @@ func (o *Objects) worst(f *Fleet) (cluster, what string) {
 
 // undo returns the command that restores an earlier revision; nil if there is none. A template that a tool manages is changed in that tool.
 func (o *Objects) undo(command func(purpose, verb string, rest ...string) Command, purpose string) []Command {
-	target, err := UndoTarget(o, 0, false)
+	target, err := UndoTarget(o, 0, Allowed{})
 	if err != nil {
 		return nil
 	}
@@ -81,7 +81,7 @@ func (o *Objects) undo(command func(purpose, verb string, rest ...string) Comman
 	case "":
 		return []Command{command(purpose, "undo")}
 	case KubectlApply:
-		return []Command{command(purpose+"; the file that was applied has to follow", "undo", "--force")}
+		return []Command{command(purpose+"; the file that was applied has to follow", "undo", "--allow-managed")}
 	default:
 		return []Command{command(fmt.Sprintf("%s: print its manifest for %s, which manages the template", purpose, manager),
 			"export", "--to-revision", strconv.FormatInt(target.Number, 10))}
@@ -105,10 +105,17 @@ func (o *Objects) back(command func(purpose, verb string, rest ...string) Comman
 	return []Command{command("return every cluster to revision "+numberOf(o.numbers(), current), "abort", "--reason", "…")}
 }
 
+// Allowed is what an undo may do because the user said so.
+type Allowed struct {
+	// Aborted allows to restore an aborted revision, and Managed to overwrite a template that another tool manages.
+	Aborted bool `json:"allowAborted,omitempty"`
+	Managed bool `json:"allowManaged,omitempty"`
+}
+
 // UndoTarget returns the revision that an undo restores. A nonzero number selects that revision. Otherwise, the target is the current
 // revision if the update revision or the template in the spec differs from it, or else the newest earlier revision that was current and was
-// not aborted. An aborted revision requires force.
-func UndoTarget(o *Objects, number int64, force bool) (Revision, error) {
+// not aborted.
+func UndoTarget(o *Objects, number int64, allowed Allowed) (Revision, error) {
 	revisions := Revisions(o)
 	wanted := func(r *Revision) bool { return r.Number == number }
 	switch {
@@ -127,17 +134,17 @@ func UndoTarget(o *Objects, number int64, force bool) (Revision, error) {
 	case at < 0:
 		return Revision{}, fmt.Errorf("there is no earlier revision that reached every cluster; select one with --to-revision")
 	}
-	return revisions[at], usable(o, &revisions[at], force)
+	return revisions[at], usable(o, &revisions[at], allowed)
 }
 
 // usable returns an error if the revision can't be restored.
-func usable(o *Objects, r *Revision, force bool) error {
+func usable(o *Objects, r *Revision, allowed Allowed) error {
 	switch {
 	case !r.Stored:
 		return fmt.Errorf("revision %d can't be restored: ControllerRevision %s/%s is missing or can't be read", r.Number,
 			o.ReplicaSet.Namespace, r.Name)
-	case r.State == workv1alpha1.RevisionAborted && !force:
-		return fmt.Errorf("the rollout of revision %d was aborted (%s); add --force to roll it out again", r.Number, r.AbortReason)
+	case r.State == workv1alpha1.RevisionAborted && !allowed.Aborted:
+		return fmt.Errorf("the rollout of revision %d was aborted (%s); add --allow-aborted to roll it out again", r.Number, r.AbortReason)
 	}
 	return nil
 }

@@ -55,11 +55,11 @@ func TestNextOffersUndo(t *testing.T) {
 	}
 	stalled := state(workv1alpha1.StateStalled)
 	require.Contains(t, lines(stalled), "kubectl mwrs undo web -n default")
-	require.Contains(t, lines(stalled, applied), "kubectl mwrs undo web --force -n default")
+	require.Contains(t, lines(stalled, applied), "kubectl mwrs undo web --allow-managed -n default")
 	require.Contains(t, lines(stalled, argo), "kubectl mwrs export web --to-revision 1 -n default")
 	require.NotContains(t, lines(stalled, argo), "kubectl mwrs undo web -n default")
 	require.NotContains(t, lines(stalled, complete), "kubectl mwrs undo web -n default")
-	require.Contains(t, lines(state(workv1alpha1.StateComplete), complete, applied), "kubectl mwrs undo web --force -n default")
+	require.Contains(t, lines(state(workv1alpha1.StateComplete), complete, applied), "kubectl mwrs undo web --allow-managed -n default")
 }
 
 // TestNextAfterAnAbort: when every cluster has returned, the screen still leads to a cluster that failed.

@@ -25,7 +25,7 @@ func TestUndoOfATemplateWithoutARevision(t *testing.T) {
 			o := objects(t, complete)
 			o.ReplicaSet.Spec.ManifestWorkTemplate = *template("v3")
 			change(o.ReplicaSet)
-			target, err := view.UndoTarget(o, 0, false)
+			target, err := view.UndoTarget(o, 0, view.Allowed{})
 			require.NoError(t, err)
 			require.Equal(t, int64(2), target.Number, "the revision that every cluster has")
 		})

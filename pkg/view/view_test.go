@@ -67,14 +67,14 @@ func aborted(rev *appsv1.ControllerRevision) {
 }
 
 // TestUndoTarget: an undo restores the current revision during a rollout. After a rollout, it restores the newest earlier revision that was
-// current. It restores an aborted revision only with force.
+// current. It restores an aborted revision only if allowed.
 func TestUndoTarget(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(*view.Objects)
-		number int64
-		force  bool
-		want   int64
-		err    string
+		change  func(*view.Objects)
+		number  int64
+		allowed view.Allowed
+		want    int64
+		err     string
 	}{
 		"during a rollout": {want: 1},
 		"by number":        {number: 2, want: 2},
@@ -84,8 +84,8 @@ func TestUndoTarget(t *testing.T) {
 			complete(o)
 			delete(o.Revisions[0].Annotations, workv1alpha1.AnnotationCurrentSince)
 		}, err: "no earlier"},
-		"aborted":                {change: func(o *view.Objects) { aborted(o.Revisions[1]) }, number: 2, err: "add --force"},
-		"aborted, with force":    {change: func(o *view.Objects) { aborted(o.Revisions[1]) }, number: 2, force: true, want: 2},
+		"aborted":                {change: func(o *view.Objects) { aborted(o.Revisions[1]) }, number: 2, err: "add --allow-aborted"},
+		"aborted, allowed":       {change: func(o *view.Objects) { aborted(o.Revisions[1]) }, number: 2, allowed: view.Allowed{Aborted: true}, want: 2},
 		"after the first one":    {change: func(o *view.Objects) { complete(o); o.Revisions = o.Revisions[1:] }, err: "no earlier"},
 		"revision can't be read": {change: func(o *view.Objects) { o.Revisions[0].Data.Raw = []byte(`{}`) }, err: "missing or can't be read"},
 	} {
@@ -94,7 +94,7 @@ func TestUndoTarget(t *testing.T) {
 			if c.change != nil {
 				c.change(o)
 			}
-			target, err := view.UndoTarget(o, c.number, c.force)
+			target, err := view.UndoTarget(o, c.number, c.allowed)
 			if c.err != "" {
 				require.ErrorContains(t, err, c.err)
 				return

@@ -47,7 +47,7 @@ func TestApplyAfterUndo(t *testing.T) {
 			f.complete()
 			require.Nil(t, f.get().Spec.ManifestWorkTemplate.DeleteOption)
 			f.ok("pause", f.name)
-			f.ok("undo", f.name, "--force")
+			f.ok("undo", f.name, "--yes", "--allow-managed")
 			require.NotNil(t, f.get().Spec.ManifestWorkTemplate.DeleteOption)
 			require.Equal(t, "image 1", f.get().Annotations[workv1alpha1.AnnotationChangeCause])
 			apply("v3", "", func(*workv1.ManifestWorkSpec) {})

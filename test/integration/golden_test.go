@@ -55,7 +55,7 @@ func (s screens) play() string {
 	exported := ""
 	for _, command := range []string{
 		"list", "get web", "clusters web -o wide", "why web " + about, "history web", "history web --revision 1", "status web --timeout 5s",
-		"diff web", "plan web", "undo web --dry-run=client", "undo web", "abort web --reason tried", "abort web --reason tried --yes",
+		"diff web", "plan web", "undo web --dry-run=client", "undo web", "undo web --yes", "abort web --reason tried", "abort web --reason tried --yes",
 		"retry web", "retry web " + about, "pause web", "resume web", "export web",
 	} {
 		out, code := s.run(kubeconfig, "", append(strings.Fields(command), s.flags...))

@@ -81,7 +81,7 @@ func TestPersonWhoViews(t *testing.T) {
 	require.Equal(t, 1, viewer.runs("diff", "web").code, "the templates differ")
 	require.Contains(t, viewer.may("export", "web", "--to-revision", "1"), "kind: ManifestWorkReplicaSet")
 	for _, command := range [][]string{
-		{"abort", "web", "--yes"}, {"pause", "web"}, {"undo", "web"},
+		{"abort", "web", "--yes"}, {"pause", "web"}, {"undo", "web", "--yes"},
 	} {
 		viewer.mayNot(command...)
 	}
@@ -108,7 +108,7 @@ func TestPersonWhoOperates(t *testing.T) {
 	operator.may("retry", "web")
 	f.complete()
 	f.everywhere("v2")
-	operator.may("undo", "web", "--wait")
+	operator.may("undo", "web", "--yes", "--wait")
 	f.everywhere("v1")
 	operator.may("pause", "web")
 	require.True(t, f.get().Spec.Paused)
@@ -137,7 +137,7 @@ func TestPersonWhoOnlyAborts(t *testing.T) {
 	f.aborted()
 	f.everywhere("v1")
 	person.mayNot("pause", "web")
-	person.mayNot("undo", "web", "--to-revision", "2", "--force")
+	person.mayNot("undo", "web", "--to-revision", "2", "--yes", "--allow-aborted")
 	f.agentsReport("c1", "v2", succeeds)
 	person.may("retry", "web")
 	f.complete()
@@ -156,7 +156,7 @@ func TestPersonWhoAdministers(t *testing.T) {
 	admin.update("v2")
 	f.complete()
 	f.everywhere("v2")
-	admin.may("undo", "web", "--wait")
+	admin.may("undo", "web", "--yes", "--wait")
 	f.everywhere("v1")
 	admin.cannot(f.namespace, revisions, "create", "update", "patch", "delete")
 	admin.cannot(f.namespace, placements, "create", "update", "patch", "delete")

@@ -96,7 +96,7 @@ func TestPluginUndoesAStalledRollout(t *testing.T) {
 	require.Len(t, clusters, 4)
 	require.Equal(t, f.cluster("c2"), clusters[0].Name, "failed clusters come first")
 
-	require.Contains(t, f.ok("undo", "web", "--wait"), "undo requested")
+	require.Contains(t, f.ok("undo", "web", "--yes", "--wait"), "undo requested")
 	f.everywhere("v1")
 }
 
@@ -114,12 +114,12 @@ func TestPluginUndo(t *testing.T) {
 	require.Contains(t, f.ok("undo", "web", "--dry-run=client"), "/spec/manifestWorkTemplate")
 	require.Contains(t, f.ok("undo", "web", "--dry-run=server"), "undo to the template of revision 1 is valid (server dry run)")
 	f.refuses("there is no revision 9", "undo", "web", "--to-revision", "9")
-	require.Contains(t, f.ok("undo", "web", "--wait"), "Complete")
+	require.Contains(t, f.ok("undo", "web", "--yes", "--wait"), "Complete")
 	f.everywhere("v1")
 	require.Contains(t, f.ok("history", "web"), "3 update, current")
 	require.NotContains(t, f.get().Annotations, workv1alpha1.AnnotationChangeCause, "revision 1 had no cause")
 
-	require.Contains(t, f.ok("undo", "web", "--wait"), "revision 2")
+	require.Contains(t, f.ok("undo", "web", "--yes", "--wait"), "revision 2")
 	f.everywhere("v2")
 	require.Equal(t, "image 2", f.get().Annotations[workv1alpha1.AnnotationChangeCause])
 }
@@ -138,7 +138,7 @@ func TestPluginLeavesManagedTemplatesAlone(t *testing.T) {
 	require.NoError(t, yaml.UnmarshalStrict([]byte(f.ok("export", "web", "--to-revision", "1")), &manifest))
 	require.Empty(t, manifest.ResourceVersion)
 	require.NotEqual(t, f.get().Spec.ManifestWorkTemplate, manifest.Spec.ManifestWorkTemplate)
-	f.ok("undo", "web", "--force", "--wait")
+	f.ok("undo", "web", "--yes", "--allow-managed", "--wait")
 	f.everywhere("v1")
 }
 

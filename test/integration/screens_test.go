@@ -161,7 +161,7 @@ func restoredScreens(t *testing.T) screens {
 	s := abortedScreens(t)
 	s.ok("status", "web", "--wait-restored")
 	nextSecond(t)
-	s.ok("undo", "web", "--wait")
+	s.ok("undo", "web", "--yes", "--wait")
 	s.complete()
 	return s
 }

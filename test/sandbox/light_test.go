@@ -31,7 +31,7 @@ func TestLightClusters(t *testing.T) {
 	output, err = r.shell("kubectl mwrs why web cluster2")
 	require.NoError(t, err, output)
 	require.Contains(t, output, "the hub recorded a failure of revision 2: Degraded")
-	output, err = r.shell("kubectl mwrs undo web --force --wait")
+	output, err = r.shell("kubectl mwrs undo web --yes --allow-managed --wait")
 	require.NoError(t, err, output)
 	await.Eventually(t, patience, "every cluster is back", func() error {
 		back, err := r.shell("kubectl mwrs clusters web --state succeeded -o name")

@@ -163,7 +163,7 @@ func (p *player) undo(ctx context.Context) error {
 	p.teller.does("kubectl mwrs " + strings.Join(args, " "))
 	var out bytes.Buffer
 	streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out}
-	if code := plugin.Run(ctx, append(args, "--kubeconfig="+kubeconfig), streams); code != 0 {
+	if code := plugin.Run(ctx, append(args, "--yes", "--kubeconfig="+kubeconfig), streams); code != 0 {
 		return fmt.Errorf("kubectl mwrs undo failed with exit code %d: %s", code, out.String())
 	}
 	return nil

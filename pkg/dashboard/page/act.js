@@ -44,10 +44,11 @@ export function actions({ namespace, name, context, announce }) {
   }
 
   function refused(own, box, action, error) {
-    const canForce = action.verb === 'undo' && !action.force && /--force/.test(error.message);
+    const flag = action.verb === 'undo' && /--allow-(aborted|managed)/.exec(error.message)?.[1];
+    const allowed = { aborted: ['allowAborted', 'The rollout of this revision was aborted before.'], managed: ['allowManaged', 'The tool that manages the template may overwrite the undo.'] }[flag];
     fill(box, el('h2', {}, `${verbs[action.verb]} is not possible`), el('p', { class: 'bad', role: 'alert' }, error.message),
       el('div', { class: 'bar' }, el('button', { type: 'button', onclick: close }, 'Close'),
-        canForce ? el('button', { type: 'button', class: 'danger', onclick: () => preview(own, box, { ...action, force: true }, 'Forced: another tool may overwrite the undo, or the revision was aborted before.') }, 'Force …') : null));
+        allowed ? el('button', { type: 'button', class: 'danger', onclick: () => preview(own, box, { ...action, [allowed[0]]: true }, allowed[1]) }, 'Undo nevertheless …') : null));
     box.querySelector('button').focus();
   }
 
