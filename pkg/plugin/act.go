@@ -153,7 +153,7 @@ func (o *options) requested(ctx context.Context, c *clients, a *action) error {
 	if err := o.did(a.set.Name, string(a.Verb)+" requested"); err != nil {
 		return err
 	}
-	if err := o.sayf("%s\n", a.done+a.Then); err != nil {
+	if err := o.tell(a.done + a.Then); err != nil {
 		return err
 	}
 	newPrinter(o.ErrOut, screenOf(o.ErrOut)).alarms(view.AlarmsOf(nil, c.lease(ctx), o.now()))

@@ -99,16 +99,18 @@ func (o *options) printDiagnoses(all []diagnosis, output string) error {
 	if output == "json" {
 		return o.printJSON(all)
 	}
-	out := newPrinter(o.Out, screen{})
-	out.tabbed(func(row func(...string)) {
-		for _, found := range all {
-			text := found.Message
-			if found.Remedy != "" {
-				text += "; remedy: " + found.Remedy
-			}
-			row(found.Result, found.Check, text)
+	out := newPrinter(o.Out, screenOf(o.Out))
+	width := 0
+	for i := range all {
+		width = max(width, len(all[i].Check))
+	}
+	for i := range all {
+		text := all[i].Message
+		if all[i].Remedy != "" {
+			text += "; remedy: " + all[i].Remedy
 		}
-	})
+		out.prose(fmt.Sprintf("%-*s   %-*s   ", len(checkUnknown), all[i].Result, width, all[i].Check), text)
+	}
 	return out.err
 }
 

@@ -70,7 +70,7 @@ func (o *options) plan(ctx context.Context, name, file, output string) error {
 	if output == "json" {
 		return o.printJSON(jsonOf(ahead, change))
 	}
-	if err := o.printAhead(ahead, change); err != nil || file == "" || change.Same {
+	if err := o.printAhead(ahead, change, screenOf(o.Out)); err != nil || file == "" || change.Same {
 		return err
 	}
 	return o.planDiff(ctx, objects, set)
@@ -166,35 +166,29 @@ func (o *options) planDiff(ctx context.Context, objects *view.Objects, set *work
 // wavesShown is the number of waves that are printed. The last wave is always printed.
 const wavesShown = 12
 
-func (o *options) printAhead(a *view.Ahead, change *view.Change) error {
-	out := newPrinter(o.Out, screen{})
+func (o *options) printAhead(a *view.Ahead, change *view.Change, s screen) error {
+	out := newPrinter(o.Out, s)
 	out.alarms(a.Alarms)
 	out.printf("%s/%s   %s\n", a.Namespace, a.Name, changeText(a, change))
 	for _, note := range a.Notes {
-		out.printf("note     %s\n", note)
+		out.prose("note     ", note)
 	}
 	o.printThen(out, a.Then)
 	if len(a.Waves) == 0 {
-		out.printf("waves    the hub starts no further cluster\n")
+		out.prose("waves    ", "the hub starts no further cluster")
 	} else {
 		first := map[bool]string{true: "the hub writes the first one now", false: "the first one waits"}
-		out.printf("waves    %d, if every cluster recovers and succeeds; %s\n", len(a.Waves), first[a.Waves[0].Now && !a.Paused])
-		out.tabbed(func(row func(...string)) { printWaves(row, a.Waves) })
+		out.prose("waves    ",
+			fmt.Sprintf("%d, if every cluster recovers and succeeds; %s", len(a.Waves), first[a.Waves[0].Now && !a.Paused]))
+		out.table(waveTable(a.Waves))
 	}
 	if a.Unreached > 0 {
-		out.printf("         %d more clusters are in none of these waves\n", a.Unreached)
+		out.prose("         ", fmt.Sprintf("%d more clusters are in none of these waves", a.Unreached))
 	}
 	for i := range a.Limits {
-		out.printf("limits   placement %s: %s\n", a.Limits[i].Placement, limitsText(a, &a.Limits[i]))
+		out.prose("limits   ", "placement "+a.Limits[i].Placement+": "+limitsText(a, &a.Limits[i]))
 	}
-	if len(a.Waiting) > 0 {
-		out.tabbed(func(row func(...string)) {
-			row("STATE", "WAITS-FOR", "CLUSTERS", "NAMES")
-			for _, group := range a.Waiting {
-				row(string(group.State), string(group.For), strconv.Itoa(len(group.Clusters)), firstOf(group.Clusters, namesShown))
-			}
-		})
-	}
+	out.table(waitingTable(a.Waiting))
 	return out.err
 }
 
@@ -208,19 +202,30 @@ func changeText(a *view.Ahead, change *view.Change) string {
 	return fmt.Sprintf("would roll out a new revision %d", change.Number)
 }
 
-func printWaves(row func(...string), waves []forecast.Wave) {
-	row("WAVE", "CLUSTERS", "PLACEMENT", "GROUP", "NAMES")
+func waveTable(waves []forecast.Wave) *table {
+	var rows [][]string
 	for i := range waves {
 		if i >= wavesShown-1 && i < len(waves)-1 {
 			if i == wavesShown-1 {
-				row("…", "", "", "", "")
+				rows = append(rows, []string{"…", "", "", "", ""})
 			}
 			continue
 		}
 		for _, part := range waves[i].Parts {
-			row(strconv.Itoa(i+1), strconv.Itoa(len(part.Clusters)), part.Placement, orDash(part.Group), firstOf(part.Clusters, namesShown))
+			rows = append(rows, []string{strconv.Itoa(i + 1), strconv.Itoa(len(part.Clusters)), part.Placement, orDash(part.Group),
+				firstOf(part.Clusters, namesShown)})
 		}
 	}
+	return tableOf([]column{{name: "WAVE"}, {name: "CLUSTERS"}, {name: "PLACEMENT"}, {name: "GROUP"}, {name: "NAMES", drop: 1}}, rows)
+}
+
+func waitingTable(waiting []view.Waiting) *table {
+	var rows [][]string
+	for _, group := range waiting {
+		rows = append(rows, []string{string(group.State), string(group.For), strconv.Itoa(len(group.Clusters)),
+			firstOf(group.Clusters, namesShown)})
+	}
+	return tableOf([]column{{name: "STATE", state: true}, {name: "WAITS-FOR"}, {name: "CLUSTERS"}, {name: "NAMES", drop: 1}}, rows)
 }
 
 // limitsText returns what a failure in a placementRef leads to.

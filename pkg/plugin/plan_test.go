@@ -55,7 +55,7 @@ func TestPrintAhead(t *testing.T) {
 	}
 	var out bytes.Buffer
 	o := &options{IOStreams: genericiooptions.IOStreams{Out: &out}}
-	require.NoError(t, o.printAhead(a, &view.Change{Number: 3, Returns: 1}))
+	require.NoError(t, o.printAhead(a, &view.Change{Number: 3, Returns: 1}, screen{}))
 	for _, part := range []string{
 		"would return to the template of revision 1, as revision 3\n", "note     one\\x1b[31m note\n", "then     now: paused: nothing is written\n",
 		"waves    50, if every cluster recovers and succeeds; the first one waits", "11     1          p           0/a b   c11\n…", "50     1          p           0/a b   c50\n",

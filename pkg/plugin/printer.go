@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"strings"
 
-	"k8s.io/cli-runtime/pkg/printers"
 	"sigs.k8s.io/yaml"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
@@ -101,21 +100,6 @@ func (p *printer) table(t *table) {
 	}
 }
 
-// tabbed writes a table of any width, of the rows that the function adds.
-func (p *printer) tabbed(fill func(row func(cells ...string))) {
-	if p.err != nil {
-		return
-	}
-	w := printers.GetNewTabWriter(p.to)
-	fill(func(cells ...string) {
-		for i := range cells {
-			cells[i] = plain.Line(cells[i])
-		}
-		_, _ = fmt.Fprintln(w, strings.Join(cells, "\t"))
-	})
-	p.err = w.Flush()
-}
-
 // notef writes a format to the error output.
 func (o *options) notef(format string, args ...any) {
 	newPrinter(o.ErrOut, screen{}).printf(format, args...)
@@ -125,6 +109,13 @@ func (o *options) notef(format string, args ...any) {
 func (o *options) sayf(format string, args ...any) error {
 	out := newPrinter(o.Out, screen{})
 	out.printf(format, args...)
+	return out.err
+}
+
+// tell writes a text to the output, on as many lines as the screen requires.
+func (o *options) tell(text string) error {
+	out := newPrinter(o.Out, screenOf(o.Out))
+	out.prose("", text)
 	return out.err
 }
 

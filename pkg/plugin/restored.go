@@ -34,7 +34,7 @@ func (o *options) waitRestored(ctx context.Context, c *clients, name string, tim
 		case err != nil:
 			return err
 		case line != last:
-			if err := o.sayf("%s\n", line); err != nil {
+			if err := o.tell(line); err != nil {
 				return err
 			}
 			last = line

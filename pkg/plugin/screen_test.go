@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/open-cluster-management-io/work-rollback/pkg/forecast"
 	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 )
@@ -141,5 +142,28 @@ func TestClipped(t *testing.T) {
 		if c.first != "" {
 			require.Equal(t, c.first, got[at-1], c)
 		}
+	}
+}
+
+// TestWholeTables: on a screen that is too narrow, a table that leaves nothing out has a line for each cell, and no line is too wide.
+func TestWholeTables(t *testing.T) {
+	measure := func(p50, p95 float64) forecast.Measure {
+		return forecast.Measure{P50: forecast.Quantile{Value: p50, Low: p50 - 9, High: p50 + 9}, P95: forecast.Quantile{Value: p95, Low: p95 - 99, High: p95 + 99}}
+	}
+	summary := &forecast.Summary{Runs: 1, Duration: measure(880, 1020), Exposed: measure(902, 1000)}
+	drawn := func(width int) string {
+		var out bytes.Buffer
+		printed := newPrinter(&out, screen{width: width})
+		printed.table(measureTable(summary))
+		printed.table(changeTable([]change{{Change: "a mandatory canary group of 1 of 12 clusters in placement production", Result: *summary, Without: *summary}}))
+		require.NoError(t, printed.err)
+		return out.String()
+	}
+	require.Regexp(t, `(?m)^clusters that ran the new revision +at most 902 \(893 to 911\) +at most 1000 \(901 to 1099\)$`, drawn(200))
+	narrow := drawn(60)
+	require.Contains(t, narrow, "clusters that ran the new revision\n  HALF OF THE RUNS   at most 902 (893 to 911)\n  95% OF THE RUNS   at most 1000 (901 to 1099)\n")
+	require.Contains(t, narrow, "\n  RAN THE NEW REVISION   902 (same)\n")
+	for line := range strings.Lines(narrow) {
+		require.LessOrEqual(t, plain.Width(strings.TrimSuffix(line, "\n")), 60, line)
 	}
 }

@@ -138,7 +138,7 @@ func TestSickScreens(t *testing.T) {
 			fmt.Fprintln(&out)
 			ahead, err := view.AheadOf(objects)
 			require.NoError(t, err)
-			require.NoError(t, o.printAhead(ahead, &view.Change{Same: true}))
+			require.NoError(t, o.printAhead(ahead, &view.Change{Same: true}, screen{width: 80}))
 			fmt.Fprintln(&out)
 			for _, cluster := range []string{"cluster03", "cluster11"} {
 				story, err := view.Why(objects, cluster)

@@ -8,55 +8,65 @@ import (
 	"time"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/forecast"
+	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 )
 
 // printSimulation prints a simulation in plain words.
 func (o *options) printSimulation(in *forecast.Input, s *simulation) error {
-	out := newPrinter(o.Out, screen{})
-	out.printf("%s   %s\n", s.Object, fleetText(in))
-	out.printf("assumed  %s\n", agentsText(&in.Agents))
+	out := newPrinter(o.Out, screenOf(o.Out))
+	out.prose(plain.Line(s.Object)+"   ", fleetText(in))
+	out.prose("assumed  ", agentsText(&in.Agents))
 	for _, note := range s.Notes {
-		out.printf("note     %s\n", note)
+		out.prose("note     ", note)
 	}
-	out.printf("result   %d runs with seed %d in %s: %s\n\n", s.Result.Runs, s.Seed, s.Took, outcomesText(&s.Result))
-	out.tabbed(func(add func(...string)) {
-		add("", "HALF OF THE RUNS", "95% OF THE RUNS")
-		row := func(name string, m *forecast.Measure, text func(float64) string) {
-			add(name, "at most "+quantileText(m.P50, text), "at most "+quantileText(m.P95, text))
-		}
-		row("time until complete, aborted or at a standstill", &s.Result.Duration, durationText)
-		row("clusters that ran the new revision", &s.Result.Exposed, countText)
-		row("clusters that it never reached", &s.Result.NeverReached, countText)
-		if s.Result.Restore != nil {
-			row("time from an abort until all clusters are back", s.Result.Restore, durationText)
-		}
-		if s.Result.Unnoticed.P95.Value > 0 {
-			row("broken clusters that count as successes", &s.Result.Unnoticed, countText)
-		}
-	})
+	out.prose("result   ",
+		fmt.Sprintf("%d runs with seed %d in %s: %s", s.Result.Runs, s.Seed, s.Took, outcomesText(&s.Result)))
+	out.text("\n")
+	out.table(measureTable(&s.Result))
 	if s.Result.Duration.P95.Open {
-		out.printf("An interval that ends with … is open: there are too few runs. Use a larger --budget or --runs.\n")
+		out.prose("", "An interval that ends with … is open: there are too few runs. Use a larger --budget or --runs.")
 	}
-	o.printChanges(out, s)
+	if len(s.Changes) > 0 {
+		out.text("\n")
+		out.prose("", "What would change it, each change alone and on the same clusters (medians):")
+		out.table(changeTable(s.Changes))
+	}
 	return out.err
 }
 
-func (o *options) printChanges(out *printer, s *simulation) {
-	if len(s.Changes) == 0 {
-		return
+func measureTable(s *forecast.Summary) *table {
+	var rows [][]string
+	row := func(name string, m *forecast.Measure, text func(float64) string) {
+		rows = append(rows, []string{name, "at most " + quantileText(m.P50, text), "at most " + quantileText(m.P95, text)})
 	}
-	out.printf("\nWhat would change it, each change alone and on the same clusters (medians):\n")
-	out.tabbed(func(row func(...string)) {
-		row("CHANGE", "RUNS", "RAN THE NEW REVISION", "TIME", "ABORTED", "COMPLETE")
-		for i := range s.Changes {
-			c := &s.Changes[i]
-			row(c.Change, strconv.Itoa(c.Result.Runs),
-				differenceText(c.Result.Exposed.P50.Value, c.Without.Exposed.P50.Value, countText),
-				differenceText(c.Result.Duration.P50.Value, c.Without.Duration.P50.Value, durationText),
-				differenceText(c.Result.Share(forecast.Aborted), c.Without.Share(forecast.Aborted), shareText),
-				differenceText(c.Result.Share(forecast.Complete), c.Without.Share(forecast.Complete), shareText))
-		}
-	})
+	row("time until complete, aborted or at a standstill", &s.Duration, durationText)
+	row("clusters that ran the new revision", &s.Exposed, countText)
+	row("clusters that it never reached", &s.NeverReached, countText)
+	if s.Restore != nil {
+		row("time from an abort until all clusters are back", s.Restore, durationText)
+	}
+	if s.Unnoticed.P95.Value > 0 {
+		row("broken clusters that count as successes", &s.Unnoticed, countText)
+	}
+	t := tableOf([]column{{}, {name: "HALF OF THE RUNS"}, {name: "95% OF THE RUNS"}}, rows)
+	t.whole = true
+	return t
+}
+
+func changeTable(changes []change) *table {
+	var rows [][]string
+	for i := range changes {
+		c := &changes[i]
+		rows = append(rows, []string{c.Change, strconv.Itoa(c.Result.Runs),
+			differenceText(c.Result.Exposed.P50.Value, c.Without.Exposed.P50.Value, countText),
+			differenceText(c.Result.Duration.P50.Value, c.Without.Duration.P50.Value, durationText),
+			differenceText(c.Result.Share(forecast.Aborted), c.Without.Share(forecast.Aborted), shareText),
+			differenceText(c.Result.Share(forecast.Complete), c.Without.Share(forecast.Complete), shareText)})
+	}
+	t := tableOf([]column{{name: "CHANGE"}, {name: "RUNS"}, {name: "RAN THE NEW REVISION"}, {name: "TIME"}, {name: "ABORTED"},
+		{name: "COMPLETE"}}, rows)
+	t.whole = true
+	return t
 }
 
 func fleetText(in *forecast.Input) string {

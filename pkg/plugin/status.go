@@ -104,7 +104,7 @@ func (o *options) status(ctx context.Context, name string, flags *statusOptions)
 			return done, outcome
 		}
 		last = line
-		if err := o.sayf("%s\n", line); err != nil {
+		if err := o.tell(line); err != nil {
 			return true, err
 		}
 		if !done {

@@ -34,8 +34,10 @@ type table struct {
 	columns []column
 	// bare is true for a table without a header.
 	bare bool
-	rows int
-	row  func(i int) []string
+	// whole is true for a table that leaves nothing out: on a screen that is too narrow, each cell gets a line of its own.
+	whole bool
+	rows  int
+	row   func(i int) []string
 	// widths are the widths of the columns, once they are known.
 	widths []int
 }
@@ -74,6 +76,10 @@ func (t *table) append(out *printer, row []string) {
 // write writes the table. If the screen is too narrow, it leaves out columns and cuts the last column.
 func (t *table) write(out *printer) {
 	t.keep()
+	if t.whole && t.tooWide(out.screen) {
+		t.stack(out)
+		return
+	}
 	shown := t.fit(t.widths, out.screen.width)
 	if !t.bare {
 		header := make([]string, len(t.columns))
@@ -85,6 +91,31 @@ func (t *table) write(out *printer) {
 	for i := range t.rows {
 		t.line(out, lines(t.row(i)), shown)
 	}
+}
+
+// tooWide reports whether the table is wider than a screen.
+func (t *table) tooWide(s screen) bool {
+	total := -gap
+	for _, width := range t.widths {
+		total += width + gap
+	}
+	return s.width > 0 && total > s.width
+}
+
+// stack writes the name of a column before each cell except the first of a row.
+func (t *table) stack(out *printer) {
+	for i := range t.rows {
+		row := t.row(i)
+		out.prose("", row[0])
+		for at := 1; at < len(row); at++ {
+			out.prose("  "+t.columns[at].name+"   ", row[at])
+		}
+	}
+}
+
+// tableOf returns a table of some rows.
+func tableOf(columns []column, rows [][]string) *table {
+	return &table{columns: columns, rows: len(rows), row: func(i int) []string { return rows[i] }}
 }
 
 // printTable writes a table to the output.
