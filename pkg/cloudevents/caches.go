@@ -124,8 +124,11 @@ func (v *view) hasRevision(claim Claim) bool {
 	return err != nil || exists
 }
 
-// selection reports whether an owner selects a cluster.
+// selection reports whether an owner selects a cluster, or keeps the work of one that is away.
 func (v *view) selection(owner *replicaset.Object, cluster string) (Selection, error) {
+	if slices.ContainsFunc(owner.Status.Away, func(away workv1alpha1.AwayCluster) bool { return away.Cluster == cluster }) {
+		return Selected, nil
+	}
 	found := Unselected
 	if !owner.PlacementsKnown {
 		found = SelectionUnknown

@@ -22,7 +22,7 @@ func TestDeletionThatIsSentAgainAfterANewCreation(t *testing.T) {
 
 	s.after(confirmAfter)
 	recreated, deletions := false, 0
-	s.available = func(context.Context, string) bool {
+	s.available = func(context.Context, string) (bool, bool) {
 		if !recreated {
 			recreated = true
 			gone := work.DeepCopy()
@@ -33,7 +33,7 @@ func TestDeletionThatIsSentAgainAfterANewCreation(t *testing.T) {
 			s.create(owned("c1", "v2"))
 			deletions = s.wire.deletions()
 		}
-		return true
+		return true, true
 	}
 	s.after(2 * confirmAfter)
 	require.True(t, recreated)

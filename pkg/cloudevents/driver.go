@@ -95,8 +95,8 @@ type Driver struct {
 	unexpectedSince map[types.UID]time.Time
 	// confirmAfter is how long an agent may take to report anything of what it was sent.
 	confirmAfter time.Duration
-	// available reports whether a cluster is there by another way than the broker; nil for nobody knows.
-	available func(ctx context.Context, cluster string) bool
+	// available is as in Options.
+	available func(ctx context.Context, cluster string) (available, exists bool)
 }
 
 // Task is one of: read the events of a cluster, mend the reports of a cluster, look at the report of a work, ask the agent of a cluster, or

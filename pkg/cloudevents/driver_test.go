@@ -1,6 +1,7 @@
 package cloudevents
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -219,6 +220,29 @@ func TestUnwantedWorkGoes(t *testing.T) {
 			require.Contains(t, r.wire.said(), "spec delete_request c1")
 			require.NotZero(t, r.store.get(report.UID).DeletionTimestamp)
 			require.Empty(t, r.store.get(report.UID).Spec.Workload.Manifests)
+		})
+	}
+}
+
+// The work of a cluster that is away, or of which nobody knows whether it is, stays as long as that lasts (R8a). A cluster without a Lease is
+// not away.
+func TestWorkOfAnAwayClusterStays(t *testing.T) {
+	for name, tc := range map[string]struct {
+		available, exists, goes bool
+	}{
+		"its Lease is late, or can't be read": {exists: true},
+		"it is available":                     {available: true, exists: true, goes: true},
+		"there is no Lease":                   {goes: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, fakeOwners{"ns/web": nil, "ns/web!c1": nil})
+			r.available = func(context.Context, string) (bool, bool) { return tc.available, tc.exists }
+			for _, passed := range []time.Duration{0, unwantedFor, 2 * unwantedFor} {
+				r.clock.SetTime(noon.Add(passed))
+				_, err := r.restore(t.Context(), owned("c1", "v1"))
+				require.NoError(t, err)
+			}
+			require.Equal(t, tc.goes, slices.Contains(r.wire.said(), "spec delete_request c1"))
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
@@ -32,8 +33,8 @@ type Leases struct {
 }
 
 type readLease struct {
-	at        time.Time
-	available bool
+	at                time.Time
+	available, exists bool
 }
 
 // NewLeases returns new Leases.
@@ -41,18 +42,18 @@ func NewLeases(client kubernetes.Interface, clk clock.PassiveClock) *Leases {
 	return &Leases{client: client, clock: clk, seen: map[string]readLease{}}
 }
 
-// Available reports whether the registration agent of a cluster renews its Lease. If the Lease can't be read, that is unknown, and it
-// returns false.
-func (l *Leases) Available(ctx context.Context, cluster string) bool {
+// Available reports whether the registration agent of a cluster renews its Lease, and whether there is a Lease. If the Lease can't be read,
+// it counts as one that is not renewed.
+func (l *Leases) Available(ctx context.Context, cluster string) (available, exists bool) {
 	now := l.clock.Now()
 	l.mu.Lock()
 	seen, known := l.seen[cluster]
 	l.mu.Unlock()
 	if known && now.Sub(seen.at) < leaseFreshness {
-		return seen.available
+		return seen.available, seen.exists
 	}
-	seen = readLease{at: now}
 	lease, err := l.client.CoordinationV1().Leases(cluster).Get(ctx, clusterLease, metav1.GetOptions{})
+	seen = readLease{at: now, exists: !apierrors.IsNotFound(err)}
 	if err == nil && lease.Spec.RenewTime != nil {
 		every := defaultLease
 		if seconds := lease.Spec.LeaseDurationSeconds; seconds != nil && *seconds > 0 {
@@ -63,5 +64,5 @@ func (l *Leases) Available(ctx context.Context, cluster string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.seen[cluster] = seen
-	return seen.available
+	return seen.available, seen.exists
 }

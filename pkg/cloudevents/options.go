@@ -72,9 +72,9 @@ type Options struct {
 	Metrics Metrics
 	// AgentReturn is how long agents may take to reconnect after an outage of the broker.
 	AgentReturn time.Duration
-	// Available reports whether a cluster is available, from a source other than the broker; nil if there is no such source. It is called only
-	// for clusters that do not answer, or that the owner of a reported work does not select.
-	Available func(ctx context.Context, cluster string) bool
+	// Available reports whether a cluster is available, from a source other than the broker, and whether that source knows the cluster; nil if
+	// there is no such source. It is called only for clusters that do not answer, or that the owner of a reported work does not select.
+	Available func(ctx context.Context, cluster string) (available, exists bool)
 	// Clock is the hub's clock.
 	Clock clock.PassiveClock
 }

@@ -58,7 +58,7 @@ const (
 	SelectionUnknown Selection = iota
 	// Unselected means that no Placement of the owner has decided for the cluster.
 	Unselected
-	// Selected means that one has.
+	// Selected means that one has, or that the owner keeps the work there because the cluster is away (R8a).
 	Selected
 )
 

@@ -66,7 +66,9 @@ func newOwners(t *testing.T, revisions ...runtime.Object) *ownersRig {
 			{Group: "cluster.open-cluster-management.io", Version: "v1beta1", Resource: "placementdecisions"}: "PlacementDecisionList",
 		},
 		append(objects,
-			replicaSet("web", map[string]any{"updateRevision": "abc", "summary": map[string]any{"total": int64(3)}}),
+			replicaSet("web", map[string]any{
+				"updateRevision": "abc", "summary": map[string]any{"total": int64(3)}, "away": []any{map[string]any{"cluster": "c9", "placement": "p1"}},
+			}),
 			replicaSet("new", nil),
 			replicaSet("begun", map[string]any{"updateRevision": "abc"}),
 			replicaSet("upstreams", map[string]any{"summary": map[string]any{"total": int64(2)}}),
@@ -109,6 +111,7 @@ func TestOwnersAreFound(t *testing.T) {
 		"with a revision that another one controls": {"web", "others", "c1", true, Selected, false},
 		"with a revision that nothing controls":     {"web", "nobodys", "c1", true, Selected, false},
 		"without a hash":                            {"web", "", "c1", true, Selected, false},
+		"by a cluster that is away":                 {"web", "abc", "c9", true, Selected, true},
 		"by a cluster that it does not select":      {"web", "abc", "c4", true, Unselected, false},
 		"not at all":                                {"gone", "abc", "c1", false, SelectionUnknown, false},
 	} {

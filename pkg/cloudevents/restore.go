@@ -192,9 +192,14 @@ func restored(report *workv1.ManifestWork) (work *workv1.ManifestWork, sequence 
 
 func isDeleting(work *workv1.ManifestWork) bool { return !work.DeletionTimestamp.IsZero() }
 
-// isAway reports whether the registration agent of a cluster is known not to renew its Lease.
+// isAway reports whether the registration agent of a cluster does not renew its Lease. Without a Lease, the cluster is detached, or nobody
+// registered it.
 func (d *Driver) isAway(ctx context.Context, cluster string) bool {
-	return d.available != nil && !d.available(ctx, cluster)
+	if d.available == nil {
+		return false
+	}
+	available, exists := d.available(ctx, cluster)
+	return exists && !available
 }
 
 // isUnwanted reports whether the owner of a work is gone, or does not select the cluster.

@@ -28,7 +28,7 @@ func (d *Driver) judgeReach(ctx context.Context, t Task, work *workv1.ManifestWo
 		return false // Agents are reconnecting.
 	}
 	if there = d.heard.after(work.Namespace, w.sent); !there && t.times > 0 && d.available != nil {
-		there = d.available(ctx, work.Namespace)
+		there, _ = d.available(ctx, work.Namespace)
 	}
 	reported := d.store.wordOf(t.uid).After(w.at)
 	if !there || !t.there || reported && (!work.DeletionTimestamp.IsZero() || d.store.reportedGeneration(t.uid) >= work.Generation) {

@@ -2,13 +2,17 @@ package cloudevents
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	kubefake "k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 	clocktesting "k8s.io/utils/clock/testing"
 	workv1 "open-cluster-management.io/api/work/v1"
 )
@@ -20,7 +24,7 @@ type reachRig struct {
 	clock   *clocktesting.FakeClock
 	wire    *wire
 	metrics *refusals
-	// available is the API server's answer for every cluster.
+	// available is the API server's answer for every cluster; it knows all of them.
 	available bool
 }
 
@@ -29,7 +33,7 @@ func newReachRig(t *testing.T) *reachRig {
 	r := &reachRig{t: t, clock: clocktesting.NewFakeClock(noon), wire: &wire{}, metrics: &refusals{counts: map[string]int{}}}
 	r.stepped = newStepped(Options{
 		Owners: fakeOwners{"ns/web": nil}, Connection: &fakeConnection{}, AgentReturn: time.Minute, Clock: r.clock, Metrics: r.metrics,
-		Available: func(context.Context, string) bool { return r.available },
+		Available: func(context.Context, string) (bool, bool) { return r.available, true },
 	}, r.wire, func(_ context.Context, _ time.Duration, done func() bool) bool { return done() })
 	require.NoError(t, r.Connect(t.Context()))
 	r.pass(2 * time.Minute) // Agents had time to reconnect.
@@ -166,7 +170,7 @@ func TestAgentThatIsReached(t *testing.T) {
 	})
 }
 
-// A cluster is available while its Lease is renewed.
+// A cluster is available while its Lease is renewed. Only if the API server answers that there is no Lease, there is none.
 func TestLeases(t *testing.T) {
 	lease := func(cluster string, seconds int32, ago time.Duration) *coordinationv1.Lease {
 		renewed := metav1.NewMicroTime(noon.Add(-ago))
@@ -176,11 +180,17 @@ func TestLeases(t *testing.T) {
 		}
 	}
 	client := kubefake.NewClientset(lease("fresh", 60, time.Minute), lease("stale", 60, 6*time.Minute), lease("slow", 600, 6*time.Minute))
+	client.PrependReactor("get", "leases", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		return action.GetNamespace() == "unreadable", nil, apierrors.NewInternalError(errors.New("simulated"))
+	})
 	leases := NewLeases(client, clocktesting.NewFakePassiveClock(noon))
-	for cluster, available := range map[string]bool{"fresh": true, "stale": false, "slow": true, "none": false} {
+	for cluster, want := range map[string][]bool{
+		"fresh": {true, true}, "stale": {false, true}, "slow": {true, true}, "none": {false, false}, "unreadable": {false, true},
+	} {
 		for range 3 {
-			require.Equal(t, available, leases.Available(t.Context(), cluster), cluster)
+			available, exists := leases.Available(t.Context(), cluster)
+			require.Equal(t, want, []bool{available, exists}, cluster)
 		}
 	}
-	require.Len(t, client.Actions(), 4, "each is read once in a while")
+	require.Len(t, client.Actions(), 5, "each is read once in a while")
 }

@@ -4,12 +4,16 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/tools/cache"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/availability"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
+	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 	"github.com/open-cluster-management-io/work-rollback/pkg/workcache"
 )
@@ -50,18 +54,77 @@ func (c *Controller) ownersOn(cluster string) []string {
 	for _, object := range works {
 		owners = append(owners, workcache.OwnerKeys(object)...)
 	}
+	owners = append(owners, c.listing(cluster)...)
 	slices.Sort(owners)
 	return slices.Compact(owners)
 }
 
+// listing returns the keys of the ManifestWorkReplicaSets that list a cluster as away, if works travel over a broker: this process may not
+// know the works there.
+func (c *Controller) listing(cluster string) (keys []string) {
+	if c.broker == nil {
+		return nil
+	}
+	for _, cached := range c.replicaSets.List() {
+		object := cached.(*replicaset.Object)
+		if slices.ContainsFunc(object.Status.Away, func(away workv1alpha1.AwayCluster) bool { return away.Cluster == cluster }) {
+			keys = append(keys, cache.MetaObjectToName(object).String())
+		}
+	}
+	return keys
+}
+
+// rememberedAway returns the clusters that the status lists as away if the hub can't read ManagedClusters: they stay away until it can.
+// Otherwise it returns nil.
+func (c *Controller) rememberedAway(p *pass) placement.Clusters {
+	if p.facts.ClustersNote == "" && c.clustersSeen() {
+		return nil
+	}
+	return status.AwayOf(&p.object.Status)
+}
+
+// availabilityOf returns the availability of a cluster; false if it has no ManagedCluster, or if that is unknown. Of remembered, see
+// rememberedAway.
+func (c *Controller) availabilityOf(p *pass, cluster string, remembered placement.Clusters) (known placement.Cluster, exists bool) {
+	known, exists = c.clusters.Of(cluster, p.now)
+	if remembered == nil || exists && !known.Available {
+		return known, exists
+	}
+	known, exists = remembered[cluster]
+	return known, exists
+}
+
 // noteCluster notes the availability of the cluster of a work, if the placementRef that the work names does not own it (R8a).
-func (c *Controller) noteCluster(p *pass, clusters placement.Clusters, w *work.Work, owner int, selected bool) {
-	if selected && p.facts.Refs[owner].Name == w.PlacementName() || p.facts.ClustersNote != "" {
+func (c *Controller) noteCluster(p *pass, clusters, remembered placement.Clusters, w *work.Work, owner int, selected bool) {
+	if selected && p.facts.Refs[owner].Name == w.PlacementName() {
 		return
 	}
-	if known, exists := c.clusters.Of(w.Cluster(), p.now); exists {
+	if known, exists := c.availabilityOf(p, w.Cluster(), remembered); exists {
 		clusters[w.Cluster()] = known
 	}
+}
+
+// awayUnheard returns the clusters that the status lists as away and whose works this process does not know, and notes their availability. A
+// hub that was restarted knows a work that travels over a broker once its agent has reported it.
+func (c *Controller) awayUnheard(p *pass, clusters, remembered placement.Clusters, owners map[string]int) []rollout.AwayCluster {
+	if c.broker == nil || len(p.object.Status.Away) == 0 {
+		return nil
+	}
+	known := sets.New[string]()
+	for _, work := range p.works {
+		known.Insert(work.Namespace)
+	}
+	var unheard []rollout.AwayCluster
+	for i := range p.object.Status.Away {
+		listed := &p.object.Status.Away[i]
+		available, exists := c.availabilityOf(p, listed.Cluster, remembered)
+		if _, selected := owners[listed.Cluster]; selected || !exists || known.Has(listed.Cluster) {
+			continue
+		}
+		clusters[listed.Cluster] = available
+		unheard = append(unheard, rollout.AwayCluster{Cluster: listed.Cluster, Placement: listed.Placement, Since: available.UnavailableSince})
+	}
+	return unheard
 }
 
 // clustersUnread returns why ManagedClusters can't be read, with the remedy; empty if they can. Each process makes an event of it once.

@@ -149,8 +149,10 @@ type Controller struct {
 	decisionIndex cache.Indexer
 
 	// Dependencies and settings, as in Config.
-	history       func() History
-	clustersNote  func() string
+	history      func() History
+	clustersNote func() string
+	// clustersSeen reports whether the controller has been told of all ManagedClusters.
+	clustersSeen  func() bool
 	connection    *connectivity.Connection
 	broker        Broker
 	recorder      events.EventRecorder
@@ -209,6 +211,7 @@ func NewWithStores(config Config, stores Stores) *Controller {
 		decisionIndex: stores.Decisions,
 		history:       config.History,
 		clustersNote:  config.ClustersNote,
+		clustersSeen:  func() bool { return true },
 		connection:    config.Connection,
 		broker:        config.Broker,
 		recorder:      config.Recorder,

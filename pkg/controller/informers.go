@@ -88,6 +88,7 @@ func (r *Runner) watchClusters(c *Controller, informer cache.SharedIndexInformer
 	if err != nil {
 		return fmt.Errorf("watching an informer: %w", err)
 	}
+	c.clustersSeen = handler.HasSynced
 	r.synced = append(r.synced, func() bool { return handler.HasSynced() || !informer.HasSynced() && c.clustersNote() != "" })
 	return nil
 }

@@ -81,11 +81,11 @@ func (c *Controller) noteWorks(p *pass) {
 	owners, sliced := placement.Owners(p.facts.Refs), placement.Sliced(p.facts.Refs)
 	known, left := placement.SelectionKnown(p.facts.Refs, p.facts.IgnoredRefs), placement.Left(p.facts.Refs, owners)
 	revisions, handover := p.facts.ByHash(p.Update), c.handoverOf(p)
-	seen, clusters := make([]work.Work, 0, len(p.works)), placement.Clusters{}
+	seen, clusters, remembered := make([]work.Work, 0, len(p.works)), placement.Clusters{}, c.rememberedAway(p)
 	for i := range p.facts.Works {
 		read := &p.facts.Works[i]
 		owner, selected := owners[read.Cluster()]
-		c.noteCluster(p, clusters, read, owner, selected)
+		c.noteCluster(p, clusters, remembered, read, owner, selected)
 		selection := memory.Selection{
 			Selected: selected, Unknown: !known, Left: left(read.PlacementName(), read.Cluster()), Sliced: sliced[read.Cluster()],
 		}
@@ -97,7 +97,8 @@ func (c *Controller) noteWorks(p *pass) {
 		seen = append(seen, w)
 	}
 	p.facts.Notes = lifecycle.Notes{
-		Works: seen, Clusters: clusters, Heard: c.heard(owners, p.works), Unreached: c.unreached(p.works), DeadlinesSince: c.deadlinesSince(p),
+		Works: seen, AwayUnheard: c.awayUnheard(p, clusters, remembered, owners), Clusters: clusters,
+		Heard: c.heard(owners, p.works), Unreached: c.unreached(p.works), DeadlinesSince: c.deadlinesSince(p),
 		Stall: rollout.Stall(c.connection.LastStall()), Settle: c.successSettle, Handover: handover,
 	}
 	p.facts.Notes.Retried = c.retries(p)

@@ -17,6 +17,8 @@ type Notes struct {
 	Works []work.Work
 	// Clusters are the managed clusters of works that nothing selects, or not the placementRef that they name (R8a).
 	Clusters placement.Clusters
+	// AwayUnheard are the clusters that the status lists as away and whose works this process does not know (R8a).
+	AwayUnheard []rollout.AwayCluster
 	// Heard is since when each agent was heard; nil where works don't travel over a broker (R11).
 	Heard map[string]time.Time
 	// Unreached names the clusters whose agents are there, and do not get what they are sent over a broker, sorted.
@@ -88,6 +90,7 @@ func (v *View) Snapshot(of *status.Revisions, update *work.Revision, aborted boo
 		IgnoredRefs:    v.IgnoredRefs,
 		Works:          notes.Works,
 		Clusters:       notes.Clusters,
+		AwayUnheard:    notes.AwayUnheard,
 		Heard:          notes.Heard,
 		Records:        v.records(of),
 		Retried:        notes.Retried,

@@ -1,6 +1,8 @@
 package rollout
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
@@ -15,7 +17,7 @@ import (
 //     (newSelection).
 //  3. Such a work counts for its placementRef and decision group only if it has the update revision: it takes a slot, is awaited, and fails
 //     at its deadline, as if the cluster were selected (addLeaving, reached). Otherwise nothing is started there, and nothing waits for it.
-//  4. An abort writes it as any other (planRollback).
+//  4. An abort writes it as any other (planRollback), and is not confirmed before the cluster has confirmed it (restoreAway).
 
 // availableFor is how long a cluster must have been available before nothing is away there.
 const availableFor = time.Minute
@@ -78,6 +80,37 @@ func (p *Plan) noteAway(s *Snapshot, sel *selection) {
 			Cluster: w.Cluster(), Placement: w.PlacementName(), Since: s.Clusters[w.Cluster()].UnavailableSince,
 			Counts: w.At(s.Update) || s.hasFailed(w.Cluster()),
 		})
+		if s.Aborted && s.Current != nil {
+			p.restoreAway(s, w)
+		}
+	}
+	p.noteAwayUnheard(s)
+}
+
+// noteAwayUnheard names the clusters that are still away and whose works are unknown. None of them has confirmed an abort.
+func (p *Plan) noteAwayUnheard(s *Snapshot) {
+	for _, known := range s.AwayUnheard {
+		away, until := s.away(known.Cluster)
+		if !away {
+			continue
+		}
+		p.recheckAt(s.Now, until)
+		p.Away = append(p.Away, known)
+		if s.Aborted && s.Current != nil {
+			p.awayRestorable++
+			p.AwaitedAway = append(p.AwaitedAway, known.Cluster)
+		}
+	}
+	slices.SortFunc(p.Away, func(a, b AwayCluster) int { return strings.Compare(a.Cluster, b.Cluster) })
+	slices.Sort(p.AwaitedAway)
+}
+
+// restoreAway counts the work of a cluster that is away among those that an abort restores.
+func (p *Plan) restoreAway(s *Snapshot, w *work.Work) {
+	p.awayRestorable++
+	confirms := w.At(s.Current) && work.Assess(w, s.Current, s.Now).State == work.Succeeded
+	if !confirms || !p.confirmWork(s, w) {
+		p.AwaitedAway = append(p.AwaitedAway, w.Cluster())
 	}
 }
 

@@ -134,6 +134,35 @@ func TestAwayIsRestored(t *testing.T) {
 	if !slices.Equal(texts(p), []string{"Update c2 to aaa: aborted"}) || len(p.Away) != 2 {
 		t.Errorf("writes %v, away %v", texts(p), away(p))
 	}
+	if p.Restorable() != 3 || p.Confirmed != 2 || !slices.Equal(p.AwaitedAway, []string{"c2"}) {
+		t.Errorf("%d of %d confirmed, awaited %v", p.Confirmed, p.Restorable(), p.AwaitedAway)
+	}
+}
+
+// TestAwayUnheard: a cluster that was away before a restart, and whose work no agent has reported over a broker yet, stays away until its
+// ManagedCluster is gone or available for a minute, and confirms no abort (R8a).
+func TestAwayUnheard(t *testing.T) {
+	unheard := func(s *rollout.Snapshot) { s.AwayUnheard = []rollout.AwayCluster{{Cluster: "c2", Placement: "p1"}} }
+	for name, tc := range map[string]struct {
+		option rt.SnapshotOption
+		away   bool
+	}{
+		"unavailable":                  {option: rt.Unavailable(0, "c2"), away: true},
+		"available again for 59s":      {option: rt.AvailableAgain(10*minute-59*second, "c2"), away: true},
+		"available again for a minute": {option: rt.AvailableAgain(9*minute, "c2")},
+		"its ManagedCluster is gone":   {option: rt.Unavailable(0, "c9")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			options := []rt.SnapshotOption{rt.Now(10 * minute), rt.Refs(rt.Ref("p1", rt.Clusters("c1"))), rt.Works(old("c1")), unheard, tc.option}
+			p := decide(append(options, rt.Aborted())...)
+			if slices.Equal(away(p), []string{"c2"}) != tc.away || (p.Confirmed == p.Restorable()) == tc.away {
+				t.Errorf("aborted: away %v, %d of %d confirmed", away(p), p.Confirmed, p.Restorable())
+			}
+			if p = decide(options...); slices.Equal(away(p), []string{"c2"}) != tc.away || len(p.AwaitedAway) > 0 {
+				t.Errorf("rolling out: away %v, awaited %v", away(p), p.AwaitedAway)
+			}
+		})
+	}
 }
 
 // TestDeselectedFails: a cluster that was started, never succeeded, and was then deselected fails at its deadline while its work is there (R8a).

@@ -139,7 +139,7 @@ func (p *Plan) tally(s *Snapshot, ps *placementState) {
 			p.Settled = append(p.Settled, m.work)
 		}
 		if m.away {
-			p.tallyAway(m, ps.holds(m, row.awaited, false))
+			p.tallyAway(m, !s.Aborted && ps.holds(m, row.awaited, false))
 		}
 		if !m.owned {
 			continue
@@ -206,14 +206,22 @@ func (p *Plan) confirm(s *Snapshot, m *member) {
 		return
 	}
 	if state == work.Succeeded {
-		switch phase, ripe := soakPhase(s, m.work, time.Time{}); {
-		case phase != succeeded && !s.Restored:
-			p.recheckAt(s.Now, ripe)
-		case !m.work.InHandover(): // The kept objects must be deleted first (R32).
-			p.Confirmed++
-		}
+		p.confirmWork(s, m.work)
 	}
 	if !m.work.StoredAsWritten(p.Desired) {
 		p.Accepted = append(p.Accepted, m.work)
 	}
+}
+
+// confirmWork counts a success at the desired revision once it was seen for long enough, and reports whether it does.
+func (p *Plan) confirmWork(s *Snapshot, w *work.Work) bool {
+	switch phase, ripe := soakPhase(s, w, time.Time{}); {
+	case phase != succeeded && !s.Restored:
+		p.recheckAt(s.Now, ripe)
+		return false
+	case w.InHandover(): // The kept objects must be deleted first (R32).
+		return false
+	}
+	p.Confirmed++
+	return true
 }

@@ -169,14 +169,17 @@ type Plan struct {
 	Bare []string
 	// Away are the clusters that no placementRef selects because they are, or were a moment ago, unavailable, by cluster (R8a).
 	Away []AwayCluster
-	// AwaitedAway names those of them whose result the rollout waits for.
+	// AwaitedAway names those of them whose result the rollout waits for or, while aborted, that have not confirmed the desired revision.
 	AwaitedAway []string
 	// awayCounted is how many of them have the update revision: awayUpdated succeeded with it, awaySettled for long enough, and
 	// awayTolerated have failed.
 	awayCounted, awayUpdated, awaySettled, awayTolerated int
+	// awayRestorable is how many of them an abort restores.
+	awayRestorable int
 	// AgentUnknown names the selected clusters whose works were written a while ago and whose agents this process has not heard, sorted.
 	AgentUnknown []string
-	// Confirmed is how many selected clusters have succeeded at the desired revision for long enough to count (R10).
+	// Confirmed is how many selected clusters have succeeded at the desired revision for long enough to count (R10). While aborted, it includes
+	// clusters that are away.
 	Confirmed int
 	// tolerated is how many selected clusters have a failure without which the rollout may complete.
 	tolerated int
@@ -220,9 +223,10 @@ func (p *Plan) Selected() int {
 	return n
 }
 
-// Restorable returns how many selected clusters an abort can roll back: all except the names that no cluster can have.
+// Restorable returns how many clusters an abort can roll back: all that are selected, except the names that no cluster can have, and those
+// that are away.
 func (p *Plan) Restorable() int {
-	n := p.Selected()
+	n := p.Selected() + p.awayRestorable
 	for i := range p.Refs {
 		n -= p.Refs[i].invalid
 	}

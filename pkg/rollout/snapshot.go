@@ -56,6 +56,9 @@ type Snapshot struct {
 	// Clusters are the managed clusters of works that nothing selects, or not the placementRef that they name; nil if the hub can't read
 	// ManagedClusters (R8a).
 	Clusters placement.Clusters
+	// AwayUnheard are the clusters that were away and whose works this process does not know yet, because their agents have not reported them
+	// over a broker (R8a).
+	AwayUnheard []AwayCluster
 	// Rejected are, by cluster, the rejections of the last attempt to write the desired revision (R11). While aborted, it includes clusters
 	// whose writes keep failing in another way: neither kind holds up the abort (R4).
 	Rejected map[string]Rejection

@@ -16,18 +16,18 @@ func manifestworkApplied(in *Input) metav1.Condition {
 	message := strings.Join(in.Problems, "; ")
 	switch {
 	case in.Stage == Aborting || in.Stage == Aborted:
-		return notApplied(workv1alpha1.ReasonNotAsExpected, join("the rollout was aborted", message, unreached(in), awayNote(in.Plan)))
+		return notApplied(workv1alpha1.ReasonNotAsExpected, join("the rollout was aborted", message, unreached(in), awayNote(in)))
 	case message != "":
-		return notApplied(workv1alpha1.ReasonNotAsExpected, join(message, awayNote(in.Plan)))
+		return notApplied(workv1alpha1.ReasonNotAsExpected, join(message, awayNote(in)))
 	case in.Stage == Stalled || in.Plan.Stalled:
-		return notApplied(workv1alpha1.ReasonNotAsExpected, join(failing(in.Plan), unreached(in), awayNote(in.Plan)))
+		return notApplied(workv1alpha1.ReasonNotAsExpected, join(failing(in.Plan), unreached(in), awayNote(in)))
 	case in.Plan.Selected() == 0:
-		return notApplied(workv1alpha1.ReasonPlacementDecisionEmpty, join("the placements select no cluster", awayNote(in.Plan)))
+		return notApplied(workv1alpha1.ReasonPlacementDecisionEmpty, join("the placements select no cluster", awayNote(in)))
 	case in.Stage == Complete && in.Plan.RolledOut() && !in.TemplatePending:
 		return condition(workv1alpha1.ConditionManifestworkApplied, workv1alpha1.ReasonAsExpected,
-			join(reached(in.Plan)+" as wanted", tolerated(in.Plan), awayNote(in.Plan)), metav1.ConditionTrue)
+			join(reached(in.Plan)+" as wanted", tolerated(in.Plan), awayNote(in)), metav1.ConditionTrue)
 	default:
-		return notApplied(workv1alpha1.ReasonProcessing, join(progress(in.Plan), unreached(in), awayNote(in.Plan), templateWaits(in)))
+		return notApplied(workv1alpha1.ReasonProcessing, join(progress(in.Plan), unreached(in), awayNote(in), templateWaits(in)))
 	}
 }
 

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"fmt"
 	"time"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -35,7 +36,8 @@ func AwayOf(status *workv1alpha1.ManifestWorkReplicaSetStatus) placement.Cluster
 }
 
 // awayNote names the clusters that are away, and says what becomes of their works; empty for none.
-func awayNote(plan *rollout.Plan) string {
+func awayNote(in *Input) string {
+	plan := in.Plan
 	if len(plan.Away) == 0 {
 		return ""
 	}
@@ -47,6 +49,22 @@ func awayNote(plan *rollout.Plan) string {
 		}
 		names = append(names, name)
 	}
-	return rollout.Names(names) + " away: unavailable, and selected by no Placement; such a cluster keeps its ManifestWork until it has been " +
-		"available for a minute and is still not selected; bring its agent back, or delete its ManagedCluster if the cluster is lost"
+	const away = " away: unavailable, and selected by no Placement; such a cluster keeps its ManifestWork until "
+	if in.ClustersNote != "" {
+		return rollout.Names(names) + away + "this hub can read ManagedClusters"
+	}
+	return rollout.Names(names) + away + "it has been available for a minute and is still not selected; bring its agent back, or delete its " +
+		"ManagedCluster if the cluster is lost"
+}
+
+// awaitedAway names the clusters that are away and whose result is awaited; empty for none.
+func awaitedAway(plan *rollout.Plan) string {
+	if len(plan.AwaitedAway) == 0 {
+		return ""
+	}
+	verb := "are"
+	if len(plan.AwaitedAway) == 1 {
+		verb = "is"
+	}
+	return fmt.Sprintf("waiting for the result of %s that %s away", rollout.Names(plan.AwaitedAway), verb)
 }

@@ -72,7 +72,8 @@ func goingBack(in *Input) string {
 		verb = "rolled"
 	}
 	return join(fmt.Sprintf("%s back to revision %s, confirmed by %d of %s", verb,
-		in.Snapshot.Current.Name, in.Plan.Confirmed, clusters(restorable)), stayingBehind(in), join(unheard(in.Plan)...), unreached(in))
+		in.Snapshot.Current.Name, in.Plan.Confirmed, clusters(restorable)), awaitedAway(in.Plan), stayingBehind(in), join(unheard(in.Plan)...),
+		unreached(in))
 }
 
 // stayingBehind names the clusters that do not go back: they completed another revision, and agents leave a completed work as it is (R17).
@@ -101,8 +102,8 @@ func awaiting(plan *rollout.Plan) string {
 	if plan.IgnoredRefs > 0 {
 		parts = append(parts, fmt.Sprintf("no rollout completes while spec.placementRefs has more than %d entries", len(plan.Refs)))
 	}
-	if len(plan.AwaitedAway) > 0 {
-		parts = append(parts, fmt.Sprintf("waiting for the result of %s that is away", rollout.Names(plan.AwaitedAway)))
+	if away := awaitedAway(plan); away != "" {
+		parts = append(parts, away)
 	}
 	for i := range plan.Refs {
 		ref := &plan.Refs[i]

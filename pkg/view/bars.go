@@ -179,11 +179,28 @@ func (o *Objects) summary(clusters []Cluster, known bool, bars []Bar) string {
 		if !known { // The status counts the clusters to which the hub wrote the revision.
 			verb, done, total = "have", int(o.clustersAt(wanted)), Selected(o.ReplicaSet)
 		}
+		restored, away := o.restoredAway(clusters)
+		done, total = done+restored, total+away
 	}
 	if wanted == "" {
 		return fmt.Sprintf("%d clusters", total)
 	}
 	return fmt.Sprintf("%d of %d clusters %s revision %s", done, total, verb, numberOf(o.numbers(), wanted))
+}
+
+// restoredAway returns how many clusters are away, and how many of them confirmed the revision to which an abort returns (R8a).
+func (o *Objects) restoredAway(clusters []Cluster) (restored, away int) {
+	current := numberOf(o.numbers(), o.ReplicaSet.Status.CurrentRevision)
+	for _, c := range o.withAway(clusters) {
+		if c.State != StateAway {
+			continue
+		}
+		away++
+		if c.Confirmed && c.Wrote == current {
+			restored++
+		}
+	}
+	return restored, away
 }
 
 // clustersAt returns how many clusters have a revision.

@@ -206,4 +206,8 @@ func TestClustersOfAnAbort(t *testing.T) {
 	require.Equal(t, "the hub wrote revision 1", story.Past[0].Text)
 	_, err = view.Why(o, "c9")
 	require.ErrorContains(t, err, `selects cluster "c9"`)
+
+	o.ReplicaSet.Status.Away = []workv1alpha1.AwayCluster{{Cluster: "c8", Placement: "p"}, {Cluster: "c9", Placement: "p"}}
+	o.Works = append(o.Works, succeeding(t, "c8", "v1"), succeeding(t, "c9", "v2"))
+	require.Equal(t, "2 of 4 clusters confirmed revision 1", view.Of(o).Summary, "clusters that are away count, too")
 }

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -51,12 +52,18 @@ func (w *World) managed(cluster string) bool {
 
 // available reports whether OCM finds a cluster available.
 func (w *World) available(cluster string) bool {
-	object, err := w.API.Get(Clusters, "", cluster)
+	available, _ := w.API.lease(context.Background(), cluster)
+	return available
+}
+
+// lease reports whether the Lease of a cluster is renewed, and whether there is one: as OCM finds the cluster.
+func (a *API) lease(_ context.Context, cluster string) (available, exists bool) {
+	object, err := a.Get(Clusters, "", cluster)
 	if err != nil {
-		return false
+		return false, false
 	}
-	found := as[clusterv1.ManagedCluster](w.API, object)
-	return len(found.Spec.Taints) == 0 && len(found.Status.Conditions) > 0 && found.Status.Conditions[0].Status == metav1.ConditionTrue
+	found := as[clusterv1.ManagedCluster](a, object)
+	return len(found.Spec.Taints) == 0 && len(found.Status.Conditions) > 0 && found.Status.Conditions[0].Status == metav1.ConditionTrue, true
 }
 
 // availability writes the condition and the taint.
@@ -83,10 +90,10 @@ type sighting struct {
 }
 
 // seesAway reports whether a cluster is away by what the hub's process has seen: it is unavailable, or has been seen available for less than a
-// minute.
+// minute. If the process may not read ManagedClusters any more, a cluster that was unavailable stays so.
 func (w *World) seesAway(cluster string) bool {
 	seen, known := w.Hub.clusters[cluster]
-	return known && !w.API.NoClusters && (!seen.available || w.Clock.Since(seen.since) < time.Minute)
+	return known && (!seen.available || !w.API.NoClusters && w.Clock.Since(seen.since) < time.Minute)
 }
 
 // checkAway checks P12: no work is deleted because its cluster was unavailable.

@@ -6,9 +6,13 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	"pgregory.net/rapid"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/availability"
 )
 
 // cutOff has a version cut off each cluster that gets it. OCM finds a cluster unavailable 5 minutes after its agent fell silent, and its
@@ -77,6 +81,14 @@ func (s *teller) regain(cluster string) {
 	s.Tell("agents: %s is back", cluster)
 	s.Report(cluster, "", Succeeds)
 	s.Regain(cluster)
+}
+
+// awayNames returns the clusters that the status lists as away.
+func (s *teller) awayNames() (names []string) {
+	for _, away := range s.Object().Status.Away {
+		names = append(names, away.Cluster)
+	}
+	return names
 }
 
 // TestStoriesOfAway plays named stories of clusters that are away, as TestStories does (R8a, P12).
@@ -196,6 +208,161 @@ func TestAwayWithoutTheRight(t *testing.T) {
 	s.Restart()
 	s.settle(time.Minute)
 	require.NotContains(t, s.says(workv1alpha1.ConditionProgressing).Message, "no ManagedClusters")
+}
+
+// TestAwayWhileTheRightIsRevoked: a cluster that is away when the hub loses the permission to read ManagedClusters stays away until the hub has it
+// again (R8a, P12).
+func TestAwayWhileTheRightIsRevoked(t *testing.T) {
+	s := checkedStory(t)
+	s.Join("c1", "c2")
+	s.Place("p1", []string{"c1", "c2"})
+	s.Create("v1", progressive("p1", 1, "30s", 0, true))
+	s.quiet()
+	s.lose("c1", "c2")
+	s.settle(10 * time.Minute)
+	kept := s.workOf("c1").UID
+	stays := func() {
+		t.Helper()
+		s.settle(10 * time.Minute)
+		require.Nil(t, s.workOf("c1").DeletionTimestamp)
+		require.Equal(t, kept, s.workOf("c1").UID)
+		require.Equal(t, []string{"c1"}, s.awayNames())
+	}
+	s.API.NoClusters = true
+	s.Edit("keeps fewer revisions", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.RevisionHistoryLimit = ptr.To[int32](5) })
+	stays()
+	s.says(workv1alpha1.ConditionProgressing, "no ManagedClusters: simulated")
+	s.says(workv1alpha1.ConditionManifestworkApplied, "1 cluster (c1 since ", "until this hub can read ManagedClusters")
+	s.Restart()
+	stays()
+
+	// The cluster is back unseen. Its minute begins when the hub sees it.
+	s.regain("c1")
+	stays()
+	s.API.NoClusters = false
+	s.settle(55 * time.Second)
+	require.Equal(t, kept, s.workOf("c1").UID)
+	s.quiet()
+	require.Empty(t, s.held("c1"), "it has been available for a minute, and nothing selects it")
+	require.Empty(t, s.Object().Status.Away)
+}
+
+// restored returns when every cluster had confirmed the revision to which the abort of v2 returned; empty if that is to come.
+func (s *teller) restored() string {
+	for _, object := range s.API.List(Revisions, "", nil) {
+		if at := object.GetAnnotations()[workv1alpha1.AnnotationRestored]; at != "" {
+			return at
+		}
+	}
+	return ""
+}
+
+// TestAbortWaitsForClustersThatAreAway: a cluster that is away counts among those that confirm an abort, until its ManagedCluster is gone (R8a, R12).
+func TestAbortWaitsForClustersThatAreAway(t *testing.T) {
+	for name, tc := range map[string]struct {
+		end       func(*teller)
+		confirmed string
+	}{
+		"it is back": {func(s *teller) {
+			s.regain("c1")
+			s.settle(30 * time.Second)
+		}, "confirmed by 3 of 3 clusters"},
+		"it is lost": {func(s *teller) { s.Detach("c1") }, "confirmed by 2 of 2 clusters"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := checkedStory(t)
+			s.Join("c1", "c2", "c3")
+			s.Place("p1", []string{"c1", "c2", "c3"})
+			s.Create("v1", progressive("p1", 1, "2m", 0, true))
+			s.quiet()
+			s.Update("v2")
+			s.lose("c1", "c2", "c3")
+			s.settle(time.Hour)
+			require.NotNil(t, s.Object().Status.AbortedTime)
+			s.says(workv1alpha1.ConditionProgressing, "rolling back", "confirmed by 2 of 3 clusters; waiting for the result of 1 cluster (c1) that is away")
+			require.Empty(t, s.restored())
+			tc.end(s)
+			if name == "it is back" {
+				s.says(workv1alpha1.ConditionProgressing, tc.confirmed)
+				require.NotEmpty(t, s.restored())
+			}
+			s.settle(time.Hour)
+			s.says(workv1alpha1.ConditionProgressing, "rolled back", "confirmed by 2 of 2 clusters")
+			require.NotEmpty(t, s.restored())
+		})
+	}
+}
+
+// TestHeartbeatsMakeNoPass: no report of a ManagedCluster that does not change its availability leads to a pass, wherever its works are (R8a, P7).
+func TestHeartbeatsMakeNoPass(t *testing.T) {
+	s := checkedStory(t)
+	s.Join("c1", "c2")
+	s.Place("p1", []string{"c1", "c2"})
+	s.Create("v1", progressive("p1", 1, "30s", 0, true))
+	s.quiet()
+	notes := func(change func(*clusterv1.ManagedCluster)) []string {
+		object, err := s.API.Get(Clusters, "", "c1")
+		require.NoError(t, err)
+		cluster := as[clusterv1.ManagedCluster](s.API, object)
+		change(cluster)
+		trimmed, err := availability.Trim(cluster)
+		require.NoError(t, err)
+		return s.Hub.controller.NoteCluster(trimmed)
+	}
+	require.Empty(t, notes(func(cluster *clusterv1.ManagedCluster) { cluster.ResourceVersion = "another" }))
+	require.Empty(t, notes(func(cluster *clusterv1.ManagedCluster) { cluster.Status.Conditions[0].Message = "another" }))
+	require.Empty(t, notes(func(cluster *clusterv1.ManagedCluster) {
+		cluster.Status.Conditions[0].LastTransitionTime = metav1.NewTime(s.Clock.Now())
+	}))
+	require.Equal(t, []string{"default/web"}, notes(func(cluster *clusterv1.ManagedCluster) { cluster.Status.Conditions[0].Status = metav1.ConditionUnknown }))
+	require.Equal(t, []string{"default/web"}, notes(func(*clusterv1.ManagedCluster) {}))
+}
+
+// TestAwayOverABroker: a hub that was restarted does not know the work of a cluster that is away before the agent reports it. Meanwhile the cluster
+// stays away, and its workloads stay (R8a, P12).
+func TestAwayOverABroker(t *testing.T) {
+	for name, end := range map[string]func(*teller){
+		"it is selected again": func(s *teller) {
+			s.regain("c1")
+			s.settle(30 * time.Second)
+			require.Equal(s.t, []string{"c1"}, s.awayNames())
+			s.Place("p1", []string{"c1", "c2"})
+			s.quiet()
+			require.Equal(s.t, "v1", s.held("c1"))
+		},
+		"it is not selected again": func(s *teller) {
+			s.regain("c1")
+			s.settle(50 * time.Second)
+			require.Equal(s.t, "v1", s.held("c1"))
+			s.quiet()
+			require.Empty(s.t, s.held("c1"))
+		},
+		"its ManagedCluster is deleted": func(s *teller) {
+			s.Detach("c1")
+			s.settle(time.Minute)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := overBroker(t)
+			s.Join("c1", "c2")
+			s.Place("p1", []string{"c1", "c2"})
+			s.Create("v1", progressive("p1", 1, "30s", 0, true))
+			s.quiet()
+			s.Network.CutAgent("c1", time.Hour)
+			s.lose("c1", "c2")
+			s.settle(10 * time.Minute)
+			for range 2 {
+				s.Restart()
+				s.settle(10 * time.Minute)
+				require.Equal(t, []string{"c1"}, s.awayNames())
+				require.Equal(t, "v1", s.held("c1"))
+			}
+			s.settle(time.Hour)
+			require.Equal(t, "v1", s.held("c1"))
+			end(s)
+			require.Empty(t, s.Object().Status.Away)
+		})
+	}
 }
 
 // away adds what makes clusters unavailable to the actions of a story, with the drops and returns of OCM's placement controller in any order

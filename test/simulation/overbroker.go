@@ -26,6 +26,7 @@ func (p *Process) connect(n *Network) {
 	n.hub.begin()
 	p.driver = newStepped(cloudevents.Options{
 		Owners: owners, Connection: p.connection, AgentReturn: cloudevents.DefaultAgentReturn, Clock: p.clock,
+		Available: p.api.lease,
 	}, &n.hub, n.await)
 	expected, err := owners.Expected(context.Background())
 	if err != nil {

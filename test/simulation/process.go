@@ -65,6 +65,8 @@ type Process struct {
 	// unread says that the process may not list ControllerRevisions yet; hidden are what it would have seen of them.
 	unread bool
 	hidden []Event
+	// unseen are the changes of ManagedClusters since the process may not read them.
+	unseen []Event
 	// clusters is what the process has seen of ManagedClusters.
 	clusters map[string]sighting
 	queue    map[string]bool
@@ -139,6 +141,7 @@ func (p *Process) preserves() (name string, preserves bool) {
 // Observe lets the caches see the next n events at the most.
 func (p *Process) Observe(n int) {
 	p.pull()
+	p.seeClusters()
 	for i := range n {
 		if len(p.changes) > 0 && (i%2 == 0 || p.seen >= len(p.api.log)) {
 			p.seeWork(p.changes[0])
@@ -156,7 +159,11 @@ func (p *Process) Observe(n int) {
 // Behind is how many events the caches have not seen.
 func (p *Process) Behind() int {
 	p.pull()
-	return len(p.api.log) - p.seen + len(p.changes)
+	behind := len(p.api.log) - p.seen + len(p.changes)
+	if !p.api.NoClusters {
+		behind += len(p.unseen)
+	}
+	return behind
 }
 
 // list fills the cache of ControllerRevisions as soon as that is permitted. A watch that is open stays so without the permission.
@@ -177,7 +184,8 @@ func (p *Process) see(event Event) {
 		return
 	}
 	if event.Kind == Clusters {
-		p.seeCluster(event)
+		p.unseen = append(p.unseen, event)
+		p.seeClusters()
 		return
 	}
 	object, store := p.decode(event)
@@ -191,6 +199,17 @@ func (p *Process) see(event Event) {
 	if err != nil {
 		panic(err)
 	}
+}
+
+// seeClusters shows the controller the changes of ManagedClusters, if the process may read them.
+func (p *Process) seeClusters() {
+	if p.api.NoClusters {
+		return
+	}
+	for _, event := range p.unseen {
+		p.seeCluster(event)
+	}
+	p.unseen = nil
 }
 
 // seeCluster shows the controller a change of a ManagedCluster.

@@ -9,8 +9,7 @@ import (
 )
 
 // Clusters remembers since when managed clusters are available again. No ManagedCluster says that by the hub's clock: the condition has the
-// time of the cluster's agent, and a taint that was removed leaves no time. After a restart, a cluster counts as available again from when
-// the hub's caches filled (R8a).
+// time of the cluster's agent, and a taint that was removed leaves no time. So the first report of a cluster counts as a change (R8a).
 type Clusters struct {
 	mu    sync.Mutex
 	known map[string]knownCluster
@@ -25,7 +24,8 @@ type knownCluster struct {
 // NewClusters returns empty Clusters.
 func NewClusters() *Clusters { return &Clusters{known: map[string]knownCluster{}} }
 
-// Note notes the report of a ManagedCluster, and reports whether its availability changed. The first report is no change.
+// Note notes the report of a ManagedCluster, and reports whether a pass may find something new: not at the first report, nor if the cluster
+// stays available.
 func (c *Clusters) Note(name string, report availability.Report, now time.Time) (changed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -33,15 +33,12 @@ func (c *Clusters) Note(name string, report availability.Report, now time.Time) 
 	if known && before.report.Available == report.Available && before.report.Since.Equal(report.Since) {
 		return false
 	}
-	after := knownCluster{report: report, unavailableSince: before.unavailableSince}
-	switch {
-	case !report.Available:
-		after.unavailableSince = report.Since
-	case known:
-		after.availableSince = now
+	after := knownCluster{report: report, unavailableSince: before.unavailableSince, availableSince: now}
+	if !report.Available {
+		after.unavailableSince, after.availableSince = report.Since, time.Time{}
 	}
 	c.known[name] = after
-	return known
+	return known && !(before.report.Available && report.Available)
 }
 
 // Forget drops a cluster without a ManagedCluster, and reports whether it was known.

@@ -19,7 +19,7 @@ func TestClusters(t *testing.T) {
 	known, exists := c.Of("c1", at(1))
 	require.True(t, exists)
 	require.True(t, known.Available)
-	require.Zero(t, known.AvailableSince)
+	require.Equal(t, at(0), known.AvailableSince)
 
 	require.True(t, c.Note("c1", availability.Report{Since: at(2)}, at(3)))
 	known, _ = c.Of("c1", at(3))
@@ -31,7 +31,7 @@ func TestClusters(t *testing.T) {
 	require.Equal(t, at(5), known.AvailableSince)
 	require.Equal(t, at(2), known.UnavailableSince, "its status stays the same until the minute has passed")
 
-	require.True(t, c.Note("c1", availability.Report{Available: true, Since: at(6)}, at(7)), "it was away unseen")
+	require.False(t, c.Note("c1", availability.Report{Available: true, Since: at(6)}, at(7)), "it was away unseen: nothing ends before its new minute")
 	known, _ = c.Of("c1", at(7))
 	require.Equal(t, at(7), known.AvailableSince)
 	known, _ = c.Of("c1", at(-60))
