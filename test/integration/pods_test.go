@@ -32,8 +32,8 @@ func newPodFleet(t *testing.T) *podFleet {
 	return &podFleet{newLabFleetOn(planes, w, t, labOptions{})}
 }
 
-// version is a Deployment with two Pods. The node can't pull an image with the word broken.
-func (f *podFleet) version(name, image string) workv1.ManifestWorkSpec {
+// deploymentOf is a template of a Deployment with two Pods. The node can't pull an image with the word broken.
+func deploymentOf(name, image string) workv1.ManifestWorkSpec {
 	spec := workv1.ManifestWorkSpec{}
 	manifest(&spec, map[string]any{
 		"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": name, "namespace": "default"},
@@ -48,7 +48,10 @@ func (f *podFleet) version(name, image string) workv1.ManifestWorkSpec {
 	spec.ManifestConfigs = []workv1.ManifestConfigOption{{
 		ResourceIdentifier: workv1.ResourceIdentifier{Group: "apps", Resource: "deployments", Namespace: "default", Name: "*"},
 		ConditionRules: []workv1.ConditionRule{
-			rule(workv1.WorkProgressing, `!(has(object.status) && has(object.status.readyReplicas) && object.status.readyReplicas == object.spec.replicas)`),
+			rule(workv1.WorkProgressing, `!(has(object.status) && has(object.status.observedGeneration)
+				&& object.status.observedGeneration == object.metadata.generation
+				&& has(object.status.updatedReplicas) && object.status.updatedReplicas == object.spec.replicas
+				&& has(object.status.readyReplicas) && object.status.readyReplicas == object.spec.replicas)`),
 		},
 	}}
 	return spec
@@ -88,14 +91,14 @@ func (f *podFleet) runs(of string, number int) map[string]string {
 func TestPodsThroughDeletionAndCreation(t *testing.T) {
 	t.Parallel()
 	f := newPodFleet(t)
-	f.make(f.version("web", "registry.example.com/web:v1"))
+	f.make(deploymentOf("web", "registry.example.com/web:v1"))
 	f.complete()
 	before := f.runs("web", 2)
 
 	f.delete()
 	f.gone()
 	require.Equal(t, before, f.pods("web"))
-	f.make(f.version("web", "registry.example.com/web:v1"))
+	f.make(deploymentOf("web", "registry.example.com/web:v1"))
 	f.complete()
 	require.Equal(t, before, f.pods("web"))
 
@@ -103,7 +106,7 @@ func TestPodsThroughDeletionAndCreation(t *testing.T) {
 	f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) {
 		mwrs.Spec.PruneStrategy = workv1alpha1.PruneWhenAvailable
 		mwrs.Spec.PlacementRefs = []workv1alpha1.LocalPlacementReference{ref("p1", all("60s", 0, abortAll))}
-		mwrs.Spec.ManifestWorkTemplate = f.version("next", "registry.example.com/broken:v2")
+		mwrs.Spec.ManifestWorkTemplate = deploymentOf("next", "registry.example.com/broken:v2")
 	})
 	f.reported("c1", "the broken version", is(workv1.WorkApplied, metav1.ConditionTrue, 2), is(workv1.WorkProgressing, metav1.ConditionTrue, 2))
 	require.Equal(t, before, f.pods("web"))
@@ -116,7 +119,7 @@ func TestPodsThroughDeletionAndCreation(t *testing.T) {
 	// A version that works takes over, and the old Pods go once it serves.
 	f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) {
 		mwrs.Spec.PlacementRefs = []workv1alpha1.LocalPlacementReference{ref("p1", all("60s", 0, abortAll))}
-		mwrs.Spec.ManifestWorkTemplate = f.version("next", "registry.example.com/web:v3")
+		mwrs.Spec.ManifestWorkTemplate = deploymentOf("next", "registry.example.com/web:v3")
 	})
 	f.complete()
 	require.Empty(t, f.runs("web", 0))
