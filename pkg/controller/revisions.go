@@ -14,7 +14,6 @@ import (
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
@@ -131,8 +130,6 @@ func (c *Controller) perform(ctx context.Context, p *pass, step *lifecycle.Step)
 	answer := lifecycle.Answer{Key: step.Key}
 	var wrote *appsv1.ControllerRevision
 	switch step.Action {
-	case lifecycle.Decide:
-		answer.Plan = rollout.Decide(step.Snapshot) // A chain asks what would follow, before it persists anything.
 	case lifecycle.ReadSpec:
 		answer.Spec, answer.Err = c.writer.Spec(ctx, &p.history, step.Work, step.Digest)
 	case lifecycle.ReadLive:

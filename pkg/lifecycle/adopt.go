@@ -49,7 +49,7 @@ func (c *chain) endAbort() *Step {
 	case !everywhere || !succeeded && !recorded:
 		return nil
 	case !recorded:
-		return c.settle(c.abortEnded(update, only))
+		return c.write(c.abortEnded(update, only), c.failed)
 	}
 	c.Revisions.AbortedTime, c.Revisions.CurrentRevision = nil, update.Hash
 	return nil
@@ -185,9 +185,9 @@ func (c *chain) makeCurrent(found *revision.Revision, why string) *Step {
 		return nil // Something else has its name.
 	}
 	if latest := c.History.LatestCurrent(); latest == nil || latest.Hash != found.Hash {
-		return c.settle(patch(MarkCurrent, "current", found.Object, Patch{Annotations: map[string]any{
+		return c.write(patch(MarkCurrent, "current", found.Object, Patch{Annotations: map[string]any{
 			workv1alpha1.AnnotationCurrentSince: stamp(c.History.NextCurrentSince(c.Now)),
-		}}, why))
+		}}, why), c.failed)
 	}
 	c.Revisions.CurrentRevision = found.Hash
 	return nil

@@ -12,6 +12,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
@@ -39,10 +40,10 @@ func (c *chain) abortByHand() *Step {
 		return nil
 	}
 	if problem, none := c.nothingToAbort(); none {
-		return c.settle(Step{Action: RemoveAbort, Key: "remove abort", Why: problem, Event: &Event{
+		return c.write(Step{Action: RemoveAbort, Key: "remove abort", Why: problem, Event: &Event{
 			Warning: true, Reason: workv1alpha1.EventAbortIgnored, Action: "Abort",
 			Note: fmt.Sprintf("%s, and the hub removed it: %s", c.setter(), problem),
-		}})
+		}}, c.failed)
 	}
 	c.Update = c.Named(c.Revisions.UpdateRevision)
 	return c.persistAbort(c.setter())
@@ -52,11 +53,8 @@ func (c *chain) abortByHand() *Step {
 func (c *chain) persistAbort(reason string) *Step {
 	c.Aborting, c.Urgent, c.AbortedFor = true, true, reason
 	c.Outcome.Snapshot = c.Snapshot(&c.Revisions, c.Update, true)
-	decided, next := c.decide("the way back", c.Outcome.Snapshot)
-	if next != nil {
-		return next
-	}
-	return c.settle(Step{Action: PersistStatus, Key: "persist abort", Why: reason, Plan: decided, Stage: status.Aborting})
+	decided := rollout.Decide(c.Outcome.Snapshot)
+	return c.write(Step{Action: PersistStatus, Key: "persist abort", Why: reason, Plan: decided, Stage: status.Aborting}, c.failed)
 }
 
 // abortedByHand reports whether a person set status.abortedTime. This hub sets it together with conditions that report the abort, and the
@@ -109,11 +107,7 @@ func (c *chain) newRollout() *Step {
 	c.begins = c.Revisions.UpdateRevision != c.Update.Hash
 	if c.begins && c.Revisions.AbortedTime != nil {
 		before := c.Named(c.Revisions.UpdateRevision)
-		abort, next := c.decide("the abort before", c.Snapshot(&c.Revisions, before, true))
-		if next != nil {
-			return next
-		}
-		if abort.Behind > 0 { // A work that can be written still has to go back: the new rollout waits.
+		if abort := rollout.Decide(c.Snapshot(&c.Revisions, before, true)); abort.Behind > 0 { // A work that can be written still has to go back: the new rollout waits.
 			c.begins, c.Pending, c.Update = false, true, before
 		}
 	}
@@ -168,12 +162,8 @@ func (c *chain) persist() *Step {
 	}
 	unexamined := *c.Outcome.Snapshot
 	unexamined.DeadlinesSince = c.Now
-	decided, next := c.decide("what is persisted", &unexamined)
-	if next != nil {
-		return next
-	}
 	request := Step{
-		Action: PersistStatus, Key: "persist", Why: "the status does not say which revisions count", Plan: decided, Stage: status.RollingOut,
+		Action: PersistStatus, Key: "persist", Why: "the status does not say which revisions count", Plan: rollout.Decide(&unexamined), Stage: status.RollingOut,
 	}
 	if !c.begins {
 		c.Aborting, request.Stage = request.Plan.Behind > 0, ""
@@ -217,15 +207,10 @@ func (c *chain) clearAborted(update *revision.Revision, why string) *Step {
 	} else if at := c.Revisions.AbortedTime; at != nil {
 		annotations[workv1alpha1.AnnotationRetriedAbort] = stamp(at.Time)
 	}
-	answer, next := c.do(patch(ClearAborted, "clear", update.Object, Patch{Annotations: annotations}, why))
-	switch {
-	case next != nil:
-		return next
-	case answer.failed():
+	return c.write(patch(ClearAborted, "clear", update.Object, Patch{Annotations: annotations}, why), func(failed *Answer) *Step {
 		c.Pending = true
-		return c.invalid(Problem{Failed: answer, Text: "; until then the rollout does not begin again"})
-	}
-	return c.written("the rollout begins again")
+		return c.invalid(Problem{Failed: failed, Text: "; until then the rollout does not begin again"})
+	})
 }
 
 // markPatience is for how long an abort waits for the revision to record it, where that fails for a reason that may pass.
@@ -234,39 +219,23 @@ const markPatience = 10 * time.Second
 // markAborted writes on the update revision that its rollout was aborted, before any work goes back. It is the second copy (R16): where it can't
 // be written, and the status holds the first one, the fleet does not stay on the bad revision. It is tried again in each pass.
 func (c *chain) markAborted(update *revision.Revision) *Step {
-	request, next := c.abortMark(update)
-	if next != nil {
-		return next
-	}
-	answer, next := c.do(request)
-	switch {
-	case next != nil:
-		return next
-	case !answer.failed():
-		return c.written(request.Why)
-	case c.pruned || c.Memory.Pruned:
-		return c.failed(answer)
-	}
-	// A person may have set any time, also one to come.
-	age := c.Now.Sub(c.Revisions.AbortedTime.Time)
-	if answer.Result != Rejected && age >= 0 && age < markPatience {
-		return c.failed(answer)
-	}
-	c.Problems = append(c.Problems, Problem{Failed: answer})
-	return nil
+	return c.write(c.abortMark(update), func(failed *Answer) *Step {
+		// A person may have set any time, also one to come.
+		age := c.Now.Sub(c.Revisions.AbortedTime.Time)
+		if c.pruned || c.Memory.Pruned || failed.Result != Rejected && age >= 0 && age < markPatience {
+			return c.failed(failed)
+		}
+		return c.despite(failed)
+	})
 }
 
 // abortMark is what a revision records of the abort of its rollout, and why it was.
-func (c *chain) abortMark(update *revision.Revision) (mark Step, next *Step) {
-	why, next := c.abortReason()
-	if next != nil {
-		return Step{}, next
-	}
+func (c *chain) abortMark(update *revision.Revision) Step {
 	annotations := map[string]any{
 		workv1alpha1.AnnotationAborted: stamp(c.Revisions.AbortedTime.Time), workv1alpha1.AnnotationRestored: nil,
 		workv1alpha1.AnnotationReached: c.reached(update), workv1alpha1.AnnotationAtOnce: nil,
 	}
-	if reason := plain.Line(why) + abortEvidence(c.Object.Status.Failures); reason != "" {
+	if reason := plain.Line(c.abortReason()) + abortEvidence(c.Object.Status.Failures); reason != "" {
 		annotations[workv1alpha1.AnnotationAbortReason] = reason
 	}
 	if by := c.Object.Status.AbortedBy; by != "" {
@@ -276,7 +245,7 @@ func (c *chain) abortMark(update *revision.Revision) (mark Step, next *Step) {
 		// A cluster relapsed before the status said that it is current. What the clusters go back to is the latest one then (R16).
 		annotations[workv1alpha1.AnnotationCurrentSince] = nil
 	}
-	return patch(MarkAborted, "abort", update.Object, Patch{Annotations: annotations}, "the revision does not record yet that its rollout was aborted"), nil
+	return patch(MarkAborted, "abort", update.Object, Patch{Annotations: annotations}, "the revision does not record yet that its rollout was aborted")
 }
 
 // maxEvidence is the number of failed clusters whose reports the revision records.
@@ -312,20 +281,19 @@ func (v *View) reached(rev *revision.Revision) string {
 	return strconv.Itoa(max(int(before), clusters.Len()))
 }
 
-// abortReason returns why the rollout was aborted; empty if nothing shows it any more. next is the question to answer first.
-func (c *chain) abortReason() (reason string, next *Step) {
+// abortReason returns why the rollout was aborted; empty if nothing shows it any more.
+func (c *chain) abortReason() string {
 	switch remembered := c.Memory.Aborted.ReasonAt(c.Revisions.AbortedTime); {
 	case c.AbortedFor != "":
-		return c.AbortedFor, nil
+		return c.AbortedFor
 	case remembered != "":
-		return remembered, nil // The works may have gone back meanwhile.
+		return remembered // The works may have gone back meanwhile.
 	case status.AbortSetBy(c.Object.ManagedFields) != "":
-		return c.setter(), nil
+		return c.setter()
 	}
 	// The works are as they were when the abort was decided, maybe by a process that is gone: its grace was over.
-	decided, next := c.decide("the reason of the abort", c.Snapshot(&c.Revisions, c.Update, false).AssumeSettled())
-	if next == nil && decided.AbortDue() != nil {
-		reason = decided.AbortDue().Reason
+	if due := rollout.Decide(c.Snapshot(&c.Revisions, c.Update, false).AssumeSettled()).AbortDue(); due != nil {
+		return due.Reason
 	}
-	return reason, next
+	return ""
 }

@@ -33,7 +33,7 @@ func begin(of status.Revisions, update string, works ...work.Work) *begun {
 }
 
 func (b *begun) next() lifecycle.Step {
-	return decided(b.View, func() lifecycle.Step { return lifecycle.Begin(b.View, b.found) })
+	return lifecycle.Begin(b.View, b.found)
 }
 
 // answer lets the next step have an answer, and returns the step after it.
@@ -65,8 +65,6 @@ func abortedAt(since time.Duration) status.Revisions {
 // A rollout begins with one write of the status (R4).
 func TestBegin(t *testing.T) {
 	b := begin(names("a", "a"), "b")
-	asks := step(t, lifecycle.Begin(b.View, b.found), lifecycle.Decide)
-	require.Equal(t, hashOf("b"), asks.Snapshot.Update.Hash, "the hub decides in one place")
 	began := step(t, b.next(), lifecycle.PersistStatus)
 	require.Equal(t, status.RollingOut, began.Stage)
 	require.Equal(t, hashOf("b"), began.Outcome.Revisions.UpdateRevision)

@@ -16,7 +16,6 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
@@ -151,17 +150,6 @@ func answer(t *testing.T, v *lifecycle.View, is lifecycle.Answer) lifecycle.Step
 	}
 	v.Answers = append(v.Answers, is)
 	return lifecycle.Next(v)
-}
-
-// decided answers the questions to package rollout, as the controller does, and returns the step after them.
-func decided(v *lifecycle.View, next func() lifecycle.Step) lifecycle.Step {
-	for {
-		asked := next()
-		if asked.Action != lifecycle.Decide {
-			return asked
-		}
-		v.Answers = append(v.Answers, lifecycle.Answer{Key: asked.Key, Result: lifecycle.Done, Plan: rollout.Decide(asked.Snapshot)})
-	}
 }
 
 func step(t *testing.T, is lifecycle.Step, action lifecycle.Action) lifecycle.Step {

@@ -8,7 +8,6 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
-	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
@@ -59,15 +58,6 @@ func (c *chain) do(request Step) (*Answer, *Step) {
 	return nil, &request
 }
 
-// decide asks what the rollout decides on a snapshot. It returns the plan, or the step that asks for it.
-func (c *chain) decide(key string, s *rollout.Snapshot) (*rollout.Plan, *Step) {
-	answer, next := c.do(Step{Action: Decide, Key: "decide " + key, Why: key, Snapshot: s})
-	if next != nil {
-		return nil, next
-	}
-	return answer.Plan, nil
-}
-
 // written ends the pass after a write.
 func (c *chain) written(why string) *Step {
 	return &Step{Action: Hold, Reason: Written, Why: why, Outcome: c.Outcome}
@@ -78,16 +68,22 @@ func (c *chain) failed(answer *Answer) *Step {
 	return &Step{Action: Hold, Reason: Refused, Why: answer.Key, Failed: answer, Outcome: c.Outcome}
 }
 
-// settle ends the pass after a write, however it went.
-func (c *chain) settle(request Step) *Step {
+// write ends the pass with a write. If the write fails, otherwise decides how the pass continues.
+func (c *chain) write(request Step, otherwise func(failed *Answer) *Step) *Step {
 	answer, next := c.do(request)
 	switch {
 	case next != nil:
 		return next
 	case answer.failed():
-		return c.failed(answer)
+		return otherwise(answer)
 	}
 	return c.written(request.Why)
+}
+
+// despite names a request that failed, and lets the next link decide.
+func (c *chain) despite(failed *Answer) *Step {
+	c.Problems = append(c.Problems, Problem{Failed: failed})
+	return nil
 }
 
 // invalid ends the pass, and reports a problem of the spec.

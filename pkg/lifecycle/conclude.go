@@ -55,25 +55,19 @@ func (c *chain) completedAt() time.Time {
 }
 
 func (c *chain) markComplete(update *revision.Revision) *Step {
-	answer, next := c.do(patch(MarkCurrent, "complete", update.Object, Patch{Annotations: map[string]any{
+	mark := patch(MarkCurrent, "complete", update.Object, Patch{Annotations: map[string]any{
 		workv1alpha1.AnnotationCurrentSince: stamp(c.completedAt()),
 		workv1alpha1.AnnotationRecordedOn:   nil, // All have it now.
 		workv1alpha1.AnnotationReached:      c.reached(update),
-	}}, "every cluster has the update revision"))
-	switch {
-	case next != nil:
-		return next
-	case !answer.failed():
-		return c.written("the update revision is the current one")
-	}
-	c.Problems = append(c.Problems, Problem{Failed: answer})
-	if c.Memory.Pruned {
-		return nil // Nothing else could hold it.
-	}
-	// Every cluster had it: a relapse must not become an abort because the second copy is missing, which nothing follows from yet. The
-	// condition names it, and each pass tries to write it.
-	c.Completed, c.Revisions.CurrentRevision = c.Update.Hash, c.Update.Hash
-	return nil
+	}}, "every cluster has the update revision")
+	return c.write(mark, func(failed *Answer) *Step {
+		if !c.Memory.Pruned { // Otherwise nothing could hold it.
+			// Every cluster had it: a relapse must not become an abort because the second copy is missing, which nothing follows from yet. The
+			// condition names it, and each pass tries to write it.
+			c.Completed, c.Revisions.CurrentRevision = c.Update.Hash, c.Update.Hash
+		}
+		return c.despite(failed)
+	})
 }
 
 // Abort persists an abort, with the failures that led to it. The works are rolled back once the caches show the abort and the revision
@@ -85,11 +79,7 @@ func Abort(v *View, found Decision, decided *rollout.Plan, at metav1.Time) Step 
 	c.Revisions.AbortedTime, c.AbortedFor, c.Aborting = &at, reason, true
 	if update := c.revisionOf(c.Update.Hash); update != nil && c.Memory.Pruned {
 		// The status can't hold it: the revision does.
-		mark, next := c.abortMark(update)
-		if next != nil {
-			return *next
-		}
-		switch answer, next := c.do(mark); {
+		switch answer, next := c.do(c.abortMark(update)); {
 		case next != nil:
 			return *next
 		case answer.failed():

@@ -66,10 +66,8 @@ func TestOrderOfAClockThatWentBack(t *testing.T) {
 func TestAbort(t *testing.T) {
 	when := metav1.NewTime(rt.At(time.Hour))
 	abort := func(v *lifecycle.View) lifecycle.Step {
-		return decided(v, func() lifecycle.Step {
-			found := lifecycle.Decision{Revisions: names("a", "b"), Update: v.Named(hashOf("b"))}
-			return lifecycle.Abort(v, found, &rollout.Plan{Abort: &rollout.Abort{Reason: "c1 failed"}}, when)
-		})
+		found := lifecycle.Decision{Revisions: names("a", "b"), Update: v.Named(hashOf("b"))}
+		return lifecycle.Abort(v, found, &rollout.Plan{Abort: &rollout.Abort{Reason: "c1 failed"}}, when)
 	}
 	v := begin(names("a", "b"), "b").View
 	persist := step(t, abort(v), lifecycle.PersistStatus)

@@ -114,9 +114,9 @@ func (c *chain) markBeforeNext(rev *revision.Revision) *Step {
 	if c.TemplateErr != nil || c.Object.Spec.Paused || rev.Err != nil || rev.Digest == c.Template {
 		return nil
 	}
-	return c.recorded(patch(MarkCurrent, "complete", rev.Object, Patch{Annotations: map[string]any{
+	return c.write(patch(MarkCurrent, "complete", rev.Object, Patch{Annotations: map[string]any{
 		workv1alpha1.AnnotationCurrentSince: stamp(c.History.NextCurrentSince(c.Now)),
-	}}, "its rollout was complete"))
+	}}, "its rollout was complete"), c.unrecorded)
 }
 
 // completeSince reports whether the rollout of the update revision was complete after another revision became the current one. A status that

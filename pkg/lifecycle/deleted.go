@@ -91,8 +91,7 @@ func (c *chain) rebuilt(all *batch) *Step {
 		c.Pending = true // Under a new hash it would be another rollout (R1).
 		return c.withoutRevision(Problem{Failed: all.failed})
 	}
-	c.Problems = append(c.Problems, Problem{Failed: all.failed})
-	return nil
+	return c.despite(all.failed)
 }
 
 // add takes over what became of one more request.

@@ -39,8 +39,6 @@
 //	persist          the status says so before any work is written                            (R4, R16)
 //	markAbort        the revision records an abort, or that somebody tries it again           (R4, R16)
 //
-// A link that depends on a plan asks for it with a Decide step.
-//
 // A link returns nil where it has nothing to do, and the next one decides. A write ends the pass: the next pass begins when the caches show it
 // (R15).
 package lifecycle

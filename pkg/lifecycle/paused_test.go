@@ -45,7 +45,7 @@ func TestPausedTemplateWaits(t *testing.T) {
 			require.Equal(t, tc.differs, last.Outcome.TemplatePending)
 			require.False(t, last.Outcome.TemplateHeld)
 			require.False(t, last.Outcome.Pending)
-			begun := decided(tc.view, func() lifecycle.Step { return lifecycle.Begin(tc.view, last.Outcome.Decision) })
+			begun := lifecycle.Begin(tc.view, last.Outcome.Decision)
 			require.Equal(t, tc.differs, begun.Outcome.TemplatePending)
 			require.Equal(t, hashOf(tc.update), begun.Outcome.Revisions.UpdateRevision)
 			require.True(t, begun.Outcome.Snapshot.Paused)

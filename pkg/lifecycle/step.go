@@ -45,8 +45,6 @@ const (
 	ReadLive Action = "ReadLive"
 	// ReadSpec reads what the spec of a ManifestWork holds.
 	ReadSpec Action = "ReadSpec"
-	// Decide asks what package rollout decides on a snapshot.
-	Decide Action = "Decide"
 	// Await waits until the cache shows a revision that was read.
 	Await Action = "Await"
 	// Hold ends the pass.
@@ -91,8 +89,6 @@ type Step struct {
 	Digest revision.Digest
 	// Collisions is the new status.collisionCount.
 	Collisions int32
-	// Snapshot is what Decide is asked about.
-	Snapshot *rollout.Snapshot
 	// Plan and Stage are what PersistStatus reports; an empty Stage is the one that the plan shows.
 	Plan  *rollout.Plan
 	Stage status.Stage

@@ -44,19 +44,16 @@ func (c *chain) newTemplate() *Step {
 	if err != nil {
 		return c.unrecorded(&Answer{Key: "create", Result: Failed, Err: err})
 	}
-	answer, next := c.do(Step{
+	create := Step{
 		Action: Create, Key: "create " + wanted.Name, Verb: "creating", Revision: wanted, Why: "the template has no revision",
 		Event: &Event{Reason: workv1alpha1.EventRevisionCreated, Action: "Create", Note: fmt.Sprintf("created revision %s", wanted.Name)},
-	})
-	switch {
-	case next != nil:
-		return next
-	case answer.Result == Exists:
-		return c.nameTaken(wanted)
-	case answer.Result != Done:
-		return c.unrecorded(answer)
 	}
-	return c.written("the template has a revision")
+	return c.write(create, func(failed *Answer) *Step {
+		if failed.Result == Exists {
+			return c.nameTaken(wanted)
+		}
+		return c.unrecorded(failed)
+	})
 }
 
 // wanted is the revision that today's template gets.
@@ -149,30 +146,20 @@ func (c *chain) nameTaken(wanted *appsv1.ControllerRevision) *Step {
 	}
 	for key, value := range wanted.Labels {
 		if live.Labels[key] != value {
-			return c.recorded(patch(Relabel, "relabel", live, Patch{Labels: wanted.Labels}, "the template's revision lost its labels"))
+			return c.write(patch(Relabel, "relabel", live, Patch{Labels: wanted.Labels}, "the template's revision lost its labels"), c.unrecorded)
 		}
 	}
 	// Ours, from before a restart: the cache will show it.
-	return c.recorded(Step{Action: Await, Key: "await " + live.Name, Revision: live, Why: "the cache does not show the template's revision yet"})
-}
-
-// recorded ends the pass with a request without which today's template has no revision.
-func (c *chain) recorded(request Step) *Step {
-	answer, next := c.do(request)
-	switch {
-	case next != nil:
-		return next
-	case answer.Result != Done:
-		return c.unrecorded(answer)
-	}
-	return c.written(request.Why)
+	await := Step{Action: Await, Key: "await " + live.Name, Revision: live, Why: "the cache does not show the template's revision yet"}
+	return c.write(await, c.unrecorded)
 }
 
 // bumpCollision persists that the hash is taken. The next pass tries the next one.
 func (c *chain) bumpCollision(live *appsv1.ControllerRevision) *Step {
 	why := c.taken(live)
 	c.ignore(why)
-	return c.recorded(Step{Action: BumpCollision, Key: "collide", Collisions: revision.NextCollision(c.Revisions.CollisionCount), Why: why})
+	bump := Step{Action: BumpCollision, Key: "collide", Collisions: revision.NextCollision(c.Revisions.CollisionCount), Why: why}
+	return c.write(bump, c.unrecorded)
 }
 
 // taken is why the template's revision gets another name than the one that its hash gives it first.
@@ -221,7 +208,7 @@ func (c *chain) undo() *Step {
 	request.Event = &Event{
 		Reason: workv1alpha1.EventRevisionFound, Action: "Undo", Note: fmt.Sprintf("the template is that of revision %s", found.Object.Name),
 	}
-	return c.recorded(request)
+	return c.write(request, c.unrecorded)
 }
 
 // beginOf returns when the rollout of an older revision began whose template came back: now, or earlier if the rollout is in progress,

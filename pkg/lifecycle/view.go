@@ -128,8 +128,6 @@ type Answer struct {
 	Object *appsv1.ControllerRevision
 	// Spec is what ReadSpec found.
 	Spec *workv1.ManifestWorkSpec
-	// Plan is what Decide decided.
-	Plan *rollout.Plan
 }
 
 // failed reports whether the request was not carried out.
