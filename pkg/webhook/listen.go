@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/net/netutil"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
@@ -18,6 +19,9 @@ import (
 )
 
 const (
+	// maxConnections limits the open connections. An API server needs one, as it uses HTTP/2. Who may connect is for the client certificate
+	// and the NetworkPolicy to decide.
+	maxConnections = 1024
 	// maxHandshake limits the time for a TLS handshake and for the header of a request.
 	maxHandshake = 5 * time.Second
 	// maxIdle is how long a connection stays open without a request. It is the value of Go's clients.
@@ -72,8 +76,7 @@ func (s *boundedServer) Start(ctx context.Context) error {
 			klog.FromContext(ctx).Error(err, "Changes of the serving certificate are not seen any more")
 		}
 	}()
-	listener = &boundedListener{Listener: listener, connections: newCrowd(sourceConnections, maxConnections)}
-	return s.serve(ctx, tls.NewListener(listener, config))
+	return s.serve(ctx, tls.NewListener(netutil.LimitListener(listener, maxConnections), config))
 }
 
 // serve answers requests until the context ends, and then finishes the requests in progress.

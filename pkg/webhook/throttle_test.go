@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/semaphore"
 )
 
 // long is what no test waits for.
@@ -88,8 +88,8 @@ func TestReviewsAreThrottled(t *testing.T) {
 	for range smallReviews + largeReviews {
 		require.Equal(t, http.StatusOK, <-answers)
 	}
-	require.Empty(t, throttle.small)
-	require.Empty(t, throttle.large)
+	require.True(t, throttle.small.TryAcquire(smallReviews))
+	require.True(t, throttle.large.TryAcquire(largeReviews))
 }
 
 // TestRequestsHaveASize: more than an API server can send is not read to its end.
@@ -146,7 +146,8 @@ func TestSlowRequestHoldsNoSlot(t *testing.T) {
 		content, err := io.ReadAll(answer.Body)
 		require.NoError(t, err)
 		require.Contains(t, string(content), "reading the request, send it within 50ms")
-		require.Eventually(t, func() bool { return len(throttle.small) == 0 }, time.Minute, time.Millisecond)
+		require.True(t, throttle.small.TryAcquire(smallReviews), "no turn is taken")
+		throttle.small.Release(smallReviews)
 	})
 }
 
@@ -193,80 +194,34 @@ func (b *blockedReader) Read([]byte) (int, error) {
 	return 0, io.ErrUnexpectedEOF
 }
 
-// TestSourcesAreBounded: one address holds no more requests and bytes than its share, and all together no more than the whole.
-func TestSourcesAreBounded(t *testing.T) {
+// TestRequestsAreBounded: no more requests and bytes are held than the bounds allow, and a request that ends makes room.
+func TestRequestsAreBounded(t *testing.T) {
 	reviews := newBlocking()
 	throttle := newTestThrottle(reviews)
-	throttle.requests, throttle.bytes = newCrowd(2, 3), newCrowd(10, 15)
+	throttle.requests, throttle.bytes = semaphore.NewWeighted(2), semaphore.NewWeighted(10)
 	answers := make(chan int, 10)
-	ask := func(source, body string) int {
-		answer, request := httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(body))
-		request.RemoteAddr = source + ":12345"
-		throttle.ServeHTTP(answer, request)
+	ask := func(body string) int {
+		answer := send(throttle, t.Context(), strings.NewReader(body))
 		if answer.Code == http.StatusTooManyRequests {
 			require.Equal(t, "1", answer.Header().Get("Retry-After"))
 		}
 		return answer.Code
 	}
-	begin := func(source, body string) {
-		go func() { answers <- ask(source, body) }()
+	begin := func(body string) {
+		go func() { answers <- ask(body) }()
 		<-reviews.began
 	}
-	begin("192.0.2.1", "12345")
-	require.Equal(t, http.StatusTooManyRequests, ask("192.0.2.1", "123456"), "bytes of one address")
-	begin("192.0.2.1", "12345")
-	require.Equal(t, http.StatusTooManyRequests, ask("192.0.2.1", ""), "requests of one address")
-	require.Equal(t, http.StatusTooManyRequests, ask("192.0.2.2", "123456"), "bytes in all")
-	begin("192.0.2.2", "12345")
-	require.Equal(t, http.StatusTooManyRequests, ask("192.0.2.3", ""), "requests in all")
+	begin("12345")
+	require.Equal(t, http.StatusTooManyRequests, ask("123456"), "bytes")
+	begin("12345")
+	require.Equal(t, http.StatusTooManyRequests, ask(""), "requests")
 	close(reviews.end)
-	for range 3 {
+	for range 2 {
 		require.Equal(t, http.StatusOK, <-answers)
 	}
-	require.Equal(t, http.StatusOK, ask("192.0.2.1", "1234567890"))
-	require.Empty(t, throttle.requests.of)
-	require.Empty(t, throttle.bytes.of)
-	require.Zero(t, throttle.requests.held+throttle.bytes.held)
-}
-
-// TestConnectionsAreBounded: what is too much from one address, or in all, is closed at once, and a connection that ends makes room.
-func TestConnectionsAreBounded(t *testing.T) {
-	inner, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer inner.Close()
-	listener := &boundedListener{Listener: inner, connections: newCrowd(1, 2)}
-	accepted := make(chan net.Conn, 10)
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			accepted <- conn
-		}
-	}()
-	dial := func(from string) net.Conn {
-		dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
-		conn, err := dialer.DialContext(t.Context(), "tcp", inner.Addr().String())
-		require.NoError(t, err)
-		t.Cleanup(func() { _ = conn.Close() })
-		return conn
-	}
-	refused := func(from string) {
-		_, err := dial(from).Read(make([]byte, 1))
-		require.Error(t, err, "closed")
-	}
-	dial("127.0.0.1")
-	first := <-accepted
-	refused("127.0.0.1")
-	dial("127.0.0.2")
-	<-accepted
-	refused("127.0.0.3")
-	require.NoError(t, first.Close())
-	_ = first.Close()
-	dial("127.0.0.3")
-	<-accepted
-	require.Equal(t, 2, listener.connections.held)
+	require.Equal(t, http.StatusOK, ask("1234567890"))
+	require.True(t, throttle.requests.TryAcquire(2))
+	require.True(t, throttle.bytes.TryAcquire(10))
 }
 
 // TestReviewMayTakeLongerThanReading: the time for the body ends with the body.
