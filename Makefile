@@ -117,23 +117,17 @@ patch-ocm: ## Build OCM's own work hub with this controller from a copy of OCM=c
 	hack/ocm/patch.sh $(OCM)
 
 .PHONY: bench
-bench: tools ## Measure this hub against upstream's with N clusters (N=300,1000 SETS=100x100 GREEDY=5 OUT=dir PROFILES=dir)
+bench: tools ## Measure this hub against upstream's with N clusters (N=300,1000 SETS=100x100 GREEDY=5 OUT=file PROFILES=dir)
 	go run ./test/benchmark $(if $(N),-n=$(N)) $(if $(SETS),-sets=$(SETS)) $(if $(GREEDY),-greedy=$(GREEDY)) $(if $(OUT),-out=$(OUT)) $(if $(PROFILES),-profiles=$(PROFILES))
 
-# Each broker and each list of sizes has a directory for its results.
-comma := ,
-bench-sizes = $(subst $(comma),-,$(or $(N),300))
-bench-broker-name = $(if $(MOSQUITTO),mosquitto,$(or $(DRIVER),mqtt))
-
 .PHONY: bench-broker
-bench-broker: tools ## The same over a broker and sdk-go's agents, with restarts of the hub, the broker and all agents (N=300,1000 DRIVER=mqtt|grpc MOSQUITTO=path REPEAT=3 COMPARE=results.json OUT=dir)
+bench-broker: tools ## The same over a broker and sdk-go's agents, with restarts of the hub, the broker and all agents (N=300,1000 DRIVER=mqtt|grpc MOSQUITTO=path REPEAT=3 OUT=file)
 	go run ./test/benchmark -driver=$(or $(DRIVER),mqtt) -controllers=ours -sets=0 -greedy=0 -n=$(or $(N),300) $(if $(MOSQUITTO),-mosquitto=$(MOSQUITTO)) \
-		$(if $(REPEAT),-repeat=$(REPEAT)) $(if $(COMPARE),-compare=$(COMPARE)) -out=$(or $(OUT),test/benchmark/results/$(bench-broker-name)-$(bench-sizes))
+		$(if $(REPEAT),-repeat=$(REPEAT)) $(if $(OUT),-out=$(OUT))
 
 .PHONY: bench-api
-bench-api: N ?= 10000
-bench-api: tools ## This hub alone through the API server, beside the floor of what that can write (N=10000 REPEAT=1 OUT=dir)
-	go run ./test/benchmark -controllers=ours -sets=0 -greedy=0 -n=$(N) -repeat=$(or $(REPEAT),1) -out=$(or $(OUT),test/benchmark/results/api-$(bench-sizes))
+bench-api: tools ## This hub alone through the API server, beside the floor of what that can write (N=10000 REPEAT=1 OUT=file)
+	go run ./test/benchmark -controllers=ours -sets=0 -greedy=0 -n=$(or $(N),10000) -repeat=$(or $(REPEAT),1) $(if $(OUT),-out=$(OUT))
 
 .PHONY: microbench
 microbench: ## Measure what one pass decides and costs, with 1,000 and 10,000 clusters, and what a review by the webhook costs

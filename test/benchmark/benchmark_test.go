@@ -41,50 +41,14 @@ func TestParse(t *testing.T) {
 		"-driver=amqp":        "-driver=amqp: use mqtt or grpc, or leave it empty for the API server",
 		"-driver=mqtt":        "-driver=mqtt: it is measured with ours only, add -controllers=ours",
 		"-mosquitto=/m":       "-mosquitto=/m: it is an MQTT broker, use it with -driver=mqtt",
-		"-compare=r.json":     "-compare=r.json: it is for a run over a broker, add -driver=mqtt or -driver=grpc",
 		"-greedy=-1":          "-greedy=-1: use 0 for none, or a number from 1",
 		"-events=0":           "-events=0: use 1 or more",
 		"-patience=0s":        "-patience=0s: use more than 0s",
-		"-out=":               "-out is empty: name a directory",
 		"N=300":               `unexpected "N=300": every option begins with a dash, see -help`,
 	} {
 		_, err := parse([]string{flag})
 		require.EqualError(t, err, wanted)
 	}
-}
-
-// What is compared must be there before anything is measured, and be of a run through the API server.
-func TestBaselines(t *testing.T) {
-	dir := t.TempDir()
-	result := report.Run{Figures: []report.Figures{{Scenario: report.All, Controller: report.Ours, Clusters: 30, Sets: 1, CPU: 1}}}
-	require.NoError(t, write(dir, &result))
-	file := filepath.Join(dir, resultsFile)
-	found, err := baselines(file)
-	require.NoError(t, err)
-	require.Equal(t, []report.Baseline{{File: file, Figures: result.Figures}}, found)
-
-	newer, newest := t.TempDir(), report.Run{Began: time.Unix(1000, 0).UTC(), Figures: result.Figures}
-	require.NoError(t, write(newer, &newest))
-	found, err = baselines(file + "," + filepath.Join(newer, resultsFile))
-	require.NoError(t, err)
-	require.Len(t, found, 2)
-	require.Equal(t, newest.Began, found[0].Began, "the newest one comes first")
-
-	_, err = baselines(file + "," + filepath.Join(dir, "other.json"))
-	require.EqualError(t, err, "-compare: there is no "+filepath.Join(dir, "other.json"))
-	found, err = baselines("")
-	require.NoError(t, err)
-	require.Empty(t, found, "the committed ones are looked for where the benchmark is run, at the root")
-
-	// The report of results that are there can be compared with others.
-	over := report.Run{Figures: []report.Figures{{Scenario: report.All, Controller: report.Ours, Clusters: 30, Sets: 1, CPU: 1, Driver: hub.MQTT}}}
-	other := t.TempDir()
-	require.NoError(t, write(other, &over))
-	require.NoError(t, render(other, file))
-	again, err := read(filepath.Join(other, resultsFile))
-	require.NoError(t, err)
-	require.Len(t, again.Baselines, 1)
-	require.Error(t, render(other, filepath.Join(other, resultsFile)))
 }
 
 // Every scenario runs with both controllers, on real control planes. What it measures is of no use at this size.
@@ -125,7 +89,7 @@ func TestEveryScenario(t *testing.T) {
 		"upstream: status event, many sets", "upstream: update All", "upstream: update Progressive 10%",
 	}, slices.Sorted(maps.Keys(played)))
 	result := report.Run{Figures: figures}
-	require.NoError(t, write(t.TempDir(), &result))
+	require.NoError(t, write(filepath.Join(t.TempDir(), "report.md"), &result))
 }
 
 // The same scenarios, and those that only a broker has, run with a broker in a process of its own and sdk-go's agents. Every work gets to its
@@ -165,5 +129,5 @@ func everyScenarioOver(t *testing.T, driver string, binaries hub.Binaries) {
 		report.Restart, report.RestartMidway, report.AgentsReturn, report.BrokerRestart,
 	}, played)
 	result := report.Run{Figures: figures}
-	require.NoError(t, write(t.TempDir(), &result))
+	require.NoError(t, write(filepath.Join(t.TempDir(), "report.md"), &result))
 }

@@ -18,12 +18,8 @@ import (
 // settings are the parsed flags.
 type settings struct {
 	scenario.Options
-	// out is the directory for the results.
+	// out is the file for the report; empty for the standard output.
 	out string
-	// compare names the results of runs through the API server, separated by commas.
-	compare string
-	// render makes the report of results that are there, and measures nothing.
-	render bool
 }
 
 // parse reads the flags. An error names the flag and what it may be.
@@ -45,10 +41,7 @@ func parse(args []string) (*settings, error) {
 	flags.DurationVar(&s.EventTime, "event-time", 12*time.Second, "for how long status events are measured, at least three")
 	flags.DurationVar(&s.Patience, "patience", 15*time.Minute, "how long one scenario may take")
 	flags.StringVar(&s.Profiles, "profiles", "", "a directory for CPU and allocation profiles, of extra rounds")
-	flags.BoolVar(&s.render, "render", false, "measure nothing, make the report of the results.json that is in the -out directory")
-	flags.StringVar(&s.compare, "compare", "", "with -driver, files of results through the API server to compare the CPU time with, separated by commas; "+
-		"empty for the committed ones")
-	flags.StringVar(&s.out, "out", "test/benchmark/results", "the directory for the results")
+	flags.StringVar(&s.out, "out", "", "a file for the report; empty for the standard output")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
@@ -88,8 +81,6 @@ func (s *settings) validate() error {
 		return fmt.Errorf("-events=%d: use 1 or more", s.Events)
 	case s.Patience <= 0:
 		return fmt.Errorf("-patience=%s: use more than 0s", s.Patience)
-	case s.out == "":
-		return fmt.Errorf("-out is empty: name a directory")
 	}
 	if s.Profiles == "" {
 		return nil
@@ -108,8 +99,6 @@ func (s *settings) validateDriver() error {
 		return fmt.Errorf("-driver=%s: use mqtt or grpc, or leave it empty for the API server", s.Driver)
 	case s.Driver != "" && !slices.Equal(s.Controllers, []hub.Controller{hub.Ours}):
 		return fmt.Errorf("-driver=%s: it is measured with ours only, add -controllers=ours", s.Driver)
-	case s.compare != "" && s.Driver == "" && !s.render:
-		return fmt.Errorf("-compare=%s: it is for a run over a broker, add -driver=mqtt or -driver=grpc", s.compare)
 	case s.Mosquitto != "" && s.Driver != hub.MQTT:
 		return fmt.Errorf("-mosquitto=%s: it is an MQTT broker, use it with -driver=mqtt", s.Mosquitto)
 	}

@@ -1,2 +1,2 @@
-// Package report makes a table and a plot of what was measured. It is pure: figures in, text out.
+// Package report makes a Markdown table of what was measured. It is pure: figures in, text out.
 package report

@@ -47,66 +47,64 @@ const (
 
 // Figures are what was measured of one controller in one scenario.
 type Figures struct {
-	Scenario   string `json:"scenario"`
-	Controller string `json:"controller"`
+	Scenario   string
+	Controller string
 	// Clusters is N; Sets is how many ManifestWorkReplicaSets select them.
-	Clusters int `json:"clusters"`
-	Sets     int `json:"sets"`
+	Clusters int
+	Sets     int
 	// Workers is how many writers a floor had.
-	Workers int `json:"workers,omitempty"`
+	Workers int
 	// Driver is what works travel by, where that is no API server.
-	Driver string `json:"driver,omitempty"`
+	Driver string
 	// Messages are the events over a broker that brought works to agents, and reports to the hub.
-	Messages int `json:"messages,omitempty"`
+	Messages int
 	// Aborts is how often a rollout was aborted that had no failure, and Missing how many clusters never got the version. Both are measured
 	// where something is restarted in the middle.
-	Aborts  int `json:"aborts,omitempty"`
-	Missing int `json:"missing,omitempty"`
+	Aborts  int
+	Missing int
 	// Events is how many times it was done; all else is of one of them.
-	Events int `json:"events,omitempty"`
+	Events int
 
 	// Works is how many works had to be written, and Writes how often their generation changed.
-	Works  int `json:"works"`
-	Writes int `json:"writes"`
+	Works  int
+	Writes int
 	// CPU seconds of the controller, user and system, until it rests.
-	CPU float64 `json:"cpuSeconds"`
+	CPU float64
 	// AllocatedBytes and AllocatedObjects are what it allocated.
-	AllocatedBytes   float64 `json:"allocatedBytes"`
-	AllocatedObjects float64 `json:"allocatedObjects"`
+	AllocatedBytes   float64
+	AllocatedObjects float64
 	// Seconds from what set it off to the first and the last work that was written, and until the status says that it is over.
-	FirstWrite float64 `json:"firstWriteSeconds"`
-	LastWrite  float64 `json:"lastWriteSeconds"`
-	Complete   float64 `json:"completeSeconds"`
+	FirstWrite float64
+	LastWrite  float64
+	Complete   float64
 	// Others is how long a small read of somebody else took meanwhile: all but one of a hundred took no longer.
-	Others float64 `json:"othersSeconds,omitempty"`
+	Others float64
 	// Requests of the controller by what they are about, watches aside.
-	Requests map[string]int `json:"requests,omitempty"`
+	Requests map[string]int
 	// PeakMemory is the most that the process ever had, in bytes, at the end of the scenario; LiveHeap is what its heap holds after a
 	// garbage collection, beyond what it held when there was no work yet.
-	PeakMemory float64 `json:"peakMemoryBytes,omitempty"`
-	LiveHeap   float64 `json:"liveHeapBytes,omitempty"`
+	PeakMemory float64
+	LiveHeap   float64
 	// ServerMemory and BrokerMemory are the most that the API server and the broker ever had in memory, and EtcdSize is the size of etcd's
 	// database, all at the end of the scenario and in bytes.
-	ServerMemory float64 `json:"serverMemoryBytes,omitempty"`
-	BrokerMemory float64 `json:"brokerMemoryBytes,omitempty"`
-	EtcdSize     float64 `json:"etcdBytes,omitempty"`
+	ServerMemory float64
+	BrokerMemory float64
+	EtcdSize     float64
 }
 
 // Run is all that was measured on one machine, one after the other.
 type Run struct {
 	// Began is when.
-	Began time.Time `json:"began"`
+	Began time.Time
 	// Machine describes the processors and the memory.
-	Machine string `json:"machine"`
+	Machine string
 	// Command repeats it.
-	Command string `json:"command"`
+	Command string
 	// Settle is our --success-settle: how long a success is seen before it counts.
-	Settle float64 `json:"settleSeconds"`
+	Settle float64
 	// Delay is after what time an agent answers.
-	Delay float64 `json:"agentDelaySeconds"`
+	Delay float64
 	// Broker is what works travel over; empty for the API server.
-	Broker string `json:"broker,omitempty"`
-	// Baselines are what a run over a broker is compared with.
-	Baselines []Baseline `json:"baselines,omitempty"`
-	Figures   []Figures  `json:"figures"`
+	Broker  string
+	Figures []Figures
 }

@@ -2,34 +2,17 @@ package report
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 )
 
-// sizes are the fleets of a run that has the figures of both a controller and a scenario, the smallest first.
-func (r *Run) sizes(scenario, controller string) []int {
-	found := map[int]bool{}
-	for i := range r.Figures {
-		if f := &r.Figures[i]; f.Scenario == scenario && f.Controller == controller && f.Sets == 1 {
-			found[f.Clusters] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(found))
-}
-
-// find returns the figures of a controller in a scenario; nil for none. Of several rounds it is the one in the middle.
-func (r *Run) find(scenario, controller string, clusters int) *Figures {
-	return r.median(func(f *Figures) bool {
-		return f.Scenario == scenario && f.Controller == controller && f.Clusters == clusters && f.Sets == 1
-	})
-}
-
-// median returns the figures in the middle of those that match, by the time until the last write; nil for none.
-func (r *Run) median(matches func(*Figures) bool) *Figures {
+// find returns the figures of a controller in a scenario; nil for none. Of several rounds it is the one in the middle, by the time until the
+// last write.
+func (r *Run) find(scenario, controller string, clusters, sets int) *Figures {
 	var rounds []*Figures
 	for i := range r.Figures {
-		if f := &r.Figures[i]; matches(f) {
+		f := &r.Figures[i]
+		if f.Scenario == scenario && f.Controller == controller && f.Clusters == clusters && f.Sets == sets {
 			rounds = append(rounds, f)
 		}
 	}
@@ -38,24 +21,6 @@ func (r *Run) median(matches func(*Figures) bool) *Figures {
 	}
 	slices.SortStableFunc(rounds, func(a, b *Figures) int { return cmp.Compare(a.LastWrite, b.LastWrite) })
 	return rounds[(len(rounds)-1)/2]
-}
-
-// floor returns the loop of a scenario, with the number of workers that is faster; nil for none.
-func (r *Run) floor(scenario string, clusters int) *Figures {
-	workers := map[int]bool{}
-	for i := range r.Figures {
-		workers[r.Figures[i].Workers] = true
-	}
-	var fastest *Figures
-	for _, n := range slices.Sorted(maps.Keys(workers)) {
-		f := r.median(func(f *Figures) bool {
-			return f.Scenario == scenario && f.Controller == Floor && f.Clusters == clusters && f.Workers == n
-		})
-		if f != nil && (fastest == nil || f.LastWrite < fastest.LastWrite) {
-			fastest = f
-		}
-	}
-	return fastest
 }
 
 // requests counts a controller's requests of some verbs to a resource, as "manifestworks" or "manifestworks/status".

@@ -7,6 +7,11 @@ import (
 	"strings"
 )
 
+// scenarios is the order of the table.
+var scenarios = []string{
+	Quiet, First, All, Progressive, Back, Abort, Restart, RestartMidway, BrokerRestart, AgentsReturn, FirstOfMany, QuietOfMany, Alone, Beside, BesideWorst,
+}
+
 // Markdown is the report of a run.
 func (r *Run) Markdown() string {
 	var b strings.Builder
@@ -16,56 +21,51 @@ func (r *Run) Markdown() string {
 		fmt.Fprintf(&b, "Works travel over %s.\n", r.Broker)
 	}
 	fmt.Fprintf(&b, "Made by `%s`.\n\n", r.Command)
-	b.WriteString("Each goal is a ratio that may be at most its limit.\n\n")
-	r.writeGoals(&b)
-	for i := range r.Baselines {
-		from := &r.Baselines[i]
-		fmt.Fprintf(&b, "\nThrough the API server: %s, of %s, %s.\n", from.File, from.Began.Format("2 January 2006"), from.Machine)
-	}
-	b.WriteString("\nThe figures. CPU is user and system time of the controller's process until it rests; times run from the write that sets a scenario off, " +
+	b.WriteString("CPU is user and system time of the controller's process until it rests; times run from the write that sets a scenario off, " +
 		"for an abort from the end of the deadline of the cluster that is one failure too many. ")
-	if r.overBroker() {
-		b.WriteString("Where the hub is restarted, CPU and memory are those of the new process, and for a restart at rest times run from its start. " +
+	if r.Broker != "" {
+		b.WriteString("If the hub is restarted, CPU and memory are those of the new process, and for a restart at rest times run from its start. " +
 			"A write is the moment at which the agent has the work. \"Messages\" are those that brought works to agents and reports to the hub. ")
 	} else {
-		b.WriteString("The floor is a loop of patches with nothing to decide, by the faster one of 16 and 64 workers; " +
-			"for Progressive it writes a tenth, waits until all of it is answered and believed, and goes on. ")
+		b.WriteString("The floor is a loop of patches with nothing to decide, by 16 and by 64 workers; " +
+			"for Progressive it writes a tenth, waits until all of it is answered and believed, and goes on. " +
+			"\"Of upstream's\" divides the CPU time and the time until the last write by those of OCM's controller in the same run, the round in the middle of each. ")
 	}
-	b.WriteString("Where there are several rounds, the goals take the middle one.\n\n")
+	b.WriteString("\n\n")
 	r.writeFigures(&b)
 	b.WriteString("\n\"Works\", \"status\" and \"other\" are requests of the controller that write ManifestWorks, the status of ManifestWorkReplicaSets, and all others but watches. " +
 		"\"Others wait\" is how long a small read of somebody else took meanwhile, at the 99th percentile.\n")
 	return b.String()
 }
 
-func (r *Run) writeGoals(b *strings.Builder) {
-	table := newTable("goal", "N", "ours", "compared with", "ratio", "limit", "")
-	for _, v := range r.judge() {
-		n := ""
-		if v.clusters > 0 {
-			n = fmt.Sprint(v.clusters)
-		}
-		ratio := ""
-		if !math.IsNaN(v.ratio) {
-			ratio = number(v.ratio)
-		}
-		table.row(v.goal, n, v.ours, v.other, ratio, number(v.limit), v.String())
-	}
-	table.write(b)
-}
-
 func (r *Run) writeFigures(b *strings.Builder) {
-	table := newTable("scenario", "N", "sets", "", "CPU", "first write", "last write", "complete", "allocated", "objects", "peak memory", "held", "works", "status", "other", "others wait", "messages", "API server's memory", "broker's memory", "etcd")
-	for _, scenario := range append(append([]string{}, scenarios...), FirstOfMany, QuietOfMany, Alone, Beside, BesideWorst) {
+	table := newTable("scenario", "N", "sets", "", "CPU", "first write", "last write", "complete", "allocated", "objects", "peak memory", "held", "works", "status", "other",
+		"others wait", "messages", "API server's memory", "broker's memory", "etcd", "CPU, of upstream's", "last write, of upstream's")
+	for _, scenario := range scenarios {
 		for i := range r.Figures {
 			if f := &r.Figures[i]; f.Scenario == scenario {
-				table.row(f.cells()...)
+				table.row(append(f.cells(), r.ratios(f)...)...)
 			}
 		}
 	}
 	if len(table.rows) > 2 {
 		table.dense().write(b)
 	}
+}
+
+// ratios are those of ours to upstream's in the same scenario, once for each fleet.
+func (r *Run) ratios(of *Figures) []string {
+	ours, upstream := r.find(of.Scenario, Ours, of.Clusters, of.Sets), r.find(of.Scenario, Upstream, of.Clusters, of.Sets)
+	if of != ours || upstream == nil {
+		return []string{"", ""}
+	}
+	ratio := func(ours, upstream float64) string {
+		if ours <= 0 || upstream <= 0 {
+			return ""
+		}
+		return number(ours / upstream)
+	}
+	return []string{ratio(ours.CPU, upstream.CPU), ratio(ours.LastWrite, upstream.LastWrite)}
 }
 
 func (f *Figures) cells() []string {
@@ -164,5 +164,3 @@ func bytes(value float64) string {
 	}
 	return number(value/1e9) + " GB"
 }
-
-func exponentText(value float64) string { return "N^" + fmt.Sprintf("%.2f", value) }
