@@ -38,7 +38,7 @@ func (c *Clusters) Note(name string, report availability.Report, now time.Time) 
 		after.unavailableSince, after.availableSince = report.Since, time.Time{}
 	}
 	c.known[name] = after
-	return known && !(before.report.Available && report.Available)
+	return known && (!before.report.Available || !report.Available)
 }
 
 // Forget drops a cluster without a ManagedCluster, and reports whether it was known.
