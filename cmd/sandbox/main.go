@@ -36,6 +36,7 @@ func newCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newToolsCommand(), newDemoCommand(), newUpCommand(), newEnvCommand(), newSwapCommand(), newKillCommand())
+	root.AddCommand(newToolsCommand(), newDemoCommand(), newUpCommand(), newEnvCommand(), newSwapCommand(), newKillCommand(),
+		newOfflineCommand(), newOnlineCommand())
 	return root
 }

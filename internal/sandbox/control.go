@@ -19,23 +19,28 @@ import (
 // controlSocket is the socket in a sandbox's directory through which other processes of its user send requests.
 const controlSocket = "control.sock"
 
-// Control lets other processes of the same user swap or kill the work hub, until it is closed.
+// Control lets other processes of the same user swap or kill the work hub, and take clusters offline, until it is closed.
 func (s *Sandbox) Control() (io.Closer, error) {
 	listener, err := net.Listen("unix", s.Env.Group.Path(controlSocket))
 	if err != nil {
 		return nil, fmt.Errorf("listening for \"sandbox swap\": %w", err)
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /swap", func(w http.ResponseWriter, r *http.Request) {
-		// A swap that has begun is finished even if the client is gone.
-		if err := s.Swap(context.WithoutCancel(r.Context()), r.FormValue("binary")); err != nil {
-			http.Error(w, err.Error(), http.StatusUnprocessableEntity)
-		}
+	handle := func(path string, do func(ctx context.Context, r *http.Request) error) {
+		mux.HandleFunc("POST /"+path, func(w http.ResponseWriter, r *http.Request) {
+			// What has begun is finished even if the client is gone.
+			if err := do(context.WithoutCancel(r.Context()), r); err != nil {
+				http.Error(w, err.Error(), http.StatusUnprocessableEntity)
+			}
+		})
+	}
+	handle("swap", func(ctx context.Context, r *http.Request) error { return s.Swap(ctx, r.FormValue("binary")) })
+	handle("kill", func(ctx context.Context, _ *http.Request) error { return s.Crash(ctx) })
+	handle("online", func(ctx context.Context, r *http.Request) error {
+		return s.SetOnline(ctx, r.FormValue("cluster"), true)
 	})
-	mux.HandleFunc("POST /kill", func(w http.ResponseWriter, r *http.Request) {
-		if err := s.Crash(r.Context()); err != nil {
-			http.Error(w, err.Error(), http.StatusUnprocessableEntity)
-		}
+	handle("offline", func(ctx context.Context, r *http.Request) error {
+		return s.SetOnline(ctx, r.FormValue("cluster"), false)
 	})
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
 	go func() { _ = server.Serve(listener) }()
@@ -76,7 +81,21 @@ func RequestSwap(ctx context.Context, dir, binary string) error {
 
 // RequestKill has the sandbox with a directory kill its work hub, and returns when that runs again.
 func RequestKill(ctx context.Context, dir string) error {
-	words, err := request(ctx, dir, "kill")
+	return requestOrRefused(ctx, dir, "kill")
+}
+
+// RequestOnline has the sandbox with a directory connect a managed cluster to the hub, or disconnect it.
+func RequestOnline(ctx context.Context, dir, cluster string, online bool) error {
+	path := "offline"
+	if online {
+		path = "online"
+	}
+	return requestOrRefused(ctx, dir, path+"?"+url.Values{"cluster": {cluster}}.Encode())
+}
+
+// requestOrRefused sends a request to the sandbox with a directory. A refusal is an error.
+func requestOrRefused(ctx context.Context, dir, path string) error {
+	words, err := request(ctx, dir, path)
 	if words != "" {
 		return errors.New(words)
 	}

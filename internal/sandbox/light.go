@@ -35,6 +35,8 @@ type LightAgents struct {
 	stopped  sync.WaitGroup
 	mu       sync.Mutex
 	clusters map[string]map[string]*lightObject
+	// offline are the clusters whose agents are disconnected from the hub.
+	offline map[string]bool
 }
 
 // StartLightAgents runs the agents of the named clusters until Stop.
@@ -50,7 +52,7 @@ func StartLightAgents(hub *rest.Config, names ...string) (*LightAgents, error) {
 	factory := workinformers.NewSharedInformerFactory(client, 0)
 	informer := factory.Work().V1().ManifestWorks().Informer()
 	l := &LightAgents{
-		client: client, works: informer.GetIndexer(), reader: reader, clusters: map[string]map[string]*lightObject{},
+		client: client, works: informer.GetIndexer(), reader: reader, clusters: map[string]map[string]*lightObject{}, offline: map[string]bool{},
 		queue: workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[cache.ObjectName]()),
 	}
 	for _, name := range names {
@@ -77,6 +79,23 @@ func StartLightAgents(hub *rest.Config, names ...string) (*LightAgents, error) {
 func (l *LightAgents) Stop() {
 	l.cancel()
 	l.stopped.Wait()
+}
+
+// SetOnline connects the agent of a cluster to the hub, or disconnects it: it sees and reports nothing until it is connected again. A write
+// that is on its way still arrives.
+func (l *LightAgents) SetOnline(name string, online bool) {
+	l.mu.Lock()
+	l.offline[name] = !online
+	l.mu.Unlock()
+	for _, work := range l.works.List() {
+		l.enqueue(work)
+	}
+}
+
+func (l *LightAgents) isOffline(name string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.offline[name]
 }
 
 func (l *LightAgents) enqueue(object any) {
@@ -113,7 +132,7 @@ func (l *LightAgents) run(ctx context.Context) {
 // sync takes the next step of an agent for a ManifestWork. It returns when to look again; zero if only a change of the work matters.
 func (l *LightAgents) sync(ctx context.Context, key cache.ObjectName) (time.Duration, error) {
 	cached, exists, err := l.works.GetByKey(key.String())
-	if err != nil || !exists {
+	if err != nil || !exists || l.isOffline(key.Namespace) {
 		return 0, err
 	}
 	work, ok := cached.(*workv1.ManifestWork)
@@ -126,7 +145,7 @@ func (l *LightAgents) sync(ctx context.Context, key cache.ObjectName) (time.Dura
 	case !work.DeletionTimestamp.IsZero() && !kept:
 		return 0, nil
 	case !work.DeletionTimestamp.IsZero():
-		l.forget(work)
+		l.deleteOthers(work, nil)
 		work.Finalizers = withoutFinalizer(work.Finalizers)
 		_, err = client.Update(ctx, work, metav1.UpdateOptions{})
 		return 0, superseded(err)

@@ -67,6 +67,11 @@ func TestLightClusterPlaysARollout(t *testing.T) {
 		require.Equal(t, again, next)
 		status = work.Status
 		require.Len(t, status.ResourceStatus.Manifests, 2)
+		for i := range status.ResourceStatus.Manifests {
+			applied := meta.FindStatusCondition(status.ResourceStatus.Manifests[i].Conditions, workv1.ManifestApplied)
+			require.NotNil(t, applied)
+			require.Equal(t, generation, applied.ObservedGeneration)
+		}
 		for kind, wanted := range map[string]metav1.ConditionStatus{
 			workv1.WorkApplied: metav1.ConditionTrue, workv1.WorkAvailable: metav1.ConditionTrue,
 			workv1.WorkProgressing: progressing, workv1.WorkDegraded: degraded,
@@ -82,7 +87,7 @@ func TestLightClusterPlaysARollout(t *testing.T) {
 	at(1, "web:v1", readyAfter, no, no, 0)
 	at(2, "web:broken", 10*time.Second, yes, no, 6*time.Second)
 	at(2, "web:broken", 16*time.Second, yes, yes, 0)
-	require.EqualValues(t, 2, l.clusters["cluster4"][lightKey(lightWork(t, 2, ""), objectOf(t))].readyAt(begin.Add(16*time.Second)),
+	require.EqualValues(t, 2, l.clusters["cluster4"][lightKey(objectOf(t))].readyAt(begin.Add(16*time.Second)),
 		"the older Pods still serve")
 	at(3, "web:v1", 20*time.Second, yes, no, readyAfter)
 	at(3, "web:v1", 21*time.Second, no, no, 0)
@@ -92,8 +97,28 @@ func TestLightClusterPlaysARollout(t *testing.T) {
 	require.True(t, isFlaky("cluster10"))
 	require.False(t, isFlaky("cluster11"))
 
-	l.forget(lightWork(t, 3, ""))
+	require.Len(t, l.clusters["cluster4"], 2)
+	smaller := lightWork(t, 5, "web:v1")
+	smaller.Spec.Workload.Manifests = smaller.Spec.Workload.Manifests[:1]
+	_, err = l.report(t.Context(), smaller, begin.Add(40*time.Second))
+	require.NoError(t, err)
+	require.Len(t, l.clusters["cluster4"], 1, "the ConfigMap was deleted")
+
+	l.deleteOthers(smaller, nil)
 	require.Empty(t, l.clusters["cluster4"])
+}
+
+// An object that an agent releases stays when its work is deleted.
+func TestLightClusterReleasesObjects(t *testing.T) {
+	reader, err := conditions.NewConditionReader()
+	require.NoError(t, err)
+	l := &LightAgents{reader: reader, clusters: map[string]map[string]*lightObject{"cluster4": {}}}
+	work := lightWork(t, 1, "web:v1")
+	work.Spec.DeleteOption = &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeOrphan}
+	_, err = l.report(t.Context(), work, time.Now())
+	require.NoError(t, err)
+	l.deleteOthers(work, nil)
+	require.Len(t, l.clusters["cluster4"], 2)
 }
 
 func objectOf(t *testing.T) *unstructured.Unstructured {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -26,6 +27,8 @@ const defaultProgressDeadline = 10 * time.Minute
 
 // lightObject is an object of a light cluster.
 type lightObject struct {
+	// owner is the work with which the object is deleted; empty if the object stays.
+	owner    string
 	manifest []byte
 	// generation counts the changes of the object, and changed is when it changed last.
 	generation int64
@@ -54,6 +57,7 @@ func (o *lightObject) pulls(spec *corev1.PodSpec) bool {
 func (l *LightAgents) report(ctx context.Context, work *workv1.ManifestWork, now time.Time) (time.Duration, error) {
 	var again time.Duration
 	manifests := make([]workv1.ManifestCondition, 0, len(work.Spec.Workload.Manifests))
+	wanted := make(map[string]bool, len(work.Spec.Workload.Manifests))
 	for i := range work.Spec.Workload.Manifests {
 		object, after, err := l.apply(work, &work.Spec.Workload.Manifests[i], now)
 		if err != nil {
@@ -63,7 +67,9 @@ func (l *LightAgents) report(ctx context.Context, work *workv1.ManifestWork, now
 			again = after
 		}
 		manifests = append(manifests, l.manifestCondition(ctx, work, i, object))
+		wanted[lightKey(object)] = true
 	}
+	l.deleteOthers(work, wanted)
 	work.Status.ResourceStatus.Manifests = manifests
 	all := &work.Status.Conditions
 	meta.SetStatusCondition(all, condition(workv1.WorkApplied, "AppliedManifestWorkComplete", "the light agent applied the manifests", work.Generation))
@@ -87,7 +93,8 @@ func (l *LightAgents) manifestCondition(ctx context.Context, work *workv1.Manife
 			result.Conditions = before.DeepCopy().Conditions
 		}
 	}
-	meta.SetStatusCondition(&result.Conditions, condition(workv1.ManifestApplied, "AppliedManifestComplete", "the light agent applied the manifest", 0))
+	applied := condition(workv1.ManifestApplied, "AppliedManifestComplete", "the light agent applied the manifest", work.Generation)
+	meta.SetStatusCondition(&result.Conditions, applied)
 	meta.SetStatusCondition(&result.Conditions, condition(workv1.ManifestAvailable, "ResourceAvailable", "the resource is available", 0))
 	if option := helper.FindManifestConfiguration(result.ResourceMeta, work.Spec.ManifestConfigs); option != nil {
 		for _, evaluated := range l.reader.EvaluateConditions(ctx, object, option.ConditionRules) {
@@ -111,11 +118,15 @@ func (l *LightAgents) apply(work *workv1.ManifestWork, manifest *workv1.Manifest
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	objects, key := l.clusters[work.Namespace], lightKey(work, object)
+	objects, key := l.clusters[work.Namespace], lightKey(object)
 	stored := objects[key]
 	if stored == nil {
 		stored = &lightObject{flaky: isFlaky(work.Namespace)}
 		objects[key] = stored
+	}
+	stored.owner = work.Name
+	if option := work.Spec.DeleteOption; option != nil && option.PropagationPolicy == workv1.DeletePropagationPolicyTypeOrphan {
+		stored.owner = ""
 	}
 	if !bytes.Equal(stored.manifest, manifest.Raw) {
 		stored.ready = stored.readyAt(now)
@@ -136,19 +147,17 @@ func (l *LightAgents) apply(work *workv1.ManifestWork, manifest *workv1.Manifest
 	return object, after, nil
 }
 
-// forget removes the objects of a work from its cluster.
-func (l *LightAgents) forget(work *workv1.ManifestWork) {
+// deleteOthers deletes the objects of a work from its cluster, except the wanted ones.
+func (l *LightAgents) deleteOthers(work *workv1.ManifestWork, wanted map[string]bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for key := range l.clusters[work.Namespace] {
-		if strings.HasPrefix(key, work.Name+" ") {
-			delete(l.clusters[work.Namespace], key)
-		}
-	}
+	maps.DeleteFunc(l.clusters[work.Namespace], func(key string, object *lightObject) bool {
+		return object.owner == work.Name && !wanted[key]
+	})
 }
 
-func lightKey(work *workv1.ManifestWork, object *unstructured.Unstructured) string {
-	return fmt.Sprintf("%s %s %s/%s", work.Name, object.GroupVersionKind().GroupKind(), object.GetNamespace(), object.GetName())
+func lightKey(object *unstructured.Unstructured) string {
+	return fmt.Sprintf("%s %s/%s", object.GroupVersionKind().GroupKind(), object.GetNamespace(), object.GetName())
 }
 
 // deploymentOf decodes a manifest, and reports whether it is a Deployment.
