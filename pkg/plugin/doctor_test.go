@@ -45,6 +45,12 @@ func TestReleases(t *testing.T) {
 	}
 }
 
+// TestUnrecorded: a hub that has not recorded its version is no problem for a development build of the plugin.
+func TestUnrecorded(t *testing.T) {
+	require.Equal(t, checkOK, unrecorded("hub-version", "v0.0.0-master+$Format:%H$")[0].Result)
+	require.Equal(t, checkWarn, unrecorded("hub-version", "v1.2.3")[0].Result)
+}
+
 // TestMissingFields: a missing field is named once, also inside lists and maps.
 func TestMissingFields(t *testing.T) {
 	field := func(name string, schema map[string]any) map[string]any {

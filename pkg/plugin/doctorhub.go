@@ -111,7 +111,7 @@ func (d *doctor) version(ctx context.Context) ([]diagnosis, error) {
 	const check = "hub-version"
 	record, err := d.kube.CoreV1().ConfigMaps(d.hub).Get(ctx, plan.ConfigMap, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return one(checkWarn, check, "the hub has not recorded its version", "apply deploy/, and use a release of this hub as work image"), nil
+		return unrecorded(check, version.Get().GitVersion), nil
 	}
 	if err != nil {
 		return unreadable(check, "get configmaps in namespace "+d.hub, err)
@@ -122,6 +122,14 @@ func (d *doctor) version(ctx context.Context) ([]diagnosis, error) {
 			hub, plugin), "use the plugin of the hub's release"), nil
 	}
 	return one(checkOK, check, "the hub and this plugin are "+hub, ""), nil
+}
+
+// unrecorded returns the diagnosis of a hub that has not recorded its version, as a development build does not.
+func unrecorded(check, plugin string) []diagnosis {
+	if _, released := plan.ParseVersion(plugin); !released {
+		return one(checkOK, check, "the hub has not recorded a version, and this plugin is a development build", "")
+	}
+	return one(checkWarn, check, "the hub has not recorded its version", "apply deploy/, and use a release of this hub as work image")
 }
 
 // ocm compares the version of OCM's operator with the compatibility table. The operator writes its version to the CRDs that it owns.
@@ -183,15 +191,17 @@ var serviceMonitors = schema.GroupVersionResource{Group: "monitoring.coreos.com"
 func (d *doctor) metrics(ctx context.Context) ([]diagnosis, error) {
 	const check = "metrics"
 	monitors, err := d.objects.Resource(serviceMonitors).Namespace(d.hub).List(ctx, metav1.ListOptions{})
-	if err != nil && !apierrors.IsNotFound(err) {
+	if apierrors.IsNotFound(err) {
+		return one(checkWarn, check, "no Prometheus operator runs on this hub: nothing alerts on aborted rollouts, unless another tool scrapes the hub",
+			"docs/monitoring.md describes the metrics and the alerts"), nil
+	}
+	if err != nil {
 		return unreadable(check, "list servicemonitors.monitoring.coreos.com in namespace "+d.hub, err)
 	}
-	if err == nil {
-		for i := range monitors.Items {
-			app, _, _ := unstructured.NestedString(monitors.Items[i].Object, "spec", "selector", "matchLabels", "app")
-			if app == "work-controller-metrics" {
-				return one(checkOK, check, "ServiceMonitor "+monitors.Items[i].GetName()+" selects the hub", ""), nil
-			}
+	for i := range monitors.Items {
+		app, _, _ := unstructured.NestedString(monitors.Items[i].Object, "spec", "selector", "matchLabels", "app")
+		if app == "work-controller-metrics" {
+			return one(checkOK, check, "ServiceMonitor "+monitors.Items[i].GetName()+" selects the hub", ""), nil
 		}
 	}
 	return one(checkWarn, check, "no ServiceMonitor in namespace "+d.hub+" selects the hub: nothing alerts on aborted rollouts",

@@ -23,7 +23,8 @@ import (
 // dialTimeout limits the wait for the webhook's server. A user outside the hub can't reach it.
 const dialTimeout = 3 * time.Second
 
-// webhook checks that the validating webhook is registered, and that its certificate authorities are valid.
+// webhook checks that the validating webhook is registered, and that its certificate authorities are valid. Without the webhook, the
+// admission policies of deploy/ suffice. Their binding has the name of the CRD.
 func (d *doctor) webhook(ctx context.Context) ([]diagnosis, error) {
 	const check = "webhook"
 	list, err := d.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(ctx, metav1.ListOptions{})
@@ -36,6 +37,9 @@ func (d *doctor) webhook(ctx context.Context) ([]diagnosis, error) {
 				return d.certificates(ctx, hook), nil
 			}
 		}
+	}
+	if _, err := d.kube.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings().Get(ctx, mwrsCRD, metav1.GetOptions{}); err == nil {
+		return one(checkOK, check, "the admission policies of deploy/ check ManifestWorkReplicaSets; the optional webhook is not registered", ""), nil
 	}
 	return one(checkWarn, check, "no validating webhook checks ManifestWorkReplicaSets", "register it as docs/webhook.md describes"), nil
 }

@@ -243,6 +243,14 @@ func (c *checkup) breaksTheHub() {
 	c.says(1, "webhook", "fail", "it has no certificate in PEM format")
 	require.NoError(c.t, hooks.Delete(ctx, "mwrs", metav1.DeleteOptions{}))
 	c.says(1, "webhook", "warn", "no validating webhook checks")
+	_, err = kube.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings().Create(ctx, &admissionv1.ValidatingAdmissionPolicyBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "manifestworkreplicasets.work.open-cluster-management.io"},
+		Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{
+			PolicyName: "manifestworkreplicasets.work.open-cluster-management.io", ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
+		},
+	}, metav1.CreateOptions{})
+	require.NoError(c.t, err)
+	c.says(1, "webhook", "ok", "the admission policies of deploy/ check")
 }
 
 // withoutLeaderElection deletes the Lease: only what the hub did shows that it runs, without leader election.
