@@ -62,7 +62,7 @@ func (o *options) printFleet(to io.Writer, f *view.Fleet) error {
 	return o.drawFleet(to, to, f, screenOf(to))
 }
 
-// drawFleet writes the screen of a rollout. Its foot has the commands to run next.
+// drawFleet writes the screen of a rollout. Its foot has the commands to run next, and the runbook.
 func (o *options) drawFleet(body, foot io.Writer, f *view.Fleet, s screen) error {
 	out := newPrinter(body, s)
 	out.alarms(f.Alarms)
@@ -95,15 +95,16 @@ func (o *options) drawFleet(body, foot io.Writer, f *view.Fleet, s screen) error
 	if out.err != nil {
 		return out.err
 	}
-	return printNext(newPrinter(foot, s), f.Next)
+	return printNext(newPrinter(foot, s), f)
 }
 
-// printNext prints the commands to run next.
-func printNext(out *printer, next []view.Command) error {
-	for i := range next {
-		out.prose([]string{"Next  ", "      "}[min(i, 1)], next[i].Purpose+":")
-		out.command(8, next[i].Args)
+// printNext prints the commands to run next, and where the runbook is.
+func printNext(out *printer, f *view.Fleet) error {
+	for i, next := range f.Next {
+		out.prose([]string{"Next  ", "      "}[min(i, 1)], next.Purpose+":")
+		out.command(8, next.Args)
 	}
+	out.runbook(f.Runbook)
 	return out.err
 }
 

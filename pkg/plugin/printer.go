@@ -77,6 +77,18 @@ func (p *printer) alarms(alarms []view.Alarm) {
 	}
 }
 
+// runbook writes where the runbook is: its path in the repository, if the address is longer than a line of the screen.
+func (p *printer) runbook(section view.Runbook) {
+	const label = "Runbook  "
+	switch {
+	case section == "":
+	case p.screen.width > 0 && plain.Width(label+section.Address()) > p.screen.width:
+		p.text(label + section.Path() + "\n")
+	default:
+		p.text(label + section.Address() + "\n")
+	}
+}
+
 // prose writes texts after a label, on as many lines as the screen requires.
 func (p *printer) prose(label string, texts ...string) {
 	for i := range texts {

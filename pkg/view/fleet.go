@@ -39,6 +39,8 @@ type Fleet struct {
 	Rest      []Count
 	// Next lists the commands to run next.
 	Next []Command
+	// Runbook is the section of the runbook that applies; empty if nothing is wrong.
+	Runbook Runbook
 	// Notes describe the information that is missing from the view.
 	Notes []string
 }
@@ -103,6 +105,7 @@ func Of(o *Objects) *Fleet {
 		f.Estimate, f.Why = nil, phrase(lastKnown, f.Why)
 		f.Next = slices.Insert(f.Next, 0, Command{Purpose: "check the hub", Args: []string{"kubectl", "mwrs", "doctor"}})
 	}
+	f.Runbook = runbookOf(f)
 	return f
 }
 

@@ -1,0 +1,46 @@
+package view
+
+import (
+	"slices"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+)
+
+// The runbook, as a path in the repository, and the address of the repository's files.
+const (
+	runbookPath = "docs/runbook.md"
+	repository  = "https://github.com/open-cluster-management-io/work-rollback/blob/main/"
+)
+
+// Runbook is the section of the runbook that applies to a state.
+type Runbook string
+
+// Path is the path of the section in the repository, and Address is its URL.
+func (r Runbook) Path() string    { return runbookPath + "#" + string(r) }
+func (r Runbook) Address() string { return repository + r.Path() }
+
+// runbookOf returns the section that applies to a rollout; empty if nothing is wrong.
+func runbookOf(f *Fleet) Runbook {
+	switch {
+	case len(f.Alarms) > 0:
+		return "the-hub-does-not-run"
+	case f.State == workv1alpha1.StateAborting, f.State == workv1alpha1.StateAborted:
+		return "a-rollout-was-aborted"
+	case f.State == workv1alpha1.StateStalled:
+		return "a-rollout-is-stalled"
+	case f.State == workv1alpha1.StateInvalid:
+		return "an-object-cant-be-rolled-out"
+	case slices.ContainsFunc(f.Attention, func(a Alike) bool { return a.sick() }):
+		return "a-cluster-does-not-follow"
+	}
+	return ""
+}
+
+// sick reports whether a user has to act on a cluster.
+func (c *Cluster) sick() bool {
+	switch c.State {
+	case StateFailed, StateRejected, StateDegraded, StateTerminationTimedOut, StateCompleted:
+		return true
+	}
+	return false
+}
