@@ -33,17 +33,17 @@ func (m *model) actions() map[string]func(*rapid.T) {
 		},
 		"place": func(t *rapid.T) { m.place(t) },
 		"recreate a placement": func(t *rapid.T) {
-			name := rapid.SampledFrom([]string{"p1", "p2"}).Draw(t, "placement")
+			name := rapid.SampledFrom(placementNames).Draw(t, "placement")
 			m.w.Recreate(name)
 			m.placeAgain(t, name)
 		},
 		"empty a placement's decisions": func(t *rapid.T) {
-			name := rapid.SampledFrom([]string{"p1", "p2"}).Draw(t, "placement")
+			name := rapid.SampledFrom(placementNames).Draw(t, "placement")
 			m.w.Empty(name, rapid.Bool().Draw(t, "counted"))
 			m.placeAgain(t, name)
 		},
 		"replace a placement": func(t *rapid.T) {
-			name := rapid.SampledFrom([]string{"p1", "p2"}).Draw(t, "placement")
+			name := rapid.SampledFrom(placementNames).Draw(t, "placement")
 			_ = m.w.API.Delete(Placements, Namespace, name, nil)
 			m.w.Tell("placement %s is deleted", name)
 			m.placeAgain(t, name)
@@ -53,7 +53,7 @@ func (m *model) actions() map[string]func(*rapid.T) {
 				m.w.Retry()
 			}
 		},
-		"retry by annotation": func(_ *rapid.T) { m.w.RetryByAnnotation(m.w.Clock.Now()) },
+		"retry by annotation": func(_ *rapid.T) { m.w.RetryByAnnotation(m.w.hubNow()) },
 		"strategies": func(t *rapid.T) {
 			refs := m.refs(t)
 			m.w.Edit("changes the strategies", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) { spec.PlacementRefs = refs })
@@ -98,6 +98,7 @@ func (m *model) actions() map[string]func(*rapid.T) {
 		"adversary": func(t *rapid.T) { m.attack(t, rapid.IntRange(1, 4).Draw(t, "attacks")) },
 		"quiet":     func(_ *rapid.T) { m.quiet() },
 	}
+	m.setBack(actions)
 	if m.w.managed(clusterNames[0]) {
 		m.away(actions)
 	}

@@ -53,9 +53,7 @@ func TestRevisionThatCutsClustersOff(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := checkedStory(t)
 			join(s)
-			s.Place("p1", []string{"c1", "c2", "c3", "c4"})
-			s.Create("v1", progressive("p1", 1, "10m", 0, true))
-			s.quiet()
+			s.stable(progressive("p1", 1, "10m", 0, true), "c1", "c2", "c3", "c4")
 			s.Update("v2")
 			s.cutOff("v2", "c1", "c2", "c3", "c4")
 			require.Equal(t, "c1", s.Object().Status.Failures[0].Cluster)
@@ -95,9 +93,7 @@ func (s *teller) awayNames() (names []string) {
 func TestStoriesOfAway(t *testing.T) {
 	playStories(t, map[string]func(*teller){
 		"a cluster is cut off and dropped, and comes back": func(s *teller) {
-			s.Place("p1", []string{"c1", "c2"})
-			s.Create("v1", progressive("p1", 1, "30s", 0, true))
-			s.quiet()
+			s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")
 			s.lose("c1", "c2")
 			s.settle(10 * time.Minute)
 			s.conditions()
@@ -109,9 +105,7 @@ func TestStoriesOfAway(t *testing.T) {
 			require.Empty(s.t, s.Object().Status.Away)
 		},
 		"a cluster comes back, and is not selected any more": func(s *teller) {
-			s.Place("p1", []string{"c1", "c2"})
-			s.Create("v1", progressive("p1", 1, "30s", 0, true))
-			s.quiet()
+			s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")
 			s.lose("c1", "c2")
 			s.settle(10 * time.Minute)
 			s.Tell("the hub restarts")
@@ -124,9 +118,7 @@ func TestStoriesOfAway(t *testing.T) {
 			require.Empty(s.t, s.held("c1"))
 		},
 		"a cluster is lost for good": func(s *teller) {
-			s.Place("p1", []string{"c1", "c2"})
-			s.Create("v1", progressive("p1", 1, "30s", 0, true))
-			s.quiet()
+			s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")
 			s.lose("c1", "c2")
 			s.settle(10 * time.Minute)
 			s.Detach("c1")
@@ -134,9 +126,7 @@ func TestStoriesOfAway(t *testing.T) {
 			s.conditions()
 		},
 		"a cluster that was not started is left alone": func(s *teller) {
-			s.Place("p1", []string{"c1", "c2"})
-			s.Create("v1", progressive("p1", 1, "30s", 0, true))
-			s.quiet()
+			s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")
 			s.lose("c1", "c2")
 			s.Update("v2")
 			s.settle(10 * time.Minute)
@@ -149,9 +139,7 @@ func TestStoriesOfAway(t *testing.T) {
 			require.Equal(s.t, "v2", s.held("c1"))
 		},
 		"a cluster that is cut off by a revision aborts it": func(s *teller) {
-			s.Place("p1", []string{"c1", "c2", "c3"})
-			s.Create("v1", progressive("p1", 1, "2m", 0, true))
-			s.quiet()
+			s.stable(progressive("p1", 1, "2m", 0, true), "c1", "c2", "c3")
 			s.Update("v2")
 			s.lose("c1", "c2", "c3")
 			s.settle(time.Minute)
@@ -196,9 +184,7 @@ func TestAwayWithoutTheRight(t *testing.T) {
 	s := checkedStory(t)
 	s.Join("c1", "c2")
 	s.API.NoClusters = true
-	s.Place("p1", []string{"c1", "c2"})
-	s.Create("v1", progressive("p1", 1, "30s", 0, true))
-	s.quiet()
+	s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")
 	s.says(workv1alpha1.ConditionProgressing, "no ManagedClusters: simulated")
 	s.lose("c1", "c2")
 	s.settle(10 * time.Minute)
@@ -389,7 +375,7 @@ func (m *model) away(actions map[string]func(*rapid.T)) {
 
 // replace has OCM's placement controller select what the Placements select, without the unavailable clusters.
 func (m *model) replace() {
-	for _, placement := range []string{"p1", "p2"} {
+	for _, placement := range placementNames {
 		groups := m.placed[placement]
 		for i := range groups {
 			groups[i] = slices.DeleteFunc(slices.Clone(groups[i]), func(c string) bool { return m.w.managed(c) && !m.w.available(c) })

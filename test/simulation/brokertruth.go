@@ -87,10 +87,10 @@ const enough = 30 * time.Second
 // alone reports whether nothing but messages that were lost, late or doubled keeps a cluster from having succeeded: its agent was connected all
 // the time, and succeeds.
 func (n *Network) alone(work *workv1.ManifestWork, deadline time.Duration) bool {
-	at, err := time.Parse(time.RFC3339Nano, work.Annotations[workv1alpha1.AnnotationAppliedAt])
+	at, known := n.world.writtenAt(work)
 	outcome := n.world.outcome(work.Namespace, Version(work))
 	a := n.agent(work.Namespace)
-	return err == nil && (outcome == Succeeds || outcome == Lies) && deadline >= enough && a.connected && n.hub.connected &&
+	return known && (outcome == Succeeds || outcome == Lies) && deadline >= enough && a.connected && n.hub.connected &&
 		a.unsettled.Before(at) && n.hub.away.Before(at)
 }
 

@@ -1,28 +1,124 @@
 package simulation
 
 import (
+	"strings"
 	"time"
 
-	clocktesting "k8s.io/utils/clock/testing"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
 // machineClock is the clock of the hub's machine.
-type machineClock struct {
-	right *clocktesting.FakeClock
-	ahead *time.Duration
-}
+type machineClock struct{ world *World }
 
 // Now implements clock.PassiveClock.
-func (c machineClock) Now() time.Time { return c.right.Now().Add(*c.ahead) }
+func (c machineClock) Now() time.Time { return c.world.hubNow() }
 
 // Since implements clock.PassiveClock.
 func (c machineClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
+
+// clocks is what a world knows about the hub's clock, and what the hub recorded by it. The checks compare only true times.
+type clocks struct {
+	// setBacks holds when the hub's clock was set back, and by how much.
+	setBacks []setBack
+	// stamps holds the last time that the hub wrote on each object, and written when it wrote each of them, by object and stamp.
+	stamps  map[string]string
+	written map[string]time.Time
+	// retriedAt is when the retry of the annotation last took effect, and retryAwaited reports whether the hub's clock has yet to come to it.
+	retriedAt    time.Time
+	retryAwaited bool
+}
+
+// setBack is a time at which the hub's clock was set back.
+type setBack struct {
+	at time.Time
+	by time.Duration
+}
+
+// hubNow returns the time by the clock of the hub's machine.
+func (w *World) hubNow() time.Time { return w.Clock.Now().Add(w.HubAhead) }
 
 // SetBack sets the clock of the hub's machine back. A heartbeat notices it within a second, which the clock of a simulation never misses by itself.
 func (w *World) SetBack(by time.Duration) {
 	w.Tell("the clock of the hub's machine is set back by %s", by)
 	w.HubAhead -= by
+	w.clocks.setBacks = append(w.clocks.setBacks, setBack{at: w.Clock.Now(), by: by})
+	w.clocks.retryAwaited = w.annotatedRetry().After(w.hubNow())
 	w.Hub.connection.Restart()
+}
+
+// shownAt returns what the clock of the hub's machine showed at a time.
+func (w *World) shownAt(at time.Time) time.Time {
+	shown := at.Add(w.HubAhead)
+	for _, back := range w.clocks.setBacks {
+		if back.at.After(at) {
+			shown = shown.Add(back.by)
+		}
+	}
+	return shown
+}
+
+// noteStamp notes when the hub wrote a time on a work or a revision.
+func (w *World) noteStamp(write string) {
+	if _, name, ok := strings.Cut(write, " work "); ok {
+		namespace, name, _ := strings.Cut(name, "/")
+		if work := w.work(namespace, name); work != nil {
+			w.noteWritten(workKey(work), work.Annotations[workv1alpha1.AnnotationAppliedAt])
+		}
+	}
+	if _, name, ok := strings.Cut(write, " revision "); ok {
+		if rev, err := w.API.Get(Revisions, Namespace, name); err == nil {
+			w.noteWritten(name, rev.GetAnnotations()[workv1alpha1.AnnotationRetriedAt])
+		}
+	}
+}
+
+func (w *World) noteWritten(object, stamp string) {
+	if stamp != "" && w.clocks.stamps[object] != stamp {
+		w.clocks.stamps[object], w.clocks.written[object+" "+stamp] = stamp, w.Clock.Now()
+	}
+}
+
+func workKey(work *workv1.ManifestWork) string { return "work " + key(work.Namespace, work.Name) }
+
+// writtenAt returns the true time at which the hub wrote its revision to a work. What somebody else wrote counts as it is.
+func (w *World) writtenAt(work *workv1.ManifestWork) (at time.Time, known bool) {
+	return w.trueTime(workKey(work), work.Annotations[workv1alpha1.AnnotationAppliedAt])
+}
+
+// trueTime returns when the hub wrote a time on an object.
+func (w *World) trueTime(object, stamp string) (at time.Time, known bool) {
+	if at, known := w.clocks.written[object+" "+stamp]; known {
+		return at, true
+	}
+	at, err := time.Parse(time.RFC3339Nano, stamp)
+	return at, err == nil
+}
+
+// hubSettled reports whether the hub has counted for a time since its clock was last set back: what it wrote before may be in its future, and
+// then counts from when each of its processes first saw it (R10).
+func (w *World) hubSettled(during time.Duration) bool {
+	n := len(w.clocks.setBacks)
+	return n == 0 || w.Clock.Since(w.clocks.setBacks[n-1].at) >= during && w.Clock.Since(w.Hub.began) >= during
+}
+
+// annotatedRetry returns the time that the annotation asks for a retry of; zero if it does not.
+func (w *World) annotatedRetry() time.Time {
+	object := w.Object()
+	if object == nil {
+		return time.Time{}
+	}
+	at, _ := time.Parse(time.RFC3339, object.Annotations[workv1alpha1.AnnotationRetry])
+	return at
+}
+
+// forgetRetriedFacts forgets the facts that the annotation retries when the hub's clock comes to its time, once more if it was set back.
+func (w *World) forgetRetriedFacts() {
+	if at := w.annotatedRetry(); w.clocks.retryAwaited && !at.IsZero() && !w.hubNow().Before(at) {
+		w.clocks.retryAwaited, w.clocks.retriedAt = false, w.Clock.Now()
+		clear(w.facts)
+	}
 }
 
 // runFor runs the world for a time, with a heartbeat of the hub every second.

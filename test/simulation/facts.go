@@ -54,13 +54,14 @@ func (w *World) noteFacts() {
 	}
 }
 
-// forgetLostFacts forgets the facts that nothing can know any more: somebody wiped the status before a new process had read it, or deleted
-// the revision as well (R16).
+// forgetLostFacts forgets the facts that nothing can know any more: somebody wiped the status, or restored an older one, before a new process
+// had read it, or deleted the revision as well (R16).
 func (w *World) forgetLostFacts() {
 	owner := w.Object()
-	if owner == nil || owner.Status.UpdateRevision != "" {
+	if owner == nil || owner.Status.UpdateRevision != "" && !w.restored {
 		return
 	}
+	w.restored = w.restored && w.Hub.Behind() > 0
 	maps.DeleteFunc(w.facts, func(_ string, known fact) bool {
 		hash, _, _ := strings.Cut(known.rollout, " ")
 		_, err := w.API.Get(Revisions, Namespace, revision.Name(Name, hash))
@@ -124,11 +125,11 @@ func (w *World) isFact(owner *workv1alpha1.ManifestWorkReplicaSet, work *workv1.
 	if w.outcome(work.Namespace, Version(work)) != Hangs {
 		return false // Its agent reports now and then, and each report may restart the time.
 	}
-	reported, _ := time.Parse(time.RFC3339Nano, strings.SplitN(w.rolloutOf(owner)+"  ", " ", 3)[2])
-	began := w.Hub.connection.Since().Add(min(deadline, 2*time.Minute))
-	retry, _ := time.Parse(time.RFC3339, owner.Annotations[workv1alpha1.AnnotationRetry])
-	if w.Clock.Since(retry.Add(time.Second)) < deadline {
-		return false // A user retries it.
+	reported, _ := w.trueTime(revision.Name(Name, owner.Status.UpdateRevision), strings.SplitN(w.rolloutOf(owner)+"  ", " ", 3)[2])
+	grace := min(deadline, 2*time.Minute)
+	began := w.Hub.connection.Since().Add(-w.HubAhead).Add(grace)
+	if w.Clock.Since(w.clocks.retriedAt.Add(time.Second)) < deadline || !w.hubSettled(deadline+grace) {
+		return false // A user retries it, or the hub's clock was set back.
 	}
 	// The deadline of a cluster that relapses runs from the relapse.
 	return !w.Clock.Now().Before(began) && w.Clock.Since(reported) >= deadline && w.Clock.Since(w.wellAt[work.Namespace]) >= deadline && owner.Status.CurrentRevision != owner.Status.UpdateRevision

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -22,6 +23,23 @@ func leftForLedger(t *testing.T, why string) {
 	}
 }
 
+// needsLedger reports whether a hub without a ledger can't tell that a status is older than another one: both are about the same update revision,
+// and the later one holds other decisions about it (line 4 of TestRestoredStatusOfTheSameRevision). Generated stories restore no such status.
+func needsLedger(older, later *workv1alpha1.ManifestWorkReplicaSetStatus) bool {
+	decisions := func(status *workv1alpha1.ManifestWorkReplicaSetStatus) any {
+		decided := workv1alpha1.ManifestWorkReplicaSetStatus{
+			CurrentRevision: status.CurrentRevision, AbortedTime: status.AbortedTime, Failures: status.Failures, Rejections: status.Rejections,
+		}
+		for _, of := range status.PlacementsSummary {
+			decided.PlacementsSummary = append(decided.PlacementsSummary, workv1alpha1.PlacementSummary{
+				Name: of.Name, HaltedTime: of.HaltedTime, Counted: of.Counted,
+			})
+		}
+		return decided
+	}
+	return later.UpdateRevision == "" || older.UpdateRevision == later.UpdateRevision && !equality.Semantic.DeepEqual(decisions(older), decisions(later))
+}
+
 // restoredTwice plays a story with the same process of the hub and with another one. It is skipped if it fails.
 func restoredTwice(t *testing.T, name string, fails bool, play func(s *teller, restart bool)) {
 	for process, restart := range map[string]bool{"the same process": false, "another process": true} {
@@ -29,9 +47,7 @@ func restoredTwice(t *testing.T, name string, fails bool, play func(s *teller, r
 			if fails {
 				leftForLedger(t, "a restored status with the same update revision")
 			}
-			s := &teller{World: NewWorld(), t: t}
-			s.Place("p1", []string{"c1", "c2", "c3"})
-			play(s, restart)
+			play(&teller{World: NewWorld(), t: t}, restart)
 		})
 	}
 }
@@ -39,8 +55,7 @@ func restoredTwice(t *testing.T, name string, fails bool, play func(s *teller, r
 // TestRestoredStatusOfTheSameRevision: a status from before a decision about the same revision takes nothing back.
 func TestRestoredStatusOfTheSameRevision(t *testing.T) {
 	restoredTwice(t, "what is complete is not aborted by a relapse", true, func(s *teller, restart bool) {
-		s.Create("v1", progressive("p1", 1, "30s", 0, true))
-		s.quiet()
+		s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3")
 		s.Update("v2")
 		s.settle(time.Second)
 		saved := s.status()
@@ -54,10 +69,8 @@ func TestRestoredStatusOfTheSameRevision(t *testing.T) {
 		s.everywhere("v2")
 	})
 	restoredTwice(t, "what is complete is not taken back by an earlier abort", false, func(s *teller, restart bool) {
-		s.Create("v1", progressive("p1", 1, "30s", 0, true))
-		s.quiet()
-		s.Report("c1", "v2", Hangs)
-		s.Update("v2")
+		s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3")
+		s.hangs("v2", "c1")
 		s.quiet()
 		saved := s.status()
 		s.Report("c1", "v2", Succeeds)
@@ -69,12 +82,10 @@ func TestRestoredStatusOfTheSameRevision(t *testing.T) {
 		s.everywhere("v2")
 	})
 	restoredTwice(t, "an aborted undo does not begin again", false, func(s *teller, restart bool) {
-		s.Create("v1", progressive("p1", 1, "30s", 0, true))
-		s.quiet()
+		s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3")
 		s.Update("v2")
 		s.quiet()
-		s.Report("c1", "v1", Hangs)
-		s.Update("v1")
+		s.hangs("v1", "c1")
 		s.settle(10 * time.Second)
 		saved := s.status()
 		s.AbortByHand()
@@ -86,10 +97,8 @@ func TestRestoredStatusOfTheSameRevision(t *testing.T) {
 		s.everywhere("v2")
 	})
 	restoredTwice(t, "a stalled rollout starts no further cluster", true, func(s *teller, restart bool) {
-		s.Create("v1", progressive("p1", 1, "30s", 0, false))
-		s.quiet()
-		s.Report("c1", "v2", Hangs)
-		s.Update("v2")
+		s.stable(progressive("p1", 1, "30s", 0, false), "c1", "c2", "c3")
+		s.hangs("v2", "c1")
 		s.settle(10 * time.Second)
 		saved := s.status()
 		s.quiet()
@@ -119,9 +128,7 @@ func TestCompletionWhoseMarkFails(t *testing.T) {
 				leftForLedger(t, "a completion that nothing records")
 			}
 			s := &teller{World: NewWorld(), t: t}
-			s.Place("p1", []string{"c1", "c2", "c3"})
-			s.Create("v1", progressive("p1", 1, "30s", 0, true))
-			s.quiet()
+			s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2", "c3")
 			s.Update("v2")
 			s.settle(time.Second)
 			update := Name + "-" + s.hashOf("v2")
@@ -133,8 +140,7 @@ func TestCompletionWhoseMarkFails(t *testing.T) {
 			}
 			s.settle(10 * time.Minute)
 			s.everywhere("v2")
-			s.Report("c1", "v3", Hangs)
-			s.Update("v3")
+			s.hangs("v3", "c1")
 			s.settle(time.Second)
 			s.Fault = nil
 			s.settle(10 * time.Minute)
@@ -144,53 +150,65 @@ func TestCompletionWhoseMarkFails(t *testing.T) {
 	}
 }
 
-// TestRecordedHaltHolds: one cluster has failed, which is tolerated, and another one is degraded. Whatever happens to the work of the latter, the
-// halt stays a fact, and no further cluster is started (R11).
+// TestRecordedHaltHolds: one cluster has failed, which is tolerated, and another one is degraded. Whatever happens to the latter, the halt stays a
+// fact, and no further cluster is started (R11).
 func TestRecordedHaltHolds(t *testing.T) {
-	const edit = "its work is edited"
-	for name, happens := range map[string]func(*teller){
-		edit: func(s *teller) {
+	const edit, restart = "its work is edited", "the hub restarts while it is away"
+	for name, story := range map[string]struct {
+		overBroker bool
+		happens    func(*teller)
+	}{
+		edit: {happens: func(s *teller) {
 			template := Template(edited)
 			s.patch(Works, "c2", Name, map[string]any{"spec": from(&template).Object}, false)
-		},
-		"its work is deleted": func(s *teller) { s.must(s.API.Delete(Works, "c2", Name, nil)) },
+		}},
+		"its work is deleted": {happens: func(s *teller) { s.must(s.API.Delete(Works, "c2", Name, nil)) }},
+		restart: {overBroker: true, happens: func(s *teller) {
+			s.Network.CutAgent("c2", time.Hour)
+			s.Restart()
+			s.settle(5 * time.Minute)
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if name == edit {
+			if name == edit || name == restart {
 				leftForLedger(t, "a recorded halt that the works no longer show")
 			}
 			s := &teller{World: NewWorld(), t: t}
-			s.Place("p1", []string{"c1", "c2", "c3", "c4", "c5"})
-			ref := progressive("p1", 3, "30s", 1, false)
-			ref.RolloutStrategy.Progressive.MinSuccessTime.Duration = 10 * time.Minute
-			s.Create("v1", ref)
-			s.settle(time.Hour)
-			s.Report("c1", "v2", Hangs)
-			s.Update("v2")
-			s.settle(20 * time.Second)
-			s.Report("c2", "v2", Degrades)
-			s.settle(12 * time.Second)
-			require.Equal(t, []string{"c1"}, s.failed(), s.story())
-			require.Equal(t, "v1", s.held("c4"), s.story())
-			require.NotNil(t, s.Object().Status.PlacementsSummary[0].HaltedTime, s.story())
+			if story.overBroker {
+				s.OverBroker()
+			}
+			s.halts()
 			s.Report("c2", "v2", Silent)
-			happens(s)
+			story.happens(s)
 			s.settle(3 * time.Second)
 			require.Equal(t, "v1", s.held("c4"), s.story())
 		})
 	}
 }
 
+// halts plays a rollout of v2 that is halted: c1 has failed, which is tolerated, c2 is degraded, and c3 soaks.
+func (s *teller) halts() {
+	s.t.Helper()
+	ref := progressive("p1", 3, "30s", 1, false)
+	ref.RolloutStrategy.Progressive.MinSuccessTime.Duration = 10 * time.Minute
+	s.Place("p1", []string{"c1", "c2", "c3", "c4", "c5"})
+	s.Create("v1", ref)
+	s.settle(time.Hour)
+	s.hangs("v2", "c1")
+	s.settle(20 * time.Second)
+	s.Report("c2", "v2", Degrades)
+	s.settle(12 * time.Second)
+	require.Equal(s.t, []string{"c1"}, s.failed(), s.story())
+	require.Equal(s.t, "v1", s.held("c4"), s.story())
+	require.NotNil(s.t, s.Object().Status.PlacementsSummary[0].HaltedTime, s.story())
+}
+
 // TestRetriesOfSingleClusters: what an older CRD drops is no retry, and what a person removes is one, whoever leads then.
 func TestRetriesOfSingleClusters(t *testing.T) {
 	stalled := func(t *testing.T) *teller {
 		s := &teller{World: NewWorld(), t: t}
-		s.Place("p1", []string{"c1", "c2", "c3"})
-		s.Create("v1", progressive("p1", 2, "30s", 0, false))
-		s.quiet()
-		s.Report("c1", "v2", Hangs)
-		s.Report("c2", "v2", Hangs)
-		s.Update("v2")
+		s.stable(progressive("p1", 2, "30s", 0, false), "c1", "c2", "c3")
+		s.hangs("v2", "c1", "c2")
 		s.settle(5 * time.Minute)
 		require.Equal(t, []string{"c1", "c2"}, s.failed(), s.story())
 		return s
@@ -215,5 +233,33 @@ func TestRetriesOfSingleClusters(t *testing.T) {
 		require.Equal(t, []string{"c2"}, s.failed(), s.story())
 		s.settle(5 * time.Minute)
 		require.Equal(t, []string{"c1", "c2"}, s.failed(), s.story())
+	})
+	t.Run("a retry of a cluster whose work is stuck deleting", func(t *testing.T) {
+		leftForLedger(t, "a retry does not renew the deadline of a deletion")
+		s := &teller{World: NewWorld(), t: t}
+		s.stable(progressive("p1", 1, "30s", 0, false), "c1", "c2", "c3")
+		s.adversaries.hold.Insert("c1")
+		s.Update("v2")
+		s.must(s.API.Delete(Works, "c1", Name, nil))
+		s.settle(5 * time.Minute)
+		require.Equal(t, []string{"c1"}, s.failed(), s.story())
+		s.forgive("c1")
+		s.settle(20 * time.Second)
+		require.Empty(t, s.failed(), s.story())
+		s.settle(time.Minute)
+		require.Equal(t, []string{"c1"}, s.failed(), s.story())
+	})
+	t.Run("a retry of a rejected work while another failure halts", func(t *testing.T) {
+		leftForLedger(t, "a retry of a rejected work waits for other failures")
+		s := &teller{World: NewWorld(), t: t}
+		s.stable(progressive("p1", 2, "30s", 0, false), "c1", "c2", "c3")
+		s.Refuse("c1", Denied)
+		s.hangs("v2", "c2")
+		s.settle(5 * time.Minute)
+		require.Equal(t, []string{"c1", "c2"}, s.failed(), s.story())
+		s.Refuse("c1", NoFault)
+		s.forgive("c1")
+		s.settle(2 * time.Second)
+		require.Equal(t, "v2", s.held("c1"), s.story())
 	})
 }

@@ -17,7 +17,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-var clusterNames = []string{"c1", "c2", "c3", "c4", "c5", "c6"}
+var clusterNames, placementNames = []string{"c1", "c2", "c3", "c4", "c5", "c6"}, []string{"p1", "p2", "p3"}
 
 var onlyOverBroker = flag.Bool("over-broker", false, "play every story of TestModel over a broker")
 
@@ -79,6 +79,8 @@ type model struct {
 	w *World
 	// placed are the groups of each placement.
 	placed map[string][2][]string
+	// saved are statuses from earlier points of the story, as a backup holds them.
+	saved []*workv1alpha1.ManifestWorkReplicaSetStatus
 }
 
 func newModel(t *rapid.T) *model {
@@ -191,15 +193,18 @@ func (m *model) quiet() {
 	m.w.adversaries.strike = nil
 	m.w.GiveBack()
 	defer m.calm()()
+	if m.w.Network != nil {
+		m.settle(2 * time.Hour) // The longest deadline, and a clock that is set back.
+	}
 	m.settle(Forever)
 	m.must(m.w.CheckQuiet())
 	m.w.adversaries.strike = strike
 }
 
 func (m *model) refs(t *rapid.T) []workv1alpha1.LocalPlacementReference {
-	refs := []workv1alpha1.LocalPlacementReference{drawRef(t, "p1")}
-	if rapid.Bool().Draw(t, "two refs") {
-		refs = append(refs, drawRef(t, "p2"))
+	var refs []workv1alpha1.LocalPlacementReference
+	for _, placement := range placementNames[:rapid.SampledFrom([]int{1, 1, 2, 2, 3}).Draw(t, "refs")] {
+		refs = append(refs, drawRef(t, placement))
 	}
 	return refs
 }
@@ -207,7 +212,7 @@ func (m *model) refs(t *rapid.T) []workv1alpha1.LocalPlacementReference {
 func drawRef(t *rapid.T, placement string) workv1alpha1.LocalPlacementReference {
 	ref := workv1alpha1.LocalPlacementReference{Name: placement}
 	config := clusterv1alpha1.RolloutConfig{
-		ProgressDeadline: rapid.SampledFrom([]string{"None", "10s", "30s", "3m"}).Draw(t, "deadline"),
+		ProgressDeadline: rapid.SampledFrom([]string{"None", "10s", "30s", "3m", "1h"}).Draw(t, "deadline"),
 		MaxFailures:      rapid.SampledFrom([]intstr.IntOrString{intstr.FromInt32(0), intstr.FromInt32(1), intstr.FromString("40%")}).Draw(t, "maxFailures"),
 	}
 	config.MinSuccessTime.Duration = rapid.SampledFrom([]time.Duration{0, 5 * time.Second}).Draw(t, "minSuccessTime")
@@ -235,7 +240,7 @@ func drawRef(t *rapid.T, placement string) workv1alpha1.LocalPlacementReference 
 
 // place has each placement select some clusters, in up to two groups; they may overlap.
 func (m *model) place(t *rapid.T) {
-	for _, placement := range []string{"p1", "p2"} {
+	for _, placement := range placementNames {
 		var groups [2][]string
 		for _, cluster := range clusterNames {
 			if group := rapid.IntRange(-1, 1).Draw(t, placement+" "+cluster); group >= 0 {

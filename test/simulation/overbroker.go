@@ -46,8 +46,20 @@ func (p *Process) restored() bool {
 }
 
 // overBroker changes a configuration for works that travel over a broker.
-func (p *Process) overBroker(config *controller.Config) {
-	config.Works, config.Metadata, config.Broker = brokerClient{process: p}, nil, p.driver
+func (p *Process) overBroker(config *controller.Config, machine machineClock) {
+	config.Works, config.Metadata, config.Broker = brokerClient{process: p}, nil, datedBroker{p.driver, machine.world}
+}
+
+// datedBroker is a driver, which measures times as a monotonic clock does, with the times that the clock of the hub's machine showed.
+type datedBroker struct {
+	*stepped
+	world *World
+}
+
+// HeardSince implements controller.Broker.
+func (b datedBroker) HeardSince(cluster string) (time.Time, bool) {
+	since, heard := b.stepped.HeardSince(cluster)
+	return b.world.shownAt(since), heard
 }
 
 // pull takes the changes of works that the driver reports.

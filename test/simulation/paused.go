@@ -31,6 +31,7 @@ func (w *World) Retry() {
 // RetryByAnnotation asks for a retry of what has failed until a given time.
 func (w *World) RetryByAnnotation(at time.Time) {
 	w.annotateRetry(at.UTC().Format(time.RFC3339))
+	w.clocks.retriedAt, w.clocks.retryAwaited = w.Clock.Now(), at.After(w.hubNow())
 	clear(w.facts)
 }
 

@@ -62,6 +62,8 @@ type Process struct {
 	connection *connectivity.Connection
 	trim       cache.TransformFunc
 	seen       int
+	// began is when the process started.
+	began time.Time
 	// unread says that the process may not list ControllerRevisions yet; hidden are what it would have seen of them.
 	unread bool
 	hidden []Event
@@ -99,7 +101,7 @@ type Process struct {
 func NewProcess(
 	api *API, clk *clocktesting.FakeClock, machine machineClock, settle time.Duration, recorder events.EventRecorder, network *Network,
 ) *Process {
-	p := &Process{api: api, clock: clk, stores: controller.NewStores(), queue: map[string]bool{}, clusters: map[string]sighting{}, trim: workcache.NewTransform(), unread: api.NoHistory}
+	p := &Process{api: api, clock: clk, stores: controller.NewStores(), queue: map[string]bool{}, clusters: map[string]sighting{}, trim: workcache.NewTransform(), unread: api.NoHistory, began: clk.Now()}
 	p.connection = connectivity.New(machine)
 	config := controller.Config{
 		Dynamic: dynamicClient{process: p}, Works: workClient{process: p}, Metadata: metadataClient{process: p}, Kube: kubeClient{process: p},
@@ -108,7 +110,7 @@ func NewProcess(
 	}
 	if network != nil {
 		p.connect(network)
-		p.overBroker(&config)
+		p.overBroker(&config, machine)
 	}
 	p.controller = controller.NewWithStores(config, p.stores)
 	p.Observe(len(api.log))

@@ -118,7 +118,7 @@ func TestStatusIsNotOlderDuringAPause(t *testing.T) {
 }
 
 // abortedStory returns a fleet at v1 after the rollout of v2 was aborted, and the status from before that rollout.
-func abortedStory(t *testing.T) (s *teller, saved any) {
+func abortedStory(t *testing.T) (s *teller, saved *workv1alpha1.ManifestWorkReplicaSetStatus) {
 	s = &teller{World: NewWorld(), t: t}
 	s.Place("p1", []string{"c1", "c2"})
 	s.Create("v1", progressive("p1", 1, "30s", 0, true))
@@ -129,20 +129,6 @@ func abortedStory(t *testing.T) (s *teller, saved any) {
 	s.quiet()
 	require.NotNil(t, s.Object().Status.AbortedTime, s.story())
 	return s, saved
-}
-
-// status returns the status as the API server has it, as a backup would.
-func (s *teller) status() any { return from(s.Object()).Object["status"] }
-
-// restore replaces the status by another one.
-func (s *teller) restore(saved any, restart bool) {
-	for _, status := range []any{nil, saved} {
-		s.patch(ReplicaSets, Namespace, Name, map[string]any{"status": status}, true)
-	}
-	s.Tell("user: restores the status from a backup")
-	if restart {
-		s.Restart()
-	}
 }
 
 // TestUpgradeInTheMiddleOfARolloutWithAFailure: a release without records wrote the status while one cluster had failed and another one

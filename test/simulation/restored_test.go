@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 )
 
@@ -75,7 +76,7 @@ func TestStatusFromBeforeTheAbort(t *testing.T) {
 
 // TestOlderCurrentRevisionIsNoClaim: the current revision of a status that is older than the revisions is nobody's claim.
 func TestOlderCurrentRevisionIsNoClaim(t *testing.T) {
-	begin := func(t *testing.T) (s *teller, saved any) {
+	begin := func(t *testing.T) (s *teller, saved *workv1alpha1.ManifestWorkReplicaSetStatus) {
 		s = checkedStory(t)
 		s.Place("p1", []string{"c1", "c2", "c3", "c4"})
 		s.Create("v1", progressive("p1", 1, "30s", 0, true))

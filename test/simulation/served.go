@@ -139,8 +139,8 @@ func (w *World) applyObjects(work *workv1.ManifestWork, lies, success bool) {
 		return // The hub gives no work such a name: its objects are an adversary's.
 	}
 	o, version := w.objectsOf(work.Namespace, work.Name), Version(work)
-	written, err := time.Parse(time.RFC3339Nano, work.Annotations[workv1alpha1.AnnotationAppliedAt])
-	if err != nil || version == edited || !owned(work) || w.adversaries.ever.Has(work.Namespace) || w.Away {
+	written, known := w.writtenAt(work)
+	if !known || version == edited || !owned(work) || w.adversaries.ever.Has(work.Namespace) || w.Away {
 		w.forgetServed(work)
 	}
 	names := map[string]bool{}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"pgregory.net/rapid"
 )
 
 // statesOfAStory is how many states of a story get a clock that is set back, unless all do: see -every-fault.
@@ -70,5 +71,25 @@ func setBackEverywhere(told *teller, name string, play []func(*teller)) {
 			require.Equal(t, told.state(), s.state(), s.story())
 			require.LessOrEqual(t, s.Clock.Since(s.began), told.Clock.Since(told.began)+10*time.Minute, s.story())
 		})
+	}
+}
+
+// setBack adds clocks that are set back, and statuses that are restored, to the actions of a story.
+func (m *model) setBack(actions map[string]func(*rapid.T)) {
+	actions["the hub's clock is set back"] = func(t *rapid.T) {
+		if m.w.HubAhead > -2*time.Hour {
+			by := rapid.SampledFrom([]time.Duration{time.Minute, 5 * time.Minute, 20 * time.Minute, time.Hour}).Draw(t, "by")
+			m.w.SetBack(by + 137*time.Millisecond) // No clock shows the same nanosecond twice.
+		}
+	}
+	actions["back up the status"] = func(*rapid.T) { m.saved = append(m.saved, m.w.status()) }
+	actions["restore a status"] = func(t *rapid.T) {
+		if len(m.saved) == 0 {
+			return
+		}
+		saved := rapid.SampledFrom(m.saved).Draw(t, "status")
+		if restart := rapid.Bool().Draw(t, "restart"); !needsLedger(saved, m.w.status()) {
+			m.w.restore(saved, restart)
+		}
 	}
 }

@@ -92,6 +92,7 @@ func (w *World) step() (acted bool, next time.Time) {
 func (w *World) sync() {
 	w.due, w.again = false, time.Time{}
 	w.forgetLostFacts()
+	w.forgetRetriedFacts()
 	again, dead, err := w.Hub.Sync(context.Background(), Namespace+"/"+Name)
 	w.between()
 	w.noteOverdue(w.Object()) // A pass that fails, or dies, may have recorded a failure.

@@ -112,14 +112,27 @@ func (s *teller) must(err error) {
 	require.NoError(s.t, err, s.story())
 }
 
+// stable rolls v1 out to some clusters.
+func (s *teller) stable(ref workv1alpha1.LocalPlacementReference, clusters ...string) {
+	s.t.Helper()
+	s.Place(ref.Name, clusters)
+	s.Create("v1", ref)
+	s.quiet()
+}
+
+// hangs begins the rollout of a version that hangs on some clusters.
+func (s *teller) hangs(version string, clusters ...string) {
+	for _, cluster := range clusters {
+		s.Report(cluster, version, Hangs)
+	}
+	s.Update(version)
+}
+
 // aborts plays an abort on two clusters: v1 is stable, and v2 hangs on the first cluster.
 func (s *teller) aborts() {
 	s.t.Helper()
-	s.Place("p1", []string{"c1", "c2"})
-	s.Create("v1", progressive("p1", 1, "30s", 0, true))
-	s.quiet()
-	s.Report("c1", "v2", Hangs)
-	s.Update("v2")
+	s.stable(progressive("p1", 1, "30s", 0, true), "c1", "c2")
+	s.hangs("v2", "c1")
 	s.quiet()
 }
 

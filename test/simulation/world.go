@@ -116,6 +116,9 @@ type World struct {
 	adversaries adversaries
 	// violation is what a pause did not hold back; nil for nothing.
 	violation error
+	clocks    clocks
+	// restored is true if the status was restored since the last pass.
+	restored bool
 }
 
 // NewWorld starts an empty one, with a hub that has nothing to do.
@@ -137,6 +140,7 @@ func NewWorld() *World {
 		wellAt:       map[string]time.Time{},
 		kept:         map[string]int{},
 		Refusals:     map[string]Fault{},
+		clocks:       clocks{stamps: map[string]string{}, written: map[string]time.Time{}},
 	}
 	w.began, w.Irreparable, w.unrecorded, w.aborts = w.Clock.Now(), sets.New[string](), sets.New[string](), sets.New[string]()
 	w.adversaries = adversaries{clusters: sets.New[string](), ever: sets.New[string](), hold: sets.New[string](), recorded: sets.New[string]()}
@@ -147,7 +151,7 @@ func NewWorld() *World {
 
 // Restart replaces the hub's process by a new one, with nothing in its memory.
 func (w *World) Restart() {
-	w.Hub = NewProcess(w.API, w.Clock, machineClock{w.Clock, &w.HubAhead}, settleTime, recorder{w}, w.Network)
+	w.Hub = NewProcess(w.API, w.Clock, machineClock{w}, settleTime, recorder{w}, w.Network)
 	w.Hub.Fault = func(what string) Fault {
 		fault := w.refusal(what)
 		if fault == NoFault && w.Fault != nil {
@@ -161,6 +165,7 @@ func (w *World) Restart() {
 	}
 	w.Hub.Wrote = func(what string) {
 		w.Tell("hub: %s", w.describe(what))
+		w.noteStamp(what)
 		w.noteAcceptance(what)
 		w.noteRecords()
 		w.noteCopy(what)

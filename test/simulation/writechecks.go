@@ -8,7 +8,6 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -222,8 +221,8 @@ func (w *World) inFlight(owner *workv1alpha1.ManifestWorkReplicaSet, started *wo
 
 // pastItsTime reports whether the deadline of a cluster has passed, for this work or for one that somebody deleted: such a work is put back.
 func (w *World) pastItsTime(owner *workv1alpha1.ManifestWorkReplicaSet, work *workv1.ManifestWork, deadline time.Duration) bool {
-	at, err := time.Parse(time.RFC3339Nano, work.Annotations[workv1alpha1.AnnotationAppliedAt])
-	return deadline > 0 && err == nil && w.Clock.Since(at) >= deadline || w.wasOverdue[work.Namespace].rollout == w.rolloutOf(owner)
+	at, known := w.writtenAt(work)
+	return deadline > 0 && known && w.Clock.Since(at) >= deadline || w.wasOverdue[work.Namespace].rollout == w.rolloutOf(owner)
 }
 
 // unknowable reports whether a hub that was restarted can't know a work. Over a broker only its agent has it: an agent may be silent, no agent is
@@ -237,78 +236,4 @@ func (w *World) unknowable(work *workv1.ManifestWork) bool {
 	}
 	_, heard := w.Hub.driver.HeardSince(work.Namespace)
 	return !heard || !w.seenSelected().Has(work.Namespace) || w.API.NoHistory || w.Hub.unread
-}
-
-// remembered reports whether an abort was persisted before: this process may remember one whose status and revisions somebody removed.
-func (w *World) remembered(abort *metav1.Time) bool {
-	at := abort.UTC().Format(time.RFC3339)
-	before := w.aborts.Has(at)
-	w.aborts.Insert(at)
-	return before
-}
-
-// checkAborted says that an abort came without a cluster that failed: a false one costs an outage.
-func (w *World) checkAborted() error {
-	object := w.Object()
-	if object == nil {
-		return nil
-	}
-	known := w.abortedTime
-	w.abortedTime = object.Status.AbortedTime
-	if object.Status.AbortedTime.IsZero() || !known.IsZero() || w.remembered(object.Status.AbortedTime) {
-		return nil
-	}
-	if object.Status.AbortedTime.Equal(w.abortedByHand) {
-		return nil
-	}
-	for _, rev := range w.Revisions() {
-		if rev.Annotations[workv1alpha1.AnnotationAborted] != "" {
-			return nil // Rebuilt, after someone wiped the status.
-		}
-	}
-	if w.undoes(object.Status.CurrentRevision, object.Status.UpdateRevision) {
-		return fmt.Errorf("an undo from %s to %s is aborted", object.Status.CurrentRevision, object.Status.UpdateRevision)
-	}
-	overdue := func(work *workv1.ManifestWork) bool {
-		return owned(work) && !w.corrupt(work) && w.overdue(object, work)
-	}
-	if slices.ContainsFunc(w.Works(), overdue) || w.refusedForLong(object) || w.liesSuffice(object) {
-		return nil
-	}
-	return fmt.Errorf("aborted, and no cluster has failed")
-}
-
-// overdue reports whether a work has not succeeded within its deadline.
-func (w *World) overdue(object *workv1alpha1.ManifestWorkReplicaSet, work *workv1.ManifestWork) bool {
-	if w.Network != nil {
-		return w.Network.failed(object, work)
-	}
-	_, past := w.pastDeadline(object, work)
-	return past && !w.isWell(work) // A crash loop is well for a moment now and then.
-}
-
-// pastDeadline reports whether the hub wrote a work longer ago than its deadline allows, and which deadline that is.
-func (w *World) pastDeadline(object *workv1alpha1.ManifestWorkReplicaSet, work *workv1.ManifestWork) (deadline time.Duration, past bool) {
-	at, err := time.Parse(time.RFC3339Nano, work.Annotations[workv1alpha1.AnnotationAppliedAt])
-	if err != nil {
-		return 0, false
-	}
-	// A cluster that another ref took over has that one's deadline before its label says so.
-	for _, placement := range []string{work.Labels[workv1alpha1.LabelPlacement], w.countedUnder(object, work)} {
-		if _, _, deadline := strategyOf(object, placement); deadline > 0 && w.Clock.Since(at) >= deadline {
-			return deadline, true
-		}
-	}
-	return 0, false
-}
-
-// undoes reports whether a rollout goes back to a revision that was the current one, and was made before today's current one (R12). What was
-// deleted and rebuilt does not tell.
-func (w *World) undoes(current, update string) bool {
-	if w.Irreparable.HasAny(current, update) {
-		return false
-	}
-	name := func(hash string) string { return revision.Name(Name, hash) }
-	made, known := w.made[name(update)]
-	return known && w.currentSince[name(update)] != "" && made < w.made[name(current)]
 }

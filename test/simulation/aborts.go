@@ -1,0 +1,137 @@
+package simulation
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+)
+
+// remembered reports whether an abort was persisted before: this process may remember one whose status and revisions somebody removed.
+func (w *World) remembered(abort *metav1.Time) bool {
+	at := abort.UTC().Format(time.RFC3339)
+	before := w.aborts.Has(at)
+	w.aborts.Insert(at)
+	return before
+}
+
+// checkAborted says that an abort came without a cluster that failed: a false one costs an outage.
+func (w *World) checkAborted() error {
+	object := w.Object()
+	if object == nil {
+		return nil
+	}
+	known := w.abortedTime
+	w.abortedTime = object.Status.AbortedTime
+	if object.Status.AbortedTime.IsZero() || !known.IsZero() || w.remembered(object.Status.AbortedTime) {
+		return nil
+	}
+	if object.Status.AbortedTime.Equal(w.abortedByHand) {
+		return nil
+	}
+	for _, rev := range w.Revisions() {
+		if rev.Annotations[workv1alpha1.AnnotationAborted] != "" {
+			return nil // Rebuilt, after someone wiped the status.
+		}
+	}
+	if w.undoes(object.Status.CurrentRevision, object.Status.UpdateRevision) {
+		return fmt.Errorf("an undo from %s to %s is aborted", object.Status.CurrentRevision, object.Status.UpdateRevision)
+	}
+	if w.abortDue(object) || w.refusedForLong(object) || w.liesSuffice(object) {
+		return nil
+	}
+	return fmt.Errorf("aborted, and in no placementRef with AbortAll have too many clusters failed")
+}
+
+// abortDue reports whether more clusters of a placementRef with AbortAll have failed than it tolerates (R12).
+func (w *World) abortDue(owner *workv1alpha1.ManifestWorkReplicaSet) bool {
+	return slices.ContainsFunc(owner.Spec.PlacementRefs, func(ref workv1alpha1.LocalPlacementReference) bool {
+		return ref.RolloutStrategy.FailureStrategy == workv1alpha1.AbortAll && w.exceeds(owner, &ref)
+	})
+}
+
+// exceeds reports whether more clusters of a placementRef have failed than it tolerates.
+func (w *World) exceeds(owner *workv1alpha1.ManifestWorkReplicaSet, ref *workv1alpha1.LocalPlacementReference) bool {
+	failed := map[string]int{}
+	for _, work := range w.Works() {
+		if owned(work) && !w.corrupt(work) && w.failedFor(owner, work, ref.Name) {
+			group, _ := w.groupOf(ref.Name, work.Namespace)
+			failed[group]++
+		}
+	}
+	groups, all := w.groupsSeen(ref.Name), 0
+	for group, n := range failed {
+		all += n
+		// One that has left its group counts in any.
+		allowed, perGroup := tolerated(owner, ref.Name, len(groups[group]))
+		mandatory := ref.RolloutStrategy.ProgressivePerGroup != nil && len(ref.RolloutStrategy.ProgressivePerGroup.MandatoryDecisionGroups.MandatoryDecisionGroups) > 0
+		if perGroup && (mandatory || n+failed[""] > allowed) {
+			return true
+		}
+	}
+	allowed, perGroup := tolerated(owner, ref.Name, w.sizeOf(ref.Name))
+	return !perGroup && all > allowed
+}
+
+// failedFor reports whether a cluster counts for a placement, and is overdue there or has been since it was last well.
+func (w *World) failedFor(owner *workv1alpha1.ManifestWorkReplicaSet, work *workv1.ManifestWork, placement string) bool {
+	if work.Labels[workv1alpha1.LabelPlacement] != placement && w.countedUnder(owner, work) != placement {
+		return false
+	}
+	return w.wasOverdue[work.Namespace].revision == owner.Status.UpdateRevision || w.overdue(owner, work)
+}
+
+// overdue reports whether a work has not succeeded within its deadline.
+func (w *World) overdue(object *workv1alpha1.ManifestWorkReplicaSet, work *workv1.ManifestWork) bool {
+	if w.Network != nil {
+		return w.Network.failed(object, work)
+	}
+	_, past := w.pastDeadline(object, work)
+	return past && !w.isWell(work) // A crash loop is well for a moment now and then.
+}
+
+// pastDeadline reports whether the hub wrote a work longer ago than its deadline allows, and which deadline that is.
+func (w *World) pastDeadline(object *workv1alpha1.ManifestWorkReplicaSet, work *workv1.ManifestWork) (deadline time.Duration, past bool) {
+	at, known := w.writtenAt(work)
+	if !known {
+		return 0, false
+	}
+	// A cluster that another ref took over has that one's deadline before its label says so.
+	label, counted := work.Labels[workv1alpha1.LabelPlacement], w.countedUnder(object, work)
+	if w.mayStillSelect(object, label, counted) {
+		counted = label
+	}
+	for _, placement := range []string{label, counted} {
+		if _, _, deadline := strategyOf(object, placement); deadline > 0 && w.Clock.Since(at) >= deadline {
+			return deadline, true
+		}
+	}
+	return 0, false
+}
+
+// mayStillSelect reports whether the hub does not know what a placement selects that comes before another one: its clusters do not fail for the
+// other one (R11).
+func (w *World) mayStillSelect(owner *workv1alpha1.ManifestWorkReplicaSet, placement, other string) bool {
+	index := func(name string) int {
+		return slices.IndexFunc(owner.Spec.PlacementRefs, func(ref workv1alpha1.LocalPlacementReference) bool { return ref.Name == name })
+	}
+	_, exists, err := w.Hub.stores.Placements.GetByKey(key(Namespace, placement))
+	unknown := err != nil || !exists || w.sizeOf(placement) == 0
+	return unknown && index(placement) >= 0 && index(placement) < index(other)
+}
+
+// undoes reports whether a rollout goes back to a revision that was the current one, and was made before today's current one (R12). What was
+// deleted and rebuilt does not tell.
+func (w *World) undoes(current, update string) bool {
+	if w.Irreparable.HasAny(current, update) {
+		return false
+	}
+	name := func(hash string) string { return revision.Name(Name, hash) }
+	made, known := w.made[name(update)]
+	return known && w.currentSince[name(update)] != "" && made < w.made[name(current)]
+}
