@@ -203,7 +203,7 @@ func (ps *placementState) fillBatch(s *Snapshot, q question) ([]*member, error) 
 // freeSlots returns how many slots of a Progressive batch are free, for the clusters outside of mandatory groups.
 func (ps *placementState) freeSlots() int {
 	total := ps.countOptional(func(*member) bool { return true })
-	return ps.strategy.Batch(total) - ps.countOptional((*member).takesSlot)
+	return ps.strategy.Batch(total) - ps.countOptional((*member).takesSlot) - ps.returning
 }
 
 // countOptional counts the members outside of mandatory groups for which a condition holds.

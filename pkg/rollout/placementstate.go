@@ -29,6 +29,8 @@ type placementState struct {
 	leaving []*work.Work
 	// lent is how many more works name it. Another placementRef owns their clusters.
 	lent int
+	// returning is how many unselected clusters this plan returns to the update revision. Each takes a slot, as it does from the next plan on.
+	returning int
 	// limit is what members that are not next wait for.
 	limit Wait
 }

@@ -173,8 +173,12 @@ func (p *Plan) returnAtOnce(s *Snapshot, states []*placementState, sel *selectio
 		}
 	}
 	for _, w := range sel.unselected {
-		if w.HasOther(s.Update) {
-			p.writeUnselected(s, w, s.Update, returned)
+		if !w.HasOther(s.Update) {
+			continue
+		}
+		p.writeUnselected(s, w, s.Update, returned)
+		if index, named := sel.first[w.PlacementName()]; named {
+			states[index].returning++
 		}
 	}
 }

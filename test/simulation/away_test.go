@@ -351,6 +351,21 @@ func TestAwayOverABroker(t *testing.T) {
 	}
 }
 
+// TestAwayClusterThatReturnsTakesASlot: when the template returns to the current revision, a cluster that is away gets it back at once. No other
+// cluster is started beside it (R8a, R12, P4).
+func TestAwayClusterThatReturnsTakesASlot(t *testing.T) {
+	s := checkedStory(t)
+	s.Join("c1", "c2", "c3")
+	s.stable(progressive("p1", 1, "2m", 0, false), "c1", "c2")
+	s.Update("v2")
+	s.lose("c1", "c2", "c3")
+	s.settle(time.Second)
+	s.Update("v1")
+	s.settle(time.Second)
+	require.Equal(t, "v1", s.held("c1"), s.story())
+	require.Empty(t, s.held("c3"), s.story())
+}
+
 // away adds what makes clusters unavailable to the actions of a story, with the drops and returns of OCM's placement controller in any order
 // (R8a, P12).
 func (m *model) away(actions map[string]func(*rapid.T)) {
