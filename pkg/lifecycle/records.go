@@ -28,33 +28,9 @@ func (v *View) records(of *status.Revisions) rollout.Records {
 		return rollout.Records{Lost: lost, Uncounted: lost}
 	}
 	found := status.RecordsOf(stored)
-	v.removeOlder(&found, of.UpdateRevision)
 	found.Lost, found.Uncounted = v.unrecorded(&found), len(found.Counted) == 0 && v.hasBegun(of.UpdateRevision)
 	v.removeRetried(&found, of.UpdateRevision)
 	return found
-}
-
-// recordTolerance is by how much a record may seem to be older than the rollout: the hub dates the one, and the API server the other.
-const recordTolerance = 10 * time.Second
-
-// removeOlder removes the records that are older than the rollout of the update revision. A release without records, which ran in between,
-// has left those of another rollout in the status.
-func (v *View) removeOlder(records *rollout.Records, hash string) {
-	update := v.revisionOf(hash)
-	if update == nil {
-		return
-	}
-	began := work.NewRevision(update).BeginsAt
-	if began.IsZero() {
-		if update.Rebuilt() {
-			return // It does not know when its rollout began. The failures stay facts (R11).
-		}
-		began = update.Age().Created
-	}
-	if v.Now.Before(began) {
-		return // The clock was set back.
-	}
-	v.removeRecords(records, func(since time.Time) bool { return since.Before(began.Add(-recordTolerance)) })
 }
 
 // removeRecords removes the records whose time satisfies over. The maps may be shared with the memory of this process.

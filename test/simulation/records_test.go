@@ -252,31 +252,6 @@ func TestStalledStatusKeepsTheRecords(t *testing.T) {
 	s.stays(map[string]string{"c3": "v1", "c4": "v1"})
 }
 
-// TestRecordsOfAnEarlierRolloutDoNotCount: a release without records rolled out another revision, and left the records in
-// the status (R11).
-func TestRecordsOfAnEarlierRolloutDoNotCount(t *testing.T) {
-	s := stalledOn(t, func(*teller) {}, "c1", "c2", "c3", "c4")
-	s.settle(time.Minute)
-	var earlier []any
-	for _, failure := range s.Object().Status.Failures {
-		earlier = append(earlier, from(&failure).Object)
-	}
-	s.Edit("aborts a rollout that fails", func(spec *workv1alpha1.ManifestWorkReplicaSetSpec) {
-		spec.PlacementRefs[0] = progressive("p1", 1, "5m", 0, true)
-	})
-	s.Tell("a release without records takes over")
-	s.Update("v3")
-	s.settle(2 * time.Second)
-	s.patch(ReplicaSets, Namespace, Name, map[string]any{"status": map[string]any{"failures": earlier, "state": "Stalled"}}, true)
-	s.Tell("this release takes over")
-	s.Restart()
-	s.settle(5 * time.Second)
-	require.Empty(t, s.failed(), s.story())
-	s.quiet()
-	s.everywhere("v3")
-	require.Nil(t, s.Object().Status.AbortedTime)
-}
-
 // TestAbortInALostStatus: an abort by hand that is ignored, in a status that was lost, is no retry: what this process knows to have failed stays.
 func TestAbortInALostStatus(t *testing.T) {
 	s := checkedStory(t)
