@@ -58,7 +58,7 @@ func (h *dashboardHub) previewUndo(
 	if err != nil {
 		return nil, err
 	}
-	diff, err := h.o.plainDiff(ctx, before, after)
+	diff, err := plainDiff(before, after)
 	objects.Works = shown.Works
 	return &dashboard.Preview{
 		Effect: view.EffectOf(objects, view.VerbUndo, target, nil), Diff: diff, Generation: objects.ReplicaSet.Generation,

@@ -213,7 +213,7 @@ func (h *dashboardHub) Diff(ctx context.Context, namespace, name string, from, t
 	if err != nil {
 		return "", err
 	}
-	return h.o.plainDiff(ctx, before, after)
+	return plainDiff(before, after)
 }
 
 // Plan implements dashboard.Hub.

@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -30,7 +32,7 @@ func newDiff(o *options) *cobra.Command {
 		Use: "diff NAME", GroupID: groupSee, Args: cobra.ExactArgs(1), ValidArgsFunction: o.completeName,
 		Short: "Compare the templates of two revisions, object by object",
 		Long: "Compare the templates of two revisions, object by object. The values of Secrets are masked.\n" +
-			"The exit code is 1 if they differ, and 2 for an error. Set " + externalDiff + " to use another program instead of `diff -u -N`.",
+			"The exit code is 1 if they differ, and 2 for an error. Set " + externalDiff + " to use a program of your own, such as `diff -u -N`.",
 		Example: `  # Compare the current revision with the template in the spec
   kubectl mwrs diff web
 
@@ -89,39 +91,55 @@ func (o *options) templates(ctx context.Context, c *clients, name string, from, 
 	return before, after, err
 }
 
-// defaultDiff is the diff program and its arguments.
-var defaultDiff = []string{"diff", "-u", "-N"}
-
-// compare prints the differences between two templates. The user's environment names the program.
+// compare prints the differences between two templates. If the environment names a program, that program compares them.
 func (o *options) compare(ctx context.Context, before, after json.RawMessage) error {
-	command := strings.Fields(os.Getenv(externalDiff))
-	if len(command) == 0 {
-		return o.compareWith(ctx, defaultDiff, before, after)
+	files, err := filesOf(before, after)
+	if err != nil {
+		return err
 	}
-	own := *o
-	own.Out, own.ErrOut = plain.Raw(o.Out), plain.Raw(o.ErrOut) // The user's program may color its output. The files are filtered.
-	return own.compareWith(ctx, command, before, after)
+	if command := strings.Fields(os.Getenv(externalDiff)); len(command) > 0 {
+		return o.compareWith(ctx, command, files)
+	}
+	text := unified(files)
+	if text == "" {
+		return nil
+	}
+	out := newPrinter(o.Out, screen{})
+	out.text(text)
+	return cmp.Or(out.err, error(&exitError{code: 1}))
 }
 
-func (o *options) compareWith(ctx context.Context, command []string, before, after json.RawMessage) error {
-	older, err := partsOf(before)
-	if err != nil {
-		return err
+// plainDiff returns the unified diff of two templates, with masked Secrets. It is empty if they do not differ.
+func plainDiff(before, after json.RawMessage) (string, error) {
+	files, err := filesOf(before, after)
+	return unified(files), err
+}
+
+// unified returns the unified diff of the files.
+func unified(files []diffFile) string {
+	var out strings.Builder
+	for _, f := range files {
+		before, after := "before/"+f.name, "after/"+f.name
+		text := string(diff.Diff(before, f.before, after, f.after))
+		if _, hunks, differs := strings.Cut(text, "\n"); differs {
+			fmt.Fprintf(&out, "diff -u -N %s %s\n%s", before, after, hunks) // The first line as kubectl diff prints it.
+		}
 	}
-	newer, err := partsOf(after)
-	if err != nil {
-		return err
-	}
+	return out.String()
+}
+
+// compareWith runs a program on the files.
+func (o *options) compareWith(ctx context.Context, command []string, files []diffFile) error {
 	dir, err := os.MkdirTemp("", "kubectl-mwrs-")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	if err := writeParts(dir, older, newer); err != nil {
+	if err := writeFiles(dir, files); err != nil {
 		return err
 	}
 	program := exec.CommandContext(ctx, command[0], append(slices.Clone(command[1:]), "before", "after")...)
-	program.Dir, program.Stdout, program.Stderr = dir, o.Out, o.ErrOut
+	program.Dir, program.Stdout, program.Stderr = dir, plain.Raw(o.Out), plain.Raw(o.ErrOut) // It may color its output. The files are filtered.
 	err = program.Run()
 	var exited *exec.ExitError
 	if errors.As(err, &exited) && exited.ExitCode() == 1 {
@@ -197,41 +215,74 @@ func (id partID) file(number int) string {
 	return fmt.Sprintf("%03d.%s.yaml", number, title[:min(len(title), maxTitle)])
 }
 
-// writeParts writes the parts of two templates into the directories before and after. A part has the same file name in both.
-func writeParts(dir string, older, newer []part) error {
-	sides := []struct {
-		name  string
-		parts map[partID]map[string]any
-	}{{"before", map[partID]map[string]any{}}, {"after", map[partID]map[string]any{}}}
-	var order []partID
-	for side, parts := range [][]part{newer, older} {
-		of := sides[1-side].parts
-		for _, p := range parts {
-			of[p.partID] = p.content
-			if side == 0 || sides[1].parts[p.partID] == nil {
-				order = append(order, p.partID)
-			}
-		}
+// diffFile is a part of two templates as text: nil for a template that does not have it.
+type diffFile struct {
+	name          string
+	before, after []byte
+}
+
+// filesOf returns the parts of two templates, with masked Secrets: those of the newer one in their order, and then those that only the
+// older one has.
+func filesOf(before, after json.RawMessage) ([]diffFile, error) {
+	older, err := partsOf(before)
+	if err != nil {
+		return nil, err
 	}
-	for _, side := range sides {
+	newer, err := partsOf(after)
+	if err != nil {
+		return nil, err
+	}
+	had, has := contents(older), contents(newer)
+	removed := slices.DeleteFunc(older, func(p part) bool {
+		_, kept := has[p.partID]
+		return kept
+	})
+	files := make([]diffFile, 0, len(newer)+len(removed))
+	for number, p := range slices.Concat(newer, removed) {
+		was, is := mask.Pair(had[p.partID], has[p.partID])
+		f := diffFile{name: p.file(number)}
+		if f.before, err = titled(p.partID, was); err != nil {
+			return nil, err
+		}
+		if f.after, err = titled(p.partID, is); err != nil {
+			return nil, err
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+func contents(parts []part) map[partID]map[string]any {
+	found := make(map[partID]map[string]any, len(parts))
+	for _, p := range parts {
+		found[p.partID] = p.content
+	}
+	return found
+}
+
+// titled returns the text of a part; nil for a part that does not exist.
+func titled(id partID, content map[string]any) ([]byte, error) {
+	if content == nil {
+		return nil, nil
+	}
+	text, err := yamlOf(content)
+	return fmt.Appendf(nil, "# %s\n%s", plain.Line(id.title()), plain.Text(string(text))), err
+}
+
+// writeFiles writes the files into the directories before and after.
+func writeFiles(dir string, files []diffFile) error {
+	for _, side := range []struct {
+		name string
+		of   func(diffFile) []byte
+	}{{"before", func(f diffFile) []byte { return f.before }}, {"after", func(f diffFile) []byte { return f.after }}} {
 		if err := os.Mkdir(filepath.Join(dir, side.name), 0o700); err != nil {
 			return err
 		}
-	}
-	for number, id := range order {
-		before, after := mask.Pair(sides[0].parts[id], sides[1].parts[id])
-		for i, content := range []map[string]any{before, after} {
-			side := sides[i]
-			if side.parts[id] == nil {
-				continue
-			}
-			text, err := yamlOf(content)
-			if err != nil {
-				return err
-			}
-			titled := fmt.Sprintf("# %s\n%s", plain.Line(id.title()), plain.Text(string(text)))
-			if err := os.WriteFile(filepath.Join(dir, side.name, id.file(number)), []byte(titled), 0o600); err != nil {
-				return err
+		for _, f := range files {
+			if text := side.of(f); text != nil {
+				if err := os.WriteFile(filepath.Join(dir, side.name, f.name), text, 0o600); err != nil {
+					return err
+				}
 			}
 		}
 	}

@@ -3,13 +3,17 @@ package plugin
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/open-cluster-management-io/work-rollback/internal/budget"
 )
 
 func diffTemplate(t *testing.T, objects ...map[string]any) json.RawMessage {
@@ -58,9 +62,9 @@ func TestDiffShowsEveryObject(t *testing.T) {
 func TestDiffFiles(t *testing.T) {
 	dir := t.TempDir()
 	hpa := objectOf("autoscaling/v1", "HorizontalPodAutoscaler", "shop", "web", "")
-	parts, err := partsOf(diffTemplate(t, hpa, hpa, objectOf("v1", `A\b:c`, "/", strings.Repeat("ü\x00\n/", 300), "")))
+	made, err := filesOf(diffTemplate(t, hpa, hpa, objectOf("v1", `A\b:c`, "/", strings.Repeat("ü\x00\n/", 300), "")), []byte(`null`))
 	require.NoError(t, err)
-	require.NoError(t, writeParts(dir, parts, nil))
+	require.NoError(t, writeFiles(dir, made))
 	files, err := filepath.Glob(filepath.Join(dir, "*", "*"))
 	require.NoError(t, err)
 	require.Len(t, files, 4)
@@ -72,4 +76,42 @@ func TestDiffFiles(t *testing.T) {
 			`# A\b:c /ü\x00 /ü\x00 /`}
 		require.Contains(t, string(content), titles[i])
 	}
+}
+
+// TestDiffNeedsNoProgram: a system without a diff program shows differences, too.
+func TestDiffNeedsNoProgram(t *testing.T) {
+	t.Setenv(externalDiff, "")
+	t.Setenv("PATH", t.TempDir())
+	config := func(lines ...string) json.RawMessage {
+		return diffTemplate(t, objectOf("v1", "ConfigMap", "shop", "web", strings.Join(lines, "\n")+"\n"))
+	}
+	var out bytes.Buffer
+	o := &options{IOStreams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}
+	before, after := config("1", "2", "3", "4", "5"), config("1", "2", "3", "4", "five")
+	require.Equal(t, &exitError{code: 1}, o.compare(t.Context(), before, after), out.String())
+	const want = "diff -u -N before/001.ConfigMap.shop.web.yaml after/001.ConfigMap.shop.web.yaml\n" +
+		"--- before/001.ConfigMap.shop.web.yaml\n+++ after/001.ConfigMap.shop.web.yaml\n" +
+		"@@ -9,4 +9,4 @@\n   2\n   3\n   4\n-  5\n+  five\n"
+	require.Equal(t, want, out.String())
+	text, err := plainDiff(before, after)
+	require.NoError(t, err)
+	require.Equal(t, want, text)
+	text, err = plainDiff(before, before)
+	require.NoError(t, err)
+	require.Empty(t, text)
+}
+
+// TestDiffHasABudget: what a comparison costs is almost proportional to the size of the templates, whatever their lines are.
+func TestDiffHasABudget(t *testing.T) {
+	lines := func(n, every int) json.RawMessage {
+		var text strings.Builder
+		for i := range n {
+			fmt.Fprintf(&text, "line %d\n", i%every*7919%1009)
+		}
+		return diffTemplate(t, objectOf("v1", "ConfigMap", "shop", "web", text.String()))
+	}
+	budget.Within(t, 30*time.Second, 500<<20, func() {
+		_, err := plainDiff(lines(100_000, 1000), lines(100_001, 997))
+		require.NoError(t, err)
+	})
 }

@@ -1,9 +1,7 @@
 package plugin
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"os"
 	"slices"
@@ -56,14 +54,14 @@ func (o *options) reportPage(ctx context.Context, c *clients, name string) ([]by
 		Fleet: view.Of(objects), Clusters: view.Clusters(objects), Events: view.Timeline(objects), Exposure: view.ExposureOf(objects),
 		Now: objects.Now,
 	}
-	if in.Diff, in.NoDiff, err = o.difference(ctx, objects, in.Fleet.Revisions); err != nil {
+	if in.Diff, in.NoDiff, err = difference(objects, in.Fleet.Revisions); err != nil {
 		return nil, err
 	}
 	return report.Render(in)
 }
 
 // difference returns the diff from the current revision to the update revision, or the reason why there is none.
-func (o *options) difference(ctx context.Context, objects *view.Objects, revisions []view.Revision) (diff, none string, err error) {
+func difference(objects *view.Objects, revisions []view.Revision) (diff, none string, err error) {
 	current := slices.IndexFunc(revisions, func(r view.Revision) bool { return r.Current })
 	update := slices.IndexFunc(revisions, func(r view.Revision) bool { return r.Update })
 	switch {
@@ -77,22 +75,9 @@ func (o *options) difference(ctx context.Context, objects *view.Objects, revisio
 	if err := errors.Join(errBefore, errAfter); err != nil {
 		return "", "There is no difference to show: " + err.Error() + ".", nil
 	}
-	diff, err = o.plainDiff(ctx, before, after)
+	diff, err = plainDiff(before, after)
 	if diff == "" {
 		none = "The manifests of the revisions do not differ."
 	}
 	return diff, none, err
-}
-
-// plainDiff returns the unified diff of two templates, with masked Secrets. It is empty if they do not differ.
-func (o *options) plainDiff(ctx context.Context, before, after json.RawMessage) (string, error) {
-	var out bytes.Buffer
-	quiet := *o
-	quiet.Out = &out
-	err := quiet.compareWith(ctx, defaultDiff, before, after)
-	var coded *exitError
-	if errors.As(err, &coded) && coded.code == 1 {
-		return out.String(), nil // The exit code 1 means that the templates differ.
-	}
-	return "", err
 }

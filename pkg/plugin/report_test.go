@@ -1,13 +1,11 @@
 package plugin
 
 import (
-	"bytes"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
@@ -28,18 +26,15 @@ func TestDifference(t *testing.T) {
 		ReplicaSet: set,
 		Revisions:  []*appsv1.ControllerRevision{stored(1, "hidden1"), stored(2, "hidden2")},
 	}
-	var out bytes.Buffer
-	o := &options{IOStreams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}
-	diff, none, err := o.difference(t.Context(), objects, []view.Revision{{Number: 2, Update: true}, {Number: 1, Current: true}})
+	diff, none, err := difference(objects, []view.Revision{{Number: 2, Update: true}, {Number: 1, Current: true}})
 	require.NoError(t, err)
 	require.Empty(t, none)
 	require.Contains(t, diff, "+  password: '*** (after)'")
 	require.NotContains(t, diff, "hidden")
-	require.Empty(t, out.String())
-	_, none, err = o.difference(t.Context(), objects, []view.Revision{{Number: 3, Update: true}, {Number: 1, Current: true}})
+	_, none, err = difference(objects, []view.Revision{{Number: 3, Update: true}, {Number: 1, Current: true}})
 	require.NoError(t, err)
 	require.Contains(t, none, "there is no revision 3")
-	_, none, err = o.difference(t.Context(), objects, []view.Revision{{Number: 1, Update: true, Current: true}})
+	_, none, err = difference(objects, []view.Revision{{Number: 1, Update: true, Current: true}})
 	require.NoError(t, err)
 	require.Contains(t, none, "is the current revision")
 }
