@@ -95,6 +95,7 @@ func TestCommandsOfPipelines(t *testing.T) {
 	var out, inert, pipeline bytes.Buffer
 	require.Equal(t, text, written(plain.For(&out), &out))
 	require.Equal(t, broken, written(plain.For(&inert).Inert(), &inert))
+	require.Equal(t, `\::error::x ::y ##\[error]\x1b`, plain.Inert(" ::error::x\n::y ##[error]\x1b"))
 	t.Setenv("GITHUB_ACTIONS", "true")
 	require.Equal(t, broken, written(plain.For(&pipeline), &pipeline))
 }

@@ -1,6 +1,7 @@
 package plain
 
 import (
+	"bytes"
 	"io"
 	"os"
 	"sync"
@@ -42,6 +43,14 @@ func (w *Writer) Inert() *Writer {
 	defer w.mu.Unlock()
 	w.inert = true
 	return w
+}
+
+// Inert returns a text on one line as an inert Writer writes it, for a format that others read before they print the text.
+func Inert(text string) string {
+	var out bytes.Buffer
+	w := For(&out).Inert()
+	_, _ = w.Write([]byte(Line(text))) // A buffer takes everything, and a line has no beginning of a character at its end.
+	return out.String()
 }
 
 // Raw returns the output of a Writer, and any other output as it is. JSON and YAML go there, whose readers need the texts as they are, and

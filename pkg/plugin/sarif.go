@@ -60,9 +60,9 @@ type (
 // index matches an index or a key in the path of a field.
 var index = regexp.MustCompile(`\[[^]]*\]`)
 
-// ruleOf returns the identifier of the rule that a finding violates. It is the same for each element of a list.
+// ruleOf returns the identifier of the rule that a finding violates. It is the same for each element of a list, and for all unknown fields.
 func ruleOf(f *finding) string {
-	if f.Field == "" {
+	if f.Field == "" || f.Type == typeUnknown {
 		return f.Type
 	}
 	return f.Type + "/" + index.ReplaceAllString(f.Field, "")
@@ -82,16 +82,12 @@ func sarifOf(findings []finding) *sarifLog {
 		if at < 0 {
 			at, *rules = len(*rules), append(*rules, rule)
 		}
-		text := f.Object + ": "
-		if f.Field != "" {
-			text += f.Field + ": "
-		}
-		place := sarifPhysical{Artifact: sarifArtifact{URI: uriOf(f.File)}}
+		place := sarifPhysical{Artifact: sarifArtifact{URI: f.uri}}
 		if f.Line > 0 {
 			place.Region = &sarifRegion{StartLine: f.Line}
 		}
 		run.Results = append(run.Results, sarifResult{
-			RuleID: rule.ID, RuleIndex: at, Level: f.Severity, Message: sarifMessage{Text: text + f.Message},
+			RuleID: rule.ID, RuleIndex: at, Level: f.Severity, Message: sarifMessage{Text: joined(f.Object, f.Field, f.Message)},
 			Locations: []sarifLocation{{Physical: place}},
 		})
 	}
