@@ -129,9 +129,17 @@ func (o *options) act(
 	case flags.dryRun == dryRunClient:
 		return nil, o.printYAML(planned.patch)
 	case flags.dryRun == dryRunServer:
-		return nil, o.did(planned.set.Name, planned.title()+" is valid (server dry run)")
+		return nil, o.valid(planned, written)
 	}
 	return written, o.requested(ctx, c, planned)
+}
+
+// valid prints that the API server would accept an action, and what an undo would change.
+func (o *options) valid(a *action, written *workv1alpha1.ManifestWorkReplicaSet) error {
+	if err := o.did(a.set.Name, a.title()+" is valid (server dry run)"); err != nil || a.Verb != view.VerbUndo {
+		return err
+	}
+	return o.printChange(a.set, written)
 }
 
 // write sends the patch of an action to the API server.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	jsonpatch "github.com/evanphx/json-patch/v5"
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -61,7 +62,20 @@ func (h *oneHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		var body bytes.Buffer
 		_, _ = body.ReadFrom(r.Body)
 		h.patches = append(h.patches, body.String())
-		reply(h.set)
+		if query.Get("dryRun") == "" {
+			reply(h.set)
+			return
+		}
+		before, _ := json.Marshal(h.set)
+		patch, err := jsonpatch.DecodePatch(body.Bytes())
+		if err == nil {
+			before, err = patch.Apply(before)
+		}
+		if err != nil {
+			status(http.StatusUnprocessableEntity, "Invalid")
+			return
+		}
+		_, _ = w.Write(before)
 	case query.Get("watch") != "" && h.noWatch:
 		status(http.StatusForbidden, "Forbidden")
 	case query.Get("sendInitialEvents") != "":
@@ -180,12 +194,88 @@ func TestStatusRightAfterARetry(t *testing.T) {
 	require.Equal(t, exitTimeout, code, "the retried rollout has not ended: %s", out)
 }
 
-// TestExportOfARevision: export finds the template of a revision of the object.
+// TestExportOfARevision: export finds the template and the change cause of a revision of the object, and leaves out what tools and the hub
+// set.
 func TestExportOfARevision(t *testing.T) {
-	code, out, failed := newOneHub(t).run(t, "export", "web", "--to-revision", "1")
+	h := newOneHub(t)
+	h.revisions[0].Annotations[workv1alpha1.AnnotationChangeCause] = "image 1"
+	h.set.Labels = map[string]string{
+		"team": "shop", "kustomize.toolkit.fluxcd.io/name": "apps", "kustomize.toolkit.fluxcd.io/namespace": "flux-system",
+		"argocd.argoproj.io/instance": "web", "app.kubernetes.io/managed-by": "Helm",
+	}
+	h.set.Annotations = map[string]string{
+		workv1alpha1.AnnotationChangeCause: "image 2", "argocd.argoproj.io/tracking-id": "web:x", "meta.helm.sh/release-name": "web",
+		"meta.helm.sh/release-namespace": "default", "argocd.argoproj.io/sync-wave": "5", "kubectl.kubernetes.io/last-applied-configuration": "{}",
+		workv1alpha1.AnnotationSnapshotPrefix + "v1": "{}",
+	}
+	code, out, failed := h.run(t, "export", "web", "--to-revision", "1")
 	require.Zero(t, code, failed)
 	require.Contains(t, out, "version: v1")
 	require.NotContains(t, out, "uid")
+	require.Contains(t, out, "  annotations:\n    argocd.argoproj.io/sync-wave: \"5\"\n    kubernetes.io/change-cause: image 1\n  labels:\n    team: shop\n")
+
+	code, out, failed = h.run(t, "export", "web")
+	require.Zero(t, code, failed)
+	require.Contains(t, out, "  annotations:\n    argocd.argoproj.io/sync-wave: \"5\"\n    kubernetes.io/change-cause: image 2\n  labels:\n    team: shop\n")
+
+	code, out, failed = h.run(t, "export", "web", "--to-revision", "2")
+	require.Zero(t, code, failed)
+	require.NotContains(t, out, "change-cause", "revision 2 has none")
+}
+
+// TestUndoOfADeletedObject: the hub deletes the works, whatever the template is.
+func TestUndoOfADeletedObject(t *testing.T) {
+	h := newOneHub(t)
+	at := metav1.NewTime(time.Now())
+	h.set.DeletionTimestamp = &at
+	for _, args := range [][]string{{"undo", "web", "--yes"}, {"undo", "web", "--to-revision", "1", "--allow-aborted", "--allow-managed"}, {"undo", "web", "--dry-run=server"}} {
+		code, out, failed := h.run(t, args...)
+		require.Equal(t, 1, code, out)
+		require.Contains(t, failed, `manifestworkreplicasets "web" is being deleted: no revision can be restored`)
+	}
+	require.Empty(t, h.patches)
+}
+
+// TestUndoDryRun: a server dry run prints what the undo would change.
+func TestUndoDryRun(t *testing.T) {
+	t.Setenv(externalDiff, "false")
+	h := newOneHub(t)
+	h.revisions[0].Annotations[workv1alpha1.AnnotationChangeCause] = "image 1"
+	code, out, failed := h.run(t, "undo", "web", "--dry-run=server")
+	require.Zero(t, code, failed)
+	require.Contains(t, out, "undo to the template of revision 1 is valid (server dry run)\nchange cause: image 1, now -\nchanges to the template in the spec:\ndiff -u ")
+	require.Contains(t, out, "\n-  version: v2\n+  version: v1\n")
+
+	h.set.Spec.ManifestWorkTemplate = *templateWith("v1")
+	h.set.Annotations = map[string]string{workv1alpha1.AnnotationChangeCause: "image 1"}
+	code, out, failed = h.run(t, "undo", "web", "--to-revision", "1", "--dry-run=server")
+	require.Zero(t, code, failed)
+	require.Contains(t, out, "(server dry run)\nchanges to the template in the spec:\nnone\n")
+}
+
+// TestPauseSuspendsAborts: who pauses is told.
+func TestPauseSuspendsAborts(t *testing.T) {
+	h := newOneHub(t)
+	h.set.Status.CurrentRevision = h.revisions[0].Labels[workv1alpha1.LabelControllerHash]
+	h.set.Status.State = workv1alpha1.StateRollingOut
+	for i := range h.revisions {
+		h.set.Status.Revisions = append(h.set.Status.Revisions, workv1alpha1.RevisionStatus{
+			Hash: h.revisions[i].Labels[workv1alpha1.LabelControllerHash], Revision: h.revisions[i].Revision,
+		})
+	}
+	_, out, failed := h.run(t, "pause", "web")
+	require.Contains(t, out, "Aborts are suspended: the deadlines continue, and an abort that is due on resume then takes place at once.", failed)
+	shown, err := h.dashboard(t).Preview(t.Context(), &dashboard.Action{Namespace: "default", Name: "web", Verb: view.VerbPause}, &view.Objects{})
+	require.NoError(t, err)
+	require.Contains(t, shown.Then, "Aborts are suspended")
+	h.set.Spec.Paused = true
+	_, out, failed = h.run(t, "abort", "web", "--yes")
+	require.Contains(t, out, "The rollout is paused: nothing happens until it is resumed. Then: The hub writes revision 1", failed)
+
+	at := metav1.NewTime(time.Now())
+	h.set.Spec.Paused, h.set.Status.AbortedTime, h.set.Status.State = false, &at, workv1alpha1.StateAborting
+	_, out, failed = h.run(t, "pause", "web")
+	require.Contains(t, out, "The abort stops where it is.", failed)
 }
 
 // TestDashboardUndoOfATemplateThatWasNotShown: the user confirmed the difference from v2 to v1. Meanwhile somebody else put v3, a fix, into the spec.

@@ -138,10 +138,11 @@ func (o *options) unborn(
 	return objects, set, nil
 }
 
-// planDiff prints the difference between the template of the newest rollout and the template of the file.
+// planDiff prints the difference between the template that the clusters run and the template of the file: that of the newest rollout, or,
+// after an abort, that of the revision to which the clusters returned.
 func (o *options) planDiff(ctx context.Context, objects *view.Objects, set *workv1alpha1.ManifestWorkReplicaSet) error {
-	revisions := view.Revisions(objects)
-	at := slices.IndexFunc(revisions, func(r view.Revision) bool { return r.Update && r.Stored })
+	revisions, aborted := view.Revisions(objects), objects.ReplicaSet.Status.AbortedTime != nil
+	at := slices.IndexFunc(revisions, func(r view.Revision) bool { return r.Stored && (aborted && r.Current || !aborted && r.Update) })
 	if at < 0 {
 		return nil
 	}
@@ -157,7 +158,10 @@ func (o *options) planDiff(ctx context.Context, objects *view.Objects, set *work
 		return err
 	}
 	var differs *exitError
-	if err := o.compare(ctx, before, after); err != nil && !errors.As(err, &differs) {
+	switch err := o.compare(ctx, before, after); {
+	case err == nil:
+		return o.sayf("none\n")
+	case !errors.As(err, &differs):
 		return err
 	}
 	return nil

@@ -68,6 +68,7 @@ func TestPrintAhead(t *testing.T) {
 
 // A default that the API server sets is not a change of the file.
 func TestPlanDiffKnowsDefaults(t *testing.T) {
+	t.Setenv(externalDiff, "")
 	set := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default", UID: "uid"}}
 	set.Spec.ManifestWorkTemplate.ManifestConfigs = []workv1.ManifestConfigOption{{
 		ResourceIdentifier: workv1.ResourceIdentifier{Resource: "configmaps", Name: "web", Namespace: "default"},
@@ -82,6 +83,31 @@ func TestPlanDiffKnowsDefaults(t *testing.T) {
 	require.NoError(t, o.planDiff(t.Context(), objects, set))
 	require.Contains(t, out.String(), "+    name: other")
 	require.NotRegexp(t, "(?m)^[-+].*feedbackScrapeType", out.String())
+}
+
+// After an abort, a plan compares the file with what the clusters run, not with the aborted template.
+func TestPlanDiffAfterAnAbort(t *testing.T) {
+	t.Setenv(externalDiff, "")
+	h := newOneHub(t)
+	h.set.Status.CurrentRevision = h.revisions[0].Labels[workv1alpha1.LabelControllerHash]
+	objects := &view.Objects{ReplicaSet: h.set}
+	for i := range h.revisions {
+		objects.Revisions = append(objects.Revisions, &h.revisions[i])
+	}
+	diff := func(version string) string {
+		set := h.set.DeepCopy()
+		set.Spec.ManifestWorkTemplate = *templateWith(version)
+		var out bytes.Buffer
+		o := &options{IOStreams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}
+		require.NoError(t, o.planDiff(t.Context(), objects, set))
+		return out.String()
+	}
+	require.Contains(t, diff("v3"), "\n-  version: v2\n+  version: v3\n", "during a rollout")
+	at := metav1.NewTime(time.Now())
+	h.set.Status.AbortedTime = &at
+	require.Contains(t, diff("v3"), "changes to the template of revision 1:\ndiff -u ")
+	require.Contains(t, diff("v3"), "\n-  version: v1\n+  version: v3\n")
+	require.Equal(t, "\nchanges to the template of revision 1:\nnone\n", diff("v1"))
 }
 
 // A plan needs a name or a file, not both, and a file that can be planned.

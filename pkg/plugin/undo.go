@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -123,6 +124,30 @@ func (o *options) undoTarget(ctx context.Context, c *clients, name string, flags
 			plain.Command("kubectl", "mwrs", "export", name, "--to-revision", strconv.FormatInt(target.Number, 10)))
 	}
 	return objects, &target, nil
+}
+
+// printChange prints what an undo would change.
+func (o *options) printChange(set, undone *workv1alpha1.ManifestWorkReplicaSet) error {
+	before, err := specTemplate(set)
+	if err != nil {
+		return err
+	}
+	after, err := specTemplate(undone)
+	if err != nil {
+		return err
+	}
+	text, err := plainDiff(before, after)
+	if err != nil {
+		return err
+	}
+	out := newPrinter(o.Out, screen{})
+	const cause = workv1alpha1.AnnotationChangeCause
+	if was, is := set.Annotations[cause], undone.Annotations[cause]; was != is {
+		out.printf("change cause: %s, now %s\n", orDash(is), orDash(was))
+	}
+	out.printf("changes to the template in the spec:\n")
+	out.text(cmp.Or(text, "none\n"))
+	return out.err
 }
 
 // undoPatch returns the patch that restores a template and the change cause of its revision. The patch applies only to the version of

@@ -64,7 +64,7 @@ func EffectOf(o *Objects, verb Verb, revision *Revision, clusters []string) Effe
 	case VerbPause:
 		e.Question = fmt.Sprintf("Pause the rollout of %s?", name)
 		e.Writes = "spec.paused: true"
-		e.Then = "The hub writes to no cluster until the rollout is resumed. Clusters that have the revision keep it."
+		e.Then = "The hub writes to no cluster until the rollout is resumed. Clusters that have the revision keep it." + suspended(o)
 	case VerbResume:
 		e.Clusters = selected - o.having(&update)
 		e.Question = fmt.Sprintf("Resume the rollout of %s?", name)
@@ -72,7 +72,21 @@ func EffectOf(o *Objects, verb Verb, revision *Revision, clusters []string) Effe
 		e.Then = fmt.Sprintf("The hub continues the rollout to %s, with the rollout strategy.", countOf(e.Clusters))
 	}
 	e.Clusters = max(0, e.Clusters)
+	if o.ReplicaSet.Spec.Paused && verb != VerbPause && verb != VerbResume {
+		e.Then = "The rollout is paused: nothing happens until it is resumed. Then: " + e.Then
+	}
 	return e
+}
+
+// suspended tells what a pause does to aborts (R24).
+func suspended(o *Objects) string {
+	switch {
+	case StateOf(o.ReplicaSet) == workv1alpha1.StateAborting:
+		return " The abort stops where it is."
+	case o.aborted():
+		return ""
+	}
+	return " Aborts are suspended: the deadlines continue, and an abort that is due on resume then takes place at once."
 }
 
 // retry sets the effect of a retry.

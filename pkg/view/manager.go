@@ -11,14 +11,34 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// marks maps the labels and annotations that tools set on the objects they apply to the name of the tool.
+// marks maps the labels and annotations by which tools claim the objects that they apply to the name of the tool. Those by which a user
+// talks to a tool, such as a sync wave, are not among them.
 var marks = map[string]string{
 	"argocd.argoproj.io/tracking-id":                   "Argo CD",
+	"argocd.argoproj.io/installation-id":               "Argo CD",
 	"argocd.argoproj.io/instance":                      "Argo CD",
 	"kustomize.toolkit.fluxcd.io/name":                 "Flux",
+	"kustomize.toolkit.fluxcd.io/namespace":            "Flux",
 	"helm.toolkit.fluxcd.io/name":                      "Flux",
+	"helm.toolkit.fluxcd.io/namespace":                 "Flux",
 	"meta.helm.sh/release-name":                        "Helm",
+	"meta.helm.sh/release-namespace":                   "Helm",
 	"kubectl.kubernetes.io/last-applied-configuration": KubectlApply,
+}
+
+// managedBy is the label by which Helm claims an object together with its annotations, if the value is Helm. Charts set it, too: alone, it
+// does not show that Helm manages the object.
+const managedBy = "app.kubernetes.io/managed-by"
+
+// Unmarked returns the labels and annotations of an object without those by which tools claim it, and without the hub's snapshots.
+func Unmarked(set *workv1alpha1.ManifestWorkReplicaSet) (labels, annotations map[string]string) {
+	marked := func(key, value string) bool {
+		return marks[key] != "" || key == managedBy && value == "Helm" || strings.HasPrefix(key, workv1alpha1.AnnotationSnapshotPrefix)
+	}
+	labels, annotations = maps.Clone(set.Labels), maps.Clone(set.Annotations)
+	maps.DeleteFunc(labels, marked)
+	maps.DeleteFunc(annotations, marked)
+	return labels, annotations
 }
 
 // KubectlApply is the name of the tool that applies files on the client's side.

@@ -268,7 +268,7 @@ func (o *Objects) restores(clusters []Cluster) []Fact {
 	var facts []Fact
 	add := func(format string, args ...any) { facts = append(facts, Fact{Text: fmt.Sprintf(format, args...)}) }
 	if o.ReplicaSet.Spec.Paused {
-		add("paused: the hub writes to no cluster until somebody resumes the rollout")
+		add("paused: the abort stops where it is until somebody resumes the rollout")
 	}
 	if n := counts[StateRestoring]; n > 0 {
 		add("the hub waits for %s to confirm revision %s; no deadline ends this", countOf(n), current)

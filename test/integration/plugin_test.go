@@ -112,7 +112,9 @@ func TestPluginUndo(t *testing.T) {
 	f.complete()
 
 	require.Contains(t, f.ok("undo", "web", "--dry-run=client"), "/spec/manifestWorkTemplate")
-	require.Contains(t, f.ok("undo", "web", "--dry-run=server"), "undo to the template of revision 1 is valid (server dry run)")
+	dryRun := f.ok("undo", "web", "--dry-run=server")
+	require.Contains(t, dryRun, "undo to the template of revision 1 is valid (server dry run)\nchange cause: -, now image 2\n")
+	require.Contains(t, dryRun, "v2\n+", "the difference")
 	f.refuses("there is no revision 9", "undo", "web", "--to-revision", "9")
 	require.Contains(t, f.ok("undo", "web", "--yes", "--wait"), "Complete")
 	f.everywhere("v1")
@@ -137,6 +139,7 @@ func TestPluginLeavesManagedTemplatesAlone(t *testing.T) {
 	var manifest workv1alpha1.ManifestWorkReplicaSet
 	require.NoError(t, yaml.UnmarshalStrict([]byte(f.ok("export", "web", "--to-revision", "1")), &manifest))
 	require.Empty(t, manifest.ResourceVersion)
+	require.Empty(t, manifest.Annotations, "the mark of Argo CD is left out")
 	require.NotEqual(t, f.get().Spec.ManifestWorkTemplate, manifest.Spec.ManifestWorkTemplate)
 	f.ok("undo", "web", "--yes", "--allow-managed", "--wait")
 	f.everywhere("v1")
