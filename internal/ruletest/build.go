@@ -31,7 +31,7 @@ spec:
       all: {maxFailures: 0, progressDeadline: 5m, minSuccessTime: "0"}
   manifestWorkTemplate:
     manifestConfigs:
-    - resourceIdentifier: {group: apps, resource: deployments, namespace: default, name: web}
+    - resourceIdentifier: {group: "", resource: configmaps, namespace: '*', name: '*'}
       conditionRules:
       - {condition: Progressing, type: CEL, celExpressions: ["false"]}
     workload:

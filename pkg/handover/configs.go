@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/sets"
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
@@ -64,11 +63,6 @@ func (c *combiner) entriesOf(o *object, resources []string) []workv1.ManifestCon
 
 // byUpdate is the strategy of objects for which no entry sets one.
 var byUpdate = &workv1.UpdateStrategy{Type: workv1.UpdateStrategyTypeUpdate}
-
-// builtIn are the groups with a dot whose kinds Kubernetes itself defines: their plurals follow the rule. So do those of groups without a dot.
-var builtIn = sets.New("admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "certificates.k8s.io", "coordination.k8s.io",
-	"discovery.k8s.io", "events.k8s.io", "flowcontrol.apiserver.k8s.io", "networking.k8s.io", "node.k8s.io", "rbac.authorization.k8s.io",
-	"resource.k8s.io", "scheduling.k8s.io", "storage.k8s.io")
 
 // resources returns the resources (plurals) that an object may be of. The hub knows the kind of an object, and agents look entries up by resource
 // : an entry for each that a manifestConfig names is right whichever of them it is. problem says why the object can't be kept, and exceeded which bound the

@@ -129,7 +129,7 @@ func (c *combiner) strategyOf(o *object, resource string) *workv1.UpdateStrategy
 func (c *combiner) candidates(o *object) []string {
 	found := []string{o.resource}
 	group := c.named[o.id.group]
-	if group == nil || o.builtIn() || group.resources[o.resource] {
+	if group == nil || revision.BuiltIn(o.id.group) || group.resources[o.resource] {
 		return found
 	}
 	add := func(resource string) bool {

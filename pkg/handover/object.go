@@ -2,7 +2,6 @@ package handover
 
 import (
 	"fmt"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -48,6 +47,3 @@ func objectsOf(spec *workv1.ManifestWorkSpec) ([]object, error) {
 }
 
 func (o *object) objectName() objectName { return objectName{o.id.group, o.id.namespace, o.id.name} }
-
-// builtIn reports whether the object's kind is one of Kubernetes itself, so that its plural follows the rule.
-func (o *object) builtIn() bool { return !strings.Contains(o.id.group, ".") || builtIn.Has(o.id.group) }

@@ -39,6 +39,15 @@ func TestLintUnknownField(t *testing.T) {
 	require.Contains(t, out, "a9: unknown field\n-: default/bad: error: 2 more unknown fields are not listed here\n")
 }
 
+// TestLintRuleForNoManifest: lint has the webhook's rule about manifestConfigs.
+func TestLintRuleForNoManifest(t *testing.T) {
+	file := strings.Replace(twoSets, "ten minutes", "10m", 1) + "    manifestConfigs:\n    - resourceIdentifier: {group: apps, resource: deployments, namespace: shop, name: web}\n"
+	code, out, errs := lintOf(t, file, "-f", "-")
+	require.Equal(t, 1, code, errs)
+	require.Equal(t, "-: default/bad: error: spec.manifestWorkTemplate.manifestConfigs[0].resourceIdentifier: Invalid value: "+
+		"deployments.apps shop/web matches no manifest, so its rules and settings have no effect: use one of configmaps shop/web, or remove the entry\n", out)
+}
+
 // TestLintContinues: a broken document is an error in every format, and hides no other document and no other file.
 func TestLintContinues(t *testing.T) {
 	dir := t.TempDir()

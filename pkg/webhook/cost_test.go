@@ -105,6 +105,13 @@ var attacks = map[string]func(n int) (handler admission.Handler, old, object str
 		configs := `"manifestWorkTemplate":{"manifestConfigs":[{"resourceIdentifier":{"resource":"*","name":"*"},"conditionRules":[` + rules + `]}],`
 		return &replicaSets{limit: 1 << 24}, "", strings.Replace(replicaSetOf(goodRef(0), named(0)), `"manifestWorkTemplate":{`, configs, 1)
 	},
+	"replica sets: condition rules for no manifest": func(n int) (admission.Handler, string, string) {
+		configs := repeated(n, func(i int) string {
+			return fmt.Sprintf(`{"resourceIdentifier":{"resource":"pods","name":"*-%0200d"}}`, i)
+		})
+		all := `"manifestWorkTemplate":{"manifestConfigs":[` + configs + `],`
+		return &replicaSets{limit: 1 << 24}, "", strings.Replace(replicaSetOf(goodRef(0), repeated(100, named)), `"manifestWorkTemplate":{`, all, 1)
+	},
 	"replica sets: one nested manifest": func(n int) (admission.Handler, string, string) {
 		nested := strings.Repeat(`{"a":`, n) + "1" + strings.Repeat("}", n)
 		return &replicaSets{limit: 1 << 24}, "", replicaSetOf(goodRef(0), `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"},"data":`+nested+`}`)

@@ -43,6 +43,18 @@ func unnamed(i int, filling string) map[string]any {
 	return map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{}, "data": map[string]any{"a": filling, "i": fmt.Sprint(i)}}
 }
 
+// manyConfigs sets n manifestConfigs.
+func manyConfigs(n int, resource, name string) func(t testing.TB, object map[string]any) {
+	return func(t testing.TB, object map[string]any) {
+		t.Helper()
+		configs := make([]any, n)
+		for i := range configs {
+			configs[i] = map[string]any{"resourceIdentifier": map[string]any{"resource": resource, "namespace": "*", "name": fmt.Sprint(name, i)}}
+		}
+		require.NoError(t, unstructured.SetNestedSlice(object, configs, "spec", "manifestWorkTemplate", "manifestConfigs"))
+	}
+}
+
 // full sets the maximum number of placementRefs, each with all fields.
 func full(t testing.TB, object map[string]any) {
 	t.Helper()
@@ -65,13 +77,15 @@ func TestLargestObjectsAreWithinTheBudget(t *testing.T) {
 		edits  []ruletest.Edit
 		denied int
 	}{
-		"300 KB in 300 manifests":                   {[]ruletest.Edit{filled(300, 300*1024, configMap), full}, 0},
-		"as many manifests as are compared":         {[]ruletest.Edit{filled(rule.MaxCompared, limit, configMap), full}, 0},
-		"the same, with the longest names":          {[]ruletest.Edit{filled(rule.MaxCompared, limit, longNamed), full}, 0},
-		"as many manifests as fit into the limit":   {[]ruletest.Edit{filled(limit/90, limit, configMap), full}, 0},
-		"one large manifest":                        {[]ruletest.Edit{filled(1, limit, configMap), full}, 0},
-		"only Secrets":                              {[]ruletest.Edit{filled(limit/90, limit, secret), full}, 0},
-		"as many manifests as fit, none has a name": {[]ruletest.Edit{filled(limit/90, limit, unnamed), full}, 1},
+		"300 KB in 300 manifests":                     {[]ruletest.Edit{filled(300, 300*1024, configMap), full}, 0},
+		"as many manifests as are compared":           {[]ruletest.Edit{filled(rule.MaxCompared, limit, configMap), full}, 0},
+		"the same, with the longest names":            {[]ruletest.Edit{filled(rule.MaxCompared, limit, longNamed), full}, 0},
+		"as many manifests as fit into the limit":     {[]ruletest.Edit{filled(limit/90, limit, configMap), full}, 0},
+		"one large manifest":                          {[]ruletest.Edit{filled(1, limit, configMap), full}, 0},
+		"only Secrets":                                {[]ruletest.Edit{filled(limit/90, limit, secret), ruletest.Set("spec.manifestWorkTemplate.manifestConfigs", ""), full}, 0},
+		"as many pairs as are compared, none matches": {[]ruletest.Edit{filled(50, limit, longNamed), manyConfigs(rule.MaxPairs/50, "pods", "*a*b*"), full}, 1},
+		"the same with patterns":                      {[]ruletest.Edit{filled(50, limit, longNamed), manyConfigs(rule.MaxPairs/50, "configmaps", "*0*0*0*0*z"), full}, 1},
+		"as many manifests as fit, none has a name":   {[]ruletest.Edit{filled(limit/90, limit, unnamed), full}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			object := ruletest.Build(t, tc.edits...)

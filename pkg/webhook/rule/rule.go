@@ -58,7 +58,7 @@ func (r *Rule) Warning(path *field.Path, args ...any) string {
 // Refusals are the rules whose violation rejects an object, in the order in which the policy checks them.
 func Refusals() []*Rule {
 	return []*Rule{
-		&LongName, &NoManifests, &Unnamed, &Generated, &Twice, &TooLarge, &NoAccount, &TooManyConfigs, &TooManyRefs, &SamePlacement,
+		&LongName, &NoManifests, &Unnamed, &Generated, &Twice, &TooLarge, &NoAccount, &TooManyConfigs, &UnmatchedConfig, &TooManyRefs, &SamePlacement,
 		&BadSoak, &NegativeSoak, &BadDeadline, &BadSize, &NegativeSize, &BadRetry,
 	}
 }

@@ -12,7 +12,6 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
-	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/webhook/rule"
 )
 
@@ -97,9 +96,7 @@ func retryProblems(object *unstructured.Unstructured) []problem {
 func templateProblems(mwrs *workv1alpha1.ManifestWorkReplicaSet, limits Limits, manifests manifestCheck) []problem {
 	template := &mwrs.Spec.ManifestWorkTemplate
 	problems := manifests(templatePath.Child("workload", "manifests"), template.Workload.Manifests, limits, onCluster)
-	if problem := revision.ConfigProblem(template); problem != "" {
-		problems = append(problems, named("too many manifestConfigs", invalid(templatePath.Child("manifestConfigs"), problem)))
-	}
+	problems = append(problems, configProblems(template, limits)...)
 	if template.Executor != nil {
 		if err := executorError(templatePath.Child("executor"), template.Executor); err != nil {
 			problems = append(problems, inField(err))

@@ -63,6 +63,7 @@ var broken = map[string]struct {
 		[]edit{
 			set(manifestsOf+".0", "{apiVersion: autoscaling/v1, kind: HorizontalPodAutoscaler, metadata: {name: a, namespace: bc}}"),
 			set(manifestsOf+".1", "{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: a, namespace: bc}}"),
+			set("spec.manifestWorkTemplate.manifestConfigs.0.resourceIdentifier", "{group: autoscaling, resource: horizontalpodautoscalers, namespace: bc, name: a}"),
 		},
 		[]string{"spec.manifestWorkTemplate.workload.manifests[1]: Invalid value: duplicate manifest: HorizontalPodAutoscaler.autoscaling bc/a is " +
 			"spec.manifestWorkTemplate.workload.manifests[0] already, remove one of the two"},
@@ -91,6 +92,11 @@ var broken = map[string]struct {
 	"a revisionHistoryLimit of 101": {
 		[]edit{set("spec.revisionHistoryLimit", "101")},
 		[]string{"spec.revisionHistoryLimit: Invalid value: 101: at most 100 old revisions are kept: use a number from 0 to 100, and keep older templates in Git"},
+	},
+	"a rule for no manifest": {
+		[]edit{set("spec.manifestWorkTemplate.manifestConfigs.0.resourceIdentifier", "{group: apps, resource: deployments, namespace: default, name: web}")},
+		[]string{"spec.manifestWorkTemplate.manifestConfigs[0].resourceIdentifier: Invalid value: deployments.apps default/web matches no manifest, so its rules " +
+			"and settings have no effect: use one of configmaps default/a, configmaps default/b, or remove the entry"},
 	},
 	"a placement twice": {
 		[]edit{set("spec.placementRefs.1.name", "first")},
@@ -224,6 +230,8 @@ func TestRatchetTellsOldFromNew(t *testing.T) {
 	unnamed := "{apiVersion: v1, kind: ConfigMap, metadata: {namespace: default}}"
 	other := "{apiVersion: v1, kind: ConfigMap, metadata: {namespace: default}, data: {a: b}}"
 	a := "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"
+	const rulesOf, somePod = "spec.manifestWorkTemplate.manifestConfigs.0", "{resourceIdentifier: {resource: configmaps, namespace: default, name: a}}"
+	const noPod = "{resourceIdentifier: {resource: pods, namespace: default, name: web}}"
 	for name, tc := range map[string]struct {
 		old, new []edit
 		refused  bool
@@ -240,6 +248,9 @@ func TestRatchetTellsOldFromNew(t *testing.T) {
 		"a bad manifest that changes":        {[]edit{set(manifestsOf, "["+unnamed+"]")}, []edit{set(manifestsOf, "["+other+"]")}, true},
 		"two that were the same, moved":      {[]edit{set(manifestsOf, "["+a+", "+a+"]")}, []edit{set(manifestsOf+".2", a), set(manifestsOf+".0", a)}, false},
 		"a third that is the same":           {[]edit{set(manifestsOf, "["+a+", "+a+"]")}, []edit{set(manifestsOf, "["+a+", "+a+", "+a+"]")}, true},
+		"a rule that still has no manifest":  {[]edit{set(rulesOf, noPod)}, []edit{set(rulesOf, noPod), set(manifestsOf+".1", a)}, false},
+		"a rule that moves":                  {[]edit{set(rulesOf, noPod)}, []edit{set(rulesOf, somePod), set("spec.manifestWorkTemplate.manifestConfigs.1", noPod)}, false},
+		"another rule without a manifest":    {[]edit{set(rulesOf, noPod)}, []edit{set(rulesOf, strings.ReplaceAll(noPod, "web", "other"))}, true},
 		"still too large":                    {[]edit{set(manifestsOf+".1.data.large", strings.Repeat("x", 2*size))}, []edit{set(manifestsOf+".1.data.large", strings.Repeat("x", size))}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -342,7 +353,7 @@ func TestManifestConfigsAreBounded(t *testing.T) {
 		for i := range objects {
 			objects[i] = fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: a%d, namespace: default}}", i)
 		}
-		config := "{resourceIdentifier: {group: apps, resource: deployments, namespace: default, name: '*'}, conditionRules: [{condition: Progressing, type: CEL, celExpressions: ['false']}]}"
+		config := "{resourceIdentifier: {resource: configmaps, namespace: default, name: '*'}, conditionRules: [{condition: Progressing, type: CEL, celExpressions: ['false']}]}"
 		return []edit{
 			set(manifestsOf, "["+strings.Join(objects, ", ")+"]"),
 			set("spec.manifestWorkTemplate.manifestConfigs", "["+strings.Repeat(config+", ", configs-1)+config+"]"),
@@ -355,6 +366,22 @@ func TestManifestConfigsAreBounded(t *testing.T) {
 		messages(ReplicaSet(nil, build(t, crowded...), large).Errors))
 	require.NotEmpty(t, ReplicaSet(build(t), build(t, crowded...), large).Errors)
 	require.Empty(t, ReplicaSet(build(t, crowded...), build(t, append(crowded, set("spec.revisionHistoryLimit", "3"))...), large).Errors)
+}
+
+// TestManifestThatRulesAreForGoes: an update that removes the manifest of a manifestConfig is refused. An object that was stored with such a
+// manifestConfig stays writable, and its users are reminded.
+func TestManifestThatRulesAreForGoes(t *testing.T) {
+	rules := set("spec.manifestWorkTemplate.manifestConfigs.0.resourceIdentifier", "{resource: configmaps, namespace: default, name: b}")
+	gone := set(manifestsOf, "[{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default}}]")
+	const want = "configmaps default/b matches no manifest, so its rules and settings have no effect: use one of configmaps default/a, or remove the entry"
+	verdict := ReplicaSet(build(t, rules), build(t, rules, gone), limit)
+	require.Len(t, verdict.Errors, 1)
+	require.ErrorContains(t, verdict.Errors[0], want)
+	verdict = ReplicaSet(build(t, rules, gone), build(t, rules, gone, set("spec.paused", "true"), set(manifestsOf+".0.data", "{v: '2'}")), limit)
+	require.Empty(t, verdict.Errors)
+	require.Len(t, verdict.Warnings, 1)
+	require.Contains(t, verdict.Warnings[0], "was so before this update and still is: ")
+	require.Contains(t, verdict.Warnings[0], want)
 }
 
 // TestDropsBeyondTheBounds: an update that drops more than WhenAvailable can keep is told which field is too large (R28).

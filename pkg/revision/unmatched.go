@@ -1,0 +1,89 @@
+package revision
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	workv1 "open-cluster-management.io/api/work/v1"
+)
+
+// BuiltInGroups are the groups with a dot whose kinds Kubernetes itself defines.
+var BuiltInGroups = []string{
+	"admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "certificates.k8s.io", "coordination.k8s.io",
+	"discovery.k8s.io", "events.k8s.io", "flowcontrol.apiserver.k8s.io", "networking.k8s.io", "node.k8s.io", "rbac.authorization.k8s.io",
+	"resource.k8s.io", "scheduling.k8s.io", "storage.k8s.io",
+}
+
+// BuiltIn reports whether Kubernetes itself defines the kinds of a group, so that the resource of a kind is the plural by the rule. The
+// group of a CustomResourceDefinition has a dot, and its resource may have any name.
+func BuiltIn(group string) bool {
+	return !strings.Contains(group, ".") || slices.Contains(BuiltInGroups, group)
+}
+
+// Targets returns how manifestConfigs name the manifests. A resource is taken from the kind: outside of the built-in groups, it is a guess.
+// It returns false if a manifest can't be read.
+func Targets(manifests []workv1.Manifest) (targets []workv1.ResourceIdentifier, readable bool) {
+	targets = make([]workv1.ResourceIdentifier, 0, len(manifests))
+	for i := range manifests {
+		var object struct {
+			APIVersion string `json:"apiVersion"`
+			Kind       string `json:"kind"`
+			Metadata   struct {
+				Name      string `json:"name"`
+				Namespace string `json:"namespace"`
+			} `json:"metadata"`
+		}
+		if json.Unmarshal(manifests[i].Raw, &object) != nil {
+			return nil, false
+		}
+		group, _, hasGroup := strings.Cut(object.APIVersion, "/")
+		if !hasGroup {
+			group = ""
+		}
+		plural, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Kind: object.Kind})
+		targets = append(targets, workv1.ResourceIdentifier{
+			Group: group, Resource: plural.Resource, Namespace: object.Metadata.Namespace, Name: object.Metadata.Name,
+		})
+	}
+	return targets, true
+}
+
+// Unmatched returns the places of the manifestConfigs that match none of the targets, as far as the budget of comparisons allows. Outside of
+// the built-in groups, any resource may be that of a target. It ends early if nobody waits for the result.
+func Unmatched(configs []workv1.ManifestConfigOption, targets []workv1.ResourceIdentifier, gone func() bool) (places []int) {
+	exact, ofGroup := map[workv1.ResourceIdentifier]bool{}, map[string][]workv1.ResourceIdentifier{}
+	for _, target := range targets {
+		target = withoutGuess(target)
+		exact[target] = true
+		ofGroup[target.Group] = append(ofGroup[target.Group], target)
+	}
+	budget := NewComparisons()
+	for i := range configs {
+		id := withoutGuess(configs[i].ResourceIdentifier)
+		matches := exact[id]
+		if Starred(id.Namespace, id.Name) {
+			pattern := NewPattern(id.Namespace, id.Name)
+			matches = slices.ContainsFunc(ofGroup[id.Group], func(t workv1.ResourceIdentifier) bool {
+				return t.Resource == id.Resource && pattern.Matches(t.Namespace, t.Name, budget)
+			})
+		}
+		if gone() || budget.Spent() {
+			return places
+		}
+		if !matches {
+			places = append(places, i)
+		}
+	}
+	return places
+}
+
+// withoutGuess returns an identifier without a resource that can only be guessed.
+func withoutGuess(id workv1.ResourceIdentifier) workv1.ResourceIdentifier {
+	if !BuiltIn(id.Group) {
+		id.Resource = ""
+	}
+	return id
+}
