@@ -6,9 +6,7 @@ import (
 	"html/template"
 	"os"
 	"os/exec"
-	"os/signal"
 	"runtime"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -48,8 +46,6 @@ func newDashboard(o *options) *cobra.Command {
 }
 
 func (o *options) dashboard(ctx context.Context, flags *dashboardOptions) error {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	c, err := o.connect()
 	if err != nil {
 		return err

@@ -86,9 +86,9 @@ func Run(ctx context.Context, args []string, streams genericiooptions.IOStreams,
 	switch {
 	case err == nil:
 		return 0
-	case errors.As(err, &coded):
 	case ctx.Err() != nil:
 		return exitInterrupted
+	case errors.As(err, &coded):
 	default:
 		coded = &exitError{code: 1, message: messageOf(err)}
 	}

@@ -4,9 +4,13 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -129,6 +133,57 @@ func TestInterruptedRead(t *testing.T) {
 	code := Run(ctx, []string{"lint", "-f", "-"}, genericiooptions.IOStreams{In: silent, Out: &out, ErrOut: &out})
 	require.Equal(t, exitInterrupted, code)
 	require.Empty(t, out.String())
+}
+
+// interrupted is a large fleet whose API server does not answer a request: the user presses Ctrl-C meanwhile.
+type interrupted struct {
+	*largeFleet
+	mu     sync.Mutex
+	left   int
+	cancel context.CancelFunc
+}
+
+func (i *interrupted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	i.mu.Lock()
+	i.left--
+	silent := i.left < 0
+	i.mu.Unlock()
+	if !silent {
+		i.largeFleet.ServeHTTP(w, r)
+		return
+	}
+	_, _ = io.Copy(io.Discard, r.Body) // Otherwise, the server does not see that the client is gone.
+	i.cancel()
+	<-r.Context().Done()
+}
+
+// TestCtrlCDuringARequest: each command ends at once and in silence, whatever it waits for.
+func TestCtrlCDuringARequest(t *testing.T) {
+	t.Parallel()
+	server := &interrupted{largeFleet: newLargeFleet(t, sampleFrom, 100)}
+	kubeconfig, _ := serve(t, server)
+	for _, command := range []string{
+		"list", "get web", "get web -w", "clusters web", "why web cluster-00000", "history web", "diff web", "export web", "report web", "plan web",
+		"doctor", "status web", "abort web --yes", "undo web --yes", "retry web", "pause web",
+	} {
+		for requests := range 8 {
+			ctx, cancel := context.WithCancel(t.Context())
+			server.mu.Lock()
+			server.left, server.cancel = requests, cancel
+			server.mu.Unlock()
+			var failed bytes.Buffer
+			begin := time.Now()
+			code := Run(ctx, append(strings.Fields(command), "--kubeconfig", kubeconfig),
+				genericiooptions.IOStreams{In: strings.NewReader(""), Out: io.Discard, ErrOut: &failed})
+			require.Less(t, time.Since(begin), 20*time.Second, "%s: request %d", command, requests)
+			if ctx.Err() == nil { // It needs fewer requests.
+				cancel()
+				break
+			}
+			require.Contains(t, []int{0, exitInterrupted}, code, "%s: request %d: %s", command, requests, failed.String())
+			require.NotContains(t, failed.String(), "cancel", command)
+		}
+	}
 }
 
 // TestCtrlD at a question is No.

@@ -93,7 +93,7 @@ func (listedWorks) IsWatchListSemanticsUnSupported() bool { return true }
 func followingWorks(c *clients, selected metav1.ListOptions) cache.ListerWatcher {
 	lw := following(c.works.WorkV1().ManifestWorks(metav1.NamespaceAll), selected)
 	lw.ListWithContextFunc = func(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) {
-		works, version, err := worklist.Read(ctx, c.works.WorkV1().RESTClient(), selected.LabelSelector, c.streamsLists())
+		works, version, err := worklist.Read(ctx, c.works.WorkV1().RESTClient(), selected.LabelSelector, c.streamsLists(ctx))
 		if err != nil {
 			return nil, err
 		}
