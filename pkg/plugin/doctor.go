@@ -100,16 +100,16 @@ func (o *options) printDiagnoses(all []diagnosis, output string) error {
 		return o.printJSON(all)
 	}
 	out := newPrinter(o.Out, screenOf(o.Out))
-	width := 0
+	result, check := 0, 0
 	for i := range all {
-		width = max(width, len(all[i].Check))
+		result, check = max(result, len(all[i].Result)), max(check, len(all[i].Check))
 	}
 	for i := range all {
 		text := all[i].Message
 		if all[i].Remedy != "" {
 			text += "; remedy: " + all[i].Remedy
 		}
-		out.prose(fmt.Sprintf("%-*s   %-*s   ", len(checkUnknown), all[i].Result, width, all[i].Check), text)
+		out.prose(fmt.Sprintf("%-*s   %-*s   ", result, all[i].Result, check, all[i].Check), text)
 	}
 	return out.err
 }
