@@ -101,7 +101,10 @@ func (w *World) checkVersions(wanted string, aborted bool) error {
 			leaving.Insert(work.Namespace)
 			continue
 		}
-		if w.staysAway(work.Namespace) {
+		if stays := w.leftAlone(work); stays || w.staysAway(work.Namespace) {
+			if stays && w.selected().Has(work.Namespace) {
+				clusters.Insert(work.Namespace) // Another placement selects it.
+			}
 			if aborted && Version(work) != wanted {
 				return fmt.Errorf("quiet, aborted: cluster %s is away, and has %s, not %s", work.Namespace, Version(work), wanted)
 			}
@@ -171,7 +174,9 @@ func (w *World) allWell(version string) bool {
 
 // anyAway reports whether a cluster is away.
 func (w *World) anyAway() bool {
-	return slices.ContainsFunc(w.Works(), func(work *workv1.ManifestWork) bool { return owned(work) && w.staysAway(work.Namespace) })
+	return slices.ContainsFunc(w.Works(), func(work *workv1.ManifestWork) bool {
+		return owned(work) && (w.staysAway(work.Namespace) || w.leftAlone(work))
+	})
 }
 
 func (w *World) allPlaced() bool {
