@@ -19,6 +19,10 @@ type Bar struct {
 	Done, Total int
 	// Strategy describes the rollout strategy of a placementRef.
 	Strategy string
+	// Limit is the number of failed clusters that is one too many for the placementRef of a rollout in progress, and LimitText is what happens
+	// then. Limit is zero if it is unknown, or if each group has its own.
+	Limit     int
+	LimitText string
 }
 
 // groupsShown is the maximum number of decision groups shown for a placementRef.

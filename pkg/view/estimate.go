@@ -22,6 +22,9 @@ type Estimate struct {
 	Clusters int
 }
 
+// resolution is that of the times that agents report. No cluster takes less.
+const resolution = time.Second
+
 // estimate returns the expected end of a rollout. It is nil if nothing is in progress, if no cluster has succeeded with the revision, or if
 // a cluster may not succeed: the rollout need not end then.
 func (o *Objects) estimate(clusters []Cluster, known bool) *Estimate {
@@ -35,7 +38,7 @@ func (o *Objects) estimate(clusters []Cluster, known bool) *Estimate {
 		return nil
 	}
 	slices.Sort(took)
-	found := &Estimate{Each: took[len(took)/2], Clusters: len(took)}
+	found := &Estimate{Each: max(took[len(took)/2], resolution), Clusters: len(took)}
 	for i := range o.ReplicaSet.Spec.PlacementRefs {
 		wave, end := o.ends(&o.ReplicaSet.Spec.PlacementRefs[i], clusters, wrote, found.Each)
 		found.Wave, found.Rollout = later(found.Wave, wave), later(found.Rollout, end)
@@ -119,7 +122,7 @@ func (o *Objects) ends(
 		return wave, wave
 	}
 	waves := math.Ceil(float64(waiting) / float64(max(busy, concurrency(ref, total))))
-	return wave, wave.Add(time.Duration(waves) * each)
+	return wave, later(wave, o.Now).Add(time.Duration(waves) * each)
 }
 
 // soak returns minSuccessTime of a placementRef: a cluster holds its slot for that time after its success.

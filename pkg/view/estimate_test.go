@@ -76,3 +76,17 @@ func TestRevisionNames(t *testing.T) {
 	})
 	require.Equal(t, "the rollout of revision 2 began; not of revision "+revision.Name("web", hash("v2"))+"-x", view.Of(o).Why)
 }
+
+// TestEstimateIsNeverNow: agents report whole seconds. While clusters wait, the end is not now, even if the others took no time.
+func TestEstimateIsNeverNow(t *testing.T) {
+	o := fleet(t, "6", "10m")
+	o.Now, o.ReplicaSet.Status.Rejections = now.Add(500*time.Millisecond), nil
+	for i := range o.Works {
+		o.Works[i] = succeeding(t, o.Works[i].Cluster(), "v1")
+	}
+	o.Works[0], o.Works[1] = at(t, "c01", time.Nanosecond), at(t, "c02", 0)
+	found := view.Of(o).Estimate
+	require.NotNil(t, found)
+	require.Equal(t, time.Second, found.Each)
+	require.True(t, found.Rollout.After(o.Now.Add(found.Each-time.Millisecond)), found.Rollout.Sub(o.Now))
+}

@@ -26,8 +26,9 @@ type Fleet struct {
 	Why string
 	// Reached describes how far an aborted revision came; nil if the rollout was not aborted.
 	Reached *Reached
-	// Then is what the hub does next, and when, if no cluster reports anything new.
-	Then []Fact
+	// Headline is the state in one sentence. Then is what the hub does next, and when, if no cluster reports anything new.
+	Headline Headline
+	Then     []Fact
 	// Estimate is the expected end of a rollout; nil if it can't be estimated.
 	Estimate *Estimate
 	// Causes are what keeps clusters from succeeding, in the words of the agents and of the API server, with the most urgent first.
@@ -56,12 +57,15 @@ type Cause struct {
 
 // Text describes the cause: the state, the reason if it tells more, and the message.
 func (c *Cause) Text() string {
-	text, message := string(c.State), c.Message
+	text := string(c.State)
 	if c.Reason != "" && string(c.Reason) != text {
 		text += " (" + string(c.Reason) + ")"
 	}
-	return text + ": " + strings.TrimPrefix(message, string(c.State)+"=True: ")
+	return text + ": " + c.Told()
 }
+
+// Told returns the message without the state.
+func (c *Cause) Told() string { return strings.TrimPrefix(c.Message, string(c.State)+"=True: ") }
 
 // Reached is how far an aborted revision came.
 type Reached struct {
@@ -92,10 +96,11 @@ func plugin(args ...string) string {
 func Of(o *Objects) *Fleet {
 	rs := o.ReplicaSet
 	clusters, known := o.clusters()
+	l := o.outlook(clusters, known)
 	f := &Fleet{
 		Namespace: rs.Namespace, Name: rs.Name, State: StateOf(rs), Since: SinceOf(rs), Why: o.numbered(why(rs)), Causes: causesOf(rs, clusters),
 		Revisions: Revisions(o), Notes: append(o.notes(), o.presumption(clusters)...), Reached: o.reached(),
-		Then: o.then(clusters, known), Estimate: o.estimate(clusters, known),
+		Then: o.facts(l, clusters, known), Estimate: o.estimate(clusters, known),
 	}
 	f.Attention, f.Rest = attention(o.withAway(clusters))
 	f.Bars = o.bars(clusters, known)
@@ -106,6 +111,10 @@ func Of(o *Objects) *Fleet {
 		f.Next = slices.Insert(f.Next, 0, Command{Purpose: "check the hub", Args: []string{"kubectl", "mwrs", "doctor"}})
 	}
 	f.Runbook = runbookOf(f)
+	if l != nil {
+		l.mark(f.Bars)
+	}
+	f.Headline = o.headline(f, l, clusters, known)
 	return f
 }
 

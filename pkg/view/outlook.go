@@ -20,20 +20,37 @@ type outlook struct {
 	ahead    *forecast.Outlook
 }
 
-// then returns what the hub does next, and when: first what holds now, then what comes, in the order of time. Every screen shows these
-// facts, so that no two of them differ. It is empty if the objects do not tell, or if nothing is to come.
+// then returns what the hub does next, and when.
 func (o *Objects) then(clusters []Cluster, known bool) []Fact {
+	return o.facts(o.outlook(clusters, known), clusters, known)
+}
+
+// quiet reports whether the objects do not tell what comes next, or whether nothing is to come.
+func (o *Objects) quiet(known bool) bool {
 	state := StateOf(o.ReplicaSet)
+	return !known || !o.ReplicaSet.DeletionTimestamp.IsZero() || state == workv1alpha1.StateInvalid || state == workv1alpha1.StateComplete
+}
+
+// outlook returns the outlook of a rollout; nil if it is not in progress, or if no hub acts.
+func (o *Objects) outlook(clusters []Cluster, known bool) *outlook {
+	if o.quiet(known) || o.aborted() || len(Alarms(o)) > 0 {
+		return nil
+	}
+	s := o.snapshot()
+	return &outlook{o: o, clusters: clusters, limits: rollout.LimitsOf(s), ahead: forecast.OutlookOf(s)}
+}
+
+// facts returns what the hub does next, and when: first what holds now, then what comes, in the order of time. Every screen shows these
+// facts, so that no two of them differ. l is nil if there is no outlook.
+func (o *Objects) facts(l *outlook, clusters []Cluster, known bool) []Fact {
 	switch {
 	case len(Alarms(o)) > 0:
 		return []Fact{{Text: alarmHub}}
-	case !known, !o.ReplicaSet.DeletionTimestamp.IsZero(), state == workv1alpha1.StateInvalid, state == workv1alpha1.StateComplete:
+	case o.quiet(known):
 		return nil
-	case o.aborted():
+	case l == nil:
 		return o.restores(clusters)
 	}
-	s := o.snapshot()
-	l := &outlook{o: o, clusters: clusters, limits: rollout.LimitsOf(s), ahead: forecast.OutlookOf(s)}
 	facts := append(l.now(), l.later()...)
 	slices.SortStableFunc(facts, func(a, b Fact) int { return a.At.Compare(b.At) })
 	return facts

@@ -53,7 +53,7 @@ func Timeline(o *Objects) []Event {
 		}
 	}
 	for _, cause := range causesOf(o.ReplicaSet, nil) {
-		add(o.firstFailure(&cause), true, "first of %d clusters: %s%s", len(cause.Clusters), cause.Reason, phrase(": ", cause.Message))
+		add(o.firstFailure(&cause), true, "first of %s: %s%s", countOf(len(cause.Clusters)), cause.Reason, phrase(": ", cause.Message))
 	}
 	slices.SortStableFunc(events, func(a, b Event) int { return a.At.Compare(b.At) })
 	return events
