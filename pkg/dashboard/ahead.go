@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"cmp"
 	"fmt"
 	"net/http"
 	"runtime"
@@ -50,7 +49,7 @@ type model struct {
 const (
 	mostRuns       = 200
 	simulationTime = 5 * time.Second
-	// mostTime includes runs that have begun, and the film.
+	// mostTime includes runs that have begun.
 	mostTime = 15 * time.Second
 	// mostSimulations is how many run at once: one that takes its time does not block the next.
 	mostSimulations = 4
@@ -67,7 +66,6 @@ type Simulation struct {
 	Notes    []string     `json:"notes"`
 	Exposed  Distribution `json:"exposed"`
 	Duration Distribution `json:"duration"`
-	Film     FilmOf       `json:"film"`
 }
 
 // Distribution is a histogram of the values of many runs.
@@ -77,33 +75,6 @@ type Distribution struct {
 	P50  float64 `json:"p50"`
 	P95  float64 `json:"p95"`
 	Bins []int   `json:"bins"`
-}
-
-// FilmOf is a film of one run.
-type FilmOf struct {
-	Outcome string      `json:"outcome"`
-	Groups  []FilmGroup `json:"groups"`
-	Frames  []FilmFrame `json:"frames"`
-}
-
-// FilmGroup is a group of clusters of a film.
-type FilmGroup struct {
-	Placement string   `json:"placement"`
-	Name      string   `json:"name"`
-	Clusters  []string `json:"clusters"`
-}
-
-// FilmFrame holds the changes at one time, in seconds since the start.
-type FilmFrame struct {
-	At     float64  `json:"at"`
-	Cells  []int    `json:"cells"`
-	States []string `json:"states"`
-}
-
-// scenes are the states of clusters that a film shows.
-var scenes = map[forecast.Scene]view.State{
-	forecast.SceneWaiting: view.StateWaiting, forecast.SceneInFlight: view.StateInFlight, forecast.SceneDegraded: view.StateDegraded,
-	forecast.SceneSucceeded: view.StateSucceeded, forecast.SceneFailed: view.StateFailed, forecast.SceneRestoring: view.StateRestoring,
 }
 
 func (s *Server) simulate(w http.ResponseWriter, r *http.Request) {
@@ -120,7 +91,7 @@ func (s *Server) simulate(w http.ResponseWriter, r *http.Request) {
 		fail(w, err)
 		return
 	}
-	in, groups, err := view.SimulationOf(objects)
+	in, err := view.SimulationOf(objects)
 	if err != nil {
 		fail(w, err)
 		return
@@ -142,7 +113,7 @@ func (s *Server) simulate(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	begin := s.now()
-	found, err := simulation(in, groups, func(limit time.Duration) func() bool {
+	found, err := simulation(in, func(limit time.Duration) func() bool {
 		return func() bool { return s.now().Sub(begin) < limit && r.Context().Err() == nil }
 	})
 	if err != nil {
@@ -152,8 +123,8 @@ func (s *Server) simulate(w http.ResponseWriter, r *http.Request) {
 	answer(w, found)
 }
 
-// simulation plays some runs, and a film of the one with the median number of exposed clusters.
-func simulation(in *forecast.Input, groups []view.Group, within func(time.Duration) func() bool) (*Simulation, error) {
+// simulation plays some runs.
+func simulation(in *forecast.Input, within func(time.Duration) func() bool) (*Simulation, error) {
 	results, err := forecast.Runs(in, mostRuns, runtime.GOMAXPROCS(0), within(simulationTime), within(mostTime))
 	if err != nil {
 		return nil, err
@@ -176,34 +147,7 @@ func simulation(in *forecast.Input, groups []view.Group, within func(time.Durati
 	}
 	found.Exposed = distribution(results, func(r *forecast.Result) float64 { return float64(r.Exposed) })
 	found.Duration = distribution(results, func(r *forecast.Result) float64 { return r.Duration.Seconds() })
-	found.Film, err = filmOf(in, groups, typical(results), within(mostTime))
-	return found, err
-}
-
-// typical returns the index of the run with the median number of exposed clusters.
-func typical(results []forecast.Result) int {
-	order := make([]int, len(results))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(results[a].Exposed, results[b].Exposed) })
-	return order[(len(order)-1)/2]
-}
-
-func filmOf(in *forecast.Input, groups []view.Group, index int, alive func() bool) (FilmOf, error) {
-	result, frames, err := forecast.Film(in, index, alive)
-	film := FilmOf{Outcome: string(result.Outcome), Frames: make([]FilmFrame, 0, len(frames))}
-	for i := range groups {
-		film.Groups = append(film.Groups, FilmGroup{groups[i].Placement, groups[i].Name, groups[i].Clusters})
-	}
-	for i := range frames {
-		frame := FilmFrame{At: frames[i].At.Seconds(), Cells: frames[i].Clusters}
-		for _, scene := range frames[i].Scenes {
-			frame.States = append(frame.States, string(scenes[scene]))
-		}
-		film.Frames = append(film.Frames, frame)
-	}
-	return film, err
+	return found, nil
 }
 
 func distribution(results []forecast.Result, value func(*forecast.Result) float64) Distribution {

@@ -1,6 +1,8 @@
 package dashboard
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -28,12 +30,11 @@ type Head struct {
 	Name      string         `json:"name"`
 	State     string         `json:"state"`
 	Since     int64          `json:"since,omitempty"`
-	Summary   string         `json:"summary"`
+	Headline  Headline       `json:"headline"`
 	Why       string         `json:"why,omitempty"`
 	Reached   string         `json:"reached,omitempty"`
 	Alarms    []view.Alarm   `json:"alarms,omitempty"`
 	Then      []Fact         `json:"then,omitempty"`
-	Estimate  *Estimate      `json:"estimate,omitempty"`
 	Causes    []Cause        `json:"causes"`
 	Revisions []Revision     `json:"revisions"`
 	Events    []Event        `json:"events"`
@@ -44,19 +45,25 @@ type Head struct {
 	Selected  int            `json:"selected"`
 }
 
-// Estimate is the expected end of a rollout.
-type Estimate struct {
-	Wave        int64 `json:"wave"`
-	Rollout     int64 `json:"rollout"`
-	EachSeconds int64 `json:"eachSeconds"`
-	Clusters    int   `json:"clusters"`
+// Headline is the state in one sentence, in which the page fills in the time.
+type Headline struct {
+	Before string     `json:"before"`
+	At     int64      `json:"at,omitempty"`
+	After  string     `json:"after,omitempty"`
+	Level  view.Level `json:"level"`
 }
 
-// Cause is a cause of failures.
+// Cause is what keeps clusters from succeeding. Its cells have its index.
 type Cause struct {
-	Reason   string `json:"reason"`
-	Message  string `json:"message"`
+	State string `json:"state"`
+	// Reason is the reason of a recorded failure; empty if the state tells it.
+	Reason   string `json:"reason,omitempty"`
+	Text     string `json:"text"`
 	Clusters int    `json:"clusters"`
+	// Since is when the first of the clusters came into this state, and At is when the first of them gets into the state Then.
+	Since int64  `json:"since,omitempty"`
+	Then  string `json:"then,omitempty"`
+	At    int64  `json:"at,omitempty"`
 }
 
 // Revision is a revision of the history.
@@ -103,24 +110,30 @@ func pictureOf(o *view.Objects) *Picture {
 	p := &Picture{Head: headOf(o, fleet)}
 	p.fill(view.GroupsOf(o, clusters), clusters, fleet.Causes)
 	for i := range p.Cells {
-		p.Head.Counts[p.Cells[i].State]++
+		cell := &p.Cells[i]
+		p.Head.Counts[cell.State]++
+		if cell.Cause > 0 {
+			p.Head.Causes[cell.Cause-1].add(cell)
+		}
 	}
 	return p
 }
 
 func headOf(o *view.Objects, f *view.Fleet) Head {
 	h := Head{
-		Namespace: f.Namespace, Name: f.Name, State: string(f.State), Since: unix(f.Since), Summary: f.Summary, Why: f.Why,
-		Reached: reachedText(f.Reached), Notes: append([]string{}, f.Notes...), Bars: append([]view.Bar{}, f.Bars...),
+		Namespace: f.Namespace, Name: f.Name, State: string(f.State), Since: unix(f.Since), Why: f.Why,
+		Headline: Headline{f.Headline.Before, unix(f.Headline.At), f.Headline.After, f.Headline.Level},
+		Reached:  reachedText(f.Reached), Notes: append([]string{}, f.Notes...), Bars: append([]view.Bar{}, f.Bars...),
 		Counts: map[string]int{}, Selected: view.Selected(o.ReplicaSet), Offers: view.Offers(o),
 		Causes: []Cause{}, Revisions: []Revision{}, Events: []Event{}, Then: factsOf(f.Then), Alarms: f.Alarms,
 	}
-	if e := f.Estimate; e != nil {
-		h.Estimate = &Estimate{Wave: unix(e.Wave), Rollout: unix(e.Rollout), EachSeconds: int64(e.Each.Seconds()), Clusters: e.Clusters}
-	}
 	for i := range f.Causes {
 		c := &f.Causes[i]
-		h.Causes = append(h.Causes, Cause{Reason: string(c.Reason), Message: c.Message, Clusters: len(c.Clusters)})
+		cause := Cause{State: string(c.State), Text: c.Told(), Clusters: len(c.Clusters)}
+		if string(c.Reason) != cause.State {
+			cause.Reason = string(c.Reason)
+		}
+		h.Causes = append(h.Causes, cause)
 	}
 	for i := range f.Revisions {
 		r := &f.Revisions[i]
@@ -130,13 +143,27 @@ func headOf(o *view.Objects, f *view.Fleet) Head {
 			Stored: r.Stored,
 		})
 	}
-	for _, e := range view.Timeline(o) {
+	for _, e := range slices.Backward(view.Timeline(o)) {
 		h.Events = append(h.Events, Event{At: unix(e.At), Text: e.Text, Bad: e.Bad})
 	}
 	if f.State == workv1alpha1.StatePaused && !f.Since.IsZero() {
 		h.Events = append(h.Events, Event{At: unix(f.Since), Text: "the rollout was paused"})
 	}
+	slices.SortStableFunc(h.Events, func(a, b Event) int { return cmp.Compare(b.At, a.At) }) // The newest first.
 	return h
+}
+
+// add adds the times of a cluster that has the cause.
+func (c *Cause) add(cell *Cell) {
+	if cell.State != c.State {
+		return
+	}
+	if cell.Since > 0 && (c.Since == 0 || cell.Since < c.Since) {
+		c.Since = cell.Since
+	}
+	if cell.ChangesAt > 0 && (c.At == 0 || cell.ChangesAt < c.At) {
+		c.At, c.Then = cell.ChangesAt, cell.Then
+	}
 }
 
 func storyOf(s *view.Story) *Story {

@@ -41,6 +41,7 @@ func TestDashboardContact(t *testing.T) {
 	since, problem := h.Contact()
 	require.Equal(t, time.Unix(1000, 0), since, "since the first failure")
 	require.Equal(t, "starting", problem)
+	require.Equal(t, since, h.seenAt(), "what is read is as old: a Lease is not late because it can't be read")
 	select {
 	case <-returned:
 		require.Fail(t, "it has not returned")
@@ -50,6 +51,7 @@ func TestDashboardContact(t *testing.T) {
 	<-returned
 	since, _ = h.Contact()
 	require.Zero(t, since)
+	require.Equal(t, now, h.seenAt())
 }
 
 // The list holds the fields that a row shows, and no template.

@@ -103,6 +103,15 @@ func (h *dashboardHub) Contact() (since time.Time, problem string) {
 	return h.since, h.problem
 }
 
+// seenAt returns the time at which the objects were as they are read: now, or when the API server could be reached last. Otherwise, the
+// Lease of a hub that runs would look late.
+func (h *dashboardHub) seenAt() time.Time {
+	if since, _ := h.Contact(); !since.IsZero() {
+		return since
+	}
+	return h.o.now()
+}
+
 func (h *dashboardHub) returned() <-chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -198,7 +207,7 @@ func (h *dashboardHub) Follow(ctx context.Context, namespace, name string) dashb
 			case !ready:
 				return nil, dashboard.ErrNotReady
 			}
-			objects, err := f.objects(h.o.now())
+			objects, err := f.objects(h.seenAt())
 			if errors.Is(err, errDeleted) {
 				return nil, dashboard.ErrDeleted
 			}

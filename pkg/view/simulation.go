@@ -9,15 +9,14 @@ import (
 )
 
 // SimulationOf returns the input of a simulation of the spec's rollout to the clusters that its Placements select, without the model of
-// the agents, and the groups of its fleet in their order. A cluster that several Placements select counts for the first of them.
-func SimulationOf(o *Objects) (*forecast.Input, []Group, error) {
+// the agents. A cluster that several Placements select counts for the first of them.
+func SimulationOf(o *Objects) (*forecast.Input, error) {
 	set := *o.ReplicaSet
 	set.Spec.PlacementRefs = nil // Those without clusters are left out: the simulation needs clusters for each.
 	in := &forecast.Input{
 		ReplicaSet: &set, Rules: forecast.RulesOf(&o.ReplicaSet.Spec.ManifestWorkTemplate), First: o.ReplicaSet.Status.CurrentRevision == "",
 		Placements: map[string]*placement.Placement{},
 	}
-	var groups []Group
 	seen := map[string]bool{}
 	refs, _ := o.refs()
 	for i := range refs {
@@ -37,17 +36,14 @@ func SimulationOf(o *Objects) (*forecast.Input, []Group, error) {
 			slices.Sort(group.Clusters)
 			pl.Groups = append(pl.Groups, group)
 			pl.Selected += len(group.Clusters)
-			if len(group.Clusters) > 0 {
-				groups = append(groups, Group{Placement: refs[i].Name, Name: group.Name, Clusters: group.Clusters})
-			}
 		}
 		in.Placements[refs[i].Name] = pl
 		if pl.Selected > 0 {
 			set.Spec.PlacementRefs = append(set.Spec.PlacementRefs, o.ReplicaSet.Spec.PlacementRefs[i])
 		}
 	}
-	if len(groups) == 0 {
-		return nil, nil, errors.New("the Placements select no clusters, or you may not read them: there is nothing to simulate")
+	if len(set.Spec.PlacementRefs) == 0 {
+		return nil, errors.New("the Placements select no clusters, or you may not read them: there is nothing to simulate")
 	}
-	return in, groups, nil
+	return in, nil
 }

@@ -6,27 +6,30 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/fleettest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 )
 
 var screenshots = flag.String("screenshots", "", "write screenshots of a real run to this directory")
 
-// sizes are the sizes of the screenshots: a phone, a laptop, and a 4K screen.
-var sizes = map[string][2]int64{"phone": {360, 740}, "laptop": {1280, 860}, "4k": {3840, 2160}}
+// widths are the sizes of the windows of the screenshots.
+var widths = map[int64]int64{390: 844, 1280: 860, 2560: 1440}
 
-// TestScreenshots writes screenshots of a rollout in each size, dark and light, and of what the page does. `make screenshot` runs it.
+// TestScreenshots writes the screenshot of the README: the moment of an abort in a real run. `make screenshot` runs it.
 func TestScreenshots(t *testing.T) {
 	if *screenshots == "" {
 		t.Skip("no -screenshots directory")
 	}
 	browser := newBrowser(t)
 	f := newFleetIn(t, "shop", 6, 60, 174)
-	f.create("v1", progressive(120, "10m", 3, workv1alpha1.AbortAll))
+	f.create("v1", progressive(120, "30s", 3, workv1alpha1.AbortAll))
 	for i, cluster := range f.clusters[:100] {
 		switch {
 		case i%23 == 7:
@@ -35,32 +38,45 @@ func TestScreenshots(t *testing.T) {
 			suite.agents.set(cluster, "v2", hangs)
 		}
 	}
+	for i := 1; i < 100; i += 4 {
+		suite.agents.set(f.clusters[i], "v1", silent)
+	}
 	p := f.opens(browser, serve(t, "-n", f.namespace))
 	f.update("v2", "web 2.4: new cache")
 	p.is("window.dashboard.model.head.counts.Degraded >= 4 && window.dashboard.model.head.counts.InFlight > 20")
-	for scheme, dark := range map[string]string{"light": "light", "dark": "dark"} {
-		for name, size := range sizes {
-			shoot(p, filepath.Join(*screenshots, fmt.Sprintf("%s-%s.png", name, scheme)), size, dark)
-		}
-	}
-	shoot(p, filepath.Join(*screenshots, "readme.png"), [2]int64{1000, 720}, "light") // Small enough for the README.
+	shoot(p, filepath.Join(*screenshots, "failing.png"), [2]int64{1280, 860}, "light")
 	p.click("Plan")
 	p.shows("Limits")
-	shoot(p, filepath.Join(*screenshots, "plan.png"), sizes["laptop"], "light")
-	p.click("Simulate")
-	p.is("document.querySelector('.form') !== null")
-	must[bool](p, "document.querySelector('form').requestSubmit() ?? true")
-	p.shows("Film of a typical run")
-	p.is("(() => { const r = document.querySelector('.panel input[type=range]'); r.value = r.max * 0.6; r.dispatchEvent(new Event('input')); return true; })()")
-	shoot(p, filepath.Join(*screenshots, "simulate.png"), sizes["laptop"], "dark")
+	shoot(p, filepath.Join(*screenshots, "plan.png"), [2]int64{1280, 860}, "light")
 	p.run(chromedp.KeyEvent("\x1b"))
 	p.click("Abort …")
 	p.shows("The hub will write to")
-	shoot(p, filepath.Join(*screenshots, "abort.png"), sizes["laptop"], "light")
-	p.click("Abort:")
-	p.shows("Aborted", "240 of 240 clusters confirmed revision 1")
-	p.is("(() => { const r = document.querySelector('.scrub input'); r.value = r.max / 2; r.dispatchEvent(new Event('input')); scrollTo(0, 0); return true; })()")
-	shoot(p, filepath.Join(*screenshots, "aborted.png"), sizes["laptop"], "light")
+	shoot(p, filepath.Join(*screenshots, "dialog.png"), [2]int64{1280, 860}, "light")
+	p.run(chromedp.KeyEvent("\x1b"))
+	p.is("window.dashboard.model.head.counts.Restoring > 4")
+	shoot(p, filepath.Join(*screenshots, "readme.png"), [2]int64{1100, 760}, "light") // Small enough for the README.
+}
+
+// TestMoments writes a screenshot of each state of a rollout, for fleets of several sizes, in each width, dark and light.
+func TestMoments(t *testing.T) {
+	if *screenshots == "" {
+		t.Skip("no -screenshots directory")
+	}
+	for _, clusters := range []int{20, 240, manyClusters} {
+		hub := &largeHub{changed: make(chan struct{}, 1), objects: fleettest.InState("rolling", clusters, time.Now())}
+		p := openMoment(t, hub)
+		for _, state := range fleettest.States {
+			objects := fleettest.InState(state, clusters, time.Now())
+			hub.set(objects)
+			p.is(fmt.Sprintf("document.querySelector('.headline').innerText.includes(%q)", view.Of(objects).Headline.Before))
+			for width, height := range widths {
+				for _, scheme := range []string{"light", "dark"} {
+					name := fmt.Sprintf("%s-%d-%d-%s.png", state, clusters, width, scheme)
+					shoot(p, filepath.Join(*screenshots, name), [2]int64{width, height}, scheme)
+				}
+			}
+		}
+	}
 }
 
 // shoot writes a screenshot.

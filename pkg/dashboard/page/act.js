@@ -1,20 +1,25 @@
 // The actions. Each is previewed by the server, and a dialog says what will be written to how many clusters.
 
 import { pathOf, post } from './api.js';
-import { el, fill, plural } from './dom.js';
+import { el, plural } from './dom.js';
 
-const labels = { undo: 'Undo …', abort: 'Abort …', retry: 'Retry …', pause: 'Pause …', resume: 'Resume …' };
+const order = ['pause', 'resume', 'retry', 'undo', 'abort'];
 const verbs = { undo: 'Undo', abort: 'Abort', retry: 'Retry', pause: 'Pause', resume: 'Resume' };
 
 export function actions({ namespace, name, context, announce }) {
   let dialog = null;
 
+  // buttons returns the actions. All keep their places, so that none moves under the pointer; Abort stands apart.
   function buttons(offers) {
     if (context.readOnly) return [el('span', { class: 'soft' }, 'Read-only')];
-    return offers.filter((offer) => !(offer.not && (offer.verb === 'resume' || (offer.verb === 'pause' && /already paused/.test(offer.not))))).map((offer) => el('button', {
-      type: 'button', 'data-verb': offer.verb, disabled: Boolean(offer.not), title: offer.not || null, class: offer.verb === 'abort' ? 'danger' : null,
-      onclick: () => ask(offer.verb),
-    }, labels[offer.verb]));
+    const paused = offers.some((offer) => offer.verb === 'resume' && !offer.not);
+    return order.filter((verb) => verb !== (paused ? 'pause' : 'resume')).map((verb) => {
+      const offer = offers.find((other) => other.verb === verb);
+      return el('button', {
+        type: 'button', key: verb, 'data-verb': verb, disabled: Boolean(offer.not), title: offer.not || null, class: verb === 'abort' ? 'danger apart' : null,
+        onclick: () => ask(verb),
+      }, `${verbs[verb]} …`);
+    });
   }
 
   function close() {
@@ -26,7 +31,8 @@ export function actions({ namespace, name, context, announce }) {
   // ask opens the dialog of an action.
   async function ask(verb, more = {}) {
     close();
-    const box = el('div', {}, el('h2', {}, `${verbs[verb]} ${namespace}/${name}`), el('p', { class: 'soft' }, 'Reading …'));
+    const box = el('div', {}, el('h2', {}, `${verbs[verb]} ${namespace}/${name}`), el('p', { class: 'soft' }, 'Reading …'),
+      el('div', { class: 'bar' }, el('button', { type: 'button', onclick: close }, 'Cancel')));
     const own = el('dialog', { 'aria-label': `${verbs[verb]} ${namespace}/${name}`, onclose: () => { if (dialog === own) close(); } }, box);
     dialog = own;
     document.body.append(own);
@@ -46,9 +52,9 @@ export function actions({ namespace, name, context, announce }) {
   function refused(own, box, action, error) {
     const flag = action.verb === 'undo' && /--allow-(aborted|managed)/.exec(error.message)?.[1];
     const allowed = { aborted: ['allowAborted', 'The rollout of this revision was aborted before.'], managed: ['allowManaged', 'The tool that manages the template may overwrite the undo.'] }[flag];
-    fill(box, el('h2', {}, `${verbs[action.verb]} is not possible`), el('p', { class: 'bad', role: 'alert' }, error.message),
+    box.replaceChildren(el('div', {}, el('h2', {}, `${verbs[action.verb]} is not possible`), el('p', { class: 'bad', role: 'alert' }, error.message),
       el('div', { class: 'bar' }, el('button', { type: 'button', onclick: close }, 'Close'),
-        allowed ? el('button', { type: 'button', class: 'danger', onclick: () => preview(own, box, { ...action, [allowed[0]]: true }, allowed[1]) }, 'Undo nevertheless …') : null));
+        allowed ? el('button', { type: 'button', class: 'danger', onclick: () => preview(own, box, { ...action, [allowed[0]]: true }, allowed[1]) }, 'Undo nevertheless …') : null)));
     box.querySelector('button').focus();
   }
 
@@ -72,12 +78,12 @@ export function actions({ namespace, name, context, announce }) {
       }
     }
 
-    fill(box, el('h2', {}, found.question), warning ? el('p', { class: 'warn', role: 'alert' }, warning) : null,
+    box.replaceChildren(el('div', {}, el('h2', {}, found.question), warning ? el('p', { class: 'warn', role: 'alert' }, warning) : null,
       found.diff ? diffView(found.diff) : action.verb === 'undo' ? el('p', {}, 'The manifests do not differ from those in the spec.') : null,
       el('dl', {}, el('dt', {}, 'This writes'), el('dd', {}, found.writes), el('dt', {}, 'Then'), el('dd', {}, found.then),
         el('dt', {}, 'Clusters'), el('dd', {}, found.clusters ? `The hub will write to ${plural(found.clusters, 'cluster')}.` : 'The hub will write to no cluster.')),
       action.verb === 'abort' ? el('label', { for: 'reason' }, 'Reason (recorded with your name)', reason) : null,
-      result, el('div', { class: 'bar' }, no, yes));
+      result, el('div', { class: 'bar' }, no, yes)));
     (action.verb === 'abort' ? reason : no).focus();
   }
 

@@ -1,11 +1,11 @@
-// What lies ahead: the plan as waves on the map, and a simulation as a film and a distribution.
+// What lies ahead: the plan as waves on the map, and a simulation as a distribution.
 
 import { get, pathOf, post } from './api.js';
-import { age, el, fill, plural, show } from './dom.js';
-import { phaseIndex } from './phases.js';
+import { age, el, fill, plural } from './dom.js';
 
-function panelOf(label, close, ...children) {
-  return el('section', { class: 'panel', 'aria-label': label },
+// panelOf returns a panel that can be closed.
+export function panelOf(label, close, ...children) {
+  return el('section', { class: 'card panel', 'aria-label': label },
     el('div', { class: 'bar' }, el('h2', { tabindex: '-1' }, label), el('span', { class: 'gap' }), el('button', { type: 'button', onclick: close }, 'Close')), ...children);
 }
 
@@ -52,21 +52,18 @@ const fields = [
   ['applySeconds', 'Median time, s', 60, 1, 86400], ['spread', 'Spread', 0.5, 0, 3], ['seed', 'Seed', 1, 0, 1e9],
 ];
 
-export function simulatePanel({ namespace, name, close, film }) {
+export function simulatePanel({ namespace, name, close }) {
   const inputs = Object.fromEntries(fields.map(([key, , value, min, max]) => [key,
     el('input', { type: 'number', name: key, value, min, max, step: key === 'spread' ? '0.1' : '1', required: true })]));
   const content = el('div');
   const run = el('button', { type: 'submit' }, 'Simulate');
   const form = el('form', { onsubmit: (event) => { event.preventDefault(); start(); } },
     el('div', { class: 'form' }, fields.map(([key, label]) => el('label', {}, label, inputs[key]))), run);
-  const player = { stop: () => {} };
   const end = new AbortController();
   const element = panelOf('Simulate', close,
     el('p', { class: 'soft' }, 'The hub’s own decision code rolls the template in the spec out to these clusters, in memory. Nothing is written.'), form, content);
 
   async function start() {
-    player.stop();
-    film(null);
     run.disabled = true;
     fill(content, el('p', { class: 'soft', role: 'status' }, 'Simulating for a few seconds …'));
     try {
@@ -80,44 +77,13 @@ export function simulatePanel({ namespace, name, close, film }) {
   }
 
   function result(found) {
-    const range = el('input', { type: 'range', min: '0', max: String(found.film.frames.length), value: '0', 'aria-label': 'Moment of the film', oninput: () => { player.stop(); at(Number(range.value)); } });
-    const play = el('button', { type: 'button', onclick: () => (player.timer ? player.stop() : begin()) }, 'Play');
-    const label = el('span', { class: 'soft' });
-    const names = found.film.groups.flatMap((group) => group.clusters);
-    const groups = found.film.groups.map((group) => ({ placement: group.placement, name: group.name, size: group.clusters.length }));
-    player.stop = () => { clearInterval(player.timer); player.timer = null; show(play, 'Play'); };
-
-    function at(number) {
-      const states = new Uint8Array(names.length).fill(phaseIndex('Waiting'));
-      const frames = found.film.frames.slice(0, number);
-      frames.forEach((frame) => frame.cells.forEach((cell, k) => { states[cell] = phaseIndex(frame.states[k]); }));
-      range.value = String(number);
-      const seconds = number ? frames[number - 1].at : 0;
-      show(label, `${age(seconds)} of ${age(found.film.frames.at(-1)?.at ?? 0)}`);
-      film({ groups, names, states }, `Simulation, ${age(seconds)} after the begin. This is not the fleet: it shows one simulated run, which ends ${found.film.outcome}.`);
-    }
-
-    function begin() {
-      show(play, 'Pause');
-      let number = Number(range.value) >= found.film.frames.length ? 0 : Number(range.value);
-      at(number);
-      player.timer = setInterval(() => {
-        number++;
-        at(number);
-        if (number >= found.film.frames.length) player.stop();
-      }, Math.max(33, Math.min(400, 12000 / found.film.frames.length)));
-    }
-
     fill(content,
       el('p', {}, found.text), found.notes.map((note) => el('p', { class: 'warn' }, note)),
       histogram('Clusters that ran the new revision', found.exposed, (v) => String(Math.round(v))),
-      histogram('Duration', found.duration, age),
-      el('h3', {}, 'Film of a typical run'),
-      el('div', { class: 'scrub', role: 'group', 'aria-label': 'Film' }, play, range, label));
-    at(0);
+      histogram('Duration', found.duration, age));
   }
 
-  return { element, end: () => { end.abort(); player.stop(); film(null); } };
+  return { element, end: () => end.abort() };
 }
 
 const svg = (tag, attributes) => {

@@ -1,20 +1,81 @@
 // Small helpers for the DOM. Texts come from agents and users: they only ever become text nodes.
 
-// el returns an element with attributes, listeners (onclick …) and children. Children that are null or false are left out.
+const handlers = ['onclick', 'oninput', 'onchange'];
+
+// el returns an element with attributes, styles, handlers (onclick …) and children. Children that are null or false are left out. A key
+// names an element among its siblings.
 export function el(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
-  for (const [key, value] of Object.entries(attributes)) {
+  for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
-    if (key.startsWith('on')) element.addEventListener(key.slice(2), value);
-    else element.setAttribute(key, value === true ? '' : String(value));
+    if (name === 'key' || name.startsWith('on')) element[name] = value;
+    else if (name === 'style') Object.assign(element.style, value);
+    else element.setAttribute(name, value === true ? '' : String(value));
   }
-  fill(element, ...children);
+  element.append(...nodes(children));
   return element;
 }
 
-// fill replaces the children of an element.
+function nodes(children) {
+  return children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false && child !== '')
+    .map((child) => (child instanceof Node ? child : new Text(String(child))));
+}
+
+// fill makes the children of an element equal to others. What stays is changed in place, so that a press, a selection of text, and the focus
+// survive. Elements with a key stay as long as their key.
 export function fill(element, ...children) {
-  element.replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  const next = nodes(children);
+  const wanted = new Set(next.map((node) => node.key));
+  const present = new Map();
+  for (const child of [...element.childNodes]) {
+    if (child.key === undefined) continue;
+    if (wanted.has(child.key)) present.set(child.key, child);
+    else child.remove();
+  }
+  let at = element.firstChild;
+  for (const node of next) {
+    const old = node.key === undefined ? alike(at, node) : present.get(node.key);
+    if (!old) {
+      element.insertBefore(node, at);
+      continue;
+    }
+    if (node.key === undefined) while (at !== old) at = removed(at);
+    else if (at !== old) element.insertBefore(old, at);
+    patch(old, node);
+    at = old.nextSibling;
+  }
+  while (at) at = removed(at);
+}
+
+// alike returns the first sibling without a key that can become a node.
+function alike(at, node) {
+  for (let old = at; old && old.key === undefined; old = old.nextSibling) {
+    if (old.nodeName === node.nodeName) return old;
+  }
+  return null;
+}
+
+function removed(node) {
+  const next = node.nextSibling;
+  node.remove();
+  return next;
+}
+
+function patch(old, node) {
+  if (old === node) return;
+  if (old.nodeType === Node.TEXT_NODE) {
+    if (old.data !== node.data) old.data = node.data;
+    return;
+  }
+  for (const name of handlers) old[name] = node[name];
+  for (const { name } of [...old.attributes]) {
+    if (!node.hasAttribute(name) && name !== 'open' && name !== 'style') old.removeAttribute(name); // The user opens details.
+  }
+  for (const { name, value } of node.attributes) {
+    if (name !== 'style' && old.getAttribute(name) !== value) old.setAttribute(name, value);
+  }
+  if (old.style.cssText !== node.style.cssText) old.style.cssText = node.style.cssText;
+  fill(old, ...node.childNodes);
 }
 
 // show sets the text of an element if it is another one, so that screen readers are not told the same again.
@@ -24,6 +85,11 @@ export function show(element, text) {
 
 export function announce(text) {
   show(document.getElementById('announce'), text);
+}
+
+// words returns the name of a state or reason of the API as words: "RollingOut" as "Rolling out".
+export function words(name) {
+  return name.replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
 // The difference between the clock of the hub's user interface (the command) and that of the browser, in milliseconds.
@@ -48,21 +114,26 @@ export function age(seconds) {
   return h < 48 ? `${h}h` : `${Math.floor(h / 24)}d`;
 }
 
-export function ago(unix) {
-  return unix ? `${age(now() / 1000 - unix)} ago` : '–';
+// since returns the time that has passed since a Unix time.
+export function since(unix) {
+  return unix ? age(now() / 1000 - unix) : '–';
 }
 
-export function left(unix) {
-  const seconds = unix - now() / 1000;
-  return seconds > 0 ? `in ${age(seconds)}` : 'now';
+// until returns the time that is left until a Unix time.
+export function until(unix) {
+  const seconds = Math.round(unix - now() / 1000);
+  return seconds > 0 ? age(seconds) : 'a moment';
 }
 
-const clock = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
+const calendar = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 
+// time names a Unix time, with the date if it is not today.
 export function time(unix) {
-  return el('time', { datetime: new Date(unix * 1000).toISOString() }, clock.format(unix * 1000));
+  const at = new Date(unix * 1000);
+  return el('time', { datetime: at.toISOString(), title: calendar.format(at) }, (at.toDateString() === new Date(now()).toDateString() ? clock : calendar).format(at));
 }
 
 export function plural(n, one) {
-  return `${n.toLocaleString()} ${one}${n === 1 ? '' : 's'}`;
+  return `${n} ${one}${n === 1 ? '' : 's'}`;
 }

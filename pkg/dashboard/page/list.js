@@ -1,7 +1,7 @@
 // The list of all ManifestWorkReplicaSets, sorted by what needs a person.
 
 import { stream } from './api.js';
-import { ago, el, fill, plural } from './dom.js';
+import { el, fill, plural, show, since, words } from './dom.js';
 
 // The states, the most urgent first.
 const urgency = ['Stalled', 'Invalid', 'Aborting', 'Aborted', 'Paused', 'RollingOut', 'Deleting', 'Complete'];
@@ -12,7 +12,7 @@ function rank(row) {
   return row.failed > 0 && row.state !== 'Stalled' ? Math.min(base, 1.5) : base;
 }
 
-export const stateClass = {
+const stateClass = {
   Stalled: 'bad', Invalid: 'bad', Aborted: 'bad', Aborting: 'bad', Paused: 'warn', RollingOut: 'warn', Deleting: 'warn', Complete: 'good',
 };
 
@@ -20,19 +20,20 @@ export function listView(main, context) {
   const body = el('tbody');
   const note = el('p', { class: 'soft', role: 'status' });
   const search = el('input', { type: 'search', id: 'search', 'aria-label': 'Filter by namespace or name', placeholder: 'Filter (press /)', oninput: () => draw() });
-  fill(main, el('div', { class: 'bar' }, el('h2', {}, 'ManifestWorkReplicaSets'), el('span', { class: 'gap' }), search), note,
+  main.replaceChildren(el('section', { class: 'card', 'aria-label': 'ManifestWorkReplicaSets' },
+    el('div', { class: 'bar' }, el('h2', {}, 'ManifestWorkReplicaSets'), el('span', { class: 'gap' }), search), note,
     el('div', { class: 'scroll' }, el('table', { class: 'list' }, el('caption', { class: 'hidden' }, 'ManifestWorkReplicaSets, the most urgent first'),
-      el('thead', {}, el('tr', {}, ...['Name', 'State', 'Since', 'Clusters', 'Failed', 'Revision'].map((name, i) =>
-        el('th', { scope: 'col', class: i === 2 || i === 5 ? 'optional' : null }, name)))), body)));
+      el('thead', {}, el('tr', {}, ...['Name', 'State', 'For', 'Clusters', 'Failed', 'Revision'].map((name, i) =>
+        el('th', { scope: 'col', class: i === 2 || i === 5 ? 'optional' : null }, name)))), body))));
   let rows = null;
 
   function line(row) {
     const href = `#/${encodeURIComponent(row.namespace)}/${encodeURIComponent(row.name)}`;
     const changes = row.update && row.current && row.update !== row.current ? `${row.current} → ${row.update}` : String(row.update || '–');
-    return el('tr', { onclick: () => { location.hash = href; } },
+    return el('tr', { key: href, onclick: () => { location.hash = href; } },
       el('td', { class: 'wrap' }, el('a', { href }, `${row.namespace}/${row.name}`)),
-      el('td', { class: `state ${stateClass[row.state] ?? ''}` }, row.state),
-      el('td', { class: 'optional' }, ago(row.since).replace(' ago', '')),
+      el('td', { class: `state ${stateClass[row.state] ?? ''}` }, words(row.state)),
+      el('td', { class: 'optional' }, since(row.since)),
       el('td', {}, el('progress', {
         max: Math.max(1, row.selected), value: row.sick || row.healthy, class: row.sick ? 'bad' : null,
         'aria-label': `${row.healthy} of ${row.selected} clusters are healthy, ${row.sick} are not`,
@@ -48,12 +49,9 @@ export function listView(main, context) {
     const shown = rows.filter((row) => `${row.namespace}/${row.name}`.toLowerCase().includes(wanted))
       .sort((a, b) => rank(a) - rank(b) || `${a.namespace}/${a.name}`.localeCompare(`${b.namespace}/${b.name}`));
     const urgent = rows.filter((row) => rank(row) < 4).length;
-    const found = rows.length ? `${plural(rows.length, 'ManifestWorkReplicaSet')} in ${context.scope}. ${urgent ? `${urgent} need attention.` : 'None needs attention.'}`
-      : `There are no ManifestWorkReplicaSets in ${context.scope}.`;
-    if (note.textContent !== found) note.textContent = found;
-    const focused = document.activeElement?.getAttribute('href');
+    show(note, rows.length ? `${plural(rows.length, 'ManifestWorkReplicaSet')} in ${context.scope}. ${urgent ? `${urgent} need attention.` : 'None needs attention.'}`
+      : `There are no ManifestWorkReplicaSets in ${context.scope}.`);
     fill(body, shown.map(line));
-    if (focused?.startsWith('#/')) [...body.querySelectorAll('a')].find((a) => a.getAttribute('href') === focused)?.focus();
   }
 
   const end = new AbortController();

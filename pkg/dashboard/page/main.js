@@ -1,7 +1,7 @@
 // The page: its address, the connection, the keys.
 
 import { open } from './api.js';
-import { ago, el, fill, setClock, show } from './dom.js';
+import { el, setClock, show, since } from './dom.js';
 import { listView } from './list.js';
 import { setView } from './set.js';
 
@@ -10,7 +10,7 @@ const contact = document.getElementById('contact');
 const contactText = document.getElementById('contact-text');
 const contactSince = document.getElementById('contact-since');
 const problem = document.getElementById('problem');
-const context = { scope: '', readOnly: false, on, disconnected };
+const context = { scope: '', readOnly: false, away: false, on, disconnected };
 let view = null;
 let hub = {};
 let connected = true;
@@ -39,13 +39,13 @@ function disconnected() {
 
 function connection() {
   if (!document.hidden && performance.now() - heard > silence) connected = false;
-  const away = !connected || hub.since;
-  contact.classList.toggle('away', Boolean(away));
+  context.away = Boolean(!connected || hub.since);
+  contact.classList.toggle('away', context.away);
   if (!connected) show(contactText, 'The command has ended or can’t be reached. The page shows what it saw last.');
   else if (hub.since) show(contactText, `The API server can’t be reached. The page shows what it saw last. ${hub.problem}`);
   else show(contactText, `Live${context.readOnly ? ', read-only' : ''} · ${context.scope}`);
   // The time is outside the live region: a screen reader would read it every second.
-  show(contactSince, connected && hub.since ? `The first request failed ${ago(hub.since)}.` : '');
+  show(contactSince, connected && hub.since ? `The first request failed ${since(hub.since)} ago.` : '');
 }
 
 function fail(text) {
@@ -78,14 +78,15 @@ function route() {
   view = listView(main, context);
 }
 
+function typing(event) {
+  return event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.('input, textarea, select, dialog');
+}
+
 function keys(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
-  const typing = event.target.closest?.('input, textarea, select, dialog');
   if (event.key === 'Escape' && !event.target.closest?.('dialog')) view?.escape?.();
-  if (typing) return;
+  if (typing(event)) return;
   if (event.key === '/') {
-    event.preventDefault();
-    view?.search();
+    event.preventDefault(); // The key focuses the search when it is released: the search must not get it as a text.
   } else if (event.key === 'l' || event.key === 'u') {
     location.hash = '#/';
   } else {
@@ -99,11 +100,12 @@ async function begin() {
     await open();
   } catch (error) {
     fail(error.message);
-    fill(main, el('p', {}, 'Start ', el('code', {}, 'kubectl mwrs dashboard'), ' again, or open the address that it printed.'));
+    main.replaceChildren(el('p', {}, 'Start ', el('code', {}, 'kubectl mwrs dashboard'), ' again, or open the address that it printed.'));
     return;
   }
   addEventListener('hashchange', route);
   addEventListener('keydown', keys);
+  addEventListener('keyup', (event) => { if (event.key === '/' && !typing(event)) view?.search(); });
   document.addEventListener('visibilitychange', () => { heard = performance.now(); }); // A hidden tab hears nothing.
   setInterval(connection, 1000);
   route();

@@ -1,10 +1,13 @@
-// The map: a cell for each cluster, on one canvas. It is drawn from sprites, and after a change only the changed cells are drawn again.
+// The map: a cell for each cluster, on one canvas. Cells show names if they fit. After a change only the changed cells are drawn again.
 
 import { announce } from './dom.js';
-import { colorsNow, numbered, phaseIndex, phases, sprite } from './phases.js';
+import { colorsNow, numbered, phases, phaseIndex, sprite } from './phases.js';
 
 const smallest = 4;
-const groupGap = 6;
+const groupGap = 10;
+// mostNamed is how many cells may show their names, and mostTold how many may show their states as words too.
+const mostNamed = 400;
+const mostTold = 48;
 
 export class FleetMap {
   constructor(host, { describe, choose }) {
@@ -41,14 +44,11 @@ export class FleetMap {
 
   // set shows other clusters. Groups are {placement, name, size}; states are indices of phases.
   set(groups, names, states) {
-    const same = this.groups === groups && this.names.length === names.length;
     this.groups = groups;
     this.names = names;
     this.states = states;
-    if (!same) {
-      this.selected = Math.min(this.selected, names.length - 1);
-      this.layout();
-    }
+    this.selected = Math.min(this.selected, names.length - 1);
+    this.layout();
     this.draw();
   }
 
@@ -63,6 +63,7 @@ export class FleetMap {
 
   // filter dims the cells for which a function is false; null shows all.
   filter(shows) {
+    if (!shows && !this.dim) return;
     this.dim = shows && Uint8Array.from(this.names, (_, i) => (shows(i) ? 0 : 1));
     this.draw();
   }
@@ -80,84 +81,146 @@ export class FleetMap {
     }
   }
 
-  // layout finds the largest cells with which all groups fit onto the screen, or the smallest ones.
+  // layout gives each group the most telling cells with which all groups fit onto the screen: names and states, names, or squares.
   layout() {
     this.width = Math.max(120, this.host.clientWidth);
-    const room = Math.max(220, window.innerHeight - 250);
+    this.ratio = window.devicePixelRatio || 1;
     this.rem = parseFloat(getComputedStyle(document.documentElement).fontSize) || 15;
-    this.label = Math.round(this.rem * 1.6);
-    for (this.size = Math.round(Math.max(34, Math.min(90, this.width / 40))); this.size > smallest && this.heightAt(this.size) > room;) this.size--;
-    this.columns = this.columnsAt(this.size);
-    this.height = this.heightAt(this.size);
-    const ratio = window.devicePixelRatio || 1;
-    this.ratio = ratio;
-    this.canvas.width = Math.round(this.width * ratio);
-    this.canvas.height = Math.round(this.height * ratio);
+    this.label = Math.round(this.rem * 1.7);
+    const room = Math.max(260, window.innerHeight - 12 * this.rem);
+    const named = this.namedCells(1.9, []);
+    const told = this.namedCells(2.9, phases.map((phase) => phase.word).filter((_, i) => this.states.includes(i)));
+    let shapes = this.groups.map(() => told);
+    if (this.names.length > mostTold || this.heightOf(shapes) > room) shapes = this.groups.map(() => named);
+    if (this.names.length > mostNamed || this.heightOf(shapes) > room) shapes = this.squares(room, named);
+    this.place(shapes);
+    this.height = this.heightOf(shapes);
+    this.canvas.width = Math.round(this.width * this.ratio);
+    this.canvas.height = Math.round(this.height * this.ratio);
     this.canvas.style.width = `${this.width}px`;
     this.canvas.style.height = `${this.height}px`;
     this.sprites = null;
+  }
+
+  // namedCells returns cells of a height that have room for each name and for some words, and fill the width.
+  namedCells(height, words) {
+    const c = this.canvas.getContext('2d');
+    c.font = this.font('600');
+    const texts = this.names.length > mostNamed ? words : [...this.names, ...words];
+    const longest = Math.max(0, ...texts.map((text) => c.measureText(text).width));
+    const h = Math.round(this.rem * height);
+    const columns = Math.max(1, Math.min(Math.max(1, ...this.groups.map((group) => group.size)), Math.floor(this.width / (longest + h + 1.2 * this.rem))));
+    return { columns, w: this.width / columns, h, named: true };
+  }
+
+  // squares returns the largest squares that fit. Small groups show names if there is room for that, too.
+  squares(room, named) {
+    const of = (size) => ({ columns: Math.max(1, Math.floor(this.width / size)), w: size, h: size, named: false });
+    let size = Math.round(this.rem * 2.2);
+    while (size > smallest && this.heightOf(this.groups.map(() => of(size))) > room) size--;
+    this.size = size;
+    const shapes = this.groups.map(() => of(size));
+    const bySize = this.groups.map((group, i) => i).sort((a, b) => this.groups[a].size - this.groups[b].size);
+    for (const i of bySize) {
+      if (this.groups[i].size > mostTold) break;
+      shapes[i] = named;
+      if (this.heightOf(shapes) > room) { shapes[i] = of(size); break; }
+    }
+    return shapes;
+  }
+
+  heightOf(shapes) {
+    return this.groups.reduce((sum, group, i) => sum + this.label + groupGap + Math.ceil(group.size / shapes[i].columns) * shapes[i].h, 0) || this.label;
+  }
+
+  place(shapes) {
     this.boxes = [];
     let top = 0;
     let from = 0;
-    for (const group of this.groups) {
-      const rows = Math.ceil(group.size / this.columns);
-      this.boxes.push({ from, to: from + group.size, top: top + this.label, bottom: top + this.label + rows * this.size, group });
+    this.groups.forEach((group, i) => {
+      const shape = shapes[i];
+      const bottom = top + this.label + Math.ceil(group.size / shape.columns) * shape.h;
+      this.boxes.push({ ...shape, from, to: from + group.size, top: top + this.label, bottom, group });
       from += group.size;
-      top += this.label + rows * this.size + groupGap;
-    }
+      top = bottom + groupGap;
+    });
   }
 
-  columnsAt(size) { return Math.max(1, Math.floor(this.width / size)); }
-
-  heightAt(size) {
-    const columns = this.columnsAt(size);
-    return this.groups.reduce((sum, group) => sum + this.label + groupGap + Math.ceil(group.size / columns) * size, 0) || this.label;
-  }
+  font(weight, ratio = 1) { return `${weight} ${this.rem * 0.87 * ratio}px system-ui, sans-serif`; }
 
   boxOf(i) { return this.boxes.find((box) => i < box.to); }
 
-  place(i) {
+  // at returns where a cell is.
+  at(i) {
     const box = this.boxOf(i);
     const k = i - box.from;
-    return { x: (k % this.columns) * this.size, y: box.top + Math.floor(k / this.columns) * this.size };
+    return { box, x: (k % box.columns) * box.w, y: box.top + Math.floor(k / box.columns) * box.h };
   }
 
   hit(x, y) {
     const box = this.boxes.find((b) => y >= b.top && y < b.bottom);
-    const column = Math.floor(x / this.size);
-    if (!box || column >= this.columns || column < 0) return -1;
-    const i = box.from + Math.floor((y - box.top) / this.size) * this.columns + column;
+    if (!box) return -1;
+    const column = Math.floor(x / box.w);
+    if (column >= box.columns || column < 0) return -1;
+    const i = box.from + Math.floor((y - box.top) / box.h) * box.columns + column;
     return i < box.to ? i : -1;
   }
 
-  gapNow() { return this.size >= 12 ? 2 : this.size >= 6 ? 1 : 0.5; }
+  // gapOf returns the gap between cells: wide enough for the eye, and none for the smallest.
+  gapOf(box) { return box.named ? 4 : box.h >= 12 ? 2 : box.h >= 6 ? 1 : 0.5; }
 
   prepare() {
     if (this.sprites) return;
     this.colors = colorsNow();
-    this.inner = Math.max(1, Math.round((this.size - this.gapNow()) * this.ratio));
-    this.sprites = phases.map((_, i) => sprite(i, this.inner, this.colors));
-    this.numbers = new Map();
+    this.sprites = new Map();
+  }
+
+  // sprite returns the picture of a state, or of a wave, as a square.
+  sprite(box, state, wave) {
+    const size = Math.max(1, Math.round((box.h - this.gapOf(box)) * this.ratio));
+    const key = `${size} ${state} ${wave}`;
+    if (!this.sprites.has(key)) this.sprites.set(key, wave ? numbered(wave, size, this.colors) : sprite(state, size, this.colors));
+    return this.sprites.get(key);
   }
 
   cell(c, i) {
     this.prepare();
-    const { x, y } = this.place(i);
-    const px = Math.round(x * this.ratio);
-    const py = Math.round(y * this.ratio);
-    const whole = Math.ceil(this.size * this.ratio);
+    const { box, x, y } = this.at(i);
+    const [left, top] = [Math.round(x * this.ratio), Math.round(y * this.ratio)];
+    const [wide, high] = [Math.ceil(box.w * this.ratio), Math.ceil(box.h * this.ratio)];
+    const wave = this.waves ? this.waves[i] : 0;
     c.globalAlpha = 1;
     c.fillStyle = this.colors.back;
-    c.fillRect(px, py, whole, whole);
-    const wave = this.waves ? this.waves[i] : 0;
+    c.fillRect(left, top, wide, high);
     c.globalAlpha = this.dim?.[i] || this.waves && !wave ? 0.18 : 1;
-    c.drawImage(wave ? this.number(wave) : this.sprites[this.states[i]], px, py);
+    const picture = this.sprite(box, wave ? 0 : this.states[i], wave);
+    if (box.named) this.name(c, i, box, left, top, picture);
+    c.drawImage(picture, left, top);
     c.globalAlpha = 1;
   }
 
-  number(wave) {
-    if (!this.numbers.has(wave)) this.numbers.set(wave, numbered(wave, this.inner, this.colors));
-    return this.numbers.get(wave);
+  // name draws the name beside a cell, and the state if there is room. A cluster that needs a person has its color as the background.
+  name(c, i, box, left, top, picture) {
+    const state = this.states[i];
+    const { bad, word } = phases[state];
+    const gap = this.gapOf(box) * this.ratio;
+    const [wide, high] = [Math.round(box.w * this.ratio - gap), picture.height];
+    const alpha = c.globalAlpha;
+    c.fillStyle = this.colors.fill[state];
+    if (!bad) c.globalAlpha = alpha * 0.16;
+    c.fillRect(left, top, wide, high);
+    c.globalAlpha = alpha;
+    c.fillStyle = bad ? this.colors.ink[state] : this.colors.text;
+    c.textAlign = 'left';
+    c.textBaseline = 'middle';
+    const at = left + picture.width + 0.5 * this.rem * this.ratio;
+    const room = left + wide - at - 2 * this.ratio;
+    const told = box.h > 2.5 * this.rem;
+    c.font = this.font(told ? '600' : '', this.ratio);
+    c.fillText(cut(c, this.names[i], room), at, top + high * (told ? 0.32 : 0.53));
+    if (!told) return;
+    c.font = this.font('', this.ratio);
+    c.fillText(cut(c, word, room), at, top + high * 0.72);
   }
 
   draw() {
@@ -175,41 +238,49 @@ export class FleetMap {
   labels(c) {
     c.textBaseline = 'alphabetic';
     c.textAlign = 'left';
+    const room = this.width * this.ratio;
     for (const box of this.boxes) {
-      const top = Math.round((box.top - this.label) * this.ratio);
       c.fillStyle = this.colors.back;
-      c.fillRect(0, top, this.canvas.width, Math.round(this.label * this.ratio));
-      let done = 0;
-      for (let i = box.from; i < box.to; i++) if (this.states[i] === phaseIndex('Succeeded')) done++;
-      const label = [box.group.placement, box.group.name].filter(Boolean).join(' / ') || 'clusters';
-      c.font = `600 ${this.rem * 0.87 * this.ratio}px system-ui, sans-serif`;
+      c.fillRect(0, Math.round((box.top - this.label) * this.ratio), this.canvas.width, Math.round(this.label * this.ratio));
+      const y = Math.round((box.top - this.label * 0.34) * this.ratio);
+      const { placement, name } = box.group;
+      const label = [name && this.groups.every((group) => group.placement === placement) ? '' : placement, name].filter(Boolean).join(' / ') || 'clusters';
+      c.font = this.font('600', this.ratio);
       c.fillStyle = this.colors.text;
-      const y = Math.round((box.top - this.label * 0.3) * this.ratio);
-      const room = this.width * this.ratio - 90 * this.ratio;
-      c.fillText(cut(c, label, room), 0, y);
-      const wide = Math.min(c.measureText(label).width, room);
-      c.font = `${this.rem * 0.87 * this.ratio}px system-ui, sans-serif`;
+      c.fillText(cut(c, label, room * 0.6), 0, y);
+      const wide = Math.min(c.measureText(label).width, room * 0.6) + 8 * this.ratio;
+      c.font = this.font('', this.ratio);
       c.fillStyle = this.colors.soft;
-      c.fillText(`${done}/${box.to - box.from}`, wide + 8 * this.ratio, y);
+      c.fillText(cut(c, this.countsOf(box), room - wide), wide, y);
     }
+  }
+
+  // countsOf returns how many clusters of a group have succeeded, and how many need a person.
+  countsOf(box) {
+    const counts = new Array(phases.length).fill(0);
+    for (let i = box.from; i < box.to; i++) counts[this.states[i]]++;
+    const bad = phases.map((phase, i) => (phase.bad && counts[i] ? `${counts[i]} ${phase.word.toLowerCase()}` : '')).filter(Boolean);
+    return [...bad, `${counts[phaseIndex('Succeeded')]} of ${box.to - box.from} succeeded`].join(' · ');
   }
 
   outline(c) {
     if (this.selected < 0 || this.selected >= this.names.length) return;
-    const { x, y } = this.place(this.selected);
+    const { box, x, y } = this.at(this.selected);
     const line = 2 * this.ratio;
+    const gap = this.gapOf(box) * this.ratio;
     c.lineWidth = line;
     c.strokeStyle = this.colors.text;
-    c.strokeRect(x * this.ratio + line / 2, y * this.ratio + line / 2, this.inner - line, this.inner - line);
+    c.strokeRect(Math.round(x * this.ratio) + line / 2, Math.round(y * this.ratio) + line / 2,
+      Math.round(box.w * this.ratio - gap) - line, Math.round(box.h * this.ratio - gap) - line);
   }
 
   hover(i) {
     this.tip.hidden = i < 0;
     if (i < 0) return;
     this.tip.textContent = this.describe(i);
-    const { x, y } = this.place(i);
+    const { box, x, y } = this.at(i);
     this.tip.style.left = `${Math.max(0, Math.min(x, this.width - this.tip.offsetWidth))}px`;
-    this.tip.style.top = `${y + this.size + 6}px`;
+    this.tip.style.top = `${y + box.h + 6}px`;
   }
 
   select(i) {
@@ -250,13 +321,12 @@ export class FleetMap {
   // below returns the cell in the next or the previous row, over the borders of groups.
   below(at, by) {
     if (at < 0) return 0;
-    const { x, y } = this.place(at);
-    const row = this.hit(x, y + by * this.size);
+    const { box, x, y } = this.at(at);
+    const row = this.hit(x + box.w / 2, y + box.h / 2 + by * box.h);
     if (row >= 0) return row;
-    const box = this.boxOf(at);
     const other = this.boxes[this.boxes.indexOf(box) + by];
     if (!other) return by > 0 ? box.to - 1 : box.from;
-    return by > 0 ? Math.min(other.to - 1, other.from + x / this.size) : other.to - 1;
+    return by > 0 ? Math.min(other.to - 1, other.from + Math.floor((x + box.w / 2) / other.w)) : other.to - 1;
   }
 }
 

@@ -1,27 +1,34 @@
 // The states of clusters: their order, letters and textures. The colors are in style.css, so that dark and light differ. No two states
 // differ by color alone: those that need a person have a letter, and failed cells have a cross.
 
+import { el, words } from './dom.js';
+
 export const phases = [
-  { name: 'Failed', letter: 'F', texture: 'cross', text: 'counts against maxFailures' },
-  { name: 'Rejected', letter: 'R', texture: 'cross', text: 'the API server rejects its ManifestWork' },
-  { name: 'Restoring', letter: 'B', texture: 'down', text: 'returns to the current revision after an abort' },
-  { name: 'Degraded', letter: 'D', texture: 'down', text: 'is degraded, and its deadline has not passed' },
-  { name: 'TerminationTimedOut', letter: 'T', texture: 'down', text: 'its ManifestWork is being deleted for too long' },
-  { name: 'Completed', letter: 'C', texture: 'down', text: 'ran to completion at another revision, and its agent takes no new one' },
-  { name: 'AgentUnknown', letter: '?', texture: 'dot', text: 'its agent has not reported to this hub' },
-  { name: 'Away', letter: 'A', texture: 'dot', text: 'is unavailable, and no Placement selects it: it keeps its ManifestWork' },
+  { name: 'Failed', letter: 'F', texture: 'cross', bad: true, text: 'counts against maxFailures' },
+  { name: 'Rejected', letter: 'R', texture: 'cross', bad: true, text: 'the API server rejects its ManifestWork' },
+  { name: 'Restoring', letter: 'B', texture: 'down', bad: true, text: 'returns to the current revision after an abort' },
+  { name: 'Degraded', letter: 'D', texture: 'down', bad: true, text: 'is degraded, and its deadline has not passed' },
+  { name: 'TerminationTimedOut', letter: 'T', texture: 'down', bad: true, text: 'its ManifestWork is being deleted for too long' },
+  { name: 'Completed', letter: 'C', texture: 'down', bad: true, text: 'ran to completion at another revision, and its agent takes no new one' },
+  { name: 'AgentUnknown', letter: '?', texture: 'dot', bad: true, text: 'its agent has not reported to this hub' },
+  { name: 'Away', letter: 'A', texture: 'dot', bad: true, text: 'is unavailable, and no Placement selects it: it keeps its ManifestWork' },
   { name: 'InFlight', letter: '', texture: 'up', text: 'has the revision without a result' },
   { name: 'HandingOver', letter: 'H', texture: 'up', text: 'still has dropped objects of the revision before' },
   { name: 'Soaking', letter: '', texture: 'half', text: 'succeeded, but not yet for minSuccessTime' },
+  { name: 'Succeeded', letter: '', texture: '', text: 'the revision succeeded' },
   { name: 'Terminating', letter: '', texture: 'dot', text: 'its ManifestWork is being deleted' },
   { name: 'Waiting', letter: '', texture: 'hollow', text: 'does not have the revision yet' },
-  { name: 'Succeeded', letter: '', texture: '', text: 'the revision succeeded' },
-];
+].map((phase) => ({ ...phase, word: words(phase.name) }));
 
-export const indexOf = new Map(phases.map((phase, i) => [phase.name, i]));
+const indexOf = new Map(phases.map((phase, i) => [phase.name, i]));
 
 export function phaseIndex(name) {
   return indexOf.get(name) ?? indexOf.get('AgentUnknown');
+}
+
+// urgency returns where a state stands in a list, the most urgent first.
+export function urgency(name) {
+  return name === 'Succeeded' ? phases.length : phaseIndex(name);
 }
 
 // colorsNow returns the colors of the states in the scheme of the browser.
@@ -31,19 +38,18 @@ export function colorsNow() {
   return {
     fill: phases.map((phase) => of(`--p-${phase.name}`)),
     ink: phases.map((phase) => of(`--i-${phase.name}`) || of('--cell-ink')),
-    text: of('--text'), soft: of('--soft'), back: of('--back'), focus: of('--focus'), waves: of('--waves').split(',').map((c) => c.trim()),
+    text: of('--text'), soft: of('--soft'), back: of('--card'), waves: of('--waves').split(',').map((c) => c.trim()),
   };
 }
 
 // sprite draws a cell of a state at a size in device pixels.
 export function sprite(index, size, colors) {
-  const phase = phases[index];
   return painted(size, (c) => {
     c.fillStyle = colors.fill[index];
     c.fillRect(0, 0, size, size);
     c.strokeStyle = c.fillStyle = colors.ink[index];
     c.lineWidth = Math.max(1, size / 12);
-    texture(c, phase, size, colors.back);
+    texture(c, phases[index], size, colors.back);
   });
 }
 
@@ -63,8 +69,7 @@ function painted(size, paint) {
   return canvas;
 }
 
-function texture(c, phase, size, back) {
-  const s = size;
+function texture(c, phase, s, back) {
   c.beginPath();
   switch (phase.texture) {
     case 'cross':
@@ -85,7 +90,7 @@ function texture(c, phase, size, back) {
       if (s >= 6 && !(s >= 16 && phase.letter)) c.fillRect(s / 2 - s / 8, s / 2 - s / 8, s / 4, s / 4);
       break;
     case 'hollow':
-      if (s >= 8) { c.fillStyle = back; c.fillRect(s * 0.2, s * 0.2, s * 0.6, s * 0.6); }
+      if (s >= 8) { c.fillStyle = back; c.fillRect(s * 0.14, s * 0.14, s * 0.72, s * 0.72); }
       break;
     default:
   }
@@ -95,19 +100,17 @@ function texture(c, phase, size, back) {
 
 function letter(c, text, size) {
   if (size < 12) return;
-  c.font = `bold ${Math.floor(size * (text.length > 2 ? 0.45 : 0.68))}px system-ui, sans-serif`;
+  c.font = `bold ${Math.floor(size * (text.length > 2 ? 0.45 : 0.62))}px system-ui, sans-serif`;
   c.textAlign = 'center';
   c.textBaseline = 'middle';
   c.fillText(text, size / 2, size * 0.54);
 }
 
-// swatch returns a small cell for the legend.
-export function swatch(index, colors) {
-  const canvas = document.createElement('canvas');
-  const ratio = window.devicePixelRatio || 1;
-  canvas.width = canvas.height = Math.round(18 * ratio);
-  canvas.className = 'swatch';
-  canvas.setAttribute('aria-hidden', 'true');
-  canvas.getContext('2d').drawImage(sprite(index, canvas.width, colors), 0, 0);
-  return canvas;
+// swatch returns a small cell for the legend and the bar.
+export function swatch(index, style = {}) {
+  const phase = phases[index];
+  return el('i', {
+    class: `swatch t-${phase.texture || 'plain'}`, 'data-letter': phase.letter, 'aria-hidden': 'true',
+    style: { backgroundColor: `var(--p-${phase.name})`, color: `var(--i-${phase.name}, var(--cell-ink))`, ...style },
+  });
 }

@@ -1,18 +1,18 @@
-// One ManifestWorkReplicaSet: the map, what is known about it, and what can be done.
+// One ManifestWorkReplicaSet: what is true and what comes next, the map, the history, and what can be done.
 
 import { blob, pathOf, stream } from './api.js';
 import { actions } from './act.js';
 import { planPanel, simulatePanel } from './ahead.js';
 import { clusterList } from './clusters.js';
-import { age, ago, announce, el, fill, left, now, plural, show } from './dom.js';
-import { filters } from './filters.js';
-import { stateClass } from './list.js';
+import { announce, el, fill, now, plural, since, until, words } from './dom.js';
+import { filters, keyOf } from './filters.js';
+import { history } from './history.js';
 import { FleetMap } from './map.js';
-import { phaseIndex, phases } from './phases.js';
-import { Recording } from './recording.js';
-import { scrubber } from './scrubber.js';
-import { history } from './timeline.js';
+import { phaseIndex, phases, swatch } from './phases.js';
 import { whyPanel } from './why.js';
+
+// namesShown is how many clusters of a cause are named.
+const namesShown = 6;
 
 // Model is what the server told last.
 class Model {
@@ -24,9 +24,19 @@ class Model {
 
   texts = [];
 
+  // caused has the names of the clusters of each cause, by its number.
+  caused = [];
+
   // apply takes an update over, and returns the indices of the changed cells; null for a new whole.
   apply(update) {
+    const index = this.#cells(update);
     if (update.head) this.head = update.head;
+    this.caused = [];
+    for (const cell of this.cells) if (cell.r) (this.caused[cell.r] ??= []).push(cell.n);
+    return index;
+  }
+
+  #cells(update) {
     const text = (k) => (update.text[k] ? update.texts[update.text[k] - 1] : '');
     if (update.whole) {
       this.groups = update.groups ?? [];
@@ -38,125 +48,158 @@ class Model {
     index.forEach((i, k) => { this.cells[i] = update.cells[k]; this.texts[i] = text(k); });
     return index;
   }
+
+  // counts returns how many clusters of a placementRef are in each state.
+  counts(placement) {
+    const counts = new Array(phases.length).fill(0);
+    let from = 0;
+    for (const group of this.groups) {
+      if (group.placement === placement) for (let i = from; i < from + group.size; i++) counts[phaseIndex(this.cells[i].s)]++;
+      from += group.size;
+    }
+    return counts;
+  }
 }
 
 export function setView(main, context, namespace, name) {
   const model = new Model();
-  const recording = new Recording();
-  const seen = [];
+  const end = new AbortController();
+  const act = actions({ namespace, name, context, announce });
   const head = el('div', { class: 'head' });
+  const toolbar = el('div', { class: 'bar actions', role: 'toolbar', 'aria-label': 'Actions' });
+  const bars = el('div', { class: 'progress' });
+  const causes = el('section', { class: 'card', 'aria-label': 'Causes' });
   const mapHost = el('div', { class: 'map' });
   const panelHost = el('div', { id: 'panel' });
-  const replayNote = el('p', { class: 'replay', hidden: true, role: 'status' });
-  const past = el('section', { class: 'panel wide', 'aria-label': 'History' });
-  let replay = null; // What the map shows instead of the present: a moment, or a film.
-  let end = new AbortController();
-
-  const map = new FleetMap(mapHost, { describe, choose: (i) => choose(cellName(i)) });
+  const past = el('section', { class: 'card', 'aria-label': 'History' });
+  const map = new FleetMap(mapHost, { describe, choose: (i) => choose(model.cells[i].n) });
   const filter = filters({ changed: () => refresh() });
   const list = clusterList({ choose });
-  const scrub = scrubber({ recording, moment: showMoment });
-  const act = actions({ namespace, name, context, announce });
-  const toolbar = el('div', { class: 'bar', role: 'toolbar', 'aria-label': 'Actions' });
+  const tool = (verb, label, onclick) => el('button', { type: 'button', 'data-verb': verb, onclick }, label);
+  const ahead = {
+    namespace, name, close: closePanel,
+    waves: (byName) => map.showWaves(byName && Uint16Array.from(model.cells, (cell) => byName.get(cell.n) ?? 0)),
+  };
   const view = el('div', { class: 'set' },
-    el('div', { class: 'wide' }, head), el('div', { class: 'wide' }, toolbar),
-    el('div', {}, filter.element, replayNote, mapHost, scrub.element),
-    el('div', { class: 'side' }, panelHost, el('section', { class: 'panel', 'aria-label': 'Clusters' }, list.element)), past);
-
-  function cellName(i) { return (replay ?? present()).names[i]; }
-
-  function present() { return { names: model.cells.map((cell) => cell.n) }; }
+    el('section', { class: 'card wide', id: 'summary', 'aria-label': 'Summary' }, head, toolbar, bars, filter.legend),
+    el('div', { class: 'column' }, causes, el('section', { class: 'card', 'aria-label': 'Clusters' },
+      el('div', { class: 'bar' }, el('h2', {}, 'Clusters'), filter.search, el('span', { class: 'gap' }),
+        tool('plan', 'Plan', () => openPanel(planPanel(ahead))), tool('simulate', 'Simulate', () => openPanel(simulatePanel(ahead))),
+        tool('report', 'Save report', saveReport)), mapHost, list.element)),
+    el('div', { class: 'column' }, panelHost, past));
+  let deleted = false;
+  let said = '';
+  let panel = null;
 
   function describe(i) {
-    if (replay) return `${replay.names[i]}: ${phases[replay.states[i]].name}`;
     const cell = model.cells[i];
-    const parts = [`${cell.n}: ${cell.s}`];
-    if (cell.t) parts.push(`for ${ago(cell.t).replace(' ago', '')}`);
+    const parts = [`${cell.n}: ${words(cell.s)}`];
+    if (cell.t) parts.push(`for ${since(cell.t)}`);
     if (cell.w) parts.push(`revision ${cell.w}${cell.c ? '' : ', not confirmed'}`);
-    if (cell.x && cell.a) parts.push(`${cell.x} ${left(cell.a)}`);
+    if (cell.x && cell.a) parts.push(`${words(cell.x)} in ${until(cell.a)}`);
     return [parts.join(' · '), model.texts[i]].filter(Boolean).join(' — ');
   }
 
   function choose(cluster) {
-    if (!model.cells.some((cell) => cell.n === cluster)) return;
+    const at = model.cells.findIndex((cell) => cell.n === cluster);
+    if (at < 0) return;
     openPanel(whyPanel(namespace, name, cluster, closePanel, act));
-    map.select(model.cells.findIndex((cell) => cell.n === cluster));
+    map.select(at);
   }
 
-  let panel = null;
-
   function openPanel(next) {
-    panel?.end?.();
+    panel?.end();
     panel = next;
-    fill(panelHost, next.element);
-    next.element.querySelector('h2')?.focus();
+    panelHost.replaceChildren(next.element);
+    next.element.querySelector('h2')?.focus({ preventScroll: true });
     if (next.element.getBoundingClientRect().top > window.innerHeight - 80) next.element.scrollIntoView({ block: 'nearest' });
   }
 
   function closePanel() {
     const had = panel !== null;
-    panel?.end?.();
+    panel?.end();
     panel = null;
-    fill(panelHost);
-    map.showWaves(null);
+    panelHost.replaceChildren();
     if (had) map.canvas.focus({ preventScroll: true });
-  }
-
-  // showMoment shows a moment of the recording or of a film; null returns to the present.
-  function showMoment(moment, note = '') {
-    const before = replay;
-    replay = moment;
-    replayNote.hidden = !moment;
-    show(replayNote, note);
-    if (moment) map.set(moment.groups, moment.names, Uint8Array.from(moment.states));
-    else if (before) draw();
-  }
-
-  const ahead = {
-    namespace, name, close: () => { showMoment(null); closePanel(); }, film: showMoment,
-    waves: (byName) => map.showWaves(byName && Uint16Array.from(model.cells, (cell) => byName.get(cell.n) ?? 0)),
-    model,
-  };
-
-  function draw() {
-    map.set(model.groups, model.cells.map((cell) => cell.n), Uint8Array.from(model.cells, (cell) => phaseIndex(cell.s)));
-    refresh();
-  }
-
-  // refresh draws what depends on the filter.
-  function refresh() {
-    filter.count(model);
-    if (!replay) map.filter(filter.active() ? (i) => filter.shows(model.cells[i]) : null);
-    list.show(model, filter);
-  }
-
-  function labelMap() {
-    const counts = phases.filter((phase) => model.head.counts[phase.name]).map((phase) => `${model.head.counts[phase.name]} ${phase.name}`);
-    map.canvas.setAttribute('aria-label', `Map of ${plural(model.cells.length, 'cluster')}: ${counts.join(', ')}. Arrow keys select a cluster, Enter explains it.`);
   }
 
   function drawHead() {
     const h = model.head;
-    const estimate = h.estimate && `Expected end: ${left(h.estimate.rollout)}, and of this wave: ${left(h.estimate.wave)}, if the other clusters take as long as the ${h.estimate.clusters} that succeeded (median ${age(h.estimate.eachSeconds)}).`;
+    const { before, at, after, level } = h.headline;
+    const update = h.revisions.find((r) => r.update);
+    const alarm = Boolean(h.alarms?.length);
+    const old = deleted ? 'The ManifestWorkReplicaSet was deleted. The page shows what it saw last: ' : context.away ? 'What you see may be old: ' : '';
+    const headline = [before, at ? el('b', {}, until(at)) : '', after ?? ''];
     fill(head,
-      (h.alarms ?? []).map((alarm) => el('p', { class: 'bad', role: 'alert' }, el('b', {}, alarm.text), ` Remedy: ${alarm.remedy}`)),
-      el('div', { class: 'line' }, el('span', { class: `state ${stateClass[h.state] ?? ''}` }, h.state), el('span', { class: 'summary' }, h.summary),
-        h.since ? el('span', { class: 'soft' }, `since ${ago(h.since)}`) : null),
-      h.why ? el('p', {}, h.why) : null,
-      h.then?.length ? el('ul', { 'aria-label': 'What comes next' }, h.then.map((fact) => el('li', {}, el('b', {}, fact.at ? left(fact.at) : 'now'), `: ${fact.text}`))) : null,
-      h.reached ? el('p', { class: 'bad' }, h.reached) : null,
-      estimate ? el('p', {}, estimate) : null,
+      el('p', { class: 'line' }, el('span', { class: `chip ${old ? 'bad' : level}` }, old ? 'Not live' : alarm ? 'No hub acts' : words(h.state)),
+        el('span', { class: 'soft' }, [h.since && `${old || alarm ? `${words(h.state)} ` : ''}for ${since(h.since)}`, update && `revision ${update.number}`, update?.changeCause, update?.createdBy && `by ${update.createdBy}`]
+          .filter(Boolean).join(' · '))),
+      el('h2', { class: 'headline', id: 'headline' }, old, headline),
+      (h.alarms ?? []).map((alarm, i) => el('p', { class: 'bad' }, i ? `${alarm.text}. ` : '', `Remedy: ${alarm.remedy}`)),
+      h.then?.some((fact) => fact.at) ? el('p', { class: 'soft' }, 'If no cluster reports anything new:') : null,
+      h.then?.length ? el('ul', { class: 'then', 'aria-label': 'What comes next' }, h.then.map((fact) => el('li', {}, fact.at ? [el('b', {}, `in ${until(fact.at)}`), ': '] : '', fact.text))) : null,
+      h.reached ? el('p', {}, h.reached) : null,
       h.notes.map((note) => el('p', { class: 'warn' }, note)),
-      h.bars.filter((bar) => !bar.Group).map((bar) => el('p', { class: 'soft' }, `${bar.Placement}: ${bar.Done}/${bar.Total}, ${bar.Strategy}`)));
+      h.why ? el('details', {}, el('summary', {}, 'In the words of the hub'), el('p', { class: 'soft' }, h.why)) : null);
   }
 
-  function drawToolbar() {
-    const saved = document.activeElement?.dataset?.verb;
-    fill(toolbar, act.buttons(model.head.offers), el('span', { class: 'gap' }),
-      el('button', { type: 'button', 'data-verb': 'plan', onclick: () => openPanel(planPanel(ahead)) }, 'Plan'),
-      el('button', { type: 'button', 'data-verb': 'simulate', onclick: () => openPanel(simulatePanel(ahead)) }, 'Simulate'),
-      el('button', { type: 'button', 'data-verb': 'report', onclick: saveReport }, 'Save report'));
-    if (saved) toolbar.querySelector(`[data-verb="${saved}"]`)?.focus();
+  // drawTimes draws what names a time.
+  function drawTimes() {
+    drawHead();
+    drawCauses(model.head);
+    history(past, model.head, act, context.readOnly);
+  }
+
+  // drawBars draws a bar for each placementRef: what is wrong comes first, so that it grows towards the limit.
+  function drawBars() {
+    const whole = model.head.bars.filter((bar) => !bar.Group);
+    fill(bars, whole.map((bar) => {
+      const counts = model.counts(bar.Placement);
+      const total = counts.reduce((sum, n) => sum + n, 0);
+      if (!total) return null;
+      const text = phases.map((phase, i) => (counts[i] ? `${counts[i]} ${phase.word.toLowerCase()}` : '')).filter(Boolean).join(', ');
+      return el('div', { key: bar.Placement, role: 'img', 'aria-label': `${bar.Placement}: ${text}${bar.Limit ? `; ${bar.LimitText}` : ''}` },
+        el('div', { class: 'soft line' }, whole.length > 1 ? el('b', {}, bar.Placement) : null, el('span', {}, bar.Strategy)),
+        el('div', { class: 'track' }, phases.map((phase, i) => (counts[i] ? swatchOf(i, counts[i]) : null))),
+        bar.Limit ? limit(bar, total) : null);
+    }));
+  }
+
+  function swatchOf(i, n) {
+    const part = swatch(i, { flexGrow: String(n) });
+    part.key = phases[i].name;
+    return part;
+  }
+
+  function limit(bar, total) {
+    const share = Math.min(1, bar.Limit / total);
+    return el('div', { class: 'scale' }, el('span', { class: share > 0.5 ? 'limit right' : 'limit', style: { [share > 0.5 ? 'right' : 'left']: `${100 * (share > 0.5 ? 1 - share : share)}%` } }, bar.LimitText));
+  }
+
+  function drawCauses(h) {
+    causes.hidden = h.causes.length === 0;
+    const wrong = h.causes.some((c) => phases[phaseIndex(c.state)].bad) ? (h.state === 'Aborted' ? 'What went wrong' : 'What is wrong') : 'What the clusters report';
+    fill(causes, el('h2', {}, wrong), h.causes.map((c, i) => {
+      const names = model.caused[i + 1] ?? [];
+      const times = [c.since && `for ${since(c.since)}`, c.at && !h.alarms && `${c.clusters > 1 ? 'the first' : 'it'} ${c.then === 'Failed' ? 'fails' : `becomes ${words(c.then).toLowerCase()}`} in ${until(c.at)}`].filter(Boolean);
+      return el('div', { class: 'cause', key: keyOf(c) },
+        el('b', { class: `count ${phases[phaseIndex(c.state)].bad ? 'bad' : ''}` }, c.clusters),
+        el('div', { class: 'wrap' }, c.text.replace(/^\w+=\w+: /, '')),
+        el('div', { class: 'soft' }, [`${words(c.state)}${c.reason ? ` (${words(c.reason).toLowerCase()})` : ''}`, ...times].join(', ')),
+        el('div', { class: 'tags' }, names.slice(0, namesShown).map((cluster) => el('button', { type: 'button', class: 'tag', key: cluster, onclick: () => choose(cluster) }, cluster)),
+          names.length > 1 ? el('button', { type: 'button', class: 'tag', key: '', 'aria-pressed': String(filter.hasCause(c)), onclick: () => filter.toggleCause(c) },
+            names.length > namesShown ? `and ${names.length - namesShown} more` : 'on the map') : null));
+    }));
+  }
+
+  // refresh draws what depends on the filter.
+  function refresh() {
+    filter.count(model.head);
+    map.filter(filter.active() ? (i) => filter.shows(model.cells[i]) : null);
+    list.show(model, filter);
+    drawCauses(model.head);
+    const counts = phases.filter((phase) => model.head.counts[phase.name]).map((phase) => `${model.head.counts[phase.name]} ${phase.word}`);
+    map.canvas.setAttribute('aria-label', `Map of ${plural(model.cells.length, 'cluster')}: ${counts.join(', ')}. Arrow keys select a cluster, Enter explains it.`);
   }
 
   async function saveReport() {
@@ -170,55 +213,46 @@ export function setView(main, context, namespace, name) {
     }
   }
 
-  function notice(before, after, at) {
-    const note = (text, bad) => seen.push({ at: Math.floor(at / 1000), text, bad, seen: true });
-    if (!before) note(`this page was opened: ${after.state}, ${after.summary}`);
-    else if (before.state !== after.state) {
-      note(`this page saw the state change from ${before.state} to ${after.state}`, stateClass[after.state] === 'bad');
-      announce(`${after.state}. ${after.summary}`);
-    }
+  // tell announces the headline if more than its numbers has changed: a screen reader would never end.
+  function tell() {
+    const { before, at, after } = model.head.headline;
+    const now = [model.head.state, before, after].join(' ').replace(/\d+/g, '');
+    if (said && said !== now) announce(`${words(model.head.state)}. ${before}${at ? until(at) : ''}${after ?? ''}`);
+    said = now;
   }
 
   function update(data) {
     const first = !model.head;
-    const before = model.head;
     const changed = model.apply(data);
-    if (data.head) notice(before, data.head, data.at);
-    if (changed === null) recording.whole(data.at, model);
-    else recording.push(data.at, changed, model);
-    if (first) fill(main, view);
-    if (!replay) {
-      if (changed === null || first) draw();
-      else map.change(changed, changed.map((i) => phaseIndex(model.cells[i].s)));
-    }
+    if (first) main.replaceChildren(view);
+    if (changed === null) map.set(model.groups, model.cells.map((cell) => cell.n), Uint8Array.from(model.cells, (cell) => phaseIndex(cell.s)));
+    else map.change(changed, changed.map((i) => phaseIndex(model.cells[i].s)));
+    drawTimes();
+    drawBars();
     if (data.head) {
-      drawHead();
-      drawToolbar();
-      history(past, namespace, name, model.head, seen, act, context.readOnly);
+      fill(toolbar, act.buttons(model.head.offers));
+      tell();
     }
-    labelMap();
     refresh();
-    scrub.grew();
     panel?.changed?.(model);
-    document.body.dataset.updates = String(recording.count);
   }
 
-  fill(main, el('p', { class: 'soft' }, `Reading ${namespace}/${name} …`));
-  const timer = setInterval(() => { if (model.head) drawHead(); }, 10000);
+  main.replaceChildren(el('p', { class: 'soft' }, `Reading ${namespace}/${name} …`));
+  const timer = setInterval(() => { if (model.head) drawTimes(); }, 1000);
   stream(pathOf(namespace, name, 'stream'), end.signal, (event, data) => {
     context.on(event, data);
     if (event === 'update') update(data);
     if (event === 'problem' && data.deleted && model.head) {
-      replayNote.hidden = false;
-      show(replayNote, 'The ManifestWorkReplicaSet was deleted. The page shows what it saw last.');
-      fill(toolbar);
-    } else if (event === 'problem' && !model.head) fill(main, el('p', {}, el('a', { href: '#/' }, 'Back to the list')));
+      deleted = true;
+      toolbar.replaceChildren();
+      drawHead();
+    } else if (event === 'problem' && !model.head) main.replaceChildren(el('p', {}, el('a', { href: '#/' }, 'Back to the list')));
   }, context.disconnected);
-  window.dashboard = { map, model, recording, now }; // For the developer tools.
+  window.dashboard = { map, model, now }; // For the developer tools.
   return {
-    end: () => { end.abort(); end = null; clearInterval(timer); panel?.end?.(); scrub.end(); act.end(); },
+    end: () => { end.abort(); clearInterval(timer); panel?.end(); act.end(); },
     search: () => filter.focus(),
-    escape: () => { if (replay) { scrub.live(); showMoment(null); } closePanel(); },
+    escape: closePanel,
     key: (event) => {
       const run = { m: () => map.canvas.focus(), p: () => openPanel(planPanel(ahead)), s: () => openPanel(simulatePanel(ahead)) }[event.key];
       if (run && model.head) { event.preventDefault(); run(); }
