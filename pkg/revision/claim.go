@@ -68,10 +68,15 @@ func (h *History) remembers(hash string) bool {
 // LastCurrent returns the hash of the revision that became the current one last. That may be a revision that somebody deleted and another
 // one remembers (R7).
 func (h *History) LastCurrent() (hash string, known bool) {
-	var latest time.Time
+	hash, latest := h.lastCurrent()
+	return hash, !latest.IsZero()
+}
+
+// lastCurrent returns the hash of that revision, and when it became the current one; zero if none did.
+func (h *History) lastCurrent() (hash string, latest time.Time) {
 	consider := func(candidate string, at time.Time) {
 		if at.After(latest) {
-			hash, latest, known = candidate, at, true
+			hash, latest = candidate, at
 		}
 	}
 	if rev := h.LatestCurrent(); rev != nil {
@@ -87,5 +92,5 @@ func (h *History) LastCurrent() (hash string, known bool) {
 			consider(other, entry.CurrentSince)
 		}
 	}
-	return hash, known
+	return hash, latest
 }

@@ -104,12 +104,8 @@ func (h *History) latest(recorded func(*Revision) (time.Time, bool)) *Revision {
 
 // NextCurrentSince is since when a revision that becomes the current one now is that: after all others, also when the clock went back.
 func (h *History) NextCurrentSince(now time.Time) time.Time {
-	latest := h.LatestCurrent()
-	if latest == nil {
-		return now
-	}
-	if before, _ := latest.CurrentSince(); !now.After(before) {
-		return before.Add(time.Nanosecond)
+	if _, latest := h.lastCurrent(); !now.After(latest) {
+		return latest.Add(time.Nanosecond)
 	}
 	return now
 }
