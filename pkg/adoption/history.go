@@ -77,7 +77,7 @@ type Input struct {
 	IgnoredRefs int
 	// Works are all works that have its owner label.
 	Works []work.Work
-	// Template is the digest of the current template.
+	// Template is the digest of the template in the spec.
 	Template revision.Digest
 	// Current is the revision that counts as the current one; nil when there is none.
 	Current *work.Revision

@@ -30,8 +30,8 @@ import (
 )
 
 const (
-	// DefaultSuccessSettle is how long a success must be seen before it counts (R10). An agent stamps a new generation on
-	// conditions that it read before it applied it, and corrects itself within a second or two.
+	// DefaultSuccessSettle is how long a success must be seen before it counts (R10). An agent can attach the new generation to
+	// conditions that describe the old objects, and corrects this within a second or two.
 	DefaultSuccessSettle = 3 * time.Second
 	// conflictInterval is how soon a pass is repeated after its write met a newer object. That object's event usually comes earlier.
 	conflictInterval = time.Second

@@ -230,8 +230,8 @@ func (r *deployReconciler) nameAway(p *pass, results ...[]error) {
 }
 
 // rest replaces act while the object is paused: no work is written (R22). An abort that still has works to restore stays in progress. The
-// works that it can't restore stay known, so that they do not keep the abort unfinished. Other rejections are forgotten, as after
-// each change of the spec, because spec.paused is one.
+// hub remembers which works it can't restore, so that they don't hold up the abort. It forgets other rejections, as after any change of
+// the spec (pausing is one).
 func (r *deployReconciler) rest(p *pass) {
 	p.unrestored = p.Snapshot.Aborted && p.plan.Behind > 0
 	r.nameUntried(p, p.plan.Held.Writes, p.plan.Held.Deletes)

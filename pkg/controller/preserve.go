@@ -74,8 +74,8 @@ func (r *finalizeReconciler) preserved(ctx context.Context, p *pass, found *rele
 	return nil
 }
 
-// stopPreserving removes the condition Deleting, and its memory, if the workloads should no longer stay. It reports whether it wrote that:
-// the next pass continues.
+// stopPreserving removes the condition Deleting, and the memory of the releases, if the workloads should no longer stay. It reports whether
+// it changed the status; if so, the next pass continues.
 func (r *finalizeReconciler) stopPreserving(ctx context.Context, p *pass) bool {
 	if meta.FindStatusCondition(p.object.Status.Conditions, workv1alpha1.ConditionDeleting) == nil {
 		return false

@@ -18,13 +18,13 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// clusterWork names the write of a cluster's work at the desired revision.
+// clusterWork identifies the write of a cluster's work at the desired revision.
 func clusterWork(cluster string) string { return "cluster " + cluster }
 
-// clusterLabels names the write of that work's labels that are not about a revision.
+// clusterLabels identifies the write of that work's labels that don't depend on the revision.
 func clusterLabels(cluster string) string { return "labels in cluster " + cluster }
 
-// clusterHash names the write of an older revision's hash to a work that another hub wrote.
+// clusterHash identifies the write of an older revision's hash to a work that another hub wrote.
 func clusterHash(cluster string) string { return "hash in cluster " + cluster }
 
 // targetOf returns the target of a write of a revision in this pass.
@@ -114,7 +114,8 @@ func (c *Controller) triesAgain(p *pass, err error) bool {
 func (r *deployReconciler) namePersistentErrors(p *pass, results []memory.Attempted) {
 	kept := make([]string, 0, len(p.plan.Rejected))
 	for _, cluster := range p.plan.Rejected {
-		// While the revision is retried, its labels are not a separate write. They are one again if the retry is rejected.
+		// While a retry of the revision is in progress, its labels are written with it. If the retry is rejected, they become a separate
+		// write again.
 		kept = append(kept, clusterWork(cluster), clusterLabels(cluster), clusterHash(cluster))
 	}
 	for _, cluster := range p.plan.Postponed {

@@ -12,7 +12,7 @@ type Limits struct {
 	Batch int
 	// MaxFailures is how many clusters may fail. For ProgressivePerGroup it is zero, and Groups has the number of each group.
 	MaxFailures int
-	// Failed is how many clusters have failed. Halting is how many count when the next clusters are started.
+	// Failed is the number of failed clusters. Halting is the number of clusters that count toward a halt.
 	Failed, Halting int
 	// Halted is true if the next clusters are not started. Excess is how many of the clusters that count have to recover before they are.
 	Halted bool

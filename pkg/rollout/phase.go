@@ -60,7 +60,7 @@ const (
 	// blocked is waiting for an earlier placementRef that may select the cluster as well.
 	blocked
 	terminating
-	// terminatingElsewhere is terminating with a work that has the name of another placementRef, and its slot there.
+	// terminatingElsewhere is terminating with a work that belongs to another placementRef, and occupies a slot there.
 	terminatingElsewhere
 	terminationTimedOut
 	// overdueUnselected is a cluster that nothing selects any more, that had succeeded, and whose deadline has passed since.
@@ -333,9 +333,9 @@ func soakPhase(s *Snapshot, w *work.Work, soaked time.Time) (phase, time.Time) {
 	return succeeded, time.Time{}
 }
 
-// mustTerminate reports whether the work of a member must be deleted before anything else can be written. That is a work that is being
-// deleted and counts elsewhere or lacks the update revision. It is also a work whose cluster no longer belongs to the placementRef and
-// that lacks the update revision.
+// mustTerminate reports whether the work of a member must be deleted before a new one can be written. That is the case if the work is
+// being deleted, and belongs to another placementRef or lacks the update revision. It is also the case if the cluster no longer belongs
+// to the placementRef, and the work lacks the update revision.
 func (ps *placementState) mustTerminate(m *member) bool {
 	switch {
 	case m.work == nil:

@@ -38,7 +38,7 @@ type Records struct {
 	Failures map[string]Failure
 	// Rejections are the clusters whose works the API server rejects and that have not failed yet, at most MaxFailures, by name.
 	Rejections map[string]Failure
-	// Halted is the time since when each placementRef starts nothing new, by the name of its Placement.
+	// Halted maps the name of the Placement of each halted placementRef to the time when the halt began.
 	Halted map[string]time.Time
 	// Counted is the largest number of clusters that have counted for each placementRef since the rollout began, by the name of its Placement:
 	// a placementRef fails by a percentage in maxFailures of that number.

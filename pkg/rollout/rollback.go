@@ -52,7 +52,7 @@ type Absence struct {
 	Cluster string
 	// Others are the hashes from which the user may name the stable revision: no rollout was complete, or another hub surpassed it.
 	Others []string
-	// Detail is the message of a request or a reader: why the history, or the revision, cannot be read.
+	// Detail is the error from the API server or the decoder: why the history, or the revision, cannot be read.
 	Detail string
 	// Works is how many ManifestWorks have the hash of a revision that cannot be read.
 	Works int
@@ -144,7 +144,7 @@ func (p *Plan) planRollback(s *Snapshot, states []*placementState, sel *selectio
 	}
 }
 
-// goesBack reports whether an abort writes a work, which may be nil: it is not at the revision to go back to, or is to be trimmed there.
+// goesBack reports whether an abort writes a work, which may be nil: it does not have the restored revision, or has kept objects to trim.
 func (p *Plan) goesBack(s *Snapshot, w *work.Work) bool { return !w.At(s.Current) || p.trims(s, w) }
 
 // whyBack returns why an abort writes a work.

@@ -26,7 +26,7 @@ type Snapshot struct {
 	// Settle is how long this process must have seen a success without interruption before it counts (R10).
 	Settle time.Duration
 
-	// Update is the revision of the current template. It is never nil.
+	// Update is the revision of the template in the spec. It is never nil.
 	Update *work.Revision
 	// Current is the last revision that every selected cluster reached, except tolerated failures; nil if there is none, or if it can't be
 	// found or read.

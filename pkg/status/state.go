@@ -15,7 +15,7 @@ func state(in *Input) workv1alpha1.State {
 	case in.Object.Spec.Paused:
 		return workv1alpha1.StatePaused
 	case in.Pending && (in.Stage == Stalled || in.Stage == Complete):
-		return workv1alpha1.StateRollingOut // The current template is rolling out, as Reconciling reports it.
+		return workv1alpha1.StateRollingOut // The template in the spec is being rolled out, as Reconciling reports.
 	}
 	return stateAt[in.Stage]
 }
