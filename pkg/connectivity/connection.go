@@ -108,7 +108,7 @@ func (c *Connection) Lost(broker string) {
 }
 
 // Back notes that a broker is heard again, and how long those who report by it may still take to return: the agents lost their broker too.
-// It changes nothing where the broker was not lost.
+// It changes nothing if the broker was not lost.
 func (c *Connection) Back(broker string, settle time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -31,7 +31,7 @@ func (c *Connection) Beat() {
 	c.noteBeat()
 }
 
-// look is noteBeat where a heartbeat is expected. The caller holds mu.
+// look is noteBeat if a heartbeat is expected. The caller holds mu.
 func (c *Connection) look() {
 	if !c.beat.IsZero() {
 		c.noteBeat()
@@ -71,7 +71,7 @@ func jumped(wall, monotonic time.Duration) bool {
 
 // Stall is a time in which this process did not run, though its machine did: the machine was busy, or the process was stopped.
 type Stall struct {
-	// Ended is when the process ran again, and Length for how long it had not run; both are zero where there was no stall.
+	// Ended is when the process ran again, and Length for how long it had not run; both are zero if there was no stall.
 	Ended  time.Time
 	Length time.Duration
 }

@@ -24,14 +24,14 @@ type Combined struct {
 	entries int
 }
 
-// Result is what becomes of the objects that a revision drops.
+// Result describes which of the objects that a revision drops are kept.
 type Result struct {
-	// Combined is nil where no object is kept.
+	// Combined is nil if no object is kept.
 	Combined *Combined
 	// NotKept says of each object that would be deleted at once why it can't be kept, for a person. Objects whose agent does not delete them
 	// are not among them.
 	NotKept []string
-	// Exceeded names the field that exceeds a bound, and the bound; empty where none does. Nothing is kept then.
+	// Exceeded names the field that exceeds a bound, and the bound; empty if none does. Nothing is kept then.
 	Exceeded string
 }
 
@@ -142,7 +142,7 @@ const (
 	CompletionPrevents = "the new revision has a condition rule for Complete, and agents apply no new spec of a completed work"
 )
 
-// Prevented returns why no object can be kept beside a spec; empty where objects can be.
+// Prevented returns why no object can be kept in addition to a spec; empty if objects can be.
 func Prevented(to *workv1.ManifestWorkSpec) string {
 	if option := to.DeleteOption; option != nil && option.PropagationPolicy == workv1.DeletePropagationPolicyTypeOrphan {
 		return OrphansPrevent
@@ -187,7 +187,7 @@ func newCombiner(to, from *workv1.ManifestWorkSpec, limits Limits) (*combiner, e
 	return &combiner{index: newIndex(to, from, objects, earlier), to: to, from: from, earlier: earlier, size: sizeOf(to, limits)}, nil
 }
 
-// dropped returns the objects that agents delete where the new spec takes the place of the old one: those of the old spec that the new one does not
+// dropped returns the objects that agents delete when the new spec replaces the old one: those of the old spec that the new one does not
 // have, but for objects that no agent owns.
 func (c *combiner) dropped() []*object {
 	var dropped []*object

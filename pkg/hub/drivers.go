@@ -32,9 +32,9 @@ const resyncPeriod = 30 * time.Minute
 // works are the ManifestWorks by the driver that the flags name.
 type works struct {
 	client workclientset.Interface
-	// metadata patches them without reading them back; nil where the driver can't.
+	// metadata patches them without reading them back; nil if the driver can't.
 	metadata metadata.Interface
-	// owners knows the owners of works that agents report; nil where works go through the API server.
+	// owners knows the owners of works that agents report; nil if works go through the API server.
 	owners *cloudevents.LiveOwners
 	// broker carries them; nil if they go through the API server.
 	broker   controller.Broker

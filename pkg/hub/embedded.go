@@ -79,8 +79,8 @@ func (e *Embedded) HearWorks(config *rest.Config) (*rest.Config, error) {
 
 var errNotHeard = errors.New("call Hear first, and make the clients of the shared informers of the configuration that it returns")
 
-// FreshList has an informer begin with the newest state where it would take any (R15). The shared informer of ManifestWorks needs it, as
-// an option of its factory: WithTweakListOptions(FreshList).
+// FreshList makes an informer begin with the newest state instead of any state (R15). The shared informer of ManifestWorks needs it, as an
+// option of its factory: WithTweakListOptions(FreshList).
 func FreshList(options *metav1.ListOptions) { replicaset.FreshList(options) }
 
 // NewReplicaSetController returns the controller. It reads the manager's informers of ManifestWorks (all of them, and whole: no transform
@@ -120,8 +120,8 @@ func (e *Embedded) NewReplicaSetController(
 // ReplicaSetController is the controller of ManifestWorkReplicaSets inside another manager.
 type ReplicaSetController struct{ hub *hub }
 
-// Run takes or restores snapshots first, where the version of this module has changed (R36). Then it starts what the controller does
-// not share, informers of ManifestWorkReplicaSets and ControllerRevisions. It begins once all caches are filled, those of the manager's
+// Run first takes or restores snapshots, if the version of this module has changed (R36). Then it starts what the controller does not
+// share, informers of ManifestWorkReplicaSets and ControllerRevisions. It begins once all caches are filled, those of the manager's
 // informers too, and returns when the context ends.
 func (c *ReplicaSetController) Run(ctx context.Context, workers int) {
 	if !c.hub.upgraded(ctx) || !c.hub.fillCaches(ctx) {

@@ -113,7 +113,7 @@ type hub struct {
 	withoutHistory bool
 	// reconciles says that the controller of ManifestWorkReplicaSets is one of them.
 	reconciles bool
-	// namespace is the hub's; empty where it is not known.
+	// namespace is the hub's; empty if it is not known.
 	namespace string
 	// upgrade comes before the controller of ManifestWorkReplicaSets; nil without that.
 	upgrade *upgrade.Runner

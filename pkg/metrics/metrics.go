@@ -1,7 +1,7 @@
-// Package metrics is what the hub reports to Prometheus about ManifestWorkReplicaSets. docs/monitoring.md explains each of them
-// to those who read them.
+// Package metrics defines the metrics that the hub exposes to Prometheus about ManifestWorkReplicaSets. docs/monitoring.md explains each of
+// them to those who read them.
 //
-// Counters count what happened once, when the write that says so succeeded; a restart counts nothing again. The gauges of a
+// Counters count an event once, when the write that records it has succeeded; a restart counts nothing again. The gauges of a
 // ManifestWorkReplicaSet are what its last pass found. Nothing here decides anything.
 package metrics
 
@@ -14,7 +14,7 @@ import (
 	"k8s.io/component-base/metrics/legacyregistry"
 )
 
-// prefix is what the names of all these metrics begin with: the short name of the resource.
+// prefix is the prefix of the names of all these metrics: the short name of the resource.
 const prefix = "mwrs"
 
 // StartReason says what a rollout is one of.
@@ -30,7 +30,7 @@ const (
 	Retried StartReason = "Retried"
 )
 
-// Verb is what was done to a ManifestWork.
+// Verb is the kind of write of a ManifestWork.
 type Verb string
 
 // The verbs.

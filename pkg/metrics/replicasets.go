@@ -40,14 +40,14 @@ var states = [...]rollout.Phase{
 	rollout.PhaseRejected, rollout.PhaseFailed, rollout.PhaseAgentUnknown, rollout.PhaseCompleted, rollout.PhaseSucceeded, Restoring, Restored,
 }
 
-// Observation is what a pass found of a ManifestWorkReplicaSet.
+// Observation is what a pass found about a ManifestWorkReplicaSet.
 type Observation struct {
 	Stage status.Stage
 	// Clusters is how many selected clusters are in each state; nil when that and Revisions are not known.
 	Clusters map[rollout.Phase]int
 	// Revisions is how many ControllerRevisions count as its own.
 	Revisions int
-	// Paused says that no work is written or deleted (R22).
+	// Paused is true if no work is written or deleted (R22).
 	Paused bool
 	// Started is when the rollout that is in progress began; zero if none is.
 	Started time.Time

@@ -6,7 +6,7 @@ import (
 	k8smetrics "k8s.io/component-base/metrics"
 )
 
-// UpgradeState is what this process knows of the version of the hub that ran before it.
+// UpgradeState is what this process knows about the version of the hub that ran before it.
 type UpgradeState string
 
 // The states. In each of them but the first two, ManifestWorkReplicaSets are reconciled.
@@ -23,7 +23,7 @@ const (
 	UpgradeDevelopment UpgradeState = "Development"
 )
 
-// SnapshotResult is what became of the snapshot of a ManifestWorkReplicaSet.
+// SnapshotResult is the result of taking or restoring the snapshot of a ManifestWorkReplicaSet.
 type SnapshotResult string
 
 // The results.

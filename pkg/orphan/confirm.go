@@ -33,7 +33,7 @@ func givenUp(work *workv1.ManifestWork, generation int64) (bool, []Manifest) {
 	return len(held) == 0, held
 }
 
-// holds returns why the agent may still own the object of a manifest; empty where it does not.
+// holds returns why the agent may still own the object of a manifest; empty if it does not.
 func holds(work *workv1.ManifestWork, m *workv1.ManifestCondition, generation int64) string {
 	result := meta.FindStatusCondition(m.Conditions, workv1.ManifestApplied)
 	switch {

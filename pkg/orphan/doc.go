@@ -6,7 +6,7 @@
 //
 //	DropCompletion  the agent applies nothing of what ran to completion: the condition rules go first, and the completion with them
 //	Release         deleteOption Orphan, and CreateOnly for every object: the agent removes its ownerReference and changes nothing else
-//	Delete          once every object is given up, or where nothing was ever applied
+//	Delete          once every object is given up, or if nothing was ever applied
 //
 // Where the object of a completed manifest is gone, the agent never drops the completion: the other objects get a rule by which they are
 // incomplete, and with them the ManifestWork.

@@ -73,7 +73,7 @@ func Next(work *workv1.ManifestWork) Step {
 	return step
 }
 
-// write returns a step that writes a spec, or waits where the ManifestWork has it already.
+// write returns a step that writes a spec, or waits if the ManifestWork already has it.
 func write(action Action, work *workv1.ManifestWork, spec *workv1.ManifestWorkSpec) Step {
 	if Equivalent(&work.Spec, spec) {
 		return Step{Action: Wait}

@@ -35,7 +35,7 @@ func uncompleted(work *workv1.ManifestWork) *workv1.ManifestWorkSpec {
 }
 
 // configs returns an exact entry for each object that the agent reports, and then what the ManifestWork says of others. An agent that
-// updates an object keeps its ownerReference where the update is refused; with CreateOnly it patches the ownerReferences and nothing else.
+// updates an object keeps its ownerReference if the update is rejected; with CreateOnly it patches the ownerReferences and nothing else.
 // Condition rules go: what completes meanwhile would not be given up.
 //
 // An agent drops a completion only while it looks at the object. A completion whose object is gone stays, and the ManifestWork is complete

@@ -43,8 +43,8 @@ func Transform(obj any) (any, error) {
 	return obj, nil
 }
 
-// FreshList asks for the newest state where a reflector would take any: right after a restart a decision must not
-// rest on what an API server remembered from before this hub's own last writes (R15).
+// FreshList asks for the newest state instead of any state, which a reflector would take: right after a restart a decision must not rest on
+// what an API server remembered from before this hub's own last writes (R15).
 func FreshList(options *metav1.ListOptions) {
 	if options.ResourceVersion == "0" {
 		options.ResourceVersion = ""

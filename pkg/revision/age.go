@@ -7,16 +7,16 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// Age says which of two revisions of an owner was created first. Their numbers don't: an undo changes them (R3).
+// Age shows which of two revisions of an owner was created first. Their numbers do not show it, because an undo changes them (R3).
 type Age struct {
 	// Created is when the revision was created first, in whole seconds as creation timestamps are.
 	Created time.Time
-	// Generation is the owner's that the revision was made from; 0 where that is not known.
+	// Generation is the generation of the owner that the revision was made from; 0 if unknown.
 	Generation int64
 }
 
-// Age is the revision's. One that was rebuilt, or that returned after the history limit had deleted it, keeps its first creation; the
-// generation that it was made from since says nothing.
+// Age returns the age of the revision. A revision that was rebuilt, or that returned after the history limit had deleted it, keeps the time
+// of its first creation; the generation that it was made from later does not count.
 func (r *Revision) Age() Age {
 	for _, key := range []string{workv1alpha1.AnnotationFirstCreated, workv1alpha1.AnnotationReturned} {
 		if first, before := r.timeAnnotation(key); before {
@@ -31,7 +31,7 @@ func (r *Revision) Age() Age {
 }
 
 // MayPrecede reports whether a revision may have been created before another one. Generations only grow, while the API server's clock may
-// be set back. Where a generation is not known, the times decide; where they are equal, it may.
+// be set back. If a generation is unknown, the times decide; if they are equal, the result is true.
 func (a Age) MayPrecede(other Age) bool {
 	if a.Generation != 0 && other.Generation != 0 {
 		return a.Generation <= other.Generation

@@ -9,22 +9,22 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// maxChangeCause bounds what a revision gets of its owner's change cause, in bytes. All annotations of an object share 256 KiB: the hub's
-// own ones need room, or the API server rejects the revision.
+// maxChangeCause is the maximum number of bytes of the owner's change cause that a revision stores. All annotations of an object share 256
+// KiB: without room for the hub's own annotations, the API server rejects the revision.
 const maxChangeCause = 1024
 
-// ChangeCauseOf returns what a revision of an owner gets as its change cause (R25); empty for none.
+// ChangeCauseOf returns the change cause for a new revision of an owner (R25); empty for none.
 func ChangeCauseOf(owner metav1.Object) string {
 	return Shortened(owner.GetAnnotations()[workv1alpha1.AnnotationChangeCause], maxChangeCause)
 }
 
-// ChangeCause returns what the owner's annotation said when this revision was created or reused (R25); empty for nothing.
+// ChangeCause returns the change cause that this revision records (R25); empty for none.
 func (r *Revision) ChangeCause() string {
 	return r.Object.Annotations[workv1alpha1.AnnotationChangeCause]
 }
 
-// CauseSeen returns the change cause of the owner when this revision was created or reused last. The revision's own may be an older one
-// (R25).
+// CauseSeen returns the change cause of the owner when this revision was created or reused last. The change cause that the revision records
+// may be an older one (R25).
 func (r *Revision) CauseSeen() string {
 	if seen, other := r.Object.Annotations[workv1alpha1.AnnotationCauseSeen]; other {
 		return seen
@@ -32,14 +32,14 @@ func (r *Revision) CauseSeen() string {
 	return r.ChangeCause()
 }
 
-// AbortReason returns why the rollout of this revision was aborted; empty where it was not, or nothing shows it (R16). What the failed
-// clusters reported follows it in the annotation, on lines of their own.
+// AbortReason returns why the rollout of this revision was aborted; empty if it was not aborted, or if the reason is unknown (R16). In the
+// annotation, the reports of the failed clusters follow on separate lines.
 func (r *Revision) AbortReason() string {
 	reason, _, _ := strings.Cut(r.Object.Annotations[workv1alpha1.AnnotationAbortReason], "\n")
 	return reason
 }
 
-// TemplateManager returns the field manager that owns the template, or parts of it, and wrote last; empty where that is not known (R25).
+// TemplateManager returns the field manager that owns the template, or parts of it, and wrote last; empty if unknown (R25).
 func TemplateManager(managed []metav1.ManagedFieldsEntry) string {
 	var latest *metav1.ManagedFieldsEntry
 	for i := range managed {
@@ -68,11 +68,11 @@ func ownsTemplate(entry *metav1.ManagedFieldsEntry) bool {
 	return ok
 }
 
-// cut ends a text that goes on.
+// cut marks the end of a shortened text.
 const cut = "…"
 
-// Shortened returns a text of at most some bytes. It is valid UTF-8: half a character at the end would be stored as another one, and
-// written again in each pass (P7).
+// Shortened returns a text, cut to a maximum number of bytes. The result is valid UTF-8: the API server would store half a character at the
+// end as another character, and the hub would write the text again in each pass (P7).
 func Shortened(text string, bytes int) string {
 	text = strings.ToValidUTF8(text, "")
 	if len(text) <= bytes {

@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// Claim is what counts of a status.currentRevision.
+// Claim is the verdict about the value of status.currentRevision.
 type Claim struct {
-	// Hash is the current revision's; empty for none.
+	// Hash is the hash of the current revision; empty for none.
 	Hash string
-	// Record says that the revision does not record yet that it is the latest current one (R16): a person named it.
+	// Record is true if the revision does not yet record that it is the latest current one (R16), because a user named it.
 	Record bool
-	// Problem says why another one than the named one counts; empty when the named one does.
+	// Problem is the reason why a revision other than the named one counts; empty if the named one counts.
 	Problem string
 }
 
-// JudgeCurrent says which revision counts as the current one where the status names one, and update is the hash of the update revision.
-// A person may name a revision of the history that was the current one before or, where none ever was, any of them (R6). What else
-// is named, anybody may have put there who can write the status: the latest current one stays.
+// JudgeCurrent returns which revision counts as the current one if the status names one. update is the hash of the update revision. A user
+// may name a revision of the history that was current before or, if none ever was, any revision of the history (R6). Any other value may
+// come from anybody who can write the status: the latest current revision stays.
 func (h *History) JudgeCurrent(named, update string) Claim {
 	latest, known := h.LastCurrent()
 	if named == "" {
@@ -39,8 +39,8 @@ func (h *History) JudgeCurrent(named, update string) Claim {
 	}
 }
 
-// judgeMissing judges a hash that the history does not have. It may be that of a revision that somebody deleted: only where the update
-// revision remembers all others, and not that one, it is none.
+// judgeMissing judges a hash that the history does not have. It may be the hash of a revision that somebody deleted, so it counts unless
+// the update revision records all others, and not that one.
 func (h *History) judgeMissing(named, latest, update string) Claim {
 	if h.remembers(named) {
 		return Claim{Hash: named}
@@ -55,7 +55,7 @@ func (h *History) judgeMissing(named, latest, update string) Claim {
 	return Claim{Hash: latest, Problem: "no revision of the history has the hash " + named}
 }
 
-// remembers reports whether a revision remembers a live one with this hash, even if it does not record what that held. One that the
+// remembers reports whether a revision records a live revision with this hash, even if it does not record its content. A revision that the
 // history limit may delete is not live.
 func (h *History) remembers(hash string) bool {
 	return slices.ContainsFunc(h.Revisions, func(rev Revision) bool {
@@ -65,8 +65,8 @@ func (h *History) remembers(hash string) bool {
 	})
 }
 
-// LastCurrent returns the hash of the revision that became the current one last. That may be a revision that somebody deleted and another
-// one remembers (R7).
+// LastCurrent returns the hash of the revision that became the current one last. That may be a deleted revision that another revision
+// records (R7).
 func (h *History) LastCurrent() (hash string, known bool) {
 	hash, latest := h.lastCurrent()
 	return hash, !latest.IsZero()

@@ -10,8 +10,8 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// FirstDifference names the first field, in alphabetical order, in which two templates differ, for a person; empty when
-// they mean the same, and where one of the two is not known.
+// FirstDifference returns the first field, in alphabetical order, in which two templates differ, in a readable form. It is empty if they
+// mean the same, or if one of the two is unknown.
 func FirstDifference(wanted, stored *workv1.ManifestWorkSpec) string {
 	if wanted == nil || stored == nil {
 		return ""
@@ -29,7 +29,7 @@ func FirstDifference(wanted, stored *workv1.ManifestWorkSpec) string {
 	return firstDifference("spec", w, s)
 }
 
-// digested is a template as its digest sees it: 1 and 1.0 are one number there.
+// digested returns the form of a template that is digested, in which 1 and 1.0 are the same number.
 func digested(template *workv1.ManifestWorkSpec) (map[string]any, error) {
 	value, err := canonical(template)
 	if err != nil {

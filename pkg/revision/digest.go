@@ -12,13 +12,12 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// Digest identifies what a template means (R1). Two templates with equal digests are the same revision,
-// whatever their hashes are.
+// Digest identifies what a template means (R1). Two templates with equal digests are the same revision, even if their hashes differ.
 type Digest string
 
-// DigestOf digests a template: decoded into this binary's types by its caller, defaulted as the CRD
-// defaults it, its manifests compared as JSON values. Key order, number notation and a null
-// creationTimestamp, which serialisers add and drop, make no difference.
+// DigestOf digests a template: decoded into this binary's types by its caller, defaulted as the CRD defaults it, its manifests compared as
+// JSON values. The order of keys, the notation of numbers, and a null creationTimestamp, which serialisers add and drop, make no
+// difference.
 //
 // The error names the manifest that is not a JSON object.
 func DigestOf(template *workv1.ManifestWorkSpec) (Digest, error) {
@@ -82,8 +81,8 @@ func manifestValue(manifest *runtime.RawExtension) (any, error) {
 	return value, nil
 }
 
-// dropNullTimestamps removes what ObjectMeta's serialisation adds and the API server may take away
-// again, in the object and in the templates inside it.
+// dropNullTimestamps removes the null timestamps that the serialisation of ObjectMeta adds and the API server may drop, in the object and
+// in the templates inside it.
 func dropNullTimestamps(value any) {
 	switch v := value.(type) {
 	case map[string]any:

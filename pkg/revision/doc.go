@@ -1,5 +1,5 @@
-// Package revision knows what a revision of a ManifestWorkReplicaSet is: when two templates
-// mean the same, how a revision is named and numbered, and which ones may be pruned.
+// Package revision defines the revisions of a ManifestWorkReplicaSet: when two templates mean the same, how a revision is named and
+// numbered, and which revisions may be pruned.
 //
-// It is pure: it reads and makes objects, and writes none.
+// It is pure: it reads and builds objects, but writes none.
 package revision

@@ -10,11 +10,11 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// ComputeHash is the short name of a template: the 32 bit FNV-1a hash that the apps/v1 controllers
-// use for pod templates, over the template and, when set, the collision count (R2).
+// ComputeHash returns the short name of a template: the 32-bit FNV-1a hash that the apps/v1 controllers use for pod templates, over the
+// template and, if set, the collision count (R2).
 //
-// It names a revision and nothing more. Whether two templates are the same revision is for Digest to
-// say, so that a hash that comes out differently in a later release starts no rollout.
+// The hash only names a revision. The Digest decides whether two templates are the same revision, so a hash that differs in a later release
+// does not start a rollout.
 func ComputeHash(template *workv1.ManifestWorkSpec, collisionCount *int32) string {
 	hasher := fnv.New32a()
 	hashutil.DeepHashObject(hasher, *template)

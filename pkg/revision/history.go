@@ -14,19 +14,19 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// History is what an owner's revisions record, sorted by number, the oldest first.
+// History holds the revisions of an owner, sorted by number, the oldest first.
 type History struct {
-	// Revisions are those that count, the unreadable ones among them.
+	// Revisions are the revisions that count, including unreadable ones.
 	Revisions []Revision
-	// Ignored says which objects claim to be revisions of this owner and don't count, and why.
+	// Ignored lists the objects that claim to be revisions of this owner but don't count, with the reason.
 	Ignored []string
 	// Disowned are the names of objects that could be revisions of this owner, but that nobody controls: somebody removed their
 	// ownerReference.
 	Disowned []string
 }
 
-// NewHistory takes the revisions that this owner controls and that have the name that their
-// hash gives them (R2); the others are named in Ignored.
+// NewHistory returns the revisions that this owner controls and that have the name that their hash gives them (R2). Ignored lists the
+// others.
 func NewHistory(owner metav1.Object, revisions []Revision) History {
 	var h History
 	for i := range revisions {
@@ -35,7 +35,7 @@ func NewHistory(owner metav1.Object, revisions []Revision) History {
 		case metav1.GetControllerOfNoCopy(rev.Object) == nil:
 			h.Disowned = append(h.Disowned, rev.Object.Name)
 		case !metav1.IsControlledBy(rev.Object, owner):
-			// Another owner's, or one of an earlier object with our name: the garbage collector's business.
+			// It belongs to another owner, or to an earlier object with our name: the garbage collector deletes it.
 		case rev.Object.Name != Name(owner.GetName(), rev.Hash):
 			h.Ignored = append(h.Ignored, fmt.Sprintf(
 				"ControllerRevision %s claims the hash %q and is ignored: a revision with that hash has the name %s",
@@ -59,7 +59,7 @@ func compare(a, b *appsv1.ControllerRevision) int {
 	return cmp.Or(cmp.Compare(a.Revision, b.Revision), age, cmp.Compare(a.Name, b.Name))
 }
 
-// ByHash finds the revision with a hash, readable or not; nil when there is none.
+// ByHash returns the revision with a hash, readable or not; nil if there is none.
 func (h *History) ByHash(hash string) *Revision {
 	if hash == "" {
 		return nil
@@ -72,7 +72,7 @@ func (h *History) ByHash(hash string) *Revision {
 	return nil
 }
 
-// ByDigest finds the newest revision with this content (R1); nil when there is none.
+// ByDigest returns the newest revision with this content (R1); nil if there is none.
 func (h *History) ByDigest(digest Digest) *Revision {
 	for i := len(h.Revisions) - 1; i >= 0; i-- {
 		if rev := &h.Revisions[i]; rev.Err == nil && rev.Digest == digest {
@@ -82,15 +82,13 @@ func (h *History) ByDigest(digest Digest) *Revision {
 	return nil
 }
 
-// LatestCurrent finds the revision that became the current one last, as the revisions themselves record
-// it (R16); nil when none ever did.
+// LatestCurrent returns the revision that became the current one last, as the revisions themselves record it (R16); nil if none ever did.
 func (h *History) LatestCurrent() *Revision { return h.latest((*Revision).CurrentSince) }
 
-// LatestSurpassed finds the revision that was the current one when another hub rolled out past it (R6), the last one; nil when
-// there is none.
+// LatestSurpassed returns the last revision that was the current one when another hub rolled out a newer one (R6); nil if there is none.
 func (h *History) LatestSurpassed() *Revision { return h.latest((*Revision).SurpassedAt) }
 
-// latest returns the revision that records the latest time of something; nil when none records any.
+// latest returns the revision that records the latest of the times that a function reads; nil if none records one.
 func (h *History) latest(recorded func(*Revision) (time.Time, bool)) *Revision {
 	var found *Revision
 	var latest time.Time
@@ -102,7 +100,8 @@ func (h *History) latest(recorded func(*Revision) (time.Time, bool)) *Revision {
 	return found
 }
 
-// NextCurrentSince is since when a revision that becomes the current one now is that: after all others, also when the clock went back.
+// NextCurrentSince returns the time to record for a revision that becomes the current one now: later than that of all others, even if the
+// clock was set back.
 func (h *History) NextCurrentSince(now time.Time) time.Time {
 	if _, latest := h.lastCurrent(); !now.After(latest) {
 		return latest.Add(time.Nanosecond)
@@ -110,7 +109,7 @@ func (h *History) NextCurrentSince(now time.Time) time.Time {
 	return now
 }
 
-// FormerCurrents are the revisions that record that they were the current one, the latest last.
+// FormerCurrents returns the revisions that record that they were the current one, the latest last.
 func (h *History) FormerCurrents() []*Revision {
 	var found []*Revision
 	for i := range h.Revisions {
@@ -126,7 +125,7 @@ func (h *History) FormerCurrents() []*Revision {
 	return found
 }
 
-// Newest is the revision with the largest number; nil when there is none.
+// Newest returns the revision with the highest number; nil if there is none.
 func (h *History) Newest() *Revision {
 	if len(h.Revisions) == 0 {
 		return nil
@@ -134,7 +133,7 @@ func (h *History) Newest() *Revision {
 	return &h.Revisions[len(h.Revisions)-1]
 }
 
-// NextNumber is one more than the largest number (R3).
+// NextNumber returns the highest number plus one (R3).
 func (h *History) NextNumber() int64 {
 	if newest := h.Newest(); newest != nil {
 		return newest.Object.Revision + 1
@@ -142,8 +141,7 @@ func (h *History) NextNumber() int64 {
 	return 1
 }
 
-// LowerNumber is one below the smallest number, for a revision that was there before the others (R6). Numbers don't go
-// below 0.
+// LowerNumber returns the lowest number minus one, for a revision that existed before the others (R6). Numbers are never below 0.
 func (h *History) LowerNumber() int64 {
 	if len(h.Revisions) == 0 {
 		return 1
@@ -151,14 +149,14 @@ func (h *History) LowerNumber() int64 {
 	return max(0, h.Revisions[0].Object.Revision-1)
 }
 
-// Limit is how many revisions are kept beside the live ones, by what spec.revisionHistoryLimit says: a larger number than the bound,
+// Limit returns how many revisions are kept in addition to the live ones, according to spec.revisionHistoryLimit. A number above the bound,
 // which an older CRD stored, counts as the bound (R5).
 func Limit(spec *int32) int {
 	return min(max(0, int(ptr.Deref(spec, workv1alpha1.DefaultRevisionHistoryLimit))), workv1alpha1.MaxRevisionHistoryLimit)
 }
 
-// Surplus lists, the oldest first, the revisions that go under a limit: live ones never, and of the
-// others all but the newest limit (R5).
+// Surplus returns the revisions to prune under a limit, the oldest first: never a live revision, and of the others all except the newest,
+// up to the limit (R5).
 func (h *History) Surplus(live sets.Set[string], limit int) []*appsv1.ControllerRevision {
 	var others []*appsv1.ControllerRevision
 	for i := range h.Revisions {

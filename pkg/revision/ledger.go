@@ -14,33 +14,33 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// Entry is what one revision remembers of another one, should that be deleted (R7).
+// Entry is what one revision records about another, in case that one is deleted (R7).
 type Entry struct {
-	// Digest is the SHA-256 digest of what the other one's template means. Only a content with this digest takes its place.
+	// Digest is the SHA-256 digest of the other revision's template. Only content with this digest can replace it.
 	Digest Digest `json:"digest"`
-	// Created is when it was created first (R12).
+	// Created is the time when it was first created (R12).
 	Created time.Time `json:"created"`
-	// CurrentSince is when it became the current one; zero when it never did (R16).
+	// CurrentSince is the time when it became the current one; zero if it never did (R16).
 	CurrentSince time.Time `json:"currentSince,omitzero"`
-	// Former reports whether the other one was the current one and is not live: the history limit may delete it, or has deleted it (R12).
+	// Former is true if the other revision was the current one and is not live: the history limit may delete it, or has deleted it (R12).
 	Former bool `json:"former,omitempty"`
 }
 
-// maxFormer bounds how many former current revisions a revision remembers.
+// maxFormer is the maximum number of former current revisions that a revision records.
 const maxFormer = 20
 
-// Ledger is what a revision remembers of others, by hash. It stands in an annotation of the revision, where neither an agent nor a writer
-// of the ManifestWorkReplicaSet's status can change it.
+// Ledger is what a revision records about others, by hash. It is stored in an annotation of the revision, which neither an agent nor a
+// writer of the ManifestWorkReplicaSet's status can change.
 type Ledger map[string]Entry
 
-// Ledger reads a revision's; false where it has none that can be read.
+// Ledger returns the ledger of a revision; false if it has no readable one.
 func (r *Revision) Ledger() (Ledger, bool) {
 	var ledger Ledger
 	err := json.Unmarshal([]byte(r.Object.Annotations[workv1alpha1.AnnotationDigests]), &ledger)
 	return ledger, err == nil && ledger != nil
 }
 
-// Encode is the value of the annotation. Equal ledgers give equal values.
+// Encode returns the value of the annotation. Equal ledgers give equal values.
 func (l Ledger) Encode() (string, error) {
 	if l == nil {
 		l = Ledger{}
@@ -52,8 +52,8 @@ func (l Ledger) Encode() (string, error) {
 	return string(data), nil
 }
 
-// Returned returns what is remembered of a former current revision that the history limit deleted, by what its template means; the newest
-// that remembers it first (R12).
+// Returned returns the entry about a former current revision that the history limit deleted, found by the digest of its template. If
+// several revisions have one, the newest of them counts (R12).
 func (h *History) Returned(template Digest) (Entry, bool) {
 	for _, entry := range h.gone() {
 		if template != "" && entry.Digest == template && !entry.CurrentSince.IsZero() {
@@ -63,8 +63,8 @@ func (h *History) Returned(template Digest) (Entry, bool) {
 	return Entry{}, false
 }
 
-// AddFormer adds to the ledger of a revision the latest of the other revisions that were the current one and are not live: those of the
-// history, and those that revisions remember (R12).
+// AddFormer adds to the ledger of a revision the latest of the other revisions that were the current one and are not live: those in the
+// history, and those that other revisions record (R12).
 func (h *History) AddFormer(ledger Ledger, hash string) {
 	former := Ledger{}
 	for _, rev := range slices.Backward(h.Revisions) {
@@ -88,7 +88,7 @@ func (h *History) AddFormer(ledger Ledger, hash string) {
 	}
 }
 
-// LostSince returns how many revisions became the current one after a time and are not in the history any more.
+// LostSince returns the number of revisions that became the current one after a time and are no longer in the history.
 func (h *History) LostSince(at time.Time) int {
 	lost := sets.New[string]()
 	for hash, entry := range h.gone() {
@@ -99,7 +99,8 @@ func (h *History) LostSince(at time.Time) int {
 	return lost.Len()
 }
 
-// gone yields what each revision remembers of every revision that is not in the history, by hash; what the newest remembers comes first.
+// gone yields the entries of each revision about revisions that are not in the history, by hash. The entries of the newest revision come
+// first.
 func (h *History) gone() iter.Seq2[string, Entry] {
 	return func(yield func(string, Entry) bool) {
 		for _, rev := range slices.Backward(h.Revisions) {
@@ -113,7 +114,7 @@ func (h *History) gone() iter.Seq2[string, Entry] {
 	}
 }
 
-// remember adds what is known of a former current revision. What a newer revision remembers of it stays.
+// remember adds an entry about a former current revision. An entry of a newer revision about it stays.
 func (l Ledger) remember(hash string, entry Entry) {
 	if _, known := l[hash]; known || entry.CurrentSince.IsZero() || entry.Digest == "" {
 		return
@@ -122,7 +123,8 @@ func (l Ledger) remember(hash string, entry Entry) {
 	l[hash] = entry
 }
 
-// currentOrSurpassed is when a revision became the current one or, where another hub rolled out past it since, when that was found (R6).
+// currentOrSurpassed returns the time when a revision became the current one or, if another hub has rolled out a newer one since, the time
+// when this hub found that (R6).
 func (r *Revision) currentOrSurpassed() (time.Time, bool) {
 	if since, current := r.CurrentSince(); current {
 		return since, true
@@ -130,7 +132,7 @@ func (r *Revision) currentOrSurpassed() (time.Time, bool) {
 	return r.SurpassedAt()
 }
 
-// Entry is what the revisions remember of the one with a hash, the newest that remembers it first.
+// Entry returns what the revisions record about the one with a hash. The newest revision that records it takes precedence.
 func (h *History) Entry(hash string) (Entry, bool) {
 	for _, rev := range slices.Backward(h.Revisions) {
 		if ledger, ok := rev.Ledger(); ok {
@@ -142,8 +144,8 @@ func (h *History) Entry(hash string) (Entry, bool) {
 	return Entry{}, false
 }
 
-// LedgerOf is what the revision with a hash shall remember: of every other live one what it is, and of those that are lost what is
-// remembered of them.
+// LedgerOf returns what the revision with a hash must record: an entry about every other live revision, and for lost ones the entry that
+// other revisions have.
 func (h *History) LedgerOf(hash string, live sets.Set[string]) Ledger {
 	ledger := Ledger{}
 	for _, other := range sets.List(live) {
@@ -160,7 +162,7 @@ func (h *History) LedgerOf(hash string, live sets.Set[string]) Ledger {
 	return ledger
 }
 
-// Lacks reports whether a revision's ledger lacks something that it shall remember.
+// Lacks reports whether a revision's ledger lacks an entry that it must have.
 func (r *Revision) Lacks(wanted Ledger) bool {
 	ledger, ok := r.Ledger()
 	if !ok {

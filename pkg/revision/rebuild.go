@@ -14,15 +14,16 @@ const (
 	MaxCollisions = 20
 )
 
-// Holds reports whether a spec is the content that was recorded for a revision. It is digested here, whatever was said of it before: this
-// is what a rebuilt revision rests on (R7).
+// Holds reports whether a spec is the content that was recorded for a revision. It digests the spec again instead of trusting an earlier
+// digest, because a rebuilt revision depends on this (R7).
 func Holds(spec *workv1.ManifestWorkSpec, recorded Digest) bool {
 	digest, err := DigestOf(spec)
 	return err == nil && recorded != "" && digest == recorded
 }
 
-// Names reports whether a hash is that of a template under a collision count: one of the first, or the known one. A hash has 32 bits and
-// can be met on purpose: this proves nothing of a content that somebody else than the owner's writers may have made.
+// Names reports whether a hash is that of a template under a collision count: one of the first, or the known one. A hash has 32 bits, and
+// anybody can find content that has it. So a match proves nothing about content that may come from somebody other than the writers of the
+// owner.
 func Names(hash string, template *workv1.ManifestWorkSpec, collisionCount *int32) bool {
 	if ComputeHash(template, nil) == hash || ComputeHash(template, collisionCount) == hash {
 		return true
@@ -35,7 +36,7 @@ func Names(hash string, template *workv1.ManifestWorkSpec, collisionCount *int32
 	return false
 }
 
-// NextCollision returns the collision count after a known one. Only a count that no hub wrote starts again.
+// NextCollision returns the collision count after a known one. Only a count that no hub wrote is reset.
 func NextCollision(collisionCount *int32) int32 {
 	return max(ptr.Deref(collisionCount, 0), 0)%math.MaxInt32 + 1
 }

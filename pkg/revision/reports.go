@@ -8,11 +8,11 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// ReportsDegraded reports whether a rule of the template makes every agent report Degraded, True or False, with each of its reports.
-// The agent evaluates the rules of the first manifestConfig with rules that matches a manifest. A rule that matches none, that comes
-// behind another manifestConfig, or that only names a condition which OCM knows no rule for, makes it report nothing: a cluster must not
-// fail because the hub waits for that. The resource of a manifest is taken from its kind, because the hub can't ask the clusters; where
-// that guess is wrong, or where there are too many patterns to compare, the hub waits for nothing.
+// ReportsDegraded reports whether a rule of the template makes every agent report Degraded, True or False, with each of its reports. The
+// agent evaluates the rules of the first manifestConfig with rules that matches a manifest. A rule that matches no manifest, that follows
+// another manifestConfig, or that only names a condition for which OCM has no rule, makes the agent report nothing: a cluster must not fail
+// because the hub waits for that. The hub derives the resource of a manifest from its kind, because it can't ask the clusters. If that
+// guess is wrong, or if there are too many patterns to compare, the hub waits for nothing.
 func ReportsDegraded(template *workv1.ManifestWorkSpec) bool {
 	degraded := make([]bool, len(template.ManifestConfigs))
 	some := false
@@ -47,7 +47,7 @@ func hasRule(config *workv1.ManifestConfigOption, condition string) bool {
 	return false
 }
 
-// firstFor returns the place of the first config of an index that is for a manifest; false if there is none.
+// firstFor returns the place of the first config of an index that applies to a manifest; false if there is none.
 func firstFor(index *ConfigIndex, manifest *workv1.Manifest) (place int, found bool) {
 	var object metav1.PartialObjectMetadata
 	if raw := manifest.Raw; raw == nil || utiljson.Unmarshal(raw, &object) != nil {

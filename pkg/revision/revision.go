@@ -15,22 +15,22 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// Revision is a ControllerRevision, read.
+// Revision is a decoded ControllerRevision.
 type Revision struct {
-	// Object is the ControllerRevision. It is shared with the cache that it came from: never changed.
+	// Object is the ControllerRevision. It is shared with the cache, and must not be changed.
 	Object *appsv1.ControllerRevision
 	// Hash is the value of its label controller-hash.
 	Hash string
-	// Template is the template that it holds; nil when Err is set.
+	// Template is the template that it holds; nil if Err is set.
 	Template *workv1.ManifestWorkSpec
-	// Digest says what the template means; empty when Err is set.
+	// Digest identifies the content of the template; empty if Err is set.
 	Digest Digest
-	// ReportsDegraded reports whether every agent reports Degraded of it (R10).
+	// ReportsDegraded is true if every agent reports Degraded for it (R10).
 	ReportsDegraded bool
-	// BeginSeen is when this process saw first that a template came back to it, or that it was tried again, or when those times are where they
-	// are earlier; zero where nobody noted it (R10).
+	// BeginSeen is when this process first saw the last undo to the revision or the last retry of it, or the recorded time if that is earlier;
+	// zero if nothing tracked it (R10).
 	BeginSeen time.Time
-	// Err says why the data can't be read.
+	// Err is the reason why the data can't be read.
 	Err error
 }
 
@@ -41,7 +41,7 @@ type data struct {
 	} `json:"spec"`
 }
 
-// Decode reads a ControllerRevision. What can't be read is in Err, in the words of the object.
+// Decode reads a ControllerRevision. If it can't be read, Err has the reason, in terms of the object.
 func Decode(object *appsv1.ControllerRevision) Revision {
 	rev := Revision{Object: object, Hash: object.Labels[workv1alpha1.LabelControllerHash]}
 	template, err := templateOf(object.Data.Raw)
@@ -68,12 +68,12 @@ func templateOf(raw []byte) (*workv1.ManifestWorkSpec, error) {
 	return content.Spec.ManifestWorkTemplate, nil
 }
 
-// Name is the only name under which a revision with this hash counts (R2).
+// Name returns the only name under which a revision with this hash counts (R2).
 func Name(owner, hash string) string {
 	return owner + "-" + hash
 }
 
-// New makes the ControllerRevision of a template of an owner (R2).
+// New returns the ControllerRevision for a template of an owner (R2).
 func New(
 	owner *workv1alpha1.ManifestWorkReplicaSet, template *workv1.ManifestWorkSpec, hash string, number int64,
 ) (*appsv1.ControllerRevision, error) {
@@ -101,20 +101,20 @@ func New(
 	}, nil
 }
 
-// CurrentSince is when this revision became the current one, and whether it ever did (R16).
+// CurrentSince returns the time when this revision became the current one, and whether it ever did (R16).
 func (r *Revision) CurrentSince() (time.Time, bool) {
 	return r.timeAnnotation(workv1alpha1.AnnotationCurrentSince)
 }
 
-// WasCurrent reports whether this revision is, or was, the current one, also where another hub rolled out past it since (R16).
+// WasCurrent reports whether this revision is, or was, the current one, even if another hub has rolled out a newer one since (R16).
 func (r *Revision) WasCurrent() bool {
 	_, current := r.CurrentSince()
 	_, surpassed := r.SurpassedAt()
 	return current || surpassed
 }
 
-// SurpassedAt is when this hub found that another one had rolled out past this revision, which was the current one, and whether that
-// was so (R6).
+// SurpassedAt returns the time when this hub found that another hub had rolled out a newer revision than this one, which was current, and
+// whether that happened (R6).
 func (r *Revision) SurpassedAt() (time.Time, bool) {
 	return r.timeAnnotation(workv1alpha1.AnnotationSurpassed)
 }
@@ -125,7 +125,7 @@ func (r *Revision) Recorded() bool {
 	return recorded
 }
 
-// RecordedOn is the only cluster that was known to have this revision when it became the current one; empty for more (R6).
+// RecordedOn returns the only cluster that was known to have this revision when it became the current one; empty if there were more (R6).
 func (r *Revision) RecordedOn() string {
 	return r.Object.Annotations[workv1alpha1.AnnotationRecordedOn]
 }
@@ -136,23 +136,23 @@ func (r *Revision) Rebuilt() bool {
 	return rebuilt
 }
 
-// AbortedAt is when the rollout of this revision was aborted, and whether it was (R16).
+// AbortedAt returns the time when the rollout of this revision was aborted, and whether it was (R16).
 func (r *Revision) AbortedAt() (time.Time, bool) {
 	return r.timeAnnotation(workv1alpha1.AnnotationAborted)
 }
 
-// Restored says that every cluster confirmed the revision that it was brought back to when this one's rollout was aborted.
+// Restored reports whether, after this revision's rollout was aborted, every cluster has confirmed the restored revision.
 func (r *Revision) Restored() bool {
 	_, restored := r.RestoredAt()
 	return restored
 }
 
-// RestoredAt returns when that was.
+// RestoredAt returns the time of that confirmation.
 func (r *Revision) RestoredAt() (time.Time, bool) {
 	return r.timeAnnotation(workv1alpha1.AnnotationRestored)
 }
 
-// ReusedAt is when a template came back to this revision, and whether one did: an undo (R3).
+// ReusedAt returns the time of the last undo to this revision, and whether there was one (R3).
 func (r *Revision) ReusedAt() (time.Time, bool) {
 	return r.timeAnnotation(workv1alpha1.AnnotationReused)
 }
@@ -162,7 +162,7 @@ func (r *Revision) AtOnce() bool {
 	return r.Object.Annotations[workv1alpha1.AnnotationAtOnce] == "true"
 }
 
-// RetriedAt is when a person asked to try this revision again, and whether one did (R4).
+// RetriedAt returns the time when a user retried this revision, and whether one did (R4).
 func (r *Revision) RetriedAt() (time.Time, bool) {
 	return r.timeAnnotation(workv1alpha1.AnnotationRetriedAt)
 }
@@ -183,8 +183,8 @@ func (r *Revision) Began() time.Time {
 	return began
 }
 
-// NextBegin returns when a rollout of this revision begins that begins now: after the revision became the current one last, also when the
-// clock went back.
+// NextBegin returns the time to record for a rollout of this revision that begins now: later than the time when the revision last became
+// current, even if the clock was set back.
 func (r *Revision) NextBegin(now time.Time) time.Time {
 	if since, _ := r.CurrentSince(); !now.After(since) {
 		return since.Add(time.Nanosecond)
@@ -192,13 +192,14 @@ func (r *Revision) NextBegin(now time.Time) time.Time {
 	return now
 }
 
-// Reached is the most clusters that had this revision when its rollout was aborted or complete, and whether that is recorded (R25).
+// Reached returns the largest number of clusters that had this revision when its rollout was aborted or complete, and whether that is
+// recorded (R25).
 func (r *Revision) Reached() (int32, bool) {
 	n, err := strconv.ParseInt(r.Object.Annotations[workv1alpha1.AnnotationReached], 10, 32)
 	return int32(n), err == nil && n >= 0
 }
 
-// CreatedBy is the field manager that owned the template when this revision was created; empty where that is not known (R25).
+// CreatedBy returns the field manager that owned the template when this revision was created; empty if unknown (R25).
 func (r *Revision) CreatedBy() string {
 	return r.Object.Annotations[workv1alpha1.AnnotationCreatedBy]
 }

@@ -56,7 +56,7 @@ func (r *Revision) Settings() Settings {
 	return found
 }
 
-// missing returns the remembered fields that a spec does not have, as "path (value)", in order. Fields of a removed placementRef are not
+// missing returns the recorded fields that a spec does not have, as "path (value)", in order. Fields of a removed placementRef are not
 // missing.
 func (s *Settings) missing(spec *workv1alpha1.ManifestWorkReplicaSetSpec) []string {
 	now, refs := fieldsOf(spec), map[string]bool{}

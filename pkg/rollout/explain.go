@@ -54,7 +54,7 @@ const (
 	WaitResume Wait = "Resume"
 )
 
-// Standing is where a selected cluster stands in the rollout of the update revision.
+// Standing is the state of a selected cluster in the rollout of the update revision.
 type Standing struct {
 	Cluster string
 	// Placement is the Placement of the placementRef that the cluster belongs to.

@@ -18,7 +18,7 @@ import (
 //
 // The table below says what follows from each phase. Code that needs more than the table compares the phase itself.
 
-// Phase is where a selected cluster is on its way to the update revision.
+// Phase is the progress of a selected cluster toward the update revision.
 type Phase string
 
 // The phases of a cluster. A cluster is in one of them. The values are used in metrics and events. Four differ from the names of their

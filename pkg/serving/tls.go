@@ -37,7 +37,7 @@ func (o *TLS) AddFlags(flags *pflag.FlagSet) {
 		"Comma-separated names of the cipher suites that clients of the serving ports may use up to TLS 1.2. If not set, a safe selection.")
 }
 
-// Config returns what the flags say, and nil where none is set. An error names the flag and the allowed values.
+// Config returns what the flags say, and nil if none is set. An error names the flag and the allowed values.
 func (o *TLS) Config() (*sdktls.TLSConfig, error) {
 	if _, err := sdktls.ParseTLSVersion(o.MinVersion); err != nil {
 		return nil, fmt.Errorf("--%s=%s: use one of %s", flagMinVersion, o.MinVersion, strings.Join(versions, ", "))

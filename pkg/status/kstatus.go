@@ -71,7 +71,7 @@ func NotReconciled(object *workv1alpha1.ManifestWorkReplicaSet, status *workv1al
 	return true
 }
 
-// Reconciled takes from a status what NotReconciled put there, where nothing else overwrites it.
+// Reconciled removes from a status what NotReconciled added, if nothing else overwrites it.
 func Reconciled(status *workv1alpha1.ManifestWorkReplicaSetStatus) {
 	if told := meta.FindStatusCondition(status.Conditions, workv1alpha1.ConditionStalled); told != nil && told.Reason == workv1alpha1.ReasonDowngradeRefused {
 		meta.RemoveStatusCondition(&status.Conditions, workv1alpha1.ConditionStalled)

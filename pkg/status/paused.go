@@ -15,7 +15,8 @@ import (
 // howToResume is the end of every message about a pause.
 const howToResume = "set spec.paused to false to resume"
 
-// SetPaused puts the condition Paused among others while spec.paused is true, and removes it otherwise (R22). The plan is nil where there is none.
+// SetPaused puts the condition Paused among others while spec.paused is true, and removes it otherwise (R22). The plan is nil if there is
+// none.
 func SetPaused(conditions *[]metav1.Condition, in *Input) {
 	setOrRemove(conditions, workv1alpha1.ConditionPaused, paused(in), in.Object.Generation, in.Now)
 }
@@ -94,7 +95,7 @@ func abortWaits(in *Input) string {
 		in.Snapshot.Update.Name, in.Plan.Held.Abort.Reason)
 }
 
-// templateWaits says that today's template is not the one that is rolled out; empty where it is (R23).
+// templateWaits returns the message that the template in the spec is not the one that is being rolled out; empty if it is (R23).
 func templateWaits(in *Input) string {
 	if !in.TemplatePending {
 		return ""
@@ -124,7 +125,7 @@ const (
 	PauseEnded Pause = "Ended"
 )
 
-// PauseOf compares what the status was with what was written; empty where neither began nor ended.
+// PauseOf compares the former status with the one that was written; empty if no pause began or ended.
 func PauseOf(before, after *workv1alpha1.ManifestWorkReplicaSetStatus) Pause {
 	was := meta.IsStatusConditionTrue(before.Conditions, workv1alpha1.ConditionPaused)
 	switch is := meta.IsStatusConditionTrue(after.Conditions, workv1alpha1.ConditionPaused); {

@@ -15,7 +15,7 @@ import (
 // maxRevisionText bounds abortReason and changeCause of status.revisions, in bytes (R25): the API server takes no status of any size.
 const maxRevisionText = 256
 
-// revisions derives status.revisions from the history and the works, newest first (R25). It is nil where there is no history.
+// revisions derives status.revisions from the history and the works, newest first (R25). It is nil if there is no history.
 func revisions(in *Input) []workv1alpha1.RevisionStatus {
 	if in.History == nil || len(in.History.Revisions) == 0 {
 		return nil
@@ -138,7 +138,7 @@ func replacedAt(in *Input, rev *revision.Revision, clusters int32) *int32 {
 	return nil
 }
 
-// stateOf is where a revision is in its life; the first state that applies (R25).
+// stateOf returns the state of a revision: the first that applies (R25).
 func stateOf(in *Input, rev *revision.Revision, on *reach) workv1alpha1.RevisionState {
 	_, aborted := abortedAt(in, rev)
 	switch update := in.isUpdate(rev); {

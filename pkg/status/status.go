@@ -36,7 +36,7 @@ type Input struct {
 	Object *workv1alpha1.ManifestWorkReplicaSet
 	// Revisions says which revisions the new status names.
 	Revisions Revisions
-	// History holds the revisions that the new status lists; nil or empty where there is none.
+	// History holds the revisions that the new status lists; nil or empty if there is none.
 	History *revision.History
 	Stage   Stage
 	// Pending says that today's template waits, for an abort to be carried out or for its revision to be recorded: the status

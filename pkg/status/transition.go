@@ -73,7 +73,7 @@ func stops(was, is Stage) []Transition {
 	return nil
 }
 
-// StageOf is the stage that conditions report; empty where they report none.
+// StageOf returns the stage that conditions report; empty if they report none.
 func StageOf(conditions []metav1.Condition) Stage {
 	progressing := meta.FindStatusCondition(conditions, workv1alpha1.ConditionProgressing)
 	if progressing == nil {

@@ -26,7 +26,7 @@ type record struct {
 // ConfigMap the API server rejects, because of a policy for example: rollouts and aborts must not wait for that (R33).
 var errUnavailable = errors.New("the ConfigMap is not available")
 
-// read returns the ConfigMap; nil where there is none.
+// read returns the ConfigMap; nil if there is none.
 func (r *record) read(ctx context.Context) (*corev1.ConfigMap, error) {
 	found, err := r.client.Get(ctx, plan.ConfigMap, metav1.GetOptions{})
 	switch {
@@ -38,7 +38,7 @@ func (r *record) read(ctx context.Context) (*corev1.ConfigMap, error) {
 	return found, nil
 }
 
-// write writes the ConfigMap as it was seen; nil where there was none.
+// write writes the ConfigMap as it was seen; nil if there was none.
 func (r *record) write(ctx context.Context, seen *corev1.ConfigMap, data map[string]string) error {
 	if seen == nil {
 		_, err := r.client.Create(ctx, &corev1.ConfigMap{
@@ -67,7 +67,7 @@ func (r *record) failed(verb string, err error, unavailable bool) error {
 	return fmt.Errorf("%s ConfigMap %s/%s: %w", verb, r.namespace, plan.ConfigMap, err)
 }
 
-// reference is what events about the ConfigMap are about, also where there is none.
+// reference is what events about the ConfigMap are about, even if there is none.
 func (r *record) reference() *corev1.ConfigMap {
 	return &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},

@@ -32,7 +32,7 @@ type Config struct {
 	// Metrics are nil for none.
 	Metrics *metrics.Metrics
 	Clock   clock.PassiveClock
-	// Namespace is the hub's; empty where it is not known.
+	// Namespace is the hub's; empty if it is not known.
 	Namespace string
 	// Version is that of this build.
 	Version string
@@ -132,7 +132,7 @@ func (r *Runner) try(ctx context.Context) bool {
 	return true
 }
 
-// failed reports whether ManifestWorkReplicaSets may be reconciled after an error: they may where the hub cannot record its version (R33).
+// failed reports whether ManifestWorkReplicaSets may be reconciled after an error: they may if the hub cannot record its version (R33).
 func (r *Runner) failed(ctx context.Context, err error) bool {
 	logger := klog.FromContext(ctx)
 	if errors.Is(err, errUnavailable) {

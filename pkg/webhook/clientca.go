@@ -10,11 +10,11 @@ import (
 	"path/filepath"
 )
 
-// clientCAName is the file beside the serving certificate that is used where no flag names one. OCM's operator writes the arguments of its
+// clientCAName is the file next to the serving certificate that is used if no flag names one. OCM's operator writes the arguments of its
 // Deployment and takes back what is edited there, but it keeps a key that somebody adds to the Secret of the serving certificate.
 const clientCAName = "client-ca.crt"
 
-// clientCAs are the authorities whose certificates a client of the webhooks has to present; nil where it has to present none.
+// clientCAs returns the authorities whose certificates a client of the webhooks must present; nil if it need not present one.
 func (o *Options) clientCAs() (*x509.CertPool, error) {
 	path, optional := o.ClientCAFile, false
 	if path == "" {

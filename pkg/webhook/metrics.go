@@ -10,7 +10,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
 
-// metrics serves /metrics as the manager does: by TLS, and only to whoever has a token that may read it.
+// metrics serves /metrics as the manager does: over TLS, and only to clients whose token may read it.
 func (s *Server) metrics(bounds func(*tls.Config)) metricsserver.Options {
 	return metricsserver.Options{
 		BindAddress: s.Options.metricsAddress(), SecureServing: true, FilterProvider: withToken,
@@ -19,7 +19,7 @@ func (s *Server) metrics(bounds func(*tls.Config)) metricsserver.Options {
 }
 
 // withToken asks the API server whose token it was shown, and what that one may do. OCM's own role of the webhook lets it ask the second
-// only. Without the right to ask, nobody reads the metrics, and the log says which right it is.
+// only. Without the permission to ask, nobody can read the metrics, and the log names the permission.
 func withToken(config *rest.Config, client *http.Client) (metricsserver.Filter, error) {
 	filter, err := filters.WithAuthenticationAndAuthorization(config, client)
 	if err != nil {

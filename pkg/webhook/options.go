@@ -20,15 +20,15 @@ type Options struct {
 	CertDir string
 	// ManifestLimit is how many bytes the manifests of one object may have in all.
 	ManifestLimit int
-	// Kubeconfig is the path of the kubeconfig of the hub; empty where the server runs in a Pod of the hub.
+	// Kubeconfig is the path of the kubeconfig of the hub; empty if the server runs in a Pod of the hub.
 	Kubeconfig string
 	// HealthPort is where /healthz and /readyz are served on every address, without TLS. 0 or less means nowhere.
 	HealthPort int
 	// MetricsPort is where /metrics is served on every address, by TLS and with a token. 0 or less means nowhere.
 	MetricsPort int
-	// HealthAddress wins over HealthPort where it is set. "0" means nowhere.
+	// HealthAddress takes precedence over HealthPort if it is set. "0" means that the port is not served.
 	HealthAddress string
-	// MetricsAddress wins over MetricsPort where it is set. "0" means nowhere.
+	// MetricsAddress takes precedence over MetricsPort if it is set. "0" means that the port is not served.
 	MetricsAddress string
 	// ClientCAFile holds the authorities whose certificates clients of the webhooks have to present. Empty means client-ca.crt in CertDir, and
 	// no certificate where that is not there.

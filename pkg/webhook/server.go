@@ -34,7 +34,7 @@ type Server struct {
 	NilExecutor bool
 }
 
-// Run serves until the context ends. It is ready when /readyz says so.
+// Run serves until the context ends. It is ready when /readyz succeeds.
 func (s *Server) Run(ctx context.Context) error {
 	logger := klog.FromContext(ctx).WithName("work-webhook")
 	ctrllog.SetLogger(logger)
@@ -53,7 +53,7 @@ func (s *Server) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("making a client of the hub: %w", err)
 	}
-	// The manager needs no right on the hub: nothing is cached, and nobody leads.
+	// The manager needs no permissions on the hub: it caches nothing, and elects no leader.
 	mgr, err := manager.New(s.Config, manager.Options{
 		Logger:                 logger,
 		Metrics:                s.metrics(sdktls.ConfigToFunc(bounds)),
@@ -67,7 +67,7 @@ func (s *Server) Run(ctx context.Context) error {
 		return fmt.Errorf("making the server (metrics at %s, health at %s: see --metrics-port and --health-probe-port): %w",
 			s.Options.metricsAddress(), s.Options.healthAddress(), err)
 	}
-	// Asking for the server is what makes the manager start it.
+	// The call makes the manager start the server.
 	server := mgr.GetWebhookServer()
 	err = errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("serving", server.StartedChecker()))
 	if err != nil {

@@ -24,7 +24,7 @@ func readConditions(all []metav1.Condition) (found conditions, latest time.Time)
 	return found, latest
 }
 
-// of returns where the condition of a type is kept; nil if it decides nothing.
+// of returns the field that holds the condition of a type; nil if no decision depends on the type.
 func (c *conditions) of(conditionType string) **metav1.Condition {
 	switch conditionType {
 	case workv1.WorkApplied:

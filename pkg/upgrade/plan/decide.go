@@ -36,15 +36,15 @@ const (
 // Decision is what a build does, and what is recorded once that is done.
 type Decision struct {
 	Action Action
-	// Build is this version, and Recorded the one that ran last. They are zero where they name no release.
+	// Build is this version, and Recorded the one that ran last. They are zero if they name no release.
 	Build, Recorded Version
 	// Keep are the versions whose snapshots stay, the newest first.
 	Keep []Version
-	// Why says it to a person, with the remedy where there is one.
+	// Why explains the decision to a user, with the remedy if there is one.
 	Why string
 }
 
-// Decide compares the version of this build with what the ConfigMap holds; nil where there is none.
+// Decide compares the version of this build with what the ConfigMap holds; nil if there is none.
 func Decide(build string, recorded map[string]string) Decision {
 	v, released := ParseVersion(build)
 	if !released {

@@ -12,7 +12,7 @@ import (
 type Object struct {
 	// ManifestWorkReplicaSet has the metadata and the status. Its spec is not read.
 	*workv1alpha1.ManifestWorkReplicaSet
-	// Template is what the template means; empty where that can't be said.
+	// Template is the digest of the template; empty if it has none.
 	Template revision.Digest
 	// History are its revisions. Only those that Compared names have a digest.
 	History revision.History
@@ -42,7 +42,7 @@ func Compared(d *Decision, object *workv1alpha1.ManifestWorkReplicaSet) []string
 }
 
 // annotations are the changes that leave, of the annotations with snapshots, one with the wanted value and those of versions that are kept;
-// empty where nothing changes. An empty value wants none.
+// empty if nothing changes. An empty value wants none.
 func (d *Decision) annotations(o *Object, of Version, value string) map[string]any {
 	changes := map[string]any{}
 	for key, present := range o.Annotations {

@@ -15,15 +15,15 @@ import (
 // last.
 type Restoration struct {
 	Revisions []RevisionPatch
-	// Status are the deciding fields as they are to be; nil where they stay. A field without a value stays.
+	// Status holds the new values of the fields that decisions depend on; nil if they stay. A field without a value stays.
 	Status *status.Revisions
-	// Annotations are the changes of the object's annotations; nil values are removed. Empty where nothing changes.
+	// Annotations are the changes of the object's annotations; nil values are removed. Empty if nothing changes.
 	Annotations map[string]any
 	// Fits reports whether there is a snapshot, of this object and its template. Restored says what is restored of it, for a person; empty for
 	// nothing.
 	Fits     bool
 	Restored string
-	// Kept says why the snapshot is not restored; empty where it is, and where there is none.
+	// Kept is the reason why the snapshot is not restored; empty if it is restored, or if there is none.
 	Kept string
 }
 
@@ -32,7 +32,7 @@ type RevisionPatch struct {
 	Revision *revision.Revision
 	// Annotations are those that are set.
 	Annotations map[string]string
-	// Number is the wanted .revision; nil where it stays.
+	// Number is the wanted .revision; nil if it stays.
 	Number *int64
 }
 

@@ -30,7 +30,7 @@ type snapshot struct {
 	UID types.UID `json:"uid"`
 	// Generation is the object's: while it is the same, the spec is.
 	Generation int64 `json:"generation"`
-	// Template is the hash of the revision that holds the template; empty where no revision was known to. The revision is live (R5), so the
+	// Template is the hash of the revision that holds the template; empty if no revision was known to. The revision is live (R5), so the
 	// snapshot holds no template.
 	Template  string             `json:"template,omitempty"`
 	Status    decidingStatus     `json:"status"`
@@ -49,7 +49,7 @@ type decidingStatus struct {
 type revisionSnapshot struct {
 	Hash   string `json:"hash"`
 	Number int64  `json:"number"`
-	// Annotations are the hub's. They are absent where the snapshot has no room for them.
+	// Annotations are the hub's. They are absent if the snapshot has no room for them.
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
@@ -92,7 +92,7 @@ func decode(text string) (*snapshot, error) {
 }
 
 // Snapshot returns the changes of an object's annotations that leave a snapshot of the version that ran last, and those of versions that
-// are kept; empty where nothing changes (R36). An older snapshot of that version is replaced: where it differs, that version ran again
+// are kept; empty if nothing changes (R36). An older snapshot of that version is replaced: where it differs, that version ran again
 // since.
 func Snapshot(d *Decision, o *Object) (map[string]any, error) {
 	value, err := encode(o)

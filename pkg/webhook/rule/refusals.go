@@ -174,7 +174,7 @@ func badSoak(part string) Check {
 	}.check("badSoak"+part, "")
 }
 
-// NegativeSoak is about a minSuccessTime below zero, where the strategy's type uses it.
+// NegativeSoak is about a minSuccessTime below zero, if the type of the strategy uses it.
 var NegativeSoak = Rule{
 	Name: "negativeSoak",
 	Text: placement.NegativeSoak,
@@ -183,7 +183,7 @@ var NegativeSoak = Rule{
 		"v.startsWith('-') && v.matches("+goDuration+") && v.matches("+notZero+")", "''").check("negativeSoak")},
 }
 
-// BadDeadline is about a progressDeadline, where the strategy's type uses it. It quotes the value.
+// BadDeadline is about a progressDeadline, if the type of the strategy uses it. It quotes the value.
 var BadDeadline = Rule{
 	Name: "badDeadline",
 	Text: placement.BadDeadline,
@@ -192,7 +192,7 @@ var BadDeadline = Rule{
 		"v != '' && v != 'None' && (!v.matches("+goDuration+") || v.startsWith('-') || !v.matches("+notZero+"))", cut("v")).check("badDeadline", "")},
 }
 
-// BadSize is about a maxFailures or maxConcurrency that is a string without %, where the strategy's type uses it. It quotes the value.
+// BadSize is about a maxFailures or maxConcurrency that is a string without %, if the type of the strategy uses it. It quotes the value.
 var BadSize = Rule{
 	Name:   "badSize",
 	Text:   placement.BadSize,
@@ -204,7 +204,7 @@ func badSize(name, config string) Check {
 	return used(name, config+".?"+name+".orValue(0)", "type(v) == string && !string(v).matches('^[0-9]+%$')", cut("v")).check("badSize"+name, "")
 }
 
-// NegativeSize is about a maxFailures or maxConcurrency below zero, where the strategy's type uses it. It names the value.
+// NegativeSize is about a maxFailures or maxConcurrency below zero, if the type of the strategy uses it. It names the value.
 var NegativeSize = Rule{
 	Name:   "negativeSize",
 	Text:   placement.NegativeSize,

@@ -41,7 +41,7 @@ type Check struct {
 // Variable is a named expression.
 type Variable struct{ Name, Expression string }
 
-// Error returns the error of the webhook. Its text omits the value, because Text names the value where that helps.
+// Error returns the error of the webhook. Its text omits the value, because Text names the value if that helps.
 func (r *Rule) Error(path *field.Path, args ...any) *field.Error {
 	detail := fmt.Sprintf(r.Text, args...)
 	if r.Required {

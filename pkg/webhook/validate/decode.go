@@ -32,7 +32,7 @@ func decode(object *unstructured.Unstructured) (mwrs *workv1alpha1.ManifestWorkR
 	return mwrs, problems, err == nil
 }
 
-// explain says which field it is that can't be decoded, where the JSON decoder knows: the other one does not name it.
+// explain returns which field can't be decoded, if the JSON decoder reports it: the other decoder does not name the field.
 func explain(spec map[string]any, err error) error {
 	data, encodeErr := json.Marshal(spec)
 	if encodeErr != nil {

@@ -60,7 +60,7 @@ func ExecutorRefused(review *authorizationv1.SubjectAccessReviewSpec) *field.Err
 		review.User, asked.Name, asked.Verb, asked.Resource, asked.Group, asked.Namespace))
 }
 
-// executorError is what is wrong with an executor that is set.
+// executorError returns the error in an executor that is set.
 func executorError(path *field.Path, executor *workv1.ManifestWorkExecutor) *field.Error {
 	if executor.Subject.ServiceAccount != nil {
 		return nil

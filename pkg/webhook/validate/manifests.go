@@ -118,7 +118,7 @@ func inManifests(manifests []workv1.Manifest, err *field.Error) problem {
 	return problem{Error: err, key: func() string { return keyOf(content(manifests), err) }}
 }
 
-// content is what manifests hold, whatever the order of keys and the spaces between them.
+// content returns manifests in a form that does not depend on the order of keys and the spaces between them.
 func content(manifests []workv1.Manifest) string {
 	var out []byte
 	for i := range manifests {

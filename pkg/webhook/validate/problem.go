@@ -17,19 +17,19 @@ type Limits struct {
 
 func (l Limits) gone() bool { return l.Gone != nil && l.Gone() }
 
-// Verdict is what the webhook answers. Both lists are bounded: they name a few problems, and say how many more there are.
+// Verdict is the answer of the webhook. Both lists are bounded: they name a few problems, and the number of the others.
 type Verdict struct {
 	// Errors refuse the request.
 	Errors field.ErrorList
-	// Warnings are shown to whoever made a request that is let through.
+	// Warnings are shown to the user whose request is admitted.
 	Warnings []string
 }
 
 // problem is something wrong with an object.
 type problem struct {
 	*field.Error
-	// key reports whether two versions of an object have the same problem. It changes when the value does that is at fault, and
-	// not when entries of a list move. It is found only where there are two versions.
+	// key reports whether two versions of an object have the same problem. It changes when the value does that is at fault, and not when
+	// entries of a list move. It is found only if there are two versions.
 	key func() string
 }
 
