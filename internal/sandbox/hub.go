@@ -58,6 +58,15 @@ func NewWorkHub(group *process.Group, binary string, hub *controlplane.APIServer
 	return w, nil
 }
 
+// ShortLease returns flags with which a hub that is started after a crash leads in seconds. The operator's Deployment and OCM's defaults let
+// it wait for more than two minutes.
+func ShortLease() []string {
+	return []string{
+		"--disable-leader-election=false",
+		"--leader-election-lease-duration=10s", "--leader-election-renew-deadline=8s", "--leader-election-retry-period=1s",
+	}
+}
+
 // NewDeployedWorkHub returns a work hub that doesn't run yet: Deploy says how it runs, and with which rights. Flags in args win over
 // those of the Deployment.
 func NewDeployedWorkHub(group *process.Group, binary string, args ...string) (*WorkHub, error) {

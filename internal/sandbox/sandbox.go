@@ -138,7 +138,8 @@ func (s *Sandbox) startHubControllers(ctx context.Context, options Options) erro
 	if options.Operator {
 		return s.startDeployedWorkHub(ctx, options)
 	}
-	if s.WorkHub, err = NewWorkHub(s.Env.Group, options.WorkBinary, s.Hub.APIServer, options.WorkArgs...); err != nil {
+	args := append(ShortLease(), options.WorkArgs...)
+	if s.WorkHub, err = NewWorkHub(s.Env.Group, options.WorkBinary, s.Hub.APIServer, args...); err != nil {
 		return err
 	}
 	return s.WorkHub.Start(ctx)
@@ -165,9 +166,7 @@ func (s *Sandbox) installOperator(ctx context.Context) error {
 // the placement controller is the one inside this process, and Fleet does what registration would do.
 // The webhook server runs, and the API server does not ask it: nobody makes Services reachable here.
 func (s *Sandbox) startDeployedWorkHub(ctx context.Context, options Options) error {
-	// It is the only one, and need not wait until the lease of the one before is over: the operator takes the right to give it back
-	// away when the feature gate is turned off.
-	args := append([]string{"--disable-leader-election"}, options.WorkArgs...)
+	args := append(ShortLease(), options.WorkArgs...)
 	var err error
 	if s.WorkHub, err = NewDeployedWorkHub(s.Env.Group, options.WorkBinary, args...); err != nil {
 		return err

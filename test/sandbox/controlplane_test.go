@@ -36,6 +36,7 @@ func startHub(t *testing.T) *controlplane.ControlPlane {
 }
 
 func TestHub(t *testing.T) {
+	t.Parallel()
 	hub := startHub(t)
 	ctx := t.Context()
 

@@ -74,6 +74,7 @@ func victim() error {
 
 // TestNothingIsLeft ends a sandbox in the ways that a person or a machine ends it.
 func TestNothingIsLeft(t *testing.T) {
+	t.Parallel()
 	tests := map[string]syscall.Signal{
 		"Ctrl-C":  syscall.SIGINT,
 		"kill -9": syscall.SIGKILL,
@@ -81,6 +82,7 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 	for name, sig := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			dir := t.TempDir()
 			sandbox := exec.Command(os.Args[0])
 			sandbox.Env = append(os.Environ(), victimEnv+"=1", "TMPDIR="+dir)

@@ -7,18 +7,22 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/open-cluster-management-io/work-rollback/test/internal/await"
 )
 
 // runningSandbox is a sandbox whose lines can be waited for.
 type runningSandbox struct {
-	t     *testing.T
-	cmd   *exec.Cmd
-	lines chan string
+	t      *testing.T
+	reader *reader
+	cmd    *exec.Cmd
+	lines  chan string
 }
 
 // waitFor returns what an expression finds in the next line that has it.
@@ -42,10 +46,13 @@ func (s *runningSandbox) waitFor(expression string) []string {
 	}
 }
 
-func startSandbox(t *testing.T, binary, dir string, args ...string) *runningSandbox {
+// startSandbox runs `bin/sandbox up` of a reader, in a process group of its own.
+func startSandbox(t *testing.T, r *reader, args ...string) *runningSandbox {
 	t.Helper()
-	s := &runningSandbox{t: t, cmd: exec.Command(binary, append([]string{"up", "--clusters=1"}, args...)...), lines: make(chan string, 1000)}
-	s.cmd.Env = append(os.Environ(), "TMPDIR="+dir)
+	s := &runningSandbox{
+		t: t, reader: r, cmd: exec.Command(filepath.Join(r.bin, "sandbox"), append([]string{"up"}, args...)...), lines: make(chan string, 1000),
+	}
+	s.cmd.Env = append(os.Environ(), "TMPDIR="+r.dir)
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	read, err := s.cmd.StdoutPipe()
 	require.NoError(t, err)
@@ -62,51 +69,60 @@ func startSandbox(t *testing.T, binary, dir string, args ...string) *runningSand
 	return s
 }
 
+// isReady waits until the commands of another terminal find the sandbox.
+func (s *runningSandbox) isReady() {
+	s.t.Helper()
+	await.Eventually(s.t, patience, "the sandbox says where it is", func() error {
+		_, err := s.reader.shell("true")
+		return err
+	})
+}
+
 // A sandbox stays up when its work hub is killed, and runs another build of it when it is told to: a crash, an upgrade and the way back can
 // be rehearsed. A build that does not start changes nothing.
 func TestSandboxRehearsesACrashAndAnUpgrade(t *testing.T) {
-	bin := built(t)
-	other := filepath.Join(bin, "work-2")
-	copyFile(t, filepath.Join(bin, "work"), other)
-	dir, err := os.MkdirTemp("", "up") // The path of a socket is short.
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	s := startSandbox(t, filepath.Join(bin, "sandbox"), dir)
+	t.Parallel()
+	r := newReader(t)
+	s := startSandbox(t, r, "--clusters=1")
 	killed := s.waitFor(`^  kill -9 ([0-9]+)$`)[1]
+	s.isReady()
+	r.hasNothingToSettle()
 
 	require.NoError(t, exec.Command("kill", "-9", killed).Run())
 	s.waitFor(`^The work hub ended, and is started again in 1s: `)
 	first := s.waitFor(`^The work hub runs (\S+) as process ([0-9]+)\.$`)
-	require.Equal(t, filepath.Join(bin, "work"), first[1])
+	require.Equal(t, filepath.Join(r.bin, "work"), first[1])
 	require.NotEqual(t, killed, first[2])
 	require.True(t, alive(first[2]))
 
-	swap := func(binary string) (string, error) {
-		cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "sandbox"), "swap", binary)
-		cmd.Env = append(os.Environ(), "TMPDIR="+dir)
-		out, err := cmd.CombinedOutput()
-		return string(out), err
-	}
-	out, err := swap(other)
-	require.NoError(t, err, out)
+	other := filepath.Join(t.TempDir(), "work-2")
+	copyFile(t, filepath.Join(r.bin, "work"), other)
+	r.must("bin/sandbox swap " + other)
 	second := s.waitFor(`^The work hub runs (\S+) as process ([0-9]+)\.$`)
 	require.Equal(t, other, second[1])
 	require.False(t, alive(first[2]))
 
-	out, err = swap("/bin/false")
+	output, err := r.shell("bin/sandbox swap $(type -P false)")
 	require.Error(t, err)
-	require.Contains(t, out, "the sandbox keeps what it runs: running /bin/false: ")
-	out, err = swap("/no/such/build")
+	require.Regexp(t, "the sandbox keeps what it runs: running .*/false: ", output)
+	output, err = r.shell("bin/sandbox swap /no/such/build")
 	require.Error(t, err)
-	require.Contains(t, out, "no such file")
+	require.Contains(t, output, "no such file")
 
-	out, err = swap(filepath.Join(bin, "work"))
-	require.NoError(t, err, out)
-	require.Equal(t, filepath.Join(bin, "work"), s.waitFor(`^The work hub runs (\S+) as process ([0-9]+)\.$`)[1])
+	r.must("bin/sandbox swap bin/work")
+	require.Equal(t, filepath.Join(r.bin, "work"), s.waitFor(`^The work hub runs (\S+) as process ([0-9]+)\.$`)[1])
 
-	require.NoError(t, syscall.Kill(-s.cmd.Process.Pid, syscall.SIGINT))
-	require.NoError(t, s.cmd.Wait())
-	require.Empty(t, leftFiles(t, dir))
+	require.Equal(t, "cluster1 is offline.\ncluster1 is online.\n", r.must("bin/sandbox offline cluster1; bin/sandbox online cluster1"))
+	r.must("kubectl mwrs status web")
+	s.end(syscall.SIGKILL, -1)
+}
+
+// hasNothingToSettle: the doctor finds everything in order, except that nothing scrapes the hub.
+func (r *reader) hasNothingToSettle() {
+	r.t.Helper()
+	for line := range strings.Lines(r.must("kubectl mwrs doctor")) {
+		require.Regexp(r.t, "^(ok |warn +metrics )", line)
+	}
 }
 
 func copyFile(t *testing.T, from, to string) {

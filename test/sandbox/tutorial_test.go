@@ -30,26 +30,30 @@ const patience = 5 * time.Minute
 // reader follows the tutorial in a clone, with a shell.
 type reader struct {
 	t *testing.T
-	// bin is where the reader's bin/ is, and dir is for the sandbox and for what the reader writes.
-	bin, dir string
+	// bin is where the reader's bin/ is, dir is for the sandbox, and home is for what the reader writes.
+	bin, dir, home string
 }
 
 // newReader returns a reader who ran `make build`.
 func newReader(t *testing.T) *reader {
 	t.Helper()
-	r := &reader{t: t, bin: built(t)}
-	var err error
-	r.dir, err = os.MkdirTemp("", "day") // The path of a socket is short.
+	r := &reader{t: t, bin: built(t), home: t.TempDir()}
+	dir, err := os.MkdirTemp("", "day") // The path of a socket is short.
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = os.RemoveAll(r.dir) })
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	// The links of a temporary directory are resolved, as the sandbox does with its own.
+	r.dir, err = filepath.EvalSymlinks(dir)
+	require.NoError(t, err)
 	return r
 }
 
 // TestTutorial runs each command of the tutorial, in order, and finds what the page shows in what the commands print.
 func TestTutorial(t *testing.T) {
+	t.Parallel()
 	r := newReader(t)
-	s := startSandbox(t, filepath.Join(r.bin, "sandbox"), r.dir, "--clusters=3")
+	s := startSandbox(t, r, "--clusters=3")
 	s.waitFor(`^The logs are in |^On a cluster: `)
+	s.isReady()
 	r.calm()
 	content, err := os.ReadFile(filepath.Join(root, tutorial))
 	require.NoError(t, err)
@@ -75,20 +79,14 @@ func TestTutorial(t *testing.T) {
 		}
 	}
 	require.Empty(t, checks, "checks that no block has")
-	require.NoError(t, syscall.Kill(-s.cmd.Process.Pid, syscall.SIGINT))
-	require.NoError(t, s.cmd.Wait())
+	s.end(syscall.SIGINT, 0)
 }
 
 // calm gives the versions that work more time than the page does, so that a busy machine aborts none of them.
 func (r *reader) calm() {
 	r.t.Helper()
-	await.Eventually(r.t, patience, "the sandbox says where it is", func() error {
-		_, err := r.shell("bin/sandbox env")
-		return err
-	})
-	output, err := r.shell(`sed -i 's/progressDeadline: 15s/progressDeadline: 2m/' "$SAMPLES"/web-v1.yaml "$SAMPLES"/web-v3-canary.yaml
+	r.must(`sed -i 's/progressDeadline: 15s/progressDeadline: 2m/' "$SAMPLES"/web-v1.yaml "$SAMPLES"/web-v3-canary.yaml
 		kubectl apply -f "$SAMPLES"/web-v1.yaml`)
-	require.NoError(r.t, err, output)
 }
 
 // checks are what is true after the blocks with a name. Each is called before its block, and what it returns after it.
@@ -104,17 +102,14 @@ func (r *reader) checks() map[string]func() (after func()) {
 		},
 		"swap": func() func() {
 			const works = `kubectl get manifestworks -A -o jsonpath='{range .items[*]}{.metadata.namespace}={.metadata.generation} {end}'`
-			before, err := r.shell(works)
-			require.NoError(r.t, err)
+			before := r.must(works)
 			return func() {
-				after, err := r.shell(works)
-				require.NoError(r.t, err)
-				require.Equal(r.t, before, after, "no workload changes while releases come and go")
+				require.Equal(r.t, before, r.must(works), "no workload changes while releases come and go")
 			}
 		},
 		"report": func() func() {
 			return func() {
-				page, err := os.ReadFile(filepath.Join(r.dir, "report.html"))
+				page, err := os.ReadFile(filepath.Join(r.home, "report.html"))
 				require.NoError(r.t, err)
 				require.Contains(r.t, string(page), "the rollout of revision 2 was aborted")
 			}
@@ -139,14 +134,22 @@ func (r *reader) play(block *docs.Block) string {
 	return printed
 }
 
+// must runs commands that succeed, and returns what they print.
+func (r *reader) must(commands string) string {
+	r.t.Helper()
+	output, err := r.shell(commands)
+	require.NoError(r.t, err, output)
+	return output
+}
+
 // shell runs commands in a new shell of the reader. They stop at the first that fails.
 func (r *reader) shell(commands string) (string, error) {
 	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
 	defer cancel()
 	commands = "eval \"$(bin/sandbox env)\"\n" + commands
-	commands = strings.NewReplacer("bin/", r.bin+"/", "report.html", filepath.Join(r.dir, "report.html")).Replace(commands)
+	commands = strings.NewReplacer("bin/", r.bin+"/", "report.html", filepath.Join(r.home, "report.html")).Replace(commands)
 	command := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", commands)
-	command.Dir, command.Env = root, append(os.Environ(), "TMPDIR="+r.dir, "KUBECACHEDIR="+filepath.Join(r.dir, "cache"))
+	command.Dir, command.Env = root, append(os.Environ(), "TMPDIR="+r.dir, "KUBECACHEDIR="+filepath.Join(r.home, "cache"))
 	output, err := command.CombinedOutput()
 	return string(output), err
 }
