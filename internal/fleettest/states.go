@@ -144,9 +144,16 @@ func (s *scene) cluster(name string, i int) {
 	default:
 		s.work(name, 2, 6*time.Minute, 4*time.Minute, "")
 	}
-	if bad && s.fails(i) && s.state != "hub-away" {
+	if bad {
+		s.recordFailure(name, i, pull)
+	}
+}
+
+// recordFailure adds the failure of a sick cluster to the status, if it has failed while a hub acted.
+func (s *scene) recordFailure(name string, i int, message string) {
+	if s.fails(i) && s.state != "hub-away" {
 		s.ReplicaSet.Status.Failures = append(s.ReplicaSet.Status.Failures, workv1alpha1.ClusterFailure{
-			Cluster: name, Placement: "production", Since: s.ago(3 * time.Minute), Reason: workv1alpha1.FailureDegraded, Message: pull,
+			Cluster: name, Placement: "production", Since: s.ago(3 * time.Minute), Reason: workv1alpha1.FailureDegraded, Message: message,
 		})
 	}
 }

@@ -29,7 +29,7 @@ func TestWhatCantBeReadIsNotGone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cluster := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: "c1"}}
-			client := clusterfake.NewSimpleClientset(cluster)
+			client := clusterfake.NewSimpleClientset(cluster) //nolint:staticcheck // The API module generates no apply configurations.
 			var fails atomic.Bool
 			failed, watches := make(chan struct{}, 100), make(chan *watch.FakeWatcher, 100)
 			client.PrependReactor("list", "managedclusters", func(clienttesting.Action) (bool, runtime.Object, error) {

@@ -104,8 +104,8 @@ func (c *Controller) noteCluster(p *pass, clusters, remembered placement.Cluster
 	}
 }
 
-// awayUnheard returns the clusters that the status lists as away and whose works this process does not know, and notes their availability. A
-// hub that was restarted knows a work that travels over a broker once its agent has reported it.
+// awayUnheard returns the clusters that the status lists as away and whose works this process does not know, and notes their availability.
+// A hub that was restarted knows a work that travels over a broker once its agent has reported it.
 func (c *Controller) awayUnheard(p *pass, clusters, remembered placement.Clusters, owners map[string]int) []rollout.AwayCluster {
 	if c.broker == nil || len(p.object.Status.Away) == 0 {
 		return nil

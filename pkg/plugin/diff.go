@@ -139,7 +139,8 @@ func (o *options) compareWith(ctx context.Context, command []string, files []dif
 		return err
 	}
 	program := exec.CommandContext(ctx, command[0], append(slices.Clone(command[1:]), "before", "after")...)
-	program.Dir, program.Stdout, program.Stderr = dir, plain.Raw(o.Out), plain.Raw(o.ErrOut) // It may color its output. The files are filtered.
+	// It may color its output. The files are filtered.
+	program.Dir, program.Stdout, program.Stderr = dir, plain.Raw(o.Out), plain.Raw(o.ErrOut)
 	err = program.Run()
 	var exited *exec.ExitError
 	if errors.As(err, &exited) && exited.ExitCode() == 1 {

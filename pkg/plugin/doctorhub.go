@@ -192,7 +192,8 @@ func (d *doctor) metrics(ctx context.Context) ([]diagnosis, error) {
 	const check = "metrics"
 	monitors, err := d.objects.Resource(serviceMonitors).Namespace(d.hub).List(ctx, metav1.ListOptions{})
 	if apierrors.IsNotFound(err) {
-		return one(checkWarn, check, "no Prometheus operator runs on this hub: nothing alerts on aborted rollouts, unless another tool scrapes the hub",
+		return one(checkWarn, check,
+			"no Prometheus operator runs on this hub: nothing alerts on aborted rollouts, unless another tool scrapes the hub",
 			"docs/monitoring.md describes the metrics and the alerts"), nil
 	}
 	if err != nil {

@@ -27,7 +27,9 @@ type listRows struct {
 }
 
 // watchList prints the rows of a printed list again whenever they change, until the context ends.
-func (o *options) watchList(ctx context.Context, c *clients, t *table, sets []*workv1alpha1.ManifestWorkReplicaSet, flags *listOptions) error {
+func (o *options) watchList(
+	ctx context.Context, c *clients, t *table, sets []*workv1alpha1.ManifestWorkReplicaSet, flags *listOptions,
+) error {
 	rows := &listRows{o: o, table: t, all: flags.all, printed: map[string][]string{}, err: make(chan error, 1)}
 	for i, set := range sets {
 		rows.printed[set.Namespace+"/"+set.Name] = unaged(t, t.row(i))

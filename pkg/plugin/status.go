@@ -94,7 +94,8 @@ func (o *options) status(ctx context.Context, name string, flags *statusOptions)
 	defer end()
 	lw := c.listWatchOf(name, fail)
 	last, ahead := "", &outlookPrinter{options: o, clients: c, name: name}
-	_, err = watchtools.UntilWithSync(klog.NewContext(bounded, o.watchLogger()), lw, &workv1alpha1.ManifestWorkReplicaSet{}, nil, func(event watch.Event) (bool, error) {
+	logged := klog.NewContext(bounded, o.watchLogger())
+	_, err = watchtools.UntilWithSync(logged, lw, &workv1alpha1.ManifestWorkReplicaSet{}, nil, func(event watch.Event) (bool, error) {
 		set, ok := event.Object.(*workv1alpha1.ManifestWorkReplicaSet)
 		if !ok || event.Type == watch.Deleted {
 			return true, fmt.Errorf("manifestworkreplicasets %q was deleted", name)

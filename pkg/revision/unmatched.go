@@ -51,8 +51,8 @@ func Targets(manifests []workv1.Manifest) (targets []workv1.ResourceIdentifier, 
 	return targets, true
 }
 
-// Unmatched returns the places of the manifestConfigs that match none of the targets, as far as the budget of comparisons allows. Outside of
-// the built-in groups, any resource may be that of a target. It ends early if nobody waits for the result.
+// Unmatched returns the places of the manifestConfigs that match none of the targets, as far as the budget of comparisons allows. Outside
+// of the built-in groups, any resource may be that of a target. It ends early if nobody waits for the result.
 func Unmatched(configs []workv1.ManifestConfigOption, targets []workv1.ResourceIdentifier, gone func() bool) (places []int) {
 	exact, ofGroup := map[workv1.ResourceIdentifier]bool{}, map[string][]workv1.ResourceIdentifier{}
 	for _, target := range targets {

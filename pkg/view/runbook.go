@@ -15,8 +15,10 @@ const (
 // Runbook is the section of the runbook that applies to a state.
 type Runbook string
 
-// Path is the path of the section in the repository, and Address is its URL.
-func (r Runbook) Path() string    { return runbookPath + "#" + string(r) }
+// Path returns the path of the section in the repository.
+func (r Runbook) Path() string { return runbookPath + "#" + string(r) }
+
+// Address returns the URL of the section.
 func (r Runbook) Address() string { return repository + r.Path() }
 
 // runbookOf returns the section that applies to a rollout; empty if nothing is wrong.

@@ -30,7 +30,8 @@ const (
 )
 
 // throttle bounds how many reviews are under way, and how large a request may be. Each webhook has one of its own, so that reviews of
-// ManifestWorkReplicaSets never hold up those of ManifestWorks. A request is read before it waits for its turn: a slow client holds no turn.
+// ManifestWorkReplicaSets never hold up those of ManifestWorks. A request is read before it waits for its turn, so a slow client holds no
+// turn.
 type throttle struct {
 	next http.Handler
 	// above is the size in bytes from which on a request is large.

@@ -101,26 +101,29 @@ func (w *World) checkVersions(wanted string, aborted bool) error {
 			leaving.Insert(work.Namespace)
 			continue
 		}
-		if stays := w.leftAlone(work); stays || w.staysAway(work.Namespace) {
-			if stays && w.selected().Has(work.Namespace) {
-				clusters.Insert(work.Namespace) // Another placement selects it.
-			}
-			if aborted && Version(work) != wanted {
-				return fmt.Errorf("quiet, aborted: cluster %s is away, and has %s, not %s", work.Namespace, Version(work), wanted)
-			}
-			continue
+		stays := w.leftAlone(work)
+		away := stays || w.staysAway(work.Namespace)
+		if !away || stays && w.selected().Has(work.Namespace) { // Another placement selects it.
+			clusters.Insert(work.Namespace)
 		}
-		clusters.Insert(work.Namespace)
-		if Version(work) != wanted {
-			return fmt.Errorf("quiet, aborted=%v: cluster %s has %s, not %s", aborted, work.Namespace, Version(work), wanted)
-		}
-		if kept := keptObjects(work); w.Drops && len(kept) > 0 && w.settles(work.Namespace, wanted) {
-			return fmt.Errorf("quiet, aborted=%v: cluster %s has %s, and keeps %v", aborted, work.Namespace, wanted, kept)
+		if err := w.checkVersion(work, wanted, aborted, away); err != nil {
+			return err
 		}
 	}
 	// A selected cluster whose work is being deleted waits until its agent has let it go (R8).
 	if selected := w.selected().Difference(w.adversaries.clusters); !clusters.Union(leaving.Intersection(selected)).Equal(selected) && w.allPlaced() {
 		return fmt.Errorf("quiet: works in %v, selected %v", sets.List(clusters), sets.List(selected))
+	}
+	return nil
+}
+
+// checkVersion checks that a cluster has the wanted version, and keeps nothing of another. A cluster that is away has it after an abort.
+func (w *World) checkVersion(work *workv1.ManifestWork, wanted string, aborted, away bool) error {
+	if (aborted || !away) && Version(work) != wanted {
+		return fmt.Errorf("quiet, aborted=%v: cluster %s has %s, not %s (away: %v)", aborted, work.Namespace, Version(work), wanted, away)
+	}
+	if kept := keptObjects(work); !away && w.Drops && len(kept) > 0 && w.settles(work.Namespace, wanted) {
+		return fmt.Errorf("quiet, aborted=%v: cluster %s has %s, and keeps %v", aborted, work.Namespace, wanted, kept)
 	}
 	return nil
 }
