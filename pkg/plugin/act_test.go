@@ -33,7 +33,7 @@ func TestDryRun(t *testing.T) {
 		require.Contains(t, out, patch)
 		require.Empty(t, h.patches, command)
 		code, out, failed = h.run(t, append(strings.Fields(command), "--dry-run=server")...)
-		require.Zero(t, code, failed)
+		require.Zero(t, code, command+": "+failed)
 		require.Regexp(t, `web `+verb+`.* is valid \(server dry run\)`, out)
 		require.Len(t, h.patches, 1)
 		require.Equal(t, []string{"All"}, h.dryRuns, command)

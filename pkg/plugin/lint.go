@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -167,6 +168,9 @@ func (o *options) lintFile(file string, limit int) (findings []finding, checked 
 	}
 	defer func() { _ = reader.Close() }()
 	for set, err := range manifest.Sets(reader) {
+		if errors.Is(err, context.Canceled) {
+			return nil, 0, err // The user does not want the result any more.
+		}
 		if err != nil {
 			f := finding{File: file, Severity: severityError, Type: typeBroken, Message: err.Error()}
 			if broken := (*manifest.BrokenError)(nil); errors.As(err, &broken) {

@@ -15,6 +15,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/rest"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -66,16 +67,12 @@ func (h *oneHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			reply(h.set)
 			return
 		}
-		before, _ := json.Marshal(h.set)
-		patch, err := jsonpatch.DecodePatch(body.Bytes())
-		if err == nil {
-			before, err = patch.Apply(before)
-		}
+		after, err := h.patched(r.Header.Get("Content-Type"), body.Bytes())
 		if err != nil {
 			status(http.StatusUnprocessableEntity, "Invalid")
 			return
 		}
-		_, _ = w.Write(before)
+		_, _ = w.Write(after)
 	case query.Get("watch") != "" && h.noWatch:
 		status(http.StatusForbidden, "Forbidden")
 	case query.Get("sendInitialEvents") != "":
@@ -101,6 +98,22 @@ func (h *oneHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		status(http.StatusForbidden, "Forbidden")
 	}
+}
+
+// patched returns the object as a patch would leave it.
+func (h *oneHub) patched(contentType string, patch []byte) ([]byte, error) {
+	before, err := json.Marshal(h.set)
+	if err != nil {
+		return nil, err
+	}
+	if contentType == string(types.MergePatchType) {
+		return jsonpatch.MergePatch(before, patch)
+	}
+	decoded, err := jsonpatch.DecodePatch(patch)
+	if err != nil {
+		return nil, err
+	}
+	return decoded.Apply(before)
 }
 
 func (h *oneHub) run(t *testing.T, args ...string) (code int, out, failed string) {

@@ -29,7 +29,7 @@ func (o *options) waitRestored(ctx context.Context, c *clients, name string, tim
 	for {
 		line, done, err := o.restoration(bounded, c, name)
 		switch {
-		case ctx.Err() == nil && errors.Is(bounded.Err(), context.DeadlineExceeded):
+		case ctx.Err() == nil && (errors.Is(bounded.Err(), context.DeadlineExceeded) || isTimeUp(err)):
 			return &exitError{code: exitTimeout, message: fmt.Sprintf("timed out after %s", timeout)}
 		case err != nil:
 			return err

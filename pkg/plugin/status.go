@@ -116,10 +116,15 @@ func (o *options) status(ctx context.Context, name string, flags *statusOptions)
 	if cause := context.Cause(bounded); apierrors.IsForbidden(cause) {
 		return cause
 	}
-	if wait.Interrupted(err) && ctx.Err() == nil && errors.Is(bounded.Err(), context.DeadlineExceeded) {
+	if flags.timeout > 0 && ctx.Err() == nil && isTimeUp(err) {
 		return &exitError{code: exitTimeout, message: fmt.Sprintf("timed out after %s", flags.timeout)}
 	}
 	return err
+}
+
+// isTimeUp reports whether an error is the end of --timeout. A request that client-go's rate limiter would hold up for longer fails before it.
+func isTimeUp(err error) bool {
+	return err != nil && (wait.Interrupted(err) && !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "would exceed context deadline"))
 }
 
 // watchLogger logs the problems of a watch, except its end.

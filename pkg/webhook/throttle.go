@@ -90,7 +90,7 @@ func (t *throttle) review(w http.ResponseWriter, r *http.Request, body *heldBody
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), t.patience)
 	defer cancel()
-	if turns.Acquire(ctx, 1) != nil {
+	if !turns.TryAcquire(1) && turns.Acquire(ctx, 1) != nil {
 		tryAgain(w, fmt.Sprintf("other reviews of this size are under way, and none of them ended within %v", t.patience))
 		return
 	}
