@@ -25,7 +25,7 @@ type right struct {
 // hubRights are the permissions that deploy/base/clusterrole.yaml and deploy/base/role.yaml grant to the hub.
 var hubRights = []right{
 	{group: "apps", resource: "controllerrevisions", verbs: []string{"get", "list", "watch", "create", "patch", "delete"}},
-	{group: "cluster.open-cluster-management.io", resource: "managedclusters", verbs: []string{"get", "list", "watch"}},
+	{group: "cluster.open-cluster-management.io", resource: "managedclusters", verbs: []string{"list", "watch"}},
 	{resource: "configmaps", hubOnly: true, verbs: []string{"create"}},
 	{resource: "configmaps", hubOnly: true, name: plan.ConfigMap, verbs: []string{"get", "patch"}},
 }

@@ -36,9 +36,9 @@ type managedFleet struct {
 func newManagedFleet(t *testing.T, clusters ...string) *managedFleet {
 	t.Helper()
 	ctx := t.Context()
-	w := privateWorld(t, "managed")
+	w := privateWorld(t, "cutoff")
 	f := &managedFleet{
-		fleet:   &fleet{t: t, w: w, name: "web", namespace: "managed", clusters: clusters},
+		fleet:   &fleet{t: t, w: w, name: "web", namespace: "cutoff", clusters: clusters},
 		managed: map[string]*sandbox.ManagedCluster{}, kube: map[string]kubernetes.Interface{}, heartbeats: map[string]func(){},
 	}
 	require.NoError(t, w.fleet.Namespace(ctx, f.namespace))
