@@ -40,7 +40,8 @@ func (d *doctor) webhook(ctx context.Context) ([]diagnosis, error) {
 	}
 	bindings := d.kube.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings()
 	if _, err := bindings.Get(ctx, mwrsCRD, metav1.GetOptions{}); err == nil {
-		return one(checkOK, check, "the admission policies of deploy/ check ManifestWorkReplicaSets; the optional webhook is not registered", ""), nil
+		return one(checkOK, check,
+			"the admission policies of deploy/ check ManifestWorkReplicaSets; the optional webhook is not registered", ""), nil
 	}
 	return one(checkWarn, check, "no validating webhook checks ManifestWorkReplicaSets", "register it as docs/webhook.md describes"), nil
 }

@@ -122,9 +122,13 @@ func (o *options) status(ctx context.Context, name string, flags *statusOptions)
 	return err
 }
 
-// isTimeUp reports whether an error is the end of --timeout. A request that client-go's rate limiter would hold up for longer fails before it.
+// isTimeUp reports whether an error is the end of --timeout. A request that client-go's rate limiter would hold up for longer fails before
+// it.
 func isTimeUp(err error) bool {
-	return err != nil && (wait.Interrupted(err) && !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "would exceed context deadline"))
+	if err == nil {
+		return false
+	}
+	return wait.Interrupted(err) && !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "would exceed context deadline")
 }
 
 // watchLogger logs the problems of a watch, except its end.
