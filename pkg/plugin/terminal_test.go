@@ -113,8 +113,8 @@ func TestCtrlC(t *testing.T) {
 	for command, shown := range map[string]string{
 		"status web": "RollingOut: wave 1", "status web --timeout 1h": "RollingOut: wave 1", "abort web": "[y/N]",
 	} {
-		term.Types("clear; $mwrs " + command + "; echo exit code $?")
-		term.Shows(shown)
+		term.Types("clear; echo beg''in " + command + "; $mwrs " + command + "; echo exit code $?")
+		term.Shows("begin "+command, shown) // Not the screen of the command before.
 		term.Press("C-c")
 		require.Regexp(t, `\^C\s*exit code 130`, term.Shows("exit code"), command)
 	}
@@ -146,14 +146,14 @@ type interrupted struct {
 func (i *interrupted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	i.mu.Lock()
 	i.left--
-	silent := i.left < 0
+	silent, cancel := i.left < 0, i.cancel
 	i.mu.Unlock()
 	if !silent {
 		i.largeFleet.ServeHTTP(w, r)
 		return
 	}
 	_, _ = io.Copy(io.Discard, r.Body) // Otherwise, the server does not see that the client is gone.
-	i.cancel()
+	cancel()
 	<-r.Context().Done()
 }
 

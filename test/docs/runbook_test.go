@@ -170,9 +170,9 @@ func (h *hub) returns(t *testing.T, output string) {
 	})
 }
 
-// forced adds what the page names if a tool manages the template.
+// forced adds what the page names if a tool manages the template, and the answer to the question.
 func forced(_ *testing.T, commands string) string {
-	return strings.TrimSuffix(commands, "\n") + " --force\n"
+	return strings.TrimSuffix(commands, "\n") + " --yes --allow-managed\n"
 }
 
 // tolerant lets the commands of a block continue after one that fails.
