@@ -113,12 +113,12 @@ func (l *outlook) headline(f *Fleet, update string) Headline {
 	}
 	if text := l.halt(); text != "" {
 		if f.State == workv1alpha1.StateStalled {
-			text = "the rollout stands still: " + text
+			text = "the rollout is stalled: " + text
 		}
 		return says(LevelBad, "%s.", sentence(text))
 	}
 	if ahead.Stalled && len(ahead.Failing) == 0 {
-		return says(LevelBad, "The rollout stands still until somebody acts: %s.", f.Summary)
+		return says(LevelBad, "The rollout is stalled until somebody acts: %s.", f.Summary)
 	}
 	for _, stop := range ahead.Stops {
 		if stop != nil && l.looms(stop) {

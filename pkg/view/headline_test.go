@@ -49,7 +49,7 @@ func TestHeadline(t *testing.T) {
 		}, "In 2m4s, 9 clusters return to revision 1.", view.LevelBad},
 		"tolerated": {"50%", "10m", nil, "0 of 20 clusters run revision 2.", view.LevelWarn},
 		"stalled": {"6", "None", func(o *view.Objects) { o.ReplicaSet.Status.State = workv1alpha1.StateStalled },
-			"The rollout stands still: 7 degraded, 1 rejected, maxFailures 6: nothing starts until 2 recover, or somebody acts.", view.LevelBad},
+			"The rollout is stalled: 7 degraded, 1 rejected, maxFailures 6: nothing starts until 2 recover, or somebody acts.", view.LevelBad},
 		"paused before an abort": {"6", "10m", func(o *view.Objects) { o.ReplicaSet.Spec.Paused = true },
 			"In 5m4s, an abort falls due and has to wait, because the rollout is paused.", view.LevelBad},
 		"paused": {"6", "10m", func(o *view.Objects) { healthy(o); o.ReplicaSet.Spec.Paused = true },
