@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -40,6 +41,14 @@ type oneHub struct {
 	metadata map[string]string
 	// reads are the reads of whole objects, and dryRuns the values of dryRun in the patches.
 	reads, dryRuns []string
+	noting         sync.Mutex
+}
+
+// note appends to what the hub has seen: a client that watches sends several requests at a time.
+func (h *oneHub) note(seen *[]string, what ...string) {
+	h.noting.Lock()
+	defer h.noting.Unlock()
+	*seen = append(*seen, what...)
 }
 
 func (h *oneHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -52,17 +61,17 @@ func (h *oneHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	metadata := strings.Contains(r.Header.Get("Accept"), "PartialObjectMetadataList")
 	if !metadata && r.Method == http.MethodGet {
-		h.reads = append(h.reads, r.URL.String())
+		h.note(&h.reads, r.URL.String())
 	}
 	switch {
 	case metadata:
 		_, _ = fmt.Fprintf(w, `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","items":[%s]}`,
 			h.metadata[r.URL.Path[strings.LastIndex(r.URL.Path, "/"):]])
 	case r.Method == http.MethodPatch:
-		h.dryRuns = append(h.dryRuns, query["dryRun"]...)
+		h.note(&h.dryRuns, query["dryRun"]...)
 		var body bytes.Buffer
 		_, _ = body.ReadFrom(r.Body)
-		h.patches = append(h.patches, body.String())
+		h.note(&h.patches, body.String())
 		if query.Get("dryRun") == "" {
 			reply(h.set)
 			return
