@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -43,6 +44,7 @@ type largeFleet struct {
 	n int
 	// limits are the limits of the requests for works. The one for metadata has none.
 	limits []string
+	noting sync.Mutex
 	// work is a work as JSON, and metadata is its metadata. Its namespace is the mark.
 	work, metadata, mark []byte
 	answers              map[string]any
@@ -135,7 +137,9 @@ func (f *largeFleet) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		work = f.metadata
 	}
 	begin, _ := strconv.Atoi(r.URL.Query().Get("continue"))
+	f.noting.Lock()
 	f.limits = append(f.limits, r.URL.Query().Get("limit"))
+	f.noting.Unlock()
 	limit, err := strconv.Atoi(r.URL.Query().Get("limit"))
 	if err != nil {
 		limit = f.n
