@@ -51,8 +51,7 @@ func newHub(t *testing.T) *hub {
 	h.Join(t)
 	h.binary = operatortest.BuildWork(t)
 	var err error
-	// It is the only one, and need not wait for the lease of the one before.
-	h.work, err = sandbox.NewDeployedWorkHub(h.Env.Group, h.binary, "--disable-leader-election")
+	h.work, err = sandbox.NewDeployedWorkHub(h.Env.Group, h.binary, sandbox.ShortLease()...)
 	require.NoError(t, err)
 	h.kubelet = h.RunDeployment(t, sandbox.WorkController, h.work)
 	return h

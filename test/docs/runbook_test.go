@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -16,10 +17,16 @@ import (
 func (h *hub) rollsOut(version, reason string) func(t *testing.T) {
 	return func(t *testing.T) {
 		t.Helper()
-		h.shell(t, `kubectl patch mwrs web --type=json -p '[{"op": "replace", "path": "/spec/manifestWorkTemplate/workload/manifests/0/data", `+
-			`"value": {"version": "`+version+`", "works": "false"}}]'`)
+		h.changesTo(t, version, false)
 		h.waitsFor(t, reason)
 	}
+}
+
+// changesTo puts a version into the template that becomes ready, or never does.
+func (h *hub) changesTo(t *testing.T, version string, works bool) {
+	t.Helper()
+	h.shell(t, fmt.Sprintf(`kubectl patch mwrs web --type=json -p '[{"op": "replace", "path": "/spec/manifestWorkTemplate/workload/manifests/0/data", `+
+		`"value": {"version": "%s", "works": "%v"}}]'`, version, works))
 }
 
 // waitsFor waits for a reason of Progressing at the newest generation.
@@ -37,21 +44,141 @@ func (h *hub) waitsFor(t *testing.T, reason string) {
 
 // aborts returns a step that rolls out such a version, and waits until it was aborted.
 func (h *hub) aborts(version string) func(t *testing.T) {
-	return func(t *testing.T) {
-		t.Helper()
-		h.rollsOut(version, workv1alpha1.ReasonNewRevisionCreated)(t)
-		h.waitsFor(t, workv1alpha1.ReasonRolloutAborted)
-	}
+	return h.rollsOut(version, workv1alpha1.ReasonRolloutAborted)
 }
 
-// restores puts the template of the stable revision back into the spec.
+// restores puts the template of the stable revision back into the spec, and waits.
 func (h *hub) restores(t *testing.T) {
+	t.Helper()
+	h.putsBack(t)
+	h.isBack(t)
+}
+
+// putsBack puts the template of the stable revision back into the spec.
+func (h *hub) putsBack(t *testing.T) {
 	t.Helper()
 	h.shell(t, `HASH=$(kubectl get mwrs web -o jsonpath='{.status.currentRevision}')
 TEMPLATE=$(kubectl get controllerrevision "web-$HASH" -o jsonpath='{.data.spec.manifestWorkTemplate}')
 kubectl patch mwrs web --type=json -p "[{\"op\": \"replace\", \"path\": \"/spec/manifestWorkTemplate\", \"value\": $TEMPLATE}]"`)
+}
+
+// isBack waits until the rollout is complete, and v1 is everywhere.
+func (h *hub) isBack(t *testing.T) {
+	t.Helper()
 	h.waitsFor(t, workv1alpha1.ReasonNewManifestWorkAvailable)
 	h.isEverywhere(t, "v1")
+}
+
+// failsAgain: the clusters were not repaired, so that the retry is aborted too. The undo that follows is what the page waits for next.
+func (h *hub) failsAgain(t *testing.T, output string) {
+	h.isRetried(t, output)
+	h.putsBack(t)
+}
+
+// abortsWhileOffline: an abort meets a cluster whose agent does not answer any more.
+func (h *hub) abortsWhileOffline(t *testing.T) {
+	h.changesTo(t, "v5", false)
+	eventually(t, "the first cluster has v5", func() error {
+		if found := h.shell(t, "kubectl mwrs clusters web --state inflight -o name"); found != "cluster1\n" {
+			return errors.New(found)
+		}
+		return nil
+	})
+	h.Agents["cluster1"].Stop()
+	h.waitsFor(t, workv1alpha1.ReasonRolloutAborted)
+}
+
+// restoresOnReturn: the agent comes back, and confirms the stable revision.
+func (h *hub) restoresOnReturn(t *testing.T, output string) {
+	h.shows("Restoring", "cluster1", "docs/runbook.md#a-rollout-was-aborted")(t, output)
+	h.Agents["cluster1"].Start()
+	h.shell(t, "kubectl mwrs status web --wait-restored --timeout=2m")
+	require.Empty(t, h.shell(t, "kubectl mwrs clusters web --state Restoring -o name"))
+	h.restores(t)
+}
+
+// The failureStrategy of the only placementRef, and a patch of it.
+const (
+	failureStrategy = `[{"op": "%s", "path": "/spec/placementRefs/0/rolloutStrategy/failureStrategy"%s}]`
+	addIt           = `, "value": "AbortAll"`
+)
+
+// abortsNothing removes the failureStrategy, and abortsAgain adds it.
+func (h *hub) abortsNothing(t *testing.T) {
+	h.shell(t, "kubectl patch mwrs web --type=json -p '"+fmt.Sprintf(failureStrategy, "remove", "")+"'")
+}
+
+func (h *hub) abortsAgain(t *testing.T) {
+	h.shell(t, "kubectl patch mwrs web --type=json -p '"+fmt.Sprintf(failureStrategy, "add", addIt)+"'")
+}
+
+func (h *hub) stalls(t *testing.T) {
+	h.abortsNothing(t)
+	h.rollsOut("v5", workv1alpha1.ReasonProgressDeadlineExceeded)(t)
+}
+
+// leavesTheStall: the abort returns every cluster, and says who asked for it and why.
+func (h *hub) leavesTheStall(t *testing.T, _ string) {
+	h.waitsFor(t, workv1alpha1.ReasonRolloutAborted)
+	require.Equal(t, []string{"v1", "v1"}, h.versions(t))
+	require.Equal(t, "v5 is broken", h.get(t).Status.AbortReason)
+	h.restores(t)
+}
+
+// fallsBehind: a good version fails on a cluster that is offline.
+func (h *hub) fallsBehind(t *testing.T) {
+	h.Agents["cluster1"].Stop()
+	require.NoError(t, h.Fleet.SetAvailable(t.Context(), "cluster1", false))
+	h.changesTo(t, "v6", true)
+	h.waitsFor(t, workv1alpha1.ReasonProgressDeadlineExceeded)
+}
+
+// catchesUp: the hub notices the late success, and continues the rollout.
+func (h *hub) catchesUp(t *testing.T, output string) {
+	h.shows("cluster1   Failed", "version: v6", "Unknown")(t, output)
+	h.Agents["cluster1"].Start()
+	require.NoError(t, h.Fleet.SetAvailable(t.Context(), "cluster1", true))
+	h.waitsFor(t, workv1alpha1.ReasonNewManifestWorkAvailable)
+	h.isEverywhere(t, "v6")
+	require.Contains(t, h.shell(t, "kubectl mwrs why web cluster1"), "cluster1   Succeeded")
+	h.abortsAgain(t)
+	h.shell(t, "kubectl mwrs undo web --yes --allow-managed --wait")
+	h.isBack(t)
+}
+
+// goesAway: the doctor notices that no hub leads, once the Lease is late.
+func (h *hub) goesAway(t *testing.T) {
+	h.disable(t)
+	eventually(t, "the doctor fails", func() error {
+		if output, problem := h.try(t, "kubectl mwrs doctor"); problem == "" {
+			return errors.New(output)
+		}
+		return nil
+	})
+}
+
+// returns: the remedy is the feature gate.
+func (h *hub) returns(t *testing.T, output string) {
+	require.Regexp(t, `(?m)^fail +leader `, output)
+	require.NotContains(t, output, "cluster-manager-work-controller  ", "the operator deleted the Deployment")
+	h.setGate(t, "Enable")
+	eventually(t, "the doctor reports no failure", func() error {
+		output, problem := h.try(t, "kubectl mwrs doctor")
+		if problem != "" {
+			return errors.New(output + problem)
+		}
+		return nil
+	})
+}
+
+// forced adds what the page names if a tool manages the template, and the answer to the question.
+func forced(_ *testing.T, commands string) string {
+	return strings.TrimSuffix(commands, "\n") + " --yes --allow-managed\n"
+}
+
+// tolerant lets the commands of a block continue after one that fails.
+func tolerant(_ *testing.T, commands string) string {
+	return strings.ReplaceAll(commands, "\n", " || true\n")
 }
 
 // shows returns a check that a block printed each of the texts.

@@ -81,25 +81,28 @@ func (h *hub) knowsAborts(t *testing.T, _ string) {
 
 // loseTheRights has the hub start without them.
 func (h *hub) loseTheRights(t *testing.T) {
-	child := h.work.Process()
-	gate := func(mode string) string {
-		return `kubectl patch clustermanager cluster-manager --type=merge ` +
-			`-p '{"spec": {"workConfiguration": {"featureGates": [{"feature": "ManifestWorkReplicaSet", "mode": "` + mode + `"}]}}}'`
-	}
-	h.shell(t, gate("Disable"))
-	eventually(t, "the work hub ends", func() error {
-		if ended, _ := child.Exited(); !ended {
-			return errors.New("it runs")
-		}
-		return nil
-	})
+	h.disable(t)
 	h.shell(t, "kubectl delete clusterrolebinding open-cluster-management:cluster-manager-work:revisions")
-	h.shell(t, gate("Enable"))
+	h.setGate(t, "Enable")
 	h.says(t, "there is no revision history", true)
 }
 
-// revisionsOfTheStory is how many revisions the pages before have made: v1 to v4, and v5 of the runbook.
-const revisionsOfTheStory = 5
+// setGate enables or disables the feature gate of the hub.
+func (h *hub) setGate(t *testing.T, mode string) {
+	t.Helper()
+	h.shell(t, `kubectl patch clustermanager cluster-manager --type=merge `+
+		`-p '{"spec": {"workConfiguration": {"featureGates": [{"feature": "ManifestWorkReplicaSet", "mode": "`+mode+`"}]}}}'`)
+}
+
+// disable disables the feature gate, and waits until the work hub has ended.
+func (h *hub) disable(t *testing.T) {
+	t.Helper()
+	h.setGate(t, "Disable")
+	h.isHeld(t, "")
+}
+
+// revisionsOfTheStory is how many revisions the pages before have made: v1 to v4, and v5 and v6 of the runbook.
+const revisionsOfTheStory = 6
 
 // hasHistoryAgain: without a restart, and without a write to a cluster.
 func (h *hub) hasHistoryAgain(t *testing.T, _ string) {

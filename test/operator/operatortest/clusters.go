@@ -29,6 +29,7 @@ func (h *Hub) Join(t *testing.T) {
 		})
 		require.NoError(t, err)
 		agent.Start()
+		h.Agents[plane.Name] = agent
 		t.Cleanup(agent.Stop)
 		h.Clusters[plane.Name], err = kubernetes.NewForConfig(plane.RESTConfig())
 		require.NoError(t, err)

@@ -27,8 +27,9 @@ type Hub struct {
 	Kube        kubernetes.Interface
 	Works       workclient.Interface
 	ReplicaSets versioned.Interface
-	// Clusters are clients of the managed clusters, by name; empty before Join.
+	// Clusters are clients of the managed clusters, by name, and Agents are their work agents; empty before Join.
 	Clusters map[string]kubernetes.Interface
+	Agents   map[string]*sandbox.Agent
 }
 
 // Start starts a hub that runs until the test ends. It is upstream's: nothing of deploy/ is there. Arguments are added to the flags of its
@@ -40,7 +41,7 @@ func Start(t *testing.T, arguments ...string) *Hub {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, env.Stop(context.Background())) })
 	require.NoError(t, sandbox.LogToFile(env.Group.Path("logs", "operator-and-agents.log")))
-	h := &Hub{Env: env, Clusters: map[string]kubernetes.Interface{}}
+	h := &Hub{Env: env, Clusters: map[string]kubernetes.Interface{}, Agents: map[string]*sandbox.Agent{}}
 	h.Plane, err = env.StartHub(ctx, controlplane.HubOptions{Bare: true, GarbageCollection: true, APIServerArgs: arguments})
 	require.NoError(t, err)
 	config := h.Plane.RESTConfig()
