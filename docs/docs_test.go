@@ -20,7 +20,6 @@ const root = ".."
 // unmarked are the blocks of the README, which has no room for markers: its first page is for people.
 var unmarked = map[string]string{
 	"make demo\n": Make,
-	"make test\n": Make,
 }
 
 func fenced(t *testing.T) []Block {
