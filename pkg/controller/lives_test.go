@@ -218,7 +218,8 @@ func TestLifeOfSelection(t *testing.T) {
 	require.Contains(t, l.condition(workv1alpha1.ConditionPlacementVerified), "missing")
 }
 
-// Revisions that somebody deletes are rebuilt from the works, and labels that somebody removes come back (R7, R9).
+// If somebody deletes all revisions, the one of the template is created again and stays the stable one. Labels that somebody removes come back
+// (R7, R9).
 func TestLifeOfDeletedThings(t *testing.T) {
 	l := begin(t)
 	l.Update("v2")
@@ -229,7 +230,6 @@ func TestLifeOfDeletedThings(t *testing.T) {
 	l.patch(simulation.Works, "c1", simulation.Name, `{"metadata":{"labels":{"`+workv1alpha1.LabelReplicaSet+`":null}}}`)
 	l.quiet()
 	l.everywhere("v2")
-	l.said(workv1alpha1.EventRevisionRebuilt)
 	l.Report("c1", "v3", simulation.Hangs)
 	l.Update("v3")
 	l.quiet()

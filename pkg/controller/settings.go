@@ -34,7 +34,7 @@ func (r *revisionReconciler) noteSettings(ctx context.Context, p *pass) (goOn bo
 		value = nil
 	}
 	step := lifecycle.Step{
-		Action: lifecycle.Remember, Key: "settings", Verb: "patching", Revision: newest.Object,
+		Action: lifecycle.MarkSettings, Key: "settings", Verb: "patching", Revision: newest.Object,
 		Patch: lifecycle.Patch{Annotations: map[string]any{workv1alpha1.AnnotationSettings: value}},
 	}
 	if note.Found {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	workv1 "open-cluster-management.io/api/work/v1"
+
 	"github.com/open-cluster-management-io/work-rollback/pkg/adoption"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
@@ -162,21 +164,70 @@ func (c *chain) record(specs []adoption.Spec, stable revision.Digest, firstSight
 		if c.History.ByDigest(specs[i].Digest) != nil {
 			continue
 		}
-		missing := &lost{
-			hash:     revision.ComputeHash(specs[i].Template, c.Revisions.CollisionCount),
-			template: specs[i].Template,
-			current:  specs[i].Digest == stable,
-			recorded: true,
-		}
-		if missing.current {
-			missing.onlyOn = specs[i].OnlyOn()
-		}
-		if all.add(c.remake(missing, number)); all.failed != nil || all.next != nil {
+		if all.add(c.recordSpec(&specs[i], specs[i].Digest == stable, number)); all.failed != nil || all.next != nil {
 			return all
 		}
 		number = max(0, number+next)
 	}
 	return all
+}
+
+// recordSpec creates the revision of one spec. If something has its name that is not this object's revision, the conditions say so when the
+// revision is needed.
+func (c *chain) recordSpec(spec *adoption.Spec, stable bool, number int64) batch {
+	hash := revision.ComputeHash(spec.Template, c.Revisions.CollisionCount)
+	wanted, err := revision.New(c.Object, spec.Template, hash, number)
+	if err != nil {
+		return batch{failed: &Answer{Key: "record", Result: Failed, Err: err}}
+	}
+	wanted.Annotations[workv1alpha1.AnnotationRecorded] = stamp(c.Now)
+	if stable {
+		wanted.Annotations[workv1alpha1.AnnotationCurrentSince] = stamp(c.History.NextCurrentSince(c.Now))
+		if only := spec.OnlyOn(); only != "" {
+			wanted.Annotations[workv1alpha1.AnnotationRecordedOn] = only
+		}
+	}
+	answer, next := c.do(Step{
+		Action: Record, Key: "record " + wanted.Name, Verb: "creating", Revision: wanted, Why: "another hub rolled out revision " + wanted.Name,
+		Event: &Event{Reason: workv1alpha1.EventRevisionRecorded, Action: "Record", Note: "recorded what another hub rolled out as revision " + wanted.Name},
+	})
+	switch {
+	case next != nil:
+		return batch{next: next}
+	case answer.Result == Exists:
+		return c.reclaim(hash)
+	case answer.Result != Done:
+		return batch{failed: answer}
+	}
+	return batch{wrote: true}
+}
+
+// specOf reads what a work holds.
+func (c *chain) specOf(w *work.Work) (*workv1.ManifestWorkSpec, batch) {
+	name := w.Cluster() + "/" + w.Object.Name
+	answer, next := c.do(Step{
+		Action: ReadSpec, Key: "spec " + name, Work: w.Object, Digest: w.Digest, Why: "ManifestWork " + name + " may hold what another hub rolled out",
+	})
+	switch {
+	case next != nil:
+		return nil, batch{next: next}
+	case answer.Result != Done:
+		return nil, batch{failed: answer}
+	}
+	return answer.Spec, batch{}
+}
+
+// batch is what became of several requests: next is set if another one comes first, or if the pass ends.
+type batch struct {
+	wrote  bool
+	failed *Answer
+	next   *Step
+}
+
+// add takes over what became of one more request.
+func (b *batch) add(one batch) {
+	b.wrote = b.wrote || one.wrote
+	b.failed, b.next = one.failed, one.next
 }
 
 // makeCurrent makes a revision the current one: on the revision first (R16).

@@ -27,7 +27,7 @@ func TestAdopt(t *testing.T) {
 	works := []work.Work{theirs("c1", "a"), theirs("c2", "a"), theirs("c3", "b")}
 	v := firstSight(works...)
 	require.Equal(t, "c1", step(t, lifecycle.Next(v), lifecycle.ReadSpec).Work.Namespace)
-	recorded := step(t, answer(t, v, lifecycle.Answer{Spec: template("a")}), lifecycle.Rebuild)
+	recorded := step(t, answer(t, v, lifecycle.Answer{Spec: template("a")}), lifecycle.Record)
 	require.Equal(t, nameOf("a"), recorded.Revision.Name)
 	require.Contains(t, recorded.Revision.Annotations, workv1alpha1.AnnotationRecorded)
 	require.Contains(t, recorded.Revision.Annotations, workv1alpha1.AnnotationCurrentSince)
@@ -52,10 +52,10 @@ func TestAdopt(t *testing.T) {
 func TestAdoptsSeveral(t *testing.T) {
 	v := firstSight(theirs("c1", "a"), theirs("c2", "a"), theirs("c3", "c"))
 	answer(t, v, lifecycle.Answer{Spec: template("a")})
-	first := step(t, answer(t, v, lifecycle.Answer{Spec: template("c")}), lifecycle.Rebuild)
+	first := step(t, answer(t, v, lifecycle.Answer{Spec: template("c")}), lifecycle.Record)
 	require.Equal(t, nameOf("c"), first.Revision.Name)
 	require.EqualValues(t, 1, first.Revision.Revision)
-	second := step(t, answer(t, v, lifecycle.Answer{}), lifecycle.Rebuild)
+	second := step(t, answer(t, v, lifecycle.Answer{}), lifecycle.Record)
 	require.EqualValues(t, 2, second.Revision.Revision)
 	require.NotContains(t, second.Revision.Annotations, workv1alpha1.AnnotationCurrentSince)
 	held(t, answer(t, v, lifecycle.Answer{Result: lifecycle.Failed, Err: errQuota}), lifecycle.Refused)
@@ -83,7 +83,7 @@ func TestAdoptionFails(t *testing.T) {
 func TestAdoptsOfOneCluster(t *testing.T) {
 	v := firstSight(theirs("c1", "a"))
 	v.Refs[0].Placement.Groups[0].Clusters, v.Refs[0].Placement.Selected = []string{"c1"}, 1
-	recorded := step(t, answer(t, v, lifecycle.Answer{Spec: template("a")}), lifecycle.Rebuild)
+	recorded := step(t, answer(t, v, lifecycle.Answer{Spec: template("a")}), lifecycle.Record)
 	require.Equal(t, "c1", recorded.Revision.Annotations[workv1alpha1.AnnotationRecordedOn])
 }
 
@@ -116,7 +116,7 @@ func TestNothingToAdopt(t *testing.T) {
 	v := view("b", names("a", "b"), object("a", 1, current(0)), object("b", 2, remembers("a")))
 	v.Works = []work.Work{ours("c1", "a"), theirs("c2", "z")}
 	v.Refs[0].Placement.Groups[0].Clusters, v.Refs[0].Placement.Selected = []string{"c1", "c2"}, 2
-	require.NotContains(t, []lifecycle.Action{lifecycle.ReadSpec, lifecycle.Rebuild, lifecycle.Unmark}, lifecycle.Next(v).Action)
+	require.NotContains(t, []lifecycle.Action{lifecycle.ReadSpec, lifecycle.Record, lifecycle.Unmark}, lifecycle.Next(v).Action)
 }
 
 // Another hub rolled out the template whose rollout was aborted, and every cluster succeeded with it: the abort has ended, on the revision first, then

@@ -18,8 +18,7 @@ import (
 )
 
 // lostStatus rebuilds a status that was lost from what the revisions record: an older CRD prunes it, a restore drops it. A lost status is never
-// a retry, and never a first rollout (R16). The current revision may have been deleted at the same time: it is rebuilt next, and the one
-// before it does not take its place.
+// a retry, and never a first rollout (R16). If the current revision was deleted at the same time, the one before it does not take its place.
 func (c *chain) lostStatus() *Step {
 	newest := c.History.Newest()
 	if c.Revisions.UpdateRevision != "" || newest == nil {
@@ -157,7 +156,7 @@ func (r recorded) current(hash string, update *work.Revision) (*work.Revision, *
 	case found == nil:
 		return nil, &rollout.Absence{Cause: rollout.Deleted, Revision: name}
 	case found.Err != nil:
-		return nil, &rollout.Absence{Cause: rollout.Unreadable, Detail: found.Err.Error(), Works: r.worksWith(hash)}
+		return nil, &rollout.Absence{Cause: rollout.Unreadable, Detail: found.Err.Error()}
 	case r.selectsBeside(found.RecordedOn()):
 		return nil, &rollout.Absence{Cause: rollout.OnOneCluster, Revision: found.Object.Name, Cluster: found.RecordedOn()}
 	}

@@ -77,7 +77,7 @@ func TestCurrent(t *testing.T) {
 		"there is one":   {v: view("b", names("a", "b"), object("a", 1, current(0))), current: "a"},
 		"no history":     {v: &lifecycle.View{NoHistory: true}, current: "a", absence: rollout.WithoutHistory},
 		"deleted":        {v: view("b", names("a", "b")), current: "a", absence: rollout.Deleted, says: "it was deleted"},
-		"broken":         {v: view("b", names("a", "b"), object("a", 1, broken)), current: "a", absence: rollout.Unreadable, says: "no ManifestWork has its hash"},
+		"broken":         {v: view("b", names("a", "b"), object("a", 1, broken)), current: "a", absence: rollout.Unreadable, says: "nothing can be rolled back to it"},
 		"on one cluster": {v: view("b", names("a", "b"), object("a", 1, onC1)), current: "a", absence: rollout.OnOneCluster, says: "found on cluster c1 alone"},
 		"none ever":      {v: view("a", names("", "a"), object("a", 1)), absence: rollout.NeverComplete, says: "repair the clusters"},
 		"others": {
@@ -108,20 +108,16 @@ func TestCurrent(t *testing.T) {
 
 // Revisions that can't be read are named with the remedy (R7, R12).
 func TestUnusable(t *testing.T) {
-	look := func(works ...work.Work) lifecycle.Step {
-		stranger := object("x", 9)
-		stranger.Name = "web-stranger"
-		v := view("b", names("a", "b"), object("a", 1, broken, current(0)), object("b", 2, remembers("a")), stranger)
-		v.Works = works
-		return lifecycle.Next(v)
-	}
-	for count, says := range []string{"no ManifestWork has its hash", "1 ManifestWork has its hash", "2 ManifestWorks have its hash"} {
-		found := look([]work.Work{ours("c1", "a"), ours("c2", "a")}[:count]...)
-		require.Contains(t, found.Outcome.Problems[0].Text, says)
-		require.Contains(t, found.Outcome.Events[0].Note, "web-stranger")
-		require.Contains(t, found.Outcome.Events[1].Note, says)
-		require.True(t, found.Outcome.Events[1].Once)
-	}
+	const remedy = "nothing can be rolled back to it: put a good template into the spec"
+	stranger := object("x", 9)
+	stranger.Name = "web-stranger"
+	v := view("b", names("a", "b"), object("a", 1, broken, current(0)), object("b", 2, remembers("a")), stranger)
+	v.Works = []work.Work{ours("c1", "a")}
+	found := lifecycle.Next(v)
+	require.Contains(t, found.Outcome.Problems[0].Text, remedy)
+	require.Contains(t, found.Outcome.Events[0].Note, "web-stranger")
+	require.Contains(t, found.Outcome.Events[1].Note, remedy)
+	require.True(t, found.Outcome.Events[1].Once)
 	unused := lifecycle.Next(view("b", names("b", "b"), object("a", 1, broken), object("b", 2, current(0), remembers())))
 	require.Empty(t, unused.Outcome.Events)
 	require.Empty(t, unused.Outcome.Problems)

@@ -13,7 +13,7 @@
 //	unusable         revisions that don't count, or can't be read, are named                  (R2, R7)
 //	lostStatus       a status that was lost is rebuilt from the revisions                     (R16)
 //	olderStatus      a status that is older than the revisions counts as lost                 (R16)
-//	deleted          live revisions that somebody deleted are rebuilt                         (R7)
+//	unlabelled       a live revision that lost its labels gets them back                      (R7)
 //	endAbort         another hub rolled out what was aborted, and every cluster succeeded     (R16)
 //	adopt            what another hub rolled out becomes revisions                            (R6)
 //	settleCurrent    status.currentRevision names a revision that may be the current one      (R6, R16)
@@ -21,7 +21,6 @@
 //	paused           while spec.paused is true, an edited template waits               (R23)
 //	newTemplate      a template without a revision gets one                                   (R1, R2)
 //	undo             a template that came back makes its revision the newest                  (R3)
-//	remember         the newest revision remembers the other live ones                        (R7)
 //
 // A hub that may not read ControllerRevisions has another ledger (modes.go), and other links:
 //

@@ -40,7 +40,7 @@ func (recorded) links() []link {
 		(*chain).unusable,
 		(*chain).lostStatus,
 		(*chain).olderStatus,
-		(*chain).deleted,
+		(*chain).unlabelled,
 		(*chain).endAbort,
 		(*chain).adopt,
 		(*chain).settleCurrent,
@@ -48,7 +48,6 @@ func (recorded) links() []link {
 		(*chain).paused,
 		(*chain).newTemplate,
 		(*chain).undo,
-		(*chain).remember,
 	}
 }
 

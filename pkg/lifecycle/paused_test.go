@@ -63,15 +63,6 @@ func TestPausedAtFirstSight(t *testing.T) {
 	require.Equal(t, nameOf("b"), step(t, next, lifecycle.Create).Revision.Name)
 }
 
-// A live revision that somebody deletes while paused is rebuilt (R7, R23).
-func TestPausedRebuilds(t *testing.T) {
-	v := paused("c", names("a", "b"), object("b", 2, remembers("a")))
-	v.Works = []work.Work{ours("c1", "a")}
-	asked := step(t, lifecycle.Next(v), lifecycle.ReadSpec)
-	v.Answers = append(v.Answers, lifecycle.Answer{Key: asked.Key, Result: lifecycle.Done, Spec: template("a")})
-	require.Equal(t, nameOf("a"), step(t, lifecycle.Next(v), lifecycle.Rebuild).Revision.Name)
-}
-
 // Without a history the works have the hashes, and the update revision stays too (R23).
 func TestPausedWithoutHistory(t *testing.T) {
 	without := func(value, update string) *lifecycle.View {

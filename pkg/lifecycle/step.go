@@ -17,14 +17,14 @@ type Action string
 const (
 	// Create creates the revision of a template that has none (R2).
 	Create Action = "Create"
-	// Rebuild creates a revision again that somebody deleted (R7), or one that another hub rolled out (R6).
-	Rebuild Action = "Rebuild"
+	// Record creates a revision of what another hub rolled out (R6).
+	Record Action = "Record"
 	// Relabel gives a revision the labels back by which it is found.
 	Relabel Action = "Relabel"
 	// Renumber makes an older revision the newest one (R3).
 	Renumber Action = "Renumber"
-	// Remember writes on a revision what it remembers of the others (R7).
-	Remember Action = "Remember"
+	// MarkSettings writes on a revision which fields the spec has that an older CRD drops (R16).
+	MarkSettings Action = "MarkSettings"
 	// MarkCurrent writes on a revision that it is the current one (R16).
 	MarkCurrent Action = "MarkCurrent"
 	// MarkAborted writes on a revision that its rollout was aborted (R16).

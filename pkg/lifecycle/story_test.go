@@ -57,7 +57,7 @@ func (w *world) perform(step *lifecycle.Step) lifecycle.Answer {
 		return is
 	}
 	switch step.Action {
-	case lifecycle.Create, lifecycle.Rebuild:
+	case lifecycle.Create, lifecycle.Record:
 		if w.revisions[step.Revision.Name] != nil {
 			is.Result = lifecycle.Exists
 			return is
@@ -227,7 +227,7 @@ func TestKilledBetweenSteps(t *testing.T) {
 
 // Requests that fail start nothing new, and once they succeed all comes to the same end.
 func TestRequestsThatFail(t *testing.T) {
-	actions := []lifecycle.Action{lifecycle.Create, lifecycle.Rebuild, lifecycle.Relabel, lifecycle.Renumber, lifecycle.Remember, lifecycle.MarkCurrent, lifecycle.Unmark, lifecycle.ReadLive, lifecycle.ReadSpec}
+	actions := []lifecycle.Action{lifecycle.Create, lifecycle.Record, lifecycle.Relabel, lifecycle.Renumber, lifecycle.MarkCurrent, lifecycle.Unmark, lifecycle.ReadLive, lifecycle.ReadSpec}
 	rapid.Check(t, func(t *rapid.T) {
 		w := story(t)
 		whole := w.clone()

@@ -10,6 +10,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // invalidTemplate holds a template that no agent could apply.
@@ -59,7 +60,7 @@ func (c *chain) newTemplate() *Step {
 // wanted is the revision that today's template gets.
 func (c *chain) wanted() (*appsv1.ControllerRevision, error) {
 	template := &c.Object.Spec.ManifestWorkTemplate
-	hash := revision.ComputeHash(template, c.Revisions.CollisionCount)
+	hash := c.hashOfTemplate()
 	wanted, err := revision.New(c.Object, template, hash, c.History.NextNumber())
 	if err != nil {
 		return nil, err
@@ -82,14 +83,27 @@ func (c *chain) wanted() (*appsv1.ControllerRevision, error) {
 	return wanted, nil
 }
 
+// hashOfTemplate returns the hash of the revision that today's template gets. If somebody deleted the update revision, the template that was rolled
+// out keeps its hash: under another one, its rollout would begin again (R1).
+func (c *chain) hashOfTemplate() string {
+	template, update := &c.Object.Spec.ManifestWorkTemplate, c.Revisions.UpdateRevision
+	if update != "" && c.History.ByHash(update) == nil {
+		digest, remembered := c.Memory.Unrecorded[update]
+		if remembered && digest == c.Template || c.hashOnWorks() == update || revision.Names(update, template, c.Revisions.CollisionCount) {
+			return update
+		}
+	}
+	return revision.ComputeHash(template, c.Revisions.CollisionCount)
+}
+
 // causeChanged reports whether somebody gave a change cause since the newest revision was made or reused (R25).
 func (c *chain) causeChanged(cause string) bool {
 	newest := c.History.Newest()
 	return newest == nil || cause != newest.CauseSeen()
 }
 
-// annotateReturn marks a template that returns to a revision which was the current one and is not there any more: the history limit deleted it, or
-// somebody did and nothing could rebuild it. It reports whether the template returns.
+// annotateReturn marks a template that returns to a revision which was the current one and is not there any more: the history limit or somebody
+// deleted it. It reports whether the template returns.
 func (c *chain) annotateReturn(wanted *appsv1.ControllerRevision, hash string) bool {
 	if hash == c.Revisions.CurrentRevision {
 		return c.annotateReturnToCurrent(wanted, hash)
@@ -100,8 +114,10 @@ func (c *chain) annotateReturn(wanted *appsv1.ControllerRevision, hash string) b
 	}
 	// Where no later revision is the current one, another hub rolled out past it: it must not become the one that an abort goes back to (R6).
 	key := workv1alpha1.AnnotationSurpassed
-	if latest := c.latestCurrentSince(); latest.After(former.CurrentSince) {
-		key = workv1alpha1.AnnotationCurrentSince
+	if latest := c.History.LatestCurrent(); latest != nil {
+		if since, _ := latest.CurrentSince(); since.After(former.CurrentSince) {
+			key = workv1alpha1.AnnotationCurrentSince
+		}
 	}
 	wanted.Annotations[key] = stamp(former.CurrentSince)
 	wanted.Annotations[workv1alpha1.AnnotationReturned] = stamp(former.Created)
@@ -110,9 +126,11 @@ func (c *chain) annotateReturn(wanted *appsv1.ControllerRevision, hash string) b
 }
 
 // annotateReturnToCurrent marks a template that returns to the current revision. It is an undo like any other: the revision was the current
-// one, and its rollout begins now. Without the marks it would count as complete at once (P3).
+// one, and its rollout begins now. Without the marks it would count as complete at once (P3). If it is also the update revision, somebody
+// deleted that: its rollout stays complete.
 func (c *chain) annotateReturnToCurrent(wanted *appsv1.ControllerRevision, hash string) bool {
 	if hash == c.Revisions.UpdateRevision {
+		wanted.Annotations[workv1alpha1.AnnotationCurrentSince] = stamp(c.History.NextCurrentSince(c.Now))
 		return false
 	}
 	entry, known := c.History.Entry(hash)
@@ -182,6 +200,7 @@ func (c *chain) settings() string {
 func (c *chain) undo() *Step {
 	found := c.History.ByDigest(c.Template)
 	if found.Object == c.History.Newest().Object {
+		c.Update = work.NewRevision(found)
 		return nil
 	}
 	ledger, err := c.encodedLedger(found.Hash)
@@ -240,7 +259,7 @@ func (c *chain) unusable() *Step {
 		if rev.Err == nil || (!current && c.worksWith(rev.Hash) == 0) {
 			continue
 		}
-		broken := status.Unreadable(rev.Err.Error(), c.worksWith(rev.Hash))
+		broken := status.Unreadable(rev.Err.Error())
 		c.ignore(broken)
 		if current {
 			c.Problems = append(c.Problems, Problem{Text: broken})

@@ -109,29 +109,10 @@ func TestUndo(t *testing.T) {
 // A template that comes back to the current revision, which somebody deleted, is an undo like any other (P3).
 func TestReturnToADeletedRevision(t *testing.T) {
 	v := view("a", names("a", "b"), object("b", 2))
-	v.Answers = []lifecycle.Answer{{Key: "rebuild read " + nameOf("a"), Result: lifecycle.Missing}}
+	v.Answers = []lifecycle.Answer{{Key: "look for " + nameOf("a"), Result: lifecycle.Missing}}
 	back := step(t, lifecycle.Next(v), lifecycle.Create)
 	require.Contains(t, back.Revision.Annotations, workv1alpha1.AnnotationReused)
 	require.Contains(t, back.Revision.Annotations, workv1alpha1.AnnotationCurrentSince)
-}
-
-// The newest revision remembers the other live ones (R7).
-func TestRemember(t *testing.T) {
-	lacking := func() *lifecycle.View { return view("b", names("a", "b"), object("a", 1, current(0)), object("b", 2)) }
-	v := lacking()
-	remember := step(t, lifecycle.Next(v), lifecycle.Remember)
-	require.Contains(t, remember.Patch.Annotations[workv1alpha1.AnnotationDigests], digestOf("a"))
-	held(t, answer(t, v, lifecycle.Answer{}), lifecycle.Written)
-
-	refused := step(t, answer(t, lacking(), lifecycle.Answer{Result: lifecycle.Failed, Err: errQuota}), lifecycle.Proceed)
-	require.Equal(t, hashOf("b"), refused.Outcome.Update.Hash)
-	require.Equal(t, errQuota, refused.Outcome.Problems[0].Failed.Err)
-
-	remembering := object("b", 2)
-	remembering.Annotations[workv1alpha1.AnnotationDigests] = remember.Patch.Annotations[workv1alpha1.AnnotationDigests].(string)
-	steady := step(t, lifecycle.Next(view("b", names("a", "b"), object("a", 1, current(0)), remembering)), lifecycle.Proceed)
-	require.Empty(t, steady.Outcome.Problems)
-	require.Equal(t, names("a", "b"), steady.Outcome.Revisions)
 }
 
 // A template that no agent could apply starts nothing.

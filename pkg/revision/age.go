@@ -15,13 +15,11 @@ type Age struct {
 	Generation int64
 }
 
-// Age returns the age of the revision. A revision that was rebuilt, or that returned after the history limit had deleted it, keeps the time
-// of its first creation; the generation that it was made from later does not count.
+// Age returns the age of the revision. A revision that returned after it had been deleted keeps the time of its first creation; the generation
+// that it was made from later does not count.
 func (r *Revision) Age() Age {
-	for _, key := range []string{workv1alpha1.AnnotationFirstCreated, workv1alpha1.AnnotationReturned} {
-		if first, before := r.timeAnnotation(key); before {
-			return Age{Created: first.UTC().Truncate(time.Second)}
-		}
+	if first, before := r.timeAnnotation(workv1alpha1.AnnotationReturned); before {
+		return Age{Created: first.UTC().Truncate(time.Second)}
 	}
 	age := Age{Created: r.Object.CreationTimestamp.UTC().Truncate(time.Second)}
 	if generation, err := strconv.ParseInt(r.Object.Annotations[workv1alpha1.AnnotationGeneration], 10, 64); err == nil {

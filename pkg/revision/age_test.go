@@ -11,7 +11,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// TestAge: which of two revisions was created first, also where one was rebuilt, and both within a second (R12).
+// TestAge: which of two revisions was created first, also where one was returned, and both within a second (R12).
 func TestAge(t *testing.T) {
 	day := time.Date(2030, time.January, 1, 12, 0, 0, 0, time.UTC)
 	revision := func(created time.Time, annotations map[string]string) *Revision {
@@ -20,21 +20,21 @@ func TestAge(t *testing.T) {
 	made := func(generation string) map[string]string {
 		return map[string]string{workv1alpha1.AnnotationGeneration: generation}
 	}
-	rebuilt := func(first time.Time) map[string]string {
-		return map[string]string{workv1alpha1.AnnotationGeneration: "9", workv1alpha1.AnnotationFirstCreated: first.Format(time.RFC3339Nano)}
+	returned := func(first time.Time) map[string]string {
+		return map[string]string{workv1alpha1.AnnotationGeneration: "9", workv1alpha1.AnnotationReturned: first.Format(time.RFC3339Nano)}
 	}
 	for name, tc := range map[string]struct {
 		a, b                 *Revision
 		aPrecedes, bPrecedes bool
 	}{
-		"a second apart":             {a: revision(day, nil), b: revision(day.Add(time.Second), made("1")), aPrecedes: true},
-		"a clock that was set back":  {a: revision(day.Add(time.Hour), made("1")), b: revision(day, made("2")), aPrecedes: true},
-		"the same second":            {a: revision(day, made("1")), b: revision(day, made("2")), aPrecedes: true},
-		"the same generation":        {a: revision(day, made("1")), b: revision(day, made("1")), aPrecedes: true, bPrecedes: true},
-		"no generation":              {a: revision(day, made("one")), b: revision(day, nil), aPrecedes: true, bPrecedes: true},
-		"rebuilt":                    {a: revision(day.Add(time.Hour), rebuilt(day)), b: revision(day.Add(time.Minute), made("2")), aPrecedes: true},
-		"rebuilt, the same second":   {a: revision(day.Add(time.Hour), rebuilt(day.Add(1))), b: revision(day, made("2")), aPrecedes: true, bPrecedes: true},
-		"rebuilt, no one knows when": {a: revision(day.Add(time.Hour), map[string]string{workv1alpha1.AnnotationFirstCreated: "then"}), b: revision(day, nil), bPrecedes: true},
+		"a second apart":              {a: revision(day, nil), b: revision(day.Add(time.Second), made("1")), aPrecedes: true},
+		"a clock that was set back":   {a: revision(day.Add(time.Hour), made("1")), b: revision(day, made("2")), aPrecedes: true},
+		"the same second":             {a: revision(day, made("1")), b: revision(day, made("2")), aPrecedes: true},
+		"the same generation":         {a: revision(day, made("1")), b: revision(day, made("1")), aPrecedes: true, bPrecedes: true},
+		"no generation":               {a: revision(day, made("one")), b: revision(day, nil), aPrecedes: true, bPrecedes: true},
+		"returned":                    {a: revision(day.Add(time.Hour), returned(day)), b: revision(day.Add(time.Minute), made("2")), aPrecedes: true},
+		"returned, the same second":   {a: revision(day.Add(time.Hour), returned(day.Add(1))), b: revision(day, made("2")), aPrecedes: true, bPrecedes: true},
+		"returned, no one knows when": {a: revision(day.Add(time.Hour), map[string]string{workv1alpha1.AnnotationReturned: "then"}), b: revision(day, nil), bPrecedes: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, tc.aPrecedes, tc.a.Age().MayPrecede(tc.b.Age()))

@@ -40,13 +40,13 @@ func (h *History) JudgeCurrent(named, update string) Claim {
 }
 
 // judgeMissing judges a hash that the history does not have. It may be the hash of a revision that somebody deleted, so it counts unless
-// the update revision records all others, and not that one.
+// the update revision records which one was current, and not that one.
 func (h *History) judgeMissing(named, latest, update string) Claim {
 	if h.remembers(named) {
 		return Claim{Hash: named}
 	}
 	newest := h.Newest()
-	if newest == nil || newest.Hash != update || newest.Rebuilt() {
+	if newest == nil || newest.Hash != update {
 		return Claim{Hash: named}
 	}
 	if _, complete := newest.Ledger(); !complete {
@@ -55,8 +55,8 @@ func (h *History) judgeMissing(named, latest, update string) Claim {
 	return Claim{Hash: latest, Problem: "no revision of the history has the hash " + named}
 }
 
-// remembers reports whether a revision records a live revision with this hash, even if it does not record its content. A revision that the
-// history limit may delete is not live.
+// remembers reports whether a revision records that the one with this hash was current, even if it does not record its content. A former
+// current revision does not count.
 func (h *History) remembers(hash string) bool {
 	return slices.ContainsFunc(h.Revisions, func(rev Revision) bool {
 		ledger, _ := rev.Ledger()
@@ -66,7 +66,7 @@ func (h *History) remembers(hash string) bool {
 }
 
 // LastCurrent returns the hash of the revision that became the current one last. That may be a deleted revision that another revision
-// records (R7).
+// records (R12).
 func (h *History) LastCurrent() (hash string, known bool) {
 	hash, latest := h.lastCurrent()
 	return hash, !latest.IsZero()

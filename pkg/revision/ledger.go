@@ -14,15 +14,15 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// Entry is what one revision records about another, in case that one is deleted (R7).
+// Entry is what one revision records about another that is or was the current one, in case that one is deleted (R12).
 type Entry struct {
-	// Digest is the SHA-256 digest of the other revision's template. Only content with this digest can replace it.
+	// Digest is the SHA-256 digest of the other revision's template.
 	Digest Digest `json:"digest"`
 	// Created is the time when it was first created (R12).
 	Created time.Time `json:"created"`
 	// CurrentSince is the time when it became the current one; zero if it never did (R16).
 	CurrentSince time.Time `json:"currentSince,omitzero"`
-	// Former is true if the other revision was the current one and is not live: the history limit may delete it, or has deleted it (R12).
+	// Former is true if the other revision was the current one before: the history limit may delete it, or has deleted it (R12).
 	Former bool `json:"former,omitempty"`
 }
 
@@ -63,9 +63,22 @@ func (h *History) Returned(template Digest) (Entry, bool) {
 	return Entry{}, false
 }
 
-// AddFormer adds to the ledger of a revision the latest of the other revisions that were the current one and are not live: those in the
-// history, and those that other revisions record (R12).
-func (h *History) AddFormer(ledger Ledger, hash string) {
+// LedgerOf returns what the revision with a hash records: the current one, and the latest of the others that were it, in the history or recorded
+// by other revisions (R12).
+func (h *History) LedgerOf(hash, current string) Ledger {
+	ledger := Ledger{}
+	if current != "" && current != hash {
+		ledger[current], _ = h.Entry(current)
+		if rev := h.ByHash(current); rev != nil && rev.Err == nil {
+			since, _ := rev.CurrentSince()
+			ledger[current] = Entry{Digest: rev.Digest, Created: rev.Age().Created.UTC(), CurrentSince: since.UTC()}
+		}
+	}
+	h.addFormer(ledger, hash)
+	return ledger
+}
+
+func (h *History) addFormer(ledger Ledger, hash string) {
 	former := Ledger{}
 	for _, rev := range slices.Backward(h.Revisions) {
 		if since, was := rev.currentOrSurpassed(); was && rev.Err == nil {
@@ -142,37 +155,4 @@ func (h *History) Entry(hash string) (Entry, bool) {
 		}
 	}
 	return Entry{}, false
-}
-
-// LedgerOf returns what the revision with a hash must record: an entry about every other live revision, and for lost ones the entry that
-// other revisions have.
-func (h *History) LedgerOf(hash string, live sets.Set[string]) Ledger {
-	ledger := Ledger{}
-	for _, other := range sets.List(live) {
-		if other == "" || other == hash {
-			continue
-		}
-		if rev := h.ByHash(other); rev != nil && rev.Err == nil {
-			since, _ := rev.CurrentSince()
-			ledger[other] = Entry{Digest: rev.Digest, Created: rev.Age().Created.UTC(), CurrentSince: since.UTC()}
-		} else if entry, known := h.Entry(other); known {
-			ledger[other] = entry
-		}
-	}
-	return ledger
-}
-
-// Lacks reports whether a revision's ledger lacks an entry that it must have.
-func (r *Revision) Lacks(wanted Ledger) bool {
-	ledger, ok := r.Ledger()
-	if !ok {
-		return true
-	}
-	for hash, entry := range wanted {
-		known, found := ledger[hash]
-		if !found || known.Digest != entry.Digest || !known.Created.Equal(entry.Created) || !known.CurrentSince.Equal(entry.CurrentSince) {
-			return true
-		}
-	}
-	return false
 }

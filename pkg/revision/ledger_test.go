@@ -6,7 +6,6 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	"k8s.io/apimachinery/pkg/util/sets"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
@@ -18,10 +17,10 @@ func since(at time.Time) func(*appsv1.ControllerRevision) {
 }
 
 // remembering gives a revision the ledger that it would have in a history.
-func remembering(t *testing.T, h *History, live ...string) func(*appsv1.ControllerRevision) {
+func remembering(t *testing.T, h *History, current string) func(*appsv1.ControllerRevision) {
 	t.Helper()
 	return func(o *appsv1.ControllerRevision) {
-		value, err := h.LedgerOf(o.Labels[workv1alpha1.LabelControllerHash], sets.New(live...)).Encode()
+		value, err := h.LedgerOf(o.Labels[workv1alpha1.LabelControllerHash], current).Encode()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -29,11 +28,11 @@ func remembering(t *testing.T, h *History, live ...string) func(*appsv1.Controll
 	}
 }
 
-// TestLedger: a revision remembers the other live ones, also when they are gone (R7).
+// TestLedger: a revision remembers the current one, also when that is gone (R12).
 func TestLedger(t *testing.T) {
 	current := stored(t, "aaa", 1, since(noon), created(noon.Add(-time.Hour)))
 	h := NewHistory(owner(), []Revision{current, stored(t, "bbb", 2)})
-	update := stored(t, "bbb", 2, remembering(t, &h, "aaa", "bbb", "zzz"))
+	update := stored(t, "bbb", 2, remembering(t, &h, "aaa"))
 
 	lost := NewHistory(owner(), []Revision{update})
 	entry, known := lost.Entry("aaa")
@@ -45,17 +44,11 @@ func TestLedger(t *testing.T) {
 			t.Errorf("%q is known", hash)
 		}
 	}
-	if kept := lost.LedgerOf("bbb", sets.New("aaa", "bbb")); kept["aaa"] != entry {
+	if kept := lost.LedgerOf("bbb", "aaa"); kept["aaa"] != entry {
 		t.Errorf("what is lost is forgotten: %v", kept)
 	}
-	if update.Lacks(h.LedgerOf("bbb", sets.New("aaa"))) {
-		t.Error("it lacks nothing")
-	}
-	if !update.Lacks(Ledger{"ccc": {Digest: "d"}}) || !current.Lacks(Ledger{}) {
-		t.Error("it lacks something")
-	}
-	if !update.Lacks(Ledger{"aaa": {Digest: "another", Created: entry.Created, CurrentSince: entry.CurrentSince}}) {
-		t.Error("it has another digest")
+	if unknown, named := lost.LedgerOf("bbb", "zzz")["zzz"]; !named || unknown != (Entry{}) {
+		t.Errorf("a current one that nobody knows: %v, %+v", named, unknown)
 	}
 	for _, value := range []string{"", "null", "[]", `{"aaa":7}`} {
 		broken := stored(t, "bbb", 2, annotated(workv1alpha1.AnnotationDigests, value))
@@ -84,7 +77,6 @@ func TestJudgeCurrent(t *testing.T) {
 	plain := NewHistory(owner(), []Revision{former, current, never})
 	update := stored(t, "ddd", 4, remembering(t, &plain, "bbb"))
 	legacy := stored(t, "ddd", 4)
-	rebuilt := stored(t, "ddd", 4, remembering(t, &plain, "bbb"), annotated(workv1alpha1.AnnotationFirstCreated, "2030-01-01T12:00:00Z"))
 	complete := stored(t, "ddd", 4, since(noon.Add(2*time.Hour)))
 	surpassed := stored(t, "bbb", 2, annotated(workv1alpha1.AnnotationSurpassed, noon.Add(2*time.Hour).Format(time.RFC3339Nano)))
 	for name, tc := range map[string]struct {
@@ -103,7 +95,6 @@ func TestJudgeCurrent(t *testing.T) {
 		"the deleted one":                        {revisions: []Revision{former, never, update}, named: "bbb", want: "bbb"},
 		"another, while the right one is gone":   {revisions: []Revision{former, never, update}, named: "ccc", want: "bbb", putBack: true},
 		"a deleted one, from before an upgrade":  {revisions: []Revision{former, never, legacy}, named: "bbb", want: "bbb"},
-		"one that is not there, update rebuilt":  {revisions: []Revision{former, never, rebuilt}, named: "zzz", want: "zzz"},
 		"one that is not there, no update":       {revisions: []Revision{former, current, never}, named: "zzz", want: "zzz"},
 		"the status does not follow yet":         {revisions: []Revision{former, current, complete}, named: "bbb", want: "bbb"},
 		"the status does not follow yet, first":  {revisions: []Revision{complete}, want: ""},
@@ -138,18 +129,14 @@ func TestFormerCurrents(t *testing.T) {
 	surpassed := stored(t, "aaa", 1, annotated(workv1alpha1.AnnotationSurpassed, noon.Add(time.Minute).Format(time.RFC3339Nano)))
 	current := stored(t, "bbb", 2, since(noon), annotated(workv1alpha1.AnnotationDigests, encoded))
 	h := NewHistory(owner(), []Revision{surpassed, current, stored(t, "ccc", 3)})
-	ledger := h.LedgerOf("ddd", sets.New("bbb", "ccc"))
-	h.AddFormer(ledger, "ddd")
-	if len(ledger) != 2+maxFormer || ledger["bbb"].Former || !ledger["aaa"].Former || !ledger["old29"].Former {
+	ledger := h.LedgerOf("ddd", "bbb")
+	if len(ledger) != 1+maxFormer || ledger["bbb"].Former || !ledger["aaa"].Former || !ledger["old29"].Former {
 		t.Errorf("%d entries: %+v", len(ledger), ledger)
 	}
 	for _, hash := range []string{"old10", "never", "ddd"} {
 		if _, found := ledger[hash]; found {
 			t.Errorf("%s is remembered", hash)
 		}
-	}
-	if again := h.LedgerOf("ddd", sets.New("bbb", "ccc")); len(again) != 2 {
-		t.Errorf("the live ones alone: %v", again)
 	}
 	if entry, known := h.Returned("d05"); !known || !entry.CurrentSince.Equal(noon.Add(-25*time.Hour)) {
 		t.Errorf("known %v: %+v", known, entry)

@@ -130,12 +130,6 @@ func (r *Revision) RecordedOn() string {
 	return r.Object.Annotations[workv1alpha1.AnnotationRecordedOn]
 }
 
-// Rebuilt reports whether the revision was deleted and rebuilt (R7).
-func (r *Revision) Rebuilt() bool {
-	_, rebuilt := r.Object.Annotations[workv1alpha1.AnnotationFirstCreated]
-	return rebuilt
-}
-
 // AbortedAt returns the time when the rollout of this revision was aborted, and whether it was (R16).
 func (r *Revision) AbortedAt() (time.Time, bool) {
 	return r.timeAnnotation(workv1alpha1.AnnotationAborted)

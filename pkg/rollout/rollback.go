@@ -33,7 +33,7 @@ const (
 	NotAdopted AbsenceCause = "NotAdopted"
 	// Surpassed means that another hub rolled out after the stable revision, and that no rollout has completed since (R6).
 	Surpassed AbsenceCause = "Surpassed"
-	// Deleted means that somebody deleted it, and that its content can't be restored (R7).
+	// Deleted means that somebody deleted it (R7).
 	Deleted AbsenceCause = "Deleted"
 	// Disowned means that the stable revision no longer has an ownerReference to this object.
 	Disowned AbsenceCause = "Disowned"
@@ -54,8 +54,6 @@ type Absence struct {
 	Others []string
 	// Detail is the error from the API server or the decoder: why the history, or the revision, cannot be read.
 	Detail string
-	// Works is how many ManifestWorks have the hash of a revision that cannot be read.
-	Works int
 }
 
 // AbortBlock is why a failed placementRef with failureStrategy AbortAll does not abort the rollout.

@@ -18,13 +18,12 @@ func NoCurrent(a *rollout.Absence) string {
 	case rollout.WithoutHistory:
 		return a.Detail
 	case rollout.Deleted:
-		return fmt.Sprintf("there is no ControllerRevision %s to go back to: it was deleted, and no ManifestWork of a selected cluster has the content that was "+
-			"recorded for it; put a good template into the spec", a.Revision)
+		return fmt.Sprintf("there is no ControllerRevision %s to go back to: it was deleted, or the hub could not write it; put a good template into the spec", a.Revision)
 	case rollout.Disowned:
 		return fmt.Sprintf("there is no ControllerRevision %s to go back to: it has no ownerReference to this ManifestWorkReplicaSet any more; put the ownerReference "+
 			"back, or put a good template into the spec", a.Revision)
 	case rollout.Unreadable:
-		return Unreadable(a.Detail, a.Works)
+		return Unreadable(a.Detail)
 	case rollout.OnOneCluster:
 		return fmt.Sprintf("revision %s was found on cluster %s alone when this hub first saw the object, and no rollout has completed since: other clusters are not "+
 			"rolled back to it; put a good template into the spec", a.Revision, a.Cluster)
@@ -40,16 +39,9 @@ func NoCurrent(a *rollout.Absence) string {
 	return none + "no rollout has completed yet; repair the clusters, or put a good template into the spec"
 }
 
-// Unreadable says what is wrong with a revision, and the remedy. Only the works that have its hash still hold its content (R7).
-func Unreadable(detail string, works int) string {
-	switch works {
-	case 0:
-		return detail + "; no ManifestWork has its hash, so nothing can be rolled back to it: put a good template into the spec"
-	case 1:
-		return detail + "; 1 ManifestWork has its hash: delete the ControllerRevision, and the hub rebuilds it from that work"
-	default:
-		return fmt.Sprintf("%s; %d ManifestWorks have its hash: delete the ControllerRevision, and the hub rebuilds it from one of them", detail, works)
-	}
+// Unreadable says what is wrong with the stable revision, and the remedy (R7).
+func Unreadable(detail string) string {
+	return detail + "; nothing can be rolled back to it: put a good template into the spec"
 }
 
 // nameOne says how a person names the stable revision (R6).

@@ -27,7 +27,7 @@ func TestNoCurrent(t *testing.T) {
 		"another hub came":      {&rollout.Absence{Cause: rollout.Surpassed, Revision: "web-a", Others: []string{"a"}}, []string{"another hub rolled out after revision web-a", "(a)"}},
 		"disowned":              {&rollout.Absence{Cause: rollout.Disowned, Revision: "web-a"}, []string{"no ControllerRevision web-a", "has no ownerReference", remedy}},
 		"deleted":               {&rollout.Absence{Cause: rollout.Deleted, Revision: "web-a"}, []string{"no ControllerRevision web-a", "it was deleted", remedy}},
-		"unreadable":            {&rollout.Absence{Cause: rollout.Unreadable, Detail: "web-a: broken", Works: 2}, []string{"web-a: broken; 2 ManifestWorks have its hash", "delete"}},
+		"unreadable":            {&rollout.Absence{Cause: rollout.Unreadable, Detail: "web-a: broken"}, []string{"web-a: broken; nothing can be rolled back to it", "good template"}},
 		"on one cluster":        {&rollout.Absence{Cause: rollout.OnOneCluster, Revision: "web-a", Cluster: "c1"}, []string{"revision web-a was found on cluster c1 alone", remedy}},
 	} {
 		t.Run(name, func(t *testing.T) {

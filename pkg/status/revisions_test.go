@@ -184,10 +184,10 @@ func TestBoundOfTheList(t *testing.T) {
 
 // Each time is in whole seconds and follows from what is recorded: another pass, and what the API server stored, differ in nothing (P7).
 func TestRevisionTimes(t *testing.T) {
-	rebuilt := revisionOf("aaa", 1, timed(workv1alpha1.AnnotationFirstCreated, -time.Hour))
+	returned := revisionOf("aaa", 1, timed(workv1alpha1.AnnotationReturned, -time.Hour))
 	update := revisionOf("bbb", 2, timed(workv1alpha1.AnnotationReused, minute+time.Nanosecond), timed(workv1alpha1.AnnotationRetriedAt, 2*minute+time.Millisecond),
 		[2]string{workv1alpha1.AnnotationChangeCause, "image 2"})
-	in := listing(status.RollingOut, works(inFlight("c1")), rebuilt, update)
+	in := listing(status.RollingOut, works(inFlight("c1")), returned, update)
 	list := status.Build(in).Revisions
 	at := func(since time.Duration) *metav1.Time { return ptr.To(metav1.NewTime(rt.At(since))) }
 	require.Equal(t, []workv1alpha1.RevisionStatus{

@@ -76,26 +76,3 @@ func TestForgedCurrentRevisionReachesNoOtherCluster(t *testing.T) {
 	})
 	f.quiet()
 }
-
-// R7: a stable revision that somebody deletes is rebuilt from the content that was recorded for it, and no other.
-func TestDeletedStableRevisionIsRebuiltFromWhatIsRecorded(t *testing.T) {
-	t.Parallel()
-	f := newFleet(t, 3)
-	f.place("p1", []string{"c1", "c2", "c3"})
-	f.create("v1", ref("p1", progressive(1, "5s", 0, abortAll)))
-	before := f.complete()
-	f.agentsReport("", "v2", hangs)
-	f.update("v2")
-	f.has("c1", "v2")
-	stable := f.revisionOf("v1")
-	f.editWork("c2", func(work *workv1.ManifestWork) { work.Spec = template("forged") }) // It still has the hash.
-	require.NoError(t, f.w.kube.AppsV1().ControllerRevisions(f.namespace).Delete(t.Context(), stable.Name, metav1.DeleteOptions{}))
-	mwrs := f.aborted()
-	require.Equal(t, before.Status.CurrentRevision, mwrs.Status.CurrentRevision)
-	f.everywhere("v1")
-	rebuilt := f.revisionOf("v1")
-	require.NotEqual(t, stable.UID, rebuilt.UID)
-	require.Equal(t, stable.Annotations[workv1alpha1.AnnotationCurrentSince], rebuilt.Annotations[workv1alpha1.AnnotationCurrentSince])
-	require.NotEmpty(t, rebuilt.Annotations[workv1alpha1.AnnotationFirstCreated])
-	f.quiet()
-}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
@@ -118,41 +117,32 @@ func TestCurrentRevisionIsNamedAfterFirstSight(t *testing.T) {
 	s.has("v2", "c1", "c2", "c3", "c4")
 }
 
-// A deleted revision is rebuilt from a work whose content is the recorded one; one that an agent edited is none (R7).
-func TestDeletedRevisionIsRebuiltFromWhatIsRecorded(t *testing.T) {
-	s := rolling(t, 1)
-	before := s.Revisions()[0]
-	s.forge("c2", "forged")
-	s.claim("c2", s.hashOf("v1"))
-	s.deleteRevisionOf("v1")
-	s.quiet()
-	require.NotNil(t, s.Object().Status.AbortedTime, s.story())
-	s.has("v1", "c1", "c2", "c3")
-	rebuilt := s.Revisions()[0]
-	require.Equal(t, before.Name, rebuilt.Name)
-	require.Equal(t, before.Annotations[workv1alpha1.AnnotationCurrentSince], rebuilt.Annotations[workv1alpha1.AnnotationCurrentSince])
-	first, err := time.Parse(time.RFC3339Nano, rebuilt.Annotations[workv1alpha1.AnnotationFirstCreated])
-	require.NoError(t, err)
-	require.True(t, before.CreationTimestamp.Equal(&metav1.Time{Time: first}))
-}
-
-// Where no work has the recorded content, nothing is rebuilt, whatever has the hash: the rollout can't be aborted, and says so (R7, R12).
-func TestForgedContentTakesNoDeletedRevisionsPlace(t *testing.T) {
-	s := rolling(t, 3)
-	stable := s.hashOf("v1")
-	for _, cluster := range []string{"c1", "c2"} {
-		s.forge(cluster, "forged")
-		s.claim(cluster, stable)
+// A stable revision that somebody deletes stays away, whatever works have its hash: the rollout can't be aborted, and says so (R7, R12).
+func TestDeletedStableRevision(t *testing.T) {
+	for _, forged := range []bool{false, true} {
+		s := rolling(t, 1)
+		stable := s.hashOf("v1")
+		if forged {
+			for _, cluster := range []string{"c2", "c3"} {
+				s.forge(cluster, "forged")
+				s.claim(cluster, stable)
+			}
+		}
+		s.deleteRevisionOf("v1")
+		s.quiet()
+		require.Nil(t, s.Object().Status.AbortedTime, s.story())
+		require.Empty(t, s.hashOf("forged"))
+		require.Empty(t, s.hashOf("v1"))
+		require.Equal(t, stable, s.Object().Status.CurrentRevision)
+		s.says(workv1alpha1.ConditionProgressing, "there is no ControllerRevision web-"+stable+" to go back to")
+		s.Report("", "v2", Succeeds)
+		s.quiet()
+		require.Equal(t, s.hashOf("v2"), s.Object().Status.CurrentRevision, "the next completion shows a way back again")
+		s.everywhere("v2")
 	}
-	s.deleteRevisionOf("v1")
-	s.quiet()
-	require.Nil(t, s.Object().Status.AbortedTime, s.story())
-	require.Empty(t, s.hashOf("forged"))
-	require.Equal(t, stable, s.Object().Status.CurrentRevision)
-	s.says(workv1alpha1.ConditionProgressing, "there is no ControllerRevision web-"+stable+" to go back to")
 }
 
-// Who deletes all revisions takes away what says what they held: only the template's is made again (R7).
+// If somebody deletes all revisions, only the template's is created again (R7).
 func TestAllRevisionsAreDeleted(t *testing.T) {
 	s := rolling(t, 1)
 	stable := s.hashOf("v1")
@@ -168,24 +158,4 @@ func TestAllRevisionsAreDeleted(t *testing.T) {
 	s.Report("", "v2", Succeeds)
 	s.quiet()
 	require.Equal(t, s.hashOf("v2"), s.Object().Status.CurrentRevision)
-}
-
-// Revisions of a release that recorded no digests get them once, and nothing else is written (P7, R7).
-func TestDigestsAreRecordedOnceAfterAnUpgrade(t *testing.T) {
-	s := rolling(t, 1)
-	s.settle(Forever)
-	for _, rev := range s.Revisions() {
-		s.patch(Revisions, Namespace, rev.Name, map[string]any{"metadata": map[string]any{"annotations": map[string]any{workv1alpha1.AnnotationDigests: nil}}}, false)
-	}
-	s.Tell("admin: upgrades from a release without digests")
-	s.Restart()
-	writes := 0
-	s.Fault = func(string) Fault { writes++; return NoFault }
-	s.quiet()
-	require.Equal(t, 1, writes, s.story())
-	require.Contains(t, s.Revisions()[1].Annotations[workv1alpha1.AnnotationDigests], s.hashOf("v1"))
-	s.deleteRevisionOf("v1")
-	s.quiet()
-	require.NotEmpty(t, s.hashOf("v1"))
-	s.has("v1", "c1", "c2", "c3")
 }

@@ -329,26 +329,8 @@ func TestRetryWhileItsAnnotationIsRefused(t *testing.T) {
 	s.everywhere("v2")
 }
 
-// R7, R12: a stable revision that is deleted, and can't be made again, does not hold the rollout up; it is named.
-func TestStableRevisionCannotBeRebuilt(t *testing.T) {
-	s := &teller{World: NewWorld(), t: t}
-	s.Place("p1", []string{"c1", "c2"})
-	s.Create("v1", progressive("p1", 1, "30s", 0, true))
-	s.quiet()
-	s.Update("v2")
-	s.settle(time.Second)
-	permit := s.refusing("create revision", Denied)
-	s.DeleteRevision(s.Revisions()[0].Name)
-	s.settle(2 * time.Second)
-	s.says(workv1alpha1.ConditionManifestworkApplied, "ControllerRevision default/web-", "simulated")
-	s.settle(time.Minute)
-	s.everywhere("v2")
-	permit()
-	s.quiet()
-}
-
-// R1, R7: an update revision that is deleted, and can't be made again, is not rolled out under another hash.
-func TestUpdateRevisionCannotBeRebuilt(t *testing.T) {
+// R1, R7: an update revision that is deleted, and can't be created again, is not rolled out under another hash.
+func TestDeletedUpdateRevisionIsRefused(t *testing.T) {
 	s := rolledOut(t)
 	s.Update("v2")
 	s.settle(time.Second)

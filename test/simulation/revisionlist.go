@@ -39,14 +39,11 @@ func (w *World) noteCause(write string) {
 
 // noteCauseOf is noteCause for a revision that was made or changed while the owner's change cause was seen.
 func (w *World) noteCauseOf(name string, rev *appsv1.ControllerRevision, made bool, seen string) {
-	_, rebuilt := rev.Annotations[workv1alpha1.AnnotationFirstCreated]
 	_, recorded := rev.Annotations[workv1alpha1.AnnotationRecorded]
 	_, returned := rev.Annotations[workv1alpha1.AnnotationReused]
 	switch before, known := w.causes[name]; {
 	case made && recorded:
 		w.causes[name] = cause{number: rev.Revision} // Nobody says why it was made.
-	case made && rebuilt:
-		w.causes[name] = cause{number: rev.Revision, seen: seen}
 	case made:
 		w.causes[name] = cause{number: rev.Revision, text: seen, seen: seen}
 		if returned && seen == w.newestBeside(rev).seen {
@@ -212,10 +209,8 @@ func (w *World) checkListed(object *workv1alpha1.ManifestWorkReplicaSet, rev *ap
 // checkTimes checks the times of an entry.
 func checkTimes(rev *appsv1.ControllerRevision, told *workv1alpha1.RevisionStatus) error {
 	created := rev.CreationTimestamp.Time
-	for _, key := range []string{workv1alpha1.AnnotationReturned, workv1alpha1.AnnotationFirstCreated} {
-		if at, err := time.Parse(time.RFC3339Nano, rev.Annotations[key]); err == nil {
-			created = at.Truncate(time.Second)
-		}
+	if at, err := time.Parse(time.RFC3339Nano, rev.Annotations[workv1alpha1.AnnotationReturned]); err == nil {
+		created = at.Truncate(time.Second)
 	}
 	last := created
 	for _, key := range []string{workv1alpha1.AnnotationReused, workv1alpha1.AnnotationRetriedAt} {

@@ -15,8 +15,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// noteRecords follows which revisions were rolled out without a ControllerRevision, for lack of the permission: once no work holds such a
-// one any more, nothing says what it was (R7).
+// noteRecords follows which revisions were rolled out without a ControllerRevision, for lack of the permission (R7).
 func (w *World) noteRecords() {
 	object := w.Object()
 	if object == nil {

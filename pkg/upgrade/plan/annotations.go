@@ -64,7 +64,7 @@ func readable(key, value string) bool {
 	case workv1alpha1.AnnotationGeneration:
 		_, err := strconv.ParseInt(value, 10, 64)
 		return err == nil
-	case workv1alpha1.AnnotationFirstCreated, workv1alpha1.AnnotationRecorded:
+	case workv1alpha1.AnnotationRecorded:
 		return isTime(value)
 	}
 	for _, event := range events {

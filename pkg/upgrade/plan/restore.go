@@ -131,7 +131,7 @@ func (r *restorer) abortIsLost() bool {
 // madeSince reports whether a revision was created after the snapshot: it had been deleted by the history limit, and its template was
 // applied again.
 func (r *restorer) madeSince(rev *revision.Revision) bool {
-	return !rev.Rebuilt() && rev.Age().Generation > r.snapshot.Generation
+	return rev.Age().Generation > r.snapshot.Generation
 }
 
 // rolledOutSince reports whether a template came back to a revision, or somebody retried it, since the snapshot.

@@ -8,8 +8,8 @@ const (
 	EventRevisionCreated = "RevisionCreated"
 	// EventRevisionFound means that the template came back to an older revision: an undo (R3).
 	EventRevisionFound = "RevisionFound"
-	// EventRevisionRebuilt means that a missing revision was rebuilt from the ManifestWorks that have it (R6, R7).
-	EventRevisionRebuilt = "RevisionRebuilt"
+	// EventRevisionRecorded means that what another hub rolled out is recorded as a revision (R6).
+	EventRevisionRecorded = "RevisionRecorded"
 	// EventRevisionPruned means that a revision was deleted because there were more than spec.revisionHistoryLimit (R5).
 	EventRevisionPruned = "RevisionPruned"
 	// EventRevisionIgnored is a warning: a ControllerRevision claims to be this object's and does not count, can't be read, or has the

@@ -33,9 +33,6 @@ const (
 	// AnnotationCurrentSince holds, on a revision, when it became the current one (R16), in RFC 3339 with nanoseconds.
 	// The revision with the latest one is the current revision.
 	AnnotationCurrentSince = "work.open-cluster-management.io/revision-current-since"
-	// AnnotationFirstCreated holds, on a revision that was rebuilt, when it was created first (R7, R12), in RFC 3339 with nanoseconds. A
-	// revision without it was created when its creationTimestamp says.
-	AnnotationFirstCreated = "work.open-cluster-management.io/revision-first-created"
 	// AnnotationSurpassed holds, on a revision that was the current one, when this hub found that another one had rolled out past it
 	// meanwhile (R6), in RFC 3339 with nanoseconds. It takes AnnotationCurrentSince's place.
 	AnnotationSurpassed = "work.open-cluster-management.io/revision-surpassed"
@@ -45,8 +42,8 @@ const (
 	// AnnotationRecordedOn holds, on a recorded revision that became the current one, the only cluster that had it: no other cluster goes
 	// back to it until a rollout of it was complete (R6).
 	AnnotationRecordedOn = "work.open-cluster-management.io/revision-recorded-on"
-	// AnnotationDigests holds, on a revision, what it remembers of the other live ones, as JSON by hash: their SHA-256 digests, when they were
-	// created first, and since when they were current. One that somebody deletes is rebuilt only from a content with that digest (R7).
+	// AnnotationDigests holds, on a revision, what it remembers of the current one and of those that were current before, as JSON by hash: their
+	// SHA-256 digests, when they were created first, and since when they were current (R12).
 	AnnotationDigests = "work.open-cluster-management.io/revision-digests"
 	// AnnotationSettings holds, on the newest revision, the fields of its owner's spec that an older CRD drops, as JSON: where they are gone
 	// after such a CRD was in place, the hub says so.

@@ -64,7 +64,7 @@ type RevisionStatus struct {
 	// +optional
 	ReachedClusters *int32 `json:"reachedClusters,omitempty"`
 
-	// firstRolledOutTime is when the revision was created. One that was deleted and rebuilt keeps the time of its first creation.
+	// firstRolledOutTime is when the revision was created. One whose template returned after it had been deleted keeps the time of its first creation.
 	// +optional
 	FirstRolledOutTime *metav1.Time `json:"firstRolledOutTime,omitempty"`
 

@@ -40,7 +40,7 @@ func (l *Ledger) Write(ctx context.Context, namespace string, step *lifecycle.St
 	switch step.Action {
 	case lifecycle.Await:
 		return step.Revision, nil
-	case lifecycle.Create, lifecycle.Rebuild:
+	case lifecycle.Create, lifecycle.Record:
 		created, err := l.kube.AppsV1().ControllerRevisions(namespace).Create(ctx, step.Revision, metav1.CreateOptions{})
 		if err != nil {
 			return nil, failed(err, step.Verb, namespace, step.Revision.Name)
@@ -101,7 +101,7 @@ func failed(err error, verb, namespace, name string) error {
 
 // ResultOf returns the result of a step for the plan, by the error of its request.
 func ResultOf(action lifecycle.Action, err error) lifecycle.Result {
-	created := action == lifecycle.Create || action == lifecycle.Rebuild
+	created := action == lifecycle.Create || action == lifecycle.Record
 	switch {
 	case err == nil:
 		return lifecycle.Done

@@ -14,13 +14,6 @@ const (
 	MaxCollisions = 20
 )
 
-// Holds reports whether a spec is the content that was recorded for a revision. It digests the spec again instead of trusting an earlier
-// digest, because a rebuilt revision depends on this (R7).
-func Holds(spec *workv1.ManifestWorkSpec, recorded Digest) bool {
-	digest, err := DigestOf(spec)
-	return err == nil && recorded != "" && digest == recorded
-}
-
 // Names reports whether a hash is that of a template under a collision count: one of the first, or the known one. A hash has 32 bits, and
 // anybody can find content that has it. So a match proves nothing about content that may come from somebody other than the writers of the
 // owner.

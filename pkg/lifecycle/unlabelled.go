@@ -1,0 +1,71 @@
+package lifecycle
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/status"
+)
+
+// unlabelled looks for the current and the update revision if the history lacks them: somebody may have removed the labels by which the cache
+// finds them. A revision that somebody deleted stays away: only the one of today's template is created again (R7).
+func (c *chain) unlabelled() *Step {
+	for _, hash := range sets.List(sets.New(c.Revisions.CurrentRevision, c.Revisions.UpdateRevision).Delete("")) {
+		if c.History.ByHash(hash) != nil {
+			continue
+		}
+		switch found := c.reclaim(hash); {
+		case found.next != nil:
+			return found.next
+		case found.failed != nil:
+			c.Problems = append(c.Problems, Problem{Failed: found.failed})
+		case found.wrote:
+			return c.written("a revision has its labels back")
+		}
+	}
+	return nil
+}
+
+// reclaim finds a revision by its name, and gives it back the labels that somebody removed: without them no cache shows it, and it does not
+// count (R7). It holds what it held: the data of a ControllerRevision never changes.
+func (c *chain) reclaim(hash string) batch {
+	name := revision.Name(c.Object.Name, hash)
+	found, next := c.do(Step{
+		Action: ReadLive, Key: "look for " + name, Verb: "looking for", Name: name, Why: "revision " + name + " may have lost its labels",
+	})
+	switch {
+	case next != nil:
+		return batch{next: next}
+	case found.Result == Missing:
+		return batch{}
+	case found.Result != Done:
+		return batch{failed: found}
+	case !metav1.IsControlledBy(found.Object, c.Object):
+		return batch{}
+	}
+	labels := map[string]string{workv1alpha1.LabelControllerHash: hash, workv1alpha1.LabelReplicaSet: c.Owner}
+	answer, next := c.do(patch(Relabel, "relabel", found.Object, Patch{Labels: labels}, "revision "+name+" lost its labels"))
+	switch {
+	case next != nil:
+		return batch{next: next}
+	case answer.Result != Done:
+		return batch{next: c.failed(answer)}
+	}
+	return batch{wrote: true}
+}
+
+// LiveHashes are those that are never pruned: the current and the update revision's, and those that works have or keep objects of (R5).
+func (v *View) LiveHashes(revisions *status.Revisions) sets.Set[string] {
+	live := sets.New(revisions.CurrentRevision, revisions.UpdateRevision)
+	for i := range v.Works {
+		if hash := v.Works[i].Hash(); i == 0 || hash != v.Works[i-1].Hash() { // Most works have the hash of the work before.
+			live.Insert(hash)
+		}
+		if v.keepsDropped() {
+			live.Insert(v.Works[i].KeptRevision()) // A restarted hub recognizes by it what the work holds.
+		}
+	}
+	return live.Delete("")
+}
