@@ -134,15 +134,16 @@ func (w *World) outOfReach(work *workv1.ManifestWork) bool {
 	return w.unknowable(work) && !w.selected().Has(work.Namespace) && w.outcome(work.Namespace, Version(work)) == Silent
 }
 
-// unheard reports whether the hub does not know that a work is there, because its agent has not reported it since the hub was restarted. A selected
-// cluster gets its work again when its turn comes, and not before the end of a pause.
+// unheard reports whether the hub does not know that a work is there, because its agent has not reported it since the hub was restarted: it is
+// silent, or its cluster is unavailable. A selected cluster gets its work again when its turn comes, and not before the end of a pause.
 func (w *World) unheard(work *workv1.ManifestWork) bool {
 	if w.Network == nil {
 		return false
 	}
 	_, known, err := w.Hub.stores.Works.GetByKey(work.Namespace + "/" + work.Name)
 	paused := w.Object() != nil && w.Object().Spec.Paused
-	return err == nil && !known && (paused || w.outcome(work.Namespace, Version(work)) == Silent)
+	away := w.managed(work.Namespace) && !w.available(work.Namespace)
+	return err == nil && !known && (paused || away || w.outcome(work.Namespace, Version(work)) == Silent)
 }
 
 // ownedClusters returns how many honest clusters have a work that is not being deleted.
