@@ -109,7 +109,7 @@ func TestGitOpsPage(t *testing.T) {
 	require.NoError(t, err)
 	rendered := map[string]string{}
 	for _, block := range blocks {
-		if block.Page != "docs/install-gitops.md" || block.Language != "yaml" {
+		if block.Page != "docs/install.md" || block.Language != "yaml" {
 			continue
 		}
 		object := &unstructured.Unstructured{}

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const rulesPage = "docs/concepts/rules.md"
+const rulesPage = "docs/contributing/rules.md"
 
 var (
 	ruleHeading = regexp.MustCompile(`(?m)^<a id="([rp]\d+[a-z]?)"></a>\n\n### ([RP]\d+[a-z]?): \S.*$`)

@@ -53,7 +53,7 @@ func TestPagesNameTestsThatExist(t *testing.T) {
 			}
 		}
 	}
-	_, table, found := strings.Cut(pages["docs/concepts/capabilities.md"], "\n| --- |")
+	_, table, found := strings.Cut(pages["docs/contributing/capabilities.md"], "\n| --- |")
 	require.True(t, found)
 	table, _, _ = strings.Cut(table, "\n\n")
 	rows := strings.Split(table, "\n")[1:]

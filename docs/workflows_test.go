@@ -179,9 +179,9 @@ func TestNothingDeployedIsLatest(t *testing.T) {
 	}))
 }
 
-// Every release of OCM that the table of skew.md names is tried, and no other is promised.
+// Every release of OCM that the table of upgrade.md names is tried, and no other is promised.
 func TestEachReleaseOfOCMIsTried(t *testing.T) {
-	page, err := os.ReadFile("skew.md")
+	page, err := os.ReadFile("upgrade.md")
 	require.NoError(t, err)
 	_, table, found := strings.Cut(string(page), "\n## Which OCM\n")
 	require.True(t, found)

@@ -4,7 +4,7 @@
 #   hack/ocm/patch.sh <a checkout of OCM v1.3.1>
 #
 # The copy is in _output/patch-ocm; the checkout stays as it is. FOCUS narrows OCM's tests (a regular expression of ginkgo), RUN this project's
-# (one of `go test`). docs/upstream.md says what the patch does.
+# (one of `go test`). docs/contributing/upstream.md says what the patch does.
 set -euo pipefail
 
 checkout=${1:?usage: hack/ocm/patch.sh <a checkout of OCM v1.3.1>}
@@ -59,7 +59,7 @@ echo 'Running OCM'\''s own tests of ManifestWorkReplicaSets and of the collectio
 
 # The stories of rollout, abort, undo, deletion, history and takeover, works on another API server, and an API server that is cut off. RUN=.
 # asks for the others too. Never among them are those that need the hub in their own process (its clock, its requests, its metrics), a flag
-# that OCM's binary does not have, or a broker: there OCM's own controller goes on (docs/upstream.md).
+# that OCM's binary does not have, or a broker: there OCM's own controller goes on (docs/contributing/upstream.md).
 run='^Test(Abort|Undo|HistoryLimit|Retry|WorksOnAnother|CutOff|TakingOver|Deletion|LabelsAre|Progressive|FirstRollout)'
 without='^Test(CloudEvents|.*ClocksApart|.*WrongClock|KilledAfterEveryWrite|Events|MachineSuspended|OtherHubFinishes|PrometheusReads'
 without+='|CompletedWorksAreCollected|ControllerInsideOCMsManager|HubGoesUpAndDown|VersionsKilled|LeaseBetweenVersions|DowngradeIsRefused|VersionNeedsARight)'

@@ -16,7 +16,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// judge checks the properties of docs/concepts/rules.md on what really happens in the simulated fleet, not on what the plan believes.
+// judge checks the properties of docs/contributing/rules.md on what really happens in the simulated fleet, not on what the plan believes.
 type judge struct {
 	t           *rapid.T
 	in          *Input

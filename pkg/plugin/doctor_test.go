@@ -36,9 +36,9 @@ func TestHubRights(t *testing.T) {
 	require.ElementsMatch(t, granted, hubRights)
 }
 
-// TestReleases: the doctor's list is the table of docs/skew.md.
+// TestReleases: the doctor's list is the table of docs/upgrade.md.
 func TestReleases(t *testing.T) {
-	page, err := os.ReadFile("../../docs/skew.md")
+	page, err := os.ReadFile("../../docs/upgrade.md")
 	require.NoError(t, err)
 	for _, release := range releases {
 		require.Contains(t, string(page), "\n| "+release+" |")

@@ -28,7 +28,7 @@ const (
 	hubNamespace = "open-cluster-management-hub"
 )
 
-// releases are the OCM releases in the table of docs/skew.md.
+// releases are the OCM releases in the table of docs/upgrade.md.
 var releases = []string{"1.2.0", "1.2.1", "1.3.0", "1.3.1"}
 
 // leader checks that a work controller leads.
@@ -134,7 +134,7 @@ func unrecorded(check, plugin string) []diagnosis {
 
 // ocm compares the version of OCM's operator with the compatibility table. The operator writes its version to the CRDs that it owns.
 func (d *doctor) ocm(ctx context.Context) ([]diagnosis, error) {
-	const check, crd, table = "ocm-version", "manifestworks.work.open-cluster-management.io", "docs/skew.md lists the supported releases"
+	const check, crd, table = "ocm-version", "manifestworks.work.open-cluster-management.io", "docs/upgrade.md lists the supported releases"
 	found, err := d.objects.Resource(crdResource).Get(ctx, crd, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return one(checkFail, check, "CRD "+crd+" does not exist: this is not a hub", "use the context of the hub"), nil

@@ -11,7 +11,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 )
 
-// What the deviations ask about a case, in the words of docs/concepts/rules.md.
+// What the deviations ask about a case, in the words of docs/contributing/rules.md.
 
 // timedOut reports whether a cluster is past its deadline, whoever found out.
 func (c *rolloutCase) timedOut(r *reported) bool {

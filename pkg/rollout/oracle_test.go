@@ -14,7 +14,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// The oracle judges what the world does by the words of docs/concepts/rules.md, with what the world knows of its own agents.
+// The oracle judges what the world does by the words of docs/contributing/rules.md, with what the world knows of its own agents.
 
 func latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
 

@@ -27,12 +27,9 @@ type step struct {
 func (h *hub) steps() map[string]step {
 	return map[string]step{
 		// docs/install.md
-		"apply":  {after: h.isInstalled},
-		"verify": {after: h.isVerified},
-		"try":    {after: func(t *testing.T, _ string) { h.isEverywhere(t, "v1") }},
-		// docs/upgrade.md
-		"image": {before: h.upgradesWithValues, after: h.namesThisHub},
-		// docs/install-clusteradm.md
+		"apply":    {after: h.isInstalled},
+		"verify":   {after: h.isVerified},
+		"try":      {after: func(t *testing.T, _ string) { h.isEverywhere(t, "v1") }},
 		"gate-off": {after: h.upgradesWithoutValues},
 		"gate-on":  {after: h.goesOnAfterTheUpgrade},
 		// docs/operations.md
@@ -43,13 +40,14 @@ func (h *hub) steps() map[string]step {
 		"undo":          {edit: h.withHash, after: h.isUndone},
 		"retry":         {before: h.aborts("v3"), after: h.isRetried},
 		"abort-by-hand": {before: h.rollsOut("v4", workv1alpha1.ReasonNewRevisionCreated), after: h.isAbortedByHand},
-		"no-abort":      {after: func(t *testing.T, _ string) { h.failureStrategyIs(t, "") }},
-		"abort-again":   {after: func(t *testing.T, _ string) { h.failureStrategyIs(t, workv1alpha1.AbortAll) }},
 		"pause":         {after: h.isPaused},
 		"resume":        {after: h.isResumed},
 		"hold":          {after: h.isHeld},
 		"go-on":         {after: h.goesOn},
 		"delete-work":   {before: h.rememberWork, after: h.worksAgain},
+		// docs/safe-rollouts.md
+		"no-abort":    {after: func(t *testing.T, _ string) { h.failureStrategyIs(t, "") }},
+		"abort-again": {after: func(t *testing.T, _ string) { h.failureStrategyIs(t, workv1alpha1.AbortAll) }},
 		// docs/runbook.md
 		"look":          {before: h.aborts("v5"), after: h.shows("Aborted", "DeadlineExceeded", "kubectl mwrs undo web")},
 		"look-without":  {after: h.shows("Aborted", "RolloutAborted")},
@@ -68,13 +66,13 @@ func (h *hub) steps() map[string]step {
 		"let-view":   {after: h.letsView},
 		"abort-only": {after: h.mayOnlyAbort},
 		"see-works":  {after: h.seesWorks},
-		// docs/crd.md
+		// docs/upgrade.md
+		"image":         {before: h.upgradesWithValues, after: h.namesThisHub},
 		"crd-version":   {after: func(t *testing.T, output string) { require.Equal(t, "1000.0.0\n", output) }},
 		"apply-again":   {before: h.loseTheCRD, after: h.knowsAborts},
 		"lost-strategy": {after: func(t *testing.T, output string) { require.Regexp(t, `default +web +<none>`, output) }},
-		// docs/skew.md
-		"missing": {before: h.loseTheRights, after: func(t *testing.T, output string) { require.Contains(t, output, "default/web: ") }},
-		"remedy":  {after: h.hasHistoryAgain},
+		"missing":       {before: h.loseTheRights, after: func(t *testing.T, output string) { require.Contains(t, output, "default/web: ") }},
+		"remedy":        {after: h.hasHistoryAgain},
 		// docs/remove.md
 		"downgrade": {before: h.stopThisHub, after: h.isUpstreams},
 		"traces":    {before: h.waitsForPolicies, after: h.bearsNoTraces},

@@ -1,5 +1,5 @@
 // Package mqttagent carries the events of agents that tests play over MQTT. sdk-go's own transport (v1.3.0) can wait for itself forever
-// when it is closed while a message arrives (docs/upstream.md), and an agent on it is deaf from then on.
+// when it is closed while a message arrives (docs/contributing/upstream.md), and an agent on it is deaf from then on.
 package mqttagent
 
 import (

@@ -103,7 +103,7 @@ func TestSDKTransportWaitsForItself(t *testing.T) {
 		}
 	}
 	t.Fatalf("sdk-go's MQTT transport closed %d times out of %d while messages arrived: it is repaired. Remove this package, its description in "+
-		"docs/upstream.md, and the advice to restart deaf agents in docs/cloudevents.md for agents with this sdk-go", tries, tries)
+		"docs/contributing/upstream.md, and the advice to restart deaf agents in docs/cloudevents.md for agents with this sdk-go", tries, tries)
 }
 
 // The harness's own connects again after that.
