@@ -52,22 +52,3 @@ func (f *fleet) tellsOf(wanted string) {
 		return nil
 	})
 }
-
-// R12: where nothing can be aborted the field is removed, an event says why, and nothing else changes.
-func TestAbortByHandOfNothing(t *testing.T) {
-	t.Parallel()
-	f := rolledOut(t, 2, all("20s", 0, abortAll))
-	before := f.generations()
-	f.abortByHand()
-	eventually(t, "the field is removed", func() error {
-		if at := f.get().Status.AbortedTime; at != nil {
-			return fmt.Errorf("aborted at %s", at)
-		}
-		return nil
-	})
-	f.complete()
-	f.quiet()
-	require.Equal(t, before, f.generations())
-	require.Empty(t, f.revisionOf("v1").Annotations[workv1alpha1.AnnotationAborted])
-	f.tellsOf("AbortIgnored")
-}

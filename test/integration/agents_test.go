@@ -26,9 +26,7 @@ const (
 	succeeds outcome = "succeeds"
 	hangs    outcome = "hangs" // applied, and progressing for ever
 	degrades outcome = "degrades"
-	silent   outcome = "silent"  // the agent is offline: it reports nothing
-	liesAt   outcome = "liesAt"  // it first reports the old success under the new generation, then hangs
-	refuses  outcome = "refuses" // the manifests can't be applied
+	silent   outcome = "silent" // the agent is offline: it reports nothing
 )
 
 // agentFinalizer keeps a work while its agent is offline, as the real agent's finalizer does.
@@ -43,8 +41,6 @@ type agents struct {
 	mu sync.Mutex
 	// outcomes by "cluster/version", "cluster/" and "/version"; the first that is set counts.
 	outcomes map[string]outcome
-	// clocks is how far the agents' clocks are ahead of the hub's, by cluster.
-	clocks map[string]time.Duration
 }
 
 // newAgents takes a running informer of the ManifestWorks.
@@ -54,7 +50,6 @@ func newAgents(client workclient.Interface, works cache.SharedIndexInformer) *ag
 		queue:    workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[string](5*time.Millisecond, time.Second)),
 		works:    works,
 		outcomes: map[string]outcome{},
-		clocks:   map[string]time.Duration{},
 	}
 }
 
@@ -116,20 +111,6 @@ func (a *agents) outcome(cluster, version string) outcome {
 	return succeeds
 }
 
-// setClock puts an agent's clock ahead of the hub's.
-func (a *agents) setClock(cluster string, ahead time.Duration) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.clocks[cluster] = ahead
-}
-
-// now is an agent's clock.
-func (a *agents) now(cluster string) time.Time {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return time.Now().Add(a.clocks[cluster])
-}
-
 func (a *agents) report(ctx context.Context, key string) error {
 	cached, exists, err := a.works.GetStore().GetByKey(key)
 	if err != nil || !exists {
@@ -170,24 +151,14 @@ func (a *agents) answer(ctx context.Context, work *workv1.ManifestWork) error {
 		return err
 	}
 	wanted := work.DeepCopy()
-	if what == liesAt && stale(work) {
-		for i := range wanted.Status.Conditions {
-			wanted.Status.Conditions[i].ObservedGeneration = work.Generation
-		}
-	} else if !skewed(wanted, what, a.now(work.Namespace)) {
-		conditionsOf(wanted, what, a.now(work.Namespace))
+	if !skewed(wanted, what, time.Now()) {
+		conditionsOf(wanted, what, time.Now())
 	}
 	if equality.Semantic.DeepEqual(wanted.Status, work.Status) {
 		return nil
 	}
 	_, err := client.UpdateStatus(ctx, wanted, metav1.UpdateOptions{})
 	return err
-}
-
-// stale reports whether the conditions are still those of an older generation.
-func stale(work *workv1.ManifestWork) bool {
-	applied := meta.FindStatusCondition(work.Status.Conditions, workv1.WorkApplied)
-	return applied != nil && applied.ObservedGeneration != work.Generation
 }
 
 func conditionsOf(work *workv1.ManifestWork, what outcome, now time.Time) {
@@ -201,9 +172,9 @@ func conditionsOf(work *workv1.ManifestWork, what outcome, now time.Time) {
 		}
 		meta.SetStatusCondition(&work.Status.Conditions, condition)
 	}
-	set(workv1.WorkApplied, what != refuses)
+	set(workv1.WorkApplied, true)
 	set(workv1.WorkAvailable, true)
-	set(workv1.WorkProgressing, what == hangs || what == liesAt || what == degrades)
+	set(workv1.WorkProgressing, what == hangs || what == degrades)
 	set(workv1.WorkDegraded, what == degrades)
 }
 

@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,11 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/utils/ptr"
-	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
@@ -35,57 +30,6 @@ func (f *fleet) says(conditionType, reason string, words ...string) {
 		}
 		return nil
 	})
-}
-
-func TestTemplateWithoutManifests(t *testing.T) {
-	t.Parallel()
-	f := rolledOut(t, 1, all("20s", 0))
-	f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) {
-		mwrs.Spec.ManifestWorkTemplate.Workload.Manifests = []workv1.Manifest{}
-	})
-	f.says(workv1alpha1.ConditionManifestworkApplied, workv1alpha1.ReasonNotAsExpected, "spec.manifestWorkTemplate.workload.manifests")
-	f.quiet()
-	require.Equal(t, map[string]string{"c1": "v1"}, f.versions(), "the work stays as it is")
-	f.update("v2")
-	f.complete()
-	f.everywhere("v2")
-}
-
-// The strategies and deadlines that a CRD lets through and nobody can follow.
-func TestStrategyThatCannotBeParsed(t *testing.T) {
-	t.Parallel()
-	for name, story := range map[string]struct {
-		field  string
-		broken workv1alpha1.RolloutStrategy
-	}{
-		"deadline": {"spec.placementRefs[1].rolloutStrategy.all.progressDeadline", all("5s5", 0)},
-		"quoted": {"spec.placementRefs[1].rolloutStrategy.progressive.maxConcurrency", func() workv1alpha1.RolloutStrategy {
-			strategy := progressive(1, "20s", 0)
-			strategy.Progressive.MaxConcurrency = intstr.FromString("3")
-			return strategy
-		}()},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			f := newFleet(t, 3)
-			f.place("p1", []string{"c1"})
-			f.place("p2", []string{"c2"})
-			f.create("v1", ref("p1", all("20s", 0)), ref("p2", all("20s", 0)))
-			before := f.complete()
-			f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) {
-				mwrs.Spec.ManifestWorkTemplate = template("v2")
-				mwrs.Spec.PlacementRefs[1] = ref("p2", story.broken)
-			})
-			f.says(workv1alpha1.ConditionPlacementVerified, workv1alpha1.ReasonNotAsExpected, story.field)
-			f.has("c1", "v2") // The other ref can go on.
-			f.quiet()
-			require.Equal(t, "v1", f.versions()["c2"])
-			require.Equal(t, before.Status.CurrentRevision, f.get().Status.CurrentRevision)
-			f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) { mwrs.Spec.PlacementRefs[1] = ref("p2", all("20s", 0)) })
-			f.complete()
-			f.everywhere("v2", "c1", "c2")
-		})
-	}
 }
 
 // spoil writes a duration into the object that this hub can't decode, and returns what takes it out again.
@@ -147,37 +91,6 @@ func TestObjectThatCannotBeDecoded(t *testing.T) {
 	require.EqualValues(t, 1, f.work("c1").Generation)
 }
 
-func TestObjectThatCannotBeDecodedCanBeDeleted(t *testing.T) {
-	t.Parallel()
-	f := rolledOut(t, 1, progressive(1, "20s", 0))
-	f.spoil()
-	f.delete()
-	f.gone()
-}
-
-func TestPlacementThatDoesNotExist(t *testing.T) {
-	t.Parallel()
-	f := newFleet(t, 1)
-	f.create("v1", ref("p1", all("20s", 0)))
-	f.says(workv1alpha1.ConditionPlacementVerified, workv1alpha1.ReasonPlacementDecisionNotFound, "spec.placementRefs[0].name", `"p1"`)
-	f.quiet()
-	f.place("p1", []string{"c1"})
-	f.complete()
-	f.everywhere("v1")
-}
-
-func TestPlacementThatSelectsNothing(t *testing.T) {
-	t.Parallel()
-	f := newFleet(t, 1)
-	f.place("p1", []string{})
-	f.create("v1", ref("p1", all("20s", 0)))
-	mwrs := f.state("PlacementDecisionEmpty=False", "PlacementDecisionEmpty=False", "NewRevisionCreated=True", "Progressing=False")
-	require.Empty(t, mwrs.Status.CurrentRevision, "R13: at least one cluster")
-	f.quiet()
-	f.place("p1", []string{"c1"})
-	f.complete()
-}
-
 // R9: a name that is too long for the owner label is refused, and can be deleted.
 func TestOwnerLabelOver63Characters(t *testing.T) {
 	t.Parallel()
@@ -198,68 +111,4 @@ func TestOwnerLabelOver63Characters(t *testing.T) {
 		}
 		return err
 	})
-}
-
-// breakRevision makes a version's ControllerRevision one whose data can't be read: its data can't be changed, it is replaced.
-func (f *fleet) breakRevision(version string) {
-	f.t.Helper()
-	revisions := f.w.kube.AppsV1().ControllerRevisions(f.namespace)
-	broken := f.revisionOf(version)
-	require.NoError(f.t, revisions.Delete(f.t.Context(), broken.Name, metav1.DeleteOptions{}))
-	broken.ResourceVersion, broken.UID = "", ""
-	broken.Data = runtime.RawExtension{Raw: json.RawMessage(`{"spec":{"manifestWorkTemplate":"broken"}}`)}
-	_, err := revisions.Create(f.t.Context(), broken, metav1.CreateOptions{})
-	require.NoError(f.t, err)
-}
-
-// R1, R2: a broken revision of today's template is a collision; nothing happens on the clusters.
-func TestBrokenUpdateRevision(t *testing.T) {
-	t.Parallel()
-	f := newFleet(t, 2)
-	f.place("p1", []string{"c1", "c2"})
-	f.create("v1", ref("p1", progressive(2, "20s", 0)))
-	before := f.complete()
-	// The hub may be faster than the test, and make the revision again before the broken one is there.
-	eventually(t, "the broken one is there", func() error {
-		revisions := f.w.kube.AppsV1().ControllerRevisions(f.namespace)
-		broken := f.revisionOf("v1")
-		if err := revisions.Delete(t.Context(), broken.Name, metav1.DeleteOptions{}); err != nil {
-			return err
-		}
-		broken.ResourceVersion, broken.UID = "", ""
-		broken.Data = runtime.RawExtension{Raw: json.RawMessage(`{"spec":{"manifestWorkTemplate":"broken"}}`)}
-		_, err := revisions.Create(t.Context(), broken, metav1.CreateOptions{})
-		return err
-	})
-	eventually(t, "another revision", func() error {
-		if mwrs := f.get(); mwrs.Status.CurrentRevision == before.Status.CurrentRevision {
-			return fmt.Errorf("%s", describe(mwrs))
-		}
-		return nil
-	})
-	mwrs := f.complete()
-	require.NotZero(t, ptr.Deref(mwrs.Status.CollisionCount, 0))
-	f.quiet()
-	require.Equal(t, map[string]int64{"c1": 1, "c2": 1}, f.generations())
-}
-
-// R12: a stable revision that can't be read is nothing to go back to.
-func TestBrokenCurrentRevision(t *testing.T) {
-	t.Parallel()
-	f := newFleet(t, 1)
-	f.place("p1", []string{"c1"})
-	f.create("v1", ref("p1", all("3s", 0, abortAll)))
-	before := f.complete()
-	f.agentsReport("", "v2", hangs)
-	f.update("v2")
-	f.has("c1", "v2")
-	f.breakRevision("v1")
-	mwrs := f.stalled()
-	require.Nil(t, mwrs.Status.AbortedTime)
-	require.Equal(t, before.Status.CurrentRevision, mwrs.Status.CurrentRevision)
-	require.Contains(t, message(mwrs, workv1alpha1.ConditionProgressing), "ControllerRevision "+f.namespace+"/web-"+before.Status.CurrentRevision)
-	f.quiet()
-	require.Equal(t, map[string]string{"c1": "v2"}, f.versions())
-	f.agentsReport("", "v2", succeeds)
-	f.complete()
 }

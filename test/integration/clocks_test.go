@@ -2,7 +2,6 @@ package integration
 
 import (
 	"context"
-	"fmt"
 	"testing"
 	"time"
 
@@ -21,94 +20,6 @@ func apart(t *testing.T, test func(t *testing.T, ahead time.Duration)) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test(t, ahead)
-		})
-	}
-}
-
-// clocks puts the clocks of all agents of the fleet ahead of the hub's.
-func (f *fleet) clocks(ahead time.Duration) {
-	for _, cluster := range f.clusters {
-		f.w.agents.setClock(f.cluster(cluster), ahead)
-	}
-}
-
-// completeApart is a fleet of two, one cluster after the other, that has rolled out v1 with clocks apart.
-func completeApart(t *testing.T, ahead time.Duration) *fleet {
-	f := newFleet(t, 2)
-	f.clocks(ahead)
-	f.place("p1", f.clusters)
-	f.create("v1", ref("p1", progressive(1, "60s", 0, abortAll)))
-	f.complete()
-	return f
-}
-
-// R10: minSuccessTime is waited for from the success on, also where the agent says that it had that long ago, or will have it.
-func TestSoakWithClocksApart(t *testing.T) {
-	apart(t, func(t *testing.T, ahead time.Duration) {
-		f := completeApart(t, ahead)
-		const soak = 4 * time.Second
-		f.agentsReport("c1", "v2", hangs)
-		f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) {
-			mwrs.Spec.ManifestWorkTemplate = template("v2")
-			mwrs.Spec.PlacementRefs[0].RolloutStrategy = soaking(mwrs.Spec.PlacementRefs[0].RolloutStrategy, soak)
-		})
-		f.has("c1", "v2")
-		f.never("c2", "v2", soak+time.Second)
-		f.agentsReport("c1", "v2", succeeds)
-		f.complete()
-		soaked := f.firstAt("c2", "v2", false).Sub(f.firstAt("c1", "v2", true))
-		require.GreaterOrEqual(t, soaked, soak-time.Second)
-		f.neverAborted()
-	})
-}
-
-// R11: a cluster that had succeeded, and progresses again for a moment, has not been in flight since the beginning.
-func TestRelapseWithClocksApart(t *testing.T) {
-	apart(t, func(t *testing.T, ahead time.Duration) {
-		f := completeApart(t, ahead)
-		const deadline = 4 * time.Second
-		f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) {
-			mwrs.Spec.ManifestWorkTemplate = template("v2")
-			mwrs.Spec.PlacementRefs[0].RolloutStrategy = soaking(progressive(1, deadline.String(), 0, abortAll), deadline+2*time.Second)
-		})
-		f.has("c1", "v2")
-		f.never("c2", "v2", deadline+time.Second)
-		f.agentsReport("c1", "v2", hangs)
-		always(t, "a moment is no failure", time.Second, func() error {
-			if mwrs := f.get(); mwrs.Status.AbortedTime != nil {
-				return fmt.Errorf("aborted: %s", describe(mwrs))
-			}
-			return nil
-		})
-		f.agentsReport("c1", "v2", succeeds)
-		f.complete()
-		f.neverAborted()
-	})
-}
-
-// R11: the deadline is the hub's. An agent whose clock is little more than a minute ahead does not put it off: the moment at which its
-// words could be believed by the hub's clock comes before the deadline.
-func TestDeadlineWithClocksApart(t *testing.T) {
-	t.Parallel()
-	for name, ahead := range map[string]time.Duration{
-		"FarAhead": 5 * time.Minute, "JustAhead": 64 * time.Second, "Behind": -5 * time.Minute,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			f := newFleet(t, 2)
-			f.clocks(ahead)
-			f.place("p1", f.clusters)
-			const deadline = 10 * time.Second
-			f.create("v1", ref("p1", progressive(1, deadline.String(), 0, abortAll)))
-			f.complete()
-			f.agentsReport("", "v2", hangs)
-			f.update("v2")
-			f.has("c1", "v2")
-			mwrs := f.aborted()
-			took := mwrs.Status.AbortedTime.Sub(f.writtenAt("c1", "v2"))
-			require.GreaterOrEqual(t, took, deadline-time.Second) // It has whole seconds.
-			require.Less(t, took, 3*deadline)
-			f.everywhere("v1")
 		})
 	}
 }

@@ -45,17 +45,6 @@ func TestDeletion(t *testing.T) {
 	}
 }
 
-func TestDeletionInTheMiddleOfARollout(t *testing.T) {
-	t.Parallel()
-	f := rolledOut(t, 3, progressive(1, "20s", 0))
-	f.agentsReport("c1", "v2", hangs)
-	f.update("v2")
-	f.has("c1", "v2")
-	f.delete()
-	f.gone()
-	require.Equal(t, []string{"c1"}, f.reached("v2"))
-}
-
 // One that is made again under the same name does not inherit what the first one left.
 func TestDeletedAndMadeAgain(t *testing.T) {
 	t.Parallel()

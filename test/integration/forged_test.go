@@ -2,8 +2,6 @@ package integration
 
 import (
 	"errors"
-	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -46,33 +44,5 @@ func TestForgedWorkIsNoHistory(t *testing.T) {
 	require.Empty(t, mwrs.Status.CurrentRevision)
 	require.Equal(t, []string{"v1"}, f.recorded())
 	f.everywhere("v1")
-	f.quiet()
-}
-
-// R6, R7: a status writer and an agent together bring no content of that agent to the other clusters, and the event says what was put back.
-func TestForgedCurrentRevisionReachesNoOtherCluster(t *testing.T) {
-	t.Parallel()
-	f := newFleet(t, 3)
-	f.place("p1", []string{"c1", "c2", "c3"})
-	f.create("v1", ref("p1", progressive(1, "5s", 0, abortAll)))
-	before := f.complete()
-	f.agentsReport("", "v2", hangs)
-	f.update("v2")
-	f.has("c1", "v2")
-	f.editWork("c3", func(work *workv1.ManifestWork) {
-		work.Labels[workv1alpha1.LabelControllerHash] = "forgedhash"
-		work.Spec = template("forged")
-	})
-	f.editStatus(func(status *workv1alpha1.ManifestWorkReplicaSetStatus) { status.CurrentRevision = "forgedhash" })
-	mwrs := f.aborted()
-	require.Equal(t, before.Status.CurrentRevision, mwrs.Status.CurrentRevision)
-	f.everywhere("v1")
-	require.Equal(t, []string{"v1", "v2"}, f.recorded())
-	eventually(t, "an event tells what was put back", func() error {
-		if told := f.told(); !slices.Contains(told, workv1alpha1.EventCurrentRevisionIgnored) {
-			return fmt.Errorf("the events are %v", told)
-		}
-		return nil
-	})
 	f.quiet()
 }

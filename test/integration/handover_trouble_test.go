@@ -11,39 +11,6 @@ import (
 
 // What a handover meets, with OCM's own agents: the way back before and after the old objects went, clusters that join, and a hub that dies.
 
-// Two revisions back and forth: on the way back before the second one served, its workload goes at once, and the first one's stays what it is.
-// Afterwards each serves until the other one does (R27).
-func TestHandoverBackAndForth(t *testing.T) {
-	t.Parallel()
-	f := newHanding(t)
-	v1, v2 := f.version("v1", deployment("v1")), f.version("v2", deployment("v2"))
-	f.begins(v1, deployment("v1"))
-	serving := map[string]string{"c1": f.uids("c1")["Deployment v1"], "c2": f.uids("c2")["Deployment v1"]}
-
-	f.roll(v2)
-	f.runs("Deployment v1", "Deployment v2")
-	f.roll(v1)
-	f.complete()
-	f.runs("Deployment v1")
-	for short, uid := range serving {
-		require.Equal(t, uid, f.uids(short)["Deployment v1"], "%s: it is the same one", short)
-	}
-	f.neverCurrent("v2")
-
-	f.roll(v2)
-	f.runs("Deployment v1", "Deployment v2")
-	f.ready(deployment("v2"))
-	f.complete()
-	f.runs("Deployment v2")
-
-	f.roll(v1)
-	f.runs("Deployment v1", "Deployment v2")
-	f.keeps()
-	f.ready(deployment("v1"))
-	f.complete()
-	f.runs("Deployment v1")
-}
-
 // An abort before any cluster was trimmed: the workloads that were kept are those that serve on, and nothing of them was touched (R32).
 func TestHandoverAbortBeforeTheTrim(t *testing.T) {
 	t.Parallel()
@@ -93,23 +60,6 @@ func TestHandoverAbortAfterTheTrim(t *testing.T) {
 	f.runs("Deployment v1")
 	f.neverCurrent("v2")
 	require.LessOrEqual(t, f.mostInFlight("v2"), 1, "P4")
-}
-
-// A cluster that joins in the middle gets the new revision only: it never served the old one (R27).
-func TestHandoverClusterJoins(t *testing.T) {
-	t.Parallel()
-	f := newHanding(t)
-	f.place("p1", []string{"c1"})
-	f.beginsBy(all("None", 0), f.version("v1", deployment("v1")), deployment("v1"), "c1")
-	f.roll(f.version("v2", deployment("v2")))
-	f.runsOn("c1", "Deployment v1", "Deployment v2")
-	f.place("p1", f.clusters)
-	f.runsOn("c2", "Deployment v2")
-	f.keeps()
-	f.ready(deployment("v2"))
-	f.complete()
-	f.runs("Deployment v2")
-	require.Equal(t, []string{"v2"}, f.sequence("c2"))
 }
 
 // The hub is killed after each of its writes: through a handover, and through an abort of the next one (P4, P5).

@@ -80,37 +80,3 @@ func TestPausedRollout(t *testing.T) {
 	require.Equal(t, []string{"v1", "v2", "v4"}, f.recorded())
 	f.neverAborted()
 }
-
-// An abort that falls due while paused is decided after the pause, from what is true then (R24).
-func TestPausedAbortFallsDue(t *testing.T) {
-	t.Parallel()
-	f := rolledOut(t, 2, progressive(1, "2s", 0, abortAll))
-	f.agentsReport("c1", "v2", hangs)
-	f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) {
-		mwrs.Spec.PlacementRefs[0].RolloutStrategy = progressive(1, "60s", 0, abortAll)
-	})
-	f.update("v2")
-	f.has("c1", "v2")
-	f.pause(true)
-	f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) {
-		mwrs.Spec.PlacementRefs[0].RolloutStrategy = progressive(1, "2s", 0, abortAll)
-	})
-	f.paused("is aborted after the pause")
-	f.quiet()
-	f.neverAborted()
-	require.Equal(t, []string{"c1"}, f.reached("v2"))
-
-	f.pause(false)
-	f.aborted()
-	f.everywhere("v1")
-}
-
-// Deletion wins over a pause (R18, R22).
-func TestDeletedWhilePaused(t *testing.T) {
-	t.Parallel()
-	f := rolledOut(t, 2, all("None", 0))
-	f.pause(true)
-	f.paused("nothing is held back")
-	f.delete()
-	f.gone()
-}

@@ -32,32 +32,3 @@ func TestRejectedWorkTakesNoSlot(t *testing.T) {
 	f.complete()
 	f.everywhere("v3")
 }
-
-// R11, R14: where no failure is tolerated, the rollout does not go on, and the conditions say why.
-func TestRejectedWorkStalls(t *testing.T) {
-	t.Parallel()
-	f := rolledOut(t, 2, progressive(1, "2s", 0))
-	f.forbid("c1")
-	f.update("v2")
-	mwrs := f.stalled()
-	require.Contains(t, message(mwrs, workv1alpha1.ConditionPlacementRolledOut), "frozen")
-	require.Contains(t, message(mwrs, workv1alpha1.ConditionPlacementRolledOut), "retries the write at least once a minute")
-	f.has("c1", "v1")
-	f.has("c2", "v1")
-	f.quiet()
-}
-
-// R11, R12: a rejected work fails by its deadline, and that leads to an abort as any other failure does. The rejected work is the second
-// one of its batch: on a busy machine the writes of a batch take more than one pass, and a rejection halts those that come after it.
-func TestRejectedWorkLeadsToAnAbort(t *testing.T) {
-	t.Parallel()
-	f := rolledOut(t, 3, progressive(2, "5s", 0, abortAll))
-	f.forbid("c2")
-	f.update("v2")
-	mwrs := f.aborted()
-	require.Contains(t, message(mwrs, workv1alpha1.ConditionProgressing), "frozen")
-	f.everywhere("v1")
-	require.Equal(t, []string{"v1", "v2", "v1"}, f.sequence("c1"))
-	require.Equal(t, []string{"v1"}, f.sequence("c2"))
-	f.quiet()
-}

@@ -54,25 +54,3 @@ func TestRetryFromGit(t *testing.T) {
 	f.complete()
 	require.Nil(t, f.get().Status.AbortedTime)
 }
-
-// TestRetryFromGitOfAStalledRollout: each failed cluster has a new deadline (R11).
-func TestRetryFromGitOfAStalledRollout(t *testing.T) {
-	t.Parallel()
-	f := rolledOut(t, 3, progressive(1, "3s", 0))
-	f.agentsReport("c1", "v2", hangs)
-	f.update("v2")
-	f.stalled()
-	f.failing(1)
-	before := f.since()
-	f.retryFromGit(time.Now())
-	eventually(t, "it has failed again", func() error {
-		if cluster := f.cluster("c1"); !f.since()[cluster].After(before[cluster]) {
-			return fmt.Errorf("it failed at %s", f.since()[cluster])
-		}
-		return nil
-	})
-	f.stalled()
-	f.quiet()
-	f.agentsReport("c1", "v2", succeeds)
-	f.everywhere("v2")
-}

@@ -79,42 +79,6 @@ func TestWorkThatIsStoredOtherwiseThanItWasWritten(t *testing.T) {
 	require.EqualValues(t, 4, f.work("c1").Generation)
 }
 
-// R17: a work that ran to completion, and that the API server stored differently, is at the revision that it completed, also for a hub that
-// was restarted since and does not remember what it wrote. At a newer revision it is named, and has not failed.
-func TestCompletedWorkThatIsStoredDifferently(t *testing.T) {
-	t.Parallel()
-	w := restartWorld(t, "jobs")
-	stop := w.startManager(t.Context(), settle)
-	f := (&fleet{t: t, w: w, name: "web"}).in("jobs")
-	f.mutate("c1", `[{"op":"add","path":"/spec/deleteOption","value":{"propagationPolicy":"Orphan"}}]`)
-	f.create("v1", ref("p1", progressive(1, "3s", 0, abortAll)))
-	complete := []string{"AsExpected=True", "", "NewManifestWorkAvailable=False", "Complete=True"}
-	f.state(complete...)
-	f.agentsReport("c1", "", silent)
-	work := f.work("c1")
-	work.Status.Conditions = append(work.Status.Conditions, metav1.Condition{
-		Type: workv1.WorkComplete, Status: metav1.ConditionTrue, Reason: "Simulated", ObservedGeneration: work.Generation, LastTransitionTime: metav1.Now(),
-	})
-	_, err := w.works.WorkV1().ManifestWorks(work.Namespace).UpdateStatus(t.Context(), work, metav1.UpdateOptions{})
-	require.NoError(t, err)
-
-	stop()
-	stop = w.startManager(t.Context(), settle)
-	defer func() { stop() }()
-	f.state(complete...)
-	f.quiet()
-	require.Equal(t, map[string]int64{"c1": 1, "c2": 1, "c3": 1}, f.generations(), "what it completed is not written again")
-
-	f.update("v2")
-	mwrs := f.stalled()
-	require.Nil(t, mwrs.Status.AbortedTime)
-	require.Contains(t, message(mwrs, workv1alpha1.ConditionProgressing), "1 cluster ("+f.cluster("c1")+") completed")
-	f.update("v1")
-	f.state(complete...)
-	f.quiet()
-	require.EqualValues(t, 1, f.work("c1").Generation)
-}
-
 // R1, R10: a null in a manifest gets to every cluster as it was written, also where a work is patched.
 func TestNullsInManifestsAreStoredAsWritten(t *testing.T) {
 	t.Parallel()

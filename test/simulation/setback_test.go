@@ -25,7 +25,7 @@ var ownTimes = sets.New(
 	"an abort is carried out but for the works that can't be written back",
 	"a cluster that is cut off by a revision aborts it",
 	"a cluster that another placement selects stays with the one that lost it",
-	"undo that fails is aborted by hand",
+	"undo that fails is aborted by hand", "a failed placement without AbortAll stops no other",
 )
 
 // dated are the stories in which two copies of a time disagree once the clock was set back, and how.
