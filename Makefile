@@ -100,7 +100,6 @@ unit: ## Run the tests that need no control plane
 
 .PHONY: stories
 stories: ## Play several times as many generated stories as the tests do, the same in each run, and let each write fail in every way
-	go test ./pkg/rollout -timeout 20m -rapid.checks=3000
 	go test ./test/simulation -run 'TestModel|MayFail' -timeout 40m -rapid.checks=1200 -every-fault
 
 .PHONY: soak

@@ -1,7 +1,10 @@
 package rollout_test
 
 import (
+	"math"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -22,7 +25,16 @@ func (c *rolloutCase) timedOut(r *reported) bool {
 // failure reports whether a cluster counts against maxFailures.
 func (c *rolloutCase) failure(r *reported) bool { return c.timedOut(r) || r.status == handler.Failed }
 
-func (c *rolloutCase) config() clusterv1alpha1.RolloutConfig { return config(&worldRef{Ref: c.ref}) }
+func (c *rolloutCase) config() clusterv1alpha1.RolloutConfig {
+	switch s := c.ref.Strategy; s.Type {
+	case clusterv1alpha1.Progressive:
+		return s.Progressive.RolloutConfig
+	case clusterv1alpha1.ProgressivePerGroup:
+		return s.ProgressivePerGroup.RolloutConfig
+	default:
+		return s.All.RolloutConfig
+	}
+}
 
 // onTheWay reports whether a cluster takes a slot.
 func (c *rolloutCase) onTheWay(r *reported) bool {
@@ -33,7 +45,12 @@ func (c *rolloutCase) onTheWay(r *reported) bool {
 }
 
 // soak returns the minSuccessTime, which means nothing for All.
-func (c *rolloutCase) soak() time.Duration { return soakOf(&worldRef{Ref: c.ref}) }
+func (c *rolloutCase) soak() time.Duration {
+	if c.ref.Strategy.Type == clusterv1alpha1.All {
+		return 0
+	}
+	return c.config().MinSuccessTime.Duration
+}
 
 func (r *reported) waits() bool { return r.status == absent || r.status == handler.ToApply }
 
@@ -70,7 +87,20 @@ func (c *rolloutCase) isMandatory(r *reported) bool {
 }
 
 func (c *rolloutCase) mandatoryGroup(g int) bool {
-	return isMandatory(&worldRef{Ref: c.ref}, c.ref.Placement.Groups[g].Key())
+	var mandatory []clusterv1alpha1.MandatoryDecisionGroup
+	switch s := c.ref.Strategy; s.Type {
+	case clusterv1alpha1.Progressive:
+		mandatory = s.Progressive.MandatoryDecisionGroups.MandatoryDecisionGroups
+	case clusterv1alpha1.ProgressivePerGroup:
+		mandatory = s.ProgressivePerGroup.MandatoryDecisionGroups.MandatoryDecisionGroups
+	}
+	group := c.ref.Placement.Groups[g]
+	return slices.ContainsFunc(mandatory, func(m clusterv1alpha1.MandatoryDecisionGroup) bool {
+		if m.GroupName != "" {
+			return m.GroupName == group.Name
+		}
+		return m.GroupIndex == group.Index
+	})
 }
 
 func (c *rolloutCase) hasMandatory() bool {
@@ -149,4 +179,12 @@ func (c *rolloutCase) firstGroup(holds func(*reported) bool) (int, bool) {
 		}
 	}
 	return 0, false
+}
+
+func sizeOf(value intstr.IntOrString, total int) int {
+	if value.Type == intstr.Int {
+		return value.IntValue()
+	}
+	percent, _ := strconv.Atoi(strings.TrimSuffix(value.StrVal, "%"))
+	return int(math.Ceil(float64(percent*total) / 100))
 }

@@ -188,3 +188,44 @@ func TestNotKeptIsNamed(t *testing.T) {
 	}
 	require.Empty(t, decide(rt.Rolling("bbb", "bbb"), ref, rt.Works(done("c1")), refuses).NotKept)
 }
+
+// report is what an agent says of the work's generation.
+type report string
+
+const (
+	silent      report = "nothing"
+	unapplied   report = "not applied"
+	progressing report = "progress"
+	degraded    report = "degraded"
+	succeeding  report = "success"
+)
+
+// combine stands for what package handover does: each revision has one manifest, and no other revision has it.
+func combine(to, from *work.Revision) handover.Result {
+	return handover.Result{Combined: &handover.Combined{
+		Template: to.Template, Digest: rt.DigestOf(to.Hash + "+" + from.Hash), Manifests: 1, Kept: []string{"ConfigMap default/" + from.Hash},
+	}}
+}
+
+// beside is what an agent reports of a work that holds a kept object, too, which can't be applied.
+func beside(r report, at time.Duration) []rt.WorkOption {
+	is := func(conditionType string, value bool) metav1.Condition {
+		status := metav1.ConditionFalse
+		if value {
+			status = metav1.ConditionTrue
+		}
+		return rt.Condition(conditionType, status, at)
+	}
+	own := []metav1.Condition{is(workv1.ManifestApplied, r != unapplied)}
+	if r == silent {
+		return nil
+	}
+	if r != unapplied {
+		available := is(workv1.ManifestAvailable, r != progressing)
+		available.ObservedGeneration = 0
+		own = append(own, available, is(workv1.ManifestProgressing, r == progressing), is(workv1.ManifestDegraded, r == degraded))
+	}
+	return []rt.WorkOption{
+		rt.NotApplied(at), rt.NotAvailable(at), rt.Manifest(own...), rt.Manifest(is(workv1.ManifestApplied, false), is(workv1.ManifestAvailable, false)),
+	}
+}

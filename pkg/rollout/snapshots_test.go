@@ -9,9 +9,15 @@ import (
 	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/handover"
+	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
+)
+
+var (
+	clusters = []string{"c0", "c1", "c2", "c3", "c4", "c5", "c6"}
+	groups   = []string{"canary", "west", "east"}
 )
 
 // drawer draws the parts of a snapshot. What it draws need not have a history that leads to it.
@@ -40,11 +46,7 @@ func drawSnapshot(t *rapid.T) *rollout.Snapshot {
 	d.calm = rapid.Bool().Draw(t, "calm")
 	d.drawRevisions()
 	for i := range rapid.IntRange(1, 3).Draw(t, "refs") {
-		drawn := drawRef(t, fmt.Sprintf("p%d", i))
-		ref := drawn.Ref
-		for _, group := range drawn.groups {
-			rt.GroupAt(group.Index, group.Name, group.Clusters...)(&ref)
-		}
+		ref := drawRef(t, fmt.Sprintf("p%d", i))
 		ref.Field = fmt.Sprintf("spec.placementRefs[%d]", i)
 		switch {
 		case d.one("missing", 10):
@@ -181,4 +183,46 @@ func (d *drawer) drawWork(placement string) []rt.WorkOption {
 		options = append(options, beside(rapid.SampledFrom([]report{succeeding, succeeding, succeeding, degraded, silent}).Draw(t, "own manifests"), from)...)
 	}
 	return options
+}
+
+// drawRef draws a placementRef whose Placement selects some clusters.
+func drawRef(t *rapid.T, name string) placement.Ref {
+	size := func(label string) any {
+		return rapid.SampledFrom([]any{0, 1, 2, 3, 20, "0%", "25%", "50%", "100%"}).Draw(t, name+" "+label)
+	}
+	members := make([][]string, len(groups))
+	for _, cluster := range clusters {
+		if group := rapid.IntRange(-2, len(groups)-1).Draw(t, name+" selects "+cluster); group >= 0 {
+			members[group] = append(members[group], cluster)
+		}
+	}
+	var options []rt.RefOption
+	for i, group := range groups {
+		options = append(options, rt.GroupAt(int32(i), group, members[i]...))
+	}
+	switch rapid.SampledFrom([]string{"All", "Progressive", "PerGroup"}).Draw(t, name+" strategy") {
+	case "Progressive":
+		options = append(options, rt.Progressive(size("maxConcurrency")))
+	case "PerGroup":
+		options = append(options, rt.PerGroup())
+	default:
+		options = append(options, rt.All())
+	}
+	ref := rt.Ref(name, append(options,
+		rt.MaxFailures(size("maxFailures")),
+		rt.Deadline(rapid.SampledFrom([]string{"None", "30s", "5m"}).Draw(t, name+" progressDeadline")),
+		rt.Soak(rapid.SampledFrom([]time.Duration{0, 10 * second}).Draw(t, name+" minSuccessTime")))...)
+	if ref.Strategy.All == nil {
+		if i := rapid.IntRange(-2, len(groups)-1).Draw(t, name+" mandatory"); i >= 0 {
+			if rapid.Bool().Draw(t, name+" mandatory by name") {
+				rt.Mandatory(groups[i])(&ref)
+			} else {
+				rt.MandatoryAt(int32(i))(&ref)
+			}
+		}
+	}
+	if rapid.Bool().Draw(t, name+" AbortAll") {
+		rt.AbortAll()(&ref)
+	}
+	return ref
 }

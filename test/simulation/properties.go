@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/ptr"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -28,14 +29,30 @@ func (w *World) contents() map[string]string {
 	return contents
 }
 
-// CheckQuiet checks what must hold when nothing happens any more by itself: P1, P2, P6, P7.
+// CheckQuiet checks what must hold when nothing happens any more by itself: P1, P2, P6, P7, and R14.
 func (w *World) CheckQuiet() error {
-	for _, check := range []func() error{w.checkForged, w.checkKept, w.checkWorks, w.checkDelivered, w.checkHistory, w.checkKstatus, w.checkRevisionList, w.checkCondition, w.checkSilence} {
+	for _, check := range []func() error{w.checkForged, w.checkKept, w.checkWorks, w.checkDelivered, w.checkHistory, w.checkKstatus, w.checkProgress, w.checkRevisionList, w.checkCondition, w.checkSilence} {
 		if err := check(); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// checkProgress checks R14: a rollout that nothing continues by itself is stalled, unless a placement selects nothing or
+// has no deadline.
+func (w *World) checkProgress() error {
+	object := w.Object()
+	if object == nil || object.Status.State != workv1alpha1.StateRollingOut ||
+		!meta.IsStatusConditionTrue(object.Status.Conditions, workv1alpha1.ConditionPlacementVerified) {
+		return nil
+	}
+	for _, ref := range object.Spec.PlacementRefs {
+		if _, _, deadline := strategyOf(object, ref.Name); deadline == 0 {
+			return nil
+		}
+	}
+	return fmt.Errorf("quiet: every placement has a deadline, and the rollout is neither complete nor stalled: %+v", object.Status.Conditions)
 }
 
 // told are the revisions that the status names or, where an older CRD drops that, the revisions themselves.
