@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Generates what follows from the Go types in pkg/apis (deepcopy, CRD and clientset), and the admission policies from the table in
-# pkg/webhook/rule.
+# Generates what follows from the Go types in pkg/apis (deepcopy, CRD, clientset and the reference of the fields), and the admission
+# policies from the table in pkg/webhook/rule.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -37,3 +37,7 @@ mv "${work}/clientset" pkg/client/
 
 go run ./hack/policies > "${work}/policies.yaml"
 install -m 0644 "${work}/policies.yaml" deploy/base/policy-manifestworkreplicasets.yaml
+
+"${tools}/crd-ref-docs" --log-level=ERROR --source-path=pkg/apis --config=hack/fields/config.yaml --templates-dir=hack/fields \
+    --renderer=markdown --output-path="${work}/fields.md"
+install -m 0644 "${work}/fields.md" docs/reference/fields.md

@@ -26,12 +26,12 @@ const (
 // by replacing upstream's CRD, and loses by going back to it.
 var added = []string{
 	`additionalPrinterColumns[10]: {"jsonPath":".metadata.creationTimestamp","name":"Age","type":"date"}`,
-	`additionalPrinterColumns[4]: {"description":"Hash of the last revision that every selected cluster reached","jsonPath":".status.currentRevision","name":"Current","type":"string"}`,
-	`additionalPrinterColumns[5]: {"description":"Hash of the revision of today's template","jsonPath":".status.updateRevision","name":"Update","type":"string"}`,
+	`additionalPrinterColumns[4]: {"description":"Hash of the stable revision","jsonPath":".status.currentRevision","name":"Current","type":"string"}`,
+	`additionalPrinterColumns[5]: {"description":"Hash of the revision of the template in the spec","jsonPath":".status.updateRevision","name":"Update","type":"string"}`,
 	`additionalPrinterColumns[6]: {"description":"Clusters that succeeded at the update revision","jsonPath":".status.summary.updated","name":"Updated","type":"integer"}`,
 	`additionalPrinterColumns[7]: {"description":"Selected clusters","jsonPath":".status.summary.desiredTotal","name":"Desired","type":"integer"}`,
-	`additionalPrinterColumns[8]: {"description":"How far the rollout is","jsonPath":".status.conditions[?(@.type==\"PlacementRolledOut\")].reason","name":"RolledOut","type":"string"}`,
-	`additionalPrinterColumns[9]: {"description":"What the object does","jsonPath":".status.state","name":"State","type":"string"}`,
+	`additionalPrinterColumns[8]: {"description":"Progress of the rollout","jsonPath":".status.conditions[?(@.type==\"PlacementRolledOut\")].reason","name":"RolledOut","type":"string"}`,
+	`additionalPrinterColumns[9]: {"description":"State of the object","jsonPath":".status.state","name":"State","type":"string"}`,
 	`spec.paused type: "boolean"`,
 	`spec.placementRefs maxItems: 64`,
 	`spec.placementRefs[].rolloutStrategy.failureStrategy enum "AbortAll"`,

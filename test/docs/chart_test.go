@@ -73,7 +73,7 @@ func (h *hub) imageOf(t *testing.T, deployment string) string {
 
 func (h *hub) namesThisHub(t *testing.T, output string) {
 	require.Equal(t, "registry.example.com/work:v1\n", output)
-	require.Contains(t, h.shell(t, "kubectl explain mwrs.status.abortedTime"), "abortedTime is when")
+	require.Contains(t, h.shell(t, "kubectl explain mwrs.status.abortedTime"), "abortedTime is the time")
 }
 
 // upgradesWithoutValues: the gate is off, so that OCM's image is named and nothing runs it.

@@ -4,13 +4,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// MaxFailures is how many clusters status.failures and status.rejections list at most, each (R11).
+// MaxFailures is the largest number of entries of status.failures, and of status.rejections (R11).
 const MaxFailures = 100
 
 // MaxFailureMessage is the longest message of an entry of status.failures, in bytes (R11).
 const MaxFailureMessage = 256
 
-// FailureReason is why a cluster failed at the update revision (R11).
+// FailureReason is the reason why a cluster failed at the update revision (R11).
 type FailureReason string
 
 // The reasons of a failure.
@@ -32,7 +32,7 @@ const (
 // ClusterFailure is a cluster that failed at the update revision. It is a record: it holds until the cluster's success at the update
 // revision has settled, the rollout or the cluster is retried, or the update revision changes (R11).
 type ClusterFailure struct {
-	// cluster is the name of the managed cluster, or the quoted form of a name that no cluster can have.
+	// cluster is the name of the managed cluster. A name that no cluster can have is quoted.
 	// +required
 	Cluster string `json:"cluster"`
 
@@ -40,7 +40,7 @@ type ClusterFailure struct {
 	// +optional
 	Placement string `json:"placement,omitempty"`
 
-	// since is when the cluster failed.
+	// since is the time at which the cluster failed, or its ManifestWork was first rejected.
 	// +required
 	Since metav1.Time `json:"since"`
 
@@ -48,7 +48,7 @@ type ClusterFailure struct {
 	// +required
 	Reason FailureReason `json:"reason"`
 
-	// message is what the agent or the API server said when the cluster failed, in 256 bytes at most.
+	// message is the message of the agent or the API server at that time, in at most 256 bytes.
 	// +optional
 	Message string `json:"message,omitempty"`
 }
@@ -63,15 +63,15 @@ type AwayCluster struct {
 	// +optional
 	Placement string `json:"placement,omitempty"`
 
-	// since is when the cluster became unavailable, as its ManagedCluster says.
+	// since is the time at which the cluster became unavailable, according to its ManagedCluster.
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`
 }
 
-// State is what a ManifestWorkReplicaSet does, in one word. Later releases may add states.
+// State is one word for what a ManifestWorkReplicaSet does. Later releases may add states.
 type State string
 
-// The states. The first that applies counts, in this order.
+// The states. The first one that applies is used, in this order.
 const (
 	// StateDeleting means that the object is being deleted.
 	StateDeleting State = "Deleting"

@@ -4,24 +4,24 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// AnnotationChangeCause holds, on a ManifestWorkReplicaSet, why its template changes, for a person. The hub copies it to the revision
-// that it creates or reuses, as Deployments do (R25).
+// AnnotationChangeCause is the annotation of a ManifestWorkReplicaSet that explains why its template changes. The hub copies it to the
+// revision that it creates or reuses, as Deployments do (R25).
 const AnnotationChangeCause = "kubernetes.io/change-cause"
 
-// MaxRevisionStatuses is how many revisions status.revisions has at most (R25).
+// MaxRevisionStatuses is the largest number of entries of status.revisions (R25).
 const MaxRevisionStatuses = 16
 
-// RevisionState is where a revision is in its life (R25). Of several states that apply, the first in this order counts: Aborted,
-// Progressing, Archived, NotReady, Available.
+// RevisionState is the state of a revision (R25). The first one that applies is used, in this order: Aborted, Progressing, Archived,
+// NotReady, Available.
 type RevisionState string
 
 // The states of a revision.
 const (
 	// RevisionAborted means that the last rollout of the revision was aborted.
 	RevisionAborted RevisionState = "Aborted"
-	// RevisionProgressing means that the revision is the update revision, and that its rollout is under way.
+	// RevisionProgressing means that the revision is the update revision, and that its rollout is in progress.
 	RevisionProgressing RevisionState = "Progressing"
-	// RevisionArchived means that no ManifestWork has the revision: it is kept to go back to.
+	// RevisionArchived means that no ManifestWork has the revision: it is kept so that the template can return to it.
 	RevisionArchived RevisionState = "Archived"
 	// RevisionNotReady means that the revision has not succeeded on every cluster that has it, or that its rollout is stalled.
 	RevisionNotReady RevisionState = "NotReady"
@@ -29,61 +29,61 @@ const (
 	RevisionAvailable RevisionState = "Available"
 )
 
-// RevisionStatus is one revision of a ManifestWorkReplicaSet, and where it is in its life. All of it is derived from the ControllerRevision
-// and the ManifestWorks.
+// RevisionStatus is one revision of a ManifestWorkReplicaSet with its state, derived from its ControllerRevision and the
+// ManifestWorks.
 type RevisionStatus struct {
-	// name of the ControllerRevision, in the namespace of this object. It holds the template.
+	// name is the name of the ControllerRevision that holds the template, in the namespace of this object.
 	// +required
 	Name string `json:"name"`
 
-	// hash is the short name of the revision: status.currentRevision, status.updateRevision and the label
-	// work.open-cluster-management.io/controller-hash of the ManifestWorks have it.
+	// hash identifies the revision in status.currentRevision, in status.updateRevision, and in the label
+	// work.open-cluster-management.io/controller-hash of the ManifestWorks.
 	// +required
 	Hash string `json:"hash"`
 
-	// revision is the number of the ControllerRevision. The largest is that of today's template; an undo gives an older revision
-	// the next number.
+	// revision is the number of the ControllerRevision. The highest number belongs to the template in the spec; an undo gives an
+	// older revision the next number.
 	// +required
 	Revision int64 `json:"revision"`
 
-	// state is where the revision is in its life. The first that applies counts:
+	// state is the state of the revision. The first one that applies is used:
 	// Aborted: its last rollout was aborted.
-	// Progressing: it is the update revision, and its rollout is under way.
-	// Archived: no ManifestWork has it; it is kept to go back to.
+	// Progressing: it is the update revision, and its rollout is in progress.
+	// Archived: no ManifestWork has it; the hub keeps it so that you can return to it.
 	// NotReady: it has not succeeded on every cluster that has it, or its rollout is stalled.
 	// Available: it has succeeded on every cluster that has it.
 	// Later releases may add states.
 	// +required
 	State RevisionState `json:"state"`
 
-	// clusters is how many clusters have a ManifestWork with this revision.
+	// clusters is the number of clusters whose ManifestWork has this revision.
 	// +required
 	Clusters int32 `json:"clusters"`
 
-	// reachedClusters is the most clusters that had this revision when its last rollout was aborted or complete.
+	// reachedClusters is the largest number of clusters that had this revision when its last rollout was aborted or complete.
 	// +optional
 	ReachedClusters *int32 `json:"reachedClusters,omitempty"`
 
-	// firstRolledOutTime is when the revision was created. One whose template returned after it had been deleted keeps the time of its first creation.
+	// firstRolledOutTime is the time at which the revision was first created, even if it was deleted since and its template
+	// returned.
 	// +optional
 	FirstRolledOutTime *metav1.Time `json:"firstRolledOutTime,omitempty"`
 
-	// lastRolledOutTime is when its last rollout began: when it was created, when the template came back to it (an undo), or when
-	// a person retried it.
+	// lastRolledOutTime is the time at which its last rollout began: its creation, an undo to it, or a retry.
 	// +optional
 	LastRolledOutTime *metav1.Time `json:"lastRolledOutTime,omitempty"`
 
-	// abortedTime is when its last rollout was aborted. A retry and an undo to the revision remove it.
+	// abortedTime is the time at which its last rollout was aborted. A retry, and an undo to the revision, remove it.
 	// +optional
 	AbortedTime *metav1.Time `json:"abortedTime,omitempty"`
 
-	// abortReason is why its last rollout was aborted, in 256 bytes at most. The whole of it is in the annotation
-	// work.open-cluster-management.io/revision-abort-reason of the ControllerRevision.
+	// abortReason is the reason why its last rollout was aborted, in at most 256 bytes. The annotation
+	// work.open-cluster-management.io/revision-abort-reason of the ControllerRevision has the full text.
 	// +optional
 	AbortReason string `json:"abortReason,omitempty"`
 
-	// changeCause is what the annotation kubernetes.io/change-cause of this object said when the revision was created, or when the
-	// template came back to it, in 256 bytes at most. A later change of the annotation does not change it.
+	// changeCause is the value of the annotation kubernetes.io/change-cause of this object when the revision was created, or when
+	// the template returned to it, in at most 256 bytes. A later change of the annotation has no effect.
 	// +optional
 	ChangeCause string `json:"changeCause,omitempty"`
 

@@ -5,24 +5,24 @@ import (
 	upstream "open-cluster-management.io/api/work/v1alpha1"
 )
 
-// ManifestWorkReplicaSetSummary counts the ManifestWorks by their conditions, as upstream does, and the selected clusters by where they are
-// on the way to the update revision.
+// ManifestWorkReplicaSetSummary counts the ManifestWorks by their conditions, as in OCM, and the selected clusters by their state in
+// the rollout of the update revision.
 type ManifestWorkReplicaSetSummary struct {
 	upstream.ManifestWorkReplicaSetSummary `json:",inline"`
 
-	// failed is how many clusters have failed at the update revision. status.failures names them.
+	// failed is the number of clusters that have failed at the update revision. status.failures names them.
 	// +optional
 	Failed int `json:"failed,omitempty"`
 
-	// waiting is how many selected clusters do not have the update revision yet.
+	// waiting is the number of selected clusters that do not have the update revision yet.
 	// +optional
 	Waiting int `json:"waiting,omitempty"`
 
-	// inFlight is how many selected clusters have the update revision and have neither succeeded nor failed.
+	// inFlight is the number of selected clusters that have the update revision, and have neither succeeded nor failed.
 	// +optional
 	InFlight int `json:"inFlight,omitempty"`
 
-	// rejected is how many clusters have a ManifestWork that the API server rejects.
+	// rejected is the number of clusters whose ManifestWork the API server rejects.
 	// +optional
 	Rejected int `json:"rejected,omitempty"`
 }
@@ -38,13 +38,13 @@ type PlacementSummary struct {
 	// summary counts the ManifestWorks and clusters of this placementRef.
 	Summary ManifestWorkReplicaSetSummary `json:"summary"`
 
-	// haltedTime is since when the hub starts no further cluster of this placementRef, because too many clusters have failed.
-	// It is removed when the failures are within maxFailures again, when the rollout is retried, and when the update revision changes.
+	// haltedTime is the time since which the hub starts no further cluster of this placementRef, because too many have failed. It is
+	// removed when the failures are within maxFailures again, when the rollout is retried, and when the update revision changes.
 	// +optional
 	HaltedTime *metav1.Time `json:"haltedTime,omitempty"`
 
-	// counted is the largest number of clusters that have counted for this placementRef since the rollout began. The rollout fails by a
-	// percentage in maxFailures of this number.
+	// counted is the largest number of clusters of this placementRef since the rollout began. A percentage in maxFailures applies to
+	// this number when the hub decides whether the rollout has failed.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Counted int32 `json:"counted,omitempty"`
