@@ -9,8 +9,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
+	"k8s.io/component-base/metrics/testutil"
 )
 
 // Metric is one value of a /metrics page.
@@ -74,8 +73,7 @@ func parse(page io.Reader, names ...string) ([]Metric, error) {
 			return nil, err
 		}
 	}
-	parser := expfmt.NewTextParser(model.LegacyValidation)
-	families, err := parser.TextToMetricFamilies(&kept)
+	families, err := testutil.TextToMetricFamilies(&kept)
 	if err != nil {
 		return nil, err
 	}

@@ -8,12 +8,12 @@ import (
 	"sync"
 
 	"github.com/cloudevents/sdk-go/v2/binding"
-	"github.com/google/uuid"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/emptypb"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/constants"
 	pbv1 "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options/grpc/protobuf/v1"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options/grpc/protocol"
@@ -52,7 +52,7 @@ func (s *Server) Subscribe(request *pbv1.SubscriptionRequest, stream pbv1.CloudE
 	s.add(request.ClusterName, to)
 	defer s.remove(request.ClusterName, to)
 	// A client publishes as soon as it has this header: what it is answered must find it.
-	if err := stream.SendHeader(metadata.Pairs(constants.GRPCSubscriptionIDKey, uuid.NewString())); err != nil {
+	if err := stream.SendHeader(metadata.Pairs(constants.GRPCSubscriptionIDKey, string(uuid.NewUUID()))); err != nil {
 		return err
 	}
 	for {
