@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	crdvalidation "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
@@ -159,9 +159,7 @@ func TestSupersetOfUpstream(t *testing.T) {
 		}
 		delete(ours, fact)
 	}
-	if diff := cmp.Diff(added, slices.Sorted(maps.Keys(ours))); diff != "" {
-		t.Errorf("what our CRD adds to upstream's is not what is listed here (-listed +found):\n%s", diff)
-	}
+	require.Equal(t, added, slices.Sorted(maps.Keys(ours)), "what our CRD adds to upstream's is not what is listed here")
 }
 
 // TestAcceptedByAPIServer runs the checks that an API server runs on a CRD when it is created.
@@ -200,9 +198,7 @@ func TestUpstreamObjects(t *testing.T) {
 					t.Fatalf("the sample is in the wrong folder, upstream's CRD says: %v", wantErrs)
 				}
 				got, gotErrs := ours.admit(t, raw)
-				if diff := cmp.Diff(messages(wantErrs), messages(gotErrs)); diff != "" {
-					t.Errorf("our CRD judges this object in another way (-upstream +ours):\n%s", diff)
-				}
+				require.Equal(t, messages(wantErrs), messages(gotErrs), "our CRD judges this object in another way")
 				if spec, ok := got["spec"].(map[string]any); ok {
 					if limit := spec["revisionHistoryLimit"]; limit != int64(10) {
 						t.Errorf("revisionHistoryLimit is %v, want the default", limit)
@@ -210,14 +206,10 @@ func TestUpstreamObjects(t *testing.T) {
 					delete(spec, "revisionHistoryLimit")
 				}
 				if want["status"] == nil {
-					if diff := cmp.Diff(map[string]any{"observedGeneration": int64(-1)}, got["status"]); diff != "" {
-						t.Errorf("an object without a status (-want +got):\n%s", diff)
-					}
+					require.Equal(t, map[string]any{"observedGeneration": int64(-1)}, got["status"], "an object without a status")
 					delete(got, "status")
 				}
-				if diff := cmp.Diff(want, got); diff != "" {
-					t.Errorf("our CRD stores this object in another way (-upstream +ours):\n%s", diff)
-				}
+				require.Equal(t, want, got, "our CRD stores this object in another way")
 			})
 		}
 	}
@@ -280,9 +272,7 @@ func TestAddedFields(t *testing.T) {
 			if len(errs) > 0 {
 				t.Fatal(errs)
 			}
-			if diff := cmp.Diff(decode(t, raw), got); diff != "" {
-				t.Errorf("changed on its way in (-sent +stored):\n%s", diff)
-			}
+			require.Equal(t, decode(t, raw), got, "changed on its way in")
 		})
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
 )
 
 // patchedFile is where OCM's tree has the CRD of its API module.
@@ -51,7 +51,5 @@ func TestPatchAddsEveryField(t *testing.T) {
 			delete(ours, fact)
 		}
 	}
-	if diff := cmp.Diff(ours, patched); diff != "" {
-		t.Errorf("hack/ocm/v1.3.1.patch adds other fields to OCM's CRD than this one has (-ours +patched):\n%s", diff)
-	}
+	require.Equal(t, ours, patched, "hack/ocm/v1.3.1.patch adds other fields to OCM's CRD than this one has")
 }

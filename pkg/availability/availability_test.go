@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 )
@@ -61,9 +61,8 @@ func TestOf(t *testing.T) {
 					cluster = trimmed.(*clusterv1.ManagedCluster)
 				}
 				report, exists := Of(cluster)
-				if exists == tc.gone || !cmp.Equal(report, tc.want) {
-					t.Errorf("%s: %+v, exists %v; want %+v", form, report, exists, tc.want)
-				}
+				require.Equal(t, tc.gone, !exists, form)
+				require.Equal(t, tc.want, report, form)
 			}
 		})
 	}
@@ -79,7 +78,6 @@ func TestTrim(t *testing.T) {
 	}
 	trimmed, err := Trim(whole)
 	want := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: "c1", UID: "u", ResourceVersion: "7"}}
-	if diff := cmp.Diff(any(want), trimmed); err != nil || diff != "" {
-		t.Error(err, diff)
-	}
+	require.NoError(t, err)
+	require.Equal(t, want, trimmed)
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
@@ -96,16 +96,12 @@ func TestDefaults(t *testing.T) {
 		"manifestConfigs[].updateStrategy.serverSideApply.ignoreFields[].condition = OnSpokePresent",
 		"manifestConfigs[].updateStrategy.type = Update",
 	}
-	if diff := cmp.Diff(want, defaultsOf("", schema)); diff != "" {
-		t.Errorf("the CRD's defaults are not those that are listed here (-listed +found):\n%s", diff)
-	}
+	require.Equal(t, want, defaultsOf("", schema), "the CRD's defaults are not those that are listed here")
 	empty := skeleton(schema)
 	ours := decoded(t, empty)
 	setDefaults(ours)
 	defaulting.Default(empty, schema)
-	if diff := cmp.Diff(decoded(t, empty), ours); diff != "" {
-		t.Errorf("setDefaults and the CRD make two things of an empty template (-CRD +setDefaults):\n%s", diff)
-	}
+	require.Equal(t, decoded(t, empty), ours, "setDefaults and the CRD make two things of an empty template")
 }
 
 // drawTemplate makes the JSON of a template in which each defaulted field is absent, the default, or something else.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -44,12 +44,8 @@ func TestNew(t *testing.T) {
 		"work.open-cluster-management.io/controller-hash":        "abc",
 		"work.open-cluster-management.io/manifestworkreplicaset": "default.web",
 	}
-	if diff := cmp.Diff(wantLabels, object.Labels); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff(map[string]string{"work.open-cluster-management.io/generation": "7"}, object.Annotations); diff != "" {
-		t.Error(diff)
-	}
+	require.Equal(t, wantLabels, object.Labels)
+	require.Equal(t, map[string]string{"work.open-cluster-management.io/generation": "7"}, object.Annotations)
 	if ref := metav1.GetControllerOf(object); ref == nil || ref.UID != "uid-of-web" || ref.Kind != "ManifestWorkReplicaSet" ||
 		ref.APIVersion != "work.open-cluster-management.io/v1alpha1" {
 		t.Errorf("%+v", ref)
@@ -113,9 +109,7 @@ func TestHistory(t *testing.T) {
 		`ControllerRevision other-zzz claims the hash "zzz" and is ignored: a revision with that hash has the name web-zzz`,
 		`ControllerRevision web-copy claims the hash "aaa" and is ignored: a revision with that hash has the name web-aaa`,
 	}
-	if diff := cmp.Diff(wantIgnored, h.Ignored); diff != "" {
-		t.Error(diff)
-	}
+	require.Equal(t, wantIgnored, h.Ignored)
 	if h.ByHash("aaa").Object.Revision != 1 || h.ByHash("") != nil || h.ByHash("ddd") != nil {
 		t.Error("ByHash")
 	}

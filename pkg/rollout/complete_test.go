@@ -3,7 +3,7 @@ package rollout_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
 
 	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -168,9 +168,7 @@ func TestRemove(t *testing.T) {
 				options = append(options, rt.Aborted())
 			}
 			p := decide(options...)
-			if diff := cmp.Diff(tc.want, texts(p)); diff != "" {
-				t.Error(diff)
-			}
+			require.Equal(t, tc.want, texts(p))
 			if p.Recheck.String() != tc.recheck {
 				t.Errorf("again after %s, want %s", p.Recheck, tc.recheck)
 			}
@@ -237,14 +235,10 @@ func TestLabels(t *testing.T) {
 			w := done("c1", tc.work...)
 			s := rt.Snapshot(append([]rt.SnapshotOption{rt.Now(10 * minute), ref, rt.Works(w)}, tc.options...)...)
 			p := rollout.Decide(s)
-			if diff := cmp.Diff(tc.want, texts(p)); diff != "" {
-				t.Error(diff)
-			}
+			require.Equal(t, tc.want, texts(p))
 			write := rollout.Write{Owner: work.NewOwnerMetadata(s.Owner, s.Labels, s.Heard != nil), Placement: "p1", Work: &s.Works[0]}
 			metadata := write.Metadata()
-			if diff := cmp.Diff(tc.dropped, metadata.DroppedLabels); diff != "" {
-				t.Error(diff)
-			}
+			require.Equal(t, tc.dropped, metadata.DroppedLabels)
 			labels := metadata.Labels
 			if _, set := labels[workv1alpha1.LabelControllerHash]; set || labels[workv1alpha1.LabelPlacement] != "p1" || labels[workv1alpha1.LabelReplicaSet] != rt.Owner {
 				t.Errorf("%v", labels)
@@ -261,9 +255,7 @@ func TestWorkAnnotations(t *testing.T) {
 		"Delete=false , Prune=false": "Delete=false , Prune=false", "Prune=confirm": "Prune=confirm,Prune=false",
 	} {
 		got := work.Annotations(map[string]string{sync: existing})
-		if diff := cmp.Diff(map[string]string{sync: want, compare: "IgnoreExtraneous"}, got); diff != "" {
-			t.Errorf("%q: %s", existing, diff)
-		}
+		require.Equal(t, map[string]string{sync: want, compare: "IgnoreExtraneous"}, got, "%q", existing)
 	}
 }
 
@@ -285,9 +277,7 @@ func TestAdopt(t *testing.T) {
 			unlabelled("c5", "bbb", rt.Deleting()), unlabelled("c6", "bbb")))
 	const why = "its spec is this revision already"
 	want := []string{"Adopt c1 to bbb: " + why, "Adopt c2 to bbb: " + why, "Adopt c3 to bbb: " + why}
-	if diff := cmp.Diff(want, texts(p)); diff != "" {
-		t.Error(diff)
-	}
+	require.Equal(t, want, texts(p))
 	if p.Complete || p.Stalled {
 		t.Errorf("complete %v, stalled %v", p.Complete, p.Stalled)
 	}
@@ -300,9 +290,7 @@ func TestAdopt(t *testing.T) {
 func TestAdoptInSpiteOfFailures(t *testing.T) {
 	p := decide(rt.Now(10*minute), rt.Refs(rt.Ref("p1", rt.Deadline("5m"), rt.Clusters("c1", "c2"))),
 		rt.Works(failed("c1"), rt.Work("c2", rt.Holds("bbb"))))
-	if diff := cmp.Diff([]string{"Adopt c2 to bbb: its spec is this revision already"}, texts(p)); diff != "" {
-		t.Error(diff)
-	}
+	require.Equal(t, []string{"Adopt c2 to bbb: its spec is this revision already"}, texts(p))
 }
 
 // TestAccepted: what the API server stores otherwise is named, and counts as written (R10).
@@ -322,7 +310,5 @@ func TestAdoptOlder(t *testing.T) {
 			rt.Work("c4", rt.Edited()), rt.Work("c5", rt.Holds("aaa"), rt.Deleting())))
 	const why = "its spec is this revision already"
 	want := []string{"Update c1 to bbb: its turn in p1", "Adopt c2 to aaa: " + why, "Adopt c3 to zzz: " + why}
-	if diff := cmp.Diff(want, texts(p)); diff != "" {
-		t.Error(diff)
-	}
+	require.Equal(t, want, texts(p))
 }

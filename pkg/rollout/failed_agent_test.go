@@ -3,7 +3,7 @@ package rollout_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
 
 	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
@@ -67,9 +67,7 @@ func TestUnheard(t *testing.T) {
 				t.Errorf("abort %v, halted %v, stalled %v, started %q; want %v, %v, %v, %q",
 					p.Abort, p.Refs[0].Halted, p.Stalled, started(p), tc.abort, tc.halted, tc.stalled, tc.started)
 			}
-			if diff := cmp.Diff(tc.named, p.AgentUnknown); diff != "" {
-				t.Errorf("named (-want +got):\n%s", diff)
-			}
+			require.Equal(t, tc.named, p.AgentUnknown, "named")
 		})
 	}
 }
@@ -113,7 +111,6 @@ func unanswered(cluster string) rt.SnapshotOption {
 func TestNamedUnheardIsLookedAtAgain(t *testing.T) {
 	ref := rt.Ref("p1", rt.Deadline("None"), rt.Clusters("c1", "c2"))
 	p := decide(rt.Now(10*minute), rt.Heard(0, "c2"), rt.Refs(ref), rt.Works(inFlight("c1"), done("c2")))
-	if diff := cmp.Diff([]string{"c1"}, p.AgentUnknown); diff != "" || p.Recheck != minute {
-		t.Errorf("named (-want +got):\n%slooked at again after %s, want %s", diff, p.Recheck, minute)
-	}
+	require.Equal(t, []string{"c1"}, p.AgentUnknown, "named")
+	require.Equal(t, minute, p.Recheck)
 }

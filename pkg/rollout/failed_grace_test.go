@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
 
 	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
@@ -98,9 +98,7 @@ func TestTimesOfAClockThatWasAhead(t *testing.T) {
 
 	silent := inFlight("c1", rt.WrittenAt(hour), rt.WatchedSince(9*minute))
 	p := decide(rt.Now(10*minute), rt.Heard(0, "c2"), rt.Refs(rt.Ref("p1", rt.Deadline("None"), rt.Clusters("c1"))), rt.Works(silent))
-	if diff := cmp.Diff([]string{"c1"}, p.AgentUnknown); diff != "" {
-		t.Errorf("named (-want +got):\n%s", diff)
-	}
+	require.Equal(t, []string{"c1"}, p.AgentUnknown, "named")
 	p = decide(rt.Now(10*minute), rt.Heard(hour, "c1"), rt.Refs(rt.Ref("p1", rt.Deadline("5m"), rt.Clusters("c1"))), rt.Works(failed("c1")))
 	if p.Phases()["c1"] != rollout.PhaseFailed {
 		t.Errorf("heard by a clock that was set back since: %s, again after %s", p.Phases()["c1"], p.Recheck)

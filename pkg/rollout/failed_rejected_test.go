@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
 
 	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
@@ -83,9 +83,7 @@ func TestRefused(t *testing.T) {
 				now = tc.now
 			}
 			p := decide(rt.Now(now), rt.Refs(tc.ref), tc.refused, rt.Works(tc.works...))
-			if diff := cmp.Diff(tc.written, writtenClusters(p)); diff != "" {
-				t.Errorf("written (-want +got):\n%s", diff)
-			}
+			require.Equal(t, tc.written, writtenClusters(p), "written")
 			if p.Refs[0].Halted != tc.halted || p.Refs[0].Failed != tc.failed || p.Stalled != tc.stalled {
 				t.Errorf("halted %v, failed %v, stalled %v; want %v, %v, %v; %v", p.Refs[0].Halted, p.Refs[0].Failed, p.Stalled, tc.halted, tc.failed, tc.stalled, p.Phases())
 			}
@@ -104,9 +102,8 @@ func TestRefusedLeadsToAnAbort(t *testing.T) {
 	}
 	// The last answer may not be true any more: the write is tried once more before it counts (R11).
 	p = decide(rt.Now(5*minute), rt.Refs(ref), rt.Rejected("c1", 0, 4*minute+30*second), rt.Works(done("c2")))
-	if diff := cmp.Diff([]string{"c1"}, writtenClusters(p)); p.Abort != nil || diff != "" {
-		t.Errorf("abort %v, written (-want +got):\n%s", p.Abort, diff)
-	}
+	require.Nil(t, p.Abort)
+	require.Equal(t, []string{"c1"}, writtenClusters(p), "written")
 	if p := decide(rt.Now(5*minute), rt.ConnectedSince(4*minute), rt.Refs(ref), refused, rt.Works(done("c2"))); p.Abort != nil {
 		t.Error("nobody could be heard, and it is aborted")
 	}
@@ -122,21 +119,16 @@ func TestRefusedLeadsToAnAbort(t *testing.T) {
 func TestPostponedByARetry(t *testing.T) {
 	ref := rt.Ref("p1", rt.Progressive(2), rt.MaxFailures(1), rt.Clusters("c1", "c2", "c3", "c4"))
 	p := decide(rt.Now(minute), rt.Refs(ref), rt.Rejected("c4", 0, 0))
-	if diff := cmp.Diff([]string{"c4", "c1"}, writtenClusters(p)); diff != "" {
-		t.Errorf("written (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{"c2"}, p.Postponed); diff != "" {
-		t.Errorf("postponed (-want +got):\n%s", diff)
-	}
+	require.Equal(t, []string{"c4", "c1"}, writtenClusters(p), "written")
+	require.Equal(t, []string{"c2"}, p.Postponed, "postponed")
 }
 
 // R4: what can't be written back does not hold the abort up, and is tried all the same.
 func TestGoBackWithoutTheRefused(t *testing.T) {
 	p := decide(rt.Aborted(), rt.Now(minute), rt.Refs(rt.Ref("p1", rt.Clusters("c1", "c2", "c3"))), rt.Rejected("c1", 0, 2*minute),
 		rt.Works(failed("c1"), done("c2"), old("c3")))
-	if diff := cmp.Diff([]string{"c1", "c2"}, writtenClusters(p)); diff != "" || p.Behind != 1 {
-		t.Errorf("behind %d, want 1; written (-want +got):\n%s", p.Behind, diff)
-	}
+	require.Equal(t, []string{"c1", "c2"}, writtenClusters(p), "written")
+	require.Equal(t, 1, p.Behind)
 }
 
 // R6: what an older hub wrote and is the revision already gets the hash without a strategy, also where that was refused at first.
@@ -149,9 +141,7 @@ func TestRefusedAdoption(t *testing.T) {
 		for i := range p.Writes {
 			actions = append(actions, p.Writes[i].Action)
 		}
-		if diff := cmp.Diff(wanted, actions); diff != "" {
-			t.Errorf("retried at %s (-want +got):\n%s", retryAt, diff)
-		}
+		require.Equal(t, wanted, actions, "retried at %s", retryAt)
 	}
 }
 

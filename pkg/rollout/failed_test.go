@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
 
 	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -200,9 +200,7 @@ func TestPlanRollback(t *testing.T) {
 		"Update c1 to aaa: aborted", "Update c2 to aaa: aborted", "Update c3 to aaa: aborted", "Update c4 to aaa: aborted",
 		"Create c6 to aaa: aborted", "Update d1 to aaa: aborted", "Update e1 to aaa: aborted", "Update f1 to aaa: aborted",
 	}
-	if diff := cmp.Diff(want, texts(p)); diff != "" {
-		t.Error(diff)
-	}
+	require.Equal(t, want, texts(p))
 	if p.Desired.Hash != "aaa" || p.Behind != 8 || p.Confirmed != 1 || p.Complete || p.Stalled || p.Abort != nil {
 		t.Errorf("desired %s, behind %d, confirmed %d, complete %v, stalled %v, abort %v",
 			p.Desired.Hash, p.Behind, p.Confirmed, p.Complete, p.Stalled, p.Abort)

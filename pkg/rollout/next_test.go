@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
 
 	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
@@ -315,7 +315,5 @@ func TestPlanIsSorted(t *testing.T) {
 	first := decide(rt.Now(10*minute), rt.Refs(ref), rt.Works(works...))
 	slices.Reverse(works)
 	second := decide(rt.Now(10*minute), rt.Refs(ref), rt.Works(works...))
-	if diff := cmp.Diff(first.Failing, second.Failing); diff != "" {
-		t.Error(diff)
-	}
+	require.Equal(t, first.Failing, second.Failing)
 }

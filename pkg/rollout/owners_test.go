@@ -3,7 +3,7 @@ package rollout_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
 
 	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
@@ -22,9 +22,7 @@ func TestOwners(t *testing.T) {
 	for _, w := range p.Writes {
 		got = append(got, w.Cluster+" for "+w.Placement)
 	}
-	if diff := cmp.Diff([]string{"c1 for p1", "c2 for p1", "c3 for p2"}, got); diff != "" {
-		t.Error(diff)
-	}
+	require.Equal(t, []string{"c1 for p1", "c2 for p1", "c3 for p2"}, got)
 	if p.Selected() != 4 || p.Refs[0].Selected != 2 || p.Refs[1].Selected != 2 || p.Refs[3].Selected != 0 {
 		t.Errorf("selected %d: %+v", p.Selected(), p.Refs)
 	}
@@ -50,9 +48,7 @@ func TestHeldByAnEarlierRef(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, texts(decide(rt.Now(10*minute), works, rt.Refs(tc.first, all)))); diff != "" {
-				t.Error(diff)
-			}
+			require.Equal(t, tc.want, texts(decide(rt.Now(10*minute), works, rt.Refs(tc.first, all))))
 		})
 	}
 
@@ -75,9 +71,7 @@ func TestHeldByAnEarlierRef(t *testing.T) {
 	})
 	t.Run("an abort waits for nothing", func(t *testing.T) {
 		p := decide(rt.Now(10*minute), rt.Aborted(), rt.Works(failed("c1")), rt.Refs(missing, rt.Ref("p2", rt.Clusters("c1"))))
-		if diff := cmp.Diff([]string{"Update c1 to aaa: aborted"}, texts(p)); diff != "" {
-			t.Error(diff)
-		}
+		require.Equal(t, []string{"Update c1 to aaa: aborted"}, texts(p))
 	})
 }
 
@@ -85,9 +79,7 @@ func TestHeldByAnEarlierRef(t *testing.T) {
 func TestHandover(t *testing.T) {
 	p := decide(rt.Now(10*minute), rt.Works(inFlight("c1"), old("c2")),
 		rt.Refs(rt.Ref("p2", rt.Progressive(1), rt.Clusters("c1", "c2"))))
-	if diff := cmp.Diff([]string{"Relabel c1: its cluster belongs to p2 now", "Relabel c2: its cluster belongs to p2 now"}, texts(p)); diff != "" {
-		t.Error(diff)
-	}
+	require.Equal(t, []string{"Relabel c1: its cluster belongs to p2 now", "Relabel c2: its cluster belongs to p2 now"}, texts(p))
 	if p.Writes[0].Group != "0/" {
 		t.Errorf("it counts in group %q from now on", p.Writes[0].Group)
 	}

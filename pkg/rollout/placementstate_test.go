@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
 
 	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -73,9 +73,7 @@ func TestCanaryOnItsWayOut(t *testing.T) {
 			if p.Stalled != tc.stalled || p.Abort != nil || p.Refs[0].Failed {
 				t.Errorf("stalled %v, want %v; abort %v: it never had the revision, and fails nothing", p.Stalled, tc.stalled, p.Abort)
 			}
-			if diff := cmp.Diff(map[string][]string{"leaving": tc.leaving, "failing": tc.failing}, map[string][]string{"leaving": p.Refs[0].Terminating, "failing": failing}); diff != "" {
-				t.Error(diff)
-			}
+			require.Equal(t, map[string][]string{"leaving": tc.leaving, "failing": tc.failing}, map[string][]string{"leaving": p.Refs[0].Terminating, "failing": failing})
 		})
 	}
 }

@@ -3,7 +3,7 @@ package rollout_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
 
 	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
@@ -29,9 +29,7 @@ func TestIgnoredRefs(t *testing.T) {
 	for _, w := range p.Writes {
 		got = append(got, w.String())
 	}
-	if diff := cmp.Diff([]string{"Update c1 to aaa: aborted", "Update c2 to aaa: aborted"}, got); diff != "" {
-		t.Error(diff)
-	}
+	require.Equal(t, []string{"Update c1 to aaa: aborted", "Update c2 to aaa: aborted"}, got)
 	if known := placement.SelectionKnown(rt.Snapshot(refs).Refs, 1); known {
 		t.Error("it is not known which clusters are selected")
 	}

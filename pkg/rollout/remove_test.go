@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
 
 	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
@@ -47,9 +47,7 @@ func TestRemoveBetweenSlices(t *testing.T) {
 				for _, d := range p.Deletes {
 					got = append(got, d.String())
 				}
-				if diff := cmp.Diff(want, got); diff != "" {
-					t.Errorf("%s early: %s", early, diff)
-				}
+				require.Equal(t, want, got, "%s early", early)
 			}
 		})
 	}
@@ -71,9 +69,7 @@ func TestSliced(t *testing.T) {
 	refs := []placement.Ref{rt.Ref("p1", rt.Clusters("c1", "c2")), rt.Ref("p2", rt.Clusters("c2", "c3"), rt.Slices(2)),
 		rt.Ref("p3", rt.Clusters("c3"), rt.Slices(3)), rt.Ref("p4", rt.Missing())}
 	want := map[string][]string{"c2": {"p2"}, "c3": {"p2", "p3"}}
-	if diff := cmp.Diff(want, placement.Sliced(refs)); diff != "" {
-		t.Error(diff)
-	}
+	require.Equal(t, want, placement.Sliced(refs))
 	if placement.Sliced(refs[:1]) != nil {
 		t.Error("no Placement has several slices")
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
 
 	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
@@ -48,9 +48,7 @@ func TestStrategyErrors(t *testing.T) {
 			rt.Clusters("c1", "c2")(&tc.ref)
 			other := rt.Ref("p2", rt.Clusters("c3"))
 			p := decide(rt.Now(hour), rt.Refs(tc.ref, other), rt.Works(inFlight("c1")))
-			if got := fmt.Sprint(p.Refs[0].Err); got != tc.want {
-				t.Error(cmp.Diff(tc.want, got))
-			}
+			require.EqualError(t, p.Refs[0].Err, tc.want)
 			if got := started(p); got != "c3" {
 				t.Errorf("started %q, want the other ref's c3 only", got)
 			}

@@ -6,7 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -238,9 +238,7 @@ func TestConditions(t *testing.T) {
 			got := status.Build(tc.in)
 			heads, messages := told(got)
 			want := map[string]string{verified: tc.want[0], applied: tc.want[1], progressing: tc.want[2], rolledOut: tc.want[3]}
-			if diff := cmp.Diff(want, heads); diff != "" {
-				t.Errorf("reasons (-want +got):\n%s", diff)
-			}
+			require.Equal(t, want, heads, "reasons")
 			for conditionType, says := range tc.says {
 				if messages[conditionType] != says {
 					t.Errorf("%s says\n%s\nwant\n%s", conditionType, messages[conditionType], says)
@@ -273,12 +271,8 @@ func stable(t *testing.T, in *status.Input, first workv1alpha1.ManifestWorkRepli
 	again.Object = in.Object.DeepCopy()
 	again.Object.Status = *first.DeepCopy()
 	again.Now = metav1.NewTime(in.Now.Add(time.Hour))
-	if diff := cmp.Diff(first, status.Build(&again)); diff != "" {
-		t.Errorf("the same status is built otherwise the second time:\n%s", diff)
-	}
-	if diff := cmp.Diff(first, again.Object.Status); diff != "" {
-		t.Errorf("Build changed the object's status:\n%s", diff)
-	}
+	require.Equal(t, first, status.Build(&again), "the same status is built otherwise the second time")
+	require.Equal(t, first, again.Object.Status, "Build changed the object's status")
 }
 
 // TestOwnerLabel is the last row of the table: the message says 63.
@@ -318,9 +312,7 @@ func TestTransitionTimes(t *testing.T) {
 	}
 	want := map[string]bool{verified: false, applied: false, progressing: true, rolledOut: false, "Foreign": false,
 		workv1alpha1.ConditionStalled: true}
-	if diff := cmp.Diff(want, changed); diff != "" {
-		t.Errorf("transition times that changed (-want +got):\n%s", diff)
-	}
+	require.Equal(t, want, changed, "transition times that changed")
 }
 
 // TestMessagesAreBounded: far below what the API server takes, and never cut within a character, which the API server would
@@ -348,7 +340,5 @@ func TestRevisions(t *testing.T) {
 	in := input(status.Aborted, rt.Aborted(), p1(rt.Clusters("c1")), rt.Works(old("c1")))
 	in.Revisions = status.Revisions{CollisionCount: &collisions, CurrentRevision: "aaa", UpdateRevision: "bbb", AbortedTime: &now}
 	got := status.Build(in)
-	if diff := cmp.Diff(in.Revisions, status.RevisionsOf(&got)); diff != "" {
-		t.Error(diff)
-	}
+	require.Equal(t, in.Revisions, status.RevisionsOf(&got))
 }

@@ -3,7 +3,7 @@ package status_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
 	upstream "open-cluster-management.io/api/work/v1alpha1"
 
 	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
@@ -32,9 +32,7 @@ func TestSummary(t *testing.T) {
 		return workv1alpha1.ManifestWorkReplicaSetSummary{ManifestWorkReplicaSetSummary: c}
 	}
 	total := counts{Total: 5, Applied: 4, Available: 3, Degraded: 1, Progressing: 1, DesiredTotal: 5, Updated: 1}
-	if diff := cmp.Diff(total, got.Summary.ManifestWorkReplicaSetSummary); diff != "" {
-		t.Errorf("summary:\n%s", diff)
-	}
+	require.Equal(t, total, got.Summary.ManifestWorkReplicaSetSummary, "summary")
 	for i, counted := range [][2]int{{0, 2}, {1, 1}, {0, 0}} {
 		if found := &got.PlacementsSummary[i]; found.Summary.Waiting != counted[0] || found.Summary.InFlight != counted[1] {
 			t.Errorf("%s: waiting %d, in flight %d; want %v", found.Name, found.Summary.Waiting, found.Summary.InFlight, counted)
@@ -48,9 +46,7 @@ func TestSummary(t *testing.T) {
 			Summary: of(counts{Total: 1, Applied: 1, Available: 1, Degraded: 1, DesiredTotal: 2})},
 		{Name: "p3", AvailableDecisionGroups: "0 (0 / 0 clusters applied)"},
 	}
-	if diff := cmp.Diff(placements, got.PlacementsSummary); diff != "" {
-		t.Errorf("placementSummary:\n%s", diff)
-	}
+	require.Equal(t, placements, got.PlacementsSummary, "placementSummary")
 }
 
 // TestSummaryTwice: a placement that is referred to twice is counted once.

@@ -7,10 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/diff"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	upstream "open-cluster-management.io/api/work/v1alpha1"
 	"sigs.k8s.io/randfill"
@@ -52,7 +53,7 @@ func TestUpstreamRoundTrip(t *testing.T) {
 		recode(t, sent, ours)
 		recode(t, ours, got)
 		if !equality.Semantic.DeepEqual(sent, got) {
-			t.Fatalf("seed %d, lost on the way (-sent +got):\n%s", seed, cmp.Diff(sent, got))
+			t.Fatalf("seed %d, lost on the way (-sent +got):\n%s", seed, diff.Diff(sent, got))
 		}
 	}
 }
@@ -65,10 +66,10 @@ func TestRoundTrip(t *testing.T) {
 
 		recode(t, sent, got)
 		if !equality.Semantic.DeepEqual(sent, got) {
-			t.Fatalf("seed %d, lost on the way (-sent +got):\n%s", seed, cmp.Diff(sent, got))
+			t.Fatalf("seed %d, lost on the way (-sent +got):\n%s", seed, diff.Diff(sent, got))
 		}
 		if !equality.Semantic.DeepEqual(sent, sent.DeepCopy()) {
-			t.Fatalf("seed %d, lost in the deep copy:\n%s", seed, cmp.Diff(sent, sent.DeepCopy()))
+			t.Fatalf("seed %d, lost in the deep copy:\n%s", seed, diff.Diff(sent, sent.DeepCopy()))
 		}
 		if err := json.Unmarshal(marshal(t, sent), &upstream.ManifestWorkReplicaSet{}); err != nil {
 			t.Fatalf("seed %d, upstream's type doesn't read it: %v", seed, err)
@@ -85,9 +86,7 @@ func TestStrategyIsInline(t *testing.T) {
 	if strategy.Progressive == nil || strategy.Progressive.MinSuccessTime.Duration != 30*time.Second || strategy.FailureStrategy != AbortAll {
 		t.Fatalf("read as %+v", strategy)
 	}
-	if diff := cmp.Diff(raw, string(marshal(t, strategy))); diff != "" {
-		t.Errorf("written in another way (-read +written):\n%s", diff)
-	}
+	require.Equal(t, raw, string(marshal(t, strategy)), "written in another way")
 }
 
 // recode writes from as JSON and reads it into to, which must know every field of it.
