@@ -202,7 +202,11 @@ func standing(p *pass) *rollout.Plan {
 	}
 	// This asks what a process that has watched for long would report.
 	if watched := rollout.Decide(p.Snapshot.AssumeSettled()); watched.Stalled {
-		watched.Records = p.plan.Records // The records hold only actual facts, not those of the assumed snapshot.
+		// These hold only actual facts, not those of the assumed snapshot.
+		watched.Records = p.plan.Records
+		if watched.Held != nil && watched.Held.Abort == nil {
+			watched.Held = p.plan.Held
+		}
 		return watched
 	}
 	return nil
