@@ -19,7 +19,7 @@ import (
 // The texts about fields of a strategy that Decide could not follow, for fmt.Sprintf. The admission policy of deploy/ has the same ones.
 const (
 	// BadDeadline is about a progressDeadline. It quotes the value.
-	BadDeadline = "%q is no deadline: use None, or a duration above zero such as 90s, 10m or 2h"
+	BadDeadline = "%q is not a valid deadline: use None, or a duration above zero such as 90s, 10m or 2h"
 	// NegativeSoak is about a minSuccessTime.
 	NegativeSoak = "it is negative: use 0s for no soak, or a duration such as 30s or 5m"
 	// NegativeSize is about a number of clusters, which it names.

@@ -192,8 +192,8 @@ func alternativeNames(_ *view, o *owner) []Finding {
 		return nil
 	}
 	return o.finds(Error, AlternativeName, fmt.Sprintf(
-		"its ManifestWork has another name than %s on %s, where %s was another owner's: OCM's hub takes that one over, "+
-			"and what it deployed is deleted", o.Name, clusters, o.Name),
+		"its ManifestWork is not named %s on %s, because another owner's has that name: OCM's hub takes over the other one, "+
+			"and deletes the objects that it deployed", o.Name, clusters),
 		"create this ManifestWorkReplicaSet again under a name that no ManifestWork has there, with preserveResourcesOnDeletion: true "+
 			"on the old one when you delete it")
 }

@@ -90,7 +90,7 @@ func TestLeaving(t *testing.T) {
 		"the name is another owner's": {
 			objects: preflight.Objects{ReplicaSets: []object{complete("team-b")}, Works: []metav1.ObjectMeta{newWork("team-b", "c2", named(alternative))}},
 			want:    []string{"Error AlternativeName team-b/web"},
-			says:    "its ManifestWork has another name than web on 1 cluster (c2)", remedy: "under a name that no ManifestWork has",
+			says:    "its ManifestWork is not named web on 1 cluster (c2)", remedy: "under a name that no ManifestWork has",
 		},
 		"a name that OCM 1.3 generated": {
 			objects: preflight.Objects{ReplicaSets: []object{complete("team-b")}, Works: []metav1.ObjectMeta{newWork("team-b", "c2", named("webx7k2m"))}},

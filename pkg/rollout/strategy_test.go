@@ -23,11 +23,11 @@ func TestStrategyErrors(t *testing.T) {
 		},
 		"deadline": {
 			ref:  rt.Ref("p1", rt.Deadline("5 minutes")),
-			want: `spec.placementRefs[0].rolloutStrategy.all.progressDeadline: "5 minutes" is no deadline: use None, or a duration above zero such as 90s, 10m or 2h`,
+			want: `spec.placementRefs[0].rolloutStrategy.all.progressDeadline: "5 minutes" is not a valid deadline: use None, or a duration above zero such as 90s, 10m or 2h`,
 		},
 		"deadline 0": {
 			ref:  rt.Ref("p1", rt.Progressive(1), rt.Deadline("0s")),
-			want: `spec.placementRefs[0].rolloutStrategy.progressive.progressDeadline: "0s" is no deadline: use None, or a duration above zero such as 90s, 10m or 2h`,
+			want: `spec.placementRefs[0].rolloutStrategy.progressive.progressDeadline: "0s" is not a valid deadline: use None, or a duration above zero such as 90s, 10m or 2h`,
 		},
 		"maxFailures without a percent sign": {
 			ref: rt.Ref("p1", rt.PerGroup(), rt.MaxFailures("5")),

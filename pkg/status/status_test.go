@@ -223,7 +223,7 @@ func TestConditions(t *testing.T) {
 			in:   input(status.RollingOut, p1(two, rt.Deadline("5 minutes")), rt.Works(done("c1"))),
 			want: [4]string{"NotAsExpected False", "Processing False", "NewRevisionCreated True", "Progressing False"},
 			says: map[string]string{
-				verified: `spec.placementRefs[0].rolloutStrategy.progressive.progressDeadline: "5 minutes" is no deadline: use None, or a duration above zero such as 90s, 10m or 2h`,
+				verified: `spec.placementRefs[0].rolloutStrategy.progressive.progressDeadline: "5 minutes" is not a valid deadline: use None, or a duration above zero such as 90s, 10m or 2h`,
 			},
 		},
 		"nothing is selected": {

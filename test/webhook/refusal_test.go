@@ -44,16 +44,16 @@ func TestRefusedReplicaSets(t *testing.T) {
 			[]string{"name: a, ", ""}, "spec.manifestWorkTemplate.workload.manifests[0]", "name must be set in manifest",
 		},
 		"a placement twice": {
-			[]string{"  - name: all", "  - name: all\n  - name: all"}, "spec.placementRefs[1].name", `"all" is the Placement of spec.placementRefs[0] already`,
+			[]string{"  - name: all", "  - name: all\n  - name: all"}, "spec.placementRefs[1].name", `"all" is already the Placement of spec.placementRefs[0]`,
 		},
 		"a deadline of 0": {
-			[]string{"progressDeadline: 10m", "progressDeadline: 0s"}, "spec.placementRefs[0].rolloutStrategy.progressive.progressDeadline", `"0s" is no deadline`,
+			[]string{"progressDeadline: 10m", "progressDeadline: 0s"}, "spec.placementRefs[0].rolloutStrategy.progressive.progressDeadline", `"0s" is not a valid deadline`,
 		},
 		"a deadline with more behind it": {
-			[]string{"progressDeadline: 10m", "progressDeadline: 10minutes"}, "spec.placementRefs[0].rolloutStrategy.progressive.progressDeadline", `"10minutes" is no deadline`,
+			[]string{"progressDeadline: 10m", "progressDeadline: 10minutes"}, "spec.placementRefs[0].rolloutStrategy.progressive.progressDeadline", `"10minutes" is not a valid deadline`,
 		},
 		"a soak in words": {
-			[]string{"minSuccessTime: 30s", "minSuccessTime: 5 minutes"}, "spec.placementRefs[0].rolloutStrategy.progressive.minSuccessTime", `"5 minutes" is no duration`,
+			[]string{"minSuccessTime: 30s", "minSuccessTime: 5 minutes"}, "spec.placementRefs[0].rolloutStrategy.progressive.minSuccessTime", `"5 minutes" is not a valid duration`,
 		},
 		"a negative soak": {
 			[]string{"minSuccessTime: 30s", "minSuccessTime: -30s"}, "spec.placementRefs[0].rolloutStrategy.progressive.minSuccessTime", "it is negative",

@@ -129,5 +129,5 @@ func unsaid(refused []string) []string {
 
 // newWarnings omits the warnings about earlier problems.
 func newWarnings(warned []string) []string {
-	return slices.DeleteFunc(slices.Clone(warned), func(text string) bool { return strings.HasPrefix(text, "was so before") })
+	return slices.DeleteFunc(slices.Clone(warned), func(text string) bool { return strings.HasPrefix(text, "already invalid before") })
 }

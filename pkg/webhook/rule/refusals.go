@@ -77,7 +77,7 @@ func manifestCheck(name, bad string) Check {
 // Twice is about a manifest that is listed again: its name, and the path of the earlier one.
 var Twice = Rule{
 	Name: "twice",
-	Text: "duplicate manifest: %s is %s already, remove one of the two",
+	Text: "duplicate manifest: %s is already listed as %s: remove one of the two",
 	Left: fmt.Sprintf("in templates of more than %d manifests: CEL compares each with each", MaxCompared),
 	Checks: []Check{{
 		Variables: []Variable{
@@ -143,7 +143,7 @@ var TooManyRefs = Rule{
 // SamePlacement is about a Placement that is named again: its name, and the path of the first.
 var SamePlacement = Rule{
 	Name: "samePlacement",
-	Text: "%q is the Placement of %s already, which all its clusters belong to: remove one of the two",
+	Text: "%q is already the Placement of %s, to which all its clusters belong: remove one of the two",
 	Left: fmt.Sprintf("in objects with more than %d placementRefs, which were stored before the CRD had that limit", workv1alpha1.MaxPlacementRefs),
 	Checks: []Check{{
 		Variables: []Variable{
@@ -162,7 +162,7 @@ var SamePlacement = Rule{
 // BadSoak is about a minSuccessTime that can't be decoded, in any part of a strategy. It quotes the value.
 var BadSoak = Rule{
 	Name:   "badSoak",
-	Text:   "%q is no duration: use 0s for no soak, or a duration such as 30s, 5m or 1h30m",
+	Text:   "%q is not a valid duration: use 0s for no soak, or a duration such as 30s, 5m or 1h30m",
 	Left:   "durations of more than 292 years",
 	Checks: []Check{badSoak("all"), badSoak("progressive"), badSoak("progressivePerGroup")},
 }

@@ -32,9 +32,9 @@ func reminders(kept []problem) []string {
 	var out []string
 	for i, p := range kept {
 		if i == maxNamed {
-			return append(out, fmt.Sprintf("%d more problems were there before this update and still are", len(kept)-maxNamed))
+			return append(out, fmt.Sprintf("%d more problems existed before this update", len(kept)-maxNamed))
 		}
-		out = append(out, "was so before this update and still is: "+bounded(p.Error).Error())
+		out = append(out, "already invalid before this update: "+bounded(p.Error).Error())
 	}
 	return out
 }

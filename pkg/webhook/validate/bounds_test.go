@@ -68,7 +68,7 @@ func TestFewProblemsAreNamed(t *testing.T) {
 	verdict = Work(many, more, wide)
 	require.Empty(t, verdict.Errors)
 	require.Len(t, verdict.Warnings, 11)
-	require.Equal(t, "15 more problems were there before this update and still are", verdict.Warnings[10])
+	require.Equal(t, "15 more problems existed before this update", verdict.Warnings[10])
 
 	require.Equal(t, []string{"1", "2"}, fewWarnings([]string{"1", "2"}))
 	warnings := strings.Split(strings.Repeat("w ", 24)+"w", " ")

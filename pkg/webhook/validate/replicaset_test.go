@@ -56,8 +56,8 @@ var broken = map[string]struct {
 	},
 	"a manifest twice": {
 		[]edit{set(manifestsOf+".1.metadata.name", "a")},
-		[]string{"spec.manifestWorkTemplate.workload.manifests[1]: Invalid value: duplicate manifest: ConfigMap default/a is " +
-			"spec.manifestWorkTemplate.workload.manifests[0] already, remove one of the two"},
+		[]string{"spec.manifestWorkTemplate.workload.manifests[1]: Invalid value: duplicate manifest: ConfigMap default/a is already listed as " +
+			"spec.manifestWorkTemplate.workload.manifests[0]: remove one of the two"},
 	},
 	"a manifest in two versions": {
 		[]edit{
@@ -65,8 +65,8 @@ var broken = map[string]struct {
 			set(manifestsOf+".1", "{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: a, namespace: bc}}"),
 			set("spec.manifestWorkTemplate.manifestConfigs.0.resourceIdentifier", "{group: autoscaling, resource: horizontalpodautoscalers, namespace: bc, name: a}"),
 		},
-		[]string{"spec.manifestWorkTemplate.workload.manifests[1]: Invalid value: duplicate manifest: HorizontalPodAutoscaler.autoscaling bc/a is " +
-			"spec.manifestWorkTemplate.workload.manifests[0] already, remove one of the two"},
+		[]string{"spec.manifestWorkTemplate.workload.manifests[1]: Invalid value: duplicate manifest: HorizontalPodAutoscaler.autoscaling bc/a is already listed as " +
+			"spec.manifestWorkTemplate.workload.manifests[0]: remove one of the two"},
 	},
 	"too large": {
 		[]edit{set(manifestsOf+".1.data.large", strings.Repeat("x", size))},
@@ -100,8 +100,8 @@ var broken = map[string]struct {
 	},
 	"a placement twice": {
 		[]edit{set("spec.placementRefs.1.name", "first")},
-		[]string{`spec.placementRefs[1].name: Invalid value: "first" is the Placement of spec.placementRefs[0] already, which all its clusters ` +
-			`belong to: remove one of the two`},
+		[]string{`spec.placementRefs[1].name: Invalid value: "first" is already the Placement of spec.placementRefs[0], to which all its clusters ` +
+			`belong: remove one of the two`},
 	},
 	"65 placementRefs": {
 		[]edit{set("spec.placementRefs", refsTo(65))},
@@ -115,22 +115,22 @@ var broken = map[string]struct {
 	},
 	"a deadline of 0": {
 		[]edit{set(firstProgressive+".progressDeadline", "0s")},
-		[]string{`spec.placementRefs[0].rolloutStrategy.progressive.progressDeadline: Invalid value: "0s" is no deadline: ` +
+		[]string{`spec.placementRefs[0].rolloutStrategy.progressive.progressDeadline: Invalid value: "0s" is not a valid deadline: ` +
 			`use None, or a duration above zero such as 90s, 10m or 2h`},
 	},
 	"a deadline in words": {
 		[]edit{set(firstProgressive+".progressDeadline", "5s or so")},
-		[]string{`spec.placementRefs[0].rolloutStrategy.progressive.progressDeadline: Invalid value: "5s or so" is no deadline: ` +
+		[]string{`spec.placementRefs[0].rolloutStrategy.progressive.progressDeadline: Invalid value: "5s or so" is not a valid deadline: ` +
 			`use None, or a duration above zero such as 90s, 10m or 2h`},
 	},
 	"a soak in words": {
 		[]edit{set(firstProgressive+".minSuccessTime", "5 minutes")},
-		[]string{`spec.placementRefs[0].rolloutStrategy.progressive.minSuccessTime: Invalid value: "5 minutes" is no duration: ` +
+		[]string{`spec.placementRefs[0].rolloutStrategy.progressive.minSuccessTime: Invalid value: "5 minutes" is not a valid duration: ` +
 			`use 0s for no soak, or a duration such as 30s, 5m or 1h30m`},
 	},
 	"a soak in words, where nothing uses it": {
 		[]edit{set("spec.placementRefs.1.rolloutStrategy.progressivePerGroup.minSuccessTime", "soon")},
-		[]string{`spec.placementRefs[1].rolloutStrategy.progressivePerGroup.minSuccessTime: Invalid value: "soon" is no duration: ` +
+		[]string{`spec.placementRefs[1].rolloutStrategy.progressivePerGroup.minSuccessTime: Invalid value: "soon" is not a valid duration: ` +
 			`use 0s for no soak, or a duration such as 30s, 5m or 1h30m`},
 	},
 	"a negative soak": {
@@ -150,9 +150,9 @@ var broken = map[string]struct {
 	"everything of a soak and a deadline at once": {
 		[]edit{set(firstProgressive+".minSuccessTime", "5 minutes"), set("spec.placementRefs.1.rolloutStrategy.all.progressDeadline", "0m")},
 		[]string{
-			`spec.placementRefs[0].rolloutStrategy.progressive.minSuccessTime: Invalid value: "5 minutes" is no duration: ` +
+			`spec.placementRefs[0].rolloutStrategy.progressive.minSuccessTime: Invalid value: "5 minutes" is not a valid duration: ` +
 				`use 0s for no soak, or a duration such as 30s, 5m or 1h30m`,
-			`spec.placementRefs[1].rolloutStrategy.all.progressDeadline: Invalid value: "0m" is no deadline: ` +
+			`spec.placementRefs[1].rolloutStrategy.all.progressDeadline: Invalid value: "0m" is not a valid deadline: ` +
 				`use None, or a duration above zero such as 90s, 10m or 2h`,
 		},
 	},
@@ -198,7 +198,7 @@ func TestRatchet(t *testing.T) {
 			require.Empty(t, verdict.Errors)
 			require.GreaterOrEqual(t, len(verdict.Warnings), len(tc.want))
 			for i, problem := range tc.want {
-				require.Equal(t, "was so before this update and still is: "+problem, verdict.Warnings[i])
+				require.Equal(t, "already invalid before this update: "+problem, verdict.Warnings[i])
 			}
 		}
 		with := func(t *testing.T, more ...edit) Verdict {
@@ -380,7 +380,7 @@ func TestManifestThatRulesAreForGoes(t *testing.T) {
 	verdict = ReplicaSet(build(t, rules, gone), build(t, rules, gone, set("spec.paused", "true"), set(manifestsOf+".0.data", "{v: '2'}")), limit)
 	require.Empty(t, verdict.Errors)
 	require.Len(t, verdict.Warnings, 1)
-	require.Contains(t, verdict.Warnings[0], "was so before this update and still is: ")
+	require.Contains(t, verdict.Warnings[0], "already invalid before this update: ")
 	require.Contains(t, verdict.Warnings[0], want)
 }
 

@@ -44,7 +44,7 @@ func TestWork(t *testing.T) {
 		},
 		"the same twice": {
 			nil, work(configMap("a"), configMap("b"), configMap("a")),
-			[]string{"spec.workload.manifests[2]: Invalid value: duplicate manifest: v1 ConfigMap default/a is spec.workload.manifests[0] already, remove one of the two"}, 0,
+			[]string{"spec.workload.manifests[2]: Invalid value: duplicate manifest: v1 ConfigMap default/a is already listed as spec.workload.manifests[0]: remove one of the two"}, 0,
 		},
 		"the same name in another namespace, kind or version": {nil, work(
 			configMap("a"),
@@ -125,8 +125,8 @@ func TestExecutorReview(t *testing.T) {
 					Group: "work.open-cluster-management.io", Resource: "manifestworks", Verb: "execute-as", Namespace: "c1", Name: tc.want,
 				},
 			}, review)
-			require.EqualError(t, ExecutorRefused(review), "spec.executor: Forbidden: the user ann cannot have this work executed as "+tc.want+
-				": that takes the verb execute-as on the resource manifestworks.work.open-cluster-management.io with that resource name in the namespace c1")
+			require.EqualError(t, ExecutorRefused(review), "spec.executor: Forbidden: the user ann may not use the executor "+tc.want+
+				": this requires the verb execute-as on the resource manifestworks.work.open-cluster-management.io with that resource name in the namespace c1")
 		})
 	}
 }
