@@ -18,9 +18,9 @@ import (
 	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
 )
 
-// client is the client of the ManifestWorks of one cluster, or of all where the namespace is empty. It answers as an API server would,
-// also what sdk-go's source client leaves out: it refuses a patch or a deletion that was decided on an older version (R15), counts the
-// generation of each change of the spec, and does not lose a report that comes in while it writes.
+// client is the client of the ManifestWorks of one cluster, or of all clusters if the namespace is empty. It answers as an API server
+// would, and does what sdk-go's source client does not: it rejects a patch or a deletion that was decided on an older version (R15),
+// increments the generation with each change of the spec, and keeps a report that arrives while it writes.
 type client struct {
 	driver    *Driver
 	namespace string
@@ -28,7 +28,7 @@ type client struct {
 
 var _ workv1client.ManifestWorkInterface = &client{}
 
-// uid is the same for every hub and every life of it.
+// uid is the same for every hub, and after every restart.
 func (c *client) uid(name string) types.UID {
 	return workUID(c.namespace, name)
 }
@@ -58,7 +58,7 @@ func (c *client) Create(ctx context.Context, work *workv1.ManifestWork, _ metav1
 	return copyOf(c.driver.store.put(created)), nil
 }
 
-// Patch publishes a changed work. A change of the metadata alone makes no new generation.
+// Patch publishes a changed work. A change of the metadata alone does not change the generation.
 func (c *client) Patch(ctx context.Context, name string, kind types.PatchType, data []byte, _ metav1.PatchOptions, subresources ...string,
 ) (*workv1.ManifestWork, error) {
 	if len(subresources) > 0 {
@@ -83,8 +83,8 @@ func (c *client) Patch(ctx context.Context, name string, kind types.PatchType, d
 	return c.write(ctx, before, changed)
 }
 
-// Update publishes a work that its caller holds as a whole: what differs need not be found in 20 kB of JSON first. Labels, annotations,
-// owners and the spec are taken from it, where it is of the version that the hub has (R15).
+// Update publishes a whole work, so that no difference has to be found in 20 kB of JSON. It takes labels, annotations, owners and the spec
+// from the work, if the work has the version that the hub has (R15).
 func (c *client) Update(ctx context.Context, work *workv1.ManifestWork, _ metav1.UpdateOptions) (*workv1.ManifestWork, error) {
 	uid := c.uid(work.Name)
 	defer c.driver.lock(uid)()
@@ -104,7 +104,7 @@ func (c *client) Update(ctx context.Context, work *workv1.ManifestWork, _ metav1
 	return c.write(ctx, before, &changed)
 }
 
-// write publishes a changed work. A change of the metadata alone makes no new generation.
+// write publishes a changed work. A change of the metadata alone does not change the generation.
 func (c *client) write(ctx context.Context, before, changed *workv1.ManifestWork) (*workv1.ManifestWork, error) {
 	// Neither identity nor deletion can be changed.
 	changed.Name, changed.Namespace, changed.DeletionTimestamp = before.Name, before.Namespace, before.DeletionTimestamp
@@ -119,7 +119,8 @@ func (c *client) write(ctx context.Context, before, changed *workv1.ManifestWork
 	return copyOf(c.driver.store.put(changed)), nil
 }
 
-// Delete publishes a deletion. A work that no agent has reported yet is gone at once; any other when its agent says so.
+// Delete publishes a deletion. A work that no agent has reported yet is removed at once, and any other when its agent confirms the
+// deletion.
 func (c *client) Delete(ctx context.Context, name string, options metav1.DeleteOptions) error {
 	uid := c.uid(name)
 	defer c.driver.lock(uid)()
@@ -144,7 +145,7 @@ func (c *client) Delete(ctx context.Context, name string, options metav1.DeleteO
 	return nil
 }
 
-// deleting is a work that is being deleted, from now on if it was not before.
+// deleting returns a work that is being deleted, starting now if it was not before.
 func (d *Driver) deleting(work *workv1.ManifestWork) *workv1.ManifestWork {
 	deleting := copyOf(work)
 	if deleting.DeletionTimestamp.IsZero() {
@@ -165,8 +166,8 @@ func unchanged(work *workv1.ManifestWork, uid *types.UID, version *string) error
 	return nil
 }
 
-// Get is for a caller that has to be sure: it makes the agent report again, waits a moment for the answer, and reads all that has come of
-// the work. It fails while the broker can't be reached.
+// Get is for a caller that must be certain: it makes the agent report again, waits a moment for the answer, and reads all reports of the
+// work that have arrived. It fails while the broker is unreachable.
 func (c *client) Get(ctx context.Context, name string, _ metav1.GetOptions) (*workv1.ManifestWork, error) {
 	answered, forget := c.driver.expectReport(c.uid(name))
 	defer forget()
@@ -186,7 +187,7 @@ func (c *client) Get(ctx context.Context, name string, _ metav1.GetOptions) (*wo
 	return copyOf(found), nil
 }
 
-// List lists what the hub knows.
+// List returns the works that the hub knows.
 func (c *client) List(_ context.Context, options metav1.ListOptions) (*workv1.ManifestWorkList, error) {
 	selector, err := labels.Parse(options.LabelSelector)
 	if err != nil {
@@ -203,17 +204,17 @@ func (c *client) Watch(_ context.Context, options metav1.ListOptions) (watch.Int
 	return c.driver.store.watch(options.ResourceVersion)
 }
 
-// UpdateStatus is not supported: the status is the agents'.
+// UpdateStatus is not supported: agents own the status.
 func (c *client) UpdateStatus(context.Context, *workv1.ManifestWork, metav1.UpdateOptions) (*workv1.ManifestWork, error) {
 	return nil, apierrors.NewMethodNotSupported(common.ManifestWorkGR, "update of the status")
 }
 
-// DeleteCollection is not supported: nothing here needs it.
+// DeleteCollection is not supported: nothing needs it.
 func (c *client) DeleteCollection(context.Context, metav1.DeleteOptions, metav1.ListOptions) error {
 	return apierrors.NewMethodNotSupported(common.ManifestWorkGR, "deletion of a collection")
 }
 
-// invalid is what an agent would refuse, without saying so.
+// invalid returns why an agent would silently ignore the work; empty if it would not.
 func invalid(work *workv1.ManifestWork, err error) error {
 	return apierrors.NewInvalid(common.ManifestWorkGK, work.Name, field.ErrorList{
 		field.Invalid(field.NewPath("spec", "workload", "manifests"), "", err.Error()),

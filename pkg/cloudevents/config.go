@@ -12,7 +12,7 @@ import (
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options/mqtt"
 )
 
-// loadConfig reads a driver's configuration, and refuses one that can't be meant.
+// loadConfig reads a driver's configuration, and rejects one that is certainly a mistake.
 func loadConfig(o Options) (any, error) {
 	_, config, err := builder.NewConfigLoader(o.Type, o.ConfigFile).LoadConfig()
 	if err != nil {
@@ -24,7 +24,7 @@ func loadConfig(o Options) (any, error) {
 	return config, checkTLS(config, o.ConfigFile)
 }
 
-// sourceOptions are sdk-go's, with a transport that knows the topic of each event where there are topics.
+// sourceOptions returns sdk-go's options, with a transport that knows the topic of each event if there are topics.
 func sourceOptions(o Options, config any) (*options.CloudEventsSourceOptions, error) {
 	if broker, ok := config.(*mqtt.MQTTOptions); ok {
 		return &options.CloudEventsSourceOptions{CloudEventsTransport: newMQTTTransport(broker, o.ClientID), SourceID: SourceID}, nil
@@ -32,7 +32,7 @@ func sourceOptions(o Options, config any) (*options.CloudEventsSourceOptions, er
 	return builder.BuildCloudEventsSourceOptions(config, o.ClientID, SourceID, payload.ManifestBundleEventDataType)
 }
 
-// check refuses a configuration with which a hub would learn nothing of its works after a restart.
+// check rejects a configuration with which a hub would not learn of its works after a restart.
 func check(config any) error {
 	broker, ok := config.(*mqtt.MQTTOptions)
 	if !ok {
@@ -52,7 +52,7 @@ func check(config any) error {
 	return nil
 }
 
-// checkTLS refuses a configuration that names an authority, and by which sdk-go would connect without TLS all the same.
+// checkTLS rejects a configuration that names an authority, but with which sdk-go would connect without TLS.
 func checkTLS(config any, path string) error {
 	var certificates cert.CertConfig
 	secure := false

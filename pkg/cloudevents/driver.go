@@ -23,14 +23,14 @@ import (
 	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
 )
 
-// SourceID is what upstream's hub calls itself to agents and brokers. Works that it published stay ours.
+// SourceID is the name of upstream's hub toward agents and brokers. With the same name, this hub owns the works that upstream's published.
 const SourceID = "mwrsctrl"
 
-// DefaultAgentReturn is how long an agent may take to be connected again after the broker was away: sdk-go's clients wait for up to
-// two minutes before they try again.
+// DefaultAgentReturn is the time that an agent may take to reconnect after the broker was unavailable: sdk-go's clients wait for up to two
+// minutes before they try again.
 const DefaultAgentReturn = 2 * time.Minute
 
-// workers is how many reports are worked on at once, and how many events are sent beside the controller's.
+// workers is the number of reports that are processed at the same time, and of events that are sent in addition to the controller's.
 const workers = 4
 
 // Driver carries works to agents, and their reports back.
@@ -41,82 +41,82 @@ type Driver struct {
 	link    *link
 	heard   *heard
 	metrics Metrics
-	// connecting is sdk-go's client. It keeps the connection, and carries no event: it would keep a counter for each cluster.
+	// connecting is sdk-go's client. It keeps the connection, and carries no events: it would keep a counter for each cluster.
 	connecting generic.CloudEventsClient[*workv1.ManifestWork]
 	codec      generic.Codec[*workv1.ManifestWork]
 	limiter    flowcontrol.RateLimiter
 	locks      keymutex.KeyMutex
-	// inbox holds the events that are to be read, and memory counts what they and the kept reports hold.
+	// inbox holds the events to read, and memory counts the bytes of these and of the kept reports.
 	inbox  *inbox
 	memory *memory
 	// tasks are the clusters whose events are to be read.
 	tasks Queue
-	// mends are reports that can't be taken over at once, which may take a while: no other report waits for them.
+	// mends are reports that can't be processed at once. They may take a while, and no other report waits for them.
 	mends Queue
-	// sends are events that are to be sent, which may take a while: no report waits for them.
+	// sends are events to send. They may take a while, and no report waits for them.
 	sends Queue
-	// await waits until what it asks about is true, for as long as patience lasts. It reports whether it is true.
+	// await waits until a condition is true, at most for patience, and reports whether it is.
 	await await
 
 	mu sync.Mutex
-	// reports holds the last report of each work that was not taken over yet.
+	// reports maps each work to its last report that was not processed yet.
 	reports map[types.UID]*workv1.ManifestWork
-	// kept is what each of them costs in memory.
+	// kept maps each of these to its size in memory.
 	kept map[types.UID]int
 	// lanes hold the works whose reports are to be mended.
 	lanes lanes
-	// expected are closed when the next report of a work comes.
+	// expected are channels that are closed when the next report of a work arrives.
 	expected map[types.UID]chan struct{}
-	// considered holds the reported works that were looked at, and can't be restored.
+	// considered holds the reported works that were checked and can't be restored.
 	considered map[types.UID]bool
-	// unknown holds, for each cluster, the reports of works that the hub does not know.
+	// unknown maps each cluster to the reports of works that the hub does not know.
 	unknown map[string]map[types.UID]bool
-	// answered holds when the agent of each cluster was last sent what it asked for.
+	// answered maps each cluster to the time when its agent was last sent the works that it asked for.
 	answered map[string]time.Time
-	// unwanted holds since when the owner of a reported work is seen missing, or not selecting its cluster.
+	// unwanted maps each reported work to the time since when its owner is missing, or does not select its cluster.
 	unwanted map[types.UID]time.Time
-	// asked is when the agents were first asked what they have; zero when they were not.
+	// asked is the time when the agents were first asked for their works; zero if they were not.
 	asked time.Time
-	// restored is when a work was restored last.
+	// restored is the time when a work was last restored.
 	restored time.Time
-	// pace is how quickly works are restored.
+	// pace measures how quickly works are restored.
 	pace pace
-	// writes holds the last write of each work that no agent has confirmed.
+	// writes maps each work to its last write that no agent has confirmed.
 	writes map[types.UID]write
-	// unreached holds the works whose agents are there, and did not get the last write.
+	// unreached holds the works whose agents are connected, and did not get the last write.
 	unreached map[types.UID]string
 	// unanswered holds the works that all agents were asked for, and that none has reported since.
 	unanswered map[types.UID]bool
-	// askedAt holds when the agent of each cluster was last asked because it is under way for long.
+	// askedAt maps each cluster to the time when its agent was last asked because its work has been in flight for long.
 	askedAt map[string]time.Time
 	// lastWrite is the number of the last write.
 	lastWrite uint64
-	// unexpectedSince holds since when the agent of each work is seen to have what a write that failed had sent.
+	// unexpectedSince maps each work to the time since when its agent reports content that a failed write had sent.
 	unexpectedSince map[types.UID]time.Time
-	// confirmAfter is how long an agent may take to report anything of what it was sent.
+	// confirmAfter is the time that an agent may take to report anything about a write.
 	confirmAfter time.Duration
-	// available is as in Options.
+	// available is the one in Options.
 	available func(ctx context.Context, cluster string) (available, exists bool)
 }
 
-// Task is one of: read the events of a cluster, mend the reports of a cluster, look at the report of a work, ask the agent of a cluster, or
-// all of them, what it has, answer the agent of a cluster that asks, see whether what was sent arrived.
+// Task is one of: read the events of a cluster, mend the reports of a cluster, check the report of a work, ask the agent of a cluster, or
+// all agents, for their works, answer the agent of a cluster that asks, or check whether a write arrived.
 type Task struct {
 	uid     types.UID
 	cluster string
-	// read says that the events of the cluster are read, mend that its reports are mended.
+	// read is true if the events of the cluster are to be read, mend if its reports are to be mended.
 	read, mend bool
-	// answer says that the agent is sent all that the hub has for it before it is asked.
+	// answer is true if the agent is sent all works that the hub has for it before it is asked.
 	answer bool
-	// write is the number of the write that is to be confirmed; 0 for a report.
+	// write is the number of the write to confirm; 0 for a report.
 	write uint64
-	// times is how often it was sent again.
+	// times is the number of times that it was sent again.
 	times int
-	// there says that the agent, or its cluster, was there when it was sent again last.
+	// there is true if the agent, or its cluster, was connected when it was last sent again.
 	there bool
 }
 
-// New connects. It fails where the configuration is wrong or there is no broker; after that it goes on trying by itself.
+// New connects. It fails if the configuration is wrong or no broker answers. Later, it reconnects by itself.
 func New(ctx context.Context, o Options) (*Driver, error) {
 	if o.ClientID == "" {
 		return nil, errors.New("--cloudevents-client-id is empty: name this hub, with a name that no other client of the broker has")
@@ -144,7 +144,7 @@ func connect(ctx context.Context, o Options, source *options.CloudEventsSourceOp
 	return d, nil
 }
 
-// newDriver makes a driver that does nothing by itself yet.
+// newDriver returns a driver that is not started.
 func newDriver(o Options, transport options.CloudEventTransport, tasks, mends, sends Queue, await await) *Driver {
 	d := &Driver{
 		clock: o.Clock, owners: o.Owners, store: newStore(o.Clock), heard: newHeard(o.Clock), locks: keymutex.NewHashed(1024),
@@ -183,13 +183,13 @@ type Queue interface {
 	ShutDown()
 }
 
-// A task that failed is retried after RetryAfter, and then after twice as long each time, up to RetryAtMost.
+// A failed task is retried after RetryAfter, and then after twice the time before, up to RetryAtMost.
 const (
 	RetryAfter  = 100 * time.Millisecond
 	RetryAtMost = 30 * time.Second
 )
 
-// newTasks makes the queue of tasks, with the timers of the hub's clock where that has any.
+// newTasks returns the queue of tasks, with the timers of the hub's clock if it has any.
 func newTasks(clk clock.PassiveClock) Queue {
 	config := workqueue.TypedRateLimitingQueueConfig[Task]{}
 	if timers, ok := clk.(clock.WithTicker); ok {
@@ -224,10 +224,10 @@ func (d *Driver) run(ctx context.Context) {
 	}
 }
 
-// Works is the client of the ManifestWorks.
+// Works returns the client of the ManifestWorks.
 func (d *Driver) Works() workclientset.Interface { return &clientset{driver: d} }
 
-// List is for sdk-go, which answers an agent that asks what the hub has for it.
+// List is for sdk-go, which answers an agent that asks for the works that the hub has for it.
 func (d *Driver) List(_ context.Context, wanted eventtypes.ListOptions) ([]*workv1.ManifestWork, error) {
 	list := d.store.list(wanted.ClusterName, labels.Everything())
 	works := make([]*workv1.ManifestWork, len(list.Items))

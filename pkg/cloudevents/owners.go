@@ -22,53 +22,53 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// Owners knows ManifestWorkReplicaSets.
+// Owners finds ManifestWorkReplicaSets.
 type Owners interface {
-	// Find looks for the owner that a work of a cluster names.
+	// Find returns the owner that a work of a cluster names.
 	Find(ctx context.Context, claim Claim) (Owner, error)
 	// Gone asks the API server now whether there is no such owner.
 	Gone(ctx context.Context, namespace, name string) (bool, error)
 }
 
-// Claim is what the labels of a reported work say, which its agent may have made up.
+// Claim is the content of the labels of a reported work, which its agent may have invented.
 type Claim struct {
-	// Namespace and Name are the owner's.
+	// Namespace and Name identify the owner.
 	Namespace, Name string
-	// Hash is the short name of the revision; empty for none.
+	// Hash is the hash of the revision; empty if there is none.
 	Hash string
-	// Cluster is where the work is.
+	// Cluster is the cluster of the work.
 	Cluster string
 }
 
-// Owner is what is true of a claim.
+// Owner is the part of a claim that is true.
 type Owner struct {
-	// Exists says that there is such an owner.
+	// Exists is true if there is such an owner.
 	Exists bool
-	// Selection reports whether the owner selects the cluster.
+	// Selection is Selected, Unselected or SelectionUnknown.
 	Selection Selection
-	// Template is what the owner's revision with the hash holds; nil where it has none.
+	// Template is the content of the owner's revision with the hash; nil if there is none.
 	Template *workv1.ManifestWorkSpec
 }
 
-// Selection reports whether an owner selects a cluster.
+// Selection is the relation of an owner to a cluster.
 type Selection int
 
 const (
 	// SelectionUnknown means that a Placement is missing, or has not made all of its decisions (R8).
 	SelectionUnknown Selection = iota
-	// Unselected means that no Placement of the owner has decided for the cluster.
+	// Unselected means that no Placement of the owner selects the cluster.
 	Unselected
-	// Selected means that one has, or that the owner keeps the work there because the cluster is away (R8a).
+	// Selected means that a Placement does, or that the owner keeps the work because the cluster is away (R8a).
 	Selected
 )
 
-// ownerFreshness is how long data from the API server counts: all agents answer at once when a hub starts.
+// ownerFreshness is the time for which data from the API server is used: all agents answer at the same time when a hub starts.
 const ownerFreshness = 10 * time.Second
 
-// maxRevisions bounds the remembered revisions: agents can make up any number of them.
+// maxRevisions limits the number of remembered revisions: agents can invent any number of them.
 const maxRevisions = 10000
 
-// LiveOwners looks owners up in the hub's informers. Before these have synced, it lists the objects itself.
+// LiveOwners finds owners in the hub's informers. Before these have synced, it lists the objects itself.
 type LiveOwners struct {
 	client dynamic.Interface
 	kube   kubernetes.Interface
@@ -81,24 +81,24 @@ type LiveOwners struct {
 	listed  *view
 
 	mu sync.Mutex
-	// revisions holds what was read of each revision a moment ago, also that there is none.
+	// revisions caches what was read of each revision a moment ago, even that there is none.
 	revisions map[string]readRevision
 }
 
 type readRevision struct {
 	at    time.Time
 	owner types.UID
-	// template is nil where there is no such revision that the owner controls.
+	// template is nil if there is no such revision that the owner controls.
 	template *workv1.ManifestWorkSpec
 }
 
-// NewLiveOwners makes one.
+// NewLiveOwners returns LiveOwners without informers.
 func NewLiveOwners(client dynamic.Interface, kube kubernetes.Interface, clk clock.PassiveClock) *LiveOwners {
 	return &LiveOwners{client: client, kube: kube, clock: clk, revisions: map[string]readRevision{}}
 }
 
 // Find implements Owners. It returns no template of a revision that the owner does not control, and none for a cluster that the owner does
-// not select. An agent can make up any number of owners: a lookup costs no request, and delays no other report.
+// not select. An agent can invent any number of owners, so a lookup costs no request, and delays no other report.
 func (o *LiveOwners) Find(ctx context.Context, claim Claim) (Owner, error) {
 	v, err := o.view(ctx)
 	if err != nil {
@@ -128,11 +128,11 @@ func (o *LiveOwners) Gone(ctx context.Context, namespace, name string) (bool, er
 	case apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse):
 		return true, nil
 	}
-	// An API server that does not know ManifestWorkReplicaSets at all says nothing about this one.
+	// If an API server does not know ManifestWorkReplicaSets at all, that does not mean that this one is gone.
 	return false, fmt.Errorf("asking for ManifestWorkReplicaSet %s/%s: %w", namespace, name, err)
 }
 
-// template is what the owner's revision with a hash holds; nil where there is none that the owner controls.
+// template returns the content of the owner's revision with a hash; nil if there is none that the owner controls.
 func (o *LiveOwners) template(ctx context.Context, claim Claim, owner types.UID) (*workv1.ManifestWorkSpec, error) {
 	key := claim.Namespace + "/" + revision.Name(claim.Name, claim.Hash)
 	o.mu.Lock()
@@ -172,8 +172,8 @@ func (o *LiveOwners) readRevision(ctx context.Context, claim Claim, owner types.
 	return read, nil
 }
 
-// Expected returns for each owner that a hub has seen, by the value of its works' owner label, how many works it is said to have. Of one
-// whose status was lost nobody knows how many: it has its finalizer, and 0 is expected.
+// Expected returns the number of works that each owner's status counts, by the value of the owner label. If the status was lost, the number
+// is unknown, and 0 is expected: the object still has its finalizer.
 func (o *LiveOwners) Expected(ctx context.Context) (map[string]int, error) {
 	list, err := o.client.Resource(workv1alpha1.ManifestWorkReplicaSetResource).List(ctx, metav1.ListOptions{})
 	if err != nil {

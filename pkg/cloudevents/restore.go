@@ -16,29 +16,31 @@ import (
 )
 
 const (
-	// restoreQuiet is how long no agent must have reported anything new before what is known counts as all: agents that are connected
-	// answer within a moment.
+	// restoreQuiet is the time for which the hub must hear nothing new from any agent before it considers the restore complete: connected
+	// agents answer within a moment.
 	restoreQuiet = 2 * time.Second
-	// shortestQuiet is the same where the agents of a large fleet report quickly: after knownPace works their pace is known, and pauses that
-	// are several times as long as the longest one so far are not expected.
+	// shortestQuiet replaces restoreQuiet if the agents of a large fleet report quickly. After knownPace works their pace is known, and
+	// pauses several times as long as the longest one so far are not expected.
 	shortestQuiet = time.Second
 	knownPace     = 100
 	severalTimes  = 4
-	// restorePatience is how long agents that don't answer are waited for. What they have is sent to them again, when their turn comes.
+	// restorePatience is the time to wait for agents that do not answer. Later, they are sent their works again when their turn comes.
 	restorePatience = 30 * time.Second
-	// unknownInterval is how often a work that can't be restored is looked at again: the controller may have written it since.
+	// unknownInterval is the interval at which a work that can't be restored is checked again: the controller may have written it since.
 	unknownInterval = 30 * time.Second
-	// unwantedFor is how long an owner must be seen missing, or not selecting a cluster, before its work is taken off the cluster. A hub that
-	// is being restored from a backup must not tear everything down. It is longer than any wait of R8.
+	// unwantedFor is the time for which an owner must be missing, or must not select a cluster, before its work is deleted from the
+	// cluster. A hub that is being restored from a backup must not delete everything. It is longer than any wait of R8.
 	unwantedFor = 10 * time.Minute
-	// maxOfOwner is how many works of one owner are restored in a cluster. A hub makes one, and agents make up what they like.
+	// maxOfOwner is the largest number of works of one owner that are restored in a cluster. A hub makes one, but agents can report any
+	// number.
 	maxOfOwner = 4
-	// maxUnwanted is how many works are taken off a cluster at once that nobody wants: each is kept until its agent says that it is gone.
+	// maxUnwanted is the largest number of unwanted works that are deleted from a cluster at the same time: each is kept until its agent
+	// confirms the deletion.
 	maxUnwanted = 100
 )
 
-// Restore returns when the works that this hub had before its restart are known again: as many as each owner is said to have, and
-// nothing new for a moment. Agents that are offline are not waited for long. Nothing must be decided before (R15).
+// Restore returns when the works that this hub had before its restart are known again: as many as each owner's status counts, and nothing
+// new for a moment. It does not wait long for offline agents. Nothing must be decided before it returns (R15).
 func (d *Driver) Restore(ctx context.Context, expected map[string]int) error {
 	if len(expected) == 0 {
 		return nil
@@ -74,7 +76,7 @@ func (d *Driver) knows(ctx context.Context, expected map[string]int) bool {
 	return true
 }
 
-// missing is how many works of each owner are not known yet.
+// missing returns the number of works of each owner that are not known yet.
 func (d *Driver) missing(expected map[string]int) map[string]int {
 	missing := maps.Clone(expected)
 	for owner, n := range d.store.owners() {
@@ -91,9 +93,9 @@ func (d *Driver) missing(expected map[string]int) map[string]int {
 	return missing
 }
 
-// restore makes of a report the work that this hub sent before it was restarted. A work whose revision is not there stays unknown:
-// its cluster is sent the one that it should have when its turn comes. Agents make up what they like: no work is restored, and with it no
-// template sent, but for a cluster that the owner selects.
+// restore turns a report into the work that this hub sent before it was restarted. If the revision of the work does not exist, the work
+// stays unknown, and its cluster is sent the right work when its turn comes. Agents can report anything: a work is restored, and a template
+// sent, only for a cluster that the owner selects.
 func (d *Driver) restore(ctx context.Context, report *workv1.ManifestWork) (again time.Duration, err error) {
 	logger := klog.FromContext(ctx).WithValues("cluster", report.Namespace, "name", report.Name)
 	label := report.Labels[workv1alpha1.LabelReplicaSet]
@@ -113,7 +115,7 @@ func (d *Driver) restore(ctx context.Context, report *workv1.ManifestWork) (agai
 	d.mu.Lock()
 	delete(d.unwanted, report.UID)
 	d.mu.Unlock()
-	// Of a work that is being deleted nothing is sent but its deletion: that it is there counts also where nothing selects it (R8).
+	// For a work that is being deleted, only the deletion is sent. The work counts even if no Placement selects its cluster (R8).
 	switch alive := report.DeletionTimestamp.IsZero(); {
 	case alive && owner.Selection == SelectionUnknown:
 		return unknownInterval, nil
@@ -129,7 +131,7 @@ func (d *Driver) restore(ctx context.Context, report *workv1.ManifestWork) (agai
 	return d.restoreAs(report, owner.Template), nil
 }
 
-// restoreAs stores the work of a report, with the content of a template where there is one.
+// restoreAs stores the work of a report, with the content of a template if there is one.
 func (d *Driver) restoreAs(report *workv1.ManifestWork, template *workv1.ManifestWorkSpec) (again time.Duration) {
 	defer d.lock(report.UID)()
 	if d.store.get(report.UID) != nil {
@@ -154,14 +156,14 @@ func (d *Driver) restoreAs(report *workv1.ManifestWork, template *workv1.Manifes
 	return 0
 }
 
-// pace is how quickly works are restored.
+// pace measures how quickly works are restored.
 type pace struct {
 	works int
 	// pause is the longest time between two of them.
 	pause time.Duration
 }
 
-// note notes that a work is restored, after the one before it was at a time, which is zero for the first one.
+// note records that a work is restored. The time of the restore before it is zero for the first one.
 func (p *pace) note(now, last time.Time) {
 	p.works++
 	if !last.IsZero() {
@@ -169,7 +171,7 @@ func (p *pace) note(now, last time.Time) {
 	}
 }
 
-// quiet is how long nothing must have been restored before what is known counts as all.
+// quiet returns the time for which nothing must be restored before the restore counts as complete.
 func (p *pace) quiet() time.Duration {
 	if p.works < knownPace {
 		return restoreQuiet
@@ -177,7 +179,8 @@ func (p *pace) quiet() time.Duration {
 	return min(restoreQuiet, max(shortestQuiet, severalTimes*p.pause))
 }
 
-// restored is a reported work without what sdk-go's clients put on it, and without content: what an agent says of that does not count.
+// restored returns a reported work without the metadata that sdk-go's clients add, and without content: the content that an agent reports
+// does not count.
 func restored(report *workv1.ManifestWork) (work *workv1.ManifestWork, sequence string) {
 	work = report.DeepCopy()
 	work.Spec = workv1.ManifestWorkSpec{}
@@ -192,8 +195,8 @@ func restored(report *workv1.ManifestWork) (work *workv1.ManifestWork, sequence 
 
 func isDeleting(work *workv1.ManifestWork) bool { return !work.DeletionTimestamp.IsZero() }
 
-// isAway reports whether the registration agent of a cluster does not renew its Lease. Without a Lease, the cluster is detached, or nobody
-// registered it.
+// isAway reports whether the registration agent of a cluster does not renew its Lease. Without a Lease, the cluster is detached or was
+// never registered.
 func (d *Driver) isAway(ctx context.Context, cluster string) bool {
 	if d.available == nil {
 		return false
@@ -214,8 +217,8 @@ func (d *Driver) isUnwanted(ctx context.Context, claim Claim) (bool, error) {
 	return d.owners.Gone(ctx, claim.Namespace, claim.Name)
 }
 
-// removeUnwanted takes a work off its cluster whose owner was deleted, or does not select the cluster any more, since its agent or this hub
-// could not hear of it. It waits for long, and asks again before it does so. The wait begins again while the cluster is away (R8a).
+// removeUnwanted deletes a work from its cluster if its owner was deleted, or no longer selects the cluster, while its agent or this hub
+// was disconnected. It waits for unwantedFor, and checks again before it deletes. The wait starts again while the cluster is away (R8a).
 func (d *Driver) removeUnwanted(ctx context.Context, report *workv1.ManifestWork, claim Claim, away bool) (again time.Duration, err error) {
 	now := d.clock.Now()
 	d.mu.Lock()

@@ -15,10 +15,10 @@ import (
 	eventtypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
 )
 
-// errAway is why nothing is sent while there is no connection.
+// errAway is the error if there is no connection, so that nothing is sent.
 var errAway = errors.New("the broker is not connected")
 
-// newLimiter limits how many events are sent per second, and twice as many at once. Zero means no limit.
+// newLimiter limits the number of events that are sent per second, with bursts of twice as many. Zero means no limit.
 func newLimiter(qps float32) flowcontrol.RateLimiter {
 	if qps <= 0 {
 		return flowcontrol.NewFakeAlwaysRateLimiter()
@@ -34,7 +34,7 @@ func (d *Driver) publishSpec(ctx context.Context, action eventtypes.EventAction,
 	return d.publish(ctx, action, work, what)
 }
 
-// publish sends a work, and sends it again until its agent reports something of it.
+// publish sends a work, and sends it again until its agent reports anything about it.
 func (d *Driver) publish(ctx context.Context, action eventtypes.EventAction, work *workv1.ManifestWork, what *content) error {
 	if err := d.send(ctx, action, work, what); err != nil {
 		return err
@@ -43,8 +43,8 @@ func (d *Driver) publish(ctx context.Context, action eventtypes.EventAction, wor
 	return nil
 }
 
-// send fails with what a server said or, where none said anything, with an error that goes away. While there is no connection it fails at
-// once: nothing is encoded that can't be sent.
+// send fails with the server's error or, if no server answered, with a temporary error. Without a connection it fails at once, and encodes
+// nothing.
 func (d *Driver) send(ctx context.Context, action eventtypes.EventAction, work *workv1.ManifestWork, what *content) error {
 	if err := d.reachable(); err != nil {
 		return err
@@ -69,7 +69,7 @@ func (d *Driver) send(ctx context.Context, action eventtypes.EventAction, work *
 // Reachable reports whether events can be sent now.
 func (d *Driver) Reachable() bool { return d.link.connected.Load() }
 
-// reachable is nil while events can be sent.
+// reachable returns nil while events can be sent.
 func (d *Driver) reachable() error {
 	if d.Reachable() {
 		return nil
@@ -77,7 +77,7 @@ func (d *Driver) reachable() error {
 	return apierrors.NewServiceUnavailable(errAway.Error())
 }
 
-// encode makes the event of a work. What its spec says is encoded once for all works that hold it.
+// encode returns the event of a work. The spec is encoded once for all works that share it.
 func (d *Driver) encode(action eventtypes.EventAction, work *workv1.ManifestWork, what *content) (*cloudevents.Event, error) {
 	bare := *work
 	bare.Spec = workv1.ManifestWorkSpec{}

@@ -13,30 +13,31 @@ import (
 )
 
 const (
-	// maxOtherConditions is how many conditions of a work are kept whose types no rule reads.
+	// maxOtherConditions is the number of conditions to keep of a work whose types no rule reads.
 	maxOtherConditions = 16
-	// maxType and maxReason are the API server's limits of a condition.
+	// maxType and maxReason are the API server's limits for a condition.
 	maxType, maxReason = 316, 1024
-	// maxResourceMeta bounds what names a manifest: group, version, kind, resource, name and namespace.
+	// maxResourceMeta limits the identity of a manifest: group, version, kind, resource, name and namespace.
 	maxResourceMeta = 1024
-	// spareManifests is how many manifests of a work may have a status beyond two for each of its manifests: an agent names a manifest
-	// otherwise while it can't find its resource.
+	// spareManifests is the number of manifests of a work that may have a status in addition to two for each of its manifests: an agent
+	// uses another identity for a manifest while it can't find the resource.
 	spareManifests = 8
 )
 
-// readConditions are the types of a work's conditions that decide (R10, R17), and by which an agent reports that a work is gone.
+// readConditions are the types of a work's conditions that decisions use (R10, R17), and those by which an agent reports that a work is
+// deleted.
 var readConditions = sets.New(workv1.WorkApplied, workv1.WorkAvailable, workv1.WorkProgressing, workv1.WorkDegraded, workv1.WorkComplete,
 	common.ResourceDeleted)
 
-// mostManifests is of how many manifests the status of a work is kept.
+// mostManifests returns the number of manifest statuses to keep for a work.
 func mostManifests(work *workv1.ManifestWork) int {
 	return 2*len(work.Spec.Workload.Manifests) + spareManifests
 }
 
-// mergeStatus is what an API server would hold after a report: an agent that was restarted has forgotten what it knew, and reports
-// it again piece by piece. What it has not reported yet of today's generation is taken from the last status, otherwise a cluster that
-// succeeded long ago would for a moment be one that never answered, and be past its deadline (R11). What it keeps is bounded, so that
-// its cost is linear in the size of the report.
+// mergeStatus returns the status that an API server would hold after a report. A restarted agent has forgotten its conditions, and reports
+// them again one after another. Conditions of the current generation that it has not reported yet are taken from the last status. Otherwise
+// a cluster that succeeded long ago would briefly seem never to have answered, and be past its deadline (R11). The size of the result is
+// bounded, so the cost is linear in the size of the report.
 func mergeStatus(before, reported *workv1.ManifestWorkStatus, generation int64, manifests int) workv1.ManifestWorkStatus {
 	conditions := keepUnreported(before.Conditions, boundConditions(reported.Conditions), generation)
 	return workv1.ManifestWorkStatus{
@@ -47,14 +48,14 @@ func mergeStatus(before, reported *workv1.ManifestWorkStatus, generation int64, 
 	}
 }
 
-// trim takes away what this hub never reads of a report: messages, feedback, and what can't decide of single manifests. An agent that
-// says the same in other words has then said nothing new (P7).
+// trim removes the parts of a report that this hub never reads: messages, feedback, and conditions of single manifests that no decision
+// uses. So a report that differs only in these is not a change (P7).
 func trim(status *workv1.ManifestWorkStatus, manifests int) {
 	status.Conditions = boundConditions(status.Conditions)
 	status.ResourceStatus.Manifests = mergeManifests(nil, status.ResourceStatus.Manifests, 0, manifests)
 }
 
-// mergeManifests returns the manifests of a report, with what it lacks of each taken from before.
+// mergeManifests returns the manifests of a report, with the missing conditions of each taken from before.
 func mergeManifests(before, reported []workv1.ManifestCondition, generation int64, most int) []workv1.ManifestCondition {
 	known := make(map[workv1.ManifestResourceMeta][]metav1.Condition, len(before))
 	for i := range before {
@@ -107,8 +108,8 @@ func lengthOf(m *workv1.ManifestResourceMeta) int {
 	return len(m.Group) + len(m.Version) + len(m.Kind) + len(m.Resource) + len(m.Name) + len(m.Namespace)
 }
 
-// boundConditions returns the conditions that are kept, without messages: the first of each type, and of the types that no rule reads
-// the first few.
+// boundConditions returns the conditions to keep, without messages: the first of each type, and the first few of the types that no rule
+// reads.
 func boundConditions(reported []metav1.Condition) []metav1.Condition {
 	var kept []metav1.Condition
 	seen, others := make(map[string]bool, min(len(reported), len(readConditions)+maxOtherConditions)), 0
@@ -134,8 +135,8 @@ func boundConditions(reported []metav1.Condition) []metav1.Condition {
 	return kept
 }
 
-// keepUnreported adds the conditions of a generation whose types a report lacks. An agent never takes back a condition that a rule of
-// the same generation made. Both lists are bounded.
+// keepUnreported adds the conditions of a generation whose types a report lacks. An agent never removes a condition that a rule of the same
+// generation made. Both lists are bounded.
 func keepUnreported(before, reported []metav1.Condition, generation int64) []metav1.Condition {
 	for _, condition := range unreported(before, reported) {
 		if condition.ObservedGeneration == generation {
@@ -145,7 +146,7 @@ func keepUnreported(before, reported []metav1.Condition, generation int64) []met
 	return reported
 }
 
-// bare strips a stored report of everything that merges do not read: messages, feedback, repeated conditions of the same type, and
+// bare removes from a stored report everything that merges do not read: messages, feedback, repeated conditions of the same type, and
 // manifests without a condition that merges read.
 func bare(status *workv1.ManifestWorkStatus) {
 	status.Conditions = boundConditions(status.Conditions)

@@ -19,45 +19,45 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// firstVersion is where resourceVersions begin: beyond any generation, so that sdk-go, which compares the two, sends an agent that
-// asks all that the hub has for it.
+// firstVersion is the first resourceVersion. It is greater than any generation, because sdk-go compares the two: so it sends an agent that
+// asks all works that the hub has for it.
 const firstVersion = int64(1) << 32
 
-// epoch is where generations begin: they are seconds since then, because an event holds 32 bits of them, and because they must go on
-// growing when a restart has forgotten them. An agent ignores a work whose generation is less than the one that it has.
+// epoch is the start of generations. A generation is the number of seconds since then: an event holds 32 bits of it, and generations must
+// grow even if a restart has forgotten them. An agent ignores a work with a lower generation than its own.
 var epoch = time.Date(2024, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// store keeps the works. What it hands out is never changed. At rest a work costs what its metadata and its trimmed status cost: works of
-// one revision share the content of that revision.
+// store keeps the works. The works that it returns are never changed. At rest, a work takes the memory of its metadata and its trimmed
+// status: works of one revision share its content.
 type store struct {
 	clock    clock.PassiveClock
 	contents *contents
 
 	mu      sync.Mutex
 	version int64
-	// lastDeletion is the version at which a work was deleted last.
+	// lastDeletion is the version at which a work was last deleted.
 	lastDeletion int64
 	works        map[types.UID]*held
 	// clusters holds the works of each cluster.
 	clusters map[string][]*held
-	// generations holds the last generation that was tried of each work that ever was: a number that an agent may have seen is never
-	// used again for another content.
+	// generations maps each work that ever existed to its last generation: a generation that an agent may have seen is never used for other
+	// content.
 	generations map[types.UID]int64
 	watchers    map[*watcher]bool
 }
 
-// held is what the store has of one work.
+// held is the store's record of a work.
 type held struct {
 	work *workv1.ManifestWork
-	// content is what the spec of the work shares its memory with.
+	// content shares its memory with the spec of the work.
 	content *content
 	// sequence is the sequence ID of the last report.
 	sequence string
 	// reported is the generation of the last report.
 	reported int64
-	// renewals is the pace at which it is sent again because its agent reports a newer generation.
+	// renewals is the pace at which the work is sent again because its agent reports a newer generation.
 	renewals renewals
-	// wordAt is when its agent last reported anything of it; zero for never.
+	// wordAt is the time of the agent's last report of the work; zero if there was none.
 	wordAt time.Time
 }
 
@@ -69,7 +69,7 @@ func newStore(clk clock.PassiveClock) *store {
 	}
 }
 
-// get finds a work; nil when there is none. It is the store's own, and must not be changed.
+// get returns a work, or nil if there is none. The work belongs to the store, and must not be changed.
 func (s *store) get(uid types.UID) *workv1.ManifestWork {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,7 +84,7 @@ func (s *store) find(uid types.UID) *workv1.ManifestWork {
 	return nil
 }
 
-// list finds the works of a cluster, or of all, by label.
+// list returns the works of a cluster, or of all clusters, by label.
 func (s *store) list(namespace string, selector labels.Selector) *workv1.ManifestWorkList {
 	found, version := s.in(namespace)
 	list := &workv1.ManifestWorkList{ListMeta: metav1.ListMeta{ResourceVersion: strconv.FormatInt(version, 10)}}
@@ -98,7 +98,7 @@ func (s *store) list(namespace string, selector labels.Selector) *workv1.Manifes
 
 func byUID(a, b *workv1.ManifestWork) int { return strings.Compare(string(a.UID), string(b.UID)) }
 
-// in returns the works of a cluster, or of all, in no order, and the version of the store. They are copied without the lock.
+// in returns the works of a cluster, or of all clusters, in no order, and the version of the store. It copies them without the lock.
 func (s *store) in(namespace string) (works []*workv1.ManifestWork, version int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,21 +115,21 @@ func (s *store) in(namespace string) (works []*workv1.ManifestWork, version int6
 	return works, s.version
 }
 
-// ofCluster are the works of a cluster, in the order of their names.
+// ofCluster returns the works of a cluster, in the order of their names.
 func (s *store) ofCluster(cluster string) []*workv1.ManifestWork {
 	works, _ := s.in(cluster)
 	slices.SortFunc(works, func(a, b *workv1.ManifestWork) int { return strings.Compare(a.Name, b.Name) })
 	return works
 }
 
-// all are the works of all clusters, in the order of their UIDs.
+// all returns the works of all clusters, in the order of their UIDs.
 func (s *store) all() []*workv1.ManifestWork {
 	works, _ := s.in(metav1.NamespaceAll)
 	slices.SortFunc(works, byUID)
 	return works
 }
 
-// count returns how many works of a cluster are of a kind.
+// count returns the number of works of a cluster that match.
 func (s *store) count(cluster string, is func(*workv1.ManifestWork) bool) (n int) {
 	works, _ := s.in(cluster)
 	for _, work := range works {
@@ -151,7 +151,7 @@ func (s *store) owners() map[string]int {
 	return counts
 }
 
-// clusterOf is the cluster of a work; empty where there is no such work.
+// clusterOf returns the cluster of a work; empty if there is no such work.
 func (s *store) clusterOf(uid types.UID) string {
 	if work := s.get(uid); work != nil {
 		return work.Namespace
@@ -159,7 +159,7 @@ func (s *store) clusterOf(uid types.UID) string {
 	return ""
 }
 
-// watch reports every change since a version. What was deleted in between is not known any more: then the caller has to list again.
+// watch reports every change since a version. Deletions before that are forgotten; then the caller has to list again.
 func (s *store) watch(since string) (*watcher, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -183,7 +183,7 @@ func (s *store) unwatch(w *watcher) {
 	delete(s.watchers, w)
 }
 
-// nextGeneration is greater than any that this work had, also in a life of this process that is forgotten.
+// nextGeneration returns a generation greater than any that the work has had, including those of earlier processes.
 func (s *store) nextGeneration(uid types.UID, atLeast int64) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -196,7 +196,7 @@ func (s *store) nextGeneration(uid types.UID, atLeast int64) int64 {
 	return next
 }
 
-// put stores what this hub wrote, and gives it its version. The status is the agent's: a report that came in between stays.
+// put stores a write of this hub, and gives it its version. The status belongs to the agent: a report that arrived in between stays.
 func (s *store) put(work *workv1.ManifestWork) *workv1.ManifestWork {
 	content := s.contents.of(&work.Spec)
 	shareMeta(&work.ObjectMeta)
@@ -208,8 +208,7 @@ func (s *store) put(work *workv1.ManifestWork) *workv1.ManifestWork {
 	return s.store(work, content)
 }
 
-// store gives a work its version and notifies the watchers. The caller holds mu, and gives the work away. Its spec is what the content
-// says.
+// store gives a work its version and notifies the watchers. The caller holds mu, and gives the work away. Its spec is the content.
 func (s *store) store(work *workv1.ManifestWork, content *content) *workv1.ManifestWork {
 	h, what := s.works[work.UID], watch.Modified
 	if h == nil {
@@ -226,7 +225,7 @@ func (s *store) store(work *workv1.ManifestWork, content *content) *workv1.Manif
 	return work
 }
 
-// restore stores what an agent reported of a work that the store does not have.
+// restore stores a reported work that the store does not have.
 func (s *store) restore(work *workv1.ManifestWork, sequence string) {
 	trim(&work.Status, mostManifests(work))
 	shareMeta(&work.ObjectMeta)
@@ -238,7 +237,7 @@ func (s *store) restore(work *workv1.ManifestWork, sequence string) {
 	h.sequence, h.reported, h.wordAt = sequence, work.Generation, s.clock.Now()
 }
 
-// remove forgets a work that is gone from its cluster, or never was there.
+// remove forgets a work that is deleted from its cluster, or that never existed.
 func (s *store) remove(uid types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
