@@ -16,8 +16,8 @@ func newDemoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Watch a rollout, an abort and an undo",
-		Long: "Starts a sandbox and plays a story on it: version 1 rolls out, version 2 is broken and taken back, version 3 is good, " +
-			"and an undo leads back to version 1. It succeeds only if every step was proved on the API objects.",
+		Long: "Starts a sandbox, rolls out version 1, then version 2, which is broken, so that the hub aborts the rollout, then version 3, and " +
+			"undoes the change to version 1. It succeeds only if it can verify each step on the API objects.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, out := cmd.Context(), cmd.OutOrStdout()
@@ -32,7 +32,7 @@ func newDemoCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().IntVar(&o.clusters, "clusters", defaultClusters, "How many managed clusters to start, about 0.5 GB of memory each.")
+	cmd.Flags().IntVar(&o.clusters, "clusters", defaultClusters, "Number of managed clusters, about 0.5 GB of memory each.")
 	o.addFlags(cmd)
 	return cmd
 }

@@ -20,9 +20,9 @@ func newEnvCommand() *cobra.Command {
 	dir := ""
 	cmd := &cobra.Command{
 		Use:   "env",
-		Short: "Print shell commands that point kubectl at a sandbox that is up",
+		Short: "Print shell commands that point kubectl at a running sandbox",
 		Long: "Prints shell commands for the sandbox that \"sandbox up\" keeps: eval \"$(bin/sandbox env)\". They set KUBECONFIG to its hub, in " +
-			"the namespace of its ManifestWorkReplicaSet, SAMPLES to the directory of the manifests, and put kubectl and the plugin on PATH.",
+			"the namespace of its ManifestWorkReplicaSet, and SAMPLES to the directory of the manifests, and add kubectl and the plugin to PATH.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if dir, err = running(dir); err != nil {

@@ -12,7 +12,7 @@ func newKillCommand() *cobra.Command {
 	dir := ""
 	cmd := &cobra.Command{
 		Use:   "kill",
-		Short: "Kill the work hub of a sandbox that is up, as a crash does",
+		Short: "Kill the work hub of a running sandbox, as a crash does",
 		Long:  "Kills the work hub of the sandbox that \"sandbox up\" keeps, and returns when the sandbox has started it again.",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
@@ -22,7 +22,7 @@ func newKillCommand() *cobra.Command {
 			if err := sandbox.RequestKill(cmd.Context(), dir); err != nil {
 				return err
 			}
-			fmt.Fprintln(cmd.OutOrStdout(), "The work hub was killed, and runs again.")
+			fmt.Fprintln(cmd.OutOrStdout(), "The work hub was killed, and is running again.")
 			return nil
 		},
 	}

@@ -11,7 +11,7 @@ import (
 func newOfflineCommand() *cobra.Command {
 	return newOnlineOrOfflineCommand(false, &cobra.Command{
 		Use:   "offline <cluster>...",
-		Short: "Disconnect managed clusters of a sandbox that is up from the hub",
+		Short: "Disconnect managed clusters of a running sandbox from the hub",
 		Long: "Stops the work agents of managed clusters in the sandbox that \"sandbox up\" keeps. Each ManagedCluster gets the condition and the " +
 			"taint that OCM sets after the cluster's lease has expired. A Placement that does not tolerate the taint deselects the cluster. The " +
 			"workloads on the cluster keep running.",
@@ -21,7 +21,7 @@ func newOfflineCommand() *cobra.Command {
 func newOnlineCommand() *cobra.Command {
 	return newOnlineOrOfflineCommand(true, &cobra.Command{
 		Use:   "online <cluster>...",
-		Short: "Connect managed clusters of a sandbox that is up to the hub again",
+		Short: "Reconnect managed clusters of a running sandbox to the hub",
 		Long:  "Starts the work agents that \"sandbox offline\" stopped, and reports each ManagedCluster as available.",
 	})
 }

@@ -29,9 +29,9 @@ type options struct {
 
 func (o *options) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.BoolVar(&o.keep, "keep", false, "Leave the directory with kubeconfigs and logs behind.")
-	flags.BoolVar(&o.operator, "operator", true, "Have OCM's ClusterManager operator and deploy/ set up the hub, and run the work hub with the rights that they give it.")
-	flags.StringVar(&o.workBinary, "work-binary", "", "The work hub to run. (default: \"work\" beside this program, else bin/work of the repository)")
+	flags.BoolVar(&o.keep, "keep", false, "Keep the directory with kubeconfigs and logs.")
+	flags.BoolVar(&o.operator, "operator", true, "Set up the hub with OCM's operator and deploy/, and run the work hub with the permissions that they grant.")
+	flags.StringVar(&o.workBinary, "work-binary", "", "Work hub to run. (default: \"work\" next to this program, otherwise bin/work of the repository)")
 	flags.StringVar(&o.ocm, "ocm", "", "The directory of a checkout of OCM, such as of v1.3.1. This program is built against it first, with its operator, agents and "+
 		"placement controller, which takes minutes the first time. The work hub stays the same. (default: the release that go.mod names)")
 }

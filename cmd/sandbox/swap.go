@@ -12,10 +12,10 @@ func newSwapCommand() *cobra.Command {
 	dir := ""
 	cmd := &cobra.Command{
 		Use:   "swap <binary>",
-		Short: "Run another build of the work hub in a sandbox that is up",
-		Long: "Runs another build of the work hub, and of its webhook, in the sandbox that \"sandbox up\" keeps, as an image that is named on a hub does. " +
-			"A build that does not start leaves the one before running. \"make build VERSION=v1.2.3\" makes a build with a version, " +
-			"between two of which the hub takes upgrade snapshots.",
+		Short: "Run another build of the work hub in a running sandbox",
+		Long: "Runs another build of the work hub, and of its webhook, in the sandbox that \"sandbox up\" keeps, like a new image on a hub. " +
+			"If the build does not start, the one before keeps running. \"make build VERSION=v1.2.3\" makes a build with a version: " +
+			"the hub takes upgrade snapshots between two such builds.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if dir, err = running(dir); err != nil {

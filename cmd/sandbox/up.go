@@ -16,21 +16,21 @@ func newUpCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Start a sandbox and keep it until Ctrl-C",
-		Long: "Starts a sandbox and keeps it until Ctrl-C. A work hub that is killed is started again, as a kubelet does: kill -9 its process to " +
-			"rehearse a crash. \"sandbox swap <binary>\" runs another build of it meanwhile, to rehearse an upgrade and the way back.\n\n" +
+		Long: "Starts a sandbox and keeps it until Ctrl-C. If the work hub is killed, the sandbox restarts it, as a kubelet does: kill -9 its process to " +
+			"try a crash. \"sandbox swap <binary>\" runs another build of it, to try an upgrade and a downgrade.\n\n" +
 			"Whole clusters have an API server and OCM's own work agent. Light clusters have neither. On the hub, all of a light cluster is " +
 			"real: its ManagedCluster, its namespace, and an agent that watches and reports ManifestWorks. OCM's own evaluator reads the " +
-			"condition rules. The cluster behind it is played: manifests exist in memory only, a Deployment becomes ready, and there are no " +
-			"Pods and no status feedback. Images whose names contain \"broken\" can't be pulled on any cluster, and those with \"flaky\" can't on " +
-			"every second light cluster.",
+			"condition rules. The cluster behind it is simulated: manifests exist in memory only, a Deployment becomes ready, and there are no " +
+			"Pods and no status feedback. Images whose names contain \"broken\" can't be pulled on any cluster, and those with \"flaky\" can't be pulled " +
+			"on every second light cluster.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, out := cmd.Context(), cmd.OutOrStdout()
 			return o.withSandbox(ctx, out, func(s *sandbox.Sandbox) error { return o.stayUp(ctx, out, s) })
 		},
 	}
-	cmd.Flags().IntVar(&o.clusters, "clusters", defaultClusters, "How many managed clusters there are. All but the first --whole are light.")
-	cmd.Flags().IntVar(&o.whole, "whole", defaultClusters, "How many of the clusters are whole, about 0.5 GB of memory each.")
+	cmd.Flags().IntVar(&o.clusters, "clusters", defaultClusters, "Number of managed clusters. All except the first --whole are light.")
+	cmd.Flags().IntVar(&o.whole, "whole", defaultClusters, "Number of whole clusters, about 0.5 GB of memory each.")
 	o.addFlags(cmd)
 	return cmd
 }

@@ -49,21 +49,21 @@ func NewOptions() *Options {
 
 // AddFlags registers the flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&o.WorkDriver, "work-driver", o.WorkDriver, "How ManifestWorks travel to the agents: kube, mqtt or grpc.")
+	flags.StringVar(&o.WorkDriver, "work-driver", o.WorkDriver, "Driver that carries ManifestWorks to the agents: kube, mqtt or grpc.")
 	flags.StringVar(&o.WorkDriverConfig, "work-driver-config", o.WorkDriverConfig, "Path of the configuration of the work driver.")
 	flags.StringVar(&o.CloudEventsClientID, "cloudevents-client-id", o.CloudEventsClientID,
-		"The ID of this hub's client when works are published with CloudEvents.")
+		"Client ID of this hub if works are published with CloudEvents.")
 	flags.DurationVar(&o.CloudEventsAgentReturn, "cloudevents-agent-return", o.CloudEventsAgentReturn,
-		"How long agents may take to be connected again after the broker was away. No progressDeadline fires in that time.")
+		"Time that agents may take to reconnect after the broker was unavailable. No progressDeadline fires in that time.")
 	flags.Float32Var(&o.CloudEventsQPS, "cloudevents-qps", o.CloudEventsQPS,
-		"How many events the hub sends to the broker per second, with twice as many at once. 0 means no limit: "+
-			"a broker that receives too much pushes back. --kube-api-qps does not limit events.")
+		"Events per second that the hub sends to the broker, with bursts of twice as many. 0 means no limit: "+
+			"an overloaded broker slows the hub down. --kube-api-qps does not limit events.")
 	flags.DurationVar(&o.SuccessSettle, "success-settle", o.SuccessSettle,
-		"How long a cluster must be seen succeeding without interruption before it counts as succeeded. "+
-			"It outlasts the moment in which an agent reports a new revision by what it read of the old one.")
+		"Time for which the hub must see a cluster succeed, without interruption, before the cluster counts as succeeded. "+
+			"It covers the window when an agent reports the state of the old objects under the new generation.")
 	flags.IntVar(&o.ManifestLimit, "manifestLimit", o.ManifestLimit,
-		"How many bytes the manifests of one ManifestWork may have in all: what the webhook's flag with this name is set to. "+
-			"pruneStrategy WhenAvailable keeps no objects where the work would have more.")
+		"Largest total size, in bytes, of the manifests of one ManifestWork: set it to the value of the webhook's flag of this name. "+
+			"pruneStrategy WhenAvailable keeps no objects if the work would be larger.")
 	o.TLS.AddFlags(flags)
 }
 

@@ -13,7 +13,7 @@ import (
 
 // Options are the flags of the webhook server.
 type Options struct {
-	// Port that the webhooks are served at.
+	// Port is the port of the webhooks.
 	Port int
 	// CertDir holds tls.crt and tls.key. Empty means where the operator mounts them: k8s-webhook-server/serving-certs in the
 	// directory for temporary files.
@@ -44,20 +44,20 @@ func NewOptions() *Options {
 
 // AddFlags registers the flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
-	flags.IntVar(&o.Port, "port", o.Port, "Port that the webhooks are served at.")
+	flags.IntVar(&o.Port, "port", o.Port, "Port of the webhooks.")
 	flags.StringVar(&o.CertDir, "certdir", o.CertDir, "Directory that holds tls.crt and tls.key. If not set, "+
 		"{TempDir}/k8s-webhook-server/serving-certs.")
-	flags.IntVar(&o.ManifestLimit, "manifestLimit", o.ManifestLimit, "How many bytes the manifests of one object may have in all.")
+	flags.IntVar(&o.ManifestLimit, "manifestLimit", o.ManifestLimit, "Largest total size, in bytes, of the manifests of one object.")
 	flags.StringVar(&o.Kubeconfig, "kubeconfig", o.Kubeconfig, "Path of a kubeconfig of the hub. Not needed in a Pod of the hub.")
-	flags.IntVar(&o.HealthPort, "health-probe-port", o.HealthPort, "Port that /healthz and /readyz are served at; 0 means nowhere.")
-	flags.IntVar(&o.MetricsPort, "metrics-port", o.MetricsPort, "Port that /metrics is served at, by TLS and with a token; 0 means nowhere.")
+	flags.IntVar(&o.HealthPort, "health-probe-port", o.HealthPort, "Port of /healthz and /readyz; 0 disables them.")
+	flags.IntVar(&o.MetricsPort, "metrics-port", o.MetricsPort, "Port of /metrics, which requires TLS and a token; 0 disables it.")
 	flags.StringVar(&o.HealthAddress, "health-probe-bind-address", o.HealthAddress,
-		"Host and port that /healthz and /readyz are served at; 0 means nowhere. Wins over --health-probe-port.")
+		"Host and port of /healthz and /readyz; 0 disables them. Overrides --health-probe-port.")
 	flags.StringVar(&o.MetricsAddress, "metrics-bind-address", o.MetricsAddress,
-		"Host and port that /metrics is served at; 0 means nowhere. Wins over --metrics-port.")
+		"Host and port of /metrics; 0 disables it. Overrides --metrics-port.")
 	flags.StringVar(&o.ClientCAFile, "client-ca-file", o.ClientCAFile,
-		"File with the certificates of the authorities that sign those of the API "+
-			"servers: clients of the webhooks must present one. If not set, client-ca.crt in --certdir; without that file they present none.")
+		"File with the certificates of the authorities that sign the API servers' client certificates: "+
+			"clients of the webhooks must present one. If not set, client-ca.crt in --certdir; without that file, no certificate is required.")
 	o.TLS.AddFlags(flags)
 }
 
