@@ -59,6 +59,11 @@ func WithAges(format func(time.Duration) string) Option {
 	return func(o *options) { o.age = format }
 }
 
+// WithClock sets the clock.
+func WithClock(now func() time.Time) Option {
+	return func(o *options) { o.now = now }
+}
+
 // WithSamples sets the number of ManifestWorks from which `get` and `why` read a sample of them, and the number that they read first.
 func WithSamples(from, step int) Option {
 	return func(o *options) { o.sampleFrom, o.sampleStep = from, step }
@@ -66,9 +71,18 @@ func WithSamples(from, step int) Option {
 
 // Main runs the plugin as a program, and returns the exit code.
 func Main(args []string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	context.AfterFunc(ctx, stop) // A second Ctrl-C ends what the first did not.
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		sig := <-signals
+		signal.Stop(signals) // A second Ctrl-C ends what the first did not.
+		if sig == syscall.SIGTERM {
+			cancel(&exitError{code: exitTerminated})
+		}
+		cancel(nil)
+	}()
 	LogTo(os.Stderr)
 	return Run(ctx, args, genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr})
 }
@@ -87,6 +101,9 @@ func Run(ctx context.Context, args []string, streams genericiooptions.IOStreams,
 	case err == nil:
 		return 0
 	case ctx.Err() != nil:
+		if errors.As(context.Cause(ctx), &coded) {
+			return coded.code
+		}
 		return exitInterrupted
 	case errors.As(err, &coded):
 	default:
@@ -105,8 +122,11 @@ func LogTo(out io.Writer) {
 	klog.SetLogger(textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(out))))
 }
 
-// exitInterrupted is the exit code of a command that Ctrl-C ended.
-const exitInterrupted = 130
+// The exit codes of a command that Ctrl-C or SIGTERM ended, as shells give them.
+const (
+	exitInterrupted = 128 + int(syscall.SIGINT)
+	exitTerminated  = 128 + int(syscall.SIGTERM)
+)
 
 // exitError is an error with its own exit code. Its message may be empty.
 type exitError struct {

@@ -1,14 +1,17 @@
 package plugin
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -119,6 +122,27 @@ func TestCtrlC(t *testing.T) {
 		require.Regexp(t, `\^C\s*exit code 130`, term.Shows("exit code"), command)
 	}
 	require.Empty(t, h.patches)
+}
+
+// TestSignals: the exit code names the signal that ended a command that waits.
+func TestSignals(t *testing.T) {
+	t.Parallel()
+	kubeconfig, _ := serve(t, explained(t, workv1alpha1.StateRollingOut, "wave 1"))
+	program, err := os.Executable()
+	require.NoError(t, err)
+	for sig, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
+		command := exec.CommandContext(t.Context(), program, "status", "web")
+		command.Env = append(os.Environ(), asProgram+"=1", "KUBECONFIG="+kubeconfig)
+		out, err := command.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, command.Start())
+		line, err := bufio.NewReader(out).ReadString('\n')
+		require.NoError(t, err)
+		require.Contains(t, line, "wave 1")
+		require.NoError(t, command.Process.Signal(sig))
+		require.Error(t, command.Wait())
+		require.Equal(t, code, command.ProcessState.ExitCode(), sig)
+	}
 }
 
 // TestInterruptedRead: a command that waits for its standard input ends, too.
