@@ -21,7 +21,7 @@ import (
 )
 
 // States are the moments of a rollout that InState knows.
-var States = []string{"rolling", "failing", "halted", "aborting", "aborted", "stalled", "paused", "hub-away", "complete"}
+var States = []string{"rolling", "failing", "halted", "aborting", "returning", "aborted", "stalled", "paused", "hub-away", "complete"}
 
 // scene builds the objects of a moment.
 type scene struct {
@@ -89,7 +89,7 @@ func (s *scene) history() {
 		}
 		if i == 0 {
 			at := metav1.NewTime(began.Add(14 * time.Minute))
-			status.AbortedTime, status.ReachedClusters = &at, ptr.To(int32(21))
+			status.AbortedTime, status.ReachedClusters = &at, ptr.To(min(21, int32(s.n))) //nolint:gosec // The size of a test.
 			status.AbortReason = "placement production: 3 clusters failed: probe fails on /healthz"
 		}
 		s.ReplicaSet.Status.Revisions = append(s.ReplicaSet.Status.Revisions, status)
@@ -123,17 +123,17 @@ func (s *scene) clusters() {
 // cluster makes the work of a cluster. The first third has the new revision.
 func (s *scene) cluster(name string, i int) {
 	const pull = "Deployment shop/checkout: 0 of 3 replicas are available: ImagePullBackOff: registry.example.com/checkout:4.2: not found"
-	slow, begun := s.n/50+2, s.n/3
-	sick := strings.Contains("failing halted aborting aborted stalled paused hub-away", s.state)
-	bad := sick && i%7 == 3 && i < 7*slow && i < begun
+	slow, begun := max(3, s.n/50+2), s.n/3
+	sick := strings.Contains("failing halted aborting returning aborted stalled paused hub-away", s.state)
+	bad := sick && i%s.step() == s.step()/2 && i < s.step()*slow && i < begun
 	switch {
 	case s.state == "complete":
 		s.work(name, 2, 13*time.Minute, 11*time.Minute, "")
 	case i >= begun:
 		s.work(name, 1, 26*time.Hour, 25*time.Hour, "")
-	case s.state == "aborted" || s.state == "aborting" && i%4 != 3:
+	case s.state == "aborted" || s.returns() && i%4 != 3:
 		s.work(name, 1, 50*time.Second, 30*time.Second, "")
-	case s.state == "aborting":
+	case s.returns():
 		s.work(name, 1, 50*time.Second, 0, "")
 	case bad && s.fails(i):
 		s.work(name, 2, 13*time.Minute, 0, pull)
@@ -158,9 +158,20 @@ func (s *scene) recordFailure(name string, i int, message string) {
 	}
 }
 
+// returns reports whether clusters return after an abort: the hub still writes to them, or waits for their agents.
+func (s *scene) returns() bool { return s.state == "aborting" || s.state == "returning" }
+
 // fails reports whether a sick cluster has failed: one of two, or all when the rollout has ended.
 func (s *scene) fails(i int) bool {
-	return slices.Contains([]string{"aborting", "aborted", "stalled"}, s.state) || i%14 == 3 && i < 7*max(2, s.n/100)
+	return slices.Contains([]string{"aborting", "returning", "aborted", "stalled"}, s.state) || i%(2*s.step()) == s.step()/2 && i < s.step()*max(2, s.n/100)
+}
+
+// step is the distance between sick clusters.
+func (s *scene) step() int {
+	if s.n < 100 {
+		return 2
+	}
+	return 7
 }
 
 // work adds a work of a revision that was written some time ago. Its agent succeeded some time ago; with 0, it did not: it reports a
@@ -206,10 +217,12 @@ func (s *scene) status() {
 	message := "the rollout of revision " + s.Revisions[2].Name + " is in progress"
 	status.State = workv1alpha1.StateRollingOut
 	switch aborted := s.ago(55 * time.Second); s.state {
-	case "aborting", "aborted":
+	case "aborting", "returning", "aborted":
 		status.State, status.AbortedTime = workv1alpha1.StateAborting, &aborted
-		if s.state == "aborted" {
+		if s.state != "aborting" {
 			status.State = workv1alpha1.StateAborted
+		}
+		if s.state == "aborted" {
 			s.Revisions[2].Annotations[workv1alpha1.AnnotationRestored] = s.Now.Add(-20 * time.Second).Format(time.RFC3339Nano)
 		}
 		s.Revisions[2].Annotations[workv1alpha1.AnnotationAborted] = aborted.Format(time.RFC3339Nano)
@@ -222,6 +235,7 @@ func (s *scene) status() {
 		status.State, set.Spec.Paused = workv1alpha1.StatePaused, true
 	case "complete":
 		status.State, status.CurrentRevision = workv1alpha1.StateComplete, s.hashes[2]
+		status.Revisions[2].State = workv1alpha1.RevisionAvailable
 	case "hub-away":
 		renewed := metav1.NewMicroTime(s.Now.Add(-100 * time.Second))
 		s.Lease = &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{

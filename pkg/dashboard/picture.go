@@ -116,6 +116,9 @@ func pictureOf(o *view.Objects) *Picture {
 			p.Head.Causes[cell.Cause-1].add(cell)
 		}
 	}
+	if fleet.State == workv1alpha1.StateAborted && p.Head.Counts[string(view.StateRestoring)] > 0 {
+		p.Head.State = string(workv1alpha1.StateAborting) // The hub has written every ManifestWork, and not every agent has confirmed.
+	}
 	return p
 }
 

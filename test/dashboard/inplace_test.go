@@ -109,6 +109,21 @@ func TestPageAgreesWithItself(t *testing.T) {
 		})()`)
 		require.GreaterOrEqual(t, apart, 16.0, "Abort is beside Undo at %d px", width)
 	}
+	// On a phone, no action moves when the facts change.
+	p.run(chromedp.EmulateViewport(390, 860))
+	const places = `[...document.querySelectorAll('[data-verb=undo], [data-verb=abort]')].map((e) => [e.getBoundingClientRect().x, e.getBoundingClientRect().y])`
+	before := must[[][]float64](p, places)
+	require.Len(t, before, 2)
+	for state, headline := range map[string]string{
+		"aborted": "run revision 6 again", "returning": "still have to return", "rolling": "is expected in", "paused": "has to wait",
+	} {
+		hub.set(fleettest.InState(state, 240, time.Now()))
+		p.shows(headline)
+		require.Equal(t, before, must[[][]float64](p, places), state)
+	}
+	p.run(chromedp.EmulateViewport(1280, 860))
+	hub.set(fleettest.InState("failing", 240, time.Now()))
+	p.shows("80 clusters return to revision 6")
 	p.is("(() => { const at = [...document.querySelectorAll('.timeline time')].map((e) => e.dateTime); return at.length > 2 && at.every((t, i) => !i || t <= at[i - 1]); })()")
 	p.is("!/[a-z][A-Z][a-z]/.test(document.querySelector('main').innerText.replace(/maxFailures|AbortAll|ImagePullBackOff|progressDeadline/g, ''))")
 }

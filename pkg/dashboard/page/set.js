@@ -134,7 +134,7 @@ export function setView(main, context, namespace, name) {
       el('p', { class: 'line' }, el('span', { class: `chip ${old ? 'bad' : level}` }, old ? 'Not live' : alarm ? 'No hub acts' : words(h.state)),
         el('span', { class: 'soft' }, [h.since && `${old || alarm ? `${words(h.state)} ` : ''}for ${since(h.since)}`, update && `revision ${update.number}`, update?.changeCause, update?.createdBy && `by ${update.createdBy}`]
           .filter(Boolean).join(' · '))),
-      el('h2', { class: 'headline', id: 'headline' }, old, headline),
+      el('h2', { class: 'headline', id: 'headline', 'data-level': level }, old, headline),
       (h.alarms ?? []).map((alarm, i) => el('p', { class: 'bad' }, i ? `${alarm.text}. ` : '', `Remedy: ${alarm.remedy}`)),
       h.then?.some((fact) => fact.at) ? el('p', { class: 'soft' }, 'If no cluster reports anything new:') : null,
       h.then?.length ? el('ul', { class: 'then', 'aria-label': 'What comes next' }, h.then.map((fact) => el('li', {}, fact.at ? [el('b', {}, `in ${until(fact.at)}`), ': '] : '', fact.text))) : null,
@@ -178,7 +178,7 @@ export function setView(main, context, namespace, name) {
 
   function drawCauses(h) {
     causes.hidden = h.causes.length === 0;
-    const wrong = h.causes.some((c) => phases[phaseIndex(c.state)].bad) ? (h.state === 'Aborted' ? 'What went wrong' : 'What is wrong') : 'What the clusters report';
+    const wrong = h.causes.some((c) => phases[phaseIndex(c.state)].bad) ? (h.state.startsWith('Abort') ? 'What went wrong' : 'What is wrong') : 'What the clusters report';
     fill(causes, el('h2', {}, wrong), h.causes.map((c, i) => {
       const names = model.caused[i + 1] ?? [];
       const times = [c.since && `for ${since(c.since)}`, c.at && !h.alarms && `${c.clusters > 1 ? 'the first' : 'it'} ${c.then === 'Failed' ? 'fails' : `becomes ${words(c.then).toLowerCase()}`} in ${until(c.at)}`].filter(Boolean);
