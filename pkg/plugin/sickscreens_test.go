@@ -117,8 +117,9 @@ func TestSickScreens(t *testing.T) {
 		"hub-stopped": func(t *testing.T) *view.Objects {
 			o := halfSick(t, "40s")
 			o.Lease = lateLease()
-			renewed := metav1.NewMicroTime(o.Now.Add(-5 * time.Minute))
+			renewed := metav1.NewMicroTime(o.Now)
 			o.Lease.Spec.RenewTime = &renewed
+			o.Now = o.Now.Add(5 * time.Minute)
 			return o
 		},
 		"hub-refuses": func(t *testing.T) *view.Objects {

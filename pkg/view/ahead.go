@@ -120,8 +120,8 @@ func AheadOf(o *Objects) (*Ahead, error) {
 	case o.overBroker():
 		return nil, fmt.Errorf("the ManifestWorks of %q travel over a broker and are not on this API server: plan can't read them", set.Name)
 	case o.aborted():
-		return nil, fmt.Errorf("the rollout of %q was aborted, and nothing is started: change the template, "+
-			"or run `%s`", set.Name, plugin("retry", set.Name, "-n", set.Namespace))
+		return nil, fmt.Errorf("the rollout of %q was aborted, and nothing starts until the template changes or somebody retries: see `%s`",
+			set.Name, plugin("get", set.Name, "-n", set.Namespace))
 	}
 	s := o.snapshot()
 	if s == nil {

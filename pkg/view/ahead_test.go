@@ -62,7 +62,7 @@ func TestWithEndsAnAbort(t *testing.T) {
 	same, _, err := view.With(o, o.ReplicaSet)
 	require.NoError(t, err)
 	_, err = view.AheadOf(same)
-	require.ErrorContains(t, err, "kubectl mwrs retry web -n default")
+	require.ErrorContains(t, err, "kubectl mwrs get web -n default")
 
 	next, _, err := view.With(o, withTemplate(o, "v3"))
 	require.NoError(t, err)

@@ -72,6 +72,22 @@ func RefusalOf(set *workv1alpha1.ManifestWorkReplicaSet) string {
 	return found.Message
 }
 
+// acted returns when a hub acted last: now, unless an alarm shows otherwise. Nobody has judged a cluster since then, and a hub that returns
+// gives every cluster more time.
+func (o *Objects) acted() time.Time {
+	last := o.Now
+	if o.Lease != nil && o.Lease.Spec.RenewTime != nil && LateLease(o.Lease, o.Now) != "" {
+		last = o.Lease.Spec.RenewTime.Time
+	}
+	if RefusalOf(o.ReplicaSet) != "" {
+		since := meta.FindStatusCondition(o.ReplicaSet.Status.Conditions, workv1alpha1.ConditionStalled).LastTransitionTime.Time
+		if !since.IsZero() && since.Before(last) {
+			last = since
+		}
+	}
+	return last
+}
+
 // LateLease returns why a Lease shows that no hub leads; empty if one does.
 func LateLease(lease *coordinationv1.Lease, now time.Time) string {
 	spec := &lease.Spec

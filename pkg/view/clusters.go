@@ -146,7 +146,7 @@ func (o *Objects) standing() []Cluster {
 	for i := range o.Works {
 		works[o.Works[i].Cluster()] = &o.Works[i]
 	}
-	failures := o.failures()
+	failures, alarmed := o.failures(), len(Alarms(o)) > 0
 	clusters := []Cluster{}
 	for _, standing := range rollout.Explain(s) {
 		c := Cluster{
@@ -155,6 +155,9 @@ func (o *Objects) standing() []Cluster {
 		}
 		if standing.Failed {
 			c.State = StateFailed
+		}
+		if alarmed { // Nothing happens until a hub acts.
+			c.ChangesAt, c.Then, c.RetriedWithin = time.Time{}, "", 0
 		}
 		c.describe(works[c.Name], numbers)
 		c.Message = cmp.Or(standing.Rejection, c.Message)

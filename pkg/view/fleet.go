@@ -2,7 +2,6 @@ package view
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 	"time"
 
@@ -105,10 +104,10 @@ func Of(o *Objects) *Fleet {
 	f.Attention, f.Rest = attention(o.withAway(clusters))
 	f.Bars = o.bars(clusters, known)
 	f.Summary = o.summary(clusters, known, f.Bars)
+	f.Alarms = Alarms(o)
 	f.Next = o.next(f)
-	if f.Alarms = Alarms(o); len(f.Alarms) > 0 {
+	if len(f.Alarms) > 0 {
 		f.Estimate, f.Why = nil, phrase(lastKnown, f.Why)
-		f.Next = slices.Insert(f.Next, 0, Command{Purpose: "check the hub", Args: []string{"kubectl", "mwrs", "doctor"}})
 	}
 	f.Runbook = runbookOf(f)
 	if l != nil {

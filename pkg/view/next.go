@@ -9,7 +9,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// next returns the commands that apply to the state.
+// next returns the commands that apply to the state. While no hub acts, those that need one are left out.
 func (o *Objects) next(f *Fleet) []Command {
 	command := func(purpose, verb string, rest ...string) Command {
 		return Command{Purpose: purpose, Args: slices.Concat([]string{"kubectl", "mwrs", verb, f.Name}, rest, []string{"-n", f.Namespace})}
@@ -17,6 +17,9 @@ func (o *Objects) next(f *Fleet) []Command {
 	var commands []Command
 	if about, what := o.worst(f); about != "" {
 		commands = append(commands, command("see why "+about+" "+what, "why", about))
+	}
+	if len(f.Alarms) > 0 {
+		return slices.Insert(commands, 0, Command{Purpose: "check the hub", Args: []string{"kubectl", "mwrs", "doctor"}})
 	}
 	update := numberOf(o.numbers(), o.ReplicaSet.Status.UpdateRevision)
 	switch f.State {
@@ -33,7 +36,7 @@ func (o *Objects) next(f *Fleet) []Command {
 		if trouble := len(f.Attention) > 0 && f.Attention[0].troubled(); !trouble {
 			commands = append(commands, command("wait until the rollout ends", "status"))
 		}
-		commands = append(commands, command("pause the rollout", "pause"))
+		commands = append(commands, command("pause the rollout"+o.suspends(), "pause"))
 		commands = append(commands, o.back(command)...)
 	case workv1alpha1.StatePaused:
 		commands = append(commands, command("resume the rollout", "resume"))
@@ -48,6 +51,17 @@ func (o *Objects) next(f *Fleet) []Command {
 	return commands
 }
 
+// suspends warns that a pause suspends aborts; empty if the hub aborts nothing by itself.
+func (o *Objects) suspends() string {
+	aborts := func(ref workv1alpha1.LocalPlacementReference) bool {
+		return ref.RolloutStrategy.FailureStrategy == workv1alpha1.AbortAll
+	}
+	if slices.ContainsFunc(o.ReplicaSet.Spec.PlacementRefs, aborts) {
+		return "; until you resume it, the hub aborts nothing"
+	}
+	return ""
+}
+
 // worst returns the cluster that holds up the rollout the most, and what happened to it. After an abort, that is a cluster that failed with
 // the aborted revision.
 func (o *Objects) worst(f *Fleet) (cluster, what string) {
@@ -57,14 +71,16 @@ func (o *Objects) worst(f *Fleet) (cluster, what string) {
 	case o.aborted() || len(f.Attention) == 0:
 		return "", ""
 	}
+	sick, most := []State{StateDegraded, StateRejected}, 0
 	if first := &f.Attention[0]; first.State == StateFailed {
-		return first.Name, "failed"
+		cluster, what, sick = first.Name, "failed", []State{StateFailed}
 	}
-	most := 0
 	for i := range f.Causes { // The cause that most clusters have.
-		c := &f.Causes[i]
-		if (c.State == StateDegraded || c.State == StateRejected) && len(c.Clusters) > most {
-			cluster, what, most = c.Clusters[0], "is "+words[c.State], len(c.Clusters)
+		if c := &f.Causes[i]; slices.Contains(sick, c.State) && len(c.Clusters) > most {
+			cluster, most = c.Clusters[0], len(c.Clusters)
+			if c.State != StateFailed {
+				what = "is " + words[c.State]
+			}
 		}
 	}
 	return cluster, what

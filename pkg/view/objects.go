@@ -80,7 +80,7 @@ func (o *Objects) observed(of status.Revisions) *lifecycle.View {
 	template, err := revision.DigestOf(&o.ReplicaSet.Spec.ManifestWorkTemplate)
 	refs, ignored := o.refs()
 	return &lifecycle.View{
-		Now: o.Now, Object: o.ReplicaSet, PlacementsKnown: true,
+		Now: o.acted(), Object: o.ReplicaSet, PlacementsKnown: true,
 		Owner:    workv1alpha1.OwnerLabelValue(o.ReplicaSet.Namespace, o.ReplicaSet.Name),
 		Template: template, TemplateErr: err, Status: of, History: revision.NewHistory(o.ReplicaSet, o.stored()),
 		Works: o.Works, Refs: refs, IgnoredRefs: ignored,

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
@@ -53,7 +55,7 @@ func Timeline(o *Objects) []Event {
 		}
 	}
 	for _, cause := range causesOf(o.ReplicaSet, nil) {
-		add(o.firstFailure(&cause), true, "first of %s: %s%s", countOf(len(cause.Clusters)), cause.Reason, phrase(": ", cause.Message))
+		add(o.firstFailure(&cause), true, "%s", cause.event())
 	}
 	slices.SortStableFunc(events, func(a, b Event) int { return a.At.Compare(b.At) })
 	return events
@@ -129,6 +131,32 @@ func (o *Objects) firstFailure(cause *Cause) (first time.Time) {
 		}
 	}
 	return first
+}
+
+// event describes the first failure or rejection of a recorded cause.
+func (c *Cause) event() string {
+	text := c.Clusters[0]
+	if len(c.Clusters) > 1 {
+		text = "the first of " + countOf(len(c.Clusters))
+	}
+	if c.State == StateRejected {
+		text += " was rejected"
+	} else {
+		text += " failed: " + inWords(c.Reason)
+	}
+	return text + phrase(": ", c.Told())
+}
+
+// inWords returns a reason of the API as words: "DeadlineExceeded" as "deadline exceeded".
+func inWords(reason workv1alpha1.FailureReason) string {
+	var out strings.Builder
+	for i, letter := range string(reason) {
+		if i > 0 && unicode.IsUpper(letter) {
+			out.WriteByte(' ')
+		}
+		out.WriteRune(unicode.ToLower(letter))
+	}
+	return out.String()
 }
 
 func began(r *Revision) string { return phrase(" by ", r.CreatedBy) + phrase(": ", r.ChangeCause) }

@@ -67,12 +67,18 @@ func Why(o *Objects, cluster string) (*Story, error) {
 		}
 	}
 	if failure := o.failures()[cluster]; failure != nil {
-		text := fmt.Sprintf("the hub recorded a failure: %s: %s", failure.Reason, failure.Message)
+		text := fmt.Sprintf("the hub recorded a failure: %s: %s", inWords(failure.Reason), failure.Message)
 		if o.aborted() {
 			text = fmt.Sprintf("the hub recorded a failure of revision %s: %s: %s",
-				numberOf(o.numbers(), o.ReplicaSet.Status.UpdateRevision), failure.Reason, failure.Message)
+				numberOf(o.numbers(), o.ReplicaSet.Status.UpdateRevision), inWords(failure.Reason), failure.Message)
 		}
 		story.Past = append(story.Past, Fact{At: failure.Since.Time, Text: text})
+	}
+	for i := range o.ReplicaSet.Status.Rejections {
+		if rejection := &o.ReplicaSet.Status.Rejections[i]; o.aborted() && rejection.Cluster == cluster {
+			story.Past = append(story.Past, Fact{At: rejection.Since.Time, Text: fmt.Sprintf("the API server rejected revision %s: %s",
+				numberOf(o.numbers(), o.ReplicaSet.Status.UpdateRevision), rejection.Message)})
+		}
 	}
 	slices.SortStableFunc(story.Past, func(a, b Fact) int { return a.order().Compare(b.order()) })
 	story.Future = o.future(&story.Cluster, o.then(clusters, known))
@@ -205,7 +211,7 @@ func (o *Objects) future(c *Cluster, then []Fact) []Fact {
 	if c.RetriedWithin > 0 {
 		facts = append(facts, Fact{Text: fmt.Sprintf("the hub tries the write again every %s", c.RetriedWithin.Round(time.Second))})
 	}
-	if c.State == StateRejected && c.RetriedWithin == 0 {
+	if c.State == StateRejected && c.RetriedWithin == 0 && len(Alarms(o)) == 0 {
 		facts = append(facts, Fact{Text: "the hub does not try the write again before other clusters recover, or a pause ends"})
 	}
 	if c.Then != "" {

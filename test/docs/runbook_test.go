@@ -69,13 +69,13 @@ func (h *hub) isBack(t *testing.T) {
 	h.isEverywhere(t, "v1")
 }
 
-// failsAgain: the clusters were not repaired, so that the retry is aborted too. The undo that follows is what the page waits for next.
+// failsAgain: the clusters were not repaired, so the retry is aborted, too. The page then waits for the end of an undo.
 func (h *hub) failsAgain(t *testing.T, output string) {
 	h.isRetried(t, output)
 	h.putsBack(t)
 }
 
-// abortsWhileOffline: an abort meets a cluster whose agent does not answer any more.
+// abortsWhileOffline: the agent of one cluster stops before the abort.
 func (h *hub) abortsWhileOffline(t *testing.T) {
 	h.changesTo(t, "v5", false)
 	eventually(t, "the first cluster has v5", func() error {
@@ -88,7 +88,7 @@ func (h *hub) abortsWhileOffline(t *testing.T) {
 	h.waitsFor(t, workv1alpha1.ReasonRolloutAborted)
 }
 
-// restoresOnReturn: the agent comes back, and confirms the stable revision.
+// restoresOnReturn: the agent returns, and confirms the stable revision.
 func (h *hub) restoresOnReturn(t *testing.T, output string) {
 	h.shows("Restoring", "cluster1", "docs/runbook.md#a-rollout-was-aborted")(t, output)
 	h.Agents["cluster1"].Start()
@@ -117,7 +117,7 @@ func (h *hub) stalls(t *testing.T) {
 	h.rollsOut("v5", workv1alpha1.ReasonProgressDeadlineExceeded)(t)
 }
 
-// leavesTheStall: the abort returns every cluster, and says who asked for it and why.
+// leavesTheStall: the abort returns every cluster, and the status has its reason.
 func (h *hub) leavesTheStall(t *testing.T, _ string) {
 	h.waitsFor(t, workv1alpha1.ReasonRolloutAborted)
 	require.Equal(t, []string{"v1", "v1"}, h.versions(t))

@@ -139,7 +139,7 @@ func TestPluginPlanWhileRollingOut(t *testing.T) {
 	f.ok("abort", "web", "--yes", "--reason", "test")
 	f.agentsReport("", "v2", succeeds)
 	f.aborted()
-	f.refuses("was aborted, and nothing is started: change the template, or run `kubectl mwrs retry web", "plan", "web")
+	f.refuses("was aborted, and nothing starts until the template changes or somebody retries: see `kubectl mwrs get web", "plan", "web")
 }
 
 // file writes an object to a file, as a user would have it.

@@ -87,7 +87,7 @@ func TestPluginUndoesAStalledRollout(t *testing.T) {
 	story := f.ok("why", "web", f.cluster("c2"))
 	require.Contains(t, story, "the hub wrote revision 2")
 	require.Contains(t, story, "Degraded=True")
-	require.Contains(t, story, "the hub recorded a failure: Degraded")
+	require.Contains(t, story, "the hub recorded a failure: degraded")
 	require.Contains(t, f.ok("why", "web", f.cluster("c3")), "waits for the clusters that failed or may fail")
 	f.refuses(`selects cluster "nobody"`, "why", "web", "nobody")
 

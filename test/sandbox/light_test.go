@@ -27,7 +27,7 @@ func TestLightClusters(t *testing.T) {
 	var exit *exec.ExitError
 	require.ErrorAs(t, err, &exit, output)
 	require.Equal(t, 3, exit.ExitCode(), output)
-	require.Contains(t, r.must("kubectl mwrs why web cluster2"), "the hub recorded a failure of revision 2: Degraded")
+	require.Contains(t, r.must("kubectl mwrs why web cluster2"), "the hub recorded a failure of revision 2: degraded")
 	r.must("kubectl mwrs undo web --yes --allow-managed --wait")
 	r.succeeded("cluster1\ncluster2\n")
 
