@@ -27,6 +27,10 @@ const (
 	hangs    outcome = "hangs" // applied, and progressing for ever
 	degrades outcome = "degrades"
 	silent   outcome = "silent" // the agent is offline: it reports nothing
+
+	// These degrade and refuse in the words of a real agent.
+	notPulled outcome = "Deployment shop/web: 0 of 3 replicas are available: ImagePullBackOff"
+	overQuota outcome = `Deployment shop/web: admission webhook "quota" denied the request: exceeded quota`
 )
 
 // agentFinalizer keeps a work while its agent is offline, as the real agent's finalizer does.
@@ -167,15 +171,19 @@ func conditionsOf(work *workv1.ManifestWork, what outcome, now time.Time) {
 			Type: conditionType, Status: metav1.ConditionFalse, Reason: "Simulated", Message: string(what),
 			ObservedGeneration: work.Generation, LastTransitionTime: metav1.NewTime(now),
 		}
+		good := conditionType == workv1.WorkApplied || conditionType == workv1.WorkAvailable
+		if status == good && (what == notPulled || what == overQuota) {
+			condition.Message = ""
+		}
 		if status {
 			condition.Status = metav1.ConditionTrue
 		}
 		meta.SetStatusCondition(&work.Status.Conditions, condition)
 	}
-	set(workv1.WorkApplied, true)
+	set(workv1.WorkApplied, what != overQuota)
 	set(workv1.WorkAvailable, true)
-	set(workv1.WorkProgressing, what == hangs || what == degrades)
-	set(workv1.WorkDegraded, what == degrades)
+	set(workv1.WorkProgressing, what == hangs || what == degrades || what == notPulled)
+	set(workv1.WorkDegraded, what == degrades || what == notPulled)
 }
 
 // template makes a template of a version, with the rules that make an agent report progress.
