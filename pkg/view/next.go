@@ -24,6 +24,7 @@ func (o *Objects) next(f *Fleet) []Command {
 	update := numberOf(o.numbers(), o.ReplicaSet.Status.UpdateRevision)
 	switch f.State {
 	case workv1alpha1.StateAborted, workv1alpha1.StateAborting:
+		commands = append(commands, late(f, command)...)
 		commands = append(commands, o.undo(command, "restore revision %d in the spec")...)
 		commands = append(commands, command(fmt.Sprintf("roll out revision %s again", update), "retry"))
 	case workv1alpha1.StateStalled:
@@ -49,6 +50,15 @@ func (o *Objects) next(f *Fleet) []Command {
 		commands = append(commands, o.undo(command, "restore revision %d")...)
 	}
 	return commands
+}
+
+// late returns the command that explains a cluster that an abort has written, and that has not confirmed; nil if there is none.
+func late(f *Fleet, command func(purpose, verb string, rest ...string) Command) []Command {
+	if f.State != workv1alpha1.StateAborted || len(f.Attention) == 0 || f.Attention[0].State != StateRestoring {
+		return nil
+	}
+	cluster := f.Attention[0].Name
+	return []Command{command("see why "+cluster+" has not returned", "why", cluster)}
 }
 
 // suspends warns that a pause suspends aborts; empty if the hub aborts nothing by itself.

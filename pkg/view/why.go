@@ -208,6 +208,9 @@ func (o *Objects) future(c *Cluster, then []Fact) []Fact {
 	if (c.State == StateRestoring || c.State == StateCompleted || c.State == StateRejected) && c.Message != "" {
 		facts = append(facts, Fact{Text: c.Message})
 	}
+	if c.State == StateRestoring && !c.Confirmed && c.Wrote == numberOf(o.numbers(), o.ReplicaSet.Status.CurrentRevision) {
+		facts = append(facts, Fact{Text: "if the agent is offline, bring it back; if the cluster is lost, delete its ManagedCluster"})
+	}
 	if c.RetriedWithin > 0 {
 		facts = append(facts, Fact{Text: fmt.Sprintf("the hub tries the write again every %s", c.RetriedWithin.Round(time.Second))})
 	}
