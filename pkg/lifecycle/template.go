@@ -77,9 +77,6 @@ func (c *chain) wanted() (*appsv1.ControllerRevision, error) {
 	if manager := revision.TemplateManager(c.Object.ManagedFields); manager != "" {
 		wanted.Annotations[workv1alpha1.AnnotationCreatedBy] = manager
 	}
-	if settings := c.settings(); settings != "" {
-		wanted.Annotations[workv1alpha1.AnnotationSettings] = settings
-	}
 	return wanted, nil
 }
 
@@ -191,11 +188,6 @@ func (c *chain) taken(live *appsv1.ControllerRevision) string {
 	return why + "; the revision of today's template gets another name"
 }
 
-// settings returns what the newest revision remembers of the spec, a loss included that was found before.
-func (c *chain) settings() string {
-	return revision.NoteSettings(c.Object, c.History.Newest(), revision.OlderCRDWas(&c.Object.Status)).Text
-}
-
 // undo makes an older revision the newest: its template came back (R3). The pass ends with it.
 func (c *chain) undo() *Step {
 	found := c.History.ByDigest(c.Template)
@@ -218,10 +210,6 @@ func (c *chain) undo() *Step {
 		annotations[workv1alpha1.AnnotationChangeCause] = cause
 	} else if cause != found.ChangeCause() {
 		annotations[workv1alpha1.AnnotationCauseSeen] = cause
-	}
-	annotations[workv1alpha1.AnnotationSettings] = nil
-	if settings := c.settings(); settings != "" {
-		annotations[workv1alpha1.AnnotationSettings] = settings
 	}
 	request := patch(Renumber, "renumber", found.Object, Patch{Annotations: annotations, Number: c.History.NextNumber()}, "the template came back")
 	request.Event = &Event{

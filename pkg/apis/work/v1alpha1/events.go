@@ -76,9 +76,6 @@ const (
 	// EventOlderCRD is a warning: the API server drops fields that the hub needs, because its CRD is an older one (R16). Each
 	// process of the hub says it once.
 	EventOlderCRD = "OlderCRD"
-	// EventFieldsLost is a warning: fields of the spec are gone since an older CRD, or that of OCM's own hub, was in place; the note has their
-	// values, and what to do.
-	EventFieldsLost = "FieldsLost"
 	// EventHistoryUnavailable is a warning: the API server does not let the hub read ControllerRevisions, so that nothing can be
 	// aborted. Each process of the hub says it once.
 	EventHistoryUnavailable = "HistoryUnavailable"
