@@ -6,6 +6,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -65,17 +66,34 @@ func (w *World) exceeds(owner *workv1alpha1.ManifestWorkReplicaSet, ref *workv1a
 		}
 	}
 	groups, all := w.groupsSeen(ref.Name), 0
+	counted := func(members []string) int {
+		return len(slices.DeleteFunc(slices.Clone(members), func(cluster string) bool { return w.selectsBefore(owner, ref.Name, cluster) }))
+	}
 	for group, n := range failed {
 		all += n
 		// One that has left its group counts in any.
-		allowed, perGroup := tolerated(owner, ref.Name, len(groups[group]))
+		allowed, perGroup := tolerated(owner, ref.Name, counted(groups[group]))
 		mandatory := ref.RolloutStrategy.ProgressivePerGroup != nil && len(ref.RolloutStrategy.ProgressivePerGroup.MandatoryDecisionGroups.MandatoryDecisionGroups) > 0
 		if perGroup && (mandatory || n+failed[""] > allowed) {
 			return true
 		}
 	}
-	allowed, perGroup := tolerated(owner, ref.Name, w.sizeOf(ref.Name))
+	allowed, perGroup := tolerated(owner, ref.Name, counted(sets.List(decidedFor(ref.Name, w.seenDecisions()))))
 	return !perGroup && all > allowed
+}
+
+// selectsBefore reports whether a placementRef before another one selects a cluster: it counts there (R8).
+func (w *World) selectsBefore(owner *workv1alpha1.ManifestWorkReplicaSet, placement, cluster string) bool {
+	for i := range owner.Spec.PlacementRefs {
+		name := owner.Spec.PlacementRefs[i].Name
+		if name == placement {
+			return false
+		}
+		if decidedFor(name, w.seenDecisions()).Has(cluster) {
+			return true
+		}
+	}
+	return false
 }
 
 // failedFor reports whether a cluster counts for a placement, and is overdue there or has been since it was last well.

@@ -262,7 +262,7 @@ func (w *World) groupOf(placement, cluster string) (key string, size int) {
 func (w *World) overdueOrRefused(owner *workv1alpha1.ManifestWorkReplicaSet, work *workv1.ManifestWork) bool {
 	if since, refused := w.refusedSince[work.Namespace]; refused {
 		_, _, deadline := strategyOf(owner, w.countedUnder(owner, work))
-		return deadline > 0 && w.Clock.Since(since.Truncate(time.Second)) >= deadline // The status holds whole seconds.
+		return deadline > 0 && w.Clock.Since(since) > deadline-time.Second // The status holds whole seconds of the hub's clock.
 	}
 	return w.overdue(owner, work)
 }
