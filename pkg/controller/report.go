@@ -195,7 +195,9 @@ func (p *pass) reportedStanding() bool {
 }
 
 // writeStatus writes a status, if it changed and unless the API server lately declined a part of the same one (P7).
-func (c *Controller) writeStatus(ctx context.Context, p *pass, wanted *workv1alpha1.ManifestWorkReplicaSetStatus) (written bool, err error) {
+func (c *Controller) writeStatus(
+	ctx context.Context, p *pass, wanted *workv1alpha1.ManifestWorkReplicaSetStatus,
+) (written bool, err error) {
 	if len(c.memory.Owners.PrunedFields(p.key)) > 0 {
 		p.lookAgain(memory.PrunedInterval)
 	}

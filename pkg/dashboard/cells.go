@@ -58,7 +58,8 @@ func reachedText(r *view.Reached) string {
 	if r == nil {
 		return ""
 	}
-	text := fmt.Sprintf("At most %d of %d clusters had revision %d at the same time; clusters that still have it: %d", r.Clusters, r.Total, r.Revision, r.Now)
+	text := fmt.Sprintf("At most %d of %d clusters had revision %d at the same time; clusters that still have it: %d",
+		r.Clusters, r.Total, r.Revision, r.Now)
 	if r.Ran > 0 {
 		text += fmt.Sprintf(". Its rollout ran for %s before the abort", r.Ran.Round(time.Second))
 	}

@@ -63,8 +63,8 @@ func (h *History) Returned(template Digest) (Entry, bool) {
 	return Entry{}, false
 }
 
-// LedgerOf returns what the revision with a hash records: the current one, and the latest of the others that were it, in the history or recorded
-// by other revisions (R12).
+// LedgerOf returns what the revision with a hash records: the current revision, and the latest former current ones, which the history has or
+// other revisions record (R12).
 func (h *History) LedgerOf(hash, current string) Ledger {
 	ledger := Ledger{}
 	if current != "" && current != hash {

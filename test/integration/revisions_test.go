@@ -44,16 +44,6 @@ func TestRevisionOfATemplate(t *testing.T) {
 	require.NotEmpty(t, data.Spec.ManifestWorkTemplate)
 }
 
-func (f *fleet) keeps(versions ...string) {
-	f.t.Helper()
-	eventually(f.t, fmt.Sprintf("the revisions are %v", versions), func() error {
-		if found := f.recorded(); !slices.Equal(found, versions) {
-			return fmt.Errorf("they are %v", found)
-		}
-		return nil
-	})
-}
-
 // leaving waits until a cluster's work is being deleted.
 func (f *fleet) leaving(short string) {
 	f.t.Helper()
