@@ -179,7 +179,7 @@ func TestNothingDeployedIsLatest(t *testing.T) {
 	}))
 }
 
-// Every release of OCM that the table of upgrade.md names is tried, and no other is promised.
+// Exactly the releases of OCM that the table of upgrade.md names are tested.
 func TestEachReleaseOfOCMIsTried(t *testing.T) {
 	page, err := os.ReadFile("upgrade.md")
 	require.NoError(t, err)

@@ -111,7 +111,7 @@ func TestTLSFlagsBoundEveryPort(t *testing.T) {
 					require.Equal(t, test.narrow, handshake(address, tls.VersionTLS12, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256) != nil, port)
 				}
 			}
-			// This one has no TLS: docs/upgrade.md says so.
+			// This port has no TLS, as docs/upgrade.md describes.
 			require.NoError(t, isOK(t.Context(), "http://"+health+"/healthz"))
 		})
 	}

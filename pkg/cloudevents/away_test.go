@@ -138,7 +138,7 @@ func TestEventsAreCountedOnce(t *testing.T) {
 	require.Zero(t, collected(sdkmetrics.CloudeventsReceivedBySourceCounterMetric.Collect))
 }
 
-// collected returns how many metrics a collector has.
+// collected returns the number of metrics of a collector.
 func collected[M any](collect func(chan<- M)) (n int) {
 	metrics := make(chan M)
 	go func() {

@@ -145,7 +145,7 @@ func (c *client) Delete(ctx context.Context, name string, options metav1.DeleteO
 	return nil
 }
 
-// deleting returns a work that is being deleted, starting now if it was not before.
+// deleting returns the work as one that is being deleted. If it was not being deleted before, the deletion starts now.
 func (d *Driver) deleting(work *workv1.ManifestWork) *workv1.ManifestWork {
 	deleting := copyOf(work)
 	if deleting.DeletionTimestamp.IsZero() {

@@ -87,7 +87,7 @@ type Driver struct {
 	unreached map[types.UID]string
 	// unanswered holds the works that all agents were asked for, and that none has reported since.
 	unanswered map[types.UID]bool
-	// askedAt maps each cluster to the time when its agent was last asked because its work has been in flight for long.
+	// askedAt maps each cluster to the time when its agent was last asked because its work has been in flight for a long time.
 	askedAt map[string]time.Time
 	// lastWrite is the number of the last write.
 	lastWrite uint64

@@ -81,7 +81,7 @@ type LiveOwners struct {
 	listed  *view
 
 	mu sync.Mutex
-	// revisions caches what was read of each revision a moment ago, even that there is none.
+	// revisions caches recent reads of revisions, including that a revision does not exist.
 	revisions map[string]readRevision
 }
 

@@ -19,8 +19,8 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// firstVersion is the first resourceVersion. It is greater than any generation, because sdk-go compares the two: so it sends an agent that
-// asks all works that the hub has for it.
+// firstVersion is the first resourceVersion. It is greater than any generation, because sdk-go compares the two. So when an agent asks for
+// its works, sdk-go sends all that the hub has for it.
 const firstVersion = int64(1) << 32
 
 // epoch is the start of generations. A generation is the number of seconds since then: an event holds 32 bits of it, and generations must

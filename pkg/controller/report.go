@@ -104,8 +104,8 @@ func (c *Controller) historyNote(p *pass) string {
 	return missing
 }
 
-// prunedNote returns the note that the API server drops fields of the status, and makes an event of it once. The rollout continues with the
-// records of the revisions (R16).
+// prunedNote returns the note that the API server drops fields of the status, and records an event for it once. The rollout continues with
+// the records of the revisions (R16).
 func (c *Controller) prunedNote(p *pass) string {
 	fields := c.memory.Owners.PrunedFields(p.key)
 	if len(fields) == 0 {
@@ -194,7 +194,7 @@ func (p *pass) reportedStanding() bool {
 		before.UpdateRevision == p.Revisions.UpdateRevision && before.AbortedTime == nil && !p.Snapshot.Aborted
 }
 
-// writeStatus writes a status, if it changed and unless the API server lately declined a part of the same one (P7).
+// writeStatus writes a status, if it changed and the API server did not recently decline a part of the same status (P7).
 func (c *Controller) writeStatus(
 	ctx context.Context, p *pass, wanted *workv1alpha1.ManifestWorkReplicaSetStatus,
 ) (written bool, err error) {

@@ -117,7 +117,7 @@ func pictureOf(o *view.Objects) *Picture {
 		}
 	}
 	if fleet.State == workv1alpha1.StateAborted && p.Head.Counts[string(view.StateRestoring)] > 0 {
-		p.Head.State = string(workv1alpha1.StateAborting) // The hub has written every ManifestWork, and not every agent has confirmed.
+		p.Head.State = string(workv1alpha1.StateAborting) // The hub has written every ManifestWork, but not every agent has confirmed.
 	}
 	return p
 }

@@ -172,8 +172,7 @@ func (c *chain) record(specs []adoption.Spec, stable revision.Digest, firstSight
 	return all
 }
 
-// recordSpec creates the revision of one spec. If something has its name that is not this object's revision, the conditions say so when the
-// revision is needed.
+// recordSpec creates the revision of one spec. If another object has its name, the conditions report that when the revision is needed.
 func (c *chain) recordSpec(spec *adoption.Spec, stable bool, number int64) batch {
 	hash := revision.ComputeHash(spec.Template, c.Revisions.CollisionCount)
 	wanted, err := revision.New(c.Object, spec.Template, hash, number)
@@ -202,7 +201,7 @@ func (c *chain) recordSpec(spec *adoption.Spec, stable bool, number int64) batch
 	return batch{wrote: true}
 }
 
-// specOf reads what a work holds.
+// specOf reads the spec of a work.
 func (c *chain) specOf(w *work.Work) (*workv1.ManifestWorkSpec, batch) {
 	name := w.Cluster() + "/" + w.Object.Name
 	answer, next := c.do(Step{
@@ -217,14 +216,14 @@ func (c *chain) specOf(w *work.Work) (*workv1.ManifestWorkSpec, batch) {
 	return answer.Spec, batch{}
 }
 
-// batch is what became of several requests: next is set if another one comes first, or if the pass ends.
+// batch is the outcome of several requests. next is set if another request comes first, or if the pass ends.
 type batch struct {
 	wrote  bool
 	failed *Answer
 	next   *Step
 }
 
-// add takes over what became of one more request.
+// add adds the outcome of one more request.
 func (b *batch) add(one batch) {
 	b.wrote = b.wrote || one.wrote
 	b.failed, b.next = one.failed, one.next

@@ -37,7 +37,7 @@ func (r recorded) complete(c *chain) *Step {
 	latest, update := r.History.LatestCurrent(), r.History.ByHash(c.Update.Hash)
 	switch {
 	case update == nil:
-		return nil // It was deleted, and is created again first (R7).
+		return nil // The revision was deleted, and is created again first (R7).
 	case latest == nil || latest.Hash != c.Update.Hash || c.Update.Underway():
 		return c.markComplete(update)
 	}

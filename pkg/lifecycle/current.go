@@ -17,8 +17,9 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// lostStatus rebuilds a status that was lost from what the revisions record: an older CRD prunes it, a restore drops it. A lost status is never
-// a retry, and never a first rollout (R16). If the current revision was deleted at the same time, the one before it does not take its place.
+// lostStatus rebuilds a status that was lost from what the revisions record: an older CRD prunes it, a restore drops it. A lost status
+// never counts as a retry or a first rollout (R16). If the current revision was deleted at the same time, the revision that was current
+// before it does not replace it.
 func (c *chain) lostStatus() *Step {
 	newest := c.History.Newest()
 	if c.Revisions.UpdateRevision != "" || newest == nil {

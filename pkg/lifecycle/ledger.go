@@ -1,7 +1,7 @@
 package lifecycle
 
-// encodedLedger is what a revision remembers of others when it is created or becomes the newest one: the current one, and the former current ones,
-// which the history limit may delete (R12).
+// encodedLedger returns the records about other revisions that a revision gets when it is created or becomes the newest: about the current
+// revision, and about those that were current before, which the history limit may delete (R12).
 func (c *chain) encodedLedger(hash string) (string, error) {
 	return c.History.LedgerOf(hash, c.Revisions.CurrentRevision).Encode()
 }

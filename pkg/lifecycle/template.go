@@ -22,7 +22,7 @@ func (c *chain) invalidTemplate() *Step {
 	return c.withoutRevision(Problem{Text: problem})
 }
 
-// templateProblem is what is wrong with a template that no agent could apply; empty for nothing.
+// templateProblem returns the reason why no agent could apply the template; empty if there is none.
 func (c *chain) templateProblem() string {
 	switch {
 	case c.TemplateErr != nil:
@@ -57,7 +57,7 @@ func (c *chain) newTemplate() *Step {
 	})
 }
 
-// wanted is the revision that today's template gets.
+// wanted returns the revision that the template in the spec gets.
 func (c *chain) wanted() (*appsv1.ControllerRevision, error) {
 	template := &c.Object.Spec.ManifestWorkTemplate
 	hash := c.hashOfTemplate()
@@ -80,8 +80,8 @@ func (c *chain) wanted() (*appsv1.ControllerRevision, error) {
 	return wanted, nil
 }
 
-// hashOfTemplate returns the hash of the revision that today's template gets. If somebody deleted the update revision, the template that was rolled
-// out keeps its hash: under another one, its rollout would begin again (R1).
+// hashOfTemplate returns the hash of the revision that the template in the spec gets. If the update revision was deleted, the template that
+// was rolled out keeps its hash: under another hash, its rollout would start again (R1).
 func (c *chain) hashOfTemplate() string {
 	template, update := &c.Object.Spec.ManifestWorkTemplate, c.Revisions.UpdateRevision
 	if update != "" && c.History.ByHash(update) == nil {
@@ -99,8 +99,8 @@ func (c *chain) causeChanged(cause string) bool {
 	return newest == nil || cause != newest.CauseSeen()
 }
 
-// annotateReturn marks a template that returns to a revision which was the current one and is not there any more: the history limit or somebody
-// deleted it. It reports whether the template returns.
+// annotateReturn marks a template that returns to a revision that was current before and no longer exists, because the history limit or a
+// user deleted it. It reports whether the template returns.
 func (c *chain) annotateReturn(wanted *appsv1.ControllerRevision, hash string) bool {
 	if hash == c.Revisions.CurrentRevision {
 		return c.annotateReturnToCurrent(wanted, hash)
@@ -122,9 +122,9 @@ func (c *chain) annotateReturn(wanted *appsv1.ControllerRevision, hash string) b
 	return true
 }
 
-// annotateReturnToCurrent marks a template that returns to the current revision. It is an undo like any other: the revision was the current
-// one, and its rollout begins now. Without the marks it would count as complete at once (P3). If it is also the update revision, somebody
-// deleted that: its rollout stays complete.
+// annotateReturnToCurrent marks a template that returns to the current revision. It is an undo like any other: the revision was current
+// before, and its rollout begins now. Without the marks, the rollout would count as complete at once (P3). If the revision is also the
+// update revision, it was only deleted: its rollout stays complete.
 func (c *chain) annotateReturnToCurrent(wanted *appsv1.ControllerRevision, hash string) bool {
 	if hash == c.Revisions.UpdateRevision {
 		wanted.Annotations[workv1alpha1.AnnotationCurrentSince] = stamp(c.History.NextCurrentSince(c.Now))

@@ -9,8 +9,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 )
 
-// unlabelled looks for the current and the update revision if the history lacks them: somebody may have removed the labels by which the cache
-// finds them. A revision that somebody deleted stays away: only the one of today's template is created again (R7).
+// unlabelled looks for the current and the update revision if the history lacks them: somebody may have removed the labels by which the
+// cache finds them. A deleted revision stays deleted, except that of the template in the spec, which is created again (R7).
 func (c *chain) unlabelled() *Step {
 	for _, hash := range sets.List(sets.New(c.Revisions.CurrentRevision, c.Revisions.UpdateRevision).Delete("")) {
 		if c.History.ByHash(hash) != nil {
@@ -28,8 +28,8 @@ func (c *chain) unlabelled() *Step {
 	return nil
 }
 
-// reclaim finds a revision by its name, and gives it back the labels that somebody removed: without them no cache shows it, and it does not
-// count (R7). It holds what it held: the data of a ControllerRevision never changes.
+// reclaim finds a revision by its name, and restores its labels. Without them, no cache shows the revision, and it does not count (R7). Its
+// content is intact: the data of a ControllerRevision never changes.
 func (c *chain) reclaim(hash string) batch {
 	name := revision.Name(c.Object.Name, hash)
 	found, next := c.do(Step{
@@ -56,7 +56,8 @@ func (c *chain) reclaim(hash string) batch {
 	return batch{wrote: true}
 }
 
-// LiveHashes are those that are never pruned: the current and the update revision's, and those that works have or keep objects of (R5).
+// LiveHashes returns the hashes of the revisions that are never pruned: the current and the update revision, those that works have, and
+// those whose objects works keep (R5).
 func (v *View) LiveHashes(revisions *status.Revisions) sets.Set[string] {
 	live := sets.New(revisions.CurrentRevision, revisions.UpdateRevision)
 	for i := range v.Works {
@@ -64,7 +65,7 @@ func (v *View) LiveHashes(revisions *status.Revisions) sets.Set[string] {
 			live.Insert(hash)
 		}
 		if v.keepsDropped() {
-			live.Insert(v.Works[i].KeptRevision()) // A restarted hub recognizes by it what the work holds.
+			live.Insert(v.Works[i].KeptRevision()) // A restarted hub needs it to recognize the content of the work.
 		}
 	}
 	return live.Delete("")

@@ -16,7 +16,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// A lost status is rebuilt, and is neither a retry nor a first rollout (R16).
+// A lost status is rebuilt, and counts neither as a retry nor as a first rollout (R16).
 func TestLostStatus(t *testing.T) {
 	v := view("b", status.Revisions{}, object("a", 1, current(0)), object("b", 2, at(workv1alpha1.AnnotationAborted, time.Minute), remembers("a")))
 	found := lifecycle.Next(v).Outcome.Revisions
@@ -40,14 +40,14 @@ func TestLostStatusAndRevision(t *testing.T) {
 	require.Equal(t, rollout.Deleted, absent.Cause)
 }
 
-// withoutCurrent is revision b in the middle of its rollout, and a, which was current, is gone.
+// withoutCurrent returns a view in which revision b is being rolled out, and revision a, which was current, is gone.
 func withoutCurrent() *lifecycle.View {
 	v := view("b", names("a", "b"), object("b", 2, remembers("a")))
 	v.Works = []work.Work{ours("c1", "a"), ours("c2", "b")}
 	return v
 }
 
-// A current revision that somebody deleted stays away, whatever the works hold (R7).
+// A deleted current revision stays deleted, whatever the works contain (R7).
 func TestDeletedCurrentRevision(t *testing.T) {
 	v := withoutCurrent()
 	require.Equal(t, nameOf("a"), step(t, lifecycle.Next(v), lifecycle.ReadLive).Name)
@@ -55,7 +55,7 @@ func TestDeletedCurrentRevision(t *testing.T) {
 	require.Equal(t, names("a", "b"), found.Outcome.Revisions)
 }
 
-// The update revision is created again for its template, under its hash, and its rollout goes on, or stays complete (R7).
+// The update revision is created again for its template, under its hash, and its rollout continues, or stays complete (R7).
 func TestDeletedUpdateRevision(t *testing.T) {
 	missing := lifecycle.Answer{Result: lifecycle.Missing}
 	v := view("b", names("a", "b"), object("a", 1, current(0)))

@@ -15,8 +15,8 @@ type Age struct {
 	Generation int64
 }
 
-// Age returns the age of the revision. A revision that returned after it had been deleted keeps the time of its first creation; the
-// generation that it was made from later does not count.
+// Age returns the age of the revision. A revision that returned after it had been deleted keeps the time of its first creation. The
+// generation from which it was created again does not count.
 func (r *Revision) Age() Age {
 	if first, before := r.timeAnnotation(workv1alpha1.AnnotationReturned); before {
 		return Age{Created: first.UTC().Truncate(time.Second)}

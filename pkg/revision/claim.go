@@ -40,7 +40,7 @@ func (h *History) JudgeCurrent(named, update string) Claim {
 }
 
 // judgeMissing judges a hash that the history does not have. It may be the hash of a revision that somebody deleted, so it counts unless
-// the update revision records which one was current, and not that one.
+// the update revision records that another revision was current.
 func (h *History) judgeMissing(named, latest, update string) Claim {
 	if h.remembers(named) {
 		return Claim{Hash: named}
@@ -55,7 +55,7 @@ func (h *History) judgeMissing(named, latest, update string) Claim {
 	return Claim{Hash: latest, Problem: "no revision of the history has the hash " + named}
 }
 
-// remembers reports whether a revision records that the one with this hash was current, even if it does not record its content. A former
+// remembers reports whether a revision records the one with this hash as the current one, even if it does not record its content. A former
 // current revision does not count.
 func (h *History) remembers(hash string) bool {
 	return slices.ContainsFunc(h.Revisions, func(rev Revision) bool {

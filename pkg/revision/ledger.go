@@ -63,8 +63,8 @@ func (h *History) Returned(template Digest) (Entry, bool) {
 	return Entry{}, false
 }
 
-// LedgerOf returns what the revision with a hash records: the current revision, and the latest former current ones, which the history has or
-// other revisions record (R12).
+// LedgerOf returns the records of the revision with a hash: about the current revision, and about the latest of those that were current
+// before, which are in the history or recorded by other revisions (R12).
 func (h *History) LedgerOf(hash, current string) Ledger {
 	ledger := Ledger{}
 	if current != "" && current != hash {

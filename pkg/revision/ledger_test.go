@@ -28,7 +28,7 @@ func remembering(t *testing.T, h *History, current string) func(*appsv1.Controll
 	}
 }
 
-// TestLedger: a revision remembers the current one, also when that is gone (R12).
+// TestLedger: a revision records the current one, even if that is gone (R12).
 func TestLedger(t *testing.T) {
 	current := stored(t, "aaa", 1, since(noon), created(noon.Add(-time.Hour)))
 	h := NewHistory(owner(), []Revision{current, stored(t, "bbb", 2)})

@@ -189,7 +189,7 @@ func TestNotKeptIsNamed(t *testing.T) {
 	require.Empty(t, decide(rt.Rolling("bbb", "bbb"), ref, rt.Works(done("c1")), refuses).NotKept)
 }
 
-// report is what an agent says of the work's generation.
+// report is the agent's report about the work's generation.
 type report string
 
 const (
@@ -207,7 +207,7 @@ func combine(to, from *work.Revision) handover.Result {
 	}}
 }
 
-// beside is what an agent reports of a work that holds a kept object, too, which can't be applied.
+// beside is the agent's report about a work that also holds a kept object, which can't be applied.
 func beside(r report, at time.Duration) []rt.WorkOption {
 	is := func(conditionType string, value bool) metav1.Condition {
 		status := metav1.ConditionFalse

@@ -13,8 +13,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// TestMain has every run play the same stories, where -rapid.checks and -rapid.seed don't say otherwise: a change is not to be refused
-// for what an earlier one broke. `make soak` plays new ones.
+// TestMain makes every run play the same stories, unless -rapid.checks or -rapid.seed is set: a change must not fail because of an earlier
+// one. `make soak` plays new ones.
 func TestMain(m *testing.M) {
 	_ = flag.Set("rapid.checks", "1000")
 	_ = flag.Set("rapid.seed", "1")

@@ -39,7 +39,7 @@ func NoCurrent(a *rollout.Absence) string {
 	return none + "no rollout has completed yet; repair the clusters, or put a good template into the spec"
 }
 
-// Unreadable says what is wrong with the stable revision, and the remedy (R7).
+// Unreadable describes the problem with the stable revision, and the remedy (R7).
 func Unreadable(detail string) string {
 	return detail + "; nothing can be rolled back to it: put a good template into the spec"
 }

@@ -72,8 +72,8 @@ func RefusalOf(set *workv1alpha1.ManifestWorkReplicaSet) string {
 	return found.Message
 }
 
-// acted returns when a hub acted last: now, unless an alarm shows otherwise. Nobody has judged a cluster since then, and a hub that returns
-// gives every cluster more time.
+// acted returns the time at which a hub last acted: now, unless an alarm shows otherwise. No hub has judged a cluster since then, and a hub
+// that returns gives every cluster more time.
 func (o *Objects) acted() time.Time {
 	last := o.Now
 	if o.Lease != nil && o.Lease.Spec.RenewTime != nil && LateLease(o.Lease, o.Now) != "" {

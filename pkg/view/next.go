@@ -9,7 +9,7 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
-// next returns the commands that apply to the state. While no hub acts, those that need one are left out.
+// next returns the commands that apply to the state. While no hub acts, it leaves out the commands that need a hub.
 func (o *Objects) next(f *Fleet) []Command {
 	command := func(purpose, verb string, rest ...string) Command {
 		return Command{Purpose: purpose, Args: slices.Concat([]string{"kubectl", "mwrs", verb, f.Name}, rest, []string{"-n", f.Namespace})}
@@ -52,7 +52,7 @@ func (o *Objects) next(f *Fleet) []Command {
 	return commands
 }
 
-// late returns the command that explains a cluster that an abort has written, and that has not confirmed; nil if there is none.
+// late returns the command that explains a cluster that has not confirmed the abort, although its work was written; nil if there is none.
 func late(f *Fleet, command func(purpose, verb string, rest ...string) Command) []Command {
 	if f.State != workv1alpha1.StateAborted || len(f.Attention) == 0 || f.Attention[0].State != StateRestoring {
 		return nil

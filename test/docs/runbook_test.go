@@ -69,7 +69,7 @@ func (h *hub) isBack(t *testing.T) {
 	h.isEverywhere(t, "v1")
 }
 
-// failsAgain: the clusters were not repaired, so the retry is aborted, too. The page then waits for the end of an undo.
+// failsAgain: the clusters were not repaired, so the retry is aborted too. The page then waits for the end of an undo.
 func (h *hub) failsAgain(t *testing.T, output string) {
 	h.isRetried(t, output)
 	h.putsBack(t)
@@ -146,7 +146,7 @@ func (h *hub) catchesUp(t *testing.T, output string) {
 	h.isBack(t)
 }
 
-// goesAway: the doctor notices that no hub leads, once the Lease is late.
+// goesAway: once the Lease is late, the doctor notices that no hub leads.
 func (h *hub) goesAway(t *testing.T) {
 	h.disable(t)
 	eventually(t, "the doctor fails", func() error {

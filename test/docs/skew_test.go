@@ -101,7 +101,7 @@ func (h *hub) disable(t *testing.T) {
 	h.isHeld(t, "")
 }
 
-// revisionsOfTheStory is how many revisions the pages before have made: v1 to v4, and v5 and v6 of the runbook.
+// revisionsOfTheStory is the number of revisions that the earlier pages have made: v1 to v4, and v5 and v6 of the runbook.
 const revisionsOfTheStory = 6
 
 // hasHistoryAgain: without a restart, and without a write to a cluster.

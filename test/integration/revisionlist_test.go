@@ -143,7 +143,7 @@ func TestRevisionListUnderAnOlderCRD(t *testing.T) {
 	require.NotContains(t, message(f.get(), workv1alpha1.ConditionProgressing), "drops")
 }
 
-// withoutTheFields is the CRD as an older one may be: without some fields.
+// withoutTheFields is an older CRD, which lacks some fields.
 func withoutTheFields(t *testing.T) []byte {
 	t.Helper()
 	crd := &apiextensionsv1.CustomResourceDefinition{}

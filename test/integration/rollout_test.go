@@ -89,7 +89,7 @@ func TestOverlappingPlacements(t *testing.T) {
 	require.Equal(t, 1, mwrs.Status.PlacementsSummary[1].Summary.DesiredTotal)
 	f.quiet()
 
-	// When the first ref goes, the second takes the cluster over: nothing happens there.
+	// When the first placementRef is removed, the second takes over the cluster: nothing changes there.
 	uid := f.work("c2").UID
 	f.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) { mwrs.Spec.PlacementRefs = mwrs.Spec.PlacementRefs[1:] })
 	f.everywhere("v1", "c2", "c3")

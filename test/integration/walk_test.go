@@ -25,8 +25,8 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// TestWalk: somebody is woken up while half of 20 clusters are sick. The screens answer what is wrong and why, what happens next and when,
-// and what to type. Read a changed file as that person would.
+// TestWalk: the person on call is woken up while half of 20 clusters are sick. The screens show what is wrong and why, what happens next
+// and when, and which commands to type. Read a changed file as that person would.
 func TestWalk(t *testing.T) {
 	t.Parallel()
 	w := restartWorld(t, "walk")
@@ -154,7 +154,7 @@ func (f *fleet) shows(name string, at time.Time, leads bool) {
 	golden(f.t, name, shown.String())
 }
 
-// walkAge rounds an age, or a time that is left, to what it is on a machine of any speed.
+// walkAge rounds an age, or a remaining time, so that it is the same on a machine of any speed.
 func walkAge(d time.Duration) string {
 	for _, step := range []struct {
 		below time.Duration

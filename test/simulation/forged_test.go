@@ -117,7 +117,8 @@ func TestCurrentRevisionIsNamedAfterFirstSight(t *testing.T) {
 	s.has("v2", "c1", "c2", "c3", "c4")
 }
 
-// A stable revision that somebody deletes stays away, whatever works have its hash: the rollout can't be aborted, and says so (R7, R12).
+// A deleted stable revision stays deleted, even if works have its hash. The rollout can't be aborted, and the conditions report that (R7,
+// R12).
 func TestDeletedStableRevision(t *testing.T) {
 	for _, forged := range []bool{false, true} {
 		s := rolling(t, 1)
@@ -142,7 +143,7 @@ func TestDeletedStableRevision(t *testing.T) {
 	}
 }
 
-// If somebody deletes all revisions, only the template's is created again (R7).
+// If all revisions are deleted, only that of the template in the spec is created again (R7).
 func TestAllRevisionsAreDeleted(t *testing.T) {
 	s := rolling(t, 1)
 	stable := s.hashOf("v1")

@@ -11,7 +11,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// leaves begins a story on three clusters whose workloads shall stay.
+// leaves begins a story on three clusters whose workloads must stay.
 func leaves(t *testing.T) *teller {
 	t.Helper()
 	s := checkedStory(t)
@@ -21,7 +21,8 @@ func leaves(t *testing.T) *teller {
 	return s
 }
 
-// A deletion that leaves its workloads writes each work once and deletes it once, and reads it live once after its agent answered (R20).
+// A deletion that preserves the workloads writes each work once, reads it live once after its agent has answered, and deletes it once
+// (R20).
 func TestPreservingWritesEachWorkTwice(t *testing.T) {
 	s := leaves(t)
 	reads, began := 0, len(s.Story)
@@ -33,7 +34,7 @@ func TestPreservingWritesEachWorkTwice(t *testing.T) {
 	require.Contains(t, s.story(), "event: "+workv1alpha1.EventWorkloadsReleased)
 }
 
-// A process that starts while agents are waited for reads nothing of the works one by one, and writes nothing (P7).
+// A process that starts while the deletion waits for agents does not read the works one by one, and writes nothing (P7).
 func TestRestartWhilePreservingWaits(t *testing.T) {
 	s := leaves(t)
 	for _, cluster := range []string{"c1", "c2", "c3"} {
@@ -56,7 +57,8 @@ func TestRestartWhilePreservingWaits(t *testing.T) {
 	s.gone()
 }
 
-// An API server that refuses to write a work is named, asked again every minute, and the deletion goes on once it permits (P7).
+// If the API server rejects the write of a work, the condition names the error, and the write is retried every minute. The deletion
+// continues once the API server accepts it (P7).
 func TestPreservingWhileAWriteIsRefused(t *testing.T) {
 	s := leaves(t)
 	permit := s.refusing("patch work c2/web", Denied)
@@ -73,7 +75,7 @@ func TestPreservingWhileAWriteIsRefused(t *testing.T) {
 	s.gone()
 }
 
-// An API server that stores something else is not asked all the time, and its cause is looked for.
+// If the API server stores a different work, the write is not retried all the time, and the hub looks for the cause.
 func TestPreservingWhereWorksAreStoredOtherwise(t *testing.T) {
 	s := leaves(t)
 	s.API.Mutate = func(spec map[string]any) { delete(spec, "deleteOption") }
@@ -87,7 +89,8 @@ func TestPreservingWhereWorksAreStoredOtherwise(t *testing.T) {
 	s.gone()
 }
 
-// What appears while the object is being deleted is found before it goes, and what has a name that no hub gives is not waited for (R18).
+// A work that appears while the object is being deleted is found before the object is gone. The deletion does not wait for a work under a
+// name that no hub gives (R18).
 func TestPreservingFindsOtherWorksAtItsEnd(t *testing.T) {
 	s := leaves(t)
 	s.Report("c3", "", Silent)
@@ -106,7 +109,7 @@ func TestPreservingFindsOtherWorksAtItsEnd(t *testing.T) {
 	require.NotNil(t, s.Works()[0].DeletionTimestamp)
 }
 
-// deleting returns what the condition Deleting says.
+// deleting returns the message of the condition Deleting.
 func (s *teller) deleting() string {
 	return meta.FindStatusCondition(s.Object().Status.Conditions, workv1alpha1.ConditionDeleting).Message
 }

@@ -29,7 +29,7 @@ func (w *World) contents() map[string]string {
 	return contents
 }
 
-// CheckQuiet checks what must hold when nothing happens any more by itself: P1, P2, P6, P7, and R14.
+// CheckQuiet checks the properties that must hold when nothing more happens by itself: P1, P2, P6, P7, and R14.
 func (w *World) CheckQuiet() error {
 	for _, check := range []func() error{w.checkForged, w.checkKept, w.checkWorks, w.checkDelivered, w.checkHistory, w.checkKstatus, w.checkProgress, w.checkRevisionList, w.checkCondition, w.checkSilence} {
 		if err := check(); err != nil {
@@ -151,8 +151,9 @@ func (w *World) outOfReach(work *workv1.ManifestWork) bool {
 	return w.unknowable(work) && !w.selected().Has(work.Namespace) && w.outcome(work.Namespace, Version(work)) == Silent
 }
 
-// unheard reports whether the hub does not know that a work is there, because its agent has not reported it since the hub was restarted: it is
-// silent, or its cluster is unavailable. A selected cluster gets its work again when its turn comes, and not before the end of a pause.
+// unheard reports whether the hub does not know that a work exists, because its agent has not reported it since the hub was restarted: the
+// agent is silent, or its cluster is unavailable. A selected cluster gets its work again when its turn comes, and not before the end of a
+// pause.
 func (w *World) unheard(work *workv1.ManifestWork) bool {
 	if w.Network == nil {
 		return false

@@ -247,7 +247,7 @@ func TestAbortByHandOfNothing(t *testing.T) {
 	}
 }
 
-// P7: what an older CRD drops is sent again now and then only while a revision is refused.
+// P7: fields that an older CRD drops are rarely sent again while a revision is refused.
 func TestRefusedRevisionUnderAnOlderCRD(t *testing.T) {
 	s := &teller{World: NewWorld(), t: t}
 	s.API.OlderCRD = true

@@ -8,7 +8,7 @@ const (
 	EventRevisionCreated = "RevisionCreated"
 	// EventRevisionFound means that the template came back to an older revision: an undo (R3).
 	EventRevisionFound = "RevisionFound"
-	// EventRevisionRecorded means that what another hub rolled out is recorded as a revision (R6).
+	// EventRevisionRecorded means that a template that another hub rolled out was recorded as a revision (R6).
 	EventRevisionRecorded = "RevisionRecorded"
 	// EventRevisionPruned means that a revision was deleted because there were more than spec.revisionHistoryLimit (R5).
 	EventRevisionPruned = "RevisionPruned"

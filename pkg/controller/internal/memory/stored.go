@@ -12,14 +12,15 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// PrunedInterval is how often this process tries again whether the API server stores a status as it was written.
+// PrunedInterval is the interval at which this process checks again whether the API server stores a status as it was written.
 const PrunedInterval = 5 * time.Minute
 
-// pruning records a status that the API server did not store as it was written: its CRD is not the one of this project, or an older one.
+// pruning records a status that the API server did not store as it was written, because its CRD is not that of this project, or is an older
+// one.
 type pruning struct {
-	// at is when that was; zero if the next status tries again.
+	// at is the time of that write; zero if the next status tries the fields again.
 	at time.Time
-	// wanted is what was written, and stored is what the API server made of it.
+	// wanted is the status that was written, and stored is the status that the API server stored instead.
 	wanted, stored *workv1alpha1.ManifestWorkReplicaSetStatus
 	// fields are the names of the fields that differ, sorted; updateRevision alone if it is among them.
 	fields []string
@@ -29,14 +30,14 @@ type pruning struct {
 	defaulted bool
 }
 
-// lately reports whether this was so recent that the fields are not tried again yet.
+// lately reports whether that write was so recent that the fields are not tried again yet.
 func (p *pruning) lately(now time.Time) bool { return p != nil && lately(p.at, now, PrunedInterval) }
 
 // Stored compares a status with the API server's answer to its write. defaulted is true if the answer has a default that only our CRD sets.
 func (m *Owners) Stored(owner string, wanted, stored *workv1alpha1.ManifestWorkReplicaSetStatus, defaulted bool, now time.Time) {
 	fields, decides := differing(wanted, stored), wanted.UpdateRevision != stored.UpdateRevision
 	if decides {
-		fields = []string{"updateRevision"} // It stands for all that the CRD lacks: how many of them have a value changes.
+		fields = []string{"updateRevision"} // It stands for all fields that the CRD lacks: the number of those that have a value changes.
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -67,7 +68,8 @@ func differing(wanted, stored *workv1alpha1.ManifestWorkReplicaSetStatus) []stri
 	return slices.Sorted(maps.Keys(a))
 }
 
-// Declined reports whether the API server lately stored this same status as what is stored now: another request would change nothing (P7).
+// Declined reports whether the API server, given this same status, recently stored the status that is stored now. Then another request
+// would change nothing (P7).
 func (m *Owners) Declined(owner string, wanted, stored *workv1alpha1.ManifestWorkReplicaSetStatus, now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -93,7 +95,7 @@ func (m *Owners) PrunedLately(owner string, now time.Time) bool {
 	return pruned.lately(now) && pruned.decides
 }
 
-// PrunedFields returns the fields of the status that the API server did not store as they were written last, sorted.
+// PrunedFields returns the fields of the status that the API server did not store as they were last written, sorted.
 func (m *Owners) PrunedFields(owner string) []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
