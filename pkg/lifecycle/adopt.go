@@ -12,10 +12,10 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// adopt records what another hub rolled out: before this one knew the object, or while that ran in its place (R6). Every spec of
-// its works becomes a revision before the template does, so that a process that is killed between two of them leaves behind that it
-// was not done. Which revision is the current one is settled before the first work has a hash, as then nothing shows any more
-// who wrote it.
+// adopt records the templates that another hub rolled out before this hub knew the object, or while the other hub ran in its place (R6).
+// Every spec of the works becomes a revision before the template in the spec does: until the template has a revision, a restarted process
+// knows that the adoption is not complete. The current revision is decided before the first work gets a hash, because a hash hides which
+// hub wrote the work.
 func (c *chain) adopt() *Step {
 	unlabelled := func(w work.Work) bool { return w.Hash() == "" }
 	if c.TemplateErr != nil || !slices.ContainsFunc(c.Works, unlabelled) {
@@ -30,9 +30,9 @@ func (c *chain) adopt() *Step {
 	return c.recordPast(in, &past)
 }
 
-// endAbort ends an abort of the template's rollout where another hub has rolled the template out since, and every cluster succeeded with it. The
-// revision is the current one then: on the revision first, then in the status, where Begin persists it (R16). A process that was killed
-// between the two finds the revision current since the abort.
+// endAbort ends an abort of the template's rollout if another hub has rolled out the template since, and every cluster succeeded with it.
+// The revision is then the current one. This is recorded on the revision first, then in the status, where Begin persists it (R16). A
+// process that was killed between the two finds the revision current since the abort.
 func (c *chain) endAbort() *Step {
 	update := c.History.ByDigest(c.Template)
 	if c.TemplateErr != nil || update == nil || update.Hash != c.Revisions.UpdateRevision {
@@ -72,7 +72,7 @@ func (c *chain) abortEnded(update *revision.Revision, only string) Step {
 	return ended
 }
 
-// noAbort removes what a revision records of the abort of its rollout.
+// noAbort removes the record of an abort from a revision.
 func noAbort() map[string]any {
 	return map[string]any{
 		workv1alpha1.AnnotationAborted: nil, workv1alpha1.AnnotationAbortedBy: nil, workv1alpha1.AnnotationAbortReason: nil,
@@ -80,7 +80,7 @@ func noAbort() map[string]any {
 	}
 }
 
-// recordPast records what the works show, and which of it was stable.
+// recordPast records the revisions that the works show, and which of them was stable.
 func (c *chain) recordPast(in *adoption.Input, past *adoption.History) *Step {
 	recorded := past.Specs[:min(len(past.Specs), adoption.MaxSpecs)]
 	if read := c.readSpecs(recorded); read.next != nil || read.failed != nil {
@@ -102,7 +102,7 @@ func (c *chain) recordPast(in *adoption.Input, past *adoption.History) *Step {
 	return nil
 }
 
-// afterAdoption is the step that follows from what became of the requests of an adoption.
+// afterAdoption returns the step that follows the requests of an adoption, depending on their outcome.
 func (c *chain) afterAdoption(done batch) *Step {
 	switch {
 	case done.next != nil:
@@ -110,7 +110,7 @@ func (c *chain) afterAdoption(done batch) *Step {
 	case done.wrote && done.failed != nil:
 		return c.failed(done.failed)
 	case done.failed != nil:
-		// That the template has no revision yet shows that this was not done (R6).
+		// As long as the template has no revision, the next pass knows that the adoption is not complete (R6).
 		return c.unrecorded(done.failed)
 	case done.wrote:
 		return c.written("what another hub rolled out is recorded")
@@ -118,7 +118,7 @@ func (c *chain) afterAdoption(done batch) *Step {
 	return nil
 }
 
-// readSpecs fills in what the specs hold, each from the first work that has it.
+// readSpecs fills in the content of the specs, each from the first work that has it.
 func (c *chain) readSpecs(specs []adoption.Spec) batch {
 	for i := range specs {
 		template, read := c.specOf(specs[i].SampleWork())
@@ -130,8 +130,8 @@ func (c *chain) readSpecs(specs []adoption.Spec) batch {
 	return batch{}
 }
 
-// firstSight reports whether this hub never rolled the object out: nothing in the status, and no revision that was made from a template.
-// A process that was killed while it recorded what another hub left has recorded a part of it (R6).
+// firstSight reports whether this hub never rolled the object out: nothing in the status, and no revision that was made from a template. A
+// process that was killed during an adoption has recorded only some of the specs (R6).
 func (c *chain) firstSight() bool {
 	return c.Object.Status.UpdateRevision == "" && !slices.ContainsFunc(c.History.Revisions, func(rev revision.Revision) bool {
 		_, reused := rev.ReusedAt()
@@ -143,7 +143,7 @@ func (c *chain) pastInput(update *revision.Revision) *adoption.Input {
 	in := &adoption.Input{
 		Owner: c.Object, Refs: c.Refs, IgnoredRefs: c.IgnoredRefs, Works: c.Works, Template: c.Template, FirstSight: c.firstSight(),
 	}
-	// An abort of the template's revision is carried out, whoever wrote what meanwhile (R12).
+	// An abort of the template's revision is carried out, whichever hub has written the works since (R12).
 	resumes := c.Revisions.AbortedTime != nil && update != nil && update.Hash == c.Revisions.UpdateRevision
 	if c.Revisions.CurrentRevision != "" && !resumes {
 		in.Current = c.Named(c.Revisions.CurrentRevision)
@@ -156,7 +156,7 @@ func (c *chain) pastInput(update *revision.Revision) *adoption.Input {
 func (c *chain) record(specs []adoption.Spec, stable revision.Digest, firstSight bool) (all batch) {
 	number, next := c.History.LowerNumber(), int64(-1)
 	if firstSight {
-		// The template's comes after them, and what was on the most clusters comes last among them.
+		// The revision of the template comes after them. Among them, the spec on the most clusters comes last.
 		number, next = c.History.NextNumber(), 1
 		slices.Reverse(specs)
 	}
@@ -232,7 +232,7 @@ func (b *batch) add(one batch) {
 // makeCurrent makes a revision the current one: on the revision first (R16).
 func (c *chain) makeCurrent(found *revision.Revision, why string) *Step {
 	if found == nil {
-		return nil // Something else has its name.
+		return nil // Another object has its name.
 	}
 	if latest := c.History.LatestCurrent(); latest == nil || latest.Hash != found.Hash {
 		return c.write(patch(MarkCurrent, "current", found.Object, Patch{Annotations: map[string]any{
@@ -243,8 +243,8 @@ func (c *chain) makeCurrent(found *revision.Revision, why string) *Step {
 	return nil
 }
 
-// forgetCurrent makes no revision the current one. The one that is goes last, so that until then a successor finds all as it was; and
-// none that was it before may take its place (R16).
+// forgetCurrent removes the marks of the current and the former current revisions, so that none is current. The current revision comes
+// last: until then, a restarted process finds the state unchanged. No former current revision may replace it (R16).
 func (c *chain) forgetCurrent() (all batch) {
 	for _, former := range c.History.FormerCurrents() {
 		annotations := map[string]any{workv1alpha1.AnnotationCurrentSince: nil}

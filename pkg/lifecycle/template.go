@@ -36,7 +36,7 @@ func (c *chain) templateProblem() string {
 	return ""
 }
 
-// newTemplate creates the revision of a template that has none (R2). The pass ends with it.
+// newTemplate creates the revision of a template that has no revision (R2). The pass ends with that.
 func (c *chain) newTemplate() *Step {
 	if c.History.ByDigest(c.Template) != nil {
 		return nil
@@ -93,7 +93,7 @@ func (c *chain) hashOfTemplate() string {
 	return revision.ComputeHash(template, c.Revisions.CollisionCount)
 }
 
-// causeChanged reports whether somebody gave a change cause since the newest revision was made or reused (R25).
+// causeChanged reports whether a user has set a change cause since the newest revision was created or reused (R25).
 func (c *chain) causeChanged(cause string) bool {
 	newest := c.History.Newest()
 	return newest == nil || cause != newest.CauseSeen()
@@ -109,7 +109,7 @@ func (c *chain) annotateReturn(wanted *appsv1.ControllerRevision, hash string) b
 	if !known {
 		return false
 	}
-	// Where no later revision is the current one, another hub rolled out past it: it must not become the one that an abort goes back to (R6).
+	// If no later revision is the current one, another hub has rolled out a newer template: an abort must not return to this revision (R6).
 	key := workv1alpha1.AnnotationSurpassed
 	if latest := c.History.LatestCurrent(); latest != nil {
 		if since, _ := latest.CurrentSince(); since.After(former.CurrentSince) {
@@ -143,8 +143,8 @@ func (c *chain) annotateReturnToCurrent(wanted *appsv1.ControllerRevision, hash 
 	return true
 }
 
-// nameTaken looks at what has the name that the hash gives: our own revision from before a restart, which may have lost its labels, or
-// something else, so that another name is needed.
+// nameTaken examines the object that has the name for the hash. It is our own revision from before a restart, which may have lost its
+// labels, or another object, so that the revision needs another name.
 func (c *chain) nameTaken(wanted *appsv1.ControllerRevision) *Step {
 	found, next := c.do(Step{
 		Action: ReadLive, Key: "read " + wanted.Name, Verb: "reading", Name: wanted.Name, Why: "something has the name of the template's revision",
@@ -177,7 +177,7 @@ func (c *chain) bumpCollision(live *appsv1.ControllerRevision) *Step {
 	return c.write(bump, c.unrecorded)
 }
 
-// taken is why the template's revision gets another name than the one that its hash gives it first.
+// taken returns the reason why the template's revision does not get the name for its first hash.
 func (c *chain) taken(live *appsv1.ControllerRevision) string {
 	why := fmt.Sprintf("ControllerRevision %s/%s holds another template with the same hash", live.Namespace, live.Name)
 	if !metav1.IsControlledBy(live, c.Object) {
@@ -188,7 +188,7 @@ func (c *chain) taken(live *appsv1.ControllerRevision) string {
 	return why + "; the revision of today's template gets another name"
 }
 
-// undo makes an older revision the newest: its template came back (R3). The pass ends with it.
+// undo makes an older revision the newest, because its template returned (R3). The pass ends with that.
 func (c *chain) undo() *Step {
 	found := c.History.ByDigest(c.Template)
 	if found.Object == c.History.Newest().Object {
@@ -204,7 +204,7 @@ func (c *chain) undo() *Step {
 		annotations[workv1alpha1.AnnotationAtOnce] = "true"
 	}
 	annotations[workv1alpha1.AnnotationDigests], annotations[workv1alpha1.AnnotationReused] = ledger, stamp(c.beginOf(found))
-	// It keeps its own change cause, unless somebody gave one for the undo.
+	// The revision keeps its own change cause, unless a user set one for the undo.
 	annotations[workv1alpha1.AnnotationCauseSeen] = nil
 	if cause := revision.ChangeCauseOf(c.Object); cause != "" && c.causeChanged(cause) {
 		annotations[workv1alpha1.AnnotationChangeCause] = cause
@@ -218,9 +218,9 @@ func (c *chain) undo() *Step {
 	return c.write(request, c.unrecorded)
 }
 
-// beginOf returns when the rollout of an older revision began whose template came back: now, or earlier if the rollout is in progress,
-// because the hub could not read the history when the template came back. With a later time, its recorded failures would seem older than
-// the rollout (R11).
+// beginOf returns the time at which the rollout of an older revision, whose template returned, began. This is now, or earlier if the
+// rollout is already in progress, because the hub could not read the history when the template returned. With a later time, its recorded
+// failures would seem older than the rollout (R11).
 func (c *chain) beginOf(found *revision.Revision) time.Time {
 	began := c.Now
 	if found.Hash == c.Revisions.UpdateRevision {
@@ -235,8 +235,9 @@ func (c *chain) beginOf(found *revision.Revision) time.Time {
 	return found.NextBegin(began)
 }
 
-// unusable names the objects that pretend to be revisions, and the live revisions that can't be read. The stable one is a problem before it is
-// needed: nothing can be aborted. Today's template gets another revision, like one whose name is taken (R2).
+// unusable names the objects that pretend to be revisions, and the live revisions that can't be read. An unreadable stable revision is
+// reported before it is needed, because nothing can be aborted. The template in the spec gets another revision, as if the name were taken
+// (R2).
 func (c *chain) unusable() *Step {
 	for _, ignored := range c.History.Ignored {
 		c.ignore(ignored)
@@ -256,7 +257,7 @@ func (c *chain) unusable() *Step {
 	return nil
 }
 
-// ignore says once that an object does not count as a revision.
+// ignore reports once that an object does not count as a revision.
 func (c *chain) ignore(why string) {
 	c.Events = append(c.Events, Event{Warning: true, Reason: workv1alpha1.EventRevisionIgnored, Action: "Observe", Note: why, Once: true})
 }

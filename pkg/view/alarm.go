@@ -29,7 +29,7 @@ const (
 	lastKnown = "before that: "
 )
 
-// Alarms returns why the hub does not act on the object. It is empty if nothing shows that: also if a user may not read the Lease.
+// Alarms returns why the hub does not act on the object. It is empty if nothing shows that, or if the user may not read the Lease.
 func Alarms(o *Objects) []Alarm {
 	return AlarmsOf([]*workv1alpha1.ManifestWorkReplicaSet{o.ReplicaSet}, o.Lease, o.Now)
 }
