@@ -22,7 +22,8 @@ import (
 
 // Embedded makes the controller of ManifestWorkReplicaSets for another manager, which has the process, the leader lease, the flags, the
 // feature gates and the informers: OCM's own work hub (docs/contributing/upstream.md). It works with the driver kube: an API server keeps
-// the ManifestWorks. OCM's CloudEvents drivers count no generations, so a report about the older revision looks like one about the newer (R10).
+// the ManifestWorks. OCM's CloudEvents drivers count no generations, so a report about the older revision looks like one about the newer
+// (R10).
 //
 // The order is: Hear, and HearWorks where works have a kubeconfig of their own; then the clients and informers; then
 // NewReplicaSetController; then the informers start, and the controller's Run. OCM's options are no argument: their package imports this
