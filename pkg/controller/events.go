@@ -137,7 +137,10 @@ func (c *Controller) observed(p *pass) metrics.Observation {
 
 // observedProblems returns what an administrator must settle.
 func (c *Controller) observedProblems(p *pass) (found []metrics.Problem) {
-	if len(c.memory.Owners.PrunedFields(p.key)) > 0 {
+	if len(p.lost) > 0 {
+		found = append(found, metrics.FieldsLost)
+	}
+	if c.dropped(p) != "" {
 		found = append(found, metrics.OlderCRD)
 	}
 	if p.facts.NoHistory {

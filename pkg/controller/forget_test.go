@@ -37,7 +37,7 @@ func refusedBy(words string) error {
 // noteAll makes a memory know something of an owner in each of its parts.
 func noteAll(m *memory.Memory, owner string, now time.Time) {
 	m.Owners.Attempted(owner, []memory.Attempted{{Attempt: memory.Attempt{What: "cluster c1"}, Err: refusedBy("a quota")}}, nil, now)
-	m.Owners.Stored(owner, &workv1alpha1.ManifestWorkReplicaSetStatus{UpdateRevision: "b"}, &workv1alpha1.ManifestWorkReplicaSetStatus{}, false, now)
+	m.Owners.Prunes(owner, true, false, now)
 	m.Reports.Announce(owner, "a note")
 	m.Reports.Reported(owner, now)
 }

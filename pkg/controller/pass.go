@@ -147,6 +147,8 @@ type observed struct {
 	// history holds the revisions; none if they can't be read now. works are the ManifestWorks, in order.
 	history revision.History
 	works   []*workv1.ManifestWork
+	// lost are the fields of the spec that an older CRD dropped.
+	lost []string
 }
 
 // decided is what packages lifecycle and rollout decided about the observed facts.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -62,6 +63,7 @@ func abortReason(p *pass) string {
 // patchStatus writes the status, once, and only if it changed (P7). Anything that it reports for the first time becomes an event.
 func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stage, abortReason string) error {
 	slices.Sort(p.problems)
+	pruned := c.memory.Owners.PrunedLately(p.key, p.now)
 	wanted := status.Build(&status.Input{
 		Object:          p.object.ManifestWorkReplicaSet,
 		Revisions:       p.Revisions,
@@ -73,20 +75,29 @@ func (c *Controller) patchStatus(ctx context.Context, p *pass, stage status.Stag
 		Plan:            p.shown(),
 		AbortReason:     abortReason,
 		Problems:        p.problems,
-		PrunedNote:      c.prunedNote(p),
+		PrunedNote:      c.olderCRDNote(p),
 		HistoryNote:     c.historyNote(p),
 		ClustersNote:    c.clustersUnread(p),
 		Now:             p.transitionTime(),
 	})
+	if pruned {
+		wanted.CollisionCount, wanted.CurrentRevision, wanted.UpdateRevision, wanted.AbortedTime = nil, "", "", nil
+		p.lookAgain(memory.PrunedInterval)
+	}
+	asked := c.askToStore(p, &wanted)
 	if wait := c.memory.Reports.ReportWait(p.key, &p.object.Status, &wanted, p.now); wait > 0 {
 		p.lookAgain(wait)
 		return nil
 	}
-	written, err := c.writeStatus(ctx, p, &wanted)
+	written, err := c.patcher(p).PatchStatus(ctx, p.object.ManifestWorkReplicaSet, wanted, p.object.Status)
 	if written {
 		c.memory.Reports.Reported(p.key, p.now)
 	}
+	if err == nil && written && !pruned {
+		c.memory.Owners.Prunes(p.key, p.answer.Status.UpdateRevision != wanted.UpdateRevision, p.answer.Spec.RevisionHistoryLimit != nil, p.now)
+	}
 	if err == nil && written {
+		c.noteStored(p, asked, &wanted)
 		c.announce(p, abortReason)
 	}
 	return err
@@ -104,15 +115,20 @@ func (c *Controller) historyNote(p *pass) string {
 	return missing
 }
 
-// prunedNote returns the note that the API server drops fields of the status, and records an event for it once. The rollout continues with
-// the records of the revisions (R16).
+// olderCRDNote returns which fields of the status an older CRD drops, and which fields of the spec one has dropped.
+func (c *Controller) olderCRDNote(p *pass) string {
+	notes := []string{c.prunedNote(p), lostNote(p.lost)}
+	return strings.Join(slices.DeleteFunc(notes, func(note string) bool { return note == "" }), "; ")
+}
+
+// prunedNote returns the note that an older CRD drops fields of the status, and makes an event of it once. The rollout
+// continues with the records of the revisions (R16).
 func (c *Controller) prunedNote(p *pass) string {
-	fields := c.memory.Owners.PrunedFields(p.key)
-	if len(fields) == 0 {
+	dropped := c.dropped(p)
+	if dropped == "" {
 		return ""
 	}
-	note := "the API server drops status." + strings.Join(fields, ", status.") + ": its CRD of ManifestWorkReplicaSet is an older one; " +
-		"apply the one that came with this hub, and set fields of the spec again that are gone, such as failureStrategy"
+	note := "the API server drops " + dropped + ": its CRD of ManifestWorkReplicaSet is an older one, apply the one that came with this hub"
 	if c.memory.Reports.Announce(p.key, note) {
 		c.event(p, nil, corev1.EventTypeWarning, workv1alpha1.EventOlderCRD, "Report", note)
 	}
@@ -122,9 +138,11 @@ func (c *Controller) prunedNote(p *pass) string {
 // reportInvalid reports a spec that can't be rolled out. The conditions that need a rollout stay unchanged.
 func (c *Controller) reportInvalid(ctx context.Context, p *pass, applied metav1.Condition) error {
 	wanted := p.object.Status.DeepCopy()
-	wanted.CollisionCount, wanted.CurrentRevision = p.Revisions.CollisionCount, p.Revisions.CurrentRevision
-	wanted.UpdateRevision, wanted.AbortedTime = p.Revisions.UpdateRevision, p.Revisions.AbortedTime
-	status.KeepAbort(wanted, &p.object.Status)
+	if !c.memory.Owners.PrunedLast(p.key) {
+		wanted.CollisionCount, wanted.CurrentRevision = p.Revisions.CollisionCount, p.Revisions.CurrentRevision
+		wanted.UpdateRevision, wanted.AbortedTime = p.Revisions.UpdateRevision, p.Revisions.AbortedTime
+		status.KeepAbort(wanted, &p.object.Status)
+	}
 	if p.object.DecodeErr == nil {
 		snapshot := &rollout.Snapshot{
 			Now: p.now, Update: &work.Revision{}, Owner: p.facts.Owner, Refs: p.facts.Refs, IgnoredRefs: p.facts.IgnoredRefs,
@@ -140,13 +158,21 @@ func (c *Controller) reportInvalid(ctx context.Context, p *pass, applied metav1.
 	status.SetPaused(&wanted.Conditions, &status.Input{
 		Object: p.object.ManifestWorkReplicaSet, TemplatePending: p.TemplatePending, Snapshot: p.known(), Plan: p.plan, Now: p.transitionTime(),
 	})
+	if slices.Contains(c.memory.Owners.DroppedLast(p.key), memory.State) {
+		wanted.State = p.object.Status.State // An older CRD drops the state. Nothing else of an invalid object changes (P7).
+	}
 	if p.TemplateHeld && p.plan != nil {
 		status.RecordClusters(wanted, &p.plan.Records)
 	}
+	asked := c.askToStore(p, wanted)
 	c.metrics.Observe(p.key, metrics.Observation{Stage: metrics.Invalid, Paused: p.object.Spec.Paused})
-	written, err := c.writeStatus(ctx, p, wanted)
+	written, err := c.patcher(p).PatchStatus(ctx, p.object.ManifestWorkReplicaSet, *wanted, p.object.Status)
 	if err == nil && written {
+		c.noteStored(p, asked, wanted)
 		c.announcePause(p)
+	}
+	if err == nil && written && p.answer.Status.UpdateRevision != wanted.UpdateRevision {
+		c.memory.Owners.Prunes(p.key, true, p.answer.Spec.RevisionHistoryLimit != nil, p.now)
 	}
 	return err
 }
@@ -194,19 +220,79 @@ func (p *pass) reportedStanding() bool {
 		before.UpdateRevision == p.Revisions.UpdateRevision && before.AbortedTime == nil && !p.Snapshot.Aborted
 }
 
-// writeStatus writes a status, if it changed and the API server did not recently decline a part of the same status (P7).
-func (c *Controller) writeStatus(
-	ctx context.Context, p *pass, wanted *workv1alpha1.ManifestWorkReplicaSetStatus,
-) (written bool, err error) {
-	if len(c.memory.Owners.PrunedFields(p.key)) > 0 {
-		p.lookAgain(memory.PrunedInterval)
+type replicaSetStatus = workv1alpha1.ManifestWorkReplicaSetStatus
+
+// laterField is a field of the status that an older CRD of this project lacks. No decision depends on it.
+type laterField struct {
+	name memory.Field
+	// same reports whether the field is equal in two statuses.
+	same func(a, b *replicaSetStatus) bool
+	// take copies the field from another status.
+	take func(to, from *replicaSetStatus)
+}
+
+var laterFields = []laterField{
+	{
+		name: memory.ObservedGeneration,
+		same: func(a, b *replicaSetStatus) bool { return a.ObservedGeneration == b.ObservedGeneration },
+		take: func(to, from *replicaSetStatus) { to.ObservedGeneration = from.ObservedGeneration },
+	},
+	{
+		name: memory.RevisionList,
+		same: func(a, b *replicaSetStatus) bool { return equality.Semantic.DeepEqual(a.Revisions, b.Revisions) },
+		take: func(to, from *replicaSetStatus) { to.Revisions = from.Revisions },
+	},
+	{
+		name: memory.FailureList,
+		same: status.SameRecords,
+		take: status.TakeRecords,
+	},
+	{
+		name: memory.ClusterCounts,
+		same: status.SameCounts,
+		take: status.TakeCounts,
+	},
+	{
+		name: memory.State,
+		same: func(a, b *replicaSetStatus) bool { return a.State == b.State },
+		take: func(to, from *replicaSetStatus) { to.State = from.State },
+	},
+	{
+		name: memory.Away,
+		same: func(a, b *replicaSetStatus) bool { return equality.Semantic.DeepEqual(a.Away, b.Away) },
+		take: func(to, from *replicaSetStatus) { to.Away = from.Away },
+	},
+}
+
+// askToStore returns the later fields that the API server is asked to store. A field that it was seen dropping would be written in each
+// pass (P7). So that field stays as it is stored, and is tried again after a while.
+func (c *Controller) askToStore(p *pass, wanted *replicaSetStatus) (asked []laterField) {
+	for _, field := range laterFields {
+		if c.memory.Owners.PrunedLately(p.key, p.now) || c.memory.Owners.DroppedLately(p.key, field.name, p.now) {
+			field.take(wanted, &p.object.Status)
+			p.lookAgain(memory.PrunedInterval)
+		} else if !field.same(wanted, &p.object.Status) {
+			asked = append(asked, field)
+		}
 	}
-	if c.memory.Owners.Declined(p.key, wanted, &p.object.Status, p.now) {
-		return false, nil
+	return asked
+}
+
+// noteStored notes whether the API server stored the fields that it was asked to store.
+func (c *Controller) noteStored(p *pass, asked []laterField, wanted *replicaSetStatus) {
+	for _, field := range asked {
+		c.memory.Owners.Dropped(p.key, field.name, !field.same(&p.answer.Status, wanted), p.now)
 	}
-	written, err = c.patcher(p).PatchStatus(ctx, p.object.ManifestWorkReplicaSet, *wanted, p.object.Status)
-	if written && err == nil {
-		c.memory.Owners.Stored(p.key, wanted, &p.answer.Status, p.answer.Spec.RevisionHistoryLimit != nil, p.now)
+}
+
+// dropped returns the names of the fields that an older CRD was seen dropping; empty for none.
+func (c *Controller) dropped(p *pass) string {
+	if c.memory.Owners.PrunedLast(p.key) {
+		return "status.currentRevision, status.updateRevision and status.abortedTime, and failureStrategy from the spec"
 	}
-	return written, err
+	var names []string
+	for _, field := range c.memory.Owners.DroppedLast(p.key) {
+		names = append(names, string(field))
+	}
+	return strings.Join(names, " and ")
 }

@@ -27,6 +27,9 @@ func (r *revisionReconciler) reconcile(ctx context.Context, p *pass) (bool, erro
 	if err := r.observe(p); err != nil {
 		return false, err
 	}
+	if goOn, err := r.noteSettings(ctx, p); !goOn {
+		return false, err
+	}
 	return r.follow(ctx, p, func(lifecycle.Decision) lifecycle.Step { return lifecycle.Next(&p.facts) })
 }
 

@@ -23,6 +23,8 @@ const (
 	Relabel Action = "Relabel"
 	// Renumber makes an older revision the newest one (R3).
 	Renumber Action = "Renumber"
+	// MarkSettings writes on a revision which fields the spec has that an older CRD drops (R16).
+	MarkSettings Action = "MarkSettings"
 	// MarkCurrent writes on a revision that it is the current one (R16).
 	MarkCurrent Action = "MarkCurrent"
 	// MarkAborted writes on a revision that its rollout was aborted (R16).

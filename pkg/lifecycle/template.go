@@ -22,7 +22,7 @@ func (c *chain) invalidTemplate() *Step {
 	return c.withoutRevision(Problem{Text: problem})
 }
 
-// templateProblem returns the reason why no agent could apply the template; empty if there is none.
+// templateProblem is what is wrong with a template that no agent could apply; empty for nothing.
 func (c *chain) templateProblem() string {
 	switch {
 	case c.TemplateErr != nil:
@@ -36,7 +36,7 @@ func (c *chain) templateProblem() string {
 	return ""
 }
 
-// newTemplate creates the revision of a template that has no revision (R2). The pass ends with that.
+// newTemplate creates the revision of a template that has none (R2). The pass ends with it.
 func (c *chain) newTemplate() *Step {
 	if c.History.ByDigest(c.Template) != nil {
 		return nil
@@ -57,7 +57,7 @@ func (c *chain) newTemplate() *Step {
 	})
 }
 
-// wanted returns the revision that the template in the spec gets.
+// wanted is the revision that today's template gets.
 func (c *chain) wanted() (*appsv1.ControllerRevision, error) {
 	template := &c.Object.Spec.ManifestWorkTemplate
 	hash := c.hashOfTemplate()
@@ -77,11 +77,14 @@ func (c *chain) wanted() (*appsv1.ControllerRevision, error) {
 	if manager := revision.TemplateManager(c.Object.ManagedFields); manager != "" {
 		wanted.Annotations[workv1alpha1.AnnotationCreatedBy] = manager
 	}
+	if settings := c.settings(); settings != "" {
+		wanted.Annotations[workv1alpha1.AnnotationSettings] = settings
+	}
 	return wanted, nil
 }
 
-// hashOfTemplate returns the hash of the revision that the template in the spec gets. If the update revision was deleted, the template that
-// was rolled out keeps its hash: under another hash, its rollout would start again (R1).
+// hashOfTemplate returns the hash of the revision that today's template gets. If somebody deleted the update revision, the template that was rolled
+// out keeps its hash: under another one, its rollout would begin again (R1).
 func (c *chain) hashOfTemplate() string {
 	template, update := &c.Object.Spec.ManifestWorkTemplate, c.Revisions.UpdateRevision
 	if update != "" && c.History.ByHash(update) == nil {
@@ -93,14 +96,14 @@ func (c *chain) hashOfTemplate() string {
 	return revision.ComputeHash(template, c.Revisions.CollisionCount)
 }
 
-// causeChanged reports whether a user has set a change cause since the newest revision was created or reused (R25).
+// causeChanged reports whether somebody gave a change cause since the newest revision was made or reused (R25).
 func (c *chain) causeChanged(cause string) bool {
 	newest := c.History.Newest()
 	return newest == nil || cause != newest.CauseSeen()
 }
 
-// annotateReturn marks a template that returns to a revision that was current before and no longer exists, because the history limit or a
-// user deleted it. It reports whether the template returns.
+// annotateReturn marks a template that returns to a revision which was the current one and is not there any more: the history limit or somebody
+// deleted it. It reports whether the template returns.
 func (c *chain) annotateReturn(wanted *appsv1.ControllerRevision, hash string) bool {
 	if hash == c.Revisions.CurrentRevision {
 		return c.annotateReturnToCurrent(wanted, hash)
@@ -109,7 +112,7 @@ func (c *chain) annotateReturn(wanted *appsv1.ControllerRevision, hash string) b
 	if !known {
 		return false
 	}
-	// If no later revision is the current one, another hub has rolled out a newer template: an abort must not return to this revision (R6).
+	// Where no later revision is the current one, another hub rolled out past it: it must not become the one that an abort goes back to (R6).
 	key := workv1alpha1.AnnotationSurpassed
 	if latest := c.History.LatestCurrent(); latest != nil {
 		if since, _ := latest.CurrentSince(); since.After(former.CurrentSince) {
@@ -122,9 +125,9 @@ func (c *chain) annotateReturn(wanted *appsv1.ControllerRevision, hash string) b
 	return true
 }
 
-// annotateReturnToCurrent marks a template that returns to the current revision. It is an undo like any other: the revision was current
-// before, and its rollout begins now. Without the marks, the rollout would count as complete at once (P3). If the revision is also the
-// update revision, it was only deleted: its rollout stays complete.
+// annotateReturnToCurrent marks a template that returns to the current revision. It is an undo like any other: the revision was the current
+// one, and its rollout begins now. Without the marks it would count as complete at once (P3). If it is also the update revision, somebody
+// deleted that: its rollout stays complete.
 func (c *chain) annotateReturnToCurrent(wanted *appsv1.ControllerRevision, hash string) bool {
 	if hash == c.Revisions.UpdateRevision {
 		wanted.Annotations[workv1alpha1.AnnotationCurrentSince] = stamp(c.History.NextCurrentSince(c.Now))
@@ -143,8 +146,8 @@ func (c *chain) annotateReturnToCurrent(wanted *appsv1.ControllerRevision, hash 
 	return true
 }
 
-// nameTaken examines the object that has the name for the hash. It is our own revision from before a restart, which may have lost its
-// labels, or another object, so that the revision needs another name.
+// nameTaken looks at what has the name that the hash gives: our own revision from before a restart, which may have lost its labels, or
+// something else, so that another name is needed.
 func (c *chain) nameTaken(wanted *appsv1.ControllerRevision) *Step {
 	found, next := c.do(Step{
 		Action: ReadLive, Key: "read " + wanted.Name, Verb: "reading", Name: wanted.Name, Why: "something has the name of the template's revision",
@@ -177,7 +180,7 @@ func (c *chain) bumpCollision(live *appsv1.ControllerRevision) *Step {
 	return c.write(bump, c.unrecorded)
 }
 
-// taken returns the reason why the template's revision does not get the name for its first hash.
+// taken is why the template's revision gets another name than the one that its hash gives it first.
 func (c *chain) taken(live *appsv1.ControllerRevision) string {
 	why := fmt.Sprintf("ControllerRevision %s/%s holds another template with the same hash", live.Namespace, live.Name)
 	if !metav1.IsControlledBy(live, c.Object) {
@@ -188,7 +191,12 @@ func (c *chain) taken(live *appsv1.ControllerRevision) string {
 	return why + "; the revision of today's template gets another name"
 }
 
-// undo makes an older revision the newest, because its template returned (R3). The pass ends with that.
+// settings returns what the newest revision remembers of the spec, a loss included that was found before.
+func (c *chain) settings() string {
+	return revision.NoteSettings(c.Object, c.History.Newest(), revision.OlderCRDWas(&c.Object.Status)).Text
+}
+
+// undo makes an older revision the newest: its template came back (R3). The pass ends with it.
 func (c *chain) undo() *Step {
 	found := c.History.ByDigest(c.Template)
 	if found.Object == c.History.Newest().Object {
@@ -204,12 +212,16 @@ func (c *chain) undo() *Step {
 		annotations[workv1alpha1.AnnotationAtOnce] = "true"
 	}
 	annotations[workv1alpha1.AnnotationDigests], annotations[workv1alpha1.AnnotationReused] = ledger, stamp(c.beginOf(found))
-	// The revision keeps its own change cause, unless a user set one for the undo.
+	// It keeps its own change cause, unless somebody gave one for the undo.
 	annotations[workv1alpha1.AnnotationCauseSeen] = nil
 	if cause := revision.ChangeCauseOf(c.Object); cause != "" && c.causeChanged(cause) {
 		annotations[workv1alpha1.AnnotationChangeCause] = cause
 	} else if cause != found.ChangeCause() {
 		annotations[workv1alpha1.AnnotationCauseSeen] = cause
+	}
+	annotations[workv1alpha1.AnnotationSettings] = nil
+	if settings := c.settings(); settings != "" {
+		annotations[workv1alpha1.AnnotationSettings] = settings
 	}
 	request := patch(Renumber, "renumber", found.Object, Patch{Annotations: annotations, Number: c.History.NextNumber()}, "the template came back")
 	request.Event = &Event{
@@ -218,9 +230,9 @@ func (c *chain) undo() *Step {
 	return c.write(request, c.unrecorded)
 }
 
-// beginOf returns the time at which the rollout of an older revision, whose template returned, began. This is now, or earlier if the
-// rollout is already in progress, because the hub could not read the history when the template returned. With a later time, its recorded
-// failures would seem older than the rollout (R11).
+// beginOf returns when the rollout of an older revision began whose template came back: now, or earlier if the rollout is in progress,
+// because the hub could not read the history when the template came back. With a later time, its recorded failures would seem older than
+// the rollout (R11).
 func (c *chain) beginOf(found *revision.Revision) time.Time {
 	began := c.Now
 	if found.Hash == c.Revisions.UpdateRevision {
@@ -235,9 +247,8 @@ func (c *chain) beginOf(found *revision.Revision) time.Time {
 	return found.NextBegin(began)
 }
 
-// unusable names the objects that pretend to be revisions, and the live revisions that can't be read. An unreadable stable revision is
-// reported before it is needed, because nothing can be aborted. The template in the spec gets another revision, as if the name were taken
-// (R2).
+// unusable names the objects that pretend to be revisions, and the live revisions that can't be read. The stable one is a problem before it is
+// needed: nothing can be aborted. Today's template gets another revision, like one whose name is taken (R2).
 func (c *chain) unusable() *Step {
 	for _, ignored := range c.History.Ignored {
 		c.ignore(ignored)
@@ -257,7 +268,7 @@ func (c *chain) unusable() *Step {
 	return nil
 }
 
-// ignore reports once that an object does not count as a revision.
+// ignore says once that an object does not count as a revision.
 func (c *chain) ignore(why string) {
 	c.Events = append(c.Events, Event{Warning: true, Reason: workv1alpha1.EventRevisionIgnored, Action: "Observe", Note: why, Once: true})
 }

@@ -198,7 +198,7 @@ func TestRolloutsInProgressHaveSeries(t *testing.T) {
 # HELP mwrs_rollout_start_timestamp_seconds [ALPHA] Unix time at which the rollout that is in progress began. A ManifestWorkReplicaSet without one has no series.
 # TYPE mwrs_rollout_start_timestamp_seconds gauge
 mwrs_rollout_start_timestamp_seconds{mwrs_namespace="default",name="web"} 1000
-# HELP mwrs_problem [ALPHA] 1 for what keeps the hub from doing its whole work for a ManifestWorkReplicaSet: OlderCRD or HistoryUnavailable. Other problems have no series.
+# HELP mwrs_problem [ALPHA] 1 for what keeps the hub from doing its whole work for a ManifestWorkReplicaSet: FieldsLost, OlderCRD or HistoryUnavailable. Other problems have no series.
 # TYPE mwrs_problem gauge
 mwrs_problem{mwrs_namespace="default",name="web",problem="OlderCRD"} 1
 `), "mwrs_rollout_start_timestamp_seconds", "mwrs_problem"))

@@ -64,13 +64,15 @@ type Problem string
 
 // The problems.
 const (
+	// FieldsLost means that an older CRD dropped fields of the spec.
+	FieldsLost Problem = "FieldsLost"
 	// OlderCRD means that the API server drops fields of the status.
 	OlderCRD Problem = "OlderCRD"
 	// HistoryUnavailable means that the hub may not read ControllerRevisions: nothing is aborted.
 	HistoryUnavailable Problem = "HistoryUnavailable"
 )
 
-var problems = [...]Problem{OlderCRD, HistoryUnavailable}
+var problems = [...]Problem{FieldsLost, OlderCRD, HistoryUnavailable}
 
 // MaxPlacements is how many placementRefs of a ManifestWorkReplicaSet have series. The others have none.
 const MaxPlacements = 10
@@ -129,7 +131,7 @@ func newReplicaSets() *replicaSets {
 		started: desc("rollout_start_timestamp_seconds",
 			"Unix time at which the rollout that is in progress began. A ManifestWorkReplicaSet without one has no series."),
 		problem: desc("problem", "1 for what keeps the hub from doing its whole work for a ManifestWorkReplicaSet: "+
-			"OlderCRD or HistoryUnavailable. Other problems have no series.", "problem"),
+			"FieldsLost, OlderCRD or HistoryUnavailable. Other problems have no series.", "problem"),
 		placement: desc("placement_clusters", "Clusters of a placementRef: Selected, and how many of them are Updated or Failing.",
 			"placement", "state"),
 		known: map[string]*observed{},

@@ -178,7 +178,7 @@ func (d *doctor) lostFields(ctx context.Context) (all []diagnosis, err error) {
 func lostIn(conditions []metav1.Condition) string {
 	for i := range conditions {
 		message := conditions[i].Message
-		if strings.Contains(message, "the API server drops ") {
+		if strings.Contains(message, "own hub, dropped ") || strings.Contains(message, "the API server drops ") {
 			return message
 		}
 	}

@@ -117,3 +117,43 @@ func SameRecords(a, b *workv1alpha1.ManifestWorkReplicaSetStatus) bool {
 	return equality.Semantic.DeepEqual(a.Failures, b.Failures) && equality.Semantic.DeepEqual(a.Rejections, b.Rejections) &&
 		maps.EqualFunc(RecordsOf(a).Halted, RecordsOf(b).Halted, time.Time.Equal) && maps.Equal(RecordsOf(a).Counted, RecordsOf(b).Counted)
 }
+
+// TakeRecords copies the facts about the rollout from another status.
+func TakeRecords(to, from *workv1alpha1.ManifestWorkReplicaSetStatus) {
+	to.Failures, to.Rejections = from.Failures, from.Rejections
+	records := RecordsOf(from)
+	for i := range to.PlacementsSummary {
+		to.PlacementsSummary[i].Counted = int32(records.Counted[to.PlacementsSummary[i].Name]) //nolint:gosec // The clusters of a Placement.
+		to.PlacementsSummary[i].HaltedTime = nil
+		if since, known := records.Halted[to.PlacementsSummary[i].Name]; known {
+			to.PlacementsSummary[i].HaltedTime = seconds(since)
+		}
+	}
+}
+
+// SameCounts reports whether two statuses count the same clusters in each phase.
+func SameCounts(a, b *workv1alpha1.ManifestWorkReplicaSetStatus) bool {
+	return counts(&a.Summary) == counts(&b.Summary) && slices.EqualFunc(a.PlacementsSummary, b.PlacementsSummary, func(a, b workv1alpha1.PlacementSummary) bool {
+		return counts(&a.Summary) == counts(&b.Summary)
+	})
+}
+
+// counts are the counts that upstream's summary does not have.
+func counts(summary *workv1alpha1.ManifestWorkReplicaSetSummary) [4]int {
+	return [4]int{summary.Failed, summary.Waiting, summary.InFlight, summary.Rejected}
+}
+
+// TakeCounts copies the counts from another status.
+func TakeCounts(to, from *workv1alpha1.ManifestWorkReplicaSetStatus) {
+	take := func(to, from *workv1alpha1.ManifestWorkReplicaSetSummary) {
+		to.Failed, to.Waiting, to.InFlight, to.Rejected = from.Failed, from.Waiting, from.InFlight, from.Rejected
+	}
+	take(&to.Summary, &from.Summary)
+	none := &workv1alpha1.ManifestWorkReplicaSetSummary{}
+	for i := range to.PlacementsSummary {
+		take(&to.PlacementsSummary[i].Summary, none)
+		if i < len(from.PlacementsSummary) {
+			take(&to.PlacementsSummary[i].Summary, &from.PlacementsSummary[i].Summary)
+		}
+	}
+}

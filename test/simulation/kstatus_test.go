@@ -91,7 +91,7 @@ func TestCRDWithoutObservedGeneration(t *testing.T) {
 	s.settle(time.Minute)
 	require.NotEmpty(t, s.Object().Status.CurrentRevision)
 	s.kstatus(status.CurrentStatus)
-	s.warned(workv1alpha1.EventOlderCRD, "drops status.observedGeneration, status.revisions, status.state:", "apply the one that came with this hub")
+	s.warned(workv1alpha1.EventOlderCRD, "drops status.observedGeneration and status.revisions and status.state:", "apply the one that came with this hub")
 
 	s.seldomAsks()
 

@@ -8,7 +8,7 @@ const (
 	EventRevisionCreated = "RevisionCreated"
 	// EventRevisionFound means that the template came back to an older revision: an undo (R3).
 	EventRevisionFound = "RevisionFound"
-	// EventRevisionRecorded means that a template that another hub rolled out was recorded as a revision (R6).
+	// EventRevisionRecorded means that what another hub rolled out is recorded as a revision (R6).
 	EventRevisionRecorded = "RevisionRecorded"
 	// EventRevisionPruned means that a revision was deleted because there were more than spec.revisionHistoryLimit (R5).
 	EventRevisionPruned = "RevisionPruned"
@@ -76,6 +76,9 @@ const (
 	// EventOlderCRD is a warning: the API server drops fields that the hub needs, because its CRD is an older one (R16). Each
 	// process of the hub says it once.
 	EventOlderCRD = "OlderCRD"
+	// EventFieldsLost is a warning: fields of the spec are gone since an older CRD, or that of OCM's own hub, was in place; the note has their
+	// values, and what to do.
+	EventFieldsLost = "FieldsLost"
 	// EventHistoryUnavailable is a warning: the API server does not let the hub read ControllerRevisions, so that nothing can be
 	// aborted. Each process of the hub says it once.
 	EventHistoryUnavailable = "HistoryUnavailable"

@@ -45,6 +45,9 @@ const (
 	// AnnotationDigests holds, on a revision, what it remembers of the current one and of those that were current before, as JSON by hash: their
 	// SHA-256 digests, when they were created first, and since when they were current (R12).
 	AnnotationDigests = "work.open-cluster-management.io/revision-digests"
+	// AnnotationSettings holds, on the newest revision, the fields of its owner's spec that an older CRD drops, as JSON: where they are gone
+	// after such a CRD was in place, the hub says so.
+	AnnotationSettings = "work.open-cluster-management.io/revision-settings"
 	// AnnotationAborted holds, on a revision, when its rollout was aborted (R16), in RFC 3339.
 	AnnotationAborted = "work.open-cluster-management.io/revision-aborted"
 

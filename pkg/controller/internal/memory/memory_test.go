@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/util/workqueue"
 
-	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
@@ -50,7 +49,7 @@ func TestMemoryIsShared(t *testing.T) {
 func noteAll(m *Memory, owner string, now time.Time) {
 	m.Owners.Attempted(owner, []Attempted{{Attempt{What: "cluster c1"}, refusedBy("a quota")}}, nil, now)
 	m.Owners.Answered(owner, "patching", refusedBy("a quota"))
-	m.Owners.Stored(owner, &workv1alpha1.ManifestWorkReplicaSetStatus{UpdateRevision: "b"}, &workv1alpha1.ManifestWorkReplicaSetStatus{}, false, now)
+	m.Owners.Prunes(owner, true, false, now)
 	m.Owners.Note(owner, &lifecycle.Outcome{Keep: true, Decision: lifecycle.Decision{Revisions: status.Revisions{UpdateRevision: "b"}}})
 	m.Reports.Announce(owner, "a note")
 	m.Reports.Reported(owner, now)
@@ -64,7 +63,7 @@ func known(m *Memory, owner string, now time.Time) (things int) {
 	m.Owners.mu.Unlock()
 	for _, knows := range []bool{
 		m.Owners.RefusedLately(owner, Attempt{What: "cluster c1"}, now), answered, m.Owners.PrunedLately(owner, now),
-		len(m.Owners.PrunedFields(owner)) > 0, kept, !m.Reports.LastReport(owner).IsZero(),
+		m.Owners.PrunedLast(owner), kept, !m.Reports.LastReport(owner).IsZero(),
 	} {
 		if knows {
 			things++
@@ -100,8 +99,9 @@ func TestQuestionsLeaveNothingBehind(t *testing.T) {
 	m.Owners.Failures("demo/web")
 	m.Owners.Recall("demo/web", now)
 	m.Owners.StillFail("demo/web", []string{"patching"})
-	m.Owners.Stored("demo/web", &workv1alpha1.ManifestWorkReplicaSetStatus{}, &workv1alpha1.ManifestWorkReplicaSetStatus{}, true, now)
+	m.Owners.Prunes("demo/web", false, true, now)
 	m.Owners.Defaulted("demo/web")
+	m.Owners.Dropped("demo/web", RevisionList, false, now)
 	m.Owners.Note("demo/web", &lifecycle.Outcome{Incomplete: new(string)})
 	require.Empty(t, m.Owners.known)
 	require.Empty(t, m.Reports.known)

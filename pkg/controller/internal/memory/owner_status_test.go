@@ -10,7 +10,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
-	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
@@ -33,7 +32,7 @@ func TestWhatTheStatusCannotHold(t *testing.T) {
 	require.Equal(t, int32(3), m.Collisions(owner))
 	m.Note(owner, &lifecycle.Outcome{Incomplete: ptr.To("")})
 	require.Empty(t, m.Recall(owner, now).Incomplete)
-	m.Stored(owner, &workv1alpha1.ManifestWorkReplicaSetStatus{UpdateRevision: "b"}, &workv1alpha1.ManifestWorkReplicaSetStatus{}, false, now)
+	m.Prunes(owner, true, false, now)
 	require.True(t, m.Recall(owner, now).Pruned)
 }
 

@@ -25,8 +25,11 @@ type knownOwner struct {
 	failing map[string]*failure
 	// answers holds the API server's answers to other requests that fail in each pass, by request.
 	answers map[string]*answer
-	// pruned is the status that the API server did not store as it was written; nil if it did the last time.
+	// pruned records that the API server dropped the status fields that only our CRD has; nil if it kept them the last time.
 	pruned *pruning
+	// droppedAt is when the API server dropped a field of the status that an older CRD of ours may lack, by field. Without an entry it kept
+	// the field the last time.
+	droppedAt map[Field]time.Time
 	// revisions are the deciding fields of the status as of the last pass.
 	revisions status.Revisions
 	// completed is the hash of the revision whose rollout was complete, but which could not record that.
@@ -44,6 +47,55 @@ type knownOwner struct {
 	aborted lifecycle.Aborted
 	// writtenBack are the clusters whose works were restored in an abort, with the target revision and when the abort began.
 	writtenBack lifecycle.WrittenBack
+}
+
+// PrunedInterval is how often this process tries again whether the API server keeps the status fields that only our CRD has.
+const PrunedInterval = 5 * time.Minute
+
+// pruning records that the API server dropped fields.
+type pruning struct {
+	// at is when it dropped them; zero if the next status tries again.
+	at time.Time
+	// defaulted is true if the object nevertheless had a default that only our CRD sets.
+	defaulted bool
+}
+
+// lately reports whether this was so recent that fields are not tried again yet.
+func (p *pruning) lately(now time.Time) bool { return p != nil && lately(p.at, now, PrunedInterval) }
+
+// Prunes notes whether the API server drops the status fields that only our CRD has, and whether its answer has a default of our CRD.
+func (m *Owners) Prunes(owner string, pruned, defaulted bool, now time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if pruned {
+		m.of(owner).pruned = &pruning{at: now, defaulted: defaulted}
+	} else if known := m.known[owner]; known != nil {
+		known.pruned = nil
+	}
+}
+
+// Defaulted notes that an object has a default that only our CRD sets. If it lacked the default when fields were dropped, the CRD was
+// updated since. Then the next status tries the fields again without a wait.
+func (m *Owners) Defaulted(owner string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if known := m.known[owner]; known != nil && known.pruned != nil && !known.pruned.defaulted {
+		known.pruned, known.droppedAt = &pruning{}, nil
+	}
+}
+
+// PrunedLately reports whether the API server recently dropped fields, so that they are not tried again yet.
+func (m *Owners) PrunedLately(owner string, now time.Time) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.look(owner).pruned.lately(now)
+}
+
+// PrunedLast reports whether the API server dropped fields the last time.
+func (m *Owners) PrunedLast(owner string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.look(owner).pruned != nil
 }
 
 // unrecordedKept is the maximum number of remembered rollouts without a history.
@@ -79,7 +131,7 @@ func (m *Owners) Recall(owner string, now time.Time) lifecycle.Memory {
 	known := m.look(owner)
 	return lifecycle.Memory{
 		Kept: known.revisions, Completed: known.completed, Incomplete: known.incomplete, Unrecorded: known.digests(),
-		Pruned: known.pruned.lately(now) && known.pruned.decides, Aborted: known.aborted, Records: known.records,
+		Pruned: known.pruned.lately(now), Aborted: known.aborted, Records: known.records, RecordsDropped: known.dropped(FailureList),
 	}
 }
 
@@ -100,7 +152,7 @@ func (m *Owners) Retries(owner string, stored lifecycle.Recorded, now time.Time)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := m.known[owner]
-	if known == nil || known.records.Revision != stored.Revision || known.pruned != nil && slices.Contains(known.pruned.fields, "failures") {
+	if known == nil || known.records.Revision != stored.Revision || known.dropped(FailureList) {
 		return nil
 	}
 	removed := func(cluster string) bool {

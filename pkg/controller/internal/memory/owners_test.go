@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
-	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
 // Fields that the API server dropped are written again after a while, or as soon as an object shows that its CRD became a newer one.
@@ -26,21 +25,17 @@ func TestPruned(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := &Owners{}
-			wanted, stored := &workv1alpha1.ManifestWorkReplicaSetStatus{UpdateRevision: "b", ObservedGeneration: 2}, &workv1alpha1.ManifestWorkReplicaSetStatus{}
-			m.Stored(owner, wanted, stored, test.defaulted, rt.At(0))
+			m.Prunes(owner, true, test.defaulted, rt.At(0))
+			m.Dropped(owner, ObservedGeneration, true, rt.At(0))
 			require.True(t, m.PrunedLately(owner, rt.At(0)))
 			if test.seen {
 				m.Defaulted(owner)
 			}
 			require.Equal(t, test.pruned, m.PrunedLately(owner, rt.At(test.later)))
-			require.Equal(t, test.pruned, m.Declined(owner, wanted, stored, rt.At(test.later)), "the same request changes nothing")
-			require.False(t, m.Declined(owner, wanted, wanted, rt.At(test.later)), "the stored status is another one")
-			require.False(t, m.Declined(owner, stored, stored, rt.At(test.later)), "the wanted status is another one")
-			if !test.seen || test.defaulted {
-				require.Equal(t, []string{"updateRevision"}, m.PrunedFields(owner), "until the API server has answered")
-			}
-			m.Stored(owner, wanted, wanted, test.defaulted, rt.At(test.later))
-			require.Empty(t, m.PrunedFields(owner))
+			require.Equal(t, test.pruned, m.DroppedLately(owner, ObservedGeneration, rt.At(test.later)), "status.observedGeneration")
+			require.True(t, m.PrunedLast(owner), "until the API server has answered")
+			m.Prunes(owner, false, test.defaulted, rt.At(test.later))
+			require.False(t, m.PrunedLast(owner))
 		})
 	}
 }
