@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
@@ -24,9 +25,12 @@ import (
 
 // Runner runs a Controller.
 type Runner struct {
-	name   string
-	queue  *queue.Queue
-	synced []cache.InformerSynced
+	name       string
+	controller *Controller
+	queue      *queue.Queue
+	synced     []cache.InformerSynced
+	// clustersNote is the last note about the permission to read ManagedClusters.
+	clustersNote string
 }
 
 // Run waits for the caches, and then makes passes with a number of workers for rollouts and the same number for aborts. It returns when
@@ -38,6 +42,7 @@ func (r *Runner) Run(ctx context.Context, workers int) {
 		return // The context has ended.
 	}
 	logger.Info("Starting", "workers", workers)
+	go wait.UntilWithContext(ctx, r.followClustersNote, historyInterval)
 	r.queue.Run(ctx, workers)
 	logger.Info("Stopped")
 }
@@ -49,7 +54,7 @@ func New(config Config) (*Runner, error) {
 		return nil, err
 	}
 	const name = "ManifestWorkReplicaSetController"
-	r := &Runner{name: name, queue: queue.New(name, c.laneOf, c.Sync)}
+	r := &Runner{name: name, controller: c, queue: queue.New(name, c.laneOf, c.Sync)}
 	c.abortsWait = func() bool { return r.queue.Waiting(queue.Aborts) }
 	for _, watched := range []struct {
 		informer cache.SharedIndexInformer
@@ -91,6 +96,19 @@ func (r *Runner) watchClusters(c *Controller, informer cache.SharedIndexInformer
 	c.clustersSeen = handler.HasSynced
 	r.synced = append(r.synced, func() bool { return handler.HasSynced() || !informer.HasSynced() && c.clustersNote() != "" })
 	return nil
+}
+
+// followClustersNote queues every object if the hub gets or loses the permission to read ManagedClusters: their conditions report that, and
+// without a ManagedCluster no event follows.
+func (r *Runner) followClustersNote(context.Context) {
+	note := r.controller.clustersNote()
+	if note == r.clustersNote {
+		return
+	}
+	r.clustersNote = note
+	for _, key := range r.controller.replicaSets.ListKeys() {
+		r.queue.Add(key)
+	}
 }
 
 // laneOf returns the lane of the next pass over an object. An abort begins and ends with a status that reports it. While paused, or without

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -72,4 +73,29 @@ func TestPassesThatLeaveNoAbort(t *testing.T) {
 	require.Equal(t, memory.AbortUnderWay, p.abortLeft())
 	p.object.Spec.Paused = true
 	require.Equal(t, memory.NoAbort, p.abortLeft())
+}
+
+// The conditions of every object report whether the hub may read ManagedClusters. If that changes, each gets a pass, even if there is no
+// ManagedCluster (R8a).
+func TestClustersNoteIsFollowed(t *testing.T) {
+	const refused = "the hub may not read ManagedClusters"
+	for name, tc := range map[string]struct {
+		before, now string
+		queued      bool
+	}{
+		"it may read them":       {},
+		"it may not":             {before: refused, now: refused},
+		"it gets the permission": {before: refused, queued: true},
+		"it loses it":            {now: refused, queued: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := &Controller{replicaSets: cache.NewIndexer(cache.MetaNamespaceKeyFunc, nil), clustersNote: func() string { return tc.now }}
+			require.NoError(t, c.replicaSets.Add(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "web"}}))
+			r := &Runner{controller: c, clustersNote: tc.before, queue: queue.New("test", func(string) queue.Lane { return queue.Rollouts }, nil)}
+			r.followClustersNote(t.Context())
+			require.Equal(t, tc.queued, r.queue.Waiting(queue.Rollouts))
+			r.followClustersNote(t.Context())
+			require.Equal(t, tc.now, r.clustersNote)
+		})
+	}
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	ocmfeature "open-cluster-management.io/api/feature"
 	operatorv1 "open-cluster-management.io/api/operator/v1"
 
@@ -100,7 +99,6 @@ func (h *hub) startsItsHistory(t *testing.T) {
 			return fmt.Errorf("there are %d revisions, current is %q: %s", len(revisions), seen.Status.CurrentRevision, progressing(seen))
 		}
 		if progressing(seen) != fmt.Sprintf("New revision %s is successfully progressed", revisions[0].Name) {
-			h.touch(t)
 			return errors.New(progressing(seen))
 		}
 		return nil
@@ -114,15 +112,6 @@ func (h *hub) startsItsHistory(t *testing.T) {
 	requests, err := readAudit(h.auditLog)
 	require.NoError(t, err)
 	h.asked = len(requests)
-}
-
-// touch changes the object, and nothing of its meaning: no event says that ManagedClusters can be read, as the works here have none.
-func (h *hub) touch(t *testing.T) {
-	t.Helper()
-	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"example.com/touched":%q}}}`, time.Now())
-	api := h.ReplicaSets.WorkV1alpha1().ManifestWorkReplicaSets(namespace)
-	_, err := api.Patch(t.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{})
-	require.NoError(t, err)
 }
 
 // keepsHistoryWithoutTheCRD: the rights are there, and the CRD is upstream's.
