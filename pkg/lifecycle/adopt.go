@@ -188,7 +188,7 @@ func (c *chain) recordSpec(spec *adoption.Spec, stable bool, number int64) batch
 	}
 	answer, next := c.do(Step{
 		Action: Record, Key: "record " + wanted.Name, Verb: "creating", Revision: wanted, Why: "another hub rolled out revision " + wanted.Name,
-		Event: &Event{Reason: workv1alpha1.EventRevisionRecorded, Action: "Record", Note: "recorded what another hub rolled out as revision " + wanted.Name},
+		Event: &Event{Reason: workv1alpha1.EventRevisionRecorded, Action: "Record", Note: "another hub rolled out this template: recorded as revision " + wanted.Name},
 	})
 	switch {
 	case next != nil:

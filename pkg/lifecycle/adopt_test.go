@@ -32,7 +32,7 @@ func TestAdopt(t *testing.T) {
 	require.Contains(t, recorded.Revision.Annotations, workv1alpha1.AnnotationRecorded)
 	require.Contains(t, recorded.Revision.Annotations, workv1alpha1.AnnotationCurrentSince)
 	require.NotContains(t, recorded.Revision.Annotations, workv1alpha1.AnnotationRecordedOn)
-	require.Contains(t, recorded.Event.Note, "recorded what another hub rolled out as revision")
+	require.Contains(t, recorded.Event.Note, "recorded as revision")
 	held(t, answer(t, v, lifecycle.Answer{}), lifecycle.Written)
 
 	unmarked := object("a", 1, at(workv1alpha1.AnnotationRecorded, 0))

@@ -84,6 +84,10 @@ func (l *outlook) now() (facts []Fact) {
 	return facts
 }
 
+// sameWave is the longest time between the deadlines of clusters that the outlook shows as one failure: the hub writes a wave of clusters
+// within a few seconds.
+const sameWave = 5 * time.Second
+
 // later returns the facts with a time. An abort ends the outlook.
 func (l *outlook) later() (facts []Fact) {
 	ahead, told := l.ahead, false
@@ -100,7 +104,7 @@ func (l *outlook) later() (facts []Fact) {
 		return facts
 	}
 	first, last := &ahead.Failing[0], &ahead.Failing[len(ahead.Failing)-1]
-	failing, together := l.failing(), last.At.Truncate(time.Second).Equal(first.At.Truncate(time.Second))
+	failing, together := l.failing(), last.At.Sub(first.At) <= sameWave
 	switch {
 	case ahead.Stalled && together:
 		facts = append(facts, Fact{At: last.At, Text: fail(failing) + ": then the rollout stays like this until somebody acts"})
