@@ -61,23 +61,14 @@ func Why(o *Objects, cluster string) (*Story, error) {
 		return nil, fmt.Errorf("no placementRef of %s/%s selects cluster %q", o.ReplicaSet.Namespace, o.ReplicaSet.Name, cluster)
 	}
 	story := &Story{Cluster: clusters[at], Notes: o.presumption(clusters)}
+	story.Past = o.judged(cluster)
 	for i := range o.Works {
-		if o.Works[i].Cluster() == cluster {
-			story.Past = append(story.Past, o.past(&o.Works[i])...)
-		}
-	}
-	if failure := o.failures()[cluster]; failure != nil {
-		text := fmt.Sprintf("the hub recorded a failure: %s: %s", inWords(failure.Reason), failure.Message)
-		if o.aborted() {
-			text = fmt.Sprintf("the hub recorded a failure of revision %s: %s: %s",
-				numberOf(o.numbers(), o.ReplicaSet.Status.UpdateRevision), inWords(failure.Reason), failure.Message)
-		}
-		story.Past = append(story.Past, Fact{At: failure.Since.Time, Text: text})
-	}
-	for i := range o.ReplicaSet.Status.Rejections {
-		if rejection := &o.ReplicaSet.Status.Rejections[i]; o.aborted() && rejection.Cluster == cluster {
-			story.Past = append(story.Past, Fact{At: rejection.Since.Time, Text: fmt.Sprintf("the API server rejected revision %s: %s",
-				numberOf(o.numbers(), o.ReplicaSet.Status.UpdateRevision), rejection.Message)})
+		switch work := &o.Works[i]; {
+		case work.Cluster() != cluster:
+		case work.Hash() == o.ReplicaSet.Status.UpdateRevision:
+			story.Past = append(o.past(work), story.Past...)
+		default: // The hub recorded the failure before it wrote the revision that the cluster returned to.
+			story.Past = append(story.Past, o.past(work)...)
 		}
 	}
 	slices.SortStableFunc(story.Past, func(a, b Fact) int { return a.order().Compare(b.order()) })
@@ -86,6 +77,26 @@ func Why(o *Objects, cluster string) (*Story, error) {
 		story.Assumed = "the hub has watched this cluster since the write; after a restart of the hub, deadlines may be slightly later"
 	}
 	return story, nil
+}
+
+// judged returns the recorded failures and rejections of a cluster at the update revision.
+func (o *Objects) judged(cluster string) []Fact {
+	var facts []Fact
+	if failure := o.failures()[cluster]; failure != nil {
+		text := fmt.Sprintf("the hub recorded a failure: %s: %s", inWords(failure.Reason), failure.Message)
+		if o.aborted() {
+			text = fmt.Sprintf("the hub recorded a failure of revision %s: %s: %s",
+				numberOf(o.numbers(), o.ReplicaSet.Status.UpdateRevision), inWords(failure.Reason), failure.Message)
+		}
+		facts = append(facts, Fact{At: failure.Since.Time, Text: text})
+	}
+	for i := range o.ReplicaSet.Status.Rejections {
+		if rejection := &o.ReplicaSet.Status.Rejections[i]; o.aborted() && rejection.Cluster == cluster {
+			facts = append(facts, Fact{At: rejection.Since.Time, Text: fmt.Sprintf("the API server rejected revision %s: %s",
+				numberOf(o.numbers(), o.ReplicaSet.Status.UpdateRevision), rejection.Message)})
+		}
+	}
+	return facts
 }
 
 // past returns the events that a work shows.
