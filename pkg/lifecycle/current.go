@@ -42,6 +42,9 @@ func (c *chain) keepAbort(update *revision.Revision) {
 	if !aborted || c.Revisions.AbortedTime != nil {
 		return
 	}
+	if kept := &c.Memory.Kept; kept.UpdateRevision == update.Hash && kept.AbortedTime == nil {
+		return // This process has seen the retry since. The revision could not record it.
+	}
 	stage, told := status.StageOf(c.Object.Status.Conditions), meta.FindStatusCondition(c.Object.Status.Conditions, workv1alpha1.ConditionProgressing)
 	if (stage == status.RollingOut || stage == status.Stalled) && !told.LastTransitionTime.After(at) {
 		c.Revisions.AbortedTime = ptr.To(metav1.NewTime(at))

@@ -88,6 +88,31 @@ func TestAbortedStaysAbortedWithoutHistoryAfterCollisions(t *testing.T) {
 	s.aborted(update)
 }
 
+// R4: a retry that the revision could not record stays one when the history can be read again, although the hub's clock is behind that of the
+// person who had aborted the rollout.
+func TestRetryWithoutHistory(t *testing.T) {
+	s := rolledOut(t)
+	s.SetBack(20 * time.Minute)
+	s.Report("c1", "v2", Hangs)
+	s.Update("v2")
+	s.settle(time.Second)
+	s.AbortByHand()
+	s.settle(10 * time.Second)
+	s.aborted(s.Object().Status.UpdateRevision)
+	s.Report("c1", "v2", Succeeds)
+	s.forbid()
+	s.settle(10 * time.Second)
+	s.Pause(true)
+	s.Retry()
+	s.settle(time.Minute)
+	s.allow()
+	s.settle(time.Minute)
+	require.Nil(t, s.Object().Status.AbortedTime, s.story())
+	s.Pause(false)
+	s.quiet()
+	s.everywhere("v2")
+}
+
 // R4: a new template begins a new rollout also without a history, where this process still knows what was aborted.
 func TestNewTemplateAfterAnAbortWithoutHistory(t *testing.T) {
 	s := abortedUnder(t, "older")
