@@ -112,8 +112,13 @@ func (w *World) staysAway(cluster string) bool {
 }
 
 // leftAlone reports whether a work stays with its Placement, which lost the cluster because the cluster is unavailable, although another one
-// selects the cluster.
+// selects the cluster. The hub goes by the work that has the usual name, if the cluster has more than one.
 func (w *World) leftAlone(work *workv1.ManifestWork) bool {
 	placement := work.Labels[workv1alpha1.LabelPlacement]
+	for _, other := range w.Works() {
+		if other.Namespace == work.Namespace && other.Name == Name {
+			placement = other.Labels[workv1alpha1.LabelPlacement]
+		}
+	}
 	return w.seesAway(work.Namespace) && !decidedFor(placement, w.seenDecisions()).Has(work.Namespace)
 }
