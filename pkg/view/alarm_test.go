@@ -1,6 +1,7 @@
 package view_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -100,4 +101,30 @@ func TestAfterAnAbort(t *testing.T) {
 	require.True(t, view.Restored(o))
 	events := view.Timeline(o)
 	require.Equal(t, "restored: every cluster had confirmed the revision to which the abort of revision 2 returned", events[len(events)-1].Text)
+}
+
+// TestWhyOrdersOneSecond: times of one second are told in the order of cause and effect. A failure comes after the write of its revision, and
+// before the write of the revision that the cluster returned to.
+func TestWhyOrdersOneSecond(t *testing.T) {
+	at := now.Add(time.Minute)
+	past := func(version string, change func(*view.Objects)) (told []string) {
+		o := objects(t, func(o *view.Objects) {
+			o.Works = []work.Work{succeeding(t, "c1", version)}
+			o.Works[0].Object.Annotations[workv1alpha1.AnnotationAppliedAt] = at.Format(time.RFC3339Nano)
+			o.ReplicaSet.Status.Failures = []workv1alpha1.ClusterFailure{{
+				Cluster: "c1", Placement: "p", Since: metav1.NewTime(at), Reason: workv1alpha1.FailureDegraded, Message: "crashes",
+			}}
+		}, change)
+		story, err := view.Why(o, "c1")
+		require.NoError(t, err)
+		for _, fact := range story.Past {
+			if strings.HasPrefix(fact.Text, "the hub ") {
+				told = append(told, fact.Text)
+			}
+		}
+		return told
+	}
+	require.Equal(t, []string{"the hub wrote revision 2", "the hub recorded a failure: degraded: crashes"}, past("v2", func(*view.Objects) {}))
+	require.Equal(t, []string{"the hub recorded a failure of revision 2: degraded: crashes", "the hub wrote revision 1"},
+		past("v1", func(o *view.Objects) { o.ReplicaSet.Status.AbortedTime = ptr.To(metav1.NewTime(at)) }))
 }

@@ -70,6 +70,9 @@ func fleet(t *testing.T, failures, deadline string) *view.Objects {
 	return o
 }
 
+// oneWave makes the deadlines of the fleet's clusters be at most 5 s apart.
+func oneWave(o *view.Objects) { sick(o.Works[6], 5*time.Second) }
+
 func textsOf(o *view.Objects, facts []view.Fact) (texts []string) {
 	for i := range facts {
 		when := "now"
@@ -99,6 +102,9 @@ func TestThen(t *testing.T) {
 		"none of them is too many": {"50%", "10m", nil, []string{
 			"5m0s: the first of 10 clusters (c01, c02, c03, c04, c05 and 5 more) fails; maxFailures 50% (10): the rollout continues",
 		}},
+		"none of them is too many, in one wave": {"50%", "10m", oneWave, []string{
+			"5m0s: 10 clusters (c01, c02, c03, c04, c05 and 5 more) fail; maxFailures 50% (10): the rollout continues",
+		}},
 		"without a deadline": {"6", "None", nil, []string{
 			"now: halted: 7 degraded, 1 rejected, maxFailures 6: nothing starts until 2 recover",
 			"now: no deadline: stays like this until somebody acts, because progressDeadline is None",
@@ -111,6 +117,13 @@ func TestThen(t *testing.T) {
 		}, []string{
 			"now: halted: 7 degraded, 1 rejected, maxFailures 6: nothing starts until 2 recover",
 			"5m6s: the last of 9 clusters (c01, c02, c03, c04, c05 and 4 more) fails: then the rollout stays like this until somebody acts",
+		}},
+		"without AbortAll, in one wave": {"6", "10m", func(o *view.Objects) {
+			oneWave(o)
+			o.ReplicaSet.Spec.PlacementRefs[0].RolloutStrategy.FailureStrategy = ""
+		}, []string{
+			"now: halted: 7 degraded, 1 rejected, maxFailures 6: nothing starts until 2 recover",
+			"5m5s: 9 clusters (c01, c02, c03, c04, c05 and 4 more) fail: then the rollout stays like this until somebody acts",
 		}},
 		"paused": {"6", "10m", func(o *view.Objects) { o.ReplicaSet.Spec.Paused = true }, []string{
 			"now: paused: the hub writes to no cluster, and aborts nothing, until somebody resumes the rollout",

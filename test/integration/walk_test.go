@@ -22,7 +22,6 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/plugin"
 	"github.com/open-cluster-management-io/work-rollback/pkg/upgrade/plan"
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
-	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // TestWalk: the person on call is woken up while half of 20 clusters are sick. The screens show what is wrong and why, what happens next
@@ -41,8 +40,8 @@ func TestWalk(t *testing.T) {
 	slow.quiet()
 	fast.quiet()
 	stop() // The screens show the moment before that: no deadline passes while they are read.
-	slow.shows("walk-10m", slow.wrote().Add(30*time.Second), true)
-	began := fast.wrote()
+	slow.shows("walk-10m", slow.began().Add(30*time.Second), true)
+	began := fast.began()
 	fast.shows("walk-40s", began.Add(30*time.Second), true)
 	fast.shows("walk-hub-stopped", began.Add(time.Hour), false)
 
@@ -112,21 +111,17 @@ func (f *fleet) fallsSick(degraded ...string) {
 	})
 }
 
-// wrote returns when the first cluster got v2.
-func (f *fleet) wrote() (first time.Time) {
+// began returns when the rollout of v2 began. The writes of v2 follow it, on a slow machine some seconds later.
+func (f *fleet) began() time.Time {
 	f.t.Helper()
-	works := f.works()
-	for i := range works {
-		if versionOf(&works[i]) != "v2" {
-			continue
-		}
-		at, known := (&work.Work{Object: &works[i]}).AppliedAt()
-		require.True(f.t, known)
-		if first.IsZero() || at.Before(first) {
-			first = at
+	set := f.get()
+	for i := range set.Status.Revisions {
+		if listed := &set.Status.Revisions[i]; listed.Hash == set.Status.UpdateRevision {
+			return listed.LastRolledOutTime.Time
 		}
 	}
-	return first
+	require.Fail(f.t, describe(set))
+	return time.Time{}
 }
 
 // shows compares the screens at a time with a golden file. leads makes the hub the leader at that time.

@@ -116,7 +116,7 @@ func (w *World) staysAway(cluster string) bool {
 func (w *World) leftAlone(work *workv1.ManifestWork) bool {
 	placement := work.Labels[workv1alpha1.LabelPlacement]
 	for _, other := range w.Works() {
-		if other.Namespace == work.Namespace && other.Name == Name {
+		if other.Namespace == work.Namespace && other.Name == Name && owned(other) {
 			placement = other.Labels[workv1alpha1.LabelPlacement]
 		}
 	}
