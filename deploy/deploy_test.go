@@ -158,7 +158,7 @@ func TestThePoliciesAreTheGeneratedOnes(t *testing.T) {
 	require.Equal(t, string(want), string(got), "run make generate")
 }
 
-// The guard of the revisions knows the hub by the names that the binding of its rights has, and by the right itself.
+// The guard of the revisions knows the hub by the name that the binding of its rights has, or that of the chart, and by the right itself.
 func TestTheGuardKnowsTheHub(t *testing.T) {
 	binding, role := &rbacv1.ClusterRoleBinding{}, &rbacv1.ClusterRole{}
 	rendered(t, "ClusterRoleBinding", binding)
@@ -166,8 +166,10 @@ func TestTheGuardKnowsTheHub(t *testing.T) {
 	guard, err := files.ReadFile("base/policy-revisions.yaml")
 	require.NoError(t, err)
 	subject := binding.Subjects[0]
-	require.Contains(t, string(guard), "'system:serviceaccount:"+subject.Namespace+":"+subject.Name+"'")
-	require.Contains(t, string(guard), ":"+subject.Name+"$'")
+	for _, name := range []string{subject.Name, "work-rollback"} {
+		require.Contains(t, string(guard), "'system:serviceaccount:"+subject.Namespace+":"+name+"'")
+	}
+	require.Contains(t, string(guard), ":("+subject.Name+"|work-rollback)$'")
 	require.Contains(t, string(guard), "authorizer.group('apps').resource('controllerrevisions').check('create')")
 	require.Contains(t, role.Rules[0].Verbs, "create")
 	require.Contains(t, string(guard), workv1alpha1.LabelReplicaSet)

@@ -13,7 +13,7 @@ var deletesTheHub = regexp.MustCompile(`(?m)` +
 	`delete\b.*\s-k\s*=?\s*(\./)?deploy(/|/base/?|/hub/?|/crds/?)?(\s|$)` +
 	`|delete\b.*\s(crd|customresourcedefinitions?)\b` +
 	`|delete\b.*\bclustermanagers?\b` +
-	`|helm uninstall|clusteradm clean`)
+	`|helm uninstall (?:[^w]|w[^o])|clusteradm clean`)
 
 // No block of a page has a command that takes every ManifestWorkReplicaSet.
 func TestNoPageDeletesTheHub(t *testing.T) {
@@ -24,6 +24,7 @@ func TestNoPageDeletesTheHub(t *testing.T) {
 		require.Regexp(t, deletesTheHub, command)
 	}
 	require.NotRegexp(t, deletesTheHub, "kubectl delete -k deploy/monitoring")
+	require.NotRegexp(t, deletesTheHub, "helm uninstall work-rollback", "it keeps the CRD")
 	for _, block := range fenced(t) {
 		if block.Language == "sh" {
 			require.NotRegexp(t, deletesTheHub, block.Text, block.Where())

@@ -16,7 +16,7 @@ import (
 func (r *release) reference(digest string) string { return imageName + ":" + r.version + "@" + digest }
 
 // install writes install.yaml, the parts that the image needs on any hub, and hub.yaml, the ClusterManager with the image. On some hubs,
-// another tool owns the ClusterManager.
+// another tool owns the ClusterManager. beside-ocm.yaml is all that a hub beside OCM needs.
 func (r *release) install(digest string) error {
 	base, err := deploy.RenderBase()
 	if err != nil {
@@ -34,7 +34,14 @@ func (r *release) install(digest string) error {
 			return fmt.Errorf("naming the image in %s %s: %w", object.GetKind(), object.GetName(), err)
 		}
 	}
-	return r.manifest("hub.yaml", hub)
+	if err := r.manifest("hub.yaml", hub); err != nil {
+		return err
+	}
+	beside, err := deploy.RenderChart(deploy.ChartNamespace, map[string]any{"image": r.reference(digest)})
+	if err != nil {
+		return err
+	}
+	return r.manifest("beside-ocm.yaml", beside)
 }
 
 // manifest writes objects into a file for kubectl.

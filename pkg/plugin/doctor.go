@@ -39,6 +39,9 @@ type doctor struct {
 // which Helm or a GitOps tool may own.
 const applyDeploy = "kubectl apply --server-side --force-conflicts -k deploy/base"
 
+// applyChart is the remedy for everything that deploy/chart installs.
+const applyChart = "helm upgrade work-rollback deploy/chart --reuse-values --take-ownership, in the namespace of the hub"
+
 func newDoctor(o *options) *cobra.Command {
 	output, hub, leaving := "", "", false
 	cmd := &cobra.Command{
@@ -65,7 +68,7 @@ func (o *options) doctor(ctx context.Context, hub, output string, leaving bool) 
 		return err
 	}
 	checks := []func(context.Context) ([]diagnosis, error){
-		d.crd, d.rights, d.yourRights, d.leader, d.refused, d.version, d.ocm, d.webhook, d.lostFields, d.metrics,
+		d.crd, d.oneHub, d.rights, d.yourRights, d.leader, d.refused, d.version, d.ocm, d.webhook, d.lostFields, d.metrics,
 	}
 	if leaving {
 		checks = []func(context.Context) ([]diagnosis, error){d.leaving}

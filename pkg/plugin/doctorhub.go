@@ -64,7 +64,7 @@ func unledBy(hub string, n int, behind []string) []diagnosis {
 	switch {
 	case len(behind) == n:
 		return one(checkFail, check, "no work controller has led in namespace "+hub,
-			"enable the feature gate ManifestWorkReplicaSet in the ClusterManager, or set --hub-namespace")
+			"enable the feature gate ManifestWorkReplicaSet in the ClusterManager, install deploy/chart, or set --hub-namespace")
 	case len(behind) > 0:
 		return one(checkFail, check, fmt.Sprintf("there is no Lease in namespace %s, and no hub has processed the newest spec of %d of %d "+
 			"ManifestWorkReplicaSets: %s", hub, len(behind), n, firstOf(behind, namesShown)),

@@ -5,14 +5,19 @@ import (
 	"strings"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/upgrade/plan"
 )
 
-// workController is the ServiceAccount of the hub.
-const workController = "work-controller-sa"
+const (
+	// workController is the ServiceAccount of the hub that OCM's operator runs. The operator deletes it if its feature gates are off.
+	workController = "work-controller-sa"
+	// besideOCM is the ServiceAccount and the Deployment of the hub that deploy/chart runs.
+	besideOCM = "work-rollback"
+)
 
 // right is a permission on a resource.
 type right struct {
@@ -70,10 +75,62 @@ func denied(
 	return missing, nil
 }
 
-// rights checks the permissions of the hub's ServiceAccount.
-func (d *doctor) rights(ctx context.Context) ([]diagnosis, error) {
+// accounts returns the ServiceAccounts of the hubs that are installed.
+func (d *doctor) accounts(ctx context.Context) (found []string, err error) {
+	for _, name := range []string{workController, besideOCM} {
+		_, err := d.kube.CoreV1().ServiceAccounts(d.hub).Get(ctx, name, metav1.GetOptions{})
+		switch {
+		case err == nil:
+			found = append(found, name)
+		case !apierrors.IsNotFound(err):
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// oneHub checks that OCM's operator and deploy/chart do not both run a hub. The Lease lets only one of them work, but it can be OCM's.
+func (d *doctor) oneHub(ctx context.Context) ([]diagnosis, error) {
+	const check = "one-hub"
+	found, err := d.accounts(ctx)
+	switch {
+	case err != nil:
+		return unreadable(check, "get serviceaccounts in namespace "+d.hub, err)
+	case len(found) > 1:
+		return one(checkFail, check, "OCM's operator and deploy/chart both run a work hub in namespace "+d.hub+
+			": only the one that holds the Lease works, and OCM's would roll out aborted templates",
+			"disable the feature gates ManifestWorkReplicaSet and CleanUpCompletedManifestWork in the ClusterManager, or uninstall the chart"), nil
+	}
+	return nil, nil
+}
+
+// rights checks the permissions of the ServiceAccount of each hub that is installed.
+func (d *doctor) rights(ctx context.Context) (all []diagnosis, err error) {
+	found, err := d.accounts(ctx)
+	if err != nil && !apierrors.IsForbidden(err) {
+		return nil, err
+	}
+	if len(found) == 0 {
+		found = []string{workController}
+	}
+	for _, name := range found {
+		diagnoses, err := d.rightsOf(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, diagnoses...)
+	}
+	return all, nil
+}
+
+// rightsOf checks the permissions of a ServiceAccount of the hub.
+func (d *doctor) rightsOf(ctx context.Context, name string) ([]diagnosis, error) {
 	const check = "hub-rights"
-	account := "system:serviceaccount:" + d.hub + ":" + workController
+	remedy := applyDeploy
+	if name == besideOCM {
+		remedy = applyChart
+	}
+	account := "system:serviceaccount:" + d.hub + ":" + name
 	missing, err := denied(hubRights, d.hub, func(attributes *authorizationv1.ResourceAttributes) (bool, error) {
 		review, err := d.kube.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
 			Spec: authorizationv1.SubjectAccessReviewSpec{
@@ -87,7 +144,7 @@ func (d *doctor) rights(ctx context.Context) ([]diagnosis, error) {
 	case err != nil:
 		return unreadable(check, "create subjectaccessreviews", err)
 	case len(missing) > 0:
-		return one(checkFail, check, account+" can't "+strings.Join(missing, ", "), applyDeploy), nil
+		return one(checkFail, check, account+" can't "+strings.Join(missing, ", "), remedy), nil
 	}
 	return one(checkOK, check, account+" has the permissions of deploy/", ""), nil
 }

@@ -227,6 +227,7 @@ func (c *checkup) breaksTheHub() {
 		return nil
 	})
 	c.says(1, "hub-rights", "fail", "work-controller-sa can't get controllerrevisions, list controllerrevisions")
+	c.runsTwoHubs()
 
 	hooks := kube.AdmissionregistrationV1().ValidatingWebhookConfigurations()
 	hook, err := hooks.Get(ctx, "mwrs", metav1.GetOptions{})
@@ -251,6 +252,21 @@ func (c *checkup) breaksTheHub() {
 	}, metav1.CreateOptions{})
 	require.NoError(c.t, err)
 	c.says(1, "webhook", "ok", "the admission policies of deploy/ check")
+}
+
+// runsTwoHubs has OCM's operator and deploy/chart run a hub, and then deploy/chart alone.
+func (c *checkup) runsTwoHubs() {
+	ctx, accounts := c.t.Context(), c.w.kube.CoreV1().ServiceAccounts(hubNamespace)
+	for _, name := range []string{"work-rollback", "work-controller-sa"} {
+		_, err := accounts.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+		require.NoError(c.t, err)
+	}
+	c.says(1, "one-hub", "fail", "OCM's operator and deploy/chart both run a work hub in namespace "+hubNamespace)
+	require.NoError(c.t, accounts.Delete(ctx, "work-controller-sa", metav1.DeleteOptions{}))
+	results, _ := c.run()
+	require.NotContains(c.t, results, "one-hub")
+	c.says(1, "hub-rights", "fail", ":work-rollback can't get controllerrevisions, list controllerrevisions")
+	require.NoError(c.t, accounts.Delete(ctx, "work-rollback", metav1.DeleteOptions{}))
 }
 
 // withoutLeaderElection deletes the Lease: only what the hub did shows that it runs, without leader election.

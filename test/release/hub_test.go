@@ -72,6 +72,10 @@ func (s *snapshot) installs(t *testing.T) {
 	require.Equal(t, "ghcr.io/open-cluster-management-io/work-rollback/work:"+s.version+"@"+s.digest,
 		kubectl("get", "clustermanager", "cluster-manager", "-o", "jsonpath={.spec.workImagePullSpec}"))
 
+	kubectl("apply", "--server-side", "--force-conflicts", "-f", "beside-ocm.yaml")
+	require.Equal(t, "ghcr.io/open-cluster-management-io/work-rollback/work:"+s.version+"@"+s.digest,
+		kubectl("-n", sandbox.HubNamespace, "get", "deployment", "work-rollback", "-o", "jsonpath={.spec.template.spec.containers[0].image}"))
+
 	kubectl("create", "serviceaccount", "reader", "-n", "default")
 	kubectl("create", "clusterrolebinding", "reader", "--clusterrole=cluster-admin", "--serviceaccount=default:reader")
 	token := kubectl("create", "token", "reader", "-n", "default")

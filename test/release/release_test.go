@@ -95,7 +95,7 @@ func sum(content []byte) string {
 }
 
 func (s *snapshot) hasItsFiles(t *testing.T) {
-	wanted := []string{"checksums.txt", "hub.yaml", "image", "image-digest.txt", "install.yaml", "mwrs.yaml", "release-notes.md"}
+	wanted := []string{"beside-ocm.yaml", "checksums.txt", "hub.yaml", "image", "image-digest.txt", "install.yaml", "mwrs.yaml", "release-notes.md"}
 	for _, p := range []string{"linux_amd64", "linux_arm64"} {
 		wanted = append(wanted, "work_"+s.version+"_"+p+".cdx.json")
 	}

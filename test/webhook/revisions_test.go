@@ -80,7 +80,10 @@ func TestOnlyTheHubWritesRevisions(t *testing.T) {
 	_, err := hub.kube.RbacV1().ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "hosted"},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "open-cluster-management:cluster-manager-work:revisions"},
-		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: "my-hosted-hub", Name: "work-controller-sa"}},
+		Subjects: []rbacv1.Subject{
+			{Kind: "ServiceAccount", Namespace: "my-hosted-hub", Name: "work-controller-sa"},
+			{Kind: "ServiceAccount", Namespace: "my-hosted-hub", Name: "work-rollback"},
+		},
 	}, metav1.CreateOptions{})
 	require.NoError(t, err)
 	// A tenant has all rights in a namespace, and a ServiceAccount there with the hub's name.
@@ -89,14 +92,20 @@ func TestOnlyTheHubWritesRevisions(t *testing.T) {
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
 		Subjects: []rbacv1.Subject{
 			{Kind: "ServiceAccount", Namespace: namespace, Name: "work-controller-sa"}, {Kind: "User", APIGroup: rbacv1.GroupName, Name: "jane"},
+			{Kind: "ServiceAccount", Namespace: namespace, Name: "work-rollback"},
 		},
 	}, metav1.CreateOptions{})
 	require.NoError(t, err)
 
+	hostedBeside, _ := serviceAccount("my-hosted-hub", "work-rollback")
 	theHub, hubGroups := serviceAccount(hubNamespace, "work-controller-sa")
+	// deploy/chart binds it; here, it has no more than its name.
+	beside, _ := serviceAccount(hubNamespace, "work-rollback")
 	for name, revisions := range map[string]appsclient.ControllerRevisionInterface{
 		"the-hub":                revisionsAs(t, namespace, theHub, hubGroups...),
 		"a-hosted-hub":           revisionsAs(t, namespace, hosted, hostedGroups...),
+		"a-hosted-hub-beside":    revisionsAs(t, namespace, hostedBeside, hostedGroups...),
+		"the-hub-beside-ocm":     revisionsAs(t, namespace, beside, "system:masters"),
 		"garbage-collector":      revisionsAs(t, namespace, "system:serviceaccount:kube-system:generic-garbage-collector", "system:masters"),
 		"namespace-controller":   revisionsAs(t, namespace, "system:serviceaccount:kube-system:namespace-controller", "system:masters"),
 		"controller-manager":     revisionsAs(t, namespace, "system:kube-controller-manager", "system:masters"),
@@ -108,10 +117,12 @@ func TestOnlyTheHubWritesRevisions(t *testing.T) {
 	existing, err := revisionsAs(t, namespace, theHub, hubGroups...).Create(ctx, newRevision("existing"), metav1.CreateOptions{})
 	require.NoError(t, err)
 	tenant, tenantGroups := serviceAccount(namespace, "work-controller-sa")
+	tenantBeside, _ := serviceAccount(namespace, "work-rollback")
 	for name, revisions := range map[string]appsclient.ControllerRevisionInterface{
 		"an administrator":                   admin,
 		"a tenant":                           revisionsAs(t, namespace, "jane", "system:authenticated"),
 		"a tenant with the hub's name":       revisionsAs(t, namespace, tenant, tenantGroups...),
+		"a tenant with the chart's name":     revisionsAs(t, namespace, tenantBeside, tenantGroups...),
 		"a webhook":                          revisionsAs(t, namespace, "system:serviceaccount:"+hubNamespace+":work-webhook-sa", "system:masters"),
 		"somebody with another name's group": revisionsBy(t, namespace, impersonating("work.open-cluster-management.io")),
 	} {

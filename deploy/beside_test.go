@@ -1,0 +1,261 @@
+package deploy
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+
+	"github.com/open-cluster-management-io/work-rollback/internal/sandbox/ocm"
+	"github.com/open-cluster-management-io/work-rollback/pkg/hub"
+)
+
+// beside renders the chart with values in the form `a.b`, as `helm --set` has them.
+func beside(t *testing.T, namespace string, set map[string]any) []*unstructured.Unstructured {
+	t.Helper()
+	values := map[string]any{}
+	for key, value := range set {
+		require.NoError(t, unstructured.SetNestedField(values, value, strings.Split(key, ".")...))
+	}
+	objects, err := RenderChart(namespace, values)
+	require.NoError(t, err)
+	return objects
+}
+
+// kinds returns the kinds and names of objects, sorted.
+func kinds(objects []*unstructured.Unstructured) (names []string) {
+	for _, object := range objects {
+		names = append(names, object.GetKind()+" "+object.GetName())
+	}
+	slices.Sort(names)
+	return names
+}
+
+// find decodes the object with a kind and a name.
+func find(t *testing.T, objects []*unstructured.Unstructured, kind, name string, into any) {
+	t.Helper()
+	i := slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool { return o.GetKind() == kind && o.GetName() == name })
+	require.GreaterOrEqual(t, i, 0, "%s %s is not in %v", kind, name, kinds(objects))
+	require.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructured(objects[i].Object, into))
+}
+
+// The hub of the chart has another ServiceAccount, so that OCM's operator never deletes its permissions. All else that deploy/base has is in
+// the chart, word for word.
+func TestChartEqualsKustomize(t *testing.T) {
+	base, err := RenderBase()
+	require.NoError(t, err)
+	chart := map[string]map[string]any{}
+	for _, object := range beside(t, ChartNamespace, nil) {
+		chart[object.GetKind()+" "+object.GetName()] = object.Object
+	}
+	rename := strings.NewReplacer("cluster-manager-work", "work-rollback", "work-controller-sa", "work-rollback")
+	for _, object := range base {
+		kind := object.GetKind()
+		if name := kind + " " + rename.Replace(object.GetName()); name != kind+" "+object.GetName() {
+			text, err := object.MarshalJSON()
+			require.NoError(t, err)
+			require.NoError(t, object.UnmarshalJSON([]byte(rename.Replace(string(text)))))
+		}
+		if kind == "CustomResourceDefinition" {
+			annotations := object.GetAnnotations()
+			require.NotEmpty(t, annotations)
+			annotations["helm.sh/resource-policy"] = "keep"
+			object.SetAnnotations(annotations)
+		}
+		name := kind + " " + object.GetName()
+		require.Equal(t, normalized(t, object.Object), normalized(t, chart[name]), name)
+		delete(chart, name)
+	}
+	var others []string
+	for name := range chart {
+		others = append(others, name)
+	}
+	require.ElementsMatch(t, []string{
+		"ServiceAccount work-rollback", "Deployment work-rollback",
+		"ClusterRole open-cluster-management:work-rollback:controller", "ClusterRoleBinding open-cluster-management:work-rollback:controller",
+	}, others)
+}
+
+// normalized returns an object as JSON, in which numbers have one type.
+func normalized(t *testing.T, object map[string]any) string {
+	t.Helper()
+	text, err := (&unstructured.Unstructured{Object: object}).MarshalJSON()
+	require.NoError(t, err)
+	return string(text)
+}
+
+// Helm reads no file outside of the chart: `make generate` copies them.
+func TestChartFilesAreCopies(t *testing.T) {
+	copies, err := filepath.Glob("chart/files/*")
+	require.NoError(t, err)
+	require.Len(t, copies, 13)
+	for _, file := range copies {
+		var sources []string
+		for _, dir := range []string{"base", "crds", "monitoring"} {
+			if _, err := os.Stat(filepath.Join(dir, filepath.Base(file))); err == nil {
+				sources = append(sources, filepath.Join(dir, filepath.Base(file)))
+			}
+		}
+		require.Len(t, sources, 1, file)
+		want, err := os.ReadFile(sources[0])
+		require.NoError(t, err)
+		got, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.Equal(t, string(want), string(got), "%s differs from %s: run make generate", file, sources[0])
+	}
+}
+
+// The hub of the chart may do what the linked OCM's own may, and what deploy/base adds; nothing else.
+func TestChartGrantsWhatOCMGrants(t *testing.T) {
+	theirs, ours := &rbacv1.ClusterRole{}, &rbacv1.ClusterRole{}
+	require.NoError(t, ocm.Render("hub/work/clusterrole.yaml", ocm.Defaults(), theirs))
+	objects := beside(t, ChartNamespace, nil)
+	find(t, objects, "ClusterRole", "open-cluster-management:work-rollback:controller", ours)
+	require.Equal(t, permissions(theirs.Rules), permissions(ours.Rules))
+
+	for _, object := range objects {
+		if kind := object.GetKind(); kind != "ClusterRoleBinding" && kind != "RoleBinding" {
+			continue
+		}
+		binding := &rbacv1.ClusterRoleBinding{}
+		require.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, binding))
+		require.Equal(t, []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: ChartNamespace, Name: "work-rollback"}}, binding.Subjects)
+	}
+}
+
+func permissions(rules []rbacv1.PolicyRule) map[string]bool {
+	may := map[string]bool{}
+	for _, rule := range rules {
+		for _, group := range rule.APIGroups {
+			for _, resource := range rule.Resources {
+				for _, verb := range rule.Verbs {
+					may[fmt.Sprint(verb, " ", resource, ".", group, " ", rule.ResourceNames)] = true
+				}
+			}
+		}
+	}
+	return may
+}
+
+// The pods run as those of the operator's Deployment, except for what the values change. The hub knows each flag.
+func TestChartRunsTheHubAsTheOperatorDoes(t *testing.T) {
+	for name, test := range map[string]struct {
+		set    map[string]any
+		values func(ocm.Values)
+		more   []string
+	}{
+		"kube": {nil, func(ocm.Values) {}, []string{"--v=2"}},
+		"mqtt": {map[string]any{"broker.driver": "mqtt", "logLevel": int64(4), "extraArgs": []any{"--success-settle=5s"}}, func(v ocm.Values) {
+			v["CloudEventsDriverEnabled"], v["WorkDriver"] = true, "mqtt"
+		}, []string{"--v=4", "--success-settle=5s"}},
+		"completed works": {map[string]any{"cleanUpCompletedManifestWork": true}, func(v ocm.Values) {
+			v["WorkFeatureGates"] = []string{"--feature-gates=ManifestWorkReplicaSet=true", "--feature-gates=CleanUpCompletedManifestWork=true"}
+		}, []string{"--v=2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			values := ocm.Defaults()
+			values["WorkFeatureGates"] = []string{"--feature-gates=ManifestWorkReplicaSet=true"}
+			test.values(values)
+			theirs, ours := &appsv1.Deployment{}, &appsv1.Deployment{}
+			require.NoError(t, ocm.Render(ocm.WorkDeployment, values, theirs))
+			find(t, beside(t, ChartNamespace, test.set), "Deployment", "work-rollback", ours)
+			their, our := theirs.Spec.Template.Spec.Containers[0], ours.Spec.Template.Spec.Containers[0]
+			require.Equal(t, append(their.Args, test.more...), our.Args)
+			require.Equal(t, their.Env, our.Env)
+			require.Equal(t, their.VolumeMounts, our.VolumeMounts)
+			require.Equal(t, theirs.Spec.Template.Spec.Volumes, ours.Spec.Template.Spec.Volumes)
+			require.Equal(t, their.LivenessProbe, our.LivenessProbe)
+			require.Equal(t, their.ReadinessProbe, our.ReadinessProbe)
+			require.Equal(t, their.Resources, our.Resources)
+			require.Subset(t, ours.Spec.Selector.MatchLabels, ours.Spec.Template.Labels)
+			require.NotEqual(t, theirs.Spec.Selector, ours.Spec.Selector)
+			parse(t, our.Args)
+		})
+	}
+}
+
+// parse reads the arguments of a container as the hub does. The feature gates and the log level are flags of the whole binary.
+func parse(t *testing.T, args []string) {
+	t.Helper()
+	flags := slices.DeleteFunc(slices.Clone(args[2:]), func(arg string) bool {
+		return strings.HasPrefix(arg, "--feature-gates=") || strings.HasPrefix(arg, "--v=")
+	})
+	require.NoError(t, hub.NewManagerCommand().ParseFlags(flags))
+}
+
+// In Hosted mode, the two parts are the whole.
+func TestChartInHostedMode(t *testing.T) {
+	onHub := beside(t, "my-hub", map[string]any{"mode": "Hub"})
+	management := beside(t, "my-hub", map[string]any{"mode": "Management"})
+	require.ElementsMatch(t, kinds(beside(t, ChartNamespace, nil)), kinds(append(slices.Clone(onHub), management...)))
+	require.Equal(t, []string{"Deployment work-rollback"}, kinds(management))
+	for _, object := range append(onHub, management...) {
+		text, err := object.MarshalJSON()
+		require.NoError(t, err)
+		if object.GetKind() != "ValidatingAdmissionPolicy" {
+			require.NotContains(t, string(text), ChartNamespace, object.GetName())
+		}
+	}
+	deployment := &appsv1.Deployment{}
+	find(t, management, "Deployment", "work-rollback", deployment)
+	pod := deployment.Spec.Template.Spec
+	require.Empty(t, pod.ServiceAccountName)
+	require.Contains(t, pod.Containers[0].Args, "--kubeconfig=/var/run/secrets/hub/kubeconfig")
+	parse(t, pod.Containers[0].Args)
+	require.Equal(t, "work-rollback-kubeconfig", pod.Volumes[1].Secret.SecretName)
+}
+
+// What is off by default.
+func TestChartOptions(t *testing.T) {
+	more := beside(t, ChartNamespace, map[string]any{"replicas": int64(2), "networkPolicy.enabled": true, "serviceMonitor.enabled": true})
+	require.Subset(t, kinds(more), []string{"PodDisruptionBudget work-rollback", "NetworkPolicy work-rollback"})
+
+	policy := &networkingv1.NetworkPolicy{}
+	find(t, more, "NetworkPolicy", "work-rollback", policy)
+	require.Equal(t, map[string]string{"app": "work-rollback"}, policy.Spec.PodSelector.MatchLabels)
+	var egress []int
+	for _, rule := range policy.Spec.Egress {
+		require.Empty(t, rule.To)
+		for _, port := range rule.Ports {
+			egress = append(egress, port.Port.IntValue())
+		}
+	}
+	require.Subset(t, egress, []int{53, 443, 6443, 1883, 8883})
+
+	rendered, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), "monitoring")
+	require.NoError(t, err)
+	for _, resource := range rendered.Resources() {
+		if resource.GetKind() != "ConfigMap" { // The dashboard is too large for a release of Helm.
+			require.Contains(t, kinds(more), resource.GetKind()+" "+resource.GetName())
+		}
+	}
+	delegator := &rbacv1.ClusterRoleBinding{}
+	find(t, more, "ClusterRoleBinding", "mwrs-metrics-auth-delegator", delegator)
+	require.Equal(t, "work-rollback", delegator.Subjects[0].Name)
+}
+
+// A value that does nothing is an error, not a surprise. In another namespace, the Lease would not keep OCM's hub from leading.
+func TestChartRejects(t *testing.T) {
+	for message, values := range map[string]map[string]any{
+		"additional properties 'replica'": {"replica": 2},
+		"/broker/driver":                  {"broker": map[string]any{"driver": "nats"}},
+		"/replicas":                       {"replicas": 0},
+		"/image":                          {"image": ""},
+	} {
+		_, err := RenderChart(ChartNamespace, values)
+		require.ErrorContains(t, err, message)
+	}
+	_, err := RenderChart("default", nil)
+	require.ErrorContains(t, err, "install this chart in the namespace open-cluster-management-hub")
+}
