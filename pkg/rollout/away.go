@@ -14,7 +14,7 @@ import (
 //  1. OCM drops an unavailable cluster from its Placements. The cluster has not left for good: it is away until it has been available for a
 //     minute, or its ManagedCluster is deleted. If the hub can't read ManagedClusters, no cluster is away.
 //  2. The work of a cluster that is away is neither deleted (remove), nor handed over to another placementRef that selects the cluster
-//     (newSelection).
+//     (stayOf).
 //  3. Such a work counts for its placementRef and decision group only if it has the update revision: it takes a slot, is awaited, and fails
 //     at its deadline, as if the cluster were selected (addLeaving, reached). Otherwise nothing is started there, and nothing waits for it.
 //  4. An abort writes it as any other (planRollback), and is not confirmed before the cluster has confirmed it (restoreAway).
@@ -44,22 +44,6 @@ func (s *Snapshot) away(cluster string) (away bool, until time.Time) {
 	}
 	until = s.after(known.AvailableSince, availableFor)
 	return s.Now.Before(until), until
-}
-
-// staysWithRef reports whether a work stays with the placementRef that it names although another one selects its cluster: that placementRef
-// has lost the cluster because it is away.
-func (sel *selection) staysWithRef(s *Snapshot, w *work.Work) bool {
-	index, named := sel.first[w.PlacementName()]
-	if !named || w.Deleting() || w.UnexpectedName || !s.Refs[index].Settled() {
-		return false
-	}
-	if away, _ := s.away(w.Cluster()); !away {
-		return false
-	}
-	if sel.named[index] == nil {
-		sel.named[index] = s.Refs[index].Placement.Clusters()
-	}
-	return !sel.named[index][w.Cluster()]
 }
 
 // noteAway names the clusters that are away, and notes when that ends.

@@ -15,7 +15,7 @@ import (
 //  2. It is complete when at least one cluster succeeded, and each selected cluster has succeeded or has a failure that is tolerated. A
 //     deletion that timed out counts as such a failure.
 //  3. Failures are tolerated as long as they halt no placementRef, and are within maxFailures of the selected clusters alone.
-//  4. It is not complete before all decisions of the Placements are known, nor before the deadline of an unselected cluster whose failure
+//  4. It is not complete before all selections are known (selectionKnown), nor before the deadline of an unselected cluster whose failure
 //     could still abort it. A cluster that is away counts as if it were selected, if it has the update revision (away.go).
 //  5. It is stalled when it is not complete, no outcome is awaited, no cluster is next, and at least one cluster is in Failing (plan.go).
 
@@ -30,7 +30,7 @@ func (p *Plan) setCompletion() {
 		undecided = undecided || len(ref.Undecided) > 0
 	}
 	p.Complete = succeeded > 0 && p.selectionsKnown() && p.reached(succeeded, p.awaySettled) && !undecided
-	p.Stalled = !p.Complete && !p.RollsOut() && awaited == 0 && !startable && len(p.Failing) > 0
+	p.Stalled = !p.Complete && !p.Unknown() && !p.RollsOut() && awaited == 0 && !startable && len(p.Failing) > 0
 }
 
 // reached reports whether a number of selected clusters, and one of clusters that are away, cover all that count, except those whose failure
@@ -55,23 +55,15 @@ func (p *Plan) tolerable() bool {
 	return p.tolerated+p.awayTolerated == 0 || !slices.ContainsFunc(p.Refs, func(ref RefOutcome) bool { return ref.Halted || ref.overSelected })
 }
 
-// decisionsKnown reports whether every placementRef counts, every Placement is found, and all of their decisions were seen.
-func (p *Plan) decisionsKnown() bool {
-	return p.IgnoredRefs == 0 && !slices.ContainsFunc(p.Refs, func(ref RefOutcome) bool { return ref.PlacementMissing || !ref.Matches })
-}
-
-// selectionKnown reports whether the clusters that the Placement selects are known (R13). OCM may still be writing a selection that is
-// empty or has several slices. Such a selection is known only when each work that names the placementRef, and whose cluster nothing
-// selects any more, is being deleted, or stays because its cluster is away. The selection is also unknown while one of its clusters may belong to an earlier placementRef, which
-// has its own soak and maxFailures.
+// selectionKnown reports whether the clusters that the Placement selects are known well enough to complete a rollout (R13). OCM may still be
+// writing a selection that is empty or has several slices. Such a selection is known only when each work that names the placementRef, and
+// whose cluster nothing selects any more, is being deleted, or stays because its cluster is away.
 func (ps *placementState) selectionKnown(s *Snapshot) bool {
 	leaves := func(w *work.Work) bool {
 		away, _ := s.away(w.Cluster())
 		return !w.Deleting() && (!away || !s.leftUntil(ps.selection.first[ps.ref.Name], w).IsZero())
 	}
-	blocked := func(m *member) bool { return m.blockedByEarlierRef }
-	return ps.ref.Settled() && !ps.any(blocked) &&
-		(!ps.ref.Placement.Empty() && !ps.ref.MayBeWritten() || !slices.ContainsFunc(ps.leaving, leaves))
+	return !ps.ref.Placement.Empty() && !ps.ref.MayBeWritten() || !slices.ContainsFunc(ps.leaving, leaves)
 }
 
 // selectionsKnown reports whether every placementRef counts, and the clusters that each of them selects are known.
@@ -80,19 +72,19 @@ func (p *Plan) selectionsKnown() bool {
 }
 
 // outcome counts the members of a placementRef.
-func outcome(s *Snapshot, ps *placementState) RefOutcome {
+func outcome(s *Snapshot, ps *placementState, index int) RefOutcome {
 	v, halted := ps.countFailures(), ps.haltHolds(s)
 	o := RefOutcome{
 		Name: ps.ref.Name, Err: ps.err, Failed: v.failed, Halted: v.halted || halted, haltsRetries: v.haltsRetries || s.Records.Lost && halted,
-		overSelected:     ps.exceedsSelected(func(m *member) bool { return m.is().tolerated }),
-		PlacementMissing: ps.ref.Placement == nil, SoakIgnored: ps.strategy.SoakIgnored, Phases: map[Phase]int{},
+		overSelected: ps.exceedsSelected(func(m *member) bool { return m.is().tolerated }),
+		Unknown:      ps.selection.unknown[index], PlacementMissing: ps.ref.Placement == nil, SoakIgnored: ps.strategy.SoakIgnored, Phases: map[Phase]int{},
 	}
 	if s.abortable() {
 		o.Undecided = ps.undecided()
 	}
 	if placement := ps.ref.Placement; placement != nil {
-		o.Matches, o.Decisions, o.Groups = placement.Matches(), placement.Decisions, len(placement.Groups)
-		o.SelectionKnown = ps.selectionKnown(s)
+		o.Decisions, o.Groups, o.Missing = placement.Decisions, len(placement.Groups), placement.Missing()
+		o.SelectionKnown = !o.Unknown && ps.selectionKnown(s)
 		o.PlacementSelected = placement.Selected
 	}
 	if ps.strategy.Deadline != placement.NoDeadline {
@@ -144,7 +136,6 @@ func (p *Plan) tally(s *Snapshot, ps *placementState) {
 		if !m.owned {
 			continue
 		}
-		p.recheckAt(s.Now, m.blockedUntil)
 		if row.tolerated {
 			p.tolerated++
 		}

@@ -20,7 +20,7 @@ func decide(s *Snapshot) (*Plan, []*placementState) {
 	states := make([]*placementState, len(s.Refs))
 	for i := range s.Refs {
 		states[i] = newPlacementState(s, i, sel)
-		p.Refs = append(p.Refs, outcome(s, states[i]))
+		p.Refs = append(p.Refs, outcome(s, states[i], i))
 		for phase, n := range p.Refs[i].Phases {
 			p.Counts[phase] += n
 		}
@@ -28,6 +28,9 @@ func decide(s *Snapshot) (*Plan, []*placementState) {
 	}
 	p.sortFailing()
 	p.noteAway(s, sel)
+	for _, known := range sel.staying {
+		p.recheckAt(s.Now, known.until)
+	}
 	slices.Sort(p.AgentUnknown)
 	p.Records = p.records(s, states)
 	if s.RetriedUntil.After(s.Now) {
@@ -69,8 +72,10 @@ func (p *Plan) rollOut(s *Snapshot, states []*placementState) {
 		p.recheck(s, ps)
 		p.renewRetried(s, ps)
 		p.adoptUpdate(s, ps)
-		p.start(s, ps, &p.Refs[i])
-		p.trim(s, ps, &p.Refs[i])
+		if !p.Unknown() {
+			p.start(s, ps, &p.Refs[i])
+			p.trim(s, ps, &p.Refs[i])
+		}
 		p.adoptOlder(s, ps)
 		p.noteRejected(s, ps, p.Refs[i].haltsRetries)
 	}

@@ -40,8 +40,8 @@ const (
 	WaitHandover Wait = "Handover"
 	// WaitDeletion means that its work has to be deleted first.
 	WaitDeletion Wait = "Deletion"
-	// WaitEarlierRef means that it may belong to an earlier placementRef, whose selection is unknown.
-	WaitEarlierRef Wait = "EarlierRef"
+	// WaitPlacement means that the clusters that a Placement of the object selects are unknown: nothing is started.
+	WaitPlacement Wait = "Placement"
 	// WaitStrategy means that the strategy of its placementRef cannot be followed.
 	WaitStrategy Wait = "Strategy"
 	// WaitHalt means that its placementRef starts nothing new: too many clusters have failed, or may fail.
@@ -129,7 +129,7 @@ func (ps *placementState) forecast(s *Snapshot, m *member, retried bool) (time.T
 	if m.phase == rejected && retried {
 		then.Rejected = map[string]Rejection{m.cluster: {Since: m.rejection.Since, TriedAt: m.next, Message: m.rejection.Message}}
 	}
-	changed := member{cluster: m.cluster, group: m.group, work: m.work, owned: m.owned, blockedByEarlierRef: m.blockedByEarlierRef}
+	changed := member{cluster: m.cluster, group: m.group, work: m.work, owned: m.owned}
 	ps.computePhase(&then, &changed)
 	if changed.is().name == m.is().name {
 		return time.Time{}, ""
@@ -147,6 +147,8 @@ func (p *Plan) waitsFor(s *Snapshot, ps *placementState, outcome *RefOutcome, m 
 		return WaitNothing
 	case m.is().startable:
 		return p.turnOf(ps, outcome, m)
+	case m.phase == handingOver && p.Unknown():
+		return WaitPlacement
 	case m.phase == handingOver && outcome.Halted:
 		return WaitHalt
 	case m.phase == inFlight && reported(m.work):
@@ -158,6 +160,8 @@ func (p *Plan) waitsFor(s *Snapshot, ps *placementState, outcome *RefOutcome, m 
 // turnOf returns the reason why a member is not next.
 func (p *Plan) turnOf(ps *placementState, outcome *RefOutcome, m *member) Wait {
 	switch {
+	case p.Unknown():
+		return WaitPlacement
 	case outcome.Err != nil:
 		return WaitStrategy
 	case p.AbortDue() != nil:

@@ -140,9 +140,9 @@ func TestExplain(t *testing.T) {
 				Phase: rollout.PhaseTerminating, Since: rt.At(0), ChangesAt: rt.At(5 * minute), Then: rollout.PhaseTerminationTimedOut, WaitsFor: rollout.WaitDeletion,
 			},
 		},
-		"an earlier placementRef": {
-			[]rt.SnapshotOption{rt.Refs(rt.Ref("p0", rt.Missing()), rt.Ref("p1", rt.Clusters("c1"))), rt.Works(older("c1", rt.OfPlacement("p0")))},
-			rollout.Standing{Phase: rollout.PhaseWaiting, WaitsFor: rollout.WaitEarlierRef},
+		"a Placement that is missing": {
+			[]rt.SnapshotOption{rt.Refs(rt.Ref("p0", rt.Missing()), rt.Ref("p1", rt.Clusters("c1"))), rt.Works(older("c1"))},
+			rollout.Standing{Phase: rollout.PhaseWaiting, WaitsFor: rollout.WaitPlacement},
 		},
 		"a strategy that cannot be followed": {
 			[]rt.SnapshotOption{ref(rt.Progressive(1), rt.Deadline("soon")), rt.Works(older("c1"))},

@@ -52,7 +52,7 @@ func (ps *placementState) until(s *Snapshot, m *member, before, after phase) (ph
 	switch {
 	case due.IsZero():
 		return before, time.Time{}
-	case s.Now.Before(due):
+	case s.Now.Before(due) || ps.selection.anyUnknown:
 		return before, due
 	}
 	return after, time.Time{}
@@ -77,7 +77,7 @@ func (ps *placementState) graceEnds(s *Snapshot, since time.Time) time.Time {
 // has settled once may relapse like any other.
 func (ps *placementState) failFlapping(s *Snapshot, m *member) {
 	due, applies := ps.settleBy(s, m)
-	if !applies {
+	if !applies || ps.selection.anyUnknown {
 		return
 	}
 	if m.is().fails {
@@ -155,17 +155,6 @@ func (m *member) doubtFailure(s *Snapshot) {
 	}
 }
 
-// deferFailure keeps a member from failing while it may belong to an earlier placementRef, which has another deadline.
-func (m *member) deferFailure() {
-	switch {
-	case m.phase != failed || !m.blockedByEarlierRef || m.invalid:
-	case m.state == work.Degraded:
-		m.phase = degraded
-	default:
-		m.phase = inFlight
-	}
-}
-
 // nameUnknownAgent names a selected cluster whose agent does not answer the writes of this process.
 func (p *Plan) nameUnknownAgent(s *Snapshot, m *member) {
 	if m.work == nil || m.work.Deleting() || s.heardAgent(m.cluster) {
@@ -190,54 +179,36 @@ type verdict struct {
 	haltsRetries bool
 }
 
-// countFailures judges a placementRef. With an unreadable strategy nothing fails, and nothing starts.
+// countFailures judges a placementRef. With an unreadable strategy nothing fails, and nothing starts. While the selection of a placementRef
+// is unknown, none of them fails.
 func (ps *placementState) countFailures() verdict {
 	if ps.err != nil {
 		return verdict{halted: true}
 	}
 	return verdict{
-		failed:       ps.fails(),
+		failed:       !ps.selection.anyUnknown && ps.fails(),
 		halted:       ps.exceeds(func(m *member) bool { return m.is().halts }),
 		haltsRetries: ps.exceeds(func(m *member) bool { return m.is().halts && m.rejection == nil }),
 	}
 }
 
-// fails reports whether more clusters failed than maxFailures allows. Neither a recreated Placement nor a decision that is being written
-// may abort a rollout. So a cluster that may belong to an earlier placementRef does not count, and a percentage is taken of all clusters
-// that the Placement may select, or has selected since the rollout began. Clusters that no decision names may belong to any group.
+// fails reports whether more clusters failed than maxFailures allows. A percentage is taken of all clusters that have counted since the
+// rollout began. Those that no longer count may belong to any group.
 func (ps *placementState) fails() bool {
 	total, missing := ps.counted, ps.counted-len(ps.members)
-	switch {
-	case ps.uncounted:
+	if ps.uncounted {
 		total, missing = anyNumber, anyNumber
-	case !ps.ref.Settled() || ps.ref.Placement.Empty():
-		total, missing = ps.mayCount(total, missing)
 	}
-	return ps.exceedsOf(total, missing, (*member).failedHere, anyMember)
+	return ps.exceedsOf(total, missing, (*member).failed, anyMember)
 }
 
 // anyNumber stands for a number of clusters that was lost: more than any Placement selects.
 const anyNumber = math.MaxInt32
 
-// mayCount increases a number of clusters, and how many of them are missing, by those that an unknown selection may have.
-func (ps *placementState) mayCount(total, missing int) (allTotal, allMissing int) {
-	named := len(ps.leaving) + ps.lent
-	for _, m := range ps.members {
-		if !m.owned {
-			named-- // It counts among the members.
-		}
-	}
-	total, missing = max(total, len(ps.members)+named), max(missing, named)
-	if placement := ps.ref.Placement; placement != nil {
-		total, missing = max(total, placement.Selected), max(missing, placement.Missing())
-	}
-	return total, missing
-}
-
 // undecided returns the deselected clusters whose deadlines have not passed, if they and the failed clusters together are too many for the
 // placementRef. The new revision may have disconnected them. They delay completion until their deadlines (R13).
 func (ps *placementState) undecided() []string {
-	if !ps.strategy.AbortAll || !ps.exceeds(func(m *member) bool { return m.failedHere() || ps.mayFailUnselected(m) }) {
+	if !ps.strategy.AbortAll || !ps.exceeds(func(m *member) bool { return m.failed() || ps.mayFailUnselected(m) }) {
 		return nil
 	}
 	return ps.names(ps.mayFailUnselected)
@@ -295,7 +266,7 @@ func (ps *placementState) perGroup() bool {
 func (ps *placementState) describeFailed() string {
 	failed := map[workv1alpha1.FailureReason][]string{}
 	for _, m := range ps.members {
-		if !m.failedHere() {
+		if !m.failed() {
 			continue
 		}
 		reason := m.reason
@@ -314,7 +285,7 @@ func (ps *placementState) describeFailed() string {
 	if invalid := failed[workv1alpha1.FailureInvalidName]; len(invalid) > 0 {
 		text += ps.countOf(invalid) + ": " + invalidName(ps.ref.Name) + ", "
 	}
-	if ps.any(func(m *member) bool { return m.failedHere() && ps.mandatory(m.group) }) {
+	if ps.any(func(m *member) bool { return m.failed() && ps.mandatory(m.group) }) {
 		return text + "a mandatory decision group tolerates no failure"
 	}
 	return text + "maxFailures is " + ps.strategy.MaxFailures.String()

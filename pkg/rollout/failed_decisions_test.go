@@ -12,7 +12,11 @@ import (
 // in maxFailures is not taken of the few clusters that are known at that moment (R11).
 func TestMissingDecisionsFailNothing(t *testing.T) {
 	of := func(group string) rt.WorkOption {
-		return func(w *work.Work) { rt.OfPlacement("p1")(w); rt.InGroup(group)(w) }
+		return func(w *work.Work) {
+			rt.OfPlacement("p1")(w)
+			rt.InGroup(group)(w)
+			w.LeftSince = rt.At(10*minute - second)
+		}
 	}
 	works := []work.Work{failed("c1", of("0/a")), failed("c2", of("0/a")), done("c3", of("0/a")), old("d1", of("1/b"))}
 	for _, cluster := range []string{"c4", "c5", "c6", "c7", "c8", "c9"} {
@@ -24,7 +28,7 @@ func TestMissingDecisionsFailNothing(t *testing.T) {
 		"a slice is missing":            {rt.Group("a", known...), rt.Group("b", "d1"), rt.Expecting(10)},
 		"the other group is missing":    {rt.Group("a", known...), rt.Expecting(10)},
 		"a Placement without decisions": {rt.Undecided()},
-		"a decision without clusters":   {rt.Slices(1)},
+		"a decision without clusters":   {rt.Uncounted()},
 		"a Placement that is missing":   {rt.Missing()},
 	} {
 		for kind, strategy := range map[string]rt.RefOption{"All": rt.All(), "Progressive": rt.Progressive(2), "PerGroup": rt.PerGroup()} {

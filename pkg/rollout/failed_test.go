@@ -137,9 +137,9 @@ func TestAbort(t *testing.T) {
 		"not by a cluster that was deselected before, and had succeeded": {
 			refs: []placement.Ref{abort("p1", "c2")}, works: []work.Work{failed("c1", rt.Deleting(), rt.SeenSucceeding(minute))},
 		},
-		"by a cluster that failed before its Placement was deleted": {
+		"not while its Placement is missing": {
 			rolling: recorded, refs: []placement.Ref{rt.Ref("p1", rt.Deadline("5m"), rt.AbortAll(), rt.Missing())},
-			works: []work.Work{failed("c1")}, reason: alone,
+			works: []work.Work{failed("c1")},
 		},
 		"never by limits that can't be read": {
 			refs:  []placement.Ref{rt.Ref("p1", rt.Deadline("5m"), rt.MaxFailures(-1), rt.AbortAll(), rt.Clusters("c1"))},

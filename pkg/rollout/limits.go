@@ -70,7 +70,7 @@ func (ps *placementState) limits() Limits {
 	sizes, halting := make([]int, len(ps.groups)), make([]int, len(ps.groups))
 	for _, m := range ps.members {
 		sizes[m.group]++
-		if m.failedHere() {
+		if m.failed() {
 			l.Failed++
 		}
 		if m.is().halts {

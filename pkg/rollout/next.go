@@ -124,7 +124,7 @@ func (ps *placementState) comesBefore(group, other int) bool {
 // or the rollout is stalled. Each still gets the update revision in its turn (R8). An agent that was not heard may have a work.
 func (p *Plan) standIn(s *Snapshot, states []*placementState) {
 	for i, ps := range states {
-		if !p.Refs[i].Halted && !p.Stalled {
+		if p.Unknown() || !p.Refs[i].Halted && !p.Stalled {
 			continue
 		}
 		for _, m := range ps.members {
@@ -170,11 +170,9 @@ func (ps *placementState) nextBatch(s *Snapshot, candidate func(*member) bool) (
 	return ps.ask(q)
 }
 
-// mandatoryFirst reports whether only mandatory groups may start: one of their clusters is not done, or the decisions do not show yet which
-// groups there are.
+// mandatoryFirst reports whether only mandatory groups may start: one of their clusters is not done.
 func (ps *placementState) mandatoryFirst() bool {
-	ordered := ps.strategy.Kind == clusterv1alpha1.ProgressivePerGroup || ps.strategy.Mandatory.Any()
-	return ordered && !ps.ref.Settled() || ps.any(func(m *member) bool { return !m.is().done && ps.mandatory(m.group) })
+	return ps.any(func(m *member) bool { return !m.is().done && ps.mandatory(m.group) })
 }
 
 // fillBatch returns the clusters for the free slots of a Progressive batch. Members that may already be in flight come first. The others

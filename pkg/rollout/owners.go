@@ -16,9 +16,10 @@ import (
 //  2. It has one work; others are surplus (addWork).
 //  3. A work that has the name of a placementRef still counts there if nothing selects its cluster any more, or if it is being deleted
 //     (assign).
-//  4. A work that is labelled with an earlier placementRef is not handed over while the selection of that placementRef is unknown, or for a
-//     while after its cluster left that placementRef, because OCM may still be writing the decisions (blockedByEarlier).
-//  5. A work of a cluster that is away stays with its placementRef (away.go).
+//  4. While the selection of a placementRef is unknown, nothing is handed over, and nothing of the object starts, fails or completes
+//     (noteStaying).
+//  5. A work stays with the placementRef that it names while the selection of that placementRef is unknown, for a while after its cluster
+//     left it, because OCM may still be writing the decisions, and while its cluster is away (noteStaying; away.go).
 
 // selection holds the clusters that the placementRefs of a snapshot select. It is computed once for a decision, so no step has to look at
 // every placementRef for each work, or the reverse.
@@ -30,10 +31,9 @@ type selection struct {
 	positions map[string]int
 	// first is the index of the first placementRef for each Placement: a work that must be deleted is counted once.
 	first map[string]int
-	// settled reports for each placementRef whether it is known which clusters it selects.
-	settled []bool
-	// emptyUntil is the time until which the empty selection of each placementRef counts as unknown; zero if it does not.
-	emptyUntil []time.Time
+	// unknown reports for each placementRef whether the clusters that it selects are unknown, and anyUnknown whether that is true of any.
+	unknown    []bool
+	anyUnknown bool
 	// others holds one work for each cluster that nothing selects, and surplus all works that are not the one of their cluster.
 	others  map[string]*work.Work
 	surplus []*work.Work
@@ -41,59 +41,100 @@ type selection struct {
 	unselected []*work.Work
 	// leaving holds, for each placementRef, the works that still count for it although it no longer owns their clusters.
 	leaving [][]*work.Work
-	// staying are the clusters that count for no other placementRef than the one that their works name, although another one selects them:
-	// they are away (R8a). named holds the clusters of a placementRef, once somebody asks.
-	staying map[string]bool
+	// staying are the clusters that still count for the placementRef that their works name. named holds the clusters of a placementRef, once
+	// somebody asks.
+	staying map[string]stay
 	named   []map[string]bool
-	// lent is, for each placementRef, the number of works that name it, are not being deleted, and are on clusters of another placementRef.
-	lent []int
 }
 
 func newSelection(s *Snapshot) *selection {
 	n, largest := len(s.Refs), placement.Largest(s.Refs)
 	sel := &selection{
 		members: make([]member, 0, largest), positions: make(map[string]int, largest), begins: make([]int, n, n+1),
-		first: make(map[string]int, n), settled: make([]bool, n), others: map[string]*work.Work{}, leaving: make([][]*work.Work, n),
-		lent: make([]int, n), emptyUntil: make([]time.Time, n), staying: map[string]bool{}, named: make([]map[string]bool, n),
+		first: make(map[string]int, n), unknown: make([]bool, n), others: map[string]*work.Work{}, leaving: make([][]*work.Work, n),
+		staying: map[string]stay{}, named: make([]map[string]bool, n),
 	}
 	for i := range s.Refs {
-		sel.settled[i] = s.Refs[i].Settled()
+		sel.unknown[i] = !s.Refs[i].Settled()
 		if _, known := sel.first[s.Refs[i].Name]; !known {
 			sel.first[s.Refs[i].Name] = i
 		}
 	}
 	for i := range s.Works {
-		if w := &s.Works[i]; sel.staysWithRef(s, w) {
-			sel.staying[w.Cluster()] = true
-		}
+		sel.noteStaying(s, &s.Works[i])
 	}
+	sel.anyUnknown = slices.Contains(sel.unknown, true)
 	for i := range s.Refs {
 		sel.begins[i] = len(sel.members)
-		sel.addRef(&s.Refs[i])
+		sel.addRef(i, &s.Refs[i])
 	}
 	sel.begins = append(sel.begins, len(sel.members))
 	_, usualName, _ := strings.Cut(s.Owner, ".")
 	for i := range s.Works {
 		sel.addWork(&s.Works[i], usualName)
-		if index, named := sel.first[s.Works[i].PlacementName()]; named && sel.settled[index] && s.Refs[index].Placement.Empty() {
-			sel.emptyUntil[index] = work.Later(sel.emptyUntil[index], s.leftUntil(index, &s.Works[i]))
-		}
 	}
 	sel.assign()
 	return sel
 }
 
-// addRef adds the clusters that a placementRef selects and no earlier one does, except those that stay with the one that they left.
-func (sel *selection) addRef(ref *placement.Ref) {
+// stay is why a cluster still counts for the placementRef that its work names, although that one does not select it.
+type stay struct {
+	// below is the index of the first placementRef that can't take the cluster over.
+	below int
+	// until is when that ends by itself; zero if it does not.
+	until time.Time
+	// selected is true if a placementRef selects the cluster and can't take it over.
+	selected bool
+}
+
+// noteStaying notes whether the cluster of a work stays with the placementRef that the work names. If the selection of that placementRef
+// has just become empty, it is unknown.
+func (sel *selection) noteStaying(s *Snapshot, w *work.Work) {
+	index, named := sel.first[w.PlacementName()]
+	if !named || w.Deleting() || w.UnexpectedName {
+		return
+	}
+	ref, until := &s.Refs[index], s.leftUntil(index, w)
+	if away, _ := s.away(w.Cluster()); ref.Settled() && until.IsZero() && !away {
+		return
+	} else if sel.named[index] == nil && ref.Placement != nil {
+		sel.named[index] = ref.Placement.Clusters()
+	}
+	if sel.named[index][w.Cluster()] {
+		return
+	}
+	sel.staying[w.Cluster()] = sel.stayOf(s, w, index, until)
+	if !until.IsZero() && ref.Settled() && ref.Placement.Empty() {
+		sel.unknown[index] = true
+	}
+}
+
+// stayOf returns how long a work stays with the placementRef at an index. Only an earlier one can take over its cluster, and none if the
+// cluster is away (R8a).
+func (sel *selection) stayOf(s *Snapshot, w *work.Work, index int, until time.Time) stay {
+	if away, _ := s.away(w.Cluster()); away && s.Refs[index].Settled() {
+		return stay{until: until}
+	}
+	return stay{below: index, until: until}
+}
+
+// addRef adds the clusters that a placementRef selects and no earlier one does, except those that stay with another one.
+func (sel *selection) addRef(index int, ref *placement.Ref) {
 	if ref.Placement == nil {
 		return
 	}
 	for g := range ref.Placement.Groups {
 		for _, cluster := range ref.Placement.Groups[g].Clusters {
-			if _, taken := sel.positions[cluster]; !taken && !sel.staying[cluster] {
-				sel.positions[cluster] = len(sel.members)
-				sel.members = append(sel.members, member{cluster: cluster, group: g, owned: true, invalid: placement.IsInvalid(cluster)})
+			if _, taken := sel.positions[cluster]; taken {
+				continue
 			}
+			if known, stays := sel.staying[cluster]; stays && index >= known.below {
+				known.selected = true
+				sel.staying[cluster] = known
+				continue
+			}
+			sel.positions[cluster] = len(sel.members)
+			sel.members = append(sel.members, member{cluster: cluster, group: g, owned: true, invalid: placement.IsInvalid(cluster)})
 		}
 	}
 }
@@ -140,14 +181,8 @@ func (sel *selection) addWork(w *work.Work, usualName string) {
 func (sel *selection) assign() {
 	for owner := range sel.leaving {
 		for i := range sel.of(owner) {
-			switch m := &sel.of(owner)[i]; {
-			case m.work == nil:
-			case m.work.Deleting():
+			if m := &sel.of(owner)[i]; m.work != nil && m.work.Deleting() {
 				sel.leaves(m.work, owner)
-			default:
-				if index, named := sel.first[m.work.PlacementName()]; named && index != owner {
-					sel.lent[index]++
-				}
 			}
 		}
 	}
@@ -178,24 +213,6 @@ func byName(a, b *work.Work) int {
 	return cmp.Or(strings.Compare(a.Cluster(), b.Cluster()), strings.Compare(a.Object.Name, b.Object.Name))
 }
 
-// blockedByEarlier reports whether a member may belong to an earlier placementRef than the one that owns its cluster: the selection of that
-// placementRef is unknown, or the cluster has just left it. The label of the work names that placementRef. Without a work, it is the one
-// that the records name, or any earlier one that is halted. until is when the block ends by itself; zero if it does not.
-func (sel *selection) blockedByEarlier(s *Snapshot, index int, m *member) (blocked bool, until time.Time) {
-	if m.work == nil {
-		return sel.mayBeHalted(s, index, s.recordedFor(m.cluster))
-	}
-	first, named := sel.first[m.work.PlacementName()]
-	switch {
-	case !named || first >= index:
-		return false, time.Time{}
-	case !sel.settled[first]:
-		return true, time.Time{}
-	}
-	until = s.leftUntil(first, m.work)
-	return !until.IsZero(), until
-}
-
 // leftUntil returns the time until which a work still counts for a placementRef that its cluster has just left; zero if it does not. OCM
 // creates a PlacementDecision before it writes the clusters into it, and a cluster that moves between slices is briefly in none of them.
 func (s *Snapshot) leftUntil(index int, w *work.Work) time.Time {
@@ -210,35 +227,6 @@ func (s *Snapshot) leftUntil(index int, w *work.Work) time.Time {
 		return until
 	}
 	return time.Time{}
-}
-
-// mayBeHalted reports whether a cluster without a work may belong to an earlier placementRef that is halted, or that its record names.
-// until is when that ends by itself; zero if it does not.
-func (sel *selection) mayBeHalted(s *Snapshot, index int, recorded string) (blocked bool, until time.Time) {
-	for i := range s.Refs[:index] {
-		unknown, ends := sel.unknown(i)
-		if !unknown {
-			continue
-		}
-		if _, halted := s.Records.Halted[s.Refs[i].Name]; halted || s.Refs[i].Name == recorded {
-			return true, ends
-		}
-	}
-	return false, time.Time{}
-}
-
-// unknown reports whether the selection of a placementRef is unknown, or has just become empty. ends is when that ends by itself; zero if
-// it does not.
-func (sel *selection) unknown(index int) (unknown bool, ends time.Time) {
-	return !sel.settled[index] || !sel.emptyUntil[index].IsZero(), sel.emptyUntil[index]
-}
-
-// recordedFor returns the Placement that the recorded failure or rejection of a cluster counts for; empty if there is none.
-func (s *Snapshot) recordedFor(cluster string) string {
-	if failure, failed := s.Records.Failures[cluster]; failed {
-		return failure.Placement
-	}
-	return s.Records.Rejections[cluster].Placement
 }
 
 // compareWorks orders the works of a cluster: the one to keep comes first.

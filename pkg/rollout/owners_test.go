@@ -1,13 +1,18 @@
 package rollout_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
+	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
 // TestOwners: a cluster belongs to the first ref that selects it, and is counted once (R8).
@@ -15,7 +20,7 @@ func TestOwners(t *testing.T) {
 	p := decide(rt.Refs(
 		rt.Ref("p1", rt.Clusters("c1", "c2")),
 		rt.Ref("p2", rt.Progressive(1), rt.Clusters("c2", "c3", "c4")),
-		rt.Ref("p3", rt.Missing()),
+		rt.Ref("p3"),
 		rt.Ref("p4", rt.Clusters("c4", "c1")),
 	))
 	var got []string
@@ -28,51 +33,77 @@ func TestOwners(t *testing.T) {
 	}
 }
 
-// TestHeldByAnEarlierRef: while nobody knows what an earlier ref selects, a cluster that was its own does not follow the strategy of a
-// later one: a Placement that is deleted and made again would be rolled out at once by a careless ref behind it (R8).
-func TestHeldByAnEarlierRef(t *testing.T) {
-	all := rt.Ref("p2", rt.Clusters("c1", "c2", "c3"))
-	works := rt.Works(old("c1"), old("c2", rt.OfPlacement("p2")))
+// TestUnknownSelection: while the clusters that one Placement selects are unknown, nothing of the object starts, is handed over, fails or
+// completes. A Placement that is deleted and created again would be rolled out at once by a careless placementRef behind it (R8).
+func TestUnknownSelection(t *testing.T) {
+	all := rt.Ref("p2", rt.Deadline("5m"), rt.AbortAll(), rt.Clusters("c1", "c2", "c3"))
+	emptied := func(w *work.Work) { w.LeftSince = rt.At(10*minute - second) }
 	for name, tc := range map[string]struct {
 		first placement.Ref
-		want  []string
+		works []work.Work
+		known bool
 	}{
-		"its Placement is missing":    {rt.Ref("p1", rt.Missing()), []string{"Update c2 to bbb: its turn in p2", "Create c3 to bbb: selected by p2"}},
-		"it has no decisions":         {rt.Ref("p1", rt.Undecided()), []string{"Update c2 to bbb: its turn in p2", "Create c3 to bbb: selected by p2"}},
-		"its decisions are not whole": {rt.Ref("p1", rt.Expecting(1)), []string{"Update c2 to bbb: its turn in p2", "Create c3 to bbb: selected by p2"}},
-		"it selects others": {rt.Ref("p1", rt.Clusters("c4")), []string{
-			"Create c4 to bbb: selected by p1", "Update c1 to bbb: its turn in p2", "Update c2 to bbb: its turn in p2", "Create c3 to bbb: selected by p2",
-		}},
-		"there is no such ref": {rt.Ref("p0", rt.Missing()), []string{
-			"Update c1 to bbb: its turn in p2", "Update c2 to bbb: its turn in p2", "Create c3 to bbb: selected by p2",
-		}},
+		"its Placement is missing":        {first: rt.Ref("p1", rt.Missing())},
+		"it has no decisions":             {first: rt.Ref("p1", rt.Undecided())},
+		"its decisions are being written": {first: rt.Ref("p1", rt.Expecting(1))},
+		"its decisions became empty":      {first: rt.Ref("p1", rt.Uncounted()), works: []work.Work{old("c4", emptied)}},
+		"it selects others":               {first: rt.Ref("p1", rt.Clusters("c4")), known: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, tc.want, texts(decide(rt.Now(10*minute), works, rt.Refs(tc.first, all))))
+			refs := rt.Refs(tc.first, all)
+			works := func(works ...work.Work) rt.SnapshotOption { return rt.Works(append(works, tc.works...)...) }
+			p := decide(rt.Now(10*minute), refs, works(old("c1"), old("c2", rt.OfPlacement("p2"))))
+			require.Equal(t, tc.known, len(p.Writes) > 0, "starts and handovers: %v", texts(p))
+			require.Equal(t, !tc.known, p.Unknown())
+
+			p = decide(rt.Now(10*minute), refs, works(failed("c2", rt.OfPlacement("p2"))), rt.Rejected("c3", 0, 9*minute))
+			require.Equal(t, tc.known, p.Abort != nil)
+			if tc.known {
+				require.Len(t, p.Records.Failures, 2)
+			} else {
+				require.Empty(t, p.Records.Failures)
+			}
+
+			p = decide(rt.Now(10*minute), refs, works(done("c1", rt.OfPlacement("p2")), done("c2", rt.OfPlacement("p2")), done("c3", rt.OfPlacement("p2")), done("c4")))
+			require.Equal(t, tc.known, p.Complete)
+
+			p = decide(rt.Now(10*minute), rt.Refs(tc.first, rt.Ref("p2", rt.Deadline("5m"), rt.Clusters("c2", "c3"))), works(failed("c2", rt.OfPlacement("p2"))),
+				rt.Recorded("p2", workv1alpha1.FailureDeadlineExceeded, "c2"))
+			require.Equal(t, tc.known, slices.ContainsFunc(p.Writes, func(w rollout.Write) bool { return w.StandIn }), "%v", texts(p))
+
+			p = decide(rt.Now(10*minute), rt.Aborted(), refs, works(failed("c1"), failed("c2", rt.OfPlacement("p2"))))
+			require.Subset(t, texts(p), []string{"Update c1 to aaa: aborted", "Update c2 to aaa: aborted"}, "an abort waits for nothing")
 		})
 	}
+}
 
-	missing := rt.Ref("p1", rt.Missing())
-	t.Run("its other labels follow the owner's", func(t *testing.T) {
-		p := decide(rt.Now(10*minute), rt.OwnerLabel("team", "blue"), rt.Works(old("c1")), rt.Refs(missing, rt.Ref("p2", rt.Clusters("c1"))))
-		if len(p.Writes) != 1 || p.Writes[0].Action != rollout.Relabel || p.Writes[0].Placement != "p1" {
-			t.Errorf("%+v", p.Writes)
-		}
-	})
-	t.Run("it takes no slot, and keeps later groups waiting", func(t *testing.T) {
-		p := decide(rt.Now(10*minute), works, rt.Refs(missing, rt.Ref("p2", rt.Progressive(1), rt.Clusters("c1", "c2"))))
-		if got := started(p); got != "c2" {
-			t.Errorf("started %q", got)
-		}
-		p = decide(rt.Now(10*minute), works, rt.Refs(missing, rt.Ref("p2", rt.PerGroup(), rt.Group("a", "c1"), rt.Group("b", "c2"))))
-		if got := started(p); got != "" {
-			t.Errorf("started %q", got)
-		}
-	})
-	t.Run("an abort waits for nothing", func(t *testing.T) {
-		p := decide(rt.Now(10*minute), rt.Aborted(), rt.Works(failed("c1")), rt.Refs(missing, rt.Ref("p2", rt.Clusters("c1"))))
-		require.Equal(t, []string{"Update c1 to aaa: aborted"}, texts(p))
-	})
+// TestStaysWithItsRef: a cluster counts for the placementRef that its work names, by that strategy and deadline, while it is unknown whether
+// that one still selects it. An earlier placementRef takes it over at once (R8).
+func TestStaysWithItsRef(t *testing.T) {
+	long, short := rt.Deadline("1h"), rt.Deadline("1m")
+	left := func(since time.Duration) rt.WorkOption { return func(w *work.Work) { w.LeftSince = rt.At(since) } }
+	sliced := rt.Ref("p1", long, rt.Clusters("c2"), rt.Slices(2))
+	for name, tc := range map[string]struct {
+		refs   []placement.Ref
+		work   work.Work
+		owned  bool
+		failed bool
+	}{
+		"its Placement is missing":            {refs: []placement.Ref{rt.Ref("p1", long, rt.Missing()), rt.Ref("p2", short, rt.Clusters("c1"))}, work: failed("c1")},
+		"it left one of several slices":       {refs: []placement.Ref{sliced, rt.Ref("p2", short, rt.Clusters("c1"))}, work: failed("c1", left(9*minute))},
+		"it left 3 minutes ago":               {refs: []placement.Ref{sliced, rt.Ref("p2", short, rt.Clusters("c1"))}, work: failed("c1", left(7*minute)), owned: true, failed: true},
+		"it is the earlier one that takes it": {refs: []placement.Ref{rt.Ref("p0", short, rt.Clusters("c1")), sliced}, work: failed("c1", left(9*minute)), owned: true, failed: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := decide(rt.Now(10*minute), rt.Refs(tc.refs...), rt.Works(tc.work))
+			require.Equal(t, tc.owned, p.Selects("c1"))
+			require.Equal(t, tc.failed, len(p.Records.Failures) == 1, "%v", p.Records.Failures)
+			require.Empty(t, p.Deletes)
+			if !tc.owned {
+				require.NotContains(t, strings.Join(texts(p), " "), "c1")
+			}
+		})
+	}
 }
 
 // TestHandover: a cluster that another ref takes over is relabelled, counts there, and is not rolled out again (R8).

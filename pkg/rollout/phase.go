@@ -13,7 +13,7 @@ import (
 //  2. A work without the update revision: the cluster waits, or the API server rejects its work.
 //  3. A work with the update revision: the conditions of the work decide (Assess). A success soaks until it is settled. Anything else is
 //     in flight or degraded until its deadline, and has failed after that. A cluster that flaps has a deadline of its own.
-//  4. A failure does not count while the cluster's agent is unknown. While a cluster may belong to another placementRef, it does not fail.
+//  4. A failure does not count while the cluster's agent is unknown. While the selection of a placementRef is unknown, no deadline fires.
 //  5. A recorded failure holds until the success of the cluster is settled.
 //
 // The table below says what follows from each phase. Code that needs more than the table compares the phase itself.
@@ -57,8 +57,6 @@ type phase uint8
 
 const (
 	waiting phase = iota
-	// blocked is waiting for an earlier placementRef that may select the cluster as well.
-	blocked
 	terminating
 	// terminatingElsewhere is terminating with a work that belongs to another placementRef, and occupies a slot there.
 	terminatingElsewhere
@@ -115,7 +113,6 @@ type consequence struct {
 // table holds the consequences of each phase.
 var table = [...]consequence{
 	waiting:              {name: PhaseWaiting, startable: true, takesSlot: onceWritten, keepsTurn: always, waitsFor: WaitTurn},
-	blocked:              {name: PhaseWaiting, takesSlot: onceWritten, keepsTurn: always, waitsFor: WaitEarlierRef},
 	terminating:          {name: PhaseTerminating, takesSlot: always, keepsTurn: always, waitsFor: WaitDeletion},
 	terminatingElsewhere: {name: PhaseTerminating, keepsTurn: always, waitsFor: WaitDeletion},
 	terminationTimedOut:  {name: PhaseTerminationTimedOut, halts: true, tolerated: true, listed: true, waitsFor: WaitDeletion},
@@ -173,11 +170,6 @@ type member struct {
 	invalid bool
 	// away is true if the cluster does not belong to the placementRef because it is away. It counts as one that does (R8a).
 	away bool
-	// blockedByEarlierRef is true if the cluster may belong to an earlier placementRef, because the selection of that placementRef is unknown
-	// or the cluster has just left it. Until that is resolved, nothing new is written to the cluster (R8). blockedUntil is when the block ends
-	// by itself; zero if it does not.
-	blockedByEarlierRef bool
-	blockedUntil        time.Time
 
 	// atUpdate is true if the work has the update revision. state is then its state by its conditions.
 	atUpdate bool
@@ -221,13 +213,13 @@ func (m *member) retriable(now time.Time) bool {
 	return m.rejection != nil && !now.Before(m.retryAt)
 }
 
-// failedHere reports whether a member counts as failed for its placementRef. One that may belong to an earlier placementRef does not.
-func (m *member) failedHere() bool { return m.is().fails && !m.blockedByEarlierRef }
+// failed reports whether a member counts as failed for its placementRef.
+func (m *member) failed() bool { return m.is().fails }
 
 // putBack reports whether a failed member gets the update revision again after a change by somebody else. The member still counts as
 // failed. This starts no further cluster, so neither a halt nor the order of groups prevents it.
 func (m *member) putBack() bool {
-	return m.phase == failedChanged && !m.blockedByEarlierRef && !m.written
+	return m.phase == failedChanged && !m.written
 }
 
 // writable reports whether a work can be written to the member's cluster.
@@ -273,14 +265,11 @@ func (ps *placementState) computePhase(s *Snapshot, m *member) {
 		ps.updatedPhase(s, m)
 	case m.work != nil && m.work.Digest != s.Update.Digest && m.work.IsComplete():
 		m.phase = completed // It does not take the revision. If the template returns to its own revision, it has that one.
-	case m.blockedByEarlierRef:
-		m.phase = blocked
 	default:
 		m.phase = waiting
 		ps.rejectedPhase(s, m)
 	}
 	m.doubtFailure(s)
-	m.deferFailure()
 	ps.applyRecord(s, m)
 }
 

@@ -27,8 +27,6 @@ type placementState struct {
 	uncounted bool
 	// leaving are the works that name the placementRef although it does not own their clusters. Some of them are members.
 	leaving []*work.Work
-	// lent is how many more works name it. Another placementRef owns their clusters.
-	lent int
 	// returning is how many unselected clusters this plan returns to the update revision. Each takes a slot, as it does from the next plan on.
 	returning int
 	// limit is what members that are not next wait for.
@@ -38,7 +36,7 @@ type placementState struct {
 // newPlacementState gathers the members of a placementRef, and computes the phase of each.
 func newPlacementState(s *Snapshot, index int, sel *selection) *placementState {
 	ref := &s.Refs[index]
-	ps := &placementState{ref: ref, selection: sel, leaving: sel.leaving[index], lent: sel.lent[index], limit: WaitTurn}
+	ps := &placementState{ref: ref, selection: sel, leaving: sel.leaving[index], limit: WaitTurn}
 	ps.strategy, ps.err = placement.ParseStrategy(ref.Field, &ref.Strategy)
 	if ref.Placement != nil {
 		ps.groups = slices.Clone(ref.Placement.Groups)
@@ -46,7 +44,6 @@ func newPlacementState(s *Snapshot, index int, sel *selection) *placementState {
 	owned := sel.of(index)
 	ps.members = make([]*member, 0, len(owned)+len(ps.leaving))
 	for i := range owned {
-		owned[i].blockedByEarlierRef, owned[i].blockedUntil = sel.blockedByEarlier(s, index, &owned[i])
 		ps.members = append(ps.members, &owned[i])
 	}
 	ps.addLeaving(s)

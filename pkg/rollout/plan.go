@@ -85,12 +85,14 @@ type RefOutcome struct {
 	Err error
 	// PlacementMissing is true if the Placement does not exist.
 	PlacementMissing bool
-	// Matches is true if all decisions of the Placement were seen.
-	Matches bool
+	// Unknown is true if the clusters that the Placement selects are unknown: it is missing, or its decisions are missing or being written.
+	// Meanwhile, nothing of the object starts, is handed over, fails or completes (R8).
+	Unknown bool
 	// SelectionKnown is true if the clusters that the Placement selects are known. No rollout completes before that.
 	SelectionKnown bool
-	// Decisions is how many PlacementDecision objects were seen.
-	Decisions int
+	// Decisions is how many PlacementDecision objects were seen. Missing is how many clusters none of them names, of those that the Placement
+	// counts.
+	Decisions, Missing int
 	// Groups is how many decision groups there are.
 	Groups int
 	// PlacementSelected is the Placement's own count of its clusters.
@@ -201,6 +203,9 @@ type Plan struct {
 
 	selection *selection
 }
+
+// Unknown reports whether the clusters that a Placement of the object selects are unknown.
+func (p *Plan) Unknown() bool { return p.selection.anyUnknown }
 
 // Selects reports whether a placementRef selects a cluster.
 func (p *Plan) Selects(cluster string) bool { return p.selection.find(cluster) != nil }

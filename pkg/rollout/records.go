@@ -112,18 +112,19 @@ func (m *member) failedPhase() phase {
 		return failedRejected
 	case m.reason == workv1alpha1.FailureRejected && m.is().takesSlot == always:
 		return failedAccepted
-	case m.phase == waiting || m.phase == blocked:
+	case m.phase == waiting:
 		return failedChanged
 	}
 	return failed
 }
 
-// failure returns the failure to record for a member; false if it has not failed.
-func (m *member) failure(s *Snapshot, placement string) (Failure, bool) {
+// failure returns the failure to record for a member; false if it has not failed. If a selection is unknown, a recorded failure keeps its
+// Placement.
+func (m *member) failure(s *Snapshot, placement string, unknown bool) (Failure, bool) {
 	switch {
 	case m.record != nil:
 		failure := *m.record
-		if m.owned && !m.blockedByEarlierRef {
+		if m.owned && !unknown {
 			failure.Placement = placement
 		}
 		return failure, true
@@ -159,23 +160,24 @@ func (p *Plan) records(s *Snapshot, states []*placementState) Records {
 			found.Counted[ps.ref.Name] = max(found.Counted[ps.ref.Name], ps.counted)
 		}
 		for _, m := range ps.members {
-			if failure, failed := m.failure(s, ps.ref.Name); failed {
+			if failure, failed := m.failure(s, ps.ref.Name, ps.selection.anyUnknown); failed {
 				found.addFailure(m.cluster, failure)
 			} else if m.phase == rejected {
 				found.Rejections[m.cluster] = m.rejectionRecord(s, ps.ref.Name)
 			}
 		}
 		since, before := s.Records.Halted[ps.ref.Name]
-		unknown, _ := ps.selection.unknown(i)
 		switch {
-		case before && (p.Refs[i].Halted || unknown):
+		case before && (p.Refs[i].Halted || ps.selection.anyUnknown):
 			found.Halted[ps.ref.Name] = since
 		case p.Refs[i].Halted && ps.err == nil:
 			found.Halted[ps.ref.Name] = s.Now
 		}
 	}
-	keep(found.Failures, s.Records.Failures, states)
-	keep(found.Rejections, s.Records.Rejections, states)
+	if p.selection.anyUnknown {
+		keep(found.Failures, s.Records.Failures, states)
+		keep(found.Rejections, s.Records.Rejections, states)
+	}
 	found.Failures = bounded(found.Failures, s.Records.Failures)
 	found.Rejections = bounded(found.Rejections, s.Records.Rejections)
 	return found
@@ -189,23 +191,20 @@ func (r *Records) addFailure(cluster string, failure Failure) {
 	}
 }
 
-// keep keeps the records of clusters whose selection is unknown: a Placement that is missing, or whose decisions are being written, does
-// not revoke a failure.
+// keep keeps the records of clusters that count for no placementRef while a selection is unknown: a Placement that is missing, or whose
+// decisions are being written, does not revoke a failure.
 func keep(found, recorded map[string]Failure, states []*placementState) {
 	if len(recorded) == 0 {
 		return
 	}
-	unsettled, counted := map[string]bool{}, map[string]bool{}
+	counted := map[string]bool{}
 	for _, ps := range states {
-		unsettled[ps.ref.Name] = unsettled[ps.ref.Name] || !ps.ref.Settled()
 		for _, m := range ps.members {
-			if m.work != nil || !m.blockedByEarlierRef { // Without a work, only the record shows a rejection.
-				counted[m.cluster] = true
-			}
+			counted[m.cluster] = true
 		}
 	}
 	for cluster, record := range recorded {
-		if unsettled[record.Placement] && !counted[cluster] {
+		if !counted[cluster] {
 			found[cluster] = record
 		}
 	}

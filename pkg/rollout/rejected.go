@@ -49,14 +49,14 @@ func (s *Snapshot) rejectionOf(cluster string) (Rejection, bool) {
 // rejected as well: an abort must not rest on an outdated answer. While aborted, phases are about a revision that is no longer written.
 func (ps *placementState) rejectedPhase(s *Snapshot, m *member) {
 	found, known := s.rejectionOf(m.cluster)
-	if !known || !m.owned || m.blockedByEarlierRef || s.Aborted {
+	if !known || !m.owned || s.Aborted {
 		return
 	}
 	rejection := found // Only what is found goes to the heap.
 	m.rejection, m.since, m.reason = &rejection, rejection.Since, workv1alpha1.FailureRejected
 	due := ps.dueAt(cmp.Or(s.actual, s), m.cluster, rejection.Since)
 	m.phase, m.next = failedRejected, time.Time{}
-	if due.IsZero() || s.Now.Before(due) || rejection.TriedAt.Before(due) {
+	if due.IsZero() || s.Now.Before(due) || rejection.TriedAt.Before(due) || ps.selection.anyUnknown {
 		m.phase, m.next = rejected, due
 	}
 	m.retryAt = ps.retryAt(s, &rejection, due)
@@ -99,7 +99,7 @@ func (p *Plan) noteRejected(s *Snapshot, ps *placementState, halted bool) {
 
 // describeRejected names the failed clusters whose works the API server rejects, with the message for the first of them.
 func (ps *placementState) describeRejected() string {
-	isRejected := func(m *member) bool { return m.phase == failedRejected && m.failedHere() }
+	isRejected := func(m *member) bool { return m.phase == failedRejected }
 	for _, m := range ps.members {
 		if isRejected(m) {
 			return fmt.Sprintf(" (the API server rejects the ManifestWorks of %s: %s)", Names(ps.names(isRejected)), m.rejection.Message)

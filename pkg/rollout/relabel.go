@@ -73,9 +73,9 @@ func (ps *placementState) failedInAnother(m *member, group string) bool {
 	return known && m.is().fails && ps.ref.Settled() && m.work.PlacementName() == ps.ref.Name && of.Key() != group
 }
 
-// placement returns the Placement that a member's work is labelled with.
+// placement returns the Placement that a member's work is labelled with. While a selection is unknown, no work is handed over.
 func (m *member) placement(ps *placementState) string {
-	if m.blockedByEarlierRef && m.work != nil {
+	if ps.selection.anyUnknown && m.work != nil && m.work.PlacementName() != "" {
 		return m.work.PlacementName()
 	}
 	return ps.ref.Name

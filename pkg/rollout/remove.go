@@ -32,10 +32,10 @@ func (p *Plan) remove(s *Snapshot, sel *selection) {
 		}
 		p.Deletes = append(p.Deletes, Delete{Work: w, Why: "the cluster has another work of this owner"})
 	}
-	wait, written := p.removalWait(s.Refs), writtenPlacements(s.Refs)
+	wait, written := removalWait(s.Refs), writtenPlacements(s.Refs)
 	removed := map[*work.Work]bool{}
 	for _, w := range sel.unselected {
-		if p.removeUnselected(s, w, max(wait, writtenWait(written, w))) {
+		if !sel.staying[w.Cluster()].selected && p.removeUnselected(s, w, max(wait, writtenWait(written, w))) {
 			removed[w] = true
 		}
 	}
@@ -46,12 +46,12 @@ func (p *Plan) remove(s *Snapshot, sel *selection) {
 
 // removalWait returns the wait for every work. A Placement whose decisions are empty may be about to select any cluster, unless it says
 // itself that it selects none.
-func (p *Plan) removalWait(refs []placement.Ref) time.Duration {
+func removalWait(refs []placement.Ref) time.Duration {
 	mayFill := func(ref placement.Ref) bool { return ref.Placement.Empty() && ref.MayBeWritten() }
 	switch {
 	case slices.ContainsFunc(refs, mayFill):
 		return unselectedForWritten
-	case !p.decisionsKnown():
+	case slices.ContainsFunc(refs, func(ref placement.Ref) bool { return !ref.Settled() }):
 		return unselectedForUnmatched
 	}
 	return unselectedFor

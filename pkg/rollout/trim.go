@@ -25,7 +25,7 @@ func (p *Plan) trim(s *Snapshot, ps *placementState, outcome *RefOutcome) {
 	}
 	free := ps.trimSlots()
 	for _, m := range ps.members {
-		if m.phase != handingOver || m.blockedByEarlierRef || m.written {
+		if m.phase != handingOver || m.written {
 			continue
 		}
 		if !ps.mandatory(m.group) {

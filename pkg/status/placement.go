@@ -10,13 +10,13 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
 
-// PlacementVerified reports whether every Placement is there, can be used, and selects clusters.
+// PlacementVerified reports whether every Placement exists, can be used, and selects clusters that are known.
 func PlacementVerified(in *Input) metav1.Condition {
 	unverified := func(reason, message string) metav1.Condition {
 		return condition(workv1alpha1.ConditionPlacementVerified, reason, message, metav1.ConditionFalse)
 	}
 	ignored := ignoredRefs(in.Plan)
-	if missing := missingPlacements(in); len(missing) > 0 {
+	if missing := unknownPlacements(in); len(missing) > 0 {
 		return unverified(workv1alpha1.ReasonPlacementDecisionNotFound, strings.Join(append(ignored, missing...), "; "))
 	}
 	if invalid := append(ignored, invalidStrategies(in)...); len(invalid) > 0 {
@@ -52,15 +52,33 @@ func invalidStrategies(in *Input) []string {
 	return invalid
 }
 
-func missingPlacements(in *Input) []string {
-	var missing []string
+// unknownPlacements names the Placements that are missing, or whose decisions are missing or being written, and the consequences (R8).
+func unknownPlacements(in *Input) []string {
+	var unknown []string
+	add := func(format string, values ...any) { unknown = append(unknown, fmt.Sprintf(format, values...)) }
 	for i := range in.Plan.Refs {
-		if ref := &in.Plan.Refs[i]; ref.PlacementMissing {
-			missing = append(missing, fmt.Sprintf("%s.name: there is no Placement %q in namespace %s: create it, or take the reference out; until then no work is deleted",
-				in.Snapshot.Refs[i].Field, ref.Name, in.Object.Namespace))
+		ref := &in.Plan.Refs[i]
+		if !ref.Unknown {
+			continue
+		}
+		switch field := in.Snapshot.Refs[i].Field; {
+		case ref.PlacementMissing:
+			add("%s.name: there is no Placement %q in namespace %s: create it, or take the reference out; until then no cluster is started and no work is deleted",
+				field, ref.Name, in.Object.Namespace)
+		case ref.Decisions == 0:
+			add("%s.name: Placement %q has no PlacementDecision yet: see its status; until then no cluster is started and no work is deleted", field, ref.Name)
+		case ref.Missing > 0:
+			add("%s.name: the decisions of Placement %q are being written: they lack %d of %s; until then no cluster is started",
+				field, ref.Name, ref.Missing, clusters(ref.PlacementSelected))
+		case ref.PlacementSelected > 0:
+			add("%s.name: the status of Placement %q is being written: its decisions name more than %s; until then no cluster is started",
+				field, ref.Name, clusters(ref.PlacementSelected))
+		default:
+			add("%s.name: the decisions of Placement %q have just become empty, and OCM may be writing them; until that is known no cluster is started",
+				field, ref.Name)
 		}
 	}
-	return missing
+	return unknown
 }
 
 func clusters(n int) string {

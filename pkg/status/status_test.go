@@ -110,8 +110,11 @@ func TestConditions(t *testing.T) {
 		},
 		"waiting for decisions": {
 			in:   input(status.RollingOut, p1(rt.Clusters("c1"), rt.Expecting(2)), rt.Works(done("c1"))),
-			want: [4]string{"AsExpected True", "Processing False", "NewRevisionCreated True", "Progressing False"},
-			says: map[string]string{rolledOut: "1 of 1 cluster succeeded; waiting for the decisions of Placement p1"},
+			want: [4]string{"PlacementDecisionNotFound False", "Processing False", "NewRevisionCreated True", "Progressing False"},
+			says: map[string]string{
+				verified:  `spec.placementRefs[0].name: the decisions of Placement "p1" are being written: they lack 1 of 2 clusters; until then no cluster is started`,
+				rolledOut: "1 of 1 cluster succeeded; waiting for the decisions of Placement p1",
+			},
 		},
 		"complete": {
 			in:   input(status.Complete, rt.Rolling("bbb", "bbb"), p1(two), rt.Works(done("c1"), done("c2"))),
@@ -215,7 +218,7 @@ func TestConditions(t *testing.T) {
 			in:   input(status.RollingOut, rt.Refs(rt.Ref("p1", two), rt.Ref("p2", rt.Missing())), rt.Works(inFlight("c1"), inFlight("c2"))),
 			want: [4]string{"PlacementDecisionNotFound False", "Processing False", "NewRevisionCreated True", "Progressing False"},
 			says: map[string]string{
-				verified:    `spec.placementRefs[1].name: there is no Placement "p2" in namespace default: create it, or take the reference out; until then no work is deleted`,
+				verified:    `spec.placementRefs[1].name: there is no Placement "p2" in namespace default: create it, or take the reference out; until then no cluster is started and no work is deleted`,
 				progressing: "revision web-bbb: 0 of 2 clusters succeeded, 2 in flight; waiting for Placement p2",
 			},
 		},

@@ -195,7 +195,7 @@ var waits = map[rollout.Wait]string{
 	rollout.WaitAcceptance: "the API server, which rejects the ManifestWork",
 	rollout.WaitHandover:   "objects of another revision, which have to be kept or deleted first",
 	rollout.WaitDeletion:   "the deletion of its ManifestWork by the agent",
-	rollout.WaitEarlierRef: "an earlier placementRef, which may select this cluster",
+	rollout.WaitPlacement:  "a Placement that is missing, or whose decisions are missing or being written",
 	rollout.WaitStrategy:   "a correction of the rollout strategy of its placementRef, which is invalid",
 	rollout.WaitHalt:       "the clusters that failed or may fail: they are too many, so the hub starts no further cluster",
 	rollout.WaitRollback:   "the abort, which is about to begin",

@@ -107,7 +107,7 @@ func (w *World) showsSuccess(work *workv1.ManifestWork) bool {
 // noteFact notes whether one cluster is overdue, or has succeeded.
 // While its work names another placement than the one that it counts for, it has not been handed over, and does not fail.
 func (w *World) noteFact(owner *workv1alpha1.ManifestWorkReplicaSet, work *workv1.ManifestWork, rollout string, selected bool) {
-	selected = selected && work.Labels[workv1alpha1.LabelPlacement] == w.countedUnder(owner, work)
+	selected = selected && work.Labels[workv1alpha1.LabelPlacement] == w.countedUnder(owner, work) && w.unknownPlacement(owner) == ""
 	switch {
 	case w.succeeded(work) && work.Labels[workv1alpha1.LabelControllerHash] == owner.Status.UpdateRevision:
 		delete(w.facts, work.Namespace)

@@ -163,7 +163,8 @@ func TestStoriesOfFleets(t *testing.T) {
 			require.Len(s.t, s.Works(), 1, "they are believed")
 			s.Update("v2")
 			s.settle(2 * time.Minute)
-			require.NotEqual(s.t, s.Object().Status.UpdateRevision, s.Object().Status.CurrentRevision, "decisions are missing (R13)")
+			s.says(workv1alpha1.ConditionPlacementVerified, `"p1"`)
+			require.Equal(s.t, "v1", s.held("c1"), "decisions are missing (R8)")
 			s.count("p1", 1, true)
 			s.quiet()
 		},

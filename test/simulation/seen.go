@@ -59,6 +59,22 @@ func decidedFor(placement string, decisions []*clusterv1beta1.PlacementDecision)
 	return clusters
 }
 
+// unknownPlacement returns a Placement that is missing, or that has no decision or another number of clusters, by what the hub has seen;
+// empty if there is none. Meanwhile nothing is started, and nothing fails (R8).
+func (w *World) unknownPlacement(owner *workv1alpha1.ManifestWorkReplicaSet) string {
+	decisions := w.seenDecisions()
+	for _, ref := range owner.Spec.PlacementRefs {
+		cached, found, err := w.Hub.stores.Placements.GetByKey(Namespace + "/" + ref.Name)
+		decided := slices.ContainsFunc(decisions, func(d *clusterv1beta1.PlacementDecision) bool {
+			return d.Labels[clusterv1beta1.PlacementLabel] == ref.Name
+		})
+		if err != nil || !found || !decided || decidedFor(ref.Name, decisions).Len() != int(cached.(*clusterv1beta1.Placement).Status.NumberOfSelectedClusters) {
+			return ref.Name
+		}
+	}
+	return ""
+}
+
 // countedUnder is the placement that a work counts under for the hub, by what it has seen: the first that selects the cluster,
 // or the one that the work has. A work whose cluster is away stays with its placement (R8a).
 func (w *World) countedUnder(owner *workv1alpha1.ManifestWorkReplicaSet, work *workv1.ManifestWork) string {

@@ -179,6 +179,9 @@ func (w *World) checkStarted(name string) error {
 // checkTurnAndBatch checks that a cluster may be started: its placement is not halted, its group has its turn, and the batch has room.
 func (w *World) checkTurnAndBatch(name string, owner *workv1alpha1.ManifestWorkReplicaSet, started *workv1.ManifestWork) error {
 	placement := started.Labels[workv1alpha1.LabelPlacement]
+	if unknown := w.unknownPlacement(owner); unknown != "" {
+		return fmt.Errorf("%s is started while the clusters of placement %s are unknown", name, unknown)
+	}
 	if err := w.checkHalted(owner, started, placement); err != nil {
 		return err
 	}

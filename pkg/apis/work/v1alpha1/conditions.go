@@ -6,7 +6,7 @@ import (
 
 // Condition types of a ManifestWorkReplicaSet. The first three are upstream's.
 const (
-	// ConditionPlacementVerified reports whether every Placement is found and selects clusters.
+	// ConditionPlacementVerified reports whether every Placement is found and selects clusters that are known.
 	// Reasons: AsExpected, PlacementDecisionNotFound, PlacementDecisionEmpty, NotAsExpected.
 	ConditionPlacementVerified = upstream.ManifestWorkReplicaSetConditionPlacementVerified
 
@@ -55,7 +55,7 @@ const (
 	ReasonNotAsExpected = upstream.ReasonNotAsExpected
 	// ReasonProcessing means that a rollout is under way (ManifestworkApplied).
 	ReasonProcessing = upstream.ReasonProcessing
-	// ReasonPlacementDecisionNotFound means that a Placement does not exist.
+	// ReasonPlacementDecisionNotFound means that a Placement does not exist, or that its decisions are missing or being written.
 	ReasonPlacementDecisionNotFound = upstream.ReasonPlacementDecisionNotFound
 	// ReasonPlacementDecisionEmpty means that the Placements select no cluster.
 	ReasonPlacementDecisionEmpty = upstream.ReasonPlacementDecisionEmpty
