@@ -133,9 +133,9 @@ microbench: ## Measure what one pass decides and costs, with 1,000 and 10,000 cl
 	go test -run '^$$' -bench . -timeout 30m ./pkg/rollout ./test/simulation ./pkg/webhook
 
 .PHONY: tools
-tools: ## Build the control planes, promtool and amtool (minutes the first time, then cached)
+tools: ## Build the control planes, helm, promtool and amtool (minutes the first time, then cached)
 	CGO_ENABLED=0 go run ./cmd/sandbox tools
-	hack/tools/build.sh promtool
+	for module in helm promtool; do hack/tools/build.sh "$$module"; done
 
 .PHONY: release-tools
 release-tools:
