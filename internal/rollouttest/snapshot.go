@@ -15,7 +15,7 @@ type SnapshotOption func(*rollout.Snapshot)
 
 // Snapshot is one at Epoch, of a rollout from aaa to bbb that selects nothing. A success counts at once.
 func Snapshot(options ...SnapshotOption) *rollout.Snapshot {
-	s := &rollout.Snapshot{Now: Epoch, DeadlinesSince: At(-24 * time.Hour), Owner: Owner}
+	s := &rollout.Snapshot{Now: Epoch, Gap: rollout.UnknownGap(At(-24 * time.Hour)), Owner: Owner}
 	Rolling("aaa", "bbb")(s)
 	for _, option := range options {
 		option(s)
@@ -30,7 +30,7 @@ func Now(since time.Duration) SnapshotOption {
 
 // ConnectedSince is when the hub could hear the agents.
 func ConnectedSince(since time.Duration) SnapshotOption {
-	return func(s *rollout.Snapshot) { s.DeadlinesSince = At(since) }
+	return func(s *rollout.Snapshot) { s.Gap = rollout.UnknownGap(At(since)) }
 }
 
 // Heard makes the works travel over a broker: this process has heard the agents of these clusters at a time, and no others.

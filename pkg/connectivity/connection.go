@@ -8,23 +8,28 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Connection knows since when this process can hear the API server without interruption. While it could not, the agents' reports did not
-// reach it either, and for some time after that a deadline means nothing (R11).
+// Gap is the last time in which the agents' reports did not reach this process: it could not hear the API server or the broker, or it did
+// not run, or it had not begun. For some time after a gap, a deadline means nothing (R11).
+type Gap struct {
+	// End is when the reports could reach this process again. While the gap lasts, End is now. It is in the future while agents are on their
+	// way back to a broker.
+	End time.Time
+	// Length is how long the gap was, at most unknown.
+	Length time.Duration
+}
+
+// Connection knows the last gap in what this process hears.
 type Connection struct {
 	clock clock.PassiveClock
 
-	mu    sync.Mutex
-	since time.Time
-	// settled is when agents that lost their way to this hub count as back.
-	settled time.Time
-	// down holds the sources that cannot be heard, and since when. An informer retries at its own pace: until a retry succeeds, its cache
-	// shows a past.
-	down map[source]time.Time
-	// failing is when the first of the requests failed that were made after the last successful one; zero while requests succeed.
-	failing time.Time
-	// beat is when this process was last seen running; zero while no heartbeat is expected.
-	beat  time.Time
-	stall Stall
+	mu  sync.Mutex
+	gap Gap
+	// beat is when this process last ran and heard everything; zero while no heartbeat is expected.
+	beat time.Time
+	// down holds the sources that cannot be heard. An informer retries at its own pace: until a retry succeeds, its cache shows a past.
+	down map[source]bool
+	// failing is true while no request has succeeded since one failed.
+	failing bool
 	// optional holds the collections that a hub can do without, and since when each is refused; zero while it is not.
 	optional map[source]time.Time
 }
@@ -36,9 +41,11 @@ type source string
 const anyRequest source = ""
 
 const (
-	// outage is how long nothing must have succeeded before the connection counts as having been away. One request that fails now and then,
-	// while others succeed, is no outage: it would switch every deadline off (R11).
-	outage = 5 * time.Second
+	// shortest is how long a gap is at least. One request that fails now and then, while others succeed, is no gap, nor is a busy machine:
+	// they would switch every deadline off (R11).
+	shortest = 5 * time.Second
+	// unknown is the length of a gap that this process did not measure. No agent needs longer than that to report.
+	unknown = 2 * time.Minute
 	// refusedFor is how long a collection is refused before it counts as not allowed: a server that starts refuses what it will
 	// allow a moment later.
 	refusedFor = 10 * time.Second
@@ -46,7 +53,7 @@ const (
 
 // New returns a Connection that begins at the clock's now.
 func New(clk clock.PassiveClock) *Connection {
-	return &Connection{clock: clk, since: clk.Now(), down: map[source]time.Time{}, optional: map[source]time.Time{}}
+	return &Connection{clock: clk, gap: Gap{End: clk.Now(), Length: unknown}, down: map[source]bool{}, optional: map[source]time.Time{}}
 }
 
 // Optional marks a collection that a hub can do without: a hub that may not read it still has a connection.
@@ -69,25 +76,24 @@ func (c *Connection) refused(collection source) bool {
 	return !since.IsZero() && c.clock.Since(since) >= refusedFor
 }
 
-// Since returns when the connection began or came back; now, while it is down. It is in the future while agents are on their way back.
-func (c *Connection) Since() time.Time {
+// Look returns the time, and the last gap until then: the clock can be set between two calls.
+func (c *Connection) Look() (now time.Time, last Gap) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.look()
-	if len(c.down) > 0 || c.isOutage(c.failing) {
-		return c.clock.Now()
+	now = c.clock.Now()
+	c.listen(now)
+	silent, _ := silence(between(c.beat, now))
+	if len(c.down) > 0 || c.failing && !c.beat.IsZero() && silent >= shortest {
+		return now, Gap{End: now, Length: unknown}
 	}
-	if c.settled.After(c.since) {
-		return c.settled
-	}
-	return c.since
+	return now, c.gap
 }
 
-// Restart lets the connection begin now: the caches have synced.
+// Restart notes that the connection begins now: the caches have synced.
 func (c *Connection) Restart() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.since = c.clock.Now()
+	c.gap = Gap{End: c.clock.Now(), Length: unknown}
 }
 
 // WatchLost notes that an informer's watch of a collection ended with an error: until the informer has listed or watched the collection
@@ -96,7 +102,7 @@ func (c *Connection) WatchLost(collection schema.GroupVersionResource) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if from := sourceOf(collection); !c.refused(from) {
-		c.lost(from)
+		c.down[from] = true
 	}
 }
 
@@ -104,7 +110,7 @@ func (c *Connection) WatchLost(collection schema.GroupVersionResource) {
 func (c *Connection) Lost(broker string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.lost(source(broker))
+	c.down[source(broker)] = true
 }
 
 // Back notes that a broker is heard again, and how long those who report by it may still take to return: the agents lost their broker too.
@@ -112,32 +118,17 @@ func (c *Connection) Lost(broker string) {
 func (c *Connection) Back(broker string, settle time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, lost := c.down[source(broker)]; lost {
+	if c.down[source(broker)] {
 		delete(c.down, source(broker))
-		c.since = c.clock.Now()
-		c.settled = c.since.Add(settle)
+		c.gap = Gap{End: c.clock.Now().Add(settle), Length: unknown}
 	}
 }
 
-// lost notes since when something is not heard. The caller holds mu.
-func (c *Connection) lost(from source) {
-	if _, known := c.down[from]; !known {
-		c.down[from] = c.clock.Now()
-	}
-}
-
-// succeeded notes that a request succeeded. The grace begins again only after an outage. The caller holds mu.
+// succeeded notes that a request succeeded. The caller holds mu.
 func (c *Connection) succeeded(from source) {
-	if c.isOutage(c.failing) || c.isOutage(c.down[from]) {
-		c.since = c.clock.Now()
-	}
-	c.failing = time.Time{}
+	c.failing = false
 	delete(c.down, from)
-}
-
-// isOutage reports whether what is not heard since a time has not been heard for long enough to count as away. The caller holds mu.
-func (c *Connection) isOutage(since time.Time) bool {
-	return !since.IsZero() && c.clock.Since(since) >= outage
+	c.listen(c.clock.Now())
 }
 
 // noteRefusal keeps since when an optional collection is refused. The caller holds mu.

@@ -28,160 +28,175 @@ func TestSourceOf(t *testing.T) {
 	require.Equal(t, source("/api/v1/pods"), sourceOf(schema.GroupVersionResource{Version: "v1", Resource: "pods"}))
 }
 
-// While the API server can't be heard no deadline fires, and the grace begins when it is back (R11).
-func TestConnectionKnowsSinceWhenItHears(t *testing.T) {
+// rig is a connection with a heartbeat, and its clock.
+type rig struct {
+	*Connection
+	t   *testing.T
+	clk *clocktesting.FakePassiveClock
+	// answer and failure are the results of the next requests.
+	answer    *http.Response
+	failure   error
+	transport http.RoundTripper
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
 	clk := clocktesting.NewFakePassiveClock(time.Unix(1000, 0))
-	connection := New(clk)
-	at := func(seconds int64) time.Time { return time.Unix(seconds, 0) }
-	var answer *http.Response
-	var failure error
-	transport := connection.under("")(roundTripperFunc(func(*http.Request) (*http.Response, error) { return answer, failure }))
-	url := "http://hub/apis/x/v1/things/one"
-	ask := func(ctx context.Context, status int, err error) {
-		answer, failure = &http.Response{StatusCode: status, Body: http.NoBody}, err
-		request, newErr := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-		require.NoError(t, newErr)
-		response, gotErr := transport.RoundTrip(request)
-		require.Equal(t, err, gotErr)
-		require.NoError(t, response.Body.Close())
+	r := &rig{Connection: New(clk), t: t, clk: clk}
+	r.transport = r.under("")(roundTripperFunc(func(*http.Request) (*http.Response, error) { return r.answer, r.failure }))
+	r.Beat()
+	return r
+}
+
+// pass advances the clock, with a heartbeat every second.
+func (r *rig) pass(seconds int) {
+	for range seconds {
+		r.clk.SetTime(r.clk.Now().Add(time.Second))
+		r.Beat()
 	}
-	ctx := t.Context()
+}
 
-	clk.SetTime(at(1100))
-	ask(ctx, http.StatusOK, nil)
-	require.Equal(t, at(1000), connection.Since())
+// ask makes a request.
+func (r *rig) ask(ctx context.Context, path string, status int, err error) {
+	r.t.Helper()
+	r.answer, r.failure = &http.Response{StatusCode: status, Body: http.NoBody}, err
+	request, newErr := http.NewRequestWithContext(ctx, http.MethodGet, "http://hub/apis/x/v1/"+path, nil)
+	require.NoError(r.t, newErr)
+	response, gotErr := r.transport.RoundTrip(request)
+	require.Equal(r.t, err, gotErr)
+	require.NoError(r.t, response.Body.Close())
+}
 
-	ask(ctx, 0, errors.New("connection refused"))
-	clk.SetTime(at(1200))
-	require.Equal(t, at(1200), connection.Since(), "it is down: no time has passed yet")
-	ask(ctx, http.StatusServiceUnavailable, nil)
-	clk.SetTime(at(1300))
-	ask(ctx, http.StatusNotFound, nil)
-	clk.SetTime(at(1400))
-	require.Equal(t, at(1300), connection.Since(), "since the first answer, whatever it was")
+// was requires a last gap, which ended in the past.
+func (r *rig) was(end int64, length time.Duration, why ...any) {
+	r.t.Helper()
+	_, got := r.Look()
+	require.Equal(r.t, Gap{End: time.Unix(end, 0), Length: length}, got, why...)
+}
+
+// lasts requires a gap that lasts.
+func (r *rig) lasts(why ...any) {
+	r.t.Helper()
+	now, got := r.Look()
+	require.Equal(r.t, r.clk.Now(), now)
+	require.Equal(r.t, Gap{End: now, Length: unknown}, got, why...)
+}
+
+var errRefused = errors.New("connection refused")
+
+// A request that fails begins a gap, which ends with the first answer, whatever it is (R11).
+func TestGapOfTheAPIServer(t *testing.T) {
+	r, ctx := newRig(t), t.Context()
+	r.pass(100)
+	r.ask(ctx, "things/one", http.StatusOK, nil)
+	r.was(1000, unknown, "the process began")
+	r.ask(ctx, "things/one", 0, errRefused)
+	r.pass(4)
+	r.was(1000, unknown, "a hiccup")
+	r.pass(1)
+	r.lasts()
+	r.pass(15)
+	r.ask(ctx, "things/one", http.StatusServiceUnavailable, nil)
+	r.lasts()
+	r.ask(ctx, "things/one", http.StatusNotFound, nil)
+	r.pass(100)
+	r.was(1120, 20*time.Second)
 
 	cancelled, cancel := context.WithCancel(ctx)
 	cancel()
-	ask(cancelled, 0, context.Canceled)
-	require.Equal(t, at(1300), connection.Since(), "we hung up ourselves")
+	r.ask(cancelled, "things/one", 0, context.Canceled)
+	r.pass(100)
+	r.was(1120, 20*time.Second, "the hub hung up")
 
-	// An informer that could not watch shows a past until it can again, whatever else is heard.
-	url = "http://hub/apis/x/v1/things?watch=true"
-	ask(ctx, 0, errors.New("connection refused"))
-	url = "http://hub/apis/x/v1/others?limit=500"
-	ask(ctx, http.StatusOK, nil)
-	url = "http://hub/apis/x/v1/things/one"
-	ask(ctx, http.StatusOK, nil)
-	clk.SetTime(at(1500))
-	require.Equal(t, at(1500), connection.Since(), "the things are not heard yet")
-	url = "http://hub/apis/x/v1/things?limit=500"
-	ask(ctx, http.StatusForbidden, nil)
-	require.Equal(t, at(1500), connection.Since(), "a server that starts refuses it")
-	ask(ctx, http.StatusOK, nil)
-	clk.SetTime(at(1600))
-	require.Equal(t, at(1500), connection.Since())
-
-	// The watch was answered, and then told that its version is too old.
-	url = "http://hub/apis/x/v1/things?watch=true"
-	connection.WatchLost(things)
-	require.Equal(t, at(1600), connection.Since())
-	clk.SetTime(at(1700))
-	ask(ctx, http.StatusOK, nil)
-	clk.SetTime(at(1800))
-	require.Equal(t, at(1700), connection.Since())
-
-	// A collection that a hub can do without is refused permanently: that is no connection that is down.
-	connection.Optional(extras)
-	url = "http://hub/apis/x/v1/extras?limit=500"
-	ask(ctx, http.StatusForbidden, nil)
-	require.False(t, connection.Refused(extras), "it may be a server that starts")
-	clk.SetTime(at(1805))
-	require.Equal(t, at(1805), connection.Since())
-	clk.SetTime(at(1820))
-	ask(ctx, http.StatusForbidden, nil)
-	connection.WatchLost(extras)
-	clk.SetTime(at(1900))
-	require.True(t, connection.Refused(extras))
-	require.Equal(t, at(1820), connection.Since())
-	ask(ctx, http.StatusOK, nil)
-	require.False(t, connection.Refused(extras))
-	url = "http://hub/apis/x/v1/things?limit=500"
-	ask(ctx, http.StatusForbidden, nil)
-	clk.SetTime(at(2000))
-	ask(ctx, http.StatusForbidden, nil)
-	require.False(t, connection.Refused(things), "nothing goes without the things")
-	require.Equal(t, at(2000), connection.Since())
-
-	clk.SetTime(at(1400))
-	connection.Restart()
-	require.Equal(t, at(1400), connection.Since())
+	r.ask(ctx, "things/one", 0, errRefused)
+	r.clk.SetTime(r.clk.Now().Add(-time.Hour))
+	r.lasts("the clock was set back before an answer came")
 }
 
-// One request that fails now and then, while others succeed, is no outage: it must not switch every deadline off (R11).
-func TestConnectionSurvivesSingleFailures(t *testing.T) {
-	const write, list = "http://hub/apis/x/v1/things/one", "http://hub/apis/x/v1/things?watch=true"
-	for name, url := range map[string]string{"a write": write, "a watch": list} {
-		t.Run(name, func(t *testing.T) {
-			clk := clocktesting.NewFakePassiveClock(time.Unix(1000, 0))
-			connection := New(clk)
-			status := http.StatusOK
-			transport := connection.under("")(roundTripperFunc(func(*http.Request) (*http.Response, error) {
-				return &http.Response{StatusCode: status, Body: http.NoBody}, nil
-			}))
-			ask := func(url string, answer int) {
-				status = answer
-				request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-				require.NoError(t, err)
-				response, err := transport.RoundTrip(request)
-				require.NoError(t, err)
-				require.NoError(t, response.Body.Close())
-			}
-			pass := func(d time.Duration) { clk.SetTime(clk.Now().Add(d)) }
-			for range 10 {
-				pass(2 * time.Minute)
-				ask(url, http.StatusServiceUnavailable)
-				pass(time.Second)
-				ask(write, http.StatusOK)
-				ask(url, http.StatusOK)
-			}
-			require.Equal(t, time.Unix(1000, 0), connection.Since())
+// A collection that an informer can't watch is a gap, whatever else is heard: its cache shows a past (R11).
+func TestGapOfACollection(t *testing.T) {
+	r, ctx := newRig(t), t.Context()
+	r.pass(200)
+	r.ask(ctx, "things?watch=true", 0, errRefused)
+	r.ask(ctx, "others?limit=500", http.StatusOK, nil)
+	r.ask(ctx, "things/one", http.StatusOK, nil)
+	r.lasts("the things are not heard yet")
+	r.pass(60)
+	r.ask(ctx, "things?limit=500", http.StatusForbidden, nil)
+	r.lasts("a server that starts refuses it")
+	r.ask(ctx, "things?limit=500", http.StatusOK, nil)
+	r.pass(200)
+	r.was(1260, time.Minute)
 
-			ask(url, http.StatusServiceUnavailable)
-			pass(outage)
-			require.Equal(t, clk.Now(), connection.Since(), "nothing has succeeded for some seconds")
-			ask(url, http.StatusServiceUnavailable)
-			pass(time.Second)
-			ask(url, http.StatusOK)
-			back := clk.Now()
-			pass(time.Minute)
-			require.Equal(t, back, connection.Since(), "after an outage the agents get time to report")
+	r.WatchLost(things)
+	r.lasts("the watch was answered, and then told that its version is too old")
+	r.pass(3)
+	r.ask(ctx, "things?watch=true", http.StatusOK, nil)
+	r.was(1260, time.Minute, "a short one counts only while it lasts")
+}
+
+// A collection that a hub can do without is refused permanently: that is no gap.
+func TestOptionalCollection(t *testing.T) {
+	r, ctx := newRig(t), t.Context()
+	r.pass(200)
+	r.Optional(extras)
+	r.ask(ctx, "extras?limit=500", http.StatusForbidden, nil)
+	require.False(t, r.Refused(extras), "it may be a server that starts")
+	r.pass(5)
+	r.lasts()
+	r.pass(15)
+	r.ask(ctx, "extras?limit=500", http.StatusForbidden, nil)
+	r.WatchLost(extras)
+	r.pass(200)
+	require.True(t, r.Refused(extras))
+	r.was(1220, 20*time.Second)
+	r.ask(ctx, "extras?limit=500", http.StatusOK, nil)
+	require.False(t, r.Refused(extras))
+
+	r.ask(ctx, "things?limit=500", http.StatusForbidden, nil)
+	r.pass(20)
+	r.ask(ctx, "things?limit=500", http.StatusForbidden, nil)
+	require.False(t, r.Refused(things), "nothing goes without the things")
+	r.lasts()
+}
+
+// One request that fails now and then, while others succeed, is no gap: it must not switch every deadline off (R11).
+func TestConnectionSurvivesSingleFailures(t *testing.T) {
+	for name, path := range map[string]string{"a write": "things/one", "a watch": "things?watch=true"} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			for range 10 {
+				r.pass(120)
+				r.ask(t.Context(), path, http.StatusServiceUnavailable, nil)
+				r.pass(1)
+				r.ask(t.Context(), "things/one", http.StatusOK, nil)
+				r.ask(t.Context(), path, http.StatusOK, nil)
+			}
+			r.was(1000, unknown)
 		})
 	}
 }
 
 // Agents lose their broker when this hub does, and need some time to find it again (R11).
-func TestConnectionWaitsForThoseWhoReport(t *testing.T) {
-	at := func(seconds int64) time.Time { return time.Unix(seconds, 0) }
-	clk := clocktesting.NewFakePassiveClock(at(1000))
-	connection := New(clk)
-	clk.SetTime(at(1100))
-	connection.Back("broker", time.Minute)
-	require.Equal(t, at(1000), connection.Since(), "it was never lost")
+func TestGapOfABroker(t *testing.T) {
+	r := newRig(t)
+	r.pass(100)
+	r.Back("broker", time.Minute)
+	r.was(1000, unknown, "it was never lost")
 
-	connection.Lost("broker")
-	clk.SetTime(at(1200))
-	require.Equal(t, at(1200), connection.Since())
-	connection.Back("broker", time.Minute)
-	require.Equal(t, at(1260), connection.Since())
-	connection.Lost("broker")
-	require.Equal(t, at(1200), connection.Since(), "it is down: no time has passed yet")
-	clk.SetTime(at(1210))
-	connection.Back("broker", time.Minute)
-	connection.Restart()
-	require.Equal(t, at(1270), connection.Since(), "what happens elsewhere makes it no shorter")
-	clk.SetTime(at(1300))
-	connection.Restart()
-	require.Equal(t, at(1300), connection.Since())
+	r.Lost("broker")
+	r.pass(1)
+	r.lasts()
+	r.Back("broker", time.Minute)
+	r.was(1161, unknown)
+	r.pass(2)
+	r.clk.SetTime(r.clk.Now().Add(20 * time.Second))
+	r.was(1161, unknown, "deadlines fire later after the broker than after a stop of the process")
+	r.Lost("broker")
+	r.lasts()
+	r.Restart()
+	r.Back("broker", 0)
+	r.was(1123, unknown)
 }
 
 // A kubeconfig's URL may have a path, where a proxy leads to several hubs: collections have their own paths below it (R11).
@@ -210,11 +225,14 @@ func TestConnectionBelowAPath(t *testing.T) {
 				_, err := client.Resource(things).List(t.Context(), metav1.ListOptions{Limit: 500})
 				return err
 			}
+			connection.Restart()
 			connection.WatchLost(things)
 			clk.SetTime(at(1100))
+			_, gap := connection.Look()
+			require.Equal(t, at(1100), gap.End)
 			require.NoError(t, list())
-			clk.SetTime(at(1200))
-			require.Equal(t, at(1100), connection.Since(), "what was lost is heard again")
+			_, gap = connection.Look()
+			require.Equal(t, at(1000), gap.End, "what was lost is heard again")
 
 			connection.Optional(things)
 			status = http.StatusForbidden

@@ -10,70 +10,64 @@ import (
 )
 
 // A machine that was suspended or migrated, and a clock that was set, show in two clocks that disagree (R11).
-func TestJumped(t *testing.T) {
+func TestSilence(t *testing.T) {
 	for name, tc := range map[string]struct {
-		wall, monotonic time.Duration
-		want            bool
+		wall, monotonic, want time.Duration
+		set                   bool
 	}{
-		"a beat in time":             {wall: time.Second, monotonic: time.Second},
-		"a clock that is slewed":     {wall: 1001 * time.Millisecond, monotonic: time.Second},
-		"a stopped process":          {wall: 10 * time.Second, monotonic: 10 * time.Second},
-		"a suspended machine":        {wall: time.Hour, monotonic: time.Second, want: true},
-		"a clock that is set ahead":  {wall: 4 * time.Second, monotonic: time.Second, want: true},
-		"a clock that is set back":   {wall: -time.Hour, monotonic: time.Second, want: true},
-		"a clock that is set back 3": {wall: -2 * time.Second, monotonic: time.Second, want: true},
+		"a beat in time":            {wall: time.Second, monotonic: time.Second, want: time.Second},
+		"a clock that is slewed":    {wall: 1100 * time.Millisecond, monotonic: time.Second, want: 1100 * time.Millisecond},
+		"a stopped process":         {wall: 10 * time.Second, monotonic: 10 * time.Second, want: 10 * time.Second},
+		"stopped for long":          {wall: time.Hour, monotonic: time.Hour, want: unknown},
+		"a suspended machine":       {wall: time.Hour, monotonic: time.Second, want: unknown, set: true},
+		"a clock that is set ahead": {wall: 6 * time.Second, monotonic: time.Second, want: unknown, set: true},
+		"by less than a gap":        {wall: 5 * time.Second, monotonic: time.Second, want: 5 * time.Second},
+		"a clock that is set back":  {wall: -time.Hour, monotonic: time.Second, want: unknown, set: true},
+		"by two seconds":            {wall: -time.Second, monotonic: time.Second, want: unknown, set: true},
+		"in a stop":                 {wall: time.Second, monotonic: 10 * time.Second, want: unknown, set: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, tc.want, jumped(tc.wall, tc.monotonic))
+			got, set := silence(tc.wall, tc.monotonic)
+			require.Equal(t, tc.want, got)
+			require.Equal(t, tc.set, set)
 		})
 	}
 }
 
-// A process that did not run reports since when it runs again, and for how long it did not; the connection is none that began again (R11).
-func TestConnectionNoticesAStall(t *testing.T) {
-	begin := time.Unix(1000, 0)
-	clk := clocktesting.NewFakePassiveClock(begin)
-	connection := New(clk)
-	pass := func(d time.Duration) { clk.SetTime(clk.Now().Add(d)) }
-	pass(time.Hour)
-	require.Zero(t, connection.LastStall(), "no heartbeat is expected yet")
-	beat := func(seconds int) {
-		for range seconds {
-			connection.Beat()
-			pass(time.Second)
-		}
-	}
-	beat(100)
-	pass(1900 * time.Millisecond)
-	require.Zero(t, connection.LastStall(), "a busy machine")
+// A process that did not run knows since when it runs again, and for how long it did not (R11).
+func TestGapOfTheProcess(t *testing.T) {
+	clk := clocktesting.NewFakePassiveClock(time.Unix(1000, 0))
+	unbeaten := New(clk)
+	clk.SetTime(time.Unix(9000, 0))
+	_, gap := unbeaten.Look()
+	require.Equal(t, Gap{End: time.Unix(1000, 0), Length: unknown}, gap, "no heartbeat is expected yet")
 
-	beat(1)
-	pass(time.Minute)
-	long := Stall{Ended: clk.Now(), Length: time.Minute + time.Second}
-	require.Equal(t, long, connection.LastStall(), "before the next beat")
-	beat(30)
-	require.Equal(t, long, connection.LastStall())
-	pass(3 * time.Second)
-	require.Equal(t, long, connection.LastStall(), "a shorter one within the time after it changes nothing")
-
-	beat(100)
-	pass(3 * time.Second)
-	connection.Beat()
-	require.Equal(t, Stall{Ended: clk.Now(), Length: 4 * time.Second}, connection.LastStall(), "by the next beat")
-	require.Equal(t, begin, connection.Since())
+	r := newRig(t)
+	stop := func(d time.Duration) { r.clk.SetTime(r.clk.Now().Add(d)) }
+	r.pass(1000)
+	stop(4900 * time.Millisecond)
+	r.was(1000, unknown, "a busy machine")
+	stop(100 * time.Millisecond)
+	r.pass(995)
+	stop(time.Minute)
+	r.was(3060, time.Minute, "before the next beat")
+	r.pass(30)
+	r.was(3060, time.Minute)
+	stop(6 * time.Second)
+	r.was(3096, 24*time.Second, "a shorter one within the time after it does not shorten that")
+	r.pass(100)
+	stop(6 * time.Second)
+	r.Beat()
+	r.was(3202, 6*time.Second, "by the next beat")
 }
 
 // A clock that was set back makes no deadline wait for the old time to come again.
-func TestConnectionWithAClockThatIsSetBack(t *testing.T) {
-	clk := clocktesting.NewFakePassiveClock(time.Unix(10000, 0))
-	connection := New(clk)
-	connection.Beat()
-	connection.Lost("broker")
-	connection.Back("broker", time.Minute)
-	require.Equal(t, clk.Now().Add(time.Minute), connection.Since())
-	clk.SetTime(time.Unix(5000, 0))
-	connection.Beat()
-	require.Equal(t, time.Unix(5060, 0), connection.Since())
+func TestGapByAClockThatIsSetBack(t *testing.T) {
+	r := newRig(t)
+	r.Lost("broker")
+	r.Back("broker", time.Minute)
+	r.clk.SetTime(time.Unix(500, 0))
+	r.was(500, unknown)
 }
 
 // A heartbeat begins at once, and ends with its context.

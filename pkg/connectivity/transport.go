@@ -55,11 +55,9 @@ func (c *Connection) observe(request *http.Request, from source, response *http.
 	case !isFailure(from, response, err) || c.refused(from):
 		c.succeeded(from)
 	case from == anyRequest:
-		if c.failing.IsZero() {
-			c.failing = c.clock.Now()
-		}
+		c.failing = true
 	default:
-		c.lost(from)
+		c.down[from] = true
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	"github.com/open-cluster-management-io/work-rollback/internal/worktest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/connectivity"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/ledger"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/queue"
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
@@ -40,7 +41,7 @@ func slow(t *testing.T) (c *Controller, p *pass, clk *clocktesting.FakeClock, de
 		clk.Step(100 * time.Millisecond)
 		return nil, nil
 	})
-	c = NewWithStores(Config{Works: works, Clock: clk, Writers: 1, Dynamic: storing()}, stores)
+	c = NewWithStores(Config{Works: works, Clock: clk, Connection: connectivity.New(clk), Writers: 1, Dynamic: storing()}, stores)
 	for i := range 100 {
 		require.NoError(t, stores.Works.Add(&workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
 			Namespace: fmt.Sprintf("c%02d", i), Name: "web", UID: types.UID(fmt.Sprint(i)),

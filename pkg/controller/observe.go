@@ -98,8 +98,7 @@ func (c *Controller) noteWorks(p *pass) {
 	}
 	p.facts.Notes = lifecycle.Notes{
 		Works: seen, AwayUnheard: c.awayUnheard(p, clusters, remembered, owners), Clusters: clusters,
-		Heard: c.heard(owners, p.works), Unreached: c.unreached(p.works), DeadlinesSince: c.deadlinesSince(p),
-		Stall: rollout.Stall(c.connection.LastStall()), Settle: c.successSettle, Handover: handover,
+		Heard: c.heard(owners, p.works), Unreached: c.unreached(p.works), Gap: p.gap, Settle: c.successSettle, Handover: handover,
 	}
 	p.facts.Notes.Retried = c.retries(p)
 	c.noteWrites(p)
@@ -113,16 +112,6 @@ func (c *Controller) retries(p *pass) map[string]time.Time {
 		return nil
 	}
 	return c.memory.Owners.Retries(p.key, lifecycle.Recorded{Revision: stored.UpdateRevision, Records: status.RecordsOf(stored)}, p.now)
-}
-
-// deadlinesSince returns when the hub began to receive the agents' reports. If the clock was set back after the pass began, that time
-// starts again, even if the pass uses the earlier time (R11).
-func (c *Controller) deadlinesSince(p *pass) time.Time {
-	since := c.connection.Since()
-	if c.clock.Now().Before(p.now) {
-		return p.now
-	}
-	return since
 }
 
 // noteWrites notes the results of the writes of works so far.

@@ -13,17 +13,18 @@ import (
 	"github.com/open-cluster-management-io/work-rollback/pkg/connectivity"
 	"github.com/open-cluster-management-io/work-rollback/pkg/replicaset"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
+	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
 
-// A clock that is set back in the middle of a pass lets no deadline fire by the time that the pass has (R11).
-func TestClockThatIsSetBackInAPass(t *testing.T) {
-	clock := clocktesting.NewFakeClock(rt.At(time.Hour))
+// A pass takes the time and the last gap together. Package rollout counts a process that has just begun in the same way (R11).
+func TestPassKnowsTheLastGap(t *testing.T) {
+	clock := clocktesting.NewFakeClock(rt.Epoch)
 	c := NewWithStores(Config{Connection: connectivity.New(clock), Clock: clock}, NewStores())
-	p := &pass{now: rt.At(2 * time.Hour)}
-	require.Equal(t, p.now, c.deadlinesSince(p))
-	clock.SetTime(p.now)
-	require.Equal(t, rt.At(time.Hour), c.deadlinesSince(p))
+	clock.Step(time.Minute)
+	p := c.newPass(&replicaset.Object{ManifestWorkReplicaSet: &workv1alpha1.ManifestWorkReplicaSet{}}, "ns/web")
+	require.Equal(t, rt.At(time.Minute), p.now)
+	require.Equal(t, rollout.UnknownGap(rt.Epoch), p.gap)
 }
 
 // A pass may ask what it would decide for another revision, or if the rollout was not aborted. Asking changes nothing: what was seen

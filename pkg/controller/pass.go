@@ -132,6 +132,8 @@ type pass struct {
 	key  string
 	turn queue.Turn
 	now  time.Time
+	// gap is the last gap until then.
+	gap rollout.Gap
 
 	observed
 	decided
@@ -178,8 +180,9 @@ type done struct {
 }
 
 func (c *Controller) newPass(object *replicaset.Object, key string) *pass {
-	p := &pass{key: key, turn: queue.Turn{Lane: c.laneOf(key), Key: key}, now: c.clock.Now()}
-	p.object = object
+	p := &pass{key: key, turn: queue.Turn{Lane: c.laneOf(key), Key: key}}
+	now, gap := c.connection.Look()
+	p.now, p.gap, p.object = now.Round(0), rollout.Gap(gap), object
 	p.facts = lifecycle.View{
 		Now: p.now, Object: object.ManifestWorkReplicaSet, Unreadable: object.DecodeErr, PlacementsKnown: object.PlacementsKnown,
 		Owner: workv1alpha1.OwnerLabelValue(object.Namespace, object.Name), Status: status.RevisionsOf(&object.Status),

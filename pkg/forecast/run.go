@@ -195,7 +195,7 @@ func (r *run) survives() bool {
 	if r.killed == nil || !r.killed() {
 		return true
 	}
-	r.s.DeadlinesSince = r.now
+	r.s.Gap = rollout.UnknownGap(r.now)
 	for i := range r.clusters {
 		c := &r.clusters[i]
 		if c.work == nil {

@@ -161,7 +161,7 @@ func (c *chain) persist() *Step {
 		return nil
 	}
 	unexamined := *c.Outcome.Snapshot
-	unexamined.DeadlinesSince = c.Now
+	unexamined.Gap = rollout.UnknownGap(c.Now)
 	request := Step{
 		Action: PersistStatus, Key: "persist", Why: "the status does not say which revisions count", Plan: rollout.Decide(&unexamined), Stage: status.RollingOut,
 	}
@@ -291,7 +291,7 @@ func (c *chain) abortReason() string {
 	case status.AbortSetBy(c.Object.ManagedFields) != "":
 		return c.setter()
 	}
-	// The works are as they were when the abort was decided, maybe by a process that is gone: its grace was over.
+	// The works are as they were when the abort was decided, maybe by a process that is gone: deadlines fired there.
 	if due := rollout.Decide(c.Snapshot(&c.Revisions, c.Update, false).AssumeSettled()).AbortDue(); due != nil {
 		return due.Reason
 	}

@@ -106,7 +106,7 @@ func TestRestored(t *testing.T) {
 // A work that can't be written back for two minutes holds no abort up (R4).
 func TestRefusals(t *testing.T) {
 	b := begin(abortedAt(0), "b")
-	b.Notes.DeadlinesSince = rt.At(time.Hour - lifecycle.StuckAfter)
+	b.Notes.Gap = rollout.UnknownGap(rt.At(time.Hour - lifecycle.StuckAfter))
 	b.Notes.Failures = []lifecycle.Failure{
 		{Cluster: "c1", Target: lifecycle.Target(b.Named(hashOf("a")), 7, true), Message: "500", Since: rt.At(0)},
 		{Cluster: "c2", Target: lifecycle.Target(b.Named(hashOf("b")), 7, false), Message: "403", Since: rt.At(0), RefusedSince: rt.At(time.Minute)},
@@ -120,6 +120,6 @@ func TestRefusals(t *testing.T) {
 		{Cluster: "c3", Target: lifecycle.Target(b.Named(hashOf("b")), 7, false), Message: "403", Since: b.Now, RefusedSince: b.Now},
 	}
 	require.Equal(t, map[string]bool{"c1": true}, b.Snapshot(&b.found.Revisions, b.found.Update, false).Unanswered)
-	b.Notes.DeadlinesSince = rt.At(time.Hour - time.Minute)
+	b.Notes.Gap = rollout.UnknownGap(rt.At(time.Hour - time.Minute))
 	require.Empty(t, b.Snapshot(&b.found.Revisions, b.found.Update, true).Rejected, "it could not be heard")
 }

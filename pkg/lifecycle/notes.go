@@ -23,11 +23,10 @@ type Notes struct {
 	Heard map[string]time.Time
 	// Unreached names the clusters whose agents are there, and do not get what they are sent over a broker, sorted.
 	Unreached []string
-	// DeadlinesSince is when deadlines began to count, and Settle for how long a success must be seen (R10, R11).
-	DeadlinesSince time.Time
-	Settle         time.Duration
-	// Stall is the last time in which this process did not run (R11).
-	Stall rollout.Stall
+	// Gap is the last time in which the agents' reports did not reach this process (R11).
+	Gap rollout.Gap
+	// Settle is for how long a success must be seen (R10).
+	Settle time.Duration
 	// Failures are the writes of works that failed when they were tried last.
 	Failures []Failure
 	// Retried is when somebody removed the recorded failures of clusters from the status (R11).
@@ -77,27 +76,26 @@ func AbortOf(rev *work.Revision, began time.Time) string {
 func (v *View) Snapshot(of *status.Revisions, update *work.Revision, aborted bool) *rollout.Snapshot {
 	notes := &v.Notes
 	s := &rollout.Snapshot{
-		Now:            v.Now,
-		DeadlinesSince: notes.DeadlinesSince,
-		Stall:          notes.Stall,
-		Settle:         notes.Settle,
-		Update:         update,
-		Aborted:        aborted,
-		Paused:         v.Object.Spec.Paused,
-		Owner:          v.Owner,
-		Labels:         v.Object.Labels,
-		Refs:           v.Refs,
-		IgnoredRefs:    v.IgnoredRefs,
-		Works:          notes.Works,
-		Clusters:       notes.Clusters,
-		AwayUnheard:    notes.AwayUnheard,
-		Heard:          notes.Heard,
-		Records:        v.records(of),
-		Retried:        notes.Retried,
-		RetriedUntil:   v.retryByAnnotation(update.Hash),
-		Unreached:      notes.Unreached,
-		Older:          v.older(update.Hash),
-		Handover:       v.handover(),
+		Now:          v.Now,
+		Gap:          notes.Gap,
+		Settle:       notes.Settle,
+		Update:       update,
+		Aborted:      aborted,
+		Paused:       v.Object.Spec.Paused,
+		Owner:        v.Owner,
+		Labels:       v.Object.Labels,
+		Refs:         v.Refs,
+		IgnoredRefs:  v.IgnoredRefs,
+		Works:        notes.Works,
+		Clusters:     notes.Clusters,
+		AwayUnheard:  notes.AwayUnheard,
+		Heard:        notes.Heard,
+		Records:      v.records(of),
+		Retried:      notes.Retried,
+		RetriedUntil: v.retryByAnnotation(update.Hash),
+		Unreached:    notes.Unreached,
+		Older:        v.older(update.Hash),
+		Handover:     v.handover(),
 	}
 	s.Current, s.Absent = v.Current(of.CurrentRevision, update)
 	if known := v.revisionOf(update.Hash); known != nil {
@@ -150,7 +148,7 @@ func (n *Notes) Refusals(target string, aborted bool, now time.Time) map[string]
 		}
 		refusal := rollout.Rejection{Since: f.RefusedSince, TriedAt: f.TriedAt, Message: f.Message}
 		if f.RefusedSince.IsZero() {
-			if refusal.Since = f.Since; !aborted || !f.stuck(n.DeadlinesSince, now) {
+			if refusal.Since = f.Since; !aborted || !f.stuck(n.Gap, now) {
 				continue
 			}
 		}
@@ -177,13 +175,9 @@ func renewRejections(rejections map[string]rollout.Rejection, until time.Time) {
 	}
 }
 
-// stuck reports whether a write has failed for two minutes in which the hub could hear the API server.
-func (f *Failure) stuck(heardSince, now time.Time) bool {
-	since := f.Since
-	if heardSince.After(since) {
-		since = heardSince
-	}
-	return !now.Before(since.Add(StuckAfter))
+// stuck reports whether a write has failed for two minutes, and not because the hub could not hear the API server.
+func (f *Failure) stuck(gap rollout.Gap, now time.Time) bool {
+	return !now.Before(work.Later(f.Since.Add(StuckAfter), gap.Over(StuckAfter)))
 }
 
 // older are the readable revisions but one.

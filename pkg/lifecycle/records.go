@@ -11,7 +11,7 @@ import (
 )
 
 // records returns the facts about the rollout that the deciding fields describe (R11). A new rollout, and a retry, begin without any. If the
-// status lost them, the facts that this process remembers count; if it has none, nothing is started until the grace has ended.
+// status lost them, the facts that this process remembers count; if it has none, nothing is started until deadlines fire again.
 func (v *View) records(of *status.Revisions) rollout.Records {
 	stored, remembered := &v.Object.Status, &v.Memory.Records
 	switch {

@@ -89,7 +89,7 @@ func (p *Plan) recheck(s *Snapshot, ps *placementState) {
 		}
 	}
 	if ps.haltHolds(s) {
-		p.recheckAt(s.Now, ps.graceEnds(s, s.DeadlinesSince))
+		p.recheckAt(s.Now, s.Gap.Over(ps.strategy.Deadline))
 	}
 }
 

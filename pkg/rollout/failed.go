@@ -28,18 +28,23 @@ import (
 //  8. It is halted, and starts nothing new, when that is true of the failed clusters together with the degraded, rejected and unknown ones and
 //     those whose deletion timed out (halts in phase.go). Clusters in flight do not count.
 
-// maxGrace is the longest time during which no deadline fires after the hub was away.
-const maxGrace = 2 * time.Minute
+// unknownLength is the length of a gap that the hub did not measure, and the longest one.
+const unknownLength = 2 * time.Minute
 
-// Stall is the last period in which this process did not run although its machine did.
-type Stall struct {
-	// Ended is when the process ran again, and Length is how long it had not run. Both are zero if there was no stall.
-	Ended  time.Time
+// Gap is the last period in which the agents' reports did not reach this process. It is now while the gap lasts.
+type Gap struct {
+	// End is when the reports could reach the process again.
+	End time.Time
+	// Length is how long the gap was; 2 minutes if it was longer or the process can't tell.
 	Length time.Duration
 }
 
-// over returns the end of the stall plus its length, or plus a limit if that is shorter.
-func (s Stall) over(limit time.Duration) time.Time { return s.Ended.Add(min(s.Length, limit)) }
+// UnknownGap returns a gap of unknown length: a process that has just begun, for example.
+func UnknownGap(end time.Time) Gap { return Gap{End: end, Length: unknownLength} }
+
+// Over returns when the agents have had time to report what they could not: the end of the gap plus its length, or plus a limit if that is
+// shorter. If the limit always applied, a hub that hears nothing for 5 s in every 100 s would never let a deadline fire.
+func (g Gap) Over(limit time.Duration) time.Time { return g.End.Add(min(g.Length, limit)) }
 
 // hasDeadline reports whether the clusters of the placementRef can fail.
 func (ps *placementState) hasDeadline() bool {
@@ -63,14 +68,17 @@ func (ps *placementState) dueAt(s *Snapshot, cluster string, since time.Time) ti
 	if !ps.hasDeadline() {
 		return time.Time{}
 	}
-	return work.Later(since.Add(ps.strategy.Deadline), ps.graceEnds(s, s.deadlinesSince(cluster)))
+	return work.Later(since.Add(ps.strategy.Deadline), ps.heardSince(s, cluster))
 }
 
-// graceEnds returns when agents have had time to report: a while after this process began to hear them. After a stall they get only as
-// long as the stall took. With a longer grace, a process that stops for 3 s in every 100 s would never let a deadline fire.
-func (ps *placementState) graceEnds(s *Snapshot, since time.Time) time.Time {
-	limit := min(ps.strategy.Deadline, maxGrace)
-	return work.Later(since.Add(limit), s.Stall.over(limit))
+// heardSince returns when the agent of a cluster has had time to report. Over a broker, the gap of an agent lasts until this process first
+// hears it.
+func (ps *placementState) heardSince(s *Snapshot, cluster string) time.Time {
+	first := s.Heard[cluster]
+	if first.After(s.Now) {
+		first = time.Time{} // The clock was set back since, which was a gap of its own.
+	}
+	return work.Later(s.Gap.Over(ps.strategy.Deadline), UnknownGap(first).Over(ps.strategy.Deadline))
 }
 
 // failFlapping fails a member that flaps. Each change restarts the time, so its deadline never fires and no success settles. A member that
@@ -87,7 +95,7 @@ func (ps *placementState) failFlapping(s *Snapshot, m *member) {
 		}
 		return
 	}
-	due = work.Later(due, ps.graceEnds(s, s.deadlinesSince(m.cluster)))
+	due = work.Later(due, ps.heardSince(s, m.cluster))
 	if s.Now.Before(due) {
 		if m.next.IsZero() || due.Before(m.next) {
 			m.next = due
@@ -133,15 +141,6 @@ func (s *Snapshot) heardAgent(cluster string) bool {
 	}
 	_, heard := s.Heard[cluster]
 	return heard
-}
-
-// deadlinesSince returns when the grace of a cluster's agent begins: the time in which it can report before a deadline fires.
-func (s *Snapshot) deadlinesSince(cluster string) time.Time {
-	since := s.Heard[cluster]
-	if since.After(s.Now) {
-		return s.DeadlinesSince // The clock was set back since, which started a new grace.
-	}
-	return work.Later(s.DeadlinesSince, since)
 }
 
 // doubtFailure revokes a failure if this process has not heard the agent. The agent may have reported a success earlier, and a broker does

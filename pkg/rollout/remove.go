@@ -77,10 +77,10 @@ func writtenWait(written map[string]bool, w *work.Work) time.Duration {
 	return 0
 }
 
-// after returns when a state that was first seen at a given time has lasted for the given wait. The state may have changed while the hub
-// could not reach the API server, so the wait restarts when the hub reaches it again.
+// after returns when a state that was first seen at a given time has lasted for the given wait. The state may have changed in the last gap,
+// so the wait restarts after it.
 func (s *Snapshot) after(seen time.Time, wait time.Duration) time.Time {
-	return work.Later(work.Later(seen, s.DeadlinesSince).Add(wait), s.Stall.over(wait))
+	return work.Later(seen, s.Gap.End).Add(wait)
 }
 
 // removeUnselected deletes a work that nothing has selected for long enough, and reports whether it does. One whose cluster is away stays

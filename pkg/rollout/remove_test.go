@@ -57,7 +57,7 @@ func TestRemoveBetweenSlices(t *testing.T) {
 func TestRemoveAfterAnOutage(t *testing.T) {
 	for since, want := range map[time.Duration]int{5 * second: 1, 4 * second: 0, 0: 0} {
 		s := rt.Snapshot(rt.Now(10*minute), rt.Refs(rt.Ref("p1", rt.Clusters("c1"))), rt.Works(done("c1"), done("c2", rt.Unselected(0))))
-		s.DeadlinesSince = s.Now.Add(-since)
+		s.Gap = rollout.UnknownGap(s.Now.Add(-since))
 		if p := rollout.Decide(s); len(p.Deletes) != want {
 			t.Errorf("%s after the outage: %v, recheck %s", since, p.Deletes, p.Recheck)
 		}

@@ -12,11 +12,9 @@ import (
 type Snapshot struct {
 	// Now is the hub's clock.
 	Now time.Time
-	// DeadlinesSince is when this process's caches had synced, or its connection to the API server returned. No deadline fires until the
-	// agents have had time to report (R11).
-	DeadlinesSince time.Time
-	// Stall is the last period in which this process did not run. No deadline fires for the same length of time after it (R11).
-	Stall Stall
+	// Gap is the last period in which the agents' reports did not reach this process. No deadline fires until they have had time to
+	// report (R11).
+	Gap Gap
 	// Heard holds when this process first heard the agent of each cluster. A cluster that is not in it was not heard. It is nil if works go
 	// through the API server, which keeps the reports from before this process began (R11).
 	Heard map[string]time.Time
@@ -82,18 +80,15 @@ type Snapshot struct {
 	actual *Snapshot
 }
 
-// BeganLately reports whether this process or its connection started so recently, or the process stalled so recently, that deadlines may
-// not have fired yet (R11).
-func (s *Snapshot) BeganLately() bool {
-	return s.Now.Before(work.Later(s.DeadlinesSince.Add(maxGrace), s.Stall.over(maxGrace)))
-}
+// BeganLately reports whether the last gap is so recent that deadlines may not have fired yet (R11).
+func (s *Snapshot) BeganLately() bool { return s.Now.Before(s.Gap.Over(unknownLength)) }
 
 // AssumeSettled returns the snapshot of a process that has watched for a long time: deadlines fire, and successes are settled. It
 // assumes nothing about rejected writes: a cluster fails by one only when a try after its deadline was rejected (R11).
 func (s *Snapshot) AssumeSettled() *Snapshot {
 	watched := *s
 	watched.actual = s
-	watched.DeadlinesSince, watched.Stall, watched.Settle = time.Time{}, Stall{}, 0
+	watched.Gap, watched.Settle = Gap{}, 0
 	watched.Works = slices.Clone(s.Works)
 	for i := range watched.Works {
 		if w := &watched.Works[i]; w.SucceededSince.IsZero() && !w.Deleting() {

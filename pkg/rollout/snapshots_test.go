@@ -57,9 +57,9 @@ func drawSnapshot(t *rapid.T) *rollout.Snapshot {
 		d.s.Refs = append(d.s.Refs, ref)
 	}
 	d.s.Settle = rapid.SampledFrom([]time.Duration{0, 3 * second}).Draw(t, "settle")
-	d.s.DeadlinesSince = rapid.SampledFrom([]time.Time{rt.At(-minute), rt.At(9*minute + 30*second)}).Draw(t, "deadlines since")
-	if d.one("stall", 6) {
-		d.s.Stall = rollout.Stall{Ended: rt.At(9*minute + 50*second), Length: 30 * second}
+	d.s.Gap = rollout.UnknownGap(rapid.SampledFrom([]time.Time{rt.At(-minute), rt.At(9*minute + 30*second)}).Draw(t, "gap"))
+	if d.one("short gap", 6) {
+		d.s.Gap = rollout.Gap{End: rt.At(9*minute + 50*second), Length: 30 * second}
 	}
 	if d.one("broker", 4) {
 		d.s.Heard = map[string]time.Time{}

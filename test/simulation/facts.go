@@ -127,7 +127,8 @@ func (w *World) isFact(owner *workv1alpha1.ManifestWorkReplicaSet, work *workv1.
 	}
 	reported, _ := w.trueTime(revision.Name(Name, owner.Status.UpdateRevision), strings.SplitN(w.rolloutOf(owner)+"  ", " ", 3)[2])
 	grace := min(deadline, 2*time.Minute)
-	began := w.Hub.connection.Since().Add(-w.HubAhead).Add(grace)
+	_, gap := w.Hub.connection.Look()
+	began := gap.End.Add(-w.HubAhead).Add(grace)
 	if w.Clock.Since(w.clocks.retriedAt.Add(time.Second)) < deadline || !w.hubSettled(deadline+grace) {
 		return false // A user retries it, or the hub's clock was set back.
 	}

@@ -34,7 +34,7 @@ func (r *tries) see(at time.Duration, target string, a, b error) (refused, persi
 }
 
 func (r *tries) refusalsSince(at time.Duration, target string, aborted bool, heard time.Duration) map[string]rollout.Rejection {
-	notes := lifecycle.Notes{Failures: r.m.Failures(owner), DeadlinesSince: rt.At(heard)}
+	notes := lifecycle.Notes{Failures: r.m.Failures(owner), Gap: rollout.UnknownGap(rt.At(heard))}
 	return notes.Refusals(target, aborted, rt.At(at))
 }
 
