@@ -24,6 +24,12 @@ func (r *Ref) Settled() bool {
 	return r.Placement != nil && r.Placement.Decisions > 0 && r.Placement.Matches()
 }
 
+// Uncounted reports whether a Placement has decisions and no count yet. If no placement controller writes its status, it never has one: only
+// completion and deletions wait for that.
+func (r *Ref) Uncounted() bool {
+	return r.Placement != nil && !r.Placement.Counted && r.Placement.Selected == 0 && !r.Placement.Empty()
+}
+
 // sliceSize is how many clusters OCM's placement controller puts into one PlacementDecision.
 const sliceSize = 100
 

@@ -84,7 +84,7 @@ func outcome(s *Snapshot, ps *placementState, index int) RefOutcome {
 	}
 	if placement := ps.ref.Placement; placement != nil {
 		o.Decisions, o.Groups, o.Missing = placement.Decisions, len(placement.Groups), placement.Missing()
-		o.SelectionKnown = !o.Unknown && ps.selectionKnown(s)
+		o.SelectionKnown = !o.Unknown && ps.ref.Settled() && ps.selectionKnown(s)
 		o.PlacementSelected = placement.Selected
 	}
 	if ps.strategy.Deadline != placement.NoDeadline {

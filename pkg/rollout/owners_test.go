@@ -77,6 +77,18 @@ func TestUnknownSelection(t *testing.T) {
 	}
 }
 
+// TestUncountedPlacement: no placement controller writes the status of a Placement whose decisions somebody else writes. Its clusters get the
+// revision, and fail, and the rollout does not complete (R8).
+func TestUncountedPlacement(t *testing.T) {
+	uncounted := func(ref *placement.Ref) { ref.Placement.Selected, ref.Placement.Counted = 0, false }
+	refs := rt.Refs(rt.Ref("p1", rt.Deadline("5m"), rt.AbortAll(), rt.Clusters("c1", "c2"), uncounted))
+	require.Len(t, decide(rt.Now(minute), refs).Writes, 2)
+	require.NotNil(t, decide(rt.Now(10*minute), refs, rt.Works(failed("c1"), failed("c2"))).Abort)
+	p := decide(rt.Now(10*minute), refs, rt.Works(done("c1"), done("c2")))
+	require.False(t, p.Complete)
+	require.False(t, p.Unknown())
+}
+
 // TestStaysWithItsRef: a cluster counts for the placementRef that its work names, by that strategy and deadline, while it is unknown whether
 // that one still selects it. An earlier placementRef takes it over at once (R8).
 func TestStaysWithItsRef(t *testing.T) {
