@@ -14,6 +14,7 @@ import (
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/revisiontest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
@@ -76,10 +77,12 @@ func (s *scene) history() {
 		began := s.ago(time.Duration(2-i)*26*time.Hour + 14*time.Minute)
 		object.CreationTimestamp = began
 		object.Annotations[workv1alpha1.AnnotationChangeCause] = change
-		object.Annotations[workv1alpha1.AnnotationCreatedBy] = "flux"
-		if i == 1 || i == 2 && s.state == "complete" {
-			object.Annotations[workv1alpha1.AnnotationCurrentSince] = began.Add(11 * time.Minute).Format(time.RFC3339Nano)
-		}
+		revisiontest.Amend(object, func(r *revision.Record) {
+			r.CreatedBy = "flux"
+			if i == 1 || i == 2 && s.state == "complete" {
+				r.CurrentSince = began.Add(11 * time.Minute)
+			}
+		})
 		s.ReplicaSet.Spec.ManifestWorkTemplate = template
 		s.hashes, s.digests = append(s.hashes, hash), append(s.digests, revision.Decode(object).Digest)
 		s.Revisions = append(s.Revisions, object)
@@ -222,10 +225,12 @@ func (s *scene) status() {
 		if s.state != "aborting" {
 			status.State = workv1alpha1.StateAborted
 		}
-		if s.state == "aborted" {
-			s.Revisions[2].Annotations[workv1alpha1.AnnotationRestored] = s.Now.Add(-20 * time.Second).Format(time.RFC3339Nano)
-		}
-		s.Revisions[2].Annotations[workv1alpha1.AnnotationAborted] = aborted.Format(time.RFC3339Nano)
+		revisiontest.Amend(s.Revisions[2], func(r *revision.Record) {
+			r.Abort = &revision.Abort{At: aborted.Time}
+			if s.state == "aborted" {
+				r.Abort.Restored = s.Now.Add(-20 * time.Second)
+			}
+		})
 		message = "placement production: too many clusters failed: not successful within progressDeadline 10m"
 		update := &status.Revisions[2]
 		update.State, update.AbortedTime, update.AbortReason = workv1alpha1.RevisionAborted, &aborted, message

@@ -79,12 +79,10 @@ func (c *Controller) announceImpossible(p *pass) {
 func (c *Controller) announceStarted(p *pass) {
 	reason, note := metrics.Created, "the rollout of revision %s begins"
 	if update := p.history.ByHash(p.Update.Hash); update != nil {
-		reused, found := update.ReusedAt()
-		retried, again := update.RetriedAt()
 		switch {
-		case again && retried.After(reused):
+		case update.Retried.After(update.Reused):
 			reason, note = metrics.Retried, "the rollout of revision %s begins again"
-		case found:
+		case !update.Reused.IsZero():
 			reason = metrics.Found
 		}
 	}

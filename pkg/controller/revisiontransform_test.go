@@ -18,7 +18,7 @@ func TestCachedRevisionHoldsWhatIsRead(t *testing.T) {
 	rev := &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{
 		Name: "web-abc", Namespace: "default", Labels: map[string]string{workv1alpha1.LabelControllerHash: "abc"},
 		Annotations: map[string]string{
-			workv1alpha1.AnnotationCurrentSince: "2026-01-02T03:00:00Z", corev1.LastAppliedConfigAnnotation: strings.Repeat("a", 20_000),
+			workv1alpha1.AnnotationRecord: "{}", corev1.LastAppliedConfigAnnotation: strings.Repeat("a", 20_000),
 		},
 		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl", FieldsV1: &metav1.FieldsV1{Raw: []byte(strings.Repeat("m", 20_000))}}},
 	}}
@@ -27,7 +27,7 @@ func TestCachedRevisionHoldsWhatIsRead(t *testing.T) {
 	cached, err := NewRevisionTransform()(rev)
 	require.NoError(t, err)
 	require.Less(t, cached.(*appsv1.ControllerRevision).Size(), len(template)+500)
-	require.Equal(t, "2026-01-02T03:00:00Z", rev.Annotations[workv1alpha1.AnnotationCurrentSince])
+	require.Equal(t, "{}", rev.Annotations[workv1alpha1.AnnotationRecord])
 	require.Equal(t, template, string(rev.Data.Raw))
 
 	other, err := NewRevisionTransform()("tombstone")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/klog/v2"
 
@@ -26,16 +27,12 @@ func (r *revisionReconciler) noteSettings(ctx context.Context, p *pass) (goOn bo
 	note := revision.NoteSettings(p.object.ManifestWorkReplicaSet, newest, olderCRD)
 	p.lost = note.Lost
 	another := p.facts.TemplateErr != nil || newest.Digest != p.facts.Template
-	if note.Text == newest.Object.Annotations[workv1alpha1.AnnotationSettings] || (another && !note.Found) {
+	if equality.Semantic.DeepEqual(note.Settings, newest.Settings) || (another && !note.Found) {
 		return true, nil
-	}
-	value := any(note.Text)
-	if note.Text == "" {
-		value = nil
 	}
 	step := lifecycle.Step{
 		Action: lifecycle.MarkSettings, Key: "settings", Verb: "patching", Revision: newest.Object,
-		Patch: lifecycle.Patch{Annotations: map[string]any{workv1alpha1.AnnotationSettings: value}},
+		Patch: lifecycle.Patch{Record: newest.Changed(func(r *revision.Record) { r.Settings = note.Settings })},
 	}
 	if note.Found {
 		step.Event = &lifecycle.Event{Warning: true, Reason: workv1alpha1.EventFieldsLost, Action: "Observe", Note: lostNote(note.Lost)}

@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -45,8 +46,7 @@ func (c *chain) endAbort() *Step {
 		return nil
 	}
 	everywhere, succeeded, only := c.pastInput(update).RolledOut(work.NewRevision(update), c.Now)
-	since, current := update.CurrentSince()
-	recorded := !marked && current && since.After(at)
+	recorded := !marked && update.CurrentSince.After(at)
 	switch {
 	case !everywhere || !succeeded && !recorded:
 		return nil
@@ -59,25 +59,17 @@ func (c *chain) endAbort() *Step {
 
 // abortEnded records that another hub rolled out a revision whose rollout was aborted here.
 func (c *chain) abortEnded(update *revision.Revision, only string) Step {
-	annotations := noAbort()
-	annotations[workv1alpha1.AnnotationCurrentSince] = stamp(c.History.NextCurrentSince(c.Now))
-	if only != "" {
-		annotations[workv1alpha1.AnnotationRecordedOn] = only
-	}
-	ended := patch(MarkCurrent, "end abort", update.Object, Patch{Annotations: annotations}, "another hub rolled out the template whose rollout was aborted")
+	ended := mark(MarkCurrent, "end abort", update, "another hub rolled out the template whose rollout was aborted", func(r *revision.Record) {
+		r.Abort, r.AtOnce, r.CurrentSince = nil, false, c.History.NextCurrentSince(c.Now)
+		if only != "" {
+			r.RecordedOn = only
+		}
+	})
 	ended.Event = &Event{
 		Reason: workv1alpha1.EventAbortEnded, Action: "Observe",
 		Note: fmt.Sprintf("another hub rolled out revision %s, and every cluster succeeded with it: its abort has ended", update.Object.Name),
 	}
 	return ended
-}
-
-// noAbort removes the record of an abort from a revision.
-func noAbort() map[string]any {
-	return map[string]any{
-		workv1alpha1.AnnotationAborted: nil, workv1alpha1.AnnotationAbortedBy: nil, workv1alpha1.AnnotationAbortReason: nil,
-		workv1alpha1.AnnotationRestored: nil, workv1alpha1.AnnotationAtOnce: nil,
-	}
 }
 
 // recordPast records the revisions that the works show, and which of them was stable.
@@ -134,8 +126,7 @@ func (c *chain) readSpecs(specs []adoption.Spec) batch {
 // process that was killed during an adoption has recorded only some of the specs (R6).
 func (c *chain) firstSight() bool {
 	return c.Object.Status.UpdateRevision == "" && !slices.ContainsFunc(c.History.Revisions, func(rev revision.Revision) bool {
-		_, reused := rev.ReusedAt()
-		return !rev.Recorded() || reused
+		return rev.Recorded.IsZero() || !rev.Reused.IsZero()
 	})
 }
 
@@ -179,12 +170,14 @@ func (c *chain) recordSpec(spec *adoption.Spec, stable bool, number int64) batch
 	if err != nil {
 		return batch{failed: &Answer{Key: "record", Result: Failed, Err: err}}
 	}
-	wanted.Annotations[workv1alpha1.AnnotationRecorded] = stamp(c.Now)
-	if stable {
-		wanted.Annotations[workv1alpha1.AnnotationCurrentSince] = stamp(c.History.NextCurrentSince(c.Now))
-		if only := spec.OnlyOn(); only != "" {
-			wanted.Annotations[workv1alpha1.AnnotationRecordedOn] = only
+	err = revision.Amend(wanted, func(r *revision.Record) {
+		r.Recorded = c.Now
+		if stable {
+			r.CurrentSince, r.RecordedOn = c.History.NextCurrentSince(c.Now), spec.OnlyOn()
 		}
+	})
+	if err != nil {
+		return batch{failed: &Answer{Key: "record", Result: Failed, Err: err}}
 	}
 	answer, next := c.do(Step{
 		Action: Record, Key: "record " + wanted.Name, Verb: "creating", Revision: wanted, Why: "another hub rolled out revision " + wanted.Name,
@@ -235,23 +228,28 @@ func (c *chain) makeCurrent(found *revision.Revision, why string) *Step {
 		return nil // Another object has its name.
 	}
 	if latest := c.History.LatestCurrent(); latest == nil || latest.Hash != found.Hash {
-		return c.write(patch(MarkCurrent, "current", found.Object, Patch{Annotations: map[string]any{
-			workv1alpha1.AnnotationCurrentSince: stamp(c.History.NextCurrentSince(c.Now)),
-		}}, why), c.failed)
+		return c.write(mark(MarkCurrent, "current", found, why, c.becomesCurrent), c.failed)
 	}
 	c.Revisions.CurrentRevision = found.Hash
 	return nil
+}
+
+// becomesCurrent records that a revision becomes the current one now.
+func (c *chain) becomesCurrent(r *revision.Record) {
+	r.CurrentSince = c.History.NextCurrentSince(c.Now)
 }
 
 // forgetCurrent removes the marks of the current and the former current revisions, so that none is current. The current revision comes
 // last: until then, a restarted process finds the state unchanged. No former current revision may replace it (R16).
 func (c *chain) forgetCurrent() (all batch) {
 	for _, former := range c.History.FormerCurrents() {
-		annotations := map[string]any{workv1alpha1.AnnotationCurrentSince: nil}
-		if former.Hash == c.Revisions.CurrentRevision {
-			annotations[workv1alpha1.AnnotationSurpassed] = stamp(c.Now)
-		}
-		answer, next := c.do(patch(Unmark, "forget", former.Object, Patch{Annotations: annotations}, "another hub rolled out past revision "+former.Object.Name))
+		why := "another hub rolled out past revision " + former.Object.Name
+		answer, next := c.do(mark(Unmark, "forget", former, why, func(r *revision.Record) {
+			r.CurrentSince = time.Time{}
+			if former.Hash == c.Revisions.CurrentRevision {
+				r.Surpassed = c.Now
+			}
+		}))
 		switch {
 		case next != nil:
 			all.next = next

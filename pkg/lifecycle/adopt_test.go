@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
-	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
@@ -29,19 +28,19 @@ func TestAdopt(t *testing.T) {
 	require.Equal(t, "c1", step(t, lifecycle.Next(v), lifecycle.ReadSpec).Work.Namespace)
 	recorded := step(t, answer(t, v, lifecycle.Answer{Spec: template("a")}), lifecycle.Record)
 	require.Equal(t, nameOf("a"), recorded.Revision.Name)
-	require.Contains(t, recorded.Revision.Annotations, workv1alpha1.AnnotationRecorded)
-	require.Contains(t, recorded.Revision.Annotations, workv1alpha1.AnnotationCurrentSince)
-	require.NotContains(t, recorded.Revision.Annotations, workv1alpha1.AnnotationRecordedOn)
+	require.NotZero(t, recordOf(recorded.Revision).Recorded)
+	require.NotZero(t, recordOf(recorded.Revision).CurrentSince)
+	require.Zero(t, recordOf(recorded.Revision).RecordedOn)
 	require.Contains(t, recorded.Event.Note, "recorded as revision")
 	held(t, answer(t, v, lifecycle.Answer{}), lifecycle.Written)
 
-	unmarked := object("a", 1, at(workv1alpha1.AnnotationRecorded, 0))
+	unmarked := object("a", 1, recordedAt(0))
 	v = view("b", status.Revisions{}, unmarked)
 	v.Object.Status.UpdateRevision, v.Works = "", works
 	mark := step(t, answer(t, v, lifecycle.Answer{Spec: template("a")}), lifecycle.MarkCurrent)
 	require.Equal(t, nameOf("a"), mark.Revision.Name)
 
-	v = view("b", status.Revisions{}, object("a", 1, at(workv1alpha1.AnnotationRecorded, 0), current(0)))
+	v = view("b", status.Revisions{}, object("a", 1, recordedAt(0), current(0)))
 	v.Object.Status.UpdateRevision, v.Works = "", works
 	created := step(t, answer(t, v, lifecycle.Answer{Spec: template("a")}), lifecycle.Create)
 	require.Equal(t, hashOf("a"), created.Outcome.Revisions.CurrentRevision)
@@ -57,7 +56,7 @@ func TestAdoptsSeveral(t *testing.T) {
 	require.EqualValues(t, 1, first.Revision.Revision)
 	second := step(t, answer(t, v, lifecycle.Answer{}), lifecycle.Record)
 	require.EqualValues(t, 2, second.Revision.Revision)
-	require.NotContains(t, second.Revision.Annotations, workv1alpha1.AnnotationCurrentSince)
+	require.Zero(t, recordOf(second.Revision).CurrentSince)
 	held(t, answer(t, v, lifecycle.Answer{Result: lifecycle.Failed, Err: errQuota}), lifecycle.Refused)
 }
 
@@ -84,7 +83,7 @@ func TestAdoptsOfOneCluster(t *testing.T) {
 	v := firstSight(theirs("c1", "a"))
 	v.Refs[0].Placement.Groups[0].Clusters, v.Refs[0].Placement.Selected = []string{"c1"}, 1
 	recorded := step(t, answer(t, v, lifecycle.Answer{Spec: template("a")}), lifecycle.Record)
-	require.Equal(t, "c1", recorded.Revision.Annotations[workv1alpha1.AnnotationRecordedOn])
+	require.Equal(t, "c1", recordOf(recorded.Revision).RecordedOn)
 }
 
 // Another hub rolled out past the current revision: none is known to be stable, and the one that was goes last (R6, R16).
@@ -97,16 +96,16 @@ func TestSurpassed(t *testing.T) {
 	v := look(object("z", 0, current(0)), object("a", 1, current(time.Minute)), object("b", 2, remembers("a")))
 	former := step(t, lifecycle.Next(v), lifecycle.Unmark)
 	require.Equal(t, nameOf("z"), former.Revision.Name)
-	require.NotContains(t, former.Patch.Annotations, workv1alpha1.AnnotationSurpassed)
+	require.Zero(t, former.Patch.Record.Surpassed)
 	last := step(t, answer(t, v, lifecycle.Answer{}), lifecycle.Unmark)
 	require.Equal(t, nameOf("a"), last.Revision.Name)
-	require.Contains(t, last.Patch.Annotations, workv1alpha1.AnnotationSurpassed)
+	require.NotZero(t, last.Patch.Record.Surpassed)
 	held(t, answer(t, v, lifecycle.Answer{}), lifecycle.Written)
 
 	v = look(object("a", 1, current(time.Minute)), object("b", 2, remembers("a")))
 	step(t, answer(t, v, lifecycle.Answer{Result: lifecycle.Failed, Err: errQuota}), lifecycle.Proceed)
 
-	v = look(object("a", 1, at(workv1alpha1.AnnotationSurpassed, 0)), object("b", 2, remembers("a")))
+	v = look(object("a", 1, surpassedAt(0)), object("b", 2, remembers("a")))
 	forgotten := step(t, lifecycle.Next(v), lifecycle.Create)
 	require.Equal(t, hashOf("a"), forgotten.Outcome.Unstable)
 }
@@ -122,7 +121,7 @@ func TestNothingToAdopt(t *testing.T) {
 // Another hub rolled out the template whose rollout was aborted, and every cluster succeeded with it: the abort has ended, on the revision first, then
 // in the status (R16).
 func TestEndAbort(t *testing.T) {
-	marked := at(workv1alpha1.AnnotationAborted, time.Minute)
+	marked := wasAborted(time.Minute)
 	look := func(works []work.Work, b ...change) *lifecycle.View {
 		revisions := names("a", "b")
 		revisions.AbortedTime = &metav1.Time{Time: rt.At(time.Minute)}
@@ -134,9 +133,9 @@ func TestEndAbort(t *testing.T) {
 	v := look(well, marked)
 	ended := step(t, lifecycle.Next(v), lifecycle.MarkCurrent)
 	require.Equal(t, nameOf("b"), ended.Revision.Name)
-	require.Nil(t, ended.Patch.Annotations[workv1alpha1.AnnotationAborted])
-	require.Contains(t, ended.Patch.Annotations, workv1alpha1.AnnotationCurrentSince)
-	require.NotContains(t, ended.Patch.Annotations, workv1alpha1.AnnotationRecordedOn)
+	require.Zero(t, ended.Patch.Record.Abort)
+	require.NotZero(t, ended.Patch.Record.CurrentSince)
+	require.Zero(t, ended.Patch.Record.RecordedOn)
 	held(t, answer(t, v, lifecycle.Answer{}), lifecycle.Written)
 	held(t, answer(t, look(well, marked), lifecycle.Answer{Result: lifecycle.Failed, Err: errQuota}), lifecycle.Refused)
 
@@ -151,7 +150,7 @@ func TestEndAbort(t *testing.T) {
 
 	alone := look([]work.Work{theirs("c1", "b")}, marked)
 	alone.Refs[0].Placement.Groups[0].Clusters, alone.Refs[0].Placement.Selected = []string{"c1"}, 1
-	require.Equal(t, "c1", step(t, lifecycle.Next(alone), lifecycle.MarkCurrent).Patch.Annotations[workv1alpha1.AnnotationRecordedOn])
+	require.Equal(t, "c1", step(t, lifecycle.Next(alone), lifecycle.MarkCurrent).Patch.Record.RecordedOn)
 
 	for name, works := range map[string][]work.Work{
 		"one of ours":           {theirs("c1", "b"), theirs("c2", "b"), ours("c3", "a")},

@@ -2,12 +2,11 @@ package lifecycle
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/utils/ptr"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/plain"
@@ -200,14 +199,15 @@ func (c *chain) markAbort() *Step {
 
 // clearAborted begins a rollout again that was aborted. A retry is a rollout of its own: what the clusters did before says nothing about it.
 func (c *chain) clearAborted(update *revision.Revision, why string) *Step {
-	annotations := noAbort()
-	annotations[workv1alpha1.AnnotationRetriedAt] = stamp(update.NextBegin(c.Now))
-	if at, marked := update.AbortedAt(); marked {
-		annotations[workv1alpha1.AnnotationRetriedAbort] = stamp(at)
-	} else if at := c.Revisions.AbortedTime; at != nil {
-		annotations[workv1alpha1.AnnotationRetriedAbort] = stamp(at.Time)
-	}
-	return c.write(patch(ClearAborted, "clear", update.Object, Patch{Annotations: annotations}, why), func(failed *Answer) *Step {
+	clear := mark(ClearAborted, "clear", update, why, func(r *revision.Record) {
+		if r.Abort != nil {
+			r.RetriedAbort = r.Abort.At
+		} else if at := c.Revisions.AbortedTime; at != nil {
+			r.RetriedAbort = at.Time
+		}
+		r.Abort, r.AtOnce, r.Retried = nil, false, update.NextBegin(c.Now)
+	})
+	return c.write(clear, func(failed *Answer) *Step {
 		c.Pending = true
 		return c.invalid(Problem{Failed: failed, Text: "; until then the rollout does not begin again"})
 	})
@@ -231,54 +231,48 @@ func (c *chain) markAborted(update *revision.Revision) *Step {
 
 // abortMark is what a revision records of the abort of its rollout, and why it was.
 func (c *chain) abortMark(update *revision.Revision) Step {
-	annotations := map[string]any{
-		workv1alpha1.AnnotationAborted: stamp(c.Revisions.AbortedTime.Time), workv1alpha1.AnnotationRestored: nil,
-		workv1alpha1.AnnotationReached: c.reached(update), workv1alpha1.AnnotationAtOnce: nil,
-	}
-	if reason := plain.Line(c.abortReason()) + abortEvidence(c.Object.Status.Failures); reason != "" {
-		annotations[workv1alpha1.AnnotationAbortReason] = reason
-	}
-	if by := c.Object.Status.AbortedBy; by != "" {
-		annotations[workv1alpha1.AnnotationAbortedBy] = plain.Line(by)
-	}
-	if latest := c.History.LatestCurrent(); latest != nil && latest.Hash == update.Hash && c.Revisions.CurrentRevision != update.Hash {
-		// A cluster relapsed before the status said that it is current. What the clusters go back to is the latest one then (R16).
-		annotations[workv1alpha1.AnnotationCurrentSince] = nil
-	}
-	return patch(MarkAborted, "abort", update.Object, Patch{Annotations: annotations}, "the revision does not record yet that its rollout was aborted")
+	return mark(MarkAborted, "abort", update, "the revision does not record yet that its rollout was aborted", func(r *revision.Record) {
+		r.Abort = &revision.Abort{
+			At: c.Revisions.AbortedTime.Time, By: plain.Line(c.Object.Status.AbortedBy), Reason: plain.Line(c.abortReason()),
+			Evidence: abortEvidence(c.Object.Status.Failures),
+		}
+		r.Reached, r.AtOnce = ptr.To(c.reached(update)), false
+		if latest := c.History.LatestCurrent(); latest != nil && latest.Hash == update.Hash && c.Revisions.CurrentRevision != update.Hash {
+			// A cluster relapsed before the status said that it is current. What the clusters go back to is the latest one then (R16).
+			r.CurrentSince = time.Time{}
+		}
+	})
 }
 
 // maxEvidence is the number of failed clusters whose reports the revision records.
 const maxEvidence = 10
 
-// abortEvidence returns what the first failed clusters reported, a line each, for the reason of an abort. It outlives the status, where a later
-// rollout removes the failures.
-func abortEvidence(failures []workv1alpha1.ClusterFailure) string {
-	var evidence strings.Builder
+// abortEvidence returns what the first failed clusters reported, a line each. It outlives the status, where a later rollout removes the failures.
+func abortEvidence(failures []workv1alpha1.ClusterFailure) []string {
+	var evidence []string
 	for i := range failures[:min(len(failures), maxEvidence)] {
 		f := &failures[i]
 		line := fmt.Sprintf("%s: %s", f.Cluster, f.Reason)
 		if f.Message != "" {
 			line += ": " + f.Message
 		}
-		evidence.WriteString("\n" + plain.Line(line))
+		evidence = append(evidence, plain.Line(line))
 	}
 	if more := len(failures) - maxEvidence; more > 0 {
-		fmt.Fprintf(&evidence, "\nand %d more", more)
+		evidence = append(evidence, fmt.Sprintf("and %d more", more))
 	}
-	return evidence.String()
+	return evidence
 }
 
 // reached is the most clusters that have or had a revision when its rollout ended (R25).
-func (v *View) reached(rev *revision.Revision) string {
+func (v *View) reached(rev *revision.Revision) int32 {
 	clusters := sets.New[string]()
 	for i := range v.Notes.Works {
 		if w := &v.Notes.Works[i]; w.Hash() == rev.Hash && !w.UnexpectedName {
 			clusters.Insert(w.Cluster())
 		}
 	}
-	before, _ := rev.Reached()
-	return strconv.Itoa(max(int(before), clusters.Len()))
+	return max(ptr.Deref(rev.Reached, 0), int32(clusters.Len())) //nolint:gosec // A hub has no two billion clusters.
 }
 
 // abortReason returns why the rollout was aborted; empty if nothing shows it any more.

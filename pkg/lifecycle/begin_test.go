@@ -1,12 +1,12 @@
 package lifecycle_test
 
 import (
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
@@ -107,7 +107,7 @@ func TestBeginHeld(t *testing.T) {
 func TestBeginWaitsForAnAbort(t *testing.T) {
 	marked := func(works ...work.Work) *begun {
 		b := begin(abortedAt(0), "c", works...).tells(workv1alpha1.ReasonRolloutAborted)
-		b.History = history(object("a", 1, current(0)), object("b", 2, at(workv1alpha1.AnnotationAborted, 0)), object("c", 3))
+		b.History = history(object("a", 1, current(0)), object("b", 2, wasAborted(0)), object("c", 3))
 		return b
 	}
 	waits := step(t, marked(ours("c1", "b")).next(), lifecycle.Proceed)
@@ -131,24 +131,24 @@ func TestMarkAborted(t *testing.T) {
 	}
 	b := aborted(0)
 	mark := step(t, b.next(), lifecycle.MarkAborted)
-	require.Equal(t, rt.Epoch.Format(time.RFC3339Nano), mark.Patch.Annotations[workv1alpha1.AnnotationAborted])
-	require.NotContains(t, mark.Patch.Annotations, workv1alpha1.AnnotationAbortReason)
-	require.NotContains(t, mark.Patch.Annotations, workv1alpha1.AnnotationCurrentSince)
+	require.Equal(t, rt.Epoch, mark.Patch.Record.Abort.At)
+	require.Zero(t, mark.Patch.Record.Abort.Reason)
+	require.Zero(t, mark.Patch.Record.CurrentSince)
 	held(t, b.answer(t, lifecycle.Done), lifecycle.Written)
 
 	b = aborted(0)
 	b.Memory.Aborted = lifecycle.Aborted{At: metav1.NewTime(rt.At(0)), Reason: "c1 failed"}
-	require.Equal(t, "c1 failed", b.next().Patch.Annotations[workv1alpha1.AnnotationAbortReason])
+	require.Equal(t, "c1 failed", b.next().Patch.Record.Abort.Reason)
 
 	b = aborted(0)
 	failed := []rt.WorkOption{rt.WrittenAt(0), rt.InFlight(0)}
 	b.Refs = []placement.Ref{rt.Ref("p1", rt.Clusters("c1"), rt.Deadline("1m"), rt.AbortAll())}
 	b.Notes.Works = []work.Work{ours("c1", "b", failed...)}
-	require.Contains(t, b.next().Patch.Annotations[workv1alpha1.AnnotationAbortReason], "c1", "what the works show")
+	require.Contains(t, b.next().Patch.Record.Abort.Reason, "c1", "what the works show")
 
 	b = aborted(0)
 	b.History = history(object("b", 2, current(time.Minute)), object("c", 3))
-	require.Contains(t, b.next().Patch.Annotations, workv1alpha1.AnnotationCurrentSince, "a cluster relapsed meanwhile")
+	require.Zero(t, b.next().Patch.Record.CurrentSince, "a cluster relapsed meanwhile")
 
 	for name, tc := range map[string]struct {
 		since  time.Duration
@@ -179,12 +179,12 @@ func TestMarkAborted(t *testing.T) {
 func TestRetry(t *testing.T) {
 	retried := func() *begun {
 		b := begin(names("a", "b"), "b")
-		b.History = history(object("a", 1, current(0)), object("b", 2, at(workv1alpha1.AnnotationAborted, 0)))
+		b.History = history(object("a", 1, current(0)), object("b", 2, wasAborted(0)))
 		return b
 	}
 	clear := step(t, retried().next(), lifecycle.ClearAborted)
-	require.Nil(t, clear.Patch.Annotations[workv1alpha1.AnnotationAborted])
-	require.Contains(t, clear.Patch.Annotations, workv1alpha1.AnnotationRetriedAt)
+	require.Zero(t, clear.Patch.Record.Abort)
+	require.NotZero(t, clear.Patch.Record.Retried)
 	held(t, retried().answer(t, lifecycle.Done), lifecycle.Written)
 	refused := held(t, retried().answer(t, lifecycle.Failed), lifecycle.InvalidSpec)
 	require.True(t, refused.Outcome.Pending)
@@ -208,7 +208,7 @@ func TestAbortByHand(t *testing.T) {
 	}}
 	require.Equal(t, "field manager kubectl-edit set status.abortedTime", b.next().Outcome.AbortedFor)
 	b.tells(workv1alpha1.ReasonRolloutAborted)
-	require.Equal(t, "field manager kubectl-edit set status.abortedTime", b.next().Patch.Annotations[workv1alpha1.AnnotationAbortReason])
+	require.Equal(t, "field manager kubectl-edit set status.abortedTime", b.next().Patch.Record.Abort.Reason)
 
 	complete := abortedAt(0)
 	complete.CurrentRevision = hashOf("b")
@@ -233,9 +233,9 @@ func TestAbortByHandHasAReason(t *testing.T) {
 	const reason = "alice set status.abortedTime: leaks memory"
 	require.Equal(t, reason, b.next().Outcome.AbortedFor)
 	b.Memory.Aborted = lifecycle.Aborted{At: metav1.NewTime(rt.At(0)), Reason: reason}
-	mark := step(t, b.tells(workv1alpha1.ReasonRolloutAborted).next(), lifecycle.MarkAborted).Patch.Annotations
-	require.Equal(t, reason, mark[workv1alpha1.AnnotationAbortReason])
-	require.Equal(t, "alice", mark[workv1alpha1.AnnotationAbortedBy])
+	mark := step(t, b.tells(workv1alpha1.ReasonRolloutAborted).next(), lifecycle.MarkAborted).Patch.Record.Abort
+	require.Equal(t, reason, mark.Reason)
+	require.Equal(t, "alice", mark.By)
 }
 
 // What the first ten failed clusters reported, and how many clusters had the revision, outlives the abort on the revision (R25).
@@ -246,19 +246,17 @@ func TestEvidenceOfAnAbort(t *testing.T) {
 		{Cluster: "c1", Reason: workv1alpha1.FailureRejected, Message: "denied\nby policy x"}, {Cluster: "c2", Reason: workv1alpha1.FailureDeadlineExceeded},
 	}
 	mark := step(t, b.next(), lifecycle.MarkAborted)
-	require.Equal(t, "2 of 3 clusters failed\nc1: Rejected: denied by policy x\nc2: DeadlineExceeded", mark.Patch.Annotations[workv1alpha1.AnnotationAbortReason])
-	require.Equal(t, "2", mark.Patch.Annotations[workv1alpha1.AnnotationReached])
-
-	marked := revision.Decode(object("b", 2, annotated(workv1alpha1.AnnotationAbortReason, mark.Patch.Annotations[workv1alpha1.AnnotationAbortReason].(string))))
-	require.Equal(t, "2 of 3 clusters failed", marked.AbortReason())
+	require.Equal(t, "2 of 3 clusters failed", mark.Patch.Record.Abort.Reason)
+	require.Equal(t, []string{"c1: Rejected: denied by policy x", "c2: DeadlineExceeded"}, mark.Patch.Record.Abort.Evidence)
+	require.EqualValues(t, 2, *mark.Patch.Record.Reached)
 
 	for len(b.Object.Status.Failures) < 12 {
 		b.Object.Status.Failures = append(b.Object.Status.Failures, workv1alpha1.ClusterFailure{Cluster: "c9", Reason: workv1alpha1.FailureDegraded})
 	}
-	all := b.next().Patch.Annotations[workv1alpha1.AnnotationAbortReason].(string)
-	require.Equal(t, 11, strings.Count(all, "\n"))
-	require.Contains(t, all, "\nand 2 more")
+	all := b.next().Patch.Record.Abort.Evidence
+	require.Len(t, all, 11)
+	require.Equal(t, "and 2 more", all[10])
 
-	b.History = history(object("a", 1, current(0)), object("b", 2, annotated(workv1alpha1.AnnotationReached, "7")))
-	require.Equal(t, "7", b.next().Patch.Annotations[workv1alpha1.AnnotationReached], "it was on more clusters before")
+	b.History = history(object("a", 1, current(0)), object("b", 2, amended(func(r *revision.Record) { r.Reached = ptr.To(int32(7)) })))
+	require.EqualValues(t, 7, *b.next().Patch.Record.Reached, "it was on more clusters before")
 }

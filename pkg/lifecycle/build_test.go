@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/revisiontest"
 	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
@@ -70,11 +71,43 @@ func annotated(key, value string) change {
 	return func(o *appsv1.ControllerRevision) { o.Annotations[key] = value }
 }
 
-func at(key string, since time.Duration) change {
-	return annotated(key, rt.At(since).Format(time.RFC3339Nano))
+func amended(record func(*revision.Record)) change {
+	return func(o *appsv1.ControllerRevision) { revisiontest.Amend(o, record) }
 }
 
-func current(since time.Duration) change { return at(workv1alpha1.AnnotationCurrentSince, since) }
+func recordOf(o *appsv1.ControllerRevision) revision.Record { return revision.RecordOf(o) }
+
+func current(since time.Duration) change {
+	return amended(func(r *revision.Record) { r.CurrentSince = rt.At(since) })
+}
+
+func wasAborted(since time.Duration) change {
+	return amended(func(r *revision.Record) { r.Abort = &revision.Abort{At: rt.At(since)} })
+}
+
+func restoredAt(since time.Duration) change {
+	return amended(func(r *revision.Record) { r.Abort = &revision.Abort{Restored: rt.At(since)} })
+}
+
+func retriedAt(since time.Duration) change {
+	return amended(func(r *revision.Record) { r.Retried = rt.At(since) })
+}
+
+func retriedAbortAt(since time.Duration) change {
+	return amended(func(r *revision.Record) { r.RetriedAbort = rt.At(since) })
+}
+
+func reusedAt(since time.Duration) change {
+	return amended(func(r *revision.Record) { r.Reused = rt.At(since) })
+}
+
+func recordedAt(since time.Duration) change {
+	return amended(func(r *revision.Record) { r.Recorded = rt.At(since) })
+}
+
+func surpassedAt(since time.Duration) change {
+	return amended(func(r *revision.Record) { r.Surpassed = rt.At(since) })
+}
 
 func broken(o *appsv1.ControllerRevision) { o.Data.Raw = []byte(`{}`) }
 
@@ -87,11 +120,7 @@ func remembers(values ...string) change {
 		for _, value := range values {
 			ledger[hashOf(value)] = revision.Entry{Digest: digestOf(value), Created: rt.Epoch}
 		}
-		encoded, err := ledger.Encode()
-		if err != nil {
-			panic(err)
-		}
-		o.Annotations[workv1alpha1.AnnotationDigests] = encoded
+		revisiontest.Amend(o, func(r *revision.Record) { r.Others = ledger })
 	}
 }
 

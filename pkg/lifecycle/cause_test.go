@@ -4,10 +4,13 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/stretchr/testify/require"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
 // caused is a view whose object has a change cause; empty for none.
@@ -33,23 +36,23 @@ func TestCauseOfAnUndo(t *testing.T) {
 		v := view("a", names("b", "b"), object("a", 1, current(0), annotated(workv1alpha1.AnnotationChangeCause, "image 1")), object("b", 2, current(time.Minute)))
 		return step(t, lifecycle.Next(caused(v, cause)), lifecycle.Renumber)
 	}
-	require.Equal(t, "image 2 leaks memory", back("image 2 leaks memory").Patch.Annotations[workv1alpha1.AnnotationChangeCause])
-	require.NotContains(t, back("").Patch.Annotations, workv1alpha1.AnnotationChangeCause)
+	require.Equal(t, "image 2 leaks memory", back("image 2 leaks memory").Patch.ChangeCause)
+	require.Empty(t, back("").Patch.ChangeCause)
 }
 
 // A revision that is reused keeps its own cause where nobody gave another one since the newest revision was made or reused (R25).
 func TestUndoKeepsItsCause(t *testing.T) {
 	caused1, caused2 := annotated(workv1alpha1.AnnotationChangeCause, "image 1"), annotated(workv1alpha1.AnnotationChangeCause, "image 2")
 	v := view("a", names("b", "b"), object("a", 1, current(0), caused1), object("b", 2, current(time.Minute), caused2))
-	first := step(t, lifecycle.Next(caused(v, "image 2")), lifecycle.Renumber).Patch.Annotations
-	require.NotContains(t, first, workv1alpha1.AnnotationChangeCause)
-	require.Equal(t, "image 2", first[workv1alpha1.AnnotationCauseSeen])
+	first := step(t, lifecycle.Next(caused(v, "image 2")), lifecycle.Renumber).Patch
+	require.Empty(t, first.ChangeCause)
+	require.Equal(t, "image 2", *first.Record.CauseSeen)
 
-	seen := annotated(workv1alpha1.AnnotationCauseSeen, "image 2")
+	seen := amended(func(r *revision.Record) { r.CauseSeen = ptr.To("image 2") })
 	v = view("b", names("a", "a"), object("b", 2, current(0), caused2), object("a", 3, current(time.Minute), caused1, seen))
-	second := step(t, lifecycle.Next(caused(v, "image 2")), lifecycle.Renumber).Patch.Annotations
-	require.NotContains(t, second, workv1alpha1.AnnotationChangeCause)
-	require.Nil(t, second[workv1alpha1.AnnotationCauseSeen], "it is its own")
+	second := step(t, lifecycle.Next(caused(v, "image 2")), lifecycle.Renumber).Patch
+	require.Empty(t, second.ChangeCause)
+	require.Nil(t, second.Record.CauseSeen, "it is its own")
 }
 
 // A cause that changes while the template stays makes no revision, and changes none (R25).

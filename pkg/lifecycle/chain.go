@@ -2,7 +2,6 @@ package lifecycle
 
 import (
 	"fmt"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 
@@ -153,5 +152,7 @@ func patch(action Action, key string, object *appsv1.ControllerRevision, change 
 	return Step{Action: action, Key: key + " " + object.Name, Verb: "patching", Revision: object, Patch: change, Why: why}
 }
 
-// stamp is how annotations hold times.
-func stamp(at time.Time) string { return at.UTC().Format(time.RFC3339Nano) }
+// mark is a step that changes what a revision records, as it was seen.
+func mark(action Action, key string, rev *revision.Revision, why string, change func(*revision.Record)) Step {
+	return patch(action, key, rev.Object, Patch{Record: rev.Changed(change)}, why)
+}

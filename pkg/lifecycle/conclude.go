@@ -6,7 +6,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 )
@@ -55,11 +54,10 @@ func (c *chain) completedAt() time.Time {
 }
 
 func (c *chain) markComplete(update *revision.Revision) *Step {
-	mark := patch(MarkCurrent, "complete", update.Object, Patch{Annotations: map[string]any{
-		workv1alpha1.AnnotationCurrentSince: stamp(c.completedAt()),
-		workv1alpha1.AnnotationRecordedOn:   nil, // All have it now.
-		workv1alpha1.AnnotationReached:      c.reached(update),
-	}}, "every cluster has the update revision")
+	mark := mark(MarkCurrent, "complete", update, "every cluster has the update revision", func(r *revision.Record) {
+		r.CurrentSince, r.Reached = c.completedAt(), ptr.To(c.reached(update))
+		r.RecordedOn = "" // All have it now.
+	})
 	return c.write(mark, func(failed *Answer) *Step {
 		if !c.Memory.Pruned { // Otherwise nothing could hold it.
 			// Every cluster had it: a relapse must not become an abort because the second copy is missing, which nothing follows from yet. The
@@ -98,10 +96,12 @@ func Restored(v *View, found Decision, decided *rollout.Plan) (Step, bool) {
 		return Step{}, false
 	}
 	update := v.revisionOf(found.Update.Hash)
-	if update == nil || update.Restored() {
+	if update == nil || update.Abort == nil || !update.Abort.Restored.IsZero() {
 		return Step{}, false
 	}
-	return patch(MarkRestored, "restored", update.Object, Patch{Annotations: map[string]any{
-		workv1alpha1.AnnotationRestored: stamp(v.Now),
-	}}, "every cluster confirmed the revision that it was brought back to"), true
+	const why = "every cluster confirmed the revision that it was brought back to"
+	return mark(MarkRestored, "restored", update, why, func(r *revision.Record) {
+		abort := *r.Abort
+		abort.Restored, r.Abort = v.Now, &abort
+	}), true
 }

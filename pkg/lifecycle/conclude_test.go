@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
-	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
@@ -26,7 +25,7 @@ func TestConclude(t *testing.T) {
 	require.Nil(t, conclude(v, names("b", "b"), &rollout.Plan{}).Outcome.Incomplete, "a relapse opens nothing")
 
 	mark := step(t, conclude(v, names("a", "b"), complete), lifecycle.MarkCurrent)
-	require.Contains(t, mark.Patch.Annotations, workv1alpha1.AnnotationRecordedOn)
+	require.Zero(t, mark.Patch.Record.RecordedOn)
 	v.Answers = []lifecycle.Answer{{Key: mark.Key, Result: lifecycle.Done}}
 	held(t, conclude(v, names("a", "b"), complete), lifecycle.Written)
 
@@ -52,14 +51,14 @@ func TestConclude(t *testing.T) {
 
 // A rollout that began by a clock that was ahead is complete, and one that begins after it is under way, also when the clock went back (R10).
 func TestOrderOfAClockThatWentBack(t *testing.T) {
-	retried := object("b", 2, at(workv1alpha1.AnnotationRetriedAt, 2*time.Hour))
+	retried := object("b", 2, retriedAt(2*time.Hour))
 	v := view("b", names("a", "b"), object("a", 1, current(0)), retried)
 	mark := step(t, lifecycle.Conclude(v, lifecycle.Decision{Revisions: names("a", "b"), Update: v.Named(hashOf("b"))}, &rollout.Plan{Complete: true}), lifecycle.MarkCurrent)
-	require.Equal(t, rt.At(2*time.Hour).Format(time.RFC3339Nano), mark.Patch.Annotations[workv1alpha1.AnnotationCurrentSince])
+	require.Equal(t, rt.At(2*time.Hour), mark.Patch.Record.CurrentSince)
 
 	ahead := object("a", 1, current(2*time.Hour))
 	undo := step(t, lifecycle.Next(view("a", names("a", "b"), ahead, object("b", 2))), lifecycle.Renumber)
-	require.Equal(t, rt.At(2*time.Hour+1).Format(time.RFC3339Nano), undo.Patch.Annotations[workv1alpha1.AnnotationReused])
+	require.Equal(t, rt.At(2*time.Hour+1), undo.Patch.Record.Reused)
 }
 
 // An abort is persisted before any work goes back (R12).
@@ -77,7 +76,7 @@ func TestAbort(t *testing.T) {
 
 	v.Memory.Pruned = true
 	mark := step(t, abort(v), lifecycle.MarkAborted)
-	require.Equal(t, "c1 failed", mark.Patch.Annotations[workv1alpha1.AnnotationAbortReason])
+	require.Equal(t, "c1 failed", mark.Patch.Record.Abort.Reason)
 	v.Answers = []lifecycle.Answer{{Key: mark.Key, Result: lifecycle.Conflicted, Err: errQuota}}
 	require.True(t, held(t, abort(v), lifecycle.Refused).Outcome.Aborting)
 	v.Answers = []lifecycle.Answer{{Key: mark.Key, Result: lifecycle.Failed, Err: errQuota}}
@@ -89,15 +88,16 @@ func TestAbort(t *testing.T) {
 // That every cluster confirmed the revision that it went back to is recorded once.
 func TestRestored(t *testing.T) {
 	b := begin(abortedAt(0), "b")
+	b.History = history(object("b", 2, wasAborted(0)))
 	b.found.Snapshot = b.Snapshot(&b.found.Revisions, b.found.Update, true)
 	decided := &rollout.Plan{Refs: []rollout.RefOutcome{{Selected: 2}}, Confirmed: 2}
 	restored, ok := lifecycle.Restored(b.View, b.found, decided)
 	require.True(t, ok)
-	require.Contains(t, step(t, restored, lifecycle.MarkRestored).Patch.Annotations, workv1alpha1.AnnotationRestored)
+	require.NotZero(t, step(t, restored, lifecycle.MarkRestored).Patch.Record.Abort.Restored)
 
 	_, ok = lifecycle.Restored(b.View, b.found, &rollout.Plan{Refs: decided.Refs, Confirmed: 1})
 	require.False(t, ok)
-	b.History = history(object("b", 2, at(workv1alpha1.AnnotationRestored, 0)))
+	b.History = history(object("b", 2, restoredAt(0)))
 	_, ok = lifecycle.Restored(b.View, b.found, decided)
 	require.False(t, ok)
 	require.True(t, b.Snapshot(&b.found.Revisions, b.found.Update, true).Restored)

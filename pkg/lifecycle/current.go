@@ -117,9 +117,7 @@ func (c *chain) markBeforeNext(rev *revision.Revision) *Step {
 	if c.TemplateErr != nil || c.Object.Spec.Paused || rev.Err != nil || rev.Digest == c.Template {
 		return nil
 	}
-	return c.write(patch(MarkCurrent, "complete", rev.Object, Patch{Annotations: map[string]any{
-		workv1alpha1.AnnotationCurrentSince: stamp(c.History.NextCurrentSince(c.Now)),
-	}}, "its rollout was complete"), c.unrecorded)
+	return c.write(mark(MarkCurrent, "complete", rev, "its rollout was complete", c.becomesCurrent), c.unrecorded)
 }
 
 // completeSince reports whether the rollout of the update revision was complete after another revision became the current one. A status that
@@ -133,8 +131,7 @@ func (c *chain) completeSince(latest *revision.Revision) bool {
 	if told == nil || !c.wasComplete(update.Hash) {
 		return false
 	}
-	since, _ := latest.CurrentSince()
-	return !told.LastTransitionTime.Time.Before(work.Later(since, update.Began()).Truncate(time.Second))
+	return !told.LastTransitionTime.Time.Before(work.Later(latest.CurrentSince, update.Began()).Truncate(time.Second))
 }
 
 // wasComplete reports whether the conditions, or this process, know that the rollout of a revision was complete. A condition that contradicts
@@ -161,8 +158,8 @@ func (r recorded) current(hash string, update *work.Revision) (*work.Revision, *
 		return nil, &rollout.Absence{Cause: rollout.Deleted, Revision: name}
 	case found.Err != nil:
 		return nil, &rollout.Absence{Cause: rollout.Unreadable, Detail: found.Err.Error()}
-	case r.selectsBeside(found.RecordedOn()):
-		return nil, &rollout.Absence{Cause: rollout.OnOneCluster, Revision: found.Object.Name, Cluster: found.RecordedOn()}
+	case r.selectsBeside(found.RecordedOn):
+		return nil, &rollout.Absence{Cause: rollout.OnOneCluster, Revision: found.Object.Name, Cluster: found.RecordedOn}
 	}
 	return work.NewRevision(found), nil
 }
@@ -185,7 +182,7 @@ func (v *View) neverComplete(update *work.Revision) *rollout.Absence {
 	found := &rollout.Absence{Cause: rollout.NeverComplete}
 	for i := range v.History.Revisions {
 		rev := &v.History.Revisions[i]
-		if rev.Recorded() {
+		if !rev.Recorded.IsZero() {
 			found.Cause = rollout.NotAdopted
 		}
 		if rev.Err == nil && (update == nil || rev.Hash != update.Hash) {

@@ -11,6 +11,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
 	"github.com/open-cluster-management-io/work-rollback/pkg/placement"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/rollout"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
@@ -21,7 +22,7 @@ func TestSettleCurrent(t *testing.T) {
 	v := view("b", names("a", "b"), object("a", 1), object("b", 2, remembers("a")))
 	mark := step(t, lifecycle.Next(v), lifecycle.MarkCurrent)
 	require.Equal(t, nameOf("a"), mark.Revision.Name)
-	require.Contains(t, mark.Patch.Annotations, workv1alpha1.AnnotationCurrentSince)
+	require.NotZero(t, mark.Patch.Record.CurrentSince)
 	held(t, answer(t, v, lifecycle.Answer{}), lifecycle.Written)
 	held(t, answer(t, view("b", names("a", "b"), object("a", 1), object("b", 2)), lifecycle.Answer{Result: lifecycle.Failed, Err: errQuota}), lifecycle.Refused)
 
@@ -66,8 +67,8 @@ func TestCompletedWithoutARecord(t *testing.T) {
 
 // What can be gone back to, or why nothing can.
 func TestCurrent(t *testing.T) {
-	onC1 := annotated(workv1alpha1.AnnotationRecordedOn, "c1")
-	recorded := at(workv1alpha1.AnnotationRecorded, 0)
+	onC1 := amended(func(r *revision.Record) { r.RecordedOn = "c1" })
+	recorded := recordedAt(0)
 	for name, tc := range map[string]struct {
 		v       *lifecycle.View
 		current string
@@ -86,7 +87,7 @@ func TestCurrent(t *testing.T) {
 		},
 		"adopted": {v: view("b", names("", "b"), object("a", 1, recorded), object("b", 2)), absence: rollout.NotAdopted, says: "did not show which revision was stable"},
 		"surpassed": {
-			v:       view("b", names("", "b"), object("a", 1, at(workv1alpha1.AnnotationSurpassed, 0)), object("b", 2)),
+			v:       view("b", names("", "b"), object("a", 1, surpassedAt(0)), object("b", 2)),
 			absence: rollout.Surpassed, says: "another hub rolled out after revision " + nameOf("a"),
 		},
 	} {

@@ -69,7 +69,7 @@ func Target(rev *work.Revision, generation int64, aborted bool) string {
 
 // AbortOf is an abort: what the works become, and when it began.
 func AbortOf(rev *work.Revision, began time.Time) string {
-	return Target(rev, 0, true) + "/" + stamp(began)
+	return Target(rev, 0, true) + "/" + began.UTC().Format(time.RFC3339Nano)
 }
 
 // Snapshot is that of a rollout of one revision, aborted or not.
@@ -99,8 +99,8 @@ func (v *View) Snapshot(of *status.Revisions, update *work.Revision, aborted boo
 	}
 	s.Current, s.Absent = v.Current(of.CurrentRevision, update)
 	if known := v.revisionOf(update.Hash); known != nil {
-		s.Restored = aborted && known.Restored()
-		s.FastUndo = !aborted && known.AtOnce() && s.Current != nil && s.Current.Hash != update.Hash
+		s.Restored = aborted && !known.RestoredAt().IsZero()
+		s.FastUndo = !aborted && known.AtOnce && s.Current != nil && s.Current.Hash != update.Hash
 	}
 	desired := update
 	if aborted && s.Current != nil {

@@ -57,7 +57,7 @@ func TestPausedTemplateWaits(t *testing.T) {
 func TestPausedAtFirstSight(t *testing.T) {
 	require.Equal(t, nameOf("a"), step(t, lifecycle.Next(paused("a", status.Revisions{})), lifecycle.Create).Revision.Name)
 
-	older := paused("b", status.Revisions{}, object("a", 1, at(workv1alpha1.AnnotationRecorded, 0), current(0)))
+	older := paused("b", status.Revisions{}, object("a", 1, recordedAt(0), current(0)))
 	older.Works = []work.Work{theirs("c1", "a"), theirs("c2", "a"), theirs("c3", "b")}
 	next := answer(t, older, lifecycle.Answer{Spec: template("a")})
 	require.Equal(t, nameOf("b"), step(t, next, lifecycle.Create).Revision.Name)
@@ -129,7 +129,7 @@ func acceptedAs(value string) rt.WorkOption {
 func TestPausedRecordsWhatAPersonDoes(t *testing.T) {
 	retried := begin(names("a", "b"), "b", ours("c1", "a"))
 	retried.Object.Spec.Paused = true
-	retried.History = history(object("a", 1, current(0)), object("b", 2, at(workv1alpha1.AnnotationAborted, time.Minute)))
+	retried.History = history(object("a", 1, current(0)), object("b", 2, wasAborted(time.Minute)))
 	retried.found.Update = retried.Named(hashOf("b"))
 	step(t, retried.next(), lifecycle.ClearAborted)
 
@@ -149,5 +149,5 @@ func TestPausedAbortHasItsReason(t *testing.T) {
 	b.Object.Spec.Paused = true
 	b.Refs = []placement.Ref{rt.Ref("p1", rt.Deadline("5m"), rt.AbortAll(), rt.Clusters("c1", "c2", "c3"))}
 	marks := step(t, b.next(), lifecycle.MarkAborted)
-	require.Contains(t, marks.Patch.Annotations[workv1alpha1.AnnotationAbortReason], "1 of 3 clusters failed (c1)")
+	require.Contains(t, marks.Patch.Record.Abort.Reason, "1 of 3 clusters failed (c1)")
 }

@@ -67,14 +67,12 @@ func (c *chain) retryAborted() *Step {
 // The revision records the time of the abort that was retried, because times of different clocks can't be compared. A user who aborts again
 // may set the same time; the conditions distinguish the new abort.
 func (c *chain) wasRetried(update *revision.Revision) bool {
-	abort, known := update.RetriedAbort()
-	if _, marked := update.AbortedAt(); marked || !known || !abort.Equal(c.Revisions.AbortedTime.Time) {
+	if update.Abort != nil || !update.RetriedAbort.Equal(c.Revisions.AbortedTime.Time) {
 		return false
 	}
-	retried, _ := update.RetriedAt()
 	conditions := c.Object.Status.Conditions
 	reported, progressing := status.StageOf(conditions), meta.FindStatusCondition(conditions, workv1alpha1.ConditionProgressing)
-	return (reported == status.Aborting || reported == status.Aborted) && progressing != nil && !progressing.LastTransitionTime.After(retried)
+	return (reported == status.Aborting || reported == status.Aborted) && progressing != nil && !progressing.LastTransitionTime.After(update.Retried)
 }
 
 // checkRetry makes an event if the annotation is not a time, or is in the future.

@@ -24,7 +24,7 @@ func (b *begun) asksAt(since time.Duration) *begun { return b.asks(rt.At(since).
 func abortOf(more ...change) *begun {
 	b := begin(abortedAt(10*time.Minute), "b").tells(workv1alpha1.ReasonRolloutAborted)
 	b.Object.Status.Conditions[0].LastTransitionTime = metav1.NewTime(rt.At(10 * time.Minute))
-	b.History = history(object("a", 1, current(0)), object("b", 2, append(more, at(workv1alpha1.AnnotationAborted, 10*time.Minute))...))
+	b.History = history(object("a", 1, current(0)), object("b", 2, append(more, wasAborted(10*time.Minute))...))
 	return b
 }
 
@@ -32,8 +32,8 @@ func abortOf(more ...change) *begun {
 func TestRetryByAnnotation(t *testing.T) {
 	b := abortOf().asksAt(20 * time.Minute)
 	clear := step(t, b.next(), lifecycle.ClearAborted)
-	require.Nil(t, clear.Patch.Annotations[workv1alpha1.AnnotationAborted])
-	require.Equal(t, rt.At(time.Hour).Format(time.RFC3339Nano), clear.Patch.Annotations[workv1alpha1.AnnotationRetriedAt])
+	require.Zero(t, clear.Patch.Record.Abort)
+	require.Equal(t, rt.At(time.Hour), clear.Patch.Record.Retried)
 	held(t, b.answer(t, lifecycle.Done), lifecycle.Written)
 	step(t, abortOf().asksAt(10*time.Minute).next(), lifecycle.ClearAborted) // The status holds whole seconds.
 
@@ -46,8 +46,8 @@ func TestRetryByAnnotation(t *testing.T) {
 		"no time": {abortOf().asks("now"), `annotation work.open-cluster-management.io/retry: "now": not a time: use RFC 3339, for example 2026-11-25T10:00:00Z`},
 		"to come": {abortOf().asksAt(2 * time.Hour), `annotation work.open-cluster-management.io/retry: "2030-01-01T14:00:00Z": this time is ` +
 			`in the future: the hub will then retry what has failed by that time; to retry now, set the current time`},
-		"a retry that was made":       {abortOf(at(workv1alpha1.AnnotationRetriedAt, 20*time.Minute)).asksAt(20*time.Minute - time.Second), ""},
-		"before the template is back": {abortOf(at(workv1alpha1.AnnotationReused, 30*time.Minute)).asksAt(20 * time.Minute), ""},
+		"a retry that was made":       {abortOf(retriedAt(20 * time.Minute)).asksAt(20*time.Minute - time.Second), ""},
+		"before the template is back": {abortOf(reusedAt(30 * time.Minute)).asksAt(20 * time.Minute), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			last := step(t, tc.b.next(), lifecycle.Proceed)
@@ -71,8 +71,8 @@ func TestRetryByAnnotationContinues(t *testing.T) {
 	between := func() *begun {
 		b := begin(abortedAt(10*time.Minute), "b").tells(workv1alpha1.ReasonRolloutAborted).asksAt(20 * time.Minute)
 		b.Object.Status.Conditions[0].LastTransitionTime = metav1.NewTime(rt.At(10 * time.Minute))
-		b.History = history(object("a", 1, current(0)), object("b", 2, at(workv1alpha1.AnnotationRetriedAt, 21*time.Minute),
-			at(workv1alpha1.AnnotationRetriedAbort, 10*time.Minute)))
+		b.History = history(object("a", 1, current(0)), object("b", 2, retriedAt(21*time.Minute),
+			retriedAbortAt(10*time.Minute)))
 		b.Object.Status.Failures = []workv1alpha1.ClusterFailure{{Cluster: "c1", Since: metav1.NewTime(rt.At(21 * time.Minute)), Reason: workv1alpha1.FailureDegraded}}
 		return b
 	}

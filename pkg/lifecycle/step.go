@@ -108,8 +108,10 @@ type Step struct {
 type Patch struct {
 	// Labels are set.
 	Labels map[string]string
-	// Annotations are set, or removed where they are nil.
-	Annotations map[string]any
+	// Record replaces the one that the revision has; nil where that stays.
+	Record *revision.Record
+	// ChangeCause is set; empty where it stays.
+	ChangeCause string
 	// Number is the new revision number; 0 where that stays.
 	Number int64
 }

@@ -11,6 +11,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	"pgregory.net/rapid"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/revisiontest"
 	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
@@ -92,15 +93,8 @@ func (w *world) patch(step *lifecycle.Step) {
 		}
 		patched.Labels[key] = value
 	}
-	for key, value := range step.Patch.Annotations {
-		if patched.Annotations == nil {
-			patched.Annotations = map[string]string{}
-		}
-		if value == nil {
-			delete(patched.Annotations, key)
-		} else {
-			patched.Annotations[key] = value.(string)
-		}
+	if step.Patch.Record != nil {
+		revisiontest.Amend(patched, func(r *revision.Record) { *r = *step.Patch.Record })
 	}
 	if step.Patch.Number != 0 {
 		patched.Revision = step.Patch.Number
@@ -149,8 +143,7 @@ func (w *world) state() string {
 	found := ""
 	for i := range h.Revisions {
 		rev := &h.Revisions[i]
-		_, reused := rev.ReusedAt()
-		found += fmt.Sprintf("%s %s current=%t recorded=%t reused=%t\n", rev.Hash, rev.Digest, rev.WasCurrent(), rev.Recorded(), reused)
+		found += fmt.Sprintf("%s %s current=%t recorded=%t reused=%t\n", rev.Hash, rev.Digest, rev.WasCurrent(), !rev.Recorded.IsZero(), !rev.Reused.IsZero())
 	}
 	return found
 }

@@ -65,22 +65,17 @@ func (c *chain) wanted() (*appsv1.ControllerRevision, error) {
 	if err != nil {
 		return nil, err
 	}
-	if wanted.Annotations[workv1alpha1.AnnotationDigests], err = c.encodedLedger(hash); err != nil {
-		return nil, err
+	record := revision.Record{
+		CreatedBy: revision.TemplateManager(c.Object.ManagedFields), Settings: c.settings(),
+		Others: c.History.LedgerOf(hash, c.Revisions.CurrentRevision),
 	}
-	returned := c.annotateReturn(wanted, hash)
+	returned := c.noteReturn(&record, hash)
 	if cause := revision.ChangeCauseOf(c.Object); cause != "" && (!returned || c.causeChanged(cause)) {
 		wanted.Annotations[workv1alpha1.AnnotationChangeCause] = cause
 	} else if cause != "" {
-		wanted.Annotations[workv1alpha1.AnnotationCauseSeen] = cause
+		record.CauseSeen = &cause
 	}
-	if manager := revision.TemplateManager(c.Object.ManagedFields); manager != "" {
-		wanted.Annotations[workv1alpha1.AnnotationCreatedBy] = manager
-	}
-	if settings := c.settings(); settings != "" {
-		wanted.Annotations[workv1alpha1.AnnotationSettings] = settings
-	}
-	return wanted, nil
+	return wanted, revision.Amend(wanted, func(r *revision.Record) { *r = record })
 }
 
 // hashOfTemplate returns the hash of the revision that today's template gets. If somebody deleted the update revision, the template that was rolled
@@ -99,38 +94,35 @@ func (c *chain) hashOfTemplate() string {
 // causeChanged reports whether somebody gave a change cause since the newest revision was made or reused (R25).
 func (c *chain) causeChanged(cause string) bool {
 	newest := c.History.Newest()
-	return newest == nil || cause != newest.CauseSeen()
+	return newest == nil || cause != newest.LastCause()
 }
 
-// annotateReturn marks a template that returns to a revision which was the current one and is not there any more: the history limit or somebody
+// noteReturn marks a template that returns to a revision which was the current one and is not there any more: the history limit or somebody
 // deleted it. It reports whether the template returns.
-func (c *chain) annotateReturn(wanted *appsv1.ControllerRevision, hash string) bool {
+func (c *chain) noteReturn(record *revision.Record, hash string) bool {
 	if hash == c.Revisions.CurrentRevision {
-		return c.annotateReturnToCurrent(wanted, hash)
+		return c.noteReturnToCurrent(record, hash)
 	}
 	former, known := c.History.Returned(c.Template)
 	if !known {
 		return false
 	}
 	// Where no later revision is the current one, another hub rolled out past it: it must not become the one that an abort goes back to (R6).
-	key := workv1alpha1.AnnotationSurpassed
-	if latest := c.History.LatestCurrent(); latest != nil {
-		if since, _ := latest.CurrentSince(); since.After(former.CurrentSince) {
-			key = workv1alpha1.AnnotationCurrentSince
-		}
+	if latest := c.History.LatestCurrent(); latest != nil && latest.CurrentSince.After(former.CurrentSince) {
+		record.CurrentSince = former.CurrentSince
+	} else {
+		record.Surpassed = former.CurrentSince
 	}
-	wanted.Annotations[key] = stamp(former.CurrentSince)
-	wanted.Annotations[workv1alpha1.AnnotationReturned] = stamp(former.Created)
-	wanted.Annotations[workv1alpha1.AnnotationReused] = stamp(c.Now)
+	record.FirstCreated, record.Reused = former.Created, c.Now
 	return true
 }
 
-// annotateReturnToCurrent marks a template that returns to the current revision. It is an undo like any other: the revision was the current
+// noteReturnToCurrent marks a template that returns to the current revision. It is an undo like any other: the revision was the current
 // one, and its rollout begins now. Without the marks it would count as complete at once (P3). If it is also the update revision, somebody
 // deleted that: its rollout stays complete.
-func (c *chain) annotateReturnToCurrent(wanted *appsv1.ControllerRevision, hash string) bool {
+func (c *chain) noteReturnToCurrent(record *revision.Record, hash string) bool {
 	if hash == c.Revisions.UpdateRevision {
-		wanted.Annotations[workv1alpha1.AnnotationCurrentSince] = stamp(c.History.NextCurrentSince(c.Now))
+		record.CurrentSince = c.History.NextCurrentSince(c.Now)
 		return false
 	}
 	entry, known := c.History.Entry(hash)
@@ -141,8 +133,7 @@ func (c *chain) annotateReturnToCurrent(wanted *appsv1.ControllerRevision, hash 
 	if since.IsZero() {
 		since = c.Now
 	}
-	wanted.Annotations[workv1alpha1.AnnotationCurrentSince] = stamp(since)
-	wanted.Annotations[workv1alpha1.AnnotationReused] = stamp(c.Now.Add(time.Nanosecond))
+	record.CurrentSince, record.Reused = since, c.Now.Add(time.Nanosecond)
 	return true
 }
 
@@ -192,8 +183,8 @@ func (c *chain) taken(live *appsv1.ControllerRevision) string {
 }
 
 // settings returns what the newest revision remembers of the spec, a loss included that was found before.
-func (c *chain) settings() string {
-	return revision.NoteSettings(c.Object, c.History.Newest(), revision.OlderCRDWas(&c.Object.Status)).Text
+func (c *chain) settings() *revision.Settings {
+	return revision.NoteSettings(c.Object, c.History.Newest(), revision.OlderCRDWas(&c.Object.Status)).Settings
 }
 
 // undo makes an older revision the newest: its template came back (R3). The pass ends with it.
@@ -203,27 +194,18 @@ func (c *chain) undo() *Step {
 		c.Update = work.NewRevision(found)
 		return nil
 	}
-	ledger, err := c.encodedLedger(found.Hash)
-	if err != nil {
-		return c.unrecorded(&Answer{Key: "renumber", Result: Failed, Err: err})
-	}
-	annotations := noAbort() // If it was aborted, that was another rollout.
-	if c.inRollbackWindow(found) {
-		annotations[workv1alpha1.AnnotationAtOnce] = "true"
-	}
-	annotations[workv1alpha1.AnnotationDigests], annotations[workv1alpha1.AnnotationReused] = ledger, stamp(c.beginOf(found))
+	request := mark(Renumber, "renumber", found, "the template came back", func(r *revision.Record) {
+		r.Abort = nil // If it was aborted, that was another rollout.
+		r.AtOnce, r.Reused = c.inRollbackWindow(found), c.beginOf(found)
+		r.Others, r.Settings, r.CauseSeen = c.History.LedgerOf(found.Hash, c.Revisions.CurrentRevision), c.settings(), nil
+	})
+	request.Patch.Number = c.History.NextNumber()
 	// It keeps its own change cause, unless somebody gave one for the undo.
-	annotations[workv1alpha1.AnnotationCauseSeen] = nil
 	if cause := revision.ChangeCauseOf(c.Object); cause != "" && c.causeChanged(cause) {
-		annotations[workv1alpha1.AnnotationChangeCause] = cause
+		request.Patch.ChangeCause = cause
 	} else if cause != found.ChangeCause() {
-		annotations[workv1alpha1.AnnotationCauseSeen] = cause
+		request.Patch.Record.CauseSeen = &cause
 	}
-	annotations[workv1alpha1.AnnotationSettings] = nil
-	if settings := c.settings(); settings != "" {
-		annotations[workv1alpha1.AnnotationSettings] = settings
-	}
-	request := patch(Renumber, "renumber", found.Object, Patch{Annotations: annotations, Number: c.History.NextNumber()}, "the template came back")
 	request.Event = &Event{
 		Reason: workv1alpha1.EventRevisionFound, Action: "Undo", Note: fmt.Sprintf("the template is that of revision %s", found.Object.Name),
 	}

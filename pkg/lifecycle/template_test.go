@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -23,13 +24,13 @@ func TestNewTemplate(t *testing.T) {
 	first := step(t, lifecycle.Next(view("a", status.Revisions{})), lifecycle.Create)
 	require.EqualValues(t, 1, first.Revision.Revision)
 	require.Equal(t, nameOf("a"), first.Revision.Name)
-	require.Equal(t, "{}", first.Revision.Annotations[workv1alpha1.AnnotationDigests])
+	require.Equal(t, revision.Ledger{}, recordOf(first.Revision).Others)
 	require.Equal(t, workv1alpha1.EventRevisionCreated, first.Event.Reason)
 
 	next := step(t, lifecycle.Next(view("b", names("a", "a"), object("a", 4, current(0)))), lifecycle.Create)
 	require.EqualValues(t, 5, next.Revision.Revision)
-	require.Contains(t, next.Revision.Annotations[workv1alpha1.AnnotationDigests], digestOf("a"), "it remembers the others from the start (R7)")
-	require.NotContains(t, next.Revision.Annotations, workv1alpha1.AnnotationReused)
+	require.Equal(t, digestOf("a"), recordOf(next.Revision).Others[hashOf("a")].Digest, "it remembers the others from the start (R7)")
+	require.Zero(t, recordOf(next.Revision).Reused)
 
 	held(t, answer(t, view("a", status.Revisions{}), lifecycle.Answer{}), lifecycle.Written)
 	held(t, answer(t, view("a", status.Revisions{}), lifecycle.Answer{Result: lifecycle.Conflicted}), lifecycle.Refused)
@@ -94,15 +95,14 @@ func TestNameIsTaken(t *testing.T) {
 
 // A template that came back makes its revision the newest (R3).
 func TestUndo(t *testing.T) {
-	v := view("a", names("b", "b"), object("a", 1, current(0), at(workv1alpha1.AnnotationAborted, 1)), object("b", 2, current(1)))
+	v := view("a", names("b", "b"), object("a", 1, current(0), wasAborted(1)), object("b", 2, current(1)))
 	undo := step(t, lifecycle.Next(v), lifecycle.Renumber)
 	require.EqualValues(t, 3, undo.Patch.Number)
 	require.Equal(t, nameOf("a"), undo.Revision.Name)
-	require.Contains(t, undo.Patch.Annotations, workv1alpha1.AnnotationAborted)
-	require.Nil(t, undo.Patch.Annotations[workv1alpha1.AnnotationAborted], "that was another rollout")
-	require.Equal(t, rt.At(1e9*3600).UTC().Format("2006-01-02T15:04:05Z"), undo.Patch.Annotations[workv1alpha1.AnnotationReused])
+	require.Zero(t, undo.Patch.Record.Abort, "that was another rollout")
+	require.Equal(t, rt.At(1e9*3600), undo.Patch.Record.Reused)
 	require.Equal(t, workv1alpha1.EventRevisionFound, undo.Event.Reason)
-	require.Contains(t, undo.Patch.Annotations[workv1alpha1.AnnotationDigests], digestOf("b"))
+	require.Equal(t, digestOf("b"), undo.Patch.Record.Others[hashOf("b")].Digest)
 	held(t, answer(t, v, lifecycle.Answer{}), lifecycle.Written)
 }
 
@@ -111,8 +111,8 @@ func TestReturnToADeletedRevision(t *testing.T) {
 	v := view("a", names("a", "b"), object("b", 2))
 	v.Answers = []lifecycle.Answer{{Key: "look for " + nameOf("a"), Result: lifecycle.Missing}}
 	back := step(t, lifecycle.Next(v), lifecycle.Create)
-	require.Contains(t, back.Revision.Annotations, workv1alpha1.AnnotationReused)
-	require.Contains(t, back.Revision.Annotations, workv1alpha1.AnnotationCurrentSince)
+	require.NotZero(t, recordOf(back.Revision).Reused)
+	require.NotZero(t, recordOf(back.Revision).CurrentSince)
 }
 
 // A template that no agent could apply starts nothing.
@@ -151,7 +151,7 @@ func TestUnreadableSpec(t *testing.T) {
 	aborted := names("a", "b")
 	aborted.AbortedTime = &metav1.Time{Time: rt.Epoch}
 	look := func(revisions status.Revisions, known bool) lifecycle.Step {
-		v := view("b", revisions, object("a", 1, current(0)), object("b", 2, at(workv1alpha1.AnnotationAborted, 0)))
+		v := view("b", revisions, object("a", 1, current(0)), object("b", 2, wasAborted(0)))
 		v.Unreadable, v.PlacementsKnown = errors.New("spec.x: no number"), known
 		return lifecycle.Next(v)
 	}
@@ -173,25 +173,24 @@ func TestLongOwnerLabel(t *testing.T) {
 // known, and it has no cause of its own (R12, R25).
 func TestPrunedRevisionReturns(t *testing.T) {
 	ledger := revision.Ledger{hashOf("a"): {Digest: digestOf("a"), Created: rt.Epoch, CurrentSince: rt.At(time.Minute), Former: true}}
-	encoded, err := ledger.Encode()
-	require.NoError(t, err)
-	returned := func(current string, changes ...change) map[string]string {
-		changes = append(changes, annotated(workv1alpha1.AnnotationDigests, encoded), annotated(workv1alpha1.AnnotationChangeCause, "image 3"))
+	returned := func(current string, changes ...change) *appsv1.ControllerRevision {
+		changes = append(changes, amended(func(r *revision.Record) { r.Others = ledger }), annotated(workv1alpha1.AnnotationChangeCause, "image 3"))
 		v := caused(view("a", names(current, "c"), object("c", 3, changes...)), "image 3")
 		v.Object.ManagedFields = []metav1.ManagedFieldsEntry{{
 			Manager: "argocd", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{"f:manifestWorkTemplate":{}}}`)},
 		}}
-		return step(t, lifecycle.Next(v), lifecycle.Create).Revision.Annotations
+		return step(t, lifecycle.Next(v), lifecycle.Create).Revision
 	}
-	back := returned("c", current(2*time.Minute))
-	require.Equal(t, rt.At(time.Minute).Format(time.RFC3339Nano), back[workv1alpha1.AnnotationCurrentSince])
-	require.Equal(t, rt.Epoch.Format(time.RFC3339Nano), back[workv1alpha1.AnnotationReturned])
-	require.Contains(t, back, workv1alpha1.AnnotationReused)
-	require.NotContains(t, back, workv1alpha1.AnnotationChangeCause)
-	require.Equal(t, "image 3", back[workv1alpha1.AnnotationCauseSeen])
-	require.Equal(t, "argocd", back[workv1alpha1.AnnotationCreatedBy])
+	created := returned("c", current(2*time.Minute))
+	back := recordOf(created)
+	require.Equal(t, rt.At(time.Minute), back.CurrentSince)
+	require.Equal(t, rt.Epoch, back.FirstCreated)
+	require.NotZero(t, back.Reused)
+	require.NotContains(t, created.Annotations, workv1alpha1.AnnotationChangeCause)
+	require.Equal(t, "image 3", *back.CauseSeen)
+	require.Equal(t, "argocd", back.CreatedBy)
 
-	surpassed := returned("", at(workv1alpha1.AnnotationSurpassed, 2*time.Minute))
-	require.NotContains(t, surpassed, workv1alpha1.AnnotationCurrentSince, "no abort goes back to it")
-	require.Contains(t, surpassed, workv1alpha1.AnnotationSurpassed)
+	surpassed := recordOf(returned("", surpassedAt(2*time.Minute)))
+	require.Zero(t, surpassed.CurrentSince, "no abort goes back to it")
+	require.NotZero(t, surpassed.Surpassed)
 }

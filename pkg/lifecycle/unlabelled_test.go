@@ -18,7 +18,7 @@ import (
 
 // A lost status is rebuilt, and counts neither as a retry nor as a first rollout (R16).
 func TestLostStatus(t *testing.T) {
-	v := view("b", status.Revisions{}, object("a", 1, current(0)), object("b", 2, at(workv1alpha1.AnnotationAborted, time.Minute), remembers("a")))
+	v := view("b", status.Revisions{}, object("a", 1, current(0)), object("b", 2, wasAborted(time.Minute), remembers("a")))
 	found := lifecycle.Next(v).Outcome.Revisions
 	require.Equal(t, hashOf("a"), found.CurrentRevision)
 	require.Equal(t, hashOf("b"), found.UpdateRevision)
@@ -29,9 +29,8 @@ func TestLostStatus(t *testing.T) {
 // aborted (R7, R16).
 func TestLostStatusAndRevision(t *testing.T) {
 	entry := revision.Entry{Digest: digestOf("b"), Created: rt.Epoch, CurrentSince: rt.At(2 * time.Minute)}
-	ledger, err := revision.Ledger{hashOf("b"): entry}.Encode()
-	require.NoError(t, err)
-	v := view("c", status.Revisions{}, object("a", 1, current(0)), object("c", 3, current(time.Minute), annotated(workv1alpha1.AnnotationDigests, ledger)))
+	others := func(r *revision.Record) { r.Others = revision.Ledger{hashOf("b"): entry} }
+	v := view("c", status.Revisions{}, object("a", 1, current(0)), object("c", 3, current(time.Minute), amended(others)))
 	v.Works = []work.Work{ours("c1", "b")}
 	require.Equal(t, nameOf("b"), step(t, lifecycle.Next(v), lifecycle.ReadLive).Name)
 	found := step(t, answer(t, v, lifecycle.Answer{Result: lifecycle.Missing}), lifecycle.Proceed).Outcome
@@ -62,12 +61,12 @@ func TestDeletedUpdateRevision(t *testing.T) {
 	created := step(t, answer(t, v, missing), lifecycle.Create).Revision
 	require.Equal(t, nameOf("b"), created.Name)
 	require.EqualValues(t, 2, created.Revision)
-	require.Contains(t, created.Annotations[workv1alpha1.AnnotationDigests], digestOf("a"))
-	require.NotContains(t, created.Annotations, workv1alpha1.AnnotationCurrentSince)
+	require.Equal(t, digestOf("a"), recordOf(created).Others[hashOf("a")].Digest)
+	require.Zero(t, recordOf(created).CurrentSince)
 
 	complete := step(t, answer(t, view("b", names("b", "b"), object("a", 1, current(0))), missing), lifecycle.Create).Revision
-	require.Contains(t, complete.Annotations, workv1alpha1.AnnotationCurrentSince)
-	require.NotContains(t, complete.Annotations, workv1alpha1.AnnotationReused)
+	require.NotZero(t, recordOf(complete).CurrentSince)
+	require.Zero(t, recordOf(complete).Reused)
 
 	edited := view("c", names("", "b"))
 	edited.Works = []work.Work{ours("c1", "b")}

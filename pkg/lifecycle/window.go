@@ -23,14 +23,11 @@ func (c *chain) inRollbackWindow(to *revision.Revision) bool {
 		return rev.Hash == current.Hash || !rev.WasCurrent() || aborted || !rev.Age().MayPrecede(current.Age())
 	})
 	slices.SortStableFunc(former, func(a, b *revision.Revision) int {
-		first, _ := a.CurrentSince()
-		second, _ := b.CurrentSince()
-		return second.Compare(first)
+		return b.CurrentSince.Compare(a.CurrentSince)
 	})
 	place := slices.IndexFunc(former, func(rev *revision.Revision) bool { return rev.Hash == to.Hash })
 	if place < 0 {
 		return false
 	}
-	since, _ := former[place].CurrentSince()
-	return place+c.History.LostSince(since) < size // A revision that was deleted since keeps its place.
+	return place+c.History.LostSince(former[place].CurrentSince) < size // A revision that was deleted since keeps its place.
 }

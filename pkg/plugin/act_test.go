@@ -14,7 +14,9 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/revisiontest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
 // TestDryRun: with --dry-run, each action is checked, and neither asks nor changes anything.
@@ -56,7 +58,7 @@ func TestUndoAsks(t *testing.T) {
 	_, _, failed = h.run(t, "undo", "web", "--yes", "--allow-aborted")
 	require.Contains(t, failed, "add --allow-managed")
 	require.Empty(t, h.patches)
-	h.revisions[0].Annotations[workv1alpha1.AnnotationAborted] = "2026-01-01T00:00:00Z"
+	revisiontest.Amend(&h.revisions[0], func(r *revision.Record) { r.Abort = &revision.Abort{At: time.Now()} })
 	_, _, failed = h.run(t, "undo", "web", "--to-revision", "1", "--yes", "--allow-managed")
 	require.Contains(t, failed, "add --allow-aborted")
 	require.Empty(t, h.patches)

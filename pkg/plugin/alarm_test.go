@@ -14,6 +14,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/utils/ptr"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/revisiontest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
@@ -107,7 +108,9 @@ func TestAbortWaits(t *testing.T) {
 	h.set.Status.CurrentRevision = h.revisions[0].Labels[workv1alpha1.LabelControllerHash]
 	code, out, failed := h.run(t, "status", "web", "--wait-restored", "--timeout", "1ms")
 	require.Equal(t, exitTimeout, code, out+failed)
-	h.revisions[1].Annotations[workv1alpha1.AnnotationRestored] = aborted.Add(time.Second).Format(time.RFC3339Nano)
+	revisiontest.Amend(&h.revisions[1], func(r *revision.Record) {
+		r.Abort = &revision.Abort{At: aborted, Restored: aborted.Add(time.Second)}
+	})
 	code, out, failed = h.run(t, "status", "web", "--wait-restored")
 	require.Zero(t, code, failed)
 	require.Contains(t, out, "Restored: every cluster has confirmed revision 1")

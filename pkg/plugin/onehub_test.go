@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/revisiontest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/dashboard"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
@@ -165,7 +166,7 @@ func newOneHub(t *testing.T) *oneHub {
 		hash := revision.ComputeHash(templateWith(version), nil)
 		made, err := revision.New(set, templateWith(version), hash, int64(i+1))
 		require.NoError(t, err)
-		made.Annotations[workv1alpha1.AnnotationCurrentSince] = begin.Add(time.Duration(i) * time.Minute).Format(time.RFC3339Nano)
+		revisiontest.Amend(made, func(r *revision.Record) { r.CurrentSince = begin.Add(time.Duration(i) * time.Minute) })
 		made.CreationTimestamp = begin
 		h.revisions = append(h.revisions, *made)
 		set.Status.CurrentRevision, set.Status.UpdateRevision = hash, hash

@@ -18,6 +18,7 @@ import (
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/revisiontest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
@@ -35,7 +36,7 @@ func halfSick(t *testing.T, deadline string) *view.Objects {
 	wrote := time.Date(2026, 1, 1, 3, 0, 0, 0, time.UTC)
 	set := h.set
 	set.Status.CurrentRevision, set.Status.State = hashes[0], workv1alpha1.StateRollingOut
-	delete(h.revisions[1].Annotations, workv1alpha1.AnnotationCurrentSince)
+	revisiontest.Amend(&h.revisions[1], func(r *revision.Record) { r.CurrentSince = time.Time{} })
 	h.revisions[1].CreationTimestamp = metav1.NewTime(wrote)
 	ref := workv1alpha1.LocalPlacementReference{Name: "production"}
 	ref.RolloutStrategy.FailureStrategy = workv1alpha1.AbortAll

@@ -18,8 +18,8 @@ type Age struct {
 // Age returns the age of the revision. A revision that returned after it had been deleted keeps the time of its first creation. The
 // generation from which it was created again does not count.
 func (r *Revision) Age() Age {
-	if first, before := r.timeAnnotation(workv1alpha1.AnnotationReturned); before {
-		return Age{Created: first.UTC().Truncate(time.Second)}
+	if !r.FirstCreated.IsZero() {
+		return Age{Created: r.FirstCreated.UTC().Truncate(time.Second)}
 	}
 	age := Age{Created: r.Object.CreationTimestamp.UTC().Truncate(time.Second)}
 	if generation, err := strconv.ParseInt(r.Object.Annotations[workv1alpha1.AnnotationGeneration], 10, 64); err == nil {

@@ -20,21 +20,22 @@ func TestAge(t *testing.T) {
 	made := func(generation string) map[string]string {
 		return map[string]string{workv1alpha1.AnnotationGeneration: generation}
 	}
-	returned := func(first time.Time) map[string]string {
-		return map[string]string{workv1alpha1.AnnotationGeneration: "9", workv1alpha1.AnnotationReturned: first.Format(time.RFC3339Nano)}
+	returned := func(created, first time.Time) *Revision {
+		r := revision(created, made("9"))
+		r.FirstCreated = first
+		return r
 	}
 	for name, tc := range map[string]struct {
 		a, b                 *Revision
 		aPrecedes, bPrecedes bool
 	}{
-		"a second apart":              {a: revision(day, nil), b: revision(day.Add(time.Second), made("1")), aPrecedes: true},
-		"a clock that was set back":   {a: revision(day.Add(time.Hour), made("1")), b: revision(day, made("2")), aPrecedes: true},
-		"the same second":             {a: revision(day, made("1")), b: revision(day, made("2")), aPrecedes: true},
-		"the same generation":         {a: revision(day, made("1")), b: revision(day, made("1")), aPrecedes: true, bPrecedes: true},
-		"no generation":               {a: revision(day, made("one")), b: revision(day, nil), aPrecedes: true, bPrecedes: true},
-		"returned":                    {a: revision(day.Add(time.Hour), returned(day)), b: revision(day.Add(time.Minute), made("2")), aPrecedes: true},
-		"returned, the same second":   {a: revision(day.Add(time.Hour), returned(day.Add(1))), b: revision(day, made("2")), aPrecedes: true, bPrecedes: true},
-		"returned, no one knows when": {a: revision(day.Add(time.Hour), map[string]string{workv1alpha1.AnnotationReturned: "then"}), b: revision(day, nil), bPrecedes: true},
+		"a second apart":            {a: revision(day, nil), b: revision(day.Add(time.Second), made("1")), aPrecedes: true},
+		"a clock that was set back": {a: revision(day.Add(time.Hour), made("1")), b: revision(day, made("2")), aPrecedes: true},
+		"the same second":           {a: revision(day, made("1")), b: revision(day, made("2")), aPrecedes: true},
+		"the same generation":       {a: revision(day, made("1")), b: revision(day, made("1")), aPrecedes: true, bPrecedes: true},
+		"no generation":             {a: revision(day, made("one")), b: revision(day, nil), aPrecedes: true, bPrecedes: true},
+		"returned":                  {a: returned(day.Add(time.Hour), day), b: revision(day.Add(time.Minute), made("2")), aPrecedes: true},
+		"returned, the same second": {a: returned(day.Add(time.Hour), day.Add(1)), b: revision(day, made("2")), aPrecedes: true, bPrecedes: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, tc.aPrecedes, tc.a.Age().MayPrecede(tc.b.Age()))
@@ -45,10 +46,8 @@ func TestAge(t *testing.T) {
 
 // TestWasCurrent: also a revision that another hub rolled out past was the current one (R6).
 func TestWasCurrent(t *testing.T) {
-	for key, want := range map[string]bool{
-		workv1alpha1.AnnotationCurrentSince: true, workv1alpha1.AnnotationSurpassed: true, workv1alpha1.AnnotationAborted: false,
-	} {
-		rev := &Revision{Object: &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{key: "2030-01-01T12:00:00Z"}}}}
-		require.Equal(t, want, rev.WasCurrent(), key)
-	}
+	at := time.Date(2030, time.January, 1, 12, 0, 0, 0, time.UTC)
+	require.True(t, (&Revision{Record: Record{CurrentSince: at}}).WasCurrent())
+	require.True(t, (&Revision{Record: Record{Surpassed: at}}).WasCurrent())
+	require.False(t, (&Revision{Record: Record{Abort: &Abort{At: at}}}).WasCurrent())
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
@@ -23,20 +24,18 @@ func (r *Revision) ChangeCause() string {
 	return r.Object.Annotations[workv1alpha1.AnnotationChangeCause]
 }
 
-// CauseSeen returns the change cause of the owner when this revision was created or reused last. The change cause that the revision records
+// LastCause returns the change cause of the owner when this revision was created or reused last. The change cause that the revision records
 // may be an older one (R25).
-func (r *Revision) CauseSeen() string {
-	if seen, other := r.Object.Annotations[workv1alpha1.AnnotationCauseSeen]; other {
-		return seen
-	}
-	return r.ChangeCause()
+func (r *Revision) LastCause() string {
+	return ptr.Deref(r.CauseSeen, r.ChangeCause())
 }
 
-// AbortReason returns why the rollout of this revision was aborted; empty if it was not aborted, or if the reason is unknown (R16). In the
-// annotation, the reports of the failed clusters follow on separate lines.
+// AbortReason returns why the rollout of this revision was aborted; empty if it was not aborted, or if the reason is unknown (R16).
 func (r *Revision) AbortReason() string {
-	reason, _, _ := strings.Cut(r.Object.Annotations[workv1alpha1.AnnotationAbortReason], "\n")
-	return reason
+	if r.Abort == nil {
+		return ""
+	}
+	return r.Abort.Reason
 }
 
 // TemplateManager returns the field manager that owns the template, or parts of it, and wrote last; empty if unknown (R25).

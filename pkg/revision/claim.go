@@ -49,7 +49,7 @@ func (h *History) judgeMissing(named, latest, update string) Claim {
 	if newest == nil || newest.Hash != update {
 		return Claim{Hash: named}
 	}
-	if _, complete := newest.Ledger(); !complete {
+	if newest.Others == nil {
 		return Claim{Hash: named}
 	}
 	return Claim{Hash: latest, Problem: "no revision of the history has the hash " + named}
@@ -59,8 +59,7 @@ func (h *History) judgeMissing(named, latest, update string) Claim {
 // current revision does not count.
 func (h *History) remembers(hash string) bool {
 	return slices.ContainsFunc(h.Revisions, func(rev Revision) bool {
-		ledger, _ := rev.Ledger()
-		entry, found := ledger[hash]
+		entry, found := rev.Others[hash]
 		return found && !entry.Former
 	})
 }
@@ -80,12 +79,11 @@ func (h *History) lastCurrent() (hash string, latest time.Time) {
 		}
 	}
 	if rev := h.LatestCurrent(); rev != nil {
-		at, _ := rev.CurrentSince()
-		consider(rev.Hash, at)
+		consider(rev.Hash, rev.CurrentSince)
 	}
 	var surpassed time.Time
 	if rev := h.LatestSurpassed(); rev != nil {
-		surpassed, _ = rev.SurpassedAt()
+		surpassed = rev.Surpassed
 	}
 	for other, entry := range h.gone() {
 		if !entry.Former && entry.CurrentSince.After(surpassed) {

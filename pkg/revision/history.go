@@ -83,22 +83,26 @@ func (h *History) ByDigest(digest Digest) *Revision {
 }
 
 // LatestCurrent returns the revision that became the current one last, as the revisions themselves record it (R16); nil if none ever did.
-func (h *History) LatestCurrent() *Revision { return h.latest((*Revision).CurrentSince) }
+func (h *History) LatestCurrent() *Revision { return h.latest(currentSince) }
 
 // LatestSurpassed returns the last revision that was the current one when another hub rolled out a newer one (R6); nil if there is none.
-func (h *History) LatestSurpassed() *Revision { return h.latest((*Revision).SurpassedAt) }
+func (h *History) LatestSurpassed() *Revision { return h.latest(surpassed) }
 
 // latest returns the revision that records the latest of the times that a function reads; nil if none records one.
-func (h *History) latest(recorded func(*Revision) (time.Time, bool)) *Revision {
+func (h *History) latest(recorded func(*Revision) time.Time) *Revision {
 	var found *Revision
 	var latest time.Time
 	for i := range h.Revisions {
-		if at, ok := recorded(&h.Revisions[i]); ok && (found == nil || at.After(latest)) {
+		if at := recorded(&h.Revisions[i]); at.After(latest) {
 			found, latest = &h.Revisions[i], at
 		}
 	}
 	return found
 }
+
+func currentSince(rev *Revision) time.Time { return rev.CurrentSince }
+
+func surpassed(rev *Revision) time.Time { return rev.Surpassed }
 
 // NextCurrentSince returns the time to record for a revision that becomes the current one now: later than that of all others, even if the
 // clock was set back.
@@ -113,15 +117,11 @@ func (h *History) NextCurrentSince(now time.Time) time.Time {
 func (h *History) FormerCurrents() []*Revision {
 	var found []*Revision
 	for i := range h.Revisions {
-		if _, ok := h.Revisions[i].CurrentSince(); ok {
+		if !h.Revisions[i].CurrentSince.IsZero() {
 			found = append(found, &h.Revisions[i])
 		}
 	}
-	slices.SortStableFunc(found, func(a, b *Revision) int {
-		since, _ := a.CurrentSince()
-		other, _ := b.CurrentSince()
-		return since.Compare(other)
-	})
+	slices.SortStableFunc(found, func(a, b *Revision) int { return a.CurrentSince.Compare(b.CurrentSince) })
 	return found
 }
 

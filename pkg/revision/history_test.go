@@ -137,44 +137,11 @@ func TestByDigest(t *testing.T) {
 	}
 }
 
-// TestAnnotations: the times that revisions tell (R16), broken ones aside.
-func TestAnnotations(t *testing.T) {
-	since := func(text string) func(*appsv1.ControllerRevision) {
-		return annotated(workv1alpha1.AnnotationCurrentSince, text)
-	}
-	h := NewHistory(owner(), []Revision{
-		stored(t, "aaa", 1, since("2030-01-01T12:00:00.000000002Z")),
-		stored(t, "bbb", 2, since("2030-01-01T12:00:00.000000001Z")),
-		stored(t, "ccc", 3, since("yesterday")),
-		stored(t, "ddd", 4),
-	})
-	if got := h.LatestCurrent(); got == nil || got.Hash != "aaa" {
-		t.Errorf("%+v", got)
-	}
-	rev := stored(t, "aaa", 1, annotated(workv1alpha1.AnnotationAborted, "2030-01-01T12:00:00Z"), annotated(workv1alpha1.AnnotationReused, ""),
-		annotated(workv1alpha1.AnnotationRetriedAt, "2030-01-01T12:00:00.5Z"))
-	if at, ok := rev.AbortedAt(); !ok || !at.Equal(epoch) {
-		t.Errorf("aborted %v %v", at, ok)
-	}
-	if _, ok := rev.ReusedAt(); ok {
-		t.Error("reused")
-	}
-	if at, ok := rev.RetriedAt(); !ok || !at.Equal(epoch.Add(500*time.Millisecond)) {
-		t.Errorf("retried %v %v", at, ok)
-	}
-	if _, ok := rev.CurrentSince(); ok {
-		t.Error("current")
-	}
-}
-
 // TestCurrents: which revisions were the current one, in what order, and which another hub rolled out past (R6).
 func TestCurrents(t *testing.T) {
-	since := func(text string) func(*appsv1.ControllerRevision) {
-		return annotated(workv1alpha1.AnnotationCurrentSince, text)
-	}
 	h := NewHistory(owner(), []Revision{
-		stored(t, "aaa", 1, since("2030-01-01T12:00:00.000000002Z"), annotated(workv1alpha1.AnnotationSurpassed, "2029-01-01T12:00:00Z")),
-		stored(t, "bbb", 2, since("2030-01-01T12:00:00.000000001Z"), annotated(workv1alpha1.AnnotationSurpassed, "2029-01-01T12:00:01Z")),
+		stored(t, "aaa", 1, since(epoch.Add(2)), surpassedAt(epoch.Add(-time.Hour))),
+		stored(t, "bbb", 2, since(epoch.Add(1)), surpassedAt(epoch.Add(time.Second-time.Hour))),
 		stored(t, "ccc", 3),
 	})
 	var order []string

@@ -2,16 +2,12 @@ package revision
 
 import (
 	"cmp"
-	"encoding/json"
-	"fmt"
 	"iter"
 	"maps"
 	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/sets"
-
-	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
 // Entry is what one revision records about another that is or was the current one, in case that one is deleted (R12).
@@ -29,28 +25,9 @@ type Entry struct {
 // maxFormer is the maximum number of former current revisions that a revision records.
 const maxFormer = 20
 
-// Ledger is what a revision records about others, by hash. It is stored in an annotation of the revision, which neither an agent nor a
-// writer of the ManifestWorkReplicaSet's status can change.
+// Ledger is what a revision records about others, by hash. It is part of its Record, which neither an agent nor a writer of the
+// ManifestWorkReplicaSet's status can change.
 type Ledger map[string]Entry
-
-// Ledger returns the ledger of a revision; false if it has no readable one.
-func (r *Revision) Ledger() (Ledger, bool) {
-	var ledger Ledger
-	err := json.Unmarshal([]byte(r.Object.Annotations[workv1alpha1.AnnotationDigests]), &ledger)
-	return ledger, err == nil && ledger != nil
-}
-
-// Encode returns the value of the annotation. Equal ledgers give equal values.
-func (l Ledger) Encode() (string, error) {
-	if l == nil {
-		l = Ledger{}
-	}
-	data, err := json.Marshal(l)
-	if err != nil {
-		return "", fmt.Errorf("encoding the digests of the other revisions: %w", err)
-	}
-	return string(data), nil
-}
 
 // Returned returns the entry about a former current revision that the history limit deleted, found by the digest of its template. If
 // several revisions have one, the newest of them counts (R12).
@@ -70,8 +47,7 @@ func (h *History) LedgerOf(hash, current string) Ledger {
 	if current != "" && current != hash {
 		ledger[current], _ = h.Entry(current)
 		if rev := h.ByHash(current); rev != nil && rev.Err == nil {
-			since, _ := rev.CurrentSince()
-			ledger[current] = Entry{Digest: rev.Digest, Created: rev.Age().Created.UTC(), CurrentSince: since.UTC()}
+			ledger[current] = Entry{Digest: rev.Digest, Created: rev.Age().Created.UTC(), CurrentSince: rev.CurrentSince.UTC()}
 		}
 	}
 	h.addFormer(ledger, hash)
@@ -81,11 +57,10 @@ func (h *History) LedgerOf(hash, current string) Ledger {
 func (h *History) addFormer(ledger Ledger, hash string) {
 	former := Ledger{}
 	for _, rev := range slices.Backward(h.Revisions) {
-		if since, was := rev.currentOrSurpassed(); was && rev.Err == nil {
-			former.remember(rev.Hash, Entry{Digest: rev.Digest, Created: rev.Age().Created.UTC(), CurrentSince: since.UTC()})
+		if rev.WasCurrent() && rev.Err == nil {
+			former.remember(rev.Hash, Entry{Digest: rev.Digest, Created: rev.Age().Created.UTC(), CurrentSince: rev.currentOrSurpassed().UTC()})
 		}
-		remembered, _ := rev.Ledger()
-		for other, entry := range remembered {
+		for other, entry := range rev.Others {
 			former.remember(other, entry)
 		}
 	}
@@ -117,8 +92,7 @@ func (h *History) LostSince(at time.Time) int {
 func (h *History) gone() iter.Seq2[string, Entry] {
 	return func(yield func(string, Entry) bool) {
 		for _, rev := range slices.Backward(h.Revisions) {
-			ledger, _ := rev.Ledger()
-			for hash, entry := range ledger {
+			for hash, entry := range rev.Others {
 				if h.ByHash(hash) == nil && !yield(hash, entry) {
 					return
 				}
@@ -138,20 +112,18 @@ func (l Ledger) remember(hash string, entry Entry) {
 
 // currentOrSurpassed returns the time when a revision became the current one or, if another hub has rolled out a newer one since, the time
 // when this hub found that (R6).
-func (r *Revision) currentOrSurpassed() (time.Time, bool) {
-	if since, current := r.CurrentSince(); current {
-		return since, true
+func (r *Revision) currentOrSurpassed() time.Time {
+	if !r.CurrentSince.IsZero() {
+		return r.CurrentSince
 	}
-	return r.SurpassedAt()
+	return r.Surpassed
 }
 
 // Entry returns what the revisions record about the one with a hash. The newest revision that records it takes precedence.
 func (h *History) Entry(hash string) (Entry, bool) {
 	for _, rev := range slices.Backward(h.Revisions) {
-		if ledger, ok := rev.Ledger(); ok {
-			if entry, found := ledger[hash]; found && entry.Digest != "" {
-				return entry, true
-			}
+		if entry := rev.Others[hash]; entry.Digest != "" {
+			return entry, true
 		}
 	}
 	return Entry{}, false

@@ -13,18 +13,14 @@ import (
 var noon = time.Date(2030, time.January, 1, 12, 0, 0, 0, time.UTC)
 
 func since(at time.Time) func(*appsv1.ControllerRevision) {
-	return annotated(workv1alpha1.AnnotationCurrentSince, at.Format(time.RFC3339Nano))
+	return amended(func(r *Record) { r.CurrentSince = at })
 }
 
 // remembering gives a revision the ledger that it would have in a history.
 func remembering(t *testing.T, h *History, current string) func(*appsv1.ControllerRevision) {
 	t.Helper()
 	return func(o *appsv1.ControllerRevision) {
-		value, err := h.LedgerOf(o.Labels[workv1alpha1.LabelControllerHash], current).Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
-		o.Annotations[workv1alpha1.AnnotationDigests] = value
+		amended(func(r *Record) { r.Others = h.LedgerOf(o.Labels[workv1alpha1.LabelControllerHash], current) })(o)
 	}
 }
 
@@ -50,9 +46,9 @@ func TestLedger(t *testing.T) {
 	if unknown, named := lost.LedgerOf("bbb", "zzz")["zzz"]; !named || unknown != (Entry{}) {
 		t.Errorf("a current one that nobody knows: %v, %+v", named, unknown)
 	}
-	for _, value := range []string{"", "null", "[]", `{"aaa":7}`} {
-		broken := stored(t, "bbb", 2, annotated(workv1alpha1.AnnotationDigests, value))
-		if _, ok := broken.Ledger(); ok {
+	for _, value := range []string{"", "null", "[]", `{"others":{"aaa":7}}`, `{"others":{"aaa":{"digest":"x"}},"reached":"many"}`} {
+		broken := stored(t, "bbb", 2, annotated(workv1alpha1.AnnotationRecord, value))
+		if broken.Others != nil {
 			t.Errorf("%q was read", value)
 		}
 	}
@@ -60,9 +56,9 @@ func TestLedger(t *testing.T) {
 
 // TestLedgerOfTheNewest: the newest revision that remembers a hash counts, as a name can be used again once its revision is pruned.
 func TestLedgerOfTheNewest(t *testing.T) {
-	older := stored(t, "bbb", 2, annotated(workv1alpha1.AnnotationDigests, `{"aaa":{"digest":"old"}}`))
-	newer := stored(t, "ccc", 3, annotated(workv1alpha1.AnnotationDigests, `{"aaa":{"digest":"new"}}`))
-	silent := stored(t, "ddd", 4, annotated(workv1alpha1.AnnotationDigests, `{"aaa":{}}`))
+	older := stored(t, "bbb", 2, amended(func(r *Record) { r.Others = Ledger{"aaa": {Digest: "old"}} }))
+	newer := stored(t, "ccc", 3, amended(func(r *Record) { r.Others = Ledger{"aaa": {Digest: "new"}} }))
+	silent := stored(t, "ddd", 4, amended(func(r *Record) { r.Others = Ledger{"aaa": {}} }))
 	h := NewHistory(owner(), []Revision{silent, older, newer})
 	if entry, known := h.Entry("aaa"); !known || entry.Digest != "new" {
 		t.Errorf("got %+v", entry)
@@ -78,7 +74,7 @@ func TestJudgeCurrent(t *testing.T) {
 	update := stored(t, "ddd", 4, remembering(t, &plain, "bbb"))
 	legacy := stored(t, "ddd", 4)
 	complete := stored(t, "ddd", 4, since(noon.Add(2*time.Hour)))
-	surpassed := stored(t, "bbb", 2, annotated(workv1alpha1.AnnotationSurpassed, noon.Add(2*time.Hour).Format(time.RFC3339Nano)))
+	surpassed := stored(t, "bbb", 2, surpassedAt(noon.Add(2*time.Hour)))
 	for name, tc := range map[string]struct {
 		revisions []Revision
 		named     string
@@ -122,12 +118,8 @@ func TestFormerCurrents(t *testing.T) {
 		remembered[fmt.Sprintf("old%02d", i)] = Entry{Digest: Digest(fmt.Sprintf("d%02d", i)), CurrentSince: noon.Add(-time.Duration(30-i) * time.Hour), Former: true}
 	}
 	remembered["never"] = Entry{Digest: "never"}
-	encoded, err := remembered.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	surpassed := stored(t, "aaa", 1, annotated(workv1alpha1.AnnotationSurpassed, noon.Add(time.Minute).Format(time.RFC3339Nano)))
-	current := stored(t, "bbb", 2, since(noon), annotated(workv1alpha1.AnnotationDigests, encoded))
+	surpassed := stored(t, "aaa", 1, surpassedAt(noon.Add(time.Minute)))
+	current := stored(t, "bbb", 2, since(noon), amended(func(r *Record) { r.Others = remembered }))
 	h := NewHistory(owner(), []Revision{surpassed, current, stored(t, "ccc", 3)})
 	ledger := h.LedgerOf("ddd", "bbb")
 	if len(ledger) != 1+maxFormer || ledger["bbb"].Former || !ledger["aaa"].Former || !ledger["old29"].Former {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -21,6 +22,8 @@ type Revision struct {
 	Object *appsv1.ControllerRevision
 	// Hash is the value of its label controller-hash.
 	Hash string
+	// Record is what the hub recorded about it; empty if there is no record that can be read.
+	Record
 	// Template is the template that it holds; nil if Err is set.
 	Template *workv1.ManifestWorkSpec
 	// Digest identifies the content of the template; empty if Err is set.
@@ -43,7 +46,7 @@ type data struct {
 
 // Decode reads a ControllerRevision. If it can't be read, Err has the reason, in terms of the object.
 func Decode(object *appsv1.ControllerRevision) Revision {
-	rev := Revision{Object: object, Hash: object.Labels[workv1alpha1.LabelControllerHash]}
+	rev := Revision{Object: object, Hash: object.Labels[workv1alpha1.LabelControllerHash], Record: RecordOf(object)}
 	template, err := templateOf(object.Data.Raw)
 	if err == nil {
 		rev.Digest, err = DigestOf(template)
@@ -101,104 +104,38 @@ func New(
 	}, nil
 }
 
-// CurrentSince returns the time when this revision became the current one, and whether it ever did (R16).
-func (r *Revision) CurrentSince() (time.Time, bool) {
-	return r.timeAnnotation(workv1alpha1.AnnotationCurrentSince)
-}
-
 // WasCurrent reports whether this revision is, or was, the current one, even if another hub has rolled out a newer one since (R16).
 func (r *Revision) WasCurrent() bool {
-	_, current := r.CurrentSince()
-	_, surpassed := r.SurpassedAt()
-	return current || surpassed
-}
-
-// SurpassedAt returns the time when this hub found that another hub had rolled out a newer revision than this one, which was current, and
-// whether that happened (R6).
-func (r *Revision) SurpassedAt() (time.Time, bool) {
-	return r.timeAnnotation(workv1alpha1.AnnotationSurpassed)
-}
-
-// Recorded reports whether another hub rolled this revision out, and this one recorded it from the works (R6).
-func (r *Revision) Recorded() bool {
-	_, recorded := r.timeAnnotation(workv1alpha1.AnnotationRecorded)
-	return recorded
-}
-
-// RecordedOn returns the only cluster that was known to have this revision when it became the current one; empty if there were more (R6).
-func (r *Revision) RecordedOn() string {
-	return r.Object.Annotations[workv1alpha1.AnnotationRecordedOn]
+	return !r.CurrentSince.IsZero() || !r.Surpassed.IsZero()
 }
 
 // AbortedAt returns the time when the rollout of this revision was aborted, and whether it was (R16).
 func (r *Revision) AbortedAt() (time.Time, bool) {
-	return r.timeAnnotation(workv1alpha1.AnnotationAborted)
+	if r.Abort == nil {
+		return time.Time{}, false
+	}
+	return r.Abort.At, true
 }
 
-// Restored reports whether, after this revision's rollout was aborted, every cluster has confirmed the restored revision.
-func (r *Revision) Restored() bool {
-	_, restored := r.RestoredAt()
-	return restored
-}
-
-// RestoredAt returns the time of that confirmation.
-func (r *Revision) RestoredAt() (time.Time, bool) {
-	return r.timeAnnotation(workv1alpha1.AnnotationRestored)
-}
-
-// ReusedAt returns the time of the last undo to this revision, and whether there was one (R3).
-func (r *Revision) ReusedAt() (time.Time, bool) {
-	return r.timeAnnotation(workv1alpha1.AnnotationReused)
-}
-
-// AtOnce reports whether the undo to this revision reaches every cluster at once (R12c).
-func (r *Revision) AtOnce() bool {
-	return r.Object.Annotations[workv1alpha1.AnnotationAtOnce] == "true"
-}
-
-// RetriedAt returns the time when a user retried this revision, and whether one did (R4).
-func (r *Revision) RetriedAt() (time.Time, bool) {
-	return r.timeAnnotation(workv1alpha1.AnnotationRetriedAt)
-}
-
-// RetriedAbort returns the time of the abort that a user retried last, and whether the revision records one.
-func (r *Revision) RetriedAbort() (time.Time, bool) {
-	return r.timeAnnotation(workv1alpha1.AnnotationRetriedAbort)
+// RestoredAt returns the time when, after this revision's rollout was aborted, every cluster had confirmed the restored revision; zero if they
+// have not.
+func (r *Revision) RestoredAt() time.Time {
+	if r.Abort == nil {
+		return time.Time{}
+	}
+	return r.Abort.Restored
 }
 
 // Began returns when the last rollout of this revision began: when it was created, reused or retried last.
 func (r *Revision) Began() time.Time {
-	began := r.Object.CreationTimestamp.Time
-	for _, at := range []func() (time.Time, bool){r.ReusedAt, r.RetriedAt} {
-		if again, ok := at(); ok && again.After(began) {
-			began = again
-		}
-	}
-	return began
+	return slices.MaxFunc([]time.Time{r.Object.CreationTimestamp.Time, r.Reused, r.Retried}, time.Time.Compare)
 }
 
 // NextBegin returns the time to record for a rollout of this revision that begins now: later than the time when the revision last became
 // current, even if the clock was set back.
 func (r *Revision) NextBegin(now time.Time) time.Time {
-	if since, _ := r.CurrentSince(); !now.After(since) {
-		return since.Add(time.Nanosecond)
+	if !now.After(r.CurrentSince) {
+		return r.CurrentSince.Add(time.Nanosecond)
 	}
 	return now
-}
-
-// Reached returns the largest number of clusters that had this revision when its rollout was aborted or complete, and whether that is
-// recorded (R25).
-func (r *Revision) Reached() (int32, bool) {
-	n, err := strconv.ParseInt(r.Object.Annotations[workv1alpha1.AnnotationReached], 10, 32)
-	return int32(n), err == nil && n >= 0
-}
-
-// CreatedBy returns the field manager that owned the template when this revision was created; empty if unknown (R25).
-func (r *Revision) CreatedBy() string {
-	return r.Object.Annotations[workv1alpha1.AnnotationCreatedBy]
-}
-
-func (r *Revision) timeAnnotation(key string) (time.Time, bool) {
-	at, err := time.Parse(time.RFC3339Nano, r.Object.Annotations[key])
-	return at, err == nil
 }

@@ -47,15 +47,6 @@ func fieldsOf(spec *workv1alpha1.ManifestWorkReplicaSetSpec) map[string]string {
 	return fields
 }
 
-// Settings returns the settings recorded on the revision; empty if they can't be read.
-func (r *Revision) Settings() Settings {
-	var found Settings
-	if r == nil || json.Unmarshal([]byte(r.Object.Annotations[workv1alpha1.AnnotationSettings]), &found) != nil {
-		return Settings{}
-	}
-	return found
-}
-
 // missing returns the recorded fields that a spec does not have, as "path (value)", in order. Fields of a removed placementRef are not
 // missing.
 func (s *Settings) missing(spec *workv1alpha1.ManifestWorkReplicaSetSpec) []string {
@@ -77,8 +68,8 @@ func (s *Settings) missing(spec *workv1alpha1.ManifestWorkReplicaSetSpec) []stri
 
 // SettingsNote holds the settings to record on a revision of an owner, and the fields that the owner lost.
 type SettingsNote struct {
-	// Text is the value of the annotation; empty for none.
-	Text string
+	// Settings are the fields to record; nil for none.
+	Settings *Settings
 	// Lost are the fields that an older CRD dropped. Found is true if the loss was not known before.
 	Lost  []string
 	Found bool
@@ -88,29 +79,28 @@ type SettingsNote struct {
 // unless olderCRD reports that an older CRD is, or was, in place. A loss is recorded until the field is set again, or the spec changes in
 // another way under this hub's CRD.
 func NoteSettings(owner *workv1alpha1.ManifestWorkReplicaSet, newest *Revision, olderCRD bool) SettingsNote {
-	known := newest.Settings()
+	known := Settings{}
+	if newest != nil && newest.Settings != nil {
+		known = *newest.Settings
+	}
 	missing := known.missing(&owner.Spec)
 	switch {
 	case len(missing) == 0:
 	case known.Lost == 0 && olderCRD:
-		return SettingsNote{Text: known.encode(owner.Generation), Lost: missing, Found: true}
+		return SettingsNote{Settings: known.lostIn(owner.Generation), Lost: missing, Found: true}
 	case known.Lost > 0 && (olderCRD || owner.Generation <= known.Lost):
-		return SettingsNote{Text: known.encode(known.Lost), Lost: missing}
+		return SettingsNote{Settings: known.lostIn(known.Lost), Lost: missing}
 	}
 	now := Settings{Fields: fieldsOf(&owner.Spec)}
-	return SettingsNote{Text: now.encode(0)}
+	return SettingsNote{Settings: now.lostIn(0)}
 }
 
-// encode returns the annotation for the same fields, with the generation in which they were lost; 0 if they were not.
-func (s *Settings) encode(lost int64) string {
+// lostIn returns the same fields with the generation in which they were lost, 0 if they were not; nil if there are no fields.
+func (s *Settings) lostIn(generation int64) *Settings {
 	if len(s.Fields) == 0 {
-		return ""
+		return nil
 	}
-	text, err := json.Marshal(&Settings{Fields: s.Fields, Lost: lost})
-	if err != nil {
-		return "" // Strings can always be encoded.
-	}
-	return string(text)
+	return &Settings{Fields: s.Fields, Lost: generation}
 }
 
 // OlderCRDWas reports whether an object lacks a field that every status of this hub has: an API server with an older CRD has written it

@@ -1,10 +1,10 @@
 package revision_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -19,6 +19,14 @@ func TestNoteSettings(t *testing.T) {
 		lost    = `{"fields":{"spec.pruneStrategy":"WhenAvailable"},"lost":7}`
 		failure = `{"fields":{"spec.placementRefs[p1].rolloutStrategy.failureStrategy":"AbortAll"}}`
 	)
+	read := func(text string) *revision.Settings {
+		if text == "" {
+			return nil
+		}
+		found := &revision.Settings{}
+		require.NoError(t, json.Unmarshal([]byte(text), found))
+		return found
+	}
 	type spec = workv1alpha1.ManifestWorkReplicaSetSpec
 	none, pruning := spec{}, spec{PruneStrategy: workv1alpha1.PruneWhenAvailable}
 	refs := spec{PlacementRefs: []workv1alpha1.LocalPlacementReference{{Name: "p1"}}}
@@ -31,35 +39,34 @@ func TestNoteSettings(t *testing.T) {
 		generation int64
 		want       revision.SettingsNote
 	}{
-		"nothing is set":             {spec: none},
-		"explicit defaults":          {spec: spec{PruneStrategy: workv1alpha1.PruneImmediate, PreserveResourcesOnDeletion: ptr.To(false)}},
-		"set for the first time":     {spec: pruning, want: revision.SettingsNote{Text: prune}},
-		"as it is known":             {spec: pruning, known: prune, want: revision.SettingsNote{Text: prune}},
-		"a value that can't be read": {spec: pruning, known: "{", want: revision.SettingsNote{Text: prune}},
+		"nothing is set":         {spec: none},
+		"explicit defaults":      {spec: spec{PruneStrategy: workv1alpha1.PruneImmediate, PreserveResourcesOnDeletion: ptr.To(false)}},
+		"set for the first time": {spec: pruning, want: revision.SettingsNote{Settings: read(prune)}},
+		"as it is known":         {spec: pruning, known: prune, want: revision.SettingsNote{Settings: read(prune)}},
 		"all fields": {
 			spec: spec{
 				PreserveResourcesOnDeletion: ptr.To(true), PruneStrategy: workv1alpha1.PruneWhenAvailable,
 				RollbackWindow: &workv1alpha1.RollbackWindow{Revisions: ptr.To[int32](3)}, PlacementRefs: aborting.PlacementRefs,
 			},
-			want: revision.SettingsNote{Text: `{"fields":{"spec.placementRefs[p1].rolloutStrategy.failureStrategy":"AbortAll",` +
-				`"spec.preserveResourcesOnDeletion":"true","spec.pruneStrategy":"WhenAvailable","spec.rollbackWindow":"{\"revisions\":3}"}}`},
+			want: revision.SettingsNote{Settings: read(`{"fields":{"spec.placementRefs[p1].rolloutStrategy.failureStrategy":"AbortAll",` +
+				`"spec.preserveResourcesOnDeletion":"true","spec.pruneStrategy":"WhenAvailable","spec.rollbackWindow":"{\"revisions\":3}"}}`)},
 		},
 		"removed on purpose": {spec: none, known: prune},
 		"dropped by an older CRD": {
 			spec: none, known: prune, olderCRD: true,
-			want: revision.SettingsNote{Text: lost, Lost: []string{"spec.pruneStrategy (WhenAvailable)"}, Found: true},
+			want: revision.SettingsNote{Settings: read(lost), Lost: []string{"spec.pruneStrategy (WhenAvailable)"}, Found: true},
 		},
-		"known to be lost": {spec: none, known: lost, want: revision.SettingsNote{Text: lost, Lost: []string{"spec.pruneStrategy (WhenAvailable)"}}},
-		"set again":        {spec: pruning, known: lost, generation: 8, want: revision.SettingsNote{Text: prune}},
+		"known to be lost": {spec: none, known: lost, want: revision.SettingsNote{Settings: read(lost), Lost: []string{"spec.pruneStrategy (WhenAvailable)"}}},
+		"set again":        {spec: pruning, known: lost, generation: 8, want: revision.SettingsNote{Settings: read(prune)}},
 		"the user changes something else under this CRD": {spec: none, known: lost, generation: 8},
 		"the user changes something else under an older CRD": {
 			spec: none, known: lost, generation: 8, olderCRD: true,
-			want: revision.SettingsNote{Text: lost, Lost: []string{"spec.pruneStrategy (WhenAvailable)"}},
+			want: revision.SettingsNote{Settings: read(lost), Lost: []string{"spec.pruneStrategy (WhenAvailable)"}},
 		},
 		"a failureStrategy is dropped": {
 			spec: refs, known: failure, olderCRD: true,
 			want: revision.SettingsNote{
-				Text: failure[:len(failure)-1] + `,"lost":7}`, Found: true,
+				Settings: read(failure[:len(failure)-1] + `,"lost":7}`), Found: true,
 				Lost: []string{"spec.placementRefs[p1].rolloutStrategy.failureStrategy (AbortAll)"},
 			},
 		},
@@ -68,8 +75,7 @@ func TestNoteSettings(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			owner := &workv1alpha1.ManifestWorkReplicaSet{ObjectMeta: metav1.ObjectMeta{Generation: max(test.generation, 7)}, Spec: test.spec}
-			newest := &revision.Revision{Object: &appsv1.ControllerRevision{}}
-			newest.Object.Annotations = map[string]string{workv1alpha1.AnnotationSettings: test.known}
+			newest := &revision.Revision{Record: revision.Record{Settings: read(test.known)}}
 			require.Equal(t, test.want, revision.NoteSettings(owner, newest, test.olderCRD))
 		})
 	}

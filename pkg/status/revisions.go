@@ -90,9 +90,7 @@ func listed(in *Input, reached map[string]*reach) []*revision.Revision {
 // revisionStatus is the entry of one revision.
 func revisionStatus(in *Input, rev *revision.Revision, on *reach) workv1alpha1.RevisionStatus {
 	created := rev.Age().Created
-	reusedAt, _ := rev.ReusedAt()
-	retriedAt, _ := rev.RetriedAt()
-	began := slices.MaxFunc([]time.Time{created, reusedAt, retriedAt}, time.Time.Compare)
+	began := slices.MaxFunc([]time.Time{created, rev.Reused, rev.Retried}, time.Time.Compare)
 	out := workv1alpha1.RevisionStatus{
 		Name:               rev.Object.Name,
 		Hash:               rev.Hash,
@@ -101,13 +99,13 @@ func revisionStatus(in *Input, rev *revision.Revision, on *reach) workv1alpha1.R
 		FirstRolledOutTime: seconds(created),
 		LastRolledOutTime:  seconds(began),
 		ChangeCause:        revision.Shortened(rev.ChangeCause(), maxRevisionText),
-		CreatedBy:          revision.Shortened(rev.CreatedBy(), maxRevisionText),
+		CreatedBy:          revision.Shortened(rev.CreatedBy, maxRevisionText),
 	}
 	if on != nil {
 		out.Clusters = on.clusters
 	}
-	if reached, recorded := rev.Reached(); recorded {
-		out.ReachedClusters = &reached
+	if rev.Reached != nil {
+		out.ReachedClusters = ptr.To(*rev.Reached)
 	} else {
 		out.ReachedClusters = replacedAt(in, rev, out.Clusters)
 	}

@@ -21,21 +21,26 @@ import (
 )
 
 // revisionOf is a revision with a number, created at Epoch. Each annotation is one that holds a time, or a text.
-func revisionOf(hash string, number int64, annotations ...[2]string) revision.Revision {
+func revisionOf(hash string, number int64, marks ...func(*revision.Record)) revision.Revision {
 	object := &appsv1.ControllerRevision{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: revision.Name(rt.OwnerName, hash), Namespace: rt.OwnerNamespace, CreationTimestamp: metav1.NewTime(rt.Epoch), Annotations: map[string]string{},
 		},
 		Revision: number,
 	}
-	for _, annotation := range annotations {
-		object.Annotations[annotation[0]] = annotation[1]
+	found := revision.Revision{Object: object, Hash: hash, Template: rt.Template(hash), Digest: rt.DigestOf(hash)}
+	for _, mark := range marks {
+		mark(&found.Record)
 	}
-	return revision.Revision{Object: object, Hash: hash, Template: rt.Template(hash), Digest: rt.DigestOf(hash)}
+	return found
 }
 
-func timed(key string, since time.Duration) [2]string {
-	return [2]string{key, rt.At(since).Format(time.RFC3339Nano)}
+func abortedAt(since time.Duration) func(*revision.Record) {
+	return func(r *revision.Record) { r.Abort = &revision.Abort{At: rt.At(since)} }
+}
+
+func retriedAt(since time.Duration) func(*revision.Record) {
+	return func(r *revision.Record) { r.Retried = rt.At(since) }
 }
 
 // listing is a status of aaa as the current and bbb as the update revision, with these revisions.
@@ -60,11 +65,11 @@ func states(in *status.Input) []string {
 
 // The state of a revision is the first that applies (R25). aaa is the current and bbb the update revision.
 func TestRevisionStates(t *testing.T) {
-	abortedBefore := timed(workv1alpha1.AnnotationAborted, minute)
+	abortedBefore := abortedAt(minute)
 	for name, tc := range map[string]struct {
 		stage status.Stage
 		works []work.Work
-		bbb   [][2]string
+		bbb   []func(*revision.Record)
 		// aborted is status.abortedTime.
 		aborted bool
 		want    []string
@@ -90,10 +95,10 @@ func TestRevisionStates(t *testing.T) {
 			status.Aborting, works(failed("c1"), old("c2")), nil, true, []string{"bbb Aborted 1", "aaa Available 1"},
 		},
 		"the abort is carried out": {
-			status.Aborted, works(old("c1"), old("c2")), [][2]string{abortedBefore}, true, []string{"bbb Aborted 0", "aaa Available 2"},
+			status.Aborted, works(old("c1"), old("c2")), []func(*revision.Record){abortedBefore}, true, []string{"bbb Aborted 0", "aaa Available 2"},
 		},
 		"a retry": {
-			status.RollingOut, works(inFlight("c1"), old("c2")), [][2]string{timed(workv1alpha1.AnnotationRetriedAt, minute)}, false, []string{"bbb Progressing 1", "aaa Available 1"},
+			status.RollingOut, works(inFlight("c1"), old("c2")), []func(*revision.Record){retriedAt(minute)}, false, []string{"bbb Progressing 1", "aaa Available 1"},
 		},
 		"nothing is selected":          {status.RollingOut, nil, nil, false, []string{"bbb Progressing 0", "aaa Archived 0"}},
 		"a work without revision":      {status.RollingOut, works(rt.Work("c1", rt.Succeeded(0))), nil, false, []string{"bbb Progressing 0", "aaa Archived 0"}},
@@ -134,7 +139,7 @@ func TestStatesOfOlderRevisions(t *testing.T) {
 	unreadable := revisionOf("ccc", 0)
 	unreadable.Err, unreadable.Template, unreadable.Digest = fmt.Errorf("no template"), nil, ""
 	in := listing(status.Complete, works(done("c1"), rt.Work("c2", rt.AtRevision("ccc"), rt.InFlight(0))),
-		unreadable, revisionOf("ddd", 3, timed(workv1alpha1.AnnotationAborted, 0)), revisionOf("bbb", 4))
+		unreadable, revisionOf("ddd", 3, abortedAt(0)), revisionOf("bbb", 4))
 	require.Equal(t, []string{"bbb Available 1", "ddd Aborted 0", "ccc NotReady 1"}, states(in))
 }
 
@@ -184,9 +189,10 @@ func TestBoundOfTheList(t *testing.T) {
 
 // Each time is in whole seconds and follows from what is recorded: another pass, and what the API server stored, differ in nothing (P7).
 func TestRevisionTimes(t *testing.T) {
-	returned := revisionOf("aaa", 1, timed(workv1alpha1.AnnotationReturned, -time.Hour))
-	update := revisionOf("bbb", 2, timed(workv1alpha1.AnnotationReused, minute+time.Nanosecond), timed(workv1alpha1.AnnotationRetriedAt, 2*minute+time.Millisecond),
-		[2]string{workv1alpha1.AnnotationChangeCause, "image 2"})
+	returned := revisionOf("aaa", 1, func(r *revision.Record) { r.FirstCreated = rt.At(-time.Hour) })
+	update := revisionOf("bbb", 2, func(r *revision.Record) { r.Reused = rt.At(minute + time.Nanosecond) },
+		retriedAt(2*minute+time.Millisecond))
+	update.Object.Annotations[workv1alpha1.AnnotationChangeCause] = "image 2"
 	in := listing(status.RollingOut, works(inFlight("c1")), returned, update)
 	list := status.Build(in).Revisions
 	at := func(since time.Duration) *metav1.Time { return ptr.To(metav1.NewTime(rt.At(since))) }
@@ -222,7 +228,7 @@ func TestAbortOfARevision(t *testing.T) {
 	require.True(t, utf8.ValidString(decided[0].AbortReason))
 
 	in.Stage = status.Aborted
-	in.History.Revisions[0] = revisionOf("bbb", 2, timed(workv1alpha1.AnnotationAborted, minute), [2]string{workv1alpha1.AnnotationAbortReason, long})
+	in.History.Revisions[0] = revisionOf("bbb", 2, abortedAt(minute), func(r *revision.Record) { r.Abort.Reason = long })
 	require.Equal(t, decided, status.Build(in).Revisions, "that the revision records it changes nothing")
 
 	in.Revisions, in.AbortReason = status.Revisions{CurrentRevision: "ccc", UpdateRevision: "ccc"}, ""
@@ -231,7 +237,9 @@ func TestAbortOfARevision(t *testing.T) {
 
 // A change cause of any length has 256 bytes at most in the status (R25).
 func TestLongChangeCause(t *testing.T) {
-	in := listing(status.Complete, nil, revisionOf("bbb", 2, [2]string{workv1alpha1.AnnotationChangeCause, strings.Repeat("é", 5000)}))
+	caused := revisionOf("bbb", 2)
+	caused.Object.Annotations[workv1alpha1.AnnotationChangeCause] = strings.Repeat("é", 5000)
+	in := listing(status.Complete, nil, caused)
 	cause := status.Build(in).Revisions[0].ChangeCause
 	require.Len(t, cause, 255)
 	require.True(t, utf8.ValidString(cause))
@@ -240,8 +248,7 @@ func TestLongChangeCause(t *testing.T) {
 // How many clusters a revision reached, and who made it, is what the revision records (R25).
 func TestEvidenceInTheList(t *testing.T) {
 	listed := status.Build(listing(status.RollingOut, nil, revisionOf("aaa", 1,
-		[2]string{workv1alpha1.AnnotationReached, "12"}, [2]string{workv1alpha1.AnnotationCreatedBy, "argocd"}),
-		revisionOf("bbb", 2, [2]string{workv1alpha1.AnnotationReached, "many"}))).Revisions
+		func(r *revision.Record) { r.Reached, r.CreatedBy = ptr.To(int32(12)), "argocd" }), revisionOf("bbb", 2))).Revisions
 	require.Equal(t, ptr.To(int32(12)), listed[1].ReachedClusters)
 	require.Equal(t, "argocd", listed[1].CreatedBy)
 	require.Nil(t, listed[0].ReachedClusters)

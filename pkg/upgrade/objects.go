@@ -117,7 +117,7 @@ func (l *listed) addRevision(object runtime.Object) error {
 		return nil
 	}
 	owner := l.byUID[controller.UID]
-	rev := revision.Revision{Hash: found.Labels[workv1alpha1.LabelControllerHash]}
+	rev := revision.Revision{Hash: found.Labels[workv1alpha1.LabelControllerHash], Record: revision.RecordOf(found)}
 	if owner.compared.Has(rev.Hash) {
 		decoded := revision.Decode(found)
 		rev.Digest, rev.Err = decoded.Digest, decoded.Err

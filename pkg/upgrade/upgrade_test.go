@@ -55,7 +55,7 @@ func TestUpAndDown(t *testing.T) {
 	}, aboutA, "revisions, status, annotations, and what is recorded at the very end")
 	require.Len(t, w.writes, 5, "b needs nothing but to lose its snapshot")
 	require.Equal(t, w.get("a").Status.UpdateRevision, w.get("a").Status.CurrentRevision)
-	require.Equal(t, "2026-01-01T00:00:00Z", w.revision("a").Annotations[workv1alpha1.AnnotationCurrentSince])
+	require.Contains(t, w.revision("a").Annotations[workv1alpha1.AnnotationRecord], "2026-01-01T00:00:00Z")
 	require.Equal(t, map[string]string{"version": "v1.0.0", "snapshots": ""}, w.recorded())
 	require.Empty(t, w.get("b").Annotations)
 	said := w.events()

@@ -26,6 +26,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/revisiontest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
@@ -64,7 +65,7 @@ func newWorld(t *testing.T, names ...string) *world {
 		rev, err := revision.New(set, &set.Spec.ManifestWorkTemplate, set.Status.UpdateRevision, 1)
 		require.NoError(t, err)
 		rev.UID = types.UID("rev-" + name)
-		rev.Annotations[workv1alpha1.AnnotationCurrentSince] = "2026-01-01T00:00:00Z"
+		revisiontest.Amend(rev, func(r *revision.Record) { r.CurrentSince = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) })
 		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(set)
 		require.NoError(t, err)
 		sets, revisions = append(sets, &unstructured.Unstructured{Object: content}), append(revisions, rev)

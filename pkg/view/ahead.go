@@ -94,11 +94,9 @@ func With(o *Objects, set *workv1alpha1.ManifestWorkReplicaSet) (*Objects, *Chan
 func renumbered(found *revision.Revision, number int64, now time.Time) *appsv1.ControllerRevision {
 	object := found.Object.DeepCopy()
 	object.Revision = number
-	if object.Annotations == nil {
-		object.Annotations = map[string]string{}
+	if err := revision.Amend(object, func(r *revision.Record) { r.Abort, r.Reused = nil, found.NextBegin(now) }); err != nil {
+		return found.Object // Its record was read, so it can be encoded.
 	}
-	delete(object.Annotations, workv1alpha1.AnnotationAborted)
-	object.Annotations[workv1alpha1.AnnotationReused] = found.NextBegin(now).UTC().Format(time.RFC3339Nano)
 	return object
 }
 

@@ -10,7 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/revisiontest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
 	"github.com/open-cluster-management-io/work-rollback/pkg/work"
 )
@@ -97,7 +99,7 @@ func TestAfterAnAbort(t *testing.T) {
 	require.Equal(t, []string{"now: the hub waits for 1 cluster to confirm revision 1; no deadline ends this"}, textsOf(o, f.Then))
 	require.False(t, view.Restored(o))
 
-	o.Revisions[1].Annotations[workv1alpha1.AnnotationRestored] = at.Add(time.Minute).Format(time.RFC3339Nano)
+	revisiontest.Amend(o.Revisions[1], func(r *revision.Record) { r.Abort = &revision.Abort{At: at, Restored: at.Add(time.Minute)} })
 	require.True(t, view.Restored(o))
 	events := view.Timeline(o)
 	require.Equal(t, "restored: every cluster had confirmed the revision to which the abort of revision 2 returned", events[len(events)-1].Text)

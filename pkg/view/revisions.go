@@ -5,8 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/utils/ptr"
-
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
@@ -118,10 +116,10 @@ func (r *Revision) add(rev *revision.Revision) {
 	r.Stored = rev.Err == nil
 	r.Number = rev.Object.Revision
 	r.ChangeCause = cmp.Or(r.ChangeCause, rev.ChangeCause())
-	r.CreatedBy = cmp.Or(r.CreatedBy, rev.Object.Annotations[workv1alpha1.AnnotationCreatedBy])
+	r.CreatedBy = cmp.Or(r.CreatedBy, rev.CreatedBy)
 	r.AbortReason = cmp.Or(rev.AbortReason(), r.AbortReason)
-	if reached, known := rev.Reached(); known && r.Reached == nil {
-		r.Reached = ptr.To(reached)
+	if r.Reached == nil {
+		r.Reached = rev.Reached
 	}
 	if at, aborted := rev.AbortedAt(); aborted {
 		r.Ended = at
@@ -130,10 +128,8 @@ func (r *Revision) add(rev *revision.Revision) {
 		}
 	}
 	r.WasCurrent = rev.WasCurrent()
-	if at, current := rev.CurrentSince(); current {
-		if r.Ended.IsZero() && r.State != workv1alpha1.RevisionProgressing {
-			r.Ended = at
-		}
+	if r.Ended.IsZero() && r.State != workv1alpha1.RevisionProgressing {
+		r.Ended = rev.CurrentSince
 	}
 	if r.Started.IsZero() {
 		r.Started = rev.Object.CreationTimestamp.Time

@@ -35,12 +35,8 @@ func Timeline(o *Objects) []Event {
 		if mark == nil {
 			continue
 		}
-		if at, current := mark.CurrentSince(); current {
-			add(at, false, "revision %d became the current revision", r.Number)
-		}
-		if at, retried := mark.RetriedAt(); retried {
-			add(at, false, "a retry of revision %d was requested", r.Number)
-		}
+		add(mark.CurrentSince, false, "revision %d became the current revision", r.Number)
+		add(mark.Retried, false, "a retry of revision %d was requested", r.Number)
 	}
 	for _, r := range Revisions(o) {
 		if at, by := o.aborts(&r, marks[r.Hash]); !at.IsZero() {
@@ -49,9 +45,8 @@ func Timeline(o *Objects) []Event {
 	}
 	for _, r := range Revisions(o) {
 		if mark := marks[r.Hash]; mark != nil {
-			if at, restored := mark.RestoredAt(); restored {
-				add(at, false, "restored: every cluster had confirmed the revision to which the abort of revision %d returned", r.Number)
-			}
+			add(mark.RestoredAt(), false,
+				"restored: every cluster had confirmed the revision to which the abort of revision %d returned", r.Number)
 		}
 	}
 	for _, cause := range causesOf(o.ReplicaSet, nil) {
@@ -67,8 +62,8 @@ func Restored(o *Objects) bool {
 	if mark == nil || at == nil {
 		return false
 	}
-	restored, known := mark.RestoredAt()
-	return known && !restored.Before(at.Time)
+	restored := mark.RestoredAt()
+	return !restored.IsZero() && !restored.Before(at.Time)
 }
 
 // Exposure describes the clusters that have or had an update revision that is not the current revision.
@@ -109,9 +104,8 @@ func (o *Objects) marks() map[string]*revision.Revision {
 // aborts returns when the last rollout of a revision was aborted, and the user who aborted it. The status is newer than the mark of the
 // revision, which the hub copies from it.
 func (o *Objects) aborts(r *Revision, mark *revision.Revision) (at time.Time, by string) {
-	if mark != nil {
-		at, _ = mark.AbortedAt()
-		by = mark.Object.Annotations[workv1alpha1.AnnotationAbortedBy]
+	if mark != nil && mark.Abort != nil {
+		at, by = mark.Abort.At, mark.Abort.By
 	}
 	status := &o.ReplicaSet.Status
 	if r.Update && status.AbortedTime != nil {

@@ -12,6 +12,7 @@ import (
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/revisiontest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/view"
@@ -50,7 +51,7 @@ func objects(t *testing.T, changes ...func(*view.Objects)) *view.Objects {
 		made.CreationTimestamp = metav1.NewTime(now)
 		o.Revisions = append(o.Revisions, made)
 	}
-	o.Revisions[0].Annotations[workv1alpha1.AnnotationCurrentSince] = now.Format(time.RFC3339Nano)
+	revisiontest.Amend(o.Revisions[0], func(r *revision.Record) { r.CurrentSince = now })
 	for _, change := range changes {
 		change(o)
 	}
@@ -59,11 +60,11 @@ func objects(t *testing.T, changes ...func(*view.Objects)) *view.Objects {
 
 func complete(o *view.Objects) {
 	o.ReplicaSet.Status.CurrentRevision = hash("v2")
-	o.Revisions[1].Annotations[workv1alpha1.AnnotationCurrentSince] = now.Add(time.Minute).Format(time.RFC3339Nano)
+	revisiontest.Amend(o.Revisions[1], func(r *revision.Record) { r.CurrentSince = now.Add(time.Minute) })
 }
 
 func aborted(rev *appsv1.ControllerRevision) {
-	rev.Annotations[workv1alpha1.AnnotationAborted] = now.Add(time.Minute).Format(time.RFC3339Nano)
+	revisiontest.Amend(rev, func(r *revision.Record) { r.Abort = &revision.Abort{At: now.Add(time.Minute)} })
 }
 
 // TestUndoTarget: an undo restores the current revision during a rollout. After a rollout, it restores the newest earlier revision that was
@@ -82,7 +83,7 @@ func TestUndoTarget(t *testing.T) {
 		"no such revision": {number: 9, err: "there is no revision 9"},
 		"never current": {change: func(o *view.Objects) {
 			complete(o)
-			delete(o.Revisions[0].Annotations, workv1alpha1.AnnotationCurrentSince)
+			revisiontest.Amend(o.Revisions[0], func(r *revision.Record) { r.CurrentSince = time.Time{} })
 		}, err: "no earlier"},
 		"aborted":                {change: func(o *view.Objects) { aborted(o.Revisions[1]) }, number: 2, err: "add --allow-aborted"},
 		"aborted, allowed":       {change: func(o *view.Objects) { aborted(o.Revisions[1]) }, number: 2, allowed: view.Allowed{Aborted: true}, want: 2},

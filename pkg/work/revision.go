@@ -52,9 +52,6 @@ func (r *Revision) begins() time.Time {
 
 // NewRevision returns the part of a readable revision that Decide needs.
 func NewRevision(rev *revision.Revision) *Revision {
-	reusedAt, reused := rev.ReusedAt()
-	retriedAt, _ := rev.RetriedAt()
-	currentSince, _ := rev.CurrentSince()
 	return &Revision{
 		Name:     rev.Object.Name,
 		Hash:     rev.Hash,
@@ -63,10 +60,10 @@ func NewRevision(rev *revision.Revision) *Revision {
 
 		ReportsDegraded: rev.ReportsDegraded,
 
-		Reused:   reused,
-		BeginsAt: Later(reusedAt, retriedAt), BeginSeen: rev.BeginSeen,
+		Reused:   !rev.Reused.IsZero(),
+		BeginsAt: Later(rev.Reused, rev.Retried), BeginSeen: rev.BeginSeen,
 
-		CurrentSince: currentSince,
+		CurrentSince: rev.CurrentSince,
 		WasCurrent:   rev.WasCurrent(),
 		Age:          rev.Age(),
 	}

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
 // step is what is done before a block with a name, what a person puts in place of the page's values, and what its commands must have
@@ -179,7 +180,7 @@ func (h *hub) isAbortedByHand(t *testing.T, output string) {
 func (h *hub) isRetried(t *testing.T, _ string) {
 	eventually(t, "the retry", func() error {
 		revisions := h.revisions(t)
-		if revisions[len(revisions)-1].Annotations[workv1alpha1.AnnotationRetriedAt] == "" {
+		if revision.RecordOf(&revisions[len(revisions)-1]).Retried.IsZero() {
 			return errors.New("the newest revision tells of none")
 		}
 		return nil

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
 // abortByHand sets status.abortedTime, as kubectl does.
@@ -35,8 +36,9 @@ func TestAbortByHand(t *testing.T) {
 	require.Equal(t, f.hash("v1"), mwrs.Status.CurrentRevision)
 	const reason = "field manager a-person set status.abortedTime"
 	require.Contains(t, message(mwrs, workv1alpha1.ConditionProgressing), reason)
-	require.Equal(t, reason, f.revisionOf("v2").Annotations[workv1alpha1.AnnotationAbortReason])
-	require.NotEmpty(t, f.revisionOf("v2").Annotations[workv1alpha1.AnnotationAborted])
+	recorded := revision.RecordOf(f.revisionOf("v2")).Abort
+	require.Equal(t, reason, recorded.Reason)
+	require.NotZero(t, recorded.At)
 	f.quiet()
 	require.Equal(t, []string{"v1"}, f.sequence("c3"))
 	f.tellsOf("RolloutAborted v2")

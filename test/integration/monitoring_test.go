@@ -16,6 +16,7 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/hub"
 	"github.com/open-cluster-management-io/work-rollback/pkg/metrics"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
 // measured runs a manager whose metrics are its own, and tells them.
@@ -147,7 +148,7 @@ func TestEventsAndMetricsTellTheStory(t *testing.T) {
 	measures(t, registry, "mwrs_stage", map[string]float64{of("stage", "Aborted"): 1})
 	measures(t, registry, "mwrs_clusters", map[string]float64{of("clusters", "Restored"): 3})
 	measures(t, registry, "mwrs_revisions", map[string]float64{of("revisions", ""): 2})
-	require.NotEmpty(t, f.revisionOf("v2").Annotations[workv1alpha1.AnnotationRestored])
+	require.NotZero(t, revision.RecordOf(f.revisionOf("v2")).Abort.Restored)
 
 	f.undoAndRestart(registry, told, stop, of)
 }

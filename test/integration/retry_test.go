@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
 // retryFromGit sets the annotation that asks for a retry, as a commit would.
@@ -31,7 +32,7 @@ func TestRetryFromGit(t *testing.T) {
 	f.retryFromGit(first)
 	f.tellsOf("RolloutStarted v2")
 	eventually(t, "the revision records the retry", func() error {
-		at, _ := time.Parse(time.RFC3339Nano, f.revisionOf("v2").Annotations[workv1alpha1.AnnotationRetriedAt])
+		at := revision.RecordOf(f.revisionOf("v2")).Retried
 		if at.Before(first) {
 			return fmt.Errorf("retried at %s", at)
 		}

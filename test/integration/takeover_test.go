@@ -13,6 +13,7 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
 // onClusters returns each cluster's work, how often it was written, and which version of its object each cluster has: what a hub that only
@@ -145,7 +146,7 @@ func TestTakingOverFromUpstreamAndBack(t *testing.T) {
 	}
 	surpassed := 0
 	for _, rev := range f.revisions() {
-		if rev.Annotations[workv1alpha1.AnnotationSurpassed] != "" {
+		if !revision.RecordOf(&rev).Surpassed.IsZero() {
 			require.Equal(t, known.CurrentRevision, rev.Labels[workv1alpha1.LabelControllerHash])
 			surpassed++
 		}

@@ -167,9 +167,7 @@ func (f *fleet) loses() {
 	})
 	for _, version := range []string{"v1", "v2"} {
 		rev := f.revisionOf(version)
-		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:null,%q:null,%q:null,%q:null}},"revision":%d}`,
-			workv1alpha1.AnnotationAborted, workv1alpha1.AnnotationAbortReason, workv1alpha1.AnnotationCurrentSince, workv1alpha1.AnnotationDigests,
-			20-rev.Revision)
+		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:null}},"revision":%d}`, workv1alpha1.AnnotationRecord, 20-rev.Revision)
 		_, err := f.w.kube.AppsV1().ControllerRevisions(f.namespace).Patch(f.t.Context(), rev.Name, types.MergePatchType, patch, metav1.PatchOptions{})
 		require.NoError(f.t, err)
 	}

@@ -36,7 +36,7 @@ func (w *World) checkAborted() error {
 		return nil
 	}
 	for _, rev := range w.Revisions() {
-		if rev.Annotations[workv1alpha1.AnnotationAborted] != "" {
+		if revision.RecordOf(rev).Abort != nil {
 			return nil // Rebuilt, after someone wiped the status.
 		}
 	}
@@ -151,5 +151,5 @@ func (w *World) undoes(current, update string) bool {
 	}
 	name := func(hash string) string { return revision.Name(Name, hash) }
 	made, known := w.made[name(update)]
-	return known && w.currentSince[name(update)] != "" && made < w.made[name(current)]
+	return known && !w.currentSince[name(update)].IsZero() && made < w.made[name(current)]
 }

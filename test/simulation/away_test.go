@@ -13,6 +13,7 @@ import (
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/availability"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
 // cutOff has a version cut off each cluster that gets it. OCM finds a cluster unavailable 5 minutes after its agent fell silent, and its
@@ -233,14 +234,14 @@ func TestAwayWhileTheRightIsRevoked(t *testing.T) {
 	require.Empty(t, s.Object().Status.Away)
 }
 
-// restored returns when every cluster had confirmed the revision to which the abort of v2 returned; empty if that is to come.
-func (s *teller) restored() string {
-	for _, object := range s.API.List(Revisions, "", nil) {
-		if at := object.GetAnnotations()[workv1alpha1.AnnotationRestored]; at != "" {
-			return at
+// restored returns when every cluster had confirmed the revision to which the abort of v2 returned; zero if that is to come.
+func (s *teller) restored() time.Time {
+	for _, rev := range s.Revisions() {
+		if abort := revision.RecordOf(rev).Abort; abort != nil && !abort.Restored.IsZero() {
+			return abort.Restored
 		}
 	}
-	return ""
+	return time.Time{}
 }
 
 // TestAbortWaitsForClustersThatAreAway: a cluster that is away counts among those that confirm an abort, until its ManagedCluster is gone (R8a, R12).
@@ -266,15 +267,15 @@ func TestAbortWaitsForClustersThatAreAway(t *testing.T) {
 			s.settle(time.Hour)
 			require.NotNil(t, s.Object().Status.AbortedTime)
 			s.says(workv1alpha1.ConditionProgressing, "rolling back", "confirmed by 2 of 3 clusters; waiting for the result of 1 cluster (c1) that is away")
-			require.Empty(t, s.restored())
+			require.Zero(t, s.restored())
 			tc.end(s)
 			if name == "it is back" {
 				s.says(workv1alpha1.ConditionProgressing, tc.confirmed)
-				require.NotEmpty(t, s.restored())
+				require.NotZero(t, s.restored())
 			}
 			s.settle(time.Hour)
 			s.says(workv1alpha1.ConditionProgressing, "rolled back", "confirmed by 2 of 2 clusters")
-			require.NotEmpty(t, s.restored())
+			require.NotZero(t, s.restored())
 		})
 	}
 }

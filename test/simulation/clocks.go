@@ -4,9 +4,12 @@ import (
 	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
 // machineClock is the clock of the hub's machine.
@@ -69,7 +72,9 @@ func (w *World) noteStamp(write string) {
 	}
 	if _, name, ok := strings.Cut(write, " revision "); ok {
 		if rev, err := w.API.Get(Revisions, Namespace, name); err == nil {
-			w.noteWritten(name, rev.GetAnnotations()[workv1alpha1.AnnotationRetriedAt])
+			if retried := revision.RecordOf(as[appsv1.ControllerRevision](w.API, rev)).Retried; !retried.IsZero() {
+				w.noteWritten(name, retried.Format(time.RFC3339Nano))
+			}
 		}
 	}
 }

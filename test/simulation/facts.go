@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/sets"
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
@@ -32,8 +33,8 @@ func (w *World) rolloutOf(owner *workv1alpha1.ManifestWorkReplicaSet) string {
 	if err != nil {
 		return owner.Status.UpdateRevision
 	}
-	annotations := update.GetAnnotations()
-	return strings.Join([]string{owner.Status.UpdateRevision, annotations[workv1alpha1.AnnotationReused], annotations[workv1alpha1.AnnotationRetriedAt]}, " ")
+	record := revision.RecordOf(as[appsv1.ControllerRevision](w.API, update))
+	return fmt.Sprint(owner.Status.UpdateRevision, record.Reused, record.Retried)
 }
 
 // noteFacts notes which clusters were overdue at the pass that has ended. A pass that saw an older state of the world may find fewer.

@@ -27,7 +27,7 @@ func (w *World) checkForged() error {
 		if decoded.Err != nil || !strings.HasPrefix(Version(&workv1.ManifestWork{Spec: *decoded.Template}), forgedPrefix) {
 			continue
 		}
-		if !decoded.Recorded() || (!w.adversaries.recorded.Has(rev.Name) && !w.knowsNothing(rev)) {
+		if decoded.Recorded.IsZero() || (!w.adversaries.recorded.Has(rev.Name) && !w.knowsNothing(rev)) {
 			return fmt.Errorf("revision %s holds what an adversary made up", rev.Name)
 		}
 		w.adversaries.recorded.Insert(rev.Name)
@@ -39,7 +39,7 @@ func (w *World) checkForged() error {
 // its own, or every work of the selected clusters is an adversary's, on two clusters.
 func (w *World) knowsNothing(recorded *appsv1.ControllerRevision) bool {
 	for _, rev := range w.Revisions() {
-		if decoded := revision.Decode(rev); rev.Revision <= recorded.Revision && !decoded.Recorded() && rev.Name != recorded.Name {
+		if decoded := revision.Decode(rev); rev.Revision <= recorded.Revision && decoded.Recorded.IsZero() && rev.Name != recorded.Name {
 			return false // It should have a lower number.
 		}
 	}

@@ -153,14 +153,14 @@ func TestAbortByHandHasAReason(t *testing.T) {
 	listed := object.Status.Revisions[0]
 	require.Equal(t, reason, listed.AbortReason)
 	require.EqualValues(t, 2, *listed.ReachedClusters)
-	require.Equal(t, "alice", s.Revisions()[1].Annotations[workv1alpha1.AnnotationAbortedBy])
+	require.Equal(t, "alice", revision.RecordOf(s.Revisions()[1]).Abort.By)
 
 	s.Report("c1", "v2", Succeeds)
 	s.Retry()
 	s.quiet()
 	object = s.Object()
 	require.Empty(t, object.Status.AbortedBy+object.Status.AbortReason+object.Status.Revisions[0].AbortReason)
-	require.NotContains(t, s.Revisions()[1].Annotations, workv1alpha1.AnnotationAbortedBy)
+	require.Nil(t, revision.RecordOf(s.Revisions()[1]).Abort)
 
 	s.patch(ReplicaSets, Namespace, Name, map[string]any{"status": asked}, true)
 	s.quiet()

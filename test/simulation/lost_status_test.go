@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
 func (s *teller) wipeStatus() {
@@ -31,7 +32,7 @@ func TestLostStatusAfterTheAbortOfWhatWasAlmostCurrent(t *testing.T) {
 	s.quiet()
 	require.NotNil(t, s.Object().Status.AbortedTime)
 	s.everywhere("v1")
-	require.NotContains(t, s.Revisions()[1].Annotations, workv1alpha1.AnnotationCurrentSince)
+	require.Zero(t, revision.RecordOf(s.Revisions()[1]).CurrentSince)
 	before := s.Object().Status
 	s.wipeStatus()
 	s.quiet()
@@ -96,7 +97,7 @@ func TestUpdateBeforeTheStatusShowsTheCompletion(t *testing.T) {
 				s.Fault = func(what string) Fault {
 					revisions := s.Revisions()
 					newest := revisions[len(revisions)-1]
-					if len(revisions) < 2 || newest.Annotations[workv1alpha1.AnnotationCurrentSince] == "" || what != "patch replicaset web/status" {
+					if len(revisions) < 2 || revision.RecordOf(newest).CurrentSince.IsZero() || what != "patch replicaset web/status" {
 						return NoFault
 					}
 					s.Fault, v2 = nil, newest.Labels[workv1alpha1.LabelControllerHash]

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
 var clusterNames, placementNames = []string{"c1", "c2", "c3", "c4", "c5", "c6"}, []string{"p1", "p2", "p3"}
@@ -153,7 +154,7 @@ func (m *model) undoOffline(t *rapid.T) {
 	var former []string
 	for _, rev := range m.w.Revisions() {
 		hash := rev.Labels[workv1alpha1.LabelControllerHash]
-		if rev.Annotations[workv1alpha1.AnnotationCurrentSince] != "" && hash != current && contents[hash] != "" {
+		if !revision.RecordOf(rev).CurrentSince.IsZero() && hash != current && contents[hash] != "" {
 			former = append(former, contents[hash])
 		}
 	}

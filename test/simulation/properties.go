@@ -61,10 +61,10 @@ func (w *World) told() (current, update string, aborted bool) {
 	if !w.API.OlderCRD {
 		return object.Status.CurrentRevision, object.Status.UpdateRevision, object.Status.AbortedTime != nil
 	}
-	since := ""
+	since := time.Time{}
 	for _, rev := range w.Revisions() {
-		update, aborted = rev.Labels[workv1alpha1.LabelControllerHash], rev.Annotations[workv1alpha1.AnnotationAborted] != ""
-		if at := rev.Annotations[workv1alpha1.AnnotationCurrentSince]; at > since {
+		update, aborted = rev.Labels[workv1alpha1.LabelControllerHash], revision.RecordOf(rev).Abort != nil
+		if at := revision.RecordOf(rev).CurrentSince; at.After(since) {
 			since, current = at, update
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
 // refusing lets the writes whose name begins so fail from now on, until the returned function is called.
@@ -185,7 +186,7 @@ func TestAbortIsCarriedOutWhileItsAnnotationIsRefused(t *testing.T) {
 			permit()
 			s.quiet()
 			s.everywhere("v1")
-			require.NotEmpty(t, s.Revisions()[1].Annotations[workv1alpha1.AnnotationAborted])
+			require.NotNil(t, revision.RecordOf(s.Revisions()[1]).Abort)
 			s.says(workv1alpha1.ConditionProgressing, "was aborted", reason)
 			require.NotContains(t, s.says(workv1alpha1.ConditionProgressing).Message, "simulated")
 		})
@@ -209,7 +210,7 @@ func TestAbortByHandWhileItsAnnotationIsRefused(t *testing.T) {
 			permit()
 			s.quiet()
 			s.everywhere("v1")
-			require.Contains(t, s.Revisions()[1].Annotations[workv1alpha1.AnnotationAbortReason], "set status.abortedTime")
+			require.Contains(t, revision.RecordOf(s.Revisions()[1]).Abort.Reason, "set status.abortedTime")
 			require.Equal(t, 1, counts(s.events)[workv1alpha1.EventRolloutAborted])
 		})
 	}
@@ -309,7 +310,7 @@ func TestCompletionWhileItsAnnotationIsRefused(t *testing.T) {
 	permit()
 	s.quiet()
 	s.says(workv1alpha1.ConditionManifestworkApplied, "2 clusters as wanted")
-	require.Contains(t, s.Revisions()[1].Annotations, workv1alpha1.AnnotationCurrentSince)
+	require.NotZero(t, revision.RecordOf(s.Revisions()[1]).CurrentSince)
 }
 
 // R4: a retry waits for the revision to forget the abort, and says so.

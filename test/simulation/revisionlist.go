@@ -13,6 +13,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
 // Annotate sets the change cause of the ManifestWorkReplicaSet.
@@ -39,8 +40,8 @@ func (w *World) noteCause(write string) {
 
 // noteCauseOf is noteCause for a revision that was made or changed while the owner's change cause was seen.
 func (w *World) noteCauseOf(name string, rev *appsv1.ControllerRevision, made bool, seen string) {
-	_, recorded := rev.Annotations[workv1alpha1.AnnotationRecorded]
-	_, returned := rev.Annotations[workv1alpha1.AnnotationReused]
+	record := revision.RecordOf(rev)
+	recorded, returned := !record.Recorded.IsZero(), !record.Reused.IsZero()
 	switch before, known := w.causes[name]; {
 	case made && recorded:
 		w.causes[name] = cause{number: rev.Revision} // Nobody says why it was made.
@@ -209,12 +210,13 @@ func (w *World) checkListed(object *workv1alpha1.ManifestWorkReplicaSet, rev *ap
 // checkTimes checks the times of an entry.
 func checkTimes(rev *appsv1.ControllerRevision, told *workv1alpha1.RevisionStatus) error {
 	created := rev.CreationTimestamp.Time
-	if at, err := time.Parse(time.RFC3339Nano, rev.Annotations[workv1alpha1.AnnotationReturned]); err == nil {
-		created = at.Truncate(time.Second)
+	record := revision.RecordOf(rev)
+	if !record.FirstCreated.IsZero() {
+		created = record.FirstCreated.Truncate(time.Second)
 	}
 	last := created
-	for _, key := range []string{workv1alpha1.AnnotationReused, workv1alpha1.AnnotationRetriedAt} {
-		if at, err := time.Parse(time.RFC3339Nano, rev.Annotations[key]); err == nil && at.After(last) {
+	for _, at := range []time.Time{record.Reused, record.Retried} {
+		if at.After(last) {
 			last = at.Truncate(time.Second)
 		}
 	}
@@ -230,7 +232,7 @@ func statesOf(object *workv1alpha1.ManifestWorkReplicaSet, rev *appsv1.Controlle
 	update := rev.Labels[workv1alpha1.LabelControllerHash] == object.Status.UpdateRevision
 	underWay := progressing.Reason == workv1alpha1.ReasonNewRevisionCreated || progressing.Reason == workv1alpha1.ReasonFoundNewRevision
 	switch {
-	case rev.Annotations[workv1alpha1.AnnotationAborted] != "" || update && object.Status.AbortedTime != nil:
+	case revision.RecordOf(rev).Abort != nil || update && object.Status.AbortedTime != nil:
 		return []workv1alpha1.RevisionState{workv1alpha1.RevisionAborted}
 	case update && underWay:
 		return []workv1alpha1.RevisionState{workv1alpha1.RevisionProgressing}

@@ -80,7 +80,7 @@ type World struct {
 	// started holds when each work was written last.
 	started map[string]string
 	// currentSince holds when each revision became the current one last.
-	currentSince map[string]string
+	currentSince map[string]time.Time
 	// lastCurrent is the hash of the revision that became the current one last.
 	lastCurrent string
 	// completed holds the hashes of revisions whose complete rollout could not be recorded.
@@ -129,7 +129,7 @@ func NewWorld() *World {
 		outcomes: map[string]Outcome{},
 		started:  map[string]string{},
 
-		currentSince: map[string]string{}, completed: map[string]bool{},
+		currentSince: map[string]time.Time{}, completed: map[string]bool{},
 		made:         map[string]int{},
 		causes:       map[string]cause{},
 		refusedSince: map[string]time.Time{},

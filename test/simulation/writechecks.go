@@ -67,13 +67,13 @@ func (w *World) checkCurrent(name string, rebuilt bool) error {
 		return err
 	}
 	rev := revision.Decode(as[appsv1.ControllerRevision](w.API, object))
-	since := rev.Object.Annotations[workv1alpha1.AnnotationCurrentSince]
+	since := rev.CurrentSince
 	known := w.currentSince[name]
 	w.currentSince[name] = since
-	if since == known || since == "" || rebuilt {
+	if since.Equal(known) || since.IsZero() || rebuilt {
 		return nil // One that records it no more did not become the current one.
 	}
-	if known == "" && rev.Hash == w.lastCurrent {
+	if known.IsZero() && rev.Hash == w.lastCurrent {
 		return nil // Somebody deleted the current revision. The rebuilt one gets its record back.
 	}
 	w.lastCurrent = rev.Hash
@@ -93,7 +93,7 @@ func (w *World) noteCompleted() {
 	}
 	hash := object.Status.CurrentRevision
 	name := revision.Name(Name, hash)
-	unrecorded := w.currentSince[name] == "" || w.API.NoHistory && w.lastCurrent != hash
+	unrecorded := w.currentSince[name].IsZero() || w.API.NoHistory && w.lastCurrent != hash
 	if hash != "" && hash == object.Status.UpdateRevision && unrecorded && w.checkSucceeded(name, hash) == nil {
 		w.completed[hash] = true
 	}

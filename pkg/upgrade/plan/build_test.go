@@ -15,6 +15,7 @@ import (
 	"k8s.io/utils/ptr"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/revisiontest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 	"github.com/open-cluster-management-io/work-rollback/pkg/status"
@@ -33,8 +34,10 @@ type hub struct {
 
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-func at(minutes int) string {
-	return start.Add(time.Duration(minutes) * time.Minute).Format(time.RFC3339Nano)
+func at(minutes int) time.Time { return start.Add(time.Duration(minutes) * time.Minute) }
+
+func amend(rev *appsv1.ControllerRevision, change func(*revision.Record)) {
+	revisiontest.Amend(rev, change)
 }
 
 func template(version string) workv1.ManifestWorkSpec {
@@ -53,7 +56,7 @@ func newHub(revisions int) *hub {
 	}
 	if revisions > 1 {
 		before := h.revisions[revisions-2]
-		before.Annotations[workv1alpha1.AnnotationCurrentSince] = at(revisions)
+		amend(before, func(r *revision.Record) { r.CurrentSince = at(revisions) })
 		h.object.Status.CurrentRevision = h.hash(fmt.Sprintf("v%d", revisions-1))
 	}
 	return h
@@ -75,10 +78,7 @@ func (h *hub) roll(version string) {
 	}
 	if found := h.revision(version); found != nil {
 		found.Revision = newest + 1
-		found.Annotations[workv1alpha1.AnnotationReused] = at(1000 + int(newest))
-		for _, key := range []string{workv1alpha1.AnnotationAborted, workv1alpha1.AnnotationAbortReason, workv1alpha1.AnnotationRestored} {
-			delete(found.Annotations, key)
-		}
+		amend(found, func(r *revision.Record) { r.Reused, r.Abort = at(1000+int(newest)), nil })
 		return
 	}
 	spec := template(version)
@@ -87,7 +87,7 @@ func (h *hub) roll(version string) {
 		panic(err)
 	}
 	rev.UID = types.UID("uid-" + version)
-	rev.Annotations[workv1alpha1.AnnotationDigests] = fmt.Sprintf(`{%q:{"digest":"00","created":%q}}`, "other", at(0))
+	amend(rev, func(r *revision.Record) { r.Others = revision.Ledger{"other": {Digest: "00", Created: at(0)}} })
 	h.revisions = append(h.revisions, rev)
 }
 
@@ -110,24 +110,20 @@ func (h *hub) revision(version string) *appsv1.ControllerRevision {
 func (h *hub) abort(version string, minute int) {
 	when := metav1.NewTime(start.Add(time.Duration(minute) * time.Minute))
 	h.object.Status.AbortedTime = &when
-	rev := h.revision(version)
-	rev.Annotations[workv1alpha1.AnnotationAborted] = at(minute)
-	rev.Annotations[workv1alpha1.AnnotationAbortReason] = "2 of 3 clusters failed"
+	amend(h.revision(version), func(r *revision.Record) {
+		r.Abort = &revision.Abort{At: at(minute), Reason: "2 of 3 clusters failed"}
+	})
 }
 
 // retry is what the hub does when somebody removes status.abortedTime.
 func (h *hub) retry(version string, minute int) {
 	h.object.Status.AbortedTime = nil
-	rev := h.revision(version)
-	for _, key := range []string{workv1alpha1.AnnotationAborted, workv1alpha1.AnnotationAbortReason, workv1alpha1.AnnotationRestored} {
-		delete(rev.Annotations, key)
-	}
-	rev.Annotations[workv1alpha1.AnnotationRetriedAt] = at(minute)
+	amend(h.revision(version), func(r *revision.Record) { r.Abort, r.Retried = nil, at(minute) })
 }
 
 // complete is what the hub does when every cluster has the update revision.
 func (h *hub) complete(version string, minute int) {
-	h.revision(version).Annotations[workv1alpha1.AnnotationCurrentSince] = at(minute)
+	amend(h.revision(version), func(r *revision.Record) { r.CurrentSince = at(minute) })
 	h.object.Status.CurrentRevision = h.hash(version)
 }
 
@@ -140,7 +136,9 @@ func (h *hub) list(d *Decision) *Object {
 	compared := Compared(d, o.ManifestWorkReplicaSet)
 	var revisions []revision.Revision
 	for _, rev := range h.revisions {
-		lean := revision.Revision{Object: rev.DeepCopy(), Hash: rev.Labels[workv1alpha1.LabelControllerHash]}
+		lean := revision.Revision{
+			Object: rev.DeepCopy(), Hash: rev.Labels[workv1alpha1.LabelControllerHash], Record: revision.RecordOf(rev),
+		}
 		if slices.Contains(compared, lean.Hash) {
 			decoded := revision.Decode(rev)
 			lean.Digest, lean.Err = decoded.Digest, decoded.Err

@@ -56,7 +56,7 @@ func damage(t *rapid.T, h *hub) {
 		if rapid.Bool().Draw(t, fmt.Sprintf("renumber %d", i)) {
 			rev.Revision = rapid.Int64Range(0, 9).Draw(t, "number")
 		}
-		for _, key := range append([]string{workv1alpha1.AnnotationDigests, workv1alpha1.AnnotationGeneration}, events...) {
+		for _, key := range []string{workv1alpha1.AnnotationRecord, workv1alpha1.AnnotationGeneration} {
 			if _, present := rev.Annotations[key]; !present {
 				continue
 			}

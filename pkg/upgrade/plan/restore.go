@@ -136,7 +136,8 @@ func (r *restorer) madeSince(rev *revision.Revision) bool {
 
 // rolledOutSince reports whether a template came back to a revision, or somebody retried it, since the snapshot.
 func rolledOutSince(rev *revision.Revision, kept *revisionSnapshot) bool {
-	return later(rev, kept, keyReused) || later(rev, kept, keyRetriedAt)
+	record := kept.record()
+	return later(rev.Reused, record.Reused) || later(rev.Retried, record.Retried)
 }
 
 // current restores a lost current revision, unless another one was the current one since.
@@ -164,7 +165,7 @@ func (r *restorer) surpassed() bool {
 		if kept == nil {
 			kept = &revisionSnapshot{}
 		}
-		if later(rev, kept, keySurpassed) {
+		if later(rev.Surpassed, kept.record().Surpassed) {
 			return true
 		}
 	}
@@ -202,6 +203,7 @@ func (r *restorer) revisions(aborted *metav1.Time) (patched int) {
 		for key, value := range patch.Annotations {
 			rev.Object.Annotations[key] = value
 		}
+		rev.Record = revision.RecordOf(rev.Object)
 	}
 	return patched
 }
@@ -215,7 +217,7 @@ func (r *restorer) renumber() bool {
 		rev := &r.live.History.Revisions[i]
 		kept := r.snapshot.revision(rev.Hash)
 		switch {
-		case kept == nil, later(rev, kept, keyReused):
+		case kept == nil, later(rev.Reused, kept.record().Reused):
 			return false
 		case newest == nil, kept.Number > newest.Number:
 			newest, tied = kept, false

@@ -3,11 +3,13 @@ package plan
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/utils/ptr"
 
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
 const snapshotOf100 = workv1alpha1.AnnotationSnapshotPrefix + "v1.0.0"
@@ -62,15 +64,17 @@ func TestRestore(t *testing.T) {
 		"the status": func(h *hub) {
 			h.object.Status = workv1alpha1.ManifestWorkReplicaSetStatus{}
 		},
-		"the abort in the status":      func(h *hub) { h.object.Status.AbortedTime = nil },
-		"the collision count":          func(h *hub) { h.object.Status.CollisionCount = nil },
-		"a part of the count":          func(h *hub) { h.object.Status.CollisionCount = ptr.To[int32](1) },
-		"the current revision":         func(h *hub) { h.object.Status.CurrentRevision = "" },
-		"the update revision":          func(h *hub) { h.object.Status.UpdateRevision = "" },
-		"annotations of all":           func(h *hub) { h.everyRevision(func(a map[string]string) { clear(a) }) },
-		"times that nobody can read":   func(h *hub) { h.revision("v2").Annotations[workv1alpha1.AnnotationCurrentSince] = "yesterday" },
-		"digests that nobody can read": func(h *hub) { h.revision("v3").Annotations[workv1alpha1.AnnotationDigests] = "{" },
-		"the generation":               func(h *hub) { h.revision("v1").Annotations[workv1alpha1.AnnotationGeneration] = "one" },
+		"the abort in the status":       func(h *hub) { h.object.Status.AbortedTime = nil },
+		"the collision count":           func(h *hub) { h.object.Status.CollisionCount = nil },
+		"a part of the count":           func(h *hub) { h.object.Status.CollisionCount = ptr.To[int32](1) },
+		"the current revision":          func(h *hub) { h.object.Status.CurrentRevision = "" },
+		"the update revision":           func(h *hub) { h.object.Status.UpdateRevision = "" },
+		"annotations of all":            func(h *hub) { h.everyRevision(func(a map[string]string) { clear(a) }) },
+		"a record that nobody can read": func(h *hub) { h.revision("v2").Annotations[workv1alpha1.AnnotationRecord] = "{" },
+		"a time that nobody can read": func(h *hub) {
+			h.revision("v3").Annotations[workv1alpha1.AnnotationRecord] = `{"abort":{"at":"yesterday"}}`
+		},
+		"the generation": func(h *hub) { h.revision("v1").Annotations[workv1alpha1.AnnotationGeneration] = "one" },
 		"numbers": func(h *hub) {
 			for i, rev := range h.revisions {
 				rev.Revision = int64(40 - i)
@@ -141,8 +145,7 @@ func TestRestoreKeepsWhatHappenedSince(t *testing.T) {
 		}},
 		"another hub that rolled out past the current revision": {func(*hub) {}, func(h *hub) {
 			h.object.Status.CurrentRevision = ""
-			delete(h.revision("v2").Annotations, workv1alpha1.AnnotationCurrentSince)
-			h.revision("v2").Annotations[workv1alpha1.AnnotationSurpassed] = at(50)
+			amend(h.revision("v2"), func(r *revision.Record) { r.CurrentSince, r.Surpassed = time.Time{}, at(50) })
 		}},
 		"another one is current, and the status lost it": {func(*hub) {}, func(h *hub) {
 			h.complete("v3", 50)
@@ -266,13 +269,13 @@ func TestRestoreWritesOnlyWhatAHubWrites(t *testing.T) {
 	h := aborting(t)
 	value := h.object.Annotations[snapshotOf100]
 	value = strings.ReplaceAll(value, `"work.open-cluster-management.io/generation":`, `"example.com/other":"x","work.open-cluster-management.io/generation":`)
-	h.object.Annotations[snapshotOf100] = strings.ReplaceAll(value, `revision-aborted":"`+at(30)+`"`, `revision-aborted":"soon"`)
+	h.object.Annotations[snapshotOf100] = strings.ReplaceAll(value, `\"at\":\"`+at(30).Format(time.RFC3339), `\"at\":\"soon`)
 	h.everyRevision(func(a map[string]string) { clear(a) })
 	_, _, ended := h.starts("v1.0.0")
 	require.True(t, ended)
 	for _, rev := range h.revisions {
 		require.NotContains(t, rev.Annotations, "example.com/other")
-		require.NotContains(t, rev.Annotations, workv1alpha1.AnnotationAborted)
+		require.Nil(t, revision.RecordOf(rev).Abort)
 		require.Contains(t, rev.Annotations, workv1alpha1.AnnotationGeneration)
 	}
 }

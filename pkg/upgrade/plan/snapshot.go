@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -142,11 +143,14 @@ func importance(s *snapshot) []string {
 // fit adds a revision's annotations as far as there is room: all of them, all but the large ones, or none.
 func (s *snapshot) fit(kept *revisionSnapshot, rev *revision.Revision) {
 	all := OfTheHub(rev.Object.Annotations)
-	small := map[string]string{}
-	for key, value := range all {
-		if key != workv1alpha1.AnnotationDigests && key != workv1alpha1.AnnotationAbortReason {
-			small[key] = value
-		}
+	small := maps.Clone(all)
+	if all[workv1alpha1.AnnotationRecord] != "" {
+		set(small, rev.Changed(func(r *revision.Record) {
+			r.Others = nil
+			if r.Abort != nil {
+				r.Abort = &revision.Abort{At: r.Abort.At, By: r.Abort.By, Restored: r.Abort.Restored}
+			}
+		}))
 	}
 	for _, annotations := range []map[string]string{all, small, nil} {
 		if kept.Annotations = annotations; s.size() <= maxSnapshot {

@@ -92,8 +92,9 @@ func TestSnapshotsOfThreeVersionsStay(t *testing.T) {
 func TestSnapshotIsBounded(t *testing.T) {
 	h := newHub(110)
 	for _, rev := range h.revisions {
-		rev.Annotations[workv1alpha1.AnnotationAborted] = at(5)
-		rev.Annotations[workv1alpha1.AnnotationAbortReason] = strings.Repeat("many clusters failed ", 40)
+		amend(rev, func(r *revision.Record) {
+			r.Abort = &revision.Abort{At: at(5), Reason: strings.Repeat("many clusters failed ", 40)}
+		})
 		rev.Annotations["somebody.example.com/note"] = strings.Repeat("x", 1000)
 	}
 	h = upgraded(t, h)
@@ -106,7 +107,7 @@ func TestSnapshotIsBounded(t *testing.T) {
 	require.Len(t, s.Revisions, 110, "every number fits")
 	require.Equal(t, h.object.Status.UpdateRevision, s.Revisions[0].Hash)
 	for _, hash := range []string{h.object.Status.UpdateRevision, h.object.Status.CurrentRevision} {
-		require.Contains(t, s.revision(hash).Annotations, workv1alpha1.AnnotationDigests)
+		require.NotEmpty(t, s.revision(hash).record().Others)
 	}
 	d := Decide("v1.1.0", map[string]string{KeyVersion: "v1.0.0"})
 	again, err := Snapshot(&d, h.list(&d))

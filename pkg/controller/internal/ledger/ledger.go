@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
+	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
 )
@@ -56,8 +57,19 @@ func (l *Ledger) patch(
 	ctx context.Context, object *appsv1.ControllerRevision, change *lifecycle.Patch,
 ) (*appsv1.ControllerRevision, error) {
 	metadata := map[string]any{"uid": object.UID, "resourceVersion": object.ResourceVersion}
-	if change.Annotations != nil {
-		metadata["annotations"] = change.Annotations
+	annotations := map[string]string{}
+	if change.ChangeCause != "" {
+		annotations[workv1alpha1.AnnotationChangeCause] = change.ChangeCause
+	}
+	if change.Record != nil {
+		text, err := change.Record.Encode()
+		if err != nil {
+			return nil, err
+		}
+		annotations[workv1alpha1.AnnotationRecord] = text
+	}
+	if len(annotations) > 0 {
+		metadata["annotations"] = annotations
 	}
 	if change.Labels != nil {
 		metadata["labels"] = change.Labels

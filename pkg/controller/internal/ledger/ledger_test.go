@@ -14,6 +14,7 @@ import (
 
 	"github.com/open-cluster-management-io/work-rollback/pkg/controller/internal/memory"
 	"github.com/open-cluster-management-io/work-rollback/pkg/lifecycle"
+	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
 )
 
 func revisionOf(name string) *appsv1.ControllerRevision {
@@ -38,11 +39,12 @@ func TestWrite(t *testing.T) {
 
 	kube.ClearActions()
 	patched, err := l.Write(t.Context(), "ns", &lifecycle.Step{Action: lifecycle.MarkCurrent, Revision: revisionOf("old"), Patch: lifecycle.Patch{
-		Annotations: map[string]any{"a": "1", "b": nil}, Labels: map[string]string{"l": "2"}, Number: 4,
+		Record: &revision.Record{RecordedOn: "c<1"}, ChangeCause: "image 2", Labels: map[string]string{"l": "2"}, Number: 4,
 	}})
 	require.NoError(t, err)
 	require.EqualValues(t, 4, patched.Revision)
-	require.JSONEq(t, `{"metadata":{"uid":"uid","resourceVersion":"7","annotations":{"a":"1","b":null},"labels":{"l":"2"}},"revision":4}`,
+	require.JSONEq(t, `{"metadata":{"uid":"uid","resourceVersion":"7","annotations":{
+		"work.open-cluster-management.io/record":"{\"recordedOn\":\"c<1\"}","kubernetes.io/change-cause":"image 2"},"labels":{"l":"2"}},"revision":4}`,
 		string(kube.Actions()[0].(clienttesting.PatchAction).GetPatch()))
 
 	for _, want := range []bool{true, false} {

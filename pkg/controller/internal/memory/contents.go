@@ -53,13 +53,11 @@ func (c *Contents) Forget(uid types.UID) {
 func (c *Contents) Revision(object *appsv1.ControllerRevision, now time.Time) revision.Revision {
 	known := c.known(object)
 	found := known.decode()
-	found.Object, found.Hash = object, object.Labels[workv1alpha1.LabelControllerHash]
-	reused, _ := found.ReusedAt()
-	retried, _ := found.RetriedAt()
+	found.Object, found.Hash, found.Record = object, object.Labels[workv1alpha1.LabelControllerHash], revision.RecordOf(object)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	found.BeginSeen = known.reused.see(reused, now)
-	if again := known.retried.see(retried, now); again.After(found.BeginSeen) {
+	found.BeginSeen = known.reused.see(found.Reused, now)
+	if again := known.retried.see(found.Retried, now); again.After(found.BeginSeen) {
 		found.BeginSeen = again
 	}
 	return found

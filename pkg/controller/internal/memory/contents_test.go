@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/open-cluster-management-io/work-rollback/internal/revisiontest"
 	rt "github.com/open-cluster-management-io/work-rollback/internal/rollouttest"
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 	"github.com/open-cluster-management-io/work-rollback/pkg/revision"
@@ -60,16 +61,17 @@ func TestBeginSeen(t *testing.T) {
 	object.UID = "u2"
 	c := NewContents()
 	see := func(at time.Duration) time.Time { return c.Revision(object, rt.At(at)).BeginSeen }
-	write := func(key string, at time.Duration) { object.Annotations[key] = rt.At(at).Format(time.RFC3339Nano) }
+	reuse := func(at time.Duration) { revisiontest.Amend(object, func(r *revision.Record) { r.Reused = rt.At(at) }) }
+	retry := func(at time.Duration) { revisiontest.Amend(object, func(r *revision.Record) { r.Retried = rt.At(at) }) }
 	require.Zero(t, see(0))
-	write(workv1alpha1.AnnotationRetriedAt, time.Hour)
+	retry(time.Hour)
 	require.Equal(t, rt.At(time.Minute), see(time.Minute))
 	require.Equal(t, rt.At(time.Minute), see(2*time.Minute))
 	require.Equal(t, rt.At(time.Minute), see(2*time.Hour))
 	require.Equal(t, rt.At(0), see(0), "the clock was set back")
-	write(workv1alpha1.AnnotationReused, 10*time.Minute)
+	reuse(10 * time.Minute)
 	require.Equal(t, rt.At(10*time.Minute), see(20*time.Minute), "a later rollout")
-	write(workv1alpha1.AnnotationRetriedAt, 30*time.Minute)
+	retry(30 * time.Minute)
 	require.Equal(t, rt.At(30*time.Minute), see(time.Hour), "what was before this process saw it counts as it is")
 }
 
