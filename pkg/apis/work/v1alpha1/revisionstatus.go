@@ -78,7 +78,7 @@ type RevisionStatus struct {
 	AbortedTime *metav1.Time `json:"abortedTime,omitempty"`
 
 	// abortReason is the reason why its last rollout was aborted, in at most 256 bytes. The annotation
-	// work.open-cluster-management.io/revision-abort-reason of the ControllerRevision has the full text.
+	// work.open-cluster-management.io/record of the ControllerRevision has the full text.
 	// +optional
 	AbortReason string `json:"abortReason,omitempty"`
 
