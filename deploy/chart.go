@@ -23,8 +23,8 @@ const ChartNamespace = "open-cluster-management-hub"
 //go:embed chart/Chart.yaml chart/values.yaml chart/values.schema.json chart/files all:chart/templates
 var chartFiles embed.FS
 
-// RenderChart returns the objects that `helm template work-rollback deploy/chart` prints for a namespace and values. They are in the order of
-// the templates' names.
+// RenderChart returns the objects that `helm template work-rollback deploy/chart` prints for a namespace and values. They are in the
+// order of the templates' names.
 func RenderChart(namespace string, values map[string]any) ([]*unstructured.Unstructured, error) {
 	files, err := bufferedChart()
 	if err != nil {

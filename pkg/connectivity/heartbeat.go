@@ -15,8 +15,8 @@ func (c *Connection) KeepBeating(ctx context.Context) {
 	wait.UntilWithContext(ctx, func(context.Context) { c.Beat() }, beatInterval)
 }
 
-// Beat notes that this process runs, and hears everything unless it knows otherwise. From the first beat on, Look does that as well, so that
-// no decision comes before the next beat.
+// Beat notes that this process runs, and hears everything unless it knows otherwise. From the first beat on, Look does that as well, so
+// that no decision comes before the next beat.
 func (c *Connection) Beat() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

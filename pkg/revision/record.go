@@ -11,8 +11,8 @@ import (
 	workv1alpha1 "github.com/open-cluster-management-io/work-rollback/pkg/apis/work/v1alpha1"
 )
 
-// Record is what the hub records on a revision about it and its rollouts, as JSON in one annotation. A time that is not known is zero. Several of
-// its times are ordered by history and not by a clock, so they have nanoseconds.
+// Record is what the hub records on a revision about it and its rollouts, as JSON in one annotation. A time that is not known is zero.
+// Several of the times show an order even if a clock was set back, so they have nanoseconds.
 type Record struct {
 	// CreatedBy is the field manager that owned the template when the revision was created (R25).
 	CreatedBy string `json:"createdBy,omitempty"`
@@ -36,8 +36,8 @@ type Record struct {
 
 	// Reused is when the template came back to the revision last (R3). A rollout of it begins then.
 	Reused time.Time `json:"reused,omitzero"`
-	// AtOnce is true if the template came back within spec.rollbackWindow: the undo reaches every cluster at once. An abort of that undo removes it
-	// (R12c).
+	// AtOnce is true if the template came back within spec.rollbackWindow: the undo reaches every cluster at once. An abort of that undo
+	// removes it (R12c).
 	AtOnce bool `json:"atOnce,omitempty"`
 	// Retried is when somebody retried the rollout last, and RetriedAbort the time of the abort that was retried. A status that still has this
 	// abort is older than the revision (R4).
@@ -83,7 +83,9 @@ func (r *Record) inUTC() {
 		*at = at.UTC()
 	}
 	if r.Abort != nil {
-		r.Abort = &Abort{At: r.Abort.At.UTC(), By: r.Abort.By, Reason: r.Abort.Reason, Evidence: r.Abort.Evidence, Restored: r.Abort.Restored.UTC()}
+		abort := *r.Abort
+		abort.At, abort.Restored = abort.At.UTC(), abort.Restored.UTC()
+		r.Abort = &abort
 	}
 }
 

@@ -117,8 +117,8 @@ func (r *Revision) AbortedAt() (time.Time, bool) {
 	return r.Abort.At, true
 }
 
-// RestoredAt returns the time when, after this revision's rollout was aborted, every cluster had confirmed the restored revision; zero if they
-// have not.
+// RestoredAt returns the time when, after this revision's rollout was aborted, every cluster had confirmed the restored revision; zero if
+// they have not.
 func (r *Revision) RestoredAt() time.Time {
 	if r.Abort == nil {
 		return time.Time{}

@@ -23,8 +23,8 @@ func (s *revisionSnapshot) record() revision.Record {
 // later reports whether a revision records that something happened to it which the snapshot does not have.
 func later(live, kept time.Time) bool { return !live.IsZero() && !live.Equal(kept) }
 
-// lost are the annotations of a snapshot that a revision lost, or that can't be read any more. What a later event would have removed from the
-// record is not restored if moved reports that there may have been one.
+// lost are the annotations of a snapshot that a revision lost, or that can't be read any more. If moved reports that there may have been
+// later events, what these would have removed from the record is not restored.
 func lost(rev *revision.Revision, kept *revisionSnapshot, moved bool) map[string]string {
 	found := map[string]string{}
 	for key, value := range kept.Annotations {
