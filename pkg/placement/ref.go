@@ -24,10 +24,10 @@ func (r *Ref) Settled() bool {
 	return r.Placement != nil && r.Placement.Decisions > 0 && r.Placement.Matches()
 }
 
-// Uncounted reports whether a Placement has decisions and no count yet. If no placement controller writes its status, it never has one: only
-// completion and deletions wait for that.
-func (r *Ref) Uncounted() bool {
-	return r.Placement != nil && !r.Placement.Counted && r.Placement.Selected == 0 && !r.Placement.Empty()
+// Decided reports whether decisions name all clusters that the Placement counts, or more: OCM writes the decisions first, and nobody may write
+// the count. Only completion and deletions wait for it.
+func (r *Ref) Decided() bool {
+	return r.Placement != nil && r.Placement.Decisions > 0 && r.Placement.Missing() == 0
 }
 
 // sliceSize is how many clusters OCM's placement controller puts into one PlacementDecision.

@@ -55,7 +55,7 @@ func newSelection(s *Snapshot) *selection {
 		staying: map[string]stay{}, named: make([]map[string]bool, n),
 	}
 	for i := range s.Refs {
-		sel.unknown[i] = !s.Refs[i].Settled() && !s.Refs[i].Uncounted()
+		sel.unknown[i] = !s.Refs[i].Decided()
 		if _, known := sel.first[s.Refs[i].Name]; !known {
 			sel.first[s.Refs[i].Name] = i
 		}

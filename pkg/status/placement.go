@@ -70,9 +70,6 @@ func unknownPlacements(in *Input) []string {
 		case ref.Missing > 0:
 			add("%s.name: the decisions of Placement %q are being written: they lack %d of %s; until then no cluster is started",
 				field, ref.Name, ref.Missing, clusters(ref.PlacementSelected))
-		case ref.PlacementSelected > 0:
-			add("%s.name: the status of Placement %q is being written: its decisions name more than %s; until then no cluster is started",
-				field, ref.Name, clusters(ref.PlacementSelected))
 		default:
 			add("%s.name: the decisions of Placement %q have just become empty, and OCM may be writing them; until that is known no cluster is started",
 				field, ref.Name)

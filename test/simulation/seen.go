@@ -59,7 +59,7 @@ func decidedFor(placement string, decisions []*clusterv1beta1.PlacementDecision)
 	return clusters
 }
 
-// unknownPlacement returns a Placement that is missing, or that has no decision or another number of clusters, by what the hub has seen;
+// unknownPlacement returns a Placement that is missing, or that has no decision or fewer clusters than it counts, by what the hub has seen;
 // empty if there is none. Meanwhile nothing is started, and nothing fails (R8).
 func (w *World) unknownPlacement(owner *workv1alpha1.ManifestWorkReplicaSet) string {
 	decisions := w.seenDecisions()
@@ -68,7 +68,7 @@ func (w *World) unknownPlacement(owner *workv1alpha1.ManifestWorkReplicaSet) str
 		decided := slices.ContainsFunc(decisions, func(d *clusterv1beta1.PlacementDecision) bool {
 			return d.Labels[clusterv1beta1.PlacementLabel] == ref.Name
 		})
-		if err != nil || !found || !decided || decidedFor(ref.Name, decisions).Len() != int(cached.(*clusterv1beta1.Placement).Status.NumberOfSelectedClusters) {
+		if err != nil || !found || !decided || decidedFor(ref.Name, decisions).Len() < int(cached.(*clusterv1beta1.Placement).Status.NumberOfSelectedClusters) {
 			return ref.Name
 		}
 	}
