@@ -36,8 +36,8 @@ func TestRoleOfReplicaSetWriter(t *testing.T) {
 		return err
 	})
 	writer.create("v1", ref("p1", all("None", 0)), ref("theirs", all("None", 0)))
-	f.everywhere("v1")
-	require.Len(t, f.works(), 1, "the Placement of another namespace selects nothing")
+	f.says(workv1alpha1.ConditionPlacementVerified, workv1alpha1.ReasonPlacementDecisionNotFound, "theirs")
+	require.Empty(t, f.works(), "the Placement of another namespace selects nothing, and the others wait for it")
 
 	writer.edit(func(mwrs *workv1alpha1.ManifestWorkReplicaSet) {
 		mwrs.Spec.PlacementRefs = mwrs.Spec.PlacementRefs[:1]
