@@ -187,7 +187,7 @@ screenshot: tools ## Make docs/images/dashboard.png, and more screenshots in _ou
 	install -D -m 0644 _output/screenshots/readme.png docs/images/dashboard.png
 
 .PHONY: generate
-generate: ## Generate deepcopy, CRD, clientset and docs/reference/fields.md from the API types, the admission policies from pkg/webhook/rule, and the files of deploy/chart
+generate: ## Generate deepcopy, CRD, clientset and docs/reference/fields.md from the API types, the admission policies from pkg/webhook/rule, and the copies in deploy/chart/files
 	hack/generate.sh
 
 .PHONY: vendor

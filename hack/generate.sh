@@ -38,7 +38,7 @@ mv "${work}/clientset" pkg/client/
 go run ./hack/policies > "${work}/policies.yaml"
 install -m 0644 "${work}/policies.yaml" deploy/base/policy-manifestworkreplicasets.yaml
 
-# Helm reads no file outside of a chart.
+# Helm can't read files outside a chart.
 rm -rf deploy/chart/files
 mkdir -p deploy/chart/files
 install -m 0644 "${crds}"/*.crd.yaml "${crds}/crd-version.yaml" \

@@ -25,7 +25,7 @@ func (r *Ref) Settled() bool {
 }
 
 // Decided reports whether decisions name all clusters that the Placement counts, or more: OCM writes the decisions first, and nobody may write
-// the count. Only completion and deletions wait for it.
+// the count. Only completion waits for it.
 func (r *Ref) Decided() bool {
 	return r.Placement != nil && r.Placement.Decisions > 0 && r.Placement.Missing() == 0
 }

@@ -1,4 +1,4 @@
-{{/* A file of deploy/ for the hub of this chart. The call is a list of the root and the name of the file. */}}
+{{/* Returns a file of deploy/ with the names of this chart's hub. The argument is a list: the root context and the name of the file. */}}
 {{- define "file" -}}
 {{- $root := index . 0 -}}
 {{ $root.Files.Get (printf "files/%s" (index . 1))
